@@ -1,0 +1,51 @@
+# How a folder declares what it builds. Includes are written from the repository root: #include "schemas/ids.h".
+include(GoogleTest)
+
+option(EROICA_WERROR "Treat warnings as errors" ON)
+set(EROICA_SANITIZE "" CACHE STRING "Sanitizers for everything that we compile, e.g. address,undefined or thread")
+
+add_library(eroica_compile_options INTERFACE)
+target_compile_options(eroica_compile_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
+  $<$<BOOL:${EROICA_WERROR}>:-Werror>
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+target_include_directories(eroica_compile_options INTERFACE "${PROJECT_SOURCE_DIR}")
+if(EROICA_SANITIZE)
+  target_compile_options(eroica_compile_options INTERFACE
+    -fsanitize=${EROICA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(eroica_compile_options INTERFACE -fsanitize=${EROICA_SANITIZE})
+endif()
+
+# eroica_library(NAME SOURCES ... [DEPS public libraries ...] [PRIVATE_DEPS ...])
+# Makes eroica_NAME, alias eroica::NAME.
+function(eroica_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(eroica_${name} STATIC ${ARG_SOURCES})
+  add_library(eroica::${name} ALIAS eroica_${name})
+  target_link_libraries(eroica_${name}
+    PUBLIC ${ARG_DEPS}
+    PRIVATE eroica_compile_options ${ARG_PRIVATE_DEPS})
+  target_include_directories(eroica_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+endfunction()
+
+# eroica_test(NAME SOURCES ... DEPS ... [LABEL unit|golden|integration|fuzz])
+# Every TEST becomes a ctest entry of its own, labelled. RESOURCE keeps tests that share something from running at once.
+function(eroica_test name)
+  cmake_parse_arguments(ARG "" "LABEL;RESOURCE;TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE eroica_compile_options ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
+  if(EROICA_SANITIZE MATCHES "thread")
+    eroica_link_tsan_threads(${name})
+  endif()
+  set(properties LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_RESOURCE)
+    list(APPEND properties RESOURCE_LOCK ${ARG_RESOURCE})
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTIES ${properties})
+endfunction()

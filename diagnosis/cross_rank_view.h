@@ -1,0 +1,64 @@
+// Everything that is known of one job in one window, side by side: what the operators of diagnosis look at. Immutable once built; no clock, no store.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schemas/collective_summary.h"
+#include "schemas/pattern_batch.h"
+
+namespace eroica {
+
+// Position of a rank in CrossRankView::ranks. Not the rank number: ranks may be missing.
+using RankIndex = uint32_t;
+
+struct RankView {
+  RankId rank;
+  uint32_t role = 0;                   // ranks of one role are peers; dense from 0
+  const PatternBatch* batch = nullptr;  // lives as long as the view
+};
+
+// One function over the ranks that ran it: columns for the differential comparison.
+struct FunctionColumn {
+  FunctionId function;
+  const FunctionPattern* sample = nullptr;  // of any rank: name, stack, class, wait, resource
+  std::vector<RankIndex> rank;              // ascending
+  std::vector<float> beta;
+  std::vector<float> mu;     // 0 where unknown
+  std::vector<float> sigma;  // 0 where unknown
+  std::vector<const FunctionPattern*> pattern;
+
+  size_t size() const { return rank.size(); }
+};
+
+class CrossRankView {
+ public:
+  // batches: one per rank, any order; summaries: one per communicator. Both must outlive the view. Silent ranks are listed, without patterns.
+  CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries);
+
+  const JobId& job() const { return job_; }
+  WindowKind window_kind() const { return window_kind_; }
+  int64_t window_index() const { return window_index_; }
+  uint32_t world_size() const { return world_size_; }
+  const std::vector<RankView>& ranks() const { return ranks_; }            // by rank number
+  uint32_t role_count() const { return role_count_; }
+  const std::vector<FunctionColumn>& functions() const { return functions_; }  // by FunctionId
+  std::span<const CollectiveSummary> summaries() const { return summaries_; }
+  // Nothing where the rank or function is not in the view.
+  const RankView* FindRank(RankId rank) const;
+  const FunctionColumn* FindFunction(FunctionId function) const;
+
+ private:
+  JobId job_;
+  WindowKind window_kind_ = WindowKind::kTime;
+  int64_t window_index_ = 0;
+  uint32_t world_size_ = 0;
+  uint32_t role_count_ = 0;
+  std::vector<RankView> ranks_;
+  std::vector<FunctionColumn> functions_;
+  std::span<const CollectiveSummary> summaries_;
+};
+
+}  // namespace eroica

@@ -1,0 +1,87 @@
+// Between the structs of this folder and their FlatBuffers. Owner: one Encoder or Decoder a thread; both recycle their memory.
+//
+// Decoding never trusts a payload: it is copied to an aligned buffer, checked by FlatBuffers' verifier, then against the domain limits (counts, enum
+// ranges, equal column lengths, varints, times). What fails is answered with a DropReason, never with a crash and never with half a batch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "schemas/collective_batch.h"
+#include "schemas/collective_summary.h"
+#include "schemas/control.h"
+#include "schemas/drop_reason.h"
+#include "schemas/event_batch.h"
+#include "schemas/finding.h"
+#include "schemas/pattern_batch.h"
+
+namespace eroica {
+
+using Bytes = std::span<const std::byte>;
+
+enum class PayloadType : uint8_t { kUnknown, kEventBatch, kPatternBatch, kCollectiveBatch, kCollectiveSummary, kFinding, kControl };
+
+// By the four-character file identifier; nothing else of the payload is looked at.
+PayloadType TypeOf(Bytes payload);
+// "EVB1" and so on, as the message header `schema` carries it.
+std::string_view SchemaId(PayloadType type);
+
+// What a payload may hold at most. Beyond: kLimitExceeded.
+struct CodecLimits {
+  static constexpr size_t kPayloadBytes = size_t{64} << 20;
+  static constexpr uint32_t kIntervals = 65'536;
+  static constexpr uint32_t kFunctions = 65'536;
+  static constexpr uint32_t kLanes = 256;
+  static constexpr uint32_t kCommunicators = 4'096;
+  static constexpr uint32_t kRanks = 1u << 20;
+  static constexpr uint32_t kNameBytes = 4'096;
+  static constexpr uint32_t kPatterns = 65'536;
+  static constexpr uint32_t kStackDepth = 512;
+  static constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
+};
+
+class Encoder {
+ public:
+  Encoder();
+  ~Encoder();
+  Encoder(Encoder&&) noexcept;
+  Encoder& operator=(Encoder&&) noexcept;
+
+  // The bytes live until the next call. The batch must keep its invariants (event_batch.h): what breaks them is a bug and stops the program.
+  Bytes Encode(const EventBatch& batch);
+  Bytes Encode(const PatternBatch& batch);
+  Bytes Encode(const CollectiveBatch& batch);
+  Bytes Encode(const CollectiveSummary& summary);
+  Bytes Encode(const Finding& finding);
+  Bytes Encode(const Control& control);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+class Decoder {
+ public:
+  Decoder();
+  ~Decoder();
+  Decoder(Decoder&&) noexcept;
+  Decoder& operator=(Decoder&&) noexcept;
+
+  // kNone: *out holds the batch (its memory is reused). Anything else: *out is unspecified and the payload belongs on the dead-letter topic.
+  DropReason Decode(Bytes payload, EventBatch* out);
+  DropReason Decode(Bytes payload, PatternBatch* out);
+  DropReason Decode(Bytes payload, CollectiveBatch* out);
+  DropReason Decode(Bytes payload, CollectiveSummary* out);
+  DropReason Decode(Bytes payload, Finding* out);
+  DropReason Decode(Bytes payload, Control* out);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace eroica

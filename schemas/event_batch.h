@@ -1,0 +1,163 @@
+// EventBatch in memory: what one producer of one rank saw. The wire form is schemas/event.fbs, the way between them schemas/codec.h.
+// Invariants of a batch that the codec let through: columns of one group are equally long; indices are in range; start times, sample times and
+// mark times do not decrease; durations are not negative; rank < world_size; job is not empty.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schemas/drop_reason.h"
+#include "schemas/function.h"
+#include "schemas/ids.h"
+
+namespace eroica {
+
+enum class LaneKind : uint8_t { kHostThread = 0, kTrainingThread = 1, kDeviceStream = 2 };
+
+// A host thread or a device stream of the rank.
+struct Lane {
+  std::string name;
+  LaneKind kind = LaneKind::kHostThread;
+  friend bool operator==(const Lane&, const Lane&) = default;
+};
+
+enum class CollectiveOperation : uint8_t {
+  kUnknown = 0,
+  kAllReduce = 1,
+  kAllGather = 2,
+  kReduceScatter = 3,
+  kBroadcast = 4,
+  kReduce = 5,
+  kAllToAll = 6,
+  kGather = 7,
+  kScatter = 8,
+  kBarrier = 9,
+  kSend = 10,
+  kRecv = 11,
+};
+inline constexpr int kCollectiveOperationCount = 12;
+std::string_view ToString(CollectiveOperation operation);
+constexpr bool IsPointToPoint(CollectiveOperation operation) {
+  return operation == CollectiveOperation::kSend || operation == CollectiveOperation::kRecv;
+}
+
+struct Communicator {
+  CommId id;
+  std::string name;          // as the framework calls it, e.g. the process group's name
+  std::string description;
+  uint32_t size = 0;         // 0 where unknown
+  std::vector<uint32_t> ranks;  // global ranks in group order; empty where unknown
+  friend bool operator==(const Communicator&, const Communicator&) = default;
+};
+
+struct Collective {
+  uint32_t interval = 0;      // index of the interval that it is
+  uint16_t communicator = 0;  // index into EventBatch::communicators
+  CollectiveOperation operation = CollectiveOperation::kUnknown;
+  int32_t peer = -1;          // global rank, point to point only
+  uint64_t sequence = 0;      // counted per communicator and operation; point to point: per peer and direction
+  uint64_t bytes = 0;
+  friend bool operator==(const Collective&, const Collective&) = default;
+};
+
+enum class Resource : uint8_t { kGpuSm = 0, kGpuDram = 1, kNvlink = 2, kPcieTx = 3, kNic = 4, kCpu = 5, kNone = 255 };
+inline constexpr int kResourceCount = 6;
+std::string_view ToString(Resource resource);
+
+struct ResourceSample {
+  int64_t time_ns = 0;
+  Resource resource = Resource::kCpu;
+  float value = 0;  // share in use, 0 .. 1; on the wire in steps of 1 / 65535
+};
+
+enum class MarkKind : uint8_t {
+  kStepBegin = 0,  // id: step number
+  kStepEnd = 1,    // id: step number
+  kDataloaderNext = 2,
+  kOptimizerStep = 3,
+  kCheckpointBegin = 4,
+  kCheckpointEnd = 5,
+  kEvaluationBegin = 6,
+  kEvaluationEnd = 7,
+  kCaptureSuspended = 8,
+  kCaptureResumed = 9,
+};
+inline constexpr int kMarkKindCount = 10;
+
+struct Mark {
+  int64_t time_ns = 0;
+  MarkKind kind = MarkKind::kStepBegin;
+  int64_t id = 0;
+  friend bool operator==(const Mark&, const Mark&) = default;
+};
+
+struct LossEntry {
+  EventKind kind = EventKind::kInterval;
+  DropReason reason = DropReason::kNone;
+  uint64_t count = 0;
+  friend bool operator==(const LossEntry&, const LossEntry&) = default;
+};
+
+struct ClockSnapshot {
+  int64_t realtime_ns = 0;
+  int64_t monotonic_ns = 0;
+  int64_t device_ns = 0;
+  friend bool operator==(const ClockSnapshot&, const ClockSnapshot&) = default;
+};
+
+// Who sends: the same in every batch of one producer.
+struct ProducerIdentity {
+  JobId job;
+  RankId rank;
+  uint32_t world_size = 1;
+  std::string role;  // empty: learnt by diagnosis
+  std::string host;
+  uint32_t pid = 0;
+  int32_t device = -1;
+  std::string producer;
+  std::string producer_version;
+  bool host_only = false;     // no device on this rank
+  uint32_t window_steps = 0;  // > 0: windows are [n * window_steps, (n + 1) * window_steps) training steps; 0: windows of time
+  friend bool operator==(const ProducerIdentity&, const ProducerIdentity&) = default;
+};
+
+// Intervals as columns, by start time. All four are equally long.
+struct IntervalColumns {
+  std::vector<int64_t> start_ns;
+  std::vector<int64_t> duration_ns;
+  std::vector<uint32_t> function;  // index into EventBatch::functions
+  std::vector<uint8_t> lane;       // index into EventBatch::lanes
+
+  size_t size() const { return start_ns.size(); }
+  void clear() {
+    start_ns.clear();
+    duration_ns.clear();
+    function.clear();
+    lane.clear();
+  }
+  void push_back(int64_t start, int64_t duration, uint32_t function_index, uint8_t lane_index) {
+    start_ns.push_back(start);
+    duration_ns.push_back(duration);
+    function.push_back(function_index);
+    lane.push_back(lane_index);
+  }
+};
+
+struct EventBatch {
+  ProducerIdentity identity;
+  uint64_t sequence = 0;   // from 0, without gaps
+  bool final = false;      // the producer's last batch
+  ClockSnapshot clock;
+  uint32_t time_unit_ns = 1;  // all interval, sample and mark times are multiples of it relative to the first
+  std::vector<FunctionDef> functions;
+  std::vector<Lane> lanes;
+  std::vector<Communicator> communicators;
+  IntervalColumns intervals;
+  std::vector<Collective> collectives;  // by interval index
+  std::vector<ResourceSample> samples;  // by time
+  std::vector<Mark> marks;              // by time
+  std::vector<LossEntry> losses;
+};
+
+}  // namespace eroica

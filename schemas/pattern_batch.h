@@ -1,0 +1,79 @@
+// PatternBatch in memory: the behaviour patterns of one rank in one window, what summarize says of the rank to diagnose. Wire: pattern.fbs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schemas/duration_histogram.h"
+#include "schemas/event_batch.h"
+#include "schemas/function.h"
+#include "schemas/ids.h"
+#include "schemas/window.h"
+
+namespace eroica {
+
+// How much of what happened the patterns speak of.
+struct Completeness {
+  uint64_t events = 0;   // used
+  uint64_t late = 0;     // came after their window had closed
+  uint64_t lost = 0;     // reported lost by the producer, or missing from the batch sequence
+  uint64_t sampled = 0;  // left out on purpose
+  uint64_t outside = 0;  // lay between the training steps that make up the windows
+  friend bool operator==(const Completeness&, const Completeness&) = default;
+};
+
+struct StepRecord {
+  int64_t id = 0;
+  int64_t duration_ns = 0;
+  int64_t peer_wait_ns = 0;  // exposed time in collectives and in functions that wait for peers
+  friend bool operator==(const StepRecord&, const StepRecord&) = default;
+};
+
+// The three numbers of EROICA section 4.2 and what lies under them.
+struct FunctionPattern {
+  FunctionId function;
+  std::string name;   // leaf name
+  std::string stack;  // callers, outermost first, joined by kStackSeparator
+  FunctionClass function_class = FunctionClass::kCpuOp;
+  WaitKind wait = WaitKind::kNone;
+  Resource resource = Resource::kNone;
+  uint64_t resource_samples = 0;  // 0: mu and sigma are unknown
+  double beta = 0;                // share of the window on the rank's critical path, 0 .. 1 (can add up to more than 1 over functions)
+  double mu = 0;                  // mean of the resource over the critical execution durations, 0 .. 1
+  double sigma = 0;               // its standard deviation, likewise
+  uint64_t count = 0;
+  int64_t total_ns = 0;
+  int64_t critical_ns = 0;
+  double duration_mean_ns = 0;    // Welford
+  double duration_m2 = 0;
+  int64_t duration_min_ns = 0;
+  int64_t duration_max_ns = 0;
+  uint64_t bytes = 0;
+  uint32_t active_steps = 0;      // training steps of the window in which it was on the critical path
+  DurationHistogram histogram;
+};
+
+struct PatternBatch {
+  JobId job;
+  RankId rank;
+  uint32_t world_size = 1;
+  std::string role;
+  std::string host;
+  int32_t device = -1;
+  uint32_t pid = 0;
+  Window window;
+  int64_t watermark_ns = 0;
+  bool final = false;   // no further window of this rank follows
+  bool silent = false;  // RankSilent: the rank sent nothing for this window
+  bool host_only = false;
+  Completeness completeness;
+  std::vector<StepRecord> steps;          // by id
+  std::vector<FunctionPattern> patterns;  // by FunctionId, so that equal content is equal bytes
+  std::array<int64_t, kFunctionClassCount> folded_critical_ns{};  // functions too small for a row of their own
+  uint32_t folded_functions = 0;
+  std::vector<CommId> communicators;      // that the rank is a member of, sorted
+};
+
+}  // namespace eroica

@@ -1,0 +1,65 @@
+// Ordered key-value state in tables, written atomically together with the input position. Implementations: InMemoryStore (bounded runs, tests) and
+// RocksDbStore. Keys: state_store/key_schema.h. Owner: the node. Reads are thread-safe; one writer at a time is guaranteed by the store.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace eroica {
+
+enum class Table : uint8_t {
+  kPatterns = 0,     // (job, window, rank) -> PatternBatch payload, one value
+  kSummaries = 1,    // (job, window, communicator) -> CollectiveSummary payload
+  kFindings = 2,     // (job, finding id) -> Finding payload
+  kJobs = 3,         // job -> what is known of it
+  kProgress = 4,     // task, key -> how far windows are closed
+  kPositions = 5,    // task -> input offset to restart from
+};
+inline constexpr int kTableCount = 6;
+
+// An atomic set of changes. Order matters: later ones win.
+class StateChanges {
+ public:
+  struct Change {
+    enum class Kind : uint8_t { kPut, kDelete, kDeleteRange };
+    Kind kind = Kind::kPut;
+    Table table = Table::kPatterns;
+    std::string key;    // kDeleteRange: begin, inclusive
+    std::string value;  // kDeleteRange: end, exclusive
+  };
+
+  void Put(Table table, std::string key, std::string value) {
+    changes_.push_back({Change::Kind::kPut, table, std::move(key), std::move(value)});
+  }
+  void Delete(Table table, std::string key) { changes_.push_back({Change::Kind::kDelete, table, std::move(key), {}}); }
+  void DeleteRange(Table table, std::string begin, std::string end) {
+    changes_.push_back({Change::Kind::kDeleteRange, table, std::move(begin), std::move(end)});
+  }
+  const std::vector<Change>& changes() const { return changes_; }
+  bool empty() const { return changes_.empty(); }
+  void clear() { changes_.clear(); }
+
+ private:
+  std::vector<Change> changes_;
+};
+
+class StateStore {
+ public:
+  virtual ~StateStore() = default;
+  // Nothing where there is no such key.
+  virtual absl::StatusOr<std::optional<std::string>> Get(Table table, std::string_view key) const = 0;
+  // Every key that starts with prefix, in order, until visit answers false.
+  using Visitor = std::function<bool(std::string_view key, std::string_view value)>;
+  virtual absl::Status Scan(Table table, std::string_view prefix, const Visitor& visit) const = 0;
+  // All or nothing, in the order given.
+  virtual absl::Status Write(const StateChanges& changes) = 0;
+};
+
+}  // namespace eroica

@@ -1,0 +1,129 @@
+// The partitioned log under the stages, as Kafka defines it: topics of numbered partitions, each an ordered sequence of records with offsets from 0.
+// Three implementations: MemoryLog (bounded runs and tests), Recording (segments on disk, embedded mode, incidents), Kafka (librdkafka).
+// Operations that can fail answer with absl::Status: kUnavailable and kDeadlineExceeded may be tried again, everything else needs a person.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "schemas/codec.h"
+
+namespace eroica {
+
+struct TopicPartition {
+  std::string topic;
+  int32_t partition = 0;
+  friend auto operator<=>(const TopicPartition&, const TopicPartition&) = default;
+};
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+// The value of the first header of that name, or nothing.
+std::optional<std::string_view> FindHeader(const Headers& headers, std::string_view name);
+
+// What a producer appends. Without a partition, the key decides by Kafka's default partitioner (murmur2).
+struct ProducerRecord {
+  std::string topic;
+  std::string key;
+  std::string value;
+  Headers headers;
+  int64_t timestamp_ms = 0;  // event time
+  std::optional<int32_t> partition;
+};
+
+// What a consumer reads. Owns its bytes.
+struct ConsumerRecord {
+  std::string topic;
+  int32_t partition = 0;
+  int64_t offset = 0;
+  int64_t timestamp_ms = 0;
+  std::string key;
+  std::string value;
+  Headers headers;
+
+  Bytes payload() const { return std::as_bytes(std::span(value.data(), value.size())); }
+};
+
+// Told by Poll, on the polling thread, when the group protocol moves partitions. Without a group: once, at the first Poll.
+class RebalanceListener {
+ public:
+  virtual ~RebalanceListener() = default;
+  // The offset to start from, per partition, is asked for here: nothing = where the group's commit stands, else the beginning.
+  virtual std::optional<int64_t> OnPartitionAssigned(const TopicPartition& partition) = 0;
+  // The last moment to commit. lost: another member owns it already, do not commit.
+  virtual void OnPartitionRevoked(const TopicPartition& partition, bool lost) = 0;
+};
+
+struct ConsumerOptions {
+  std::string group_id;            // empty: no group, all partitions of the topics are this consumer's
+  std::string group_instance_id;   // static membership
+  std::map<std::string, std::string> properties;  // Kafka only: librdkafka properties, passed through
+};
+
+// One consumer, one thread.
+class LogConsumer {
+ public:
+  virtual ~LogConsumer() = default;
+  // The listener must outlive the consumer. Once.
+  virtual absl::Status Subscribe(std::vector<std::string> topics, RebalanceListener* listener) = 0;
+  // Appends up to max_records to *out in offset order within each partition; returns at once when there are some, else waits up to timeout.
+  // Corrupt input of the log itself (a torn tail, a failed checksum) is skipped, counted in corrupt_bytes() and reported once by a log line.
+  virtual absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records, std::vector<ConsumerRecord>* out) = 0;
+  virtual absl::Status Seek(const TopicPartition& partition, int64_t offset) = 0;
+  // The offset that the next record polled from the partition will have, at least.
+  virtual absl::StatusOr<int64_t> Position(const TopicPartition& partition) = 0;
+  // One past the last record (Kafka: of the committed ones).
+  virtual absl::StatusOr<int64_t> EndOffset(const TopicPartition& partition) = 0;
+  // The first offset whose timestamp is at least timestamp_ms; the end offset where there is none.
+  virtual absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition, int64_t timestamp_ms) = 0;
+  // Offsets of the next record to read, per partition, kept for the group. A no-op without a group.
+  virtual absl::Status Commit(const std::map<TopicPartition, int64_t>& next_offsets) = 0;
+  virtual std::vector<TopicPartition> Assignment() const = 0;
+  virtual uint64_t corrupt_bytes() const { return 0; }
+};
+
+// Thread-safe. Append hands over and returns; Flush waits until everything handed over is durable in the log's own sense, or says what is not.
+class LogProducer {
+ public:
+  virtual ~LogProducer() = default;
+  // kResourceExhausted: the queue is full; the caller waits and tries again, or drops and counts (inside a training process).
+  virtual absl::Status Append(ProducerRecord record) = 0;
+  virtual absl::Status Flush(std::chrono::milliseconds timeout) = 0;
+};
+
+struct TopicSpec {
+  std::string name;
+  int32_t partitions = 1;
+  std::map<std::string, std::string> config;  // retention.ms, cleanup.policy, min.insync.replicas ...
+  int16_t replication_factor = 1;
+};
+
+class LogAdmin {
+ public:
+  virtual ~LogAdmin() = default;
+  // kAlreadyExists where the topic is there already.
+  virtual absl::Status CreateTopic(const TopicSpec& spec) = 0;
+  // kNotFound where there is no such topic. config holds only what the log knows of the topic.
+  virtual absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name) = 0;
+};
+
+class Log {
+ public:
+  virtual ~Log() = default;
+  virtual absl::StatusOr<std::unique_ptr<LogConsumer>> NewConsumer(const ConsumerOptions& options) = 0;
+  virtual absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer() = 0;
+  virtual LogAdmin& admin() = 0;
+};
+
+}  // namespace eroica
