@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Installs what Eroica needs from Debian 12. This is the one list of packages. Where all are there it does nothing and touches no network.
+#   ops/install_dependencies.sh               to build and run eroica
+#   ops/install_dependencies.sh --tests       and to run every test (a real Kafka broker: Java and Maven)
+#   ops/install_dependencies.sh --developer   and to work on it (clang, clang-tidy, clang-format, ccache)
+set -euo pipefail
+
+packages=(
+  # Build tools.
+  ca-certificates
+  cmake
+  flatbuffers-compiler
+  g++
+  ninja-build
+  pkg-config
+  # Libraries.
+  libabsl-dev
+  libbenchmark-dev
+  libcli11-dev
+  libflatbuffers-dev
+  libfmt-dev
+  libgmock-dev
+  libgtest-dev
+  liblz4-dev
+  librdkafka-dev
+  librocksdb-dev
+  libsimdjson-dev
+  libspdlog-dev
+  libtomlplusplus-dev
+  libxxhash-dev
+  nlohmann-json3-dev
+  zlib1g-dev
+)
+test_packages=(
+  maven
+  openjdk-17-jre-headless
+  python3
+)
+developer_packages=(
+  ccache
+  clang
+  clang-format
+  clang-tidy
+  git
+  libclang-rt-14-dev
+  llvm
+)
+
+case "${1:-}" in
+  "") ;;
+  --tests) packages+=("${test_packages[@]}") ;;
+  --developer) packages+=("${test_packages[@]}" "${developer_packages[@]}") ;;
+  *)
+    sed -n '2,5s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "install_dependencies.sh: this is no Debian system; install the equivalents of: ${packages[*]}" >&2
+  exit 1
+fi
+
+installed=$(dpkg-query --show --showformat '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null |
+  sed -n 's/ installed$//p' || true)
+missing=()
+for package in "${packages[@]}"; do
+  grep --quiet --line-regexp --fixed-strings -- "$package" <<<"$installed" || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "install_dependencies.sh: run as root: apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+echo "installing ${#missing[@]} Debian packages: ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet "$@" >"$log" 2>&1; }
+if ! apt update --option APT::Update::Error-Mode=any || ! apt install --yes --no-install-recommends "${missing[@]}"; then
+  tail -n 15 "$log" >&2
+  echo "install_dependencies.sh: apt-get failed (its last lines are above). Is the Debian mirror reachable, and is this Debian 12?" \
+    "Then run this again, or install by hand: apt-get install --no-install-recommends ${missing[*]}" >&2
+  exit 1
+fi

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Installs, builds and runs every test. The last lines are ctest's summary; the exit code is ctest's.
+#   ops/test.sh           the release build
+#   ops/test.sh --asan    under AddressSanitizer and UndefinedBehaviorSanitizer
+#   ops/test.sh --tsan    under ThreadSanitizer
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+case "${1:-}" in
+  "") preset=release ;;
+  --asan | --tsan) preset=${1#--} ;;
+  *)
+    sed -n '2,5s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+    ;;
+esac
+
+ops/install_dependencies.sh --tests
+ops/build.sh "$preset"
+
+jobs=$(nproc)
+ctest --preset "$preset" --parallel "$jobs"
