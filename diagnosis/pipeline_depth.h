@@ -1,0 +1,20 @@
+// Which pipeline stage a rank is, read from who sends to whom: a pipeline without wrap-around is a path of ranks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "schemas/collective_summary.h"
+#include "schemas/ids.h"
+
+namespace eroica {
+
+inline constexpr int32_t kUnknownDepth = -1;
+
+// Depth of each of `ranks` (ascending), 0 for the first stage; kUnknownDepth where point-to-point traffic does not tell. All unknown unless most
+// of the paths are equally long: shorter ones (a rank is missing) say nothing of depth. Forward and backward traffic look alike, so the end with
+// the smaller rank number counts as the first stage, as every framework numbers them.
+std::vector<int32_t> PipelineDepths(std::span<const RankId> ranks, std::span<const CollectiveSummary> summaries);
+
+}  // namespace eroica

@@ -1,0 +1,191 @@
+#include "diagnosis/role_learning.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "diagnosis/function_profile.h"
+#include "diagnosis/pipeline_depth.h"
+
+namespace eroica {
+namespace {
+
+constexpr int kMinDifferentNames = 3;      // fewer may be one rank's fault
+constexpr int kMinExclusiveNames = 2;      // of each side, for sets that share less than half of their names
+constexpr size_t kMaxClusters = 64;
+constexpr double kMaxCrossingShare = 0.1;  // of the bytes of collective groups smaller than the world, e.g. tied embeddings of first and last stage
+
+using Labels = std::vector<int32_t>;
+
+struct Evidence {
+  std::span<const RankView> ranks;
+  std::span<const CollectiveSummary> summaries;
+  size_t world_size = 0;
+};
+
+// Positions in `ranks` of the members of a collective group that is smaller than the world; empty for any other communicator.
+std::vector<size_t> GroupMembers(const Evidence& evidence, const CollectiveSummary& summary) {
+  std::vector<size_t> members;
+  if (!summary.pairs.empty() || summary.operations == 0) return members;
+  if (summary.members.size() + summary.missing.size() >= evidence.world_size) return members;
+  for (const MemberSummary& member : summary.members) {
+    const auto it = std::lower_bound(evidence.ranks.begin(), evidence.ranks.end(), member.rank,
+                                     [](const RankView& view, RankId rank) { return view.rank < rank; });
+    if (it != evidence.ranks.end() && it->rank == member.rank) members.push_back(static_cast<size_t>(it - evidence.ranks.begin()));
+  }
+  return members;
+}
+
+// A rank off the paths takes the depth of its groups' other members where these agree.
+void SpreadDepths(const Evidence& evidence, Labels* depths) {
+  constexpr int32_t kConflict = -2;
+  Labels votes(depths->size(), kUnknownDepth);
+  for (const CollectiveSummary& summary : evidence.summaries) {
+    const std::vector<size_t> members = GroupMembers(evidence, summary);
+    int32_t agreed = kUnknownDepth;
+    for (const size_t member : members) {
+      const int32_t depth = (*depths)[member];
+      if (depth == kUnknownDepth) continue;
+      agreed = agreed == kUnknownDepth || agreed == depth ? depth : kConflict;
+    }
+    if (agreed < 0) continue;
+    for (const size_t member : members) {
+      int32_t& vote = votes[member];
+      vote = vote == kUnknownDepth || vote == agreed ? agreed : kConflict;
+    }
+  }
+  for (size_t i = 0; i < votes.size(); ++i) {
+    if ((*depths)[i] == kUnknownDepth && votes[i] >= 0) (*depths)[i] = votes[i];
+  }
+}
+
+// By pipeline depth; empty where point-to-point traffic does not place most of the ranks.
+Labels LabelsByDepth(const Evidence& evidence) {
+  std::vector<RankId> numbers;
+  numbers.reserve(evidence.ranks.size());
+  for (const RankView& rank : evidence.ranks) numbers.push_back(rank.rank);
+  Labels depths = PipelineDepths(numbers, evidence.summaries);
+  SpreadDepths(evidence, &depths);
+  const auto known = depths.size() - static_cast<size_t>(std::count(depths.begin(), depths.end(), kUnknownDepth));
+  return 2 * known > depths.size() ? depths : Labels{};
+}
+
+struct Cluster {
+  NameSet names;  // of the most frequent profile in it
+  size_t ranks = 0;
+};
+
+int Distance(const NameSet& a, const NameSet& b) { return NamesWithout(a, b) + NamesWithout(b, a); }
+
+bool ShareLessThanHalf(const NameSet& a, const NameSet& b) {
+  const int only_a = NamesWithout(a, b);
+  const int only_b = NamesWithout(b, a);
+  return only_a >= kMinExclusiveNames && only_b >= kMinExclusiveNames && CommonNames(a, b) < only_a + only_b;
+}
+
+// Profiles that differ in fewer than kMinDifferentNames names come together, the most frequent first; what stays alone founds no cluster.
+std::vector<Cluster> ClustersOf(std::span<const NameSet> profiles) {
+  std::map<NameSet, size_t> counts;
+  for (const NameSet& profile : profiles) {
+    if (!profile.empty()) ++counts[profile];
+  }
+  std::vector<Cluster> distinct;
+  for (const auto& [names, count] : counts) distinct.push_back({names, count});
+  std::stable_sort(distinct.begin(), distinct.end(), [](const Cluster& a, const Cluster& b) { return a.ranks > b.ranks; });
+  std::vector<Cluster> clusters;
+  for (const Cluster& candidate : distinct) {
+    const auto near = std::find_if(clusters.begin(), clusters.end(),
+                                   [&](const Cluster& c) { return Distance(c.names, candidate.names) < kMinDifferentNames; });
+    if (near != clusters.end()) {
+      near->ranks += candidate.ranks;
+    } else if (clusters.size() < kMaxClusters) {
+      clusters.push_back(candidate);
+    }
+  }
+  std::erase_if(clusters, [](const Cluster& c) { return c.ranks < 2; });
+  return clusters;
+}
+
+Labels NearestCluster(std::span<const NameSet> profiles, std::span<const Cluster> clusters) {
+  Labels labels(profiles.size(), 0);
+  for (size_t i = 0; i < profiles.size(); ++i) {
+    const auto nearest = std::min_element(clusters.begin(), clusters.end(), [&](const Cluster& a, const Cluster& b) {
+      return Distance(a.names, profiles[i]) < Distance(b.names, profiles[i]);
+    });
+    labels[i] = static_cast<int32_t>(nearest - clusters.begin());
+  }
+  return labels;
+}
+
+// Do the communicators bear the partition: groups inside one role, but for a small part of the traffic?
+bool GroupsStayInside(const Evidence& evidence, const Labels& labels) {
+  double inside = 0;
+  double crossing = 0;
+  for (const CollectiveSummary& summary : evidence.summaries) {
+    const std::vector<size_t> members = GroupMembers(evidence, summary);
+    if (members.size() < 2) continue;
+    const bool crosses = std::any_of(members.begin(), members.end(), [&](size_t m) { return labels[m] != labels[members.front()]; });
+    const double weight = static_cast<double>(summary.bytes > 0 ? summary.bytes : summary.operations);
+    (crosses ? crossing : inside) += weight;
+  }
+  return inside > 0 && crossing <= kMaxCrossingShare * (inside + crossing);
+}
+
+bool SizesAreMultiplesOfTheSmallest(const Labels& labels) {
+  std::map<int32_t, size_t> sizes;
+  for (const int32_t label : labels) ++sizes[label];
+  size_t smallest = labels.size();
+  for (const auto& [label, size] : sizes) smallest = std::min(smallest, size);
+  return std::all_of(sizes.begin(), sizes.end(), [&](const auto& entry) { return entry.second % smallest == 0; });
+}
+
+// Clusters that are not unlike each other become one, transitively.
+Labels MergeAlike(Labels labels, std::span<const Cluster> clusters) {
+  Labels root(clusters.size());
+  for (size_t i = 0; i < root.size(); ++i) root[i] = static_cast<int32_t>(i);
+  for (size_t i = 0; i < clusters.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (ShareLessThanHalf(clusters[i].names, clusters[j].names)) continue;
+      std::replace(root.begin(), root.end(), int32_t{root[i]}, int32_t{root[j]});
+    }
+  }
+  for (int32_t& label : labels) label = root[static_cast<size_t>(label)];
+  return labels;
+}
+
+Labels LabelsByFunctions(const Evidence& evidence, std::span<const FunctionColumn> functions) {
+  const std::vector<NameSet> profiles = FunctionProfiles(evidence.ranks, functions);
+  const std::vector<Cluster> clusters = ClustersOf(profiles);
+  if (clusters.size() < 2) return Labels(profiles.size(), 0);
+  Labels labels = NearestCluster(profiles, clusters);
+  if (SizesAreMultiplesOfTheSmallest(labels) && GroupsStayInside(evidence, labels)) return labels;
+  return MergeAlike(std::move(labels), clusters);
+}
+
+Labels Learn(std::span<const RankView> ranks, std::span<const FunctionColumn> functions, std::span<const CollectiveSummary> summaries) {
+  if (ranks.size() <= 2) return Labels(ranks.size(), 0);
+  Evidence evidence{.ranks = ranks, .summaries = summaries};
+  for (const RankView& rank : ranks) evidence.world_size = std::max<size_t>(evidence.world_size, rank.batch->world_size);
+  Labels labels = LabelsByDepth(evidence);
+  return labels.empty() ? LabelsByFunctions(evidence, functions) : labels;
+}
+
+}  // namespace
+
+std::vector<uint32_t> LearnRoles(std::span<const RankView> ranks, std::span<const FunctionColumn> functions,
+                                 std::span<const CollectiveSummary> summaries) {
+  const bool all_given = std::all_of(ranks.begin(), ranks.end(), [](const RankView& r) { return !r.batch->role.empty() || r.batch->silent; });
+  const Labels learnt = all_given ? Labels(ranks.size(), 0) : Learn(ranks, functions, summaries);
+  std::map<std::pair<std::string, int32_t>, uint32_t> role_of;
+  std::vector<uint32_t> roles;
+  roles.reserve(ranks.size());
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const std::string& given = ranks[i].batch->role;
+    const auto key = std::make_pair(given, given.empty() ? learnt[i] : 0);
+    roles.push_back(role_of.try_emplace(key, static_cast<uint32_t>(role_of.size())).first->second);
+  }
+  return roles;
+}
+
+}  // namespace eroica

@@ -1,0 +1,25 @@
+// Roles: which ranks hold the same position in the parallel layout, so that they may be compared. Pure; the same partition for any order of input.
+//
+// A wrong split hides a culprit among too few peers, a wrong merge blames a healthy rank for being another stage. So, in this order:
+//  1. What the producer says (PatternBatch::role) holds.
+//  2. Point-to-point traffic that forms paths of equal length gives the pipeline stage. A rank that it does not reach takes the stage of its
+//     partners in a collective group smaller than the world, if they agree.
+//  3. Otherwise the sets of compute functions that ranks run, by name. A set of ranks becomes a role only if it has two members or more and either
+//     shares less than half of its functions with the others, or differs in three or more functions, all communicators but for 10 % of their
+//     bytes stay inside one role, and the sizes of the roles are multiples of the smallest. One extra or missing function splits nobody off.
+//  4. One role.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "diagnosis/cross_rank_view.h"
+
+namespace eroica {
+
+// Role of each of `ranks` (ascending by rank number), dense from 0 in order of the first rank of a role. RankView::role is not read.
+std::vector<uint32_t> LearnRoles(std::span<const RankView> ranks, std::span<const FunctionColumn> functions,
+                                 std::span<const CollectiveSummary> summaries);
+
+}  // namespace eroica

@@ -1,0 +1,208 @@
+#include "diagnosis/role_learning.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "diagnosis/synthetic_job.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+std::vector<uint32_t> Roles(const SyntheticJob& job) {
+  const CrossRankView view(job.batches, job.summaries);
+  std::vector<uint32_t> roles;
+  for (const RankView& rank : view.ranks()) roles.push_back(rank.role);
+  return roles;
+}
+
+constexpr FunctionClass kKernel = FunctionClass::kGpuCompute;
+
+void RunLayers(SyntheticJob* job) {
+  for (const char* name : {"gemm_fwd", "gemm_bwd", "softmax", "layer_norm", "gelu", "adam"}) job->RunOnAll(kKernel, name, 0.1);
+}
+
+std::vector<uint32_t> WorldOf(const SyntheticJob& job) {
+  std::vector<uint32_t> ranks;
+  for (const PatternBatch& batch : job.batches) ranks.push_back(batch.rank.value);
+  return ranks;
+}
+
+// Pipeline of four stages, two replicas: the layout of the trace pp4dp2.
+SyntheticJob PipelineTimesData() {
+  SyntheticJob job(8);
+  RunLayers(&job);
+  job.Pipeline({{0, 1}, {1, 2}, {2, 3}});
+  job.Pipeline({{4, 5}, {5, 6}, {6, 7}});
+  for (uint32_t stage = 0; stage < 4; ++stage) job.Group({stage, stage + 4});
+  job.Group({0, 1, 2, 3, 4, 5, 6, 7}, 8);
+  return job;
+}
+
+TEST(RoleLearning, TakesTheProducersWord) {
+  SyntheticJob job(4);
+  for (uint32_t rank = 0; rank < 4; ++rank) job.batches[rank].role = rank % 2 == 0 ? "stage0" : "stage1";
+  EXPECT_THAT(Roles(job), ElementsAre(0, 1, 0, 1));
+}
+
+TEST(RoleLearning, DataParallelRanksAreOneRole) {
+  SyntheticJob job(16);
+  RunLayers(&job);
+  job.Group(WorldOf(job));
+  EXPECT_THAT(Roles(job), Each(0));
+}
+
+TEST(RoleLearning, PointToPointTrafficGivesTheStages) {
+  const SyntheticJob job = PipelineTimesData();
+  EXPECT_THAT(Roles(job), ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
+}
+
+TEST(RoleLearning, AMissingRankMakesNoFalseStages) {
+  SyntheticJob job = PipelineTimesData();
+  job.batches.erase(job.batches.begin() + 5);
+  EXPECT_THAT(Roles(job), ElementsAre(0, 1, 2, 3, 0, 2, 3)) << "its pairs still place the others";
+  job.summaries[1].pairs.clear();
+  job.summaries[1].pairs.push_back({.source = RankId{6}, .destination = RankId{7}, .count = 40});
+  EXPECT_THAT(Roles(job), ElementsAre(0, 1, 2, 3, 0, 2, 3)) << "a rest of two does not start at stage 0: the data-parallel groups tell";
+}
+
+TEST(RoleLearning, CommunicatorsOfOnePairEachFormThePipelineTogether) {
+  SyntheticJob job(6);
+  RunLayers(&job);
+  job.Pipeline({{0, 1}});
+  job.Pipeline({{1, 2}});
+  job.Pipeline({{3, 4}});
+  job.Pipeline({{4, 5}});
+  EXPECT_THAT(Roles(job), ElementsAre(0, 1, 2, 0, 1, 2));
+}
+
+TEST(RoleLearning, TensorParallelPartnersShareTheStage) {
+  SyntheticJob job(8);  // stage = rank / 4, replica = rank / 2 % 2, tensor index = rank % 2; only tensor index 0 talks across stages
+  RunLayers(&job);
+  job.Pipeline({{0, 4}});
+  job.Pipeline({{2, 6}});
+  for (uint32_t rank = 0; rank < 8; rank += 2) job.Group({rank, rank + 1});
+  EXPECT_THAT(Roles(job), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+}
+
+TEST(RoleLearning, ARingOfSendersIsNoPipeline) {
+  SyntheticJob job(4);  // context parallelism
+  RunLayers(&job);
+  job.Pipeline({{0, 1}, {1, 2}, {2, 3}, {3, 0}});
+  EXPECT_THAT(Roles(job), Each(0));
+}
+
+TEST(RoleLearning, AStrayMessageMakesNoStages) {
+  SyntheticJob job(64);
+  RunLayers(&job);
+  job.Pipeline({{3, 5}}, 1);
+  EXPECT_THAT(Roles(job), Each(0));
+}
+
+TEST(RoleLearning, ACulpritWithAnExtraFunctionKeepsItsPeers) {
+  SyntheticJob job(8);
+  RunLayers(&job);
+  job.Group(WorldOf(job));
+  job.Run(3, FunctionClass::kPython, "throttled_layer_extra_work", 0.3);
+  job.Run(3, kKernel, "redundant_matmuls", 0.2);
+  EXPECT_THAT(Roles(job), Each(0));
+}
+
+TEST(RoleLearning, ManyCulpritsWithAnExtraFunctionKeepTheirPeers) {
+  SyntheticJob job(32);
+  RunLayers(&job);
+  job.Group(WorldOf(job));
+  for (uint32_t rank = 8; rank < 16; ++rank) {
+    for (const char* name : {"extra_a", "extra_b", "extra_c"}) job.Run(rank, kKernel, name, 0.1);
+  }
+  EXPECT_THAT(Roles(job), Each(0)) << "a whole host of culprits, three functions more: one world, one role";
+}
+
+TEST(RoleLearning, ACulpritThatLacksFunctionsKeepsItsPeers) {
+  SyntheticJob job(8);
+  RunLayers(&job);
+  job.Group(WorldOf(job));
+  job.batches[5].patterns.resize(2);
+  job.batches[6].patterns.resize(1);
+  job.batches[7].patterns.resize(1);
+  EXPECT_THAT(Roles(job), Each(0)) << "ranks that hang run fewer functions, not other ones";
+}
+
+TEST(RoleLearning, ACulpritInAPipelineKeepsItsStage) {
+  SyntheticJob job = PipelineTimesData();
+  for (const char* name : {"a", "b", "c", "d", "e"}) job.Run(6, kKernel, name, 0.1);
+  EXPECT_THAT(Roles(job), ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
+}
+
+// Interleaved stages send in a ring, so that only functions and groups tell first, middle and last apart.
+SyntheticJob InterleavedPipeline() {
+  SyntheticJob job(16);  // four stages of four replicas
+  RunLayers(&job);
+  for (uint32_t replica = 0; replica < 4; ++replica) {
+    const uint32_t first = replica * 4;
+    job.Pipeline({{first, first + 1}, {first + 1, first + 2}, {first + 2, first + 3}, {first + 3, first}});
+    for (const char* name : {"embedding_fwd", "embedding_bwd", "position"}) job.Run(first, kKernel, name, 0.05);
+    for (const char* name : {"head_gemm", "log_softmax", "nll_loss", "head_bwd"}) job.Run(first + 3, kKernel, name, 0.05);
+    job.Group({first, first + 3}, 1'000);  // tied embeddings
+  }
+  for (uint32_t stage = 0; stage < 4; ++stage) job.Group({stage, stage + 4, stage + 8, stage + 12});
+  return job;
+}
+
+TEST(RoleLearning, FunctionsAndGroupsTellTheStagesOfARing) {
+  SyntheticJob job = InterleavedPipeline();
+  const std::vector<uint32_t> expected{0, 1, 1, 2, 0, 1, 1, 2, 0, 1, 1, 2, 0, 1, 1, 2};
+  EXPECT_EQ(Roles(job), expected);
+  for (const char* name : {"a", "b", "c", "d", "e"}) job.Run(6, kKernel, name, 0.1);
+  EXPECT_EQ(Roles(job), expected) << "a culprit does not change it";
+}
+
+TEST(RoleLearning, DifferentProgramsAreDifferentRoles) {
+  SyntheticJob job(12);
+  for (uint32_t rank = 0; rank < 12; ++rank) {
+    const std::string program = rank < 8 ? "actor_" : "critic_";
+    for (const char* name : {"gemm", "attention", "norm", "sample"}) job.Run(rank, kKernel, program + name, 0.1);
+    job.Run(rank, kKernel, "adam", 0.1);
+  }
+  job.Group(WorldOf(job));
+  EXPECT_THAT(Roles(job), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1));
+}
+
+TEST(RoleLearning, TwoRanksAreOneRole) {
+  SyntheticJob job(2);
+  job.Run(0, kKernel, "a", 0.5);
+  job.Run(1, kKernel, "b", 0.5);
+  EXPECT_THAT(Roles(job), ElementsAre(0, 0));
+}
+
+TEST(RoleLearning, HostOnlyRanksAreToldApartByCpuOperators) {
+  SyntheticJob job = InterleavedPipeline();
+  for (PatternBatch& batch : job.batches) {
+    batch.host_only = true;
+    for (FunctionPattern& pattern : batch.patterns) {
+      pattern.function_class = FunctionClass::kCpuOp;
+      pattern.function = HashFunction(pattern.function_class, pattern.name, FunctionId{0});
+    }
+  }
+  EXPECT_EQ(Roles(job), Roles(InterleavedPipeline()));
+}
+
+TEST(RoleLearning, TheOrderOfInputDoesNotMatter) {
+  const SyntheticJob job = InterleavedPipeline();
+  std::mt19937 random(1);
+  for (int round = 0; round < 10; ++round) {
+    SyntheticJob shuffled = job;
+    std::shuffle(shuffled.batches.begin(), shuffled.batches.end(), random);
+    std::shuffle(shuffled.summaries.begin(), shuffled.summaries.end(), random);
+    EXPECT_EQ(Roles(shuffled), Roles(job));
+  }
+}
+
+}  // namespace
+}  // namespace eroica
