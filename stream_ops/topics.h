@@ -24,8 +24,8 @@ inline constexpr std::string_view kHeaderReplay = "replay-id";
 
 // One huge job spreads over partitions, a small one stays together.
 inline constexpr uint32_t kRanksPerShard = 64;
-std::string EventsKey(const JobId& job, RankId rank);             // job/shard
+std::string EventsKey(const JobId& job, RankId rank);               // job/shard
 std::string CollectivesKey(const JobId& job, CommId communicator);  // job/communicator
-std::string JobKey(const JobId& job);                             // patterns, findings, control
+std::string JobKey(const JobId& job);                               // patterns, findings, control
 
 }  // namespace eroica

@@ -38,7 +38,7 @@ struct ProducerRecord {
   std::string key;
   std::string value;
   Headers headers;
-  int64_t timestamp_ms = 0;  // event time
+  int64_t timestamp_ms = 0;  // event time; Kafka takes 0 as now
   std::optional<int32_t> partition;
 };
 
@@ -66,16 +66,16 @@ class RebalanceListener {
 };
 
 struct ConsumerOptions {
-  std::string group_id;            // empty: no group, all partitions of the topics are this consumer's
-  std::string group_instance_id;   // static membership
+  std::string group_id;                           // empty: no group, all partitions of the topics are this consumer's
+  std::string group_instance_id;                  // static membership
   std::map<std::string, std::string> properties;  // Kafka only: librdkafka properties, passed through
 };
 
-// One consumer, one thread.
+// One consumer, one thread. Destroying it leaves the group and tells the listener nothing: its owner commits first.
 class LogConsumer {
  public:
   virtual ~LogConsumer() = default;
-  // The listener must outlive the consumer. Once.
+  // The listener (nullptr: none) must outlive the consumer. Once. A topic that does not exist is told by Poll (kNotFound), which may be tried again.
   virtual absl::Status Subscribe(std::vector<std::string> topics, RebalanceListener* listener) = 0;
   // Appends up to max_records to *out in offset order within each partition; returns at once when there are some, else waits up to timeout.
   // Corrupt input of the log itself (a torn tail, a failed checksum) is skipped, counted in corrupt_bytes() and reported once by a log line.
@@ -93,7 +93,7 @@ class LogConsumer {
   virtual uint64_t corrupt_bytes() const { return 0; }
 };
 
-// Thread-safe. Append hands over and returns; Flush waits until everything handed over is durable in the log's own sense, or says what is not.
+// Thread-safe. An Append that fails has not handed its record over. Append hands over and returns; Flush waits until everything handed over is durable in the log's own sense, or says what is not.
 class LogProducer {
  public:
   virtual ~LogProducer() = default;

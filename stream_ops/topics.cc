@@ -1,0 +1,33 @@
+#include "stream_ops/topics.h"
+
+#include <fmt/format.h>
+
+#include "schemas/check.h"
+
+namespace eroica {
+
+namespace {
+
+std::string_view TopicSuffix(Topic topic) {
+  switch (topic) {
+    case Topic::kEvents: return "events";
+    case Topic::kCollectives: return "collectives";
+    case Topic::kPatterns: return "patterns";
+    case Topic::kFindings: return "findings";
+    case Topic::kControl: return "control";
+    case Topic::kDeadLetter: return "deadletter";
+  }
+  EROICA_CHECK(false);
+}
+
+}  // namespace
+
+std::string TopicName(std::string_view prefix, Topic topic) { return fmt::format("{}.{}", prefix, TopicSuffix(topic)); }
+
+std::string EventsKey(const JobId& job, RankId rank) { return fmt::format("{}/{}", job.value, rank.value / kRanksPerShard); }
+
+std::string CollectivesKey(const JobId& job, CommId communicator) { return fmt::format("{}/{:016x}", job.value, communicator.value); }
+
+std::string JobKey(const JobId& job) { return job.value; }
+
+}  // namespace eroica
