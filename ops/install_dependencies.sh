@@ -13,6 +13,7 @@ packages=(
   g++
   ninja-build
   pkg-config
+  python3
   # Libraries.
   libabsl-dev
   libbenchmark-dev
@@ -34,7 +35,6 @@ packages=(
 test_packages=(
   maven
   openjdk-17-jre-headless
-  python3
 )
 developer_packages=(
   ccache

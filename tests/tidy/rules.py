@@ -1,0 +1,263 @@
+"""The rules of the house. Each takes the tree, a dict from path to text, and yields what breaks it as (path, line, message)."""
+
+import ast
+import posixpath
+import re
+
+import cpp_source
+
+CPP = (".h", ".cc")
+SOURCE_FOLDERS = ("schemas", "state_store", "stream_ops", "producers", "diagnosis", "ops")
+MAX_FILE_LINES = 500
+MAX_FUNCTION_LINES = 70
+
+# What a folder may include, the first entry that fits holds. The program's folder and the tests see everything.
+LAYERS = (
+    ("schemas/", ("schemas/",)),
+    ("state_store/", ("schemas/", "state_store/")),
+    ("stream_ops/pattern/", ("schemas/", "stream_ops/pattern/")),
+    ("stream_ops/", ("schemas/", "state_store/", "stream_ops/")),
+    ("producers/", ("schemas/", "stream_ops/pattern/", "producers/")),
+    # The adapter that makes a stage of the operators.
+    ("diagnosis/diagnose_processor", ("schemas/", "state_store/", "stream_ops/", "diagnosis/")),
+    ("diagnosis/", ("schemas/", "diagnosis/")),
+    ("ops/", tuple(folder + "/" for folder in SOURCE_FOLDERS)),
+)
+
+# Libraries that only one place may know: what the include starts with, and where it may stand.
+ONLY = (
+    (r'[<"]librdkafka/', ("stream_ops/kafka/",)),
+    (r'[<"]rocksdb/', ("state_store/rocksdb_store",)),
+    (r'[<"](?:flatbuffers/|\w+_generated\.h)', ("schemas/",)),
+    (r'[<"]toml\+\+/', ("ops/config/",)),
+    (r'[<"]CLI/', ("ops/cli/",)),
+    (r'[<"]simdjson', ("producers/import/",)),
+    (r'[<"](?:zlib|libdeflate|isa-l/|igzip)', ("producers/import/",)),
+)
+THREAD = re.compile(r"\bstd::(?:thread|jthread|async)\b|\bpthread_create\b")
+THREADS_ALLOWED = ("ops/", "stream_ops/runtime/", "tests/")
+
+BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
+BANNED_WORDS = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b|\b(?:for now|simplified|placeholder|dummy|not implemented|unimplemented)\b")
+MACHINE_PATH = re.compile(r"(?:^|[^a-zA-Z0-9._-])(/(?:work|farm|root|home|Users)/[a-z]|/tmp/[a-z]+/)")
+REGISTRY = re.compile(r"https?://[a-z0-9.-]*(?:maven|debian|pypi|pythonhosted|npmjs|golang|crates)[a-z0-9.-]*")
+
+
+def _lines(text):
+    return enumerate(text.splitlines(), start=1)
+
+
+def _is_test(path, text):
+    """Tests, and the suites of tests that stand beside an interface for all that implement it."""
+    return path.startswith("tests/") or any(re.match(r'["<]g(?:test|mock)/', name) for _, name in cpp_source.includes(text))
+
+
+def _about_rules(path):
+    """Files that must spell out what they forbid."""
+    return path.startswith("tests/tidy/") or path == "LICENSE"
+
+
+def _cpp(tree):
+    return ((path, text) for path, text in tree.items() if path.endswith(CPP))
+
+
+def layering(tree):
+    for path, text in _cpp(tree):
+        allowed = next((layers for prefix, layers in LAYERS if path.startswith(prefix)), None)
+        if allowed is None:
+            continue
+        for line, name in cpp_source.includes(text):
+            target = name[1:-1]
+            if name[0] == '"' and target.startswith(SOURCE_FOLDERS + ("tests/",)) and not target.startswith(allowed):
+                yield path, line, f"includes {target}, but {path.split('/')[0]} may only use {', '.join(allowed)}"
+
+
+def include_paths(tree):
+    """Includes are written from the root of the repository."""
+    for path, text in _cpp(tree):
+        for line, name in cpp_source.includes(text):
+            target = name[1:-1]
+            ours = "/" not in target or target.startswith(SOURCE_FOLDERS + ("tests/", "."))
+            if name[0] == '"' and ours and target not in tree and not target.endswith("_generated.h"):
+                yield path, line, f"includes {name}, which is no file from the root of the repository"
+
+
+def library_owners(tree):
+    for path, text in _cpp(tree):
+        for line, name in cpp_source.includes(text):
+            for pattern, owners in ONLY:
+                if re.match(pattern, name) and not path.startswith(owners + ("tests/",)):
+                    yield path, line, f"includes {name}; only {', '.join(owners)} may"
+
+
+def threads(tree):
+    for path, text in _cpp(tree):
+        if path.startswith(THREADS_ALLOWED) or _is_test(path, text):
+            continue
+        for line, code in _lines(cpp_source.without_comments_and_literals(text)):
+            if THREAD.search(code):
+                yield path, line, f"starts a thread; only {', '.join(THREADS_ALLOWED[:2])} may"
+
+
+def no_throw(tree):
+    for path, text in _cpp(tree):
+        for line, code in _lines(cpp_source.without_comments_and_literals(text)):
+            if re.search(r"\bthrow\b", code) and not _is_test(path, text):
+                yield path, line, "throws; operations that can fail answer with absl::Status"
+
+
+def no_sleep_in_tests(tree):
+    for path, text in _cpp(tree):
+        if not _is_test(path, text):
+            continue
+        for line, code in _lines(cpp_source.without_comments_and_literals(text)):
+            if re.search(r"\b(?:sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(", code):
+                yield path, line, "sleeps; a test waits for what it needs, with a deadline"
+
+
+def headers(tree):
+    for path, text in tree.items():
+        if not path.endswith(".h"):
+            continue
+        if not text.startswith("//"):
+            yield path, 1, "a header begins with a comment that says what it is for"
+        if "\n#pragma once\n" not in text:
+            yield path, 1, "a header needs #pragma once"
+
+
+def file_length(tree):
+    for path, text in tree.items():
+        count = text.count("\n")
+        if path.endswith(CPP + (".py", ".sh", ".cmake", "CMakeLists.txt")) and count > MAX_FILE_LINES:
+            yield path, count, f"{count} lines, {MAX_FILE_LINES} at most: which second idea has moved in?"
+
+
+def function_length(tree):
+    for path, text in tree.items():
+        if path.endswith(CPP):
+            spans = cpp_source.functions(text)
+        elif path.endswith(".py"):
+            nodes = ast.walk(ast.parse(text))
+            spans = [(n.lineno, n.end_lineno) for n in nodes if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        else:
+            continue
+        for first, last in spans:
+            if last - first + 1 > MAX_FUNCTION_LINES:
+                yield path, first, f"a function of {last - first + 1} lines, {MAX_FUNCTION_LINES} at most"
+
+
+def file_names(tree):
+    for path in tree:
+        for word in re.split(r"[/_.-]", path):
+            if word in BANNED_NAMES:
+                yield path, 1, f"'{word}' says nothing: name the thing"
+
+
+def banned_words(tree):
+    for path, text in tree.items():
+        if _about_rules(path):
+            continue
+        for line, content in _lines(text):
+            match = BANNED_WORDS.search(content)
+            if match:
+                yield path, line, f"'{match.group(0)}': unfinished work belongs into an issue"
+
+
+def machine_paths(tree):
+    for path, text in tree.items():
+        if _about_rules(path):
+            continue
+        for line, content in _lines(text):
+            match = MACHINE_PATH.search(content)
+            if match:
+                yield path, line, f"'{match.group(1)}...' is a path of one machine"
+
+
+def registry_hosts(tree):
+    for path, text in tree.items():
+        if _about_rules(path) or path.endswith("pom.xml"):
+            continue
+        for line, content in _lines(text):
+            match = REGISTRY.search(content)
+            if match:
+                yield path, line, f"'{match.group(0)}': registries are named by their clients' settings, not here"
+
+
+def _anchors(text):
+    """As GitHub makes them of headings."""
+    headings = re.findall(r"^#+ +(.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def doc_links(tree):
+    folders = {posixpath.dirname(path) for path in tree}
+    folders |= {parent for folder in folders for parent in _parents(folder)}
+    for path, text in tree.items():
+        if not path.endswith(".md"):
+            continue
+        for line, content in _lines(text):
+            for target in re.findall(r"\]\(([^)\s]+)\)", content):
+                if re.match(r"[a-z]+:", target):
+                    continue
+                name, _, anchor = target.partition("#")
+                file = posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) if name else path
+                if file not in tree and file.rstrip("/") not in folders:
+                    yield path, line, f"links to {target}, which is not there"
+                elif anchor and file in tree and anchor not in _anchors(tree[file]):
+                    yield path, line, f"links to {target}, but {file} has no such heading"
+
+
+def _parents(folder):
+    while folder:
+        yield folder
+        folder = posixpath.dirname(folder)
+
+
+ARCHITECTURE = "docs/ARCHITECTURE.md"
+
+
+def architecture_map(tree):
+    """Every path that the architecture page names exists, and every folder with sources is named by one of its files."""
+    text = tree.get(ARCHITECTURE)
+    if text is None:
+        yield ARCHITECTURE, 1, "is missing"
+        return
+    named = set()
+    for line, content in _lines(text):
+        for token in re.findall(r"`([\w./{},*-]+/[\w./{},*-]+)`", content):
+            if not token.startswith(SOURCE_FOLDERS + ("tests/", "docs/", "cmake/")):
+                continue
+            for path in _expand(token):
+                named.add(path)
+                if path not in tree and not any(p.startswith(path.rstrip("/") + "/") for p in tree):
+                    yield ARCHITECTURE, line, f"names {path}, which is not there"
+    for folder in sorted({posixpath.dirname(p) for p, _ in _cpp(tree) if p.startswith(SOURCE_FOLDERS)}):
+        if not any(posixpath.dirname(path) == folder for path in named):
+            yield ARCHITECTURE, 1, f"names no file of {folder}"
+
+
+def _expand(token):
+    """foo.{h,cc} -> foo.h, foo.cc"""
+    match = re.search(r"\{([^}]*)\}", token)
+    if not match:
+        return [token]
+    return [expanded for choice in match.group(1).split(",") for expanded in _expand(token[: match.start()] + choice + token[match.end() :])]
+
+
+ALL = (
+    layering,
+    include_paths,
+    library_owners,
+    threads,
+    no_throw,
+    no_sleep_in_tests,
+    headers,
+    file_length,
+    function_length,
+    file_names,
+    banned_words,
+    machine_paths,
+    registry_hosts,
+    doc_links,
+    architecture_map,
+)

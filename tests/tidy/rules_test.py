@@ -1,0 +1,166 @@
+"""Each rule must fail on a planted violation, and must not fail on what only looks like one."""
+
+import pathlib
+import tempfile
+import unittest
+
+import cpp_source
+import rules
+import tidy
+
+
+def broken(rule, **files):
+    """The paths that the rule blames. Keys: path with __ for / and _dot_ for the last dot."""
+    tree = {name.replace("__", "/").replace("_dot_", "."): text for name, text in files.items()}
+    return [(path, line) for path, line, _ in rule(tree)]
+
+
+class Layering(unittest.TestCase):
+    def test_schemas_know_nothing_above(self):
+        self.assertEqual(broken(rules.layering, schemas__a_dot_h='// A.\n#include "stream_ops/log/log.h"\n'), [("schemas/a.h", 2)])
+
+    def test_operators_know_no_stream(self):
+        self.assertTrue(broken(rules.layering, diagnosis__hang__hang_dot_cc='#include "stream_ops/processor.h"\n'))
+
+    def test_the_adapter_of_diagnosis_may(self):
+        self.assertFalse(broken(rules.layering, diagnosis__diagnose_processor_dot_h='#include "stream_ops/processor.h"\n'))
+
+    def test_producers_use_only_the_pattern_core(self):
+        self.assertFalse(broken(rules.layering, producers__core__a_dot_h='#include "stream_ops/pattern/sweep.h"\n'))
+        self.assertTrue(broken(rules.layering, producers__core__a_dot_h='#include "stream_ops/topics.h"\n'))
+
+    def test_the_pattern_core_uses_only_schemas(self):
+        self.assertTrue(broken(rules.layering, stream_ops__pattern__a_dot_cc='#include "stream_ops/log/log.h"\n'))
+
+    def test_nobody_includes_tests(self):
+        self.assertTrue(broken(rules.layering, ops__cli__a_dot_cc='#include "tests/golden/a.h"\n'))
+
+    def test_a_comment_is_no_include(self):
+        self.assertFalse(broken(rules.layering, schemas__a_dot_h='// #include "ops/cli/main.h"\n/*\n#include "ops/a.h"\n*/\n'))
+
+
+class Includes(unittest.TestCase):
+    def test_paths_from_the_root(self):
+        self.assertEqual(broken(rules.include_paths, schemas__a_dot_h="// A.\n", schemas__a_dot_cc='#include "a.h"\n'), [("schemas/a.cc", 1)])
+        self.assertFalse(broken(rules.include_paths, schemas__a_dot_h="// A.\n", schemas__a_dot_cc='#include "schemas/a.h"\n'))
+        self.assertFalse(broken(rules.include_paths, schemas__a_dot_cc='#include "event_generated.h"\n#include <a.h>\n'))
+        self.assertFalse(broken(rules.include_paths, schemas__a_test_dot_cc='#include "gtest/gtest.h"\n'))
+        self.assertTrue(broken(rules.include_paths, schemas__a_dot_cc='#include "../ops/a.h"\n'))
+
+    def test_each_library_has_its_place(self):
+        for include in ("librdkafka/rdkafka.h", "rocksdb/db.h", "flatbuffers/flatbuffers.h", "toml++/toml.h", "CLI/CLI.hpp", "simdjson.h", "zlib.h"):
+            with self.subTest(include):
+                self.assertTrue(broken(rules.library_owners, stream_ops__log__a_dot_cc=f"#include <{include}>\n"))
+
+    def test_the_owner_may(self):
+        self.assertFalse(broken(rules.library_owners, stream_ops__kafka__a_dot_cc="#include <librdkafka/rdkafka.h>\n"))
+        self.assertFalse(broken(rules.library_owners, state_store__rocksdb_store_test_dot_cc="#include <rocksdb/db.h>\n"))
+        self.assertTrue(broken(rules.library_owners, state_store__key_schema_dot_cc="#include <rocksdb/db.h>\n"))
+
+
+class Code(unittest.TestCase):
+    def test_threads(self):
+        for code in ("std::thread t;", "std::jthread t;", "auto f = std::async(g);", "pthread_create(&t, 0, g, 0);"):
+            with self.subTest(code):
+                self.assertTrue(broken(rules.threads, state_store__a_dot_cc=code))
+        self.assertFalse(broken(rules.threads, ops__cli__a_dot_cc="std::jthread t;"))
+        self.assertFalse(broken(rules.threads, state_store__a_test_dot_cc="#include <gtest/gtest.h>\nstd::jthread t;"))
+        self.assertFalse(broken(rules.threads, state_store__a_dot_cc="// std::thread\nstd::this_thread::yield();"))
+
+    def test_throw(self):
+        self.assertTrue(broken(rules.no_throw, schemas__a_dot_cc="void f() { throw 1; }"))
+        self.assertFalse(broken(rules.no_throw, schemas__a_dot_cc='// throw\nconst char* a = "throw";'))
+
+    def test_sleep(self):
+        self.assertTrue(broken(rules.no_sleep_in_tests, schemas__a_test_dot_cc="#include <gtest/gtest.h>\nstd::this_thread::sleep_for(1s);"))
+        self.assertFalse(broken(rules.no_sleep_in_tests, schemas__a_dot_cc="std::this_thread::sleep_for(1s);"))
+
+    def test_headers(self):
+        self.assertEqual(len(broken(rules.headers, schemas__a_dot_h="int a;\n")), 2)
+        self.assertFalse(broken(rules.headers, schemas__a_dot_h="// What it is.\n#pragma once\nint a;\n"))
+
+
+class Length(unittest.TestCase):
+    def test_files(self):
+        self.assertTrue(broken(rules.file_length, schemas__a_dot_cc="\n" * 501))
+        self.assertFalse(broken(rules.file_length, schemas__a_dot_cc="\n" * 500))
+
+    def test_functions(self):
+        body = "  a();\n"
+        self.assertEqual(broken(rules.function_length, schemas__a_dot_cc="\nvoid F(int a) {\n" + body * 69 + "}\n"), [("schemas/a.cc", 2)])
+        self.assertFalse(broken(rules.function_length, schemas__a_dot_cc="void F(int a) {\n" + body * 68 + "}\n"))
+
+    def test_methods_tests_and_constructors(self):
+        body = "  a();\n" * 70
+        for head in ("class A {\n  A() : b_(1) {\n", "namespace x {\nstatic int F() const noexcept {\n", "TEST(A, B) {\n", "A::A() : b_{1}, c_(2) {\n"):
+            with self.subTest(head):
+                self.assertTrue(broken(rules.function_length, schemas__a_dot_cc=head + body + "}\n}\n"))
+
+    def test_long_namespaces_classes_and_tables_are_no_functions(self):
+        rows = "  int a;\n" * 80
+        for head in ("namespace eroica {\n", "class A : public B<decltype(c())> {\n", "enum class A {\n", "const int kTable[] = {\n"):
+            with self.subTest(head):
+                self.assertFalse(broken(rules.function_length, schemas__a_dot_cc=head + rows + "};\n"))
+
+    def test_python(self):
+        self.assertTrue(broken(rules.function_length, tests__a_dot_py="def f():\n" + "    pass\n" * 70))
+        self.assertFalse(broken(rules.function_length, tests__a_dot_py="def f():\n" + "    pass\n" * 69))
+
+
+class Words(unittest.TestCase):
+    def test_file_names(self):
+        for name in ("schemas__string_util_dot_h", "schemas__common__a_dot_h", "ops__helper_dot_py", "ops__misc_dot_cc"):
+            with self.subTest(name):
+                self.assertTrue(broken(rules.file_names, **{name: ""}))
+        self.assertFalse(broken(rules.file_names, schemas__communicator_dot_h=""))
+
+    def test_words(self):
+        for word in ("TODO", "FIXME", "XXX", "HACK", "for now", "placeholder", "dummy", "simplified"):
+            with self.subTest(word):
+                self.assertTrue(broken(rules.banned_words, docs__a_dot_md=f"This is {word}.\n"))
+        self.assertFalse(broken(rules.banned_words, docs__a_dot_md="XXH3 hashes; hackers; toDo\n"))
+
+    def test_machine_paths(self):
+        for path in ("/work/main", "/home/someone", "/root/x", "/tmp/team/x"):
+            with self.subTest(path):
+                self.assertTrue(broken(rules.machine_paths, docs__a_dot_md=f"see {path}\n"))
+        self.assertFalse(broken(rules.machine_paths, docs__a_dot_md="docs/work/a ../shared/home/x\n"))
+
+    def test_registry_hosts(self):
+        self.assertTrue(broken(rules.registry_hosts, ops__a_dot_sh="curl https://repo1.maven.org/x\n"))
+        self.assertFalse(broken(rules.registry_hosts, ops__kafka__pom_dot_xml="http://maven.apache.org/POM/4.0.0\n"))
+
+
+class Documents(unittest.TestCase):
+    def test_links(self):
+        self.assertTrue(broken(rules.doc_links, docs__a_dot_md="[b](b.md)\n"))
+        self.assertTrue(broken(rules.doc_links, docs__a_dot_md="[b](#no-heading)\n# Heading\n"))
+        good = "[b](../ops/b.md) [o](../ops) [c](https://example.org) [h](#the-way-of-data)\n## The way of data\n"
+        self.assertFalse(broken(rules.doc_links, docs__a_dot_md=good, ops__b_dot_md=""))
+
+    def test_architecture_names_what_exists(self):
+        self.assertTrue(broken(rules.architecture_map))
+        self.assertTrue(broken(rules.architecture_map, docs__ARCHITECTURE_dot_md="see `schemas/a.h`\n"))
+        self.assertFalse(broken(rules.architecture_map, docs__ARCHITECTURE_dot_md="see `schemas/a.{h,cc}`\n", schemas__a_dot_h="", schemas__a_dot_cc=""))
+
+    def test_architecture_names_every_folder(self):
+        self.assertTrue(broken(rules.architecture_map, docs__ARCHITECTURE_dot_md="nothing\n", schemas__a_dot_h=""))
+
+
+class Tree(unittest.TestCase):
+    def test_without_git_build_folders_are_left_out(self):
+        with tempfile.TemporaryDirectory() as root:
+            for path, content in (("schemas/a.h", b"// A.\n"), ("build/b.h", b"b"), ("c.bin", b"\0")):
+                file = pathlib.Path(root, path)
+                file.parent.mkdir(exist_ok=True)
+                file.write_bytes(content)
+            self.assertEqual(tidy.read_tree(root), {"schemas/a.h": "// A.\n"})
+
+    def test_digit_separators_and_raw_strings(self):
+        code = "int a = 65'536; char b = '}'; auto c = R\"x({ // )\" })x\"; // {\n"
+        self.assertEqual(cpp_source.without_comments_and_literals(code).count("{"), 0)
+        self.assertIn("65'536", cpp_source.without_comments_and_literals(code))
+
+
+if __name__ == "__main__":
+    unittest.main()
