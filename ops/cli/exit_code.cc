@@ -1,0 +1,15 @@
+#include "ops/cli/exit_code.h"
+
+#include <iostream>
+#include <sstream>
+#include <string>
+
+namespace eroica {
+
+int ExitWithError(const absl::Status& status) {
+  std::istringstream lines{std::string(status.message())};
+  for (std::string line; std::getline(lines, line);) std::cerr << "eroica: " << line << "\n";
+  return kExitError;
+}
+
+}  // namespace eroica

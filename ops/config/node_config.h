@@ -1,0 +1,54 @@
+// What a node is told: one typed struct. The defaults stand here, everything else about an option (name, unit, bounds, what it is for) in
+// node_options.cc. Filled by config_file.h; plain data, copied freely.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace eroica {
+
+struct NodeConfig {
+  struct Node {
+    std::vector<std::string> roles = {"summarize", "align", "diagnose"};
+    std::string topic_prefix = "eroica";
+    std::string recording;  // folder; exactly one of this and kafka.bootstrap
+    std::string state = "eroica-state";
+    std::string log_level = "info";
+    std::string replay_id;
+  } node;
+
+  struct Kafka {
+    std::string bootstrap;
+    std::string group_prefix = "eroica";
+    std::string instance_id;  // static membership where it is not empty
+    // librdkafka's own properties. Secrets are in here once ResolveSecrets has read them.
+    std::map<std::string, std::string> properties;
+  } kafka;
+
+  struct Topics {
+    int32_t events_partitions = 16;
+    int32_t collectives_partitions = 8;
+    int32_t patterns_partitions = 8;
+    int32_t findings_partitions = 1;
+    int32_t control_partitions = 1;
+    int32_t deadletter_partitions = 1;
+    int32_t replication = 1;
+    int32_t min_insync_replicas = 1;
+    int64_t events_retention_ms = 6 * 3'600'000LL;
+    int64_t patterns_retention_ms = 24 * 3'600'000LL;
+    int64_t findings_retention_ms = 30 * 24 * 3'600'000LL;
+    int64_t deadletter_retention_ms = 7 * 24 * 3'600'000LL;
+  } topics;
+
+  struct Runtime {
+    int64_t poll_records_max = 64;
+    int64_t poll_timeout_ms = 100;
+    int64_t commit_interval_ms = 500;
+    int64_t flush_timeout_ms = 10'000;
+    int64_t idle_timeout_ms = 2'000;
+  } runtime;
+};
+
+}  // namespace eroica

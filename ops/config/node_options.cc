@@ -1,0 +1,131 @@
+// The declarations of all options. A new one is a row here and a member with its default in node_config.h.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "ops/config/option.h"
+
+namespace eroica {
+namespace {
+
+constexpr int64_t kHourMs = 3'600'000;
+constexpr int64_t kYearMs = 365 * 24 * kHourMs;
+
+// What all kinds of options share.
+struct Words {
+  std::string name;
+  std::string unit;
+  std::string doc;
+};
+
+template <typename Field>
+Option Bind(Words words, Field field) {
+  using Value = std::remove_reference_t<decltype(field(std::declval<NodeConfig&>()))>;
+  using Stored = std::conditional_t<std::is_integral_v<Value> && !std::is_same_v<Value, bool>, int64_t, Value>;
+  Option option;
+  option.name = std::move(words.name);
+  option.unit = std::move(words.unit);
+  option.doc = std::move(words.doc);
+  option.get = [field](const NodeConfig& config) {
+    NodeConfig copy = config;
+    return OptionValue(static_cast<Stored>(field(copy)));
+  };
+  option.set = [field](NodeConfig* config, OptionValue value) { field(*config) = static_cast<Value>(std::get<Stored>(std::move(value))); };
+  return option;
+}
+
+template <typename Field>
+Option Number(Words words, int64_t min, int64_t max, Field field) {
+  Option option = Bind(std::move(words), field);
+  option.min = min;
+  option.max = max;
+  return option;
+}
+
+template <typename Field>
+Option Choice(Words words, std::vector<std::string> choices, Field field) {
+  Option option = Bind(std::move(words), field);
+  option.choices = std::move(choices);
+  return option;
+}
+
+#define FIELD(path) [](NodeConfig& config) -> auto& { return config.path; }
+
+void AddNode(std::vector<Option>* options) {
+  options->push_back(Choice({"node.roles", "", "The stages that this node runs."}, {"summarize", "align", "diagnose"}, FIELD(node.roles)));
+  options->push_back(Bind({"node.topic_prefix", "", "The topics are called PREFIX.events and so on."}, FIELD(node.topic_prefix)));
+  options->push_back(Bind({"node.recording", "",
+                           "Embedded mode: the folder of the recording that is read, and that the stages write to. Give this or kafka.bootstrap."},
+                          FIELD(node.recording)));
+  options->push_back(Bind({"node.state", "", "Folder of the state store. One node at a time."}, FIELD(node.state)));
+  options->push_back(
+      Choice({"node.log_level", "", "What is logged on standard error."}, {"debug", "info", "warn", "error", "off"}, FIELD(node.log_level)));
+  options->push_back(Bind({"node.replay_id", "", "Where it is not empty: stands in the headers of all that this node sends, so that a replay is told "
+                                                 "from the live stream."},
+                          FIELD(node.replay_id)));
+}
+
+void AddKafka(std::vector<Option>* options) {
+  options->push_back(Bind({"kafka.bootstrap", "", "Brokers to begin with, HOST:PORT, comma separated. Give this or node.recording."}, FIELD(kafka.bootstrap)));
+  options->push_back(Bind({"kafka.group_prefix", "", "The consumer groups are called PREFIX-summarize and so on."}, FIELD(kafka.group_prefix)));
+  options->push_back(Bind({"kafka.instance_id", "", "Static membership: a node that comes back under the same name within the session gets its "
+                                                    "partitions without a rebalance. Unique in the group."},
+                          FIELD(kafka.instance_id)));
+  options->push_back(Bind({"kafka.properties", "",
+                           "librdkafka's own properties, passed through. Secrets never stand here: NAME_file names a file that holds the value, NAME_env an "
+                           "environment variable."},
+                          FIELD(kafka.properties)));
+}
+
+void AddTopics(std::vector<Option>* options) {
+  const auto partitions = [options](std::string topic, std::string key, auto field) {
+    options->push_back(Number({fmt::format("topics.{}_partitions", topic), "", fmt::format("Partitions of the topic {}, which is keyed by {}.", topic, key)}, 1,
+                              10'000, field));
+  };
+  partitions("events", "job and shard of ranks", FIELD(topics.events_partitions));
+  partitions("collectives", "job and communicator", FIELD(topics.collectives_partitions));
+  partitions("patterns", "job", FIELD(topics.patterns_partitions));
+  partitions("findings", "job", FIELD(topics.findings_partitions));
+  partitions("control", "job", FIELD(topics.control_partitions));
+  partitions("deadletter", "the record that was refused", FIELD(topics.deadletter_partitions));
+  options->push_back(Number({"topics.replication", "", "Copies of every partition."}, 1, 16, FIELD(topics.replication)));
+  options->push_back(Number({"topics.min_insync_replicas", "", "Copies that must have a record before it counts as written."}, 1, 16,
+                            FIELD(topics.min_insync_replicas)));
+  const auto retention = [options](std::string name, std::string doc, auto field) {
+    options->push_back(Number({fmt::format("topics.{}_retention_ms", name), "ms", std::move(doc)}, kHourMs / 60, kYearMs, field));
+  };
+  retention("events", "How long events and collectives are kept: how far back an incident can be replayed.", FIELD(topics.events_retention_ms));
+  retention("patterns", "How long patterns are kept.", FIELD(topics.patterns_retention_ms));
+  retention("findings", "How long findings are kept.", FIELD(topics.findings_retention_ms));
+  retention("deadletter", "How long refused records are kept.", FIELD(topics.deadletter_retention_ms));
+}
+
+void AddRuntime(std::vector<Option>* options) {
+  options->push_back(Number({"runtime.poll_records_max", "records", "Taken from the log at once."}, 1, 65'536, FIELD(runtime.poll_records_max)));
+  options->push_back(Number({"runtime.poll_timeout_ms", "ms", "How long a stage waits for records before it looks after its other work."}, 1, 10'000,
+                            FIELD(runtime.poll_timeout_ms)));
+  options->push_back(Number({"runtime.commit_interval_ms", "ms", "How often state and input position are committed; what lies between is done again after a crash."}, 10,
+                            600'000, FIELD(runtime.commit_interval_ms)));
+  options->push_back(Number({"runtime.flush_timeout_ms", "ms", "How long a commit waits for the log to take the outputs."}, 100, 600'000,
+                            FIELD(runtime.flush_timeout_ms)));
+  options->push_back(Number({"runtime.idle_timeout_ms", "ms", "After how long without records a partition that has been read to its end counts as idle."}, 100,
+                            3'600'000, FIELD(runtime.idle_timeout_ms)));
+}
+
+#undef FIELD
+
+}  // namespace
+
+const std::vector<Option>& NodeOptions() {
+  static const std::vector<Option> options = [] {
+    std::vector<Option> all;
+    AddNode(&all);
+    AddKafka(&all);
+    AddTopics(&all);
+    AddRuntime(&all);
+    return all;
+  }();
+  return options;
+}
+
+}  // namespace eroica
