@@ -1,0 +1,244 @@
+#include "state_store/rocksdb_store.h"
+
+#include <fmt/format.h>
+#include <rocksdb/cache.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/options.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+#include <rocksdb/write_buffer_manager.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "state_store/key_encoding.h"
+
+namespace eroica {
+namespace {
+
+constexpr std::string_view kVersionKey = "schema_version";  // in the default column family
+
+constexpr std::array<const char*, kTableCount> kFamilyNames = {"patterns", "summaries", "findings", "jobs", "progress", "positions"};
+
+rocksdb::Slice ToSlice(std::string_view text) { return {text.data(), text.size()}; }
+std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+
+// What RocksDB says, as what the operator has to do about it.
+absl::Status ToStatus(const rocksdb::Status& status, std::string_view doing, const std::string& folder) {
+  if (status.ok()) return absl::OkStatus();
+  const std::string what = fmt::format("{} in state store {}: {}", doing, folder, status.ToString());
+  if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kNoSpace) {
+    return absl::ResourceExhaustedError(fmt::format("{}; the disk is full: make space, then restart the node", what));
+  }
+  if (status.IsCorruption()) {
+    return absl::DataLossError(
+        fmt::format("{}; the store is damaged: move the folder away and restart, open windows are rebuilt from the input log", what));
+  }
+  return absl::InternalError(what);
+}
+
+absl::Status OpenError(const rocksdb::Status& status, const std::string& folder) {
+  const std::string text = status.ToString();
+  // RocksDB has no code of its own for these two: "lock hold by current process", "While lock file: .../LOCK", "Column families not opened: ...".
+  if (status.IsIOError() && (text.find("lock hold") != std::string::npos || text.find("While lock file") != std::string::npos)) {
+    return absl::FailedPreconditionError(fmt::format(
+        "state store {} is already open in this or another process: stop that node, or give this one a folder of its own ({})", folder, text));
+  }
+  if (status.IsInvalidArgument() && text.find("olumn famil") != std::string::npos) {
+    return absl::FailedPreconditionError(
+        fmt::format("state store {} was written by another version of eroica: use that version, or a new folder ({})", folder, text));
+  }
+  // A file that the manifest names and the disk does not have comes as an IO error or as "does not exist" options.
+  if (status.IsIOError() && !status.IsNoSpace() && text.find("No such file") != std::string::npos) {
+    return absl::DataLossError(fmt::format(
+        "state store {} lacks a file: move the folder away and restart, open windows are rebuilt from the input log ({})", folder, text));
+  }
+  return ToStatus(status, "opening", folder);
+}
+
+absl::Status PrepareFolder(const std::string& folder) {
+  if (folder.empty()) return absl::InvalidArgumentError("the state store needs a folder");
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return absl::PermissionDeniedError(fmt::format("cannot make the folder of the state store, {}: {}", folder, error.message()));
+  }
+  if (access(folder.c_str(), R_OK | W_OK | X_OK) != 0) {
+    return absl::PermissionDeniedError(
+        fmt::format("no permission to write to the folder of the state store, {}: give it to the user that eroica runs as", folder));
+  }
+  return absl::OkStatus();
+}
+
+// The memory bound: all blocks, index and filter blocks are in one cache, and the write buffers are charged to it. A writer that is faster than
+// the disk waits for a flush instead of growing.
+struct MemoryBudget {
+  explicit MemoryBudget(size_t bytes)
+      : cache(rocksdb::NewLRUCache(bytes, /*num_shard_bits=*/-1, /*strict_capacity_limit=*/false, /*high_pri_pool_ratio=*/0.2)),
+        write_buffers(std::make_shared<rocksdb::WriteBufferManager>(bytes / 2, cache, /*allow_stall=*/true)) {}
+
+  std::shared_ptr<rocksdb::Cache> cache;
+  std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
+};
+
+rocksdb::DBOptions MakeDbOptions(const RocksDbStoreOptions& options, const MemoryBudget& memory) {
+  rocksdb::DBOptions db;
+  db.create_if_missing = true;
+  db.create_missing_column_families = true;
+  db.paranoid_checks = true;
+  db.write_buffer_manager = memory.write_buffers;
+  db.max_background_jobs = std::max(1, options.background_jobs);
+  db.max_open_files = options.open_files_max;
+  // A log is replayed at 6 ms a MB: 64 MiB keep the restart after a crash well under a second.
+  db.max_total_wal_size = std::min<uint64_t>(uint64_t{64} << 20, options.memory_bytes / 2);
+  db.bytes_per_sync = uint64_t{1} << 20;  // writes reach the disk evenly, not in one burst that stalls the node
+  db.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
+  db.keep_log_file_num = 4;
+  db.stats_dump_period_sec = 0;
+  return db;
+}
+
+rocksdb::ColumnFamilyOptions MakeFamilyOptions(Table table, const RocksDbStoreOptions& options, const MemoryBudget& memory) {
+  rocksdb::BlockBasedTableOptions blocks;
+  blocks.block_cache = memory.cache;
+  blocks.cache_index_and_filter_blocks = true;
+  blocks.cache_index_and_filter_blocks_with_high_priority = true;
+  blocks.pin_l0_filter_and_index_blocks_in_cache = true;
+  blocks.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));  // point reads: evidence of one rank, one finding, one job
+
+  rocksdb::ColumnFamilyOptions family;
+  family.compression = rocksdb::kLZ4Compression;  // a third of the bytes at no cost in speed (FACTS 14)
+  if (table == Table::kPatterns || table == Table::kSummaries) {
+    // Large values, written once in key order, scanned a window at a time: large blocks and large memtables, flushed seldom. Compaction then finds
+    // files that do not overlap and only moves them.
+    blocks.block_size = size_t{64} << 10;
+    family.write_buffer_size = std::clamp<size_t>(options.memory_bytes / 8, size_t{1} << 20, size_t{64} << 20);
+    family.level_compaction_dynamic_level_bytes = true;
+  } else {
+    // Small rows, often overwritten, read one at a time.
+    blocks.block_size = size_t{4} << 10;
+    family.write_buffer_size = std::clamp<size_t>(options.memory_bytes / 64, size_t{256} << 10, size_t{4} << 20);
+  }
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(blocks));
+  return family;
+}
+
+}  // namespace
+
+struct RocksDbStore::Impl {
+  ~Impl() {
+    for (rocksdb::ColumnFamilyHandle* family : families) db->DestroyColumnFamilyHandle(family).PermitUncheckedError();
+    if (db != nullptr) db->Close().PermitUncheckedError();
+  }
+
+  // The default family, which holds only the version, is the last one.
+  rocksdb::ColumnFamilyHandle* FamilyOf(Table table) const { return families.at(static_cast<size_t>(table)); }
+  rocksdb::ColumnFamilyHandle* default_family() const { return families.back(); }
+
+  absl::Status CheckVersion() {
+    const std::string expected = std::to_string(options.schema_version);
+    std::string version;
+    const rocksdb::Status found = db->Get({}, default_family(), ToSlice(kVersionKey), &version);
+    if (found.IsNotFound()) {
+      return ToStatus(db->Put({}, default_family(), ToSlice(kVersionKey), ToSlice(expected)), "writing the version", options.folder);
+    }
+    if (!found.ok()) return ToStatus(found, "reading the version", options.folder);
+    if (version == expected) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        fmt::format("state store {} has schema version {}, this eroica reads and writes {}: use the version of eroica that wrote it, or a new folder",
+                    options.folder, version, expected));
+  }
+
+  RocksDbStoreOptions options;
+  rocksdb::WriteOptions write_options;
+  std::unique_ptr<rocksdb::DB> db;
+  std::vector<rocksdb::ColumnFamilyHandle*> families;
+};
+
+RocksDbStore::RocksDbStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RocksDbStore::~RocksDbStore() = default;
+
+absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbStoreOptions& options) {
+  if (absl::Status prepared = PrepareFolder(options.folder); !prepared.ok()) return prepared;
+  const MemoryBudget memory(options.memory_bytes);
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (int table = 0; table < kTableCount; ++table) {
+    descriptors.emplace_back(kFamilyNames.at(static_cast<size_t>(table)), MakeFamilyOptions(static_cast<Table>(table), options, memory));
+  }
+  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, MakeFamilyOptions(Table::kJobs, options, memory));
+
+  auto impl = std::make_unique<Impl>();
+  impl->options = options;
+  impl->write_options.sync = options.durability == Durability::kPowerLoss;
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status opened =
+      rocksdb::DB::Open(MakeDbOptions(options, memory), options.folder, descriptors, &impl->families, &db);
+  if (!opened.ok()) return OpenError(opened, options.folder);
+  impl->db.reset(db);
+  if (absl::Status version = impl->CheckVersion(); !version.ok()) return version;
+  return std::unique_ptr<RocksDbStore>(new RocksDbStore(std::move(impl)));
+}
+
+absl::StatusOr<std::optional<std::string>> RocksDbStore::Get(Table table, std::string_view key) const {
+  std::string value;
+  const rocksdb::Status status = impl_->db->Get({}, impl_->FamilyOf(table), ToSlice(key), &value);
+  if (status.IsNotFound()) return std::optional<std::string>();
+  if (!status.ok()) return ToStatus(status, "reading", impl_->options.folder);
+  return std::optional(std::move(value));
+}
+
+absl::Status RocksDbStore::Scan(Table table, std::string_view prefix, const Visitor& visit) const {
+  const std::string end = PrefixEnd(prefix);
+  const rocksdb::Slice bound = ToSlice(end);
+  rocksdb::ReadOptions read;
+  if (!end.empty()) read.iterate_upper_bound = &bound;
+  read.fill_cache = false;  // a window is scanned once; it must not push out what is read again and again
+  const std::unique_ptr<rocksdb::Iterator> row(impl_->db->NewIterator(read, impl_->FamilyOf(table)));
+  for (row->Seek(ToSlice(prefix)); row->Valid(); row->Next()) {
+    if (!row->key().starts_with(ToSlice(prefix))) break;
+    if (!visit(ToView(row->key()), ToView(row->value()))) break;
+  }
+  return ToStatus(row->status(), "scanning", impl_->options.folder);
+}
+
+absl::Status RocksDbStore::Write(const StateChanges& changes) {
+  if (changes.empty()) return absl::OkStatus();
+  rocksdb::WriteBatch batch;
+  for (const StateChanges::Change& change : changes.changes()) {
+    rocksdb::ColumnFamilyHandle* const family = impl_->FamilyOf(change.table);
+    rocksdb::Status added;
+    switch (change.kind) {
+      case StateChanges::Change::Kind::kPut:
+        added = batch.Put(family, ToSlice(change.key), ToSlice(change.value));
+        break;
+      case StateChanges::Change::Kind::kDelete:
+        added = batch.Delete(family, ToSlice(change.key));
+        break;
+      case StateChanges::Change::Kind::kDeleteRange:
+        if (change.key < change.value) added = batch.DeleteRange(family, ToSlice(change.key), ToSlice(change.value));
+        break;
+    }
+    if (!added.ok()) return ToStatus(added, "preparing a write", impl_->options.folder);
+  }
+  return ToStatus(impl_->db->Write(impl_->write_options, &batch), "writing", impl_->options.folder);
+}
+
+absl::Status RocksDbStore::DropRange(Table table, std::string_view begin, std::string_view end) {
+  if (begin >= end) return absl::OkStatus();
+  rocksdb::ColumnFamilyHandle* const family = impl_->FamilyOf(table);
+  const rocksdb::Slice first = ToSlice(begin);
+  const rocksdb::Slice last = ToSlice(end);
+  // The tombstone first: whatever the second step leaves, or uncovers in an older file, stays deleted.
+  rocksdb::Status status = impl_->db->DeleteRange(impl_->write_options, family, first, last);
+  if (status.ok()) status = rocksdb::DeleteFilesInRange(impl_->db.get(), family, &first, &last, /*include_end=*/false);
+  return ToStatus(status, "expiring", impl_->options.folder);
+}
+
+}  // namespace eroica

@@ -1,0 +1,330 @@
+// What only a store on disk can promise: a crash keeps whole batches, and what cannot be opened or written says why and what to do.
+#include "state_store/rocksdb_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "state_store/expiry.h"
+#include "state_store/key_schema.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+RocksDbStoreOptions OptionsFor(const std::string& folder) {
+  RocksDbStoreOptions options;
+  options.folder = folder;
+  options.memory_bytes = size_t{16} << 20;
+  return options;
+}
+
+std::unique_ptr<RocksDbStore> OpenOrDie(const RocksDbStoreOptions& options) {
+  auto store = RocksDbStore::Open(options);
+  if (!store.ok()) {
+    ADD_FAILURE() << store.status();
+    std::abort();
+  }
+  return *std::move(store);
+}
+
+std::string ValueOf(const StateStore& store, Table table, const std::string& key) {
+  const auto value = store.Get(table, key);
+  EXPECT_TRUE(value.ok()) << value.status();
+  return value.ok() ? value->value_or("(nothing)") : value.status().ToString();
+}
+
+std::string Noise(size_t bytes, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::string noise(bytes, '\0');
+  for (char& c : noise) c = static_cast<char>(random());
+  return noise;
+}
+
+class RocksDbStoreTest : public ::testing::Test {
+ protected:
+  // Death tests run this again in the child: the folder's name must be the same there.
+  void SetUp() override {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    folder_ = ::testing::TempDir() + "eroica_rocksdb_" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string folder_;
+};
+
+TEST_F(RocksDbStoreTest, KeepsEverythingOverAReopen) {
+  StateChanges changes;
+  for (int table = 0; table < kTableCount; ++table) changes.Put(static_cast<Table>(table), "key", std::to_string(table));
+  ASSERT_TRUE(OpenOrDie(OptionsFor(folder_ + "/made/on/the/way"))->Write(changes).ok());
+  const auto store = OpenOrDie(OptionsFor(folder_ + "/made/on/the/way"));
+  for (int table = 0; table < kTableCount; ++table) EXPECT_EQ(ValueOf(*store, static_cast<Table>(table), "key"), std::to_string(table));
+}
+
+TEST_F(RocksDbStoreTest, ASecondOpenIsRefused) {
+  const auto first = OpenOrDie(OptionsFor(folder_));
+  const auto second = RocksDbStore::Open(OptionsFor(folder_));
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(second.status().message(), HasSubstr(folder_ + " is already open"));
+  EXPECT_THAT(second.status().message(), HasSubstr("stop that node, or give this one a folder of its own"));
+  EXPECT_TRUE(first->Write(StateChanges()).ok());
+}
+
+// Holds a folder's lock as another process that has the store open would.
+class OtherProcess {
+ public:
+  explicit OtherProcess(const std::string& lock_file) {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    EXPECT_EQ(pipe(release_), 0);
+    child_ = fork();
+    if (child_ == 0) {
+      close(release_[1]);
+      struct flock lock = {};
+      lock.l_type = F_WRLCK;
+      const int file = open(lock_file.c_str(), O_RDWR);
+      char byte = fcntl(file, F_SETLK, &lock) == 0 ? 'y' : 'n';
+      if (write(ready[1], &byte, 1) != 1 || read(release_[0], &byte, 1) < 0) _exit(1);
+      _exit(0);
+    }
+    char byte = 'n';
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    EXPECT_EQ(byte, 'y');
+    close(ready[0]);
+    close(ready[1]);
+  }
+  ~OtherProcess() {
+    close(release_[0]);
+    close(release_[1]);  // ends the child's read
+    int status = 0;
+    waitpid(child_, &status, 0);
+  }
+
+ private:
+  int release_[2] = {-1, -1};
+  pid_t child_ = -1;
+};
+
+TEST_F(RocksDbStoreTest, TheStoreOfAnotherProcessIsRefusedUntilThatEnds) {
+  { OpenOrDie(OptionsFor(folder_)); }
+  {
+    const OtherProcess other(folder_ + "/LOCK");
+    const auto store = RocksDbStore::Open(OptionsFor(folder_));
+    EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(store.status().message(), HasSubstr(folder_ + " is already open in this or another process"));
+  }
+  EXPECT_TRUE(RocksDbStore::Open(OptionsFor(folder_)).ok());
+}
+
+TEST_F(RocksDbStoreTest, AFolderThatCannotBeMadeIsRefused) {
+  fs::create_directories(folder_);
+  std::ofstream(folder_ + "/file") << "no folder";
+  const auto store = RocksDbStore::Open(OptionsFor(folder_ + "/file/store"));
+  EXPECT_EQ(store.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(store.status().message(), HasSubstr("cannot make the folder of the state store, " + folder_ + "/file/store: Not a directory"));
+  EXPECT_EQ(RocksDbStore::Open(RocksDbStoreOptions()).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(RocksDbStoreTest, AFolderThatCannotBeWrittenIsRefused) {
+  fs::create_directories(folder_);
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read | fs::perms::others_exec);
+  EXPECT_EXIT(
+      {
+        constexpr uid_t kNobody = 65534;
+        if (geteuid() == 0 && setuid(kNobody) != 0) std::_Exit(1);
+        const auto store = RocksDbStore::Open(OptionsFor(folder_));
+        std::fprintf(stderr, "%s", store.status().ToString().c_str());
+        std::_Exit(store.status().code() == absl::StatusCode::kPermissionDenied ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "no permission to write to the folder of the state store, .*: give it to the user");
+  fs::permissions(folder_, fs::perms::owner_all);
+}
+
+TEST_F(RocksDbStoreTest, TheStoreOfAnotherVersionIsRefused) {
+  RocksDbStoreOptions later = OptionsFor(folder_);
+  later.schema_version = kKeySchemaVersion + 1;
+  { OpenOrDie(later); }
+  const auto store = RocksDbStore::Open(OptionsFor(folder_));
+  EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(store.status().message(), HasSubstr(folder_ + " has schema version 2, this eroica reads and writes 1"));
+  EXPECT_TRUE(RocksDbStore::Open(later).ok());
+}
+
+TEST_F(RocksDbStoreTest, ADamagedStoreIsRefused) {
+  { OpenOrDie(OptionsFor(folder_)); }
+  std::ofstream(folder_ + "/CURRENT") << "no manifest";
+  const auto store = RocksDbStore::Open(OptionsFor(folder_));
+  EXPECT_EQ(store.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(store.status().message(), HasSubstr(folder_));
+  EXPECT_THAT(store.status().message(), HasSubstr("move the folder away and restart"));
+}
+
+TEST_F(RocksDbStoreTest, AStoreThatLacksAFileIsRefused) {
+  {
+    const auto store = OpenOrDie(OptionsFor(folder_));
+    for (uint32_t i = 0; i < 256; ++i) {  // more than the write buffer, so that there are files
+      StateChanges changes;
+      changes.Put(Table::kPatterns, std::to_string(i), Noise(size_t{40} << 10, i));
+      ASSERT_TRUE(store->Write(changes).ok());
+    }
+  }
+  int removed = 0;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().extension() == ".sst") removed += fs::remove(entry.path()) ? 1 : 0;
+  }
+  ASSERT_GT(removed, 0);
+  const auto store = RocksDbStore::Open(OptionsFor(folder_));
+  EXPECT_EQ(store.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(store.status().message(), HasSubstr("move the folder away and restart"));
+}
+
+TEST_F(RocksDbStoreTest, ExpiryGivesTheSpaceBack) {
+  RocksDbStoreOptions options = OptionsFor(folder_);
+  options.memory_bytes = size_t{4} << 20;
+  const auto store = OpenOrDie(options);
+  const auto bytes_on_disk = [&] {
+    uintmax_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      if (entry.path().extension() == ".sst") bytes += entry.file_size();
+    }
+    return bytes;
+  };
+  for (uint32_t window = 0; window < 100; ++window) {
+    StateChanges changes;
+    for (uint32_t rank = 0; rank < 10; ++rank) {
+      changes.Put(Table::kPatterns, EncodeKey(PatternKey{{JobId("job"), WindowKind::kTime, window}, RankId(rank)}),
+                  Noise(size_t{40} << 10, window * 10 + rank));
+    }
+    ASSERT_TRUE(store->Write(changes).ok());
+  }
+  const uintmax_t before = bytes_on_disk();
+  ASSERT_TRUE(ExpireTimeWindows(*store, 90).ok());
+  EXPECT_LT(bytes_on_disk(), before / 2);
+  EXPECT_EQ(ValueOf(*store, Table::kPatterns, EncodeKey(PatternKey{{JobId("job"), WindowKind::kTime, 89}, RankId(0)})), "(nothing)");
+  EXPECT_EQ(ValueOf(*store, Table::kPatterns, EncodeKey(PatternKey{{JobId("job"), WindowKind::kTime, 90}, RankId(0)})),
+            Noise(size_t{40} << 10, 900));
+}
+
+// Batch n: a large pattern and a summary that name n, and the input position n.
+StateChanges BatchOf(uint64_t n) {
+  const std::string number = std::to_string(n);
+  StateChanges changes;
+  changes.Put(Table::kPatterns, "pattern", number + ":" + Noise(size_t{40} << 10, static_cast<uint32_t>(n)));
+  changes.Put(Table::kSummaries, "summary", number);
+  changes.Put(Table::kPositions, "position", number);
+  return changes;
+}
+
+// The number of the batch that the store holds; every table must name the same.
+uint64_t BatchIn(const StateStore& store) {
+  const std::string position = ValueOf(store, Table::kPositions, "position");
+  EXPECT_EQ(ValueOf(store, Table::kSummaries, "summary"), position);
+  const std::string pattern = ValueOf(store, Table::kPatterns, "pattern");
+  EXPECT_EQ(pattern.substr(0, pattern.find(':')), position);
+  return std::strtoull(position.c_str(), nullptr, 10);
+}
+
+class RocksDbStoreCrashTest : public RocksDbStoreTest, public ::testing::WithParamInterface<useconds_t> {
+ protected:
+  void SetUp() override {
+    RocksDbStoreTest::SetUp();
+    folder_ = ::testing::TempDir() + "eroica_rocksdb_crash_" + std::to_string(GetParam());
+    fs::remove_all(folder_);
+  }
+};
+
+// The process dies by a signal in the middle of its writing, after the given time.
+TEST_P(RocksDbStoreCrashTest, TheReopenedStoreIsThatOfOneWholeBatch) {
+  const std::string acknowledged = folder_ + ".acknowledged";
+  EXPECT_EXIT(
+      {
+        const auto store = OpenOrDie(OptionsFor(folder_));
+        const int note = open(acknowledged.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+        for (uint64_t n = 1;; ++n) {
+          if (!store->Write(BatchOf(n)).ok() || pwrite(note, &n, sizeof(n), 0) != sizeof(n)) std::_Exit(1);
+          if (n == 1) ualarm(GetParam(), 0);
+        }
+      },
+      ::testing::KilledBySignal(SIGALRM), "");
+  uint64_t last_acknowledged = 0;
+  std::ifstream(acknowledged, std::ios::binary).read(reinterpret_cast<char*>(&last_acknowledged), sizeof(last_acknowledged));
+  fs::remove(acknowledged);
+  ASSERT_GE(last_acknowledged, 1u);
+
+  const auto store = OpenOrDie(OptionsFor(folder_));
+  const uint64_t recovered = BatchIn(*store);
+  EXPECT_GE(recovered, last_acknowledged);
+  EXPECT_LE(recovered, last_acknowledged + 1);  // the one in flight may have been whole
+  ASSERT_TRUE(store->Write(BatchOf(recovered + 1)).ok());
+  EXPECT_EQ(BatchIn(*store), recovered + 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(After, RocksDbStoreCrashTest, ::testing::Values(500, 5'000, 50'000, 300'000));
+
+constexpr int kNotPermitted = 77;
+
+// A disk of its own for this process: a small tmpfs in a mount namespace of its own.
+bool MountSmallDisk(const std::string& folder) {
+  fs::create_directories(folder);
+  const int namespaces = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
+  return unshare(namespaces) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=24m") == 0;
+}
+
+// 0: all as promised. Runs in a child process. Failures are printed by the caller.
+int FillTheDisk(const std::string& folder) {
+  if (!MountSmallDisk(folder)) return kNotPermitted;
+  const std::string ballast = folder + "/ballast";
+  std::ofstream(ballast) << Noise(size_t{8} << 20, 0);
+  auto store = OpenOrDie(OptionsFor(folder + "/store"));
+  uint64_t n = 0;
+  absl::Status status;
+  while (status.ok() && n < 10'000) {
+    StateChanges changes = BatchOf(++n);
+    changes.Put(Table::kPatterns, "kept " + std::to_string(n), Noise(size_t{40} << 10, static_cast<uint32_t>(n)));
+    status = store->Write(changes);
+  }
+  std::fprintf(stderr, "batch %lu: %s\n", n, status.ToString().c_str());
+  if (status.code() != absl::StatusCode::kResourceExhausted) return 1;
+  store.reset();
+  fs::remove(ballast);
+  store = OpenOrDie(OptionsFor(folder + "/store"));
+  const uint64_t recovered = BatchIn(*store);
+  std::fprintf(stderr, "recovered %lu\n", recovered);
+  if (recovered != n - 1 && recovered != n) return 2;
+  if (!store->Write(BatchOf(n + 1)).ok() || BatchIn(*store) != n + 1) return 3;
+  return ::testing::Test::HasFailure() ? 4 : 0;
+}
+
+TEST_F(RocksDbStoreTest, AFullDiskIsSaidAndLosesNothing) {
+  int code = -1;
+  EXPECT_EXIT(
+      std::_Exit(FillTheDisk(folder_)),
+      [&code](int status) {
+        code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        return code == 0 || code == kNotPermitted;
+      },
+      "");
+  if (code == kNotPermitted) GTEST_SKIP() << "mounting a small disk is not allowed here";
+}
+
+}  // namespace
+}  // namespace eroica

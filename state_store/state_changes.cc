@@ -1,0 +1,16 @@
+#include <string>
+#include <string_view>
+
+#include "state_store/state_store.h"
+
+namespace eroica {
+
+void StateChanges::PrefixKeys(Table table, std::string_view prefix) {
+  for (Change& change : changes_) {
+    if (change.table != table) continue;
+    change.key.insert(0, prefix);
+    if (change.kind == Change::Kind::kDeleteRange) change.value.insert(0, prefix);
+  }
+}
+
+}  // namespace eroica

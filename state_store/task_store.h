@@ -1,0 +1,32 @@
+// A task's view of the node's store: in kProgress and kPositions the task sees and writes only what is its own, under keys without the task's prefix.
+// The other tables are keyed by job and window and are the same for everybody. Owner: the task; must not outlive the store.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "state_store/state_store.h"
+
+namespace eroica {
+
+class TaskStore : public StateStore {
+ public:
+  // task: stable over restarts and moves, e.g. "align-3".
+  TaskStore(StateStore* store, std::string_view task);
+
+  absl::StatusOr<std::optional<std::string>> Get(Table table, std::string_view key) const override;
+  absl::Status Scan(Table table, std::string_view prefix, const Visitor& visit) const override;
+  absl::Status Write(const StateChanges& changes) override;
+  absl::Status DropRange(Table table, std::string_view begin, std::string_view end) override;
+
+  // The changes as the whole store must see them: what Write does first. For a caller that collects the changes of several tasks, or moves large ones.
+  StateChanges Scoped(StateChanges changes) const;
+
+ private:
+  std::string Scoped(Table table, std::string_view key) const;
+
+  StateStore* store_;
+  std::string prefix_;
+};
+
+}  // namespace eroica
