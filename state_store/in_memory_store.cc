@@ -24,15 +24,9 @@ absl::Status InMemoryStore::Write(const StateChanges& changes) {
   for (const StateChanges::Change& change : changes.changes()) {
     Rows& rows = RowsOf(change.table);
     switch (change.kind) {
-      case StateChanges::Change::Kind::kPut:
-        rows.insert_or_assign(change.key, change.value);
-        break;
-      case StateChanges::Change::Kind::kDelete:
-        rows.erase(change.key);
-        break;
-      case StateChanges::Change::Kind::kDeleteRange:
-        EraseRange(change.key, change.value, &rows);
-        break;
+      case StateChanges::Change::Kind::kPut: rows.insert_or_assign(change.key, change.value); break;
+      case StateChanges::Change::Kind::kDelete: rows.erase(change.key); break;
+      case StateChanges::Change::Kind::kDeleteRange: EraseRange(change.key, change.value, &rows); break;
     }
   }
   return absl::OkStatus();

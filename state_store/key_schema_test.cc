@@ -18,7 +18,8 @@ namespace {
 using std::string_literals::operator""s;
 
 // Strings that a naive encoding confuses: empty, zero bytes, ff bytes, prefixes of each other. In their own order.
-const std::vector<std::string> kAwkward = {"", "\0"s, "\0\0"s, "\0\1"s, "\0\xff"s, "\1"s, "a", "a\0"s, "a\0b"s, "aa", "ab", "b", "\xff"s, "\xff\xff"s};
+const std::vector<std::string> kAwkward = {"",     "\0"s,   "\0\0"s, "\0\1"s, "\0\xff"s, "\1"s,   "a",
+                                           "a\0"s, "a\0b"s, "aa",    "ab",    "b",       "\xff"s, "\xff\xff"s};
 const std::vector<int64_t> kIndices = {std::numeric_limits<int64_t>::min(), -256, -1, 0, 1, 255, 256, std::numeric_limits<int64_t>::max()};
 
 std::string StringKey(const std::string& value) { return KeyWriter().PutString(value).key(); }

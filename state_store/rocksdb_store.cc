@@ -47,8 +47,9 @@ absl::Status OpenError(const rocksdb::Status& status, const std::string& folder)
   const std::string text = status.ToString();
   // RocksDB has no code of its own for these two: "lock hold by current process", "While lock file: .../LOCK", "Column families not opened: ...".
   if (status.IsIOError() && (text.find("lock hold") != std::string::npos || text.find("While lock file") != std::string::npos)) {
-    return absl::FailedPreconditionError(fmt::format(
-        "state store {} is already open in this or another process: stop that node, or give this one a folder of its own ({})", folder, text));
+    return absl::FailedPreconditionError(
+        fmt::format("state store {} is already open in this or another process: stop that node, or give this one a folder of its own ({})",
+                    folder, text));
   }
   if (status.IsInvalidArgument() && text.find("olumn famil") != std::string::npos) {
     return absl::FailedPreconditionError(
@@ -151,9 +152,9 @@ struct RocksDbStore::Impl {
     }
     if (!found.ok()) return ToStatus(found, "reading the version", options.folder);
     if (version == expected) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        fmt::format("state store {} has schema version {}, this eroica reads and writes {}: use the version of eroica that wrote it, or a new folder",
-                    options.folder, version, expected));
+    return absl::FailedPreconditionError(fmt::format(
+        "state store {} has schema version {}, this eroica reads and writes {}: use the version of eroica that wrote it, or a new folder",
+        options.folder, version, expected));
   }
 
   RocksDbStoreOptions options;
@@ -178,8 +179,7 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbSt
   impl->options = options;
   impl->write_options.sync = options.durability == Durability::kPowerLoss;
   rocksdb::DB* db = nullptr;
-  const rocksdb::Status opened =
-      rocksdb::DB::Open(MakeDbOptions(options, memory), options.folder, descriptors, &impl->families, &db);
+  const rocksdb::Status opened = rocksdb::DB::Open(MakeDbOptions(options, memory), options.folder, descriptors, &impl->families, &db);
   if (!opened.ok()) return OpenError(opened, options.folder);
   impl->db.reset(db);
   if (absl::Status version = impl->CheckVersion(); !version.ok()) return version;
@@ -215,12 +215,8 @@ absl::Status RocksDbStore::Write(const StateChanges& changes) {
     rocksdb::ColumnFamilyHandle* const family = impl_->FamilyOf(change.table);
     rocksdb::Status added;
     switch (change.kind) {
-      case StateChanges::Change::Kind::kPut:
-        added = batch.Put(family, ToSlice(change.key), ToSlice(change.value));
-        break;
-      case StateChanges::Change::Kind::kDelete:
-        added = batch.Delete(family, ToSlice(change.key));
-        break;
+      case StateChanges::Change::Kind::kPut: added = batch.Put(family, ToSlice(change.key), ToSlice(change.value)); break;
+      case StateChanges::Change::Kind::kDelete: added = batch.Delete(family, ToSlice(change.key)); break;
       case StateChanges::Change::Kind::kDeleteRange:
         if (change.key < change.value) added = batch.DeleteRange(family, ToSlice(change.key), ToSlice(change.value));
         break;

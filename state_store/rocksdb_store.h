@@ -22,9 +22,9 @@ enum class Durability {
 };
 
 struct RocksDbStoreOptions {
-  std::string folder;                    // made if absent; belongs to one open store at a time
+  std::string folder;                       // made if absent; belongs to one open store at a time
   size_t memory_bytes = size_t{256} << 20;  // blocks, indexes, filters and write buffers together
-  int background_jobs = 2;               // flushes and compactions at once
+  int background_jobs = 2;                  // flushes and compactions at once
   int open_files_max = 1024;
   Durability durability = Durability::kProcessDeath;
   int schema_version = kKeySchemaVersion;

@@ -1,9 +1,10 @@
 // What only a store on disk can promise: a crash keeps whole batches, and what cannot be opened or written says why and what to do.
 #include "state_store/rocksdb_store.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
+#include <rocksdb/db.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -139,7 +140,8 @@ TEST_F(RocksDbStoreTest, AFolderThatCannotBeMadeIsRefused) {
   std::ofstream(folder_ + "/file") << "no folder";
   const auto store = RocksDbStore::Open(OptionsFor(folder_ + "/file/store"));
   EXPECT_EQ(store.status().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(store.status().message(), HasSubstr("cannot make the folder of the state store, " + folder_ + "/file/store: Not a directory"));
+  EXPECT_THAT(store.status().message(),
+              HasSubstr("cannot make the folder of the state store, " + folder_ + "/file/store: Not a directory"));
   EXPECT_EQ(RocksDbStore::Open(RocksDbStoreOptions()).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
@@ -166,6 +168,26 @@ TEST_F(RocksDbStoreTest, TheStoreOfAnotherVersionIsRefused) {
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(store.status().message(), HasSubstr(folder_ + " has schema version 2, this eroica reads and writes 1"));
   EXPECT_TRUE(RocksDbStore::Open(later).ok());
+}
+
+TEST_F(RocksDbStoreTest, AStoreWithTablesThatWeDoNotKnowIsRefused) {
+  { OpenOrDie(OptionsFor(folder_)); }
+  {
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    std::vector<std::string> names;
+    ASSERT_TRUE(rocksdb::DB::ListColumnFamilies({}, folder_, &names).ok());
+    for (const std::string& name : names) families.emplace_back(name, rocksdb::ColumnFamilyOptions());
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    rocksdb::DB* db = nullptr;
+    ASSERT_TRUE(rocksdb::DB::Open({}, folder_, families, &handles, &db).ok());
+    handles.emplace_back();
+    ASSERT_TRUE(db->CreateColumnFamily({}, "of tomorrow", &handles.back()).ok());
+    for (rocksdb::ColumnFamilyHandle* handle : handles) ASSERT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
+    delete db;
+  }
+  const auto store = RocksDbStore::Open(OptionsFor(folder_));
+  EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(store.status().message(), HasSubstr(folder_ + " was written by another version of eroica"));
 }
 
 TEST_F(RocksDbStoreTest, ADamagedStoreIsRefused) {

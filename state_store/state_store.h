@@ -16,12 +16,12 @@
 namespace eroica {
 
 enum class Table : uint8_t {
-  kPatterns = 0,     // (job, window, rank) -> PatternBatch payload, one value
-  kSummaries = 1,    // (job, window, communicator) -> CollectiveSummary payload
-  kFindings = 2,     // (job, finding id) -> Finding payload
-  kJobs = 3,         // job -> what is known of it
-  kProgress = 4,     // task, key -> how far windows are closed
-  kPositions = 5,    // task -> input offset to restart from
+  kPatterns = 0,   // (job, window, rank) -> PatternBatch payload, one value
+  kSummaries = 1,  // (job, window, communicator) -> CollectiveSummary payload
+  kFindings = 2,   // (job, finding id) -> Finding payload
+  kJobs = 3,       // job -> what is known of it
+  kProgress = 4,   // task, key -> how far windows are closed
+  kPositions = 5,  // task -> input offset to restart from
 };
 inline constexpr int kTableCount = 6;
 

@@ -103,9 +103,11 @@ TEST_P(StateStoreTest, LaterChangesWin) {
 
 TEST_P(StateStoreTest, ScansAPrefixInTheOrderOfUnsignedBytes) {
   StateChanges changes;
-  for (const std::string& key : {"b"s, "a\xff"s, "a"s, "a\xff\xff"s, "a\0"s, "a\x7f"s, "\xff"s, "\xff\xff"s}) changes.Put(Table::kJobs, key, "");
+  for (const std::string& key : {"b"s, "a\xff"s, "a"s, "a\xff\xff"s, "a\0"s, "a\x7f"s, "\xff"s, "\xff\xff"s})
+    changes.Put(Table::kJobs, key, "");
   ASSERT_TRUE(store_->Write(changes).ok());
-  EXPECT_THAT(Scan(Table::kJobs, "a"), ElementsAre(Pair("a", ""), Pair("a\0"s, ""), Pair("a\x7f", ""), Pair("a\xff", ""), Pair("a\xff\xff", "")));
+  EXPECT_THAT(Scan(Table::kJobs, "a"),
+              ElementsAre(Pair("a", ""), Pair("a\0"s, ""), Pair("a\x7f", ""), Pair("a\xff", ""), Pair("a\xff\xff", "")));
   EXPECT_THAT(Scan(Table::kJobs, "\xff"), ElementsAre(Pair("\xff", ""), Pair("\xff\xff", "")));
   EXPECT_THAT(Scan(Table::kJobs, "a\xff"), ElementsAre(Pair("a\xff", ""), Pair("a\xff\xff", "")));
   EXPECT_THAT(Scan(Table::kJobs, "c"), IsEmpty());
