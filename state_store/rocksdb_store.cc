@@ -4,15 +4,19 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 #include <rocksdb/write_buffer_manager.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdarg>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -88,6 +92,23 @@ struct MemoryBudget {
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
 };
 
+// RocksDB's errors join the node's log (its warnings are mostly write stalls, one line each). Its own log file would be one more thing to write on a full disk, and there RocksDB 7.8 aborts the process
+// (an assertion in its file writer, met in EnvLogger).
+class NodeLogger : public rocksdb::Logger {
+ public:
+  explicit NodeLogger(std::string folder) : rocksdb::Logger(rocksdb::InfoLogLevel::ERROR_LEVEL), folder_(std::move(folder)) {}
+
+  using rocksdb::Logger::Logv;
+  void Logv(const char* format, va_list arguments) override {
+    std::array<char, 1024> line;
+    std::vsnprintf(line.data(), line.size(), format, arguments);  // longer ones are cut
+    spdlog::error("component=state_store folder={} rocksdb=\"{}\"", folder_, line.data());
+  }
+
+ private:
+  std::string folder_;
+};
+
 rocksdb::DBOptions MakeDbOptions(const RocksDbStoreOptions& options, const MemoryBudget& memory) {
   rocksdb::DBOptions db;
   db.create_if_missing = true;
@@ -100,8 +121,7 @@ rocksdb::DBOptions MakeDbOptions(const RocksDbStoreOptions& options, const Memor
   db.max_total_wal_size = std::min<uint64_t>(uint64_t{64} << 20, options.memory_bytes / 2);
   db.bytes_per_sync = uint64_t{1} << 20;  // writes reach the disk evenly, not in one burst that stalls the node
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  db.keep_log_file_num = 4;
+  db.info_log = std::make_shared<NodeLogger>(options.folder);
   db.stats_dump_period_sec = 0;
   return db;
 }
@@ -121,6 +141,7 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Table table, const RocksDbStoreOp
     // files that do not overlap and only moves them.
     blocks.block_size = size_t{64} << 10;
     family.write_buffer_size = std::clamp<size_t>(options.memory_bytes / 8, size_t{1} << 20, size_t{64} << 20);
+    family.max_write_buffer_number = 4;  // a burst of windows does not wait for the disk; the write buffer manager holds the sum
     family.level_compaction_dynamic_level_bytes = true;
   } else {
     // Small rows, often overwritten, read one at a time.
