@@ -23,12 +23,10 @@ class MemoryLog final : public Log {
 
  private:
   class Store;
-  class Consumer;
+  class Reader;
   class Producer;
-  class Admin;
 
   std::unique_ptr<Store> store_;
-  std::unique_ptr<Admin> admin_;
 };
 
 }  // namespace eroica
