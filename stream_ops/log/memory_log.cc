@@ -17,7 +17,8 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
  public:
   absl::Status CreateTopic(const TopicSpec& spec) override {
     if (spec.name.empty() || spec.partitions < 1) {
-      return absl::InvalidArgumentError(fmt::format("topic '{}' needs a name and at least one partition, not {}", spec.name, spec.partitions));
+      return absl::InvalidArgumentError(
+          fmt::format("topic '{}' needs a name and at least one partition, not {}", spec.name, spec.partitions));
     }
     const std::lock_guard lock(mutex_);
     Topic topic{.spec = spec, .partitions = std::vector<Records>(static_cast<size_t>(spec.partitions))};

@@ -1,0 +1,166 @@
+#include "stream_ops/recording/partition_reader.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "stream_ops/recording/partition_writer.h"
+
+namespace eroica {
+
+namespace {
+
+constexpr size_t kReadWindow = 256u << 10;
+constexpr size_t kHopWindow = 4096;
+// A hole in the row of segments (someone deleted one) is noticed this late.
+constexpr std::chrono::seconds kListInterval{1};
+
+}  // namespace
+
+RecordedPartitionReader::RecordedPartitionReader(std::string directory, TopicPartition partition)
+    : directory_(std::move(directory)), partition_(std::move(partition)) {}
+
+absl::Status RecordedPartitionReader::Read(size_t max_records, std::vector<ConsumerRecord>* out) {
+  const size_t wanted = out->size() + max_records;
+  while (out->size() < wanted) {
+    if (!segment_) {
+      const absl::StatusOr<bool> opened = OpenSegment();
+      if (!opened.ok()) return opened.status();
+      if (!*opened) break;
+    }
+    const absl::StatusOr<SegmentReader::Step> step = segment_->Next();
+    if (!step.ok()) return step.status();
+    if (*step == SegmentReader::Step::kEntry) {
+      if (absl::Status status = TakeEntry(out); !status.ok()) return status;
+      continue;
+    }
+    const absl::StatusOr<bool> more = Advance(*step);
+    if (!more.ok()) return more.status();
+    if (!*more) break;
+  }
+  return absl::OkStatus();
+}
+
+void RecordedPartitionReader::Seek(int64_t offset) {
+  position_ = offset;
+  segment_.reset();
+  successor_.reset();
+}
+
+// The segment that holds position_: the last that begins at or before it, else the first. False: there is none yet.
+absl::StatusOr<bool> RecordedPartitionReader::OpenSegment() {
+  const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
+  if (!bases.ok()) return bases.status();
+  if (bases->empty()) return false;
+  auto base = std::upper_bound(bases->begin(), bases->end(), position_);
+  if (base != bases->begin()) --base;
+  absl::StatusOr<SegmentReader> segment = SegmentReader::Open(directory_, *base, kReadWindow);
+  if (!segment.ok()) return segment.status();
+  position_ = std::max(position_, *base);
+  segment_ = *std::move(segment);
+  counted_to_ = 0;
+  return true;
+}
+
+// The entry that the segment has just shown, if it is at or behind the position and its body is intact.
+absl::Status RecordedPartitionReader::TakeEntry(std::vector<ConsumerRecord>* out) {
+  const EntryHeader& header = segment_->header();
+  const int64_t start = segment_->entry_position();
+  CountDamage(start - segment_->damaged_before(), start, "damaged bytes");
+  counted_to_ = std::min(counted_to_, start);
+  if (header.offset < position_) return absl::OkStatus();
+  const absl::StatusOr<std::string_view> body = segment_->ReadBody();
+  if (!body.ok()) return body.status();
+  position_ = header.offset + 1;
+  ConsumerRecord record;
+  if (!BodyIsIntact(header, *body) || !DecodeEntry(header, *body, &record)) {
+    CountDamage(start, segment_->position(), "a damaged entry");
+    return absl::OkStatus();
+  }
+  record.topic = partition_.topic;
+  record.partition = partition_.partition;
+  out->push_back(std::move(record));
+  return absl::OkStatus();
+}
+
+// The segment is at its end: goes on to the one behind it. False: there is nothing more for now.
+absl::StatusOr<bool> RecordedPartitionReader::Advance(SegmentReader::Step step) {
+  const bool tail = step == SegmentReader::Step::kTail;
+  if (!successor_) {
+    absl::StatusOr<std::optional<int64_t>> successor = FindSuccessor(step);
+    if (!successor.ok()) return successor.status();
+    successor_ = *successor;
+    if (!successor_ && tail && !WriterLives()) CountDamage(segment_->position(), segment_->tail_end(), "a torn tail");
+    return successor_.has_value();
+  }
+  if (tail) CountDamage(segment_->position(), segment_->tail_end(), "damaged bytes");
+  position_ = std::max(position_, *successor_);
+  segment_.reset();
+  successor_.reset();
+  return true;
+}
+
+// In the ordinary case the segment behind is named by the next offset, which costs one look; a list is made where that cannot be relied on.
+absl::StatusOr<std::optional<int64_t>> RecordedPartitionReader::FindSuccessor(SegmentReader::Step step) {
+  const int64_t expected = segment_->next_offset();
+  if (expected > segment_->base_offset() && ::access(SegmentPath(directory_, expected).c_str(), F_OK) == 0) return expected;
+  const auto now = std::chrono::steady_clock::now();
+  if (step == SegmentReader::Step::kEnd && now - listed_at_ < kListInterval) return std::nullopt;
+  listed_at_ = now;
+  const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
+  if (!bases.ok()) return bases.status();
+  const auto behind = std::upper_bound(bases->begin(), bases->end(), segment_->base_offset());
+  return behind == bases->end() ? std::nullopt : std::optional(*behind);
+}
+
+bool RecordedPartitionReader::WriterLives() const {
+  const absl::StatusOr<File> lock = File::Open(fmt::format("{}/{}", directory_, kWriterLockName), O_RDONLY);
+  return lock.ok() && lock->IsLocked();
+}
+
+void RecordedPartitionReader::CountDamage(int64_t from, int64_t to, std::string_view what) {
+  from = std::max(from, counted_to_);
+  if (from >= to) return;
+  counted_to_ = to;
+  corrupt_bytes_ += static_cast<uint64_t>(to - from);
+  spdlog::warn("recording: skipped {} file={} position={} bytes={} next_offset={}", what, segment_->path(), from, to - from, position_);
+}
+
+absl::StatusOr<int64_t> RecordedPartitionReader::EndOffset() {
+  while (true) {
+    if (end_) {
+      absl::StatusOr<SegmentReader::Step> step = SegmentReader::Step::kEntry;
+      while (step.ok() && *step == SegmentReader::Step::kEntry) step = end_->Next();
+      if (!step.ok()) return step.status();
+    }
+    const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
+    if (!bases.ok()) return bases.status();
+    if (bases->empty()) return 0;
+    if (end_ && bases->back() <= end_->base_offset()) return end_->next_offset();
+    absl::StatusOr<SegmentReader> newest = SegmentReader::Open(directory_, bases->back(), kHopWindow);
+    if (!newest.ok()) return newest.status();
+    end_ = *std::move(newest);
+  }
+}
+
+// Times are not in order within a partition, so every header up to the first that is late enough is looked at.
+absl::StatusOr<int64_t> RecordedPartitionReader::OffsetForTime(int64_t timestamp_ms) {
+  const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
+  if (!bases.ok()) return bases.status();
+  for (const int64_t base : *bases) {
+    absl::StatusOr<SegmentReader> segment = SegmentReader::Open(directory_, base, kHopWindow);
+    if (!segment.ok()) return segment.status();
+    while (true) {
+      const absl::StatusOr<SegmentReader::Step> step = segment->Next();
+      if (!step.ok()) return step.status();
+      if (*step != SegmentReader::Step::kEntry) break;
+      if (segment->header().timestamp_ms >= timestamp_ms) return segment->header().offset;
+    }
+  }
+  return EndOffset();
+}
+
+}  // namespace eroica

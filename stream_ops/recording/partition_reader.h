@@ -1,0 +1,48 @@
+// Reads a recorded partition over all its segments, and goes on as it is being written.
+//
+// Damaged bytes are skipped up to the next intact entry, counted once and reported in a log line each. Bytes at the very end that are no whole entry
+// are waited for while a writer lives, and counted as torn when there is none. One thread.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stream_ops/log/all_partitions_consumer.h"
+#include "stream_ops/recording/segment.h"
+
+namespace eroica {
+
+class RecordedPartitionReader final : public PartitionReader {
+ public:
+  RecordedPartitionReader(std::string directory, TopicPartition partition);
+
+  absl::Status Read(size_t max_records, std::vector<ConsumerRecord>* out) override;
+  void Seek(int64_t offset) override;
+  int64_t position() const override { return position_; }
+  absl::StatusOr<int64_t> EndOffset() override;
+  absl::StatusOr<int64_t> OffsetForTime(int64_t timestamp_ms) override;
+  uint64_t corrupt_bytes() const override { return corrupt_bytes_; }
+
+ private:
+  absl::StatusOr<bool> OpenSegment();
+  absl::Status TakeEntry(std::vector<ConsumerRecord>* out);
+  absl::StatusOr<bool> Advance(SegmentReader::Step step);
+  absl::StatusOr<std::optional<int64_t>> FindSuccessor(SegmentReader::Step step);
+  bool WriterLives() const;
+  void CountDamage(int64_t from, int64_t to, std::string_view what);
+
+  const std::string directory_;
+  const TopicPartition partition_;
+  int64_t position_ = 0;
+  std::optional<SegmentReader> segment_;
+  // The segment behind this one. Found once this one seemed at its end, which must be looked at once more: it may have grown in between.
+  std::optional<int64_t> successor_;
+  std::chrono::steady_clock::time_point listed_at_;
+  int64_t counted_to_ = 0;  // in this segment: damage before it has been counted
+  uint64_t corrupt_bytes_ = 0;
+  std::optional<SegmentReader> end_;  // walks the newest segment for EndOffset
+};
+
+}  // namespace eroica

@@ -1,0 +1,61 @@
+// The one writer of a recorded partition: appends entries to its newest segment and begins a new one when that is full.
+//
+// Holds the partition's lock file as long as it lives. On opening it cuts off what a crash left behind the last whole entry, and says so.
+// An entry is one write: other processes see it at once, and a kill -9 of this one loses nothing that Append took. Thread-safe.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "stream_ops/log/log.h"
+#include "stream_ops/recording/file.h"
+
+namespace eroica {
+
+struct PartitionWriterOptions {
+  int64_t segment_bytes = int64_t{256} << 20;
+  bool compress = true;
+};
+
+inline constexpr std::string_view kWriterLockName = "writer.lock";
+
+class PartitionWriter {
+ public:
+  // kFailedPrecondition: someone else writes it.
+  static absl::StatusOr<std::unique_ptr<PartitionWriter>> Open(std::string directory, const PartitionWriterOptions& options);
+
+  absl::Status Append(const ProducerRecord& record);
+  // Waits until everything appended is on the disk.
+  absl::Status Flush();
+
+  // Bytes that were cut off when it was opened.
+  int64_t torn_bytes() const { return torn_bytes_; }
+
+ private:
+  PartitionWriter(std::string directory, const PartitionWriterOptions& options, File lock)
+      : directory_(std::move(directory)), options_(options), lock_(std::move(lock)) {}
+
+  absl::Status Recover();
+  absl::Status BeginSegment(int64_t base_offset);
+  absl::Status Write(std::string_view entry);
+
+  const std::string directory_;
+  const PartitionWriterOptions options_;
+  const File lock_;
+  int64_t torn_bytes_ = 0;
+
+  std::mutex mutex_;  // guards all below
+  std::optional<File> segment_;
+  int64_t position_ = 0;  // where the next entry goes
+  int64_t next_offset_ = 0;
+  bool unsynced_ = false;
+  bool torn_ = false;  // a write failed half-way and its bytes are still there
+  std::string entry_;
+};
+
+}  // namespace eroica

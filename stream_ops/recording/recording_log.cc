@@ -1,0 +1,156 @@
+#include "stream_ops/recording/recording_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "stream_ops/log/all_partitions_consumer.h"
+#include "stream_ops/log/partitioner.h"
+#include "stream_ops/recording/file.h"
+#include "stream_ops/recording/partition_reader.h"
+#include "stream_ops/recording/partition_writer.h"
+#include "stream_ops/recording/recording_directory.h"
+
+namespace eroica {
+
+// What the log's users share: the folder, and the writers of the partitions that this process has appended to.
+class RecordingLog::Store final : public PartitionSource, public LogAdmin {
+ public:
+  explicit Store(const RecordingOptions& options) : options_(options), directory_(options.directory) {}
+
+  const RecordingOptions& options() const { return options_; }
+
+  absl::Status CreateTopic(const TopicSpec& spec) override {
+    if (options_.read_only) return ReadOnlyError();
+    return directory_.CreateTopic(spec);
+  }
+  absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name) override { return directory_.DescribeTopic(name); }
+
+  absl::StatusOr<int32_t> PartitionCount(const std::string& topic) override {
+    const absl::StatusOr<TopicSpec> spec = directory_.DescribeTopic(topic);
+    if (!spec.ok()) return spec.status();
+    return spec->partitions;
+  }
+
+  absl::StatusOr<std::unique_ptr<PartitionReader>> OpenPartition(const TopicPartition& partition) override {
+    const absl::StatusOr<int32_t> count = PartitionCount(partition.topic);
+    if (!count.ok()) return count.status();
+    if (partition.partition < 0 || partition.partition >= *count) return UnknownPartitionError(partition);
+    return std::make_unique<RecordedPartitionReader>(directory_.PartitionPath(partition), partition);
+  }
+
+  // What this process appends wakes the consumer at once; for what others append it looks again after the interval.
+  void WaitForRecords(const std::map<TopicPartition, int64_t>&, std::chrono::steady_clock::time_point deadline) override {
+    std::unique_lock lock(mutex_);
+    appended_.wait_until(lock, std::min(deadline, std::chrono::steady_clock::now() + options_.tail_interval));
+  }
+
+  absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group, const TopicPartition& partition) override {
+    return directory_.Committed(group, partition);
+  }
+  absl::Status Commit(const std::string& group, const std::map<TopicPartition, int64_t>& next_offsets) override {
+    return directory_.Commit(group, next_offsets);
+  }
+
+  absl::Status ReadOnlyError() const {
+    return absl::FailedPreconditionError(fmt::format("{} was opened for reading only", options_.directory));
+  }
+
+  absl::Status Append(const ProducerRecord& record) {
+    const absl::StatusOr<PartitionWriter*> writer = WriterOf(record);
+    if (!writer.ok()) return writer.status();
+    if (absl::Status status = (*writer)->Append(record); !status.ok()) return status;
+    appended_.notify_all();
+    return absl::OkStatus();
+  }
+
+  // The disk is not waited for under the lock of all.
+  absl::Status Flush() {
+    std::vector<PartitionWriter*> writers;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [partition, writer] : writers_) writers.push_back(writer.get());
+    }
+    for (PartitionWriter* writer : writers) {
+      if (absl::Status status = writer->Flush(); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  uint64_t torn_bytes() const {
+    const std::lock_guard lock(mutex_);
+    uint64_t bytes = 0;
+    for (const auto& [partition, writer] : writers_) bytes += static_cast<uint64_t>(writer->torn_bytes());
+    return bytes;
+  }
+
+ private:
+  // Opened at the first record for its partition, kept until the log is closed.
+  absl::StatusOr<PartitionWriter*> WriterOf(const ProducerRecord& record) {
+    const std::lock_guard lock(mutex_);
+    auto known = partition_counts_.find(record.topic);
+    if (known == partition_counts_.end()) {
+      const absl::StatusOr<int32_t> count = PartitionCount(record.topic);
+      if (!count.ok()) return count.status();
+      known = partition_counts_.emplace(record.topic, *count).first;
+    }
+    const TopicPartition partition{record.topic, record.partition.value_or(PartitionForKey(record.key, known->second))};
+    if (partition.partition < 0 || partition.partition >= known->second) return UnknownPartitionError(partition);
+    auto found = writers_.find(partition);
+    if (found == writers_.end()) {
+      auto writer = PartitionWriter::Open(directory_.PartitionPath(partition),
+                                          {.segment_bytes = options_.segment_bytes, .compress = options_.compress});
+      if (!writer.ok()) return writer.status();
+      found = writers_.emplace(partition, *std::move(writer)).first;
+    }
+    return found->second.get();
+  }
+
+  const RecordingOptions options_;
+  RecordingDirectory directory_;
+  std::condition_variable appended_;
+  mutable std::mutex mutex_;  // guards all below
+  std::map<std::string, int32_t> partition_counts_;
+  std::map<TopicPartition, std::unique_ptr<PartitionWriter>> writers_;
+};
+
+class RecordingLog::Producer final : public LogProducer {
+ public:
+  explicit Producer(Store& store) : store_(store) {}
+  absl::Status Append(ProducerRecord record) override { return store_.Append(record); }
+  // The disk decides how long it takes; the timeout cannot shorten that.
+  absl::Status Flush(std::chrono::milliseconds) override { return store_.Flush(); }
+
+ private:
+  Store& store_;
+};
+
+RecordingLog::RecordingLog(std::unique_ptr<Store> store) : store_(std::move(store)) {}
+RecordingLog::~RecordingLog() = default;
+
+absl::StatusOr<std::unique_ptr<RecordingLog>> RecordingLog::Open(const RecordingOptions& options) {
+  if (options.directory.empty()) return absl::InvalidArgumentError("a recording needs a folder");
+  if (options.read_only) {
+    if (absl::Status status = CheckDirectory(options.directory); !status.ok()) return status;
+  } else if (absl::Status status = MakeDirectories(options.directory); !status.ok()) {
+    return status;
+  }
+  return std::unique_ptr<RecordingLog>(new RecordingLog(std::make_unique<Store>(options)));
+}
+
+absl::StatusOr<std::unique_ptr<LogConsumer>> RecordingLog::NewConsumer(const ConsumerOptions& options) {
+  return std::make_unique<AllPartitionsConsumer>(*store_, options.group_id);
+}
+
+absl::StatusOr<std::unique_ptr<LogProducer>> RecordingLog::NewProducer() {
+  if (store_->options().read_only) return store_->ReadOnlyError();
+  return std::make_unique<Producer>(*store_);
+}
+
+LogAdmin& RecordingLog::admin() { return *store_; }
+
+uint64_t RecordingLog::torn_bytes() const { return store_->torn_bytes(); }
+
+}  // namespace eroica
