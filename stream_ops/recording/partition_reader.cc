@@ -86,7 +86,7 @@ absl::Status RecordedPartitionReader::TakeEntry(std::vector<ConsumerRecord>* out
   return absl::OkStatus();
 }
 
-// The segment is at its end: goes on to the one behind it. False: there is nothing more for now.
+// The segment is at its end: goes on to the one behind it. False: there is nothing more yet.
 absl::StatusOr<bool> RecordedPartitionReader::Advance(SegmentReader::Step step) {
   const bool tail = step == SegmentReader::Step::kTail;
   if (!successor_) {
