@@ -42,6 +42,7 @@ struct CollectiveBatch {
   bool final = false;  // no further window of this rank follows
   std::vector<Predecessor> predecessors;
   std::vector<CollectiveRecord> records;  // in the order in which the rank started them; empty is legal and says "nothing in this window"
+  friend bool operator==(const CollectiveBatch&, const CollectiveBatch&) = default;
 };
 
 }  // namespace eroica

@@ -60,6 +60,7 @@ struct CollectiveSummary {
   uint64_t bytes = 0;
   std::vector<RankId> missing;         // members that reported nothing for this window
   uint32_t steps = 0;                  // distinct steps in which an operation was completed
+  friend bool operator==(const CollectiveSummary&, const CollectiveSummary&) = default;
 };
 
 }  // namespace eroica

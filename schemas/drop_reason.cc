@@ -14,6 +14,8 @@ std::string_view ToString(DropReason reason) {
     case DropReason::kTimeOutOfRange: return "time_out_of_range";
     case DropReason::kLimitExceeded: return "limit_exceeded";
     case DropReason::kInvalidIdentity: return "invalid_identity";
+    case DropReason::kValueOutOfRange: return "value_out_of_range";
+    case DropReason::kNotInOrder: return "not_in_order";
     case DropReason::kDuplicate: return "duplicate";
     case DropReason::kLate: return "late";
     case DropReason::kOutsideWindow: return "outside_window";
@@ -30,5 +32,7 @@ std::string_view ToString(DropReason reason) {
   }
   return "unknown";
 }
+
+bool IsDropReason(uint8_t value) { return ToString(static_cast<DropReason>(value)) != "unknown"; }
 
 }  // namespace eroica

@@ -18,6 +18,8 @@ enum class DropReason : uint8_t {
   kTimeOutOfRange = 7,
   kLimitExceeded = 8,      // more rows or longer names than the codec's limits
   kInvalidIdentity = 9,    // empty job, rank outside the world
+  kValueOutOfRange = 10,   // a number that cannot be: not finite, a share above 1
+  kNotInOrder = 11,        // rows that are not sorted as their schema says
   // Good payloads that come at a bad moment.
   kDuplicate = 20,
   kLate = 21,              // its window is closed
@@ -37,6 +39,8 @@ enum class DropReason : uint8_t {
 };
 
 std::string_view ToString(DropReason reason);
+// Whether a number from outside is one of them.
+bool IsDropReason(uint8_t value);
 
 enum class EventKind : uint8_t { kInterval = 0, kCollective = 1, kSample = 2, kMark = 3, kBatch = 4 };
 inline constexpr int kEventKindCount = 5;

@@ -13,7 +13,7 @@ class DurationHistogram {
  public:
   static constexpr int kSubBucketBits = 5;
   static constexpr int kSubBuckets = 1 << kSubBucketBits;
-  static constexpr int kBucketCount = (64 - kSubBucketBits) * kSubBuckets;  // indices fit 16 bits
+  static constexpr int kBucketCount = (64 - kSubBucketBits + 1) * kSubBuckets;  // indices fit 16 bits
 
   // Values below 32 have a bucket each. Negative durations do not exist here.
   static constexpr uint16_t BucketOf(uint64_t ns) {

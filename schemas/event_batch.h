@@ -14,6 +14,7 @@
 namespace eroica {
 
 enum class LaneKind : uint8_t { kHostThread = 0, kTrainingThread = 1, kDeviceStream = 2 };
+inline constexpr int kLaneKindCount = 3;
 
 // A host thread or a device stream of the rank.
 struct Lane {
@@ -69,6 +70,7 @@ struct ResourceSample {
   int64_t time_ns = 0;
   Resource resource = Resource::kCpu;
   float value = 0;  // share in use, 0 .. 1; on the wire in steps of 1 / 65535
+  friend bool operator==(const ResourceSample&, const ResourceSample&) = default;
 };
 
 enum class MarkKind : uint8_t {
@@ -142,6 +144,7 @@ struct IntervalColumns {
     function.push_back(function_index);
     lane.push_back(lane_index);
   }
+  friend bool operator==(const IntervalColumns&, const IntervalColumns&) = default;
 };
 
 struct EventBatch {
@@ -158,6 +161,7 @@ struct EventBatch {
   std::vector<ResourceSample> samples;  // by time
   std::vector<Mark> marks;              // by time
   std::vector<LossEntry> losses;
+  friend bool operator==(const EventBatch&, const EventBatch&) = default;
 };
 
 }  // namespace eroica

@@ -53,6 +53,7 @@ struct FunctionPattern {
   uint64_t bytes = 0;
   uint32_t active_steps = 0;      // training steps of the window in which it was on the critical path
   DurationHistogram histogram;
+  friend bool operator==(const FunctionPattern&, const FunctionPattern&) = default;
 };
 
 struct PatternBatch {
@@ -74,6 +75,7 @@ struct PatternBatch {
   std::array<int64_t, kFunctionClassCount> folded_critical_ns{};  // functions too small for a row of their own
   uint32_t folded_functions = 0;
   std::vector<CommId> communicators;      // that the rank is a member of, sorted
+  friend bool operator==(const PatternBatch&, const PatternBatch&) = default;
 };
 
 }  // namespace eroica

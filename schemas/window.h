@@ -8,6 +8,7 @@ namespace eroica {
 // kTime: [index * size, (index + 1) * size) of the rank's own clock. kSteps: training steps [index * k, (index + 1) * k), the same on every
 // rank whatever the clocks say. Windows of different ranks meet when kind and index are equal; their times are never compared.
 enum class WindowKind : uint8_t { kTime = 0, kSteps = 1 };
+inline constexpr int kWindowKindCount = 2;
 
 struct Window {
   WindowKind kind = WindowKind::kTime;
