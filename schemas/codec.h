@@ -33,13 +33,16 @@ std::string_view SchemaId(PayloadType type);
 // What a payload may hold at most. Beyond: kLimitExceeded.
 struct CodecLimits {
   static constexpr size_t kPayloadBytes = size_t{64} << 20;
-  static constexpr uint32_t kIntervals = 65'536;
+  static constexpr uint32_t kIntervals = 65'536;   // and as many collectives, samples and marks
   static constexpr uint32_t kFunctions = 65'536;
   static constexpr uint32_t kLanes = 256;
   static constexpr uint32_t kCommunicators = 4'096;
+  static constexpr uint32_t kLosses = 1'024;
   static constexpr uint32_t kRanks = 1u << 20;
   static constexpr uint32_t kNameBytes = 4'096;
-  static constexpr uint32_t kPatterns = 65'536;
+  static constexpr uint32_t kTextBytes = 65'536;   // call stacks and the sentences of a finding
+  static constexpr uint32_t kPatterns = 65'536;    // and as many predecessors, steps of a window, blockers, victims
+  static constexpr uint32_t kRecords = 1u << 20;   // of a CollectiveBatch
   static constexpr uint32_t kStackDepth = 512;
   static constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
 };
@@ -51,7 +54,8 @@ class Encoder {
   Encoder(Encoder&&) noexcept;
   Encoder& operator=(Encoder&&) noexcept;
 
-  // The bytes live until the next call. The batch must keep its invariants (event_batch.h): what breaks them is a bug and stops the program.
+  // The bytes live until the next call; equal content gives equal bytes. The batch must keep its invariants (invariants.h): what breaks them is a
+  // bug and stops the program. Names and texts that are too long are cut.
   Bytes Encode(const EventBatch& batch);
   Bytes Encode(const PatternBatch& batch);
   Bytes Encode(const CollectiveBatch& batch);

@@ -1,0 +1,127 @@
+#include "schemas/codec.h"
+
+#include <cstring>
+
+#include "schemas/check.h"
+#include "schemas/invariants.h"
+#include "schemas/wire_codec.h"
+
+namespace eroica {
+namespace {
+
+constexpr size_t kIdentifierOffset = sizeof(flatbuffers::uoffset_t);
+constexpr size_t kIdentifierBytes = 4;
+constexpr size_t kHeaderBytes = kIdentifierOffset + kIdentifierBytes;
+
+// Room for one table too many of each kind, so that it is the limits that refuse it and say why.
+constexpr flatbuffers::uoffset_t kTablesMax = 4 * CodecLimits::kRanks;
+constexpr flatbuffers::uoffset_t kDepthMax = 8;
+
+constexpr PayloadType kPayloadTypes[] = {PayloadType::kEventBatch,        PayloadType::kPatternBatch, PayloadType::kCollectiveBatch,
+                                         PayloadType::kCollectiveSummary, PayloadType::kFinding,      PayloadType::kControl};
+
+constexpr PayloadType PayloadTypeOf(const EventBatch*) { return PayloadType::kEventBatch; }
+constexpr PayloadType PayloadTypeOf(const PatternBatch*) { return PayloadType::kPatternBatch; }
+constexpr PayloadType PayloadTypeOf(const CollectiveBatch*) { return PayloadType::kCollectiveBatch; }
+constexpr PayloadType PayloadTypeOf(const CollectiveSummary*) { return PayloadType::kCollectiveSummary; }
+constexpr PayloadType PayloadTypeOf(const Finding*) { return PayloadType::kFinding; }
+constexpr PayloadType PayloadTypeOf(const Control*) { return PayloadType::kControl; }
+
+// Bytes of a payload at an address that suits every type of FlatBuffers. librdkafka aligns its payloads by chance only.
+class AlignedCopy {
+ public:
+  std::span<const uint8_t> Assign(Bytes payload) {
+    const size_t words = (payload.size() + sizeof(Word) - 1) / sizeof(Word);
+    if (words_.size() < words) words_.resize(words);
+    std::memcpy(words_.data(), payload.data(), payload.size());
+    return {reinterpret_cast<const uint8_t*>(words_.data()), payload.size()};
+  }
+
+ private:
+  struct alignas(16) Word {
+    uint64_t halves[2];
+  };
+  std::vector<Word> words_;
+};
+
+}  // namespace
+
+PayloadType TypeOf(Bytes payload) {
+  if (payload.size() < kHeaderBytes) return PayloadType::kUnknown;
+  const std::string_view identifier(reinterpret_cast<const char*>(payload.data()) + kIdentifierOffset, kIdentifierBytes);
+  for (const PayloadType type : kPayloadTypes) {
+    if (identifier == SchemaId(type)) return type;
+  }
+  return PayloadType::kUnknown;
+}
+
+std::string_view SchemaId(PayloadType type) {
+  switch (type) {
+    case PayloadType::kUnknown: return "";
+    case PayloadType::kEventBatch: return wire::EventBatchIdentifier();
+    case PayloadType::kPatternBatch: return wire::PatternBatchIdentifier();
+    case PayloadType::kCollectiveBatch: return wire::CollectiveBatchIdentifier();
+    case PayloadType::kCollectiveSummary: return wire::CollectiveSummaryIdentifier();
+    case PayloadType::kFinding: return wire::FindingIdentifier();
+    case PayloadType::kControl: return wire::ControlIdentifier();
+  }
+  return "";
+}
+
+struct Encoder::Impl {
+  template <typename T>
+  Bytes Encode(const T& value) {
+    const DropReason violation = CheckInvariants(value);
+    if (violation != DropReason::kNone) CheckFailed(__FILE__, __LINE__, ToString(violation).data());
+    writer.Clear();
+    Write(value, writer);
+    const Bytes bytes(reinterpret_cast<const std::byte*>(writer.builder().GetBufferPointer()), writer.builder().GetSize());
+    EROICA_CHECK(bytes.size() <= CodecLimits::kPayloadBytes);
+    return bytes;
+  }
+
+  WireWriter writer;
+};
+
+struct Decoder::Impl {
+  template <typename Wire, typename T>
+  DropReason Decode(Bytes payload, T* out) {
+    if (payload.size() < kHeaderBytes) return DropReason::kTooShort;
+    if (payload.size() > CodecLimits::kPayloadBytes) return DropReason::kLimitExceeded;
+    if (TypeOf(payload) != PayloadTypeOf(out)) return DropReason::kWrongIdentifier;
+    const std::span<const uint8_t> bytes = copy.Assign(payload);
+    flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kDepthMax, kTablesMax);
+    if (!verifier.VerifyBuffer<Wire>(nullptr)) return DropReason::kVerifierFailed;
+    WireReader reader;
+    Read(*flatbuffers::GetRoot<Wire>(bytes.data()), reader, out);
+    return reader.ok() ? CheckInvariants(*out) : reader.reason();
+  }
+
+  AlignedCopy copy;
+};
+
+Encoder::Encoder() : impl_(std::make_unique<Impl>()) {}
+Encoder::~Encoder() = default;
+Encoder::Encoder(Encoder&&) noexcept = default;
+Encoder& Encoder::operator=(Encoder&&) noexcept = default;
+
+Bytes Encoder::Encode(const EventBatch& batch) { return impl_->Encode(batch); }
+Bytes Encoder::Encode(const PatternBatch& batch) { return impl_->Encode(batch); }
+Bytes Encoder::Encode(const CollectiveBatch& batch) { return impl_->Encode(batch); }
+Bytes Encoder::Encode(const CollectiveSummary& summary) { return impl_->Encode(summary); }
+Bytes Encoder::Encode(const Finding& finding) { return impl_->Encode(finding); }
+Bytes Encoder::Encode(const Control& control) { return impl_->Encode(control); }
+
+Decoder::Decoder() : impl_(std::make_unique<Impl>()) {}
+Decoder::~Decoder() = default;
+Decoder::Decoder(Decoder&&) noexcept = default;
+Decoder& Decoder::operator=(Decoder&&) noexcept = default;
+
+DropReason Decoder::Decode(Bytes payload, EventBatch* out) { return impl_->Decode<wire::EventBatch>(payload, out); }
+DropReason Decoder::Decode(Bytes payload, PatternBatch* out) { return impl_->Decode<wire::PatternBatch>(payload, out); }
+DropReason Decoder::Decode(Bytes payload, CollectiveBatch* out) { return impl_->Decode<wire::CollectiveBatch>(payload, out); }
+DropReason Decoder::Decode(Bytes payload, CollectiveSummary* out) { return impl_->Decode<wire::CollectiveSummary>(payload, out); }
+DropReason Decoder::Decode(Bytes payload, Finding* out) { return impl_->Decode<wire::Finding>(payload, out); }
+DropReason Decoder::Decode(Bytes payload, Control* out) { return impl_->Decode<wire::Control>(payload, out); }
+
+}  // namespace eroica

@@ -1,0 +1,165 @@
+#include <algorithm>
+
+#include "schemas/wire_codec.h"
+
+namespace eroica {
+namespace {
+
+flatbuffers::Offset<wire::FunctionPattern> WritePattern(const FunctionPattern& pattern, WireWriter& writer) {
+  const auto name = writer.Text(pattern.name);
+  const auto stack = writer.Text(pattern.stack, CodecLimits::kTextBytes);
+  const auto& buckets = pattern.histogram.buckets();
+  const auto bucket = writer.Scalars<uint16_t>(buckets.size(), [&](size_t i) { return buckets[i].first; });
+  const auto bucket_count = writer.Scalars<uint32_t>(buckets.size(), [&](size_t i) { return buckets[i].second; });
+  wire::FunctionPatternBuilder table(writer.builder());
+  table.add_function_hash(pattern.function.value);
+  table.add_name(name);
+  table.add_stack(stack);
+  table.add_function_class(static_cast<uint8_t>(pattern.function_class));
+  table.add_wait(static_cast<uint8_t>(pattern.wait));
+  table.add_resource(static_cast<uint8_t>(pattern.resource));
+  table.add_resource_samples(pattern.resource_samples);
+  table.add_beta(pattern.beta);
+  table.add_mu(pattern.mu);
+  table.add_sigma(pattern.sigma);
+  table.add_count(pattern.count);
+  table.add_total_ns(pattern.total_ns);
+  table.add_critical_ns(pattern.critical_ns);
+  table.add_duration_mean_ns(pattern.duration_mean_ns);
+  table.add_duration_m2(pattern.duration_m2);
+  table.add_duration_min_ns(pattern.duration_min_ns);
+  table.add_duration_max_ns(pattern.duration_max_ns);
+  table.add_bytes(pattern.bytes);
+  table.add_active_steps(pattern.active_steps);
+  table.add_histogram_bucket(bucket);
+  table.add_histogram_count(bucket_count);
+  return table.Finish();
+}
+
+void ReadHistogram(const wire::FunctionPattern& from, WireReader& reader, DurationHistogram* to) {
+  to->clear();
+  const auto bucket = reader.Scalars(from.histogram_bucket(), DurationHistogram::kBucketCount);
+  const auto count = reader.Scalars(from.histogram_count(), DurationHistogram::kBucketCount);
+  if (!reader.SameLength(bucket.size(), count.size())) return;
+  for (size_t i = 0; i < bucket.size(); ++i) {
+    if (i > 0 && bucket[i] <= bucket[i - 1]) return reader.Fail(DropReason::kNotInOrder);
+    if (count[i] == 0) return reader.Fail(DropReason::kValueOutOfRange);
+    to->AddBucket(bucket[i], count[i]);
+  }
+}
+
+void ReadPattern(const wire::FunctionPattern& from, WireReader& reader, FunctionPattern* to) {
+  to->function = FunctionId(from.function_hash());
+  reader.Text(from.name(), &to->name);
+  reader.Text(from.stack(), &to->stack, CodecLimits::kTextBytes);
+  to->function_class = static_cast<FunctionClass>(from.function_class());
+  to->wait = static_cast<WaitKind>(from.wait());
+  to->resource = static_cast<Resource>(from.resource());
+  to->resource_samples = from.resource_samples();
+  to->beta = from.beta();
+  to->mu = from.mu();
+  to->sigma = from.sigma();
+  to->count = from.count();
+  to->total_ns = from.total_ns();
+  to->critical_ns = from.critical_ns();
+  to->duration_mean_ns = from.duration_mean_ns();
+  to->duration_m2 = from.duration_m2();
+  to->duration_min_ns = from.duration_min_ns();
+  to->duration_max_ns = from.duration_max_ns();
+  to->bytes = from.bytes();
+  to->active_steps = from.active_steps();
+  ReadHistogram(from, reader, &to->histogram);
+}
+
+wire::Step PackStep(const StepRecord& step) { return {step.id, step.duration_ns, step.peer_wait_ns}; }
+
+void ReadRows(const wire::PatternBatch& from, WireReader& reader, PatternBatch* to) {
+  const auto steps = reader.Structs(from.steps(), CodecLimits::kPatterns);
+  to->steps.resize(steps.size());
+  for (size_t i = 0; i < steps.size(); ++i) to->steps[i] = {steps[i].id(), steps[i].duration_ns(), steps[i].peer_wait_ns()};
+
+  to->patterns.resize(reader.Rows(from.patterns(), CodecLimits::kPatterns));
+  for (uint32_t i = 0; i < to->patterns.size(); ++i) ReadPattern(*from.patterns()->Get(i), reader, &to->patterns[i]);
+
+  // One a function class; a writer that knows fewer of them sends a shorter vector.
+  const auto folded = reader.Scalars(from.folded_critical_ns(), to->folded_critical_ns.size());
+  to->folded_critical_ns.fill(0);
+  std::copy(folded.begin(), folded.end(), to->folded_critical_ns.begin());
+  to->folded_functions = from.folded_functions();
+
+  const auto communicators = reader.Scalars(from.communicators(), CodecLimits::kCommunicators);
+  to->communicators.resize(communicators.size());
+  for (size_t i = 0; i < communicators.size(); ++i) to->communicators[i] = CommId(communicators[i]);
+}
+
+}  // namespace
+
+wire::Window WindowToWire(const Window& window) {
+  return {window.index, window.start_ns, window.end_ns, window.first_step, window.last_step, static_cast<uint8_t>(window.kind)};
+}
+
+Window WindowFromWire(const wire::Window* window) {
+  if (window == nullptr) return {};
+  return {.kind = static_cast<WindowKind>(window->kind()),
+          .index = window->index(),
+          .start_ns = window->start_ns(),
+          .end_ns = window->end_ns(),
+          .first_step = window->first_step(),
+          .last_step = window->last_step()};
+}
+
+void Write(const PatternBatch& batch, WireWriter& writer) {
+  const auto job = writer.Text(batch.job.value);
+  const auto role = writer.Text(batch.role);
+  const auto host = writer.Text(batch.host);
+  const auto steps = writer.Structs<wire::Step>(batch.steps, PackStep);
+  const auto patterns =
+      writer.Tables<wire::FunctionPattern>(batch.patterns, [&](const FunctionPattern& row) { return WritePattern(row, writer); });
+  const auto folded = writer.Scalars<int64_t>(batch.folded_critical_ns.size(), [&](size_t i) { return batch.folded_critical_ns[i]; });
+  const auto communicators = writer.Scalars<uint64_t>(batch.communicators.size(), [&](size_t i) { return batch.communicators[i].value; });
+  const wire::Window window = WindowToWire(batch.window);
+  const Completeness& seen = batch.completeness;
+  const wire::Completeness completeness(seen.events, seen.late, seen.lost, seen.sampled, seen.outside);
+
+  wire::PatternBatchBuilder table(writer.builder());
+  table.add_job(job);
+  table.add_rank(batch.rank.value);
+  table.add_world_size(batch.world_size);
+  table.add_role(role);
+  table.add_host(host);
+  table.add_device(batch.device);
+  table.add_pid(batch.pid);
+  table.add_window(&window);
+  table.add_watermark_ns(batch.watermark_ns);
+  table.add_final(batch.final);
+  table.add_silent(batch.silent);
+  table.add_host_only(batch.host_only);
+  table.add_completeness(&completeness);
+  table.add_steps(steps);
+  table.add_patterns(patterns);
+  table.add_folded_critical_ns(folded);
+  table.add_folded_functions(batch.folded_functions);
+  table.add_communicators(communicators);
+  wire::FinishPatternBatchBuffer(writer.builder(), table.Finish());
+}
+
+void Read(const wire::PatternBatch& from, WireReader& reader, PatternBatch* to) {
+  reader.Text(from.job(), &to->job.value);
+  to->rank = RankId(from.rank());
+  to->world_size = from.world_size();
+  reader.Text(from.role(), &to->role);
+  reader.Text(from.host(), &to->host);
+  to->device = from.device();
+  to->pid = from.pid();
+  to->window = WindowFromWire(from.window());
+  to->watermark_ns = from.watermark_ns();
+  to->final = from.final();
+  to->silent = from.silent();
+  to->host_only = from.host_only();
+  const wire::Completeness* seen = from.completeness();
+  to->completeness = {};
+  if (seen != nullptr) to->completeness = {seen->events(), seen->late(), seen->lost(), seen->sampled(), seen->outside()};
+  ReadRows(from, reader, to);
+}
+
+}  // namespace eroica

@@ -1,0 +1,53 @@
+#include "schemas/invariants.h"
+#include "schemas/violation.h"
+
+namespace eroica {
+namespace {
+
+void CheckHistogram(const DurationHistogram& histogram, Violation& violation) {
+  // Its class keeps the buckets sorted and their counts above zero.
+  if (!histogram.empty()) violation.RequireIndex(histogram.buckets().back().first, DurationHistogram::kBucketCount);
+}
+
+void CheckPattern(const FunctionPattern& pattern, Violation& violation) {
+  violation.RequireEnum(pattern.function_class, kFunctionClassCount);
+  violation.RequireEnum(pattern.wait, kWaitKindCount);
+  if (pattern.resource != Resource::kNone) violation.RequireEnum(pattern.resource, kResourceCount);
+  violation.RequireShare(pattern.beta);
+  violation.RequireShare(pattern.mu);
+  violation.RequireShare(pattern.sigma);
+  violation.RequireTime(pattern.total_ns);
+  violation.RequireTime(pattern.critical_ns);
+  violation.RequireFinite(pattern.duration_mean_ns);
+  violation.RequireFinite(pattern.duration_m2);
+  violation.RequireTime(pattern.duration_min_ns);
+  violation.RequireTime(pattern.duration_max_ns);
+  CheckHistogram(pattern.histogram, violation);
+}
+
+}  // namespace
+
+DropReason CheckInvariants(const PatternBatch& batch) {
+  Violation violation;
+  violation.RequireJob(batch.job);
+  violation.RequireWorld(batch.world_size);
+  violation.RequireRank(batch.rank, batch.world_size);
+  violation.Require(batch.device >= -1, DropReason::kIndexOutOfRange);
+  violation.RequireWindow(batch.window);
+  violation.RequireRows(batch.steps.size(), CodecLimits::kPatterns);
+  for (const StepRecord& step : batch.steps) {
+    violation.RequireStep(step.id);
+    violation.RequireTime(step.duration_ns);
+    violation.RequireTime(step.peer_wait_ns);
+  }
+  violation.RequireSorted(batch.steps, [](const StepRecord& step) { return step.id; });
+  violation.RequireRows(batch.patterns.size(), CodecLimits::kPatterns);
+  for (const FunctionPattern& pattern : batch.patterns) CheckPattern(pattern, violation);
+  violation.RequireSorted(batch.patterns, [](const FunctionPattern& pattern) { return pattern.function.value; });
+  for (const int64_t ns : batch.folded_critical_ns) violation.RequireTime(ns);
+  violation.RequireRows(batch.communicators.size(), CodecLimits::kCommunicators);
+  violation.RequireSorted(batch.communicators, [](CommId communicator) { return communicator.value; });
+  return violation.reason();
+}
+
+}  // namespace eroica
