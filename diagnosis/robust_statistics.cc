@@ -1,0 +1,89 @@
+#include "diagnosis/robust_statistics.h"
+
+#include <numeric>
+
+#include "schemas/check.h"
+
+namespace eroica {
+namespace {
+
+uint64_t Total(std::span<const uint64_t> counts) { return std::accumulate(counts.begin(), counts.end(), uint64_t{0}); }
+
+// The value at a position of the sorted population.
+size_t ValueAt(std::span<const uint64_t> counts, uint64_t position) {
+  uint64_t below = 0;
+  for (size_t value = 0; value < counts.size(); ++value) {
+    below += counts[value];
+    if (position < below) return value;
+  }
+  return counts.size() - 1;
+}
+
+double MedianOfCounts(std::span<const uint64_t> counts, uint64_t total) {
+  const auto upper = static_cast<double>(ValueAt(counts, total / 2));
+  if (total % 2 == 1) return upper;
+  return (static_cast<double>(ValueAt(counts, total / 2 - 1)) + upper) / 2;
+}
+
+}  // namespace
+
+MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts) {
+  const uint64_t total = Total(counts);
+  if (total == 0) return {};
+  MedianAndMad result{.median = MedianOfCounts(counts, total)};
+  // The median is a multiple of one half, so twice the deviations are whole numbers again.
+  const auto twice_median = static_cast<size_t>(2 * result.median);
+  std::vector<uint64_t> deviations(2 * counts.size(), 0);
+  for (size_t value = 0; value < counts.size(); ++value) {
+    const size_t twice = 2 * value;
+    deviations[twice > twice_median ? twice - twice_median : twice_median - twice] += counts[value];
+  }
+  result.mad = MedianOfCounts(deviations, total) / 2;
+  return result;
+}
+
+double BinomialTail(uint64_t n, uint64_t k, double p) {
+  if (k == 0) return 1;
+  if (k > n || p <= 0) return 0;
+  if (p >= 1) return 1;
+  const auto trials = static_cast<double>(n);
+  const auto successes = static_cast<double>(k);
+  const double log_first = std::lgamma(trials + 1) - std::lgamma(successes + 1) - std::lgamma(trials - successes + 1) +
+                           successes * std::log(p) + (trials - successes) * std::log1p(-p);
+  // Terms relative to the first; beyond the mode they fall geometrically.
+  const double odds = p / (1 - p);
+  double term = 1;
+  double sum = 1;
+  for (uint64_t i = k; i < n; ++i) {
+    const double ratio = static_cast<double>(n - i) / static_cast<double>(i + 1) * odds;
+    term *= ratio;
+    sum += term;
+    if (ratio < 1 && term < sum * 1e-16) break;
+  }
+  return std::min(1.0, std::exp(log_first + std::log(sum)));
+}
+
+std::vector<double> MeanManhattanDistances(std::span<const std::vector<float>> dimensions) {
+  const size_t n = dimensions.empty() ? 0 : dimensions.front().size();
+  std::vector<double> distances(n, 0);
+  if (n < 2) return distances;
+  std::vector<uint32_t> order(n);
+  for (const std::vector<float>& values : dimensions) {
+    EROICA_CHECK(values.size() == n);
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return values[a] < values[b]; });
+    double total = 0;
+    for (const float value : values) total += static_cast<double>(value);
+    double below = 0;  // sum of the values before position i
+    for (size_t i = 0; i < n; ++i) {
+      const auto value = static_cast<double>(values[order[i]]);
+      const double above = total - below - value;
+      distances[order[i]] += value * static_cast<double>(i) - below + above - value * static_cast<double>(n - 1 - i);
+      below += value;
+    }
+  }
+  for (double& distance : distances) distance = std::max(0.0, distance / static_cast<double>(n - 1));
+  return distances;
+}
+
+}  // namespace eroica

@@ -1,0 +1,62 @@
+// Statistics that a few wild values cannot move. All functions of spans reorder what they are given; of nothing they return 0.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace eroica {
+
+// A MAD times this estimates the standard deviation of normal data; so does the 90 % quantile of |x - median| divided by kSigmaPerNinetieth.
+inline constexpr double kSigmaPerMad = 1.4826;
+inline constexpr double kSigmaPerNinetieth = 1.6449;
+
+// The smallest value that q of all values do not exceed, 0 <= q <= 1.
+template <typename T>
+T Quantile(std::span<T> values, double q) {
+  if (values.empty()) return T{};
+  const double position = std::ceil(q * static_cast<double>(values.size())) - 1;
+  const auto index = static_cast<std::ptrdiff_t>(std::clamp(position, 0.0, static_cast<double>(values.size() - 1)));
+  std::nth_element(values.begin(), values.begin() + index, values.end());
+  return values[static_cast<size_t>(index)];
+}
+
+// Of an even number of values the mean of the two in the middle.
+template <typename T>
+double Median(std::span<T> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  const auto upper = static_cast<double>(*middle);
+  if (values.size() % 2 == 1) return upper;
+  return (static_cast<double>(*std::max_element(values.begin(), middle)) + upper) / 2;
+}
+
+struct MedianAndMad {
+  double median = 0;
+  double mad = 0;  // median of |x - median|
+};
+
+// Overwrites the values with their distances from the median.
+template <typename T>
+MedianAndMad TakeMedianAndMad(std::span<T> values) {
+  MedianAndMad result{.median = Median(values)};
+  for (T& value : values) value = static_cast<T>(std::abs(static_cast<double>(value) - result.median));
+  result.mad = Median(values);
+  return result;
+}
+
+// Of a population of whole numbers given as counts: counts[k] of them have the value k.
+MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts);
+
+// Probability of at least k successes in n independent trials of probability p: how often chance alone makes a rank the last of its group.
+double BinomialTail(uint64_t n, uint64_t k, double p);
+
+// For each point its mean Manhattan distance to all other points, exact. The distance is separable, so each dimension is sorted once and prefix sums
+// give all distances: O(n log n), against O(n^2) for pairs. All dimensions are equally long; a lone point is at 0.
+std::vector<double> MeanManhattanDistances(std::span<const std::vector<float>> dimensions);
+
+}  // namespace eroica

@@ -1,0 +1,85 @@
+#include "diagnosis/robust_statistics.h"
+
+#include <random>
+
+#include "gtest/gtest.h"
+
+namespace eroica {
+namespace {
+
+TEST(RobustStatistics, MedianOfOddEvenAndNothing) {
+  std::vector<double> odd{5, 1, 3};
+  std::vector<double> even{4, 1, 3, 2};
+  std::vector<double> none;
+  EXPECT_EQ(Median(std::span(odd)), 3);
+  EXPECT_EQ(Median(std::span(even)), 2.5);
+  EXPECT_EQ(Median(std::span(none)), 0);
+}
+
+TEST(RobustStatistics, MadIgnoresOneWildValue) {
+  std::vector<double> values{1, 2, 3, 4, 1e9};
+  const MedianAndMad result = TakeMedianAndMad(std::span(values));
+  EXPECT_EQ(result.median, 3);
+  EXPECT_EQ(result.mad, 1);
+}
+
+TEST(RobustStatistics, QuantileIsAnElement) {
+  std::vector<int> values{40, 10, 30, 20};
+  EXPECT_EQ(Quantile(std::span(values), 0.0), 10);
+  EXPECT_EQ(Quantile(std::span(values), 0.25), 10);
+  EXPECT_EQ(Quantile(std::span(values), 0.26), 20);
+  EXPECT_EQ(Quantile(std::span(values), 1.0), 40);
+}
+
+TEST(RobustStatistics, CountsGiveWhatTheValuesGive) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 200; ++round) {
+    const size_t n = 1 + random() % 40;
+    std::vector<uint64_t> counts(12, 0);
+    std::vector<double> values;
+    for (size_t i = 0; i < n; ++i) {
+      const size_t value = random() % counts.size();
+      ++counts[value];
+      values.push_back(static_cast<double>(value));
+    }
+    const MedianAndMad expected = TakeMedianAndMad(std::span(values));
+    const MedianAndMad got = MedianAndMadOfCounts(counts);
+    ASSERT_EQ(got.median, expected.median) << round;
+    ASSERT_EQ(got.mad, expected.mad) << round;
+  }
+  EXPECT_EQ(MedianAndMadOfCounts({}).median, 0);
+}
+
+TEST(RobustStatistics, BinomialTailMatchesTheSumOfItsTerms) {
+  EXPECT_DOUBLE_EQ(BinomialTail(10, 0, 0.3), 1);
+  EXPECT_EQ(BinomialTail(10, 11, 0.3), 0);
+  EXPECT_EQ(BinomialTail(10, 3, 0), 0);
+  EXPECT_EQ(BinomialTail(10, 3, 1), 1);
+  EXPECT_NEAR(BinomialTail(2, 1, 0.5), 0.75, 1e-12);
+  EXPECT_NEAR(BinomialTail(24, 21, 0.25), 2.0323e-10, 1e-14);  // rank 1 of slow_compute_4r
+  EXPECT_NEAR(BinomialTail(24, 11, 0.25), 0.0213, 2e-4);        // rank 3 of healthy_4r
+  EXPECT_NEAR(BinomialTail(1'000'000, 499'000, 0.5), 0.9773, 1e-3);
+  EXPECT_GT(BinomialTail(100, 100, 0.01), 0);
+}
+
+TEST(RobustStatistics, MeanDistancesEqualThoseOfAllPairs) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  std::vector<std::vector<float>> dimensions(3, std::vector<float>(300));
+  for (auto& dimension : dimensions) {
+    for (float& value : dimension) value = uniform(random);
+  }
+  dimensions[0][7] = dimensions[0][8];  // ties
+  const std::vector<double> got = MeanManhattanDistances(dimensions);
+  for (size_t i = 0; i < 300; ++i) {
+    double sum = 0;
+    for (size_t j = 0; j < 300; ++j) {
+      for (const auto& dimension : dimensions) sum += std::abs(static_cast<double>(dimension[i]) - static_cast<double>(dimension[j]));
+    }
+    ASSERT_NEAR(got[i], sum / 299, 1e-9);
+  }
+  EXPECT_EQ(MeanManhattanDistances(std::vector<std::vector<float>>(2, {0.5f})).at(0), 0);
+}
+
+}  // namespace
+}  // namespace eroica
