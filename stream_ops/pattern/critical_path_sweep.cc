@@ -1,0 +1,147 @@
+#include "stream_ops/pattern/critical_path_sweep.h"
+
+#include <algorithm>
+
+#include "schemas/check.h"
+
+namespace eroica {
+namespace {
+
+constexpr size_t kHostClasses = 2;
+
+bool IsHost(FunctionClass function_class) {
+  return function_class == FunctionClass::kPython || function_class == FunctionClass::kCpuOp;
+}
+
+// The part of an interval that lies in the window. Empty (begin > end) where none does; a moment in the window has begin == end.
+TimeSpan Clip(const SweepInput& input, const Interval& interval) {
+  const int64_t begin_ns = std::max(interval.start_ns, input.start_ns);
+  if (begin_ns >= input.end_ns) return {1, 0};
+  if (interval.end_ns <= input.start_ns && interval.start_ns < input.start_ns) return {1, 0};
+  return {begin_ns, std::min(interval.end_ns, input.end_ns)};
+}
+
+}  // namespace
+
+void CriticalPathSweep::Run(const SweepInput& input) {
+  EROICA_CHECK(input.start_ns <= input.end_ns);
+  Reset(input);
+  BuildClocks(input);
+  Account(input);
+  FlushStacks(input);
+  gaps_.Finish(input.functions);
+  activity_.Finish([this](uint32_t function) { ++totals_[function].active_steps; });
+  const int collective = priority_[static_cast<size_t>(FunctionClass::kCollective)];
+  peer_wait_.Finish(input.steps, clocks_, collective, &steps_);
+}
+
+void CriticalPathSweep::Reset(const SweepInput& input) {
+  for (uint32_t function : functions_) {
+    totals_[function] = {};
+    histograms_.Forget(function);
+  }
+  functions_.clear();
+  histograms_.Recycle();
+  histograms_.Resize(input.functions.size());
+  if (totals_.size() < input.functions.size()) totals_.resize(input.functions.size());
+  if (stacks_.size() < kHostClasses * input.lanes.size()) stacks_.resize(kHostClasses * input.lanes.size());
+  clocks_.Clear();
+  peer_wait_.Clear();
+  gaps_.Start(input.start_ns);
+  activity_.Start(input.steps);
+  for (int i = 0; i < kFunctionClassCount; ++i) {
+    priority_[static_cast<size_t>(i)] = CriticalPathPriority(static_cast<FunctionClass>(i), input.host_only);
+  }
+}
+
+int CriticalPathSweep::PriorityOf(const SweepInput& input, const Interval& interval) const {
+  const FunctionClass function_class = input.functions[interval.function].function_class;
+  if (function_class == FunctionClass::kPython && input.lanes[interval.lane] != LaneKind::kTrainingThread) return -1;
+  return priority_[static_cast<size_t>(function_class)];
+}
+
+void CriticalPathSweep::BuildClocks(const SweepInput& input) {
+  const int collective = priority_[static_cast<size_t>(FunctionClass::kCollective)];
+  for (const Interval& interval : input.intervals) {
+    const TimeSpan part = Clip(input, interval);
+    const int priority = PriorityOf(input, interval);
+    if (part.begin_ns > part.end_ns || priority < 0) continue;
+    if (priority == collective) gaps_.AddCollective(interval.lane, part.begin_ns, part.end_ns);
+    if (part.begin_ns < part.end_ns) clocks_.Add(priority, part.begin_ns, part.end_ns);
+  }
+  clocks_.Finish();
+}
+
+void CriticalPathSweep::Account(const SweepInput& input) {
+  size_t next_collective = 0;
+  for (const Interval& interval : input.intervals) {
+    const TimeSpan part = Clip(input, interval);
+    if (part.begin_ns > part.end_ns) continue;
+    const uint32_t function = interval.function;
+    FunctionTotals& totals = totals_[function];
+    if (totals.count == 0) functions_.push_back(function);
+    const int64_t duration_ns = part.end_ns - part.begin_ns;
+    totals.Count(duration_ns);
+    histograms_.Add(function, static_cast<uint64_t>(duration_ns));
+
+    const int priority = PriorityOf(input, interval);
+    if (priority < 0) continue;
+    CriticalClock& clock = clocks_[priority];
+    const int64_t clock_at_begin = clock.Advance(part.begin_ns);
+    const int64_t clock_at_end = clock.Ahead(part.end_ns);
+    const FunctionClass function_class = input.functions[function].function_class;
+    if (IsHost(function_class)) {
+      if (duration_ns == 0) continue;
+      Stack& stack = stacks_[kHostClasses * interval.lane + (function_class == FunctionClass::kCpuOp ? 1 : 0)];
+      StartHostFunction(input, stack, {part.end_ns, clock_at_end, part.begin_ns, clock_at_begin, function});
+      continue;
+    }
+    const int64_t critical_ns = clock_at_end - clock_at_begin;
+    if (function_class == FunctionClass::kCollective) gaps_.collectives()[next_collective++].exposed_ns = critical_ns;
+    AddLeaf(input, function, part.begin_ns, part.end_ns, critical_ns);
+  }
+}
+
+void CriticalPathSweep::StartHostFunction(const SweepInput& input, Stack& stack, const Frame& frame) {
+  const int64_t now_ns = frame.leaf_since_ns;
+  while (!stack.empty() && stack.back().end_ns <= now_ns) {
+    const Frame& ended = stack.back();
+    AddLeaf(input, ended.function, ended.leaf_since_ns, ended.end_ns, ended.clock_at_end - ended.clock_at_leaf);
+    stack.pop_back();
+  }
+  if (!stack.empty()) {
+    const Frame& caller = stack.back();
+    AddLeaf(input, caller.function, caller.leaf_since_ns, now_ns, frame.clock_at_leaf - caller.clock_at_leaf);
+    while (!stack.empty() && stack.back().end_ns <= frame.end_ns) stack.pop_back();  // never the leaf again
+    if (!stack.empty()) {
+      stack.back().leaf_since_ns = frame.end_ns;
+      stack.back().clock_at_leaf = frame.clock_at_end;
+    }
+  }
+  stack.push_back(frame);
+}
+
+void CriticalPathSweep::FlushStacks(const SweepInput& input) {
+  for (Stack& stack : stacks_) {
+    for (; !stack.empty(); stack.pop_back()) {
+      const Frame& ended = stack.back();
+      AddLeaf(input, ended.function, ended.leaf_since_ns, ended.end_ns, ended.clock_at_end - ended.clock_at_leaf);
+    }
+  }
+}
+
+void CriticalPathSweep::AddLeaf(const SweepInput& input, uint32_t function, int64_t begin_ns, int64_t end_ns, int64_t critical_ns) {
+  if (critical_ns <= 0) return;
+  totals_[function].critical_ns += critical_ns;
+  const FunctionTraits& traits = input.functions[function];
+  const int priority = priority_[static_cast<size_t>(traits.function_class)];
+  if (activity_.wanted()) activity_.Add(function, begin_ns, end_ns, clocks_[priority]);
+  if (traits.function_class == FunctionClass::kCollective) return;
+  if (traits.wait == WaitKind::kPeer && IsHost(traits.function_class)) {
+    peer_wait_.Add(priority, begin_ns, end_ns);
+  } else if (gaps_.wanted()) {
+    gaps_.Add(function, begin_ns, end_ns, critical_ns, clocks_[priority]);
+  }
+}
+
+}  // namespace eroica

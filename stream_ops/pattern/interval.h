@@ -1,0 +1,47 @@
+// What a sweep looks at: the intervals of one rank in one window, and what it must know of their functions and lanes.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "schemas/event_batch.h"
+#include "schemas/function.h"
+#include "schemas/ids.h"
+
+namespace eroica {
+
+// Latest moment that the pattern core computes with: sums of two times stay inside int64_t. Times before 0 do not exist here.
+inline constexpr int64_t kEndOfTimeNs = int64_t{1} << 62;
+
+// A collective that nobody asks about.
+inline constexpr uint32_t kNoTicket = std::numeric_limits<uint32_t>::max();
+
+// [start, end), 0 <= start <= end <= kEndOfTimeNs. 24 bytes: memory is what a sweep waits for.
+struct Interval {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  uint32_t function = 0;  // index into SweepInput::functions
+  uint32_t lane = 0;      // index into SweepInput::lanes. The lane of a collective plays no part: it has the caller's ticket here, or kNoTicket
+
+  int64_t duration_ns() const { return end_ns - start_ns; }
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
+
+// One row a function of the job.
+struct FunctionTraits {
+  FunctionId id;
+  FunctionClass function_class = FunctionClass::kCpuOp;
+  WaitKind wait = WaitKind::kNone;
+  Resource resource = Resource::kNone;         // what mu and sigma speak of, where the rank has samples of it ...
+  Resource second_resource = Resource::kNone;  // ... else of this one
+  uint32_t depth = 0;                          // callers above it
+};
+
+// A training step's [begin, end).
+struct StepSpan {
+  int64_t id = 0;
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+};
+
+}  // namespace eroica

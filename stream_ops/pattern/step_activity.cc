@@ -1,0 +1,30 @@
+#include "stream_ops/pattern/step_activity.h"
+
+#include <algorithm>
+
+namespace eroica {
+
+void StepActivity::Start(std::span<const StepSpan> steps) {
+  generation_ += steps_.size();
+  steps_ = steps;
+  position_ = 0;
+  entries_.clear();
+}
+
+void StepActivity::AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock) {
+  auto step = std::upper_bound(steps_.begin(), steps_.end(), begin_ns, [](int64_t t, const StepSpan& s) { return t < s.end_ns; });
+  for (; step != steps_.end() && step->begin_ns < end_ns; ++step) {
+    const int64_t from = std::max(begin_ns, step->begin_ns);
+    const int64_t to = std::min(end_ns, step->end_ns);
+    if (!clock.undisturbed() && clock.At(from) == clock.At(to)) continue;
+    position_ = static_cast<size_t>(step - steps_.begin());
+    Note(function, position_);
+  }
+}
+
+void StepActivity::Deduplicate() {
+  std::sort(entries_.begin(), entries_.end());
+  entries_.erase(std::unique(entries_.begin(), entries_.end()), entries_.end());
+}
+
+}  // namespace eroica
