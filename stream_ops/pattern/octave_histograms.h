@@ -30,7 +30,7 @@ class OctaveHistograms {
 
  private:
   static constexpr uint32_t kNoPage = 0;
-  static constexpr size_t kOctaves = DurationHistogram::kBucketCount / DurationHistogram::kSubBuckets + 1;
+  static constexpr size_t kOctaves = DurationHistogram::kBucketCount / DurationHistogram::kSubBuckets;
   using PageTable = std::array<uint32_t, kOctaves>;
   using Page = std::array<uint32_t, DurationHistogram::kSubBuckets>;
 
