@@ -1,0 +1,102 @@
+#include "producers/import/batch_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schemas/check.h"
+
+namespace eroica {
+
+BatchBuilder::BatchBuilder(const FunctionTable& functions, ProducerIdentity identity, uint32_t time_unit_ns, std::vector<Lane> lanes,
+                           std::vector<Communicator> communicators, BatchSink& sink)
+    : functions_(functions), lanes_(std::move(lanes)), communicators_(std::move(communicators)), sink_(sink) {
+  EROICA_CHECK(lanes_.size() <= local_lane_.size());
+  batch_.identity = std::move(identity);
+  batch_.time_unit_ns = time_unit_ns;
+  local_lane_.fill(kAbsent);
+  local_communicator_.assign(communicators_.size(), kAbsent);
+  for (size_t i = 0; i < communicators_.size(); ++i) LocalCommunicator(static_cast<uint16_t>(i));
+}
+
+absl::Status BatchBuilder::AddInterval(int64_t start_ns, int64_t duration_ns, uint32_t function, uint8_t lane, const Collective* collective) {
+  const bool full = batch_.intervals.size() >= kMaxIntervals || batch_.functions.size() + functions_.row(function).depth > kMaxFunctions;
+  if (full) {
+    if (absl::Status status = Flush(false); !status.ok()) return status;
+  }
+  if (collective != nullptr) {
+    Collective row = *collective;
+    row.interval = static_cast<uint32_t>(batch_.intervals.size());
+    row.communicator = LocalCommunicator(collective->communicator);
+    batch_.collectives.push_back(row);
+  }
+  batch_.intervals.push_back(start_ns, duration_ns, LocalFunction(function), LocalLane(lane));
+  return absl::OkStatus();
+}
+
+absl::Status BatchBuilder::AddMark(const Mark& mark) {
+  if (batch_.marks.size() >= kMaxMarks) {
+    if (absl::Status status = Flush(false); !status.ok()) return status;
+  }
+  batch_.marks.push_back(mark);
+  return absl::OkStatus();
+}
+
+absl::Status BatchBuilder::Finish(std::vector<LossEntry> losses) {
+  for (size_t i = 0; i < communicators_.size(); ++i) LocalCommunicator(static_cast<uint16_t>(i));
+  batch_.losses = std::move(losses);
+  return Flush(true);
+}
+
+absl::Status BatchBuilder::Flush(bool final) {
+  batch_.final = final;
+  if (absl::Status status = sink_.Write(batch_); !status.ok()) return status;
+  ++batch_.sequence;
+  batch_.functions.clear();
+  batch_.lanes.clear();
+  batch_.communicators.clear();
+  batch_.intervals.clear();
+  batch_.collectives.clear();
+  batch_.marks.clear();
+  batch_.losses.clear();
+  for (const uint32_t function : interned_) local_function_[function] = kAbsent;
+  interned_.clear();
+  local_lane_.fill(kAbsent);
+  std::fill(local_communicator_.begin(), local_communicator_.end(), kAbsent);
+  return absl::OkStatus();
+}
+
+// Callers get their row before what they call.
+uint32_t BatchBuilder::LocalFunction(uint32_t function) {
+  if (local_function_.size() < functions_.size()) local_function_.resize(functions_.size(), kAbsent);
+  if (local_function_[function] != kAbsent) return local_function_[function];
+  chain_.clear();
+  for (uint32_t at = function; at != FunctionTable::kNone && local_function_[at] == kAbsent; at = functions_.row(at).parent) {
+    chain_.push_back(at);
+  }
+  for (auto at = chain_.rbegin(); at != chain_.rend(); ++at) {
+    const FunctionTable::Row& row = functions_.row(*at);
+    local_function_[*at] = static_cast<uint32_t>(batch_.functions.size());
+    interned_.push_back(*at);
+    const uint32_t parent = row.parent == FunctionTable::kNone ? kNoParent : local_function_[row.parent];
+    batch_.functions.push_back({functions_.name(row.name), row.function_class, row.wait, parent});
+  }
+  return local_function_[function];
+}
+
+uint8_t BatchBuilder::LocalLane(uint8_t lane) {
+  if (local_lane_[lane] == kAbsent) {
+    local_lane_[lane] = static_cast<uint32_t>(batch_.lanes.size());
+    batch_.lanes.push_back(lanes_[lane]);
+  }
+  return static_cast<uint8_t>(local_lane_[lane]);
+}
+
+uint16_t BatchBuilder::LocalCommunicator(uint16_t communicator) {
+  if (local_communicator_[communicator] == kAbsent) {
+    local_communicator_[communicator] = static_cast<uint32_t>(batch_.communicators.size());
+    batch_.communicators.push_back(communicators_[communicator]);
+  }
+  return static_cast<uint16_t>(local_communicator_[communicator]);
+}
+
+}  // namespace eroica

@@ -1,0 +1,353 @@
+#include "producers/import/chrome_trace_importer.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "producers/import/json_members.h"
+
+namespace eroica {
+namespace {
+
+constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
+constexpr size_t kMaxLanes = 256;       // the codec's limit; the last one takes what comes after
+constexpr size_t kMaxNameCacheBytes = size_t{32} << 20;
+constexpr uint64_t kProgressEvents = 4'096;
+
+uint64_t ParseUnsigned(std::string_view text) {
+  text = Unquoted(text);
+  uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// The frame that every Python thread but the main one starts with.
+bool IsThreadStart(std::string_view name) { return name.ends_with(": _bootstrap"); }
+
+}  // namespace
+
+ChromeTraceImporter::ChromeTraceImporter(FunctionTable& functions, RankTrace& trace, FileReport& report)
+    : functions_(functions), trace_(trace), report_(report) {}
+
+absl::Status ChromeTraceImporter::Import(ByteSource& source, const std::function<void(uint64_t)>& progress) {
+  JsonEventSplitter splitter(source);
+  ImportCounts& counts = report_.counts;
+  JsonEventSplitter::Item item = splitter.Next();
+  for (; item != JsonEventSplitter::Item::kEnd; item = splitter.Next()) {
+    if (item == JsonEventSplitter::Item::kMetadata) {
+      ReadMetadata(splitter.key(), splitter.value());
+      continue;
+    }
+    ++counts.events;
+    if (absl::Status status = ImportEvent(splitter.value()); !status.ok()) return status;
+    if (counts.events % kProgressEvents == 0) progress(source.file_bytes_read());
+  }
+  counts.file_bytes = source.file_bytes_read();
+  counts.content_bytes = splitter.bytes();
+  if (splitter.ended_inside_event()) {
+    ++counts.events;
+    Skip(DropReason::kTruncatedInput);
+  }
+  if (splitter.outcome() == JsonEventSplitter::Outcome::kNoTrace || (counts.events == 0 && !splitter.has_events())) {
+    report_.refused = true;
+    report_.warnings.push_back(fmt::format("not a trace: {}; give Chrome traces (.json, .json.gz) as torch.profiler writes them", splitter.complaint()));
+  } else if (splitter.outcome() == JsonEventSplitter::Outcome::kTruncated) {
+    report_.warnings.push_back(fmt::format("the file is incomplete: {}; the {} events before that were read, what followed is lost",
+                                           splitter.complaint(), counts.events - (splitter.ended_inside_event() ? 1 : 0)));
+  }
+  progress(source.file_bytes_read());
+  return absl::OkStatus();
+}
+
+void ChromeTraceImporter::ReadMetadata(std::string_view key, std::string_view value) {
+  if (key == "baseTimeNanoseconds") {
+    trace_.base_time_ns = static_cast<int64_t>(std::min<uint64_t>(ParseUnsigned(value), kMaxTimeNs));
+  } else if (key == "host_name") {
+    trace_.host = DecodeJsonString(Unquoted(value));
+  } else if (key == "distributedInfo") {
+    ReadDistributedInfo(value);
+  }
+}
+
+void ChromeTraceImporter::ReadDistributedInfo(std::string_view value) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element info;
+  if (parser.parse(value.data(), value.size(), true).get(info) != simdjson::SUCCESS) {
+    report_.warnings.push_back("distributedInfo is not valid JSON: rank and world size are not taken from it");
+    return;
+  }
+  int64_t number = 0;
+  if (info["rank"].get(number) == simdjson::SUCCESS) trace_.rank = number;
+  if (info["world_size"].get(number) == simdjson::SUCCESS) trace_.world_size = number;
+  simdjson::dom::array groups;
+  if (info["pg_config"].get(groups) != simdjson::SUCCESS) return;
+  for (const simdjson::dom::element element : groups) {
+    ProcessGroup group;
+    std::string_view text;
+    if (element["pg_name"].get(text) == simdjson::SUCCESS) group.name = text;
+    if (element["pg_desc"].get(text) == simdjson::SUCCESS) group.description = text;
+    if (element["pg_size"].get(number) == simdjson::SUCCESS) group.size = static_cast<uint32_t>(std::clamp<int64_t>(number, 0, 1 << 20));
+    simdjson::dom::array ranks;
+    if (element["ranks"].get(ranks) == simdjson::SUCCESS) {
+      for (const simdjson::dom::element rank : ranks) {
+        if (rank.get(number) == simdjson::SUCCESS && number >= 0 && number < (1 << 20)) group.ranks.push_back(static_cast<uint32_t>(number));
+      }
+    }
+    GroupIndex(group, &trace_);
+  }
+}
+
+absl::Status ChromeTraceImporter::ImportEvent(std::string_view text) {
+  ChromeEvent event;
+  if (!ParseChromeEvent(text, &event) || event.phase == 0) {
+    Skip(DropReason::kMalformedEvent);
+    return absl::OkStatus();
+  }
+  if (event.phase != 'X') {
+    if (event.phase == 'M') ReadThreadName(event);
+    Skip(DropReason::kUnknownPhase);
+    return absl::OkStatus();
+  }
+  return ImportInterval(event);
+}
+
+absl::Status ChromeTraceImporter::ImportInterval(const ChromeEvent& event) {
+  if (CategoryOf(event.category) == TraceCategory::kUnwanted) {
+    Skip(DropReason::kUnwantedCategory);
+  } else if (!event.has_start || !event.has_duration || event.name.empty()) {
+    Skip(DropReason::kMalformedEvent);
+  } else if (event.bad_time || event.start_ns < 0 || event.duration_ns > kMaxTimeNs - event.start_ns) {
+    Skip(event.duration_ns < 0 && !event.bad_time ? DropReason::kNegativeDuration : DropReason::kTimeOutOfRange);
+  } else if (event.duration_ns < 0) {
+    Skip(DropReason::kNegativeDuration);
+  } else {
+    const TraceCategory category = CategoryOf(event.category);
+    const bool device = category == TraceCategory::kKernel || category == TraceCategory::kGpuMemory;
+    const uint8_t lane = LaneOf(event, device);
+    return AddInterval(event, Lookup(category, event.name), lane);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ChromeTraceImporter::Store(const ChromeEvent& event, IntervalRecord record) {
+  record.start_ns = event.start_ns;
+  record.duration_ns = event.duration_ns;
+  if (event.start_ns % 1000 != 0 || event.duration_ns % 1000 != 0) trace_.whole_microseconds = false;
+  ++report_.counts.imported;
+  return trace_.intervals.Add(record);
+}
+
+absl::Status ChromeTraceImporter::AddInterval(const ChromeEvent& event, const NamedEvent& named, uint8_t lane) {
+  using Use = NamedEvent::Use;
+  const CollectiveCalls::Span span{event.start_ns, event.start_ns + event.duration_ns, lane};
+  IntervalRecord record{.function = named.function, .lane = lane};
+  switch (named.use) {
+    case Use::kFunction: break;
+    case Use::kEnqueue: calls_.AddEnqueue(span, named.operation, ParseCollectiveArgs(event.args)); break;
+    case Use::kLaunch:
+      VisitJsonMembers(event.args, [&](std::string_view key, std::string_view value) {
+        if (key == "correlation") calls_.AddLaunch(span, ParseUnsigned(value));
+      });
+      break;
+    case Use::kKernel:
+      trace_.has_device_events = true;
+      if (trace_.device < 0) ReadDevice(event.args);
+      break;
+    case Use::kCollectiveKernel:
+      trace_.has_device_events = true;
+      record.kind = IntervalKind::kCollective;
+      record.a = calls_.AddKernel(span, named.operation, ParseCollectiveArgs(event.args));
+      break;
+    case Use::kPython: return AddFrame(event, named, lane);
+    default: return AddAnnotation(event, named, lane);
+  }
+  return Store(event, record);
+}
+
+absl::Status ChromeTraceImporter::AddFrame(const ChromeEvent& event, const NamedEvent& named, uint8_t lane) {
+  IntervalRecord record{.function = named.function, .kind = IntervalKind::kPython, .lane = lane};
+  VisitJsonMembers(event.args, [&](std::string_view key, std::string_view value) {
+    if (key == "Python id") record.a = static_cast<uint32_t>(ParseUnsigned(value));
+    if (key == "Python parent id") record.b = static_cast<uint32_t>(ParseUnsigned(value));
+  });
+  trace_.has_python_frames = true;
+  LaneState& state = lanes_[lane];
+  if (state.frames++ == 0) state.background = IsThreadStart(functions_.name(named.function));
+  return Store(event, record);
+}
+
+absl::Status ChromeTraceImporter::AddAnnotation(const ChromeEvent& event, const NamedEvent& named, uint8_t lane) {
+  using Use = NamedEvent::Use;
+  const CollectiveCalls::Span span{event.start_ns, event.start_ns + event.duration_ns, lane};
+  switch (named.use) {
+    case Use::kStep:
+      trace_.marks.push_back({span.start_ns, MarkKind::kStepBegin, named.step});
+      trace_.marks.push_back({span.end_ns, MarkKind::kStepEnd, named.step});
+      lanes_[lane].steps = true;
+      if (span.start_ns % 1000 != 0 || span.end_ns % 1000 != 0) trace_.whole_microseconds = false;
+      ++report_.counts.imported;
+      return absl::OkStatus();
+    case Use::kExecution: {
+      IntervalRecord record{.function = named.function, .kind = IntervalKind::kCollective, .lane = lane};
+      record.a = calls_.AddExecution(span, named.operation, ParseCollectiveArgs(event.args));
+      return Store(event, record);
+    }
+    case Use::kEnqueueAnnotation:
+      calls_.AddAnnotation(span, named.operation, ParseCollectiveArgs(event.args));
+      Skip(DropReason::kUnwantedCategory);
+      return absl::OkStatus();
+    default: break;
+  }
+  if (named.optimizer) trace_.marks.push_back({span.start_ns, MarkKind::kOptimizerStep, 0});
+  if (named.dataloader) trace_.marks.push_back({span.start_ns, MarkKind::kDataloaderNext, 0});
+  if (!named.optimizer && !named.dataloader) ++annotations_;
+  return Store(event, {.function = named.function, .kind = IntervalKind::kAnnotation, .lane = lane});
+}
+
+void ChromeTraceImporter::ReadThreadName(const ChromeEvent& event) {
+  if (event.name != "thread_name") return;
+  VisitJsonMembers(event.args, [&](std::string_view key, std::string_view value) {
+    if (key != "name") return;
+    std::string name = DecodeJsonString(Unquoted(value));
+    while (!name.empty() && name.back() == ' ') name.pop_back();
+    if (thread_names_.size() < 65'536) thread_names_.insert_or_assign(fmt::format("{}/{}", event.pid, event.tid), std::move(name));
+  });
+}
+
+void ChromeTraceImporter::ReadDevice(std::string_view args) {
+  VisitJsonMembers(args, [this](std::string_view key, std::string_view value) {
+    if (key == "device") trace_.device = static_cast<int32_t>(std::min<uint64_t>(ParseUnsigned(value), 1 << 20));
+  });
+}
+
+TraceCategory ChromeTraceImporter::CategoryOf(std::string_view raw) {
+  if (raw != last_category_) {
+    last_category_.assign(raw);
+    last_category_value_ = ParseCategory(raw);
+  }
+  return last_category_value_;
+}
+
+const ChromeTraceImporter::NamedEvent& ChromeTraceImporter::Lookup(TraceCategory category, std::string_view raw_name) {
+  lookup_key_.assign(1, static_cast<char>('0' + static_cast<int>(category)));
+  lookup_key_.append(raw_name);
+  const auto found = names_.find(lookup_key_);
+  if (found != names_.end()) return found->second;
+  // Addresses inside names make them countless: the cache starts anew now and then, the table behind it does not grow by them.
+  if (name_bytes_ > kMaxNameCacheBytes) {
+    names_.clear();
+    name_bytes_ = 0;
+  }
+  name_bytes_ += lookup_key_.size() + 96;
+  return names_.emplace(lookup_key_, Classify(category, DecodeJsonString(raw_name))).first->second;
+}
+
+uint32_t ChromeTraceImporter::InternFunction(const std::string& name, FunctionClass function_class, WaitKind wait) {
+  return functions_.Intern(FunctionTable::kNone, functions_.InternName(name), function_class, wait);
+}
+
+ChromeTraceImporter::NamedEvent ChromeTraceImporter::Classify(TraceCategory category, const std::string& name) {
+  using Use = NamedEvent::Use;
+  NamedEvent named;
+  switch (category) {
+    case TraceCategory::kKernel: {
+      const bool collective = IsCollectiveKernel(name);
+      named.use = collective ? Use::kCollectiveKernel : Use::kKernel;
+      if (collective) named.operation = OperationOfKernel(name);
+      named.function = InternFunction(name, collective ? FunctionClass::kCollective : FunctionClass::kGpuCompute, WaitKind::kNone);
+      return named;
+    }
+    case TraceCategory::kGpuMemory:
+      named.use = Use::kKernel;
+      named.function = InternFunction(name, FunctionClass::kMemoryOp, WaitKind::kNone);
+      return named;
+    case TraceCategory::kRuntime:
+      named.use = name.find("Launch") != std::string::npos ? Use::kLaunch : Use::kFunction;
+      named.function = InternFunction(name, FunctionClass::kCpuOp, WaitOfRuntimeCall(name));
+      return named;
+    case TraceCategory::kPython:
+      named.use = Use::kPython;
+      named.function = functions_.InternName(StripAddress(name));
+      return named;
+    case TraceCategory::kAnnotation: break;
+    default:
+      named.operation = name.starts_with("c10d::") ? OperationOfName(name) : CollectiveOperation::kUnknown;
+      named.use = named.operation != CollectiveOperation::kUnknown ? Use::kEnqueue : Use::kFunction;
+      named.function = InternFunction(name, FunctionClass::kCpuOp, WaitOfOperator(name));
+      return named;
+  }
+  named.step = StepOfAnnotation(name);
+  named.operation = OperationOfName(name);
+  if (named.step >= 0) {
+    named.use = Use::kStep;
+  } else if (name.starts_with("gloo:") || name.starts_with("mpi:")) {
+    named.use = Use::kExecution;
+    named.function = InternFunction(name, FunctionClass::kCollective, WaitKind::kNone);
+  } else if (name.starts_with("nccl:") || name.starts_with("rccl:")) {
+    named.use = Use::kEnqueueAnnotation;
+  } else {
+    named.use = Use::kFrame;
+    named.optimizer = name.starts_with("Optimizer.step#");
+    named.dataloader = name.starts_with("enumerate(DataLoader)#") && name.ends_with("__next__");
+    named.function = functions_.InternName(name);
+  }
+  return named;
+}
+
+uint8_t ChromeTraceImporter::LaneOf(const ChromeEvent& event, bool device) {
+  lane_key_.assign(event.pid);
+  lane_key_.push_back('/');
+  lane_key_.append(event.tid);
+  if (lane_key_ != last_lane_key_ || lanes_.empty()) {
+    const auto found = lane_index_.find(lane_key_);
+    if (found != lane_index_.end()) {
+      last_lane_ = found->second;
+    } else if (lanes_.size() + 1 < kMaxLanes) {
+      last_lane_ = static_cast<uint8_t>(lanes_.size());
+      lane_index_.emplace(lane_key_, last_lane_);
+      lanes_.push_back({.name = lane_key_, .device = device, .is_process = event.pid == event.tid});
+      if (!device && trace_.pid == 0) trace_.pid = static_cast<uint32_t>(ParseUnsigned(event.pid));
+    } else {
+      last_lane_ = kMaxLanes - 1;
+      if (lanes_.size() < kMaxLanes) lanes_.push_back({.name = "other"});
+    }
+    last_lane_key_ = lane_key_;
+  }
+  ++lanes_[last_lane_].events;
+  return last_lane_;
+}
+
+// The thread that ran the steps; without steps the one whose Python code did not start as a thread; without Python the process's first, or busiest.
+void ChromeTraceImporter::ChooseTrainingThread() {
+  const LaneState* best = nullptr;
+  const auto rank_of = [](const LaneState& lane) {
+    return std::tuple(lane.steps, lane.frames > 0 && !lane.background, lane.is_process, lane.frames, lane.events);
+  };
+  for (const LaneState& lane : lanes_) {
+    if (!lane.device && (best == nullptr || rank_of(lane) > rank_of(*best))) best = &lane;
+  }
+  trace_.lanes.clear();
+  for (const LaneState& lane : lanes_) {
+    const auto name = thread_names_.find(lane.name);
+    const LaneKind kind = lane.device ? LaneKind::kDeviceStream : &lane == best ? LaneKind::kTrainingThread : LaneKind::kHostThread;
+    trace_.lanes.push_back({name != thread_names_.end() ? name->second : lane.name, kind});
+  }
+}
+
+// Only now is it known whether Python frames tell the same as the annotations.
+void ChromeTraceImporter::CloseAnnotations() {
+  if (!trace_.has_python_frames) return;
+  report_.counts.imported -= annotations_;
+  report_.counts.skipped.Add(DropReason::kUnwantedCategory, annotations_);
+}
+
+void ChromeTraceImporter::Finish(std::vector<RecordedCollective> recorded) {
+  CloseAnnotations();
+  ChooseTrainingThread();
+  calls_.Finish(std::move(recorded), &trace_);
+}
+
+}  // namespace eroica

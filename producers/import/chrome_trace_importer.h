@@ -1,0 +1,105 @@
+// Reads one Chrome trace of the PyTorch profiler (Kineto) into a RankTrace. One owner, one thread; a new importer for each file.
+//
+// What becomes of the events:
+//   kernel, gpu_memcpy, gpu_memset           intervals on device streams (gpu_compute, memory_op; nccl kernels: collective)
+//   cpu_op, cuda_runtime and the like        intervals on host threads (cpu_op)
+//   python_function                          intervals with their call stack (python)
+//   user_annotation  ProfilerStep#N          marks of the step's begin and end
+//                    Optimizer.step#...      a mark; likewise enumerate(DataLoader)#...__next__
+//                    gloo:...                the execution of a collective (collective)
+//                    nccl:...                only the enqueue of a kernel: its operation and size go to the kernel, the event itself is skipped
+//                    others                  frames (python) where the trace has no Python frames, else skipped, as the frames say the same
+//   phases other than X, spans of the profiler itself   skipped
+// Events of zero duration are imported: in traces of whole microseconds they are short, not absent.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "producers/import/chrome_event.h"
+#include "producers/import/collective_calls.h"
+#include "producers/import/function_classifier.h"
+#include "producers/import/function_table.h"
+#include "producers/import/import_report.h"
+#include "producers/import/json_event_splitter.h"
+#include "producers/import/rank_trace.h"
+
+namespace eroica {
+
+class ChromeTraceImporter {
+ public:
+  // All must outlive the importer. report: path is set, counts and warnings are filled in.
+  ChromeTraceImporter(FunctionTable& functions, RankTrace& trace, FileReport& report);
+
+  // progress: called now and then with the bytes of the file read so far. Fails only where the import as a whole must stop (the disk is full);
+  // a file that is no trace is reported as refused.
+  absl::Status Import(ByteSource& source, const std::function<void(uint64_t)>& progress);
+
+  // The flight-recorder dump of this rank, to be given once trace.rank is known. Joins the collectives; no further Import.
+  void Finish(std::vector<RecordedCollective> recorded);
+
+ private:
+  // What is known of a name in a category, so that it is looked at once and not once an event.
+  struct NamedEvent {
+    enum class Use : uint8_t { kFunction, kEnqueue, kLaunch, kKernel, kCollectiveKernel, kPython, kFrame, kStep, kExecution, kEnqueueAnnotation };
+    Use use = Use::kFunction;
+    CollectiveOperation operation = CollectiveOperation::kUnknown;
+    bool optimizer = false;
+    bool dataloader = false;
+    uint32_t function = 0;  // row of the table, or the name's index for frames
+    int64_t step = -1;
+  };
+  struct LaneState {
+    std::string name;
+    bool device = false;
+    bool is_process = false;  // its thread id is the process id: the thread that main() runs on
+    bool steps = false;
+    uint64_t events = 0;
+    uint64_t frames = 0;
+    bool background = false;  // the first frame is that of a thread's start
+  };
+
+  void ReadMetadata(std::string_view key, std::string_view value);
+  void ReadDistributedInfo(std::string_view value);
+  absl::Status ImportEvent(std::string_view text);
+  absl::Status ImportInterval(const ChromeEvent& event);
+  absl::Status AddInterval(const ChromeEvent& event, const NamedEvent& named, uint8_t lane);
+  absl::Status AddFrame(const ChromeEvent& event, const NamedEvent& named, uint8_t lane);
+  absl::Status AddAnnotation(const ChromeEvent& event, const NamedEvent& named, uint8_t lane);
+  absl::Status Store(const ChromeEvent& event, IntervalRecord record);
+  void ReadThreadName(const ChromeEvent& event);
+  void ReadDevice(std::string_view args);
+  const NamedEvent& Lookup(TraceCategory category, std::string_view raw_name);
+  NamedEvent Classify(TraceCategory category, const std::string& name);
+  uint32_t InternFunction(const std::string& name, FunctionClass function_class, WaitKind wait);
+  uint8_t LaneOf(const ChromeEvent& event, bool device);
+  TraceCategory CategoryOf(std::string_view raw);
+  void CloseAnnotations();
+  void ChooseTrainingThread();
+  void Skip(DropReason reason) { report_.counts.skipped.Add(reason); }
+
+  FunctionTable& functions_;
+  RankTrace& trace_;
+  FileReport& report_;
+  CollectiveCalls calls_;
+  absl::flat_hash_map<std::string, NamedEvent, HashStringView, std::equal_to<>> names_;
+  size_t name_bytes_ = 0;
+  std::string lookup_key_;
+  std::string last_category_;
+  TraceCategory last_category_value_ = TraceCategory::kCpuOp;
+  absl::flat_hash_map<std::string, uint8_t, HashStringView, std::equal_to<>> lane_index_;
+  std::vector<LaneState> lanes_;
+  std::string lane_key_;
+  std::string last_lane_key_;
+  uint8_t last_lane_ = 0;
+  absl::flat_hash_map<std::string, std::string> thread_names_;
+  uint64_t annotations_ = 0;  // kept as intervals, of which it is decided at the end whether they are frames
+};
+
+}  // namespace eroica

@@ -1,0 +1,313 @@
+#include "producers/import/collective_calls.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <utility>
+
+#include "producers/import/chrome_event.h"
+#include "producers/import/function_classifier.h"
+#include "producers/import/json_members.h"
+
+namespace eroica {
+namespace {
+
+int64_t ParseInteger(std::string_view text, int64_t fallback) {
+  text = Unquoted(text);
+  int64_t value = fallback;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// Elements of each entry of "Input Dims": an entry is a shape, or a list of shapes whose elements add up. [] is no tensor, 0 elements.
+std::vector<uint64_t> ParseDims(std::string_view text) {
+  std::vector<uint64_t> elements;
+  int depth = 0;
+  bool any = false;  // an extent of the shape has been read
+  uint64_t product = 0;
+  uint64_t sum = 0;
+  size_t at = 0;
+  while (at < text.size()) {
+    const char c = text[at];
+    if (c == '[') {
+      ++depth;
+      any = false;
+      if (depth == 2) sum = 0;
+    } else if (c == ']') {
+      if (depth >= 2 && any) sum += product;
+      any = false;
+      if (depth == 2) elements.push_back(sum);
+      --depth;
+    } else if (c >= '0' && c <= '9') {
+      uint64_t extent = 0;
+      const auto [rest, error] = std::from_chars(text.data() + at, text.data() + text.size(), extent);
+      if (error != std::errc()) return {};
+      const bool overflow = any && product != 0 && extent > (uint64_t{1} << 60) / product;
+      product = overflow ? 0 : any ? product * extent : extent;
+      any = true;
+      at = static_cast<size_t>(rest - text.data());
+      continue;
+    }
+    ++at;
+  }
+  return elements;
+}
+
+// The strings of a flat JSON array; other elements as they stand.
+std::vector<std::string_view> ParseList(std::string_view text) {
+  std::vector<std::string_view> list;
+  if (text.size() < 2 || text[0] != '[') return list;
+  const size_t end = text.size() - 1;
+  size_t at = SkipJsonSpace(text.data(), 1, end);
+  while (at < end) {
+    const size_t value_end = FindJsonValueEnd(text.data(), at, end);
+    if (value_end > end) return list;
+    list.push_back(Unquoted(text.substr(at, value_end - at)));
+    at = SkipJsonSpace(text.data(), value_end, end);
+    if (at < end && text[at] == ',') ++at;
+    at = SkipJsonSpace(text.data(), at, end);
+  }
+  return list;
+}
+
+// "[0, 1, 2]", or a text that holds it. Empty where the writer cut the list short ("[0, 1, ...]").
+std::vector<uint32_t> ParseRanks(std::string_view text) {
+  std::vector<uint32_t> ranks;
+  if (text.find("...") != std::string_view::npos) return ranks;
+  size_t at = 0;
+  while (at < text.size()) {
+    uint32_t rank = 0;
+    const auto [rest, error] = std::from_chars(text.data() + at, text.data() + text.size(), rank);
+    if (error == std::errc()) {
+      ranks.push_back(rank);
+      at = static_cast<size_t>(rest - text.data());
+    } else {
+      ++at;
+    }
+  }
+  return ranks;
+}
+
+struct RawCollectiveArgs {
+  std::string_view dims;
+  std::string_view types;
+  std::string_view concrete;
+  std::string_view dtype;
+  std::string_view group_ranks;
+  int64_t in_elements = -1;
+  int64_t source = -1;
+  int64_t destination = -1;
+};
+
+void AssignStated(std::string_view key, std::string_view value, RawCollectiveArgs* raw, CollectiveArgs* args) {
+  if (key == "Collective name") {
+    args->states_collective = true;
+    args->operation = OperationOfName(Unquoted(value));
+  } else if (key == "Process Group Name") {
+    args->group.name = DecodeJsonString(Unquoted(value));
+  } else if (key == "Process Group Description") {
+    args->group.description = DecodeJsonString(Unquoted(value));
+  } else if (key == "Process Group Ranks") {
+    raw->group_ranks = value;
+  } else if (key == "Group size") {
+    args->group.size = static_cast<uint32_t>(std::clamp<int64_t>(ParseInteger(value, 0), 0, 1 << 20));
+  } else if (key == "In msg nelems") {
+    raw->in_elements = ParseInteger(value, -1);
+  } else if (key == "dtype") {
+    raw->dtype = Unquoted(value);
+  } else if (key == "Seq" || key == "Collective Seq" || key == "Seq num") {
+    args->sequence = ParseInteger(value, -1);
+  } else if (key == "Src Rank") {
+    raw->source = ParseInteger(value, -1);
+  } else if (key == "Dst Rank") {
+    raw->destination = ParseInteger(value, -1);
+  }
+}
+
+}  // namespace
+
+CollectiveArgs ParseCollectiveArgs(std::string_view text) {
+  CollectiveArgs args;
+  RawCollectiveArgs raw;
+  VisitJsonMembers(text, [&](std::string_view key, std::string_view value) {
+    if (key == "External id") {
+      args.external_id = static_cast<uint64_t>(ParseInteger(value, 0));
+    } else if (key == "correlation") {
+      args.correlation = static_cast<uint64_t>(ParseInteger(value, 0));
+    } else if (key == "Input Dims") {
+      raw.dims = value;
+    } else if (key == "Input type") {
+      raw.types = value;
+    } else if (key == "Concrete Inputs") {
+      raw.concrete = value;
+    } else {
+      AssignStated(key, value, &raw, &args);
+    }
+  });
+  args.input_elements = ParseDims(raw.dims);
+  const std::vector<std::string_view> types = ParseList(raw.types);
+  for (size_t i = 0; i < args.input_elements.size(); ++i) {
+    args.input_bytes.push_back(i < types.size() ? args.input_elements[i] * BytesOfType(types[i]) : 0);
+  }
+  const std::vector<std::string_view> concrete = ParseList(raw.concrete);
+  if (concrete.size() > 2 && !concrete[2].empty()) args.group_peer = static_cast<int32_t>(ParseInteger(concrete[2], -1));
+  args.group.ranks = ParseRanks(raw.group_ranks);
+  if (!args.group.ranks.empty()) args.group.size = static_cast<uint32_t>(args.group.ranks.size());
+  if (raw.in_elements > 0) args.bytes = static_cast<uint64_t>(raw.in_elements) * BytesOfType(raw.dtype);
+  if (args.operation == CollectiveOperation::kSend) args.peer = static_cast<int32_t>(raw.destination);
+  if (args.operation == CollectiveOperation::kRecv) args.peer = static_cast<int32_t>(raw.source);
+  return args;
+}
+
+int32_t GroupIndex(const ProcessGroup& group, RankTrace* trace) {
+  const auto found = std::find(trace->groups.begin(), trace->groups.end(), group);
+  if (found != trace->groups.end()) return static_cast<int32_t>(found - trace->groups.begin());
+  trace->groups.push_back(group);
+  return static_cast<int32_t>(trace->groups.size() - 1);
+}
+
+void CollectiveCalls::AddEnqueue(Span span, CollectiveOperation operation, CollectiveArgs args) {
+  enqueues_.push_back({span, operation, std::move(args)});
+}
+
+void CollectiveCalls::AddAnnotation(Span span, CollectiveOperation operation, const CollectiveArgs& args) {
+  annotations_.push_back({span, operation, std::accumulate(args.input_bytes.begin(), args.input_bytes.end(), uint64_t{0})});
+}
+
+void CollectiveCalls::AddLaunch(Span span, uint64_t correlation) {
+  if (launches_.size() < kMaxLaunches) launches_.push_back({correlation, span.start_ns, span.lane});
+}
+
+uint32_t CollectiveCalls::AddKernel(Span span, CollectiveOperation operation, CollectiveArgs args) {
+  executions_.push_back({span, operation, std::move(args), true});
+  return static_cast<uint32_t>(executions_.size() - 1);
+}
+
+uint32_t CollectiveCalls::AddExecution(Span span, CollectiveOperation operation, CollectiveArgs args) {
+  executions_.push_back({span, operation, std::move(args), false});
+  return static_cast<uint32_t>(executions_.size() - 1);
+}
+
+void CollectiveCalls::Finish(std::vector<RecordedCollective> recorded, RankTrace* trace) {
+  trace->collectives.clear();
+  for (const Execution& execution : executions_) {
+    CollectiveCall call;
+    call.order_ns = call.start_ns = execution.span.start_ns;
+    call.operation = execution.operation;
+    const CollectiveArgs& args = execution.args;
+    if (args.states_collective) {
+      if (args.operation != CollectiveOperation::kUnknown) call.operation = args.operation;
+      if (!args.group.name.empty() || !args.group.ranks.empty()) call.group = GroupIndex(args.group, trace);
+      call.bytes = args.bytes;
+      call.stated_sequence = args.sequence;
+      call.peer = args.peer;
+    } else {
+      call.bytes = std::accumulate(args.input_bytes.begin(), args.input_bytes.end(), uint64_t{0});
+    }
+    trace->collectives.push_back(call);
+  }
+  std::stable_sort(enqueues_.begin(), enqueues_.end(), [](const Enqueue& x, const Enqueue& y) { return x.span.start_ns < y.span.start_ns; });
+  JoinRecorded(std::move(recorded), trace);
+  JoinExecutions(trace);
+  JoinKernels(trace);
+}
+
+// A dump's entry is made while the enqueue runs: the one entry whose time lies inside belongs to it. None or several: not told.
+void CollectiveCalls::JoinRecorded(std::vector<RecordedCollective> recorded, RankTrace* trace) {
+  std::erase_if(recorded, [](const RecordedCollective& entry) { return entry.point_to_point; });
+  std::sort(recorded.begin(), recorded.end(),
+            [](const RecordedCollective& x, const RecordedCollective& y) { return x.created_ns < y.created_ns; });
+  for (Enqueue& enqueue : enqueues_) {
+    if (IsPointToPoint(enqueue.operation)) continue;
+    const auto created_before = [](const RecordedCollective& entry, int64_t time) { return entry.created_ns < time; };
+    const int64_t start = trace->base_time_ns + enqueue.span.start_ns;
+    const int64_t end = trace->base_time_ns + enqueue.span.end_ns;
+    const auto first = std::lower_bound(recorded.begin(), recorded.end(), start, created_before);
+    const auto behind = std::lower_bound(first, recorded.end(), end, created_before);
+    if (behind - first != 1) continue;
+    for (size_t i = 0; i < trace->groups.size(); ++i) {
+      if (trace->groups[i].name == first->group_name) enqueue.group = static_cast<int32_t>(i);
+    }
+    if (enqueue.group < 0) enqueue.group = GroupIndex({first->group_name, first->group_description, {}, 0}, trace);
+    enqueue.sequence = first->sequence;
+  }
+}
+
+// The first enqueue, in order, that is still without an execution, began before it and has a tensor of its size. Point to point operations name it by id.
+CollectiveCalls::Enqueue* CollectiveCalls::FindEnqueue(const Execution& execution, size_t* first_open) {
+  const bool point_to_point = IsPointToPoint(execution.operation);
+  while (*first_open < enqueues_.size() && enqueues_[*first_open].taken) ++*first_open;
+  for (size_t i = *first_open; i < enqueues_.size(); ++i) {
+    Enqueue& enqueue = enqueues_[i];
+    if (enqueue.span.start_ns > execution.span.start_ns) break;
+    if (enqueue.taken || IsPointToPoint(enqueue.operation) != point_to_point) continue;
+    if (point_to_point) {
+      if (enqueue.operation == execution.operation && enqueue.args.external_id + 1 == execution.args.external_id) return &enqueue;
+      continue;
+    }
+    // FSDP's reduce-scatter runs as an all-reduce in gloo; any other difference tells that they do not belong together.
+    const bool same = enqueue.operation == execution.operation ||
+                      (enqueue.operation == CollectiveOperation::kReduceScatter && execution.operation == CollectiveOperation::kAllReduce);
+    if (!same) continue;
+    if (execution.args.input_elements.empty()) return &enqueue;
+    const uint64_t elements = execution.args.input_elements[0];
+    const std::vector<uint64_t>& offered = enqueue.args.input_elements;
+    if (std::find(offered.begin(), offered.end(), elements) != offered.end()) return &enqueue;
+  }
+  return nullptr;
+}
+
+void CollectiveCalls::JoinExecutions(RankTrace* trace) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < executions_.size(); ++i) {
+    if (!executions_[i].kernel) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [this](size_t x, size_t y) { return executions_[x].span.start_ns < executions_[y].span.start_ns; });
+  size_t first_open = 0;
+  for (const size_t i : order) {
+    Enqueue* enqueue = FindEnqueue(executions_[i], &first_open);
+    if (enqueue == nullptr) continue;
+    enqueue->taken = true;
+    CollectiveCall& call = trace->collectives[i];
+    call.order_ns = enqueue->span.start_ns;
+    call.operation = enqueue->operation;
+    call.group_peer = enqueue->args.group_peer;
+    if (call.group < 0) call.group = enqueue->group;
+    if (call.stated_sequence < 0) call.stated_sequence = enqueue->sequence;
+  }
+}
+
+// Annotations are sorted by lane and start; those of one lane do not overlap.
+const CollectiveCalls::Annotation* CollectiveCalls::FindAnnotation(const Launch& launch) const {
+  auto behind = std::upper_bound(annotations_.begin(), annotations_.end(), launch, [](const Launch& x, const Annotation& y) {
+    return std::pair(x.lane, x.start_ns) < std::pair(y.span.lane, y.span.start_ns);
+  });
+  if (behind == annotations_.begin()) return nullptr;
+  const Annotation& candidate = *--behind;
+  const bool inside = candidate.span.lane == launch.lane && launch.start_ns <= candidate.span.end_ns;
+  return inside ? &candidate : nullptr;
+}
+
+// A kernel's correlation id is that of its launch, and the launch lies inside the annotation that names operation and sizes.
+void CollectiveCalls::JoinKernels(RankTrace* trace) {
+  std::sort(launches_.begin(), launches_.end(), [](const Launch& x, const Launch& y) { return x.correlation < y.correlation; });
+  std::sort(annotations_.begin(), annotations_.end(), [](const Annotation& x, const Annotation& y) {
+    return std::pair(x.span.lane, x.span.start_ns) < std::pair(y.span.lane, y.span.start_ns);
+  });
+  for (size_t i = 0; i < executions_.size(); ++i) {
+    const Execution& kernel = executions_[i];
+    if (!kernel.kernel || kernel.args.states_collective) continue;
+    const auto launch = std::lower_bound(launches_.begin(), launches_.end(), kernel.args.correlation,
+                                         [](const Launch& x, uint64_t correlation) { return x.correlation < correlation; });
+    if (launch == launches_.end() || launch->correlation != kernel.args.correlation) continue;
+    const Annotation* annotation = FindAnnotation(*launch);
+    if (annotation == nullptr) continue;
+    CollectiveCall& call = trace->collectives[i];
+    call.order_ns = launch->start_ns;
+    if (call.operation == CollectiveOperation::kUnknown) call.operation = annotation->operation;
+    call.bytes = annotation->bytes;
+  }
+}
+
+}  // namespace eroica

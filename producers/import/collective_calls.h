@@ -1,0 +1,101 @@
+// Brings together what a trace tells of one collective in several places: the enqueue (c10d::*), the annotation around it (nccl:*), the kernel's launch, and the
+// execution (a kernel, or gloo:*), none of which says which of the others it belongs to. One collector a rank, fed in file order, in any order of time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "producers/import/rank_trace.h"
+
+namespace eroica {
+
+// The args of an event that speak of a collective, parsed.
+struct CollectiveArgs {
+  uint64_t external_id = 0;
+  uint64_t correlation = 0;
+  std::vector<uint64_t> input_elements;  // "Input Dims": elements of each input
+  std::vector<uint64_t> input_bytes;     // the same times the size of "Input type"; 0 where that is unknown
+  int32_t group_peer = -1;               // "Concrete Inputs"[2] of c10d::send and recv_
+  // Newer versions say it outright.
+  bool states_collective = false;
+  CollectiveOperation operation = CollectiveOperation::kUnknown;
+  ProcessGroup group;
+  uint64_t bytes = 0;
+  int64_t sequence = -1;
+  int32_t peer = -1;  // global
+};
+CollectiveArgs ParseCollectiveArgs(std::string_view args);
+
+// An entry of a flight-recorder dump: one collective that was enqueued.
+struct RecordedCollective {
+  int64_t created_ns = 0;  // wall clock
+  std::string group_name;
+  std::string group_description;
+  int64_t sequence = -1;
+  bool point_to_point = false;
+};
+
+class CollectiveCalls {
+ public:
+  struct Span {
+    int64_t start_ns = 0;
+    int64_t end_ns = 0;
+    uint8_t lane = 0;
+  };
+
+  void AddEnqueue(Span span, CollectiveOperation operation, CollectiveArgs args);
+  void AddAnnotation(Span span, CollectiveOperation operation, const CollectiveArgs& args);
+  void AddLaunch(Span span, uint64_t correlation);
+  // Both return the index of the call in RankTrace::collectives.
+  uint32_t AddKernel(Span span, CollectiveOperation operation, CollectiveArgs args);
+  uint32_t AddExecution(Span span, CollectiveOperation operation, CollectiveArgs args);
+
+  // Fills trace->collectives. `recorded`: the rank's flight-recorder dump, empty where there is none.
+  void Finish(std::vector<RecordedCollective> recorded, RankTrace* trace);
+
+ private:
+  static constexpr size_t kMaxLaunches = size_t{4} << 20;  // 96 MiB; kernels launched beyond it keep the operation of their name
+
+  struct Enqueue {
+    Span span;
+    CollectiveOperation operation;
+    CollectiveArgs args;
+    int32_t group = -1;
+    int64_t sequence = -1;
+    bool taken = false;
+  };
+  struct Annotation {
+    Span span;
+    CollectiveOperation operation;
+    uint64_t bytes = 0;
+  };
+  struct Launch {
+    uint64_t correlation = 0;
+    int64_t start_ns = 0;
+    uint8_t lane = 0;
+  };
+  struct Execution {
+    Span span;
+    CollectiveOperation operation;
+    CollectiveArgs args;
+    bool kernel = false;
+  };
+
+  void JoinRecorded(std::vector<RecordedCollective> recorded, RankTrace* trace);
+  void JoinExecutions(RankTrace* trace);
+  void JoinKernels(RankTrace* trace);
+  Enqueue* FindEnqueue(const Execution& execution, size_t* first_open);
+  const Annotation* FindAnnotation(const Launch& launch) const;
+
+  std::vector<Enqueue> enqueues_;
+  std::vector<Annotation> annotations_;
+  std::vector<Launch> launches_;
+  std::vector<Execution> executions_;
+};
+
+// The index of the group in trace->groups, added where it is new.
+int32_t GroupIndex(const ProcessGroup& group, RankTrace* trace);
+
+}  // namespace eroica

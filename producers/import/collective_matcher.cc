@@ -1,0 +1,292 @@
+#include "producers/import/collective_matcher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "schemas/function.h"
+
+namespace eroica {
+namespace {
+
+using Calls = std::vector<CollectiveCall*>;
+
+// What identifies a group across ranks. Members unknown: name and description alone.
+struct GroupKey {
+  std::string name;
+  std::string description;
+  std::vector<uint32_t> ranks;
+  friend auto operator<=>(const GroupKey&, const GroupKey&) = default;
+};
+
+struct Member {
+  RankTrace* trace = nullptr;
+  Calls calls;  // of the group, in program order
+};
+
+struct Group {
+  ProcessGroup info;
+  std::map<uint32_t, Member> members;  // by rank
+};
+
+CommId CommunicatorId(const JobId& job, const ProcessGroup& group) {
+  std::string text = fmt::format("{}\n{}\n{}", job.value, group.name, group.description);
+  for (const uint32_t rank : group.ranks) text += fmt::format(",{}", rank);
+  return CommId{HashFunction(FunctionClass::kCollective, text, FunctionId{0}).value};
+}
+
+uint32_t RankOf(const RankTrace& trace) { return static_cast<uint32_t>(trace.rank); }
+
+// The number of elements may differ between the members of these.
+bool BytesMayDiffer(CollectiveOperation operation) {
+  switch (operation) {
+    case CollectiveOperation::kAllToAll:
+    case CollectiveOperation::kGather:
+    case CollectiveOperation::kScatter:
+    case CollectiveOperation::kAllGather:
+    case CollectiveOperation::kReduceScatter:
+    case CollectiveOperation::kUnknown: return true;
+    default: return false;
+  }
+}
+
+bool SameCall(const CollectiveCall& x, const CollectiveCall& y) {
+  return x.operation == y.operation && (BytesMayDiffer(x.operation) || x.bytes == y.bytes);
+}
+
+bool SameOrder(const Calls& x, const Calls& y) {
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const CollectiveCall* a, const CollectiveCall* b) { return SameCall(*a, *b); });
+}
+
+bool EarlierCall(const CollectiveCall* x, const CollectiveCall* y) { return x->order_ns < y->order_ns; }
+
+class Matcher {
+ public:
+  Matcher(const JobId& job, uint32_t world_size, std::span<RankTrace* const> traces) : job_(job), world_size_(world_size), traces_(traces) {}
+
+  MatchReport Run() {
+    for (RankTrace* trace : traces_) SortIn(*trace);
+    MatchPointToPoint();
+    MatchUntold();
+    for (auto& [key, group] : groups_) MatchGroup(group);
+    for (RankTrace* trace : traces_) {
+      for (const CollectiveCall& call : trace->collectives) {
+        ++(call.communicator != CollectiveCall::kUnmatched ? report_.matched : report_.unmatched);
+      }
+    }
+    return std::move(report_);
+  }
+
+ private:
+  // What is known of a call decides which of the ways below it goes.
+  void SortIn(RankTrace& trace) {
+    Calls ordered;
+    for (CollectiveCall& call : trace.collectives) ordered.push_back(&call);
+    std::stable_sort(ordered.begin(), ordered.end(), EarlierCall);
+    for (CollectiveCall* call : ordered) {
+      if (IsPointToPoint(call->operation)) {
+        point_to_point_[RankOf(trace)].push_back(call);
+      } else if (call->group >= 0) {
+        AddToGroup(trace, trace.groups[static_cast<size_t>(call->group)], call);
+      } else {
+        untold_[RankOf(trace)].push_back(call);
+      }
+    }
+  }
+
+  Group& GroupOf(const ProcessGroup& info) {
+    Group& group = groups_[{info.name, info.description, info.ranks}];
+    group.info = info;
+    return group;
+  }
+
+  void AddToGroup(RankTrace& trace, const ProcessGroup& info, CollectiveCall* call) {
+    Member& member = GroupOf(info).members[RankOf(trace)];
+    member.trace = &trace;
+    member.calls.push_back(call);
+  }
+
+  RankTrace* TraceOf(uint32_t rank) const {
+    for (RankTrace* trace : traces_) {
+      if (RankOf(*trace) == rank) return trace;
+    }
+    return nullptr;
+  }
+
+  uint32_t CommunicatorOf(RankTrace& trace, const ProcessGroup& info) {
+    const CommId id = CommunicatorId(job_, info);
+    for (size_t i = 0; i < trace.communicators.size(); ++i) {
+      if (trace.communicators[i].id == id) return static_cast<uint32_t>(i);
+    }
+    const uint32_t size = info.ranks.empty() ? info.size : static_cast<uint32_t>(info.ranks.size());
+    trace.communicators.push_back({id, info.name, info.description, size, info.ranks});
+    return static_cast<uint32_t>(trace.communicators.size() - 1);
+  }
+
+  void Warn(std::string text) { report_.warnings.push_back(std::move(text)); }
+
+  static std::string NameOf(const ProcessGroup& info) {
+    return info.description.empty() ? fmt::format("\"{}\"", info.name) : fmt::format("\"{}\" ({})", info.name, info.description);
+  }
+
+  // Sequence numbers: as stated where every call of every member has one, else by order.
+  void MatchGroup(Group& group) {
+    bool stated = true;
+    for (auto& [rank, member] : group.members) {
+      std::stable_sort(member.calls.begin(), member.calls.end(), EarlierCall);
+      for (const CollectiveCall* call : member.calls) stated = stated && call->stated_sequence >= 0;
+    }
+    if (!stated && !AgreeOnOrder(group)) return;
+    for (auto& [rank, member] : group.members) {
+      const uint32_t communicator = CommunicatorOf(*member.trace, group.info);
+      std::map<CollectiveOperation, uint64_t> next;
+      for (CollectiveCall* call : member.calls) {
+        call->communicator = communicator;
+        call->sequence = stated ? static_cast<uint64_t>(call->stated_sequence) : next[call->operation]++;
+      }
+    }
+  }
+
+  bool AgreeOnOrder(const Group& group) {
+    const Member& first = group.members.begin()->second;
+    for (const auto& [rank, member] : group.members) {
+      if (SameOrder(first.calls, member.calls)) continue;
+      Warn(fmt::format("group {}: the order of collectives differs between rank {} ({} calls) and rank {} ({} calls), so they are not matched; "
+                       "put the flight-recorder dumps (fr_rankN.json) beside the traces to have them matched exactly",
+                       NameOf(group.info), group.members.begin()->first, first.calls.size(), rank, member.calls.size()));
+      return false;
+    }
+    return true;
+  }
+
+  // Calls without a group belong to the world's communicator if all ranks made the same ones in the same order.
+  void MatchUntold() {
+    if (untold_.empty()) return;
+    if (2 * traces_.size() < world_size_) {
+      Warn(fmt::format("the traces do not say which process group their collectives belong to, and the order that {} of {} ranks show cannot "
+                       "speak for the others: they are not matched; give the traces of all ranks",
+                       traces_.size(), world_size_));
+      return;
+    }
+    ProcessGroup world = WorldGroup();
+    for (auto& [rank, calls] : untold_) {
+      for (CollectiveCall* call : calls) AddToGroup(*TraceOf(rank), world, call);
+    }
+    // A rank without any call disagrees with those that have some.
+    for (RankTrace* trace : traces_) GroupOf(world).members[RankOf(*trace)].trace = trace;
+  }
+
+  ProcessGroup WorldGroup() const {
+    for (const RankTrace* trace : traces_) {
+      for (const ProcessGroup& group : trace->groups) {
+        if (group.ranks.size() == world_size_ && world_size_ > 0) return group;
+      }
+    }
+    ProcessGroup world{"world", "", {}, world_size_};
+    for (uint32_t rank = 0; rank < world_size_; ++rank) world.ranks.push_back(rank);
+    return world;
+  }
+
+  // --- Point to point ------------------------------------------------------------------------------------------------------------------------
+  // The k-th send i -> j meets the k-th receive at j from i.
+
+  static std::optional<uint32_t> GlobalPeer(const ProcessGroup& group, uint32_t rank, int32_t group_peer) {
+    if (group_peer < 0 || static_cast<size_t>(group_peer) >= group.ranks.size()) return std::nullopt;
+    const uint32_t peer = group.ranks[static_cast<size_t>(group_peer)];
+    if (peer == rank) return std::nullopt;
+    return peer;
+  }
+
+  static const ProcessGroup* GroupDescribed(const RankTrace& trace, const std::string& description) {
+    const ProcessGroup* found = nullptr;
+    for (const ProcessGroup& group : trace.groups) {
+      if (group.description != description) continue;
+      if (found != nullptr) return nullptr;
+      found = &group;
+    }
+    return found;
+  }
+
+  using Channel = std::tuple<uint32_t, uint32_t>;  // sender, receiver
+
+  // Whether, if all peers are meant within the groups of this description, sends and receives of all present ranks pair up.
+  bool PairsUp(const std::string& description) const {
+    std::map<Channel, std::vector<uint64_t>> sent;
+    std::map<Channel, std::vector<uint64_t>> received;
+    for (const auto& [rank, calls] : point_to_point_) {
+      const ProcessGroup* group = GroupDescribed(*TraceOf(rank), description);
+      if (group == nullptr) return false;
+      for (const CollectiveCall* call : calls) {
+        const std::optional<uint32_t> peer = GlobalPeer(*group, rank, call->group_peer);
+        if (!peer.has_value()) return false;
+        if (TraceOf(*peer) == nullptr) continue;  // its half cannot be seen
+        if (call->operation == CollectiveOperation::kSend) {
+          sent[{rank, *peer}].push_back(call->bytes);
+        } else {
+          received[{*peer, rank}].push_back(call->bytes);
+        }
+      }
+    }
+    return sent == received;
+  }
+
+  void MatchPointToPoint() {
+    if (point_to_point_.empty()) return;
+    bool told = true;
+    std::set<std::string> descriptions;
+    for (const auto& [rank, calls] : point_to_point_) {
+      for (const CollectiveCall* call : calls) told = told && call->peer >= 0;
+      for (const ProcessGroup& group : TraceOf(rank)->groups) descriptions.insert(group.description);
+    }
+    if (told) {
+      for (auto& [rank, calls] : point_to_point_) NumberChannels(*TraceOf(rank), nullptr, calls);
+      return;
+    }
+    std::vector<std::string> fitting;
+    for (const std::string& description : descriptions) {
+      if (PairsUp(description)) fitting.push_back(description);
+    }
+    if (fitting.size() != 1) {
+      Warn(fmt::format("sends and receives are not matched: {} of the process groups make them pair up between the ranks",
+                       fitting.empty() ? "none" : "several"));
+      return;
+    }
+    for (auto& [rank, calls] : point_to_point_) {
+      RankTrace& trace = *TraceOf(rank);
+      NumberChannels(trace, GroupDescribed(trace, fitting[0]), calls);
+    }
+  }
+
+  // group: null where the calls state their global peers (and perhaps groups) themselves.
+  void NumberChannels(RankTrace& trace, const ProcessGroup* group, const Calls& calls) {
+    const ProcessGroup world = WorldGroup();
+    std::map<std::tuple<uint32_t, int32_t, CollectiveOperation>, uint64_t> next;
+    for (CollectiveCall* call : calls) {
+      const ProcessGroup* own = call->group >= 0 ? &trace.groups[static_cast<size_t>(call->group)] : &world;
+      if (group != nullptr) call->peer = static_cast<int32_t>(*GlobalPeer(*group, RankOf(trace), call->group_peer));
+      call->communicator = CommunicatorOf(trace, group != nullptr ? *group : *own);
+      call->sequence = next[{call->communicator, call->peer, call->operation}]++;
+    }
+  }
+
+  const JobId& job_;
+  uint32_t world_size_;
+  std::span<RankTrace* const> traces_;
+  std::map<GroupKey, Group> groups_;
+  std::map<uint32_t, Calls> point_to_point_;  // by rank, in program order
+  std::map<uint32_t, Calls> untold_;
+  MatchReport report_;
+};
+
+}  // namespace
+
+MatchReport MatchCollectives(const JobId& job, uint32_t world_size, std::span<RankTrace* const> traces) {
+  return Matcher(job, world_size, traces).Run();
+}
+
+}  // namespace eroica

@@ -1,0 +1,25 @@
+// Finds out which collectives of different ranks are one and the same: gives each CollectiveCall a communicator and a sequence number that are equal on
+// all members. What the traces (or flight-recorder dumps) state is taken; what they do not is taken from the order of the calls, and only where all
+// ranks agree on that order. A wrong match would blame the wrong rank: where they do not agree the calls stay unmatched, and a warning says so.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "producers/import/rank_trace.h"
+#include "schemas/ids.h"
+
+namespace eroica {
+
+struct MatchReport {
+  uint64_t matched = 0;
+  uint64_t unmatched = 0;
+  std::vector<std::string> warnings;
+};
+
+// Fills communicator and sequence of all calls, and RankTrace::communicators. Traces have distinct ranks; world_size is that of the job.
+MatchReport MatchCollectives(const JobId& job, uint32_t world_size, std::span<RankTrace* const> traces);
+
+}  // namespace eroica

@@ -1,0 +1,19 @@
+// PyTorch flight-recorder dumps: which collectives a rank enqueued, in which group, with which sequence number. JSON, or Python's pickle.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "producers/import/collective_calls.h"
+
+namespace eroica {
+
+absl::StatusOr<std::vector<RecordedCollective>> ReadFlightRecorderDump(const std::filesystem::path& path);
+
+// By content: JSON begins with a brace, a pickle with its protocol byte.
+absl::StatusOr<std::vector<RecordedCollective>> ParseFlightRecorderDump(std::string_view content);
+
+}  // namespace eroica

@@ -1,0 +1,219 @@
+#include "producers/import/function_classifier.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace eroica {
+namespace {
+
+template <size_t N>
+bool AnyOf(std::string_view text, const std::array<std::string_view, N>& list) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// Lower case letters and digits only, so that "_all_gather_base", "allgather_" and "AllGather" are one word.
+std::string Squeeze(std::string_view name) {
+  std::string squeezed;
+  for (const char c : name) {
+    if (c >= 'A' && c <= 'Z') squeezed.push_back(static_cast<char>(c - 'A' + 'a'));
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) squeezed.push_back(c);
+  }
+  return squeezed;
+}
+
+// The longest words first: "allreduce" holds "reduce", "allgather" holds "gather", "reducescatter" both.
+constexpr std::array<std::pair<std::string_view, CollectiveOperation>, 12> kOperationWords = {{
+    {"reducescatter", CollectiveOperation::kReduceScatter},
+    {"allreduce", CollectiveOperation::kAllReduce},
+    {"allgather", CollectiveOperation::kAllGather},
+    {"alltoall", CollectiveOperation::kAllToAll},
+    {"broadcast", CollectiveOperation::kBroadcast},
+    {"barrier", CollectiveOperation::kBarrier},
+    {"scatter", CollectiveOperation::kScatter},
+    {"gather", CollectiveOperation::kGather},
+    {"reduce", CollectiveOperation::kReduce},
+    {"recv", CollectiveOperation::kRecv},
+    {"receive", CollectiveOperation::kRecv},
+    {"send", CollectiveOperation::kSend},
+}};
+
+CollectiveOperation OperationOfWord(std::string_view word) {
+  for (const auto& [prefix, operation] : kOperationWords) {
+    if (word.starts_with(prefix)) return operation;
+  }
+  return CollectiveOperation::kUnknown;
+}
+
+// "<built-in method NAME of TYPE object>" or "<built-in function NAME>".
+struct BuiltIn {
+  std::string_view name;
+  std::string_view type;
+};
+
+bool ParseBuiltIn(std::string_view frame, BuiltIn* built_in) {
+  constexpr std::string_view kMethod = "<built-in method ";
+  constexpr std::string_view kFunction = "<built-in function ";
+  if (frame.starts_with(kFunction)) {
+    built_in->name = frame.substr(kFunction.size(), frame.find('>') - kFunction.size());
+    return true;
+  }
+  if (!frame.starts_with(kMethod)) return false;
+  const std::string_view rest = frame.substr(kMethod.size());
+  const size_t of = rest.find(" of ");
+  built_in->name = rest.substr(0, of);
+  if (of != std::string_view::npos) built_in->type = rest.substr(of + 4);
+  return true;
+}
+
+WaitKind WaitOfBuiltIn(const BuiltIn& call) {
+  const bool lock = Contains(call.type, "lock") || Contains(call.type, "Lock");
+  if (call.name == "acquire" || (lock && call.name == "__enter__")) return WaitKind::kOther;
+  if (call.name == "wait") {
+    const bool torch = Contains(call.type, "pybind11") || Contains(call.type, "Work") || Contains(call.type, "torch");
+    return torch ? WaitKind::kPeer : WaitKind::kOther;
+  }
+  static constexpr std::array<std::string_view, 5> kSynchronize = {"synchronize", "_cuda_synchronize", "_accelerator_synchronizeDevice",
+                                                                    "_cuda_synchronizeDevice", "_xpu_synchronize"};
+  if (AnyOf(call.name, kSynchronize)) return WaitKind::kPeer;
+  static constexpr std::array<std::string_view, 12> kOther = {"poll",    "select", "recv_into", "recvmsg", "recvfrom", "accept",
+                                                              "epoll_wait", "kqueue", "waitpid",   "wait4",   "sigwait",  "sem_timedwait"};
+  if (AnyOf(call.name, kOther)) return WaitKind::kOther;
+  const bool queue = Contains(call.type, "Queue") || Contains(call.type, "socket") || Contains(call.type, "SSL");
+  if (queue && (call.name == "get" || call.name == "recv" || call.name == "read")) return WaitKind::kOther;
+  return WaitKind::kNone;
+}
+
+}  // namespace
+
+TraceCategory ParseCategory(std::string_view category) {
+  static constexpr std::array<std::string_view, 8> kRuntime = {"cuda_runtime", "cuda_driver", "runtime",     "hip_runtime",
+                                                               "xpu_runtime",  "privateuse1_runtime", "mtia_runtime", "driver"};
+  static constexpr std::array<std::string_view, 7> kUnwanted = {"Trace",    "gpu_user_annotation", "overhead", "fwdbwd",
+                                                                "ac2g", "async_cpu_to_gpu", "profiler"};
+  if (category == "cpu_op" || category == "Operator") return TraceCategory::kCpuOp;
+  if (category == "python_function") return TraceCategory::kPython;
+  if (category == "kernel" || category == "Kernel") return TraceCategory::kKernel;
+  if (category == "gpu_memcpy" || category == "gpu_memset" || category == "Memcpy" || category == "Memset") return TraceCategory::kGpuMemory;
+  if (category == "user_annotation") return TraceCategory::kAnnotation;
+  if (AnyOf(category, kRuntime)) return TraceCategory::kRuntime;
+  if (AnyOf(category, kUnwanted)) return TraceCategory::kUnwanted;
+  return TraceCategory::kCpuOp;
+}
+
+bool IsCollectiveKernel(std::string_view name) {
+  for (const std::string_view prefix : {"nccl", "rccl", "msccl"}) {
+    if (name.starts_with(prefix) && (Contains(name, "Kernel") || Contains(name, "Symk") || Contains(name, "kernel"))) return true;
+  }
+  return false;
+}
+
+CollectiveOperation OperationOfKernel(std::string_view name) {
+  for (const std::string_view word : {"AllReduce", "AllGather", "ReduceScatter", "Broadcast", "AllToAll", "Reduce"}) {
+    if (Contains(name, word)) return OperationOfName(word);
+  }
+  return CollectiveOperation::kUnknown;
+}
+
+CollectiveOperation OperationOfName(std::string_view name) {
+  if (const size_t colon = name.rfind(':'); colon != std::string_view::npos) name.remove_prefix(colon + 1);
+  return OperationOfWord(Squeeze(name));
+}
+
+WaitKind WaitOfRuntimeCall(std::string_view name) {
+  static constexpr std::array<std::string_view, 9> kSynchronize = {
+      "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize", "hipStreamSynchronize", "hipDeviceSynchronize",
+      "hipEventSynchronize",   "cuStreamSynchronize",   "cuCtxSynchronize",     "cuEventSynchronize"};
+  return AnyOf(name, kSynchronize) ? WaitKind::kPeer : WaitKind::kNone;
+}
+
+WaitKind WaitOfOperator(std::string_view name) {
+  if (const size_t colon = name.rfind(':'); colon != std::string_view::npos) name.remove_prefix(colon + 1);
+  return name == "wait_tensor" || name == "wait_tensors" ? WaitKind::kPeer : WaitKind::kNone;
+}
+
+WaitKind WaitOfPythonFrame(std::string_view name) {
+  BuiltIn built_in;
+  if (ParseBuiltIn(name, &built_in)) return WaitOfBuiltIn(built_in);
+  const size_t colon = name.rfind(": ");
+  if (colon == std::string_view::npos) return WaitKind::kNone;
+  const std::string_view file = name.substr(0, name.find('('));
+  const std::string_view function = name.substr(colon + 2);
+  if (file.starts_with("torch/") || Contains(file, "/torch/")) {
+    static constexpr std::array<std::string_view, 4> kPeer = {"synchronize", "barrier", "monitored_barrier", "wait_tensor"};
+    return AnyOf(function, kPeer) ? WaitKind::kPeer : WaitKind::kNone;
+  }
+  if (file.ends_with("threading.py")) {
+    static constexpr std::array<std::string_view, 5> kThreading = {"wait", "acquire", "join", "_wait_for_tstate_lock", "_acquire_restore"};
+    return AnyOf(function, kThreading) ? WaitKind::kOther : WaitKind::kNone;
+  }
+  if (file.ends_with("queue.py") || file.ends_with("multiprocessing/queues.py")) return function == "get" ? WaitKind::kOther : WaitKind::kNone;
+  if (file.ends_with("selectors.py")) return function == "select" ? WaitKind::kOther : WaitKind::kNone;
+  if (file.ends_with("multiprocessing/connection.py")) {
+    return function == "poll" || function == "_poll" || function == "wait" ? WaitKind::kOther : WaitKind::kNone;
+  }
+  return WaitKind::kNone;
+}
+
+WaitKind WaitOfAnnotation(std::string_view name) {
+  if (Contains(name, "Awaitable wait()") || Contains(name, "Request wait()") || Contains(name, "wait_sparse_data_dist")) {
+    return WaitKind::kPeer;
+  }
+  return Contains(name, "wait_for_batch") ? WaitKind::kOther : WaitKind::kNone;
+}
+
+std::string StripAddress(std::string name) {
+  constexpr std::string_view kMarker = " at 0x";
+  size_t at = name.find(kMarker);
+  while (at != std::string::npos) {
+    size_t end = at + kMarker.size();
+    while (end < name.size() && ((name[end] >= '0' && name[end] <= '9') || (name[end] >= 'a' && name[end] <= 'f') ||
+                                 (name[end] >= 'A' && name[end] <= 'F'))) {
+      ++end;
+    }
+    name.erase(at, end - at);
+    at = name.find(kMarker, at);
+  }
+  return name;
+}
+
+std::string StripLine(std::string_view name) {
+  const size_t close = name.find("): ");
+  const size_t open = close == std::string_view::npos ? close : name.rfind('(', close);
+  if (open == std::string_view::npos || open + 1 == close) return std::string(name);
+  const std::string_view line = name.substr(open + 1, close - open - 1);
+  const bool digits = std::all_of(line.begin(), line.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits) return std::string(name);
+  return std::string(name.substr(0, open)) + std::string(name.substr(close + 1));
+}
+
+int64_t StepOfAnnotation(std::string_view name) {
+  constexpr std::string_view kPrefix = "ProfilerStep#";
+  if (!name.starts_with(kPrefix)) return -1;
+  int64_t step = -1;
+  const char* end = name.data() + name.size();
+  const auto [rest, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
+  return error == std::errc() && rest == end && step >= 0 ? step : -1;
+}
+
+uint64_t BytesOfType(std::string_view type) {
+  const std::string word = Squeeze(type);
+  for (const std::string_view wide : {"double", "long", "longint", "int64", "complexfloat", "c10complexfloat", "unsignedlong"}) {
+    if (word == wide) return 8;
+  }
+  for (const std::string_view four : {"float", "int", "int32", "unsignedint", "uint32"}) {
+    if (word == four) return 4;
+  }
+  for (const std::string_view two : {"half", "c10half", "bfloat16", "c10bfloat16", "short", "int16", "shortint"}) {
+    if (word == two) return 2;
+  }
+  for (const std::string_view one : {"bool", "byte", "char", "signedchar", "unsignedchar", "int8", "uint8"}) {
+    if (word == one) return 1;
+  }
+  return word.starts_with("float8") || word.starts_with("c10float8") ? 1 : 0;
+}
+
+}  // namespace eroica

@@ -1,0 +1,48 @@
+// What the names and categories of a PyTorch trace mean: class, kind of wait, collective operation. Pure tables; names as decoded text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "schemas/event_batch.h"
+#include "schemas/function.h"
+
+namespace eroica {
+
+// The categories ("cat") that Kineto writes, as far as they differ for us.
+enum class TraceCategory : uint8_t {
+  kKernel,
+  kGpuMemory,   // gpu_memcpy, gpu_memset
+  kCpuOp,
+  kRuntime,     // cuda_runtime, cuda_driver and their ROCm and XPU kin
+  kPython,
+  kAnnotation,  // user_annotation
+  kUnwanted,    // spans of the profiler itself, copies of annotations on the device's time line
+};
+TraceCategory ParseCategory(std::string_view category);
+
+// nccl and rccl kernels of all versions: ncclKernel_AllReduce_..., ncclDevKernel_SendRecv(...), ncclSymk...
+bool IsCollectiveKernel(std::string_view name);
+// From a kernel's name alone; kUnknown for SendRecv kernels, which carry all-to-all, gather, scatter and point to point alike.
+CollectiveOperation OperationOfKernel(std::string_view name);
+// "nccl:all_reduce", "gloo:recv", "nccl:_all_gather_base", "c10d::allreduce_", "_reduce_scatter_base_", "allreduce"; kUnknown where it is none.
+CollectiveOperation OperationOfName(std::string_view name);
+
+// Whether a host function only waits, and for what. Sleeping is no wait: it is what the function that sleeps wanted to do.
+WaitKind WaitOfRuntimeCall(std::string_view name);
+WaitKind WaitOfOperator(std::string_view name);
+WaitKind WaitOfPythonFrame(std::string_view name);
+WaitKind WaitOfAnnotation(std::string_view name);
+
+// "<built-in method append of list object at 0x7f..>" without the address, which differs on every rank.
+std::string StripAddress(std::string name);
+// "train.py(220): main" -> "train.py: main". Anything else stays as it is.
+std::string StripLine(std::string_view name);
+// N of "ProfilerStep#N", or -1.
+int64_t StepOfAnnotation(std::string_view name);
+
+// Bytes of one element: "float", "long int", "c10::BFloat16", "Float" ...; 0 where unknown.
+uint64_t BytesOfType(std::string_view type);
+
+}  // namespace eroica

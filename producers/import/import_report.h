@@ -1,0 +1,70 @@
+// What an import did with what it was given: the books, which must close, and what the user should know, in sentences.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "schemas/drop_reason.h"
+#include "schemas/ids.h"
+
+namespace eroica {
+
+// Events left out, by reason.
+class DropCounts {
+ public:
+  void Add(DropReason reason, uint64_t count = 1) { counts_[static_cast<size_t>(reason)] += count; }
+  void Add(const DropCounts& other) {
+    for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  }
+  uint64_t of(DropReason reason) const { return counts_[static_cast<size_t>(reason)]; }
+  uint64_t total() const {
+    uint64_t sum = 0;
+    for (const uint64_t count : counts_) sum += count;
+    return sum;
+  }
+
+ private:
+  std::array<uint64_t, 64> counts_{};
+};
+
+// events = imported + skipped.total(), for every file and in total.
+struct ImportCounts {
+  uint64_t events = 0;    // event objects (or CSV rows) in the file; one that the file's end cuts off counts
+  uint64_t imported = 0;  // as an interval, a mark or both
+  DropCounts skipped;
+  uint64_t file_bytes = 0;     // as the file lies on disk
+  uint64_t content_bytes = 0;  // after decompression
+
+  bool closed() const { return events == imported + skipped.total(); }
+  void Add(const ImportCounts& other);
+};
+
+struct FileReport {
+  std::filesystem::path path;
+  bool refused = false;  // nothing of it was imported: see the warnings
+  int64_t rank = -1;     // the first rank that it speaks of, -1 where it is not known
+  ImportCounts counts;
+  std::vector<std::string> warnings;  // each one sentence
+};
+
+struct ImportReport {
+  JobId job;
+  uint32_t world_size = 0;
+  std::vector<uint32_t> ranks;  // imported, ascending
+  std::vector<FileReport> files;
+  ImportCounts total;
+  uint64_t intervals = 0;
+  uint64_t marks = 0;
+  uint64_t collectives = 0;            // executed operations with communicator and sequence number
+  uint64_t collectives_unmatched = 0;  // executed operations of which it is not known which of the other ranks' they meet
+  uint64_t batches = 0;
+  std::vector<std::string> warnings;   // about the job as a whole, each one sentence
+
+  // For the terminal: totals, then every warning on a line of its own.
+  std::string ToText() const;
+};
+
+}  // namespace eroica

@@ -1,0 +1,62 @@
+// All that an import has learnt of one rank before the ranks are matched with each other and written out as batches.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "producers/import/interval_store.h"
+#include "schemas/event_batch.h"
+
+namespace eroica {
+
+// A process group as the trace names it. Two ranks speak of the same group when name, description and members are equal.
+struct ProcessGroup {
+  std::string name;
+  std::string description;
+  std::vector<uint32_t> ranks;  // global, in group order; empty where unknown
+  uint32_t size = 0;
+  friend bool operator==(const ProcessGroup&, const ProcessGroup&) = default;
+};
+
+// One collective or point-to-point operation that the rank executed.
+struct CollectiveCall {
+  static constexpr uint32_t kUnmatched = std::numeric_limits<uint32_t>::max();
+
+  int64_t order_ns = 0;   // start of its enqueue where that is known, else its own: the order in which the program asked for it
+  int64_t start_ns = 0;   // of the execution
+  CollectiveOperation operation = CollectiveOperation::kUnknown;
+  uint64_t bytes = 0;     // of this rank's input, 0 where unknown
+  int32_t group = -1;     // index into RankTrace::groups, -1 where the trace does not tell
+  int64_t stated_sequence = -1;  // within the group, as the trace or a flight-recorder dump states it
+  int32_t group_peer = -1;       // point to point: the peer's rank within the group
+  int32_t peer = -1;             // and its global rank
+  // Filled by the matcher.
+  uint32_t communicator = kUnmatched;  // index into RankTrace::communicators
+  uint64_t sequence = 0;
+};
+
+struct RankTrace {
+  explicit RankTrace(SortBudget& budget) : intervals(budget) {}
+
+  size_t file = 0;  // index into ImportReport::files
+  int64_t rank = -1;
+  int64_t world_size = -1;
+  std::string role;
+  std::string host;
+  uint32_t pid = 0;
+  int32_t device = -1;
+  int64_t base_time_ns = 0;
+  bool has_device_events = false;
+  bool has_python_frames = false;
+  bool whole_microseconds = true;  // every time is one
+  std::vector<ProcessGroup> groups;
+  std::vector<Lane> lanes;
+  IntervalStore intervals;
+  std::vector<Mark> marks;  // any order; times relative to base_time_ns
+  std::vector<CollectiveCall> collectives;
+  std::vector<Communicator> communicators;  // filled by the matcher
+};
+
+}  // namespace eroica

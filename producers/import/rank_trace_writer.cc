@@ -1,0 +1,129 @@
+#include "producers/import/rank_trace_writer.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "producers/import/batch_builder.h"
+#include "producers/import/call_stack_builder.h"
+
+namespace eroica {
+namespace {
+
+constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
+constexpr uint32_t kMicrosecondNs = 1'000;
+
+// Reasons that mean a loss to diagnosis; the others leave out what it has no use for.
+constexpr DropReason kLosses[] = {DropReason::kNegativeDuration, DropReason::kTimeOutOfRange, DropReason::kMalformedEvent, DropReason::kTruncatedInput};
+
+std::vector<LossEntry> LossesOf(const ImportCounts& counts) {
+  std::vector<LossEntry> losses;
+  for (const DropReason reason : kLosses) {
+    if (counts.skipped.of(reason) > 0) losses.push_back({EventKind::kInterval, reason, counts.skipped.of(reason)});
+  }
+  return losses;
+}
+
+class Writer {
+ public:
+  Writer(FunctionTable& functions, RankTrace& trace, ProducerIdentity identity, ImportCounts& counts, ImportReport& report, BatchSink& sink)
+      : trace_(trace),
+        stacks_(functions),
+        builder_(functions, Completed(trace, std::move(identity)), trace.whole_microseconds ? kMicrosecondNs : 1, trace.lanes,
+                 trace.communicators, sink),
+        counts_(counts),
+        report_(report) {}
+
+  absl::Status Run() {
+    PrepareMarks();
+    if (absl::Status status = trace_.intervals.Rewind(); !status.ok()) return status;
+    IntervalRecord record;
+    while (trace_.intervals.Next(&record)) {
+      if (record.kind == IntervalKind::kAnnotation && trace_.has_python_frames) continue;
+      if (absl::Status status = Write(record); !status.ok()) return status;
+    }
+    if (!trace_.intervals.status().ok()) return trace_.intervals.status();
+    if (!has_steps_ && last_end_ns_ >= 0) trace_.marks.push_back({last_end_ns_ - trace_.base_time_ns, MarkKind::kStepEnd, 0});
+    if (absl::Status status = WriteMarks(std::numeric_limits<int64_t>::max()); !status.ok()) return status;
+    absl::Status status = builder_.Finish(LossesOf(counts_));
+    report_.batches += builder_.batches();
+    return status;
+  }
+
+ private:
+  static ProducerIdentity Completed(const RankTrace& trace, ProducerIdentity identity) {
+    identity.role = trace.role;
+    identity.host = trace.host;
+    identity.pid = trace.pid;
+    identity.device = trace.device;
+    identity.host_only = !trace.has_device_events;
+    return identity;
+  }
+
+  // A step ends before the next one begins, also where both bear the same time.
+  void PrepareMarks() {
+    const auto order = [](const Mark& mark) { return std::tuple(mark.time_ns, mark.kind != MarkKind::kStepEnd, mark.kind, mark.id); };
+    std::sort(trace_.marks.begin(), trace_.marks.end(), [&](const Mark& x, const Mark& y) { return order(x) < order(y); });
+    std::erase_if(trace_.marks, [this](const Mark& mark) { return mark.time_ns > kMaxTimeNs - trace_.base_time_ns; });
+    has_steps_ = std::any_of(trace_.marks.begin(), trace_.marks.end(), [](const Mark& mark) { return mark.kind == MarkKind::kStepBegin; });
+  }
+
+  absl::Status Write(const IntervalRecord& record) {
+    if (record.start_ns + record.duration_ns > kMaxTimeNs - trace_.base_time_ns) {
+      --counts_.imported;
+      counts_.skipped.Add(DropReason::kTimeOutOfRange);
+      return absl::OkStatus();
+    }
+    const bool frame = record.kind == IntervalKind::kPython || record.kind == IntervalKind::kAnnotation;
+    const uint32_t function = frame ? stacks_.Resolve(record) : record.function;
+    const int64_t start_ns = trace_.base_time_ns + record.start_ns;
+    // A trace without steps is one step: it begins with its first interval and ends with its last.
+    if (!has_steps_ && last_end_ns_ < 0) trace_.marks.insert(trace_.marks.begin(), {record.start_ns, MarkKind::kStepBegin, 0});
+    last_end_ns_ = std::max(last_end_ns_, start_ns + record.duration_ns);
+    if (absl::Status status = WriteMarks(record.start_ns); !status.ok()) return status;
+    ++report_.intervals;
+    Collective collective;
+    const bool matched = record.kind == IntervalKind::kCollective && Describe(trace_.collectives[record.a], &collective);
+    return builder_.AddInterval(start_ns, record.duration_ns, function, record.lane, matched ? &collective : nullptr);
+  }
+
+  // Marks up to and at `until_ns`, relative to the base time.
+  absl::Status WriteMarks(int64_t until_ns) {
+    while (next_mark_ < trace_.marks.size() && trace_.marks[next_mark_].time_ns <= until_ns) {
+      Mark mark = trace_.marks[next_mark_++];
+      mark.time_ns += trace_.base_time_ns;
+      ++report_.marks;
+      if (absl::Status status = builder_.AddMark(mark); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  static bool Describe(const CollectiveCall& call, Collective* collective) {
+    if (call.communicator == CollectiveCall::kUnmatched) return false;
+    collective->communicator = static_cast<uint16_t>(call.communicator);
+    collective->operation = call.operation;
+    collective->sequence = call.sequence;
+    collective->bytes = call.bytes;
+    collective->peer = IsPointToPoint(call.operation) ? call.peer : -1;
+    return true;
+  }
+
+  RankTrace& trace_;
+  CallStackBuilder stacks_;
+  BatchBuilder builder_;
+  ImportCounts& counts_;
+  ImportReport& report_;
+  bool has_steps_ = false;
+  size_t next_mark_ = 0;
+  int64_t last_end_ns_ = -1;  // absolute
+};
+
+}  // namespace
+
+absl::Status WriteRankTrace(FunctionTable& functions, RankTrace& trace, ProducerIdentity identity, ImportCounts& counts, ImportReport& report,
+                            BatchSink& sink) {
+  return Writer(functions, trace, std::move(identity), counts, report, sink).Run();
+}
+
+}  // namespace eroica

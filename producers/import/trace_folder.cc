@@ -1,0 +1,135 @@
+#include "producers/import/trace_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace eroica {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// "rank2" before "rank10".
+bool NaturalLess(const std::string& x, const std::string& y) {
+  size_t i = 0;
+  size_t j = 0;
+  while (i < x.size() && j < y.size()) {
+    if (!IsDigit(x[i]) || !IsDigit(y[j])) {
+      if (x[i] != y[j]) return x[i] < y[j];
+      ++i;
+      ++j;
+      continue;
+    }
+    size_t x_end = i;
+    size_t y_end = j;
+    while (x_end < x.size() && IsDigit(x[x_end])) ++x_end;
+    while (y_end < y.size() && IsDigit(y[y_end])) ++y_end;
+    while (i + 1 < x_end && x[i] == '0') ++i;
+    while (j + 1 < y_end && y[j] == '0') ++j;
+    if (x_end - i != y_end - j) return x_end - i < y_end - j;
+    if (const int order = x.compare(i, x_end - i, y, j, y_end - j); order != 0) return order < 0;
+    i = x_end;
+    j = y_end;
+  }
+  return x.size() - i < y.size() - j || (i == x.size() && j == y.size() && x < y);
+}
+
+bool IsFlightRecorderDump(const std::string& name) {
+  return name.starts_with("fr_rank") || name.starts_with("_dump_") || name.starts_with("fr_trace") || name.starts_with("nccl_trace_rank_");
+}
+
+bool LooksLikeTrace(const std::string& name) {
+  if (IsFlightRecorderDump(name)) return false;
+  for (const char* suffix : {".json", ".json.gz", ".csv", ".csv.gz"}) {
+    if (name.ends_with(suffix)) return true;
+  }
+  return false;
+}
+
+absl::Status AddFolder(const fs::path& folder, TraceFiles* found) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  bool dumps = false;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!at->is_regular_file(error)) continue;
+    dumps = dumps || IsFlightRecorderDump(name);
+    if (LooksLikeTrace(name)) files.push_back(at->path());
+  }
+  if (error) return absl::PermissionDeniedError(fmt::format("{}: {}", folder.string(), error.message()));
+  if (files.empty()) {
+    return absl::NotFoundError(fmt::format("{}: no traces (.json, .json.gz, .csv, .csv.gz) in this folder{}", folder.string(),
+                                           dumps ? "; flight-recorder dumps alone hold no times, give the traces that belong to them"
+                                                 : "; subfolders are not searched, give the one that holds the ranks of one job"));
+  }
+  std::sort(files.begin(), files.end(), [](const fs::path& x, const fs::path& y) { return NaturalLess(x.filename().string(), y.filename().string()); });
+  found->files.insert(found->files.end(), files.begin(), files.end());
+  return absl::OkStatus();
+}
+
+int64_t NumberBehind(const std::string& name, std::string_view word) {
+  for (size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + 1)) {
+    size_t digits = at + word.size();
+    if (digits < name.size() && (name[digits] == '-' || name[digits] == '_')) ++digits;
+    int64_t number = -1;
+    const auto [rest, error] = std::from_chars(name.data() + digits, name.data() + name.size(), number);
+    if (error == std::errc() && number >= 0) return number;
+  }
+  return -1;
+}
+
+}  // namespace
+
+absl::StatusOr<TraceFiles> FindTraceFiles(std::span<const fs::path> paths) {
+  TraceFiles found;
+  for (const fs::path& path : paths) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (!fs::exists(status)) return absl::NotFoundError(fmt::format("{}: no such file or folder", path.string()));
+    if (fs::is_directory(status)) {
+      if (absl::Status added = AddFolder(path, &found); !added.ok()) return added;
+    } else {
+      found.files.push_back(path);
+    }
+  }
+  if (found.files.empty()) return absl::InvalidArgumentError("no trace was given; name a folder with the traces of a job, or its files");
+  for (const fs::path& file : found.files) {
+    std::error_code error;
+    const uintmax_t size = fs::file_size(file, error);
+    if (!error) found.bytes += size;
+  }
+  std::error_code error;
+  const fs::path first = fs::weakly_canonical(fs::absolute(found.files.front()), error);
+  found.folder_name = (error ? fs::absolute(found.files.front()) : first).parent_path().filename().string();
+  return found;
+}
+
+bool IsOperationCsv(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with(".csv") || name.ends_with(".csv.gz");
+}
+
+int64_t RankOfFileName(const fs::path& path) {
+  const std::string name = path.filename().string();
+  for (const std::string_view word : {"rank", "worker", "Rank", "RANK"}) {
+    if (const int64_t rank = NumberBehind(name, word); rank >= 0) return rank;
+  }
+  return -1;
+}
+
+fs::path FindFlightRecorderDump(const fs::path& trace, int64_t rank) {
+  std::error_code error;
+  const fs::path folder = fs::absolute(trace, error).lexically_normal().parent_path();
+  for (const fs::path& place : {folder, folder.parent_path() / "flight-recorder" / folder.filename()}) {
+    for (const std::string& name : {fmt::format("fr_rank{}.json", rank), fmt::format("fr_rank{}.json.gz", rank), fmt::format("fr_rank{}.pkl", rank),
+                                    fmt::format("_dump_{}", rank), fmt::format("nccl_trace_rank_{}", rank)}) {
+      if (fs::is_regular_file(place / name, error)) return place / name;
+    }
+  }
+  return {};
+}
+
+}  // namespace eroica

@@ -1,0 +1,148 @@
+#include "producers/import/trace_import.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "producers/import/chrome_trace_importer.h"
+#include "producers/import/collective_matcher.h"
+#include "producers/import/flight_recorder_dump.h"
+#include "producers/import/function_table.h"
+#include "producers/import/rank_identity.h"
+#include "producers/import/rank_trace.h"
+#include "producers/import/rank_trace_writer.h"
+#include "producers/import/trace_folder.h"
+
+namespace eroica {
+namespace {
+
+constexpr std::string_view kProducerVersion = "1";
+
+class Import {
+ public:
+  Import(const ImportOptions& options, BatchSink& sink, const ImportProgress& progress) : options_(options), sink_(sink), progress_(progress) {
+    budget_.limit_bytes = options.sort_memory_bytes;
+  }
+
+  absl::StatusOr<ImportReport> Run(std::span<const std::filesystem::path> paths) {
+    absl::StatusOr<TraceFiles> found = FindTraceFiles(paths);
+    if (!found.ok()) return found.status();
+    report_.job = !options_.job.value.empty() ? options_.job : JobId{found->folder_name.empty() ? "traces" : found->folder_name};
+    bytes_total_ = found->bytes;
+    report_.files.resize(found->files.size());  // and no further, as importers keep references
+    for (size_t file = 0; file < found->files.size(); ++file) {
+      report_.files[file].path = found->files[file];
+      if (absl::Status status = ReadFile(file); !status.ok()) return status;
+    }
+    if (absl::Status status = WriteRanks(); !status.ok()) return status;
+    for (const FileReport& file : report_.files) report_.total.Add(file.counts);
+    return std::move(report_);
+  }
+
+ private:
+  struct Entry {
+    std::unique_ptr<RankTrace> trace;
+    std::unique_ptr<ChromeTraceImporter> importer;
+  };
+
+  absl::Status ReadFile(size_t file) {
+    FileReport& report = report_.files[file];
+    absl::StatusOr<std::unique_ptr<ByteSource>> source = ByteSource::Open(report.path);
+    if (!source.ok()) {
+      report.refused = true;
+      report.warnings.push_back(fmt::format("not read: {}", std::string(source.status().message())));
+      return absl::OkStatus();
+    }
+    Entry entry;
+    entry.trace = std::make_unique<RankTrace>(budget_);
+    entry.trace->file = file;
+    entry.importer = std::make_unique<ChromeTraceImporter>(functions_, *entry.trace, report);
+    const auto progress = [this](uint64_t bytes) {
+      if (progress_) progress_(bytes_done_ + bytes, bytes_total_);
+    };
+    if (absl::Status status = entry.importer->Import(**source, progress); !status.ok()) return status;
+    bytes_done_ += report.counts.file_bytes;
+    if (!report.refused) entries_.push_back(std::move(entry));
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteRanks() {
+    if (entries_.empty()) return NothingToImport();
+    std::vector<RankTrace*> traces;
+    for (const Entry& entry : entries_) traces.push_back(entry.trace.get());
+    absl::StatusOr<SettledRanks> settled = SettleRanks(traces, report_.files);
+    if (!settled.ok()) return settled.status();
+    report_.world_size = settled->world_size;
+    report_.warnings = settled->warnings;
+    for (Entry& entry : entries_) {
+      if (!report_.files[entry.trace->file].refused) entry.importer->Finish(ReadDump(*entry.trace));
+    }
+    MatchReport matches = MatchCollectives(report_.job, settled->world_size, settled->traces);
+    report_.collectives = matches.matched;
+    report_.collectives_unmatched = matches.unmatched;
+    for (std::string& warning : matches.warnings) report_.warnings.push_back(std::move(warning));
+    for (RankTrace* trace : settled->traces) {
+      if (absl::Status status = WriteRank(*trace); !status.ok()) return status;
+    }
+    WarnOfOverflow();
+    return absl::OkStatus();
+  }
+
+  std::vector<RecordedCollective> ReadDump(const RankTrace& trace) {
+    FileReport& report = report_.files[trace.file];
+    const std::filesystem::path path = FindFlightRecorderDump(report.path, trace.rank);
+    if (path.empty()) return {};
+    absl::StatusOr<std::vector<RecordedCollective>> dump = ReadFlightRecorderDump(path);
+    if (dump.ok()) return *std::move(dump);
+    report.warnings.push_back(fmt::format("its flight-recorder dump {} was not used: {}", path.string(), std::string(dump.status().message())));
+    return {};
+  }
+
+  absl::Status WriteRank(RankTrace& trace) {
+    ProducerIdentity identity;
+    identity.job = report_.job;
+    identity.rank = RankId{static_cast<uint32_t>(trace.rank)};
+    identity.world_size = report_.world_size;
+    identity.producer = "eroica-import";
+    identity.producer_version = kProducerVersion;
+    identity.window_steps = options_.window_steps;
+    report_.ranks.push_back(identity.rank.value);
+    return WriteRankTrace(functions_, trace, std::move(identity), report_.files[trace.file].counts, report_, sink_);
+  }
+
+  absl::Status NothingToImport() const {
+    std::string why;
+    for (const FileReport& file : report_.files) {
+      if (!file.warnings.empty() && why.size() < 2'000) why += fmt::format("\n  {}: {}", file.path.string(), file.warnings.front());
+    }
+    return absl::InvalidArgumentError(fmt::format("none of the {} files could be imported:{}", report_.files.size(), why));
+  }
+
+  void WarnOfOverflow() {
+    if (functions_.overflowed() == 0) return;
+    report_.warnings.push_back(fmt::format("the traces hold more distinct functions than the importer tells apart ({}): {} events are counted as \"{}\"",
+                                           functions_.size(), functions_.overflowed(), FunctionTable::kOverflowName));
+  }
+
+  const ImportOptions& options_;
+  BatchSink& sink_;
+  const ImportProgress& progress_;
+  SortBudget budget_;
+  FunctionTable functions_;
+  ImportReport report_;
+  std::vector<Entry> entries_;
+  uint64_t bytes_done_ = 0;
+  uint64_t bytes_total_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<ImportReport> ImportTraces(std::span<const std::filesystem::path> paths, const ImportOptions& options, BatchSink& sink,
+                                          const ImportProgress& progress) {
+  return Import(options, sink, progress).Run(paths);
+}
+
+}  // namespace eroica
