@@ -23,6 +23,6 @@ struct UnexpectedRows {
   double distance_sum = 0;
 };
 // Rows with beta over min_beta and outside of the range.
-UnexpectedRows CountUnexpected(const PatternColumns& columns, size_t rows, const ExpectationRange& range, double min_beta);
+UnexpectedRows CountUnexpected(const PatternColumns& columns, size_t rows, const ExpectationRange& range, float min_beta);
 
 }  // namespace eroica

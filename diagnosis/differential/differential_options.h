@@ -37,7 +37,7 @@ struct DifferentialOptions {
   double tight_deviation = 8;          // ours: alone enough where the peers are tight
   double tight_relative_spread = 0.05;  // ours: tight is a spread of at most this share of the median
   uint32_t tight_min_members = 8;      // ours
-  size_t statistics_sample_size = 1'024;  // ours: medians of larger roles come from that many of their ranks
+  size_t statistics_sample_size = 255;   // ours: medians of larger roles come from that many ranks (standard error 8 % of the spread)
   size_t max_scores = 4'096;              // ours: per function and role, the worst; more are only counted
 
   // E gives Python, collectives and kernels; the memory range and the host's CPU operators (like Python, METHODS 1.7) are ours. A function that waits

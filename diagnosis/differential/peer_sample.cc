@@ -1,6 +1,7 @@
 #include "diagnosis/differential/peer_sample.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "schemas/check.h"
@@ -10,12 +11,16 @@ namespace {
 
 constexpr size_t kBlockRows = 512;   // scratch of a block stays in the first-level cache
 constexpr size_t kVectorFloats = 16;  // the widest vector
+constexpr size_t kFewOpenRows = 6;    // of a vector of rows: below, it is cheaper to look at each row alone
 
 // Bounds of distances are compared with this much room, far beyond their rounding, so that a box never settles what a pair would see otherwise.
 constexpr float kRounding = 1e-5f;
 
 // Narrower than the distance, so that a rank inside a box is near to all of it.
 constexpr float kBoxWidth = 0.8f;
+
+using FloatVector [[gnu::vector_size(kVectorFloats * sizeof(float))]] = float;
+using IntVector [[gnu::vector_size(kVectorFloats * sizeof(int32_t))]] = int32_t;
 
 float Width(const PatternBox& box) {
   float width = 0;
@@ -32,10 +37,10 @@ PatternBox Extended(PatternBox box, const PatternPoint& point) {
 }
 
 struct BlockScratch {
-  alignas(64) std::array<std::array<float, kBlockRows>, kPatternDimensions> scaled;
-  alignas(64) std::array<int32_t, kBlockRows> distant;
-  alignas(64) std::array<int32_t, kBlockRows> undecided;  // bit b: box b
-  alignas(64) std::array<int32_t, kBlockRows> unusual;
+  alignas(64) std::array<std::array<float, kBlockRows>, kPatternDimensions> scaled{};
+  alignas(64) std::array<int32_t, kBlockRows> distant{};
+  alignas(64) std::array<int32_t, kBlockRows> undecided{};  // bit b: box b
+  alignas(64) std::array<int32_t, kBlockRows> unusual{};
 };
 
 }  // namespace
@@ -55,10 +60,11 @@ struct ScreenKernel {
     const PatternPoint high = usual.high;
     int32_t any = 0;
     for (size_t i = 0; i < rows; ++i) {
-      const float x = columns[0][i];
-      const float y = columns[1][i];
-      const float z = columns[2][i];
-      const int32_t outside = (x < low[0]) | (x > high[0]) | (y < low[1]) | (y > high[1]) | (z < low[2]) | (z > high[2]);
+      int32_t outside = 0;
+      for (size_t d = 0; d < kPatternDimensions; ++d) {
+        outside |= columns[d][i] < low[d] ? 1 : 0;
+        outside |= columns[d][i] > high[d] ? 1 : 0;
+      }
       s.unusual[i] = outside;
       any |= outside;
     }
@@ -111,21 +117,55 @@ struct ScreenKernel {
     return count;
   }
 
+  // Row by row, the points of the boxes that are open for the row.
+  [[gnu::always_inline]] static inline void CountOpenRows(const PeerSample& sample, size_t first, BlockScratch& s) {
+    for (size_t i = first; i < first + kVectorFloats; ++i) {
+      for (auto left = static_cast<uint32_t>(s.undecided[i]); left != 0; left &= left - 1) {
+        const PeerSample::Box& box = sample.boxes_[static_cast<size_t>(__builtin_ctz(left))];
+        s.distant[i] += CountInBox(box, sample.distance_, s.scaled[0][i], s.scaled[1][i], s.scaled[2][i]);
+      }
+    }
+  }
+
+  // All points, for a vector of rows at once: where most rows are open.
+  [[gnu::always_inline]] static inline void CountPairs(const PeerSample& sample, size_t first, BlockScratch& s) {
+    FloatVector x;
+    FloatVector y;
+    FloatVector z;
+    std::memcpy(&x, &s.scaled[0][first], sizeof x);
+    std::memcpy(&y, &s.scaled[1][first], sizeof y);
+    std::memcpy(&z, &s.scaled[2][first], sizeof z);
+    IntVector count{};
+    for (const PeerSample::Box& box : sample.boxes_) {
+      for (size_t j = 0; j < box.points; ++j) {
+        const FloatVector dx = x - box.values[0][j];
+        const FloatVector dy = y - box.values[1][j];
+        const FloatVector dz = z - box.values[2][j];
+        const FloatVector sum = (dx < 0 ? -dx : dx) + (dy < 0 ? -dy : dy) + (dz < 0 ? -dz : dz);
+        count -= sum >= sample.distance_;
+      }
+    }
+    std::memcpy(&s.distant[first], &count, sizeof count);
+  }
+
   [[gnu::always_inline]] static inline int32_t Block(const PeerSample& sample, const PatternColumns& columns, const PatternBox& usual, size_t rows,
                                                      BlockScratch& s) {
     Scale(columns, sample.scale_, rows, s);
     const int32_t unusual = FindUnusual(columns, usual, rows, s);
-    std::fill_n(s.distant.begin(), rows, 0);
-    std::fill_n(s.undecided.begin(), rows, 0);
+    s.distant.fill(0);
+    s.undecided.fill(0);  // of the rows beyond the last, too: they are never open
     int32_t undecided = 0;
     for (size_t b = 0; b < sample.boxes_.size(); ++b) {
       undecided |= SettleBox(sample.boxes_[b], int32_t{1} << b, sample.distance_, rows, s);
     }
     if (undecided == 0) return unusual;
-    for (size_t i = 0; i < rows; ++i) {
-      for (auto left = static_cast<uint32_t>(s.undecided[i]); left != 0; left &= left - 1) {
-        const PeerSample::Box& box = sample.boxes_[static_cast<size_t>(__builtin_ctz(left))];
-        s.distant[i] += CountInBox(box, sample.distance_, s.scaled[0][i], s.scaled[1][i], s.scaled[2][i]);
+    for (size_t first = 0; first < rows; first += kVectorFloats) {
+      size_t open = 0;
+      for (size_t i = first; i < first + kVectorFloats; ++i) open += s.undecided[i] != 0 ? 1 : 0;
+      if (open > kFewOpenRows) {
+        CountPairs(sample, first, s);
+      } else if (open > 0) {
+        CountOpenRows(sample, first, s);
       }
     }
     return unusual;
@@ -152,15 +192,14 @@ int32_t PortableBlock(const PeerSample& sample, const PatternColumns& columns, c
 }
 #endif
 
-BlockFunction BestBlockFunction() {
+BlockFunction BlockFunctionFor(InstructionSet instructions) {
+  switch (instructions) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl")) {
-    return Avx512Block;
-  }
-  if (__builtin_cpu_supports("avx2")) return Avx2Block;
+    case InstructionSet::kAvx512: return Avx512Block;
+    case InstructionSet::kAvx2: return Avx2Block;
 #endif
-  return PortableBlock;
+    default: return PortableBlock;
+  }
 }
 
 void AppendBlock(const BlockScratch& scratch, size_t first, size_t rows, bool any_unusual, RowScreen* screen) {
@@ -182,6 +221,21 @@ void AppendBlock(const BlockScratch& scratch, size_t first, size_t rows, bool an
 }
 
 }  // namespace
+
+InstructionSet BestInstructionSet() {
+#if defined(__x86_64__)
+  static const InstructionSet best = [] {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+      return InstructionSet::kAvx512;
+    }
+    return __builtin_cpu_supports("avx2") ? InstructionSet::kAvx2 : InstructionSet::kPortable;
+  }();
+  return best;
+#else
+  return InstructionSet::kPortable;
+#endif
+}
 
 PeerSample::PeerSample(std::span<const PatternPoint> points, const PatternPoint& scale, float distance)
     : size_(points.size()), scale_(scale), distance_(distance) {
@@ -205,8 +259,9 @@ void PeerSample::AddToBoxes(const PatternPoint& point, float max_width) {
   for (size_t d = 0; d < kPatternDimensions; ++d) box->values[d].push_back(point[d]);
 }
 
-void PeerSample::Screen(const PatternColumns& columns, size_t rows, const PatternBox& usual, RowScreen* screen) const {
-  static const BlockFunction block = BestBlockFunction();
+void PeerSample::Screen(const PatternColumns& columns, size_t rows, const PatternBox& usual, RowScreen* screen,
+                        InstructionSet instructions) const {
+  const BlockFunction block = BlockFunctionFor(instructions);
   screen->distant.resize(rows);
   screen->histogram.assign(size_ + 1, 0);
   screen->unusual.clear();

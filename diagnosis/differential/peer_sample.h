@@ -32,6 +32,10 @@ struct RowScreen {
   std::vector<uint32_t> unusual;    // rows outside the usual box, ascending
 };
 
+// What the inner loops are compiled for; all give the same result. The caller must not ask for more than the processor has.
+enum class InstructionSet : uint8_t { kPortable = 0, kAvx2 = 1, kAvx512 = 2 };
+InstructionSet BestInstructionSet();
+
 class PeerSample {
  public:
   static constexpr size_t kMaxPoints = 4'096;
@@ -44,7 +48,8 @@ class PeerSample {
   size_t box_count() const { return boxes_.size(); }
 
   // Row values are multiplied by `scale` before they are compared with the points. `usual` bounds the unscaled values.
-  void Screen(const PatternColumns& columns, size_t rows, const PatternBox& usual, RowScreen* screen) const;
+  void Screen(const PatternColumns& columns, size_t rows, const PatternBox& usual, RowScreen* screen,
+              InstructionSet instructions = BestInstructionSet()) const;
 
  private:
   struct Box {

@@ -72,8 +72,11 @@ TEST(PeerSample, OfNoPointsAndOfNoRows) {
   EXPECT_THAT(screen.distant, Each(0));
 }
 
-// Tight clouds, wide clouds, lattices on which distances equal the limit exactly: the boxes change nothing.
-TEST(PeerSample, EqualsAllPairsExactly) {
+// Tight clouds, wide clouds, lattices on which distances equal the limit exactly: neither the boxes nor the machine change anything.
+class PeerSampleOnMachine : public ::testing::TestWithParam<InstructionSet> {};
+
+TEST_P(PeerSampleOnMachine, EqualsAllPairsExactly) {
+  if (GetParam() > BestInstructionSet()) GTEST_SKIP() << "this processor has not got these instructions";
   std::mt19937 random(11);
   std::uniform_real_distribution<float> uniform(0, 1);
   for (int round = 0; round < 60; ++round) {
@@ -102,7 +105,7 @@ TEST(PeerSample, EqualsAllPairsExactly) {
     }
     const PeerSample sample(points, scale, 0.4f);
     RowScreen screen;
-    sample.Screen(rows.columns(), rows.size(), kEverything, &screen);
+    sample.Screen(rows.columns(), rows.size(), kEverything, &screen, GetParam());
     std::vector<uint64_t> histogram(points.size() + 1, 0);
     for (size_t i = 0; i < rows.size(); ++i) {
       const uint16_t expected = BruteForce(rows, i, points, scale, 0.4f);
@@ -112,6 +115,9 @@ TEST(PeerSample, EqualsAllPairsExactly) {
     ASSERT_EQ(screen.histogram, histogram) << round;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(InstructionSets, PeerSampleOnMachine,
+                         ::testing::Values(InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512));
 
 }  // namespace
 }  // namespace eroica

@@ -43,7 +43,7 @@ void RoleComparer::Compare(RoleRows rows, const ExpectationRange& range, uint64_
   for (size_t d = 0; d < kPatternDimensions; ++d) comparison.median[d] = static_cast<float>(statistics_[d].median);
   MeasureDelta(static_cast<uint32_t>(peers.size()), &comparison);
   if (ExpectationDistance(summary.max, range) > 0 || range.low != PatternPoint{}) {
-    const UnexpectedRows unexpected = CountUnexpected(rows.columns, rows.rows, range, options_.min_beta);
+    const UnexpectedRows unexpected = CountUnexpected(rows.columns, rows.rows, range, static_cast<float>(options_.min_beta));
     comparison.unexpected = unexpected.count;
     comparison.expectation_distance_mean = unexpected.count > 0 ? unexpected.distance_sum / unexpected.count : 0;
   }
