@@ -7,6 +7,7 @@ set(EROICA_SANITIZE "" CACHE STRING "Sanitizers for everything that we compile, 
 add_library(eroica_compile_options INTERFACE)
 target_compile_options(eroica_compile_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
+  -Wno-missing-field-initializers  # what a designated initializer leaves out has its default
   $<$<BOOL:${EROICA_WERROR}>:-Werror>
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
 target_include_directories(eroica_compile_options INTERFACE "${PROJECT_SOURCE_DIR}")
