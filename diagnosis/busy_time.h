@@ -1,0 +1,34 @@
+// Busy time: what is left of a rank's step when the time in which it only waited for other ranks is taken away. In a synchronizing job every rank's
+// step takes equally long, so step time names nobody; the rank with more busy time than the others of its role is the one that they wait for
+// (METHODS 6 and 8: "who waits least names the rank"; StageFrontier's accounting, METHODS 9).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "diagnosis/cross_rank_view.h"
+
+namespace eroica {
+
+// Of one rank against the other ranks of its role, over the training steps that they all report.
+struct BusyTime {
+  RankIndex rank = 0;
+  uint32_t role = 0;
+  uint32_t steps = 0;          // compared
+  uint32_t peers = 0;          // other ranks of the role
+  double step_ns = 0;          // mean duration of the rank's steps
+  double busy_ns = 0;          // mean a step
+  double wait_ns = 0;          // mean a step
+  double peers_busy_ns = 0;    // median over the peers of their mean
+  double excess_ns = 0;        // mean over steps of busy - median of the peers' busy in the same step
+  double noise_ns = 0;         // what the excess of a rank like all others may be off by: the larger of the peers' spread and the error of the mean
+  uint32_t slow_steps = 0;     // steps in which the rank alone lost at least half of the mean excess
+
+  double share() const { return step_ns > 0 ? excess_ns / step_ns : 0; }
+  double separation() const { return noise_ns > 0 ? excess_ns / noise_ns : 0; }
+};
+
+// One entry for each rank that has steps and at least one peer with the same steps, by rank.
+std::vector<BusyTime> CompareBusyTime(const CrossRankView& view);
+
+}  // namespace eroica

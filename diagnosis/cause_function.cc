@@ -1,0 +1,187 @@
+#include "diagnosis/cause_function.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <span>
+#include <string_view>
+
+#include "diagnosis/robust_statistics.h"
+
+namespace eroica {
+namespace {
+
+bool IsSymptom(const FunctionPattern& pattern) {
+  return pattern.wait == WaitKind::kPeer || pattern.function_class == FunctionClass::kCollective;
+}
+
+double StepsOf(const PatternBatch& batch) { return batch.steps.empty() ? 1.0 : static_cast<double>(batch.steps.size()); }
+
+// Critical time of one frame, with all that it calls.
+struct Inclusive {
+  double ns = 0;
+  double weighted_depth = 0;  // of the frame, weighted by time
+  double heaviest_ns = 0;
+  const FunctionPattern* heaviest = nullptr;
+  bool is_leaf = false;  // of its heaviest function
+
+  double depth() const { return ns > 0 ? weighted_depth / ns : 0; }
+};
+
+std::vector<std::string_view> FramesOf(const FunctionPattern& pattern) {
+  std::vector<std::string_view> frames;
+  std::string_view rest = pattern.stack;
+  while (!rest.empty()) {
+    const size_t end = rest.find(kStackSeparator);
+    frames.push_back(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + kStackSeparator.size());
+  }
+  frames.push_back(pattern.name);
+  return frames;
+}
+
+using InclusiveTimes = std::map<std::string_view, Inclusive>;
+
+InclusiveTimes InclusiveTimesOf(const PatternBatch& batch) {
+  InclusiveTimes times;
+  const double steps = StepsOf(batch);
+  for (const FunctionPattern& pattern : batch.patterns) {
+    if (IsSymptom(pattern) || pattern.critical_ns <= 0) continue;
+    const double ns = static_cast<double>(pattern.critical_ns) / steps;
+    const std::vector<std::string_view> frames = FramesOf(pattern);
+    std::set<std::string_view> counted;  // a recursive frame counts once, at its outermost call
+    for (size_t depth = 0; depth < frames.size(); ++depth) {
+      if (!counted.insert(frames[depth]).second) continue;
+      Inclusive& entry = times[frames[depth]];
+      entry.ns += ns;
+      entry.weighted_depth += ns * static_cast<double>(depth);
+      if (ns > entry.heaviest_ns) {
+        entry.heaviest_ns = ns;
+        entry.heaviest = &pattern;
+        entry.is_leaf = depth + 1 == frames.size();
+      }
+    }
+  }
+  return times;
+}
+
+std::vector<RankIndex> PeersOf(const CrossRankView& view, RankIndex rank, uint32_t max_peers) {
+  std::vector<RankIndex> all;
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    if (i != rank && view.ranks()[i].role == view.ranks()[rank].role && !view.ranks()[i].batch->silent) all.push_back(i);
+  }
+  if (all.size() <= max_peers) return all;
+  std::vector<RankIndex> spread;
+  for (uint32_t k = 0; k < max_peers; ++k) spread.push_back(all[k * all.size() / max_peers]);
+  return spread;
+}
+
+// CPython shows what C code it calls as "<built-in ...>": true, but no place in anybody's source.
+bool IsBuiltin(std::string_view frame) { return frame.starts_with("<built-in"); }
+
+std::string CallersOf(const FunctionPattern& pattern, std::string_view frame) {
+  const std::vector<std::string_view> frames = FramesOf(pattern);
+  std::string callers;
+  for (const std::string_view f : frames) {
+    if (f == frame) break;
+    if (!callers.empty()) callers += kStackSeparator;
+    callers += f;
+  }
+  return callers;
+}
+
+CauseFunction Describe(std::string_view frame, const Inclusive& own, double peers_ns, double excess_ns) {
+  CauseFunction cause;
+  cause.name = frame;
+  cause.stack = CallersOf(*own.heaviest, frame);
+  if (!own.is_leaf) cause.hottest_leaf = own.heaviest->name;
+  cause.function_class = own.heaviest->function_class;
+  cause.leaf = own.heaviest->function;
+  cause.own_ns = own.ns;
+  cause.peers_ns = peers_ns;
+  cause.coverage = excess_ns > 0 ? cause.excess_ns() / excess_ns : 0;
+  cause.specificity = own.ns > 0 ? cause.excess_ns() / own.ns : 0;
+  return cause;
+}
+
+// Most specific first; among those, frames that cover nearly as much as the best; among those, source over built-in, then the deepest.
+const Inclusive* ChooseFrame(const std::map<std::string_view, std::pair<const Inclusive*, CauseFunction>>& candidates,
+                             const CauseOptions& options, CauseFunction& chosen) {
+  double best_specificity = 0;
+  for (const auto& [frame, candidate] : candidates) best_specificity = std::max(best_specificity, candidate.second.specificity);
+  double best_coverage = 0;
+  for (const auto& [frame, candidate] : candidates) {
+    if (candidate.second.specificity >= best_specificity - options.specificity_slack) {
+      best_coverage = std::max(best_coverage, candidate.second.coverage);
+    }
+  }
+  const Inclusive* best = nullptr;
+  for (const auto& [frame, candidate] : candidates) {
+    const auto& [inclusive, cause] = candidate;
+    if (cause.specificity < best_specificity - options.specificity_slack) continue;
+    if (cause.coverage < best_coverage * (1 - options.coverage_slack)) continue;
+    const bool better = best == nullptr || (IsBuiltin(chosen.name) && !IsBuiltin(frame)) ||
+                        (IsBuiltin(chosen.name) == IsBuiltin(frame) && inclusive->depth() > best->depth());
+    if (better) {
+      best = inclusive;
+      chosen = cause;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {
+  const InclusiveTimes own = InclusiveTimesOf(*view.ranks()[rank].batch);
+  std::vector<InclusiveTimes> peers;
+  for (const RankIndex peer : PeersOf(view, rank, options.max_peers)) peers.push_back(InclusiveTimesOf(*view.ranks()[peer].batch));
+  std::map<std::string_view, std::pair<const Inclusive*, CauseFunction>> candidates;
+  std::vector<double> peer_ns;
+  for (const auto& [frame, inclusive] : own) {
+    if (inclusive.ns < options.min_coverage * excess_ns) continue;
+    peer_ns.clear();
+    for (const InclusiveTimes& peer : peers) {
+      const auto it = peer.find(frame);
+      peer_ns.push_back(it == peer.end() ? 0 : it->second.ns);
+    }
+    const CauseFunction cause = Describe(frame, inclusive, peer_ns.empty() ? 0 : Median(std::span(peer_ns)), excess_ns);
+    if (cause.coverage >= options.min_coverage) candidates.emplace(frame, std::pair(&inclusive, cause));
+  }
+  CauseFunction chosen;
+  if (ChooseFrame(candidates, options, chosen) == nullptr) return std::nullopt;
+  return chosen;
+}
+
+std::optional<CauseFunction> FindCauseClass(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {
+  using ClassTimes = std::array<double, kFunctionClassCount>;
+  const auto times_of = [](const PatternBatch& batch) {
+    ClassTimes times{};
+    for (const FunctionPattern& pattern : batch.patterns) {
+      if (!IsSymptom(pattern)) times[static_cast<size_t>(pattern.function_class)] += static_cast<double>(pattern.critical_ns) / StepsOf(batch);
+    }
+    for (size_t c = 0; c < times.size(); ++c) times[c] += static_cast<double>(batch.folded_critical_ns[c]) / StepsOf(batch);
+    return times;
+  };
+  const ClassTimes own = times_of(*view.ranks()[rank].batch);
+  std::array<std::vector<double>, kFunctionClassCount> peers;
+  for (const RankIndex peer : PeersOf(view, rank, options.max_peers)) {
+    const ClassTimes times = times_of(*view.ranks()[peer].batch);
+    for (size_t c = 0; c < times.size(); ++c) peers[c].push_back(times[c]);
+  }
+  std::optional<CauseFunction> best;
+  for (size_t c = 0; c < own.size(); ++c) {
+    const auto function_class = static_cast<FunctionClass>(c);
+    if (function_class == FunctionClass::kCollective || peers[c].empty()) continue;
+    CauseFunction cause{.name = "every " + std::string(ToString(function_class)) + " function", .function_class = function_class};
+    cause.own_ns = own[c];
+    cause.peers_ns = Median(std::span(peers[c]));
+    cause.coverage = excess_ns > 0 ? cause.excess_ns() / excess_ns : 0;
+    cause.specificity = own[c] > 0 ? cause.excess_ns() / own[c] : 0;
+    if (cause.coverage >= options.min_coverage && (!best || cause.coverage > best->coverage)) best = cause;
+  }
+  return best;
+}
+
+}  // namespace eroica

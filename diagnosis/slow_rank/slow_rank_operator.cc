@@ -1,0 +1,114 @@
+#include "diagnosis/slow_rank/slow_rank_operator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "diagnosis/duration_text.h"
+
+namespace eroica {
+namespace {
+
+std::string WhatItRan(const CauseFunction& cause) {
+  std::string text = cause.name;
+  if (!cause.hottest_leaf.empty()) text += fmt::format(" (mostly {})", cause.hottest_leaf);
+  return text;
+}
+
+Culprit CulpritOf(const RankView& rank) {
+  return {.rank = static_cast<int32_t>(rank.rank.value), .host = rank.batch->host, .device = rank.batch->device};
+}
+
+// Every other rank that waited: it lost at most its own waiting, and at most what the culprit took longer.
+std::vector<Victim> VictimsOf(const CrossRankView& view, const BusyTime& busy) {
+  std::vector<Victim> victims;
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    const PatternBatch& batch = *view.ranks()[i].batch;
+    if (i == busy.rank || batch.steps.empty()) continue;
+    int64_t wait_ns = 0;
+    for (const StepRecord& step : batch.steps) wait_ns += step.peer_wait_ns;
+    const double steps = static_cast<double>(batch.steps.size());
+    const double lost = std::min(static_cast<double>(wait_ns) / steps, busy.excess_ns);
+    if (lost < busy.excess_ns / 10) continue;
+    victims.push_back({.rank = view.ranks()[i].rank, .lost_ns = static_cast<int64_t>(lost * steps), .lost_ns_per_step = lost});
+  }
+  return victims;
+}
+
+std::vector<Measure> EvidenceOf(const BusyTime& busy, const CauseFunction& cause, const SlowRankOptions& options) {
+  const double step_floor = options.min_share * busy.step_ns;
+  return {
+      {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns, busy.peers_busy_ns + step_floor, busy.steps},
+      {"wait_for_peers_per_step", "ns", busy.wait_ns, busy.step_ns - busy.peers_busy_ns, 0, busy.steps},
+      {"excess_over_noise", "ratio", busy.separation(), 1, options.min_separation, busy.steps},
+      {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps},
+      {"function_time_per_step", "ns", cause.own_ns, cause.peers_ns, cause.peers_ns + options.cause.min_coverage * busy.excess_ns, busy.peers},
+      {"excess_explained_by_function", "ratio", cause.coverage, 0, options.cause.min_coverage, busy.peers},
+  };
+}
+
+double ConfidenceOf(const BusyTime& busy, const CauseFunction& cause, bool explained) {
+  const double persistence = busy.slow_steps / (busy.slow_steps + 1.0);
+  const double coverage = 0.6 + 0.4 * std::min(1.0, cause.coverage);
+  return persistence * coverage * (explained ? 1.0 : 0.8);
+}
+
+std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool explained) {
+  const std::string where = rank.batch->host.empty() ? fmt::format("rank {}", rank.rank.value)
+                                                     : fmt::format("rank {} (host {})", rank.rank.value, rank.batch->host);
+  if (!explained) return fmt::format("Look for what slows {} as a whole: clocks, temperature, other processes on its cores or device.", where);
+  if (cause.function_class == FunctionClass::kPython) return fmt::format("Look at {} on {}: only this rank spends its steps there.", cause.name, where);
+  return fmt::format("Compare {} on {} with its peers: input sizes first, then the device or host.", cause.name, where);
+}
+
+Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause, bool explained, const SlowRankOptions& options) {
+  const RankView& rank = view.ranks()[busy.rank];
+  Finding finding;
+  finding.kind = FindingKind::kSlowRank;
+  finding.subkind = explained ? "function" : "whole_rank";
+  finding.culprits = {CulpritOf(rank)};
+  finding.victims = VictimsOf(view, busy);
+  finding.function = cause.name;
+  finding.stack = cause.stack;
+  finding.function_class = cause.function_class;
+  finding.evidence = EvidenceOf(busy, cause, options);
+  finding.lost_ns_per_step = busy.excess_ns;
+  finding.confidence = ConfidenceOf(busy, cause, explained);
+  finding.first_step = rank.batch->steps.front().id;
+  finding.last_step = rank.batch->steps.back().id;
+  finding.title = fmt::format("Rank {} holds {} other rank{} up by {} a step ({} of {}): it runs {} for {}, its peers for {}.",
+                              rank.rank.value, finding.victims.size(), finding.victims.size() == 1 ? "" : "s", DurationText(busy.excess_ns),
+                              PercentText(busy.share()), DurationText(busy.step_ns), WhatItRan(cause), DurationText(cause.own_ns),
+                              DurationText(cause.peers_ns));
+  finding.explanation = fmt::format(
+      "Over {} steps rank {} was busy for {} a step and waited for others for {}; the {} other rank{} of its role {} busy for {} (median). "
+      "The difference is {:.1f} times what chance explains and shows in {} of {} steps. {} accounts for {} of it.",
+      busy.steps, rank.rank.value, DurationText(busy.busy_ns), DurationText(busy.wait_ns), busy.peers, busy.peers == 1 ? "" : "s",
+      busy.peers == 1 ? "was" : "were", DurationText(busy.peers_busy_ns), busy.separation(), busy.slow_steps, busy.steps, cause.name,
+      PercentText(std::min(1.0, cause.coverage)));
+  finding.suggested_action = ActionFor(cause, rank, explained);
+  if (busy.slow_steps * 2 < busy.steps * 1u + 1) {
+    finding.caveats.push_back(fmt::format("It shows in {} of {} steps only.", busy.slow_steps, busy.steps));
+  }
+  return finding;
+}
+
+}  // namespace
+
+void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
+  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
+  for (const BusyTime& busy : CompareBusyTime(view)) {
+    if (busy.steps < options_.min_steps || busy.share() < options_.min_share || busy.separation() < options_.min_separation) continue;
+    if (const std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause)) {
+      findings.push_back(Describe(view, busy, *cause, true, options_));
+      continue;
+    }
+    if (busy.share() < options_.min_share_unexplained || busy.separation() < options_.min_separation_unexplained) continue;
+    if (const std::optional<CauseFunction> cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause)) {
+      findings.push_back(Describe(view, busy, *cause, false, options_));
+    }
+  }
+}
+
+}  // namespace eroica

@@ -1,0 +1,31 @@
+// Names the rank that holds a synchronizing job up, and what it runs instead. Claim, evidence and silence: README.md beside this file.
+#pragma once
+
+#include "diagnosis/busy_time.h"
+#include "diagnosis/cause_function.h"
+#include "diagnosis/operator.h"
+
+namespace eroica {
+
+struct SlowRankOptions {
+  uint32_t min_steps = 3;       // fewer show no persistence: CollectiveWaitOperator judges those windows by arrival order
+  double min_share = 0.03;      // of a step: what is worth a finding at all (EROICA's faults begin at 3 to 5 % of step time)
+  double min_separation = 3;    // excess over noise, where a function explains the excess
+  double min_separation_unexplained = 6;  // where only a whole class of functions does
+  double min_share_unexplained = 0.05;
+  double min_ranks_seen = 0.5;  // of the world
+  CauseOptions cause;
+};
+
+class SlowRankOperator final : public DiagnosisOperator {
+ public:
+  explicit SlowRankOperator(SlowRankOptions options = {}) : options_(options) {}
+  std::string_view name() const override { return "slow_rank"; }
+  std::string_view version() const override { return "1"; }
+  void Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const override;
+
+ private:
+  SlowRankOptions options_;
+};
+
+}  // namespace eroica

@@ -1,0 +1,148 @@
+#include "diagnosis/slow_rank/slow_rank_operator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "diagnosis/training_view.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<Finding> Evaluate(TrainingView& job) {
+  const CrossRankView view(job.batches(), job.summaries());
+  std::vector<Finding> findings;
+  SlowRankOperator().Evaluate(view, findings);
+  return findings;
+}
+
+TrainingView HealthyJob(uint32_t ranks, uint64_t seed = 1) {
+  TrainingView job(ranks);
+  job.RunOnAll("forward", 40, "train > main").RunOnAll("backward", 40, "train > main");
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> jitter(0, 6);
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    for (uint32_t step = 0; step < 8; ++step) job.Jitter(rank, step, jitter(random));
+  }
+  return job;
+}
+
+TEST(SlowRankOperator, NamesTheRankTheFunctionAndTheVictims) {
+  TrainingView job = HealthyJob(4);
+  job.Run(1, "<built-in function sleep>", 36, "train > main > forward > throttled_layer");
+  const std::vector<Finding> findings = Evaluate(job.Finish());
+  ASSERT_THAT(findings, SizeIs(1));
+  const Finding& finding = findings.front();
+  EXPECT_EQ(finding.kind, FindingKind::kSlowRank);
+  ASSERT_THAT(finding.culprits, SizeIs(1));
+  EXPECT_EQ(finding.culprits[0].rank, 1);
+  EXPECT_EQ(finding.function, "throttled_layer");
+  EXPECT_EQ(finding.stack, "train > main > forward");
+  EXPECT_THAT(finding.title, HasSubstr("Rank 1 holds 3 other ranks up by"));
+  ASSERT_THAT(finding.victims, SizeIs(3));
+  EXPECT_EQ(finding.victims[0].rank, RankId{0});
+  EXPECT_NEAR(finding.lost_ns_per_step, 36e6, 4e6);
+  EXPECT_GT(finding.confidence, 0.8);
+}
+
+TEST(SlowRankOperator, StaysSilentOnHealthyJobsOfEverySize) {
+  for (const uint32_t ranks : {2u, 4u, 8u, 64u, 512u}) {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      TrainingView job = HealthyJob(ranks, seed);
+      EXPECT_THAT(Evaluate(job.Finish()), IsEmpty()) << ranks << " ranks, seed " << seed;
+    }
+  }
+}
+
+TEST(SlowRankOperator, StaysSilentBelowThreePercentOfAStep) {
+  TrainingView job(4);
+  job.RunOnAll("forward", 100);
+  job.Run(2, "extra", 2.5);
+  EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
+  TrainingView louder(4);
+  louder.RunOnAll("forward", 100);
+  louder.Run(2, "extra", 4);
+  EXPECT_THAT(Evaluate(louder.Finish()), SizeIs(1));
+}
+
+TEST(SlowRankOperator, ComparesOnlyRanksOfOneRole) {
+  TrainingView job(4);
+  for (const uint32_t rank : {0u, 2u}) job.Run(rank, "embedding", 50).Role(rank, "stage 0");
+  for (const uint32_t rank : {1u, 3u}) job.Run(rank, "head", 90).Role(rank, "stage 1");
+  EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
+}
+
+TEST(SlowRankOperator, FindsAFaultThatComesEveryOtherStep) {
+  TrainingView job = HealthyJob(4);
+  for (uint32_t step = 0; step < 8; step += 2) job.RunInSteps(1, "collect", 160, step, step + 1, "train > main > run_gc");
+  const std::vector<Finding> findings = Evaluate(job.Finish());
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 1);
+  EXPECT_THAT(findings[0].caveats, ElementsAre(HasSubstr("4 of 8 steps")));
+}
+
+TEST(SlowRankOperator, TwoFaultsAreTwoFindings) {
+  TrainingView job = HealthyJob(8);
+  job.Run(0, "<built-in function sleep>", 60, "train > read_record").Run(3, "<built-in function sleep>", 40, "train > throttled_layer");
+  const std::vector<Finding> findings = Evaluate(job.Finish());
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].function, "read_record");
+  EXPECT_EQ(findings[1].function, "throttled_layer");
+}
+
+TEST(SlowRankOperator, WorkThatGrowsFromRankToRankIsNobodysFault) {
+  TrainingView job(4);
+  for (uint32_t rank = 0; rank < 4; ++rank) job.Run(rank, "forward", 30 + 24.0 * rank);
+  EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
+}
+
+TEST(SlowRankOperator, ASlowerDeviceIsNamedAsAWhole) {
+  TrainingView job(8);
+  for (uint32_t rank = 0; rank < 8; ++rank) {
+    for (int kernel = 0; kernel < 10; ++kernel) {
+      job.Run(rank, "gemm_" + std::to_string(kernel), rank == 5 ? 13 : 10, "", FunctionClass::kGpuCompute);
+    }
+  }
+  const std::vector<Finding> findings = Evaluate(job.Finish());
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 5);
+  EXPECT_EQ(findings[0].subkind, "whole_rank");
+  EXPECT_EQ(findings[0].function, "every gpu_compute function");
+}
+
+TEST(SlowRankOperator, TwoOfManyRanksCannotSupportAFinding) {
+  TrainingView job(2);
+  job.RunOnAll("forward", 100).Run(0, "extra", 50);
+  job.Finish();
+  for (PatternBatch& batch : job.batches()) batch.world_size = 128;
+  EXPECT_THAT(Evaluate(job), IsEmpty());
+}
+
+TEST(SlowRankOperator, WaitingForPeersIsNoCause) {
+  TrainingView job(4);
+  job.RunOnAll("forward", 100);
+  job.Run(2, "Work.wait", 50);
+  for (FunctionPattern& pattern : job.batches()[2].patterns) {
+    if (pattern.name == "Work.wait") pattern.wait = WaitKind::kPeer;
+  }
+  for (const Finding& finding : Evaluate(job.Finish())) EXPECT_NE(finding.function, "Work.wait");
+}
+
+TEST(SlowRankOperator, RemovingAVictimChangesNoCulprit) {
+  TrainingView job = HealthyJob(8);
+  job.Run(6, "<built-in function sleep>", 30, "train > extra");
+  job.Finish();
+  job.batches().erase(job.batches().begin() + 2);
+  const std::vector<Finding> findings = Evaluate(job);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 6);
+}
+
+}  // namespace
+}  // namespace eroica
