@@ -1,0 +1,57 @@
+#include "diagnosis/collective_wait/arrival_account.h"
+
+#include <algorithm>
+
+#include "diagnosis/robust_statistics.h"
+
+namespace eroica {
+namespace {
+
+void AddBlockers(const std::vector<Blocker>& from, std::vector<Blocker>& to) {
+  for (const Blocker& blocker : from) {
+    const auto known = std::find_if(to.begin(), to.end(), [&](const Blocker& b) { return b.function == blocker.function; });
+    if (known == to.end()) {
+      to.push_back(blocker);
+      continue;
+    }
+    known->count += blocker.count;
+    known->caused_wait_ns += blocker.caused_wait_ns;
+    known->run_ns += blocker.run_ns;
+  }
+}
+
+void AddMember(const MemberSummary& member, size_t group, ArrivalAccount& account) {
+  account.rank = member.rank;
+  account.operations += member.count;
+  account.expected_last += static_cast<double>(member.count) / static_cast<double>(group);
+  account.last += member.last_count;
+  account.caused_wait_ns += member.caused_wait_ns;
+  account.exposed_wait_ns += member.exposed_wait_ns;
+  account.largest_group = std::max(account.largest_group, static_cast<uint32_t>(group));
+  AddBlockers(member.blockers, account.blockers);
+}
+
+}  // namespace
+
+double ArrivalAccount::chance() const {
+  if (operations == 0) return 1;
+  return BinomialTail(operations, last, expected_last / static_cast<double>(operations));
+}
+
+std::vector<ArrivalAccount> AccountArrivals(const CrossRankView& view) {
+  std::map<RankId, ArrivalAccount> by_rank;
+  for (const CollectiveSummary& summary : view.summaries()) {
+    if (!summary.missing.empty() || summary.members.size() < 2) continue;
+    for (const MemberSummary& member : summary.members) AddMember(member, summary.members.size(), by_rank[member.rank]);
+  }
+  std::vector<ArrivalAccount> accounts;
+  for (auto& [rank, account] : by_rank) {
+    std::sort(account.blockers.begin(), account.blockers.end(), [](const Blocker& a, const Blocker& b) {
+      return a.caused_wait_ns != b.caused_wait_ns ? a.caused_wait_ns > b.caused_wait_ns : a.function < b.function;
+    });
+    accounts.push_back(std::move(account));
+  }
+  return accounts;
+}
+
+}  // namespace eroica

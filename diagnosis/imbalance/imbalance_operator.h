@@ -1,0 +1,30 @@
+// Work that is unevenly shared out: a pipeline stage that is too heavy. Nobody's machine is at fault. README.md beside this file.
+#pragma once
+
+#include "diagnosis/operator.h"
+
+namespace eroica {
+
+struct ImbalanceOptions {
+  uint32_t min_stages = 3;         // with two nobody can say which of them is the odd one
+  double min_stage_ratio = 1.55;   // work of the heaviest stage over the median of the others; embedding and head make stages differ by up to half by nature
+  double min_stage_gap = 3;        // distance of the heaviest stage from the others over the spread of the others
+  double min_stage_share = 0.1;    // of a step: heaviest - median of the others
+  uint32_t min_steps = 3;
+  double min_ranks_seen = 0.5;     // of the world
+};
+
+class ImbalanceOperator final : public DiagnosisOperator {
+ public:
+  explicit ImbalanceOperator(ImbalanceOptions options = {}) : options_(options) {}
+  std::string_view name() const override { return "imbalance"; }
+  std::string_view version() const override { return "1"; }
+  void Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const override;
+
+ private:
+  void EvaluateStages(const CrossRankView& view, std::vector<Finding>& findings) const;
+
+  ImbalanceOptions options_;
+};
+
+}  // namespace eroica
