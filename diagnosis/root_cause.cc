@@ -1,0 +1,162 @@
+#include "diagnosis/root_cause.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "diagnosis/collective_wait/collective_wait_operator.h"
+#include "diagnosis/duration_text.h"
+#include "diagnosis/effect_chain.h"
+#include "diagnosis/imbalance/imbalance_operator.h"
+#include "diagnosis/robust_statistics.h"
+#include "diagnosis/slow_rank/slow_rank_operator.h"
+
+namespace eroica {
+namespace {
+
+struct DataQuality {
+  uint64_t events = 0;
+  uint64_t lost = 0;
+  uint32_t ranks_seen = 0;
+
+  double kept() const {
+    const double all = static_cast<double>(events + lost);
+    return all > 0 ? static_cast<double>(events) / all : 1;
+  }
+};
+
+DataQuality QualityOf(const CrossRankView& view) {
+  DataQuality quality;
+  for (const RankView& rank : view.ranks()) {
+    const Completeness& completeness = rank.batch->completeness;
+    quality.events += completeness.events;
+    quality.lost += completeness.lost + completeness.late;
+    if (!rank.batch->silent) ++quality.ranks_seen;
+  }
+  return quality;
+}
+
+bool SameCulprits(const Finding& a, const Finding& b) { return a.kind == b.kind && !a.culprits.empty() && a.culprits == b.culprits; }
+
+// The more confident claim keeps its words; what the other one measured is kept as evidence.
+void Merge(Finding& into, Finding&& from) {
+  if (from.confidence > into.confidence) std::swap(into, from);
+  into.evidence.insert(into.evidence.end(), std::make_move_iterator(from.evidence.begin()), std::make_move_iterator(from.evidence.end()));
+}
+
+std::vector<Finding> MergeByCulprit(std::vector<Finding> claims) {
+  std::vector<Finding> merged;
+  for (Finding& claim : claims) {
+    const auto known = std::find_if(merged.begin(), merged.end(), [&](const Finding& f) { return SameCulprits(f, claim); });
+    if (known == merged.end()) {
+      merged.push_back(std::move(claim));
+    } else {
+      Merge(*known, std::move(claim));
+    }
+  }
+  return merged;
+}
+
+// Mean step duration over the ranks; the window where there are no steps.
+double StepLength(const CrossRankView& view) {
+  double sum = 0;
+  double count = 0;
+  for (const RankView& rank : view.ranks()) {
+    for (const StepRecord& step : rank.batch->steps) {
+      sum += static_cast<double>(step.duration_ns);
+      ++count;
+    }
+    if (rank.batch->steps.empty() && !rank.batch->silent) {
+      sum += static_cast<double>(rank.batch->window.duration_ns());
+      ++count;
+    }
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+// What the job lost a step: the most that any rank waited. Findings together never claim more.
+double MostWaited(const CrossRankView& view) {
+  double most = 0;
+  for (const RankView& rank : view.ranks()) {
+    double wait = 0;
+    for (const StepRecord& step : rank.batch->steps) wait += static_cast<double>(step.peer_wait_ns);
+    if (!rank.batch->steps.empty()) most = std::max(most, wait / static_cast<double>(rank.batch->steps.size()));
+  }
+  return most;
+}
+
+void CapImpacts(double most_ns, std::vector<Finding>& findings) {
+  double claimed = 0;
+  for (const Finding& finding : findings) claimed += finding.lost_ns_per_step;
+  if (most_ns <= 0 || claimed <= most_ns) return;
+  for (Finding& finding : findings) finding.lost_ns_per_step *= most_ns / claimed;
+}
+
+Severity SeverityOf(double share) {
+  if (share >= 0.30) return Severity::kCritical;
+  if (share >= 0.10) return Severity::kMajor;
+  return share >= 0.03 ? Severity::kMinor : Severity::kInfo;
+}
+
+double RoundTo(double value, double unit) { return std::round(value / unit) * unit; }
+
+void Complete(const CrossRankView& view, const DataQuality& quality, double step_ns, Finding& finding) {
+  finding.job = view.job();
+  finding.first_window = view.window_index();
+  finding.last_window = view.window_index();
+  finding.events = quality.events;
+  finding.events_lost = quality.lost;
+  finding.ranks_seen = quality.ranks_seen;
+  finding.world_size = view.world_size();
+  const double seen = view.world_size() > 0 ? static_cast<double>(quality.ranks_seen) / view.world_size() : 1;
+  finding.confidence = RoundTo(finding.confidence * quality.kept() * std::min(1.0, seen), 0.01);
+  if (quality.lost > 0) finding.caveats.push_back(fmt::format("{} of {} events were lost or came late.", quality.lost, quality.events + quality.lost));
+  if (quality.ranks_seen < view.world_size()) {
+    finding.caveats.push_back(fmt::format("Only {} of {} ranks report.", quality.ranks_seen, view.world_size()));
+  }
+  const double share = step_ns > 0 ? finding.lost_ns_per_step / step_ns : 0;
+  finding.severity = SeverityOf(share);
+  finding.lost_gpu_seconds_per_hour = share * 3600 * view.world_size();
+  if (!finding.culprits.empty() && finding.culprits.front().rank >= 0) {
+    finding.chain = FollowEffects(view, RankId{static_cast<uint32_t>(finding.culprits.front().rank)});
+  }
+  finding.chain.push_back({.rank = -1,
+                           .description = fmt::format("every step of the job takes {} longer ({} of {})", DurationText(finding.lost_ns_per_step),
+                                                      PercentText(share), DurationText(step_ns)),
+                           .lost_ns = static_cast<int64_t>(finding.lost_ns_per_step)});
+  finding.id = FindingId(finding);
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<DiagnosisOperator>> DefaultOperators() {
+  std::vector<std::unique_ptr<DiagnosisOperator>> operators;
+  operators.push_back(std::make_unique<SlowRankOperator>());
+  operators.push_back(std::make_unique<CollectiveWaitOperator>());
+  operators.push_back(std::make_unique<ImbalanceOperator>());
+  return operators;
+}
+
+std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
+  std::vector<Finding> claims;
+  for (const auto& diagnosis_operator : operators_) {
+    const size_t before = claims.size();
+    diagnosis_operator->Evaluate(view, claims);
+    for (size_t i = before; i < claims.size(); ++i) {
+      claims[i].operator_name = diagnosis_operator->name();
+      claims[i].operator_version = diagnosis_operator->version();
+    }
+  }
+  std::vector<Finding> findings = MergeByCulprit(std::move(claims));
+  CapImpacts(MostWaited(view), findings);
+  const DataQuality quality = QualityOf(view);
+  const double step_ns = StepLength(view);
+  for (Finding& finding : findings) Complete(view, quality, step_ns, finding);
+  std::sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    return a.lost_ns_per_step != b.lost_ns_per_step ? a.lost_ns_per_step > b.lost_ns_per_step : a.id < b.id;
+  });
+  return findings;
+}
+
+}  // namespace eroica

@@ -1,0 +1,113 @@
+#include "diagnosis/root_cause.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis/training_view.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// Claims what it was told to claim.
+class FixedOperator final : public DiagnosisOperator {
+ public:
+  explicit FixedOperator(std::vector<Finding> claims) : claims_(std::move(claims)) {}
+  std::string_view name() const override { return "fixed"; }
+  std::string_view version() const override { return "7"; }
+  void Evaluate(const CrossRankView&, std::vector<Finding>& findings) const override {
+    findings.insert(findings.end(), claims_.begin(), claims_.end());
+  }
+
+ private:
+  std::vector<Finding> claims_;
+};
+
+Finding Claim(int32_t rank, double confidence, double lost_ns, std::string measure = "m") {
+  Finding finding;
+  finding.culprits = {{.rank = rank}};
+  finding.confidence = confidence;
+  finding.lost_ns_per_step = lost_ns;
+  finding.function = measure;
+  finding.evidence = {{.name = measure}};
+  return finding;
+}
+
+std::vector<Finding> Diagnose(TrainingView& job, std::vector<Finding> first, std::vector<Finding> second = {}) {
+  std::vector<std::unique_ptr<DiagnosisOperator>> operators;
+  operators.push_back(std::make_unique<FixedOperator>(std::move(first)));
+  operators.push_back(std::make_unique<FixedOperator>(std::move(second)));
+  const CrossRankView view(job.batches(), job.summaries());
+  return RootCause(std::move(operators)).Diagnose(view);
+}
+
+TrainingView Job() {
+  TrainingView job(4);
+  job.RunOnAll("forward", 60).Run(1, "extra", 40);
+  job.Finish();
+  return job;
+}
+
+TEST(RootCause, ClaimsAboutOneCulpritBecomeOneFinding) {
+  TrainingView job = Job();
+  const std::vector<Finding> findings = Diagnose(job, {Claim(1, 0.4, 4e7, "weak")}, {Claim(1, 0.9, 4e7, "strong")});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].function, "strong");
+  EXPECT_THAT(findings[0].evidence, SizeIs(2));
+  EXPECT_EQ(findings[0].operator_name, "fixed");
+}
+
+TEST(RootCause, NoLossIsClaimedTwice) {
+  TrainingView job = Job();  // the others wait 40 ms a step
+  const std::vector<Finding> findings = Diagnose(job, {Claim(1, 0.9, 4e7), Claim(2, 0.9, 4e7)});
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_NEAR(findings[0].lost_ns_per_step + findings[1].lost_ns_per_step, 4e7, 1);
+}
+
+TEST(RootCause, IdsAreEqualOverRunsAndDifferByCulprit) {
+  TrainingView job = Job();
+  const std::vector<Finding> once = Diagnose(job, {Claim(1, 0.9, 4e7), Claim(2, 0.9, 3e7)});
+  const std::vector<Finding> again = Diagnose(job, {Claim(2, 0.9, 3e7)}, {Claim(1, 0.9, 4e7)});
+  EXPECT_EQ(once[0].id, again[0].id);
+  EXPECT_NE(once[0].id, once[1].id);
+  EXPECT_EQ(once[0].id.size(), 32u);
+}
+
+TEST(RootCause, LossLowersConfidenceAndIsSaid) {
+  TrainingView job = Job();
+  job.batches()[0].completeness.lost = 4000;
+  const std::vector<Finding> findings = Diagnose(job, {Claim(1, 1.0, 4e7)});
+  EXPECT_DOUBLE_EQ(findings[0].confidence, 0.5);
+  EXPECT_THAT(findings[0].caveats, Contains(HasSubstr("4000 of 8000 events")));
+}
+
+TEST(RootCause, TheChainLeadsFromTheCulpritToTheStepTime) {
+  TrainingView job = Job();
+  CollectiveSummary& pipeline = job.AddSummary();
+  pipeline.pairs = {{.source = RankId{1}, .destination = RankId{2}, .count = 8, .receive_wait_ns = 300 * kMillisecond}};
+  CollectiveSummary& group = job.AddSummary();
+  group.members = {{.rank = RankId{2}, .caused_wait_ns = 200 * kMillisecond}, {.rank = RankId{3}, .exposed_wait_ns = 200 * kMillisecond}};
+  const std::vector<Finding> findings = Diagnose(job, {Claim(1, 1.0, 4e7)});
+  ASSERT_THAT(findings[0].chain, SizeIs(3));
+  EXPECT_EQ(findings[0].chain[0].rank, 2);
+  EXPECT_EQ(findings[0].chain[1].rank, 3);
+  EXPECT_THAT(findings[0].chain[1].description, HasSubstr("rank 3 waits 200 ms for rank 2 in collectives of communicator group2"));
+  EXPECT_EQ(findings[0].chain[2].rank, -1);
+  EXPECT_THAT(findings[0].chain[2].description, HasSubstr("40.0 ms longer (40 %"));
+  EXPECT_EQ(findings[0].severity, Severity::kCritical);
+  EXPECT_NEAR(findings[0].lost_gpu_seconds_per_hour, 0.4 * 3600 * 4, 1e-6);
+}
+
+TEST(RootCause, AHealthyJobHasNoFindings) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60).Finish();
+  const CrossRankView view(job.batches(), job.summaries());
+  EXPECT_THAT(RootCause(DefaultOperators()).Diagnose(view), IsEmpty());
+}
+
+}  // namespace
+}  // namespace eroica
