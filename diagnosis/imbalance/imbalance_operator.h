@@ -1,4 +1,5 @@
-// Work that is unevenly shared out: a pipeline stage that is too heavy. Nobody's machine is at fault. README.md beside this file.
+// Work that is unevenly shared out: a pipeline stage that is too heavy, or inputs of unequal size. Nobody's machine
+// is at fault. README.md beside this file.
 #pragma once
 
 #include "diagnosis/operator.h"
@@ -10,6 +11,11 @@ struct ImbalanceOptions {
   double min_stage_ratio = 1.55;   // work of the heaviest stage over the median of the others; embedding and head make stages differ by up to half by nature
   double min_stage_gap = 3;        // distance of the heaviest stage from the others over the spread of the others
   double min_stage_share = 0.1;    // of a step: heaviest - median of the others
+  double min_data_spread = 0.25;   // (busiest - idlest) / median busy time within a role
+  double min_data_share = 0.05;    // of a step: busiest - median of its peers
+  double max_data_gap = 0.6;       // largest step between neighbours over the whole spread: more is a lone outlier, which slow_rank judges
+  double min_data_steps = 0.8;     // share of steps in which the busiest rank is well above its peers
+  double max_data_specificity = 0.7;  // of what the busiest rank runs longer, so much may be foreign to its peers
   uint32_t min_steps = 3;
   double min_ranks_seen = 0.5;     // of the world
 };
@@ -23,6 +29,7 @@ class ImbalanceOperator final : public DiagnosisOperator {
 
  private:
   void EvaluateStages(const CrossRankView& view, std::vector<Finding>& findings) const;
+  void EvaluateData(const CrossRankView& view, std::vector<Finding>& findings) const;
 
   ImbalanceOptions options_;
 };

@@ -65,5 +65,32 @@ TEST(ImbalanceOperator, RolesWithoutTrafficBetweenThemAreNoStages) {
   EXPECT_THAT(Evaluate(job), IsEmpty());
 }
 
+TEST(ImbalanceOperator, WorkThatGrowsFromRankToRankIsUnevenData) {
+  TrainingView job(4);
+  for (uint32_t rank = 0; rank < 4; ++rank) job.Run(rank, "forward", 34 + 23.0 * rank, "train");
+  const std::vector<Finding> findings = Evaluate(job.Finish());
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingKind::kImbalance);
+  EXPECT_EQ(findings[0].subkind, "data");
+  EXPECT_THAT(findings[0].culprits, IsEmpty());
+  EXPECT_EQ(findings[0].function, "forward");
+  EXPECT_THAT(findings[0].victims, SizeIs(3));
+}
+
+TEST(ImbalanceOperator, ALoneOutlierIsNoUnevenData) {
+  TrainingView job(4);
+  job.RunOnAll("forward", 60).Run(2, "forward_more", 40);
+  EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
+}
+
+TEST(ImbalanceOperator, AnOrderThatChangesFromStepToStepIsChance) {
+  TrainingView job(4);
+  job.RunOnAll("forward", 60);
+  for (uint32_t step = 0; step < 8; ++step) {
+    for (uint32_t rank = 0; rank < 4; ++rank) job.RunInSteps(rank, "rest", 10.0 * ((rank + step) % 4), step, step + 1);
+  }
+  EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
+}
+
 }  // namespace
 }  // namespace eroica

@@ -1,0 +1,70 @@
+// The diagnose stage: from the patterns topic to the findings topic. Gathers a job's window, asks RootCause, publishes what changed.
+// Adapter between stream_ops and the pure code beside it; one instance a task, one thread.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "diagnosis/finding_lifecycle.h"
+#include "diagnosis/job_windows.h"
+#include "diagnosis/root_cause.h"
+#include "schemas/codec.h"
+#include "stream_ops/processor.h"
+
+namespace eroica {
+
+// Plain counters. patterns + summaries = used + duplicate + closed, and what is in open windows is among the used.
+struct DiagnoseProbe {
+  uint64_t patterns_received = 0;
+  uint64_t summaries_received = 0;
+  uint64_t duplicates = 0;
+  uint64_t for_closed_windows = 0;
+  uint64_t dead_lettered = 0;
+  uint64_t windows_diagnosed = 0;
+  uint64_t windows_incomplete = 0;  // diagnosed without waiting for everybody
+  uint64_t findings_published = 0;
+};
+
+struct DiagnoseOptions {
+  // Wall clock for Finding::emitted_at_ns, in ns since the epoch; without one the field stays 0. Not used for anything else.
+  std::function<int64_t()> wall_clock_ns;
+};
+
+class DiagnoseProcessor final : public Processor {
+ public:
+  explicit DiagnoseProcessor(DiagnoseOptions options = {});
+
+  absl::Status Init(ProcessorContext& context) override;
+  absl::Status Process(const ConsumerRecord& record) override;
+  absl::Status Punctuate(PunctuationType type) override;
+  int64_t RestartOffset(int64_t next) const override;
+
+  const DiagnoseProbe& probe() const { return probe_; }
+
+ private:
+  struct Job {
+    JobWindows windows;
+    FindingLifecycle lifecycle;
+  };
+  // The job's state, loaded from the store when it is first met.
+  absl::StatusOr<Job*> FindJob(const JobId& id);
+  void Count(JobWindows::Added added);
+  absl::Status CloseComplete(const JobId& id, Job& job);
+  absl::Status Diagnose(const JobId& id, Job& job, WindowId window_id);
+  void Publish(Finding finding, int64_t timestamp_ms);
+
+  DiagnoseOptions options_;
+  RootCause root_cause_;
+  ProcessorContext* context_ = nullptr;
+  Decoder decoder_;
+  Encoder encoder_;
+  std::map<JobId, Job> jobs_;
+  DiagnoseProbe probe_;
+};
+
+}  // namespace eroica

@@ -1,0 +1,172 @@
+#include "diagnosis/diagnose_processor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "diagnosis/training_view.h"
+#include "schemas/finding_json.h"
+#include "state_store/in_memory_store.h"
+#include "state_store/key_schema.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// What a task gives a processor, with everything in the open.
+class RecordingContext final : public ProcessorContext {
+ public:
+  explicit RecordingContext(InMemoryStore& store) : store_(store) {}
+
+  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms, const JobId& job) override {
+    EXPECT_EQ(topic, Topic::kFindings);
+    EXPECT_EQ(type, PayloadType::kFinding);
+    EXPECT_EQ(key, JobKey(job));
+    Finding finding;
+    EXPECT_EQ(decoder_.Decode(payload, &finding), DropReason::kNone);
+    findings.push_back(std::move(finding));
+    timestamps.push_back(timestamp_ms);
+  }
+  void DeadLetter(DropReason reason) override { dead_letters.push_back(reason); }
+  const StateStore& store() const override { return store_; }
+  StateChanges& changes() override { return changes_; }
+  void Commit() {
+    EXPECT_TRUE(store_.Write(changes_).ok());
+    changes_.clear();
+  }
+
+  std::vector<Finding> findings;
+  std::vector<int64_t> timestamps;
+  std::vector<DropReason> dead_letters;
+
+ private:
+  InMemoryStore& store_;
+  StateChanges changes_;
+  Decoder decoder_;
+};
+
+class DiagnoseProcessorTest : public ::testing::Test {
+ protected:
+  DiagnoseProcessorTest() { Restart(); }
+
+  void Restart() {
+    processor_ = DiagnoseProcessor();
+    ASSERT_TRUE(processor_.Init(context_).ok());
+  }
+
+  template <typename Message>
+  void Send(const Message& message) {
+    const Bytes payload = encoder_.Encode(message);
+    ConsumerRecord record;
+    record.offset = next_offset_++;
+    record.timestamp_ms = 1000 + record.offset;
+    record.value.assign(reinterpret_cast<const char*>(payload.data()), payload.size());
+    ASSERT_TRUE(processor_.Process(record).ok());
+  }
+
+  // A window of four ranks, rank 1 slow if `slow`.
+  static TrainingView Window(int64_t index, bool slow) {
+    TrainingView job(4);
+    job.RunOnAll("forward", 80);
+    if (slow) job.Run(1, "<built-in function sleep>", 40, "train > throttled");
+    job.Finish();
+    for (PatternBatch& batch : job.batches()) batch.window.index = index;
+    return job;
+  }
+  void SendWindow(int64_t index, bool slow) {
+    TrainingView job = Window(index, slow);
+    for (const PatternBatch& batch : job.batches()) Send(batch);
+  }
+
+  InMemoryStore store_;
+  RecordingContext context_{store_};
+  DiagnoseProcessor processor_;
+  Encoder encoder_;
+  int64_t next_offset_ = 0;
+};
+
+TEST_F(DiagnoseProcessorTest, PublishesWhenTheLastRankHasReported) {
+  TrainingView job = Window(3, true);
+  for (size_t i = 0; i < 3; ++i) Send(job.batches()[i]);
+  EXPECT_THAT(context_.findings, IsEmpty());
+  EXPECT_EQ(processor_.RestartOffset(3), 0);
+  Send(job.batches()[3]);
+  ASSERT_THAT(context_.findings, SizeIs(1));
+  EXPECT_EQ(context_.findings[0].culprits[0].rank, 1);
+  EXPECT_EQ(context_.findings[0].function, "throttled");
+  EXPECT_EQ(context_.findings[0].state, FindingState::kOpened);
+  EXPECT_THAT(context_.timestamps, ElementsAre(1003));
+  EXPECT_EQ(processor_.RestartOffset(4), 4);
+}
+
+TEST_F(DiagnoseProcessorTest, TheOrderOfArrivalDoesNotMatter) {
+  SendWindow(3, true);
+  const std::string in_order = ToJson(context_.findings.at(0), JsonTimes::kOmit);
+  InMemoryStore store;
+  RecordingContext context(store);
+  DiagnoseProcessor processor;
+  ASSERT_TRUE(processor.Init(context).ok());
+  processor_ = std::move(processor);
+  TrainingView job = Window(3, true);
+  for (const size_t i : {2, 0, 2, 3, 1}) Send(job.batches()[i]);
+  ASSERT_THAT(context.findings, SizeIs(1));
+  EXPECT_EQ(ToJson(context.findings[0], JsonTimes::kOmit), in_order);
+  EXPECT_EQ(processor_.probe().duplicates, 1u);
+}
+
+TEST_F(DiagnoseProcessorTest, GoesOnAfterARestartAndIgnoresClosedWindows) {
+  SendWindow(1, true);
+  context_.Commit();
+  Restart();
+  SendWindow(1, true);  // read again: closed
+  EXPECT_THAT(context_.findings, SizeIs(1));
+  SendWindow(2, true);
+  ASSERT_THAT(context_.findings, SizeIs(2));
+  EXPECT_EQ(context_.findings[1].state, FindingState::kUpdated);
+  EXPECT_EQ(context_.findings[1].first_window, 1);
+  SendWindow(3, false);
+  SendWindow(4, false);
+  ASSERT_THAT(context_.findings, SizeIs(3));
+  EXPECT_EQ(context_.findings[2].state, FindingState::kResolved);
+}
+
+TEST_F(DiagnoseProcessorTest, IdlenessClosesWhatIsThere) {
+  TrainingView job = Window(3, true);
+  for (const size_t i : {0, 1, 2}) Send(job.batches()[i]);
+  ASSERT_TRUE(processor_.Punctuate(PunctuationType::kIdle).ok());
+  ASSERT_THAT(context_.findings, SizeIs(1));
+  EXPECT_EQ(context_.findings[0].ranks_seen, 3u);
+  EXPECT_EQ(processor_.probe().windows_incomplete, 1u);
+  Send(job.batches()[3]);
+  EXPECT_EQ(processor_.probe().for_closed_windows, 1u);
+}
+
+TEST_F(DiagnoseProcessorTest, BadPayloadsAreDeadLettered) {
+  ConsumerRecord record;
+  record.value = "no flatbuffer";
+  ASSERT_TRUE(processor_.Process(record).ok());
+  Finding finding;
+  finding.id = "x";
+  finding.job = JobId{"job"};
+  Send(finding);  // a good payload on the wrong topic
+  EXPECT_THAT(context_.dead_letters, ElementsAre(DropReason::kWrongIdentifier, DropReason::kWrongIdentifier));
+  EXPECT_EQ(processor_.probe().dead_lettered, 2u);
+}
+
+TEST_F(DiagnoseProcessorTest, FindingsAndTheJobAreInTheStore) {
+  SendWindow(1, true);
+  context_.Commit();
+  size_t findings = 0;
+  ASSERT_TRUE(store_.Scan(Table::kFindings, EncodeKey(JobId{"job"}), [&](std::string_view, std::string_view) { return ++findings > 0; }).ok());
+  EXPECT_EQ(findings, 1u);
+  EXPECT_TRUE(store_.Get(Table::kJobs, EncodeKey(JobId{"job"}))->has_value());
+}
+
+}  // namespace
+}  // namespace eroica

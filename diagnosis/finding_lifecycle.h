@@ -1,0 +1,31 @@
+// Life of a job's findings over windows: opened, updated while they last, resolved when gone. One identity over windows and restarts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schemas/finding.h"
+
+namespace eroica {
+
+// Of one job. One thread. State is what Restore was given plus what Observe saw, so a restart continues where the store left off.
+class FindingLifecycle {
+ public:
+  // A finding is resolved when it was missing from so many windows in a row: one window without it is no end (hysteresis).
+  static constexpr int64_t kWindowsUntilResolved = 2;
+
+  void Restore(Finding finding);
+
+  // What diagnosis found in the window `index` (ascending over calls). Answers what is to be published, by id: the new as opened, the known as updated with
+  // their first window and step kept, those gone for long enough as resolved.
+  std::vector<Finding> Observe(int64_t index, std::vector<Finding> found);
+
+  const std::map<std::string, Finding>& open() const { return open_; }
+
+ private:
+  std::map<std::string, Finding> open_;  // by id
+};
+
+}  // namespace eroica

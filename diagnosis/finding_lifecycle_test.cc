@@ -1,0 +1,69 @@
+#include "diagnosis/finding_lifecycle.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace eroica {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Finding FindingIn(int64_t window, std::string id = "a") {
+  Finding finding;
+  finding.id = std::move(id);
+  finding.first_window = window;
+  finding.last_window = window;
+  finding.first_step = window * 10;
+  finding.last_step = window * 10 + 9;
+  return finding;
+}
+
+TEST(FindingLifecycle, OpensUpdatesAndResolves) {
+  FindingLifecycle lifecycle;
+  std::vector<Finding> published = lifecycle.Observe(1, {FindingIn(1)});
+  ASSERT_THAT(published, SizeIs(1));
+  EXPECT_EQ(published[0].state, FindingState::kOpened);
+
+  published = lifecycle.Observe(2, {FindingIn(2)});
+  ASSERT_THAT(published, SizeIs(1));
+  EXPECT_EQ(published[0].state, FindingState::kUpdated);
+  EXPECT_EQ(published[0].first_window, 1);
+  EXPECT_EQ(published[0].last_window, 2);
+  EXPECT_EQ(published[0].first_step, 10);
+
+  EXPECT_THAT(lifecycle.Observe(3, {}), IsEmpty());  // one window without it is no end
+  published = lifecycle.Observe(4, {});
+  ASSERT_THAT(published, SizeIs(1));
+  EXPECT_EQ(published[0].state, FindingState::kResolved);
+  EXPECT_THAT(lifecycle.open(), IsEmpty());
+}
+
+TEST(FindingLifecycle, OneMissedWindowDoesNotFlap) {
+  FindingLifecycle lifecycle;
+  lifecycle.Observe(1, {FindingIn(1)});
+  lifecycle.Observe(2, {});
+  const std::vector<Finding> published = lifecycle.Observe(3, {FindingIn(3)});
+  ASSERT_THAT(published, SizeIs(1));
+  EXPECT_EQ(published[0].state, FindingState::kUpdated);
+  EXPECT_EQ(published[0].first_window, 1);
+}
+
+TEST(FindingLifecycle, GoesOnAfterARestart) {
+  FindingLifecycle before;
+  const std::vector<Finding> published = before.Observe(1, {FindingIn(1), FindingIn(1, "b")});
+  FindingLifecycle after;
+  for (const Finding& finding : published) after.Restore(finding);
+  EXPECT_EQ(after.Observe(2, {FindingIn(2), FindingIn(2, "b")}), before.Observe(2, {FindingIn(2), FindingIn(2, "b")}));
+}
+
+TEST(FindingLifecycle, ResolvedFindingsAreNotRestored) {
+  FindingLifecycle lifecycle;
+  Finding finding = FindingIn(1);
+  finding.state = FindingState::kResolved;
+  lifecycle.Restore(finding);
+  EXPECT_THAT(lifecycle.open(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace eroica

@@ -1,0 +1,101 @@
+// The data half of ImbalanceOperator: ranks of one role that run the same functions, each for as long as its inputs are large.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "diagnosis/busy_time.h"
+#include "diagnosis/cause_function.h"
+#include "diagnosis/duration_text.h"
+#include "diagnosis/imbalance/imbalance_operator.h"
+
+namespace eroica {
+namespace {
+
+using RoleTimes = std::vector<BusyTime>;  // of one role, idlest first
+
+std::map<uint32_t, RoleTimes> TimesByRole(const CrossRankView& view) {
+  std::map<uint32_t, RoleTimes> roles;
+  for (const BusyTime& busy : CompareBusyTime(view)) roles[busy.role].push_back(busy);
+  for (auto& [role, times] : roles) {
+    std::sort(times.begin(), times.end(), [](const BusyTime& a, const BusyTime& b) { return a.busy_ns < b.busy_ns; });
+  }
+  return roles;
+}
+
+double LargestGap(const RoleTimes& times) {
+  double gap = 0;
+  for (size_t i = 1; i < times.size(); ++i) gap = std::max(gap, times[i].busy_ns - times[i - 1].busy_ns);
+  return gap;
+}
+
+// Spread out evenly and in the same way in every step: not chance, and not one rank alone.
+bool IsGradual(const RoleTimes& times, const ImbalanceOptions& options) {
+  const BusyTime& idlest = times.front();
+  const BusyTime& busiest = times.back();
+  const double spread = busiest.busy_ns - idlest.busy_ns;
+  return busiest.steps >= options.min_steps && spread >= options.min_data_spread * times[times.size() / 2].busy_ns &&
+         LargestGap(times) <= options.max_data_gap * spread && busiest.share() >= options.min_data_share &&
+         busiest.slow_steps >= options.min_data_steps * busiest.steps;
+}
+
+std::vector<Victim> VictimsOf(const CrossRankView& view, const RoleTimes& times) {
+  std::vector<Victim> victims;
+  const double most = times.back().busy_ns;
+  for (const BusyTime& busy : times) {
+    const double lost = most - busy.busy_ns;
+    if (lost <= 0) continue;
+    victims.push_back({.rank = view.ranks()[busy.rank].rank, .lost_ns = static_cast<int64_t>(lost * busy.steps), .lost_ns_per_step = lost});
+  }
+  std::sort(victims.begin(), victims.end(), [](const Victim& a, const Victim& b) { return a.rank < b.rank; });
+  return victims;
+}
+
+Finding Describe(const CrossRankView& view, const RoleTimes& times, const CauseFunction& cause, const ImbalanceOptions& options) {
+  const BusyTime& idlest = times.front();
+  const BusyTime& busiest = times.back();
+  const PatternBatch& batch = *view.ranks()[busiest.rank].batch;
+  Finding finding;
+  finding.kind = FindingKind::kImbalance;
+  finding.subkind = "data";
+  finding.victims = VictimsOf(view, times);
+  finding.function = cause.name;
+  finding.stack = cause.stack;
+  finding.function_class = cause.function_class;
+  finding.evidence = {
+      {"busy_time_per_step", "ns", busiest.busy_ns, busiest.peers_busy_ns, busiest.peers_busy_ns + options.min_data_share * busiest.step_ns,
+       busiest.steps},
+      {"largest_gap_between_neighbours", "ratio", LargestGap(times) / (busiest.busy_ns - idlest.busy_ns), 0, options.max_data_gap, times.size()},
+      {"function_time_per_step", "ns", cause.own_ns, cause.peers_ns, 0, busiest.peers},
+      {"excess_foreign_to_peers", "ratio", cause.specificity, 0, options.max_data_specificity, busiest.peers},
+  };
+  finding.lost_ns_per_step = busiest.excess_ns;
+  finding.first_step = batch.steps.front().id;
+  finding.last_step = batch.steps.back().id;
+  finding.confidence = 0.85 * busiest.slow_steps / (busiest.slow_steps + 1.0);
+  finding.title = fmt::format(
+      "Work is unevenly shared out over {} ranks of one role: from {} (rank {}) to {} (rank {}) a step of {}, all in the same functions.", times.size(),
+      DurationText(idlest.busy_ns), view.ranks()[idlest.rank].rank.value, DurationText(busiest.busy_ns), view.ranks()[busiest.rank].rank.value,
+      DurationText(busiest.step_ns));
+  finding.explanation = fmt::format(
+      "Busy time grows gradually from rank to rank, in {} of {} steps alike, and the busiest rank runs what its peers run, only longer: {} takes it {}, "
+      "its peers {}. That is the size of the inputs, not a machine.",
+      busiest.slow_steps, busiest.steps, cause.name, DurationText(cause.own_ns), DurationText(cause.peers_ns));
+  finding.suggested_action = "Balance the inputs: batch by length, or shuffle samples over ranks.";
+  return finding;
+}
+
+}  // namespace
+
+void ImbalanceOperator::EvaluateData(const CrossRankView& view, std::vector<Finding>& findings) const {
+  for (const auto& [role, times] : TimesByRole(view)) {
+    if (times.size() < 3 || !IsGradual(times, options_)) continue;
+    const BusyTime& busiest = times.back();
+    const std::optional<CauseFunction> cause = FindCauseFunction(view, busiest.rank, busiest.excess_ns, CauseOptions{});
+    if (cause && cause->specificity <= options_.max_data_specificity) findings.push_back(Describe(view, times, *cause, options_));
+  }
+}
+
+}  // namespace eroica

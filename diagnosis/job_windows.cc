@@ -1,0 +1,85 @@
+#include "diagnosis/job_windows.h"
+
+#include <algorithm>
+
+#include "schemas/check.h"
+
+namespace eroica {
+
+void JobWindows::RestoreClosed(WindowId last_closed) { last_closed_[last_closed.first] = last_closed.second; }
+
+bool JobWindows::IsClosed(WindowId id) const {
+  const auto it = last_closed_.find(id.first);
+  return it != last_closed_.end() && id.second <= it->second;
+}
+
+JobWindow& JobWindows::Open(WindowId id, int64_t offset, int64_t timestamp_ms) {
+  const auto [it, fresh] = windows_.try_emplace(id);
+  if (fresh) it->second.first_offset = offset;
+  it->second.timestamp_ms = std::max(it->second.timestamp_ms, timestamp_ms);
+  return it->second;
+}
+
+JobWindows::Added JobWindows::Add(PatternBatch batch, int64_t offset, int64_t timestamp_ms) {
+  const WindowId id{batch.window.kind, batch.window.index};
+  Progress& progress = ranks_[batch.rank];
+  progress.reached = std::max(progress.reached, id);
+  progress.final = progress.final || batch.final;
+  world_size_ = std::max(world_size_, batch.world_size);
+  if (IsClosed(id)) return Added::kClosed;
+  JobWindow& window = Open(id, offset, timestamp_ms);
+  return window.batches.try_emplace(batch.rank, std::move(batch)).second ? Added::kAdded : Added::kDuplicate;
+}
+
+JobWindows::Added JobWindows::Add(CollectiveSummary summary, int64_t offset, int64_t timestamp_ms) {
+  const WindowId id{summary.window.kind, summary.window.index};
+  Progress& progress = communicators_[summary.communicator];
+  progress.reached = std::max(progress.reached, id);
+  if (IsClosed(id)) return Added::kClosed;
+  JobWindow& window = Open(id, offset, timestamp_ms);
+  return window.summaries.try_emplace(summary.communicator, std::move(summary)).second ? Added::kAdded : Added::kDuplicate;
+}
+
+bool JobWindows::Passed(const Progress* progress, WindowId id) const {
+  return progress != nullptr && (progress->final || progress->reached > id);
+}
+
+std::optional<WindowId> JobWindows::OldestComplete() const {
+  const std::optional<WindowId> oldest = Oldest();
+  if (!oldest) return std::nullopt;
+  const JobWindow& window = windows_.at(*oldest);
+  for (uint32_t rank = 0; rank < world_size_; ++rank) {
+    const auto progress = ranks_.find(RankId{rank});
+    if (!window.batches.contains(RankId{rank}) && !Passed(progress == ranks_.end() ? nullptr : &progress->second, *oldest)) return std::nullopt;
+  }
+  for (const auto& [rank, batch] : window.batches) {
+    for (const CommId communicator : batch.communicators) {
+      const auto progress = communicators_.find(communicator);
+      const bool passed = Passed(progress == communicators_.end() ? nullptr : &progress->second, *oldest);
+      if (!window.summaries.contains(communicator) && !passed) return std::nullopt;
+    }
+  }
+  return oldest;
+}
+
+std::optional<WindowId> JobWindows::Oldest() const {
+  if (windows_.empty()) return std::nullopt;
+  return windows_.begin()->first;
+}
+
+JobWindow JobWindows::Close(WindowId id) {
+  const auto it = windows_.find(id);
+  EROICA_CHECK(it != windows_.end());
+  JobWindow window = std::move(it->second);
+  windows_.erase(it);
+  RestoreClosed(id);
+  return window;
+}
+
+std::optional<int64_t> JobWindows::FirstOffset() const {
+  std::optional<int64_t> first;
+  for (const auto& [id, window] : windows_) first = std::min(first.value_or(window.first_offset), window.first_offset);
+  return first;
+}
+
+}  // namespace eroica

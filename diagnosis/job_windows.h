@@ -1,0 +1,64 @@
+// The open windows of one job: patterns of its ranks and summaries of its communicators gather here until the window is complete.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "schemas/collective_summary.h"
+#include "schemas/pattern_batch.h"
+
+namespace eroica {
+
+// Windows are told apart by kind and index, and close in that order.
+using WindowId = std::pair<WindowKind, int64_t>;
+
+struct JobWindow {
+  std::map<RankId, PatternBatch> batches;
+  std::map<CommId, CollectiveSummary> summaries;
+  int64_t first_offset = 0;   // of the first record that belongs to it
+  int64_t timestamp_ms = 0;   // latest event time of its records
+};
+
+// Of one job. One thread; knows no clock: who calls decides when to stop waiting.
+class JobWindows {
+ public:
+  enum class Added : uint8_t { kAdded, kDuplicate, kClosed };
+
+  // Windows up to and including this one are closed: what still comes for them is ignored.
+  void RestoreClosed(WindowId last_closed);
+
+  Added Add(PatternBatch batch, int64_t offset, int64_t timestamp_ms);
+  Added Add(CollectiveSummary summary, int64_t offset, int64_t timestamp_ms);
+
+  // The oldest open window, if every rank of the world has reported it or is past it, and every communicator that they name has been summarized.
+  std::optional<WindowId> OldestComplete() const;
+  // The oldest open window, complete or not.
+  std::optional<WindowId> Oldest() const;
+  // Takes the window out; it is closed from now on.
+  JobWindow Close(WindowId id);
+
+  // Offset of the first record of any open window; nothing if none is open.
+  std::optional<int64_t> FirstOffset() const;
+  size_t open() const { return windows_.size(); }
+
+ private:
+  struct Progress {
+    WindowId reached{};
+    bool final = false;
+  };
+  bool IsClosed(WindowId id) const;
+  JobWindow& Open(WindowId id, int64_t offset, int64_t timestamp_ms);
+  bool Passed(const Progress* progress, WindowId id) const;
+
+  std::map<WindowId, JobWindow> windows_;
+  std::map<RankId, Progress> ranks_;
+  std::map<CommId, Progress> communicators_;
+  std::map<WindowKind, int64_t> last_closed_;
+  uint32_t world_size_ = 0;
+};
+
+}  // namespace eroica
