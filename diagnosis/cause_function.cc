@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "diagnosis/differential/function_excess.h"
 #include "diagnosis/robust_statistics.h"
 
 namespace eroica {
@@ -155,33 +156,21 @@ std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIn
 }
 
 std::optional<CauseFunction> FindCauseClass(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {
-  using ClassTimes = std::array<double, kFunctionClassCount>;
-  const auto times_of = [](const PatternBatch& batch) {
-    ClassTimes times{};
-    for (const FunctionPattern& pattern : batch.patterns) {
-      if (!IsSymptom(pattern)) times[static_cast<size_t>(pattern.function_class)] += static_cast<double>(pattern.critical_ns) / StepsOf(batch);
-    }
-    for (size_t c = 0; c < times.size(); ++c) times[c] += static_cast<double>(batch.folded_critical_ns[c]) / StepsOf(batch);
-    return times;
-  };
-  const ClassTimes own = times_of(*view.ranks()[rank].batch);
-  std::array<std::vector<double>, kFunctionClassCount> peers;
-  for (const RankIndex peer : PeersOf(view, rank, options.max_peers)) {
-    const ClassTimes times = times_of(*view.ranks()[peer].batch);
-    for (size_t c = 0; c < times.size(); ++c) peers[c].push_back(times[c]);
+  const PatternBatch& batch = *view.ranks()[rank].batch;
+  const std::array<int64_t, kFunctionClassCount> excess_by_class = ClassExcessOverPeers(view, rank);
+  const auto heaviest = std::max_element(excess_by_class.begin(), excess_by_class.end());
+  const auto function_class = static_cast<FunctionClass>(heaviest - excess_by_class.begin());
+  int64_t own_ns = batch.folded_critical_ns[static_cast<size_t>(function_class)];
+  for (const FunctionPattern& pattern : batch.patterns) {
+    if (pattern.function_class == function_class && !IsSymptom(pattern)) own_ns += pattern.critical_ns;
   }
-  std::optional<CauseFunction> best;
-  for (size_t c = 0; c < own.size(); ++c) {
-    const auto function_class = static_cast<FunctionClass>(c);
-    if (function_class == FunctionClass::kCollective || peers[c].empty()) continue;
-    CauseFunction cause{.name = "every " + std::string(ToString(function_class)) + " function", .function_class = function_class};
-    cause.own_ns = own[c];
-    cause.peers_ns = Median(std::span(peers[c]));
-    cause.coverage = excess_ns > 0 ? cause.excess_ns() / excess_ns : 0;
-    cause.specificity = own[c] > 0 ? cause.excess_ns() / own[c] : 0;
-    if (cause.coverage >= options.min_coverage && (!best || cause.coverage > best->coverage)) best = cause;
-  }
-  return best;
+  CauseFunction cause{.name = "every " + std::string(ToString(function_class)) + " function", .function_class = function_class};
+  cause.own_ns = static_cast<double>(own_ns) / StepsOf(batch);
+  cause.peers_ns = cause.own_ns - static_cast<double>(*heaviest);
+  cause.coverage = excess_ns > 0 ? cause.excess_ns() / excess_ns : 0;
+  cause.specificity = own_ns > 0 ? cause.excess_ns() / cause.own_ns : 0;
+  if (cause.coverage < options.min_coverage) return std::nullopt;
+  return cause;
 }
 
 }  // namespace eroica

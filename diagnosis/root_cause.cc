@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "diagnosis/collective_wait/collective_wait_operator.h"
+#include "diagnosis/differential/differential_operator.h"
 #include "diagnosis/duration_text.h"
 #include "diagnosis/effect_chain.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
-#include "diagnosis/robust_statistics.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 
 namespace eroica {
@@ -135,6 +135,7 @@ std::vector<std::unique_ptr<DiagnosisOperator>> DefaultOperators() {
   operators.push_back(std::make_unique<SlowRankOperator>());
   operators.push_back(std::make_unique<CollectiveWaitOperator>());
   operators.push_back(std::make_unique<ImbalanceOperator>());
+  operators.push_back(std::make_unique<DifferentialOperator>());
   return operators;
 }
 

@@ -1,0 +1,90 @@
+#include "diagnosis/differential/differential_operator.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <set>
+#include <string_view>
+
+#include "diagnosis/differential/function_excess.h"
+#include "diagnosis/differential/localize.h"
+#include "diagnosis/duration_text.h"
+
+namespace eroica {
+namespace {
+
+bool IsSymptom(const FunctionPattern& pattern) {
+  return pattern.wait == WaitKind::kPeer || pattern.function_class == FunctionClass::kCollective;
+}
+
+// What the rank works longer than its peers in all that is no symptom, in the units of ExcessOverPeers times `steps`.
+double WorkExcess(const CrossRankView& view, RankIndex rank) {
+  const auto by_class = ClassExcessOverPeers(view, rank);
+  const double per_step = static_cast<double>(std::accumulate(by_class.begin(), by_class.end(), int64_t{0}));
+  const size_t steps = view.ranks()[rank].batch->steps.size();
+  return per_step * static_cast<double>(steps == 0 ? 1 : steps);
+}
+
+std::string_view Name(PatternDimension dimension) {
+  switch (dimension) {
+    case PatternDimension::kBeta: return "share of the critical path (beta)";
+    case PatternDimension::kMu: return "resource use (mu)";
+    case PatternDimension::kSigma: return "variation of its resource use (sigma)";
+  }
+  return "pattern";
+}
+
+Finding Describe(const CrossRankView& view, const DifferentialScore& score) {
+  const RankView& rank = view.ranks()[score.rank];
+  const PatternBatch& batch = *rank.batch;
+  const FunctionPattern& pattern = *score.pattern;
+  const double steps = batch.steps.empty() ? 1 : static_cast<double>(batch.steps.size());
+  const auto d = static_cast<size_t>(score.dimension);
+  Finding finding;
+  finding.kind = FindingKind::kSlowRank;
+  finding.subkind = "function";
+  finding.culprits = {{.rank = static_cast<int32_t>(rank.rank.value), .host = batch.host, .device = batch.device}};
+  finding.function = pattern.name;
+  finding.stack = pattern.stack;
+  finding.function_class = pattern.function_class;
+  finding.evidence = {
+      {"differential_distance", "ratio", score.delta, score.delta_median, score.delta_threshold, score.sample_size},
+      {"deviation", "ratio", score.deviation, 0, 0, score.peers},
+      {"beta", "ratio", score.own[0], score.peers_median[0], 0, score.peers},
+  };
+  if (pattern.resource_samples > 0) {
+    finding.evidence.push_back({"mu", "ratio", score.own[1], score.peers_median[1], 0, pattern.resource_samples});
+    finding.evidence.push_back({"sigma", "ratio", score.own[2], score.peers_median[2], 0, pattern.resource_samples});
+  }
+  finding.lost_ns_per_step = static_cast<double>(score.critical_excess_ns) / steps;
+  finding.first_step = batch.window.first_step;
+  finding.last_step = batch.window.last_step;
+  finding.confidence = 0.6;
+  finding.title = fmt::format("{} behaves on rank {} unlike on its {} peers: it takes {} longer in this window, its {} is {:.3g} against {:.3g}.",
+                              pattern.name, rank.rank.value, score.peers, DurationText(static_cast<double>(score.critical_excess_ns)),
+                              Name(score.dimension), static_cast<double>(score.own[d]), static_cast<double>(score.peers_median[d]));
+  finding.explanation = fmt::format(
+      "Of {} ranks of its role drawn as a sample, {} show another pattern of the function than rank {}; for a rank of the role that is {} (median).",
+      score.sample_size, PercentText(score.delta), rank.rank.value, PercentText(score.delta_median));
+  finding.suggested_action = fmt::format("Look at {} on rank {}: its inputs first, then its device and host.", pattern.name, rank.rank.value);
+  return finding;
+}
+
+}  // namespace
+
+void DifferentialOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
+  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
+  std::set<RankIndex> claimed;  // scores come by excess: a rank's first is its largest
+  for (const DifferentialScore& score : Localize(view, options_.comparison).scores) {
+    if (score.pattern == nullptr || IsSymptom(*score.pattern) || claimed.contains(score.rank)) continue;
+    const PatternBatch& batch = *view.ranks()[score.rank].batch;
+    const auto excess = static_cast<double>(score.critical_excess_ns);
+    if (excess < options_.min_share * static_cast<double>(batch.window.duration_ns())) continue;
+    if (batch.steps.size() < options_.min_steps && score.pattern->count < options_.min_executions) continue;
+    if (WorkExcess(view, score.rank) < options_.min_work_share * excess) continue;
+    claimed.insert(score.rank);
+    findings.push_back(Describe(view, score));
+  }
+}
+
+}  // namespace eroica
