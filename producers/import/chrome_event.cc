@@ -186,12 +186,11 @@ void AssignMember(std::string_view key, std::string_view value, ChromeEvent* eve
   }
 }
 
-}  // namespace
-
-bool ParseMicroseconds(std::string_view text, int64_t* nanoseconds) {
+// text * 10^scale as an integer, the first dropped decimal rounding half up.
+bool ParseScaled(std::string_view text, int scale, int64_t* result) {
   Decimal decimal;
   if (!ParseDecimal(text, &decimal)) return false;
-  int exponent = decimal.exponent + 3;
+  int exponent = decimal.exponent + scale;
   uint64_t value = decimal.digits;
   for (; exponent > 0 && value != 0; --exponent) {
     if (value > kMaxNs / 10) return false;
@@ -205,9 +204,15 @@ bool ParseMicroseconds(std::string_view text, int64_t* nanoseconds) {
   if (round_up) ++value;
   if (value > kMaxNs) return false;
   const auto magnitude = static_cast<int64_t>(value);
-  *nanoseconds = decimal.negative ? -magnitude : magnitude;
+  *result = decimal.negative ? -magnitude : magnitude;
   return true;
 }
+
+}  // namespace
+
+bool ParseMicroseconds(std::string_view text, int64_t* nanoseconds) { return ParseScaled(text, 3, nanoseconds); }
+
+bool ParseSeconds(std::string_view text, int64_t* nanoseconds) { return ParseScaled(text, 9, nanoseconds); }
 
 std::string DecodeJsonString(std::string_view raw) {
   std::string text;

@@ -10,6 +10,8 @@ namespace eroica {
 // A decimal number of microseconds as exact nanoseconds (the fourth decimal rounds half up): "4401701946331.626" is more than a double holds well.
 // False where it is no JSON number, or beyond +-2^62 ns.
 bool ParseMicroseconds(std::string_view text, int64_t* nanoseconds);
+// Likewise of a decimal number of seconds.
+bool ParseSeconds(std::string_view text, int64_t* nanoseconds);
 
 // The text of a JSON string without its quotes, escapes resolved and bytes that are no UTF-8 replaced by U+FFFD.
 std::string DecodeJsonString(std::string_view raw);

@@ -58,6 +58,9 @@ absl::Status ChromeTraceImporter::Import(ByteSource& source, const std::function
     report_.warnings.push_back(fmt::format("the file is incomplete: {}; the {} events before that were read, what followed is lost",
                                            splitter.complaint(), counts.events - (splitter.ended_inside_event() ? 1 : 0)));
   }
+  CloseAnnotations();
+  ChooseTrainingThread();
+  trace_.events = counts.imported;
   progress(source.file_bytes_read());
   return absl::OkStatus();
 }
@@ -96,7 +99,7 @@ void ChromeTraceImporter::ReadDistributedInfo(std::string_view value) {
         if (rank.get(number) == simdjson::SUCCESS && number >= 0 && number < (1 << 20)) group.ranks.push_back(static_cast<uint32_t>(number));
       }
     }
-    GroupIndex(group, &trace_);
+    trace_.GroupIndex(group);
   }
 }
 
@@ -119,10 +122,12 @@ absl::Status ChromeTraceImporter::ImportInterval(const ChromeEvent& event) {
     Skip(DropReason::kUnwantedCategory);
   } else if (!event.has_start || !event.has_duration || event.name.empty()) {
     Skip(DropReason::kMalformedEvent);
-  } else if (event.bad_time || event.start_ns < 0 || event.duration_ns > kMaxTimeNs - event.start_ns) {
-    Skip(event.duration_ns < 0 && !event.bad_time ? DropReason::kNegativeDuration : DropReason::kTimeOutOfRange);
+  } else if (event.bad_time || event.start_ns < 0) {
+    Skip(DropReason::kTimeOutOfRange);
   } else if (event.duration_ns < 0) {
     Skip(DropReason::kNegativeDuration);
+  } else if (event.duration_ns > kMaxTimeNs - event.start_ns) {
+    Skip(DropReason::kTimeOutOfRange);
   } else {
     const TraceCategory category = CategoryOf(event.category);
     const bool device = category == TraceCategory::kKernel || category == TraceCategory::kGpuMemory;
@@ -344,10 +349,6 @@ void ChromeTraceImporter::CloseAnnotations() {
   report_.counts.skipped.Add(DropReason::kUnwantedCategory, annotations_);
 }
 
-void ChromeTraceImporter::Finish(std::vector<RecordedCollective> recorded) {
-  CloseAnnotations();
-  ChooseTrainingThread();
-  calls_.Finish(std::move(recorded), &trace_);
-}
+void ChromeTraceImporter::Finish(std::vector<RecordedCollective> recorded) { calls_.Finish(std::move(recorded), &trace_); }
 
 }  // namespace eroica

@@ -159,13 +159,6 @@ CollectiveArgs ParseCollectiveArgs(std::string_view text) {
   return args;
 }
 
-int32_t GroupIndex(const ProcessGroup& group, RankTrace* trace) {
-  const auto found = std::find(trace->groups.begin(), trace->groups.end(), group);
-  if (found != trace->groups.end()) return static_cast<int32_t>(found - trace->groups.begin());
-  trace->groups.push_back(group);
-  return static_cast<int32_t>(trace->groups.size() - 1);
-}
-
 void CollectiveCalls::AddEnqueue(Span span, CollectiveOperation operation, CollectiveArgs args) {
   enqueues_.push_back({span, operation, std::move(args)});
 }
@@ -197,7 +190,7 @@ void CollectiveCalls::Finish(std::vector<RecordedCollective> recorded, RankTrace
     const CollectiveArgs& args = execution.args;
     if (args.states_collective) {
       if (args.operation != CollectiveOperation::kUnknown) call.operation = args.operation;
-      if (!args.group.name.empty() || !args.group.ranks.empty()) call.group = GroupIndex(args.group, trace);
+      if (!args.group.name.empty() || !args.group.ranks.empty()) call.group = trace->GroupIndex(args.group);
       call.bytes = args.bytes;
       call.stated_sequence = args.sequence;
       call.peer = args.peer;
@@ -228,7 +221,7 @@ void CollectiveCalls::JoinRecorded(std::vector<RecordedCollective> recorded, Ran
     for (size_t i = 0; i < trace->groups.size(); ++i) {
       if (trace->groups[i].name == first->group_name) enqueue.group = static_cast<int32_t>(i);
     }
-    if (enqueue.group < 0) enqueue.group = GroupIndex({first->group_name, first->group_description, {}, 0}, trace);
+    if (enqueue.group < 0) enqueue.group = trace->GroupIndex({first->group_name, first->group_description, {}, 0});
     enqueue.sequence = first->sequence;
   }
 }

@@ -95,7 +95,4 @@ class CollectiveCalls {
   std::vector<Execution> executions_;
 };
 
-// The index of the group in trace->groups, added where it is new.
-int32_t GroupIndex(const ProcessGroup& group, RankTrace* trace);
-
 }  // namespace eroica

@@ -14,10 +14,10 @@ constexpr int64_t kMaxWorldSize = int64_t{1} << 20;
 
 std::string NameOf(const FileReport& file) { return file.path.filename().string(); }
 
-void Refuse(FileReport& file, DropReason reason, std::string warning) {
-  file.refused = true;
-  file.counts.skipped.Add(reason, file.counts.imported);
-  file.counts.imported = 0;
+void Refuse(const RankTrace& trace, FileReport& file, DropReason reason, std::string warning) {
+  file.counts.skipped.Add(reason, trace.events);
+  file.counts.imported -= trace.events;
+  file.refused = file.counts.imported == 0;
   file.warnings.push_back(std::move(warning));
 }
 
@@ -58,13 +58,13 @@ bool SettleRank(RankTrace& trace, FileReport& file, bool only_trace) {
     file.warnings.push_back("neither the trace nor its name says which rank it is of; it is taken for rank 0");
   }
   if (trace.rank < 0) {
-    Refuse(file, DropReason::kInvalidIdentity,
+    Refuse(trace, file, DropReason::kInvalidIdentity,
            "neither the trace (distributedInfo) nor its name (rank3.json) says which rank it is of, and there are other traces; name it by its rank");
     return false;
   }
   const int64_t world_size = trace.world_size > 0 ? trace.world_size : kMaxWorldSize;
   if (trace.rank >= world_size || world_size > kMaxWorldSize) {
-    Refuse(file, DropReason::kInvalidIdentity, fmt::format("it claims to be rank {} of {}, which cannot be", trace.rank, trace.world_size));
+    Refuse(trace, file, DropReason::kInvalidIdentity, fmt::format("it claims to be rank {} of {}, which cannot be", trace.rank, trace.world_size));
     return false;
   }
   return true;
@@ -96,7 +96,7 @@ absl::StatusOr<SettledRanks> SettleRanks(std::span<RankTrace* const> traces, std
     if (!SettleRank(*trace, file, traces.size() == 1)) continue;
     const auto [taken, added] = by_rank.try_emplace(trace->rank, trace);
     if (!added) {
-      Refuse(file, DropReason::kConflictingRank,
+      Refuse(*trace, file, DropReason::kConflictingRank,
              fmt::format("a second trace of rank {} (the first is {}): it was left out; if it is of another run, import that run from a folder of its own",
                          trace->rank, NameOf(files[taken->second->file])));
       continue;

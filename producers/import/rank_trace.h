@@ -1,6 +1,7 @@
 // All that an import has learnt of one rank before the ranks are matched with each other and written out as batches.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -40,7 +41,16 @@ struct CollectiveCall {
 struct RankTrace {
   explicit RankTrace(SortBudget& budget) : intervals(budget) {}
 
-  size_t file = 0;  // index into ImportReport::files
+  // Index of the group in `groups`, added where it is new.
+  int32_t GroupIndex(const ProcessGroup& group) {
+    const auto found = std::find(groups.begin(), groups.end(), group);
+    const auto index = static_cast<int32_t>(found - groups.begin());
+    if (found == groups.end()) groups.push_back(group);
+    return index;
+  }
+
+  size_t file = 0;      // index into ImportReport::files
+  uint64_t events = 0;  // of that file, imported for this rank
   int64_t rank = -1;
   int64_t world_size = -1;
   std::string role;

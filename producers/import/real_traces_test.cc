@@ -101,5 +101,145 @@ TEST_F(RealTraces, DataParallelOverGloo) {
   EXPECT_TRUE(found);
 }
 
+struct ExpectedCounts {
+  const char* folder;
+  size_t files;
+  uint64_t events;
+  uint64_t unknown_phase;
+  uint64_t unwanted;
+  uint64_t imported;
+  uint64_t collectives;
+};
+
+class EveryTrace : public RealTraces, public testing::WithParamInterface<ExpectedCounts> {};
+
+TEST_P(EveryTrace, IsAccountedFor) {
+  const ExpectedCounts& expected = GetParam();
+  const ImportReport report = Import(expected.folder);
+  EXPECT_EQ(report.files.size(), expected.files);
+  EXPECT_EQ(report.total.events, expected.events);
+  EXPECT_EQ(report.total.imported, expected.imported);
+  EXPECT_EQ(report.total.skipped.of(DropReason::kUnknownPhase), expected.unknown_phase);
+  EXPECT_EQ(report.total.skipped.of(DropReason::kUnwantedCategory), expected.unwanted);
+  EXPECT_EQ(report.total.skipped.total(), expected.unknown_phase + expected.unwanted);
+  EXPECT_EQ(report.collectives, expected.collectives);
+  EXPECT_EQ(report.collectives_unmatched, 0u);
+  EXPECT_TRUE(report.warnings.empty()) << report.ToText();
+  ExpectAllMeet(report);
+  for (const uint32_t rank : report.ranks) {
+    EXPECT_TRUE(sink.First(rank).identity.host_only == (std::string(expected.folder) != "dlrm-kineto-8rank"));
+  }
+}
+
+std::string NameOfCase(const testing::TestParamInfo<ExpectedCounts>& expected) {
+  std::string name = expected.param.folder;
+  name = name.substr(name.find('/') + 1);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryTrace,
+                         testing::Values(ExpectedCounts{"dlrm-kineto-8rank", 8, 26538, 6749, 72, 19717, 64},
+                                         ExpectedCounts{"torch-gloo/all_slow_python_4r", 4, 101308, 6208, 68, 95032, 96},
+                                         ExpectedCounts{"torch-gloo/gc_4r", 4, 101252, 6208, 68, 94976, 96},
+                                         ExpectedCounts{"torch-gloo/healthy_4r", 4, 101244, 6208, 68, 94968, 96},
+                                         ExpectedCounts{"torch-gloo/imbalance_4r", 4, 101244, 6208, 68, 94968, 96},
+                                         ExpectedCounts{"torch-gloo/slow_compute_4r", 4, 101996, 6208, 68, 95720, 96},
+                                         ExpectedCounts{"torch-gloo/slow_data_inline_4r", 4, 92320, 6200, 68, 86052, 96},
+                                         ExpectedCounts{"torch-parallel/ddp_healthy_4r", 4, 98048, 6328, 68, 91652, 96},
+                                         ExpectedCounts{"torch-parallel/ddp_two_faults_sync_4r", 4, 99680, 6328, 68, 93284, 128},
+                                         ExpectedCounts{"torch-parallel/fsdp_slow_compute_4r", 4, 214048, 2232, 1028, 210788, 256},
+                                         ExpectedCounts{"torch-parallel/moe_hot_expert_4r", 4, 146176, 8888, 36, 137252, 352},
+                                         ExpectedCounts{"torch-parallel/net_healthy_4r", 4, 96928, 6328, 68, 90532, 128},
+                                         ExpectedCounts{"torch-parallel/net_slow_link_4r", 4, 96928, 6328, 68, 90532, 128},
+                                         ExpectedCounts{"torch-parallel/pp2dp2_gpipe_healthy_4r", 4, 206880, 12728, 420, 193732, 320},
+                                         ExpectedCounts{"torch-parallel/pp4dp2_healthy_8r", 8, 389920, 24304, 328, 365288, 864},
+                                         ExpectedCounts{"torch-parallel/pp4dp2_slow_mid_8r", 8, 391200, 24304, 328, 366568, 864}),
+                         NameOfCase);
+
+// Sends and receives of two ranks pair up: as many, of the same sizes, in the same order.
+TEST_F(RealTraces, PipelineSendsMeetTheirReceives) {
+  const ImportReport report = Import("torch-parallel/pp4dp2_healthy_8r");
+  std::map<std::tuple<CommId, uint32_t, uint32_t, uint64_t>, uint64_t> sent;
+  std::map<std::tuple<CommId, uint32_t, uint32_t, uint64_t>, uint64_t> received;
+  for (const uint32_t rank : report.ranks) {
+    for (const SeenCollective& seen : sink.Collectives(rank)) {
+      const auto peer = static_cast<uint32_t>(seen.row.peer);
+      if (seen.row.operation == CollectiveOperation::kSend) sent[{seen.communicator.id, rank, peer, seen.row.sequence}] = seen.row.bytes;
+      if (seen.row.operation == CollectiveOperation::kRecv) received[{seen.communicator.id, peer, rank, seen.row.sequence}] = seen.row.bytes;
+      if (IsPointToPoint(seen.row.operation)) {
+        EXPECT_EQ(seen.communicator.description, "mesh_pp");
+      } else {
+        EXPECT_EQ(seen.communicator.description, "mesh_dp");
+      }
+    }
+  }
+  EXPECT_EQ(sent.size(), 2u * 3 * 2 * 32);
+  EXPECT_EQ(sent, received);
+}
+
+TEST_F(RealTraces, ReduceScatterOfFsdpIsToldByItsEnqueue) {
+  Import("torch-parallel/fsdp_slow_compute_4r");
+  std::map<CollectiveOperation, int> seen;
+  for (const SeenCollective& collective : sink.Collectives(2)) ++seen[collective.row.operation];
+  EXPECT_EQ(seen[CollectiveOperation::kAllGather], 40);
+  EXPECT_EQ(seen[CollectiveOperation::kReduceScatter], 24);
+  EXPECT_EQ(seen[CollectiveOperation::kAllReduce], 0);
+}
+
+TEST_F(RealTraces, OperationCsvOfAPipeline) {
+  const ImportReport report = Import("stage-imbalance-8worker/trace-ST.csv.gz");
+  EXPECT_EQ(report.total.events, 6'784u);
+  EXPECT_EQ(report.total.imported, 6'784u);
+  EXPECT_EQ(report.world_size, 8u);
+  EXPECT_EQ(report.collectives, 4u * 768 + 128 + 4 * 256);
+  EXPECT_EQ(report.collectives_unmatched, 0u);
+  EXPECT_EQ(sink.First(6).identity.role, "stage 3");
+  EXPECT_EQ(sink.Marks(3).size(), 64u);
+  EXPECT_EQ(sink.Marks(3)[0].id, 23);
+  ExpectAllMeet(report);
+}
+
+TEST_F(RealTraces, CsvBesideItsTimelineCountsOnce) {
+  const ImportReport report = Import("stage-imbalance-8worker");
+  EXPECT_EQ(report.ranks.size(), 8u);
+  EXPECT_EQ(report.total.skipped.of(DropReason::kInvalidIdentity), 6'784u);
+  EXPECT_EQ(report.total.imported, 6'784u);
+}
+
+TEST_F(RealTraces, SingleRanksOfOlderVersions) {
+  for (const auto& [file, events, imported] : {std::tuple("trace_diff_control_control.json.gz", 109'123u, 74'876u),
+                                               std::tuple("trace_diff_test_test.json.gz", 105'167u, 68'263u)}) {
+    sink = {};
+    const ImportReport report = Import(std::string("hta-kineto/") + file);
+    EXPECT_EQ(report.total.events, events);
+    EXPECT_EQ(report.total.imported, imported);
+    EXPECT_EQ(report.warnings.size(), 1u + (report.world_size > 2 ? 1 : 0)) << report.ToText();  // ranks are missing; too many to match by order
+  }
+}
+
+TEST_F(RealTraces, TwoRanksOfMany) {
+  BatchCollector both;
+  const std::vector<std::filesystem::path> paths = {kTraces / "hta-kineto/trace_filter_sampled_rank-0.json.gz",
+                                                    kTraces / "hta-kineto/trace_filter_sampled_rank-1.json.gz"};
+  const absl::StatusOr<ImportReport> report = ImportTraces(paths, {}, both, nullptr);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->world_size, 128u);
+  EXPECT_EQ(report->total.events, 4'855u + 4'720u);
+  EXPECT_EQ(report->total.imported, 4'800u + 4'665u);
+  EXPECT_EQ(report->collectives, 0u);
+  EXPECT_EQ(report->collectives_unmatched, 20u);
+  ASSERT_EQ(report->warnings.size(), 2u);
+  EXPECT_NE(report->warnings[0].find("126 of 128 ranks are missing"), std::string::npos) << report->warnings[0];
+}
+
+TEST_F(RealTraces, FolderOfThreeJobsIsRefused) {
+  const std::filesystem::path path = kTraces / "hta-kineto";
+  const absl::StatusOr<ImportReport> report = ImportTraces({&path, 1}, {}, sink, nullptr);
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(std::string(report.status().message()).find("more than one job"), std::string::npos) << report.status();
+  EXPECT_TRUE(sink.batches.empty());
+}
+
 }  // namespace
 }  // namespace eroica

@@ -11,6 +11,7 @@
 #include "producers/import/collective_matcher.h"
 #include "producers/import/flight_recorder_dump.h"
 #include "producers/import/function_table.h"
+#include "producers/import/operation_csv_importer.h"
 #include "producers/import/rank_identity.h"
 #include "producers/import/rank_trace.h"
 #include "producers/import/rank_trace_writer.h"
@@ -45,7 +46,7 @@ class Import {
  private:
   struct Entry {
     std::unique_ptr<RankTrace> trace;
-    std::unique_ptr<ChromeTraceImporter> importer;
+    std::unique_ptr<ChromeTraceImporter> importer;  // null for what is not a Chrome trace
   };
 
   absl::Status ReadFile(size_t file) {
@@ -56,16 +57,32 @@ class Import {
       report.warnings.push_back(fmt::format("not read: {}", std::string(source.status().message())));
       return absl::OkStatus();
     }
-    Entry entry;
-    entry.trace = std::make_unique<RankTrace>(budget_);
-    entry.trace->file = file;
-    entry.importer = std::make_unique<ChromeTraceImporter>(functions_, *entry.trace, report);
     const auto progress = [this](uint64_t bytes) {
       if (progress_) progress_(bytes_done_ + bytes, bytes_total_);
     };
-    if (absl::Status status = entry.importer->Import(**source, progress); !status.ok()) return status;
+    const bool csv = IsOperationCsv(report.path);
+    absl::Status status = csv ? ReadOperationCsv(file, progress) : ReadChromeTrace(file, **source, progress);
     bytes_done_ += report.counts.file_bytes;
-    if (!report.refused) entries_.push_back(std::move(entry));
+    return status;
+  }
+
+  absl::Status ReadChromeTrace(size_t file, ByteSource& source, const std::function<void(uint64_t)>& progress) {
+    Entry entry;
+    entry.trace = std::make_unique<RankTrace>(budget_);
+    entry.trace->file = file;
+    entry.importer = std::make_unique<ChromeTraceImporter>(functions_, *entry.trace, report_.files[file]);
+    if (absl::Status status = entry.importer->Import(source, progress); !status.ok()) return status;
+    if (!report_.files[file].refused) entries_.push_back(std::move(entry));
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadOperationCsv(size_t file, const std::function<void(uint64_t)>& progress) {
+    std::vector<std::unique_ptr<RankTrace>> traces;
+    if (absl::Status status = OperationCsvImporter(functions_, budget_, report_.files[file]).Import(progress, &traces); !status.ok()) return status;
+    for (std::unique_ptr<RankTrace>& trace : traces) {
+      trace->file = file;
+      entries_.push_back({std::move(trace), nullptr});
+    }
     return absl::OkStatus();
   }
 
@@ -78,7 +95,7 @@ class Import {
     report_.world_size = settled->world_size;
     report_.warnings = settled->warnings;
     for (Entry& entry : entries_) {
-      if (!report_.files[entry.trace->file].refused) entry.importer->Finish(ReadDump(*entry.trace));
+      if (entry.importer != nullptr && !report_.files[entry.trace->file].refused) entry.importer->Finish(ReadDump(*entry.trace));
     }
     MatchReport matches = MatchCollectives(report_.job, settled->world_size, settled->traces);
     report_.collectives = matches.matched;
