@@ -39,9 +39,8 @@ class WireWriter {
   template <typename F>
   VectorOffset<uint8_t> Varints(size_t count, F value) {
     if (count == 0) return 0;
-    column_.Start(count);
-    for (size_t i = 0; i < count; ++i) column_.Append(value(i));
-    return builder_.CreateVector(column_.bytes().data(), column_.bytes().size());
+    const std::span<const uint8_t> bytes = column_.Write(count, value);
+    return builder_.CreateVector(bytes.data(), bytes.size());
   }
 
   template <typename T, typename S>
