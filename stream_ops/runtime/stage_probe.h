@@ -1,0 +1,49 @@
+// What the runtime counts of a stage. Plain numbers, owned by one thread; readers get copies (StageThreads::Probes). ops exposes them as metrics.
+// Books: received = processed + dead-lettered + replayed dead letters + ignored + still pending.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "schemas/drop_reason.h"
+
+namespace eroica {
+
+struct StageProbe {
+  uint64_t records_received = 0;
+  uint64_t bytes_received = 0;
+  uint64_t records_processed = 0;
+  uint64_t records_ignored = 0;  // of partitions that are no longer ours, or behind the task's position
+  uint64_t records_emitted = 0;
+  uint64_t bytes_emitted = 0;
+  std::map<DropReason, uint64_t> dead_letters;
+  uint64_t dead_letters_replayed = 0;  // were on the dead-letter topic already before a restart: not sent again
+  uint64_t corrupt_bytes = 0;          // skipped by the log itself
+  uint64_t commits = 0;
+  uint64_t idle_punctuations = 0;
+  uint64_t retries = 0;   // after an error that may pass
+  uint64_t restarts = 0;  // tasks set back to their last commit, because outputs were lost on their way
+  uint64_t errors = 0;    // that stopped the stage
+  uint64_t tasks = 0;     // open now
+
+  void Add(const StageProbe& other) {
+    records_received += other.records_received;
+    bytes_received += other.bytes_received;
+    records_processed += other.records_processed;
+    records_ignored += other.records_ignored;
+    records_emitted += other.records_emitted;
+    bytes_emitted += other.bytes_emitted;
+    for (const auto& [reason, count] : other.dead_letters) dead_letters[reason] += count;
+    dead_letters_replayed += other.dead_letters_replayed;
+    corrupt_bytes += other.corrupt_bytes;
+    commits += other.commits;
+    idle_punctuations += other.idle_punctuations;
+    retries += other.retries;
+    restarts += other.restarts;
+    errors += other.errors;
+    tasks += other.tasks;
+  }
+};
+
+}  // namespace eroica

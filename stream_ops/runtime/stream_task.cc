@@ -1,0 +1,145 @@
+#include "stream_ops/runtime/stream_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "schemas/check.h"
+
+namespace eroica {
+namespace {
+
+constexpr std::string_view kInputKey = "input";  // of the task's own part of kPositions
+
+}  // namespace
+
+StreamTask::StreamTask(TaskId id, StreamTaskOptions options, std::unique_ptr<Processor> processor, StateStore& store, StageProbe* probe)
+    : id_(std::move(id)),
+      options_(std::move(options)),
+      node_store_(store),
+      store_(&store, id_.ToString()),
+      probe_(probe),
+      processor_(std::move(processor)) {
+  EROICA_CHECK(processor_ != nullptr && probe_ != nullptr);
+  for (int i = 0; i < kTopicCount; ++i) {
+    topic_names_[static_cast<size_t>(i)] = TopicName(options_.topic_prefix, static_cast<Topic>(i));
+  }
+}
+
+absl::Status StreamTask::Init() {
+  const absl::StatusOr<std::optional<std::string>> value = store_.Get(Table::kPositions, kInputKey);
+  if (!value.ok()) return value.status();
+  if (value->has_value()) {
+    committed_ = DecodePosition(**value);
+    if (!committed_) return absl::DataLossError(fmt::format("the store's position of task {} is not one of ours", id_.ToString()));
+    next_ = committed_->restart;
+  }
+  return processor_->Init(*this);
+}
+
+std::optional<int64_t> StreamTask::restart_offset() const {
+  if (committed_) return committed_->restart;
+  return first_;
+}
+
+absl::Status StreamTask::Process(const ConsumerRecord& record) {
+  EROICA_CHECK(record.topic == id_.partition.topic && record.partition == id_.partition.partition);
+  if (next_ && record.offset < *next_) {
+    ++probe_->records_ignored;
+    return absl::OkStatus();
+  }
+  if (!first_) first_ = record.offset;
+  current_ = &record;
+  dirty_ = true;
+  const absl::Status status = processor_->Process(record);
+  current_ = nullptr;
+  if (!status.ok()) {
+    return absl::Status(status.code(),
+                        fmt::format("task {} at offset {}: {}", id_.ToString(), record.offset, std::string(status.message())));
+  }
+  next_ = record.offset + 1;
+  ++probe_->records_processed;
+  return absl::OkStatus();
+}
+
+absl::Status StreamTask::Punctuate(PunctuationType type) {
+  const absl::Status status = processor_->Punctuate(type);
+  if (!status.ok()) return absl::Status(status.code(), fmt::format("task {}: {}", id_.ToString(), std::string(status.message())));
+  dirty_ = dirty_ || !changes_.empty() || !outbox_.empty();
+  return absl::OkStatus();
+}
+
+absl::Status StreamTask::SendOutputs(LogProducer& producer) {
+  size_t sent = 0;
+  absl::Status status;
+  for (; sent < outbox_.size(); ++sent) {
+    status = producer.Append(outbox_[sent]);  // a copy: a refused record must still be there
+    if (!status.ok()) break;
+    ++probe_->records_emitted;
+    probe_->bytes_emitted += outbox_[sent].value.size();
+  }
+  outbox_.erase(outbox_.begin(), outbox_.begin() + static_cast<std::ptrdiff_t>(sent));
+  return status;
+}
+
+absl::Status StreamTask::Commit() {
+  EROICA_CHECK(outbox_.empty());
+  if (to_store_.empty()) CollectCommit();
+  if (to_store_.empty()) return absl::OkStatus();
+  const absl::Status status = node_store_.Write(to_store_);
+  if (status.ok()) to_store_.clear();
+  return status;
+}
+
+void StreamTask::CollectCommit() {
+  dirty_ = false;
+  if (next_) {
+    const int64_t restart = processor_->RestartOffset(*next_);
+    EROICA_CHECK(restart >= 0 && restart <= *next_);
+    // While records come again after a restart, what was processed before stays processed.
+    const TaskPosition position{restart, std::max(*next_, committed_ ? committed_->processed : 0)};
+    if (committed_ != position) changes_.Put(Table::kPositions, std::string(kInputKey), EncodePosition(position));
+    committed_ = position;
+  }
+  to_store_ = store_.Scoped(std::exchange(changes_, {}));
+}
+
+void StreamTask::Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms, const JobId& job) {
+  ProducerRecord record;
+  record.topic = topic_names_[static_cast<size_t>(topic)];
+  record.key = std::move(key);
+  record.value.assign(reinterpret_cast<const char*>(payload.data()), payload.size());
+  record.headers.emplace_back(kHeaderSchema, SchemaId(type));
+  record.headers.emplace_back(kHeaderJob, job.value);
+  record.timestamp_ms = timestamp_ms;
+  Send(std::move(record));
+}
+
+void StreamTask::DeadLetter(DropReason reason) {
+  EROICA_CHECK(current_ != nullptr);  // only a record that is being processed can be a dead letter
+  if (committed_ && current_->offset < committed_->processed) {
+    ++probe_->dead_letters_replayed;
+    return;
+  }
+  ++probe_->dead_letters[reason];
+  ProducerRecord record;
+  record.topic = topic_names_[static_cast<size_t>(Topic::kDeadLetter)];
+  record.key = current_->key;
+  record.value = current_->value;
+  record.timestamp_ms = current_->timestamp_ms;
+  record.headers = current_->headers;
+  record.headers.emplace_back(kHeaderDeadLetterReason, eroica::ToString(reason));
+  record.headers.emplace_back(kHeaderDeadLetterStage, id_.stage);
+  record.headers.emplace_back(kHeaderDeadLetterTopic, current_->topic);
+  record.headers.emplace_back(kHeaderDeadLetterPartition, std::to_string(current_->partition));
+  record.headers.emplace_back(kHeaderDeadLetterOffset, std::to_string(current_->offset));
+  Send(std::move(record));
+}
+
+void StreamTask::Send(ProducerRecord record) {
+  if (!options_.replay_id.empty()) record.headers.emplace_back(kHeaderReplay, options_.replay_id);
+  outbox_.push_back(std::move(record));
+}
+
+}  // namespace eroica

@@ -1,0 +1,87 @@
+// One task: a stage's processor over one partition of its input. Owned and called by one StreamThread.
+//
+// The cycle: records are processed, what the processor forwards waits in the outbox and is handed to the log at once; at the commit, first everything that was
+// handed over must be durable, then the processor's changes and the task's position enter the store in one write. A crash in between repeats outputs,
+// it never loses one: outputs are deterministic and carry identities, so that a consumer knows the second copy. What a bad record leaves on the
+// dead-letter topic has no identity of its own, so the position also says which records were processed before: they are not dead-lettered again.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "state_store/task_store.h"
+#include "stream_ops/processor.h"
+#include "stream_ops/runtime/stage_probe.h"
+#include "stream_ops/runtime/task_position.h"
+
+namespace eroica {
+
+// Headers of a dead letter, after the record's own ones.
+inline constexpr std::string_view kHeaderDeadLetterReason = "dead-letter-reason";  // ToString(DropReason)
+inline constexpr std::string_view kHeaderDeadLetterStage = "dead-letter-stage";
+inline constexpr std::string_view kHeaderDeadLetterTopic = "dead-letter-topic";
+inline constexpr std::string_view kHeaderDeadLetterPartition = "dead-letter-partition";
+inline constexpr std::string_view kHeaderDeadLetterOffset = "dead-letter-offset";
+
+struct StreamTaskOptions {
+  std::string topic_prefix = std::string(kDefaultTopicPrefix);
+  std::string replay_id;  // not empty: on every record that is sent
+};
+
+class StreamTask : private ProcessorContext {
+ public:
+  // store and probe must outlive the task.
+  StreamTask(TaskId id, StreamTaskOptions options, std::unique_ptr<Processor> processor, StateStore& store, StageProbe* probe);
+
+  // Loads the position, then the processor. Before any other call.
+  absl::Status Init();
+  // Where the input must be read from: the committed restart position; else the first record that the task saw; else nothing.
+  std::optional<int64_t> restart_offset() const;
+
+  // A record behind the task's position is ignored and counted.
+  absl::Status Process(const ConsumerRecord& record);
+  absl::Status Punctuate(PunctuationType type);
+  // Hands the outbox to the producer, in order, until it refuses a record: that one and those after it stay.
+  absl::Status SendOutputs(LogProducer& producer);
+  bool has_outputs() const { return !outbox_.empty(); }
+  // Something happened that a commit would have to say.
+  bool dirty() const { return dirty_; }
+
+  // Writes changes and position. Everything sent must be durable by now. After an error: again, before the task goes on.
+  absl::Status Commit();
+  const TaskId& id() const { return id_; }
+
+ private:
+  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms, const JobId& job) override;
+  void DeadLetter(DropReason reason) override;
+  const StateStore& store() const override { return store_; }
+  StateChanges& changes() override { return changes_; }
+
+  void Send(ProducerRecord record);
+  void CollectCommit();
+
+  const TaskId id_;
+  const StreamTaskOptions options_;
+  std::array<std::string, kTopicCount> topic_names_;
+  StateStore& node_store_;
+  TaskStore store_;
+  StageProbe* const probe_;
+  StateChanges changes_;
+  StateChanges to_store_;  // collected for a commit, not in the store yet
+  std::vector<ProducerRecord> outbox_;
+  const ConsumerRecord* current_ = nullptr;  // during Process
+  std::optional<TaskPosition> committed_;
+  std::optional<int64_t> first_;  // offset of the first record since Init
+  std::optional<int64_t> next_;   // one past the last processed record
+  bool dirty_ = false;
+  std::unique_ptr<Processor> processor_;  // last: it may look at the context until it is gone
+};
+
+}  // namespace eroica

@@ -1,0 +1,124 @@
+// The loop of a stage: poll -> process -> punctuate -> commit, over the partitions that one consumer was given. One step is RunOnce(now): it starts no
+// thread and asks no clock, so that tests drive it by hand; StageThreads gives each its thread. Every part of a step is bounded by an option.
+//
+// Idleness (wall time) is told to a task once, when its position is the end of its partition, nothing came for idle_timeout, and we were looking all that
+// while: after a retry or a step that took long the timer starts anew, because silence that we caused ourselves is no silence of the rank.
+//
+// Errors that may pass (kUnavailable, kDeadlineExceeded, a full queue) pause the stage with growing steps and are logged at a bounded rate; while paused
+// nothing is polled and the outbox keeps what waits. Where outputs were lost on their way, the tasks go back to their last commit, as after a crash.
+// Any other error ends the stage: RunOnce answers with it.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "state_store/state_store.h"
+#include "stream_ops/log/log.h"
+#include "stream_ops/runtime/stage_probe.h"
+#include "stream_ops/runtime/stream_task.h"
+#include "stream_ops/runtime/topology.h"
+
+namespace eroica {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+struct StreamThreadOptions {
+  StreamTaskOptions task;
+  ConsumerOptions consumer;
+  size_t poll_records_max = 64;  // records of one poll: 64 event batches are some 4 MB
+  std::chrono::milliseconds poll_timeout{100};
+  std::optional<std::chrono::milliseconds> commit_interval{500};  // nothing: by records only
+  uint64_t commit_records_max = 1024;
+  std::chrono::milliseconds flush_timeout{10'000};
+  std::optional<std::chrono::milliseconds> idle_timeout{2'000};  // nothing: a task never counts as idle
+  std::chrono::milliseconds retry_backoff{100};
+  std::chrono::milliseconds retry_backoff_max{5'000};
+  uint32_t retries_max = std::numeric_limits<uint32_t>::max();  // in a row; then the error ends the stage
+};
+
+class StreamThread : private RebalanceListener {
+ public:
+  // log, store and stage must outlive the thread.
+  StreamThread(Log& log, StateStore& store, const Stage& stage, StreamThreadOptions options);
+  // Without Close nothing is committed any more, as if the process had died.
+  ~StreamThread() override;
+
+  // One step at the time `now`, which never goes back. Answers how long the caller should wait before the next one: 0 unless paused.
+  absl::StatusOr<std::chrono::milliseconds> RunOnce(TimePoint now);
+  // Everything that was there when it was asked is processed; false before the first poll.
+  absl::StatusOr<bool> CaughtUp();
+  // Of a bounded input: tells every task that nothing more will come, and commits.
+  absl::Status EndInput(TimePoint now);
+  // Commits and lets go of the partitions. Last.
+  absl::Status Close(TimePoint now);
+
+  const StageProbe& probe() const { return probe_; }
+
+ private:
+  struct TaskState {
+    std::unique_ptr<StreamTask> task;
+    TimePoint active_at;     // the last record, or the last moment at which we could not have seen one
+    TimePoint end_asked_at;  // the log was last asked whether we are at the end
+    bool idle_told = false;
+  };
+
+  std::optional<int64_t> OnPartitionAssigned(const TopicPartition& partition) override;
+  void OnPartitionRevoked(const TopicPartition& partition, bool lost) override;
+
+  absl::Status Work(TimePoint now);
+  absl::Status Open();
+  absl::Status Poll(TimePoint now);
+  absl::Status ProcessPending(TimePoint now);
+  absl::Status PunctuateIdle(TimePoint now);
+  absl::StatusOr<bool> AtEnd(const TopicPartition& partition);
+  absl::Status Punctuate(StreamTask& task, PunctuationType type);
+  absl::Status SendOutputs(StreamTask& task);
+  absl::Status FlushOutputs();
+  bool CommitIsDue(TimePoint now);
+  absl::Status Commit(TimePoint now);
+  absl::Status FinishCommit();
+  absl::Status RestartTasks(TimePoint now);
+  absl::StatusOr<std::unique_ptr<StreamTask>> NewTask(const TopicPartition& partition);
+  void RestartIdleTimers(TimePoint from);
+  absl::StatusOr<std::chrono::milliseconds> BackOff(const absl::Status& status, TimePoint now);
+  void LogRetry(const absl::Status& status, TimePoint now);
+
+  Log& log_;
+  StateStore& store_;
+  const Stage& stage_;
+  const StreamThreadOptions options_;
+  const std::string input_;
+  StageProbe probe_;
+
+  std::map<TopicPartition, TaskState> tasks_;
+  std::vector<ConsumerRecord> pending_;  // polled; from pending_next_ on not processed yet
+  size_t pending_next_ = 0;
+  std::map<TopicPartition, size_t> stale_below_;  // pending_ records of a partition at smaller indices belong to a former assignment
+  bool commit_begun_ = false;                     // the outputs are durable, but not every task's changes are in the store
+  absl::Status callback_status_;                  // of the rebalance callbacks, which cannot return one
+  TimePoint now_;                                 // of the step that runs, for the callbacks
+  std::optional<TimePoint> stepped_at_;
+  std::optional<TimePoint> committed_at_;
+  uint64_t records_since_commit_ = 0;
+  bool polled_ = false;
+  bool restart_needed_ = false;  // the tasks hold what can no longer be committed
+  bool closing_ = false;         // nothing is committed any more
+  uint32_t retries_ = 0;         // in a row
+  TimePoint retry_at_;
+  std::optional<TimePoint> retry_logged_at_;
+  uint64_t retries_unlogged_ = 0;
+
+  std::unique_ptr<LogProducer> producer_;
+  std::unique_ptr<LogConsumer> consumer_;  // last: going away, it tells us of its partitions
+};
+
+}  // namespace eroica

@@ -1,0 +1,92 @@
+#include "stream_ops/runtime/testing/faulty_log.h"
+
+#include <utility>
+
+namespace eroica::testing {
+namespace {
+
+bool TakeOne(int* count) {
+  if (*count == 0) return false;
+  --*count;
+  return true;
+}
+
+}  // namespace
+
+class FaultyLog::Consumer : public LogConsumer {
+ public:
+  Consumer(FaultyLog& log, std::unique_ptr<LogConsumer> inner) : log_(log), inner_(std::move(inner)) {}
+
+  absl::Status Subscribe(std::vector<std::string> topics, RebalanceListener* listener) override {
+    listener_ = listener;
+    return inner_->Subscribe(std::move(topics), listener);
+  }
+  absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records, std::vector<ConsumerRecord>* out) override {
+    ++log_.polls;
+    if (TakeOne(&log_.polls_unavailable)) return absl::UnavailableError("broker away");
+    if (!log_.poll_error.ok()) return log_.poll_error;
+    if (!log_.at_next_poll.empty()) {
+      const auto script = std::exchange(log_.at_next_poll, {});
+      for (const auto& action : script) action(*listener_, out);
+    }
+    return inner_->Poll(timeout, max_records, out);
+  }
+  absl::Status Seek(const TopicPartition& partition, int64_t offset) override { return inner_->Seek(partition, offset); }
+  absl::StatusOr<int64_t> Position(const TopicPartition& partition) override { return inner_->Position(partition); }
+  absl::StatusOr<int64_t> EndOffset(const TopicPartition& partition) override { return inner_->EndOffset(partition); }
+  absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition, int64_t timestamp_ms) override {
+    return inner_->OffsetForTime(partition, timestamp_ms);
+  }
+  absl::Status Commit(const std::map<TopicPartition, int64_t>& next_offsets) override { return inner_->Commit(next_offsets); }
+  std::vector<TopicPartition> Assignment() const override { return inner_->Assignment(); }
+
+ private:
+  FaultyLog& log_;
+  std::unique_ptr<LogConsumer> inner_;
+  RebalanceListener* listener_ = nullptr;
+};
+
+// Holds what was appended back until the flush, as a client's queue does.
+class FaultyLog::Producer : public LogProducer {
+ public:
+  Producer(FaultyLog& log, std::unique_ptr<LogProducer> inner) : log_(log), inner_(std::move(inner)) {}
+
+  absl::Status Append(ProducerRecord record) override {
+    if (TakeOne(&log_.appends_refused)) return absl::ResourceExhaustedError("queue full");
+    queue_.push_back(std::move(record));
+    return absl::OkStatus();
+  }
+  absl::Status Flush(std::chrono::milliseconds timeout) override {
+    ++log_.flushes;
+    if (TakeOne(&log_.flushes_timed_out)) return absl::DeadlineExceededError("still on its way");
+    if (TakeOne(&log_.flushes_lost)) {
+      queue_.clear();
+      return absl::UnavailableError("messages timed out");
+    }
+    for (ProducerRecord& record : queue_) {
+      if (absl::Status status = inner_->Append(std::move(record)); !status.ok()) return status;
+    }
+    queue_.clear();
+    return inner_->Flush(timeout);
+  }
+
+ private:
+  FaultyLog& log_;
+  std::unique_ptr<LogProducer> inner_;
+  std::deque<ProducerRecord> queue_;
+};
+
+absl::StatusOr<std::unique_ptr<LogConsumer>> FaultyLog::NewConsumer(const ConsumerOptions& options) {
+  if (TakeOne(&consumers_unavailable)) return absl::UnavailableError("no broker");
+  absl::StatusOr<std::unique_ptr<LogConsumer>> inner = inner_.NewConsumer(options);
+  if (!inner.ok()) return inner.status();
+  return std::make_unique<Consumer>(*this, *std::move(inner));
+}
+
+absl::StatusOr<std::unique_ptr<LogProducer>> FaultyLog::NewProducer() {
+  absl::StatusOr<std::unique_ptr<LogProducer>> inner = inner_.NewProducer();
+  if (!inner.ok()) return inner.status();
+  return std::make_unique<Producer>(*this, *std::move(inner));
+}
+
+}  // namespace eroica::testing

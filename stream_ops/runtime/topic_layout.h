@@ -1,0 +1,27 @@
+// The topics of an installation and how they are laid out: partitions, retention, compaction. `eroica topics create` and the embedded modes make them
+// from here.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "stream_ops/log/log.h"
+#include "stream_ops/topics.h"
+
+namespace eroica {
+
+struct TopicLayout {
+  // By Topic. Partitions are the most tasks that can share a stage, and stay for ever: three to ten times the nodes that are expected.
+  std::array<int32_t, kTopicCount> partitions{1, 1, 1, 1, 1, 1};
+  int16_t replication_factor = 1;
+};
+
+std::vector<TopicSpec> TopicSpecs(std::string_view prefix, const TopicLayout& layout);
+// Topics that are there already stay as they are.
+absl::Status CreateMissingTopics(LogAdmin& admin, std::string_view prefix, const TopicLayout& layout);
+
+}  // namespace eroica

@@ -1,0 +1,31 @@
+#include "stream_ops/runtime/topology.h"
+
+#include <utility>
+
+#include "schemas/check.h"
+
+namespace eroica {
+
+Topology::Topology(std::vector<Stage> stages) : stages_(std::move(stages)) {
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    EROICA_CHECK(!stages_[i].name.empty());
+    EROICA_CHECK(stages_[i].name.find('/') == std::string::npos);  // separates the parts of a task's keys
+    EROICA_CHECK(stages_[i].new_processor != nullptr);
+    for (size_t j = 0; j < i; ++j) EROICA_CHECK(stages_[i].name != stages_[j].name);
+  }
+}
+
+const Stage* Topology::Find(std::string_view name) const {
+  for (const Stage& stage : stages_) {
+    if (stage.name == name) return &stage;
+  }
+  return nullptr;
+}
+
+Topology ThreeStages(ProcessorFactory summarize, ProcessorFactory align, ProcessorFactory diagnose) {
+  return Topology({{std::string(kSummarizeStage), Topic::kEvents, std::move(summarize)},
+                   {std::string(kAlignStage), Topic::kCollectives, std::move(align)},
+                   {std::string(kDiagnoseStage), Topic::kPatterns, std::move(diagnose)}});
+}
+
+}  // namespace eroica
