@@ -33,10 +33,11 @@ class CollectiveGaps {
 
   // The function was the leaf of its priority in [begin, end), and the clock ran for critical_ns of it.
   void Add(uint32_t function, int64_t begin_ns, int64_t end_ns, int64_t critical_ns, const CriticalClock& clock) {
+    if (begin_ns >= gaps_[position_].end_ns && position_ + 1 < gaps_.size()) ++position_;
     const Gap& gap = gaps_[position_];
     if (begin_ns >= gap.begin_ns && end_ns <= gap.end_ns) {
       Note(position_, function, critical_ns);
-    } else {
+    } else if (end_ns > gap.begin_ns || (position_ > 0 && begin_ns < gaps_[position_ - 1].end_ns)) {
       AddAcross(function, begin_ns, end_ns, clock);
     }
   }

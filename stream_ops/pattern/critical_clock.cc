@@ -1,30 +1,30 @@
 #include "stream_ops/pattern/critical_clock.h"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 namespace eroica {
-
-void CriticalClock::Append(int64_t begin_ns, int64_t end_ns) {
-  if (begin_ns >= end_ns) return;
-  const int64_t before = segments_.empty() ? 0 : segments_.back().before_ns + segments_.back().end_ns - segments_.back().begin_ns;
-  segments_.push_back({begin_ns, end_ns, before});
-}
 
 void CriticalClock::Set(const std::vector<TimeSpan>& own, const std::vector<TimeSpan>& above) {
   segments_.clear();
   position_ = 0;
   undisturbed_ = above.empty();
-  size_t next = 0;  // of above
+  int64_t shows_ns = 0;
+  const auto append = [&](int64_t begin_ns, int64_t end_ns) {
+    if (begin_ns >= end_ns) return;
+    segments_.push_back({begin_ns, end_ns, shows_ns});
+    shows_ns += end_ns - begin_ns;
+  };
+  auto next = above.begin();
   for (const TimeSpan& span : own) {
-    int64_t begin = span.begin_ns;
-    while (next < above.size() && above[next].end_ns <= begin) ++next;
-    for (size_t i = next; i < above.size() && above[i].begin_ns < span.end_ns; ++i) {
-      Append(begin, above[i].begin_ns);
-      begin = above[i].end_ns;
-      next = i;
+    int64_t begin_ns = span.begin_ns;
+    while (next != above.end() && next->end_ns <= begin_ns) ++next;
+    for (; next != above.end() && next->begin_ns < span.end_ns; ++next) {
+      append(begin_ns, next->begin_ns);
+      begin_ns = next->end_ns;
+      if (begin_ns >= span.end_ns) break;  // it may reach into the next span too
     }
-    Append(begin, span.end_ns);
+    append(begin_ns, span.end_ns);
   }
 }
 
@@ -50,6 +50,19 @@ void CriticalClocks::Clear() {
   for (SpanUnion& spans : running_) spans.clear();
 }
 
+// above_ becomes the union of itself and own.
+void CriticalClocks::Join(const std::vector<TimeSpan>& own) {
+  joined_.clear();
+  auto a = above_.begin();
+  auto b = own.begin();
+  while (a != above_.end() || b != own.end()) {
+    const bool take_a = b == own.end() || (a != above_.end() && a->begin_ns <= b->begin_ns);
+    const TimeSpan& span = take_a ? *a++ : *b++;
+    joined_.Add(span.begin_ns, span.end_ns);
+  }
+  std::swap(above_, joined_.spans());
+}
+
 void CriticalClocks::Finish() {
   size_t lowest = running_.size();
   while (lowest > 0 && running_[lowest - 1].spans().empty()) --lowest;
@@ -62,17 +75,7 @@ void CriticalClocks::Finish() {
       above_ = own;
       continue;
     }
-    joined_.clear();
-    std::merge(above_.begin(), above_.end(), own.begin(), own.end(), std::back_inserter(joined_),
-               [](const TimeSpan& a, const TimeSpan& b) { return a.begin_ns < b.begin_ns; });
-    above_.clear();
-    for (const TimeSpan& span : joined_) {
-      if (!above_.empty() && span.begin_ns <= above_.back().end_ns) {
-        above_.back().end_ns = std::max(above_.back().end_ns, span.end_ns);
-      } else {
-        above_.push_back(span);
-      }
-    }
+    Join(own);
   }
 }
 

@@ -66,7 +66,6 @@ class CriticalClock {
     int64_t At(int64_t t) const { return t <= begin_ns ? before_ns : before_ns + (t < end_ns ? t : end_ns) - begin_ns; }
   };
   int64_t Find(int64_t t, size_t from) const;
-  void Append(int64_t begin_ns, int64_t end_ns);
 
   std::vector<Segment> segments_;
   size_t position_ = 0;
@@ -85,10 +84,12 @@ class CriticalClocks {
   const CriticalClock& operator[](int priority) const { return clocks_[static_cast<size_t>(priority)]; }
 
  private:
+  void Join(const std::vector<TimeSpan>& own);
+
   std::array<SpanUnion, kPriorityCount> running_;
   std::array<CriticalClock, kPriorityCount> clocks_;
-  std::vector<TimeSpan> above_;
-  std::vector<TimeSpan> joined_;
+  std::vector<TimeSpan> above_;  // union of the priorities done so far
+  SpanUnion joined_;
 };
 
 }  // namespace eroica
