@@ -24,7 +24,8 @@ TimeSpan Clip(const SweepInput& input, const Interval& interval) {
 }  // namespace
 
 void CriticalPathSweep::Run(const SweepInput& input) {
-  EROICA_CHECK(input.start_ns <= input.end_ns);
+  EROICA_CHECK(input.start_ns >= 0 && input.start_ns <= input.end_ns && input.end_ns - input.start_ns <= kLongestWindowNs);
+  EROICA_CHECK(input.lanes.size() <= kMostLanes);
   Reset(input);
   BuildClocks(input);
   Account(input);
@@ -96,9 +97,12 @@ void CriticalPathSweep::Account(const SweepInput& input) {
       StartHostFunction(input, stack, {part.end_ns, clock_at_end, part.begin_ns, clock_at_begin, function});
       continue;
     }
-    const int64_t critical_ns = clock_at_end - clock_at_begin;
-    if (function_class == FunctionClass::kCollective) gaps_.collectives()[next_collective++].exposed_ns = critical_ns;
-    AddLeaf(input, function, part.begin_ns, part.end_ns, critical_ns);
+    if (function_class == FunctionClass::kCollective) gaps_.collectives()[next_collective++].exposed_ns = clock_at_end - clock_at_begin;
+    const int64_t fresh_ns = std::max(part.begin_ns, totals.covered_until_ns);
+    if (fresh_ns >= part.end_ns) continue;
+    totals.covered_until_ns = part.end_ns;
+    const int64_t clock_at_fresh = fresh_ns == part.begin_ns ? clock_at_begin : clock.Ahead(fresh_ns);
+    AddLeaf(input, function, fresh_ns, part.end_ns, clock_at_end - clock_at_fresh);
   }
 }
 

@@ -1,8 +1,8 @@
 // The critical-path sweep: from the intervals of one rank in one window to one account a function (EROICA, NSDI'26, sections 4.1 and 4.2).
 //
 // At any moment the most important class that runs holds the critical path (schemas/function.h). All kernels, memory operations and collectives that
-// run then are on it; of host functions only the leaf: on each lane the one that started last among those still running. Python frames count on
-// training threads only, CPU operators on every lane.
+// run then are on it, each function once; of host functions only the leaf: on each lane the one that started last among those still running. Python
+// frames count on training threads only, CPU operators on every lane.
 //
 // Two passes over intervals sorted by start, no heap and no list of ends: the first builds the critical clocks, the second reads each interval's
 // clock at its start and end and lets host functions take their time from their callers on a stack a lane and class. The stack stays ordered by end,
@@ -30,8 +30,8 @@ struct SweepInput {
   std::span<const Interval> intervals;  // in the order of IntervalSorter; what reaches out of the window is cut off
   std::span<const FunctionTraits> functions;
   std::span<const LaneKind> lanes;
-  std::span<const StepSpan> steps;      // ascending, disjoint; may be empty
-  int64_t start_ns = 0;                 // the window, [start, end)
+  std::span<const StepSpan> steps = {};  // ascending, disjoint; may be empty
+  int64_t start_ns = 0;                 // the window, [start, end), not longer than kLongestWindowNs
   int64_t end_ns = 0;
   bool host_only = false;
 };

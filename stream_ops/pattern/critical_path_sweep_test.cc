@@ -81,6 +81,18 @@ TEST(CriticalPathSweep, KernelsThatOverlapAreAllCritical) {
   EXPECT_EQ(rank.critical(b), 60);
 }
 
+TEST(CriticalPathSweep, AFunctionThatRunsTwiceAtOnceIsCriticalOnce) {
+  Rank rank;
+  const uint32_t kernel = rank.Function(FunctionClass::kGpuCompute);
+  const uint32_t copy = rank.Function(FunctionClass::kMemoryOp);
+  rank.Ran(kernel, kStream, 0, 60).Ran(kernel, kStream, 20, 80).Ran(kernel, kStream, 30, 40);
+  rank.Ran(copy, kStream, 50, 90).Ran(copy, kStream, 70, 100);
+  const CriticalPathSweep& sweep = rank.Sweep(0, 100);
+  EXPECT_EQ(rank.critical(kernel), 80);
+  EXPECT_EQ(sweep.totals(kernel).total_ns, 130);
+  EXPECT_EQ(rank.critical(copy), 20);
+}
+
 TEST(CriticalPathSweep, OnlyTheLeafOfAStackIsCritical) {
   Rank rank;
   const uint32_t step = rank.Function(FunctionClass::kPython);

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "stream_ops/pattern/interval.h"
+
 namespace eroica {
 
 struct alignas(64) FunctionTotals {
@@ -13,16 +15,17 @@ struct alignas(64) FunctionTotals {
   __extension__ typedef unsigned __int128 Wide;
 
   int64_t critical_ns = 0;
-  int64_t total_ns = 0;
+  int64_t total_ns = 0;  // saturates
   Wide square_sum = 0;
   int64_t min_ns = std::numeric_limits<int64_t>::max();
   int64_t max_ns = 0;
   uint32_t count = 0;
   uint32_t active_steps = 0;
+  int64_t covered_until_ns = 0;  // a moment in which it runs twice on the device is one critical moment
 
   void Count(int64_t duration_ns) {
     ++count;
-    total_ns += duration_ns;
+    total_ns = duration_ns > kEndOfTimeNs - total_ns ? kEndOfTimeNs : total_ns + duration_ns;
     const auto bounded = static_cast<uint64_t>(std::min(duration_ns, kLongestSquaredNs));
     square_sum += static_cast<Wide>(bounded) * bounded;
     min_ns = std::min(min_ns, duration_ns);
@@ -32,7 +35,7 @@ struct alignas(64) FunctionTotals {
   // Welford's M2, the sum of squared deviations from the mean, without its rounding: with q the mean rounded down, the sum of squared deviations
   // from q is an integer.
   double m2() const {
-    if (count == 0 || max_ns > kLongestSquaredNs) return 0.0;
+    if (count == 0 || max_ns > kLongestSquaredNs || total_ns == kEndOfTimeNs) return 0.0;
     const auto total = static_cast<uint64_t>(total_ns);
     const uint64_t q = total / count;
     const uint64_t rest = total % count;

@@ -1,6 +1,7 @@
 // What a sweep looks at: the intervals of one rank in one window, and what it must know of their functions and lanes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -12,6 +13,10 @@ namespace eroica {
 
 // Latest moment that the pattern core computes with: sums of two times stay inside int64_t. Times before 0 do not exist here.
 inline constexpr int64_t kEndOfTimeNs = int64_t{1} << 62;
+
+// With no longer window and no more lanes, the critical time of a function stays below kEndOfTimeNs. (13 days)
+inline constexpr int64_t kLongestWindowNs = int64_t{1} << 50;
+inline constexpr size_t kMostLanes = 4096;
 
 // A collective that nobody asks about.
 inline constexpr uint32_t kNoTicket = std::numeric_limits<uint32_t>::max();

@@ -50,6 +50,14 @@ Moment At(const SweepInput& input, int64_t t) {
   return moment;
 }
 
+// A function counts once a lane on the host, once altogether on the device.
+bool AddsTime(const SweepInput& input, const Moment& moment, size_t i) {
+  const uint32_t function = input.intervals[i].function;
+  if (input.functions[function].function_class >= FunctionClass::kPython) return true;
+  return i == *std::find_if(moment.critical.begin(), moment.critical.end(),
+                            [&](size_t j) { return input.intervals[j].function == function; });
+}
+
 bool WaitsForPeers(const SweepInput& input, const Moment& moment) {
   return std::any_of(moment.critical.begin(), moment.critical.end(), [&](size_t i) {
     const FunctionTraits& traits = input.functions[input.intervals[i].function];
@@ -60,7 +68,8 @@ bool WaitsForPeers(const SweepInput& input, const Moment& moment) {
 void NamePredecessor(const SweepInput& input, const std::vector<Moment>& moments, int64_t from, int64_t to, CollectiveExposure* out) {
   std::map<uint32_t, int64_t> sums;
   for (int64_t t = from; t < to; ++t) {
-    for (size_t i : moments[static_cast<size_t>(t - input.start_ns)].critical) ++sums[input.intervals[i].function];
+    const Moment& moment = moments[static_cast<size_t>(t - input.start_ns)];
+    for (size_t i : moment.critical) sums[input.intervals[i].function] += AddsTime(input, moment, i) ? 1 : 0;
   }
   for (const auto& [function, sum] : sums) {
     if (input.functions[function].wait == WaitKind::kPeer) continue;
@@ -100,7 +109,7 @@ ReferenceResult SweepByMoments(const SweepInput& input) {
   std::vector<Moment> moments;
   for (int64_t t = input.start_ns; t < input.end_ns; ++t) {
     moments.push_back(At(input, t));
-    for (size_t i : moments.back().critical) ++result.critical_ns[input.intervals[i].function];
+    for (size_t i : moments.back().critical) result.critical_ns[input.intervals[i].function] += AddsTime(input, moments.back(), i) ? 1 : 0;
   }
   for (const StepSpan& step : input.steps) {
     int64_t wait = 0;
