@@ -82,7 +82,8 @@ class Reader {
   void ReadOption(const Option& option, const toml::node& node) {
     std::optional<OptionValue> value = ToOptionValue(node);
     if (!value) {
-      Problem(node.source(), fmt::format("{} must be {}, such as {}", option.name, TypeName(option.get(NodeConfig())), ToToml(option.get(NodeConfig()))));
+      Problem(node.source(),
+              fmt::format("{} must be {}, such as {}", option.name, TypeName(option.get(NodeConfig())), ToToml(option.get(NodeConfig()))));
       return;
     }
     if (absl::Status status = Check(option, *value); !status.ok()) {
@@ -94,7 +95,8 @@ class Reader {
 
   static bool IsSection(std::string_view name) {
     for (const Option& option : NodeOptions()) {
-      if (option.name.size() > name.size() && option.name.compare(0, name.size(), name) == 0 && option.name[name.size()] == '.') return true;
+      if (option.name.size() > name.size() && option.name.compare(0, name.size(), name) == 0 && option.name[name.size()] == '.')
+        return true;
     }
     return false;
   }

@@ -1,5 +1,5 @@
-// NodeConfig from a TOML file and from KEY=VALUE on the command line. An unknown key, a value of the wrong type or out of its bounds stops the start: the
-// message names file and line, what is allowed and the nearest key, one line a problem.
+// NodeConfig from a TOML file and from KEY=VALUE on the command line. An unknown key, a value of the wrong type or out of its bounds stops
+// the start: the message names file and line, what is allowed and the nearest key, one line a problem.
 #pragma once
 
 #include <absl/status/status.h>

@@ -22,7 +22,9 @@ std::string ErrorOf(std::string_view text) {
 
 TEST(ConfigFile, ReadsEveryTypeOfOption) {
   NodeConfig config;
-  ASSERT_TRUE(Apply("[node]\nroles = [\"align\"]\nstate = \"here\"\n[runtime]\nidle_timeout_ms = 500\n[topics]\nevents_partitions = 3\n", &config).ok());
+  ASSERT_TRUE(
+      Apply("[node]\nroles = [\"align\"]\nstate = \"here\"\n[runtime]\nidle_timeout_ms = 500\n[topics]\nevents_partitions = 3\n", &config)
+          .ok());
   EXPECT_THAT(config.node.roles, ElementsAre("align"));
   EXPECT_EQ(config.node.state, "here");
   EXPECT_EQ(config.runtime.idle_timeout_ms, 500);
@@ -31,7 +33,8 @@ TEST(ConfigFile, ReadsEveryTypeOfOption) {
 
 TEST(ConfigFile, PassesPropertiesThroughQuotedOrDotted) {
   NodeConfig config;
-  ASSERT_TRUE(Apply("[kafka.properties]\n\"security.protocol\" = \"SSL\"\nfetch.wait.max.ms = 50\nenable.idempotence = true\n", &config).ok());
+  ASSERT_TRUE(
+      Apply("[kafka.properties]\n\"security.protocol\" = \"SSL\"\nfetch.wait.max.ms = 50\nenable.idempotence = true\n", &config).ok());
   EXPECT_THAT(config.kafka.properties,
               ElementsAre(Pair("enable.idempotence", "true"), Pair("fetch.wait.max.ms", "50"), Pair("security.protocol", "SSL")));
 }
@@ -65,7 +68,8 @@ TEST(ConfigFile, UnknownChoiceListsTheChoices) {
 }
 
 TEST(ConfigFile, TellsEveryProblemAtOnce) {
-  EXPECT_THAT(ErrorOf("[node]\nstat = \"a\"\n[runtime]\npoll_timeout_ms = -1\n"), AllOf(HasSubstr("node.toml:2:"), HasSubstr("\nnode.toml:4:")));
+  EXPECT_THAT(ErrorOf("[node]\nstat = \"a\"\n[runtime]\npoll_timeout_ms = -1\n"),
+              AllOf(HasSubstr("node.toml:2:"), HasSubstr("\nnode.toml:4:")));
 }
 
 TEST(ConfigFile, BrokenTomlNamesTheLine) { EXPECT_THAT(ErrorOf("[node]\nstate = \n"), StartsWith("node.toml:2:")); }

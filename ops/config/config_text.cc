@@ -56,8 +56,10 @@ std::string ConfigToToml(const NodeConfig& config) {
 std::string ConfigReference() {
   std::string page =
       "# Configuration of a node\n\n"
-      "Made from the declarations in `ops/config/node_options.cc` by `eroica node --print-config-reference`; a test holds the two together.\n\n"
-      "`eroica node --config FILE` reads one TOML file, `--set SECTION.KEY=VALUE` overrides it, `--print-config` shows what holds. An unknown key or a "
+      "Made from the declarations in `ops/config/node_options.cc` by `eroica node --print-config-reference`; a test holds the two "
+      "together.\n\n"
+      "`eroica node --config FILE` reads one TOML file, `--set SECTION.KEY=VALUE` overrides it, `--print-config` shows what holds. An "
+      "unknown key or a "
       "value out of its bounds stops the start with file and line.\n";
   std::string_view section;
   for (const Option& option : NodeOptions()) {
@@ -65,7 +67,8 @@ std::string ConfigReference() {
       section = SectionOf(option);
       page += fmt::format("\n## [{}]\n\n| key | default | unit | allowed | what it is for |\n|---|---|---|---|---|\n", section);
     }
-    page += fmt::format("| `{}` | `{}` | {} | {} | {} |\n", KeyOf(option), ToToml(option.get(NodeConfig())), option.unit, BoundsText(option), option.doc);
+    page += fmt::format("| `{}` | `{}` | {} | {} | {} |\n", KeyOf(option), ToToml(option.get(NodeConfig())), option.unit,
+                        BoundsText(option), option.doc);
   }
   return page;
 }

@@ -1,5 +1,5 @@
-// The configuration for people: as TOML with what each option is for (`eroica node --print-config`), and as the reference page. Both come from the
-// declarations of option.h.
+// The configuration for people: as TOML with what each option is for (`eroica node --print-config`), and as the reference page. Both come
+// from the declarations of option.h.
 #pragma once
 
 #include <string>

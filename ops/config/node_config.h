@@ -36,10 +36,10 @@ struct NodeConfig {
     int32_t deadletter_partitions = 1;
     int32_t replication = 1;
     int32_t min_insync_replicas = 1;
-    int64_t events_retention_ms = 6 * 3'600'000LL;
-    int64_t patterns_retention_ms = 24 * 3'600'000LL;
-    int64_t findings_retention_ms = 30 * 24 * 3'600'000LL;
-    int64_t deadletter_retention_ms = 7 * 24 * 3'600'000LL;
+    int64_t events_retention_ms = int64_t{6} * 3'600'000;
+    int64_t patterns_retention_ms = int64_t{24} * 3'600'000;
+    int64_t findings_retention_ms = int64_t{30} * 24 * 3'600'000;
+    int64_t deadletter_retention_ms = int64_t{7} * 24 * 3'600'000;
   } topics;
 
   struct Runtime {

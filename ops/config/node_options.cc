@@ -49,38 +49,46 @@ Option Choice(Words words, std::vector<std::string> choices, Field field) {
   return option;
 }
 
-#define FIELD(path) [](NodeConfig& config) -> auto& { return config.path; }
+#define FIELD(path) \
+  [](NodeConfig & config) -> auto& { return config.path; }
 
 void AddNode(std::vector<Option>* options) {
   options->push_back(Choice({"node.roles", "", "The stages that this node runs."}, {"summarize", "align", "diagnose"}, FIELD(node.roles)));
   options->push_back(Bind({"node.topic_prefix", "", "The topics are called PREFIX.events and so on."}, FIELD(node.topic_prefix)));
-  options->push_back(Bind({"node.recording", "",
-                           "Embedded mode: the folder of the recording that is read, and that the stages write to. Give this or kafka.bootstrap."},
-                          FIELD(node.recording)));
-  options->push_back(Bind({"node.state", "", "Folder of the state store. One node at a time."}, FIELD(node.state)));
   options->push_back(
-      Choice({"node.log_level", "", "What is logged on standard error."}, {"debug", "info", "warn", "error", "off"}, FIELD(node.log_level)));
-  options->push_back(Bind({"node.replay_id", "", "Where it is not empty: stands in the headers of all that this node sends, so that a replay is told "
-                                                 "from the live stream."},
+      Bind({"node.recording", "",
+            "Embedded mode: the folder of the recording that is read, and that the stages write to. Give this or kafka.bootstrap."},
+           FIELD(node.recording)));
+  options->push_back(Bind({"node.state", "", "Folder of the state store. One node at a time."}, FIELD(node.state)));
+  options->push_back(Choice({"node.log_level", "", "What is logged on standard error."}, {"debug", "info", "warn", "error", "off"},
+                            FIELD(node.log_level)));
+  options->push_back(Bind({"node.replay_id", "",
+                           "Where it is not empty: stands in the headers of all that this node sends, so that a replay is told "
+                           "from the live stream."},
                           FIELD(node.replay_id)));
 }
 
 void AddKafka(std::vector<Option>* options) {
-  options->push_back(Bind({"kafka.bootstrap", "", "Brokers to begin with, HOST:PORT, comma separated. Give this or node.recording."}, FIELD(kafka.bootstrap)));
-  options->push_back(Bind({"kafka.group_prefix", "", "The consumer groups are called PREFIX-summarize and so on."}, FIELD(kafka.group_prefix)));
-  options->push_back(Bind({"kafka.instance_id", "", "Static membership: a node that comes back under the same name within the session gets its "
-                                                    "partitions without a rebalance. Unique in the group."},
+  options->push_back(Bind({"kafka.bootstrap", "", "Brokers to begin with, HOST:PORT, comma separated. Give this or node.recording."},
+                          FIELD(kafka.bootstrap)));
+  options->push_back(
+      Bind({"kafka.group_prefix", "", "The consumer groups are called PREFIX-summarize and so on."}, FIELD(kafka.group_prefix)));
+  options->push_back(Bind({"kafka.instance_id", "",
+                           "Static membership: a node that comes back under the same name within the session gets its "
+                           "partitions without a rebalance. Unique in the group."},
                           FIELD(kafka.instance_id)));
-  options->push_back(Bind({"kafka.properties", "",
-                           "librdkafka's own properties, passed through. Secrets never stand here: NAME_file names a file that holds the value, NAME_env an "
-                           "environment variable."},
-                          FIELD(kafka.properties)));
+  options->push_back(Bind(
+      {"kafka.properties", "",
+       "librdkafka's own properties, passed through. Secrets never stand here: NAME_file names a file that holds the value, NAME_env an "
+       "environment variable."},
+      FIELD(kafka.properties)));
 }
 
 void AddTopics(std::vector<Option>* options) {
   const auto partitions = [options](std::string topic, std::string key, auto field) {
-    options->push_back(Number({fmt::format("topics.{}_partitions", topic), "", fmt::format("Partitions of the topic {}, which is keyed by {}.", topic, key)}, 1,
-                              10'000, field));
+    options->push_back(Number(
+        {fmt::format("topics.{}_partitions", topic), "", fmt::format("Partitions of the topic {}, which is keyed by {}.", topic, key)}, 1,
+        10'000, field));
   };
   partitions("events", "job and shard of ranks", FIELD(topics.events_partitions));
   partitions("collectives", "job and communicator", FIELD(topics.collectives_partitions));
@@ -94,22 +102,26 @@ void AddTopics(std::vector<Option>* options) {
   const auto retention = [options](std::string name, std::string doc, auto field) {
     options->push_back(Number({fmt::format("topics.{}_retention_ms", name), "ms", std::move(doc)}, kHourMs / 60, kYearMs, field));
   };
-  retention("events", "How long events and collectives are kept: how far back an incident can be replayed.", FIELD(topics.events_retention_ms));
+  retention("events", "How long events and collectives are kept: how far back an incident can be replayed.",
+            FIELD(topics.events_retention_ms));
   retention("patterns", "How long patterns are kept.", FIELD(topics.patterns_retention_ms));
   retention("findings", "How long findings are kept.", FIELD(topics.findings_retention_ms));
   retention("deadletter", "How long refused records are kept.", FIELD(topics.deadletter_retention_ms));
 }
 
 void AddRuntime(std::vector<Option>* options) {
-  options->push_back(Number({"runtime.poll_records_max", "records", "Taken from the log at once."}, 1, 65'536, FIELD(runtime.poll_records_max)));
-  options->push_back(Number({"runtime.poll_timeout_ms", "ms", "How long a stage waits for records before it looks after its other work."}, 1, 10'000,
-                            FIELD(runtime.poll_timeout_ms)));
-  options->push_back(Number({"runtime.commit_interval_ms", "ms", "How often state and input position are committed; what lies between is done again after a crash."}, 10,
-                            600'000, FIELD(runtime.commit_interval_ms)));
+  options->push_back(
+      Number({"runtime.poll_records_max", "records", "Taken from the log at once."}, 1, 65'536, FIELD(runtime.poll_records_max)));
+  options->push_back(Number({"runtime.poll_timeout_ms", "ms", "How long a stage waits for records before it looks after its other work."},
+                            1, 10'000, FIELD(runtime.poll_timeout_ms)));
+  options->push_back(Number({"runtime.commit_interval_ms", "ms",
+                             "How often state and input position are committed; what lies between is done again after a crash."},
+                            10, 600'000, FIELD(runtime.commit_interval_ms)));
   options->push_back(Number({"runtime.flush_timeout_ms", "ms", "How long a commit waits for the log to take the outputs."}, 100, 600'000,
                             FIELD(runtime.flush_timeout_ms)));
-  options->push_back(Number({"runtime.idle_timeout_ms", "ms", "After how long without records a partition that has been read to its end counts as idle."}, 100,
-                            3'600'000, FIELD(runtime.idle_timeout_ms)));
+  options->push_back(
+      Number({"runtime.idle_timeout_ms", "ms", "After how long without records a partition that has been read to its end counts as idle."},
+             100, 3'600'000, FIELD(runtime.idle_timeout_ms)));
 }
 
 #undef FIELD

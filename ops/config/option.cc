@@ -35,11 +35,12 @@ absl::Status CheckChoice(const Option& option, const std::string& value) {
 absl::Status Check(const Option& option, const OptionValue& value) {
   const OptionValue wanted = option.get(NodeConfig());
   if (value.index() != wanted.index()) {
-    return absl::InvalidArgumentError(fmt::format("{} is {}, but must be {}, such as {}", option.name, TypeName(value), TypeName(wanted), ToToml(wanted)));
+    return absl::InvalidArgumentError(
+        fmt::format("{} is {}, but must be {}, such as {}", option.name, TypeName(value), TypeName(wanted), ToToml(wanted)));
   }
   if (const auto* number = std::get_if<int64_t>(&value); number != nullptr && (*number < option.min || *number > option.max)) {
-    return absl::InvalidArgumentError(fmt::format("{} is {}, but must be {}{}{}", option.name, *number, BoundsText(option),
-                                                  option.unit.empty() ? "" : " ", option.unit));
+    return absl::InvalidArgumentError(
+        fmt::format("{} is {}, but must be {}{}{}", option.name, *number, BoundsText(option), option.unit.empty() ? "" : " ", option.unit));
   }
   if (const auto* text = std::get_if<std::string>(&value)) return CheckChoice(option, *text);
   if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {

@@ -1,5 +1,6 @@
-// One option of the configuration, declared once: its name, unit, bounds and what it is for, and where its value lives in NodeConfig. From the same
-// declaration come the reading, the checks, --print-config and docs/reference/config.md. The default is what a fresh NodeConfig holds.
+// One option of the configuration, declared once: its name, unit, bounds and what it is for, and where its value lives in NodeConfig. From
+// the same declaration come the reading, the checks, --print-config and docs/reference/config.md. The default is what a fresh NodeConfig
+// holds.
 #pragma once
 
 #include <absl/status/status.h>
@@ -22,9 +23,9 @@ using OptionTable = std::map<std::string, std::string>;
 using OptionValue = std::variant<bool, int64_t, std::string, std::vector<std::string>, OptionTable>;
 
 struct Option {
-  std::string name;  // with its section: "runtime.idle_timeout_ms"
-  std::string unit;  // empty where it has none
-  std::string doc;   // whole sentences
+  std::string name;                                   // with its section: "runtime.idle_timeout_ms"
+  std::string unit;                                   // empty where it has none
+  std::string doc;                                    // whole sentences
   int64_t min = std::numeric_limits<int64_t>::min();  // of integers, inclusive
   int64_t max = std::numeric_limits<int64_t>::max();
   std::vector<std::string> choices;  // of strings and lists of strings; empty: any

@@ -46,9 +46,10 @@ absl::Status ResolveSecrets(NodeConfig* config) {
     const bool from_environment = name.ends_with(kEnvironmentSuffix);
     if (!from_file && !from_environment) {
       if (IsSecretProperty(name)) {
-        return absl::InvalidArgumentError(fmt::format(
-            "kafka.properties.{} is a secret and must not stand in the configuration; name a file that holds it ({}_file) or an environment variable ({}_env)",
-            name, name, name));
+        return absl::InvalidArgumentError(
+            fmt::format("kafka.properties.{} is a secret and must not stand in the configuration; name a file that holds it ({}_file) or "
+                        "an environment variable ({}_env)",
+                        name, name, name));
       }
       resolved[name] = value;
       continue;

@@ -16,7 +16,8 @@ using ::testing::Not;
 using ::testing::Pair;
 
 TEST(Secret, KnowsWhatMustNotBeShown) {
-  for (const char* secret : {"sasl.password", "ssl.key.password", "ssl.keystore.password", "sasl.oauthbearer.client.secret", "ssl.key.pem"}) {
+  for (const char* secret :
+       {"sasl.password", "ssl.key.password", "ssl.keystore.password", "sasl.oauthbearer.client.secret", "ssl.key.pem"}) {
     EXPECT_TRUE(IsSecretProperty(secret)) << secret;
   }
   for (const char* open : {"security.protocol", "sasl.username", "ssl.ca.location"}) EXPECT_FALSE(IsSecretProperty(open)) << open;
