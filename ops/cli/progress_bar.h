@@ -16,23 +16,23 @@ class ProgressBar {
   static constexpr std::chrono::milliseconds kSilence{1000};
   static constexpr std::chrono::milliseconds kRedraw{100};
 
-  // out must outlive the bar; nullptr: nobody looks on. total: of the same unit as done, 0 where it is unknown.
-  ProgressBar(std::ostream* out, std::string label, uint64_t total, TimePoint start);
+  // out must outlive the bar; nullptr: nobody looks on.
+  ProgressBar(std::ostream* out, std::string label, TimePoint start);
   // Wipes the line.
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  void Update(uint64_t done, TimePoint now);
+  // total: of the same unit as done, 0 where it is unknown.
+  void Update(uint64_t done, uint64_t total, TimePoint now);
   // Wipes the line, so that what is printed next begins on a clean one.
   void Clear();
 
  private:
-  std::string Line(uint64_t done, std::chrono::duration<double> elapsed) const;
+  std::string Line(uint64_t done, uint64_t total, std::chrono::duration<double> elapsed) const;
 
   std::ostream* const out_;
   const std::string label_;
-  const uint64_t total_;
   const TimePoint start_;
   std::optional<TimePoint> drawn_at_;
   size_t drawn_width_ = 0;

@@ -1,0 +1,49 @@
+// Findings as they stand on a findings topic, oldest first. One thread.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/codec.h"
+#include "schemas/finding.h"
+#include "stream_ops/log/log.h"
+
+namespace eroica {
+
+class FindingReader : private RebalanceListener {
+ public:
+  // log must outlive the reader.
+  static absl::StatusOr<std::unique_ptr<FindingReader>> Open(Log& log, const std::string& topic_prefix);
+
+  // Appends what came within the timeout, perhaps nothing.
+  absl::Status Poll(std::chrono::milliseconds timeout, std::vector<Finding>* out);
+  // Whether everything that was there has been read.
+  absl::StatusOr<bool> AtEnd();
+  // Records that are no finding: skipped.
+  uint64_t malformed() const { return malformed_; }
+
+ private:
+  explicit FindingReader(std::unique_ptr<LogConsumer> consumer) : consumer_(std::move(consumer)) {}
+  std::optional<int64_t> OnPartitionAssigned(const TopicPartition& partition) override;
+  void OnPartitionRevoked(const TopicPartition& partition, bool lost) override;
+
+  Decoder decoder_;
+  std::vector<ConsumerRecord> records_;
+  uint64_t malformed_ = 0;
+  std::unique_ptr<LogConsumer> consumer_;
+};
+
+// All that stand on the topic now.
+absl::StatusOr<std::vector<Finding>> ReadAllFindings(FindingReader& reader);
+
+// Of several versions of one finding, the last, in the order in which the findings were first seen.
+std::vector<Finding> LatestVersions(std::vector<Finding> findings);
+
+}  // namespace eroica

@@ -1,0 +1,52 @@
+#include "ops/cli/log_batch_sink.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace eroica {
+namespace {
+
+constexpr std::chrono::seconds kFlushTimeout{30};
+
+// Nothing but marks or samples has a time, too; an empty batch has none.
+int64_t FirstTimeNs(const EventBatch& batch) {
+  if (!batch.intervals.start_ns.empty()) return batch.intervals.start_ns.front();
+  if (!batch.marks.empty()) return batch.marks.front().time_ns;
+  return batch.samples.empty() ? 0 : batch.samples.front().time_ns;
+}
+
+}  // namespace
+
+LogBatchSink::LogBatchSink(LogProducer* producer, LogBatchSinkOptions options)
+    : producer_(producer), options_(std::move(options)), topic_(TopicName(options_.topic_prefix, Topic::kEvents)) {}
+
+absl::Status LogBatchSink::Write(const EventBatch& batch) {
+  const Bytes payload = encoder_.Encode(batch);
+  const ProducerIdentity& who = batch.identity;
+  ProducerRecord record{.topic = topic_,
+                        .key = EventsKey(who.job, who.rank),
+                        .value = std::string(reinterpret_cast<const char*>(payload.data()), payload.size()),
+                        .headers = {{std::string(kHeaderSchema), std::string(SchemaId(PayloadType::kEventBatch))},
+                                    {std::string(kHeaderJob), who.job.value},
+                                    {std::string(kHeaderRank), std::to_string(who.rank.value)}},
+                        .timestamp_ms = options_.timestamp_ms.value_or(std::max<int64_t>(0, FirstTimeNs(batch) / 1'000'000)),
+                        .partition = std::nullopt};
+  if (!options_.replay_id.empty()) record.headers.emplace_back(kHeaderReplay, options_.replay_id);
+  const size_t size = record.value.size();
+  absl::Status status = producer_->Append(record);
+  if (absl::IsResourceExhausted(status)) {
+    if (status = producer_->Flush(kFlushTimeout); !status.ok()) return status;
+    status = producer_->Append(std::move(record));
+  }
+  if (!status.ok()) return status;
+  ++batches_;
+  bytes_ += size;
+  return absl::OkStatus();
+}
+
+absl::Status LogBatchSink::Finish() { return producer_->Flush(kFlushTimeout); }
+
+}  // namespace eroica

@@ -1,0 +1,46 @@
+// Where importers write to: batches as records of the events topic. One thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "producers/core/batch_sink.h"
+#include "schemas/codec.h"
+#include "stream_ops/log/log.h"
+#include "stream_ops/topics.h"
+
+namespace eroica {
+
+struct LogBatchSinkOptions {
+  std::string topic_prefix = std::string(kDefaultTopicPrefix);
+  std::string replay_id;  // not empty: in the headers of every record
+  // The records' timestamp. Nothing: the time of the batch's first event, as a recording should have it. Kafka counts its retention from
+  // the timestamp, so an import of last month's trace into Kafka is stamped with the time of the import, or the broker would delete it at
+  // once.
+  std::optional<int64_t> timestamp_ms;
+};
+
+class LogBatchSink final : public BatchSink {
+ public:
+  // producer must outlive the sink.
+  LogBatchSink(LogProducer* producer, LogBatchSinkOptions options);
+
+  // Where the producer's queue is full, waits until it has room.
+  absl::Status Write(const EventBatch& batch) override;
+  // Everything written is durable. Last.
+  absl::Status Finish();
+
+  uint64_t batches() const { return batches_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  LogProducer* const producer_;
+  const LogBatchSinkOptions options_;
+  const std::string topic_;
+  Encoder encoder_;
+  uint64_t batches_ = 0;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace eroica

@@ -1,0 +1,83 @@
+#include "ops/cli/topic_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "stream_ops/log/memory_log.h"
+#include "stream_ops/topics.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TEST(TopicPlan, HoldsEveryTopicUnderThePrefix) {
+  NodeConfig config;
+  config.node.topic_prefix = "site";
+  config.topics.events_partitions = 5;
+  const std::vector<TopicSpec> plan = PlanTopics(config);
+  ASSERT_THAT(plan, SizeIs(kTopicCount));
+  for (int i = 0; i < kTopicCount; ++i) EXPECT_EQ(plan[static_cast<size_t>(i)].name, TopicName("site", static_cast<Topic>(i)));
+  EXPECT_EQ(plan[0].partitions, 5);
+}
+
+TEST(TopicPlan, OnlyControlIsCompacted) {
+  for (const TopicSpec& spec : PlanTopics(NodeConfig())) {
+    EXPECT_EQ(spec.config.at("cleanup.policy"), spec.name == "eroica.control" ? "compact" : "delete") << spec.name;
+    EXPECT_EQ(spec.config.count("retention.ms"), spec.name == "eroica.control" ? 0u : 1u) << spec.name;
+  }
+}
+
+TEST(TopicPlan, AsPlannedIsNoDifference) {
+  for (const TopicSpec& spec : PlanTopics(NodeConfig())) EXPECT_THAT(DifferencesFromPlan(spec, spec), IsEmpty());
+}
+
+TEST(TopicPlan, WhatTheLogDoesNotKnowIsNoDifference) {
+  const TopicSpec planned = PlanTopics(NodeConfig()).front();
+  TopicSpec found = planned;
+  found.config.clear();
+  EXPECT_THAT(DifferencesFromPlan(planned, found), IsEmpty());
+}
+
+TEST(TopicPlan, SaysWhatDiffersAndWhatToDo) {
+  const TopicSpec planned = {.name = "eroica.events", .partitions = 16, .config = {{"retention.ms", "60000"}}, .replication_factor = 3};
+  const TopicSpec found = {.name = "eroica.events", .partitions = 4, .config = {{"retention.ms", "1"}}, .replication_factor = 1};
+  EXPECT_THAT(DifferencesFromPlan(planned, found),
+              ElementsAre(AllOf(HasSubstr("eroica.events has 4 partitions"), HasSubstr("16"), HasSubstr("set topics.*_partitions to 4")),
+                          AllOf(HasSubstr("1 copies"), HasSubstr("3")),
+                          AllOf(HasSubstr("retention.ms=1,"), HasSubstr("--add-config retention.ms=60000"))));
+}
+
+TEST(TopicPlan, MoreCopiesThanPlannedAreFine) {
+  const TopicSpec planned = {.name = "a", .partitions = 1, .config = {}, .replication_factor = 1};
+  TopicSpec found = planned;
+  found.replication_factor = 3;
+  EXPECT_THAT(DifferencesFromPlan(planned, found), IsEmpty());
+}
+
+TEST(TopicPlan, MissingTopicsAreCreatedOthersStay) {
+  MemoryLog log;
+  NodeConfig config;
+  ASSERT_TRUE(log.admin().CreateTopic({.name = "eroica.events", .partitions = 3, .config = {}, .replication_factor = 1}).ok());
+  ASSERT_TRUE(CreateMissingPlannedTopics(log.admin(), config).ok());
+  EXPECT_EQ(log.admin().DescribeTopic("eroica.events")->partitions, 3);
+  EXPECT_EQ(log.admin().DescribeTopic("eroica.patterns")->partitions, config.topics.patterns_partitions);
+}
+
+TEST(TopicPlan, ANodeNeedsEveryTopicWithItsPartitions) {
+  MemoryLog log;
+  NodeConfig config;
+  EXPECT_THAT(std::string(RequirePlannedTopics(log.admin(), config).message()), HasSubstr("there is no topic eroica.events"));
+  ASSERT_TRUE(CreateMissingPlannedTopics(log.admin(), config).ok());
+  EXPECT_TRUE(RequirePlannedTopics(log.admin(), config).ok());
+  config.topics.patterns_partitions += 1;
+  const absl::Status status = RequirePlannedTopics(log.admin(), config);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("eroica.patterns has 8 partitions, the configuration says 9"));
+}
+
+}  // namespace
+}  // namespace eroica

@@ -1,0 +1,78 @@
+#include "ops/cli/wrapped_text.h"
+
+#include <algorithm>
+
+namespace eroica {
+namespace {
+
+// Of UTF-8: continuation bytes take no column of their own.
+size_t Columns(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string WithoutControls(std::string_view text) {
+  std::string clean(text);
+  std::replace_if(
+      clean.begin(), clean.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  return clean;
+}
+
+// Appends the words of one line, breaking where the next word would not fit.
+void AppendWords(std::string_view line, size_t width, size_t indent, std::string* out) {
+  size_t column = indent;
+  bool first = true;
+  while (!line.empty()) {
+    const size_t blank = line.find(' ');
+    const std::string_view word = line.substr(0, blank);
+    const size_t columns = Columns(word);
+    if (!first && column + 1 + columns > width) {
+      *out += '\n' + std::string(indent, ' ');
+      column = indent;
+    } else if (!first) {
+      *out += ' ';
+      ++column;
+    }
+    *out += word;
+    column += columns;
+    first = false;
+    line = blank == std::string_view::npos ? std::string_view() : line.substr(blank + 1);
+  }
+}
+
+}  // namespace
+
+std::string Wrapped(std::string_view text, size_t width, size_t indent) {
+  std::string out;
+  for (bool first = true;; first = false) {
+    const size_t end = text.find('\n');
+    const std::string line = WithoutControls(text.substr(0, end));
+    if (!first) out += '\n' + std::string(indent, ' ');
+    if (line.find("  ") != std::string::npos) {
+      out += line;
+    } else {
+      AppendWords(line, width, indent, &out);
+    }
+    if (end == std::string_view::npos) return out;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Columns(row[i]));
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    if (!text.empty()) text += '\n';
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string blanks(widths[i] - Columns(row[i]), ' ');
+      text += i == 0 ? row[i] + blanks : "  " + blanks + row[i];
+    }
+  }
+  return text;
+}
+
+}  // namespace eroica

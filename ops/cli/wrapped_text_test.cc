@@ -1,0 +1,30 @@
+#include "ops/cli/wrapped_text.h"
+
+#include <gtest/gtest.h>
+
+namespace eroica {
+namespace {
+
+TEST(Wrapped, BreaksBetweenWordsAndIndents) {
+  EXPECT_EQ(Wrapped("one two three four", 12, 2), "one two\n  three four");
+  EXPECT_EQ(Wrapped("one", 12, 2), "one");
+  EXPECT_EQ(Wrapped("", 12, 2), "");
+}
+
+TEST(Wrapped, KeepsLongWordsWhole) { EXPECT_EQ(Wrapped("a abcdefghijklmnop b", 8, 1), "a\n abcdefghijklmnop\n b"); }
+
+TEST(Wrapped, KeepsLineEndsAndTables) {
+  EXPECT_EQ(Wrapped("a\nb", 80, 3), "a\n   b");
+  EXPECT_EQ(Wrapped("culprit  peers  threshold", 10, 1), "culprit  peers  threshold");
+}
+
+TEST(Wrapped, NamesFromATraceCannotDriveTheTerminal) { EXPECT_EQ(Wrapped("a\x1b[31mb\r\x7f", 80, 0), "a?[31mb??"); }
+
+TEST(AlignedColumns, FirstLeftOthersRight) {
+  EXPECT_EQ(AlignedColumns({{"", "peers"}, {"wait", "1"}}), "      peers\nwait      1");
+  EXPECT_EQ(AlignedColumns({{"\u00b5", "a"}, {"bb", "b"}}), "\u00b5   a\nbb  b");
+  EXPECT_EQ(AlignedColumns({}), "");
+}
+
+}  // namespace
+}  // namespace eroica
