@@ -22,7 +22,7 @@ struct Blocker {
 
 struct MemberSummary {
   RankId rank;
-  uint64_t count = 0;            // operations in which all members met
+  uint64_t count = 0;            // operations in which all members met that reported for the window
   int64_t wait_ns = 0;           // sum of own duration - shortest duration in the group
   int64_t exposed_wait_ns = 0;   // the same, per operation no more than its exposed time
   uint64_t last_count = 0;       // times it arrived last
@@ -30,7 +30,7 @@ struct MemberSummary {
   int64_t caused_wait_ns = 0;    // sum, where it arrived last, of the exposed waits of the others
   std::vector<int64_t> late_steps;  // steps in which it caused more exposed wait than any other member, ascending
   std::vector<Blocker> blockers;    // what it ran when it arrived last, most caused wait first
-  uint64_t incomplete = 0;       // operations of the rank that another member never joined
+  uint64_t incomplete = 0;       // operations of the rank that another member never joined, nor any later one of the kind (else its row was lost)
   friend bool operator==(const MemberSummary&, const MemberSummary&) = default;
 };
 
@@ -54,8 +54,8 @@ struct CollectiveSummary {
   Window window;                       // times are those of the lowest rank
   std::vector<MemberSummary> members;  // by rank
   std::vector<PairSummary> pairs;      // by source, destination
-  uint64_t operations = 0;             // that all members joined
-  uint64_t incomplete = 0;
+  uint64_t operations = 0;             // that all members joined which reported for the window
+  uint64_t incomplete = 0;             // operations that a reporting member never joined; said one window later, unless that never comes
   int64_t transfer_ns = 0;             // sum of the shortest durations
   uint64_t bytes = 0;
   std::vector<RankId> missing;         // members that reported nothing for this window

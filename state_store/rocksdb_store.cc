@@ -59,7 +59,7 @@ absl::Status OpenError(const rocksdb::Status& status, const std::string& folder)
     return absl::FailedPreconditionError(
         fmt::format("state store {} was written by another version of eroica: use that version, or a new folder ({})", folder, text));
   }
-  // A file that the manifest names and the disk does not have comes as an IO error or as "does not exist" options.
+  // A file that the manifest names and the disk does not have is an IO error to RocksDB.
   if (status.IsIOError() && !status.IsNoSpace() && text.find("No such file") != std::string::npos) {
     return absl::DataLossError(fmt::format(
         "state store {} lacks a file: move the folder away and restart, open windows are rebuilt from the input log ({})", folder, text));
@@ -92,8 +92,8 @@ struct MemoryBudget {
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
 };
 
-// RocksDB's errors join the node's log (its warnings are mostly write stalls, one line each). Its own log file would be one more thing to write on a full disk, and there RocksDB 7.8 aborts the process
-// (an assertion in its file writer, met in EnvLogger).
+// RocksDB's errors join the node's log (its warnings are mostly write stalls, one line each). Its own log file would be one more thing to write on a
+// full disk, and there RocksDB 7.8 aborts the process (an assertion in its file writer, met in EnvLogger).
 class NodeLogger : public rocksdb::Logger {
  public:
   explicit NodeLogger(std::string folder) : rocksdb::Logger(rocksdb::InfoLogLevel::ERROR_LEVEL), folder_(std::move(folder)) {}

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "schemas/codec.h"
 #include "stream_ops/align/align_test_batches.h"
 
 namespace eroica {
@@ -347,8 +347,8 @@ TEST(CollectiveAlignment, TheLargestNumbersDoNotOverflow) {
   for (CollectiveRecord& row : batches[0].records) row.duration_ns = row.exposed_ns = int64_t{1} << 62;
   const Alignment result = Align(batches, {}, true);
   EXPECT_EQ(result.summary.operations, 3u);
-  EXPECT_EQ(result.summary.members[0].wait_ns, std::numeric_limits<int64_t>::max());
-  EXPECT_EQ(result.summary.members[1].caused_wait_ns, std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(result.summary.members[0].wait_ns, CodecLimits::kMaxTimeNs);
+  EXPECT_EQ(result.summary.members[1].caused_wait_ns, CodecLimits::kMaxTimeNs);
 }
 
 }  // namespace

@@ -199,7 +199,8 @@ void GroupAlignment::CountLateSteps(CollectiveSummary* summary) {
         tie = true;
       }
     }
-    if (!tie) summary->members[member].late_steps.push_back(step);
+    std::vector<int64_t>& late_steps = summary->members[member].late_steps;
+    if (!tie && late_steps.size() < CodecLimits::kPatterns) late_steps.push_back(step);
   }
 }
 

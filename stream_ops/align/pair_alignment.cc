@@ -21,6 +21,7 @@ void PairAlignment::Align(const MemberRows& rows, bool settle, CollectiveSummary
   summary->pairs.clear();
   for (Pair& pair : pairs_) summary->pairs.push_back(std::move(pair.summary));
   std::ranges::sort(summary->pairs, {}, [](const PairSummary& pair) { return std::tuple(pair.source, pair.destination); });
+  if (summary->pairs.size() > CodecLimits::kRanks) summary->pairs.resize(CodecLimits::kRanks);
 }
 
 void PairAlignment::Meet(const MemberRows& rows, std::span<RowFate> fates) {

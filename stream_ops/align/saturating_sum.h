@@ -1,14 +1,15 @@
-// Sums of times from outside: a payload may name durations of up to 2^62 ns, and a sum of them stops at the largest number instead of overflowing.
+// Sums of times from outside: a payload may name durations of up to 2^62 ns. A sum of them stops at what a payload may say, instead of overflowing.
 #pragma once
 
 #include <cstdint>
-#include <limits>
+
+#include "schemas/codec.h"
 
 namespace eroica {
 
-// value is not negative.
+// Both are between 0 and CodecLimits::kMaxTimeNs, before and after.
 inline void AddSaturating(int64_t value, int64_t* sum) {
-  if (__builtin_add_overflow(*sum, value, sum)) *sum = std::numeric_limits<int64_t>::max();
+  *sum = value > CodecLimits::kMaxTimeNs - *sum ? CodecLimits::kMaxTimeNs : *sum + value;
 }
 
 }  // namespace eroica

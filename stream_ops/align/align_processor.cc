@@ -1,0 +1,185 @@
+#include "stream_ops/align/align_processor.h"
+
+#include <absl/status/status.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "schemas/check.h"
+#include "state_store/key_schema.h"
+
+namespace eroica {
+namespace {
+
+constexpr int64_t kNsPerMs = 1'000'000;
+
+uint64_t RowsOf(const std::vector<CollectiveBatch>& batches) {
+  uint64_t rows = 0;
+  for (const CollectiveBatch& batch : batches) rows += batch.records.size();
+  return rows;
+}
+
+absl::Status DamagedProgress(std::string_view what) {
+  return absl::DataLossError(
+      fmt::format("align: the task's {} in the state store cannot be read: move the store's folder away and restart, windows are rebuilt "
+                  "from the input",
+                  what));
+}
+
+}  // namespace
+
+uint64_t AlignProcessor::Unit::rows() const { return windows.open_rows() + RowsOf(carried); }
+
+absl::Status AlignProcessor::Init(ProcessorContext& context) {
+  context_ = &context;
+  if (absl::Status status = RestoreProgress(); !status.ok()) return status;
+  return RestoreCarried();
+}
+
+absl::Status AlignProcessor::RestoreProgress() {
+  bool damaged = false;
+  absl::Status status = context_->store().Scan(Table::kProgress, ProgressPrefix(), [&](std::string_view key, std::string_view value) {
+    const auto align_key = DecodeAlignKey(key);
+    const auto progress = DecodeProgress(value);
+    damaged = !align_key || !progress;
+    if (!damaged) units_[*align_key].windows.Restore(progress->closed_through, progress->finished);
+    return !damaged;
+  });
+  if (damaged) status.Update(DamagedProgress("progress"));
+  return status;
+}
+
+absl::Status AlignProcessor::RestoreCarried() {
+  bool damaged = false;
+  absl::Status status = context_->store().Scan(Table::kProgress, CarriedPrefix(), [&](std::string_view key, std::string_view value) {
+    const auto align_key = DecodeAlignKey(key);
+    CollectiveBatch batch;
+    damaged = !align_key || decoder_.Decode(std::as_bytes(std::span(value)), &batch) != DropReason::kNone;
+    if (damaged) return false;
+    pending_rows_ += batch.records.size();
+    probe_.rows_restored += batch.records.size();
+    units_[*align_key].carried.push_back(std::move(batch));  // the keys' order is that of the ranks
+    return true;
+  });
+  if (damaged) status.Update(DamagedProgress("carried rows"));
+  return status;
+}
+
+absl::Status AlignProcessor::Process(const ConsumerRecord& record) {
+  EROICA_CHECK(context_ != nullptr);
+  ++probe_.batches_received;
+  CollectiveBatch batch;
+  if (const DropReason reason = decoder_.Decode(record.payload(), &batch); reason != DropReason::kNone) {
+    ++probe_.batches_malformed;
+    context_->DeadLetter(reason);
+    return absl::OkStatus();
+  }
+  const uint64_t rows = batch.records.size();
+  probe_.rows_received += rows;
+  const AlignKey key{batch.job, batch.communicator.id, batch.window.kind};
+  Unit& unit = units_[key];
+  const DropReason reason = unit.windows.Add(std::move(batch), record.offset);
+  if (reason != DropReason::kNone) {
+    ++(reason == DropReason::kLate ? probe_.batches_late : probe_.batches_duplicate);
+    probe_.rows_dropped += rows;
+  } else {
+    pending_rows_ += rows;
+  }
+  while (unit.windows.OldestIsComplete()) {
+    ++probe_.windows_complete;
+    CloseOldest(key, unit, /*input_has_ended=*/false);
+  }
+  CloseWhatIsTooMuch(key, unit);
+  return absl::OkStatus();
+}
+
+void AlignProcessor::CloseWhatIsTooMuch(const AlignKey& key, Unit& unit) {
+  while (unit.windows.open_windows() > options_.open_windows_max) {
+    ++probe_.windows_overrun;
+    CloseOldest(key, unit, /*input_has_ended=*/false);
+  }
+  while (pending_rows_ > options_.pending_rows_max) {
+    const auto largest = std::ranges::max_element(units_, {}, [](const auto& entry) { return entry.second.rows(); });
+    if (largest->second.windows.HasOpen()) {
+      ++probe_.windows_overrun;
+      CloseOldest(largest->first, largest->second, /*input_has_ended=*/false);
+    } else {
+      SettleCarried(largest->first, largest->second);
+    }
+  }
+}
+
+absl::Status AlignProcessor::Punctuate(PunctuationType type) {
+  const bool input_has_ended = type == PunctuationType::kEndOfInput;
+  for (auto& [key, unit] : units_) {
+    while (unit.windows.HasOpen()) {
+      ++probe_.windows_idle;
+      CloseOldest(key, unit, input_has_ended);
+    }
+    // Idleness is shorter than a window: rows at its edge still have their next window to come.
+    if (input_has_ended && !unit.carried.empty()) SettleCarried(key, unit);
+  }
+  return absl::OkStatus();
+}
+
+void AlignProcessor::CloseOldest(const AlignKey& key, Unit& unit, bool input_has_ended) {
+  ClosedWindow closed = unit.windows.CloseOldest();
+  probe_.batches_closed += closed.batches.size();
+  const bool settle = closed.last || (input_has_ended && !unit.windows.HasOpen());
+  Alignment alignment = aligner_.Align({.window = closed.window,
+                                        .batches = closed.batches,
+                                        .carried = unit.carried,
+                                        .missing = std::move(closed.missing),
+                                        .settle = settle});
+  Send(key, unit, std::move(alignment));
+}
+
+// The last window was closed before it was known that none would follow. What it left is said in a summary of the window behind it, which stays open: if
+// there is more to come after all, that window has a summary of its own.
+void AlignProcessor::SettleCarried(const AlignKey& key, Unit& unit) {
+  Window window = unit.carried.front().window;
+  window.index = std::min(window.index + 1, CodecLimits::kMaxTimeNs);
+  window.start_ns = window.end_ns;
+  window.first_step = window.last_step;
+  Alignment alignment = aligner_.Align({.window = window, .batches = {}, .carried = unit.carried, .missing = {}, .settle = true});
+  Send(key, unit, std::move(alignment));
+}
+
+void AlignProcessor::Send(const AlignKey& key, Unit& unit, Alignment alignment) {
+  CollectiveSummary& summary = alignment.summary;
+  summary.world_size = std::max(summary.world_size, unit.windows.world_size());
+  const Bytes payload = encoder_.Encode(summary);
+  StateChanges& changes = context_->changes();
+  const SummaryKey summary_key{{key.job, key.kind, summary.window.index}, key.communicator};
+  changes.Put(Table::kSummaries, EncodeKey(summary_key), std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+  context_->Forward(Topic::kPatterns, JobKey(key.job), PayloadType::kCollectiveSummary, payload, summary.window.end_ns / kNsPerMs, key.job);
+  ++probe_.summaries_sent;
+
+  for (const CollectiveBatch& batch : unit.carried) changes.Delete(Table::kProgress, CarriedKey(key, batch.rank));
+  for (const CollectiveBatch& batch : alignment.carried) {
+    const Bytes carried = encoder_.Encode(batch);
+    changes.Put(Table::kProgress, CarriedKey(key, batch.rank), std::string(reinterpret_cast<const char*>(carried.data()), carried.size()));
+  }
+  unit.carried = std::move(alignment.carried);
+  if (unit.windows.closed_through()) {
+    changes.Put(Table::kProgress, ProgressKey(key), EncodeProgress({*unit.windows.closed_through(), unit.windows.FinishedRanks()}));
+  }
+  pending_rows_ -= alignment.rows.total() - alignment.rows.carried;
+  probe_.rows += alignment.rows;
+}
+
+int64_t AlignProcessor::RestartOffset(int64_t next) const {
+  for (const auto& [key, unit] : units_) next = std::min(next, unit.windows.first_offset().value_or(next));
+  return next;
+}
+
+uint64_t AlignProcessor::open_batches() const {
+  uint64_t batches = 0;
+  for (const auto& [key, unit] : units_) batches += unit.windows.open_batches();
+  return batches;
+}
+
+uint64_t AlignProcessor::pending_rows() const { return pending_rows_; }
+
+}  // namespace eroica

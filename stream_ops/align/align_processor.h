@@ -1,0 +1,71 @@
+// The align stage: CollectiveBatches of the ranks in, one CollectiveSummary a communicator and window out.
+//
+// A window is closed when all members have delivered (communicator_windows.h), when nothing comes any more, or when too much is open. Late batches are
+// counted and left out. Replay-safe: closed windows, finished ranks and carried rows are in the store; open windows are read again from RestartOffset.
+// Time: none but the windows' own. Owner: one task.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schemas/codec.h"
+#include "stream_ops/align/align_probe.h"
+#include "stream_ops/align/align_progress.h"
+#include "stream_ops/align/collective_alignment.h"
+#include "stream_ops/align/communicator_windows.h"
+#include "stream_ops/processor.h"
+
+namespace eroica {
+
+struct AlignOptions {
+  // Of one communicator; beyond, the oldest is closed with its missing members named. A node that runs for ever sets it: where other jobs keep the
+  // partition busy there is never idleness, and one silent rank would hold its communicator's windows open. A bounded run leaves it: there, one rank may
+  // deliver all its windows before the next delivers its first.
+  size_t open_windows_max = std::numeric_limits<size_t>::max();
+  // Of all communicators, open and carried; about 90 bytes each. Beyond, the oldest window of the communicator with the most rows is closed.
+  uint64_t pending_rows_max = uint64_t{16} << 20;
+};
+
+class AlignProcessor : public Processor {
+ public:
+  explicit AlignProcessor(AlignOptions options = {}) : options_(options) {}
+
+  absl::Status Init(ProcessorContext& context) override;
+  absl::Status Process(const ConsumerRecord& record) override;
+  absl::Status Punctuate(PunctuationType type) override;
+  int64_t RestartOffset(int64_t next) const override;
+
+  const AlignProbe& probe() const { return probe_; }
+  uint64_t open_batches() const;
+  uint64_t pending_rows() const;  // in open windows, and carried over
+
+ private:
+  struct Unit {
+    CommunicatorWindows windows;
+    std::vector<CollectiveBatch> carried;  // ascending by rank
+
+    uint64_t rows() const;
+  };
+  using Units = std::map<AlignKey, Unit>;
+
+  absl::Status RestoreProgress();
+  absl::Status RestoreCarried();
+  void CloseOldest(const AlignKey& key, Unit& unit, bool input_has_ended);
+  void CloseWhatIsTooMuch(const AlignKey& key, Unit& unit);
+  void SettleCarried(const AlignKey& key, Unit& unit);
+  void Send(const AlignKey& key, Unit& unit, Alignment alignment);
+
+  const AlignOptions options_;
+  ProcessorContext* context_ = nullptr;
+  Decoder decoder_;
+  Encoder encoder_;
+  CollectiveAligner aligner_;
+  Units units_;  // in order, so that the same input gives the same output, record by record
+  uint64_t pending_rows_ = 0;
+  AlignProbe probe_;
+};
+
+}  // namespace eroica

@@ -1,0 +1,45 @@
+// What align must remember over a restart, in Table::kProgress of its task: per communicator how far windows are closed and which ranks are finished
+// (one row), and the rows that are carried over to the next window (a CollectiveBatch a rank). Open windows are not kept: they are read again.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/ids.h"
+#include "schemas/window.h"
+
+namespace eroica {
+
+// Whose windows are aligned together. One communicator's windows of time and of steps have nothing to do with each other.
+struct AlignKey {
+  JobId job;
+  CommId communicator;
+  WindowKind kind = WindowKind::kTime;
+  friend auto operator<=>(const AlignKey&, const AlignKey&) = default;
+};
+
+struct AlignProgress {
+  int64_t closed_through = 0;
+  std::vector<RankId> finished;
+  friend bool operator==(const AlignProgress&, const AlignProgress&) = default;
+};
+
+// Prefixes of the two kinds of rows.
+std::string ProgressPrefix();
+std::string CarriedPrefix();
+
+std::string ProgressKey(const AlignKey& key);
+std::string CarriedKey(const AlignKey& key, RankId rank);
+// Of a progress row, or of a carried row without the rank. Nothing where the bytes are no such key.
+std::optional<AlignKey> DecodeAlignKey(std::string_view key);
+
+std::string EncodeProgress(const AlignProgress& progress);
+std::optional<AlignProgress> DecodeProgress(std::string_view value);
+
+}  // namespace eroica

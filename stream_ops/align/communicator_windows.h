@@ -1,0 +1,74 @@
+// The open windows of one communicator, and which of its members have delivered how far.
+//
+// A window is complete when every member has delivered its batch for it, or one for a later window, or has said that it is finished. Members are those that
+// the communicator's own list or size names; where a producer knows neither, a window is complete when everyone seen so far has delivered a later one.
+// A rank's batches come in the order of its windows (one summarize task writes them, one partition holds them), so the lowest window is always the first
+// to be complete, and what is closed does not depend on how the ranks' batches are interleaved. What never completes is closed by the caller.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "schemas/collective_batch.h"
+#include "schemas/drop_reason.h"
+
+namespace eroica {
+
+struct ClosedWindow {
+  Window window;                         // of the lowest rank that reported
+  std::vector<CollectiveBatch> batches;  // ascending by rank, at least one
+  std::vector<RankId> missing;           // known members that reported nothing and are not finished, ascending
+  bool last = false;                     // every member is finished, and no window is open
+};
+
+class CommunicatorWindows {
+ public:
+  // kNone: taken. kLate: its window is closed. kDuplicate: the rank's batch for that window is here already. offset: of the record that it came in.
+  DropReason Add(CollectiveBatch batch, int64_t offset);
+
+  bool HasOpen() const { return !open_.empty(); }
+  size_t open_windows() const { return open_.size(); }
+  uint64_t open_batches() const;
+  uint64_t open_rows() const { return open_rows_; }
+  // Nothing when no window is open.
+  std::optional<int64_t> first_offset() const;
+  bool OldestIsComplete() const;
+  // HasOpen() must hold. Windows close in the order of their indices.
+  ClosedWindow CloseOldest();
+
+  uint32_t world_size() const { return world_size_; }  // the largest that a member named
+  std::optional<int64_t> closed_through() const { return closed_through_; }
+  std::vector<RankId> FinishedRanks() const;  // ascending
+  // What a former life had closed. Before any Add.
+  void Restore(int64_t closed_through, const std::vector<RankId>& finished);
+
+ private:
+  struct OpenWindow {
+    std::vector<CollectiveBatch> batches;
+    absl::flat_hash_set<uint32_t> ranks;
+    int64_t first_offset = 0;
+    size_t reached = 0;  // members that have delivered this window or a later one
+    size_t passed = 0;   // members that have delivered a later one
+  };
+
+  void LearnMembers(CollectiveBatch* batch);
+  void Advance(uint32_t rank, int64_t latest);
+  OpenWindow& Open(int64_t index, int64_t offset);
+  bool AllFinished() const;
+
+  std::map<int64_t, OpenWindow> open_;
+  absl::flat_hash_map<uint32_t, int64_t> latest_;  // by member: the latest window that it has delivered
+  std::vector<uint32_t> listed_;                   // the list of members that was read last
+  size_t declared_ = 0;                            // members that the communicator has by its own account; 0: it does not say
+  size_t finished_ = 0;
+  uint64_t open_rows_ = 0;
+  uint32_t world_size_ = 1;
+  std::optional<int64_t> closed_through_;
+};
+
+}  // namespace eroica
