@@ -1,0 +1,32 @@
+// Makes and describes topics. Included only by the .cc files of this folder. Thread-safe; connects at the first call.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "stream_ops/kafka/kafka_client.h"
+#include "stream_ops/log/log.h"
+
+namespace eroica {
+
+class KafkaAdmin final : public LogAdmin, private KafkaEvents {
+ public:
+  explicit KafkaAdmin(const KafkaOptions& options) : KafkaEvents(options.bootstrap_servers), options_(options) {}
+
+  // Returns when every partition of the new topic has a leader.
+  absl::Status CreateTopic(const TopicSpec& spec) override;
+  // config: everything that the cluster tells of the topic, defaults too; empty where we may not ask.
+  absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name) override;
+
+ private:
+  absl::Status Connect();
+  absl::StatusOr<KafkaEvent> Await(rd_kafka_queue_t* answers, std::string_view doing);
+  absl::Status AwaitLeaders(const std::string& topic);
+  absl::StatusOr<std::map<std::string, std::string>> DescribeConfig(const std::string& topic);
+
+  const KafkaOptions options_;
+  std::mutex mutex_;    // one call at a time
+  KafkaHandle handle_;  // guarded by mutex_
+};
+
+}  // namespace eroica

@@ -1,0 +1,71 @@
+// What every librdkafka client of ours has: its configuration from our defaults, the user's properties and its role; what it says on its own (log
+// lines, connections lost); and whether the cluster answers. Included only by the .cc files of this folder.
+//
+// librdkafka runs threads of its own; they call only the log callback. All other callbacks run on the thread that polls the handle.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "stream_ops/kafka/kafka_handles.h"
+#include "stream_ops/kafka/kafka_options.h"
+
+namespace eroica {
+
+enum class KafkaRole : uint8_t { kConsumer, kProducer, kAdmin };
+using KafkaProperties = std::map<std::string, std::string>;
+
+// What librdkafka tells a client. Outlives its handle.
+class KafkaEvents {
+ public:
+  explicit KafkaEvents(std::string bootstrap_servers) : bootstrap_servers_(std::move(bootstrap_servers)) {}
+  virtual ~KafkaEvents() = default;
+
+  virtual void OnRebalance(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*) {}
+  virtual void OnDelivery(const rd_kafka_message_t&) {}
+
+  // Whether the cluster answers, as far as this client has noticed. Thread-safe.
+  void NoteError(rd_kafka_resp_err_t error, const char* reason);
+  void NoteAnswer() { down_.store(false, std::memory_order_relaxed); }
+  bool down() const { return down_.load(std::memory_order_relaxed); }
+  absl::Status DownStatus() const;
+
+ private:
+  const std::string bootstrap_servers_;
+  std::atomic<bool> down_{false};
+  mutable std::mutex mutex_;  // guards the two below
+  rd_kafka_resp_err_t last_error_ = RD_KAFKA_RESP_ERR__TRANSPORT;
+  std::string last_reason_;
+};
+
+// kInvalidArgument, naming the property: it is unknown, or its value is refused.
+// more: what this one client needs, over everything else.
+absl::StatusOr<KafkaConf> MakeKafkaConf(const KafkaOptions& options, KafkaRole role, const KafkaProperties& more);
+// Connects to nothing yet: librdkafka does that by itself. events: told of everything from the first moment on.
+absl::StatusOr<KafkaHandle> MakeKafkaHandle(const KafkaOptions& options, KafkaRole role, const KafkaProperties& more, KafkaEvents* events);
+// kInvalidArgument: one of them is ours to set.
+absl::Status CheckKafkaProperties(const KafkaProperties& properties);
+// A property whose value is never shown.
+bool IsSecretKafkaProperty(std::string_view name);
+
+struct KafkaTopicState {
+  int32_t partitions = 0;
+  int16_t replication_factor = 0;
+  bool has_leaders = false;  // every partition has one
+};
+// Not for a consumer that has started: it would take its events away.
+absl::StatusOr<KafkaTopicState> DescribeKafkaTopic(rd_kafka_t* handle, const std::string& topic, std::chrono::milliseconds timeout,
+                                                   KafkaEvents& events);
+// Whether any broker answers within the timeout.
+bool KafkaAnswers(rd_kafka_t* handle, std::chrono::milliseconds timeout, KafkaEvents& events);
+
+// For librdkafka's calls, which count milliseconds in an int.
+int ToKafkaTimeout(std::chrono::milliseconds timeout);
+
+}  // namespace eroica

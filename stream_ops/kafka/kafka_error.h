@@ -1,0 +1,23 @@
+// librdkafka's errors as Statuses, by what the caller can do about them:
+//   kUnavailable         try again: the cluster does not answer or is busy with itself
+//   kNotFound            the topic or partition does not exist
+//   kPermissionDenied    log-in or access refused
+//   kResourceExhausted   the client's own queue is full
+//   kAborted             the group has given our partitions to another member
+//   kInvalidArgument     what was asked for is not allowed
+//   kFailedPrecondition  this client is finished: make another one
+// Included only by the .cc files of this folder.
+#pragma once
+
+#include <absl/status/status.h>
+#include <librdkafka/rdkafka.h>
+
+#include <string_view>
+
+namespace eroica {
+
+absl::StatusCode KafkaErrorCode(rd_kafka_resp_err_t error);
+// doing: what was tried, with its object, e.g. "commit for group g". reason: what the broker adds, may be empty.
+absl::Status KafkaStatus(rd_kafka_resp_err_t error, std::string_view doing, std::string_view reason = "");
+
+}  // namespace eroica

@@ -1,0 +1,124 @@
+#include "stream_ops/kafka/kafka_producer.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <array>
+
+#include "stream_ops/kafka/kafka_error.h"
+
+namespace eroica {
+
+namespace {
+
+rd_kafka_vu_t Argument(rd_kafka_vtype_t type) {
+  rd_kafka_vu_t argument{};
+  argument.vtype = type;
+  return argument;
+}
+
+rd_kafka_vu_t Memory(rd_kafka_vtype_t type, const std::string& bytes) {
+  rd_kafka_vu_t argument = Argument(type);
+  argument.u.mem = {const_cast<char*>(bytes.data()), bytes.size()};  // copied (F_COPY), never written to
+  return argument;
+}
+
+KafkaHeaders MakeHeaders(const Headers& headers) {
+  if (headers.empty()) return nullptr;
+  KafkaHeaders made(rd_kafka_headers_new(headers.size()));
+  for (const auto& [name, value] : headers) {
+    rd_kafka_header_add(made.get(), name.data(), static_cast<ssize_t>(name.size()), value.data(), static_cast<ssize_t>(value.size()));
+  }
+  return made;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<KafkaProducer>> KafkaProducer::Make(const KafkaOptions& options) {
+  std::unique_ptr<KafkaProducer> producer(new KafkaProducer(options));
+  absl::StatusOr<KafkaHandle> handle = MakeKafkaHandle(options, KafkaRole::kProducer, {}, producer.get());
+  if (!handle.ok()) return handle.status();
+  producer->handle_ = *std::move(handle);
+  return producer;
+}
+
+KafkaProducer::~KafkaProducer() {
+  if (handle_ == nullptr) return;
+  rd_kafka_poll(handle_.get(), 0);
+  const int lost = rd_kafka_outq_len(handle_.get());
+  if (lost > 0) spdlog::warn("kafka: a producer was closed before its records were flushed lost={}", lost);
+  rd_kafka_purge(handle_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+}
+
+absl::Status KafkaProducer::Append(ProducerRecord record) {
+  rd_kafka_poll(handle_.get(), 0);
+  if (absl::Status status = TakeFailure(); !status.ok()) return status;
+  if (down() && !ever_delivered_.load(std::memory_order_relaxed) && !KafkaAnswers(handle_.get(), std::chrono::milliseconds(0), *this)) {
+    return DownStatus();
+  }
+  KafkaHeaders headers = MakeHeaders(record.headers);
+  std::array<rd_kafka_vu_t, 7> arguments;
+  size_t count = 0;
+  rd_kafka_vu_t topic = Argument(RD_KAFKA_VTYPE_TOPIC);
+  topic.u.cstr = record.topic.c_str();
+  arguments[count++] = topic;
+  arguments[count++] = Memory(RD_KAFKA_VTYPE_KEY, record.key);
+  arguments[count++] = Memory(RD_KAFKA_VTYPE_VALUE, record.value);
+  rd_kafka_vu_t flags = Argument(RD_KAFKA_VTYPE_MSGFLAGS);
+  flags.u.i = RD_KAFKA_MSG_F_COPY;
+  arguments[count++] = flags;
+  rd_kafka_vu_t partition = Argument(RD_KAFKA_VTYPE_PARTITION);
+  partition.u.i32 = record.partition.value_or(RD_KAFKA_PARTITION_UA);
+  arguments[count++] = partition;
+  rd_kafka_vu_t timestamp = Argument(RD_KAFKA_VTYPE_TIMESTAMP);
+  timestamp.u.i64 = record.timestamp_ms;
+  arguments[count++] = timestamp;
+  if (headers != nullptr) {
+    rd_kafka_vu_t argument = Argument(RD_KAFKA_VTYPE_HEADERS);
+    argument.u.headers = headers.get();
+    arguments[count++] = argument;
+  }
+  const KafkaError error(rd_kafka_produceva(handle_.get(), arguments.data(), count));
+  if (error == nullptr) {
+    headers.release();  // the message's now
+    return absl::OkStatus();
+  }
+  return KafkaStatus(rd_kafka_error_code(error.get()), fmt::format("append to {}", record.topic), rd_kafka_error_string(error.get()));
+}
+
+void KafkaProducer::OnDelivery(const rd_kafka_message_t& message) {
+  if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    ever_delivered_.store(true, std::memory_order_relaxed);
+    NoteAnswer();
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (failed_.fetch_add(1) == 0) {
+    first_failure_ =
+        KafkaStatus(message.err, fmt::format("deliver to {}", rd_kafka_topic_name(message.rkt)), rd_kafka_message_errstr(&message));
+  }
+}
+
+// What deliveries have failed since this was last asked.
+absl::Status KafkaProducer::TakeFailure() {
+  if (failed_.load() == 0) return absl::OkStatus();
+  const std::lock_guard lock(mutex_);
+  const uint64_t failed = failed_.exchange(0);
+  if (failed == 0) return absl::OkStatus();
+  return absl::Status(first_failure_.code(),
+                      fmt::format("{} records are lost, the first: {}", failed, std::string(first_failure_.message())));
+}
+
+absl::Status KafkaProducer::Flush(std::chrono::milliseconds timeout) {
+  const rd_kafka_resp_err_t error = rd_kafka_flush(handle_.get(), ToKafkaTimeout(timeout));
+  if (absl::Status status = TakeFailure(); !status.ok()) return status;
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return absl::OkStatus();
+  if (down()) return DownStatus();
+  if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) {
+    return absl::DeadlineExceededError(
+        fmt::format("{} records are not acknowledged after {} ms: flush again", rd_kafka_outq_len(handle_.get()), timeout.count()));
+  }
+  return KafkaStatus(error, "flush");
+}
+
+}  // namespace eroica
