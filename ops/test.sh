@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs, builds and runs every test. The last lines are ctest's summary; the exit code is ctest's.
+# Installs, builds, starts a real Kafka broker, runs every test and stops the broker. The last lines are ctest's summary; the exit code is ctest's.
 #   ops/test.sh           the release build
 #   ops/test.sh --asan    under AddressSanitizer and UndefinedBehaviorSanitizer
 #   ops/test.sh --tsan    under ThreadSanitizer
@@ -17,6 +17,11 @@ esac
 
 ops/install_dependencies.sh --tests
 ops/build.sh "$preset"
+
+broker=build/$preset/kafka
+trap 'ops/kafka.sh stop "$broker" >/dev/null 2>&1' EXIT
+EROICA_TEST_BROKER=$(ops/kafka.sh start --free-port "$broker")
+export EROICA_TEST_BROKER
 
 jobs=$(nproc)
 ctest --preset "$preset" --parallel "$jobs"

@@ -5,7 +5,9 @@
 
 namespace eroica {
 
-// level: one of node.log_level's choices. Before any thread starts.
-void StartLogging(const std::string& level);
+// Once, before any thread starts. Errors only: what a short command has to say of its failure, it says itself.
+void StartLogging();
+// level: one of node.log_level's choices.
+void SetLogLevel(const std::string& level);
 
 }  // namespace eroica

@@ -2,32 +2,32 @@
 
 #include <fmt/format.h>
 
-#include <utility>
+#include <array>
+#include <cstdint>
 
 #include "stream_ops/topics.h"
 
 namespace eroica {
 
+TopicLayout LayoutOf(const NodeConfig& config) {
+  const NodeConfig::Topics& topics = config.topics;
+  return {.partitions = {topics.events_partitions, topics.collectives_partitions, topics.patterns_partitions, topics.findings_partitions,
+                         topics.control_partitions, topics.deadletter_partitions},
+          .replication_factor = static_cast<int16_t>(topics.replication)};
+}
+
 std::vector<TopicSpec> PlanTopics(const NodeConfig& config) {
   const NodeConfig::Topics& topics = config.topics;
-  std::vector<TopicSpec> plan;
-  const auto add = [&](Topic topic, int32_t partitions, std::map<std::string, std::string> topic_config) {
-    topic_config["min.insync.replicas"] = std::to_string(topics.min_insync_replicas);
-    plan.push_back({.name = TopicName(config.node.topic_prefix, topic),
-                    .partitions = partitions,
-                    .config = std::move(topic_config),
-                    .replication_factor = static_cast<int16_t>(topics.replication)});
-  };
-  const auto kept = [](int64_t retention_ms) {
-    return std::map<std::string, std::string>{{"cleanup.policy", "delete"}, {"retention.ms", std::to_string(retention_ms)}};
-  };
-  add(Topic::kEvents, topics.events_partitions, kept(topics.events_retention_ms));
-  add(Topic::kCollectives, topics.collectives_partitions, kept(topics.events_retention_ms));
-  add(Topic::kPatterns, topics.patterns_partitions, kept(topics.patterns_retention_ms));
-  add(Topic::kFindings, topics.findings_partitions, kept(topics.findings_retention_ms));
-  // Only the last word of each job counts.
-  add(Topic::kControl, topics.control_partitions, {{"cleanup.policy", "compact"}});
-  add(Topic::kDeadLetter, topics.deadletter_partitions, kept(topics.deadletter_retention_ms));
+  // By Topic. Control is compacted and kept for ever.
+  const std::array<int64_t, kTopicCount> retention_ms = {
+      topics.events_retention_ms,    topics.events_retention_ms, topics.patterns_retention_ms, topics.findings_retention_ms, -1,
+      topics.deadletter_retention_ms};
+  std::vector<TopicSpec> plan = TopicSpecs(config.node.topic_prefix, LayoutOf(config));
+  for (size_t i = 0; i < plan.size(); ++i) {
+    plan[i].config["min.insync.replicas"] = std::to_string(topics.min_insync_replicas);
+    plan[i].config["retention.ms"] = std::to_string(retention_ms[i]);
+    plan[i].config.try_emplace("cleanup.policy", "delete");
+  }
   return plan;
 }
 
@@ -54,14 +54,6 @@ std::vector<std::string> DifferencesFromPlan(const TopicSpec& planned, const Top
                     planned.name, key, it->second, wanted, planned.name, key, wanted));
   }
   return differences;
-}
-
-absl::Status CreateMissingPlannedTopics(LogAdmin& admin, const NodeConfig& config) {
-  for (const TopicSpec& planned : PlanTopics(config)) {
-    const absl::Status status = admin.CreateTopic(planned);
-    if (!status.ok() && !absl::IsAlreadyExists(status)) return status;
-  }
-  return absl::OkStatus();
 }
 
 absl::Status RequirePlannedTopics(LogAdmin& admin, const NodeConfig& config) {

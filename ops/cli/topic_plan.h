@@ -8,9 +8,11 @@
 
 #include "ops/config/node_config.h"
 #include "stream_ops/log/log.h"
+#include "stream_ops/runtime/topic_layout.h"
 
 namespace eroica {
 
+TopicLayout LayoutOf(const NodeConfig& config);
 // One spec a topic: partitions, retention, compaction of control, copies.
 std::vector<TopicSpec> PlanTopics(const NodeConfig& config);
 
@@ -18,8 +20,6 @@ std::vector<TopicSpec> PlanTopics(const NodeConfig& config);
 // recording has no retention) is no difference.
 std::vector<std::string> DifferencesFromPlan(const TopicSpec& planned, const TopicSpec& found);
 
-// For a recording: what is there stays as it is.
-absl::Status CreateMissingPlannedTopics(LogAdmin& admin, const NodeConfig& config);
 // For Kafka: kFailedPrecondition, with what to do, where a topic is missing or has another number of partitions.
 absl::Status RequirePlannedTopics(LogAdmin& admin, const NodeConfig& config);
 

@@ -27,7 +27,7 @@ TEST(TopicPlan, HoldsEveryTopicUnderThePrefix) {
 TEST(TopicPlan, OnlyControlIsCompacted) {
   for (const TopicSpec& spec : PlanTopics(NodeConfig())) {
     EXPECT_EQ(spec.config.at("cleanup.policy"), spec.name == "eroica.control" ? "compact" : "delete") << spec.name;
-    EXPECT_EQ(spec.config.count("retention.ms"), spec.name == "eroica.control" ? 0u : 1u) << spec.name;
+    EXPECT_EQ(spec.config.at("retention.ms") == "-1", spec.name == "eroica.control") << spec.name;
   }
 }
 
@@ -58,20 +58,11 @@ TEST(TopicPlan, MoreCopiesThanPlannedAreFine) {
   EXPECT_THAT(DifferencesFromPlan(planned, found), IsEmpty());
 }
 
-TEST(TopicPlan, MissingTopicsAreCreatedOthersStay) {
-  MemoryLog log;
-  NodeConfig config;
-  ASSERT_TRUE(log.admin().CreateTopic({.name = "eroica.events", .partitions = 3, .config = {}, .replication_factor = 1}).ok());
-  ASSERT_TRUE(CreateMissingPlannedTopics(log.admin(), config).ok());
-  EXPECT_EQ(log.admin().DescribeTopic("eroica.events")->partitions, 3);
-  EXPECT_EQ(log.admin().DescribeTopic("eroica.patterns")->partitions, config.topics.patterns_partitions);
-}
-
 TEST(TopicPlan, ANodeNeedsEveryTopicWithItsPartitions) {
   MemoryLog log;
   NodeConfig config;
   EXPECT_THAT(std::string(RequirePlannedTopics(log.admin(), config).message()), HasSubstr("there is no topic eroica.events"));
-  ASSERT_TRUE(CreateMissingPlannedTopics(log.admin(), config).ok());
+  ASSERT_TRUE(CreateMissingTopics(log.admin(), config.node.topic_prefix, LayoutOf(config)).ok());
   EXPECT_TRUE(RequirePlannedTopics(log.admin(), config).ok());
   config.topics.patterns_partitions += 1;
   const absl::Status status = RequirePlannedTopics(log.admin(), config);

@@ -1,0 +1,13 @@
+// The subcommands. Each adds itself with its options to the app; its callback does the work and says in *exit_code (exit_code.h) how it
+// ended.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace eroica {
+
+void AddFindingsCommand(CLI::App& app, int* exit_code);
+void AddImportCommand(CLI::App& app, int* exit_code);
+void AddTopicsCommand(CLI::App& app, int* exit_code);
+
+}  // namespace eroica

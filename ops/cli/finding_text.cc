@@ -1,0 +1,152 @@
+#include "ops/cli/finding_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/duration_text.h"
+#include "ops/cli/wrapped_text.h"
+#include "schemas/function.h"
+
+namespace eroica {
+namespace {
+
+// "arrived_last" is a name for programs.
+std::string Spaced(std::string_view name) {
+  std::string text(name);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+std::string NumberText(double value, std::string_view unit) {
+  if (unit == "ns") return DurationText(value);
+  if (unit == "probability") return fmt::format("{:.2g}", value);
+  if (value == std::floor(value) && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.3g}", value);
+}
+
+std::string CulpritText(const Culprit& culprit) {
+  std::string text = culprit.rank >= 0 ? fmt::format("rank {}", culprit.rank) : "no rank";
+  if (culprit.peer >= 0) text += fmt::format(" and its link to rank {}", culprit.peer);
+  std::string where;
+  if (!culprit.host.empty()) where = "host " + culprit.host;
+  if (culprit.device >= 0) where += fmt::format("{}device {}", where.empty() ? "" : ", ", culprit.device);
+  return where.empty() ? text : fmt::format("{} ({})", text, where);
+}
+
+std::string Culprits(const Finding& finding) {
+  std::string text;
+  for (const Culprit& culprit : finding.culprits) text += (text.empty() ? "" : ", ") + CulpritText(culprit);
+  return text;
+}
+
+std::string Victims(const Finding& finding, size_t victims_max) {
+  std::vector<Victim> victims = finding.victims;
+  std::stable_sort(victims.begin(), victims.end(), [](const Victim& a, const Victim& b) { return a.lost_ns > b.lost_ns; });
+  std::string text;
+  int64_t others_ns = 0;
+  for (size_t i = 0; i < victims.size(); ++i) {
+    if (i >= victims_max) {
+      others_ns += victims[i].lost_ns;
+      continue;
+    }
+    text +=
+        fmt::format("{}rank {} lost {}", i == 0 ? "" : ", ", victims[i].rank.value, DurationText(static_cast<double>(victims[i].lost_ns)));
+  }
+  if (victims.size() > victims_max) {
+    text += fmt::format(" and {} more {} together", victims.size() - victims_max, DurationText(static_cast<double>(others_ns)));
+  }
+  return text;
+}
+
+std::string Cost(const Finding& finding) {
+  std::string text;
+  if (finding.lost_ns_per_step > 0) text = DurationText(finding.lost_ns_per_step) + " a step";
+  if (finding.lost_gpu_seconds_per_hour > 0) {
+    text += fmt::format("{}{:.3g} GPU seconds an hour", text.empty() ? "" : ", ", finding.lost_gpu_seconds_per_hour);
+  }
+  return text;
+}
+
+std::string Evidence(const Finding& finding) {
+  if (finding.evidence.empty()) return "";
+  std::vector<std::vector<std::string>> rows = {{"", "culprit", "peers", "threshold", "samples"}};
+  for (const Measure& m : finding.evidence) {
+    rows.push_back({Spaced(m.name), NumberText(m.culprit, m.unit), NumberText(m.peers, m.unit),
+                    m.threshold == 0 ? "-" : NumberText(m.threshold, m.unit), fmt::format("{}", m.samples)});
+  }
+  return AlignedColumns(rows);
+}
+
+std::string Chain(const Finding& finding) {
+  std::string text;
+  for (const Effect& effect : finding.chain) {
+    text += text.empty() ? "" : "\n-> ";
+    if (effect.rank >= 0) text += fmt::format("rank {}: ", effect.rank);
+    text += effect.description;
+    if (effect.lost_ns > 0) text += fmt::format(" ({})", DurationText(static_cast<double>(effect.lost_ns)));
+  }
+  return text;
+}
+
+std::string Basis(const Finding& finding) {
+  std::string text = fmt::format("{:.2f}, ", finding.confidence);
+  if (finding.first_step >= 0) {
+    text += finding.first_step == finding.last_step ? fmt::format("step {}", finding.first_step)
+                                                    : fmt::format("steps {} to {}", finding.first_step, finding.last_step);
+  } else {
+    text += finding.first_window == finding.last_window ? fmt::format("window {}", finding.first_window)
+                                                        : fmt::format("windows {} to {}", finding.first_window, finding.last_window);
+  }
+  return text + fmt::format(", {} of {} ranks seen, {} events, {} lost", finding.ranks_seen, finding.world_size, finding.events,
+                            finding.events_lost == 0 ? "none" : fmt::format("{}", finding.events_lost));
+}
+
+std::string What(const Finding& finding) {
+  if (finding.function.empty()) return "";
+  std::string text = fmt::format("{} ({})", finding.function, ToString(finding.function_class));
+  if (!finding.stack.empty()) text += fmt::format("\ncalled by {}", finding.stack);
+  return text;
+}
+
+std::string Caveats(const Finding& finding) {
+  std::string text;
+  for (const std::string& caveat : finding.caveats) text += (text.empty() ? "" : "\n") + caveat;
+  return text;
+}
+
+}  // namespace
+
+std::string FindingText(const Finding& finding, const FindingTextOptions& options) {
+  constexpr size_t kLabelWidth = 14;
+  std::string text = Wrapped(fmt::format("[{}] {}", ToString(finding.severity), finding.title), options.width, 0) + "\n";
+  const auto section = [&](std::string_view label, const std::string& content) {
+    if (content.empty()) return;
+    text += fmt::format("  {:<{}}{}\n", label, kLabelWidth - 2, Wrapped(content, options.width, kLabelWidth));
+  };
+  text += "\n";
+  section("who", Culprits(finding));
+  section("ran", What(finding));
+  section("cost", Cost(finding));
+  section("victims", Victims(finding, options.victims_max));
+  section("evidence", Evidence(finding));
+  section("chain", Chain(finding));
+  section("why", finding.explanation);
+  section("caveats", Caveats(finding));
+  section("confidence", Basis(finding));
+  section("next", finding.suggested_action);
+  section("kind", finding.subkind.empty() ? std::string(ToString(finding.kind))
+                                          : fmt::format("{} ({})", ToString(finding.kind), Spaced(finding.subkind)));
+  section("id", fmt::format("{} {}", finding.id, ToString(finding.state)));
+  return text;
+}
+
+std::string FindingLine(const Finding& finding) {
+  return fmt::format("{:<8} {} {:<8} job {}: {}\n", ToString(finding.severity), finding.id.substr(0, 12), ToString(finding.state),
+                     finding.job.value, finding.title);
+}
+
+}  // namespace eroica

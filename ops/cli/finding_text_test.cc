@@ -1,0 +1,106 @@
+#include "ops/cli/finding_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace eroica {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Finding LateRank() {
+  Finding finding;
+  finding.id = "0123456789abcdef0123456789abcdef";
+  finding.job = JobId{"dlrm"};
+  finding.kind = FindingKind::kSlowRank;
+  finding.subkind = "late_arrival";
+  finding.severity = Severity::kMajor;
+  finding.confidence = 0.5;
+  finding.first_step = finding.last_step = 12;
+  finding.culprits = {{7, "gpu-7", 3, -1}};
+  finding.victims = {{RankId{0}, 1'000'000, 1e6}, {RankId{1}, 7'625'000, 7.625e6}};
+  finding.function = "embedding_bag";
+  finding.stack = "train > forward";
+  finding.function_class = FunctionClass::kGpuCompute;
+  finding.evidence = {
+      {"arrived_last", "count", 5, 0.5, 1, 8}, {"caused_wait", "ns", 9.1e6, 2e5, 0, 8}, {"chance", "probability", 1.2e-4, 0.5, 0.01, 8}};
+  finding.chain = {{7, "ran embedding_bag", 0}, {1, "waited in all_to_all", 7'625'000}};
+  finding.lost_ns_per_step = 7.625e6;
+  finding.title = "Rank 7 arrived last at 5 of 8 collectives.";
+  finding.explanation = "Because.";
+  finding.suggested_action = "Capture more steps.";
+  finding.caveats = {"One single step.", "Another."};
+  finding.events = 26'731;
+  finding.ranks_seen = 8;
+  finding.world_size = 8;
+  return finding;
+}
+
+TEST(FindingText, SaysEverything) {
+  EXPECT_EQ(FindingText(LateRank()), R"([major] Rank 7 arrived last at 5 of 8 collectives.
+
+  who         rank 7 (host gpu-7, device 3)
+  ran         embedding_bag (gpu_compute)
+              called by train > forward
+  cost        7.62 ms a step
+  victims     rank 1 lost 7.62 ms, rank 0 lost 1.00 ms
+  evidence                  culprit   peers  threshold  samples
+              arrived last        5     0.5          1        8
+              caused wait   9.10 ms  200 us          -        8
+              chance        0.00012     0.5       0.01        8
+  chain       rank 7: ran embedding_bag
+              -> rank 1: waited in all_to_all (7.62 ms)
+  why         Because.
+  caveats     One single step.
+              Another.
+  confidence  0.50, step 12, 8 of 8 ranks seen, 26731 events, none lost
+  next        Capture more steps.
+  kind        slow_rank (late arrival)
+  id          0123456789abcdef0123456789abcdef opened
+)");
+}
+
+TEST(FindingText, LeavesOutWhatIsNotKnown) {
+  Finding finding;
+  finding.title = "All ranks are slow alike.";
+  finding.last_window = 3;
+  const std::string text = FindingText(finding);
+  for (const char* label : {"ran ", "cost", "victims", "evidence", "chain", "why", "caveats", "next", "who"}) {
+    EXPECT_THAT(text, Not(HasSubstr(std::string("  ") + label))) << label;
+  }
+  EXPECT_THAT(text, HasSubstr("windows 0 to 3"));
+}
+
+TEST(FindingText, SumsUpManyVictims) {
+  Finding finding = LateRank();
+  finding.victims.clear();
+  for (uint32_t rank = 0; rank < 100; ++rank) finding.victims.push_back({RankId{rank}, 1'000'000, 0});
+  EXPECT_THAT(FindingText(finding, {.width = 1'000, .victims_max = 2}),
+              HasSubstr("rank 0 lost 1.00 ms, rank 1 lost 1.00 ms and 98 more 98.0 ms together\n"));
+}
+
+TEST(FindingText, NoLineIsLongerThanTheWidth) {
+  Finding finding = LateRank();
+  for (int i = 0; i < 50; ++i) finding.stack += " > frame_" + std::to_string(i);
+  finding.explanation = finding.title + finding.title + finding.title + finding.title + finding.title;
+  std::istringstream lines(FindingText(finding, {.width = 80}));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST(FindingText, LinksAndLossAreNamed) {
+  Finding finding = LateRank();
+  finding.culprits = {{2, "", -1, 5}, {-1, "switch-1", -1, -1}};
+  finding.events_lost = 17;
+  EXPECT_THAT(FindingText(finding), HasSubstr("rank 2 and its link to rank 5, no rank (host switch-1)"));
+  EXPECT_THAT(FindingText(finding), HasSubstr("26731 events, 17 lost"));
+}
+
+TEST(FindingLine, IsOneLine) {
+  EXPECT_EQ(FindingLine(LateRank()), "major    0123456789ab opened   job dlrm: Rank 7 arrived last at 5 of 8 collectives.\n");
+}
+
+}  // namespace
+}  // namespace eroica

@@ -1,0 +1,99 @@
+// eroica findings: what diagnosis has said, from a findings topic.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+
+#include "ops/cli/commands.h"
+#include "ops/cli/config_flags.h"
+#include "ops/cli/exit_code.h"
+#include "ops/cli/finding_reader.h"
+#include "ops/cli/finding_text.h"
+#include "ops/cli/open_log.h"
+#include "ops/cli/stop_signal.h"
+#include "schemas/finding_json.h"
+
+namespace eroica {
+namespace {
+
+struct FindingsFlags {
+  ConfigFlags config;
+  std::string job;
+  bool follow = false;
+  bool brief = false;
+  bool json = false;
+};
+
+void Print(const Finding& finding, const FindingsFlags& flags) {
+  if (flags.json) {
+    std::cout << ToJson(finding) << std::endl;
+  } else {
+    std::cout << (flags.brief ? FindingLine(finding) : FindingText(finding) + "\n") << std::flush;
+  }
+}
+
+bool Wanted(const Finding& finding, const FindingsFlags& flags) { return flags.job.empty() || finding.job.value == flags.job; }
+
+absl::StatusOr<int> List(FindingReader& reader, const FindingsFlags& flags) {
+  absl::StatusOr<std::vector<Finding>> findings = ReadAllFindings(reader);
+  if (!findings.ok()) return findings.status();
+  int open = 0;
+  for (const Finding& finding : LatestVersions(*std::move(findings))) {
+    if (!Wanted(finding, flags)) continue;
+    Print(finding, flags);
+    if (finding.state != FindingState::kResolved) ++open;
+  }
+  return open > 0 ? kExitFindings : kExitNothingFound;
+}
+
+// Until somebody says stop. An error that may pass is waited out by the next poll.
+absl::StatusOr<int> Follow(FindingReader& reader, const FindingsFlags& flags) {
+  int printed = 0;
+  std::vector<Finding> findings;
+  while (!StopRequested()) {
+    findings.clear();
+    const absl::Status status = reader.Poll(std::chrono::milliseconds(250), &findings);
+    if (!status.ok() && !absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return status;
+    for (const Finding& finding : findings) {
+      if (!Wanted(finding, flags)) continue;
+      Print(finding, flags);
+      ++printed;
+    }
+  }
+  return printed > 0 ? kExitFindings : kExitNothingFound;
+}
+
+int Run(const FindingsFlags& flags) {
+  const absl::StatusOr<NodeConfig> config = flags.config.Load();
+  if (!config.ok()) return ExitWithError(config.status());
+  const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(*config, LogAccess::kRead);
+  if (!log.ok()) return ExitWithError(log.status());
+  const absl::StatusOr<std::unique_ptr<FindingReader>> reader = FindingReader::Open(**log, config->node.topic_prefix);
+  if (!reader.ok()) return ExitWithError(reader.status());
+  if (flags.follow) CatchStopSignals();
+  const absl::StatusOr<int> exit_code = flags.follow ? Follow(**reader, flags) : List(**reader, flags);
+  if (!exit_code.ok()) return ExitWithError(exit_code.status());
+  if ((*reader)->malformed() > 0) std::cerr << fmt::format("eroica: skipped {} records that are no finding\n", (*reader)->malformed());
+  return *exit_code;
+}
+
+}  // namespace
+
+void AddFindingsCommand(CLI::App& app, int* exit_code) {
+  auto flags = std::make_shared<FindingsFlags>();
+  CLI::App* command = app.add_subcommand("findings", "List what was found, or follow it");
+  flags->config.AddTo(*command);
+  command->add_option("--job", flags->job, "Only of this job")->type_name("JOB");
+  command->add_flag("-f,--follow", flags->follow, "Print all that was said, then what is said from now on, until Ctrl-C");
+  command->add_flag("--brief", flags->brief, "One line a finding");
+  command->add_flag("--json", flags->json, "One JSON object a line");
+  command->footer(
+      "Examples:\n"
+      "  eroica findings --recording recording/\n"
+      "  eroica findings --bootstrap localhost:9092 --follow --json | jq .title\n\n"
+      "A list shows each finding in its last state. Exit codes: 0 no open finding, 1 findings, 2 error.");
+  command->callback([flags, exit_code] { *exit_code = Run(*flags); });
+}
+
+}  // namespace eroica

@@ -1,0 +1,120 @@
+// The built program from outside: what a user types, sees and gets as exit code.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ops/cli/exit_code.h"
+#include "ops/cli/program_run.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+TEST(Program, HelpHasExamplesAndIsNoError) {
+  const ProgramRun run = RunProgram({"--help"});
+  EXPECT_EQ(run.exit_code, kExitNothingFound);
+  EXPECT_THAT(run.out, HasSubstr("Examples:"));
+  EXPECT_THAT(run.err, IsEmpty());
+}
+
+TEST(Program, EverySubcommandHasHelpWithExamples) {
+  for (const char* command : {"findings", "import", "topics"}) {
+    const ProgramRun run = RunProgram({command, "--help"});
+    EXPECT_EQ(run.exit_code, kExitNothingFound) << command;
+    EXPECT_THAT(run.out, HasSubstr("Examples:")) << command;
+    EXPECT_THAT(run.out, HasSubstr("Exit codes:")) << command;
+  }
+}
+
+TEST(Program, SaysItsVersion) { EXPECT_THAT(RunProgram({"--version"}).out, StartsWith("eroica ")); }
+
+TEST(Program, WithoutACommandShowsHelpAsAnError) {
+  const ProgramRun run = RunProgram({});
+  EXPECT_EQ(run.exit_code, kExitError);
+  EXPECT_THAT(run.err, HasSubstr("Examples:"));
+}
+
+TEST(Program, SuggestsTheCommandAndTheFlagThatWereMeant) {
+  const ProgramRun command = RunProgram({"finding"});
+  EXPECT_EQ(command.exit_code, kExitError);
+  EXPECT_THAT(command.err, HasSubstr("did you mean 'findings'?"));
+  const ProgramRun flag = RunProgram({"findings", "--recordng", "x"});
+  EXPECT_EQ(flag.exit_code, kExitError);
+  EXPECT_THAT(flag.err, HasSubstr("did you mean '--recording'?"));
+}
+
+TEST(Program, UnknownConfigurationKeyStopsTheStart) {
+  const ScratchDirectory folder;
+  const std::string file = folder.path() + "/node.toml";
+  WriteBytes(file, "[node]\nstat = \"x\"\n");
+  const ProgramRun run = RunProgram({"topics", "check", "--config", file});
+  EXPECT_EQ(run.exit_code, kExitError);
+  EXPECT_EQ(run.err, "eroica: " + file + ":2: unknown key 'node.stat'; did you mean 'node.state'?\n");
+}
+
+TEST(Program, NoTransportAndMissingFilesSayWhatToDo) {
+  const ProgramRun none = RunProgram({"topics", "check"});
+  EXPECT_EQ(none.exit_code, kExitError);
+  EXPECT_THAT(none.err, AllOf(HasSubstr("--recording"), HasSubstr("--bootstrap")));
+  const ProgramRun missing = RunProgram({"findings", "--recording", "no/such/recording"});
+  EXPECT_EQ(missing.exit_code, kExitError);
+  EXPECT_THAT(missing.err, HasSubstr("no/such/recording"));
+  EXPECT_EQ(RunProgram({"findings", "--config", "no/such/file.toml"}).exit_code, kExitError);
+}
+
+TEST(Program, TopicsAreMissingThenCreatedThenAsPlanned) {
+  const ScratchDirectory folder;
+  const std::string recording = folder.path() + "/recording";
+  EXPECT_EQ(RunProgram({"topics", "create", "--recording", recording}).exit_code, kExitNothingFound);
+  const ProgramRun check = RunProgram({"topics", "check", "--recording", recording, "--json"});
+  EXPECT_EQ(check.exit_code, kExitNothingFound) << check.out << check.err;
+  EXPECT_THAT(check.out, HasSubstr(R"({"topic":"eroica.events","state":"as planned","problems":[]})"));
+  const ProgramRun other = RunProgram({"topics", "check", "--recording", recording, "--set", "topics.events_partitions=3"});
+  EXPECT_EQ(other.exit_code, kExitError);
+  EXPECT_THAT(other.out, HasSubstr("the configuration says 3"));
+  const ProgramRun missing = RunProgram({"topics", "check", "--recording", recording, "--topic-prefix", "other"});
+  EXPECT_EQ(missing.exit_code, kExitError);
+  EXPECT_THAT(missing.out, HasSubstr("there is no such topic"));
+}
+
+TEST(Program, ARecordingWithoutFindingsListsNone) {
+  const ScratchDirectory folder;
+  ASSERT_EQ(RunProgram({"topics", "create", "--recording", folder.path()}).exit_code, kExitNothingFound);
+  const ProgramRun run = RunProgram({"findings", "--recording", folder.path()});
+  EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
+  EXPECT_THAT(run.out, IsEmpty());
+}
+
+TEST(Program, ImportRefusesASecondTimeUnlessTold) {
+  const ScratchDirectory folder;
+  const std::string trace = folder.path() + "/rank0.json";
+  WriteBytes(trace, R"({"distributedInfo":{"rank":0,"world_size":1},"traceEvents":[
+      {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":100,"dur":5,"args":{"device":0,"stream":7}},
+      {"ph":"i","cat":"x","name":"instant","pid":0,"tid":7,"ts":101}]})");
+  const std::string recording = folder.path() + "/recording";
+  const ProgramRun first = RunProgram({"import", trace, "-o", recording, "--job", "night", "--json"});
+  ASSERT_EQ(first.exit_code, kExitNothingFound) << first.err;
+  EXPECT_THAT(first.out, StartsWith(R"({"job":"night","world_size":1,"ranks":[0],"events":2,"imported":1,"skipped":{"unknown_phase":1})"));
+  const ProgramRun second = RunProgram({"import", trace, "-o", recording});
+  EXPECT_EQ(second.exit_code, kExitError);
+  EXPECT_THAT(second.err, HasSubstr("--append"));
+  EXPECT_EQ(RunProgram({"import", trace, "-o", recording, "--append"}).exit_code, kExitNothingFound);
+}
+
+TEST(Program, ImportSaysWhatIsNoTrace) {
+  const ScratchDirectory folder;
+  const std::string file = folder.path() + "/notes.json";
+  WriteBytes(file, "no trace at all");
+  for (const std::string& path : {file, folder.path() + "/missing.json"}) {
+    const ProgramRun run = RunProgram({"import", path, "-o", folder.path() + "/recording"});
+    EXPECT_EQ(run.exit_code, kExitError);
+    EXPECT_THAT(run.err, HasSubstr(path));
+  }
+}
+
+}  // namespace
+}  // namespace eroica
