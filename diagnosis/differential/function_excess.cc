@@ -69,6 +69,11 @@ class CriticalTimes {
   bool per_step_;
 };
 
+int64_t LeastExcess(const CriticalTimes& times, RankIndex rank, const PatternBatch& batch, const ExcessOptions& options) {
+  const double span = static_cast<double>(times.PerStep(rank, batch.window.duration_ns()));
+  return std::max(options.min_excess_ns, static_cast<int64_t>(options.min_excess_share * span));
+}
+
 bool HasPeers(const CrossRankView& view, RankIndex rank, std::span<const RankIndex> peers) {
   return !peers.empty() && !view.ranks()[rank].batch->silent;
 }
@@ -83,6 +88,7 @@ std::vector<FunctionExcess> ExcessOverPeers(const CrossRankView& view, RankIndex
   const PatternBatch& batch = *view.ranks()[rank].batch;
   const bool per_step = AllHaveSteps(view, rank, peers);
   const CriticalTimes times(view, per_step);
+  const int64_t least_excess = LeastExcess(times, rank, batch, options);
   for (const FunctionPattern& pattern : batch.patterns) {
     if (!Asked(pattern, options)) continue;
     const FunctionColumn* column = view.FindFunction(pattern.function);
@@ -95,7 +101,7 @@ std::vector<FunctionExcess> ExcessOverPeers(const CrossRankView& view, RankIndex
     excess.peers = static_cast<uint32_t>(peers.size());
     excess.active_steps = pattern.active_steps;
     excess.steps = per_step ? static_cast<uint32_t>(batch.steps.size()) : 0;
-    if (excess.excess_ns >= options.min_excess_ns) excesses.push_back(excess);
+    if (excess.excess_ns >= least_excess) excesses.push_back(excess);
   }
   std::sort(excesses.begin(), excesses.end(), [](const FunctionExcess& a, const FunctionExcess& b) {
     return a.excess_ns != b.excess_ns ? a.excess_ns > b.excess_ns : a.function < b.function;

@@ -15,7 +15,8 @@ struct ExcessOptions {
   bool skip_peer_waits = true;   // functions that wait for other ranks
   bool skip_collectives = true;
   std::optional<FunctionClass> only_class = std::nullopt;
-  int64_t min_excess_ns = 1;     // per step
+  int64_t min_excess_ns = 1;
+  double min_excess_share = 0.005;  // of the rank's step, or window: summarize folds functions below it, so that a peer without a row may have run that much
   uint32_t max_peers = 1'024;    // of a larger role an even choice, so that the cost of one question is bounded
 };
 

@@ -78,6 +78,17 @@ TEST(FunctionExcess, CountsStepsAndWindowsAlike) {
   EXPECT_THAT(ExcessOverPeers(per_window, 0), IsEmpty());
 }
 
+TEST(FunctionExcess, WhatThePeersMayHaveFoldedIsNoExcess) {
+  SyntheticJob job(3);
+  job.Run(0, kPython, "little", 0.0049);
+  job.Run(0, kPython, "more", 0.006);
+  const CrossRankView view(job.batches, job.summaries);
+  EXPECT_THAT(Names(ExcessOverPeers(view, 0)), ::testing::ElementsAre("more"));
+  ExcessOptions all;
+  all.min_excess_share = 0;
+  EXPECT_EQ(ExcessOverPeers(view, 0, all).size(), 2u);
+}
+
 TEST(FunctionExcess, SilentRanksAreNobodysPeers) {
   SyntheticJob job(4);
   job.RunOnAll(kPython, "forward", 0.2);

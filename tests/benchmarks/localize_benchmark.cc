@@ -1,4 +1,4 @@
-// Localization from dense columns: ranks x 20 functions on one core. DESIGN 12: 3 ms, 30 ms, 0.5 s at 1e4, 1e5, 1e6 ranks.
+// Building the view of a window, and localization from its dense columns: ranks x 20 functions on one core. DESIGN 12: 3 ms, 30 ms, 0.5 s at 1e4, 1e5, 1e6 ranks.
 //
 // Healthy: one tight cloud a function. Faulty: the same with 1 % of the ranks off in a third of the functions, and a function that few ranks run.
 // Mixed: shares spread evenly over [0, 1], so that no box of the sample settles anything: the worst case. Roles: faulty, in 8 roles by turns, so that the
@@ -6,9 +6,11 @@
 #include <benchmark/benchmark.h>
 
 #include <random>
+#include <string>
 #include <vector>
 
 #include "diagnosis/differential/localize.h"
+#include "diagnosis/synthetic_job.h"
 
 namespace eroica {
 namespace {
@@ -77,6 +79,26 @@ void BM_Localize(benchmark::State& state, Data data, uint32_t roles) {
       benchmark::Counter(static_cast<double>(state.iterations()) * static_cast<double>(state.range(0)) * kFunctions,
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
+
+// From the batches of a window to the view: columns and roles (pipeline of 8 stages, learnt from the pairs).
+void BM_BuildView(benchmark::State& state) {
+  constexpr uint32_t kStages = 8;
+  const auto ranks = static_cast<uint32_t>(state.range(0));
+  SyntheticJob job(ranks);
+  for (uint32_t f = 0; f < kFunctions; ++f) job.RunOnAll(FunctionClass::kGpuCompute, "kernel" + std::to_string(f), 0.04, 0.9, 0.1);
+  for (uint32_t first = 0; first < ranks; first += kStages) {
+    CollectiveSummary& pipeline = job.Pipeline({});
+    for (uint32_t rank = first; rank + 1 < first + kStages; ++rank) {
+      pipeline.pairs.push_back({.source = RankId{rank}, .destination = RankId{rank + 1}, .count = 40});
+    }
+  }
+  for (auto _ : state) {
+    const CrossRankView view(job.batches, job.summaries);
+    if (view.role_count() != kStages) state.SkipWithError("the stages were not learnt");
+    benchmark::DoNotOptimize(view.functions().data());
+  }
+}
+BENCHMARK(BM_BuildView)->Arg(1'000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
 void Sizes(benchmark::internal::Benchmark* b) {
   b->Arg(10'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
