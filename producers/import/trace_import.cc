@@ -31,7 +31,8 @@ class Import {
   absl::StatusOr<ImportReport> Run(std::span<const std::filesystem::path> paths) {
     absl::StatusOr<TraceFiles> found = FindTraceFiles(paths);
     if (!found.ok()) return found.status();
-    report_.job = !options_.job.value.empty() ? options_.job : JobId{found->folder_name.empty() ? "traces" : found->folder_name};
+    report_.job = options_.job.value.empty() ? JobId{found->folder_name} : options_.job;
+    if (report_.job.value.empty()) report_.job = JobId{std::string("traces")};
     bytes_total_ = found->bytes;
     report_.files.resize(found->files.size());  // and no further, as importers keep references
     for (size_t file = 0; file < found->files.size(); ++file) {
@@ -123,8 +124,8 @@ class Import {
     identity.job = report_.job;
     identity.rank = RankId{static_cast<uint32_t>(trace.rank)};
     identity.world_size = report_.world_size;
-    identity.producer = "eroica-import";
-    identity.producer_version = kProducerVersion;
+    identity.producer = std::string("eroica-import");
+    identity.producer_version = std::string(kProducerVersion);
     identity.window_steps = options_.window_steps;
     report_.ranks.push_back(identity.rank.value);
     return WriteRankTrace(functions_, trace, std::move(identity), report_.files[trace.file].counts, report_, sink_);
