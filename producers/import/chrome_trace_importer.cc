@@ -349,6 +349,6 @@ void ChromeTraceImporter::CloseAnnotations() {
   report_.counts.skipped.Add(DropReason::kUnwantedCategory, annotations_);
 }
 
-void ChromeTraceImporter::Finish(std::vector<RecordedCollective> recorded) { calls_.Finish(std::move(recorded), &trace_); }
+void ChromeTraceImporter::Finish(FlightRecorderDump dump) { calls_.Finish(std::move(dump), &trace_); }
 
 }  // namespace eroica

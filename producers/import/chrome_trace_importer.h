@@ -42,7 +42,7 @@ class ChromeTraceImporter {
   absl::Status Import(ByteSource& source, const std::function<void(uint64_t)>& progress);
 
   // The flight-recorder dump of this rank, to be given once trace.rank is known. Joins the collectives; no further Import.
-  void Finish(std::vector<RecordedCollective> recorded);
+  void Finish(FlightRecorderDump dump);
 
  private:
   // What is known of a name in a category, so that it is looked at once and not once an event.

@@ -99,6 +99,15 @@ struct RawCollectiveArgs {
   int64_t destination = -1;
 };
 
+// The group of this name, with its members, where the trace's header lists it; else as it is stated.
+int32_t StatedGroup(const ProcessGroup& group, RankTrace* trace) {
+  for (size_t i = 0; i < trace->groups.size(); ++i) {
+    const ProcessGroup& known = trace->groups[i];
+    if (known.name == group.name && (group.ranks.empty() || known.ranks == group.ranks)) return static_cast<int32_t>(i);
+  }
+  return trace->GroupIndex(group);
+}
+
 void AssignStated(std::string_view key, std::string_view value, RawCollectiveArgs* raw, CollectiveArgs* args) {
   if (key == "Collective name") {
     args->states_collective = true;
@@ -181,7 +190,7 @@ uint32_t CollectiveCalls::AddExecution(Span span, CollectiveOperation operation,
   return static_cast<uint32_t>(executions_.size() - 1);
 }
 
-void CollectiveCalls::Finish(std::vector<RecordedCollective> recorded, RankTrace* trace) {
+void CollectiveCalls::Finish(FlightRecorderDump dump, RankTrace* trace) {
   trace->collectives.clear();
   for (const Execution& execution : executions_) {
     CollectiveCall call;
@@ -190,7 +199,7 @@ void CollectiveCalls::Finish(std::vector<RecordedCollective> recorded, RankTrace
     const CollectiveArgs& args = execution.args;
     if (args.states_collective) {
       if (args.operation != CollectiveOperation::kUnknown) call.operation = args.operation;
-      if (!args.group.name.empty() || !args.group.ranks.empty()) call.group = trace->GroupIndex(args.group);
+      if (!args.group.name.empty() || !args.group.ranks.empty()) call.group = StatedGroup(args.group, trace);
       call.bytes = args.bytes;
       call.stated_sequence = args.sequence;
       call.peer = args.peer;
@@ -200,28 +209,31 @@ void CollectiveCalls::Finish(std::vector<RecordedCollective> recorded, RankTrace
     trace->collectives.push_back(call);
   }
   std::stable_sort(enqueues_.begin(), enqueues_.end(), [](const Enqueue& x, const Enqueue& y) { return x.span.start_ns < y.span.start_ns; });
-  JoinRecorded(std::move(recorded), trace);
+  JoinDump(std::move(dump), trace);
   JoinExecutions(trace);
   JoinKernels(trace);
 }
 
 // A dump's entry is made while the enqueue runs: the one entry whose time lies inside belongs to it. None or several: not told.
-void CollectiveCalls::JoinRecorded(std::vector<RecordedCollective> recorded, RankTrace* trace) {
-  std::erase_if(recorded, [](const RecordedCollective& entry) { return entry.point_to_point; });
-  std::sort(recorded.begin(), recorded.end(),
-            [](const RecordedCollective& x, const RecordedCollective& y) { return x.created_ns < y.created_ns; });
+void CollectiveCalls::JoinDump(FlightRecorderDump dump, RankTrace* trace) {
+  using Entry = FlightRecorderDump::Entry;
+  std::erase_if(dump.entries, [](const Entry& entry) { return entry.point_to_point; });
+  std::sort(dump.entries.begin(), dump.entries.end(), [](const Entry& x, const Entry& y) { return x.created_ns < y.created_ns; });
   for (Enqueue& enqueue : enqueues_) {
     if (IsPointToPoint(enqueue.operation)) continue;
-    const auto created_before = [](const RecordedCollective& entry, int64_t time) { return entry.created_ns < time; };
+    const auto created_before = [](const Entry& entry, int64_t time) { return entry.created_ns < time; };
     const int64_t start = trace->base_time_ns + enqueue.span.start_ns;
     const int64_t end = trace->base_time_ns + enqueue.span.end_ns;
-    const auto first = std::lower_bound(recorded.begin(), recorded.end(), start, created_before);
-    const auto behind = std::lower_bound(first, recorded.end(), end, created_before);
+    const auto first = std::lower_bound(dump.entries.begin(), dump.entries.end(), start, created_before);
+    const auto behind = std::lower_bound(first, dump.entries.end(), end, created_before);
     if (behind - first != 1) continue;
-    for (size_t i = 0; i < trace->groups.size(); ++i) {
-      if (trace->groups[i].name == first->group_name) enqueue.group = static_cast<int32_t>(i);
+    ProcessGroup group{first->group_name, first->group_description, {}, 0};
+    for (const ProcessGroup& known : dump.groups) {
+      if (known.name != group.name) continue;
+      group.ranks = known.ranks;
+      group.size = known.size;
     }
-    if (enqueue.group < 0) enqueue.group = trace->GroupIndex({first->group_name, first->group_description, {}, 0});
+    enqueue.group = StatedGroup(group, trace);
     enqueue.sequence = first->sequence;
   }
 }
@@ -282,7 +294,20 @@ const CollectiveCalls::Annotation* CollectiveCalls::FindAnnotation(const Launch&
   return inside ? &candidate : nullptr;
 }
 
-// A kernel's correlation id is that of its launch, and the launch lies inside the annotation that names operation and sizes.
+// enqueues_ is sorted by start, and few are open at one time.
+CollectiveCalls::Enqueue* CollectiveCalls::FindEnqueueAround(const Launch& launch) {
+  constexpr int kLookBack = 64;
+  auto at = std::upper_bound(enqueues_.begin(), enqueues_.end(), launch.start_ns,
+                             [](int64_t time, const Enqueue& enqueue) { return time < enqueue.span.start_ns; });
+  for (int i = 0; i < kLookBack && at != enqueues_.begin(); ++i) {
+    --at;
+    if (at->span.lane == launch.lane && launch.start_ns <= at->span.end_ns && !at->taken) return &*at;
+  }
+  return nullptr;
+}
+
+// A kernel's correlation id is that of its launch. The launch lies inside the annotation that names operation and sizes, and inside the enqueue of which a
+// dump names group and sequence number.
 void CollectiveCalls::JoinKernels(RankTrace* trace) {
   std::sort(launches_.begin(), launches_.end(), [](const Launch& x, const Launch& y) { return x.correlation < y.correlation; });
   std::sort(annotations_.begin(), annotations_.end(), [](const Annotation& x, const Annotation& y) {
@@ -290,14 +315,19 @@ void CollectiveCalls::JoinKernels(RankTrace* trace) {
   });
   for (size_t i = 0; i < executions_.size(); ++i) {
     const Execution& kernel = executions_[i];
-    if (!kernel.kernel || kernel.args.states_collective) continue;
+    if (!kernel.kernel) continue;
     const auto launch = std::lower_bound(launches_.begin(), launches_.end(), kernel.args.correlation,
                                          [](const Launch& x, uint64_t correlation) { return x.correlation < correlation; });
     if (launch == launches_.end() || launch->correlation != kernel.args.correlation) continue;
-    const Annotation* annotation = FindAnnotation(*launch);
-    if (annotation == nullptr) continue;
     CollectiveCall& call = trace->collectives[i];
     call.order_ns = launch->start_ns;
+    if (Enqueue* enqueue = FindEnqueueAround(*launch); enqueue != nullptr && !IsPointToPoint(call.operation)) {
+      enqueue->taken = true;
+      if (call.group < 0) call.group = enqueue->group;
+      if (call.stated_sequence < 0 && call.group == enqueue->group) call.stated_sequence = enqueue->sequence;
+    }
+    const Annotation* annotation = FindAnnotation(*launch);
+    if (kernel.args.states_collective || annotation == nullptr) continue;
     if (call.operation == CollectiveOperation::kUnknown) call.operation = annotation->operation;
     call.bytes = annotation->bytes;
   }

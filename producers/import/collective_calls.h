@@ -28,13 +28,17 @@ struct CollectiveArgs {
 };
 CollectiveArgs ParseCollectiveArgs(std::string_view args);
 
-// An entry of a flight-recorder dump: one collective that was enqueued.
-struct RecordedCollective {
-  int64_t created_ns = 0;  // wall clock
-  std::string group_name;
-  std::string group_description;
-  int64_t sequence = -1;
-  bool point_to_point = false;
+// A flight-recorder dump, as far as it helps to tell a trace's collectives apart.
+struct FlightRecorderDump {
+  struct Entry {            // a collective that was enqueued
+    int64_t created_ns = 0;  // wall clock
+    std::string group_name;
+    std::string group_description;
+    int64_t sequence = -1;
+    bool point_to_point = false;
+  };
+  std::vector<Entry> entries;
+  std::vector<ProcessGroup> groups;  // with their members
 };
 
 class CollectiveCalls {
@@ -52,8 +56,8 @@ class CollectiveCalls {
   uint32_t AddKernel(Span span, CollectiveOperation operation, CollectiveArgs args);
   uint32_t AddExecution(Span span, CollectiveOperation operation, CollectiveArgs args);
 
-  // Fills trace->collectives. `recorded`: the rank's flight-recorder dump, empty where there is none.
-  void Finish(std::vector<RecordedCollective> recorded, RankTrace* trace);
+  // Fills trace->collectives. dump: the rank's, empty where there is none.
+  void Finish(FlightRecorderDump dump, RankTrace* trace);
 
  private:
   static constexpr size_t kMaxLaunches = size_t{4} << 20;  // 96 MiB; kernels launched beyond it keep the operation of their name
@@ -83,11 +87,12 @@ class CollectiveCalls {
     bool kernel = false;
   };
 
-  void JoinRecorded(std::vector<RecordedCollective> recorded, RankTrace* trace);
+  void JoinDump(FlightRecorderDump dump, RankTrace* trace);
   void JoinExecutions(RankTrace* trace);
   void JoinKernels(RankTrace* trace);
   Enqueue* FindEnqueue(const Execution& execution, size_t* first_open);
   const Annotation* FindAnnotation(const Launch& launch) const;
+  Enqueue* FindEnqueueAround(const Launch& launch);
 
   std::vector<Enqueue> enqueues_;
   std::vector<Annotation> annotations_;

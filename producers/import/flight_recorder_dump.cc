@@ -3,47 +3,112 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <charconv>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "producers/import/byte_source.h"
+#include "producers/import/pickle.h"
 
 namespace eroica {
 namespace {
 
 constexpr size_t kMaxDumpBytes = size_t{256} << 20;
 
-RecordedCollective ReadEntry(const simdjson::dom::element& entry) {
-  RecordedCollective recorded;
-  int64_t number = 0;
-  if (entry["time_created_ns"].get(number) == simdjson::SUCCESS) recorded.created_ns = number;
-  if (entry["collective_seq_id"].get(number) == simdjson::SUCCESS) recorded.sequence = number;
-  bool point_to_point = false;
-  if (entry["is_p2p"].get(point_to_point) == simdjson::SUCCESS) recorded.point_to_point = point_to_point;
-  simdjson::dom::array group;
-  if (entry["process_group"].get(group) == simdjson::SUCCESS && group.size() >= 2) {
-    std::string_view text;
-    if (group.at(0).get(text) == simdjson::SUCCESS) recorded.group_name = text;
-    if (group.at(1).get(text) == simdjson::SUCCESS) recorded.group_description = text;
+// "[0, 1, 2]", a text in JSON and pickle alike.
+std::vector<uint32_t> ParseRanks(std::string_view text) {
+  std::vector<uint32_t> ranks;
+  for (size_t at = 0; at < text.size();) {
+    uint32_t rank = 0;
+    const auto [rest, error] = std::from_chars(text.data() + at, text.data() + text.size(), rank);
+    if (error == std::errc()) ranks.push_back(rank);
+    at = error == std::errc() ? static_cast<size_t>(rest - text.data()) : at + 1;
   }
-  return recorded;
+  return ranks;
+}
+
+ProcessGroup MakeGroup(std::string_view name, std::string_view description, std::string_view ranks) {
+  ProcessGroup group{std::string(name), std::string(description), ParseRanks(ranks), 0};
+  group.size = static_cast<uint32_t>(group.ranks.size());
+  return group;
+}
+
+FlightRecorderDump::Entry ReadEntry(const simdjson::dom::element& element) {
+  FlightRecorderDump::Entry entry;
+  int64_t number = 0;
+  bool flag = false;
+  std::string_view text;
+  simdjson::dom::array group;
+  if (element["time_created_ns"].get(number) == simdjson::SUCCESS) entry.created_ns = number;
+  if (element["collective_seq_id"].get(number) == simdjson::SUCCESS) entry.sequence = number;
+  if (element["is_p2p"].get(flag) == simdjson::SUCCESS) entry.point_to_point = flag;
+  if (element["process_group"].get(group) == simdjson::SUCCESS && group.size() >= 2) {
+    if (group.at(0).get(text) == simdjson::SUCCESS) entry.group_name = text;
+    if (group.at(1).get(text) == simdjson::SUCCESS) entry.group_description = text;
+  }
+  return entry;
+}
+
+absl::StatusOr<FlightRecorderDump> ParseJsonDump(std::string_view content) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  simdjson::dom::array entries;
+  if (parser.parse(content.data(), content.size(), true).get(root) != simdjson::SUCCESS) return absl::InvalidArgumentError("not valid JSON");
+  if (root["entries"].get(entries) != simdjson::SUCCESS) return absl::InvalidArgumentError("it has no list \"entries\"");
+  FlightRecorderDump dump;
+  for (const simdjson::dom::element entry : entries) dump.entries.push_back(ReadEntry(entry));
+  simdjson::dom::object groups;
+  if (root["pg_config"].get(groups) == simdjson::SUCCESS) {
+    for (const auto& [key, group] : groups) {
+      std::string_view description;
+      std::string_view ranks;
+      if (group["desc"].get(description) == simdjson::SUCCESS && group["ranks"].get(ranks) == simdjson::SUCCESS) {
+        dump.groups.push_back(MakeGroup(key, description, ranks));
+      }
+    }
+  }
+  return dump;
+}
+
+std::string_view TextOf(const PickleValue* value) { return value != nullptr ? std::string_view(value->text) : std::string_view(); }
+
+FlightRecorderDump::Entry ReadEntry(const PickleValue& value) {
+  FlightRecorderDump::Entry entry;
+  if (const PickleValue* created = value.Find("time_created_ns")) entry.created_ns = created->integer;
+  if (const PickleValue* sequence = value.Find("collective_seq_id")) entry.sequence = sequence->integer;
+  if (const PickleValue* point_to_point = value.Find("is_p2p")) entry.point_to_point = point_to_point->integer != 0;
+  if (const PickleValue* group = value.Find("process_group"); group != nullptr && group->items.size() >= 2) {
+    entry.group_name = group->items[0].text;
+    entry.group_description = group->items[1].text;
+  }
+  return entry;
+}
+
+absl::StatusOr<FlightRecorderDump> ParsePickleDump(std::string_view content) {
+  absl::StatusOr<PickleValue> root = ParsePickle(content);
+  if (!root.ok()) return root.status();
+  const PickleValue* entries = root->Find("entries");
+  if (entries == nullptr) return absl::InvalidArgumentError("it has no list \"entries\"");
+  FlightRecorderDump dump;
+  for (const PickleValue& entry : entries->items) dump.entries.push_back(ReadEntry(entry));
+  if (const PickleValue* groups = root->Find("pg_config")) {
+    for (size_t i = 0; i + 1 < groups->items.size(); i += 2) {
+      const PickleValue& group = groups->items[i + 1];
+      dump.groups.push_back(MakeGroup(groups->items[i].text, TextOf(group.Find("desc")), TextOf(group.Find("ranks"))));
+    }
+  }
+  return dump;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<RecordedCollective>> ParseFlightRecorderDump(std::string_view content) {
-  simdjson::dom::parser parser;
-  simdjson::dom::element dump;
-  simdjson::dom::array entries;
-  if (parser.parse(content.data(), content.size(), true).get(dump) != simdjson::SUCCESS) {
-    return absl::InvalidArgumentError("not valid JSON");
-  }
-  if (dump["entries"].get(entries) != simdjson::SUCCESS) return absl::InvalidArgumentError("it has no list \"entries\"");
-  std::vector<RecordedCollective> recorded;
-  for (const simdjson::dom::element entry : entries) recorded.push_back(ReadEntry(entry));
-  return recorded;
+absl::StatusOr<FlightRecorderDump> ParseFlightRecorderDump(std::string_view content) {
+  if (content.empty()) return absl::InvalidArgumentError("it is empty");
+  return content.front() == '\x80' ? ParsePickleDump(content) : ParseJsonDump(content);
 }
 
-absl::StatusOr<std::vector<RecordedCollective>> ReadFlightRecorderDump(const std::filesystem::path& path) {
+absl::StatusOr<FlightRecorderDump> ReadFlightRecorderDump(const std::filesystem::path& path) {
   absl::StatusOr<std::unique_ptr<ByteSource>> source = ByteSource::Open(path);
   if (!source.ok()) return source.status();
   std::string content;

@@ -5,15 +5,14 @@
 
 #include <filesystem>
 #include <string_view>
-#include <vector>
 
 #include "producers/import/collective_calls.h"
 
 namespace eroica {
 
-absl::StatusOr<std::vector<RecordedCollective>> ReadFlightRecorderDump(const std::filesystem::path& path);
+absl::StatusOr<FlightRecorderDump> ReadFlightRecorderDump(const std::filesystem::path& path);
 
 // By content: JSON begins with a brace, a pickle with its protocol byte.
-absl::StatusOr<std::vector<RecordedCollective>> ParseFlightRecorderDump(std::string_view content);
+absl::StatusOr<FlightRecorderDump> ParseFlightRecorderDump(std::string_view content);
 
 }  // namespace eroica

@@ -109,11 +109,11 @@ class Import {
     return absl::OkStatus();
   }
 
-  std::vector<RecordedCollective> ReadDump(const RankTrace& trace) {
+  FlightRecorderDump ReadDump(const RankTrace& trace) {
     FileReport& report = report_.files[trace.file];
     const std::filesystem::path path = FindFlightRecorderDump(report.path, trace.rank);
     if (path.empty()) return {};
-    absl::StatusOr<std::vector<RecordedCollective>> dump = ReadFlightRecorderDump(path);
+    absl::StatusOr<FlightRecorderDump> dump = ReadFlightRecorderDump(path);
     if (dump.ok()) return *std::move(dump);
     report.warnings.push_back(fmt::format("its flight-recorder dump {} was not used: {}", path.string(), std::string(dump.status().message())));
     return {};
