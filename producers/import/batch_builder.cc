@@ -18,7 +18,8 @@ BatchBuilder::BatchBuilder(const FunctionTable& functions, ProducerIdentity iden
   for (size_t i = 0; i < communicators_.size(); ++i) LocalCommunicator(static_cast<uint16_t>(i));
 }
 
-absl::Status BatchBuilder::AddInterval(int64_t start_ns, int64_t duration_ns, uint32_t function, uint8_t lane, const Collective* collective) {
+absl::Status BatchBuilder::AddInterval(int64_t start_ns, int64_t duration_ns, uint32_t function, uint8_t lane,
+                                       const Collective* collective) {
   const bool full = batch_.intervals.size() >= kMaxIntervals || batch_.functions.size() + functions_.row(function).depth > kMaxFunctions;
   if (full) {
     if (absl::Status status = Flush(false); !status.ok()) return status;

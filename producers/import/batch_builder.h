@@ -19,7 +19,8 @@ class BatchBuilder {
   static constexpr size_t kMaxFunctions = 16'384;  // with their callers; a batch closes early where it would get more
   static constexpr size_t kMaxMarks = 8'192;
 
-  // lanes and communicators are all that the rank has; a batch gets those that it refers to, the first and the last batch all communicators.
+  // lanes and communicators are all that the rank has; a batch gets those that it refers to, the first and the last batch all
+  // communicators.
   BatchBuilder(const FunctionTable& functions, ProducerIdentity identity, uint32_t time_unit_ns, std::vector<Lane> lanes,
                std::vector<Communicator> communicators, BatchSink& sink);
 

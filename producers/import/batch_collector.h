@@ -51,7 +51,8 @@ class BatchCollector final : public BatchSink {
     std::vector<SeenCollective> seen;
     for (const EventBatch& batch : batches) {
       if (batch.identity.rank.value != rank) continue;
-      for (const Collective& row : batch.collectives) seen.push_back({Spell(batch, row.interval), batch.communicators[row.communicator], row});
+      for (const Collective& row : batch.collectives)
+        seen.push_back({Spell(batch, row.interval), batch.communicators[row.communicator], row});
     }
     return seen;
   }
@@ -73,8 +74,9 @@ class BatchCollector final : public BatchSink {
  private:
   static SeenInterval Spell(const EventBatch& batch, uint32_t i) {
     const FunctionDef& function = batch.functions[batch.intervals.function[i]];
-    SeenInterval seen{batch.intervals.start_ns[i],   batch.intervals.duration_ns[i], function.name, "", function.function_class, function.wait,
-                      batch.lanes[batch.intervals.lane[i]]};
+    SeenInterval seen{
+        batch.intervals.start_ns[i],         batch.intervals.duration_ns[i], function.name, "", function.function_class, function.wait,
+        batch.lanes[batch.intervals.lane[i]]};
     for (uint32_t at = function.parent; at != kNoParent; at = batch.functions[at].parent) {
       seen.stack = batch.functions[at].name + (seen.stack.empty() ? "" : std::string(kStackSeparator) + seen.stack);
     }

@@ -1,10 +1,11 @@
-// The call stack of each Python frame, as a row of the FunctionTable. Frames come by start time, callers first. One builder a rank, one thread.
+// The call stack of each Python frame, as a row of the FunctionTable. Frames come by start time, callers first. One builder a rank, one
+// thread.
 //
-// A frame that names its caller by id gets exactly that; one that does not (annotations, older profilers) is called by the innermost frame of its lane
-// that is open when it starts. Memory: the open frames.
+// A frame that names its caller by id gets exactly that; one that does not (annotations, older profilers) is called by the innermost
+// frame of its lane that is open when it starts. Memory: the open frames.
 //
-// Frames that were open when the profiler started carry the line that they were at, not the line of their definition, and that differs between ranks:
-// their line is dropped. They are the unbroken chain of first frames of a lane, each called by the one before.
+// Frames that were open when the profiler started carry the line that they were at, not the line of their definition, and that differs
+// between ranks: their line is dropped. They are the unbroken chain of first frames of a lane, each called by the one before.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -31,8 +32,8 @@ class CallStackBuilder {
     uint32_t function = 0;
   };
   struct LaneState {
-    std::vector<Frame> open;        // of the frames without ids
-    bool at_start = true;           // every frame so far was open when the profiler started
+    std::vector<Frame> open;  // of the frames without ids
+    bool at_start = true;     // every frame so far was open when the profiler started
     uint32_t last_id = 0;
   };
 

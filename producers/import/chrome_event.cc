@@ -82,7 +82,8 @@ void AppendUtf8(uint32_t code, std::string* out) {
   }
 }
 
-// Bytes of the well-formed UTF-8 sequence at `at`, 0 where there is none (overlong forms, surrogates and code points beyond U+10FFFF are none).
+// Bytes of the well-formed UTF-8 sequence at `at`, 0 where there is none (overlong forms, surrogates and code points beyond U+10FFFF are
+// none).
 size_t Utf8Length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const unsigned first = byte(at);

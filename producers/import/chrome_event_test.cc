@@ -53,7 +53,7 @@ TEST(DecodeJsonString, ResolvesEscapes) {
 TEST(DecodeJsonString, ReplacesWhatIsNoText) {
   const std::string replacement = "\xEF\xBF\xBD";
   EXPECT_EQ(DecodeJsonString("a\xFF"), "a" + replacement);
-  EXPECT_EQ(DecodeJsonString("\xC0\x80"), replacement + replacement);            // overlong
+  EXPECT_EQ(DecodeJsonString("\xC0\x80"), replacement + replacement);                    // overlong
   EXPECT_EQ(DecodeJsonString("\xED\xA0\x80"), replacement + replacement + replacement);  // a surrogate
   EXPECT_EQ(DecodeJsonString(R"(\ud83d)"), replacement);
   EXPECT_EQ(DecodeJsonString(R"(\ud83dx)"), replacement + "x");
@@ -62,7 +62,8 @@ TEST(DecodeJsonString, ReplacesWhatIsNoText) {
 }
 
 TEST(ParseChromeEvent, TakesFieldsInAnyOrder) {
-  const std::string text = Padded(R"( {"args": {"a": "}\"{", "b": [1, {"c": 2}]}, "dur" : 2.5 ,"ts":1,"ph":"X","name":"n\"m","tid":"t","pid":7,"cat":"k"})");
+  const std::string text =
+      Padded(R"( {"args": {"a": "}\"{", "b": [1, {"c": 2}]}, "dur" : 2.5 ,"ts":1,"ph":"X","name":"n\"m","tid":"t","pid":7,"cat":"k"})");
   ChromeEvent event;
   const std::string_view object(text.data() + 1, text.size() - 1 - kJsonPadding);
   ASSERT_TRUE(ParseChromeEvent(object, &event));
@@ -77,7 +78,8 @@ TEST(ParseChromeEvent, TakesFieldsInAnyOrder) {
 }
 
 TEST(ParseChromeEvent, RefusesBrokenObjects) {
-  for (const char* broken : {"{", "{}x", "[]", "17", R"({"ph")", R"({"ph":})", R"({"ph":"X",})", R"({"ph":"X" "ts":1})", R"({ph:"X"})", R"({"ph":"X)"}) {
+  for (const char* broken :
+       {"{", "{}x", "[]", "17", R"({"ph")", R"({"ph":})", R"({"ph":"X",})", R"({"ph":"X" "ts":1})", R"({ph:"X"})", R"({"ph":"X)"}) {
     const std::string text = Padded(broken);
     ChromeEvent event;
     EXPECT_FALSE(ParseChromeEvent({text.data(), text.size() - kJsonPadding}, &event)) << broken;

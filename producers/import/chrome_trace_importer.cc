@@ -13,7 +13,7 @@ namespace eroica {
 namespace {
 
 constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
-constexpr size_t kMaxLanes = 256;       // the codec's limit; the last one takes what comes after
+constexpr size_t kMaxLanes = 256;  // the codec's limit; the last one takes what comes after
 constexpr size_t kMaxNameCacheBytes = size_t{32} << 20;
 constexpr uint64_t kProgressEvents = 4'096;
 
@@ -53,7 +53,8 @@ absl::Status ChromeTraceImporter::Import(ByteSource& source, const std::function
   }
   if (splitter.outcome() == JsonEventSplitter::Outcome::kNoTrace || (counts.events == 0 && !splitter.has_events())) {
     report_.refused = true;
-    report_.warnings.push_back(fmt::format("not a trace: {}; give Chrome traces (.json, .json.gz) as torch.profiler writes them", splitter.complaint()));
+    report_.warnings.push_back(
+        fmt::format("not a trace: {}; give Chrome traces (.json, .json.gz) as torch.profiler writes them", splitter.complaint()));
   } else if (splitter.outcome() == JsonEventSplitter::Outcome::kTruncated) {
     report_.warnings.push_back(fmt::format("the file is incomplete: {}; the {} events before that were read, what followed is lost",
                                            splitter.complaint(), counts.events - (splitter.ended_inside_event() ? 1 : 0)));
@@ -96,7 +97,8 @@ void ChromeTraceImporter::ReadDistributedInfo(std::string_view value) {
     simdjson::dom::array ranks;
     if (element["ranks"].get(ranks) == simdjson::SUCCESS) {
       for (const simdjson::dom::element rank : ranks) {
-        if (rank.get(number) == simdjson::SUCCESS && number >= 0 && number < (1 << 20)) group.ranks.push_back(static_cast<uint32_t>(number));
+        if (rank.get(number) == simdjson::SUCCESS && number >= 0 && number < (1 << 20))
+          group.ranks.push_back(static_cast<uint32_t>(number));
       }
     }
     trace_.GroupIndex(group);
@@ -325,7 +327,8 @@ uint8_t ChromeTraceImporter::LaneOf(const ChromeEvent& event, bool device) {
   return last_lane_;
 }
 
-// The thread that ran the steps; without steps the one whose Python code did not start as a thread; without Python the process's first, or busiest.
+// The thread that ran the steps; without steps the one whose Python code did not start as a thread; without Python the process's first,
+// or busiest.
 void ChromeTraceImporter::ChooseTrainingThread() {
   const LaneState* best = nullptr;
   const auto rank_of = [](const LaneState& lane) {

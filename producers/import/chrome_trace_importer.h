@@ -7,7 +7,7 @@
 //   user_annotation  ProfilerStep#N          marks of the step's begin and end
 //                    Optimizer.step#...      a mark; likewise enumerate(DataLoader)#...__next__
 //                    gloo:...                the execution of a collective (collective)
-//                    nccl:...                only the enqueue of a kernel: its operation and size go to the kernel, the event itself is skipped
+//                    nccl:...                only enqueues a kernel: operation and size go to the kernel, the event is skipped
 //                    others                  frames (python) where the trace has no Python frames, else skipped, as the frames say the same
 //   phases other than X, spans of the profiler itself   skipped
 // Events of zero duration are imported: in traces of whole microseconds they are short, not absent.
@@ -37,8 +37,8 @@ class ChromeTraceImporter {
   // All must outlive the importer. report: path is set, counts and warnings are filled in.
   ChromeTraceImporter(FunctionTable& functions, RankTrace& trace, FileReport& report);
 
-  // progress: called now and then with the bytes of the file read so far. Fails only where the import as a whole must stop (the disk is full);
-  // a file that is no trace is reported as refused.
+  // progress: called now and then with the bytes of the file read so far. Fails only where the import as a whole must stop (the disk is
+  // full); a file that is no trace is reported as refused.
   absl::Status Import(ByteSource& source, const std::function<void(uint64_t)>& progress);
 
   // The flight-recorder dump of this rank, to be given once trace.rank is known. Joins the collectives; no further Import.
@@ -47,7 +47,18 @@ class ChromeTraceImporter {
  private:
   // What is known of a name in a category, so that it is looked at once and not once an event.
   struct NamedEvent {
-    enum class Use : uint8_t { kFunction, kEnqueue, kLaunch, kKernel, kCollectiveKernel, kPython, kFrame, kStep, kExecution, kEnqueueAnnotation };
+    enum class Use : uint8_t {
+      kFunction,
+      kEnqueue,
+      kLaunch,
+      kKernel,
+      kCollectiveKernel,
+      kPython,
+      kFrame,
+      kStep,
+      kExecution,
+      kEnqueueAnnotation
+    };
     Use use = Use::kFunction;
     CollectiveOperation operation = CollectiveOperation::kUnknown;
     bool optimizer = false;

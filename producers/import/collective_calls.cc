@@ -208,7 +208,8 @@ void CollectiveCalls::Finish(FlightRecorderDump dump, RankTrace* trace) {
     }
     trace->collectives.push_back(call);
   }
-  std::stable_sort(enqueues_.begin(), enqueues_.end(), [](const Enqueue& x, const Enqueue& y) { return x.span.start_ns < y.span.start_ns; });
+  std::stable_sort(enqueues_.begin(), enqueues_.end(),
+                   [](const Enqueue& x, const Enqueue& y) { return x.span.start_ns < y.span.start_ns; });
   JoinDump(std::move(dump), trace);
   JoinExecutions(trace);
   JoinKernels(trace);
@@ -238,7 +239,8 @@ void CollectiveCalls::JoinDump(FlightRecorderDump dump, RankTrace* trace) {
   }
 }
 
-// The first enqueue, in order, that is still without an execution, began before it and has a tensor of its size. Point to point operations name it by id.
+// The first enqueue, in order, that is still without an execution, began before it and has a tensor of its size. Point to point
+// operations name it by id.
 CollectiveCalls::Enqueue* CollectiveCalls::FindEnqueue(const Execution& execution, size_t* first_open) {
   const bool point_to_point = IsPointToPoint(execution.operation);
   while (*first_open < enqueues_.size() && enqueues_[*first_open].taken) ++*first_open;
@@ -306,8 +308,8 @@ CollectiveCalls::Enqueue* CollectiveCalls::FindEnqueueAround(const Launch& launc
   return nullptr;
 }
 
-// A kernel's correlation id is that of its launch. The launch lies inside the annotation that names operation and sizes, and inside the enqueue of which a
-// dump names group and sequence number.
+// A kernel's correlation id is that of its launch. The launch lies inside the annotation that names operation and sizes, and inside the
+// enqueue of which a dump names group and sequence number.
 void CollectiveCalls::JoinKernels(RankTrace* trace) {
   std::sort(launches_.begin(), launches_.end(), [](const Launch& x, const Launch& y) { return x.correlation < y.correlation; });
   std::sort(annotations_.begin(), annotations_.end(), [](const Annotation& x, const Annotation& y) {

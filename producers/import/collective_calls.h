@@ -1,5 +1,6 @@
-// Brings together what a trace tells of one collective in several places: the enqueue (c10d::*), the annotation around it (nccl:*), the kernel's launch, and the
-// execution (a kernel, or gloo:*), none of which says which of the others it belongs to. One collector a rank, fed in file order, in any order of time.
+// Brings together what a trace tells of one collective in several places: the enqueue (c10d::*), the annotation around it (nccl:*), the
+// kernel's launch, and the execution (a kernel, or gloo:*), none of which says which of the others it belongs to. One collector a rank,
+// fed in file order, in any order of time.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ CollectiveArgs ParseCollectiveArgs(std::string_view args);
 
 // A flight-recorder dump, as far as it helps to tell a trace's collectives apart.
 struct FlightRecorderDump {
-  struct Entry {            // a collective that was enqueued
+  struct Entry {             // a collective that was enqueued
     int64_t created_ns = 0;  // wall clock
     std::string group_name;
     std::string group_description;

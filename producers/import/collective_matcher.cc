@@ -60,14 +60,16 @@ bool SameCall(const CollectiveCall& x, const CollectiveCall& y) {
 }
 
 bool SameOrder(const Calls& x, const Calls& y) {
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const CollectiveCall* a, const CollectiveCall* b) { return SameCall(*a, *b); });
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](const CollectiveCall* a, const CollectiveCall* b) { return SameCall(*a, *b); });
 }
 
 bool EarlierCall(const CollectiveCall* x, const CollectiveCall* y) { return x->order_ns < y->order_ns; }
 
 class Matcher {
  public:
-  Matcher(const JobId& job, uint32_t world_size, std::span<RankTrace* const> traces) : job_(job), world_size_(world_size), traces_(traces) {}
+  Matcher(const JobId& job, uint32_t world_size, std::span<RankTrace* const> traces)
+      : job_(job), world_size_(world_size), traces_(traces) {}
 
   MatchReport Run() {
     for (RankTrace* trace : traces_) SortIn(*trace);
@@ -156,9 +158,10 @@ class Matcher {
     const Member& first = group.members.begin()->second;
     for (const auto& [rank, member] : group.members) {
       if (SameOrder(first.calls, member.calls)) continue;
-      Warn(fmt::format("group {}: the order of collectives differs between rank {} ({} calls) and rank {} ({} calls), so they are not matched; "
-                       "put the flight-recorder dumps (fr_rankN.json) beside the traces to have them matched exactly",
-                       NameOf(group.info), group.members.begin()->first, first.calls.size(), rank, member.calls.size()));
+      Warn(fmt::format(
+          "group {}: the order of collectives differs between rank {} ({} calls) and rank {} ({} calls), so they are not matched; "
+          "put the flight-recorder dumps (fr_rankN.json) beside the traces to have them matched exactly",
+          NameOf(group.info), group.members.begin()->first, first.calls.size(), rank, member.calls.size()));
       return false;
     }
     return true;
@@ -168,9 +171,10 @@ class Matcher {
   void MatchUntold() {
     if (untold_.empty()) return;
     if (2 * traces_.size() < world_size_) {
-      Warn(fmt::format("the traces do not say which process group their collectives belong to, and the order that {} of {} ranks show cannot "
-                       "speak for the others: they are not matched; give the traces of all ranks",
-                       traces_.size(), world_size_));
+      Warn(fmt::format(
+          "the traces do not say which process group their collectives belong to, and the order that {} of {} ranks show cannot "
+          "speak for the others: they are not matched; give the traces of all ranks",
+          traces_.size(), world_size_));
       return;
     }
     ProcessGroup world = WorldGroup();
@@ -192,8 +196,9 @@ class Matcher {
     return world;
   }
 
-  // --- Point to point ------------------------------------------------------------------------------------------------------------------------
-  // The k-th send i -> j meets the k-th receive at j from i.
+  // --- Point to point
+  // ------------------------------------------------------------------------------------------------------------------------ The k-th
+  // send i -> j meets the k-th receive at j from i.
 
   static std::optional<uint32_t> GlobalPeer(const ProcessGroup& group, uint32_t rank, int32_t group_peer) {
     if (group_peer < 0 || static_cast<size_t>(group_peer) >= group.ranks.size()) return std::nullopt;

@@ -1,6 +1,7 @@
-// Finds out which collectives of different ranks are one and the same: gives each CollectiveCall a communicator and a sequence number that are equal on
-// all members. What the traces (or flight-recorder dumps) state is taken; what they do not is taken from the order of the calls, and only where all
-// ranks agree on that order. A wrong match would blame the wrong rank: where they do not agree the calls stay unmatched, and a warning says so.
+// Finds out which collectives of different ranks are one and the same: gives each CollectiveCall a communicator and a sequence number
+// that are equal on all members. What the traces (or flight-recorder dumps) state is taken; what they do not is taken from the order of
+// the calls, and only where all ranks agree on that order. A wrong match would blame the wrong rank: where they do not agree the calls
+// stay unmatched, and a warning says so.
 #pragma once
 
 #include <cstdint>

@@ -54,7 +54,8 @@ absl::StatusOr<FlightRecorderDump> ParseJsonDump(std::string_view content) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;
   simdjson::dom::array entries;
-  if (parser.parse(content.data(), content.size(), true).get(root) != simdjson::SUCCESS) return absl::InvalidArgumentError("not valid JSON");
+  if (parser.parse(content.data(), content.size(), true).get(root) != simdjson::SUCCESS)
+    return absl::InvalidArgumentError("not valid JSON");
   if (root["entries"].get(entries) != simdjson::SUCCESS) return absl::InvalidArgumentError("it has no list \"entries\"");
   FlightRecorderDump dump;
   for (const simdjson::dom::element entry : entries) dump.entries.push_back(ReadEntry(entry));

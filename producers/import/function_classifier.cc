@@ -77,9 +77,9 @@ WaitKind WaitOfBuiltIn(const BuiltIn& call) {
     return torch ? WaitKind::kPeer : WaitKind::kOther;
   }
   static constexpr std::array<std::string_view, 5> kSynchronize = {"synchronize", "_cuda_synchronize", "_accelerator_synchronizeDevice",
-                                                                    "_cuda_synchronizeDevice", "_xpu_synchronize"};
+                                                                   "_cuda_synchronizeDevice", "_xpu_synchronize"};
   if (AnyOf(call.name, kSynchronize)) return WaitKind::kPeer;
-  static constexpr std::array<std::string_view, 12> kOther = {"poll",    "select", "recv_into", "recvmsg", "recvfrom", "accept",
+  static constexpr std::array<std::string_view, 12> kOther = {"poll",       "select", "recv_into", "recvmsg", "recvfrom", "accept",
                                                               "epoll_wait", "kqueue", "waitpid",   "wait4",   "sigwait",  "sem_timedwait"};
   if (AnyOf(call.name, kOther)) return WaitKind::kOther;
   const bool queue = Contains(call.type, "Queue") || Contains(call.type, "socket") || Contains(call.type, "SSL");
@@ -90,14 +90,15 @@ WaitKind WaitOfBuiltIn(const BuiltIn& call) {
 }  // namespace
 
 TraceCategory ParseCategory(std::string_view category) {
-  static constexpr std::array<std::string_view, 8> kRuntime = {"cuda_runtime", "cuda_driver", "runtime",     "hip_runtime",
+  static constexpr std::array<std::string_view, 8> kRuntime = {"cuda_runtime", "cuda_driver",         "runtime",      "hip_runtime",
                                                                "xpu_runtime",  "privateuse1_runtime", "mtia_runtime", "driver"};
-  static constexpr std::array<std::string_view, 7> kUnwanted = {"Trace",    "gpu_user_annotation", "overhead", "fwdbwd",
-                                                                "ac2g", "async_cpu_to_gpu", "profiler"};
+  static constexpr std::array<std::string_view, 7> kUnwanted = {"Trace", "gpu_user_annotation", "overhead", "fwdbwd",
+                                                                "ac2g",  "async_cpu_to_gpu",    "profiler"};
   if (category == "cpu_op" || category == "Operator") return TraceCategory::kCpuOp;
   if (category == "python_function") return TraceCategory::kPython;
   if (category == "kernel" || category == "Kernel") return TraceCategory::kKernel;
-  if (category == "gpu_memcpy" || category == "gpu_memset" || category == "Memcpy" || category == "Memset") return TraceCategory::kGpuMemory;
+  if (category == "gpu_memcpy" || category == "gpu_memset" || category == "Memcpy" || category == "Memset")
+    return TraceCategory::kGpuMemory;
   if (category == "user_annotation") return TraceCategory::kAnnotation;
   if (AnyOf(category, kRuntime)) return TraceCategory::kRuntime;
   if (AnyOf(category, kUnwanted)) return TraceCategory::kUnwanted;
@@ -124,9 +125,9 @@ CollectiveOperation OperationOfName(std::string_view name) {
 }
 
 WaitKind WaitOfRuntimeCall(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kSynchronize = {
-      "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize", "hipStreamSynchronize", "hipDeviceSynchronize",
-      "hipEventSynchronize",   "cuStreamSynchronize",   "cuCtxSynchronize",     "cuEventSynchronize"};
+  static constexpr std::array<std::string_view, 9> kSynchronize = {"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize",
+                                                                   "hipStreamSynchronize",  "hipDeviceSynchronize",  "hipEventSynchronize",
+                                                                   "cuStreamSynchronize",   "cuCtxSynchronize",      "cuEventSynchronize"};
   return AnyOf(name, kSynchronize) ? WaitKind::kPeer : WaitKind::kNone;
 }
 
@@ -150,7 +151,8 @@ WaitKind WaitOfPythonFrame(std::string_view name) {
     static constexpr std::array<std::string_view, 5> kThreading = {"wait", "acquire", "join", "_wait_for_tstate_lock", "_acquire_restore"};
     return AnyOf(function, kThreading) ? WaitKind::kOther : WaitKind::kNone;
   }
-  if (file.ends_with("queue.py") || file.ends_with("multiprocessing/queues.py")) return function == "get" ? WaitKind::kOther : WaitKind::kNone;
+  if (file.ends_with("queue.py") || file.ends_with("multiprocessing/queues.py"))
+    return function == "get" ? WaitKind::kOther : WaitKind::kNone;
   if (file.ends_with("selectors.py")) return function == "select" ? WaitKind::kOther : WaitKind::kNone;
   if (file.ends_with("multiprocessing/connection.py")) {
     return function == "poll" || function == "_poll" || function == "wait" ? WaitKind::kOther : WaitKind::kNone;
@@ -170,8 +172,8 @@ std::string StripAddress(std::string name) {
   size_t at = name.find(kMarker);
   while (at != std::string::npos) {
     size_t end = at + kMarker.size();
-    while (end < name.size() && ((name[end] >= '0' && name[end] <= '9') || (name[end] >= 'a' && name[end] <= 'f') ||
-                                 (name[end] >= 'A' && name[end] <= 'F'))) {
+    while (end < name.size() &&
+           ((name[end] >= '0' && name[end] <= '9') || (name[end] >= 'a' && name[end] <= 'f') || (name[end] >= 'A' && name[end] <= 'F'))) {
       ++end;
     }
     name.erase(at, end - at);

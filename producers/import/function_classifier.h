@@ -13,9 +13,9 @@ namespace eroica {
 // The categories ("cat") that Kineto writes, as far as they differ for us.
 enum class TraceCategory : uint8_t {
   kKernel,
-  kGpuMemory,   // gpu_memcpy, gpu_memset
+  kGpuMemory,  // gpu_memcpy, gpu_memset
   kCpuOp,
-  kRuntime,     // cuda_runtime, cuda_driver and their ROCm and XPU kin
+  kRuntime,  // cuda_runtime, cuda_driver and their ROCm and XPU kin
   kPython,
   kAnnotation,  // user_annotation
   kUnwanted,    // spans of the profiler itself, copies of annotations on the device's time line
@@ -26,7 +26,8 @@ TraceCategory ParseCategory(std::string_view category);
 bool IsCollectiveKernel(std::string_view name);
 // From a kernel's name alone; kUnknown for SendRecv kernels, which carry all-to-all, gather, scatter and point to point alike.
 CollectiveOperation OperationOfKernel(std::string_view name);
-// "nccl:all_reduce", "gloo:recv", "nccl:_all_gather_base", "c10d::allreduce_", "_reduce_scatter_base_", "allreduce"; kUnknown where it is none.
+// "nccl:all_reduce", "gloo:recv", "nccl:_all_gather_base", "c10d::allreduce_", "_reduce_scatter_base_", "allreduce"; kUnknown where it is
+// none.
 CollectiveOperation OperationOfName(std::string_view name);
 
 // Whether a host function only waits, and for what. Sleeping is no wait: it is what the function that sleeps wanted to do.

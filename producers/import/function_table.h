@@ -1,5 +1,5 @@
-// Every function that an import has seen, on all ranks: names stored once, a call stack as a chain of rows. Bounded: what comes after the limits is
-// counted to one function per class named kOverflowName. One owner, one thread.
+// Every function that an import has seen, on all ranks: names stored once, a call stack as a chain of rows. Bounded: what comes after the
+// limits is counted to one function per class named kOverflowName. One owner, one thread.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>

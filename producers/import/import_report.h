@@ -61,7 +61,7 @@ struct ImportReport {
   uint64_t collectives = 0;            // executed operations with communicator and sequence number
   uint64_t collectives_unmatched = 0;  // executed operations of which it is not known which of the other ranks' they meet
   uint64_t batches = 0;
-  std::vector<std::string> warnings;   // about the job as a whole, each one sentence
+  std::vector<std::string> warnings;  // about the job as a whole, each one sentence
 
   // For the terminal: totals, then every warning on a line of its own.
   std::string ToText() const;

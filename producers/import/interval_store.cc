@@ -54,8 +54,7 @@ bool IntervalStore::FillRun(Run& run) {
   run.buffer.resize(count);
   run.position = 0;
   const auto offset = static_cast<int64_t>((run.first + run.read) * sizeof(IntervalRecord));
-  if (fseeko(file_.get(), offset, SEEK_SET) != 0 ||
-      std::fread(run.buffer.data(), sizeof(IntervalRecord), count, file_.get()) != count) {
+  if (fseeko(file_.get(), offset, SEEK_SET) != 0 || std::fread(run.buffer.data(), sizeof(IntervalRecord), count, file_.get()) != count) {
     status_ = absl::DataLossError("the temporary file of the sort could not be read back");
     return false;
   }

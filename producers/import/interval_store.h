@@ -1,5 +1,6 @@
-// The intervals of one rank, in whatever order its trace lists them, given back by start time. In memory as long as the import's budget lasts, else
-// as sorted runs in one unnamed temporary file that are merged while reading: 32 bytes an interval on disk, 32 KiB of memory a run.
+// The intervals of one rank, in whatever order its trace lists them, given back by start time. In memory as long as the import's budget
+// lasts, else as sorted runs in one unnamed temporary file that are merged while reading: 32 bytes an interval on disk, 32 KiB of memory
+// a run.
 #pragma once
 
 #include <absl/status/status.h>
@@ -58,7 +59,8 @@ class IntervalStore {
   uint64_t size() const { return spilled_ + records_.size(); }
   size_t spilled_runs() const { return runs_.size(); }
 
-  // Reading: Rewind, then Next until it gives false. May be repeated. A file that cannot be read back ends the reading with an error in status().
+  // Reading: Rewind, then Next until it gives false. May be repeated. A file that cannot be read back ends the reading with an error in
+  // status().
   absl::Status Rewind();
   bool Next(IntervalRecord* record);
   const absl::Status& status() const { return status_; }
@@ -68,7 +70,7 @@ class IntervalStore {
   struct Run {
     uint64_t first = 0;  // record number in the file
     uint64_t count = 0;
-    uint64_t read = 0;   // of count, moved to the buffer so far
+    uint64_t read = 0;  // of count, moved to the buffer so far
     std::vector<IntervalRecord> buffer;
     size_t position = 0;
   };

@@ -1,5 +1,5 @@
-// Takes a Chrome trace apart while it streams by: one event object at a time, and what the header and trailer say. The file is never in memory as a
-// whole: the buffer holds some 1 MiB, or as much as the largest single value, at most kMaxValueBytes.
+// Takes a Chrome trace apart while it streams by: one event object at a time, and what the header and trailer say. The file is never in
+// memory as a whole: the buffer holds some 1 MiB, or as much as the largest single value, at most kMaxValueBytes.
 #pragma once
 
 #include <cstddef>

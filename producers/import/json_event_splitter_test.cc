@@ -12,7 +12,8 @@ namespace {
 // Content in pieces of a given size, and what a damaged file would say at its end.
 class PieceSource final : public ByteSource {
  public:
-  PieceSource(std::string content, size_t piece, std::string damage = "") : content_(std::move(content)), piece_(piece), at_end_(std::move(damage)) {}
+  PieceSource(std::string content, size_t piece, std::string damage = "")
+      : content_(std::move(content)), piece_(piece), at_end_(std::move(damage)) {}
   size_t Read(char* out, size_t size) override {
     const size_t read = std::min({size, piece_, content_.size() - at_});
     content_.copy(out, read, at_);
@@ -85,7 +86,8 @@ TEST(JsonEventSplitter, DeliversWhatWasWholeBeforeTheCut) {
     EXPECT_NE(split.outcome, Outcome::kComplete) << cut;
     EXPECT_FALSE(split.complaint.empty());
     size_t whole = 0;
-    for (const char* event : {"{\"a\": 1}", "{\"b\": 2}", "{\"c\": 3}"}) whole += content.substr(0, cut).find(event) != std::string::npos ? 1 : 0;
+    for (const char* event : {"{\"a\": 1}", "{\"b\": 2}", "{\"c\": 3}"})
+      whole += content.substr(0, cut).find(event) != std::string::npos ? 1 : 0;
     EXPECT_EQ(split.events.size(), whole) << cut;
   }
   EXPECT_TRUE(SplitAll(R"({"traceEvents": [{"a": 1}, {"b")").inside_event);
@@ -106,8 +108,9 @@ TEST(JsonEventSplitter, TellsWhatIsNoTrace) {
 }
 
 TEST(JsonEventSplitter, SurvivesGarbage) {
-  for (const char* content : {"{\"a\" 1}", "{:}", "{\"traceEvents\":[}]}", "{\"traceEvents\":[:]}", "{\"traceEvents\":[1,null,\"x\",[2],{}]}", "[[[[[[",
-                              "{\"traceEvents\":{}}", "{\"traceEvents\":[,,,]}", "{\"a\":,\"traceEvents\":[]}", "{\"a\":]}"}) {
+  for (const char* content :
+       {"{\"a\" 1}", "{:}", "{\"traceEvents\":[}]}", "{\"traceEvents\":[:]}", "{\"traceEvents\":[1,null,\"x\",[2],{}]}", "[[[[[[",
+        "{\"traceEvents\":{}}", "{\"traceEvents\":[,,,]}", "{\"a\":,\"traceEvents\":[]}", "{\"a\":]}"}) {
     SplitAll(content, 1);
   }
   EXPECT_EQ(SplitAll("{\"traceEvents\":[1,null,\"x\",[2],{}]}").events.size(), 5u);

@@ -90,7 +90,8 @@ absl::Status OperationCsvImporter::Import(const std::function<void(uint64_t)>& p
   });
   if (header || report_.refused || places_.empty()) {
     report_.refused = true;
-    report_.warnings.push_back("not an operation CSV: it needs the columns dp_rank, stage, rank, step, optype, start_ts, duration and at least one row");
+    report_.warnings.push_back(
+        "not an operation CSV: it needs the columns dp_rank, stage, rank, step, optype, start_ts, duration and at least one row");
     return absl::OkStatus();
   }
   LayOutSteps();
@@ -109,8 +110,8 @@ absl::Status OperationCsvImporter::Import(const std::function<void(uint64_t)>& p
   });
   if (!status.ok()) return status;
   if (!(*source)->damage().empty()) {
-    report_.warnings.push_back(fmt::format("the file is incomplete: {}; the {} rows before that were read, what followed is lost", (*source)->damage(),
-                                           report_.counts.events));
+    report_.warnings.push_back(fmt::format("the file is incomplete: {}; the {} rows before that were read, what followed is lost",
+                                           (*source)->damage(), report_.counts.events));
   }
   progress((*source)->file_bytes_read());
   report_.rank = traces_.begin()->first;
@@ -127,8 +128,9 @@ bool OperationCsvImporter::ReadHeader(std::string_view line) {
     *column = static_cast<size_t>(found - names.begin());
     return *column < columns_.count;
   };
-  return find("dp_rank", &columns_.replica) && find("stage", &columns_.stage) && find("rank", &columns_.rank) && find("step", &columns_.step) &&
-         find("optype", &columns_.operation) && find("start_ts", &columns_.start) && find("duration", &columns_.duration);
+  return find("dp_rank", &columns_.replica) && find("stage", &columns_.stage) && find("rank", &columns_.rank) &&
+         find("step", &columns_.step) && find("optype", &columns_.operation) && find("start_ts", &columns_.start) &&
+         find("duration", &columns_.duration);
 }
 
 DropReason OperationCsvImporter::ReadRow(std::string_view line, Row* row) const {
@@ -220,9 +222,8 @@ int32_t OperationCsvImporter::GroupOfCollective(const Row& row) {
   }
   if (row.operation.starts_with("optimizer")) return GroupOf(row, "world", "all ranks", [](const Place&) { return true; });
   if (row.operation.starts_with("embedding")) {
-    return GroupOf(row, "embedding", fmt::format("first and last stage of replica {}", row.replica), [&](const Place& place) {
-      return place.replica == row.replica && (place.stage == 0 || place.stage + 1 == stages_);
-    });
+    return GroupOf(row, "embedding", fmt::format("first and last stage of replica {}", row.replica),
+                   [&](const Place& place) { return place.replica == row.replica && (place.stage == 0 || place.stage + 1 == stages_); });
   }
   return GroupOf(row, "dp", fmt::format("replicas of stage {}", row.stage), [&](const Place& place) { return place.stage == row.stage; });
 }
@@ -238,7 +239,8 @@ bool OperationCsvImporter::Describe(const Row& row, CollectiveCall* call, uint8_
     const uint32_t stage = (row.stage + (send == forward ? 1 : stages_ - 1)) % stages_;
     const uint32_t peer = RankAt(row.replica, stage);
     call->peer = peer != kMaxRank ? static_cast<int32_t>(peer) : -1;
-    call->group = GroupOf(row, "pp", fmt::format("stages of replica {}", row.replica), [&](const Place& place) { return place.replica == row.replica; });
+    call->group = GroupOf(row, "pp", fmt::format("stages of replica {}", row.replica),
+                          [&](const Place& place) { return place.replica == row.replica; });
     return true;
   }
   const bool gradient_norm = row.operation == "optimizer-clip-main-grad";
@@ -273,7 +275,8 @@ absl::Status OperationCsvImporter::Add(const Row& row) {
     trace.collectives.push_back(call);
   }
   // Not from the file's encoding of names: a CSV in another one gets its bytes replaced as JSON does.
-  record.function = functions_.Intern(FunctionTable::kNone, functions_.InternName(DecodeJsonString(row.operation)), function_class, WaitKind::kNone);
+  record.function =
+      functions_.Intern(FunctionTable::kNone, functions_.InternName(DecodeJsonString(row.operation)), function_class, WaitKind::kNone);
   ++report_.counts.imported;
   ++trace.events;
   return trace.intervals.Add(record);

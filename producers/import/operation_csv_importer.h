@@ -1,10 +1,12 @@
-// Reads an operation-level CSV (dp_rank, stage, rank, step, optype, start_ts, duration, ...; one row an operation of one pipeline stage of one replica, times in
-// seconds from the step's start) into one RankTrace a rank. The file is read twice, as a stream: the first time for the length of each step.
+// Reads an operation-level CSV (dp_rank, stage, rank, step, optype, start_ts, duration, ...; one row an operation of one pipeline stage
+// of one replica, times in seconds from the step's start) into one RankTrace a rank. The file is read twice, as a stream: the first time
+// for the length of each step.
 //
 // Steps are laid one after another, at the same time on all ranks. What the operations are:
 //   *-compute, optimizer       gpu_compute
 //   *-send, *-recv             point to point with the next (forward-send, backward-recv) or previous stage of the replica
-//   *-all-reduce, *-all-gather, *-reduce-scatter   a collective of the ranks that hold the stage; embedding-*: of the replica's first and last stage;
+//   *-all-reduce, *-all-gather, *-reduce-scatter   a collective of the ranks that hold the stage;
+//                              embedding-*: of the replica's first and last stage;
 //                              layernorm-*: of the stage's tensor-parallel ranks, which the file shows as one
 //   optimizer-clip-main-grad   an all-reduce of all ranks: the norm of the gradients, for which every stage waits
 //   others                     cpu_op on the host
@@ -86,7 +88,7 @@ class OperationCsvImporter {
   std::map<uint32_t, Place> places_;                                  // by rank
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> rank_at_;         // by replica and stage
   uint32_t stages_ = 0;
-  std::map<std::pair<uint32_t, std::string>, int32_t> groups_;        // by rank and description: index in the rank's trace
+  std::map<std::pair<uint32_t, std::string>, int32_t> groups_;  // by rank and description: index in the rank's trace
   std::map<uint32_t, std::unique_ptr<RankTrace>> traces_;
 };
 

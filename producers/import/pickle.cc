@@ -7,7 +7,6 @@
 #include <charconv>
 #include <unordered_map>
 
-
 namespace eroica {
 namespace {
 
@@ -15,8 +14,8 @@ constexpr size_t kMaxNodes = size_t{64} << 20;
 constexpr size_t kMaxTreeNodes = size_t{64} << 20;
 constexpr int kMaxDepth = 256;
 
-// Values as the machine builds them: containers hold numbers of nodes, so that the memo can name a list that still grows. What refers to itself, or
-// unfolds to more than the limit, is refused when the tree is made.
+// Values as the machine builds them: containers hold numbers of nodes, so that the memo can name a list that still grows. What refers to
+// itself, or unfolds to more than the limit, is refused when the tree is made.
 struct Node {
   PickleValue::Kind kind = PickleValue::Kind::kNone;
   int64_t integer = 0;
@@ -43,7 +42,8 @@ class Machine {
   using Kind = PickleValue::Kind;
 
   std::string Complaint(unsigned char opcode) const {
-    static constexpr std::string_view kCalls = "cRioObQP\x93\x92\x81\x82\x83\x84";  // GLOBAL, REDUCE, INST, OBJ, BUILD, NEWOBJ, persistent ids, extensions
+    static constexpr std::string_view kCalls =
+        "cRioObQP\x93\x92\x81\x82\x83\x84";  // GLOBAL, REDUCE, INST, OBJ, BUILD, NEWOBJ, persistent ids, extensions
     if (kCalls.find(static_cast<char>(opcode)) != std::string_view::npos) {
       return fmt::format("it names a class or calls a function (opcode 0x{:02x} at byte {}), which is never done", opcode, at_ - 1);
     }
@@ -52,50 +52,58 @@ class Machine {
 
   bool Execute(unsigned char opcode) {
     switch (opcode) {
-      case 0x80: return Skip(1);                                        // PROTO
-      case 0x95: return Skip(8);                                        // FRAME
-      case '(': marks_.push_back(stack_.size()); return true;           // MARK
-      case '0': return !stack_.empty() && (stack_.pop_back(), true);    // POP
-      case '1': return !marks_.empty() && (TakeMarked(), true);         // POP_MARK
+      case 0x80: return Skip(1);                                                    // PROTO
+      case 0x95: return Skip(8);                                                    // FRAME
+      case '(': marks_.push_back(stack_.size()); return true;                       // MARK
+      case '0': return !stack_.empty() && (stack_.pop_back(), true);                // POP
+      case '1': return !marks_.empty() && (TakeMarked(), true);                     // POP_MARK
       case '2': return !stack_.empty() && (stack_.push_back(stack_.back()), true);  // DUP
       case 'N': return Push({.kind = Kind::kNone});
       case 0x88: return Push({.kind = Kind::kBool, .integer = 1});
       case 0x89: return Push({.kind = Kind::kBool, .integer = 0});
-      case 'q': return Put(Little(1));                                  // BINPUT
-      case 'r': return Put(Little(4));                                  // LONG_BINPUT
-      case 0x94: return Put(memo_.size());                              // MEMOIZE
-      case 'h': return Get(Little(1));                                  // BINGET
-      case 'j': return Get(Little(4));                                  // LONG_BINGET
-      case ']': case ')': case 0x8f: return Push({.kind = Kind::kList});  // EMPTY_LIST, EMPTY_TUPLE, EMPTY_SET
-      case '}': return Push({.kind = Kind::kDict});                     // EMPTY_DICT
-      case 'l': case 't': case 0x91: return Collect(Kind::kList);       // LIST, TUPLE, FROZENSET
-      case 'd': return Collect(Kind::kDict);                            // DICT
+      case 'q': return Put(Little(1));      // BINPUT
+      case 'r': return Put(Little(4));      // LONG_BINPUT
+      case 0x94: return Put(memo_.size());  // MEMOIZE
+      case 'h': return Get(Little(1));      // BINGET
+      case 'j': return Get(Little(4));      // LONG_BINGET
+      case ']':
+      case ')':
+      case 0x8f: return Push({.kind = Kind::kList});  // EMPTY_LIST, EMPTY_TUPLE, EMPTY_SET
+      case '}': return Push({.kind = Kind::kDict});   // EMPTY_DICT
+      case 'l':
+      case 't':
+      case 0x91: return Collect(Kind::kList);  // LIST, TUPLE, FROZENSET
+      case 'd': return Collect(Kind::kDict);   // DICT
       case 0x85: return Tuple(1);
       case 0x86: return Tuple(2);
       case 0x87: return Tuple(3);
-      case 'a': return Append(1, Kind::kList);                          // APPEND
-      case 's': return Append(2, Kind::kDict);                          // SETITEM
-      case 'e': case 0x90: return AppendMarked(Kind::kList);            // APPENDS, ADDITEMS
-      case 'u': return AppendMarked(Kind::kDict);                       // SETITEMS
+      case 'a': return Append(1, Kind::kList);  // APPEND
+      case 's': return Append(2, Kind::kDict);  // SETITEM
+      case 'e':
+      case 0x90: return AppendMarked(Kind::kList);  // APPENDS, ADDITEMS
+      case 'u': return AppendMarked(Kind::kDict);   // SETITEMS
       default: return ExecuteScalar(opcode);
     }
   }
 
   bool ExecuteScalar(unsigned char opcode) {
     switch (opcode) {
-      case 'K': return Integer(static_cast<int64_t>(Little(1)));        // BININT1
-      case 'M': return Integer(static_cast<int64_t>(Little(2)));        // BININT2
-      case 'J': return Integer(static_cast<int32_t>(Little(4)));        // BININT
-      case 0x8a: return Long(Little(1));                                // LONG1
-      case 0x8b: return Long(Little(4));                                // LONG4
-      case 'I': case 'L': return IntegerLine();                         // INT, LONG
-      case 'G': return Float();                                         // BINFLOAT
-      case 'X': return Text(Little(4));                                 // BINUNICODE
-      case 0x8c: return Text(Little(1));                                // SHORT_BINUNICODE
-      case 0x8d: return Text(Little(8));                                // BINUNICODE8
-      case 'T': case 'B': return Text(Little(4));                       // BINSTRING, BINBYTES
-      case 'U': case 'C': return Text(Little(1));                       // SHORT_BINSTRING, SHORT_BINBYTES
-      case 0x8e: return Text(Little(8));                                // BINBYTES8
+      case 'K': return Integer(static_cast<int64_t>(Little(1)));  // BININT1
+      case 'M': return Integer(static_cast<int64_t>(Little(2)));  // BININT2
+      case 'J': return Integer(static_cast<int32_t>(Little(4)));  // BININT
+      case 0x8a: return Long(Little(1));                          // LONG1
+      case 0x8b: return Long(Little(4));                          // LONG4
+      case 'I':
+      case 'L': return IntegerLine();     // INT, LONG
+      case 'G': return Float();           // BINFLOAT
+      case 'X': return Text(Little(4));   // BINUNICODE
+      case 0x8c: return Text(Little(1));  // SHORT_BINUNICODE
+      case 0x8d: return Text(Little(8));  // BINUNICODE8
+      case 'T':
+      case 'B': return Text(Little(4));  // BINSTRING, BINBYTES
+      case 'U':
+      case 'C': return Text(Little(1));   // SHORT_BINSTRING, SHORT_BINBYTES
+      case 0x8e: return Text(Little(8));  // BINBYTES8
       default: return false;
     }
   }

@@ -29,10 +29,11 @@ absl::Status CheckOneJob(std::span<RankTrace* const> traces, std::span<const Fil
     if (trace->world_size > 0) {
       if (sized == nullptr) sized = trace;
       if (sized->world_size != trace->world_size) {
-        return absl::FailedPreconditionError(fmt::format(
-            "these are traces of more than one job: {} is of a job of {} ranks, {} of one of {}; give the files of one job at a time, each job in a folder "
-            "of its own",
-            NameOf(files[sized->file]), sized->world_size, NameOf(files[trace->file]), trace->world_size));
+        return absl::FailedPreconditionError(
+            fmt::format("these are traces of more than one job: {} is of a job of {} ranks, {} of one of {}; give the files of one job at "
+                        "a time, each job in a folder "
+                        "of its own",
+                        NameOf(files[sized->file]), sized->world_size, NameOf(files[trace->file]), trace->world_size));
       }
     }
     for (const ProcessGroup& group : trace->groups) {
@@ -41,9 +42,10 @@ absl::Status CheckOneJob(std::span<RankTrace* const> traces, std::span<const Fil
       const bool overlap = std::find_first_of(group.ranks.begin(), group.ranks.end(), known->second.second->ranks.begin(),
                                               known->second.second->ranks.end()) != group.ranks.end();
       if (!added && overlap && known->second.second->ranks != group.ranks) {
-        return absl::FailedPreconditionError(fmt::format(
-            "these are traces of more than one job: the process group \"{}\" has other members in {} than in {}; give the files of one job at a time",
-            group.name, NameOf(files[trace->file]), NameOf(files[known->second.first->file])));
+        return absl::FailedPreconditionError(
+            fmt::format("these are traces of more than one job: the process group \"{}\" has other members in {} than in {}; give the "
+                        "files of one job at a time",
+                        group.name, NameOf(files[trace->file]), NameOf(files[known->second.first->file])));
       }
     }
   }
@@ -59,12 +61,14 @@ bool SettleRank(RankTrace& trace, FileReport& file, bool only_trace) {
   }
   if (trace.rank < 0) {
     Refuse(trace, file, DropReason::kInvalidIdentity,
-           "neither the trace (distributedInfo) nor its name (rank3.json) says which rank it is of, and there are other traces; name it by its rank");
+           "neither the trace (distributedInfo) nor its name (rank3.json) says which rank it is of, and there are other traces; name it by "
+           "its rank");
     return false;
   }
   const int64_t world_size = trace.world_size > 0 ? trace.world_size : kMaxWorldSize;
   if (trace.rank >= world_size || world_size > kMaxWorldSize) {
-    Refuse(trace, file, DropReason::kInvalidIdentity, fmt::format("it claims to be rank {} of {}, which cannot be", trace.rank, trace.world_size));
+    Refuse(trace, file, DropReason::kInvalidIdentity,
+           fmt::format("it claims to be rank {} of {}, which cannot be", trace.rank, trace.world_size));
     return false;
   }
   return true;
@@ -97,7 +101,8 @@ absl::StatusOr<SettledRanks> SettleRanks(std::span<RankTrace* const> traces, std
     const auto [taken, added] = by_rank.try_emplace(trace->rank, trace);
     if (!added) {
       Refuse(*trace, file, DropReason::kConflictingRank,
-             fmt::format("a second trace of rank {} (the first is {}): it was left out; if it is of another run, import that run from a folder of its own",
+             fmt::format("a second trace of rank {} (the first is {}): it was left out; if it is of another run, import that run from a "
+                         "folder of its own",
                          trace->rank, NameOf(files[taken->second->file])));
       continue;
     }
@@ -108,8 +113,9 @@ absl::StatusOr<SettledRanks> SettleRanks(std::span<RankTrace* const> traces, std
   for (const auto& [rank, trace] : by_rank) settled.traces.push_back(trace);
   settled.world_size = static_cast<uint32_t>(world_size);
   if (settled.traces.size() < settled.world_size) {
-    settled.warnings.push_back(fmt::format("{} of {} ranks are missing ({}): findings rest on the others", settled.world_size - settled.traces.size(),
-                                           settled.world_size, MissingRanks(settled.traces, settled.world_size)));
+    settled.warnings.push_back(fmt::format("{} of {} ranks are missing ({}): findings rest on the others",
+                                           settled.world_size - settled.traces.size(), settled.world_size,
+                                           MissingRanks(settled.traces, settled.world_size)));
   }
   return settled;
 }

@@ -25,11 +25,11 @@ struct ProcessGroup {
 struct CollectiveCall {
   static constexpr uint32_t kUnmatched = std::numeric_limits<uint32_t>::max();
 
-  int64_t order_ns = 0;   // start of its enqueue where that is known, else its own: the order in which the program asked for it
-  int64_t start_ns = 0;   // of the execution
+  int64_t order_ns = 0;  // start of its enqueue where that is known, else its own: the order in which the program asked for it
+  int64_t start_ns = 0;  // of the execution
   CollectiveOperation operation = CollectiveOperation::kUnknown;
-  uint64_t bytes = 0;     // of this rank's input, 0 where unknown
-  int32_t group = -1;     // index into RankTrace::groups, -1 where the trace does not tell
+  uint64_t bytes = 0;            // of this rank's input, 0 where unknown
+  int32_t group = -1;            // index into RankTrace::groups, -1 where the trace does not tell
   int64_t stated_sequence = -1;  // within the group, as the trace or a flight-recorder dump states it
   int32_t group_peer = -1;       // point to point: the peer's rank within the group
   int32_t peer = -1;             // and its global rank

@@ -15,7 +15,8 @@ constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
 constexpr uint32_t kMicrosecondNs = 1'000;
 
 // Reasons that mean a loss to diagnosis; the others leave out what it has no use for.
-constexpr DropReason kLosses[] = {DropReason::kNegativeDuration, DropReason::kTimeOutOfRange, DropReason::kMalformedEvent, DropReason::kTruncatedInput};
+constexpr DropReason kLosses[] = {DropReason::kNegativeDuration, DropReason::kTimeOutOfRange, DropReason::kMalformedEvent,
+                                  DropReason::kTruncatedInput};
 
 std::vector<LossEntry> LossesOf(const ImportCounts& counts) {
   std::vector<LossEntry> losses;
@@ -121,8 +122,8 @@ class Writer {
 
 }  // namespace
 
-absl::Status WriteRankTrace(FunctionTable& functions, RankTrace& trace, ProducerIdentity identity, ImportCounts& counts, ImportReport& report,
-                            BatchSink& sink) {
+absl::Status WriteRankTrace(FunctionTable& functions, RankTrace& trace, ProducerIdentity identity, ImportCounts& counts,
+                            ImportReport& report, BatchSink& sink) {
   return Writer(functions, trace, std::move(identity), counts, report, sink).Run();
 }
 

@@ -166,7 +166,8 @@ TEST_F(RealTraces, PipelineSendsMeetTheirReceives) {
     for (const SeenCollective& seen : sink.Collectives(rank)) {
       const auto peer = static_cast<uint32_t>(seen.row.peer);
       if (seen.row.operation == CollectiveOperation::kSend) sent[{seen.communicator.id, rank, peer, seen.row.sequence}] = seen.row.bytes;
-      if (seen.row.operation == CollectiveOperation::kRecv) received[{seen.communicator.id, peer, rank, seen.row.sequence}] = seen.row.bytes;
+      if (seen.row.operation == CollectiveOperation::kRecv)
+        received[{seen.communicator.id, peer, rank, seen.row.sequence}] = seen.row.bytes;
       if (IsPointToPoint(seen.row.operation)) {
         EXPECT_EQ(seen.communicator.description, "mesh_pp");
       } else {
@@ -214,7 +215,8 @@ TEST_F(RealTraces, SingleRanksOfOlderVersions) {
     const ImportReport report = Import(std::string("hta-kineto/") + file);
     EXPECT_EQ(report.total.events, events);
     EXPECT_EQ(report.total.imported, imported);
-    EXPECT_EQ(report.warnings.size(), 1u + (report.world_size > 2 ? 1 : 0)) << report.ToText();  // ranks are missing; too many to match by order
+    EXPECT_EQ(report.warnings.size(), 1u + (report.world_size > 2 ? 1 : 0))
+        << report.ToText();  // ranks are missing; too many to match by order
   }
 }
 

@@ -65,7 +65,8 @@ absl::Status AddFolder(const fs::path& folder, TraceFiles* found) {
                                            dumps ? "; flight-recorder dumps alone hold no times, give the traces that belong to them"
                                                  : "; subfolders are not searched, give the one that holds the ranks of one job"));
   }
-  std::sort(files.begin(), files.end(), [](const fs::path& x, const fs::path& y) { return NaturalLess(x.filename().string(), y.filename().string()); });
+  std::sort(files.begin(), files.end(),
+            [](const fs::path& x, const fs::path& y) { return NaturalLess(x.filename().string(), y.filename().string()); });
   found->files.insert(found->files.end(), files.begin(), files.end());
   return absl::OkStatus();
 }
@@ -124,8 +125,9 @@ fs::path FindFlightRecorderDump(const fs::path& trace, int64_t rank) {
   std::error_code error;
   const fs::path folder = fs::absolute(trace, error).lexically_normal().parent_path();
   for (const fs::path& place : {folder, folder.parent_path() / "flight-recorder" / folder.filename()}) {
-    for (const std::string& name : {fmt::format("fr_rank{}.json", rank), fmt::format("fr_rank{}.json.gz", rank), fmt::format("fr_rank{}.pkl", rank),
-                                    fmt::format("_dump_{}", rank), fmt::format("nccl_trace_rank_{}", rank)}) {
+    for (const std::string& name :
+         {fmt::format("fr_rank{}.json", rank), fmt::format("fr_rank{}.json.gz", rank), fmt::format("fr_rank{}.pkl", rank),
+          fmt::format("_dump_{}", rank), fmt::format("nccl_trace_rank_{}", rank)}) {
       if (fs::is_regular_file(place / name, error)) return place / name;
     }
   }

@@ -10,7 +10,6 @@
 #include "producers/import/chrome_trace_importer.h"
 #include "producers/import/collective_matcher.h"
 #include "producers/import/flight_recorder_dump.h"
-#include "producers/import/function_table.h"
 #include "producers/import/operation_csv_importer.h"
 #include "producers/import/rank_identity.h"
 #include "producers/import/rank_trace.h"
@@ -24,7 +23,8 @@ constexpr std::string_view kProducerVersion = "1";
 
 class Import {
  public:
-  Import(const ImportOptions& options, BatchSink& sink, const ImportProgress& progress) : options_(options), sink_(sink), progress_(progress) {
+  Import(const ImportOptions& options, BatchSink& sink, const ImportProgress& progress)
+      : options_(options), sink_(sink), progress_(progress), functions_(options.function_limits) {
     budget_.limit_bytes = options.sort_memory_bytes;
   }
 
@@ -79,7 +79,8 @@ class Import {
 
   absl::Status ReadOperationCsv(size_t file, const std::function<void(uint64_t)>& progress) {
     std::vector<std::unique_ptr<RankTrace>> traces;
-    if (absl::Status status = OperationCsvImporter(functions_, budget_, report_.files[file]).Import(progress, &traces); !status.ok()) return status;
+    if (absl::Status status = OperationCsvImporter(functions_, budget_, report_.files[file]).Import(progress, &traces); !status.ok())
+      return status;
     for (std::unique_ptr<RankTrace>& trace : traces) {
       trace->file = file;
       entries_.push_back({std::move(trace), nullptr});
@@ -115,7 +116,8 @@ class Import {
     if (path.empty()) return {};
     absl::StatusOr<FlightRecorderDump> dump = ReadFlightRecorderDump(path);
     if (dump.ok()) return *std::move(dump);
-    report.warnings.push_back(fmt::format("its flight-recorder dump {} was not used: {}", path.string(), std::string(dump.status().message())));
+    report.warnings.push_back(
+        fmt::format("its flight-recorder dump {} was not used: {}", path.string(), std::string(dump.status().message())));
     return {};
   }
 
@@ -141,8 +143,9 @@ class Import {
 
   void WarnOfOverflow() {
     if (functions_.overflowed() == 0) return;
-    report_.warnings.push_back(fmt::format("the traces hold more distinct functions than the importer tells apart ({}): {} events are counted as \"{}\"",
-                                           functions_.size(), functions_.overflowed(), FunctionTable::kOverflowName));
+    report_.warnings.push_back(
+        fmt::format("the traces hold more distinct functions than the importer tells apart ({}): {} events are counted as \"{}\"",
+                    functions_.size(), functions_.overflowed(), FunctionTable::kOverflowName));
   }
 
   const ImportOptions& options_;

@@ -1,8 +1,9 @@
 // From what people already have to EventBatches: files and folders of traces in, batches of every rank out. Start here.
 //
-// Reading happens in two phases. First every file is read once, as a stream, and what it says is kept compactly (32 bytes an event, spilled to a
-// temporary file beyond the budget). Then, when all ranks are known, their collectives are matched and the batches are written rank by rank.
-// Memory: sort_memory_bytes + names and call stacks (FunctionTable::Limits) + the collectives (some 100 bytes each) + one batch.
+// Reading happens in two phases. First every file is read once, as a stream, and what it says is kept compactly (32 bytes an event,
+// spilled to a temporary file beyond the budget). Then, when all ranks are known, their collectives are matched and the batches are
+// written rank by rank. Memory: sort_memory_bytes + names and call stacks (FunctionTable::Limits) + the collectives (some 100 bytes each)
+// + one batch.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -14,21 +15,24 @@
 #include <span>
 
 #include "producers/core/batch_sink.h"
+#include "producers/import/function_table.h"
 #include "producers/import/import_report.h"
 #include "schemas/ids.h"
 
 namespace eroica {
 
 struct ImportOptions {
-  JobId job;                     // empty: the name of the folder that holds the traces
-  uint32_t window_steps = 64;    // for ProducerIdentity::window_steps
+  JobId job;                   // empty: the name of the folder that holds the traces
+  uint32_t window_steps = 64;  // for ProducerIdentity::window_steps
   size_t sort_memory_bytes = size_t{512} << 20;
+  FunctionTable::Limits function_limits;  // what comes beyond is counted as one function, and said in the report
 };
 
 using ImportProgress = std::function<void(uint64_t bytes_done, uint64_t bytes_total)>;
 
-// paths: files, or folders of which every trace is taken (not their subfolders). Fails where nothing can be imported, where the files belong to
-// different jobs, or where the sink fails; everything less is a warning in the report. Batches of one rank are written one after the other, ranks ascending.
+// paths: files, or folders of which every trace is taken (not their subfolders). Fails where nothing can be imported, where the files
+// belong to different jobs, or where the sink fails; everything less is a warning in the report. Batches of one rank are written one
+// after the other, ranks ascending.
 absl::StatusOr<ImportReport> ImportTraces(std::span<const std::filesystem::path> paths, const ImportOptions& options, BatchSink& sink,
                                           const ImportProgress& progress);
 

@@ -35,8 +35,8 @@ class WireSink final : public BatchSink {
   absl::Status Write(const EventBatch& batch) override {
     const Bytes payload = encoder_.Encode(batch);
     compressed_.resize(static_cast<size_t>(LZ4_compressBound(static_cast<int>(payload.size()))));
-    const int size = LZ4_compress_default(reinterpret_cast<const char*>(payload.data()), compressed_.data(), static_cast<int>(payload.size()),
-                                          static_cast<int>(compressed_.size()));
+    const int size = LZ4_compress_default(reinterpret_cast<const char*>(payload.data()), compressed_.data(),
+                                          static_cast<int>(payload.size()), static_cast<int>(compressed_.size()));
     events += batch.intervals.size() + batch.marks.size();
     raw_bytes += payload.size();
     wire_bytes += static_cast<uint64_t>(size);
@@ -78,7 +78,9 @@ void Decompress(const fs::path& from, const fs::path& to) {
 // Steps of a training loop on a GPU as PyTorch 2 writes them: frames, operators, launches, kernels; some 280 bytes an event.
 void WriteSyntheticTrace(const fs::path& path, int steps) {
   std::FILE* file = std::fopen(path.c_str(), "w");
-  fmt::print(file, R"({{"schemaVersion": 1, "distributedInfo": {{"backend": "nccl", "rank": 0, "world_size": 1}}, "baseTimeNanoseconds": 1790857026000000000,
+  fmt::print(
+      file,
+      R"({{"schemaVersion": 1, "distributedInfo": {{"backend": "nccl", "rank": 0, "world_size": 1}}, "baseTimeNanoseconds": 1790857026000000000,
   "traceEvents": [)");
   const char* separator = "\n";
   int64_t id = 0;
@@ -87,7 +89,8 @@ void WriteSyntheticTrace(const fs::path& path, int steps) {
     "ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {},
     "ts": {:.3f}, "dur": {:.3f},
     "args": {{ {} }}
-  }})", separator, category, name, pid, tid, ts, dur, args);
+  }})",
+               separator, category, name, pid, tid, ts, dur, args);
     separator = ",\n";
   };
   for (int step = 0; step < steps; ++step) {
@@ -96,15 +99,22 @@ void WriteSyntheticTrace(const fs::path& path, int steps) {
     for (int layer = 0; layer < 500; ++layer) {
       const double at = start + layer * 390.123;
       ++id;
-      event("python_function", fmt::format("model/layers.py({}): forward", 10 + layer % 40), 100, 100, at, 380.5,
-            fmt::format(R"("CallFrom": "model/block.py:77", "Python id": {}, "Python parent id": {}, "Ev Idx": {})", 2 * id, 2 * id - 3, id));
-      event("cpu_op", fmt::format("aten::op_{}", layer % 60), 100, 100, at + 2.5, 300.25,
-            fmt::format(R"("External id": {}, "Record function id": 0, "Concrete Inputs": ["", "", "True"], "Input type": ["float", "float", "Scalar"], )"
-                        R"("Input Strides": [[4096, 1], [1, 4096], []], "Input Dims": [[8, 4096], [4096, 4096], []], "Ev Idx": {})", id, id));
-      event("cuda_runtime", "cudaLaunchKernel", 100, 100, at + 20.75, 8.5, fmt::format(R"("External id": {}, "cbid": 211, "correlation": {})", id, id));
+      event(
+          "python_function", fmt::format("model/layers.py({}): forward", 10 + layer % 40), 100, 100, at, 380.5,
+          fmt::format(R"("CallFrom": "model/block.py:77", "Python id": {}, "Python parent id": {}, "Ev Idx": {})", 2 * id, 2 * id - 3, id));
+      event(
+          "cpu_op", fmt::format("aten::op_{}", layer % 60), 100, 100, at + 2.5, 300.25,
+          fmt::format(
+              R"("External id": {}, "Record function id": 0, "Concrete Inputs": ["", "", "True"], "Input type": ["float", "float", "Scalar"], )"
+              R"("Input Strides": [[4096, 1], [1, 4096], []], "Input Dims": [[8, 4096], [4096, 4096], []], "Ev Idx": {})",
+              id, id));
+      event("cuda_runtime", "cudaLaunchKernel", 100, 100, at + 20.75, 8.5,
+            fmt::format(R"("External id": {}, "cbid": 211, "correlation": {})", id, id));
       event("kernel", fmt::format("void gemm_kernel_{}<float, 128, 16, 2>(Params)", layer % 30), 0, 7, at + 40.125, 310.0,
-            fmt::format(R"("External id": {}, "queued": 0, "device": 0, "context": 1, "stream": 7, "correlation": {}, "registers per thread": 72, )"
-                        R"("shared memory": 13824, "blocks per SM": 0.8, "warps per SM": 3.2, "grid": [32, 2, 1], "block": [128, 1, 1])", id, id));
+            fmt::format(
+                R"("External id": {}, "queued": 0, "device": 0, "context": 1, "stream": 7, "correlation": {}, "registers per thread": 72, )"
+                R"("shared memory": 13824, "blocks per SM": 0.8, "warps per SM": 3.2, "grid": [32, 2, 1], "block": [128, 1, 1])",
+                id, id));
     }
   }
   fmt::print(file, "\n  ], \"traceName\": \"trace.json\"}}\n");
