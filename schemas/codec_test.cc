@@ -13,33 +13,6 @@ namespace {
 template <typename T>
 class CodecRoundTrip : public ::testing::Test {};
 
-template <typename T>
-T Example();
-template <>
-EventBatch Example() {
-  return ExampleEventBatch();
-}
-template <>
-PatternBatch Example() {
-  return ExamplePatternBatch();
-}
-template <>
-CollectiveBatch Example() {
-  return ExampleCollectiveBatch();
-}
-template <>
-CollectiveSummary Example() {
-  return ExampleCollectiveSummary();
-}
-template <>
-Finding Example() {
-  return ExampleFinding();
-}
-template <>
-Control Example() {
-  return ExampleControl();
-}
-
 // Nothing but what a payload cannot do without.
 void Name(EventBatch* batch) { batch->identity.job = JobId("j"); }
 void Name(Finding* finding) { finding->job = JobId("j"), finding->id = "1"; }

@@ -12,4 +12,32 @@ CollectiveSummary ExampleCollectiveSummary();
 Finding ExampleFinding();
 Control ExampleControl();
 
+// The same by type, for tests of all types.
+template <typename T>
+T Example();
+template <>
+inline EventBatch Example() {
+  return ExampleEventBatch();
+}
+template <>
+inline PatternBatch Example() {
+  return ExamplePatternBatch();
+}
+template <>
+inline CollectiveBatch Example() {
+  return ExampleCollectiveBatch();
+}
+template <>
+inline CollectiveSummary Example() {
+  return ExampleCollectiveSummary();
+}
+template <>
+inline Finding Example() {
+  return ExampleFinding();
+}
+template <>
+inline Control Example() {
+  return ExampleControl();
+}
+
 }  // namespace eroica

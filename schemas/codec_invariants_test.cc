@@ -1,0 +1,241 @@
+// Values that no batch may hold. What our own encoder refuses to write is written around it, so that the decoder sees it too.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "schemas/example_payloads.h"
+#include "schemas/invariants.h"
+#include "schemas/wire_codec.h"
+
+namespace eroica {
+namespace {
+
+constexpr int64_t kMax = CodecLimits::kMaxTimeNs;
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+template <typename T>
+class Expect {
+ public:
+  explicit Expect(T value) : good_(std::move(value)) { EXPECT_EQ(CheckInvariants(good_), DropReason::kNone); }
+
+  // With `change`, both the check and the decoder of the written value answer `reason`.
+  void Refused(DropReason reason, const std::function<void(T&)>& change, const char* file, int line) {
+    const ::testing::ScopedTrace trace(file, line, "change");
+    T value = good_;
+    change(value);
+    EXPECT_EQ(ToString(CheckInvariants(value)), ToString(reason));
+    WireWriter writer;
+    Write(value, writer);
+    T decoded;
+    const Bytes bytes(reinterpret_cast<const std::byte*>(writer.builder().GetBufferPointer()), writer.builder().GetSize());
+    EXPECT_EQ(ToString(Decoder().Decode(bytes, &decoded)), ToString(reason));
+  }
+
+ private:
+  T good_;
+};
+
+#define REFUSED(reason, ...) \
+  expect.Refused(            \
+      DropReason::reason, [](auto& v) { __VA_ARGS__; }, __FILE__, __LINE__)
+
+TEST(EventInvariants, Identity) {
+  Expect expect(ExampleEventBatch());
+  REFUSED(kInvalidIdentity, v.identity.rank = RankId(8));
+  REFUSED(kInvalidIdentity, v.identity.world_size = 0);
+  REFUSED(kLimitExceeded, v.identity.world_size = CodecLimits::kRanks + 1);
+  REFUSED(kIndexOutOfRange, v.identity.device = -2);
+  REFUSED(kTimeOutOfRange, v.clock.realtime_ns = -1);
+  REFUSED(kTimeOutOfRange, v.clock.monotonic_ns = kMax + 1);
+  REFUSED(kTimeOutOfRange, v.clock.device_ns = std::numeric_limits<int64_t>::min());
+}
+
+TEST(EventInvariants, Functions) {
+  Expect expect(ExampleEventBatch());
+  REFUSED(kEnumOutOfRange, v.functions[1].function_class = static_cast<FunctionClass>(5));
+  REFUSED(kEnumOutOfRange, v.functions[1].wait = static_cast<WaitKind>(3));
+  REFUSED(kIndexOutOfRange, v.functions[1].parent = 1);
+  REFUSED(kIndexOutOfRange, v.functions[1].parent = 2);
+  REFUSED(kIndexOutOfRange, v.functions[0].parent = 0);
+  REFUSED(kIndexOutOfRange, v.functions.clear());
+}
+
+TEST(EventInvariants, StackDepth) {
+  EventBatch batch;
+  batch.identity.job = JobId("j");
+  for (uint32_t i = 0; i < CodecLimits::kStackDepth; ++i) batch.functions.push_back({.name = "f", .parent = i == 0 ? kNoParent : i - 1});
+  Expect expect(batch);
+  REFUSED(kLimitExceeded, v.functions.push_back({.name = "f", .parent = CodecLimits::kStackDepth - 1}));
+}
+
+TEST(EventInvariants, LanesAndCommunicators) {
+  Expect expect(ExampleEventBatch());
+  REFUSED(kEnumOutOfRange, v.lanes[0].kind = static_cast<LaneKind>(3));
+  REFUSED(kIndexOutOfRange, v.lanes.pop_back());
+  REFUSED(kLimitExceeded, v.lanes.resize(257));
+  REFUSED(kIndexOutOfRange, v.communicators[0].ranks[2] = 8);
+  REFUSED(kLimitExceeded, v.communicators.resize(CodecLimits::kCommunicators + 1));
+  REFUSED(kIndexOutOfRange, v.communicators.clear());
+}
+
+TEST(EventInvariants, Rows) {
+  Expect expect(ExampleEventBatch());
+  REFUSED(kIndexOutOfRange, v.intervals.function[2] = 4);
+  REFUSED(kIndexOutOfRange, v.collectives[1].peer = 8);
+  REFUSED(kIndexOutOfRange, v.collectives[1].peer = -2);
+  REFUSED(kIndexOutOfRange, v.collectives[1].interval = 4);
+  REFUSED(kNotInOrder, v.collectives[1].interval = 0);
+  REFUSED(kEnumOutOfRange, v.collectives[0].operation = static_cast<CollectiveOperation>(12));
+  REFUSED(kEnumOutOfRange, v.samples[0].resource = Resource::kNone);
+  REFUSED(kEnumOutOfRange, v.marks[0].kind = static_cast<MarkKind>(10));
+  REFUSED(kTimeOutOfRange, v.marks[0].id = -2);
+  REFUSED(kEnumOutOfRange, v.losses[0].kind = static_cast<EventKind>(5));
+  REFUSED(kEnumOutOfRange, v.losses[0].reason = static_cast<DropReason>(255));
+  REFUSED(kLimitExceeded, v.losses.resize(CodecLimits::kLosses + 1));
+}
+
+// These cannot even be written: the wire holds differences of times, and columns of rows.
+TEST(EventInvariants, TimesInMemory) {
+  const auto check = [](const std::function<void(EventBatch&)>& change) {
+    EventBatch batch = ExampleEventBatch();
+    change(batch);
+    return CheckInvariants(batch);
+  };
+  EXPECT_EQ(check([](EventBatch& b) { b.intervals.start_ns[0] = b.intervals.start_ns[1] + 1; }), DropReason::kTimeOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) { b.intervals.start_ns[0] = -1; }), DropReason::kTimeOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) { b.intervals.start_ns[3] = kMax + 1; }), DropReason::kTimeOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) { b.intervals.duration_ns[3] = -1; }), DropReason::kTimeOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) { b.intervals.duration_ns[3] = kMax; }), DropReason::kTimeOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) { b.intervals.duration_ns[3] = std::numeric_limits<int64_t>::min(); }), DropReason::kTimeOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) { b.intervals.lane.pop_back(); }), DropReason::kColumnLength);
+  EXPECT_EQ(check([](EventBatch& b) { std::swap(b.samples[0], b.samples[1]); }), DropReason::kNotInOrder);
+  EXPECT_EQ(check([](EventBatch& b) { std::swap(b.marks[0], b.marks[1]); }), DropReason::kNotInOrder);
+  EXPECT_EQ(check([](EventBatch& b) { b.samples[0].value = 1.5f; }), DropReason::kValueOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) { b.time_unit_ns = 0; }), DropReason::kTimeOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) { b.identity.job = JobId(); }), DropReason::kInvalidIdentity);
+}
+
+TEST(PatternInvariants, Window) {
+  Expect expect(ExamplePatternBatch());
+  REFUSED(kEnumOutOfRange, v.window.kind = static_cast<WindowKind>(2));
+  REFUSED(kTimeOutOfRange, v.window.start_ns = v.window.end_ns + 1);
+  REFUSED(kTimeOutOfRange, v.window.end_ns = kMax + 1);
+  REFUSED(kTimeOutOfRange, v.window.start_ns = -1);
+  REFUSED(kTimeOutOfRange, v.window.first_step = v.window.last_step + 1);
+  REFUSED(kTimeOutOfRange, v.window.first_step = -2);
+  REFUSED(kTimeOutOfRange, v.window.index = std::numeric_limits<int64_t>::min());
+}
+
+TEST(PatternInvariants, Patterns) {
+  Expect expect(ExamplePatternBatch());
+  REFUSED(kInvalidIdentity, v.rank = RankId(8));
+  REFUSED(kEnumOutOfRange, v.patterns[0].function_class = static_cast<FunctionClass>(5));
+  REFUSED(kEnumOutOfRange, v.patterns[0].wait = static_cast<WaitKind>(3));
+  REFUSED(kEnumOutOfRange, v.patterns[0].resource = static_cast<Resource>(6));
+  REFUSED(kValueOutOfRange, v.patterns[0].beta = kNan);
+  REFUSED(kValueOutOfRange, v.patterns[0].beta = 1.01);
+  REFUSED(kValueOutOfRange, v.patterns[0].mu = -0.01);
+  REFUSED(kValueOutOfRange, v.patterns[0].sigma = kInfinity);
+  REFUSED(kValueOutOfRange, v.patterns[0].duration_mean_ns = kInfinity);
+  REFUSED(kValueOutOfRange, v.patterns[0].duration_m2 = kNan);
+  REFUSED(kTimeOutOfRange, v.patterns[0].total_ns = -1);
+  REFUSED(kTimeOutOfRange, v.patterns[0].critical_ns = kMax + 1);
+  REFUSED(kTimeOutOfRange, v.patterns[0].duration_min_ns = -1);
+  REFUSED(kTimeOutOfRange, v.patterns[0].duration_max_ns = -1);
+  REFUSED(kNotInOrder, std::swap(v.patterns[0], v.patterns[1]));
+}
+
+TEST(PatternInvariants, StepsAndCommunicators) {
+  Expect expect(ExamplePatternBatch());
+  REFUSED(kTimeOutOfRange, v.steps[0].duration_ns = -1);
+  REFUSED(kTimeOutOfRange, v.steps[0].peer_wait_ns = -1);
+  REFUSED(kTimeOutOfRange, v.steps[0].id = -2);
+  REFUSED(kNotInOrder, std::swap(v.steps[0], v.steps[1]));
+  REFUSED(kTimeOutOfRange, v.folded_critical_ns[4] = -1);
+  REFUSED(kNotInOrder, std::swap(v.communicators[0], v.communicators[1]));
+  REFUSED(kLimitExceeded, v.communicators.resize(CodecLimits::kCommunicators + 1));
+}
+
+TEST(CollectiveInvariants, Batch) {
+  Expect expect(ExampleCollectiveBatch());
+  REFUSED(kInvalidIdentity, v.world_size = 2);
+  REFUSED(kIndexOutOfRange, v.communicator.ranks[3] = 8);
+  REFUSED(kEnumOutOfRange, v.records[0].operation = static_cast<CollectiveOperation>(12));
+  REFUSED(kIndexOutOfRange, v.records[0].peer = 8);
+  REFUSED(kTimeOutOfRange, v.records[0].duration_ns = -1);
+  REFUSED(kTimeOutOfRange, v.records[0].exposed_ns = kMax + 1);
+  REFUSED(kTimeOutOfRange, v.records[0].gap_ns = -1);
+  REFUSED(kTimeOutOfRange, v.records[0].before_ns = -1);
+  REFUSED(kTimeOutOfRange, v.records[0].step = -2);
+  REFUSED(kIndexOutOfRange, v.records[0].before = 2);
+}
+
+TEST(CollectiveInvariants, Summary) {
+  Expect expect(ExampleCollectiveSummary());
+  REFUSED(kInvalidIdentity, v.members[1].rank = RankId(8));
+  REFUSED(kNotInOrder, std::swap(v.members[0], v.members[1]));
+  REFUSED(kTimeOutOfRange, v.members[0].wait_ns = -1);
+  REFUSED(kTimeOutOfRange, v.members[0].exposed_wait_ns = -1);
+  REFUSED(kTimeOutOfRange, v.members[0].lateness_ns = -1);
+  REFUSED(kTimeOutOfRange, v.members[0].caused_wait_ns = -1);
+  REFUSED(kNotInOrder, std::swap(v.members[0].late_steps[0], v.members[0].late_steps[1]));
+  REFUSED(kTimeOutOfRange, v.members[0].blockers[0].run_ns = -1);
+  REFUSED(kTimeOutOfRange, v.members[0].blockers[0].caused_wait_ns = -1);
+  REFUSED(kInvalidIdentity, v.pairs[0].source = RankId(8));
+  REFUSED(kInvalidIdentity, v.pairs[0].destination = RankId(8));
+  REFUSED(kTimeOutOfRange, v.pairs[0].send_wait_ns = -1);
+  REFUSED(kTimeOutOfRange, v.pairs[0].receive_wait_ns = -1);
+  REFUSED(kNotInOrder, v.pairs.push_back({.source = RankId(0), .destination = RankId(1)}));
+  REFUSED(kInvalidIdentity, v.missing[0] = RankId(8));
+  REFUSED(kTimeOutOfRange, v.transfer_ns = -1);
+}
+
+TEST(FindingInvariants, Finding) {
+  Expect expect(ExampleFinding());
+  REFUSED(kEnumOutOfRange, v.kind = static_cast<FindingKind>(8));
+  REFUSED(kEnumOutOfRange, v.severity = static_cast<Severity>(4));
+  REFUSED(kEnumOutOfRange, v.state = static_cast<FindingState>(3));
+  REFUSED(kEnumOutOfRange, v.function_class = static_cast<FunctionClass>(5));
+  REFUSED(kValueOutOfRange, v.confidence = 1.1);
+  REFUSED(kValueOutOfRange, v.lost_gpu_seconds_per_hour = kNan);
+  REFUSED(kValueOutOfRange, v.lost_ns_per_step = kInfinity);
+  REFUSED(kTimeOutOfRange, v.first_step = -2);
+  REFUSED(kTimeOutOfRange, v.last_step = -2);
+  REFUSED(kTimeOutOfRange, v.emitted_at_ns = -1);
+  REFUSED(kLimitExceeded, v.world_size = CodecLimits::kRanks + 1);
+  REFUSED(kIndexOutOfRange, v.culprits[0].rank = -2);
+  REFUSED(kIndexOutOfRange, v.culprits[0].peer = CodecLimits::kRanks);
+  REFUSED(kIndexOutOfRange, v.culprits[0].device = -2);
+  REFUSED(kIndexOutOfRange, v.victims[1].rank = RankId(~0u));
+  REFUSED(kTimeOutOfRange, v.victims[0].lost_ns = -1);
+  REFUSED(kValueOutOfRange, v.victims[0].lost_ns_per_step = kNan);
+  REFUSED(kNotInOrder, std::swap(v.victims[0], v.victims[1]));
+  REFUSED(kValueOutOfRange, v.evidence[0].culprit = kInfinity);
+  REFUSED(kValueOutOfRange, v.evidence[0].peers = kNan);
+  REFUSED(kValueOutOfRange, v.evidence[0].threshold = -kInfinity);
+  REFUSED(kIndexOutOfRange, v.chain[0].rank = -2);
+  REFUSED(kTimeOutOfRange, v.chain[0].lost_ns = -1);
+}
+
+TEST(FindingInvariants, Control) {
+  Expect expect(ExampleControl());
+  REFUSED(kEnumOutOfRange, v.capture_level = static_cast<CaptureLevel>(3));
+  REFUSED(kTimeOutOfRange, v.first_step = -1);
+}
+
+TEST(EncoderDeath, ABrokenBatchIsABug) {
+  Encoder encoder;
+  EXPECT_DEATH(encoder.Encode(EventBatch()), "invalid_identity");
+  PatternBatch pattern = ExamplePatternBatch();
+  pattern.patterns[0].mu = kNan;
+  EXPECT_DEATH(encoder.Encode(pattern), "value_out_of_range");
+  EventBatch off_the_unit = ExampleEventBatch();
+  off_the_unit.intervals.duration_ns[1] += 1;
+  EXPECT_DEATH(encoder.Encode(off_the_unit), "unit.exact");
+}
+
+}  // namespace
+}  // namespace eroica
