@@ -1,0 +1,80 @@
+// The structs of the wire are frozen for ever, and `flatc --conform` does not see one that grew: their sizes are asserted here, and where
+// each field lies is looked up in the bytes.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "collective_summary_generated.h"
+#include "event_generated.h"
+#include "pattern_generated.h"
+
+namespace eroica {
+namespace {
+
+static_assert(sizeof(wire::ClockSnapshot) == 24 && alignof(wire::ClockSnapshot) == 8);
+static_assert(sizeof(wire::LossEntry) == 16 && alignof(wire::LossEntry) == 8);
+static_assert(sizeof(wire::Window) == 48 && alignof(wire::Window) == 8);
+static_assert(sizeof(wire::Completeness) == 40 && alignof(wire::Completeness) == 8);
+static_assert(sizeof(wire::Step) == 24 && alignof(wire::Step) == 8);
+static_assert(sizeof(wire::PairSummary) == 40 && alignof(wire::PairSummary) == 8);
+
+// What lies `offset` bytes into the struct.
+template <typename T, typename Struct>
+T At(const Struct& value, size_t offset) {
+  T field;
+  std::memcpy(&field, reinterpret_cast<const char*>(&value) + offset, sizeof field);
+  return field;
+}
+
+TEST(WireLayout, ClockSnapshot) {
+  const wire::ClockSnapshot clock(1, 2, 3);
+  EXPECT_EQ(At<int64_t>(clock, 0), clock.realtime_ns());
+  EXPECT_EQ(At<int64_t>(clock, 8), clock.monotonic_ns());
+  EXPECT_EQ(At<int64_t>(clock, 16), clock.device_ns());
+}
+
+TEST(WireLayout, LossEntry) {
+  const wire::LossEntry loss(1, 2, 3);
+  EXPECT_EQ(At<uint64_t>(loss, 0), loss.count());
+  EXPECT_EQ(At<uint8_t>(loss, 8), loss.kind());
+  EXPECT_EQ(At<uint8_t>(loss, 9), loss.reason());
+}
+
+TEST(WireLayout, Window) {
+  const wire::Window window(1, 2, 3, 4, 5, 6);
+  EXPECT_EQ(At<int64_t>(window, 0), window.index());
+  EXPECT_EQ(At<int64_t>(window, 8), window.start_ns());
+  EXPECT_EQ(At<int64_t>(window, 16), window.end_ns());
+  EXPECT_EQ(At<int64_t>(window, 24), window.first_step());
+  EXPECT_EQ(At<int64_t>(window, 32), window.last_step());
+  EXPECT_EQ(At<uint8_t>(window, 40), window.kind());
+}
+
+TEST(WireLayout, Completeness) {
+  const wire::Completeness seen(1, 2, 3, 4, 5);
+  EXPECT_EQ(At<uint64_t>(seen, 0), seen.events());
+  EXPECT_EQ(At<uint64_t>(seen, 8), seen.late());
+  EXPECT_EQ(At<uint64_t>(seen, 16), seen.lost());
+  EXPECT_EQ(At<uint64_t>(seen, 24), seen.sampled());
+  EXPECT_EQ(At<uint64_t>(seen, 32), seen.outside());
+}
+
+TEST(WireLayout, Step) {
+  const wire::Step step(1, 2, 3);
+  EXPECT_EQ(At<int64_t>(step, 0), step.id());
+  EXPECT_EQ(At<int64_t>(step, 8), step.duration_ns());
+  EXPECT_EQ(At<int64_t>(step, 16), step.peer_wait_ns());
+}
+
+TEST(WireLayout, PairSummary) {
+  const wire::PairSummary pair(1, 2, 3, 4, 5, 6);
+  EXPECT_EQ(At<uint64_t>(pair, 0), pair.count());
+  EXPECT_EQ(At<int64_t>(pair, 8), pair.receive_wait_ns());
+  EXPECT_EQ(At<int64_t>(pair, 16), pair.send_wait_ns());
+  EXPECT_EQ(At<uint64_t>(pair, 24), pair.unmatched());
+  EXPECT_EQ(At<uint32_t>(pair, 32), pair.source());
+  EXPECT_EQ(At<uint32_t>(pair, 36), pair.destination());
+}
+
+}  // namespace
+}  // namespace eroica
