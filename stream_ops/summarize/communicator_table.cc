@@ -1,0 +1,34 @@
+#include "stream_ops/summarize/communicator_table.h"
+
+#include <algorithm>
+
+namespace eroica {
+
+bool CommunicatorTable::Intern(std::span<const Communicator> communicators, std::vector<uint32_t>* numbers) {
+  numbers->clear();
+  bool learnt = false;
+  for (const Communicator& communicator : communicators) {
+    const auto [entry, is_new] = numbers_.try_emplace(communicator.id, size());
+    numbers->push_back(entry->second);
+    if (is_new) {
+      communicators_.push_back(communicator);
+      learnt = true;
+    } else if (communicators_[entry->second].ranks.empty() && !communicator.ranks.empty()) {
+      communicators_[entry->second] = communicator;
+      learnt = true;
+    }
+  }
+  return learnt;
+}
+
+std::optional<uint32_t> CommunicatorTable::Find(CommId id) const {
+  const auto found = numbers_.find(id);
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool CommunicatorTable::MayHoldMember(uint32_t number, RankId rank) const {
+  const std::vector<uint32_t>& ranks = communicators_[number].ranks;
+  return ranks.empty() || std::find(ranks.begin(), ranks.end(), rank.value) != ranks.end();
+}
+
+}  // namespace eroica

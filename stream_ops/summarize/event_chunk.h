@@ -1,0 +1,57 @@
+// One batch of a rank as it waits for its windows: intervals under the job's numbers, by start. Memory goes round through a pool, because touching
+// fresh memory costs more than everything else that is done to an event. Owner: RankWindows; the pool: the processor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "stream_ops/pattern/interval.h"
+#include "stream_ops/summarize/rank_progress.h"
+
+namespace eroica {
+
+struct EventChunk {
+  int64_t offset = 0;        // of the record
+  ProducerKey producer;
+  uint64_t sequence = 0;
+  uint64_t events = 0;       // of the batch
+  uint64_t lost = 0;         // reported by the producer
+  bool settled = false;      // its losses are accounted for already: it comes again for what of it lies in an open window
+  int64_t last_time_ns = 0;  // of anything in the batch; the window that it falls in is the one that settles the batch's losses
+  std::vector<Interval> intervals;
+  size_t taken = 0;          // the first intervals, by windows already
+  std::vector<ResourceSample> samples;
+  size_t samples_taken = 0;
+
+  bool drained() const { return taken == intervals.size(); }
+  int64_t next_start_ns() const { return intervals[taken].start_ns; }
+};
+
+class EventChunkPool {
+ public:
+  EventChunk Take() {
+    if (spare_.empty()) return {};
+    EventChunk chunk = std::move(spare_.back());
+    spare_.pop_back();
+    return chunk;
+  }
+  void Give(EventChunk chunk) {
+    if (spare_.size() >= kMostSpare) return;
+    std::vector<Interval> intervals = std::move(chunk.intervals);
+    std::vector<ResourceSample> samples = std::move(chunk.samples);
+    intervals.clear();
+    samples.clear();
+    chunk = {};
+    chunk.intervals = std::move(intervals);
+    chunk.samples = std::move(samples);
+    spare_.push_back(std::move(chunk));
+  }
+
+ private:
+  static constexpr size_t kMostSpare = 256;
+  std::vector<EventChunk> spare_;
+};
+
+}  // namespace eroica

@@ -1,0 +1,167 @@
+// RankWindows: what happens to a batch when it arrives.
+#include <algorithm>
+#include <limits>
+
+#include "stream_ops/summarize/rank_windows.h"
+
+namespace eroica {
+namespace {
+
+constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
+
+int64_t EarliestTime(const EventBatch& batch) {
+  int64_t time_ns = kAlways;
+  if (batch.intervals.size() > 0) time_ns = batch.intervals.start_ns.front();
+  if (!batch.marks.empty()) time_ns = std::min(time_ns, batch.marks.front().time_ns);
+  if (!batch.samples.empty()) time_ns = std::min(time_ns, batch.samples.front().time_ns);
+  return time_ns;
+}
+
+// The last moment at which something starts; 0 for an empty batch.
+int64_t LatestTime(const EventBatch& batch) {
+  int64_t time_ns = 0;
+  if (batch.intervals.size() > 0) time_ns = batch.intervals.start_ns.back();
+  if (!batch.marks.empty()) time_ns = std::max(time_ns, batch.marks.back().time_ns);
+  if (!batch.samples.empty()) time_ns = std::max(time_ns, batch.samples.back().time_ns);
+  return time_ns;
+}
+
+uint64_t ReportedLost(const EventBatch& batch) {
+  uint64_t lost = 0;
+  for (const LossEntry& loss : batch.losses) lost += std::min(loss.count, std::numeric_limits<uint64_t>::max() - lost);
+  return lost;
+}
+
+}  // namespace
+
+void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumbers& numbers, const CommunicatorTable& communicators) {
+  SummarizeProbe& probe = shared_->probe;
+  ++probe.batches_received;
+  probe.events_received += batch.intervals.size();
+  if (!IsNew(batch, offset <= replayed_until_)) {
+    ++probe.batches_duplicate;
+    probe.events_duplicate += batch.intervals.size();
+    return;
+  }
+  Learn(batch, numbers, communicators);
+  if (progress_.finished) return CountLate(batch.intervals.size(), offset);
+
+  EventChunk chunk = shared_->pool.Take();
+  chunk.offset = offset;
+  chunk.producer = {batch.identity.pid, batch.identity.producer};
+  chunk.sequence = batch.sequence;
+  chunk.events = batch.intervals.size();
+  chunk.lost = ReportedLost(batch);
+  chunk.last_time_ns = LatestTime(batch);
+  chunk.settled = offset <= replayed_until_ && chunk.last_time_ns < progress_.closed_until_ns;
+  progress_.max_event_ns = std::max(progress_.max_event_ns, chunk.last_time_ns);
+  AddIntervals(batch, numbers, &chunk);
+  for (const ResourceSample& sample : batch.samples) {
+    if (sample.time_ns >= progress_.closed_until_ns) chunk.samples.push_back(sample);
+  }
+  for (const Mark& mark : batch.marks) {
+    if (mark.time_ns >= progress_.closed_until_ns) steps_.Add(mark, offset);
+  }
+  chunks_.push_back(std::move(chunk));
+}
+
+bool RankWindows::IsNew(const EventBatch& batch, bool replayed) {
+  const ProducerKey key{batch.identity.pid, batch.identity.producer};
+  SequenceRanges& seen = seen_[key];
+  ProducerProgress& producer = progress_.producers[key];
+  if (seen.Contains(batch.sequence)) return false;
+  const bool settled = batch.sequence < producer.next_sequence;
+  if (settled && !replayed && !producer.declared_lost.Contains(batch.sequence)) return false;
+  seen.Add(batch.sequence);
+  producer.declared_lost.Remove(batch.sequence);
+  if (batch.final) producer.final_sequence = batch.sequence;
+  return true;
+}
+
+void RankWindows::Learn(const EventBatch& batch, const BatchNumbers& numbers, const CommunicatorTable& communicators) {
+  ProducerIdentity& known = progress_.identity;
+  if (known.job.value.empty()) {
+    known = batch.identity;
+    progress_.kind = known.window_steps > 0 ? WindowKind::kSteps : WindowKind::kTime;
+  }
+  known.world_size = std::max(known.world_size, batch.identity.world_size);
+  known.device = std::max(known.device, batch.identity.device);
+  known.host_only = known.host_only && batch.identity.host_only;
+  if (known.role.empty()) known.role = batch.identity.role;
+  if (known.host.empty()) known.host = batch.identity.host;
+
+  const int64_t since_ns = EarliestTime(batch);
+  for (uint32_t number : numbers.communicators) {
+    const CommId id = communicators[number].id;
+    const auto entry = progress_.communicators.find(id);
+    if (entry != progress_.communicators.end()) {
+      entry->second = std::min(entry->second, since_ns);
+    } else if (communicators.MayHoldMember(number, known.rank)) {
+      progress_.communicators.emplace(id, since_ns);
+    }
+  }
+  MapLanes(batch.lanes);
+}
+
+void RankWindows::MapLanes(const std::vector<Lane>& lanes) {
+  lane_numbers_.clear();
+  for (const Lane& lane : lanes) {
+    auto known = std::find(lanes_.begin(), lanes_.end(), lane);
+    if (known == lanes_.end() && lanes_.size() == kMostLanes) known = lanes_.begin();  // nothing that we know has so many
+    if (known == lanes_.end()) {
+      known = lanes_.insert(known, lane);
+      lane_kinds_.push_back(lane.kind);
+    }
+    lane_numbers_.push_back(static_cast<uint32_t>(known - lanes_.begin()));
+  }
+}
+
+void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numbers, EventChunk* chunk) {
+  const IntervalColumns& rows = batch.intervals;
+  const bool steps = progress_.kind == WindowKind::kSteps;
+  const int64_t closed_until_ns = progress_.closed_until_ns;
+  const int64_t longest_ns = steps ? kEndOfTimeNs : kMostWindowsSpanned * shared_->options.window_ns;
+  auto collective = batch.collectives.begin();
+  bool in_order = true;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const int64_t end_ns = rows.start_ns[i] + rows.duration_ns[i];
+    Interval interval{rows.start_ns[i], end_ns, numbers.functions[rows.function[i]], lane_numbers_[rows.lane[i]]};
+    progress_.max_event_ns = std::max(progress_.max_event_ns, end_ns);
+    while (collective != batch.collectives.end() && collective->interval < i) ++collective;
+    if (interval.start_ns < closed_until_ns) {
+      if (steps || end_ns <= closed_until_ns) continue;
+      interval.start_ns = closed_until_ns;
+    }
+    if (end_ns - interval.start_ns > longest_ns) {
+      interval.start_ns = end_ns - longest_ns;
+      in_order = false;
+    }
+    if (numbers.traits[interval.function].function_class == FunctionClass::kCollective) {
+      interval.lane = kNoTicket;
+      if (collective != batch.collectives.end() && collective->interval == i) {
+        interval.lane = collectives_.Add({*collective, interval.function, numbers.communicators[collective->communicator], rows.start_ns[i], end_ns});
+      }
+    }
+    chunk->intervals.push_back(interval);
+  }
+  if (!in_order) {
+    std::stable_sort(chunk->intervals.begin(), chunk->intervals.end(),
+                     [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });
+  }
+  if (!chunk->intervals.empty()) chunk->last_time_ns = std::max(chunk->last_time_ns, chunk->intervals.back().start_ns);
+  CountLate(rows.size() - chunk->intervals.size(), chunk->offset);
+}
+
+void RankWindows::CountLate(uint64_t events, int64_t offset) {
+  if (events == 0) return;
+  if (offset <= replayed_until_) {
+    shared_->probe.events_replayed += events;
+    return;
+  }
+  shared_->probe.events_late += events;
+  if (progress_.finished) return;
+  if (late_ == 0) late_offset_ = offset;
+  late_ += events;
+}
+
+}  // namespace eroica

@@ -1,0 +1,53 @@
+// How far the windows of a rank are closed: what survives a restart, as one value in Table::kProgress. Everything else is read again from the input.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "schemas/event_batch.h"
+#include "schemas/window.h"
+#include "stream_ops/summarize/sequence_ranges.h"
+
+namespace eroica {
+
+// One producer process of the rank, by pid and name.
+using ProducerKey = std::pair<uint32_t, std::string>;
+
+struct ProducerProgress {
+  uint64_t next_sequence = 0;            // smaller ones belong to closed windows
+  SequenceRanges declared_lost;          // those of them that had not come
+  std::optional<uint64_t> final_sequence;
+};
+
+struct RankProgress {
+  ProducerIdentity identity;
+  WindowKind kind = WindowKind::kTime;
+  int64_t last_index = -1;          // of the newest closed window
+  int64_t closed_until_ns = 0;      // events that start earlier are late
+  int64_t max_event_ns = 0;
+  int64_t closed_at_offset = -1;    // the record at which the newest window was closed; what comes again up to it is no late news
+  bool finished = false;
+  std::map<CommId, int64_t> communicators;  // and when the rank first spoke of them
+  std::map<ProducerKey, ProducerProgress> producers;
+};
+
+std::string Encode(const RankProgress& progress);
+absl::StatusOr<RankProgress> DecodeRankProgress(std::string_view bytes);
+
+// A communicator of a job; Table::kProgress too, since batches name only those that they use.
+std::string Encode(const JobId& job, const Communicator& communicator);
+absl::StatusOr<std::pair<JobId, Communicator>> DecodeCommunicator(std::string_view bytes);
+
+// Keys in Table::kProgress, within the task's own part of it.
+inline constexpr std::string_view kRankPrefix = "rank/";
+inline constexpr std::string_view kCommunicatorPrefix = "communicator/";
+std::string RankProgressKey(const JobId& job, RankId rank);
+std::string CommunicatorProgressKey(const JobId& job, CommId communicator);
+
+}  // namespace eroica

@@ -1,0 +1,274 @@
+#include "stream_ops/summarize/rank_windows.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+namespace eroica {
+namespace {
+
+constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
+
+uint64_t SaturatingAdd(uint64_t a, uint64_t b) { return b > std::numeric_limits<uint64_t>::max() - a ? std::numeric_limits<uint64_t>::max() : a + b; }
+
+uint64_t SaturatingMultiply(uint64_t a, uint64_t b) {
+  return b != 0 && a > std::numeric_limits<uint64_t>::max() / b ? std::numeric_limits<uint64_t>::max() : a * b;
+}
+
+
+}  // namespace
+
+RankWindows::RankWindows(RankProgress progress, Shared* shared)
+    : progress_(std::move(progress)), shared_(shared), replayed_until_(progress_.closed_at_offset) {}
+
+bool RankWindows::TakeNext(Close close, int64_t offset, ClosedWindow* out) {
+  out->intervals.clear();
+  out->steps.clear();
+  out->samples.clear();
+  out->completeness = {};
+  const bool taken = progress_.kind == WindowKind::kTime ? TakeTimeWindow(close, out) : TakeStepWindow(close, out);
+  if (!taken) return false;
+  progress_.closed_at_offset = offset;
+  out->final = close == Close::kLast && !HasWindow();
+  out->completeness.late = std::exchange(late_, 0);
+  out->completeness.events = out->intervals.size();
+  ++shared_->probe.windows_closed;
+  return true;
+}
+
+bool RankWindows::TakeTimeWindow(Close close, ClosedWindow* out) {
+  const std::optional<int64_t> earliest = EarliestStart();
+  if (!earliest) return false;
+  const int64_t size_ns = shared_->options.window_ns;
+  const int64_t index = *earliest / size_ns;
+  const int64_t begin_ns = index * size_ns;
+  const int64_t end_ns = begin_ns + size_ns;
+  if (close == Close::kPassed && end_ns > watermark_ns()) return false;
+  out->window = {.kind = WindowKind::kTime, .index = index, .start_ns = begin_ns, .end_ns = std::min(end_ns, kEndOfTimeNs)};
+  out->steps = steps_.Resolve(begin_ns, end_ns);
+  std::erase_if(out->steps, [&](const StepSpan& step) { return step.end_ns > end_ns; });
+  if (!out->steps.empty()) {
+    out->window.first_step = out->steps.front().id;
+    out->window.last_step = out->steps.back().id;
+  }
+  TakeIntervals(end_ns, out);
+  TakeSamples(end_ns, out);
+  Release(end_ns, &out->completeness);
+  CloseUntil(end_ns, index);
+  return true;
+}
+
+bool RankWindows::TakeStepWindow(Close close, ClosedWindow* out) {
+  for (;;) {
+    const int64_t size = window_steps();
+    const auto first = steps_.FirstFrom((progress_.last_index + 1) * size);
+    if (!first) {
+      DropOutsideSteps(close == Close::kPassed ? watermark_ns() : kAlways);
+      return false;
+    }
+    const int64_t index = first->id / size;
+    const auto latest = steps_.LatestBegunBy(watermark_ns());
+    if (close == Close::kPassed && (!latest || *latest / size <= index)) return false;
+    const auto next = steps_.FirstFrom((index + 1) * size);
+    const int64_t until_ns = next ? next->time_ns : kAlways;
+    std::vector<StepSpan> steps = steps_.Resolve(progress_.closed_until_ns, until_ns);
+    for (StepSpan& step : steps) {
+      const int64_t last_ns = next ? next->time_ns : std::max(progress_.max_event_ns, step.begin_ns);
+      if (step.end_ns == kEndOfTimeNs || step.end_ns > last_ns) step.end_ns = last_ns;
+    }
+    TakeIntervalsOfSteps(until_ns, index, steps, out);
+    std::erase_if(steps, [&](const StepSpan& step) { return step.id / size != index; });
+    if (!steps.empty()) {
+      const int64_t begin_ns = steps.front().begin_ns;
+      out->window = {.kind = WindowKind::kSteps, .index = index, .start_ns = begin_ns,
+                     .end_ns = std::min(steps.back().end_ns, begin_ns + kLongestWindowNs),
+                     .first_step = steps.front().id, .last_step = steps.back().id};
+      for (StepSpan& step : steps) step.end_ns = std::min(step.end_ns, out->window.end_ns);
+      std::erase_if(steps, [](const StepSpan& step) { return step.begin_ns > step.end_ns; });
+    }
+    TakeSamples(until_ns, out);
+    Release(until_ns, &out->completeness);
+    CloseUntil(next ? until_ns : progress_.max_event_ns, index);
+    out->steps = std::move(steps);
+    if (!out->steps.empty()) return true;
+  }
+}
+
+void RankWindows::TakeIntervals(int64_t until_ns, ClosedWindow* out) {
+  std::vector<Interval> carried;
+  int64_t carried_offset = carried_.empty() ? kAlways : carried_offset_;
+  const auto take = [&](const Interval& interval) {
+    out->intervals.push_back(interval);
+    if (interval.end_ns <= until_ns) return false;
+    carried.push_back({until_ns, interval.end_ns, interval.function, interval.lane});
+    return true;
+  };
+  for (const Interval& interval : carried_) take(interval);
+  if (carried.empty()) carried_offset = kAlways;
+  for (EventChunk& chunk : chunks_) {
+    const size_t before = chunk.taken;
+    for (; !chunk.drained() && chunk.next_start_ns() < until_ns; ++chunk.taken) {
+      if (take(chunk.intervals[chunk.taken])) carried_offset = std::min(carried_offset, chunk.offset);
+    }
+    shared_->probe.events_used += chunk.taken - before;
+  }
+  carried_ = std::move(carried);
+  carried_offset_ = carried_offset;
+}
+
+void RankWindows::TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const std::vector<StepSpan>& steps, ClosedWindow* out) {
+  SummarizeProbe& probe = shared_->probe;
+  for (EventChunk& chunk : chunks_) {
+    auto step = steps.begin();
+    for (; !chunk.drained() && chunk.next_start_ns() < until_ns; ++chunk.taken) {
+      const Interval& interval = chunk.intervals[chunk.taken];
+      while (step != steps.end() && step->end_ns <= interval.start_ns) ++step;
+      const bool inside = step != steps.end() && step->begin_ns <= interval.start_ns;
+      const int64_t window = inside ? step->id / window_steps() : index + 1;
+      if (window == index) {
+        out->intervals.push_back(interval);
+        ++probe.events_used;
+        continue;
+      }
+      Discard(interval);
+      if (window > index) {
+        ++out->completeness.outside;
+        ++probe.events_outside;
+      } else if (chunk.offset <= replayed_until_) {
+        ++probe.events_replayed;
+      } else {
+        CountLate(1, chunk.offset);
+      }
+    }
+  }
+}
+
+void RankWindows::TakeSamples(int64_t until_ns, ClosedWindow* out) {
+  for (EventChunk& chunk : chunks_) {
+    for (; chunk.samples_taken < chunk.samples.size(); ++chunk.samples_taken) {
+      const ResourceSample& sample = chunk.samples[chunk.samples_taken];
+      if (sample.time_ns >= until_ns) break;
+      if (sample.time_ns >= out->window.start_ns && sample.time_ns < out->window.end_ns) out->samples.push_back(sample);
+    }
+  }
+  const auto key = [](const ResourceSample& s) { return std::tuple(s.time_ns, s.resource, s.value); };
+  std::sort(out->samples.begin(), out->samples.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+}
+
+// Without steps ahead nothing before the moment can belong to one any more.
+void RankWindows::DropOutsideSteps(int64_t until_ns) {
+  if (until_ns != kAlways && !steps_.empty()) return;
+  for (EventChunk& chunk : chunks_) {
+    if (chunk.last_time_ns >= until_ns) continue;
+    shared_->probe.events_outside += chunk.intervals.size() - chunk.taken;
+    for (; !chunk.drained(); ++chunk.taken) Discard(chunk.intervals[chunk.taken]);
+  }
+  Completeness unused;
+  Release(until_ns, &unused);
+}
+
+void RankWindows::Discard(const Interval& interval) {
+  if (CollectiveRows::IsTicket(interval.lane)) collectives_.Free(interval.lane);
+}
+
+void RankWindows::Release(int64_t until_ns, Completeness* completeness) {
+  struct Tally {
+    uint64_t last_sequence = 0;
+    uint64_t batches = 0;
+    uint64_t events = 0;
+  };
+  std::map<ProducerKey, Tally> tallies;
+  std::deque<EventChunk> open;
+  for (EventChunk& chunk : chunks_) {
+    if (chunk.last_time_ns >= until_ns) {
+      open.push_back(std::move(chunk));
+      continue;
+    }
+    if (!chunk.settled) {
+      Tally& tally = tallies[chunk.producer];
+      tally.last_sequence = std::max(tally.last_sequence, chunk.sequence);
+      tally.events += chunk.events;
+      ++tally.batches;
+      completeness->lost = SaturatingAdd(completeness->lost, chunk.lost);
+    }
+    shared_->pool.Give(std::move(chunk));
+  }
+  chunks_ = std::move(open);
+  for (const auto& [key, tally] : tallies) {
+    ProducerProgress& producer = progress_.producers[key];
+    if (tally.last_sequence < producer.next_sequence) continue;
+    const SequenceRanges& seen = seen_[key];
+    const uint64_t missing = seen.CountMissing(producer.next_sequence, tally.last_sequence);
+    const uint64_t mean_events = std::max<uint64_t>(1, tally.events / tally.batches);
+    completeness->lost = SaturatingAdd(completeness->lost, SaturatingMultiply(missing, mean_events));
+    seen.VisitMissing(producer.next_sequence, tally.last_sequence,
+                      [&](uint64_t first, uint64_t last) { producer.declared_lost.AddRange(first, last); });
+    producer.next_sequence = SaturatingAdd(tally.last_sequence, 1);
+  }
+  shared_->probe.events_lost = SaturatingAdd(shared_->probe.events_lost, completeness->lost);
+}
+
+void RankWindows::CloseUntil(int64_t time_ns, int64_t index) {
+  progress_.closed_until_ns = std::max(progress_.closed_until_ns, time_ns);
+  progress_.last_index = std::max(progress_.last_index, index);
+  steps_.ForgetBefore(progress_.closed_until_ns);
+}
+
+std::optional<int64_t> RankWindows::EarliestStart() const {
+  std::optional<int64_t> earliest;
+  if (!carried_.empty()) earliest = carried_.front().start_ns;
+  for (const EventChunk& chunk : chunks_) {
+    if (!chunk.drained()) earliest = std::min(earliest.value_or(chunk.next_start_ns()), chunk.next_start_ns());
+  }
+  return earliest;
+}
+
+bool RankWindows::HasWindow() const {
+  if (progress_.kind == WindowKind::kTime) return EarliestStart().has_value();
+  return steps_.FirstFrom((progress_.last_index + 1) * window_steps()).has_value();
+}
+
+bool RankWindows::AllBatchesSeen() const {
+  if (progress_.producers.empty()) return false;
+  for (const auto& [key, producer] : progress_.producers) {
+    if (!producer.final_sequence) return false;
+    const auto seen = seen_.find(key);
+    static const SequenceRanges kNone;
+    const SequenceRanges& sequences = seen == seen_.end() ? kNone : seen->second;
+    if (sequences.CountMissing(producer.next_sequence, *producer.final_sequence) > 0) return false;
+  }
+  return true;
+}
+
+void RankWindows::Finish(int64_t offset) {
+  Completeness unused;
+  Release(kAlways, &unused);
+  progress_.closed_until_ns = kEndOfTimeNs;
+  progress_.closed_at_offset = offset;
+  progress_.finished = true;
+  late_ = 0;  // no window follows that could say so; the probe has
+  steps_.ForgetBefore(kAlways);
+}
+
+void RankWindows::Skip(int64_t index) {
+  progress_.last_index = std::max(progress_.last_index, index);
+  if (progress_.kind == WindowKind::kTime) CloseUntil((index + 1) * shared_->options.window_ns, index);
+}
+
+std::optional<int64_t> RankWindows::first_offset() const {
+  std::optional<int64_t> first = steps_.first_offset();
+  const auto consider = [&](int64_t offset) { first = std::min(first.value_or(offset), offset); };
+  if (!chunks_.empty()) consider(chunks_.front().offset);
+  if (!carried_.empty()) consider(carried_offset_);
+  if (late_ > 0) consider(late_offset_);
+  return first;
+}
+
+uint64_t RankWindows::events_held() const {
+  uint64_t events = 0;
+  for (const EventChunk& chunk : chunks_) events += chunk.intervals.size() - chunk.taken;
+  return events;
+}
+
+}  // namespace eroica

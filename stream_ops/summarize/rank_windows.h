@@ -1,0 +1,121 @@
+// The open windows of one rank: holds what its producers sent until the rank's watermark, its last batch or the end of the input closes a window.
+//
+// Time is the rank's own clock. The watermark is its latest event less the out-of-orderness bound. Windows close in order and never open again: what
+// comes for a closed window is late, counted and dropped. Nothing is assigned to a window before it closes, so the order in which batches arrive
+// (within the bound) cannot show in the result.
+//   kTime:  a window holds the parts of the intervals that lie in it; one that spans a boundary is cut there and counted on both sides.
+//   kSteps: an interval belongs to the step in which it starts, whole until the window's end; what starts between steps is outside of all windows.
+// Owner: the task's thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "schemas/event_batch.h"
+#include "schemas/pattern_batch.h"
+#include "stream_ops/summarize/collective_rows.h"
+#include "stream_ops/summarize/communicator_table.h"
+#include "stream_ops/summarize/event_chunk.h"
+#include "stream_ops/summarize/rank_progress.h"
+#include "stream_ops/summarize/step_table.h"
+#include "stream_ops/summarize/summarize_options.h"
+#include "stream_ops/summarize/summarize_probe.h"
+
+namespace eroica {
+
+// What a window held when it closed.
+struct ClosedWindow {
+  Window window;
+  bool final = false;                // no further window of the rank follows
+  Completeness completeness;
+  std::vector<Interval> intervals;   // in no order
+  std::vector<StepSpan> steps;       // whole ones, ascending
+  std::vector<ResourceSample> samples;  // by time
+};
+
+// The batch's rows in the tables of its job.
+struct BatchNumbers {
+  std::span<const uint32_t> functions;
+  std::span<const FunctionTraits> traits;  // of all functions of the job
+  std::span<const uint32_t> communicators;
+};
+
+class RankWindows {
+ public:
+  // An interval is cut into this many windows at most: its newest. (At 10 s: almost three hours.)
+  static constexpr int64_t kMostWindowsSpanned = 1024;
+
+  // What everything of a task shares; must outlive the rank.
+  struct Shared {
+    SummarizeOptions options;
+    SummarizeProbe probe;
+    EventChunkPool pool;
+  };
+  RankWindows(RankProgress progress, Shared* shared);
+
+  void Add(const EventBatch& batch, int64_t offset, const BatchNumbers& numbers, const CommunicatorTable& communicators);
+
+  enum class Close {
+    kPassed,  // windows that the watermark has passed
+    kAll,     // everything that is there; more may follow
+    kLast,    // everything that is there; the last of them is final
+  };
+  // Takes the next window that closes, oldest first; false where there is none. offset: of the record that is being processed, or the last one.
+  bool TakeNext(Close close, int64_t offset, ClosedWindow* out);
+  // Every producer has sent its last batch and every batch before it is here.
+  bool AllBatchesSeen() const;
+  // After the last window of a rank that sends no more: whatever still comes is late.
+  void Finish(int64_t offset);
+  // Moves on without a window: the rank said nothing for those up to index.
+  void Skip(int64_t index);
+
+  const RankProgress& progress() const { return progress_; }
+  const std::vector<LaneKind>& lane_kinds() const { return lane_kinds_; }
+  CollectiveRows& collectives() { return collectives_; }
+  // The smallest offset that must be read again to rebuild what is open.
+  std::optional<int64_t> first_offset() const;
+  uint64_t events_held() const;
+
+ private:
+  bool IsNew(const EventBatch& batch, bool replayed);
+  void Learn(const EventBatch& batch, const BatchNumbers& numbers, const CommunicatorTable& communicators);
+  void MapLanes(const std::vector<Lane>& lanes);
+  void AddIntervals(const EventBatch& batch, const BatchNumbers& numbers, EventChunk* chunk);
+  void CountLate(uint64_t events, int64_t offset);
+
+  bool TakeTimeWindow(Close close, ClosedWindow* out);
+  bool TakeStepWindow(Close close, ClosedWindow* out);
+  void TakeIntervals(int64_t until_ns, ClosedWindow* out);
+  void TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const std::vector<StepSpan>& steps, ClosedWindow* out);
+  void TakeSamples(int64_t until_ns, ClosedWindow* out);
+  void DropOutsideSteps(int64_t until_ns);
+  // Settles and gives back the chunks that lie before the moment.
+  void Release(int64_t until_ns, Completeness* completeness);
+  void CloseUntil(int64_t time_ns, int64_t index);
+  std::optional<int64_t> EarliestStart() const;
+  bool HasWindow() const;
+  void Discard(const Interval& interval);
+  int64_t watermark_ns() const { return progress_.max_event_ns - shared_->options.out_of_orderness_ns; }
+  int64_t window_steps() const { return progress_.identity.window_steps; }
+
+  RankProgress progress_;
+  Shared* shared_;
+  int64_t replayed_until_;                   // records up to here were processed before a restart
+  std::map<ProducerKey, SequenceRanges> seen_;  // since the start of this process
+  std::deque<EventChunk> chunks_;            // by offset
+  std::vector<Interval> carried_;            // what spans into the next window of time
+  int64_t carried_offset_ = 0;
+  StepTable steps_;
+  CollectiveRows collectives_;
+  std::vector<Lane> lanes_;
+  std::vector<LaneKind> lane_kinds_;
+  std::vector<uint32_t> lane_numbers_;       // of the batch at hand
+  uint64_t late_ = 0;                        // for the next window's completeness
+  int64_t late_offset_ = 0;                  // of the first of them
+};
+
+}  // namespace eroica

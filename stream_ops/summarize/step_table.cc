@@ -1,0 +1,58 @@
+#include "stream_ops/summarize/step_table.h"
+
+#include <algorithm>
+
+namespace eroica {
+
+void StepTable::Add(const Mark& mark, int64_t offset) {
+  if (mark.id < 0 || (mark.kind != MarkKind::kStepBegin && mark.kind != MarkKind::kStepEnd)) return;
+  Step& step = steps_[mark.id];
+  int64_t& time_ns = mark.kind == MarkKind::kStepBegin ? step.begin_ns : step.end_ns;
+  time_ns = std::min(time_ns, mark.time_ns);
+  step.offset = std::min(step.offset, offset);
+}
+
+std::vector<StepSpan> StepTable::Resolve(int64_t from_ns, int64_t until_ns) const {
+  std::vector<StepSpan> spans;
+  for (const auto& [id, step] : steps_) {
+    if (step.begin_ns < from_ns || step.begin_ns == kUnknown) continue;
+    if (!spans.empty()) {
+      StepSpan& last = spans.back();
+      if (step.begin_ns < last.begin_ns) continue;  // a number that went back in time: no step of this window
+      last.end_ns = std::min(last.end_ns, step.begin_ns);
+    }
+    if (step.begin_ns >= until_ns) break;
+    spans.push_back({id, step.begin_ns, step.end_ns >= step.begin_ns ? std::min(step.end_ns, kEndOfTimeNs) : kEndOfTimeNs});
+  }
+  return spans;
+}
+
+std::optional<int64_t> StepTable::LatestBegunBy(int64_t time_ns) const {
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    if (step->second.begin_ns <= time_ns) return step->first;
+  }
+  return std::nullopt;
+}
+
+std::optional<StepTable::Begin> StepTable::FirstFrom(int64_t id) const {
+  for (auto step = steps_.lower_bound(id); step != steps_.end(); ++step) {
+    if (step->second.begin_ns != kUnknown) return Begin{step->first, step->second.begin_ns};
+  }
+  return std::nullopt;
+}
+
+void StepTable::ForgetBefore(int64_t time_ns) {
+  std::erase_if(steps_, [time_ns](const auto& entry) {
+    const Step& step = entry.second;
+    const int64_t latest = step.begin_ns != kUnknown ? step.begin_ns : step.end_ns;
+    return latest < time_ns;
+  });
+}
+
+std::optional<int64_t> StepTable::first_offset() const {
+  std::optional<int64_t> first;
+  for (const auto& [id, step] : steps_) first = std::min(first.value_or(step.offset), step.offset);
+  return first;
+}
+
+}  // namespace eroica

@@ -1,0 +1,48 @@
+// The training steps that a rank has marked, as far as they belong to windows that are not closed. Whatever the order in which the marks arrive, the steps
+// are the same: of several marks of one step the earliest counts. A step is [its begin, its end or, without one, the next begin).
+// Owner: RankWindows.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "schemas/event_batch.h"
+#include "stream_ops/pattern/interval.h"
+
+namespace eroica {
+
+class StepTable {
+ public:
+  // offset: of the record that brought the mark. Marks of other kinds are ignored.
+  void Add(const Mark& mark, int64_t offset);
+  // The steps that begin in [from, until), ascending by time and by id. One without an end and without a successor ends at kEndOfTimeNs.
+  std::vector<StepSpan> Resolve(int64_t from_ns, int64_t until_ns) const;
+  // The largest id whose step begins at or before the moment.
+  std::optional<int64_t> LatestBegunBy(int64_t time_ns) const;
+  // The smallest id at or above id, and when it begins.
+  struct Begin {
+    int64_t id;
+    int64_t time_ns;
+    friend bool operator==(const Begin&, const Begin&) = default;
+  };
+  std::optional<Begin> FirstFrom(int64_t id) const;
+  // Forgets what begins before the moment.
+  void ForgetBefore(int64_t time_ns);
+  bool empty() const { return steps_.empty(); }
+  // The smallest offset of a record whose mark is still held.
+  std::optional<int64_t> first_offset() const;
+
+ private:
+  static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
+  struct Step {
+    int64_t begin_ns = kUnknown;
+    int64_t end_ns = kUnknown;
+    int64_t offset = kUnknown;
+  };
+  std::map<int64_t, Step> steps_;  // by id
+};
+
+}  // namespace eroica

@@ -1,0 +1,144 @@
+#include "stream_ops/summarize/summarize_harness.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace eroica {
+
+BatchBuilder::BatchBuilder(uint32_t rank, uint64_t sequence, uint32_t window_steps) {
+  batch_.identity = {.job = JobId{"job"}, .rank = RankId{rank}, .world_size = 2, .host = "host", .pid = 100 + rank, .producer = "test",
+                     .producer_version = "1", .host_only = true, .window_steps = window_steps};
+  batch_.sequence = sequence;
+  batch_.lanes = {{"main", LaneKind::kTrainingThread}};
+}
+
+uint32_t BatchBuilder::FunctionNumber(const std::string& name, FunctionClass function_class) {
+  for (uint32_t i = 0; i < batch_.functions.size(); ++i) {
+    if (batch_.functions[i].name == name) return i;
+  }
+  batch_.functions.push_back({.name = name, .function_class = function_class});
+  return static_cast<uint32_t>(batch_.functions.size() - 1);
+}
+
+BatchBuilder& BatchBuilder::Ran(const std::string& function, int64_t start_ns, int64_t end_ns, FunctionClass function_class) {
+  batch_.intervals.push_back(start_ns, end_ns - start_ns, FunctionNumber(function, function_class), 0);
+  return *this;
+}
+
+BatchBuilder& BatchBuilder::Reduced(uint64_t sequence, int64_t start_ns, int64_t end_ns) {
+  if (batch_.communicators.empty()) batch_.communicators = {{CommId{7}, "default_pg", "", 2, {0, 1}}};
+  const auto interval = static_cast<uint32_t>(batch_.intervals.size());
+  batch_.collectives.push_back({.interval = interval, .operation = CollectiveOperation::kAllReduce, .sequence = sequence, .bytes = 64});
+  return Ran("all_reduce", start_ns, end_ns, FunctionClass::kCollective);
+}
+
+BatchBuilder& BatchBuilder::Marked(MarkKind kind, int64_t id, int64_t time_ns) {
+  batch_.marks.push_back({time_ns, kind, id});
+  return *this;
+}
+
+BatchBuilder& BatchBuilder::Sampled(Resource resource, int64_t time_ns, float value) {
+  batch_.samples.push_back({time_ns, resource, value});
+  return *this;
+}
+
+BatchBuilder& BatchBuilder::Lost(uint64_t count) {
+  batch_.losses.push_back({EventKind::kInterval, DropReason::kRingFull, count});
+  return *this;
+}
+
+BatchBuilder& BatchBuilder::Final() {
+  batch_.final = true;
+  return *this;
+}
+
+SummarizeHarness::SummarizeHarness(const SummarizeOptions& options) : options_(options) {
+  processor_ = std::make_unique<SummarizeProcessor>(options_);
+  EXPECT_TRUE(processor_->Init(*this).ok());
+}
+
+void SummarizeHarness::Process(const EventBatch& batch) {
+  const Bytes bytes = Encoder().Encode(batch);
+  ProcessBytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+void SummarizeHarness::ProcessBytes(std::string payload) {
+  ConsumerRecord record;
+  record.offset = static_cast<int64_t>(log_.size());
+  record.value = std::move(payload);
+  log_.push_back(record);
+  Deliver(log_.back());
+}
+
+void SummarizeHarness::Deliver(const ConsumerRecord& record) {
+  ASSERT_TRUE(processor_->Process(record).ok());
+  Commit();
+}
+
+void SummarizeHarness::Punctuate(PunctuationType type) {
+  ASSERT_TRUE(processor_->Punctuate(type).ok());
+  Commit();
+}
+
+void SummarizeHarness::Commit() {
+  ASSERT_TRUE(store_.Write(changes_).ok());
+  changes_.clear();
+  restart_offset_ = processor_->RestartOffset(static_cast<int64_t>(log_.size()));
+}
+
+void SummarizeHarness::Restart() {
+  processor_ = std::make_unique<SummarizeProcessor>(options_);
+  ASSERT_TRUE(processor_->Init(*this).ok());
+  for (auto i = static_cast<size_t>(restart_offset_); i < log_.size(); ++i) Deliver(log_[i]);
+}
+
+void SummarizeHarness::Forward(Topic topic, std::string key, PayloadType, Bytes payload, int64_t, const JobId& job) {
+  EXPECT_EQ(job, JobId{"job"});
+  forwarded_.push_back({topic, std::move(key), {reinterpret_cast<const char*>(payload.data()), payload.size()}});
+}
+
+std::vector<PatternBatch> SummarizeHarness::patterns() const {
+  std::vector<PatternBatch> batches;
+  Decoder decoder;
+  for (const Forwarded& message : forwarded_) {
+    if (message.topic != Topic::kPatterns) continue;
+    EXPECT_EQ(decoder.Decode(std::as_bytes(std::span(message.payload)), &batches.emplace_back()), DropReason::kNone);
+  }
+  return batches;
+}
+
+std::vector<CollectiveBatch> SummarizeHarness::collectives() const {
+  std::vector<CollectiveBatch> batches;
+  Decoder decoder;
+  for (const Forwarded& message : forwarded_) {
+    if (message.topic != Topic::kCollectives) continue;
+    EXPECT_EQ(decoder.Decode(std::as_bytes(std::span(message.payload)), &batches.emplace_back()), DropReason::kNone);
+  }
+  return batches;
+}
+
+PatternBatch SummarizeHarness::Patterns(uint32_t rank, int64_t index) const {
+  PatternBatch found;
+  int count = 0;
+  for (PatternBatch& batch : patterns()) {
+    if (batch.rank.value != rank || batch.window.index != index) continue;
+    found = std::move(batch);
+    ++count;
+  }
+  EXPECT_EQ(count, 1) << "pattern batches of rank " << rank << ", window " << index;
+  return found;
+}
+
+void SummarizeHarness::ExpectBooksClosed() const {
+  const SummarizeProbe& probe = processor_->probe();
+  EXPECT_EQ(probe.events_received, probe.events_used + probe.events_late + probe.events_outside + probe.events_duplicate +
+                                       probe.events_replayed + processor_->events_held());
+}
+
+const FunctionPattern* FindPattern(const PatternBatch& batch, std::string_view name) {
+  const auto found = std::find_if(batch.patterns.begin(), batch.patterns.end(), [&](const FunctionPattern& row) { return row.name == name; });
+  return found == batch.patterns.end() ? nullptr : &*found;
+}
+
+}  // namespace eroica

@@ -1,0 +1,17 @@
+// How summarize cuts and closes windows. The options' ranges are checked where they are declared (ops/config).
+#pragma once
+
+#include <cstdint>
+
+namespace eroica {
+
+struct SummarizeOptions {
+  // Windows of time, for producers that count no steps (ProducerIdentity::window_steps is 0). The same on all nodes.
+  int64_t window_ns = int64_t{10} * 1'000'000'000;
+  // A rank's watermark is its latest event less this. What comes later than that for a closed window is counted and dropped.
+  int64_t out_of_orderness_ns = int64_t{5} * 1'000'000'000;
+  // Functions that are critical for less than this share of the window are folded in what goes to diagnose. Collectives never are.
+  double fold_below = 0.005;
+};
+
+}  // namespace eroica

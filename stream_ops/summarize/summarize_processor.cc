@@ -1,0 +1,129 @@
+#include "stream_ops/summarize/summarize_processor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schemas/check.h"
+
+namespace eroica {
+
+SummarizeProcessor::SummarizeProcessor(const SummarizeOptions& options) : shared_{.options = options, .probe = {}, .pool = {}}, emitter_(&shared_) {
+  EROICA_CHECK(options.window_ns > 0 && options.window_ns <= kLongestWindowNs / RankWindows::kMostWindowsSpanned);
+  EROICA_CHECK(options.out_of_orderness_ns >= 0);
+}
+
+absl::Status SummarizeProcessor::Init(ProcessorContext& context) {
+  context_ = &context;
+  absl::Status status;
+  const auto load_rank = [&](std::string_view, std::string_view value) {
+    absl::StatusOr<RankProgress> progress = DecodeRankProgress(value);
+    status = progress.status();
+    if (!status.ok()) return false;
+    Job& job = jobs_[progress->identity.job];
+    const RankId rank = progress->identity.rank;
+    offset_ = std::max(offset_, progress->closed_at_offset);
+    job.world_size = std::max(job.world_size, progress->identity.world_size);
+    job.ranks.try_emplace(rank, *std::move(progress), &shared_);
+    return true;
+  };
+  const auto load_communicator = [&](std::string_view, std::string_view value) {
+    absl::StatusOr<std::pair<JobId, Communicator>> entry = DecodeCommunicator(value);
+    status = entry.status();
+    if (!status.ok()) return false;
+    jobs_[entry->first].communicators.Intern(std::span(&entry->second, 1), &communicator_numbers_);
+    return true;
+  };
+  if (absl::Status scan = context.store().Scan(Table::kProgress, kRankPrefix, load_rank); !scan.ok()) return scan;
+  if (!status.ok()) return status;
+  if (absl::Status scan = context.store().Scan(Table::kProgress, kCommunicatorPrefix, load_communicator); !scan.ok()) return scan;
+  return status;
+}
+
+absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {
+  offset_ = record.offset;
+  if (const DropReason reason = decoder_.Decode(record.payload(), &batch_); reason != DropReason::kNone) {
+    ++shared_.probe.batches_bad;
+    context_->DeadLetter(reason);
+    return absl::OkStatus();
+  }
+  const ProducerIdentity& identity = batch_.identity;
+  Job& job = jobs_[identity.job];
+  job.world_size = std::max(job.world_size, identity.world_size);
+  job.functions.Intern(batch_.functions, &function_numbers_);
+  if (job.communicators.Intern(batch_.communicators, &communicator_numbers_)) StoreNewCommunicators(identity.job, job, communicator_numbers_);
+
+  RankWindows& rank = RankOf(job, identity.rank);
+  rank.Add(batch_, record.offset, {function_numbers_, job.functions.traits(), communicator_numbers_}, job.communicators);
+  CloseWindows(job, rank, RankWindows::Close::kPassed);
+  if (!rank.progress().finished && rank.AllBatchesSeen()) {
+    CloseWindows(job, rank, RankWindows::Close::kLast);
+    rank.Finish(record.offset);
+    context_->changes().Put(Table::kProgress, RankProgressKey(identity.job, identity.rank), Encode(rank.progress()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SummarizeProcessor::Punctuate(PunctuationType type) {
+  const bool end = type == PunctuationType::kEndOfInput;
+  for (auto& [id, job] : jobs_) {
+    for (auto& [rank_id, rank] : job.ranks) CloseWindows(job, rank, end ? RankWindows::Close::kLast : RankWindows::Close::kAll);
+    if (!end) ReportSilence(job);
+  }
+  return absl::OkStatus();
+}
+
+int64_t SummarizeProcessor::RestartOffset(int64_t next) const {
+  int64_t first = next;
+  for (const auto& [id, job] : jobs_) {
+    for (const auto& [rank_id, rank] : job.ranks) first = std::min(first, rank.first_offset().value_or(next));
+  }
+  return first;
+}
+
+uint64_t SummarizeProcessor::events_held() const {
+  uint64_t events = 0;
+  for (const auto& [id, job] : jobs_) {
+    for (const auto& [rank_id, rank] : job.ranks) events += rank.events_held();
+  }
+  return events;
+}
+
+RankWindows& SummarizeProcessor::RankOf(Job& job, RankId rank) { return job.ranks.try_emplace(rank, RankProgress{}, &shared_).first->second; }
+
+void SummarizeProcessor::StoreNewCommunicators(const JobId& id, const Job& job, const std::vector<uint32_t>& numbers) {
+  for (uint32_t number : numbers) {
+    const Communicator& communicator = job.communicators[number];
+    context_->changes().Put(Table::kProgress, CommunicatorProgressKey(id, communicator.id), Encode(id, communicator));
+  }
+}
+
+void SummarizeProcessor::CloseWindows(Job& job, RankWindows& rank, RankWindows::Close close) {
+  bool closed_any = false;
+  while (rank.TakeNext(close, offset_, &closed_)) {
+    emitter_.Emit(job.functions, job.communicators, job.world_size, closed_, rank, *context_);
+    closed_any = true;
+  }
+  if (!closed_any) return;
+  const ProducerIdentity& identity = rank.progress().identity;
+  context_->changes().Put(Table::kProgress, RankProgressKey(identity.job, identity.rank), Encode(rank.progress()));
+}
+
+// A rank is silent in the windows that its peers have closed and it has not, with nothing of it at hand.
+void SummarizeProcessor::ReportSilence(Job& job) {
+  for (WindowKind kind : {WindowKind::kTime, WindowKind::kSteps}) {
+    int64_t newest = -1;
+    for (const auto& [id, rank] : job.ranks) {
+      if (rank.progress().kind == kind) newest = std::max(newest, rank.progress().last_index);
+    }
+    for (auto& [id, rank] : job.ranks) {
+      const RankProgress& progress = rank.progress();
+      if (progress.kind != kind || progress.finished || progress.last_index >= newest) continue;
+      const int64_t first = std::max(progress.last_index + 1, newest - kMostSilentWindows + 1);
+      for (int64_t index = first; index <= newest; ++index) emitter_.EmitSilent(progress, job.world_size, index, *context_);
+      rank.Skip(newest);
+      context_->changes().Put(Table::kProgress, RankProgressKey(progress.identity.job, id), Encode(progress));
+    }
+  }
+}
+
+}  // namespace eroica

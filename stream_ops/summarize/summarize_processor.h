@@ -1,0 +1,66 @@
+// The first stage: EventBatches of ranks in, their patterns and collectives by window out (DESIGN 7). One a task; ranks of many jobs meet in it.
+//
+// In:  Topic::kEvents, EventBatch. What cannot be decoded goes to the dead-letter topic.
+// Out: Topic::kPatterns, a PatternBatch a rank and window, small functions folded; Topic::kCollectives, a CollectiveBatch for each communicator that
+//      the rank is a member of, empty ones too, so that align knows the rank is through. Table::kPatterns: the patterns in full. Table::kProgress:
+//      how far each rank's windows are closed; the rest of the state is read again from the input, see RestartOffset.
+// Time: event time of each rank (rank_windows.h). The result depends neither on the order of arrival within the out-of-orderness bound, nor on
+//      duplicates, the number of partitions, or a restart.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schemas/codec.h"
+#include "stream_ops/pattern/function_table.h"
+#include "stream_ops/processor.h"
+#include "stream_ops/summarize/communicator_table.h"
+#include "stream_ops/summarize/rank_windows.h"
+#include "stream_ops/summarize/summarize_options.h"
+#include "stream_ops/summarize/summarize_probe.h"
+#include "stream_ops/summarize/window_emitter.h"
+
+namespace eroica {
+
+class SummarizeProcessor final : public Processor {
+ public:
+  explicit SummarizeProcessor(const SummarizeOptions& options);
+
+  absl::Status Init(ProcessorContext& context) override;
+  absl::Status Process(const ConsumerRecord& record) override;
+  absl::Status Punctuate(PunctuationType type) override;
+  int64_t RestartOffset(int64_t next) const override;
+
+  const SummarizeProbe& probe() const { return shared_.probe; }
+  // Events that wait for their windows to close.
+  uint64_t events_held() const;
+
+ private:
+  struct Job {
+    FunctionTable functions;
+    CommunicatorTable communicators;
+    uint32_t world_size = 1;
+    std::map<RankId, RankWindows> ranks;
+  };
+  // A silent rank is reported for this many of its newest windows at most.
+  static constexpr int64_t kMostSilentWindows = 16;
+
+  RankWindows& RankOf(Job& job, RankId rank);
+  void StoreNewCommunicators(const JobId& id, const Job& job, const std::vector<uint32_t>& numbers);
+  void CloseWindows(Job& job, RankWindows& rank, RankWindows::Close close);
+  void ReportSilence(Job& job);
+
+  RankWindows::Shared shared_;
+  WindowEmitter emitter_;
+  ProcessorContext* context_ = nullptr;
+  Decoder decoder_;
+  EventBatch batch_;      // recycled, like everything below
+  ClosedWindow closed_;
+  std::vector<uint32_t> function_numbers_;
+  std::vector<uint32_t> communicator_numbers_;
+  std::map<JobId, Job> jobs_;
+  int64_t offset_ = -1;   // of the last record
+};
+
+}  // namespace eroica

@@ -1,0 +1,271 @@
+#include "stream_ops/summarize/summarize_processor.h"
+
+#include <gtest/gtest.h>
+
+#include "state_store/key_schema.h"
+#include "stream_ops/summarize/summarize_harness.h"
+
+namespace eroica {
+namespace {
+
+constexpr MarkKind kBegin = MarkKind::kStepBegin;
+constexpr MarkKind kEnd = MarkKind::kStepEnd;
+
+TEST(SummarizeProcessor, AWindowOfTimeClosesWhenTheWatermarkHasPassedIt) {
+  SummarizeHarness harness;
+  harness.Process(BatchBuilder(0, 0).Ran("load", 1 * kSecond, 4 * kSecond).Build());
+  harness.Process(BatchBuilder(0, 1).Ran("step", 9 * kSecond, 14 * kSecond + 999'999'999).Build());
+  EXPECT_TRUE(harness.forwarded().empty()) << "latest event less 5 s is still before 10 s";
+  harness.Process(BatchBuilder(0, 2).Ran("step", 15 * kSecond, 15 * kSecond).Build());
+  const PatternBatch window = harness.Patterns(0, 0);
+  EXPECT_EQ(window.window, (Window{WindowKind::kTime, 0, 0, 10 * kSecond, -1, -1}));
+  EXPECT_EQ(window.completeness.events, 2u);
+  EXPECT_FALSE(window.final);
+  EXPECT_DOUBLE_EQ(FindPattern(window, "load")->beta, 0.3);
+  EXPECT_EQ(FindPattern(window, "step")->critical_ns, 1 * kSecond) << "cut at the boundary";
+  harness.Punctuate(PunctuationType::kEndOfInput);
+  EXPECT_EQ(FindPattern(harness.Patterns(0, 1), "step")->critical_ns, 4'999'999'999) << "and the rest on the other side";
+  EXPECT_TRUE(harness.Patterns(0, 1).final);
+  harness.ExpectBooksClosed();
+}
+
+TEST(SummarizeProcessor, AnIntervalMaySpanManyWindows) {
+  SummarizeHarness harness;
+  harness.Process(BatchBuilder(0, 0).Reduced(0, 5 * kSecond, 38 * kSecond).Final().Build());
+  ASSERT_EQ(harness.patterns().size(), 4u);
+  EXPECT_EQ(FindPattern(harness.Patterns(0, 2), "all_reduce")->beta, 1.0);
+  EXPECT_FALSE(harness.Patterns(0, 2).final);
+  EXPECT_TRUE(harness.Patterns(0, 3).final);
+  const auto collectives = harness.collectives();
+  ASSERT_EQ(collectives.size(), 4u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(collectives[i].records.empty());
+  ASSERT_EQ(collectives[3].records.size(), 1u) << "counts where it ends";
+  EXPECT_EQ(collectives[3].records[0].duration_ns, 33 * kSecond);
+  EXPECT_EQ(harness.processor().probe().events_used, 1u);
+  harness.ExpectBooksClosed();
+}
+
+TEST(SummarizeProcessor, AnAbsurdlyLongIntervalIsCut) {
+  SummarizeHarness harness;
+  harness.Process(BatchBuilder(0, 0).Ran("clock gone mad", 5, int64_t{1} << 61).Final().Build());
+  EXPECT_LE(harness.patterns().size(), static_cast<size_t>(RankWindows::kMostWindowsSpanned + 1));
+  harness.ExpectBooksClosed();
+}
+
+EventBatch Steps(uint64_t sequence, int64_t first, int64_t last, uint32_t window_steps = 2) {
+  BatchBuilder batch(0, sequence, window_steps);
+  for (int64_t step = first; step <= last; ++step) {
+    const int64_t begin = step * kSecond;
+    batch.Ran("step", begin, begin + kSecond / 2).Ran("between", begin + 900'000'000, begin + 950'000'000);
+    batch.Marked(kBegin, step, begin).Marked(kEnd, step, begin + 800'000'000);
+  }
+  return batch.Build();
+}
+
+TEST(SummarizeProcessor, WindowsOfStepsHoldWhatStartsInTheirSteps) {
+  SummarizeHarness harness({.out_of_orderness_ns = kSecond / 10});
+  harness.Process(Steps(0, 3, 7));
+  const PatternBatch first = harness.Patterns(0, 1);  // step 3 alone
+  EXPECT_EQ(first.window, (Window{WindowKind::kSteps, 1, 3 * kSecond, 3 * kSecond + 800'000'000, 3, 3}));
+  EXPECT_EQ(first.completeness.outside, 1u);
+  const PatternBatch second = harness.Patterns(0, 2);
+  EXPECT_EQ(second.window, (Window{WindowKind::kSteps, 2, 4 * kSecond, 5 * kSecond + 800'000'000, 4, 5}));
+  EXPECT_EQ(second.completeness.outside, 2u);
+  EXPECT_EQ(second.completeness.events, 2u);
+  ASSERT_EQ(second.steps.size(), 2u);
+  EXPECT_EQ(second.steps[1], (StepRecord{5, 800'000'000, 0}));
+  EXPECT_EQ(FindPattern(second, "step")->active_steps, 2u);
+  EXPECT_EQ(FindPattern(second, "between"), nullptr);
+  EXPECT_EQ(harness.patterns().size(), 2u) << "steps 6 and 7 wait for an 8";
+  harness.Punctuate(PunctuationType::kEndOfInput);
+  EXPECT_EQ(harness.Patterns(0, 3).window.end_ns, 7 * kSecond + 800'000'000);
+  harness.ExpectBooksClosed();
+}
+
+TEST(SummarizeProcessor, AStepWithoutAnEndLastsUntilTheNextOrTheLastEvent) {
+  SummarizeHarness harness;
+  BatchBuilder batch(0, 0, 1);
+  batch.Ran("a", 10, 20).Ran("b", 110, 120).Ran("b", 150, 190);
+  harness.Process(batch.Marked(kBegin, 0, 0).Marked(kBegin, 1, 100).Final().Build());
+  EXPECT_EQ(harness.Patterns(0, 0).window.end_ns, 100);
+  EXPECT_EQ(harness.Patterns(0, 1).window.end_ns, 190);
+  EXPECT_EQ(harness.Patterns(0, 1).steps[0].duration_ns, 90);
+}
+
+TEST(SummarizeProcessor, WithoutStepsEverythingIsOutside) {
+  SummarizeHarness harness;
+  harness.Process(BatchBuilder(0, 0, 5).Ran("a", 0, 1).Reduced(0, 2, 3).Build());
+  harness.Process(BatchBuilder(0, 1, 5).Ran("a", 100 * kSecond, 100 * kSecond).Build());
+  EXPECT_EQ(harness.processor().probe().events_outside, 2u) << "the watermark has passed them: no step can come to hold them";
+  harness.Punctuate(PunctuationType::kEndOfInput);
+  EXPECT_TRUE(harness.forwarded().empty());
+  EXPECT_EQ(harness.processor().events_held(), 0u);
+  harness.ExpectBooksClosed();
+}
+
+TEST(SummarizeProcessor, LateEventsAreCountedInTheNextWindow) {
+  SummarizeHarness harness;
+  harness.Process(BatchBuilder(0, 0).Ran("a", 0, kSecond).Build());
+  harness.Process(BatchBuilder(0, 1).Ran("a", 15 * kSecond, 15 * kSecond).Build());
+  ASSERT_EQ(harness.patterns().size(), 1u);
+  harness.Process(BatchBuilder(0, 2).Ran("late", 2 * kSecond, 3 * kSecond).Ran("partly", 8 * kSecond, 12 * kSecond).Build());
+  harness.Punctuate(PunctuationType::kEndOfInput);
+  const PatternBatch second = harness.Patterns(0, 1);
+  EXPECT_EQ(second.completeness.late, 1u);
+  EXPECT_EQ(FindPattern(second, "partly")->total_ns, 2 * kSecond) << "the part in the open window is used";
+  EXPECT_EQ(harness.processor().probe().events_late, 1u);
+  harness.ExpectBooksClosed();
+}
+
+TEST(SummarizeProcessor, DuplicatesAreDropped) {
+  SummarizeHarness harness;
+  const EventBatch batch = BatchBuilder(0, 0).Ran("a", 0, kSecond).Build();
+  harness.Process(batch);
+  harness.Process(batch);
+  harness.Process(BatchBuilder(0, 1).Ran("a", 15 * kSecond, 15 * kSecond).Build());
+  harness.Process(batch);  // its window is closed: still a duplicate, not late
+  EXPECT_EQ(FindPattern(harness.Patterns(0, 0), "a")->count, 1u);
+  EXPECT_EQ(harness.processor().probe().batches_duplicate, 2u);
+  EXPECT_EQ(harness.processor().probe().events_late, 0u);
+  harness.ExpectBooksClosed();
+}
+
+TEST(SummarizeProcessor, WhatIsLostIsSaid) {
+  SummarizeHarness harness;
+  harness.Process(BatchBuilder(0, 0).Ran("a", 0, 1).Ran("a", 1, 2).Ran("a", 2, 3).Lost(10).Build());
+  harness.Process(BatchBuilder(0, 3).Ran("a", 4, 5).Build());  // 1 and 2 are missing; a batch holds 2 events on average
+  harness.Process(BatchBuilder(0, 4).Ran("a", 20 * kSecond, 20 * kSecond).Lost(5).Build());
+  EXPECT_EQ(harness.Patterns(0, 0).completeness.lost, 10u + 2 * 2);
+  harness.Process(BatchBuilder(0, 1).Ran("a", 6, 7).Build());  // not lost after all, but late
+  harness.Punctuate(PunctuationType::kEndOfInput);
+  EXPECT_EQ(harness.Patterns(0, 2).completeness.lost, 5u);
+  EXPECT_EQ(harness.Patterns(0, 2).completeness.late, 1u);
+  harness.ExpectBooksClosed();
+}
+
+TEST(SummarizeProcessor, ARankIsFinishedOnceNothingBeforeItsLastBatchIsMissing) {
+  SummarizeHarness harness;
+  harness.Process(BatchBuilder(0, 0).Ran("a", 0, kSecond).Build());
+  harness.Process(BatchBuilder(0, 2).Ran("a", 2 * kSecond, 3 * kSecond).Final().Build());
+  EXPECT_TRUE(harness.forwarded().empty());
+  harness.Process(BatchBuilder(0, 1).Ran("a", kSecond, 2 * kSecond).Build());
+  const PatternBatch window = harness.Patterns(0, 0);
+  EXPECT_TRUE(window.final);
+  EXPECT_EQ(FindPattern(window, "a")->count, 3u);
+  EXPECT_EQ(harness.processor().RestartOffset(77), 77);
+  harness.Process(BatchBuilder(0, 3).Ran("a", 100 * kSecond, 101 * kSecond).Build());
+  EXPECT_EQ(harness.processor().probe().events_late, 1u) << "after its last batch";
+  harness.ExpectBooksClosed();
+}
+
+TEST(SummarizeProcessor, IdleClosesWhatIsThereAndReportsSilence) {
+  SummarizeHarness harness;
+  harness.Process(BatchBuilder(0, 0).Ran("a", 0, kSecond).Build());
+  harness.Process(BatchBuilder(1, 0).Ran("a", 0, kSecond).Build());
+  harness.Process(BatchBuilder(0, 1).Ran("a", 22 * kSecond, 23 * kSecond).Build());
+  harness.Punctuate(PunctuationType::kIdle);
+  EXPECT_FALSE(harness.Patterns(0, 2).final) << "it may go on";
+  EXPECT_FALSE(harness.Patterns(1, 0).silent);
+  EXPECT_TRUE(harness.Patterns(1, 1).silent);
+  EXPECT_TRUE(harness.Patterns(1, 2).silent);
+  EXPECT_EQ(harness.processor().probe().windows_silent, 2u);
+  const size_t before = harness.forwarded().size();
+  harness.Punctuate(PunctuationType::kIdle);
+  EXPECT_EQ(harness.forwarded().size(), before) << "said once";
+  harness.Process(BatchBuilder(1, 1).Ran("a", 33 * kSecond, 34 * kSecond).Final().Build());
+  EXPECT_FALSE(harness.Patterns(1, 3).silent);
+  harness.ExpectBooksClosed();
+}
+
+TEST(SummarizeProcessor, IdleInTheMiddleOfAStepKeepsTheRestOfItsWindowLate) {
+  SummarizeHarness harness;
+  harness.Process(Steps(0, 0, 0));
+  harness.Punctuate(PunctuationType::kIdle);
+  EXPECT_EQ(harness.Patterns(0, 0).window.last_step, 0);
+  harness.Process(Steps(1, 1, 2));
+  harness.Punctuate(PunctuationType::kEndOfInput);
+  EXPECT_EQ(harness.patterns().size(), 2u) << "the window of step 1 was closed";
+  EXPECT_EQ(harness.Patterns(0, 1).window.first_step, 2);
+  EXPECT_EQ(harness.processor().probe().events_late, 1u);
+  harness.ExpectBooksClosed();
+}
+
+TEST(SummarizeProcessor, CollectivesGoToTheirCommunicatorsAlsoWhenThereAreNone) {
+  SummarizeHarness harness({.out_of_orderness_ns = 0});
+  BatchBuilder batch(0, 0, 1);
+  batch.Ran("compute", 0, 60).Reduced(5, 60, 90);
+  batch.Ran("compute", 100, 200);
+  harness.Process(batch.Marked(kBegin, 0, 0).Marked(kEnd, 0, 95).Marked(kBegin, 1, 100).Marked(kEnd, 1, 200).Final().Build());
+  const auto collectives = harness.collectives();
+  ASSERT_EQ(collectives.size(), 2u);
+  EXPECT_EQ(collectives[0].communicator.id, CommId{7});
+  EXPECT_EQ(collectives[0].communicator.ranks, (std::vector<uint32_t>{0, 1}));
+  ASSERT_EQ(collectives[0].records.size(), 1u);
+  const CollectiveRecord& record = collectives[0].records[0];
+  EXPECT_EQ(record.operation, CollectiveOperation::kAllReduce);
+  EXPECT_EQ(record.sequence, 5u);
+  EXPECT_EQ(record.step, 0);
+  EXPECT_EQ(record.duration_ns, 30);
+  EXPECT_EQ(record.exposed_ns, 30);
+  EXPECT_EQ(record.gap_ns, 60);
+  EXPECT_EQ(record.bytes, 64u);
+  ASSERT_EQ(record.before, 1u);
+  EXPECT_EQ(collectives[0].predecessors[0].name, "compute");
+  EXPECT_EQ(record.before_ns, 60);
+  EXPECT_FALSE(collectives[0].final);
+  EXPECT_TRUE(collectives[1].records.empty());
+  EXPECT_TRUE(collectives[1].final);
+  EXPECT_EQ(harness.forwarded().back().key, CollectivesKey(JobId{"job"}, CommId{7}));
+  EXPECT_EQ(harness.Patterns(0, 0).communicators, (std::vector<CommId>{CommId{7}}));
+  EXPECT_EQ(FindPattern(harness.Patterns(0, 0), "all_reduce")->bytes, 64u);
+}
+
+TEST(SummarizeProcessor, SmallFunctionsAreFoldedForDiagnoseAndKeptInTheStore) {
+  SummarizeHarness harness;
+  harness.Process(BatchBuilder(0, 0).Ran("large", 0, kSecond).Ran("small", kSecond, kSecond + 1000).Final().Build());
+  const PatternBatch sent = harness.Patterns(0, 0);
+  EXPECT_EQ(FindPattern(sent, "small"), nullptr);
+  EXPECT_EQ(sent.folded_functions, 1u);
+  EXPECT_EQ(sent.folded_critical_ns[static_cast<size_t>(FunctionClass::kPython)], 1000);
+  const auto stored = harness.stored().Get(Table::kPatterns, EncodeKey(PatternKey{{JobId{"job"}, WindowKind::kTime, 0}, RankId{0}}));
+  ASSERT_TRUE(stored.ok() && stored->has_value());
+  PatternBatch full;
+  ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(**stored)), &full), DropReason::kNone);
+  EXPECT_NE(FindPattern(full, "small"), nullptr);
+  EXPECT_EQ(full.folded_functions, 0u);
+}
+
+TEST(SummarizeProcessor, SamplesBecomeMuAndSigma) {
+  SummarizeHarness harness;
+  BatchBuilder batch(0, 0);
+  batch.Ran("busy", 0, 4 * kSecond);
+  for (int64_t t = 0; t < 10; ++t) batch.Sampled(Resource::kCpu, t * kSecond, t < 2 ? 0.25f : 0.75f);
+  harness.Process(batch.Final().Build());
+  const PatternBatch window = harness.Patterns(0, 0);
+  EXPECT_EQ(FindPattern(window, "busy")->resource, Resource::kCpu);
+  EXPECT_EQ(FindPattern(window, "busy")->resource_samples, 4u);
+  EXPECT_NEAR(FindPattern(window, "busy")->mu, 0.5, 1e-4);
+  EXPECT_NEAR(FindPattern(window, "busy")->sigma, 0.25, 1e-4);
+}
+
+TEST(SummarizeProcessor, BadPayloadsGoToTheDeadLetterTopic) {
+  SummarizeHarness harness;
+  harness.ProcessBytes("");
+  harness.ProcessBytes("no flat buffer at all");
+  EXPECT_EQ(harness.dead_letters().size(), 2u);
+  EXPECT_EQ(harness.processor().probe().batches_bad, 2u);
+  harness.Process(BatchBuilder(0, 0).Ran("a", 0, kSecond).Final().Build());
+  EXPECT_EQ(harness.patterns().size(), 1u) << "and stop nothing";
+}
+
+TEST(SummarizeProcessor, ACorruptStoreIsSaidAtTheStart) {
+  SummarizeHarness harness;
+  StateChanges changes;
+  changes.Put(Table::kProgress, RankProgressKey(JobId{"job"}, RankId{0}), "nonsense");
+  ASSERT_TRUE(const_cast<InMemoryStore&>(harness.stored()).Write(changes).ok());
+  SummarizeProcessor processor({});
+  EXPECT_FALSE(processor.Init(harness).ok());
+}
+
+}  // namespace
+}  // namespace eroica

@@ -1,0 +1,138 @@
+#include "stream_ops/summarize/window_emitter.h"
+
+#include <algorithm>
+#include <string>
+
+#include "state_store/key_schema.h"
+
+namespace eroica {
+namespace {
+
+constexpr int64_t kNsPerMs = 1'000'000;
+
+std::string Copy(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+// The step in which the moment lies, -1 where there is none.
+int64_t StepAt(const std::vector<StepSpan>& steps, int64_t time_ns) {
+  const auto step = std::upper_bound(steps.begin(), steps.end(), time_ns, [](int64_t t, const StepSpan& s) { return t < s.end_ns; });
+  return step != steps.end() && step->begin_ns <= time_ns ? step->id : -1;
+}
+
+}  // namespace
+
+void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size, ClosedWindow& closed,
+                         RankWindows& rank, ProcessorContext& context) {
+  const Sink sink{functions, communicators, context};
+  sorter_.Sort(functions.traits(), closed.intervals);
+  const SweepInput input{.intervals = closed.intervals, .functions = functions.traits(), .lanes = rank.lane_kinds(), .steps = closed.steps,
+                         .start_ns = closed.window.start_ns, .end_ns = closed.window.end_ns, .host_only = rank.progress().identity.host_only};
+  sweep_.Run(input);
+  resources_.Run(input, closed.samples);
+
+  StartPatterns(rank.progress(), world_size, closed.window);
+  patterns_.final = closed.final;
+  patterns_.completeness = closed.completeness;
+  patterns_.steps = sweep_.steps();
+  for (const auto& [communicator, since_ns] : rank.progress().communicators) {
+    if (since_ns < closed.window.end_ns) patterns_.communicators.push_back(communicator);
+  }
+  CollectRecords(sink, closed, rank);
+  BuildPatternRows(sweep_, functions, resources_, bytes_, {}, &patterns_);
+  SendPatterns(context);
+  SendCollectives(sink, closed, world_size, rank.progress());
+}
+
+void WindowEmitter::EmitSilent(const RankProgress& progress, uint32_t world_size, int64_t index, ProcessorContext& context) {
+  const int64_t now_ns = std::min(progress.closed_until_ns, kEndOfTimeNs);
+  StartPatterns(progress, world_size, {.kind = progress.kind, .index = index, .start_ns = now_ns, .end_ns = now_ns});
+  patterns_.silent = true;
+  for (const auto& [communicator, since_ns] : progress.communicators) patterns_.communicators.push_back(communicator);
+  SendPatterns(context);
+  ++shared_->probe.windows_silent;
+}
+
+void WindowEmitter::StartPatterns(const RankProgress& progress, uint32_t world_size, const Window& window) {
+  const ProducerIdentity& identity = progress.identity;
+  patterns_ = {};
+  patterns_.job = identity.job;
+  patterns_.rank = identity.rank;
+  patterns_.world_size = std::max(world_size, identity.world_size);
+  patterns_.role = identity.role;
+  patterns_.host = identity.host;
+  patterns_.device = identity.device;
+  patterns_.pid = identity.pid;
+  patterns_.host_only = identity.host_only;
+  patterns_.window = window;
+  patterns_.watermark_ns = window.end_ns;  // the rank's may be later, by how much depends on when what arrived
+}
+
+void WindowEmitter::SendPatterns(ProcessorContext& context) {
+  const WindowKey window{patterns_.job, patterns_.window.kind, patterns_.window.index};
+  context.changes().Put(Table::kPatterns, EncodeKey(PatternKey{window, patterns_.rank}), Copy(encoder_.Encode(patterns_)));
+  FoldSmallRows(shared_->options.fold_below, &patterns_);
+  context.Forward(Topic::kPatterns, JobKey(patterns_.job), PayloadType::kPatternBatch, encoder_.Encode(patterns_),
+                  patterns_.window.end_ns / kNsPerMs, patterns_.job);
+}
+
+void WindowEmitter::CollectRecords(const Sink& sink, const ClosedWindow& closed, RankWindows& rank) {
+  members_.clear();
+  bytes_.clear();
+  for (const auto& [communicator, since_ns] : rank.progress().communicators) {
+    const std::optional<uint32_t> number = sink.communicators.Find(communicator);
+    if (number && since_ns < closed.window.end_ns) members_.push_back({*number, {}, {}});
+  }
+  for (const CollectiveExposure& exposure : sweep_.collectives()) {
+    if (!CollectiveRows::IsTicket(exposure.ticket)) continue;
+    const CollectiveRow& row = rank.collectives()[exposure.ticket];
+    // An operation that spans windows of time counts in the one in which it ends: there its members leave it together.
+    if (closed.window.kind == WindowKind::kTime && row.end_ns > closed.window.end_ns) continue;
+    bytes_.push_back({row.function, row.collective.bytes});
+    const auto member = std::find_if(members_.begin(), members_.end(), [&](const Member& m) { return m.communicator == row.communicator; });
+    if (member == members_.end() || !AddRecord(sink, closed, exposure, row, &*member)) ++shared_->probe.collectives_left_out;
+    rank.collectives().Free(exposure.ticket);
+  }
+}
+
+// False where the batch is full.
+bool WindowEmitter::AddRecord(const Sink& sink, const ClosedWindow& closed, const CollectiveExposure& exposure, const CollectiveRow& row,
+                              Member* member) {
+  CollectiveBatch& batch = member->batch;
+  if (batch.records.size() == CodecLimits::kRecords || batch.predecessors.size() == CodecLimits::kPatterns) return false;
+  uint32_t before = 0;
+  if (exposure.before != kNoFunction) {
+    uint32_t& place = member->predecessors[exposure.before];
+    if (place == 0) {
+      batch.predecessors.push_back({sink.functions.traits()[exposure.before].id, sink.functions.name(exposure.before),
+                                    sink.functions.Stack(exposure.before)});
+      place = static_cast<uint32_t>(batch.predecessors.size());
+    }
+    before = place;
+  }
+  batch.records.push_back({.operation = row.collective.operation,
+                           .sequence = row.collective.sequence,
+                           .peer = row.collective.peer,
+                           .step = StepAt(closed.steps, row.start_ns),
+                           .duration_ns = row.end_ns - row.start_ns,
+                           .exposed_ns = exposure.exposed_ns,
+                           .gap_ns = exposure.gap_ns,
+                           .bytes = row.collective.bytes,
+                           .before = before,
+                           .before_ns = exposure.before_ns});
+  return true;
+}
+
+void WindowEmitter::SendCollectives(const Sink& sink, const ClosedWindow& closed, uint32_t world_size, const RankProgress& progress) {
+  for (Member& member : members_) {
+    CollectiveBatch& batch = member.batch;
+    batch.job = progress.identity.job;
+    batch.rank = progress.identity.rank;
+    batch.world_size = std::max(world_size, progress.identity.world_size);
+    batch.communicator = sink.communicators[member.communicator];
+    batch.window = closed.window;
+    batch.final = closed.final;
+    sink.context.Forward(Topic::kCollectives, CollectivesKey(batch.job, batch.communicator.id), PayloadType::kCollectiveBatch,
+                         encoder_.Encode(batch), closed.window.end_ns / kNsPerMs, batch.job);
+  }
+}
+
+}  // namespace eroica

@@ -1,0 +1,61 @@
+// From a closed window to what summarize says of it: the sweep, the patterns to the store, the patterns that matter to diagnose and the rank's
+// collectives, one batch a communicator, to align. Owner: one processor; memory is kept from window to window.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "schemas/codec.h"
+#include "schemas/collective_batch.h"
+#include "schemas/pattern_batch.h"
+#include "stream_ops/pattern/critical_path_sweep.h"
+#include "stream_ops/pattern/function_table.h"
+#include "stream_ops/pattern/interval_order.h"
+#include "stream_ops/pattern/pattern_rows.h"
+#include "stream_ops/pattern/resource_account.h"
+#include "stream_ops/processor.h"
+#include "stream_ops/summarize/communicator_table.h"
+#include "stream_ops/summarize/rank_windows.h"
+
+namespace eroica {
+
+class WindowEmitter {
+ public:
+  explicit WindowEmitter(RankWindows::Shared* shared) : shared_(shared) {}
+
+  // Sorts the window's intervals in place; frees the tickets of its collectives. world_size: of the job.
+  void Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size, ClosedWindow& closed, RankWindows& rank,
+            ProcessorContext& context);
+  // RankSilent: the rank said nothing for this window, and its peers have moved on.
+  void EmitSilent(const RankProgress& progress, uint32_t world_size, int64_t index, ProcessorContext& context);
+
+ private:
+  struct Sink {
+    const FunctionTable& functions;
+    const CommunicatorTable& communicators;
+    ProcessorContext& context;
+  };
+  struct Member {
+    uint32_t communicator;  // number in the job's table
+    CollectiveBatch batch;
+    std::unordered_map<uint32_t, uint32_t> predecessors;  // by function: 1 + its place in batch.predecessors
+  };
+  static bool AddRecord(const Sink& sink, const ClosedWindow& closed, const CollectiveExposure& exposure, const CollectiveRow& row,
+                        Member* member);
+
+  void StartPatterns(const RankProgress& progress, uint32_t world_size, const Window& window);
+  void SendPatterns(ProcessorContext& context);
+  void CollectRecords(const Sink& sink, const ClosedWindow& closed, RankWindows& rank);
+  void SendCollectives(const Sink& sink, const ClosedWindow& closed, uint32_t world_size, const RankProgress& progress);
+
+  RankWindows::Shared* shared_;
+  IntervalSorter sorter_;
+  CriticalPathSweep sweep_;
+  ResourceAccount resources_;
+  Encoder encoder_;
+  PatternBatch patterns_;
+  std::vector<Member> members_;   // by CommId
+  std::vector<FunctionBytes> bytes_;
+};
+
+}  // namespace eroica
