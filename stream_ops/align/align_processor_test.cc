@@ -394,7 +394,8 @@ TEST_F(AlignProcessorTest, ArbitraryRowsDoNoHarm) {
     InMemoryStore store;
     Task task(&store, {.open_windows_max = 3, .pending_rows_max = 200});
     for (int i = 0; i < 60; ++i) {
-      CollectiveBatch batch = BatchOf(static_cast<uint32_t>(random() % 5), pick({0, 1, 2, 3, -7, CodecLimits::kMaxTimeNs}), {});
+      CollectiveBatch batch = BatchOf(static_cast<uint32_t>(random() % 5), 0, {});
+      batch.window.index = pick({0, 1, 2, 3, -7, CodecLimits::kMaxTimeNs});
       batch.window.start_ns = 0;
       batch.window.end_ns = pick({0, CodecLimits::kMaxTimeNs});
       batch.communicator.size = static_cast<uint32_t>(pick({0, 3, 1'000'000}));

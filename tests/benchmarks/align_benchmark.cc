@@ -1,10 +1,14 @@
-// How long it takes to align one window of one communicator: ranks x operations.
+// How long it takes to align one window of one communicator, ranks x operations: the alignment alone, and the whole stage from payload to summary.
 #include <benchmark/benchmark.h>
 
+#include <numeric>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "stream_ops/align/collective_alignment.h"
+#include "state_store/in_memory_store.h"
+#include "stream_ops/align/align_processor.h"
 
 namespace eroica {
 namespace {
@@ -49,6 +53,61 @@ void BM_AlignWindow(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * ranks * operations);
 }
 BENCHMARK(BM_AlignWindow)->Args({8, 1'000})->Args({1'000, 100})->Args({10'000, 100})->Unit(benchmark::kMillisecond);
+
+// Takes what the stage sends and keeps only its size.
+class Sink : public ProcessorContext {
+ public:
+  void Forward(Topic, std::string, PayloadType, Bytes payload, int64_t, const JobId&) override { bytes_ += payload.size(); }
+  void DeadLetter(DropReason) override {}
+  const StateStore& store() const override { return store_; }
+  StateChanges& changes() override { return changes_; }
+  size_t TakeBytes() {
+    changes_.clear();
+    return std::exchange(bytes_, 0);
+  }
+
+ private:
+  InMemoryStore store_;
+  StateChanges changes_;
+  size_t bytes_ = 0;
+};
+
+// Every batch names all members, as producers do.
+void BM_AlignStage(benchmark::State& state) {
+  const auto ranks = static_cast<uint32_t>(state.range(0));
+  const auto operations = static_cast<uint32_t>(state.range(1));
+  std::vector<CollectiveBatch> batches = MakeWindow(ranks, operations);
+  std::vector<uint32_t> members(ranks);
+  std::iota(members.begin(), members.end(), 0);
+  Sink sink;
+  AlignProcessor processor;
+  if (!processor.Init(sink).ok()) return;
+  Encoder encoder;
+  std::vector<ConsumerRecord> records(ranks);
+  size_t input_bytes = 0;
+  int64_t window = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    input_bytes = 0;
+    ++window;
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+      batches[rank].window.index = window;
+      batches[rank].communicator.ranks = members;
+      const Bytes payload = encoder.Encode(batches[rank]);
+      records[rank].value.assign(reinterpret_cast<const char*>(payload.data()), payload.size());
+      input_bytes += payload.size();
+    }
+    state.ResumeTiming();
+    for (const ConsumerRecord& record : records) {
+      if (!processor.Process(record).ok()) state.SkipWithError("a record was refused");
+    }
+    state.counters["summary_bytes"] = static_cast<double>(sink.TakeBytes());
+  }
+  if (processor.probe().summaries_sent != static_cast<uint64_t>(window)) state.SkipWithError("a window did not close");
+  state.counters["input_bytes"] = static_cast<double>(input_bytes);
+  state.SetItemsProcessed(state.iterations() * ranks * operations);
+}
+BENCHMARK(BM_AlignStage)->Args({8, 1'000})->Args({1'000, 100})->Args({10'000, 100})->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace eroica
