@@ -222,7 +222,7 @@ TEST_F(BadInput, NamesBeyondTheLimitStayDistinct) {
   folder.Write("rank0.json", Trace(0, 1, Event("cpu_op", longer + "1", "1", "2") + "," + Event("cpu_op", longer + "2", "5", "2")));
   Import();
   const std::vector<SeenInterval> seen = sink.Intervals(0);
-  EXPECT_LE(seen[0].name.size(), size_t{FunctionTable::kMaxNameBytes});
+  EXPECT_LE(seen[0].name.size(), size_t{TraceFunctions::kMaxNameBytes});
   EXPECT_NE(seen[0].name, seen[1].name);
 }
 

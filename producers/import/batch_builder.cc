@@ -7,7 +7,7 @@
 
 namespace eroica {
 
-BatchBuilder::BatchBuilder(const FunctionTable& functions, ProducerIdentity identity, uint32_t time_unit_ns, std::vector<Lane> lanes,
+BatchBuilder::BatchBuilder(const TraceFunctions& functions, ProducerIdentity identity, uint32_t time_unit_ns, std::vector<Lane> lanes,
                            std::vector<Communicator> communicators, BatchSink& sink)
     : functions_(functions), lanes_(std::move(lanes)), communicators_(std::move(communicators)), sink_(sink) {
   EROICA_CHECK(lanes_.size() <= local_lane_.size());
@@ -71,14 +71,14 @@ uint32_t BatchBuilder::LocalFunction(uint32_t function) {
   if (local_function_.size() < functions_.size()) local_function_.resize(functions_.size(), kAbsent);
   if (local_function_[function] != kAbsent) return local_function_[function];
   chain_.clear();
-  for (uint32_t at = function; at != FunctionTable::kNone && local_function_[at] == kAbsent; at = functions_.row(at).parent) {
+  for (uint32_t at = function; at != TraceFunctions::kNone && local_function_[at] == kAbsent; at = functions_.row(at).parent) {
     chain_.push_back(at);
   }
   for (auto at = chain_.rbegin(); at != chain_.rend(); ++at) {
-    const FunctionTable::Row& row = functions_.row(*at);
+    const TraceFunctions::Row& row = functions_.row(*at);
     local_function_[*at] = static_cast<uint32_t>(batch_.functions.size());
     interned_.push_back(*at);
-    const uint32_t parent = row.parent == FunctionTable::kNone ? kNoParent : local_function_[row.parent];
+    const uint32_t parent = row.parent == TraceFunctions::kNone ? kNoParent : local_function_[row.parent];
     batch_.functions.push_back({functions_.name(row.name), row.function_class, row.wait, parent});
   }
   return local_function_[function];

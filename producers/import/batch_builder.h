@@ -21,7 +21,7 @@ class BatchBuilder {
 
   // lanes and communicators are all that the rank has; a batch gets those that it refers to, the first and the last batch all
   // communicators.
-  BatchBuilder(const FunctionTable& functions, ProducerIdentity identity, uint32_t time_unit_ns, std::vector<Lane> lanes,
+  BatchBuilder(const TraceFunctions& functions, ProducerIdentity identity, uint32_t time_unit_ns, std::vector<Lane> lanes,
                std::vector<Communicator> communicators, BatchSink& sink);
 
   // Times must not decrease from call to call, intervals and marks together. collective: null, or with communicator as an index into the
@@ -41,7 +41,7 @@ class BatchBuilder {
   uint8_t LocalLane(uint8_t lane);
   uint16_t LocalCommunicator(uint16_t communicator);
 
-  const FunctionTable& functions_;
+  const TraceFunctions& functions_;
   std::vector<Lane> lanes_;
   std::vector<Communicator> communicators_;
   BatchSink& sink_;

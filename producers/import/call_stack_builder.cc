@@ -36,10 +36,10 @@ uint32_t CallStackBuilder::ParentOf(const IntervalRecord& record, LaneState& lan
   const bool by_id = record.kind == IntervalKind::kPython && record.a != 0;
   if (by_id) {
     const auto found = frames_.find(record.b);
-    return record.b != 0 && found != frames_.end() ? found->second.function : FunctionTable::kNone;
+    return record.b != 0 && found != frames_.end() ? found->second.function : TraceFunctions::kNone;
   }
   while (!lane.open.empty() && lane.open.back().end_ns <= record.start_ns) lane.open.pop_back();
-  return lane.open.empty() ? FunctionTable::kNone : lane.open.back().function;
+  return lane.open.empty() ? TraceFunctions::kNone : lane.open.back().function;
 }
 
 void CallStackBuilder::Remember(const IntervalRecord& record, uint32_t function, LaneState& lane) {

@@ -1,4 +1,4 @@
-// The call stack of each Python frame, as a row of the FunctionTable. Frames come by start time, callers first. One builder a rank, one
+// The call stack of each Python frame, as a row of the TraceFunctions. Frames come by start time, callers first. One builder a rank, one
 // thread.
 //
 // A frame that names its caller by id gets exactly that; one that does not (annotations, older profilers) is called by the innermost
@@ -21,7 +21,7 @@ namespace eroica {
 
 class CallStackBuilder {
  public:
-  explicit CallStackBuilder(FunctionTable& functions) : functions_(functions) {}
+  explicit CallStackBuilder(TraceFunctions& functions) : functions_(functions) {}
 
   // record: of kind kPython or kAnnotation. Its row.
   uint32_t Resolve(const IntervalRecord& record);
@@ -41,7 +41,7 @@ class CallStackBuilder {
   void Remember(const IntervalRecord& record, uint32_t function, LaneState& lane);
   void ForgetEnded(int64_t now_ns);
 
-  FunctionTable& functions_;
+  TraceFunctions& functions_;
   std::array<LaneState, 256> lanes_;
   absl::flat_hash_map<uint32_t, Frame> frames_;  // by id; ended ones are dropped when it has doubled
   size_t forget_at_ = 4'096;

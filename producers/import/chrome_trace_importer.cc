@@ -29,7 +29,7 @@ bool IsThreadStart(std::string_view name) { return name.ends_with(": _bootstrap"
 
 }  // namespace
 
-ChromeTraceImporter::ChromeTraceImporter(FunctionTable& functions, RankTrace& trace, FileReport& report)
+ChromeTraceImporter::ChromeTraceImporter(TraceFunctions& functions, RankTrace& trace, FileReport& report)
     : functions_(functions), trace_(trace), report_(report) {}
 
 absl::Status ChromeTraceImporter::Import(ByteSource& source, const std::function<void(uint64_t)>& progress) {
@@ -253,7 +253,7 @@ const ChromeTraceImporter::NamedEvent& ChromeTraceImporter::Lookup(TraceCategory
 }
 
 uint32_t ChromeTraceImporter::InternFunction(const std::string& name, FunctionClass function_class, WaitKind wait) {
-  return functions_.Intern(FunctionTable::kNone, functions_.InternName(name), function_class, wait);
+  return functions_.Intern(TraceFunctions::kNone, functions_.InternName(name), function_class, wait);
 }
 
 ChromeTraceImporter::NamedEvent ChromeTraceImporter::Classify(TraceCategory category, const std::string& name) {

@@ -35,7 +35,7 @@ namespace eroica {
 class ChromeTraceImporter {
  public:
   // All must outlive the importer. report: path is set, counts and warnings are filled in.
-  ChromeTraceImporter(FunctionTable& functions, RankTrace& trace, FileReport& report);
+  ChromeTraceImporter(TraceFunctions& functions, RankTrace& trace, FileReport& report);
 
   // progress: called now and then with the bytes of the file read so far. Fails only where the import as a whole must stop (the disk is
   // full); a file that is no trace is reported as refused.
@@ -95,7 +95,7 @@ class ChromeTraceImporter {
   void ChooseTrainingThread();
   void Skip(DropReason reason) { report_.counts.skipped.Add(reason); }
 
-  FunctionTable& functions_;
+  TraceFunctions& functions_;
   RankTrace& trace_;
   FileReport& report_;
   CollectiveCalls calls_;

@@ -12,7 +12,7 @@ namespace {
 
 // Cut at a character's first byte, so that the rest stays UTF-8.
 std::string Shortened(std::string_view name) {
-  size_t length = FunctionTable::kMaxNameBytes - 20;
+  size_t length = TraceFunctions::kMaxNameBytes - 20;
   while (length > 0 && (static_cast<unsigned char>(name[length]) & 0xC0) == 0x80) --length;
   return fmt::format("{}...#{:016x}", name.substr(0, length), XXH3_64bits(name.data(), name.size()));
 }
@@ -21,12 +21,12 @@ std::string Shortened(std::string_view name) {
 
 size_t HashStringView::operator()(std::string_view text) const { return XXH3_64bits(text.data(), text.size()); }
 
-FunctionTable::FunctionTable(Limits limits) : limits_(limits) {
+TraceFunctions::TraceFunctions(Limits limits) : limits_(limits) {
   names_.emplace_back(kOverflowName);
   name_index_.emplace(names_.back(), 0);
 }
 
-uint32_t FunctionTable::InternName(std::string_view name) {
+uint32_t TraceFunctions::InternName(std::string_view name) {
   if (name.size() > kMaxNameBytes) return InternName(Shortened(name));
   const auto found = name_index_.find(name);
   if (found != name_index_.end()) return found->second;
@@ -41,7 +41,7 @@ uint32_t FunctionTable::InternName(std::string_view name) {
   return id;
 }
 
-uint32_t FunctionTable::Intern(uint32_t parent, uint32_t name, FunctionClass function_class, WaitKind wait) {
+uint32_t TraceFunctions::Intern(uint32_t parent, uint32_t name, FunctionClass function_class, WaitKind wait) {
   EROICA_CHECK(name < names_.size());
   const uint16_t depth = parent == kNone ? uint16_t{0} : rows_[parent].depth;
   if (depth >= kMaxDepth) return parent;

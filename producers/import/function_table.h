@@ -20,7 +20,7 @@ struct HashStringView {
   size_t operator()(std::string_view text) const;
 };
 
-class FunctionTable {
+class TraceFunctions {
  public:
   struct Limits {
     size_t names = size_t{1} << 20;
@@ -41,8 +41,8 @@ class FunctionTable {
     uint16_t depth = 1;
   };
 
-  FunctionTable() : FunctionTable(Limits{}) {}
-  explicit FunctionTable(Limits limits);
+  TraceFunctions() : TraceFunctions(Limits{}) {}
+  explicit TraceFunctions(Limits limits);
 
   uint32_t InternName(std::string_view name);
   // The row of a function called by `parent` (kNone: by nobody).

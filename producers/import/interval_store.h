@@ -13,7 +13,7 @@
 namespace eroica {
 
 enum class IntervalKind : uint8_t {
-  kFunction,    // function: row of the FunctionTable
+  kFunction,    // function: row of the TraceFunctions
   kCollective,  // likewise; a: index into RankTrace::collectives
   kPython,      // function: name; a: the frame's id, b: its caller's id (0: not told)
   kAnnotation,  // function: name; a frame where the trace has no Python frames, else nothing

@@ -276,7 +276,7 @@ absl::Status OperationCsvImporter::Add(const Row& row) {
   }
   // Not from the file's encoding of names: a CSV in another one gets its bytes replaced as JSON does.
   record.function =
-      functions_.Intern(FunctionTable::kNone, functions_.InternName(DecodeJsonString(row.operation)), function_class, WaitKind::kNone);
+      functions_.Intern(TraceFunctions::kNone, functions_.InternName(DecodeJsonString(row.operation)), function_class, WaitKind::kNone);
   ++report_.counts.imported;
   ++trace.events;
   return trace.intervals.Add(record);

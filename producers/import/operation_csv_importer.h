@@ -32,7 +32,7 @@ namespace eroica {
 
 class OperationCsvImporter {
  public:
-  OperationCsvImporter(FunctionTable& functions, SortBudget& budget, FileReport& report)
+  OperationCsvImporter(TraceFunctions& functions, SortBudget& budget, FileReport& report)
       : functions_(functions), budget_(budget), report_(report) {}
 
   // Fails only where the import as a whole must stop. A file without the columns is reported as refused.
@@ -78,7 +78,7 @@ class OperationCsvImporter {
   template <typename Visit>
   absl::Status ForEachLine(ByteSource& source, Visit&& visit);
 
-  FunctionTable& functions_;
+  TraceFunctions& functions_;
   SortBudget& budget_;
   FileReport& report_;
   Columns columns_;

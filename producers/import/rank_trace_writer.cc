@@ -28,7 +28,7 @@ std::vector<LossEntry> LossesOf(const ImportCounts& counts) {
 
 class Writer {
  public:
-  Writer(FunctionTable& functions, RankTrace& trace, ProducerIdentity identity, ImportCounts& counts, ImportReport& report, BatchSink& sink)
+  Writer(TraceFunctions& functions, RankTrace& trace, ProducerIdentity identity, ImportCounts& counts, ImportReport& report, BatchSink& sink)
       : trace_(trace),
         stacks_(functions),
         builder_(functions, Completed(trace, std::move(identity)), trace.whole_microseconds ? kMicrosecondNs : 1, trace.lanes,
@@ -122,7 +122,7 @@ class Writer {
 
 }  // namespace
 
-absl::Status WriteRankTrace(FunctionTable& functions, RankTrace& trace, ProducerIdentity identity, ImportCounts& counts,
+absl::Status WriteRankTrace(TraceFunctions& functions, RankTrace& trace, ProducerIdentity identity, ImportCounts& counts,
                             ImportReport& report, BatchSink& sink) {
   return Writer(functions, trace, std::move(identity), counts, report, sink).Run();
 }

@@ -14,7 +14,7 @@ namespace eroica {
 
 // identity: complete but for what the trace knows itself (role, host, pid, device, host_only). Events whose absolute time is out of range
 // are moved from imported to skipped in `counts`; totals of what was written are added to `report`.
-absl::Status WriteRankTrace(FunctionTable& functions, RankTrace& trace, ProducerIdentity identity, ImportCounts& counts,
+absl::Status WriteRankTrace(TraceFunctions& functions, RankTrace& trace, ProducerIdentity identity, ImportCounts& counts,
                             ImportReport& report, BatchSink& sink);
 
 }  // namespace eroica

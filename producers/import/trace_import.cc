@@ -145,14 +145,14 @@ class Import {
     if (functions_.overflowed() == 0) return;
     report_.warnings.push_back(
         fmt::format("the traces hold more distinct functions than the importer tells apart ({}): {} events are counted as \"{}\"",
-                    functions_.size(), functions_.overflowed(), FunctionTable::kOverflowName));
+                    functions_.size(), functions_.overflowed(), TraceFunctions::kOverflowName));
   }
 
   const ImportOptions& options_;
   BatchSink& sink_;
   const ImportProgress& progress_;
   SortBudget budget_;
-  FunctionTable functions_;
+  TraceFunctions functions_;
   ImportReport report_;
   std::vector<Entry> entries_;
   uint64_t bytes_done_ = 0;

@@ -2,7 +2,7 @@
 //
 // Reading happens in two phases. First every file is read once, as a stream, and what it says is kept compactly (32 bytes an event,
 // spilled to a temporary file beyond the budget). Then, when all ranks are known, their collectives are matched and the batches are
-// written rank by rank. Memory: sort_memory_bytes + names and call stacks (FunctionTable::Limits) + the collectives (some 100 bytes each)
+// written rank by rank. Memory: sort_memory_bytes + names and call stacks (TraceFunctions::Limits) + the collectives (some 100 bytes each)
 // + one batch.
 #pragma once
 
@@ -25,7 +25,7 @@ struct ImportOptions {
   JobId job;                   // empty: the name of the folder that holds the traces
   uint32_t window_steps = 64;  // for ProducerIdentity::window_steps
   size_t sort_memory_bytes = size_t{512} << 20;
-  FunctionTable::Limits function_limits;  // what comes beyond is counted as one function, and said in the report
+  TraceFunctions::Limits function_limits;  // what comes beyond is counted as one function, and said in the report
 };
 
 using ImportProgress = std::function<void(uint64_t bytes_done, uint64_t bytes_total)>;

@@ -22,7 +22,7 @@ uint64_t SaturatingMultiply(uint64_t a, uint64_t b) {
 RankWindows::RankWindows(RankProgress progress, Shared* shared)
     : progress_(std::move(progress)), shared_(shared), replayed_until_(progress_.closed_at_offset) {}
 
-bool RankWindows::TakeNext(Close close, int64_t offset, ClosedWindow* out) {
+bool RankWindows::TakeNext(Close close, int64_t offset, ClosedRankWindow* out) {
   out->intervals.clear();
   out->steps.clear();
   out->samples.clear();
@@ -37,7 +37,7 @@ bool RankWindows::TakeNext(Close close, int64_t offset, ClosedWindow* out) {
   return true;
 }
 
-bool RankWindows::TakeTimeWindow(Close close, ClosedWindow* out) {
+bool RankWindows::TakeTimeWindow(Close close, ClosedRankWindow* out) {
   const std::optional<int64_t> earliest = EarliestStart();
   if (!earliest) return false;
   const int64_t size_ns = shared_->options.window_ns;
@@ -59,7 +59,7 @@ bool RankWindows::TakeTimeWindow(Close close, ClosedWindow* out) {
   return true;
 }
 
-bool RankWindows::TakeStepWindow(Close close, ClosedWindow* out) {
+bool RankWindows::TakeStepWindow(Close close, ClosedRankWindow* out) {
   for (;;) {
     const int64_t size = window_steps();
     const auto first = steps_.FirstFrom((progress_.last_index + 1) * size);
@@ -95,7 +95,7 @@ bool RankWindows::TakeStepWindow(Close close, ClosedWindow* out) {
   }
 }
 
-void RankWindows::TakeIntervals(int64_t until_ns, ClosedWindow* out) {
+void RankWindows::TakeIntervals(int64_t until_ns, ClosedRankWindow* out) {
   std::vector<Interval> carried;
   int64_t carried_offset = carried_.empty() ? kAlways : carried_offset_;
   const auto take = [&](const Interval& interval) {
@@ -117,7 +117,7 @@ void RankWindows::TakeIntervals(int64_t until_ns, ClosedWindow* out) {
   carried_offset_ = carried_offset;
 }
 
-void RankWindows::TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const std::vector<StepSpan>& steps, ClosedWindow* out) {
+void RankWindows::TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const std::vector<StepSpan>& steps, ClosedRankWindow* out) {
   SummarizeProbe& probe = shared_->probe;
   for (EventChunk& chunk : chunks_) {
     auto step = steps.begin();
@@ -144,7 +144,7 @@ void RankWindows::TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const st
   }
 }
 
-void RankWindows::TakeSamples(int64_t until_ns, ClosedWindow* out) {
+void RankWindows::TakeSamples(int64_t until_ns, ClosedRankWindow* out) {
   for (EventChunk& chunk : chunks_) {
     for (; chunk.samples_taken < chunk.samples.size(); ++chunk.samples_taken) {
       const ResourceSample& sample = chunk.samples[chunk.samples_taken];

@@ -28,7 +28,7 @@
 namespace eroica {
 
 // What a window held when it closed.
-struct ClosedWindow {
+struct ClosedRankWindow {
   Window window;
   bool final = false;                // no further window of the rank follows
   Completeness completeness;
@@ -65,7 +65,7 @@ class RankWindows {
     kLast,    // everything that is there; the last of them is final
   };
   // Takes the next window that closes, oldest first; false where there is none. offset: of the record that is being processed, or the last one.
-  bool TakeNext(Close close, int64_t offset, ClosedWindow* out);
+  bool TakeNext(Close close, int64_t offset, ClosedRankWindow* out);
   // Every producer has sent its last batch and every batch before it is here.
   bool AllBatchesSeen() const;
   // After the last window of a rank that sends no more: whatever still comes is late.
@@ -87,11 +87,11 @@ class RankWindows {
   void AddIntervals(const EventBatch& batch, const BatchNumbers& numbers, EventChunk* chunk);
   void CountLate(uint64_t events, int64_t offset);
 
-  bool TakeTimeWindow(Close close, ClosedWindow* out);
-  bool TakeStepWindow(Close close, ClosedWindow* out);
-  void TakeIntervals(int64_t until_ns, ClosedWindow* out);
-  void TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const std::vector<StepSpan>& steps, ClosedWindow* out);
-  void TakeSamples(int64_t until_ns, ClosedWindow* out);
+  bool TakeTimeWindow(Close close, ClosedRankWindow* out);
+  bool TakeStepWindow(Close close, ClosedRankWindow* out);
+  void TakeIntervals(int64_t until_ns, ClosedRankWindow* out);
+  void TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const std::vector<StepSpan>& steps, ClosedRankWindow* out);
+  void TakeSamples(int64_t until_ns, ClosedRankWindow* out);
   void DropOutsideSteps(int64_t until_ns);
   // Settles and gives back the chunks that lie before the moment.
   void Release(int64_t until_ns, Completeness* completeness);

@@ -56,7 +56,7 @@ class SummarizeProcessor final : public Processor {
   ProcessorContext* context_ = nullptr;
   Decoder decoder_;
   EventBatch batch_;      // recycled, like everything below
-  ClosedWindow closed_;
+  ClosedRankWindow closed_;
   std::vector<uint32_t> function_numbers_;
   std::vector<uint32_t> communicator_numbers_;
   std::map<JobId, Job> jobs_;

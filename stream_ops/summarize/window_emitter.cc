@@ -20,7 +20,7 @@ int64_t StepAt(const std::vector<StepSpan>& steps, int64_t time_ns) {
 
 }  // namespace
 
-void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size, ClosedWindow& closed,
+void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size, ClosedRankWindow& closed,
                          RankWindows& rank, ProcessorContext& context) {
   const Sink sink{functions, communicators, context};
   sorter_.Sort(functions.traits(), closed.intervals);
@@ -74,7 +74,7 @@ void WindowEmitter::SendPatterns(ProcessorContext& context) {
                   patterns_.window.end_ns / kNsPerMs, patterns_.job);
 }
 
-void WindowEmitter::CollectRecords(const Sink& sink, const ClosedWindow& closed, RankWindows& rank) {
+void WindowEmitter::CollectRecords(const Sink& sink, const ClosedRankWindow& closed, RankWindows& rank) {
   members_.clear();
   bytes_.clear();
   for (const auto& [communicator, since_ns] : rank.progress().communicators) {
@@ -94,7 +94,7 @@ void WindowEmitter::CollectRecords(const Sink& sink, const ClosedWindow& closed,
 }
 
 // False where the batch is full.
-bool WindowEmitter::AddRecord(const Sink& sink, const ClosedWindow& closed, const CollectiveExposure& exposure, const CollectiveRow& row,
+bool WindowEmitter::AddRecord(const Sink& sink, const ClosedRankWindow& closed, const CollectiveExposure& exposure, const CollectiveRow& row,
                               Member* member) {
   CollectiveBatch& batch = member->batch;
   if (batch.records.size() == CodecLimits::kRecords || batch.predecessors.size() == CodecLimits::kPatterns) return false;
@@ -121,7 +121,7 @@ bool WindowEmitter::AddRecord(const Sink& sink, const ClosedWindow& closed, cons
   return true;
 }
 
-void WindowEmitter::SendCollectives(const Sink& sink, const ClosedWindow& closed, uint32_t world_size, const RankProgress& progress) {
+void WindowEmitter::SendCollectives(const Sink& sink, const ClosedRankWindow& closed, uint32_t world_size, const RankProgress& progress) {
   for (Member& member : members_) {
     CollectiveBatch& batch = member.batch;
     batch.job = progress.identity.job;

@@ -24,7 +24,7 @@ class WindowEmitter {
   explicit WindowEmitter(RankWindows::Shared* shared) : shared_(shared) {}
 
   // Sorts the window's intervals in place; frees the tickets of its collectives. world_size: of the job.
-  void Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size, ClosedWindow& closed, RankWindows& rank,
+  void Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size, ClosedRankWindow& closed, RankWindows& rank,
             ProcessorContext& context);
   // RankSilent: the rank said nothing for this window, and its peers have moved on.
   void EmitSilent(const RankProgress& progress, uint32_t world_size, int64_t index, ProcessorContext& context);
@@ -40,13 +40,13 @@ class WindowEmitter {
     CollectiveBatch batch;
     std::unordered_map<uint32_t, uint32_t> predecessors;  // by function: 1 + its place in batch.predecessors
   };
-  static bool AddRecord(const Sink& sink, const ClosedWindow& closed, const CollectiveExposure& exposure, const CollectiveRow& row,
+  static bool AddRecord(const Sink& sink, const ClosedRankWindow& closed, const CollectiveExposure& exposure, const CollectiveRow& row,
                         Member* member);
 
   void StartPatterns(const RankProgress& progress, uint32_t world_size, const Window& window);
   void SendPatterns(ProcessorContext& context);
-  void CollectRecords(const Sink& sink, const ClosedWindow& closed, RankWindows& rank);
-  void SendCollectives(const Sink& sink, const ClosedWindow& closed, uint32_t world_size, const RankProgress& progress);
+  void CollectRecords(const Sink& sink, const ClosedRankWindow& closed, RankWindows& rank);
+  void SendCollectives(const Sink& sink, const ClosedRankWindow& closed, uint32_t world_size, const RankProgress& progress);
 
   RankWindows::Shared* shared_;
   IntervalSorter sorter_;
