@@ -6,14 +6,14 @@
 
 namespace eroica {
 
-BatchBuilder::BatchBuilder(uint32_t rank, uint64_t sequence, uint32_t window_steps) {
+EventBatchBuilder::EventBatchBuilder(uint32_t rank, uint64_t sequence, uint32_t window_steps) {
   batch_.identity = {.job = JobId{"job"}, .rank = RankId{rank}, .world_size = 2, .host = "host", .pid = 100 + rank, .producer = "test",
                      .producer_version = "1", .host_only = true, .window_steps = window_steps};
   batch_.sequence = sequence;
   batch_.lanes = {{"main", LaneKind::kTrainingThread}};
 }
 
-uint32_t BatchBuilder::FunctionNumber(const std::string& name, FunctionClass function_class) {
+uint32_t EventBatchBuilder::FunctionNumber(const std::string& name, FunctionClass function_class) {
   for (uint32_t i = 0; i < batch_.functions.size(); ++i) {
     if (batch_.functions[i].name == name) return i;
   }
@@ -21,34 +21,34 @@ uint32_t BatchBuilder::FunctionNumber(const std::string& name, FunctionClass fun
   return static_cast<uint32_t>(batch_.functions.size() - 1);
 }
 
-BatchBuilder& BatchBuilder::Ran(const std::string& function, int64_t start_ns, int64_t end_ns, FunctionClass function_class) {
+EventBatchBuilder& EventBatchBuilder::Ran(const std::string& function, int64_t start_ns, int64_t end_ns, FunctionClass function_class) {
   batch_.intervals.push_back(start_ns, end_ns - start_ns, FunctionNumber(function, function_class), 0);
   return *this;
 }
 
-BatchBuilder& BatchBuilder::Reduced(uint64_t sequence, int64_t start_ns, int64_t end_ns) {
+EventBatchBuilder& EventBatchBuilder::Reduced(uint64_t sequence, int64_t start_ns, int64_t end_ns) {
   if (batch_.communicators.empty()) batch_.communicators = {{CommId{7}, "default_pg", "", 2, {0, 1}}};
   const auto interval = static_cast<uint32_t>(batch_.intervals.size());
   batch_.collectives.push_back({.interval = interval, .operation = CollectiveOperation::kAllReduce, .sequence = sequence, .bytes = 64});
   return Ran("all_reduce", start_ns, end_ns, FunctionClass::kCollective);
 }
 
-BatchBuilder& BatchBuilder::Marked(MarkKind kind, int64_t id, int64_t time_ns) {
+EventBatchBuilder& EventBatchBuilder::Marked(MarkKind kind, int64_t id, int64_t time_ns) {
   batch_.marks.push_back({time_ns, kind, id});
   return *this;
 }
 
-BatchBuilder& BatchBuilder::Sampled(Resource resource, int64_t time_ns, float value) {
+EventBatchBuilder& EventBatchBuilder::Sampled(Resource resource, int64_t time_ns, float value) {
   batch_.samples.push_back({time_ns, resource, value});
   return *this;
 }
 
-BatchBuilder& BatchBuilder::Lost(uint64_t count) {
+EventBatchBuilder& EventBatchBuilder::Lost(uint64_t count) {
   batch_.losses.push_back({EventKind::kInterval, DropReason::kRingFull, count});
   return *this;
 }
 
-BatchBuilder& BatchBuilder::Final() {
+EventBatchBuilder& EventBatchBuilder::Final() {
   batch_.final = true;
   return *this;
 }

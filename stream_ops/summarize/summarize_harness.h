@@ -13,17 +13,17 @@ namespace eroica {
 inline constexpr int64_t kSecond = 1'000'000'000;
 
 // One batch, row by row.
-class BatchBuilder {
+class EventBatchBuilder {
  public:
-  BatchBuilder(uint32_t rank, uint64_t sequence, uint32_t window_steps = 0);
+  EventBatchBuilder(uint32_t rank, uint64_t sequence, uint32_t window_steps = 0);
 
-  BatchBuilder& Ran(const std::string& function, int64_t start_ns, int64_t end_ns, FunctionClass function_class = FunctionClass::kPython);
+  EventBatchBuilder& Ran(const std::string& function, int64_t start_ns, int64_t end_ns, FunctionClass function_class = FunctionClass::kPython);
   // An all-reduce of communicator 7, members 0 and 1.
-  BatchBuilder& Reduced(uint64_t sequence, int64_t start_ns, int64_t end_ns);
-  BatchBuilder& Marked(MarkKind kind, int64_t id, int64_t time_ns);
-  BatchBuilder& Sampled(Resource resource, int64_t time_ns, float value);
-  BatchBuilder& Lost(uint64_t count);
-  BatchBuilder& Final();
+  EventBatchBuilder& Reduced(uint64_t sequence, int64_t start_ns, int64_t end_ns);
+  EventBatchBuilder& Marked(MarkKind kind, int64_t id, int64_t time_ns);
+  EventBatchBuilder& Sampled(Resource resource, int64_t time_ns, float value);
+  EventBatchBuilder& Lost(uint64_t count);
+  EventBatchBuilder& Final();
   EventBatch Build() const { return batch_; }
 
  private:

@@ -13,10 +13,10 @@ constexpr MarkKind kEnd = MarkKind::kStepEnd;
 
 TEST(SummarizeProcessor, AWindowOfTimeClosesWhenTheWatermarkHasPassedIt) {
   SummarizeHarness harness;
-  harness.Process(BatchBuilder(0, 0).Ran("load", 1 * kSecond, 4 * kSecond).Build());
-  harness.Process(BatchBuilder(0, 1).Ran("step", 9 * kSecond, 14 * kSecond + 999'999'999).Build());
+  harness.Process(EventBatchBuilder(0, 0).Ran("load", 1 * kSecond, 4 * kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 1).Ran("step", 9 * kSecond, 14 * kSecond + 999'999'999).Build());
   EXPECT_TRUE(harness.forwarded().empty()) << "latest event less 5 s is still before 10 s";
-  harness.Process(BatchBuilder(0, 2).Ran("step", 15 * kSecond, 15 * kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 2).Ran("step", 15 * kSecond, 15 * kSecond).Build());
   const PatternBatch window = harness.Patterns(0, 0);
   EXPECT_EQ(window.window, (Window{WindowKind::kTime, 0, 0, 10 * kSecond, -1, -1}));
   EXPECT_EQ(window.completeness.events, 2u);
@@ -31,7 +31,7 @@ TEST(SummarizeProcessor, AWindowOfTimeClosesWhenTheWatermarkHasPassedIt) {
 
 TEST(SummarizeProcessor, AnIntervalMaySpanManyWindows) {
   SummarizeHarness harness;
-  harness.Process(BatchBuilder(0, 0).Reduced(0, 5 * kSecond, 38 * kSecond).Final().Build());
+  harness.Process(EventBatchBuilder(0, 0).Reduced(0, 5 * kSecond, 38 * kSecond).Final().Build());
   ASSERT_EQ(harness.patterns().size(), 4u);
   EXPECT_EQ(FindPattern(harness.Patterns(0, 2), "all_reduce")->beta, 1.0);
   EXPECT_FALSE(harness.Patterns(0, 2).final);
@@ -47,13 +47,13 @@ TEST(SummarizeProcessor, AnIntervalMaySpanManyWindows) {
 
 TEST(SummarizeProcessor, AnAbsurdlyLongIntervalIsCut) {
   SummarizeHarness harness;
-  harness.Process(BatchBuilder(0, 0).Ran("clock gone mad", 5, int64_t{1} << 61).Final().Build());
+  harness.Process(EventBatchBuilder(0, 0).Ran("clock gone mad", 5, int64_t{1} << 61).Final().Build());
   EXPECT_LE(harness.patterns().size(), static_cast<size_t>(RankWindows::kMostWindowsSpanned + 1));
   harness.ExpectBooksClosed();
 }
 
 EventBatch Steps(uint64_t sequence, int64_t first, int64_t last, uint32_t window_steps = 2) {
-  BatchBuilder batch(0, sequence, window_steps);
+  EventBatchBuilder batch(0, sequence, window_steps);
   for (int64_t step = first; step <= last; ++step) {
     const int64_t begin = step * kSecond;
     batch.Ran("step", begin, begin + kSecond / 2).Ran("between", begin + 900'000'000, begin + 950'000'000);
@@ -84,7 +84,7 @@ TEST(SummarizeProcessor, WindowsOfStepsHoldWhatStartsInTheirSteps) {
 
 TEST(SummarizeProcessor, AStepWithoutAnEndLastsUntilTheNextOrTheLastEvent) {
   SummarizeHarness harness;
-  BatchBuilder batch(0, 0, 1);
+  EventBatchBuilder batch(0, 0, 1);
   batch.Ran("a", 10, 20).Ran("b", 110, 120).Ran("b", 150, 190);
   harness.Process(batch.Marked(kBegin, 0, 0).Marked(kBegin, 1, 100).Final().Build());
   EXPECT_EQ(harness.Patterns(0, 0).window.end_ns, 100);
@@ -94,8 +94,8 @@ TEST(SummarizeProcessor, AStepWithoutAnEndLastsUntilTheNextOrTheLastEvent) {
 
 TEST(SummarizeProcessor, WithoutStepsEverythingIsOutside) {
   SummarizeHarness harness;
-  harness.Process(BatchBuilder(0, 0, 5).Ran("a", 0, 1).Reduced(0, 2, 3).Build());
-  harness.Process(BatchBuilder(0, 1, 5).Ran("a", 100 * kSecond, 100 * kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 0, 5).Ran("a", 0, 1).Reduced(0, 2, 3).Build());
+  harness.Process(EventBatchBuilder(0, 1, 5).Ran("a", 100 * kSecond, 100 * kSecond).Build());
   EXPECT_EQ(harness.processor().probe().events_outside, 2u) << "the watermark has passed them: no step can come to hold them";
   harness.Punctuate(PunctuationType::kEndOfInput);
   EXPECT_TRUE(harness.forwarded().empty());
@@ -105,10 +105,10 @@ TEST(SummarizeProcessor, WithoutStepsEverythingIsOutside) {
 
 TEST(SummarizeProcessor, LateEventsAreCountedInTheNextWindow) {
   SummarizeHarness harness;
-  harness.Process(BatchBuilder(0, 0).Ran("a", 0, kSecond).Build());
-  harness.Process(BatchBuilder(0, 1).Ran("a", 15 * kSecond, 15 * kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 0).Ran("a", 0, kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 1).Ran("a", 15 * kSecond, 15 * kSecond).Build());
   ASSERT_EQ(harness.patterns().size(), 1u);
-  harness.Process(BatchBuilder(0, 2).Ran("late", 2 * kSecond, 3 * kSecond).Ran("partly", 8 * kSecond, 12 * kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 2).Ran("late", 2 * kSecond, 3 * kSecond).Ran("partly", 8 * kSecond, 12 * kSecond).Build());
   harness.Punctuate(PunctuationType::kEndOfInput);
   const PatternBatch second = harness.Patterns(0, 1);
   EXPECT_EQ(second.completeness.late, 1u);
@@ -119,10 +119,10 @@ TEST(SummarizeProcessor, LateEventsAreCountedInTheNextWindow) {
 
 TEST(SummarizeProcessor, DuplicatesAreDropped) {
   SummarizeHarness harness;
-  const EventBatch batch = BatchBuilder(0, 0).Ran("a", 0, kSecond).Build();
+  const EventBatch batch = EventBatchBuilder(0, 0).Ran("a", 0, kSecond).Build();
   harness.Process(batch);
   harness.Process(batch);
-  harness.Process(BatchBuilder(0, 1).Ran("a", 15 * kSecond, 15 * kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 1).Ran("a", 15 * kSecond, 15 * kSecond).Build());
   harness.Process(batch);  // its window is closed: still a duplicate, not late
   EXPECT_EQ(FindPattern(harness.Patterns(0, 0), "a")->count, 1u);
   EXPECT_EQ(harness.processor().probe().batches_duplicate, 2u);
@@ -132,11 +132,11 @@ TEST(SummarizeProcessor, DuplicatesAreDropped) {
 
 TEST(SummarizeProcessor, WhatIsLostIsSaid) {
   SummarizeHarness harness;
-  harness.Process(BatchBuilder(0, 0).Ran("a", 0, 1).Ran("a", 1, 2).Ran("a", 2, 3).Lost(10).Build());
-  harness.Process(BatchBuilder(0, 3).Ran("a", 4, 5).Build());  // 1 and 2 are missing; a batch holds 2 events on average
-  harness.Process(BatchBuilder(0, 4).Ran("a", 20 * kSecond, 20 * kSecond).Lost(5).Build());
+  harness.Process(EventBatchBuilder(0, 0).Ran("a", 0, 1).Ran("a", 1, 2).Ran("a", 2, 3).Lost(10).Build());
+  harness.Process(EventBatchBuilder(0, 3).Ran("a", 4, 5).Build());  // 1 and 2 are missing; a batch holds 2 events on average
+  harness.Process(EventBatchBuilder(0, 4).Ran("a", 20 * kSecond, 20 * kSecond).Lost(5).Build());
   EXPECT_EQ(harness.Patterns(0, 0).completeness.lost, 10u + 2 * 2);
-  harness.Process(BatchBuilder(0, 1).Ran("a", 6, 7).Build());  // not lost after all, but late
+  harness.Process(EventBatchBuilder(0, 1).Ran("a", 6, 7).Build());  // not lost after all, but late
   harness.Punctuate(PunctuationType::kEndOfInput);
   EXPECT_EQ(harness.Patterns(0, 2).completeness.lost, 5u);
   EXPECT_EQ(harness.Patterns(0, 2).completeness.late, 1u);
@@ -145,24 +145,24 @@ TEST(SummarizeProcessor, WhatIsLostIsSaid) {
 
 TEST(SummarizeProcessor, ARankIsFinishedOnceNothingBeforeItsLastBatchIsMissing) {
   SummarizeHarness harness;
-  harness.Process(BatchBuilder(0, 0).Ran("a", 0, kSecond).Build());
-  harness.Process(BatchBuilder(0, 2).Ran("a", 2 * kSecond, 3 * kSecond).Final().Build());
+  harness.Process(EventBatchBuilder(0, 0).Ran("a", 0, kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 2).Ran("a", 2 * kSecond, 3 * kSecond).Final().Build());
   EXPECT_TRUE(harness.forwarded().empty());
-  harness.Process(BatchBuilder(0, 1).Ran("a", kSecond, 2 * kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 1).Ran("a", kSecond, 2 * kSecond).Build());
   const PatternBatch window = harness.Patterns(0, 0);
   EXPECT_TRUE(window.final);
   EXPECT_EQ(FindPattern(window, "a")->count, 3u);
   EXPECT_EQ(harness.processor().RestartOffset(77), 77);
-  harness.Process(BatchBuilder(0, 3).Ran("a", 100 * kSecond, 101 * kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 3).Ran("a", 100 * kSecond, 101 * kSecond).Build());
   EXPECT_EQ(harness.processor().probe().events_late, 1u) << "after its last batch";
   harness.ExpectBooksClosed();
 }
 
 TEST(SummarizeProcessor, IdleClosesWhatIsThereAndReportsSilence) {
   SummarizeHarness harness;
-  harness.Process(BatchBuilder(0, 0).Ran("a", 0, kSecond).Build());
-  harness.Process(BatchBuilder(1, 0).Ran("a", 0, kSecond).Build());
-  harness.Process(BatchBuilder(0, 1).Ran("a", 22 * kSecond, 23 * kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 0).Ran("a", 0, kSecond).Build());
+  harness.Process(EventBatchBuilder(1, 0).Ran("a", 0, kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 1).Ran("a", 22 * kSecond, 23 * kSecond).Build());
   harness.Punctuate(PunctuationType::kIdle);
   EXPECT_FALSE(harness.Patterns(0, 2).final) << "it may go on";
   EXPECT_FALSE(harness.Patterns(1, 0).silent);
@@ -172,7 +172,7 @@ TEST(SummarizeProcessor, IdleClosesWhatIsThereAndReportsSilence) {
   const size_t before = harness.forwarded().size();
   harness.Punctuate(PunctuationType::kIdle);
   EXPECT_EQ(harness.forwarded().size(), before) << "said once";
-  harness.Process(BatchBuilder(1, 1).Ran("a", 33 * kSecond, 34 * kSecond).Final().Build());
+  harness.Process(EventBatchBuilder(1, 1).Ran("a", 33 * kSecond, 34 * kSecond).Final().Build());
   EXPECT_FALSE(harness.Patterns(1, 3).silent);
   harness.ExpectBooksClosed();
 }
@@ -192,7 +192,7 @@ TEST(SummarizeProcessor, IdleInTheMiddleOfAStepKeepsTheRestOfItsWindowLate) {
 
 TEST(SummarizeProcessor, CollectivesGoToTheirCommunicatorsAlsoWhenThereAreNone) {
   SummarizeHarness harness({.out_of_orderness_ns = 0});
-  BatchBuilder batch(0, 0, 1);
+  EventBatchBuilder batch(0, 0, 1);
   batch.Ran("compute", 0, 60).Reduced(5, 60, 90);
   batch.Ran("compute", 100, 200);
   harness.Process(batch.Marked(kBegin, 0, 0).Marked(kEnd, 0, 95).Marked(kBegin, 1, 100).Marked(kEnd, 1, 200).Final().Build());
@@ -222,7 +222,7 @@ TEST(SummarizeProcessor, CollectivesGoToTheirCommunicatorsAlsoWhenThereAreNone) 
 
 TEST(SummarizeProcessor, SmallFunctionsAreFoldedForDiagnoseAndKeptInTheStore) {
   SummarizeHarness harness;
-  harness.Process(BatchBuilder(0, 0).Ran("large", 0, kSecond).Ran("small", kSecond, kSecond + 1000).Final().Build());
+  harness.Process(EventBatchBuilder(0, 0).Ran("large", 0, kSecond).Ran("small", kSecond, kSecond + 1000).Final().Build());
   const PatternBatch sent = harness.Patterns(0, 0);
   EXPECT_EQ(FindPattern(sent, "small"), nullptr);
   EXPECT_EQ(sent.folded_functions, 1u);
@@ -237,7 +237,7 @@ TEST(SummarizeProcessor, SmallFunctionsAreFoldedForDiagnoseAndKeptInTheStore) {
 
 TEST(SummarizeProcessor, SamplesBecomeMuAndSigma) {
   SummarizeHarness harness;
-  BatchBuilder batch(0, 0);
+  EventBatchBuilder batch(0, 0);
   batch.Ran("busy", 0, 4 * kSecond);
   for (int64_t t = 0; t < 10; ++t) batch.Sampled(Resource::kCpu, t * kSecond, t < 2 ? 0.25f : 0.75f);
   harness.Process(batch.Final().Build());
@@ -254,7 +254,7 @@ TEST(SummarizeProcessor, BadPayloadsGoToTheDeadLetterTopic) {
   harness.ProcessBytes("no flat buffer at all");
   EXPECT_EQ(harness.dead_letters().size(), 2u);
   EXPECT_EQ(harness.processor().probe().batches_bad, 2u);
-  harness.Process(BatchBuilder(0, 0).Ran("a", 0, kSecond).Final().Build());
+  harness.Process(EventBatchBuilder(0, 0).Ran("a", 0, kSecond).Final().Build());
   EXPECT_EQ(harness.patterns().size(), 1u) << "and stop nothing";
 }
 

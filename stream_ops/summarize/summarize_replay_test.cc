@@ -21,7 +21,7 @@ std::vector<EventBatch> Job(uint32_t window_steps, uint32_t seed) {
     int64_t step = 7;
     uint64_t collective = 0;
     for (uint64_t sequence = 0; sequence < 40; ++sequence) {
-      BatchBuilder batch(rank, sequence, window_steps);
+      EventBatchBuilder batch(rank, sequence, window_steps);
       const int64_t begin = now;
       batch.Marked(MarkKind::kStepBegin, step, now);
       batch.Ran("step " + std::to_string(below(3)), now, now + 500'000'000 + below(2 * kSecond));

@@ -125,6 +125,19 @@ def headers(tree):
             yield path, 1, "a header needs #pragma once"
 
 
+def one_definition(tree):
+    """Two types of one name in two headers: the day that one file includes both it no longer builds, or worse, links."""
+    first_seen = {}
+    for path, text in tree.items():
+        if not path.endswith(".h"):
+            continue
+        code = cpp_source.without_comments_and_literals(text)
+        for match in re.finditer(r"^(?:class|struct|enum(?: class)?) (\w+)[^;{()]*\{", code, re.MULTILINE):
+            name = match.group(1)
+            if first_seen.setdefault(name, path) != path:
+                yield path, code.count("\n", 0, match.start()) + 1, f"defines {name}, as {first_seen[name]} does"
+
+
 def file_length(tree):
     for path, text in tree.items():
         count = text.count("\n")
@@ -252,6 +265,7 @@ ALL = (
     no_throw,
     no_sleep_in_tests,
     headers,
+    one_definition,
     file_length,
     function_length,
     file_names,

@@ -80,6 +80,12 @@ class Code(unittest.TestCase):
         self.assertFalse(broken(rules.headers, schemas__a_dot_h="// What it is.\n#pragma once\nint a;\n"))
 
 
+    def test_one_definition(self):
+        one = "struct Window {\n  struct Row {\n  };\n};\n"
+        self.assertEqual(broken(rules.one_definition, schemas__a_dot_h=one, schemas__b_dot_h="\nstruct Window : A {\n};\n"), [("schemas/b.h", 2)])
+        self.assertFalse(broken(rules.one_definition, schemas__a_dot_h=one, schemas__b_dot_h="struct Window;\nstruct Row {};\n"))
+
+
 class Length(unittest.TestCase):
     def test_files(self):
         self.assertTrue(broken(rules.file_length, schemas__a_dot_cc="\n" * 501))
