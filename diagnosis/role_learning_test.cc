@@ -124,6 +124,18 @@ TEST(RoleLearning, ManyCulpritsWithAnExtraFunctionKeepTheirPeers) {
   EXPECT_THAT(Roles(job), Each(0)) << "a whole host of culprits, three functions more: one world, one role";
 }
 
+TEST(RoleLearning, AHostWithOneExtraFunctionKeepsItsPeers) {
+  SyntheticJob job(16);
+  RunLayers(&job);
+  for (uint32_t host = 0; host < 2; ++host) {
+    std::vector<uint32_t> ranks;
+    for (uint32_t i = 0; i < 8; ++i) ranks.push_back(host * 8 + i);
+    job.Group(ranks);
+  }
+  for (uint32_t rank = 8; rank < 16; ++rank) job.Run(rank, kKernel, "extra_a", 0.2);
+  EXPECT_THAT(Roles(job), Each(0)) << "its groups would bear the split, but one function is too little";
+}
+
 TEST(RoleLearning, ACulpritThatLacksFunctionsKeepsItsPeers) {
   SyntheticJob job(8);
   RunLayers(&job);

@@ -90,6 +90,9 @@ TEST(Localize, IsSilentOnNoiseInATinyDimension) {
       return p;
     });
     EXPECT_THAT(fleet.Flagged(), IsEmpty()) << seed;
+    DifferentialOptions unconfirmed;
+    unconfirmed.confirm_deviation = 0;
+    EXPECT_THAT(fleet.Flagged(unconfirmed), IsEmpty()) << "the floor alone suffices; " << seed;
   }
 }
 
