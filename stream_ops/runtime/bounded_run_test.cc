@@ -153,6 +153,13 @@ TEST(Topology, TheThreeStagesFollowTheData) {
   EXPECT_THAT(names, ElementsAre("summarize", "align", "diagnose"));
 }
 
+TEST(TopicLayout, SaysHowLongRecordsStay) {
+  EXPECT_EQ(TopicSpecs("eroica", {}).at(0).config.count("retention.ms"), 0u);
+  TopicLayout layout;
+  layout.retention_ms = -1;
+  EXPECT_EQ(TopicSpecs("eroica", layout).at(0).config.at("retention.ms"), "-1");
+}
+
 TEST(TopicLayout, LeavesWhatIsThere) {
   MemoryLog log;
   Prepare(log, 3);

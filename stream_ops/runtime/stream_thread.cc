@@ -145,10 +145,14 @@ absl::Status StreamThread::Punctuate(StreamTask& task, PunctuationType type) {
 
 absl::Status StreamThread::SendOutputs(StreamTask& task) {
   if (!task.has_outputs()) return absl::OkStatus();
-  const absl::Status status = task.SendOutputs(*producer_);
-  if (status.code() != absl::StatusCode::kResourceExhausted) return status;
-  if (const absl::Status flushed = FlushOutputs(); !flushed.ok()) return flushed;  // makes room
-  return task.SendOutputs(*producer_);
+  absl::Status status = task.SendOutputs(*producer_);
+  if (status.code() == absl::StatusCode::kResourceExhausted) {
+    if (const absl::Status flushed = FlushOutputs(); !flushed.ok()) return flushed;  // makes room
+    status = task.SendOutputs(*producer_);
+  }
+  // A full queue keeps what it has. Any other error may speak of records that were handed over before.
+  if (!status.ok() && status.code() != absl::StatusCode::kResourceExhausted) restart_needed_ = true;
+  return status;
 }
 
 absl::Status StreamThread::FlushOutputs() {
@@ -187,7 +191,7 @@ absl::Status StreamThread::FinishCommit() {
   commit_begun_ = false;
   records_since_commit_ = 0;
   ++probe_.commits;
-  // The group's offsets are for those who watch lag, and for a node that takes over with an empty store. Losing one costs nothing but repeated work.
+  // The group's offsets are for those who watch its lag: the store's are what we go on from. So losing one costs nothing.
   if (const absl::Status status = consumer_->Commit(restart_offsets); !status.ok()) LogRetry(status, now_);
   return absl::OkStatus();
 }
@@ -228,10 +232,12 @@ std::optional<int64_t> StreamThread::OnPartitionAssigned(const TopicPartition& p
     callback_status_.Update(task.status());
     return std::nullopt;
   }
-  const std::optional<int64_t> restart = (*task)->restart_offset();
+  // A task that this store does not know begins with the oldest record, not with the group's commit: without the former owner's progress the windows
+  // around the commit would be cut in two, and half a window makes a false finding.
+  const int64_t start = (*task)->restart_offset().value_or(0);
   tasks_[partition] = TaskState{*std::move(task), now_, {}, false};
   probe_.tasks = tasks_.size();
-  return restart;
+  return start;
 }
 
 void StreamThread::OnPartitionRevoked(const TopicPartition& partition, bool lost) {

@@ -248,6 +248,15 @@ TEST_F(StreamThreadTest, LostOutputsBeforeTheFirstCommitAreMadeAgainFromTheFirst
   EXPECT_THAT(SortedValues(inner_log_, "eroica.patterns"), ElementsAre("a:1:5"));
 }
 
+TEST_F(StreamThreadTest, OutputsLostWhileSendingAreMadeAgain) {
+  Send({"a:1:5", "a:2:6", "a:3:7", "a:4:8"});
+  auto thread = NewThread();
+  log_.appends_lost = 1;
+  StepFor(*thread, milliseconds(2000));
+  EXPECT_EQ(thread->probe().restarts, 1u);
+  EXPECT_THAT(SortedValues(inner_log_, "eroica.patterns"), ElementsAre("a:1:5", "a:2:6", "a:3:7"));
+}
+
 TEST_F(StreamThreadTest, ASlowFlushIsWaitedForAndRepeatsNothing) {
   Send({"a:1:5", "a:2:6"});
   log_.flushes_timed_out = 3;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct TopicLayout {
   // By Topic. Partitions are the most tasks that can share a stage, and stay for ever: three to ten times the nodes that are expected.
   std::array<int32_t, kTopicCount> partitions{1, 1, 1, 1, 1, 1};
   int16_t replication_factor = 1;
+  // How long records stay, counted from their event time; -1: for ever; nothing: as the cluster does. Replays of old events need -1 or the broker deletes
+  // them at once.
+  std::optional<int64_t> retention_ms = std::nullopt;
 };
 
 std::vector<TopicSpec> TopicSpecs(std::string_view prefix, const TopicLayout& layout);

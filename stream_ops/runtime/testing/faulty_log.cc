@@ -53,6 +53,10 @@ class FaultyLog::Producer : public LogProducer {
 
   absl::Status Append(ProducerRecord record) override {
     if (TakeOne(&log_.appends_refused)) return absl::ResourceExhaustedError("queue full");
+    if (TakeOne(&log_.appends_lost)) {
+      queue_.clear();
+      return absl::UnavailableError("records are lost");
+    }
     queue_.push_back(std::move(record));
     return absl::OkStatus();
   }

@@ -18,6 +18,7 @@ class FaultyLog : public Log {
   // Each answers so many calls with an error, then works again.
   int polls_unavailable = 0;
   int appends_refused = 0;    // kResourceExhausted; nothing was taken
+  int appends_lost = 0;       // kUnavailable; what was appended since the last flush is gone
   int flushes_timed_out = 0;  // kDeadlineExceeded; nothing was lost
   int flushes_lost = 0;       // kUnavailable; what was appended since the last flush is gone
   int consumers_unavailable = 0;
