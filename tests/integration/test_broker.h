@@ -39,7 +39,7 @@ inline std::string UniqueName(const std::string& name) {
 class OwnBroker {
  public:
   OwnBroker() {
-    folder_ = testing::TempDir() + "eroica-broker-XXXXXX";
+    folder_ = ::testing::TempDir() + "eroica-broker-XXXXXX";
     EROICA_CHECK(::mkdtemp(folder_.data()) != nullptr);
     address_ = Run("start --free-port");
   }
