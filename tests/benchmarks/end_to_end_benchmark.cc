@@ -1,0 +1,160 @@
+// How many events a second the summarize stage takes out of a real Kafka: fetch, decode, critical-path sweep, patterns, and their way into RocksDB and the
+// next topics. The batches are in the broker before the clock starts; it runs from the first record to the last commit.
+//   ops/kafka.sh start; build/release/tests/benchmarks/end_to_end_benchmark --bootstrap 127.0.0.1:19092
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "schemas/codec.h"
+#include "state_store/rocksdb_store.h"
+#include "stream_ops/kafka/kafka_log.h"
+#include "stream_ops/runtime/stream_thread.h"
+#include "stream_ops/runtime/topic_layout.h"
+#include "stream_ops/summarize/summarize_processor.h"
+#include "tests/benchmarks/rank_workload.h"
+
+namespace eroica {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::string bootstrap = "127.0.0.1:19092";
+  uint32_t ranks = 256;  // four shards
+  int steps = 30;
+  int partitions = 4;
+  int threads = 1;
+  int runs = 3;
+};
+
+struct Input {
+  uint64_t records = 0;
+  uint64_t events = 0;
+  uint64_t bytes = 0;
+};
+
+// Exits: a benchmark without its input measures nothing.
+void Require(const absl::Status& status) {
+  if (status.ok()) return;
+  fmt::print(stderr, "end_to_end_benchmark: {}\n", std::string(status.message()));
+  std::exit(1);
+}
+
+// The same work on every rank, batch after batch of all ranks, as a live job sends them.
+Input Produce(Log& log, const std::string& prefix, const Options& options) {
+  std::vector<EventBatch> batches = MakeRankWorkload({.world_size = options.ranks, .steps = options.steps});
+  absl::StatusOr<std::unique_ptr<LogProducer>> producer = log.NewProducer();
+  Require(producer.status());
+  Encoder encoder;
+  Input input;
+  const std::string topic = TopicName(prefix, Topic::kEvents);
+  for (EventBatch& batch : batches) {
+    for (uint32_t rank = 0; rank < options.ranks; ++rank) {
+      batch.identity.rank = RankId(rank);
+      const Bytes bytes = encoder.Encode(batch);
+      const ProducerRecord record{.topic = topic,
+                                  .key = EventsKey(batch.identity.job, batch.identity.rank),
+                                  .value = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                                  // Spread evenly: with few shards the key's hash would measure luck.
+                                  .headers = {},
+                                  .partition = static_cast<int32_t>(rank / kRanksPerShard) % options.partitions};
+      absl::Status status = (*producer)->Append(record);
+      while (status.code() == absl::StatusCode::kResourceExhausted) {
+        Require((*producer)->Flush(std::chrono::minutes(1)));
+        status = (*producer)->Append(record);
+      }
+      Require(status);
+      ++input.records;
+      input.events += batch.intervals.size();
+      input.bytes += bytes.size();
+    }
+  }
+  Require((*producer)->Flush(std::chrono::minutes(1)));
+  return input;
+}
+
+// Drives one StreamThread a thread, all of one group, until all records are processed and committed.
+double Consume(Log& log, const std::string& prefix, const std::string& group, const std::string& store_folder, uint64_t records,
+               int threads) {
+  absl::StatusOr<std::unique_ptr<RocksDbStore>> store = RocksDbStore::Open({.folder = store_folder});
+  Require(store.status());
+  const Stage stage{"summarize", Topic::kEvents, [] { return std::make_unique<SummarizeProcessor>(SummarizeOptions{}); }};
+  std::atomic<uint64_t> processed{0};
+  std::mutex mutex;
+  Clock::time_point begin = Clock::time_point::max();
+  Clock::time_point end{};
+  {
+    std::vector<std::jthread> running;
+    for (int i = 0; i < threads; ++i) {
+      running.emplace_back([&] {
+        StreamThreadOptions options;
+        options.task.topic_prefix = prefix;
+        options.consumer.group_id = group;
+        StreamThread thread(log, **store, stage, options);
+        uint64_t own = 0;
+        Clock::time_point first = Clock::time_point::max();
+        while (processed.load() < records) {
+          const Clock::time_point now = Clock::now();
+          Require(thread.RunOnce(now).status());
+          if (own == 0 && thread.probe().records_processed > 0) first = now;
+          processed += thread.probe().records_processed - own;
+          own = thread.probe().records_processed;
+        }
+        Require(thread.Close(Clock::now()));
+        const std::lock_guard lock(mutex);
+        begin = std::min(begin, first);
+        end = std::max(end, Clock::now());
+      });
+    }
+  }
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+void Run(const Options& options) {
+  absl::StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open({.bootstrap_servers = options.bootstrap});
+  Require(log.status());
+  const std::string prefix = fmt::format("benchmark-{}", Clock::now().time_since_epoch().count());
+  TopicLayout layout;
+  layout.partitions.fill(options.partitions);
+  layout.retention_ms = -1;
+  Require(CreateMissingTopics((*log)->admin(), prefix, layout));
+  const Input input = Produce(**log, prefix, options);
+  fmt::print("{} batches, {:.1f} M events, {:.2f} bytes an event before compression\n", input.records,
+             static_cast<double>(input.events) / 1e6, static_cast<double>(input.bytes) / static_cast<double>(input.events));
+  for (int run = 0; run < options.runs; ++run) {
+    std::string folder = std::filesystem::temp_directory_path() / "eroica-benchmark-XXXXXX";
+    if (::mkdtemp(folder.data()) == nullptr) Require(absl::InternalError("no temporary folder"));
+    const double seconds = Consume(**log, prefix, fmt::format("{}-{}", prefix, run), folder, input.records, options.threads);
+    std::filesystem::remove_all(folder);
+    fmt::print("run {}: {:.3f} s, {:.2f} M events/s with {} thread(s)\n", run + 1, seconds,
+               static_cast<double>(input.events) / seconds / 1e6, options.threads);
+  }
+}
+
+}  // namespace
+}  // namespace eroica
+
+int main(int argc, char** argv) {
+  eroica::Options options;
+  CLI::App app("Events a second of the summarize stage, from a real Kafka into RocksDB");
+  app.add_option("--bootstrap", options.bootstrap, "broker, host:port")->capture_default_str();
+  app.add_option("--ranks", options.ranks, "ranks of the job")->capture_default_str();
+  app.add_option("--steps", options.steps, "training steps, about 4,000 events a rank each")->capture_default_str();
+  app.add_option("--partitions", options.partitions, "partitions of each topic")->capture_default_str();
+  app.add_option("--threads", options.threads, "threads of the stage")->capture_default_str();
+  app.add_option("--runs", options.runs, "how often the same input is consumed")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  eroica::Run(options);
+  return 0;
+}
