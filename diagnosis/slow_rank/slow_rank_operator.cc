@@ -105,9 +105,8 @@ void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
       continue;
     }
     if (busy.share() < options_.min_share_unexplained || busy.separation() < options_.min_separation_unexplained) continue;
-    if (const std::optional<CauseFunction> cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause)) {
-      findings.push_back(Describe(view, busy, *cause, false, options_));
-    }
+    const std::optional<CauseFunction> cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause);
+    if (cause && cause->specificity >= options_.min_slowdown_unexplained) findings.push_back(Describe(view, busy, *cause, false, options_));
   }
 }
 

@@ -13,6 +13,8 @@ struct SlowRankOptions {
   double min_separation = 3;    // excess over noise, where a function explains the excess
   double min_separation_unexplained = 6;  // where only a whole class of functions does
   double min_share_unexplained = 0.05;
+  double min_slowdown_unexplained = 0.15;  // share of the class's time that the peers do not need: a rank that is 8 % slower in everything
+                                           // shares its cores with something, on a healthy host too (net_healthy_4r)
   double min_ranks_seen = 0.5;  // of the world
   CauseOptions cause;
 };

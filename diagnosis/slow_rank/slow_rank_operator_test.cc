@@ -116,6 +116,16 @@ TEST(SlowRankOperator, ASlowerDeviceIsNamedAsAWhole) {
   EXPECT_EQ(findings[0].function, "every gpu_compute function");
 }
 
+TEST(SlowRankOperator, ARankThatIsALittleSlowerInEverythingIsNoFault) {
+  TrainingView job(8);
+  for (uint32_t rank = 0; rank < 8; ++rank) {
+    for (int kernel = 0; kernel < 10; ++kernel) {
+      job.Run(rank, "op_" + std::to_string(kernel), rank == 5 ? 10.9 : 10, "", FunctionClass::kCpuOp);
+    }
+  }
+  EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
+}
+
 TEST(SlowRankOperator, TwoOfManyRanksCannotSupportAFinding) {
   TrainingView job(2);
   job.RunOnAll("forward", 100).Run(0, "extra", 50);
