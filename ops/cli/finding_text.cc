@@ -66,7 +66,8 @@ std::string Cost(const Finding& finding) {
   std::string text;
   if (finding.lost_ns_per_step > 0) text = DurationText(finding.lost_ns_per_step) + " a step";
   if (finding.lost_gpu_seconds_per_hour > 0) {
-    text += fmt::format("{}{:.3g} GPU seconds an hour", text.empty() ? "" : ", ", finding.lost_gpu_seconds_per_hour);
+    text += fmt::format("{}{:.{}f} GPU seconds an hour", text.empty() ? "" : ", ", finding.lost_gpu_seconds_per_hour,
+                        finding.lost_gpu_seconds_per_hour < 100 ? 1 : 0);
   }
   return text;
 }
@@ -81,14 +82,10 @@ std::string Evidence(const Finding& finding) {
   return AlignedColumns(rows);
 }
 
+// Each effect is a sentence of its own, with its rank and what it lost.
 std::string Chain(const Finding& finding) {
   std::string text;
-  for (const Effect& effect : finding.chain) {
-    text += text.empty() ? "" : "\n-> ";
-    if (effect.rank >= 0) text += fmt::format("rank {}: ", effect.rank);
-    text += effect.description;
-    if (effect.lost_ns > 0) text += fmt::format(" ({})", DurationText(static_cast<double>(effect.lost_ns)));
-  }
+  for (const Effect& effect : finding.chain) text += (text.empty() ? "" : "\n-> ") + effect.description;
   return text;
 }
 

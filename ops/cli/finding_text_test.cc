@@ -27,8 +27,9 @@ Finding LateRank() {
   finding.function_class = FunctionClass::kGpuCompute;
   finding.evidence = {
       {"arrived_last", "count", 5, 0.5, 1, 8}, {"caused_wait", "ns", 9.1e6, 2e5, 0, 8}, {"chance", "probability", 1.2e-4, 0.5, 0.01, 8}};
-  finding.chain = {{7, "ran embedding_bag", 0}, {1, "waited in all_to_all", 7'625'000}};
+  finding.chain = {{7, "rank 7 ran embedding_bag", 0}, {1, "rank 1 waited 7.62 ms in all_to_all", 7'625'000}};
   finding.lost_ns_per_step = 7.625e6;
+  finding.lost_gpu_seconds_per_hour = 15'300.2;
   finding.title = "Rank 7 arrived last at 5 of 8 collectives.";
   finding.explanation = "Because.";
   finding.suggested_action = "Capture more steps.";
@@ -45,14 +46,14 @@ TEST(FindingText, SaysEverything) {
   who         rank 7 (host gpu-7, device 3)
   ran         embedding_bag (gpu_compute)
               called by train > forward
-  cost        7.62 ms a step
+  cost        7.62 ms a step, 15300 GPU seconds an hour
   victims     rank 1 lost 7.62 ms, rank 0 lost 1.00 ms
   evidence                  culprit   peers  threshold  samples
               arrived last        5     0.5          1        8
               caused wait   9.10 ms  200 us          -        8
               chance        0.00012     0.5       0.01        8
-  chain       rank 7: ran embedding_bag
-              -> rank 1: waited in all_to_all (7.62 ms)
+  chain       rank 7 ran embedding_bag
+              -> rank 1 waited 7.62 ms in all_to_all
   why         Because.
   caveats     One single step.
               Another.

@@ -12,8 +12,11 @@
 namespace {
 
 constexpr const char* kFooter = R"(Examples:
+  eroica diagnose traces/                            find the culprit in a folder of traces, no Kafka needed
   eroica import traces/ -o recording/                keep the traces as a recording
+  eroica node --recording recording/                 run all stages over a recording, follow it while it grows
   eroica topics create --bootstrap localhost:9092    make the topics
+  eroica node --bootstrap localhost:9092             run all stages over Kafka
   eroica findings --bootstrap localhost:9092 --follow
 
 Exit codes: 0 nothing found, 1 findings, 2 error. `eroica COMMAND --help` tells more.)";
@@ -42,8 +45,10 @@ int main(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(0, 1);
   int exit_code = eroica::kExitNothingFound;
-  eroica::AddFindingsCommand(app, &exit_code);
+  eroica::AddDiagnoseCommand(app, &exit_code);
   eroica::AddImportCommand(app, &exit_code);
+  eroica::AddNodeCommand(app, &exit_code);
+  eroica::AddFindingsCommand(app, &exit_code);
   eroica::AddTopicsCommand(app, &exit_code);
   try {
     app.parse(argc, argv);

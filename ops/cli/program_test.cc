@@ -50,10 +50,10 @@ TEST(Program, SuggestsTheCommandAndTheFlagThatWereMeant) {
 TEST(Program, UnknownConfigurationKeyStopsTheStart) {
   const ScratchDirectory folder;
   const std::string file = folder.path() + "/node.toml";
-  WriteBytes(file, "[node]\nstat = \"x\"\n");
+  WriteBytes(file, "[node]\ntopic_prefx = \"x\"\n");
   const ProgramRun run = RunProgram({"topics", "check", "--config", file});
   EXPECT_EQ(run.exit_code, kExitError);
-  EXPECT_EQ(run.err, "eroica: " + file + ":2: unknown key 'node.stat'; did you mean 'node.state'?\n");
+  EXPECT_EQ(run.err, "eroica: " + file + ":2: unknown key 'node.topic_prefx'; did you mean 'node.topic_prefix'?\n");
 }
 
 TEST(Program, NoTransportAndMissingFilesSayWhatToDo) {

@@ -43,6 +43,7 @@ bool Flatten(const toml::table& table, const std::string& prefix, OptionTable* f
 std::optional<OptionValue> ToOptionValue(const toml::node& node) {
   if (const auto* flag = node.as_boolean()) return flag->get();
   if (const auto* number = node.as_integer()) return number->get();
+  if (const auto* number = node.as_floating_point()) return number->get();
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* table = node.as_table()) {
     OptionTable flat;
@@ -85,6 +86,11 @@ class Reader {
       Problem(node.source(),
               fmt::format("{} must be {}, such as {}", option.name, TypeName(option.get(NodeConfig())), ToToml(option.get(NodeConfig()))));
       return;
+    }
+    // 1 is a number, too.
+    if (const auto* integer = std::get_if<int64_t>(&*value);
+        integer != nullptr && std::holds_alternative<double>(option.get(NodeConfig()))) {
+      value = static_cast<double>(*integer);
     }
     if (absl::Status status = Check(option, *value); !status.ok()) {
       Problem(node.source(), std::string(status.message()));

@@ -23,12 +23,25 @@ std::string ErrorOf(std::string_view text) {
 TEST(ConfigFile, ReadsEveryTypeOfOption) {
   NodeConfig config;
   ASSERT_TRUE(
-      Apply("[node]\nroles = [\"align\"]\nstate = \"here\"\n[runtime]\nidle_timeout_ms = 500\n[topics]\nevents_partitions = 3\n", &config)
+      Apply("[node]\nroles = [\"align\"]\ntopic_prefix = \"here\"\n[runtime]\nidle_timeout_ms = 500\n[topics]\nevents_partitions = 3\n",
+            &config)
           .ok());
   EXPECT_THAT(config.node.roles, ElementsAre("align"));
-  EXPECT_EQ(config.node.state, "here");
+  EXPECT_EQ(config.node.topic_prefix, "here");
   EXPECT_EQ(config.runtime.idle_timeout_ms, 500);
   EXPECT_EQ(config.topics.events_partitions, 3);
+}
+
+TEST(ConfigFile, ANumberMayBeWrittenAsAnInteger) {
+  NodeConfig config;
+  ASSERT_TRUE(Apply("[summarize]\nfold_below = 0\n[state]\nsurvive_power_loss = true\n", &config).ok());
+  EXPECT_EQ(config.summarize.fold_below, 0);
+  EXPECT_TRUE(config.state.survive_power_loss);
+  ASSERT_TRUE(Apply("[summarize]\nfold_below = 0.25\n", &config).ok());
+  EXPECT_EQ(config.summarize.fold_below, 0.25);
+  EXPECT_EQ(ErrorOf("[summarize]\nfold_below = 1.5\n"), "node.toml:2: summarize.fold_below is 1.5, but must be 0 to 1 share of the window");
+  EXPECT_THAT(ErrorOf("[summarize]\nfold_below = nan\n"), HasSubstr("must be 0 to 1"));
+  EXPECT_THAT(ErrorOf("[runtime]\nidle_timeout_ms = 500.5\n"), HasSubstr("is a number, but must be an integer"));
 }
 
 TEST(ConfigFile, PassesPropertiesThroughQuotedOrDotted) {
@@ -68,11 +81,11 @@ TEST(ConfigFile, UnknownChoiceListsTheChoices) {
 }
 
 TEST(ConfigFile, TellsEveryProblemAtOnce) {
-  EXPECT_THAT(ErrorOf("[node]\nstat = \"a\"\n[runtime]\npoll_timeout_ms = -1\n"),
+  EXPECT_THAT(ErrorOf("[node]\ntopic_prefx = \"a\"\n[runtime]\npoll_timeout_ms = -1\n"),
               AllOf(HasSubstr("node.toml:2:"), HasSubstr("\nnode.toml:4:")));
 }
 
-TEST(ConfigFile, BrokenTomlNamesTheLine) { EXPECT_THAT(ErrorOf("[node]\nstate = \n"), StartsWith("node.toml:2:")); }
+TEST(ConfigFile, BrokenTomlNamesTheLine) { EXPECT_THAT(ErrorOf("[node]\ntopic_prefix = \n"), StartsWith("node.toml:2:")); }
 
 TEST(ConfigFile, MissingFileSaysWhich) {
   NodeConfig config;
@@ -89,19 +102,19 @@ TEST(ConfigFile, AFolderIsNoFile) {
 TEST(ConfigAssignment, TakesTomlAndBareStrings) {
   NodeConfig config;
   ASSERT_TRUE(ApplyAssignment("runtime.idle_timeout_ms=700", &config).ok());
-  ASSERT_TRUE(ApplyAssignment("node.state=some/folder", &config).ok());
+  ASSERT_TRUE(ApplyAssignment("node.topic_prefix=some/folder", &config).ok());
   ASSERT_TRUE(ApplyAssignment("node.roles=[\"align\"]", &config).ok());
   ASSERT_TRUE(ApplyAssignment("kafka.properties.security.protocol=SSL", &config).ok());
   EXPECT_EQ(config.runtime.idle_timeout_ms, 700);
-  EXPECT_EQ(config.node.state, "some/folder");
+  EXPECT_EQ(config.node.topic_prefix, "some/folder");
   EXPECT_THAT(config.node.roles, ElementsAre("align"));
   EXPECT_THAT(config.kafka.properties, ElementsAre(Pair("security.protocol", "SSL")));
 }
 
 TEST(ConfigAssignment, RefusesWhatIsNone) {
   NodeConfig config;
-  EXPECT_THAT(std::string(ApplyAssignment("node.state", &config).message()), HasSubstr("SECTION.KEY=VALUE"));
-  EXPECT_THAT(std::string(ApplyAssignment("node.stat=a", &config).message()), HasSubstr("did you mean 'node.state'?"));
+  EXPECT_THAT(std::string(ApplyAssignment("node.topic_prefix", &config).message()), HasSubstr("SECTION.KEY=VALUE"));
+  EXPECT_THAT(std::string(ApplyAssignment("node.topic_prefx=a", &config).message()), HasSubstr("did you mean 'node.topic_prefix'?"));
   EXPECT_FALSE(ApplyAssignment("a b=c", &config).ok());
 }
 

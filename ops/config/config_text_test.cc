@@ -20,7 +20,7 @@ using ::testing::Not;
 TEST(ConfigText, PrintedConfigurationReadsBackAsItself) {
   NodeConfig config;
   config.node.roles = {"diagnose"};
-  config.node.state = "a \"quoted\" \\ folder\n";
+  config.node.topic_prefix = "a \"quoted\" \\ folder\n";
   config.runtime.idle_timeout_ms = 12'345;
   config.kafka.properties = {{"security.protocol", "SSL"}, {"sasl.password_file", "secret.txt"}};
   const std::string text = ConfigToToml(config);
@@ -28,7 +28,7 @@ TEST(ConfigText, PrintedConfigurationReadsBackAsItself) {
   const absl::Status status = ApplyConfigText(text, "printed", &read);
   ASSERT_TRUE(status.ok()) << status << "\n" << text;
   EXPECT_EQ(ConfigToToml(read), text);
-  EXPECT_EQ(read.node.state, config.node.state);
+  EXPECT_EQ(read.node.topic_prefix, config.node.topic_prefix);
   EXPECT_EQ(read.kafka.properties, config.kafka.properties);
 }
 
@@ -70,7 +70,9 @@ TEST(NodeOptions, WhatIsSetIsWhatIsRead) {
   for (const Option& option : NodeOptions()) {
     NodeConfig config;
     OptionValue value = option.get(config);
-    if (auto* number = std::get_if<int64_t>(&value)) *number = option.max;
+    if (auto* number = std::get_if<int64_t>(&value)) *number = static_cast<int64_t>(option.max);
+    if (auto* number = std::get_if<double>(&value)) *number = option.max;
+    if (auto* flag = std::get_if<bool>(&value)) *flag = !*flag;
     if (auto* text = std::get_if<std::string>(&value)) *text = option.choices.empty() ? "other" : option.choices.back();
     if (auto* list = std::get_if<std::vector<std::string>>(&value)) *list = {option.choices.back()};
     if (auto* table = std::get_if<OptionTable>(&value)) *table = {{"a", "b"}};

@@ -14,7 +14,6 @@ struct NodeConfig {
     std::vector<std::string> roles = {"summarize", "align", "diagnose"};
     std::string topic_prefix = "eroica";
     std::string recording;  // folder; exactly one of this and kafka.bootstrap
-    std::string state = "eroica-state";
     std::string log_level = "info";
     std::string replay_id;
   } node;
@@ -42,7 +41,25 @@ struct NodeConfig {
     int64_t deadletter_retention_ms = int64_t{7} * 24 * 3'600'000;
   } topics;
 
+  struct State {
+    std::string folder;  // empty: beside the recording, or eroica-state
+    int64_t memory_mib = 256;
+    bool survive_power_loss = false;
+  } state;
+
+  struct Summarize {
+    int64_t window_ms = 10'000;
+    int64_t out_of_orderness_ms = 5'000;
+    double fold_below = 0.005;
+  } summarize;
+
+  struct Align {
+    int64_t open_windows_max = 64;
+    int64_t pending_rows_max = int64_t{16} << 20;
+  } align;
+
   struct Runtime {
+    int64_t threads_per_stage = 1;
     int64_t poll_records_max = 64;
     int64_t poll_timeout_ms = 100;
     int64_t commit_interval_ms = 500;

@@ -8,8 +8,8 @@
 namespace eroica {
 namespace {
 
-constexpr int64_t kHourMs = 3'600'000;
-constexpr int64_t kYearMs = 365 * 24 * kHourMs;
+constexpr double kHourMs = 3'600'000;
+constexpr double kYearMs = 365 * 24 * kHourMs;
 
 // What all kinds of options share.
 struct Words {
@@ -35,7 +35,7 @@ Option Bind(Words words, Field field) {
 }
 
 template <typename Field>
-Option Number(Words words, int64_t min, int64_t max, Field field) {
+Option Number(Words words, double min, double max, Field field) {
   Option option = Bind(std::move(words), field);
   option.min = min;
   option.max = max;
@@ -59,7 +59,6 @@ void AddNode(std::vector<Option>* options) {
       Bind({"node.recording", "",
             "Embedded mode: the folder of the recording that is read, and that the stages write to. Give this or kafka.bootstrap."},
            FIELD(node.recording)));
-  options->push_back(Bind({"node.state", "", "Folder of the state store. One node at a time."}, FIELD(node.state)));
   options->push_back(Choice({"node.log_level", "", "What is logged on standard error."}, {"debug", "info", "warn", "error", "off"},
                             FIELD(node.log_level)));
   options->push_back(Bind({"node.replay_id", "",
@@ -109,7 +108,41 @@ void AddTopics(std::vector<Option>* options) {
   retention("deadletter", "How long refused records are kept.", FIELD(topics.deadletter_retention_ms));
 }
 
+void AddState(std::vector<Option>* options) {
+  options->push_back(
+      Bind({"state.folder", "", "Folder of the state store, one node at a time. Empty: beside the recording, else eroica-state."},
+           FIELD(state.folder)));
+  options->push_back(Number({"state.memory_mib", "MiB", "Memory of the state store: blocks, indexes, filters and write buffers together."},
+                            16, 1'048'576, FIELD(state.memory_mib)));
+  options->push_back(
+      Bind({"state.survive_power_loss", "",
+            "Every commit is synced to the disk. Without, a commit survives the death of the process, but not of the machine."},
+           FIELD(state.survive_power_loss)));
+}
+
+void AddStages(std::vector<Option>* options) {
+  options->push_back(
+      Number({"summarize.window_ms", "ms", "Length of the windows of producers that count no training steps. The same on all nodes."}, 100,
+             kHourMs, FIELD(summarize.window_ms)));
+  options->push_back(
+      Number({"summarize.out_of_orderness_ms", "ms",
+              "A rank's watermark is its latest event less this. What comes later for a closed window is counted and dropped."},
+             0, kHourMs, FIELD(summarize.out_of_orderness_ms)));
+  options->push_back(Number({"summarize.fold_below", "share of the window",
+                             "Functions that are critical for less are folded into one row a class. Collectives never are."},
+                            0, 1, FIELD(summarize.fold_below)));
+  options->push_back(
+      Number({"align.open_windows_max", "windows", "Of one communicator. Beyond, the oldest is closed with its missing members named."}, 1,
+             1'000'000, FIELD(align.open_windows_max)));
+  options->push_back(
+      Number({"align.pending_rows_max", "rows",
+              "Of all communicators of a task, about 90 bytes each. Beyond, the oldest window of the largest communicator is closed."},
+             1'000, 1e12, FIELD(align.pending_rows_max)));
+}
+
 void AddRuntime(std::vector<Option>* options) {
+  options->push_back(Number({"runtime.threads_per_stage", "threads", "The partitions of a stage's input are shared among them."}, 1, 256,
+                            FIELD(runtime.threads_per_stage)));
   options->push_back(
       Number({"runtime.poll_records_max", "records", "Taken from the log at once."}, 1, 65'536, FIELD(runtime.poll_records_max)));
   options->push_back(Number({"runtime.poll_timeout_ms", "ms", "How long a stage waits for records before it looks after its other work."},
@@ -134,6 +167,8 @@ const std::vector<Option>& NodeOptions() {
     AddNode(&all);
     AddKafka(&all);
     AddTopics(&all);
+    AddState(&all);
+    AddStages(&all);
     AddRuntime(&all);
     return all;
   }();

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace eroica {
 namespace {
@@ -23,6 +24,12 @@ std::string Quoted(std::string_view text) {
   return quoted + '"';
 }
 
+std::optional<double> NumberOf(const OptionValue& value) {
+  if (const auto* number = std::get_if<int64_t>(&value)) return static_cast<double>(*number);
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  return std::nullopt;
+}
+
 absl::Status CheckChoice(const Option& option, const std::string& value) {
   if (option.choices.empty() || std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end()) {
     return absl::OkStatus();
@@ -38,9 +45,9 @@ absl::Status Check(const Option& option, const OptionValue& value) {
     return absl::InvalidArgumentError(
         fmt::format("{} is {}, but must be {}, such as {}", option.name, TypeName(value), TypeName(wanted), ToToml(wanted)));
   }
-  if (const auto* number = std::get_if<int64_t>(&value); number != nullptr && (*number < option.min || *number > option.max)) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} is {}, but must be {}{}{}", option.name, *number, BoundsText(option), option.unit.empty() ? "" : " ", option.unit));
+  if (const std::optional<double> number = NumberOf(value); number && !(*number >= option.min && *number <= option.max)) {
+    return absl::InvalidArgumentError(fmt::format("{} is {}, but must be {}{}{}", option.name, ToToml(value), BoundsText(option),
+                                                  option.unit.empty() ? "" : " ", option.unit));
   }
   if (const auto* text = std::get_if<std::string>(&value)) return CheckChoice(option, *text);
   if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
@@ -53,13 +60,14 @@ absl::Status Check(const Option& option, const OptionValue& value) {
 }
 
 std::string_view TypeName(const OptionValue& value) {
-  static constexpr std::string_view kNames[] = {"a boolean", "an integer", "a string", "a list of strings", "a table"};
+  static constexpr std::string_view kNames[] = {"a boolean", "an integer", "a number", "a string", "a list of strings", "a table"};
   return kNames[value.index()];
 }
 
 std::string ToToml(const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* number = std::get_if<int64_t>(&value)) return fmt::format("{}", *number);
+  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{:#}", *number);
   if (const auto* text = std::get_if<std::string>(&value)) return Quoted(*text);
   std::vector<std::string> items;
   if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
@@ -72,7 +80,7 @@ std::string ToToml(const OptionValue& value) {
 
 std::string BoundsText(const Option& option) {
   if (!option.choices.empty()) return fmt::format("one of {}", fmt::join(option.choices, ", "));
-  if (!std::holds_alternative<int64_t>(option.get(NodeConfig()))) return "";
+  if (!NumberOf(option.get(NodeConfig()))) return "";
   return fmt::format("{} to {}", option.min, option.max);
 }
 

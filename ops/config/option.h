@@ -20,14 +20,14 @@ namespace eroica {
 
 using OptionTable = std::map<std::string, std::string>;
 // As it stands in a file. OptionTable: keys that are not ours, passed through.
-using OptionValue = std::variant<bool, int64_t, std::string, std::vector<std::string>, OptionTable>;
+using OptionValue = std::variant<bool, int64_t, double, std::string, std::vector<std::string>, OptionTable>;
 
 struct Option {
-  std::string name;                                   // with its section: "runtime.idle_timeout_ms"
-  std::string unit;                                   // empty where it has none
-  std::string doc;                                    // whole sentences
-  int64_t min = std::numeric_limits<int64_t>::min();  // of integers, inclusive
-  int64_t max = std::numeric_limits<int64_t>::max();
+  std::string name;                                       // with its section: "runtime.idle_timeout_ms"
+  std::string unit;                                       // empty where it has none
+  std::string doc;                                        // whole sentences
+  double min = -std::numeric_limits<double>::infinity();  // of numbers, inclusive
+  double max = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices;  // of strings and lists of strings; empty: any
   std::function<OptionValue(const NodeConfig&)> get;
   std::function<void(NodeConfig*, OptionValue)> set;  // the value has passed Check

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "ops/cli/exit_code.h"
@@ -38,7 +39,8 @@ TEST_F(ProgramKafkaTest, TopicsAreMissingThenCreatedThenAsPlanned) {
   EXPECT_EQ(Run({"topics", "create"}).exit_code, kExitNothingFound);
   const ProgramRun check = Run({"topics", "check"});
   EXPECT_EQ(check.exit_code, kExitNothingFound) << check.out << check.err;
-  const ProgramRun different = Run({"topics", "check", "--set", "topics.events_partitions=3", "--set", "topics.findings_retention_ms=60000"});
+  const ProgramRun different =
+      Run({"topics", "check", "--set", "topics.events_partitions=3", "--set", "topics.findings_retention_ms=60000"});
   EXPECT_EQ(different.exit_code, kExitError);
   EXPECT_THAT(different.out, HasSubstr("the configuration says 3"));
   EXPECT_THAT(different.out, HasSubstr("retention.ms"));
@@ -54,6 +56,31 @@ TEST_F(ProgramKafkaTest, FindingsOfATopicThatIsNotThereIsAnError) {
   const ProgramRun run = Run({"findings"});
   EXPECT_EQ(run.exit_code, kExitError);
   EXPECT_THAT(run.err, HasSubstr(prefix_ + ".findings"));
+}
+
+TEST_F(ProgramKafkaTest, ANodeOverKafkaFindsWhatDiagnoseFinds) {
+  const std::string traces = "../shared/traces/dlrm-kineto-8rank";
+  if (!std::filesystem::exists(traces)) GTEST_SKIP() << "the real traces are not beside the repository";
+  ASSERT_EQ(Run({"topics", "create"}).exit_code, kExitNothingFound);
+  const ProgramRun imported = Run({"import", traces});
+  ASSERT_EQ(imported.exit_code, kExitNothingFound) << imported.err;
+  const ScratchDirectory state;
+  const ProgramRun node = Run({"node", "--drain", "--state", state.path() + "/state"});
+  ASSERT_EQ(node.exit_code, kExitNothingFound) << node.err;
+  const ProgramRun findings = Run({"findings", "--json"});
+  EXPECT_EQ(findings.exit_code, kExitFindings) << findings.err;
+  nlohmann::json over_kafka = nlohmann::json::parse(findings.out);  // one line, so one document
+  nlohmann::json in_process = nlohmann::json::parse(RunProgram({"diagnose", traces, "--json"}).out).at("findings").at(0);
+  over_kafka.erase("emitted_at_ns");  // the time of processing, the only thing that may differ
+  in_process.erase("emitted_at_ns");
+  EXPECT_EQ(over_kafka, in_process);
+}
+
+TEST_F(ProgramKafkaTest, ANodeWithoutTopicsSaysHowToMakeThem) {
+  const ScratchDirectory state;
+  const ProgramRun run = Run({"node", "--state", state.path() + "/state"});
+  EXPECT_EQ(run.exit_code, kExitError);
+  EXPECT_THAT(run.err, HasSubstr("eroica topics create"));
 }
 
 TEST(ProgramWithoutBroker, ADeadBrokerIsNamedWithWhatToDo) {

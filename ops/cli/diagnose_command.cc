@@ -1,0 +1,109 @@
+// eroica diagnose: traces in, findings out, all in this process and in memory.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <vector>
+
+#include "ops/cli/commands.h"
+#include "ops/cli/exit_code.h"
+#include "ops/cli/finding_reader.h"
+#include "ops/cli/finding_text.h"
+#include "ops/cli/import_into_log.h"
+#include "ops/cli/progress_bar.h"
+#include "ops/cli/stages.h"
+#include "schemas/finding_json.h"
+#include "state_store/in_memory_store.h"
+#include "stream_ops/log/memory_log.h"
+#include "stream_ops/runtime/bounded_run.h"
+#include "stream_ops/runtime/topic_layout.h"
+
+namespace eroica {
+namespace {
+
+struct DiagnoseFlags {
+  TraceFlags traces;
+  bool json = false;
+};
+
+struct Diagnosis {
+  ImportReport report;
+  StageProbe probe;  // of all stages
+  std::vector<Finding> findings;
+};
+
+absl::StatusOr<StageProbe> RunTopology(Log& log) {
+  InMemoryStore store;
+  const Topology topology = EroicaTopology(NodeConfig(), RunLength::kBounded);
+  BoundedRun run(log, store, topology, BoundedRunOptions());
+  ProgressBar bar(ProgressStream(), "diagnosing", std::chrono::steady_clock::now());
+  for (bool more = true; more;) {
+    const absl::StatusOr<bool> step = run.Step();
+    if (!step.ok()) return step.status();
+    more = *step;
+    bar.Update(0, 0, std::chrono::steady_clock::now());
+  }
+  return run.probe();
+}
+
+absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces) {
+  MemoryLog log;
+  if (absl::Status status = CreateMissingTopics(log.admin(), kDefaultTopicPrefix, TopicLayout()); !status.ok()) return status;
+  Diagnosis diagnosis;
+  absl::StatusOr<ImportReport> report = ImportIntoLog(traces, log, LogBatchSinkOptions());
+  if (!report.ok()) return report.status();
+  diagnosis.report = *std::move(report);
+  const absl::StatusOr<StageProbe> probe = RunTopology(log);
+  if (!probe.ok()) return probe.status();
+  diagnosis.probe = *probe;
+  const absl::StatusOr<std::unique_ptr<FindingReader>> reader = FindingReader::Open(log, std::string(kDefaultTopicPrefix));
+  if (!reader.ok()) return reader.status();
+  absl::StatusOr<std::vector<Finding>> findings = ReadAllFindings(**reader);
+  if (!findings.ok()) return findings.status();
+  diagnosis.findings = LatestVersions(*std::move(findings));
+  return diagnosis;
+}
+
+std::string AsJson(const Diagnosis& diagnosis) {
+  std::string json = fmt::format("{{\"import\":{},\"findings\":[", ImportReportJson(diagnosis.report));
+  for (size_t i = 0; i < diagnosis.findings.size(); ++i) json += (i == 0 ? "" : ",") + ToJson(diagnosis.findings[i]);
+  return json + "]}\n";
+}
+
+std::string AsText(const Diagnosis& diagnosis) {
+  std::string text = diagnosis.report.ToText();
+  for (const auto& [reason, count] : diagnosis.probe.dead_letters) {
+    text += fmt::format("warning: {} records were not used: {}\n", count, ToString(reason));
+  }
+  const size_t count = diagnosis.findings.size();
+  if (count == 0) return text + "\nNothing found: no rank or function stands out from its peers.\n";
+  text += fmt::format("\n{} finding{}\n", count, count == 1 ? "" : "s");
+  for (const Finding& finding : diagnosis.findings) text += "\n" + FindingText(finding);
+  return text;
+}
+
+}  // namespace
+
+void AddDiagnoseCommand(CLI::App& app, int* exit_code) {
+  auto flags = std::make_shared<DiagnoseFlags>();
+  CLI::App* command = app.add_subcommand("diagnose", "Find the culprit in the traces of one job; needs no Kafka");
+  flags->traces.AddTo(*command);
+  command->add_flag("--json", flags->json, "One JSON object: what was imported, and the findings");
+  command->footer(
+      "Examples:\n"
+      "  eroica diagnose traces/\n"
+      "  eroica diagnose rank*.json.gz --json | jq '.findings[].title'\n\n"
+      "Exit codes: 0 nothing found, 1 findings, 2 error.");
+  command->callback([flags, exit_code] {
+    const absl::StatusOr<Diagnosis> diagnosis = Diagnose(flags->traces);
+    if (!diagnosis.ok()) {
+      *exit_code = ExitWithError(diagnosis.status());
+      return;
+    }
+    std::cout << (flags->json ? AsJson(*diagnosis) : AsText(*diagnosis));
+    *exit_code = diagnosis->findings.empty() ? kExitNothingFound : kExitFindings;
+  });
+}
+
+}  // namespace eroica

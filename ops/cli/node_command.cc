@@ -1,0 +1,146 @@
+// eroica node: the stages as long-running threads, over Kafka or over a recording.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <stop_token>
+#include <thread>
+
+#include "ops/cli/commands.h"
+#include "ops/cli/config_flags.h"
+#include "ops/cli/exit_code.h"
+#include "ops/cli/logging.h"
+#include "ops/cli/open_log.h"
+#include "ops/cli/stages.h"
+#include "ops/cli/stop_signal.h"
+#include "ops/cli/topic_plan.h"
+#include "ops/config/config_text.h"
+#include "state_store/rocksdb_store.h"
+#include "stream_ops/runtime/bounded_run.h"
+#include "stream_ops/runtime/stage_threads.h"
+
+namespace eroica {
+namespace {
+
+struct NodeFlags {
+  ConfigFlags config;
+  std::vector<std::string> roles;
+  std::string state;
+  bool drain = false;
+  bool print_config = false;
+  bool print_reference = false;
+};
+
+// What one stage did, as the last words of a node.
+std::string ProbeLine(const std::string& stage, const StageProbe& probe) {
+  uint64_t dead_letters = 0;
+  for (const auto& [reason, count] : probe.dead_letters) dead_letters += count;
+  return fmt::format("{}: received={} processed={} emitted={} dead_lettered={} ignored={} retries={} corrupt_bytes={}\n", stage,
+                     probe.records_received, probe.records_processed, probe.records_emitted, dead_letters, probe.records_ignored,
+                     probe.retries, probe.corrupt_bytes);
+}
+
+// Beside the recording, or in the working folder.
+std::string StateFolder(const NodeConfig& config) {
+  if (!config.state.folder.empty()) return config.state.folder;
+  if (config.node.recording.empty()) return "eroica-state";
+  std::filesystem::path recording = std::filesystem::path(config.node.recording).lexically_normal();
+  if (!recording.has_filename()) recording = recording.parent_path();
+  return recording.string() + ".state";
+}
+
+absl::Status RunThreads(Log& log, StateStore& store, const NodeConfig& config) {
+  StageThreads threads(log, store, EroicaTopology(config, RunLength::kEndless), config.node.roles, ThreadOptions(config));
+  if (absl::Status status = threads.Start(); !status.ok()) return status;
+  spdlog::info("node: running roles={} log={} state={}", fmt::join(config.node.roles, ","),
+               config.node.recording.empty() ? config.kafka.bootstrap : config.node.recording, StateFolder(config));
+  const std::jthread watcher([&threads](const std::stop_token& stop) {
+    while (!stop.stop_requested() && !StopRequested()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    threads.RequestStop();
+  });
+  absl::Status status = threads.Wait();
+  status.Update(threads.Stop());
+  for (const auto& [stage, probe] : threads.Probes()) std::cerr << ProbeLine(stage, probe);
+  return status;
+}
+
+// To the end of what is there, every window closed.
+absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config) {
+  const Topology topology = EroicaTopology(config, RunLength::kBounded);
+  BoundedRun run(log, store, topology,
+                 {.topic_prefix = config.node.topic_prefix,
+                  .replay_id = config.node.replay_id,
+                  .poll_records_max = static_cast<size_t>(config.runtime.poll_records_max)});
+  for (bool more = true; more && !StopRequested();) {
+    const absl::StatusOr<bool> step = run.Step();
+    if (!step.ok()) return step.status();
+    more = *step;
+  }
+  for (const Stage& stage : topology.stages()) std::cerr << ProbeLine(stage.name, run.probe(stage.name));
+  return absl::OkStatus();
+}
+
+absl::Status RunNode(const NodeConfig& config, bool drain) {
+  SetLogLevel(config.node.log_level);
+  CatchStopSignals();
+  const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(config, LogAccess::kWrite);
+  if (!log.ok()) return log.status();
+  // The topics of a recording come into being with it; those of a Kafka are for its operator to make.
+  absl::Status topics = config.node.recording.empty() ? RequirePlannedTopics((*log)->admin(), config)
+                                                      : CreateMissingTopics((*log)->admin(), config.node.topic_prefix, LayoutOf(config));
+  if (!topics.ok()) return topics;
+  const absl::StatusOr<std::unique_ptr<RocksDbStore>> store =
+      RocksDbStore::Open({.folder = StateFolder(config),
+                          .memory_bytes = static_cast<size_t>(config.state.memory_mib) << 20,
+                          .durability = config.state.survive_power_loss ? Durability::kPowerLoss : Durability::kProcessDeath});
+  if (!store.ok()) return store.status();
+  return drain ? Drain(**log, **store, config) : RunThreads(**log, **store, config);
+}
+
+int Run(const NodeFlags& flags) {
+  if (flags.print_reference) {
+    std::cout << ConfigReference();
+    return kExitNothingFound;
+  }
+  absl::StatusOr<NodeConfig> config = flags.config.Load();
+  if (!config.ok()) return ExitWithError(config.status());
+  if (!flags.roles.empty()) config->node.roles = flags.roles;
+  if (!flags.state.empty()) config->state.folder = flags.state;
+  if (flags.print_config) {
+    std::cout << ConfigToToml(*config);
+    return kExitNothingFound;
+  }
+  const absl::Status status = RunNode(*config, flags.drain);
+  return status.ok() ? kExitNothingFound : ExitWithError(status);
+}
+
+}  // namespace
+
+void AddNodeCommand(CLI::App& app, int* exit_code) {
+  auto flags = std::make_shared<NodeFlags>();
+  CLI::App* command = app.add_subcommand("node", "Run the stages, over Kafka or over a recording");
+  flags->config.AddTo(*command);
+  command->add_option("--role", flags->roles, "Stages to run: summarize, align, diagnose (default: all)")
+      ->type_name("ROLE,...")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"summarize", "align", "diagnose"}));
+  command->add_option("--state", flags->state, "Folder of the state store (default: beside the recording, else eroica-state)")
+      ->type_name("DIR");
+  command->add_flag("--drain", flags->drain, "Read to the end of what is there, close every window and stop")->excludes("--role");
+  command->add_flag("--print-config", flags->print_config, "Print the configuration that holds, with every option explained, and stop");
+  command->add_flag("--print-config-reference", flags->print_reference, "Print docs/reference/config.md and stop")->group("");
+  command->footer(
+      "Examples:\n"
+      "  eroica node --recording recording/                                 follow a recording\n"
+      "  eroica node --recording recording/ --drain                         work it off and stop\n"
+      "  eroica node --bootstrap localhost:9092 --role summarize,align      part of the stages; others elsewhere\n"
+      "  eroica node --config node.toml --set runtime.idle_timeout_ms=5000\n\n"
+      "Stops in good order on Ctrl-C or SIGTERM. Exit codes: 0 stopped, 2 error. `eroica findings` shows what was found.");
+  command->callback([flags, exit_code] { *exit_code = Run(*flags); });
+}
+
+}  // namespace eroica

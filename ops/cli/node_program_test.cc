@@ -1,0 +1,94 @@
+// `eroica node` from outside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "ops/cli/exit_code.h"
+#include "ops/cli/program_run.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Until the condition holds; false after a minute.
+bool Await(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+bool IsRunning(const Program& node) { return node.ErrSoFar().find("node: running") != std::string::npos; }
+
+TEST(NodeProgram, PrintsTheConfigurationThatHolds) {
+  const ScratchDirectory folder;
+  const std::string file = folder.path() + "/node.toml";
+  WriteBytes(file, "[runtime]\nidle_timeout_ms = 777\n[kafka.properties]\n\"sasl.password\" = \"hunter2\"\n");
+  const ProgramRun run = RunProgram({"node", "--config", file, "--role", "align", "--print-config"});
+  EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("idle_timeout_ms = 777"));
+  EXPECT_THAT(run.out, HasSubstr("roles = [\"align\"]"));
+  EXPECT_THAT(run.out, Not(HasSubstr("hunter2")));
+}
+
+TEST(NodeProgram, ReferenceIsThePageInTheRepository) {
+  EXPECT_EQ(RunProgram({"node", "--print-config-reference"}).out, ReadBytes("docs/reference/config.md"));
+}
+
+TEST(NodeProgram, UnknownRoleIsRefused) {
+  const ProgramRun run = RunProgram({"node", "--recording", "x", "--role", "summarise"});
+  EXPECT_EQ(run.exit_code, kExitError);
+  EXPECT_THAT(run.err, HasSubstr("summarise"));
+}
+
+TEST(NodeProgram, SecretsInTheConfigurationStopTheStart) {
+  const ProgramRun run = RunProgram({"node", "--bootstrap", "127.0.0.1:9", "--set", "kafka.properties.sasl.password=hunter2"});
+  EXPECT_EQ(run.exit_code, kExitError);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("sasl.password_file"), Not(HasSubstr("hunter2"))));
+}
+
+TEST(NodeProgram, StopsInGoodOrderOnSigterm) {
+  const ScratchDirectory folder;
+  Program node({"node", "--recording", folder.path() + "/recording"});
+  ASSERT_TRUE(Await([&] { return IsRunning(node); })) << node.ErrSoFar();
+  node.Signal(SIGTERM);
+  const ProgramRun run = node.Wait();
+  EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("summarize: received=0"));
+}
+
+TEST(NodeProgram, ASecondNodeOnTheSameStateIsRefused) {
+  const ScratchDirectory folder;
+  const std::string state = folder.path() + "/state";
+  Program node({"node", "--recording", folder.path() + "/one", "--state", state});
+  ASSERT_TRUE(Await([&] { return IsRunning(node); })) << node.ErrSoFar();
+  const ProgramRun second = RunProgram({"node", "--recording", folder.path() + "/two", "--state", state});
+  EXPECT_EQ(second.exit_code, kExitError);
+  EXPECT_THAT(second.err, HasSubstr(state));
+  node.Signal(SIGINT);
+  EXPECT_EQ(node.Wait().exit_code, kExitNothingFound);
+}
+
+TEST(NodeProgram, AFolderThatCannotBeMadeIsNamed) {
+  const ScratchDirectory folder;
+  WriteBytes(folder.path() + "/file", "");
+  const std::string below_a_file = folder.path() + "/file/below";
+  const ProgramRun state = RunProgram({"node", "--recording", folder.path() + "/recording", "--state", below_a_file});
+  EXPECT_EQ(state.exit_code, kExitError);
+  EXPECT_THAT(state.err, HasSubstr(below_a_file));
+  const ProgramRun recording = RunProgram({"node", "--recording", below_a_file});
+  EXPECT_EQ(recording.exit_code, kExitError);
+  EXPECT_THAT(recording.err, HasSubstr(below_a_file));
+}
+
+}  // namespace
+}  // namespace eroica
