@@ -167,7 +167,8 @@ class Matcher {
     return true;
   }
 
-  // Calls without a group belong to the world's communicator if all ranks made the same ones in the same order.
+  // Calls without a group belong to the world's communicator if there is no other that they could belong to, and all ranks made the same ones in the
+  // same order. With smaller groups about, agreement shows nothing: ranks that do the same work in different groups agree as well.
   void MatchUntold() {
     if (untold_.empty()) return;
     if (2 * traces_.size() < world_size_) {
@@ -177,12 +178,28 @@ class Matcher {
           traces_.size(), world_size_));
       return;
     }
+    if (const ProcessGroup* smaller = SmallerGroup(); smaller != nullptr) {
+      Warn(fmt::format(
+          "the traces do not say which process group their collectives belong to, and there are several (such as {}): those that "
+          "nothing tells are not matched; put the flight-recorder dumps (fr_rankN.json) beside the traces to have them matched exactly",
+          NameOf(*smaller)));
+      return;
+    }
     ProcessGroup world = WorldGroup();
     for (auto& [rank, calls] : untold_) {
       for (CollectiveCall* call : calls) AddToGroup(*TraceOf(rank), world, call);
     }
     // A rank without any call disagrees with those that have some.
     for (RankTrace* trace : traces_) GroupOf(world).members[RankOf(*trace)].trace = trace;
+  }
+
+  const ProcessGroup* SmallerGroup() const {
+    for (const RankTrace* trace : traces_) {
+      for (const ProcessGroup& group : trace->groups) {
+        if (group.ranks.size() > 1 && group.ranks.size() < world_size_) return &group;
+      }
+    }
+    return nullptr;
   }
 
   ProcessGroup WorldGroup() const {

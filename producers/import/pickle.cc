@@ -10,8 +10,8 @@
 namespace eroica {
 namespace {
 
-constexpr size_t kMaxNodes = size_t{64} << 20;
-constexpr size_t kMaxTreeNodes = size_t{64} << 20;
+constexpr size_t kMaxNodes = size_t{4} << 20;
+constexpr size_t kMaxTreeNodes = size_t{4} << 20;
 constexpr int kMaxDepth = 256;
 
 // Values as the machine builds them: containers hold numbers of nodes, so that the memo can name a list that still grows. What refers to

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "producers/import/batch_collector.h"
+#include "producers/import/test_folder.h"
 #include "producers/import/trace_import.h"
 
 namespace eroica {
@@ -233,6 +234,46 @@ TEST_F(RealTraces, TwoRanksOfMany) {
   EXPECT_EQ(report->collectives_unmatched, 20u);
   ASSERT_EQ(report->warnings.size(), 2u);
   EXPECT_NE(report->warnings[0].find("126 of 128 ranks are missing"), std::string::npos) << report->warnings[0];
+}
+
+// The same traces where no dump lies beside them: matched by order where there is one group only, and not at all where there are several.
+TEST_F(RealTraces, WithoutDumps) {
+  for (const auto& [name, matched, unmatched] :
+       {std::tuple("fsdp_slow_compute_4r", 256u, 0u), std::tuple("pp4dp2_healthy_8r", 768u, 96u)}) {
+    const TestFolder folder;
+    for (const auto& entry : std::filesystem::directory_iterator(kTraces / "torch-parallel" / name)) {
+      std::filesystem::create_symlink(std::filesystem::absolute(entry.path()), folder.path() / entry.path().filename());
+    }
+    BatchCollector without;
+    const std::filesystem::path path = folder.path();
+    const absl::StatusOr<ImportReport> report = ImportTraces({&path, 1}, {}, without, nullptr);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->collectives, matched) << name;
+    EXPECT_EQ(report->collectives_unmatched, unmatched) << name;
+    EXPECT_EQ(report->warnings.size(), unmatched > 0 ? 1u : 0u);
+  }
+}
+
+// The names of frames are equal on all ranks: what one rank alone ran is the injected fault and what it calls.
+TEST_F(RealTraces, StacksAgreeAcrossRanks) {
+  const ImportReport report = Import("torch-gloo/slow_compute_4r");
+  std::map<std::string, std::set<uint32_t>> ranks_of;
+  for (const uint32_t rank : report.ranks) {
+    for (const SeenInterval& seen : sink.Intervals(rank)) {
+      if (seen.function_class == FunctionClass::kPython && seen.lane.kind == LaneKind::kTrainingThread)
+        ranks_of[seen.stack + " > " + seen.name].insert(rank);
+    }
+  }
+  size_t everywhere = 0;
+  for (const auto& [stack, ranks] : ranks_of) {
+    if (ranks.size() == 4) {
+      ++everywhere;
+    } else {
+      EXPECT_EQ(ranks, std::set<uint32_t>{1}) << stack;
+    }
+  }
+  EXPECT_EQ(everywhere, 774u);
+  EXPECT_EQ(ranks_of.size(), 786u);
 }
 
 TEST_F(RealTraces, FolderOfThreeJobsIsRefused) {

@@ -103,8 +103,7 @@ absl::StatusOr<TraceFiles> FindTraceFiles(std::span<const fs::path> paths) {
     if (!error) found.bytes += size;
   }
   std::error_code error;
-  const fs::path first = fs::weakly_canonical(fs::absolute(found.files.front()), error);
-  found.folder_name = (error ? fs::absolute(found.files.front()) : first).parent_path().filename().string();
+  found.folder_name = fs::absolute(found.files.front(), error).lexically_normal().parent_path().filename().string();
   return found;
 }
 
