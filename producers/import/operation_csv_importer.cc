@@ -75,8 +75,9 @@ absl::Status OperationCsvImporter::ForEachLine(ByteSource& source, Visit&& visit
   return visit(std::string_view(buffer.data() + begin, buffer.size() - begin), source.damage().empty());
 }
 
-absl::Status OperationCsvImporter::Import(const std::function<void(uint64_t)>& progress, std::vector<std::unique_ptr<RankTrace>>* traces) {
-  absl::StatusOr<std::unique_ptr<ByteSource>> source = ByteSource::Open(report_.path);
+absl::Status OperationCsvImporter::Import(const Opener& open, const std::function<void(uint64_t)>& progress,
+                                          std::vector<std::unique_ptr<RankTrace>>* traces) {
+  absl::StatusOr<std::unique_ptr<ByteSource>> source = open();
   if (!source.ok()) return source.status();
   bool header = true;
   absl::Status status = ForEachLine(**source, [&](std::string_view line, bool whole) {
@@ -96,7 +97,7 @@ absl::Status OperationCsvImporter::Import(const std::function<void(uint64_t)>& p
   }
   LayOutSteps();
   MakeTraces();
-  source = ByteSource::Open(report_.path);
+  source = open();
   if (!source.ok()) return source.status();
   header = true;
   status = ForEachLine(**source, [&](std::string_view line, bool whole) {

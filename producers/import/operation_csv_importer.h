@@ -12,7 +12,7 @@
 //   others                     cpu_op on the host
 #pragma once
 
-#include <absl/status/status.h>
+#include <absl/status/statusor.h>
 
 #include <cstdint>
 #include <functional>
@@ -35,8 +35,10 @@ class OperationCsvImporter {
   OperationCsvImporter(TraceFunctions& functions, SortBudget& budget, FileReport& report)
       : functions_(functions), budget_(budget), report_(report) {}
 
-  // Fails only where the import as a whole must stop. A file without the columns is reported as refused.
-  absl::Status Import(const std::function<void(uint64_t)>& progress, std::vector<std::unique_ptr<RankTrace>>* traces);
+  using Opener = std::function<absl::StatusOr<std::unique_ptr<ByteSource>>()>;
+
+  // open: gives the file from its beginning. Fails only where the import as a whole must stop. A file without the columns is reported as refused.
+  absl::Status Import(const Opener& open, const std::function<void(uint64_t)>& progress, std::vector<std::unique_ptr<RankTrace>>* traces);
 
  private:
   struct Columns {

@@ -79,8 +79,9 @@ class Import {
 
   absl::Status ReadOperationCsv(size_t file, const std::function<void(uint64_t)>& progress) {
     std::vector<std::unique_ptr<RankTrace>> traces;
-    if (absl::Status status = OperationCsvImporter(functions_, budget_, report_.files[file]).Import(progress, &traces); !status.ok())
-      return status;
+    OperationCsvImporter importer(functions_, budget_, report_.files[file]);
+    const auto open = [this, file] { return ByteSource::Open(report_.files[file].path); };
+    if (absl::Status status = importer.Import(open, progress, &traces); !status.ok()) return status;
     for (std::unique_ptr<RankTrace>& trace : traces) {
       trace->file = file;
       entries_.push_back({std::move(trace), nullptr});
