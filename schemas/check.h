@@ -1,4 +1,5 @@
-// EROICA_CHECK(condition): a bug stops the program, in release too, with file, line and the condition. Not for bad input: see drop_reason.h.
+// EROICA_CHECK(condition): a bug stops the program, in release too, with file, line and the condition.
+// Not for bad input: see drop_reason.h.
 #pragma once
 
 #include <cstdio>

@@ -1,7 +1,8 @@
 // Between the structs of this folder and their FlatBuffers. Owner: one Encoder or Decoder a thread; both recycle their memory.
 //
-// Decoding never trusts a payload: it is copied to an aligned buffer, checked by FlatBuffers' verifier, then against the domain limits (counts, enum
-// ranges, equal column lengths, varints, times). What fails is answered with a DropReason, never with a crash and never with half a batch.
+// Decoding never trusts a payload: it is copied to an aligned buffer, checked by FlatBuffers' verifier, read with every column length,
+// varint and count checked, and held against the invariants of its type (invariants.h). What fails is answered with a DropReason, never with
+// a crash and never with half a batch.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +55,9 @@ class Encoder {
   Encoder(Encoder&&) noexcept;
   Encoder& operator=(Encoder&&) noexcept;
 
-  // The bytes live until the next call; equal content gives equal bytes. The batch must keep its invariants (invariants.h): what breaks them is a
-  // bug and stops the program. Names and texts that are too long are cut.
+  // The bytes live until the next call; equal content gives equal bytes. The batch must keep its invariants (invariants.h), and its times
+  // must be multiples of time_unit_ns relative to the first: what breaks that is a bug and stops the program. Names and texts that are too
+  // long are cut.
   Bytes Encode(const EventBatch& batch);
   Bytes Encode(const PatternBatch& batch);
   Bytes Encode(const CollectiveBatch& batch);
@@ -75,7 +77,8 @@ class Decoder {
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;
 
-  // kNone: *out holds the batch (its memory is reused). Anything else: *out is unspecified and the payload belongs on the dead-letter topic.
+  // kNone: *out holds the batch (its memory is reused). Anything else: *out is unspecified and the payload belongs on the dead-letter
+  // topic.
   DropReason Decode(Bytes payload, EventBatch* out);
   DropReason Decode(Bytes payload, PatternBatch* out);
   DropReason Decode(Bytes payload, CollectiveBatch* out);

@@ -26,7 +26,7 @@ struct CollectiveRecord {
   int64_t step = -1;
   int64_t duration_ns = 0;
   int64_t exposed_ns = 0;  // part of the duration in which nothing of a higher class ran on the rank
-  int64_t gap_ns = 0;      // from the end of the rank's previous operation on any communicator (or the window's start) to this start; 0 if they overlap
+  int64_t gap_ns = 0;      // from the end of the rank's previous operation on any communicator (or the window's start); 0 if they overlap
   uint64_t bytes = 0;
   uint32_t before = 0;     // 1 + index into predecessors of what was longest on the critical path in the gap; 0: nothing
   int64_t before_ns = 0;   // its critical time in the gap

@@ -30,7 +30,7 @@ struct MemberSummary {
   int64_t caused_wait_ns = 0;    // sum, where it arrived last, of the exposed waits of the others
   std::vector<int64_t> late_steps;  // steps in which it caused more exposed wait than any other member, ascending
   std::vector<Blocker> blockers;    // what it ran when it arrived last, most caused wait first
-  uint64_t incomplete = 0;       // operations of the rank that another member never joined, nor any later one of the kind (else its row was lost)
+  uint64_t incomplete = 0;       // the rank's operations that another member never joined, nor a later one of the kind (else a row was lost)
   friend bool operator==(const MemberSummary&, const MemberSummary&) = default;
 };
 

@@ -1,6 +1,6 @@
 // EventBatch in memory: what one producer of one rank saw. The wire form is schemas/event.fbs, the way between them schemas/codec.h.
-// Invariants of a batch that the codec let through: columns of one group are equally long; indices are in range; start times, sample times and
-// mark times do not decrease; durations are not negative; rank < world_size; job is not empty.
+// Invariants of a batch that the codec let through (invariants.h checks them): columns of one group are equally long; indices are in range;
+// start times, sample times and mark times do not decrease; durations are not negative; rank < world_size; job is not empty.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// A finding as JSON, for REST, the CLI and subscribers without FlatBuffers. Deterministic: fixed key order, numbers in shortest round-trip form.
+// A finding as JSON, for REST, the CLI and subscribers without FlatBuffers. Deterministic: fixed key order, numbers in shortest
+// round-trip form.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// A function is anything that runs over an interval on a rank: a kernel, a memory operation, a collective, a Python call stack, a CPU operator.
+// A function is anything that runs over an interval on a rank: a kernel, a memory operation, a collective, a Python call stack, a CPU
+// operator.
 #pragma once
 
 #include <cstdint>
