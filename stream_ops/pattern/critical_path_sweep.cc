@@ -29,11 +29,10 @@ void CriticalPathSweep::Run(const SweepInput& input) {
   Reset(input);
   BuildClocks(input);
   Account(input);
-  FlushStacks(input);
+  FlushStacks();
   gaps_.Finish(input.functions);
-  activity_.Finish([this](uint32_t function) { ++totals_[function].active_steps; });
-  const int collective = priority_[static_cast<size_t>(FunctionClass::kCollective)];
-  peer_wait_.Finish(input.steps, clocks_, collective, &steps_);
+  activity_.Finish(input.functions.size());
+  peer_wait_.Finish(input.steps, clocks_, CriticalPathPriority(FunctionClass::kCollective, input.host_only), &steps_);
 }
 
 void CriticalPathSweep::Reset(const SweepInput& input) {
@@ -50,25 +49,24 @@ void CriticalPathSweep::Reset(const SweepInput& input) {
   peer_wait_.Clear();
   gaps_.Start(input.start_ns);
   activity_.Start(input.steps);
-  for (int i = 0; i < kFunctionClassCount; ++i) {
-    priority_[static_cast<size_t>(i)] = CriticalPathPriority(static_cast<FunctionClass>(i), input.host_only);
+  SetRules(input);
+}
+
+void CriticalPathSweep::SetRules(const SweepInput& input) {
+  rules_.clear();
+  for (const FunctionTraits& traits : input.functions) {
+    rules_.push_back({static_cast<int8_t>(CriticalPathPriority(traits.function_class, input.host_only)), traits.function_class,
+                      traits.wait == WaitKind::kPeer && IsHost(traits.function_class)});
   }
 }
 
-int CriticalPathSweep::PriorityOf(const SweepInput& input, const Interval& interval) const {
-  const FunctionClass function_class = input.functions[interval.function].function_class;
-  if (function_class == FunctionClass::kPython && input.lanes[interval.lane] != LaneKind::kTrainingThread) return -1;
-  return priority_[static_cast<size_t>(function_class)];
-}
-
 void CriticalPathSweep::BuildClocks(const SweepInput& input) {
-  const int collective = priority_[static_cast<size_t>(FunctionClass::kCollective)];
   for (const Interval& interval : input.intervals) {
     const TimeSpan part = Clip(input, interval);
-    const int priority = PriorityOf(input, interval);
-    if (part.begin_ns > part.end_ns || priority < 0) continue;
-    if (priority == collective) gaps_.AddCollective(interval.lane, part.begin_ns, part.end_ns);
-    if (part.begin_ns < part.end_ns) clocks_.Add(priority, part.begin_ns, part.end_ns);
+    const Rule rule = rules_[interval.function];
+    if (part.begin_ns > part.end_ns || !Counts(input, rule, interval)) continue;
+    if (rule.function_class == FunctionClass::kCollective) gaps_.AddCollective(interval.lane, part.begin_ns, part.end_ns);
+    if (part.begin_ns < part.end_ns) clocks_.Add(rule.priority, part.begin_ns, part.end_ns);
   }
   clocks_.Finish();
 }
@@ -85,37 +83,36 @@ void CriticalPathSweep::Account(const SweepInput& input) {
     totals.Count(duration_ns);
     histograms_.Add(function, static_cast<uint64_t>(duration_ns));
 
-    const int priority = PriorityOf(input, interval);
-    if (priority < 0) continue;
-    CriticalClock& clock = clocks_[priority];
+    const Rule rule = rules_[function];
+    if (!Counts(input, rule, interval)) continue;
+    CriticalClock& clock = clocks_[rule.priority];
     const int64_t clock_at_begin = clock.Advance(part.begin_ns);
     const int64_t clock_at_end = clock.Ahead(part.end_ns);
-    const FunctionClass function_class = input.functions[function].function_class;
-    if (IsHost(function_class)) {
+    if (IsHost(rule.function_class)) {
       if (duration_ns == 0) continue;
-      Stack& stack = stacks_[kHostClasses * interval.lane + (function_class == FunctionClass::kCpuOp ? 1 : 0)];
-      StartHostFunction(input, stack, {part.end_ns, clock_at_end, part.begin_ns, clock_at_begin, function});
+      Stack& stack = stacks_[kHostClasses * interval.lane + (rule.function_class == FunctionClass::kCpuOp ? 1 : 0)];
+      StartHostFunction(stack, {part.end_ns, clock_at_end, part.begin_ns, clock_at_begin, function});
       continue;
     }
-    if (function_class == FunctionClass::kCollective) gaps_.collectives()[next_collective++].exposed_ns = clock_at_end - clock_at_begin;
+    if (rule.function_class == FunctionClass::kCollective) gaps_.collectives()[next_collective++].exposed_ns = clock_at_end - clock_at_begin;
     const int64_t fresh_ns = std::max(part.begin_ns, totals.covered_until_ns);
     if (fresh_ns >= part.end_ns) continue;
     totals.covered_until_ns = part.end_ns;
     const int64_t clock_at_fresh = fresh_ns == part.begin_ns ? clock_at_begin : clock.Ahead(fresh_ns);
-    AddLeaf(input, function, fresh_ns, part.end_ns, clock_at_end - clock_at_fresh);
+    AddLeaf(function, fresh_ns, part.end_ns, clock_at_end - clock_at_fresh);
   }
 }
 
-void CriticalPathSweep::StartHostFunction(const SweepInput& input, Stack& stack, const Frame& frame) {
+void CriticalPathSweep::StartHostFunction(Stack& stack, const Frame& frame) {
   const int64_t now_ns = frame.leaf_since_ns;
   while (!stack.empty() && stack.back().end_ns <= now_ns) {
     const Frame& ended = stack.back();
-    AddLeaf(input, ended.function, ended.leaf_since_ns, ended.end_ns, ended.clock_at_end - ended.clock_at_leaf);
+    AddLeaf(ended.function, ended.leaf_since_ns, ended.end_ns, ended.clock_at_end - ended.clock_at_leaf);
     stack.pop_back();
   }
   if (!stack.empty()) {
     const Frame& caller = stack.back();
-    AddLeaf(input, caller.function, caller.leaf_since_ns, now_ns, frame.clock_at_leaf - caller.clock_at_leaf);
+    AddLeaf(caller.function, caller.leaf_since_ns, now_ns, frame.clock_at_leaf - caller.clock_at_leaf);
     while (!stack.empty() && stack.back().end_ns <= frame.end_ns) stack.pop_back();  // never the leaf again
     if (!stack.empty()) {
       stack.back().leaf_since_ns = frame.end_ns;
@@ -125,26 +122,27 @@ void CriticalPathSweep::StartHostFunction(const SweepInput& input, Stack& stack,
   stack.push_back(frame);
 }
 
-void CriticalPathSweep::FlushStacks(const SweepInput& input) {
+void CriticalPathSweep::FlushStacks() {
   for (Stack& stack : stacks_) {
     for (; !stack.empty(); stack.pop_back()) {
       const Frame& ended = stack.back();
-      AddLeaf(input, ended.function, ended.leaf_since_ns, ended.end_ns, ended.clock_at_end - ended.clock_at_leaf);
+      AddLeaf(ended.function, ended.leaf_since_ns, ended.end_ns, ended.clock_at_end - ended.clock_at_leaf);
     }
   }
 }
 
-void CriticalPathSweep::AddLeaf(const SweepInput& input, uint32_t function, int64_t begin_ns, int64_t end_ns, int64_t critical_ns) {
+void CriticalPathSweep::AddLeaf(uint32_t function, int64_t begin_ns, int64_t end_ns, int64_t critical_ns) {
   if (critical_ns <= 0) return;
-  totals_[function].critical_ns += critical_ns;
-  const FunctionTraits& traits = input.functions[function];
-  const int priority = priority_[static_cast<size_t>(traits.function_class)];
-  if (activity_.wanted()) activity_.Add(function, begin_ns, end_ns, clocks_[priority]);
-  if (traits.function_class == FunctionClass::kCollective) return;
-  if (traits.wait == WaitKind::kPeer && IsHost(traits.function_class)) {
-    peer_wait_.Add(priority, begin_ns, end_ns);
+  FunctionTotals& totals = totals_[function];
+  totals.critical_ns += critical_ns;
+  const Rule rule = rules_[function];
+  const CriticalClock& clock = clocks_[rule.priority];
+  if (activity_.wanted()) activity_.Add(function, begin_ns, end_ns, clock, &totals.step_mark);
+  if (rule.function_class == FunctionClass::kCollective) return;
+  if (rule.waits_for_peers) {
+    peer_wait_.Add(rule.priority, begin_ns, end_ns);
   } else if (gaps_.wanted()) {
-    gaps_.Add(function, begin_ns, end_ns, critical_ns, clocks_[priority]);
+    gaps_.Add(function, begin_ns, end_ns, critical_ns, clock);
   }
 }
 

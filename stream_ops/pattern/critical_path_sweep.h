@@ -10,7 +10,6 @@
 // Owner: one thread. Memory is kept between runs; a run allocates nothing once it has seen its like.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -43,6 +42,8 @@ class CriticalPathSweep {
   // Of the last run. The functions that ran, in the order in which they first started.
   const std::vector<uint32_t>& functions() const { return functions_; }
   const FunctionTotals& totals(uint32_t function) const { return totals_[function]; }
+  // Training steps in which it was on the critical path.
+  uint32_t active_steps(uint32_t function) const { return activity_.Of(function); }
   void ReadHistogram(uint32_t function, DurationHistogram* out) const { histograms_.Read(function, out); }
   const std::vector<StepRecord>& steps() const { return steps_; }
   const std::vector<CollectiveExposure>& collectives() const { return gaps_.collectives(); }
@@ -57,22 +58,31 @@ class CriticalPathSweep {
     uint32_t function;
   };
   using Stack = std::vector<Frame>;  // ends strictly decrease towards the top
+  // What the inner loops must know of a function, in a byte or two: traits of a thousand functions would not stay in the first-level cache.
+  struct Rule {
+    int8_t priority = 0;
+    FunctionClass function_class = FunctionClass::kCpuOp;
+    bool waits_for_peers = false;  // host functions only
+  };
 
   void Reset(const SweepInput& input);
+  void SetRules(const SweepInput& input);
   void BuildClocks(const SweepInput& input);
   void Account(const SweepInput& input);
-  void StartHostFunction(const SweepInput& input, Stack& stack, const Frame& frame);
-  void FlushStacks(const SweepInput& input);
-  void AddLeaf(const SweepInput& input, uint32_t function, int64_t begin_ns, int64_t end_ns, int64_t critical_ns);
-  // -1: never on the critical path.
-  int PriorityOf(const SweepInput& input, const Interval& interval) const;
+  void StartHostFunction(Stack& stack, const Frame& frame);
+  void FlushStacks();
+  void AddLeaf(uint32_t function, int64_t begin_ns, int64_t end_ns, int64_t critical_ns);
+  // Python counts on training threads only.
+  static bool Counts(const SweepInput& input, const Rule& rule, const Interval& interval) {
+    return rule.function_class != FunctionClass::kPython || input.lanes[interval.lane] == LaneKind::kTrainingThread;
+  }
 
   CriticalClocks clocks_;
   StepActivity activity_;
   PeerWait peer_wait_;
   CollectiveGaps gaps_;
   OctaveHistograms histograms_;
-  std::array<int, kFunctionClassCount> priority_{};
+  std::vector<Rule> rules_;             // by function
   std::vector<FunctionTotals> totals_;  // by function
   std::vector<uint32_t> functions_;
   std::vector<Stack> stacks_;           // two a lane: Python, CPU operators

@@ -193,8 +193,8 @@ TEST(CriticalPathSweep, PeerWaitIsTheUnionOfExposedCollectivesAndWaitingLeaves) 
   // Step 4: waiting [20,30), collective [30,60), kernel until 75, waiting [75,80), [90,95), another frame, [99,100).
   EXPECT_EQ(sweep.steps()[0], (StepRecord{4, 100, 10 + 30 + 5 + 5 + 1}));
   EXPECT_EQ(sweep.steps()[1], (StepRecord{5, 100, 20}));
-  EXPECT_EQ(sweep.totals(wait).active_steps, 2u);
-  EXPECT_EQ(sweep.totals(kernel).active_steps, 1u);
+  EXPECT_EQ(sweep.active_steps(wait), 2u);
+  EXPECT_EQ(sweep.active_steps(kernel), 1u);
 }
 
 TEST(CriticalPathSweep, CollectivesKnowWhatRanBeforeThem) {

@@ -20,7 +20,7 @@ struct alignas(64) FunctionTotals {
   int64_t min_ns = std::numeric_limits<int64_t>::max();
   int64_t max_ns = 0;
   uint32_t count = 0;
-  uint32_t active_steps = 0;
+  uint32_t step_mark = 0;  // 1 + the newest step that StepActivity has noted for it
   int64_t covered_until_ns = 0;  // a moment in which it runs twice on the device is one critical moment
 
   void Count(int64_t duration_ns) {

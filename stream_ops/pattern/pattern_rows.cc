@@ -37,7 +37,7 @@ FunctionPattern MakeRow(uint32_t function, const CriticalPathSweep& sweep, const
   row.duration_m2 = totals.m2();
   row.duration_min_ns = totals.min_ns;
   row.duration_max_ns = totals.max_ns;
-  row.active_steps = totals.active_steps;
+  row.active_steps = sweep.active_steps(function);
   sweep.ReadHistogram(function, &row.histogram);
   return row;
 }

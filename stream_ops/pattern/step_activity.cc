@@ -5,26 +5,27 @@
 namespace eroica {
 
 void StepActivity::Start(std::span<const StepSpan> steps) {
-  generation_ += steps_.size();
   steps_ = steps;
   position_ = 0;
   entries_.clear();
 }
 
-void StepActivity::AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock) {
+void StepActivity::AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock, uint32_t* mark) {
   auto step = std::upper_bound(steps_.begin(), steps_.end(), begin_ns, [](int64_t t, const StepSpan& s) { return t < s.end_ns; });
   for (; step != steps_.end() && step->begin_ns < end_ns; ++step) {
     const int64_t from = std::max(begin_ns, step->begin_ns);
     const int64_t to = std::min(end_ns, step->end_ns);
     if (!clock.undisturbed() && clock.At(from) == clock.At(to)) continue;
     position_ = static_cast<size_t>(step - steps_.begin());
-    Note(function, position_);
+    Note(function, position_, mark);
   }
 }
 
-void StepActivity::Deduplicate() {
+void StepActivity::Finish(size_t functions) {
+  counts_.assign(functions, 0);
   std::sort(entries_.begin(), entries_.end());
   entries_.erase(std::unique(entries_.begin(), entries_.end()), entries_.end());
+  for (uint64_t entry : entries_) ++counts_[entry >> 32];
 }
 
 }  // namespace eroica

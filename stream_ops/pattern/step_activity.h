@@ -17,37 +17,32 @@ class StepActivity {
   void Start(std::span<const StepSpan> steps);
   bool wanted() const { return !steps_.empty(); }
 
-  // The function was the leaf of its priority in [begin, end); the clock ran in it.
-  void Add(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock) {
+  // The function was the leaf of its priority in [begin, end); the clock ran in it. mark: kept for the function, 0 at the start.
+  void Add(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock, uint32_t* mark) {
     const StepSpan& step = steps_[position_];
     if (begin_ns >= step.begin_ns && end_ns <= step.end_ns) {
-      Note(function, position_);
+      Note(function, position_, mark);
     } else {
-      AddAcross(function, begin_ns, end_ns, clock);
+      AddAcross(function, begin_ns, end_ns, clock, mark);
     }
   }
-  // Calls visit(function) once for each step in which the function was active.
-  template <typename Visit>
-  void Finish(Visit visit) {
-    Deduplicate();
-    for (uint64_t entry : entries_) visit(static_cast<uint32_t>(entry >> 32));
-  }
+  void Finish(size_t functions);
+  // After Finish: in how many steps it was active.
+  uint32_t Of(uint32_t function) const { return counts_[function]; }
 
  private:
-  void AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock);
-  void Deduplicate();
-  void Note(uint32_t function, size_t step) {
-    if (last_step_.size() <= function) last_step_.resize(function + size_t{1}, 0);
-    if (last_step_[function] == generation_ + step) return;
-    last_step_[function] = generation_ + step;
+  void AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock, uint32_t* mark);
+  // The mark spares most of the repetitions; Finish removes the rest.
+  void Note(uint32_t function, size_t step, uint32_t* mark) {
+    if (*mark == step + 1) return;
+    *mark = static_cast<uint32_t>(step + 1);
     entries_.push_back(uint64_t{function} << 32 | static_cast<uint32_t>(step));
   }
 
   std::span<const StepSpan> steps_;
-  size_t position_ = 0;             // segments come nearly in time order: the step of the last one is looked at first
-  uint64_t generation_ = 1;         // steps of all windows so far, so that last_step_ needs no clearing
-  std::vector<uint64_t> last_step_;  // by function: generation_ + step of its newest entry
-  std::vector<uint64_t> entries_;    // function << 32 | step
+  size_t position_ = 0;            // segments come nearly in time order: the step of the last one is looked at first
+  std::vector<uint64_t> entries_;  // function << 32 | step
+  std::vector<uint32_t> counts_;   // by function
 };
 
 }  // namespace eroica

@@ -123,6 +123,7 @@ void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numb
   const int64_t longest_ns = steps ? kEndOfTimeNs : kMostWindowsSpanned * shared_->options.window_ns;
   auto collective = batch.collectives.begin();
   bool in_order = true;
+  chunk->intervals.reserve(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     const int64_t end_ns = rows.start_ns[i] + rows.duration_ns[i];
     Interval interval{rows.start_ns[i], end_ns, numbers.functions[rows.function[i]], lane_numbers_[rows.lane[i]]};

@@ -1,6 +1,8 @@
 #include "tests/benchmarks/rank_workload.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <string>
@@ -177,7 +179,7 @@ std::vector<EventBatch> Workload::Cut() const {
   for (size_t first = 0; first < rows_.size(); first += options_.intervals_per_batch) {
     const size_t last = std::min(first + options_.intervals_per_batch, rows_.size());
     EventBatch& batch = batches.emplace_back();
-    batch.identity = {.job = JobId{"benchmark"}, .rank = RankId{options_.rank}, .world_size = options_.world_size, .role = "", .host = "host",
+    batch.identity = {.job = JobId{options_.job}, .rank = RankId{options_.rank}, .world_size = options_.world_size, .role = "", .host = "host",
                       .pid = 1, .device = 0, .producer = "workload", .producer_version = "1", .host_only = options_.host_only,
                       .window_steps = options_.window_steps};
     batch.sequence = batches.size() - 1;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "schemas/event_batch.h"
@@ -10,6 +11,7 @@
 namespace eroica {
 
 struct WorkloadOptions {
+  std::string job = "benchmark";
   uint32_t rank = 0;
   uint32_t world_size = 64;
   int steps = 20;
