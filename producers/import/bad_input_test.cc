@@ -189,6 +189,26 @@ TEST_F(BadInput, TwoJobsToldByTheirGroups) {
   EXPECT_EQ(TryImport().status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(BadInput, GroupWithMembersOutsideTheWorld) {
+  folder.Write(
+      "rank0.json",
+      R"({"distributedInfo": {"rank": 0, "world_size": 1, "pg_config": [{"pg_name": "0", "pg_desc": "d", "ranks": [5]}]}, "traceEvents": [)" +
+          Event("user_annotation", "gloo:all_reduce", "1", "2", R"({"Collective name": "allreduce", "Process Group Name": "0"})") + "]}");
+  ExpectSays(Import().files[0].warnings, "names rank 5 in a job of 1 ranks");
+  for (const Communicator& communicator : sink.batches[0].communicators) EXPECT_TRUE(communicator.ranks.empty());
+}
+
+// A batch closes before its function table outgrows a payload.
+TEST_F(BadInput, ManyLongNames) {
+  std::string events;
+  for (int i = 0; i < 5'000; ++i)
+    events += (i == 0 ? "" : ",") + Event("cpu_op", std::string(3'990, 'x') + std::to_string(i), std::to_string(i), "1");
+  folder.Write("rank0.json", Trace(0, 1, events));
+  EXPECT_EQ(Import().total.imported, 5'000u);
+  Encoder encoder;
+  for (const EventBatch& batch : sink.batches) EXPECT_LE(encoder.Encode(batch).size(), size_t{16} << 20);
+}
+
 TEST_F(BadInput, MissingRanksAreNamed) {
   folder.Write("rank1.json", Trace(1, 4, ManyEvents(3)));
   folder.Write("rank3.json", Trace(3, 4, ManyEvents(3)));

@@ -20,7 +20,8 @@ BatchBuilder::BatchBuilder(const TraceFunctions& functions, ProducerIdentity ide
 
 absl::Status BatchBuilder::AddInterval(int64_t start_ns, int64_t duration_ns, uint32_t function, uint8_t lane,
                                        const Collective* collective) {
-  const bool full = batch_.intervals.size() >= kMaxIntervals || batch_.functions.size() + functions_.row(function).depth > kMaxFunctions;
+  const bool full = batch_.intervals.size() >= kMaxIntervals || name_bytes_ > kMaxNameBytes ||
+                    batch_.functions.size() + functions_.row(function).depth > kMaxFunctions;
   if (full) {
     if (absl::Status status = Flush(false); !status.ok()) return status;
   }
@@ -61,6 +62,7 @@ absl::Status BatchBuilder::Flush(bool final) {
   batch_.losses.clear();
   for (const uint32_t function : interned_) local_function_[function] = kAbsent;
   interned_.clear();
+  name_bytes_ = 0;
   local_lane_.fill(kAbsent);
   std::fill(local_communicator_.begin(), local_communicator_.end(), kAbsent);
   return absl::OkStatus();
@@ -78,6 +80,7 @@ uint32_t BatchBuilder::LocalFunction(uint32_t function) {
     const TraceFunctions::Row& row = functions_.row(*at);
     local_function_[*at] = static_cast<uint32_t>(batch_.functions.size());
     interned_.push_back(*at);
+    name_bytes_ += functions_.name(row.name).size();
     const uint32_t parent = row.parent == TraceFunctions::kNone ? kNoParent : local_function_[row.parent];
     batch_.functions.push_back({functions_.name(row.name), row.function_class, row.wait, parent});
   }

@@ -16,7 +16,8 @@ namespace eroica {
 class BatchBuilder {
  public:
   static constexpr size_t kMaxIntervals = 8'192;
-  static constexpr size_t kMaxFunctions = 16'384;  // with their callers; a batch closes early where it would get more
+  static constexpr size_t kMaxFunctions = 16'384;           // with their callers; a batch closes early where it would get more
+  static constexpr size_t kMaxNameBytes = size_t{4} << 20;  // of functions; likewise
   static constexpr size_t kMaxMarks = 8'192;
 
   // lanes and communicators are all that the rank has; a batch gets those that it refers to, the first and the last batch all
@@ -50,6 +51,7 @@ class BatchBuilder {
   std::vector<uint32_t> local_function_;
   std::vector<uint32_t> interned_;  // to be reset in local_function_
   std::vector<uint32_t> chain_;
+  size_t name_bytes_ = 0;
   std::array<uint32_t, 256> local_lane_;
   std::vector<uint32_t> local_communicator_;
 };

@@ -14,6 +14,8 @@
 namespace eroica {
 namespace {
 
+constexpr uint32_t kMaxNamedMembers = 65'536;  // of a communicator that no trace lists; beyond, its size must do
+
 using Calls = std::vector<CollectiveCall*>;
 
 // What identifies a group across ranks. Members unknown: name and description alone.
@@ -91,6 +93,7 @@ class Matcher {
     for (CollectiveCall& call : trace.collectives) ordered.push_back(&call);
     std::stable_sort(ordered.begin(), ordered.end(), EarlierCall);
     for (CollectiveCall* call : ordered) {
+      if (call->peer >= 0 && static_cast<uint32_t>(call->peer) >= world_size_) call->peer = -1;
       if (IsPointToPoint(call->operation)) {
         point_to_point_[RankOf(trace)].push_back(call);
       } else if (call->group >= 0) {
@@ -209,6 +212,7 @@ class Matcher {
       }
     }
     ProcessGroup world{"world", "", {}, world_size_};
+    if (world_size_ > kMaxNamedMembers) return world;
     for (uint32_t rank = 0; rank < world_size_; ++rank) world.ranks.push_back(rank);
     return world;
   }

@@ -198,7 +198,8 @@ int64_t StepOfAnnotation(std::string_view name) {
   int64_t step = -1;
   const char* end = name.data() + name.size();
   const auto [rest, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
-  return error == std::errc() && rest == end && step >= 0 ? step : -1;
+  constexpr int64_t kMaxStep = int64_t{1} << 53;
+  return error == std::errc() && rest == end && step >= 0 && step <= kMaxStep ? step : -1;
 }
 
 uint64_t BytesOfType(std::string_view type) {

@@ -74,6 +74,17 @@ bool SettleRank(RankTrace& trace, FileReport& file, bool only_trace) {
   return true;
 }
 
+// A group with members outside the world: its members are as good as unknown.
+void CheckGroups(RankTrace& trace, FileReport& file, uint32_t world_size) {
+  for (ProcessGroup& group : trace.groups) {
+    const auto outside = std::find_if(group.ranks.begin(), group.ranks.end(), [world_size](uint32_t rank) { return rank >= world_size; });
+    if (outside == group.ranks.end()) continue;
+    file.warnings.push_back(fmt::format("the process group \"{}\" names rank {} in a job of {} ranks; its members are taken as unknown",
+                                        group.name, *outside, world_size));
+    group.ranks.clear();
+  }
+}
+
 std::string MissingRanks(const std::vector<RankTrace*>& present, uint32_t world_size) {
   std::string list;
   size_t next = 0;
@@ -112,6 +123,7 @@ absl::StatusOr<SettledRanks> SettleRanks(std::span<RankTrace* const> traces, std
   if (by_rank.empty()) return absl::InvalidArgumentError("none of the files is a trace of a known rank");
   for (const auto& [rank, trace] : by_rank) settled.traces.push_back(trace);
   settled.world_size = static_cast<uint32_t>(world_size);
+  for (RankTrace* trace : settled.traces) CheckGroups(*trace, files[trace->file], settled.world_size);
   if (settled.traces.size() < settled.world_size) {
     settled.warnings.push_back(fmt::format("{} of {} ranks are missing ({}): findings rest on the others",
                                            settled.world_size - settled.traces.size(), settled.world_size,

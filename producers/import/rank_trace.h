@@ -41,11 +41,18 @@ struct CollectiveCall {
 struct RankTrace {
   explicit RankTrace(SortBudget& budget) : intervals(budget) {}
 
-  // Index of the group in `groups`, added where it is new.
+  static constexpr size_t kMaxGroups = 4'000;             // the codec takes 4,096 communicators a batch
+  static constexpr size_t kMaxMembers = size_t{2} << 20;  // of all groups together; those of further groups count as unknown
+
+  // Index of the group in `groups`, added where it is new; -1 where there are too many.
   int32_t GroupIndex(const ProcessGroup& group) {
     const auto found = std::find(groups.begin(), groups.end(), group);
     const auto index = static_cast<int32_t>(found - groups.begin());
-    if (found == groups.end()) groups.push_back(group);
+    if (found != groups.end()) return index;
+    if (groups.size() >= kMaxGroups) return -1;
+    groups.push_back(group);
+    members += group.ranks.size();
+    if (members > kMaxMembers) groups.back().ranks.clear();
     return index;
   }
 
@@ -62,6 +69,7 @@ struct RankTrace {
   bool has_python_frames = false;
   bool whole_microseconds = true;  // every time is one
   std::vector<ProcessGroup> groups;
+  size_t members = 0;  // of all groups
   std::vector<Lane> lanes;
   IntervalStore intervals;
   std::vector<Mark> marks;  // any order; times relative to base_time_ns
