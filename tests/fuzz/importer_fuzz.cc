@@ -51,7 +51,7 @@ class CodecSink final : public BatchSink {
   Decoder decoder_;
 };
 
-void WriteAll(FunctionTable& functions, const std::vector<RankTrace*>& traces, std::vector<FileReport>& files) {
+void WriteAll(TraceFunctions& functions, const std::vector<RankTrace*>& traces, std::vector<FileReport>& files) {
   const absl::StatusOr<SettledRanks> settled = SettleRanks(traces, files);
   if (!settled.ok()) return;
   const JobId job{"fuzz"};
@@ -72,7 +72,7 @@ void WriteAll(FunctionTable& functions, const std::vector<RankTrace*>& traces, s
 // As the trace of two ranks, so that there is something to match.
 void ImportTrace(std::string_view content) {
   SortBudget budget;
-  FunctionTable functions({.names = 64, .name_bytes = 1 << 16, .functions = 256});
+  TraceFunctions functions({.names = 64, .name_bytes = 1 << 16, .functions = 256});
   std::vector<FileReport> files(2);
   std::vector<std::unique_ptr<RankTrace>> owned;
   std::vector<RankTrace*> traces;
@@ -94,7 +94,7 @@ void ImportTrace(std::string_view content) {
 
 void ImportCsv(std::string_view content) {
   SortBudget budget;
-  FunctionTable functions;
+  TraceFunctions functions;
   std::vector<FileReport> files(1);
   std::vector<std::unique_ptr<RankTrace>> owned;
   const auto open = [content]() -> absl::StatusOr<std::unique_ptr<ByteSource>> { return std::make_unique<MemorySource>(content); };
