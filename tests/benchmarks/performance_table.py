@@ -24,6 +24,8 @@ NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def three_digits(value):
+    if 0 < abs(value) < 0.01:
+        return f"{value:.2e}"
     for limit, digits in ((9.995, 2), (99.95, 1)):
         if abs(value) < limit:
             return f"{value:.{digits}f}"

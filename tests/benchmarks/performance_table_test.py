@@ -26,6 +26,10 @@ class PerformanceTableTest(unittest.TestCase):
         document = {"benchmarks": [result("BM_A", 2.5, "us", items_per_second=2.5e7, bytes_per_second=3.1e8, **{"B/interval": 7.25})]}
         self.assertEqual(performance_table.rows_of(document)[0][1:], ["2.50 us", "", "25.0 M/s, 310 MB/s", "B/interval 7.25"])
 
+    def test_shows_small_counters(self):
+        self.assertEqual(performance_table.three_digits(3.2e-9), "3.20e-09")
+        self.assertEqual(performance_table.three_digits(0.0), "0.00")
+
     def test_says_what_a_benchmark_reported_as_error(self):
         document = {"benchmarks": [result("BM_A", 0.0, error_occurred=True, error_message="no traces")]}
         self.assertEqual(performance_table.rows_of(document)[0][-1], "no traces")
