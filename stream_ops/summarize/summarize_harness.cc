@@ -59,7 +59,8 @@ SummarizeHarness::SummarizeHarness(const SummarizeOptions& options) : options_(o
 }
 
 void SummarizeHarness::Process(const EventBatch& batch) {
-  const Bytes bytes = Encoder().Encode(batch);
+  Encoder encoder;
+  const Bytes bytes = encoder.Encode(batch);  // live as long as the encoder
   ProcessBytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
