@@ -9,13 +9,10 @@
 
 #include "diagnosis/differential/function_excess.h"
 #include "diagnosis/robust_statistics.h"
+#include "diagnosis/symptom.h"
 
 namespace eroica {
 namespace {
-
-bool IsSymptom(const FunctionPattern& pattern) {
-  return pattern.wait == WaitKind::kPeer || pattern.function_class == FunctionClass::kCollective;
-}
 
 double StepsOf(const PatternBatch& batch) { return batch.steps.empty() ? 1.0 : static_cast<double>(batch.steps.size()); }
 

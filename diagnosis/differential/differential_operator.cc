@@ -9,13 +9,10 @@
 #include "diagnosis/differential/function_excess.h"
 #include "diagnosis/differential/localize.h"
 #include "diagnosis/duration_text.h"
+#include "diagnosis/symptom.h"
 
 namespace eroica {
 namespace {
-
-bool IsSymptom(const FunctionPattern& pattern) {
-  return pattern.wait == WaitKind::kPeer || pattern.function_class == FunctionClass::kCollective;
-}
 
 // What the rank works longer than its peers in all that is no symptom, in the units of ExcessOverPeers times `steps`.
 double WorkExcess(const CrossRankView& view, RankIndex rank) {

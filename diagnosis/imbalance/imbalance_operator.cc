@@ -9,6 +9,7 @@
 #include "diagnosis/duration_text.h"
 #include "diagnosis/imbalance/stage_work.h"
 #include "diagnosis/robust_statistics.h"
+#include "diagnosis/symptom.h"
 
 namespace eroica {
 namespace {
@@ -26,7 +27,7 @@ std::string RanksText(const CrossRankView& view, const std::vector<RankIndex>& m
 const FunctionPattern* HeaviestFunction(const PatternBatch& batch) {
   const FunctionPattern* heaviest = nullptr;
   for (const FunctionPattern& pattern : batch.patterns) {
-    if (pattern.function_class == FunctionClass::kCollective || pattern.wait == WaitKind::kPeer) continue;
+    if (IsSymptom(pattern)) continue;
     if (heaviest == nullptr || pattern.critical_ns > heaviest->critical_ns) heaviest = &pattern;
   }
   return heaviest;

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "diagnosis/robust_statistics.h"
+#include "diagnosis/symptom.h"
 
 namespace eroica {
 namespace {
@@ -22,7 +23,7 @@ bool RolesAreStages(const CrossRankView& view) {
 double WorkOf(const PatternBatch& batch) {
   int64_t work = 0;
   for (const FunctionPattern& pattern : batch.patterns) {
-    if (pattern.function_class != FunctionClass::kCollective && pattern.wait != WaitKind::kPeer) work += pattern.critical_ns;
+    if (!IsSymptom(pattern)) work += pattern.critical_ns;
   }
   for (int c = 0; c < kFunctionClassCount; ++c) {
     if (static_cast<FunctionClass>(c) != FunctionClass::kCollective) work += batch.folded_critical_ns[static_cast<size_t>(c)];
