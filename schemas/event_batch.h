@@ -84,14 +84,39 @@ enum class MarkKind : uint8_t {
   kEvaluationEnd = 7,
   kCaptureSuspended = 8,
   kCaptureResumed = 9,
+  // Where the stages of a step begin on the training thread, each where it first begins in the step; the data stage begins with the step.
+  kForwardBegin = 10,
+  kBackwardBegin = 11,
+  kOptimizerBegin = 12,
 };
-inline constexpr int kMarkKindCount = 10;
+inline constexpr int kMarkKindCount = 13;
 
 struct Mark {
   int64_t time_ns = 0;
   MarkKind kind = MarkKind::kStepBegin;
   int64_t id = 0;
   friend bool operator==(const Mark&, const Mark&) = default;
+};
+
+// A collective that the rank has launched and that has not ended.
+struct InFlightCollective {
+  uint16_t communicator = 0;  // index into EventBatch::communicators
+  CollectiveOperation operation = CollectiveOperation::kUnknown;
+  bool started = false;       // its kernel runs on the device, or waits there for the peers
+  int32_t peer = -1;          // global rank, point to point only
+  uint64_t sequence = 0;      // as Collective::sequence
+  uint64_t bytes = 0;
+  int64_t launched_ns = 0;
+  friend bool operator==(const InFlightCollective&, const InFlightCollective&) = default;
+};
+
+// Where a rank stands while nothing ends: producers send one about every second as long as the rank makes no progress. What a hang is told by.
+struct ProgressReport {
+  int64_t time_ns = 0;
+  int64_t step = -1;              // that the rank is in
+  uint32_t function = kNoParent;  // that the training thread is in, index into EventBatch::functions; kNoParent where unknown
+  std::vector<InFlightCollective> in_flight;  // by communicator, operation, peer, sequence
+  friend bool operator==(const ProgressReport&, const ProgressReport&) = default;
 };
 
 struct LossEntry {
@@ -160,6 +185,7 @@ struct EventBatch {
   std::vector<Collective> collectives;  // by interval index
   std::vector<ResourceSample> samples;  // by time
   std::vector<Mark> marks;              // by time
+  std::vector<ProgressReport> progress;  // by time
   std::vector<LossEntry> losses;
   friend bool operator==(const EventBatch&, const EventBatch&) = default;
 };

@@ -24,10 +24,15 @@ struct Completeness {
   friend bool operator==(const Completeness&, const Completeness&) = default;
 };
 
+// The stages of a step, as the marks divide it (StageFrontier, arXiv 2606.06751).
+enum class StepStage : uint8_t { kData = 0, kForward = 1, kBackward = 2, kOptimizer = 3 };
+inline constexpr int kStepStageCount = 4;
+
 struct StepRecord {
   int64_t id = 0;
   int64_t duration_ns = 0;
   int64_t peer_wait_ns = 0;  // exposed time in collectives and in functions that wait for peers
+  std::array<int64_t, kStepStageCount> stage_ns{};  // adds up to duration_ns; all zero where the step has no marks of its stages
   friend bool operator==(const StepRecord&, const StepRecord&) = default;
 };
 
