@@ -94,8 +94,8 @@ void KafkaProducer::OnDelivery(const rd_kafka_message_t& message) {
   }
   const std::lock_guard lock(mutex_);
   if (failed_.fetch_add(1) == 0) {
-    first_failure_ =
-        KafkaStatus(message.err, fmt::format("deliver to {}", rd_kafka_topic_name(message.rkt)), rd_kafka_message_errstr(&message));
+    // Not rd_kafka_message_errstr: it takes the payload of a message for its text, which is right for consumers only.
+    first_failure_ = KafkaStatus(message.err, fmt::format("deliver to {}", rd_kafka_topic_name(message.rkt)), rd_kafka_err2str(message.err));
   }
 }
 
