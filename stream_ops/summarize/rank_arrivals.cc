@@ -26,6 +26,14 @@ int64_t LatestTime(const EventBatch& batch) {
   return time_ns;
 }
 
+// As the wire carries it (event_batch.h), whether it has been on the wire or not: a summary at the edge is that of the stage.
+ResourceSample OnWire(ResourceSample sample) {
+  constexpr float kSteps = 65535;
+  const auto step = static_cast<int32_t>(static_cast<double>(std::clamp(sample.value, 0.0f, 1.0f) * kSteps) + 0.5);
+  sample.value = static_cast<float>(step) / kSteps;
+  return sample;
+}
+
 uint64_t ReportedLost(const EventBatch& batch) {
   uint64_t lost = 0;
   for (const LossEntry& loss : batch.losses) lost += std::min(loss.count, std::numeric_limits<uint64_t>::max() - lost);
@@ -57,7 +65,7 @@ void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumber
   progress_.max_event_ns = std::max(progress_.max_event_ns, chunk.last_time_ns);
   AddIntervals(batch, numbers, &chunk);
   for (const ResourceSample& sample : batch.samples) {
-    if (sample.time_ns >= progress_.closed_until_ns) chunk.samples.push_back(sample);
+    if (sample.time_ns >= progress_.closed_until_ns) chunk.samples.push_back(OnWire(sample));
   }
   for (const Mark& mark : batch.marks) {
     if (mark.time_ns >= progress_.closed_until_ns) steps_.Add(mark, offset);

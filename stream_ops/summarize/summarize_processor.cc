@@ -40,27 +40,32 @@ absl::Status SummarizeProcessor::Init(ProcessorContext& context) {
 }
 
 absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {
-  offset_ = record.offset;
   if (const DropReason reason = decoder_.Decode(record.payload(), &batch_); reason != DropReason::kNone) {
+    offset_ = record.offset;
     ++shared_.probe.batches_bad;
     context_->DeadLetter(reason);
     return absl::OkStatus();
   }
-  const ProducerIdentity& identity = batch_.identity;
+  ProcessBatch(batch_, record.offset);
+  return absl::OkStatus();
+}
+
+void SummarizeProcessor::ProcessBatch(const EventBatch& batch, int64_t offset) {
+  offset_ = offset;
+  const ProducerIdentity& identity = batch.identity;
   Job& job = jobs_[identity.job];
   job.world_size = std::max(job.world_size, identity.world_size);
-  job.functions.Intern(batch_.functions, &function_numbers_);
-  if (job.communicators.Intern(batch_.communicators, &communicator_numbers_)) StoreNewCommunicators(identity.job, job, communicator_numbers_);
+  job.functions.Intern(batch.functions, &function_numbers_);
+  if (job.communicators.Intern(batch.communicators, &communicator_numbers_)) StoreNewCommunicators(identity.job, job, communicator_numbers_);
 
   RankWindows& rank = RankOf(job, identity.rank);
-  rank.Add(batch_, record.offset, {function_numbers_, job.functions.traits(), communicator_numbers_}, job.communicators);
+  rank.Add(batch, offset, {function_numbers_, job.functions.traits(), communicator_numbers_}, job.communicators);
   CloseWindows(job, rank, RankWindows::Close::kPassed);
   if (!rank.progress().finished && rank.AllBatchesSeen()) {
     CloseWindows(job, rank, RankWindows::Close::kLast);
-    rank.Finish(record.offset);
+    rank.Finish(offset);
     context_->changes().Put(Table::kProgress, RankProgressKey(identity.job, identity.rank), Encode(rank.progress()));
   }
-  return absl::OkStatus();
 }
 
 absl::Status SummarizeProcessor::Punctuate(PunctuationType type) {

@@ -29,6 +29,8 @@ class SummarizeProcessor final : public Processor {
 
   absl::Status Init(ProcessorContext& context) override;
   absl::Status Process(const ConsumerRecord& record) override;
+  // The same of a batch at hand, which keeps its invariants (schemas/invariants.h). offset: grows from batch to batch.
+  void ProcessBatch(const EventBatch& batch, int64_t offset);
   absl::Status Punctuate(PunctuationType type) override;
   int64_t RestartOffset(int64_t next) const override;
 
