@@ -4,6 +4,7 @@
 
 #include <absl/status/status.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -53,6 +54,8 @@ enum class GroupKind : uint8_t {
 };
 inline constexpr int kGroupKindCount = 7;
 std::string_view ToString(GroupKind kind);
+// Members of each group of the kind. kEmbedding: only the first and the last stage are in one.
+uint32_t GroupSize(const ParallelLayout& layout, GroupKind kind);
 
 struct Group {
   GroupKind kind = GroupKind::kWorld;
@@ -68,7 +71,7 @@ class GroupTable {
 
   const std::vector<Group>& groups() const { return groups_; }
   // Index into groups() of the rank's group of the kind, or kNone.
-  uint32_t Find(uint32_t rank, GroupKind kind) const { return of_rank_[rank * kGroupKindCount + static_cast<uint32_t>(kind)]; }
+  uint32_t Find(uint32_t rank, GroupKind kind) const { return of_rank_[size_t{rank} * kGroupKindCount + static_cast<uint32_t>(kind)]; }
 
  private:
   void Add(GroupKind kind, std::string_view job, std::vector<uint32_t> ranks);
