@@ -3,21 +3,22 @@
 
 #include <vector>
 
+#include "producers/simulate/effect_source.h"
 #include "producers/simulate/function_catalog.h"
 #include "producers/simulate/simulated_job.h"
 #include "producers/simulate/step_effects.h"
 
 namespace eroica::simulate {
 
-class FaultPlan {
+class FaultPlan : public EffectSource {
  public:
   // Adds the functions that faults run to the catalog. Requires Check(job).ok(). Keeps its own copy of what it needs.
   FaultPlan(const SimulatedJob& job, FunctionCatalog& catalog);
 
   // What differs from a healthy, even job for this rank in this step: faults, and the workload's own unevenness (lengths, routing, warm-up). effects is overwritten.
-  void EffectsOn(uint32_t rank, uint32_t step, StepEffects& effects) const;
+  void EffectsOn(uint32_t rank, uint32_t step, StepEffects& effects) const override;
   // Paths between hosts that are slow in the step.
-  void PathsIn(uint32_t step, std::vector<PathEffect>& paths) const;
+  void PathsIn(uint32_t step, std::vector<PathEffect>& paths) const override;
 
  private:
   SimulatedJob job_;
