@@ -1,0 +1,27 @@
+// The score as tables for people: rows of cells, which the terminal aligns and Markdown takes as they are.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/score/score.h"
+
+namespace eroica {
+
+struct TextTable {
+  std::string title;
+  std::string note;                            // what a reader must know to read it; may be empty
+  std::vector<std::vector<std::string>> rows;  // the first holds the names of the columns
+};
+
+// Nothing to show: no table. One table holds all methods, or one method where there are too many columns for more.
+std::vector<TextTable> ScoreTables(std::span<const MethodScore> scores);
+// What was not right, of one method: by scenario and seed, with what was said instead.
+TextTable Misses(std::span<const ScoredRun> runs, const std::string& method);
+// By how much each scenario's faults lengthen a step.
+TextTable Effects(std::span<const ScoredRun> runs);
+
+std::string AsMarkdown(std::span<const TextTable> tables);
+
+}  // namespace eroica

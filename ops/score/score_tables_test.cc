@@ -1,0 +1,93 @@
+#include "ops/score/score_tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ops/score/testing/scored_runs.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::Faulty;
+using ::testing::HasSubstr;
+using testing::Healthy;
+using testing::Judged;
+using testing::Says;
+using testing::SlowRank;
+using enum FindingKind;
+
+std::vector<ScoredRun> SomeRuns() {
+  return {Judged(Faulty(1), {SlowRank(5)}, {Says(kSlowRank, 5)}), Judged(Faulty(2), {SlowRank(5)}, {}),
+          Judged(Faulty(3), {SlowRank(5)}, {Says(kContention, 5)}), Judged(Healthy(1), {}, {Says(kSlowRank, 6)})};
+}
+
+const TextTable& Titled(const std::vector<TextTable>& tables, const std::string& part) {
+  const auto it =
+      std::find_if(tables.begin(), tables.end(), [&part](const TextTable& table) { return table.title.find(part) != std::string::npos; });
+  static const TextTable kNone;
+  return it == tables.end() ? kNone : *it;
+}
+
+TEST(ScoreTables, RowsAreAsLongAsTheFirst) {
+  for (const TextTable& table : ScoreTables(Score(SomeRuns()))) {
+    for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.rows.front().size()) << table.title;
+  }
+}
+
+TEST(ScoreTables, ShowSharesAndCounts) {
+  const std::vector<TextTable> tables = ScoreTables(Score(SomeRuns()));
+  EXPECT_THAT(Titled(tables, "Faults by family").rows.at(1),
+              ElementsAre("gpu slow", "up to 64", "3", "3", "66.7 %", "66.7 %", "66.7 %", "33.3 %", "33.3 %", "0", "0", "1.0", "+10.0 %"));
+  EXPECT_THAT(Titled(tables, "nothing to find").rows.at(1), ElementsAre("healthy", "65 to 512", "1", "1", "2.00", "1", "0.50"));
+}
+
+TEST(ScoreTables, NeverRoundUpToAll) {
+  std::vector<ScoredRun> runs(3000, Judged(Faulty(1), {SlowRank(5)}, {Says(kSlowRank, 5)}));
+  EXPECT_EQ(ScoreTables(Score(runs)).at(0).rows.at(1).at(3), "100.0 %");
+  runs.push_back(Judged(Faulty(1), {SlowRank(5)}, {}));
+  EXPECT_EQ(ScoreTables(Score(runs)).at(0).rows.at(1).at(3), "99.9 %");
+}
+
+TEST(ScoreTables, NothingToShowIsNoTable) { EXPECT_TRUE(ScoreTables({}).empty()); }
+
+TEST(Misses, SayWhatWasSaidInstead) {
+  const TextTable table = Misses(SomeRuns(), "eroica");
+  ASSERT_EQ(table.rows.size(), 4u);
+  EXPECT_THAT(table.rows[1], ElementsAre("gpu_slow_64 / 2", "missed", "slow_rank of rank 5 in gemm", "nothing"));
+  EXPECT_THAT(table.rows[2],
+              ElementsAre("gpu_slow_64 / 3", "wrong kind", "slow_rank of rank 5 in gemm", "contention of rank 5 in gemm (window 0)"));
+  EXPECT_THAT(table.rows[3], ElementsAre("healthy / 1", "false", "nothing", "slow_rank of rank 6 in gemm (window 0)"));
+  EXPECT_EQ(Misses(SomeRuns(), "other").rows.size(), 1u);
+}
+
+TEST(Effects, OneRowAScenario) {
+  std::vector<ScoredRun> runs = SomeRuns();
+  runs.push_back(Judged({.scenario = "hang", .family = "hang", .seed = 1, .ranks = 8, .hangs = true}, {SlowRank(1)}, {}));
+  const TextTable table = Effects(runs);
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_THAT(table.rows[1], ElementsAre("gpu slow", "gpu_slow_64", "64", "3", "+10.0 %"));
+  EXPECT_THAT(table.rows[2], ElementsAre("hang", "hang", "8", "1", "hangs"));
+}
+
+TEST(Markdown, EscapesWhatNamesHold) {
+  const std::vector<TextTable> tables = {{.title = "T", .note = "", .rows = {{"a", "b"}, {"x|y", "<T>\n_z_"}}}};
+  EXPECT_EQ(AsMarkdown(tables), "## T\n\n| a | b |\n|---|---:|\n| x\\|y | \\<T> \\_z\\_ |\n");
+}
+
+TEST(Brief, NamesWho) {
+  ExpectedFinding expected{.kinds = {kSlowRank, kContention}, .hosts = {"host-1"}};
+  EXPECT_EQ(Brief(expected), "slow_rank or contention of host host-1");
+  expected = {.kinds = {kCommunication}, .ranks = {3}, .peer_rank = 17};
+  EXPECT_EQ(Brief(expected), "communication of rank 3-17");
+  SaidFinding said = Says(kSlowRank, 0);
+  for (int32_t rank = 1; rank < 8; ++rank) said.finding.culprits.push_back({.rank = rank});
+  EXPECT_EQ(Brief(said), "slow_rank of ranks 0, 1, 2, 3 and 4 more in gemm (window 0)");
+  said.finding.culprits.clear();
+  EXPECT_THAT(Brief(said), HasSubstr("of nobody"));
+}
+
+}  // namespace
+}  // namespace eroica
