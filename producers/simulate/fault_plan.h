@@ -17,7 +17,7 @@ class FaultPlan : public EffectSource {
 
   // What differs from a healthy, even job for this rank in this step: faults, and the workload's own unevenness (lengths, routing, warm-up). effects is overwritten.
   void EffectsOn(uint32_t rank, uint32_t step, StepEffects& effects) const override;
-  // Paths between hosts that are slow in the step.
+  // By source, then destination, none twice.
   void PathsIn(uint32_t step, std::vector<PathEffect>& paths) const override;
 
  private:
