@@ -18,7 +18,8 @@ constexpr flatbuffers::uoffset_t kTablesMax = 4 * CodecLimits::kRanks;
 constexpr flatbuffers::uoffset_t kDepthMax = 8;
 
 constexpr PayloadType kPayloadTypes[] = {PayloadType::kEventBatch,        PayloadType::kPatternBatch, PayloadType::kCollectiveBatch,
-                                         PayloadType::kCollectiveSummary, PayloadType::kFinding,      PayloadType::kControl};
+                                         PayloadType::kCollectiveSummary, PayloadType::kFinding,      PayloadType::kControl,
+                                         PayloadType::kRankStanding};
 
 constexpr PayloadType PayloadTypeOf(const EventBatch*) { return PayloadType::kEventBatch; }
 constexpr PayloadType PayloadTypeOf(const PatternBatch*) { return PayloadType::kPatternBatch; }
@@ -26,6 +27,7 @@ constexpr PayloadType PayloadTypeOf(const CollectiveBatch*) { return PayloadType
 constexpr PayloadType PayloadTypeOf(const CollectiveSummary*) { return PayloadType::kCollectiveSummary; }
 constexpr PayloadType PayloadTypeOf(const Finding*) { return PayloadType::kFinding; }
 constexpr PayloadType PayloadTypeOf(const Control*) { return PayloadType::kControl; }
+constexpr PayloadType PayloadTypeOf(const RankStanding*) { return PayloadType::kRankStanding; }
 
 // Bytes of a payload at an address that suits every type of FlatBuffers. librdkafka aligns its payloads by chance only.
 class AlignedCopy {
@@ -64,6 +66,7 @@ std::string_view SchemaId(PayloadType type) {
     case PayloadType::kCollectiveSummary: return wire::CollectiveSummaryIdentifier();
     case PayloadType::kFinding: return wire::FindingIdentifier();
     case PayloadType::kControl: return wire::ControlIdentifier();
+    case PayloadType::kRankStanding: return wire::RankStandingIdentifier();
   }
   return "";
 }
@@ -111,6 +114,7 @@ Bytes Encoder::Encode(const CollectiveBatch& batch) { return impl_->Encode(batch
 Bytes Encoder::Encode(const CollectiveSummary& summary) { return impl_->Encode(summary); }
 Bytes Encoder::Encode(const Finding& finding) { return impl_->Encode(finding); }
 Bytes Encoder::Encode(const Control& control) { return impl_->Encode(control); }
+Bytes Encoder::Encode(const RankStanding& standing) { return impl_->Encode(standing); }
 
 Decoder::Decoder() : impl_(std::make_unique<Impl>()) {}
 Decoder::~Decoder() = default;
@@ -123,5 +127,6 @@ DropReason Decoder::Decode(Bytes payload, CollectiveBatch* out) { return impl_->
 DropReason Decoder::Decode(Bytes payload, CollectiveSummary* out) { return impl_->Decode<wire::CollectiveSummary>(payload, out); }
 DropReason Decoder::Decode(Bytes payload, Finding* out) { return impl_->Decode<wire::Finding>(payload, out); }
 DropReason Decoder::Decode(Bytes payload, Control* out) { return impl_->Decode<wire::Control>(payload, out); }
+DropReason Decoder::Decode(Bytes payload, RankStanding* out) { return impl_->Decode<wire::RankStanding>(payload, out); }
 
 }  // namespace eroica

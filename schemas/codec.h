@@ -19,12 +19,22 @@
 #include "schemas/event_batch.h"
 #include "schemas/finding.h"
 #include "schemas/pattern_batch.h"
+#include "schemas/rank_standing.h"
 
 namespace eroica {
 
 using Bytes = std::span<const std::byte>;
 
-enum class PayloadType : uint8_t { kUnknown, kEventBatch, kPatternBatch, kCollectiveBatch, kCollectiveSummary, kFinding, kControl };
+enum class PayloadType : uint8_t {
+  kUnknown,
+  kEventBatch,
+  kPatternBatch,
+  kCollectiveBatch,
+  kCollectiveSummary,
+  kFinding,
+  kControl,
+  kRankStanding
+};
 
 // By the four-character file identifier; nothing else of the payload is looked at.
 PayloadType TypeOf(Bytes payload);
@@ -34,16 +44,17 @@ std::string_view SchemaId(PayloadType type);
 // What a payload may hold at most. Beyond: kLimitExceeded.
 struct CodecLimits {
   static constexpr size_t kPayloadBytes = size_t{64} << 20;
-  static constexpr uint32_t kIntervals = 65'536;   // and as many collectives, samples and marks
+  static constexpr uint32_t kIntervals = 65'536;  // and as many collectives, samples and marks
   static constexpr uint32_t kFunctions = 65'536;
   static constexpr uint32_t kLanes = 256;
   static constexpr uint32_t kCommunicators = 4'096;
   static constexpr uint32_t kLosses = 1'024;
+  static constexpr uint32_t kReports = 1'024;  // of progress, each with as many rows as there may be intervals
   static constexpr uint32_t kRanks = 1u << 20;
   static constexpr uint32_t kNameBytes = 4'096;
-  static constexpr uint32_t kTextBytes = 65'536;   // call stacks and the sentences of a finding
-  static constexpr uint32_t kPatterns = 65'536;    // and as many predecessors, steps of a window, blockers, victims
-  static constexpr uint32_t kRecords = 1u << 20;   // of a CollectiveBatch
+  static constexpr uint32_t kTextBytes = 65'536;  // call stacks and the sentences of a finding
+  static constexpr uint32_t kPatterns = 65'536;   // and as many predecessors, steps of a window, blockers, victims
+  static constexpr uint32_t kRecords = 1u << 20;  // of a CollectiveBatch
   static constexpr uint32_t kStackDepth = 512;
   static constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
 };
@@ -64,6 +75,7 @@ class Encoder {
   Bytes Encode(const CollectiveSummary& summary);
   Bytes Encode(const Finding& finding);
   Bytes Encode(const Control& control);
+  Bytes Encode(const RankStanding& standing);
 
  private:
   struct Impl;
@@ -85,6 +97,7 @@ class Decoder {
   DropReason Decode(Bytes payload, CollectiveSummary* out);
   DropReason Decode(Bytes payload, Finding* out);
   DropReason Decode(Bytes payload, Control* out);
+  DropReason Decode(Bytes payload, RankStanding* out);
 
  private:
   struct Impl;

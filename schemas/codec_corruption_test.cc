@@ -39,7 +39,7 @@ class Corruption : public ::testing::Test {
   Decoder decoder_, other_decoder_;
 };
 
-using PayloadTypes = ::testing::Types<EventBatch, PatternBatch, CollectiveBatch, CollectiveSummary, Finding, Control>;
+using PayloadTypes = ::testing::Types<EventBatch, PatternBatch, CollectiveBatch, CollectiveSummary, Finding, Control, RankStanding>;
 TYPED_TEST_SUITE(Corruption, PayloadTypes);
 
 TYPED_TEST(Corruption, TruncatedAnywhere) {
@@ -82,7 +82,7 @@ TYPED_TEST(Corruption, AtEveryAddress) {
 
 TYPED_TEST(Corruption, OfAnotherType) {
   TypeParam decoded;
-  for (const char* identifier : {"EVB1", "PTB1", "CLB1", "CLS1", "FND1", "CTL1", "EVB2", "\0\0\0\0"}) {
+  for (const char* identifier : {"EVB1", "PTB1", "CLB1", "CLS1", "FND1", "CTL1", "RST1", "EVB2", "\0\0\0\0"}) {
     Payload renamed = this->payload_;
     std::memcpy(renamed.data() + 4, identifier, 4);
     if (renamed == this->payload_) continue;

@@ -90,11 +90,33 @@ TEST(EventInvariants, Rows) {
   REFUSED(kNotInOrder, v.collectives[1].interval = 0);
   REFUSED(kEnumOutOfRange, v.collectives[0].operation = static_cast<CollectiveOperation>(12));
   REFUSED(kEnumOutOfRange, v.samples[0].resource = Resource::kNone);
-  REFUSED(kEnumOutOfRange, v.marks[0].kind = static_cast<MarkKind>(10));
+  REFUSED(kEnumOutOfRange, v.marks[0].kind = static_cast<MarkKind>(kMarkKindCount));
   REFUSED(kTimeOutOfRange, v.marks[0].id = -2);
   REFUSED(kEnumOutOfRange, v.losses[0].kind = static_cast<EventKind>(5));
   REFUSED(kEnumOutOfRange, v.losses[0].reason = static_cast<DropReason>(255));
   REFUSED(kLimitExceeded, v.losses.resize(CodecLimits::kLosses + 1));
+}
+
+TEST(EventInvariants, Progress) {
+  Expect expect(ExampleEventBatch());
+  REFUSED(kTimeOutOfRange, v.progress[0].time_ns = -1);
+  REFUSED(kTimeOutOfRange, v.progress[1].time_ns = kMax + 1);
+  REFUSED(kNotInOrder, std::swap(v.progress[0], v.progress[1]));
+  REFUSED(kTimeOutOfRange, v.progress[0].step = -2);
+  REFUSED(kIndexOutOfRange, v.progress[0].function = 4);
+  REFUSED(kIndexOutOfRange, v.progress[1].in_flight[0].communicator = 1);
+  REFUSED(kEnumOutOfRange, v.progress[1].in_flight[0].operation = static_cast<CollectiveOperation>(kCollectiveOperationCount));
+  REFUSED(kIndexOutOfRange, v.progress[1].in_flight[1].peer = 8);
+  REFUSED(kTimeOutOfRange, v.progress[1].in_flight[1].launched_ns = -1);
+  REFUSED(kNotInOrder, std::swap(v.progress[1].in_flight[0], v.progress[1].in_flight[1]));
+  REFUSED(kIndexOutOfRange, v.progress[1].operations[1].communicator = 1);
+  REFUSED(kEnumOutOfRange, v.progress[1].operations[1].operation = static_cast<CollectiveOperation>(kCollectiveOperationCount));
+  REFUSED(kIndexOutOfRange, v.progress[1].operations[1].peer = -2);
+  REFUSED(kValueOutOfRange, v.progress[1].operations[1].completed = 11);
+  REFUSED(kNotInOrder, std::swap(v.progress[1].operations[0], v.progress[1].operations[1]));
+  REFUSED(kLimitExceeded, v.progress.resize(CodecLimits::kReports + 1, v.progress.back()));
+  REFUSED(kLimitExceeded, v.progress[1].in_flight.resize(CodecLimits::kIntervals + 1, v.progress[1].in_flight.back()));
+  REFUSED(kLimitExceeded, v.progress[1].operations.resize(CodecLimits::kIntervals + 1, v.progress[1].operations.back()));
 }
 
 // These cannot even be written: the wire holds differences of times, and columns of rows.
@@ -154,6 +176,9 @@ TEST(PatternInvariants, StepsAndCommunicators) {
   REFUSED(kTimeOutOfRange, v.steps[0].peer_wait_ns = -1);
   REFUSED(kTimeOutOfRange, v.steps[0].id = -2);
   REFUSED(kNotInOrder, std::swap(v.steps[0], v.steps[1]));
+  REFUSED(kValueOutOfRange, ++v.steps[0].stage_ns[0]);
+  REFUSED(kTimeOutOfRange, v.steps[0].stage_ns[3] = -1);
+  REFUSED(kValueOutOfRange, v.steps[1].stage_ns[0] = 1);
   REFUSED(kTimeOutOfRange, v.folded_critical_ns[4] = -1);
   REFUSED(kNotInOrder, std::swap(v.communicators[0], v.communicators[1]));
   REFUSED(kLimitExceeded, v.communicators.resize(CodecLimits::kCommunicators + 1));
@@ -224,6 +249,30 @@ TEST(FindingInvariants, Control) {
   Expect expect(ExampleControl());
   REFUSED(kEnumOutOfRange, v.capture_level = static_cast<CaptureLevel>(3));
   REFUSED(kTimeOutOfRange, v.first_step = -1);
+}
+
+TEST(RankStandingInvariants, Standing) {
+  Expect expect(ExampleRankStanding());
+  REFUSED(kInvalidIdentity, v.rank = RankId(8));
+  REFUSED(kInvalidIdentity, v.world_size = 0);
+  REFUSED(kIndexOutOfRange, v.device = -2);
+  REFUSED(kTimeOutOfRange, v.time_ns = -1);
+  REFUSED(kTimeOutOfRange, v.last_progress_ns = -1);
+  REFUSED(kTimeOutOfRange, v.last_progress_ns = v.time_ns + 1);
+  REFUSED(kEnumOutOfRange, v.pause = static_cast<Pause>(kPauseCount));
+  REFUSED(kEnumOutOfRange, v.window_kind = static_cast<WindowKind>(kWindowKindCount));
+  REFUSED(kTimeOutOfRange, v.window_index = -2);
+  REFUSED(kTimeOutOfRange, v.step = -2);
+  REFUSED(kTimeOutOfRange, v.last_step = -2);
+  REFUSED(kTimeOutOfRange, v.step_mean_ns = -1);
+  REFUSED(kEnumOutOfRange, v.function_class = static_cast<FunctionClass>(kFunctionClassCount));
+  REFUSED(kIndexOutOfRange, v.communicators[0].ranks[1] = 8);
+  REFUSED(kNotInOrder, v.communicators.push_back({.id = CommId(1)}));
+  REFUSED(kLimitExceeded, v.communicators.resize(CodecLimits::kCommunicators + 1, v.communicators.back()));
+  REFUSED(kIndexOutOfRange, v.in_flight[1].communicator = 1);
+  REFUSED(kNotInOrder, std::swap(v.in_flight[0], v.in_flight[1]));
+  REFUSED(kIndexOutOfRange, v.operations[0].communicator = 1);
+  REFUSED(kValueOutOfRange, v.operations[0].completed = 44);
 }
 
 TEST(EncoderDeath, ABrokenBatchIsABug) {

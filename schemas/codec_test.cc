@@ -30,7 +30,7 @@ void ExpectRoundTrip(const T& value) {
   EXPECT_TRUE(decoded == value);
 }
 
-using PayloadTypes = ::testing::Types<EventBatch, PatternBatch, CollectiveBatch, CollectiveSummary, Finding, Control>;
+using PayloadTypes = ::testing::Types<EventBatch, PatternBatch, CollectiveBatch, CollectiveSummary, Finding, Control, RankStanding>;
 TYPED_TEST_SUITE(CodecRoundTrip, PayloadTypes);
 
 TYPED_TEST(CodecRoundTrip, KeepsEveryField) { ExpectRoundTrip(Example<TypeParam>()); }
@@ -168,6 +168,7 @@ TEST(Codec, KnowsThePayloadByItsIdentifier) {
   EXPECT_EQ(TypeOf(encoder.Encode(ExampleCollectiveSummary())), PayloadType::kCollectiveSummary);
   EXPECT_EQ(TypeOf(encoder.Encode(ExampleFinding())), PayloadType::kFinding);
   EXPECT_EQ(TypeOf(encoder.Encode(ExampleControl())), PayloadType::kControl);
+  EXPECT_EQ(TypeOf(encoder.Encode(ExampleRankStanding())), PayloadType::kRankStanding);
   EXPECT_EQ(TypeOf({}), PayloadType::kUnknown);
   EXPECT_EQ(SchemaId(PayloadType::kEventBatch), "EVB1");
   EXPECT_EQ(SchemaId(PayloadType::kUnknown), "");

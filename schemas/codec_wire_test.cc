@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
         EventCase{"CollectivePeer", [](B& b) { b.collective_peer[0] = 2; }, DropReason::kIndexOutOfRange},
         EventCase{"CollectiveOperation", [](B& b) { b.collective_operation[0] = 12; }, DropReason::kEnumOutOfRange},
         EventCase{"SampleResource", [](B& b) { b.sample_resource[0] = 255; }, DropReason::kEnumOutOfRange},
-        EventCase{"MarkKind", [](B& b) { b.mark_kind[0] = 10; }, DropReason::kEnumOutOfRange},
+        EventCase{"MarkKind", [](B& b) { b.mark_kind[0] = kMarkKindCount; }, DropReason::kEnumOutOfRange},
         EventCase{"NoUnit", [](B& b) { b.time_unit_ns = 0; }, DropReason::kTimeOutOfRange},
         EventCase{"Start", [](B& b) { b.start = std::vector<uint8_t>(10, 0xff), b.start[8] = 0x7f, b.start[9] = 0; },
                   DropReason::kTimeOutOfRange},
@@ -298,6 +298,56 @@ TEST(CollectiveWire, PeersMayBeLeftOut) {
   RawCollectiveBatch batch;
   batch.peer.clear();
   EXPECT_EQ(batch.Decode(), DropReason::kNone);
+}
+
+// Two steps of 5 ns, and whatever is said of their stages.
+DropReason DecodeWithStages(const std::vector<int64_t>& stages) {
+  FlatBufferBuilder b;
+  const std::vector<wire::Step> steps = {{0, 5, 0}, {1, 5, 0}};
+  const auto step_offsets = b.CreateVectorOfStructs(steps);
+  const auto stage_offsets = b.CreateVector(stages);
+  const auto job = b.CreateString("j");
+  wire::PatternBatchBuilder table(b);
+  table.add_job(job);
+  table.add_world_size(1);
+  table.add_steps(step_offsets);
+  table.add_step_stage_ns(stage_offsets);
+  wire::FinishPatternBatchBuffer(b, table.Finish());
+  return DecodeAs<PatternBatch>(BytesOf(b));
+}
+
+TEST(PatternWire, StagesAreFourAStep) {
+  EXPECT_EQ(DecodeWithStages({}), DropReason::kNone);
+  EXPECT_EQ(DecodeWithStages({1, 2, 2, 0, 0, 0, 0, 0}), DropReason::kNone);
+  EXPECT_EQ(DecodeWithStages({1, 2, 2, 0}), DropReason::kColumnLength);
+  EXPECT_EQ(DecodeWithStages({1, 2, 2, 0, 0, 0, 0, 0, 0}), DropReason::kColumnLength);
+  EXPECT_EQ(DecodeWithStages({1, 2, 3, 0, 0, 0, 0, 0}), DropReason::kValueOutOfRange);
+  EXPECT_EQ(DecodeWithStages({-1, 3, 3, 0, 0, 0, 0, 0}), DropReason::kTimeOutOfRange);
+}
+
+// Reports that are one and the same table, each with rows that are one and the same vector: small on the wire, whatever the count.
+DropReason DecodeWithReports(size_t reports, size_t rows) {
+  FlatBufferBuilder b;
+  const std::vector<wire::InFlight> in_flight(rows, wire::InFlight(0, 0, 0, -1, 0, 1, false));
+  const std::vector progress(reports, wire::CreateProgressReportDirect(b, 0, -1, kNoParent, &in_flight));
+  const auto job = b.CreateString("j");
+  const auto communicators = b.CreateVector(std::vector{wire::CreateCommunicatorDirect(b, 1, "c")});
+  const auto progress_offsets = b.CreateVector(progress);
+  wire::EventBatchBuilder table(b);
+  table.add_job(job);
+  table.add_world_size(1);
+  table.add_communicators(communicators);
+  table.add_progress(progress_offsets);
+  wire::FinishEventBatchBuffer(b, table.Finish());
+  return DecodeAs<EventBatch>(BytesOf(b));
+}
+
+TEST(EventWireLimits, RefusesTooManyReports) {
+  EXPECT_EQ(DecodeWithReports(CodecLimits::kReports, 2), DropReason::kNone);
+  EXPECT_EQ(DecodeWithReports(CodecLimits::kReports + 1, 2), DropReason::kLimitExceeded);
+  EXPECT_EQ(DecodeWithReports(1, CodecLimits::kIntervals), DropReason::kNone);
+  EXPECT_EQ(DecodeWithReports(1, CodecLimits::kIntervals + 1), DropReason::kLimitExceeded);
+  EXPECT_EQ(DecodeWithReports(CodecLimits::kReports, CodecLimits::kIntervals), DropReason::kLimitExceeded);  // two gigabytes, unfolded
 }
 
 TEST(FindingWire, RefusesAMissingJob) {

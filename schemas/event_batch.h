@@ -45,9 +45,9 @@ constexpr bool IsPointToPoint(CollectiveOperation operation) {
 
 struct Communicator {
   CommId id;
-  std::string name;          // as the framework calls it, e.g. the process group's name
+  std::string name;  // as the framework calls it, e.g. the process group's name
   std::string description;
-  uint32_t size = 0;         // 0 where unknown
+  uint32_t size = 0;            // 0 where unknown
   std::vector<uint32_t> ranks;  // global ranks in group order; empty where unknown
   friend bool operator==(const Communicator&, const Communicator&) = default;
 };
@@ -56,8 +56,8 @@ struct Collective {
   uint32_t interval = 0;      // index of the interval that it is
   uint16_t communicator = 0;  // index into EventBatch::communicators
   CollectiveOperation operation = CollectiveOperation::kUnknown;
-  int32_t peer = -1;          // global rank, point to point only
-  uint64_t sequence = 0;      // counted per communicator and operation; point to point: per peer and direction
+  int32_t peer = -1;      // global rank, point to point only
+  uint64_t sequence = 0;  // counted per communicator and operation; point to point: per peer and direction
   uint64_t bytes = 0;
   friend bool operator==(const Collective&, const Collective&) = default;
 };
@@ -102,20 +102,32 @@ struct Mark {
 struct InFlightCollective {
   uint16_t communicator = 0;  // index into EventBatch::communicators
   CollectiveOperation operation = CollectiveOperation::kUnknown;
-  bool started = false;       // its kernel runs on the device, or waits there for the peers
-  int32_t peer = -1;          // global rank, point to point only
-  uint64_t sequence = 0;      // as Collective::sequence
+  bool started = false;   // its kernel runs on the device, or waits there for the peers
+  int32_t peer = -1;      // global rank, point to point only
+  uint64_t sequence = 0;  // as Collective::sequence
   uint64_t bytes = 0;
   int64_t launched_ns = 0;
   friend bool operator==(const InFlightCollective&, const InFlightCollective&) = default;
 };
 
+// How far the rank has come with one kind of operation on a communicator. Sequence numbers as Collective::sequence.
+struct OperationCount {
+  uint16_t communicator = 0;                                      // index into EventBatch::communicators
+  CollectiveOperation operation = CollectiveOperation::kUnknown;  // kUnknown: all kinds, where they are numbered together
+  int32_t peer = -1;                                              // global rank, point to point only
+  uint64_t launched = 0;                                          // every sequence number below has been launched
+  uint64_t completed = 0;                                         // and every one below this has ended
+  friend bool operator==(const OperationCount&, const OperationCount&) = default;
+};
+
 // Where a rank stands while nothing ends: producers send one about every second as long as the rank makes no progress. What a hang is told by.
 struct ProgressReport {
   int64_t time_ns = 0;
-  int64_t step = -1;              // that the rank is in
-  uint32_t function = kNoParent;  // that the training thread is in, index into EventBatch::functions; kNoParent where unknown
+  int64_t step = -1;                          // that the rank is in
+  uint32_t function = kNoParent;              // that the training thread is in, index into EventBatch::functions; kNoParent where unknown
   std::vector<InFlightCollective> in_flight;  // by communicator, operation, peer, sequence
+  std::vector<OperationCount> operations;     // by communicator, operation, peer; empty where the producer does not count
+  bool timed_out = false;  // the framework itself gave the job up as hung (a watchdog's dump): how long it stood is not known
   friend bool operator==(const ProgressReport&, const ProgressReport&) = default;
 };
 
@@ -174,17 +186,17 @@ struct IntervalColumns {
 
 struct EventBatch {
   ProducerIdentity identity;
-  uint64_t sequence = 0;   // from 0, without gaps
-  bool final = false;      // the producer's last batch
+  uint64_t sequence = 0;  // from 0, without gaps
+  bool final = false;     // the producer's last batch
   ClockSnapshot clock;
   uint32_t time_unit_ns = 1;  // all interval, sample and mark times are multiples of it relative to the first
   std::vector<FunctionDef> functions;
   std::vector<Lane> lanes;
   std::vector<Communicator> communicators;
   IntervalColumns intervals;
-  std::vector<Collective> collectives;  // by interval index
-  std::vector<ResourceSample> samples;  // by time
-  std::vector<Mark> marks;              // by time
+  std::vector<Collective> collectives;   // by interval index
+  std::vector<ResourceSample> samples;   // by time
+  std::vector<Mark> marks;               // by time
   std::vector<ProgressReport> progress;  // by time
   std::vector<LossEntry> losses;
   friend bool operator==(const EventBatch&, const EventBatch&) = default;

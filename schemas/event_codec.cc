@@ -1,4 +1,5 @@
 #include "schemas/event_columns.h"
+#include "schemas/progress_rows.h"
 #include "schemas/wire_codec.h"
 
 namespace eroica {
@@ -9,6 +10,7 @@ struct EventTableOffsets {
   WireWriter::VectorOffset<flatbuffers::Offset<wire::Lane>> lanes;
   WireWriter::VectorOffset<flatbuffers::Offset<wire::Communicator>> communicators;
   WireWriter::VectorOffset<const wire::LossEntry*> losses;
+  WireWriter::VectorOffset<flatbuffers::Offset<wire::ProgressReport>> progress;
 };
 
 struct IdentityOffsets {
@@ -26,13 +28,13 @@ EventTableOffsets WriteTables(const EventBatch& batch, WireWriter& writer) {
   });
   out.lanes = writer.Tables<wire::Lane>(
       batch.lanes, [&](const Lane& row) { return wire::CreateLane(builder, writer.Text(row.name), static_cast<uint8_t>(row.kind)); });
-  out.communicators = writer.Tables<wire::Communicator>(batch.communicators, [&](const Communicator& row) {
-    const auto name = writer.Text(row.name);
-    const auto description = writer.Text(row.description);
-    const auto ranks = writer.Scalars<uint32_t>(row.ranks.size(), [&](size_t i) { return row.ranks[i]; });
-    return wire::CreateCommunicator(builder, row.id.value, name, description, ranks, row.size);
-  });
+  out.communicators = WriteCommunicators(batch.communicators, writer);
   out.losses = writer.Structs<wire::LossEntry>(batch.losses, PackLoss);
+  out.progress = writer.Tables<wire::ProgressReport>(batch.progress, [&](const ProgressReport& row) {
+    const auto in_flight = WriteInFlight(row.in_flight, writer);
+    const auto operations = WriteOperations(row.operations, writer);
+    return wire::CreateProgressReport(builder, row.time_ns, row.step, row.function, in_flight, operations, row.timed_out);
+  });
   return out;
 }
 
@@ -88,21 +90,25 @@ void ReadTables(const wire::EventBatch& from, WireReader& reader, EventBatch* to
     reader.Text(row.name(), &to->lanes[i].name);
     to->lanes[i].kind = static_cast<LaneKind>(row.kind());
   }
-  to->communicators.resize(reader.Rows(from.communicators(), CodecLimits::kCommunicators));
-  for (uint32_t i = 0; i < to->communicators.size(); ++i) {
-    const wire::Communicator& row = *from.communicators()->Get(i);
-    Communicator& communicator = to->communicators[i];
-    communicator.id = CommId(row.id_hash());
-    reader.Text(row.name(), &communicator.name);
-    reader.Text(row.description(), &communicator.description);
-    communicator.size = row.size();
-    const auto ranks = reader.Scalars(row.ranks(), CodecLimits::kRanks);
-    communicator.ranks.assign(ranks.begin(), ranks.end());
-  }
+  ReadCommunicators(from.communicators(), reader, &to->communicators);
   const auto losses = reader.Structs(from.losses(), CodecLimits::kLosses);
   to->losses.resize(losses.size());
   for (size_t i = 0; i < losses.size(); ++i) {
     to->losses[i] = {static_cast<EventKind>(losses[i].kind()), static_cast<DropReason>(losses[i].reason()), losses[i].count()};
+  }
+}
+
+void ReadProgress(const wire::EventBatch& from, WireReader& reader, std::vector<ProgressReport>* to) {
+  to->resize(reader.Rows(from.progress(), CodecLimits::kReports));
+  for (uint32_t i = 0; i < to->size(); ++i) {
+    const wire::ProgressReport& row = *from.progress()->Get(i);
+    ProgressReport& report = (*to)[i];
+    report.time_ns = row.time_ns();
+    report.step = row.step();
+    report.function = row.function();
+    ReadInFlight(row.in_flight(), reader, &report.in_flight);
+    ReadOperations(row.operations(), reader, &report.operations);
+    report.timed_out = row.timed_out();
   }
 }
 
@@ -123,6 +129,7 @@ void Write(const EventBatch& batch, WireWriter& writer) {
   table.add_lanes(tables.lanes);
   table.add_communicators(tables.communicators);
   table.add_losses(tables.losses);
+  table.add_progress(tables.progress);
   table.add_time_unit_ns(batch.time_unit_ns);
   AddEventColumns(columns, table);
   wire::FinishEventBatchBuffer(writer.builder(), table.Finish());
@@ -137,6 +144,7 @@ void Read(const wire::EventBatch& from, WireReader& reader, EventBatch* to) {
   to->time_unit_ns = from.time_unit_ns();
   ReadTables(from, reader, to);
   ReadEventColumns(from, reader, to);
+  ReadProgress(from, reader, &to->progress);
 }
 
 }  // namespace eroica

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "schemas/invariants.h"
+#include "schemas/progress_invariants.h"
 #include "schemas/violation.h"
 
 namespace eroica {
@@ -26,14 +27,6 @@ void CheckFunctions(const std::vector<FunctionDef>& functions, Violation& violat
     if (function.parent >= i) return violation.Require(false, DropReason::kIndexOutOfRange);
     depth[i] = depth[function.parent] + 1;
     violation.Require(depth[i] <= CodecLimits::kStackDepth, DropReason::kLimitExceeded);
-  }
-}
-
-void CheckCommunicators(const EventBatch& batch, Violation& violation) {
-  violation.RequireRows(batch.communicators.size(), CodecLimits::kCommunicators);
-  for (const Communicator& communicator : batch.communicators) {
-    violation.RequireRows(communicator.ranks.size(), CodecLimits::kRanks);
-    for (const uint32_t rank : communicator.ranks) violation.RequireIndex(rank, batch.identity.world_size);
   }
 }
 
@@ -94,6 +87,18 @@ void CheckSamplesAndMarks(const EventBatch& batch, Violation& violation) {
   violation.RequireSorted(batch.marks, [](const Mark& row) { return row.time_ns; });
 }
 
+void CheckProgress(const EventBatch& batch, Violation& violation) {
+  violation.RequireRows(batch.progress.size(), CodecLimits::kReports);
+  for (const ProgressReport& report : batch.progress) {
+    violation.RequireTime(report.time_ns);
+    violation.RequireStep(report.step);
+    if (report.function != kNoParent) violation.RequireIndex(report.function, batch.functions.size());
+    CheckInFlight(report.in_flight, batch.communicators.size(), batch.identity.world_size, violation);
+    CheckOperations(report.operations, batch.communicators.size(), batch.identity.world_size, violation);
+  }
+  violation.RequireSorted(batch.progress, [](const ProgressReport& report) { return report.time_ns; });
+}
+
 }  // namespace
 
 DropReason CheckInvariants(const EventBatch& batch) {
@@ -106,10 +111,11 @@ DropReason CheckInvariants(const EventBatch& batch) {
   CheckFunctions(batch.functions, violation);
   violation.RequireRows(batch.lanes.size(), CodecLimits::kLanes);
   for (const Lane& lane : batch.lanes) violation.RequireEnum(lane.kind, kLaneKindCount);
-  CheckCommunicators(batch, violation);
+  CheckCommunicators(batch.communicators, batch.identity.world_size, violation);
   CheckIntervals(batch, violation);
   CheckCollectives(batch, violation);
   CheckSamplesAndMarks(batch, violation);
+  CheckProgress(batch, violation);
   violation.RequireRows(batch.losses.size(), CodecLimits::kLosses);
   for (const LossEntry& loss : batch.losses) {
     violation.RequireEnum(loss.kind, kEventKindCount);

@@ -41,6 +41,28 @@ FunctionPattern ExamplePattern(uint64_t hash) {
   return pattern;
 }
 
+std::vector<InFlightCollective> ExampleInFlight() {
+  return {{.communicator = 0,
+           .operation = CollectiveOperation::kAllReduce,
+           .started = true,
+           .peer = -1,
+           .sequence = 42,
+           .bytes = 1 << 26,
+           .launched_ns = 1'700'000'000'000'000'123},
+          {.communicator = 0,
+           .operation = CollectiveOperation::kRecv,
+           .started = false,
+           .peer = 5,
+           .sequence = 9,
+           .bytes = 1,
+           .launched_ns = 2}};
+}
+
+std::vector<OperationCount> ExampleOperations() {
+  return {{.communicator = 0, .operation = CollectiveOperation::kUnknown, .peer = -1, .launched = 43, .completed = 42},
+          {.communicator = 0, .operation = CollectiveOperation::kRecv, .peer = 5, .launched = 10, .completed = 9}};
+}
+
 }  // namespace
 
 EventBatch ExampleEventBatch() {
@@ -81,6 +103,13 @@ EventBatch ExampleEventBatch() {
   batch.samples[1].value = 13'107.0f / 65'535;  // a step of the wire's scale
   batch.marks = {{.time_ns = base - 5'000, .kind = MarkKind::kStepBegin, .id = 70},
                  {.time_ns = base + 10'500'000, .kind = MarkKind::kStepEnd, .id = 70}};
+  batch.progress = {{.time_ns = base + 9'000'000, .step = 71, .function = 1, .in_flight = {}, .operations = {}, .timed_out = false},
+                    {.time_ns = base + 10'000'000,
+                     .step = 71,
+                     .function = kNoParent,
+                     .in_flight = ExampleInFlight(),
+                     .operations = ExampleOperations(),
+                     .timed_out = true}};
   batch.losses = {{.kind = EventKind::kSample, .reason = DropReason::kRingFull, .count = 17}};
   return batch;
 }
@@ -100,7 +129,7 @@ PatternBatch ExamplePatternBatch() {
   batch.silent = true;
   batch.host_only = true;
   batch.completeness = {.events = 80'000, .late = 1, .lost = 2, .sampled = 3, .outside = 4};
-  batch.steps = {{.id = 70, .duration_ns = 1'000'000'000, .peer_wait_ns = 12'000'000},
+  batch.steps = {{.id = 70, .duration_ns = 1'000'000'000, .peer_wait_ns = 12'000'000, .stage_ns = {100, 300'000'000, 699'999'900, 0}},
                  {.id = 71, .duration_ns = 1'001'000'000, .peer_wait_ns = 0}};
   batch.patterns = {ExamplePattern(17), ExamplePattern(0xffff'ffff'ffff'fff0)};
   batch.folded_critical_ns = {1, 2, 3, 4, 5};
@@ -221,6 +250,32 @@ Control ExampleControl() {
           .last_step = 110,
           .requester = "operator@example.org",
           .expires_at_ns = 1'700'000'600'000'000'000};
+}
+
+RankStanding ExampleRankStanding() {
+  RankStanding standing;
+  standing.job = JobId("llm-70b");
+  standing.rank = RankId(3);
+  standing.world_size = 8;
+  standing.host = "node-0017";
+  standing.device = 3;
+  standing.pid = 4'242;
+  standing.time_ns = 1'700'000'030'000'000'000;
+  standing.last_progress_ns = 1'700'000'010'000'000'000;
+  standing.timed_out = true;
+  standing.pause = Pause::kCheckpoint;
+  standing.window_kind = WindowKind::kSteps;
+  standing.window_index = 7;
+  standing.step = 72;
+  standing.last_step = 71;
+  standing.step_mean_ns = 1'000'500'000;
+  standing.function = "queue.py:get";
+  standing.stack = "train.py:main > data.py:next";
+  standing.function_class = FunctionClass::kCpuOp;
+  standing.communicators = {ExampleCommunicator()};
+  standing.in_flight = ExampleInFlight();
+  standing.operations = ExampleOperations();
+  return standing;
 }
 
 }  // namespace eroica

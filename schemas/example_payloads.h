@@ -11,6 +11,7 @@ CollectiveBatch ExampleCollectiveBatch();
 CollectiveSummary ExampleCollectiveSummary();
 Finding ExampleFinding();
 Control ExampleControl();
+RankStanding ExampleRankStanding();
 
 // The same by type, for tests of all types.
 template <typename T>
@@ -38,6 +39,10 @@ inline Finding Example() {
 template <>
 inline Control Example() {
   return ExampleControl();
+}
+template <>
+inline RankStanding Example() {
+  return ExampleRankStanding();
 }
 
 }  // namespace eroica

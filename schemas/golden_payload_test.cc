@@ -12,23 +12,46 @@
 namespace eroica {
 namespace {
 
+std::string ReadPayload(const std::string& name) {
+  std::ifstream file("schemas/testdata/payloads/" + name + ".bin", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 template <typename T>
 class GoldenPayload : public ::testing::Test {};
 
-using PayloadTypes = ::testing::Types<EventBatch, PatternBatch, CollectiveBatch, CollectiveSummary, Finding, Control>;
+using PayloadTypes = ::testing::Types<EventBatch, PatternBatch, CollectiveBatch, CollectiveSummary, Finding, Control, RankStanding>;
 TYPED_TEST_SUITE(GoldenPayload, PayloadTypes);
 
 TYPED_TEST(GoldenPayload, IsReadAndWrittenUnchanged) {
   Encoder encoder;
   const Bytes written = encoder.Encode(Example<TypeParam>());
-  std::ifstream file("schemas/testdata/payloads/" + std::string(SchemaId(TypeOf(written))) + ".bin", std::ios::binary);
-  const std::string golden{std::istreambuf_iterator<char>(file), {}};
+  const std::string golden = ReadPayload(std::string(SchemaId(TypeOf(written))));
   ASSERT_FALSE(golden.empty());
 
   TypeParam read;
   ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
   EXPECT_TRUE(read == Example<TypeParam>());
   EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(written.data()), written.size()), golden);
+}
+
+// Before progress reports and the stages of steps were added.
+TEST(GoldenPayloadOfBefore, EventsWithoutProgress) {
+  const std::string golden = ReadPayload("EVB1_without_progress");
+  EventBatch expected = ExampleEventBatch();
+  expected.progress.clear();
+  EventBatch read;
+  ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
+  EXPECT_TRUE(read == expected);
+}
+
+TEST(GoldenPayloadOfBefore, PatternsWithoutStages) {
+  const std::string golden = ReadPayload("PTB1_without_stages");
+  PatternBatch expected = ExamplePatternBatch();
+  for (StepRecord& step : expected.steps) step.stage_ns = {};
+  PatternBatch read;
+  ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
+  EXPECT_TRUE(read == expected);
 }
 
 }  // namespace

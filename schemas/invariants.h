@@ -9,6 +9,7 @@
 #include "schemas/event_batch.h"
 #include "schemas/finding.h"
 #include "schemas/pattern_batch.h"
+#include "schemas/rank_standing.h"
 
 namespace eroica {
 
@@ -19,5 +20,6 @@ DropReason CheckInvariants(const CollectiveBatch& batch);
 DropReason CheckInvariants(const CollectiveSummary& summary);
 DropReason CheckInvariants(const Finding& finding);
 DropReason CheckInvariants(const Control& control);
+DropReason CheckInvariants(const RankStanding& standing);
 
 }  // namespace eroica

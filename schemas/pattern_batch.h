@@ -31,8 +31,9 @@ inline constexpr int kStepStageCount = 4;
 struct StepRecord {
   int64_t id = 0;
   int64_t duration_ns = 0;
-  int64_t peer_wait_ns = 0;  // exposed time in collectives and in functions that wait for peers
+  int64_t peer_wait_ns = 0;                         // exposed time in collectives and in functions that wait for peers
   std::array<int64_t, kStepStageCount> stage_ns{};  // adds up to duration_ns; all zero where the step has no marks of its stages
+  bool has_stages() const { return stage_ns != std::array<int64_t, kStepStageCount>{}; }
   friend bool operator==(const StepRecord&, const StepRecord&) = default;
 };
 
@@ -51,12 +52,12 @@ struct FunctionPattern {
   uint64_t count = 0;
   int64_t total_ns = 0;
   int64_t critical_ns = 0;
-  double duration_mean_ns = 0;    // Welford
+  double duration_mean_ns = 0;  // Welford
   double duration_m2 = 0;
   int64_t duration_min_ns = 0;
   int64_t duration_max_ns = 0;
   uint64_t bytes = 0;
-  uint32_t active_steps = 0;      // training steps of the window in which it was on the critical path
+  uint32_t active_steps = 0;  // training steps of the window in which it was on the critical path
   DurationHistogram histogram;
   friend bool operator==(const FunctionPattern&, const FunctionPattern&) = default;
 };
@@ -75,11 +76,11 @@ struct PatternBatch {
   bool silent = false;  // RankSilent: the rank sent nothing for this window
   bool host_only = false;
   Completeness completeness;
-  std::vector<StepRecord> steps;          // by id
-  std::vector<FunctionPattern> patterns;  // by FunctionId, so that equal content is equal bytes
+  std::vector<StepRecord> steps;                                  // by id
+  std::vector<FunctionPattern> patterns;                          // by FunctionId, so that equal content is equal bytes
   std::array<int64_t, kFunctionClassCount> folded_critical_ns{};  // functions too small for a row of their own
   uint32_t folded_functions = 0;
-  std::vector<CommId> communicators;      // that the rank is a member of, sorted
+  std::vector<CommId> communicators;  // that the rank is a member of, sorted
   friend bool operator==(const PatternBatch&, const PatternBatch&) = default;
 };
 

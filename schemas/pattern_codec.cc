@@ -73,10 +73,23 @@ void ReadPattern(const wire::FunctionPattern& from, WireReader& reader, Function
 
 wire::Step PackStep(const StepRecord& step) { return {step.id, step.duration_ns, step.peer_wait_ns}; }
 
+WireWriter::VectorOffset<int64_t> WriteStages(const std::vector<StepRecord>& steps, WireWriter& writer) {
+  const bool any = std::any_of(steps.begin(), steps.end(), [](const StepRecord& step) { return step.has_stages(); });
+  return writer.Scalars<int64_t>(any ? steps.size() * kStepStageCount : 0,
+                                 [&](size_t i) { return steps[i / kStepStageCount].stage_ns[i % kStepStageCount]; });
+}
+
+void ReadStages(const wire::PatternBatch& from, WireReader& reader, std::vector<StepRecord>* to) {
+  const auto stages = reader.Scalars(from.step_stage_ns(), size_t{CodecLimits::kPatterns} * kStepStageCount);
+  if (stages.empty() || !reader.SameLength(stages.size(), to->size() * kStepStageCount)) return;
+  for (size_t i = 0; i < stages.size(); ++i) (*to)[i / kStepStageCount].stage_ns[i % kStepStageCount] = stages[i];
+}
+
 void ReadRows(const wire::PatternBatch& from, WireReader& reader, PatternBatch* to) {
   const auto steps = reader.Structs(from.steps(), CodecLimits::kPatterns);
   to->steps.resize(steps.size());
-  for (size_t i = 0; i < steps.size(); ++i) to->steps[i] = {steps[i].id(), steps[i].duration_ns(), steps[i].peer_wait_ns()};
+  for (size_t i = 0; i < steps.size(); ++i) to->steps[i] = {steps[i].id(), steps[i].duration_ns(), steps[i].peer_wait_ns(), {}};
+  ReadStages(from, reader, &to->steps);
 
   to->patterns.resize(reader.Rows(from.patterns(), CodecLimits::kPatterns));
   for (uint32_t i = 0; i < to->patterns.size(); ++i) ReadPattern(*from.patterns()->Get(i), reader, &to->patterns[i]);
@@ -113,6 +126,7 @@ void Write(const PatternBatch& batch, WireWriter& writer) {
   const auto role = writer.Text(batch.role);
   const auto host = writer.Text(batch.host);
   const auto steps = writer.Structs<wire::Step>(batch.steps, PackStep);
+  const auto stages = WriteStages(batch.steps, writer);
   const auto patterns =
       writer.Tables<wire::FunctionPattern>(batch.patterns, [&](const FunctionPattern& row) { return WritePattern(row, writer); });
   const auto folded = writer.Scalars<int64_t>(batch.folded_critical_ns.size(), [&](size_t i) { return batch.folded_critical_ns[i]; });
@@ -140,6 +154,7 @@ void Write(const PatternBatch& batch, WireWriter& writer) {
   table.add_folded_critical_ns(folded);
   table.add_folded_functions(batch.folded_functions);
   table.add_communicators(communicators);
+  table.add_step_stage_ns(stages);
   wire::FinishPatternBatchBuffer(writer.builder(), table.Finish());
 }
 

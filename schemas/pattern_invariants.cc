@@ -25,6 +25,16 @@ void CheckPattern(const FunctionPattern& pattern, Violation& violation) {
   CheckHistogram(pattern.histogram, violation);
 }
 
+// Stages add up to their step, or are not known.
+void CheckStages(const StepRecord& step, Violation& violation) {
+  uint64_t sum = 0;
+  for (const int64_t ns : step.stage_ns) {
+    violation.RequireTime(ns);
+    sum += static_cast<uint64_t>(ns);
+  }
+  violation.Require(sum == 0 || sum == static_cast<uint64_t>(step.duration_ns), DropReason::kValueOutOfRange);
+}
+
 }  // namespace
 
 DropReason CheckInvariants(const PatternBatch& batch) {
@@ -39,6 +49,7 @@ DropReason CheckInvariants(const PatternBatch& batch) {
     violation.RequireStep(step.id);
     violation.RequireTime(step.duration_ns);
     violation.RequireTime(step.peer_wait_ns);
+    CheckStages(step, violation);
   }
   violation.RequireSorted(batch.steps, [](const StepRecord& step) { return step.id; });
   violation.RequireRows(batch.patterns.size(), CodecLimits::kPatterns);

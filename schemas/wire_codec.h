@@ -11,6 +11,7 @@
 #include "event_generated.h"
 #include "finding_generated.h"
 #include "pattern_generated.h"
+#include "rank_standing_generated.h"
 #include "schemas/codec.h"
 #include "schemas/wire_reader.h"
 #include "schemas/wire_writer.h"
@@ -23,6 +24,7 @@ void Write(const CollectiveBatch& batch, WireWriter& writer);
 void Write(const CollectiveSummary& summary, WireWriter& writer);
 void Write(const Finding& finding, WireWriter& writer);
 void Write(const Control& control, WireWriter& writer);
+void Write(const RankStanding& standing, WireWriter& writer);
 
 void Read(const wire::EventBatch& from, WireReader& reader, EventBatch* to);
 void Read(const wire::PatternBatch& from, WireReader& reader, PatternBatch* to);
@@ -30,6 +32,7 @@ void Read(const wire::CollectiveBatch& from, WireReader& reader, CollectiveBatch
 void Read(const wire::CollectiveSummary& from, WireReader& reader, CollectiveSummary* to);
 void Read(const wire::Finding& from, WireReader& reader, Finding* to);
 void Read(const wire::Control& from, WireReader& reader, Control* to);
+void Read(const wire::RankStanding& from, WireReader& reader, RankStanding* to);
 
 // Shared by pattern, collective and collective summary.
 wire::Window WindowToWire(const Window& window);

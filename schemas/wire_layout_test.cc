@@ -13,6 +13,8 @@ namespace {
 
 static_assert(sizeof(wire::ClockSnapshot) == 24 && alignof(wire::ClockSnapshot) == 8);
 static_assert(sizeof(wire::LossEntry) == 16 && alignof(wire::LossEntry) == 8);
+static_assert(sizeof(wire::InFlight) == 32 && alignof(wire::InFlight) == 8);
+static_assert(sizeof(wire::OperationCount) == 24 && alignof(wire::OperationCount) == 8);
 static_assert(sizeof(wire::Window) == 48 && alignof(wire::Window) == 8);
 static_assert(sizeof(wire::Completeness) == 40 && alignof(wire::Completeness) == 8);
 static_assert(sizeof(wire::Step) == 24 && alignof(wire::Step) == 8);
@@ -38,6 +40,26 @@ TEST(WireLayout, LossEntry) {
   EXPECT_EQ(At<uint64_t>(loss, 0), loss.count());
   EXPECT_EQ(At<uint8_t>(loss, 8), loss.kind());
   EXPECT_EQ(At<uint8_t>(loss, 9), loss.reason());
+}
+
+TEST(WireLayout, InFlight) {
+  const wire::InFlight row(1, 2, 3, 4, 5, 6, true);
+  EXPECT_EQ(At<uint64_t>(row, 0), row.sequence());
+  EXPECT_EQ(At<uint64_t>(row, 8), row.bytes());
+  EXPECT_EQ(At<int64_t>(row, 16), row.launched_ns());
+  EXPECT_EQ(At<int32_t>(row, 24), row.peer());
+  EXPECT_EQ(At<uint16_t>(row, 28), row.communicator());
+  EXPECT_EQ(At<uint8_t>(row, 30), row.operation());
+  EXPECT_EQ(At<uint8_t>(row, 31), 1);
+}
+
+TEST(WireLayout, OperationCount) {
+  const wire::OperationCount row(1, 2, 3, 4, 5);
+  EXPECT_EQ(At<uint64_t>(row, 0), row.launched());
+  EXPECT_EQ(At<uint64_t>(row, 8), row.completed());
+  EXPECT_EQ(At<int32_t>(row, 16), row.peer());
+  EXPECT_EQ(At<uint16_t>(row, 20), row.communicator());
+  EXPECT_EQ(At<uint8_t>(row, 22), row.operation());
 }
 
 TEST(WireLayout, Window) {

@@ -33,7 +33,8 @@ int main(int argc, char** argv) {
   }
   const std::string folder = argv[1];
   const bool written = WriteExample<EventBatch>(folder) && WriteExample<PatternBatch>(folder) && WriteExample<CollectiveBatch>(folder) &&
-                       WriteExample<CollectiveSummary>(folder) && WriteExample<Finding>(folder) && WriteExample<Control>(folder);
+                       WriteExample<CollectiveSummary>(folder) && WriteExample<Finding>(folder) && WriteExample<Control>(folder) &&
+                       WriteExample<RankStanding>(folder);
   if (!written) std::perror(folder.c_str());
   return written ? 0 : 1;
 }

@@ -40,5 +40,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   TryAs<CollectiveSummary>(PayloadType::kCollectiveSummary, data, size);
   TryAs<Finding>(PayloadType::kFinding, data, size);
   TryAs<Control>(PayloadType::kControl, data, size);
+  TryAs<RankStanding>(PayloadType::kRankStanding, data, size);
   return 0;
 }

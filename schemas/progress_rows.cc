@@ -1,0 +1,75 @@
+#include "schemas/progress_rows.h"
+
+namespace eroica {
+namespace {
+
+wire::InFlight PackInFlight(const InFlightCollective& row) {
+  return {row.sequence, row.bytes, row.launched_ns, row.peer, row.communicator, static_cast<uint8_t>(row.operation), row.started};
+}
+
+wire::OperationCount PackOperation(const OperationCount& row) {
+  return {row.launched, row.completed, row.peer, row.communicator, static_cast<uint8_t>(row.operation)};
+}
+
+}  // namespace
+
+WireWriter::VectorOffset<flatbuffers::Offset<wire::Communicator>> WriteCommunicators(const std::vector<Communicator>& rows,
+                                                                                     WireWriter& writer) {
+  return writer.Tables<wire::Communicator>(rows, [&](const Communicator& row) {
+    const auto name = writer.Text(row.name);
+    const auto description = writer.Text(row.description);
+    const auto ranks = writer.Scalars<uint32_t>(row.ranks.size(), [&](size_t i) { return row.ranks[i]; });
+    return wire::CreateCommunicator(writer.builder(), row.id.value, name, description, ranks, row.size);
+  });
+}
+
+WireWriter::VectorOffset<const wire::InFlight*> WriteInFlight(const std::vector<InFlightCollective>& rows, WireWriter& writer) {
+  return writer.Structs<wire::InFlight>(rows, PackInFlight);
+}
+
+WireWriter::VectorOffset<const wire::OperationCount*> WriteOperations(const std::vector<OperationCount>& rows, WireWriter& writer) {
+  return writer.Structs<wire::OperationCount>(rows, PackOperation);
+}
+
+void ReadCommunicators(const flatbuffers::Vector<flatbuffers::Offset<wire::Communicator>>* from, WireReader& reader,
+                       std::vector<Communicator>* to) {
+  to->resize(reader.Rows(from, CodecLimits::kCommunicators));
+  for (uint32_t i = 0; i < to->size(); ++i) {
+    const wire::Communicator& row = *from->Get(i);
+    Communicator& communicator = (*to)[i];
+    communicator.id = CommId(row.id_hash());
+    reader.Text(row.name(), &communicator.name);
+    reader.Text(row.description(), &communicator.description);
+    communicator.size = row.size();
+    const auto ranks = reader.Scalars(row.ranks(), CodecLimits::kRanks);
+    communicator.ranks.assign(ranks.begin(), ranks.end());
+  }
+}
+
+void ReadInFlight(const flatbuffers::Vector<const wire::InFlight*>* from, WireReader& reader, std::vector<InFlightCollective>* to) {
+  const auto rows = reader.Structs(from, CodecLimits::kIntervals);
+  to->resize(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    (*to)[i] = {.communicator = rows[i].communicator(),
+                .operation = static_cast<CollectiveOperation>(rows[i].operation()),
+                .started = rows[i].started(),
+                .peer = rows[i].peer(),
+                .sequence = rows[i].sequence(),
+                .bytes = rows[i].bytes(),
+                .launched_ns = rows[i].launched_ns()};
+  }
+}
+
+void ReadOperations(const flatbuffers::Vector<const wire::OperationCount*>* from, WireReader& reader, std::vector<OperationCount>* to) {
+  const auto rows = reader.Structs(from, CodecLimits::kIntervals);
+  to->resize(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    (*to)[i] = {.communicator = rows[i].communicator(),
+                .operation = static_cast<CollectiveOperation>(rows[i].operation()),
+                .peer = rows[i].peer(),
+                .launched = rows[i].launched(),
+                .completed = rows[i].completed()};
+  }
+}
+
+}  // namespace eroica

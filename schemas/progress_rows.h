@@ -1,0 +1,23 @@
+// Communicators, collectives in flight and counts of operations on the wire: shared by event and rank standing. Included by *_codec.cc and
+// progress_rows.cc only.
+#pragma once
+
+#include <vector>
+
+#include "event_generated.h"
+#include "schemas/wire_reader.h"
+#include "schemas/wire_writer.h"
+
+namespace eroica {
+
+WireWriter::VectorOffset<flatbuffers::Offset<wire::Communicator>> WriteCommunicators(const std::vector<Communicator>& rows,
+                                                                                     WireWriter& writer);
+WireWriter::VectorOffset<const wire::InFlight*> WriteInFlight(const std::vector<InFlightCollective>& rows, WireWriter& writer);
+WireWriter::VectorOffset<const wire::OperationCount*> WriteOperations(const std::vector<OperationCount>& rows, WireWriter& writer);
+
+void ReadCommunicators(const flatbuffers::Vector<flatbuffers::Offset<wire::Communicator>>* from, WireReader& reader,
+                       std::vector<Communicator>* to);
+void ReadInFlight(const flatbuffers::Vector<const wire::InFlight*>* from, WireReader& reader, std::vector<InFlightCollective>* to);
+void ReadOperations(const flatbuffers::Vector<const wire::OperationCount*>* from, WireReader& reader, std::vector<OperationCount>* to);
+
+}  // namespace eroica

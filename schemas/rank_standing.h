@@ -1,0 +1,49 @@
+// RankStanding in memory: where a rank stands that gets no further, what summarize says of it to diagnose beside its patterns: its steps do
+// not end, so its windows do not close. One a progress report. Wire: rank_standing.fbs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schemas/event_batch.h"
+#include "schemas/function.h"
+#include "schemas/ids.h"
+#include "schemas/window.h"
+
+namespace eroica {
+
+// Why a rank may rightly stand for long, as its marks say.
+enum class Pause : uint8_t { kNone = 0, kCheckpoint = 1, kEvaluation = 2 };
+inline constexpr int kPauseCount = 3;
+std::string_view ToString(Pause pause);
+
+struct RankStanding {
+  JobId job;
+  RankId rank;
+  uint32_t world_size = 1;
+  std::string host;
+  int32_t device = -1;
+  uint32_t pid = 0;
+  int64_t time_ns = 0;  // of the report; the rank's own clock, as all times here
+  int64_t last_progress_ns =
+      0;                   // when a collective was last launched or ended, or a mark last passed; time_ns where nothing is known of it
+  bool timed_out = false;  // as ProgressReport::timed_out
+  Pause pause = Pause::kNone;
+  WindowKind window_kind = WindowKind::kTime;
+  int64_t window_index = 0;  // that the rank is in
+  int64_t step = -1;         // that the rank is in
+  int64_t last_step = -1;    // the last that ended
+  int64_t step_mean_ns = 0;  // of the steps that ended; 0 where none has
+  std::string function;      // that the training thread is in, leaf name; empty where unknown
+  std::string stack;
+  FunctionClass function_class = FunctionClass::kPython;
+  std::vector<Communicator> communicators;    // that the rank is a member of, by id; of large ones only some members list the ranks
+  std::vector<InFlightCollective> in_flight;  // by communicator (index into communicators), operation, peer, sequence
+  std::vector<OperationCount> operations;     // by communicator, operation, peer: the producer's own count, else what was seen
+
+  int64_t stalled_ns() const { return time_ns - last_progress_ns; }
+  friend bool operator==(const RankStanding&, const RankStanding&) = default;
+};
+
+}  // namespace eroica

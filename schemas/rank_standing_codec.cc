@@ -1,0 +1,64 @@
+#include "schemas/progress_rows.h"
+#include "schemas/wire_codec.h"
+
+namespace eroica {
+
+void Write(const RankStanding& standing, WireWriter& writer) {
+  const auto job = writer.Text(standing.job.value);
+  const auto host = writer.Text(standing.host);
+  const auto function = writer.Text(standing.function);
+  const auto stack = writer.Text(standing.stack, CodecLimits::kTextBytes);
+  const auto communicators = WriteCommunicators(standing.communicators, writer);
+  const auto in_flight = WriteInFlight(standing.in_flight, writer);
+  const auto operations = WriteOperations(standing.operations, writer);
+
+  wire::RankStandingBuilder table(writer.builder());
+  table.add_job(job);
+  table.add_rank(standing.rank.value);
+  table.add_world_size(standing.world_size);
+  table.add_host(host);
+  table.add_device(standing.device);
+  table.add_pid(standing.pid);
+  table.add_time_ns(standing.time_ns);
+  table.add_last_progress_ns(standing.last_progress_ns);
+  table.add_timed_out(standing.timed_out);
+  table.add_pause(static_cast<uint8_t>(standing.pause));
+  table.add_window_kind(static_cast<uint8_t>(standing.window_kind));
+  table.add_window_index(standing.window_index);
+  table.add_step(standing.step);
+  table.add_last_step(standing.last_step);
+  table.add_step_mean_ns(standing.step_mean_ns);
+  table.add_function(function);
+  table.add_stack(stack);
+  table.add_function_class(static_cast<uint8_t>(standing.function_class));
+  table.add_communicators(communicators);
+  table.add_in_flight(in_flight);
+  table.add_operations(operations);
+  wire::FinishRankStandingBuffer(writer.builder(), table.Finish());
+}
+
+void Read(const wire::RankStanding& from, WireReader& reader, RankStanding* to) {
+  reader.Text(from.job(), &to->job.value);
+  to->rank = RankId(from.rank());
+  to->world_size = from.world_size();
+  reader.Text(from.host(), &to->host);
+  to->device = from.device();
+  to->pid = from.pid();
+  to->time_ns = from.time_ns();
+  to->last_progress_ns = from.last_progress_ns();
+  to->timed_out = from.timed_out();
+  to->pause = static_cast<Pause>(from.pause());
+  to->window_kind = static_cast<WindowKind>(from.window_kind());
+  to->window_index = from.window_index();
+  to->step = from.step();
+  to->last_step = from.last_step();
+  to->step_mean_ns = from.step_mean_ns();
+  reader.Text(from.function(), &to->function);
+  reader.Text(from.stack(), &to->stack, CodecLimits::kTextBytes);
+  to->function_class = static_cast<FunctionClass>(from.function_class());
+  ReadCommunicators(from.communicators(), reader, &to->communicators);
+  ReadInFlight(from.in_flight(), reader, &to->in_flight);
+  ReadOperations(from.operations(), reader, &to->operations);
+}
+
+}  // namespace eroica

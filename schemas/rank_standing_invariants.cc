@@ -1,0 +1,30 @@
+#include "schemas/invariants.h"
+#include "schemas/progress_invariants.h"
+#include "schemas/violation.h"
+
+namespace eroica {
+
+DropReason CheckInvariants(const RankStanding& standing) {
+  Violation violation;
+  violation.RequireJob(standing.job);
+  violation.RequireWorld(standing.world_size);
+  violation.RequireRank(standing.rank, standing.world_size);
+  violation.Require(standing.device >= -1, DropReason::kIndexOutOfRange);
+  violation.RequireTime(standing.time_ns);
+  violation.RequireTime(standing.last_progress_ns);
+  violation.Require(standing.last_progress_ns <= standing.time_ns, DropReason::kTimeOutOfRange);
+  violation.RequireEnum(standing.pause, kPauseCount);
+  violation.RequireEnum(standing.window_kind, kWindowKindCount);
+  violation.RequireStep(standing.window_index);
+  violation.RequireStep(standing.step);
+  violation.RequireStep(standing.last_step);
+  violation.RequireTime(standing.step_mean_ns);
+  violation.RequireEnum(standing.function_class, kFunctionClassCount);
+  CheckCommunicators(standing.communicators, standing.world_size, violation);
+  violation.RequireSorted(standing.communicators, [](const Communicator& communicator) { return communicator.id.value; });
+  CheckInFlight(standing.in_flight, standing.communicators.size(), standing.world_size, violation);
+  CheckOperations(standing.operations, standing.communicators.size(), standing.world_size, violation);
+  return violation.reason();
+}
+
+}  // namespace eroica
