@@ -1,16 +1,13 @@
 // eroica import: traces into a recording, or into Kafka.
-#include <fmt/format.h>
-
-#include <chrono>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "ops/cli/commands.h"
 #include "ops/cli/config_flags.h"
 #include "ops/cli/exit_code.h"
 #include "ops/cli/import_into_log.h"
-#include "ops/cli/open_log.h"
-#include "ops/cli/topic_plan.h"
+#include "ops/cli/output_log.h"
 
 namespace eroica {
 namespace {
@@ -23,53 +20,12 @@ struct ImportFlags {
   bool json = false;
 };
 
-absl::StatusOr<int64_t> RecordsIn(Log& log, const TopicSpec& topic) {
-  const absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log.NewConsumer(ConsumerOptions());
-  if (!consumer.ok()) return consumer.status();
-  int64_t records = 0;
-  for (int32_t partition = 0; partition < topic.partitions; ++partition) {
-    const absl::StatusOr<int64_t> end = (*consumer)->EndOffset({topic.name, partition});
-    if (!end.ok()) return end.status();
-    records += *end;
-  }
-  return records;
-}
-
-// The topics of a recording come into being with it; those of a Kafka are for its operator to make.
-absl::Status PrepareRecording(Log& log, const NodeConfig& config, bool append) {
-  const std::string events = TopicName(config.node.topic_prefix, Topic::kEvents);
-  if (absl::Status status = CreateMissingTopics(log.admin(), config.node.topic_prefix, LayoutOf(config)); !status.ok()) return status;
-  const absl::StatusOr<TopicSpec> topic = log.admin().DescribeTopic(events);
-  if (!topic.ok()) return topic.status();
-  const absl::StatusOr<int64_t> records = RecordsIn(log, *topic);
-  if (!records.ok()) return records.status();
-  if (*records > 0 && !append) {
-    return absl::AlreadyExistsError(fmt::format(
-        "{} holds {} records of events already: name another folder, or say --append to add to them", config.node.recording, *records));
-  }
-  return absl::OkStatus();
-}
-
-int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 absl::StatusOr<ImportReport> Import(const ImportFlags& flags) {
   absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return config.status();
-  if (!flags.output.empty()) {
-    config->node.recording = flags.output;
-    config->kafka.bootstrap.clear();
-  }
-  const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(*config, LogAccess::kWrite);
-  if (!log.ok()) return log.status();
-  LogBatchSinkOptions sink{.topic_prefix = config->node.topic_prefix, .replay_id = config->node.replay_id, .timestamp_ms = std::nullopt};
-  if (config->node.recording.empty()) {
-    sink.timestamp_ms = NowMs();
-  } else if (absl::Status status = PrepareRecording(**log, *config, flags.append); !status.ok()) {
-    return status;
-  }
-  return ImportIntoLog(flags.traces, **log, sink);
+  const absl::StatusOr<OutputLog> output = OpenOutputLog(*std::move(config), flags.output, flags.append);
+  if (!output.ok()) return output.status();
+  return ImportIntoLog(flags.traces, *output->log, output->sink);
 }
 
 }  // namespace

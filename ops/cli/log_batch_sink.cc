@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace eroica {
 namespace {
-
-constexpr std::chrono::seconds kFlushTimeout{30};
 
 // Nothing but marks or samples has a time, too; an empty batch has none.
 int64_t FirstTimeNs(const EventBatch& batch) {
@@ -19,6 +16,13 @@ int64_t FirstTimeNs(const EventBatch& batch) {
 }
 
 }  // namespace
+
+absl::Status AppendOrWait(LogProducer& producer, const ProducerRecord& record) {
+  absl::Status status = producer.Append(record);
+  if (!absl::IsResourceExhausted(status)) return status;
+  if (status = producer.Flush(kSinkFlushTimeout); !status.ok()) return status;
+  return producer.Append(record);
+}
 
 LogBatchSink::LogBatchSink(LogProducer* producer, LogBatchSinkOptions options)
     : producer_(producer), options_(std::move(options)), topic_(TopicName(options_.topic_prefix, Topic::kEvents)) {}
@@ -35,18 +39,12 @@ absl::Status LogBatchSink::Write(const EventBatch& batch) {
                         .timestamp_ms = options_.timestamp_ms.value_or(std::max<int64_t>(0, FirstTimeNs(batch) / 1'000'000)),
                         .partition = std::nullopt};
   if (!options_.replay_id.empty()) record.headers.emplace_back(kHeaderReplay, options_.replay_id);
-  const size_t size = record.value.size();
-  absl::Status status = producer_->Append(record);
-  if (absl::IsResourceExhausted(status)) {
-    if (status = producer_->Flush(kFlushTimeout); !status.ok()) return status;
-    status = producer_->Append(std::move(record));
-  }
-  if (!status.ok()) return status;
-  ++batches_;
-  bytes_ += size;
+  if (absl::Status status = AppendOrWait(*producer_, record); !status.ok()) return status;
+  ++records_;
+  bytes_ += record.value.size();
   return absl::OkStatus();
 }
 
-absl::Status LogBatchSink::Finish() { return producer_->Flush(kFlushTimeout); }
+absl::Status LogBatchSink::Finish() { return producer_->Flush(kSinkFlushTimeout); }
 
 }  // namespace eroica

@@ -1,6 +1,7 @@
 // Where importers write to: batches as records of the events topic. One thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,10 @@ struct LogBatchSinkOptions {
   std::optional<int64_t> timestamp_ms;
 };
 
+inline constexpr std::chrono::seconds kSinkFlushTimeout{30};
+// Where the producer's queue is full, waits until it has room.
+absl::Status AppendOrWait(LogProducer& producer, const ProducerRecord& record);
+
 class LogBatchSink final : public BatchSink {
  public:
   // producer must outlive the sink.
@@ -31,7 +36,7 @@ class LogBatchSink final : public BatchSink {
   // Everything written is durable. Last.
   absl::Status Finish();
 
-  uint64_t batches() const { return batches_; }
+  uint64_t records() const { return records_; }
   uint64_t bytes() const { return bytes_; }
 
  private:
@@ -39,7 +44,7 @@ class LogBatchSink final : public BatchSink {
   const LogBatchSinkOptions options_;
   const std::string topic_;
   Encoder encoder_;
-  uint64_t batches_ = 0;
+  uint64_t records_ = 0;  // one a batch
   uint64_t bytes_ = 0;
 };
 

@@ -66,7 +66,7 @@ TEST(LogBatchSink, RecordsCarryKeyHeadersTimeAndTheBatch) {
   EventBatch decoded;
   ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(record.value)), &decoded), DropReason::kNone);
   EXPECT_EQ(decoded.identity, Batch(130).identity);
-  EXPECT_EQ(sink.batches(), 1u);
+  EXPECT_EQ(sink.records(), 1u);
   EXPECT_EQ(sink.bytes(), record.value.size());
 }
 
@@ -91,7 +91,7 @@ TEST(LogBatchSink, ALogThatIsGoneEndsTheImport) {
   LogBatchSink sink(&producer, {});
   ASSERT_TRUE(sink.Write(Batch(0)).ok());
   EXPECT_TRUE(absl::IsUnavailable(sink.Write(Batch(1))));
-  EXPECT_EQ(sink.batches(), 1u);
+  EXPECT_EQ(sink.records(), 1u);
 }
 
 }  // namespace

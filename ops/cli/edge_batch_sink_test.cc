@@ -1,0 +1,76 @@
+#include "ops/cli/edge_batch_sink.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "stream_ops/log/memory_log.h"
+#include "stream_ops/runtime/testing/log_reading.h"
+#include "stream_ops/runtime/topic_layout.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::SizeIs;
+using testing::ReadTopic;
+
+// One step of a rank that reduces with another.
+EventBatch Batch() {
+  EventBatch batch;
+  batch.identity = {.job = JobId{"job"}, .rank = RankId{1}, .world_size = 2, .producer = "test", .window_steps = 1};
+  batch.functions = {{.name = "all_reduce", .function_class = FunctionClass::kCollective}};
+  batch.lanes = {{.name = "main", .kind = LaneKind::kTrainingThread}};
+  batch.communicators = {{CommId{7}, "0", "", 2, {0, 1}}};
+  batch.intervals.push_back(5'000'000'000, 1'000'000, 0, 0);
+  batch.collectives = {{0, 0, CollectiveOperation::kAllReduce, -1, 0, 64}};
+  batch.marks = {{5'000'000'000, MarkKind::kStepBegin, 3}, {6'000'000'000, MarkKind::kStepEnd, 3}};
+  batch.final = true;
+  return batch;
+}
+
+class EdgeBatchSinkTest : public ::testing::Test {
+ protected:
+  void Send(LogBatchSinkOptions options) {
+    ASSERT_TRUE(CreateMissingTopics(log_.admin(), options.topic_prefix, TopicLayout()).ok());
+    const auto producer = log_.NewProducer();
+    ASSERT_TRUE(producer.ok());
+    EdgeBatchSink sink(producer->get(), std::move(options));
+    ASSERT_TRUE(sink.Write(Batch()).ok());
+    ASSERT_TRUE(sink.Finish().ok());
+    EXPECT_EQ(sink.records(), 2);
+    EXPECT_EQ(sink.probe().events_used, 1);
+  }
+
+  MemoryLog log_;
+};
+
+TEST_F(EdgeBatchSinkTest, PatternsAndCollectivesGoToTheirTopicsAndNoEvents) {
+  Send({.topic_prefix = "site", .replay_id = "r1", .timestamp_ms = std::nullopt});
+  const std::vector<ConsumerRecord> patterns = ReadTopic(log_, "site.patterns");
+  ASSERT_THAT(patterns, SizeIs(1));
+  EXPECT_EQ(patterns[0].key, JobKey(JobId{"job"}));
+  EXPECT_EQ(patterns[0].timestamp_ms, 6'000);
+  EXPECT_THAT(patterns[0].headers, Contains(Pair("schema", "PTB1")));
+  EXPECT_THAT(patterns[0].headers, Contains(Pair("job", "job")));
+  EXPECT_THAT(patterns[0].headers, Contains(Pair("replay-id", "r1")));
+  const std::vector<ConsumerRecord> collectives = ReadTopic(log_, "site.collectives");
+  ASSERT_THAT(collectives, SizeIs(1));
+  EXPECT_EQ(collectives[0].key, CollectivesKey(JobId{"job"}, CommId{7}));
+  EXPECT_THAT(ReadTopic(log_, "site.events"), IsEmpty());
+}
+
+TEST_F(EdgeBatchSinkTest, StampsWithTheTimeThatItIsGiven) {
+  Send({.timestamp_ms = 77});
+  const std::vector<ConsumerRecord> patterns = ReadTopic(log_, "eroica.patterns");
+  ASSERT_THAT(patterns, Not(IsEmpty()));
+  EXPECT_EQ(patterns[0].timestamp_ms, 77);
+}
+
+}  // namespace
+}  // namespace eroica
