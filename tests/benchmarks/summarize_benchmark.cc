@@ -10,6 +10,7 @@
 #include "schemas/codec.h"
 #include "state_store/in_memory_store.h"
 #include "state_store/rocksdb_store.h"
+#include "stream_ops/summarize/edge_summarizer.h"
 #include "stream_ops/summarize/summarize_processor.h"
 #include "tests/benchmarks/rank_workload.h"
 
@@ -123,6 +124,42 @@ void BM_SummarizeWithSamples(benchmark::State& state) {
   Run(state, &store, true);
 }
 BENCHMARK(BM_SummarizeWithSamples)->ArgNames({"ranks", "window_steps"})->Args({8, 50})->Unit(benchmark::kMillisecond);
+
+// The same in a producer: batches at hand, in order, neither decoded nor stored.
+void BM_SummarizeAtTheEdge(benchmark::State& state) {
+  const auto ranks = static_cast<uint32_t>(state.range(0));
+  std::vector<std::vector<EventBatch>> batches;
+  int64_t events = 0;
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    const auto window_steps = static_cast<uint32_t>(state.range(1));
+    batches.push_back(MakeRankWorkload({.rank = rank, .steps = 100, .window_steps = window_steps, .samples = state.range(2) != 0}));
+    for (const EventBatch& batch : batches.back()) events += static_cast<int64_t>(batch.intervals.size());
+  }
+  for (auto _ : state) {
+    size_t bytes = 0;
+    EdgeSummarizer summarizer(EdgeSummarizer::InOrder(), [&](const EdgeRecord& record) {
+      bytes += record.payload.size();
+      return absl::OkStatus();
+    });
+    bool more = true;
+    for (size_t turn = 0; more; ++turn) {
+      more = false;
+      for (const auto& of_rank : batches) {
+        if (turn >= of_rank.size()) continue;
+        more = true;
+        if (!summarizer.Add(of_rank[turn]).ok()) state.SkipWithError("refused");
+      }
+    }
+    if (!summarizer.Finish().ok() || summarizer.events_held() != 0 || bytes == 0) state.SkipWithError("not all was used");
+  }
+  state.SetItemsProcessed(state.iterations() * events);
+}
+BENCHMARK(BM_SummarizeAtTheEdge)
+    ->ArgNames({"ranks", "window_steps", "samples"})
+    ->Args({8, 10, 0})
+    ->Args({8, 10, 1})
+    ->Args({8, 2, 0})
+    ->Unit(benchmark::kMillisecond);
 
 void BM_FloorDecode(benchmark::State& state) {
   const Input input = MakeInput("job", 8, 50, false);
