@@ -39,7 +39,7 @@ class EdgeSummarizer final : private ProcessorContext {
   EdgeSummarizer& operator=(const EdgeSummarizer&) = delete;
 
   // For producers that hand over their own batches in order: windows close at once when the rank begins the next.
-  static SummarizeOptions InOrder() { return {.out_of_orderness_ns = 0}; }
+  static SummarizeOptions InOrder() { return {.out_of_orderness_ns = 0, .keep_in_full = false}; }
 
   // kInvalidArgument for a batch that breaks its invariants; it is left out.
   absl::Status Add(const EventBatch& batch);

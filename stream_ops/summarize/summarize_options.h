@@ -12,6 +12,8 @@ struct SummarizeOptions {
   int64_t out_of_orderness_ns = int64_t{5} * 1'000'000'000;
   // Functions that are critical for less than this share of the window are folded in what goes to diagnose. Collectives never are.
   double fold_below = 0.005;
+  // The patterns in full go to the store. At the edge there is nobody who would read them.
+  bool keep_in_full = true;
 };
 
 }  // namespace eroica

@@ -67,8 +67,10 @@ void WindowEmitter::StartPatterns(const RankProgress& progress, uint32_t world_s
 }
 
 void WindowEmitter::SendPatterns(ProcessorContext& context) {
-  const WindowKey window{patterns_.job, patterns_.window.kind, patterns_.window.index};
-  context.changes().Put(Table::kPatterns, EncodeKey(PatternKey{window, patterns_.rank}), Copy(encoder_.Encode(patterns_)));
+  if (shared_->options.keep_in_full) {
+    const WindowKey window{patterns_.job, patterns_.window.kind, patterns_.window.index};
+    context.changes().Put(Table::kPatterns, EncodeKey(PatternKey{window, patterns_.rank}), Copy(encoder_.Encode(patterns_)));
+  }
   FoldSmallRows(shared_->options.fold_below, &patterns_);
   context.Forward(Topic::kPatterns, JobKey(patterns_.job), PayloadType::kPatternBatch, encoder_.Encode(patterns_),
                   patterns_.window.end_ns / kNsPerMs, patterns_.job);
