@@ -1,0 +1,233 @@
+#include "producers/simulate/batch_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace eroica::simulate {
+namespace {
+
+constexpr uint64_t kLossDomain = uint64_t{1} << 42;
+constexpr int64_t kBootedNs = int64_t{3} * 86'400 * 1'000'000'000;  // hosts have run so long when the job begins
+
+}  // namespace
+
+BatchWriter::BatchWriter(const SimulatedJob& job, const GroupTable& groups, std::span<const StageProgram> stages, const FunctionCatalog& catalog,
+                         StepRunner& runner, BatchSink& sink)
+    : job_(job), groups_(groups), stages_(stages), catalog_(catalog), runner_(runner), sink_(sink), next_sequence_(job.layout.world_size()) {
+  for (uint32_t host = 0; host < job.layout.hosts(); ++host) clocks_.emplace_back(job.telemetry, job.seed, host);
+  for (size_t i = 0; i < stages.size(); ++i) {
+    EventBatch& batch = batches_.emplace_back();
+    batch.identity.job = JobId(job.job);
+    batch.identity.world_size = job.layout.world_size();
+    if (job.telemetry.roles) batch.identity.role = fmt::format("stage{}", i);
+    batch.identity.producer = "eroica-simulate";
+    batch.identity.producer_version = "1";
+    batch.identity.window_steps = job.telemetry.window_steps;
+    batch.functions = stages[i].functions;
+    batch.lanes = stages[i].lanes;
+    batch.communicators.resize(stages[i].communicators.size());
+    listed_.emplace_back(stages[i].communicators.size(), ~uint64_t{0});
+  }
+}
+
+absl::Status BatchWriter::Write(RankState& rank, std::span<const ResourceSample> samples, bool final) {
+  const StageProgram& stage = stages_[rank.stage];
+  const HostClock& clock = clocks_[job_.layout.HostOf(rank.rank)];
+  OpenRuns(rank);
+  samples_taken_ = 0;
+  marks_taken_ = 0;
+  absl::Status status;
+  for (bool last = false; !last && status.ok();) {
+    OpenBatch(rank);
+    const size_t sample_end = samples_taken_ + kMaxSamples;
+    int64_t cut_ns = sample_end < samples.size() ? samples[sample_end].time_ns : kNeverNs;
+    cut_ns = std::min(cut_ns, Merge(stage, clock, cut_ns));
+    last = cut_ns == kNeverNs;
+    TakeSamplesAndMarks(rank, samples, cut_ns);
+    const bool empty = batch_->intervals.size() == 0 && batch_->samples.empty() && batch_->marks.empty();
+    if (!empty || final) status = Flush(rank, std::min(cut_ns, rank.host_ns), final && last);
+  }
+  ForgetWritten(rank);
+  return status;
+}
+
+absl::Status BatchWriter::WriteProgress(const RankState& rank, ProgressReport report, bool final) {
+  OpenBatch(rank);
+  const HostClock& clock = clocks_[job_.layout.HostOf(rank.rank)];
+  const int64_t true_ns = report.time_ns;
+  report.time_ns = clock.Show(true_ns);
+  for (InFlightCollective& collective : report.in_flight) collective.launched_ns = clock.Show(collective.launched_ns);
+  batch_->progress.push_back(std::move(report));
+  return Flush(rank, true_ns, final);
+}
+
+void BatchWriter::OpenBatch(const RankState& rank) {
+  const StageProgram& stage = stages_[rank.stage];
+  EventBatch& batch = batches_[rank.stage];
+  batch_ = &batch;
+  const uint32_t device = job_.layout.DeviceOf(rank.rank);
+  batch.identity.rank = RankId(rank.rank);
+  batch.identity.host = fmt::format("node{:04}", job_.layout.HostOf(rank.rank));
+  batch.identity.pid = 4000 + device;
+  batch.identity.device = static_cast<int32_t>(device);
+  batch.sequence = next_sequence_[rank.rank];
+  batch.functions.resize(stage.functions.size());
+  std::vector<uint32_t> extra = rank.extra_functions;
+  for (const uint32_t function : rank.extra_functions) {
+    FunctionDef row = catalog_.functions()[function];
+    if (row.parent != kNoParent) row.parent = stage.FindOrAdd(row.parent, catalog_, extra);
+    batch.functions.push_back(std::move(row));
+  }
+  for (size_t i = 0; i < stage.communicators.size(); ++i) {
+    const uint32_t group = groups_.Find(rank.rank, stage.communicators[i]);
+    const Communicator& communicator = groups_.groups()[group].communicator;
+    const bool lists = communicator.ranks.size() <= kLargeGroup || batch.sequence % kListEvery == 0;
+    const uint64_t listed = 2 * uint64_t{group} + (lists ? 1 : 0);
+    if (std::exchange(listed_[rank.stage][i], listed) == listed) continue;
+    if (lists) {
+      batch.communicators[i] = communicator;
+    } else {
+      batch.communicators[i] = {.id = communicator.id, .name = communicator.name, .description = communicator.description, .size = communicator.size};
+    }
+  }
+  batch.intervals.clear();
+  batch.collectives.clear();
+  batch.samples.clear();
+  batch.marks.clear();
+  batch.progress.clear();
+  batch.losses.clear();
+}
+
+void BatchWriter::OpenRuns(RankState& rank) {
+  runs_.clear();
+  while (!rank.kernels.empty() && rank.kernels.back().start_ns >= kNeverNs) rank.kernels.pop_back();
+  std::span<const IntervalRow> thread = rank.thread;
+  if (!rank.open_frames.empty()) {
+    closed_rows_.clear();
+    for (const IntervalRow& row : rank.thread) {
+      if (row.end_ns < kNeverNs) closed_rows_.push_back(row);
+    }
+    thread = closed_rows_;
+  }
+  if (!thread.empty()) runs_.push_back({.rows = thread, .lane = StageProgram::kThreadLane});
+  if (!rank.kernels.empty()) runs_.push_back({.rows = rank.kernels, .lane = StageProgram::kComputeLane});
+  if (stream_rows_.size() < rank.streams.size()) stream_rows_.resize(rank.streams.size());
+  for (size_t i = 0; i < rank.streams.size(); ++i) AddStreamRun(rank, i);
+}
+
+void BatchWriter::AddStreamRun(const RankState& rank, size_t index) {
+  const RankStream& stream = rank.streams[index];
+  const Rendezvous& meeting = runner_.rendezvous(stream.rendezvous);
+  std::vector<IntervalRow>& rows = stream_rows_[index];
+  rows.clear();
+  for (const CollectiveRow& row : stream.rows) {
+    if (row.slot >= meeting.ended()) break;
+    rows.push_back({.start_ns = std::max(row.ready_ns, meeting.EndBefore(row.slot)), .end_ns = meeting.EndOf(row.slot), .function = row.function});
+  }
+  if (!rows.empty()) runs_.push_back({.rows = rows, .lane = stages_[rank.stage].streams[index].lane, .stream = &stream});
+}
+
+// Runs are long stretches of one lane: the earliest goes on until the next one's first row.
+int64_t BatchWriter::Merge(const StageProgram& stage, const HostClock& clock, int64_t cut_ns) {
+  for (;;) {
+    Run* earliest = nullptr;
+    int64_t start_ns = kNeverNs;
+    int64_t second_ns = kNeverNs;
+    for (Run& run : runs_) {
+      if (run.next == run.rows.size()) continue;
+      const int64_t head_ns = run.rows[run.next].start_ns;
+      if (head_ns < start_ns) {
+        second_ns = start_ns;
+        start_ns = head_ns;
+        earliest = &run;
+      } else {
+        second_ns = std::min(second_ns, head_ns);
+      }
+    }
+    if (earliest == nullptr || start_ns >= cut_ns || batch_->intervals.size() >= kMaxIntervals) return start_ns;
+    Take(stage, clock, *earliest, std::min(std::max(second_ns, start_ns + 1), cut_ns));
+  }
+}
+
+void BatchWriter::Take(const StageProgram& stage, const HostClock& clock, Run& run, int64_t until_ns) {
+  IntervalColumns& columns = batch_->intervals;
+  const size_t end = std::min(run.rows.size(), run.next + (kMaxIntervals - columns.size()));
+  for (; run.next < end && run.rows[run.next].start_ns < until_ns; ++run.next) {
+    const IntervalRow& row = run.rows[run.next];
+    if (run.stream != nullptr) {
+      const CollectiveRow& collective = run.stream->rows[run.next];
+      const OperationSeries& series = stage.series[collective.series];
+      batch_->collectives.push_back({.interval = static_cast<uint32_t>(columns.size()), .communicator = stage.streams[series.stream].communicator,
+                                     .operation = series.operation, .peer = run.stream->peer, .sequence = collective.sequence,
+                                     .bytes = collective.bytes});
+    }
+    const int64_t start_ns = clock.Show(row.start_ns);
+    columns.push_back(start_ns, clock.Show(row.end_ns) - start_ns, row.function, run.lane);
+  }
+}
+
+void BatchWriter::TakeSamplesAndMarks(const RankState& rank, std::span<const ResourceSample> samples, int64_t cut_ns) {
+  const HostClock& clock = clocks_[job_.layout.HostOf(rank.rank)];
+  for (; samples_taken_ < samples.size() && samples[samples_taken_].time_ns < cut_ns; ++samples_taken_) {
+    batch_->samples.push_back(samples[samples_taken_]);
+    batch_->samples.back().time_ns = clock.Show(batch_->samples.back().time_ns);
+  }
+  for (; marks_taken_ < rank.marks.size() && rank.marks[marks_taken_].time_ns < cut_ns; ++marks_taken_) {
+    batch_->marks.push_back(rank.marks[marks_taken_]);
+    batch_->marks.back().time_ns = clock.Show(batch_->marks.back().time_ns);
+  }
+}
+
+void BatchWriter::ForgetWritten(RankState& rank) {
+  size_t open = 0;
+  for (uint32_t& frame : rank.open_frames) {
+    rank.thread[open] = rank.thread[frame];
+    frame = static_cast<uint32_t>(open++);
+  }
+  rank.thread.resize(open);
+  rank.kernels.clear();
+  rank.marks.clear();
+  rank.waits.clear();
+  for (RankStream& stream : rank.streams) {
+    const uint32_t ended = runner_.rendezvous(stream.rendezvous).ended();
+    const auto first_open = std::find_if(stream.rows.begin(), stream.rows.end(), [&](const CollectiveRow& row) { return row.slot >= ended; });
+    stream.rows.erase(stream.rows.begin(), first_open);
+  }
+}
+
+absl::Status BatchWriter::Flush(const RankState& rank, int64_t true_ns, bool final) {
+  const HostClock& clock = clocks_[job_.layout.HostOf(rank.rank)];
+  EventBatch& batch = *batch_;
+  batch.final = final;
+  batch.clock = {.realtime_ns = clock.Show(true_ns), .monotonic_ns = kBootedNs + true_ns, .device_ns = clock.Show(true_ns)};
+  ++next_sequence_[rank.rank];
+  if (IsLost(rank, batch.sequence)) LoseContents();
+  events_ += batch.intervals.size() + batch.samples.size() + batch.marks.size();
+  return sink_.Write(batch);
+}
+
+bool BatchWriter::IsLost(const RankState& rank, uint64_t sequence) const {
+  const double share = job_.telemetry.loss + static_cast<double>(rank.effects.telemetry_loss) / kUnit;
+  return share > 0 && UniformOf(NoiseKey(job_.seed, rank.rank, kLossDomain, sequence)) < share;
+}
+
+void BatchWriter::LoseContents() {
+  EventBatch& batch = *batch_;
+  const auto lose = [&](EventKind kind, size_t count) {
+    if (count > 0) batch.losses.push_back({.kind = kind, .reason = DropReason::kQueueFull, .count = count});
+  };
+  lose(EventKind::kInterval, batch.intervals.size());
+  lose(EventKind::kCollective, batch.collectives.size());
+  lose(EventKind::kSample, batch.samples.size());
+  lose(EventKind::kMark, batch.marks.size());
+  lost_ += batch.intervals.size() + batch.samples.size() + batch.marks.size();
+  batch.intervals.clear();
+  batch.collectives.clear();
+  batch.samples.clear();
+  batch.marks.clear();
+  batch.progress.clear();
+}
+
+}  // namespace eroica::simulate

@@ -1,0 +1,16 @@
+// What a rank's producer says while the rank makes no progress.
+#pragma once
+
+#include <cstdint>
+
+#include "producers/simulate/rank_state.h"
+#include "producers/simulate/stage_program.h"
+#include "producers/simulate/step_runner.h"
+#include "schemas/event_batch.h"
+
+namespace eroica::simulate {
+
+// time_ns and all times of the report: true time. Requires a living rank that rests or hangs, after StepRunner::Stall.
+ProgressReport DescribeStandstill(const RankState& rank, const StageProgram& stage, const StepRunner& runner, int64_t time_ns);
+
+}  // namespace eroica::simulate

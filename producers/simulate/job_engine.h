@@ -1,0 +1,55 @@
+// The simulation of job_simulation.h with its parts in hand: programs, faults and fabric come from outside, so that tests bring their own.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "producers/core/batch_sink.h"
+#include "producers/simulate/batch_writer.h"
+#include "producers/simulate/effect_source.h"
+#include "producers/simulate/function_catalog.h"
+#include "producers/simulate/job_simulation.h"
+#include "producers/simulate/parallel_layout.h"
+#include "producers/simulate/rank_program.h"
+#include "producers/simulate/sample_writer.h"
+#include "producers/simulate/simulated_job.h"
+#include "producers/simulate/stage_program.h"
+#include "producers/simulate/step_runner.h"
+
+namespace eroica::simulate {
+
+class JobEngine {
+ public:
+  // How long producers report a standstill, and how often.
+  static constexpr int kStandstillReports = 30;
+  static constexpr int64_t kStandstillPeriodNs = 1'000'000'000;
+
+  // One program a pipeline stage. All but programs must outlive the engine. Requires Check(job).ok().
+  JobEngine(const SimulatedJob& job, const GroupTable& groups, const std::vector<RankProgram>& programs, const FunctionCatalog& catalog,
+            const EffectSource& effects, BatchSink& sink);
+  JobEngine(const JobEngine&) = delete;
+  JobEngine& operator=(const JobEngine&) = delete;
+
+  // Once.
+  absl::StatusOr<SimulationReport> Run(const SimulationProgress& progress = nullptr);
+
+ private:
+  absl::Status ReportStep(uint32_t step);
+  absl::Status ReportStandstill(const SimulationProgress& progress, uint32_t steps_done);
+  void Account(bool all_finished);
+  bool StandsStill(const RankState& rank) const;
+  int64_t LatestNs();
+
+  const SimulatedJob& job_;
+  std::vector<StageProgram> stages_;
+  StepRunner runner_;
+  SampleWriter sampler_;
+  BatchWriter writer_;
+  int64_t job_ns_ = 0;  // that the job has run
+  SimulationReport report_;
+};
+
+}  // namespace eroica::simulate

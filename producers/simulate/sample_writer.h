@@ -1,0 +1,47 @@
+// Resource samples of a rank: what ran, averaged over equal periods of true time. A sample stands for the period that ends with it.
+// A period is reported when the training thread has passed its end: nothing that it launches later runs before that.
+// All periods are written, idle ones too: diagnosis tells busy from idle by counting samples.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "producers/simulate/rank_state.h"
+#include "producers/simulate/simulated_job.h"
+#include "producers/simulate/step_runner.h"
+#include "schemas/event_batch.h"
+
+namespace eroica::simulate {
+
+class SampleWriter {
+ public:
+  // Both must outlive the writer.
+  SampleWriter(const SimulatedJob& job, const StepRunner& runner);
+
+  // Samples of the periods that are over, by true time; valid until the next call. To be called before the rank's rows are reported and forgotten.
+  std::span<const ResourceSample> Collect(const RankState& rank);
+
+ private:
+  // Of one period: nanoseconds x 2^16 of use; of the processor: of waiting.
+  using Sums = std::array<int64_t, kResourceCount>;
+  struct OpenPeriods {
+    int64_t first = 0;  // number of the period that sums[0] belongs to
+    std::vector<Sums> sums;
+  };
+
+  void AddRows(const RankState& rank, OpenPeriods& open) const;
+  void AddTransfers(const RankStream& stream, OpenPeriods& open) const;
+  void Add(Resource resource, int64_t start_ns, int64_t end_ns, int64_t level, OpenPeriods& open) const;
+  void AddActivity(const LinkActivity& activity, int64_t begin_ns, Factor noise, OpenPeriods& open) const;
+  void Emit(const RankState& rank, OpenPeriods& open);
+
+  const StepRunner& runner_;
+  int64_t period_ns_ = 0;  // 0: no samples
+  std::array<bool, kResourceCount> has_ = {};
+  std::vector<OpenPeriods> open_;  // by rank
+  std::vector<ResourceSample> samples_;
+};
+
+}  // namespace eroica::simulate
