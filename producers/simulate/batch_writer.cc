@@ -122,7 +122,7 @@ void BatchWriter::AddStreamRun(const RankState& rank, size_t index) {
   const Rendezvous& meeting = runner_.rendezvous(stream.rendezvous);
   std::vector<IntervalRow>& rows = stream_rows_[index];
   rows.clear();
-  for (const CollectiveRow& row : stream.rows) {
+  for (const LaunchedCollective& row : stream.rows) {
     if (row.slot >= meeting.ended()) break;
     rows.push_back({.start_ns = std::max(row.ready_ns, meeting.EndBefore(row.slot)), .end_ns = meeting.EndOf(row.slot), .function = row.function});
   }
@@ -157,7 +157,7 @@ void BatchWriter::Take(const StageProgram& stage, const HostClock& clock, Run& r
   for (; run.next < end && run.rows[run.next].start_ns < until_ns; ++run.next) {
     const IntervalRow& row = run.rows[run.next];
     if (run.stream != nullptr) {
-      const CollectiveRow& collective = run.stream->rows[run.next];
+      const LaunchedCollective& collective = run.stream->rows[run.next];
       const OperationSeries& series = stage.series[collective.series];
       batch_->collectives.push_back({.interval = static_cast<uint32_t>(columns.size()), .communicator = stage.streams[series.stream].communicator,
                                      .operation = series.operation, .peer = run.stream->peer, .sequence = collective.sequence,
@@ -192,7 +192,7 @@ void BatchWriter::ForgetWritten(RankState& rank) {
   rank.waits.clear();
   for (RankStream& stream : rank.streams) {
     const uint32_t ended = runner_.rendezvous(stream.rendezvous).ended();
-    const auto first_open = std::find_if(stream.rows.begin(), stream.rows.end(), [&](const CollectiveRow& row) { return row.slot >= ended; });
+    const auto first_open = std::find_if(stream.rows.begin(), stream.rows.end(), [&](const LaunchedCollective& row) { return row.slot >= ended; });
     stream.rows.erase(stream.rows.begin(), first_open);
   }
 }

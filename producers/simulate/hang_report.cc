@@ -17,7 +17,7 @@ ProgressReport DescribeStandstill(const RankState& rank, const StageProgram& sta
   ProgressReport report{.time_ns = time_ns, .step = rank.step, .function = FunctionOfThread(rank, stage)};
   for (const RankStream& stream : rank.streams) {
     const uint32_t ended = runner.rendezvous(stream.rendezvous).ended();
-    for (const CollectiveRow& row : stream.rows) {
+    for (const LaunchedCollective& row : stream.rows) {
       if (row.slot < ended) continue;
       const OperationSeries& series = stage.series[row.series];
       report.in_flight.push_back({.communicator = stage.streams[series.stream].communicator, .operation = series.operation,

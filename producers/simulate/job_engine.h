@@ -33,6 +33,7 @@ class JobEngine {
   JobEngine(const JobEngine&) = delete;
   JobEngine& operator=(const JobEngine&) = delete;
 
+  void Shuffle(uint64_t seed) { runner_.Shuffle(seed); }
   // Once.
   absl::StatusOr<SimulationReport> Run(const SimulationProgress& progress = nullptr);
 

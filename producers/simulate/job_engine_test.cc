@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "producers/simulate/testing/engine_harness.h"
+#include "producers/simulate/engine_harness.h"
 #include "producers/simulate/transfer.h"
 
 namespace eroica::simulate {
@@ -53,7 +53,7 @@ TEST(JobEngine, WaitingPassesFromCommunicatorToCommunicator) {
   EngineHarness harness;
   harness.job.layout.tensor = 2;
   harness.job.layout.data = 2;
-  ProgramWriter writer(harness.catalog);
+  HandmadeProgram writer(harness.catalog);
   writer.Kernel("matmul", kMillisecond).AllReduce(GroupKind::kTensor, 1024, 0).Await(0).AllReduce(GroupKind::kData, 1024, 1).Synchronize();
   harness.programs = {writer.program()};
   harness.effects.script = [](uint32_t rank, uint32_t, StepEffects& effects) { effects.kernel.fill(rank == 3 ? 2 * kUnit : kUnit); };
@@ -73,7 +73,7 @@ TEST(JobEngine, WaitingPassesFromCommunicatorToCommunicator) {
 TEST(JobEngine, OperationsOfOneStreamRunOneAfterAnother) {
   EngineHarness harness;
   harness.job.layout.data = 2;
-  ProgramWriter writer(harness.catalog);
+  HandmadeProgram writer(harness.catalog);
   writer.AllReduce(GroupKind::kData, 1 << 24, 0).AllReduce(GroupKind::kData, 1 << 24, 1).Synchronize();
   harness.programs = {writer.program()};
   const EngineRun run = harness.Run();
@@ -95,7 +95,7 @@ TEST(JobEngine, LaterStagesStandInABubble) {
   EngineHarness harness;
   harness.job.layout.pipeline = 3;
   const auto stage = [&](bool first, bool last) {
-    ProgramWriter writer(harness.catalog);
+    HandmadeProgram writer(harness.catalog);
     if (!first) writer.Receive(-1, 1 << 20, 0).Await(0);
     writer.Kernel("forward", kMillisecond);
     if (!last) writer.Send(1, 1 << 20, 1);
@@ -120,9 +120,9 @@ TEST(JobEngine, OfTwoStagesBothWaysMeetInTheOrderOfOperations) {
   EngineHarness harness;
   harness.job.layout.pipeline = 2;
   harness.job.layout.virtual_stages = 2;
-  ProgramWriter first(harness.catalog);
+  HandmadeProgram first(harness.catalog);
   first.Send(1, 1 << 20, 0).Receive(-1, 1 << 20, 1).Await(1).Send(-1, 1 << 21, 2).Synchronize();
-  ProgramWriter second(harness.catalog);
+  HandmadeProgram second(harness.catalog);
   second.Receive(-1, 1 << 20, 0).Await(0).Send(1, 1 << 20, 1).Receive(1, 1 << 21, 2).Synchronize();
   harness.programs = {first.program(), second.program()};
   const EngineRun run = harness.Run();
@@ -141,7 +141,7 @@ TEST(JobEngine, OfTwoStagesBothWaysMeetInTheOrderOfOperations) {
 
 TEST(JobEngine, FramesHoldWhatTheyCall) {
   EngineHarness harness;
-  ProgramWriter writer(harness.catalog);
+  HandmadeProgram writer(harness.catalog);
   writer.Enter("main > step").Host("main > step > load", 500).Enter("main > step > forward").Kernel("matmul", 100).Leave().Leave();
   harness.programs = {writer.program()};
   const EngineRun run = harness.Run();
@@ -154,7 +154,7 @@ TEST(JobEngine, FramesHoldWhatTheyCall) {
 TEST(JobEngine, OccasionsComeInTheLastStepOfEachPeriod) {
   EngineHarness harness;
   harness.job.steps = 6;
-  ProgramWriter writer(harness.catalog);
+  HandmadeProgram writer(harness.catalog);
   writer.Host("step", 1'000).Host("checkpoint", 50'000).Every(3);
   harness.programs = {writer.program()};
   const EngineRun run = harness.Run();

@@ -22,7 +22,7 @@ struct IntervalRow {
 };
 
 // A collective that the rank has launched. It starts when it is ready and the one before it on its stream has ended.
-struct CollectiveRow {
+struct LaunchedCollective {
   int64_t launched_ns = 0;
   int64_t ready_ns = 0;
   uint64_t sequence = 0;
@@ -37,7 +37,7 @@ struct RankStream {
   uint32_t member = 0;    // the rank's place in it
   int32_t peer = -1;      // global rank, point to point only
   uint32_t launched = 0;  // slots that the rank has joined
-  std::vector<CollectiveRow> rows;
+  std::vector<LaunchedCollective> rows;
 };
 
 struct RankTicket {

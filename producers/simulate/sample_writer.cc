@@ -48,7 +48,7 @@ void SampleWriter::AddRows(const RankState& rank, OpenPeriods& open) const {
 
 void SampleWriter::AddTransfers(const RankStream& stream, OpenPeriods& open) const {
   const Rendezvous& meeting = runner_.rendezvous(stream.rendezvous);
-  for (const CollectiveRow& row : stream.rows) {
+  for (const LaunchedCollective& row : stream.rows) {
     if (row.slot >= meeting.ended()) break;
     const Rendezvous::Slot& slot = meeting.slot(row.slot);
     const auto& activities = meeting.transfers[slot.transfer].transfer.activities;

@@ -120,8 +120,7 @@ void StepRunner::Run(uint32_t step) {
     if (ranks_[i].condition == RankCondition::kRunning) runnable_.push_back(static_cast<uint32_t>(i));
   }
   while (!runnable_.empty()) {
-    RankState& rank = ranks_[runnable_.back()];
-    runnable_.pop_back();
+    RankState& rank = ranks_[NextRunnable()];
     RunRank(rank);
     if (rank.condition == RankCondition::kStepDone && rank.step < step) {
       BeginStep(rank, rank.step + 1);
@@ -130,6 +129,17 @@ void StepRunner::Run(uint32_t step) {
   }
 }
 
+uint32_t StepRunner::NextRunnable() {
+  if (order_ != 0) {
+    order_ = Mix(order_);
+    std::swap(runnable_[order_ % runnable_.size()], runnable_.back());
+  }
+  const uint32_t rank = runnable_.back();
+  runnable_.pop_back();
+  return rank;
+}
+
+// Those ranks join slots that never end: nobody is woken any more.
 void StepRunner::Stall() {
   for (RankState& rank : ranks_) {
     if (rank.condition != RankCondition::kResting) continue;

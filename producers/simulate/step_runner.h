@@ -30,6 +30,8 @@ class StepRunner {
   void Run(uint32_t step);
   // After a step that not all have finished and nobody can: ranks whose device waits for what does not come launch on until their thread waits too.
   void Stall();
+  // Ranks take turns at random instead, by this seed. Changes nothing, as tests show.
+  void Shuffle(uint64_t seed) { order_ = seed; }
   // What has ended is reported: forgets it.
   void Forget();
 
@@ -52,6 +54,7 @@ class StepRunner {
   bool Synchronize(RankState& rank, const StageInstruction& instruction);
   bool BeginPhase(RankState& rank);
   void FindNextPhase(RankState& rank, uint32_t from) const;
+  uint32_t NextRunnable();
   void Rest(RankState& rank, uint32_t rendezvous, uint32_t slot);
   void EndSlots(uint32_t index);
   uint16_t TransferOf(Rendezvous& meeting, const Rendezvous::Slot& slot);
@@ -75,6 +78,7 @@ class StepRunner {
   std::vector<MemberLinks> links_;          // by rank
   std::vector<PathEffect> paths_;
   std::vector<uint32_t> runnable_;
+  uint64_t order_ = 0;                      // 0: who was woken last runs first
   std::vector<MemberLinks> members_;        // of the transfer at hand
 };
 

@@ -31,29 +31,29 @@ struct ScriptedEffects : EffectSource {
 };
 
 // Writes one stage's program, instruction by instruction. Every member answers with the program itself.
-class ProgramWriter {
+class HandmadeProgram {
  public:
-  explicit ProgramWriter(FunctionCatalog& catalog) : catalog_(catalog) {}
+  explicit HandmadeProgram(FunctionCatalog& catalog) : catalog_(catalog) {}
 
-  ProgramWriter& In(Phase phase);
-  ProgramWriter& Host(std::string_view frames, int64_t duration_ns, WaitKind wait = WaitKind::kNone);
-  ProgramWriter& Kernel(std::string_view name, int64_t duration_ns, double level = 0.5);
-  ProgramWriter& AllReduce(GroupKind group, uint64_t bytes, uint32_t ticket);
-  ProgramWriter& AllGather(GroupKind group, uint64_t bytes, uint32_t ticket);
-  ProgramWriter& Send(int32_t peer_stages, uint64_t bytes, uint32_t ticket);
-  ProgramWriter& Receive(int32_t peer_stages, uint64_t bytes, uint32_t ticket);
-  ProgramWriter& Await(uint32_t ticket);
-  ProgramWriter& Synchronize();
-  ProgramWriter& Enter(std::string_view frames);
-  ProgramWriter& Leave();
-  ProgramWriter& Mark(MarkKind kind);
-  ProgramWriter& Every(uint32_t steps);  // of the instruction before
+  HandmadeProgram& In(Phase phase);
+  HandmadeProgram& Host(std::string_view frames, int64_t duration_ns, WaitKind wait = WaitKind::kNone);
+  HandmadeProgram& Kernel(std::string_view name, int64_t duration_ns, double level = 0.5);
+  HandmadeProgram& AllReduce(GroupKind group, uint64_t bytes, uint32_t ticket);
+  HandmadeProgram& AllGather(GroupKind group, uint64_t bytes, uint32_t ticket);
+  HandmadeProgram& Send(int32_t peer_stages, uint64_t bytes, uint32_t ticket);
+  HandmadeProgram& Receive(int32_t peer_stages, uint64_t bytes, uint32_t ticket);
+  HandmadeProgram& Await(uint32_t ticket);
+  HandmadeProgram& Synchronize();
+  HandmadeProgram& Enter(std::string_view frames);
+  HandmadeProgram& Leave();
+  HandmadeProgram& Mark(MarkKind kind);
+  HandmadeProgram& Every(uint32_t steps);  // of the instruction before
 
   const RankProgram& program() const { return program_; }
 
  private:
-  ProgramWriter& Communicate(InstructionKind kind, GroupKind group, CollectiveOperation operation, uint64_t bytes, uint32_t ticket);
-  ProgramWriter& Append(Instruction instruction);
+  HandmadeProgram& Communicate(InstructionKind kind, GroupKind group, CollectiveOperation operation, uint64_t bytes, uint32_t ticket);
+  HandmadeProgram& Append(Instruction instruction);
 
   FunctionCatalog& catalog_;
   Phase phase_ = Phase::kForward;
@@ -93,6 +93,7 @@ struct EngineHarness {
   FunctionCatalog catalog;
   std::vector<RankProgram> programs;
   ScriptedEffects effects;
+  uint64_t shuffle = 0;  // > 0: the order in which ranks take turns
 };
 
 }  // namespace eroica::simulate

@@ -1,4 +1,4 @@
-#include "producers/simulate/testing/engine_harness.h"
+#include "producers/simulate/engine_harness.h"
 
 #include <gtest/gtest.h>
 
@@ -37,68 +37,68 @@ class CheckingSink : public BatchSink {
 
 }  // namespace
 
-ProgramWriter& ProgramWriter::In(Phase phase) {
+HandmadeProgram& HandmadeProgram::In(Phase phase) {
   phase_ = phase;
   return *this;
 }
 
-ProgramWriter& ProgramWriter::Append(Instruction instruction) {
+HandmadeProgram& HandmadeProgram::Append(Instruction instruction) {
   instruction.phase = phase_;
   program_.instructions.push_back(instruction);
   return *this;
 }
 
-ProgramWriter& ProgramWriter::Host(std::string_view frames, int64_t duration_ns, WaitKind wait) {
+HandmadeProgram& HandmadeProgram::Host(std::string_view frames, int64_t duration_ns, WaitKind wait) {
   return Append({.kind = InstructionKind::kHost, .function = catalog_.AddStack(frames, wait), .duration_ns = duration_ns});
 }
 
-ProgramWriter& ProgramWriter::Kernel(std::string_view name, int64_t duration_ns, double level) {
+HandmadeProgram& HandmadeProgram::Kernel(std::string_view name, int64_t duration_ns, double level) {
   return Append({.kind = InstructionKind::kKernel, .function = catalog_.Add("", name, FunctionClass::kGpuCompute), .duration_ns = duration_ns,
                  .level = static_cast<float>(level)});
 }
 
-ProgramWriter& ProgramWriter::Communicate(InstructionKind kind, GroupKind group, CollectiveOperation operation, uint64_t bytes, uint32_t ticket) {
+HandmadeProgram& HandmadeProgram::Communicate(InstructionKind kind, GroupKind group, CollectiveOperation operation, uint64_t bytes, uint32_t ticket) {
   program_.tickets = std::max(program_.tickets, ticket + 1);
   const std::string name = "nccl " + std::string(ToString(operation));
   return Append({.kind = kind, .group = group, .operation = operation, .function = catalog_.Add("", name, FunctionClass::kCollective), .ticket = ticket,
                  .bytes = bytes});
 }
 
-ProgramWriter& ProgramWriter::AllReduce(GroupKind group, uint64_t bytes, uint32_t ticket) {
+HandmadeProgram& HandmadeProgram::AllReduce(GroupKind group, uint64_t bytes, uint32_t ticket) {
   return Communicate(InstructionKind::kCollective, group, CollectiveOperation::kAllReduce, bytes, ticket);
 }
 
-ProgramWriter& ProgramWriter::AllGather(GroupKind group, uint64_t bytes, uint32_t ticket) {
+HandmadeProgram& HandmadeProgram::AllGather(GroupKind group, uint64_t bytes, uint32_t ticket) {
   return Communicate(InstructionKind::kCollective, group, CollectiveOperation::kAllGather, bytes, ticket);
 }
 
-ProgramWriter& ProgramWriter::Send(int32_t peer_stages, uint64_t bytes, uint32_t ticket) {
+HandmadeProgram& HandmadeProgram::Send(int32_t peer_stages, uint64_t bytes, uint32_t ticket) {
   Communicate(InstructionKind::kSend, GroupKind::kPipeline, CollectiveOperation::kSend, bytes, ticket);
   program_.instructions.back().peer_stages = peer_stages;
   return *this;
 }
 
-ProgramWriter& ProgramWriter::Receive(int32_t peer_stages, uint64_t bytes, uint32_t ticket) {
+HandmadeProgram& HandmadeProgram::Receive(int32_t peer_stages, uint64_t bytes, uint32_t ticket) {
   Communicate(InstructionKind::kReceive, GroupKind::kPipeline, CollectiveOperation::kRecv, bytes, ticket);
   program_.instructions.back().peer_stages = peer_stages;
   return *this;
 }
 
-ProgramWriter& ProgramWriter::Await(uint32_t ticket) { return Append({.kind = InstructionKind::kAwait, .ticket = ticket}); }
+HandmadeProgram& HandmadeProgram::Await(uint32_t ticket) { return Append({.kind = InstructionKind::kAwait, .ticket = ticket}); }
 
-ProgramWriter& ProgramWriter::Synchronize() {
+HandmadeProgram& HandmadeProgram::Synchronize() {
   return Append({.kind = InstructionKind::kSynchronize, .function = catalog_.Add("", "cudaDeviceSynchronize", FunctionClass::kCpuOp, WaitKind::kPeer)});
 }
 
-ProgramWriter& ProgramWriter::Enter(std::string_view frames) {
+HandmadeProgram& HandmadeProgram::Enter(std::string_view frames) {
   return Append({.kind = InstructionKind::kEnterFrame, .function = catalog_.AddStack(frames)});
 }
 
-ProgramWriter& ProgramWriter::Leave() { return Append({.kind = InstructionKind::kLeaveFrame}); }
+HandmadeProgram& HandmadeProgram::Leave() { return Append({.kind = InstructionKind::kLeaveFrame}); }
 
-ProgramWriter& ProgramWriter::Mark(MarkKind kind) { return Append({.kind = InstructionKind::kMark, .mark = kind}); }
+HandmadeProgram& HandmadeProgram::Mark(MarkKind kind) { return Append({.kind = InstructionKind::kMark, .mark = kind}); }
 
-ProgramWriter& ProgramWriter::Every(uint32_t steps) {
+HandmadeProgram& HandmadeProgram::Every(uint32_t steps) {
   program_.instructions.back().every = steps;
   return *this;
 }
@@ -136,7 +136,7 @@ EngineHarness::EngineHarness() {
 }
 
 RankProgram EngineHarness::DataParallelStep() {
-  ProgramWriter writer(catalog);
+  HandmadeProgram writer(catalog);
   writer.Mark(MarkKind::kStepBegin).In(Phase::kForward).Kernel("matmul", 1'000'000).In(Phase::kGradients).AllReduce(GroupKind::kData, 1 << 20, 0);
   writer.In(Phase::kStepEnd).Synchronize().Mark(MarkKind::kStepEnd);
   return writer.program();
@@ -145,6 +145,7 @@ RankProgram EngineHarness::DataParallelStep() {
 absl::StatusOr<SimulationReport> EngineHarness::RunInto(BatchSink& sink, const SimulationProgress& progress) {
   const GroupTable groups(job.layout, job.job);
   JobEngine engine(job, groups, programs, catalog, effects, sink);
+  engine.Shuffle(shuffle);
   return engine.Run(progress);
 }
 
