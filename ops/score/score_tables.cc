@@ -175,18 +175,21 @@ std::vector<TextTable> ScoreTables(std::span<const MethodScore> scores) {
   return tables;
 }
 
-TextTable Misses(std::span<const ScoredRun> runs, const std::string& method) {
-  TextTable table{.title = fmt::format("Not right: {}", method), .note = "", .rows = {{"scenario / seed", "what", "expected", "said"}}};
+TextTable Misses(std::span<const ScoredRun> runs, const std::string& method, const KnownMisses& known) {
+  TextTable table{
+      .title = fmt::format("Not right: {}", method), .note = "", .rows = {{"scenario / seed", "what", "expected", "said", "reason"}}};
   for (const ScoredRun& run : runs) {
     if (run.method != method || run.verdict.right()) continue;
+    const auto it = known.find(run.facts.scenario);
+    const std::string reason = it == known.end() ? "-" : it->second;
     for (size_t i = 0; i < run.truths.size(); ++i) {
       const TruthVerdict& verdict = run.verdict.truths[i];
       if (verdict.agreement.all()) continue;
       table.rows.push_back({Seeded(run.facts), verdict.found() ? Shortcoming(verdict.agreement) : "missed", Brief(run.truths[i].expected),
-                            verdict.found() ? Brief(run.said[static_cast<size_t>(verdict.said)]) : "nothing"});
+                            verdict.found() ? Brief(run.said[static_cast<size_t>(verdict.said)]) : "nothing", reason});
     }
     for (size_t i = 0; i < run.said.size(); ++i) {
-      if (run.verdict.said[i].truth < 0) table.rows.push_back({Seeded(run.facts), "false", "nothing", Brief(run.said[i])});
+      if (run.verdict.said[i].truth < 0) table.rows.push_back({Seeded(run.facts), "false", "nothing", Brief(run.said[i]), reason});
     }
   }
   return table;

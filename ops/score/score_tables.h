@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/score/known_misses.h"
 #include "ops/score/score.h"
 
 namespace eroica {
@@ -17,8 +18,8 @@ struct TextTable {
 
 // Nothing to show: no table. One table holds all methods, or one method where there are too many columns for more.
 std::vector<TextTable> ScoreTables(std::span<const MethodScore> scores);
-// What was not right, of one method: by scenario and seed, with what was said instead.
-TextTable Misses(std::span<const ScoredRun> runs, const std::string& method);
+// What was not right, of one method: by scenario and seed, with what was said instead, and the reason where it is known.
+TextTable Misses(std::span<const ScoredRun> runs, const std::string& method, const KnownMisses& known);
 // By how much each scenario's faults lengthen a step.
 TextTable Effects(std::span<const ScoredRun> runs);
 

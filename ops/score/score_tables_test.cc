@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ops/score/accuracy_page.h"
 #include "ops/score/testing/scored_runs.h"
 
 namespace eroica {
@@ -54,13 +55,13 @@ TEST(ScoreTables, NeverRoundUpToAll) {
 TEST(ScoreTables, NothingToShowIsNoTable) { EXPECT_TRUE(ScoreTables({}).empty()); }
 
 TEST(Misses, SayWhatWasSaidInstead) {
-  const TextTable table = Misses(SomeRuns(), "eroica");
+  const TextTable table = Misses(SomeRuns(), "eroica", {{"healthy", "too loud"}});
   ASSERT_EQ(table.rows.size(), 4u);
-  EXPECT_THAT(table.rows[1], ElementsAre("gpu_slow_64 / 2", "missed", "slow_rank of rank 5 in gemm", "nothing"));
+  EXPECT_THAT(table.rows[1], ElementsAre("gpu_slow_64 / 2", "missed", "slow_rank of rank 5 in gemm", "nothing", "-"));
   EXPECT_THAT(table.rows[2],
-              ElementsAre("gpu_slow_64 / 3", "wrong kind", "slow_rank of rank 5 in gemm", "contention of rank 5 in gemm (window 0)"));
-  EXPECT_THAT(table.rows[3], ElementsAre("healthy / 1", "false", "nothing", "slow_rank of rank 6 in gemm (window 0)"));
-  EXPECT_EQ(Misses(SomeRuns(), "other").rows.size(), 1u);
+              ElementsAre("gpu_slow_64 / 3", "wrong kind", "slow_rank of rank 5 in gemm", "contention of rank 5 in gemm (window 0)", "-"));
+  EXPECT_THAT(table.rows[3], ElementsAre("healthy / 1", "false", "nothing", "slow_rank of rank 6 in gemm (window 0)", "too loud"));
+  EXPECT_EQ(Misses(SomeRuns(), "other", {}).rows.size(), 1u);
 }
 
 TEST(Effects, OneRowAScenario) {
@@ -75,6 +76,18 @@ TEST(Effects, OneRowAScenario) {
 TEST(Markdown, EscapesWhatNamesHold) {
   const std::vector<TextTable> tables = {{.title = "T", .note = "", .rows = {{"a", "b"}, {"x|y", "<T>\n_z_"}}}};
   EXPECT_EQ(AsMarkdown(tables), "## T\n\n| a | b |\n|---|---:|\n| x\\|y | \\<T> \\_z\\_ |\n");
+}
+
+TEST(AccuracyPage, IsTheSameForTheSameRuns) {
+  const std::vector<ScoredRun> runs = SomeRuns();
+  const std::string text =
+      AccuracyMarkdown({.command = "eroica score", .chart = "accuracy.svg", .runs = runs, .known = {{"healthy", "too loud"}}});
+  EXPECT_THAT(text, HasSubstr("Written by `eroica score`"));
+  EXPECT_THAT(text, HasSubstr("](accuracy.svg)"));
+  EXPECT_THAT(text, HasSubstr("## Effect of each fault"));
+  EXPECT_THAT(text, HasSubstr("too loud |"));
+  EXPECT_EQ(AccuracyMarkdown({.command = "eroica score", .chart = "accuracy.svg", .runs = runs, .known = {{"healthy", "too loud"}}}), text);
+  EXPECT_THAT(AccuracyMarkdown({.command = "eroica score", .chart = "", .runs = {}, .known = {}}), HasSubstr("# Accuracy"));
 }
 
 TEST(Brief, NamesWho) {

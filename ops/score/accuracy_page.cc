@@ -1,0 +1,40 @@
+#include "ops/score/accuracy_page.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace eroica {
+namespace {
+
+constexpr char kHead[] = R"(# Accuracy
+
+Written by `{}`. Each scenario (`tests/scenarios`) is a training job that is simulated with every seed and diagnosed by every method; real traces with a known truth are
+judged alike.
+
+How a run is judged (`ops/score/verdict.h`):
+
+- A finding belongs to an expected one where its culprits are the expected ones or some of them, or where it names nobody and is right in kind. What belongs to nothing is a
+  **false** finding. Of several that belong to one expected finding the best counts; the others are **repeated**.
+- **rank**: all culprits and nobody else; or the host where that is enough; or both ends of a link; or nobody, where nobody is to be blamed. **+ function**: what they ran,
+  too. **kind**: slow rank, imbalance, communication and so on. **windows**: from the one in which the fault first shows to the first right culprit, both counted.
+- Eroica is judged by everything that it ever opened in a run. A method that is one operator alone is judged more kindly: a claim counts only where it was made in at least
+  half of the windows from the one on in which the fault first shows (`ops/score/window_claims.h`).
+- The **effect** of a fault is how much longer its steps are than those of the same job and seed without it.
+)";
+
+}  // namespace
+
+std::string AccuracyMarkdown(const AccuracyPage& page) {
+  const std::vector<MethodScore> scores = Score(page.runs);
+  std::vector<TextTable> tables = ScoreTables(scores);
+  tables.push_back(Effects(page.runs));
+  if (!scores.empty()) tables.push_back(Misses(page.runs, scores.front().method, page.known));
+  std::erase_if(tables, [](const TextTable& table) { return table.rows.size() < 2; });
+  std::string text = fmt::format(kHead, page.command);
+  if (!page.chart.empty())
+    text += fmt::format("\n![Accuracy against the effect of the fault, and confidence against being right]({})\n", page.chart);
+  return text + "\n" + AsMarkdown(tables);
+}
+
+}  // namespace eroica

@@ -1,0 +1,18 @@
+// The scenarios that are known not to come out right, each with the reason: a list to be shortened. One a line, "name: reason"; lines that begin with # are for people.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace eroica {
+
+using KnownMisses = std::map<std::string, std::string>;  // reason by scenario
+
+// kInvalidArgument, with the line, for a line without a reason and for a name that comes twice.
+absl::StatusOr<KnownMisses> ParseKnownMisses(std::string_view text);
+absl::StatusOr<KnownMisses> ReadKnownMisses(const std::string& path);
+
+}  // namespace eroica

@@ -1,0 +1,102 @@
+#include "ops/score/scenario_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "ops/score/job_run.h"
+#include "ops/score/judged_job.h"
+
+namespace eroica {
+namespace {
+
+using simulate::Fault;
+using simulate::SimulatedJob;
+using simulate::SimulationReport;
+
+class NoSink final : public BatchSink {
+ public:
+  absl::Status Write(const EventBatch&) override { return absl::OkStatus(); }
+};
+
+bool Strikes(const Fault& fault, const ExpectedFinding& expected) {
+  return std::any_of(fault.ranks.begin(), fault.ranks.end(), [&expected](uint32_t rank) {
+    return std::find(expected.ranks.begin(), expected.ranks.end(), rank) != expected.ranks.end();
+  });
+}
+
+absl::StatusOr<SimulationReport> SimulateTwin(SimulatedJob job, const simulate::SimulationProgress& progress) {
+  job.faults.clear();
+  job.telemetry.sample_period_ns = 0;  // nobody looks
+  job.telemetry.launches = false;
+  NoSink sink;
+  return Simulate(job, sink, progress);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ScoredRun>> RunScenario(const Scenario& scenario, uint64_t seed, std::span<const Method> methods,
+                                                   const RunProgress& progress) {
+  SimulatedJob job = scenario.job;
+  job.seed = seed;
+  absl::StatusOr<std::unique_ptr<JobRun>> run = JobRun::Create(EdgeSummarizer::InOrder());
+  if (!run.ok()) return run.status();
+  uint32_t steps_before = 0;
+  const auto on_step = [&](uint32_t steps, int64_t) { return progress ? progress(steps_before + steps) : absl::OkStatus(); };
+  const absl::StatusOr<SimulationReport> report = Simulate(job, **run, on_step);
+  if (!report.ok()) return report.status();
+  RunFacts facts{
+      .scenario = scenario.name, .family = scenario.family, .seed = seed, .ranks = job.layout.world_size(), .hangs = report->hangs};
+  constexpr double kNsPerHour = 3600e9;
+  facts.job_hours = static_cast<double>(std::accumulate(report->step_ns.begin(), report->step_ns.end(), int64_t{0})) / kNsPerHour;
+  if (!job.faults.empty()) {
+    steps_before = job.steps;
+    const absl::StatusOr<SimulationReport> twin = SimulateTwin(job, on_step);
+    if (!twin.ok()) return twin.status();
+    facts.effect = EffectOnSteps(job, *report, *twin);
+  }
+  return JudgeJob(**run, facts, TruthsOf(scenario), methods, job.layout.ranks_per_host);
+}
+
+uint32_t StepsOf(const Scenario& scenario) { return scenario.job.steps * (scenario.job.faults.empty() ? 1 : 2); }
+
+std::vector<Truth> TruthsOf(const Scenario& scenario) {
+  const uint32_t window_steps = std::max(1u, scenario.job.telemetry.window_steps);
+  std::vector<Truth> truths;
+  for (const ExpectedFinding& expected : scenario.expected) {
+    uint32_t own = std::numeric_limits<uint32_t>::max();
+    uint32_t any = own;
+    for (const Fault& fault : scenario.job.faults) {
+      any = std::min(any, fault.first_step);
+      if (Strikes(fault, expected)) own = std::min(own, fault.first_step);
+    }
+    const uint32_t first = own == std::numeric_limits<uint32_t>::max() ? any : own;
+    truths.push_back({.expected = expected, .first_window = scenario.job.faults.empty() ? 0 : static_cast<int64_t>(first / window_steps)});
+  }
+  return truths;
+}
+
+std::optional<double> EffectOnSteps(const SimulatedJob& job, const SimulationReport& with, const SimulationReport& without) {
+  if (job.faults.empty() || with.hangs || without.hangs) return std::nullopt;
+  size_t first = std::numeric_limits<size_t>::max();
+  size_t last = 0;
+  for (const Fault& fault : job.faults) {
+    first = std::min<size_t>(first, fault.first_step);
+    last = std::max<size_t>(last, fault.last_step);
+  }
+  const size_t end = std::min({last + 1, with.step_ns.size(), without.step_ns.size()});
+  int64_t sum_with = 0;
+  int64_t sum_without = 0;
+  for (size_t step = first; step < end; ++step) {
+    sum_with += with.step_ns[step];
+    sum_without += without.step_ns[step];
+  }
+  if (sum_without <= 0) return std::nullopt;
+  return static_cast<double>(sum_with) / static_cast<double>(sum_without) - 1;
+}
+
+}  // namespace eroica

@@ -1,0 +1,36 @@
+// One scenario and one seed: simulated, diagnosed by every method, judged. Pure but for its memory: the same scenario and seed give the same runs.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/score/method.h"
+#include "ops/score/scenario.h"
+#include "ops/score/scored_run.h"
+#include "producers/simulate/job_simulation.h"
+
+namespace eroica {
+
+// Called now and then from the thread that runs; an error ends the run.
+using RunProgress = std::function<absl::Status(uint32_t steps_done)>;
+
+// One a method, as given. A job with faults is simulated twice: with them, and without, which tells what they do to the step time. Progress counts the steps of both.
+absl::StatusOr<std::vector<ScoredRun>> RunScenario(const Scenario& scenario, uint64_t seed, std::span<const Method> methods,
+                                                   const RunProgress& progress);
+
+// How many steps progress will have counted at the end.
+uint32_t StepsOf(const Scenario& scenario);
+
+// What must be found, each from the window on in which one of its faults first shows: a fault that strikes one of the expected ranks, or any where none does.
+std::vector<Truth> TruthsOf(const Scenario& scenario);
+
+// By how much steps are longer with the faults, as a share, over the steps in which one can show. Nothing without faults, or where there are no such steps.
+std::optional<double> EffectOnSteps(const simulate::SimulatedJob& job, const simulate::SimulationReport& with,
+                                    const simulate::SimulationReport& without);
+
+}  // namespace eroica
