@@ -20,6 +20,7 @@ struct EventChunk {
   uint64_t lost = 0;         // reported by the producer
   bool settled = false;      // its losses are accounted for already: it comes again for what of it lies in an open window
   int64_t last_time_ns = 0;  // of anything in the batch; the window that it falls in is the one that settles the batch's losses
+  int64_t uncounted_ns = 0;  // the last end of a collective that the rank's advance does not count yet, 0 where there is none
   std::vector<Interval> intervals;
   size_t taken = 0;          // the first intervals, by windows already
   std::vector<ResourceSample> samples;

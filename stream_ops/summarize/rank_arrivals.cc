@@ -26,6 +26,8 @@ int64_t LatestTime(const EventBatch& batch) {
   return time_ns;
 }
 
+bool IsStepMark(const Mark& mark) { return mark.kind == MarkKind::kStepBegin || mark.kind == MarkKind::kStepEnd; }
+
 // As the wire carries it (event_batch.h), whether it has been on the wire or not: a summary at the edge is that of the stage.
 ResourceSample OnWire(ResourceSample sample) {
   constexpr float kSteps = 65535;
@@ -60,16 +62,23 @@ void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumber
   chunk.sequence = batch.sequence;
   chunk.events = batch.intervals.size();
   chunk.lost = ReportedLost(batch);
-  chunk.last_time_ns = LatestTime(batch);
+  const int64_t latest_event_ns = LatestTime(batch);
+  chunk.last_time_ns = batch.progress.empty() ? latest_event_ns : std::max(latest_event_ns, batch.progress.back().time_ns);
   chunk.settled = offset <= replayed_until_ && chunk.last_time_ns < progress_.closed_until_ns;
-  progress_.max_event_ns = std::max(progress_.max_event_ns, chunk.last_time_ns);
+  progress_.max_event_ns = std::max(progress_.max_event_ns, latest_event_ns);  // reports close no window
   AddIntervals(batch, numbers, &chunk);
   for (const ResourceSample& sample : batch.samples) {
     if (sample.time_ns >= progress_.closed_until_ns) chunk.samples.push_back(OnWire(sample));
   }
   for (const Mark& mark : batch.marks) {
-    if (mark.time_ns >= progress_.closed_until_ns) steps_.Add(mark, offset);
+    if (mark.time_ns < progress_.closed_until_ns) continue;
+    if (IsStepMark(mark)) {
+      steps_.Add(mark, offset);
+    } else {
+      marks_.push_back(mark);
+    }
   }
+  AddReports(batch, numbers);
   chunks_.push_back(std::move(chunk));
 }
 
@@ -148,6 +157,7 @@ void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numb
     if (numbers.traits[interval.function].function_class == FunctionClass::kCollective) {
       interval.lane = kNoTicket;
       if (collective != batch.collectives.end() && collective->interval == i) {
+        chunk->uncounted_ns = std::max(chunk->uncounted_ns, end_ns);
         interval.lane = collectives_.Add({*collective, interval.function, numbers.communicators[collective->communicator], rows.start_ns[i], end_ns});
       }
     }
@@ -159,6 +169,21 @@ void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numb
   }
   if (!chunk->intervals.empty()) chunk->last_time_ns = std::max(chunk->last_time_ns, chunk->intervals.back().start_ns);
   CountLate(rows.size() - chunk->intervals.size(), chunk->offset);
+}
+
+void RankWindows::AddReports(const EventBatch& batch, const BatchNumbers& numbers) {
+  for (const ProgressReport& report : batch.progress) {
+    ++shared_->probe.reports_received;
+    max_report_ns_ = std::max(max_report_ns_, report.time_ns);
+    const bool late = report.time_ns <= reported_ns_;
+    const uint32_t function = report.function == kNoParent ? kNoParent : numbers.functions[report.function];
+    const bool added = !late && reports_.try_emplace(report.time_ns, HeldReport{report, function, {}}).second;
+    if (!added) {
+      ++shared_->probe.reports_left_out;
+      continue;
+    }
+    reports_[report.time_ns].communicators.assign(numbers.communicators.begin(), numbers.communicators.end());
+  }
 }
 
 void RankWindows::CountLate(uint64_t events, int64_t offset) {

@@ -9,7 +9,7 @@
 namespace eroica {
 namespace {
 
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kVersion = 2;
 
 // Fixed-width numbers in the machine's order (a store stays on its node), strings with their length before them.
 class Writer {
@@ -129,6 +129,40 @@ void GetProducer(Reader& in, std::map<ProducerKey, ProducerProgress>* out) {
   }
 }
 
+void Put(const RankAdvance& advance, Writer& out) {
+  out.Number(advance.last_progress_ns);
+  out.Number(advance.last_step);
+  out.Number(advance.step_count);
+  out.Number(advance.step_sum_ns);
+  out.Number(advance.pause);
+  out.Number(advance.pause_since_ns);
+  out.Number(advance.completed.size());
+  for (const auto& [key, below] : advance.completed) {
+    out.Number(key.communicator.value);
+    out.Number(key.operation);
+    out.Number(key.peer);
+    out.Number(below);
+  }
+}
+
+RankAdvance GetAdvance(Reader& in) {
+  RankAdvance advance;
+  advance.last_progress_ns = in.Number<int64_t>();
+  advance.last_step = in.Number<int64_t>();
+  advance.step_count = in.Number<int64_t>();
+  advance.step_sum_ns = in.Number<int64_t>();
+  advance.pause = static_cast<Pause>(in.Number<uint8_t>());
+  advance.pause_since_ns = in.Number<int64_t>();
+  for (size_t i = in.Count(); i > 0; --i) {
+    OperationKey key;
+    key.communicator = CommId{in.Number<uint64_t>()};
+    key.operation = static_cast<CollectiveOperation>(in.Number<uint8_t>());
+    key.peer = in.Number<int32_t>();
+    advance.completed[key] = in.Number<uint64_t>();
+  }
+  return advance;
+}
+
 }  // namespace
 
 std::string Encode(const RankProgress& progress) {
@@ -148,6 +182,7 @@ std::string Encode(const RankProgress& progress) {
   }
   out.Number(progress.producers.size());
   for (const auto& entry : progress.producers) Put(entry, out);
+  Put(progress.advance, out);
   return out.Take();
 }
 
@@ -167,6 +202,7 @@ absl::StatusOr<RankProgress> DecodeRankProgress(std::string_view bytes) {
     progress.communicators[communicator] = in.Number<int64_t>();
   }
   for (size_t i = in.Count(); i > 0; --i) GetProducer(in, &progress.producers);
+  progress.advance = GetAdvance(in);
   if (absl::Status status = in.Finish("progress of a rank"); !status.ok()) return status;
   return progress;
 }
@@ -198,10 +234,32 @@ absl::StatusOr<std::pair<JobId, Communicator>> DecodeCommunicator(std::string_vi
   return std::pair(std::move(job), std::move(communicator));
 }
 
+std::string Encode(const ReportedUntil& reported) {
+  Writer out;
+  out.Number(kVersion);
+  out.Text(reported.job.value);
+  out.Number(reported.rank.value);
+  out.Number(reported.time_ns);
+  return out.Take();
+}
+
+absl::StatusOr<ReportedUntil> DecodeReportedUntil(std::string_view bytes) {
+  Reader in(bytes);
+  if (in.Number<uint64_t>() != kVersion) return absl::DataLossError("reports of a rank: another version");
+  ReportedUntil reported;
+  reported.job = JobId{in.Text()};
+  reported.rank = RankId{in.Number<uint32_t>()};
+  reported.time_ns = in.Number<int64_t>();
+  if (absl::Status status = in.Finish("reports of a rank"); !status.ok()) return status;
+  return reported;
+}
+
 std::string RankProgressKey(const JobId& job, RankId rank) { return fmt::format("{}{}/{:08x}", kRankPrefix, job.value, rank.value); }
 
 std::string CommunicatorProgressKey(const JobId& job, CommId communicator) {
   return fmt::format("{}{}/{:016x}", kCommunicatorPrefix, job.value, communicator.value);
 }
+
+std::string ReportedKey(const JobId& job, RankId rank) { return fmt::format("{}{}/{:08x}", kReportedPrefix, job.value, rank.value); }
 
 }  // namespace eroica

@@ -12,6 +12,7 @@
 
 #include "schemas/event_batch.h"
 #include "schemas/window.h"
+#include "stream_ops/summarize/rank_advance.h"
 #include "stream_ops/summarize/sequence_ranges.h"
 
 namespace eroica {
@@ -35,6 +36,7 @@ struct RankProgress {
   bool finished = false;
   std::map<CommId, int64_t> communicators;  // and when the rank first spoke of them
   std::map<ProducerKey, ProducerProgress> producers;
+  RankAdvance advance;              // up to the newest closed window, and to the newest report of progress
 };
 
 std::string Encode(const RankProgress& progress);
@@ -44,10 +46,23 @@ absl::StatusOr<RankProgress> DecodeRankProgress(std::string_view bytes);
 std::string Encode(const JobId& job, const Communicator& communicator);
 absl::StatusOr<std::pair<JobId, Communicator>> DecodeCommunicator(std::string_view bytes);
 
+// When the newest report of progress was that went on to diagnose. A value of its own: it changes between windows, and what a rank's progress says of
+// its watermark must be as it was when the newest window closed.
+struct ReportedUntil {
+  JobId job;
+  RankId rank;
+  int64_t time_ns = 0;
+};
+std::string Encode(const ReportedUntil& reported);
+absl::StatusOr<ReportedUntil> DecodeReportedUntil(std::string_view bytes);
+
 // Keys in Table::kProgress, within the task's own part of it.
 inline constexpr std::string_view kRankPrefix = "rank/";
 inline constexpr std::string_view kCommunicatorPrefix = "communicator/";
+inline constexpr std::string_view kReportedPrefix = "reported/";
 std::string RankProgressKey(const JobId& job, RankId rank);
 std::string CommunicatorProgressKey(const JobId& job, CommId communicator);
+
+std::string ReportedKey(const JobId& job, RankId rank);
 
 }  // namespace eroica

@@ -21,6 +21,10 @@ RankProgress Example() {
   producer.declared_lost.Add(9);
   producer.final_sequence = 30;
   progress.producers[{42, "nccl"}] = {};
+  progress.advance.Complete({CommId{7}, CollectiveOperation::kSend, 3}, 41, 1100);
+  progress.advance.Complete({CommId{7}, CollectiveOperation::kAllReduce, -1}, ~uint64_t{0}, 1000);
+  progress.advance.EndStep({16, 1000, 1150});
+  progress.advance.Pass({1200, MarkKind::kCheckpointBegin, 0});
   return progress;
 }
 
@@ -35,6 +39,8 @@ TEST(RankProgress, ComesBackAsItWas) {
   EXPECT_EQ(decoded->max_event_ns, 1300);
   EXPECT_EQ(decoded->closed_at_offset, 99);
   EXPECT_FALSE(decoded->finished);
+  EXPECT_EQ(decoded->advance, progress.advance);
+  EXPECT_EQ(decoded->advance.pause, Pause::kCheckpoint);
   EXPECT_EQ(decoded->communicators, progress.communicators);
   const ProducerProgress& producer = decoded->producers.at({42, "cupti"});
   EXPECT_EQ(producer.next_sequence, 12u);
@@ -57,6 +63,16 @@ TEST(RankProgress, CommunicatorsToo) {
   EXPECT_EQ(decoded->first, JobId{"job"});
   EXPECT_EQ(decoded->second, communicator);
   EXPECT_FALSE(DecodeCommunicator(std::string_view(bytes).substr(1)).ok());
+}
+
+TEST(RankProgress, WhenItLastReportedToo) {
+  const std::string bytes = Encode(ReportedUntil{JobId{"job"}, RankId{3}, 1250});
+  const auto decoded = DecodeReportedUntil(bytes);
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(decoded->job, JobId{"job"});
+  EXPECT_EQ(decoded->rank, RankId{3});
+  EXPECT_EQ(decoded->time_ns, 1250);
+  for (size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(DecodeReportedUntil(std::string_view(bytes).substr(0, size)).ok()) << size;
 }
 
 }  // namespace

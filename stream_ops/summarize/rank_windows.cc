@@ -26,13 +26,15 @@ bool RankWindows::TakeNext(Close close, int64_t offset, ClosedRankWindow* out) {
   out->intervals.clear();
   out->steps.clear();
   out->samples.clear();
+  out->marks.clear();
   out->completeness = {};
-  const bool taken = progress_.kind == WindowKind::kTime ? TakeTimeWindow(close, out) : TakeStepWindow(close, out);
+  const bool taken = progress_.kind == WindowKind::kTime ? TakeTimeWindow(close, out) : TakeStepWindow(close, offset, out);
   if (!taken) return false;
   progress_.closed_at_offset = offset;
   out->final = close == Close::kLast && !HasWindow();
   out->completeness.late = std::exchange(late_, 0);
   out->completeness.events = out->intervals.size();
+  for (const StepSpan& step : out->steps) progress_.advance.EndStep(step);
   ++shared_->probe.windows_closed;
   return true;
 }
@@ -54,17 +56,20 @@ bool RankWindows::TakeTimeWindow(Close close, ClosedRankWindow* out) {
   }
   TakeIntervals(end_ns, out);
   TakeSamples(end_ns, out);
+  TakeMarks(end_ns, out);
   Release(end_ns, &out->completeness);
   CloseUntil(end_ns, index);
   return true;
 }
 
-bool RankWindows::TakeStepWindow(Close close, ClosedRankWindow* out) {
+bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* out) {
   for (;;) {
     const int64_t size = window_steps();
     const auto first = steps_.FirstFrom((progress_.last_index + 1) * size);
     if (!first) {
-      DropOutsideSteps(close == Close::kPassed ? watermark_ns() : kAlways);
+      // While records come again after a restart the watermark is ahead of what has come again: the steps may be in the next record.
+      const bool replaying = close == Close::kPassed && offset <= replayed_until_;
+      if (!replaying) DropOutsideSteps(close == Close::kPassed ? watermark_ns() : kAlways);
       return false;
     }
     const int64_t index = first->id / size;
@@ -88,6 +93,7 @@ bool RankWindows::TakeStepWindow(Close close, ClosedRankWindow* out) {
       std::erase_if(steps, [](const StepSpan& step) { return step.begin_ns > step.end_ns; });
     }
     TakeSamples(until_ns, out);
+    TakeMarks(until_ns, out);
     Release(until_ns, &out->completeness);
     CloseUntil(next ? until_ns : progress_.max_event_ns, index);
     out->steps = std::move(steps);
@@ -154,6 +160,17 @@ void RankWindows::TakeSamples(int64_t until_ns, ClosedRankWindow* out) {
   }
   const auto key = [](const ResourceSample& s) { return std::tuple(s.time_ns, s.resource, s.value); };
   std::sort(out->samples.begin(), out->samples.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+}
+
+void RankWindows::TakeMarks(int64_t until_ns, ClosedRankWindow* out) {
+  const auto open = std::partition(marks_.begin(), marks_.end(), [until_ns](const Mark& mark) { return mark.time_ns < until_ns; });
+  const auto key = [](const Mark& mark) { return std::tuple(mark.time_ns, mark.kind, mark.id); };
+  std::sort(marks_.begin(), open, [&](const Mark& a, const Mark& b) { return key(a) < key(b); });
+  for (auto mark = marks_.begin(); mark != open; ++mark) {
+    progress_.advance.Pass(*mark);
+    if (mark->time_ns >= out->window.start_ns && mark->time_ns < out->window.end_ns) out->marks.push_back(*mark);
+  }
+  marks_.erase(marks_.begin(), open);
 }
 
 // Without steps ahead nothing before the moment can belong to one any more.

@@ -35,6 +35,14 @@ struct ClosedRankWindow {
   std::vector<Interval> intervals;   // in no order
   std::vector<StepSpan> steps;       // whole ones, ascending
   std::vector<ResourceSample> samples;  // by time
+  std::vector<Mark> marks;           // by time, all but the begins and ends of steps
+};
+
+// A report of progress as it waits for the watermark to pass it, so that all that ended before it is known.
+struct HeldReport {
+  ProgressReport report;
+  uint32_t function = kNoParent;       // that the training thread is in, under the job's number
+  std::vector<uint32_t> communicators;  // under the job's numbers
 };
 
 // The batch's rows in the tables of its job.
@@ -66,6 +74,13 @@ class RankWindows {
   };
   // Takes the next window that closes, oldest first; false where there is none. offset: of the record that is being processed, or the last one.
   bool TakeNext(Close close, int64_t offset, ClosedRankWindow* out);
+  // Takes the next report that is due, oldest first, and moves progress().advance on to it; false where there is none. Reports close no window. Those
+  // that come too late, or within a second of the one before, are left out. Call it before TakeNext: windows that close move the advance on as well.
+  bool TakeReport(Close close, const CommunicatorTable& communicators, HeldReport* out);
+  // Those up to here were taken before a restart.
+  void RestoreReported(int64_t time_ns) { reported_ns_ = time_ns; }
+  // How far the rank has come at the moment of the report that was just taken: what is counted, and what its open windows say.
+  RankAdvance AdvanceOfOpenWindows(int64_t time_ns) const;
   // Every producer has sent its last batch and every batch before it is here.
   bool AllBatchesSeen() const;
   // After the last window of a rank that sends no more: whatever still comes is late.
@@ -74,6 +89,7 @@ class RankWindows {
   void Skip(int64_t index);
 
   const RankProgress& progress() const { return progress_; }
+  RankAdvance& advance() { return progress_.advance; }
   const std::vector<LaneKind>& lane_kinds() const { return lane_kinds_; }
   CollectiveRows& collectives() { return collectives_; }
   // The smallest offset that must be read again to rebuild what is open.
@@ -85,13 +101,17 @@ class RankWindows {
   void Learn(const EventBatch& batch, const BatchNumbers& numbers, const CommunicatorTable& communicators);
   void MapLanes(const std::vector<Lane>& lanes);
   void AddIntervals(const EventBatch& batch, const BatchNumbers& numbers, EventChunk* chunk);
+  void AddReports(const EventBatch& batch, const BatchNumbers& numbers);
   void CountLate(uint64_t events, int64_t offset);
 
   bool TakeTimeWindow(Close close, ClosedRankWindow* out);
-  bool TakeStepWindow(Close close, ClosedRankWindow* out);
+  bool TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* out);
   void TakeIntervals(int64_t until_ns, ClosedRankWindow* out);
   void TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const std::vector<StepSpan>& steps, ClosedRankWindow* out);
   void TakeSamples(int64_t until_ns, ClosedRankWindow* out);
+  void TakeMarks(int64_t until_ns, ClosedRankWindow* out);
+  void AdvanceTo(int64_t time_ns, const CommunicatorTable& communicators);
+  bool LiesInOneWindow(const StepSpan& step) const;
   void DropOutsideSteps(int64_t until_ns);
   // Settles and gives back the chunks that lie before the moment.
   void Release(int64_t until_ns, Completeness* completeness);
@@ -110,6 +130,10 @@ class RankWindows {
   std::vector<Interval> carried_;            // what spans into the next window of time
   int64_t carried_offset_ = 0;
   StepTable steps_;
+  std::vector<Mark> marks_;                  // of open windows, all but the begins and ends of steps; in no order
+  std::map<int64_t, HeldReport> reports_;    // by time
+  int64_t max_report_ns_ = 0;
+  int64_t reported_ns_ = -1;                 // of the newest report that was taken
   CollectiveRows collectives_;
   std::vector<Lane> lanes_;
   std::vector<LaneKind> lane_kinds_;

@@ -26,8 +26,24 @@ EventBatchBuilder& EventBatchBuilder::Ran(const std::string& function, int64_t s
   return *this;
 }
 
-EventBatchBuilder& EventBatchBuilder::Reduced(uint64_t sequence, int64_t start_ns, int64_t end_ns) {
+void EventBatchBuilder::AddCommunicator() {
   if (batch_.communicators.empty()) batch_.communicators = {{CommId{7}, "default_pg", "", 2, {0, 1}}};
+}
+
+EventBatchBuilder& EventBatchBuilder::Reported(int64_t time_ns, int64_t step, const std::string& function, int64_t sequence,
+                                               int64_t launched_ns) {
+  ProgressReport report{.time_ns = time_ns, .step = step, .function = FunctionNumber(function, FunctionClass::kPython)};
+  if (sequence >= 0) {
+    AddCommunicator();
+    report.in_flight = {{.operation = CollectiveOperation::kAllReduce, .sequence = static_cast<uint64_t>(sequence), .bytes = 64,
+                         .launched_ns = launched_ns}};
+  }
+  batch_.progress.push_back(report);
+  return *this;
+}
+
+EventBatchBuilder& EventBatchBuilder::Reduced(uint64_t sequence, int64_t start_ns, int64_t end_ns) {
+  AddCommunicator();
   const auto interval = static_cast<uint32_t>(batch_.intervals.size());
   batch_.collectives.push_back({.interval = interval, .operation = CollectiveOperation::kAllReduce, .sequence = sequence, .bytes = 64});
   return Ran("all_reduce", start_ns, end_ns, FunctionClass::kCollective);
@@ -99,25 +115,30 @@ void SummarizeHarness::Forward(Topic topic, std::string key, PayloadType, Bytes 
   forwarded_.push_back({topic, std::move(key), {reinterpret_cast<const char*>(payload.data()), payload.size()}});
 }
 
-std::vector<PatternBatch> SummarizeHarness::patterns() const {
-  std::vector<PatternBatch> batches;
+namespace {
+
+// Those messages that are of the type.
+template <typename T>
+std::vector<T> AllOf(const std::vector<Forwarded>& forwarded, PayloadType type) {
+  std::vector<T> found;
   Decoder decoder;
-  for (const Forwarded& message : forwarded_) {
-    if (message.topic != Topic::kPatterns) continue;
-    EXPECT_EQ(decoder.Decode(std::as_bytes(std::span(message.payload)), &batches.emplace_back()), DropReason::kNone);
+  for (const Forwarded& message : forwarded) {
+    const Bytes bytes = std::as_bytes(std::span(message.payload));
+    if (TypeOf(bytes) != type) continue;
+    EXPECT_EQ(decoder.Decode(bytes, &found.emplace_back()), DropReason::kNone);
   }
-  return batches;
+  return found;
 }
 
+}  // namespace
+
+std::vector<PatternBatch> SummarizeHarness::patterns() const { return AllOf<PatternBatch>(forwarded_, PayloadType::kPatternBatch); }
+
 std::vector<CollectiveBatch> SummarizeHarness::collectives() const {
-  std::vector<CollectiveBatch> batches;
-  Decoder decoder;
-  for (const Forwarded& message : forwarded_) {
-    if (message.topic != Topic::kCollectives) continue;
-    EXPECT_EQ(decoder.Decode(std::as_bytes(std::span(message.payload)), &batches.emplace_back()), DropReason::kNone);
-  }
-  return batches;
+  return AllOf<CollectiveBatch>(forwarded_, PayloadType::kCollectiveBatch);
 }
+
+std::vector<RankStanding> SummarizeHarness::standings() const { return AllOf<RankStanding>(forwarded_, PayloadType::kRankStanding); }
 
 PatternBatch SummarizeHarness::Patterns(uint32_t rank, int64_t index) const {
   PatternBatch found;

@@ -22,11 +22,14 @@ class EventBatchBuilder {
   EventBatchBuilder& Reduced(uint64_t sequence, int64_t start_ns, int64_t end_ns);
   EventBatchBuilder& Marked(MarkKind kind, int64_t id, int64_t time_ns);
   EventBatchBuilder& Sampled(Resource resource, int64_t time_ns, float value);
+  // A report of progress; in flight: this all-reduce of communicator 7, launched then. sequence < 0: nothing is in flight.
+  EventBatchBuilder& Reported(int64_t time_ns, int64_t step, const std::string& function, int64_t sequence = -1, int64_t launched_ns = 0);
   EventBatchBuilder& Lost(uint64_t count);
   EventBatchBuilder& Final();
   EventBatch Build() const { return batch_; }
 
  private:
+  void AddCommunicator();
   uint32_t FunctionNumber(const std::string& name, FunctionClass function_class);
   EventBatch batch_;
 };
@@ -54,6 +57,7 @@ class SummarizeHarness : public ProcessorContext {
   const std::vector<Forwarded>& forwarded() const { return forwarded_; }
   std::vector<PatternBatch> patterns() const;
   std::vector<CollectiveBatch> collectives() const;
+  std::vector<RankStanding> standings() const;
   // The one pattern batch of the rank and window; fails the test where there is not exactly one.
   PatternBatch Patterns(uint32_t rank, int64_t index) const;
   const std::vector<DropReason>& dead_letters() const { return dead_letters_; }

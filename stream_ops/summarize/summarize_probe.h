@@ -21,6 +21,9 @@ struct SummarizeProbe {
   uint64_t windows_closed = 0;
   uint64_t windows_silent = 0;
   uint64_t collectives_left_out = 0;  // more in one window than a batch can hold
+  uint64_t reports_received = 0;   // of progress
+  uint64_t reports_left_out = 0;   // late, or within a second of the one before
+  uint64_t standings_sent = 0;
 };
 
 }  // namespace eroica

@@ -6,37 +6,50 @@
 #include "schemas/check.h"
 
 namespace eroica {
+namespace {
 
-SummarizeProcessor::SummarizeProcessor(const SummarizeOptions& options) : shared_{.options = options, .probe = {}, .pool = {}}, emitter_(&shared_) {
+// Everything under the prefix; the first value that cannot be decoded ends it.
+template <typename Decode, typename Load>
+absl::Status LoadAll(const StateStore& store, std::string_view prefix, Decode decode, Load load) {
+  absl::Status status;
+  const absl::Status scan = store.Scan(Table::kProgress, prefix, [&](std::string_view, std::string_view value) {
+    auto decoded = decode(value);
+    status = decoded.status();
+    if (status.ok()) load(*std::move(decoded));
+    return status.ok();
+  });
+  return scan.ok() ? status : scan;
+}
+
+}  // namespace
+
+SummarizeProcessor::SummarizeProcessor(const SummarizeOptions& options)
+    : shared_{.options = options, .probe = {}, .pool = {}}, emitter_(&shared_), standing_emitter_(&shared_) {
   EROICA_CHECK(options.window_ns > 0 && options.window_ns <= kLongestWindowNs / RankWindows::kMostWindowsSpanned);
   EROICA_CHECK(options.out_of_orderness_ns >= 0);
 }
 
 absl::Status SummarizeProcessor::Init(ProcessorContext& context) {
   context_ = &context;
-  absl::Status status;
-  const auto load_rank = [&](std::string_view, std::string_view value) {
-    absl::StatusOr<RankProgress> progress = DecodeRankProgress(value);
-    status = progress.status();
-    if (!status.ok()) return false;
-    Job& job = jobs_[progress->identity.job];
-    const RankId rank = progress->identity.rank;
-    offset_ = std::max(offset_, progress->closed_at_offset);
-    job.world_size = std::max(job.world_size, progress->identity.world_size);
-    job.ranks.try_emplace(rank, *std::move(progress), &shared_);
-    return true;
+  const auto load_rank = [&](RankProgress progress) {
+    Job& job = jobs_[progress.identity.job];
+    const RankId rank = progress.identity.rank;
+    offset_ = std::max(offset_, progress.closed_at_offset);
+    job.world_size = std::max(job.world_size, progress.identity.world_size);
+    job.ranks.try_emplace(rank, std::move(progress), &shared_);
   };
-  const auto load_communicator = [&](std::string_view, std::string_view value) {
-    absl::StatusOr<std::pair<JobId, Communicator>> entry = DecodeCommunicator(value);
-    status = entry.status();
-    if (!status.ok()) return false;
-    jobs_[entry->first].communicators.Intern(std::span(&entry->second, 1), &communicator_numbers_);
-    return true;
+  const auto load_communicator = [&](const std::pair<JobId, Communicator>& entry) {
+    jobs_[entry.first].communicators.Intern(std::span(&entry.second, 1), &communicator_numbers_);
   };
-  if (absl::Status scan = context.store().Scan(Table::kProgress, kRankPrefix, load_rank); !scan.ok()) return scan;
-  if (!status.ok()) return status;
-  if (absl::Status scan = context.store().Scan(Table::kProgress, kCommunicatorPrefix, load_communicator); !scan.ok()) return scan;
-  return status;
+  const auto load_reported = [&](const ReportedUntil& reported) {
+    Job& job = jobs_[reported.job];
+    job.reported[reported.rank] = reported.time_ns;
+    if (const auto rank = job.ranks.find(reported.rank); rank != job.ranks.end()) rank->second.RestoreReported(reported.time_ns);
+  };
+  const StateStore& store = context.store();
+  if (absl::Status status = LoadAll(store, kRankPrefix, DecodeRankProgress, load_rank); !status.ok()) return status;
+  if (absl::Status status = LoadAll(store, kCommunicatorPrefix, DecodeCommunicator, load_communicator); !status.ok()) return status;
+  return LoadAll(store, kReportedPrefix, DecodeReportedUntil, load_reported);
 }
 
 absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {
@@ -56,7 +69,8 @@ void SummarizeProcessor::ProcessBatch(const EventBatch& batch, int64_t offset) {
   Job& job = jobs_[identity.job];
   job.world_size = std::max(job.world_size, identity.world_size);
   job.functions.Intern(batch.functions, &function_numbers_);
-  if (job.communicators.Intern(batch.communicators, &communicator_numbers_)) StoreNewCommunicators(identity.job, job, communicator_numbers_);
+  if (job.communicators.Intern(batch.communicators, &communicator_numbers_))
+    StoreNewCommunicators(identity.job, job, communicator_numbers_);
 
   RankWindows& rank = RankOf(job, identity.rank);
   rank.Add(batch, offset, {function_numbers_, job.functions.traits(), communicator_numbers_}, job.communicators);
@@ -93,7 +107,12 @@ uint64_t SummarizeProcessor::events_held() const {
   return events;
 }
 
-RankWindows& SummarizeProcessor::RankOf(Job& job, RankId rank) { return job.ranks.try_emplace(rank, RankProgress{}, &shared_).first->second; }
+RankWindows& SummarizeProcessor::RankOf(Job& job, RankId rank) {
+  const auto [entry, is_new] = job.ranks.try_emplace(rank, RankProgress{}, &shared_);
+  if (const auto reported = job.reported.find(rank); is_new && reported != job.reported.end())
+    entry->second.RestoreReported(reported->second);
+  return entry->second;
+}
 
 void SummarizeProcessor::StoreNewCommunicators(const JobId& id, const Job& job, const std::vector<uint32_t>& numbers) {
   for (uint32_t number : numbers) {
@@ -102,7 +121,21 @@ void SummarizeProcessor::StoreNewCommunicators(const JobId& id, const Job& job, 
   }
 }
 
+// Reports first: windows that close would tell of what came after them.
+void SummarizeProcessor::SendStandings(Job& job, RankWindows& rank, RankWindows::Close close) {
+  bool sent_any = false;
+  while (rank.TakeReport(close, job.communicators, &held_)) {
+    standing_emitter_.Emit(job.functions, job.communicators, job.world_size, held_, rank, *context_);
+    sent_any = true;
+  }
+  if (!sent_any) return;
+  const ProducerIdentity& identity = rank.progress().identity;
+  const ReportedUntil reported{identity.job, identity.rank, held_.report.time_ns};
+  context_->changes().Put(Table::kProgress, ReportedKey(identity.job, identity.rank), Encode(reported));
+}
+
 void SummarizeProcessor::CloseWindows(Job& job, RankWindows& rank, RankWindows::Close close) {
+  SendStandings(job, rank, close);
   bool closed_any = false;
   while (rank.TakeNext(close, offset_, &closed_)) {
     emitter_.Emit(job.functions, job.communicators, job.world_size, closed_, rank, *context_);

@@ -1,7 +1,7 @@
 // The first stage: EventBatches of ranks in, their patterns and collectives by window out (DESIGN 7). One a task; ranks of many jobs meet in it.
 //
 // In:  Topic::kEvents, EventBatch. What cannot be decoded goes to the dead-letter topic.
-// Out: Topic::kPatterns, a PatternBatch a rank and window, small functions folded; Topic::kCollectives, a CollectiveBatch for each communicator that
+// Out: Topic::kPatterns, a PatternBatch a rank and window, small functions folded, and a RankStanding a report of progress; Topic::kCollectives, a CollectiveBatch for each communicator that
 //      the rank is a member of, empty ones too, so that align knows the rank is through. Table::kPatterns: the patterns in full. Table::kProgress:
 //      how far each rank's windows are closed; the rest of the state is read again from the input, see RestartOffset.
 // Time: event time of each rank (rank_windows.h). The result depends neither on the order of arrival within the out-of-orderness bound, nor on
@@ -17,6 +17,7 @@
 #include "stream_ops/processor.h"
 #include "stream_ops/summarize/communicator_table.h"
 #include "stream_ops/summarize/rank_windows.h"
+#include "stream_ops/summarize/standing_emitter.h"
 #include "stream_ops/summarize/summarize_options.h"
 #include "stream_ops/summarize/summarize_probe.h"
 #include "stream_ops/summarize/window_emitter.h"
@@ -44,21 +45,25 @@ class SummarizeProcessor final : public Processor {
     CommunicatorTable communicators;
     uint32_t world_size = 1;
     std::map<RankId, RankWindows> ranks;
+    std::map<RankId, int64_t> reported;  // of ReportedUntil, what a restart found
   };
   // A silent rank is reported for this many of its newest windows at most.
   static constexpr int64_t kMostSilentWindows = 16;
 
   RankWindows& RankOf(Job& job, RankId rank);
   void StoreNewCommunicators(const JobId& id, const Job& job, const std::vector<uint32_t>& numbers);
+  void SendStandings(Job& job, RankWindows& rank, RankWindows::Close close);
   void CloseWindows(Job& job, RankWindows& rank, RankWindows::Close close);
   void ReportSilence(Job& job);
 
   RankWindows::Shared shared_;
   WindowEmitter emitter_;
+  StandingEmitter standing_emitter_;
   ProcessorContext* context_ = nullptr;
   Decoder decoder_;
   EventBatch batch_;      // recycled, like everything below
   ClosedRankWindow closed_;
+  HeldReport held_;
   std::vector<uint32_t> function_numbers_;
   std::vector<uint32_t> communicator_numbers_;
   std::map<JobId, Job> jobs_;

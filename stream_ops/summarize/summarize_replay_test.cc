@@ -34,6 +34,9 @@ std::vector<EventBatch> Job(uint32_t window_steps, uint32_t seed) {
       if (below(3) > 0) batch.Reduced(collective++, now, now + below(300'000'000));
       now += 400'000'000;
       if (below(4) > 0) batch.Marked(MarkKind::kStepEnd, step, now);
+      if (below(3) == 0) batch.Reported(now + below(kSecond), step, "f1", static_cast<int64_t>(collective), now - below(kSecond));
+      if (below(3) == 0) batch.Marked(MarkKind::kForwardBegin, step, now);
+      if (below(9) == 0) batch.Marked(below(2) == 0 ? MarkKind::kCheckpointBegin : MarkKind::kCheckpointEnd, step, now);
       if (below(5) == 0) batch.Lost(static_cast<uint64_t>(below(10)));
       now = std::max(now, begin + 600'000'000) + below(50'000'000);
       ++step;
@@ -55,6 +58,13 @@ std::string Difference(const std::vector<Forwarded>& actual, const std::vector<F
     const Bytes bytes = std::as_bytes(std::span(message.payload));
     PatternBatch patterns;
     CollectiveBatch collectives;
+    RankStanding standing;
+    if (Decoder().Decode(bytes, &standing) == DropReason::kNone) {
+      text += fmt::format("{}: standing of rank {} at {}, progress at {}, step mean {}, pause {}, counts {}\n", side, standing.rank.value,
+                          standing.time_ns, standing.last_progress_ns, standing.step_mean_ns, ToString(standing.pause),
+                          standing.operations.empty() ? 0 : standing.operations[0].completed);
+      return;
+    }
     const bool is_pattern = Decoder().Decode(bytes, &patterns) == DropReason::kNone;
     EXPECT_TRUE(is_pattern || Decoder().Decode(bytes, &collectives) == DropReason::kNone);
     const Completeness& c = patterns.completeness;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "state_store/key_schema.h"
+#include "stream_ops/summarize/stage_split.h"
 
 namespace eroica {
 namespace {
@@ -33,6 +34,7 @@ void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable
   patterns_.final = closed.final;
   patterns_.completeness = closed.completeness;
   patterns_.steps = sweep_.steps();
+  SplitIntoStages(closed.marks, closed.steps, &patterns_.steps);
   for (const auto& [communicator, since_ns] : rank.progress().communicators) {
     if (since_ns < closed.window.end_ns) patterns_.communicators.push_back(communicator);
   }
@@ -88,6 +90,8 @@ void WindowEmitter::CollectRecords(const Sink& sink, const ClosedRankWindow& clo
     const CollectiveRow& row = rank.collectives()[exposure.ticket];
     // An operation that spans windows of time counts in the one in which it ends: there its members leave it together.
     if (closed.window.kind == WindowKind::kTime && row.end_ns > closed.window.end_ns) continue;
+    const CommId communicator = sink.communicators[row.communicator].id;
+    rank.advance().Complete({communicator, row.collective.operation, row.collective.peer}, row.collective.sequence, row.end_ns);
     bytes_.push_back({row.function, row.collective.bytes});
     const auto member = std::find_if(members_.begin(), members_.end(), [&](const Member& m) { return m.communicator == row.communicator; });
     if (member == members_.end() || !AddRecord(sink, closed, exposure, row, &*member)) ++shared_->probe.collectives_left_out;
