@@ -1,0 +1,65 @@
+#include "diagnosis/step_accounting/late_excess.h"
+
+#include <algorithm>
+
+#include "diagnosis/step_accounting/peer_median.h"
+
+namespace eroica {
+namespace {
+
+// Rows of one role at a time: positions in row.ranks.
+std::vector<std::vector<size_t>> ByRole(const CrossRankView& view, const StepRow& row) {
+  std::vector<std::vector<size_t>> members(view.role_count());
+  for (size_t i = 0; i < row.ranks.size(); ++i) members[view.ranks()[row.ranks[i].rank].role].push_back(i);
+  return members;
+}
+
+// Calls take(member, excess over the median of the other members).
+template <typename Value, typename Take>
+void OverPeers(const std::vector<size_t>& members, const Value& value, const Take& take) {
+  std::vector<double> values;
+  values.reserve(members.size());
+  for (const size_t member : members) values.push_back(value(member));
+  const PeerMedian peers(values);
+  if (!peers.has_peers()) return;
+  for (const size_t member : members) take(member, value(member) - peers.Without(value(member)));
+}
+
+constexpr auto kData = static_cast<size_t>(StepStage::kData);
+constexpr auto kForward = static_cast<size_t>(StepStage::kForward);
+constexpr auto kBackward = static_cast<size_t>(StepStage::kBackward);
+constexpr auto kOptimizer = static_cast<size_t>(StepStage::kOptimizer);
+
+}  // namespace
+
+std::vector<LateExcess> LateExcessOf(const CrossRankView& view, const StepRow& row) {
+  std::vector<LateExcess> late(row.ranks.size());
+  const auto record = [&](size_t member) -> const StepRecord& { return *row.ranks[member].record; };
+  for (const std::vector<size_t>& members : ByRole(view, row)) {
+    // What is left of a rank's excess stands in the backward pass until a stage claims it.
+    const size_t rest = row.marked ? kBackward : 0;
+    OverPeers(
+        members, [&](size_t m) { return static_cast<double>(record(m).duration_ns - record(m).peer_wait_ns); },
+        [&](size_t m, double over) { late[m].excess_ns[rest] = std::max(0.0, over); });
+    if (!row.marked) continue;
+    for (const size_t stage : {kData, kForward, kOptimizer}) {
+      OverPeers(
+          members, [&](size_t m) { return static_cast<double>(record(m).stage_ns[stage]); },
+          [&](size_t m, double over) {
+            const double claimed = std::clamp(over, 0.0, late[m].excess_ns[rest]);
+            late[m].excess_ns[stage] = claimed;
+            late[m].excess_ns[rest] -= claimed;
+          });
+    }
+    std::vector<int64_t> reached(row.ranks.size(), 0);
+    for (size_t stage = 1; stage < kStepStageCount; ++stage) {
+      for (const size_t m : members) reached[m] += record(m).stage_ns[stage - 1];
+      OverPeers(
+          members, [&](size_t m) { return static_cast<double>(reached[m]); },
+          [&](size_t m, double over) { late[m].lag_ns[stage] = std::max(0.0, over); });
+    }
+  }
+  return late;
+}
+
+}  // namespace eroica

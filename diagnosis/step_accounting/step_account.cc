@@ -1,0 +1,107 @@
+#include "diagnosis/step_accounting/step_account.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "diagnosis/step_accounting/late_excess.h"
+#include "diagnosis/step_accounting/step_frontier.h"
+#include "diagnosis/step_accounting/step_table.h"
+
+namespace eroica {
+namespace {
+
+constexpr std::array<std::string_view, kAccountStageCount> kStageNames = {"data", "forward", "backward", "optimizer", "step"};
+
+void AddExposed(RankIndex leader, size_t stage, int64_t increment_ns, StepAccount* account) {
+  account->exposed_ns += increment_ns;
+  account->stage_ns[stage] += increment_ns;
+  account->ranks[leader].led_ns[stage] += increment_ns;
+  ++account->ranks[leader].led_steps[stage];
+}
+
+void AddExposed(const StepRow& row, StepAccount* account) {
+  if (row.marked) {
+    const StepFrontier frontier = FrontierOf(row);
+    for (size_t stage = 0; stage < frontier.size(); ++stage) AddExposed(frontier[stage].leader, stage, frontier[stage].increment_ns, account);
+    return;
+  }
+  const auto longest = std::max_element(row.ranks.begin(), row.ranks.end(),
+                                        [](const RankStep& a, const RankStep& b) { return a.record->duration_ns < b.record->duration_ns; });
+  AddExposed(longest->rank, kUnmarkedStage, longest->record->duration_ns, account);
+}
+
+// What a rank makes the job lose in a stage.
+struct Charge {
+  RankIndex rank = 0;
+  double ns = 0;
+};
+
+// Each is charged for its lateness over that of the latest at the stage's begin; together they are charged for the largest.
+std::vector<Charge> ChargesOf(const StepRow& row, const std::vector<LateExcess>& late, size_t stage) {
+  double latest_at_begin = 0;
+  for (const LateExcess& rank : late) latest_at_begin = std::max(latest_at_begin, rank.lag_ns[stage]);
+  std::vector<Charge> charges;
+  for (size_t i = 0; i < late.size(); ++i) {
+    const double lateness = late[i].lag_ns[stage] + late[i].excess_ns[stage] - latest_at_begin;
+    if (lateness > 0) charges.push_back({row.ranks[i].rank, lateness});
+  }
+  std::sort(charges.begin(), charges.end(), [](const Charge& a, const Charge& b) { return a.ns < b.ns; });
+  double share = 0;
+  double before = 0;
+  for (size_t i = 0; i < charges.size(); ++i) {
+    share += (charges[i].ns - before) / static_cast<double>(charges.size() - i);
+    before = charges[i].ns;
+    charges[i].ns = share;
+  }
+  return charges;
+}
+
+void AddLost(const CrossRankView& view, const StepRow& row, StepAccount* account) {
+  const std::vector<LateExcess> late = LateExcessOf(view, row);
+  std::array<std::vector<Charge>, kStepStageCount> charges;
+  double lost = 0;
+  for (size_t stage = 0; stage < kStepStageCount; ++stage) {
+    charges[stage] = ChargesOf(row, late, stage);
+    for (const Charge& charge : charges[stage]) lost += charge.ns;
+  }
+  double waited = 0;
+  for (const RankStep& step : row.ranks) waited = std::max(waited, static_cast<double>(step.record->peer_wait_ns));
+  const double part = lost > waited ? waited / lost : 1;
+  for (size_t stage = 0; stage < kStepStageCount; ++stage) {
+    const size_t to = row.marked ? stage : kUnmarkedStage;
+    for (const Charge& charge : charges[stage]) {
+      account->ranks[charge.rank].lost_ns[to] += part * charge.ns;
+      account->stage_lost_ns[to] += part * charge.ns;
+      account->lost_ns += part * charge.ns;
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view StageName(size_t stage) { return stage < kStageNames.size() ? kStageNames[stage] : "unknown"; }
+
+double RankAccount::lost() const { return std::accumulate(lost_ns.begin(), lost_ns.end(), 0.0); }
+
+double StepAccount::LostPerStep(std::span<const RankId> culprits) const {
+  if (steps == 0) return 0;
+  double lost = 0;
+  for (const RankAccount& rank : ranks) {
+    if (std::find(culprits.begin(), culprits.end(), rank.rank) != culprits.end()) lost += rank.lost();
+  }
+  return lost / steps;
+}
+
+StepAccount Account(const CrossRankView& view) {
+  StepAccount account;
+  for (const RankView& rank : view.ranks()) account.ranks.push_back({.rank = rank.rank});
+  for (const StepRow& row : LineUpSteps(view)) {
+    ++account.steps;
+    if (!row.marked) ++account.unmarked_steps;
+    AddExposed(row, &account);
+    AddLost(view, row, &account);
+  }
+  return account;
+}
+
+}  // namespace eroica

@@ -1,0 +1,35 @@
+#include "diagnosis/step_accounting/step_frontier.h"
+
+#include <algorithm>
+
+namespace eroica {
+
+StepFrontier FrontierOf(const StepRow& row) {
+  std::vector<int64_t> reached(row.ranks.size(), 0);
+  StepFrontier frontier;
+  int64_t before = 0;
+  for (size_t stage = 0; stage < frontier.size(); ++stage) {
+    FrontierAdvance& advance = frontier[stage];
+    int64_t furthest = -1;
+    int64_t second = -1;
+    for (size_t i = 0; i < row.ranks.size(); ++i) {
+      const int64_t own = row.ranks[i].record->stage_ns[stage];
+      reached[i] += own;
+      advance.longest_ns = std::max(advance.longest_ns, own);
+      if (reached[i] <= furthest) {
+        second = std::max(second, reached[i]);
+        continue;
+      }
+      second = furthest;
+      furthest = reached[i];
+      advance.leader = row.ranks[i].rank;
+      advance.own_ns = own;
+    }
+    advance.increment_ns = furthest - before;
+    advance.lead_ns = second < 0 ? advance.increment_ns : furthest - second;
+    before = furthest;
+  }
+  return frontier;
+}
+
+}  // namespace eroica
