@@ -1,4 +1,5 @@
-// The median of everybody else: what a rank is compared with, so that in a role of two the one is measured by the other and not by their mean.
+// The median of everybody else: what a rank is compared with, so that in a role of two the one is measured by the other and not by their
+// mean.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,7 @@ class PeerMedian {
 
  private:
   size_t count_;
-  double below_ = 0;   // order statistics around the middle
+  double below_ = 0;  // order statistics around the middle
   double middle_ = 0;
   double above_ = 0;
 };

@@ -1,4 +1,5 @@
-// Jobs of which only the steps matter, for the tests of the accounting and of those who use it: how long each rank's stages took, and how long it waited in them.
+// Jobs of which only the steps matter, for the tests of the accounting and of those who use it: how long each rank's stages took, and how
+// long it waited in them.
 #pragma once
 
 #include <array>

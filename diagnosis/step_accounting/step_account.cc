@@ -22,7 +22,8 @@ void AddExposed(RankIndex leader, size_t stage, int64_t increment_ns, StepAccoun
 void AddExposed(const StepRow& row, StepAccount* account) {
   if (row.marked) {
     const StepFrontier frontier = FrontierOf(row);
-    for (size_t stage = 0; stage < frontier.size(); ++stage) AddExposed(frontier[stage].leader, stage, frontier[stage].increment_ns, account);
+    for (size_t stage = 0; stage < frontier.size(); ++stage)
+      AddExposed(frontier[stage].leader, stage, frontier[stage].increment_ns, account);
     return;
   }
   const auto longest = std::max_element(row.ranks.begin(), row.ranks.end(),

@@ -64,7 +64,7 @@ TEST(StepFrontier, NamesTheLeaderOfEachStageAndAddsUp) {
   EXPECT_EQ(frontier[0].lead_ns, 30 * kMs);
   EXPECT_EQ(frontier[1].leader, 1u);
   EXPECT_EQ(frontier[1].increment_ns, 40 * kMs);
-  EXPECT_EQ(frontier[1].longest_ns, 45 * kMs);
+  EXPECT_EQ(frontier[1].longest_other_ns, 45 * kMs);
   EXPECT_EQ(frontier[2].increment_ns, 50 * kMs);
   EXPECT_EQ(frontier[2].lead_ns, 0);  // rank 0 is as far
   EXPECT_EQ(frontier[3].leader, 2u);

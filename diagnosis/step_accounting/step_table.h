@@ -1,4 +1,5 @@
-// The training steps of a window lined up over its ranks by step number, as the accounting reads them. No clocks are compared: a step's time starts at 0 on each rank.
+// The training steps of a window lined up over its ranks by step number, as the accounting reads them. No clocks are compared: a step's
+// time starts at 0 on each rank.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ struct StepRow {
   std::vector<RankStep> ranks;  // ascending
 };
 
-// By step number. Steps that fewer than half of the reporting ranks have seen say nothing of the job and are left out, as are records with times that cannot be.
+// By step number. Steps that fewer than half of the reporting ranks have seen say nothing of the job and are left out, as are records with
+// times that cannot be.
 std::vector<StepRow> LineUpSteps(const CrossRankView& view);
 
 }  // namespace eroica
