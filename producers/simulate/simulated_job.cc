@@ -14,8 +14,8 @@ constexpr double kMicrosecond = 1e3;
 constexpr double kSecond = 1e9;
 constexpr double kMinute = 60 * kSecond;
 constexpr double kTebibyte = 1024.0 * 1024 * 1024 * 1024;
-// Of one stage's forward passes in a step: what a program may grow to, and a producer report.
-constexpr uint64_t kMaxForwardKernels = 1'000'000;
+// Of the forward passes of all stages in a step: what programs may grow to, and a producer report.
+constexpr uint64_t kMaxForwardKernels = 2'000'000;
 
 // One number of the job and where it may lie, both ends included.
 struct Bound {
@@ -50,7 +50,7 @@ absl::Status CheckWorkload(const Workload& workload) {
       {"layer_forward_ns", ToDouble(workload.layer_forward_ns), 1'000, kMinute},
       {"embedding_layers", workload.embedding_layers, 0, 1'000},
       {"head_layers", workload.head_layers, 0, 1'000},
-      {"kernels_per_layer", ToDouble(uint64_t{workload.kernels_per_layer}), 1, 256},
+      {"kernels_per_layer", ToDouble(uint64_t{workload.kernels_per_layer}), 2, 256},
       {"activation_bytes", ToDouble(workload.activation_bytes), 1, kTebibyte},
       {"parameter_bytes", ToDouble(workload.parameter_bytes), 1, kTebibyte},
       {"gradient_buckets", ToDouble(uint64_t{workload.gradient_buckets}), 1, 4096},
@@ -113,12 +113,11 @@ absl::Status CheckShape(const ParallelLayout& layout, const Workload& workload) 
     return absl::InvalidArgumentError(
         fmt::format("workload.expert_every is 0; with layout.expert of {} it must be at least 1", layout.expert));
   }
-  const uint64_t stage_layers = (workload.layers + layout.pipeline - 1) / layout.pipeline;
-  const uint64_t kernels = stage_layers * workload.micro_batches * workload.kernels_per_layer;
+  const uint64_t kernels = uint64_t{workload.layers} * workload.micro_batches * workload.kernels_per_layer;
   if (kernels > kMaxForwardKernels) {
     return absl::InvalidArgumentError(
-        fmt::format("workload.layers of a stage x micro_batches x kernels_per_layer is {} x {} x {} = {}; it may be at most {}",
-                    stage_layers, workload.micro_batches, workload.kernels_per_layer, kernels, kMaxForwardKernels));
+        fmt::format("workload.layers x micro_batches x kernels_per_layer is {} x {} x {} = {}; it may be at most {}", workload.layers,
+                    workload.micro_batches, workload.kernels_per_layer, kernels, kMaxForwardKernels));
   }
   return absl::OkStatus();
 }

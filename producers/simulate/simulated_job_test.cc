@@ -75,7 +75,7 @@ TEST(SimulatedJob, AStepMustBeOfASizeThatCanBeRun) {
                 job.workload.layers = 4096;
                 job.workload.micro_batches = 4096;
               }),
-              HasSubstr("it may be at most 1000000"));
+              HasSubstr("it may be at most 2000000"));
 }
 
 TEST(SimulatedJob, FaultsMustStrikeWhatIsThere) {
