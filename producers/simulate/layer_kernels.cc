@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 namespace eroica::simulate {
@@ -76,7 +77,7 @@ constexpr int kEvaluationKernels = 32;
 constexpr uint64_t kActivationsToBatch = 4;
 
 int64_t Share(int64_t duration_ns, double share) {
-  return std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(duration_ns) * share + 0.5));
+  return std::max<int64_t>(1, std::llround(static_cast<double>(duration_ns) * share));
 }
 
 // Fills blocks forward in their order, and then makes the backward passes of them.
