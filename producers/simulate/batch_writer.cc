@@ -129,42 +129,64 @@ void BatchWriter::AddStreamRun(const RankState& rank, size_t index) {
   if (!rows.empty()) runs_.push_back({.rows = rows, .lane = stages_[rank.stage].streams[index].lane, .stream = &stream});
 }
 
-// Runs are long stretches of one lane: the earliest goes on until the next one's first row.
 int64_t BatchWriter::Merge(const StageProgram& stage, const HostClock& clock, int64_t cut_ns) {
-  for (;;) {
-    Run* earliest = nullptr;
-    int64_t start_ns = kNeverNs;
-    int64_t second_ns = kNeverNs;
-    for (Run& run : runs_) {
-      if (run.next == run.rows.size()) continue;
-      const int64_t head_ns = run.rows[run.next].start_ns;
-      if (head_ns < start_ns) {
-        second_ns = start_ns;
-        start_ns = head_ns;
-        earliest = &run;
-      } else {
-        second_ns = std::min(second_ns, head_ns);
-      }
-    }
-    if (earliest == nullptr || start_ns >= cut_ns || batch_->intervals.size() >= kMaxIntervals) return start_ns;
-    Take(stage, clock, *earliest, std::min(std::max(second_ns, start_ns + 1), cut_ns));
+  IntervalColumns& columns = batch_->intervals;
+  size_t left = 0;
+  heads_.clear();
+  for (const Run& run : runs_) {
+    left += run.rows.size() - run.next;
+    heads_.push_back(run.head_ns());
   }
+  const size_t room = std::min(left, kMaxIntervals);
+  columns.start_ns.resize(room);
+  columns.duration_ns.resize(room);
+  columns.function.resize(room);
+  columns.lane.resize(room);
+  size_t count = 0;
+  int64_t start_ns = kNeverNs;
+  for (;;) {
+    // The earliest run goes on until the next one's first row.
+    size_t earliest = 0;
+    start_ns = kNeverNs;
+    int64_t until_ns = cut_ns;
+    for (size_t i = 0; i < heads_.size(); ++i) {
+      const bool earlier = heads_[i] < start_ns;
+      until_ns = std::min(until_ns, earlier ? start_ns : heads_[i]);
+      earliest = earlier ? i : earliest;
+      start_ns = earlier ? heads_[i] : start_ns;
+    }
+    if (start_ns >= cut_ns || count == room) break;
+    Run& run = runs_[earliest];
+    const size_t first = run.next;
+    const size_t end = std::min(run.rows.size(), first + room - count);
+    size_t at = first;
+    do {
+      const IntervalRow& row = run.rows[at];
+      const int64_t shown_ns = clock.Show(row.start_ns);
+      columns.start_ns[count] = shown_ns;
+      columns.duration_ns[count] = clock.Show(row.end_ns) - shown_ns;
+      columns.function[count] = row.function;
+      columns.lane[count] = run.lane;
+      ++count;
+      ++at;
+    } while (at < end && run.rows[at].start_ns < until_ns);
+    run.next = at;
+    heads_[earliest] = run.head_ns();
+    if (run.stream != nullptr) TakeCollectives(stage, *run.stream, first, at - first, count - (at - first));
+  }
+  columns.start_ns.resize(count);
+  columns.duration_ns.resize(count);
+  columns.function.resize(count);
+  columns.lane.resize(count);
+  return start_ns;
 }
 
-void BatchWriter::Take(const StageProgram& stage, const HostClock& clock, Run& run, int64_t until_ns) {
-  IntervalColumns& columns = batch_->intervals;
-  const size_t end = std::min(run.rows.size(), run.next + (kMaxIntervals - columns.size()));
-  for (; run.next < end && run.rows[run.next].start_ns < until_ns; ++run.next) {
-    const IntervalRow& row = run.rows[run.next];
-    if (run.stream != nullptr) {
-      const LaunchedCollective& collective = run.stream->rows[run.next];
-      const OperationSeries& series = stage.series[collective.series];
-      batch_->collectives.push_back({.interval = static_cast<uint32_t>(columns.size()), .communicator = stage.streams[series.stream].communicator,
-                                     .operation = series.operation, .peer = run.stream->peer, .sequence = collective.sequence,
-                                     .bytes = collective.bytes});
-    }
-    const int64_t start_ns = clock.Show(row.start_ns);
-    columns.push_back(start_ns, clock.Show(row.end_ns) - start_ns, row.function, run.lane);
+void BatchWriter::TakeCollectives(const StageProgram& stage, const RankStream& stream, size_t row, size_t count, size_t interval) {
+  for (size_t i = 0; i < count; ++i) {
+    const LaunchedCollective& collective = stream.rows[row + i];
+    const OperationSeries& series = stage.series[collective.series];
+    batch_->collectives.push_back({.interval = static_cast<uint32_t>(interval + i), .communicator = stage.streams[series.stream].communicator,
+                                   .operation = series.operation, .peer = stream.peer, .sequence = collective.sequence, .bytes = collective.bytes});
   }
 }
 

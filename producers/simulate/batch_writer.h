@@ -45,6 +45,8 @@ class BatchWriter {
     size_t next = 0;
     uint8_t lane = 0;
     const RankStream* stream = nullptr;  // of collectives: rows[i] is its i-th
+
+    int64_t head_ns() const { return next < rows.size() ? rows[next].start_ns : kNeverNs; }
   };
 
   void OpenBatch(const RankState& rank);
@@ -52,7 +54,7 @@ class BatchWriter {
   void AddStreamRun(const RankState& rank, size_t index);
   // Moves rows that start before cut_ns into the batch, until it is full. Answers with the start of the earliest row that is left, kNeverNs where none is.
   int64_t Merge(const StageProgram& stage, const HostClock& clock, int64_t cut_ns);
-  void Take(const StageProgram& stage, const HostClock& clock, Run& run, int64_t until_ns);
+  void TakeCollectives(const StageProgram& stage, const RankStream& stream, size_t row, size_t count, size_t interval);
   void TakeSamplesAndMarks(const RankState& rank, std::span<const ResourceSample> samples, int64_t cut_ns);
   void ForgetWritten(RankState& rank);
   absl::Status Flush(const RankState& rank, int64_t true_ns, bool final);
@@ -72,6 +74,7 @@ class BatchWriter {
 
   EventBatch* batch_ = nullptr;             // at hand
   std::vector<Run> runs_;
+  std::vector<int64_t> heads_;              // of the runs: where they go on
   std::vector<std::vector<IntervalRow>> stream_rows_;
   std::vector<IntervalRow> closed_rows_;    // of the training thread, where frames are open
   size_t samples_taken_ = 0;

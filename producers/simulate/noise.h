@@ -31,4 +31,14 @@ class LogNormalTable {
   std::array<Factor, size_t{1} << kBits> factors_;
 };
 
+// Factors spread evenly around 1 with the given standard deviation (at most 0.5), for what is too short for its tail to matter: no table, no load.
+class UniformNoise {
+ public:
+  explicit UniformNoise(double sigma) : width_(ToFactor(sigma * 3.4641016151377544)) {}
+  Factor Of(uint64_t key) const { return static_cast<Factor>(kUnit - width_ / 2 + (((key & 0xFFFF) * width_) >> 16)); }
+
+ private:
+  Factor width_;
+};
+
 }  // namespace eroica::simulate

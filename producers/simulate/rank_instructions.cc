@@ -61,13 +61,6 @@ void StepRunner::RunHost(RankState& rank, uint32_t function, int64_t duration_ns
   if (only_waits && samples_) rank.waits.push_back({.start_ns = start_ns, .end_ns = rank.host_ns});
 }
 
-void StepRunner::Launch(RankState& rank, uint64_t key) {
-  const int64_t start_ns = rank.host_ns;
-  rank.host_ns += Scale(Scale(job_.workload.launch_ns, rank.effects.host), host_noise_.Of(key << 12));
-  if (!records_launches_) return;
-  rank.thread.push_back({.start_ns = start_ns, .end_ns = rank.host_ns, .function = stages_[rank.stage].launch_function});
-}
-
 void StepRunner::RunKernel(RankState& rank, const StageInstruction& instruction) {
   const uint64_t key = Mix(rank.noise ^ rank.counter);
   Launch(rank, key);

@@ -74,6 +74,7 @@ struct RankState {
   // Of this step.
   std::array<Factor, kKernelKindCount> kernel = {};
   std::array<Factor, kGroupKindCount> bytes = {};
+  int64_t launch_ns = 0;
   StepEffects effects;
 
   std::vector<RankTicket> tickets;

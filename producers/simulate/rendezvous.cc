@@ -3,10 +3,12 @@
 namespace eroica::simulate {
 
 void Rendezvous::Forget() {
-  if (ended_ == base_) return;
-  last_forgotten_end_ns_ = EndOf(ended_ - 1);
-  slots_.erase(slots_.begin(), slots_.begin() + static_cast<ptrdiff_t>(ended_ - base_));
-  base_ = ended_;
+  open_.erase(open_.begin(), open_.begin() + static_cast<ptrdiff_t>(first_open_));
+  first_open_ = 0;
+  if (ended_.empty()) return;
+  last_forgotten_end_ns_ = ended_.back().end_ns;
+  base_ = ended();
+  ended_.clear();
   if (transfers.size() > kMostTransfers) transfers.clear();
 }
 

@@ -23,17 +23,20 @@ class Rendezvous {
  public:
   static constexpr uint32_t kNobody = std::numeric_limits<uint32_t>::max();
 
-  struct Slot {
+  // That not all have joined, or that cannot end yet.
+  struct OpenSlot {
     int64_t latest_ready_ns = 0;  // of the members that joined
-    int64_t begin_ns = 0;         // of the transfer, once it has ended
-    int64_t end_ns = 0;
     uint64_t declared_bytes = 0;  // must be equal among members
     uint64_t bytes = 0;           // the largest of what members move
     uint32_t joined = 0;
-    Factor noise = kUnit;
-    uint16_t transfer = 0;        // index into transfers
     CollectiveOperation operation = CollectiveOperation::kUnknown;
     bool impossible = false;
+  };
+  struct EndedSlot {
+    int64_t begin_ns = 0;  // of the transfer
+    int64_t end_ns = 0;
+    Factor noise = kUnit;
+    uint16_t transfer = 0;  // index into transfers
   };
   struct Joining {
     int64_t ready_ns = 0;
@@ -54,8 +57,9 @@ class Rendezvous {
 
   // A member joins its next slot. True if the oldest open slot can end now.
   bool Join(uint32_t slot, const Joining& joining) {
-    if (slot - base_ >= slots_.size()) slots_.resize(slot - base_ + 1);
-    Slot& at = slots_[slot - base_];
+    const size_t place = first_open_ + (slot - ended());
+    if (place >= open_.size()) open_.resize(place + 1);
+    OpenSlot& at = open_[place];
     if (at.joined == 0) {
       at.latest_ready_ns = joining.ready_ns;
       at.operation = joining.operation;
@@ -65,24 +69,29 @@ class Rendezvous {
     if (joining.ready_ns > at.latest_ready_ns) at.latest_ready_ns = joining.ready_ns;
     if (joining.bytes > at.bytes) at.bytes = joining.bytes;
     ++at.joined;
-    return slot == ended_ && CanEnd();
+    return place == first_open_ && CanEnd();
   }
   bool CanEnd() const {
-    if (ended_ - base_ >= slots_.size()) return false;
-    const Slot& at = slots_[ended_ - base_];
+    if (first_open_ >= open_.size()) return false;
+    const OpenSlot& at = open_[first_open_];
     return at.joined == members_.size() && !at.impossible && at.latest_ready_ns < kNeverNs;
   }
   // The oldest open slot. Requires CanEnd().
-  Slot& open() { return slots_[ended_ - base_]; }
-  void EndOpen() { ++ended_; }
+  const OpenSlot& open() const { return open_[first_open_]; }
+  void EndOpen(const EndedSlot& slot) {
+    ended_.push_back(slot);
+    if (++first_open_ < open_.size()) return;
+    open_.clear();
+    first_open_ = 0;
+  }
 
-  uint32_t ended() const { return ended_; }  // slots
+  uint32_t ended() const { return base_ + static_cast<uint32_t>(ended_.size()); }  // slots
   // Of a slot that has ended after the last call of Forget.
-  const Slot& slot(uint32_t number) const { return slots_[number - base_]; }
+  const EndedSlot& slot(uint32_t number) const { return ended_[number - base_]; }
   // When the slot before ended; 0 for the first. Requires that it has.
-  int64_t EndBefore(uint32_t slot) const { return slot == base_ ? last_forgotten_end_ns_ : slots_[slot - base_ - 1].end_ns; }
+  int64_t EndBefore(uint32_t slot) const { return slot <= base_ ? last_forgotten_end_ns_ : ended_[slot - base_ - 1].end_ns; }
   // Of a slot given up long ago: the end of the last that was.
-  int64_t EndOf(uint32_t slot) const { return slot < base_ ? last_forgotten_end_ns_ : slots_[slot - base_].end_ns; }
+  int64_t EndOf(uint32_t slot) const { return slot < base_ ? last_forgotten_end_ns_ : ended_[slot - base_].end_ns; }
   // Gives up the slots that have ended, but for the end of the last.
   void Forget();
 
@@ -95,9 +104,10 @@ class Rendezvous {
   static constexpr size_t kMostTransfers = 64;  // kept from step to step
 
   std::span<const uint32_t> members_;
-  std::vector<Slot> slots_;  // from number base_ on
+  std::vector<EndedSlot> ended_;  // from number base_ on
+  std::vector<OpenSlot> open_;    // those after, from first_open_ on
+  size_t first_open_ = 0;
   uint32_t base_ = 0;
-  uint32_t ended_ = 0;
   int64_t last_forgotten_end_ns_ = 0;
 };
 

@@ -40,7 +40,8 @@ void SampleWriter::AddRows(const RankState& rank, OpenPeriods& open) const {
   for (const IntervalRow& row : rank.kernels) {
     if (row.start_ns >= kNeverNs) break;
     const bool copies = row.kernel == KernelKind::kCopy;
-    const int64_t level = copies ? row.level : Scale(row.level, rank.effects.sm_clock);
+    // As many bytes in a longer time are a lower share of the bus.
+    const int64_t level = copies ? (int64_t{row.level} << 16) / rank.kernel[static_cast<size_t>(KernelKind::kCopy)] : Scale(row.level, rank.effects.sm_clock);
     Add(copies ? Resource::kPcieTx : Resource::kGpuSm, row.start_ns, row.end_ns, level, open);
   }
   for (const IntervalRow& row : rank.waits) Add(Resource::kCpu, row.start_ns, row.end_ns, kUnit, open);
@@ -50,7 +51,7 @@ void SampleWriter::AddTransfers(const RankStream& stream, OpenPeriods& open) con
   const Rendezvous& meeting = runner_.rendezvous(stream.rendezvous);
   for (const LaunchedCollective& row : stream.rows) {
     if (row.slot >= meeting.ended()) break;
-    const Rendezvous::Slot& slot = meeting.slot(row.slot);
+    const Rendezvous::EndedSlot& slot = meeting.slot(row.slot);
     const auto& activities = meeting.transfers[slot.transfer].transfer.activities;
     if (stream.member >= activities.size()) continue;
     for (const LinkActivity& activity : activities[stream.member]) AddActivity(activity, slot.begin_ns, slot.noise, open);

@@ -36,11 +36,18 @@ class StageProgramMaker {
  private:
   void Add(const Instruction& instruction) {
     StageInstruction added{instruction};
-    added.share = static_cast<uint16_t>(std::min(kUnit - 1, ToFactor(static_cast<double>(instruction.level))));
+    // A copy has the bus for itself.
+    const bool copies = instruction.kind == InstructionKind::kKernel && instruction.kernel == KernelKind::kCopy;
+    added.share = copies ? kUnit - 1 : static_cast<uint16_t>(std::min(kUnit - 1, ToFactor(static_cast<double>(instruction.level))));
     uint32_t& first = made_.first_of_phase[static_cast<size_t>(instruction.phase)];
     first = std::min(first, static_cast<uint32_t>(made_.instructions.size()));
     switch (instruction.kind) {
+      case InstructionKind::kKernel:
+        ++made_.kernels;
+        ++made_.launches;
+        break;
       case InstructionKind::kCollective: {
+        ++made_.launches;
         EROICA_CHECK(instruction.ticket < made_.tickets);
         const uint8_t stream = StreamOf(instruction.group, 0, false);
         const bool reduces = instruction.operation == CollectiveOperation::kAllReduce;
@@ -51,6 +58,7 @@ class StageProgramMaker {
       case InstructionKind::kSend:
       case InstructionKind::kReceive: {
         EROICA_CHECK(instruction.ticket < made_.tickets && (instruction.peer_stages == 1 || instruction.peer_stages == -1));
+        ++made_.launches;
         const bool sends = instruction.kind == InstructionKind::kSend;
         const int8_t peer_stages = layout_.pipeline == 2 ? int8_t{1} : static_cast<int8_t>(instruction.peer_stages);
         const uint8_t stream = StreamOf(GroupKind::kPipeline, peer_stages, sends);
@@ -60,7 +68,13 @@ class StageProgramMaker {
       case InstructionKind::kAwait:
         EROICA_CHECK(instruction.ticket < made_.tickets);
         break;
-      default:
+      case InstructionKind::kHost:
+      case InstructionKind::kEnterFrame:
+      case InstructionKind::kSynchronize:
+        ++made_.calls;
+        break;
+      case InstructionKind::kLeaveFrame:
+      case InstructionKind::kMark:
         break;
     }
     const bool runs_function = instruction.kind != InstructionKind::kLeaveFrame && instruction.kind != InstructionKind::kAwait &&

@@ -43,6 +43,9 @@ struct StageProgram {
 
   std::vector<StageInstruction> instructions;  // their functions are indices into the table below
   uint32_t tickets = 0;
+  uint32_t kernels = 0;   // instructions of a kind in a step ...
+  uint32_t calls = 0;     // ... that are intervals of the training thread
+  uint32_t launches = 0;
   std::array<uint32_t, kPhaseCount> first_of_phase = {};  // kNowhere where a phase does not occur
   std::vector<ProgramStream> streams;
   std::vector<OperationSeries> series;

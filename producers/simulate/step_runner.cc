@@ -38,6 +38,7 @@ StepRunner::StepRunner(const SimulatedJob& job, const GroupTable& groups, std::s
       model_(job.fabric, job.layout.ranks_per_host),
       kernel_noise_(job.workload.jitter.kernel),
       host_noise_(job.workload.jitter.host),
+      launch_noise_(job.workload.jitter.host),
       transfer_noise_(job.workload.jitter.transfer),
       records_all_(job.telemetry.level != CaptureLevel::kCollectives),
       records_launches_(records_all_ && job.telemetry.launches),
@@ -101,6 +102,8 @@ void StepRunner::MakeRank(uint32_t rank) {
     state.streams.push_back(std::move(made));
   }
   state.counts.resize(stage.series.size());
+  state.kernels.reserve(stage.kernels);
+  state.thread.reserve(stage.calls + (records_launches_ ? stage.launches : 0));
   state.tickets.resize(stage.tickets);
   links_[rank].host = job_.layout.HostOf(rank);
   links_[rank].device = job_.layout.DeviceOf(rank);
@@ -176,6 +179,7 @@ void StepRunner::BeginStep(RankState& rank, uint32_t step) {
   }
   TakeLinks(rank);
   const Workload& workload = job_.workload;
+  rank.launch_ns = Scale(workload.launch_ns, effects.host);
   if (workload.pause_at_step > 0 && step == workload.pause_at_step) {
     if (samples_) rank.waits.push_back({.start_ns = rank.host_ns, .end_ns = rank.host_ns + workload.pause_ns});
     rank.host_ns += workload.pause_ns;
@@ -204,12 +208,12 @@ void StepRunner::Rest(RankState& rank, uint32_t rendezvous, uint32_t slot) {
 void StepRunner::EndSlots(uint32_t index) {
   Rendezvous& meeting = rendezvous_[index];
   while (meeting.CanEnd()) {
-    Rendezvous::Slot& slot = meeting.open();
-    slot.begin_ns = std::max(slot.latest_ready_ns, meeting.EndBefore(meeting.ended()));
-    slot.noise = transfer_noise_.Of(NoiseKey(job_.seed, kTransferDomain + index, meeting.ended()));
-    slot.transfer = TransferOf(meeting, slot);
-    slot.end_ns = slot.begin_ns + Scale(meeting.transfers[slot.transfer].transfer.duration_ns, slot.noise);
-    meeting.EndOpen();
+    const Rendezvous::OpenSlot& slot = meeting.open();
+    const int64_t begin_ns = std::max(slot.latest_ready_ns, meeting.EndBefore(meeting.ended()));
+    const Factor noise = transfer_noise_.Of(NoiseKey(job_.seed, kTransferDomain + index, meeting.ended()));
+    const uint16_t transfer = TransferOf(meeting, slot);
+    const int64_t end_ns = begin_ns + Scale(meeting.transfers[transfer].transfer.duration_ns, noise);
+    meeting.EndOpen({.begin_ns = begin_ns, .end_ns = end_ns, .noise = noise, .transfer = transfer});
   }
   uint32_t* chain = &meeting.first_waiter;
   while (*chain != Rendezvous::kNobody) {
@@ -224,7 +228,7 @@ void StepRunner::EndSlots(uint32_t index) {
   }
 }
 
-uint16_t StepRunner::TransferOf(Rendezvous& meeting, const Rendezvous::Slot& slot) {
+uint16_t StepRunner::TransferOf(Rendezvous& meeting, const Rendezvous::OpenSlot& slot) {
   for (size_t i = 0; i < meeting.transfers.size(); ++i) {
     if (meeting.transfers[i].operation == slot.operation && meeting.transfers[i].bytes == slot.bytes) return static_cast<uint16_t>(i);
   }

@@ -48,7 +48,13 @@ class StepRunner {
   void RunRank(RankState& rank);
   void RunHost(RankState& rank, uint32_t function, int64_t duration_ns, bool only_waits);
   void RunKernel(RankState& rank, const StageInstruction& instruction);
-  void Launch(RankState& rank, uint64_t key);
+  // The training thread launches something on the device.
+  void Launch(RankState& rank, uint64_t key) {
+    const int64_t start_ns = rank.host_ns;
+    rank.host_ns += Scale(rank.launch_ns, launch_noise_.Of(key));
+    if (!records_launches_) return;
+    rank.thread.push_back({.start_ns = start_ns, .end_ns = rank.host_ns, .function = stages_[rank.stage].launch_function});
+  }
   void Join(RankState& rank, const StageInstruction& instruction);
   bool Await(RankState& rank, const StageInstruction& instruction);
   bool Synchronize(RankState& rank, const StageInstruction& instruction);
@@ -57,7 +63,7 @@ class StepRunner {
   uint32_t NextRunnable();
   void Rest(RankState& rank, uint32_t rendezvous, uint32_t slot);
   void EndSlots(uint32_t index);
-  uint16_t TransferOf(Rendezvous& meeting, const Rendezvous::Slot& slot);
+  uint16_t TransferOf(Rendezvous& meeting, const Rendezvous::OpenSlot& slot);
 
   const SimulatedJob& job_;
   const GroupTable& groups_;
@@ -67,6 +73,7 @@ class StepRunner {
   TransferModel model_;
   LogNormalTable kernel_noise_;
   LogNormalTable host_noise_;
+  UniformNoise launch_noise_;
   LogNormalTable transfer_noise_;
   const bool records_all_;     // beyond marks and collectives
   const bool records_launches_;
