@@ -1,10 +1,13 @@
 // The faults of a job, made ready: what they do to each rank in each step. Pure and deterministic: same job, rank and step, same effects, in any order of asking.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "producers/simulate/effect_source.h"
+#include "producers/simulate/fault_effects.h"
 #include "producers/simulate/function_catalog.h"
+#include "producers/simulate/noise.h"
 #include "producers/simulate/simulated_job.h"
 #include "producers/simulate/step_effects.h"
 
@@ -21,8 +24,29 @@ class FaultPlan : public EffectSource {
   void PathsIn(uint32_t step, std::vector<PathEffect>& paths) const override;
 
  private:
-  SimulatedJob job_;
-  std::vector<uint32_t> functions_;  // of the faults, by their place in job_.faults
+  struct Blow {
+    uint32_t fault = 0;  // index into faults_
+    Factor amount = kUnit;
+  };
+
+  void Plan(const Fault& fault, const SimulatedJob& job, const HealthyStep& healthy, FunctionCatalog& catalog,
+            std::vector<std::vector<Blow>>& by_rank);
+  bool ShowsIn(const PlannedFault& fault, uint32_t step) const;
+  // The job's own unevenness.
+  void Warm(uint32_t step, StepEffects& effects) const;
+  void DrawLength(uint32_t rank, uint32_t step, StepEffects& effects) const;
+  void Route(uint32_t rank, uint32_t step, StepEffects& effects) const;
+
+  ParallelLayout layout_;
+  uint64_t seed_;
+  uint32_t warmup_steps_;
+  double warmup_factor_;
+  std::unique_ptr<LogNormalTable> lengths_;  // null: all sequences are equally long
+  std::unique_ptr<LogNormalTable> routing_;  // null: no experts, or all get equally many tokens
+  std::vector<PlannedFault> faults_;
+  // Blows of rank r: [first_blow_[r], first_blow_[r + 1]).
+  std::vector<uint32_t> first_blow_;
+  std::vector<Blow> blows_;
 };
 
 }  // namespace eroica::simulate
