@@ -27,7 +27,7 @@ void ThermalThrottling(const FaultMoment& moment, StepEffects& effects) {
   constexpr uint32_t kHalf = kThermalPeriodSteps / 2;
   const uint32_t at = (moment.step - moment.fault.first_step) % kThermalPeriodSteps;
   const uint32_t height = at <= kHalf ? at : kThermalPeriodSteps - at;
-  const Factor longer = kUnit + (moment.amount - kUnit) * height / kHalf;
+  const auto longer = static_cast<Factor>(kUnit + uint64_t{moment.amount - kUnit} * height / kHalf);
   SlowKernels(longer, effects);
   Multiply(effects.sm_clock, Inverse(longer));
 }

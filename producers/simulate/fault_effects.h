@@ -1,7 +1,9 @@
 // What faults do to a rank in a step in which they show: one small function a kind, in a file a family.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "producers/simulate/fault.h"
@@ -56,7 +58,9 @@ FaultEffect FindHang(FaultKind kind);  // and lost telemetry
 // What the fault runs on the training thread, added to the catalog.
 std::vector<PlannedFunction> FunctionsOf(FaultKind kind, FunctionCatalog& catalog);
 
-inline void Multiply(Factor& factor, Factor by) { factor = static_cast<Factor>((uint64_t{factor} * by) >> 16); }
+inline void Multiply(Factor& factor, Factor by) {
+  factor = static_cast<Factor>(std::min((uint64_t{factor} * by) >> 16, uint64_t{std::numeric_limits<Factor>::max()}));
+}
 // Speed where a duration is multiplied, and back.
 constexpr Factor Inverse(Factor factor) { return static_cast<Factor>((uint64_t{kUnit} << 16) / (factor == 0 ? 1 : factor)); }
 

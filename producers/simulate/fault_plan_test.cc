@@ -186,6 +186,18 @@ TEST(FaultPlan, TwoFaultsOfARankMultiply) {
   EXPECT_NEAR(effects.nvlink, kUnit / 1.2, 3);
 }
 
+TEST(FaultPlan, GrossFaultsOfARankDoNotWrapAround) {
+  SimulatedJob job = Job();
+  job.faults = {{.kind = FaultKind::kGpuSlow, .ranks = {3}, .severity = 1e9},
+                {.kind = FaultKind::kThermalThrottling, .ranks = {3}, .severity = 1e9}};
+  Factor before = kUnit;
+  for (uint32_t step = 0; step <= 6; ++step) {
+    const Factor kernel = EffectsAt(job, 3, step).kernel[0];
+    EXPECT_GE(kernel, before) << step;
+    before = kernel;
+  }
+}
+
 TEST(FaultPlan, SlowGpuIsSeenByItsClockAndASharedOneIsNot) {
   SimulatedJob job = Job();
   job.faults = {{.kind = FaultKind::kGpuSlow, .ranks = {3}, .severity = 0.25}};
