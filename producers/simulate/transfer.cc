@@ -9,7 +9,8 @@
 namespace eroica::simulate {
 namespace {
 
-// NCCL moves a slice in chunks that fit into its buffer of 4 MiB a channel, and a broadcast's in an eighth of it.
+// NCCL has a buffer of 4 MiB for each channel at both ends of a link: a sender that runs ahead sends so much or twice as much before it waits. A broadcast's chunks are an
+// eighth of it.
 constexpr double kChunkBytes = 4 << 20;
 constexpr double kBroadcastChunkBytes = 512 << 10;
 // Below, an all-reduce takes the tree.
@@ -118,7 +119,7 @@ void Ring(const Call& call, const RingPlan& plan) {
 // slices: that a member's buffer is cut into for each ring.
 RingPlan PlanOf(uint64_t bytes, uint32_t rings, double slices, double rounds) {
   RingPlan plan{.slice_bytes = static_cast<double>(bytes) / (slices * rings), .rounds = rounds};
-  plan.chunks = std::max(1.0, static_cast<double>(static_cast<int64_t>((plan.slice_bytes + kChunkBytes - 1) / kChunkBytes)));
+  plan.chunks = std::max(1.0, static_cast<double>(static_cast<int64_t>(plan.slice_bytes / kChunkBytes)));
   return plan;
 }
 

@@ -46,7 +46,7 @@ TEST_P(RingRecurrence, EndsWhenTheClosedFormSays) {
   std::vector<MemberLinks> members = Members(with.members, 1);
   members[with.members / 3].nic_send = with.slow;
   const double slice = static_cast<double>(with.bytes) / with.members;
-  const double chunks = std::max(1.0, std::ceil(slice / (4.0 * kMiB)));
+  const double chunks = std::max(1.0, std::floor(slice / (4.0 * kMiB)));
   std::vector<double> slice_ns(with.members, slice / chunks / fabric.nic);
   slice_ns[with.members / 3] *= static_cast<double>(kUnit) / with.slow;
 
