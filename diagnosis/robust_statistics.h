@@ -1,4 +1,5 @@
 // Statistics that a few wild values cannot move. All functions of spans reorder what they are given; of nothing they return 0.
+// For samples of hundreds of floats: differential/order_statistics.h.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +14,6 @@ namespace eroica {
 // A MAD times this estimates the standard deviation of normal data; so does the 90 % quantile of |x - median| divided by kSigmaPerNinetieth.
 inline constexpr double kSigmaPerMad = 1.4826;
 inline constexpr double kSigmaPerNinetieth = 1.6449;
-
-// The smallest value that q of all values do not exceed, 0 <= q <= 1.
-template <typename T>
-T Quantile(std::span<T> values, double q) {
-  if (values.empty()) return T{};
-  const double position = std::ceil(q * static_cast<double>(values.size())) - 1;
-  const auto index = static_cast<std::ptrdiff_t>(std::clamp(position, 0.0, static_cast<double>(values.size() - 1)));
-  std::nth_element(values.begin(), values.begin() + index, values.end());
-  return values[static_cast<size_t>(index)];
-}
 
 // Of an even number of values the mean of the two in the middle.
 template <typename T>

@@ -23,14 +23,6 @@ TEST(RobustStatistics, MadIgnoresOneWildValue) {
   EXPECT_EQ(result.mad, 1);
 }
 
-TEST(RobustStatistics, QuantileIsAnElement) {
-  std::vector<int> values{40, 10, 30, 20};
-  EXPECT_EQ(Quantile(std::span(values), 0.0), 10);
-  EXPECT_EQ(Quantile(std::span(values), 0.25), 10);
-  EXPECT_EQ(Quantile(std::span(values), 0.26), 20);
-  EXPECT_EQ(Quantile(std::span(values), 1.0), 40);
-}
-
 TEST(RobustStatistics, CountsGiveWhatTheValuesGive) {
   std::mt19937 random(3);
   for (int round = 0; round < 200; ++round) {

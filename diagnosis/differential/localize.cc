@@ -9,7 +9,8 @@
 namespace eroica {
 namespace {
 
-// Rows of one column sorted by role, so that each role is contiguous. Memory is recycled from column to column.
+// Rows of one column sorted by role, so that each role is contiguous. Memory is recycled from column to column, and so is the order where the next
+// column has the same ranks. Columns must live as long as this.
 class RowsByRole {
  public:
   RowsByRole(std::span<const uint32_t> role, uint32_t role_count) : role_(role), members_(role_count, 0), begin_(role_count + 1, 0) {
@@ -21,23 +22,15 @@ class RowsByRole {
   }
 
   void Sort(const FunctionColumn& column) {
+    const FunctionColumn* last = column_;
     column_ = &column;
     if (one_role_) return;
-    std::fill(begin_.begin(), begin_.end(), 0u);
-    for (const RankIndex rank : column.rank) {
-      if (role_[rank] < members_.size()) ++begin_[role_[rank] + 1];
-    }
-    for (size_t r = 1; r < begin_.size(); ++r) begin_[r] += begin_[r - 1];
-    row_.resize(begin_.back());
-    next_.assign(begin_.begin(), begin_.end() - 1);
-    for (uint32_t i = 0; i < column.size(); ++i) {
-      const uint32_t r = role_[column.rank[i]];
-      if (r < members_.size()) row_[next_[r]++] = i;
-    }
-    const std::array<const std::vector<float>*, kPatternDimensions> sources{&column.beta, &column.mu, &column.sigma};
-    for (size_t d = 0; d < kPatternDimensions; ++d) {
-      gathered_[d].resize(row_.size());
-      for (size_t i = 0; i < row_.size(); ++i) gathered_[d][i] = (*sources[d])[row_[i]];
+    if (last == nullptr || last->rank != column.rank) SortRows(column.rank);  // most functions run on all ranks
+    const std::array<const float*, kPatternDimensions> from{column.beta.data(), column.mu.data(), column.sigma.data()};
+    for (auto& values : gathered_) values.resize(row_.size());
+    for (size_t i = 0; i < row_.size(); ++i) {
+      const uint32_t row = row_[i];
+      for (size_t d = 0; d < kPatternDimensions; ++d) gathered_[d][i] = from[d][row];
     }
   }
 
@@ -52,6 +45,20 @@ class RowsByRole {
   }
 
  private:
+  void SortRows(std::span<const RankIndex> ranks) {
+    std::fill(begin_.begin(), begin_.end(), 0u);
+    for (const RankIndex rank : ranks) {
+      if (role_[rank] < members_.size()) ++begin_[role_[rank] + 1];
+    }
+    for (size_t r = 1; r < begin_.size(); ++r) begin_[r] += begin_[r - 1];
+    row_.resize(begin_.back());
+    next_.assign(begin_.begin(), begin_.end() - 1);
+    for (uint32_t i = 0; i < ranks.size(); ++i) {
+      const uint32_t r = role_[ranks[i]];
+      if (r < members_.size()) row_[next_[r]++] = i;
+    }
+  }
+
   std::span<const uint32_t> role_;
   std::vector<uint32_t> members_;
   bool one_role_ = false;

@@ -297,6 +297,43 @@ TEST(Localize, IsTheSameEachTime) {
   EXPECT_EQ(a.comparisons[0].delta_median, b.comparisons[0].delta_median);
 }
 
+// Functions that run on all ranks, on some and on others, in roles by turns.
+TEST(Localize, OneFunctionDoesNotChangeWhatIsFoundInTheNext) {
+  constexpr uint32_t kRanks = 600;
+  std::vector<uint32_t> role;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) role.push_back(rank % 3);
+  FunctionPattern pattern;
+  pattern.resource_samples = 1;
+  std::vector<FunctionColumn> columns(6);
+  std::mt19937 random(8);
+  for (uint32_t f = 0; f < columns.size(); ++f) {
+    columns[f].function = FunctionId{f};
+    columns[f].sample = &pattern;
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+      if (f >= 2 && f < 5 && rank % 2 == f % 2) continue;
+      PatternPoint p = Healthy(random, rank);
+      if (random() % 100 == 0) p[1] = 0.3f;
+      columns[f].rank.push_back(rank);
+      columns[f].beta.push_back(p[0]);
+      columns[f].mu.push_back(p[1]);
+      columns[f].sigma.push_back(p[2]);
+      columns[f].pattern.push_back(&pattern);
+    }
+  }
+  std::set<std::pair<uint64_t, uint32_t>> alone;
+  for (FunctionColumn& column : columns) {
+    for (const DifferentialScore& score : Localize({.functions = {&column, 1}, .role = role, .role_count = 3}).scores) {
+      alone.emplace(column.function.value, score.rank);
+    }
+  }
+  std::set<std::pair<uint64_t, uint32_t>> together;
+  for (const DifferentialScore& score : Localize({.functions = columns, .role = role, .role_count = 3}).scores) {
+    together.emplace(score.function.value, score.rank);
+  }
+  EXPECT_GT(alone.size(), 10u);
+  EXPECT_EQ(together, alone);
+}
+
 TEST(Localize, OfNothingIsNothing) {
   EXPECT_THAT(Localize(DifferentialInput{}).scores, IsEmpty());
   EXPECT_THAT(Localize(CrossRankView({}, {})).comparisons, IsEmpty());

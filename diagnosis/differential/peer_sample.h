@@ -1,8 +1,8 @@
 // The shared peers of one role and function, and the question that the differential distance asks of them for every rank: how many are far away?
 //
 // Ranks of a healthy role lie in a tight cloud, so the sample is covered by few boxes that are narrower than the distance asked for. A box that lies
-// wholly near or wholly far settles all its points at once; only the points of an undecided box are looked at one by one. The answer is exactly that
-// of comparing all pairs in single precision, on every machine (AVX-512, AVX2 or neither; products and sums are never fused).
+// wholly near or wholly far settles all its points at once; only the points of an undecided box are looked at one by one, and where most ranks have one,
+// all points in 16-bit steps first. The answer is exactly that of comparing all pairs in single precision, on every machine (AVX-512, AVX2 or neither; products and sums are never fused).
 #pragma once
 
 #include <array>
@@ -11,19 +11,11 @@
 #include <span>
 #include <vector>
 
+#include "diagnosis/differential/coarse_points.h"
+#include "diagnosis/differential/instruction_set.h"
+#include "diagnosis/differential/pattern_box.h"
+
 namespace eroica {
-
-// beta, mu, sigma.
-inline constexpr size_t kPatternDimensions = 3;
-using PatternPoint = std::array<float, kPatternDimensions>;
-
-// Equally long columns of beta, mu and sigma.
-using PatternColumns = std::array<const float*, kPatternDimensions>;
-
-struct PatternBox {
-  PatternPoint low{};
-  PatternPoint high{};
-};
 
 // What one pass over the rows of a role finds.
 struct RowScreen {
@@ -31,10 +23,6 @@ struct RowScreen {
   std::vector<uint64_t> histogram;  // how many rows have 0, 1, ... size() distant points
   std::vector<uint32_t> unusual;    // rows outside the usual box, ascending
 };
-
-// What the inner loops are compiled for; all give the same result. The caller must not ask for more than the processor has.
-enum class InstructionSet : uint8_t { kPortable = 0, kAvx2 = 1, kAvx512 = 2 };
-InstructionSet BestInstructionSet();
 
 class PeerSample {
  public:
@@ -55,16 +43,21 @@ class PeerSample {
   struct Box {
     PatternBox bounds;
     uint32_t points = 0;
-    std::array<std::vector<float>, kPatternDimensions> values;  // padded with NaN, which is never far, to whole vectors
+    size_t begin = 0;  // in values_
+    size_t end = 0;
   };
   friend struct ScreenKernel;
 
-  void AddToBoxes(const PatternPoint& point, float max_width);
+  PeerSample(std::span<const PatternPoint> points, const PatternBox& bounds, const PatternPoint& scale, float distance);
+  uint8_t AddToBoxes(const PatternPoint& point, float max_width);
+  void LayOut(std::span<const PatternPoint> points, std::span<const uint8_t> box);
 
   size_t size_;
   PatternPoint scale_;
   float distance_;
   std::vector<Box> boxes_;
+  std::array<std::vector<float>, kPatternDimensions> values_;  // box by box, each padded with NaN, which is never far, to whole vectors
+  CoarsePoints coarse_;
 };
 
 }  // namespace eroica

@@ -116,6 +116,29 @@ TEST_P(PeerSampleOnMachine, EqualsAllPairsExactly) {
   }
 }
 
+// Where boxes settle nothing they are left aside for a while, but not for good; rows far beyond the sample stay far; and so do few points far apart.
+TEST_P(PeerSampleOnMachine, EqualsAllPairsWhereTheRowsChangeOnTheWay) {
+  if (GetParam() > BestInstructionSet()) GTEST_SKIP() << "this processor has not got these instructions";
+  std::mt19937 random(12);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  std::vector<PatternPoint> points(100);
+  for (PatternPoint& point : points) point = {uniform(random), uniform(random), uniform(random)};
+  for (const float outlier : {1.0f, 3.0f, 1e5f}) {
+    points[17][1] = outlier;
+    Rows rows;
+    for (int i = 0; i < 24'000; ++i) {
+      const float width = i < 11'000 ? 1 : i < 18'000 ? 0.01f : 40;
+      rows.push_back(width * uniform(random), width * uniform(random), width * uniform(random) - width / 10);
+    }
+    const PeerSample sample(points, {1, 1, 1}, 0.4f);
+    RowScreen screen;
+    sample.Screen(rows.columns(), rows.size(), kEverything, &screen, GetParam());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      ASSERT_EQ(screen.distant[i], BruteForce(rows, i, points, {1, 1, 1}, 0.4f)) << outlier << " row " << i;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(InstructionSets, PeerSampleOnMachine,
                          ::testing::Values(InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512));
 

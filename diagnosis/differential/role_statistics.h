@@ -22,7 +22,7 @@ struct DimensionStatistics {
   double TightDeviation(double value) const;
 };
 
-// Of the values of a role with `members` ranks, or of a sample of them. Reorders the values.
+// Of the values of a role with `members` ranks, or of a sample of them. Overwrites the values.
 DimensionStatistics StatisticsOf(std::span<float> values, uint32_t members, const SpreadFloor& floor, const DifferentialOptions& options);
 
 }  // namespace eroica
