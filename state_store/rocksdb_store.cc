@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/check.h"
 #include "state_store/key_encoding.h"
 
 namespace eroica {
@@ -29,6 +30,8 @@ namespace {
 constexpr std::string_view kVersionKey = "schema_version";  // in the default column family
 
 constexpr std::array<const char*, kTableCount> kFamilyNames = {"patterns", "summaries", "findings", "jobs", "progress", "positions"};
+
+constexpr int kReadOnlyAttempts = 5;
 
 rocksdb::Slice ToSlice(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
@@ -47,6 +50,10 @@ absl::Status ToStatus(const rocksdb::Status& status, std::string_view doing, con
   return absl::InternalError(what);
 }
 
+bool LacksAFile(const rocksdb::Status& status) {
+  return status.IsIOError() && !status.IsNoSpace() && status.ToString().find("No such file") != std::string::npos;
+}
+
 absl::Status OpenError(const rocksdb::Status& status, const std::string& folder) {
   const std::string text = status.ToString();
   // RocksDB has no code of its own for these two: "lock hold by current process", "While lock file: .../LOCK", "Column families not opened: ...".
@@ -60,7 +67,7 @@ absl::Status OpenError(const rocksdb::Status& status, const std::string& folder)
         fmt::format("state store {} was written by another version of eroica: use that version, or a new folder ({})", folder, text));
   }
   // A file that the manifest names and the disk does not have is an IO error to RocksDB.
-  if (status.IsIOError() && !status.IsNoSpace() && text.find("No such file") != std::string::npos) {
+  if (LacksAFile(status)) {
     return absl::DataLossError(fmt::format(
         "state store {} lacks a file: move the folder away and restart, open windows are rebuilt from the input log ({})", folder, text));
   }
@@ -78,6 +85,16 @@ absl::Status PrepareFolder(const std::string& folder) {
     return absl::PermissionDeniedError(
         fmt::format("no permission to write to the folder of the state store, {}: give it to the user that eroica runs as", folder));
   }
+  return absl::OkStatus();
+}
+
+absl::Status RequireStore(const std::string& folder) {
+  std::error_code error;
+  const bool found = std::filesystem::exists(std::filesystem::path(folder) / "CURRENT", error);
+  if (error == std::errc::permission_denied || (found && access(folder.c_str(), R_OK | X_OK) != 0)) {
+    return absl::PermissionDeniedError(fmt::format("no permission to read the folder of the state store, {}", folder));
+  }
+  if (!found) return absl::NotFoundError(fmt::format("there is no state store in {}: name the folder that a node was given", folder));
   return absl::OkStatus();
 }
 
@@ -156,26 +173,36 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Table table, const RocksDbStoreOp
 
 struct RocksDbStore::Impl {
   ~Impl() {
-    for (rocksdb::ColumnFamilyHandle* family : families) db->DestroyColumnFamilyHandle(family).PermitUncheckedError();
+    for (rocksdb::ColumnFamilyHandle* family : families) {
+      if (family != nullptr) db->DestroyColumnFamilyHandle(family).PermitUncheckedError();
+    }
     if (db != nullptr) db->Close().PermitUncheckedError();
   }
 
   // The default family, which holds only the version, is the last one.
-  rocksdb::ColumnFamilyHandle* FamilyOf(Table table) const { return families.at(static_cast<size_t>(table)); }
+  rocksdb::ColumnFamilyHandle* FamilyOf(Table table) const {
+    rocksdb::ColumnFamilyHandle* const family = families.at(static_cast<size_t>(table));
+    EROICA_CHECK(family != nullptr);
+    return family;
+  }
   rocksdb::ColumnFamilyHandle* default_family() const { return families.back(); }
 
-  absl::Status CheckVersion() {
-    const std::string expected = std::to_string(options.schema_version);
+  absl::Status WriteVersionIfNew() {
+    std::string version;
+    if (!db->Get({}, default_family(), ToSlice(kVersionKey), &version).IsNotFound()) return absl::OkStatus();
+    const std::string current = std::to_string(options.schema_version);
+    return ToStatus(db->Put({}, default_family(), ToSlice(kVersionKey), ToSlice(current)), "writing the version", options.folder);
+  }
+
+  absl::Status CheckVersion() const {
     std::string version;
     const rocksdb::Status found = db->Get({}, default_family(), ToSlice(kVersionKey), &version);
-    if (found.IsNotFound()) {
-      return ToStatus(db->Put({}, default_family(), ToSlice(kVersionKey), ToSlice(expected)), "writing the version", options.folder);
-    }
-    if (!found.ok()) return ToStatus(found, "reading the version", options.folder);
-    if (version == expected) return absl::OkStatus();
+    if (found.IsNotFound()) version = "none";
+    if (!found.ok() && !found.IsNotFound()) return ToStatus(found, "reading the version", options.folder);
+    if (version == std::to_string(options.schema_version)) return absl::OkStatus();
     return absl::FailedPreconditionError(fmt::format(
         "state store {} has schema version {}, this eroica reads and writes {}: use the version of eroica that wrote it, or a new folder",
-        options.folder, version, expected));
+        options.folder, version, options.schema_version));
   }
 
   RocksDbStoreOptions options;
@@ -203,8 +230,40 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbSt
   const rocksdb::Status opened = rocksdb::DB::Open(MakeDbOptions(options, memory), options.folder, descriptors, &impl->families, &db);
   if (!opened.ok()) return OpenError(opened, options.folder);
   impl->db.reset(db);
-  if (absl::Status version = impl->CheckVersion(); !version.ok()) return version;
+  absl::Status version = impl->WriteVersionIfNew();
+  version.Update(impl->CheckVersion());
+  if (!version.ok()) return version;
   return std::unique_ptr<RocksDbStore>(new RocksDbStore(std::move(impl)));
+}
+
+absl::StatusOr<std::unique_ptr<const RocksDbStore>> RocksDbStore::OpenReadOnly(const RocksDbStoreOptions& options, std::span<const Table> tables) {
+  if (absl::Status found = RequireStore(options.folder); !found.ok()) return found;
+  const MemoryBudget memory(options.memory_bytes);
+  rocksdb::DBOptions db_options = MakeDbOptions(options, memory);
+  db_options.create_if_missing = false;
+  db_options.create_missing_column_families = false;
+  db_options.max_open_files = -1;  // all from the start: what the node deletes meanwhile stays readable
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const Table table : tables) descriptors.emplace_back(kFamilyNames.at(static_cast<size_t>(table)), MakeFamilyOptions(table, options, memory));
+  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, MakeFamilyOptions(Table::kJobs, options, memory));
+
+  auto impl = std::make_unique<Impl>();
+  impl->options = options;
+  std::vector<rocksdb::ColumnFamilyHandle*> opened_families;
+  rocksdb::DB* db = nullptr;
+  // The node may delete a file between its name being read and its being opened: the next look knows the files that took its place.
+  rocksdb::Status opened;
+  for (int attempt = 0; attempt < kReadOnlyAttempts; ++attempt) {
+    opened = rocksdb::DB::OpenForReadOnly(db_options, options.folder, descriptors, &opened_families, &db);
+    if (!LacksAFile(opened)) break;
+  }
+  if (!opened.ok()) return OpenError(opened, options.folder);
+  impl->db.reset(db);
+  impl->families.assign(kTableCount + 1, nullptr);
+  for (size_t i = 0; i < tables.size(); ++i) impl->families[static_cast<size_t>(tables[i])] = opened_families[i];
+  impl->families.back() = opened_families.back();
+  if (absl::Status version = impl->CheckVersion(); !version.ok()) return version;
+  return std::unique_ptr<const RocksDbStore>(new RocksDbStore(std::move(impl)));
 }
 
 absl::StatusOr<std::optional<std::string>> RocksDbStore::Get(Table table, std::string_view key) const {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,9 @@ class RocksDbStore : public StateStore {
   // kPermissionDenied: the folder cannot be made or written. kFailedPrecondition: another store has it open, or another version of Eroica wrote it.
   // kDataLoss: it is damaged. kResourceExhausted: no space. Each message names the folder and says what to do.
   static absl::StatusOr<std::unique_ptr<RocksDbStore>> Open(const RocksDbStoreOptions& options);
+  // Some tables as they are now, to look at, without touching the folder: beside the node that has it open, too, whose later writes are not seen.
+  // kNotFound: there is no store. Otherwise as Open; asking for another table is a bug.
+  static absl::StatusOr<std::unique_ptr<const RocksDbStore>> OpenReadOnly(const RocksDbStoreOptions& options, std::span<const Table> tables);
   ~RocksDbStore() override;
 
   absl::StatusOr<std::optional<std::string>> Get(Table table, std::string_view key) const override;

@@ -2,6 +2,7 @@
 #include "state_store/rocksdb_store.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
@@ -17,6 +18,7 @@
 #include <fstream>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,6 +89,76 @@ TEST_F(RocksDbStoreTest, ASecondOpenIsRefused) {
   EXPECT_THAT(second.status().message(), HasSubstr(folder_ + " is already open"));
   EXPECT_THAT(second.status().message(), HasSubstr("stop that node, or give this one a folder of its own"));
   EXPECT_TRUE(first->Write(StateChanges()).ok());
+}
+
+constexpr Table kFindingsOnly[] = {Table::kFindings};
+
+StateChanges PutFinding(const std::string& key, const std::string& value) {
+  StateChanges changes;
+  changes.Put(Table::kFindings, key, value);
+  return changes;
+}
+
+TEST_F(RocksDbStoreTest, IsReadBesideTheNodeThatWritesIt) {
+  const auto store = OpenOrDie(OptionsFor(folder_));
+  ASSERT_TRUE(store->Write(PutFinding("a", "1")).ok());  // in the write-ahead log only
+  const auto before = RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly);
+  ASSERT_TRUE(before.ok()) << before.status();
+  ASSERT_TRUE(store->Write(PutFinding("b", "2")).ok());
+  ASSERT_TRUE(store->DropRange(Table::kFindings, "a", "b").ok());
+  const auto after = RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly);
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_EQ(ValueOf(**before, Table::kFindings, "a"), "1");
+  EXPECT_EQ(ValueOf(**before, Table::kFindings, "b"), "(nothing)");
+  EXPECT_EQ(ValueOf(**after, Table::kFindings, "a"), "(nothing)");
+  EXPECT_EQ(ValueOf(**after, Table::kFindings, "b"), "2");
+  EXPECT_TRUE(store->Write(PutFinding("c", "3")).ok());
+}
+
+// Flushes and compactions replace the files below an open reader.
+TEST_F(RocksDbStoreTest, AReaderKeepsItsStateWhileFilesAreReplaced) {
+  const auto store = OpenOrDie(OptionsFor(folder_));
+  constexpr int kRows = 2'000;
+  const auto write_all = [&](uint32_t seed) {
+    for (int i = 0; i < kRows; ++i) ASSERT_TRUE(store->Write(PutFinding(fmt::format("{:06}", i), Noise(4'096, seed))).ok());
+  };
+  write_all(1);
+  const auto reader = RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  write_all(2);
+  int rows = 0;
+  const std::string first = Noise(4'096, 1);
+  const absl::Status scanned = (*reader)->Scan(Table::kFindings, "", [&](std::string_view, std::string_view value) {
+    rows += value == first ? 1 : 0;
+    return true;
+  });
+  EXPECT_TRUE(scanned.ok()) << scanned;
+  EXPECT_EQ(rows, kRows);
+}
+
+TEST_F(RocksDbStoreTest, ReadingMakesNoFolderAndNoFile) {
+  EXPECT_EQ(RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(fs::exists(folder_));
+  OpenOrDie(OptionsFor(folder_));
+  const auto files = [&] {
+    std::set<std::string> names;
+    for (const auto& file : fs::directory_iterator(folder_)) names.insert(file.path().filename());
+    return names;
+  };
+  const std::set<std::string> before = files();
+  EXPECT_TRUE(RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly).ok());
+  EXPECT_EQ(files(), before);
+}
+
+TEST_F(RocksDbStoreTest, ReadingRefusesWhatIsNoStoreOfThisVersion) {
+  RocksDbStoreOptions options = OptionsFor(folder_);
+  options.schema_version = 99;
+  OpenOrDie(options);
+  const auto other = RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly);
+  EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(other.status().message(), HasSubstr("schema version 99"));
+  const auto missing = RocksDbStore::OpenReadOnly(OptionsFor(folder_ + "/no/such"), kFindingsOnly);
+  EXPECT_THAT(missing.status().message(), HasSubstr("there is no state store in " + folder_ + "/no/such"));
 }
 
 // Holds a folder's lock as another process that has the store open would.

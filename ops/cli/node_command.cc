@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <stop_token>
@@ -16,6 +15,7 @@
 #include "ops/cli/logging.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/stages.h"
+#include "ops/cli/state_folder.h"
 #include "ops/cli/stop_signal.h"
 #include "ops/cli/topic_plan.h"
 #include "ops/config/config_text.h"
@@ -42,15 +42,6 @@ std::string ProbeLine(const std::string& stage, const StageProbe& probe) {
   return fmt::format("{}: received={} processed={} emitted={} dead_lettered={} ignored={} retries={} corrupt_bytes={}\n", stage,
                      probe.records_received, probe.records_processed, probe.records_emitted, dead_letters, probe.records_ignored,
                      probe.retries, probe.corrupt_bytes);
-}
-
-// Beside the recording, or in the working folder.
-std::string StateFolder(const NodeConfig& config) {
-  if (!config.state.folder.empty()) return config.state.folder;
-  if (config.node.recording.empty()) return "eroica-state";
-  std::filesystem::path recording = std::filesystem::path(config.node.recording).lexically_normal();
-  if (!recording.has_filename()) recording = recording.parent_path();
-  return recording.string() + ".state";
 }
 
 absl::Status RunThreads(Log& log, StateStore& store, const NodeConfig& config) {

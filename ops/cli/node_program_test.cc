@@ -78,6 +78,19 @@ TEST(NodeProgram, ASecondNodeOnTheSameStateIsRefused) {
   EXPECT_EQ(node.Wait().exit_code, kExitNothingFound);
 }
 
+TEST(NodeProgram, TheFindingsOfARunningNodeCanBeRead) {
+  const ScratchDirectory folder;
+  const std::string recording = folder.path() + "/recording";
+  Program node({"node", "--recording", recording});
+  ASSERT_TRUE(Await([&] { return IsRunning(node); })) << node.ErrSoFar();
+  const ProgramRun configured = RunProgram({"findings", "--recording", recording, "--state", "--json"});
+  EXPECT_EQ(configured.exit_code, kExitNothingFound) << configured.err;
+  const ProgramRun named = RunProgram({"findings", "--state", recording + ".state"});
+  EXPECT_EQ(named.exit_code, kExitNothingFound) << named.err;
+  node.Signal(SIGTERM);
+  EXPECT_EQ(node.Wait().exit_code, kExitNothingFound) << "reading did not disturb it";
+}
+
 TEST(NodeProgram, AFolderThatCannotBeMadeIsNamed) {
   const ScratchDirectory folder;
   WriteBytes(folder.path() + "/file", "");

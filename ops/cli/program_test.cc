@@ -89,6 +89,16 @@ TEST(Program, ARecordingWithoutFindingsListsNone) {
   EXPECT_THAT(run.out, IsEmpty());
 }
 
+TEST(Program, FindingsOfAStateThatIsNotThereIsAnError) {
+  const ScratchDirectory folder;
+  const ProgramRun missing = RunProgram({"findings", "--state", folder.path() + "/none"});
+  EXPECT_EQ(missing.exit_code, kExitError);
+  EXPECT_THAT(missing.err, HasSubstr("there is no state store in " + folder.path() + "/none"));
+  const ProgramRun follow = RunProgram({"findings", "--state", folder.path(), "--follow"});
+  EXPECT_EQ(follow.exit_code, kExitError);
+  EXPECT_THAT(follow.err, HasSubstr("--state"));
+}
+
 TEST(Program, ImportRefusesASecondTimeUnlessTold) {
   const ScratchDirectory folder;
   const std::string trace = folder.path() + "/rank0.json";

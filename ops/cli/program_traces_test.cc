@@ -39,7 +39,9 @@ json ThroughARecording(const std::string& folder) {
   EXPECT_EQ(RunProgram({"import", folder, "-o", recording}).exit_code, kExitNothingFound);
   const ProgramRun node = RunProgram({"node", "--recording", recording, "--drain"});
   EXPECT_EQ(node.exit_code, kExitNothingFound) << node.err;
-  std::istringstream lines(RunProgram({"findings", "--recording", recording, "--json"}).out);
+  const ProgramRun listed = RunProgram({"findings", "--recording", recording, "--json"});
+  EXPECT_EQ(RunProgram({"findings", "--recording", recording, "--state", "--json"}).out, listed.out);
+  std::istringstream lines(listed.out);
   json findings = json::array();
   for (std::string line; std::getline(lines, line);) {
     findings.push_back(json::parse(line));
