@@ -49,6 +49,7 @@ struct CodecLimits {
   static constexpr uint32_t kLanes = 256;
   static constexpr uint32_t kCommunicators = 4'096;
   static constexpr uint32_t kLosses = 1'024;
+  static constexpr uint32_t kConnections = 65'536;  // samples of a batch, or connections of a window
   static constexpr uint32_t kReports = 1'024;  // of progress, each with as many rows as there may be intervals
   static constexpr uint32_t kRanks = 1u << 20;
   static constexpr uint32_t kNameBytes = 4'096;

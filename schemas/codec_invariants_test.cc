@@ -99,6 +99,12 @@ TEST(EventInvariants, Rows) {
 
 TEST(EventInvariants, Progress) {
   Expect expect(ExampleEventBatch());
+  REFUSED(kTimeOutOfRange, v.connections[0].time_ns = -1);
+  REFUSED(kTimeOutOfRange, v.connections[0].busy_ns = kMax + 1);
+  REFUSED(kIndexOutOfRange, v.connections[1].peer = 8);
+  REFUSED(kEnumOutOfRange, v.connections[1].resource = Resource::kNone);
+  REFUSED(kNotInOrder, v.connections[0].time_ns += 1);
+  REFUSED(kLimitExceeded, v.connections.resize(CodecLimits::kConnections + 1, v.connections.back()));
   REFUSED(kTimeOutOfRange, v.progress[0].time_ns = -1);
   REFUSED(kTimeOutOfRange, v.progress[1].time_ns = kMax + 1);
   REFUSED(kNotInOrder, std::swap(v.progress[0], v.progress[1]));

@@ -98,6 +98,18 @@ struct Mark {
   friend bool operator==(const Mark&, const Mark&) = default;
 };
 
+// What a connection from the rank to a peer carried since its last sample: counters of NCCL's proxy or of the NIC's queue pairs, or TCP_INFO. Only what
+// the rank sends: what it receives is told by the other end.
+struct ConnectionSample {
+  int64_t time_ns = 0;    // end of the stretch that it speaks of
+  uint32_t peer = 0;      // global rank at the other end
+  Resource resource = Resource::kNic;
+  uint64_t bytes = 0;
+  int64_t busy_ns = 0;    // in which data was under way
+  uint64_t retransmits = 0;
+  friend bool operator==(const ConnectionSample&, const ConnectionSample&) = default;
+};
+
 // A collective that the rank has launched and that has not ended.
 struct InFlightCollective {
   uint16_t communicator = 0;  // index into EventBatch::communicators
@@ -198,6 +210,7 @@ struct EventBatch {
   std::vector<ResourceSample> samples;   // by time
   std::vector<Mark> marks;               // by time
   std::vector<ProgressReport> progress;  // by time
+  std::vector<ConnectionSample> connections;  // by time
   std::vector<LossEntry> losses;
   friend bool operator==(const EventBatch&, const EventBatch&) = default;
 };

@@ -11,6 +11,7 @@ struct EventTableOffsets {
   WireWriter::VectorOffset<flatbuffers::Offset<wire::Communicator>> communicators;
   WireWriter::VectorOffset<const wire::LossEntry*> losses;
   WireWriter::VectorOffset<flatbuffers::Offset<wire::ProgressReport>> progress;
+  WireWriter::VectorOffset<const wire::ConnectionSample*> connections;
 };
 
 struct IdentityOffsets {
@@ -18,6 +19,10 @@ struct IdentityOffsets {
 };
 
 wire::LossEntry PackLoss(const LossEntry& loss) { return {loss.count, static_cast<uint8_t>(loss.kind), static_cast<uint8_t>(loss.reason)}; }
+
+wire::ConnectionSample PackConnection(const ConnectionSample& row) {
+  return {row.time_ns, row.bytes, row.busy_ns, row.retransmits, row.peer, static_cast<uint8_t>(row.resource)};
+}
 
 EventTableOffsets WriteTables(const EventBatch& batch, WireWriter& writer) {
   EventTableOffsets out;
@@ -35,6 +40,7 @@ EventTableOffsets WriteTables(const EventBatch& batch, WireWriter& writer) {
     const auto operations = WriteOperations(row.operations, writer);
     return wire::CreateProgressReport(builder, row.time_ns, row.step, row.function, in_flight, operations, row.timed_out);
   });
+  out.connections = writer.Structs<wire::ConnectionSample>(batch.connections, PackConnection);
   return out;
 }
 
@@ -112,6 +118,15 @@ void ReadProgress(const wire::EventBatch& from, WireReader& reader, std::vector<
   }
 }
 
+void ReadConnections(const wire::EventBatch& from, WireReader& reader, std::vector<ConnectionSample>* to) {
+  const auto rows = reader.Structs(from.connections(), CodecLimits::kConnections);
+  to->resize(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const wire::ConnectionSample& row = rows[i];
+    (*to)[i] = {row.time_ns(), row.peer(), static_cast<Resource>(row.resource()), row.bytes(), row.busy_ns(), row.retransmits()};
+  }
+}
+
 }  // namespace
 
 void Write(const EventBatch& batch, WireWriter& writer) {
@@ -130,6 +145,7 @@ void Write(const EventBatch& batch, WireWriter& writer) {
   table.add_communicators(tables.communicators);
   table.add_losses(tables.losses);
   table.add_progress(tables.progress);
+  table.add_connections(tables.connections);
   table.add_time_unit_ns(batch.time_unit_ns);
   AddEventColumns(columns, table);
   wire::FinishEventBatchBuffer(writer.builder(), table.Finish());
@@ -145,6 +161,7 @@ void Read(const wire::EventBatch& from, WireReader& reader, EventBatch* to) {
   ReadTables(from, reader, to);
   ReadEventColumns(from, reader, to);
   ReadProgress(from, reader, &to->progress);
+  ReadConnections(from, reader, &to->connections);
 }
 
 }  // namespace eroica

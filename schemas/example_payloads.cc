@@ -110,6 +110,9 @@ EventBatch ExampleEventBatch() {
                      .in_flight = ExampleInFlight(),
                      .operations = ExampleOperations(),
                      .timed_out = true}};
+  batch.connections = {
+      {.time_ns = base + 9'000'000, .peer = 5, .resource = Resource::kNic, .bytes = 1 << 26, .busy_ns = 1'500'000, .retransmits = 2},
+      {.time_ns = base + 9'000'000, .peer = 1, .resource = Resource::kNvlink, .bytes = 1 << 28, .busy_ns = 1'400'000, .retransmits = 0}};
   batch.losses = {{.kind = EventKind::kSample, .reason = DropReason::kRingFull, .count = 17}};
   return batch;
 }
@@ -135,6 +138,8 @@ PatternBatch ExamplePatternBatch() {
   batch.folded_critical_ns = {1, 2, 3, 4, 5};
   batch.folded_functions = 99;
   batch.communicators = {CommId(5), CommId(0xfeed'beef'0000'0001)};
+  batch.connections = {{.peer = 1, .resource = Resource::kNvlink, .bytes = uint64_t{1} << 33, .busy_ns = 50'000'000, .retransmits = 0},
+                       {.peer = 5, .resource = Resource::kNic, .bytes = 1 << 30, .busy_ns = 60'000'000, .retransmits = 7}};
   return batch;
 }
 

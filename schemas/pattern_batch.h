@@ -62,6 +62,16 @@ struct FunctionPattern {
   friend bool operator==(const FunctionPattern&, const FunctionPattern&) = default;
 };
 
+// What the connections from the rank to a peer carried in the window, see ConnectionSample.
+struct ConnectionPattern {
+  uint32_t peer = 0;
+  Resource resource = Resource::kNic;
+  uint64_t bytes = 0;
+  int64_t busy_ns = 0;
+  uint64_t retransmits = 0;
+  friend bool operator==(const ConnectionPattern&, const ConnectionPattern&) = default;
+};
+
 struct PatternBatch {
   JobId job;
   RankId rank;
@@ -81,6 +91,7 @@ struct PatternBatch {
   std::array<int64_t, kFunctionClassCount> folded_critical_ns{};  // functions too small for a row of their own
   uint32_t folded_functions = 0;
   std::vector<CommId> communicators;  // that the rank is a member of, sorted
+  std::vector<ConnectionPattern> connections;  // by peer and resource
   friend bool operator==(const PatternBatch&, const PatternBatch&) = default;
 };
 

@@ -85,11 +85,24 @@ void ReadStages(const wire::PatternBatch& from, WireReader& reader, std::vector<
   for (size_t i = 0; i < stages.size(); ++i) (*to)[i / kStepStageCount].stage_ns[i % kStepStageCount] = stages[i];
 }
 
+wire::Connection PackConnection(const ConnectionPattern& row) {
+  return {row.bytes, row.busy_ns, row.retransmits, row.peer, static_cast<uint8_t>(row.resource)};
+}
+
+void ReadConnections(const wire::PatternBatch& from, WireReader& reader, std::vector<ConnectionPattern>* to) {
+  const auto rows = reader.Structs(from.connections(), CodecLimits::kConnections);
+  to->resize(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    (*to)[i] = {rows[i].peer(), static_cast<Resource>(rows[i].resource()), rows[i].bytes(), rows[i].busy_ns(), rows[i].retransmits()};
+  }
+}
+
 void ReadRows(const wire::PatternBatch& from, WireReader& reader, PatternBatch* to) {
   const auto steps = reader.Structs(from.steps(), CodecLimits::kPatterns);
   to->steps.resize(steps.size());
   for (size_t i = 0; i < steps.size(); ++i) to->steps[i] = {steps[i].id(), steps[i].duration_ns(), steps[i].peer_wait_ns(), {}};
   ReadStages(from, reader, &to->steps);
+  ReadConnections(from, reader, &to->connections);
 
   to->patterns.resize(reader.Rows(from.patterns(), CodecLimits::kPatterns));
   for (uint32_t i = 0; i < to->patterns.size(); ++i) ReadPattern(*from.patterns()->Get(i), reader, &to->patterns[i]);
@@ -127,6 +140,7 @@ void Write(const PatternBatch& batch, WireWriter& writer) {
   const auto host = writer.Text(batch.host);
   const auto steps = writer.Structs<wire::Step>(batch.steps, PackStep);
   const auto stages = WriteStages(batch.steps, writer);
+  const auto connections = writer.Structs<wire::Connection>(batch.connections, PackConnection);
   const auto patterns =
       writer.Tables<wire::FunctionPattern>(batch.patterns, [&](const FunctionPattern& row) { return WritePattern(row, writer); });
   const auto folded = writer.Scalars<int64_t>(batch.folded_critical_ns.size(), [&](size_t i) { return batch.folded_critical_ns[i]; });
@@ -155,6 +169,7 @@ void Write(const PatternBatch& batch, WireWriter& writer) {
   table.add_folded_functions(batch.folded_functions);
   table.add_communicators(communicators);
   table.add_step_stage_ns(stages);
+  table.add_connections(connections);
   wire::FinishPatternBatchBuffer(writer.builder(), table.Finish());
 }
 

@@ -35,6 +35,16 @@ void CheckStages(const StepRecord& step, Violation& violation) {
   violation.Require(sum == 0 || sum == static_cast<uint64_t>(step.duration_ns), DropReason::kValueOutOfRange);
 }
 
+void CheckConnections(const PatternBatch& batch, Violation& violation) {
+  violation.RequireRows(batch.connections.size(), CodecLimits::kConnections);
+  for (const ConnectionPattern& connection : batch.connections) {
+    violation.RequireIndex(connection.peer, batch.world_size);
+    violation.RequireEnum(connection.resource, kResourceCount);
+    violation.RequireTime(connection.busy_ns);
+  }
+  violation.RequireSorted(batch.connections, [](const ConnectionPattern& row) { return std::pair(row.peer, row.resource); });
+}
+
 }  // namespace
 
 DropReason CheckInvariants(const PatternBatch& batch) {
@@ -52,6 +62,7 @@ DropReason CheckInvariants(const PatternBatch& batch) {
     CheckStages(step, violation);
   }
   violation.RequireSorted(batch.steps, [](const StepRecord& step) { return step.id; });
+  CheckConnections(batch, violation);
   violation.RequireRows(batch.patterns.size(), CodecLimits::kPatterns);
   for (const FunctionPattern& pattern : batch.patterns) CheckPattern(pattern, violation);
   violation.RequireSorted(batch.patterns, [](const FunctionPattern& pattern) { return pattern.function.value; });

@@ -15,6 +15,8 @@ static_assert(sizeof(wire::ClockSnapshot) == 24 && alignof(wire::ClockSnapshot) 
 static_assert(sizeof(wire::LossEntry) == 16 && alignof(wire::LossEntry) == 8);
 static_assert(sizeof(wire::InFlight) == 32 && alignof(wire::InFlight) == 8);
 static_assert(sizeof(wire::OperationCount) == 24 && alignof(wire::OperationCount) == 8);
+static_assert(sizeof(wire::ConnectionSample) == 40 && alignof(wire::ConnectionSample) == 8);
+static_assert(sizeof(wire::Connection) == 32 && alignof(wire::Connection) == 8);
 static_assert(sizeof(wire::Window) == 48 && alignof(wire::Window) == 8);
 static_assert(sizeof(wire::Completeness) == 40 && alignof(wire::Completeness) == 8);
 static_assert(sizeof(wire::Step) == 24 && alignof(wire::Step) == 8);
@@ -86,6 +88,25 @@ TEST(WireLayout, Step) {
   EXPECT_EQ(At<int64_t>(step, 0), step.id());
   EXPECT_EQ(At<int64_t>(step, 8), step.duration_ns());
   EXPECT_EQ(At<int64_t>(step, 16), step.peer_wait_ns());
+}
+
+TEST(WireLayout, ConnectionSample) {
+  const wire::ConnectionSample sample(1, 2, 3, 4, 5, 6);
+  EXPECT_EQ(At<int64_t>(sample, 0), sample.time_ns());
+  EXPECT_EQ(At<uint64_t>(sample, 8), sample.bytes());
+  EXPECT_EQ(At<int64_t>(sample, 16), sample.busy_ns());
+  EXPECT_EQ(At<uint64_t>(sample, 24), sample.retransmits());
+  EXPECT_EQ(At<uint32_t>(sample, 32), sample.peer());
+  EXPECT_EQ(At<uint8_t>(sample, 36), sample.resource());
+}
+
+TEST(WireLayout, Connection) {
+  const wire::Connection connection(1, 2, 3, 4, 5);
+  EXPECT_EQ(At<uint64_t>(connection, 0), connection.bytes());
+  EXPECT_EQ(At<int64_t>(connection, 8), connection.busy_ns());
+  EXPECT_EQ(At<uint64_t>(connection, 16), connection.retransmits());
+  EXPECT_EQ(At<uint32_t>(connection, 24), connection.peer());
+  EXPECT_EQ(At<uint8_t>(connection, 28), connection.resource());
 }
 
 TEST(WireLayout, PairSummary) {

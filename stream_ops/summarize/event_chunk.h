@@ -25,6 +25,8 @@ struct EventChunk {
   size_t taken = 0;          // the first intervals, by windows already
   std::vector<ResourceSample> samples;
   size_t samples_taken = 0;
+  std::vector<ConnectionSample> connections;
+  size_t connections_taken = 0;
 
   bool drained() const { return taken == intervals.size(); }
   int64_t next_start_ns() const { return intervals[taken].start_ns; }

@@ -14,6 +14,7 @@ int64_t EarliestTime(const EventBatch& batch) {
   if (batch.intervals.size() > 0) time_ns = batch.intervals.start_ns.front();
   if (!batch.marks.empty()) time_ns = std::min(time_ns, batch.marks.front().time_ns);
   if (!batch.samples.empty()) time_ns = std::min(time_ns, batch.samples.front().time_ns);
+  if (!batch.connections.empty()) time_ns = std::min(time_ns, batch.connections.front().time_ns);
   return time_ns;
 }
 
@@ -23,6 +24,7 @@ int64_t LatestTime(const EventBatch& batch) {
   if (batch.intervals.size() > 0) time_ns = batch.intervals.start_ns.back();
   if (!batch.marks.empty()) time_ns = std::max(time_ns, batch.marks.back().time_ns);
   if (!batch.samples.empty()) time_ns = std::max(time_ns, batch.samples.back().time_ns);
+  if (!batch.connections.empty()) time_ns = std::max(time_ns, batch.connections.back().time_ns);
   return time_ns;
 }
 
@@ -69,6 +71,9 @@ void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumber
   AddIntervals(batch, numbers, &chunk);
   for (const ResourceSample& sample : batch.samples) {
     if (sample.time_ns >= progress_.closed_until_ns) chunk.samples.push_back(OnWire(sample));
+  }
+  for (const ConnectionSample& sample : batch.connections) {
+    if (sample.time_ns >= progress_.closed_until_ns) chunk.connections.push_back(sample);
   }
   for (const Mark& mark : batch.marks) {
     if (mark.time_ns < progress_.closed_until_ns) continue;

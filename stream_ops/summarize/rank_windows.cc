@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <tuple>
 #include <utility>
+
+#include "schemas/codec.h"
 
 namespace eroica {
 namespace {
@@ -16,7 +19,6 @@ uint64_t SaturatingMultiply(uint64_t a, uint64_t b) {
   return b != 0 && a > std::numeric_limits<uint64_t>::max() / b ? std::numeric_limits<uint64_t>::max() : a * b;
 }
 
-
 }  // namespace
 
 RankWindows::RankWindows(RankProgress progress, Shared* shared)
@@ -27,6 +29,7 @@ bool RankWindows::TakeNext(Close close, int64_t offset, ClosedRankWindow* out) {
   out->steps.clear();
   out->samples.clear();
   out->marks.clear();
+  out->connections.clear();
   out->completeness = {};
   const bool taken = progress_.kind == WindowKind::kTime ? TakeTimeWindow(close, out) : TakeStepWindow(close, offset, out);
   if (!taken) return false;
@@ -57,6 +60,7 @@ bool RankWindows::TakeTimeWindow(Close close, ClosedRankWindow* out) {
   TakeIntervals(end_ns, out);
   TakeSamples(end_ns, out);
   TakeMarks(end_ns, out);
+  TakeConnections(end_ns, out);
   Release(end_ns, &out->completeness);
   CloseUntil(end_ns, index);
   return true;
@@ -94,6 +98,7 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
     }
     TakeSamples(until_ns, out);
     TakeMarks(until_ns, out);
+    TakeConnections(until_ns, out);
     Release(until_ns, &out->completeness);
     CloseUntil(next ? until_ns : progress_.max_event_ns, index);
     out->steps = std::move(steps);
@@ -171,6 +176,25 @@ void RankWindows::TakeMarks(int64_t until_ns, ClosedRankWindow* out) {
     if (mark->time_ns >= out->window.start_ns && mark->time_ns < out->window.end_ns) out->marks.push_back(*mark);
   }
   marks_.erase(marks_.begin(), open);
+}
+
+// A sample counts in the window in which its stretch ends.
+void RankWindows::TakeConnections(int64_t until_ns, ClosedRankWindow* out) {
+  std::map<std::pair<uint32_t, Resource>, ConnectionPattern> sums;
+  for (EventChunk& chunk : chunks_) {
+    for (; chunk.connections_taken < chunk.connections.size(); ++chunk.connections_taken) {
+      const ConnectionSample& sample = chunk.connections[chunk.connections_taken];
+      if (sample.time_ns >= until_ns) break;
+      const ConnectionPattern empty{.peer = sample.peer, .resource = sample.resource};
+      ConnectionPattern& sum = sums.try_emplace({sample.peer, sample.resource}, empty).first->second;
+      sum.bytes = SaturatingAdd(sum.bytes, sample.bytes);
+      sum.busy_ns += std::min(sample.busy_ns, kEndOfTimeNs - sum.busy_ns);
+      sum.retransmits = SaturatingAdd(sum.retransmits, sample.retransmits);
+    }
+  }
+  for (const auto& [key, sum] : sums) {
+    if (out->connections.size() < CodecLimits::kConnections) out->connections.push_back(sum);
+  }
 }
 
 // Without steps ahead nothing before the moment can belong to one any more.

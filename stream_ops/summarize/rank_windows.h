@@ -36,6 +36,7 @@ struct ClosedRankWindow {
   std::vector<StepSpan> steps;       // whole ones, ascending
   std::vector<ResourceSample> samples;  // by time
   std::vector<Mark> marks;           // by time, all but the begins and ends of steps
+  std::vector<ConnectionPattern> connections;  // by peer and resource
 };
 
 // A report of progress as it waits for the watermark to pass it, so that all that ended before it is known.
@@ -112,6 +113,7 @@ class RankWindows {
   void TakeMarks(int64_t until_ns, ClosedRankWindow* out);
   void AdvanceTo(int64_t time_ns, const CommunicatorTable& communicators);
   bool LiesInOneWindow(const StepSpan& step) const;
+  void TakeConnections(int64_t until_ns, ClosedRankWindow* out);
   void DropOutsideSteps(int64_t until_ns);
   // Settles and gives back the chunks that lie before the moment.
   void Release(int64_t until_ns, Completeness* completeness);

@@ -52,6 +52,22 @@ TEST(SummarizeProcessor, AnAbsurdlyLongIntervalIsCut) {
   harness.ExpectBooksClosed();
 }
 
+TEST(SummarizeProcessor, ConnectionsAddUpByPeerInTheWindowInWhichTheirStretchEnds) {
+  SummarizeHarness harness;
+  EventBatch batch = EventBatchBuilder(0, 0).Ran("step", 1 * kSecond, 14 * kSecond).Final().Build();
+  const auto sample = [](int64_t time_ns, uint32_t peer, Resource resource, uint64_t bytes) {
+    return ConnectionSample{.time_ns = time_ns, .peer = peer, .resource = resource, .bytes = bytes, .busy_ns = 10, .retransmits = 1};
+  };
+  batch.connections = {sample(2 * kSecond, 1, Resource::kNic, 100), sample(3 * kSecond, 1, Resource::kNic, 200), sample(3 * kSecond, 1, Resource::kNvlink, 5),
+                       sample(10 * kSecond, 1, Resource::kNic, 7)};
+  harness.Process(batch);
+  EXPECT_EQ(harness.Patterns(0, 0).connections,
+            (std::vector<ConnectionPattern>{{.peer = 1, .resource = Resource::kNvlink, .bytes = 5, .busy_ns = 10, .retransmits = 1},
+                                            {.peer = 1, .resource = Resource::kNic, .bytes = 300, .busy_ns = 20, .retransmits = 2}}));
+  EXPECT_EQ(harness.Patterns(0, 1).connections,
+            (std::vector<ConnectionPattern>{{.peer = 1, .resource = Resource::kNic, .bytes = 7, .busy_ns = 10, .retransmits = 1}}));
+}
+
 EventBatch Steps(uint64_t sequence, int64_t first, int64_t last, uint32_t window_steps = 2) {
   EventBatchBuilder batch(0, sequence, window_steps);
   for (int64_t step = first; step <= last; ++step) {

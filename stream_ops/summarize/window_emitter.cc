@@ -35,6 +35,7 @@ void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable
   patterns_.completeness = closed.completeness;
   patterns_.steps = sweep_.steps();
   SplitIntoStages(closed.marks, closed.steps, &patterns_.steps);
+  patterns_.connections = closed.connections;
   for (const auto& [communicator, since_ns] : rank.progress().communicators) {
     if (since_ns < closed.window.end_ns) patterns_.communicators.push_back(communicator);
   }
