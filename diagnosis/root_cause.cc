@@ -10,6 +10,7 @@
 #include "diagnosis/duration_text.h"
 #include "diagnosis/effect_chain.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
+#include "diagnosis/link_matrix/link_matrix_operator.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 
 namespace eroica {
@@ -134,6 +135,7 @@ std::vector<std::unique_ptr<DiagnosisOperator>> DefaultOperators() {
   std::vector<std::unique_ptr<DiagnosisOperator>> operators;
   operators.push_back(std::make_unique<SlowRankOperator>());
   operators.push_back(std::make_unique<CollectiveWaitOperator>());
+  operators.push_back(std::make_unique<LinkMatrixOperator>());
   operators.push_back(std::make_unique<ImbalanceOperator>());
   operators.push_back(std::make_unique<DifferentialOperator>());
   return operators;

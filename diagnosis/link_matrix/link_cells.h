@@ -1,0 +1,31 @@
+// The link matrix of C4D: how fast data moved from each rank to each of its peers, beside what connections like it reached. From the ranks' ConnectionPatterns.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "diagnosis/cross_rank_view.h"
+
+namespace eroica {
+
+// One cell: all connections of one resource from a rank to a peer.
+struct LinkCell {
+  RankIndex source = 0;
+  RankIndex destination = 0;
+  Resource resource = Resource::kNic;
+  uint64_t bytes = 0;
+  int64_t busy_ns = 0;
+  double peers_speed = 0;   // median of the cells like it, bytes per ns; 0: too few
+  double peers_spread = 0;  // their median absolute deviation
+  uint32_t peers = 0;
+
+  double speed() const { return busy_ns > 0 ? static_cast<double>(bytes) / static_cast<double>(busy_ns) : 0; }
+  // Busy time beyond what the same bytes take at the peers' speed.
+  double excess_ns() const { return peers_speed > 0 ? static_cast<double>(busy_ns) - static_cast<double>(bytes) / peers_speed : 0; }
+};
+
+// By resource, source, destination. Cells are alike where resource, the roles of both ends and the amount of data are: what carries the activations of a pipeline is
+// not compared with what carries gradients. Cells without data or busy time, and those to ranks that the view does not have, are left out.
+std::vector<LinkCell> MeasureLinks(const CrossRankView& view);
+
+}  // namespace eroica

@@ -1,0 +1,115 @@
+#include "diagnosis/link_matrix/link_matrix_operator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis/training_view.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr double kHealthy = 40;  // GB/s
+
+// Ranks in one ring, eight a host, a hundred megabytes a step; speed of each rank's connection to the next in GB/s.
+class Ring {
+ public:
+  explicit Ring(uint32_t ranks) : job_(ranks) {
+    job_.RunOnAll("gemm", 50, "", FunctionClass::kGpuCompute);
+    for (uint32_t rank = 0; rank < ranks; ++rank) Connect(rank, (rank + 1) % ranks, kHealthy);
+    job_.Finish();
+  }
+  Ring& Connect(uint32_t source, uint32_t destination, double speed, Resource resource = Resource::kNic) {
+    auto& connections = job_.batches()[source].connections;
+    std::erase_if(connections, [&](const ConnectionPattern& c) { return c.peer == destination && c.resource == resource; });
+    constexpr uint64_t kBytes = 800'000'000;  // of eight steps
+    connections.push_back({.peer = destination, .resource = resource, .bytes = kBytes, .busy_ns = static_cast<int64_t>(kBytes / speed)});
+    return *this;
+  }
+  std::vector<Finding> Evaluate() {
+    const CrossRankView view(job_.batches(), job_.summaries());
+    std::vector<Finding> findings;
+    LinkMatrixOperator().Evaluate(view, findings);
+    return findings;
+  }
+
+ private:
+  TrainingView job_;
+};
+
+TEST(LinkMatrixOperator, ASlowNicShowsInWhatItSendsAndReceives) {
+  const std::vector<Finding> findings = Ring(16).Connect(4, 5, 12).Connect(3, 4, 12).Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingKind::kCommunication);
+  EXPECT_EQ(findings[0].subkind, "nic");
+  EXPECT_THAT(findings[0].culprits, ElementsAre(Culprit{.rank = 4, .host = "host0"}));
+  EXPECT_THAT(findings[0].title, HasSubstr("12 GB/s"));
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 100e6 / 12 - 100e6 / 40, 1e4);
+}
+
+TEST(LinkMatrixOperator, ALoneSlowCellIsAPathWithTwoEnds) {
+  const std::vector<Finding> findings = Ring(16).Connect(7, 8, 10).Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "link");
+  EXPECT_THAT(findings[0].culprits, ElementsAre(Culprit{.rank = 7, .host = "host0", .peer = 8}));
+  EXPECT_THAT(findings[0].caveats, ElementsAre(HasSubstr("cannot be told")));
+}
+
+TEST(LinkMatrixOperator, ARowIsASender) {
+  const std::vector<Finding> findings = Ring(16).Connect(7, 8, 10).Connect(7, 11, 10).Connect(9, 11, kHealthy).Connect(6, 8, kHealthy).Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "sender");
+  EXPECT_EQ(findings[0].culprits[0].rank, 7);
+}
+
+TEST(LinkMatrixOperator, AColumnIsAReceiver) {
+  const std::vector<Finding> findings = Ring(16).Connect(7, 8, 10).Connect(3, 8, 10).Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "receiver");
+  EXPECT_EQ(findings[0].culprits[0].rank, 8);
+}
+
+TEST(LinkMatrixOperator, ManyRanksOfAHostAreTheHost) {
+  Ring ring(32);
+  for (uint32_t rank = 0; rank < 8; ++rank) {
+    for (const uint32_t host : {0u, 1u, 2u, 3u}) {
+      const uint32_t next = (host + 1) % 4;
+      ring.Connect(8 * host + rank, 8 * next + rank, host == 2 || next == 2 ? 15 : kHealthy);
+    }
+  }
+  ring.Connect(15, 16, 15).Connect(23, 24, 15);
+  const std::vector<Finding> findings = ring.Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "host");
+  EXPECT_THAT(findings[0].culprits, ElementsAre(Culprit{.rank = -1, .host = "host2"}));
+}
+
+TEST(LinkMatrixOperator, IsSilentWhereAllAreAlike) {
+  EXPECT_THAT(Ring(16).Evaluate(), IsEmpty());
+  Ring slow(16);
+  for (uint32_t rank = 0; rank < 16; ++rank) slow.Connect(rank, (rank + 1) % 16, 5);
+  EXPECT_THAT(slow.Evaluate(), IsEmpty()) << "slow everywhere has no hot cell";
+}
+
+TEST(LinkMatrixOperator, IsSilentJustAboveTheThreshold) {
+  EXPECT_THAT(Ring(16).Connect(4, 5, 0.85 * kHealthy).Connect(3, 4, 0.85 * kHealthy).Evaluate(), IsEmpty());
+}
+
+TEST(LinkMatrixOperator, IsSilentWhereSpeedsSpread) {
+  Ring ring(16);
+  for (uint32_t rank = 0; rank < 16; ++rank) ring.Connect(rank, (rank + 1) % 16, 25 + 2.0 * rank);
+  EXPECT_THAT(ring.Evaluate(), IsEmpty());
+}
+
+TEST(LinkMatrixOperator, OtherResourcesAreNoPeers) {
+  Ring ring(16);
+  for (uint32_t rank = 0; rank < 16; rank += 2) ring.Connect(rank, rank + 1, 200, Resource::kNvlink);
+  EXPECT_THAT(ring.Evaluate(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace eroica
