@@ -153,6 +153,7 @@ void AddTelemetry(Keys* keys) {
   keys->push_back(Plain({"telemetry.clock_drift_ppm", "ppm", "And drift by up to this."}, JOB(telemetry.clock_drift_ppm)));
   keys->push_back(
       Plain({"telemetry.loss", "", "Share of the batches that are lost on every rank, and reported as lost."}, JOB(telemetry.loss)));
+  keys->push_back(Plain({"telemetry.connections", "", "Producers report what each connection carried."}, JOB(telemetry.connections)));
   keys->push_back(Plain({"telemetry.roles", "", "Producers say their pipeline stage."}, JOB(telemetry.roles)));
 }
 

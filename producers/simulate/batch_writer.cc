@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace eroica::simulate {
@@ -46,7 +47,8 @@ absl::Status BatchWriter::Write(RankState& rank, std::span<const ResourceSample>
     cut_ns = std::min(cut_ns, Merge(stage, clock, cut_ns));
     last = cut_ns == kNeverNs;
     TakeSamplesAndMarks(rank, samples, cut_ns);
-    const bool empty = batch_->intervals.size() == 0 && batch_->samples.empty() && batch_->marks.empty();
+    if (last && job_.telemetry.connections) TakeConnections(rank);
+    const bool empty = batch_->intervals.size() == 0 && batch_->samples.empty() && batch_->marks.empty() && batch_->connections.empty();
     if (!empty || final) status = Flush(rank, std::min(cut_ns, rank.host_ns), final && last);
   }
   ForgetWritten(rank);
@@ -97,6 +99,7 @@ void BatchWriter::OpenBatch(const RankState& rank) {
   batch.samples.clear();
   batch.marks.clear();
   batch.progress.clear();
+  batch.connections.clear();
   batch.losses.clear();
 }
 
@@ -202,6 +205,28 @@ void BatchWriter::TakeSamplesAndMarks(const RankState& rank, std::span<const Res
   }
 }
 
+void BatchWriter::TakeConnections(const RankState& rank) {
+  std::map<std::pair<uint32_t, Resource>, ConnectionSample> sums;
+  for (const RankStream& stream : rank.streams) {
+    const Rendezvous& meeting = runner_.rendezvous(stream.rendezvous);
+    for (const CollectiveRow& row : stream.rows) {
+      if (row.slot >= meeting.ended()) break;
+      for (const LinkFlow& flow : meeting.transfers[meeting.slot(row.slot).transfer].transfer.flows[stream.member]) {
+        ConnectionSample& sum = sums[{meeting.members()[flow.destination], flow.resource}];
+        sum.bytes += flow.bytes;
+        sum.busy_ns += flow.busy_ns;
+      }
+    }
+  }
+  const int64_t time_ns = clocks_[job_.layout.HostOf(rank.rank)].Show(rank.host_ns - 1);
+  for (auto& [link, sum] : sums) {
+    sum.time_ns = time_ns;
+    sum.peer = link.first;
+    sum.resource = link.second;
+    batch_->connections.push_back(sum);
+  }
+}
+
 void BatchWriter::ForgetWritten(RankState& rank) {
   size_t open = 0;
   for (uint32_t& frame : rank.open_frames) {
@@ -250,6 +275,7 @@ void BatchWriter::LoseContents() {
   batch.samples.clear();
   batch.marks.clear();
   batch.progress.clear();
+  batch.connections.clear();
 }
 
 }  // namespace eroica::simulate

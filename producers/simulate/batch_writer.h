@@ -55,6 +55,8 @@ class BatchWriter {
   // Moves rows that start before cut_ns into the batch, until it is full. Answers with the start of the earliest row that is left, kNeverNs where none is.
   int64_t Merge(const StageProgram& stage, const HostClock& clock, int64_t cut_ns);
   void TakeCollectives(const StageProgram& stage, const RankStream& stream, size_t row, size_t count, size_t interval);
+  // What the rank's connections carried in the collectives that have ended, for the batch at hand.
+  void TakeConnections(const RankState& rank);
   void TakeSamplesAndMarks(const RankState& rank, std::span<const ResourceSample> samples, int64_t cut_ns);
   void ForgetWritten(RankState& rank);
   absl::Status Flush(const RankState& rank, int64_t true_ns, bool final);

@@ -24,6 +24,7 @@ struct RingCost {
 // One directed link of a ring, of the member that sends.
 struct RingLink {
   uint32_t member = 0;
+  uint32_t receiver = 0;
   Resource resource = Resource::kNvlink;
   double cost = 0;   // nanoseconds a byte
   double level = 0;  // own speed in shares of the link's nominal speed

@@ -72,6 +72,7 @@ struct Telemetry {
   int64_t clock_offset_ns = 10'000'000;  // hosts' clocks are off by up to this
   double clock_drift_ppm = 20;           // and drift by up to this
   double loss = 0;                       // share of batches that are lost on every rank, and reported as lost
+  bool connections = true;               // what each connection carried, once a step
   bool roles = false;                    // producers say their pipeline stage
 };
 

@@ -42,7 +42,8 @@ StepRunner::StepRunner(const SimulatedJob& job, const GroupTable& groups, std::s
       transfer_noise_(job.workload.jitter.transfer),
       records_all_(job.telemetry.level != CaptureLevel::kCollectives),
       records_launches_(records_all_ && job.telemetry.launches),
-      samples_(records_all_ && job.telemetry.sample_period_ns > 0) {
+      samples_(records_all_ && job.telemetry.sample_period_ns > 0),
+      details_(samples_ || job.telemetry.connections) {
   EROICA_CHECK(stages.size() == job.layout.pipeline);
   const uint32_t world_size = job.layout.world_size();
   for (const Group& group : groups.groups()) rendezvous_.emplace_back(group.communicator.ranks);
@@ -239,9 +240,9 @@ uint16_t StepRunner::TransferOf(Rendezvous& meeting, const Rendezvous::OpenSlot&
   members_.clear();
   for (const uint32_t member : meeting.members()) members_.push_back(links_[member]);
   if (slot.operation == CollectiveOperation::kSend) {
-    model_.PointToPoint(slot.bytes, members_[0], members_[1], paths_, samples_, known.transfer);
+    model_.PointToPoint(slot.bytes, members_[0], members_[1], paths_, details_, known.transfer);
   } else {
-    model_.Collective(slot.operation, slot.bytes, members_, paths_, samples_, known.transfer);
+    model_.Collective(slot.operation, slot.bytes, members_, paths_, details_, known.transfer);
   }
   return static_cast<uint16_t>(meeting.transfers.size() - 1);
 }

@@ -78,6 +78,7 @@ class StepRunner {
   const bool records_all_;     // beyond marks and collectives
   const bool records_launches_;
   const bool samples_;
+  const bool details_;         // of transfers: activities for samples, flows for connections
 
   std::vector<RankState> ranks_;
   std::vector<uint32_t> channel_members_;   // of all channels, source and destination

@@ -36,6 +36,25 @@ Factor PathSpeed(std::span<const PathEffect> paths, uint32_t source, uint32_t de
   return hit ? found->speed : kUnit;
 }
 
+double NominalSpeed(const Fabric& fabric, Resource resource) {
+  return resource == Resource::kNic ? fabric.nic : resource == Resource::kPcieTx ? fabric.pcie : fabric.nvlink;
+}
+
+struct SpeedOver {
+  double bytes_per_ns = 0;
+  Resource resource = Resource::kNvlink;
+};
+
+// From one rank to another, where nobody else is on the way.
+SpeedOver PairSpeed(const Fabric& fabric, const MemberLinks& source, const MemberLinks& destination, std::span<const PathEffect> paths) {
+  if (source.host != destination.host) {
+    const Factor factor = std::min({source.nic_send, destination.nic_receive, PathSpeed(paths, source.host, destination.host)});
+    return {fabric.nic * Share(factor), Resource::kNic};
+  }
+  if (source.nvlink_over_pcie || destination.nvlink_over_pcie) return {fabric.pcie * Share(std::min(source.pcie, destination.pcie)), Resource::kPcieTx};
+  return {fabric.nvlink * Share(std::min(source.nvlink, destination.nvlink)), Resource::kNvlink};
+}
+
 void FindSegments(std::span<const MemberLinks> members, std::span<const PathEffect> paths, std::vector<HostSegment>& segments) {
   segments.clear();
   for (uint32_t i = 0; i < members.size(); ++i) {
@@ -61,9 +80,23 @@ void AddActivity(std::vector<LinkActivity>& activities, const LinkActivity& adde
   activities.push_back(added);
 }
 
+void AddFlow(std::vector<LinkFlow>& flows, uint32_t destination, Resource resource, double bytes, double ns) {
+  for (LinkFlow& flow : flows) {
+    if (flow.destination != destination || flow.resource != resource) continue;
+    flow.bytes += static_cast<uint64_t>(Round(bytes));
+    flow.busy_ns += Round(ns);
+    return;
+  }
+  flows.push_back({.destination = destination, .resource = resource, .bytes = static_cast<uint64_t>(Round(bytes)), .busy_ns = Round(ns)});
+}
+
 void PrepareActivities(size_t members, Transfer& transfer) {
   if (transfer.activities.size() < members) transfer.activities.resize(members);
-  for (size_t i = 0; i < members; ++i) transfer.activities[i].clear();
+  if (transfer.flows.size() < members) transfer.flows.resize(members);
+  for (size_t i = 0; i < members; ++i) {
+    transfer.activities[i].clear();
+    transfer.flows[i].clear();
+  }
 }
 
 // What one call computes with.
@@ -108,6 +141,8 @@ void Ring(const Call& call, const RingPlan& plan) {
                                                             .slice_ns = Round(plan.slice_bytes * link.cost / plan.chunks),
                                                             .duration_ns = Round(moving_ns),
                                                             .level = static_cast<float>(link.level)});
+        const double bytes = plan.slice_bytes * plan.rounds;
+        AddFlow(call.transfer.flows[link.member], link.receiver, link.resource, bytes, bytes * link.cost);
       });
     } else if (alike) {
       break;
@@ -174,6 +209,16 @@ double PathDelay(const Call& call, const HostSegment& segment, bool sends) {
   return delay;
 }
 
+void AddPairFlows(const Call& call, double piece) {
+  for (uint32_t i = 0; i < call.members.size(); ++i) {
+    for (uint32_t j = 0; j < call.members.size(); ++j) {
+      if (i == j) continue;
+      const auto [speed, resource] = PairSpeed(call.fabric, call.members[i], call.members[j], call.paths);
+      AddFlow(call.transfer.flows[i], j, resource, piece, piece / speed);
+    }
+  }
+}
+
 // Each member exchanges a piece with every other, over NVLink on its host and by its own NIC beyond. It is done when its busiest link is.
 void Pairwise(const Call& call, uint64_t bytes) {
   const double piece = static_cast<double>(bytes) / static_cast<double>(call.members.size());
@@ -202,6 +247,7 @@ void Pairwise(const Call& call, uint64_t bytes) {
       add(Resource::kNic, std::max(send_ns, receive_ns), outside, call.fabric.nic);
     }
   }
+  if (call.want_activities) AddPairFlows(call, piece);
   const double turns = static_cast<double>((call.members.size() - 1 + kPairsAtOnce - 1) / kPairsAtOnce);
   call.transfer.duration_ns = Round(slowest_ns + turns * call.latency_ns());
 }
@@ -239,26 +285,18 @@ void TransferModel::Collective(CollectiveOperation operation, uint64_t bytes, st
 
 void TransferModel::PointToPoint(uint64_t bytes, const MemberLinks& source, const MemberLinks& destination,
                                  std::span<const PathEffect> paths, bool want_activities, Transfer& transfer) const {
-  const bool network = source.host != destination.host;
-  const bool pcie = !network && (source.nvlink_over_pcie || destination.nvlink_over_pcie);
-  double nominal = fabric_.nvlink;
-  Factor factor = std::min(source.nvlink, destination.nvlink);
-  if (network) {
-    nominal = fabric_.nic;
-    factor = std::min({source.nic_send, destination.nic_receive, PathSpeed(paths, source.host, destination.host)});
-  } else if (pcie) {
-    nominal = fabric_.pcie;
-    factor = std::min(source.pcie, destination.pcie);
-  }
-  const double moving_ns = static_cast<double>(bytes) / (nominal * Share(factor));
+  const auto [speed, resource] = PairSpeed(fabric_, source, destination, paths);
+  const bool network = resource == Resource::kNic;
+  const double moving_ns = static_cast<double>(bytes) / speed;
   transfer.duration_ns = Round(moving_ns) + (network ? fabric_.hop_latency_ns : fabric_.hop_latency_ns / RingLinks::kNvlinkHops);
   if (!want_activities) return;
   PrepareActivities(2, transfer);
   const int64_t busy_ns = std::max<int64_t>(Round(moving_ns), 1);
-  const Resource resource = network ? Resource::kNic : pcie ? Resource::kPcieTx : Resource::kNvlink;
+  const float level = static_cast<float>(speed / NominalSpeed(fabric_, resource));
   for (int end = 0; end < 2; ++end) {
-    transfer.activities[static_cast<size_t>(end)].push_back({resource, busy_ns, busy_ns, busy_ns, static_cast<float>(Share(factor))});
+    transfer.activities[static_cast<size_t>(end)].push_back({resource, busy_ns, busy_ns, busy_ns, level});
   }
+  AddFlow(transfer.flows[0], 1, resource, static_cast<double>(bytes), moving_ns);
 }
 
 }  // namespace eroica::simulate

@@ -36,6 +36,15 @@ struct LinkActivity {
   float level = 0;
 };
 
+// What a member sends to another one while the collective moves: so many bytes, in so much time at the speed that this link has. What small all-reduces send over their
+// trees is left out.
+struct LinkFlow {
+  uint32_t destination = 0;  // member
+  Resource resource = Resource::kNvlink;
+  uint64_t bytes = 0;
+  int64_t busy_ns = 0;
+};
+
 // Members that stand together in group order and share a host.
 struct HostSegment {
   uint32_t first = 0;  // member
@@ -48,6 +57,7 @@ struct HostSegment {
 struct Transfer {
   int64_t duration_ns = 0;                            // from the last arrival to the end, for all
   std::vector<std::vector<LinkActivity>> activities;  // by member, where the caller wants them; what stands behind the last member is of an earlier call
+  std::vector<std::vector<LinkFlow>> flows;           // likewise
   std::vector<HostSegment> segments;                  // of the last call; kept, like the activities, so that a call allocates nothing
 };
 
