@@ -4,6 +4,31 @@
 #include <utility>
 
 namespace eroica {
+namespace {
+
+bool Overlap(const Finding& a, const Finding& b) {
+  return std::any_of(a.culprits.begin(), a.culprits.end(), [&](const Culprit& x) {
+    return std::any_of(b.culprits.begin(), b.culprits.end(),
+                       [&](const Culprit& y) { return x.rank == y.rank && (x.rank >= 0 || x.host == y.host); });
+  });
+}
+
+// The same fault told a little differently: the same culprits for another function, or the same function with more or fewer culprits.
+bool IsSameFault(const Finding& a, const Finding& b) {
+  if (a.kind != b.kind || a.culprits.empty()) return false;
+  return a.culprits == b.culprits || (a.subkind == b.subkind && a.function == b.function && Overlap(a, b));
+}
+
+}  // namespace
+
+// An open finding that is not found again by its own id, and is the same fault.
+const Finding* FindingLifecycle::FindContinued(const Finding& finding, const std::vector<Finding>& found) const {
+  for (const auto& [id, open] : open_) {
+    const bool found_again = std::any_of(found.begin(), found.end(), [&](const Finding& f) { return f.id == id; });
+    if (!found_again && IsSameFault(open, finding)) return &open;
+  }
+  return nullptr;
+}
 
 void FindingLifecycle::Restore(Finding finding) {
   if (finding.state == FindingState::kResolved) return;
@@ -14,14 +39,20 @@ void FindingLifecycle::Restore(Finding finding) {
 std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Finding> found) {
   std::vector<Finding> publish;
   for (Finding& finding : found) {
-    const auto known = open_.find(finding.id);
+    auto known = open_.find(finding.id);
+    if (known == open_.end()) {
+      if (const Finding* continued = FindContinued(finding, found)) {
+        finding.id = continued->id;
+        known = open_.find(finding.id);
+      }
+    }
     if (known != open_.end()) {
       finding.state = FindingState::kUpdated;
       finding.first_window = known->second.first_window;
       if (known->second.first_step >= 0) finding.first_step = known->second.first_step;
     }
     open_.insert_or_assign(finding.id, finding);
-    publish.push_back(std::move(finding));
+    publish.push_back(finding);
   }
   for (auto it = open_.begin(); it != open_.end();) {
     if (index - it->second.last_window < kWindowsUntilResolved) {

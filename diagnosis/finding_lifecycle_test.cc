@@ -65,5 +65,34 @@ TEST(FindingLifecycle, ResolvedFindingsAreNotRestored) {
   EXPECT_THAT(lifecycle.open(), IsEmpty());
 }
 
+Finding About(int64_t window, std::string id, std::string function, std::vector<int32_t> ranks) {
+  Finding finding = FindingIn(window, std::move(id));
+  finding.function = std::move(function);
+  for (const int32_t rank : ranks) finding.culprits.push_back({.rank = rank});
+  return finding;
+}
+
+TEST(FindingLifecycle, AFaultThatIsToldDifferentlyStaysOneFinding) {
+  FindingLifecycle lifecycle;
+  lifecycle.Observe(1, {About(1, "a", "gemm", {8, 9})});
+  std::vector<Finding> published = lifecycle.Observe(2, {About(2, "b", "gemm", {8, 9, 10})});
+  ASSERT_THAT(published, SizeIs(1));
+  EXPECT_EQ(published[0].id, "a") << "one culprit more";
+  EXPECT_EQ(published[0].first_window, 1);
+  published = lifecycle.Observe(3, {About(3, "c", "attention", {8, 9, 10})});
+  ASSERT_THAT(published, SizeIs(1));
+  EXPECT_EQ(published[0].id, "a") << "the same culprits, another function";
+  EXPECT_THAT(lifecycle.open(), SizeIs(1));
+}
+
+TEST(FindingLifecycle, OtherFaultsAreOtherFindings) {
+  FindingLifecycle lifecycle;
+  lifecycle.Observe(1, {About(1, "a", "gemm", {8, 9})});
+  EXPECT_EQ(lifecycle.Observe(2, {About(2, "b", "gemm", {3}), About(2, "a", "gemm", {8, 9})}).size(), 2u);
+  EXPECT_THAT(lifecycle.open(), SizeIs(2)) << "found beside it";
+  lifecycle.Observe(3, {About(3, "c", "read", {4})});
+  EXPECT_THAT(lifecycle.open(), SizeIs(3));
+}
+
 }  // namespace
 }  // namespace eroica

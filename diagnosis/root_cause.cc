@@ -11,6 +11,7 @@
 #include "diagnosis/effect_chain.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
 #include "diagnosis/link_matrix/link_matrix_operator.h"
+#include "diagnosis/shared_cause.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 
 namespace eroica {
@@ -151,7 +152,7 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
       claims[i].operator_version = diagnosis_operator->version();
     }
   }
-  std::vector<Finding> findings = MergeByCulprit(std::move(claims));
+  std::vector<Finding> findings = MergeBySharedCause(MergeByCulprit(std::move(claims)));
   CapImpacts(MostWaited(view), findings);
   const DataQuality quality = QualityOf(view);
   const double step_ns = StepLength(view);

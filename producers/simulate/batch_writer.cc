@@ -209,7 +209,7 @@ void BatchWriter::TakeConnections(const RankState& rank) {
   std::map<std::pair<uint32_t, Resource>, ConnectionSample> sums;
   for (const RankStream& stream : rank.streams) {
     const Rendezvous& meeting = runner_.rendezvous(stream.rendezvous);
-    for (const CollectiveRow& row : stream.rows) {
+    for (const LaunchedCollective& row : stream.rows) {
       if (row.slot >= meeting.ended()) break;
       for (const LinkFlow& flow : meeting.transfers[meeting.slot(row.slot).transfer].transfer.flows[stream.member]) {
         ConnectionSample& sum = sums[{meeting.members()[flow.destination], flow.resource}];

@@ -1,0 +1,50 @@
+#include "diagnosis/shared_cause.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace eroica {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+Finding Slow(int32_t rank, std::string function, double lost_ns, std::string host = "node1") {
+  Finding finding;
+  finding.kind = FindingKind::kSlowRank;
+  finding.subkind = "function";
+  finding.culprits = {{.rank = rank, .host = std::move(host)}};
+  finding.function = std::move(function);
+  finding.lost_ns_per_step = lost_ns;
+  finding.title = "Rank " + std::to_string(rank) + " is slow.";
+  for (uint32_t victim = 0; victim < 4; ++victim) {
+    if (static_cast<int32_t>(victim) != rank) finding.victims.push_back({.rank = RankId{victim}});
+  }
+  return finding;
+}
+
+TEST(MergeBySharedCause, RanksThatRunTheSameAreOneFinding) {
+  const std::vector<Finding> merged = MergeBySharedCause({Slow(2, "read", 10), Slow(1, "read", 30), Slow(3, "read", 20)});
+  ASSERT_THAT(merged, SizeIs(1));
+  ASSERT_THAT(merged[0].culprits, SizeIs(3));
+  EXPECT_EQ(merged[0].culprits[0].rank, 1);
+  EXPECT_EQ(merged[0].lost_ns_per_step, 30);
+  EXPECT_THAT(merged[0].victims, ElementsAre(Victim{.rank = RankId{0}}));
+  EXPECT_EQ(merged[0].title, "Rank 1 is slow. So it is on 3 ranks: 1, 2, 3, on host node1.");
+}
+
+TEST(MergeBySharedCause, OtherFunctionsAndKindsStayApart) {
+  Finding communication = Slow(2, "read", 5);
+  communication.kind = FindingKind::kCommunication;
+  EXPECT_THAT(MergeBySharedCause({Slow(1, "read", 30), Slow(2, "gemm", 20), communication}), SizeIs(3));
+}
+
+TEST(MergeBySharedCause, LongListsAreCut) {
+  std::vector<Finding> claims;
+  for (int32_t rank = 0; rank < 20; ++rank) claims.push_back(Slow(rank, "read", 100 - rank, "node" + std::to_string(rank / 8)));
+  EXPECT_THAT(MergeBySharedCause(std::move(claims))[0].title, HasSubstr("and 12 more, on hosts node0, node1, node2."));
+}
+
+}  // namespace
+}  // namespace eroica
