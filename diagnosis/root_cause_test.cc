@@ -63,7 +63,7 @@ TEST(RootCause, ClaimsAboutOneCulpritBecomeOneFinding) {
 
 TEST(RootCause, NoLossIsClaimedTwice) {
   TrainingView job = Job();  // the others wait 40 ms a step
-  const std::vector<Finding> findings = Diagnose(job, {Claim(1, 0.9, 4e7), Claim(2, 0.9, 4e7)});
+  const std::vector<Finding> findings = Diagnose(job, {Claim(1, 0.9, 4e7, "read"), Claim(2, 0.9, 4e7, "gemm")});
   ASSERT_THAT(findings, SizeIs(2));
   EXPECT_NEAR(findings[0].lost_ns_per_step + findings[1].lost_ns_per_step, 4e7, 1);
 }
