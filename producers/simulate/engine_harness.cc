@@ -24,6 +24,7 @@ class CheckingSink : public BatchSink {
     EXPECT_EQ(decoded.functions, batch.functions);
     EXPECT_EQ(decoded.communicators, batch.communicators);
     EXPECT_EQ(decoded.losses, batch.losses);
+    EXPECT_EQ(decoded.progress, batch.progress);
     EXPECT_EQ(decoded.samples.size(), batch.samples.size());
     batches_.push_back(batch);
     return absl::OkStatus();

@@ -33,6 +33,23 @@ TEST(LogNormalTable, WithoutSpreadChangesNothing) {
   for (uint64_t i = 0; i < 4096; ++i) EXPECT_EQ(table.Of(i << 52), kUnit);
 }
 
+TEST(UniformNoise, HasItsMomentsAndNoTail) {
+  const UniformNoise noise(0.1);
+  double sum = 0;
+  double squares = 0;
+  constexpr int kDraws = 100'000;
+  for (int i = 0; i < kDraws; ++i) {
+    const double factor = static_cast<double>(noise.Of(NoiseKey(1, 2, 3, static_cast<uint64_t>(i)))) / kUnit;
+    EXPECT_NEAR(factor, 1, 0.18);
+    sum += factor;
+    squares += factor * factor;
+  }
+  const double mean = sum / kDraws;
+  EXPECT_NEAR(mean, 1, 0.001);
+  EXPECT_NEAR(std::sqrt(squares / kDraws - mean * mean), 0.1, 0.001);
+  EXPECT_EQ(UniformNoise(0).Of(~uint64_t{0}), kUnit);
+}
+
 TEST(NoiseKey, DependsOnEveryPartAndOnTheirOrder) {
   EXPECT_NE(NoiseKey(1, 2, 3, 4), NoiseKey(2, 1, 3, 4));
   EXPECT_NE(NoiseKey(1, 2, 3, 4), NoiseKey(1, 3, 2, 4));

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "producers/simulate/engine_harness.h"
 #include "producers/simulate/transfer.h"
 
@@ -77,6 +80,72 @@ TEST(SampleWriter, LinksAreBusyWhileDataMoves) {
   double sum = 0;
   for (const double value : nic) sum += value * 10'000;
   EXPECT_NEAR(sum, expected, 0.02 * expected);
+}
+
+TEST(SampleWriter, ACopyFillsTheBusAndASlowBusIsNotFuller) {
+  for (const Factor longer : {kUnit, 2 * kUnit}) {
+    EngineHarness harness;
+    harness.job.workload.launch_ns = 0;
+    harness.job.telemetry.sample_period_ns = 1'000;
+    HandmadeProgram writer(harness.catalog);
+    writer.Kernel("Memcpy HtoD", 1'000).Synchronize().Host("log", 4'000);
+    RankProgram program = writer.program();
+    program.instructions[0].kernel = KernelKind::kCopy;
+    harness.programs = {program};
+    harness.effects.script = [longer](uint32_t, uint32_t, StepEffects& effects) { effects.kernel[static_cast<size_t>(KernelKind::kCopy)] = longer; };
+    const EngineRun run = harness.Run();
+    const double share = longer == kUnit ? 1.0 : 0.5;
+    EXPECT_NEAR(Values(run, 0, Resource::kPcieTx)[0], share, 1e-4);
+    EXPECT_NEAR(Values(run, 0, Resource::kPcieTx)[1], longer == kUnit ? 0 : share, 1e-4);
+    EXPECT_EQ(Values(run, 0, Resource::kGpuSm)[0], 0);
+  }
+}
+
+struct Spread {
+  double mean = 0;
+  double deviation = 0;
+};
+// Over the samples that are not idle.
+Spread BusySpread(const std::vector<double>& values) {
+  double sum = 0;
+  double squares = 0;
+  double count = 0;
+  for (const double value : values) {
+    if (value < 0.01) continue;
+    sum += value;
+    squares += value * value;
+    ++count;
+  }
+  if (count == 0) return {};
+  return {sum / count, std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)))};
+}
+
+// EROICA, section 6.1: 32 ranks on 4 hosts, one NIC at half its speed.
+TEST(SampleWriter, ABadLinkOfARingIsLowAndSteadyItsVictimsAreLowAndUnsteady) {
+  EngineHarness harness;
+  harness.job.layout.data = 32;
+  harness.job.telemetry.sample_period_ns = 100'000;
+  HandmadeProgram writer(harness.catalog);
+  writer.AllReduce(GroupKind::kData, uint64_t{4} << 30, 0).Synchronize();
+  harness.programs = {writer.program()};
+  constexpr uint32_t kCulprit = 9;
+  harness.effects.script = [](uint32_t rank, uint32_t, StepEffects& effects) {
+    if (rank == kCulprit) effects.nic_send = kUnit / 2;
+  };
+  const EngineRun run = harness.Run();
+  const Spread culprit = BusySpread(Values(run, kCulprit, Resource::kNic));
+  EXPECT_NEAR(culprit.mean, 0.5, 0.02);
+  EXPECT_LT(culprit.deviation, 0.05);
+  for (const uint32_t victim : {1, 17, 25}) {  // the same ring, on the other hosts
+    const Spread spread = BusySpread(Values(run, victim, Resource::kNic));
+    EXPECT_LT(spread.mean, 0.8) << victim;
+    EXPECT_GT(spread.deviation, 0.2) << victim;
+  }
+  for (const uint32_t other : {0, 2, 11, 19}) {  // of other rings
+    const Spread spread = BusySpread(Values(run, other, Resource::kNic));
+    EXPECT_GT(spread.mean, 0.98) << other;
+    EXPECT_LT(spread.deviation, 0.06) << other;
+  }
 }
 
 }  // namespace
