@@ -1,0 +1,77 @@
+// How fast a job is simulated, all events, into a sink that counts. One item is one event given to the sink.
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+
+#include <cstdint>
+
+#include "producers/core/batch_sink.h"
+#include "producers/simulate/job_simulation.h"
+
+namespace eroica::simulate {
+namespace {
+
+class CountingSink : public BatchSink {
+ public:
+  absl::Status Write(const EventBatch& batch) override {
+    intervals_ += batch.intervals.size();
+    return absl::OkStatus();
+  }
+  uint64_t intervals() const { return intervals_; }
+
+ private:
+  uint64_t intervals_ = 0;
+};
+
+// A transformer over hosts of 8, tensor-parallel inside them, four pipeline stages, the rest data-parallel.
+SimulatedJob JobOf(uint32_t ranks, uint32_t steps) {
+  SimulatedJob job;
+  job.layout = {.tensor = 8, .data = ranks / 32, .pipeline = 4};
+  job.workload.layers = 16;
+  job.workload.micro_batches = 8;
+  job.telemetry.level = CaptureLevel::kPatterns;
+  job.telemetry.sample_period_ns = 0;
+  job.steps = steps;
+  return job;
+}
+
+void Run(benchmark::State& state, const SimulatedJob& job) {
+  uint64_t events = 0;
+  uint64_t simulated_ns = 0;
+  for (auto _ : state) {
+    CountingSink sink;
+    const absl::StatusOr<SimulationReport> report = Simulate(job, sink);
+    if (!report.ok()) return state.SkipWithError(report.status().ToString().c_str());
+    events += report->events;
+    for (const int64_t step_ns : report->step_ns) simulated_ns += static_cast<uint64_t>(step_ns);
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(events));
+  const double per_rank = static_cast<double>(events) / job.layout.world_size() / (static_cast<double>(simulated_ns) / 1e9);
+  state.counters["events_per_rank_and_second"] = per_rank;
+  state.counters["ns_per_event"] = benchmark::Counter(static_cast<double>(events) / 1e9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  state.counters["peak_MiB"] = static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+// Arguments: ranks, steps.
+void BM_Simulate(benchmark::State& state) { Run(state, JobOf(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)))); }
+BENCHMARK(BM_Simulate)->Args({64, 64})->Args({1'024, 8})->Args({9'984, 8})->Unit(benchmark::kMillisecond);
+
+void BM_SimulateCollectivesOnly(benchmark::State& state) {
+  SimulatedJob job = JobOf(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)));
+  job.telemetry.level = CaptureLevel::kCollectives;
+  Run(state, job);
+}
+BENCHMARK(BM_SimulateCollectivesOnly)->Args({1'024, 8})->Unit(benchmark::kMillisecond);
+
+void BM_SimulateWithSamples(benchmark::State& state) {
+  SimulatedJob job = JobOf(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)));
+  job.telemetry.sample_period_ns = 1'000'000;
+  Run(state, job);
+}
+BENCHMARK(BM_SimulateWithSamples)->Args({1'024, 8})->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace eroica::simulate
+
+BENCHMARK_MAIN();
