@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "schemas/check.h"
 
@@ -26,6 +27,7 @@ class StageProgramMaker {
       EROICA_CHECK(depth >= 0);
     }
     EROICA_CHECK(depth == 0);
+    FindPhases(program);
     if (launches) {
       made_.launch_function = static_cast<uint32_t>(made_.functions.size());
       made_.functions.push_back({.name = "cudaLaunchKernel", .function_class = FunctionClass::kCpuOp});
@@ -34,13 +36,24 @@ class StageProgramMaker {
   }
 
  private:
+  // Within the marks and frames of the step and the phase: where its own work begins, or where it ends where it has none.
+  void FindPhases(const RankProgram& program) {
+    std::array<bool, kPhaseCount> works = {};
+    for (uint32_t i = 0; i < program.instructions.size(); ++i) {
+      const Instruction& instruction = program.instructions[i];
+      const auto phase = static_cast<size_t>(instruction.phase);
+      if (works[phase] || instruction.every > 0) continue;
+      works[phase] = instruction.kind == InstructionKind::kHost || instruction.kind == InstructionKind::kKernel ||
+                     instruction.kind == InstructionKind::kCollective || instruction.kind == InstructionKind::kSynchronize;
+      made_.first_of_phase[phase] = i;
+    }
+  }
+
   void Add(const Instruction& instruction) {
     StageInstruction added{instruction};
     // A copy has the bus for itself.
     const bool copies = instruction.kind == InstructionKind::kKernel && instruction.kernel == KernelKind::kCopy;
     added.share = copies ? kUnit - 1 : static_cast<uint16_t>(std::min(kUnit - 1, ToFactor(static_cast<double>(instruction.level))));
-    uint32_t& first = made_.first_of_phase[static_cast<size_t>(instruction.phase)];
-    first = std::min(first, static_cast<uint32_t>(made_.instructions.size()));
     switch (instruction.kind) {
       case InstructionKind::kKernel:
         ++made_.kernels;

@@ -46,7 +46,7 @@ struct StageProgram {
   uint32_t kernels = 0;   // instructions of a kind in a step ...
   uint32_t calls = 0;     // ... that are intervals of the training thread
   uint32_t launches = 0;
-  std::array<uint32_t, kPhaseCount> first_of_phase = {};  // kNowhere where a phase does not occur
+  std::array<uint32_t, kPhaseCount> first_of_phase = {};  // that works, inside the phase's frames; kNowhere where a phase does not occur
   std::vector<ProgramStream> streams;
   std::vector<OperationSeries> series;
   std::vector<GroupKind> communicators;  // those that the program uses

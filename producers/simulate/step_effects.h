@@ -22,7 +22,7 @@ inline constexpr Factor kUnit = 1u << 16;
 constexpr Factor ToFactor(double value) { return static_cast<Factor>(value * kUnit + 0.5); }
 constexpr int64_t Scale(int64_t duration_ns, Factor factor) { return (duration_ns * static_cast<int64_t>(factor)) >> 16; }
 
-// The training thread runs a function that is no part of the program, at the beginning of the phase (of its first occurrence in the step).
+// The training thread runs a function that is no part of the program, where the phase's work begins (its first in the step), inside its frames.
 struct HostInsertion {
   Phase phase = Phase::kData;
   uint32_t function = 0;  // of the function catalog
