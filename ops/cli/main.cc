@@ -15,6 +15,7 @@ constexpr const char* kFooter = R"(Examples:
   eroica diagnose traces/                            find the culprit in a folder of traces, no Kafka needed
   eroica import traces/ -o recording/                keep the traces as a recording
   eroica node --recording recording/                 run all stages over a recording, follow it while it grows
+  eroica simulate scenario.toml -o recording/        a job with a fault that is not there, to try it all out
   eroica topics create --bootstrap localhost:9092    make the topics
   eroica node --bootstrap localhost:9092             run all stages over Kafka
   eroica findings --bootstrap localhost:9092 --follow
@@ -49,6 +50,7 @@ int main(int argc, char** argv) {
   eroica::AddImportCommand(app, &exit_code);
   eroica::AddNodeCommand(app, &exit_code);
   eroica::AddFindingsCommand(app, &exit_code);
+  eroica::AddSimulateCommand(app, &exit_code);
   eroica::AddTopicsCommand(app, &exit_code);
   try {
     app.parse(argc, argv);
