@@ -19,6 +19,7 @@ constexpr const char* kFooter = R"(Examples:
   eroica topics create --bootstrap localhost:9092    make the topics
   eroica node --bootstrap localhost:9092             run all stages over Kafka
   eroica findings --bootstrap localhost:9092 --follow
+  eroica score                                       how right the diagnosis is, on jobs with a known truth
 
 Exit codes: 0 nothing found, 1 findings, 2 error. `eroica COMMAND --help` tells more.)";
 
@@ -50,6 +51,7 @@ int main(int argc, char** argv) {
   eroica::AddImportCommand(app, &exit_code);
   eroica::AddNodeCommand(app, &exit_code);
   eroica::AddFindingsCommand(app, &exit_code);
+  eroica::AddScoreCommand(app, &exit_code);
   eroica::AddSimulateCommand(app, &exit_code);
   eroica::AddTopicsCommand(app, &exit_code);
   try {

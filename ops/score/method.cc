@@ -4,9 +4,17 @@
 
 #include <algorithm>
 
+#include "diagnosis/baselines/baselines.h"
+
 namespace eroica {
 
-std::vector<Method> AllMethods() { return {{.name = kEroicaMethod, .about = "The whole diagnosis, as the program runs it."}}; }
+std::vector<Method> AllMethods() {
+  std::vector<Method> methods = {{.name = kEroicaMethod, .about = "The whole diagnosis, as the program runs it."}};
+  for (const BaselineMethod& baseline : Baselines()) {
+    methods.push_back({.name = std::string(baseline.name), .about = std::string(baseline.about), .make = baseline.make});
+  }
+  return methods;
+}
 
 absl::StatusOr<std::vector<Method>> ChooseMethods(const std::vector<std::string>& names) {
   std::vector<Method> all = AllMethods();

@@ -25,6 +25,7 @@ struct Scenario {
   std::string family;   // a line of the score's table: "gpu slow", "nic slow", ..., "healthy"
   std::string about;    // one sentence
   std::vector<uint64_t> seeds;
+  std::vector<std::string> traces;  // of a real job: files and folders below the folder of all traces. Empty: the job is simulated
   simulate::SimulatedJob job;             // its seed is the first one
   std::vector<ExpectedFinding> expected;  // none: a healthy job
 };

@@ -48,6 +48,9 @@ void AddHead(Keys* keys) {
   keys->push_back(Plain({"about", "", "What happens in it, in a sentence."}, EROICA_MEMBER(Scenario, about)));
   keys->back().required = true;
   keys->push_back(Seeds());
+  keys->push_back(
+      Plain({"traces", "", "Of a real job instead of a simulated one: files and folders below the folder that `eroica score --traces` names."},
+            EROICA_MEMBER(Scenario, traces)));
   keys->push_back(Plain({"steps", "", "Training steps."}, JOB(steps)));
 }
 
