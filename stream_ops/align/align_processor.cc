@@ -33,8 +33,10 @@ uint64_t AlignProcessor::Unit::rows() const { return windows.open_rows() + RowsO
 
 absl::Status AlignProcessor::Init(ProcessorContext& context) {
   context_ = &context;
-  if (absl::Status status = RestoreProgress(); !status.ok()) return status;
-  return RestoreCarried();
+  absl::Status status = RestoreProgress();
+  if (status.ok()) status = RestoreMembers();
+  if (status.ok()) status = RestoreCarried();
+  return status;
 }
 
 absl::Status AlignProcessor::RestoreProgress() {
@@ -47,6 +49,19 @@ absl::Status AlignProcessor::RestoreProgress() {
     return !damaged;
   });
   if (damaged) status.Update(DamagedProgress("progress"));
+  return status;
+}
+
+absl::Status AlignProcessor::RestoreMembers() {
+  bool damaged = false;
+  absl::Status status = context_->store().Scan(Table::kProgress, MembersPrefix(), [&](std::string_view key, std::string_view value) {
+    const auto align_key = DecodeAlignKey(key);
+    auto members = DecodeMembers(value);
+    damaged = !align_key || !members;
+    if (!damaged) units_[*align_key].windows.RestoreMembers(*std::move(members));
+    return !damaged;
+  });
+  if (damaged) status.Update(DamagedProgress("list of members"));
   return status;
 }
 
@@ -80,6 +95,7 @@ absl::Status AlignProcessor::Process(const ConsumerRecord& record) {
   const AlignKey key{batch.job, batch.communicator.id, batch.window.kind};
   Unit& unit = units_[key];
   const DropReason reason = unit.windows.Add(std::move(batch), record.offset);
+  KeepMembers(key, unit);
   if (reason != DropReason::kNone) {
     ++(reason == DropReason::kLate ? probe_.batches_late : probe_.batches_duplicate);
     probe_.rows_dropped += rows;
@@ -132,6 +148,7 @@ void AlignProcessor::CloseOldest(const AlignKey& key, Unit& unit, bool input_has
                                         .carried = unit.carried,
                                         .missing = std::move(closed.missing),
                                         .settle = settle});
+  KeepMembers(key, unit);
   Send(key, unit, std::move(alignment));
 }
 
@@ -144,6 +161,16 @@ void AlignProcessor::SettleCarried(const AlignKey& key, Unit& unit) {
   window.first_step = window.last_step;
   Alignment alignment = aligner_.Align({.window = window, .batches = {}, .carried = unit.carried, .missing = {}, .settle = true});
   Send(key, unit, std::move(alignment));
+}
+
+// Few batches say who the members are: after a restart none may be left that does.
+void AlignProcessor::KeepMembers(const AlignKey& key, Unit& unit) {
+  if (!unit.windows.TakeListChange()) return;
+  if (unit.windows.listed().empty()) {
+    context_->changes().Delete(Table::kProgress, MembersKey(key));
+  } else {
+    context_->changes().Put(Table::kProgress, MembersKey(key), EncodeMembers(unit.windows.listed()));
+  }
 }
 
 void AlignProcessor::Send(const AlignKey& key, Unit& unit, Alignment alignment) {

@@ -1,7 +1,7 @@
 // The align stage: CollectiveBatches of the ranks in, one CollectiveSummary a communicator and window out.
 //
 // A window is closed when all members have delivered (communicator_windows.h), when nothing comes any more, or when too much is open. Late batches are
-// counted and left out. Replay-safe: closed windows, finished ranks and carried rows are in the store; open windows are read again from RestartOffset.
+// counted and left out. Replay-safe: closed windows, members, finished ranks and carried rows are in the store; open windows are read again from RestartOffset.
 // Time: none but the windows' own. Owner: one task.
 #pragma once
 
@@ -52,10 +52,12 @@ class AlignProcessor : public Processor {
   using Units = std::map<AlignKey, Unit>;
 
   absl::Status RestoreProgress();
+  absl::Status RestoreMembers();
   absl::Status RestoreCarried();
   void CloseOldest(const AlignKey& key, Unit& unit, bool input_has_ended);
   void CloseWhatIsTooMuch(const AlignKey& key, Unit& unit);
   void SettleCarried(const AlignKey& key, Unit& unit);
+  void KeepMembers(const AlignKey& key, Unit& unit);
   void Send(const AlignKey& key, Unit& unit, Alignment alignment);
 
   const AlignOptions options_;

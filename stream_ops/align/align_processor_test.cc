@@ -221,6 +221,7 @@ TEST_F(AlignProcessorTest, ABadPayloadGoesToTheDeadLetters) {
 
 TEST_F(AlignProcessorTest, DamagedProgressIsSaid) {
   for (const auto& [key, value] : {std::pair(ProgressKey({JobId("job"), CommId(7), WindowKind::kTime}), "cut"),
+                                   std::pair(MembersKey({JobId("job"), CommId(7), WindowKind::kTime}), "cut"),
                                    std::pair(CarriedKey({JobId("job"), CommId(7), WindowKind::kTime}, RankId(0)), "cut")}) {
     InMemoryStore store;
     StateChanges changes;
@@ -273,6 +274,16 @@ std::vector<CollectiveBatch> MakeRun() {
       batch.communicator.size = 2;
       run.push_back(std::move(batch));
     }
+  }
+  return run;
+}
+
+// The same, but of each window only one member lists all; the others give their number.
+std::vector<CollectiveBatch> MakeRunListedByFew() {
+  std::vector<CollectiveBatch> run = MakeRun();
+  for (CollectiveBatch& batch : run) {
+    std::vector<uint32_t>& ranks = batch.communicator.ranks;
+    if (ranks[static_cast<size_t>(batch.window.index) % ranks.size()] != batch.rank.value) ranks.clear();
   }
   return run;
 }
@@ -345,8 +356,32 @@ TEST_F(AlignProcessorTest, DuplicatesDoNotMatter) {
   EXPECT_EQ(RunStraight(run), RunStraight(MakeRun()));
 }
 
-TEST_F(AlignProcessorTest, ARestartAnywhereChangesNothing) {
-  const std::vector<CollectiveBatch> run = MakeRun();
+TEST_F(AlignProcessorTest, WhoListsTheMembersDoesNotMatter) { EXPECT_EQ(RunStraight(MakeRunListedByFew()), RunStraight(MakeRun())); }
+
+// Rank 0 alone lists the members, then it says no more.
+TEST_F(AlignProcessorTest, TheMembersAreRememberedOverARestart) {
+  const auto batch_of = [](uint32_t rank, int64_t window) {
+    CollectiveBatch batch = BatchOf(rank, window, {0, 1, 2});
+    if (rank != 0) batch.communicator.ranks.clear();
+    return batch;
+  };
+  {
+    Task task(&store_);
+    for (const uint32_t rank : {1u, 0u, 2u}) task.Process(batch_of(rank, 3));
+    ASSERT_THAT(task.sent, SizeIs(1));
+    task.Commit();
+  }
+  Task task(&store_);
+  task.Process(batch_of(2, 4));
+  task.Punctuate(PunctuationType::kIdle);
+  ASSERT_THAT(task.sent, SizeIs(1));
+  EXPECT_THAT(task.sent[0].missing, ElementsAre(RankId(0), RankId(1)));
+}
+
+class AlignRestartTest : public ::testing::TestWithParam<bool> {};
+
+TEST_P(AlignRestartTest, ARestartAnywhereChangesNothing) {
+  const std::vector<CollectiveBatch> run = GetParam() ? MakeRunListedByFew() : MakeRun();
   const SummaryByKey expected = RunStraight(run);
   for (size_t committed = 0; committed <= run.size(); ++committed) {
     const size_t crash = std::min(run.size(), committed + 3);  // what comes after the commit is lost and done again
@@ -376,14 +411,18 @@ TEST_F(AlignProcessorTest, ARestartAnywhereChangesNothing) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(ListedByFew, AlignRestartTest, ::testing::Bool());
+
 TEST_F(AlignProcessorTest, AfterTheEndNothingIsLeftToRemember) {
   InMemoryStore store;
   Task task(&store);
   for (const CollectiveBatch& batch : MakeRun()) task.Process(batch);
   task.Commit();
-  int carried = 0;
-  ASSERT_TRUE(store.Scan(Table::kProgress, CarriedPrefix(), [&](std::string_view, std::string_view) { return ++carried > 0; }).ok());
-  EXPECT_EQ(carried, 0);
+  for (const std::string& prefix : {CarriedPrefix(), MembersPrefix()}) {
+    int left = 0;
+    ASSERT_TRUE(store.Scan(Table::kProgress, prefix, [&](std::string_view, std::string_view) { return ++left > 0; }).ok());
+    EXPECT_EQ(left, 0);
+  }
 }
 
 // Rows with arbitrary numbers, in any order: the books close (Task checks them), and what is sent can be encoded.
@@ -428,9 +467,14 @@ TEST(AlignProgress, KeysAndValuesReadBack) {
   const AlignKey key{JobId(std::string("a\0b", 3)), CommId(~uint64_t{0}), WindowKind::kSteps};
   EXPECT_EQ(DecodeAlignKey(ProgressKey(key)), key);
   EXPECT_EQ(DecodeAlignKey(CarriedKey(key, RankId(3))), key);
+  EXPECT_EQ(DecodeAlignKey(MembersKey(key)), key);
   EXPECT_TRUE(ProgressKey(key).starts_with(ProgressPrefix()));
   EXPECT_TRUE(CarriedKey(key, RankId(3)).starts_with(CarriedPrefix()));
   EXPECT_EQ(DecodeAlignKey(ProgressKey(key) + "x"), std::nullopt);
+  EXPECT_TRUE(MembersKey(key).starts_with(MembersPrefix()));
+  const std::vector<uint32_t> members{0, 9, 70'000};
+  EXPECT_EQ(DecodeMembers(EncodeMembers(members)), members);
+  EXPECT_EQ(DecodeMembers(EncodeMembers(members) + "x"), std::nullopt);
   EXPECT_EQ(DecodeAlignKey(""), std::nullopt);
   for (const AlignProgress& progress : {AlignProgress{-5, {}}, AlignProgress{7, {RankId(0), RankId(9)}}}) {
     EXPECT_EQ(DecodeProgress(EncodeProgress(progress)), progress);

@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint8_t kProgressTag = 0;
 constexpr uint8_t kCarriedTag = 1;
+constexpr uint8_t kMembersTag = 2;
 
 KeyWriter BeginKey(uint8_t tag, const AlignKey& key) {
   KeyWriter writer;
@@ -20,8 +21,10 @@ KeyWriter BeginKey(uint8_t tag, const AlignKey& key) {
 
 std::string ProgressPrefix() { return KeyWriter().PutByte(kProgressTag).key(); }
 std::string CarriedPrefix() { return KeyWriter().PutByte(kCarriedTag).key(); }
+std::string MembersPrefix() { return KeyWriter().PutByte(kMembersTag).key(); }
 std::string ProgressKey(const AlignKey& key) { return BeginKey(kProgressTag, key).key(); }
 std::string CarriedKey(const AlignKey& key, RankId rank) { return BeginKey(kCarriedTag, key).PutUint32(rank.value).key(); }
+std::string MembersKey(const AlignKey& key) { return BeginKey(kMembersTag, key).key(); }
 
 std::optional<AlignKey> DecodeAlignKey(std::string_view key) {
   KeyReader reader(key);
@@ -29,7 +32,7 @@ std::optional<AlignKey> DecodeAlignKey(std::string_view key) {
   auto job = reader.TakeString();
   const auto communicator = reader.TakeUint64();
   const auto kind = reader.TakeByte();
-  if (!tag || *tag > kCarriedTag || !kind || *kind >= kWindowKindCount) return std::nullopt;
+  if (!tag || *tag > kMembersTag || !kind || *kind >= kWindowKindCount) return std::nullopt;
   if (*tag == kCarriedTag && !reader.TakeUint32()) return std::nullopt;
   if (!reader.AtEnd()) return std::nullopt;
   return AlignKey{JobId(*std::move(job)), CommId(*communicator), static_cast<WindowKind>(*kind)};
@@ -53,6 +56,23 @@ std::optional<AlignProgress> DecodeProgress(std::string_view value) {
     progress.finished.emplace_back(*rank);
   }
   return progress;
+}
+
+std::string EncodeMembers(std::span<const uint32_t> members) {
+  KeyWriter writer;
+  for (const uint32_t rank : members) writer.PutUint32(rank);
+  return std::move(writer).key();
+}
+
+std::optional<std::vector<uint32_t>> DecodeMembers(std::string_view value) {
+  KeyReader reader(value);
+  std::vector<uint32_t> members;
+  while (!reader.AtEnd()) {
+    const auto rank = reader.TakeUint32();
+    if (!rank) return std::nullopt;
+    members.push_back(*rank);
+  }
+  return members;
 }
 
 }  // namespace eroica

@@ -1,5 +1,6 @@
 // What align must remember over a restart, in Table::kProgress of its task: per communicator how far windows are closed and which ranks are finished
-// (one row), and the rows that are carried over to the next window (a CollectiveBatch a rank). Open windows are not kept: they are read again.
+// (one row), who its members are (one row; few batches say it), and the rows that are carried over to the next window (a CollectiveBatch a rank). Open
+// windows are not kept: they are read again.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -7,6 +8,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,16 +32,21 @@ struct AlignProgress {
   friend bool operator==(const AlignProgress&, const AlignProgress&) = default;
 };
 
-// Prefixes of the two kinds of rows.
+// Prefixes of the three kinds of rows.
 std::string ProgressPrefix();
 std::string CarriedPrefix();
+std::string MembersPrefix();
 
 std::string ProgressKey(const AlignKey& key);
 std::string CarriedKey(const AlignKey& key, RankId rank);
-// Of a progress row, or of a carried row without the rank. Nothing where the bytes are no such key.
+std::string MembersKey(const AlignKey& key);
+// Of a progress or members row, or of a carried row without the rank. Nothing where the bytes are no such key.
 std::optional<AlignKey> DecodeAlignKey(std::string_view key);
 
 std::string EncodeProgress(const AlignProgress& progress);
 std::optional<AlignProgress> DecodeProgress(std::string_view value);
+
+std::string EncodeMembers(std::span<const uint32_t> members);
+std::optional<std::vector<uint32_t>> DecodeMembers(std::string_view value);
 
 }  // namespace eroica

@@ -30,16 +30,21 @@ DropReason CommunicatorWindows::Add(CollectiveBatch batch, int64_t offset) {
   return DropReason::kNone;
 }
 
-// The list of members is the same in nearly every batch and as long as the communicator: it is read when it changes and kept once.
+// The list of members is the same in every batch that has one, and as long as the communicator: it is read when it changes and kept once.
 void CommunicatorWindows::LearnMembers(CollectiveBatch* batch) {
-  std::vector<uint32_t>& ranks = batch->communicator.ranks;
+  std::vector<uint32_t> ranks = std::exchange(batch->communicator.ranks, {});
   if (!ranks.empty() && ranks != listed_) {
-    for (const uint32_t rank : ranks) Advance(rank, latest_.contains(rank) ? latest_.at(rank) : kNothing);
-    listed_ = std::move(ranks);
+    SetList(std::move(ranks));
+    list_changed_ = true;
   }
-  declared_ = std::max<size_t>({declared_, batch->communicator.size, listed_.size()});
+  declared_ = std::max<size_t>(declared_, batch->communicator.size);
   world_size_ = std::max(world_size_, batch->world_size);
-  ranks = {};
+}
+
+void CommunicatorWindows::SetList(std::vector<uint32_t> ranks) {
+  for (const uint32_t rank : ranks) Advance(rank, latest_.contains(rank) ? latest_.at(rank) : kNothing);
+  listed_ = std::move(ranks);
+  declared_ = std::max(declared_, listed_.size());
 }
 
 void CommunicatorWindows::Advance(uint32_t rank, int64_t latest) {
@@ -108,6 +113,7 @@ ClosedWindow CommunicatorWindows::CloseOldest() {
   if (closed.last) {
     // A later run under the same name starts with members of its own.
     latest_.clear();
+    list_changed_ |= !listed_.empty();
     listed_.clear();
     declared_ = 0;
     finished_ = 0;
@@ -128,6 +134,11 @@ void CommunicatorWindows::Restore(int64_t closed_through, const std::vector<Rank
   EROICA_CHECK(latest_.empty() && open_.empty());
   closed_through_ = closed_through;
   for (const RankId rank : finished) Advance(rank.value, kFinished);
+}
+
+void CommunicatorWindows::RestoreMembers(std::vector<uint32_t> listed) {
+  EROICA_CHECK(listed_.empty() && open_.empty());
+  SetList(std::move(listed));
 }
 
 }  // namespace eroica

@@ -1,7 +1,7 @@
 // The open windows of one communicator, and which of its members have delivered how far.
 //
 // A window is complete when every member has delivered its batch for it, or one for a later window, or has said that it is finished. Members are those that
-// the communicator's own list or size names; where a producer knows neither, a window is complete when everyone seen so far has delivered a later one.
+// the communicator's own list or size names (large communicators are listed by a few members, whose batches may come at any time); where a producer knows neither, a window is complete when everyone seen so far has delivered a later one.
 // A rank's batches come in the order of its windows (one summarize task writes them, one partition holds them), so the lowest window is always the first
 // to be complete, and what is closed does not depend on how the ranks' batches are interleaved. What never completes is closed by the caller.
 #pragma once
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "schemas/collective_batch.h"
@@ -44,8 +45,12 @@ class CommunicatorWindows {
   uint32_t world_size() const { return world_size_; }  // the largest that a member named
   std::optional<int64_t> closed_through() const { return closed_through_; }
   std::vector<RankId> FinishedRanks() const;  // ascending
-  // What a former life had closed. Before any Add.
+  // The list of members that was read last, empty where none was; and whether it is another one than when this was asked last.
+  const std::vector<uint32_t>& listed() const { return listed_; }
+  bool TakeListChange() { return std::exchange(list_changed_, false); }
+  // What a former life had closed, and whom it knew. In this order, before any Add.
   void Restore(int64_t closed_through, const std::vector<RankId>& finished);
+  void RestoreMembers(std::vector<uint32_t> listed);
 
  private:
   struct OpenWindow {
@@ -57,13 +62,15 @@ class CommunicatorWindows {
   };
 
   void LearnMembers(CollectiveBatch* batch);
+  void SetList(std::vector<uint32_t> ranks);
   void Advance(uint32_t rank, int64_t latest);
   OpenWindow& Open(int64_t index, int64_t offset);
   bool AllFinished() const;
 
   std::map<int64_t, OpenWindow> open_;
   absl::flat_hash_map<uint32_t, int64_t> latest_;  // by member: the latest window that it has delivered
-  std::vector<uint32_t> listed_;                   // the list of members that was read last
+  std::vector<uint32_t> listed_;
+  bool list_changed_ = false;
   size_t declared_ = 0;                            // members that the communicator has by its own account; 0: it does not say
   size_t finished_ = 0;
   uint64_t open_rows_ = 0;

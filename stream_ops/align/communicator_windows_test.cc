@@ -143,6 +143,21 @@ TEST(CommunicatorWindows, GoesOnWhereAFormerLifeEnded) {
   EXPECT_THAT(windows.FinishedRanks(), ElementsAre(RankId(0)));
 }
 
+TEST(CommunicatorWindows, OneListNamesTheMissingForAll) {
+  for (const int64_t lister : {0, 1, 2}) {
+    CommunicatorWindows windows;
+    for (int64_t i = 0; i < 3; ++i) {
+      CollectiveBatch batch = BatchOf(static_cast<uint32_t>(10 + i), 5, {10, 11, 12, 13});
+      if (i != lister) batch.communicator.ranks.clear();
+      EXPECT_EQ(windows.Add(std::move(batch), i), DropReason::kNone);
+    }
+    EXPECT_FALSE(windows.OldestIsComplete());
+    EXPECT_TRUE(windows.TakeListChange());
+    EXPECT_FALSE(windows.TakeListChange());
+    EXPECT_THAT(windows.CloseOldest().missing, ElementsAre(RankId(13)));
+  }
+}
+
 TEST(CommunicatorWindows, KeepsTheListOfMembersOnce) {
   CommunicatorWindows windows;
   windows.Add(BatchOf(0, 5, kBoth), 0);

@@ -236,6 +236,27 @@ TEST(SummarizeProcessor, CollectivesGoToTheirCommunicatorsAlsoWhenThereAreNone) 
   EXPECT_EQ(FindPattern(harness.Patterns(0, 0), "all_reduce")->bytes, 64u);
 }
 
+TEST(SummarizeProcessor, FewMembersOfALargeCommunicatorListIt) {
+  SummarizeHarness harness({.out_of_orderness_ns = 0});
+  for (const uint32_t rank : {0u, 1u}) {
+    EventBatchBuilder builder(rank, 0, 1);
+    builder.Reduced(5, 60, 90).Reduced(6, 160, 190);
+    EventBatch batch =
+        builder.Marked(kBegin, 0, 0).Marked(kEnd, 0, 95).Marked(kBegin, 1, 100).Marked(kEnd, 1, 200).Final().Build();
+    batch.identity.world_size = 100;
+    batch.communicators[0].size = 0;
+    for (uint32_t member = 2; member < 100; ++member) batch.communicators[0].ranks.push_back(member);
+    harness.Process(batch);
+  }
+  ASSERT_EQ(harness.collectives().size(), 4u);
+  for (const CollectiveBatch& batch : harness.collectives()) {
+    const bool lists = batch.window.index == static_cast<int64_t>(batch.rank.value);
+    EXPECT_EQ(batch.communicator.ranks.size(), lists ? 100u : 0u) << batch.rank.value << " " << batch.window.index;
+    EXPECT_EQ(batch.communicator.size, lists ? 0u : 100u);
+    EXPECT_EQ(batch.communicator.name, "default_pg");
+  }
+}
+
 TEST(SummarizeProcessor, SmallFunctionsAreFoldedForDiagnoseAndKeptInTheStore) {
   SummarizeHarness harness;
   harness.Process(EventBatchBuilder(0, 0).Ran("large", 0, kSecond).Ran("small", kSecond, kSecond + 1000).Final().Build());

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "state_store/key_schema.h"
+#include "stream_ops/summarize/member_list.h"
 #include "stream_ops/summarize/stage_split.h"
 
 namespace eroica {
@@ -134,7 +135,7 @@ void WindowEmitter::SendCollectives(const Sink& sink, const ClosedRankWindow& cl
     batch.job = progress.identity.job;
     batch.rank = progress.identity.rank;
     batch.world_size = std::max(world_size, progress.identity.world_size);
-    batch.communicator = sink.communicators[member.communicator];
+    batch.communicator = AsSaidBy(sink.communicators[member.communicator], batch.rank, closed.window.index);
     batch.window = closed.window;
     batch.final = closed.final;
     sink.context.Forward(Topic::kCollectives, CollectivesKey(batch.job, batch.communicator.id), PayloadType::kCollectiveBatch,
