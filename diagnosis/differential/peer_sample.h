@@ -1,8 +1,9 @@
 // The shared peers of one role and function, and the question that the differential distance asks of them for every rank: how many are far away?
 //
 // Ranks of a healthy role lie in a tight cloud, so the sample is covered by few boxes that are narrower than the distance asked for. A box that lies
-// wholly near or wholly far settles all its points at once; only the points of an undecided box are looked at one by one, and where most ranks have one,
-// all points in 16-bit steps first. The answer is exactly that of comparing all pairs in single precision, on every machine (AVX-512, AVX2 or neither; products and sums are never fused).
+// wholly near or wholly far settles all its points at once; only the points of an undecided box are looked at one by one, and where most ranks have
+// one, all points in 16-bit steps first. The answer is exactly that of comparing all pairs in single precision, on every machine (AVX-512, AVX2 or
+// neither; products and sums are never fused).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Makes EventBatches of what ranks have run: sorted, on the clock of the rank's host, at most kMaxIntervals in one. What has not ended stays with the rank for a later batch.
-// Some batches are lost where telemetry loses them: those arrive without their contents, and say how much that was.
+// Makes EventBatches of what ranks have run: sorted, on the clock of the rank's host, at most kMaxIntervals in one. What has not ended stays with the
+// rank for a later batch. Some batches are lost where telemetry loses them: those arrive without their contents, and say how much that was.
 #pragma once
 
 #include <absl/status/status.h>

@@ -1,4 +1,5 @@
-// What each fault is, for people: its family, what it does, what its severity means, whom it strikes, and where it is described. docs/reference/faults.md is made from it.
+// What each fault is, for people: its family, what it does, what its severity means, whom it strikes, and where it is described.
+// docs/reference/faults.md is made from it.
 #pragma once
 
 #include <cstdint>

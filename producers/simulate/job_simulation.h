@@ -1,8 +1,9 @@
 // Runs a simulated job and reports what its producers would have reported. Start here.
 //
-// Waiting is real. Each rank has a training thread, a compute stream and one stream a communicator, each with its own time. A rank runs its program until it needs the
-// end of a collective that not all members have joined; then it rests, and the last member to join wakes it. A collective moves from its last arrival on and ends for all
-// when its slowest link is done (transfer.h). No queue of events over all ranks is needed: times only ever grow out of earlier ones (max-plus), so any order gives the same.
+// Waiting is real. Each rank has a training thread, a compute stream and one stream a communicator, each with its own time. A rank runs its program
+// until it needs the end of a collective that not all members have joined; then it rests, and the last member to join wakes it. A collective moves
+// from its last arrival on and ends for all when its slowest link is done (transfer.h). No queue of events over all ranks is needed: times only ever
+// grow out of earlier ones (max-plus), so any order gives the same.
 // A job that hangs is one in which all ranks rest: their producers then report what is in flight.
 // Memory: a few hundred bytes and one step's events for each rank. One thread. Deterministic for a job and seed on every machine.
 #pragma once

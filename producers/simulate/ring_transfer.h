@@ -1,6 +1,7 @@
-// The pace of one ring. Member i ends its k-th slice at T(i, k) = max(T(i, k - 1), T(i - 1, k - chunks) + latency) + s(i): it needs its link free, and the slice that it
-// passes on. Such a recurrence of maxima and sums soon repeats itself with the period of its slowest cycle, and has only two: a link that works without a rest, or a chunk that
-// goes around the ring. So the period is the larger of max s(i) and mean (s(i) + latency) / chunks, and the end comes after so many periods (transfer_test.cc computes both).
+// The pace of one ring. Member i ends its k-th slice at T(i, k) = max(T(i, k - 1), T(i - 1, k - chunks) + latency) + s(i): it needs its link free,
+// and the slice that it passes on. Such a recurrence of maxima and sums soon repeats itself with the period of its slowest cycle, and has only two: a
+// link that works without a rest, or a chunk that goes around the ring. So the period is the larger of max s(i) and mean (s(i) + latency) / chunks,
+// and the end comes after so many periods (transfer_test.cc computes both).
 //
 // Where rings run: ring r visits the hosts in order. It enters and leaves a host at the NIC of member r modulo the members there, as rail-aligned networks want it, and
 // passes the others on the way, upwards where r is even and downwards where it is odd: a member has other neighbors on other rings, as NCCL's channels have.

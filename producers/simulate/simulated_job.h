@@ -59,8 +59,9 @@ struct Fabric {
   double nic = 45;
   double pcie = 25;
   int64_t hop_latency_ns = 6'000;
-  uint32_t rings = 8;       // channels of a collective; ring r leaves a host by the NIC of the group's member there number r modulo their count. Fewer rings than ranks
-                            // on a host leave some NICs idle where groups fill hosts
+  // Channels of a collective: ring r leaves a host by the NIC of the group's member there number r modulo their count. Fewer rings than ranks on a host
+  // leave some NICs idle where groups fill hosts.
+  uint32_t rings = 8;
   uint32_t hosts_per_rack = 4;
 };
 

@@ -55,7 +55,8 @@ struct StageProgram {
   std::vector<uint32_t> catalog_to_table;  // kNowhere where the program does not run the function
   uint32_t launch_function = 0;            // of launch calls
 
-  // The function's place in a table that begins with `functions` and goes on with the catalog's functions in extra; adds it there, after its callers, where it is in neither.
+  // The function's place in a table that begins with `functions` and goes on with the catalog's functions in extra; adds it there, after its callers,
+  // where it is in neither.
   uint32_t FindOrAdd(uint32_t catalog_function, const FunctionCatalog& catalog, std::vector<uint32_t>& extra) const;
 };
 

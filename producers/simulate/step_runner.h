@@ -1,5 +1,6 @@
-// Runs the programs of all ranks, a step at a time. A rank runs until it needs the end of a collective that cannot end yet; then it rests, and whoever lets it end wakes it.
-// Owns the ranks and the places where they meet. The order in which ranks run changes nothing: all times are maxima and sums of earlier ones.
+// Runs the programs of all ranks, a step at a time. A rank runs until it needs the end of a collective that cannot end yet; then it rests, and
+// whoever lets it end wakes it. Owns the ranks and the places where they meet. The order in which ranks run changes nothing: all times are maxima and
+// sums of earlier ones.
 #pragma once
 
 #include <cstdint>

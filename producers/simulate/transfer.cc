@@ -9,8 +9,8 @@
 namespace eroica::simulate {
 namespace {
 
-// NCCL has a buffer of 4 MiB for each channel at both ends of a link: a sender that runs ahead sends so much or twice as much before it waits. A broadcast's chunks are an
-// eighth of it.
+// NCCL has a buffer of 4 MiB for each channel at both ends of a link: a sender that runs ahead sends so much or twice as much before it waits. A
+// broadcast's chunks are an eighth of it.
 constexpr double kChunkBytes = 4 << 20;
 constexpr double kBroadcastChunkBytes = 512 << 10;
 // Below, an all-reduce takes the tree.

@@ -1,9 +1,10 @@
 // The open windows of one communicator, and which of its members have delivered how far.
 //
-// A window is complete when every member has delivered its batch for it, or one for a later window, or has said that it is finished. Members are those that
-// the communicator's own list or size names (large communicators are listed by a few members, whose batches may come at any time); where a producer knows neither, a window is complete when everyone seen so far has delivered a later one.
-// A rank's batches come in the order of its windows (one summarize task writes them, one partition holds them), so the lowest window is always the first
-// to be complete, and what is closed does not depend on how the ranks' batches are interleaved. What never completes is closed by the caller.
+// A window is complete when every member has delivered its batch for it, or one for a later window, or has said that it is finished. Members are
+// those that the communicator's own list or size names (large communicators are listed by a few members, whose batches may come at any time); where a
+// producer knows neither, a window is complete when everyone seen so far has delivered a later one. A rank's batches come in the order of its windows
+// (one summarize task writes them, one partition holds them), so the lowest window is always the first to be complete, and what is closed does not
+// depend on how the ranks' batches are interleaved. What never completes is closed by the caller.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>

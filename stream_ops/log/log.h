@@ -93,7 +93,8 @@ class LogConsumer {
   virtual uint64_t corrupt_bytes() const { return 0; }
 };
 
-// Thread-safe. An Append that fails has not handed its record over. Append hands over and returns; Flush waits until everything handed over is durable in the log's own sense, or says what is not.
+// Thread-safe. An Append that fails has not handed its record over. Append hands over and returns; Flush waits until everything handed over is
+// durable in the log's own sense, or says what is not.
 class LogProducer {
  public:
   virtual ~LogProducer() = default;

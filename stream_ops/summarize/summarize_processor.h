@@ -1,9 +1,10 @@
 // The first stage: EventBatches of ranks in, their patterns and collectives by window out (DESIGN 7). One a task; ranks of many jobs meet in it.
 //
 // In:  Topic::kEvents, EventBatch. What cannot be decoded goes to the dead-letter topic.
-// Out: Topic::kPatterns, a PatternBatch a rank and window, small functions folded, and a RankStanding a report of progress; Topic::kCollectives, a CollectiveBatch for each communicator that
-//      the rank is a member of, empty ones too, so that align knows the rank is through. Table::kPatterns: the patterns in full. Table::kProgress:
-//      how far each rank's windows are closed; the rest of the state is read again from the input, see RestartOffset.
+// Out: Topic::kPatterns, a PatternBatch a rank and window, small functions folded, and a RankStanding a report of progress; Topic::kCollectives,
+//      a CollectiveBatch for each communicator that the rank is a member of, empty ones too, so that align knows the rank is through.
+//      Table::kPatterns: the patterns in full. Table::kProgress: how far each rank's windows are closed; the rest of the state is read again from
+//      the input, see RestartOffset.
 // Time: event time of each rank (rank_windows.h). The result depends neither on the order of arrival within the out-of-orderness bound, nor on
 //      duplicates, the number of partitions, or a restart.
 #pragma once

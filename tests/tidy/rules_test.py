@@ -91,6 +91,20 @@ class Length(unittest.TestCase):
         self.assertTrue(broken(rules.file_length, schemas__a_dot_cc="\n" * 501))
         self.assertFalse(broken(rules.file_length, schemas__a_dot_cc="\n" * 500))
 
+    def test_lines(self):
+        code = "\nint a = 0;" + " " * 150
+        self.assertEqual(broken(rules.line_length, schemas__a_dot_cc=code + "\n"), [])
+        self.assertEqual(broken(rules.line_length, schemas__a_dot_cc=code + "b\n"), [("schemas/a.cc", 2)])
+        self.assertEqual(broken(rules.line_length, schemas__a_dot_cc=code + "// why\n"), [("schemas/a.cc", 2)])
+        comment = "  // " + "a" * 165
+        self.assertEqual(broken(rules.line_length, schemas__a_dot_h=comment + "\n"), [])
+        self.assertEqual(broken(rules.line_length, schemas__a_dot_h=comment + "a\n"), [("schemas/a.h", 1)])
+        self.assertFalse(broken(rules.line_length, schemas__a_dot_cc="// " + "ä" * 167 + "\n"), "columns, not bytes")
+        raw = 'char a[] = R"(\n' + "a" * 200 + '\n)";\n'
+        self.assertFalse(broken(rules.line_length, ops__a_dot_cc=raw))
+        self.assertTrue(broken(rules.line_length, ops__a_dot_cc=raw + 'char b[] = "' + "b" * 200 + '";\n'))
+        self.assertFalse(broken(rules.line_length, docs__a_dot_md="a" * 500 + "\n"))
+
     def test_functions(self):
         body = "  a();\n"
         self.assertEqual(broken(rules.function_length, schemas__a_dot_cc="\nvoid F(int a) {\n" + body * 69 + "}\n"), [("schemas/a.cc", 2)])
