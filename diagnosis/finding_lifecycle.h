@@ -19,8 +19,8 @@ class FindingLifecycle {
   void Restore(Finding finding);
 
   // What diagnosis found in the window `index` (ascending over calls). Answers what is to be published, by id: the new as opened, the known as updated with
-  // their first window and step kept, those gone for long enough as resolved. A fault that is told a little differently than before (a culprit more, another function of the
-  // same culprit) keeps its id.
+  // their first window and step kept, those gone for long enough as resolved. A fault that is told a little differently than before (a culprit more, another
+  // function of the same culprit) keeps its id.
   std::vector<Finding> Observe(int64_t index, std::vector<Finding> found);
 
   const std::map<std::string, Finding>& open() const { return open_; }

@@ -46,7 +46,8 @@ Finding Combine(std::vector<Finding> group) {
   std::sort(combined.culprits.begin(), combined.culprits.end(), [](const Culprit& a, const Culprit& b) { return a.rank < b.rank; });
   for (const Culprit& culprit : combined.culprits) late.insert(static_cast<uint32_t>(culprit.rank));
   std::erase_if(combined.victims, [&](const Victim& victim) { return late.contains(victim.rank.value); });
-  combined.title += fmt::format(" So it is on {} ranks: {}{}.", combined.culprits.size(), RankList(combined.culprits), HostList(combined.culprits));
+  combined.title +=
+      fmt::format(" So it is on {} ranks: {}{}.", combined.culprits.size(), RankList(combined.culprits), HostList(combined.culprits));
   return combined;
 }
 
@@ -55,10 +56,13 @@ Finding Combine(std::vector<Finding> group) {
 std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims) {
   std::vector<Finding> merged;
   while (!claims.empty()) {
-    const auto rest = std::stable_partition(claims.begin(), claims.end(), [&](const Finding& claim) { return &claim == &claims.front() || SharesCause(claim, claims.front()); });
+    const auto rest = std::stable_partition(claims.begin(), claims.end(), [&](const Finding& claim) {
+      return &claim == &claims.front() || SharesCause(claim, claims.front());
+    });
     std::vector<Finding> group(std::make_move_iterator(claims.begin()), std::make_move_iterator(rest));
     claims.erase(claims.begin(), rest);
-    std::stable_sort(group.begin(), group.end(), [](const Finding& a, const Finding& b) { return a.lost_ns_per_step > b.lost_ns_per_step; });
+    std::stable_sort(group.begin(), group.end(),
+                     [](const Finding& a, const Finding& b) { return a.lost_ns_per_step > b.lost_ns_per_step; });
     merged.push_back(group.size() == 1 ? std::move(group.front()) : Combine(std::move(group)));
   }
   return merged;

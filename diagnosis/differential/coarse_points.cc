@@ -8,7 +8,7 @@ namespace {
 // The largest sum of three distances: room is left for their rounding.
 constexpr float kMaxSteps = 32'000;
 
-// Six roundings to a whole step, by half a step and a little each (floats are exact to a hundredth of a step).
+// Both ends of a distance are rounded down, so that in each dimension it is off by less than a step and a little (floats are exact to a hundredth).
 constexpr float kRoundingSteps = 3.2f;
 
 // Rows beyond the reach of the points are moved to its edge, which must still be surely far.
@@ -28,7 +28,7 @@ CoarsePoints::CoarsePoints(std::span<const PatternPoint> points, const PatternBo
   undecided = static_cast<uint16_t>(std::ceil(distance * steps + kRoundingSteps) - static_cast<float>(surely_near));
   for (size_t d = 0; d < kPatternDimensions; ++d) {
     values[d].resize(points.size());
-    for (size_t j = 0; j < points.size(); ++j) values[d][j] = static_cast<int16_t>((points[j][d] - reach.low[d]) * steps + 0.5f);
+    for (size_t j = 0; j < points.size(); ++j) values[d][j] = static_cast<int16_t>((points[j][d] - reach.low[d]) * steps);
   }
 }
 

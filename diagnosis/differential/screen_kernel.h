@@ -124,7 +124,7 @@ struct ScreenKernel {
       for (size_t i = 0; i < kGroupRows; ++i) {
         const float at_least = s.scaled[d][first + i] > low ? s.scaled[d][first + i] : low;
         const float inside = at_least < high ? at_least : high;
-        s.coarse[d][i] = static_cast<int16_t>((inside - low) * steps + 0.5f);
+        s.coarse[d][i] = static_cast<int16_t>((inside - low) * steps);
       }
     }
   }

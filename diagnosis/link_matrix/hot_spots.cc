@@ -44,7 +44,8 @@ class HotMatrix {
 
 class Search {
  public:
-  Search(const CrossRankView& view, Resource resource, const HotSpotOptions& options) : view_(view), resource_(resource), options_(options) {}
+  Search(const CrossRankView& view, Resource resource, const HotSpotOptions& options)
+      : view_(view), resource_(resource), options_(options) {}
 
   void Add(const LinkCell& cell, bool hot) {
     ranks_.Add(cell.source, cell.destination, hot);
@@ -102,9 +103,8 @@ class Search {
     for (const auto& [rank, sums] : ranks_.sums()) {
       if (sums.out_hot + sums.in_hot >= 2) order.push_back(rank);
     }
-    std::stable_sort(order.begin(), order.end(), [&](RankIndex a, RankIndex b) {
-      return ranks_[a].out_hot + ranks_[a].in_hot > ranks_[b].out_hot + ranks_[b].in_hot;
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](RankIndex a, RankIndex b) { return ranks_[a].out_hot + ranks_[a].in_hot > ranks_[b].out_hot + ranks_[b].in_hot; });
     for (const RankIndex rank : order) {
       const auto& sums = ranks_[rank];
       const bool sends = sums.OutIsHot(options_.whole);
@@ -130,7 +130,8 @@ class Search {
 
 }  // namespace
 
-std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const LinkCell> cells, double window_ns, const HotSpotOptions& options) {
+std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const LinkCell> cells, double window_ns,
+                                  const HotSpotOptions& options) {
   std::vector<HotSpot> spots;
   for (size_t first = 0; first < cells.size();) {
     Search search(view, cells[first].resource, options);
@@ -142,7 +143,8 @@ std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const Lin
     spots.insert(spots.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
     first = last;
   }
-  std::stable_sort(spots.begin(), spots.end(), [](const HotSpot& a, const HotSpot& b) { return a.cells.front()->excess_ns() > b.cells.front()->excess_ns(); });
+  std::stable_sort(spots.begin(), spots.end(),
+                   [](const HotSpot& a, const HotSpot& b) { return a.cells.front()->excess_ns() > b.cells.front()->excess_ns(); });
   return spots;
 }
 

@@ -10,7 +10,7 @@
 namespace eroica {
 namespace {
 
-constexpr size_t kFewestAlike = 4;     // cells that a cell is judged against, itself among them
+constexpr size_t kFewestAlike = 4;    // cells that a cell is judged against, itself among them
 constexpr double kSameAmount = 1.25;  // from one cell to the next larger
 
 auto KindOf(const CrossRankView& view, const LinkCell& cell) {

@@ -42,7 +42,8 @@ WindowTime TimeOf(const CrossRankView& view) {
 
 class Claim {
  public:
-  Claim(const CrossRankView& view, const HotSpot& spot, const WindowTime& time) : view_(view), spot_(spot), worst_(*spot.cells.front()), time_(time) {}
+  Claim(const CrossRankView& view, const HotSpot& spot, const WindowTime& time)
+      : view_(view), spot_(spot), worst_(*spot.cells.front()), time_(time) {}
 
   Finding Describe(const HotSpotOptions& options) const {
     Finding finding;
@@ -53,8 +54,8 @@ class Claim {
     finding.lost_ns_per_step = worst_.excess_ns() / time_.steps;
     finding.confidence = spot_.kind == HotSpotKind::kLink ? 0.8 : 0.95;
     finding.evidence = Evidence(options);
-    finding.title = fmt::format("{} at {}, connections like it at {}: collectives over it end late for all, {} a step.", Subject(), SpeedText(worst_.speed()),
-                                SpeedText(worst_.peers_speed), DurationText(finding.lost_ns_per_step));
+    finding.title = fmt::format("{} at {}, connections like it at {}: collectives over it end late for all, {} a step.", Subject(),
+                                SpeedText(worst_.speed()), SpeedText(worst_.peers_speed), DurationText(finding.lost_ns_per_step));
     finding.explanation = Explanation();
     finding.suggested_action = Action();
     const PatternBatch& batch = *view_.ranks()[worst_.source].batch;
@@ -63,9 +64,10 @@ class Claim {
       finding.last_step = batch.steps.back().id;
     }
     if (spot_.kind == HotSpotKind::kLink) {
-      finding.caveats.push_back(fmt::format("Only this connection is slow: whether the sending side of rank {}, the path or the receiving side of rank {} is to blame "
-                                            "cannot be told without other traffic over the same ports.",
-                                            Rank(worst_.source), Rank(worst_.destination)));
+      finding.caveats.push_back(fmt::format(
+          "Only this connection is slow: whether the sending side of rank {}, the path or the receiving side of rank {} is to blame "
+          "cannot be told without other traffic over the same ports.",
+          Rank(worst_.source), Rank(worst_.destination)));
     }
     return finding;
   }
@@ -104,7 +106,8 @@ class Claim {
   std::string Subject() const {
     const std::string_view link = LinkName(spot_.resource);
     switch (spot_.kind) {
-      case HotSpotKind::kLink: return fmt::format("The {} path from {} to {} carries data", link, Place(worst_.source), Place(worst_.destination));
+      case HotSpotKind::kLink:
+        return fmt::format("The {} path from {} to {} carries data", link, Place(worst_.source), Place(worst_.destination));
       case HotSpotKind::kSender: return fmt::format("The {} of {} sends", link, Place(spot_.ranks.front()));
       case HotSpotKind::kReceiver: return fmt::format("The {} of {} receives", link, Place(spot_.ranks.front()));
       case HotSpotKind::kRank: return fmt::format("The {} of {} sends and receives", link, Place(spot_.ranks.front()));
@@ -112,32 +115,37 @@ class Claim {
     }
     std::string hosts;
     for (const RankIndex rank : spot_.ranks) hosts += (hosts.empty() ? "" : ", ") + Host(rank);
-    return fmt::format("{} {} {} data", spot_.ranks.size() == 1 ? "Host" : "Hosts", hosts, spot_.ranks.size() == 1 ? "exchanges" : "exchange");
+    return fmt::format("{} {} {} data", spot_.ranks.size() == 1 ? "Host" : "Hosts", hosts,
+                       spot_.ranks.size() == 1 ? "exchanges" : "exchange");
   }
 
   std::string Explanation() const {
-    return fmt::format("Of the {} slow connections the worst, from rank {} to rank {}, was busy for {} a step to carry {:.3g} MB; at the median speed of {} connections of the same "
-                       "kind it takes {}. All members of a collective wait for its slowest link, so every rank's collectives look long and nobody arrives late.",
-                       spot_.cells.size(), Rank(worst_.source), Rank(worst_.destination), DurationText(static_cast<double>(worst_.busy_ns) / time_.steps),
-                       static_cast<double>(worst_.bytes) / time_.steps / 1e6, worst_.peers,
-                       DurationText(static_cast<double>(worst_.bytes) / worst_.peers_speed / time_.steps));
+    return fmt::format(
+        "Of the {} slow connections the worst, from rank {} to rank {}, was busy for {} a step to carry {:.3g} MB; at the median speed of "
+        "{} connections of the same "
+        "kind it takes {}. All members of a collective wait for its slowest link, so every rank's collectives look long and nobody arrives "
+        "late.",
+        spot_.cells.size(), Rank(worst_.source), Rank(worst_.destination), DurationText(static_cast<double>(worst_.busy_ns) / time_.steps),
+        static_cast<double>(worst_.bytes) / time_.steps / 1e6, worst_.peers,
+        DurationText(static_cast<double>(worst_.bytes) / worst_.peers_speed / time_.steps));
   }
 
   std::string Action() const {
     switch (spot_.kind) {
       case HotSpotKind::kLink:
-        return fmt::format("Test the path between {} and {} in both directions, with large messages.", Place(worst_.source), Place(worst_.destination));
+        return fmt::format("Test the path between {} and {} in both directions, with large messages.", Place(worst_.source),
+                           Place(worst_.destination));
       case HotSpotKind::kHosts: return "Look at the switch and the uplinks that these hosts share.";
       default: break;
     }
-    return fmt::format("Check the {} of {}: link state and width, error and retransmission counters; move the rank away until then.", LinkName(spot_.resource),
-                       Place(spot_.ranks.front()));
+    return fmt::format("Check the {} of {}: link state and width, error and retransmission counters; move the rank away until then.",
+                       LinkName(spot_.resource), Place(spot_.ranks.front()));
   }
 
   std::vector<Measure> Evidence(const HotSpotOptions& options) const {
     return {{"speed", "GB/s", worst_.speed(), worst_.peers_speed, options.slow_share * worst_.peers_speed, worst_.peers},
-            {"busy_time_per_step", "ns", static_cast<double>(worst_.busy_ns) / time_.steps, static_cast<double>(worst_.bytes) / worst_.peers_speed / time_.steps, 0,
-             worst_.peers},
+            {"busy_time_per_step", "ns", static_cast<double>(worst_.busy_ns) / time_.steps,
+             static_cast<double>(worst_.bytes) / worst_.peers_speed / time_.steps, 0, worst_.peers},
             {"slow_connections", "count", static_cast<double>(spot_.cells.size()), 0, 1, worst_.peers}};
   }
 

@@ -60,7 +60,8 @@ TEST(LinkMatrixOperator, ALoneSlowCellIsAPathWithTwoEnds) {
 }
 
 TEST(LinkMatrixOperator, ARowIsASender) {
-  const std::vector<Finding> findings = Ring(16).Connect(7, 8, 10).Connect(7, 11, 10).Connect(9, 11, kHealthy).Connect(6, 8, kHealthy).Evaluate();
+  const std::vector<Finding> findings =
+      Ring(16).Connect(7, 8, 10).Connect(7, 11, 10).Connect(9, 11, kHealthy).Connect(6, 8, kHealthy).Evaluate();
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].subkind, "sender");
   EXPECT_EQ(findings[0].culprits[0].rank, 7);

@@ -94,7 +94,7 @@ absl::StatusOr<int> ReadTopic(const NodeConfig& config, const FindingsFlags& fla
   const absl::StatusOr<std::unique_ptr<FindingReader>> reader = FindingReader::Open(**log, config.node.topic_prefix);
   if (!reader.ok()) return reader.status();
   if (flags.follow) CatchStopSignals();
-  const absl::StatusOr<int> exit_code = flags.follow ? Follow(**reader, flags) : List(**reader, flags);
+  absl::StatusOr<int> exit_code = flags.follow ? Follow(**reader, flags) : List(**reader, flags);
   if (exit_code.ok()) ReportMalformed((*reader)->malformed());
   return exit_code;
 }

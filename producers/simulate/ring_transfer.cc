@@ -26,7 +26,8 @@ RingLink RingLinks::NetworkLink(uint32_t ring, uint32_t segment) const {
   const double send = Share(std::min(sender.nic_send, from.path)) / RingsThrough(from, out);
   const double receive = Share(std::min(receiver.nic_receive, from.path)) / RingsThrough(to, in);
   const double level = std::min(send, receive);
-  return {.member = from.first + out, .receiver = to.first + in, .resource = Resource::kNic, .cost = 1 / (fabric_.nic * level), .level = level};
+  return {
+      .member = from.first + out, .receiver = to.first + in, .resource = Resource::kNic, .cost = 1 / (fabric_.nic * level), .level = level};
 }
 
 uint32_t RingLinks::RingsOverPcie(const HostSegment& segment, uint32_t place) const {
@@ -47,11 +48,19 @@ RingLink RingLinks::HostLink(uint32_t ring, const HostSegment& segment, uint32_t
   const MemberLinks& receiver = members_[segment.first + next];
   if (!sender.nvlink_over_pcie && !receiver.nvlink_over_pcie) {
     const double level = Share(std::min(sender.nvlink, receiver.nvlink)) / fabric_.rings;
-    return {.member = segment.first + place, .receiver = segment.first + next, .resource = Resource::kNvlink, .cost = 1 / (fabric_.nvlink * level), .level = level};
+    return {.member = segment.first + place,
+            .receiver = segment.first + next,
+            .resource = Resource::kNvlink,
+            .cost = 1 / (fabric_.nvlink * level),
+            .level = level};
   }
   const uint32_t rings = std::max(RingsOverPcie(segment, place), RingsOverPcie(segment, next));
   const double level = Share(std::min(sender.pcie, receiver.pcie)) / rings;
-  return {.member = segment.first + place, .receiver = segment.first + next, .resource = Resource::kPcieTx, .cost = 1 / (fabric_.pcie * level), .level = level};
+  return {.member = segment.first + place,
+          .receiver = segment.first + next,
+          .resource = Resource::kPcieTx,
+          .cost = 1 / (fabric_.pcie * level),
+          .level = level};
 }
 
 RingCost RingLinks::CostOf(uint32_t ring) const {
