@@ -13,11 +13,17 @@
 namespace eroica {
 namespace {
 
-constexpr double kTimerResolutionNs = 1'000;  // no trace is finer than a microsecond or so
-constexpr double kRelativeNoiseFloor = 0.002; // of a step: what nobody can measure
+constexpr double kTimerResolutionNs = 1'000;   // no trace is finer than a microsecond or so
+constexpr double kRelativeNoiseFloor = 0.002;  // of a step: what nobody can measure
 
 double Mean(const std::vector<double>& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double MeanButLargest(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  return (sum - *std::max_element(values.begin(), values.end())) / static_cast<double>(values.size() - 1);
 }
 
 // Median of a sorted sequence without the element at `left_out`.
@@ -72,6 +78,7 @@ class RoleTable {
       entry.peers_busy_ns = peer_medians[m];
       entry.excess_ns = Mean(excess[m]);
       entry.noise_ns = std::max({PeerSpread(means, m), step_error, kTimerResolutionNs, kRelativeNoiseFloor * entry.step_ns});
+      entry.lasting_ns = MeanButLargest(excess[m]);
       const double half = entry.excess_ns / 2;
       entry.slow_steps =
           static_cast<uint32_t>(std::count_if(excess[m].begin(), excess[m].end(), [half](double e) { return e > 0 && e >= half; }));

@@ -22,6 +22,7 @@ struct BusyTime {
   double peers_busy_ns = 0;    // median over the peers of their mean
   double excess_ns = 0;        // mean over steps of busy - median of the peers' busy in the same step
   double noise_ns = 0;         // what the excess of a rank like all others may be off by: the larger of the peers' spread and the error of the mean
+  double lasting_ns = 0;       // the same without the step in which it is largest: next to nothing where the excess came once
   uint32_t slow_steps = 0;     // steps in which the rank alone lost at least half of the mean excess
 
   double share() const { return step_ns > 0 ? excess_ns / step_ns : 0; }

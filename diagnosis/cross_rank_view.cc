@@ -57,7 +57,9 @@ std::vector<FunctionColumn> ColumnsOf(std::span<const RankView> ranks) {
 
 }  // namespace
 
-CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries) : summaries_(summaries) {
+CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries,
+                             std::span<const PatternBatch> history)
+    : summaries_(summaries), history_(history) {
   if (!batches.empty()) {
     job_ = batches.front().job;
     window_kind_ = batches.front().window.kind;
@@ -79,8 +81,8 @@ const RankView* CrossRankView::FindRank(RankId rank) const {
 }
 
 const FunctionColumn* CrossRankView::FindFunction(FunctionId function) const {
-  const auto it =
-      std::lower_bound(functions_.begin(), functions_.end(), function, [](const FunctionColumn& a, FunctionId b) { return a.function < b; });
+  const auto it = std::lower_bound(functions_.begin(), functions_.end(), function,
+                                   [](const FunctionColumn& a, FunctionId b) { return a.function < b; });
   return it != functions_.end() && it->function == function ? &*it : nullptr;
 }
 

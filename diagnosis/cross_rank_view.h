@@ -35,8 +35,9 @@ struct FunctionColumn {
 
 class CrossRankView {
  public:
-  // batches: one per rank, any order; summaries: one per communicator. Both must outlive the view. Silent ranks are listed, without patterns.
-  CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries);
+  // batches: one per rank, any order; summaries: one per communicator; history: profiles of earlier windows (job_profile.h), oldest first. All must outlive the view.
+  // Silent ranks are listed, without patterns.
+  CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries, std::span<const PatternBatch> history = {});
 
   const JobId& job() const { return job_; }
   WindowKind window_kind() const { return window_kind_; }
@@ -46,6 +47,7 @@ class CrossRankView {
   uint32_t role_count() const { return role_count_; }
   const std::vector<FunctionColumn>& functions() const { return functions_; }  // by FunctionId
   std::span<const CollectiveSummary> summaries() const { return summaries_; }
+  std::span<const PatternBatch> history() const { return history_; }
   // Nothing where the rank or function is not in the view.
   const RankView* FindRank(RankId rank) const;
   const FunctionColumn* FindFunction(FunctionId function) const;
@@ -59,6 +61,7 @@ class CrossRankView {
   std::vector<RankView> ranks_;
   std::vector<FunctionColumn> functions_;
   std::span<const CollectiveSummary> summaries_;
+  std::span<const PatternBatch> history_;
 };
 
 }  // namespace eroica

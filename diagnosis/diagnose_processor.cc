@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <utility>
 
+#include "diagnosis/job_profile.h"
 #include "schemas/check.h"
 #include "state_store/key_schema.h"
 
@@ -14,10 +16,17 @@ namespace {
 
 std::string ProgressKey(const JobId& job, WindowKind kind) { return EncodeKey(WindowKey{.job = job, .kind = kind, .index = 0}); }
 
+// Profiles go round through so many keys; index 0 is that of ProgressKey.
+std::string ProfileKey(const JobId& job, WindowId window) {
+  constexpr auto kSlots = static_cast<int64_t>(kProfilesKept);
+  return EncodeKey(WindowKey{.job = job, .kind = window.first, .index = 1 + (window.second % kSlots + kSlots) % kSlots});
+}
+
 // What the jobs table says of a job: for people and REST, not read back.
 std::string DescribeJob(const CrossRankView& view) {
-  return fmt::format(R"({{"world_size":{},"ranks_seen":{},"roles":{},"window_kind":"{}","last_window":{}}})", view.world_size(), view.ranks().size(),
-                     view.role_count(), view.window_kind() == WindowKind::kSteps ? "steps" : "time", view.window_index());
+  return fmt::format(R"({{"world_size":{},"ranks_seen":{},"roles":{},"window_kind":"{}","last_window":{}}})", view.world_size(),
+                     view.ranks().size(), view.role_count(), view.window_kind() == WindowKind::kSteps ? "steps" : "time",
+                     view.window_index());
 }
 
 }  // namespace
@@ -44,6 +53,7 @@ absl::StatusOr<DiagnoseProcessor::Job*> DiagnoseProcessor::FindJob(const JobId& 
       return absl::DataLossError(fmt::format("progress of job {} in the state store is no number: {}", id.value, text));
     }
     job.windows.RestoreClosed({kind, index});
+    if (const absl::Status loaded = LoadHistory(id, kind, job); !loaded.ok()) return loaded;
   }
   const absl::Status scanned = context_->store().Scan(Table::kFindings, EncodeKey(id), [&](std::string_view, std::string_view value) {
     Finding finding;
@@ -54,6 +64,32 @@ absl::StatusOr<DiagnoseProcessor::Job*> DiagnoseProcessor::FindJob(const JobId& 
   });
   if (!scanned.ok()) return scanned;
   return &job;
+}
+
+absl::Status DiagnoseProcessor::LoadHistory(const JobId& id, WindowKind kind, Job& job) {
+  job.history.clear();
+  for (int64_t slot = 0; slot < static_cast<int64_t>(kProfilesKept); ++slot) {
+    const auto stored = context_->store().Get(Table::kProgress, ProfileKey(id, {kind, slot}));
+    if (!stored.ok()) return stored.status();
+    PatternBatch profile;
+    if (!stored->has_value()) continue;
+    const std::string& value = **stored;
+    if (decoder_.Decode(std::as_bytes(std::span(value.data(), value.size())), &profile) == DropReason::kNone)
+      job.history.push_back(std::move(profile));
+  }
+  std::sort(job.history.begin(), job.history.end(), [](const auto& a, const auto& b) { return a.window.index < b.window.index; });
+  return absl::OkStatus();
+}
+
+void DiagnoseProcessor::Remember(const JobId& id, WindowId window_id, const CrossRankView& view, Job& job) {
+  PatternBatch profile = ProfileOf(view);
+  if (profile.steps.empty()) return;
+  if (!job.history.empty() && job.history.back().window.kind != window_id.first) job.history.clear();
+  const Bytes payload = encoder_.Encode(profile);
+  context_->changes().Put(Table::kProgress, ProfileKey(id, window_id),
+                          std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+  job.history.push_back(std::move(profile));
+  if (job.history.size() > kProfilesKept) job.history.erase(job.history.begin());
 }
 
 void DiagnoseProcessor::Count(JobWindows::Added added) {
@@ -117,9 +153,11 @@ absl::Status DiagnoseProcessor::Diagnose(const JobId& id, Job& job, WindowId win
   for (auto& [rank, batch] : window.batches) batches.push_back(std::move(batch));
   std::vector<CollectiveSummary> summaries;
   for (auto& [communicator, summary] : window.summaries) summaries.push_back(std::move(summary));
-  const CrossRankView view(batches, summaries);
+  const CrossRankView view(batches, summaries, job.history);
   ++probe_.windows_diagnosed;
-  for (Finding& finding : job.lifecycle.Observe(window_id.second, root_cause_.Diagnose(view))) Publish(std::move(finding), window.timestamp_ms);
+  for (Finding& finding : job.lifecycle.Observe(window_id.second, root_cause_.Diagnose(view)))
+    Publish(std::move(finding), window.timestamp_ms);
+  Remember(id, window_id, view, job);
   context_->changes().Put(Table::kJobs, EncodeKey(id), DescribeJob(view));
   return absl::OkStatus();
 }

@@ -50,9 +50,12 @@ class DiagnoseProcessor final : public Processor {
   struct Job {
     JobWindows windows;
     FindingLifecycle lifecycle;
+    std::vector<PatternBatch> history;  // profiles of its last windows (job_profile.h), oldest first, of the kind that it was diagnosed in last
   };
   // The job's state, loaded from the store when it is first met.
   absl::StatusOr<Job*> FindJob(const JobId& id);
+  absl::Status LoadHistory(const JobId& id, WindowKind kind, Job& job);
+  void Remember(const JobId& id, WindowId window_id, const CrossRankView& view, Job& job);
   void Count(JobWindows::Added added);
   absl::Status CloseComplete(const JobId& id, Job& job);
   absl::Status Diagnose(const JobId& id, Job& job, WindowId window_id);

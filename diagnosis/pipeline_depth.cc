@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace eroica {
@@ -35,7 +36,30 @@ Neighbours NeighboursOf(const Edges& edges) {
   return neighbours;
 }
 
-// The paths among the graph's components, each from the end with the smaller rank to the other. Rings and branching components are none.
+// Interleaved schedules send from the last stage to the first: the pipeline is a ring then. It begins at its smallest rank and goes on to the smaller neighbor.
+void AppendRings(const Neighbours& neighbours, std::vector<std::vector<uint32_t>>* paths) {
+  std::set<uint32_t> seen;
+  for (const auto& [start, around] : neighbours) {
+    if (around.size() != 2 || seen.contains(start)) continue;
+    std::vector<uint32_t> ring{start};
+    uint32_t previous = start;
+    uint32_t at = std::min(around[0], around[1]);
+    bool is_ring = true;
+    while (at != start && is_ring) {
+      ring.push_back(at);
+      const auto& next = neighbours.at(at);
+      is_ring = next.size() == 2;
+      if (!is_ring) break;
+      const uint32_t onward = next[0] == previous ? next[1] : next[0];
+      previous = at;
+      at = onward;
+    }
+    seen.insert(ring.begin(), ring.end());
+    if (is_ring && ring.size() > 2) paths->push_back(std::move(ring));
+  }
+}
+
+// The paths among the graph's components, each from the end with the smaller rank to the other. Branching components are none.
 void AppendPaths(const Neighbours& neighbours, std::vector<std::vector<uint32_t>>* paths) {
   for (const auto& [start, around] : neighbours) {
     if (around.size() != 1) continue;
@@ -69,6 +93,7 @@ std::vector<std::vector<uint32_t>> AllPaths(std::span<const CollectiveSummary> s
       links[edges.begin()->first] += edges.begin()->second;
     } else {
       AppendPaths(NeighboursOf(edges), &paths);
+      AppendRings(NeighboursOf(edges), &paths);
     }
   }
   AppendPaths(NeighboursOf(links), &paths);

@@ -1,4 +1,4 @@
-// Which pipeline stage a rank is, read from who sends to whom: a pipeline without wrap-around is a path of ranks.
+// Which pipeline stage a rank is, read from who sends to whom: a pipeline is a path of ranks, or a ring where its schedule is interleaved.
 #pragma once
 
 #include <cstdint>

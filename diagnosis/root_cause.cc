@@ -11,6 +11,7 @@
 #include "diagnosis/effect_chain.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
 #include "diagnosis/link_matrix/link_matrix_operator.h"
+#include "diagnosis/regression/regression_operator.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 
@@ -88,17 +89,31 @@ double MostWaited(const CrossRankView& view) {
   return most;
 }
 
+bool ConcernsEverybody(const Finding& finding) { return finding.operator_name == "regression"; }
+
 void CapImpacts(double most_ns, std::vector<Finding>& findings) {
   double claimed = 0;
-  for (const Finding& finding : findings) claimed += finding.lost_ns_per_step;
+  for (const Finding& finding : findings) claimed += ConcernsEverybody(finding) ? 0 : finding.lost_ns_per_step;
   if (most_ns <= 0 || claimed <= most_ns) return;
-  for (Finding& finding : findings) finding.lost_ns_per_step *= most_ns / claimed;
+  for (Finding& finding : findings) {
+    if (!ConcernsEverybody(finding)) finding.lost_ns_per_step *= most_ns / claimed;
+  }
 }
 
 Severity SeverityOf(double share) {
   if (share >= 0.30) return Severity::kCritical;
   if (share >= 0.10) return Severity::kMajor;
   return share >= 0.03 ? Severity::kMinor : Severity::kInfo;
+}
+
+// The job may have become slower because of one rank: then that is the finding.
+void DropExplainedChanges(std::vector<Finding>& findings) {
+  double explained_ns = 0;
+  for (const Finding& finding : findings) {
+    if (!ConcernsEverybody(finding)) explained_ns += finding.lost_ns_per_step;
+  }
+  std::erase_if(findings,
+                [&](const Finding& finding) { return ConcernsEverybody(finding) && explained_ns >= finding.lost_ns_per_step / 2; });
 }
 
 double RoundTo(double value, double unit) { return std::round(value / unit) * unit; }
@@ -113,7 +128,8 @@ void Complete(const CrossRankView& view, const DataQuality& quality, double step
   finding.world_size = view.world_size();
   const double seen = view.world_size() > 0 ? static_cast<double>(quality.ranks_seen) / view.world_size() : 1;
   finding.confidence = RoundTo(finding.confidence * quality.kept() * std::min(1.0, seen), 0.01);
-  if (quality.lost > 0) finding.caveats.push_back(fmt::format("{} of {} events were lost or came late.", quality.lost, quality.events + quality.lost));
+  if (quality.lost > 0)
+    finding.caveats.push_back(fmt::format("{} of {} events were lost or came late.", quality.lost, quality.events + quality.lost));
   if (quality.ranks_seen < view.world_size()) {
     finding.caveats.push_back(fmt::format("Only {} of {} ranks report.", quality.ranks_seen, view.world_size()));
   }
@@ -124,8 +140,8 @@ void Complete(const CrossRankView& view, const DataQuality& quality, double step
     finding.chain = FollowEffects(view, RankId{static_cast<uint32_t>(finding.culprits.front().rank)});
   }
   finding.chain.push_back({.rank = -1,
-                           .description = fmt::format("every step of the job takes {} longer ({} of {})", DurationText(finding.lost_ns_per_step),
-                                                      PercentText(share), DurationText(step_ns)),
+                           .description = fmt::format("every step of the job takes {} longer ({} of {})",
+                                                      DurationText(finding.lost_ns_per_step), PercentText(share), DurationText(step_ns)),
                            .lost_ns = static_cast<int64_t>(finding.lost_ns_per_step)});
   finding.id = FindingId(finding);
 }
@@ -139,6 +155,7 @@ std::vector<std::unique_ptr<DiagnosisOperator>> DefaultOperators() {
   operators.push_back(std::make_unique<LinkMatrixOperator>());
   operators.push_back(std::make_unique<ImbalanceOperator>());
   operators.push_back(std::make_unique<DifferentialOperator>());
+  operators.push_back(std::make_unique<RegressionOperator>());
   return operators;
 }
 
@@ -152,7 +169,8 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
       claims[i].operator_version = diagnosis_operator->version();
     }
   }
-  std::vector<Finding> findings = MergeBySharedCause(MergeByCulprit(std::move(claims)));
+  std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(MergeByCulprit(std::move(claims))));
+  DropExplainedChanges(findings);
   CapImpacts(MostWaited(view), findings);
   const DataQuality quality = QualityOf(view);
   const double step_ns = StepLength(view);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -51,7 +52,62 @@ Finding Combine(std::vector<Finding> group) {
   return combined;
 }
 
+constexpr size_t kFewestRoaming = 3;  // ranks
+
+// In how many of its steps a slow rank was slow; nullptr where the claim does not say.
+const Measure* SlowSteps(const Finding& claim) {
+  const auto found =
+      std::find_if(claim.evidence.begin(), claim.evidence.end(), [](const Measure& measure) { return measure.name == "slow_steps"; });
+  return found != claim.evidence.end() ? &*found : nullptr;
+}
+
+bool IsOccasional(const Finding& claim) {
+  const Measure* slow = SlowSteps(claim);
+  return claim.kind == FindingKind::kSlowRank && slow != nullptr && 2 * slow->culprit <= static_cast<double>(slow->samples);
+}
+
+// Says that a rank differs, and not how often.
+bool IsTimeless(const Finding& claim) { return claim.kind == FindingKind::kSlowRank && SlowSteps(claim) == nullptr; }
+
+// By how many of the claims' culprits it is named; of equals the first by name.
+std::string MostNamedFunction(const std::vector<Finding>& claims) {
+  std::map<std::string, size_t> ranks;
+  for (const Finding& claim : claims) ranks[claim.function] += claim.culprits.size();
+  return std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
+}
+
+Finding Roaming(std::vector<Finding> claims) {
+  std::set<int32_t> ranks;
+  for (const Finding& claim : claims) {
+    for (const Culprit& culprit : claim.culprits) ranks.insert(culprit.rank);
+  }
+  const std::string function = MostNamedFunction(claims);
+  Finding finding = *std::find_if(claims.begin(), claims.end(), [&](const Finding& claim) { return claim.function == function; });
+  finding.kind = FindingKind::kStepTime;
+  finding.subkind = "roaming";
+  finding.culprits.clear();
+  finding.victims.clear();
+  finding.title = fmt::format("Now this rank and now that one holds the others up, {} of them in this window: most run {} when they do.",
+                              ranks.size(), function);
+  finding.explanation =
+      "No rank is late in most of the steps, so no rank or machine is to blame; what they ran when they were late is what they share.";
+  finding.suggested_action = fmt::format("Make {} happen on all ranks at once, or less often.", function);
+  return finding;
+}
+
 }  // namespace
+
+std::vector<Finding> MergeRoaming(std::vector<Finding> claims) {
+  size_t ranks = 0;
+  for (const Finding& claim : claims) ranks += IsOccasional(claim) ? claim.culprits.size() : 0;
+  if (ranks < kFewestRoaming) return claims;
+  const auto roaming =
+      std::stable_partition(claims.begin(), claims.end(), [](const Finding& claim) { return !IsOccasional(claim) && !IsTimeless(claim); });
+  std::vector<Finding> occasional(std::make_move_iterator(roaming), std::make_move_iterator(claims.end()));
+  claims.erase(roaming, claims.end());
+  claims.push_back(Roaming(std::move(occasional)));
+  return claims;
+}
 
 std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims) {
   std::vector<Finding> merged;

@@ -46,5 +46,26 @@ TEST(MergeBySharedCause, LongListsAreCut) {
   EXPECT_THAT(MergeBySharedCause(std::move(claims))[0].title, HasSubstr("and 12 more, on hosts node0, node1, node2."));
 }
 
+Finding Occasional(int32_t rank, std::string function, double slow_steps) {
+  Finding finding = Slow(rank, std::move(function), 10);
+  finding.evidence = {{.name = "slow_steps", .unit = "count", .culprit = slow_steps, .samples = 8}};
+  return finding;
+}
+
+TEST(MergeRoaming, RanksThatTakeTurnsAreNobodysFault) {
+  const std::vector<Finding> merged =
+      MergeRoaming({Occasional(1, "collect", 2), Occasional(9, "gemm", 8), Occasional(4, "collect", 1), Occasional(6, "main", 3)});
+  ASSERT_THAT(merged, SizeIs(2));
+  EXPECT_EQ(merged[0].culprits[0].rank, 9);
+  EXPECT_EQ(merged[1].kind, FindingKind::kStepTime);
+  EXPECT_EQ(merged[1].function, "collect");
+  EXPECT_THAT(merged[1].culprits, SizeIs(0));
+}
+
+TEST(MergeRoaming, TwoRanksOrRanksThatAreLateInMostStepsAreBlamed) {
+  EXPECT_THAT(MergeRoaming({Occasional(1, "collect", 2), Occasional(4, "collect", 1)}), SizeIs(2));
+  EXPECT_THAT(MergeRoaming({Occasional(1, "read", 5), Occasional(4, "read", 6), Occasional(5, "read", 8)}), SizeIs(3));
+}
+
 }  // namespace
 }  // namespace eroica

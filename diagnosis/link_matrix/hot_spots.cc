@@ -56,11 +56,27 @@ class Search {
   std::vector<HotSpot> Run() {
     TakeHosts();
     TakeRanks();
-    for (const LinkCell* cell : hot_) spots_.push_back({HotSpotKind::kLink, resource_, {cell->source}, cell->destination, {cell}});
+    TakePaths();
     return std::move(spots_);
   }
 
  private:
+  // What is left: cells between the same two hosts share their path.
+  void TakePaths() {
+    while (!hot_.empty()) {
+      const LinkCell& first = *hot_.front();
+      const std::string_view from = HostOf(first.source);
+      const std::string_view to = HostOf(first.destination);
+      const bool shared = from != to && !from.empty() && !to.empty();
+      Take(HotSpotKind::kLink, {}, [&](const LinkCell& cell) {
+        return &cell == &first || (shared && HostOf(cell.source) == from && HostOf(cell.destination) == to);
+      });
+      HotSpot& spot = spots_.back();
+      spot.ranks = {spot.cells.front()->source};
+      spot.destination = spot.cells.front()->destination;
+    }
+  }
+
   std::string_view HostOf(RankIndex rank) const { return view_.ranks()[rank].batch->host; }
 
   // Takes the hot cells that the filter picks into a spot of their own; nothing where it picks none.

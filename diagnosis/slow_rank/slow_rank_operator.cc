@@ -100,11 +100,13 @@ void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
   if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
   for (const BusyTime& busy : CompareBusyTime(view)) {
     if (busy.steps < options_.min_steps || busy.share() < options_.min_share || busy.separation() < options_.min_separation) continue;
+    if (busy.lasting_ns < options_.min_lasting * busy.excess_ns) continue;
     if (const std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause)) {
       findings.push_back(Describe(view, busy, *cause, true, options_));
       continue;
     }
     if (busy.share() < options_.min_share_unexplained || busy.separation() < options_.min_separation_unexplained) continue;
+    if (busy.slow_steps < options_.min_slow_steps_unexplained * busy.steps) continue;
     const std::optional<CauseFunction> cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause);
     if (cause && cause->specificity >= options_.min_slowdown_unexplained) findings.push_back(Describe(view, busy, *cause, false, options_));
   }

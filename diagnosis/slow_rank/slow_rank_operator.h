@@ -8,14 +8,16 @@
 namespace eroica {
 
 struct SlowRankOptions {
-  uint32_t min_steps = 3;       // fewer show no persistence: CollectiveWaitOperator judges those windows by arrival order
-  double min_share = 0.03;      // of a step: what is worth a finding at all (EROICA's faults begin at 3 to 5 % of step time)
-  double min_separation = 3;    // excess over noise, where a function explains the excess
-  double min_separation_unexplained = 6;  // where only a whole class of functions does
+  uint32_t min_steps = 3;                    // fewer show no persistence: CollectiveWaitOperator judges those windows by arrival order
+  double min_lasting = 0.3;                  // share of the excess that the steps other than the slowest show: what happens once is a pause
+  double min_share = 0.03;                   // of a step: what is worth a finding at all (EROICA's faults begin at 3 to 5 % of step time)
+  double min_separation = 3;                 // excess over noise, where a function explains the excess
+  double min_separation_unexplained = 6;     // where only a whole class of functions does
+  double min_slow_steps_unexplained = 0.75;  // share of the window's steps: uneven inputs make a rank slower in everything in some
   double min_share_unexplained = 0.05;
   double min_slowdown_unexplained = 0.15;  // share of the class's time that the peers do not need: a rank that is 8 % slower in everything
                                            // shares its cores with something, on a healthy host too (net_healthy_4r)
-  double min_ranks_seen = 0.5;  // of the world
+  double min_ranks_seen = 0.5;             // of the world
   CauseOptions cause;
 };
 

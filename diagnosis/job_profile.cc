@@ -1,0 +1,97 @@
+#include "diagnosis/job_profile.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "diagnosis/robust_statistics.h"
+
+namespace eroica {
+namespace {
+
+constexpr double kLeastShare = 0.002;
+
+std::vector<StepRecord> TypicalSteps(const CrossRankView& view) {
+  std::map<int64_t, std::pair<std::vector<int64_t>, std::vector<int64_t>>> by_step;  // durations and waits
+  for (const RankView& rank : view.ranks()) {
+    for (const StepRecord& step : rank.batch->steps) {
+      by_step[step.id].first.push_back(step.duration_ns);
+      by_step[step.id].second.push_back(step.peer_wait_ns);
+    }
+  }
+  std::vector<StepRecord> steps;
+  for (auto& [id, times] : by_step) {
+    steps.push_back({.id = id,
+                     .duration_ns = static_cast<int64_t>(Median(std::span(times.first))),
+                     .peer_wait_ns = static_cast<int64_t>(Median(std::span(times.second)))});
+  }
+  return steps;
+}
+
+FunctionPattern Row(FunctionId function, const FunctionPattern& like, double ns_per_step, size_t ranks) {
+  FunctionPattern row;
+  row.function = function;
+  row.name = like.name;
+  row.stack = like.stack;
+  row.function_class = like.function_class;
+  row.wait = like.wait;
+  row.critical_ns = static_cast<int64_t>(ns_per_step);
+  row.count = ranks;
+  return row;
+}
+
+FunctionPattern TransferRow(const CrossRankView& view, size_t steps) {
+  double transfer_ns = 0;
+  for (const CollectiveSummary& summary : view.summaries()) {
+    transfer_ns += static_cast<double>(summary.transfer_ns) * static_cast<double>(summary.members.size());
+  }
+  const FunctionPattern like{.name = "transfer of collectives", .function_class = FunctionClass::kCollective};
+  const double ranks = static_cast<double>(std::max<size_t>(1, view.ranks().size()));
+  return Row(TransferOfCollectives(), like, transfer_ns / ranks / static_cast<double>(steps), view.ranks().size());
+}
+
+}  // namespace
+
+PatternBatch ProfileOf(const CrossRankView& view) {
+  PatternBatch profile;
+  profile.job = view.job();
+  profile.world_size = std::max(1u, view.world_size());
+  if (!view.ranks().empty()) profile.window = view.ranks().front().batch->window;
+  profile.steps = TypicalSteps(view);
+  if (profile.steps.empty()) return profile;
+  const double step_ns = StepNsOf(profile);
+  std::vector<double> per_step;
+  for (const FunctionColumn& column : view.functions()) {
+    per_step.clear();
+    for (size_t i = 0; i < column.size(); ++i) {
+      const size_t steps = view.ranks()[column.rank[i]].batch->steps.size();
+      if (steps > 0) per_step.push_back(static_cast<double>(column.pattern[i]->critical_ns) / static_cast<double>(steps));
+    }
+    const double typical = Median(std::span(per_step));
+    if (typical >= kLeastShare * step_ns) profile.patterns.push_back(Row(column.function, *column.sample, typical, column.size()));
+  }
+  profile.patterns.push_back(TransferRow(view, profile.steps.size()));
+  std::sort(profile.patterns.begin(), profile.patterns.end(), [](const auto& a, const auto& b) { return a.function < b.function; });
+  return profile;
+}
+
+FunctionId TransferOfCollectives() {
+  static const FunctionId id = HashFunction(FunctionClass::kCollective, "eroica: transfer of collectives", FunctionId{0});
+  return id;
+}
+
+double StepNsOf(const PatternBatch& profile) {
+  if (profile.steps.empty()) return 0;
+  double sum = 0;
+  for (const StepRecord& step : profile.steps) sum += static_cast<double>(step.duration_ns);
+  return sum / static_cast<double>(profile.steps.size());
+}
+
+double FunctionNsOf(const PatternBatch& profile, FunctionId function) {
+  const auto row = std::lower_bound(profile.patterns.begin(), profile.patterns.end(), function,
+                                    [](const FunctionPattern& pattern, FunctionId id) { return pattern.function < id; });
+  return row != profile.patterns.end() && row->function == function ? static_cast<double>(row->critical_ns) : 0;
+}
+
+}  // namespace eroica

@@ -1,0 +1,27 @@
+// What a job was like in one window: the typical rank of it. The job's own past is a row of such profiles; they answer what no comparison of ranks can, since a fault that
+// strikes all ranks alike makes nobody differ.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "diagnosis/cross_rank_view.h"
+
+namespace eroica {
+
+// How many windows of the past are kept.
+inline constexpr size_t kProfilesKept = 32;
+
+// steps: each with the medians over the ranks of its duration and peer wait. patterns: the functions that take at least 0.2 % of a step, critical_ns a STEP (median over
+// the ranks that run it), count = how many ranks run it; and one row of TransferOfCollectives(). Everything else is empty. rank is 0 and means nobody.
+PatternBatch ProfileOf(const CrossRankView& view);
+
+// The row that says for how long data moved a step: shortest durations of the collectives, which hold no waiting for late members; mean over the ranks.
+FunctionId TransferOfCollectives();
+
+// Mean step duration of a profile, 0 where it has no steps.
+double StepNsOf(const PatternBatch& profile);
+// Critical time a step of the function in the profile, 0 where it is not in it.
+double FunctionNsOf(const PatternBatch& profile, FunctionId function);
+
+}  // namespace eroica

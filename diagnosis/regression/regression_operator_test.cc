@@ -1,0 +1,83 @@
+#include "diagnosis/regression/regression_operator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis/job_profile.h"
+#include "diagnosis/training_view.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+struct Work {
+  double gemm_ms = 60;
+  double mask_ms = 2;
+  double transfer_ms = 10;
+};
+
+// One window of four ranks that all do the same.
+class Window {
+ public:
+  explicit Window(const Work& work) : job_(4) {
+    job_.RunOnAll("gemm", work.gemm_ms, "", FunctionClass::kGpuCompute).RunOnAll("build_mask", work.mask_ms, "train.py: forward");
+    CollectiveSummary& summary = job_.AddSummary();
+    for (uint32_t rank = 0; rank < 4; ++rank) summary.members.push_back({.rank = RankId{rank}});
+    summary.transfer_ns = static_cast<int64_t>(work.transfer_ms * 8 * kMillisecond);
+    job_.Finish();
+    for (PatternBatch& batch : job_.batches()) {
+      for (StepRecord& step : batch.steps) step.duration_ns += static_cast<int64_t>(work.transfer_ms * kMillisecond);
+    }
+  }
+  CrossRankView View(std::span<const PatternBatch> history = {}) { return {job_.batches(), job_.summaries(), history}; }
+  TrainingView& job() { return job_; }
+
+ private:
+  TrainingView job_;
+};
+
+// What is said of the last of these windows.
+std::vector<Finding> Evaluate(const std::vector<Work>& windows) {
+  std::vector<PatternBatch> history;
+  for (size_t i = 0; i + 1 < windows.size(); ++i) history.push_back(ProfileOf(Window(windows[i]).View()));
+  Window last(windows.back());
+  std::vector<Finding> findings;
+  RegressionOperator().Evaluate(last.View(history), findings);
+  return findings;
+}
+
+TEST(RegressionOperator, AFunctionThatGrewOnAllRanksIsNamed) {
+  const std::vector<Finding> findings = Evaluate({{}, {}, {.mask_ms = 12}, {.mask_ms = 12}});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingKind::kRegression);
+  EXPECT_EQ(findings[0].function, "build_mask");
+  EXPECT_THAT(findings[0].culprits, IsEmpty());
+  EXPECT_THAT(findings[0].victims, SizeIs(4));
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 10e6, 1e3);
+  EXPECT_THAT(findings[0].title, HasSubstr("build_mask takes 12.0 ms instead of 2.00 ms"));
+}
+
+TEST(RegressionOperator, TransfersThatTakeLongerEverywhereAreTheNetwork) {
+  const std::vector<Finding> findings = Evaluate({{}, {}, {.transfer_ms = 25}, {.transfer_ms = 25}});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingKind::kCommunication);
+  EXPECT_EQ(findings[0].subkind, "everywhere");
+}
+
+TEST(RegressionOperator, OneSlowWindowIsAPause) { EXPECT_THAT(Evaluate({{}, {}, {}, {.mask_ms = 40}}), IsEmpty()); }
+
+TEST(RegressionOperator, ASmallChangeIsNone) { EXPECT_THAT(Evaluate({{}, {}, {.mask_ms = 3.9}, {.mask_ms = 3.9}}), IsEmpty()); }
+
+TEST(RegressionOperator, AJobThatVariesFromWindowToWindowVaries) {
+  EXPECT_THAT(Evaluate({{.gemm_ms = 50}, {.gemm_ms = 70}, {.gemm_ms = 55}, {.gemm_ms = 66}, {.gemm_ms = 72}, {.gemm_ms = 71}}), IsEmpty());
+}
+
+TEST(RegressionOperator, WithoutAPastNothingIsKnown) { EXPECT_THAT(Evaluate({{}, {.mask_ms = 40}, {.mask_ms = 40}}), IsEmpty()); }
+
+TEST(RegressionOperator, AWarmUpThatEndsIsNone) { EXPECT_THAT(Evaluate({{.gemm_ms = 180}, {.gemm_ms = 90}, {}, {}, {}}), IsEmpty()); }
+
+}  // namespace
+}  // namespace eroica
