@@ -115,6 +115,9 @@ absl::Status DiagnoseProcessor::Process(const ConsumerRecord& record) {
     if (const DropReason reason = decoder_.Decode(record.payload(), &summary); reason != DropReason::kNone) return dead_letter(reason);
     ++probe_.summaries_received;
     job_id = summary.job;
+  } else if (type == PayloadType::kRankStanding) {
+    ++probe_.standings_received;  // no operator looks at where ranks stand yet
+    return absl::OkStatus();
   } else {
     return dead_letter(DropReason::kWrongIdentifier);
   }

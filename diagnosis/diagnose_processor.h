@@ -22,6 +22,7 @@ namespace eroica {
 struct DiagnoseProbe {
   uint64_t patterns_received = 0;
   uint64_t summaries_received = 0;
+  uint64_t standings_received = 0;
   uint64_t duplicates = 0;
   uint64_t for_closed_windows = 0;
   uint64_t dead_lettered = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 namespace eroica {
@@ -10,6 +9,9 @@ namespace {
 
 // Pairs that exchange less than this share of what the busiest pair of the graph exchanges are no pipeline traffic (a stray control message).
 constexpr double kEdgeFloor = 0.05;
+// Interleaved schedules send from the last stage to the first, too, but less often than between other stages: of v model chunks a rank, v - 1 go on there.
+// Without these edges the ring is a path.
+constexpr double kWrapAroundCeiling = 0.9;
 
 // Undirected, by rank number, whether the rank is known to the view or not; the weight is the number of messages.
 using Edges = std::map<std::pair<uint32_t, uint32_t>, uint64_t>;
@@ -24,42 +26,19 @@ Edges EdgesOf(const CollectiveSummary& summary) {
   return edges;
 }
 
-Neighbours NeighboursOf(const Edges& edges) {
+Neighbours NeighboursOf(const Edges& edges, double floor) {
   uint64_t busiest = 0;
   for (const auto& [ends, weight] : edges) busiest = std::max(busiest, weight);
   Neighbours neighbours;
   for (const auto& [ends, weight] : edges) {
-    if (weight == 0 || static_cast<double>(weight) < kEdgeFloor * static_cast<double>(busiest)) continue;
+    if (weight == 0 || static_cast<double>(weight) < floor * static_cast<double>(busiest)) continue;
     neighbours[ends.first].push_back(ends.second);
     neighbours[ends.second].push_back(ends.first);
   }
   return neighbours;
 }
 
-// Interleaved schedules send from the last stage to the first: the pipeline is a ring then. It begins at its smallest rank and goes on to the smaller neighbor.
-void AppendRings(const Neighbours& neighbours, std::vector<std::vector<uint32_t>>* paths) {
-  std::set<uint32_t> seen;
-  for (const auto& [start, around] : neighbours) {
-    if (around.size() != 2 || seen.contains(start)) continue;
-    std::vector<uint32_t> ring{start};
-    uint32_t previous = start;
-    uint32_t at = std::min(around[0], around[1]);
-    bool is_ring = true;
-    while (at != start && is_ring) {
-      ring.push_back(at);
-      const auto& next = neighbours.at(at);
-      is_ring = next.size() == 2;
-      if (!is_ring) break;
-      const uint32_t onward = next[0] == previous ? next[1] : next[0];
-      previous = at;
-      at = onward;
-    }
-    seen.insert(ring.begin(), ring.end());
-    if (is_ring && ring.size() > 2) paths->push_back(std::move(ring));
-  }
-}
-
-// The paths among the graph's components, each from the end with the smaller rank to the other. Branching components are none.
+// The paths among the graph's components, each from the end with the smaller rank to the other. Rings and branching components are none.
 void AppendPaths(const Neighbours& neighbours, std::vector<std::vector<uint32_t>>* paths) {
   for (const auto& [start, around] : neighbours) {
     if (around.size() != 1) continue;
@@ -92,11 +71,14 @@ std::vector<std::vector<uint32_t>> AllPaths(std::span<const CollectiveSummary> s
     if (edges.size() == 1) {
       links[edges.begin()->first] += edges.begin()->second;
     } else {
-      AppendPaths(NeighboursOf(edges), &paths);
-      AppendRings(NeighboursOf(edges), &paths);
+      const size_t before = paths.size();
+      AppendPaths(NeighboursOf(edges, kEdgeFloor), &paths);
+      if (paths.size() == before) AppendPaths(NeighboursOf(edges, kWrapAroundCeiling), &paths);
     }
   }
-  AppendPaths(NeighboursOf(links), &paths);
+  const size_t before = paths.size();
+  AppendPaths(NeighboursOf(links, kEdgeFloor), &paths);
+  if (paths.size() == before) AppendPaths(NeighboursOf(links, kWrapAroundCeiling), &paths);
   return paths;
 }
 

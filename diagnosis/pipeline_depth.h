@@ -1,4 +1,5 @@
-// Which pipeline stage a rank is, read from who sends to whom: a pipeline is a path of ranks, or a ring where its schedule is interleaved.
+// Which pipeline stage a rank is, read from who sends to whom: a pipeline is a path of ranks, or a ring with one weaker
+// edge where its schedule is interleaved.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,9 @@ namespace eroica {
 // claim that costs most; its loss is that one's, since the ranks are late at the same time. A culprit is no victim. Other kinds stay as they are, in order.
 std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims);
 
-// Where at least three ranks are late in some of the steps, none of them in most, the place is not what they share: claims of such ranks, and those that do not say how often, become one finding of the kind
-// kStepTime that blames nobody, with the function that most of them name. (EROICA, NSDI'26, section 6: garbage collections, each rank's at a moment of its own)
+// Where at least three ranks are late in some of the steps, none of them in most, the place is not what they share: claims of such ranks, and those that do
+// not say how often, become one finding of the kind kStepTime that blames nobody, with the function that most of them name. (EROICA, NSDI'26, section 6:
+// garbage collections, each rank's at a moment of its own)
 std::vector<Finding> MergeRoaming(std::vector<Finding> claims);
 
 }  // namespace eroica

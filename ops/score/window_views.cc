@@ -6,6 +6,7 @@
 namespace eroica {
 
 absl::Status WindowViews::Add(const ConsumerRecord& record) {
+  if (TypeOf(record.payload()) == PayloadType::kRankStanding) return absl::OkStatus();  // where ranks stand is no part of a window
   const absl::Status undecodable = absl::DataLossError("a record of the patterns topic cannot be decoded");
   if (TypeOf(record.payload()) == PayloadType::kCollectiveSummary) {
     CollectiveSummary summary;
