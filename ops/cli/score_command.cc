@@ -1,6 +1,7 @@
 // eroica score: scenarios with a known truth in, a table of how right the diagnosis is out.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>

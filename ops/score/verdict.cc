@@ -74,7 +74,9 @@ CulpritMatch MatchCulprits(const ExpectedFinding& expected, const Named& named, 
   if (!hosts.empty() && named.hosts == hosts && (ranks.empty() || only_expected)) return CulpritMatch::kRight;
   if (expected.peer_rank >= 0) return MatchLink(expected, named, ranks_per_host);
   if (!ranks.empty() && named.ranks == ranks) return CulpritMatch::kRight;
-  const bool part = Overlap(named.ranks, ranks) || Overlap(ranks.empty() ? named.hosts : named.bare_hosts, hosts);
+  std::set<uint32_t> touched = named.ranks;  // a link names both of its ends
+  for (const auto& [rank, peer] : named.links) touched.insert(peer);
+  const bool part = Overlap(touched, ranks) || Overlap(ranks.empty() ? named.hosts : named.bare_hosts, hosts);
   return part ? CulpritMatch::kPart : CulpritMatch::kNone;
 }
 

@@ -58,6 +58,8 @@ std::vector<Line> Lines() {
       {"all_right", kRank5, Says(kSlowRank, {{.rank = 5}}), true, true, true, true},
       {"part_of_the_stack", kRank5, WithStack(Says(kSlowRank, {{.rank = 5}}, conv), "train > flash_attention"), true, true, true, true},
       {"wrong_function", kRank5, Says(kSlowRank, {{.rank = 5}}, conv), true, true, false, true},
+      {"a_link_to_the_rank", kRank5, Says(kCommunication, {{.rank = 13, .peer = 5}}), true, false, true, false},
+      {"a_link_elsewhere", kRank5, Says(kCommunication, {{.rank = 13, .peer = 4}}), false, false, false, false},
       {"wrong_kind", kRank5, Says(kContention, {{.rank = 5}}), true, true, true, false},
       {"wrong_rank", kRank5, Says(kSlowRank, {{.rank = 6}}), false, false, false, false},
       {"one_too_many", kRank5, Says(kSlowRank, {{.rank = 5}, {.rank = 6}}), true, false, true, true},
