@@ -28,6 +28,8 @@ JobWindows::Added JobWindows::Add(PatternBatch batch, int64_t offset, int64_t ti
   world_size_ = std::max(world_size_, batch.world_size);
   if (IsClosed(id)) return Added::kClosed;
   JobWindow& window = Open(id, offset, timestamp_ms);
+  // A rank that is past the window may still report it: its communicators have not been looked at.
+  if (checked_.id == id) checked_.communicators_of = std::min(checked_.communicators_of, batch.rank.value);
   return window.batches.try_emplace(batch.rank, std::move(batch)).second ? Added::kAdded : Added::kDuplicate;
 }
 
@@ -44,20 +46,27 @@ bool JobWindows::Passed(const Progress* progress, WindowId id) const {
   return progress != nullptr && (progress->final || progress->reached > id);
 }
 
-std::optional<WindowId> JobWindows::OldestComplete() const {
+bool JobWindows::HasCommunicators(const JobWindow& window, const PatternBatch& batch, WindowId id) const {
+  return std::all_of(batch.communicators.begin(), batch.communicators.end(), [&](CommId communicator) {
+    if (window.summaries.contains(communicator)) return true;
+    const auto progress = communicators_.find(communicator);
+    return Passed(progress == communicators_.end() ? nullptr : &progress->second, id);
+  });
+}
+
+std::optional<WindowId> JobWindows::OldestComplete() {
   const std::optional<WindowId> oldest = Oldest();
   if (!oldest) return std::nullopt;
   const JobWindow& window = windows_.at(*oldest);
-  for (uint32_t rank = 0; rank < world_size_; ++rank) {
+  if (checked_.id != *oldest) checked_ = {.id = *oldest};
+  for (uint32_t& rank = checked_.ranks; rank < world_size_; ++rank) {
+    if (window.batches.contains(RankId{rank})) continue;
     const auto progress = ranks_.find(RankId{rank});
-    if (!window.batches.contains(RankId{rank}) && !Passed(progress == ranks_.end() ? nullptr : &progress->second, *oldest)) return std::nullopt;
+    if (!Passed(progress == ranks_.end() ? nullptr : &progress->second, *oldest)) return std::nullopt;
   }
-  for (const auto& [rank, batch] : window.batches) {
-    for (const CommId communicator : batch.communicators) {
-      const auto progress = communicators_.find(communicator);
-      const bool passed = Passed(progress == communicators_.end() ? nullptr : &progress->second, *oldest);
-      if (!window.summaries.contains(communicator) && !passed) return std::nullopt;
-    }
+  for (auto it = window.batches.lower_bound(RankId{checked_.communicators_of}); it != window.batches.end(); ++it) {
+    checked_.communicators_of = it->first.value;
+    if (!HasCommunicators(window, it->second, *oldest)) return std::nullopt;
   }
   return oldest;
 }

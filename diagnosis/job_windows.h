@@ -19,8 +19,8 @@ using WindowId = std::pair<WindowKind, int64_t>;
 struct JobWindow {
   std::map<RankId, PatternBatch> batches;
   std::map<CommId, CollectiveSummary> summaries;
-  int64_t first_offset = 0;   // of the first record that belongs to it
-  int64_t timestamp_ms = 0;   // latest event time of its records
+  int64_t first_offset = 0;  // of the first record that belongs to it
+  int64_t timestamp_ms = 0;  // latest event time of its records
 };
 
 // Of one job. One thread; knows no clock: who calls decides when to stop waiting.
@@ -35,7 +35,8 @@ class JobWindows {
   Added Add(CollectiveSummary summary, int64_t offset, int64_t timestamp_ms);
 
   // The oldest open window, if every rank of the world has reported it or is past it, and every communicator that they name has been summarized.
-  std::optional<WindowId> OldestComplete() const;
+  // Called after every record: what was seen to be there is not looked at again, so that all calls for a window cost no more than its ranks and communicators.
+  std::optional<WindowId> OldestComplete();
   // The oldest open window, complete or not.
   std::optional<WindowId> Oldest() const;
   // Takes the window out; it is closed from now on.
@@ -50,7 +51,14 @@ class JobWindows {
     WindowId reached{};
     bool final = false;
   };
+  // How far the window that was looked at last is known to be complete. What has come stays, so that the next look goes on from there.
+  struct Checked {
+    WindowId id{};
+    uint32_t ranks = 0;             // those below have reported it or are past it
+    uint32_t communicators_of = 0;  // all communicators of those below have been summarized or are past it
+  };
   bool IsClosed(WindowId id) const;
+  bool HasCommunicators(const JobWindow& window, const PatternBatch& batch, WindowId id) const;
   JobWindow& Open(WindowId id, int64_t offset, int64_t timestamp_ms);
   bool Passed(const Progress* progress, WindowId id) const;
 
@@ -59,6 +67,7 @@ class JobWindows {
   std::map<CommId, Progress> communicators_;
   std::map<WindowKind, int64_t> last_closed_;
   uint32_t world_size_ = 0;
+  Checked checked_;
 };
 
 }  // namespace eroica

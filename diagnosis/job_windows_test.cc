@@ -2,6 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
 namespace eroica {
 namespace {
 
@@ -96,6 +104,82 @@ TEST(JobWindows, ClosedWindowsStayClosedAfterARestart) {
   windows.RestoreClosed(Id(3));
   EXPECT_EQ(windows.Add(Batch(0, 3), 1, 0), JobWindows::Added::kClosed);
   EXPECT_EQ(windows.Add(Batch(0, 4), 2, 0), JobWindows::Added::kAdded);
+}
+
+// What OldestComplete means, looked at anew each time.
+class Model {
+ public:
+  void Add(const PatternBatch& batch) {
+    const int64_t index = batch.window.index;
+    reached_[batch.rank.value] = std::max(reached_[batch.rank.value], index);
+    if (batch.final) final_.insert(batch.rank.value);
+    if (index > closed_) batches_[index].emplace(batch.rank.value, batch.communicators);
+  }
+  void Add(const CollectiveSummary& summary) {
+    const int64_t index = summary.window.index;
+    summarized_[summary.communicator] = std::max(summarized_[summary.communicator], index);
+    if (index <= closed_) return;
+    batches_[index];
+    summaries_.insert({index, summary.communicator});
+  }
+  std::optional<WindowId> OldestComplete(uint32_t world_size) const {
+    if (batches_.empty()) return std::nullopt;
+    const auto& [index, batches] = *batches_.begin();
+    for (uint32_t rank = 0; rank < world_size; ++rank) {
+      const auto reached = reached_.find(rank);
+      const bool passed = final_.contains(rank) || (reached != reached_.end() && reached->second > index);
+      if (!batches.contains(rank) && !passed) return std::nullopt;
+    }
+    for (const auto& [rank, communicators] : batches) {
+      for (const CommId communicator : communicators) {
+        const auto reached = summarized_.find(communicator);
+        if (!summaries_.contains({index, communicator}) && (reached == summarized_.end() || reached->second <= index)) return std::nullopt;
+      }
+    }
+    return Id(index);
+  }
+  void Close(WindowId id) {
+    batches_.erase(id.second);
+    closed_ = id.second;
+  }
+
+ private:
+  int64_t closed_ = -1;
+  std::map<int64_t, std::map<uint32_t, std::vector<CommId>>> batches_;
+  std::set<std::pair<int64_t, CommId>> summaries_;
+  std::map<uint32_t, int64_t> reached_;
+  std::map<CommId, int64_t> summarized_;
+  std::set<uint32_t> final_;
+};
+
+TEST(JobWindows, WhatWasCheckedStaysTrueInAnyOrderOfRecords) {
+  constexpr uint32_t kRanks = 5;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    std::mt19937_64 random(seed);
+    JobWindows windows;
+    Model model;
+    bool any_batch = false;  // which tells how many ranks there are
+    for (int i = 0; i < 60; ++i) {
+      const auto index = static_cast<int64_t>(random() % 4);
+      if (random() % 3 == 0) {
+        CollectiveSummary summary = Summary(index);
+        summary.communicator = CommId{random() % 3};
+        model.Add(summary);
+        windows.Add(summary, i, 0);
+      } else {
+        PatternBatch batch = Batch(static_cast<uint32_t>(random() % kRanks), index, kRanks, random() % 20 == 0);
+        batch.communicators = {CommId{batch.rank.value % 3}, CommId{(batch.rank.value + 1) % 3}};
+        any_batch = true;
+        model.Add(batch);
+        windows.Add(batch, i, 0);
+      }
+      ASSERT_EQ(windows.OldestComplete(), model.OldestComplete(any_batch ? kRanks : 0)) << "seed " << seed << ", record " << i;
+      if (const auto complete = windows.OldestComplete(); complete && random() % 2 == 0) {
+        windows.Close(*complete);
+        model.Close(*complete);
+      }
+    }
+  }
 }
 
 }  // namespace
