@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -14,12 +15,24 @@
 namespace eroica {
 namespace {
 
+constexpr int64_t kNsPerMs = 1'000'000;
+
 std::string ProgressKey(const JobId& job, WindowKind kind) { return EncodeKey(WindowKey{.job = job, .kind = kind, .index = 0}); }
 
 // Profiles go round through so many keys; index 0 is that of ProgressKey.
 std::string ProfileKey(const JobId& job, WindowId window) {
   constexpr auto kSlots = static_cast<int64_t>(kProfilesKept);
   return EncodeKey(WindowKey{.job = job, .kind = window.first, .index = 1 + (window.second % kSlots + kSlots) % kSlots});
+}
+
+// Followed by the step of the standstill. Window keys begin with their kind, so none of them begins so.
+std::string StandstillPrefix(const JobId& job) { return "standstill/" + EncodeKey(job); }
+
+std::optional<int64_t> ParseNumber(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
 // What the jobs table says of a job: for people and REST, not read back.
@@ -40,30 +53,48 @@ absl::Status DiagnoseProcessor::Init(ProcessorContext& context) {
 
 absl::StatusOr<DiagnoseProcessor::Job*> DiagnoseProcessor::FindJob(const JobId& id) {
   const auto [it, fresh] = jobs_.try_emplace(id);
-  if (!fresh) return &it->second;
-  Job& job = it->second;
+  Job* job = &it->second;
+  if (!fresh) return job;
+  if (absl::Status status = LoadWindows(id, job); !status.ok()) return status;
+  if (absl::Status status = LoadStandstills(id, job); !status.ok()) return status;
+  if (absl::Status status = LoadFindings(id, job); !status.ok()) return status;
+  return job;
+}
+
+absl::Status DiagnoseProcessor::LoadWindows(const JobId& id, Job* job) {
   for (const WindowKind kind : {WindowKind::kTime, WindowKind::kSteps}) {
     const auto stored = context_->store().Get(Table::kProgress, ProgressKey(id, kind));
     if (!stored.ok()) return stored.status();
     if (!stored->has_value()) continue;
-    int64_t index = 0;
-    const std::string& text = **stored;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-    if (error != std::errc{} || end != text.data() + text.size()) {
-      return absl::DataLossError(fmt::format("progress of job {} in the state store is no number: {}", id.value, text));
-    }
-    job.windows.RestoreClosed({kind, index});
-    if (const absl::Status loaded = LoadHistory(id, kind, job); !loaded.ok()) return loaded;
+    const std::optional<int64_t> index = ParseNumber(**stored);
+    if (!index) return absl::DataLossError(fmt::format("progress of job {} in the state store is no number: {}", id.value, **stored));
+    job->windows.RestoreClosed({kind, *index});
+    if (absl::Status status = LoadHistory(id, kind, *job); !status.ok()) return status;
   }
-  const absl::Status scanned = context_->store().Scan(Table::kFindings, EncodeKey(id), [&](std::string_view, std::string_view value) {
+  return absl::OkStatus();
+}
+
+absl::Status DiagnoseProcessor::LoadStandstills(const JobId& id, Job* job) const {
+  absl::Status status;
+  const std::string prefix = StandstillPrefix(id);
+  const absl::Status scanned = context_->store().Scan(Table::kProgress, prefix, [&](std::string_view key, std::string_view value) {
+    const std::optional<int64_t> step = ParseNumber(key.substr(prefix.size()));
+    const std::optional<int64_t> level = ParseNumber(value);
+    if (!step || !level) status = absl::DataLossError(fmt::format("standstills of job {} in the state store are no numbers", id.value));
+    if (status.ok()) job->hangs.RestoreLookedAt(*step, static_cast<int>(*level));
+    return status.ok();
+  });
+  return scanned.ok() ? status : scanned;
+}
+
+absl::Status DiagnoseProcessor::LoadFindings(const JobId& id, Job* job) {
+  return context_->store().Scan(Table::kFindings, EncodeKey(id), [&](std::string_view, std::string_view value) {
     Finding finding;
     if (decoder_.Decode(std::as_bytes(std::span(value.data(), value.size())), &finding) == DropReason::kNone) {
-      job.lifecycle.Restore(std::move(finding));
+      job->lifecycle.Restore(std::move(finding));
     }
     return true;
   });
-  if (!scanned.ok()) return scanned;
-  return &job;
 }
 
 absl::Status DiagnoseProcessor::LoadHistory(const JobId& id, WindowKind kind, Job& job) {
@@ -97,38 +128,65 @@ void DiagnoseProcessor::Count(JobWindows::Added added) {
   if (added == JobWindows::Added::kClosed) ++probe_.for_closed_windows;
 }
 
+absl::Status DiagnoseProcessor::DeadLetter(DropReason reason) {
+  ++probe_.dead_lettered;
+  context_->DeadLetter(reason);
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::Status DiagnoseProcessor::DecodeAndAdd(const ConsumerRecord& record) {
+  T payload;
+  if (const DropReason reason = decoder_.Decode(record.payload(), &payload); reason != DropReason::kNone) return DeadLetter(reason);
+  return Add(std::move(payload), record);
+}
+
 absl::Status DiagnoseProcessor::Process(const ConsumerRecord& record) {
-  JobId job_id;
-  const auto dead_letter = [this](DropReason reason) {
-    ++probe_.dead_lettered;
-    context_->DeadLetter(reason);
-    return absl::OkStatus();
-  };
-  PatternBatch batch;
-  CollectiveSummary summary;
-  const PayloadType type = TypeOf(record.payload());
-  if (type == PayloadType::kPatternBatch) {
-    if (const DropReason reason = decoder_.Decode(record.payload(), &batch); reason != DropReason::kNone) return dead_letter(reason);
-    ++probe_.patterns_received;
-    job_id = batch.job;
-  } else if (type == PayloadType::kCollectiveSummary) {
-    if (const DropReason reason = decoder_.Decode(record.payload(), &summary); reason != DropReason::kNone) return dead_letter(reason);
-    ++probe_.summaries_received;
-    job_id = summary.job;
-  } else if (type == PayloadType::kRankStanding) {
-    ++probe_.standings_received;  // no operator looks at where ranks stand yet
-    return absl::OkStatus();
-  } else {
-    return dead_letter(DropReason::kWrongIdentifier);
+  switch (TypeOf(record.payload())) {
+    case PayloadType::kPatternBatch: return DecodeAndAdd<PatternBatch>(record);
+    case PayloadType::kCollectiveSummary: return DecodeAndAdd<CollectiveSummary>(record);
+    case PayloadType::kRankStanding: return DecodeAndAdd<RankStanding>(record);
+    default: return DeadLetter(DropReason::kWrongIdentifier);
   }
-  const absl::StatusOr<Job*> job = FindJob(job_id);
+}
+
+absl::Status DiagnoseProcessor::Add(PatternBatch batch, const ConsumerRecord& record) {
+  ++probe_.patterns_received;
+  const JobId id = batch.job;
+  const absl::StatusOr<Job*> job = FindJob(id);
   if (!job.ok()) return job.status();
-  if (type == PayloadType::kPatternBatch) {
-    Count((*job)->windows.Add(std::move(batch), record.offset, record.timestamp_ms));
-  } else {
-    Count((*job)->windows.Add(std::move(summary), record.offset, record.timestamp_ms));
+  (*job)->hangs.Hear(batch);
+  Count((*job)->windows.Add(std::move(batch), record.offset, record.timestamp_ms));
+  return CloseComplete(id, **job);
+}
+
+absl::Status DiagnoseProcessor::Add(CollectiveSummary summary, const ConsumerRecord& record) {
+  ++probe_.summaries_received;
+  const JobId id = summary.job;
+  const absl::StatusOr<Job*> job = FindJob(id);
+  if (!job.ok()) return job.status();
+  Count((*job)->windows.Add(std::move(summary), record.offset, record.timestamp_ms));
+  return CloseComplete(id, **job);
+}
+
+absl::Status DiagnoseProcessor::Add(RankStanding standing, const ConsumerRecord& record) {
+  ++probe_.standings_received;
+  const JobId id = standing.job;
+  const absl::StatusOr<Job*> job = FindJob(id);
+  if (!job.ok()) return job.status();
+  (*job)->hangs.Add(std::move(standing), record.offset);
+  DiagnoseHangs(id, **job, false);
+  return absl::OkStatus();
+}
+
+void DiagnoseProcessor::DiagnoseHangs(const JobId& id, Job& job, bool end) {
+  while (const std::optional<HangWatch::Due> due = job.hangs.TakeDue(end)) {
+    ++probe_.standstills_diagnosed;
+    int64_t latest_ns = 0;
+    for (const RankStanding& standing : due->standings) latest_ns = std::max(latest_ns, standing.time_ns);
+    for (Finding& finding : hang_operator_.Evaluate(due->view)) Publish(job.lifecycle.Report(std::move(finding)), latest_ns / kNsPerMs);
+    context_->changes().Put(Table::kProgress, StandstillPrefix(id) + std::to_string(due->step), std::to_string(due->level));
   }
-  return CloseComplete(job_id, **job);
 }
 
 absl::Status DiagnoseProcessor::CloseComplete(const JobId& id, Job& job) {
@@ -140,6 +198,7 @@ absl::Status DiagnoseProcessor::CloseComplete(const JobId& id, Job& job) {
 
 absl::Status DiagnoseProcessor::Punctuate(PunctuationType) {
   for (auto& [id, job] : jobs_) {
+    DiagnoseHangs(id, job, true);
     while (const std::optional<WindowId> oldest = job.windows.Oldest()) {
       if (job.windows.OldestComplete() != oldest) ++probe_.windows_incomplete;
       if (const absl::Status status = Diagnose(id, job, *oldest); !status.ok()) return status;
@@ -177,7 +236,10 @@ void DiagnoseProcessor::Publish(Finding finding, int64_t timestamp_ms) {
 
 int64_t DiagnoseProcessor::RestartOffset(int64_t next) const {
   int64_t restart = next;
-  for (const auto& [id, job] : jobs_) restart = std::min(restart, job.windows.FirstOffset().value_or(next));
+  for (const auto& [id, job] : jobs_) {
+    restart = std::min(restart, job.windows.FirstOffset().value_or(next));
+    restart = std::min(restart, job.hangs.FirstOffset().value_or(next));
+  }
   return restart;
 }
 

@@ -1,4 +1,5 @@
-// The diagnose stage: from the patterns topic to the findings topic. Gathers a job's window, asks RootCause, publishes what changed.
+// The diagnose stage: from the patterns topic to the findings topic. Gathers a job's window, asks RootCause, publishes what changed. Gathers where ranks
+// stand that get no further, and asks the hang operator when all do: no window closes in a hang.
 // Adapter between stream_ops and the pure code beside it; one instance a task, one thread.
 #pragma once
 
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "diagnosis/finding_lifecycle.h"
+#include "diagnosis/hang/hang_operator.h"
+#include "diagnosis/hang/hang_watch.h"
 #include "diagnosis/job_windows.h"
 #include "diagnosis/root_cause.h"
 #include "schemas/codec.h"
@@ -18,11 +21,12 @@
 
 namespace eroica {
 
-// Plain counters. patterns + summaries = used + duplicate + closed, and what is in open windows is among the used.
+// Plain counters. patterns + summaries = used + duplicate + closed, and what is in open windows is among the used. Standings are in none of these.
 struct DiagnoseProbe {
   uint64_t patterns_received = 0;
   uint64_t summaries_received = 0;
   uint64_t standings_received = 0;
+  uint64_t standstills_diagnosed = 0;
   uint64_t duplicates = 0;
   uint64_t for_closed_windows = 0;
   uint64_t dead_lettered = 0;
@@ -52,18 +56,30 @@ class DiagnoseProcessor final : public Processor {
     JobWindows windows;
     FindingLifecycle lifecycle;
     std::vector<PatternBatch> history;  // profiles of its last windows (job_profile.h), oldest first, of the kind that it was diagnosed in last
+    HangWatch hangs;
   };
   // The job's state, loaded from the store when it is first met.
   absl::StatusOr<Job*> FindJob(const JobId& id);
   absl::Status LoadHistory(const JobId& id, WindowKind kind, Job& job);
   void Remember(const JobId& id, WindowId window_id, const CrossRankView& view, Job& job);
   void Count(JobWindows::Added added);
+  absl::Status LoadWindows(const JobId& id, Job* job);
+  absl::Status LoadStandstills(const JobId& id, Job* job) const;
+  absl::Status LoadFindings(const JobId& id, Job* job);
+  absl::Status Add(PatternBatch batch, const ConsumerRecord& record);
+  absl::Status Add(CollectiveSummary summary, const ConsumerRecord& record);
+  absl::Status Add(RankStanding standing, const ConsumerRecord& record);
+  template <typename T>
+  absl::Status DecodeAndAdd(const ConsumerRecord& record);
+  absl::Status DeadLetter(DropReason reason);
+  void DiagnoseHangs(const JobId& id, Job& job, bool end);
   absl::Status CloseComplete(const JobId& id, Job& job);
   absl::Status Diagnose(const JobId& id, Job& job, WindowId window_id);
   void Publish(Finding finding, int64_t timestamp_ms);
 
   DiagnoseOptions options_;
   RootCause root_cause_;
+  HangOperator hang_operator_;
   ProcessorContext* context_ = nullptr;
   Decoder decoder_;
   Encoder encoder_;

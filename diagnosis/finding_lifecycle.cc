@@ -36,22 +36,28 @@ void FindingLifecycle::Restore(Finding finding) {
   open_.insert_or_assign(std::move(id), std::move(finding));
 }
 
+void FindingLifecycle::Place(Finding* finding) {
+  const auto known = open_.find(finding->id);
+  if (known != open_.end()) {
+    finding->state = FindingState::kUpdated;
+    finding->first_window = known->second.first_window;
+    if (known->second.first_step >= 0) finding->first_step = known->second.first_step;
+  }
+  open_.insert_or_assign(finding->id, *finding);
+}
+
+Finding FindingLifecycle::Report(Finding finding) {
+  Place(&finding);
+  return finding;
+}
+
 std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Finding> found) {
   std::vector<Finding> publish;
   for (Finding& finding : found) {
-    auto known = open_.find(finding.id);
-    if (known == open_.end()) {
-      if (const Finding* continued = FindContinued(finding, found)) {
-        finding.id = continued->id;
-        known = open_.find(finding.id);
-      }
+    if (!open_.contains(finding.id)) {
+      if (const Finding* continued = FindContinued(finding, found)) finding.id = continued->id;
     }
-    if (known != open_.end()) {
-      finding.state = FindingState::kUpdated;
-      finding.first_window = known->second.first_window;
-      if (known->second.first_step >= 0) finding.first_step = known->second.first_step;
-    }
-    open_.insert_or_assign(finding.id, finding);
+    Place(&finding);
     publish.push_back(finding);
   }
   for (auto it = open_.begin(); it != open_.end();) {

@@ -23,10 +23,15 @@ class FindingLifecycle {
   // function of the same culprit) keeps its id.
   std::vector<Finding> Observe(int64_t index, std::vector<Finding> found);
 
+  // A finding that is no window's, such as a hang: nothing closes while it lasts. Opened, or updated; windows without it resolve it as any other.
+  Finding Report(Finding finding);
+
   const std::map<std::string, Finding>& open() const { return open_; }
 
  private:
   const Finding* FindContinued(const Finding& finding, const std::vector<Finding>& found) const;
+  // The state that it has now, with its beginning kept; open from now on.
+  void Place(Finding* finding);
 
   std::map<std::string, Finding> open_;  // by id
 };

@@ -35,8 +35,13 @@ struct FlightRecorderDump {
     int64_t created_ns = 0;  // wall clock
     std::string group_name;
     std::string group_description;
-    int64_t sequence = -1;
+    int64_t sequence = -1;   // within the group; point to point: of those alone
     bool point_to_point = false;
+    CollectiveOperation operation = CollectiveOperation::kUnknown;
+    int32_t group_peer = -1;  // point to point: the peer's rank within the group
+    uint64_t bytes = 0;       // of the inputs
+    bool started = false;
+    bool ended = false;
   };
   std::vector<Entry> entries;
   std::vector<ProcessGroup> groups;  // with their members

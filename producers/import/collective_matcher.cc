@@ -36,12 +36,6 @@ struct Group {
   std::map<uint32_t, Member> members;  // by rank
 };
 
-CommId CommunicatorId(const JobId& job, const ProcessGroup& group) {
-  std::string text = fmt::format("{}\n{}\n{}", job.value, group.name, group.description);
-  for (const uint32_t rank : group.ranks) text += fmt::format(",{}", rank);
-  return CommId{HashFunction(FunctionClass::kCollective, text, FunctionId{0}).value};
-}
-
 uint32_t RankOf(const RankTrace& trace) { return static_cast<uint32_t>(trace.rank); }
 
 // The number of elements may differ between the members of these.
@@ -310,6 +304,12 @@ class Matcher {
 };
 
 }  // namespace
+
+CommId CommunicatorId(const JobId& job, const ProcessGroup& group) {
+  std::string text = fmt::format("{}\n{}\n{}", job.value, group.name, group.description);
+  for (const uint32_t rank : group.ranks) text += fmt::format(",{}", rank);
+  return CommId{HashFunction(FunctionClass::kCollective, text, FunctionId{0}).value};
+}
 
 MatchReport MatchCollectives(const JobId& job, uint32_t world_size, std::span<RankTrace* const> traces) {
   return Matcher(job, world_size, traces).Run();

@@ -20,6 +20,9 @@ struct MatchReport {
   std::vector<std::string> warnings;
 };
 
+// Equal on all members of a group.
+CommId CommunicatorId(const JobId& job, const ProcessGroup& group);
+
 // Fills communicator and sequence of all calls, and RankTrace::communicators. Traces have distinct ranks; world_size is that of the job.
 MatchReport MatchCollectives(const JobId& job, uint32_t world_size, std::span<RankTrace* const> traces);
 

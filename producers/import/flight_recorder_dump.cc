@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "producers/import/byte_source.h"
+#include "producers/import/function_classifier.h"
 #include "producers/import/pickle.h"
 
 namespace eroica {
@@ -34,6 +36,44 @@ ProcessGroup MakeGroup(std::string_view name, std::string_view description, std:
   return group;
 }
 
+// "nccl:send 0->3", "gloo:recv 3<-0", "nccl:_all_gather_base"; the own rank stands before the arrow.
+void ReadProfilingName(std::string_view name, FlightRecorderDump::Entry* entry) {
+  entry->operation = OperationOfName(name.substr(0, name.find(' ')));
+  for (const std::string_view arrow : {"->", "<-"}) {
+    const size_t at = name.find(arrow);
+    if (at == std::string_view::npos) continue;
+    const std::string_view peer = name.substr(at + arrow.size());
+    std::from_chars(peer.data(), peer.data() + peer.size(), entry->group_peer);
+  }
+}
+
+// Extents whose product cannot be are those of no tensor.
+uint64_t Times(uint64_t elements, int64_t extent) {
+  constexpr uint64_t kMost = uint64_t{1} << 60;
+  if (extent < 0 || (extent > 0 && elements > kMost / static_cast<uint64_t>(extent))) return 0;
+  return elements * static_cast<uint64_t>(extent);
+}
+
+uint64_t BytesOf(const simdjson::dom::element& element) {
+  simdjson::dom::array sizes, types;
+  if (element["input_sizes"].get(sizes) != simdjson::SUCCESS || element["input_dtypes"].get(types) != simdjson::SUCCESS) return 0;
+  uint64_t bytes = 0;
+  auto type = types.begin();
+  for (const simdjson::dom::element shape : sizes) {
+    simdjson::dom::array extents;
+    std::string_view word;
+    if (!(type != types.end()) || shape.get(extents) != simdjson::SUCCESS || (*type).get(word) != simdjson::SUCCESS) break;
+    uint64_t elements = 1;
+    for (const simdjson::dom::element extent : extents) {
+      int64_t number = 0;
+      if (extent.get(number) == simdjson::SUCCESS) elements = Times(elements, number);
+    }
+    bytes += elements * BytesOfType(word);
+    ++type;
+  }
+  return bytes;
+}
+
 FlightRecorderDump::Entry ReadEntry(const simdjson::dom::element& element) {
   FlightRecorderDump::Entry entry;
   int64_t number = 0;
@@ -41,8 +81,12 @@ FlightRecorderDump::Entry ReadEntry(const simdjson::dom::element& element) {
   std::string_view text;
   simdjson::dom::array group;
   if (element["time_created_ns"].get(number) == simdjson::SUCCESS) entry.created_ns = number;
-  if (element["collective_seq_id"].get(number) == simdjson::SUCCESS) entry.sequence = number;
   if (element["is_p2p"].get(flag) == simdjson::SUCCESS) entry.point_to_point = flag;
+  if (element[entry.point_to_point ? "p2p_seq_id" : "collective_seq_id"].get(number) == simdjson::SUCCESS) entry.sequence = number;
+  if (element["profiling_name"].get(text) == simdjson::SUCCESS) ReadProfilingName(text, &entry);
+  if (element["state"].get(text) == simdjson::SUCCESS) entry.started = text == "started", entry.ended = text == "completed";
+  if (element["retired"].get(flag) == simdjson::SUCCESS) entry.ended = entry.ended || flag;
+  entry.bytes = BytesOf(element);
   if (element["process_group"].get(group) == simdjson::SUCCESS && group.size() >= 2) {
     if (group.at(0).get(text) == simdjson::SUCCESS) entry.group_name = text;
     if (group.at(1).get(text) == simdjson::SUCCESS) entry.group_description = text;
@@ -74,11 +118,30 @@ absl::StatusOr<FlightRecorderDump> ParseJsonDump(std::string_view content) {
 
 std::string_view TextOf(const PickleValue* value) { return value != nullptr ? std::string_view(value->text) : std::string_view(); }
 
+uint64_t BytesOf(const PickleValue& value) {
+  const PickleValue* sizes = value.Find("input_sizes");
+  const PickleValue* types = value.Find("input_dtypes");
+  if (sizes == nullptr || types == nullptr) return 0;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < std::min(sizes->items.size(), types->items.size()); ++i) {
+    uint64_t elements = 1;
+    for (const PickleValue& extent : sizes->items[i].items) elements = Times(elements, extent.integer);
+    bytes += elements * BytesOfType(types->items[i].text);
+  }
+  return bytes;
+}
+
 FlightRecorderDump::Entry ReadEntry(const PickleValue& value) {
   FlightRecorderDump::Entry entry;
   if (const PickleValue* created = value.Find("time_created_ns")) entry.created_ns = created->integer;
-  if (const PickleValue* sequence = value.Find("collective_seq_id")) entry.sequence = sequence->integer;
   if (const PickleValue* point_to_point = value.Find("is_p2p")) entry.point_to_point = point_to_point->integer != 0;
+  if (const PickleValue* sequence = value.Find(entry.point_to_point ? "p2p_seq_id" : "collective_seq_id")) entry.sequence = sequence->integer;
+  ReadProfilingName(TextOf(value.Find("profiling_name")), &entry);
+  const std::string_view state = TextOf(value.Find("state"));
+  const PickleValue* retired = value.Find("retired");
+  entry.started = state == "started";
+  entry.ended = state == "completed" || (retired != nullptr && retired->integer != 0);
+  entry.bytes = BytesOf(value);
   if (const PickleValue* group = value.Find("process_group"); group != nullptr && group->items.size() >= 2) {
     entry.group_name = group->items[0].text;
     entry.group_description = group->items[1].text;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
+#include <utility>
 
 namespace eroica {
 namespace {
@@ -49,24 +51,38 @@ bool LooksLikeTrace(const std::string& name) {
   return false;
 }
 
+bool ByNaturalName(const fs::path& x, const fs::path& y) { return NaturalLess(x.filename().string(), y.filename().string()); }
+
+// One a rank: the same dump may lie there as JSON and as a pickle.
+std::vector<fs::path> OneARank(std::vector<fs::path> dumps) {
+  std::sort(dumps.begin(), dumps.end(), ByNaturalName);
+  std::set<int64_t> ranks;
+  std::erase_if(dumps, [&](const fs::path& dump) {
+    const int64_t rank = RankOfFileName(dump);
+    return rank >= 0 && !ranks.insert(rank).second;
+  });
+  return dumps;
+}
+
 absl::Status AddFolder(const fs::path& folder, TraceFiles* found) {
   std::error_code error;
   std::vector<fs::path> files;
-  bool dumps = false;
+  std::vector<fs::path> dumps;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (!at->is_regular_file(error)) continue;
-    dumps = dumps || IsFlightRecorderDump(name);
+    if (IsFlightRecorderDump(name)) dumps.push_back(at->path());
     if (LooksLikeTrace(name)) files.push_back(at->path());
   }
   if (error) return absl::PermissionDeniedError(fmt::format("{}: {}", folder.string(), error.message()));
+  if (files.empty()) files = OneARank(std::move(dumps));
   if (files.empty()) {
-    return absl::NotFoundError(fmt::format("{}: no traces (.json, .json.gz, .csv, .csv.gz) in this folder{}", folder.string(),
-                                           dumps ? "; flight-recorder dumps alone hold no times, give the traces that belong to them"
-                                                 : "; subfolders are not searched, give the one that holds the ranks of one job"));
+    return absl::NotFoundError(
+        fmt::format("{}: neither traces (.json, .json.gz, .csv, .csv.gz) nor flight-recorder dumps in this folder; subfolders are not "
+                    "searched, give the one that holds the ranks of one job",
+                    folder.string()));
   }
-  std::sort(files.begin(), files.end(),
-            [](const fs::path& x, const fs::path& y) { return NaturalLess(x.filename().string(), y.filename().string()); });
+  std::sort(files.begin(), files.end(), ByNaturalName);
   found->files.insert(found->files.end(), files.begin(), files.end());
   return absl::OkStatus();
 }
@@ -102,6 +118,8 @@ absl::StatusOr<TraceFiles> FindTraceFiles(std::span<const fs::path> paths) {
     const uintmax_t size = fs::file_size(file, error);
     if (!error) found.bytes += size;
   }
+  found.dumps = std::all_of(found.files.begin(), found.files.end(),
+                            [](const fs::path& file) { return IsFlightRecorderDump(file.filename().string()); });
   std::error_code error;
   found.folder_name = fs::absolute(found.files.front(), error).lexically_normal().parent_path().filename().string();
   return found;
@@ -114,7 +132,7 @@ bool IsOperationCsv(const fs::path& path) {
 
 int64_t RankOfFileName(const fs::path& path) {
   const std::string name = path.filename().string();
-  for (const std::string_view word : {"rank", "worker", "Rank", "RANK"}) {
+  for (const std::string_view word : {"rank", "worker", "Rank", "RANK", "_dump"}) {
     if (const int64_t rank = NumberBehind(name, word); rank >= 0) return rank;
   }
   return -1;

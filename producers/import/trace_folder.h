@@ -15,9 +15,11 @@ struct TraceFiles {
   std::vector<std::filesystem::path> files;  // sorted by name within a folder, numbers by value; in the order given between paths
   std::string folder_name;                   // of the first file's folder
   uint64_t bytes = 0;
+  bool dumps = false;  // all are flight-recorder dumps, without a trace
 };
 
-// Of a folder: every .json, .json.gz, .csv and .csv.gz file in it that is no flight-recorder dump. A file given by name is taken as it is.
+// Of a folder: every .json, .json.gz, .csv and .csv.gz file in it that is no flight-recorder dump; where there is none, its dumps, one a rank. A file given by
+// name is taken as it is.
 absl::StatusOr<TraceFiles> FindTraceFiles(std::span<const std::filesystem::path> paths);
 
 bool IsOperationCsv(const std::filesystem::path& path);

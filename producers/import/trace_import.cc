@@ -14,6 +14,7 @@
 #include "producers/import/rank_identity.h"
 #include "producers/import/rank_trace.h"
 #include "producers/import/rank_trace_writer.h"
+#include "producers/import/standstill_import.h"
 #include "producers/import/trace_folder.h"
 
 namespace eroica {
@@ -34,6 +35,7 @@ class Import {
     report_.job = options_.job.value.empty() ? JobId{found->folder_name} : options_.job;
     if (report_.job.value.empty()) report_.job = JobId{std::string("traces")};
     bytes_total_ = found->bytes;
+    if (found->dumps) return ImportStandstill(found->files, report_.job, options_.window_steps, sink_);
     report_.files.resize(found->files.size());  // and no further, as importers keep references
     for (size_t file = 0; file < found->files.size(); ++file) {
       report_.files[file].path = found->files[file];

@@ -4,6 +4,8 @@
 // spilled to a temporary file beyond the budget). Then, when all ranks are known, their collectives are matched and the batches are
 // written rank by rank. Memory: sort_memory_bytes + names and call stacks (TraceFunctions::Limits) + the collectives (some 100 bytes each)
 // + one batch.
+//
+// Flight-recorder dumps beside traces tell their collectives apart; alone they tell where a job stands still (standstill_import.h).
 #pragma once
 
 #include <absl/status/statusor.h>

@@ -1,0 +1,181 @@
+#include "diagnosis/hang/hang_claim.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "diagnosis/hang/strong_components.h"
+
+namespace eroica {
+namespace {
+
+// Members of such an operation give and take equally much.
+bool HasOneSize(CollectiveOperation operation) {
+  switch (operation) {
+    case CollectiveOperation::kAllReduce:
+    case CollectiveOperation::kBroadcast:
+    case CollectiveOperation::kReduce:
+    case CollectiveOperation::kReduceScatter: return true;
+    default: return false;
+  }
+}
+
+// Splits ranks into sides: the largest is the peers', the others are the culprits. Nothing where all are on one side.
+struct Sides {
+  std::vector<RankId> culprits;
+  std::vector<RankId> peers;
+  bool undecided = false;
+};
+template <typename Key>
+std::optional<Sides> Split(const std::map<Key, std::vector<RankId>>& sides) {
+  if (sides.size() < 2) return std::nullopt;
+  size_t largest = 0;
+  for (const auto& [key, ranks] : sides) largest = std::max(largest, ranks.size());
+  size_t as_large = 0;
+  for (const auto& [key, ranks] : sides) as_large += ranks.size() == largest;
+  Sides split{.culprits = {}, .peers = {}, .undecided = as_large > 1};
+  for (const auto& [key, ranks] : sides) {
+    std::vector<RankId>& side = !split.undecided && ranks.size() == largest ? split.peers : split.culprits;
+    side.insert(side.end(), ranks.begin(), ranks.end());
+  }
+  for (std::vector<RankId>* side : {&split.culprits, &split.peers}) {
+    std::sort(side->begin(), side->end());
+    side->erase(std::unique(side->begin(), side->end()), side->end());
+  }
+  return split;
+}
+
+HangClaim Mismatch(Sides sides, std::vector<uint32_t> operations) {
+  return {.kind = HangKind::kMismatch,
+          .culprits = std::move(sides.culprits),
+          .others = std::move(sides.peers),
+          .operations = std::move(operations),
+          .undecided = sides.undecided};
+}
+
+// Whether the ranks of the root wait for each other no more once those that are left out wait for nobody.
+bool IsResolvedWithout(const WaitGraph& graph, const HangRoot& root, const std::vector<RankId>& left_out) {
+  std::map<uint32_t, uint32_t> nodes;  // of the ranks
+  for (const RankId rank : root.ranks) nodes.try_emplace(rank.value, static_cast<uint32_t>(nodes.size()));
+  std::vector<std::vector<uint32_t>> edges(nodes.size() + root.operations.size());
+  for (size_t i = 0; i < root.operations.size(); ++i) {
+    const HungOperation& operation = graph.operations()[root.operations[i]];
+    const auto node = static_cast<uint32_t>(nodes.size() + i);
+    for (const RankId rank : operation.waiting) {
+      const auto own = nodes.find(rank.value);  // others wait with them, and nobody for those
+      if (own != nodes.end() && !std::binary_search(left_out.begin(), left_out.end(), rank)) edges[own->second].push_back(node);
+    }
+    for (const AbsentRank& absent : operation.absent) edges[node].push_back(nodes.at(absent.rank.value));
+  }
+  const std::vector<uint32_t> component = StrongComponents(edges);
+  return *std::max_element(component.begin(), component.end()) + 1 == edges.size();
+}
+
+// Ranks that wait for each other: each is in an operation that another has not joined. To blame are the fewest that stand in one operation and without
+// whom nobody would wait in a circle.
+HangClaim OfCycle(const WaitGraph& graph, const HangRoot& root) {
+  constexpr size_t kMostTried = 64;
+  std::vector<uint32_t> smallest = root.operations;
+  const auto size = [&](uint32_t i) { return graph.operations()[i].waiting.size(); };
+  std::stable_sort(smallest.begin(), smallest.end(), [&](uint32_t a, uint32_t b) { return size(a) < size(b); });
+  if (smallest.size() > kMostTried) smallest.resize(kMostTried);
+  HangClaim claim{.kind = HangKind::kMismatch, .operations = root.operations};
+  std::vector<uint32_t> found;
+  for (const uint32_t number : smallest) {
+    if (!found.empty() && size(number) > size(found[0])) break;
+    if (IsResolvedWithout(graph, root, graph.operations()[number].waiting)) found.push_back(number);
+  }
+  claim.undecided = found.size() != 1;
+  for (const uint32_t number : found) {
+    const std::vector<RankId>& waiting = graph.operations()[number].waiting;
+    claim.culprits.insert(claim.culprits.end(), waiting.begin(), waiting.end());
+  }
+  if (found.empty()) claim.culprits = root.ranks;
+  std::sort(claim.culprits.begin(), claim.culprits.end());
+  claim.culprits.erase(std::unique(claim.culprits.begin(), claim.culprits.end()), claim.culprits.end());
+  std::set_difference(root.ranks.begin(), root.ranks.end(), claim.culprits.begin(), claim.culprits.end(), std::back_inserter(claim.others));
+  // A receive that was posted ahead holds nobody: its rank is somewhere else. Programs in order do not deadlock over two communicators.
+  if (found.size() == 1 && graph.operations()[found[0]].point_to_point()) claim.kind = HangKind::kNeverLaunched;
+  return claim;
+}
+
+// All members that have not got it behind them are in the operation.
+HangClaim OfOperation(const WaitGraph& graph, uint32_t number) {
+  const HungOperation& operation = graph.operations()[number];
+  if (HasOneSize(operation.operation)) {
+    std::map<uint64_t, std::vector<RankId>> sides;
+    for (size_t i = 0; i < operation.waiting.size(); ++i) sides[operation.bytes[i]].push_back(operation.waiting[i]);
+    if (std::optional<Sides> split = Split(sides)) return Mismatch(*std::move(split), {number});
+  }
+  if (operation.waiting.size() == 1 && !operation.through.empty()) {
+    return {.kind = HangKind::kDevice, .culprits = operation.waiting, .operations = {number}};
+  }
+  HangClaim claim{.kind = HangKind::kCommunication, .operations = {number}};
+  if (operation.point_to_point()) claim.culprits = operation.waiting;  // the ends of the link
+  return claim;
+}
+
+HangClaim OfRank(const WaitGraph& graph, RankId rank) {
+  HangClaim claim{.kind = graph.IsSilent(rank) ? HangKind::kSilent : HangKind::kNeverLaunched, .culprits = {rank}};
+  bool launched = false;
+  for (uint32_t i = 0; i < graph.operations().size(); ++i) {
+    for (const AbsentRank& absent : graph.operations()[i].absent) {
+      if (absent.rank != rank) continue;
+      claim.operations.push_back(i);
+      launched = launched || absent.why == Absence::kNotStarted;
+    }
+  }
+  if (launched) claim.kind = HangKind::kDevice;
+  return claim;
+}
+
+HangClaim Claim(const WaitGraph& graph, const HangRoot& root) {
+  if (root.operations.empty()) return OfRank(graph, root.ranks[0]);
+  if (root.ranks.empty()) return OfOperation(graph, root.operations[0]);
+  return OfCycle(graph, root);
+}
+
+void Merge(HangClaim&& from, HangClaim* into) {
+  const auto append = [](auto& to, const auto& rows) {
+    to.insert(to.end(), rows.begin(), rows.end());
+    std::sort(to.begin(), to.end());
+    to.erase(std::unique(to.begin(), to.end()), to.end());
+  };
+  append(into->culprits, from.culprits);
+  append(into->others, from.others);
+  append(into->operations, from.operations);
+  into->undecided = into->undecided || from.undecided;
+}
+
+}  // namespace
+
+std::string_view ToString(HangKind kind) {
+  switch (kind) {
+    case HangKind::kNeverLaunched: return "never_launched";
+    case HangKind::kSilent: return "silent";
+    case HangKind::kDevice: return "device";
+    case HangKind::kMismatch: return "mismatch";
+    case HangKind::kCommunication: return "communication";
+  }
+  return "unknown";
+}
+
+std::vector<HangClaim> ClaimsOf(const WaitGraph& graph) {
+  std::map<HangKind, HangClaim> claims;
+  for (const HangRoot& root : graph.Roots()) {
+    HangClaim claim = Claim(graph, root);
+    const auto [known, is_new] = claims.try_emplace(claim.kind, claim);
+    if (!is_new) Merge(std::move(claim), &known->second);
+  }
+  std::vector<HangClaim> all;
+  for (auto& [kind, claim] : claims) {
+    const auto weight = [&](uint32_t i) { return graph.operations()[i].waiting.size(); };
+    std::stable_sort(claim.operations.begin(), claim.operations.end(), [&](uint32_t a, uint32_t b) { return weight(a) > weight(b); });
+    all.push_back(std::move(claim));
+  }
+  return all;
+}
+
+}  // namespace eroica

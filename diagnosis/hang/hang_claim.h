@@ -1,0 +1,33 @@
+// What the hang operator claims of one root of a wait graph, before it is put into words. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/hang/wait_graph.h"
+
+namespace eroica {
+
+enum class HangKind : uint8_t {
+  kNeverLaunched,  // the rank has nothing in flight that it waits in, and others wait for it
+  kSilent,         // likewise, and it says nothing any more
+  kDevice,         // it has launched what the others wait in, or have behind them, and its own device does not get on
+  kMismatch,       // ranks wait for each other in different operations, or in one of different sizes
+  kCommunication,  // all members are in the operation, and it does not end
+};
+// The finding's subkind.
+std::string_view ToString(HangKind kind);
+
+struct HangClaim {
+  HangKind kind = HangKind::kNeverLaunched;
+  std::vector<RankId> culprits;      // ascending; none where all take part alike
+  std::vector<RankId> others;        // of a mismatch: those that are in it with the culprits
+  std::vector<uint32_t> operations;  // that stand still because of it, the one with most ranks first
+  bool undecided = false;            // of a mismatch: neither side is the smaller one
+};
+
+// One claim a kind: roots of one kind are one hang.
+std::vector<HangClaim> ClaimsOf(const WaitGraph& graph);
+
+}  // namespace eroica

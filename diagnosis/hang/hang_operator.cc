@@ -1,0 +1,150 @@
+#include "diagnosis/hang/hang_operator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "diagnosis/duration_text.h"
+#include "diagnosis/hang/hang_claim.h"
+#include "diagnosis/hang/hang_sentences.h"
+#include "diagnosis/hang/hang_victims.h"
+#include "diagnosis/hang/standing_lookup.h"
+#include "diagnosis/hang/wait_graph.h"
+
+namespace eroica {
+namespace {
+
+double ConfidenceOf(const HangView& view, const HangClaim& claim) {
+  double confidence = 0.95;
+  if (claim.kind == HangKind::kSilent) confidence = 0.85;  // its telemetry may be gone, and not the rank
+  if (claim.kind == HangKind::kCommunication) confidence = 0.85;
+  if (claim.kind == HangKind::kDevice) confidence = 0.9;
+  if (claim.undecided) confidence = 0.5;
+  const double heard = static_cast<double>(view.standings.size() + view.silent.size()) / std::max(1u, view.world_size);
+  return std::round(confidence * std::min(1.0, heard) * 100) / 100;
+}
+
+void AddCulprits(const WaitGraph& graph, const HangClaim& claim, Finding* finding) {
+  for (const RankId rank : claim.culprits) {
+    Culprit culprit{.rank = static_cast<int32_t>(rank.value), .host = "", .device = -1, .peer = -1};
+    if (const RankStanding* standing = graph.StandingOf(rank)) {
+      culprit.host = standing->host;
+      culprit.device = standing->device;
+    }
+    finding->culprits.push_back(std::move(culprit));
+  }
+  // The two ends of a link are one culprit.
+  if (claim.kind == HangKind::kCommunication && finding->culprits.size() == 2) {
+    finding->culprits[0].peer = finding->culprits[1].rank;
+    finding->culprits.pop_back();
+  }
+}
+
+// What the culprit's training thread is in; of a hang of the communication, the operation itself.
+void AddFunction(const WaitGraph& graph, const HangClaim& claim, Finding* finding) {
+  if (claim.kind == HangKind::kCommunication) {
+    finding->function = ToString(graph.operations()[claim.operations[0]].operation);
+    finding->function_class = FunctionClass::kCollective;
+    return;
+  }
+  for (const RankId rank : claim.culprits) {
+    const RankStanding* standing = graph.StandingOf(rank);
+    if (standing == nullptr || standing->function.empty()) continue;
+    finding->function = standing->function;
+    finding->stack = standing->stack;
+    finding->function_class = standing->function_class;
+    return;
+  }
+}
+
+int64_t Median(std::vector<int64_t> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// The culprit's numbers beside its peers': how long they stand, and how far each has come with the operation in which most wait.
+void AddEvidence(const HangView& view, const WaitGraph& graph, const HangClaim& claim, Finding* finding) {
+  const HungOperation& operation = graph.operations()[claim.operations[0]];
+  const RankStanding* culprit = claim.culprits.empty() ? graph.StandingOf(operation.waiting[0]) : graph.StandingOf(claim.culprits[0]);
+  std::vector<int64_t> stalled, launched;
+  bool timed_out = false;
+  for (const RankStanding* standing : view.standings) {
+    timed_out = timed_out || standing->timed_out;
+    if (std::binary_search(claim.culprits.begin(), claim.culprits.end(), standing->rank)) continue;
+    stalled.push_back(standing->stalled_ns());
+    if (PlaceOf(*standing, operation.communicator->id)) launched.push_back(static_cast<int64_t>(LaunchedBelow(*standing, operation)));
+  }
+  if (!timed_out) {
+    finding->evidence.push_back({.name = "standing_for",
+                                 .unit = "ns",
+                                 .culprit = culprit == nullptr ? 0 : static_cast<double>(culprit->stalled_ns()),
+                                 .peers = static_cast<double>(Median(stalled)),
+                                 .threshold = 0,
+                                 .samples = stalled.size()});
+  }
+  if (culprit != nullptr && !operation.point_to_point() && claim.kind != HangKind::kCommunication) {
+    finding->evidence.push_back({.name = "launched",
+                                 .unit = "count",
+                                 .culprit = static_cast<double>(LaunchedBelow(*culprit, operation)),
+                                 .peers = static_cast<double>(Median(launched)),
+                                 .threshold = 0,
+                                 .samples = launched.size()});
+  }
+  finding->evidence.push_back({.name = "ranks_waiting",
+                               .unit = "count",
+                               .culprit = 0,
+                               .peers = static_cast<double>(finding->victims.size()),
+                               .threshold = 0,
+                               .samples = view.standings.size()});
+}
+
+void AddPlace(const HangView& view, Finding* finding) {
+  int64_t window = 0;
+  int64_t step = -1;
+  for (const RankStanding* standing : view.standings) {
+    window = std::max(window, standing->window_index);
+    if (standing->step >= 0) step = step < 0 ? standing->step : std::min(step, standing->step);
+  }
+  finding->first_window = finding->last_window = window;
+  finding->first_step = finding->last_step = step;
+}
+
+Finding FindingOf(const HangView& view, const WaitGraph& graph, const HangClaim& claim) {
+  Finding finding;
+  finding.job = view.job;
+  finding.kind = FindingKind::kHang;
+  finding.subkind = ToString(claim.kind);
+  finding.severity = Severity::kCritical;
+  finding.confidence = ConfidenceOf(view, claim);
+  finding.operator_name = HangOperator::kName;
+  finding.operator_version = HangOperator::kVersion;
+  finding.world_size = view.world_size;
+  finding.ranks_seen = static_cast<uint32_t>(view.standings.size());
+  finding.lost_gpu_seconds_per_hour = 3600.0 * view.world_size;
+  AddPlace(view, &finding);
+  AddCulprits(graph, claim, &finding);
+  AddFunction(graph, claim, &finding);
+  AddVictims(graph, claim, &finding);
+  AddEvidence(view, graph, claim, &finding);
+  AddSentences(view, graph, claim, &finding);
+  finding.id = FindingId(finding);
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> HangOperator::Evaluate(const HangView& view) const {
+  const WaitGraph graph(view);
+  std::vector<Finding> findings;
+  for (const HangClaim& claim : ClaimsOf(graph)) {
+    if (!claim.operations.empty()) findings.push_back(FindingOf(view, graph, claim));
+  }
+  return findings;
+}
+
+}  // namespace eroica

@@ -1,0 +1,306 @@
+// The smallest standstill of each kind, the nearest that is none, and what must not change the verdict.
+#include "diagnosis/hang/hang_operator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis/hang/standing_job.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+constexpr auto kAllReduce = CollectiveOperation::kAllReduce;
+constexpr auto kAllGather = CollectiveOperation::kAllGather;
+
+std::vector<int32_t> Culprits(const Finding& finding) {
+  std::vector<int32_t> ranks;
+  for (const Culprit& culprit : finding.culprits) ranks.push_back(culprit.rank);
+  return ranks;
+}
+
+std::vector<uint32_t> Victims(const Finding& finding) {
+  std::vector<uint32_t> ranks;
+  for (const Victim& victim : finding.victims) ranks.push_back(victim.rank.value);
+  return ranks;
+}
+
+std::vector<Finding> Evaluate(const StandingJob& job) { return HangOperator().Evaluate(job.View()); }
+
+// The one finding; fails the test where there is not exactly one.
+Finding Only(const StandingJob& job) {
+  std::vector<Finding> findings = Evaluate(job);
+  EXPECT_THAT(findings, SizeIs(1));
+  return findings.empty() ? Finding{} : findings[0];
+}
+
+TEST(HangOperator, NamesTheRankThatNeverLaunched) {
+  StandingJob job(4);
+  const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
+  job.Completed(dp, kAllReduce, 41, {2}).InFlight(dp, kAllReduce, 41, {0, 1, 3}).In(2, "queue.py: put");
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.kind, FindingKind::kHang);
+  EXPECT_EQ(finding.subkind, "never_launched");
+  EXPECT_THAT(Culprits(finding), ElementsAre(2));
+  EXPECT_EQ(finding.culprits[0].host, "node-0");
+  EXPECT_EQ(finding.culprits[0].device, 2);
+  EXPECT_THAT(Victims(finding), ElementsAre(0, 1, 3));
+  EXPECT_EQ(finding.victims[0].lost_ns, 20 * StandingJob::kSecond);
+  EXPECT_EQ(finding.function, "queue.py: put");
+  EXPECT_EQ(finding.stack, "train.py: main");
+  EXPECT_EQ(finding.severity, Severity::kCritical);
+  EXPECT_EQ(finding.confidence, 0.95);
+  EXPECT_EQ(finding.first_step, 42);
+  EXPECT_EQ(finding.first_window, 4);
+  EXPECT_EQ(finding.lost_gpu_seconds_per_hour, 4 * 3600);
+  EXPECT_EQ(finding.id, FindingId(finding));
+  EXPECT_EQ(
+      finding.title,
+      "The job hangs for 20.0 s: rank 2 never launched all_reduce 41 of dp (its training thread is in queue.py: put), 3 ranks wait in vain.");
+  EXPECT_THAT(finding.chain, SizeIs(1));
+  EXPECT_EQ(finding.chain[0].description, "ranks 0, 1 and 3 wait in all_reduce 41 of dp, without rank 2");
+  EXPECT_THAT(finding.caveats, IsEmpty());
+  EXPECT_EQ(finding.evidence[1].name, "launched");
+  EXPECT_EQ(finding.evidence[1].culprit, 41);
+  EXPECT_EQ(finding.evidence[1].peers, 42);
+}
+
+TEST(HangOperator, IsSilentWhereNobodyWaitsForAnybody) {
+  StandingJob job(4);
+  job.Group("dp", {0, 1, 2, 3});
+  EXPECT_THAT(Evaluate(job), IsEmpty());
+  EXPECT_THAT(HangOperator().Evaluate({.job = JobId{"job"}, .world_size = 4, .standings = {}, .silent = {}}), IsEmpty());
+}
+
+TEST(HangOperator, AWaitInAnotherCommunicatorMakesAVictim) {
+  StandingJob job(6);
+  const uint16_t tp0 = job.Group("tp0", {0, 1});
+  const uint16_t tp1 = job.Group("tp1", {2, 3});
+  const uint16_t dp = job.Group("dp", {1, 3, 4, 5});
+  job.InFlight(tp0, kAllReduce, 7, {0}).InFlight(dp, kAllReduce, 3, {1, 4, 5}).InFlight(tp1, kAllReduce, 9, {3}).In(2, "sleep");
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "never_launched");
+  EXPECT_THAT(Culprits(finding), ElementsAre(2)) << "1 and 3 are late too, because they wait for it";
+  EXPECT_THAT(Victims(finding), ElementsAre(0, 1, 3, 4, 5));
+  ASSERT_THAT(finding.chain, SizeIs(3));
+  EXPECT_EQ(finding.chain[0].description, "rank 3 waits in all_reduce 9 of tp1, without rank 2");
+  EXPECT_EQ(finding.chain[1].description, "ranks 1, 4 and 5 wait in all_reduce 3 of dp, without rank 3");
+}
+
+TEST(HangOperator, NamesTheRankThatIsSilent) {
+  StandingJob job(3);
+  const uint16_t dp = job.Group("dp", {0, 1, 2});
+  job.InFlight(dp, kAllReduce, 41, {0, 2}).Silence(1);
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "silent");
+  EXPECT_THAT(Culprits(finding), ElementsAre(1));
+  EXPECT_THAT(Victims(finding), ElementsAre(0, 2));
+  EXPECT_THAT(finding.title, HasSubstr("rank 1 is silent"));
+  EXPECT_EQ(finding.ranks_seen, 2u);
+  EXPECT_THAT(finding.caveats, ElementsAre("A rank whose telemetry alone is lost looks the same."));
+}
+
+TEST(HangOperator, ASilentRankThatNobodyWaitsForIsNotToBlame) {
+  StandingJob job(4);
+  const uint16_t dp = job.Group("dp", {0, 1, 2});
+  job.InFlight(dp, kAllReduce, 41, {0, 2}).Silence(3);
+  EXPECT_THAT(Culprits(Only(job)), ElementsAre(1));
+}
+
+TEST(HangOperator, AllThereIsTheCommunication) {
+  StandingJob job(3);
+  const uint16_t dp = job.Group("dp", {0, 1, 2});
+  job.InFlight(dp, kAllReduce, 41, {0, 1, 2});
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "communication");
+  EXPECT_THAT(finding.culprits, IsEmpty());
+  EXPECT_THAT(Victims(finding), ElementsAre(0, 1, 2));
+  EXPECT_EQ(finding.function, "all_reduce");
+  EXPECT_THAT(finding.caveats, ElementsAre(HasSubstr("Which link stands still is undecided")));
+}
+
+TEST(HangOperator, OfATransferBetweenTwoTheLinkIsKnown) {
+  StandingJob job(3);
+  const uint16_t pp = job.Group("pp", {0, 1, 2});
+  job.Send(pp, 0, 1).Receive(pp, 1, 0).Receive(pp, 2, 1);
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "communication");
+  ASSERT_THAT(finding.culprits, SizeIs(1));
+  EXPECT_EQ(finding.culprits[0].rank, 0);
+  EXPECT_EQ(finding.culprits[0].peer, 1);
+  EXPECT_THAT(Victims(finding), ElementsAre(2));
+  EXPECT_THAT(finding.title, HasSubstr("the send from rank 0 to rank 1 over pp stands still"));
+}
+
+TEST(HangOperator, NamesTheRankInAnotherCollective) {
+  StandingJob job(4);
+  const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
+  job.InFlight(dp, kAllReduce, 41, {0, 2, 3}).InFlight(dp, kAllGather, 5, {1});
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "mismatch");
+  EXPECT_THAT(Culprits(finding), ElementsAre(1));
+  EXPECT_THAT(Victims(finding), ElementsAre(0, 2, 3));
+  EXPECT_THAT(finding.title, HasSubstr("rank 1 in all_gather 5 of dp"));
+  EXPECT_EQ(finding.confidence, 0.95);
+}
+
+// As a flight recorder counts: one sequence for all kinds.
+TEST(HangOperator, TheSameSequenceAndAnotherOperation) {
+  StandingJob job(3);
+  const uint16_t dp = job.Group("dp", {0, 1, 2});
+  job.InFlight(dp, kAllReduce, 41, {0, 2}).InFlight(dp, CollectiveOperation::kBroadcast, 41, {1});
+  EXPECT_EQ(Only(job).subkind, "mismatch");
+  EXPECT_THAT(Culprits(Only(job)), ElementsAre(1));
+}
+
+TEST(HangOperator, OneAgainstOneIsUndecided) {
+  StandingJob job(2);
+  const uint16_t dp = job.Group("dp", {0, 1});
+  job.InFlight(dp, kAllReduce, 41, {0}).InFlight(dp, kAllGather, 5, {1});
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "mismatch");
+  EXPECT_THAT(Culprits(finding), ElementsAre(0, 1));
+  EXPECT_EQ(finding.confidence, 0.5);
+  EXPECT_THAT(finding.explanation, HasSubstr("No side is the smaller one"));
+}
+
+TEST(HangOperator, AMismatchBlamesNobodyWhoWaitsElsewhereForIt) {
+  StandingJob job(6);
+  const uint16_t tp = job.Group("tp", {4, 5});
+  const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
+  const uint16_t world = job.Group("world", {0, 1, 2, 3, 4, 5});
+  job.InFlight(dp, kAllReduce, 41, {0, 2, 3}).InFlight(world, CollectiveOperation::kBarrier, 1, {1, 4}).InFlight(tp, kAllReduce, 3, {5});
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "mismatch");
+  EXPECT_THAT(Culprits(finding), ElementsAre(1, 4)) << "both entered the barrier";
+}
+
+TEST(HangOperator, NamesTheRankWithAnotherSize) {
+  StandingJob job(4);
+  const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
+  job.InFlight(dp, kAllReduce, 41, {0, 1, 3}).InFlight(dp, kAllReduce, 41, {2}, true, 32);
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "mismatch");
+  EXPECT_THAT(Culprits(finding), ElementsAre(2));
+  EXPECT_THAT(finding.title, HasSubstr("with another size"));
+}
+
+TEST(HangOperator, PiecesOfAnExchangeMayDiffer) {
+  StandingJob job(2);
+  const uint16_t ep = job.Group("ep", {0, 1});
+  job.InFlight(ep, CollectiveOperation::kAllToAll, 41, {0}).InFlight(ep, CollectiveOperation::kAllToAll, 41, {1}, true, 32);
+  EXPECT_EQ(Only(job).subkind, "communication");
+}
+
+TEST(HangOperator, WhatIsLaunchedAndDoesNotStartIsTheRanksOwnDevice) {
+  StandingJob job(3);
+  const uint16_t dp = job.Group("dp", {0, 1, 2});
+  job.InFlight(dp, kAllReduce, 41, {0, 2}).InFlight(dp, kAllReduce, 41, {1}, false);
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "device");
+  EXPECT_THAT(Culprits(finding), ElementsAre(1));
+  EXPECT_THAT(Victims(finding), ElementsAre(0, 2));
+}
+
+// Dumps without starts: what lies behind the first in the queue waits for nobody yet.
+TEST(HangOperator, WithoutStartsTheOldestInFlightCounts) {
+  StandingJob job(4);
+  const uint16_t tp = job.Group("tp", {0, 1});
+  const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
+  job.InFlight(tp, kAllReduce, 7, {0}, false).InFlight(dp, kAllReduce, 41, {0, 2, 3}, false).In(1, "sleep");
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "never_launched");
+  EXPECT_THAT(Culprits(finding), ElementsAre(1));
+  EXPECT_THAT(Victims(finding), ElementsAre(0, 2, 3));
+}
+
+TEST(HangOperator, WhatThePeersCompletedIsTheRanksOwnDevice) {
+  StandingJob job(4);
+  const uint16_t tp = job.Group("tp", {0, 1});
+  const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
+  job.InFlight(tp, kAllReduce, 7, {0}, false).Completed(tp, kAllReduce, 8, {1}).InFlight(dp, kAllReduce, 41, {0, 1, 2, 3}, false);
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "device");
+  EXPECT_THAT(Culprits(finding), ElementsAre(0));
+  EXPECT_THAT(Victims(finding), ElementsAre(1, 2, 3));
+  EXPECT_THAT(finding.explanation, HasSubstr("rank 1 completed all_reduce 7 of tp"));
+}
+
+TEST(HangOperator, AReceivePostedAheadHoldsNobody) {
+  StandingJob job(3);
+  const uint16_t pp = job.Group("pp", {0, 1});
+  const uint16_t dp = job.Group("dp", {0, 1, 2});
+  job.Receive(pp, 0, 1).InFlight(dp, kAllReduce, 41, {1, 2}).In(0, "queue.py: put");
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "never_launched");
+  EXPECT_THAT(Culprits(finding), ElementsAre(0));
+  EXPECT_EQ(finding.function, "queue.py: put");
+}
+
+TEST(HangOperator, TwoWhoNeverLaunchedAreOneHang) {
+  StandingJob job(4);
+  const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
+  job.InFlight(dp, kAllReduce, 41, {0, 2});
+  EXPECT_THAT(Culprits(Only(job)), ElementsAre(1, 3));
+}
+
+TEST(HangOperator, TwoKindsAreTwoFindings) {
+  StandingJob job(5);
+  const uint16_t a = job.Group("a", {0, 1});
+  const uint16_t b = job.Group("b", {2, 3});
+  job.InFlight(a, kAllReduce, 41, {0}).InFlight(b, kAllReduce, 4, {2}).Silence(3);
+  const std::vector<Finding> findings = Evaluate(job);
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_THAT(Culprits(findings[0]), ElementsAre(1));
+  EXPECT_THAT(Victims(findings[0]), ElementsAre(0));
+  EXPECT_THAT(Culprits(findings[1]), ElementsAre(3));
+  EXPECT_THAT(Victims(findings[1]), ElementsAre(2));
+}
+
+TEST(HangOperator, OfDumpsNoDurationIsSaid) {
+  StandingJob job(3);
+  const uint16_t dp = job.Group("dp", {0, 1, 2});
+  job.InFlight(dp, kAllReduce, 41, {0, 2}, false);
+  for (uint32_t rank = 0; rank < 3; ++rank) job[rank].timed_out = true;
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.title, "The job hangs: rank 1 never launched all_reduce 41 of dp, 2 ranks wait in vain.");
+  EXPECT_THAT(finding.caveats, ElementsAre(HasSubstr("flight recorder")));
+}
+
+TEST(HangOperator, MembersAreThoseWhoKnowTheCommunicatorWhereNobodyListsThem) {
+  StandingJob job(4);
+  const uint16_t dp = job.Group("dp", {0, 1, 2});
+  job.InFlight(dp, kAllReduce, 41, {0, 2});
+  for (uint32_t rank = 0; rank < 3; ++rank) job[rank].communicators[0].ranks.clear();
+  EXPECT_THAT(Culprits(Only(job)), ElementsAre(1));
+}
+
+TEST(HangOperator, UnknownPeersAreLeftOut) {
+  StandingJob job(3);
+  const uint16_t dp = job.Group("dp", {0, 1, 2});
+  job.InFlight(dp, kAllReduce, 41, {0, 2}, false);
+  job[0].in_flight.insert(job[0].in_flight.begin(), {.communicator = 0, .operation = CollectiveOperation::kRecv, .peer = -1});
+  EXPECT_THAT(Culprits(Only(job)), ElementsAre(1));
+}
+
+TEST(HangOperator, MoreHealthyGroupsChangeNothing) {
+  StandingJob job(256);
+  std::vector<uint32_t> all;
+  for (uint32_t rank = 0; rank < 256; ++rank) all.push_back(rank);
+  std::vector<uint16_t> groups;
+  for (uint32_t rank = 0; rank < 256; rank += 2) groups.push_back(job.Group("tp", {rank, rank + 1}));
+  const uint16_t world = job.Group("world", all);
+  for (uint32_t rank = 0; rank < 256; ++rank) {
+    if (rank / 2 != 77) job.InFlight(world, kAllReduce, 9, {rank});
+  }
+  job.InFlight(groups[77], kAllReduce, 5, {154});
+  const Finding finding = Only(job);
+  EXPECT_THAT(Culprits(finding), ElementsAre(155));
+  EXPECT_THAT(finding.victims, SizeIs(255));
+}
+
+}  // namespace
+}  // namespace eroica

@@ -1,0 +1,137 @@
+#include "diagnosis/hang/hang_sentences.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "diagnosis/duration_text.h"
+#include "diagnosis/hang/hang_text.h"
+#include "diagnosis/hang/standing_lookup.h"
+
+namespace eroica {
+namespace {
+
+struct Words {
+  std::string culprits;
+  std::string operation;  // in which most ranks wait
+  std::string waiting;    // those ranks
+  std::string function;   // " (in f)" where it is known
+  std::string since;      // " for 12 s" where it is known
+  bool one = true;        // culprit
+};
+
+Words WordsOf(const HangView& view, const WaitGraph& graph, const HangClaim& claim, const Finding& finding) {
+  const HungOperation& operation = graph.operations()[claim.operations[0]];
+  Words words{.culprits = RanksText(claim.culprits),
+              .operation = OperationText(operation),
+              .waiting = RanksText(operation.waiting),
+              .function = finding.function.empty() ? "" : fmt::format(" (its training thread is in {})", finding.function),
+              .since = "",
+              .one = claim.culprits.size() == 1};
+  int64_t longest_ns = 0;
+  bool timed_out = false;
+  for (const RankStanding* standing : view.standings) {
+    timed_out = timed_out || standing->timed_out;
+    longest_ns = std::max(longest_ns, standing->stalled_ns());
+  }
+  if (!timed_out) words.since = fmt::format(" for {}", DurationText(static_cast<double>(longest_ns)));
+  return words;
+}
+
+std::string Count(size_t number, std::string_view noun) { return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s"); }
+
+void SayNeverLaunched(const Words& w, const HungOperation& operation, Finding* f) {
+  f->title = fmt::format("The job hangs{}: {} never launched {}{}, {} in vain.", w.since, w.culprits, w.operation, w.function,
+                         f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
+  f->explanation = fmt::format(
+      "{} {} launched {} and {} in it. {} {} not: by the sequence numbers {} behind all others there, and no collective in flight holds "
+      "{}. So the "
+      "fault lies in what {} training thread does, not in the communication.",
+      w.waiting, operation.waiting.size() == 1 ? "has" : "have", w.operation, operation.waiting.size() == 1 ? "stands" : "stand",
+      w.culprits, w.one ? "has" : "have", w.one ? "it is" : "they are", w.one ? "it" : "them", w.one ? "its" : "their");
+  f->suggested_action = f->function.empty()
+                            ? fmt::format("Look at the stacks of {} (py-spy dump), then restart the job.", w.culprits)
+                            : fmt::format("Look at {} on {}: what does it wait for? Then restart the job.", f->function, w.culprits);
+}
+
+void SaySilent(const Words& w, const HungOperation&, Finding* f) {
+  f->title = fmt::format("The job hangs{}: {} {} silent, {} in vain.", w.since, w.culprits, w.one ? "is" : "are",
+                         f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
+  f->explanation = fmt::format(
+      "{} wait in {}. Nothing has come from {} since: neither events nor reports of progress, which every living producer sends each "
+      "second. The process or "
+      "its host is gone.",
+      w.waiting, w.operation, w.culprits);
+  f->suggested_action = fmt::format(
+      "See whether the process of {} lives (out of memory, Xid, host down), replace the host where not, and restart.", w.culprits);
+  f->caveats.push_back("A rank whose telemetry alone is lost looks the same.");
+}
+
+void SayDevice(const Words& w, const HungOperation& operation, Finding* f) {
+  f->title = fmt::format("The job hangs{}: {} launched {}, and {} own device{} not get on; {} in vain.", w.since, w.culprits, w.operation,
+                         w.one ? "its" : "their", w.one ? " does" : "s do",
+                         f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
+  f->explanation = operation.through.empty()
+                       ? fmt::format("{} wait in {}. {} launched it too, but nothing that {} launched has started.", w.waiting, w.operation,
+                                     w.culprits, w.one ? "it has" : "they have")
+                       : fmt::format("{} {} behind the others: {} completed {} and went on, on {} it does not end.", w.culprits,
+                                     w.one ? "is" : "are", RanksText(operation.through), w.operation, w.waiting);
+  f->suggested_action = fmt::format("Look for device errors (Xid, ECC) on the host of {} and isolate it.", w.culprits);
+}
+
+void SayMismatch(const WaitGraph& graph, const HangClaim& claim, const Words& w, Finding* f) {
+  std::string places;
+  for (size_t i = 0; i < std::min<size_t>(claim.operations.size(), 4); ++i) {
+    const HungOperation& operation = graph.operations()[claim.operations[i]];
+    places += fmt::format("{}{} in {}", i == 0 ? "" : "; ", RanksText(operation.waiting), OperationText(operation));
+  }
+  const bool sizes = claim.operations.size() == 1;
+  f->title = sizes ? fmt::format("The job hangs{}: {} entered {} with another size than {} peers.", w.since, w.culprits, w.operation,
+                                 w.one ? "its" : "their")
+                   : fmt::format("The job hangs{}: {} entered another operation than {} peers ({}).", w.since, w.culprits,
+                                 w.one ? "its" : "their", places);
+  f->explanation = fmt::format("The ranks wait for each other in different operations: {}. {}", places,
+                               claim.undecided ? "No side is the smaller one: which of them is wrong, the sequence numbers do not tell."
+                                               : fmt::format("Without {} nobody would wait in a circle.", w.culprits));
+  if (sizes)
+    f->explanation =
+        fmt::format("All wait in {}, and the bytes of {} differ from those of {}.", w.operation, w.culprits, RanksText(claim.others));
+  f->suggested_action =
+      "Look for a branch that not all ranks take (data-dependent control flow, an early end of the data) before this operation.";
+}
+
+void SayCommunication(const Words& w, const HungOperation& operation, Finding* f) {
+  const std::string who =
+      operation.point_to_point() ? "both ranks" : fmt::format("all {}", Count(operation.waiting.size() + operation.through.size(), "rank"));
+  f->title = fmt::format("The job hangs{}: {} stands still, though {} take part.", w.since, w.operation, who);
+  f->explanation = fmt::format("{} {} launched it and started it; it is the transfer itself that does not end.", w.waiting,
+                               operation.waiting.size() == 1 ? "has" : "have");
+  if (!operation.through.empty()) f->explanation += fmt::format(" {} completed it.", RanksText(operation.through));
+  if (!operation.point_to_point()) {
+    f->caveats.push_back(
+        "Which link stands still is undecided: transport evidence (TCP_INFO, NIC counters, progress of the proxy threads) would tell.");
+  }
+  f->suggested_action =
+      "Look at the links and NICs between the hosts of these ranks (link down, lost routes, error counters), then restart the job.";
+}
+
+}  // namespace
+
+void AddSentences(const HangView& view, const WaitGraph& graph, const HangClaim& claim, Finding* finding) {
+  const Words words = WordsOf(view, graph, claim, *finding);
+  const HungOperation& operation = graph.operations()[claim.operations[0]];
+  switch (claim.kind) {
+    case HangKind::kNeverLaunched: SayNeverLaunched(words, operation, finding); break;
+    case HangKind::kSilent: SaySilent(words, operation, finding); break;
+    case HangKind::kDevice: SayDevice(words, operation, finding); break;
+    case HangKind::kMismatch: SayMismatch(graph, claim, words, finding); break;
+    case HangKind::kCommunication: SayCommunication(words, operation, finding); break;
+  }
+  if (words.since.empty())
+    finding->caveats.push_back("Told from dumps of a flight recorder: for how long the job has stood is not in them.");
+  const size_t unheard = view.world_size - std::min<size_t>(view.world_size, view.standings.size() + view.silent.size());
+  if (unheard > 0) finding->caveats.push_back(fmt::format("Of {} of {} ranks nothing is known.", unheard, view.world_size));
+}
+
+}  // namespace eroica

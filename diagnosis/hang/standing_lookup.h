@@ -1,0 +1,26 @@
+// What one rank's standing says of an operation in which another rank waits. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "schemas/rank_standing.h"
+
+namespace eroica {
+
+struct HungOperation;
+
+// The index of the communicator in the standing; nothing where the rank does not know it.
+std::optional<uint16_t> PlaceOf(const RankStanding& standing, CommId communicator);
+
+enum class Share : uint8_t {
+  kInFlight,  // launched, not ended
+  kNotLaunched,
+  kThrough,  // ended
+};
+Share ShareIn(const RankStanding& standing, const HungOperation& operation);
+
+// How many the rank has launched of the operation's kind, as far as its numbers go.
+uint64_t LaunchedBelow(const RankStanding& standing, const HungOperation& operation);
+
+}  // namespace eroica

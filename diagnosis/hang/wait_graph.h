@@ -1,0 +1,80 @@
+// Who waits for whom in a job that stands still. Ranks wait in operations; an operation waits for the members that are not in it. Pure.
+//
+// In which operations a rank waits: those of its collectives in flight that have started on its device. Where no report says what has started (dumps of a
+// flight recorder), the one that was launched first: what lies behind it in the queue waits for nobody yet. A rank whose launched collectives have not
+// started is held up by itself: its device runs something else, or nothing.
+// Sends and receives between two ranks are one operation, whichever their numbers: the oldest in flight of each side are partners.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "diagnosis/hang/hang_view.h"
+
+namespace eroica {
+
+enum class Absence : uint8_t {
+  kNotLaunched,  // nor does the rank have it behind it
+  kElsewhere,    // launched, but the rank stands in something before it
+  kNotStarted,   // launched, and nothing before it runs: the rank's own device does not get on
+  kSilent,       // nothing is known of the rank
+};
+
+struct AbsentRank {
+  RankId rank;
+  Absence why = Absence::kNotLaunched;
+};
+
+struct HungOperation {
+  const Communicator* communicator = nullptr;  // of one of the ranks that wait
+  CollectiveOperation operation = CollectiveOperation::kUnknown;
+  uint64_t sequence = 0;
+  int32_t source = -1;             // point to point only: who sends ...
+  int32_t destination = -1;        // ... and to whom
+  std::vector<RankId> waiting;     // ascending
+  std::vector<uint64_t> bytes;     // of each of those
+  std::vector<RankId> through;     // have it behind them
+  std::vector<AbsentRank> absent;  // ascending
+
+  bool point_to_point() const { return source >= 0; }
+};
+
+// Ranks that wait for nobody but themselves and each other, and the operations in which they do. Of a single rank outside all operations others wait for it.
+struct HangRoot {
+  std::vector<RankId> ranks;         // ascending; none where all members of an operation are in it
+  std::vector<uint32_t> operations;  // indices
+};
+
+class WaitGraph {
+ public:
+  explicit WaitGraph(const HangView& view);
+
+  const std::vector<HungOperation>& operations() const { return operations_; }
+  // Operations in which the rank waits, indices.
+  const std::vector<uint32_t>& OperationsOf(RankId rank) const { return waits_in_[rank.value]; }
+  // nullptr for a rank that is silent or unknown.
+  const RankStanding* StandingOf(RankId rank) const { return standings_[rank.value]; }
+  uint32_t rank_count() const { return static_cast<uint32_t>(standings_.size()); }
+  bool IsSilent(RankId rank) const { return silent_[rank.value]; }
+  // Every root that somebody waits for, or waits in; by their smallest rank.
+  std::vector<HangRoot> Roots() const;
+
+ private:
+  // Where the ranks of an operation meet: communicator, kind, sender, receiver, sequence.
+  using OperationKey = std::tuple<CommId, CollectiveOperation, int32_t, int32_t, uint64_t>;
+  static OperationKey KeyOf(const RankStanding& standing, const InFlightCollective& row);
+
+  void AddRank(const RankStanding& standing, std::map<OperationKey, uint32_t>* numbers);
+  void FindAbsent(HungOperation& operation) const;
+  void FindAbsentMember(HungOperation& operation, uint32_t member) const;
+
+  std::vector<const RankStanding*> standings_;  // by rank
+  std::vector<bool> silent_;
+  bool starts_known_ = false;
+  std::vector<HungOperation> operations_;
+  std::vector<std::vector<uint32_t>> waits_in_;  // by rank
+};
+
+}  // namespace eroica
