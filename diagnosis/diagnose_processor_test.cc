@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "diagnosis/hang/standing_job.h"
 #include "diagnosis/training_view.h"
 #include "schemas/finding_json.h"
 #include "state_store/in_memory_store.h"
@@ -145,6 +146,25 @@ TEST_F(DiagnoseProcessorTest, IdlenessClosesWhatIsThere) {
   EXPECT_EQ(processor_.probe().windows_incomplete, 1u);
   Send(job.batches()[3]);
   EXPECT_EQ(processor_.probe().for_closed_windows, 1u);
+}
+
+TEST_F(DiagnoseProcessorTest, ARestartInAHangOpensNothingTwice) {
+  StandingJob job(3);
+  const uint16_t dp = job.Group("dp", {0, 1, 2});
+  job.InFlight(dp, CollectiveOperation::kAllReduce, 41, {0, 2});
+  for (const RankStanding& standing : job.standings()) Send(standing);
+  ASSERT_THAT(context_.findings, SizeIs(2)) << "20 s are two levels";
+  EXPECT_EQ(context_.findings[0].kind, FindingKind::kHang);
+  EXPECT_EQ(context_.findings[0].culprits[0].rank, 1);
+  EXPECT_EQ(context_.findings[0].state, FindingState::kOpened);
+  EXPECT_EQ(context_.findings[1].state, FindingState::kUpdated);
+  EXPECT_EQ(processor_.RestartOffset(3), 3);
+  context_.Commit();
+  Restart();
+  for (const RankStanding& standing : job.standings()) Send(standing);
+  ASSERT_TRUE(processor_.Punctuate(PunctuationType::kEndOfInput).ok());
+  EXPECT_THAT(context_.findings, SizeIs(2));
+  EXPECT_EQ(processor_.probe().standings_received, 3u);
 }
 
 TEST_F(DiagnoseProcessorTest, BadPayloadsAreDeadLettered) {
