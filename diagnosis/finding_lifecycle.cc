@@ -24,7 +24,7 @@ bool IsSameFault(const Finding& a, const Finding& b) {
 // An open finding that is not found again by its own id, and is the same fault.
 const Finding* FindingLifecycle::FindContinued(const Finding& finding, const std::vector<Finding>& found) const {
   for (const auto& [id, open] : open_) {
-    const bool found_again = std::any_of(found.begin(), found.end(), [&](const Finding& f) { return f.id == id; });
+    const bool found_again = std::any_of(found.begin(), found.end(), [&id = id](const Finding& f) { return f.id == id; });
     if (!found_again && IsSameFault(open, finding)) return &open;
   }
   return nullptr;
