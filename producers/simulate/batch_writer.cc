@@ -12,6 +12,16 @@ namespace {
 constexpr uint64_t kLossDomain = uint64_t{1} << 42;
 constexpr int64_t kBootedNs = int64_t{3} * 86'400 * 1'000'000'000;  // hosts have run so long when the job begins
 
+// All that happened; who sends, and the tables, stay.
+void ClearContents(EventBatch& batch) {
+  batch.intervals.clear();
+  batch.collectives.clear();
+  batch.samples.clear();
+  batch.marks.clear();
+  batch.progress.clear();
+  batch.connections.clear();
+}
+
 }  // namespace
 
 BatchWriter::BatchWriter(const SimulatedJob& job, const GroupTable& groups, std::span<const StageProgram> stages, const FunctionCatalog& catalog,
@@ -94,12 +104,7 @@ void BatchWriter::OpenBatch(const RankState& rank) {
       batch.communicators[i] = {.id = communicator.id, .name = communicator.name, .description = communicator.description, .size = communicator.size};
     }
   }
-  batch.intervals.clear();
-  batch.collectives.clear();
-  batch.samples.clear();
-  batch.marks.clear();
-  batch.progress.clear();
-  batch.connections.clear();
+  ClearContents(batch);
   batch.losses.clear();
 }
 
@@ -270,12 +275,7 @@ void BatchWriter::LoseContents() {
   lose(EventKind::kSample, batch.samples.size());
   lose(EventKind::kMark, batch.marks.size());
   lost_ += batch.intervals.size() + batch.samples.size() + batch.marks.size();
-  batch.intervals.clear();
-  batch.collectives.clear();
-  batch.samples.clear();
-  batch.marks.clear();
-  batch.progress.clear();
-  batch.connections.clear();
+  ClearContents(batch);
 }
 
 }  // namespace eroica::simulate
