@@ -214,12 +214,17 @@ void BatchWriter::TakeConnections(const RankState& rank) {
   std::map<std::pair<uint32_t, Resource>, ConnectionSample> sums;
   for (const RankStream& stream : rank.streams) {
     const Rendezvous& meeting = runner_.rendezvous(stream.rendezvous);
+    times_moved_.assign(meeting.transfers.size(), 0);  // most of a step's collectives move the same
     for (const LaunchedCollective& row : stream.rows) {
       if (row.slot >= meeting.ended()) break;
-      for (const LinkFlow& flow : meeting.transfers[meeting.slot(row.slot).transfer].transfer.flows[stream.member]) {
+      ++times_moved_[meeting.slot(row.slot).transfer];
+    }
+    for (size_t i = 0; i < times_moved_.size(); ++i) {
+      if (times_moved_[i] == 0) continue;
+      for (const LinkFlow& flow : meeting.transfers[i].transfer.flows[stream.member]) {
         ConnectionSample& sum = sums[{meeting.members()[flow.destination], flow.resource}];
-        sum.bytes += flow.bytes;
-        sum.busy_ns += flow.busy_ns;
+        sum.bytes += times_moved_[i] * flow.bytes;
+        sum.busy_ns += times_moved_[i] * flow.busy_ns;
       }
     }
   }

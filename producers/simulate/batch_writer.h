@@ -79,6 +79,7 @@ class BatchWriter {
   std::vector<int64_t> heads_;              // of the runs: where they go on
   std::vector<std::vector<IntervalRow>> stream_rows_;
   std::vector<IntervalRow> closed_rows_;    // of the training thread, where frames are open
+  std::vector<uint32_t> times_moved_;       // by transfer of the rendezvous at hand
   size_t samples_taken_ = 0;
   size_t marks_taken_ = 0;
   uint64_t events_ = 0;
