@@ -20,7 +20,7 @@ How a run is judged (`ops/score/verdict.h`):
   too. **kind**: slow rank, imbalance, communication and so on. **windows**: from the one in which the fault first shows to the first right culprit, both counted.
 - Eroica is judged by everything that it ever opened in a run. A method that is one operator alone is judged more kindly: a claim counts only where it was made in at least
   half of the windows from the one on in which the fault first shows (`ops/score/window_claims.h`).
-- The **effect** of a fault is how much longer its steps are than those of the same job and seed without it.
+- The **effect** of a fault is how much longer its steps are than those of the same job and seed without it, and with whatever else is wrong in the job.
 )";
 
 }  // namespace

@@ -143,6 +143,9 @@ const std::vector<FileKey<ExpectedFinding>>& ExpectedKeys() {
       Plain({"peer_rank", "", "Of a link: the other end."}, EROICA_MEMBER(ExpectedFinding, peer_rank)),
       Plain({"functions", "", "What the culprit runs: parts of names, of which one must fit. None: any function is right."},
             EROICA_MEMBER(ExpectedFinding, functions)),
+      Plain({"fault", "",
+             "Number of the [[fault]] that it is about, from 0. By default those that strike one of its ranks, or all where none does."},
+            EROICA_MEMBER(ExpectedFinding, fault)),
   };
   return keys;
 }

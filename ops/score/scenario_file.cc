@@ -146,6 +146,8 @@ class Reader {
           return Problem(entry.line,
                          fmt::format("expect.ranks has {}, but the job's ranks are 0 to {}", rank, job.layout.world_size() - 1));
       }
+      if (entry.target.fault < -1 || entry.target.fault >= static_cast<int32_t>(faults_.size()))
+        return Problem(entry.line, fmt::format("expect.fault is {}, but there are {} faults, from 0", entry.target.fault, faults_.size()));
       scenario_.expected.push_back(std::move(entry.target));
     }
   }

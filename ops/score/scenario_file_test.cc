@@ -139,6 +139,8 @@ TEST(ScenarioFile, HostileFiles) {
   EXPECT_THAT(MessageOf(head + "seeds = 0\n"), HasSubstr("'1-0'"));
   EXPECT_THAT(MessageOf(head + "[workload]\nlayer_forward_us = nan\n"), HasSubstr("a/b.toml:4: workload.layer_forward_us is nan"));
   EXPECT_THAT(MessageOf(head + "[workload]\nlayer_forward_us = 1e300\n"), HasSubstr("workload.layer_forward_us is 1e+300"));
+  EXPECT_THAT(MessageOf(head + "[[expect]]\nkinds = [\"hang\"]\nfault = 0\n"),
+              HasSubstr("a/b.toml:3: expect.fault is 0, but there are 0 faults"));
   EXPECT_THAT(MessageOf(head + "[[expect]]\nkinds = []\n"), HasSubstr("kinds must not be empty"));
   EXPECT_EQ(ReadScenario("no/such/file.toml").status().code(), absl::StatusCode::kNotFound);
 }

@@ -10,6 +10,7 @@
 
 #include "ops/score/job_run.h"
 #include "ops/score/judged_job.h"
+#include "schemas/check.h"
 
 namespace eroica {
 namespace {
@@ -29,8 +30,21 @@ bool Strikes(const Fault& fault, const ExpectedFinding& expected) {
   });
 }
 
-absl::StatusOr<SimulationReport> SimulateTwin(SimulatedJob job, const simulate::SimulationProgress& progress) {
-  job.faults.clear();
+// The faults that the finding is about first, then the others; how many they are.
+size_t OwnFirst(const ExpectedFinding& expected, std::vector<Fault>& faults) {
+  if (expected.fault >= 0) {
+    EROICA_CHECK(static_cast<size_t>(expected.fault) < faults.size());
+    std::swap(faults.front(), faults[static_cast<size_t>(expected.fault)]);
+    return 1;
+  }
+  const auto end =
+      std::stable_partition(faults.begin(), faults.end(), [&expected](const Fault& fault) { return Strikes(fault, expected); });
+  return end == faults.begin() ? faults.size() : static_cast<size_t>(end - faults.begin());
+}
+
+// The same job with these faults only.
+absl::StatusOr<SimulationReport> SimulateTwin(SimulatedJob job, std::vector<Fault> faults, const simulate::SimulationProgress& progress) {
+  job.faults = std::move(faults);
   job.telemetry.sample_period_ns = 0;  // nobody looks
   job.telemetry.launches = false;
   NoSink sink;
@@ -53,38 +67,55 @@ absl::StatusOr<std::vector<ScoredRun>> RunScenario(const Scenario& scenario, uin
       .scenario = scenario.name, .family = scenario.family, .seed = seed, .ranks = job.layout.world_size(), .hangs = report->hangs};
   constexpr double kNsPerHour = 3600e9;
   facts.job_hours = static_cast<double>(std::accumulate(report->step_ns.begin(), report->step_ns.end(), int64_t{0})) / kNsPerHour;
+  std::vector<Truth> truths = TruthsOf(scenario);
   if (!job.faults.empty()) {
-    steps_before = job.steps;
-    const absl::StatusOr<SimulationReport> twin = SimulateTwin(job, on_step);
+    steps_before += job.steps;
+    const absl::StatusOr<SimulationReport> twin = SimulateTwin(job, {}, on_step);
     if (!twin.ok()) return twin.status();
-    facts.effect = EffectOnSteps(job, *report, *twin);
+    facts.effect = EffectOnSteps(job.faults, *report, *twin);
   }
-  return JudgeJob(**run, facts, TruthsOf(scenario), methods, job.layout.ranks_per_host);
+  for (Truth& truth : truths) {
+    truth.effect = facts.effect;
+    std::vector<Fault> faults = job.faults;
+    const size_t own = OwnFirst(truth.expected, faults);
+    if (own == faults.size()) continue;
+    steps_before += job.steps;
+    const absl::StatusOr<SimulationReport> twin = SimulateTwin(job, {faults.begin() + static_cast<ptrdiff_t>(own), faults.end()}, on_step);
+    if (!twin.ok()) return twin.status();
+    truth.effect = EffectOnSteps(std::span(faults).first(own), *report, *twin);
+  }
+  return JudgeJob(**run, facts, truths, methods, job.layout.ranks_per_host);
 }
 
-uint32_t StepsOf(const Scenario& scenario) { return scenario.job.steps * (scenario.job.faults.empty() ? 1 : 2); }
+uint32_t StepsOf(const Scenario& scenario) {
+  uint32_t runs = scenario.job.faults.empty() ? 1 : 2;
+  for (const ExpectedFinding& expected : scenario.expected) {
+    std::vector<Fault> faults = scenario.job.faults;
+    if (OwnFirst(expected, faults) < faults.size()) ++runs;
+  }
+  return scenario.job.steps * runs;
+}
 
 std::vector<Truth> TruthsOf(const Scenario& scenario) {
   const uint32_t window_steps = std::max(1u, scenario.job.telemetry.window_steps);
   std::vector<Truth> truths;
   for (const ExpectedFinding& expected : scenario.expected) {
-    uint32_t own = std::numeric_limits<uint32_t>::max();
-    uint32_t any = own;
-    for (const Fault& fault : scenario.job.faults) {
-      any = std::min(any, fault.first_step);
-      if (Strikes(fault, expected)) own = std::min(own, fault.first_step);
-    }
-    const uint32_t first = own == std::numeric_limits<uint32_t>::max() ? any : own;
-    truths.push_back({.expected = expected, .first_window = scenario.job.faults.empty() ? 0 : static_cast<int64_t>(first / window_steps)});
+    Truth& truth = truths.emplace_back(Truth{.expected = expected});
+    std::vector<Fault> faults = scenario.job.faults;
+    if (faults.empty()) continue;
+    faults.resize(OwnFirst(expected, faults));
+    const auto first =
+        std::min_element(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) { return a.first_step < b.first_step; });
+    truth.first_window = static_cast<int64_t>(first->first_step / window_steps);
   }
   return truths;
 }
 
-std::optional<double> EffectOnSteps(const SimulatedJob& job, const SimulationReport& with, const SimulationReport& without) {
-  if (job.faults.empty() || with.hangs || without.hangs) return std::nullopt;
+std::optional<double> EffectOnSteps(std::span<const Fault> faults, const SimulationReport& with, const SimulationReport& without) {
+  if (faults.empty() || with.hangs || without.hangs) return std::nullopt;
   size_t first = std::numeric_limits<size_t>::max();
   size_t last = 0;
-  for (const Fault& fault : job.faults) {
+  for (const Fault& fault : faults) {
     first = std::min<size_t>(first, fault.first_step);
     last = std::max<size_t>(last, fault.last_step);
   }

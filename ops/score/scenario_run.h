@@ -19,18 +19,19 @@ namespace eroica {
 // Called now and then from the thread that runs; an error ends the run.
 using RunProgress = std::function<absl::Status(uint32_t steps_done)>;
 
-// One a method, as given. A job with faults is simulated twice: with them, and without, which tells what they do to the step time. Progress counts the steps of both.
+// One a method, as given. A job with faults is simulated once more without them, which tells what they do to the step time; where an expected finding is about some of
+// them only, also without these. Progress counts the steps of all.
 absl::StatusOr<std::vector<ScoredRun>> RunScenario(const Scenario& scenario, uint64_t seed, std::span<const Method> methods,
                                                    const RunProgress& progress);
 
 // How many steps progress will have counted at the end.
 uint32_t StepsOf(const Scenario& scenario);
 
-// What must be found, each from the window on in which one of its faults first shows: a fault that strikes one of the expected ranks, or any where none does.
+// What must be found, each from the window on in which one of its faults first shows.
 std::vector<Truth> TruthsOf(const Scenario& scenario);
 
-// By how much steps are longer with the faults, as a share, over the steps in which one can show. Nothing without faults, or where there are no such steps.
-std::optional<double> EffectOnSteps(const simulate::SimulatedJob& job, const simulate::SimulationReport& with,
+// By how much steps are longer with these faults, as a share, over the steps in which one can show. Nothing without faults, or where there are no such steps.
+std::optional<double> EffectOnSteps(std::span<const simulate::Fault> faults, const simulate::SimulationReport& with,
                                     const simulate::SimulationReport& without);
 
 }  // namespace eroica

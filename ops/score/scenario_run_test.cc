@@ -30,6 +30,14 @@ TEST(TruthsOf, AFaultCountsForWhomItStrikes) {
   EXPECT_EQ(truths[2].first_window, 0) << "strikes nobody that is named: any fault";
 }
 
+TEST(TruthsOf, AFindingMaySayWhichFaultItIsAbout) {
+  const Scenario scenario = WithFaults({{.ranks = {1}, .first_step = 3}, {.ranks = {0, 1, 2, 3, 4, 5, 6, 7}, .first_step = 9}},
+                                       {{.ranks = {1}, .fault = 0}, {.kinds = {FindingKind::kRegression}, .fault = 1}});
+  const std::vector<Truth> truths = TruthsOf(scenario);
+  EXPECT_EQ(truths[0].first_window, 0);
+  EXPECT_EQ(truths[1].first_window, 2);
+}
+
 TEST(TruthsOf, WhatIsNoFaultShowsFromTheBeginning) {
   const std::vector<Truth> truths = TruthsOf(WithFaults({}, {{.kinds = {FindingKind::kImbalance}}}));
   ASSERT_EQ(truths.size(), 1u);
@@ -42,19 +50,19 @@ SimulationReport Steps(std::vector<int64_t> step_ns) {
 
 TEST(EffectOnSteps, ComparesTheStepsInWhichAFaultCanShow) {
   const Scenario scenario = WithFaults({{.ranks = {1}, .first_step = 1, .last_step = 2}}, {});
-  const auto effect = EffectOnSteps(scenario.job, Steps({100, 150, 250, 900}), Steps({100, 100, 100, 100}));
+  const auto effect = EffectOnSteps(scenario.job.faults, Steps({100, 150, 250, 900}), Steps({100, 100, 100, 100}));
   ASSERT_TRUE(effect.has_value());
   EXPECT_DOUBLE_EQ(*effect, 1.0);
 }
 
 TEST(EffectOnSteps, IsNotKnownWithoutStepsToCompare) {
   const Scenario healthy = WithFaults({}, {});
-  EXPECT_FALSE(EffectOnSteps(healthy.job, Steps({1}), Steps({1})).has_value());
+  EXPECT_FALSE(EffectOnSteps(healthy.job.faults, Steps({1}), Steps({1})).has_value());
   const Scenario late = WithFaults({{.ranks = {1}, .first_step = 7}}, {});
-  EXPECT_FALSE(EffectOnSteps(late.job, Steps({1, 1}), Steps({1, 1})).has_value());
+  EXPECT_FALSE(EffectOnSteps(late.job.faults, Steps({1, 1}), Steps({1, 1})).has_value());
   SimulationReport hangs = Steps({1, 1});
   hangs.hangs = true;
-  EXPECT_FALSE(EffectOnSteps(WithFaults({{.ranks = {1}}}, {}).job, hangs, Steps({1, 1})).has_value());
+  EXPECT_FALSE(EffectOnSteps(WithFaults({{.ranks = {1}}}, {}).job.faults, hangs, Steps({1, 1})).has_value());
 }
 
 TEST(RunScenario, IsTheSameTwice) {
@@ -79,6 +87,29 @@ TEST(RunScenario, IsTheSameTwice) {
   EXPECT_EQ(first->at(0).facts.effect, second->at(0).facts.effect);
   ASSERT_EQ(first->at(0).said.size(), second->at(0).said.size());
   for (size_t i = 0; i < first->at(0).said.size(); ++i) EXPECT_EQ(first->at(0).said[i].finding, second->at(0).said[i].finding);
+}
+
+// The slow device hides what the slow loader costs: its own effect is what the job would gain without it.
+TEST(RunScenario, TellsWhatEachFaultCostsAlone) {
+  const Scenario scenario =
+      WithFaults({{.kind = simulate::FaultKind::kGpuSlow, .ranks = {3}, .severity = 0.5},
+                  {.kind = simulate::FaultKind::kSlowFunction, .ranks = {6}, .severity = 0.1}},
+                 {{.kinds = {FindingKind::kSlowRank}, .ranks = {3}}, {.kinds = {FindingKind::kSlowRank}, .ranks = {6}}});
+  const absl::StatusOr<std::vector<Method>> methods = ChooseMethods({kEroicaMethod});
+  ASSERT_TRUE(methods.ok());
+  uint32_t steps = 0;
+  const auto runs = RunScenario(scenario, 7, *methods, [&steps](uint32_t done) {
+    steps = done;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  EXPECT_EQ(steps, StepsOf(scenario));
+  EXPECT_EQ(steps, 4 * scenario.job.steps) << "with both, without, and without each";
+  const std::vector<Truth>& truths = runs->at(0).truths;
+  ASSERT_EQ(truths.size(), 2u);
+  EXPECT_GT(truths[0].effect.value_or(0), 0.2);
+  EXPECT_LT(truths[1].effect.value_or(1), 0.02);
+  EXPECT_GE(runs->at(0).facts.effect.value_or(0), truths[0].effect.value_or(1)) << "of both together";
 }
 
 TEST(RunScenario, EndsWhereProgressFails) {

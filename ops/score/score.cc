@@ -8,20 +8,41 @@ namespace {
 
 constexpr std::array<uint32_t, kScaleCount - 1> kScaleBounds = {64, 512, 4096};
 
-void Count(const ScoredRun& run, FaultCounts& counts) {
-  ++counts.runs;
+void CountFault(const Truth& truth, const TruthVerdict& verdict, FaultCounts& counts) {
+  ++counts.faults;
+  if (truth.effect) counts.effects.push_back(*truth.effect);
+  if (!verdict.found()) return;
+  ++counts.found;
+  if (verdict.agreement.rank) ++counts.right_rank;
+  if (verdict.agreement.culprit()) ++counts.right_function;
+  if (verdict.agreement.kind) ++counts.right_kind;
+  if (verdict.agreement.all()) ++counts.right;
+  if (verdict.windows > 0) counts.windows.push_back(verdict.windows);
+}
+
+void CountSaid(const ScoredRun& run, FaultCounts& counts) {
   counts.false_findings += static_cast<uint32_t>(run.verdict.false_findings());
   counts.repetitions += static_cast<uint32_t>(run.verdict.repetitions());
-  if (run.facts.effect) counts.effects.push_back(*run.facts.effect);
-  for (const TruthVerdict& truth : run.verdict.truths) {
-    ++counts.faults;
-    if (!truth.found()) continue;
-    ++counts.found;
-    if (truth.agreement.rank) ++counts.right_rank;
-    if (truth.agreement.culprit()) ++counts.right_function;
-    if (truth.agreement.kind) ++counts.right_kind;
-    if (truth.agreement.all()) ++counts.right;
-    if (truth.windows > 0) counts.windows.push_back(truth.windows);
+}
+
+void Count(const ScoredRun& run, FaultCounts& counts) {
+  ++counts.runs;
+  CountSaid(run, counts);
+  for (size_t i = 0; i < run.truths.size(); ++i) CountFault(run.truths[i], run.verdict.truths[i], counts);
+}
+
+void CountByEffect(const ScoredRun& run, std::array<FaultCounts, kEffectClassCount>& by_effect) {
+  std::array<bool, kEffectClassCount> seen = {};
+  for (size_t i = 0; i < run.truths.size(); ++i) {
+    const auto effect = static_cast<size_t>(EffectClassOf(run.truths[i].effect, run.facts.hangs));
+    CountFault(run.truths[i], run.verdict.truths[i], by_effect[effect]);
+    seen[effect] = true;
+  }
+  for (size_t effect = 0; effect < seen.size(); ++effect) by_effect[effect].runs += seen[effect] ? 1 : 0;
+  for (const EffectClass costliest : {EffectClass::kLarge, EffectClass::kMiddle, EffectClass::kSmall, EffectClass::kUnknown}) {
+    if (!seen[static_cast<size_t>(costliest)]) continue;
+    CountSaid(run, by_effect[static_cast<size_t>(costliest)]);
+    return;
   }
 }
 
@@ -73,13 +94,13 @@ std::string_view ScaleName(int scale) {
   return kNames[static_cast<size_t>(scale)];
 }
 
-EffectClass EffectClassOf(const RunFacts& facts) {
+EffectClass EffectClassOf(std::optional<double> effect, bool hangs) {
   constexpr double kLarge = 0.03;
   constexpr double kMiddle = 0.01;
-  if (facts.hangs) return EffectClass::kLarge;
-  if (!facts.effect) return EffectClass::kUnknown;
-  if (*facts.effect >= kLarge) return EffectClass::kLarge;
-  return *facts.effect >= kMiddle ? EffectClass::kMiddle : EffectClass::kSmall;
+  if (hangs) return EffectClass::kLarge;
+  if (!effect) return EffectClass::kUnknown;
+  if (*effect >= kLarge) return EffectClass::kLarge;
+  return *effect >= kMiddle ? EffectClass::kMiddle : EffectClass::kSmall;
 }
 
 std::string_view ToString(EffectClass effect) {
@@ -117,7 +138,11 @@ std::vector<MethodScore> Score(std::span<const ScoredRun> runs) {
     Count(*run, score.total);
     Count(*run, score.families[{run->facts.family, scale}]);
     Count(*run, score.by_scale[static_cast<size_t>(scale)]);
-    Count(*run, score.by_effect[static_cast<size_t>(EffectClassOf(run->facts))]);
+    CountByEffect(*run, score.by_effect);
+    for (size_t i = 0; i < run->truths.size(); ++i) {
+      const bool large = EffectClassOf(run->truths[i].effect, run->facts.hangs) == EffectClass::kLarge;
+      if (large) CountFault(run->truths[i], run->verdict.truths[i], score.large_by_scale[static_cast<size_t>(scale)]);
+    }
   }
   return scores;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,7 +22,7 @@ std::string_view ScaleName(int scale);
 // By how much longer a step takes: under 1 %, 1 to 3 %, more (or the job hangs), and what is not known.
 enum class EffectClass : uint8_t { kSmall = 0, kMiddle = 1, kLarge = 2, kUnknown = 3 };
 inline constexpr int kEffectClassCount = 4;
-EffectClass EffectClassOf(const RunFacts& facts);
+EffectClass EffectClassOf(std::optional<double> effect, bool hangs);
 std::string_view ToString(EffectClass effect);
 
 // Runs in which something had to be found. Each fault counts, where a run has several.
@@ -36,7 +37,7 @@ struct FaultCounts {
   uint32_t false_findings = 0;
   uint32_t repetitions = 0;
   std::vector<int64_t> windows;  // to the right culprit, of each fault for which it was named
-  std::vector<double> effects;   // on the step time, of each run in which it is known
+  std::vector<double> effects;   // on the step time, of each fault for which it is known
 };
 
 // Runs in which nothing had to be found.
@@ -69,6 +70,8 @@ struct MethodScore {
   std::map<FamilyScale, FaultCounts> families;
   std::map<FamilyScale, QuietCounts> quiet;
   std::array<FaultCounts, kScaleCount> by_scale;
+  std::array<FaultCounts, kScaleCount> large_by_scale;  // of these the faults of EffectClass::kLarge
+  // By what each fault costs alone. False findings and repetitions count where the costliest fault of their run does.
   std::array<FaultCounts, kEffectClassCount> by_effect;
   // Expected kind (the first that is right; "nothing" for false findings) and said kind ("nothing" for misses).
   std::map<std::string, std::map<std::string, uint32_t>> confusion;

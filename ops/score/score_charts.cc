@@ -47,18 +47,20 @@ Chart AccuracyChart(std::span<const ScoredRun> runs) {
   std::map<std::string, size_t> index;
   std::vector<std::array<Bin, kEffectBounds.size() + 1>> bins;
   for (const ScoredRun& run : runs) {
-    if (run.truths.empty() || (!run.facts.effect && !run.facts.hangs)) continue;
+    const auto is_known = [&run](const Truth& truth) { return run.facts.hangs || truth.effect.has_value(); };
+    if (std::none_of(run.truths.begin(), run.truths.end(), is_known)) continue;
     const auto [it, is_new] = index.try_emplace(run.method, chart.series.size());
     if (is_new) {
       chart.series.push_back({.name = run.method, .points = {}});
       bins.emplace_back();
     }
-    const double effect = std::clamp(run.facts.hangs ? kMostEffect : *run.facts.effect, kLeastEffect, kMostEffect);
-    Bin& bin =
-        bins[it->second][static_cast<size_t>(std::upper_bound(kEffectBounds.begin(), kEffectBounds.end(), effect) - kEffectBounds.begin())];
-    for (const TruthVerdict& truth : run.verdict.truths) {
+    for (size_t i = 0; i < run.truths.size(); ++i) {
+      if (!is_known(run.truths[i])) continue;
+      const double effect = std::clamp(run.facts.hangs ? kMostEffect : *run.truths[i].effect, kLeastEffect, kMostEffect);
+      const auto number = static_cast<size_t>(std::upper_bound(kEffectBounds.begin(), kEffectBounds.end(), effect) - kEffectBounds.begin());
+      Bin& bin = bins[it->second][number];
       ++bin.faults;
-      bin.right += truth.agreement.culprit() ? 1 : 0;
+      bin.right += run.verdict.truths[i].agreement.culprit() ? 1 : 0;
       bin.log_effects += std::log(effect);
     }
   }

@@ -80,7 +80,8 @@ ordered_json ToJson(const ScoredRun& run) {
     truths.push_back({{"expected", Brief(run.truths[i].expected)},
                       {"found", verdict.found()},
                       {"agreement", ToJson(verdict.agreement)},
-                      {"windows", verdict.windows}});
+                      {"windows", verdict.windows},
+                      {"effect", run.truths[i].effect ? ordered_json(*run.truths[i].effect) : ordered_json()}});
   }
   ordered_json said = ordered_json::array();
   for (size_t i = 0; i < run.said.size(); ++i) {

@@ -62,9 +62,43 @@ TextTable MethodTable(std::span<const MethodScore> scores) {
   return table;
 }
 
+// What is asked of a method, and what it reached.
+TextTable TargetTable(const MethodScore& score) {
+  TextTable table{.title = fmt::format("Targets: {}", score.method),
+                  .note =
+                      "Right culprit: who and what function, or the host, or the link. A fault that costs less than 1 % of the step time "
+                      "is no part of the "
+                      "targets; it is listed below.",
+                  .rows = {{"what", "asked", "reached", "of"}}};
+  const auto add = [&table](std::string what, std::string asked, std::string reached, std::string of) {
+    table.rows.push_back({std::move(what), std::move(asked), std::move(reached), std::move(of)});
+  };
+  const auto faults = [](uint32_t count) { return fmt::format("{} faults", count); };
+  const FaultCounts& large = score.by_effect[static_cast<size_t>(EffectClass::kLarge)];
+  const FaultCounts& middle = score.by_effect[static_cast<size_t>(EffectClass::kMiddle)];
+  const QuietCounts& quiet = score.quiet_total;
+  add("right culprit, faults that cost 3 % and more", "99 %", Share(large.right_function, large.faults), faults(large.faults));
+  add("right kind, the same", "99 %", Share(large.right_kind, large.faults), faults(large.faults));
+  add("windows to the right culprit, the same", "2", MedianWindows(large.windows), fmt::format("{} faults, median", large.windows.size()));
+  const auto in_time = std::count_if(large.windows.begin(), large.windows.end(), [](int64_t windows) { return windows <= 2; });
+  add("named rightly within 2 windows, the same", "99 %", Share(static_cast<uint32_t>(in_time), large.faults), faults(large.faults));
+  add("right culprit, faults that cost 1 to 3 %", "90 %", Share(middle.right_function, middle.faults), faults(middle.faults));
+  add("false findings in jobs with nothing to find", "0", fmt::format("{}", quiet.false_findings),
+      fmt::format("{} runs, {:.1f} job-hours", quiet.runs, quiet.job_hours));
+  add("false findings beside faults", "0", fmt::format("{}", score.total.false_findings), fmt::format("{} runs", score.total.runs));
+  const FaultCounts& small = score.large_by_scale.front();
+  const FaultCounts& huge = score.large_by_scale.back();
+  add(fmt::format("right culprit, 3 % and more, {} ranks", ScaleName(kScaleCount - 1)),
+      Share(small.right_function, small.faults) + " as " + std::string(ScaleName(0)), Share(huge.right_function, huge.faults),
+      faults(huge.faults));
+  return table;
+}
+
 TextTable EffectTable(std::span<const MethodScore> scores) {
   TextTable table{.title = "By effect on the step time",
-                  .note = "A hang counts among the largest.",
+                  .note =
+                      "By what each fault costs alone: the job with all of its faults against the same without this one. A hang counts "
+                      "among the largest.",
                   .rows = {Joined({"method", "effect"}, kFaultColumns)}};
   for (const MethodScore& score : scores) {
     for (const EffectClass effect : {EffectClass::kLarge, EffectClass::kMiddle, EffectClass::kSmall, EffectClass::kUnknown}) {
@@ -76,7 +110,7 @@ TextTable EffectTable(std::span<const MethodScore> scores) {
 }
 
 TextTable ScaleTable(std::span<const MethodScore> scores) {
-  TextTable table{.title = "By scale", .note = "", .rows = {Joined({"method", "ranks"}, kFaultColumns)}};
+  TextTable table{.title = "By scale", .note = "All faults, whatever they cost.", .rows = {Joined({"method", "ranks"}, kFaultColumns)}};
   for (const MethodScore& score : scores) {
     for (int scale = 0; scale < kScaleCount; ++scale) {
       const FaultCounts& counts = score.by_scale[static_cast<size_t>(scale)];
@@ -150,6 +184,19 @@ TextTable ConfidenceTable(std::span<const MethodScore> scores) {
 // A run's place in lists.
 std::string Seeded(const RunFacts& facts) { return fmt::format("{} / {}", facts.scenario, facts.seed); }
 
+// What each of the expected findings' faults costs, as they stand in the scenario.
+std::string EffectsAlone(const std::map<uint64_t, const ScoredRun*>& seeds, size_t truths) {
+  std::string text;
+  for (size_t i = 0; i < truths; ++i) {
+    std::vector<double> effects;
+    for (const auto& [seed, run] : seeds) {
+      if (run->truths[i].effect) effects.push_back(*run->truths[i].effect);
+    }
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", effects.empty() ? "-" : Percent(Median(effects)));
+  }
+  return text;
+}
+
 std::string Shortcoming(const Agreement& agreement) {
   std::string text;
   const auto add = [&text](bool right, std::string_view what) {
@@ -164,7 +211,10 @@ std::string Shortcoming(const Agreement& agreement) {
 }  // namespace
 
 std::vector<TextTable> ScoreTables(std::span<const MethodScore> scores) {
-  std::vector<TextTable> tables = {MethodTable(scores), EffectTable(scores), ScaleTable(scores)};
+  std::vector<TextTable> tables;
+  if (!scores.empty() && scores.front().total.faults + scores.front().quiet_total.runs > 0) tables.push_back(TargetTable(scores.front()));
+  for (TextTable& table : std::vector<TextTable>{MethodTable(scores), EffectTable(scores), ScaleTable(scores)})
+    tables.push_back(std::move(table));
   for (const MethodScore& score : scores) {
     tables.push_back(FamilyTable(score));
     tables.push_back(QuietTable(score));
@@ -197,24 +247,27 @@ TextTable Misses(std::span<const ScoredRun> runs, const std::string& method, con
 
 TextTable Effects(std::span<const ScoredRun> runs) {
   // Every method saw the same runs.
-  std::map<std::pair<std::string, std::string>, std::map<uint64_t, const RunFacts*>> scenarios;
+  std::map<std::pair<std::string, std::string>, std::map<uint64_t, const ScoredRun*>> scenarios;
   for (const ScoredRun& run : runs) {
-    if (run.facts.effect || run.facts.hangs) scenarios[{run.facts.family, run.facts.scenario}][run.facts.seed] = &run.facts;
+    if (run.facts.effect || run.facts.hangs) scenarios[{run.facts.family, run.facts.scenario}][run.facts.seed] = &run;
   }
-  TextTable table{
-      .title = "Effect of each fault on the step time",
-      .note =
-          "Mean step with the fault against the same job and seed without it, over the steps in which it can show; median over the seeds.",
-      .rows = {{"family", "scenario", "ranks", "seeds", "effect"}}};
+  TextTable table{.title = "Effect of each fault on the step time",
+                  .note =
+                      "Mean step with the fault against the same job and seed without it, over the steps in which it can show; median over "
+                      "the seeds. Where a job has several faults, "
+                      "of all together, and what each costs beside the others.",
+                  .rows = {{"family", "scenario", "ranks", "seeds", "effect"}}};
   for (const auto& [key, seeds] : scenarios) {
     std::vector<double> effects;
     bool hangs = false;
-    for (const auto& [seed, facts] : seeds) {
-      hangs = hangs || facts->hangs;
-      if (facts->effect) effects.push_back(*facts->effect);
+    for (const auto& [seed, run] : seeds) {
+      hangs = hangs || run->facts.hangs;
+      if (run->facts.effect) effects.push_back(*run->facts.effect);
     }
-    table.rows.push_back({key.first, key.second, fmt::format("{}", seeds.begin()->second->ranks), fmt::format("{}", seeds.size()),
-                          hangs ? "hangs" : Percent(Median(effects))});
+    const ScoredRun& first = *seeds.begin()->second;
+    std::string effect = hangs ? "hangs" : Percent(Median(effects));
+    if (!hangs && first.truths.size() > 1) effect += " (" + EffectsAlone(seeds, first.truths.size()) + ")";
+    table.rows.push_back({key.first, key.second, fmt::format("{}", first.facts.ranks), fmt::format("{}", seeds.size()), effect});
   }
   return table;
 }

@@ -45,11 +45,22 @@ TEST(ScoreTables, ShowSharesAndCounts) {
   EXPECT_THAT(Titled(tables, "nothing to find").rows.at(1), ElementsAre("healthy", "65 to 512", "1", "1", "2.00", "1", "0.50"));
 }
 
+TEST(ScoreTables, HoldWhatWasReachedAgainstTheTargets) {
+  const TextTable table = Titled(ScoreTables(Score(SomeRuns())), "Targets: eroica");
+  ASSERT_EQ(table.rows.size(), 9u);
+  EXPECT_THAT(table.rows[1], ElementsAre("right culprit, faults that cost 3 % and more", "99 %", "66.7 %", "3 faults"));
+  EXPECT_THAT(table.rows[3], ElementsAre("windows to the right culprit, the same", "2", "1.0", "2 faults, median"));
+  EXPECT_THAT(table.rows[4], ElementsAre("named rightly within 2 windows, the same", "99 %", "66.7 %", "3 faults"));
+  EXPECT_THAT(table.rows[5], ElementsAre("right culprit, faults that cost 1 to 3 %", "90 %", "-", "0 faults"));
+  EXPECT_THAT(table.rows[6], ElementsAre("false findings in jobs with nothing to find", "0", "1", "1 runs, 2.0 job-hours"));
+  EXPECT_THAT(table.rows[8], ElementsAre("right culprit, 3 % and more, over 4096 ranks", "66.7 % as up to 64", "-", "0 faults"));
+}
+
 TEST(ScoreTables, NeverRoundUpToAll) {
   std::vector<ScoredRun> runs(3000, Judged(Faulty(1), {SlowRank(5)}, {Says(kSlowRank, 5)}));
-  EXPECT_EQ(ScoreTables(Score(runs)).at(0).rows.at(1).at(3), "100.0 %");
+  EXPECT_EQ(Titled(ScoreTables(Score(runs)), "All methods").rows.at(1).at(3), "100.0 %");
   runs.push_back(Judged(Faulty(1), {SlowRank(5)}, {}));
-  EXPECT_EQ(ScoreTables(Score(runs)).at(0).rows.at(1).at(3), "99.9 %");
+  EXPECT_EQ(Titled(ScoreTables(Score(runs)), "All methods").rows.at(1).at(3), "99.9 %");
 }
 
 TEST(ScoreTables, NothingToShowIsNoTable) { EXPECT_TRUE(ScoreTables({}).empty()); }
@@ -71,6 +82,12 @@ TEST(Effects, OneRowAScenario) {
   ASSERT_EQ(table.rows.size(), 3u);
   EXPECT_THAT(table.rows[1], ElementsAre("gpu slow", "gpu_slow_64", "64", "3", "+10.0 %"));
   EXPECT_THAT(table.rows[2], ElementsAre("hang", "hang", "8", "1", "hangs"));
+}
+
+TEST(Effects, OfSeveralFaultsTogetherAndAlone) {
+  ScoredRun run = Judged(Faulty(1), {SlowRank(5), SlowRank(6)}, {});
+  run.truths[1].effect = 0.01;
+  EXPECT_EQ(Effects(std::vector<ScoredRun>{run}).rows.at(1).back(), "+10.0 % (+10.0 %, +1.0 %)");
 }
 
 TEST(Markdown, EscapesWhatNamesHold) {

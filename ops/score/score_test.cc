@@ -64,6 +64,20 @@ TEST(Score, DividesByScaleAndEffect) {
   EXPECT_EQ(score.families.size(), 2u);
 }
 
+TEST(Score, EachFaultCountsByWhatItCostsAlone) {
+  ScoredRun run = Judged(Faulty(1, 64, 0.1), {SlowRank(5), SlowRank(9)}, {Says(kSlowRank, 9), Says(kSlowRank, 6)});
+  run.truths[0].effect = 0.02;
+  const auto by_effect = Score(std::vector<ScoredRun>{run}).at(0).by_effect;
+  const FaultCounts& large = by_effect[static_cast<size_t>(EffectClass::kLarge)];
+  const FaultCounts& middle = by_effect[static_cast<size_t>(EffectClass::kMiddle)];
+  EXPECT_EQ(large.faults, 1u);
+  EXPECT_EQ(large.right, 1u);
+  EXPECT_EQ(large.false_findings, 1u);
+  EXPECT_EQ(middle.faults, 1u);
+  EXPECT_EQ(middle.found, 0u);
+  EXPECT_EQ(middle.false_findings, 0u) << "counts with the costlier fault of the run";
+}
+
 TEST(Score, TellsKindsApart) {
   auto confusion = Score(SomeRuns()).at(0).confusion;
   EXPECT_EQ(confusion["slow_rank"]["slow_rank"], 4u);
@@ -105,11 +119,11 @@ TEST(Score, ScalesAndEffectsHaveTheirBounds) {
   EXPECT_EQ(ScaleOf(65), 1);
   EXPECT_EQ(ScaleOf(4096), 2);
   EXPECT_EQ(ScaleOf(4097), 3);
-  EXPECT_EQ(EffectClassOf({.effect = 0.03}), EffectClass::kLarge);
-  EXPECT_EQ(EffectClassOf({.effect = 0.01}), EffectClass::kMiddle);
-  EXPECT_EQ(EffectClassOf({.effect = -0.2}), EffectClass::kSmall);
-  EXPECT_EQ(EffectClassOf({.hangs = true}), EffectClass::kLarge);
-  EXPECT_EQ(EffectClassOf({}), EffectClass::kUnknown);
+  EXPECT_EQ(EffectClassOf(0.03, false), EffectClass::kLarge);
+  EXPECT_EQ(EffectClassOf(0.01, false), EffectClass::kMiddle);
+  EXPECT_EQ(EffectClassOf(-0.2, false), EffectClass::kSmall);
+  EXPECT_EQ(EffectClassOf(std::nullopt, true), EffectClass::kLarge);
+  EXPECT_EQ(EffectClassOf(std::nullopt, false), EffectClass::kUnknown);
 }
 
 TEST(Median, OfNothingOneAndTwo) {

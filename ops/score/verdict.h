@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct SaidFinding {
 // One finding that must come, and from when on.
 struct Truth {
   ExpectedFinding expected;
-  int64_t first_window = 0;  // in which the fault shows for the first time
+  int64_t first_window = 0;      // in which the fault shows for the first time
+  std::optional<double> effect;  // by how much this fault alone lengthens a step; nothing where that is not known
 };
 
 // How near a finding comes to an expected one.

@@ -23,6 +23,7 @@ inline SaidFinding Says(FindingKind kind, int32_t rank, double confidence = 0.9,
 
 inline ScoredRun Judged(RunFacts facts, std::vector<Truth> truths, std::vector<SaidFinding> said, std::string method = "eroica") {
   ScoredRun run{.method = std::move(method), .facts = std::move(facts), .truths = std::move(truths), .said = std::move(said)};
+  for (Truth& truth : run.truths) truth.effect = run.facts.effect;
   run.verdict = Judge(run.truths, run.said, 8);
   return run;
 }
