@@ -78,6 +78,43 @@ std::vector<RankIndex> PeersOf(const CrossRankView& view, RankIndex rank, uint32
 // CPython shows what C code it calls as "<built-in ...>": true, but no place in anybody's source.
 bool IsBuiltin(std::string_view frame) { return frame.starts_with("<built-in"); }
 
+// The time that a rank spends in a leaf, by the frame that calls it.
+using TimeByCaller = std::map<std::string_view, double>;
+
+double AddCallersOf(std::string_view leaf, const PatternBatch& batch, TimeByCaller& by_caller) {
+  double sum = 0;
+  for (const FunctionPattern& pattern : batch.patterns) {
+    if (pattern.name != leaf || IsSymptom(pattern)) continue;
+    const size_t separator = std::string_view(pattern.stack).rfind(kStackSeparator);
+    const size_t begin = separator == std::string_view::npos ? 0 : separator + kStackSeparator.size();
+    const double ns = static_cast<double>(pattern.critical_ns) / StepsOf(batch);
+    by_caller[std::string_view(pattern.stack).substr(begin)] += ns;
+    sum += ns;
+  }
+  return sum;
+}
+
+// True where several ranks spend their time in the leaf, and call it from here and there: then the place that called it on one rank is chance, and what
+// they share is the leaf. (Garbage collection strikes below whatever frame runs.)
+bool IsCalledFromAnywhere(const CrossRankView& view, RankIndex rank, std::span<const RankIndex> peers, std::string_view leaf) {
+  constexpr size_t kFewestRanks = 3;  // two ranks may have two faults
+  constexpr double kOnePlace = 0.9;
+  TimeByCaller by_caller;
+  double all_ns = AddCallersOf(leaf, *view.ranks()[rank].batch, by_caller);
+  const double own_ns = all_ns;
+  size_t ranks = 1;
+  for (const RankIndex peer : peers) {
+    TimeByCaller of_peer;
+    const double ns = AddCallersOf(leaf, *view.ranks()[peer].batch, of_peer);
+    if (ns < own_ns / 2 || ns <= 0) continue;
+    ++ranks;
+    all_ns += ns;
+    for (const auto& [caller, caller_ns] : of_peer) by_caller[caller] += caller_ns;
+  }
+  if (ranks < kFewestRanks) return false;
+  return std::all_of(by_caller.begin(), by_caller.end(), [all_ns](const auto& entry) { return entry.second < kOnePlace * all_ns; });
+}
+
 std::string CallersOf(const FunctionPattern& pattern, std::string_view frame) {
   const std::vector<std::string_view> frames = FramesOf(pattern);
   std::string callers;
@@ -103,9 +140,10 @@ CauseFunction Describe(std::string_view frame, const Inclusive& own, double peer
   return cause;
 }
 
-// Most specific first; among those, frames that cover nearly as much as the best; among those, source over built-in, then the deepest.
-const Inclusive* ChooseFrame(const std::map<std::string_view, std::pair<const Inclusive*, CauseFunction>>& candidates,
-                             const CauseOptions& options, CauseFunction& chosen) {
+using Candidates = std::map<std::string_view, std::pair<const Inclusive*, CauseFunction>>;
+
+// Those that are nearly as specific as the most specific one, and of these those that cover nearly as much as the best.
+Candidates Best(const Candidates& candidates, const CauseOptions& options) {
   double best_specificity = 0;
   for (const auto& [frame, candidate] : candidates) best_specificity = std::max(best_specificity, candidate.second.specificity);
   double best_coverage = 0;
@@ -114,28 +152,35 @@ const Inclusive* ChooseFrame(const std::map<std::string_view, std::pair<const In
       best_coverage = std::max(best_coverage, candidate.second.coverage);
     }
   }
-  const Inclusive* best = nullptr;
+  Candidates best;
   for (const auto& [frame, candidate] : candidates) {
-    const auto& [inclusive, cause] = candidate;
+    const CauseFunction& cause = candidate.second;
     if (cause.specificity < best_specificity - options.specificity_slack) continue;
-    if (cause.coverage < best_coverage * (1 - options.coverage_slack)) continue;
-    const bool better = best == nullptr || (IsBuiltin(chosen.name) && !IsBuiltin(frame)) ||
-                        (IsBuiltin(chosen.name) == IsBuiltin(frame) && inclusive->depth() > best->depth());
-    if (better) {
-      best = inclusive;
-      chosen = cause;
-    }
+    if (cause.coverage >= best_coverage * (1 - options.coverage_slack)) best.emplace(frame, candidate);
   }
   return best;
+}
+
+// The deepest source frame, or the deepest built-in one.
+const CauseFunction* Deepest(const Candidates& candidates, bool builtin) {
+  const Inclusive* deepest = nullptr;
+  const CauseFunction* cause = nullptr;
+  for (const auto& [frame, candidate] : candidates) {
+    if (IsBuiltin(frame) != builtin || (deepest != nullptr && candidate.first->depth() <= deepest->depth())) continue;
+    deepest = candidate.first;
+    cause = &candidate.second;
+  }
+  return cause;
 }
 
 }  // namespace
 
 std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {
   const InclusiveTimes own = InclusiveTimesOf(*view.ranks()[rank].batch);
+  const std::vector<RankIndex> peer_ranks = PeersOf(view, rank, options.max_peers);
   std::vector<InclusiveTimes> peers;
-  for (const RankIndex peer : PeersOf(view, rank, options.max_peers)) peers.push_back(InclusiveTimesOf(*view.ranks()[peer].batch));
-  std::map<std::string_view, std::pair<const Inclusive*, CauseFunction>> candidates;
+  for (const RankIndex peer : peer_ranks) peers.push_back(InclusiveTimesOf(*view.ranks()[peer].batch));
+  Candidates candidates;
   std::vector<double> peer_ns;
   for (const auto& [frame, inclusive] : own) {
     if (inclusive.ns < options.min_coverage * excess_ns) continue;
@@ -147,9 +192,12 @@ std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIn
     const CauseFunction cause = Describe(frame, inclusive, peer_ns.empty() ? 0 : Median(std::span(peer_ns)), excess_ns);
     if (cause.coverage >= options.min_coverage) candidates.emplace(frame, std::pair(&inclusive, cause));
   }
-  CauseFunction chosen;
-  if (ChooseFrame(candidates, options, chosen) == nullptr) return std::nullopt;
-  return chosen;
+  const Candidates best = Best(candidates, options);
+  const CauseFunction* source = Deepest(best, false);
+  const CauseFunction* builtin = Deepest(best, true);
+  if (source == nullptr && builtin == nullptr) return std::nullopt;
+  if (source == nullptr || (builtin != nullptr && IsCalledFromAnywhere(view, rank, peer_ranks, builtin->name))) return *builtin;
+  return *source;
 }
 
 std::optional<CauseFunction> FindCauseClass(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {

@@ -35,7 +35,8 @@ struct CauseFunction {
 };
 
 // The best name for `excess_ns` (a step) of the rank; nothing where no single frame or kernel explains enough of it.
-// Functions that wait for peers and collectives are symptoms and never named.
+// Functions that wait for peers and collectives are symptoms and never named. Built-in functions are named by the source frame that calls them, unless
+// three ranks or more spend their time in one and call it from different places.
 std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options);
 
 // The same question a class at a time: a device or host that is slower in everything. Own and peers' critical time a step of the class whose excess

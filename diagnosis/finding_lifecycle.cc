@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "diagnosis/shared_cause.h"
+
 namespace eroica {
 namespace {
 
@@ -13,9 +15,11 @@ bool Overlap(const Finding& a, const Finding& b) {
   });
 }
 
-// The same fault told a little differently: the same culprits for another function, or the same function with more or fewer culprits.
+// The same fault told a little differently: the same culprits for another function, or the same function with more or fewer culprits, or with another caller
+// where nobody is blamed.
 bool IsSameFault(const Finding& a, const Finding& b) {
-  if (a.kind != b.kind || a.culprits.empty()) return false;
+  if (a.kind != b.kind || a.culprits.empty() != b.culprits.empty()) return false;
+  if (a.culprits.empty()) return !a.function.empty() && a.subkind == b.subkind && a.function == b.function;
   return a.culprits == b.culprits || (a.subkind == b.subkind && a.function == b.function && Overlap(a, b));
 }
 
@@ -28,6 +32,17 @@ const Finding* FindingLifecycle::FindContinued(const Finding& finding, const std
     if (!found_again && IsSameFault(open, finding)) return &open;
   }
   return nullptr;
+}
+
+// Ranks that are slow in what all ranks take turns in are the same fault, seen in another window; so it goes on.
+bool FindingLifecycle::IsPartOfOpen(int64_t index, const Finding& finding) {
+  if (open_.contains(finding.id)) return false;
+  for (auto& [id, open] : open_) {
+    if (!ExplainsOnAll(open, finding)) continue;
+    open.last_window = index;
+    return true;
+  }
+  return false;
 }
 
 void FindingLifecycle::Restore(Finding finding) {
@@ -53,6 +68,7 @@ Finding FindingLifecycle::Report(Finding finding) {
 
 std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Finding> found) {
   std::vector<Finding> publish;
+  std::erase_if(found, [&](const Finding& finding) { return IsPartOfOpen(index, finding); });
   for (Finding& finding : found) {
     if (!open_.contains(finding.id)) {
       if (const Finding* continued = FindContinued(finding, found)) finding.id = continued->id;

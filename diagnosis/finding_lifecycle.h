@@ -29,6 +29,7 @@ class FindingLifecycle {
   const std::map<std::string, Finding>& open() const { return open_; }
 
  private:
+  bool IsPartOfOpen(int64_t index, const Finding& finding);
   const Finding* FindContinued(const Finding& finding, const std::vector<Finding>& found) const;
   // The state that it has now, with its beginning kept; open from now on.
   void Place(Finding* finding);

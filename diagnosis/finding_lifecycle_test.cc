@@ -94,5 +94,28 @@ TEST(FindingLifecycle, OtherFaultsAreOtherFindings) {
   EXPECT_THAT(lifecycle.open(), SizeIs(3));
 }
 
+TEST(FindingLifecycle, RanksThatAreSlowInWhatAllTakeTurnsInArePartOfIt) {
+  FindingLifecycle lifecycle;
+  Finding roaming = About(1, "a", "collect", {});
+  roaming.kind = FindingKind::kStepTime;
+  lifecycle.Observe(1, {roaming});
+  EXPECT_THAT(lifecycle.Observe(2, {About(2, "b", "collect", {4})}), IsEmpty());
+  EXPECT_THAT(lifecycle.Observe(3, {About(3, "c", "collect", {7, 9})}), IsEmpty()) << "and so it lasts";
+  EXPECT_THAT(lifecycle.Observe(4, {About(4, "d", "gemm", {4})}), SizeIs(1)) << "another fault";
+}
+
+TEST(FindingLifecycle, WhereNobodyIsBlamedTheFunctionIsTheSame) {
+  FindingLifecycle lifecycle;
+  Finding roaming = About(1, "a", "collect", {});
+  roaming.kind = FindingKind::kStepTime;
+  lifecycle.Observe(1, {roaming});
+  roaming.id = "b";  // another caller
+  roaming.last_window = 2;
+  EXPECT_EQ(lifecycle.Observe(2, {roaming})[0].id, "a");
+  roaming.id = "c";
+  roaming.function = "gemm";
+  EXPECT_EQ(lifecycle.Observe(2, {roaming})[0].id, "c");
+}
+
 }  // namespace
 }  // namespace eroica

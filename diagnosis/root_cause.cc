@@ -170,6 +170,7 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
     }
   }
   std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(MergeByCulprit(std::move(claims))));
+  DropExplainedByAll(findings);
   DropExplainedChanges(findings);
   CapImpacts(MostWaited(view), findings);
   const DataQuality quality = QualityOf(view);

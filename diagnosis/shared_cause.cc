@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace eroica {
@@ -54,11 +55,15 @@ Finding Combine(std::vector<Finding> group) {
 
 constexpr size_t kFewestRoaming = 3;  // ranks
 
-// In how many of its steps a slow rank was slow; nullptr where the claim does not say.
-const Measure* SlowSteps(const Finding& claim) {
-  const auto found =
-      std::find_if(claim.evidence.begin(), claim.evidence.end(), [](const Measure& measure) { return measure.name == "slow_steps"; });
+const Measure* FindMeasure(const Finding& claim, std::string_view name) {
+  const auto found = std::find_if(claim.evidence.begin(), claim.evidence.end(), [name](const Measure& measure) { return measure.name == name; });
   return found != claim.evidence.end() ? &*found : nullptr;
+}
+
+// In how many of its steps a slow rank was slow, or ran what it is slow in; nullptr where the claim does not say.
+const Measure* SlowSteps(const Finding& claim) {
+  const Measure* slow = FindMeasure(claim, "slow_steps");
+  return slow != nullptr ? slow : FindMeasure(claim, "active_steps");
 }
 
 bool IsOccasional(const Finding& claim) {
@@ -98,15 +103,49 @@ Finding Roaming(std::vector<Finding> claims) {
 }  // namespace
 
 std::vector<Finding> MergeRoaming(std::vector<Finding> claims) {
-  size_t ranks = 0;
-  for (const Finding& claim : claims) ranks += IsOccasional(claim) ? claim.culprits.size() : 0;
-  if (ranks < kFewestRoaming) return claims;
-  const auto roaming =
-      std::stable_partition(claims.begin(), claims.end(), [](const Finding& claim) { return !IsOccasional(claim) && !IsTimeless(claim); });
-  std::vector<Finding> occasional(std::make_move_iterator(roaming), std::make_move_iterator(claims.end()));
-  claims.erase(roaming, claims.end());
-  claims.push_back(Roaming(std::move(occasional)));
+  std::set<std::string> functions;  // of ranks that are late now and then
+  for (const Finding& claim : claims) {
+    if (IsOccasional(claim)) functions.insert(claim.function);
+  }
+  const auto shares = [&](const Finding& claim) { return functions.contains(claim.function); };
+  const auto roams = [&](const Finding& claim) { return IsOccasional(claim) || (IsTimeless(claim) && shares(claim)); };
+  size_t roaming = 0;
+  size_t lasting = 0;  // in the same functions
+  for (const Finding& claim : claims) {
+    if (roams(claim)) roaming += claim.culprits.size();
+    if (!roams(claim) && claim.kind == FindingKind::kSlowRank && !IsTimeless(claim) && shares(claim)) lasting += claim.culprits.size();
+  }
+  if (roaming < kFewestRoaming) return claims;
+  // Of many ranks that are late by turns some are late in most steps of a short window.
+  const auto chance = [&](const Finding& claim) { return lasting < roaming && claim.kind == FindingKind::kSlowRank && shares(claim); };
+  const auto others = std::stable_partition(claims.begin(), claims.end(), [&](const Finding& claim) {
+    return !IsOccasional(claim) && !IsTimeless(claim) && !chance(claim);
+  });
+  std::vector<Finding> merged(std::make_move_iterator(others), std::make_move_iterator(claims.end()));
+  claims.erase(others, claims.end());
+  claims.push_back(Roaming(std::move(merged)));
   return claims;
+}
+
+bool ExplainsOnAll(const Finding& on_all, const Finding& claim) {
+  if (!on_all.culprits.empty() || on_all.function.empty() || claim.kind != FindingKind::kSlowRank) return false;
+  if (on_all.kind != FindingKind::kRegression && on_all.kind != FindingKind::kStepTime) return false;
+  const auto calls = [](const Finding& caller, const Finding& callee) {
+    return !caller.function.empty() && callee.stack.find(caller.function) != std::string::npos;
+  };
+  return on_all.function == claim.function || calls(claim, on_all) || calls(on_all, claim);
+}
+
+void DropExplainedByAll(std::vector<Finding>& findings) {
+  std::vector<Finding> on_all;
+  for (const Finding& finding : findings) {
+    if (finding.culprits.empty()) on_all.push_back(finding);
+  }
+  std::erase_if(findings, [&](const Finding& finding) {
+    return std::any_of(on_all.begin(), on_all.end(), [&](const Finding& all) {
+      return ExplainsOnAll(all, finding) && finding.lost_ns_per_step < all.lost_ns_per_step;
+    });
+  });
 }
 
 std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims) {

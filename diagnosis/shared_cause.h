@@ -12,8 +12,15 @@ namespace eroica {
 std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims);
 
 // Where at least three ranks are late in some of the steps, none of them in most, the place is not what they share: claims of such ranks, and those that do
-// not say how often, become one finding of the kind kStepTime that blames nobody, with the function that most of them name. (EROICA, NSDI'26, section 6:
-// garbage collections, each rank's at a moment of its own)
+// not say how often, become one finding of the kind kStepTime that blames nobody, with the function that most of them name. Fewer ranks that are late in most
+// steps, in the same function, are part of it: in a short window some always are. (EROICA, NSDI'26, section 6: garbage collections, each rank's at a moment of
+// its own)
 std::vector<Finding> MergeRoaming(std::vector<Finding> claims);
+
+// True where `on_all` blames nobody for a function that all ranks run, and the claim blames a rank for the same function, one that it calls, or one that calls it.
+bool ExplainsOnAll(const Finding& on_all, const Finding& claim);
+
+// Where a function has become slower everywhere some rank is slowest in it, which is no second fault, unless it costs more than all ranks' slowness does.
+void DropExplainedByAll(std::vector<Finding>& findings);
 
 }  // namespace eroica

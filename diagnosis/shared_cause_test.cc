@@ -67,5 +67,40 @@ TEST(MergeRoaming, TwoRanksOrRanksThatAreLateInMostStepsAreBlamed) {
   EXPECT_THAT(MergeRoaming({Occasional(1, "read", 5), Occasional(4, "read", 6), Occasional(5, "read", 8)}), SizeIs(3));
 }
 
+TEST(MergeRoaming, AFewThatAreLateInMostStepsOfAShortWindowArePartOfIt) {
+  const std::vector<Finding> merged =
+      MergeRoaming({Occasional(1, "collect", 2), Slow(4, "collect", 5), Occasional(5, "collect", 7), Slow(8, "collect", 5), Occasional(9, "gemm", 8)});
+  ASSERT_THAT(merged, SizeIs(2));
+  EXPECT_EQ(merged[0].function, "gemm");
+  EXPECT_EQ(merged[1].kind, FindingKind::kStepTime);
+}
+
+Finding OnAll(std::string function, double lost_ns, std::string stack = "") {
+  Finding finding = Slow(0, std::move(function), lost_ns);
+  finding.kind = FindingKind::kRegression;
+  finding.culprits.clear();
+  finding.stack = std::move(stack);
+  return finding;
+}
+
+TEST(DropExplainedByAll, TheSlowestOfAllIsNoSecondFault) {
+  std::vector<Finding> findings = {OnAll("mask", 30), Slow(1, "mask", 5)};
+  DropExplainedByAll(findings);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingKind::kRegression);
+}
+
+TEST(DropExplainedByAll, NorIsWhoCallsOrIsCalled) {
+  std::vector<Finding> findings = {OnAll("recv_into", 30, "main > readinto"), Slow(1, "readinto", 5)};
+  DropExplainedByAll(findings);
+  EXPECT_THAT(findings, SizeIs(1));
+}
+
+TEST(DropExplainedByAll, AnotherFunctionOrALargerLossIsOne) {
+  std::vector<Finding> findings = {OnAll("mask", 30), Slow(1, "mask", 50), Slow(2, "gemm", 5)};
+  DropExplainedByAll(findings);
+  EXPECT_THAT(findings, SizeIs(3));
+}
+
 }  // namespace
 }  // namespace eroica

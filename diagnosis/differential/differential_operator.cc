@@ -4,11 +4,14 @@
 
 #include <numeric>
 #include <set>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "diagnosis/differential/function_excess.h"
 #include "diagnosis/differential/localize.h"
 #include "diagnosis/duration_text.h"
+#include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"
 
 namespace eroica {
@@ -29,6 +32,20 @@ std::string_view Name(PatternDimension dimension) {
     case PatternDimension::kSigma: return "variation of its resource use (sigma)";
   }
   return "pattern";
+}
+
+// Median over the others of its role, of which some may not run the function at all.
+double ActiveStepsOfPeers(const CrossRankView& view, RankIndex rank, FunctionId function) {
+  std::vector<double> steps(view.ranks().size(), 0);
+  if (const FunctionColumn* column = view.FindFunction(function)) {
+    for (size_t i = 0; i < column->size(); ++i) steps[column->rank[i]] = column->pattern[i]->active_steps;
+  }
+  std::vector<double> peers;
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    const RankView& other = view.ranks()[i];
+    if (i != rank && other.role == view.ranks()[rank].role && !other.batch->silent) peers.push_back(steps[i]);
+  }
+  return peers.empty() ? 0 : Median(std::span(peers));
 }
 
 Finding Describe(const CrossRankView& view, const DifferentialScore& score) {
@@ -52,6 +69,10 @@ Finding Describe(const CrossRankView& view, const DifferentialScore& score) {
   if (pattern.resource_samples > 0) {
     finding.evidence.push_back({"mu", "ratio", score.own[1], score.peers_median[1], 0, pattern.resource_samples});
     finding.evidence.push_back({"sigma", "ratio", score.own[2], score.peers_median[2], 0, pattern.resource_samples});
+  }
+  if (!batch.steps.empty()) {
+    finding.evidence.push_back({"active_steps", "count", static_cast<double>(pattern.active_steps),
+                                ActiveStepsOfPeers(view, score.rank, pattern.function), 0, batch.steps.size()});
   }
   finding.lost_ns_per_step = static_cast<double>(score.critical_excess_ns) / steps;
   finding.first_step = batch.window.first_step;
