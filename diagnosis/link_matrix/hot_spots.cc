@@ -1,146 +1,281 @@
 #include "diagnosis/link_matrix/hot_spots.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
-#include <string>
 #include <string_view>
+#include <utility>
+
+#include "diagnosis/link_matrix/host_groups.h"
+#include "diagnosis/link_matrix/slow_share.h"
 
 namespace eroica {
 namespace {
 
-bool IsHot(const LinkCell& cell, double window_ns, const HotSpotOptions& options) {
+// More links than these that have nothing in common are one finding.
+constexpr size_t kMostLinks = 2;
+// Two ranks of a host are equally slow, or they are not.
+constexpr double kSameSpeed = 0.9;
+// Two flows over one port get like shares of it.
+constexpr double kLikeShares = 0.6;
+// Of one NIC's speed: what ranks that share it reach together.
+constexpr double kLeastOfOneNic = 0.8;
+constexpr double kMostOfOneNic = 1.1;
+
+bool IsSlow(const LinkCell& cell, const HotSpotOptions& options) {
   if (cell.peers_speed <= 0 || cell.speed() > options.slow_share * cell.peers_speed) return false;
-  if (cell.peers_speed - cell.speed() < options.min_deviations * cell.peers_spread) return false;
-  return cell.excess_ns() >= options.min_share_of_step * window_ns;
+  return std::log(cell.peers_speed / cell.speed()) >= options.min_deviations * cell.peers_spread;
 }
 
-// The matrix of one resource: what is hot of all that leaves and enters each place (a rank or a host).
-template <typename Place>
-class HotMatrix {
- public:
-  struct Sums {
-    uint32_t out = 0;
-    uint32_t out_hot = 0;
-    uint32_t in = 0;
-    uint32_t in_hot = 0;
-    bool OutIsHot(double whole) const { return out_hot > 0 && out_hot >= whole * out; }
-    bool InIsHot(double whole) const { return in_hot > 0 && in_hot >= whole * in; }
-  };
-  void Add(const Place& source, const Place& destination, bool hot) {
-    Sums& from = sums_[source];
-    Sums& to = sums_[destination];
-    ++from.out;
-    ++to.in;
-    from.out_hot += hot ? 1 : 0;
-    to.in_hot += hot ? 1 : 0;
-  }
-  const Sums& operator[](const Place& place) const { return sums_.at(place); }
-  const std::map<Place, Sums>& sums() const { return sums_; }
-
- private:
-  std::map<Place, Sums> sums_;
-};
-
+// Cells of one domain: what leaves hosts, or what stays within them.
 class Search {
  public:
-  Search(const CrossRankView& view, Resource resource, const HotSpotOptions& options)
-      : view_(view), resource_(resource), options_(options) {}
+  Search(const CrossRankView& view, double window_ns, const HotSpotOptions& options)
+      : view_(view), window_ns_(window_ns), options_(options) {}
 
-  void Add(const LinkCell& cell, bool hot) {
-    ranks_.Add(cell.source, cell.destination, hot);
-    if (HostOf(cell.source) != HostOf(cell.destination)) hosts_.Add(HostOf(cell.source), HostOf(cell.destination), hot);
-    if (hot) hot_.push_back(&cell);
+  void Add(const LinkCell& cell) {
+    if (cell.peers_speed <= 0) return;
+    const bool slow = IsSlow(cell, options_);
+    judged_.push_back(&cell);
+    if (slow) slow_.push_back(&cell);
+    ranks_.Add(cell.source, cell.destination, cell.bytes, slow);
+    const auto [from, to] = HostsOf(cell);
+    if (from == to || from.empty() || to.empty()) return;
+    hosts_.Add(from, to, cell.bytes, slow);
+    SlowShare::Way& pair = host_pairs_[std::minmax(from, to)];
+    pair.Add(cell.bytes, slow);
   }
 
   std::vector<HotSpot> Run() {
+    const size_t all_slow = slow_.size();
     TakeHosts();
+    TakePath();
     TakeRanks();
-    TakePaths();
+    MergeRanksOfHosts();
+    TakeLinks();
+    std::erase_if(spots_, [this](const HotSpot& spot) { return !IsCostly(spot); });
+    MergeScattered();
+    // Where most is slow and nothing explains all of it, the network is so.
+    const bool explained = spots_.size() == 1 && spots_.front().kind != HotSpotKind::kScattered;
+    if (2 * all_slow > judged_.size() && !explained) spots_.clear();
     return std::move(spots_);
   }
 
  private:
-  // What is left: cells between the same two hosts share their path.
-  void TakePaths() {
-    while (!hot_.empty()) {
-      const LinkCell& first = *hot_.front();
-      const std::string_view from = HostOf(first.source);
-      const std::string_view to = HostOf(first.destination);
-      const bool shared = from != to && !from.empty() && !to.empty();
-      Take(HotSpotKind::kLink, {}, [&](const LinkCell& cell) {
-        return &cell == &first || (shared && HostOf(cell.source) == from && HostOf(cell.destination) == to);
-      });
-      HotSpot& spot = spots_.back();
-      spot.ranks = {spot.cells.front()->source};
-      spot.destination = spot.cells.front()->destination;
-    }
+  std::string_view HostOf(RankIndex rank) const { return view_.ranks()[rank].batch->host; }
+  std::pair<std::string_view, std::string_view> HostsOf(const LinkCell& cell) const {
+    return {HostOf(cell.source), HostOf(cell.destination)};
+  }
+  bool IsCostly(const HotSpot& spot) const {
+    return std::any_of(spot.cells.begin(), spot.cells.end(),
+                       [this](const LinkCell* cell) { return cell->excess_ns() >= options_.min_share_of_step * window_ns_; });
   }
 
-  std::string_view HostOf(RankIndex rank) const { return view_.ranks()[rank].batch->host; }
-
-  // Takes the hot cells that the filter picks into a spot of their own; nothing where it picks none.
+  // Takes the slow cells that the filter picks into a spot of their own; nothing where it picks none.
   template <typename Filter>
   void Take(HotSpotKind kind, std::vector<RankIndex> ranks, Filter filter) {
-    HotSpot spot{.kind = kind, .resource = resource_, .ranks = std::move(ranks)};
-    std::erase_if(hot_, [&](const LinkCell* cell) {
+    HotSpot spot{.kind = kind, .ranks = std::move(ranks)};
+    std::erase_if(slow_, [&](const LinkCell* cell) {
       if (!filter(*cell)) return false;
       spot.cells.push_back(cell);
       return true;
     });
     if (spot.cells.empty()) return;
-    std::sort(spot.cells.begin(), spot.cells.end(), [](const auto* a, const auto* b) { return a->excess_ns() > b->excess_ns(); });
+    WorstFirst(spot);
     spots_.push_back(std::move(spot));
   }
 
-  // A host is hot where what leaves and enters it is, over more than one of its ranks: a single rank's NIC is a better name.
-  void TakeHosts() {
-    std::set<std::string_view> hot_hosts;
-    std::map<std::string_view, std::set<RankIndex>> ranks_of;
-    for (const LinkCell* cell : hot_) {
-      if (HostOf(cell->source) == HostOf(cell->destination)) continue;
-      ranks_of[HostOf(cell->source)].insert(cell->source);
-      ranks_of[HostOf(cell->destination)].insert(cell->destination);
-    }
-    for (const auto& [host, ranks] : ranks_of) {
-      const auto& sums = hosts_[host];
-      const bool whole = sums.OutIsHot(options_.whole) && sums.InIsHot(options_.whole);
-      if (!host.empty() && ranks.size() > 1 && whole) hot_hosts.insert(host);
-    }
-    if (hot_hosts.empty()) return;
-    std::vector<RankIndex> one_of_each;
-    for (const std::string_view host : hot_hosts) one_of_each.push_back(*ranks_of[host].begin());
-    Take(HotSpotKind::kHosts, one_of_each,
-         [&](const LinkCell& cell) { return hot_hosts.contains(HostOf(cell.source)) || hot_hosts.contains(HostOf(cell.destination)); });
+  static void WorstFirst(HotSpot& spot) {
+    std::stable_sort(spot.cells.begin(), spot.cells.end(), [](const auto* a, const auto* b) { return a->excess_ns() > b->excess_ns(); });
+    spot.resource = spot.cells.front()->resource;
   }
 
-  void TakeRanks() {
-    std::vector<RankIndex> order;
-    for (const auto& [rank, sums] : ranks_.sums()) {
-      if (sums.out_hot + sums.in_hot >= 2) order.push_back(rank);
+  std::vector<RankIndex> OneOfEach(const std::set<std::string_view>& hosts) const {
+    std::map<std::string_view, RankIndex> first;
+    for (RankIndex i = 0; i < view_.ranks().size(); ++i) {
+      if (hosts.contains(HostOf(i))) first.try_emplace(HostOf(i), i);
     }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](RankIndex a, RankIndex b) { return ranks_[a].out_hot + ranks_[a].in_hot > ranks_[b].out_hot + ranks_[b].in_hot; });
+    std::vector<RankIndex> ranks;
+    for (const auto& [host, rank] : first) ranks.push_back(rank);
+    std::sort(ranks.begin(), ranks.end());
+    return ranks;
+  }
+
+  // A host is hot where what leaves and enters it is, over more than one of its ranks: a single rank's NIC is a better name. More than half of the hosts are no
+  // exception.
+  void TakeHosts() {
+    std::map<std::string_view, std::set<RankIndex>> ranks_of;
+    for (const LinkCell* cell : slow_) {
+      const auto [from, to] = HostsOf(*cell);
+      if (from == to || from.empty() || to.empty()) continue;
+      ranks_of[from].insert(cell->source);
+      ranks_of[to].insert(cell->destination);
+    }
+    std::set<std::string_view> hot;
+    for (const auto& [host, ranks] : ranks_of) {
+      const bool whole = hosts_[host].out.IsSlow(options_.whole) && hosts_[host].in.IsSlow(options_.whole);
+      if (ranks.size() > 1 && whole) hot.insert(host);
+    }
+    if (hot.empty() || 2 * hot.size() > hosts_.size()) return;
+    Take(HotSpotKind::kHosts, OneOfEach(hot), [&](const LinkCell& cell) {
+      const auto [from, to] = HostsOf(cell);
+      return from != to && (hot.contains(from) || hot.contains(to));
+    });
+  }
+
+  // What is left and lies between two groups of hosts, of which each is well within.
+  void TakePath() {
+    std::set<std::pair<std::string_view, std::string_view>> taken;
+    for (const HotSpot& spot : spots_) {
+      for (const LinkCell* cell : spot.cells) {
+        const auto [from, to] = HostsOf(*cell);
+        taken.insert(std::minmax(from, to));
+      }
+    }
+    std::vector<HostPair> pairs;
+    for (const auto& [hosts, way] : host_pairs_) {
+      if (!taken.contains(hosts)) pairs.push_back({hosts.first, hosts.second, way.IsSlow(1 - options_.whole)});
+    }
+    std::vector<std::string_view> order;
+    for (const RankView& rank : view_.ranks()) {
+      if (std::find(order.rbegin(), order.rend(), rank.batch->host) == order.rend()) order.push_back(rank.batch->host);
+    }
+    const std::set<std::string_view> side = FindSlowSide(pairs, order);
+    if (side.empty()) return;
+    Take(HotSpotKind::kPath, OneOfEach(side), [&](const LinkCell& cell) {
+      const auto [from, to] = HostsOf(cell);
+      return side.contains(from) != side.contains(to);
+    });
+    if (!spots_.empty() && spots_.back().kind == HotSpotKind::kPath) {
+      spots_.back().other_hosts = static_cast<uint32_t>(order.size() - side.size());
+    }
+  }
+
+  struct Ends {
+    std::set<RankIndex> out;  // ranks that it sends to slowly
+    std::set<RankIndex> in;   // and from which it receives slowly
+    size_t count = 0;         // such cells
+    size_t others() const {
+      std::set<RankIndex> all = out;
+      all.insert(in.begin(), in.end());
+      return all.size();
+    }
+  };
+
+  // A rank is to blame only where what is slow has two other ends at least: else it may be these, or the path.
+  void TakeRanks() {
+    std::map<RankIndex, Ends> all = EndsOfSlow();
+    std::vector<RankIndex> order;
+    for (const auto& [rank, ends] : all) {
+      if (ends.others() >= 2) order.push_back(rank);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](RankIndex a, RankIndex b) { return all[a].count > all[b].count; });
     for (const RankIndex rank : order) {
-      const auto& sums = ranks_[rank];
-      const bool sends = sums.OutIsHot(options_.whole);
-      const bool receives = sums.InIsHot(options_.whole);
+      const Ends left = EndsOfSlow()[rank];
+      if (left.others() < 2) continue;
+      const bool sends = !left.out.empty() && ranks_[rank].out.IsSlow(options_.whole);
+      const bool receives = !left.in.empty() && ranks_[rank].in.IsSlow(options_.whole);
       if (sends && receives) {
-        Take(HotSpotKind::kRank, {rank}, [&](const LinkCell& cell) { return cell.source == rank || cell.destination == rank; });
-      } else if (sends && sums.out_hot >= 2) {
-        Take(HotSpotKind::kSender, {rank}, [&](const LinkCell& cell) { return cell.source == rank; });
-      } else if (receives && sums.in_hot >= 2) {
-        Take(HotSpotKind::kReceiver, {rank}, [&](const LinkCell& cell) { return cell.destination == rank; });
+        Take(HotSpotKind::kRank, {rank}, [rank](const LinkCell& cell) { return cell.source == rank || cell.destination == rank; });
+      } else if (sends && left.out.size() >= 2) {
+        Take(HotSpotKind::kSender, {rank}, [rank](const LinkCell& cell) { return cell.source == rank; });
+      } else if (receives && left.in.size() >= 2) {
+        Take(HotSpotKind::kReceiver, {rank}, [rank](const LinkCell& cell) { return cell.destination == rank; });
       }
     }
   }
 
+  std::map<RankIndex, Ends> EndsOfSlow() const {
+    std::map<RankIndex, Ends> ends;
+    for (const LinkCell* cell : slow_) {
+      ends[cell->source].out.insert(cell->destination);
+      ends[cell->destination].in.insert(cell->source);
+      ++ends[cell->source].count;
+      ++ends[cell->destination].count;
+    }
+    return ends;
+  }
+
+  // Ranks of one host whose NICs are equally slow share what is slow. Of two that differ and together reach one NIC's speed, the slower one has lost its own: its data
+  // takes the longer way, over the other's.
+  void MergeRanksOfHosts() {
+    std::map<std::string_view, std::vector<HotSpot>> by_host;
+    std::vector<HotSpot> kept;
+    for (HotSpot& spot : spots_) {
+      const bool nic = spot.kind == HotSpotKind::kRank && spot.resource == Resource::kNic && !HostOf(spot.ranks.front()).empty();
+      (nic ? by_host[HostOf(spot.ranks.front())] : kept).push_back(std::move(spot));
+    }
+    for (auto& [host, spots] : by_host) {
+      if (spots.size() > 1) MergeRanksOfHost(spots);
+      std::move(spots.begin(), spots.end(), std::back_inserter(kept));
+    }
+    spots_ = std::move(kept);
+  }
+
+  static void MergeRanksOfHost(std::vector<HotSpot>& spots) {
+    const auto speed = [](const HotSpot& spot) { return spot.cells.front()->speed(); };
+    std::stable_sort(spots.begin(), spots.end(), [&](const HotSpot& a, const HotSpot& b) { return speed(a) < speed(b); });
+    const bool equal = speed(spots.front()) >= kSameSpeed * speed(spots.back());
+    const double together = (speed(spots.front()) + speed(spots.back())) / spots.front().cells.front()->peers_speed;
+    const bool like = speed(spots.front()) >= kLikeShares * speed(spots.back());
+    const bool one_nic = spots.size() == 2 && like && together >= kLeastOfOneNic && together <= kMostOfOneNic;
+    if (!equal && !one_nic) return;
+    HotSpot merged = std::move(spots.front());
+    merged.kind = HotSpotKind::kSharedNic;
+    for (size_t i = 1; i < spots.size(); ++i) {
+      if (equal) merged.ranks.push_back(spots[i].ranks.front());
+      merged.cells.insert(merged.cells.end(), spots[i].cells.begin(), spots[i].cells.end());
+    }
+    std::sort(merged.ranks.begin(), merged.ranks.end());
+    WorstFirst(merged);
+    spots.clear();
+    spots.push_back(std::move(merged));
+  }
+
+  // What is left: cells between the same two hosts share their path, those within a host have two ends.
+  void TakeLinks() {
+    while (!slow_.empty()) {
+      const LinkCell& first = *slow_.front();
+      const auto hosts = HostsOf(first);
+      const bool between = hosts.first != hosts.second && !hosts.first.empty() && !hosts.second.empty();
+      Take(HotSpotKind::kLink, {}, [&](const LinkCell& cell) {
+        if (between) return std::minmax(HostOf(cell.source), HostOf(cell.destination)) == std::minmax(hosts.first, hosts.second);
+        return std::minmax(cell.source, cell.destination) == std::minmax(first.source, first.destination);
+      });
+      HotSpot& spot = spots_.back();
+      const LinkCell& worst = *spot.cells.front();
+      spot.ranks = {worst.source};
+      spot.destination = worst.destination;
+      for (const LinkCell* cell : judged_) {
+        if (IsSlow(*cell, options_)) continue;
+        spot.source_cleared = spot.source_cleared || (cell->source == worst.source && cell->destination != worst.destination);
+        spot.destination_cleared = spot.destination_cleared || (cell->destination == worst.destination && cell->source != worst.source);
+      }
+    }
+  }
+
+  void MergeScattered() {
+    const auto links =
+        std::stable_partition(spots_.begin(), spots_.end(), [](const HotSpot& spot) { return spot.kind != HotSpotKind::kLink; });
+    if (static_cast<size_t>(spots_.end() - links) <= kMostLinks) return;
+    HotSpot scattered{.kind = HotSpotKind::kScattered};
+    for (auto link = links; link != spots_.end(); ++link) {
+      scattered.cells.insert(scattered.cells.end(), link->cells.begin(), link->cells.end());
+    }
+    WorstFirst(scattered);
+    spots_.erase(links, spots_.end());
+    spots_.push_back(std::move(scattered));
+  }
+
   const CrossRankView& view_;
-  Resource resource_;
+  const double window_ns_;
   const HotSpotOptions& options_;
-  HotMatrix<RankIndex> ranks_;
-  HotMatrix<std::string_view> hosts_;
-  std::vector<const LinkCell*> hot_;
+  std::vector<const LinkCell*> judged_;
+  std::vector<const LinkCell*> slow_;  // not explained yet
+  SlowShares<RankIndex> ranks_;
+  SlowShares<std::string_view> hosts_;
+  std::map<std::pair<std::string_view, std::string_view>, SlowShare::Way> host_pairs_;
   std::vector<HotSpot> spots_;
 };
 
@@ -148,17 +283,12 @@ class Search {
 
 std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const LinkCell> cells, double window_ns,
                                   const HotSpotOptions& options) {
-  std::vector<HotSpot> spots;
-  for (size_t first = 0; first < cells.size();) {
-    Search search(view, cells[first].resource, options);
-    size_t last = first;
-    for (; last < cells.size() && cells[last].resource == cells[first].resource; ++last) {
-      search.Add(cells[last], IsHot(cells[last], window_ns, options));
-    }
-    std::vector<HotSpot> found = search.Run();
-    spots.insert(spots.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
-    first = last;
-  }
+  Search network(view, window_ns, options);
+  Search inside(view, window_ns, options);
+  for (const LinkCell& cell : cells) (cell.resource == Resource::kNic ? network : inside).Add(cell);
+  std::vector<HotSpot> spots = network.Run();
+  std::vector<HotSpot> more = inside.Run();
+  spots.insert(spots.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   std::stable_sort(spots.begin(), spots.end(),
                    [](const HotSpot& a, const HotSpot& b) { return a.cells.front()->excess_ns() > b.cells.front()->excess_ns(); });
   return spots;

@@ -2,16 +2,22 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <set>
 #include <span>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/link_matrix/speed_groups.h"
 
 namespace eroica {
 namespace {
 
 constexpr size_t kFewestAlike = 4;    // cells that a cell is judged against, itself among them
 constexpr double kSameAmount = 1.25;  // from one cell to the next larger
+// What carries less in a window is control traffic and acknowledgements: its time is latency, not speed.
+constexpr uint64_t kLeastBytes = 1 << 20;
 
 auto KindOf(const CrossRankView& view, const LinkCell& cell) {
   return std::tuple(cell.resource, view.ranks()[cell.source].role, view.ranks()[cell.destination].role);
@@ -21,10 +27,10 @@ void Compare(std::span<LinkCell> alike) {
   if (alike.size() < kFewestAlike) return;
   std::vector<double> speeds;
   for (const LinkCell& cell : alike) speeds.push_back(cell.speed());
-  const MedianAndMad statistics = TakeMedianAndMad(std::span(speeds));
+  const HealthySpeed healthy = FindHealthySpeed(std::span(speeds));
   for (LinkCell& cell : alike) {
-    cell.peers_speed = statistics.median;
-    cell.peers_spread = statistics.mad;
+    cell.peers_speed = healthy.speed;
+    cell.peers_spread = healthy.spread;
     cell.peers = static_cast<uint32_t>(alike.size() - 1);
   }
 }
@@ -34,7 +40,7 @@ std::vector<LinkCell> CollectCells(const CrossRankView& view) {
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     for (const ConnectionPattern& connection : view.ranks()[i].batch->connections) {
       const RankView* peer = view.FindRank(RankId{connection.peer});
-      if (peer == nullptr || connection.bytes == 0 || connection.busy_ns <= 0) continue;
+      if (peer == nullptr || connection.bytes < kLeastBytes || connection.busy_ns <= 0) continue;
       cells.push_back({.source = i,
                        .destination = static_cast<RankIndex>(peer - view.ranks().data()),
                        .resource = connection.resource,
@@ -43,6 +49,70 @@ std::vector<LinkCell> CollectCells(const CrossRankView& view) {
     }
   }
   return cells;
+}
+
+// Ranks that reach their host's others over PCIe only, while their likes take NVLink.
+class Detours {
+ public:
+  Detours(const CrossRankView& view, std::span<const LinkCell> cells) : view_(view) {
+    for (const LinkCell& cell : cells) {
+      if (!IsLocal(cell) || cell.resource != Resource::kNvlink) continue;
+      over_nvlink_.insert(cell.source);
+      over_nvlink_.insert(cell.destination);
+    }
+    for (const RankIndex rank : over_nvlink_) {
+      ++nvlink_ranks_of_host_[HostOf(rank)];
+      devices_with_nvlink_.insert(view.ranks()[rank].batch->device);
+    }
+  }
+
+  // Whether the cell goes over PCIe because one of its ends has lost its NVLink: NVLink is what the same device of another host has, or most others of its own. Where
+  // PCIe cells join ranks that have NVLink both, that is how the machines are built.
+  bool IsOne(const LinkCell& cell) const {
+    return cell.resource == Resource::kPcieTx && IsLocal(cell) && (HasLost(cell.source) || HasLost(cell.destination));
+  }
+
+ private:
+  static constexpr uint32_t kMost = 4;  // ranks of a host that have NVLink
+
+  std::string_view HostOf(RankIndex rank) const { return view_.ranks()[rank].batch->host; }
+  bool IsLocal(const LinkCell& cell) const {
+    const bool inside = cell.resource == Resource::kNvlink || cell.resource == Resource::kPcieTx;
+    return inside && !HostOf(cell.source).empty() && HostOf(cell.source) == HostOf(cell.destination);
+  }
+  bool HasLost(RankIndex rank) const {
+    if (over_nvlink_.contains(rank)) return false;
+    const int32_t device = view_.ranks()[rank].batch->device;
+    const auto others = nvlink_ranks_of_host_.find(HostOf(rank));
+    return (device >= 0 && devices_with_nvlink_.contains(device)) || (others != nvlink_ranks_of_host_.end() && others->second >= kMost);
+  }
+
+  const CrossRankView& view_;
+  std::set<RankIndex> over_nvlink_;
+  std::map<std::string_view, uint32_t> nvlink_ranks_of_host_;
+  std::set<int32_t> devices_with_nvlink_;
+};
+
+// A cell on a detour is compared with the NVLink cells between the same roles.
+void CompareDetours(const CrossRankView& view, std::span<LinkCell> cells) {
+  const Detours detours(view, cells);
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> over_nvlink;  // by the roles of both ends
+  const auto roles = [&view](const LinkCell& cell) {
+    return std::pair(view.ranks()[cell.source].role, view.ranks()[cell.destination].role);
+  };
+  for (const LinkCell& cell : cells) {
+    if (cell.resource == Resource::kNvlink) over_nvlink[roles(cell)].push_back(cell.speed());
+  }
+  for (LinkCell& cell : cells) {
+    if (!detours.IsOne(cell)) continue;
+    std::vector<double>& speeds = over_nvlink[roles(cell)];
+    if (speeds.size() < kFewestAlike) continue;
+    const HealthySpeed healthy = FindHealthySpeed(std::span(speeds));
+    cell.detour = true;
+    cell.peers_speed = healthy.speed;
+    cell.peers_spread = healthy.spread;
+    cell.peers = static_cast<uint32_t>(speeds.size());
+  }
 }
 
 }  // namespace
@@ -64,6 +134,7 @@ std::vector<LinkCell> MeasureLinks(const CrossRankView& view) {
   std::sort(cells.begin(), cells.end(), [](const LinkCell& a, const LinkCell& b) {
     return std::tuple(a.resource, a.source, a.destination) < std::tuple(b.resource, b.source, b.destination);
   });
+  CompareDetours(view, cells);
   return cells;
 }
 

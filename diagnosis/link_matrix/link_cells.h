@@ -15,9 +15,10 @@ struct LinkCell {
   Resource resource = Resource::kNic;
   uint64_t bytes = 0;
   int64_t busy_ns = 0;
-  double peers_speed = 0;   // median of the cells like it, bytes per ns; 0: too few
-  double peers_spread = 0;  // their median absolute deviation
+  double peers_speed = 0;   // of the healthy cells like it, bytes per ns; 0: too few to compare with
+  double peers_spread = 0;  // median absolute deviation of the logarithms of their speeds
   uint32_t peers = 0;
+  bool detour = false;  // over PCIe, where cells like it take NVLink: those are its peers
 
   double speed() const { return busy_ns > 0 ? static_cast<double>(bytes) / static_cast<double>(busy_ns) : 0; }
   // Busy time beyond what the same bytes take at the peers' speed.
@@ -25,7 +26,9 @@ struct LinkCell {
 };
 
 // By resource, source, destination. Cells are alike where resource, the roles of both ends and the amount of data are: what carries the activations of a pipeline is
-// not compared with what carries gradients. Cells without data or busy time, and those to ranks that the view does not have, are left out.
+// not compared with what carries gradients. Where the speeds of cells that are alike fall into two groups that lie clearly apart, the healthy ones are the faster group,
+// if it is a quarter at least: a slow switch may have most of them behind it. Cells that carry next to nothing or were never busy, and those to ranks that the view does
+// not have, are left out.
 std::vector<LinkCell> MeasureLinks(const CrossRankView& view);
 
 }  // namespace eroica

@@ -1,0 +1,217 @@
+#include "diagnosis/link_matrix/hot_spots.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "diagnosis/link_matrix/rail_job.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Culprit HostCulprit(const std::string& host) { return {.rank = -1, .host = host}; }
+
+auto CulpritRank(int32_t rank) { return Field(&Culprit::rank, rank); }
+
+TEST(HotSpots, ASwitchIsAllThatItsHostsExchange) {
+  RailJob job(8, 4);
+  job.Slow(13, [&](uint32_t source, uint32_t destination) { return job.HostOf(source) >= 4 || job.HostOf(destination) >= 4; });
+  const std::vector<Finding> findings = job.Evaluate();
+  ASSERT_THAT(findings, SizeIs(1)) << "more than half of all cells are slow, and the faster group is the measure";
+  EXPECT_EQ(findings[0].subkind, "host");
+  EXPECT_THAT(findings[0].culprits, ElementsAre(HostCulprit("host4"), HostCulprit("host5"), HostCulprit("host6"), HostCulprit("host7")));
+}
+
+TEST(HotSpots, MoreThanHalfOfTheHostsAreNoException) {
+  RailJob job(8, 4);
+  job.Slow(13, [&](uint32_t source, uint32_t destination) { return job.HostOf(source) >= 3 || job.HostOf(destination) >= 3; });
+  EXPECT_THAT(job.Evaluate(), IsEmpty());
+}
+
+TEST(HotSpots, APathIsWhatTwoGroupsOfHostsExchange) {
+  RailJob job(8, 4);
+  job.Slow(20, [&](uint32_t source, uint32_t destination) { return (job.HostOf(source) < 4) != (job.HostOf(destination) < 4); });
+  const std::vector<Finding> findings = job.Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "path");
+  EXPECT_THAT(findings[0].culprits, ElementsAre(HostCulprit("host0"), HostCulprit("host1"), HostCulprit("host2"), HostCulprit("host3")));
+  EXPECT_THAT(findings[0].title, HasSubstr("with the other 4 hosts"));
+}
+
+TEST(HotSpots, RacksThatAreAllApartAreHowTheNetworkIsBuilt) {
+  RailJob job(9, 4);
+  job.Slow(20, [&](uint32_t source, uint32_t destination) { return job.HostOf(source) / 3 != job.HostOf(destination) / 3; });
+  EXPECT_THAT(job.Evaluate(), SizeIs(1));
+  EXPECT_EQ(job.Evaluate().front().subkind, "scattered");
+  EXPECT_THAT(job.Evaluate().front().culprits, IsEmpty());
+}
+
+TEST(HotSpots, ARankWhoseNicIsDownBorrowsItsNeighbors) {
+  const std::vector<Finding> findings = RailJob(4, 8).SlowNic(14, 0.5 * RailJob::kNic).SlowNic(15, 0.4 * RailJob::kNic).Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "shared_nic");
+  EXPECT_THAT(findings[0].culprits, ElementsAre(CulpritRank(15)));
+}
+
+TEST(HotSpots, RanksOfABrokenBondAreNamedTogether) {
+  const std::vector<Finding> findings = RailJob(4, 8).SlowNic(14, 0.5 * RailJob::kNic).SlowNic(15, 0.5 * RailJob::kNic).Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].culprits, ElementsAre(CulpritRank(14), CulpritRank(15)));
+}
+
+TEST(HotSpots, TwoNicsThatHaveNothingInCommonAreTwoFaults) {
+  EXPECT_THAT(RailJob(4, 8).SlowNic(14, 0.6 * RailJob::kNic).SlowNic(15, 0.25 * RailJob::kNic).Evaluate(), SizeIs(2))
+      << "together one NIC's speed, but a port is shared more evenly";
+}
+
+TEST(HotSpots, OtherTrafficTellsTheReceiver) {
+  RailJob job(4, 4);
+  constexpr uint64_t kFew = RailJob::kBytes / 8;  // activations: too little to hold the steps up by themselves
+  for (uint32_t rank = 0; rank < 8; ++rank)
+    job.Connect(rank, rank + 8, RailJob::kNic, Resource::kNic, kFew).Connect(rank + 8, rank, RailJob::kNic, Resource::kNic, kFew);
+  job.Slow(20, [](uint32_t, uint32_t destination) { return destination == 9; });
+  const std::vector<Finding> findings = job.Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "receiver");
+  EXPECT_THAT(findings[0].culprits, ElementsAre(CulpritRank(9)));
+}
+
+TEST(HotSpots, OneSlowCellOfARailHasTwoEnds) {
+  const std::vector<Finding> findings = RailJob(4, 4).Slow(15, [](uint32_t, uint32_t destination) { return destination == 9; }).Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "link");
+  EXPECT_THAT(findings[0].culprits, ElementsAre(AllOf(CulpritRank(5), Field(&Culprit::peer, 9))));
+  EXPECT_THAT(findings[0].caveats,
+              ElementsAre(HasSubstr("Undecided: the sending side of rank 5, the path or the receiving side of rank 9")));
+}
+
+TEST(HotSpots, AnEndThatSendsToOthersAtFullSpeedIsCleared) {
+  RailJob job(4, 4);
+  job.Connect(5, 13, RailJob::kNic).Slow(15, [](uint32_t source, uint32_t destination) { return source == 5 && destination == 9; });
+  const std::vector<Finding> findings = job.Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].caveats, ElementsAre(HasSubstr("Undecided: the path or the receiving side of rank 9")));
+}
+
+TEST(HotSpots, TwoHostsThatOnlyExchangeWithEachOtherAreALink) {
+  RailJob job(2, 8);
+  job.Slow(15, [](uint32_t source, uint32_t destination) { return source % 8 == 3 && destination % 8 == 3; });
+  const std::vector<Finding> findings = job.Evaluate();
+  ASSERT_THAT(findings, SizeIs(1)) << "both ways, and no other traffic tells which end";
+  EXPECT_EQ(findings[0].subkind, "link");
+}
+
+TEST(HotSpots, ManyLinksWithNothingInCommonNameNobody) {
+  RailJob job(16, 4);
+  job.Slow(20, [&](uint32_t source, uint32_t) { return source == 1 || source == 14 || source == 27 || source == 40; });
+  const std::vector<Finding> findings = job.Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "scattered");
+  EXPECT_THAT(findings[0].culprits, IsEmpty());
+}
+
+TEST(HotSpots, FourRanksOfWhichOneIsSlow) {
+  RailJob job(4, 1);
+  job.Slow(11, [](uint32_t source, uint32_t destination) { return source == 2 || destination == 2; });
+  const std::vector<Finding> findings = job.Evaluate();
+  ASSERT_THAT(findings, SizeIs(1)) << "half of all cells";
+  EXPECT_THAT(findings[0].culprits, ElementsAre(CulpritRank(2)));
+}
+
+TEST(HotSpots, FourConnectionsDifferByChance) {
+  RailJob job(4, 1);
+  for (uint32_t rank = 0; rank < 4; ++rank) job.Connect(rank, (rank + 1) % 4, rank < 2 ? 32 + rank : 44 + rank);
+  EXPECT_THAT(job.Evaluate(), IsEmpty());
+}
+
+TEST(HotSpots, WhatCarriesNextToNothingIsLatency) {
+  RailJob job(16, 1);
+  for (uint32_t rank = 0; rank < 16; ++rank) job.Connect((rank + 1) % 16, rank, rank == 5 ? 0.00001 : 0.0001, Resource::kNic, 27'000);
+  EXPECT_THAT(job.Evaluate(), IsEmpty());
+}
+
+// Rank 5 has lost its NVLink: what it exchanges with its neighbors takes PCIe.
+RailJob WithoutNvlink(RailJob job, std::initializer_list<uint32_t> lost, double pcie = 12) {
+  for (const uint32_t rank : lost) {
+    for (uint32_t other = 0; other < job.ranks(); ++other) {
+      if (job.Neighbor(other) != rank && other != rank) continue;
+      job.Disconnect(other, job.Neighbor(other), Resource::kNvlink).Connect(other, job.Neighbor(other), pcie, Resource::kPcieTx);
+    }
+  }
+  return job;
+}
+
+TEST(HotSpots, NvlinkThatIsDownShowsAsTrafficOverPcie) {
+  const std::vector<Finding> findings = WithoutNvlink(RailJob(2, 8), {5}).Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "nvlink_down");
+  EXPECT_THAT(findings[0].culprits, ElementsAre(CulpritRank(5)));
+  EXPECT_THAT(findings[0].title, HasSubstr("NVLink of rank 5 on host0 is down"));
+}
+
+TEST(HotSpots, MachinesWithNvlinkInPairsAreBuiltSo) {
+  RailJob job(4, 4);  // 0 - 1 and 2 - 3 of each host are bridged
+  for (uint32_t rank = 1; rank < job.ranks(); rank += 2) {
+    job.Disconnect(rank, job.Neighbor(rank), Resource::kNvlink).Connect(rank, job.Neighbor(rank), 12, Resource::kPcieTx);
+  }
+  EXPECT_THAT(job.Evaluate(), IsEmpty());
+}
+
+TEST(HotSpots, ADeviceThatNoHostBridgesIsBuiltSo) { EXPECT_THAT(WithoutNvlink(RailJob(4, 3), {2, 5, 8, 11}).Evaluate(), IsEmpty()); }
+
+TEST(HotSpots, PcieThatIsAsFastAsItsPeersIsNoFault) {
+  EXPECT_THAT(WithoutNvlink(RailJob(2, 8), {5}, 0.9 * RailJob::kNvlink).Evaluate(), IsEmpty());
+}
+
+// A job with a slow NIC, one with a slow path and one with a slow host: whichever numbers the ranks bear, the same ones are named.
+TEST(HotSpots, PermutingRanksPermutesTheFinding) {
+  std::vector<RailJob> jobs;
+  jobs.push_back(RailJob(4, 8).SlowNic(14, 20));
+  jobs.emplace_back(6, 4);
+  jobs.back().Slow(20, [](uint32_t source, uint32_t destination) { return (source < 8) != (destination < 8); });
+  jobs.emplace_back(6, 4);
+  jobs.back().Slow(20, [](uint32_t source, uint32_t destination) { return source / 4 == 2 || destination / 4 == 2; });
+  for (const RailJob& job : jobs) {
+    std::vector<uint32_t> numbers(job.ranks());
+    std::iota(numbers.begin(), numbers.end(), 0);
+    for (uint32_t& number : numbers) number = (7 * number + 3) % job.ranks();
+    if (job.ranks() % 7 == 0) continue;
+    const std::vector<Finding> plain = job.Evaluate();
+    const std::vector<Finding> permuted = job.Evaluate(numbers);
+    ASSERT_THAT(plain, SizeIs(1));
+    ASSERT_THAT(permuted, SizeIs(1));
+    EXPECT_EQ(plain[0].subkind, permuted[0].subkind);
+    std::set<std::pair<int32_t, std::string>> expected;
+    std::set<std::pair<int32_t, std::string>> named;
+    for (const Culprit& culprit : plain[0].culprits) {
+      expected.emplace(culprit.rank < 0 ? -1 : static_cast<int32_t>(numbers[static_cast<uint32_t>(culprit.rank)]), culprit.host);
+    }
+    for (const Culprit& culprit : permuted[0].culprits) named.emplace(culprit.rank, culprit.host);
+    EXPECT_EQ(named, expected);
+  }
+}
+
+TEST(HotSpots, RemovingAVictimChangesNoCulprit) {
+  for (const uint32_t victim : {0u, 7u, 22u, 31u}) {
+    RailJob job = RailJob(4, 8).SlowNic(14, 20);
+    for (uint32_t other = 0; other < job.ranks(); ++other) {
+      for (const Resource resource : {Resource::kNic, Resource::kNvlink})
+        job.Disconnect(victim, other, resource).Disconnect(other, victim, resource);
+    }
+    const std::vector<Finding> findings = job.Evaluate();
+    ASSERT_THAT(findings, SizeIs(1)) << victim;
+    const int32_t named = findings[0].culprits.front().rank;  // of a ring that lost the culprit's neighbor one slow cell is left
+    EXPECT_EQ(named, victim == 22 ? 6 : 14) << victim;
+  }
+}
+
+}  // namespace
+}  // namespace eroica

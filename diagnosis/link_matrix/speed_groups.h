@@ -1,0 +1,24 @@
+// What a healthy connection reaches, from the speeds of connections that should be alike. Pure.
+#pragma once
+
+#include <span>
+
+namespace eroica {
+
+struct HealthySpeed {
+  double speed = 0;   // median of the healthy ones
+  double spread = 0;  // median absolute deviation of the logarithms of their speeds; with few of them not less than kFewSpread
+};
+
+// Of fewer speeds an estimated spread is worth little. Busy times of real TCP connections that carry the same differ by 2 to 4 % (torch-parallel/net_healthy_4r).
+inline constexpr size_t kFewSpeeds = 8;
+inline constexpr double kFewSpread = 0.05;
+// Two groups lie apart where the step from the one to the other is so much larger than the spread within either.
+inline constexpr double kGroupsApart = 8;
+// And where speeds differ by that, which is what counts as slow at all.
+inline constexpr double kSlowShare = 0.8;
+
+// Of all speeds, or of the faster of two groups that lie clearly apart, if it is a quarter of all and two at least. speeds: positive; they are sorted.
+HealthySpeed FindHealthySpeed(std::span<double> speeds);
+
+}  // namespace eroica
