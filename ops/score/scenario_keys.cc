@@ -122,6 +122,7 @@ void AddFabric(Keys* keys) {
   keys->push_back(Plain({"fabric.nvlink_gb_per_s", "GB/s", "NVLink, one direction."}, JOB(fabric.nvlink)));
   keys->push_back(Plain({"fabric.nic_gb_per_s", "GB/s", "A NIC, one direction."}, JOB(fabric.nic)));
   keys->push_back(Plain({"fabric.pcie_gb_per_s", "GB/s", "PCIe, one direction."}, JOB(fabric.pcie)));
+  keys->push_back(Plain({"fabric.dram_gb_per_s", "GB/s", "A device's memory, reads and writes together."}, JOB(fabric.dram)));
   keys->push_back(Scaled({"fabric.hop_latency_us", "us", "From one rank to the next."}, kMicrosecond, JOB(fabric.hop_latency_ns)));
   keys->push_back(
       Plain({"fabric.rings", "", "Channels of a collective. Ring r leaves a host by the NIC of its device r mod ranks_per_host."},

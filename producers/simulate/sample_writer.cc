@@ -5,6 +5,20 @@
 namespace eroica::simulate {
 namespace {
 
+// Share of the memory's bandwidth that kernels use at full clock: matrix products work long on what they have loaded, element by element each byte is touched once.
+int64_t MemoryLevelOf(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::kMatrix: return ToFactor(0.35);
+    case KernelKind::kExpertMatrix: return ToFactor(0.45);
+    case KernelKind::kAttention: return ToFactor(0.2);
+    case KernelKind::kElementwise: return ToFactor(0.85);
+    case KernelKind::kEmbedding: return ToFactor(0.7);
+    case KernelKind::kOptimizer: return ToFactor(0.9);
+    case KernelKind::kCopy: break;  // as its bus
+  }
+  return 0;
+}
+
 // Of a link that moves slice_ns of each period_ns: the time that it moved until x.
 int64_t MovedUntil(int64_t x, int64_t slice_ns, int64_t period_ns) {
   if (period_ns <= slice_ns || period_ns <= 0) return x;
@@ -19,10 +33,17 @@ SampleWriter::SampleWriter(const SimulatedJob& job, const StepRunner& runner) : 
   const uint32_t world_size = job.layout.world_size();
   const auto has = [this](Resource resource, bool is_there) { has_[static_cast<size_t>(resource)] = is_there; };
   has(Resource::kGpuSm, true);
+  has(Resource::kGpuDram, true);
   has(Resource::kPcieTx, true);
   has(Resource::kCpu, true);
   has(Resource::kNvlink, std::min(world_size, job.layout.ranks_per_host) > 1);
   has(Resource::kNic, job.layout.hosts() > 1);
+  const auto takes = [&](Resource link, double speed) {
+    memory_of_link_[static_cast<size_t>(link)] = ToFactor(std::min(1.0, speed / job.fabric.dram));
+  };
+  takes(Resource::kPcieTx, job.fabric.pcie);
+  takes(Resource::kNvlink, 2 * job.fabric.nvlink);  // of what a rank sends and of what it gets at once
+  takes(Resource::kNic, 2 * job.fabric.nic);
   if (period_ns_ > 0) open_.resize(world_size);
 }
 
@@ -41,8 +62,11 @@ void SampleWriter::AddRows(const RankState& rank, OpenPeriods& open) const {
     if (row.start_ns >= kNeverNs) break;
     const bool copies = row.kernel == KernelKind::kCopy;
     // As many bytes in a longer time are a lower share of the bus.
-    const int64_t level = copies ? (int64_t{row.level} << 16) / rank.kernel[static_cast<size_t>(KernelKind::kCopy)] : Scale(row.level, rank.effects.sm_clock);
+    const int64_t level =
+        copies ? (int64_t{row.level} << 16) / rank.kernel[static_cast<size_t>(KernelKind::kCopy)] : Scale(row.level, rank.effects.sm_clock);
     Add(copies ? Resource::kPcieTx : Resource::kGpuSm, row.start_ns, row.end_ns, level, open);
+    const int64_t memory = copies ? OfMemory(Resource::kPcieTx, level) : Scale(MemoryLevelOf(row.kernel), rank.effects.sm_clock);
+    Add(Resource::kGpuDram, row.start_ns, row.end_ns, memory, open);
   }
   for (const IntervalRow& row : rank.waits) Add(Resource::kCpu, row.start_ns, row.end_ns, kUnit, open);
 }
@@ -85,6 +109,7 @@ void SampleWriter::AddActivity(const LinkActivity& activity, int64_t begin_ns, F
     const int64_t until_ns = std::min(end_ns, (open.first + static_cast<int64_t>(at) + 1) * period_ns_);
     const int64_t moved_until_ns = MovedUntil(until_ns - begin_ns, slice_ns, cycle_ns);
     open.sums[at][static_cast<size_t>(activity.resource)] += (moved_until_ns - moved_ns) * level;
+    open.sums[at][static_cast<size_t>(Resource::kGpuDram)] += (moved_until_ns - moved_ns) * OfMemory(activity.resource, level);
     moved_ns = moved_until_ns;
   }
 }
@@ -101,7 +126,8 @@ void SampleWriter::Emit(const RankState& rank, OpenPeriods& open) {
     for (size_t resource = 0; resource < has_.size(); ++resource) {
       if (!has_[resource]) continue;
       const double share = static_cast<double>(std::min(sums[resource], whole)) / static_cast<double>(whole);
-      samples_.push_back({.time_ns = (open.first + i + 1) * period_ns_, .resource = static_cast<Resource>(resource), .value = static_cast<float>(share)});
+      samples_.push_back(
+          {.time_ns = (open.first + i + 1) * period_ns_, .resource = static_cast<Resource>(resource), .value = static_cast<float>(share)});
     }
   }
   open.sums.erase(open.sums.begin(), open.sums.begin() + static_cast<ptrdiff_t>(over));

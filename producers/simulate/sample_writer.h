@@ -35,9 +35,12 @@ class SampleWriter {
   void AddTransfers(const RankStream& stream, OpenPeriods& open) const;
   void Add(Resource resource, int64_t start_ns, int64_t end_ns, int64_t level, OpenPeriods& open) const;
   void AddActivity(const LinkActivity& activity, int64_t begin_ns, Factor noise, OpenPeriods& open) const;
+  int64_t OfMemory(Resource link, int64_t level) const { return level * memory_of_link_[static_cast<size_t>(link)] / kUnit; }
   void Emit(const RankState& rank, OpenPeriods& open);
 
   const StepRunner& runner_;
+  // What moves over a full link is so much of the memory's bandwidth: read where it comes from, written where it goes to.
+  std::array<int64_t, kResourceCount> memory_of_link_ = {};
   int64_t period_ns_ = 0;  // 0: no samples
   std::array<bool, kResourceCount> has_ = {};
   std::vector<OpenPeriods> open_;  // by rank

@@ -33,6 +33,8 @@ TEST(SampleWriter, AKernelShowsForItsShareOfThePeriod) {
   const EngineRun run = harness.Run();
   EXPECT_THAT(Values(run, 0, Resource::kGpuSm), testing::Pointwise(testing::DoubleNear(1e-4), {0.1875, 0.375, 0.1875, 0.0}));
   EXPECT_THAT(Values(run, 0, Resource::kCpu), testing::Pointwise(testing::DoubleNear(1e-4), {0.5, 0.0, 0.5, 1.0}));
+  // A matrix product takes 0.35 of the memory's bandwidth, half of that at half the clock.
+  EXPECT_THAT(Values(run, 0, Resource::kGpuDram), testing::Pointwise(testing::DoubleNear(1e-4), {0.0875, 0.175, 0.0875, 0.0}));
   EXPECT_EQ(run.batches[0].samples[0].time_ns - HostClock::kEpochNs, 1'000);
   EXPECT_TRUE(Values(run, 0, Resource::kNic).empty());
   EXPECT_TRUE(Values(run, 0, Resource::kNvlink).empty());
@@ -80,6 +82,12 @@ TEST(SampleWriter, LinksAreBusyWhileDataMoves) {
   double sum = 0;
   for (const double value : nic) sum += value * 10'000;
   EXPECT_NEAR(sum, expected, 0.02 * expected);
+  // Memory is busy when links are, with what they move.
+  const std::vector<double> memory = Values(run, 1, Resource::kGpuDram);
+  const std::vector<double> nvlink = Values(run, 1, Resource::kNvlink);
+  ASSERT_EQ(memory.size(), nic.size());
+  for (size_t i = 0; i < memory.size(); ++i) EXPECT_NEAR(memory[i], 2 * (45 * nic[i] + 450 * nvlink[i]) / 3'350, 1e-3) << i;
+  EXPECT_GT(*std::max_element(memory.begin(), memory.end()), 0.01);
 }
 
 TEST(SampleWriter, ACopyFillsTheBusAndASlowBusIsNotFuller) {
@@ -92,12 +100,15 @@ TEST(SampleWriter, ACopyFillsTheBusAndASlowBusIsNotFuller) {
     RankProgram program = writer.program();
     program.instructions[0].kernel = KernelKind::kCopy;
     harness.programs = {program};
-    harness.effects.script = [longer](uint32_t, uint32_t, StepEffects& effects) { effects.kernel[static_cast<size_t>(KernelKind::kCopy)] = longer; };
+    harness.effects.script = [longer](uint32_t, uint32_t, StepEffects& effects) {
+      effects.kernel[static_cast<size_t>(KernelKind::kCopy)] = longer;
+    };
     const EngineRun run = harness.Run();
     const double share = longer == kUnit ? 1.0 : 0.5;
     EXPECT_NEAR(Values(run, 0, Resource::kPcieTx)[0], share, 1e-4);
     EXPECT_NEAR(Values(run, 0, Resource::kPcieTx)[1], longer == kUnit ? 0 : share, 1e-4);
     EXPECT_EQ(Values(run, 0, Resource::kGpuSm)[0], 0);
+    EXPECT_NEAR(Values(run, 0, Resource::kGpuDram)[0], share * 25 / 3'350, 1e-4);
   }
 }
 

@@ -76,6 +76,7 @@ absl::Status CheckFabric(const Fabric& fabric) {
       {"nvlink", fabric.nvlink, 0.001, 100'000},
       {"nic", fabric.nic, 0.001, 100'000},
       {"pcie", fabric.pcie, 0.001, 100'000},
+      {"dram", fabric.dram, 0.001, 1'000'000},
       {"hop_latency_ns", ToDouble(fabric.hop_latency_ns), 0, kSecond},
       {"rings", ToDouble(uint64_t{fabric.rings}), 1, 64},
       {"hosts_per_rack", ToDouble(uint64_t{fabric.hosts_per_rack}), 1, 1'000'000},

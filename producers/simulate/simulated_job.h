@@ -58,6 +58,7 @@ struct Fabric {
   double nvlink = 450;
   double nic = 45;
   double pcie = 25;
+  double dram = 3'350;            // of a device's memory, reads and writes together
   int64_t hop_latency_ns = 6'000;
   // Channels of a collective: ring r leaves a host by the NIC of the group's member there number r modulo their count. Fewer rings than ranks on a host
   // leave some NICs idle where groups fill hosts.
