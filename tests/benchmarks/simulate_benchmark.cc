@@ -1,4 +1,4 @@
-// How fast a job is simulated, all events, into a sink that counts. One item is one event given to the sink.
+// How fast a job is simulated: into a sink that counts, and as capture level 1 has it, summarized where it is made. One item is one event of a rank.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -6,6 +6,7 @@
 
 #include "producers/core/batch_sink.h"
 #include "producers/simulate/job_simulation.h"
+#include "stream_ops/summarize/edge_summarizer.h"
 
 namespace eroica::simulate {
 namespace {
@@ -22,6 +23,21 @@ class CountingSink : public BatchSink {
   uint64_t intervals_ = 0;
 };
 
+// Events become patterns and records of collectives, which are counted and thrown away.
+class SummarizingSink : public BatchSink {
+ public:
+  absl::Status Write(const EventBatch& batch) override { return summarizer_.Add(batch); }
+  absl::Status Finish() { return summarizer_.Finish(); }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  uint64_t bytes_ = 0;
+  EdgeSummarizer summarizer_{EdgeSummarizer::InOrder(), [this](const EdgeRecord& record) {
+                               bytes_ += record.payload.size();
+                               return absl::OkStatus();
+                             }};
+};
+
 // A transformer over hosts of 8, tensor-parallel inside them, four pipeline stages, the rest data-parallel.
 SimulatedJob JobOf(uint32_t ranks, uint32_t steps) {
   SimulatedJob job;
@@ -34,6 +50,25 @@ SimulatedJob JobOf(uint32_t ranks, uint32_t steps) {
   return job;
 }
 
+void CountReport(const SimulationReport& report, uint64_t& events, uint64_t& simulated_ns) {
+  events += report.events;
+  for (const int64_t step_ns : report.step_ns) simulated_ns += static_cast<uint64_t>(step_ns);
+}
+
+// seconds_a_minute: what a minute of training costs.
+void SayCounts(benchmark::State& state, const SimulatedJob& job, uint64_t events, uint64_t simulated_ns) {
+  state.SetItemsProcessed(static_cast<int64_t>(events));
+  const double per_rank = static_cast<double>(events) / job.layout.world_size() / (static_cast<double>(simulated_ns) / 1e9);
+  state.counters["events_per_rank_and_second"] = per_rank;
+  state.counters["ns_per_event"] =
+      benchmark::Counter(static_cast<double>(events) / 1e9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["seconds_a_minute"] =
+      benchmark::Counter(static_cast<double>(simulated_ns) / 60e9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  state.counters["peak_MiB"] = static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
 void Run(benchmark::State& state, const SimulatedJob& job) {
   uint64_t events = 0;
   uint64_t simulated_ns = 0;
@@ -41,20 +76,15 @@ void Run(benchmark::State& state, const SimulatedJob& job) {
     CountingSink sink;
     const absl::StatusOr<SimulationReport> report = Simulate(job, sink);
     if (!report.ok()) return state.SkipWithError(report.status().ToString().c_str());
-    events += report->events;
-    for (const int64_t step_ns : report->step_ns) simulated_ns += static_cast<uint64_t>(step_ns);
+    CountReport(*report, events, simulated_ns);
   }
-  state.SetItemsProcessed(static_cast<int64_t>(events));
-  const double per_rank = static_cast<double>(events) / job.layout.world_size() / (static_cast<double>(simulated_ns) / 1e9);
-  state.counters["events_per_rank_and_second"] = per_rank;
-  state.counters["ns_per_event"] = benchmark::Counter(static_cast<double>(events) / 1e9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  state.counters["peak_MiB"] = static_cast<double>(usage.ru_maxrss) / 1024;
+  SayCounts(state, job, events, simulated_ns);
 }
 
 // Arguments: ranks, steps.
-void BM_Simulate(benchmark::State& state) { Run(state, JobOf(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)))); }
+void BM_Simulate(benchmark::State& state) {
+  Run(state, JobOf(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1))));
+}
 BENCHMARK(BM_Simulate)->Args({64, 64})->Args({1'024, 8})->Args({9'984, 8})->Unit(benchmark::kMillisecond);
 
 void BM_SimulateCollectivesOnly(benchmark::State& state) {
@@ -70,6 +100,24 @@ void BM_SimulateWithSamples(benchmark::State& state) {
   Run(state, job);
 }
 BENCHMARK(BM_SimulateWithSamples)->Args({1'024, 8})->Unit(benchmark::kMillisecond);
+
+// Capture level 1 as a whole: the job, and each rank's events summarized window by window.
+void BM_SimulatePatterns(benchmark::State& state) {
+  SimulatedJob job = JobOf(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)));
+  uint64_t events = 0;
+  uint64_t simulated_ns = 0;
+  uint64_t bytes = 0;
+  for (auto _ : state) {
+    SummarizingSink sink;
+    const absl::StatusOr<SimulationReport> report = Simulate(job, sink);
+    if (!report.ok() || !sink.Finish().ok()) return state.SkipWithError("did not run");
+    CountReport(*report, events, simulated_ns);
+    bytes += sink.bytes();
+  }
+  SayCounts(state, job, events, simulated_ns);
+  state.counters["bytes_an_event"] = static_cast<double>(bytes) / static_cast<double>(events);
+}
+BENCHMARK(BM_SimulatePatterns)->Args({64, 64})->Args({9'984, 8})->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace eroica::simulate
