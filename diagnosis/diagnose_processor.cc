@@ -35,6 +35,8 @@ std::optional<int64_t> ParseNumber(std::string_view text) {
   return number;
 }
 
+std::string GapsKey(const JobId& job) { return "gaps/" + EncodeKey(job); }
+
 // What the jobs table says of a job: for people and REST, not read back.
 std::string DescribeJob(const CrossRankView& view) {
   return fmt::format(R"({{"world_size":{},"ranks_seen":{},"roles":{},"window_kind":"{}","last_window":{}}})", view.world_size(),
@@ -58,6 +60,7 @@ absl::StatusOr<DiagnoseProcessor::Job*> DiagnoseProcessor::FindJob(const JobId& 
   if (absl::Status status = LoadWindows(id, job); !status.ok()) return status;
   if (absl::Status status = LoadStandstills(id, job); !status.ok()) return status;
   if (absl::Status status = LoadFindings(id, job); !status.ok()) return status;
+  if (absl::Status status = LoadGaps(id, job); !status.ok()) return status;
   return job;
 }
 
@@ -95,6 +98,13 @@ absl::Status DiagnoseProcessor::LoadFindings(const JobId& id, Job* job) {
     }
     return true;
   });
+}
+
+absl::Status DiagnoseProcessor::LoadGaps(const JobId& id, Job* job) const {
+  const auto stored = context_->store().Get(Table::kProgress, GapsKey(id));
+  if (!stored.ok() || !stored->has_value()) return stored.status();
+  if (!job->gaps.Restore(**stored)) return absl::DataLossError(fmt::format("gaps of job {} in the state store cannot be read", id.value));
+  return absl::OkStatus();
 }
 
 absl::Status DiagnoseProcessor::LoadHistory(const JobId& id, WindowKind kind, Job& job) {
@@ -217,11 +227,20 @@ absl::Status DiagnoseProcessor::Diagnose(const JobId& id, Job& job, WindowId win
   for (auto& [communicator, summary] : window.summaries) summaries.push_back(std::move(summary));
   const CrossRankView view(batches, summaries, job.history);
   ++probe_.windows_diagnosed;
-  for (Finding& finding : job.lifecycle.Observe(window_id.second, root_cause_.Diagnose(view)))
-    Publish(std::move(finding), window.timestamp_ms);
+  for (Finding& finding : job.lifecycle.Observe(window_id.second, FindingsOf(id, view, job))) Publish(std::move(finding), window.timestamp_ms);
   Remember(id, window_id, view, job);
   context_->changes().Put(Table::kJobs, EncodeKey(id), DescribeJob(view));
   return absl::OkStatus();
+}
+
+std::vector<Finding> DiagnoseProcessor::FindingsOf(const JobId& id, const CrossRankView& view, Job& job) {
+  std::vector<Finding> findings = root_cause_.Diagnose(view);
+  if (std::optional<Finding> gap = job.gaps.Observe(view)) {
+    gap->id = FindingId(*gap);
+    findings.push_back(*std::move(gap));
+  }
+  context_->changes().Put(Table::kProgress, GapsKey(id), job.gaps.Encode());
+  return findings;
 }
 
 void DiagnoseProcessor::Publish(Finding finding, int64_t timestamp_ms) {

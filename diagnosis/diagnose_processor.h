@@ -15,6 +15,7 @@
 #include "diagnosis/hang/hang_operator.h"
 #include "diagnosis/hang/hang_watch.h"
 #include "diagnosis/job_windows.h"
+#include "diagnosis/monitoring_gap/telemetry_gaps.h"
 #include "diagnosis/root_cause.h"
 #include "schemas/codec.h"
 #include "stream_ops/processor.h"
@@ -57,10 +58,12 @@ class DiagnoseProcessor final : public Processor {
     FindingLifecycle lifecycle;
     std::vector<PatternBatch> history;  // profiles of its last windows (job_profile.h), oldest first, of the kind that it was diagnosed in last
     HangWatch hangs;
+    TelemetryGaps gaps;
   };
   // The job's state, loaded from the store when it is first met.
   absl::StatusOr<Job*> FindJob(const JobId& id);
   absl::Status LoadHistory(const JobId& id, WindowKind kind, Job& job);
+  absl::Status LoadGaps(const JobId& id, Job* job) const;
   void Remember(const JobId& id, WindowId window_id, const CrossRankView& view, Job& job);
   void Count(JobWindows::Added added);
   absl::Status LoadWindows(const JobId& id, Job* job);
@@ -75,6 +78,7 @@ class DiagnoseProcessor final : public Processor {
   void DiagnoseHangs(const JobId& id, Job& job, bool end);
   absl::Status CloseComplete(const JobId& id, Job& job);
   absl::Status Diagnose(const JobId& id, Job& job, WindowId window_id);
+  std::vector<Finding> FindingsOf(const JobId& id, const CrossRankView& view, Job& job);
   void Publish(Finding finding, int64_t timestamp_ms);
 
   DiagnoseOptions options_;

@@ -12,6 +12,7 @@
 #include "diagnosis/imbalance/imbalance_operator.h"
 #include "diagnosis/link_matrix/link_matrix_operator.h"
 #include "diagnosis/regression/regression_operator.h"
+#include "diagnosis/runtime_calls.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 
@@ -167,6 +168,7 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
     for (size_t i = before; i < claims.size(); ++i) {
       claims[i].operator_name = diagnosis_operator->name();
       claims[i].operator_version = diagnosis_operator->version();
+      NameRuntimeCalls(view, claims[i]);
     }
   }
   std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(MergeByCulprit(std::move(claims))));

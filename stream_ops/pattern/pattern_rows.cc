@@ -1,6 +1,7 @@
 #include "stream_ops/pattern/pattern_rows.h"
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -44,6 +45,13 @@ FunctionPattern MakeRow(uint32_t function, const CriticalPathSweep& sweep, const
 
 size_t ApproximateBytes(const FunctionPattern& row) { return 128 + row.name.size() + row.stack.size() + 6 * row.histogram.buckets().size(); }
 
+// cudaMalloc, cuMemAlloc, hipFree: a Python frame above it holds the critical path, and it is why that frame takes long.
+bool IsRuntimeCall(const FunctionPattern& row) {
+  if (row.function_class != FunctionClass::kCpuOp || row.wait != WaitKind::kNone) return false;
+  const std::string_view name = row.name;
+  return name.starts_with("cuda") || name.starts_with("hip") || (name.starts_with("cu") && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z');
+}
+
 }  // namespace
 
 void BuildPatternRows(const CriticalPathSweep& sweep, const FunctionTable& functions, const ResourceAccount& resources,
@@ -74,9 +82,10 @@ void BuildPatternRows(const CriticalPathSweep& sweep, const FunctionTable& funct
 }
 
 void FoldSmallRows(double share_min, PatternBatch* batch) {
-  const double critical_min = share_min * static_cast<double>(batch->window.duration_ns());
+  const double least_ns = share_min * static_cast<double>(batch->window.duration_ns());
   std::erase_if(batch->patterns, [&](const FunctionPattern& row) {
-    if (row.function_class == FunctionClass::kCollective || static_cast<double>(row.critical_ns) >= critical_min) return false;
+    if (row.function_class == FunctionClass::kCollective || static_cast<double>(row.critical_ns) >= least_ns) return false;
+    if (IsRuntimeCall(row) && static_cast<double>(row.total_ns) >= least_ns) return false;
     Fold(row.function_class, row.critical_ns, batch);
     return true;
   });

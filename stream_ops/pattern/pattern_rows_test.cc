@@ -79,6 +79,24 @@ TEST_F(PatternRowsTest, SmallFunctionsAreFoldedButCollectivesStay) {
   EXPECT_EQ(batch_.folded_critical_ns[static_cast<size_t>(FunctionClass::kGpuCompute)], 3);
 }
 
+TEST(FoldSmallRows, CallsOfTheRuntimeStayBelowTheirFrames) {
+  PatternBatch batch;
+  batch.window.end_ns = 1000;
+  const auto row = [](std::string name, WaitKind wait, int64_t total_ns) {
+    FunctionPattern pattern;
+    pattern.name = std::move(name);
+    pattern.wait = wait;
+    pattern.total_ns = total_ns;
+    return pattern;
+  };
+  batch.patterns = {row("cudaMalloc", WaitKind::kNone, 50), row("cuMemAlloc", WaitKind::kNone, 50), row("cudaStreamSynchronize", WaitKind::kOther, 50),
+                    row("cudaFree", WaitKind::kNone, 3), row("cublasSgemm", WaitKind::kNone, 50), row("aten::add", WaitKind::kNone, 50)};
+  FoldSmallRows(0.005, &batch);
+  ASSERT_EQ(batch.patterns.size(), 2u);
+  EXPECT_EQ(batch.patterns[0].name, "cudaMalloc");
+  EXPECT_EQ(batch.patterns[1].name, "cuMemAlloc");
+}
+
 TEST_F(PatternRowsTest, LimitsKeepTheLargest) {
   Build({.rows_max = 2});
   EXPECT_EQ(batch_.patterns.size(), 2u);

@@ -1,0 +1,60 @@
+// Ranks of which too little is told to judge them, over the windows of one job. Claim, evidence and silence: README.md beside this file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/cross_rank_view.h"
+#include "schemas/finding.h"
+
+namespace eroica {
+
+struct TelemetryGapOptions {
+  double accidental_share = 0.02;  // of a rank's steps: what a transport that is well loses at the very most
+  double min_share = 0.1;          // with less missing a rank is judged nearly as well as its peers
+  double min_unseen = 3;           // steps
+  double false_alarms = 1e-3;      // that accidents alone look so, over all ranks
+  double windows_kept = 32;        // older ones are forgotten: each window weighs 1 - 1/32 of what the next one does
+};
+
+// Of one job. One thread; knows no clock.
+class TelemetryGaps {
+ public:
+  explicit TelemetryGaps(TelemetryGapOptions options = {}) : options_(options) {}
+
+  // Counts the window in. Answers the finding while some ranks' telemetry has gaps; it names no culprit and has neither id nor state.
+  std::optional<Finding> Observe(const CrossRankView& view);
+
+  // For the state store: Restore(Encode()) goes on where it was. False where the text is none of Encode's; then nothing has changed.
+  std::string Encode() const;
+  bool Restore(std::string_view text);
+
+ private:
+  struct Gap {
+    double unseen = 0;  // steps, weighted by age
+    int64_t since = 0;  // window of the first of them
+    bool heard = false;  // a rank of which nothing was ever heard may not be meant to tell anything
+    std::string host;
+  };
+  struct Listed {
+    RankId rank;
+    const Gap* gap = nullptr;
+    double share = 0;
+  };
+
+  void Count(const CrossRankView& view);
+  void Forget();
+  double UsualShare(uint32_t world_size) const;
+  std::vector<Listed> FindGaps(const CrossRankView& view) const;
+  Finding Describe(const CrossRankView& view, const std::vector<Listed>& listed) const;
+
+  TelemetryGapOptions options_;
+  double steps_ = 0;  // that the job ran, weighted by age
+  std::map<RankId, Gap> gaps_;
+};
+
+}  // namespace eroica

@@ -1,0 +1,126 @@
+#include "diagnosis/monitoring_gap/telemetry_gaps.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "diagnosis/training_view.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr uint32_t kRanks = 16;
+constexpr uint32_t kSteps = 4;
+
+// Which step of a window, 0 .. 3, is missing of a rank.
+using Missing = std::function<bool(int64_t window, uint32_t rank, uint32_t step)>;
+
+std::optional<Finding> ObserveWindow(TelemetryGaps& gaps, int64_t window, const Missing& missing, uint32_t world = kRanks) {
+  TrainingView job(world, kSteps);
+  job.RunOnAll("forward", 60).Finish();
+  std::vector<PatternBatch> batches = job.batches();
+  for (PatternBatch& batch : batches) {
+    batch.window.index = window;
+    for (StepRecord& step : batch.steps) step.id += window * kSteps;
+    std::erase_if(batch.steps, [&](const StepRecord& step) {
+      return missing(window, batch.rank.value, static_cast<uint32_t>(step.id - window * kSteps));
+    });
+    batch.silent = batch.steps.empty();
+    if (batch.silent) batch.patterns.clear();
+  }
+  return gaps.Observe(CrossRankView(batches, job.summaries()));
+}
+
+std::optional<Finding> ObserveWindows(TelemetryGaps& gaps, int64_t first, int64_t last, const Missing& missing) {
+  std::optional<Finding> finding;
+  for (int64_t window = first; window <= last; ++window) finding = ObserveWindow(gaps, window, missing);
+  return finding;
+}
+
+bool Nothing(int64_t, uint32_t, uint32_t) { return false; }
+bool HalfOfTwoRanks(int64_t window, uint32_t rank, uint32_t step) { return window >= 1 && (rank == 3 || rank == 9) && step % 2 == 0; }
+
+TEST(TelemetryGaps, RanksThatLoseMuchAreListedAndNobodyIsBlamed) {
+  TelemetryGaps gaps;
+  EXPECT_FALSE(ObserveWindow(gaps, 0, HalfOfTwoRanks));
+  const auto finding = ObserveWindows(gaps, 1, 4, HalfOfTwoRanks);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->kind, FindingKind::kMonitoringGap);
+  EXPECT_THAT(finding->culprits, IsEmpty());
+  EXPECT_THAT(finding->title, HasSubstr("of ranks 3, 9 are missing since window 1."));
+  ASSERT_THAT(finding->evidence, SizeIs(2));
+  EXPECT_EQ(finding->evidence[0].name, "steps_missing_of_rank_3");
+  EXPECT_NEAR(finding->evidence[0].culprit, 0.4, 0.05) << "half, but not in the first window";
+  EXPECT_EQ(finding->lost_ns_per_step, 0);
+}
+
+TEST(TelemetryGaps, ARankThatSendsNothingWhileTheJobGoesOn) {
+  TelemetryGaps gaps;
+  ObserveWindow(gaps, 0, Nothing);
+  const auto finding = ObserveWindows(gaps, 1, 20, [](int64_t, uint32_t rank, uint32_t) { return rank == 5; });
+  ASSERT_TRUE(finding);
+  EXPECT_THAT(finding->explanation, HasSubstr("1 of them sends nothing at all"));
+  EXPECT_EQ(finding->severity, Severity::kMinor);
+}
+
+TEST(TelemetryGaps, FewAccidentsAreNone) {
+  TelemetryGaps gaps;
+  for (int64_t window = 0; window < 200; ++window) {
+    const auto accident = [](int64_t w, uint32_t rank, uint32_t step) { return (w * 7919 + rank * 104729 + step * 1299709) % 50 == 0; };
+    EXPECT_FALSE(ObserveWindow(gaps, window, accident)) << window;
+  }
+}
+
+TEST(TelemetryGaps, ATransportThatLosesAlikeOnAllRanksIsNoRanksGap) {
+  TelemetryGaps gaps;
+  EXPECT_FALSE(ObserveWindows(gaps, 0, 20, [](int64_t window, uint32_t rank, uint32_t step) { return (window + rank + step) % 4 == 0; }));
+}
+
+TEST(TelemetryGaps, AJobThatStandsHasNoGaps) {
+  TelemetryGaps gaps;
+  ObserveWindow(gaps, 0, Nothing);
+  EXPECT_FALSE(ObserveWindows(gaps, 1, 9, [](int64_t, uint32_t, uint32_t) { return true; }));
+}
+
+TEST(TelemetryGaps, OfRanksThatWereNeverHeardNothingIsMissing) {
+  TelemetryGaps gaps;
+  for (int64_t window = 0; window < 9; ++window) {
+    TrainingView job(kRanks, kSteps);
+    job.RunOnAll("forward", 60).Finish();
+    std::vector<PatternBatch> batches = job.batches();
+    batches.pop_back();
+    for (PatternBatch& batch : batches) batch.window.index = window;
+    EXPECT_FALSE(gaps.Observe(CrossRankView(batches, job.summaries())));
+  }
+}
+
+TEST(TelemetryGaps, GapsThatAreOverAreForgotten) {
+  TelemetryGaps gaps;
+  ASSERT_TRUE(ObserveWindows(gaps, 0, 5, HalfOfTwoRanks));
+  EXPECT_FALSE(ObserveWindows(gaps, 6, 60, Nothing));
+}
+
+TEST(TelemetryGaps, ARestartForgetsNothing) {
+  TelemetryGaps before;
+  ObserveWindows(before, 0, 2, HalfOfTwoRanks);
+  TelemetryGaps after;
+  ASSERT_TRUE(after.Restore(before.Encode()));
+  EXPECT_EQ(after.Encode(), before.Encode());
+  EXPECT_EQ(ObserveWindow(after, 3, HalfOfTwoRanks), ObserveWindow(before, 3, HalfOfTwoRanks));
+}
+
+TEST(TelemetryGaps, WhatIsNoStateIsRefused) {
+  TelemetryGaps gaps;
+  EXPECT_FALSE(gaps.Restore(""));
+  EXPECT_FALSE(gaps.Restore("2 8\n"));
+  EXPECT_FALSE(gaps.Restore("1 8\nrank\n"));
+  EXPECT_TRUE(gaps.Restore("1 8\n"));
+}
+
+}  // namespace
+}  // namespace eroica
