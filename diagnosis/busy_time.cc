@@ -68,6 +68,7 @@ class RoleTable {
     const std::vector<double> peer_medians = MediansOfOthers(means);
     const std::vector<std::vector<double>> excess = ExcessByStep();
     const double step_error = ErrorOfTheMean(means);
+    const double deviation = PooledDeviation(means);
     for (size_t m = 0; m < members_.size(); ++m) {
       BusyTime entry{.rank = members_[m], .role = view_.ranks()[members_[m]].role};
       entry.steps = static_cast<uint32_t>(step_ids_.size());
@@ -82,6 +83,7 @@ class RoleTable {
       const double half = entry.excess_ns / 2;
       entry.slow_steps =
           static_cast<uint32_t>(std::count_if(excess[m].begin(), excess[m].end(), [half](double e) { return e > 0 && e >= half; }));
+      entry.chance = ChanceOf(entry, deviation);
       out.push_back(entry);
     }
   }
@@ -134,6 +136,33 @@ class RoleTable {
       for (const double value : column) residuals.push_back(std::abs(value - common));
     }
     return kSigmaPerMad * Median(std::span(residuals)) / std::sqrt(static_cast<double>(step_ids_.size()));
+  }
+
+  double freedom() const { return static_cast<double>(members_.size() - 1) * static_cast<double>(step_ids_.size() - 1); }
+
+  // Of a rank's busy time in one step from what the rank and the step have in common with others (two-way layout without interaction).
+  double PooledDeviation(const std::vector<double>& means) const {
+    if (freedom() <= 0) return 0;
+    const double grand = Mean(means);
+    double squares = 0;
+    for (size_t s = 0; s < step_ids_.size(); ++s) {
+      double common = 0;
+      for (const auto& row : busy_) common += row[s];
+      common /= static_cast<double>(busy_.size());
+      for (size_t m = 0; m < busy_.size(); ++m) {
+        const double residual = busy_[m][s] - means[m] - common + grand;
+        squares += residual * residual;
+      }
+    }
+    return std::sqrt(squares / freedom());
+  }
+
+  double ChanceOf(const BusyTime& entry, double deviation) const {
+    if (freedom() <= 0) return 1;
+    constexpr double kVarianceOfMedian = 1.5708;  // of a mean's, for normal data
+    const double of_peers = 1 + kVarianceOfMedian / static_cast<double>(members_.size() - 1);
+    const double error = std::sqrt(deviation * deviation * of_peers / static_cast<double>(step_ids_.size()));
+    return StudentTail(entry.excess_ns / std::max({error, kTimerResolutionNs, kRelativeNoiseFloor * entry.step_ns}), freedom());
   }
 
   const CrossRankView& view_;

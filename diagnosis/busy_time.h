@@ -24,6 +24,9 @@ struct BusyTime {
   double noise_ns = 0;         // what the excess of a rank like all others may be off by: the larger of the peers' spread and the error of the mean
   double lasting_ns = 0;       // the same without the step in which it is largest: next to nothing where the excess came once
   uint32_t slow_steps = 0;     // steps in which the rank alone lost at least half of the mean excess
+  // Probability that uneven steps alone make one given rank's excess that large: t-test with the variance that steps show between the ranks, pooled over the role. Unlike
+  // separation() it asks whether the same ranks are slow in all steps, however different the ranks are among each other.
+  double chance = 1;
 
   double share() const { return step_ns > 0 ? excess_ns / step_ns : 0; }
   double separation() const { return noise_ns > 0 ? excess_ns / noise_ns : 0; }

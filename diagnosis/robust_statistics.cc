@@ -25,6 +25,38 @@ double MedianOfCounts(std::span<const uint64_t> counts, uint64_t total) {
   return (static_cast<double>(ValueAt(counts, total / 2 - 1)) + upper) / 2;
 }
 
+// Continued fraction of the incomplete beta function by Lentz's method; converges fast for x < (a + 1) / (a + b + 2). (Abramowitz and Stegun 26.5.8)
+double BetaFraction(double x, double a, double b) {
+  constexpr double kTiny = 1e-300;
+  constexpr int kMostTerms = 500;
+  const auto not_zero = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };
+  double c = 1;
+  double d = 1 / not_zero(1 - (a + b) * x / (a + 1));
+  double result = d;
+  for (int term = 1; term <= kMostTerms; ++term) {
+    const double m = term;
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / not_zero(1 + even * d);
+    c = not_zero(1 + even / c);
+    result *= d * c;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / not_zero(1 + odd * d);
+    c = not_zero(1 + odd / c);
+    const double step = d * c;
+    result *= step;
+    if (std::abs(step - 1) < 1e-14) break;
+  }
+  return result;
+}
+
+// Regularized incomplete beta function.
+double IncompleteBeta(double x, double a, double b) {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
+  return x < (a + 1) / (a + b + 2) ? front * BetaFraction(x, a, b) / a : 1 - front * BetaFraction(1 - x, b, a) / b;
+}
+
 }  // namespace
 
 MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts) {
@@ -61,6 +93,12 @@ double BinomialTail(uint64_t n, uint64_t k, double p) {
     if (ratio < 1 && term < sum * 1e-16) break;
   }
   return std::min(1.0, std::exp(log_first + std::log(sum)));
+}
+
+double StudentTail(double t, double freedom) {
+  EROICA_CHECK(freedom > 0);
+  const double both_sides = IncompleteBeta(freedom / (freedom + t * t), freedom / 2, 0.5);
+  return t >= 0 ? both_sides / 2 : 1 - both_sides / 2;
 }
 
 std::vector<double> MeanManhattanDistances(std::span<const std::vector<float>> dimensions) {

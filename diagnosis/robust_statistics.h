@@ -46,6 +46,10 @@ MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts);
 // Probability of at least k successes in n independent trials of probability p: how often chance alone makes a rank the last of its group.
 double BinomialTail(uint64_t n, uint64_t k, double p);
 
+// Probability that Student's t of so many degrees of freedom is at least t: how often chance alone makes a mean stand out that far, where the spread had to be estimated
+// from the same few values.
+double StudentTail(double t, double freedom);
+
 // For each point its mean Manhattan distance to all other points, exact. The distance is separable, so each dimension is sorted once and prefix sums
 // give all distances: O(n log n), against O(n^2) for pairs. All dimensions are equally long; a lone point is at 0.
 std::vector<double> MeanManhattanDistances(std::span<const std::vector<float>> dimensions);

@@ -49,7 +49,7 @@ TEST(RobustStatistics, BinomialTailMatchesTheSumOfItsTerms) {
   EXPECT_EQ(BinomialTail(10, 3, 1), 1);
   EXPECT_NEAR(BinomialTail(2, 1, 0.5), 0.75, 1e-12);
   EXPECT_NEAR(BinomialTail(24, 21, 0.25), 2.0323e-10, 1e-14);  // rank 1 of slow_compute_4r
-  EXPECT_NEAR(BinomialTail(24, 11, 0.25), 0.0213, 2e-4);        // rank 3 of healthy_4r
+  EXPECT_NEAR(BinomialTail(24, 11, 0.25), 0.0213, 2e-4);       // rank 3 of healthy_4r
   EXPECT_NEAR(BinomialTail(1'000'000, 499'000, 0.5), 0.9773, 1e-3);
   EXPECT_GT(BinomialTail(100, 100, 0.01), 0);
 }
@@ -71,6 +71,16 @@ TEST(RobustStatistics, MeanDistancesEqualThoseOfAllPairs) {
     ASSERT_NEAR(got[i], sum / 299, 1e-9);
   }
   EXPECT_EQ(MeanManhattanDistances(std::vector<std::vector<float>>(2, {0.5f})).at(0), 0);
+}
+
+TEST(StudentTail, IsThatOfTheTables) {
+  EXPECT_DOUBLE_EQ(StudentTail(0, 5), 0.5);
+  EXPECT_NEAR(StudentTail(1, 1), 0.25, 1e-12);  // Cauchy
+  EXPECT_NEAR(StudentTail(2.015, 5), 0.05, 1e-4);
+  EXPECT_NEAR(StudentTail(3.365, 5), 0.01, 1e-4);
+  EXPECT_NEAR(StudentTail(-2.015, 5), 0.95, 1e-4);
+  EXPECT_NEAR(StudentTail(3, 1e6), 0.00134990, 1e-6);  // normal
+  EXPECT_NEAR(StudentTail(10, 21) / 9.6e-10, 1, 0.05);
 }
 
 }  // namespace
