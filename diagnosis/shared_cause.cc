@@ -15,7 +15,8 @@ namespace {
 constexpr size_t kMostNamed = 8;  // ranks in a sentence
 
 bool SharesCause(const Finding& a, const Finding& b) {
-  return a.kind == FindingKind::kSlowRank && b.kind == a.kind && !a.culprits.empty() && !b.culprits.empty() && a.subkind == b.subkind &&
+  const bool of_ranks = a.kind == FindingKind::kSlowRank || a.kind == FindingKind::kContention;
+  return of_ranks && b.kind == a.kind && !a.culprits.empty() && !b.culprits.empty() && a.subkind == b.subkind &&
          a.function == b.function && a.function_class == b.function_class;
 }
 

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/compute_growth.h"
 #include "diagnosis/differential/function_excess.h"
 #include "diagnosis/differential/localize.h"
 #include "diagnosis/duration_text.h"
@@ -23,6 +25,14 @@ double WorkExcess(const CrossRankView& view, RankIndex rank) {
   const double per_step = static_cast<double>(std::accumulate(by_class.begin(), by_class.end(), int64_t{0}));
   const size_t steps = view.ranks()[rank].batch->steps.size();
   return per_step * static_cast<double>(steps == 0 ? 1 : steps);
+}
+
+// Whether the rank's kernels as a whole tell why they take longer than the peers'. Then the function that differs most is no more than an example of that, and other
+// operators say it: a slow or shared device, larger inputs, hot experts.
+bool KernelsTellWhy(const CrossRankView& view, RankIndex rank) {
+  const std::vector<BusyTime> all = CompareBusyTime(view);
+  const auto busy = std::find_if(all.begin(), all.end(), [rank](const BusyTime& entry) { return entry.rank == rank; });
+  return busy != all.end() && MeasureComputeGrowth(view, *busy).cause != GrowthCause::kUnclear;
 }
 
 std::string_view Name(PatternDimension dimension) {
@@ -78,13 +88,16 @@ Finding Describe(const CrossRankView& view, const DifferentialScore& score) {
   finding.first_step = batch.window.first_step;
   finding.last_step = batch.window.last_step;
   finding.confidence = 0.6;
-  finding.title = fmt::format("{} behaves on rank {} unlike on its {} peers: it takes {} longer in this window, its {} is {:.3g} against {:.3g}.",
-                              pattern.name, rank.rank.value, score.peers, DurationText(static_cast<double>(score.critical_excess_ns)),
-                              Name(score.dimension), static_cast<double>(score.own[d]), static_cast<double>(score.peers_median[d]));
+  finding.title =
+      fmt::format("{} behaves on rank {} unlike on its {} peers: it takes {} longer in this window, its {} is {:.3g} against {:.3g}.",
+                  pattern.name, rank.rank.value, score.peers, DurationText(static_cast<double>(score.critical_excess_ns)),
+                  Name(score.dimension), static_cast<double>(score.own[d]), static_cast<double>(score.peers_median[d]));
   finding.explanation = fmt::format(
-      "Of {} ranks of its role drawn as a sample, {} show another pattern of the function than rank {}; for a rank of the role that is {} (median).",
+      "Of {} ranks of its role drawn as a sample, {} show another pattern of the function than rank {}; for a rank of the role that is {} "
+      "(median).",
       score.sample_size, PercentText(score.delta), rank.rank.value, PercentText(score.delta_median));
-  finding.suggested_action = fmt::format("Look at {} on rank {}: its inputs first, then its device and host.", pattern.name, rank.rank.value);
+  finding.suggested_action =
+      fmt::format("Look at {} on rank {}: its inputs first, then its device and host.", pattern.name, rank.rank.value);
   return finding;
 }
 
@@ -100,6 +113,7 @@ void DifferentialOperator::Evaluate(const CrossRankView& view, std::vector<Findi
     if (excess < options_.min_share * static_cast<double>(batch.window.duration_ns())) continue;
     if (batch.steps.size() < options_.min_steps && score.pattern->count < options_.min_executions) continue;
     if (WorkExcess(view, score.rank) < options_.min_work_share * excess) continue;
+    if (score.pattern->function_class == FunctionClass::kGpuCompute && KernelsTellWhy(view, score.rank)) continue;
     claimed.insert(score.rank);
     findings.push_back(Describe(view, score));
   }

@@ -8,6 +8,7 @@
 
 #include "diagnosis/busy_time.h"
 #include "diagnosis/cause_function.h"
+#include "diagnosis/compute_growth.h"
 #include "diagnosis/duration_text.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
 
@@ -37,7 +38,7 @@ bool IsGradual(const RoleTimes& times, const ImbalanceOptions& options) {
   const BusyTime& busiest = times.back();
   const double spread = busiest.busy_ns - idlest.busy_ns;
   return busiest.steps >= options.min_steps && spread >= options.min_data_spread * times[times.size() / 2].busy_ns &&
-         LargestGap(times) <= options.max_data_gap * spread && busiest.share() >= options.min_data_share &&
+         LargestGap(times) <= options.max_data_gap * spread && busiest.share() >= options.min_data_share && busiest.chance <= options.max_chance &&
          busiest.slow_steps >= options.min_data_steps * busiest.steps;
 }
 
@@ -93,6 +94,7 @@ void ImbalanceOperator::EvaluateData(const CrossRankView& view, std::vector<Find
   for (const auto& [role, times] : TimesByRole(view)) {
     if (times.size() < 3 || !IsGradual(times, options_)) continue;
     const BusyTime& busiest = times.back();
+    if (MeasureComputeGrowth(view, busiest).cause != GrowthCause::kUnclear) continue;  // kernels tell more than busy times
     const std::optional<CauseFunction> cause = FindCauseFunction(view, busiest.rank, busiest.excess_ns, CauseOptions{});
     if (cause && cause->specificity <= options_.max_data_specificity) findings.push_back(Describe(view, times, *cause, options_));
   }

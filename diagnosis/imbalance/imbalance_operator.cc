@@ -103,7 +103,7 @@ void ImbalanceOperator::EvaluateStages(const CrossRankView& view, std::vector<Fi
 void ImbalanceOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
   if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
   EvaluateStages(view, findings);
-  EvaluateData(view, findings);
+  if (!EvaluateGrowth(view, findings)) EvaluateData(view, findings);
 }
 
 }  // namespace eroica

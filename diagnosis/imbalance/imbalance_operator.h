@@ -16,6 +16,10 @@ struct ImbalanceOptions {
   double max_data_gap = 0.6;       // largest step between neighbours over the whole spread: more is a lone outlier, which slow_rank judges
   double min_data_steps = 0.8;     // share of steps in which the busiest rank is well above its peers
   double max_data_specificity = 0.7;  // of what the busiest rank runs longer, so much may be foreign to its peers
+  double min_share = 0.03;         // of a step: what ranks with more work than their peers cost the others
+  double max_chance = 1e-10;       // that uneven steps alone made the same ranks slow; there are many ranks and windows to be mistaken in
+  double min_growth_steps = 0.75;  // share of steps in which such a rank is slow
+  double min_coverage = 0.5;       // of the excess, by the kernels on data
   uint32_t min_steps = 3;
   double min_ranks_seen = 0.5;     // of the world
 };
@@ -29,6 +33,8 @@ class ImbalanceOperator final : public DiagnosisOperator {
 
  private:
   void EvaluateStages(const CrossRankView& view, std::vector<Finding>& findings) const;
+  // Ranks whose kernels show that they have more work than their peers. Whether that is the inputs.
+  bool EvaluateGrowth(const CrossRankView& view, std::vector<Finding>& findings) const;
   void EvaluateData(const CrossRankView& view, std::vector<Finding>& findings) const;
 
   ImbalanceOptions options_;

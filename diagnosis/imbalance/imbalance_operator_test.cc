@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
 #include <vector>
 
+#include "diagnosis/device_job.h"
 #include "diagnosis/training_view.h"
 
 namespace eroica {
@@ -47,7 +49,8 @@ TEST(ImbalanceOperator, AHeavyLastStageIsNamedAndNobodyIsBlamed) {
 }
 
 TEST(ImbalanceOperator, StagesThatDifferByNatureAreSilent) {
-  for (const std::vector<double>& stages : {std::vector<double>{76, 100, 98, 150}, {120, 150, 148, 210}, {110, 218}, {100, 100, 100, 140}}) {
+  for (const std::vector<double>& stages :
+       {std::vector<double>{76, 100, 98, 150}, {120, 150, 148, 210}, {110, 218}, {100, 100, 100, 140}}) {
     TrainingView job = Pipeline(stages);
     EXPECT_THAT(Evaluate(job), IsEmpty()) << stages.back();
   }
@@ -90,6 +93,73 @@ TEST(ImbalanceOperator, AnOrderThatChangesFromStepToStepIsChance) {
     for (uint32_t rank = 0; rank < 4; ++rank) job.RunInSteps(rank, "rest", 10.0 * ((rank + step) % 4), step, step + 1);
   }
   EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
+}
+
+std::vector<Finding> EvaluateDevices(const std::vector<DeviceRank>& ranks, DeviceJobShape shape = {}) {
+  DeviceJob job(ranks, shape);
+  return Evaluate(job.view());
+}
+
+TEST(ImbalanceOperator, LongerInputsAreNobodysFault) {
+  std::vector<DeviceRank> ranks(8);
+  ranks[6] = {.data = 1.15};
+  ranks[7] = {.data = 1.15};
+  const std::vector<Finding> findings = EvaluateDevices(ranks);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "data");
+  EXPECT_THAT(findings[0].culprits, IsEmpty());
+  EXPECT_THAT(findings[0].title, HasSubstr("ranks 6, 7"));
+  EXPECT_THAT(findings[0].victims, SizeIs(6));
+}
+
+TEST(ImbalanceOperator, InputsOfManyLengthsAreOneFinding) {
+  std::vector<DeviceRank> ranks(16);
+  for (uint32_t rank = 0; rank < 16; ++rank) ranks[rank] = {.data = 1 + 0.03 * rank};
+  EXPECT_THAT(EvaluateDevices(ranks), SizeIs(1));
+}
+
+TEST(ImbalanceOperator, HotExpertsAreNobodysFault) {
+  std::vector<DeviceRank> ranks(8);
+  for (uint32_t rank = 0; rank < 8; ++rank) ranks[rank] = {.experts = 1 + 0.01 * rank, .bytes = 1 + 0.01 * rank};
+  ranks[2] = {.experts = 2.5, .bytes = 2.5};
+  const std::vector<Finding> findings = EvaluateDevices(ranks, {.experts = true});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "expert");
+  EXPECT_EQ(findings[0].function, "grouped_gemm");
+  EXPECT_THAT(findings[0].culprits, IsEmpty());
+  EXPECT_THAT(findings[0].title, HasSubstr("rank 2 exchanges up to 2.4 times the bytes"));
+}
+
+TEST(ImbalanceOperator, SlowAndSharedDevicesAreNoImbalance) {
+  for (const DeviceRank& odd : {DeviceRank{.data = 1.2, .optimizer = 1.2, .clock = 1 / 1.2}, DeviceRank{.data = 1.2, .optimizer = 1.2},
+                                DeviceRank{.paused = 0.2}, DeviceRank{.experts = 4}}) {
+    std::vector<DeviceRank> ranks(8);
+    ranks[2] = odd;
+    EXPECT_THAT(EvaluateDevices(ranks, {.experts = true}), IsEmpty());
+  }
+}
+
+// Lengths that are drawn anew for each step make some rank the slowest in every window, and another one in the next.
+TEST(ImbalanceOperator, LengthsThatChangeFromStepToStepAreHealthy) {
+  std::mt19937_64 random(7);
+  std::lognormal_distribution<double> length(0, 0.15);
+  for (int window = 0; window < 200; ++window) {
+    TrainingView job(8, 4);
+    for (uint32_t rank = 0; rank < 8; ++rank) {
+      double sum = 0;
+      for (uint32_t step = 0; step < 4; ++step) {
+        const double of_step = length(random);
+        sum += of_step;
+        job.Jitter(rank, step, 80 * (of_step - 1));
+      }
+      for (int kernel = 0; kernel < 4; ++kernel) {
+        job.Run(rank, "gemm_" + std::to_string(kernel), 20, "", FunctionClass::kGpuCompute);
+        job.batches()[rank].patterns.back().critical_ns = static_cast<int64_t>(20e6 * sum);
+      }
+      job.Run(rank, "AdamFunctor", 4, "", FunctionClass::kGpuCompute);
+    }
+    EXPECT_THAT(Evaluate(job.Finish()), IsEmpty()) << window;
+  }
 }
 
 }  // namespace

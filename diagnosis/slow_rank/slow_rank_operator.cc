@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "diagnosis/compute_growth.h"
 #include "diagnosis/duration_text.h"
+#include "diagnosis/held_up.h"
+#include "diagnosis/slow_rank/slow_device.h"
 
 namespace eroica {
 namespace {
@@ -16,26 +19,6 @@ std::string WhatItRan(const CauseFunction& cause) {
   return text;
 }
 
-Culprit CulpritOf(const RankView& rank) {
-  return {.rank = static_cast<int32_t>(rank.rank.value), .host = rank.batch->host, .device = rank.batch->device};
-}
-
-// Every other rank that waited: it lost at most its own waiting, and at most what the culprit took longer.
-std::vector<Victim> VictimsOf(const CrossRankView& view, const BusyTime& busy) {
-  std::vector<Victim> victims;
-  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
-    const PatternBatch& batch = *view.ranks()[i].batch;
-    if (i == busy.rank || batch.steps.empty()) continue;
-    int64_t wait_ns = 0;
-    for (const StepRecord& step : batch.steps) wait_ns += step.peer_wait_ns;
-    const double steps = static_cast<double>(batch.steps.size());
-    const double lost = std::min(static_cast<double>(wait_ns) / steps, busy.excess_ns);
-    if (lost < busy.excess_ns / 10) continue;
-    victims.push_back({.rank = view.ranks()[i].rank, .lost_ns = static_cast<int64_t>(lost * steps), .lost_ns_per_step = lost});
-  }
-  return victims;
-}
-
 std::vector<Measure> EvidenceOf(const BusyTime& busy, const CauseFunction& cause, const SlowRankOptions& options) {
   const double step_floor = options.min_share * busy.step_ns;
   return {
@@ -43,7 +26,8 @@ std::vector<Measure> EvidenceOf(const BusyTime& busy, const CauseFunction& cause
       {"wait_for_peers_per_step", "ns", busy.wait_ns, busy.step_ns - busy.peers_busy_ns, 0, busy.steps},
       {"excess_over_noise", "ratio", busy.separation(), 1, options.min_separation, busy.steps},
       {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps},
-      {"function_time_per_step", "ns", cause.own_ns, cause.peers_ns, cause.peers_ns + options.cause.min_coverage * busy.excess_ns, busy.peers},
+      {"function_time_per_step", "ns", cause.own_ns, cause.peers_ns, cause.peers_ns + options.cause.min_coverage * busy.excess_ns,
+       busy.peers},
       {"excess_explained_by_function", "ratio", cause.coverage, 0, options.cause.min_coverage, busy.peers},
   };
 }
@@ -55,14 +39,16 @@ double ConfidenceOf(const BusyTime& busy, const CauseFunction& cause, bool expla
 }
 
 std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool explained) {
-  const std::string where = rank.batch->host.empty() ? fmt::format("rank {}", rank.rank.value)
-                                                     : fmt::format("rank {} (host {})", rank.rank.value, rank.batch->host);
-  if (!explained) return fmt::format("Look for what slows {} as a whole: clocks, temperature, other processes on its cores or device.", where);
-  if (cause.function_class == FunctionClass::kPython) return fmt::format("Look at {} on {}: only this rank spends its steps there.", cause.name, where);
+  const std::string where = PlaceOf(rank);
+  if (!explained)
+    return fmt::format("Look for what slows {} as a whole: clocks, temperature, other processes on its cores or device.", where);
+  if (cause.function_class == FunctionClass::kPython)
+    return fmt::format("Look at {} on {}: only this rank spends its steps there.", cause.name, where);
   return fmt::format("Compare {} on {} with its peers: input sizes first, then the device or host.", cause.name, where);
 }
 
-Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause, bool explained, const SlowRankOptions& options) {
+Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause, bool explained,
+                 const SlowRankOptions& options) {
   const RankView& rank = view.ranks()[busy.rank];
   Finding finding;
   finding.kind = FindingKind::kSlowRank;
@@ -77,10 +63,10 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
   finding.confidence = ConfidenceOf(busy, cause, explained);
   finding.first_step = rank.batch->steps.front().id;
   finding.last_step = rank.batch->steps.back().id;
-  finding.title = fmt::format("Rank {} holds {} other rank{} up by {} a step ({} of {}): it runs {} for {}, its peers for {}.",
-                              rank.rank.value, finding.victims.size(), finding.victims.size() == 1 ? "" : "s", DurationText(busy.excess_ns),
-                              PercentText(busy.share()), DurationText(busy.step_ns), WhatItRan(cause), DurationText(cause.own_ns),
-                              DurationText(cause.peers_ns));
+  finding.title =
+      fmt::format("Rank {} holds {} other rank{} up by {} a step ({} of {}): it runs {} for {}, its peers for {}.", rank.rank.value,
+                  finding.victims.size(), finding.victims.size() == 1 ? "" : "s", DurationText(busy.excess_ns), PercentText(busy.share()),
+                  DurationText(busy.step_ns), WhatItRan(cause), DurationText(cause.own_ns), DurationText(cause.peers_ns));
   finding.explanation = fmt::format(
       "Over {} steps rank {} was busy for {} a step and waited for others for {}; the {} other rank{} of its role {} busy for {} (median). "
       "The difference is {:.1f} times what chance explains and shows in {} of {} steps. {} accounts for {} of it.",
@@ -99,17 +85,34 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
 void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
   if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
   for (const BusyTime& busy : CompareBusyTime(view)) {
-    if (busy.steps < options_.min_steps || busy.share() < options_.min_share || busy.separation() < options_.min_separation) continue;
+    if (busy.steps < options_.min_steps || busy.share() < options_.min_share) continue;
     if (busy.lasting_ns < options_.min_lasting * busy.excess_ns) continue;
-    if (const std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause)) {
-      findings.push_back(Describe(view, busy, *cause, true, options_));
+    const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
+    if (growth.cause != GrowthCause::kUnclear && Explains(growth, busy)) {
+      const bool stands_out = growth.separation() >= options_.min_separation_unexplained;
+      if (IsSlowDevice(growth.cause) && stands_out)
+        findings.push_back(DescribeSlowDevice(view, busy, growth, options_.min_separation_unexplained));
       continue;
     }
-    if (busy.share() < options_.min_share_unexplained || busy.separation() < options_.min_separation_unexplained) continue;
-    if (busy.slow_steps < options_.min_slow_steps_unexplained * busy.steps) continue;
-    const std::optional<CauseFunction> cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause);
-    if (cause && cause->specificity >= options_.min_slowdown_unexplained) findings.push_back(Describe(view, busy, *cause, false, options_));
+    EvaluateFunctions(view, busy, findings);
   }
+}
+
+bool SlowRankOperator::Explains(const ComputeGrowth& growth, const BusyTime& busy) const {
+  const double explained_ns = growth.cause == GrowthCause::kRouting ? growth.routed_ns : growth.excess_ns();
+  return explained_ns >= options_.cause.min_coverage * busy.excess_ns;
+}
+
+void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, std::vector<Finding>& findings) const {
+  if (busy.separation() < options_.min_separation) return;
+  if (const std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause)) {
+    findings.push_back(Describe(view, busy, *cause, true, options_));
+    return;
+  }
+  if (busy.share() < options_.min_share_unexplained || busy.separation() < options_.min_separation_unexplained) return;
+  if (busy.slow_steps < options_.min_slow_steps_unexplained * busy.steps) return;
+  const std::optional<CauseFunction> cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause);
+  if (cause && cause->specificity >= options_.min_slowdown_unexplained) findings.push_back(Describe(view, busy, *cause, false, options_));
 }
 
 }  // namespace eroica

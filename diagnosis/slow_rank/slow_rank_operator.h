@@ -3,6 +3,7 @@
 
 #include "diagnosis/busy_time.h"
 #include "diagnosis/cause_function.h"
+#include "diagnosis/compute_growth.h"
 #include "diagnosis/operator.h"
 
 namespace eroica {
@@ -29,6 +30,10 @@ class SlowRankOperator final : public DiagnosisOperator {
   void Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const override;
 
  private:
+  // Whether the growth of the rank's kernels is what makes it late.
+  bool Explains(const ComputeGrowth& growth, const BusyTime& busy) const;
+  void EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, std::vector<Finding>& findings) const;
+
   SlowRankOptions options_;
 };
 

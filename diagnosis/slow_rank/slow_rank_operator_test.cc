@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "diagnosis/device_job.h"
 #include "diagnosis/training_view.h"
 
 namespace eroica {
@@ -152,6 +153,49 @@ TEST(SlowRankOperator, RemovingAVictimChangesNoCulprit) {
   const std::vector<Finding> findings = Evaluate(job);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].culprits[0].rank, 6);
+}
+
+std::vector<Finding> EvaluateDevices(const std::vector<DeviceRank>& ranks, DeviceJobShape shape = {}) {
+  DeviceJob job(ranks, shape);
+  return Evaluate(job.view());
+}
+
+TEST(SlowRankOperator, ADeviceAtALowerClockIsNamedHoweverLittleSlower) {
+  std::vector<DeviceRank> ranks(8);
+  ranks[3] = {.data = 1.05, .optimizer = 1.05, .clock = 1 / 1.05};
+  const std::vector<Finding> findings = EvaluateDevices(ranks);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 3);
+  EXPECT_EQ(findings[0].subkind, "whole_rank");
+  EXPECT_THAT(findings[0].explanation, HasSubstr("clock"));
+}
+
+TEST(SlowRankOperator, ADeviceThatPausesIsNamed) {
+  std::vector<DeviceRank> ranks(8);
+  ranks[3] = {.paused = 0.08};
+  const std::vector<Finding> findings = EvaluateDevices(ranks);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 3);
+  EXPECT_THAT(findings[0].explanation, HasSubstr("pauses"));
+}
+
+TEST(SlowRankOperator, MoreWorkIsNoSlowRank) {
+  std::vector<DeviceRank> ranks(8);
+  ranks[3] = {.data = 1.5};
+  EXPECT_THAT(EvaluateDevices(ranks), IsEmpty());
+  ranks[3] = {.experts = 6, .bytes = 6};
+  EXPECT_THAT(EvaluateDevices(ranks, {.experts = true}), IsEmpty());
+  ranks[3] = {.experts = 6};
+  EXPECT_THAT(EvaluateDevices(ranks, {.experts = true}), SizeIs(1)) << "the same bytes: a slow kernel";
+}
+
+TEST(SlowRankOperator, DevicesOfOneKindThatDifferByChanceAreHealthy) {
+  std::vector<DeviceRank> ranks(32);
+  for (uint32_t rank = 0; rank < 32; ++rank) {
+    const double slower = 1 + 0.01 * ((rank * 7) % 5);
+    ranks[rank] = {.data = slower, .optimizer = slower, .clock = 1 / slower};
+  }
+  EXPECT_THAT(EvaluateDevices(ranks), IsEmpty());
 }
 
 }  // namespace

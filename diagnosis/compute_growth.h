@@ -1,0 +1,57 @@
+// By how much a rank computes longer than its peers, in which kernels, and what that tells of the reason. All ranks of a role run the same kernels, so that
+// - a device at a lower clock shows it in its clock, and in what is bound by it;
+// - a device that somebody else uses too is slower in everything, the optimizer too, at its usual clock (EROICA, NSDI'26, appendix B);
+// - a device that pauses now and then runs most kernels as fast as ever, and some much longer;
+// - larger inputs lengthen what works on them, and nothing that works on parameters (EROICA, case study 2, problem 4: longer at the same clock);
+// - more tokens for a rank's experts lengthen the experts' kernels alone, in proportion to the bytes that the rank exchanges for them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "diagnosis/busy_time.h"
+#include "diagnosis/cross_rank_view.h"
+
+namespace eroica {
+
+enum class GrowthCause : uint8_t {
+  kUnclear = 0,  // the telemetry does not tell
+  kClock = 1,    // lower clock
+  kDevice = 2,   // slower in everything; the clock is not known, or the window shows it in some steps only
+  kShared = 3,   // slower in everything in most steps, at the usual clock
+  kPauses = 4,
+  kData = 5,
+  kRouting = 6,
+};
+
+// The kernels of one rank against those of its role. Growths are own / peers - 1.
+struct ComputeGrowth {
+  GrowthCause cause = GrowthCause::kUnclear;
+  double growth = 0;                       // of all that works on data, but for what the exchanged bytes explain
+  double noise = 0;                        // how much ranks of the role differ in that
+  double peers_ns = 0;                     // of the same, a step
+  std::optional<double> parameter_growth;  // of what works on parameters; nothing where no such kernel is seen
+  std::optional<double> clock_growth;      // of the SM's clock and use; nothing without samples
+  double clock_noise = 0;
+  double uniform = 0;                         // share by time of the kernels on data that grew at least half as much
+  uint32_t grown_kernels = 0;              // how many these are
+  double typical = 0;                         // share of the kernels whose median duration grew at least half as much
+  std::optional<double> bytes_growth;         // of what the rank exchanges; nothing where all ranks exchange the same
+  double routed_ns = 0;                       // excess a step of the kernels that vary over the ranks as the bytes do ...
+  double routed_own_ns = 0;                   // ... what they take,
+  double routed_peers_ns = 0;                 // on the peers
+  const FunctionPattern* routed = nullptr;    // one of them; of the rank
+  const FunctionPattern* exchange = nullptr;  // the collective whose bytes differ; of the rank
+
+  double separation() const { return noise > 0 ? growth / noise : 0; }
+  double excess_ns() const { return growth * peers_ns; }  // a step
+};
+
+// The rank must have peers in its role. Cost: its kernels times at most 64 peers.
+ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy);
+
+// Optimizers and what goes with them: their work is that of the parameters, however large the inputs.
+bool WorksOnParameters(std::string_view kernel);
+
+}  // namespace eroica

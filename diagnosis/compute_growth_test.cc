@@ -1,0 +1,111 @@
+#include "diagnosis/compute_growth.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "diagnosis/device_job.h"
+
+namespace eroica {
+namespace {
+
+// Of the rank against its peers; nothing is expected of ranks that are not busier than they.
+ComputeGrowth Measure(DeviceJob& job, uint32_t rank) {
+  const CrossRankView view(job.view().batches(), job.view().summaries());
+  const std::vector<BusyTime> all = CompareBusyTime(view);
+  return MeasureComputeGrowth(view, *std::find_if(all.begin(), all.end(), [rank](const BusyTime& busy) { return busy.rank == rank; }));
+}
+
+GrowthCause CauseOf(const DeviceRank& odd, DeviceJobShape shape = {}, size_t ranks = 8) {
+  std::vector<DeviceRank> job(ranks);
+  job[5] = odd;
+  DeviceJob device_job(job, shape);
+  return Measure(device_job, 5).cause;
+}
+
+TEST(ComputeGrowth, ALowerClockIsSeen) {
+  EXPECT_EQ(CauseOf({.data = 1.1, .optimizer = 1.1, .clock = 1 / 1.1}), GrowthCause::kClock);
+  // What is bound by memory does not mind the clock.
+  EXPECT_EQ(CauseOf({.data = 1.1, .optimizer = 1, .clock = 1 / 1.1}), GrowthCause::kClock);
+}
+
+TEST(ComputeGrowth, AllKernelsLongerAtTheUsualClockIsASharedDevice) {
+  EXPECT_EQ(CauseOf({.data = 1.1, .optimizer = 1.1}), GrowthCause::kShared);
+  EXPECT_EQ(CauseOf({.data = 1.1, .optimizer = 1.1}, {.samples = false}), GrowthCause::kDevice);
+}
+
+TEST(ComputeGrowth, MoreDataLeavesTheOptimizerAlone) {
+  EXPECT_EQ(CauseOf({.data = 1.1, .optimizer = 1}), GrowthCause::kData);
+  EXPECT_EQ(CauseOf({.data = 1.1, .optimizer = 1}, {.samples = false}), GrowthCause::kData);
+  EXPECT_EQ(CauseOf({.data = 1.1, .optimizer = 1.04}), GrowthCause::kUnclear) << "neither alike nor as before";
+  EXPECT_EQ(CauseOf({.data = 1.1}, {.optimizer = false}), GrowthCause::kUnclear) << "no kernel tells";
+}
+
+TEST(ComputeGrowth, OneKernelAloneIsNotTheData) { EXPECT_EQ(CauseOf({.first_data = 1.8}), GrowthCause::kUnclear); }
+
+TEST(ComputeGrowth, TheOnlyKernelOfItsKindIsNotAllOfThem) {
+  std::vector<DeviceRank> ranks(8);
+  ranks[5] = {.data = 1.5};
+  DeviceJob job(ranks);
+  for (PatternBatch& batch : job.view().batches()) {
+    std::erase_if(batch.patterns,
+                  [](const FunctionPattern& pattern) { return pattern.name.starts_with("gemm_") && pattern.name > "gemm_1"; });
+  }
+  EXPECT_EQ(Measure(job, 5).cause, GrowthCause::kUnclear);
+}
+
+TEST(ComputeGrowth, MostCallsAsFastAsEverIsADeviceThatPauses) {
+  EXPECT_EQ(CauseOf({.paused = 0.1}), GrowthCause::kPauses);
+  EXPECT_EQ(CauseOf({.optimizer = 1 / 1.1, .paused = 0.1}), GrowthCause::kPauses) << "by chance none fell into the optimizer";
+}
+
+TEST(ComputeGrowth, MoreTokensShowInTheBytesToo) {
+  EXPECT_EQ(CauseOf({.experts = 2.5, .bytes = 2.5}, {.experts = true}), GrowthCause::kRouting);
+  EXPECT_EQ(CauseOf({.experts = 2.5, .bytes = 1.75}, {.experts = true}), GrowthCause::kRouting) << "one side alone grows";
+  EXPECT_EQ(CauseOf({.experts = 2.5, .bytes = 1}, {.experts = true}), GrowthCause::kUnclear) << "a slow kernel";
+  EXPECT_EQ(CauseOf({.experts = 2.5, .bytes = 0.5}, {.experts = true}), GrowthCause::kUnclear) << "more time for less";
+}
+
+TEST(ComputeGrowth, SmallDifferencesAreThoseOfDevices) {
+  EXPECT_EQ(CauseOf({.data = 1.02, .optimizer = 1.02, .clock = 0.98}), GrowthCause::kUnclear);
+  EXPECT_EQ(CauseOf({}), GrowthCause::kUnclear);
+}
+
+TEST(ComputeGrowth, SaysByHowMuch) {
+  std::vector<DeviceRank> ranks(8);
+  ranks[5] = {.data = 1.2, .optimizer = 1.0};
+  DeviceJob job(ranks);
+  const ComputeGrowth growth = Measure(job, 5);
+  EXPECT_NEAR(growth.growth, 0.2, 1e-3);
+  EXPECT_NEAR(growth.peers_ns, 6 * 14e6, 1e3);
+  ASSERT_TRUE(growth.parameter_growth.has_value());
+  EXPECT_NEAR(*growth.parameter_growth, 0, 1e-6);
+  EXPECT_DOUBLE_EQ(growth.uniform, 1);
+  EXPECT_DOUBLE_EQ(growth.typical, 1);
+}
+
+TEST(ComputeGrowth, NeitherScaleNorMoreHealthyRanksChangeIt) {
+  const std::vector<DeviceRank> cases = {{.data = 1.1, .optimizer = 1.1, .clock = 1 / 1.1},
+                                         {.data = 1.1, .optimizer = 1.1},
+                                         {.data = 1.1},
+                                         {.paused = 0.1},
+                                         {.experts = 2.5, .bytes = 2.5}};
+  for (const DeviceRank& odd : cases) {
+    const GrowthCause cause = CauseOf(odd, {.experts = true});
+    EXPECT_NE(cause, GrowthCause::kUnclear);
+    for (const double scale : {0.1, 7.0, 100.0}) EXPECT_EQ(CauseOf(odd, {.scale = scale, .experts = true}), cause) << scale;
+    for (const size_t ranks : {6u, 64u, 300u}) EXPECT_EQ(CauseOf(odd, {.experts = true}, ranks), cause) << ranks;
+  }
+}
+
+TEST(WorksOnParameters, KnowsOptimizersByTheirNames) {
+  EXPECT_TRUE(
+      WorksOnParameters("void at::native::multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<float, 4>>"));
+  EXPECT_TRUE(WorksOnParameters("AdafactorKernel"));
+  EXPECT_FALSE(WorksOnParameters("void at::native::vectorized_elementwise_kernel<4, add_kernel::{lambda(float)#1}>"));
+  EXPECT_FALSE(WorksOnParameters("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n"));
+}
+
+}  // namespace
+}  // namespace eroica

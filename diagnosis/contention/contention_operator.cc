@@ -1,0 +1,53 @@
+#include "diagnosis/contention/contention_operator.h"
+
+#include <fmt/format.h>
+
+#include "diagnosis/compute_growth.h"
+#include "diagnosis/duration_text.h"
+#include "diagnosis/held_up.h"
+#include "diagnosis/slow_rank/slow_device.h"
+
+namespace eroica {
+namespace {
+
+Finding Describe(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth, const ContentionOptions& options) {
+  const RankView& rank = view.ranks()[busy.rank];
+  Finding finding;
+  finding.kind = FindingKind::kContention;
+  finding.subkind = "device";
+  finding.culprits = {CulpritOf(rank)};
+  finding.victims = VictimsOf(view, busy);
+  finding.function = "every gpu_compute function";
+  finding.function_class = FunctionClass::kGpuCompute;
+  finding.evidence = GrowthEvidence(busy, growth, options.min_separation);
+  finding.lost_ns_per_step = busy.excess_ns;
+  finding.confidence = 0.9 * busy.steps / (busy.steps + 1.0);
+  finding.first_step = rank.batch->steps.front().id;
+  finding.last_step = rank.batch->steps.back().id;
+  finding.title = fmt::format(
+      "The device of rank {} is shared: all its kernels take {} longer than its peers', the optimizer's too, at the usual clock; {} a step "
+      "of {} are lost.",
+      rank.rank.value, PercentText(growth.growth), DurationText(busy.excess_ns), DurationText(busy.step_ns));
+  finding.explanation = fmt::format(
+      "Larger inputs would not lengthen the optimizer (here by {}), a throttled device would show a lower SM clock (here {:+.1f} % of the "
+      "peers'). What is left is somebody else on the device: another process, a monitor, a profiler.",
+      PercentText(growth.parameter_growth.value_or(0)), 100 * growth.clock_growth.value_or(0));
+  finding.suggested_action =
+      fmt::format("List the processes on the device of {}: nvidia-smi pmon, or DCGM's fields by process.", PlaceOf(rank));
+  return finding;
+}
+
+}  // namespace
+
+void ContentionOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
+  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
+  for (const BusyTime& busy : CompareBusyTime(view)) {
+    if (busy.steps < options_.min_steps || busy.share() < options_.min_share) continue;
+    if (busy.lasting_ns < options_.min_lasting * busy.excess_ns) continue;
+    const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
+    if (growth.cause != GrowthCause::kShared || growth.separation() < options_.min_separation) continue;
+    if (growth.excess_ns() >= options_.min_coverage * busy.excess_ns) findings.push_back(Describe(view, busy, growth, options_));
+  }
+}
+
+}  // namespace eroica

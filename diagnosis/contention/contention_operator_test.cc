@@ -1,0 +1,80 @@
+#include "diagnosis/contention/contention_operator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis/device_job.h"
+#include "diagnosis/slow_rank/slow_rank_operator.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<Finding> Evaluate(const std::vector<DeviceRank>& ranks, DeviceJobShape shape = {}) {
+  DeviceJob job(ranks, shape);
+  const CrossRankView view(job.view().batches(), job.view().summaries());
+  std::vector<Finding> findings;
+  ContentionOperator().Evaluate(view, findings);
+  return findings;
+}
+
+std::vector<DeviceRank> JobWith(uint32_t rank, const DeviceRank& odd, size_t ranks = 8) {
+  std::vector<DeviceRank> job(ranks);
+  job[rank] = odd;
+  return job;
+}
+
+TEST(ContentionOperator, NamesTheRankWhoseDeviceIsShared) {
+  const std::vector<Finding> findings = Evaluate(JobWith(6, {.data = 1.06, .optimizer = 1.06}));
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingKind::kContention);
+  ASSERT_THAT(findings[0].culprits, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 6);
+  EXPECT_THAT(findings[0].victims, SizeIs(7));
+  EXPECT_THAT(findings[0].title, HasSubstr("The device of rank 6 is shared"));
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 0.06 * 88e6, 1e5);
+}
+
+TEST(ContentionOperator, LeavesLowerClocksAndLongerInputsToOthers) {
+  EXPECT_THAT(Evaluate(JobWith(6, {.data = 1.2, .optimizer = 1.2, .clock = 1 / 1.2})), IsEmpty());
+  EXPECT_THAT(Evaluate(JobWith(6, {.data = 1.2})), IsEmpty());
+  EXPECT_THAT(Evaluate(JobWith(6, {.paused = 0.2})), IsEmpty());
+}
+
+TEST(ContentionOperator, WithoutTheClockItIsUndecidedAndSaidOnceAsASlowRank) {
+  EXPECT_THAT(Evaluate(JobWith(6, {.data = 1.2, .optimizer = 1.2}), {.samples = false}), IsEmpty());
+  DeviceJob job(JobWith(6, {.data = 1.2, .optimizer = 1.2}), {.samples = false});
+  const CrossRankView view(job.view().batches(), job.view().summaries());
+  std::vector<Finding> findings;
+  SlowRankOperator().Evaluate(view, findings);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].explanation, HasSubstr("undecided"));
+}
+
+TEST(ContentionOperator, SilentOnHealthyDevicesThatDifferALittle) {
+  std::vector<DeviceRank> ranks(16);
+  for (uint32_t rank = 0; rank < 16; ++rank) ranks[rank] = {.data = 1 + 0.004 * rank, .optimizer = 1 + 0.004 * rank};
+  EXPECT_THAT(Evaluate(ranks), IsEmpty());
+  EXPECT_THAT(Evaluate(std::vector<DeviceRank>(16)), IsEmpty());
+}
+
+TEST(ContentionOperator, MovesWithTheRank) {
+  for (uint32_t rank = 0; rank < 8; ++rank) {
+    const std::vector<Finding> findings = Evaluate(JobWith(rank, {.data = 1.1, .optimizer = 1.1}));
+    ASSERT_THAT(findings, SizeIs(1));
+    EXPECT_EQ(findings[0].culprits[0].rank, static_cast<int32_t>(rank));
+  }
+}
+
+TEST(ContentionOperator, NeitherMoreHealthyRanksNorScaleChangeTheVerdict) {
+  for (const size_t ranks : {8u, 32u, 200u}) EXPECT_THAT(Evaluate(JobWith(6, {.data = 1.1, .optimizer = 1.1}, ranks)), SizeIs(1)) << ranks;
+  for (const double scale : {0.1, 10.0}) {
+    EXPECT_THAT(Evaluate(JobWith(6, {.data = 1.1, .optimizer = 1.1}), {.scale = scale}), SizeIs(1)) << scale;
+  }
+}
+
+}  // namespace
+}  // namespace eroica

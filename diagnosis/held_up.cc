@@ -1,0 +1,33 @@
+#include "diagnosis/held_up.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace eroica {
+
+Culprit CulpritOf(const RankView& rank) {
+  return {.rank = static_cast<int32_t>(rank.rank.value), .host = rank.batch->host, .device = rank.batch->device};
+}
+
+std::vector<Victim> VictimsOf(const CrossRankView& view, const BusyTime& busy) {
+  std::vector<Victim> victims;
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    const PatternBatch& batch = *view.ranks()[i].batch;
+    if (i == busy.rank || batch.steps.empty()) continue;
+    int64_t wait_ns = 0;
+    for (const StepRecord& step : batch.steps) wait_ns += step.peer_wait_ns;
+    const double steps = static_cast<double>(batch.steps.size());
+    const double lost = std::min(static_cast<double>(wait_ns) / steps, busy.excess_ns);
+    if (lost < busy.excess_ns / 10) continue;
+    victims.push_back({.rank = view.ranks()[i].rank, .lost_ns = static_cast<int64_t>(lost * steps), .lost_ns_per_step = lost});
+  }
+  return victims;
+}
+
+std::string PlaceOf(const RankView& rank) {
+  if (rank.batch->host.empty()) return fmt::format("rank {}", rank.rank.value);
+  return fmt::format("rank {} (host {})", rank.rank.value, rank.batch->host);
+}
+
+}  // namespace eroica

@@ -1,0 +1,21 @@
+// A rank that holds others up, as a finding names it, and whom it holds up.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "diagnosis/busy_time.h"
+#include "diagnosis/cross_rank_view.h"
+#include "schemas/finding.h"
+
+namespace eroica {
+
+Culprit CulpritOf(const RankView& rank);
+
+// Every other rank that waited: it lost at most its own waiting, and at most what the culprit took longer. By rank.
+std::vector<Victim> VictimsOf(const CrossRankView& view, const BusyTime& busy);
+
+// "rank 3 (host node0001)".
+std::string PlaceOf(const RankView& rank);
+
+}  // namespace eroica

@@ -1,0 +1,120 @@
+// What ImbalanceOperator says of ranks whose kernels take longer because they are given more to do: longer inputs, or more tokens for their experts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "diagnosis/compute_growth.h"
+#include "diagnosis/duration_text.h"
+#include "diagnosis/held_up.h"
+#include "diagnosis/imbalance/imbalance_operator.h"
+#include "diagnosis/slow_rank/slow_device.h"
+
+namespace eroica {
+namespace {
+
+constexpr size_t kMostNamed = 8;  // ranks in a sentence
+
+struct GrownRank {
+  BusyTime busy;
+  ComputeGrowth growth;
+};
+
+std::string RanksText(const CrossRankView& view, const std::vector<GrownRank>& grown) {
+  std::string text;
+  for (size_t i = 0; i < std::min(grown.size(), kMostNamed); ++i) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", view.ranks()[grown[i].busy.rank].rank.value);
+  }
+  if (grown.size() > kMostNamed) text += fmt::format(" and {} more", grown.size() - kMostNamed);
+  return fmt::format("rank{} {}", grown.size() == 1 ? "" : "s", text);
+}
+
+const GrownRank& Slowest(const std::vector<GrownRank>& grown) {
+  return *std::max_element(grown.begin(), grown.end(), [](const auto& a, const auto& b) { return a.busy.excess_ns < b.busy.excess_ns; });
+}
+
+std::vector<Victim> OthersOf(const CrossRankView& view, const std::vector<GrownRank>& grown) {
+  std::vector<Victim> victims = VictimsOf(view, Slowest(grown).busy);
+  std::erase_if(victims, [&](const Victim& victim) {
+    return std::any_of(grown.begin(), grown.end(), [&](const GrownRank& rank) { return view.ranks()[rank.busy.rank].rank == victim.rank; });
+  });
+  return victims;
+}
+
+Finding Describe(const CrossRankView& view, const std::vector<GrownRank>& grown, double max_chance) {
+  const GrownRank& slowest = Slowest(grown);
+  const PatternBatch& batch = *view.ranks()[slowest.busy.rank].batch;
+  Finding finding;
+  finding.kind = FindingKind::kImbalance;
+  finding.victims = OthersOf(view, grown);
+  finding.function_class = FunctionClass::kGpuCompute;
+  finding.evidence = GrowthEvidence(slowest.busy, slowest.growth, 0);
+  finding.evidence.push_back({"chance", "probability", slowest.busy.chance, 1, max_chance, slowest.busy.steps});
+  finding.evidence.push_back({"ranks_with_more_work", "count", static_cast<double>(grown.size()), 0, 0, slowest.busy.peers + 1});
+  finding.lost_ns_per_step = slowest.busy.excess_ns;
+  finding.confidence = 0.9 * slowest.busy.steps / (slowest.busy.steps + 1.0);
+  finding.first_step = batch.steps.front().id;
+  finding.last_step = batch.steps.back().id;
+  return finding;
+}
+
+Finding DescribeData(const CrossRankView& view, const std::vector<GrownRank>& grown, double max_chance) {
+  const auto& [busy, growth] = Slowest(grown);
+  Finding finding = Describe(view, grown, max_chance);
+  finding.subkind = "data";
+  finding.function = "every kernel that works on data";
+  finding.title = fmt::format("Inputs are unevenly shared out: the kernels of {} take up to {} longer than their peers', {} a step of {}.",
+                              RanksText(view, grown), PercentText(growth.growth), DurationText(busy.excess_ns), DurationText(busy.step_ns));
+  finding.explanation = fmt::format(
+      "It is all kernels of the forward and backward pass, most calls of them, and not the optimizer ({:+.1f} %), whose work is that of "
+      "the "
+      "parameters; the same ranks in {} of {} steps. A slow device would be slow in the optimizer, too, or show a lower clock.{}",
+      100 * growth.parameter_growth.value_or(0), busy.slow_steps, busy.steps,
+      growth.clock_growth ? fmt::format(" The clock is the peers' within {:.1f} %.", 100 * std::abs(*growth.clock_growth)) : "");
+  finding.suggested_action = "Balance the inputs: batch by length, pack sequences, or shuffle samples over the data replicas.";
+  return finding;
+}
+
+Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>& grown, double max_chance) {
+  const auto& [busy, growth] = Slowest(grown);
+  Finding finding = Describe(view, grown, max_chance);
+  finding.subkind = "expert";
+  finding.function = growth.routed->name;
+  finding.stack = growth.routed->stack;
+  finding.function_class = growth.routed->function_class;
+  const double share = growth.routed_peers_ns > 0 ? growth.routed_own_ns / growth.routed_peers_ns : 0;
+  finding.evidence.push_back({"routed_kernels_per_step", "ns", growth.routed_own_ns, growth.routed_peers_ns, 0, busy.peers});
+  finding.title = fmt::format(
+      "Work is unevenly routed: {} exchange{} up to {:.1f} times the bytes of their peers, and compute {:.1f} times as long on them ({} a "
+      "step of {}).",
+      RanksText(view, grown), grown.size() == 1 ? "s" : "", 1 + growth.bytes_growth.value_or(0), share, DurationText(busy.excess_ns),
+      DurationText(busy.step_ns));
+  finding.explanation = fmt::format(
+      "Over the ranks of the role the time in {} varies as the bytes of {} do; the other kernels take as long as on the peers ({:+.1f} %). "
+      "So no "
+      "machine is slow: some experts (or shards of a table) are asked for more than others, in {} of {} steps the same.",
+      growth.routed->name, growth.exchange->name, 100 * growth.growth, busy.slow_steps, busy.steps);
+  finding.suggested_action = "Balance the routing: a capacity factor, a balancing loss, or hot experts on more ranks.";
+  return finding;
+}
+
+}  // namespace
+
+bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Finding>& findings) const {
+  std::vector<GrownRank> data;
+  std::vector<GrownRank> routing;
+  for (const BusyTime& busy : CompareBusyTime(view)) {
+    if (busy.steps < options_.min_steps || busy.share() < options_.min_share || busy.chance > options_.max_chance) continue;
+    if (busy.slow_steps < options_.min_growth_steps * busy.steps) continue;
+    const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
+    if (growth.cause == GrowthCause::kData && growth.excess_ns() >= options_.min_coverage * busy.excess_ns) data.push_back({busy, growth});
+    if (growth.cause == GrowthCause::kRouting) routing.push_back({busy, growth});
+  }
+  if (!data.empty()) findings.push_back(DescribeData(view, data, options_.max_chance));
+  if (!routing.empty()) findings.push_back(DescribeRouting(view, routing, options_.max_chance));
+  return !data.empty();
+}
+
+}  // namespace eroica

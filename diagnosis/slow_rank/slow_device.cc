@@ -1,0 +1,90 @@
+#include "diagnosis/slow_rank/slow_device.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "diagnosis/duration_text.h"
+#include "diagnosis/held_up.h"
+
+namespace eroica {
+namespace {
+
+// What the name of all kernels together is in FindCauseClass, so that a finding keeps its identity where one window tells more than another.
+constexpr char kEveryKernel[] = "every gpu_compute function";
+
+std::string WhyOf(const ComputeGrowth& growth) {
+  switch (growth.cause) {
+    case GrowthCause::kClock:
+      return fmt::format("Its SM clock and use lie {} below the peers', which is why.", PercentText(-growth.clock_growth.value_or(0)));
+    case GrowthCause::kPauses: return "Most calls take as long as on the peers, and some much longer: the device pauses now and then.";
+    default:
+      return fmt::format(
+          "The optimizer is slower too ({}), so that it is not the inputs. Whether the device runs at a lower clock or somebody else "
+          "uses it is undecided; {} would decide.",
+          PercentText(growth.parameter_growth.value_or(0)),
+          growth.clock_growth ? "denser samples of the SM clock" : "samples of the SM clock");
+  }
+}
+
+std::string ActionFor(const ComputeGrowth& growth, const RankView& rank) {
+  const std::string where = PlaceOf(rank);
+  switch (growth.cause) {
+    case GrowthCause::kClock: return fmt::format("Look at clock, power limit and temperature of the device of {}.", where);
+    case GrowthCause::kPauses:
+      return fmt::format("Read the counters of corrected memory errors and of power brakes of the device of {}, and what else runs on it.",
+                         where);
+    default: return fmt::format("Sample the clock of the device of {}, and list the processes on it.", where);
+  }
+}
+
+}  // namespace
+
+bool IsSlowDevice(GrowthCause cause) {
+  return cause == GrowthCause::kClock || cause == GrowthCause::kDevice || cause == GrowthCause::kPauses;
+}
+
+std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& growth, double min_separation) {
+  std::vector<Measure> evidence = {
+      {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns, 0, busy.steps},
+      {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps},
+      {"kernels_longer", "ratio", growth.growth, 0, min_separation * growth.noise, busy.peers},
+      {"kernels_that_grew_alike", "ratio", growth.uniform, 0, 0, busy.peers},
+      {"excess_in_typical_calls", "ratio", growth.typical, 0, 0, busy.peers},
+  };
+  if (growth.parameter_growth) evidence.push_back({"optimizer_longer", "ratio", *growth.parameter_growth, 0, 0, busy.peers});
+  if (growth.clock_growth) evidence.push_back({"clock_and_use", "ratio", 1 + *growth.clock_growth, 1, 0, busy.peers});
+  if (growth.bytes_growth) evidence.push_back({"bytes_exchanged", "ratio", 1 + *growth.bytes_growth, 1, 0, busy.peers});
+  return evidence;
+}
+
+Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth, double min_separation) {
+  const RankView& rank = view.ranks()[busy.rank];
+  Finding finding;
+  finding.kind = FindingKind::kSlowRank;
+  finding.subkind = "whole_rank";
+  finding.culprits = {CulpritOf(rank)};
+  finding.victims = VictimsOf(view, busy);
+  finding.function = kEveryKernel;
+  finding.function_class = FunctionClass::kGpuCompute;
+  finding.evidence = GrowthEvidence(busy, growth, min_separation);
+  finding.lost_ns_per_step = busy.excess_ns;
+  const double sure = growth.cause == GrowthCause::kDevice ? 0.8 : 0.95;
+  finding.confidence = sure * busy.steps / (busy.steps + 1.0);
+  finding.first_step = rank.batch->steps.front().id;
+  finding.last_step = rank.batch->steps.back().id;
+  const size_t held_up = finding.victims.size();
+  finding.title = fmt::format("Rank {} holds {} other rank{} up by {} a step ({} of {}): all its kernels take {} longer than its peers'.",
+                              rank.rank.value, held_up, held_up == 1 ? "" : "s", DurationText(busy.excess_ns), PercentText(busy.share()),
+                              DurationText(busy.step_ns), PercentText(growth.growth));
+  finding.explanation =
+      fmt::format("Over {} steps the {} other rank{} of its role ran the same kernels {} faster, and differ by {} among each other. {}",
+                  busy.steps, busy.peers, busy.peers == 1 ? "" : "s", PercentText(growth.growth), PercentText(growth.noise), WhyOf(growth));
+  finding.suggested_action = ActionFor(growth, rank);
+  if (busy.slow_steps * 2 < busy.steps + 1) {
+    finding.caveats.push_back(fmt::format("It shows in {} of {} steps only.", busy.slow_steps, busy.steps));
+  }
+  return finding;
+}
+
+}  // namespace eroica
