@@ -1,4 +1,4 @@
-// The declarations of the keys of [[fault]] and [[expect]].
+// The declarations of the keys of [[fault]], [[resize]] and [[expect]].
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -132,6 +132,20 @@ const std::vector<FileKey<FaultEntry>>& FaultKeys() {
             EROICA_MEMBER_OF(FaultEntry, fault.last_step, "last_step")),
       Plain({"duty", "", "Share of the steps between in which it shows."}, EROICA_MEMBER_OF(FaultEntry, fault.duty, "duty")),
   };
+  return keys;
+}
+
+const std::vector<FileKey<simulate::Resize>>& ResizeKeys() {
+  static const std::vector<FileKey<simulate::Resize>> keys = [] {
+    std::vector<FileKey<simulate::Resize>> made = {
+        Plain({"step", "", "Before it."}, EROICA_MEMBER(simulate::Resize, step)),
+        Plain({"data", "ranks", "Data parallelism from then on."}, EROICA_MEMBER(simulate::Resize, data)),
+        Scaled({"pause_ms", "ms", "From the end of the old processes to the beginning of the new ones."}, 1e6,
+               EROICA_MEMBER(simulate::Resize, pause_ns)),
+    };
+    made[0].required = made[1].required = true;
+    return made;
+  }();
   return keys;
 }
 

@@ -61,6 +61,7 @@ class Reader {
   absl::StatusOr<Scenario> Read(const toml::table& file) {
     ReadHead(file);
     ReadTables(file, "fault", FaultKeys(), &faults_);
+    ReadTables(file, "resize", ResizeKeys(), &resizes_);
     ReadTables(file, "expect", ExpectedKeys(), &expected_);
     if (problems_.empty()) Complete();
     if (!problems_.empty()) return absl::InvalidArgumentError(problems_);
@@ -75,7 +76,7 @@ class Reader {
   };
 
   void ReadHead(const toml::table& file) {
-    std::vector<std::string> others = {"fault", "expect"};
+    std::vector<std::string> others = {"fault", "resize", "expect"};
     ReadKeys(file, "", ScenarioKeys(), others, &scenario_, &lines_);
     for (const FileKey<Scenario>& key : ScenarioKeys()) {
       if (key.required && !lines_.contains(key.member)) Problem(1, fmt::format("{} is missing: {}", key.name, key.doc));
@@ -139,6 +140,7 @@ class Reader {
     job.seed = scenario_.seeds.front();
     if (absl::Status status = Check(job); !status.ok()) return Impossible(std::string(status.message()));
     for (Placed<FaultEntry>& entry : faults_) AddFault(entry);
+    for (const Placed<simulate::Resize>& entry : resizes_) job.resizes.push_back(entry.target);
     if (absl::Status status = Check(job); !status.ok()) return Impossible(std::string(status.message()));
     for (Placed<ExpectedFinding>& entry : expected_) {
       for (const uint32_t rank : entry.target.ranks) {
@@ -178,6 +180,9 @@ class Reader {
     for (size_t i = 0; i < faults_.size(); ++i) {
       if (message.starts_with(fmt::format("faults[{}]", i))) line = faults_[i].line;
     }
+    for (size_t i = 0; i < resizes_.size(); ++i) {
+      if (message.starts_with(fmt::format("resizes[{}]", i))) line = resizes_[i].line;
+    }
     Problem(line, message);
   }
 
@@ -195,6 +200,7 @@ class Reader {
   const std::string path_;
   Scenario scenario_;
   std::vector<Placed<FaultEntry>> faults_;
+  std::vector<Placed<simulate::Resize>> resizes_;
   std::vector<Placed<ExpectedFinding>> expected_;
   std::map<std::string, Line> lines_;  // by member
   std::string problems_;

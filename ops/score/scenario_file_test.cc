@@ -87,6 +87,18 @@ functions = ["gemm"]
   EXPECT_THAT(scenario->expected[0].functions, ElementsAre("gemm"));
 }
 
+TEST(ScenarioFile, ReadsChangesOfSize) {
+  const std::string head = std::string(kHead) + "[layout]\ndata = 4\n";
+  const absl::StatusOr<Scenario> scenario = ReadScenarioText(head + "[[resize]]\nstep = 5\ndata = 8\npause_ms = 1.5\n", "x.toml");
+  ASSERT_TRUE(scenario.ok()) << scenario.status();
+  ASSERT_EQ(scenario->job.resizes.size(), 1u);
+  EXPECT_EQ(scenario->job.resizes[0].step, 5u);
+  EXPECT_EQ(scenario->job.resizes[0].data, 8u);
+  EXPECT_EQ(scenario->job.resizes[0].pause_ns, 1'500'000);
+  const std::string late = head + "[[resize]]\nstep = 500\ndata = 8\n";
+  EXPECT_THAT(std::string(ReadScenarioText(late, "x.toml").status().message()), HasSubstr("resizes[0].step is 500"));
+}
+
 TEST(ScenarioFile, ShortestFileIsAHealthyJobOfDefaults) {
   const absl::StatusOr<Scenario> scenario = ReadScenarioText(kHead, "x.toml");
   ASSERT_TRUE(scenario.ok()) << scenario.status();

@@ -38,6 +38,7 @@ struct FileKey {
 // By section, the top level first.
 const std::vector<FileKey<Scenario>>& ScenarioKeys();
 const std::vector<FileKey<FaultEntry>>& FaultKeys();          // of a [[fault]]
+const std::vector<FileKey<simulate::Resize>>& ResizeKeys();   // of a [[resize]]
 const std::vector<FileKey<ExpectedFinding>>& ExpectedKeys();  // of an [[expect]]
 
 // "3" and "8-15", ascending within each; kInvalidArgument for what is neither, or beyond 2^20.

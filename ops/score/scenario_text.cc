@@ -48,6 +48,8 @@ std::string ScenarioReference() {
   }
   page += Rows("[[fault]]", "One table a fault; none: a healthy job.");
   for (const FileKey<FaultEntry>& key : FaultKeys()) page += Row(key);
+  page += Rows("[[resize]]", "One table a change of the job's size: its processes end, and others go on with the steps; by step.");
+  for (const FileKey<simulate::Resize>& key : ResizeKeys()) page += Row(key);
   page += Rows("[[expect]]", "One table a finding that must come; none: nothing may be found.");
   for (const FileKey<ExpectedFinding>& key : ExpectedKeys()) page += Row(key);
   page +=

@@ -24,9 +24,16 @@ void ClearContents(EventBatch& batch) {
 
 }  // namespace
 
-BatchWriter::BatchWriter(const SimulatedJob& job, const GroupTable& groups, std::span<const StageProgram> stages, const FunctionCatalog& catalog,
-                         StepRunner& runner, BatchSink& sink)
-    : job_(job), groups_(groups), stages_(stages), catalog_(catalog), runner_(runner), sink_(sink), next_sequence_(job.layout.world_size()) {
+BatchWriter::BatchWriter(const SimulatedJob& job, const GroupTable& groups, std::span<const StageProgram> stages,
+                         const FunctionCatalog& catalog, StepRunner& runner, BatchSink& sink, uint32_t process)
+    : job_(job),
+      groups_(groups),
+      stages_(stages),
+      catalog_(catalog),
+      runner_(runner),
+      sink_(sink),
+      first_pid_(4000 + 100 * process),
+      next_sequence_(job.layout.world_size()) {
   for (uint32_t host = 0; host < job.layout.hosts(); ++host) clocks_.emplace_back(job.telemetry, job.seed, host);
   for (size_t i = 0; i < stages.size(); ++i) {
     EventBatch& batch = batches_.emplace_back();
@@ -82,7 +89,7 @@ void BatchWriter::OpenBatch(const RankState& rank) {
   const uint32_t device = job_.layout.DeviceOf(rank.rank);
   batch.identity.rank = RankId(rank.rank);
   batch.identity.host = fmt::format("node{:04}", job_.layout.HostOf(rank.rank));
-  batch.identity.pid = 4000 + device;
+  batch.identity.pid = first_pid_ + device;
   batch.identity.device = static_cast<int32_t>(device);
   batch.sequence = next_sequence_[rank.rank];
   batch.functions.resize(stage.functions.size());
@@ -101,7 +108,8 @@ void BatchWriter::OpenBatch(const RankState& rank) {
     if (lists) {
       batch.communicators[i] = communicator;
     } else {
-      batch.communicators[i] = {.id = communicator.id, .name = communicator.name, .description = communicator.description, .size = communicator.size};
+      batch.communicators[i] = {
+          .id = communicator.id, .name = communicator.name, .description = communicator.description, .size = communicator.size};
     }
   }
   ClearContents(batch);
@@ -132,7 +140,8 @@ void BatchWriter::AddStreamRun(const RankState& rank, size_t index) {
   rows.clear();
   for (const LaunchedCollective& row : stream.rows) {
     if (row.slot >= meeting.ended()) break;
-    rows.push_back({.start_ns = std::max(row.ready_ns, meeting.EndBefore(row.slot)), .end_ns = meeting.EndOf(row.slot), .function = row.function});
+    rows.push_back(
+        {.start_ns = std::max(row.ready_ns, meeting.EndBefore(row.slot)), .end_ns = meeting.EndOf(row.slot), .function = row.function});
   }
   if (!rows.empty()) runs_.push_back({.rows = rows, .lane = stages_[rank.stage].streams[index].lane, .stream = &stream});
 }
@@ -193,8 +202,12 @@ void BatchWriter::TakeCollectives(const StageProgram& stage, const RankStream& s
   for (size_t i = 0; i < count; ++i) {
     const LaunchedCollective& collective = stream.rows[row + i];
     const OperationSeries& series = stage.series[collective.series];
-    batch_->collectives.push_back({.interval = static_cast<uint32_t>(interval + i), .communicator = stage.streams[series.stream].communicator,
-                                   .operation = series.operation, .peer = stream.peer, .sequence = collective.sequence, .bytes = collective.bytes});
+    batch_->collectives.push_back({.interval = static_cast<uint32_t>(interval + i),
+                                   .communicator = stage.streams[series.stream].communicator,
+                                   .operation = series.operation,
+                                   .peer = stream.peer,
+                                   .sequence = collective.sequence,
+                                   .bytes = collective.bytes});
   }
 }
 
@@ -249,7 +262,8 @@ void BatchWriter::ForgetWritten(RankState& rank) {
   rank.waits.clear();
   for (RankStream& stream : rank.streams) {
     const uint32_t ended = runner_.rendezvous(stream.rendezvous).ended();
-    const auto first_open = std::find_if(stream.rows.begin(), stream.rows.end(), [&](const LaunchedCollective& row) { return row.slot >= ended; });
+    const auto first_open =
+        std::find_if(stream.rows.begin(), stream.rows.end(), [&](const LaunchedCollective& row) { return row.slot >= ended; });
     stream.rows.erase(stream.rows.begin(), first_open);
   }
 }

@@ -27,8 +27,9 @@ class BatchWriter {
   static constexpr uint64_t kListEvery = 16;
 
   // All arguments must outlive the writer.
-  BatchWriter(const SimulatedJob& job, const GroupTable& groups, std::span<const StageProgram> stages, const FunctionCatalog& catalog, StepRunner& runner,
-              BatchSink& sink);
+  // process: of the processes that ran the job's ranks, the how many-eth.
+  BatchWriter(const SimulatedJob& job, const GroupTable& groups, std::span<const StageProgram> stages, const FunctionCatalog& catalog,
+              StepRunner& runner, BatchSink& sink, uint32_t process = 0);
 
   // Reports and forgets what the rank has run. samples: of the rank, by true time.
   absl::Status Write(RankState& rank, std::span<const ResourceSample> samples, bool final);
@@ -69,17 +70,19 @@ class BatchWriter {
   const FunctionCatalog& catalog_;
   StepRunner& runner_;
   BatchSink& sink_;
-  std::vector<HostClock> clocks_;           // by host
-  std::vector<uint64_t> next_sequence_;     // by rank
-  std::vector<EventBatch> batches_;         // by stage; its tables are kept between batches
-  std::vector<std::vector<uint64_t>> listed_;  // by stage and communicator: what the batch holds of it, so that equal lists are not copied again
+  const uint32_t first_pid_;
+  std::vector<HostClock> clocks_;        // by host
+  std::vector<uint64_t> next_sequence_;  // by rank
+  std::vector<EventBatch> batches_;      // by stage; its tables are kept between batches
+  std::vector<std::vector<uint64_t>>
+      listed_;  // by stage and communicator: what the batch holds of it, so that equal lists are not copied again
 
-  EventBatch* batch_ = nullptr;             // at hand
+  EventBatch* batch_ = nullptr;  // at hand
   std::vector<Run> runs_;
-  std::vector<int64_t> heads_;              // of the runs: where they go on
+  std::vector<int64_t> heads_;  // of the runs: where they go on
   std::vector<std::vector<IntervalRow>> stream_rows_;
-  std::vector<IntervalRow> closed_rows_;    // of the training thread, where frames are open
-  std::vector<uint32_t> times_moved_;       // by transfer of the rendezvous at hand
+  std::vector<IntervalRow> closed_rows_;  // of the training thread, where frames are open
+  std::vector<uint32_t> times_moved_;     // by transfer of the rendezvous at hand
   size_t samples_taken_ = 0;
   size_t marks_taken_ = 0;
   uint64_t events_ = 0;

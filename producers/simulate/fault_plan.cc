@@ -29,8 +29,12 @@ FaultEffect EffectOf(FaultKind kind) {
   return nullptr;
 }
 
-FaultPlan::FaultPlan(const SimulatedJob& job, FunctionCatalog& catalog)
-    : layout_(job.layout), seed_(job.seed), warmup_steps_(job.workload.warmup_steps), warmup_factor_(job.workload.warmup_factor) {
+FaultPlan::FaultPlan(const SimulatedJob& job, FunctionCatalog& catalog, uint32_t first_step)
+    : layout_(job.layout),
+      seed_(job.seed),
+      first_step_(first_step),
+      warmup_steps_(job.workload.warmup_steps),
+      warmup_factor_(job.workload.warmup_factor) {
   const Workload& workload = job.workload;
   if (workload.length_spread > 0) lengths_ = std::make_unique<LogNormalTable>(workload.length_spread);
   if (workload.routing_spread > 0 && workload.expert_every > 0 && layout_.expert > 1) {
@@ -76,7 +80,7 @@ bool FaultPlan::ShowsIn(const PlannedFault& fault, uint32_t step) const {
 void FaultPlan::EffectsOn(uint32_t rank, uint32_t step, StepEffects& effects) const {
   static const StepEffects kNone;
   effects = kNone;
-  if (step < warmup_steps_) Warm(step, effects);
+  if (step - first_step_ < warmup_steps_) Warm(step, effects);
   if (lengths_ != nullptr) DrawLength(rank, step, effects);
   if (routing_ != nullptr) Route(rank, step, effects);
   const uint32_t end = first_blow_[rank + 1];
@@ -115,7 +119,7 @@ void FaultPlan::PathsIn(uint32_t step, std::vector<PathEffect>& paths) const {
 
 // Caches fill and kernels are tuned: from the factor down to 1, evenly.
 void FaultPlan::Warm(uint32_t step, StepEffects& effects) const {
-  const double left = static_cast<double>(warmup_steps_ - step) / warmup_steps_;
+  const double left = static_cast<double>(warmup_steps_ - (step - first_step_)) / warmup_steps_;
   const Factor factor = Longer((warmup_factor_ - 1) * left);
   for (Factor& kernel : effects.kernel) Multiply(kernel, factor);
   Multiply(effects.host, factor);

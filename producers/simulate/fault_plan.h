@@ -15,8 +15,8 @@ namespace eroica::simulate {
 
 class FaultPlan : public EffectSource {
  public:
-  // Adds the functions that faults run to the catalog. Requires Check(job).ok(). Keeps its own copy of what it needs.
-  FaultPlan(const SimulatedJob& job, FunctionCatalog& catalog);
+  // Adds the functions that faults run to the catalog. Requires Check(job).ok(). Keeps its own copy of what it needs. first_step: of the processes, which warm up.
+  FaultPlan(const SimulatedJob& job, FunctionCatalog& catalog, uint32_t first_step = 0);
 
   // What differs from a healthy, even job for this rank in this step: faults, and the workload's own unevenness (lengths, routing, warm-up). effects is overwritten.
   void EffectsOn(uint32_t rank, uint32_t step, StepEffects& effects) const override;
@@ -39,6 +39,7 @@ class FaultPlan : public EffectSource {
 
   ParallelLayout layout_;
   uint64_t seed_;
+  uint32_t first_step_;
   uint32_t warmup_steps_;
   double warmup_factor_;
   std::unique_ptr<LogNormalTable> lengths_;  // null: all sequences are equally long

@@ -1,6 +1,7 @@
 #include "producers/simulate/job_engine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "producers/simulate/hang_report.h"
 #include "schemas/check.h"
@@ -17,25 +18,35 @@ std::vector<StageProgram> MakeStages(const SimulatedJob& job, const std::vector<
 
 }  // namespace
 
-JobEngine::JobEngine(const SimulatedJob& job, const GroupTable& groups, const std::vector<RankProgram>& programs, const FunctionCatalog& catalog,
-                     const EffectSource& effects, BatchSink& sink)
+JobEngine::JobEngine(const SimulatedJob& job, const GroupTable& groups, const std::vector<RankProgram>& programs,
+                     const FunctionCatalog& catalog, const EffectSource& effects, BatchSink& sink)
+    : JobEngine(job, groups, programs, catalog, effects, sink, {.end_step = job.steps, .layout = job.layout}, {}) {}
+
+JobEngine::JobEngine(const SimulatedJob& job, const GroupTable& groups, const std::vector<RankProgram>& programs,
+                     const FunctionCatalog& catalog, const EffectSource& effects, BatchSink& sink, const JobStretch& stretch,
+                     SimulationReport before)
     : job_(job),
+      stretch_(stretch),
       stages_(MakeStages(job, programs, catalog)),
       runner_(job, groups, stages_, catalog, effects),
-      sampler_(job, runner_),
-      writer_(job, groups, stages_, catalog, runner_, sink) {}
+      sampler_(job, runner_, before.job_ns + stretch.pause_ns),
+      writer_(job, groups, stages_, catalog, runner_, sink, stretch.number),
+      report_(std::move(before)),
+      job_ns_(report_.job_ns + stretch.pause_ns) {
+  for (RankState& rank : runner_.ranks()) rank.host_ns = rank.device_ns = job_ns_;
+}
 
 absl::StatusOr<SimulationReport> JobEngine::Run(const SimulationProgress& progress) {
   std::vector<RankState>& ranks = runner_.ranks();
   absl::Status status;
-  for (uint32_t step = 0; step < job_.steps && status.ok() && !report_.hangs; ++step) {
+  for (uint32_t step = stretch_.first_step; step < stretch_.end_step && status.ok() && !report_.hangs; ++step) {
     runner_.Run(step);
     const auto is = [](RankCondition condition) { return [condition](const RankState& rank) { return rank.condition == condition; }; };
     const auto finished = std::count_if(ranks.begin(), ranks.end(), is(RankCondition::kStepDone));
     const auto dead = std::count_if(ranks.begin(), ranks.end(), is(RankCondition::kDead));
     const auto all = static_cast<int64_t>(ranks.size());
     if (dead == all) break;
-    report_.hangs = finished + dead < all && (finished == 0 || step + 1 == job_.steps);
+    report_.hangs = finished + dead < all && (finished == 0 || step + 1 == stretch_.end_step);
     if (report_.hangs) runner_.Stall();
     Account(finished == all);
     status = ReportStep(step);
@@ -43,15 +54,17 @@ absl::StatusOr<SimulationReport> JobEngine::Run(const SimulationProgress& progre
   }
   if (status.ok() && report_.hangs) status = ReportStandstill(progress, report_.steps);
   if (!status.ok()) return status;
-  report_.events = writer_.events();
-  report_.lost = writer_.lost();
+  report_.events += writer_.events();
+  report_.lost += writer_.lost();
+  report_.job_ns = job_ns_;
   return report_;
 }
 
 absl::Status JobEngine::ReportStep(uint32_t step) {
   for (RankState& rank : runner_.ranks()) {
     if (rank.condition == RankCondition::kDead) continue;
-    const bool final = step + 1 == job_.steps && rank.condition == RankCondition::kStepDone && !rank.stalled;
+    const bool ends = step + 1 == stretch_.end_step && rank.rank >= stretch_.leaves_from;
+    const bool final = ends && rank.condition == RankCondition::kStepDone && !rank.stalled;
     if (absl::Status status = writer_.Write(rank, sampler_.Collect(rank), final); !status.ok()) return status;
   }
   runner_.Forget();

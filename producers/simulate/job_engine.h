@@ -12,6 +12,7 @@
 #include "producers/simulate/effect_source.h"
 #include "producers/simulate/function_catalog.h"
 #include "producers/simulate/job_simulation.h"
+#include "producers/simulate/job_stretch.h"
 #include "producers/simulate/parallel_layout.h"
 #include "producers/simulate/rank_program.h"
 #include "producers/simulate/sample_writer.h"
@@ -30,6 +31,9 @@ class JobEngine {
   // One program a pipeline stage. All but programs must outlive the engine. Requires Check(job).ok().
   JobEngine(const SimulatedJob& job, const GroupTable& groups, const std::vector<RankProgram>& programs, const FunctionCatalog& catalog,
             const EffectSource& effects, BatchSink& sink);
+  // Runs this part of the job, whose layout is the part's; before has what was run until then, and is counted on.
+  JobEngine(const SimulatedJob& job, const GroupTable& groups, const std::vector<RankProgram>& programs, const FunctionCatalog& catalog,
+            const EffectSource& effects, BatchSink& sink, const JobStretch& stretch, SimulationReport before);
   JobEngine(const JobEngine&) = delete;
   JobEngine& operator=(const JobEngine&) = delete;
 
@@ -45,12 +49,13 @@ class JobEngine {
   int64_t LatestNs();
 
   const SimulatedJob& job_;
+  const JobStretch stretch_;
   std::vector<StageProgram> stages_;
   StepRunner runner_;
   SampleWriter sampler_;
   BatchWriter writer_;
-  int64_t job_ns_ = 0;  // that the job has run
   SimulationReport report_;
+  int64_t job_ns_ = 0;  // that the job has run
 };
 
 }  // namespace eroica::simulate

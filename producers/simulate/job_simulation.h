@@ -23,10 +23,11 @@ namespace eroica::simulate {
 using SimulationProgress = std::function<absl::Status(uint32_t steps_done, int64_t job_time_ns)>;
 
 struct SimulationReport {
-  uint64_t events = 0;    // intervals, samples and marks given to the sink
-  uint64_t lost = 0;      // reported as lost instead
-  uint32_t steps = 0;     // that all ranks finished
+  uint64_t events = 0;  // intervals, samples and marks given to the sink
+  uint64_t lost = 0;    // reported as lost instead
+  uint32_t steps = 0;   // that all ranks finished
   bool hangs = false;
+  int64_t job_ns = 0;            // true time that the job ran, rests between its processes included
   std::vector<int64_t> step_ns;  // true duration of each step: between the latest ends of two steps over all ranks
 };
 

@@ -27,7 +27,7 @@ int64_t MovedUntil(int64_t x, int64_t slice_ns, int64_t period_ns) {
 
 }  // namespace
 
-SampleWriter::SampleWriter(const SimulatedJob& job, const StepRunner& runner) : runner_(runner) {
+SampleWriter::SampleWriter(const SimulatedJob& job, const StepRunner& runner, int64_t begin_ns) : runner_(runner) {
   if (job.telemetry.level == CaptureLevel::kCollectives) return;
   period_ns_ = job.telemetry.sample_period_ns;
   const uint32_t world_size = job.layout.world_size();
@@ -44,7 +44,7 @@ SampleWriter::SampleWriter(const SimulatedJob& job, const StepRunner& runner) : 
   takes(Resource::kPcieTx, job.fabric.pcie);
   takes(Resource::kNvlink, 2 * job.fabric.nvlink);  // of what a rank sends and of what it gets at once
   takes(Resource::kNic, 2 * job.fabric.nic);
-  if (period_ns_ > 0) open_.resize(world_size);
+  if (period_ns_ > 0) open_.resize(world_size, {.first = begin_ns / period_ns_, .sums = {}});
 }
 
 std::span<const ResourceSample> SampleWriter::Collect(const RankState& rank) {

@@ -17,8 +17,8 @@ namespace eroica::simulate {
 
 class SampleWriter {
  public:
-  // Both must outlive the writer.
-  SampleWriter(const SimulatedJob& job, const StepRunner& runner);
+  // Both must outlive the writer. begin_ns: before it there is nothing to report.
+  SampleWriter(const SimulatedJob& job, const StepRunner& runner, int64_t begin_ns = 0);
 
   // Samples of the periods that are over, by true time; valid until the next call. To be called before the rank's rows are reported and forgotten.
   std::span<const ResourceSample> Collect(const RankState& rank);

@@ -166,6 +166,28 @@ absl::Status CheckFault(const std::string& name, const Fault& fault, const Paral
   return absl::OkStatus();
 }
 
+absl::Status CheckResizes(const SimulatedJob& job) {
+  for (size_t i = 0; i < job.resizes.size(); ++i) {
+    const Resize& resize = job.resizes[i];
+    const std::string name = fmt::format("resizes[{}]", i);
+    const uint32_t earliest = i == 0 ? 1 : job.resizes[i - 1].step + 1;
+    if (resize.step < earliest || resize.step >= job.steps) {
+      return absl::InvalidArgumentError(fmt::format("{}.step is {}; it must be between {} and {}, after the one before and within the job",
+                                                    name, resize.step, earliest, std::max(earliest, job.steps - 1)));
+    }
+    const Bound pause = {".pause_ns", ToDouble(resize.pause_ns), 0, 60 * kMinute};
+    if (absl::Status status = CheckBounds(name, {&pause, 1}); !status.ok()) return status;
+    ParallelLayout layout = job.layout;
+    layout.data = resize.data;
+    if (absl::Status status = Check(layout); !status.ok())
+      return absl::InvalidArgumentError(name + " makes " + std::string(status.message()));
+    for (size_t fault = 0; fault < job.faults.size(); ++fault) {
+      if (absl::Status status = CheckFaultPlace(fmt::format("faults[{}]", fault), job.faults[fault], layout); !status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status Check(const SimulatedJob& job) {
@@ -180,7 +202,7 @@ absl::Status Check(const SimulatedJob& job) {
   for (size_t i = 0; i < job.faults.size(); ++i) {
     if (absl::Status status = CheckFault(fmt::format("faults[{}]", i), job.faults[i], job.layout, job.steps); !status.ok()) return status;
   }
-  return absl::OkStatus();
+  return CheckResizes(job);
 }
 
 }  // namespace eroica::simulate

@@ -78,6 +78,14 @@ struct Telemetry {
   bool roles = false;                    // producers say their pipeline stage
 };
 
+// Before the step all processes end; the job goes on with so many data replicas after the pause. Rank numbers go to other places of the layout, as they do in a job
+// that is started anew.
+struct Resize {
+  uint32_t step = 0;
+  uint32_t data = 1;
+  int64_t pause_ns = 0;
+};
+
 struct SimulatedJob {
   std::string job = "simulated";
   ParallelLayout layout;
@@ -85,6 +93,7 @@ struct SimulatedJob {
   Fabric fabric;
   Telemetry telemetry;
   std::vector<Fault> faults;
+  std::vector<Resize> resizes;  // by step
   uint64_t seed = 1;
   uint32_t steps = 24;
 };

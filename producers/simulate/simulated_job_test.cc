@@ -37,6 +37,20 @@ TEST(SimulatedJob, SaysTheNumberAndItsRange) {
   EXPECT_EQ(After([](SimulatedJob& job) { job.steps = 0; }), "steps is 0; it must be between 1 and 10000000");
 }
 
+TEST(SimulatedJob, ChangesOfSizeComeInOrderAndAreLayouts) {
+  const auto with = [](std::vector<Resize> resizes) { return After([&resizes](SimulatedJob& job) { job.resizes = std::move(resizes); }); };
+  EXPECT_EQ(with({{.step = 4, .data = 2}, {.step = 9, .data = 8}}), "");
+  EXPECT_THAT(with({{.step = 0, .data = 2}}), HasSubstr("resizes[0].step is 0; it must be between 1 and 23"));
+  EXPECT_THAT(with({{.step = 4, .data = 2}, {.step = 4, .data = 8}}), HasSubstr("resizes[1].step is 4; it must be between 5 and 23"));
+  EXPECT_THAT(with({{.step = 4, .data = 0}}), HasSubstr("resizes[0] makes layout.data is 0"));
+  EXPECT_THAT(with({{.step = 4, .data = 2, .pause_ns = -1}}), HasSubstr("resizes[0].pause_ns"));
+  EXPECT_THAT(After([](SimulatedJob& job) {
+                job.resizes = {{.step = 4, .data = 2}};
+                job.faults = {{.ranks = {9}}};
+              }),
+              HasSubstr("faults[0].ranks has 9; the job's ranks are 0 to 7"));
+}
+
 TEST(SimulatedJob, RefusesEachKindOfNonsense) {
   EXPECT_THAT(After([](SimulatedJob& job) { job.job = ""; }), HasSubstr("job is empty"));
   EXPECT_THAT(After([](SimulatedJob& job) { job.layout.tensor = 0; }), HasSubstr("layout.tensor is 0"));
