@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "diagnosis/robust_statistics.h"
 #include "schemas/check.h"
@@ -20,120 +23,160 @@ double Mean(const std::vector<double>& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-double MeanButLargest(const std::vector<double>& values) {
-  if (values.size() < 2) return 0;
-  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  return (sum - *std::max_element(values.begin(), values.end())) / static_cast<double>(values.size() - 1);
-}
-
-// Median of a sorted sequence without the element at `left_out`.
-double MedianWithout(const std::vector<double>& sorted, size_t left_out) {
-  const size_t n = sorted.size() - 1;
-  EROICA_CHECK(n >= 1);
-  const auto at = [&](size_t i) { return sorted[i < left_out ? i : i + 1]; };
-  return n % 2 == 1 ? at(n / 2) : (at(n / 2 - 1) + at(n / 2)) / 2;
-}
-
-// For each value the median of all the others, O(n log n).
+// For each value the median of all the others. Taking a value out moves the middle by at most one place, so the three values in the middle answer for all: O(n).
 std::vector<double> MediansOfOthers(const std::vector<double>& values) {
-  std::vector<size_t> order(values.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
-  std::vector<double> sorted;
-  for (const size_t i : order) sorted.push_back(values[i]);
+  EROICA_CHECK(values.size() >= 2);
+  std::vector<double> ordered = values;
+  const auto at = ordered.begin() + static_cast<std::ptrdiff_t>(ordered.size() / 2);
+  std::nth_element(ordered.begin(), at, ordered.end());
+  const double middle = *at;
+  const double below = *std::max_element(ordered.begin(), at);
   std::vector<double> result(values.size());
-  for (size_t position = 0; position < order.size(); ++position) result[order[position]] = MedianWithout(sorted, position);
+  if (values.size() % 2 == 0) {
+    for (size_t i = 0; i < values.size(); ++i) result[i] = values[i] >= middle ? below : middle;
+    return result;
+  }
+  const double above = *std::min_element(at + 1, ordered.end());
+  const auto without = [&](double value) {
+    if (value < middle) return (middle + above) / 2;
+    return value > middle ? (below + middle) / 2 : (below + above) / 2;
+  };
+  std::transform(values.begin(), values.end(), result.begin(), without);
   return result;
 }
 
-// Step x member table of one role, over the steps that at least half of the members report and the members that report all of those.
+// Ids of the steps that at least half of the members report, ascending.
+std::vector<int64_t> CommonSteps(std::span<const RankView> ranks, const std::vector<RankIndex>& members) {
+  std::map<int64_t, size_t> reports;
+  // Most members report the very same steps: those are counted together.
+  const std::vector<StepRecord>& typical = ranks[members[members.size() / 2]].batch->steps;
+  size_t like_typical = 0;
+  for (const RankIndex member : members) {
+    const std::vector<StepRecord>& steps = ranks[member].batch->steps;
+    if (std::ranges::equal(steps, typical, {}, &StepRecord::id, &StepRecord::id)) {
+      ++like_typical;
+    } else {
+      for (const StepRecord& step : steps) ++reports[step.id];
+    }
+  }
+  for (const StepRecord& step : typical) reports[step.id] += like_typical;
+  std::vector<int64_t> ids;
+  for (const auto& [id, count] : reports) {
+    if (2 * count >= members.size()) ids.push_back(id);
+  }
+  return ids;
+}
+
+// The members of one role that report all of its common steps. Values by step lie together: that is how they are compared.
 class RoleTable {
  public:
-  RoleTable(const CrossRankView& view, const std::vector<RankIndex>& members) : view_(view) {
-    std::map<int64_t, size_t> reports;
-    for (const RankIndex member : members) {
-      for (const StepRecord& step : view.ranks()[member].batch->steps) ++reports[step.id];
-    }
-    for (const auto& [id, count] : reports) {
-      if (2 * count >= members.size()) step_ids_.push_back(id);
-    }
+  RoleTable(std::span<const RankView> ranks, const std::vector<RankIndex>& members)
+      : ranks_(ranks), step_ids_(CommonSteps(ranks, members)) {
+    busy_.resize(step_ids_.size());
+    for (auto& column : busy_) column.reserve(members.size());
     for (const RankIndex member : members) AddMember(member);
   }
 
   bool comparable() const { return members_.size() >= 2 && !step_ids_.empty(); }
 
   void Compare(std::vector<BusyTime>& out) const {
-    std::vector<double> means;
-    for (const auto& row : busy_) means.push_back(Mean(row));
+    const std::vector<double> means = BusyMeans();
     const std::vector<double> peer_medians = MediansOfOthers(means);
-    const std::vector<std::vector<double>> excess = ExcessByStep();
+    const std::vector<double> peer_spreads = PeerSpreads(means);
     const double step_error = ErrorOfTheMean(means);
-    const double deviation = PooledDeviation(means);
+    std::vector<BusyTime> entries(members_.size());
     for (size_t m = 0; m < members_.size(); ++m) {
-      BusyTime entry{.rank = members_[m], .role = view_.ranks()[members_[m]].role};
+      BusyTime& entry = entries[m];
+      entry.rank = members_[m];
+      entry.role = ranks_[members_[m]].role;
       entry.steps = static_cast<uint32_t>(step_ids_.size());
       entry.peers = static_cast<uint32_t>(members_.size() - 1);
-      entry.step_ns = Mean(duration_[m]);
+      entry.step_ns = step_ns_[m];
       entry.busy_ns = means[m];
       entry.wait_ns = entry.step_ns - entry.busy_ns;
       entry.peers_busy_ns = peer_medians[m];
-      entry.excess_ns = Mean(excess[m]);
-      entry.noise_ns = std::max({PeerSpread(means, m), step_error, kTimerResolutionNs, kRelativeNoiseFloor * entry.step_ns});
-      entry.lasting_ns = MeanButLargest(excess[m]);
-      const double half = entry.excess_ns / 2;
-      entry.slow_steps =
-          static_cast<uint32_t>(std::count_if(excess[m].begin(), excess[m].end(), [half](double e) { return e > 0 && e >= half; }));
-      entry.chance = ChanceOf(entry, deviation);
-      out.push_back(entry);
+      entry.noise_ns = std::max({peer_spreads[m], step_error, kTimerResolutionNs, kRelativeNoiseFloor * entry.step_ns});
     }
+    AddExcess(entries);
+    const double deviation = PooledDeviation(means);
+    for (BusyTime& entry : entries) entry.chance = ChanceOf(entry, deviation);
+    out.insert(out.end(), entries.begin(), entries.end());
   }
 
  private:
   void AddMember(RankIndex member) {
-    std::vector<double> busy;
-    std::vector<double> duration;
+    const std::vector<StepRecord>& steps = ranks_[member].batch->steps;
     size_t next = 0;
-    for (const StepRecord& step : view_.ranks()[member].batch->steps) {
+    double duration_ns = 0;
+    for (const StepRecord& step : steps) {
       if (next == step_ids_.size() || step.id != step_ids_[next]) continue;
-      ++next;
-      duration.push_back(static_cast<double>(step.duration_ns));
-      busy.push_back(static_cast<double>(std::max<int64_t>(0, step.duration_ns - step.peer_wait_ns)));
+      duration_ns += static_cast<double>(step.duration_ns);
+      busy_[next++].push_back(static_cast<double>(std::max<int64_t>(0, step.duration_ns - step.peer_wait_ns)));
     }
-    if (next != step_ids_.size()) return;
-    members_.push_back(member);
-    busy_.push_back(std::move(busy));
-    duration_.push_back(std::move(duration));
+    if (next == step_ids_.size()) {
+      members_.push_back(member);
+      step_ns_.push_back(duration_ns / static_cast<double>(std::max<size_t>(1, next)));
+    } else {
+      for (size_t s = 0; s < next; ++s) busy_[s].pop_back();
+    }
   }
 
-  // [member][step]: busy time less the median of the others' in the same step.
-  std::vector<std::vector<double>> ExcessByStep() const {
-    std::vector<std::vector<double>> excess(members_.size());
-    std::vector<double> column(members_.size());
-    for (size_t s = 0; s < step_ids_.size(); ++s) {
-      for (size_t m = 0; m < members_.size(); ++m) column[m] = busy_[m][s];
-      const std::vector<double> others = MediansOfOthers(column);
-      for (size_t m = 0; m < members_.size(); ++m) excess[m].push_back(column[m] - others[m]);
+  std::vector<double> BusyMeans() const {
+    std::vector<double> means(members_.size());
+    for (const std::vector<double>& column : busy_) {
+      for (size_t m = 0; m < means.size(); ++m) means[m] += column[m];
     }
-    return excess;
+    for (double& mean : means) mean /= static_cast<double>(step_ids_.size());
+    return means;
   }
 
-  // How far the peers' means lie apart. In a big role one member more or less changes nothing, so the role's own spread will do there.
-  static double PeerSpread(const std::vector<double>& means, size_t member) {
+  // Over the steps: busy time less the median of the others' in the same step.
+  void AddExcess(std::vector<BusyTime>& entries) const {
+    const auto steps = static_cast<double>(step_ids_.size());
+    std::vector<std::vector<double>> excess;
+    std::vector<double> largest(entries.size(), -std::numeric_limits<double>::infinity());
+    for (const std::vector<double>& column : busy_) {
+      std::vector<double>& of_step = excess.emplace_back(MediansOfOthers(column));
+      for (size_t m = 0; m < entries.size(); ++m) {
+        of_step[m] = column[m] - of_step[m];
+        entries[m].excess_ns += of_step[m];
+        largest[m] = std::max(largest[m], of_step[m]);
+      }
+    }
+    for (size_t m = 0; m < entries.size(); ++m) {
+      if (steps > 1) entries[m].lasting_ns = (entries[m].excess_ns - largest[m]) / (steps - 1);
+      entries[m].excess_ns /= steps;
+    }
+    for (const std::vector<double>& of_step : excess) {
+      for (size_t m = 0; m < entries.size(); ++m) {
+        if (of_step[m] > 0 && of_step[m] >= entries[m].excess_ns / 2) ++entries[m].slow_steps;
+      }
+    }
+  }
+
+  // For each member how far its peers' means lie apart. In a big role one member more or less changes nothing, so the role's own spread does for all there.
+  static std::vector<double> PeerSpreads(const std::vector<double>& means) {
     constexpr size_t kExactUpTo = 64;
-    std::vector<double> peers = means;
-    if (means.size() <= kExactUpTo) peers.erase(peers.begin() + static_cast<std::ptrdiff_t>(member));
-    return kSigmaPerMad * TakeMedianAndMad(std::span(peers)).mad;
+    const auto spread = [](std::vector<double> of) { return kSigmaPerMad * TakeMedianAndMad(std::span(of)).mad; };
+    if (means.size() > kExactUpTo) return std::vector<double>(means.size(), spread(means));
+    std::vector<double> spreads;
+    for (size_t member = 0; member < means.size(); ++member) {
+      std::vector<double> peers = means;
+      peers.erase(peers.begin() + static_cast<std::ptrdiff_t>(member));
+      spreads.push_back(spread(std::move(peers)));
+    }
+    return spreads;
   }
 
   // Steps vary alike on all ranks (a long sequence is long for everyone): what counts is how one rank's steps vary against the role's.
   double ErrorOfTheMean(const std::vector<double>& means) const {
     std::vector<double> residuals;
-    std::vector<double> column;
-    for (size_t s = 0; s < step_ids_.size(); ++s) {
-      column.clear();
-      for (size_t m = 0; m < busy_.size(); ++m) column.push_back(busy_[m][s] - means[m]);
-      const double common = Median(std::span(column));  // reorders the column, which is no matter: only its values count
-      for (const double value : column) residuals.push_back(std::abs(value - common));
+    residuals.reserve(members_.size() * step_ids_.size());
+    std::vector<double> residual(members_.size());
+    for (const std::vector<double>& column : busy_) {
+      std::ranges::transform(column, means, residual.begin(), std::minus<>());
+      const double common = Median(std::span(residual));  // reorders them, which is no matter: only their values count
+      for (const double value : residual) residuals.push_back(std::abs(value - common));
     }
     return kSigmaPerMad * Median(std::span(residuals)) / std::sqrt(static_cast<double>(step_ids_.size()));
   }
@@ -145,12 +188,10 @@ class RoleTable {
     if (freedom() <= 0) return 0;
     const double grand = Mean(means);
     double squares = 0;
-    for (size_t s = 0; s < step_ids_.size(); ++s) {
-      double common = 0;
-      for (const auto& row : busy_) common += row[s];
-      common /= static_cast<double>(busy_.size());
-      for (size_t m = 0; m < busy_.size(); ++m) {
-        const double residual = busy_[m][s] - means[m] - common + grand;
+    for (const std::vector<double>& column : busy_) {
+      const double common = Mean(column);
+      for (size_t m = 0; m < means.size(); ++m) {
+        const double residual = column[m] - means[m] - common + grand;
         squares += residual * residual;
       }
     }
@@ -165,28 +206,27 @@ class RoleTable {
     return StudentTail(entry.excess_ns / std::max({error, kTimerResolutionNs, kRelativeNoiseFloor * entry.step_ns}), freedom());
   }
 
-  const CrossRankView& view_;
-  std::vector<RankIndex> members_;
+  std::span<const RankView> ranks_;
   std::vector<int64_t> step_ids_;
-  std::vector<std::vector<double>> busy_;      // [member][step]
-  std::vector<std::vector<double>> duration_;  // [member][step]
+  std::vector<RankIndex> members_;
+  std::vector<double> step_ns_;            // [member], mean duration
+  std::vector<std::vector<double>> busy_;  // [step][member]
 };
 
 }  // namespace
 
-std::vector<BusyTime> CompareBusyTime(const CrossRankView& view) {
-  std::vector<std::vector<RankIndex>> roles(view.role_count());
-  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
-    const RankView& rank = view.ranks()[i];
-    if (!rank.batch->silent && !rank.batch->steps.empty()) roles[rank.role].push_back(i);
+std::vector<BusyTime> CompareBusyTime(std::span<const RankView> ranks, uint32_t role_count) {
+  std::vector<std::vector<RankIndex>> roles(role_count);
+  for (RankIndex i = 0; i < ranks.size(); ++i) {
+    if (!ranks[i].batch->silent && !ranks[i].batch->steps.empty()) roles[ranks[i].role].push_back(i);
   }
   std::vector<BusyTime> result;
   for (const std::vector<RankIndex>& members : roles) {
     if (members.size() < 2) continue;
-    const RoleTable table(view, members);
+    const RoleTable table(ranks, members);
     if (table.comparable()) table.Compare(result);
   }
-  std::sort(result.begin(), result.end(), [](const BusyTime& a, const BusyTime& b) { return a.rank < b.rank; });
+  std::ranges::sort(result, {}, &BusyTime::rank);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "diagnosis/cross_rank_view.h"
@@ -32,7 +33,7 @@ struct BusyTime {
   double separation() const { return noise_ns > 0 ? excess_ns / noise_ns : 0; }
 };
 
-// One entry for each rank that has steps and at least one peer with the same steps, by rank.
-std::vector<BusyTime> CompareBusyTime(const CrossRankView& view);
+// One entry for each rank that has steps and at least one peer with the same steps, by rank. Operators ask CrossRankView::busy_times().
+std::vector<BusyTime> CompareBusyTime(std::span<const RankView> ranks, uint32_t role_count);
 
 }  // namespace eroica

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "diagnosis/busy_time.h"
 #include "diagnosis/role_learning.h"
 
 namespace eroica {
@@ -25,34 +26,72 @@ std::vector<RankView> RanksByNumber(std::span<const PatternBatch> batches) {
   return ranks;
 }
 
-void Append(FunctionColumn* column, RankIndex rank, const FunctionPattern& pattern) {
-  const bool known = pattern.resource_samples > 0;
-  column->rank.push_back(rank);
-  column->beta.push_back(Share(pattern.beta));
-  column->mu.push_back(known ? Share(pattern.mu) : 0);
-  column->sigma.push_back(known ? Share(pattern.sigma) : 0);
-  column->pattern.push_back(&pattern);
-}
+// Fills the columns rank after rank. Ranks list the same functions in the same order for the most part, so that the column of a row is mostly the one after that of the row before.
+class ColumnBuilder {
+ public:
+  explicit ColumnBuilder(size_t ranks) : ranks_(ranks) {}
 
-std::vector<FunctionColumn> ColumnsOf(std::span<const RankView> ranks) {
-  std::vector<FunctionColumn> columns;
-  std::unordered_map<FunctionId, uint32_t> position;
-  for (RankIndex i = 0; i < ranks.size(); ++i) {
-    if (ranks[i].batch->silent) continue;
-    for (const FunctionPattern& pattern : ranks[i].batch->patterns) {
-      const auto [it, inserted] = position.try_emplace(pattern.function, static_cast<uint32_t>(columns.size()));
-      if (inserted) {
-        columns.emplace_back();
-        columns.back().function = pattern.function;
-        columns.back().sample = &pattern;
-      }
-      FunctionColumn& column = columns[it->second];
-      if (!column.rank.empty() && column.rank.back() == i) continue;  // the first row of a function counts
-      Append(&column, i, pattern);
+  void Add(RankIndex rank, std::span<const FunctionPattern> patterns) {
+    uint32_t previous = 0;
+    for (const FunctionPattern& pattern : patterns) {
+      const uint32_t position = Find(pattern, previous);
+      previous = position;
+      FunctionColumn& column = columns_[position];
+      if (!column.rank.empty() && column.rank.back() == rank) continue;  // the first row of a function counts
+      if (column.rank.size() == kManyRanks) Reserve(column);
+      Append(column, rank, pattern);
     }
   }
-  std::sort(columns.begin(), columns.end(), [](const auto& a, const auto& b) { return a.function < b.function; });
-  return columns;
+
+  std::vector<FunctionColumn> Take() {
+    std::sort(columns_.begin(), columns_.end(), [](const auto& a, const auto& b) { return a.function < b.function; });
+    return std::move(columns_);
+  }
+
+ private:
+  static constexpr size_t kManyRanks = 64;  // what so many ran is taken for what all run
+
+  uint32_t Find(const FunctionPattern& pattern, uint32_t previous) {
+    for (const uint32_t guess : {previous + 1, 0u}) {
+      if (guess < columns_.size() && columns_[guess].function == pattern.function) return guess;
+    }
+    const auto [it, inserted] = position_.try_emplace(pattern.function, static_cast<uint32_t>(columns_.size()));
+    if (inserted) {
+      columns_.emplace_back();
+      columns_.back().function = pattern.function;
+      columns_.back().sample = &pattern;
+    }
+    return it->second;
+  }
+
+  void Reserve(FunctionColumn& column) const {
+    column.rank.reserve(ranks_);
+    column.beta.reserve(ranks_);
+    column.mu.reserve(ranks_);
+    column.sigma.reserve(ranks_);
+    column.pattern.reserve(ranks_);
+  }
+
+  static void Append(FunctionColumn& column, RankIndex rank, const FunctionPattern& pattern) {
+    const bool known = pattern.resource_samples > 0;
+    column.rank.push_back(rank);
+    column.beta.push_back(Share(pattern.beta));
+    column.mu.push_back(known ? Share(pattern.mu) : 0);
+    column.sigma.push_back(known ? Share(pattern.sigma) : 0);
+    column.pattern.push_back(&pattern);
+  }
+
+  const size_t ranks_;
+  std::vector<FunctionColumn> columns_;  // in the order in which they were met
+  std::unordered_map<FunctionId, uint32_t> position_;
+};
+
+std::vector<FunctionColumn> ColumnsOf(std::span<const RankView> ranks) {
+  ColumnBuilder builder(ranks.size());
+  for (RankIndex i = 0; i < ranks.size(); ++i) {
+    if (!ranks[i].batch->silent) builder.Add(i, ranks[i].batch->patterns);
+  }
+  return builder.Take();
 }
 
 }  // namespace
@@ -73,6 +112,7 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
     ranks_[i].role = roles[i];
     role_count_ = std::max(role_count_, roles[i] + 1);
   }
+  busy_times_ = std::make_shared<const std::vector<BusyTime>>(CompareBusyTime(ranks_, role_count_));
 }
 
 const RankView* CrossRankView::FindRank(RankId rank) const {

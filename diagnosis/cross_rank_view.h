@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@ namespace eroica {
 
 // Position of a rank in CrossRankView::ranks. Not the rank number: ranks may be missing.
 using RankIndex = uint32_t;
+
+struct BusyTime;  // busy_time.h
 
 struct RankView {
   RankId rank;
@@ -46,6 +49,8 @@ class CrossRankView {
   const std::vector<RankView>& ranks() const { return ranks_; }            // by rank number
   uint32_t role_count() const { return role_count_; }
   const std::vector<FunctionColumn>& functions() const { return functions_; }  // by FunctionId
+  // Of each rank that has a peer with the same steps, by rank: compared once for all operators that ask.
+  const std::vector<BusyTime>& busy_times() const { return *busy_times_; }
   std::span<const CollectiveSummary> summaries() const { return summaries_; }
   std::span<const PatternBatch> history() const { return history_; }
   // Nothing where the rank or function is not in the view.
@@ -60,6 +65,7 @@ class CrossRankView {
   uint32_t role_count_ = 0;
   std::vector<RankView> ranks_;
   std::vector<FunctionColumn> functions_;
+  std::shared_ptr<const std::vector<BusyTime>> busy_times_;
   std::span<const CollectiveSummary> summaries_;
   std::span<const PatternBatch> history_;
 };

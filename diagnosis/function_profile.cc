@@ -9,10 +9,6 @@ namespace {
 
 constexpr double kMinMeanBeta = 0.01;
 
-bool IsCompute(const FunctionColumn& column, const PatternBatch& batch) {
-  return column.sample->function_class == (batch.host_only ? FunctionClass::kCpuOp : FunctionClass::kGpuCompute);
-}
-
 // One name over all its call stacks.
 struct NameRow {
   std::string_view name;
@@ -21,19 +17,25 @@ struct NameRow {
 };
 
 std::vector<NameRow> RowsByName(std::span<const RankView> ranks, std::span<const FunctionColumn> functions) {
+  std::vector<bool> host_only;
+  for (const RankView& rank : ranks) host_only.push_back(rank.batch->host_only);
   std::vector<NameRow> rows;
   std::unordered_map<std::string_view, size_t> position;
   for (const FunctionColumn& column : functions) {
+    const FunctionClass of_column = column.sample->function_class;
+    if (of_column != FunctionClass::kGpuCompute && of_column != FunctionClass::kCpuOp) continue;
+    const auto [it, inserted] = position.try_emplace(column.sample->name, rows.size());
+    if (inserted) rows.push_back({.name = column.sample->name, .beta = 0, .ranks = {}});
+    NameRow& row = rows[it->second];
     for (size_t i = 0; i < column.size(); ++i) {
-      if (!IsCompute(column, *ranks[column.rank[i]].batch)) continue;
-      const auto [it, inserted] = position.try_emplace(column.sample->name, rows.size());
-      if (inserted) rows.push_back({.name = column.sample->name, .beta = 0, .ranks = {}});
-      rows[it->second].beta += static_cast<double>(column.beta[i]);
-      rows[it->second].ranks.push_back(column.rank[i]);
+      if (host_only[column.rank[i]] != (of_column == FunctionClass::kCpuOp)) continue;
+      row.beta += static_cast<double>(column.beta[i]);
+      row.ranks.push_back(column.rank[i]);
     }
   }
+  std::erase_if(rows, [](const NameRow& row) { return row.ranks.empty(); });
   for (NameRow& row : rows) {
-    std::sort(row.ranks.begin(), row.ranks.end());
+    if (!std::is_sorted(row.ranks.begin(), row.ranks.end())) std::sort(row.ranks.begin(), row.ranks.end());
     row.ranks.erase(std::unique(row.ranks.begin(), row.ranks.end()), row.ranks.end());
   }
   return rows;
@@ -56,7 +58,8 @@ int NamesWithout(const NameSet& a, const NameSet& b) {
 std::vector<NameSet> FunctionProfiles(std::span<const RankView> ranks, std::span<const FunctionColumn> functions) {
   std::vector<NameRow> rows = RowsByName(ranks, functions);
   std::erase_if(rows, [](const NameRow& row) { return row.beta < kMinMeanBeta * static_cast<double>(row.ranks.size()); });
-  std::sort(rows.begin(), rows.end(), [](const NameRow& a, const NameRow& b) { return a.beta != b.beta ? a.beta > b.beta : a.name < b.name; });
+  std::sort(rows.begin(), rows.end(),
+            [](const NameRow& a, const NameRow& b) { return a.beta != b.beta ? a.beta > b.beta : a.name < b.name; });
   if (rows.size() > NameSet::kNames) rows.resize(NameSet::kNames);
   std::vector<NameSet> profiles(ranks.size());
   for (size_t name = 0; name < rows.size(); ++name) {

@@ -41,7 +41,7 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const ComputeG
 
 void ContentionOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
   if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
-  for (const BusyTime& busy : CompareBusyTime(view)) {
+  for (const BusyTime& busy : view.busy_times()) {
     if (busy.steps < options_.min_steps || busy.share() < options_.min_share) continue;
     if (busy.lasting_ns < options_.min_lasting * busy.excess_ns) continue;
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);

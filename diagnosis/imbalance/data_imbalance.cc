@@ -19,7 +19,7 @@ using RoleTimes = std::vector<BusyTime>;  // of one role, idlest first
 
 std::map<uint32_t, RoleTimes> TimesByRole(const CrossRankView& view) {
   std::map<uint32_t, RoleTimes> roles;
-  for (const BusyTime& busy : CompareBusyTime(view)) roles[busy.role].push_back(busy);
+  for (const BusyTime& busy : view.busy_times()) roles[busy.role].push_back(busy);
   for (auto& [role, times] : roles) {
     std::sort(times.begin(), times.end(), [](const BusyTime& a, const BusyTime& b) { return a.busy_ns < b.busy_ns; });
   }

@@ -105,7 +105,7 @@ Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>&
 bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Finding>& findings) const {
   std::vector<GrownRank> data;
   std::vector<GrownRank> routing;
-  for (const BusyTime& busy : CompareBusyTime(view)) {
+  for (const BusyTime& busy : view.busy_times()) {
     if (busy.steps < options_.min_steps || busy.share() < options_.min_share || busy.chance > options_.max_chance) continue;
     if (busy.slow_steps < options_.min_growth_steps * busy.steps) continue;
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);

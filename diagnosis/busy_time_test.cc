@@ -1,0 +1,95 @@
+#include "diagnosis/busy_time.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "diagnosis/synthetic_job.h"
+
+namespace eroica {
+namespace {
+
+// A job of one role in which busy time varies by rank and step.
+SyntheticJob UnevenJob(uint32_t ranks, uint32_t seed) {
+  SyntheticJob job(ranks);
+  std::mt19937 random(seed);
+  for (PatternBatch& batch : job.batches) {
+    for (StepRecord& step : batch.steps) step.peer_wait_ns = static_cast<int64_t>(random() % 300) * 1'000'000;
+  }
+  return job;
+}
+
+double Busy(const StepRecord& step) { return static_cast<double>(step.duration_ns - step.peer_wait_ns); }
+
+double MedianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+// As the header states it, one rank, step and peer after the other.
+double ExcessByDefinition(const SyntheticJob& job, size_t rank) {
+  double sum = 0;
+  const size_t steps = job.batches[rank].steps.size();
+  for (size_t s = 0; s < steps; ++s) {
+    std::vector<double> peers;
+    for (size_t other = 0; other < job.batches.size(); ++other) {
+      if (other != rank) peers.push_back(Busy(job.batches[other].steps[s]));
+    }
+    sum += Busy(job.batches[rank].steps[s]) - MedianOf(peers);
+  }
+  return sum / static_cast<double>(steps);
+}
+
+TEST(BusyTime, ExcessIsOverTheMedianOfThePeersInEachStep) {
+  for (const uint32_t ranks : {2u, 3u, 4u, 5u, 8u, 63u, 130u}) {
+    const SyntheticJob job = UnevenJob(ranks, ranks);
+    const CrossRankView view(job.batches, job.summaries);
+    const std::vector<BusyTime> compared = view.busy_times();
+    ASSERT_EQ(compared.size(), ranks);
+    for (const BusyTime& busy : compared) {
+      EXPECT_NEAR(busy.excess_ns, ExcessByDefinition(job, busy.rank), 1e-3) << ranks << " ranks, rank " << busy.rank;
+      EXPECT_EQ(busy.peers, ranks - 1);
+    }
+  }
+}
+
+TEST(BusyTime, ManyEqualRanksLeaveTheOneThatDiffers) {
+  SyntheticJob job(9);
+  for (PatternBatch& batch : job.batches) {
+    for (StepRecord& step : batch.steps) step.peer_wait_ns = batch.rank.value == 4 ? 0 : 200'000'000;
+  }
+  const CrossRankView view(job.batches, job.summaries);
+  for (const BusyTime& busy : view.busy_times()) {
+    EXPECT_DOUBLE_EQ(busy.excess_ns, busy.rank == 4 ? 200e6 : 0.0);
+    EXPECT_EQ(busy.slow_steps, busy.rank == 4 ? 10u : 0u);
+  }
+}
+
+TEST(BusyTime, SpreadOfABigRoleIsThatOfItsPeers) {
+  SyntheticJob job(65);  // the first size at which the role's own spread stands for that of the peers
+  for (PatternBatch& batch : job.batches) {
+    for (StepRecord& step : batch.steps) step.peer_wait_ns = batch.rank.value * 3'000'000;
+  }
+  const CrossRankView view(job.batches, job.summaries);
+  std::vector<double> means;
+  for (const BusyTime& busy : view.busy_times()) means.push_back(busy.busy_ns);
+  for (const BusyTime& busy : view.busy_times()) {
+    std::vector<double> peers = means;
+    peers.erase(peers.begin() + busy.rank);
+    const double median = MedianOf(peers);
+    for (double& mean : peers) mean = std::abs(mean - median);
+    EXPECT_NEAR(busy.noise_ns, 1.4826 * MedianOf(peers), 0.1 * busy.noise_ns);
+  }
+}
+
+TEST(BusyTime, ALoneRankIsComparedWithNobody) {
+  const SyntheticJob job(1);
+  EXPECT_TRUE(CrossRankView(job.batches, job.summaries).busy_times().empty());
+}
+
+}  // namespace
+}  // namespace eroica
