@@ -1,9 +1,11 @@
 #include "state_store/in_memory_store.h"
 
+#include <mutex>
+
 namespace eroica {
 
 absl::StatusOr<std::optional<std::string>> InMemoryStore::Get(Table table, std::string_view key) const {
-  absl::ReaderMutexLock lock(&mutex_);
+  const std::shared_lock lock(mutex_);
   const Rows& rows = RowsOf(table);
   const auto row = rows.find(key);
   if (row == rows.end()) return std::optional<std::string>();
@@ -11,7 +13,7 @@ absl::StatusOr<std::optional<std::string>> InMemoryStore::Get(Table table, std::
 }
 
 absl::Status InMemoryStore::Scan(Table table, std::string_view prefix, const Visitor& visit) const {
-  absl::ReaderMutexLock lock(&mutex_);
+  const std::shared_lock lock(mutex_);
   const Rows& rows = RowsOf(table);
   for (auto row = rows.lower_bound(prefix); row != rows.end() && row->first.starts_with(prefix); ++row) {
     if (!visit(row->first, row->second)) break;
@@ -20,7 +22,7 @@ absl::Status InMemoryStore::Scan(Table table, std::string_view prefix, const Vis
 }
 
 absl::Status InMemoryStore::Write(const StateChanges& changes) {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   for (const StateChanges::Change& change : changes.changes()) {
     Rows& rows = RowsOf(change.table);
     switch (change.kind) {
@@ -33,7 +35,7 @@ absl::Status InMemoryStore::Write(const StateChanges& changes) {
 }
 
 absl::Status InMemoryStore::DropRange(Table table, std::string_view begin, std::string_view end) {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   EraseRange(begin, end, &RowsOf(table));
   return absl::OkStatus();
 }

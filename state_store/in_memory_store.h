@@ -1,12 +1,11 @@
 // The store of bounded runs and tests: sorted maps, gone with the process.
 #pragma once
 
-#include <absl/base/thread_annotations.h>
-#include <absl/synchronization/mutex.h>
 
 #include <array>
 #include <functional>
 #include <map>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 
@@ -24,12 +23,12 @@ class InMemoryStore : public StateStore {
  private:
   using Rows = std::map<std::string, std::string, std::less<>>;
 
-  Rows& RowsOf(Table table) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return tables_.at(static_cast<size_t>(table)); }
-  const Rows& RowsOf(Table table) const ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return tables_.at(static_cast<size_t>(table)); }
+  Rows& RowsOf(Table table) { return tables_.at(static_cast<size_t>(table)); }
+  const Rows& RowsOf(Table table) const { return tables_.at(static_cast<size_t>(table)); }
   static void EraseRange(std::string_view begin, std::string_view end, Rows* rows);
 
-  mutable absl::Mutex mutex_;
-  std::array<Rows, kTableCount> tables_ ABSL_GUARDED_BY(mutex_);
+  mutable std::shared_mutex mutex_;  // guards the tables
+  std::array<Rows, kTableCount> tables_;
 };
 
 }  // namespace eroica

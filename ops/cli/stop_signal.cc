@@ -1,13 +1,16 @@
 #include "ops/cli/stop_signal.h"
 
+#include <atomic>
 #include <csignal>
 
 namespace eroica {
 namespace {
 
-volatile std::sig_atomic_t stop_requested = 0;
+// Written by the handler on whichever thread the signal met, read by all: a sig_atomic_t would be a race, a lock-free atomic is none.
+std::atomic<bool> stop_requested = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
-extern "C" void RememberStop(int) { stop_requested = 1; }
+extern "C" void RememberStop(int) { stop_requested.store(true, std::memory_order_relaxed); }
 
 }  // namespace
 
@@ -21,6 +24,6 @@ void CatchStopSignals() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-bool StopRequested() { return stop_requested != 0; }
+bool StopRequested() { return stop_requested.load(std::memory_order_relaxed); }
 
 }  // namespace eroica

@@ -1,12 +1,12 @@
 #include "ops/score/run_queue.h"
 
-#include <absl/base/thread_annotations.h>
-#include <absl/synchronization/mutex.h>
-#include <absl/time/time.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -24,7 +24,7 @@ class Queue {
     for (size_t i = 0; i < tasks.size(); ++i) total_ += Work(i);
   }
 
-  void Work() ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Work() {
     while (const std::optional<size_t> index = Take()) {
       uint64_t told = 0;
       const RunTask& task = tasks_[*index];
@@ -41,14 +41,13 @@ class Queue {
   }
 
   // Until nothing runs, or a tenth of a second. false: all is done.
-  bool Wait() ABSL_LOCKS_EXCLUDED(mutex_) {
-    const absl::MutexLock lock(&mutex_);
-    const auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return finished_ == tasks_.size() || (stop_ && running_ == 0); };
-    return !mutex_.AwaitWithTimeout(absl::Condition(&idle), absl::Milliseconds(100));
+  bool Wait() {
+    std::unique_lock lock(mutex_);
+    return !changed_.wait_for(lock, std::chrono::milliseconds(100), [this] { return finished_ == tasks_.size() || (stop_ && running_ == 0); });
   }
 
-  absl::StatusOr<std::vector<ScoredRun>> TakeResults() ABSL_LOCKS_EXCLUDED(mutex_) {
-    const absl::MutexLock lock(&mutex_);
+  absl::StatusOr<std::vector<ScoredRun>> TakeResults() {
+    const std::lock_guard lock(mutex_);
     if (!status_.ok()) return status_;
     std::vector<ScoredRun> all;
     for (std::vector<ScoredRun>& runs : results_) {
@@ -65,24 +64,24 @@ class Queue {
   bool Big(size_t index) const { return tasks_[index].ranks > options_.big_ranks; }
 
   // The next task that may start now, waiting for one where a big one runs; nothing where there is none any more.
-  std::optional<size_t> Take() ABSL_LOCKS_EXCLUDED(mutex_) {
-    const absl::MutexLock lock(&mutex_);
-    const auto next = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  std::optional<size_t> Take() {
+    std::unique_lock lock(mutex_);
+    const auto next = [this] {
       return std::find_if(waiting_.begin(), waiting_.end(), [this](size_t index) { return !Big(index) || !big_runs_; });
     };
-    const auto may_go_on = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stop_ || waiting_.empty() || next() != waiting_.end(); };
-    mutex_.Await(absl::Condition(&may_go_on));
+    changed_.wait(lock, [&] { return stop_ || waiting_.empty() || next() != waiting_.end(); });
     if (stop_ || waiting_.empty()) return std::nullopt;
     const auto it = next();
     const size_t index = *it;
     waiting_.erase(it);
     if (Big(index)) big_runs_ = true;
     ++running_;
+    changed_.notify_all();  // who waits for a task may have lost its last one
     return index;
   }
 
-  void Finish(size_t index, absl::StatusOr<std::vector<ScoredRun>> result) ABSL_LOCKS_EXCLUDED(mutex_) {
-    const absl::MutexLock lock(&mutex_);
+  void Finish(size_t index, absl::StatusOr<std::vector<ScoredRun>> result) {
+    const std::lock_guard lock(mutex_);
     if (Big(index)) big_runs_ = false;
     --running_;
     ++finished_;
@@ -92,6 +91,7 @@ class Queue {
       status_ = absl::Status(result.status().code(), fmt::format("{}: {}", tasks_[index].name, std::string(result.status().message())));
       stop_ = true;
     }
+    changed_.notify_all();
   }
 
   const std::vector<RunTask>& tasks_;
@@ -99,13 +99,14 @@ class Queue {
   uint64_t total_ = 0;
   std::atomic<uint64_t> done_ = 0;
   std::atomic<bool> stop_ = false;
-  absl::Mutex mutex_;
-  std::vector<size_t> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::vector<ScoredRun>> results_ ABSL_GUARDED_BY(mutex_);
-  bool big_runs_ ABSL_GUARDED_BY(mutex_) = false;
-  int running_ ABSL_GUARDED_BY(mutex_) = 0;
-  size_t finished_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;  // guards all that follows
+  std::condition_variable changed_;
+  std::vector<size_t> waiting_;
+  std::vector<std::vector<ScoredRun>> results_;
+  bool big_runs_ = false;
+  int running_ = 0;
+  size_t finished_ = 0;
+  absl::Status status_;
 };
 
 }  // namespace
