@@ -26,7 +26,7 @@ std::vector<RankView> RanksByNumber(std::span<const PatternBatch> batches) {
   return ranks;
 }
 
-// Fills the columns rank after rank. Ranks list the same functions in the same order for the most part, so that the column of a row is mostly the one after that of the row before.
+// Fills the columns rank after rank. Ranks mostly list the same functions in the same order, so that a row belongs to the column after that of the row before.
 class ColumnBuilder {
  public:
   explicit ColumnBuilder(size_t ranks) : ranks_(ranks) {}

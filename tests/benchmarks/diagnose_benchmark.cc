@@ -1,7 +1,7 @@
 // One window of a large job from its batches to its findings, all operators, on one core. DESIGN 12 and the targets of the diagnosis: 10,000 ranks x 100 functions
 // in 100 ms, 100,000 x 20 in 300 ms.
 //
-// The job: tensor-parallel groups of 8, data-parallel groups across them; most functions are kernels, the others Python frames and one collective a communicator. Healthy: log-normal
+// The job: tensor-parallel groups of 8, data-parallel groups across them; most functions are kernels, the others Python frames. Healthy: log-normal
 // jitter alone. Faulty: one rank runs one kernel for 15 % of the step more, and its peers wait for it in every step.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
