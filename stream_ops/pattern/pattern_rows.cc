@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 namespace eroica {
@@ -43,49 +42,70 @@ FunctionPattern MakeRow(uint32_t function, const CriticalPathSweep& sweep, const
   return row;
 }
 
-size_t ApproximateBytes(const FunctionPattern& row) { return 128 + row.name.size() + row.stack.size() + 6 * row.histogram.buckets().size(); }
+size_t ApproximateBytes(const FunctionPattern& row) {
+  return 128 + row.name.size() + row.stack.size() + 6 * row.histogram.buckets().size();
+}
 
 // cudaMalloc, cuMemAlloc, hipFree: a Python frame above it holds the critical path, and it is why that frame takes long.
-bool IsRuntimeCall(const FunctionPattern& row) {
-  if (row.function_class != FunctionClass::kCpuOp || row.wait != WaitKind::kNone) return false;
-  const std::string_view name = row.name;
-  return name.starts_with("cuda") || name.starts_with("hip") || (name.starts_with("cu") && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z');
+bool IsRuntimeCall(FunctionClass function_class, WaitKind wait, std::string_view name) {
+  if (function_class != FunctionClass::kCpuOp || wait != WaitKind::kNone) return false;
+  return name.starts_with("cuda") || name.starts_with("hip") ||
+         (name.starts_with("cu") && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z');
+}
+
+// Whether FoldSmallRows folds it.
+bool IsSmall(const FunctionPattern& row, double least_ns) {
+  if (row.function_class == FunctionClass::kCollective || static_cast<double>(row.critical_ns) >= least_ns) return false;
+  return !IsRuntimeCall(row.function_class, row.wait, row.name) || static_cast<double>(row.total_ns) < least_ns;
+}
+
+// The same of a row that has not been built.
+bool IsSmall(const FunctionTotals& totals, const FunctionTraits& traits, const std::string& name, double least_ns) {
+  if (traits.function_class == FunctionClass::kCollective || static_cast<double>(totals.critical_ns) >= least_ns) return false;
+  return !IsRuntimeCall(traits.function_class, traits.wait, name) || static_cast<double>(totals.total_ns) < least_ns;
+}
+
+// The functions that ran: by FunctionId where all have room, else those with the most critical time first.
+std::vector<uint32_t> InOrder(const CriticalPathSweep& sweep, const FunctionTable& functions, size_t rows_max) {
+  std::vector<uint32_t> order = sweep.functions();
+  const std::span<const FunctionTraits> traits = functions.traits();
+  if (order.size() <= rows_max) {
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return traits[a].id < traits[b].id; });
+  } else {
+    const auto key = [&](uint32_t f) { return std::pair(-sweep.totals(f).critical_ns, traits[f].id); };
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+  }
+  return order;
 }
 
 }  // namespace
 
 void BuildPatternRows(const CriticalPathSweep& sweep, const FunctionTable& functions, const ResourceAccount& resources,
                       std::span<const FunctionBytes> bytes, const RowLimits& limits, PatternBatch* batch) {
-  std::vector<uint32_t> order = sweep.functions();
-  if (order.size() > limits.rows_max) {
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      const auto key = [&](uint32_t f) { return std::pair(-sweep.totals(f).critical_ns, functions.traits()[f].id); };
-      return key(a) < key(b);
-    });
-  }
+  const double least_ns = limits.fold_below * static_cast<double>(batch->window.duration_ns());
+  const std::vector<uint32_t> order = InOrder(sweep, functions, limits.rows_max);
+  batch->patterns.reserve(std::min(order.size(), limits.rows_max));
   size_t size = 0;
   for (uint32_t function : order) {
-    if (batch->patterns.size() < limits.rows_max && size < limits.bytes_max) {
-      batch->patterns.push_back(MakeRow(function, sweep, functions, resources, batch->window.duration_ns()));
-      size += ApproximateBytes(batch->patterns.back());
-    } else {
-      Fold(functions.traits()[function].function_class, sweep.totals(function).critical_ns, batch);
+    const FunctionTotals& totals = sweep.totals(function);
+    const FunctionTraits& traits = functions.traits()[function];
+    const bool has_room = batch->patterns.size() < limits.rows_max && size < limits.bytes_max;
+    if (!has_room || IsSmall(totals, traits, functions.name(function), least_ns)) {
+      Fold(traits.function_class, totals.critical_ns, batch);
+      continue;
     }
+    FunctionPattern& row = batch->patterns.emplace_back(MakeRow(function, sweep, functions, resources, batch->window.duration_ns()));
+    for (const FunctionBytes& entry : bytes) row.bytes += entry.function == function ? entry.bytes : 0;
+    size += ApproximateBytes(row);
   }
-  std::unordered_map<FunctionId, uint64_t> moved;
-  for (const FunctionBytes& entry : bytes) moved[functions.traits()[entry.function].id] += entry.bytes;
-  for (FunctionPattern& row : batch->patterns) {
-    if (const auto found = moved.find(row.function); found != moved.end()) row.bytes = found->second;
-  }
-  std::sort(batch->patterns.begin(), batch->patterns.end(),
-            [](const FunctionPattern& a, const FunctionPattern& b) { return a.function < b.function; });
+  const auto by_id = [](const FunctionPattern& a, const FunctionPattern& b) { return a.function < b.function; };
+  if (order.size() > limits.rows_max) std::sort(batch->patterns.begin(), batch->patterns.end(), by_id);
 }
 
 void FoldSmallRows(double share_min, PatternBatch* batch) {
   const double least_ns = share_min * static_cast<double>(batch->window.duration_ns());
   std::erase_if(batch->patterns, [&](const FunctionPattern& row) {
-    if (row.function_class == FunctionClass::kCollective || static_cast<double>(row.critical_ns) >= least_ns) return false;
-    if (IsRuntimeCall(row) && static_cast<double>(row.total_ns) >= least_ns) return false;
+    if (!IsSmall(row, least_ns)) return false;
     Fold(row.function_class, row.critical_ns, batch);
     return true;
   });

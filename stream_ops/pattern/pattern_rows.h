@@ -12,7 +12,7 @@
 
 namespace eroica {
 
-// Bytes that an operation of the function moved.
+// Bytes that operations of the function moved; few functions do.
 struct FunctionBytes {
   uint32_t function = 0;
   uint64_t bytes = 0;
@@ -22,6 +22,7 @@ struct FunctionBytes {
 struct RowLimits {
   size_t rows_max = 16'384;
   size_t bytes_max = size_t{32} << 20;  // of names, stacks and histograms, about
+  double fold_below = 0;                // what FoldSmallRows would fold is not built in the first place
 };
 
 // Fills batch->patterns, by FunctionId, and adds to its folded_* what the limits leave out. batch->window must be set.

@@ -13,7 +13,7 @@
 namespace eroica {
 
 struct EventChunk {
-  int64_t offset = 0;        // of the record
+  int64_t offset = 0;  // of the record
   ProducerKey producer;
   uint64_t sequence = 0;
   uint64_t events = 0;       // of the batch
@@ -22,7 +22,7 @@ struct EventChunk {
   int64_t last_time_ns = 0;  // of anything in the batch; the window that it falls in is the one that settles the batch's losses
   int64_t uncounted_ns = 0;  // the last end of a collective that the rank's advance does not count yet, 0 where there is none
   std::vector<Interval> intervals;
-  size_t taken = 0;          // the first intervals, by windows already
+  size_t taken = 0;  // the first intervals, by windows already
   std::vector<ResourceSample> samples;
   size_t samples_taken = 0;
   std::vector<ConnectionSample> connections;
@@ -38,10 +38,12 @@ class EventChunkPool {
     if (spare_.empty()) return {};
     EventChunk chunk = std::move(spare_.back());
     spare_.pop_back();
+    spare_bytes_ -= Bytes(chunk);
     return chunk;
   }
   void Give(EventChunk chunk) {
-    if (spare_.size() >= kMostSpare) return;
+    const size_t bytes = Bytes(chunk);
+    if (spare_bytes_ + bytes > kMostSpareBytes) return;
     std::vector<Interval> intervals = std::move(chunk.intervals);
     std::vector<ResourceSample> samples = std::move(chunk.samples);
     intervals.clear();
@@ -50,11 +52,19 @@ class EventChunkPool {
     chunk.intervals = std::move(intervals);
     chunk.samples = std::move(samples);
     spare_.push_back(std::move(chunk));
+    spare_bytes_ += bytes;
   }
 
  private:
-  static constexpr size_t kMostSpare = 256;
+  // What ten thousand ranks of a producer have in hand between two windows. It is needed again in the next one: kept or not, the peak is the same.
+  static constexpr size_t kMostSpareBytes = size_t{512} << 20;
+
+  static size_t Bytes(const EventChunk& chunk) {
+    return sizeof(EventChunk) + chunk.intervals.capacity() * sizeof(Interval) + chunk.samples.capacity() * sizeof(ResourceSample);
+  }
+
   std::vector<EventChunk> spare_;
+  size_t spare_bytes_ = 0;
 };
 
 }  // namespace eroica

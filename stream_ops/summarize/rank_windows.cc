@@ -220,10 +220,10 @@ void RankWindows::Release(int64_t until_ns, Completeness* completeness) {
     uint64_t events = 0;
   };
   std::map<ProducerKey, Tally> tallies;
-  std::deque<EventChunk> open;
+  size_t open = 0;
   for (EventChunk& chunk : chunks_) {
     if (chunk.last_time_ns >= until_ns) {
-      open.push_back(std::move(chunk));
+      if (EventChunk& place = chunks_[open++]; &place != &chunk) place = std::move(chunk);
       continue;
     }
     if (!chunk.settled) {
@@ -235,7 +235,7 @@ void RankWindows::Release(int64_t until_ns, Completeness* completeness) {
     }
     shared_->pool.Give(std::move(chunk));
   }
-  chunks_ = std::move(open);
+  chunks_.erase(chunks_.begin() + static_cast<ptrdiff_t>(open), chunks_.end());
   for (const auto& [key, tally] : tallies) {
     ProducerProgress& producer = progress_.producers[key];
     if (tally.last_sequence < producer.next_sequence) continue;

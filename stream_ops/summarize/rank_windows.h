@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -128,7 +127,7 @@ class RankWindows {
   Shared* shared_;
   int64_t replayed_until_;                   // records up to here were processed before a restart
   std::map<ProducerKey, SequenceRanges> seen_;  // since the start of this process
-  std::deque<EventChunk> chunks_;            // by offset
+  std::vector<EventChunk> chunks_;           // by offset
   std::vector<Interval> carried_;            // what spans into the next window of time
   int64_t carried_offset_ = 0;
   StepTable steps_;

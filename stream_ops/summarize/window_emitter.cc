@@ -22,12 +22,17 @@ int64_t StepAt(const std::vector<StepSpan>& steps, int64_t time_ns) {
 
 }  // namespace
 
-void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size, ClosedRankWindow& closed,
-                         RankWindows& rank, ProcessorContext& context) {
+void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size,
+                         ClosedRankWindow& closed, RankWindows& rank, ProcessorContext& context) {
   const Sink sink{functions, communicators, context};
   sorter_.Sort(functions.traits(), closed.intervals);
-  const SweepInput input{.intervals = closed.intervals, .functions = functions.traits(), .lanes = rank.lane_kinds(), .steps = closed.steps,
-                         .start_ns = closed.window.start_ns, .end_ns = closed.window.end_ns, .host_only = rank.progress().identity.host_only};
+  const SweepInput input{.intervals = closed.intervals,
+                         .functions = functions.traits(),
+                         .lanes = rank.lane_kinds(),
+                         .steps = closed.steps,
+                         .start_ns = closed.window.start_ns,
+                         .end_ns = closed.window.end_ns,
+                         .host_only = rank.progress().identity.host_only};
   sweep_.Run(input);
   resources_.Run(input, closed.samples);
 
@@ -41,7 +46,8 @@ void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable
     if (since_ns < closed.window.end_ns) patterns_.communicators.push_back(communicator);
   }
   CollectRecords(sink, closed, rank);
-  BuildPatternRows(sweep_, functions, resources_, bytes_, {}, &patterns_);
+  const SummarizeOptions& options = shared_->options;
+  BuildPatternRows(sweep_, functions, resources_, bytes_, {.fold_below = options.keep_in_full ? 0 : options.fold_below}, &patterns_);
   SendPatterns(context);
   SendCollectives(sink, closed, world_size, rank.progress());
 }
@@ -81,12 +87,19 @@ void WindowEmitter::SendPatterns(ProcessorContext& context) {
 }
 
 void WindowEmitter::CollectRecords(const Sink& sink, const ClosedRankWindow& closed, RankWindows& rank) {
-  members_.clear();
+  size_t members = 0;  // what is kept of those of the window before is their memory
   bytes_.clear();
   for (const auto& [communicator, since_ns] : rank.progress().communicators) {
     const std::optional<uint32_t> number = sink.communicators.Find(communicator);
-    if (number && since_ns < closed.window.end_ns) members_.push_back({*number, {}, {}});
+    if (!number || since_ns >= closed.window.end_ns) continue;
+    if (members == members_.size()) members_.emplace_back();
+    Member& member = members_[members++];
+    member.communicator = *number;
+    member.batch.records.clear();
+    member.batch.predecessors.clear();
+    member.predecessors.clear();
   }
+  members_.resize(members);
   for (const CollectiveExposure& exposure : sweep_.collectives()) {
     if (!CollectiveRows::IsTicket(exposure.ticket)) continue;
     const CollectiveRow& row = rank.collectives()[exposure.ticket];
@@ -94,24 +107,34 @@ void WindowEmitter::CollectRecords(const Sink& sink, const ClosedRankWindow& clo
     if (closed.window.kind == WindowKind::kTime && row.end_ns > closed.window.end_ns) continue;
     const CommId communicator = sink.communicators[row.communicator].id;
     rank.advance().Complete({communicator, row.collective.operation, row.collective.peer}, row.collective.sequence, row.end_ns);
-    bytes_.push_back({row.function, row.collective.bytes});
+    AddBytes(row.function, row.collective.bytes);
     const auto member = std::find_if(members_.begin(), members_.end(), [&](const Member& m) { return m.communicator == row.communicator; });
     if (member == members_.end() || !AddRecord(sink, closed, exposure, row, &*member)) ++shared_->probe.collectives_left_out;
     rank.collectives().Free(exposure.ticket);
   }
 }
 
+void WindowEmitter::AddBytes(uint32_t function, uint64_t bytes) {
+  const auto known =
+      std::find_if(bytes_.begin(), bytes_.end(), [function](const FunctionBytes& entry) { return entry.function == function; });
+  if (known != bytes_.end()) {
+    known->bytes += bytes;
+  } else {
+    bytes_.push_back({function, bytes});
+  }
+}
+
 // False where the batch is full.
-bool WindowEmitter::AddRecord(const Sink& sink, const ClosedRankWindow& closed, const CollectiveExposure& exposure, const CollectiveRow& row,
-                              Member* member) {
+bool WindowEmitter::AddRecord(const Sink& sink, const ClosedRankWindow& closed, const CollectiveExposure& exposure,
+                              const CollectiveRow& row, Member* member) {
   CollectiveBatch& batch = member->batch;
   if (batch.records.size() == CodecLimits::kRecords || batch.predecessors.size() == CodecLimits::kPatterns) return false;
   uint32_t before = 0;
   if (exposure.before != kNoFunction) {
     uint32_t& place = member->predecessors[exposure.before];
     if (place == 0) {
-      batch.predecessors.push_back({sink.functions.traits()[exposure.before].id, sink.functions.name(exposure.before),
-                                    sink.functions.Stack(exposure.before)});
+      batch.predecessors.push_back(
+          {sink.functions.traits()[exposure.before].id, sink.functions.name(exposure.before), sink.functions.Stack(exposure.before)});
       place = static_cast<uint32_t>(batch.predecessors.size());
     }
     before = place;

@@ -24,8 +24,8 @@ class WindowEmitter {
   explicit WindowEmitter(RankWindows::Shared* shared) : shared_(shared) {}
 
   // Sorts the window's intervals in place; frees the tickets of its collectives. world_size: of the job.
-  void Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size, ClosedRankWindow& closed, RankWindows& rank,
-            ProcessorContext& context);
+  void Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size, ClosedRankWindow& closed,
+            RankWindows& rank, ProcessorContext& context);
   // RankSilent: the rank said nothing for this window, and its peers have moved on.
   void EmitSilent(const RankProgress& progress, uint32_t world_size, int64_t index, ProcessorContext& context);
 
@@ -36,7 +36,7 @@ class WindowEmitter {
     ProcessorContext& context;
   };
   struct Member {
-    uint32_t communicator;  // number in the job's table
+    uint32_t communicator = 0;  // number in the job's table
     CollectiveBatch batch;
     std::unordered_map<uint32_t, uint32_t> predecessors;  // by function: 1 + its place in batch.predecessors
   };
@@ -45,6 +45,7 @@ class WindowEmitter {
 
   void StartPatterns(const RankProgress& progress, uint32_t world_size, const Window& window);
   void SendPatterns(ProcessorContext& context);
+  void AddBytes(uint32_t function, uint64_t bytes);
   void CollectRecords(const Sink& sink, const ClosedRankWindow& closed, RankWindows& rank);
   void SendCollectives(const Sink& sink, const ClosedRankWindow& closed, uint32_t world_size, const RankProgress& progress);
 
@@ -54,8 +55,8 @@ class WindowEmitter {
   ResourceAccount resources_;
   Encoder encoder_;
   PatternBatch patterns_;
-  std::vector<Member> members_;   // by CommId
-  std::vector<FunctionBytes> bytes_;
+  std::vector<Member> members_;       // by CommId
+  std::vector<FunctionBytes> bytes_;  // each function once
 };
 
 }  // namespace eroica

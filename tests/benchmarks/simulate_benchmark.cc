@@ -101,9 +101,12 @@ void BM_SimulateWithSamples(benchmark::State& state) {
 }
 BENCHMARK(BM_SimulateWithSamples)->Args({1'024, 8})->Unit(benchmark::kMillisecond);
 
-// Capture level 1 as a whole: the job, and each rank's events summarized window by window.
+// Capture level 1 as a whole: the job, and each rank's events summarized window by window. The third argument is the forward pass of one layer in microseconds: how
+// many events a second of training has goes with it. 4,400: a model of 70 billion parameters, whose layer has 0.86, with 8,192 tokens on 8 ranks at 400 TFLOP/s. The
+// reference of docs/PERFORMANCE.md. 2,000: a model of half that size, which has twice as many.
 void BM_SimulatePatterns(benchmark::State& state) {
   SimulatedJob job = JobOf(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)));
+  job.workload.layer_forward_ns = state.range(2) * 1'000;
   uint64_t events = 0;
   uint64_t simulated_ns = 0;
   uint64_t bytes = 0;
@@ -117,7 +120,12 @@ void BM_SimulatePatterns(benchmark::State& state) {
   SayCounts(state, job, events, simulated_ns);
   state.counters["bytes_an_event"] = static_cast<double>(bytes) / static_cast<double>(events);
 }
-BENCHMARK(BM_SimulatePatterns)->Args({64, 64})->Args({9'984, 8})->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_SimulatePatterns)
+    ->ArgNames({"ranks", "steps", "layer_us"})
+    ->Args({64, 64, 4'400})
+    ->Args({9'984, 16, 4'400})
+    ->Args({9'984, 16, 2'000})
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace eroica::simulate
