@@ -13,7 +13,7 @@ namespace {
 // Of the rank against its peers; nothing is expected of ranks that are not busier than they.
 ComputeGrowth Measure(DeviceJob& job, uint32_t rank) {
   const CrossRankView view(job.view().batches(), job.view().summaries());
-  const std::vector<BusyTime> all = view.busy_times();
+  const std::vector<BusyTime>& all = view.busy_times();
   return MeasureComputeGrowth(view, *std::find_if(all.begin(), all.end(), [rank](const BusyTime& busy) { return busy.rank == rank; }));
 }
 

@@ -30,7 +30,7 @@ double WorkExcess(const CrossRankView& view, RankIndex rank) {
 // Whether the rank's kernels as a whole tell why they take longer than the peers'. Then the function that differs most is no more than an example of that, and other
 // operators say it: a slow or shared device, larger inputs, hot experts.
 bool KernelsTellWhy(const CrossRankView& view, RankIndex rank) {
-  const std::vector<BusyTime> all = view.busy_times();
+  const std::vector<BusyTime>& all = view.busy_times();
   const auto busy = std::find_if(all.begin(), all.end(), [rank](const BusyTime& entry) { return entry.rank == rank; });
   return busy != all.end() && MeasureComputeGrowth(view, *busy).cause != GrowthCause::kUnclear;
 }

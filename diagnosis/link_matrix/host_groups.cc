@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace eroica {
 namespace {
@@ -14,6 +15,7 @@ class Groups {
       parent_.try_emplace(pair.one, pair.one);
       parent_.try_emplace(pair.other, pair.other);
       if (!pair.slow) parent_[Of(pair.one)] = Of(pair.other);
+      Flatten(pair.one);
     }
     for (const auto& [host, unused] : parent_) members_[Of(host)].insert(host);
   }
@@ -24,6 +26,12 @@ class Groups {
   const std::map<std::string_view, std::set<std::string_view>>& members() const { return members_; }
 
  private:
+  // Ways to the representative stay short.
+  void Flatten(std::string_view host) {
+    const std::string_view group = Of(host);
+    while (host != group) host = std::exchange(parent_[host], group);
+  }
+
   std::map<std::string_view, std::string_view> parent_;
   std::map<std::string_view, std::set<std::string_view>> members_;  // by group
 };

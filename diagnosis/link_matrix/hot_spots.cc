@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "diagnosis/link_matrix/host_groups.h"
@@ -49,6 +50,7 @@ class Search {
 
   std::vector<HotSpot> Run() {
     const size_t all_slow = slow_.size();
+    if (all_slow == 0) return {};
     TakeHosts();
     TakePath();
     TakeRanks();
@@ -138,8 +140,9 @@ class Search {
       if (!taken.contains(hosts)) pairs.push_back({hosts.first, hosts.second, way.IsSlow(1 - options_.whole)});
     }
     std::vector<std::string_view> order;
+    std::unordered_set<std::string_view> seen;
     for (const RankView& rank : view_.ranks()) {
-      if (std::find(order.rbegin(), order.rend(), rank.batch->host) == order.rend()) order.push_back(rank.batch->host);
+      if (seen.insert(rank.batch->host).second) order.push_back(rank.batch->host);
     }
     const std::set<std::string_view> side = FindSlowSide(pairs, order);
     if (side.empty()) return;
