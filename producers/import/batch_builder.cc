@@ -43,6 +43,14 @@ absl::Status BatchBuilder::AddMark(const Mark& mark) {
   return absl::OkStatus();
 }
 
+absl::Status BatchBuilder::AddConnection(const ConnectionSample& sample) {
+  if (batch_.connections.size() >= kMaxConnections) {
+    if (absl::Status status = Flush(false); !status.ok()) return status;
+  }
+  batch_.connections.push_back(sample);
+  return absl::OkStatus();
+}
+
 absl::Status BatchBuilder::Finish(std::vector<LossEntry> losses) {
   for (size_t i = 0; i < communicators_.size(); ++i) LocalCommunicator(static_cast<uint16_t>(i));
   batch_.losses = std::move(losses);
@@ -59,6 +67,7 @@ absl::Status BatchBuilder::Flush(bool final) {
   batch_.intervals.clear();
   batch_.collectives.clear();
   batch_.marks.clear();
+  batch_.connections.clear();
   batch_.losses.clear();
   for (const uint32_t function : interned_) local_function_[function] = kAbsent;
   interned_.clear();

@@ -19,6 +19,7 @@ class BatchBuilder {
   static constexpr size_t kMaxFunctions = 16'384;           // with their callers; a batch closes early where it would get more
   static constexpr size_t kMaxNameBytes = size_t{4} << 20;  // of functions; likewise
   static constexpr size_t kMaxMarks = 8'192;
+  static constexpr size_t kMaxConnections = 16'384;
 
   // lanes and communicators are all that the rank has; a batch gets those that it refers to, the first and the last batch all
   // communicators.
@@ -29,6 +30,8 @@ class BatchBuilder {
   // constructor's list; its interval is filled in here.
   absl::Status AddInterval(int64_t start_ns, int64_t duration_ns, uint32_t function, uint8_t lane, const Collective* collective);
   absl::Status AddMark(const Mark& mark);
+  // By time, too; no later than the next mark.
+  absl::Status AddConnection(const ConnectionSample& sample);
   // Writes the last batch, even if it is empty.
   absl::Status Finish(std::vector<LossEntry> losses);
 

@@ -22,7 +22,8 @@ std::string ImportReport::ToText() const {
       if (total.skipped.of(drop) > 0) text += fmt::format(" {} {}", total.skipped.of(drop), ToString(drop));
     }
   }
-  text += fmt::format("; {} collectives matched, {} not\n", collectives, collectives_unmatched);
+  text += fmt::format("; {} collectives matched, {} not", collectives, collectives_unmatched);
+  text += connections > 0 ? fmt::format("; {} connection samples\n", connections) : "\n";
   for (const std::string& warning : warnings) text += fmt::format("warning: {}\n", warning);
   for (const FileReport& file : files) {
     for (const std::string& warning : file.warnings) text += fmt::format("warning: {}: {}\n", file.path.filename().string(), warning);

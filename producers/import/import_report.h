@@ -58,6 +58,7 @@ struct ImportReport {
   ImportCounts total;
   uint64_t intervals = 0;
   uint64_t marks = 0;
+  uint64_t connections = 0;            // samples of what ranks sent to each other
   uint64_t collectives = 0;            // executed operations with communicator and sequence number
   uint64_t collectives_unmatched = 0;  // executed operations of which it is not known which of the other ranks' they meet
   uint64_t batches = 0;

@@ -75,6 +75,7 @@ struct RankTrace {
   std::vector<Mark> marks;  // any order; times relative to base_time_ns
   std::vector<CollectiveCall> collectives;
   std::vector<Communicator> communicators;  // filled by the matcher
+  std::vector<ConnectionSample> connections;  // by peer, without a time: what it sent in all
 };
 
 }  // namespace eroica

@@ -67,6 +67,7 @@ class Writer {
     const auto order = [](const Mark& mark) { return std::tuple(mark.time_ns, mark.kind != MarkKind::kStepEnd, mark.kind, mark.id); };
     std::sort(trace_.marks.begin(), trace_.marks.end(), [&](const Mark& x, const Mark& y) { return order(x) < order(y); });
     std::erase_if(trace_.marks, [this](const Mark& mark) { return mark.time_ns > kMaxTimeNs - trace_.base_time_ns; });
+    steps_ = std::count_if(trace_.marks.begin(), trace_.marks.end(), [](const Mark& mark) { return mark.kind == MarkKind::kStepEnd; });
     has_steps_ = std::any_of(trace_.marks.begin(), trace_.marks.end(), [](const Mark& mark) { return mark.kind == MarkKind::kStepBegin; });
   }
 
@@ -95,7 +96,27 @@ class Writer {
       Mark mark = trace_.marks[next_mark_++];
       mark.time_ns += trace_.base_time_ns;
       ++report_.marks;
+      if (mark.kind == MarkKind::kStepEnd) {
+        if (absl::Status status = WriteConnections(mark.time_ns); !status.ok()) return status;
+      }
       if (absl::Status status = builder_.AddMark(mark); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  // What the connections carried in all is spread over the steps evenly: when they carried it is not known.
+  absl::Status WriteConnections(int64_t step_end_ns) {
+    const auto steps = static_cast<uint64_t>(std::max<int64_t>(steps_, 1));
+    const uint64_t step = steps_ended_++;
+    const auto part = [&](uint64_t all) { return all / steps + (step < all % steps ? 1 : 0); };
+    for (const ConnectionSample& whole : trace_.connections) {
+      ConnectionSample sample = whole;
+      sample.time_ns = std::max<int64_t>(step_end_ns - 1, 0);
+      sample.bytes = part(whole.bytes);
+      sample.busy_ns = static_cast<int64_t>(part(static_cast<uint64_t>(whole.busy_ns)));
+      sample.retransmits = part(whole.retransmits);
+      ++report_.connections;
+      if (absl::Status status = builder_.AddConnection(sample); !status.ok()) return status;
     }
     return absl::OkStatus();
   }
@@ -116,6 +137,8 @@ class Writer {
   ImportCounts& counts_;
   ImportReport& report_;
   bool has_steps_ = false;
+  int64_t steps_ = 0;  // that end
+  uint64_t steps_ended_ = 0;
   size_t next_mark_ = 0;
   int64_t last_end_ns_ = -1;  // absolute
 };

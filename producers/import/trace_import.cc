@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "producers/import/chrome_trace_importer.h"
 #include "producers/import/collective_matcher.h"
+#include "producers/import/connection_import.h"
 #include "producers/import/flight_recorder_dump.h"
 #include "producers/import/operation_csv_importer.h"
 #include "producers/import/rank_identity.h"
@@ -106,6 +108,7 @@ class Import {
     report_.collectives = matches.matched;
     report_.collectives_unmatched = matches.unmatched;
     for (std::string& warning : matches.warnings) report_.warnings.push_back(std::move(warning));
+    TakeConnections(settled->traces);
     for (RankTrace* trace : settled->traces) {
       if (absl::Status status = WriteRank(*trace); !status.ok()) return status;
     }
@@ -122,6 +125,30 @@ class Import {
     report.warnings.push_back(
         fmt::format("its flight-recorder dump {} was not used: {}", path.string(), std::string(dump.status().message())));
     return {};
+  }
+
+  // Of all ranks at once: the other end of a connection is told by another rank's file.
+  void TakeConnections(std::span<RankTrace* const> traces) {
+    std::map<uint32_t, TcpInfo> by_rank;
+    for (const RankTrace* trace : traces) {
+      FileReport& report = report_.files[trace->file];
+      const std::filesystem::path path = FindTcpInfo(report.path, trace->rank);
+      if (path.empty()) continue;
+      TcpInfoFile file = ReadTcpInfo(path);
+      for (std::string& warning : file.warnings) report.warnings.push_back(std::move(warning));
+      by_rank.emplace(static_cast<uint32_t>(trace->rank), std::move(file.info));
+    }
+    if (by_rank.empty()) return;
+    RankConnections joined = JoinConnections(by_rank);
+    for (RankTrace* trace : traces) trace->connections = std::move(joined.samples[static_cast<uint32_t>(trace->rank)]);
+    if (by_rank.size() < traces.size()) {
+      report_.warnings.push_back(fmt::format("{} of {} ranks have no TCP_INFO beside their traces", traces.size() - by_rank.size(), traces.size()));
+    }
+    if (joined.ambiguous > 0) {
+      report_.warnings.push_back(
+          fmt::format("{} ends of connections are listed by more than one rank and not used: each rank's list must be its own (ss -p and its process)",
+                      joined.ambiguous));
+    }
   }
 
   absl::Status WriteRank(RankTrace& trace) {

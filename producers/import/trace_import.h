@@ -5,6 +5,7 @@
 // written rank by rank. Memory: sort_memory_bytes + names and call stacks (TraceFunctions::Limits) + the collectives (some 100 bytes each)
 // + one batch.
 //
+// TCP_INFO beside traces tells what each rank sent to each other one (connection_import.h).
 // Flight-recorder dumps beside traces tell their collectives apart; alone they tell where a job stands still (standstill_import.h).
 #pragma once
 

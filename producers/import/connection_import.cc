@@ -1,0 +1,106 @@
+#include "producers/import/connection_import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "producers/import/byte_source.h"
+#include "schemas/codec.h"
+
+namespace eroica {
+namespace {
+
+// Of a file: 100,000 connections take some 50 MB.
+constexpr size_t kMaxBytes = size_t{64} << 20;
+
+std::string_view AddressOf(std::string_view endpoint) { return endpoint.substr(0, endpoint.rfind(':')); }
+
+// Which rank each local end is of; several ranks for those of a whole host.
+using Owners = std::map<std::string_view, std::set<uint32_t>>;
+
+template <typename T>
+T SaturatingAdd(T a, T b) {
+  return a > std::numeric_limits<T>::max() - b ? std::numeric_limits<T>::max() : static_cast<T>(a + b);
+}
+
+void Add(const TcpConnection& connection, uint32_t peer, std::map<uint32_t, ConnectionSample>& by_peer) {
+  ConnectionSample& sum = by_peer[peer];
+  sum.peer = peer;
+  sum.resource = Resource::kNic;
+  sum.bytes = SaturatingAdd(sum.bytes, connection.bytes);
+  sum.busy_ns = std::min(SaturatingAdd(sum.busy_ns, connection.busy_ns), CodecLimits::kMaxTimeNs);
+  sum.retransmits = SaturatingAdd(sum.retransmits, connection.retransmits);
+}
+
+}  // namespace
+
+RankConnections JoinConnections(const std::map<uint32_t, TcpInfo>& by_rank) {
+  Owners owners;
+  for (const auto& [rank, info] : by_rank) {
+    for (const TcpConnection& connection : info.connections) owners[connection.local].insert(rank);
+  }
+  RankConnections joined;
+  for (const auto& [end, ranks] : owners) joined.ambiguous += ranks.size() > 1 ? 1 : 0;
+  for (const auto& [rank, info] : by_rank) {
+    std::map<uint32_t, ConnectionSample> by_peer;
+    for (const TcpConnection& connection : info.connections) {
+      if (owners[connection.local].size() > 1) continue;
+      const auto peer = owners.find(connection.peer);
+      const bool over_a_network = AddressOf(connection.local) != AddressOf(connection.peer);
+      if (!over_a_network || peer == owners.end() || peer->second.size() > 1) {
+        ++joined.elsewhere;
+      } else if (*peer->second.begin() != rank) {
+        Add(connection, *peer->second.begin(), by_peer);
+      }
+    }
+    for (const auto& [peer, sum] : by_peer) joined.samples[rank].push_back(sum);
+  }
+  return joined;
+}
+
+std::filesystem::path FindTcpInfo(const std::filesystem::path& trace, int64_t rank) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::absolute(trace, error).lexically_normal().parent_path();
+  for (const std::filesystem::path& place : {folder, folder.parent_path() / "tcp-info" / folder.filename()}) {
+    for (const std::string& name : {fmt::format("ss_rank{}.txt", rank), fmt::format("ss_rank{}.txt.gz", rank)}) {
+      if (std::filesystem::is_regular_file(place / name, error)) return place / name;
+    }
+  }
+  return {};
+}
+
+TcpInfoFile ReadTcpInfo(const std::filesystem::path& path) {
+  TcpInfoFile file;
+  const std::string name = path.filename().string();
+  absl::StatusOr<std::unique_ptr<ByteSource>> source = ByteSource::Open(path);
+  if (!source.ok()) {
+    file.warnings.push_back(fmt::format("{} was not read: {}", name, std::string(source.status().message())));
+    return file;
+  }
+  std::string text;
+  std::array<char, 65'536> buffer;
+  while (text.size() < kMaxBytes) {
+    const size_t read = (*source)->Read(buffer.data(), buffer.size());
+    if (read == 0) break;
+    text.append(buffer.data(), read);
+  }
+  if (text.size() >= kMaxBytes) file.warnings.push_back(fmt::format("{} is longer than {} bytes: the rest was not read", name, kMaxBytes));
+  if (!(*source)->damage().empty()) file.warnings.push_back(fmt::format("{} ends early: {}", name, (*source)->damage()));
+  file.info = ParseTcpInfo(text);
+  if (file.info.connections.empty())
+    file.warnings.push_back(fmt::format("{} lists no connection; the output of `ss -tin` was expected", name));
+  if (file.info.malformed > 0) {
+    file.warnings.push_back(fmt::format("{}: {} of its lines were not understood and not used", name, file.info.malformed));
+  }
+  if (file.info.truncated > 0) file.warnings.push_back(fmt::format("{} is cut off: its last connection was not used", name));
+  return file;
+}
+
+}  // namespace eroica
