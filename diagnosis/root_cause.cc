@@ -16,6 +16,7 @@
 #include "diagnosis/runtime_calls.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
+#include "diagnosis/slow_transfer/slow_transfer_operator.h"
 
 namespace eroica {
 namespace {
@@ -91,7 +92,8 @@ double MostWaited(const CrossRankView& view) {
   return most;
 }
 
-bool ConcernsEverybody(const Finding& finding) { return finding.operator_name == "regression"; }
+bool IsSlowTransfer(const Finding& finding) { return finding.operator_name == "slow_transfer"; }
+bool ConcernsEverybody(const Finding& finding) { return finding.operator_name == "regression" || IsSlowTransfer(finding); }
 
 void CapImpacts(double most_ns, std::vector<Finding>& findings) {
   double claimed = 0;
@@ -116,6 +118,9 @@ void DropExplainedChanges(std::vector<Finding>& findings) {
   }
   std::erase_if(findings,
                 [&](const Finding& finding) { return ConcernsEverybody(finding) && explained_ns >= finding.lost_ns_per_step / 2; });
+  const bool network = std::any_of(findings.begin(), findings.end(),
+                                   [](const Finding& finding) { return finding.kind == FindingKind::kCommunication && !IsSlowTransfer(finding); });
+  if (network) std::erase_if(findings, IsSlowTransfer);
 }
 
 double RoundTo(double value, double unit) { return std::round(value / unit) * unit; }
@@ -159,6 +164,7 @@ std::vector<std::unique_ptr<DiagnosisOperator>> DefaultOperators() {
   operators.push_back(std::make_unique<ImbalanceOperator>());
   operators.push_back(std::make_unique<DifferentialOperator>());
   operators.push_back(std::make_unique<RegressionOperator>());
+  operators.push_back(std::make_unique<SlowTransferOperator>());
   return operators;
 }
 

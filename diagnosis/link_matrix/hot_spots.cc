@@ -26,7 +26,7 @@ constexpr double kMostOfOneNic = 1.1;
 
 bool IsSlow(const LinkCell& cell, const HotSpotOptions& options) {
   if (cell.peers_speed <= 0 || cell.speed() > options.slow_share * cell.peers_speed) return false;
-  return std::log(cell.peers_speed / cell.speed()) >= options.min_deviations * cell.peers_spread;
+  return std::log(cell.peers_speed / cell.speed()) >= SpreadsBeyondChance(cell.peers + 1) * cell.peers_spread;
 }
 
 // Cells of one domain: what leaves hosts, or what stays within them.

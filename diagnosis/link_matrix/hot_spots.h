@@ -35,7 +35,6 @@ struct HotSpot {
 
 struct HotSpotOptions {
   double slow_share = kSlowShare;   // of the peers' speed: less is slow
-  double min_deviations = 8;        // of the peers' spread, in logarithms, that it must lie below
   double min_share_of_step = 0.02;  // busy time beyond the peers', of the steps' time, that one cell of a hot spot must have
   double whole = 0.7;               // share of the bytes of a rank or host that must move slowly for it to be what is hot
 };

@@ -32,6 +32,7 @@ class Claim {
     finding.culprits = Culprits();
     finding.function_class = FunctionClass::kCollective;
     finding.lost_ns_per_step = worst_.excess_ns() / time_.steps;
+    if (time_.most_waited_ns > 0) finding.lost_ns_per_step = std::min(finding.lost_ns_per_step, time_.most_waited_ns);
     finding.confidence = Confidence();
     finding.evidence = Evidence(options);
     finding.title = fmt::format("{} at {}, connections like it at {}: collectives over it end late for all, {} a step.", Subject(),
@@ -215,12 +216,19 @@ WindowTime TimeOf(const CrossRankView& view) {
   double ranks = 0;
   for (const RankView& rank : view.ranks()) {
     if (rank.batch->silent || rank.batch->steps.empty()) continue;
-    for (const StepRecord& step : rank.batch->steps) time.ns += static_cast<double>(step.duration_ns);
+    double waited_ns = 0;
+    for (const StepRecord& step : rank.batch->steps) {
+      time.ns += static_cast<double>(step.duration_ns);
+      waited_ns += static_cast<double>(step.peer_wait_ns);
+    }
     time.steps += static_cast<double>(rank.batch->steps.size());
+    time.most_waited_ns = std::max(time.most_waited_ns, waited_ns / static_cast<double>(rank.batch->steps.size()));
     ++ranks;
   }
   if (ranks == 0) return {};
-  return {.ns = time.ns / ranks, .steps = time.steps / ranks};
+  time.ns /= ranks;
+  time.steps /= ranks;
+  return time;
 }
 
 Finding DescribeHotSpot(const CrossRankView& view, const HotSpot& spot, const WindowTime& time, const HotSpotOptions& options) {

@@ -10,6 +10,7 @@ namespace eroica {
 struct WindowTime {
   double ns = 0;
   double steps = 0;
+  double most_waited_ns = 0;  // a step, by any rank: a connection's excess beyond it is hidden behind work
 };
 WindowTime TimeOf(const CrossRankView& view);
 

@@ -24,7 +24,14 @@ size_t LargestStep(std::span<const double> ascending) {
   return at;
 }
 
+// By chance so many of all speeds of a window lie as low.
+constexpr double kChance = 0.001;
+
 }  // namespace
+
+double SpreadsBeyondChance(size_t speeds) {
+  return kSigmaPerMad * std::sqrt(2 * std::log(static_cast<double>(std::max<size_t>(1, speeds)) / kChance));
+}
 
 HealthySpeed FindHealthySpeed(std::span<double> speeds) {
   if (speeds.empty()) return {};
@@ -38,7 +45,7 @@ HealthySpeed FindHealthySpeed(std::span<double> speeds) {
     const HealthySpeed faster = Describe(all.subspan(first));
     const HealthySpeed slower = Describe(all.first(first));
     const double step = all[first] - all[first - 1];
-    const bool apart = step >= -std::log(kSlowShare) && step >= kGroupsApart * std::max(faster.spread, slower.spread);
+    const bool apart = step >= -std::log(kSlowShare) && step >= SpreadsBeyondChance(all.size()) * std::max(faster.spread, slower.spread);
     const size_t members = all.size() - first;
     if (apart && members >= 2 && 4 * members >= all.size()) healthy = faster;
   }

@@ -1,6 +1,7 @@
 // What a healthy connection reaches, from the speeds of connections that should be alike. Pure.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 namespace eroica {
@@ -13,8 +14,9 @@ struct HealthySpeed {
 // Of fewer speeds an estimated spread is worth little. Busy times of real TCP connections that carry the same differ by 2 to 4 % (torch-parallel/net_healthy_4r).
 inline constexpr size_t kFewSpeeds = 8;
 inline constexpr double kFewSpread = 0.05;
-// Two groups lie apart where the step from the one to the other is so much larger than the spread within either.
-inline constexpr double kGroupsApart = 8;
+// How many spreads below the median of n speeds is more than chance: in a thousand windows it happens to one of the n at the most (Chernoff's bound for normal
+// logarithms). 6 of four speeds, 8.4 of ten thousand. Two groups lie apart where the step from the one to the other is that many times the spread within either.
+double SpreadsBeyondChance(size_t speeds);
 // And where speeds differ by that, which is what counts as slow at all.
 inline constexpr double kSlowShare = 0.8;
 

@@ -1,5 +1,5 @@
 // What diagnosis says of the real traces, held against the truth that is known of each (../shared/traces/README.md and the truth folders).
-// Jobs whose truth needs operators that are not built yet (a fault equal on all ranks, a slow link, a hot expert) are not listed.
+// Jobs whose truth needs operators that are not built yet (a fault equal on all ranks, a hot expert) are not listed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,6 +51,7 @@ std::vector<Truth> Truths() {
        {{"slow_rank", "function", 0, "read_record_from_slow_storage", 3, 67, 8},
         {"slow_rank", "function", 3, "throttled_layer_extra_work", 3, 40, 6}}},
       {"net_healthy_4r", {}},
+      {"net_slow_link_4r", {{"communication", "nic", 2, "", 0, 112, 10}}},
       {"fsdp_slow_compute_4r", {{"slow_rank", "function", 2, "throttled_layer_extra_work", 3, 27, 4}}},
       {"pp4dp2_healthy_8r", {}},
       {"pp2dp2_gpipe_healthy_4r", {}},
@@ -113,6 +114,35 @@ TEST_P(TraceTruth, IsFound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(RealTraces, TraceTruth, ::testing::ValuesIn(Truths()), [](const auto& truth) { return truth.param.job; });
+
+// The traces of the network cases as they are without the TCP_INFO beside them.
+std::vector<json> DiagnoseWithoutConnections(const std::string& name) {
+  absl::StatusOr<std::vector<EventBatch>> batches = ImportJob({name, {"torch-parallel/" + name}});
+  EXPECT_TRUE(batches.ok()) << batches.status();
+  size_t connections = 0;
+  for (EventBatch& batch : *batches) {
+    connections += batch.connections.size();
+    batch.connections.clear();
+  }
+  EXPECT_GT(connections, 0u);
+  const absl::StatusOr<PipelineOutput> output = RunPipeline(*batches, EroicaTopology(), AllWays().front());
+  EXPECT_TRUE(output.ok()) << output.status();
+  return LatestFindings(*output);
+}
+
+TEST(TraceTruthWithoutConnections, TheNetworkIsToBlameAndTheLinkIsUndecided) {
+  if (!HaveTraces()) GTEST_SKIP() << "the folder of real traces is absent: " << kTraceRoot;
+  const std::vector<json> findings = DiagnoseWithoutConnections("net_slow_link_4r");
+  ASSERT_EQ(findings.size(), 1u);
+  ExpectFinding(findings[0], {"communication", "undecided", -1, "", 4, 37, 5});
+  EXPECT_THAT(findings[0].at("title").get<std::string>(), HasSubstr("which link is slow is undecided"));
+  EXPECT_THAT(findings[0].at("suggested_action").get<std::string>(), HasSubstr("TCP_INFO"));
+}
+
+TEST(TraceTruthWithoutConnections, AHealthyNetworkIsNone) {
+  if (!HaveTraces()) GTEST_SKIP() << "the folder of real traces is absent: " << kTraceRoot;
+  EXPECT_TRUE(DiagnoseWithoutConnections("net_healthy_4r").empty());
+}
 
 TEST(TraceTruthOfOneStep, SaysThatPersistenceIsNotShown) {
   if (!HaveTraces()) GTEST_SKIP() << "the folder of real traces is absent: " << kTraceRoot;

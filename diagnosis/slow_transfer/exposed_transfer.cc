@@ -1,0 +1,50 @@
+#include "diagnosis/slow_transfer/exposed_transfer.h"
+
+#include <algorithm>
+#include <map>
+
+namespace eroica {
+namespace {
+
+struct Waits {
+  double in_pairs_ns = 0;  // in sends and receives
+  double for_late_ns = 0;  // in collectives
+};
+
+std::map<RankId, Waits> WaitsOf(const CrossRankView& view) {
+  std::map<RankId, Waits> waits;
+  for (const CollectiveSummary& summary : view.summaries()) {
+    for (const MemberSummary& member : summary.members) waits[member.rank].for_late_ns += static_cast<double>(member.exposed_wait_ns);
+    for (const PairSummary& pair : summary.pairs) {
+      waits[pair.destination].in_pairs_ns += static_cast<double>(pair.receive_wait_ns);
+      waits[pair.source].in_pairs_ns += static_cast<double>(pair.send_wait_ns);
+    }
+  }
+  return waits;
+}
+
+}  // namespace
+
+std::vector<ExposedTransfer> FindExposedTransfers(const CrossRankView& view) {
+  std::map<RankId, Waits> waits = WaitsOf(view);
+  std::vector<ExposedTransfer> transfers;
+  for (const RankView& rank : view.ranks()) {
+    const std::vector<StepRecord>& steps = rank.batch->steps;
+    if (rank.batch->silent || steps.empty()) continue;
+    double duration_ns = 0;
+    double exposed_ns = 0;
+    for (const StepRecord& step : steps) {
+      duration_ns += static_cast<double>(step.duration_ns);
+      exposed_ns += static_cast<double>(step.peer_wait_ns);
+    }
+    const auto count = static_cast<double>(steps.size());
+    const Waits& own = waits[rank.rank];
+    transfers.push_back({.rank = rank.rank,
+                         .step_ns = duration_ns / count,
+                         .exposed_ns = std::max(0.0, exposed_ns - own.in_pairs_ns) / count,
+                         .late_ns = own.for_late_ns / count});
+  }
+  return transfers;
+}
+
+}  // namespace eroica
