@@ -1,6 +1,7 @@
 // eroica findings: what diagnosis has said, from a findings topic or from the state store of a node.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "ops/cli/exit_code.h"
 #include "ops/cli/finding_reader.h"
 #include "ops/cli/finding_text.h"
+#include "ops/cli/host_record_text.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/state_folder.h"
 #include "ops/cli/stop_signal.h"
@@ -26,6 +28,7 @@ struct FindingsFlags {
   bool from_state = false;
   std::string state;  // empty: the configured folder
   bool follow = false;
+  bool by_host = false;
   bool brief = false;
   bool json = false;
 };
@@ -40,14 +43,20 @@ void Print(const Finding& finding, const FindingsFlags& flags) {
 
 bool Wanted(const Finding& finding, const FindingsFlags& flags) { return flags.job.empty() || finding.job.value == flags.job; }
 
-int PrintLatest(const std::vector<Finding>& findings, const FindingsFlags& flags) {
-  int open = 0;
-  for (const Finding& finding : findings) {
-    if (!Wanted(finding, flags)) continue;
-    Print(finding, flags);
-    if (finding.state != FindingState::kResolved) ++open;
+void PrintHosts(const std::vector<Finding>& findings, bool json) {
+  for (const HostRecord& record : RecordsByHost(findings)) std::cout << (json ? HostRecordJson(record) + "\n" : HostRecordText(record));
+  std::cout << std::flush;
+}
+
+int PrintLatest(std::vector<Finding> findings, const FindingsFlags& flags) {
+  std::erase_if(findings, [&](const Finding& finding) { return !Wanted(finding, flags); });
+  if (flags.by_host) {
+    PrintHosts(findings, flags.json);
+  } else {
+    for (const Finding& finding : findings) Print(finding, flags);
   }
-  return open > 0 ? kExitFindings : kExitNothingFound;
+  const auto is_open = [](const Finding& finding) { return finding.state != FindingState::kResolved; };
+  return std::ranges::any_of(findings, is_open) ? kExitFindings : kExitNothingFound;
 }
 
 void ReportMalformed(uint64_t malformed) {
@@ -113,17 +122,23 @@ void AddFindingsCommand(CLI::App& app, int* exit_code) {
   CLI::App* command = app.add_subcommand("findings", "List what was found, or follow it");
   flags->config.AddTo(*command);
   command->add_option("--job", flags->job, "Only of this job")->type_name("JOB");
-  auto* state = command->add_option("--state", flags->state, "From the state store of a node, also of a running one; without DIR the configured one")
-                    ->type_name("[DIR]")
-                    ->expected(0, 1);
-  command->add_flag("-f,--follow", flags->follow, "Print all that was said, then what is said from now on, until Ctrl-C")->excludes(state);
+  auto* state =
+      command->add_option("--state", flags->state, "From the state store of a node, also of a running one; without DIR the configured one")
+          ->type_name("[DIR]")
+          ->expected(0, 1);
+  auto* by_host =
+      command->add_flag("--by-host", flags->by_host, "What was found about each host, over all jobs: a host that recurs is first");
+  command->add_flag("-f,--follow", flags->follow, "Print all that was said, then what is said from now on, until Ctrl-C")
+      ->excludes(state)
+      ->excludes(by_host);
   command->add_flag("--brief", flags->brief, "One line a finding");
   command->add_flag("--json", flags->json, "One JSON object a line");
   command->footer(
       "Examples:\n"
       "  eroica findings --recording recording/\n"
       "  eroica findings --bootstrap localhost:9092 --follow --json | jq .title\n"
-      "  eroica findings --state recording.state/ --job night      what a node knows, without the log\n\n"
+      "  eroica findings --state recording.state/ --job night      what a node knows, without the log\n"
+      "  eroica findings --state recording.state/ --by-host        hosts that slow one job after the other\n\n"
       "A list shows each finding in its last state. Exit codes: 0 no open finding, 1 findings, 2 error.");
   command->callback([flags, state, exit_code] {
     flags->from_state = state->count() > 0;

@@ -61,6 +61,23 @@ TEST(SimulateProgram, AJobInARecordingIsDiagnosedAtEachLevelAlike) {
   }
 }
 
+TEST(SimulateProgram, AHostThatSlowsTwoJobsIsSeenToRecur) {
+  const ScratchDirectory folder;
+  const std::string recording = folder.path() + "/recording";
+  Parsed(RunProgram({"simulate", kScenario, "-o", recording, "--job", "monday", "--json"}));
+  Parsed(RunProgram({"simulate", kScenario, "-o", recording, "--job", "tuesday", "--seed", "9", "--append", "--json"}));
+  EXPECT_EQ(Blamed(recording), std::vector<int>{kCulprit});
+  const ProgramRun run = RunProgram({"findings", "--recording", recording, "--by-host", "--json"});
+  EXPECT_EQ(run.exit_code, kExitFindings) << run.err;
+  const nlohmann::json record = nlohmann::json::parse(run.out);
+  EXPECT_EQ(record.at("host"), "node0000");
+  EXPECT_TRUE(record.at("recurring"));
+  EXPECT_EQ(record.at("devices"), nlohmann::json::array({kCulprit}));
+  EXPECT_EQ(record.at("jobs").size(), 2u);
+  const ProgramRun one = RunProgram({"findings", "--recording", recording, "--by-host", "--job", "monday"});
+  EXPECT_THAT(one.out, StartsWith("node0000: 1 finding in 1 job")) << one.err;
+}
+
 TEST(SimulateProgram, ChromeTracesAreDiagnosedAlike) {
   const ScratchDirectory folder;
   const std::string traces = folder.path() + "/traces";
