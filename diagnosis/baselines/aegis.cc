@@ -7,13 +7,14 @@
 #include <set>
 
 #include "diagnosis/baselines/claim.h"
+#include "diagnosis/baselines/slow_connections.h"
 #include "diagnosis/duration_text.h"
 
 namespace eroica {
 namespace {
 
 constexpr double kShortDuration = 0.8;
-constexpr double kSlowFactor = 1.5;
+constexpr double kSlowFactor = kAegisSlowFactor;
 
 std::string NameOf(const CollectiveSummary& summary) {
   if (!summary.communicator_description.empty()) return summary.communicator_description;
@@ -89,16 +90,9 @@ std::vector<Claim> SlowComputing(const CrossRankView& view) {
   return claims;
 }
 
-// A slow connection. Negative: not told.
-struct Connection {
-  int64_t source = -1;
-  int64_t destination = -1;
-  auto operator<=>(const Connection&) const = default;
-};
-
 bool IsFabric(Resource resource) { return resource == Resource::kNic || resource == Resource::kPcieTx || resource == Resource::kNvlink; }
 
-void AddSlowSenders(const CrossRankView& view, const FunctionColumn& column, std::set<Connection>* slow) {
+void AddSlowSenders(const CrossRankView& view, const FunctionColumn& column, std::set<SlowConnection>* slow) {
   if (column.sample->function_class != FunctionClass::kCollective) return;
   std::vector<size_t> measured;
   double mean = 0;
@@ -118,7 +112,7 @@ double DelayOf(const PairSummary& pair) {
   return pair.count == 0 ? 0 : static_cast<double>(std::min(pair.send_wait_ns, pair.receive_wait_ns)) / static_cast<double>(pair.count);
 }
 
-void AddSlowPairs(const CollectiveSummary& summary, std::set<Connection>* slow) {
+void AddSlowPairs(const CollectiveSummary& summary, std::set<SlowConnection>* slow) {
   double mean = 0;
   for (const PairSummary& pair : summary.pairs) mean += DelayOf(pair) / static_cast<double>(summary.pairs.size());
   for (const PairSummary& pair : summary.pairs) {
@@ -129,29 +123,37 @@ void AddSlowPairs(const CollectiveSummary& summary, std::set<Connection>* slow) 
 RankId AsRank(int64_t rank) { return RankId{static_cast<uint32_t>(rank)}; }
 
 std::vector<Claim> SlowCommunication(const CrossRankView& view) {
-  std::set<Connection> slow;
-  for (const FunctionColumn& column : view.functions()) AddSlowSenders(view, column, &slow);
-  for (const CollectiveSummary& summary : view.summaries()) AddSlowPairs(summary, &slow);
+  std::set<SlowConnection> slow;
+  if (HasConnections(view)) {
+    slow = FindSlowConnections(view);
+  } else {
+    for (const FunctionColumn& column : view.functions()) AddSlowSenders(view, column, &slow);
+    for (const CollectiveSummary& summary : view.summaries()) AddSlowPairs(summary, &slow);
+  }
   if (slow.empty()) return {};
-  const Connection& first = *slow.begin();
-  const bool one_source = std::all_of(slow.begin(), slow.end(), [&](const Connection& c) { return c.source == first.source; });
-  const bool one_destination =
-      std::all_of(slow.begin(), slow.end(), [&](const Connection& c) { return c.destination == first.destination; });
+  const MatrixReading reading = ReadMatrix(slow);
   Claim claim{.kind = FindingKind::kCommunication, .subkind = "network"};
   std::string where = "the network";
-  if (one_source && one_destination && first.destination >= 0) {
-    claim.subkind = "link";
-    claim.ranks = {AsRank(first.source)};
-    claim.peer = static_cast<int32_t>(first.destination);
-    where = fmt::format("the link from rank {} to rank {}", first.source, first.destination);
-  } else if (one_source) {
-    claim.subkind = "sender";
-    claim.ranks = {AsRank(first.source)};
-    where = fmt::format("the sending side of rank {}", first.source);
-  } else if (one_destination && first.destination >= 0) {
-    claim.subkind = "receiver";
-    claim.ranks = {AsRank(first.destination)};
-    where = fmt::format("the receiving side of rank {}", first.destination);
+  if (reading.rank >= 0) claim.ranks = {AsRank(reading.rank)};
+  switch (reading.shape) {
+    case MatrixShape::kLink:
+      claim.subkind = "link";
+      claim.peer = static_cast<int32_t>(reading.peer);
+      where = fmt::format("the link from rank {} to rank {}", reading.rank, reading.peer);
+      break;
+    case MatrixShape::kSender:
+      claim.subkind = "sender";
+      where = fmt::format("the sending side of rank {}", reading.rank);
+      break;
+    case MatrixShape::kReceiver:
+      claim.subkind = "receiver";
+      where = fmt::format("the receiving side of rank {}", reading.rank);
+      break;
+    case MatrixShape::kRank:
+      claim.subkind = "rank";
+      where = fmt::format("all that rank {} sends and receives", reading.rank);
+      break;
+    case MatrixShape::kNetwork: break;
   }
   claim.evidence = {{"slow_connections", "count", static_cast<double>(slow.size()), 0, 0, slow.size()}};
   claim.title = fmt::format("{} slow connections (beyond {:.1f} times the mean): {}.", slow.size(), kSlowFactor, where);

@@ -113,7 +113,62 @@ TEST(AegisBaseline, WhoSendsLittleInsideACollectiveHasASlowSide) {
   EXPECT_THAT(CulpritRanks(findings[0]), ElementsAre(6));
 }
 
+// A ring of eight ranks in one communicator, whose connections carry 40 GB/s, and further ones.
+TrainingView Connected(const std::vector<std::pair<uint32_t, uint32_t>>& slow,
+                       const std::vector<std::pair<uint32_t, uint32_t>>& further = {}) {
+  TrainingView job(8);
+  AddWaits(job, {{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}, {6, 1}, {7, 1}});
+  job.Finish();
+  std::vector<std::pair<uint32_t, uint32_t>> pairs = further;
+  for (uint32_t rank = 0; rank < 8; ++rank) pairs.emplace_back(rank, (rank + 1) % 8);
+  for (const auto& [source, destination] : pairs) {
+    const bool is_slow = std::find(slow.begin(), slow.end(), std::pair(source, destination)) != slow.end();
+    job.batches()[source].connections.push_back({.peer = destination, .bytes = 400'000'000, .busy_ns = is_slow ? 40'000'000 : 10'000'000});
+  }
+  return job;
+}
+
+TEST(AegisBaseline, ReadsTheMatrixOfConnections) {
+  const std::vector<Finding> link = Ask<AegisBaseline>(Connected({{3, 4}}));
+  ASSERT_THAT(link, SizeIs(1));
+  EXPECT_EQ(link[0].subkind, "link");
+  EXPECT_EQ(link[0].culprits[0].rank, 3);
+  EXPECT_EQ(link[0].culprits[0].peer, 4);
+
+  const std::vector<Finding> nic = Ask<AegisBaseline>(Connected({{3, 4}, {4, 5}}));
+  ASSERT_THAT(nic, SizeIs(1));
+  EXPECT_EQ(nic[0].subkind, "rank");
+  EXPECT_THAT(CulpritRanks(nic[0]), ElementsAre(4));
+
+  const std::vector<Finding> receiver = Ask<AegisBaseline>(Connected({{3, 4}, {6, 4}}, {{6, 4}}));
+  ASSERT_THAT(receiver, SizeIs(1));
+  EXPECT_EQ(receiver[0].subkind, "receiver");
+  EXPECT_THAT(CulpritRanks(receiver[0]), ElementsAre(4));
+
+  const std::vector<Finding> network = Ask<AegisBaseline>(Connected({{3, 4}, {6, 7}}));
+  ASSERT_THAT(network, SizeIs(1));
+  EXPECT_THAT(network[0].culprits, IsEmpty());
+
+  EXPECT_THAT(Ask<AegisBaseline>(Connected({})), IsEmpty());
+}
+
+TEST(AegisBaseline, ConnectionsOfOtherCommunicatorsAreNoMeasure) {
+  TrainingView job = Connected({});
+  CollectiveSummary& tensor = AddWaits(job, {{0, 1}, {4, 1}});
+  tensor.communicator_description = "tensor";
+  for (const uint32_t rank : {0u, 4u}) {
+    job.batches()[rank].connections.push_back({.peer = 4 - rank, .bytes = 1'000'000, .busy_ns = 1'000'000});  // 1 GB/s, both ways
+  }
+  EXPECT_THAT(Ask<AegisBaseline>(job), IsEmpty());
+}
+
 // Known traps.
+
+TEST(AegisBaseline, ASlowSwitchIsTheNetworkAndNoPlace) {
+  const std::vector<Finding> findings = Ask<AegisBaseline>(Connected({{1, 2}, {2, 3}, {3, 4}}));
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].culprits, IsEmpty());
+}
 
 TEST(AegisBaseline, BlamesTheVictimThatIsLastAtACollectiveForAnEarlierWait) {
   // METHODS 9, pp4dp2_slow_mid_8r: rank 6 is slow, rank 7 waits for it in a receive and so comes last at its all-reduce with rank 3.
