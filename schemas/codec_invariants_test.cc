@@ -271,6 +271,8 @@ TEST(RankStandingInvariants, Standing) {
   REFUSED(kTimeOutOfRange, v.step = -2);
   REFUSED(kTimeOutOfRange, v.last_step = -2);
   REFUSED(kTimeOutOfRange, v.step_mean_ns = -1);
+  REFUSED(kIndexOutOfRange, v.connections[0].peer = 8);
+  REFUSED(kTimeOutOfRange, v.connections[0].busy_ns = -1);
   REFUSED(kEnumOutOfRange, v.function_class = static_cast<FunctionClass>(kFunctionClassCount));
   REFUSED(kIndexOutOfRange, v.communicators[0].ranks[1] = 8);
   REFUSED(kNotInOrder, v.communicators.push_back({.id = CommId(1)}));

@@ -20,10 +20,6 @@ struct IdentityOffsets {
 
 wire::LossEntry PackLoss(const LossEntry& loss) { return {loss.count, static_cast<uint8_t>(loss.kind), static_cast<uint8_t>(loss.reason)}; }
 
-wire::ConnectionSample PackConnection(const ConnectionSample& row) {
-  return {row.time_ns, row.bytes, row.busy_ns, row.retransmits, row.peer, static_cast<uint8_t>(row.resource)};
-}
-
 EventTableOffsets WriteTables(const EventBatch& batch, WireWriter& writer) {
   EventTableOffsets out;
   flatbuffers::FlatBufferBuilder& builder = writer.builder();
@@ -40,7 +36,7 @@ EventTableOffsets WriteTables(const EventBatch& batch, WireWriter& writer) {
     const auto operations = WriteOperations(row.operations, writer);
     return wire::CreateProgressReport(builder, row.time_ns, row.step, row.function, in_flight, operations, row.timed_out);
   });
-  out.connections = writer.Structs<wire::ConnectionSample>(batch.connections, PackConnection);
+  out.connections = WriteConnections(batch.connections, writer);
   return out;
 }
 
@@ -118,15 +114,6 @@ void ReadProgress(const wire::EventBatch& from, WireReader& reader, std::vector<
   }
 }
 
-void ReadConnections(const wire::EventBatch& from, WireReader& reader, std::vector<ConnectionSample>* to) {
-  const auto rows = reader.Structs(from.connections(), CodecLimits::kConnections);
-  to->resize(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const wire::ConnectionSample& row = rows[i];
-    (*to)[i] = {row.time_ns(), row.peer(), static_cast<Resource>(row.resource()), row.bytes(), row.busy_ns(), row.retransmits()};
-  }
-}
-
 }  // namespace
 
 void Write(const EventBatch& batch, WireWriter& writer) {
@@ -161,7 +148,7 @@ void Read(const wire::EventBatch& from, WireReader& reader, EventBatch* to) {
   ReadTables(from, reader, to);
   ReadEventColumns(from, reader, to);
   ReadProgress(from, reader, &to->progress);
-  ReadConnections(from, reader, &to->connections);
+  ReadConnections(from.connections(), reader, &to->connections);
 }
 
 }  // namespace eroica

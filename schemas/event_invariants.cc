@@ -99,17 +99,6 @@ void CheckProgress(const EventBatch& batch, Violation& violation) {
   violation.RequireSorted(batch.progress, [](const ProgressReport& report) { return report.time_ns; });
 }
 
-void CheckConnections(const EventBatch& batch, Violation& violation) {
-  violation.RequireRows(batch.connections.size(), CodecLimits::kConnections);
-  for (const ConnectionSample& sample : batch.connections) {
-    violation.RequireTime(sample.time_ns);
-    violation.RequireTime(sample.busy_ns);
-    violation.RequireIndex(sample.peer, batch.identity.world_size);
-    violation.RequireEnum(sample.resource, kResourceCount);
-  }
-  violation.RequireSorted(batch.connections, [](const ConnectionSample& sample) { return sample.time_ns; });
-}
-
 }  // namespace
 
 DropReason CheckInvariants(const EventBatch& batch) {
@@ -127,7 +116,7 @@ DropReason CheckInvariants(const EventBatch& batch) {
   CheckCollectives(batch, violation);
   CheckSamplesAndMarks(batch, violation);
   CheckProgress(batch, violation);
-  CheckConnections(batch, violation);
+  CheckConnections(batch.connections, batch.identity.world_size, violation);
   violation.RequireRows(batch.losses.size(), CodecLimits::kLosses);
   for (const LossEntry& loss : batch.losses) {
     violation.RequireEnum(loss.kind, kEventKindCount);

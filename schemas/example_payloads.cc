@@ -280,6 +280,8 @@ RankStanding ExampleRankStanding() {
   standing.communicators = {ExampleCommunicator()};
   standing.in_flight = ExampleInFlight();
   standing.operations = ExampleOperations();
+  standing.connections = {
+      {.time_ns = 1'700'000'030'000'000'000, .peer = 5, .resource = Resource::kNic, .bytes = 0, .busy_ns = 1'000'000'000, .retransmits = 9}};
   return standing;
 }
 

@@ -46,6 +46,15 @@ TEST(GoldenPayloadOfBefore, EventsWithoutProgress) {
   EXPECT_TRUE(read == expected);
 }
 
+TEST(GoldenPayloadOfBefore, StandingsWithoutConnections) {
+  const std::string golden = ReadPayload("RST1_without_connections");
+  RankStanding expected = ExampleRankStanding();
+  expected.connections.clear();
+  RankStanding read;
+  ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
+  EXPECT_TRUE(read == expected);
+}
+
 TEST(GoldenPayloadOfBefore, PatternsWithoutStages) {
   const std::string golden = ReadPayload("PTB1_without_stages");
   PatternBatch expected = ExamplePatternBatch();

@@ -11,6 +11,10 @@ wire::OperationCount PackOperation(const OperationCount& row) {
   return {row.launched, row.completed, row.peer, row.communicator, static_cast<uint8_t>(row.operation)};
 }
 
+wire::ConnectionSample PackConnection(const ConnectionSample& row) {
+  return {row.time_ns, row.bytes, row.busy_ns, row.retransmits, row.peer, static_cast<uint8_t>(row.resource)};
+}
+
 }  // namespace
 
 WireWriter::VectorOffset<flatbuffers::Offset<wire::Communicator>> WriteCommunicators(const std::vector<Communicator>& rows,
@@ -69,6 +73,24 @@ void ReadOperations(const flatbuffers::Vector<const wire::OperationCount*>* from
                 .peer = rows[i].peer(),
                 .launched = rows[i].launched(),
                 .completed = rows[i].completed()};
+  }
+}
+
+WireWriter::VectorOffset<const wire::ConnectionSample*> WriteConnections(const std::vector<ConnectionSample>& rows, WireWriter& writer) {
+  return writer.Structs<wire::ConnectionSample>(rows, PackConnection);
+}
+
+void ReadConnections(const flatbuffers::Vector<const wire::ConnectionSample*>* from, WireReader& reader, std::vector<ConnectionSample>* to) {
+  const auto rows = reader.Structs(from, CodecLimits::kConnections);
+  to->resize(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const wire::ConnectionSample& row = rows[i];
+    (*to)[i] = {.time_ns = row.time_ns(),
+                .peer = row.peer(),
+                .resource = static_cast<Resource>(row.resource()),
+                .bytes = row.bytes(),
+                .busy_ns = row.busy_ns(),
+                .retransmits = row.retransmits()};
   }
 }
 

@@ -41,6 +41,8 @@ struct RankStanding {
   std::vector<Communicator> communicators;    // that the rank is a member of, by id; of large ones only some members list the ranks
   std::vector<InFlightCollective> in_flight;  // by communicator (index into communicators), operation, peer, sequence
   std::vector<OperationCount> operations;     // by communicator, operation, peer: the producer's own count, else what was seen
+  // By time: what its connections did since the report before. Busy and without bytes: sends are posted, and none completes.
+  std::vector<ConnectionSample> connections;
 
   int64_t stalled_ns() const { return time_ns - last_progress_ns; }
   friend bool operator==(const RankStanding&, const RankStanding&) = default;

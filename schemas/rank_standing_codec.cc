@@ -11,6 +11,7 @@ void Write(const RankStanding& standing, WireWriter& writer) {
   const auto communicators = WriteCommunicators(standing.communicators, writer);
   const auto in_flight = WriteInFlight(standing.in_flight, writer);
   const auto operations = WriteOperations(standing.operations, writer);
+  const auto connections = WriteConnections(standing.connections, writer);
 
   wire::RankStandingBuilder table(writer.builder());
   table.add_job(job);
@@ -34,6 +35,7 @@ void Write(const RankStanding& standing, WireWriter& writer) {
   table.add_communicators(communicators);
   table.add_in_flight(in_flight);
   table.add_operations(operations);
+  table.add_connections(connections);
   wire::FinishRankStandingBuffer(writer.builder(), table.Finish());
 }
 
@@ -59,6 +61,7 @@ void Read(const wire::RankStanding& from, WireReader& reader, RankStanding* to) 
   ReadCommunicators(from.communicators(), reader, &to->communicators);
   ReadInFlight(from.in_flight(), reader, &to->in_flight);
   ReadOperations(from.operations(), reader, &to->operations);
+  ReadConnections(from.connections(), reader, &to->connections);
 }
 
 }  // namespace eroica

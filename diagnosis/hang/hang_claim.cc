@@ -171,6 +171,11 @@ std::vector<HangClaim> ClaimsOf(const WaitGraph& graph) {
   }
   std::vector<HangClaim> all;
   for (auto& [kind, claim] : claims) {
+    if (kind == HangKind::kCommunication && claim.culprits.empty()) {  // not those of a send, whose ends are known
+      claim.stall = FindStall(graph, claim.operations);
+      claim.culprits = claim.stall.culprits;
+      std::sort(claim.culprits.begin(), claim.culprits.end());
+    }
     const auto weight = [&](uint32_t i) { return graph.operations()[i].waiting.size(); };
     std::stable_sort(claim.operations.begin(), claim.operations.end(), [&](uint32_t a, uint32_t b) { return weight(a) > weight(b); });
     all.push_back(std::move(claim));

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/hang/stalled_connections.h"
 #include "diagnosis/hang/wait_graph.h"
 
 namespace eroica {
@@ -25,6 +26,7 @@ struct HangClaim {
   std::vector<RankId> others;        // of a mismatch: those that are in it with the culprits
   std::vector<uint32_t> operations;  // that stand still because of it, the one with most ranks first
   bool undecided = false;            // of a mismatch: neither side is the smaller one
+  Stall stall;                       // of a hang of the communication, where connections are reported: the culprits are its
 };
 
 // One claim a kind: roots of one kind are one hang.

@@ -36,8 +36,13 @@ void AddCulprits(const WaitGraph& graph, const HangClaim& claim, Finding* findin
     }
     finding->culprits.push_back(std::move(culprit));
   }
-  // The two ends of a link are one culprit.
-  if (claim.kind == HangKind::kCommunication && finding->culprits.size() == 2) {
+  if (claim.kind != HangKind::kCommunication) return;
+  if (claim.stall.place == StallPlace::kHost) {
+    finding->culprits = {{.rank = -1, .host = finding->culprits.front().host}};
+  } else if (finding->culprits.size() == 2) {  // the two ends of a link are one culprit, the one that sends
+    if (claim.stall.place == StallPlace::kLink && claim.stall.culprits.front() != claim.culprits.front()) {
+      std::swap(finding->culprits[0], finding->culprits[1]);
+    }
     finding->culprits[0].peer = finding->culprits[1].rank;
     finding->culprits.pop_back();
   }
@@ -94,6 +99,22 @@ void AddEvidence(const HangView& view, const WaitGraph& graph, const HangClaim& 
                                  .peers = static_cast<double>(Median(launched)),
                                  .threshold = 0,
                                  .samples = launched.size()});
+  }
+  if (!claim.stall.connections.empty()) {
+    int64_t busy_ns = 0;
+    for (const StalledConnection& connection : claim.stall.connections) busy_ns = std::max(busy_ns, connection.busy_ns);
+    finding->evidence.push_back({.name = "stalled_connections",
+                                 .unit = "count",
+                                 .culprit = static_cast<double>(claim.stall.connections.size()),
+                                 .peers = 0,
+                                 .threshold = 0,
+                                 .samples = view.standings.size()});
+    finding->evidence.push_back({.name = "data_under_way_since_last_report",
+                                 .unit = "ns",
+                                 .culprit = static_cast<double>(busy_ns),
+                                 .peers = 0,
+                                 .threshold = 0,
+                                 .samples = claim.stall.connections.size()});
   }
   finding->evidence.push_back({.name = "ranks_waiting",
                                .unit = "count",

@@ -101,13 +101,70 @@ void SayMismatch(const WaitGraph& graph, const HangClaim& claim, const Words& w,
       "Look for a branch that not all ranks take (data-dependent control flow, an early end of the data) before this operation.";
 }
 
-void SayCommunication(const Words& w, const HungOperation& operation, Finding* f) {
+std::string_view LinkName(Resource resource) {
+  switch (resource) {
+    case Resource::kNvlink: return "NVLink";
+    case Resource::kPcieTx: return "PCIe";
+    default: return "NIC";
+  }
+}
+
+// "rank 48 to rank 56, rank 56 to rank 0 and 3 more".
+std::string ConnectionsText(const std::vector<StalledConnection>& connections) {
+  constexpr size_t kMost = 4;
+  std::string text;
+  for (size_t i = 0; i < std::min(connections.size(), kMost); ++i) {
+    text += fmt::format("{}from rank {} to rank {}", i == 0 ? "" : ", ", connections[i].source.value, connections[i].destination.value);
+  }
+  if (connections.size() > kMost) text += fmt::format(" and {} more", connections.size() - kMost);
+  return text;
+}
+
+void SayWhichTransport(const Stall& stall, const Words& w, Finding* f) {
+  const std::string_view link = LinkName(stall.connections.front().resource);
+  f->explanation +=
+      fmt::format(" Data is under way and does not arrive {}; all other members have nothing outstanding, they wait for data.",
+                  ConnectionsText(stall.connections));
+  switch (stall.place) {
+    case StallPlace::kRank:
+      f->title =
+          fmt::format("The job hangs{}: {} stands still, since nothing passes the {} of {}.", w.since, w.operation, link, w.culprits);
+      f->suggested_action = fmt::format(
+          "Look at the {} of {} (link state, error counters, lost routes), isolate its host and restart the job.", link, w.culprits);
+      return;
+    case StallPlace::kLink:
+      f->title = fmt::format("The job hangs{}: {} stands still, since nothing passes from rank {} to rank {}.", w.since, w.operation,
+                             stall.culprits[0].value, stall.culprits[1].value);
+      f->suggested_action =
+          fmt::format("Test the path from rank {} to rank {} (link state of both ports, lost routes), then restart the job.",
+                      stall.culprits[0].value, stall.culprits[1].value);
+      f->caveats.push_back(
+          "Undecided between the sending end, the path and the receiving end: other traffic over the same ports, or their counters, would "
+          "tell.");
+      return;
+    case StallPlace::kHost:
+      f->title = fmt::format("The job hangs{}: {} stands still, since nothing passes the network of host {}.", w.since, w.operation,
+                             f->culprits.front().host);
+      f->suggested_action =
+          fmt::format("Look at the switch port, bonds and routes of host {}, isolate it and restart the job.", f->culprits.front().host);
+      return;
+    case StallPlace::kScattered:
+      f->caveats.push_back("Which link is to blame is undecided: those that stand still have no rank and no host in common.");
+      break;
+    case StallPlace::kUnknown: break;
+  }
+  f->title = fmt::format("The job hangs{}: {} stands still on {}.", w.since, w.operation, Count(stall.connections.size(), "connection"));
+  f->suggested_action = "Look at what these connections share of the network (switches, routes), then restart the job.";
+}
+
+void SayCommunication(const HangClaim& claim, const Words& w, const HungOperation& operation, Finding* f) {
   const std::string who =
       operation.point_to_point() ? "both ranks" : fmt::format("all {}", Count(operation.waiting.size() + operation.through.size(), "rank"));
   f->title = fmt::format("The job hangs{}: {} stands still, though {} take part.", w.since, w.operation, who);
-  f->explanation = fmt::format("{} {} launched it and started it; it is the transfer itself that does not end.", w.waiting,
-                               operation.waiting.size() == 1 ? "has" : "have");
+  f->explanation = fmt::format("{} {} launched it and started it; it is the transfer itself that does not end.",
+                               RanksText(operation.waiting), operation.waiting.size() == 1 ? "has" : "have");
   if (!operation.through.empty()) f->explanation += fmt::format(" {} completed it.", RanksText(operation.through));
+  if (!claim.stall.connections.empty()) return SayWhichTransport(claim.stall, w, f);
   if (!operation.point_to_point()) {
     f->caveats.push_back(
         "Which link stands still is undecided: transport evidence (TCP_INFO, NIC counters, progress of the proxy threads) would tell.");
@@ -126,7 +183,7 @@ void AddSentences(const HangView& view, const WaitGraph& graph, const HangClaim&
     case HangKind::kSilent: SaySilent(words, operation, finding); break;
     case HangKind::kDevice: SayDevice(words, operation, finding); break;
     case HangKind::kMismatch: SayMismatch(graph, claim, words, finding); break;
-    case HangKind::kCommunication: SayCommunication(words, operation, finding); break;
+    case HangKind::kCommunication: SayCommunication(claim, words, operation, finding); break;
   }
   if (words.since.empty())
     finding->caveats.push_back("Told from dumps of a flight recorder: for how long the job has stood is not in them.");

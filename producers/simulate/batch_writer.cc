@@ -72,13 +72,15 @@ absl::Status BatchWriter::Write(RankState& rank, std::span<const ResourceSample>
   return status;
 }
 
-absl::Status BatchWriter::WriteProgress(const RankState& rank, ProgressReport report, bool final) {
+absl::Status BatchWriter::WriteProgress(const RankState& rank, ProgressReport report, std::vector<ConnectionSample> connections, bool final) {
   OpenBatch(rank);
   const HostClock& clock = clocks_[job_.layout.HostOf(rank.rank)];
   const int64_t true_ns = report.time_ns;
   report.time_ns = clock.Show(true_ns);
   for (InFlightCollective& collective : report.in_flight) collective.launched_ns = clock.Show(collective.launched_ns);
   batch_->progress.push_back(std::move(report));
+  batch_->connections = std::move(connections);
+  for (ConnectionSample& sample : batch_->connections) sample.time_ns = clock.Show(sample.time_ns);
   return Flush(rank, true_ns, final);
 }
 

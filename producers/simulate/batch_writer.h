@@ -33,8 +33,8 @@ class BatchWriter {
 
   // Reports and forgets what the rank has run. samples: of the rank, by true time.
   absl::Status Write(RankState& rank, std::span<const ResourceSample> samples, bool final);
-  // Times of the report are true time.
-  absl::Status WriteProgress(const RankState& rank, ProgressReport report, bool final);
+  // Times of the report and of what connections did meanwhile are true time.
+  absl::Status WriteProgress(const RankState& rank, ProgressReport report, std::vector<ConnectionSample> connections, bool final);
 
   uint64_t events() const { return events_; }
   uint64_t lost() const { return lost_; }

@@ -31,4 +31,12 @@ ProgressReport DescribeStandstill(const RankState& rank, const StageProgram& sta
   return report;
 }
 
+std::vector<ConnectionSample> DescribeStalledConnections(const RankState& rank, const StepRunner& runner, int64_t time_ns, int64_t stretch_ns) {
+  std::vector<ConnectionSample> samples;
+  for (const StepRunner::StalledFlow& flow : runner.StalledFlows(rank)) {
+    samples.push_back({.time_ns = time_ns, .peer = flow.peer, .resource = flow.resource, .bytes = 0, .busy_ns = stretch_ns});
+  }
+  return samples;
+}
+
 }  // namespace eroica::simulate

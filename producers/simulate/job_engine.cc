@@ -81,7 +81,10 @@ absl::Status JobEngine::ReportStandstill(const SimulationProgress& progress, uin
     for (const RankState& rank : runner_.ranks()) {
       if (!StandsStill(rank)) continue;
       ProgressReport report = DescribeStandstill(rank, stages_[rank.stage], runner_, time_ns);
-      if (absl::Status status = writer_.WriteProgress(rank, std::move(report), number == kStandstillReports); !status.ok()) return status;
+      std::vector<ConnectionSample> connections;
+      if (job_.telemetry.connections) connections = DescribeStalledConnections(rank, runner_, time_ns, kStandstillPeriodNs);
+      absl::Status status = writer_.WriteProgress(rank, std::move(report), std::move(connections), number == kStandstillReports);
+      if (!status.ok()) return status;
     }
     if (!progress) continue;
     if (absl::Status status = progress(steps_done, time_ns); !status.ok()) return status;

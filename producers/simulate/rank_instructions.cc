@@ -88,7 +88,8 @@ void StepRunner::Join(RankState& rank, const StageInstruction& instruction) {
                                        .operation = collective ? series.operation : CollectiveOperation::kSend,
                                        .declared_bytes = instruction.bytes,
                                        .bytes = static_cast<uint64_t>(Scale(static_cast<int64_t>(instruction.bytes), rank.bytes[kind])),
-                                       .stands_still = rank.stop == Stop::kTransferHangs};
+                                       .stands_still = rank.stop == Stop::kTransferHangs,
+                                       .member = stream.member};
   if (joining.stands_still) rank.stop = Stop::kNone;
   stream.rows.push_back({.launched_ns = rank.host_ns, .ready_ns = joining.ready_ns, .sequence = sequence, .bytes = joining.bytes, .slot = slot,
                          .function = instruction.function, .series = series_index});

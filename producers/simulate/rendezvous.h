@@ -31,6 +31,7 @@ class Rendezvous {
     uint32_t joined = 0;
     CollectiveOperation operation = CollectiveOperation::kUnknown;
     bool impossible = false;
+    uint32_t broken = kNobody;    // member whose transfer stands still
   };
   struct EndedSlot {
     int64_t begin_ns = 0;  // of the transfer
@@ -44,6 +45,7 @@ class Rendezvous {
     uint64_t declared_bytes = 0;
     uint64_t bytes = 0;
     bool stands_still = false;
+    uint32_t member = 0;
   };
   // What transfers of this rendezvous take, by operation and size; valid as long as its members' links and paths stay as they are.
   struct KnownTransfer {
@@ -66,6 +68,7 @@ class Rendezvous {
       at.declared_bytes = joining.declared_bytes;
     }
     at.impossible |= at.operation != joining.operation || at.declared_bytes != joining.declared_bytes || joining.stands_still;
+    if (joining.stands_still) at.broken = joining.member;
     if (joining.ready_ns > at.latest_ready_ns) at.latest_ready_ns = joining.ready_ns;
     if (joining.bytes > at.bytes) at.bytes = joining.bytes;
     ++at.joined;
@@ -78,6 +81,12 @@ class Rendezvous {
   }
   // The oldest open slot. Requires CanEnd().
   const OpenSlot& open() const { return open_[first_open_]; }
+  // The oldest open slot, where all have joined and a transfer stands still; nullptr else.
+  const OpenSlot* StandingStill() const {
+    if (first_open_ >= open_.size()) return nullptr;
+    const OpenSlot& at = open_[first_open_];
+    return at.joined == members_.size() && at.broken != kNobody && at.latest_ready_ns < kNeverNs ? &at : nullptr;
+  }
   void EndOpen(const EndedSlot& slot) {
     ended_.push_back(slot);
     if (++first_open_ < open_.size()) return;

@@ -90,6 +90,42 @@ TEST_F(Standstill, ATransferThatStandsStillHasStartedEverywhere) {
   }
 }
 
+// Of the first report of a rank.
+std::vector<ConnectionSample> ConnectionsOf(const EngineRun& run, uint32_t rank) {
+  for (const EventBatch* batch : run.BatchesOf(rank)) {
+    if (!batch->progress.empty()) return batch->connections;
+  }
+  return {};
+}
+
+TEST_F(Standstill, OnlyTheTransportThatBrokeHasSendsOutstanding) {
+  const EngineRun run = Stopped(Stop::kTransferHangs, 2, 1, Phase::kGradients);
+  bool from = false;
+  bool to = false;
+  for (uint32_t rank = 0; rank < 3; ++rank) {
+    for (const ConnectionSample& sample : ConnectionsOf(run, rank)) {
+      EXPECT_TRUE(rank == 2 || sample.peer == 2) << rank << " to " << sample.peer;
+      EXPECT_EQ(sample.bytes, 0u);
+      EXPECT_EQ(sample.busy_ns, kSecond);
+      from = from || rank == 2;
+      to = to || sample.peer == 2;
+    }
+  }
+  EXPECT_TRUE(from);
+  EXPECT_TRUE(to);
+}
+
+TEST_F(Standstill, WhoWaitsForALateMemberHasNothingOutstanding) {
+  const EngineRun run = Stopped(Stop::kHostHangs, 1, 2, Phase::kGradients);
+  for (uint32_t rank = 0; rank < 3; ++rank) EXPECT_TRUE(ConnectionsOf(run, rank).empty());
+}
+
+TEST_F(Standstill, WithoutConnectionsNoneAreReported) {
+  harness.job.telemetry.connections = false;
+  const EngineRun run = Stopped(Stop::kTransferHangs, 2, 1, Phase::kGradients);
+  for (uint32_t rank = 0; rank < 3; ++rank) EXPECT_TRUE(ConnectionsOf(run, rank).empty());
+}
+
 TEST_F(Standstill, WhoDiesSaysNothingMore) {
   const EngineRun run = Stopped(Stop::kDies, 1, 2, Phase::kGradients);
   EXPECT_TRUE(run.report.hangs);

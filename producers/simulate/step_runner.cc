@@ -237,14 +237,37 @@ uint16_t StepRunner::TransferOf(Rendezvous& meeting, const Rendezvous::OpenSlot&
   Rendezvous::KnownTransfer& known = meeting.transfers.emplace_back();
   known.operation = slot.operation;
   known.bytes = slot.bytes;
+  Compute(meeting, slot, details_, known.transfer);
+  return static_cast<uint16_t>(meeting.transfers.size() - 1);
+}
+
+void StepRunner::Compute(const Rendezvous& meeting, const Rendezvous::OpenSlot& slot, bool details, Transfer& transfer) const {
   members_.clear();
   for (const uint32_t member : meeting.members()) members_.push_back(links_[member]);
   if (slot.operation == CollectiveOperation::kSend) {
-    model_.PointToPoint(slot.bytes, members_[0], members_[1], paths_, details_, known.transfer);
+    model_.PointToPoint(slot.bytes, members_[0], members_[1], paths_, details, transfer);
   } else {
-    model_.Collective(slot.operation, slot.bytes, members_, paths_, details_, known.transfer);
+    model_.Collective(slot.operation, slot.bytes, members_, paths_, details, transfer);
   }
-  return static_cast<uint16_t>(meeting.transfers.size() - 1);
+}
+
+std::vector<StepRunner::StalledFlow> StepRunner::StalledFlows(const RankState& rank) const {
+  std::vector<StalledFlow> stalled;
+  for (const RankStream& stream : rank.streams) {
+    const Rendezvous& meeting = rendezvous_[stream.rendezvous];
+    const Rendezvous::OpenSlot* slot = meeting.StandingStill();
+    if (slot == nullptr) continue;
+    Transfer transfer;
+    Compute(meeting, *slot, true, transfer);
+    if (transfer.flows.size() < meeting.members().size()) continue;
+    const std::vector<LinkFlow>& broken = transfer.flows[slot->broken];
+    const bool network = std::any_of(broken.begin(), broken.end(), [](const LinkFlow& flow) { return flow.resource == Resource::kNic; });
+    for (const LinkFlow& flow : transfer.flows[stream.member]) {
+      const bool touches = stream.member == slot->broken || flow.destination == slot->broken;
+      if (touches && (flow.resource == Resource::kNic) == network) stalled.push_back({meeting.members()[flow.destination], flow.resource});
+    }
+  }
+  return stalled;
 }
 
 }  // namespace eroica::simulate

@@ -36,6 +36,15 @@ class StepRunner {
   // What has ended is reported: forgets it.
   void Forget();
 
+  // A connection of the rank over which data should pass and does not.
+  struct StalledFlow {
+    uint32_t peer = 0;
+    Resource resource = Resource::kNic;
+  };
+  // Of the transfers that stand still and that the rank is in: what it sends to the member whose transport stands still, or as that member to all it sends to. Over the
+  // network, where that member's data takes it; the others have sent all that they have.
+  std::vector<StalledFlow> StalledFlows(const RankState& rank) const;
+
   std::vector<RankState>& ranks() { return ranks_; }
   const Rendezvous& rendezvous(uint32_t index) const { return rendezvous_[index]; }
 
@@ -65,6 +74,7 @@ class StepRunner {
   void Rest(RankState& rank, uint32_t rendezvous, uint32_t slot);
   void EndSlots(uint32_t index);
   uint16_t TransferOf(Rendezvous& meeting, const Rendezvous::OpenSlot& slot);
+  void Compute(const Rendezvous& meeting, const Rendezvous::OpenSlot& slot, bool details, Transfer& transfer) const;
 
   const SimulatedJob& job_;
   const GroupTable& groups_;
@@ -88,7 +98,7 @@ class StepRunner {
   std::vector<PathEffect> paths_;
   std::vector<uint32_t> runnable_;
   uint64_t order_ = 0;                      // 0: who was woken last runs first
-  std::vector<MemberLinks> members_;        // of the transfer at hand
+  mutable std::vector<MemberLinks> members_;  // of the transfer at hand
 };
 
 }  // namespace eroica::simulate

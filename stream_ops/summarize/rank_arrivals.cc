@@ -1,6 +1,7 @@
 // RankWindows: what happens to a batch when it arrives.
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "stream_ops/summarize/rank_windows.h"
 
@@ -9,12 +10,18 @@ namespace {
 
 constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
 
+// Those that come with reports of progress speak of the standstill, and of no window.
+std::span<const ConnectionSample> ConnectionsOfWindows(const EventBatch& batch) {
+  return batch.progress.empty() ? std::span<const ConnectionSample>(batch.connections) : std::span<const ConnectionSample>();
+}
+
 int64_t EarliestTime(const EventBatch& batch) {
   int64_t time_ns = kAlways;
   if (batch.intervals.size() > 0) time_ns = batch.intervals.start_ns.front();
   if (!batch.marks.empty()) time_ns = std::min(time_ns, batch.marks.front().time_ns);
   if (!batch.samples.empty()) time_ns = std::min(time_ns, batch.samples.front().time_ns);
-  if (!batch.connections.empty()) time_ns = std::min(time_ns, batch.connections.front().time_ns);
+  const std::span<const ConnectionSample> connections = ConnectionsOfWindows(batch);
+  if (!connections.empty()) time_ns = std::min(time_ns, connections.front().time_ns);
   return time_ns;
 }
 
@@ -24,7 +31,8 @@ int64_t LatestTime(const EventBatch& batch) {
   if (batch.intervals.size() > 0) time_ns = batch.intervals.start_ns.back();
   if (!batch.marks.empty()) time_ns = std::max(time_ns, batch.marks.back().time_ns);
   if (!batch.samples.empty()) time_ns = std::max(time_ns, batch.samples.back().time_ns);
-  if (!batch.connections.empty()) time_ns = std::max(time_ns, batch.connections.back().time_ns);
+  const std::span<const ConnectionSample> connections = ConnectionsOfWindows(batch);
+  if (!connections.empty()) time_ns = std::max(time_ns, connections.back().time_ns);
   return time_ns;
 }
 
@@ -72,7 +80,7 @@ void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumber
   for (const ResourceSample& sample : batch.samples) {
     if (sample.time_ns >= progress_.closed_until_ns) chunk.samples.push_back(OnWire(sample));
   }
-  for (const ConnectionSample& sample : batch.connections) {
+  for (const ConnectionSample& sample : ConnectionsOfWindows(batch)) {
     if (sample.time_ns >= progress_.closed_until_ns) chunk.connections.push_back(sample);
   }
   for (const Mark& mark : batch.marks) {
@@ -182,12 +190,14 @@ void RankWindows::AddReports(const EventBatch& batch, const BatchNumbers& number
     max_report_ns_ = std::max(max_report_ns_, report.time_ns);
     const bool late = report.time_ns <= reported_ns_;
     const uint32_t function = report.function == kNoParent ? kNoParent : numbers.functions[report.function];
-    const bool added = !late && reports_.try_emplace(report.time_ns, HeldReport{report, function, {}}).second;
+    const bool added = !late && reports_.try_emplace(report.time_ns, HeldReport{report, function, {}, {}}).second;
     if (!added) {
       ++shared_->probe.reports_left_out;
       continue;
     }
-    reports_[report.time_ns].communicators.assign(numbers.communicators.begin(), numbers.communicators.end());
+    HeldReport& held = reports_[report.time_ns];
+    held.communicators.assign(numbers.communicators.begin(), numbers.communicators.end());
+    held.connections = batch.connections;
   }
 }
 

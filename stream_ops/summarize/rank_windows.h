@@ -43,6 +43,7 @@ struct HeldReport {
   ProgressReport report;
   uint32_t function = kNoParent;       // that the training thread is in, under the job's number
   std::vector<uint32_t> communicators;  // under the job's numbers
+  std::vector<ConnectionSample> connections;  // of the report's batch
 };
 
 // The batch's rows in the tables of its job.

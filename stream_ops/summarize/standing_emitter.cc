@@ -66,6 +66,7 @@ void StandingEmitter::Emit(const FunctionTable& functions, const CommunicatorTab
   }
   AddCommunicators(communicators, progress);
   AddOperations(communicators, held, advance);
+  standing_.connections = held.connections;
   context.Forward(Topic::kPatterns, JobKey(standing_.job), PayloadType::kRankStanding, encoder_.Encode(standing_),
                   report.time_ns / kNsPerMs, standing_.job);
   ++shared_->probe.standings_sent;

@@ -54,6 +54,19 @@ TEST(Standing, SaysWhereTheRankStands) {
   EXPECT_TRUE(harness.patterns().empty()) << "no window is closed by it";
 }
 
+TEST(Standing, ConnectionsOfAReportSpeakOfTheStandstillAndOfNoWindow) {
+  SummarizeHarness harness;
+  harness.Process(TwoSteps());
+  EventBatch batch = EventBatchBuilder(0, 1, 10).Reported(18 * kSecond, 2, "backward", 2, 16 * kSecond).Final().Build();
+  batch.connections = {{.time_ns = 18 * kSecond, .peer = 1, .resource = Resource::kNic, .bytes = 0, .busy_ns = kSecond}};
+  harness.Process(batch);
+  harness.Punctuate(PunctuationType::kEndOfInput);
+  ASSERT_EQ(harness.standings().size(), 1u);
+  EXPECT_EQ(harness.standings()[0].connections, batch.connections);
+  ASSERT_FALSE(harness.patterns().empty());
+  for (const PatternBatch& patterns : harness.patterns()) EXPECT_TRUE(patterns.connections.empty());
+}
+
 TEST(Standing, EndsOfCollectivesAndStepsAreProgress) {
   SummarizeHarness harness;
   harness.Process(TwoSteps());
