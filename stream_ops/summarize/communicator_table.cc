@@ -12,9 +12,11 @@ bool CommunicatorTable::Intern(std::span<const Communicator> communicators, std:
     numbers->push_back(entry->second);
     if (is_new) {
       communicators_.push_back(communicator);
+      lists_members_.push_back(!communicator.ranks.empty());
       learnt = true;
-    } else if (communicators_[entry->second].ranks.empty() && !communicator.ranks.empty()) {
+    } else if (!communicator.ranks.empty() && !lists_members_[entry->second]) {
       communicators_[entry->second] = communicator;
+      lists_members_[entry->second] = true;
       learnt = true;
     }
   }

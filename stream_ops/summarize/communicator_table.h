@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "schemas/event_batch.h"
@@ -24,7 +24,8 @@ class CommunicatorTable {
 
  private:
   std::vector<Communicator> communicators_;
-  std::map<CommId, uint32_t> numbers_;
+  std::vector<bool> lists_members_;  // of each; every batch asks, of thousands
+  std::unordered_map<CommId, uint32_t> numbers_;
 };
 
 }  // namespace eroica

@@ -153,11 +153,13 @@ void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numb
   const int64_t longest_ns = steps ? kEndOfTimeNs : kMostWindowsSpanned * shared_->options.window_ns;
   auto collective = batch.collectives.begin();
   bool in_order = true;
-  chunk->intervals.reserve(rows.size());
+  int64_t max_event_ns = progress_.max_event_ns;
+  chunk->intervals.resize(rows.size());
+  Interval* next = chunk->intervals.data();
   for (size_t i = 0; i < rows.size(); ++i) {
     const int64_t end_ns = rows.start_ns[i] + rows.duration_ns[i];
     Interval interval{rows.start_ns[i], end_ns, numbers.functions[rows.function[i]], lane_numbers_[rows.lane[i]]};
-    progress_.max_event_ns = std::max(progress_.max_event_ns, end_ns);
+    max_event_ns = std::max(max_event_ns, end_ns);
     while (collective != batch.collectives.end() && collective->interval < i) ++collective;
     if (interval.start_ns < closed_until_ns) {
       if (steps || end_ns <= closed_until_ns) continue;
@@ -171,11 +173,14 @@ void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numb
       interval.lane = kNoTicket;
       if (collective != batch.collectives.end() && collective->interval == i) {
         chunk->uncounted_ns = std::max(chunk->uncounted_ns, end_ns);
-        interval.lane = collectives_.Add({*collective, interval.function, numbers.communicators[collective->communicator], rows.start_ns[i], end_ns});
+        interval.lane =
+            collectives_.Add({*collective, interval.function, numbers.communicators[collective->communicator], rows.start_ns[i], end_ns});
       }
     }
-    chunk->intervals.push_back(interval);
+    *next++ = interval;
   }
+  progress_.max_event_ns = max_event_ns;
+  chunk->intervals.resize(static_cast<size_t>(next - chunk->intervals.data()));
   if (!in_order) {
     std::stable_sort(chunk->intervals.begin(), chunk->intervals.end(),
                      [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });

@@ -13,7 +13,9 @@ namespace {
 
 constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
 
-uint64_t SaturatingAdd(uint64_t a, uint64_t b) { return b > std::numeric_limits<uint64_t>::max() - a ? std::numeric_limits<uint64_t>::max() : a + b; }
+uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
+  return b > std::numeric_limits<uint64_t>::max() - a ? std::numeric_limits<uint64_t>::max() : a + b;
+}
 
 uint64_t SaturatingMultiply(uint64_t a, uint64_t b) {
   return b != 0 && a > std::numeric_limits<uint64_t>::max() / b ? std::numeric_limits<uint64_t>::max() : a * b;
@@ -90,9 +92,12 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
     std::erase_if(steps, [&](const StepSpan& step) { return step.id / size != index; });
     if (!steps.empty()) {
       const int64_t begin_ns = steps.front().begin_ns;
-      out->window = {.kind = WindowKind::kSteps, .index = index, .start_ns = begin_ns,
+      out->window = {.kind = WindowKind::kSteps,
+                     .index = index,
+                     .start_ns = begin_ns,
                      .end_ns = std::min(steps.back().end_ns, begin_ns + kLongestWindowNs),
-                     .first_step = steps.front().id, .last_step = steps.back().id};
+                     .first_step = steps.front().id,
+                     .last_step = steps.back().id};
       for (StepSpan& step : steps) step.end_ns = std::min(step.end_ns, out->window.end_ns);
       std::erase_if(steps, [](const StepSpan& step) { return step.begin_ns > step.end_ns; });
     }
@@ -137,9 +142,15 @@ void RankWindows::TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const st
       while (step != steps.end() && step->end_ns <= interval.start_ns) ++step;
       const bool inside = step != steps.end() && step->begin_ns <= interval.start_ns;
       const int64_t window = inside ? step->id / window_steps() : index + 1;
-      if (window == index) {
-        out->intervals.push_back(interval);
-        ++probe.events_used;
+      if (window == index) {  // and with it all that starts until the step's end
+        const auto first = chunk.intervals.begin() + static_cast<ptrdiff_t>(chunk.taken);
+        const int64_t end_ns = std::min(step->end_ns, until_ns);
+        const auto last =
+            std::partition_point(first, chunk.intervals.end(), [end_ns](const Interval& later) { return later.start_ns < end_ns; });
+        out->intervals.insert(out->intervals.end(), first, last);
+        const auto count = static_cast<size_t>(last - first);
+        probe.events_used += count;
+        chunk.taken += count - 1;
         continue;
       }
       Discard(interval);
