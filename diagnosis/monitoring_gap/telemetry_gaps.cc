@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -27,10 +28,15 @@ std::set<int64_t> StepsOfJob(const CrossRankView& view) {
   return steps;
 }
 
+// Of a rank that says its last word, what comes after it is nobody's.
 size_t UnseenOf(const PatternBatch& batch, const std::set<int64_t>& steps) {
   size_t seen = 0;
   for (const StepRecord& step : batch.steps) seen += steps.contains(step.id) ? 1 : 0;
-  return steps.size() - std::min(seen, steps.size());
+  size_t expected = steps.size();
+  if (batch.final && !batch.steps.empty()) {
+    expected = static_cast<size_t>(std::distance(steps.begin(), steps.upper_bound(batch.steps.back().id)));
+  }
+  return expected - std::min(seen, expected);
 }
 
 // Upper bound of the chance that of n steps, each lost with chance p, a share of `share` and more is lost (Chernoff and Hoeffding).
@@ -61,6 +67,11 @@ void TelemetryGaps::Count(const CrossRankView& view) {
     return gap;
   };
   for (const RankView& rank : view.ranks()) {
+    if (rank.batch->final) {
+      ended_.insert(rank.rank);
+    } else if (!rank.batch->silent) {
+      ended_.erase(rank.rank);
+    }
     const size_t unseen = UnseenOf(*rank.batch, steps);
     if (unseen == 0 && !gaps_.contains(rank.rank)) continue;
     Gap& gap = add(rank.rank, unseen);
@@ -69,7 +80,7 @@ void TelemetryGaps::Count(const CrossRankView& view) {
   }
   if (2 * view.ranks().size() < view.world_size()) return;  // the others are left out on purpose
   for (uint32_t rank = 0; rank < view.world_size(); ++rank) {
-    if (view.FindRank(RankId{rank}) == nullptr) add(RankId{rank}, steps.size());
+    if (view.FindRank(RankId{rank}) == nullptr && !ended_.contains(RankId{rank})) add(RankId{rank}, steps.size());
   }
 }
 
@@ -134,6 +145,7 @@ std::optional<Finding> TelemetryGaps::Observe(const CrossRankView& view) {
 std::string TelemetryGaps::Encode() const {
   std::string text = fmt::format("1 {}\n", steps_);
   for (const auto& [rank, gap] : gaps_) text += fmt::format("{} {} {} {} {}\n", rank.value, gap.unseen, gap.since, gap.heard ? 1 : 0, gap.host);
+  for (const RankId rank : ended_) text += fmt::format("ended {}\n", rank.value);
   return text;
 }
 
@@ -145,9 +157,16 @@ bool TelemetryGaps::Restore(std::string_view text) {
   if (!std::getline(lines, line)) return false;
   if (std::istringstream head(line); !(head >> version >> steps) || version != 1) return false;
   std::map<RankId, Gap> gaps;
+  std::set<RankId> ended;
   while (std::getline(lines, line)) {
     std::istringstream row(line);
     uint32_t rank = 0;
+    if (line.starts_with("ended ")) {
+      row.ignore(6);
+      if (!(row >> rank)) return false;
+      ended.insert(RankId{rank});
+      continue;
+    }
     int heard = 0;
     Gap gap;
     if (!(row >> rank >> gap.unseen >> gap.since >> heard)) return false;
@@ -158,6 +177,7 @@ bool TelemetryGaps::Restore(std::string_view text) {
   }
   steps_ = steps;
   gaps_ = std::move(gaps);
+  ended_ = std::move(ended);
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,7 @@ class TelemetryGaps {
   TelemetryGapOptions options_;
   double steps_ = 0;  // that the job ran, weighted by age
   std::map<RankId, Gap> gaps_;
+  std::set<RankId> ended_;  // said their last word: a job that became smaller misses nothing of them
 };
 
 }  // namespace eroica

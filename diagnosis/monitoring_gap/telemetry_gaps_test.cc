@@ -68,6 +68,36 @@ TEST(TelemetryGaps, ARankThatSendsNothingWhileTheJobGoesOn) {
   EXPECT_EQ(finding->severity, Severity::kMinor);
 }
 
+// A job that becomes smaller: ranks 12 to 15 end in the middle of window 1 and say so. The world is as large as it ever was.
+std::optional<Finding> ObserveWindowOfShrunkJob(TelemetryGaps& gaps, int64_t window, bool says_so) {
+  TrainingView job(kRanks, kSteps);
+  job.RunOnAll("forward", 60).Finish();
+  std::vector<PatternBatch> batches = job.batches();
+  for (PatternBatch& batch : batches) {
+    batch.window.index = window;
+    for (StepRecord& step : batch.steps) step.id += window * kSteps;
+    if (window != 1 || batch.rank.value < 12) continue;
+    batch.steps.resize(2);
+    batch.final = says_so;
+  }
+  if (window > 1) batches.resize(12);
+  return gaps.Observe(CrossRankView(batches, job.summaries()));
+}
+
+TEST(TelemetryGaps, RanksThatSaidTheirLastWordAreNotMissing) {
+  for (const bool says_so : {true, false}) {
+    TelemetryGaps gaps;
+    bool found = false;
+    for (int64_t window = 0; window < 20; ++window) {
+      found = ObserveWindowOfShrunkJob(gaps, window, says_so).has_value() || found;
+      TelemetryGaps restored;
+      ASSERT_TRUE(restored.Restore(gaps.Encode()));
+      gaps = restored;
+    }
+    EXPECT_EQ(found, !says_so);
+  }
+}
+
 TEST(TelemetryGaps, FewAccidentsAreNone) {
   TelemetryGaps gaps;
   for (int64_t window = 0; window < 200; ++window) {

@@ -83,6 +83,9 @@ absl::Status RunIntoTraces(const SimulateFlags& flags, Outcome* outcome) {
   if (outcome->job.telemetry.level == CaptureLevel::kPatterns) {
     return absl::InvalidArgumentError("capture level 1 are patterns, which no Chrome trace can hold: say --level 2");
   }
+  if (!outcome->job.resizes.empty()) {
+    return absl::InvalidArgumentError("the job changes its size: a Chrome trace is of one process of a rank; write a recording instead");
+  }
   const absl::StatusOr<std::unique_ptr<ChromeTraceWriter>> writer = ChromeTraceWriter::Open(flags.chrome);
   if (!writer.ok()) return writer.status();
   if (absl::Status status = Run(flags, **writer, outcome); !status.ok()) return status;
