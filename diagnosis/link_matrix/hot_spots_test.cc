@@ -132,6 +132,16 @@ TEST(HotSpots, FourConnectionsDifferByChance) {
   EXPECT_THAT(job.Evaluate(), IsEmpty());
 }
 
+TEST(HotSpots, WhatTwoRanksExchangeInAnotherGroupIsNoMeasure) {
+  RailJob job(8, 1);
+  TrainingView& view = job.job();
+  CollectiveSummary& embedding = view.AddSummary();  // of the first and the last stage, over rings that share the port
+  embedding.members = {{.rank = RankId{0}}, {.rank = RankId{5}}};
+  for (const uint32_t rank : {0u, 5u}) view.batches()[rank].communicators = {embedding.communicator};
+  job.Connect(0, 5, 6).Connect(5, 0, 6);
+  EXPECT_THAT(job.Evaluate(), IsEmpty());
+}
+
 TEST(HotSpots, WhatCarriesNextToNothingIsLatency) {
   RailJob job(16, 1);
   for (uint32_t rank = 0; rank < 16; ++rank) job.Connect((rank + 1) % 16, rank, rank == 5 ? 0.00001 : 0.0001, Resource::kNic, 27'000);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -20,7 +21,7 @@ constexpr double kSameAmount = 1.25;  // from one cell to the next larger
 constexpr uint64_t kLeastBytes = 1 << 20;
 
 auto KindOf(const CrossRankView& view, const LinkCell& cell) {
-  return std::tuple(cell.resource, view.ranks()[cell.source].role, view.ranks()[cell.destination].role);
+  return std::tuple(cell.resource, view.ranks()[cell.source].role, view.ranks()[cell.destination].role, cell.shared_groups);
 }
 
 void Compare(std::span<LinkCell> alike) {
@@ -34,6 +35,32 @@ void Compare(std::span<LinkCell> alike) {
     cell.peers = static_cast<uint32_t>(alike.size() - 1);
   }
 }
+
+// Which communicators both ends of a cell are in, by their sizes: what two ranks exchange in another group takes other rings. Numbers, equal where the sizes are.
+class SharedGroups {
+ public:
+  explicit SharedGroups(const CrossRankView& view) : view_(view) {
+    for (const CollectiveSummary& summary : view.summaries()) sizes_[summary.communicator] = summary.members.size();
+  }
+  uint32_t Of(const LinkCell& cell) const {
+    const std::vector<CommId>& one = view_.ranks()[cell.source].batch->communicators;
+    const std::vector<CommId>& other = view_.ranks()[cell.destination].batch->communicators;
+    std::vector<CommId> shared;
+    std::set_intersection(one.begin(), one.end(), other.begin(), other.end(), std::back_inserter(shared));
+    std::vector<size_t> sizes;
+    for (const CommId communicator : shared) {
+      const auto known = sizes_.find(communicator);
+      sizes.push_back(known == sizes_.end() ? 0 : known->second);
+    }
+    std::sort(sizes.begin(), sizes.end());
+    return numbers_.try_emplace(std::move(sizes), static_cast<uint32_t>(numbers_.size())).first->second;
+  }
+
+ private:
+  const CrossRankView& view_;
+  std::map<CommId, size_t> sizes_;
+  mutable std::map<std::vector<size_t>, uint32_t> numbers_;
+};
 
 std::vector<LinkCell> CollectCells(const CrossRankView& view) {
   std::vector<LinkCell> cells;
@@ -119,6 +146,8 @@ void CompareDetours(const CrossRankView& view, std::span<LinkCell> cells) {
 
 std::vector<LinkCell> MeasureLinks(const CrossRankView& view) {
   std::vector<LinkCell> cells = CollectCells(view);
+  const SharedGroups groups(view);
+  for (LinkCell& cell : cells) cell.shared_groups = groups.Of(cell);
   std::sort(cells.begin(), cells.end(), [&](const LinkCell& a, const LinkCell& b) {
     return std::tuple(KindOf(view, a), a.bytes, a.source, a.destination) < std::tuple(KindOf(view, b), b.bytes, b.source, b.destination);
   });

@@ -13,6 +13,7 @@ struct LinkCell {
   RankIndex source = 0;
   RankIndex destination = 0;
   Resource resource = Resource::kNic;
+  uint32_t shared_groups = 0;  // number of the kind of communicators that both ends are in
   uint64_t bytes = 0;
   int64_t busy_ns = 0;
   double peers_speed = 0;   // of the healthy cells like it, bytes per ns; 0: too few to compare with
@@ -25,10 +26,10 @@ struct LinkCell {
   double excess_ns() const { return peers_speed > 0 ? static_cast<double>(busy_ns) - static_cast<double>(bytes) / peers_speed : 0; }
 };
 
-// By resource, source, destination. Cells are alike where resource, the roles of both ends and the amount of data are: what carries the activations of a pipeline is
-// not compared with what carries gradients. Where the speeds of cells that are alike fall into two groups that lie clearly apart, the healthy ones are the faster group,
-// if it is a quarter at least: a slow switch may have most of them behind it. Cells that carry next to nothing or were never busy, and those to ranks that the view does
-// not have, are left out.
+// By resource, source, destination. Cells are alike where resource, the roles of both ends, the sizes of the communicators that both are in and the amount of data are:
+// what carries the activations of a pipeline is not compared with what carries gradients. Where the speeds of cells that are alike fall into two groups that lie
+// clearly apart, the healthy ones are the faster group, if it is a quarter at least: a slow switch may have most of them behind it. Cells that carry next to nothing
+// or were never busy, and those to ranks that the view does not have, are left out.
 std::vector<LinkCell> MeasureLinks(const CrossRankView& view);
 
 }  // namespace eroica
