@@ -36,6 +36,11 @@ std::optional<int64_t> ParseNumber(std::string_view text) {
 }
 
 std::string GapsKey(const JobId& job) { return "gaps/" + EncodeKey(job); }
+std::string ClaimsKey(const JobId& job) { return "claims/" + EncodeKey(job); }
+
+bool IsLastOfJob(const CrossRankView& view) {
+  return std::all_of(view.ranks().begin(), view.ranks().end(), [](const RankView& rank) { return rank.batch->final; });
+}
 
 // What the jobs table says of a job: for people and REST, not read back.
 std::string DescribeJob(const CrossRankView& view) {
@@ -60,7 +65,7 @@ absl::StatusOr<DiagnoseProcessor::Job*> DiagnoseProcessor::FindJob(const JobId& 
   if (absl::Status status = LoadWindows(id, job); !status.ok()) return status;
   if (absl::Status status = LoadStandstills(id, job); !status.ok()) return status;
   if (absl::Status status = LoadFindings(id, job); !status.ok()) return status;
-  if (absl::Status status = LoadGaps(id, job); !status.ok()) return status;
+  if (absl::Status status = LoadMemory(id, job); !status.ok()) return status;
   return job;
 }
 
@@ -100,10 +105,13 @@ absl::Status DiagnoseProcessor::LoadFindings(const JobId& id, Job* job) {
   });
 }
 
-absl::Status DiagnoseProcessor::LoadGaps(const JobId& id, Job* job) const {
-  const auto stored = context_->store().Get(Table::kProgress, GapsKey(id));
-  if (!stored.ok() || !stored->has_value()) return stored.status();
-  if (!job->gaps.Restore(**stored)) return absl::DataLossError(fmt::format("gaps of job {} in the state store cannot be read", id.value));
+absl::Status DiagnoseProcessor::LoadMemory(const JobId& id, Job* job) const {
+  const auto gaps = context_->store().Get(Table::kProgress, GapsKey(id));
+  if (!gaps.ok()) return gaps.status();
+  const auto claims = context_->store().Get(Table::kProgress, ClaimsKey(id));
+  if (!claims.ok()) return claims.status();
+  const bool readable = (!gaps->has_value() || job->gaps.Restore(**gaps)) && (!claims->has_value() || job->lifecycle.memory().Restore(**claims));
+  if (!readable) return absl::DataLossError(fmt::format("what is remembered of job {} in the state store cannot be read", id.value));
   return absl::OkStatus();
 }
 
@@ -227,7 +235,9 @@ absl::Status DiagnoseProcessor::Diagnose(const JobId& id, Job& job, WindowId win
   for (auto& [communicator, summary] : window.summaries) summaries.push_back(std::move(summary));
   const CrossRankView view(batches, summaries, job.history);
   ++probe_.windows_diagnosed;
-  for (Finding& finding : job.lifecycle.Observe(window_id.second, FindingsOf(id, view, job))) Publish(std::move(finding), window.timestamp_ms);
+  std::vector<Finding> changed = job.lifecycle.Observe(window_id.second, FindingsOf(id, view, job), IsLastOfJob(view));
+  for (Finding& finding : changed) Publish(std::move(finding), window.timestamp_ms);
+  context_->changes().Put(Table::kProgress, ClaimsKey(id), job.lifecycle.memory().Encode());
   Remember(id, window_id, view, job);
   context_->changes().Put(Table::kJobs, EncodeKey(id), DescribeJob(view));
   return absl::OkStatus();

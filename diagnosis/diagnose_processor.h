@@ -63,7 +63,7 @@ class DiagnoseProcessor final : public Processor {
   // The job's state, loaded from the store when it is first met.
   absl::StatusOr<Job*> FindJob(const JobId& id);
   absl::Status LoadHistory(const JobId& id, WindowKind kind, Job& job);
-  absl::Status LoadGaps(const JobId& id, Job* job) const;
+  absl::Status LoadMemory(const JobId& id, Job* job) const;
   void Remember(const JobId& id, WindowId window_id, const CrossRankView& view, Job& job);
   void Count(JobWindows::Added added);
   absl::Status LoadWindows(const JobId& id, Job* job);

@@ -51,12 +51,32 @@ void FindingLifecycle::Restore(Finding finding) {
   open_.insert_or_assign(std::move(id), std::move(finding));
 }
 
+namespace {
+
+// How many windows without it are its end.
+int64_t PatienceWith(const Finding& finding) {
+  const Measure* lasted = FindLasted(finding);
+  if (lasted == nullptr || lasted->samples == 0) return FindingLifecycle::kWindowsUntilResolved;
+  const int64_t windows = finding.last_window - finding.first_window + 1;
+  const auto seen = static_cast<int64_t>(lasted->samples);
+  if (2 * seen > windows) return FindingLifecycle::kWindowsUntilResolved;
+  return std::max(FindingLifecycle::kWindowsUntilResolved, 3 * windows / seen);
+}
+
+}  // namespace
+
 void FindingLifecycle::Place(Finding* finding) {
   const auto known = open_.find(finding->id);
   if (known != open_.end()) {
+    const Finding& before = known->second;
     finding->state = FindingState::kUpdated;
-    finding->first_window = known->second.first_window;
-    if (known->second.first_step >= 0) finding->first_step = known->second.first_step;
+    finding->first_window = before.first_window;
+    if (before.first_step >= 0) finding->first_step = before.first_step;
+    Measure* lasted = FindLasted(*finding);
+    if (const Measure* so_far = FindLasted(before); so_far != nullptr && lasted != nullptr && finding->last_window > before.last_window) {
+      lasted->culprit = so_far->culprit + lasted->culprit * static_cast<double>(finding->last_window - before.last_window);
+      lasted->samples += so_far->samples;
+    }
   }
   open_.insert_or_assign(finding->id, *finding);
 }
@@ -66,18 +86,27 @@ Finding FindingLifecycle::Report(Finding finding) {
   return finding;
 }
 
-std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Finding> found) {
-  std::vector<Finding> publish;
-  std::erase_if(found, [&](const Finding& finding) { return IsPartOfOpen(index, finding); });
+std::vector<bool> FindingLifecycle::Continue(std::vector<Finding>& found) const {
+  std::vector<bool> is_open;
   for (Finding& finding : found) {
     if (!open_.contains(finding.id)) {
       if (const Finding* continued = FindContinued(finding, found)) finding.id = continued->id;
     }
+    is_open.push_back(open_.contains(finding.id));
+  }
+  return is_open;
+}
+
+std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Finding> found, bool job_ends) {
+  std::vector<Finding> publish;
+  std::erase_if(found, [&](const Finding& finding) { return IsPartOfOpen(index, finding); });
+  const std::vector<bool> is_open = Continue(found);
+  for (Finding& finding : memory_.Ripen(index, std::move(found), is_open, job_ends)) {
     Place(&finding);
     publish.push_back(finding);
   }
   for (auto it = open_.begin(); it != open_.end();) {
-    if (index - it->second.last_window < kWindowsUntilResolved) {
+    if (index - it->second.last_window < PatienceWith(it->second)) {
       ++it;
       continue;
     }

@@ -11,12 +11,14 @@
 #include "diagnosis/duration_text.h"
 #include "diagnosis/effect_chain.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
+#include "diagnosis/impact.h"
 #include "diagnosis/link_matrix/link_matrix_operator.h"
 #include "diagnosis/regression/regression_operator.h"
 #include "diagnosis/runtime_calls.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 #include "diagnosis/slow_transfer/slow_transfer_operator.h"
+#include "diagnosis/spike/spike_operator.h"
 
 namespace eroica {
 namespace {
@@ -81,27 +83,14 @@ double StepLength(const CrossRankView& view) {
   return count > 0 ? sum / count : 0;
 }
 
-// What the job lost a step: the most that any rank waited. Findings together never claim more.
-double MostWaited(const CrossRankView& view) {
-  double most = 0;
-  for (const RankView& rank : view.ranks()) {
-    double wait = 0;
-    for (const StepRecord& step : rank.batch->steps) wait += static_cast<double>(step.peer_wait_ns);
-    if (!rank.batch->steps.empty()) most = std::max(most, wait / static_cast<double>(rank.batch->steps.size()));
-  }
-  return most;
-}
-
 bool IsSlowTransfer(const Finding& finding) { return finding.operator_name == "slow_transfer"; }
 bool ConcernsEverybody(const Finding& finding) { return finding.operator_name == "regression" || IsSlowTransfer(finding); }
 
-void CapImpacts(double most_ns, std::vector<Finding>& findings) {
-  double claimed = 0;
-  for (const Finding& finding : findings) claimed += ConcernsEverybody(finding) ? 0 : finding.lost_ns_per_step;
-  if (most_ns <= 0 || claimed <= most_ns) return;
-  for (Finding& finding : findings) {
-    if (!ConcernsEverybody(finding)) finding.lost_ns_per_step *= most_ns / claimed;
-  }
+// Mean over the ranks.
+double WindowLength(const CrossRankView& view) {
+  double sum = 0;
+  for (const RankView& rank : view.ranks()) sum += static_cast<double>(rank.batch->window.duration_ns());
+  return view.ranks().empty() ? 0 : sum / static_cast<double>(view.ranks().size());
 }
 
 Severity SeverityOf(double share) {
@@ -150,6 +139,7 @@ void Complete(const CrossRankView& view, const DataQuality& quality, double step
                            .description = fmt::format("every step of the job takes {} longer ({} of {})",
                                                       DurationText(finding.lost_ns_per_step), PercentText(share), DurationText(step_ns)),
                            .lost_ns = static_cast<int64_t>(finding.lost_ns_per_step)});
+  finding.evidence.push_back({"lasted", "ns", WindowLength(view), 0, 0, 1});
   finding.id = FindingId(finding);
 }
 
@@ -165,6 +155,7 @@ std::vector<std::unique_ptr<DiagnosisOperator>> DefaultOperators() {
   operators.push_back(std::make_unique<DifferentialOperator>());
   operators.push_back(std::make_unique<RegressionOperator>());
   operators.push_back(std::make_unique<SlowTransferOperator>());
+  operators.push_back(std::make_unique<SpikeOperator>());
   return operators;
 }
 
@@ -179,10 +170,11 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
       NameRuntimeCalls(view, claims[i]);
     }
   }
-  std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(MergeByCulprit(std::move(claims))));
+  claims = MergeByCulprit(std::move(claims));
+  AssignImpacts(view, claims);
+  std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(std::move(claims)));
   DropExplainedByAll(findings);
   DropExplainedChanges(findings);
-  CapImpacts(MostWaited(view), findings);
   const DataQuality quality = QualityOf(view);
   const double step_ns = StepLength(view);
   for (Finding& finding : findings) Complete(view, quality, step_ns, finding);

@@ -16,8 +16,8 @@ class RootCause {
  public:
   explicit RootCause(std::vector<std::unique_ptr<DiagnosisOperator>> operators) : operators_(std::move(operators)) {}
 
-  // Asks every operator, merges claims about the same culprit (the more confident one keeps its words, the others add their evidence), caps the
-  // impacts so that no loss is claimed twice, adds the chain of effects and the data quality, and sorts by impact. Ids are set, states are kOpened.
+  // Asks every operator, merges claims about the same culprit (the more confident one keeps its words, the others add their evidence), says by the
+  // accounting what each costs, adds the chain of effects and the data quality, and sorts by impact. Ids are set, states are kOpened.
   std::vector<Finding> Diagnose(const CrossRankView& view) const;
 
  private:

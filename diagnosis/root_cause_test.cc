@@ -57,7 +57,7 @@ TEST(RootCause, ClaimsAboutOneCulpritBecomeOneFinding) {
   const std::vector<Finding> findings = Diagnose(job, {Claim(1, 0.4, 4e7, "weak")}, {Claim(1, 0.9, 4e7, "strong")});
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].function, "strong");
-  EXPECT_THAT(findings[0].evidence, SizeIs(2));
+  EXPECT_THAT(findings[0].evidence, SizeIs(3)) << "and how long it has lasted";
   EXPECT_EQ(findings[0].operator_name, "fixed");
 }
 

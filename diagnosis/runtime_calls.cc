@@ -14,8 +14,8 @@
 namespace eroica {
 namespace {
 
-constexpr double kMinCoverage = 0.5;   // of what is lost, by all calls together
-constexpr double kWorthNaming = 0.1;   // of their time, by one of them
+constexpr double kMinCoverage = 0.5;  // of what is lost, by all calls together
+constexpr double kWorthNaming = 0.1;  // of their time, by one of them
 
 struct Call {
   const FunctionPattern* pattern = nullptr;
@@ -25,7 +25,8 @@ struct Call {
 };
 
 bool IsBelowFrame(const FunctionPattern& pattern) {
-  return pattern.function_class == FunctionClass::kCpuOp && pattern.wait == WaitKind::kNone && pattern.critical_ns == 0 && pattern.total_ns > 0;
+  return pattern.function_class == FunctionClass::kCpuOp && pattern.wait == WaitKind::kNone && pattern.critical_ns == 0 &&
+         pattern.total_ns > 0;
 }
 
 double PerStep(const PatternBatch& batch, int64_t ns) {
@@ -52,19 +53,23 @@ std::vector<Call> CallsOf(const CrossRankView& view, const RankView& rank) {
   std::vector<Call> calls;
   for (const FunctionPattern& pattern : rank.batch->patterns) {
     if (!IsBelowFrame(pattern)) continue;
-    const Call call{.pattern = &pattern, .own_ns = PerStep(*rank.batch, pattern.total_ns), .peers_ns = PeersOf(view, rank, pattern.function)};
+    const Call call{
+        .pattern = &pattern, .own_ns = PerStep(*rank.batch, pattern.total_ns), .peers_ns = PeersOf(view, rank, pattern.function)};
     if (call.excess_ns() > 0) calls.push_back(call);
   }
   std::stable_sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) { return a.excess_ns() > b.excess_ns(); });
   return calls;
 }
 
-bool IsMemoryCall(std::string_view name) { return name.find("Malloc") != std::string_view::npos || name.find("Free") != std::string_view::npos; }
+bool IsMemoryCall(std::string_view name) {
+  return name.find("Malloc") != std::string_view::npos || name.find("Free") != std::string_view::npos;
+}
 
 std::string ActionFor(std::string_view call, uint32_t rank) {
   if (IsMemoryCall(call)) {
     return fmt::format(
-        "The allocator of rank {} gives memory back to the driver and asks for it anew: its memory is short or fragmented. Look for sizes that "
+        "The allocator of rank {} gives memory back to the driver and asks for it anew: its memory is short or fragmented. Look for sizes "
+        "that "
         "vary from step to step there, leave more room, or let segments grow (expandable_segments).",
         rank);
   }
@@ -96,7 +101,8 @@ void NameRuntimeCalls(const CrossRankView& view, Finding& claim) {
   claim.title += fmt::format(" That time goes into {}, {} a step.", names, DurationText(all.own_ns));
   claim.function = calls.front().pattern->name;
   claim.function_class = FunctionClass::kCpuOp;
-  claim.evidence.push_back({"runtime_calls_per_step", "ns", all.own_ns, all.peers_ns, all.peers_ns + kMinCoverage * claim.lost_ns_per_step, count});
+  claim.evidence.push_back(
+      {"runtime_calls_per_step", "ns", all.own_ns, all.peers_ns, all.peers_ns + kMinCoverage * claim.lost_ns_per_step, count});
   claim.suggested_action = ActionFor(claim.function, rank->rank.value);
 }
 

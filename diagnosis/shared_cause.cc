@@ -45,6 +45,7 @@ Finding Combine(std::vector<Finding> group) {
   for (size_t i = 1; i < group.size(); ++i) {
     combined.culprits.insert(combined.culprits.end(), group[i].culprits.begin(), group[i].culprits.end());
     combined.confidence = std::max(combined.confidence, group[i].confidence);
+    combined.lost_ns_per_step += group[i].lost_ns_per_step;
   }
   std::sort(combined.culprits.begin(), combined.culprits.end(), [](const Culprit& a, const Culprit& b) { return a.rank < b.rank; });
   for (const Culprit& culprit : combined.culprits) late.insert(static_cast<uint32_t>(culprit.rank));
@@ -59,12 +60,6 @@ constexpr size_t kFewestRoaming = 3;  // ranks
 const Measure* FindMeasure(const Finding& claim, std::string_view name) {
   const auto found = std::find_if(claim.evidence.begin(), claim.evidence.end(), [name](const Measure& measure) { return measure.name == name; });
   return found != claim.evidence.end() ? &*found : nullptr;
-}
-
-// In how many of its steps a slow rank was slow, or ran what it is slow in; nullptr where the claim does not say.
-const Measure* SlowSteps(const Finding& claim) {
-  const Measure* slow = FindMeasure(claim, "slow_steps");
-  return slow != nullptr ? slow : FindMeasure(claim, "active_steps");
 }
 
 bool IsOccasional(const Finding& claim) {
@@ -82,10 +77,27 @@ std::string MostNamedFunction(const std::vector<Finding>& claims) {
   return std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
 }
 
-Finding Roaming(std::vector<Finding> claims) {
+size_t RanksOf(const std::vector<Finding>& claims) {
   std::set<int32_t> ranks;
   for (const Finding& claim : claims) {
     for (const Culprit& culprit : claim.culprits) ranks.insert(culprit.rank);
+  }
+  return ranks.size();
+}
+
+}  // namespace
+
+const Measure* SlowSteps(const Finding& claim) {
+  const Measure* slow = FindMeasure(claim, "slow_steps");
+  return slow != nullptr ? slow : FindMeasure(claim, "active_steps");
+}
+
+Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
+  double lost_ns_per_step = 0;
+  double lost_per_hour = 0;
+  for (const Finding& claim : claims) {
+    lost_ns_per_step += claim.lost_ns_per_step;
+    lost_per_hour += claim.lost_gpu_seconds_per_hour;
   }
   const std::string function = MostNamedFunction(claims);
   Finding finding = *std::find_if(claims.begin(), claims.end(), [&](const Finding& claim) { return claim.function == function; });
@@ -93,15 +105,14 @@ Finding Roaming(std::vector<Finding> claims) {
   finding.subkind = "roaming";
   finding.culprits.clear();
   finding.victims.clear();
-  finding.title = fmt::format("Now this rank and now that one holds the others up, {} of them in this window: most run {} when they do.",
-                              ranks.size(), function);
+  finding.lost_ns_per_step = lost_ns_per_step;
+  finding.lost_gpu_seconds_per_hour = lost_per_hour;
+  finding.title = fmt::format("Now this rank and now that one holds the others up, {} of them of late: most run {} when they do.", ranks, function);
   finding.explanation =
       "No rank is late in most of the steps, so no rank or machine is to blame; what they ran when they were late is what they share.";
   finding.suggested_action = fmt::format("Make {} happen on all ranks at once, or less often.", function);
   return finding;
 }
-
-}  // namespace
 
 std::vector<Finding> MergeRoaming(std::vector<Finding> claims) {
   std::set<std::string> functions;  // of ranks that are late now and then
@@ -124,7 +135,8 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims) {
   });
   std::vector<Finding> merged(std::make_move_iterator(others), std::make_move_iterator(claims.end()));
   claims.erase(others, claims.end());
-  claims.push_back(Roaming(std::move(merged)));
+  const size_t ranks = RanksOf(merged);
+  claims.push_back(RoamingOf(std::move(merged), ranks));
   return claims;
 }
 

@@ -1,14 +1,23 @@
 // Ranks that are slow for the same reason have one fault, not one each: a host that is too hot, a storage that several ranks read from.
 #pragma once
 
+#include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "schemas/finding.h"
 
 namespace eroica {
 
+// Subkind of a claim that a rank is slow in single steps, and well in between.
+inline constexpr std::string_view kTransient = "transient";
+
+// In how many of its steps a slow rank was slow, or ran what it is slow in; nullptr where the claim does not say.
+const Measure* SlowSteps(const Finding& claim);
+
 // Claims about slow ranks that name the same function (or the same class of functions) become one finding with all their culprits, by rank. It keeps the words of the
-// claim that costs most; its loss is that one's, since the ranks are late at the same time. A culprit is no victim. Other kinds stay as they are, in order.
+// claim that costs most; its loss is the sum of theirs, each of which is what the accounting charges the rank with
+// (diagnosis/impact.h). A culprit is no victim. Other kinds stay as they are, in order.
 std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims);
 
 // Where at least three ranks are late in some of the steps, none of them in most, the place is not what they share: claims of such ranks, and those that do
@@ -16,6 +25,9 @@ std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims);
 // steps, in the same function, are part of it: in a short window some always are. (EROICA, NSDI'26, section 6: garbage collections, each rank's at a moment of
 // its own)
 std::vector<Finding> MergeRoaming(std::vector<Finding> claims);
+
+// The finding that it is then; `ranks`: how many take turns, if more than these claims name.
+Finding RoamingOf(std::vector<Finding> claims, size_t ranks);
 
 // True where `on_all` blames nobody for a function that all ranks run, and the claim blames a rank for the same function, one that it calls, or one that calls it.
 bool ExplainsOnAll(const Finding& on_all, const Finding& claim);

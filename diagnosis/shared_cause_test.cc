@@ -29,7 +29,7 @@ TEST(MergeBySharedCause, RanksThatRunTheSameAreOneFinding) {
   ASSERT_THAT(merged, SizeIs(1));
   ASSERT_THAT(merged[0].culprits, SizeIs(3));
   EXPECT_EQ(merged[0].culprits[0].rank, 1);
-  EXPECT_EQ(merged[0].lost_ns_per_step, 30);
+  EXPECT_EQ(merged[0].lost_ns_per_step, 60);
   EXPECT_THAT(merged[0].victims, ElementsAre(Victim{.rank = RankId{0}}));
   EXPECT_EQ(merged[0].title, "Rank 1 is slow. So it is on 3 ranks: 1, 2, 3, on host node1.");
 }

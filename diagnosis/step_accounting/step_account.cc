@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "diagnosis/step_accounting/airport_share.h"
 #include "diagnosis/step_accounting/late_excess.h"
 #include "diagnosis/step_accounting/step_frontier.h"
 #include "diagnosis/step_accounting/step_table.h"
@@ -42,18 +43,15 @@ std::vector<Charge> ChargesOf(const StepRow& row, const std::vector<LateExcess>&
   double latest_at_begin = 0;
   for (const LateExcess& rank : late) latest_at_begin = std::max(latest_at_begin, rank.lag_ns[stage]);
   std::vector<Charge> charges;
+  std::vector<double> lateness;
   for (size_t i = 0; i < late.size(); ++i) {
-    const double lateness = late[i].lag_ns[stage] + late[i].excess_ns[stage] - latest_at_begin;
-    if (lateness > 0) charges.push_back({row.ranks[i].rank, lateness});
+    const double own = late[i].lag_ns[stage] + late[i].excess_ns[stage] - latest_at_begin;
+    if (own <= 0) continue;
+    charges.push_back({row.ranks[i].rank, 0});
+    lateness.push_back(own);
   }
-  std::sort(charges.begin(), charges.end(), [](const Charge& a, const Charge& b) { return a.ns < b.ns; });
-  double share = 0;
-  double before = 0;
-  for (size_t i = 0; i < charges.size(); ++i) {
-    share += (charges[i].ns - before) / static_cast<double>(charges.size() - i);
-    before = charges[i].ns;
-    charges[i].ns = share;
-  }
+  ShareAirport(lateness);
+  for (size_t i = 0; i < charges.size(); ++i) charges[i].ns = lateness[i];
   return charges;
 }
 

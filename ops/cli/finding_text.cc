@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/claim_memory.h"
 #include "diagnosis/duration_text.h"
 #include "ops/cli/wrapped_text.h"
 #include "schemas/function.h"
@@ -76,10 +77,19 @@ std::string Evidence(const Finding& finding) {
   if (finding.evidence.empty()) return "";
   std::vector<std::vector<std::string>> rows = {{"", "culprit", "peers", "threshold", "samples"}};
   for (const Measure& m : finding.evidence) {
+    if (m.name == "lasted") continue;  // a line of its own
     rows.push_back({Spaced(m.name), NumberText(m.culprit, m.unit), NumberText(m.peers, m.unit),
                     m.threshold == 0 ? "-" : NumberText(m.threshold, m.unit), fmt::format("{}", m.samples)});
   }
   return AlignedColumns(rows);
+}
+
+// "3.2 s, in 5 of 6 windows".
+std::string Lasted(const Finding& finding) {
+  const Measure* lasted = FindLasted(finding);
+  if (lasted == nullptr) return "";
+  const int64_t windows = finding.last_window - finding.first_window + 1;
+  return fmt::format("{}, seen in {} of {} window{}", DurationText(lasted->culprit), lasted->samples, windows, windows == 1 ? "" : "s");
 }
 
 // Each effect is a sentence of its own, with its rank and what it lost.
@@ -128,6 +138,7 @@ std::string FindingText(const Finding& finding, const FindingTextOptions& option
   section("who", Culprits(finding));
   section("ran", What(finding));
   section("cost", Cost(finding));
+  section("lasted", Lasted(finding));
   section("victims", Victims(finding, options.victims_max));
   section("evidence", Evidence(finding));
   section("chain", Chain(finding));

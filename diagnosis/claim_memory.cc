@@ -1,0 +1,217 @@
+#include "diagnosis/claim_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "diagnosis/robust_statistics.h"
+#include "diagnosis/shared_cause.h"
+
+namespace eroica {
+namespace {
+
+bool IsHeldBack(FindingKind kind) {
+  return kind == FindingKind::kSlowRank || kind == FindingKind::kContention || kind == FindingKind::kImbalance;
+}
+
+double ShareOf(const Finding& claim) { return claim.world_size > 0 ? claim.lost_gpu_seconds_per_hour / 3600 / claim.world_size : 0; }
+
+}  // namespace
+
+const Measure* FindLasted(const Finding& finding) {
+  const auto found =
+      std::find_if(finding.evidence.begin(), finding.evidence.end(), [](const Measure& measure) { return measure.name == "lasted"; });
+  return found != finding.evidence.end() ? &*found : nullptr;
+}
+
+Measure* FindLasted(Finding& finding) { return const_cast<Measure*>(FindLasted(std::as_const(finding))); }
+
+ClaimMemory::Record ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
+  Record record{.window = index, .kind = claim.kind, .first_step = claim.first_step, .share = ShareOf(claim), .function = claim.function};
+  std::replace(record.function.begin(), record.function.end(), '\n', ' ');  // a record is a line
+  const Measure* slow = SlowSteps(claim);
+  record.steps = claim.first_step >= 0 ? claim.last_step - claim.first_step + 1 : 0;
+  record.slow_steps = record.steps;
+  if (slow != nullptr) {
+    record.steps = static_cast<int64_t>(slow->samples);
+    record.slow_steps = static_cast<int64_t>(slow->culprit);
+  }
+  record.roams = claim.kind == FindingKind::kSlowRank && claim.subkind != kTransient &&
+                 (claim.function_class == FunctionClass::kPython || claim.function_class == FunctionClass::kCpuOp);
+  for (const Culprit& culprit : claim.culprits) record.ranks.push_back(culprit.rank);
+  std::sort(record.ranks.begin(), record.ranks.end());
+  return record;
+}
+
+// The same rank; or nobody, twice.
+bool ClaimMemory::SameFault(const Record& a, const Record& b) {
+  if (a.ranks.empty() && b.ranks.empty()) return a.kind == b.kind;
+  return std::any_of(a.ranks.begin(), a.ranks.end(),
+                     [&b](int32_t rank) { return std::binary_search(b.ranks.begin(), b.ranks.end(), rank); });
+}
+
+void ClaimMemory::Forget(int64_t index) {
+  while (!records_.empty() && index - records_.front().window >= options_.occasional_windows) records_.pop_front();
+}
+
+bool ClaimMemory::Lasts(const Record& record) const {
+  int64_t steps = 0;
+  for (const Record& other : records_) {
+    if (record.window - other.window < options_.lasting_windows && !other.occasional() && SameFault(record, other)) steps += other.steps;
+  }
+  return steps >= options_.steps_to_open;
+}
+
+bool ClaimMemory::ComesBack(const Record& record, uint32_t ranks) const {
+  int64_t own = 0;
+  int64_t all = 0;
+  double share = 0;
+  int64_t first = record.window;
+  for (const Record& other : records_) {
+    // Steps that are slow in a row may be one accident, unless that is what happens now.
+    const bool one_accident = !other.occasional() && record.window - other.window >= options_.lasting_windows;
+    const int64_t times = one_accident ? 1 : other.slow_steps;
+    all += times;
+    if (!SameFault(record, other)) continue;
+    own += times;
+    share += other.share;
+    first = std::min(first, other.window);
+  }
+  if (share / static_cast<double>(record.window - first + 1) < options_.min_share) return false;
+  const double places = static_cast<double>(ranks) / static_cast<double>(std::max<size_t>(1, record.ranks.size()));
+  if (places <= 1) return true;
+  return places * BinomialTail(static_cast<uint64_t>(all), static_cast<uint64_t>(own), 1 / places) < options_.chance;
+}
+
+// How many ranks take turns in the function of the record; 0 where one of them has half of the turns, or few do.
+size_t ClaimMemory::RanksThatRoam(const Record& record) const {
+  if (!record.may_roam()) return 0;
+  std::map<int32_t, int64_t> turns;
+  int64_t all = 0;
+  for (const Record& other : records_) {
+    if (record.window - other.window >= options_.lasting_windows || !other.may_roam() || other.function != record.function) continue;
+    for (const int32_t rank : other.ranks) turns[rank] += other.slow_steps;
+    all += other.slow_steps * static_cast<int64_t>(other.ranks.size());
+  }
+  const bool shared = std::all_of(turns.begin(), turns.end(), [all](const auto& entry) { return 2 * entry.second < all; });
+  return shared && turns.size() >= options_.fewest_roaming ? turns.size() : 0;
+}
+
+bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) const {
+  if (record.steps == 0) return true;  // nothing says how often
+  if (2 * record.slow_steps <= record.steps && ComesBack(record, claim.ranks_seen)) return true;
+  if (record.occasional()) return false;
+  const bool seen_before = std::any_of(records_.begin(), records_.end(), [&](const Record& other) {
+    return other.window < record.window && record.window - other.window < options_.lasting_windows && SameFault(record, other);
+  });
+  return Lasts(record) || (seen_before && ComesBack(record, claim.ranks_seen));
+}
+
+// Since when, how often, and what it costs of all steps since then.
+void ClaimMemory::TellPast(const Record& record, Finding* claim) const {
+  const int64_t kept = record.occasional() ? options_.occasional_windows : options_.lasting_windows;
+  uint64_t windows = 0;
+  int64_t last = -1;
+  double share = 0;
+  for (const Record& other : records_) {
+    if (record.window - other.window >= kept || !SameFault(record, other)) continue;
+    claim->first_window = std::min(claim->first_window, other.window);
+    if (other.first_step >= 0) claim->first_step = std::min(claim->first_step, other.first_step);
+    windows += other.window != last ? 1 : 0;
+    last = other.window;
+    share += other.share;
+  }
+  const auto since = static_cast<double>(record.window - claim->first_window + 1);
+  if (Measure* lasted = FindLasted(*claim)) {
+    lasted->culprit *= since;
+    lasted->samples = windows;
+  }
+  if (!record.occasional() || record.share <= 0) return;
+  if (2 * static_cast<double>(windows) <= since) claim->subkind = kTransient;
+  claim->id = FindingId(*claim);
+  const double part = share / since / record.share;
+  claim->lost_ns_per_step *= part;
+  claim->lost_gpu_seconds_per_hour *= part;
+}
+
+std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> claims, const std::vector<bool>& is_open, bool job_ends) {
+  if (first_window_ < 0) first_window_ = index;
+  const bool only_window = job_ends && first_window_ == index;
+  Forget(index);
+  std::vector<size_t> record_of;  // of each claim
+  for (const Finding& claim : claims) {
+    record_of.push_back(records_.size());
+    if (IsHeldBack(claim.kind)) records_.push_back(RecordOf(index, claim));
+  }
+  std::vector<Finding> ripe;
+  std::map<std::string, std::pair<size_t, std::vector<Finding>>> roaming;  // by function: ranks, and the claims of this window
+  for (size_t i = 0; i < claims.size(); ++i) {
+    Finding& claim = claims[i];
+    if (!IsHeldBack(claim.kind) || is_open[i] || only_window) {
+      ripe.push_back(std::move(claim));
+      continue;
+    }
+    const Record& record = records_[record_of[i]];
+    if (const size_t ranks = RanksThatRoam(record)) {
+      auto& [count, parts] = roaming[record.function];
+      count = ranks;
+      parts.push_back(std::move(claim));
+    } else if (IsRipe(record, claim)) {
+      TellPast(record, &claim);
+      ripe.push_back(std::move(claim));
+    }
+  }
+  for (auto& [function, parts] : roaming) {
+    Finding finding = RoamingOf(std::move(parts.second), parts.first);
+    finding.id = FindingId(finding);
+    ripe.push_back(std::move(finding));
+  }
+  return ripe;
+}
+
+std::string ClaimMemory::Encode() const {
+  std::string text = fmt::format("1 {}\n", first_window_);
+  for (const Record& record : records_) {
+    text += fmt::format("{} {} {} {} {} {} {} {}", record.window, static_cast<int>(record.kind), record.first_step, record.slow_steps,
+                        record.steps, record.share, record.roams ? 1 : 0, record.ranks.size());
+    for (const int32_t rank : record.ranks) text += fmt::format(" {}", rank);
+    text += fmt::format(" {}\n", record.function);
+  }
+  return text;
+}
+
+bool ClaimMemory::Restore(std::string_view text) {
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  int version = 0;
+  int64_t first_window = -1;
+  if (!std::getline(lines, line)) return false;
+  if (std::istringstream head(line); !(head >> version >> first_window) || version != 1) return false;
+  std::deque<Record> records;
+  while (std::getline(lines, line)) {
+    std::istringstream row(line);
+    Record record;
+    int kind = 0;
+    int roams = 0;
+    size_t ranks = 0;
+    if (!(row >> record.window >> kind >> record.first_step >> record.slow_steps >> record.steps >> record.share >> roams >> ranks))
+      return false;
+    if (kind < 0 || kind >= kFindingKindCount) return false;
+    record.kind = static_cast<FindingKind>(kind);
+    record.roams = roams != 0;
+    for (size_t i = 0; i < ranks; ++i) {
+      if (!(row >> record.ranks.emplace_back())) return false;
+    }
+    row.ignore();
+    std::getline(row, record.function);
+    records.push_back(std::move(record));
+  }
+  first_window_ = first_window;
+  records_ = std::move(records);
+  return true;
+}
+
+}  // namespace eroica

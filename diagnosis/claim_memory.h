@@ -1,0 +1,79 @@
+// What was claimed of slow ranks in the newest windows, so that a claim is opened when it rests on enough: a fault lasts, or comes back to the same rank;
+// noise does neither.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schemas/finding.h"
+
+namespace eroica {
+
+struct ClaimMemoryOptions {
+  // A rank that is slow in half of the steps and more is named when it was so over as many steps, in one window or in some of the newest ones. Sequences of
+  // uneven length make some rank slower in everything for four steps in a row about once in five hundred windows; not for eight.
+  int64_t steps_to_open = 8;
+  int64_t lasting_windows = 4;
+  // A rank that is slow now and then is named when chance would hit any one rank that often in fewer than so many jobs (three standard deviations), and when
+  // it costs so much of all steps.
+  double chance = 0.0027;
+  double min_share = 0.01;
+  int64_t occasional_windows = 32;
+  // What is now here and now there is nobody's: so many ranks, none of them with half of the slow steps.
+  size_t fewest_roaming = 3;
+};
+
+// Of one job. One thread; knows no clock. Claims that a rank is slow or disturbed are held back, and that work is unevenly shared out; the measure
+// "slow_steps" or "active_steps" says how often they hold.
+class ClaimMemory {
+ public:
+  explicit ClaimMemory(ClaimMemoryOptions options = {}) : options_(options) {}
+
+  // What was claimed of the window `index` (ascending over calls). is_open: that an open finding goes on with the claim. Answers the claims that are open or to be opened
+  // now, these with the beginning of what is remembered of them; the others are remembered. job_ends: no further window follows, so that a job of a single
+  // window is judged by what there is.
+  std::vector<Finding> Ripen(int64_t index, std::vector<Finding> claims, const std::vector<bool>& is_open, bool job_ends);
+
+  // For the state store: Restore(Encode()) goes on where it was. False where the text is none of Encode's; then nothing has changed.
+  std::string Encode() const;
+  bool Restore(std::string_view text);
+
+ private:
+  // One claim of one window.
+  struct Record {
+    int64_t window = 0;
+    FindingKind kind = FindingKind::kSlowRank;
+    int64_t first_step = -1;
+    int64_t slow_steps = 0;
+    int64_t steps = 0;  // watched
+    double share = 0;   // of the window's steps that it costs
+    bool roams = false;  // in a function of the host, in more than a single step: may be everybody's
+    std::vector<int32_t> ranks;  // ascending
+    std::string function;
+
+    bool occasional() const { return 2 * slow_steps < steps; }
+    bool may_roam() const { return roams && 2 * slow_steps <= steps; }
+  };
+
+  static Record RecordOf(int64_t index, const Finding& claim);
+  static bool SameFault(const Record& a, const Record& b);
+  void Forget(int64_t index);
+  bool IsRipe(const Record& record, const Finding& claim) const;
+  bool Lasts(const Record& record) const;
+  bool ComesBack(const Record& record, uint32_t ranks) const;
+  size_t RanksThatRoam(const Record& record) const;
+  void TellPast(const Record& record, Finding* claim) const;
+
+  ClaimMemoryOptions options_;
+  std::deque<Record> records_;  // by window
+  int64_t first_window_ = -1;   // that was ever seen
+};
+
+// How long a finding has lasted: in ns, and in how many windows it was seen. Every finding has this measure; nullptr where it has not.
+const Measure* FindLasted(const Finding& finding);
+Measure* FindLasted(Finding& finding);
+
+}  // namespace eroica

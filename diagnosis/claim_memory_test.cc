@@ -1,0 +1,150 @@
+#include "diagnosis/claim_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis/shared_cause.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr uint32_t kRanks = 16;
+
+// Of a window of four steps, in so many of which the rank was slow.
+Finding Claim(int64_t window, int32_t rank, double slow_steps, std::string function = "gemm",
+              FunctionClass function_class = FunctionClass::kGpuCompute) {
+  Finding finding;
+  finding.kind = FindingKind::kSlowRank;
+  finding.subkind = "function";
+  finding.culprits = {{.rank = rank}};
+  finding.function = std::move(function);
+  finding.function_class = function_class;
+  finding.first_window = finding.last_window = window;
+  finding.first_step = 4 * window;
+  finding.last_step = 4 * window + 3;
+  finding.world_size = finding.ranks_seen = kRanks;
+  finding.lost_ns_per_step = 1e6;
+  finding.lost_gpu_seconds_per_hour = 0.1 * 3600 * kRanks;
+  finding.evidence = {{.name = "slow_steps", .unit = "count", .culprit = slow_steps, .samples = 4},
+                      {.name = "lasted", .unit = "ns", .culprit = 4e8, .samples = 1}};
+  return finding;
+}
+
+std::vector<Finding> Ripen(ClaimMemory& memory, int64_t window, std::vector<Finding> claims, bool job_ends = false) {
+  const std::vector<bool> is_open(claims.size(), false);
+  return memory.Ripen(window, std::move(claims), is_open, job_ends);
+}
+
+TEST(ClaimMemory, WhatLastsIsOpenedInTheSecondWindow) {
+  ClaimMemory memory;
+  EXPECT_THAT(Ripen(memory, 1, {Claim(1, 5, 4)}), IsEmpty());
+  const std::vector<Finding> ripe = Ripen(memory, 2, {Claim(2, 5, 4)});
+  ASSERT_THAT(ripe, SizeIs(1));
+  EXPECT_EQ(ripe[0].first_window, 1);
+  EXPECT_EQ(ripe[0].first_step, 4);
+  EXPECT_EQ(FindLasted(ripe[0])->culprit, 8e8);
+  EXPECT_EQ(FindLasted(ripe[0])->samples, 2u);
+}
+
+TEST(ClaimMemory, AWindowOfEnoughStepsIsEnough) {
+  ClaimMemory memory;
+  Finding claim = Claim(1, 5, 8);
+  claim.evidence[0].samples = 8;
+  EXPECT_THAT(Ripen(memory, 1, {claim}), SizeIs(1));
+}
+
+TEST(ClaimMemory, OneWindowAndManyWithoutItIsNoise) {
+  ClaimMemory memory;
+  EXPECT_THAT(Ripen(memory, 1, {Claim(1, 5, 4)}), IsEmpty());
+  EXPECT_THAT(Ripen(memory, 5, {Claim(5, 5, 4)}), IsEmpty());
+  EXPECT_THAT(Ripen(memory, 6, {Claim(6, 9, 4)}), IsEmpty()) << "another rank";
+}
+
+TEST(ClaimMemory, AJobOfOneWindowIsJudgedByIt) {
+  ClaimMemory memory;
+  EXPECT_THAT(Ripen(memory, 0, {Claim(0, 5, 4)}, true), SizeIs(1));
+  ClaimMemory longer;
+  Ripen(longer, 0, {});
+  EXPECT_THAT(Ripen(longer, 1, {Claim(1, 5, 4)}, true), IsEmpty());
+}
+
+TEST(ClaimMemory, ASpikeThatComesBackToOneRankIsTransient) {
+  ClaimMemory memory;
+  EXPECT_THAT(Ripen(memory, 1, {Claim(1, 5, 1)}), IsEmpty());
+  EXPECT_THAT(Ripen(memory, 6, {Claim(6, 5, 1)}), IsEmpty());
+  const std::vector<Finding> ripe = Ripen(memory, 10, {Claim(10, 5, 1)});
+  EXPECT_THAT(ripe, IsEmpty()) << "three times on one of sixteen: once in 256 jobs";
+  const std::vector<Finding> again = Ripen(memory, 12, {Claim(12, 5, 1)});
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].subkind, kTransient);
+  EXPECT_EQ(FindLasted(again[0])->samples, 4u);
+  EXPECT_NEAR(again[0].lost_ns_per_step, 1e6 * 4 / 12, 1) << "of all steps since the first";
+}
+
+TEST(ClaimMemory, SpikesHereAndThereAreAccidents) {
+  ClaimMemory memory;
+  for (int64_t window = 0; window < 64; ++window) {
+    EXPECT_THAT(Ripen(memory, window, {Claim(window, static_cast<int32_t>(window * 7 % kRanks), 1)}), IsEmpty()) << window;
+  }
+}
+
+TEST(ClaimMemory, SpikesThatCostNothingAreNotWorthAFinding) {
+  ClaimMemory memory;
+  for (int64_t window = 0; window < 9; ++window) {
+    Finding claim = Claim(window, 5, 1);
+    claim.lost_gpu_seconds_per_hour = 0.005 * 3600 * kRanks;
+    EXPECT_THAT(Ripen(memory, window, {claim}), IsEmpty());
+  }
+}
+
+TEST(ClaimMemory, HostFunctionsThatRanksTakeTurnsInRoam) {
+  ClaimMemory memory;
+  EXPECT_THAT(Ripen(memory, 1, {Claim(1, 5, 1, "collect", FunctionClass::kPython)}), IsEmpty());
+  EXPECT_THAT(Ripen(memory, 2, {Claim(2, 8, 2, "collect", FunctionClass::kPython)}), IsEmpty());
+  const std::vector<Finding> ripe =
+      Ripen(memory, 3, {Claim(3, 9, 1, "collect", FunctionClass::kPython), Claim(3, 5, 1, "collect", FunctionClass::kPython)});
+  ASSERT_THAT(ripe, SizeIs(1));
+  EXPECT_EQ(ripe[0].kind, FindingKind::kStepTime);
+  EXPECT_THAT(ripe[0].culprits, IsEmpty());
+}
+
+TEST(ClaimMemory, UnevenWorkIsHeldBackToo) {
+  ClaimMemory memory;
+  Finding claim = Claim(1, 5, 4);
+  claim.kind = FindingKind::kImbalance;
+  claim.culprits.clear();
+  EXPECT_THAT(Ripen(memory, 1, {claim}), IsEmpty());
+  EXPECT_THAT(Ripen(memory, 2, {claim}), SizeIs(1));
+}
+
+TEST(ClaimMemory, OtherKindsPass) {
+  ClaimMemory memory;
+  Finding claim = Claim(1, 5, 1);
+  claim.kind = FindingKind::kCommunication;
+  EXPECT_THAT(Ripen(memory, 1, {claim}), SizeIs(1));
+}
+
+TEST(ClaimMemory, ARestartForgetsNothing) {
+  ClaimMemory before;
+  Ripen(before, 1, {Claim(1, 5, 4), Claim(1, 7, 1, "<built-in function collect>", FunctionClass::kPython)});
+  ClaimMemory after;
+  ASSERT_TRUE(after.Restore(before.Encode()));
+  EXPECT_EQ(after.Encode(), before.Encode());
+  EXPECT_EQ(Ripen(after, 2, {Claim(2, 5, 4)}), Ripen(before, 2, {Claim(2, 5, 4)}));
+}
+
+TEST(ClaimMemory, WhatIsNoStateIsRefused) {
+  ClaimMemory memory;
+  EXPECT_FALSE(memory.Restore(""));
+  EXPECT_FALSE(memory.Restore("7 1\n"));
+  EXPECT_FALSE(memory.Restore("1 1\n4 x\n"));
+  EXPECT_FALSE(memory.Restore("1 1\n4 0 16 4 4 0.1 0 2 5\n"));
+  EXPECT_FALSE(memory.Restore("1 1\n4 99 16 4 4 0.1 0 1 5 gemm\n"));
+  EXPECT_TRUE(memory.Restore("1 1\n4 0 16 4 4 0.1 0 1 5 gemm\n"));
+}
+
+}  // namespace
+}  // namespace eroica

@@ -1,0 +1,101 @@
+#include "diagnosis/impact.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "diagnosis/step_accounting/airport_share.h"
+#include "diagnosis/step_accounting/step_account.h"
+
+namespace eroica {
+namespace {
+
+// What the job may have lost a step by waiting: the most that any rank waited.
+double MostWaited(const CrossRankView& view) {
+  double most = 0;
+  for (const RankView& rank : view.ranks()) {
+    double wait = 0;
+    for (const StepRecord& step : rank.batch->steps) wait += static_cast<double>(step.peer_wait_ns);
+    if (!rank.batch->steps.empty()) most = std::max(most, wait / static_cast<double>(rank.batch->steps.size()));
+  }
+  return most;
+}
+
+bool RestsOnArrival(const Finding& claim) {
+  return std::any_of(claim.evidence.begin(), claim.evidence.end(), [](const Measure& measure) { return measure.name == "arrived_last"; });
+}
+
+bool IsAboutOneRank(const Finding& claim) {
+  const bool slow = claim.kind == FindingKind::kSlowRank || claim.kind == FindingKind::kContention;
+  return slow && claim.culprits.size() == 1 && claim.culprits[0].rank >= 0 && !RestsOnArrival(claim);
+}
+
+// Against what it was before, or could be: not against peers.
+bool ConcernsEverybody(const Finding& claim) {
+  return claim.kind == FindingKind::kRegression || claim.operator_name == "regression" || claim.operator_name == "slow_transfer";
+}
+
+// Ranks that the accounting charges with nothing keep their claim, and are among the others.
+void ChargeByAccount(const StepAccount& account, std::vector<Finding*>& slow, std::vector<Finding*>& others) {
+  std::map<int32_t, double> charged;
+  for (const RankAccount& rank : account.ranks) charged[static_cast<int32_t>(rank.rank.value)] = rank.lost() / account.steps;
+  std::map<int32_t, double> claimed;
+  for (const Finding* claim : slow) claimed[claim->culprits[0].rank] += claim->lost_ns_per_step;
+  std::erase_if(slow, [&](Finding* claim) {
+    const int32_t rank = claim->culprits[0].rank;
+    if (charged[rank] <= 0 || claimed[rank] <= 0) {
+      others.push_back(claim);
+      return true;
+    }
+    claim->lost_ns_per_step *= charged[rank] / claimed[rank];
+    return false;
+  });
+}
+
+void ChargeByFunction(std::vector<Finding*>& slow) {
+  std::map<std::string, std::vector<Finding*>> by_function;
+  for (Finding* claim : slow) by_function[claim->function].push_back(claim);
+  for (auto& [function, claims] : by_function) {
+    std::vector<double> lost;
+    for (const Finding* claim : claims) lost.push_back(std::max(0.0, claim->lost_ns_per_step));
+    ShareAirport(lost);
+    for (size_t i = 0; i < claims.size(); ++i) claims[i]->lost_ns_per_step = lost[i];
+  }
+}
+
+double SumOf(const std::vector<Finding*>& claims) {
+  double sum = 0;
+  for (const Finding* claim : claims) sum += claim->lost_ns_per_step;
+  return sum;
+}
+
+}  // namespace
+
+void AssignImpacts(const CrossRankView& view, std::vector<Finding>& claims) {
+  const StepAccount account = Account(view);
+  if (account.steps == 0) return;
+  std::vector<Finding*> slow;
+  std::vector<Finding*> others;
+  for (Finding& claim : claims) {
+    if (!ConcernsEverybody(claim)) (IsAboutOneRank(claim) ? slow : others).push_back(&claim);
+  }
+  if (account.unmarked_steps == 0) {
+    ChargeByAccount(account, slow, others);
+  } else {
+    ChargeByFunction(slow);
+  }
+  const double most = MostWaited(view);
+  if (const double sum = SumOf(slow); sum > most) {
+    for (Finding* claim : slow) claim->lost_ns_per_step *= most / sum;
+  }
+  double left = std::max(0.0, most - SumOf(slow));
+  std::stable_sort(others.begin(), others.end(),
+                   [](const Finding* a, const Finding* b) { return a->lost_ns_per_step > b->lost_ns_per_step; });
+  for (Finding* claim : others) {
+    claim->lost_ns_per_step = std::min(claim->lost_ns_per_step, left);
+    left -= claim->lost_ns_per_step;
+  }
+}
+
+}  // namespace eroica

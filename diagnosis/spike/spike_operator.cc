@@ -1,0 +1,68 @@
+#include "diagnosis/spike/spike_operator.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "diagnosis/busy_time.h"
+#include "diagnosis/duration_text.h"
+#include "diagnosis/shared_cause.h"
+
+namespace eroica {
+namespace {
+
+Finding Describe(const CrossRankView& view, const BusyTime& busy, const std::optional<CauseFunction>& cause, const SpikeOptions& options) {
+  const RankView& rank = view.ranks()[busy.rank];
+  const double spike_ns = busy.excess_ns * busy.steps;
+  Finding finding;
+  finding.kind = FindingKind::kSlowRank;
+  finding.subkind = kTransient;
+  finding.culprits = {{.rank = static_cast<int32_t>(rank.rank.value), .host = rank.batch->host, .device = rank.batch->device}};
+  finding.lost_ns_per_step = busy.excess_ns;
+  finding.first_step = rank.batch->steps.front().id;
+  finding.last_step = rank.batch->steps.back().id;
+  finding.confidence = 0.7;
+  finding.evidence = {
+      {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns, busy.peers_busy_ns + options.min_share * busy.step_ns, busy.steps},
+      {"excess_over_noise", "ratio", busy.separation(), 1, options.min_separation, busy.steps},
+      {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps},
+      {"excess_without_slowest_step", "ns", busy.lasting_ns, 0, options.max_lasting * busy.excess_ns, busy.steps},
+  };
+  std::string where = "in no function that stands out";
+  if (cause) {
+    finding.function = cause->name;
+    finding.stack = cause->stack;
+    finding.function_class = cause->function_class;
+    finding.evidence.push_back({"function_time_per_step", "ns", cause->own_ns, cause->peers_ns, 0, busy.peers});
+    where = "in " + cause->name;
+  }
+  finding.title = fmt::format("Rank {} is slow in single steps, by {} in one of the last {}, and well in between; that time goes by {}.",
+                              rank.rank.value, DurationText(spike_ns), busy.steps, where);
+  finding.explanation = fmt::format(
+      "One step of rank {} held the others up by {}, {:.0f} times what chance explains of the window's mean; without it the rank is like "
+      "its {} peers. "
+      "It has happened to this rank more often than accidents would hit any one rank.",
+      rank.rank.value, DurationText(spike_ns), busy.separation(), busy.peers);
+  finding.suggested_action = fmt::format(
+      "Look at what visits rank {} at times: a job of the host, the device's clocks and temperature, retries; a fault may be about to "
+      "come. "
+      "Watch whether it becomes more frequent.",
+      rank.rank.value);
+  finding.caveats.push_back("Transient: most steps are well.");
+  return finding;
+}
+
+}  // namespace
+
+void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
+  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
+  for (const BusyTime& busy : view.busy_times()) {
+    if (busy.steps < options_.min_steps || busy.share() < options_.min_share || busy.separation() < options_.min_separation) continue;
+    if (busy.lasting_ns >= options_.max_lasting * busy.excess_ns || busy.slow_steps != 1) continue;
+    std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause);
+    if (!cause) cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause);
+    findings.push_back(Describe(view, busy, cause, options_));
+  }
+}
+
+}  // namespace eroica

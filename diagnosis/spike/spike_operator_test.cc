@@ -1,0 +1,54 @@
+#include "diagnosis/spike/spike_operator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis/shared_cause.h"
+#include "diagnosis/training_view.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<Finding> Evaluate(TrainingView& job) {
+  job.Finish();
+  const CrossRankView view(job.batches(), job.summaries());
+  std::vector<Finding> findings;
+  SpikeOperator().Evaluate(view, findings);
+  return findings;
+}
+
+TEST(SpikeOperator, OneSlowStepIsASpike) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60).RunInSteps(3, "retry", 40, 5, 6);
+  const std::vector<Finding> findings = Evaluate(job);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, kTransient);
+  EXPECT_EQ(findings[0].culprits[0].rank, 3);
+  EXPECT_EQ(findings[0].function, "retry");
+  EXPECT_EQ(SlowSteps(findings[0])->culprit, 1);
+}
+
+TEST(SpikeOperator, SlowStepsThatFollowEachOtherAreNone) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60).RunInSteps(3, "retry", 40, 2, 6);
+  EXPECT_THAT(Evaluate(job), IsEmpty());
+}
+
+TEST(SpikeOperator, ASmallOneIsNone) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60).RunInSteps(3, "retry", 10, 5, 6);
+  EXPECT_THAT(Evaluate(job), IsEmpty());
+}
+
+TEST(SpikeOperator, AStepThatIsLongForAllIsNone) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60);
+  for (uint32_t rank = 0; rank < 8; ++rank) job.RunInSteps(rank, "save", 40, 5, 6);
+  EXPECT_THAT(Evaluate(job), IsEmpty());
+}
+
+}  // namespace
+}  // namespace eroica
