@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "diagnosis/duration_text.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/shared_cause.h"
 
@@ -135,6 +136,11 @@ void ClaimMemory::TellPast(const Record& record, Finding* claim) const {
   const double part = share / since / record.share;
   claim->lost_ns_per_step *= part;
   claim->lost_gpu_seconds_per_hour *= part;
+  if (claim->chain.empty()) return;
+  Effect& end = claim->chain.back();
+  end.description = fmt::format("over the {:.0f} windows since then, every step of the job takes {} longer", since,
+                                DurationText(claim->lost_ns_per_step));
+  end.lost_ns = static_cast<int64_t>(claim->lost_ns_per_step);
 }
 
 std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> claims, const std::vector<bool>& is_open, bool job_ends) {

@@ -50,7 +50,10 @@ bool SameCulprits(const Finding& a, const Finding& b) { return a.kind == b.kind 
 // The more confident claim keeps its words; what the other one measured is kept as evidence.
 void Merge(Finding& into, Finding&& from) {
   if (from.confidence > into.confidence) std::swap(into, from);
-  into.evidence.insert(into.evidence.end(), std::make_move_iterator(from.evidence.begin()), std::make_move_iterator(from.evidence.end()));
+  for (Measure& measure : from.evidence) {
+    const bool known = std::any_of(into.evidence.begin(), into.evidence.end(), [&](const Measure& m) { return m.name == measure.name; });
+    if (!known) into.evidence.push_back(std::move(measure));
+  }
 }
 
 std::vector<Finding> MergeByCulprit(std::vector<Finding> claims) {
