@@ -14,8 +14,10 @@
 namespace eroica {
 namespace {
 
-bool IsHeldBack(FindingKind kind) {
-  return kind == FindingKind::kSlowRank || kind == FindingKind::kContention || kind == FindingKind::kImbalance;
+// Hangs stand, and what is measured against the job's own past has seen two windows already.
+bool IsHeldBack(const Finding& claim) {
+  if (claim.kind == FindingKind::kCommunication) return !claim.culprits.empty();
+  return claim.kind == FindingKind::kSlowRank || claim.kind == FindingKind::kContention || claim.kind == FindingKind::kImbalance;
 }
 
 double ShareOf(const Finding& claim) { return claim.world_size > 0 ? claim.lost_gpu_seconds_per_hour / 3600 / claim.world_size : 0; }
@@ -150,13 +152,13 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
   std::vector<size_t> record_of;  // of each claim
   for (const Finding& claim : claims) {
     record_of.push_back(records_.size());
-    if (IsHeldBack(claim.kind)) records_.push_back(RecordOf(index, claim));
+    if (IsHeldBack(claim)) records_.push_back(RecordOf(index, claim));
   }
   std::vector<Finding> ripe;
   std::map<std::string, std::pair<size_t, std::vector<Finding>>> roaming;  // by function: ranks, and the claims of this window
   for (size_t i = 0; i < claims.size(); ++i) {
     Finding& claim = claims[i];
-    if (!IsHeldBack(claim.kind) || is_open[i] || only_window) {
+    if (!IsHeldBack(claim) || is_open[i] || only_window) {
       ripe.push_back(std::move(claim));
       continue;
     }

@@ -26,8 +26,8 @@ struct ClaimMemoryOptions {
   size_t fewest_roaming = 3;
 };
 
-// Of one job. One thread; knows no clock. Claims that a rank is slow or disturbed are held back, and that work is unevenly shared out; the measure
-// "slow_steps" or "active_steps" says how often they hold.
+// Of one job. One thread; knows no clock. Held back are claims that a rank is slow or disturbed, that a link or port is, and that work is unevenly shared out; their
+// measure "slow_steps" or "active_steps" says how often they hold.
 class ClaimMemory {
  public:
   explicit ClaimMemory(ClaimMemoryOptions options = {}) : options_(options) {}

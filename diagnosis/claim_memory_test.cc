@@ -123,7 +123,7 @@ TEST(ClaimMemory, UnevenWorkIsHeldBackToo) {
 TEST(ClaimMemory, OtherKindsPass) {
   ClaimMemory memory;
   Finding claim = Claim(1, 5, 1);
-  claim.kind = FindingKind::kCommunication;
+  claim.kind = FindingKind::kRegression;
   EXPECT_THAT(Ripen(memory, 1, {claim}), SizeIs(1));
 }
 

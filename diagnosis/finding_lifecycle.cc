@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "diagnosis/confidence.h"
 #include "diagnosis/shared_cause.h"
 
 namespace eroica {
@@ -77,6 +78,10 @@ void FindingLifecycle::Place(Finding* finding) {
       lasted->culprit = so_far->culprit + lasted->culprit * static_cast<double>(finding->last_window - before.last_window);
       lasted->samples += so_far->samples;
     }
+  }
+  if (const Measure* lasted = FindLasted(*finding)) {
+    const double told = ToldShare(*finding);
+    finding->confidence = ConfidenceAfter(told > 0 ? finding->confidence / told : 0, lasted->samples, told);
   }
   open_.insert_or_assign(finding->id, *finding);
 }

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "diagnosis/collective_wait/collective_wait_operator.h"
+#include "diagnosis/confidence.h"
 #include "diagnosis/contention/contention_operator.h"
 #include "diagnosis/differential/differential_operator.h"
 #include "diagnosis/duration_text.h"
@@ -27,11 +27,6 @@ struct DataQuality {
   uint64_t events = 0;
   uint64_t lost = 0;
   uint32_t ranks_seen = 0;
-
-  double kept() const {
-    const double all = static_cast<double>(events + lost);
-    return all > 0 ? static_cast<double>(events) / all : 1;
-  }
 };
 
 DataQuality QualityOf(const CrossRankView& view) {
@@ -115,8 +110,6 @@ void DropExplainedChanges(std::vector<Finding>& findings) {
   if (network) std::erase_if(findings, IsSlowTransfer);
 }
 
-double RoundTo(double value, double unit) { return std::round(value / unit) * unit; }
-
 void Complete(const CrossRankView& view, const DataQuality& quality, double step_ns, Finding& finding) {
   finding.job = view.job();
   finding.first_window = view.window_index();
@@ -125,8 +118,7 @@ void Complete(const CrossRankView& view, const DataQuality& quality, double step
   finding.events_lost = quality.lost;
   finding.ranks_seen = quality.ranks_seen;
   finding.world_size = view.world_size();
-  const double seen = view.world_size() > 0 ? static_cast<double>(quality.ranks_seen) / view.world_size() : 1;
-  finding.confidence = RoundTo(finding.confidence * quality.kept() * std::min(1.0, seen), 0.01);
+  finding.confidence = ConfidenceAfter(finding.confidence, 1, ToldShare(finding));
   if (quality.lost > 0)
     finding.caveats.push_back(fmt::format("{} of {} events were lost or came late.", quality.lost, quality.events + quality.lost));
   if (quality.ranks_seen < view.world_size()) {
