@@ -169,6 +169,7 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
   AssignImpacts(view, claims);
   std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(std::move(claims)));
   DropExplainedByAll(findings);
+  DropLinksOfSharedDevices(findings);
   DropExplainedChanges(findings);
   const DataQuality quality = QualityOf(view);
   const double step_ns = StepLength(view);

@@ -16,8 +16,8 @@ constexpr size_t kMostNamed = 8;  // ranks in a sentence
 
 bool SharesCause(const Finding& a, const Finding& b) {
   const bool of_ranks = a.kind == FindingKind::kSlowRank || a.kind == FindingKind::kContention;
-  return of_ranks && b.kind == a.kind && !a.culprits.empty() && !b.culprits.empty() && a.subkind == b.subkind &&
-         a.function == b.function && a.function_class == b.function_class;
+  return of_ranks && b.kind == a.kind && !a.culprits.empty() && !b.culprits.empty() && a.subkind == b.subkind && a.function == b.function &&
+         a.function_class == b.function_class;
 }
 
 std::string RankList(const std::vector<Culprit>& culprits) {
@@ -58,7 +58,8 @@ Finding Combine(std::vector<Finding> group) {
 constexpr size_t kFewestRoaming = 3;  // ranks
 
 const Measure* FindMeasure(const Finding& claim, std::string_view name) {
-  const auto found = std::find_if(claim.evidence.begin(), claim.evidence.end(), [name](const Measure& measure) { return measure.name == name; });
+  const auto found =
+      std::find_if(claim.evidence.begin(), claim.evidence.end(), [name](const Measure& measure) { return measure.name == name; });
   return found != claim.evidence.end() ? &*found : nullptr;
 }
 
@@ -107,7 +108,8 @@ Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
   finding.victims.clear();
   finding.lost_ns_per_step = lost_ns_per_step;
   finding.lost_gpu_seconds_per_hour = lost_per_hour;
-  finding.title = fmt::format("Now this rank and now that one holds the others up, {} of them of late: most run {} when they do.", ranks, function);
+  finding.title =
+      fmt::format("Now this rank and now that one holds the others up, {} of them of late: most run {} when they do.", ranks, function);
   finding.explanation =
       "No rank is late in most of the steps, so no rank or machine is to blame; what they ran when they were late is what they share.";
   finding.suggested_action = fmt::format("Make {} happen on all ranks at once, or less often.", function);
@@ -130,9 +132,8 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims) {
   if (roaming < kFewestRoaming) return claims;
   // Of many ranks that are late by turns some are late in most steps of a short window.
   const auto chance = [&](const Finding& claim) { return lasting < roaming && claim.kind == FindingKind::kSlowRank && shares(claim); };
-  const auto others = std::stable_partition(claims.begin(), claims.end(), [&](const Finding& claim) {
-    return !IsOccasional(claim) && !IsTimeless(claim) && !chance(claim);
-  });
+  const auto others = std::stable_partition(
+      claims.begin(), claims.end(), [&](const Finding& claim) { return !IsOccasional(claim) && !IsTimeless(claim) && !chance(claim); });
   std::vector<Finding> merged(std::make_move_iterator(others), std::make_move_iterator(claims.end()));
   claims.erase(others, claims.end());
   const size_t ranks = RanksOf(merged);
@@ -155,9 +156,20 @@ void DropExplainedByAll(std::vector<Finding>& findings) {
     if (finding.culprits.empty()) on_all.push_back(finding);
   }
   std::erase_if(findings, [&](const Finding& finding) {
-    return std::any_of(on_all.begin(), on_all.end(), [&](const Finding& all) {
-      return ExplainsOnAll(all, finding) && finding.lost_ns_per_step < all.lost_ns_per_step;
-    });
+    return std::any_of(on_all.begin(), on_all.end(),
+                       [&](const Finding& all) { return ExplainsOnAll(all, finding) && finding.lost_ns_per_step < all.lost_ns_per_step; });
+  });
+}
+
+void DropLinksOfSharedDevices(std::vector<Finding>& findings) {
+  std::set<int32_t> shared;
+  for (const Finding& finding : findings) {
+    if (finding.kind != FindingKind::kContention) continue;
+    for (const Culprit& culprit : finding.culprits) shared.insert(culprit.rank);
+  }
+  std::erase_if(findings, [&](const Finding& finding) {
+    return finding.kind == FindingKind::kCommunication && finding.culprits.size() == 1 && finding.culprits[0].peer < 0 &&
+           shared.contains(finding.culprits[0].rank);
   });
 }
 

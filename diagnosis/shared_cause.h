@@ -35,4 +35,7 @@ bool ExplainsOnAll(const Finding& on_all, const Finding& claim);
 // Where a function has become slower everywhere some rank is slowest in it, which is no second fault, unless it costs more than all ranks' slowness does.
 void DropExplainedByAll(std::vector<Finding>& findings);
 
+// A device that somebody else uses moves its data slowly as well: its ports are no second fault.
+void DropLinksOfSharedDevices(std::vector<Finding>& findings);
+
 }  // namespace eroica

@@ -90,6 +90,20 @@ TEST(DropExplainedByAll, TheSlowestOfAllIsNoSecondFault) {
   EXPECT_EQ(findings[0].kind, FindingKind::kRegression);
 }
 
+TEST(DropLinksOfSharedDevices, OnlyTheDevicesOwnPortsGo) {
+  Finding shared = Slow(6, "", 20);
+  shared.kind = FindingKind::kContention;
+  Finding port = Slow(6, "", 10);
+  port.kind = FindingKind::kCommunication;
+  Finding other = Slow(7, "", 10);
+  other.kind = FindingKind::kCommunication;
+  Finding link = port;
+  link.culprits[0].peer = 3;
+  std::vector<Finding> findings = {shared, port, other, link};
+  DropLinksOfSharedDevices(findings);
+  EXPECT_EQ(findings, (std::vector<Finding>{shared, other, link}));
+}
+
 TEST(DropExplainedByAll, NorIsWhoCallsOrIsCalled) {
   std::vector<Finding> findings = {OnAll("recv_into", 30, "main > readinto"), Slow(1, "readinto", 5)};
   DropExplainedByAll(findings);
