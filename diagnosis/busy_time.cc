@@ -98,8 +98,7 @@ class RoleTable {
       entry.noise_ns = std::max({peer_spreads[m], step_error, kTimerResolutionNs, kRelativeNoiseFloor * entry.step_ns});
     }
     AddExcess(entries);
-    const double deviation = PooledDeviation(means);
-    for (BusyTime& entry : entries) entry.chance = ChanceOf(entry, deviation);
+    AddChances(means, entries);
     out.insert(out.end(), entries.begin(), entries.end());
   }
 
@@ -181,29 +180,59 @@ class RoleTable {
     return kSigmaPerMad * Median(std::span(residuals)) / std::sqrt(static_cast<double>(step_ids_.size()));
   }
 
-  double freedom() const { return static_cast<double>(members_.size() - 1) * static_cast<double>(step_ids_.size() - 1); }
-
-  // Of a rank's busy time in one step from what the rank and the step have in common with others (two-way layout without interaction).
-  double PooledDeviation(const std::vector<double>& means) const {
-    if (freedom() <= 0) return 0;
+  // [step][member]: busy time less what the rank and the step have in common with others (two-way layout without interaction).
+  std::vector<std::vector<double>> Residuals(const std::vector<double>& means) const {
     const double grand = Mean(means);
-    double squares = 0;
-    for (const std::vector<double>& column : busy_) {
+    std::vector<std::vector<double>> residuals = busy_;
+    for (std::vector<double>& column : residuals) {
       const double common = Mean(column);
-      for (size_t m = 0; m < means.size(); ++m) {
-        const double residual = column[m] - means[m] - common + grand;
-        squares += residual * residual;
-      }
+      for (size_t m = 0; m < means.size(); ++m) column[m] += grand - means[m] - common;
     }
-    return std::sqrt(squares / freedom());
+    return residuals;
   }
 
-  double ChanceOf(const BusyTime& entry, double deviation) const {
-    if (freedom() <= 0) return 1;
+  // Members that vary on their own. Ranks that share their inputs (tensor parallel) vary together over the steps, and what many of them say is said once: residuals that
+  // are the same within a third of what independent members would differ by count as one. Sorted by one step, such members are neighbors.
+  static size_t CountIndependent(const std::vector<std::vector<double>>& residuals, double variance) {
+    constexpr double kAlike = 1.0 / 9;
+    constexpr size_t kNeighbors = 8;
+    const double most = kAlike * 2 * variance * static_cast<double>(residuals.size() - 1);
+    const auto alike = [&](size_t a, size_t b) {
+      double squares = 0;
+      for (const std::vector<double>& column : residuals) squares += (column[a] - column[b]) * (column[a] - column[b]);
+      return squares <= most;
+    };
+    const std::vector<double>& first = residuals.front();
+    std::vector<size_t> order(first.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [&first](size_t a, size_t b) { return first[a] < first[b]; });
+    size_t independent = 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+      bool seen = false;
+      for (size_t k = 1; k <= std::min(i, kNeighbors) && !seen; ++k) seen = alike(order[i], order[i - k]);
+      independent += seen ? 0 : 1;
+    }
+    return independent;
+  }
+
+  // Where no rank is slower by what anybody would ask about, all chances stay 1.
+  void AddChances(const std::vector<double>& means, std::vector<BusyTime>& entries) const {
+    constexpr double kLeastShare = 0.01;
+    const double steps = static_cast<double>(step_ids_.size());
+    const bool asked = std::ranges::any_of(entries, [](const BusyTime& entry) { return entry.share() >= kLeastShare; });
+    if (!asked || steps < 2) return;
+    const std::vector<std::vector<double>> residuals = Residuals(means);
+    double squares = 0;
+    for (const auto& column : residuals) squares += std::inner_product(column.begin(), column.end(), column.begin(), 0.0);
+    const double variance = squares / (static_cast<double>(members_.size() - 1) * (steps - 1));
+    // Steps that vary by no more than what anybody can measure have nothing in common that counts.
+    const double floor_ns = std::max(kTimerResolutionNs, kRelativeNoiseFloor * Mean(step_ns_));
+    const size_t independent = variance > floor_ns * floor_ns ? CountIndependent(residuals, variance) : members_.size();
+    if (independent < 2) return;
     constexpr double kVarianceOfMedian = 1.5708;  // of a mean's, for normal data
-    const double of_peers = 1 + kVarianceOfMedian / static_cast<double>(members_.size() - 1);
-    const double error = std::sqrt(deviation * deviation * of_peers / static_cast<double>(step_ids_.size()));
-    return StudentTail(entry.excess_ns / std::max({error, kTimerResolutionNs, kRelativeNoiseFloor * entry.step_ns}), freedom());
+    const double others = static_cast<double>(independent - 1);
+    const double error_ns = std::max(floor_ns, std::sqrt(variance * (1 + kVarianceOfMedian / others) / steps));
+    for (BusyTime& entry : entries) entry.chance = StudentTail(entry.excess_ns / error_ns, others * (steps - 1));
   }
 
   std::span<const RankView> ranks_;

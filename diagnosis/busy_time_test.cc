@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "diagnosis/synthetic_job.h"
+#include "diagnosis/training_view.h"
 
 namespace eroica {
 namespace {
@@ -89,6 +90,41 @@ TEST(BusyTime, SpreadOfABigRoleIsThatOfItsPeers) {
 TEST(BusyTime, ALoneRankIsComparedWithNobody) {
   const SyntheticJob job(1);
   EXPECT_TRUE(CrossRankView(job.batches, job.summaries).busy_times().empty());
+}
+
+// Least chance over the ranks of a job whose inputs are drawn for each step; `shared` ranks in a row get the same.
+double LeastChance(uint32_t ranks, uint32_t shared, uint32_t slow_ranks, double longer, uint64_t seed) {
+  constexpr uint32_t kSteps = 4;
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> length(0, 10);
+  TrainingView job(ranks, kSteps);
+  job.RunOnAll("forward", 100);
+  for (uint32_t step = 0; step < kSteps; ++step) {
+    double drawn = 0;
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+      if (rank % shared == 0) drawn = length(random);
+      job.Jitter(rank, step, drawn + (rank < slow_ranks ? longer : 0));
+    }
+  }
+  job.Finish();
+  const CrossRankView view(job.batches(), job.summaries());
+  double least = 1;
+  for (const BusyTime& busy : view.busy_times()) least = std::min(least, busy.chance);
+  return least;
+}
+
+TEST(BusyTime, ChanceOfRanksThatDifferByStepIsNotSmall) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    EXPECT_GT(LeastChance(8, 1, 0, 0, seed), 1e-6) << seed;
+    EXPECT_GT(LeastChance(16, 4, 0, 0, seed), 1e-6) << seed << ", in fours";
+  }
+}
+
+TEST(BusyTime, ChanceOfARankThatIsSlowInAllStepsIs) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_LT(LeastChance(32, 1, 2, 100, seed), 1e-10) << seed;
+    EXPECT_LT(LeastChance(64, 4, 4, 120, seed), 1e-10) << seed << ", in fours";
+  }
 }
 
 }  // namespace

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cmath>
-#include <limits>
-#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "diagnosis/exchange_line.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"
 
@@ -26,11 +24,6 @@ constexpr double kMostKernels = 0.8;    // by time
 constexpr uint32_t kFewestKernels = 3;  // that grew alike: of one or two nobody can say that it is all of them
 constexpr double kMostSteps = 0.75;
 constexpr double kClockDeviations = 6;
-constexpr double kUnevenBytes = 0.02;  // exchanges of equal size differ by nothing; padding and headers by less
-constexpr double kLeastCorrelation = 0.9;
-// Of growth in time to growth in bytes. Bytes may count what is sent and what is received, of which one side alone grows with the work: then time grows twice as much.
-constexpr double kLeastSlope = 0.4;
-constexpr double kMostSlope = 2.5;
 
 double StepsOf(const PatternBatch& batch) { return batch.steps.empty() ? 1.0 : static_cast<double>(batch.steps.size()); }
 
@@ -38,13 +31,14 @@ double GrowthOf(double own, double peers) { return peers > 0 ? own / peers - 1 :
 
 double MedianOf(std::vector<double> values) { return Median(std::span(values)); }
 
-// One kernel or exchange on the rank and on those peers that have a row of it. Positions of own: the last.
+// One kernel or exchange on the rank and on those peers that have a row of it.
 struct Row {
   const FunctionPattern* own = nullptr;
   std::vector<const FunctionPattern*> peers;  // by peer; nullptr: too small for a row there, or not run
   double own_ns = 0;                          // a step
   double peers_ns = 0;                        // median over the peers that have it
-  bool routed = false;
+  double expected_ns = 0;                     // of the rank, for what it exchanges
+  bool routed = false;                        // goes with the bytes of the exchange
 };
 
 class GrowthTable {
@@ -87,6 +81,7 @@ class GrowthTable {
     }
     if (2 * times.size() < peers_.size() || times.empty()) return;
     row.peers_ns = MedianOf(std::move(times));
+    row.expected_ns = row.peers_ns;
     (exchange ? exchanges_ : kernels_).push_back(std::move(row));
   }
 
@@ -105,29 +100,24 @@ class GrowthTable {
     return bytes;
   }
 
-  static bool Varies(const std::vector<double>& values) {
-    if (values.size() < kFewestPoints) return false;
-    const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    return *most - *least > kUnevenBytes * MedianOf(values);
-  }
-
-  // The exchange whose bytes differ most between the rank and its peers, and the kernels that take longer where it moves more.
+  // The exchange whose bytes differ most over the ranks, and the kernels that take longer where it moves more.
   void FindRouted(ComputeGrowth& growth) {
-    std::vector<double> bytes;
+    double range = kUnevenBytes;
     for (const Row& row : exchanges_) {
-      std::vector<double> of_row = BytesOf(row);
-      if (!Varies(of_row)) continue;
-      const double own = GrowthOf(of_row.back(), MedianOf(of_row));
-      if (growth.bytes_growth && std::abs(own) <= std::abs(*growth.bytes_growth)) continue;
-      growth.bytes_growth = own;
+      std::vector<double> bytes = BytesOf(row);
+      if (bytes.empty() || RelativeRange(bytes) < range) continue;
+      range = RelativeRange(bytes);
       growth.exchange = row.own;
-      bytes = std::move(of_row);
+      bytes_ = std::move(bytes);
     }
-    if (bytes.empty()) return;
+    if (bytes_.empty()) return;
+    growth.bytes_growth = GrowthOf(bytes_.back(), MedianOf(bytes_));
     for (Row& row : kernels_) {
-      row.routed = FollowsBytes(row, bytes);
-      if (!row.routed) continue;
-      growth.routed_ns += row.own_ns - row.peers_ns;
+      const std::optional<double> explained = ExplainedBy(row, bytes_.back(), row.own_ns);
+      if (!explained) continue;
+      row.routed = true;
+      row.expected_ns = *explained;
+      growth.routed_ns += *explained - row.peers_ns;
       growth.routed_own_ns += row.own_ns;
       growth.routed_peers_ns += row.peers_ns;
       // Kernels of the same layer take the same time, or nearly so: the first by identity, so that the choice is the same in all windows.
@@ -135,76 +125,69 @@ class GrowthTable {
     }
   }
 
-  bool FollowsBytes(const Row& row, const std::vector<double>& bytes) const {
-    std::vector<double> x;
-    std::vector<double> y;
+  std::optional<double> ExplainedBy(const Row& row, double own_bytes, double own_ns) const {
+    std::vector<double> bytes;
+    std::vector<double> times;
     for (size_t i = 0; i < peers_.size(); ++i) {
       if (row.peers[i] == nullptr) continue;
-      x.push_back(bytes[i]);
-      y.push_back(NsOn(i, *row.peers[i]));
+      bytes.push_back(bytes_[i]);
+      times.push_back(NsOn(i, *row.peers[i]));
     }
-    x.push_back(bytes.back());
-    y.push_back(row.own_ns);
-    if (x.size() < kFewestPoints) return false;
-    const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
-    const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / static_cast<double>(y.size());
-    double xx = 0;
-    double xy = 0;
-    double yy = 0;
-    for (size_t i = 0; i < x.size(); ++i) {
-      xx += (x[i] - mean_x) * (x[i] - mean_x);
-      xy += (x[i] - mean_x) * (y[i] - mean_y);
-      yy += (y[i] - mean_y) * (y[i] - mean_y);
-    }
-    if (xx <= 0 || yy <= 0 || mean_y <= 0) return false;
-    const double slope = xy / xx * mean_x / mean_y;
-    return xy / std::sqrt(xx * yy) >= kLeastCorrelation && slope >= kLeastSlope && slope <= kMostSlope;
+    return TimeExplainedByBytes(bytes, times, own_bytes, own_ns);
   }
 
-  bool OnData(const Row& row) const { return !row.routed && !WorksOnParameters(row.own->name); }
+  static bool OnData(const Row& row) { return !WorksOnParameters(row.own->name); }
 
   void SumUp(ComputeGrowth& growth) const {
     double own = 0;
     double parameters_own = 0;
     double parameters_peers = 0;
+    double routed_ns = 0;
     for (const Row& row : kernels_) {
-      if (OnData(row)) {
-        own += row.own_ns;
-        growth.peers_ns += row.peers_ns;
-      } else if (!row.routed) {
-        parameters_own += row.own_ns;
-        parameters_peers += row.peers_ns;
-      }
+      (OnData(row) ? own : parameters_own) += row.own_ns;
+      (OnData(row) ? growth.expected_ns : parameters_peers) += row.expected_ns;
+      if (OnData(row) && row.routed) routed_ns += row.expected_ns;
     }
-    growth.growth = GrowthOf(own, growth.peers_ns);
-    growth.noise = std::max(kNoiseFloor, SpreadOfPeers(growth.peers_ns));
+    growth.growth = GrowthOf(own, growth.expected_ns);
+    growth.noise = std::max(kNoiseFloor, SpreadOfPeers());
+    growth.routed_share = growth.expected_ns > 0 ? routed_ns / growth.expected_ns : 0;
     if (parameters_peers > 0) growth.parameter_growth = GrowthOf(parameters_own, parameters_peers);
+    Compare(growth);
+  }
+
+  // Whether all kernels on data grew alike, and all calls of them.
+  void Compare(ComputeGrowth& growth) const {
     double grown_ns = 0;
     double excess_ns = 0;
     double typical_ns = 0;
     for (const Row& row : kernels_) {
-      const double of_kernel = GrowthOf(row.own_ns, row.peers_ns);
       if (!OnData(row)) continue;
+      const double of_kernel = GrowthOf(row.own_ns, row.expected_ns);
       if (of_kernel >= kHalf * growth.growth) {
-        grown_ns += row.peers_ns;
+        grown_ns += row.expected_ns;
         ++growth.grown_kernels;
       }
       if (of_kernel <= 0) continue;
-      excess_ns += row.own_ns - row.peers_ns;
-      if (MedianGrowth(row).value_or(of_kernel) >= kHalf * of_kernel) typical_ns += row.own_ns - row.peers_ns;
+      excess_ns += row.own_ns - row.expected_ns;
+      const double whole = GrowthOf(row.own_ns, row.peers_ns);  // medians know nothing of bytes
+      if (MedianGrowth(row).value_or(whole) >= kHalf * whole) typical_ns += row.own_ns - row.expected_ns;
     }
-    growth.uniform = growth.peers_ns > 0 ? grown_ns / growth.peers_ns : 0;
+    growth.uniform = growth.expected_ns > 0 ? grown_ns / growth.expected_ns : 0;
     growth.typical = excess_ns > 0 ? typical_ns / excess_ns : 1;
   }
 
-  double SpreadOfPeers(double peers_ns) const {
+  double SpreadOfPeers() const {
     std::vector<double> growths;
     for (size_t i = 0; i < peers_.size(); ++i) {
       double sum = 0;
+      double expected = 0;
       for (const Row& row : kernels_) {
-        if (OnData(row)) sum += row.peers[i] != nullptr ? NsOn(i, *row.peers[i]) : row.peers_ns;
+        if (!OnData(row) || row.peers[i] == nullptr) continue;
+        const double ns = NsOn(i, *row.peers[i]);
+        sum += ns;
+        expected += row.routed ? ExplainedBy(row, bytes_[i], ns).value_or(row.peers_ns) : row.peers_ns;
       }
-      growths.push_back(GrowthOf(sum, peers_ns));
+      growths.push_back(GrowthOf(sum, expected));
     }
     return kSigmaPerMad * TakeMedianAndMad(std::span(growths)).mad;
   }
@@ -248,7 +231,9 @@ class GrowthTable {
 
   GrowthCause CauseOf(const ComputeGrowth& growth, const BusyTime& busy) const {
     const bool grew = growth.growth >= kLeastGrowth;
-    if (!grew && growth.bytes_growth.value_or(0) > 0 && growth.routed_ns >= kHalf * busy.excess_ns) return GrowthCause::kRouting;
+    if (!grew && growth.routed_ns > 0 && growth.routed_ns >= kHalf * busy.excess_ns) {
+      return growth.routed_share >= kMostKernels ? GrowthCause::kData : GrowthCause::kRouting;
+    }
     if (!grew || own_.host_only) return GrowthCause::kUnclear;        // CPU operators share their cores with whatever else runs on a host
     const double slower_clock = growth.growth / (1 + growth.growth);  // what explains all of the growth
     const double clock = growth.clock_growth.value_or(0);
@@ -273,6 +258,7 @@ class GrowthTable {
   std::vector<RankIndex> peers_;
   std::vector<Row> kernels_;
   std::vector<Row> exchanges_;
+  std::vector<double> bytes_;  // of the exchange that differs most, a step: of the peers, last of the rank; empty: all exchange the same
 };
 
 }  // namespace

@@ -3,7 +3,8 @@
 // - a device that somebody else uses too is slower in everything, the optimizer too, at its usual clock (EROICA, NSDI'26, appendix B);
 // - a device that pauses now and then runs most kernels as fast as ever, and some much longer;
 // - larger inputs lengthen what works on them, and nothing that works on parameters (EROICA, case study 2, problem 4: longer at the same clock);
-// - more tokens for a rank's experts lengthen the experts' kernels alone, in proportion to the bytes that the rank exchanges for them.
+// - more tokens for a rank's experts lengthen the experts' kernels alone, in proportion to the bytes that the rank exchanges for them. So do longer sequences with
+//   all that works on data, where ranks share a layer (tensor parallel): what bytes explain is taken out before anything else is judged.
 #pragma once
 
 #include <cstdint>
@@ -28,24 +29,28 @@ enum class GrowthCause : uint8_t {
 // The kernels of one rank against those of its role. Growths are own / peers - 1.
 struct ComputeGrowth {
   GrowthCause cause = GrowthCause::kUnclear;
-  double growth = 0;                       // of all that works on data, but for what the exchanged bytes explain
+  double growth = 0;                       // of all that works on data, beyond what the exchanged bytes explain
   double noise = 0;                        // how much ranks of the role differ in that
-  double peers_ns = 0;                     // of the same, a step
+  double expected_ns = 0;                  // a step: what the same kernels take on the peers, for what the rank exchanges
   std::optional<double> parameter_growth;  // of what works on parameters; nothing where no such kernel is seen
   std::optional<double> clock_growth;      // of the SM's clock and use; nothing without samples
   double clock_noise = 0;
   double uniform = 0;                         // share by time of the kernels on data that grew at least half as much
-  uint32_t grown_kernels = 0;              // how many these are
+  uint32_t grown_kernels = 0;                 // how many these are
   double typical = 0;                         // share of the kernels whose median duration grew at least half as much
   std::optional<double> bytes_growth;         // of what the rank exchanges; nothing where all ranks exchange the same
-  double routed_ns = 0;                       // excess a step of the kernels that vary over the ranks as the bytes do ...
-  double routed_own_ns = 0;                   // ... what they take,
-  double routed_peers_ns = 0;                 // on the peers
-  const FunctionPattern* routed = nullptr;    // one of them; of the rank
-  const FunctionPattern* exchange = nullptr;  // the collective whose bytes differ; of the rank
+  double routed_ns = 0;                       // a step: by how much the bytes explain that kernels take longer
+  double routed_share = 0;                    // by time, of the kernels on data: how many of them go with the bytes
+  double routed_own_ns = 0;                   // a step: what those take,
+  double routed_peers_ns = 0;                 // and on the peers
+  const FunctionPattern* routed = nullptr;    // one of them, of the rank
+  const FunctionPattern* exchange = nullptr;  // the collective whose bytes differ most, of the rank
 
   double separation() const { return noise > 0 ? growth / noise : 0; }
-  double excess_ns() const { return growth * peers_ns; }  // a step
+  double excess_ns() const { return growth * expected_ns; }  // a step, beyond what bytes explain
+  // A step, with what bytes explain; and as a share of what the peers take.
+  double more_ns() const { return excess_ns() + routed_ns; }
+  double more() const { return expected_ns > routed_ns ? more_ns() / (expected_ns - routed_ns) : 0; }
 };
 
 // The rank must have peers in its role. Cost: its kernels times at most 64 peers.

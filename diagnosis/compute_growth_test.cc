@@ -67,6 +67,27 @@ TEST(ComputeGrowth, MoreTokensShowInTheBytesToo) {
   EXPECT_EQ(CauseOf({.experts = 2.5, .bytes = 0.5}, {.experts = true}), GrowthCause::kUnclear) << "more time for less";
 }
 
+// Tokens differ over all ranks; one device is slow on top of it.
+TEST(ComputeGrowth, WhatBytesExplainIsTakenOut) {
+  std::vector<DeviceRank> ranks(16);
+  for (uint32_t rank = 0; rank < 16; ++rank) ranks[rank] = {.experts = 0.8 + 0.03 * rank, .bytes = 0.8 + 0.03 * rank};
+  ranks[5].experts *= 1.1;
+  ranks[5].data = ranks[5].optimizer = 1.1;
+  DeviceJob job(ranks, {.experts = true});
+  const ComputeGrowth growth = Measure(job, 5);
+  EXPECT_EQ(growth.cause, GrowthCause::kShared);
+  EXPECT_NEAR(growth.growth, 0.1, 0.005);
+  EXPECT_LT(growth.noise, 0.01) << "tokens are no noise";
+}
+
+// Tensor parallel ranks exchange their activations: sequences show in the bytes, and no optimizer is needed to tell.
+TEST(ComputeGrowth, BytesThatExplainAllKernelsAreLongerInputs) {
+  std::vector<DeviceRank> ranks(8);
+  ranks[5] = {.data = 1.2, .experts = 1.2, .bytes = 1.2};
+  DeviceJob job(ranks, {.optimizer = false, .experts = true});
+  EXPECT_EQ(Measure(job, 5).cause, GrowthCause::kData);
+}
+
 TEST(ComputeGrowth, SmallDifferencesAreThoseOfDevices) {
   EXPECT_EQ(CauseOf({.data = 1.02, .optimizer = 1.02, .clock = 0.98}), GrowthCause::kUnclear);
   EXPECT_EQ(CauseOf({}), GrowthCause::kUnclear);
@@ -78,7 +99,7 @@ TEST(ComputeGrowth, SaysByHowMuch) {
   DeviceJob job(ranks);
   const ComputeGrowth growth = Measure(job, 5);
   EXPECT_NEAR(growth.growth, 0.2, 1e-3);
-  EXPECT_NEAR(growth.peers_ns, 6 * 14e6, 1e3);
+  EXPECT_NEAR(growth.expected_ns, 6 * 14e6, 1e3);
   ASSERT_TRUE(growth.parameter_growth.has_value());
   EXPECT_NEAR(*growth.parameter_growth, 0, 1e-6);
   EXPECT_DOUBLE_EQ(growth.uniform, 1);

@@ -27,12 +27,16 @@ double WorkExcess(const CrossRankView& view, RankIndex rank) {
   return per_step * static_cast<double>(steps == 0 ? 1 : steps);
 }
 
-// Whether the rank's kernels as a whole tell why they take longer than the peers'. Then the function that differs most is no more than an example of that, and other
-// operators say it: a slow or shared device, larger inputs, hot experts.
-bool KernelsTellWhy(const CrossRankView& view, RankIndex rank) {
+constexpr double kLeastLasting = 0.3;  // of the excess, in the steps other than the slowest: what comes once is a pause
+
+// Whether the rank's kernels take longer for a reason that other operators say, or for none that lasts. They say it where the kernels as a whole tell why: a slow or
+// shared device, larger inputs, hot experts; the function that differs most is no more than an example of that.
+bool IsNoKernelsFault(const CrossRankView& view, RankIndex rank) {
   const std::vector<BusyTime>& all = view.busy_times();
   const auto busy = std::find_if(all.begin(), all.end(), [rank](const BusyTime& entry) { return entry.rank == rank; });
-  return busy != all.end() && MeasureComputeGrowth(view, *busy).cause != GrowthCause::kUnclear;
+  if (busy == all.end()) return false;
+  if (busy->excess_ns > 0 && busy->lasting_ns < kLeastLasting * busy->excess_ns) return true;
+  return MeasureComputeGrowth(view, *busy).cause != GrowthCause::kUnclear;
 }
 
 std::string_view Name(PatternDimension dimension) {
@@ -113,7 +117,7 @@ void DifferentialOperator::Evaluate(const CrossRankView& view, std::vector<Findi
     if (excess < options_.min_share * static_cast<double>(batch.window.duration_ns())) continue;
     if (batch.steps.size() < options_.min_steps && score.pattern->count < options_.min_executions) continue;
     if (WorkExcess(view, score.rank) < options_.min_work_share * excess) continue;
-    if (score.pattern->function_class == FunctionClass::kGpuCompute && KernelsTellWhy(view, score.rank)) continue;
+    if (score.pattern->function_class == FunctionClass::kGpuCompute && IsNoKernelsFault(view, score.rank)) continue;
     claimed.insert(score.rank);
     findings.push_back(Describe(view, score));
   }

@@ -66,13 +66,22 @@ Finding DescribeData(const CrossRankView& view, const std::vector<GrownRank>& gr
   finding.subkind = "data";
   finding.function = "every kernel that works on data";
   finding.title = fmt::format("Inputs are unevenly shared out: the kernels of {} take up to {} longer than their peers', {} a step of {}.",
-                              RanksText(view, grown), PercentText(growth.growth), DurationText(busy.excess_ns), DurationText(busy.step_ns));
-  finding.explanation = fmt::format(
-      "It is all kernels of the forward and backward pass, most calls of them, and not the optimizer ({:+.1f} %), whose work is that of "
-      "the "
-      "parameters; the same ranks in {} of {} steps. A slow device would be slow in the optimizer, too, or show a lower clock.{}",
-      100 * growth.parameter_growth.value_or(0), busy.slow_steps, busy.steps,
-      growth.clock_growth ? fmt::format(" The clock is the peers' within {:.1f} %.", 100 * std::abs(*growth.clock_growth)) : "");
+                              RanksText(view, grown), PercentText(growth.more()), DurationText(busy.excess_ns), DurationText(busy.step_ns));
+  finding.explanation =
+      fmt::format("It is all kernels of the forward and backward pass, most calls of them, in {} of {} steps on the same ranks.",
+                  busy.slow_steps, busy.steps);
+  if (growth.parameter_growth) {
+    finding.explanation += fmt::format(
+        " The optimizer, whose work is that of the parameters, takes as long as on the peers ({:+.1f} %); on a slow device it would not, "
+        "or its clock would be lower.",
+        100 * *growth.parameter_growth);
+  }
+  if (growth.clock_growth)
+    finding.explanation += fmt::format(" The clock is the peers' within {:.1f} %.", 100 * std::abs(*growth.clock_growth));
+  if (growth.exchange != nullptr) {
+    finding.explanation +=
+        fmt::format(" The bytes of {} differ in the same way ({:+.0f} %).", growth.exchange->name, 100 * growth.bytes_growth.value_or(0));
+  }
   finding.suggested_action = "Balance the inputs: batch by length, pack sequences, or shuffle samples over the data replicas.";
   return finding;
 }
@@ -109,7 +118,7 @@ bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Fi
     if (busy.steps < options_.min_steps || busy.share() < options_.min_share || busy.chance > options_.max_chance) continue;
     if (busy.slow_steps < options_.min_growth_steps * busy.steps) continue;
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
-    if (growth.cause == GrowthCause::kData && growth.excess_ns() >= options_.min_coverage * busy.excess_ns) data.push_back({busy, growth});
+    if (growth.cause == GrowthCause::kData && growth.more_ns() >= options_.min_coverage * busy.excess_ns) data.push_back({busy, growth});
     if (growth.cause == GrowthCause::kRouting) routing.push_back({busy, growth});
   }
   if (!data.empty()) findings.push_back(DescribeData(view, data, options_.max_chance));

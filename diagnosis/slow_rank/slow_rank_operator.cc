@@ -99,7 +99,8 @@ void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
 }
 
 bool SlowRankOperator::Explains(const ComputeGrowth& growth, const BusyTime& busy) const {
-  const double explained_ns = growth.cause == GrowthCause::kRouting ? growth.routed_ns : growth.excess_ns();
+  const bool more_work = growth.cause == GrowthCause::kData || growth.cause == GrowthCause::kRouting;
+  const double explained_ns = more_work ? growth.more_ns() : growth.excess_ns();
   return explained_ns >= options_.cause.min_coverage * busy.excess_ns;
 }
 
