@@ -9,6 +9,7 @@
 
 #include "diagnosis/differential/function_excess.h"
 #include "diagnosis/robust_statistics.h"
+#include "diagnosis/stack_frames.h"
 #include "diagnosis/symptom.h"
 
 namespace eroica {
@@ -26,18 +27,6 @@ struct Inclusive {
 
   double depth() const { return ns > 0 ? weighted_depth / ns : 0; }
 };
-
-std::vector<std::string_view> FramesOf(const FunctionPattern& pattern) {
-  std::vector<std::string_view> frames;
-  std::string_view rest = pattern.stack;
-  while (!rest.empty()) {
-    const size_t end = rest.find(kStackSeparator);
-    frames.push_back(rest.substr(0, end));
-    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + kStackSeparator.size());
-  }
-  frames.push_back(pattern.name);
-  return frames;
-}
 
 using InclusiveTimes = std::map<std::string_view, Inclusive>;
 
@@ -74,9 +63,6 @@ std::vector<RankIndex> PeersOf(const CrossRankView& view, RankIndex rank, uint32
   for (uint32_t k = 0; k < max_peers; ++k) spread.push_back(all[k * all.size() / max_peers]);
   return spread;
 }
-
-// CPython shows what C code it calls as "<built-in ...>": true, but no place in anybody's source.
-bool IsBuiltin(std::string_view frame) { return frame.starts_with("<built-in"); }
 
 // The time that a rank spends in a leaf, by the frame that calls it.
 using TimeByCaller = std::map<std::string_view, double>;

@@ -9,6 +9,7 @@
 #include "diagnosis/compute_growth.h"
 #include "diagnosis/duration_text.h"
 #include "diagnosis/held_up.h"
+#include "diagnosis/imbalance/hidden_waits.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
 #include "diagnosis/slow_rank/slow_device.h"
 
@@ -51,7 +52,8 @@ Finding Describe(const CrossRankView& view, const std::vector<GrownRank>& grown,
   finding.victims = OthersOf(view, grown);
   finding.function_class = FunctionClass::kGpuCompute;
   finding.evidence = GrowthEvidence(slowest.busy, slowest.growth, 0);
-  finding.evidence.push_back({"chance", "probability", slowest.busy.chance, 1, max_chance, slowest.busy.steps});
+  if (slowest.busy.chance <= max_chance)
+    finding.evidence.push_back({"chance", "probability", slowest.busy.chance, 1, max_chance, slowest.busy.steps});
   finding.evidence.push_back({"ranks_with_more_work", "count", static_cast<double>(grown.size()), 0, 0, slowest.busy.peers + 1});
   finding.lost_ns_per_step = slowest.busy.excess_ns;
   finding.confidence = 0.9 * slowest.busy.steps / (slowest.busy.steps + 1.0);
@@ -101,10 +103,10 @@ Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>&
       RanksText(view, grown), grown.size() == 1 ? "s" : "", 1 + growth.bytes_growth.value_or(0), share, DurationText(busy.excess_ns),
       DurationText(busy.step_ns));
   finding.explanation = fmt::format(
-      "Over the ranks of the role the time in {} varies as the bytes of {} do; the other kernels take as long as on the peers ({:+.1f} %). "
-      "So no "
-      "machine is slow: some experts (or shards of a table) are asked for more than others, in {} of {} steps the same.",
-      growth.routed->name, growth.exchange->name, 100 * growth.growth, busy.slow_steps, busy.steps);
+      "Over the ranks of the role the time in {} varies as the bytes of {} do, in {} of {} steps; what they leave unexplained is no more "
+      "than the peers differ by. So no "
+      "machine is slow: some experts (or shards of a table) are asked for more than others.",
+      growth.routed->name, growth.exchange->name, busy.slow_steps, busy.steps);
   finding.suggested_action = "Balance the routing: a capacity factor, a balancing loss, or hot experts on more ranks.";
   return finding;
 }
@@ -120,6 +122,9 @@ bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Fi
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
     if (growth.cause == GrowthCause::kData && growth.more_ns() >= options_.min_coverage * busy.excess_ns) data.push_back({busy, growth});
     if (growth.cause == GrowthCause::kRouting) routing.push_back({busy, growth});
+  }
+  if (routing.empty()) {
+    for (const HotRank& hot : FindHotRanks(view, options_.hidden_waits)) routing.push_back({hot.busy, hot.growth});
   }
   if (!data.empty()) findings.push_back(DescribeData(view, data, options_.max_chance));
   if (!routing.empty()) findings.push_back(DescribeRouting(view, routing, options_.max_chance));

@@ -2,6 +2,7 @@
 // is at fault. README.md beside this file.
 #pragma once
 
+#include "diagnosis/imbalance/hidden_waits.h"
 #include "diagnosis/operator.h"
 
 namespace eroica {
@@ -22,6 +23,7 @@ struct ImbalanceOptions {
   double min_coverage = 0.5;       // of the excess, by the kernels on data
   uint32_t min_steps = 3;
   double min_ranks_seen = 0.5;     // of the world
+  HiddenWaitsOptions hidden_waits;
 };
 
 class ImbalanceOperator final : public DiagnosisOperator {

@@ -162,5 +162,33 @@ TEST(ImbalanceOperator, LengthsThatChangeFromStepToStepAreHealthy) {
   }
 }
 
+// Four ranks without a device: an operator that exchanges and waits takes what the busiest rank computes longer, so that all ranks look equally busy.
+std::vector<Finding> EvaluateHost(const std::vector<double>& tokens, const std::vector<double>& bytes, bool waits = true) {
+  TrainingView job(static_cast<uint32_t>(tokens.size()));
+  for (uint32_t rank = 0; rank < tokens.size(); ++rank) {
+    job.Run(rank, "expert", 30 * tokens[rank], "", FunctionClass::kCpuOp).Run(rank, "attention", 40, "", FunctionClass::kCpuOp);
+    if (waits) job.Run(rank, "AllToAll", 5 + 30 * (3 - tokens[rank]), "", FunctionClass::kCpuOp);
+    job.Run(rank, "gloo:all_to_all", 1, "", FunctionClass::kCollective);
+    job.batches()[rank].patterns.back().bytes = static_cast<uint64_t>(1e6 * bytes[rank]);
+    job.batches()[rank].host_only = true;
+  }
+  return Evaluate(job.Finish());
+}
+
+TEST(ImbalanceOperator, WaitsThatHideInOperatorsDoNotHideAHotExpert) {
+  const std::vector<double> hot = {0.95, 1, 2.5, 1.05};
+  const std::vector<Finding> findings = EvaluateHost(hot, hot);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "expert");
+  EXPECT_EQ(findings[0].function, "expert");
+  EXPECT_THAT(findings[0].culprits, IsEmpty());
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 1.5 * 30e6, 2e6);
+}
+
+TEST(ImbalanceOperator, AHotExpertNeedsItsBytes) {
+  EXPECT_THAT(EvaluateHost({0.95, 1, 2.5, 1.05}, {1, 1, 1, 1}), IsEmpty()) << "equal bytes";
+  EXPECT_THAT(EvaluateHost({0.95, 1, 1.3, 1.05}, {0.95, 1, 1.3, 1.05}), IsEmpty()) << "what a window may add up to by chance";
+}
+
 }  // namespace
 }  // namespace eroica

@@ -6,11 +6,14 @@
 #include <cmath>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "diagnosis/duration_text.h"
 #include "diagnosis/job_profile.h"
 #include "diagnosis/robust_statistics.h"
+#include "diagnosis/stack_frames.h"
 #include "diagnosis/symptom.h"
 
 namespace eroica {
@@ -124,15 +127,65 @@ Finding Describe(const CrossRankView& view, const Change& change, const Cause& c
   return finding;
 }
 
+Finding DescribeUnneeded(const CrossRankView& view, const UnneededPython& python, const ExpectationOptions& options) {
+  const double share = python.ns / python.step_ns;
+  const PatternBatch& batch = *view.ranks().front().batch;
+  Finding finding;
+  finding.kind = FindingKind::kRegression;
+  finding.subkind = "function";
+  finding.function = python.name;
+  finding.stack = python.stack;
+  finding.function_class = FunctionClass::kPython;
+  finding.lost_ns_per_step = python.ns;
+  finding.victims = EveryRank(view, python.ns);
+  finding.confidence = 0.7;
+  finding.evidence = {{"share_of_step", "ratio", share, share, options.max_python_share, python.ranks},
+                      {"function_time_per_step", "ns", python.ns, python.ns, options.max_python_share * python.step_ns, python.ranks}};
+  finding.title = fmt::format("{} takes {} of every step on all {} ranks ({} of {}), and training needs nothing of it.", python.name,
+                              PercentText(share), python.ranks, DurationText(python.ns), DurationText(python.step_ns));
+  finding.explanation =
+      "No rank differs from its peers, so no machine is slow. It is Python on the critical path, that is while no kernel runs and nothing "
+      "is exchanged, and it is "
+      "neither optimizer nor data loading, nor, where Python computes, part of the forward or backward pass.";
+  finding.suggested_action = fmt::format("Look at {}: take it out of the step, do it less often, or on another thread.", python.name);
+  finding.caveats = {"The job's past does not tell: either there is none yet, or it has always been so."};
+  finding.first_step = batch.steps.empty() ? -1 : batch.steps.front().id;
+  finding.last_step = batch.steps.empty() ? -1 : batch.steps.back().id;
+  return finding;
+}
+
+// Whether the job has become slower, and why.
+std::optional<Finding> FindRegression(const CrossRankView& view, const RegressionOptions& options) {
+  if (view.history().empty()) return std::nullopt;
+  const PatternBatch now = ProfileOf(view);
+  const std::optional<Change> change = FindChange(view, now, options);
+  if (!change) return std::nullopt;
+  const std::optional<Cause> cause = FindCause(now, view.history().back(), *change, options);
+  if (!cause) return std::nullopt;
+  return Describe(view, *change, *cause, options);
+}
+
+// What was not so in the window before is a pause, or a change that the next window will confirm.
+bool WasSoBefore(const CrossRankView& view, const UnneededPython& python, const ExpectationOptions& options) {
+  if (view.history().empty()) return true;
+  const PatternBatch& before = view.history().back();
+  double ns = 0;
+  for (const FunctionPattern& row : before.patterns) {
+    const std::vector<std::string_view> frames = FramesOf(row);
+    if (std::find(frames.begin(), frames.end(), python.name) != frames.end()) ns += static_cast<double>(row.critical_ns);
+  }
+  return ns >= options.max_python_share * StepNsOf(before);
+}
+
 }  // namespace
 
 void RegressionOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
-  if (view.history().empty()) return;
-  const PatternBatch now = ProfileOf(view);
-  const std::optional<Change> change = FindChange(view, now, options_);
-  if (!change) return;
-  if (const std::optional<Cause> cause = FindCause(now, view.history().back(), *change, options_))
-    findings.push_back(Describe(view, *change, *cause, options_));
+  if (std::optional<Finding> regression = FindRegression(view, options_)) {
+    findings.push_back(std::move(*regression));
+    return;
+  }
+  const std::optional<UnneededPython> python = FindUnneededPython(view, options_.expectation);
+  if (python && WasSoBefore(view, *python, options_.expectation)) findings.push_back(DescribeUnneeded(view, *python, options_.expectation));
 }
 
 }  // namespace eroica

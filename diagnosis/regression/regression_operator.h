@@ -2,6 +2,7 @@
 #pragma once
 
 #include "diagnosis/operator.h"
+#include "diagnosis/regression/unneeded_python.h"
 
 namespace eroica {
 
@@ -10,6 +11,7 @@ struct RegressionOptions {
   double min_share = 0.03;    // of a step
   double min_deviations = 4;  // of the noise of a window's mean
   double min_coverage = 0.5;  // of the longer step, by the function that is named
+  ExpectationOptions expectation;
 };
 
 class RegressionOperator final : public DiagnosisOperator {

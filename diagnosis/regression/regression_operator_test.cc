@@ -75,7 +75,7 @@ TEST(RegressionOperator, AJobThatVariesFromWindowToWindowVaries) {
   EXPECT_THAT(Evaluate({{.gemm_ms = 50}, {.gemm_ms = 70}, {.gemm_ms = 55}, {.gemm_ms = 66}, {.gemm_ms = 72}, {.gemm_ms = 71}}), IsEmpty());
 }
 
-TEST(RegressionOperator, WithoutAPastNothingIsKnown) { EXPECT_THAT(Evaluate({{}, {.mask_ms = 40}, {.mask_ms = 40}}), IsEmpty()); }
+TEST(RegressionOperator, WithoutAPastNothingIsKnown) { EXPECT_THAT(Evaluate({{}, {.gemm_ms = 90}, {.gemm_ms = 90}}), IsEmpty()); }
 
 TEST(RegressionOperator, AWarmUpThatEndsIsNone) { EXPECT_THAT(Evaluate({{.gemm_ms = 180}, {.gemm_ms = 90}, {}, {}, {}}), IsEmpty()); }
 

@@ -1,0 +1,118 @@
+#include "diagnosis/regression/unneeded_python.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis/regression/regression_operator.h"
+#include "diagnosis/training_view.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kMain[] = "train.py: <module> > train.py: main";
+constexpr char kForward[] = "train.py: <module> > train.py: main > model.py: forward";
+constexpr char kMetrics[] = "train.py: <module> > train.py: main > metrics.py: compute_metrics";
+
+// A step of 100 ms, half of it in the forward pass; host_only: what Python runs there stands for kernels.
+TrainingView Job(uint32_t ranks = 4, bool host_only = true) {
+  TrainingView job(ranks);
+  if (host_only) job.RunOnAll("layers", 50, kForward);
+  if (!host_only) job.RunOnAll("gemm", 50, "", FunctionClass::kGpuCompute);
+  for (PatternBatch& batch : job.batches()) batch.host_only = host_only;
+  return job;
+}
+
+std::optional<UnneededPython> Find(TrainingView& job) {
+  job.Finish();
+  const CrossRankView view(job.batches(), job.summaries());
+  return FindUnneededPython(view, {});
+}
+
+TEST(UnneededPython, NamesTheFunctionThatAllRanksSpendTheirStepsIn) {
+  TrainingView job = Job();
+  job.RunOnAll("<built-in function sleep>", 40, kMetrics).RunOnAll("metrics.py: compute_metrics", 5, kMain);
+  const std::optional<UnneededPython> found = Find(job);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->name, "metrics.py: compute_metrics");
+  EXPECT_EQ(found->stack, kMain);
+  EXPECT_NEAR(found->ns, 45e6, 1e3);
+  EXPECT_EQ(found->ranks, 4u);
+}
+
+TEST(UnneededPython, WhatTrainingIsMadeOfIsNeeded) {
+  for (const char* stack :
+       {kForward, "train.py: main > torch/autograd/graph.py: _engine_run_backward", "train.py: main > torch/optim/sgd.py: step",
+        "train.py: main > dataloader.py: __next__", "train.py: main > checkpointing.py: save_checkpoint",
+        "train.py: main > torch/distributed/distributed_c10d.py: all_reduce"}) {
+    TrainingView job = Job();
+    job.RunOnAll("<built-in function sleep>", 40, stack);
+    EXPECT_FALSE(Find(job).has_value()) << stack;
+  }
+}
+
+TEST(UnneededPython, OneRankWithoutItIsNotAll) {
+  TrainingView job = Job();
+  for (uint32_t rank = 0; rank < 3; ++rank) job.Run(rank, "metrics.py: compute_metrics", 40, kMain);
+  EXPECT_FALSE(Find(job).has_value());
+}
+
+TEST(UnneededPython, RanksThatDifferAreComparedByOthers) {
+  TrainingView job = Job();
+  job.RunOnAll("metrics.py: compute_metrics", 40, kMain)
+      .Run(2, "metrics.py: compute_metrics", 40, "train.py: <module> > train.py: main > again");
+  EXPECT_FALSE(Find(job).has_value());
+}
+
+TEST(UnneededPython, WhatComesNowAndThenIsNotEveryStep) {
+  TrainingView job = Job();
+  for (uint32_t rank = 0; rank < 4; ++rank) job.RunInSteps(rank, "evaluate.py: evaluate", 400, 2, 4, kMain);
+  EXPECT_FALSE(Find(job).has_value());
+}
+
+TEST(UnneededPython, SmallSharesAndWaitsAreExpected) {
+  TrainingView small = Job();
+  small.RunOnAll("metrics.py: compute_metrics", 5, kMain);
+  EXPECT_FALSE(Find(small).has_value());
+  TrainingView waits = Job();
+  waits.RunOnAll("queue.py: get", 40, kMain);
+  for (PatternBatch& batch : waits.batches()) batch.patterns.back().wait = WaitKind::kOther;
+  EXPECT_FALSE(Find(waits).has_value());
+}
+
+TEST(UnneededPython, TwoRanksAreTooFewToSpeakOfAll) {
+  TrainingView job = Job(2);
+  job.RunOnAll("metrics.py: compute_metrics", 40, kMain);
+  EXPECT_FALSE(Find(job).has_value());
+}
+
+TEST(UnneededPython, OnDevicesPythonInTheForwardPassLetsThemIdle) {
+  TrainingView job = Job(4, false);
+  job.RunOnAll("masks.py: build_attention_mask", 15, kForward);
+  const std::optional<UnneededPython> found = Find(job);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->name, "masks.py: build_attention_mask");
+  TrainingView many = Job(4, false);
+  for (int i = 0; i < 10; ++i) many.RunOnAll("layer_" + std::to_string(i), 3, kForward);
+  EXPECT_FALSE(Find(many).has_value()) << "a job bound by launches spends its time in many functions";
+}
+
+TEST(RegressionOperator, WithoutAPastTheExpectationSpeaks) {
+  TrainingView job = Job(8);
+  job.RunOnAll("metrics.py: compute_metrics", 40, kMain).Finish();
+  const CrossRankView view(job.batches(), job.summaries());
+  std::vector<Finding> findings;
+  RegressionOperator().Evaluate(view, findings);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingKind::kRegression);
+  EXPECT_THAT(findings[0].culprits, IsEmpty());
+  EXPECT_EQ(findings[0].function, "metrics.py: compute_metrics");
+  EXPECT_THAT(findings[0].title, HasSubstr("of every step on all 8 ranks"));
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 40e6, 1e3);
+}
+
+}  // namespace
+}  // namespace eroica
