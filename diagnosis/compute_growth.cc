@@ -158,13 +158,17 @@ class GrowthTable {
   // Whether all kernels on data grew alike, and all calls of them.
   void Compare(ComputeGrowth& growth) const {
     double grown_ns = 0;
+    double grown_own_ns = 0;
+    double own_ns = 0;
     double excess_ns = 0;
     double typical_ns = 0;
     for (const Row& row : kernels_) {
       if (!OnData(row)) continue;
       const double of_kernel = GrowthOf(row.own_ns, row.expected_ns);
+      own_ns += row.routed ? 0 : row.expected_ns;
       if (of_kernel >= kHalf * growth.growth) {
         grown_ns += row.expected_ns;
+        grown_own_ns += row.routed ? 0 : row.expected_ns;
         ++growth.grown_kernels;
       }
       if (of_kernel <= 0) continue;
@@ -173,6 +177,7 @@ class GrowthTable {
       if (MedianGrowth(row).value_or(whole) >= kHalf * whole) typical_ns += row.own_ns - row.expected_ns;
     }
     growth.uniform = growth.expected_ns > 0 ? grown_ns / growth.expected_ns : 0;
+    growth.own_uniform = own_ns > 0 ? grown_own_ns / own_ns : 0;
     growth.typical = excess_ns > 0 ? typical_ns / excess_ns : 1;
   }
 
@@ -248,7 +253,8 @@ class GrowthTable {
     // Inputs that are larger in most steps lengthen most calls.
     if (growth.typical < kHalf && busy.slow_steps >= kMostSteps * busy.steps) return GrowthCause::kPauses;
     const bool parameters_alike = growth.parameter_growth && *growth.parameter_growth <= kQuarter * growth.growth;
-    if (every_kernel && growth.grown_kernels >= kFewestKernels && parameters_alike && growth.typical >= kMostKernels)
+    // Experts work on tokens of all ranks: they need not grow with the rank's own inputs.
+    if (growth.own_uniform >= kMostKernels && growth.grown_kernels >= kFewestKernels && parameters_alike && growth.typical >= kMostKernels)
       return GrowthCause::kData;
     return GrowthCause::kUnclear;
   }

@@ -36,6 +36,7 @@ struct ComputeGrowth {
   std::optional<double> clock_growth;      // of the SM's clock and use; nothing without samples
   double clock_noise = 0;
   double uniform = 0;                         // share by time of the kernels on data that grew at least half as much
+  double own_uniform = 0;                     // the same of the kernels whose work is no matter of exchanged bytes
   uint32_t grown_kernels = 0;                 // how many these are
   double typical = 0;                         // share of the kernels whose median duration grew at least half as much
   std::optional<double> bytes_growth;         // of what the rank exchanges; nothing where all ranks exchange the same

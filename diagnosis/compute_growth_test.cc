@@ -80,6 +80,15 @@ TEST(ComputeGrowth, WhatBytesExplainIsTakenOut) {
   EXPECT_LT(growth.noise, 0.01) << "tokens are no noise";
 }
 
+// Longer sequences lengthen a rank's attention; what its experts get comes from all ranks.
+TEST(ComputeGrowth, ExpertsNeedNotGrowWithTheInputs) {
+  std::vector<DeviceRank> ranks(16);
+  for (uint32_t rank = 0; rank < 16; ++rank) ranks[rank] = {.experts = 0.8 + 0.03 * rank, .bytes = 0.8 + 0.03 * rank};
+  ranks[5].data = 1.2;
+  DeviceJob job(ranks, {.experts = true, .expert_ms = 30});
+  EXPECT_EQ(Measure(job, 5).cause, GrowthCause::kData);
+}
+
 // Tensor parallel ranks exchange their activations: sequences show in the bytes, and no optimizer is needed to tell.
 TEST(ComputeGrowth, BytesThatExplainAllKernelsAreLongerInputs) {
   std::vector<DeviceRank> ranks(8);

@@ -27,6 +27,7 @@ struct DeviceJobShape {
   bool samples = true;    // of the clock
   bool optimizer = true;  // its kernels are seen
   bool experts = false;
+  double expert_ms = 10;  // a step
 };
 
 class DeviceJob {
@@ -49,7 +50,7 @@ class DeviceJob {
       Kernel(rank, "gemm_" + std::to_string(kernel), 14, longer, is);
     }
     if (shape_.experts) {
-      Kernel(rank, "grouped_gemm", 10, is.experts, is);
+      Kernel(rank, "grouped_gemm", shape_.expert_ms, is.experts, is);
       FunctionPattern& exchange = Append(rank, "SendRecv", 2, FunctionClass::kCollective);
       exchange.bytes = static_cast<uint64_t>(std::llround(1e9 * is.bytes));
     }

@@ -47,6 +47,13 @@ std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool exp
   return fmt::format("Compare {} on {} with its peers: input sizes first, then the device or host.", cause.name, where);
 }
 
+// A checkpoint, an evaluation, a reload: what runs in a single step is no habit of the rank, however much else makes it late in the others.
+bool RanOnce(const PatternBatch& batch, const CauseFunction& cause) {
+  uint32_t steps = 0;
+  for (const FunctionPattern& pattern : batch.patterns) steps += pattern.function == cause.leaf ? pattern.active_steps : 0;
+  return steps == 1;
+}
+
 Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause, bool explained,
                  const SlowRankOptions& options) {
   const RankView& rank = view.ranks()[busy.rank];
@@ -107,7 +114,7 @@ bool SlowRankOperator::Explains(const ComputeGrowth& growth, const BusyTime& bus
 void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, std::vector<Finding>& findings) const {
   if (busy.separation() < options_.min_separation) return;
   if (const std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause)) {
-    findings.push_back(Describe(view, busy, *cause, true, options_));
+    if (!RanOnce(*view.ranks()[busy.rank].batch, *cause)) findings.push_back(Describe(view, busy, *cause, true, options_));
     return;
   }
   if (busy.share() < options_.min_share_unexplained || busy.separation() < options_.min_separation_unexplained) return;
