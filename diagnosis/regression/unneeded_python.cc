@@ -46,9 +46,16 @@ double StepNsOf(const PatternBatch& batch) {
   return sum / static_cast<double>(batch.steps.size());
 }
 
+// Where kernels are not recorded, all Python looks as if the device idled.
+bool KernelsAreSeen(const PatternBatch& batch) {
+  return std::any_of(batch.patterns.begin(), batch.patterns.end(),
+                     [](const FunctionPattern& pattern) { return pattern.function_class == FunctionClass::kGpuCompute; });
+}
+
 // Of Python that training does not need, by frame.
 FrameTimes UnneededOf(const PatternBatch& batch, const ExpectationOptions& options) {
   FrameTimes times;
+  if (!batch.host_only && !KernelsAreSeen(batch)) return times;
   const double steps = static_cast<double>(batch.steps.size());
   for (const FunctionPattern& pattern : batch.patterns) {
     if (pattern.function_class != FunctionClass::kPython || pattern.wait != WaitKind::kNone || pattern.critical_ns <= 0) continue;

@@ -100,6 +100,12 @@ TEST(UnneededPython, OnDevicesPythonInTheForwardPassLetsThemIdle) {
   EXPECT_FALSE(Find(many).has_value()) << "a job bound by launches spends its time in many functions";
 }
 
+TEST(UnneededPython, WithoutKernelsNothingIsKnownOfADevice) {
+  TrainingView job(4);
+  job.RunOnAll("masks.py: build_attention_mask", 15, kForward).RunOnAll("train.py: main", 60);
+  EXPECT_FALSE(Find(job).has_value());
+}
+
 TEST(RegressionOperator, WithoutAPastTheExpectationSpeaks) {
   TrainingView job = Job(8);
   job.RunOnAll("metrics.py: compute_metrics", 40, kMain).Finish();
