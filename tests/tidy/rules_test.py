@@ -3,6 +3,7 @@
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import cpp_source
 import rules
@@ -175,6 +176,8 @@ class Tree(unittest.TestCase):
                 file.parent.mkdir(exist_ok=True)
                 file.write_bytes(content)
             self.assertEqual(tidy.read_tree(root), {"schemas/a.h": "// A.\n"})
+            with unittest.mock.patch.dict("os.environ", {"PATH": ""}):  # a bare machine, on which git is not installed
+                self.assertEqual(tidy.read_tree(root), {"schemas/a.h": "// A.\n"})
 
     def test_digit_separators_and_raw_strings(self):
         code = "int a = 65'536; char b = '}'; auto c = R\"x({ // )\" })x\"; // {\n"

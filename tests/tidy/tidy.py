@@ -8,12 +8,20 @@ import sys
 import rules
 
 
+def list_by_git(root):
+    """Paths that are tracked, or new and not ignored. None where this is no work tree, or there is no git."""
+    command = ["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    try:
+        listing = subprocess.run(command, capture_output=True, check=False)
+    except FileNotFoundError:
+        return None
+    return listing.stdout.decode().rstrip("\0").split("\0") if listing.returncode == 0 and listing.stdout else None
+
+
 def read_tree(root):
-    """Every text file that belongs to the repository: tracked, or new and not ignored. Without git: all but build folders and hidden ones."""
-    listing = subprocess.run(["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard", "-z"], capture_output=True, check=False)
-    if listing.returncode == 0 and listing.stdout:
-        paths = listing.stdout.decode().rstrip("\0").split("\0")
-    else:
+    """Every text file that belongs to the repository. Without git: all but build folders and hidden ones."""
+    paths = list_by_git(root)
+    if paths is None:
         files = (path.relative_to(root) for path in pathlib.Path(root).rglob("*") if path.is_file())
         paths = [str(path) for path in files if path.parts[0] != "build" and not path.parts[0].startswith(".")]
     tree = {}
