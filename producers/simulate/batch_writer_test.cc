@@ -128,6 +128,19 @@ TEST(HostClock, NeverGoesBackwardsAndDriftsAsFarAsItMay) {
   EXPECT_GT(largest, 70'000'000);
 }
 
+TEST(HostClock, DriftsOnForDays) {
+  Telemetry telemetry;
+  telemetry.clock_drift_ppm = 1'000;
+  for (uint32_t host = 0; host < 16; ++host) {
+    const HostClock clock(telemetry, 7, host);
+    const auto drifted_ns = [&clock](int64_t hours) {
+      const int64_t true_ns = hours * 3'600'000'000'000;
+      return clock.Show(true_ns) - clock.Show(0) - true_ns;
+    };
+    EXPECT_NEAR(static_cast<double>(drifted_ns(240)), 240.0 * static_cast<double>(drifted_ns(1)), 1'000.0);
+  }
+}
+
 TEST(BatchWriter, LostBatchesSayWhatTheyHeld) {
   EngineHarness harness = NoisyJob();
   const EngineRun whole = harness.Run();

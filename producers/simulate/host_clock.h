@@ -17,10 +17,12 @@ class HostClock {
   // Off by up to the telemetry's offset and drift, in either direction; drawn for the host.
   HostClock(const Telemetry& telemetry, uint64_t seed, uint32_t host);
 
-  // true_ns: since the beginning of the job, below 2^46 (19 hours).
-  int64_t Show(int64_t true_ns) const { return true_ns + ((true_ns * drift_) >> 32) + offset_ns_; }
+  // true_ns: since the beginning of the job. A product of 64 bits would not hold six hours of 100 ppm.
+  int64_t Show(int64_t true_ns) const { return true_ns + static_cast<int64_t>((Wide{true_ns} * drift_) >> 32) + offset_ns_; }
 
  private:
+  __extension__ typedef __int128 Wide;
+
   int64_t offset_ns_ = kEpochNs;
   int64_t drift_ = 0;  // in units of 2^-32
 };
