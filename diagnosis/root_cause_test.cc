@@ -70,8 +70,12 @@ TEST(RootCause, NoLossIsClaimedTwice) {
 
 TEST(RootCause, IdsAreEqualOverRunsAndDifferByCulprit) {
   TrainingView job = Job();
-  const std::vector<Finding> once = Diagnose(job, {Claim(1, 0.9, 4e7), Claim(2, 0.9, 3e7)});
-  const std::vector<Finding> again = Diagnose(job, {Claim(2, 0.9, 3e7)}, {Claim(1, 0.9, 4e7)});
+  const Finding read = Claim(1, 0.9, 4e7, "read");
+  const Finding gemm = Claim(2, 0.9, 3e7, "gemm");
+  const std::vector<Finding> once = Diagnose(job, {read, gemm});
+  const std::vector<Finding> again = Diagnose(job, {gemm}, {read});
+  ASSERT_THAT(once, SizeIs(2));
+  ASSERT_THAT(again, SizeIs(2));
   EXPECT_EQ(once[0].id, again[0].id);
   EXPECT_NE(once[0].id, once[1].id);
   EXPECT_EQ(once[0].id.size(), 32u);
