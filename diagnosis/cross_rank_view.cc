@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "diagnosis/busy_time.h"
+#include "diagnosis/job_profile.h"
 #include "diagnosis/role_learning.h"
 
 namespace eroica {
@@ -69,6 +70,7 @@ class ColumnBuilder {
     column.beta.reserve(ranks_);
     column.mu.reserve(ranks_);
     column.sigma.reserve(ranks_);
+    column.critical_ns.reserve(ranks_);
     column.pattern.reserve(ranks_);
   }
 
@@ -78,6 +80,7 @@ class ColumnBuilder {
     column.beta.push_back(Share(pattern.beta));
     column.mu.push_back(known ? Share(pattern.mu) : 0);
     column.sigma.push_back(known ? Share(pattern.sigma) : 0);
+    column.critical_ns.push_back(pattern.critical_ns);
     column.pattern.push_back(&pattern);
   }
 
@@ -113,6 +116,7 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
     role_count_ = std::max(role_count_, roles[i] + 1);
   }
   busy_times_ = std::make_shared<const std::vector<BusyTime>>(CompareBusyTime(ranks_, role_count_));
+  profile_ = std::make_shared<const PatternBatch>(ProfileOf(*this));
 }
 
 const RankView* CrossRankView::FindRank(RankId rank) const {

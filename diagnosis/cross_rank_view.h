@@ -31,6 +31,7 @@ struct FunctionColumn {
   std::vector<float> beta;
   std::vector<float> mu;     // 0 where unknown
   std::vector<float> sigma;  // 0 where unknown
+  std::vector<int64_t> critical_ns;
   std::vector<const FunctionPattern*> pattern;
 
   size_t size() const { return rank.size(); }
@@ -51,6 +52,8 @@ class CrossRankView {
   const std::vector<FunctionColumn>& functions() const { return functions_; }  // by FunctionId
   // Of each rank that has a peer with the same steps, by rank: compared once for all operators that ask.
   const std::vector<BusyTime>& busy_times() const { return *busy_times_; }
+  // What this window will be in the job's history, job_profile.h.
+  const PatternBatch& profile() const { return *profile_; }
   std::span<const CollectiveSummary> summaries() const { return summaries_; }
   std::span<const PatternBatch> history() const { return history_; }
   // Nothing where the rank or function is not in the view.
@@ -66,6 +69,7 @@ class CrossRankView {
   std::vector<RankView> ranks_;
   std::vector<FunctionColumn> functions_;
   std::shared_ptr<const std::vector<BusyTime>> busy_times_;
+  std::shared_ptr<const PatternBatch> profile_;
   std::span<const CollectiveSummary> summaries_;
   std::span<const PatternBatch> history_;
 };

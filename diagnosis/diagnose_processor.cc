@@ -124,20 +124,20 @@ absl::Status DiagnoseProcessor::LoadHistory(const JobId& id, WindowKind kind, Jo
     if (!stored->has_value()) continue;
     const std::string& value = **stored;
     if (decoder_.Decode(std::as_bytes(std::span(value.data(), value.size())), &profile) == DropReason::kNone)
-      job.history.push_back(std::move(profile));
+      job.history.push_back(profile);
   }
   std::sort(job.history.begin(), job.history.end(), [](const auto& a, const auto& b) { return a.window.index < b.window.index; });
   return absl::OkStatus();
 }
 
 void DiagnoseProcessor::Remember(const JobId& id, WindowId window_id, const CrossRankView& view, Job& job) {
-  PatternBatch profile = ProfileOf(view);
+  const PatternBatch& profile = view.profile();
   if (profile.steps.empty()) return;
   if (!job.history.empty() && job.history.back().window.kind != window_id.first) job.history.clear();
   const Bytes payload = encoder_.Encode(profile);
   context_->changes().Put(Table::kProgress, ProfileKey(id, window_id),
                           std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
-  job.history.push_back(std::move(profile));
+  job.history.push_back(profile);
   if (job.history.size() > kProfilesKept) job.history.erase(job.history.begin());
 }
 

@@ -15,9 +15,12 @@ constexpr double kLeastShare = 0.002;
 std::vector<StepRecord> TypicalSteps(const CrossRankView& view) {
   std::map<int64_t, std::pair<std::vector<int64_t>, std::vector<int64_t>>> by_step;  // durations and waits
   for (const RankView& rank : view.ranks()) {
+    auto next = by_step.begin();  // ranks list the same steps, in order
     for (const StepRecord& step : rank.batch->steps) {
-      by_step[step.id].first.push_back(step.duration_ns);
-      by_step[step.id].second.push_back(step.peer_wait_ns);
+      if (next == by_step.end() || next->first != step.id) next = by_step.try_emplace(step.id).first;
+      next->second.first.push_back(step.duration_ns);
+      next->second.second.push_back(step.peer_wait_ns);
+      ++next;
     }
   }
   std::vector<StepRecord> steps;
@@ -66,7 +69,7 @@ PatternBatch ProfileOf(const CrossRankView& view) {
     per_step.clear();
     for (size_t i = 0; i < column.size(); ++i) {
       const size_t steps = view.ranks()[column.rank[i]].batch->steps.size();
-      if (steps > 0) per_step.push_back(static_cast<double>(column.pattern[i]->critical_ns) / static_cast<double>(steps));
+      if (steps > 0) per_step.push_back(static_cast<double>(column.critical_ns[i]) / static_cast<double>(steps));
     }
     const double typical = Median(std::span(per_step));
     if (typical >= kLeastShare * step_ns) profile.patterns.push_back(Row(column.function, *column.sample, typical, column.size()));

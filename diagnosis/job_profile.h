@@ -14,6 +14,7 @@ inline constexpr size_t kProfilesKept = 32;
 
 // steps: each with the medians over the ranks of its duration and peer wait. patterns: the functions that take at least 0.2 % of a step, critical_ns a STEP (median over
 // the ranks that run it), count = how many ranks run it; and one row of TransferOfCollectives(). Everything else is empty. rank is 0 and means nobody.
+// Operators ask CrossRankView::profile().
 PatternBatch ProfileOf(const CrossRankView& view);
 
 // The row that says for how long data moved a step: shortest durations of the collectives, which hold no waiting for late members; mean over the ranks.

@@ -50,7 +50,7 @@ class CriticalTimes {
     for (const RankIndex rank : ranks) {
       row = std::lower_bound(row, column.rank.end(), rank);
       const bool runs = row != column.rank.end() && *row == rank;
-      times.push_back(runs ? PerStep(rank, column.pattern[static_cast<size_t>(row - column.rank.begin())]->critical_ns) : 0);
+      times.push_back(runs ? PerStep(rank, column.critical_ns[static_cast<size_t>(row - column.rank.begin())]) : 0);
     }
     return times;
   }

@@ -39,6 +39,7 @@ class Fleet {
     column_.beta.push_back(p[0]);
     column_.mu.push_back(p[1]);
     column_.sigma.push_back(p[2]);
+    column_.critical_ns.push_back(pattern_.critical_ns);
     column_.pattern.push_back(&pattern_);
   }
   void Set(uint32_t rank, const PatternPoint& p) {
@@ -317,6 +318,7 @@ TEST(Localize, OneFunctionDoesNotChangeWhatIsFoundInTheNext) {
       columns[f].beta.push_back(p[0]);
       columns[f].mu.push_back(p[1]);
       columns[f].sigma.push_back(p[2]);
+      columns[f].critical_ns.push_back(pattern.critical_ns);
       columns[f].pattern.push_back(&pattern);
     }
   }

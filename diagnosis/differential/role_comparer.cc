@@ -214,7 +214,7 @@ bool RoleComparer::Differs(const RoleRows& rows, size_t i, const RoleComparison&
 int64_t RoleComparer::MedianCriticalNs(const RoleRows& rows) const {
   std::vector<int64_t> critical;
   critical.reserve(sample_.size() + absent_in_sample_);
-  for (const uint32_t i : sample_) critical.push_back(rows.function->pattern[rows.ColumnRow(i)]->critical_ns);
+  for (const uint32_t i : sample_) critical.push_back(rows.function->critical_ns[rows.ColumnRow(i)]);
   critical.resize(sample_.size() + absent_in_sample_, 0);
   return static_cast<int64_t>(Median(std::span(critical)));
 }

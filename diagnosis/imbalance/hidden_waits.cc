@@ -42,7 +42,7 @@ double LongerOnPeers(const CrossRankView& view, const BusyTime& busy) {
     for (size_t i = 0; i < column->size(); ++i) {
       const RankView& peer = view.ranks()[column->rank[i]];
       if (column->rank[i] == busy.rank || peer.role != busy.role || peer.batch->steps.empty()) continue;
-      peers.push_back(static_cast<double>(column->pattern[i]->critical_ns) / static_cast<double>(peer.batch->steps.size()));
+      peers.push_back(static_cast<double>(column->critical_ns[i]) / static_cast<double>(peer.batch->steps.size()));
     }
     if (peers.empty()) continue;
     std::nth_element(peers.begin(), peers.begin() + static_cast<std::ptrdiff_t>(peers.size() / 2), peers.end());

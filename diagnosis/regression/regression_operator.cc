@@ -157,7 +157,7 @@ Finding DescribeUnneeded(const CrossRankView& view, const UnneededPython& python
 // Whether the job has become slower, and why.
 std::optional<Finding> FindRegression(const CrossRankView& view, const RegressionOptions& options) {
   if (view.history().empty()) return std::nullopt;
-  const PatternBatch now = ProfileOf(view);
+  const PatternBatch& now = view.profile();
   const std::optional<Change> change = FindChange(view, now, options);
   if (!change) return std::nullopt;
   const std::optional<Cause> cause = FindCause(now, view.history().back(), *change, options);

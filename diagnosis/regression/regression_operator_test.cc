@@ -42,7 +42,7 @@ class Window {
 // What is said of the last of these windows.
 std::vector<Finding> Evaluate(const std::vector<Work>& windows) {
   std::vector<PatternBatch> history;
-  for (size_t i = 0; i + 1 < windows.size(); ++i) history.push_back(ProfileOf(Window(windows[i]).View()));
+  for (size_t i = 0; i + 1 < windows.size(); ++i) history.push_back(Window(windows[i]).View().profile());
   Window last(windows.back());
   std::vector<Finding> findings;
   RegressionOperator().Evaluate(last.View(history), findings);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "diagnosis/cross_rank_view.h"
+#include "diagnosis/job_profile.h"
 #include "diagnosis/root_cause.h"
 #include "diagnosis/synthetic_job.h"
 
@@ -64,6 +65,8 @@ LargeJob Make(uint32_t ranks, uint32_t functions, bool faulty) {
     for (StepRecord& step : batch.steps) {
       const double wait = 0.02 * std::exp(jitter(random)) + (batch.rank.value == culprit ? 0 : extra);
       step.peer_wait_ns = static_cast<int64_t>(wait * static_cast<double>(kStepNs));
+      const auto forward_ns = static_cast<int64_t>(0.3 * std::exp(jitter(random)) * static_cast<double>(kStepNs));
+      step.stage_ns = {0, forward_ns, step.duration_ns - forward_ns, 0};
     }
     large.pattern_bytes += static_cast<double>(batch.patterns.size() * sizeof(FunctionPattern));
   }
@@ -82,7 +85,8 @@ void BM_BuildWindowView(benchmark::State& state) {
 
 void BM_DiagnoseWindow(benchmark::State& state, bool faulty) {
   const LargeJob large = Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), faulty);
-  const CrossRankView view(large.job.batches, large.job.summaries);
+  const std::vector<PatternBatch> history(kProfilesKept, CrossRankView(large.job.batches, large.job.summaries).profile());
+  const CrossRankView view(large.job.batches, large.job.summaries, history);
   const RootCause root_cause(DefaultOperators());
   size_t findings = 0;
   for (auto _ : state) findings = root_cause.Diagnose(view).size();

@@ -51,6 +51,7 @@ Columns Make(uint32_t ranks, Data data, uint32_t roles) {
       column.mu.push_back(point[1]);
       column.sigma.push_back(point[2]);
     }
+    column.critical_ns.assign(column.size(), 0);
     column.pattern.assign(column.size(), nullptr);
   }
   for (uint32_t rank = 0; rank < ranks; ++rank) columns.role.push_back(rank % roles);
