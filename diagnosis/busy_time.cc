@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "diagnosis/peer_median.h"
 #include "diagnosis/robust_statistics.h"
 #include "schemas/check.h"
 
@@ -23,26 +24,14 @@ double Mean(const std::vector<double>& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// For each value the median of all the others. Taking a value out moves the middle by at most one place, so the three values in the middle answer for all: O(n).
+// For each of two values or more the median of all the others.
 std::vector<double> MediansOfOthers(const std::vector<double>& values) {
-  EROICA_CHECK(values.size() >= 2);
-  std::vector<double> ordered = values;
-  const auto at = ordered.begin() + static_cast<std::ptrdiff_t>(ordered.size() / 2);
-  std::nth_element(ordered.begin(), at, ordered.end());
-  const double middle = *at;
-  const double below = *std::max_element(ordered.begin(), at);
-  std::vector<double> result(values.size());
-  if (values.size() % 2 == 0) {
-    for (size_t i = 0; i < values.size(); ++i) result[i] = values[i] >= middle ? below : middle;
-    return result;
-  }
-  const double above = *std::min_element(at + 1, ordered.end());
-  const auto without = [&](double value) {
-    if (value < middle) return (middle + above) / 2;
-    return value > middle ? (below + middle) / 2 : (below + above) / 2;
-  };
-  std::transform(values.begin(), values.end(), result.begin(), without);
-  return result;
+  std::vector<double> reordered = values;
+  const PeerMedian peers(reordered);
+  EROICA_CHECK(peers.has_peers());
+  std::vector<double> medians(values.size());
+  std::ranges::transform(values, medians.begin(), [&](double own) { return peers.Without(own); });
+  return medians;
 }
 
 // Ids of the steps that at least half of the members report, ascending.

@@ -7,6 +7,7 @@
 
 #include "diagnosis/step_accounting/airport_share.h"
 #include "diagnosis/step_accounting/step_account.h"
+#include "diagnosis/step_accounting/step_table.h"
 
 namespace eroica {
 namespace {
@@ -73,15 +74,16 @@ double SumOf(const std::vector<Finding*>& claims) {
 }  // namespace
 
 void AssignImpacts(const CrossRankView& view, std::vector<Finding>& claims) {
-  const StepAccount account = Account(view);
-  if (account.steps == 0) return;
+  if (claims.empty()) return;
+  const std::vector<StepRow> rows = LineUpSteps(view);
+  if (rows.empty()) return;
   std::vector<Finding*> slow;
   std::vector<Finding*> others;
   for (Finding& claim : claims) {
     if (!ConcernsEverybody(claim)) (IsAboutOneRank(claim) ? slow : others).push_back(&claim);
   }
-  if (account.unmarked_steps == 0) {
-    ChargeByAccount(account, slow, others);
+  if (std::ranges::all_of(rows, &StepRow::marked)) {
+    if (!slow.empty()) ChargeByAccount(Account(view, rows), slow, others);
   } else {
     ChargeByFunction(slow);
   }

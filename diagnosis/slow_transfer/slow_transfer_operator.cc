@@ -15,6 +15,19 @@ bool HasConnections(const CrossRankView& view) {
   return std::any_of(view.ranks().begin(), view.ranks().end(), [](const RankView& rank) { return !rank.batch->connections.empty(); });
 }
 
+// Collectives can take no more of a step than all waiting for peers: mostly it is short, and nothing needs to be looked at closer.
+bool AllWaitLong(const CrossRankView& view, double min_share) {
+  return std::ranges::all_of(view.ranks(), [min_share](const RankView& rank) {
+    double duration_ns = 0;
+    double wait_ns = 0;
+    for (const StepRecord& step : rank.batch->steps) {
+      duration_ns += static_cast<double>(step.duration_ns);
+      wait_ns += static_cast<double>(step.peer_wait_ns);
+    }
+    return rank.batch->silent || rank.batch->steps.empty() || wait_ns > min_share * duration_ns;
+  });
+}
+
 double Medians(const std::vector<ExposedTransfer>& transfers, double ExposedTransfer::*part) {
   std::vector<double> values;
   for (const ExposedTransfer& transfer : transfers) values.push_back(transfer.*part);
@@ -63,7 +76,7 @@ Finding Describe(const CrossRankView& view, const std::vector<ExposedTransfer>& 
 }  // namespace
 
 void SlowTransferOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
-  if (HasConnections(view)) return;
+  if (!AllWaitLong(view, options_.max_share) || HasConnections(view)) return;
   const std::vector<ExposedTransfer> transfers = FindExposedTransfers(view);
   if (transfers.size() < 2) return;
   const double typical_ns = Medians(transfers, &ExposedTransfer::exposed_ns);

@@ -2,22 +2,25 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <vector>
 
 namespace eroica {
 
 void ShareAirport(std::span<double> lateness) {
-  std::vector<size_t> order(lateness.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return lateness[a] < lateness[b]; });
+  struct Late {
+    double ns;
+    size_t at;
+  };
+  std::vector<Late> order;
+  order.reserve(lateness.size());
+  for (size_t i = 0; i < lateness.size(); ++i) order.push_back({lateness[i], i});
+  std::sort(order.begin(), order.end(), [](const Late& a, const Late& b) { return a.ns < b.ns; });  // equally late, equal share: in any order
   double share = 0;
   double before = 0;
   for (size_t i = 0; i < order.size(); ++i) {
-    double& own = lateness[order[i]];
-    share += (own - before) / static_cast<double>(order.size() - i);
-    before = own;
-    own = share;
+    share += (order[i].ns - before) / static_cast<double>(order.size() - i);
+    before = order[i].ns;
+    lateness[order[i].at] = share;
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "diagnosis/step_accounting/peer_median.h"
+#include "diagnosis/peer_median.h"
 
 namespace eroica {
 namespace {
@@ -34,7 +34,7 @@ constexpr auto kOptimizer = static_cast<size_t>(StepStage::kOptimizer);
 
 std::vector<LateExcess> LateExcessOf(const CrossRankView& view, const StepRow& row) {
   std::vector<LateExcess> late(row.ranks.size());
-  const auto record = [&](size_t member) -> const StepRecord& { return *row.ranks[member].record; };
+  const auto record = [&](size_t member) -> const StepRecord& { return row.ranks[member].record; };
   for (const std::vector<size_t>& members : ByRole(view, row)) {
     // What is left of a rank's excess stands in the backward pass until a stage claims it.
     const size_t rest = row.marked ? kBackward : 0;

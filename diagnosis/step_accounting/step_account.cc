@@ -28,8 +28,8 @@ void AddExposed(const StepRow& row, StepAccount* account) {
     return;
   }
   const auto longest = std::max_element(row.ranks.begin(), row.ranks.end(),
-                                        [](const RankStep& a, const RankStep& b) { return a.record->duration_ns < b.record->duration_ns; });
-  AddExposed(longest->rank, kUnmarkedStage, longest->record->duration_ns, account);
+                                        [](const RankStep& a, const RankStep& b) { return a.record.duration_ns < b.record.duration_ns; });
+  AddExposed(longest->rank, kUnmarkedStage, longest->record.duration_ns, account);
 }
 
 // What a rank makes the job lose in a stage.
@@ -64,7 +64,7 @@ void AddLost(const CrossRankView& view, const StepRow& row, StepAccount* account
     for (const Charge& charge : charges[stage]) lost += charge.ns;
   }
   double waited = 0;
-  for (const RankStep& step : row.ranks) waited = std::max(waited, static_cast<double>(step.record->peer_wait_ns));
+  for (const RankStep& step : row.ranks) waited = std::max(waited, static_cast<double>(step.record.peer_wait_ns));
   const double part = lost > waited ? waited / lost : 1;
   for (size_t stage = 0; stage < kStepStageCount; ++stage) {
     const size_t to = row.marked ? stage : kUnmarkedStage;
@@ -91,10 +91,12 @@ double StepAccount::LostPerStep(std::span<const RankId> culprits) const {
   return lost / steps;
 }
 
-StepAccount Account(const CrossRankView& view) {
+StepAccount Account(const CrossRankView& view) { return Account(view, LineUpSteps(view)); }
+
+StepAccount Account(const CrossRankView& view, std::span<const StepRow> rows) {
   StepAccount account;
   for (const RankView& rank : view.ranks()) account.ranks.push_back({.rank = rank.rank});
-  for (const StepRow& row : LineUpSteps(view)) {
+  for (const StepRow& row : rows) {
     ++account.steps;
     if (!row.marked) ++account.unmarked_steps;
     AddExposed(row, &account);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "diagnosis/cross_rank_view.h"
+#include "diagnosis/step_accounting/step_table.h"
 
 namespace eroica {
 
@@ -47,5 +48,7 @@ struct StepAccount {
 };
 
 StepAccount Account(const CrossRankView& view);
+// For who has lined up the steps of the view already (step_table.h).
+StepAccount Account(const CrossRankView& view, std::span<const StepRow> rows);
 
 }  // namespace eroica

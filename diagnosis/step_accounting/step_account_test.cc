@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "diagnosis/step_accounting/peer_median.h"
+#include "diagnosis/peer_median.h"
 #include "diagnosis/step_accounting/staged_job.h"
 #include "diagnosis/step_accounting/step_frontier.h"
 
@@ -196,8 +196,8 @@ TEST(StepAccount, AddsUpAndNeverClaimsMoreThanWasLost) {
       int64_t longest = 0;
       int64_t most = 0;
       for (const RankStep& step : row.ranks) {
-        longest = std::max(longest, step.record->duration_ns);
-        most = std::max(most, step.record->peer_wait_ns);
+        longest = std::max(longest, step.record.duration_ns);
+        most = std::max(most, step.record.peer_wait_ns);
       }
       exposed += longest;
       waited += static_cast<double>(most);

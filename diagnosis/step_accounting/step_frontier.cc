@@ -14,7 +14,7 @@ StepFrontier FrontierOf(const StepRow& row) {
     int64_t second = -1;
     size_t leader = 0;
     for (size_t i = 0; i < row.ranks.size(); ++i) {
-      reached[i] += row.ranks[i].record->stage_ns[stage];
+      reached[i] += row.ranks[i].record.stage_ns[stage];
       if (reached[i] <= furthest) {
         second = std::max(second, reached[i]);
         continue;
@@ -24,9 +24,9 @@ StepFrontier FrontierOf(const StepRow& row) {
       leader = i;
     }
     advance.leader = row.ranks[leader].rank;
-    advance.own_ns = row.ranks[leader].record->stage_ns[stage];
+    advance.own_ns = row.ranks[leader].record.stage_ns[stage];
     for (size_t i = 0; i < row.ranks.size(); ++i) {
-      if (i != leader) advance.longest_other_ns = std::max(advance.longest_other_ns, row.ranks[i].record->stage_ns[stage]);
+      if (i != leader) advance.longest_other_ns = std::max(advance.longest_other_ns, row.ranks[i].record.stage_ns[stage]);
     }
     advance.increment_ns = furthest - before;
     advance.lead_ns = second < 0 ? advance.increment_ns : furthest - second;

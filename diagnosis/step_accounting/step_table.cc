@@ -36,14 +36,14 @@ std::vector<StepRow> LineUpSteps(const CrossRankView& view) {
       if (!IsPossible(step)) continue;
       StepRow& row = by_id[step.id];
       if (!row.ranks.empty() && row.ranks.back().rank == rank) continue;  // the first record of a step counts
-      row.ranks.push_back({rank, &step});
+      row.ranks.push_back({rank, step});
     }
   }
   std::vector<StepRow> rows;
   for (auto& [id, row] : by_id) {
     if (2 * row.ranks.size() < reporting) continue;
     row.id = id;
-    row.marked = std::all_of(row.ranks.begin(), row.ranks.end(), [](const RankStep& step) { return IsMarked(*step.record); });
+    row.marked = std::all_of(row.ranks.begin(), row.ranks.end(), [](const RankStep& step) { return IsMarked(step.record); });
     rows.push_back(std::move(row));
   }
   return rows;

@@ -12,7 +12,7 @@ namespace eroica {
 // One step on one rank.
 struct RankStep {
   RankIndex rank = 0;
-  const StepRecord* record = nullptr;
+  StepRecord record;  // by value: the account goes over them many times, rank after rank
 };
 
 struct StepRow {
