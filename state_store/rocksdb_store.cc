@@ -15,8 +15,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -36,12 +38,20 @@ constexpr int kReadOnlyAttempts = 5;
 rocksdb::Slice ToSlice(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
+// RocksDB has no code for it: "... File too large". The text is that of the C locale, as its threads never set another.
+bool IsBeyondFileLimit(const rocksdb::Status& status) {
+  return status.IsIOError() && status.ToString().find(std::strerror(EFBIG)) != std::string::npos;
+}
+
 // What RocksDB says, as what the operator has to do about it.
 absl::Status ToStatus(const rocksdb::Status& status, std::string_view doing, const std::string& folder) {
   if (status.ok()) return absl::OkStatus();
   const std::string what = fmt::format("{} in state store {}: {}", doing, folder, status.ToString());
   if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kNoSpace) {
     return absl::ResourceExhaustedError(fmt::format("{}; the disk is full: make space, then restart the node", what));
+  }
+  if (IsBeyondFileLimit(status)) {
+    return absl::ResourceExhaustedError(fmt::format("{}; raise the limit on file sizes (ulimit -f), then restart the node", what));
   }
   if (status.IsCorruption()) {
     return absl::DataLossError(

@@ -8,14 +8,17 @@
 #include <rocksdb/db.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <random>
 #include <set>
@@ -23,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/check.h"
 #include "state_store/expiry.h"
 #include "state_store/key_schema.h"
 
@@ -369,21 +373,43 @@ TEST_P(RocksDbStoreCrashTest, TheReopenedStoreIsThatOfOneWholeBatch) {
 
 INSTANTIATE_TEST_SUITE_P(After, RocksDbStoreCrashTest, ::testing::Values(500, 5'000, 50'000, 300'000));
 
-constexpr int kNotPermitted = 77;
+// Room for a store, and how it is made larger.
+struct Disk {
+  std::function<bool(const std::string& folder)> make;  // whether that is allowed here
+  std::function<void(const std::string& folder)> make_room;
+  std::string advice;
+};
 
 // A disk of its own for this process: a small tmpfs in a mount namespace of its own.
-bool MountSmallDisk(const std::string& folder) {
-  fs::create_directories(folder);
-  const int namespaces = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
-  return unshare(namespaces) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=24m") == 0;
+Disk SmallDisk() {
+  const auto mount_it = [](const std::string& folder) {
+    fs::create_directories(folder);
+    const int namespaces = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
+    if (unshare(namespaces) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+    if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=24m") != 0) return false;
+    std::ofstream(folder + "/ballast") << Noise(size_t{8} << 20, 0);
+    return true;
+  };
+  return {mount_it, [](const std::string& folder) { fs::remove(folder + "/ballast"); }, "make space"};
 }
 
+// The kernel lets no file of this process grow further, as under `ulimit -f`. That is allowed everywhere.
+Disk SmallFiles() {
+  const auto limit_to = [](rlim_t bytes) {
+    rlimit limit{};
+    EROICA_CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    limit.rlim_cur = std::min(bytes, limit.rlim_max);
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0;
+  };
+  const auto make = [limit_to](const std::string&) { return std::signal(SIGXFSZ, SIG_IGN) != SIG_ERR && limit_to(rlim_t{12} << 20); };
+  return {make, [limit_to](const std::string&) { EROICA_CHECK(limit_to(RLIM_INFINITY)); }, "ulimit -f"};
+}
+
+constexpr int kNotPermitted = 77;
+
 // 0: all as promised. Runs in a child process. Failures are printed by the caller.
-int FillTheDisk(const std::string& folder) {
-  if (!MountSmallDisk(folder)) return kNotPermitted;
-  const std::string ballast = folder + "/ballast";
-  std::ofstream(ballast) << Noise(size_t{8} << 20, 0);
+int FillTheDisk(const Disk& disk, const std::string& folder) {
+  if (!disk.make(folder)) return kNotPermitted;
   auto store = OpenOrDie(OptionsFor(folder + "/store"));
   uint64_t n = 0;
   absl::Status status;
@@ -393,9 +419,9 @@ int FillTheDisk(const std::string& folder) {
     status = store->Write(changes);
   }
   std::fprintf(stderr, "batch %lu: %s\n", n, status.ToString().c_str());
-  if (status.code() != absl::StatusCode::kResourceExhausted) return 1;
+  if (status.code() != absl::StatusCode::kResourceExhausted || status.message().find(disk.advice) == std::string_view::npos) return 1;
   store.reset();
-  fs::remove(ballast);
+  disk.make_room(folder);
   store = OpenOrDie(OptionsFor(folder + "/store"));
   const uint64_t recovered = BatchIn(*store);
   std::fprintf(stderr, "recovered %lu\n", recovered);
@@ -407,13 +433,17 @@ int FillTheDisk(const std::string& folder) {
 TEST_F(RocksDbStoreTest, AFullDiskIsSaidAndLosesNothing) {
   int code = -1;
   EXPECT_EXIT(
-      std::_Exit(FillTheDisk(folder_)),
+      std::_Exit(FillTheDisk(SmallDisk(), folder_)),
       [&code](int status) {
         code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
         return code == 0 || code == kNotPermitted;
       },
       "");
-  if (code == kNotPermitted) GTEST_SKIP() << "mounting a small disk is not allowed here";
+  if (code == kNotPermitted) GTEST_SKIP() << "mounting a small disk is not allowed here; the next test fills files instead";
+}
+
+TEST_F(RocksDbStoreTest, ALimitOnFileSizesIsSaidAndLosesNothing) {
+  EXPECT_EXIT(std::_Exit(FillTheDisk(SmallFiles(), folder_)), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "diagnosis/differential/instruction_set.h"
 
+#include <array>
+#include <cstddef>
+
 namespace eroica {
 
 InstructionSet BestInstructionSet() {
@@ -15,6 +18,11 @@ InstructionSet BestInstructionSet() {
 #else
   return InstructionSet::kPortable;
 #endif
+}
+
+std::span<const InstructionSet> AvailableInstructionSets() {
+  static constexpr std::array kAll = {InstructionSet::kPortable, InstructionSet::kAvx2, InstructionSet::kAvx512};
+  return std::span(kAll).first(static_cast<size_t>(BestInstructionSet()) + 1);
 }
 
 }  // namespace eroica

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace eroica {
 
@@ -9,5 +10,8 @@ enum class InstructionSet : uint8_t { kPortable = 0, kAvx2 = 1, kAvx512 = 2 };
 
 // Of this processor; asked once.
 InstructionSet BestInstructionSet();
+
+// The best and all below it.
+std::span<const InstructionSet> AvailableInstructionSets();
 
 }  // namespace eroica
