@@ -1,0 +1,156 @@
+"""Draws scenarios anew: every fault kind, and healthy jobs, in layouts, step times and windows of many kinds. The same seed draws the same files.
+
+    python3 tests/scenarios/draw/draw.py --seed 7 --out FOLDER [--faults 4] [--healthy 60] [--max-ranks 128] [--only gpu_slow]
+"""
+import argparse
+import pathlib
+import random
+
+import faults
+import layouts
+
+QUIET = (  # what a healthy job shows that is no fault
+    ("Nothing wrong", {}),
+    ("Sequences of changing length", {"workload": {"length_spread": (0.03, 0.3)}}),
+    ("A noisy cluster", {"workload.jitter": {"kernel": (0.01, 0.04), "host": (0.1, 0.35), "transfer": (0.03, 0.15)}}),
+    ("Checkpoints and evaluations", {"workload.checkpoint": {"every": (7, 30), "duration_ms": (1, 8)},
+                                     "workload.evaluation": {"every": (5, 25), "duration_ms": (0.3, 3)}}),
+    ("A slow beginning", {"workload": {"warmup_steps": (2, 12), "warmup_factor": (1.5, 5.0)}}),
+    ("A rest between two steps", {"workload": {"pause_at_step": (6, 30), "pause_ms": (1000.0, 300000.0)}}),
+    ("Garbage collected on all ranks at once", {"workload.garbage_collection": {"every": (3, 20), "duration_ms": (0.05, 1)}}),
+    ("Clocks that drift, telemetry that is lost", {"telemetry": {"clock_drift_ppm": (20.0, 200.0), "loss": (0.0, 0.05)}}),
+    ("Host work as long as the kernels", {"workload": {"kernels_per_layer": (10, 14)}}),
+    ("A slow network, much to move", {"fabric": {"nic_gb_per_s": (8.0, 25.0), "nvlink_gb_per_s": (150.0, 300.0)}}),
+)
+OF_A_STEP = "duration_ms"  # drawn in steps of the job, written in ms
+
+
+def text_of(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return '"%s"' % value
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(text_of(item) for item in value) + "]"
+    return repr(value)
+
+
+def drawn(bounds, rng):
+    low, high = bounds
+    return rng.randint(low, high) if isinstance(low, int) and isinstance(high, int) else float("%.3g" % rng.uniform(low, high))
+
+
+class Job:
+    """One scenario that is being drawn: its tables in the order in which they are written."""
+
+    def __init__(self, layout, rng):
+        self.layout = layout
+        self.rng = rng
+        self.layer_us = float(round(300 * 30 ** rng.random()))
+        self.tables = {"layout": dict(layout.keys), "workload": {"layers": layout.layers, "micro_batches": layout.micro_batches, **layout.workload}}
+        self.faults = []
+        workload = self.tables["workload"]
+        workload["layer_forward_us"] = self.layer_us
+        workload["data_us"] = float(round(rng.uniform(0.1, 1) * self.layer_us))
+        workload["optimizer_us"] = float(round(rng.uniform(0.5, 2) * self.layer_us))
+        workload["parameter_mib"] = float(rng.choice((64, 128, 256, 512)))
+        workload["activation_mib"] = float(rng.choice((8, 16, 32, 64)))
+        self.window_steps = rng.choice((2, 3, 4, 4, 4, 6, 8))
+        step_us = layout.step_us(self.layer_us)
+        self.step_ms = step_us / 1e3
+        self.tables["telemetry"] = {"window_steps": self.window_steps, "sample_period_us": float(max(500, round(step_us / 60, -2)))}
+        if layout.degree("expert") > 1:
+            workload["routing_spread"] = drawn((0.03, 0.3), rng)
+
+    def disturb(self, kinds):
+        for _, tables in kinds:
+            for name, keys in tables.items():
+                table = self.tables.setdefault(name, {})
+                for key, bounds in keys.items():
+                    value = drawn(bounds, self.rng)
+                    table[key] = float("%.3g" % (value * self.step_ms)) if key == OF_A_STEP else value
+
+    def write(self, folder, name, family, about, steps, seed, tail=""):
+        lines = ['family = "%s"' % family, 'about = "%s"' % about, "seeds = [%d]" % seed, "steps = %d" % steps]
+        for table, keys in self.tables.items():
+            lines += ["", "[%s]" % table] + ["%s = %s" % item for item in ((key, text_of(value)) for key, value in keys.items())]
+        (folder / (name + ".toml")).write_text("\n".join(lines) + "\n" + tail)
+
+
+def table_text(name, keys):
+    return "\n[[%s]]\n" % name + "".join("%s = %s\n" % (key, text_of(value)) for key, value in keys.items())
+
+
+def draw_fault(folder, kind, layout, number, rng):
+    job = Job(layout, rng)
+    job.tables["workload.jitter"] = {"kernel": drawn((0.003, 0.025), rng), "host": drawn((0.03, 0.2), rng), "transfer": drawn((0.01, 0.08), rng)}
+    if rng.random() < 0.15:
+        job.tables["workload"]["length_spread"] = drawn((0.02, 0.1), rng)
+    ranks = faults.struck(kind, layout, rng)
+    past = job.window_steps * (3 if kind.after_past else 0)
+    first = past + rng.choice((0, job.window_steps, rng.randrange(2, 3 * job.window_steps)))
+    steps = first + max(20, 5 * job.window_steps)
+    if kind.name == "transient_spike":
+        steps = max(steps, 64)
+    fault = {"kind": kind.name, "ranks": "all" if kind.strikes == "all" else faults.spans(ranks)}
+    peer = None
+    if kind.strikes == "link":
+        peer = fault["peer_rank"] = (ranks[0] + layout.per_host) % layout.ranks
+    fault["severity"] = float("%.3g" % (kind.mild * (kind.gross / kind.mild) ** rng.random()))
+    fault["first_step"] = first
+    if kind.name == "congested_path":
+        fault["duty"] = 0.5
+    tail = table_text("fault", fault) + table_text("expect", faults.expectation(kind, layout, ranks, peer))
+    job.write(folder, "%s_%d_%s" % (kind.name, number, layout.name), kind.family, "%s, drawn." % kind.name, steps, rng.randrange(1, 100000), tail)
+
+
+def draw_healthy(folder, layout, number, rng):
+    job = Job(layout, rng)
+    kinds = rng.sample(QUIET, rng.choice((1, 1, 2, 3)))
+    job.disturb(kinds)
+    steps, tail = rng.choice((24, 48, 96)) if layout.ranks <= 64 else 32, ""
+    if layout.ranks <= 24 and rng.random() < 0.4:  # hours: steps of ten seconds
+        longer = 1e7 / (job.step_ms * 1e3)
+        for key in ("layer_forward_us", "data_us", "optimizer_us"):
+            job.tables["workload"][key] = float("%.3g" % (job.tables["workload"][key] * longer))
+        for table in job.tables.values():
+            if OF_A_STEP in table:
+                table[OF_A_STEP] = float("%.3g" % (table[OF_A_STEP] * longer))
+        job.tables["telemetry"]["sample_period_us"] = 2e6
+        steps = 1000
+    unit = max(2, layout.degree("expert"))
+    data = layout.degree("data")
+    if "pause_at_step" not in job.tables["workload"] and steps < 200 and data >= 2 * unit and rng.random() < 0.25:
+        sizes = [size for size in range(unit, 3 * data // 2 + 1, unit) if size != data]
+        tail = table_text("resize", {"step": rng.randrange(10, steps - 10), "data": rng.choice(sizes), "pause_ms": float(rng.randrange(10000, 90000))})
+    about = "; ".join(name for name, _ in kinds) + (", and the job's size changes." if tail else ".")
+    job.write(folder, "healthy_%d_%s" % (number, layout.name), "healthy", about, steps, rng.randrange(1, 100000), tail)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--faults", type=int, default=4, help="jobs a fault kind")
+    parser.add_argument("--healthy", type=int, default=60, help="healthy jobs")
+    parser.add_argument("--max-ranks", type=int, default=128)
+    parser.add_argument("--only", default="", help="one fault kind")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    pool = [layout for layout in layouts.LAYOUTS if layout.ranks <= options.max_ranks]
+    for kind in faults.KINDS:
+        # A sequence of its own for each kind: one more kind leaves the others as they are.
+        rng = random.Random("%d %s" % (options.seed, kind.name))
+        fitting = [layout for layout in pool if faults.fits(kind, layout)]
+        chosen = rng.sample(fitting, min(options.faults, len(fitting)))
+        for number, layout in enumerate(chosen):
+            if options.only in ("", kind.name):
+                draw_fault(options.out, kind, layout, number, rng)
+    rng = random.Random("%d healthy" % options.seed)
+    pool += [layout for layout in layouts.LARGE_LAYOUTS if layout.ranks <= options.max_ranks]
+    for number in range(0 if options.only else options.healthy):
+        draw_healthy(options.out, pool[number % len(pool)], number, rng)
+
+
+if __name__ == "__main__":
+    main()
