@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -56,11 +57,31 @@ std::vector<int64_t> CommonSteps(std::span<const RankView> ranks, const std::vec
   return ids;
 }
 
-// The members of one role that report all of its common steps. Values by step lie together: that is how they are compared.
+// Members that report at least half of the steps, but not all: a file was cut, or events were lost.
+std::vector<RankIndex> WithGaps(std::span<const RankView> ranks, const std::vector<RankIndex>& members, const std::vector<int64_t>& ids) {
+  std::vector<RankIndex> with_gaps;
+  for (const RankIndex member : members) {
+    const std::vector<StepRecord>& steps = ranks[member].batch->steps;
+    const auto reported = static_cast<size_t>(
+        std::ranges::count_if(steps, [&ids](const StepRecord& step) { return std::ranges::binary_search(ids, step.id); }));
+    if (reported < ids.size() && 2 * reported >= ids.size()) with_gaps.push_back(member);
+  }
+  return with_gaps;
+}
+
+std::vector<int64_t> StepsOfAll(std::span<const RankView> ranks, const std::vector<RankIndex>& members, std::vector<int64_t> ids) {
+  for (const RankIndex member : members) {
+    const std::vector<StepRecord>& steps = ranks[member].batch->steps;
+    std::erase_if(ids, [&steps](int64_t id) { return !std::ranges::binary_search(steps, id, {}, &StepRecord::id); });
+  }
+  return ids;
+}
+
+// The members of one role that report all of the given steps. Values by step lie together: that is how they are compared.
 class RoleTable {
  public:
-  RoleTable(std::span<const RankView> ranks, const std::vector<RankIndex>& members)
-      : ranks_(ranks), step_ids_(CommonSteps(ranks, members)) {
+  RoleTable(std::span<const RankView> ranks, const std::vector<RankIndex>& members, std::vector<int64_t> step_ids)
+      : ranks_(ranks), step_ids_(std::move(step_ids)) {
     busy_.resize(step_ids_.size());
     for (auto& column : busy_) column.reserve(members.size());
     for (const RankIndex member : members) AddMember(member);
@@ -231,6 +252,20 @@ class RoleTable {
   std::vector<std::vector<double>> busy_;  // [step][member]
 };
 
+void CompareRole(std::span<const RankView> ranks, const std::vector<RankIndex>& members, std::vector<BusyTime>& result) {
+  const std::vector<int64_t> ids = CommonSteps(ranks, members);
+  const RoleTable table(ranks, members, ids);
+  if (table.comparable()) table.Compare(result);
+  const std::vector<RankIndex> with_gaps = WithGaps(ranks, members, ids);
+  if (with_gaps.empty()) return;
+  const RoleTable fewer_steps(ranks, members, StepsOfAll(ranks, with_gaps, ids));
+  if (!fewer_steps.comparable()) return;
+  std::vector<BusyTime> all;
+  fewer_steps.Compare(all);
+  std::ranges::copy_if(all, std::back_inserter(result),
+                       [&with_gaps](const BusyTime& entry) { return std::ranges::binary_search(with_gaps, entry.rank); });
+}
+
 }  // namespace
 
 std::vector<BusyTime> CompareBusyTime(std::span<const RankView> ranks, uint32_t role_count) {
@@ -240,9 +275,7 @@ std::vector<BusyTime> CompareBusyTime(std::span<const RankView> ranks, uint32_t 
   }
   std::vector<BusyTime> result;
   for (const std::vector<RankIndex>& members : roles) {
-    if (members.size() < 2) continue;
-    const RoleTable table(ranks, members);
-    if (table.comparable()) table.Compare(result);
+    if (members.size() >= 2) CompareRole(ranks, members, result);
   }
   std::ranges::sort(result, {}, &BusyTime::rank);
   return result;

@@ -33,7 +33,8 @@ struct BusyTime {
   double separation() const { return noise_ns > 0 ? excess_ns / noise_ns : 0; }
 };
 
-// One entry for each rank that has steps and at least one peer with the same steps, by rank. Operators ask CrossRankView::busy_times().
+// One entry for each rank that has a peer with the same steps, by rank. A rank that lacks some steps of its role is compared over those that all such ranks have, if it
+// has at least half; they take no step from the others. Operators ask CrossRankView::busy_times().
 std::vector<BusyTime> CompareBusyTime(std::span<const RankView> ranks, uint32_t role_count);
 
 }  // namespace eroica

@@ -58,6 +58,23 @@ TEST(BusyTime, ExcessIsOverTheMedianOfThePeersInEachStep) {
   }
 }
 
+// Trace files are cut, events are lost: what a rank told still counts, and takes nothing from the others.
+TEST(BusyTime, ARankThatLacksStepsIsComparedOverThoseItHas) {
+  SyntheticJob job = UnevenJob(4, 1);
+  job.batches[1].steps.resize(6);
+  const CrossRankView view(job.batches, job.summaries);
+  ASSERT_EQ(view.busy_times().size(), 4u);
+  EXPECT_EQ(view.busy_times()[1].steps, 6u);
+  EXPECT_EQ(view.busy_times()[0].steps, 10u);
+  SyntheticJob six = UnevenJob(4, 1);
+  for (PatternBatch& batch : six.batches) batch.steps.resize(6);
+  EXPECT_NEAR(view.busy_times()[1].excess_ns, ExcessByDefinition(six, 1), 1e-3);
+
+  job.batches[1].steps.resize(4);
+  const CrossRankView little(job.batches, job.summaries);
+  EXPECT_EQ(little.busy_times().size(), 3u) << "less than half of the steps say too little";
+}
+
 TEST(BusyTime, ManyEqualRanksLeaveTheOneThatDiffers) {
   SyntheticJob job(9);
   for (PatternBatch& batch : job.batches) {

@@ -9,6 +9,7 @@
 #include "diagnosis/duration_text.h"
 #include "diagnosis/held_up.h"
 #include "diagnosis/slow_rank/slow_device.h"
+#include "diagnosis/slow_rank/untold_work.h"
 
 namespace eroica {
 namespace {
@@ -120,7 +121,11 @@ void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTi
   if (busy.share() < options_.min_share_unexplained || busy.separation() < options_.min_separation_unexplained) return;
   if (busy.slow_steps < options_.min_slow_steps_unexplained * busy.steps) return;
   const std::optional<CauseFunction> cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause);
-  if (cause && cause->specificity >= options_.min_slowdown_unexplained) findings.push_back(Describe(view, busy, *cause, false, options_));
+  if (cause && cause->specificity >= options_.min_slowdown_unexplained) {
+    findings.push_back(Describe(view, busy, *cause, false, options_));
+  } else if (LacksTheCause(view, busy)) {
+    findings.push_back(DescribeUntoldWork(view, busy, options_.min_separation_unexplained));
+  }
 }
 
 }  // namespace eroica

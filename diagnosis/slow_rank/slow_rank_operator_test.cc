@@ -105,6 +105,34 @@ TEST(SlowRankOperator, TwoFaultsAreTwoFindings) {
   EXPECT_EQ(findings[1].function, "throttled_layer");
 }
 
+// A file that was cut: its steps are told, the function that makes them long is not.
+TEST(SlowRankOperator, ARankWhoseWorkWasNotToldIsNamedWithoutAFunction) {
+  const auto job_with = [](uint64_t lost) {
+    TrainingView job = HealthyJob(4);
+    for (uint32_t step = 0; step < 8; ++step) job.Jitter(1, step, 40);
+    job.Finish();
+    job.batches()[1].completeness = {.events = 10'000, .lost = lost};
+    return job;
+  };
+  TrainingView cut = job_with(1);
+  const CrossRankView view(cut.batches(), cut.summaries());
+  std::vector<Finding> findings;
+  SlowRankOperator().Evaluate(view, findings);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 1);
+  EXPECT_EQ(findings[0].function, "");
+  EXPECT_EQ(findings[0].subkind, "undecided");
+  EXPECT_THAT(findings[0].caveats, ElementsAre(HasSubstr("at least 1 event of this rank is missing")));
+
+  for (const uint64_t lost : {uint64_t{0}, uint64_t{5'000}}) {
+    TrainingView job = job_with(lost);
+    const CrossRankView other(job.batches(), job.summaries());
+    findings.clear();
+    SlowRankOperator().Evaluate(other, findings);
+    EXPECT_THAT(findings, IsEmpty()) << lost << " lost: the function is not missing, or a third of the events is";
+  }
+}
+
 TEST(SlowRankOperator, WorkThatGrowsFromRankToRankIsNobodysFault) {
   TrainingView job(4);
   for (uint32_t rank = 0; rank < 4; ++rank) job.Run(rank, "forward", 30 + 24.0 * rank);
