@@ -27,11 +27,15 @@ struct DataQuality {
   uint64_t events = 0;
   uint64_t lost = 0;
   uint32_t ranks_seen = 0;
+  uint32_t ranks_short = 0;  // that tell of fewer steps than the others, by two and more: the first and the last may fall into another window
 };
 
 DataQuality QualityOf(const CrossRankView& view) {
   DataQuality quality;
+  size_t most_steps = 0;
+  for (const RankView& rank : view.ranks()) most_steps = std::max(most_steps, rank.batch->steps.size());
   for (const RankView& rank : view.ranks()) {
+    if (!rank.batch->silent && rank.batch->steps.size() + 2 <= most_steps) ++quality.ranks_short;
     const Completeness& completeness = rank.batch->completeness;
     quality.events += completeness.events;
     quality.lost += completeness.lost + completeness.late;
@@ -123,6 +127,11 @@ void Complete(const CrossRankView& view, const DataQuality& quality, double step
     finding.caveats.push_back(fmt::format("{} of {} events were lost or came late.", quality.lost, quality.events + quality.lost));
   if (quality.ranks_seen < view.world_size()) {
     finding.caveats.push_back(fmt::format("Only {} of {} ranks report.", quality.ranks_seen, view.world_size()));
+  }
+  if (quality.ranks_short > 0) {
+    finding.caveats.push_back(fmt::format("{} rank{} tell{} of fewer steps than the others: {} telemetry has gaps, or ends early.", quality.ranks_short,
+                                          quality.ranks_short == 1 ? "" : "s", quality.ranks_short == 1 ? "s" : "",
+                                          quality.ranks_short == 1 ? "its" : "their"));
   }
   const double share = step_ns > 0 ? finding.lost_ns_per_step / step_ns : 0;
   finding.severity = SeverityOf(share);

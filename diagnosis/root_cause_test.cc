@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -87,6 +88,13 @@ TEST(RootCause, LossLowersConfidenceAndIsSaid) {
   const std::vector<Finding> findings = Diagnose(job, {Claim(1, 1.0, 4e7)});
   EXPECT_DOUBLE_EQ(findings[0].confidence, 0.5);
   EXPECT_THAT(findings[0].caveats, Contains(HasSubstr("4000 of 8000 events")));
+}
+
+TEST(RootCause, TelemetryThatEndsEarlyIsSaid) {
+  TrainingView job = Job();
+  EXPECT_THAT(Diagnose(job, {Claim(1, 1.0, 4e7)})[0].caveats, Not(Contains(HasSubstr("fewer steps"))));
+  job.batches()[2].steps.resize(job.batches()[2].steps.size() - 2);
+  EXPECT_THAT(Diagnose(job, {Claim(1, 1.0, 4e7)})[0].caveats, Contains(HasSubstr("1 rank tells of fewer steps")));
 }
 
 TEST(RootCause, TheChainLeadsFromTheCulpritToTheStepTime) {

@@ -84,6 +84,8 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
     const auto next = steps_.FirstFrom((index + 1) * size);
     const int64_t until_ns = next ? next->time_ns : kAlways;
     std::vector<StepSpan> steps = steps_.Resolve(progress_.closed_until_ns, until_ns);
+    // The last step may end with the telemetry, but only where that is whole: else it was cut, and how long it took nobody knows.
+    if (!next && !AllBatchesSeen()) std::erase_if(steps, [](const StepSpan& step) { return step.end_ns == kEndOfTimeNs; });
     for (StepSpan& step : steps) {
       const int64_t last_ns = next ? next->time_ns : std::max(progress_.max_event_ns, step.begin_ns);
       if (step.end_ns == kEndOfTimeNs || step.end_ns > last_ns) step.end_ns = last_ns;

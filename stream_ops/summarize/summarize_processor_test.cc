@@ -108,6 +108,19 @@ TEST(SummarizeProcessor, AStepWithoutAnEndLastsUntilTheNextOrTheLastEvent) {
   EXPECT_EQ(harness.Patterns(0, 1).steps[0].duration_ns, 90);
 }
 
+// A recording with a torn tail, a producer that died: how long its last step took is not known, and its record would look like a slow step.
+TEST(SummarizeProcessor, AStepThatWasCutIsNone) {
+  SummarizeHarness harness;
+  EventBatchBuilder batch(0, 0, 2);
+  batch.Ran("a", 10, 20).Ran("main", 12, 1'000).Ran("b", 110, 120);
+  harness.Process(batch.Marked(kBegin, 0, 0).Marked(kEnd, 0, 90).Marked(kBegin, 1, 100).Build());
+  harness.Punctuate(PunctuationType::kEndOfInput);
+  ASSERT_EQ(harness.Patterns(0, 0).steps.size(), 1u);
+  EXPECT_EQ(harness.Patterns(0, 0).steps[0], (StepRecord{0, 90, 0}));
+  EXPECT_EQ(harness.Patterns(0, 0).completeness.outside, 1u);
+  harness.ExpectBooksClosed();
+}
+
 TEST(SummarizeProcessor, WithoutStepsEverythingIsOutside) {
   SummarizeHarness harness;
   harness.Process(EventBatchBuilder(0, 0, 5).Ran("a", 0, 1).Reduced(0, 2, 3).Build());
