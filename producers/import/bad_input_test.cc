@@ -116,6 +116,12 @@ TEST_F(BadInput, NothingUsableIsAnErrorThatSaysWhy) {
   EXPECT_EQ(ImportTraces({&absent, 1}, {}, sink, nullptr).status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(BadInput, ARecordingSaysHowItIsRead) {
+  std::filesystem::create_directories(folder.path() / "eroica.events");
+  folder.Write("eroica.events/topic.json", "{}");
+  EXPECT_NE(std::string(TryImport().status().message()).find("eroica node --recording"), std::string::npos) << TryImport().status();
+}
+
 TEST_F(BadInput, DumpsThatAreNoneSaySo) {
   folder.Write("fr_rank0.json", "{}");
   const absl::StatusOr<ImportReport> report = TryImport();

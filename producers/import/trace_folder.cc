@@ -64,6 +64,13 @@ std::vector<fs::path> OneARank(std::vector<fs::path> dumps) {
   return dumps;
 }
 
+// What `eroica import` writes, and not what it reads.
+bool IsRecording(const fs::path& folder) {
+  std::error_code error;
+  return std::any_of(fs::directory_iterator(folder, error), fs::directory_iterator(),
+                     [&error](const fs::directory_entry& entry) { return fs::exists(entry.path() / "topic.json", error); });
+}
+
 absl::Status AddFolder(const fs::path& folder, TraceFiles* found) {
   std::error_code error;
   std::vector<fs::path> files;
@@ -76,6 +83,11 @@ absl::Status AddFolder(const fs::path& folder, TraceFiles* found) {
   }
   if (error) return absl::PermissionDeniedError(fmt::format("{}: {}", folder.string(), error.message()));
   if (files.empty()) files = OneARank(std::move(dumps));
+  if (files.empty() && IsRecording(folder)) {
+    return absl::NotFoundError(fmt::format(
+        "{0}: a recording, not traces; `eroica node --recording {0} --drain` works it off, `eroica findings --recording {0}` shows what was found",
+        folder.string()));
+  }
   if (files.empty()) {
     return absl::NotFoundError(
         fmt::format("{}: neither traces (.json, .json.gz, .csv, .csv.gz) nor flight-recorder dumps in this folder; subfolders are not "
