@@ -89,7 +89,9 @@ absl::Status PrepareFolder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
-    return absl::PermissionDeniedError(fmt::format("cannot make the folder of the state store, {}: {}", folder, error.message()));
+    return absl::PermissionDeniedError(fmt::format(
+        "cannot make the folder of the state store, {}: {}; choose another (--state), or let the user that eroica runs as write there", folder,
+        error.message()));
   }
   if (access(folder.c_str(), R_OK | W_OK | X_OK) != 0) {
     return absl::PermissionDeniedError(
