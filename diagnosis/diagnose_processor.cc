@@ -43,10 +43,10 @@ bool IsLastOfJob(const CrossRankView& view) {
 }
 
 // What the jobs table says of a job: for people and REST, not read back.
-std::string DescribeJob(const CrossRankView& view) {
-  return fmt::format(R"({{"world_size":{},"ranks_seen":{},"roles":{},"window_kind":"{}","last_window":{}}})", view.world_size(),
+std::string DescribeJob(const CrossRankView& view, const SuppressedSteps& suppressed) {
+  return fmt::format(R"({{"world_size":{},"ranks_seen":{},"roles":{},"window_kind":"{}","last_window":{},"suppressed_steps":{}}})", view.world_size(),
                      view.ranks().size(), view.role_count(), view.window_kind() == WindowKind::kSteps ? "steps" : "time",
-                     view.window_index());
+                     view.window_index(), suppressed.all());
 }
 
 }  // namespace
@@ -233,13 +233,19 @@ absl::Status DiagnoseProcessor::Diagnose(const JobId& id, Job& job, WindowId win
   for (auto& [rank, batch] : window.batches) batches.push_back(std::move(batch));
   std::vector<CollectiveSummary> summaries;
   for (auto& [communicator, summary] : window.summaries) summaries.push_back(std::move(summary));
+  const SuppressedSteps suppressed = SuppressSteps(batches);
+  probe_.suppressed.Add(suppressed);
   const CrossRankView view(batches, summaries, job.history);
   ++probe_.windows_diagnosed;
-  std::vector<Finding> changed = job.lifecycle.Observe(window_id.second, FindingsOf(id, view, job), IsLastOfJob(view));
+  std::vector<Finding> findings = FindingsOf(id, view, job);
+  if (suppressed.all() > 0) {
+    for (Finding& finding : findings) finding.caveats.push_back(fmt::format("Steps of this window that do not count: {}.", suppressed.Text()));
+  }
+  std::vector<Finding> changed = job.lifecycle.Observe(window_id.second, std::move(findings), IsLastOfJob(view));
   for (Finding& finding : changed) Publish(std::move(finding), window.timestamp_ms);
   context_->changes().Put(Table::kProgress, ClaimsKey(id), job.lifecycle.memory().Encode());
   Remember(id, window_id, view, job);
-  context_->changes().Put(Table::kJobs, EncodeKey(id), DescribeJob(view));
+  context_->changes().Put(Table::kJobs, EncodeKey(id), DescribeJob(view, suppressed));
   return absl::OkStatus();
 }
 

@@ -17,6 +17,7 @@
 #include "diagnosis/job_windows.h"
 #include "diagnosis/monitoring_gap/telemetry_gaps.h"
 #include "diagnosis/root_cause.h"
+#include "diagnosis/suppressed_steps.h"
 #include "schemas/codec.h"
 #include "stream_ops/processor.h"
 
@@ -34,6 +35,7 @@ struct DiagnoseProbe {
   uint64_t windows_diagnosed = 0;
   uint64_t windows_incomplete = 0;  // diagnosed without waiting for everybody
   uint64_t findings_published = 0;
+  SuppressedSteps suppressed;  // of all windows
 };
 
 struct DiagnoseOptions {

@@ -77,7 +77,10 @@ class DiagnoseProcessorTest : public ::testing::Test {
     job.RunOnAll("forward", 80);
     if (slow) job.Run(1, "<built-in function sleep>", 40, "train > throttled");
     job.Finish();
-    for (PatternBatch& batch : job.batches()) batch.window.index = index;
+    for (PatternBatch& batch : job.batches()) {
+      batch.window.index = index;
+      for (StepRecord& step : batch.steps) step.id += index * 8;
+    }
     return job;
   }
   void SendWindow(int64_t index, bool slow) {
@@ -104,6 +107,16 @@ TEST_F(DiagnoseProcessorTest, PublishesWhenTheLastRankHasReported) {
   EXPECT_EQ(context_.findings[0].state, FindingState::kOpened);
   EXPECT_THAT(context_.timestamps, ElementsAre(1003));
   EXPECT_EQ(processor_.RestartOffset(4), 4);
+}
+
+TEST_F(DiagnoseProcessorTest, StepsSpentInACheckpointDoNotCountAndAreCounted) {
+  TrainingView job = Window(3, true);
+  for (size_t step = 0; step < 7; ++step) job.batches()[0].steps[step].pause = Pause::kCheckpoint;
+  for (const PatternBatch& batch : job.batches()) Send(batch);
+  EXPECT_EQ(processor_.probe().suppressed.checkpoint, 7u);
+  EXPECT_EQ(processor_.probe().findings_published, 0u) << "one step is left, which shows nothing that lasts";
+  SendWindow(4, true);
+  EXPECT_EQ(processor_.probe().findings_published, 1u);
 }
 
 TEST_F(DiagnoseProcessorTest, TheOrderOfArrivalDoesNotMatter) {

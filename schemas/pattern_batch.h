@@ -10,6 +10,7 @@
 #include "schemas/event_batch.h"
 #include "schemas/function.h"
 #include "schemas/ids.h"
+#include "schemas/pause.h"
 #include "schemas/window.h"
 
 namespace eroica {
@@ -33,6 +34,7 @@ struct StepRecord {
   int64_t duration_ns = 0;
   int64_t peer_wait_ns = 0;                         // exposed time in collectives and in functions that wait for peers
   std::array<int64_t, kStepStageCount> stage_ns{};  // adds up to duration_ns; all zero where the step has no marks of its stages
+  Pause pause = Pause::kNone;                       // that the step, or a part of it, was spent in
   bool has_stages() const { return stage_ns != std::array<int64_t, kStepStageCount>{}; }
   friend bool operator==(const StepRecord&, const StepRecord&) = default;
 };

@@ -85,6 +85,17 @@ void ReadStages(const wire::PatternBatch& from, WireReader& reader, std::vector<
   for (size_t i = 0; i < stages.size(); ++i) (*to)[i / kStepStageCount].stage_ns[i % kStepStageCount] = stages[i];
 }
 
+WireWriter::VectorOffset<uint8_t> WritePauses(const std::vector<StepRecord>& steps, WireWriter& writer) {
+  const bool any = std::any_of(steps.begin(), steps.end(), [](const StepRecord& step) { return step.pause != Pause::kNone; });
+  return writer.Scalars<uint8_t>(any ? steps.size() : 0, [&](size_t i) { return static_cast<uint8_t>(steps[i].pause); });
+}
+
+void ReadPauses(const wire::PatternBatch& from, WireReader& reader, std::vector<StepRecord>* to) {
+  const auto pauses = reader.Scalars(from.step_pause(), CodecLimits::kPatterns);
+  if (pauses.empty() || !reader.SameLength(pauses.size(), to->size())) return;
+  for (size_t i = 0; i < pauses.size(); ++i) (*to)[i].pause = static_cast<Pause>(pauses[i]);
+}
+
 wire::Connection PackConnection(const ConnectionPattern& row) {
   return {row.bytes, row.busy_ns, row.retransmits, row.peer, static_cast<uint8_t>(row.resource)};
 }
@@ -100,8 +111,9 @@ void ReadConnections(const wire::PatternBatch& from, WireReader& reader, std::ve
 void ReadRows(const wire::PatternBatch& from, WireReader& reader, PatternBatch* to) {
   const auto steps = reader.Structs(from.steps(), CodecLimits::kPatterns);
   to->steps.resize(steps.size());
-  for (size_t i = 0; i < steps.size(); ++i) to->steps[i] = {steps[i].id(), steps[i].duration_ns(), steps[i].peer_wait_ns(), {}};
+  for (size_t i = 0; i < steps.size(); ++i) to->steps[i] = {steps[i].id(), steps[i].duration_ns(), steps[i].peer_wait_ns(), {}, Pause::kNone};
   ReadStages(from, reader, &to->steps);
+  ReadPauses(from, reader, &to->steps);
   ReadConnections(from, reader, &to->connections);
 
   to->patterns.resize(reader.Rows(from.patterns(), CodecLimits::kPatterns));
@@ -140,6 +152,7 @@ void Write(const PatternBatch& batch, WireWriter& writer) {
   const auto host = writer.Text(batch.host);
   const auto steps = writer.Structs<wire::Step>(batch.steps, PackStep);
   const auto stages = WriteStages(batch.steps, writer);
+  const auto pauses = WritePauses(batch.steps, writer);
   const auto connections = writer.Structs<wire::Connection>(batch.connections, PackConnection);
   const auto patterns =
       writer.Tables<wire::FunctionPattern>(batch.patterns, [&](const FunctionPattern& row) { return WritePattern(row, writer); });
@@ -170,6 +183,7 @@ void Write(const PatternBatch& batch, WireWriter& writer) {
   table.add_communicators(communicators);
   table.add_step_stage_ns(stages);
   table.add_connections(connections);
+  table.add_step_pause(pauses);
   wire::FinishPatternBatchBuffer(writer.builder(), table.Finish());
 }
 

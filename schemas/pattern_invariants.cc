@@ -60,6 +60,7 @@ DropReason CheckInvariants(const PatternBatch& batch) {
     violation.RequireTime(step.duration_ns);
     violation.RequireTime(step.peer_wait_ns);
     CheckStages(step, violation);
+    violation.RequireEnum(step.pause, kPauseCount);
   }
   violation.RequireSorted(batch.steps, [](const StepRecord& step) { return step.id; });
   CheckConnections(batch, violation);

@@ -9,14 +9,10 @@
 #include "schemas/event_batch.h"
 #include "schemas/function.h"
 #include "schemas/ids.h"
+#include "schemas/pause.h"
 #include "schemas/window.h"
 
 namespace eroica {
-
-// Why a rank may rightly stand for long, as its marks say.
-enum class Pause : uint8_t { kNone = 0, kCheckpoint = 1, kEvaluation = 2 };
-inline constexpr int kPauseCount = 3;
-std::string_view ToString(Pause pause);
 
 struct RankStanding {
   JobId job;
@@ -29,7 +25,7 @@ struct RankStanding {
   int64_t last_progress_ns =
       0;                   // when a collective was last launched or ended, or a mark last passed; time_ns where nothing is known of it
   bool timed_out = false;  // as ProgressReport::timed_out
-  Pause pause = Pause::kNone;
+  Pause pause = Pause::kNone;  // it may rightly stand for long
   WindowKind window_kind = WindowKind::kTime;
   int64_t window_index = 0;  // that the rank is in
   int64_t step = -1;         // that the rank is in

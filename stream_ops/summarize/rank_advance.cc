@@ -5,6 +5,16 @@
 
 namespace eroica {
 
+std::optional<Pause> PauseAfter(const Mark& mark) {
+  switch (mark.kind) {
+    case MarkKind::kCheckpointBegin: return Pause::kCheckpoint;
+    case MarkKind::kEvaluationBegin: return Pause::kEvaluation;
+    case MarkKind::kCheckpointEnd:
+    case MarkKind::kEvaluationEnd: return Pause::kNone;
+    default: return std::nullopt;
+  }
+}
+
 void RankAdvance::Complete(const OperationKey& key, uint64_t sequence, int64_t end_ns) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
   uint64_t& below = completed[key];
@@ -14,14 +24,10 @@ void RankAdvance::Complete(const OperationKey& key, uint64_t sequence, int64_t e
 
 void RankAdvance::Pass(const Mark& mark) {
   last_progress_ns = std::max(last_progress_ns, mark.time_ns);
-  switch (mark.kind) {
-    case MarkKind::kCheckpointBegin: pause = Pause::kCheckpoint; break;
-    case MarkKind::kEvaluationBegin: pause = Pause::kEvaluation; break;
-    case MarkKind::kCheckpointEnd:
-    case MarkKind::kEvaluationEnd: pause = Pause::kNone; break;
-    default: return;
+  if (const std::optional<Pause> next = PauseAfter(mark)) {
+    pause = *next;
+    pause_since_ns = mark.time_ns;
   }
-  pause_since_ns = mark.time_ns;
 }
 
 void RankAdvance::EndStep(const StepSpan& step) {

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "schemas/event_batch.h"
 #include "schemas/rank_standing.h"
@@ -19,6 +20,9 @@ struct OperationKey {
   int32_t peer = -1;
   friend auto operator<=>(const OperationKey&, const OperationKey&) = default;
 };
+
+// The pause that a rank is in once it has passed the mark; nothing where the mark says nothing of pauses.
+std::optional<Pause> PauseAfter(const Mark& mark);
 
 struct RankAdvance {
   // Steps that the mean is over: a job's pace of an hour ago says little of what is long now.

@@ -184,8 +184,10 @@ void RankWindows::TakeMarks(int64_t until_ns, ClosedRankWindow* out) {
   const auto open = std::partition(marks_.begin(), marks_.end(), [until_ns](const Mark& mark) { return mark.time_ns < until_ns; });
   const auto key = [](const Mark& mark) { return std::tuple(mark.time_ns, mark.kind, mark.id); };
   std::sort(marks_.begin(), open, [&](const Mark& a, const Mark& b) { return key(a) < key(b); });
+  out->pause_before = progress_.advance.pause;
   for (auto mark = marks_.begin(); mark != open; ++mark) {
     progress_.advance.Pass(*mark);
+    if (mark->time_ns < out->window.start_ns) out->pause_before = progress_.advance.pause;
     if (mark->time_ns >= out->window.start_ns && mark->time_ns < out->window.end_ns) out->marks.push_back(*mark);
   }
   marks_.erase(marks_.begin(), open);

@@ -35,6 +35,7 @@ struct ClosedRankWindow {
   std::vector<StepSpan> steps;       // whole ones, ascending
   std::vector<ResourceSample> samples;  // by time
   std::vector<Mark> marks;           // by time, all but the begins and ends of steps
+  Pause pause_before = Pause::kNone;  // that the rank was in when the window began
   std::vector<ConnectionPattern> connections;  // by peer and resource
 };
 

@@ -6,6 +6,7 @@
 #include "state_store/key_schema.h"
 #include "stream_ops/summarize/member_list.h"
 #include "stream_ops/summarize/stage_split.h"
+#include "stream_ops/summarize/step_pauses.h"
 
 namespace eroica {
 namespace {
@@ -41,6 +42,7 @@ void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable
   patterns_.completeness = closed.completeness;
   patterns_.steps = sweep_.steps();
   SplitIntoStages(closed.marks, closed.steps, &patterns_.steps);
+  NotePauses(closed.pause_before, closed.marks, closed.steps, &patterns_.steps);
   patterns_.connections = closed.connections;
   for (const auto& [communicator, since_ns] : rank.progress().communicators) {
     if (since_ns < closed.window.end_ns) patterns_.communicators.push_back(communicator);

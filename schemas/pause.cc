@@ -1,4 +1,4 @@
-#include "schemas/rank_standing.h"
+#include "schemas/pause.h"
 
 namespace eroica {
 
