@@ -242,7 +242,11 @@ class RoleTable {
     constexpr double kVarianceOfMedian = 1.5708;  // of a mean's, for normal data
     const double others = static_cast<double>(independent - 1);
     const double error_ns = std::max(floor_ns, std::sqrt(variance * (1 + kVarianceOfMedian / others) / steps));
-    for (BusyTime& entry : entries) entry.chance = StudentTail(entry.excess_ns / error_ns, others * (steps - 1));
+    for (BusyTime& entry : entries) {
+      entry.error_ns = error_ns;
+      entry.freedom = others * (steps - 1);
+      entry.chance = StudentTail(entry.excess_ns / error_ns, entry.freedom);
+    }
   }
 
   std::span<const RankView> ranks_;

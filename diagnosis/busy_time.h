@@ -15,19 +15,21 @@ namespace eroica {
 struct BusyTime {
   RankIndex rank = 0;
   uint32_t role = 0;
-  uint32_t steps = 0;          // compared
-  uint32_t peers = 0;          // other ranks of the role
-  double step_ns = 0;          // mean duration of the rank's steps
-  double busy_ns = 0;          // mean a step
-  double wait_ns = 0;          // mean a step
-  double peers_busy_ns = 0;    // median over the peers of their mean
-  double excess_ns = 0;        // mean over steps of busy - median of the peers' busy in the same step
-  double noise_ns = 0;         // what the excess of a rank like all others may be off by: the larger of the peers' spread and the error of the mean
-  double lasting_ns = 0;       // the same without the step in which it is largest: next to nothing where the excess came once
-  uint32_t slow_steps = 0;     // steps in which the rank alone lost at least half of the mean excess
+  uint32_t steps = 0;        // compared
+  uint32_t peers = 0;        // other ranks of the role
+  double step_ns = 0;        // mean duration of the rank's steps
+  double busy_ns = 0;        // mean a step
+  double wait_ns = 0;        // mean a step
+  double peers_busy_ns = 0;  // median over the peers of their mean
+  double excess_ns = 0;      // mean over steps of busy - median of the peers' busy in the same step
+  double noise_ns = 0;       // what a healthy rank's excess may be off by: the larger of the peers' spread and the error of the mean
+  double lasting_ns = 0;    // the same without the step in which it is largest: next to nothing where the excess came once
+  uint32_t slow_steps = 0;  // steps in which the rank alone lost at least half of the mean excess
   // Probability that uneven steps alone make one given rank's excess that large: t-test with the variance that steps show between the ranks, pooled over the role. Unlike
   // separation() it asks whether the same ranks are slow in all steps, however different the ranks are among each other.
   double chance = 1;
+  double error_ns = 0;  // what that test takes for the standard error of the excess, 0 where it was not made; and its degrees of freedom
+  double freedom = 0;
 
   double share() const { return step_ns > 0 ? excess_ns / step_ns : 0; }
   double separation() const { return noise_ns > 0 ? excess_ns / noise_ns : 0; }

@@ -17,7 +17,6 @@ namespace {
 constexpr size_t kMostPeers = 64;
 constexpr size_t kFewestPoints = 4;     // of a line through the ranks
 constexpr double kNoiseFloor = 0.002;   // nobody measures growth better
-constexpr double kLeastGrowth = 0.03;   // below it causes look alike: devices of one kind differ by so much
 constexpr double kHalf = 0.5;           // "grew as the others": more than half of their growth ...
 constexpr double kQuarter = 0.25;       // ... "did not": less than a quarter; between them nobody can tell
 constexpr double kMostKernels = 0.8;    // by time
@@ -43,7 +42,8 @@ struct Row {
 
 class GrowthTable {
  public:
-  GrowthTable(const CrossRankView& view, RankIndex rank) : view_(view), own_(*view.ranks()[rank].batch) {
+  GrowthTable(const CrossRankView& view, RankIndex rank, double least_growth)
+      : view_(view), own_(*view.ranks()[rank].batch), least_growth_(least_growth) {
     std::vector<RankIndex> all;
     for (RankIndex i = 0; i < view.ranks().size(); ++i) {
       const RankView& other = view.ranks()[i];
@@ -235,7 +235,7 @@ class GrowthTable {
   }
 
   GrowthCause CauseOf(const ComputeGrowth& growth, const BusyTime& busy) const {
-    const bool grew = growth.growth >= kLeastGrowth;
+    const bool grew = growth.growth >= least_growth_;
     if (!grew && growth.routed_ns > 0 && growth.routed_ns >= kHalf * busy.excess_ns) {
       return growth.routed_share >= kMostKernels ? GrowthCause::kData : GrowthCause::kRouting;
     }
@@ -261,6 +261,7 @@ class GrowthTable {
 
   const CrossRankView& view_;
   const PatternBatch& own_;
+  const double least_growth_;
   std::vector<RankIndex> peers_;
   std::vector<Row> kernels_;
   std::vector<Row> exchanges_;
@@ -278,6 +279,8 @@ bool WorksOnParameters(std::string_view kernel) {
   return std::any_of(kParts.begin(), kParts.end(), [&lower](std::string_view part) { return lower.find(part) != std::string::npos; });
 }
 
-ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy) { return GrowthTable(view, busy.rank).Measure(busy); }
+ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy, double least_growth) {
+  return GrowthTable(view, busy.rank, least_growth).Measure(busy);
+}
 
 }  // namespace eroica

@@ -54,8 +54,11 @@ struct ComputeGrowth {
   double more() const { return expected_ns > routed_ns ? more_ns() / (expected_ns - routed_ns) : 0; }
 };
 
-// The rank must have peers in its role. Cost: its kernels times at most 64 peers.
-ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy);
+// Below it causes look alike in one window: devices of one kind differ by so much.
+inline constexpr double kLeastGrowth = 0.03;
+
+// The rank must have peers in its role. least_growth: of what a cause is said. Cost: its kernels times at most 64 peers.
+ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy, double least_growth = kLeastGrowth);
 
 // Optimizers and what goes with them: their work is that of the parameters, however large the inputs.
 bool WorksOnParameters(std::string_view kernel);

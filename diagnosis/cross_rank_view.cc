@@ -6,6 +6,7 @@
 
 #include "diagnosis/busy_time.h"
 #include "diagnosis/job_profile.h"
+#include "diagnosis/lasting_excess.h"
 #include "diagnosis/role_learning.h"
 
 namespace eroica {
@@ -100,7 +101,7 @@ std::vector<FunctionColumn> ColumnsOf(std::span<const RankView> ranks) {
 }  // namespace
 
 CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries,
-                             std::span<const PatternBatch> history)
+                             std::span<const PatternBatch> history, std::span<const PatternBatch> past_times)
     : summaries_(summaries), history_(history) {
   if (!batches.empty()) {
     job_ = batches.front().job;
@@ -117,6 +118,8 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
   }
   busy_times_ = std::make_shared<const std::vector<BusyTime>>(CompareBusyTime(ranks_, role_count_));
   profile_ = std::make_shared<const PatternBatch>(ProfileOf(*this));
+  rank_times_ = std::make_shared<const PatternBatch>(RankTimesOf(*this));
+  lasting_excess_ = std::make_shared<const std::vector<BusyTime>>(FindLastingExcess(ranks_, role_count_, past_times, *rank_times_));
 }
 
 const RankView* CrossRankView::FindRank(RankId rank) const {

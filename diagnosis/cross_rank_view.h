@@ -19,7 +19,7 @@ struct BusyTime;  // busy_time.h
 
 struct RankView {
   RankId rank;
-  uint32_t role = 0;                   // ranks of one role are peers; dense from 0
+  uint32_t role = 0;                    // ranks of one role are peers; dense from 0
   const PatternBatch* batch = nullptr;  // lives as long as the view
 };
 
@@ -39,21 +39,25 @@ struct FunctionColumn {
 
 class CrossRankView {
  public:
-  // batches: one per rank, any order; summaries: one per communicator; history: profiles of earlier windows (job_profile.h), oldest first. All must outlive the view.
-  // Silent ranks are listed, without patterns.
-  CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries, std::span<const PatternBatch> history = {});
+  // batches: one per rank, any order; summaries: one per communicator; history: profiles of earlier windows (job_profile.h), past_times: what ranks took in them
+  // (lasting_excess.h), both oldest first. All must outlive the view. Silent ranks are listed, without patterns.
+  CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries,
+                std::span<const PatternBatch> history = {}, std::span<const PatternBatch> past_times = {});
 
   const JobId& job() const { return job_; }
   WindowKind window_kind() const { return window_kind_; }
   int64_t window_index() const { return window_index_; }
   uint32_t world_size() const { return world_size_; }
-  const std::vector<RankView>& ranks() const { return ranks_; }            // by rank number
+  const std::vector<RankView>& ranks() const { return ranks_; }  // by rank number
   uint32_t role_count() const { return role_count_; }
   const std::vector<FunctionColumn>& functions() const { return functions_; }  // by FunctionId
   // Of each rank that has a peer with the same steps, by rank: compared once for all operators that ask.
   const std::vector<BusyTime>& busy_times() const { return *busy_times_; }
-  // What this window will be in the job's history, job_profile.h.
+  // Ranks that are late in this and earlier windows, by too little to tell in one: lasting_excess.h. There, steps are windows.
+  const std::vector<BusyTime>& lasting_excess() const { return *lasting_excess_; }
+  // What this window will be in the job's history, job_profile.h and lasting_excess.h.
   const PatternBatch& profile() const { return *profile_; }
+  const PatternBatch& rank_times() const { return *rank_times_; }
   std::span<const CollectiveSummary> summaries() const { return summaries_; }
   std::span<const PatternBatch> history() const { return history_; }
   // Nothing where the rank or function is not in the view.
@@ -70,6 +74,8 @@ class CrossRankView {
   std::vector<FunctionColumn> functions_;
   std::shared_ptr<const std::vector<BusyTime>> busy_times_;
   std::shared_ptr<const PatternBatch> profile_;
+  std::shared_ptr<const PatternBatch> rank_times_;
+  std::shared_ptr<const std::vector<BusyTime>> lasting_excess_;
   std::span<const CollectiveSummary> summaries_;
   std::span<const PatternBatch> history_;
 };

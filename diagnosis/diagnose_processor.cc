@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "diagnosis/job_profile.h"
+#include "diagnosis/lasting_excess.h"
 #include "schemas/check.h"
 #include "state_store/key_schema.h"
 
@@ -34,6 +35,9 @@ std::optional<int64_t> ParseNumber(std::string_view text) {
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return number;
 }
+
+// Of what ranks took in a window, before the key of its profile. Window keys begin with their kind.
+const std::string kTimesPrefix = "times/";
 
 std::string GapsKey(const JobId& job) { return "gaps/" + EncodeKey(job); }
 std::string ClaimsKey(const JobId& job) { return "claims/" + EncodeKey(job); }
@@ -110,35 +114,45 @@ absl::Status DiagnoseProcessor::LoadMemory(const JobId& id, Job* job) const {
   if (!gaps.ok()) return gaps.status();
   const auto claims = context_->store().Get(Table::kProgress, ClaimsKey(id));
   if (!claims.ok()) return claims.status();
-  const bool readable = (!gaps->has_value() || job->gaps.Restore(**gaps)) && (!claims->has_value() || job->lifecycle.memory().Restore(**claims));
+  const bool readable =
+      (!gaps->has_value() || job->gaps.Restore(**gaps)) && (!claims->has_value() || job->lifecycle.memory().Restore(**claims));
   if (!readable) return absl::DataLossError(fmt::format("what is remembered of job {} in the state store cannot be read", id.value));
   return absl::OkStatus();
 }
 
 absl::Status DiagnoseProcessor::LoadHistory(const JobId& id, WindowKind kind, Job& job) {
-  job.history.clear();
+  if (absl::Status status = LoadSlots("", id, kind, &job.history); !status.ok()) return status;
+  return LoadSlots(kTimesPrefix, id, kind, &job.rank_times);
+}
+
+absl::Status DiagnoseProcessor::LoadSlots(const std::string& prefix, const JobId& id, WindowKind kind, std::vector<PatternBatch>* windows) {
+  windows->clear();
   for (int64_t slot = 0; slot < static_cast<int64_t>(kProfilesKept); ++slot) {
-    const auto stored = context_->store().Get(Table::kProgress, ProfileKey(id, {kind, slot}));
+    const auto stored = context_->store().Get(Table::kProgress, prefix + ProfileKey(id, {kind, slot}));
     if (!stored.ok()) return stored.status();
-    PatternBatch profile;
+    PatternBatch window;
     if (!stored->has_value()) continue;
     const std::string& value = **stored;
-    if (decoder_.Decode(std::as_bytes(std::span(value.data(), value.size())), &profile) == DropReason::kNone)
-      job.history.push_back(profile);
+    if (decoder_.Decode(std::as_bytes(std::span(value.data(), value.size())), &window) == DropReason::kNone) windows->push_back(window);
   }
-  std::sort(job.history.begin(), job.history.end(), [](const auto& a, const auto& b) { return a.window.index < b.window.index; });
+  std::sort(windows->begin(), windows->end(), [](const auto& a, const auto& b) { return a.window.index < b.window.index; });
   return absl::OkStatus();
 }
 
 void DiagnoseProcessor::Remember(const JobId& id, WindowId window_id, const CrossRankView& view, Job& job) {
-  const PatternBatch& profile = view.profile();
-  if (profile.steps.empty()) return;
-  if (!job.history.empty() && job.history.back().window.kind != window_id.first) job.history.clear();
-  const Bytes payload = encoder_.Encode(profile);
-  context_->changes().Put(Table::kProgress, ProfileKey(id, window_id),
-                          std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
-  job.history.push_back(profile);
-  if (job.history.size() > kProfilesKept) job.history.erase(job.history.begin());
+  if (view.profile().steps.empty()) return;
+  Keep(ProfileKey(id, window_id), view.profile(), kProfilesKept, job.history);
+  Keep(kTimesPrefix + ProfileKey(id, window_id), view.rank_times(), kRankTimesKept, job.rank_times);
+}
+
+void DiagnoseProcessor::Keep(const std::string& key, const PatternBatch& window, size_t most, std::vector<PatternBatch>& windows) {
+  if (!windows.empty() && windows.back().window.kind != window.window.kind) windows.clear();
+  if (window.steps.size() <= CodecLimits::kPatterns) {  // the looks of larger jobs begin anew after a restart
+    const Bytes payload = encoder_.Encode(window);
+    context_->changes().Put(Table::kProgress, key, std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+  }
+  windows.push_back(window);
+  if (windows.size() > most) windows.erase(windows.begin());
 }
 
 void DiagnoseProcessor::Count(JobWindows::Added added) {
@@ -235,7 +249,7 @@ absl::Status DiagnoseProcessor::Diagnose(const JobId& id, Job& job, WindowId win
   for (auto& [communicator, summary] : window.summaries) summaries.push_back(std::move(summary));
   const SuppressedSteps suppressed = SuppressSteps(batches);
   probe_.suppressed.Add(suppressed);
-  const CrossRankView view(batches, summaries, job.history);
+  const CrossRankView view(batches, summaries, job.history, job.rank_times);
   ++probe_.windows_diagnosed;
   std::vector<Finding> findings = FindingsOf(id, view, job);
   if (suppressed.all() > 0) {

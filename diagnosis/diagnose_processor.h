@@ -58,15 +58,19 @@ class DiagnoseProcessor final : public Processor {
   struct Job {
     JobWindows windows;
     FindingLifecycle lifecycle;
-    std::vector<PatternBatch> history;  // profiles of its last windows (job_profile.h), oldest first, of the kind that it was diagnosed in last
+    std::vector<PatternBatch>
+        history;  // profiles of its last windows (job_profile.h), oldest first, of the kind that it was diagnosed in last
+    std::vector<PatternBatch> rank_times;  // likewise what its ranks took in them (lasting_excess.h)
     HangWatch hangs;
     TelemetryGaps gaps;
   };
   // The job's state, loaded from the store when it is first met.
   absl::StatusOr<Job*> FindJob(const JobId& id);
   absl::Status LoadHistory(const JobId& id, WindowKind kind, Job& job);
+  absl::Status LoadSlots(const std::string& prefix, const JobId& id, WindowKind kind, std::vector<PatternBatch>* windows);
   absl::Status LoadMemory(const JobId& id, Job* job) const;
   void Remember(const JobId& id, WindowId window_id, const CrossRankView& view, Job& job);
+  void Keep(const std::string& key, const PatternBatch& window, size_t most, std::vector<PatternBatch>& windows);
   void Count(JobWindows::Added added);
   absl::Status LoadWindows(const JobId& id, Job* job);
   absl::Status LoadStandstills(const JobId& id, Job* job) const;

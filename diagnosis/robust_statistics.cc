@@ -1,5 +1,6 @@
 #include "diagnosis/robust_statistics.h"
 
+#include <limits>
 #include <numeric>
 
 #include "schemas/check.h"
@@ -99,6 +100,28 @@ double StudentTail(double t, double freedom) {
   EROICA_CHECK(freedom > 0);
   const double both_sides = IncompleteBeta(freedom / (freedom + t * t), freedom / 2, 0.5);
   return t >= 0 ? both_sides / 2 : 1 - both_sides / 2;
+}
+
+double CorrelationOf(std::span<const double> values) {
+  constexpr size_t kFewest = 8;
+  constexpr double kMost = 0.95;
+  if (values.size() < kFewest) return 0;
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  double products = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    squares += (values[i] - mean) * (values[i] - mean);
+    if (i > 0) products += (values[i] - mean) * (values[i - 1] - mean);
+  }
+  return squares > 0 ? std::clamp((products / squares + 1 / count) / (1 - 4 / count), 0.0, kMost) : 0;
+}
+
+double ErrorFactor(size_t n, double correlation) {
+  const auto count = static_cast<double>(n);
+  double v = 1;
+  for (size_t k = 1; k < n; ++k) v += 2 * (1 - static_cast<double>(k) / count) * std::pow(correlation, static_cast<double>(k));
+  return v < count ? v * (count - 1) / (count - v) : std::numeric_limits<double>::infinity();
 }
 
 std::vector<double> MeanManhattanDistances(std::span<const std::vector<float>> dimensions) {

@@ -50,6 +50,15 @@ double BinomialTail(uint64_t n, uint64_t k, double p);
 // from the same few values.
 double StudentTail(double t, double freedom);
 
+// How values in a row go with those before them, 0 to 0.95: without what the bias of few values takes (Kendall: -(1 + 4 rho) / n). Of fewer than eight, which show
+// nothing of it, 0.
+double CorrelationOf(std::span<const double> values);
+
+// By how much more the mean of n values in a row varies, in squares, than their own variance lets expect, where each goes with the one before by
+// `correlation` (AR(1)): v (n - 1) / (n - v), v = 1 + 2 sum over k of (1 - k/n) correlation^k. (Law, Simulation Modeling and Analysis, 4.4: variance of the
+// mean, and bias of the sample variance, of correlated values)
+double ErrorFactor(size_t n, double correlation);
+
 // For each point its mean Manhattan distance to all other points, exact. The distance is separable, so each dimension is sorted once and prefix sums
 // give all distances: O(n log n), against O(n^2) for pairs. All dimensions are equally long; a lone point is at 0.
 std::vector<double> MeanManhattanDistances(std::span<const std::vector<float>> dimensions);

@@ -19,6 +19,10 @@ struct SlowRankOptions {
   double min_slowdown_unexplained = 0.15;  // share of the class's time that the peers do not need: a rank that is 8 % slower in everything
                                            // shares its cores with something, on a healthy host too (net_healthy_4r)
   double min_ranks_seen = 0.5;             // of the world
+  // Of ranks that are late by little over many windows (lasting_excess.h):
+  double least_growth = 0.01;  // of all kernels of a device
+  double min_specificity =
+      0.15;  // share of the function's time that the peers do not need: less is the way of a device or of its inputs, not of a function
   CauseOptions cause;
 };
 
@@ -32,6 +36,7 @@ class SlowRankOperator final : public DiagnosisOperator {
  private:
   // Whether the growth of the rank's kernels is what makes it late.
   bool Explains(const ComputeGrowth& growth, const BusyTime& busy) const;
+  void EvaluateLasting(const CrossRankView& view, const BusyTime& lasting, std::vector<Finding>& findings) const;
   void EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, std::vector<Finding>& findings) const;
 
   SlowRankOptions options_;

@@ -1,0 +1,197 @@
+#include "diagnosis/lasting_excess.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <span>
+
+#include "diagnosis/robust_statistics.h"
+
+namespace eroica {
+namespace {
+
+// Windows of a look: a fault that began n windows ago is seen by a look of 0.7 n at least, and by none that is mostly older.
+constexpr std::array<size_t, 8> kLooks = {3, 4, 5, 7, 10, 14, 20, 28};
+
+StepRecord MeanOf(const RankView& rank) {
+  const std::vector<StepRecord>& steps = rank.batch->steps;
+  StepRecord mean{.id = static_cast<int64_t>(rank.rank.value)};
+  for (const StepRecord& step : steps) {
+    mean.duration_ns += step.duration_ns;
+    mean.peer_wait_ns += step.peer_wait_ns;
+  }
+  mean.duration_ns /= static_cast<int64_t>(steps.size());
+  mean.peer_wait_ns /= static_cast<int64_t>(steps.size());
+  return mean;
+}
+
+// How many of the newest windows are of one kind and world: jobs that change their size number their ranks anew.
+size_t Uninterrupted(std::span<const PatternBatch> past, const PatternBatch& now) {
+  size_t count = 0;
+  for (size_t i = past.size(); i > 0; --i) {
+    const PatternBatch& window = past[i - 1];
+    if (window.window.kind != now.window.kind || window.world_size != now.world_size || window.window.index >= now.window.index) break;
+    ++count;
+  }
+  return count;
+}
+
+// Visits the rows of the window that are of ranks which report now.
+template <typename Visit>
+void ForEachRank(std::span<const RankView> ranks, const PatternBatch& window, Visit visit) {
+  auto row = window.steps.begin();
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const auto number = static_cast<int64_t>(ranks[i].rank.value);
+    while (row != window.steps.end() && row->id < number) ++row;
+    if (row != window.steps.end() && row->id == number) visit(i, *row);
+  }
+}
+
+// What ranks took on the face of it, so that looks which cannot show anything cost next to nothing.
+class FaceValue {
+ public:
+  explicit FaceValue(std::span<const RankView> ranks) : ranks_(ranks), busy_ns_(ranks.size()), windows_(ranks.size()) {}
+
+  void Add(const PatternBatch& window) {
+    double longest_ns = 0;
+    ForEachRank(ranks_, window, [&](size_t i, const StepRecord& mean) {
+      busy_ns_[i] += static_cast<double>(mean.duration_ns - mean.peer_wait_ns);
+      ++windows_[i];
+      longest_ns = std::max(longest_ns, static_cast<double>(mean.duration_ns));
+    });
+    step_ns_ += longest_ns;
+    ++count_;
+  }
+
+  bool AnyoneIsLate(uint32_t role_count, double min_share) const {
+    std::vector<std::vector<double>> roles(role_count);
+    for (size_t i = 0; i < ranks_.size(); ++i) {
+      if (windows_[i] == count_) roles[ranks_[i].role].push_back(busy_ns_[i]);
+    }
+    // Half of it: the comparison goes window by window, which is not quite the same.
+    return std::ranges::any_of(roles, [&](std::vector<double>& role) {
+      return !role.empty() && *std::ranges::max_element(role) - Median(std::span(role)) >= min_share / 2 * step_ns_;
+    });
+  }
+
+ private:
+  std::span<const RankView> ranks_;
+  std::vector<double> busy_ns_;    // sums
+  std::vector<uint32_t> windows_;  // that the rank has
+  double step_ns_ = 0;
+  uint32_t count_ = 0;
+};
+
+// The windows of one look, as steps of the ranks that report now.
+class Look {
+ public:
+  Look(std::span<const RankView> ranks, std::span<const PatternBatch> past, const PatternBatch& now) {
+    batches_.resize(ranks.size());
+    views_.assign(ranks.begin(), ranks.end());
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      batches_[i].silent = ranks[i].batch->silent;
+      batches_[i].steps.reserve(past.size() + 1);
+      views_[i].batch = &batches_[i];
+    }
+    for (const PatternBatch& window : past) Add(window);
+    Add(now);
+  }
+
+  // How much a rank's window is like its window before, beyond what all ranks of the role have in common: the median over the ranks of each role, so that
+  // a rank that became slow does not count; the largest of all roles.
+  double Correlation(uint32_t role_count) const {
+    std::vector<std::vector<size_t>> roles(role_count);
+    size_t most = 0;
+    for (const PatternBatch& batch : batches_) most = std::max(most, batch.steps.size());
+    for (size_t i = 0; i < views_.size(); ++i) {
+      if (batches_[i].steps.size() == most) roles[views_[i].role].push_back(i);
+    }
+    double correlation = 0;
+    for (const std::vector<size_t>& role : roles) {
+      if (role.size() >= 2) correlation = std::max(correlation, CorrelationOfRole(role, most));
+    }
+    return correlation;
+  }
+
+  std::vector<BusyTime> Compare(uint32_t role_count) const { return CompareBusyTime(views_, role_count); }
+
+ private:
+  void Add(const PatternBatch& window) {
+    ForEachRank(views_, window, [&](size_t i, StepRecord step) {
+      step.id = window.window.index;
+      batches_[i].steps.push_back(step);
+    });
+  }
+
+  double CorrelationOfRole(const std::vector<size_t>& role, size_t windows) const {
+    std::vector<std::vector<double>> excess(role.size(), std::vector<double>(windows));
+    std::vector<double> column(role.size());
+    for (size_t w = 0; w < windows; ++w) {
+      for (size_t m = 0; m < role.size(); ++m) {
+        const StepRecord& step = batches_[role[m]].steps[w];
+        excess[m][w] = column[m] = static_cast<double>(step.duration_ns - step.peer_wait_ns);
+      }
+      const double common = Median(std::span(column));
+      for (std::vector<double>& of_rank : excess) of_rank[w] -= common;
+    }
+    std::vector<double> correlations;
+    for (const std::vector<double>& of_rank : excess) correlations.push_back(CorrelationOf(of_rank));
+    return Median(std::span(correlations));
+  }
+
+  std::vector<PatternBatch> batches_;  // as views_
+  std::vector<RankView> views_;
+};
+
+void Widen(BusyTime& busy, double factor) {
+  if (busy.error_ns <= 0) return;
+  busy.error_ns *= std::sqrt(factor);
+  busy.freedom /= factor;
+  busy.chance = StudentTail(busy.excess_ns / busy.error_ns, busy.freedom);
+}
+
+bool Lasts(const BusyTime& busy, size_t ranks, const LastingOptions& options) {
+  if (busy.share() < options.min_share || busy.separation() < options.min_separation) return false;
+  if (busy.slow_steps < options.min_slow_windows * busy.steps || busy.lasting_ns < options.min_lasting * busy.excess_ns) return false;
+  return busy.chance * static_cast<double>(ranks) <= options.false_alarms_per_look;
+}
+
+}  // namespace
+
+PatternBatch RankTimesOf(const CrossRankView& view) {
+  PatternBatch times;
+  times.job = view.job();
+  times.world_size = std::max(1u, view.world_size());
+  if (!view.ranks().empty()) times.window = view.ranks().front().batch->window;
+  for (const RankView& rank : view.ranks()) {
+    if (!rank.batch->silent && !rank.batch->steps.empty()) times.steps.push_back(MeanOf(rank));
+  }
+  return times;
+}
+
+std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_t role_count, std::span<const PatternBatch> past,
+                                        const PatternBatch& now, const LastingOptions& options) {
+  const size_t windows = Uninterrupted(past, now) + 1;
+  std::map<RankIndex, BusyTime> lasting;
+  double correlation = -1;  // computed where it is needed first
+  FaceValue face_value(ranks);
+  face_value.Add(now);
+  size_t added = 1;  // windows
+  for (const size_t length : kLooks) {
+    if (length > windows) break;
+    for (; added < length; ++added) face_value.Add(past[past.size() - added]);
+    if (!face_value.AnyoneIsLate(role_count, options.min_share)) continue;
+    for (BusyTime& busy : Look(ranks, past.last(length - 1), now).Compare(role_count)) {
+      if (busy.steps != length || !Lasts(busy, ranks.size(), options)) continue;
+      if (correlation < 0) correlation = Look(ranks, past.last(windows - 1), now).Correlation(role_count);
+      Widen(busy, ErrorFactor(length, correlation));
+      if (Lasts(busy, ranks.size(), options)) lasting.insert_or_assign(busy.rank, busy);
+    }
+  }
+  std::vector<BusyTime> found;
+  for (const auto& [rank, busy] : lasting) found.push_back(busy);
+  return found;
+}
+
+}  // namespace eroica

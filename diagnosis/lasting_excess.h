@@ -1,0 +1,43 @@
+// What ranks are late by over many windows. A percent of a step cannot be told from uneven steps in one window of few; what stands in every window adds up, and
+// what is noise does not.
+//
+// One observation is a rank's mean busy time of a whole WINDOW, not of a step: work that is uneven for a few steps in a row (routing, lengths) is averaged within
+// it, so that observations are nearly independent (the method of batch means: Law, Simulation Modeling and Analysis, 9.5.3). A look over n windows is the comparison of
+// busy_time.h with windows in place of steps, and so has both measures of harmlessness: a t-test against how ranks vary from window to window (ranks that
+// vary together count once), and the spread of the ranks' means, in which the lasting differences between devices of one kind remain however long one looks.
+// Where ranks are uneven for longer than a window, the error of the test is widened by what the job's past shows (ErrorFactor).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "diagnosis/busy_time.h"
+#include "diagnosis/cross_rank_view.h"
+
+namespace eroica {
+
+// How many windows of the past are kept.
+inline constexpr size_t kRankTimesKept = 31;
+
+struct LastingOptions {
+  double min_share = 0.01;  // of a step: what a person would still act on
+  // Chance that a look of a healthy job shows any rank as late. A month of windows of a minute, each looked at over eight lengths, is 350,000 looks, most of
+  // them of the same windows: one false alarm in two years of a job at most.
+  double false_alarms_per_look = 1e-7;
+  double min_slow_windows = 0.75;  // that show half of it at least
+  double min_lasting = 0.5;        // share of it that is left without the window in which it is largest
+  double min_separation = 4;       // excess over what peers differ by for good
+};
+
+// What a rank's steps were in one window, for the looks of later ones: steps has a row for each RANK that reported steps, its number as id, with the means of
+// duration and peer wait of its steps. Everything else is as in a profile (job_profile.h).
+PatternBatch RankTimesOf(const CrossRankView& view);
+
+// Ranks that are late over the newest windows, `now` among them, by rank: of the longest look that shows it. `past` as of RankTimesOf, oldest first; only windows
+// of the same kind and world count, back to the first that is not. In the answer steps and slow_steps count windows.
+std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_t role_count, std::span<const PatternBatch> past,
+                                        const PatternBatch& now, const LastingOptions& options = {});
+
+}  // namespace eroica
