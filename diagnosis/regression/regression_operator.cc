@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -19,47 +18,17 @@
 namespace eroica {
 namespace {
 
-// The job before and after: the newest window and the one before it against all earlier ones.
-struct Change {
-  std::span<const PatternBatch> past;
-  double past_ns = 0;   // a step
-  double now_ns = 0;    // of the quicker of the two newest windows
-  double noise_ns = 0;  // of a window's mean step
-  double excess_ns() const { return now_ns - past_ns; }
-};
-
-// How far the mean of a window of so many steps may lie from the next one's, as the past shows: its steps vary, and its windows do.
-double NoiseOf(std::span<const PatternBatch> past, size_t steps) {
-  std::vector<double> durations;
-  std::vector<double> means;
-  for (const PatternBatch& profile : past) {
-    for (const StepRecord& step : profile.steps) durations.push_back(static_cast<double>(step.duration_ns));
-    means.push_back(StepNsOf(profile));
-  }
-  const double of_steps =
-      kSigmaPerMad * TakeMedianAndMad(std::span(durations)).mad / std::sqrt(static_cast<double>(std::max<size_t>(1, steps)));
-  const double of_windows = kSigmaPerMad * TakeMedianAndMad(std::span(means)).mad;
-  return std::max(of_steps, of_windows);
-}
-
-std::optional<Change> FindChange(const CrossRankView& view, const PatternBatch& now, const RegressionOptions& options) {
-  const std::span<const PatternBatch> history = view.history();
-  if (history.size() < options.min_past + 1 || now.steps.empty()) return std::nullopt;
-  Change change{.past = history.first(history.size() - 1)};
-  std::vector<double> means;
-  for (const PatternBatch& profile : change.past) means.push_back(StepNsOf(profile));
-  change.past_ns = Median(std::span(means));
-  change.now_ns = std::min(StepNsOf(now), StepNsOf(history.back()));
-  change.noise_ns = NoiseOf(change.past, now.steps.size());
-  const double least = std::max(options.min_share * change.past_ns, options.min_deviations * change.noise_ns);
-  if (change.past_ns <= 0 || change.excess_ns() < least) return std::nullopt;
-  return change;
-}
-
-double PastOf(std::span<const PatternBatch> past, FunctionId function) {
+std::vector<double> PastOf(std::span<const PatternBatch> past, FunctionId function) {
   std::vector<double> values;
   for (const PatternBatch& profile : past) values.push_back(FunctionNsOf(profile, function));
-  return Median(std::span(values));
+  return values;
+}
+
+// Whether the function differs from before beyond chance, whichever of all functions it is.
+bool HasRisen(const JobChange& change, const std::vector<double>& past, FunctionId function, const ChangeOptions& options) {
+  std::vector<double> since;
+  for (const PatternBatch* window : change.since) since.push_back(FunctionNsOf(*window, function));
+  return ChanceOfRise(past, since) * static_cast<double>(change.since.back()->patterns.size()) <= options.function_chance;
 }
 
 struct Cause {
@@ -70,13 +39,16 @@ struct Cause {
 };
 
 // The function that most of the ranks which run it have become slower in; time that collectives only wait is nobody's cause.
-std::optional<Cause> FindCause(const PatternBatch& now, const PatternBatch& before, const Change& change,
-                               const RegressionOptions& options) {
+std::optional<Cause> FindCause(const JobChange& change, const RegressionOptions& options) {
   Cause best;
-  for (const FunctionPattern& row : now.patterns) {
+  for (const FunctionPattern& row : change.since.back()->patterns) {
     if (IsSymptom(row) && row.function != TransferOfCollectives()) continue;
-    const double past_ns = PastOf(change.past, row.function);
-    const double now_ns = std::min(static_cast<double>(row.critical_ns), FunctionNsOf(before, row.function));
+    std::vector<double> past = PastOf(change.past, row.function);
+    if (change.faint && !HasRisen(change, past, row.function, options.change)) continue;
+    const double past_ns = Median(std::span(past));
+    double now_ns = static_cast<double>(row.critical_ns);
+    for (const PatternBatch* window : change.since) now_ns = std::min(now_ns, FunctionNsOf(*window, row.function));
+    // A function that varies as much as the job has changed is no reason that anybody could tell.
     const double coverage = (now_ns - past_ns) / change.excess_ns();
     if (coverage > best.coverage) best = {.row = &row, .past_ns = past_ns, .now_ns = now_ns, .coverage = coverage};
   }
@@ -94,7 +66,7 @@ std::vector<Victim> EveryRank(const CrossRankView& view, double lost_ns) {
   return victims;
 }
 
-Finding Describe(const CrossRankView& view, const Change& change, const Cause& cause, const RegressionOptions& options) {
+Finding Describe(const CrossRankView& view, const JobChange& change, const Cause& cause, const RegressionOptions& options) {
   const bool network = cause.row->function == TransferOfCollectives();
   Finding finding;
   finding.kind = network ? FindingKind::kCommunication : FindingKind::kRegression;
@@ -106,8 +78,7 @@ Finding Describe(const CrossRankView& view, const Change& change, const Cause& c
   finding.victims = EveryRank(view, change.excess_ns());
   finding.confidence = 0.9 * std::min(1.0, 0.5 + cause.coverage / 2);
   const auto windows = static_cast<uint64_t>(change.past.size());
-  finding.evidence = {{"step_time", "ns", change.now_ns, change.past_ns,
-                       change.past_ns + std::max(options.min_share * change.past_ns, options.min_deviations * change.noise_ns), windows},
+  finding.evidence = {{"step_time", "ns", change.now_ns, change.past_ns, change.past_ns + change.least_ns, windows},
                       {"function_time_per_step", "ns", cause.now_ns, cause.past_ns,
                        cause.past_ns + options.min_coverage * change.excess_ns(), cause.row->count},
                       {"excess_explained_by_function", "ratio", cause.coverage, 0, options.min_coverage, windows}};
@@ -115,10 +86,10 @@ Finding Describe(const CrossRankView& view, const Change& change, const Cause& c
                               DurationText(change.now_ns), DurationText(change.past_ns), cause.row->name, DurationText(cause.now_ns),
                               DurationText(cause.past_ns));
   finding.explanation = fmt::format(
-      "The two newest windows against the {} before them, each rank with its own past: {} of the longer step lie in this function, on {} "
+      "The {} newest windows against the {} before them, each rank with its own past: {} of the longer step lie in this function, on {} "
       "ranks. No rank differs "
       "from its peers in it.",
-      windows, PercentText(std::min(1.0, cause.coverage)), cause.row->count);
+      change.since.size(), windows, PercentText(std::min(1.0, cause.coverage)), cause.row->count);
   finding.suggested_action =
       network ? "Look at what all ranks share of the network: paths, flow scheduling, other jobs, a changed NCCL setting."
               : fmt::format("Look at what changed in {} or in what it reads; compare with the version before.", cause.row->name);
@@ -154,15 +125,22 @@ Finding DescribeUnneeded(const CrossRankView& view, const UnneededPython& python
   return finding;
 }
 
+// The newest windows of the history that have as many ranks as now: a job of another size takes other time.
+std::span<const PatternBatch> OfThisSize(const CrossRankView& view) {
+  std::span<const PatternBatch> history = view.history();
+  size_t count = 0;
+  while (count < history.size() && history[history.size() - 1 - count].world_size == view.profile().world_size) ++count;
+  return history.last(count);
+}
+
 // Whether the job has become slower, and why.
 std::optional<Finding> FindRegression(const CrossRankView& view, const RegressionOptions& options) {
-  if (view.history().empty()) return std::nullopt;
-  const PatternBatch& now = view.profile();
-  const std::optional<Change> change = FindChange(view, now, options);
-  if (!change) return std::nullopt;
-  const std::optional<Cause> cause = FindCause(now, view.history().back(), *change, options);
-  if (!cause) return std::nullopt;
-  return Describe(view, *change, *cause, options);
+  for (const auto find : {&FindChange, &FindFaintChange}) {
+    const std::optional<JobChange> change = find(OfThisSize(view), view.profile(), options.change);
+    if (!change) continue;
+    if (const std::optional<Cause> cause = FindCause(*change, options)) return Describe(view, *change, *cause, options);
+  }
+  return std::nullopt;
 }
 
 // What was not so in the window before is a pause, or a change that the next window will confirm.

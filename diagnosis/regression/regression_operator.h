@@ -2,14 +2,13 @@
 #pragma once
 
 #include "diagnosis/operator.h"
+#include "diagnosis/regression/job_change.h"
 #include "diagnosis/regression/unneeded_python.h"
 
 namespace eroica {
 
 struct RegressionOptions {
-  size_t min_past = 2;        // windows before the change
-  double min_share = 0.03;    // of a step
-  double min_deviations = 4;  // of the noise of a window's mean
+  ChangeOptions change;
   double min_coverage = 0.5;  // of the longer step, by the function that is named
   ExpectationOptions expectation;
 };

@@ -75,6 +75,42 @@ TEST(RegressionOperator, AJobThatVariesFromWindowToWindowVaries) {
   EXPECT_THAT(Evaluate({{.gemm_ms = 50}, {.gemm_ms = 70}, {.gemm_ms = 55}, {.gemm_ms = 66}, {.gemm_ms = 72}, {.gemm_ms = 71}}), IsEmpty());
 }
 
+TEST(RegressionOperator, ASmallChangeThatStaysIsToldAfterThreeWindows) {
+  const Work more = {.mask_ms = 3.5};  // 2 % of a step
+  EXPECT_THAT(Evaluate({{}, {}, {}, more, more}), IsEmpty());
+  const std::vector<Finding> findings = Evaluate({{}, {}, {}, more, more, more});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].function, "build_mask");
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 1.5e6, 1e5);
+  EXPECT_THAT(Evaluate({{}, {}, {}, more, {}, more}), IsEmpty()) << "it comes and goes";
+  const Work less = {.mask_ms = 2.5};
+  EXPECT_THAT(Evaluate({{}, {}, {}, less, less, less}), IsEmpty()) << "below 1 % of a step";
+}
+
+TEST(RegressionOperator, FunctionsThatVaryFromWindowToWindowAreNoReason) {
+  std::vector<Work> windows;
+  for (const double ms : {2.0, 3.4, 2.6, 3.2, 2.2, 3.0, 3.6, 3.5, 3.7}) windows.push_back({.mask_ms = ms});
+  EXPECT_THAT(Evaluate(windows), IsEmpty());
+}
+
+// Lengths that grow over the training make all kernels longer, not one.
+TEST(RegressionOperator, ADriftIsNoChangeOfOneFunction) {
+  std::vector<Work> windows;
+  for (int window = 0; window < 30; ++window) windows.push_back({.gemm_ms = 60 + 0.1 * window, .mask_ms = 2});
+  EXPECT_THAT(Evaluate(windows), IsEmpty());
+}
+
+TEST(RegressionOperator, AJobOfAnotherSizeIsNoPast) {
+  const Work more = {.mask_ms = 6};
+  std::vector<PatternBatch> history;
+  for (const Work& work : {Work{}, Work{}, Work{}, more}) history.push_back(Window(work).View().profile());
+  for (size_t i = 0; i < 3; ++i) history[i].world_size = 2;
+  std::vector<Finding> findings;
+  Window last(more);
+  RegressionOperator().Evaluate(last.View(history), findings);
+  EXPECT_THAT(findings, IsEmpty());
+}
+
 TEST(RegressionOperator, WithoutAPastNothingIsKnown) { EXPECT_THAT(Evaluate({{}, {.gemm_ms = 90}, {.gemm_ms = 90}}), IsEmpty()); }
 
 TEST(RegressionOperator, AWarmUpThatEndsIsNone) { EXPECT_THAT(Evaluate({{.gemm_ms = 180}, {.gemm_ms = 90}, {}, {}, {}}), IsEmpty()); }

@@ -1,0 +1,141 @@
+#include "diagnosis/regression/job_change.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "diagnosis/job_profile.h"
+#include "diagnosis/robust_statistics.h"
+
+namespace eroica {
+namespace {
+
+// How far the mean of a window of so many steps may lie from the next one's, as the past shows: its steps vary, and its windows do.
+double NoiseOf(std::span<const PatternBatch> past, size_t steps) {
+  std::vector<double> durations;
+  std::vector<double> means;
+  for (const PatternBatch& profile : past) {
+    for (const StepRecord& step : profile.steps) durations.push_back(static_cast<double>(step.duration_ns));
+    means.push_back(StepNsOf(profile));
+  }
+  const double of_steps =
+      kSigmaPerMad * TakeMedianAndMad(std::span(durations)).mad / std::sqrt(static_cast<double>(std::max<size_t>(1, steps)));
+  const double of_windows = kSigmaPerMad * TakeMedianAndMad(std::span(means)).mad;
+  return std::max(of_steps, of_windows);
+}
+
+// The typical steps of some windows: without those that lie apart.
+struct Typical {
+  size_t steps = 0;
+  size_t apart = 0;
+  double mean_ns = 0;
+  double squares = 0;                // sum of (step - mean)^2
+  std::vector<double> window_means;  // of windows that have any
+
+  double share_apart() const { return static_cast<double>(apart) / static_cast<double>(std::max<size_t>(1, steps + apart)); }
+};
+
+Typical TypicalOf(std::span<const PatternBatch* const> windows) {
+  constexpr double kApart = 5;            // standard deviations: of normal steps none is
+  constexpr double kLeastSpread = 0.002;  // of a step: what nobody can measure
+  std::vector<double> durations;
+  for (const PatternBatch* window : windows) {
+    for (const StepRecord& step : window->steps) durations.push_back(static_cast<double>(step.duration_ns));
+  }
+  std::vector<double> copy = durations;
+  const MedianAndMad middle = TakeMedianAndMad(std::span(copy));
+  const double most = kApart * std::max(kSigmaPerMad * middle.mad, kLeastSpread * middle.median);
+  Typical typical;
+  double sum = 0;
+  for (const PatternBatch* window : windows) {
+    double of_window = 0;
+    size_t count = 0;
+    for (const StepRecord& step : window->steps) {
+      const auto ns = static_cast<double>(step.duration_ns);
+      if (std::abs(ns - middle.median) > most) {
+        ++typical.apart;
+        continue;
+      }
+      of_window += ns;
+      ++count;
+    }
+    if (count > 0) typical.window_means.push_back(of_window / static_cast<double>(count));
+    typical.steps += count;
+    sum += of_window;
+  }
+  typical.mean_ns = typical.steps > 0 ? sum / static_cast<double>(typical.steps) : 0;
+  for (const double ns : durations) {
+    if (std::abs(ns - middle.median) <= most) typical.squares += (ns - typical.mean_ns) * (ns - typical.mean_ns);
+  }
+  return typical;
+}
+
+// Chance that the two differ so much where nothing changed. Windows that resemble the one before tell less than their steps do.
+double ChanceOf(const Typical& past, const Typical& since, double floor_ns) {
+  const double freedom = static_cast<double>(past.steps + since.steps - 2);
+  const double variance = (past.squares + since.squares) / freedom;
+  const double factor = ErrorFactor(since.window_means.size(), CorrelationOf(past.window_means));
+  const double parts = 1 / static_cast<double>(past.steps) + 1 / static_cast<double>(since.steps);
+  const double error_ns = std::max(floor_ns, std::sqrt(variance * parts * factor));
+  return StudentTail((since.mean_ns - past.mean_ns) / error_ns, freedom / factor);
+}
+
+bool IsFaintChange(const Typical& past, const Typical& since, const ChangeOptions& options) {
+  constexpr double kFloor = 0.0005;  // of a step: no mean of steps is known better
+  if (past.share_apart() > options.most_apart || since.share_apart() > options.most_apart) return false;
+  if (past.window_means.size() < options.faint_windows || since.window_means.size() < options.faint_windows) return false;
+  if (since.mean_ns - past.mean_ns < options.faint_share * past.mean_ns) return false;
+  if (*std::ranges::min_element(since.window_means) <= *std::ranges::max_element(past.window_means)) return false;
+  return ChanceOf(past, since, kFloor * past.mean_ns) <= options.step_chance;
+}
+
+}  // namespace
+
+double ChanceOfRise(std::span<const double> past, std::span<const double> since) {
+  constexpr double kFloor = 0.001;  // of what it takes: the clock of a trace and the choice of the median rank
+  const auto add = [](std::span<const double> values) {
+    Typical all{.steps = values.size(), .window_means = {values.begin(), values.end()}};
+    for (const double value : values) all.mean_ns += value / static_cast<double>(values.size());
+    for (const double value : values) all.squares += (value - all.mean_ns) * (value - all.mean_ns);
+    return all;
+  };
+  const Typical before = add(past);
+  const Typical after = add(since);
+  if (before.steps + after.steps <= 2 || after.mean_ns <= before.mean_ns) return 1;
+  if (*std::ranges::min_element(since) <= *std::ranges::max_element(past)) return 1;
+  return ChanceOf(before, after, kFloor * after.mean_ns);
+}
+
+std::optional<JobChange> FindChange(std::span<const PatternBatch> history, const PatternBatch& now, const ChangeOptions& options) {
+  if (history.size() < options.min_past + 1 || now.steps.empty()) return std::nullopt;
+  JobChange change{.past = history.first(history.size() - 1), .since = {&history.back(), &now}};
+  std::vector<double> means;
+  for (const PatternBatch& profile : change.past) means.push_back(StepNsOf(profile));
+  change.past_ns = Median(std::span(means));
+  change.now_ns = std::min(StepNsOf(now), StepNsOf(history.back()));
+  change.least_ns = std::max(options.min_share * change.past_ns, options.min_deviations * NoiseOf(change.past, now.steps.size()));
+  if (change.past_ns <= 0 || change.excess_ns() < change.least_ns) return std::nullopt;
+  return change;
+}
+
+std::optional<JobChange> FindFaintChange(std::span<const PatternBatch> history, const PatternBatch& now, const ChangeOptions& options) {
+  if (now.steps.empty()) return std::nullopt;
+  for (const size_t count : {options.faint_windows, 2 * options.faint_windows, 4 * options.faint_windows}) {
+    if (history.size() + 1 < count + options.faint_windows) break;
+    JobChange change{.past = history.first(history.size() + 1 - count), .faint = true};
+    std::vector<const PatternBatch*> before;
+    for (const PatternBatch& profile : change.past) before.push_back(&profile);
+    for (const PatternBatch& profile : history.last(count - 1)) change.since.push_back(&profile);
+    change.since.push_back(&now);
+    const Typical past = TypicalOf(before);
+    const Typical since = TypicalOf(change.since);
+    if (!IsFaintChange(past, since, options)) continue;
+    change.past_ns = past.mean_ns;
+    change.now_ns = since.mean_ns;
+    change.least_ns = options.faint_share * past.mean_ns;
+    return change;
+  }
+  return std::nullopt;
+}
+
+}  // namespace eroica

@@ -1,0 +1,47 @@
+// Whether a job has become slower than it was, from the profiles of its windows (job_profile.h). Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "schemas/pattern_batch.h"
+
+namespace eroica {
+
+struct ChangeOptions {
+  size_t min_past = 2;        // windows before the change
+  double min_share = 0.03;    // of a step
+  double min_deviations = 4;  // of the noise of a window's mean
+  // A change of less than that share, seen over many windows:
+  double faint_share = 0.01;
+  size_t faint_windows = 3;  // before the change, and since
+  // Chances of a healthy job's look: that the steps have become longer, and that any function has. Both must hold: the first alone says that there is a
+  // change, the second that it is this function's. A month of windows of a minute has 43,000 looks, mostly of the same windows.
+  double step_chance = 1e-4;
+  double function_chance = 1e-6;
+  double most_apart = 0.25;  // share of the steps that may lie apart from the others: checkpoints, evaluations
+};
+
+// The job before and after.
+struct JobChange {
+  std::span<const PatternBatch> past;
+  std::vector<const PatternBatch*> since;  // windows, the newest last
+  double past_ns = 0;                      // a step
+  double now_ns = 0;
+  double least_ns = 0;  // more than past_ns: what would have been a change
+  bool faint = false;
+  double excess_ns() const { return now_ns - past_ns; }
+};
+
+// The newest window and the one before it, both, against the median of all earlier ones.
+std::optional<JobChange> FindChange(std::span<const PatternBatch> history, const PatternBatch& now, const ChangeOptions& options);
+
+// Chance that what a function takes in windows would rise so much, where nothing changed; 1 where any window since lies among those before.
+double ChanceOfRise(std::span<const double> past, std::span<const double> since);
+
+// Some of the newest windows against all earlier ones, step by step: a t-test of the two means, as wide as correlated windows make it, and every window since slower than
+// any before. Steps that lie apart from the others of their time are left out; where there are many, nothing is said.
+std::optional<JobChange> FindFaintChange(std::span<const PatternBatch> history, const PatternBatch& now, const ChangeOptions& options);
+
+}  // namespace eroica
