@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -44,6 +45,9 @@ ClaimMemory::Record ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
   }
   record.roams = claim.kind == FindingKind::kSlowRank && claim.subkind != kTransient &&
                  (claim.function_class == FunctionClass::kPython || claim.function_class == FunctionClass::kCpuOp);
+  for (const Measure& measure : claim.evidence) {
+    if (measure.name == kSeenInWindows) record.least_windows = static_cast<int64_t>(measure.threshold);
+  }
   for (const Culprit& culprit : claim.culprits) record.ranks.push_back(culprit.rank);
   std::sort(record.ranks.begin(), record.ranks.end());
   return record;
@@ -66,6 +70,16 @@ bool ClaimMemory::Lasts(const Record& record) const {
     if (record.window - other.window < options_.lasting_windows && !other.occasional() && SameFault(record, other)) steps += other.steps;
   }
   return steps >= options_.steps_to_open;
+}
+
+// Of the newest ones, in which it was claimed.
+int64_t ClaimMemory::WindowsOf(const Record& record) const {
+  std::set<int64_t> windows;
+  for (const Record& other : records_) {
+    if (record.window - other.window < options_.lasting_windows && record.kind == other.kind && SameFault(record, other))
+      windows.insert(other.window);
+  }
+  return static_cast<int64_t>(windows.size());
 }
 
 bool ClaimMemory::ComesBack(const Record& record, uint32_t ranks) const {
@@ -104,6 +118,7 @@ size_t ClaimMemory::RanksThatRoam(const Record& record) const {
 }
 
 bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) const {
+  if (record.least_windows > 0) return WindowsOf(record) >= record.least_windows;
   if (record.steps == 0) return true;  // nothing says how often
   if (2 * record.slow_steps <= record.steps && ComesBack(record, claim.ranks_seen)) return true;
   if (record.occasional()) return false;
@@ -181,10 +196,10 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
 }
 
 std::string ClaimMemory::Encode() const {
-  std::string text = fmt::format("1 {}\n", first_window_);
+  std::string text = fmt::format("2 {}\n", first_window_);
   for (const Record& record : records_) {
-    text += fmt::format("{} {} {} {} {} {} {} {}", record.window, static_cast<int>(record.kind), record.first_step, record.slow_steps,
-                        record.steps, record.share, record.roams ? 1 : 0, record.ranks.size());
+    text += fmt::format("{} {} {} {} {} {} {} {} {}", record.window, static_cast<int>(record.kind), record.first_step, record.slow_steps,
+                        record.steps, record.share, record.least_windows, record.roams ? 1 : 0, record.ranks.size());
     for (const int32_t rank : record.ranks) text += fmt::format(" {}", rank);
     text += fmt::format(" {}\n", record.function);
   }
@@ -197,7 +212,7 @@ bool ClaimMemory::Restore(std::string_view text) {
   int version = 0;
   int64_t first_window = -1;
   if (!std::getline(lines, line)) return false;
-  if (std::istringstream head(line); !(head >> version >> first_window) || version != 1) return false;
+  if (std::istringstream head(line); !(head >> version >> first_window) || version < 1 || version > 2) return false;
   std::deque<Record> records;
   while (std::getline(lines, line)) {
     std::istringstream row(line);
@@ -205,8 +220,9 @@ bool ClaimMemory::Restore(std::string_view text) {
     int kind = 0;
     int roams = 0;
     size_t ranks = 0;
-    if (!(row >> record.window >> kind >> record.first_step >> record.slow_steps >> record.steps >> record.share >> roams >> ranks))
-      return false;
+    if (!(row >> record.window >> kind >> record.first_step >> record.slow_steps >> record.steps >> record.share)) return false;
+    if (version > 1 && !(row >> record.least_windows)) return false;
+    if (!(row >> roams >> ranks)) return false;
     if (kind < 0 || kind >= kFindingKindCount) return false;
     record.kind = static_cast<FindingKind>(kind);
     record.roams = roams != 0;

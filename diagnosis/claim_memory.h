@@ -48,9 +48,10 @@ class ClaimMemory {
     FindingKind kind = FindingKind::kSlowRank;
     int64_t first_step = -1;
     int64_t slow_steps = 0;
-    int64_t steps = 0;  // watched
-    double share = 0;   // of the window's steps that it costs
-    bool roams = false;  // in a function of the host, in more than a single step: may be everybody's
+    int64_t steps = 0;           // watched
+    double share = 0;            // of the window's steps that it costs
+    int64_t least_windows = 0;   // in which it must have been claimed; 0: the claim does not say
+    bool roams = false;          // in a function of the host, in more than a single step: may be everybody's
     std::vector<int32_t> ranks;  // ascending
     std::string function;
 
@@ -63,6 +64,7 @@ class ClaimMemory {
   void Forget(int64_t index);
   bool IsRipe(const Record& record, const Finding& claim) const;
   bool Lasts(const Record& record) const;
+  int64_t WindowsOf(const Record& record) const;
   bool ComesBack(const Record& record, uint32_t ranks) const;
   size_t RanksThatRoam(const Record& record) const;
   void TellPast(const Record& record, Finding* claim) const;
@@ -71,6 +73,9 @@ class ClaimMemory {
   std::deque<Record> records_;  // by window
   int64_t first_window_ = -1;   // that was ever seen
 };
+
+// Measure of a claim that one window is too little for: its threshold says in how many of the newest windows it must have been made.
+inline constexpr std::string_view kSeenInWindows = "seen_in_windows";
 
 // How long a finding has lasted: in ns, and in how many windows it was seen. Every finding has this measure; nullptr where it has not.
 const Measure* FindLasted(const Finding& finding);

@@ -56,6 +56,29 @@ TEST(ClaimMemory, AWindowOfEnoughStepsIsEnough) {
   EXPECT_THAT(Ripen(memory, 1, {claim}), SizeIs(1));
 }
 
+TEST(ClaimMemory, AClaimMayAskForMoreWindows) {
+  ClaimMemory memory;
+  const auto faint = [](int64_t window) {
+    Finding claim = Claim(window, 5, 4);
+    claim.kind = FindingKind::kCommunication;
+    claim.evidence.push_back({.name = std::string(kSeenInWindows), .unit = "count", .culprit = 1, .threshold = 3, .samples = 1});
+    return claim;
+  };
+  EXPECT_THAT(Ripen(memory, 1, {faint(1)}), IsEmpty());
+  EXPECT_THAT(Ripen(memory, 2, {faint(2)}), IsEmpty());
+  ClaimMemory restarted;
+  ASSERT_TRUE(restarted.Restore(memory.Encode()));
+  const std::vector<Finding> ripe = Ripen(restarted, 4, {faint(4)});
+  ASSERT_THAT(ripe, SizeIs(1));
+  EXPECT_EQ(ripe[0].first_window, 1);
+}
+
+TEST(ClaimMemory, WhatAnEarlierVersionKeptIsRead) {
+  ClaimMemory memory;
+  ASSERT_TRUE(memory.Restore("1 1\n1 0 4 4 4 0.1 0 1 5 gemm\n"));
+  EXPECT_THAT(Ripen(memory, 2, {Claim(2, 5, 4)}), SizeIs(1));
+}
+
 TEST(ClaimMemory, OneWindowAndManyWithoutItIsNoise) {
   ClaimMemory memory;
   EXPECT_THAT(Ripen(memory, 1, {Claim(1, 5, 4)}), IsEmpty());

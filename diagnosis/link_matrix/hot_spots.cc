@@ -25,7 +25,7 @@ constexpr double kLeastOfOneNic = 0.8;
 constexpr double kMostOfOneNic = 1.1;
 
 bool IsSlow(const LinkCell& cell, const HotSpotOptions& options) {
-  if (cell.peers_speed <= 0 || cell.speed() > options.slow_share * cell.peers_speed) return false;
+  if (cell.peers_speed <= 0 || cell.peers + 1 < options.fewest_alike || cell.speed() > options.slow_share * cell.peers_speed) return false;
   return std::log(cell.peers_speed / cell.speed()) >= SpreadsBeyondChance(cell.peers + 1) * cell.peers_spread;
 }
 

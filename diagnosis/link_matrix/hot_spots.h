@@ -36,6 +36,7 @@ struct HotSpot {
 struct HotSpotOptions {
   double slow_share = kSlowShare;   // of the peers' speed: less is slow
   double min_share_of_step = 0.02;  // busy time beyond the peers', of the steps' time, that one cell of a hot spot must have
+  size_t fewest_alike = 0;          // cells that a slow one is judged against, itself among them
   double whole = 0.7;               // share of the bytes of a rank or host that must move slowly for it to be what is hot
 };
 

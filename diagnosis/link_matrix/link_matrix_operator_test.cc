@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "diagnosis/claim_memory.h"
 #include "diagnosis/training_view.h"
 
 namespace eroica {
@@ -49,6 +52,23 @@ TEST(LinkMatrixOperator, ASlowNicShowsInWhatItSendsAndReceives) {
   EXPECT_THAT(findings[0].culprits, ElementsAre(Culprit{.rank = 4, .host = "host0"}));
   EXPECT_THAT(findings[0].title, HasSubstr("12 GB/s"));
   EXPECT_NEAR(findings[0].lost_ns_per_step, 100e6 / 12 - 100e6 / 40, 1e4);
+}
+
+TEST(LinkMatrixOperator, ALittleSlowAsksForMoreWindows) {
+  const auto asks = [](const Finding& finding) {
+    return std::ranges::any_of(finding.evidence,
+                               [](const Measure& measure) { return measure.name == kSeenInWindows && measure.threshold >= 3; });
+  };
+  const std::vector<Finding> faint = Ring(16).Connect(4, 5, 33).Connect(3, 4, 33).Evaluate();
+  ASSERT_THAT(faint, SizeIs(1));
+  EXPECT_THAT(faint[0].culprits, ElementsAre(Culprit{.rank = 4, .host = "host0"}));
+  EXPECT_TRUE(asks(faint[0]));
+  EXPECT_FALSE(asks(Ring(16).Connect(4, 5, 12).Connect(3, 4, 12).Evaluate().front()));
+  EXPECT_THAT(Ring(16).Connect(4, 5, 38).Connect(3, 4, 38).Evaluate(), IsEmpty()) << "healthy connections differ by as much";
+}
+
+TEST(LinkMatrixOperator, WhatIsALittleSlowBesideASlowLinkIsNoFaultOfItsOwn) {
+  EXPECT_THAT(Ring(24).Connect(4, 5, 12).Connect(3, 4, 12).Connect(15, 16, 33).Evaluate(), SizeIs(1));
 }
 
 TEST(LinkMatrixOperator, ALoneSlowCellIsAPathWithTwoEnds) {
