@@ -38,8 +38,22 @@ struct Cause {
   double coverage = 0;
 };
 
+// Whether half of the ranks of a role run it, of a role that is more than one rank: what one rank alone has come to run is that rank's, and no change of the job.
+bool RunsOnARole(const CrossRankView& view, FunctionId function) {
+  const FunctionColumn* column = view.FindFunction(function);
+  if (column == nullptr) return true;  // no function of ranks, such as the transfer of collectives
+  std::vector<size_t> members(view.role_count());
+  std::vector<size_t> runners(view.role_count());
+  for (const RankView& rank : view.ranks()) ++members[rank.role];
+  for (const RankIndex rank : column->rank) ++runners[view.ranks()[rank].role];
+  for (size_t role = 0; role < members.size(); ++role) {
+    if (members[role] > 1 && 2 * runners[role] >= members[role]) return true;
+  }
+  return 2 * column->size() >= view.ranks().size();
+}
+
 // The function that most of the ranks which run it have become slower in; time that collectives only wait is nobody's cause.
-std::optional<Cause> FindCause(const JobChange& change, const RegressionOptions& options) {
+std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& change, const RegressionOptions& options) {
   Cause best;
   for (const FunctionPattern& row : change.since.back()->patterns) {
     if (IsSymptom(row) && row.function != TransferOfCollectives()) continue;
@@ -52,7 +66,7 @@ std::optional<Cause> FindCause(const JobChange& change, const RegressionOptions&
     const double coverage = (now_ns - past_ns) / change.excess_ns();
     if (coverage > best.coverage) best = {.row = &row, .past_ns = past_ns, .now_ns = now_ns, .coverage = coverage};
   }
-  if (best.row == nullptr || best.coverage < options.min_coverage) return std::nullopt;
+  if (best.row == nullptr || best.coverage < options.min_coverage || !RunsOnARole(view, best.row->function)) return std::nullopt;
   return best;
 }
 
@@ -138,7 +152,7 @@ std::optional<Finding> FindRegression(const CrossRankView& view, const Regressio
   for (const auto find : {&FindChange, &FindFaintChange}) {
     const std::optional<JobChange> change = find(OfThisSize(view), view.profile(), options.change);
     if (!change) continue;
-    if (const std::optional<Cause> cause = FindCause(*change, options)) return Describe(view, *change, *cause, options);
+    if (const std::optional<Cause> cause = FindCause(view, *change, options)) return Describe(view, *change, *cause, options);
   }
   return std::nullopt;
 }

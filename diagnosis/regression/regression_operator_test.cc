@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "diagnosis/job_profile.h"
 #include "diagnosis/training_view.h"
 
@@ -98,6 +100,30 @@ TEST(RegressionOperator, ADriftIsNoChangeOfOneFunction) {
   std::vector<Work> windows;
   for (int window = 0; window < 30; ++window) windows.push_back({.gemm_ms = 60 + 0.1 * window, .mask_ms = 2});
   EXPECT_THAT(Evaluate(windows), IsEmpty());
+}
+
+TEST(RegressionOperator, WhatOneRankHasComeToRunIsThatRanks) {
+  const auto told = [](uint32_t ranks) {
+    std::vector<PatternBatch> history;
+    for (int window = 0; window < 3; ++window) history.push_back(Window({}).View().profile());
+    const auto with = [ranks](Window& window) {
+      for (uint32_t rank = 0; rank < ranks; ++rank) window.job().Run(rank, "queue.py: get", 6, "train.py: main");
+      for (PatternBatch& batch : window.job().batches()) {
+        std::ranges::sort(batch.patterns, {}, &FunctionPattern::function);
+        for (StepRecord& step : batch.steps) step.duration_ns += 6 * kMillisecond;
+      }
+    };
+    Window before{{}};
+    with(before);
+    history.push_back(before.View().profile());
+    Window last{{}};
+    with(last);
+    std::vector<Finding> findings;
+    RegressionOperator().Evaluate(last.View(history), findings);
+    return findings.size();
+  };
+  EXPECT_EQ(told(1), 0u);
+  EXPECT_EQ(told(4), 1u);
 }
 
 TEST(RegressionOperator, AJobOfAnotherSizeIsNoPast) {
