@@ -43,7 +43,7 @@ ClaimMemory::Record ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
     record.steps = static_cast<int64_t>(slow->samples);
     record.slow_steps = static_cast<int64_t>(slow->culprit);
   }
-  record.roams = claim.kind == FindingKind::kSlowRank && claim.subkind != kTransient &&
+  record.roams = claim.kind == FindingKind::kSlowRank && claim.subkind != kTransient && !claim.function.empty() &&
                  (claim.function_class == FunctionClass::kPython || claim.function_class == FunctionClass::kCpuOp);
   for (const Measure& measure : claim.evidence) {
     if (measure.name == kSeenInWindows) record.least_windows = static_cast<int64_t>(measure.threshold);

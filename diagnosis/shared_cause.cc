@@ -119,7 +119,7 @@ Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
 std::vector<Finding> MergeRoaming(std::vector<Finding> claims) {
   std::set<std::string> functions;  // of ranks that are late now and then
   for (const Finding& claim : claims) {
-    if (IsOccasional(claim)) functions.insert(claim.function);
+    if (IsOccasional(claim) && !claim.function.empty()) functions.insert(claim.function);
   }
   const auto shares = [&](const Finding& claim) { return functions.contains(claim.function); };
   const auto roams = [&](const Finding& claim) { return IsOccasional(claim) || (IsTimeless(claim) && shares(claim)); };
@@ -129,7 +129,7 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims) {
     if (roams(claim)) roaming += claim.culprits.size();
     if (!roams(claim) && claim.kind == FindingKind::kSlowRank && !IsTimeless(claim) && shares(claim)) lasting += claim.culprits.size();
   }
-  if (roaming < kFewestRoaming) return claims;
+  if (roaming < kFewestRoaming || functions.empty()) return claims;
   // Of many ranks that are late by turns some are late in most steps of a short window.
   const auto chance = [&](const Finding& claim) { return lasting < roaming && claim.kind == FindingKind::kSlowRank && shares(claim); };
   const auto others = std::stable_partition(

@@ -52,6 +52,10 @@ Finding Occasional(int32_t rank, std::string function, double slow_steps) {
   return finding;
 }
 
+TEST(MergeRoaming, RanksThatAreLateByTurnsInNothingShareNothing) {
+  EXPECT_THAT(MergeRoaming({Occasional(1, "", 1), Occasional(4, "", 1), Occasional(6, "", 1)}), SizeIs(3));
+}
+
 TEST(MergeRoaming, RanksThatTakeTurnsAreNobodysFault) {
   const std::vector<Finding> merged =
       MergeRoaming({Occasional(1, "collect", 2), Occasional(9, "gemm", 8), Occasional(4, "collect", 1), Occasional(6, "main", 3)});

@@ -31,6 +31,15 @@ void AddMember(const MemberSummary& member, size_t group, ArrivalAccount& accoun
   AddBlockers(member.blockers, account.blockers);
 }
 
+// Stages of a pipeline arrive in the order of the schedule, whoever is slow.
+bool CrossesRoles(const CrossRankView& view, const CollectiveSummary& summary) {
+  const RankView* first = view.FindRank(summary.members.front().rank);
+  return std::any_of(summary.members.begin(), summary.members.end(), [&](const MemberSummary& member) {
+    const RankView* rank = view.FindRank(member.rank);
+    return first != nullptr && rank != nullptr && rank->role != first->role;
+  });
+}
+
 }  // namespace
 
 double ArrivalAccount::chance() const {
@@ -41,7 +50,7 @@ double ArrivalAccount::chance() const {
 std::vector<ArrivalAccount> AccountArrivals(const CrossRankView& view) {
   std::map<RankId, ArrivalAccount> by_rank;
   for (const CollectiveSummary& summary : view.summaries()) {
-    if (!summary.missing.empty() || summary.members.size() < 2) continue;
+    if (!summary.missing.empty() || summary.members.size() < 2 || CrossesRoles(view, summary)) continue;
     for (const MemberSummary& member : summary.members) AddMember(member, summary.members.size(), by_rank[member.rank]);
   }
   std::vector<ArrivalAccount> accounts;

@@ -94,6 +94,10 @@ Finding Describe(const CrossRankView& view, const std::vector<ArrivalAccount>& a
       DurationText(static_cast<double>(culprit.exposed_wait_ns)), culprit.expected_last, culprit.operations, OthersThatCameLast(accounts, culprit));
   finding.suggested_action = fmt::format("Capture more steps: if rank {} comes last again, look at what it runs before its collectives.", culprit.rank.value);
   finding.caveats.push_back(steps == 1 ? "One single step: persistence is not shown." : "Two steps only: persistence is not shown.");
+  if (!rank.batch->steps.empty()) {
+    finding.first_step = rank.batch->steps.front().id;
+    finding.last_step = rank.batch->steps.back().id;
+  }
   finding.confidence = std::min(0.5, 0.5 * caused_share + 0.15);
   return finding;
 }

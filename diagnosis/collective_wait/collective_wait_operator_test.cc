@@ -54,6 +54,12 @@ TEST(CollectiveWaitOperator, NamesTheLastArriverAndSaysThatPersistenceIsNotShown
   EXPECT_THAT(findings[0].title, HasSubstr("Rank 7 arrived last at 5 of 8 collectives"));
 }
 
+TEST(CollectiveWaitOperator, StagesOfAPipelineArriveInTheirOrder) {
+  TrainingView job = OneStep(7, 8, 4);
+  for (uint32_t rank = 0; rank < 8; ++rank) job.Role(rank, rank < 4 ? "stage 0" : "stage 1");
+  EXPECT_THAT(Evaluate(job), IsEmpty());
+}
+
 TEST(CollectiveWaitOperator, ChanceIsNoCause) {
   TrainingView job = OneStep(7, 2, 4);
   EXPECT_THAT(Evaluate(job), IsEmpty());

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "diagnosis/duration_text.h"
+#include "diagnosis/held_up.h"
 #include "diagnosis/imbalance/stage_work.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"
@@ -47,6 +50,56 @@ std::vector<Victim> VictimsOf(const CrossRankView& view, const StageWork& heavy,
   return victims;
 }
 
+std::vector<Culprit> MembersOf(const CrossRankView& view, const StageWork& stage) {
+  std::vector<Culprit> culprits;
+  for (const RankIndex member : stage.members) culprits.push_back(CulpritOf(view.ranks()[member]));
+  return culprits;
+}
+
+// What is said of a stage by its layers: too many of them, or devices that run at a lower clock.
+Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const StageLayers& layers, bool slow_clock) {
+  const PatternBatch& batch = *view.ranks()[heavy.members.front()].batch;
+  const double excess = layers.excess_ns();
+  Finding finding;
+  finding.kind = slow_clock ? FindingKind::kSlowRank : FindingKind::kImbalance;
+  finding.subkind = slow_clock ? "whole_rank" : "stage";
+  finding.victims = VictimsOf(view, heavy, excess);
+  finding.function_class = FunctionClass::kGpuCompute;
+  finding.function = slow_clock ? "every gpu_compute function" : "every kernel that works on data";
+  finding.evidence = {{"layer_kernels_per_step", "ns", layers.others_ns + excess, layers.others_ns, 0, heavy.steps},
+                      {"layers_longer", "ratio", layers.growth, 0, 0, layers.kernels},
+                      {"layers_longer_on_the_least_member", "ratio", layers.least, 0, layers.growth / 2, heavy.members.size()}};
+  if (layers.clock_growth) finding.evidence.push_back({"clock_and_use", "ratio", 1 + *layers.clock_growth, 1, 0, heavy.members.size()});
+  finding.lost_ns_per_step = excess;
+  finding.first_step = batch.steps.front().id;
+  finding.last_step = batch.steps.back().id;
+  finding.confidence = 0.85 * heavy.steps / (heavy.steps + 1.0);
+  const std::string stage = fmt::format("Pipeline {} (ranks {})", heavy.name, RanksText(view, heavy.members));
+  const std::string times = fmt::format("{} instead of {} a step, of {}", DurationText(layers.others_ns + excess),
+                                        DurationText(layers.others_ns), DurationText(heavy.step_ns));
+  if (slow_clock) {
+    finding.culprits = MembersOf(view, heavy);
+    finding.title = fmt::format("All devices of {} are slow: kernels that every stage runs take {} longer there ({}).", stage,
+                                PercentText(layers.growth), times);
+    finding.explanation =
+        fmt::format("Their SM clock and use lie {} below the other stages', which is why. All {} ranks of the stage show it.",
+                    PercentText(-layers.clock_growth.value_or(0)), heavy.members.size());
+    finding.suggested_action = "Look at what these devices share: power, cooling, a limit that was set, an older model.";
+    return finding;
+  }
+  finding.title = fmt::format("{} is too heavy: the kernels that every stage runs take {} longer there ({}).", stage,
+                              PercentText(layers.growth), times);
+  finding.explanation = fmt::format(
+      "All {} ranks of the stage show it ({} at least), in {} kernels alike, so no rank or machine is slow: it has more layers than the "
+      "others, or longer "
+      "ones. Embedding, head and loss, which only one stage has, are not counted.",
+      heavy.members.size(), PercentText(layers.least), layers.kernels);
+  finding.suggested_action = "Move layers from this stage to the others.";
+  if (!layers.clock_growth)
+    finding.caveats.push_back("Without samples of the SM clock slower devices of the whole stage would look the same.");
+  return finding;
+}
+
 Finding DescribeStage(const CrossRankView& view, const StageWork& heavy, double others_ns, size_t stages, const ImbalanceOptions& options) {
   const PatternBatch& batch = *view.ranks()[heavy.members.front()].batch;
   const double excess = heavy.work_ns - others_ns;
@@ -68,22 +121,67 @@ Finding DescribeStage(const CrossRankView& view, const StageWork& heavy, double 
   finding.first_step = batch.steps.front().id;
   finding.last_step = batch.steps.back().id;
   finding.confidence = 0.9 * heavy.steps / (heavy.steps + 1.0);
-  finding.title = fmt::format("Pipeline {} (ranks {}) is too heavy: {} of work a step against {} on the other {} stages ({:.2f} times), of a step of {}.",
-                              heavy.name, RanksText(view, heavy.members), DurationText(heavy.work_ns), DurationText(others_ns), stages - 1,
-                              heavy.work_ns / others_ns, DurationText(heavy.step_ns));
+  finding.title = fmt::format(
+      "Pipeline {} (ranks {}) is too heavy: {} of work a step against {} on the other {} stages ({:.2f} times), of a step of {}.",
+      heavy.name, RanksText(view, heavy.members), DurationText(heavy.work_ns), DurationText(others_ns), stages - 1,
+      heavy.work_ns / others_ns, DurationText(heavy.step_ns));
   finding.explanation = fmt::format(
-      "All {} ranks of the stage carry the same load ({} at least), so no rank or machine is slow: the layers are shared out unevenly. The other "
+      "All {} ranks of the stage carry the same load ({} at least), so no rank or machine is slow: the layers are shared out unevenly. The "
+      "other "
       "stages wait for this one in every step.",
       heavy.members.size(), DurationText(heavy.least_ns));
-  finding.suggested_action = "Move layers from this stage to the others (the last one also holds the head and the loss), or shard the head.";
+  finding.suggested_action =
+      "Move layers from this stage to the others (the last one also holds the head and the loss), or shard the head.";
   return finding;
+}
+
+// Whether the stage is busier than the median of the others in every step alike: layers are, heat, load and evaluations are not.
+bool IsBusierAlike(std::span<const StageWork> stages, const StageWork& heavy, double excess_ns) {
+  constexpr double kMostVariation = 0.25;  // of the excess
+  double least = std::numeric_limits<double>::infinity();
+  double most = -least;
+  for (size_t step = 0; step < heavy.busy_ns.size(); ++step) {
+    std::vector<double> others;
+    for (const StageWork& stage : stages) {
+      if (stage.role != heavy.role && step < stage.busy_ns.size()) others.push_back(stage.busy_ns[step]);
+    }
+    const double busier_ns = heavy.busy_ns[step] - Median(std::span(others));
+    least = std::min(least, busier_ns);
+    most = std::max(most, busier_ns);
+  }
+  return most - least <= kMostVariation * excess_ns;
 }
 
 }  // namespace
 
+bool ImbalanceOperator::EvaluateLayers(const CrossRankView& view, std::span<const StageWork> stages, std::vector<Finding>& findings) const {
+  constexpr double kLeastSpread = 0.02;
+  constexpr double kLeastLower = 0.01;  // of clock and use
+  constexpr double kHalf = 0.5;
+  const std::optional<StageLayers> layers = FindHeavyLayers(view, stages);
+  if (!layers) return false;
+  const StageWork& heavy = stages[layers->stage];
+  const double excess_ns = layers->excess_ns();
+  if (heavy.steps < options_.min_steps || layers->growth < options_.min_layer_gap * std::max(layers->spread, kLeastSpread)) return false;
+  if (excess_ns < options_.min_share * heavy.step_ns || layers->least < kHalf * layers->growth) return false;
+  // A stage that has more layers because the others have the head or the embedding is no heavier than they are.
+  std::vector<double> others;
+  for (const StageWork& stage : stages) {
+    if (stage.role != heavy.role) others.push_back(stage.work_ns);
+  }
+  if (heavy.work_ns - Median(std::span(others)) < kHalf * excess_ns) return false;
+  const double slower_clock = layers->growth / (1 + layers->growth);  // what explains all of the growth
+  const double slowed_clock = -layers->clock_growth.value_or(0);
+  // A busier device shows a higher clock and use, never a lower one: between the two nobody can tell.
+  const bool slow_clock = slowed_clock >= kHalf * slower_clock;
+  if (!slow_clock && (slowed_clock > kLeastLower || !IsBusierAlike(stages, heavy, excess_ns))) return false;
+  findings.push_back(DescribeLayers(view, heavy, *layers, slow_clock));
+  return true;
+}
+
 void ImbalanceOperator::EvaluateStages(const CrossRankView& view, std::vector<Finding>& findings) const {
   const std::vector<StageWork> stages = MeasureStages(view);
-  if (stages.size() < options_.min_stages) return;
+  if (EvaluateLayers(view, stages, findings) || stages.size() < options_.min_stages) return;
   const StageWork& heavy =
       *std::max_element(stages.begin(), stages.end(), [](const StageWork& a, const StageWork& b) { return a.work_ns < b.work_ns; });
   std::vector<double> others;

@@ -56,6 +56,79 @@ TEST(ImbalanceOperator, StagesThatDifferByNatureAreSilent) {
   }
 }
 
+struct Stage {
+  double layers = 1;   // times the time of the others in every kernel of the layers
+  double head_ms = 0;  // in a kernel that layers run, too
+  double own_ms = 0;   // in a kernel that no other stage has
+  double clock = 1;
+  double recompute = 0;  // of the forward kernel, times
+};
+
+// Two replicas of a pipeline of layers: 80 ms a step of kernels that every stage runs.
+TrainingView LayeredPipeline(const std::vector<Stage>& stages) {
+  const auto count = static_cast<uint32_t>(stages.size());
+  TrainingView job(2 * count);
+  CollectiveSummary& summary = job.AddSummary();
+  for (uint32_t rank = 0; rank < 2 * count; ++rank) {
+    const uint32_t stage = rank % count;
+    const Stage& is = stages[stage];
+    job.Role(rank, "stage " + std::to_string(stage));
+    job.Run(rank, "attention", 20 * is.layers * (1 + is.recompute), "", FunctionClass::kGpuCompute);
+    job.Run(rank, "attention_backward", 40 * is.layers, "", FunctionClass::kGpuCompute);
+    job.Run(rank, "norm", 4 * is.layers, "", FunctionClass::kGpuCompute);
+    job.Run(rank, "gemm", 16 * is.layers + is.head_ms, "", FunctionClass::kGpuCompute);
+    if (is.own_ms > 0) job.Run(rank, "loss", is.own_ms, "", FunctionClass::kGpuCompute);
+    for (FunctionPattern& pattern : job.batches()[rank].patterns) {
+      pattern.resource = Resource::kGpuSm;
+      pattern.resource_samples = 100;
+      pattern.mu = 0.9 * is.clock;
+    }
+    if (stage + 1 < count) summary.pairs.push_back({.source = RankId{rank}, .destination = RankId{rank + 1}, .count = 4});
+  }
+  job.Finish();
+  return job;
+}
+
+TEST(ImbalanceOperator, AStageWithMoreLayersIsNamedThoughTheHeadIsElsewhere) {
+  for (const std::vector<Stage>& stages :
+       {std::vector<Stage>{{}, {.layers = 1.25}, {}, {.head_ms = 10, .own_ms = 5}}, {{}, {.layers = 1.25}}}) {
+    TrainingView job = LayeredPipeline(stages);
+    const std::vector<Finding> findings = Evaluate(job);
+    ASSERT_THAT(findings, SizeIs(1));
+    EXPECT_EQ(findings[0].kind, FindingKind::kImbalance);
+    EXPECT_THAT(findings[0].culprits, IsEmpty());
+    EXPECT_THAT(findings[0].title, HasSubstr("stage 1"));
+    EXPECT_NEAR(findings[0].lost_ns_per_step, 20e6, 1e5);
+  }
+}
+
+TEST(ImbalanceOperator, WhatOneStageHasOfItsOwnIsNoImbalanceOfLayers) {
+  for (const std::vector<Stage>& stages : {std::vector<Stage>{{}, {}, {}, {.head_ms = 12, .own_ms = 10}},  // the head and the loss
+                                           {{.recompute = 1}, {}, {}, {}},                     // one that computes forward twice
+                                           {{.layers = 1.25}, {.head_ms = 12, .own_ms = 10}},  // fewer layers, and the head
+                                           {{}, {.layers = 1.05}, {}, {}}}) {
+    TrainingView job = LayeredPipeline(stages);
+    EXPECT_THAT(Evaluate(job), IsEmpty());
+  }
+}
+
+TEST(ImbalanceOperator, AStageOfSlowDevicesIsTheirClock) {
+  TrainingView job = LayeredPipeline({{}, {}, {.layers = 1.25, .clock = 0.8}, {}});
+  const std::vector<Finding> findings = Evaluate(job);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingKind::kSlowRank);
+  EXPECT_THAT(findings[0].culprits, SizeIs(2));
+}
+
+TEST(ImbalanceOperator, AStageThatIsHeavyInSomeStepsHasNoMoreLayers) {
+  TrainingView job = LayeredPipeline({{}, {}, {.layers = 1.25}, {}});
+  for (PatternBatch& batch : job.batches()) {
+    if (batch.role != "stage 2") continue;
+    for (StepRecord& step : batch.steps) step.peer_wait_ns = step.id % 2 == 0 ? 0 : step.duration_ns * 2 / 5;
+  }
+  EXPECT_THAT(Evaluate(job), IsEmpty());
+}
+
 TEST(ImbalanceOperator, OneHeavyRankOfAStageIsNoStageImbalance) {
   TrainingView job = Pipeline({84, 84, 84, 84});
   job.batches()[3].patterns[0].critical_ns *= 2;

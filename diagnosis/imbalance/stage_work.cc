@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
+#include "diagnosis/compute_growth.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"
 
@@ -42,9 +44,146 @@ void Measure(const CrossRankView& view, StageWork& stage) {
     steps += batch.steps.size();
     stage.steps = std::max(stage.steps, static_cast<uint32_t>(batch.steps.size()));
   }
+  std::vector<double> in_step;
+  for (uint32_t step = 0; step < stage.steps; ++step) {
+    in_step.clear();
+    for (const RankIndex member : stage.members) {
+      const std::vector<StepRecord>& records = view.ranks()[member].batch->steps;
+      if (step < records.size()) in_step.push_back(static_cast<double>(records[step].duration_ns - records[step].peer_wait_ns));
+    }
+    stage.busy_ns.push_back(Median(std::span(in_step)));
+  }
   stage.least_ns = *std::min_element(work.begin(), work.end());
   stage.work_ns = Median(std::span(work));
   stage.step_ns = duration / static_cast<double>(steps);
+}
+
+constexpr size_t kFewestKernels = 3;
+constexpr double kHalf = 0.5;
+
+// One kernel on all stages.
+struct SharedKernel {
+  std::vector<double> ns;                       // a step; [stage], median over the members
+  std::vector<double> mu;                       // [stage]; empty where one of them has no samples
+  std::vector<std::vector<double>> of_members;  // [stage][member that ran it]
+};
+
+double NsPerStep(const FunctionPattern& pattern, const PatternBatch& batch) {
+  return static_cast<double>(pattern.critical_ns) / static_cast<double>(batch.steps.size());
+}
+
+double MedianOf(std::vector<double> values) { return Median(std::span(values)); }
+
+double MedianOfOthers(std::vector<double> values, size_t left_out) {
+  values.erase(values.begin() + static_cast<std::ptrdiff_t>(left_out));
+  return Median(std::span(values));
+}
+
+// By position in the view's ranks; -1: of no stage.
+std::vector<int> StageOfRanks(const CrossRankView& view, std::span<const StageWork> stages) {
+  std::vector<int> stage_of(view.ranks().size(), -1);
+  for (size_t s = 0; s < stages.size(); ++s) {
+    for (const RankIndex member : stages[s].members) stage_of[member] = static_cast<int>(s);
+  }
+  return stage_of;
+}
+
+// Nothing where fewer than half of a stage's members ran it.
+std::optional<SharedKernel> Share(const CrossRankView& view, const FunctionColumn& column, std::span<const StageWork> stages,
+                                  const std::vector<int>& stage_of) {
+  SharedKernel kernel;
+  kernel.of_members.resize(stages.size());
+  std::vector<std::vector<double>> mu(stages.size());
+  for (size_t i = 0; i < column.size(); ++i) {
+    const int stage = stage_of[column.rank[i]];
+    if (stage < 0) continue;
+    const FunctionPattern& pattern = *column.pattern[i];
+    kernel.of_members[static_cast<size_t>(stage)].push_back(NsPerStep(pattern, *view.ranks()[column.rank[i]].batch));
+    if (pattern.resource == Resource::kGpuSm && pattern.resource_samples > 0) mu[static_cast<size_t>(stage)].push_back(pattern.mu);
+  }
+  for (size_t s = 0; s < stages.size(); ++s) {
+    if (2 * kernel.of_members[s].size() < stages[s].members.size() || kernel.of_members[s].empty()) return std::nullopt;
+    kernel.ns.push_back(MedianOf(kernel.of_members[s]));
+    if (!mu[s].empty()) kernel.mu.push_back(MedianOf(std::move(mu[s])));
+  }
+  if (kernel.mu.size() < stages.size()) kernel.mu.clear();
+  return kernel;
+}
+
+std::vector<SharedKernel> SharedKernels(const CrossRankView& view, std::span<const StageWork> stages) {
+  const std::vector<int> stage_of = StageOfRanks(view, stages);
+  std::vector<SharedKernel> kernels;
+  for (const FunctionColumn& column : view.functions()) {
+    if (column.sample->function_class != FunctionClass::kGpuCompute || WorksOnParameters(column.sample->name)) continue;
+    if (std::optional<SharedKernel> kernel = Share(view, column, stages, stage_of)) kernels.push_back(std::move(*kernel));
+  }
+  return kernels;
+}
+
+struct Weighted {
+  double value = 0;
+  double weight = 0;
+};
+
+// Two thirds of the weight lie at it or above.
+double LowerThird(std::vector<Weighted> values) {
+  std::sort(values.begin(), values.end(), [](const Weighted& a, const Weighted& b) { return a.value < b.value; });
+  double all = 0;
+  for (const Weighted& entry : values) all += entry.weight;
+  double below = 0;
+  for (const Weighted& entry : values) {
+    below += entry.weight;
+    if (3 * below >= all) return entry.value;
+  }
+  return 0;
+}
+
+// What two thirds of the kernel time reach of what `growth_of` says of each; weights are times. Nothing where it says nothing of any.
+template <typename GrowthOf>
+std::optional<double> TypicalOf(const std::vector<SharedKernel>& kernels, size_t stage, GrowthOf growth_of) {
+  std::vector<Weighted> growths;
+  for (const SharedKernel& kernel : kernels) {
+    const std::optional<double> growth = growth_of(kernel);
+    if (growth) growths.push_back({*growth, MedianOfOthers(kernel.ns, stage)});
+  }
+  if (growths.empty()) return std::nullopt;
+  return LowerThird(std::move(growths));
+}
+
+std::optional<double> Ratio(double own, double others) { return others > 0 ? std::optional(own / others - 1) : std::nullopt; }
+
+double TypicalGrowth(const std::vector<SharedKernel>& kernels, size_t stage) {
+  const auto growth =
+      TypicalOf(kernels, stage, [stage](const SharedKernel& kernel) { return Ratio(kernel.ns[stage], MedianOfOthers(kernel.ns, stage)); });
+  return growth.value_or(0);
+}
+
+// How far the other stages lie apart in most of the kernels: what one of them has of its own, and shares the name with a layer's, counts little.
+double SpreadWithout(const std::vector<SharedKernel>& kernels, size_t heavy) {
+  const auto spread = TypicalOf(kernels, heavy, [heavy](const SharedKernel& kernel) {
+    std::vector<double> others = kernel.ns;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(heavy));
+    const auto [least, most] = std::minmax_element(others.begin(), others.end());
+    return Ratio(*most - *least + MedianOfOthers(kernel.ns, heavy), MedianOfOthers(kernel.ns, heavy));
+  });
+  return spread.value_or(0);
+}
+
+void Complete(const std::vector<SharedKernel>& kernels, StageLayers& heavy) {
+  const size_t stage = heavy.stage;
+  const auto least = TypicalOf(kernels, stage, [stage](const SharedKernel& kernel) {
+    const std::vector<double>& members = kernel.of_members[stage];
+    return Ratio(*std::min_element(members.begin(), members.end()), MedianOfOthers(kernel.ns, stage));
+  });
+  heavy.least = least.value_or(0);
+  heavy.clock_growth = TypicalOf(kernels, stage, [stage](const SharedKernel& kernel) {
+    return kernel.mu.empty() ? std::nullopt : Ratio(kernel.mu[stage], MedianOfOthers(kernel.mu, stage));
+  });
+  for (const SharedKernel& kernel : kernels) {
+    const double others_ns = MedianOfOthers(kernel.ns, stage);
+    heavy.others_ns += others_ns;
+    if (kernel.ns[stage] >= (1 + kHalf * heavy.growth) * others_ns) ++heavy.kernels;
+  }
 }
 
 }  // namespace
@@ -63,6 +202,21 @@ std::vector<StageWork> MeasureStages(const CrossRankView& view) {
   std::erase_if(stages, [](const StageWork& stage) { return stage.members.empty(); });
   for (StageWork& stage : stages) Measure(view, stage);
   return stages;
+}
+
+std::optional<StageLayers> FindHeavyLayers(const CrossRankView& view, std::span<const StageWork> stages) {
+  if (stages.size() < 2) return std::nullopt;
+  const std::vector<SharedKernel> kernels = SharedKernels(view, stages);
+  if (kernels.size() < kFewestKernels) return std::nullopt;
+  StageLayers heavy;
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    const double growth = TypicalGrowth(kernels, stage);
+    if (stage == 0 || growth > heavy.growth) heavy = {.stage = stage, .growth = growth};
+  }
+  heavy.spread = SpreadWithout(kernels, heavy.stage);
+  Complete(kernels, heavy);
+  if (heavy.kernels < kFewestKernels) return std::nullopt;
+  return heavy;
 }
 
 }  // namespace eroica

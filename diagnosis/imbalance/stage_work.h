@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +19,27 @@ struct StageWork {
   double least_ns = 0;            // of the members
   double step_ns = 0;             // mean step duration over the members
   uint32_t steps = 0;
+  std::vector<double> busy_ns;    // by step: median over the members of what is left without waiting for peers
 };
 
 // By role; empty where no point-to-point traffic runs between roles: then they are no stages of a pipeline.
 std::vector<StageWork> MeasureStages(const CrossRankView& view);
+
+// How many more layers a stage computes than the others: by kernels that all stages run, so that what only one of them has (embedding, head, loss) does not
+// count. More or longer layers lengthen all of these; a head that shares a kernel's name with the layers lengthens that one only.
+struct StageLayers {
+  size_t stage = 0;                    // position in the stages that were given
+  double growth = 0;                   // two thirds of the kernel time grew by this share at least, against the median of the other stages
+  double least = 0;                    // the same of the member that grew least: one heavy member alone is a slow rank
+  double spread = 0;                   // of the other stages among each other
+  double others_ns = 0;                // a step, in kernels that all stages run: the median of the other stages
+  uint32_t kernels = 0;                // that grew by half of it and more
+  std::optional<double> clock_growth;  // of the SM clock and use; nothing where it is not sampled
+
+  double excess_ns() const { return growth * others_ns; }  // a step
+};
+
+// The stage whose layers take longest; nothing where kernels are not recorded, or where the stages have fewer than three in common.
+std::optional<StageLayers> FindHeavyLayers(const CrossRankView& view, std::span<const StageWork> stages);
 
 }  // namespace eroica

@@ -89,7 +89,32 @@ bool IsFaintChange(const Typical& past, const Typical& since, const ChangeOption
   return ChanceOf(past, since, kFloor * past.mean_ns) <= options.step_chance;
 }
 
+double TypicalStepNs(const PatternBatch& profile) {
+  std::vector<double> durations;
+  for (const StepRecord& step : profile.steps) durations.push_back(static_cast<double>(step.duration_ns));
+  return Median(std::span(durations));
+}
+
+double BusyNsOf(const PatternBatch& profile) {
+  double wait_ns = 0;
+  for (const StepRecord& step : profile.steps) wait_ns += static_cast<double>(step.peer_wait_ns);
+  return StepNsOf(profile) - wait_ns / static_cast<double>(std::max<size_t>(1, profile.steps.size()));
+}
+
+// Of the past.
+template <typename Of>
+double MedianOver(std::span<const PatternBatch> past, Of of) {
+  std::vector<double> values;
+  for (const PatternBatch& profile : past) values.push_back(of(profile));
+  return Median(std::span(values));
+}
+
 }  // namespace
+
+double JobChange::own_excess_ns() const {
+  constexpr double kMostAmplified = 4;
+  return faint ? excess_ns() : std::clamp(busy_ns, excess_ns() / kMostAmplified, excess_ns());
+}
 
 double ChanceOfRise(std::span<const double> past, std::span<const double> since) {
   constexpr double kFloor = 0.001;  // of what it takes: the clock of a trace and the choice of the median rank
@@ -109,12 +134,13 @@ double ChanceOfRise(std::span<const double> past, std::span<const double> since)
 std::optional<JobChange> FindChange(std::span<const PatternBatch> history, const PatternBatch& now, const ChangeOptions& options) {
   if (history.size() < options.min_past + 1 || now.steps.empty()) return std::nullopt;
   JobChange change{.past = history.first(history.size() - 1), .since = {&history.back(), &now}};
-  std::vector<double> means;
-  for (const PatternBatch& profile : change.past) means.push_back(StepNsOf(profile));
-  change.past_ns = Median(std::span(means));
+  change.past_ns = MedianOver(change.past, StepNsOf);
   change.now_ns = std::min(StepNsOf(now), StepNsOf(history.back()));
   change.least_ns = std::max(options.min_share * change.past_ns, options.min_deviations * NoiseOf(change.past, now.steps.size()));
   if (change.past_ns <= 0 || change.excess_ns() < change.least_ns) return std::nullopt;
+  const double typical_ns = std::min(TypicalStepNs(now), TypicalStepNs(history.back())) - MedianOver(change.past, TypicalStepNs);
+  if (typical_ns < change.excess_ns() / 2) return std::nullopt;
+  change.busy_ns = std::min(BusyNsOf(now), BusyNsOf(history.back())) - MedianOver(change.past, BusyNsOf);
   return change;
 }
 

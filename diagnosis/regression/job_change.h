@@ -30,11 +30,15 @@ struct JobChange {
   double past_ns = 0;                      // a step
   double now_ns = 0;
   double least_ns = 0;  // more than past_ns: what would have been a change
+  double busy_ns = 0;                      // a step, by which what is left without waiting for peers has grown
   bool faint = false;
   double excess_ns() const { return now_ns - past_ns; }
+  // What functions of the ranks themselves have to explain. In a pipeline every stage waits for what all others do longer: the step grows by more than any rank's work.
+  double own_excess_ns() const;
 };
 
-// The newest window and the one before it, both, against the median of all earlier ones.
+// The newest window and the one before it, both, against the median of all earlier ones; most of their steps must be longer. An evaluation or a collection lengthens a step
+// of a window, and may do so in two windows running.
 std::optional<JobChange> FindChange(std::span<const PatternBatch> history, const PatternBatch& now, const ChangeOptions& options);
 
 // Chance that what a function takes in windows would rise so much, where nothing changed; 1 where any window since lies among those before.

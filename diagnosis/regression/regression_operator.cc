@@ -63,7 +63,8 @@ std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& chang
     double now_ns = static_cast<double>(row.critical_ns);
     for (const PatternBatch* window : change.since) now_ns = std::min(now_ns, FunctionNsOf(*window, row.function));
     // A function that varies as much as the job has changed is no reason that anybody could tell.
-    const double coverage = (now_ns - past_ns) / change.excess_ns();
+    const bool network = row.function == TransferOfCollectives();
+    const double coverage = (now_ns - past_ns) / (network ? change.excess_ns() : change.own_excess_ns());
     if (coverage > best.coverage) best = {.row = &row, .past_ns = past_ns, .now_ns = now_ns, .coverage = coverage};
   }
   if (best.row == nullptr || best.coverage < options.min_coverage || !RunsOnARole(view, best.row->function)) return std::nullopt;

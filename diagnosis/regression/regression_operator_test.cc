@@ -19,6 +19,8 @@ struct Work {
   double gemm_ms = 60;
   double mask_ms = 2;
   double transfer_ms = 10;
+  double wait_ms = 0;       // for peers
+  double once_ms = 0;       // in the mask of a single step
 };
 
 // One window of four ranks that all do the same.
@@ -26,12 +28,16 @@ class Window {
  public:
   explicit Window(const Work& work) : job_(4) {
     job_.RunOnAll("gemm", work.gemm_ms, "", FunctionClass::kGpuCompute).RunOnAll("build_mask", work.mask_ms, "train.py: forward");
+    for (uint32_t rank = 0; rank < 4 && work.once_ms > 0; ++rank) job_.RunInSteps(rank, "collect", work.once_ms, 5, 6);
     CollectiveSummary& summary = job_.AddSummary();
     for (uint32_t rank = 0; rank < 4; ++rank) summary.members.push_back({.rank = RankId{rank}});
     summary.transfer_ns = static_cast<int64_t>(work.transfer_ms * 8 * kMillisecond);
     job_.Finish();
     for (PatternBatch& batch : job_.batches()) {
-      for (StepRecord& step : batch.steps) step.duration_ns += static_cast<int64_t>(work.transfer_ms * kMillisecond);
+      for (StepRecord& step : batch.steps) {
+        step.duration_ns += static_cast<int64_t>((work.transfer_ms + work.wait_ms) * kMillisecond);
+        step.peer_wait_ns += static_cast<int64_t>(work.wait_ms * kMillisecond);
+      }
     }
   }
   CrossRankView View(std::span<const PatternBatch> history = {}) { return {job_.batches(), job_.summaries(), history}; }
@@ -67,6 +73,21 @@ TEST(RegressionOperator, TransfersThatTakeLongerEverywhereAreTheNetwork) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].kind, FindingKind::kCommunication);
   EXPECT_EQ(findings[0].subkind, "everywhere");
+}
+
+TEST(RegressionOperator, InAPipelineStagesWaitForWhatTheOthersDoLongerToo) {
+  const std::vector<Finding> findings = Evaluate({{}, {}, {.mask_ms = 12, .wait_ms = 15}, {.mask_ms = 12, .wait_ms = 15}});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].function, "build_mask");
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 25e6, 1e3);
+}
+
+TEST(RegressionOperator, WaitsThatGrowByThemselvesAreNoFunctionsFault) {
+  EXPECT_THAT(Evaluate({{}, {}, {.mask_ms = 3, .wait_ms = 30}, {.mask_ms = 3, .wait_ms = 30}}), IsEmpty());
+}
+
+TEST(RegressionOperator, WhatLengthensOneStepOfAWindowIsNoRegression) {
+  EXPECT_THAT(Evaluate({{}, {}, {}, {.once_ms = 60}, {.once_ms = 60}}), IsEmpty());
 }
 
 TEST(RegressionOperator, OneSlowWindowIsAPause) { EXPECT_THAT(Evaluate({{}, {}, {}, {.mask_ms = 40}}), IsEmpty()); }

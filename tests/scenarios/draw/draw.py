@@ -87,11 +87,15 @@ def draw_fault(folder, kind, layout, number, rng):
     if rng.random() < 0.15:
         job.tables["workload"]["length_spread"] = drawn((0.02, 0.1), rng)
     ranks = faults.struck(kind, layout, rng)
+    job.window_steps = max(3, job.window_steps)  # two steps show no persistence, whoever looks
     past = job.window_steps * (3 if kind.after_past else 0)
     first = past + rng.choice((0, job.window_steps, rng.randrange(2, 3 * job.window_steps)))
+    if kind.family == "hang":  # a job that never took a step has no step to hang in
+        first = max(1, first)
     steps = first + max(20, 5 * job.window_steps)
     if kind.name == "transient_spike":
         steps = max(steps, 64)
+    job.tables["telemetry"]["window_steps"] = job.window_steps
     fault = {"kind": kind.name, "ranks": "all" if kind.strikes == "all" else faults.spans(ranks)}
     peer = None
     if kind.strikes == "link":
