@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "diagnosis/link_matrix/crowded_ports.h"
 #include "diagnosis/link_matrix/host_groups.h"
 #include "diagnosis/link_matrix/slow_share.h"
 
@@ -44,6 +45,7 @@ class Search {
     const auto [from, to] = HostsOf(cell);
     if (from == to || from.empty() || to.empty()) return;
     hosts_.Add(from, to, cell.bytes, slow);
+    host_ways_[{from, to}].Add(cell.bytes, slow);
     SlowShare::Way& pair = host_pairs_[std::minmax(from, to)];
     pair.Add(cell.bytes, slow);
   }
@@ -53,6 +55,7 @@ class Search {
     if (all_slow == 0) return {};
     TakeHosts();
     TakePath();
+    TakeHostPairs();
     TakeRanks();
     MergeRanksOfHosts();
     TakeLinks();
@@ -155,6 +158,26 @@ class Search {
     }
   }
 
+  // All that one host sends another, from several ranks to several: their path is one fault, as many NICs would be many.
+  void TakeHostPairs() {
+    constexpr size_t kSeveral = 3;
+    std::map<std::pair<std::string_view, std::string_view>, std::pair<std::set<RankIndex>, std::set<RankIndex>>> ends_of;
+    std::map<std::string_view, std::set<std::string_view>> others_of;  // hosts that a host exchanges slowly with
+    for (const LinkCell* cell : slow_) {
+      const auto hosts = HostsOf(*cell);
+      if (hosts.first == hosts.second || hosts.first.empty() || hosts.second.empty()) continue;
+      ends_of[hosts].first.insert(cell->source);
+      ends_of[hosts].second.insert(cell->destination);
+      others_of[hosts.first].insert(hosts.second);
+      others_of[hosts.second].insert(hosts.first);
+    }
+    for (const auto& [hosts, ends] : ends_of) {
+      const bool several = ends.first.size() >= kSeveral && ends.second.size() >= kSeveral;
+      const bool alone = others_of[hosts.first].size() == 1 && others_of[hosts.second].size() == 1;
+      if (several && alone && host_ways_[hosts].IsSlow(options_.whole)) TakeLink(hosts);
+    }
+  }
+
   struct Ends {
     std::set<RankIndex> out;  // ranks that it sends to slowly
     std::set<RankIndex> in;   // and from which it receives slowly
@@ -241,20 +264,34 @@ class Search {
     while (!slow_.empty()) {
       const LinkCell& first = *slow_.front();
       const auto hosts = HostsOf(first);
-      const bool between = hosts.first != hosts.second && !hosts.first.empty() && !hosts.second.empty();
+      if (hosts.first != hosts.second && !hosts.first.empty() && !hosts.second.empty()) {
+        TakeLink(hosts);
+        continue;
+      }
       Take(HotSpotKind::kLink, {}, [&](const LinkCell& cell) {
-        if (between) return std::minmax(HostOf(cell.source), HostOf(cell.destination)) == std::minmax(hosts.first, hosts.second);
         return std::minmax(cell.source, cell.destination) == std::minmax(first.source, first.destination);
       });
-      HotSpot& spot = spots_.back();
-      const LinkCell& worst = *spot.cells.front();
-      spot.ranks = {worst.source};
-      spot.destination = worst.destination;
-      for (const LinkCell* cell : judged_) {
-        if (IsSlow(*cell, options_)) continue;
-        spot.source_cleared = spot.source_cleared || (cell->source == worst.source && cell->destination != worst.destination);
-        spot.destination_cleared = spot.destination_cleared || (cell->destination == worst.destination && cell->source != worst.source);
-      }
+      NameLink(spots_.back());
+    }
+  }
+
+  // What two hosts exchange, in both directions. The names live longer than the cells that are taken.
+  void TakeLink(std::pair<std::string_view, std::string_view> hosts) {
+    const size_t before = spots_.size();
+    Take(HotSpotKind::kLink, {}, [&](const LinkCell& cell) {
+      return std::minmax(HostOf(cell.source), HostOf(cell.destination)) == std::minmax(hosts.first, hosts.second);
+    });
+    if (spots_.size() > before) NameLink(spots_.back());
+  }
+
+  void NameLink(HotSpot& spot) const {
+    const LinkCell& worst = *spot.cells.front();
+    spot.ranks = {worst.source};
+    spot.destination = worst.destination;
+    for (const LinkCell* cell : judged_) {
+      if (IsSlow(*cell, options_)) continue;
+      spot.source_cleared = spot.source_cleared || (cell->source == worst.source && cell->destination != worst.destination);
+      spot.destination_cleared = spot.destination_cleared || (cell->destination == worst.destination && cell->source != worst.source);
     }
   }
 
@@ -279,6 +316,7 @@ class Search {
   SlowShares<RankIndex> ranks_;
   SlowShares<std::string_view> hosts_;
   std::map<std::pair<std::string_view, std::string_view>, SlowShare::Way> host_pairs_;
+  std::map<std::pair<std::string_view, std::string_view>, SlowShare::Way> host_ways_;  // from, to
   std::vector<HotSpot> spots_;
 };
 
@@ -288,7 +326,11 @@ std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const Lin
                                   const HotSpotOptions& options) {
   Search network(view, window_ns, options);
   Search inside(view, window_ns, options);
-  for (const LinkCell& cell : cells) (cell.resource == Resource::kNic ? network : inside).Add(cell);
+  const CrowdedPorts crowded(cells);
+  for (const LinkCell& cell : cells) {
+    if (IsSlow(cell, options) && crowded.Explain(cell)) continue;
+    (cell.resource == Resource::kNic ? network : inside).Add(cell);
+  }
   std::vector<HotSpot> spots = network.Run();
   std::vector<HotSpot> more = inside.Run();
   spots.insert(spots.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));

@@ -72,6 +72,38 @@ TEST(HotSpots, TwoNicsThatHaveNothingInCommonAreTwoFaults) {
       << "together one NIC's speed, but a port is shared more evenly";
 }
 
+TEST(HotSpots, APortThatTwoRingsShareIsNotSlow) {
+  RailJob job(4, 4);
+  job.Disconnect(9, 13, Resource::kNic).Connect(9, 12, RailJob::kNic / 2).Connect(8, 12, RailJob::kNic / 2);
+  EXPECT_THAT(job.Evaluate(), IsEmpty()) << "the last host has fewer ranks, say: what was to enter by 13 enters by 12";
+}
+
+TEST(HotSpots, APortThatIsSlowAndHasNoMoreToMoveIsNamed) {
+  RailJob job(4, 4);
+  job.SlowNic(12, RailJob::kNic / 2);
+  EXPECT_THAT(job.Evaluate(), SizeIs(1));
+}
+
+TEST(HotSpots, WhatOneHostSendsAnotherIsTheirPathAndNoDozenOfNics) {
+  RailJob job(4, 4);
+  for (uint32_t host = 0; host < 4; host += 2) {  // experts over two hosts each: all to all
+    for (uint32_t a = 4 * host; a < 4 * host + 4; ++a) {
+      for (uint32_t b = 4 * host + 4; b < 4 * host + 8; ++b) job.Connect(a, b, RailJob::kNic).Connect(b, a, RailJob::kNic);
+    }
+  }
+  job.Slow(15, [&](uint32_t source, uint32_t destination) { return job.HostOf(source) == 0 && job.HostOf(destination) == 1; });
+  const std::vector<Finding> findings = job.Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "link");
+}
+
+TEST(HotSpots, StagesOnHostsOfTheirOwnAreComparedWithEachOther) {
+  RailJob job(8, 4);
+  for (uint32_t rank = 0; rank < job.ranks(); ++rank) job.job().Role(rank, "stage " + std::to_string(rank / 8));
+  job.Slow(13, [&](uint32_t source, uint32_t destination) { return job.HostOf(source) >= 6 && job.HostOf(destination) >= 6; });
+  EXPECT_THAT(job.Evaluate(), SizeIs(1));
+}
+
 TEST(HotSpots, OtherTrafficTellsTheReceiver) {
   RailJob job(4, 4);
   constexpr uint64_t kFew = RailJob::kBytes / 8;  // activations: too little to hold the steps up by themselves

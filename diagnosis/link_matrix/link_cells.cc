@@ -21,7 +21,7 @@ constexpr double kSameAmount = 1.25;  // from one cell to the next larger
 constexpr uint64_t kLeastBytes = 1 << 20;
 
 auto KindOf(const CrossRankView& view, const LinkCell& cell) {
-  return std::tuple(cell.resource, view.ranks()[cell.source].role, view.ranks()[cell.destination].role, cell.shared_groups);
+  return std::tuple(cell.resource, view.ranks()[cell.source].role == view.ranks()[cell.destination].role, cell.shared_groups);
 }
 
 void Compare(std::span<LinkCell> alike) {

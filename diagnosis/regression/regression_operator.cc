@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -148,12 +149,31 @@ std::span<const PatternBatch> OfThisSize(const CrossRankView& view) {
   return history.last(count);
 }
 
-// Whether the job has become slower, and why.
+double RanksOf(const PatternBatch& profile) {
+  for (const FunctionPattern& row : profile.patterns) {
+    if (row.function == TransferOfCollectives()) return static_cast<double>(row.count);
+  }
+  return 0;
+}
+
+// Of these the newest in which as many ranks reported, within a tenth: a job whose ranks have left is another one. The window of the change has steps of both.
+std::span<const PatternBatch> OfTheseRanks(std::span<const PatternBatch> history, const PatternBatch& now) {
+  constexpr double kSameSize = 0.1;
+  const double ranks = RanksOf(now);
+  size_t first = history.size();
+  while (first > 0 && std::abs(RanksOf(history[first - 1]) - ranks) <= kSameSize * ranks) --first;
+  const size_t mixed = first > 0 && first < history.size() ? 1 : 0;
+  return history.subspan(first + mixed);
+}
+
+// Whether the job has become slower, and why. Where its ranks have changed it must be slower than with as many as now, too.
 std::optional<Finding> FindRegression(const CrossRankView& view, const RegressionOptions& options) {
   for (const auto find : {&FindChange, &FindFaintChange}) {
     const std::optional<JobChange> change = find(OfThisSize(view), view.profile(), options.change);
     if (!change) continue;
-    if (const std::optional<Cause> cause = FindCause(view, *change, options)) return Describe(view, *change, *cause, options);
+    const std::optional<Cause> cause = FindCause(view, *change, options);
+    const std::span<const PatternBatch> of_these = OfTheseRanks(OfThisSize(view), view.profile());
+    if (cause && find(of_these, view.profile(), options.change)) return Describe(view, *change, *cause, options);
   }
   return std::nullopt;
 }

@@ -90,6 +90,19 @@ TEST(RegressionOperator, WhatLengthensOneStepOfAWindowIsNoRegression) {
   EXPECT_THAT(Evaluate({{}, {}, {}, {.once_ms = 60}, {.once_ms = 60}}), IsEmpty());
 }
 
+TEST(RegressionOperator, AJobOfAnotherSizeHasNoPastYet) {
+  std::vector<PatternBatch> history;
+  for (int window = 0; window < 3; ++window) {
+    history.push_back(Window({}).View().profile());
+    for (FunctionPattern& row : history.back().patterns) row.count = 8;
+  }
+  history.push_back(Window({.transfer_ms = 25}).View().profile());
+  Window last({.transfer_ms = 25});
+  std::vector<Finding> findings;
+  RegressionOperator().Evaluate(last.View(history), findings);
+  EXPECT_THAT(findings, IsEmpty());
+}
+
 TEST(RegressionOperator, OneSlowWindowIsAPause) { EXPECT_THAT(Evaluate({{}, {}, {}, {.mask_ms = 40}}), IsEmpty()); }
 
 TEST(RegressionOperator, ASmallChangeIsNone) { EXPECT_THAT(Evaluate({{}, {}, {.mask_ms = 3.9}, {.mask_ms = 3.9}}), IsEmpty()); }

@@ -1,0 +1,79 @@
+// Ports of ranks that are shared by more connections than most, so that each of these is slow and the port is not.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "diagnosis/link_matrix/link_cells.h"
+#include "diagnosis/robust_statistics.h"
+
+namespace eroica {
+
+// What passes one side of a rank's port over connections of one kind: how many, how much, and how fast together where they run side by side.
+struct PortSide {
+  double connections = 0;
+  double bytes = 0;
+  double speed = 0;
+};
+
+// Ports that have more to move than most, over more connections: these share the port, and are no slower together than one alone elsewhere. So it is where hosts have
+// unequally many ranks, and several rings leave by the same device.
+class CrowdedPorts {
+ public:
+  explicit CrowdedPorts(std::span<const LinkCell> cells) {
+    for (const LinkCell& cell : cells) {
+      if (cell.resource != Resource::kNic) continue;
+      Sides& sides = sides_[KindOf(cell)];
+      Add(sides.out[cell.source], cell);
+      Add(sides.in[cell.destination], cell);
+    }
+    for (auto& [kind, sides] : sides_) {
+      sides.typical_out = TypicalOf(sides.out);
+      sides.typical_in = TypicalOf(sides.in);
+    }
+  }
+
+  bool Explain(const LinkCell& cell) const {
+    if (cell.resource != Resource::kNic) return false;
+    const Sides& sides = sides_.at(KindOf(cell));
+    return Explains(sides.out.at(cell.source), sides.typical_out, cell) || Explains(sides.in.at(cell.destination), sides.typical_in, cell);
+  }
+
+ private:
+  using Ports = std::map<RankIndex, PortSide>;
+  struct Sides {
+    Ports out;
+    Ports in;
+    PortSide typical_out;
+    PortSide typical_in;
+  };
+
+  static uint32_t KindOf(const LinkCell& cell) { return cell.shared_groups; }
+  static void Add(PortSide& side, const LinkCell& cell) {
+    ++side.connections;
+    side.bytes += static_cast<double>(cell.bytes);
+    side.speed += cell.speed();
+  }
+  static PortSide TypicalOf(const Ports& ports) {
+    std::vector<double> connections;
+    std::vector<double> bytes;
+    for (const auto& [rank, side] : ports) {
+      connections.push_back(side.connections);
+      bytes.push_back(side.bytes);
+    }
+    return {.connections = Median(std::span(connections)), .bytes = Median(std::span(bytes))};
+  }
+  static bool Explains(const PortSide& side, const PortSide& typical, const LinkCell& cell) {
+    constexpr double kMore = 1.5;        // a fault slows a port, it does not give it more to move
+    constexpr double kLeastWhole = 0.9;  // of one port's speed, by all connections together
+    constexpr double kMostWhole = 1.1;
+    const bool more = side.connections > typical.connections && side.bytes >= kMore * typical.bytes;
+    return more && side.speed >= kLeastWhole * cell.peers_speed && side.speed <= kMostWhole * cell.peers_speed;
+  }
+
+  std::map<uint32_t, Sides> sides_;  // by the kind of communicators that both ends are in
+};
+
+}  // namespace eroica
