@@ -27,7 +27,8 @@ struct DataQuality {
   uint64_t events = 0;
   uint64_t lost = 0;
   uint32_t ranks_seen = 0;
-  uint32_t ranks_short = 0;  // that tell of fewer steps than the others, by two and more: the first and the last may fall into another window
+  uint32_t ranks_short =
+      0;  // that tell of fewer steps than the others, by two and more: the first and the last may fall into another window
 };
 
 DataQuality QualityOf(const CrossRankView& view) {
@@ -101,16 +102,31 @@ Severity SeverityOf(double share) {
   return share >= 0.03 ? Severity::kMinor : Severity::kInfo;
 }
 
+// What all ranks run longer than they used to, in Python or in kernels, no late rank can lengthen: their peers wait for it elsewhere. Unless another finding is about
+// the same function, or about kernels too.
+bool StandsAlone(const Finding& change, const std::vector<Finding>& findings) {
+  const bool of_past = std::any_of(change.evidence.begin(), change.evidence.end(),
+                                   [](const Measure& measure) { return measure.name == "excess_explained_by_function"; });
+  const bool kernels = change.function_class == FunctionClass::kGpuCompute;
+  if (!of_past || change.kind != FindingKind::kRegression || (change.function_class != FunctionClass::kPython && !kernels)) return false;
+  return std::none_of(findings.begin(), findings.end(), [&](const Finding& other) {
+    return !ConcernsEverybody(other) && (ExplainsOnAll(change, other) || (kernels && other.function_class == change.function_class));
+  });
+}
+
 // The job may have become slower because of one rank: then that is the finding.
 void DropExplainedChanges(std::vector<Finding>& findings) {
   double explained_ns = 0;
   for (const Finding& finding : findings) {
     if (!ConcernsEverybody(finding)) explained_ns += finding.lost_ns_per_step;
   }
-  std::erase_if(findings,
-                [&](const Finding& finding) { return ConcernsEverybody(finding) && explained_ns >= finding.lost_ns_per_step / 2; });
-  const bool network = std::any_of(findings.begin(), findings.end(),
-                                   [](const Finding& finding) { return finding.kind == FindingKind::kCommunication && !IsSlowTransfer(finding); });
+  const std::vector<Finding> all = findings;
+  std::erase_if(findings, [&](const Finding& finding) {
+    return ConcernsEverybody(finding) && explained_ns >= finding.lost_ns_per_step / 2 && !StandsAlone(finding, all);
+  });
+  const bool network = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.kind == FindingKind::kCommunication && !IsSlowTransfer(finding);
+  });
   if (network) std::erase_if(findings, IsSlowTransfer);
 }
 
@@ -129,8 +145,8 @@ void Complete(const CrossRankView& view, const DataQuality& quality, double step
     finding.caveats.push_back(fmt::format("Only {} of {} ranks report.", quality.ranks_seen, view.world_size()));
   }
   if (quality.ranks_short > 0) {
-    finding.caveats.push_back(fmt::format("{} rank{} tell{} of fewer steps than the others: {} telemetry has gaps, or ends early.", quality.ranks_short,
-                                          quality.ranks_short == 1 ? "" : "s", quality.ranks_short == 1 ? "s" : "",
+    finding.caveats.push_back(fmt::format("{} rank{} tell{} of fewer steps than the others: {} telemetry has gaps, or ends early.",
+                                          quality.ranks_short, quality.ranks_short == 1 ? "" : "s", quality.ranks_short == 1 ? "s" : "",
                                           quality.ranks_short == 1 ? "its" : "their"));
   }
   const double share = step_ns > 0 ? finding.lost_ns_per_step / step_ns : 0;

@@ -62,6 +62,38 @@ TEST(RootCause, ClaimsAboutOneCulpritBecomeOneFinding) {
   EXPECT_EQ(findings[0].operator_name, "fixed");
 }
 
+// Claims that all ranks have become slower in a Python function.
+class ChangeOperator final : public DiagnosisOperator {
+ public:
+  std::string_view name() const override { return "regression"; }
+  std::string_view version() const override { return "1"; }
+  void Evaluate(const CrossRankView&, std::vector<Finding>& findings) const override {
+    Finding finding;
+    finding.kind = FindingKind::kRegression;
+    finding.function = "build_mask";
+    finding.function_class = FunctionClass::kPython;
+    finding.lost_ns_per_step = 4e7;
+    finding.confidence = 0.9;
+    finding.evidence = {{.name = "excess_explained_by_function"}};
+    findings.push_back(finding);
+  }
+};
+
+std::vector<Finding> DiagnoseChange(Finding other) {
+  TrainingView job = Job();
+  other.kind = FindingKind::kSlowRank;
+  std::vector<std::unique_ptr<DiagnosisOperator>> operators;
+  operators.push_back(std::make_unique<FixedOperator>(std::vector<Finding>{std::move(other)}));
+  operators.push_back(std::make_unique<ChangeOperator>());
+  const CrossRankView view(job.batches(), job.summaries());
+  return RootCause(std::move(operators)).Diagnose(view);
+}
+
+TEST(RootCause, WhatAllRanksRunLongerIsNotExplainedByALateRank) {
+  EXPECT_THAT(DiagnoseChange(Claim(1, 0.9, 4e7, "gemm")), SizeIs(2));
+  EXPECT_THAT(DiagnoseChange(Claim(1, 0.9, 4e7, "build_mask")), SizeIs(1)) << "the same function is one fault";
+}
+
 TEST(RootCause, NoLossIsClaimedTwice) {
   TrainingView job = Job();  // the others wait 40 ms a step
   const std::vector<Finding> findings = Diagnose(job, {Claim(1, 0.9, 4e7, "read"), Claim(2, 0.9, 4e7, "gemm")});
