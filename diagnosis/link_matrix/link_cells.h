@@ -26,10 +26,10 @@ struct LinkCell {
   double excess_ns() const { return peers_speed > 0 ? static_cast<double>(busy_ns) - static_cast<double>(bytes) / peers_speed : 0; }
 };
 
-// By resource, source, destination. Cells are alike where resource, whether both ends have the same role, the sizes of the communicators that both are in and the amount of data are:
-// what carries the activations of a pipeline is not compared with what carries gradients. Where the speeds of cells that are alike fall into two groups that lie
-// clearly apart, the healthy ones are the faster group, if it is a quarter at least: a slow switch may have most of them behind it. Cells that carry next to nothing
-// or were never busy, and those to ranks that the view does not have, are left out.
+// By resource, source, destination. Cells are alike where resource, whether both ends have the same role, the sizes of the communicators that both are in and the
+// amount of data are: what carries the activations of a pipeline is not compared with what carries gradients. Where the speeds of cells that are alike fall into two
+// groups that lie clearly apart, the healthy ones are the faster group, if it is a quarter at least: a slow switch may have most of them behind it. Cells that carry
+// next to nothing or were never busy, and those to ranks that the view does not have, are left out.
 std::vector<LinkCell> MeasureLinks(const CrossRankView& view);
 
 }  // namespace eroica
