@@ -37,8 +37,8 @@ struct JobChange {
   double own_excess_ns() const;
 };
 
-// The newest window and the one before it, both, against the median of all earlier ones; most of their steps must be longer. An evaluation or a collection lengthens a step
-// of a window, and may do so in two windows running.
+// The newest window and the one before it, both, against the median of all earlier ones; most of their steps must be longer: an evaluation or a collection lengthens
+// one step of a window, and may do so in two windows running.
 std::optional<JobChange> FindChange(std::span<const PatternBatch> history, const PatternBatch& now, const ChangeOptions& options);
 
 // Chance that what a function takes in windows would rise so much, where nothing changed; 1 where any window since lies among those before.
