@@ -64,18 +64,34 @@ class FaceValue {
     ++count_;
   }
 
-  bool AnyoneIsLate(uint32_t role_count, double min_share) const {
-    std::vector<std::vector<double>> roles(role_count);
+  // Whom a comparison is worth its time for: of roles in which anyone is late all who are, and of the others so many, evenly spread, that more would not tell more.
+  // By rank; empty where nobody is late.
+  std::vector<RankIndex> WorthComparing(uint32_t role_count, double min_share) const {
+    std::vector<std::vector<double>> busy(role_count);
+    std::vector<size_t> members(role_count);
     for (size_t i = 0; i < ranks_.size(); ++i) {
-      if (windows_[i] == count_) roles[ranks_[i].role].push_back(busy_ns_[i]);
+      ++members[ranks_[i].role];
+      if (windows_[i] == count_) busy[ranks_[i].role].push_back(busy_ns_[i]);
     }
     // Half of it: the comparison goes window by window, which is not quite the same.
-    return std::ranges::any_of(roles, [&](std::vector<double>& role) {
-      return !role.empty() && *std::ranges::max_element(role) - Median(std::span(role)) >= min_share / 2 * step_ns_;
-    });
+    std::vector<double> late_ns(role_count);
+    for (uint32_t role = 0; role < role_count; ++role) late_ns[role] = Median(std::span(busy[role])) + min_share / 2 * step_ns_;
+    std::vector<bool> asked(role_count);
+    const auto late = [&](size_t i) { return windows_[i] == count_ && busy_ns_[i] >= late_ns[ranks_[i].role]; };
+    for (size_t i = 0; i < ranks_.size(); ++i) asked[ranks_[i].role] = asked[ranks_[i].role] || late(i);
+    std::vector<RankIndex> chosen;
+    std::vector<size_t> seen(role_count);
+    for (RankIndex i = 0; i < ranks_.size(); ++i) {
+      const uint32_t role = ranks_[i].role;
+      const size_t stride = (members[role] + kPeers - 1) / kPeers;
+      if (asked[role] && (seen[role]++ % stride == 0 || late(i))) chosen.push_back(i);
+    }
+    return chosen;
   }
 
  private:
+  static constexpr size_t kPeers = 256;  // of a role, at least half of them
+
   std::span<const RankView> ranks_;
   std::vector<double> busy_ns_;    // sums
   std::vector<uint32_t> windows_;  // that the rank has
@@ -157,6 +173,13 @@ bool Lasts(const BusyTime& busy, size_t ranks, const LastingOptions& options) {
   return busy.chance * static_cast<double>(ranks) <= options.false_alarms_per_look;
 }
 
+std::vector<RankView> ViewsOf(std::span<const RankView> ranks, const std::vector<RankIndex>& chosen) {
+  std::vector<RankView> views;
+  views.reserve(chosen.size());
+  for (const RankIndex rank : chosen) views.push_back(ranks[rank]);
+  return views;
+}
+
 }  // namespace
 
 PatternBatch RankTimesOf(const CrossRankView& view) {
@@ -181,12 +204,15 @@ std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_
   for (const size_t length : kLooks) {
     if (length > windows) break;
     for (; added < length; ++added) face_value.Add(past[past.size() - added]);
-    if (!face_value.AnyoneIsLate(role_count, options.min_share)) continue;
-    for (BusyTime& busy : Look(ranks, past.last(length - 1), now).Compare(role_count)) {
+    const std::vector<RankIndex> chosen = face_value.WorthComparing(role_count, options.min_share);
+    if (chosen.empty()) continue;
+    const std::vector<RankView> compared = ViewsOf(ranks, chosen);
+    for (BusyTime& busy : Look(compared, past.last(length - 1), now).Compare(role_count)) {
+      const RankIndex rank = chosen[busy.rank];
       if (busy.steps != length || !Lasts(busy, ranks.size(), options)) continue;
-      if (correlation < 0) correlation = Look(ranks, past.last(windows - 1), now).Correlation(role_count);
+      if (correlation < 0) correlation = Look(compared, past.last(windows - 1), now).Correlation(role_count);
       Widen(busy, ErrorFactor(length, correlation));
-      if (Lasts(busy, ranks.size(), options)) lasting.insert_or_assign(busy.rank, busy);
+      if (Lasts(busy, ranks.size(), options)) lasting.insert_or_assign(rank, busy).first->second.rank = rank;
     }
   }
   std::vector<BusyTime> found;

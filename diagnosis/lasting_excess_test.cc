@@ -77,6 +77,17 @@ TEST(LastingExcess, WhatStandsInEveryWindowIsFoundThoughNoWindowShowsIt) {
   EXPECT_NEAR(late[0].share(), 0.017, 0.005);
 }
 
+TEST(LastingExcess, OneOfManyRanksIsComparedWithSomeOfThem) {
+  Windows job(1200);
+  const More noise = Noise(0.5, 23);
+  std::vector<BusyTime> late;
+  for (int window = 0; window < 5; ++window) {
+    late = job.Add([&](int64_t w, uint32_t rank, uint32_t step) { return noise(w, rank, step) + (rank == 1001 ? 2.5 : 0); });
+  }
+  ASSERT_THAT(late, SizeIs(1));
+  EXPECT_EQ(late[0].rank, 1001u);
+}
+
 TEST(LastingExcess, UnevenStepsOfHealthyJobsStaySilent) {
   for (const uint32_t ranks : {2u, 4u, 8u, 64u}) {
     for (const double sigma_ms : {0.1, 1.0, 8.0}) {

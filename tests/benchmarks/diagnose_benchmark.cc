@@ -13,6 +13,7 @@
 
 #include "diagnosis/cross_rank_view.h"
 #include "diagnosis/job_profile.h"
+#include "diagnosis/lasting_excess.h"
 #include "diagnosis/root_cause.h"
 #include "diagnosis/synthetic_job.h"
 
@@ -83,6 +84,17 @@ void BM_BuildWindowView(benchmark::State& state) {
   state.counters["pattern_MB"] = large.pattern_bytes / 1e6;
 }
 
+// The same with what ranks took in earlier windows, which every look compares (lasting_excess.h).
+void BM_BuildWindowViewWithPast(benchmark::State& state) {
+  const LargeJob large = Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), state.range(2) != 0);
+  std::vector<PatternBatch> past(kRankTimesKept, CrossRankView(large.job.batches, large.job.summaries).rank_times());
+  for (size_t i = 0; i < past.size(); ++i) past[i].window.index = static_cast<int64_t>(i) - static_cast<int64_t>(past.size());
+  for (auto _ : state) {
+    const CrossRankView view(large.job.batches, large.job.summaries, {}, past);
+    benchmark::DoNotOptimize(view.lasting_excess().data());
+  }
+}
+
 void BM_DiagnoseWindow(benchmark::State& state, bool faulty) {
   const LargeJob large = Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), faulty);
   const std::vector<PatternBatch> history(kProfilesKept, CrossRankView(large.job.batches, large.job.summaries).profile());
@@ -113,6 +125,7 @@ void Sizes(benchmark::internal::Benchmark* b) {
 }
 
 BENCHMARK(BM_BuildWindowView)->Apply(Sizes);
+BENCHMARK(BM_BuildWindowViewWithPast)->Args({10'000, 100, 0})->Args({10'000, 100, 1})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_DiagnoseWindow, healthy, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_DiagnoseWindow, faulty, true)->Apply(Sizes);
 BENCHMARK(BM_OneOperator)->DenseRange(0, static_cast<int64_t>(DefaultOperators().size()) - 1)->Unit(benchmark::kMillisecond);
