@@ -8,6 +8,7 @@ void StepActivity::Start(std::span<const StepSpan> steps) {
   steps_ = steps;
   position_ = 0;
   entries_.clear();
+  went_back_.clear();
 }
 
 void StepActivity::AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock, uint32_t* mark) {
@@ -23,9 +24,17 @@ void StepActivity::AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns
 
 void StepActivity::Finish(size_t functions) {
   counts_.assign(functions, 0);
+  for (const uint64_t entry : entries_) ++counts_[entry >> 32];
+  if (went_back_.empty()) return;
+  std::vector<bool> again(functions);
+  for (const uint32_t function : went_back_) {
+    again[function] = true;
+    counts_[function] = 0;
+  }
+  std::erase_if(entries_, [&again](uint64_t entry) { return !again[entry >> 32]; });
   std::sort(entries_.begin(), entries_.end());
   entries_.erase(std::unique(entries_.begin(), entries_.end()), entries_.end());
-  for (uint64_t entry : entries_) ++counts_[entry >> 32];
+  for (const uint64_t entry : entries_) ++counts_[entry >> 32];
 }
 
 }  // namespace eroica

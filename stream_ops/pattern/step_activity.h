@@ -32,16 +32,18 @@ class StepActivity {
 
  private:
   void AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock, uint32_t* mark);
-  // The mark spares most of the repetitions; Finish removes the rest.
+  // The mark, the step before of the function, spares most of the repetitions. Where a function goes back to an earlier step, Finish looks for the rest.
   void Note(uint32_t function, size_t step, uint32_t* mark) {
     if (*mark == step + 1) return;
+    if (*mark > step + 1) went_back_.push_back(function);
     *mark = static_cast<uint32_t>(step + 1);
     entries_.push_back(uint64_t{function} << 32 | static_cast<uint32_t>(step));
   }
 
   std::span<const StepSpan> steps_;
   size_t position_ = 0;            // segments come nearly in time order: the step of the last one is looked at first
-  std::vector<uint64_t> entries_;  // function << 32 | step
+  std::vector<uint64_t> entries_;    // function << 32 | step
+  std::vector<uint32_t> went_back_;  // functions, some of them several times
   std::vector<uint32_t> counts_;   // by function
 };
 
