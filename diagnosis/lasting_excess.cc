@@ -16,13 +16,12 @@ constexpr std::array<size_t, 8> kLooks = {3, 4, 5, 7, 10, 14, 20, 28};
 
 StepRecord MeanOf(const RankView& rank) {
   const std::vector<StepRecord>& steps = rank.batch->steps;
+  const auto count = static_cast<int64_t>(steps.size());
   StepRecord mean{.id = static_cast<int64_t>(rank.rank.value)};
-  for (const StepRecord& step : steps) {
-    mean.duration_ns += step.duration_ns;
-    mean.peer_wait_ns += step.peer_wait_ns;
+  for (const StepRecord& step : steps) {  // each divided alone: sums of what hostile payloads say would overflow, and a nanosecond is no matter
+    mean.duration_ns += step.duration_ns / count;
+    mean.peer_wait_ns += step.peer_wait_ns / count;
   }
-  mean.duration_ns /= static_cast<int64_t>(steps.size());
-  mean.peer_wait_ns /= static_cast<int64_t>(steps.size());
   return mean;
 }
 
