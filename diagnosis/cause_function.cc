@@ -8,14 +8,13 @@
 #include <string_view>
 
 #include "diagnosis/differential/function_excess.h"
+#include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/stack_frames.h"
 #include "diagnosis/symptom.h"
 
 namespace eroica {
 namespace {
-
-double StepsOf(const PatternBatch& batch) { return batch.steps.empty() ? 1.0 : static_cast<double>(batch.steps.size()); }
 
 // Critical time of one frame, with all that it calls.
 struct Inclusive {
@@ -32,10 +31,9 @@ using InclusiveTimes = std::map<std::string_view, Inclusive>;
 
 InclusiveTimes InclusiveTimesOf(const PatternBatch& batch) {
   InclusiveTimes times;
-  const double steps = StepsOf(batch);
   for (const FunctionPattern& pattern : batch.patterns) {
     if (IsSymptom(pattern) || pattern.critical_ns <= 0) continue;
-    const double ns = static_cast<double>(pattern.critical_ns) / steps;
+    const double ns = PerStep(batch, pattern.critical_ns);
     const std::vector<std::string_view> frames = FramesOf(pattern);
     std::set<std::string_view> counted;  // a recursive frame counts once, at its outermost call
     for (size_t depth = 0; depth < frames.size(); ++depth) {
@@ -73,7 +71,7 @@ double AddCallersOf(std::string_view leaf, const PatternBatch& batch, TimeByCall
     if (pattern.name != leaf || IsSymptom(pattern)) continue;
     const size_t separator = std::string_view(pattern.stack).rfind(kStackSeparator);
     const size_t begin = separator == std::string_view::npos ? 0 : separator + kStackSeparator.size();
-    const double ns = static_cast<double>(pattern.critical_ns) / StepsOf(batch);
+    const double ns = PerStep(batch, pattern.critical_ns);
     by_caller[std::string_view(pattern.stack).substr(begin)] += ns;
     sum += ns;
   }
@@ -196,7 +194,7 @@ std::optional<CauseFunction> FindCauseClass(const CrossRankView& view, RankIndex
     if (pattern.function_class == function_class && !IsSymptom(pattern)) own_ns += pattern.critical_ns;
   }
   CauseFunction cause{.name = "every " + std::string(ToString(function_class)) + " function", .function_class = function_class};
-  cause.own_ns = static_cast<double>(own_ns) / StepsOf(batch);
+  cause.own_ns = PerStep(batch, own_ns);
   cause.peers_ns = cause.own_ns - static_cast<double>(*heaviest);
   cause.coverage = excess_ns > 0 ? cause.excess_ns() / excess_ns : 0;
   cause.specificity = own_ns > 0 ? cause.excess_ns() / cause.own_ns : 0;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "diagnosis/duration_text.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/shared_cause.h"
 
@@ -25,14 +26,6 @@ double ShareOf(const Finding& claim) { return claim.world_size > 0 ? claim.lost_
 
 }  // namespace
 
-const Measure* FindLasted(const Finding& finding) {
-  const auto found =
-      std::find_if(finding.evidence.begin(), finding.evidence.end(), [](const Measure& measure) { return measure.name == "lasted"; });
-  return found != finding.evidence.end() ? &*found : nullptr;
-}
-
-Measure* FindLasted(Finding& finding) { return const_cast<Measure*>(FindLasted(std::as_const(finding))); }
-
 ClaimMemory::Record ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
   Record record{.window = index, .kind = claim.kind, .first_step = claim.first_step, .share = ShareOf(claim), .function = claim.function};
   std::replace(record.function.begin(), record.function.end(), '\n', ' ');  // a record is a line
@@ -45,9 +38,7 @@ ClaimMemory::Record ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
   }
   record.roams = claim.kind == FindingKind::kSlowRank && claim.subkind != kTransient && !claim.function.empty() &&
                  (claim.function_class == FunctionClass::kPython || claim.function_class == FunctionClass::kCpuOp);
-  for (const Measure& measure : claim.evidence) {
-    if (measure.name == kSeenInWindows) record.least_windows = static_cast<int64_t>(measure.threshold);
-  }
+  if (const Measure* seen = FindMeasure(claim, kSeenInWindows)) record.least_windows = static_cast<int64_t>(seen->threshold);
   for (const Culprit& culprit : claim.culprits) record.ranks.push_back(culprit.rank);
   std::sort(record.ranks.begin(), record.ranks.end());
   return record;

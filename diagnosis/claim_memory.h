@@ -74,11 +74,4 @@ class ClaimMemory {
   int64_t first_window_ = -1;   // that was ever seen
 };
 
-// Measure of a claim that one window is too little for: its threshold says in how many of the newest windows it must have been made.
-inline constexpr std::string_view kSeenInWindows = "seen_in_windows";
-
-// How long a finding has lasted: in ns, and in how many windows it was seen. Every finding has this measure; nullptr where it has not.
-const Measure* FindLasted(const Finding& finding);
-Measure* FindLasted(Finding& finding);
-
 }  // namespace eroica

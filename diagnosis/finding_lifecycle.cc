@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "diagnosis/confidence.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/shared_cause.h"
 
 namespace eroica {

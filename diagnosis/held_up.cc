@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "diagnosis/mean_step.h"
+
 namespace eroica {
 
 Culprit CulpritOf(const RankView& rank) {
@@ -15,12 +17,10 @@ std::vector<Victim> VictimsOf(const CrossRankView& view, const BusyTime& busy) {
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const PatternBatch& batch = *view.ranks()[i].batch;
     if (i == busy.rank || batch.steps.empty()) continue;
-    int64_t wait_ns = 0;
-    for (const StepRecord& step : batch.steps) wait_ns += step.peer_wait_ns;
-    const double steps = static_cast<double>(batch.steps.size());
-    const double lost = std::min(static_cast<double>(wait_ns) / steps, busy.excess_ns);
+    const MeanStep mean = MeanStepOf(batch);
+    const double lost = std::min(mean.wait_ns, busy.excess_ns);
     if (lost < busy.excess_ns / 10) continue;
-    victims.push_back({.rank = view.ranks()[i].rank, .lost_ns = static_cast<int64_t>(lost * steps), .lost_ns_per_step = lost});
+    victims.push_back({.rank = view.ranks()[i].rank, .lost_ns = static_cast<int64_t>(lost * mean.steps), .lost_ns_per_step = lost});
   }
   return victims;
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "diagnosis/finding_measures.h"
+#include "diagnosis/mean_step.h"
 #include "diagnosis/step_accounting/airport_share.h"
 #include "diagnosis/step_accounting/step_account.h"
 #include "diagnosis/step_accounting/step_table.h"
@@ -15,26 +17,13 @@ namespace {
 // What the job may have lost a step by waiting: the most that any rank waited.
 double MostWaited(const CrossRankView& view) {
   double most = 0;
-  for (const RankView& rank : view.ranks()) {
-    double wait = 0;
-    for (const StepRecord& step : rank.batch->steps) wait += static_cast<double>(step.peer_wait_ns);
-    if (!rank.batch->steps.empty()) most = std::max(most, wait / static_cast<double>(rank.batch->steps.size()));
-  }
+  for (const RankView& rank : view.ranks()) most = std::max(most, MeanStepOf(*rank.batch).wait_ns);
   return most;
-}
-
-bool RestsOnArrival(const Finding& claim) {
-  return std::any_of(claim.evidence.begin(), claim.evidence.end(), [](const Measure& measure) { return measure.name == "arrived_last"; });
 }
 
 bool IsAboutOneRank(const Finding& claim) {
   const bool slow = claim.kind == FindingKind::kSlowRank || claim.kind == FindingKind::kContention;
-  return slow && claim.culprits.size() == 1 && claim.culprits[0].rank >= 0 && !RestsOnArrival(claim);
-}
-
-// Against what it was before, or could be: not against peers.
-bool ConcernsEverybody(const Finding& claim) {
-  return claim.kind == FindingKind::kRegression || claim.operator_name == "regression" || claim.operator_name == "slow_transfer";
+  return slow && claim.culprits.size() == 1 && claim.culprits[0].rank >= 0 && FindMeasure(claim, "arrived_last") == nullptr;
 }
 
 // Ranks that the accounting charges with nothing keep their claim, and are among the others.
@@ -72,6 +61,10 @@ double SumOf(const std::vector<Finding*>& claims) {
 }
 
 }  // namespace
+
+bool ConcernsEverybody(const Finding& claim) {
+  return claim.kind == FindingKind::kRegression || claim.operator_name == "regression" || claim.operator_name == "slow_transfer";
+}
 
 void AssignImpacts(const CrossRankView& view, std::vector<Finding>& claims) {
   if (claims.empty()) return;

@@ -8,6 +8,9 @@
 
 namespace eroica {
 
+// Measured against what the job was before, or could be, and not against peers.
+bool ConcernsEverybody(const Finding& claim);
+
 // Sets lost_ns_per_step of the claims of one window, each about one culprit or about nobody in particular, before they are merged: merged claims cost the sum
 // of their parts.
 // - A rank that is slow costs what the accounting charges it with: the steps would have been shorter by so much had it been as busy as its peers, shared fairly

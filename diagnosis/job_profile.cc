@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 
 namespace eroica {
@@ -63,7 +64,7 @@ PatternBatch ProfileOf(const CrossRankView& view) {
   if (!view.ranks().empty()) profile.window = view.ranks().front().batch->window;
   profile.steps = TypicalSteps(view);
   if (profile.steps.empty()) return profile;
-  const double step_ns = StepNsOf(profile);
+  const double step_ns = MeanStepOf(profile).duration_ns;
   std::vector<double> per_step;
   for (const FunctionColumn& column : view.functions()) {
     per_step.clear();
@@ -82,13 +83,6 @@ PatternBatch ProfileOf(const CrossRankView& view) {
 FunctionId TransferOfCollectives() {
   static const FunctionId id = HashFunction(FunctionClass::kCollective, "eroica: transfer of collectives", FunctionId{0});
   return id;
-}
-
-double StepNsOf(const PatternBatch& profile) {
-  if (profile.steps.empty()) return 0;
-  double sum = 0;
-  for (const StepRecord& step : profile.steps) sum += static_cast<double>(step.duration_ns);
-  return sum / static_cast<double>(profile.steps.size());
 }
 
 double FunctionNsOf(const PatternBatch& profile, FunctionId function) {

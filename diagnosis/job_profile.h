@@ -20,8 +20,6 @@ PatternBatch ProfileOf(const CrossRankView& view);
 // The row that says for how long data moved a step: shortest durations of the collectives, which hold no waiting for late members; mean over the ranks.
 FunctionId TransferOfCollectives();
 
-// Mean step duration of a profile, 0 where it has no steps.
-double StepNsOf(const PatternBatch& profile);
 // Critical time a step of the function in the profile, 0 where it is not in it.
 double FunctionNsOf(const PatternBatch& profile, FunctionId function);
 

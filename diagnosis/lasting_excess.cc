@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 
+#include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 
 namespace eroica {
@@ -15,14 +16,11 @@ namespace {
 constexpr std::array<size_t, 8> kLooks = {3, 4, 5, 7, 10, 14, 20, 28};
 
 StepRecord MeanOf(const RankView& rank) {
-  const std::vector<StepRecord>& steps = rank.batch->steps;
-  const auto count = static_cast<int64_t>(steps.size());
-  StepRecord mean{.id = static_cast<int64_t>(rank.rank.value)};
-  for (const StepRecord& step : steps) {  // each divided alone: sums of what hostile payloads say would overflow, and a nanosecond is no matter
-    mean.duration_ns += step.duration_ns / count;
-    mean.peer_wait_ns += step.peer_wait_ns / count;
-  }
-  return mean;
+  constexpr double kMostNs = 9e18;  // of what hostile payloads say
+  const MeanStep mean = MeanStepOf(*rank.batch);
+  return {.id = static_cast<int64_t>(rank.rank.value),
+          .duration_ns = static_cast<int64_t>(std::min(mean.duration_ns, kMostNs)),
+          .peer_wait_ns = static_cast<int64_t>(std::min(mean.wait_ns, kMostNs))};
 }
 
 // How many of the newest windows are of one kind and world: jobs that change their size number their ranks anew.

@@ -10,6 +10,7 @@
 #include "diagnosis/differential/differential_operator.h"
 #include "diagnosis/duration_text.h"
 #include "diagnosis/effect_chain.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
 #include "diagnosis/impact.h"
 #include "diagnosis/link_matrix/link_matrix_operator.h"
@@ -51,8 +52,7 @@ bool SameCulprits(const Finding& a, const Finding& b) { return a.kind == b.kind 
 void Merge(Finding& into, Finding&& from) {
   if (from.confidence > into.confidence) std::swap(into, from);
   for (Measure& measure : from.evidence) {
-    const bool known = std::any_of(into.evidence.begin(), into.evidence.end(), [&](const Measure& m) { return m.name == measure.name; });
-    if (!known) into.evidence.push_back(std::move(measure));
+    if (FindMeasure(into, measure.name) == nullptr) into.evidence.push_back(std::move(measure));
   }
 }
 
@@ -87,7 +87,6 @@ double StepLength(const CrossRankView& view) {
 }
 
 bool IsSlowTransfer(const Finding& finding) { return finding.operator_name == "slow_transfer"; }
-bool ConcernsEverybody(const Finding& finding) { return finding.operator_name == "regression" || IsSlowTransfer(finding); }
 
 // Mean over the ranks.
 double WindowLength(const CrossRankView& view) {
@@ -105,8 +104,7 @@ Severity SeverityOf(double share) {
 // What all ranks run longer than they used to, in Python or in kernels, no late rank can lengthen: their peers wait for it elsewhere. Unless another finding is about
 // the same function, or about kernels too.
 bool StandsAlone(const Finding& change, const std::vector<Finding>& findings) {
-  const bool of_past = std::any_of(change.evidence.begin(), change.evidence.end(),
-                                   [](const Measure& measure) { return measure.name == "excess_explained_by_function"; });
+  const bool of_past = FindMeasure(change, "excess_explained_by_function") != nullptr;
   const bool kernels = change.function_class == FunctionClass::kGpuCompute;
   if (!of_past || change.kind != FindingKind::kRegression || (change.function_class != FunctionClass::kPython && !kernels)) return false;
   return std::none_of(findings.begin(), findings.end(), [&](const Finding& other) {

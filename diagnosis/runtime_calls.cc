@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "diagnosis/duration_text.h"
+#include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 
 namespace eroica {
@@ -27,10 +28,6 @@ struct Call {
 bool IsBelowFrame(const FunctionPattern& pattern) {
   return pattern.function_class == FunctionClass::kCpuOp && pattern.wait == WaitKind::kNone && pattern.critical_ns == 0 &&
          pattern.total_ns > 0;
-}
-
-double PerStep(const PatternBatch& batch, int64_t ns) {
-  return static_cast<double>(ns) / static_cast<double>(std::max<size_t>(1, batch.steps.size()));
 }
 
 double PeersOf(const CrossRankView& view, const RankView& rank, FunctionId function) {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "diagnosis/finding_measures.h"
+
 namespace eroica {
 namespace {
 
@@ -57,12 +59,6 @@ Finding Combine(std::vector<Finding> group) {
 
 constexpr size_t kFewestRoaming = 3;  // ranks
 
-const Measure* FindMeasure(const Finding& claim, std::string_view name) {
-  const auto found =
-      std::find_if(claim.evidence.begin(), claim.evidence.end(), [name](const Measure& measure) { return measure.name == name; });
-  return found != claim.evidence.end() ? &*found : nullptr;
-}
-
 bool IsOccasional(const Finding& claim) {
   const Measure* slow = SlowSteps(claim);
   return claim.kind == FindingKind::kSlowRank && slow != nullptr && 2 * slow->culprit <= static_cast<double>(slow->samples);
@@ -87,11 +83,6 @@ size_t RanksOf(const std::vector<Finding>& claims) {
 }
 
 }  // namespace
-
-const Measure* SlowSteps(const Finding& claim) {
-  const Measure* slow = FindMeasure(claim, "slow_steps");
-  return slow != nullptr ? slow : FindMeasure(claim, "active_steps");
-}
 
 Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
   double lost_ns_per_step = 0;

@@ -12,9 +12,6 @@ namespace eroica {
 // Subkind of a claim that a rank is slow in single steps, and well in between.
 inline constexpr std::string_view kTransient = "transient";
 
-// In how many of its steps a slow rank was slow, or ran what it is slow in; nullptr where the claim does not say.
-const Measure* SlowSteps(const Finding& claim);
-
 // Claims about slow ranks that name the same function (or the same class of functions) become one finding with all their culprits, by rank. It keeps the words of the
 // claim that costs most; its loss is the sum of theirs, each of which is what the accounting charges the rank with
 // (diagnosis/impact.h). A culprit is no victim. Other kinds stay as they are, in order.

@@ -11,6 +11,7 @@
 #include "diagnosis/duration_text.h"
 #include "diagnosis/held_up.h"
 #include "diagnosis/imbalance/stage_work.h"
+#include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"
 
@@ -41,11 +42,9 @@ std::vector<Victim> VictimsOf(const CrossRankView& view, const StageWork& heavy,
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const PatternBatch& batch = *view.ranks()[i].batch;
     if (view.ranks()[i].role == heavy.role || batch.steps.empty()) continue;
-    int64_t wait_ns = 0;
-    for (const StepRecord& step : batch.steps) wait_ns += step.peer_wait_ns;
-    const double steps = static_cast<double>(batch.steps.size());
-    const double lost = std::min(static_cast<double>(wait_ns) / steps, excess_ns);
-    victims.push_back({.rank = view.ranks()[i].rank, .lost_ns = static_cast<int64_t>(lost * steps), .lost_ns_per_step = lost});
+    const MeanStep mean = MeanStepOf(batch);
+    const double lost = std::min(mean.wait_ns, excess_ns);
+    victims.push_back({.rank = view.ranks()[i].rank, .lost_ns = static_cast<int64_t>(lost * mean.steps), .lost_ns_per_step = lost});
   }
   return victims;
 }

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "diagnosis/compute_growth.h"
+#include "diagnosis/mean_step.h"
+#include "diagnosis/peer_median.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"
 
@@ -30,7 +32,7 @@ double WorkOf(const PatternBatch& batch) {
   for (int c = 0; c < kFunctionClassCount; ++c) {
     if (static_cast<FunctionClass>(c) != FunctionClass::kCollective) work += batch.folded_critical_ns[static_cast<size_t>(c)];
   }
-  return static_cast<double>(work) / static_cast<double>(batch.steps.size());
+  return PerStep(batch, work);
 }
 
 void Measure(const CrossRankView& view, StageWork& stage) {
@@ -68,15 +70,12 @@ struct SharedKernel {
   std::vector<std::vector<double>> of_members;  // [stage][member that ran it]
 };
 
-double NsPerStep(const FunctionPattern& pattern, const PatternBatch& batch) {
-  return static_cast<double>(pattern.critical_ns) / static_cast<double>(batch.steps.size());
-}
-
 double MedianOf(std::vector<double> values) { return Median(std::span(values)); }
 
+// Of two values or more.
 double MedianOfOthers(std::vector<double> values, size_t left_out) {
-  values.erase(values.begin() + static_cast<std::ptrdiff_t>(left_out));
-  return Median(std::span(values));
+  const double own = values[left_out];
+  return PeerMedian(values).Without(own);
 }
 
 // By position in the view's ranks; -1: of no stage.
@@ -98,7 +97,7 @@ std::optional<SharedKernel> Share(const CrossRankView& view, const FunctionColum
     const int stage = stage_of[column.rank[i]];
     if (stage < 0) continue;
     const FunctionPattern& pattern = *column.pattern[i];
-    kernel.of_members[static_cast<size_t>(stage)].push_back(NsPerStep(pattern, *view.ranks()[column.rank[i]].batch));
+    kernel.of_members[static_cast<size_t>(stage)].push_back(PerStep(*view.ranks()[column.rank[i]].batch, pattern.critical_ns));
     if (pattern.resource == Resource::kGpuSm && pattern.resource_samples > 0) mu[static_cast<size_t>(stage)].push_back(pattern.mu);
   }
   for (size_t s = 0; s < stages.size(); ++s) {

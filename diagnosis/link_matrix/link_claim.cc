@@ -6,6 +6,7 @@
 #include <string>
 
 #include "diagnosis/duration_text.h"
+#include "diagnosis/mean_step.h"
 
 namespace eroica {
 namespace {
@@ -216,13 +217,10 @@ WindowTime TimeOf(const CrossRankView& view) {
   double ranks = 0;
   for (const RankView& rank : view.ranks()) {
     if (rank.batch->silent || rank.batch->steps.empty()) continue;
-    double waited_ns = 0;
-    for (const StepRecord& step : rank.batch->steps) {
-      time.ns += static_cast<double>(step.duration_ns);
-      waited_ns += static_cast<double>(step.peer_wait_ns);
-    }
-    time.steps += static_cast<double>(rank.batch->steps.size());
-    time.most_waited_ns = std::max(time.most_waited_ns, waited_ns / static_cast<double>(rank.batch->steps.size()));
+    const MeanStep mean = MeanStepOf(*rank.batch);
+    time.ns += mean.duration_ns * mean.steps;
+    time.steps += mean.steps;
+    time.most_waited_ns = std::max(time.most_waited_ns, mean.wait_ns);
     ++ranks;
   }
   if (ranks == 0) return {};

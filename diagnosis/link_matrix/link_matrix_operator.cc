@@ -1,6 +1,6 @@
 #include "diagnosis/link_matrix/link_matrix_operator.h"
 
-#include "diagnosis/claim_memory.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/link_matrix/link_claim.h"
 
 namespace eroica {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "diagnosis/claim_memory.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/training_view.h"
 
 namespace eroica {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "diagnosis/job_profile.h"
+#include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 
 namespace eroica {
@@ -16,7 +16,7 @@ double NoiseOf(std::span<const PatternBatch> past, size_t steps) {
   std::vector<double> means;
   for (const PatternBatch& profile : past) {
     for (const StepRecord& step : profile.steps) durations.push_back(static_cast<double>(step.duration_ns));
-    means.push_back(StepNsOf(profile));
+    means.push_back(MeanStepOf(profile).duration_ns);
   }
   const double of_steps =
       kSigmaPerMad * TakeMedianAndMad(std::span(durations)).mad / std::sqrt(static_cast<double>(std::max<size_t>(1, steps)));
@@ -95,11 +95,8 @@ double TypicalStepNs(const PatternBatch& profile) {
   return Median(std::span(durations));
 }
 
-double BusyNsOf(const PatternBatch& profile) {
-  double wait_ns = 0;
-  for (const StepRecord& step : profile.steps) wait_ns += static_cast<double>(step.peer_wait_ns);
-  return StepNsOf(profile) - wait_ns / static_cast<double>(std::max<size_t>(1, profile.steps.size()));
-}
+double StepNsOf(const PatternBatch& profile) { return MeanStepOf(profile).duration_ns; }
+double BusyNsOf(const PatternBatch& profile) { return MeanStepOf(profile).busy_ns(); }
 
 // Of the past.
 template <typename Of>

@@ -12,6 +12,7 @@
 
 #include "diagnosis/duration_text.h"
 #include "diagnosis/job_profile.h"
+#include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/stack_frames.h"
 #include "diagnosis/symptom.h"
@@ -187,7 +188,7 @@ bool WasSoBefore(const CrossRankView& view, const UnneededPython& python, const 
     const std::vector<std::string_view> frames = FramesOf(row);
     if (std::find(frames.begin(), frames.end(), python.name) != frames.end()) ns += static_cast<double>(row.critical_ns);
   }
-  return ns >= options.max_python_share * StepNsOf(before);
+  return ns >= options.max_python_share * MeanStepOf(before).duration_ns;
 }
 
 }  // namespace

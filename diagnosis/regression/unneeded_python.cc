@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/mean_step.h"
 #include "diagnosis/stack_frames.h"
 
 namespace eroica {
@@ -39,12 +40,6 @@ struct FrameTime {
 };
 
 using FrameTimes = std::map<std::string_view, FrameTime>;
-
-double StepNsOf(const PatternBatch& batch) {
-  double sum = 0;
-  for (const StepRecord& step : batch.steps) sum += static_cast<double>(step.duration_ns);
-  return sum / static_cast<double>(batch.steps.size());
-}
 
 // Where kernels are not recorded, all Python looks as if the device idled.
 bool KernelsAreSeen(const PatternBatch& batch) {
@@ -85,7 +80,7 @@ FrameTimes OnAll(const CrossRankView& view, const std::vector<RankIndex>& ranks,
   for (const RankIndex rank : ranks) {
     const PatternBatch& batch = *view.ranks()[rank].batch;
     FrameTimes own = UnneededOf(batch, options);
-    std::erase_if(own, [&](const auto& entry) { return entry.second.ns < options.max_python_share * StepNsOf(batch); });
+    std::erase_if(own, [&](const auto& entry) { return entry.second.ns < options.max_python_share * MeanStepOf(batch).duration_ns; });
     if (rank == ranks.front()) least = own;
     std::erase_if(least, [&own](const auto& entry) { return !own.contains(entry.first); });
     if (least.empty()) return {};
@@ -124,7 +119,7 @@ std::optional<UnneededPython> FindUnneededPython(const CrossRankView& view, cons
       if (chosen == nullptr || entry.second.depth > chosen->second.depth) chosen = &entry;
     }
     if (chosen == nullptr) continue;
-    const double step_ns = StepNsOf(*view.ranks()[ranks.front()].batch);
+    const double step_ns = MeanStepOf(*view.ranks()[ranks.front()].batch).duration_ns;
     return UnneededPython{.name = std::string(chosen->first),
                           .stack = Callers(chosen->second.stack),
                           .ns = chosen->second.ns,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "diagnosis/mean_step.h"
+
 namespace eroica {
 namespace {
 
@@ -29,20 +31,13 @@ std::vector<ExposedTransfer> FindExposedTransfers(const CrossRankView& view) {
   std::map<RankId, Waits> waits = WaitsOf(view);
   std::vector<ExposedTransfer> transfers;
   for (const RankView& rank : view.ranks()) {
-    const std::vector<StepRecord>& steps = rank.batch->steps;
-    if (rank.batch->silent || steps.empty()) continue;
-    double duration_ns = 0;
-    double exposed_ns = 0;
-    for (const StepRecord& step : steps) {
-      duration_ns += static_cast<double>(step.duration_ns);
-      exposed_ns += static_cast<double>(step.peer_wait_ns);
-    }
-    const auto count = static_cast<double>(steps.size());
+    const MeanStep mean = MeanStepOf(*rank.batch);
+    if (rank.batch->silent || mean.steps == 0) continue;
     const Waits& own = waits[rank.rank];
     transfers.push_back({.rank = rank.rank,
-                         .step_ns = duration_ns / count,
-                         .exposed_ns = std::max(0.0, exposed_ns - own.in_pairs_ns) / count,
-                         .late_ns = own.for_late_ns / count});
+                         .step_ns = mean.duration_ns,
+                         .exposed_ns = std::max(0.0, mean.wait_ns - own.in_pairs_ns / mean.steps),
+                         .late_ns = own.for_late_ns / mean.steps});
   }
   return transfers;
 }

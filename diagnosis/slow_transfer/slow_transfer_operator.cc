@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "diagnosis/duration_text.h"
+#include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/slow_transfer/exposed_transfer.h"
 
@@ -18,13 +19,8 @@ bool HasConnections(const CrossRankView& view) {
 // Collectives can take no more of a step than all waiting for peers: mostly it is short, and nothing needs to be looked at closer.
 bool AllWaitLong(const CrossRankView& view, double min_share) {
   return std::ranges::all_of(view.ranks(), [min_share](const RankView& rank) {
-    double duration_ns = 0;
-    double wait_ns = 0;
-    for (const StepRecord& step : rank.batch->steps) {
-      duration_ns += static_cast<double>(step.duration_ns);
-      wait_ns += static_cast<double>(step.peer_wait_ns);
-    }
-    return rank.batch->silent || rank.batch->steps.empty() || wait_ns > min_share * duration_ns;
+    const MeanStep mean = MeanStepOf(*rank.batch);
+    return rank.batch->silent || mean.steps == 0 || mean.wait_ns > min_share * mean.duration_ns;
   });
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/training_view.h"
 

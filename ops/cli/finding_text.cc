@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnosis/claim_memory.h"
 #include "diagnosis/duration_text.h"
+#include "diagnosis/finding_measures.h"
 #include "ops/cli/wrapped_text.h"
 #include "schemas/function.h"
 

@@ -1,0 +1,22 @@
+// Measures of a finding that more than the operator which made them reads. All lookups: nullptr where the finding has none.
+#pragma once
+
+#include <string_view>
+
+#include "schemas/finding.h"
+
+namespace eroica {
+
+const Measure* FindMeasure(const Finding& finding, std::string_view name);
+
+// How long a finding has lasted: in ns, and in how many windows it was seen. Every finding has this measure.
+const Measure* FindLasted(const Finding& finding);
+Measure* FindLasted(Finding& finding);
+
+// In how many of its steps a slow rank was slow, or ran what it is slow in.
+const Measure* SlowSteps(const Finding& finding);
+
+// Of a claim that one window is too little for: its threshold says in how many of the newest windows it must have been made.
+inline constexpr std::string_view kSeenInWindows = "seen_in_windows";
+
+}  // namespace eroica
