@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 
 #include "diagnosis/busy_time.h"
 #include "diagnosis/job_profile.h"
@@ -111,14 +112,18 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
   for (const PatternBatch& batch : batches) world_size_ = std::max(world_size_, batch.world_size);
   ranks_ = RanksByNumber(batches);
   functions_ = ColumnsOf(ranks_);
-  const std::vector<uint32_t> roles = LearnRoles(ranks_, functions_, summaries_);
+  const std::vector<uint32_t> learned = LearnRoles(ranks_, functions_, summaries_);
+  const std::vector<uint32_t> roles = RolesOfJob(ranks_, Uninterrupted(past_times, window_kind_, window_index_, world_size_), learned);
   for (size_t i = 0; i < ranks_.size(); ++i) {
     ranks_[i].role = roles[i];
     role_count_ = std::max(role_count_, roles[i] + 1);
   }
   busy_times_ = std::make_shared<const std::vector<BusyTime>>(CompareBusyTime(ranks_, role_count_));
   profile_ = std::make_shared<const PatternBatch>(ProfileOf(*this));
-  rank_times_ = std::make_shared<const PatternBatch>(RankTimesOf(*this));
+  PatternBatch times = RankTimesOf(*this);
+  times.role = EncodeRoles(ranks_, learned);
+  times.pid = FingerprintOfProcesses(ranks_);
+  rank_times_ = std::make_shared<const PatternBatch>(std::move(times));
   lasting_excess_ = std::make_shared<const std::vector<BusyTime>>(FindLastingExcess(ranks_, role_count_, past_times, *rank_times_));
 }
 

@@ -23,17 +23,6 @@ StepRecord MeanOf(const RankView& rank) {
           .peer_wait_ns = static_cast<int64_t>(std::min(mean.wait_ns, kMostNs))};
 }
 
-// How many of the newest windows are of one kind and world: jobs that change their size number their ranks anew.
-size_t Uninterrupted(std::span<const PatternBatch> past, const PatternBatch& now) {
-  size_t count = 0;
-  for (size_t i = past.size(); i > 0; --i) {
-    const PatternBatch& window = past[i - 1];
-    if (window.window.kind != now.window.kind || window.world_size != now.world_size || window.window.index >= now.window.index) break;
-    ++count;
-  }
-  return count;
-}
-
 // Visits the rows of the window that are of ranks which report now.
 template <typename Visit>
 void ForEachRank(std::span<const RankView> ranks, const PatternBatch& window, Visit visit) {
@@ -179,6 +168,16 @@ std::vector<RankView> ViewsOf(std::span<const RankView> ranks, const std::vector
 
 }  // namespace
 
+std::span<const PatternBatch> Uninterrupted(std::span<const PatternBatch> past, WindowKind kind, int64_t index, uint32_t world_size) {
+  size_t count = 0;
+  for (size_t i = past.size(); i > 0; --i) {
+    const PatternBatch& window = past[i - 1];
+    if (window.window.kind != kind || window.world_size != std::max(1u, world_size) || window.window.index >= index) break;
+    ++count;
+  }
+  return past.last(count);
+}
+
 PatternBatch RankTimesOf(const CrossRankView& view) {
   PatternBatch times;
   times.job = view.job();
@@ -192,7 +191,8 @@ PatternBatch RankTimesOf(const CrossRankView& view) {
 
 std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_t role_count, std::span<const PatternBatch> past,
                                         const PatternBatch& now, const LastingOptions& options) {
-  const size_t windows = Uninterrupted(past, now) + 1;
+  past = Uninterrupted(past, now.window.kind, now.window.index, now.world_size);
+  const size_t windows = past.size() + 1;
   std::map<RankIndex, BusyTime> lasting;
   double correlation = -1;  // computed where it is needed first
   FaceValue face_value(ranks);

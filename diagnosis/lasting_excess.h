@@ -31,8 +31,11 @@ struct LastingOptions {
   double min_separation = 4;       // excess over what peers differ by for good
 };
 
+// The newest windows of the past that are of one kind and world with this one and stand before it: jobs that change their size number their ranks anew.
+std::span<const PatternBatch> Uninterrupted(std::span<const PatternBatch> past, WindowKind kind, int64_t index, uint32_t world_size);
+
 // What a rank's steps were in one window, for the looks of later ones: steps has a row for each RANK that reported steps, its number as id, with the means of
-// duration and peer wait of its steps. Everything else is as in a profile (job_profile.h).
+// duration and peer wait of its steps. The view adds what the window alone shows of all roles (role_learning.h). Everything else is as in a profile (job_profile.h).
 PatternBatch RankTimesOf(const CrossRankView& view);
 
 // Ranks that are late over the newest windows, `now` among them, by rank: of the longest look that shows it. `past` as of RankTimesOf, oldest first; only windows

@@ -1,8 +1,14 @@
 #include "diagnosis/role_learning.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "diagnosis/function_profile.h"
@@ -11,10 +17,11 @@
 namespace eroica {
 namespace {
 
-constexpr int kMinDifferentNames = 3;      // fewer may be one rank's fault
-constexpr int kMinExclusiveNames = 2;      // of each side, for sets that share less than half of their names
+constexpr int kMinDifferentNames = 3;  // fewer may be one rank's fault
+constexpr int kMinExclusiveNames = 2;  // of each side, for sets that share less than half of their names
 constexpr size_t kMaxClusters = 64;
-constexpr double kMaxCrossingShare = 0.1;  // of the bytes of collective groups smaller than the world, e.g. tied embeddings of first and last stage
+constexpr double kMaxCrossingShare =
+    0.1;  // of the bytes of collective groups smaller than the world, e.g. tied embeddings of first and last stage
 
 using Labels = std::vector<int32_t>;
 
@@ -171,11 +178,57 @@ Labels Learn(std::span<const RankView> ranks, std::span<const FunctionColumn> fu
   return labels.empty() ? LabelsByFunctions(evidence, functions) : labels;
 }
 
+constexpr size_t kMostRoleBytes = 4'096;
+
+struct Stretch {
+  uint32_t first = 0;
+  uint32_t count = 0;
+  uint32_t role = 0;
+};
+
+// The number at the beginning of the text, and the character after it, which are taken away.
+std::optional<uint32_t> TakeNumber(std::string_view& text, char end) {
+  uint32_t number = 0;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  text.remove_prefix(static_cast<size_t>(at - text.data()));
+  if (error != std::errc{} || text.empty() || text.front() != end) return std::nullopt;
+  text.remove_prefix(1);
+  return number;
+}
+
+// Ascending by rank; empty where the text is none of EncodeRoles'.
+std::vector<Stretch> DecodeRoles(std::string_view text) {
+  std::vector<Stretch> stretches;
+  while (!text.empty()) {
+    const std::optional<uint32_t> first = TakeNumber(text, '+');
+    const std::optional<uint32_t> count = first ? TakeNumber(text, '=') : std::nullopt;
+    const std::optional<uint32_t> role = count ? TakeNumber(text, ' ') : std::nullopt;
+    if (!role) return {};
+    stretches.push_back({.first = *first, .count = *count, .role = *role});
+  }
+  return stretches;
+}
+
+// What more than half of the windows of these processes show, `now` among them; empty where nothing does.
+std::string Majority(std::span<const PatternBatch> past, const std::string& now, uint32_t processes) {
+  std::map<std::string_view, size_t> votes;
+  ++votes[now];
+  size_t windows = 1;
+  for (const PatternBatch& window : past) {
+    if (window.pid != processes) continue;
+    ++votes[window.role];
+    ++windows;
+  }
+  const auto most = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return 2 * most->second > windows ? std::string(most->first) : std::string();
+}
+
 }  // namespace
 
 std::vector<uint32_t> LearnRoles(std::span<const RankView> ranks, std::span<const FunctionColumn> functions,
                                  std::span<const CollectiveSummary> summaries) {
-  const bool all_given = std::all_of(ranks.begin(), ranks.end(), [](const RankView& r) { return !r.batch->role.empty() || r.batch->silent; });
+  const bool all_given =
+      std::all_of(ranks.begin(), ranks.end(), [](const RankView& r) { return !r.batch->role.empty() || r.batch->silent; });
   const Labels learnt = all_given ? Labels(ranks.size(), 0) : Learn(ranks, functions, summaries);
   std::map<std::pair<std::string, int32_t>, uint32_t> role_of;
   std::vector<uint32_t> roles;
@@ -184,6 +237,44 @@ std::vector<uint32_t> LearnRoles(std::span<const RankView> ranks, std::span<cons
     const std::string& given = ranks[i].batch->role;
     const auto key = std::make_pair(given, given.empty() ? learnt[i] : 0);
     roles.push_back(role_of.try_emplace(key, static_cast<uint32_t>(role_of.size())).first->second);
+  }
+  return roles;
+}
+
+std::string EncodeRoles(std::span<const RankView> ranks, std::span<const uint32_t> roles) {
+  std::string text;
+  for (size_t i = 0; i < ranks.size();) {
+    size_t end = i + 1;
+    while (end < ranks.size() && roles[end] == roles[i] && ranks[end].rank.value == ranks[end - 1].rank.value + 1) ++end;
+    text += fmt::format("{}+{}={} ", ranks[i].rank.value, end - i, roles[i]);
+    i = end;
+  }
+  return text.size() <= kMostRoleBytes ? text : std::string();
+}
+
+uint32_t FingerprintOfProcesses(std::span<const RankView> ranks) {
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  const auto add = [&hash](uint32_t value) { hash = (hash ^ value) * 0x100000001b3; };
+  for (const RankView& rank : ranks) {
+    if (rank.batch->silent) continue;
+    add(rank.rank.value);
+    add(rank.batch->pid);
+  }
+  return static_cast<uint32_t>(hash ^ (hash >> 32));
+}
+
+std::vector<uint32_t> RolesOfJob(std::span<const RankView> ranks, std::span<const PatternBatch> past, std::vector<uint32_t> learned) {
+  const std::string now = EncodeRoles(ranks, learned);
+  const std::string most = Majority(past, now, FingerprintOfProcesses(ranks));
+  if (most.empty() || most == now) return learned;
+  const std::vector<Stretch> stretches = DecodeRoles(most);
+  std::map<uint32_t, uint32_t> dense;  // by the role of most windows, which may have listed silent ranks, too
+  std::vector<uint32_t> roles;
+  for (const RankView& rank : ranks) {
+    const auto after = std::upper_bound(stretches.begin(), stretches.end(), rank.rank.value,
+                                        [](uint32_t number, const Stretch& stretch) { return number < stretch.first; });
+    if (after == stretches.begin() || rank.rank.value - std::prev(after)->first >= std::prev(after)->count) return learned;
+    roles.push_back(dense.try_emplace(std::prev(after)->role, static_cast<uint32_t>(dense.size())).first->second);
   }
   return roles;
 }

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "diagnosis/cross_rank_view.h"
@@ -21,5 +22,19 @@ namespace eroica {
 // Role of each of `ranks` (ascending by rank number), dense from 0 in order of the first rank of a role. RankView::role is not read.
 std::vector<uint32_t> LearnRoles(std::span<const RankView> ranks, std::span<const FunctionColumn> functions,
                                  std::span<const CollectiveSummary> summaries);
+
+// Over the windows of a job: a layout does not change while its processes run, but a window may show it wrongly. Where events were lost, a stage of the pipeline may
+// look like two. What more than half of the windows of the same processes show holds for all of them; otherwise ranks that are no peers would be compared, and over
+// all windows of a look back (lasting_excess.h).
+
+// The roles of `ranks` as text for the job's past, "0+4=0 4+4=1": from rank 0 on four of role 0. Empty where it would be longer than a name may be.
+std::string EncodeRoles(std::span<const RankView> ranks, std::span<const uint32_t> roles);
+
+// Of the ranks that report and their processes: another one after ranks were lost, joined, or were started anew.
+uint32_t FingerprintOfProcesses(std::span<const RankView> ranks);
+
+// The roles that hold in this window: `learned`, of `ranks`, or what most windows show. `past` as of RankTimesOf, oldest first: PatternBatch::role as of EncodeRoles,
+// pid as of FingerprintOfProcesses.
+std::vector<uint32_t> RolesOfJob(std::span<const RankView> ranks, std::span<const PatternBatch> past, std::vector<uint32_t> learned);
 
 }  // namespace eroica

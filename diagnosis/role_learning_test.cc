@@ -216,5 +216,74 @@ TEST(RoleLearning, TheOrderOfInputDoesNotMatter) {
   }
 }
 
+const PatternBatch kReports;  // whatever it reports
+
+std::vector<RankView> Ranks(std::initializer_list<uint32_t> numbers) {
+  std::vector<RankView> ranks;
+  for (const uint32_t number : numbers) ranks.push_back({.rank = RankId{number}, .batch = &kReports});
+  return ranks;
+}
+
+// Windows of the same processes that showed these roles.
+std::vector<PatternBatch> Past(std::span<const RankView> ranks, std::initializer_list<std::string_view> roles) {
+  std::vector<PatternBatch> past;
+  for (const std::string_view text : roles) {
+    past.emplace_back().role = text;
+    past.back().pid = FingerprintOfProcesses(ranks);
+  }
+  return past;
+}
+
+TEST(RoleMemory, WritesStretchesOfRanks) {
+  const std::vector<uint32_t> roles = {0, 0, 1, 1, 0};
+  EXPECT_EQ(EncodeRoles(Ranks({0, 1, 2, 4, 5}), roles), "0+2=0 2+1=1 4+1=1 5+1=0 ");
+}
+
+TEST(RoleMemory, RolesThatAlternateOverManyRanksAreNotRemembered) {
+  std::vector<RankView> ranks;
+  std::vector<uint32_t> roles;
+  for (uint32_t rank = 0; rank < 2'000; ++rank) {
+    ranks.push_back({.rank = RankId{rank}, .batch = &kReports});
+    roles.push_back(rank % 2);
+  }
+  EXPECT_EQ(EncodeRoles(ranks, roles), "");
+  EXPECT_EQ(RolesOfJob(ranks, Past(ranks, {"", "", ""}), roles), roles);
+}
+
+TEST(RoleMemory, AWindowThatShowsTheLayoutWronglyIsOverruled) {
+  const auto ranks = Ranks({0, 1, 2, 3});
+  EXPECT_THAT(RolesOfJob(ranks, Past(ranks, {"0+2=0 2+2=1 ", "0+2=0 2+2=1 "}), {0, 1, 1, 1}), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(RolesOfJob(ranks, Past(ranks, {"0+2=0 2+2=1 "}), {0, 1, 1, 1}), ElementsAre(0, 1, 1, 1)) << "one against one";
+}
+
+TEST(RoleMemory, AWrongBeginningIsOverruledByWhatFollows) {
+  const auto ranks = Ranks({0, 1, 2, 3});
+  const auto past = Past(ranks, {"0+1=0 1+3=1 ", "0+1=0 1+3=1 ", "0+2=0 2+2=1 "});
+  EXPECT_THAT(RolesOfJob(ranks, past, {0, 0, 1, 1}), ElementsAre(0, 0, 1, 1));
+}
+
+TEST(RoleMemory, SilentRanksLeaveNoGapInTheRoles) {
+  const auto ranks = Ranks({2, 3, 4});
+  EXPECT_THAT(RolesOfJob(ranks, Past(ranks, {"0+2=0 2+2=1 4+1=2 ", "0+2=0 2+2=1 4+1=2 "}), {0, 0, 0}), ElementsAre(0, 0, 1));
+}
+
+// The ranks 0 and 1 were the whole first stage of a job that has shrunk to them.
+TEST(RoleMemory, OtherProcessesMayHaveAnotherLayout) {
+  const auto ranks = Ranks({0, 1});
+  EXPECT_THAT(RolesOfJob(ranks, Past(Ranks({0, 1, 2, 3}), {"0+2=0 2+2=1 ", "0+2=0 2+2=1 "}), {0, 1}), ElementsAre(0, 1));
+  PatternBatch restarted;
+  restarted.pid = 2;
+  auto anew = Ranks({0, 1});
+  for (RankView& rank : anew) rank.batch = &restarted;
+  EXPECT_THAT(RolesOfJob(anew, Past(ranks, {"0+2=0 ", "0+2=0 "}), {0, 1}), ElementsAre(0, 1));
+}
+
+TEST(RoleMemory, WhatIsNoListOfRolesIsNotRead) {
+  const auto ranks = Ranks({0, 1});
+  for (const std::string_view text : {"stage 1", "0+2", "0+2=", "0+2=0", "+=", "0+99999999999=0 "}) {
+    EXPECT_THAT(RolesOfJob(ranks, Past(ranks, {text, text}), {0, 1}), ElementsAre(0, 1)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace eroica

@@ -111,14 +111,31 @@ Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>&
   return finding;
 }
 
+// Ranks that are late in this window, or over many: lengths and routing that are drawn anew for each step make some rank late in most steps of a short window, so
+// that few steps tell little, and what stands in every window tells more. Of those in steps: of as many as all these windows have.
+std::vector<BusyTime> LateRanks(const CrossRankView& view, const ImbalanceOptions& options) {
+  std::vector<BusyTime> late;
+  for (const BusyTime& busy : view.busy_times()) {
+    const bool lasts = busy.chance <= options.max_chance && busy.slow_steps >= options.min_growth_steps * busy.steps;
+    if (busy.steps >= options.min_steps && busy.share() >= options.min_share && lasts) {
+      late.push_back(busy);
+      continue;
+    }
+    const auto over_many = std::ranges::find(view.lasting_excess(), busy.rank, &BusyTime::rank);
+    if (over_many == view.lasting_excess().end() || busy.excess_ns < over_many->excess_ns / 2) continue;
+    late.push_back(*over_many);
+    late.back().steps *= busy.steps;
+    late.back().slow_steps *= busy.steps;
+  }
+  return late;
+}
+
 }  // namespace
 
 bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Finding>& findings) const {
   std::vector<GrownRank> data;
   std::vector<GrownRank> routing;
-  for (const BusyTime& busy : view.busy_times()) {
-    if (busy.steps < options_.min_steps || busy.share() < options_.min_share || busy.chance > options_.max_chance) continue;
-    if (busy.slow_steps < options_.min_growth_steps * busy.steps) continue;
+  for (const BusyTime& busy : LateRanks(view, options_)) {
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
     if (growth.cause == GrowthCause::kData && growth.more_ns() >= options_.min_coverage * busy.excess_ns) data.push_back({busy, growth});
     if (growth.cause == GrowthCause::kRouting) routing.push_back({busy, growth});

@@ -263,5 +263,72 @@ TEST(ImbalanceOperator, AHotExpertNeedsItsBytes) {
   EXPECT_THAT(EvaluateHost({0.95, 1, 1.3, 1.05}, {0.95, 1, 1.3, 1.05}), IsEmpty()) << "what a window may add up to by chance";
 }
 
+// Inputs that are drawn anew for each step, over many windows: what no window of a few steps can tell is told by all of them together.
+constexpr uint32_t kReplicas = 8;
+constexpr uint32_t kStepsOfWindow = 4;
+
+// Windows of a job of data replicas, each with lengths of its own in every step.
+class Lengths {
+ public:
+  explicit Lengths(uint64_t seed, double spread) : random_(seed), length_(0, spread) {}
+
+  // longer: of the sequences of rank 5.
+  std::vector<Finding> Next(double longer) {
+    TrainingView job(kReplicas, kStepsOfWindow);
+    for (uint32_t rank = 0; rank < kReplicas; ++rank) AddRank(job, rank, rank == 5 ? longer : 1);
+    job.Finish();
+    for (PatternBatch& batch : job.batches()) batch.window.index = static_cast<int64_t>(past_.size());
+    const CrossRankView view(job.batches(), {}, {}, past_);
+    past_.push_back(view.rank_times());
+    std::vector<Finding> findings;
+    ImbalanceOperator().Evaluate(view, findings);
+    return findings;
+  }
+
+ private:
+  void AddRank(TrainingView& job, uint32_t rank, double longer) {
+    double sum = 0;
+    for (uint32_t step = 0; step < kStepsOfWindow; ++step) {
+      const double of_step = longer * length_(random_);
+      sum += of_step;
+      job.Jitter(rank, step, 80 * (of_step - 1));
+    }
+    for (int kernel = 0; kernel < 4; ++kernel) {
+      job.Run(rank, "gemm_" + std::to_string(kernel), 20, "", FunctionClass::kGpuCompute);
+      job.batches()[rank].patterns.back().critical_ns = static_cast<int64_t>(20e6 * sum);
+    }
+    job.Run(rank, "AdamFunctor", 4, "", FunctionClass::kGpuCompute);
+  }
+
+  std::mt19937_64 random_;
+  std::lognormal_distribution<double> length_;
+  std::vector<PatternBatch> past_;
+};
+
+TEST(LastingImbalance, LongerSequencesAmongUnevenOnesAddUp) {
+  Lengths job(3, 0.1);
+  for (int window = 0; window < 3; ++window) EXPECT_THAT(job.Next(1.2), IsEmpty()) << "few windows tell nothing";
+  std::vector<Finding> findings;
+  for (int window = 3; window < 11; ++window) findings = job.Next(1.2);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingKind::kImbalance);
+  EXPECT_EQ(findings[0].subkind, "data");
+  EXPECT_THAT(findings[0].culprits, IsEmpty());
+  EXPECT_THAT(findings[0].title, HasSubstr("rank 5"));
+}
+
+TEST(LastingImbalance, LengthsThatAreEqualInTheLongRunAreHealthy) {
+  for (const double spread : {0.02, 0.1, 0.3}) {
+    Lengths job(5, spread);
+    for (int window = 0; window < 150; ++window) EXPECT_THAT(job.Next(1), IsEmpty()) << spread << ", window " << window;
+  }
+}
+
+TEST(LastingImbalance, WhatIsOverIsNotSaid) {
+  Lengths job(7, 0.05);
+  for (int window = 0; window < 9; ++window) job.Next(1.2);
+  EXPECT_THAT(job.Next(1), IsEmpty());
+}
+
 }  // namespace
 }  // namespace eroica
