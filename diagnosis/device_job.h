@@ -66,6 +66,7 @@ class DeviceJob {
     FunctionPattern& pattern = Append(rank, name, ms * longer * (1 + is.paused), FunctionClass::kGpuCompute);
     const double call_ns = ms * longer * shape_.scale * 1e6 / kCallsPerStep;
     pattern.count = kCallsPerStep * kSteps;
+    pattern.duration_mean_ns = call_ns * (1 + is.paused);
     pattern.histogram.Add(static_cast<uint64_t>(call_ns), (kCallsPerStep - 1) * kSteps);
     pattern.histogram.Add(static_cast<uint64_t>(call_ns * (1 + is.paused * kCallsPerStep)), kSteps);
     if (!shape_.samples) return;

@@ -60,6 +60,18 @@ double IncompleteBeta(double x, double a, double b) {
 
 }  // namespace
 
+double WeightedQuantile(std::span<Weighted> values, double share) {
+  std::ranges::sort(values, {}, &Weighted::value);
+  double all = 0;
+  for (const Weighted& entry : values) all += entry.weight;
+  double below = 0;
+  for (const Weighted& entry : values) {
+    below += entry.weight;
+    if (below >= share * all) return entry.value;
+  }
+  return 0;
+}
+
 MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts) {
   const uint64_t total = Total(counts);
   if (total == 0) return {};

@@ -40,6 +40,14 @@ MedianAndMad TakeMedianAndMad(std::span<T> values) {
   return result;
 }
 
+struct Weighted {
+  double value = 0;
+  double weight = 0;
+};
+
+// What all of the weight but `share` reaches: that much lies below. A third: what most of a whole reaches, whatever a part of it does.
+double WeightedQuantile(std::span<Weighted> values, double share);
+
 // Of a population of whole numbers given as counts: counts[k] of them have the value k.
 MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts);
 

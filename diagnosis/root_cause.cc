@@ -17,6 +17,8 @@
 #include "diagnosis/regression/regression_operator.h"
 #include "diagnosis/runtime_calls.h"
 #include "diagnosis/shared_cause.h"
+#include "diagnosis/slow_host/host_ranks.h"
+#include "diagnosis/slow_host/slow_host_operator.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 #include "diagnosis/slow_transfer/slow_transfer_operator.h"
 #include "diagnosis/spike/spike_operator.h"
@@ -166,6 +168,7 @@ void Complete(const CrossRankView& view, const DataQuality& quality, double step
 std::vector<std::unique_ptr<DiagnosisOperator>> DefaultOperators() {
   std::vector<std::unique_ptr<DiagnosisOperator>> operators;
   operators.push_back(std::make_unique<SlowRankOperator>());
+  operators.push_back(std::make_unique<SlowHostOperator>());
   operators.push_back(std::make_unique<ContentionOperator>());
   operators.push_back(std::make_unique<CollectiveWaitOperator>());
   operators.push_back(std::make_unique<LinkMatrixOperator>());
@@ -189,8 +192,9 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
     }
   }
   claims = MergeByCulprit(std::move(claims));
+  DropRanksOfSlowHosts(claims);
   AssignImpacts(view, claims);
-  std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(std::move(claims)));
+  std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(std::move(claims), HostsOf(view).size()));
   DropExplainedByAll(findings);
   DropLinksOfSharedDevices(findings);
   DropExplainedChanges(findings);

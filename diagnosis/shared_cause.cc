@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -74,12 +75,31 @@ std::string MostNamedFunction(const std::vector<Finding>& claims) {
   return std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
 }
 
+bool IsOnDevice(const Finding& claim) {
+  return claim.function_class == FunctionClass::kGpuCompute || claim.function_class == FunctionClass::kMemoryOp;
+}
+
 size_t RanksOf(const std::vector<Finding>& claims) {
   std::set<int32_t> ranks;
   for (const Finding& claim : claims) {
     for (const Culprit& culprit : claim.culprits) ranks.insert(culprit.rank);
   }
   return ranks.size();
+}
+
+// Where who takes turns is at random, the other hosts have their share of it.
+template <typename Roams>
+bool AreOfOneHost(const std::vector<Finding>& claims, Roams roams) {
+  constexpr size_t kFewestRanks =
+      4;  // of two hosts with eight ranks each one has four by chance in one of seven windows; the next window tells
+  std::set<std::string_view> hosts;
+  size_t ranks = 0;
+  for (const Finding& claim : claims) {
+    if (!roams(claim)) continue;
+    ranks += claim.culprits.size();
+    for (const Culprit& culprit : claim.culprits) hosts.insert(culprit.host);
+  }
+  return hosts.size() == 1 && !hosts.begin()->empty() && ranks >= kFewestRanks;
 }
 
 }  // namespace
@@ -107,7 +127,7 @@ Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
   return finding;
 }
 
-std::vector<Finding> MergeRoaming(std::vector<Finding> claims) {
+std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
   std::set<std::string> functions;  // of ranks that are late now and then
   for (const Finding& claim : claims) {
     if (IsOccasional(claim) && !claim.function.empty()) functions.insert(claim.function);
@@ -120,7 +140,7 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims) {
     if (roams(claim)) roaming += claim.culprits.size();
     if (!roams(claim) && claim.kind == FindingKind::kSlowRank && !IsTimeless(claim) && shares(claim)) lasting += claim.culprits.size();
   }
-  if (roaming < kFewestRoaming || functions.empty()) return claims;
+  if (roaming < kFewestRoaming || functions.empty() || (hosts > 1 && AreOfOneHost(claims, roams))) return claims;
   // Of many ranks that are late by turns some are late in most steps of a short window.
   const auto chance = [&](const Finding& claim) { return lasting < roaming && claim.kind == FindingKind::kSlowRank && shares(claim); };
   const auto others = std::stable_partition(
@@ -147,8 +167,23 @@ void DropExplainedByAll(std::vector<Finding>& findings) {
     if (finding.culprits.empty()) on_all.push_back(finding);
   }
   std::erase_if(findings, [&](const Finding& finding) {
+    if (finding.subkind == kWholeHost) return false;
     return std::any_of(on_all.begin(), on_all.end(),
                        [&](const Finding& all) { return ExplainsOnAll(all, finding) && finding.lost_ns_per_step < all.lost_ns_per_step; });
+  });
+}
+
+void DropRanksOfSlowHosts(std::vector<Finding>& claims) {
+  std::vector<Finding> hosts;
+  std::ranges::copy_if(claims, std::back_inserter(hosts), [](const Finding& claim) { return claim.subkind == kWholeHost; });
+  std::erase_if(claims, [&](const Finding& claim) {
+    const bool of_ranks = claim.kind == FindingKind::kSlowRank || claim.kind == FindingKind::kContention;
+    if (!of_ranks || claim.subkind == kWholeHost || claim.culprits.empty()) return false;
+    return std::ranges::any_of(hosts, [&](const Finding& host) {
+      const bool on_host =
+          std::ranges::all_of(claim.culprits, [&](const Culprit& culprit) { return culprit.host == host.culprits.front().host; });
+      return on_host && (IsOnDevice(claim) == IsOnDevice(host));
+    });
   });
 }
 

@@ -12,6 +12,9 @@ namespace eroica {
 // Subkind of a claim that a rank is slow in single steps, and well in between.
 inline constexpr std::string_view kTransient = "transient";
 
+// Subkind of a claim that a host is slow as a whole: its culprits are the ranks there.
+inline constexpr std::string_view kWholeHost = "host";
+
 // Claims about slow ranks that name the same function (or the same class of functions) become one finding with all their culprits, by rank. It keeps the words of the
 // claim that costs most; its loss is the sum of theirs, each of which is what the accounting charges the rank with
 // (diagnosis/impact.h). A culprit is no victim. Other kinds stay as they are, in order.
@@ -21,7 +24,7 @@ std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims);
 // not say how often, become one finding of the kind kStepTime that blames nobody, with the function that most of them name. Fewer ranks that are late in most
 // steps, in the same function, are part of it: in a short window some always are. (EROICA, NSDI'26, section 6: garbage collections, each rank's at a moment of
 // its own)
-std::vector<Finding> MergeRoaming(std::vector<Finding> claims);
+std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts = 1);
 
 // The finding that it is then; `ranks`: how many take turns, if more than these claims name.
 Finding RoamingOf(std::vector<Finding> claims, size_t ranks);
@@ -29,8 +32,13 @@ Finding RoamingOf(std::vector<Finding> claims, size_t ranks);
 // True where `on_all` blames nobody for a function that all ranks run, and the claim blames a rank for the same function, one that it calls, or one that calls it.
 bool ExplainsOnAll(const Finding& on_all, const Finding& claim);
 
-// Where a function has become slower everywhere some rank is slowest in it, which is no second fault, unless it costs more than all ranks' slowness does.
+// Where a function has become slower everywhere some rank is slowest in it, which is no second fault, unless it costs more than all ranks' slowness does. That a
+// whole host is slow, and hardly anybody elsewhere, says more than that the job is.
 void DropExplainedByAll(std::vector<Finding>& findings);
+
+// Where the devices of a host are slow as a whole, what single ranks there are claimed to be slow in on their devices is no second fault, whichever of them show it in
+// this window; likewise what its training threads run.
+void DropRanksOfSlowHosts(std::vector<Finding>& claims);
 
 // A device that somebody else uses moves its data slowly as well: its ports are no second fault.
 void DropLinksOfSharedDevices(std::vector<Finding>& findings);

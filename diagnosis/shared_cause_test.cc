@@ -56,6 +56,47 @@ TEST(MergeRoaming, RanksThatAreLateByTurnsInNothingShareNothing) {
   EXPECT_THAT(MergeRoaming({Occasional(1, "", 1), Occasional(4, "", 1), Occasional(6, "", 1)}), SizeIs(3));
 }
 
+TEST(MergeRoaming, FourRanksOfOneHostAmongSeveralShareTheHost) {
+  const auto turns = [] {
+    return std::vector<Finding>{Occasional(1, "read", 1), Occasional(4, "read", 1), Occasional(6, "read", 1), Occasional(7, "read", 1)};
+  };
+  EXPECT_THAT(MergeRoaming(turns(), 1), SizeIs(1));
+  EXPECT_THAT(MergeRoaming(turns(), 2), SizeIs(4));
+  std::vector<Finding> on_two = turns();
+  on_two[3].culprits[0].host = "node2";
+  EXPECT_THAT(MergeRoaming(on_two, 2), SizeIs(1));
+}
+
+Finding SlowHost(std::string function, FunctionClass function_class) {
+  Finding finding = Slow(1, std::move(function), 20);
+  finding.subkind = kWholeHost;
+  finding.culprits.push_back({.rank = 2, .host = "node1"});
+  finding.function_class = function_class;
+  return finding;
+}
+
+TEST(DropRanksOfSlowHosts, OfTheSameHostAndPartOfIt) {
+  Finding elsewhere = Slow(9, "every gpu_compute function", 10, "node2");
+  elsewhere.function_class = FunctionClass::kGpuCompute;
+  Finding here = elsewhere;
+  here.culprits = {{.rank = 2, .host = "node1"}};
+  std::vector<Finding> claims = {SlowHost("every gpu_compute function", FunctionClass::kGpuCompute), here, elsewhere, Slow(2, "read", 10)};
+  DropRanksOfSlowHosts(claims);
+  ASSERT_THAT(claims, SizeIs(3));
+  EXPECT_EQ(claims[1].culprits[0].rank, 9);
+  EXPECT_EQ(claims[2].function, "read");
+}
+
+TEST(DropExplainedByAll, LeavesAWholeHost) {
+  Finding all = Slow(1, "read", 30);
+  all.kind = FindingKind::kRegression;
+  all.culprits.clear();
+  std::vector<Finding> findings = {all, SlowHost("read", FunctionClass::kPython), Slow(5, "read", 10)};
+  DropExplainedByAll(findings);
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[1].subkind, kWholeHost);
+}
+
 TEST(MergeRoaming, RanksThatTakeTurnsAreNobodysFault) {
   const std::vector<Finding> merged =
       MergeRoaming({Occasional(1, "collect", 2), Occasional(9, "gemm", 8), Occasional(4, "collect", 1), Occasional(6, "main", 3)});
@@ -72,8 +113,8 @@ TEST(MergeRoaming, TwoRanksOrRanksThatAreLateInMostStepsAreBlamed) {
 }
 
 TEST(MergeRoaming, AFewThatAreLateInMostStepsOfAShortWindowArePartOfIt) {
-  const std::vector<Finding> merged =
-      MergeRoaming({Occasional(1, "collect", 2), Slow(4, "collect", 5), Occasional(5, "collect", 7), Slow(8, "collect", 5), Occasional(9, "gemm", 8)});
+  const std::vector<Finding> merged = MergeRoaming(
+      {Occasional(1, "collect", 2), Slow(4, "collect", 5), Occasional(5, "collect", 7), Slow(8, "collect", 5), Occasional(9, "gemm", 8)});
   ASSERT_THAT(merged, SizeIs(2));
   EXPECT_EQ(merged[0].function, "gemm");
   EXPECT_EQ(merged[1].kind, FindingKind::kStepTime);

@@ -119,24 +119,6 @@ std::vector<SharedKernel> SharedKernels(const CrossRankView& view, std::span<con
   return kernels;
 }
 
-struct Weighted {
-  double value = 0;
-  double weight = 0;
-};
-
-// Two thirds of the weight lie at it or above.
-double LowerThird(std::vector<Weighted> values) {
-  std::sort(values.begin(), values.end(), [](const Weighted& a, const Weighted& b) { return a.value < b.value; });
-  double all = 0;
-  for (const Weighted& entry : values) all += entry.weight;
-  double below = 0;
-  for (const Weighted& entry : values) {
-    below += entry.weight;
-    if (3 * below >= all) return entry.value;
-  }
-  return 0;
-}
-
 // What two thirds of the kernel time reach of what `growth_of` says of each; weights are times. Nothing where it says nothing of any.
 template <typename GrowthOf>
 std::optional<double> TypicalOf(const std::vector<SharedKernel>& kernels, size_t stage, GrowthOf growth_of) {
@@ -146,7 +128,7 @@ std::optional<double> TypicalOf(const std::vector<SharedKernel>& kernels, size_t
     if (growth) growths.push_back({*growth, MedianOfOthers(kernel.ns, stage)});
   }
   if (growths.empty()) return std::nullopt;
-  return LowerThird(std::move(growths));
+  return WeightedQuantile(std::span(growths), 1.0 / 3);
 }
 
 std::optional<double> Ratio(double own, double others) { return others > 0 ? std::optional(own / others - 1) : std::nullopt; }

@@ -1,0 +1,188 @@
+#include "diagnosis/slow_host/host_device.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "diagnosis/compute_growth.h"
+#include "diagnosis/mean_step.h"
+#include "diagnosis/peer_median.h"
+#include "diagnosis/robust_statistics.h"
+
+namespace eroica {
+namespace {
+
+constexpr uint32_t kFewestKernels = 3;  // of one or two nobody can say that it is the device
+constexpr double kNoiseFloor = 0.002;   // nobody measures growth better
+constexpr double kHalf = 0.5;
+constexpr double kThird = 1.0 / 3;
+
+// One kernel on some ranks: means over these.
+struct Calls {
+  double call_ns = 0;    // mean duration
+  double median_ns = 0;  // 0 where the histogram is not there
+  double mu = 0;         // of the clock and use
+  double step_ns = 0;    // critical
+  uint32_t ranks = 0;
+  uint32_t sampled = 0;  // ranks with samples of the clock
+
+  void Add(const PatternBatch& batch, const FunctionPattern& pattern) {
+    call_ns += pattern.duration_mean_ns;
+    if (!pattern.histogram.empty()) median_ns += static_cast<double>(pattern.histogram.Quantile(0.5));
+    step_ns += PerStep(batch, pattern.critical_ns);
+    ++ranks;
+    if (pattern.resource != Resource::kGpuSm || pattern.resource_samples == 0) return;
+    mu += pattern.mu;
+    ++sampled;
+  }
+  void Average() {
+    call_ns /= std::max(1u, ranks);
+    median_ns /= std::max(1u, ranks);
+    step_ns /= std::max(1u, ranks);
+    mu /= std::max(1u, sampled);
+  }
+};
+
+struct Kernel {
+  const FunctionColumn* column = nullptr;
+  std::vector<Calls> on;       // by host
+  std::vector<Calls> usually;  // by host: medians over the other hosts; no ranks where none of them runs it
+};
+
+// Of some calls against the usual ones, over all kernels.
+struct Growth {
+  double longer = 0;
+  double typical = 0;
+  double clock = 0;
+  double step_ns = 0;
+  double parameters_ns = 0;        // of a call, over the kernels that work on parameters
+  double usual_parameters_ns = 0;  // likewise
+  uint32_t kernels = 0;
+  uint32_t sampled = 0;  // kernels
+};
+
+class KernelTable {
+ public:
+  KernelTable(const CrossRankView& view, std::span<const HostRanks> hosts) : view_(view), hosts_(hosts), host_of_(view.ranks().size(), -1) {
+    for (size_t h = 0; h < hosts.size(); ++h) {
+      for (const RankIndex rank : hosts[h].ranks) host_of_[rank] = static_cast<int>(h);
+    }
+    for (const FunctionColumn& column : view.functions()) {
+      if (column.sample->function_class == FunctionClass::kGpuCompute) AddKernel(column);
+    }
+  }
+
+  std::optional<HostDevices> Compare(size_t host) const {
+    const Growth growth = GrowthOf(host, [host](const Kernel& kernel) { return kernel.on[host]; });
+    if (growth.kernels < kFewestKernels || growth.sampled < kFewestKernels) return std::nullopt;
+    HostDevices devices{.growth = growth.longer,
+                        .typical = growth.typical,
+                        .clock_growth = growth.clock,
+                        .kernel_ns = growth.step_ns,
+                        .kernels = growth.kernels};
+    if (growth.usual_parameters_ns > 0) devices.parameter_growth = growth.parameters_ns / growth.usual_parameters_ns - 1;
+    return devices;
+  }
+
+  // Goes over the kernels of every rank.
+  void CompareRanks(size_t host, HostDevices& devices) const {
+    std::vector<double> longer;
+    std::vector<double> clocks;
+    for (RankIndex rank = 0; rank < host_of_.size(); ++rank) {
+      if (host_of_[rank] < 0) continue;
+      const Growth growth = GrowthOf(host, [&](const Kernel& kernel) { return OnRank(kernel, rank); });
+      if (host_of_[rank] == static_cast<int>(host)) {
+        devices.ranks += growth.longer >= kHalf * devices.growth ? 1 : 0;
+      } else if (growth.kernels >= kFewestKernels) {
+        longer.push_back(growth.longer);
+        clocks.push_back(growth.clock);
+      }
+    }
+    const double of_mean = kSigmaPerMad / std::sqrt(static_cast<double>(hosts_[host].ranks.size()));
+    devices.noise = std::max(kNoiseFloor, of_mean * TakeMedianAndMad(std::span(longer)).mad);
+    devices.clock_noise = std::max(kNoiseFloor, of_mean * TakeMedianAndMad(std::span(clocks)).mad);
+  }
+
+ private:
+  void AddKernel(const FunctionColumn& column) {
+    Kernel kernel{.column = &column, .on = std::vector<Calls>(hosts_.size()), .usually = std::vector<Calls>(hosts_.size())};
+    for (size_t i = 0; i < column.size(); ++i) {
+      const int host = host_of_[column.rank[i]];
+      if (host >= 0) kernel.on[static_cast<size_t>(host)].Add(*view_.ranks()[column.rank[i]].batch, *column.pattern[i]);
+    }
+    for (Calls& calls : kernel.on) calls.Average();
+    SetUsual(kernel, &Calls::call_ns, &Calls::ranks);
+    SetUsual(kernel, &Calls::median_ns, &Calls::ranks);
+    SetUsual(kernel, &Calls::mu, &Calls::sampled);
+    kernels_.push_back(std::move(kernel));
+  }
+
+  static void SetUsual(Kernel& kernel, double Calls::*value, uint32_t Calls::*count) {
+    std::vector<double> values;
+    for (const Calls& calls : kernel.on) {
+      if (calls.*count > 0) values.push_back(calls.*value);
+    }
+    const PeerMedian others(values);
+    if (!others.has_peers()) return;
+    for (size_t h = 0; h < kernel.on.size(); ++h) {
+      if (kernel.on[h].*count == 0) continue;
+      kernel.usually[h].*value = others.Without(kernel.on[h].*value);
+      kernel.usually[h].*count = 1;
+    }
+  }
+
+  Calls OnRank(const Kernel& kernel, RankIndex rank) const {
+    Calls calls;
+    const auto at = std::ranges::lower_bound(kernel.column->rank, rank);
+    if (at == kernel.column->rank.end() || *at != rank) return calls;
+    calls.Add(*view_.ranks()[rank].batch, *kernel.column->pattern[static_cast<size_t>(at - kernel.column->rank.begin())]);
+    return calls;
+  }
+
+  // Against what is usual on the hosts other than `host`.
+  template <typename CallsOf>
+  Growth GrowthOf(size_t host, CallsOf calls_of) const {
+    Growth growth;
+    std::vector<Weighted> longer;
+    std::vector<Weighted> typical;
+    std::vector<Weighted> clock;
+    for (const Kernel& kernel : kernels_) {
+      const Calls& usual = kernel.usually[host];
+      const Calls own = calls_of(kernel);
+      if (usual.call_ns <= 0 || own.ranks == 0) continue;
+      longer.push_back({own.call_ns / usual.call_ns - 1, own.step_ns});
+      if (usual.median_ns > 0) typical.push_back({own.median_ns / usual.median_ns - 1, own.step_ns});
+      if (usual.mu > 0 && own.sampled > 0) clock.push_back({own.mu / usual.mu - 1, own.step_ns});
+      growth.step_ns += own.step_ns;
+      if (!WorksOnParameters(kernel.column->sample->name)) continue;
+      growth.parameters_ns += own.call_ns;
+      growth.usual_parameters_ns += usual.call_ns;
+    }
+    growth.kernels = static_cast<uint32_t>(longer.size());
+    growth.sampled = static_cast<uint32_t>(clock.size());
+    growth.longer = WeightedQuantile(std::span(longer), kThird);
+    growth.typical = WeightedQuantile(std::span(typical), kHalf);
+    growth.clock = WeightedQuantile(std::span(clock), kHalf);
+    return growth;
+  }
+
+  const CrossRankView& view_;
+  std::span<const HostRanks> hosts_;
+  std::vector<int> host_of_;  // by rank's position; -1: on none
+  std::vector<Kernel> kernels_;
+};
+
+}  // namespace
+
+std::vector<std::optional<HostDevices>> CompareHostDevices(const CrossRankView& view, std::span<const HostRanks> hosts, double min_growth) {
+  const KernelTable table(view, hosts);
+  std::vector<std::optional<HostDevices>> compared;
+  for (size_t h = 0; h < hosts.size(); ++h) {
+    std::optional<HostDevices> devices = table.Compare(h);
+    if (devices && devices->growth < min_growth) devices.reset();
+    if (devices) table.CompareRanks(h, *devices);
+    compared.push_back(devices);
+  }
+  return compared;
+}
+
+}  // namespace eroica

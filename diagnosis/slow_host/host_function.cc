@@ -1,0 +1,149 @@
+#include "diagnosis/slow_host/host_function.h"
+
+#include <algorithm>
+#include <set>
+
+#include "diagnosis/job_profile.h"
+#include "diagnosis/mean_step.h"
+#include "diagnosis/robust_statistics.h"
+#include "diagnosis/symptom.h"
+
+namespace eroica {
+namespace {
+
+constexpr double kMost = 0.75;  // of a host's ranks, and of their steps
+constexpr double kFew = 0.25;   // of the ranks elsewhere
+constexpr double kHalf = 0.5;
+constexpr size_t kFewestWindows = 2;  // of a past
+
+bool RunsOnThread(const FunctionPattern& pattern) {
+  const bool thread = pattern.function_class == FunctionClass::kPython || pattern.function_class == FunctionClass::kCpuOp;
+  return thread && !IsSymptom(pattern);
+}
+
+// One function over all ranks.
+struct TimesOfRanks {
+  std::vector<double> ns;       // a step, by position in the view; 0 where a rank does not run it, or in few of its steps
+  std::vector<double> ordered;  // all that it takes, ascending
+
+  TimesOfRanks(const CrossRankView& view, const FunctionColumn& column) : ns(view.ranks().size(), 0), ordered(ns) {
+    for (size_t i = 0; i < column.size(); ++i) {
+      const PatternBatch& batch = *view.ranks()[column.rank[i]].batch;
+      ordered[column.rank[i]] = PerStep(batch, column.critical_ns[i]);
+      const bool lasting = column.pattern[i]->active_steps >= kMost * static_cast<double>(batch.steps.size());
+      if (lasting) ns[column.rank[i]] = ordered[column.rank[i]];
+    }
+    std::ranges::sort(ordered);
+  }
+  size_t CountAbove(double value) const { return static_cast<size_t>(ordered.end() - std::ranges::upper_bound(ordered, value)); }
+};
+
+std::vector<double> On(const HostRanks& host, const TimesOfRanks& times) {
+  std::vector<double> own;
+  for (const RankIndex rank : host.ranks) own.push_back(times.ns[rank]);
+  std::ranges::sort(own);
+  return own;
+}
+
+double MedianElsewhere(const HostRanks& host, const TimesOfRanks& times) {
+  std::vector<double> others;
+  for (RankIndex i = 0; i < times.ns.size(); ++i) {
+    if (!std::ranges::binary_search(host.ranks, i)) others.push_back(times.ns[i]);
+  }
+  return Median(std::span(others));
+}
+
+std::optional<double> CpuShare(const HostRanks& host, const FunctionColumn& column) {
+  std::vector<double> own;
+  std::vector<double> others;
+  for (size_t i = 0; i < column.size(); ++i) {
+    const FunctionPattern& pattern = *column.pattern[i];
+    if (pattern.resource != Resource::kCpu || pattern.resource_samples == 0) continue;
+    (std::ranges::binary_search(host.ranks, column.rank[i]) ? own : others).push_back(pattern.mu);
+  }
+  if (own.empty() || others.empty()) return std::nullopt;
+  const double usual = Median(std::span(others));
+  return usual > 0 ? std::optional(Median(std::span(own)) / usual) : std::nullopt;
+}
+
+// Nothing where the host's ranks do not spend their steps in it, or others do.
+std::optional<HostFunction> Compare(const HostRanks& host, const FunctionColumn& column, const TimesOfRanks& times, double min_share) {
+  const std::vector<double> own = On(host, times);
+  const auto few = static_cast<size_t>((1 - kMost) * static_cast<double>(own.size()));
+  const double most_take = own[few];
+  if (most_take < min_share * host.step_ns || most_take <= 0) return std::nullopt;
+  const double limit = kHalf * most_take;
+  const auto here = static_cast<size_t>(own.end() - std::ranges::upper_bound(own, limit));
+  const size_t elsewhere = times.ns.size() - own.size();
+  if (static_cast<double>(times.CountAbove(limit) - here) > kFew * static_cast<double>(elsewhere)) return std::nullopt;
+  HostFunction function{.column = &column, .ranks = static_cast<uint32_t>(here), .cpu_share = CpuShare(host, column)};
+  function.others_ns = MedianElsewhere(host, times);
+  function.own_ns = own[own.size() / 2];
+  if (function.excess_ns() < min_share * host.step_ns) return std::nullopt;
+  return function;
+}
+
+// Of the ranks elsewhere that have a role of the host's, if there are any: most do not spend half as much in it.
+bool RolesElsewhereDoNot(const CrossRankView& view, const HostRanks& host, const std::set<uint32_t>& roles, const HostFunction& function) {
+  size_t others = 0;
+  size_t spend = 0;
+  const std::vector<RankIndex>& runners = function.column->rank;
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    const RankView& rank = view.ranks()[i];
+    if (rank.batch->silent || rank.batch->host == host.name || !roles.contains(rank.role)) continue;
+    ++others;
+    const auto at = std::ranges::lower_bound(runners, i);
+    if (at == runners.end() || *at != i) continue;
+    const double ns = PerStep(*rank.batch, function.column->critical_ns[static_cast<size_t>(at - runners.begin())]);
+    spend += ns >= kHalf * function.own_ns ? 1 : 0;
+  }
+  return others > 0 && static_cast<double>(spend) <= kFew * static_cast<double>(others);
+}
+
+// Whoever computes keeps a processor busy.
+bool RatherWaits(const HostRanks& host, const FunctionColumn& column) {
+  constexpr double kIdle = 0.25;
+  if (column.sample->wait == WaitKind::kOther) return true;
+  std::vector<double> use;
+  for (size_t i = 0; i < column.size(); ++i) {
+    const FunctionPattern& pattern = *column.pattern[i];
+    const bool sampled = pattern.resource == Resource::kCpu && pattern.resource_samples > 0;
+    if (sampled && std::ranges::binary_search(host.ranks, column.rank[i])) use.push_back(pattern.mu);
+  }
+  return !use.empty() && Median(std::span(use)) <= kIdle;
+}
+
+// The oldest windows that are remembered knew less of it by half.
+bool IsNew(const CrossRankView& view, const HostFunction& function) {
+  const std::span<const PatternBatch> history = view.history();
+  if (history.size() < kFewestWindows) return false;
+  return std::ranges::all_of(history.first(kFewestWindows), [&](const PatternBatch& profile) {
+    return FunctionNsOf(profile, function.column->function) <= kHalf * function.own_ns;
+  });
+}
+
+}  // namespace
+
+std::vector<std::optional<HostFunction>> FindHostFunctions(const CrossRankView& view, std::span<const HostRanks> hosts, double min_share) {
+  std::vector<std::optional<HostFunction>> found(hosts.size());
+  const double shortest = std::ranges::min_element(hosts, {}, &HostRanks::step_ns)->step_ns;
+  for (const FunctionColumn& column : view.functions()) {
+    if (!RunsOnThread(*column.sample)) continue;
+    const TimesOfRanks times(view, column);
+    if (times.ordered.back() < min_share * shortest) continue;
+    for (size_t h = 0; h < hosts.size(); ++h) {
+      const std::optional<HostFunction> function = Compare(hosts[h], column, times, min_share);
+      if (function && (!found[h] || function->excess_ns() > found[h]->excess_ns())) found[h] = function;
+    }
+  }
+  return found;
+}
+
+bool IsOfHost(const CrossRankView& view, const HostRanks& host, const HostFunction& function) {
+  std::set<uint32_t> roles;
+  for (const RankIndex rank : host.ranks) roles.insert(view.ranks()[rank].role);
+  if (RolesElsewhereDoNot(view, host, roles, function) || function.cpu_share.value_or(1) <= kHalf) return true;
+  return RatherWaits(host, *function.column) && (roles.size() >= 2 || IsNew(view, function));
+}
+
+}  // namespace eroica

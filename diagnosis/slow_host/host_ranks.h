@@ -1,0 +1,23 @@
+// The ranks of a job by the host that they run on.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/cross_rank_view.h"
+
+namespace eroica {
+
+struct HostRanks {
+  std::string_view name;         // lives as long as the view
+  std::vector<RankIndex> ranks;  // that reported steps, ascending
+  double step_ns = 0;            // mean duration over these
+};
+
+// By name. Ranks that do not say where they run are left out.
+std::vector<HostRanks> HostsOf(const CrossRankView& view);
+
+// Whether a whole host can be told from its ranks: two hosts or more, two ranks or more on each.
+bool CanCompareHosts(const std::vector<HostRanks>& hosts);
+
+}  // namespace eroica

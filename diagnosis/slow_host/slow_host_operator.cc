@@ -1,0 +1,164 @@
+#include "diagnosis/slow_host/slow_host_operator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "diagnosis/duration_text.h"
+#include "diagnosis/held_up.h"
+#include "diagnosis/mean_step.h"
+#include "diagnosis/shared_cause.h"
+#include "diagnosis/stack_frames.h"
+
+namespace eroica {
+namespace {
+
+uint64_t FewestSteps(const CrossRankView& view, const HostRanks& host) {
+  size_t fewest = view.ranks()[host.ranks.front()].batch->steps.size();
+  for (const RankIndex rank : host.ranks) fewest = std::min(fewest, view.ranks()[rank].batch->steps.size());
+  return fewest;
+}
+
+// All others that waited: at most their own waiting, and at most what the host took longer.
+std::vector<Victim> VictimsOf(const CrossRankView& view, const HostRanks& host, double lost_ns) {
+  std::vector<Victim> victims;
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    const RankView& rank = view.ranks()[i];
+    if (std::ranges::binary_search(host.ranks, i) || rank.batch->silent) continue;
+    const MeanStep step = MeanStepOf(*rank.batch);
+    const double lost = std::min(step.wait_ns, lost_ns);
+    if (lost > 0) victims.push_back({.rank = rank.rank, .lost_ns = static_cast<int64_t>(lost * step.steps), .lost_ns_per_step = lost});
+  }
+  return victims;
+}
+
+Finding Begin(const CrossRankView& view, const HostRanks& host, double lost_ns) {
+  Finding finding;
+  finding.kind = FindingKind::kSlowRank;
+  finding.subkind = kWholeHost;
+  for (const RankIndex rank : host.ranks) finding.culprits.push_back(CulpritOf(view.ranks()[rank]));
+  finding.victims = VictimsOf(view, host, lost_ns);
+  finding.lost_ns_per_step = lost_ns;
+  const PatternBatch& first = *view.ranks()[host.ranks.front()].batch;
+  finding.first_step = first.steps.front().id;
+  finding.last_step = first.steps.back().id;
+  return finding;
+}
+
+// Built-in functions are no place in anybody's source: the frame that calls them is (cause_function.h).
+void NameFunction(const FunctionPattern& pattern, Finding& finding) {
+  std::vector<std::string_view> frames = FramesOf(pattern);
+  while (frames.size() > 1 && IsBuiltin(frames.back())) frames.pop_back();
+  finding.function = frames.back();
+  frames.pop_back();
+  for (const std::string_view frame : frames) {
+    if (!finding.stack.empty()) finding.stack += kStackSeparator;
+    finding.stack += frame;
+  }
+  finding.function_class = pattern.function_class;
+}
+
+}  // namespace
+
+void SlowHostOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
+  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
+  const std::vector<HostRanks> hosts = HostsOf(view);
+  if (!CanCompareHosts(hosts)) return;
+  const auto devices = CompareHostDevices(view, hosts, options_.min_growth);
+  const auto functions = FindHostFunctions(view, hosts, options_.min_share);
+  if (getenv("ZH"))
+    for (size_t h = 0; h < hosts.size(); ++h) {
+      if (devices[h])
+        fprintf(stderr, "win %ld host %s growth %.4f noise %.4f typ %.4f par %.4f clock %.4f cn %.4f ranks %u kernel %.2f/%.2f\n",
+                (long)view.window_index(), std::string(hosts[h].name).c_str(), devices[h]->growth, devices[h]->noise, devices[h]->typical,
+                devices[h]->parameter_growth.value_or(-1), devices[h]->clock_growth, devices[h]->clock_noise, devices[h]->ranks,
+                devices[h]->kernel_ns / 1e6, hosts[h].step_ns / 1e6);
+      if (functions[h])
+        fprintf(stderr, "win %ld host %s F %s own %.3f others %.3f cpu %.3f is %d\n", (long)view.window_index(),
+                std::string(hosts[h].name).c_str(), functions[h]->column->sample->name.c_str(), functions[h]->own_ns / 1e6,
+                functions[h]->others_ns / 1e6, functions[h]->cpu_share.value_or(-1), IsOfHost(view, hosts[h], *functions[h]));
+    }
+  for (size_t h = 0; h < hosts.size(); ++h) {
+    if (FewestSteps(view, hosts[h]) < options_.min_steps) continue;
+    if (devices[h] && IsSlow(hosts[h], *devices[h])) findings.push_back(Describe(view, hosts[h], *devices[h]));
+    if (functions[h] && IsOfHost(view, hosts[h], *functions[h])) findings.push_back(Describe(view, hosts[h], *functions[h]));
+  }
+}
+
+bool SlowHostOperator::IsSlow(const HostRanks& host, const HostDevices& devices) const {
+  return devices.growth >= options_.min_separation * devices.noise && (HasLowClock(devices) || Pauses(devices)) &&
+         devices.ranks >= options_.min_ranks * static_cast<double>(host.ranks.size()) &&
+         devices.excess_ns() >= options_.min_growth * host.step_ns;
+}
+
+bool SlowHostOperator::HasLowClock(const HostDevices& devices) const {
+  const double slower_clock = devices.growth / (1 + devices.growth);  // what explains all of the growth
+  return -devices.clock_growth >= std::max(options_.min_of_clock * slower_clock, options_.min_separation * devices.clock_noise);
+}
+
+bool SlowHostOperator::Pauses(const HostDevices& devices) const {
+  const double parameters = devices.parameter_growth.value_or(devices.growth);
+  return devices.typical <= options_.max_typical * devices.growth && parameters >= options_.min_of_parameters * devices.growth;
+}
+
+Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const {
+  const uint64_t steps = FewestSteps(view, host);
+  const double lost_ns = devices.excess_ns();
+  Finding finding = Begin(view, host, lost_ns);
+  finding.function = "every gpu_compute function";
+  finding.function_class = FunctionClass::kGpuCompute;
+  finding.confidence = 0.95 * static_cast<double>(steps) / static_cast<double>(steps + 1);
+  finding.evidence = {
+      {"kernels_longer", "ratio", devices.growth, 0, options_.min_separation * devices.noise, devices.kernels},
+      {"clock_and_use", "ratio", 1 + devices.clock_growth, 1, 1 - options_.min_separation * devices.clock_noise, devices.kernels},
+      {"typical_calls_longer", "ratio", devices.typical, 0, options_.max_typical * devices.growth, devices.kernels},
+      {"kernel_time_per_step", "ns", devices.kernel_ns, devices.kernel_ns - lost_ns, 0, steps},
+      {"slow_ranks", "count", static_cast<double>(devices.ranks), 0, options_.min_ranks * static_cast<double>(host.ranks.size()),
+       host.ranks.size()},
+      {"slow_steps", "count", static_cast<double>(steps), 0, 0, steps},
+  };
+  finding.title = fmt::format(
+      "The devices of host {} are slow, on {} of its {} ranks: single calls of all its kernels take {} longer than on all other hosts, "
+      "which "
+      "is {} a step of {}.",
+      host.name, devices.ranks, host.ranks.size(), PercentText(devices.growth), DurationText(lost_ns), DurationText(host.step_ns));
+  const std::string why =
+      HasLowClock(devices)
+          ? fmt::format("Its SM clock and use lie {} below those of the other hosts, which is why", PercentText(-devices.clock_growth))
+          : fmt::format(
+                "The median call takes {} longer, so that most are as fast as ever and some much longer: its devices pause now and then",
+                PercentText(std::max(0.0, devices.typical)));
+  finding.explanation = fmt::format(
+      "{}. All stages of a pipeline run the same kernels, so that calls can be compared though stages differ in how many they run.", why);
+  finding.suggested_action = fmt::format("Look at power limits, cooling and clocks of host {}.", host.name);
+  return finding;
+}
+
+Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& host, const HostFunction& function) const {
+  const uint64_t steps = FewestSteps(view, host);
+  Finding finding = Begin(view, host, function.excess_ns());
+  NameFunction(*function.column->sample, finding);
+  finding.confidence = 0.9 * static_cast<double>(steps) / static_cast<double>(steps + 1);
+  finding.evidence = {
+      {"function_time_per_step", "ns", function.own_ns, function.others_ns, function.others_ns + options_.min_share * host.step_ns,
+       host.ranks.size()},
+      {"slow_ranks", "count", static_cast<double>(function.ranks), 0, 0, host.ranks.size()},
+      {"slow_steps", "count", static_cast<double>(steps), 0, 0, steps},
+  };
+  if (function.cpu_share) finding.evidence.push_back({"processor_use", "ratio", *function.cpu_share, 1, 0, host.ranks.size()});
+  const bool stolen = function.cpu_share.value_or(1) <= 0.5;
+  finding.title = fmt::format(
+      "Host {} holds all others up by {} a step ({} of {}): {} of its {} ranks run {} for {}, ranks elsewhere for {}.", host.name,
+      DurationText(function.excess_ns()), PercentText(function.excess_ns() / host.step_ns), DurationText(host.step_ns), function.ranks,
+      host.ranks.size(), finding.function, DurationText(function.own_ns), DurationText(function.others_ns));
+  finding.explanation = stolen ? fmt::format("Its processor is seen {} as busy for it as other hosts' are: somebody else takes its cores.",
+                                             PercentText(*function.cpu_share))
+                               : "All of its ranks do, in most steps, and hardly any elsewhere: it goes with the host, not with a rank.";
+  finding.suggested_action =
+      stolen ? fmt::format("List what else runs on host {}: monitoring, data loading of other jobs, a daemon gone wild.", host.name)
+             : fmt::format("Look at what {} reads or waits for on host {}: mounts, disks, its network.", finding.function, host.name);
+  return finding;
+}
+
+}  // namespace eroica

@@ -1,0 +1,42 @@
+// Names a host that is slow as a whole, in ways that the comparison of its ranks with their peers cannot tell: its ranks are all of a pipeline stage, half of a role,
+// or slow by turns. Claim, evidence and silence: README.md beside this file.
+#pragma once
+
+#include <span>
+
+#include "diagnosis/operator.h"
+#include "diagnosis/slow_host/host_device.h"
+#include "diagnosis/slow_host/host_function.h"
+
+namespace eroica {
+
+struct SlowHostOptions {
+  uint32_t min_steps = 3;          // fewer show no persistence
+  double min_share = 0.03;         // of a step
+  double min_growth = 0.02;        // of all kernels of a host: hosts of one kind differ by less than their devices do
+  double min_separation = 6;       // growth over what ranks elsewhere differ by
+  double min_of_clock = 0.5;       // of the growth that the clock explains
+  double max_typical = 0.5;        // of the growth that the median call shows, where the devices pause now and then,
+  double min_of_parameters = 0.5;  // and that what works on parameters shows, if it is seen: larger inputs would leave it alone
+  double min_ranks = 0.5;          // of the host that show half of it: one slow device is no slow host
+  double min_ranks_seen = 0.5;     // of the world
+};
+
+class SlowHostOperator final : public DiagnosisOperator {
+ public:
+  explicit SlowHostOperator(SlowHostOptions options = {}) : options_(options) {}
+  std::string_view name() const override { return "slow_host"; }
+  std::string_view version() const override { return "1"; }
+  void Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const override;
+
+ private:
+  bool IsSlow(const HostRanks& host, const HostDevices& devices) const;
+  bool HasLowClock(const HostDevices& devices) const;
+  bool Pauses(const HostDevices& devices) const;
+  Finding Describe(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const;
+  Finding Describe(const CrossRankView& view, const HostRanks& host, const HostFunction& function) const;
+
+  SlowHostOptions options_;
+};
+
+}  // namespace eroica

@@ -1,0 +1,204 @@
+#include "diagnosis/slow_host/slow_host_operator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis/device_job.h"
+#include "diagnosis/training_view.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::string_view kRead = "<built-in method recv_into of _socket.socket>";
+constexpr std::string_view kReadStack = "train.py: main > storage.py: read";
+
+std::vector<Finding> Evaluate(TrainingView& job, std::span<const PatternBatch> history = {}) {
+  const CrossRankView view(job.batches(), job.summaries(), history);
+  std::vector<Finding> findings;
+  SlowHostOperator().Evaluate(view, findings);
+  return findings;
+}
+
+// Hosts of eight ranks, 100 ms a step on every rank.
+TrainingView Job(uint32_t hosts) {
+  TrainingView job(8 * hosts);
+  job.RunOnAll("gpt_model.py: forward", 100);
+  return job;
+}
+
+// One stage of a pipeline on each host, or `per_host`.
+void InStages(TrainingView& job, uint32_t per_host = 1) {
+  for (uint32_t rank = 0; rank < job.batches().size(); ++rank) job.Role(rank, "stage" + std::to_string(rank * per_host / 8));
+}
+
+void Read(TrainingView& job, uint32_t first, uint32_t last, double ms, WaitKind wait = WaitKind::kOther) {
+  for (uint32_t rank = first; rank <= last; ++rank) {
+    job.Run(rank, kRead, ms, kReadStack);
+    job.batches()[rank].patterns.back().wait = wait;
+  }
+}
+
+void SetProcessorUse(TrainingView& job, double here, double elsewhere, uint32_t host) {
+  for (uint32_t rank = 0; rank < job.batches().size(); ++rank) {
+    for (FunctionPattern& pattern : job.batches()[rank].patterns) {
+      pattern.resource = Resource::kCpu;
+      pattern.resource_samples = 50;
+      pattern.mu = rank / 8 == host ? here : elsewhere;
+    }
+  }
+}
+
+TEST(SlowHostOperator, NamesTheHostThatReadsSlowlyAndWhatItRuns) {
+  TrainingView job = Job(3);
+  Read(job, 8, 15, 10);
+  const std::vector<Finding> findings = Evaluate(job.Finish());
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingKind::kSlowRank);
+  EXPECT_EQ(findings[0].function, "storage.py: read");
+  EXPECT_EQ(findings[0].stack, "train.py: main");
+  ASSERT_THAT(findings[0].culprits, SizeIs(8));
+  EXPECT_EQ(findings[0].culprits.front().rank, 8);
+  EXPECT_THAT(findings[0].victims, SizeIs(16));
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 10e6, 1);
+  EXPECT_THAT(findings[0].title, HasSubstr("Host host1 holds all others up by 10.0 ms a step"));
+}
+
+TEST(SlowHostOperator, SilentWhereTwoRanksOfEightDoNotOrFewMoreDoElsewhere) {
+  TrainingView few = Job(3);
+  Read(few, 8, 12, 10);
+  EXPECT_THAT(Evaluate(few.Finish()), IsEmpty());
+  TrainingView many = Job(3);
+  Read(many, 8, 20, 10);
+  EXPECT_THAT(Evaluate(many.Finish()), IsEmpty());
+}
+
+TEST(SlowHostOperator, SilentBelowAShareOfTheStepAndInFewSteps) {
+  TrainingView little = Job(3);
+  Read(little, 8, 15, 2.5);
+  EXPECT_THAT(Evaluate(little.Finish()), IsEmpty());
+  TrainingView seldom = Job(3);
+  for (uint32_t rank = 8; rank < 16; ++rank) seldom.RunInSteps(rank, kRead, 40, 0, 4, kReadStack);
+  EXPECT_THAT(Evaluate(seldom.Finish()), IsEmpty());
+}
+
+TEST(SlowHostOperator, SilentWithOneHost) {
+  TrainingView job = Job(1);
+  Read(job, 0, 7, 10);
+  EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
+}
+
+TEST(SlowHostOperator, WhatAStageComputesIsNoFaultOfItsHost) {
+  TrainingView one = Job(3);
+  InStages(one);
+  Read(one, 8, 15, 10, WaitKind::kNone);
+  EXPECT_THAT(Evaluate(one.Finish()), IsEmpty());
+  TrainingView two = Job(3);
+  InStages(two, 2);
+  Read(two, 8, 15, 10, WaitKind::kNone);
+  EXPECT_THAT(Evaluate(two.Finish()), IsEmpty());
+}
+
+TEST(SlowHostOperator, AWaitIsTheHostsWhereAllOfItsStagesDo) {
+  TrainingView one = Job(3);
+  InStages(one);
+  Read(one, 8, 15, 10);
+  EXPECT_THAT(Evaluate(one.Finish()), IsEmpty());
+  TrainingView two = Job(3);
+  InStages(two, 2);
+  Read(two, 8, 15, 10);
+  EXPECT_THAT(Evaluate(two.Finish()), SizeIs(1));
+}
+
+TEST(SlowHostOperator, AWaitIsTheHostsWhereThePastDidNotKnowIt) {
+  TrainingView before = Job(3);
+  InStages(before);
+  const CrossRankView past(before.Finish().batches(), before.summaries());
+  TrainingView job = Job(3);
+  InStages(job);
+  Read(job, 8, 15, 10);
+  job.Finish();
+  EXPECT_THAT(Evaluate(job, std::vector<PatternBatch>{past.profile()}), IsEmpty());
+  EXPECT_THAT(Evaluate(job, std::vector<PatternBatch>{past.profile(), past.profile()}), SizeIs(1));
+  const CrossRankView same(job.batches(), job.summaries());
+  EXPECT_THAT(Evaluate(job, std::vector<PatternBatch>{same.profile(), same.profile()}), IsEmpty());
+}
+
+TEST(SlowHostOperator, AProcessorThatIsHalfAsBusyIsTakenBySomebodyElse) {
+  const auto with_use = [](double here) {
+    TrainingView job(24);
+    for (uint32_t rank = 0; rank < 24; ++rank)
+      job.Run(rank, "dataset.py: __getitem__", rank / 8 == 1 ? 15 : 5).Run(rank, "gpt_model.py: forward", 100);
+    InStages(job);
+    SetProcessorUse(job, here, 0.8, 1);
+    return Evaluate(job.Finish());
+  };
+  EXPECT_THAT(with_use(0.7), IsEmpty());
+  const std::vector<Finding> findings = with_use(0.3);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].explanation, HasSubstr("somebody else takes its cores"));
+}
+
+std::vector<DeviceRank> Devices(DeviceRank of_host, uint32_t hosts = 3, uint32_t struck = 8) {
+  std::vector<DeviceRank> ranks(8 * hosts);
+  for (uint32_t rank = 8; rank < 8 + struck; ++rank) ranks[rank] = of_host;
+  return ranks;
+}
+
+std::vector<Finding> EvaluateDevices(DeviceJob job, bool stages = true) {
+  if (stages) InStages(job.view());
+  return Evaluate(job.view());
+}
+
+TEST(SlowHostOperator, NamesTheHostWhoseDevicesRunAtALowerClockThoughTheyAreAllOfAStage) {
+  const std::vector<Finding> findings = EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 0.9})));
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].function, "every gpu_compute function");
+  EXPECT_THAT(findings[0].culprits, SizeIs(8));
+  EXPECT_THAT(findings[0].title, HasSubstr("The devices of host host1 are slow, on 8 of its 8 ranks"));
+  EXPECT_THAT(findings[0].explanation, HasSubstr("SM clock"));
+}
+
+TEST(SlowHostOperator, NamesTheHostWhoseDevicesPause) {
+  const std::vector<Finding> findings = EvaluateDevices(DeviceJob(Devices({.paused = 0.1})));
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].explanation, HasSubstr("pause now and then"));
+}
+
+TEST(SlowHostOperator, SilentOnOneSlowDeviceOrAFewOfAHost) {
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.4, .optimizer = 1.4, .clock = 0.7}, 3, 1))), IsEmpty());
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.4, .optimizer = 1.4, .clock = 0.7}, 3, 3))), IsEmpty());
+}
+
+TEST(SlowHostOperator, SilentOnMoreWorkAtTheUsualClock) {
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.2}))), IsEmpty());
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.2, .clock = 0.95}))), IsEmpty());
+}
+
+TEST(SlowHostOperator, SilentWhereTheClockIsNotSampled) {
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 0.9}), {.samples = false})), IsEmpty());
+}
+
+TEST(SlowHostOperator, NeitherOrderOfHostsNorMoreOfThemNorScaleChangeTheVerdict) {
+  const DeviceRank slow{.data = 1.1, .optimizer = 1.1, .clock = 0.9};
+  for (const uint32_t hosts : {2u, 3u, 16u}) {
+    const std::vector<Finding> findings = EvaluateDevices(DeviceJob(Devices(slow, hosts)), false);
+    ASSERT_THAT(findings, SizeIs(1)) << hosts;
+    EXPECT_EQ(findings[0].culprits.front().host, "host1");
+  }
+  for (const double scale : {0.1, 10.0}) EXPECT_THAT(EvaluateDevices(DeviceJob(Devices(slow), {.scale = scale})), SizeIs(1)) << scale;
+}
+
+TEST(SlowHostOperator, SilentOnHealthyHosts) {
+  EXPECT_THAT(EvaluateDevices(DeviceJob(std::vector<DeviceRank>(24))), IsEmpty());
+  std::vector<DeviceRank> ranks(24);
+  for (uint32_t rank = 0; rank < 24; ++rank)
+    ranks[rank] = {.data = 1 + 0.004 * (rank % 5), .optimizer = 1, .clock = 1 - 0.004 * (rank % 5)};
+  EXPECT_THAT(EvaluateDevices(DeviceJob(ranks)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace eroica
