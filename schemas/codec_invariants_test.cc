@@ -103,6 +103,7 @@ TEST(EventInvariants, Progress) {
   REFUSED(kTimeOutOfRange, v.connections[0].busy_ns = kMax + 1);
   REFUSED(kIndexOutOfRange, v.connections[1].peer = 8);
   REFUSED(kEnumOutOfRange, v.connections[1].resource = Resource::kNone);
+  REFUSED(kIndexOutOfRange, v.connections[1].communicator = static_cast<uint32_t>(v.communicators.size()) + 1);
   REFUSED(kNotInOrder, v.connections[0].time_ns += 1);
   REFUSED(kLimitExceeded, v.connections.resize(CodecLimits::kConnections + 1, v.connections.back()));
   REFUSED(kTimeOutOfRange, v.progress[0].time_ns = -1);

@@ -117,6 +117,17 @@ TEST(Codec, KeepsEverySampleValueOfTheWire) {
   ExpectRoundTrip(batch);
 }
 
+TEST(Codec, KeepsTheCommunicatorsAndChannelsOfConnections) {
+  EventBatch events = ExampleEventBatch();
+  events.connections[0].communicator = static_cast<uint32_t>(events.communicators.size());
+  events.connections[0].channels = 8;
+  ExpectRoundTrip(events);
+  PatternBatch patterns = ExamplePatternBatch();
+  patterns.connections[0].communicator = patterns.communicators.back();
+  patterns.connections[0].channels = 255;
+  ExpectRoundTrip(patterns);
+}
+
 TEST(Codec, KeepsAFullBatch) {
   EventBatch batch = ExampleEventBatch();
   batch.time_unit_ns = 1;

@@ -105,8 +105,10 @@ struct ConnectionSample {
   uint32_t peer = 0;      // global rank at the other end
   Resource resource = Resource::kNic;
   uint64_t bytes = 0;
-  int64_t busy_ns = 0;    // in which data was under way
+  int64_t busy_ns = 0;    // in which data was under way; of several channels the sum
   uint64_t retransmits = 0;
+  uint8_t channels = 0;       // connections side by side that it tells of (NCCL's channels); 0: not known
+  uint32_t communicator = 0;  // 1 + index into EventBatch::communicators; 0: not known
   friend bool operator==(const ConnectionSample&, const ConnectionSample&) = default;
 };
 

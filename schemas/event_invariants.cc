@@ -116,7 +116,7 @@ DropReason CheckInvariants(const EventBatch& batch) {
   CheckCollectives(batch, violation);
   CheckSamplesAndMarks(batch, violation);
   CheckProgress(batch, violation);
-  CheckConnections(batch.connections, batch.identity.world_size, violation);
+  CheckConnections(batch.connections, batch.communicators.size(), batch.identity.world_size, violation);
   violation.RequireRows(batch.losses.size(), CodecLimits::kLosses);
   for (const LossEntry& loss : batch.losses) {
     violation.RequireEnum(loss.kind, kEventKindCount);

@@ -71,6 +71,8 @@ struct ConnectionPattern {
   uint64_t bytes = 0;
   int64_t busy_ns = 0;
   uint64_t retransmits = 0;
+  uint8_t channels = 0;   // the most of any sample; 0: not known
+  CommId communicator{};  // one of PatternBatch::communicators; 0: not known
   friend bool operator==(const ConnectionPattern&, const ConnectionPattern&) = default;
 };
 
@@ -93,7 +95,7 @@ struct PatternBatch {
   std::array<int64_t, kFunctionClassCount> folded_critical_ns{};  // functions too small for a row of their own
   uint32_t folded_functions = 0;
   std::vector<CommId> communicators;  // that the rank is a member of, sorted
-  std::vector<ConnectionPattern> connections;  // by peer and resource
+  std::vector<ConnectionPattern> connections;  // by peer, resource and communicator
   friend bool operator==(const PatternBatch&, const PatternBatch&) = default;
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <vector>
 
 #include "schemas/wire_codec.h"
 
@@ -96,15 +97,38 @@ void ReadPauses(const wire::PatternBatch& from, WireReader& reader, std::vector<
   for (size_t i = 0; i < pauses.size(); ++i) (*to)[i].pause = static_cast<Pause>(pauses[i]);
 }
 
-wire::Connection PackConnection(const ConnectionPattern& row) {
-  return {row.bytes, row.busy_ns, row.retransmits, row.peer, static_cast<uint8_t>(row.resource)};
+// 1 + its place; 0 where it is not known.
+uint16_t NumberOf(CommId communicator, const std::vector<CommId>& communicators) {
+  if (communicator == CommId{}) return 0;
+  const auto place = std::lower_bound(communicators.begin(), communicators.end(), communicator);
+  return static_cast<uint16_t>(place - communicators.begin() + 1);
 }
 
-void ReadConnections(const wire::PatternBatch& from, WireReader& reader, std::vector<ConnectionPattern>* to) {
+WireWriter::VectorOffset<const wire::Connection*> WriteConnections(const PatternBatch& batch, WireWriter& writer) {
+  if (batch.connections.empty()) return 0;
+  std::vector<wire::Connection> rows;
+  rows.reserve(batch.connections.size());
+  for (const ConnectionPattern& row : batch.connections) {
+    rows.emplace_back(row.bytes, row.busy_ns, row.retransmits, row.peer, static_cast<uint8_t>(row.resource), row.channels,
+                      NumberOf(row.communicator, batch.communicators));
+  }
+  return writer.builder().CreateVectorOfStructs(rows);
+}
+
+void ReadConnections(const wire::PatternBatch& from, WireReader& reader, PatternBatch* to) {
+  const std::vector<CommId>& communicators = to->communicators;
   const auto rows = reader.Structs(from.connections(), CodecLimits::kConnections);
-  to->resize(rows.size());
+  to->connections.resize(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
-    (*to)[i] = {rows[i].peer(), static_cast<Resource>(rows[i].resource()), rows[i].bytes(), rows[i].busy_ns(), rows[i].retransmits()};
+    const uint16_t number = rows[i].communicator();
+    if (number > communicators.size()) return reader.Fail(DropReason::kIndexOutOfRange);
+    to->connections[i] = {.peer = rows[i].peer(),
+                .resource = static_cast<Resource>(rows[i].resource()),
+                .bytes = rows[i].bytes(),
+                .busy_ns = rows[i].busy_ns(),
+                .retransmits = rows[i].retransmits(),
+                .channels = rows[i].channels(),
+                .communicator = number > 0 ? communicators[number - 1] : CommId{}};
   }
 }
 
@@ -114,7 +138,6 @@ void ReadRows(const wire::PatternBatch& from, WireReader& reader, PatternBatch* 
   for (size_t i = 0; i < steps.size(); ++i) to->steps[i] = {steps[i].id(), steps[i].duration_ns(), steps[i].peer_wait_ns(), {}, Pause::kNone};
   ReadStages(from, reader, &to->steps);
   ReadPauses(from, reader, &to->steps);
-  ReadConnections(from, reader, &to->connections);
 
   to->patterns.resize(reader.Rows(from.patterns(), CodecLimits::kPatterns));
   for (uint32_t i = 0; i < to->patterns.size(); ++i) ReadPattern(*from.patterns()->Get(i), reader, &to->patterns[i]);
@@ -128,6 +151,7 @@ void ReadRows(const wire::PatternBatch& from, WireReader& reader, PatternBatch* 
   const auto communicators = reader.Scalars(from.communicators(), CodecLimits::kCommunicators);
   to->communicators.resize(communicators.size());
   for (size_t i = 0; i < communicators.size(); ++i) to->communicators[i] = CommId(communicators[i]);
+  ReadConnections(from, reader, to);
 }
 
 }  // namespace
@@ -153,7 +177,7 @@ void Write(const PatternBatch& batch, WireWriter& writer) {
   const auto steps = writer.Structs<wire::Step>(batch.steps, PackStep);
   const auto stages = WriteStages(batch.steps, writer);
   const auto pauses = WritePauses(batch.steps, writer);
-  const auto connections = writer.Structs<wire::Connection>(batch.connections, PackConnection);
+  const auto connections = WriteConnections(batch, writer);
   const auto patterns =
       writer.Tables<wire::FunctionPattern>(batch.patterns, [&](const FunctionPattern& row) { return WritePattern(row, writer); });
   const auto folded = writer.Scalars<int64_t>(batch.folded_critical_ns.size(), [&](size_t i) { return batch.folded_critical_ns[i]; });

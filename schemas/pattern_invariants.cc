@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <tuple>
+
 #include "schemas/invariants.h"
 #include "schemas/violation.h"
 
@@ -41,8 +44,10 @@ void CheckConnections(const PatternBatch& batch, Violation& violation) {
     violation.RequireIndex(connection.peer, batch.world_size);
     violation.RequireEnum(connection.resource, kResourceCount);
     violation.RequireTime(connection.busy_ns);
+    const bool listed = std::binary_search(batch.communicators.begin(), batch.communicators.end(), connection.communicator);
+    violation.Require(connection.communicator == CommId{} || listed, DropReason::kIndexOutOfRange);
   }
-  violation.RequireSorted(batch.connections, [](const ConnectionPattern& row) { return std::pair(row.peer, row.resource); });
+  violation.RequireSorted(batch.connections, [](const ConnectionPattern& row) { return std::tuple(row.peer, row.resource, row.communicator); });
 }
 
 }  // namespace

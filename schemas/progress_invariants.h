@@ -40,13 +40,14 @@ inline void CheckOperations(const std::vector<OperationCount>& rows, size_t comm
   violation.RequireSorted(rows, [](const OperationCount& row) { return std::tuple(row.communicator, row.operation, row.peer); });
 }
 
-inline void CheckConnections(const std::vector<ConnectionSample>& connections, uint32_t world_size, Violation& violation) {
+inline void CheckConnections(const std::vector<ConnectionSample>& connections, size_t communicators, uint32_t world_size, Violation& violation) {
   violation.RequireRows(connections.size(), CodecLimits::kConnections);
   for (const ConnectionSample& sample : connections) {
     violation.RequireTime(sample.time_ns);
     violation.RequireTime(sample.busy_ns);
     violation.RequireIndex(sample.peer, world_size);
     violation.RequireEnum(sample.resource, kResourceCount);
+    violation.RequireIndex(sample.communicator, communicators + 1);
   }
   violation.RequireSorted(connections, [](const ConnectionSample& sample) { return sample.time_ns; });
 }

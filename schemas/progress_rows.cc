@@ -12,7 +12,8 @@ wire::OperationCount PackOperation(const OperationCount& row) {
 }
 
 wire::ConnectionSample PackConnection(const ConnectionSample& row) {
-  return {row.time_ns, row.bytes, row.busy_ns, row.retransmits, row.peer, static_cast<uint8_t>(row.resource)};
+  return {row.time_ns, row.bytes, row.busy_ns, row.retransmits, row.peer, static_cast<uint8_t>(row.resource),
+          row.channels, static_cast<uint16_t>(row.communicator)};
 }
 
 }  // namespace
@@ -90,7 +91,9 @@ void ReadConnections(const flatbuffers::Vector<const wire::ConnectionSample*>* f
                 .resource = static_cast<Resource>(row.resource()),
                 .bytes = row.bytes(),
                 .busy_ns = row.busy_ns(),
-                .retransmits = row.retransmits()};
+                .retransmits = row.retransmits(),
+                .channels = row.channels(),
+                .communicator = row.communicator()};
   }
 }
 

@@ -24,7 +24,7 @@ DropReason CheckInvariants(const RankStanding& standing) {
   violation.RequireSorted(standing.communicators, [](const Communicator& communicator) { return communicator.id.value; });
   CheckInFlight(standing.in_flight, standing.communicators.size(), standing.world_size, violation);
   CheckOperations(standing.operations, standing.communicators.size(), standing.world_size, violation);
-  CheckConnections(standing.connections, standing.world_size, violation);
+  CheckConnections(standing.connections, standing.communicators.size(), standing.world_size, violation);
   return violation.reason();
 }
 

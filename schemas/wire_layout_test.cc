@@ -91,22 +91,26 @@ TEST(WireLayout, Step) {
 }
 
 TEST(WireLayout, ConnectionSample) {
-  const wire::ConnectionSample sample(1, 2, 3, 4, 5, 6);
+  const wire::ConnectionSample sample(1, 2, 3, 4, 5, 6, 7, 8);
   EXPECT_EQ(At<int64_t>(sample, 0), sample.time_ns());
   EXPECT_EQ(At<uint64_t>(sample, 8), sample.bytes());
   EXPECT_EQ(At<int64_t>(sample, 16), sample.busy_ns());
   EXPECT_EQ(At<uint64_t>(sample, 24), sample.retransmits());
   EXPECT_EQ(At<uint32_t>(sample, 32), sample.peer());
   EXPECT_EQ(At<uint8_t>(sample, 36), sample.resource());
+  EXPECT_EQ(At<uint8_t>(sample, 37), sample.channels());
+  EXPECT_EQ(At<uint16_t>(sample, 38), sample.communicator());
 }
 
 TEST(WireLayout, Connection) {
-  const wire::Connection connection(1, 2, 3, 4, 5);
+  const wire::Connection connection(1, 2, 3, 4, 5, 6, 7);
   EXPECT_EQ(At<uint64_t>(connection, 0), connection.bytes());
   EXPECT_EQ(At<int64_t>(connection, 8), connection.busy_ns());
   EXPECT_EQ(At<uint64_t>(connection, 16), connection.retransmits());
   EXPECT_EQ(At<uint32_t>(connection, 24), connection.peer());
   EXPECT_EQ(At<uint8_t>(connection, 28), connection.resource());
+  EXPECT_EQ(At<uint8_t>(connection, 29), connection.channels());
+  EXPECT_EQ(At<uint16_t>(connection, 30), connection.communicator());
 }
 
 TEST(WireLayout, PairSummary) {

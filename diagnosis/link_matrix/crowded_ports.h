@@ -50,7 +50,7 @@ class CrowdedPorts {
     PortSide typical_in;
   };
 
-  static uint32_t KindOf(const LinkCell& cell) { return cell.shared_groups; }
+  static uint32_t KindOf(const LinkCell& cell) { return cell.kind; }
   static void Add(PortSide& side, const LinkCell& cell) {
     ++side.connections;
     side.bytes += static_cast<double>(cell.bytes);

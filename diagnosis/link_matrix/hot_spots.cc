@@ -73,8 +73,10 @@ class Search {
     return {HostOf(cell.source), HostOf(cell.destination)};
   }
   bool IsCostly(const HotSpot& spot) const {
-    return std::any_of(spot.cells.begin(), spot.cells.end(),
-                       [this](const LinkCell* cell) { return cell->excess_ns() >= options_.min_share_of_step * window_ns_; });
+    std::map<std::pair<RankIndex, RankIndex>, double> excess_ns;  // of what two ranks exchange in all communicators
+    for (const LinkCell* cell : spot.cells) excess_ns[{cell->source, cell->destination}] += cell->excess_ns();
+    return std::any_of(excess_ns.begin(), excess_ns.end(),
+                       [this](const auto& pair) { return pair.second >= options_.min_share_of_step * window_ns_; });
   }
 
   // Takes the slow cells that the filter picks into a spot of their own; nothing where it picks none.
@@ -107,20 +109,23 @@ class Search {
     return ranks;
   }
 
-  // A host is hot where what leaves and enters it is, over more than one of its ranks: a single rank's NIC is a better name. More than half of the hosts are no
-  // exception.
+  // A host is hot where what leaves and enters it is, over more than one of its ranks, to more than one other host: a single rank's NIC is a better name, and so is the
+  // path between two hosts. More than half of the hosts are no exception.
   void TakeHosts() {
     std::map<std::string_view, std::set<RankIndex>> ranks_of;
+    std::map<std::string_view, std::set<std::string_view>> others_of;
     for (const LinkCell* cell : slow_) {
       const auto [from, to] = HostsOf(*cell);
       if (from == to || from.empty() || to.empty()) continue;
       ranks_of[from].insert(cell->source);
       ranks_of[to].insert(cell->destination);
+      others_of[from].insert(to);
+      others_of[to].insert(from);
     }
     std::set<std::string_view> hot;
     for (const auto& [host, ranks] : ranks_of) {
       const bool whole = hosts_[host].out.IsSlow(options_.whole) && hosts_[host].in.IsSlow(options_.whole);
-      if (ranks.size() > 1 && whole) hot.insert(host);
+      if (ranks.size() > 1 && others_of[host].size() > 1 && whole) hot.insert(host);
     }
     if (hot.empty() || 2 * hot.size() > hosts_.size()) return;
     Take(HotSpotKind::kHosts, OneOfEach(hot), [&](const LinkCell& cell) {

@@ -30,6 +30,21 @@ TEST(HotSpots, ASwitchIsAllThatItsHostsExchange) {
   EXPECT_THAT(findings[0].culprits, ElementsAre(HostCulprit("host4"), HostCulprit("host5"), HostCulprit("host6"), HostCulprit("host7")));
 }
 
+TEST(HotSpots, TwoHostsThatAreSlowOnlyBetweenThemAreTheirPath) {
+  RailJob job(8, 4);
+  for (uint32_t rank = 0; rank < 4; ++rank) {  // two stages of a pipeline: more between the hosts of a stage than to the next one
+    for (uint32_t host = 0; host < 8; host += 2) {
+      const uint32_t one = host * 4 + rank;
+      job.Connect(one, one + 4, RailJob::kNic, Resource::kNic, 8 * RailJob::kBytes);
+      job.Connect(one + 4, one, RailJob::kNic, Resource::kNic, 8 * RailJob::kBytes);
+    }
+  }
+  job.Slow(20, [&](uint32_t source, uint32_t destination) { return job.HostOf(source) < 2 && job.HostOf(destination) < 2; });
+  const std::vector<Finding> findings = job.Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "link");
+}
+
 TEST(HotSpots, MoreThanHalfOfTheHostsAreNoException) {
   RailJob job(8, 4);
   job.Slow(13, [&](uint32_t source, uint32_t destination) { return job.HostOf(source) >= 3 || job.HostOf(destination) >= 3; });

@@ -6,10 +6,12 @@
 #include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "diagnosis/link_matrix/other_traffic.h"
 #include "diagnosis/link_matrix/speed_groups.h"
 
 namespace eroica {
@@ -17,11 +19,14 @@ namespace {
 
 constexpr size_t kFewestAlike = 4;    // cells that a cell is judged against, itself among them
 constexpr double kSameAmount = 1.25;  // from one cell to the next larger
+// The same where cells are mixtures: of other amounts they are other ones, and as fast as what there is more of.
+constexpr double kSameMixture = 1.02;
 // What carries less in a window is control traffic and acknowledgements: its time is latency, not speed.
 constexpr uint64_t kLeastBytes = 1 << 20;
 
 auto KindOf(const CrossRankView& view, const LinkCell& cell) {
-  return std::tuple(cell.resource, view.ranks()[cell.source].role == view.ranks()[cell.destination].role, cell.shared_groups);
+  const bool one_role = cell.communicator != CommId{} || view.ranks()[cell.source].role == view.ranks()[cell.destination].role;
+  return std::tuple(cell.resource, one_role, cell.kind);
 }
 
 void Compare(std::span<LinkCell> alike) {
@@ -36,30 +41,57 @@ void Compare(std::span<LinkCell> alike) {
   }
 }
 
-// Which communicators both ends of a cell are in, by their sizes: what two ranks exchange in another group takes other rings. Numbers, equal where the sizes are.
-class SharedGroups {
+// The kind of a cell's communicator: its size, and its description where others share it. Where the communicator is not known, the sizes of those that both ends are in:
+// what two ranks exchange in another group takes other rings. Numbers, equal where these are.
+class CommunicatorKinds {
  public:
-  explicit SharedGroups(const CrossRankView& view) : view_(view) {
-    for (const CollectiveSummary& summary : view.summaries()) sizes_[summary.communicator] = summary.members.size();
+  explicit CommunicatorKinds(const CrossRankView& view) : view_(view) {
+    for (const CollectiveSummary& summary : view.summaries()) {
+      if (summary.bytes > 0) moving_.insert(summary.communicator);
+      known_[summary.communicator] = {summary.members.size(), summary.communicator_description};
+      ++described_[{summary.members.size(), summary.communicator_description}];
+    }
   }
   uint32_t Of(const LinkCell& cell) const {
+    if (cell.communicator == CommId{}) return NumberOf({SharedSizes(cell), ""});
+    const auto known = known_.find(cell.communicator);
+    if (known == known_.end()) return NumberOf({{0}, "?"});
+    const auto& [size, description] = known->second;
+    return NumberOf({{size}, "of " + (described_.at(known->second) > 1 ? description : "")});
+  }
+  // Of what several communicators moved.
+  bool IsMixture(const LinkCell& cell) const {
+    const std::vector<CommId> shared = Shared(cell);
+    return cell.communicator == CommId{} && std::count_if(shared.begin(), shared.end(), [this](CommId id) { return moving_.contains(id); }) > 1;
+  }
+
+ private:
+  using Kind = std::pair<std::vector<size_t>, std::string>;
+
+  uint32_t NumberOf(Kind kind) const { return numbers_.try_emplace(std::move(kind), static_cast<uint32_t>(numbers_.size())).first->second; }
+
+  std::vector<CommId> Shared(const LinkCell& cell) const {
     const std::vector<CommId>& one = view_.ranks()[cell.source].batch->communicators;
     const std::vector<CommId>& other = view_.ranks()[cell.destination].batch->communicators;
     std::vector<CommId> shared;
     std::set_intersection(one.begin(), one.end(), other.begin(), other.end(), std::back_inserter(shared));
+    return shared;
+  }
+  std::vector<size_t> SharedSizes(const LinkCell& cell) const {
     std::vector<size_t> sizes;
-    for (const CommId communicator : shared) {
-      const auto known = sizes_.find(communicator);
-      sizes.push_back(known == sizes_.end() ? 0 : known->second);
+    for (const CommId communicator : Shared(cell)) {
+      const auto known = known_.find(communicator);
+      sizes.push_back(known == known_.end() ? 0 : known->second.first);
     }
     std::sort(sizes.begin(), sizes.end());
-    return numbers_.try_emplace(std::move(sizes), static_cast<uint32_t>(numbers_.size())).first->second;
+    return sizes;
   }
 
- private:
   const CrossRankView& view_;
-  std::map<CommId, size_t> sizes_;
-  mutable std::map<std::vector<size_t>, uint32_t> numbers_;
+  std::map<CommId, std::pair<size_t, std::string>> known_;      // size and description
+  std::map<std::pair<size_t, std::string>, size_t> described_;  // communicators
+  std::set<CommId> moving_;                                     // that have moved data
+  mutable std::map<Kind, uint32_t> numbers_;
 };
 
 std::vector<LinkCell> CollectCells(const CrossRankView& view) {
@@ -71,6 +103,8 @@ std::vector<LinkCell> CollectCells(const CrossRankView& view) {
       cells.push_back({.source = i,
                        .destination = static_cast<RankIndex>(peer - view.ranks().data()),
                        .resource = connection.resource,
+                       .communicator = connection.communicator,
+                       .channels = connection.channels,
                        .bytes = connection.bytes,
                        .busy_ns = connection.busy_ns});
     }
@@ -146,24 +180,27 @@ void CompareDetours(const CrossRankView& view, std::span<LinkCell> cells) {
 
 std::vector<LinkCell> MeasureLinks(const CrossRankView& view) {
   std::vector<LinkCell> cells = CollectCells(view);
-  const SharedGroups groups(view);
-  for (LinkCell& cell : cells) cell.shared_groups = groups.Of(cell);
+  const CommunicatorKinds kinds(view);
+  for (LinkCell& cell : cells) cell.kind = kinds.Of(cell);
   std::sort(cells.begin(), cells.end(), [&](const LinkCell& a, const LinkCell& b) {
-    return std::tuple(KindOf(view, a), a.bytes, a.source, a.destination) < std::tuple(KindOf(view, b), b.bytes, b.source, b.destination);
+    return std::tuple(KindOf(view, a), a.bytes, a.source, a.destination, a.communicator) <
+           std::tuple(KindOf(view, b), b.bytes, b.source, b.destination, b.communicator);
   });
   for (size_t first = 0; first < cells.size();) {
+    const double same_amount = kinds.IsMixture(cells[first]) ? kSameMixture : kSameAmount;
     size_t last = first + 1;
     while (last < cells.size() && KindOf(view, cells[last]) == KindOf(view, cells[first]) &&
-           static_cast<double>(cells[last].bytes) <= kSameAmount * static_cast<double>(cells[last - 1].bytes)) {
+           static_cast<double>(cells[last].bytes) <= same_amount * static_cast<double>(cells[last - 1].bytes)) {
       ++last;
     }
     Compare(std::span(cells).subspan(first, last - first));
     first = last;
   }
   std::sort(cells.begin(), cells.end(), [](const LinkCell& a, const LinkCell& b) {
-    return std::tuple(a.resource, a.source, a.destination) < std::tuple(b.resource, b.source, b.destination);
+    return std::tuple(a.resource, a.source, a.destination, a.communicator) < std::tuple(b.resource, b.source, b.destination, b.communicator);
   });
   CompareDetours(view, cells);
+  CompareWithOtherTraffic(view, cells);
   return cells;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace eroica::simulate {
@@ -226,8 +227,10 @@ void BatchWriter::TakeSamplesAndMarks(const RankState& rank, std::span<const Res
 }
 
 void BatchWriter::TakeConnections(const RankState& rank) {
-  std::map<std::pair<uint32_t, Resource>, ConnectionSample> sums;
-  for (const RankStream& stream : rank.streams) {
+  std::map<std::tuple<uint32_t, Resource, uint32_t>, ConnectionSample> sums;
+  for (size_t s = 0; s < rank.streams.size(); ++s) {
+    const RankStream& stream = rank.streams[s];
+    const uint32_t communicator = 1 + uint32_t{stages_[rank.stage].streams[s].communicator};
     const Rendezvous& meeting = runner_.rendezvous(stream.rendezvous);
     times_moved_.assign(meeting.transfers.size(), 0);  // most of a step's collectives move the same
     for (const LaunchedCollective& row : stream.rows) {
@@ -237,17 +240,17 @@ void BatchWriter::TakeConnections(const RankState& rank) {
     for (size_t i = 0; i < times_moved_.size(); ++i) {
       if (times_moved_[i] == 0) continue;
       for (const LinkFlow& flow : meeting.transfers[i].transfer.flows[stream.member]) {
-        ConnectionSample& sum = sums[{meeting.members()[flow.destination], flow.resource}];
+        ConnectionSample& sum = sums[{meeting.members()[flow.destination], flow.resource, communicator}];
         sum.bytes += times_moved_[i] * flow.bytes;
         sum.busy_ns += times_moved_[i] * flow.busy_ns;
+        sum.channels = std::max(sum.channels, flow.channels);
       }
     }
   }
   const int64_t time_ns = clocks_[job_.layout.HostOf(rank.rank)].Show(rank.host_ns - 1);
   for (auto& [link, sum] : sums) {
     sum.time_ns = time_ns;
-    sum.peer = link.first;
-    sum.resource = link.second;
+    std::tie(sum.peer, sum.resource, sum.communicator) = link;
     batch_->connections.push_back(sum);
   }
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 
 #include "producers/simulate/engine_harness.h"
 
@@ -96,6 +98,24 @@ TEST(BatchWriter, MembersOfAGroupAgreeOnWhatWasWhich) {
     EXPECT_EQ(seen.members, 2);
     EXPECT_GT(seen.longest_ns, seen.shortest_ns);  // somebody came first
   }
+}
+
+TEST(BatchWriter, ConnectionsAreThoseOfACommunicator) {
+  EngineHarness harness = NoisyJob();
+  harness.job.layout.ranks_per_host = 4;  // tensor and data groups share a host
+  const EngineRun run = harness.Run();
+  std::set<std::string> seen;
+  for (const EventBatch& batch : run.batches) {
+    for (const ConnectionSample& sample : batch.connections) {
+      ASSERT_GT(sample.communicator, 0u);
+      const Communicator& communicator = batch.communicators.at(sample.communicator - 1);
+      seen.insert(communicator.description);
+      const bool network = sample.resource == Resource::kNic;
+      EXPECT_EQ(sample.channels, network ? 1u : harness.job.fabric.rings) << communicator.description;
+      EXPECT_EQ(sample.bytes, network ? 3u << 20 : communicator.description.starts_with("TENSOR") ? 3u << 20 : 1u << 24);
+    }
+  }
+  EXPECT_THAT(seen, ::testing::SizeIs(3)) << "tensor and data groups, and the pipeline";
 }
 
 TEST(BatchWriter, ClocksOfHostsAreOffAndThoseOfAHostAgree) {

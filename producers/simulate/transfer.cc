@@ -85,9 +85,10 @@ void AddFlow(std::vector<LinkFlow>& flows, uint32_t destination, Resource resour
     if (flow.destination != destination || flow.resource != resource) continue;
     flow.bytes += static_cast<uint64_t>(Round(bytes));
     flow.busy_ns += Round(ns);
+    ++flow.channels;
     return;
   }
-  flows.push_back({.destination = destination, .resource = resource, .bytes = static_cast<uint64_t>(Round(bytes)), .busy_ns = Round(ns)});
+  flows.push_back({.destination = destination, .resource = resource, .bytes = static_cast<uint64_t>(Round(bytes)), .busy_ns = Round(ns), .channels = 1});
 }
 
 void PrepareActivities(size_t members, Transfer& transfer) {

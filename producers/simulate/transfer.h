@@ -42,7 +42,8 @@ struct LinkFlow {
   uint32_t destination = 0;  // member
   Resource resource = Resource::kNvlink;
   uint64_t bytes = 0;
-  int64_t busy_ns = 0;
+  int64_t busy_ns = 0;   // of all channels together
+  uint8_t channels = 0;  // side by side
 };
 
 // Members that stand together in group order and share a host.

@@ -7,10 +7,17 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/pattern_batch.h"
 #include "stream_ops/pattern/interval.h"
 #include "stream_ops/summarize/rank_progress.h"
 
 namespace eroica {
+
+// A sample of what a connection carried; its row has no time.
+struct HeldConnection {
+  int64_t time_ns = 0;
+  ConnectionPattern row;
+};
 
 struct EventChunk {
   int64_t offset = 0;  // of the record
@@ -25,7 +32,7 @@ struct EventChunk {
   size_t taken = 0;  // the first intervals, by windows already
   std::vector<ResourceSample> samples;
   size_t samples_taken = 0;
-  std::vector<ConnectionSample> connections;
+  std::vector<HeldConnection> connections;
   size_t connections_taken = 0;
 
   bool drained() const { return taken == intervals.size(); }

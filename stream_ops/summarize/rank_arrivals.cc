@@ -80,9 +80,7 @@ void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumber
   for (const ResourceSample& sample : batch.samples) {
     if (sample.time_ns >= progress_.closed_until_ns) chunk.samples.push_back(OnWire(sample));
   }
-  for (const ConnectionSample& sample : ConnectionsOfWindows(batch)) {
-    if (sample.time_ns >= progress_.closed_until_ns) chunk.connections.push_back(sample);
-  }
+  AddConnections(batch, &chunk);
   for (const Mark& mark : batch.marks) {
     if (mark.time_ns < progress_.closed_until_ns) continue;
     if (IsStepMark(mark)) {
@@ -189,6 +187,22 @@ void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numb
   CountLate(rows.size() - chunk->intervals.size(), chunk->offset);
 }
 
+// Of a communicator that the rank is no member of nobody would look for them.
+void RankWindows::AddConnections(const EventBatch& batch, EventChunk* chunk) const {
+  for (const ConnectionSample& sample : ConnectionsOfWindows(batch)) {
+    if (sample.time_ns < progress_.closed_until_ns) continue;
+    const CommId named = sample.communicator > 0 ? batch.communicators[sample.communicator - 1].id : CommId{};
+    chunk->connections.push_back({.time_ns = sample.time_ns,
+                                  .row = {.peer = sample.peer,
+                                          .resource = sample.resource,
+                                          .bytes = sample.bytes,
+                                          .busy_ns = sample.busy_ns,
+                                          .retransmits = sample.retransmits,
+                                          .channels = sample.channels,
+                                          .communicator = progress_.communicators.contains(named) ? named : CommId{}}});
+  }
+}
+
 void RankWindows::AddReports(const EventBatch& batch, const BatchNumbers& numbers) {
   for (const ProgressReport& report : batch.progress) {
     ++shared_->probe.reports_received;
@@ -203,6 +217,7 @@ void RankWindows::AddReports(const EventBatch& batch, const BatchNumbers& number
     HeldReport& held = reports_[report.time_ns];
     held.communicators.assign(numbers.communicators.begin(), numbers.communicators.end());
     held.connections = batch.connections;
+    for (ConnectionSample& sample : held.connections) sample.communicator = 0;  // a standing lists them in an order of its own
   }
 }
 

@@ -195,13 +195,14 @@ void RankWindows::TakeMarks(int64_t until_ns, ClosedRankWindow* out) {
 
 // A sample counts in the window in which its stretch ends.
 void RankWindows::TakeConnections(int64_t until_ns, ClosedRankWindow* out) {
-  std::map<std::pair<uint32_t, Resource>, ConnectionPattern> sums;
+  std::map<std::tuple<uint32_t, Resource, CommId>, ConnectionPattern> sums;
   for (EventChunk& chunk : chunks_) {
     for (; chunk.connections_taken < chunk.connections.size(); ++chunk.connections_taken) {
-      const ConnectionSample& sample = chunk.connections[chunk.connections_taken];
-      if (sample.time_ns >= until_ns) break;
-      const ConnectionPattern empty{.peer = sample.peer, .resource = sample.resource};
-      ConnectionPattern& sum = sums.try_emplace({sample.peer, sample.resource}, empty).first->second;
+      const auto& [time_ns, sample] = chunk.connections[chunk.connections_taken];
+      if (time_ns >= until_ns) break;
+      const ConnectionPattern empty{.peer = sample.peer, .resource = sample.resource, .communicator = sample.communicator};
+      ConnectionPattern& sum = sums.try_emplace({sample.peer, sample.resource, sample.communicator}, empty).first->second;
+      sum.channels = std::max(sum.channels, sample.channels);
       sum.bytes = SaturatingAdd(sum.bytes, sample.bytes);
       sum.busy_ns += std::min(sample.busy_ns, kEndOfTimeNs - sum.busy_ns);
       sum.retransmits = SaturatingAdd(sum.retransmits, sample.retransmits);

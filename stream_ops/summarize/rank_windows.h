@@ -36,7 +36,7 @@ struct ClosedRankWindow {
   std::vector<ResourceSample> samples;  // by time
   std::vector<Mark> marks;           // by time, all but the begins and ends of steps
   Pause pause_before = Pause::kNone;  // that the rank was in when the window began
-  std::vector<ConnectionPattern> connections;  // by peer and resource
+  std::vector<ConnectionPattern> connections;  // by peer, resource and communicator
 };
 
 // A report of progress as it waits for the watermark to pass it, so that all that ended before it is known.
@@ -101,6 +101,7 @@ class RankWindows {
  private:
   bool IsNew(const EventBatch& batch, bool replayed);
   void Learn(const EventBatch& batch, const BatchNumbers& numbers, const CommunicatorTable& communicators);
+  void AddConnections(const EventBatch& batch, EventChunk* chunk) const;
   void MapLanes(const std::vector<Lane>& lanes);
   void AddIntervals(const EventBatch& batch, const BatchNumbers& numbers, EventChunk* chunk);
   void AddReports(const EventBatch& batch, const BatchNumbers& numbers);

@@ -68,6 +68,20 @@ TEST(SummarizeProcessor, ConnectionsAddUpByPeerInTheWindowInWhichTheirStretchEnd
             (std::vector<ConnectionPattern>{{.peer = 1, .resource = Resource::kNic, .bytes = 7, .busy_ns = 10, .retransmits = 1}}));
 }
 
+TEST(SummarizeProcessor, ConnectionsOfSeveralCommunicatorsStayApart) {
+  SummarizeHarness harness;
+  EventBatch batch = EventBatchBuilder(0, 0).Ran("step", 1 * kSecond, 5 * kSecond).Reduced(0, 1 * kSecond, 2 * kSecond).Final().Build();
+  const CommId communicator = batch.communicators.at(0).id;
+  const auto sample = [](uint32_t number, uint8_t channels, uint64_t bytes) {
+    return ConnectionSample{.time_ns = 3 * kSecond, .peer = 1, .bytes = bytes, .busy_ns = 10, .channels = channels, .communicator = number};
+  };
+  batch.connections = {sample(0, 0, 1), sample(1, 2, 20), sample(1, 4, 30)};
+  harness.Process(batch);
+  EXPECT_EQ(harness.Patterns(0, 0).connections,
+            (std::vector<ConnectionPattern>{{.peer = 1, .bytes = 1, .busy_ns = 10},
+                                            {.peer = 1, .bytes = 50, .busy_ns = 20, .channels = 4, .communicator = communicator}}));
+}
+
 EventBatch Steps(uint64_t sequence, int64_t first, int64_t last, uint32_t window_steps = 2) {
   EventBatchBuilder batch(0, sequence, window_steps);
   for (int64_t step = first; step <= last; ++step) {

@@ -1,0 +1,84 @@
+#include "diagnosis/link_matrix/other_traffic.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "diagnosis/link_matrix/speed_groups.h"
+#include "diagnosis/robust_statistics.h"
+
+namespace eroica {
+namespace {
+
+// Operations differ in what they make of a port, by their protocol and size. By so much they do not.
+constexpr double kMuchSlower = 0.6;
+
+// Cells of one kind.
+class Kind {
+ public:
+  void Add(const CrossRankView& view, LinkCell& cell) {
+    cells_.push_back(&cell);
+    hosts_.insert(view.ranks()[cell.source].batch->host);
+    hosts_.insert(view.ranks()[cell.destination].batch->host);
+    pairs_ = pairs_ && sources_.insert(cell.source).second && destinations_.insert(cell.destination).second;
+    slowest_ = cells_.size() == 1 ? cell.speed() : std::min(slowest_, cell.speed());
+    fastest_ = std::max(fastest_, cell.speed());
+  }
+  // Who shares a port with others of the kind is slower for it.
+  bool IsOneOfAKind() const { return hosts_.size() == 2 && pairs_ && slowest_ >= kSlowShare * fastest_; }
+  const std::vector<LinkCell*>& cells() const { return cells_; }
+
+ private:
+  std::vector<LinkCell*> cells_;
+  std::set<std::string_view> hosts_;
+  std::set<RankIndex> sources_;
+  std::set<RankIndex> destinations_;
+  bool pairs_ = true;  // no rank sends to two, or receives from two
+  double slowest_ = 0;
+  double fastest_ = 0;
+};
+
+struct OtherTraffic {
+  std::vector<double> out;  // port speeds
+  std::vector<double> in;
+};
+
+OtherTraffic TrafficBeside(const LinkCell& cell, std::span<const LinkCell> cells) {
+  OtherTraffic beside;
+  for (const LinkCell& other : cells) {
+    if (other.resource != Resource::kNic || other.kind == cell.kind || other.channels == 0) continue;
+    if (other.source == cell.source) beside.out.push_back(other.port_speed());
+    if (other.destination == cell.destination) beside.in.push_back(other.port_speed());
+  }
+  return beside;
+}
+
+void Compare(LinkCell& cell, std::span<const LinkCell> cells) {
+  OtherTraffic beside = TrafficBeside(cell, cells);
+  if (beside.out.empty() || beside.in.empty()) return;
+  const auto others = static_cast<uint32_t>(beside.out.size() + beside.in.size());
+  const double port_speed = std::min(Median(std::span(beside.out)), Median(std::span(beside.in)));
+  if (cell.port_speed() > kMuchSlower * port_speed) return;
+  cell.peers_speed = port_speed / cell.channels;
+  cell.peers_spread = kFewSpread;
+  cell.peers = others;
+}
+
+}  // namespace
+
+void CompareWithOtherTraffic(const CrossRankView& view, std::span<LinkCell> cells) {
+  std::map<uint32_t, Kind> kinds;
+  for (LinkCell& cell : cells) {
+    if (cell.resource == Resource::kNic && cell.communicator != CommId{} && cell.channels > 0) kinds[cell.kind].Add(view, cell);
+  }
+  for (const auto& [number, kind] : kinds) {
+    if (!kind.IsOneOfAKind()) continue;
+    for (LinkCell* cell : kind.cells()) Compare(*cell, cells);
+  }
+}
+
+}  // namespace eroica

@@ -1,0 +1,16 @@
+// What two hosts alone exchange has nothing of its kind to be compared with: the last stage of a pipeline and the first share their embeddings, nobody else does. What
+// else goes through the same ports tells how fast these are. Pure.
+#pragma once
+
+#include <span>
+
+#include "diagnosis/cross_rank_view.h"
+#include "diagnosis/link_matrix/link_cells.h"
+
+namespace eroica {
+
+// Network cells of a kind that lies between two hosts only, from one rank to one, all equally fast, are judged by the other traffic of their ports where they are much
+// slower than it. Both ports of a cell must have some. Needs communicators and channels.
+void CompareWithOtherTraffic(const CrossRankView& view, std::span<LinkCell> cells);
+
+}  // namespace eroica

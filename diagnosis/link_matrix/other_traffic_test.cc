@@ -1,0 +1,148 @@
+#include "diagnosis/link_matrix/other_traffic.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "diagnosis/link_matrix/link_matrix_operator.h"
+#include "diagnosis/training_view.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr double kNic = 45;  // GB/s
+
+// Four stages of a pipeline, each of four ranks on a host of its own: neighbors exchange activations, the first and the last their embeddings over eight channels.
+class Pipeline {
+ public:
+  static constexpr uint32_t kStages = 4;
+  static constexpr uint32_t kRanks = 4;  // of a stage
+
+  explicit Pipeline(double embedding_speed) : job_(kStages * kRanks) {
+    job_.RunOnAll("gemm", 50, "", FunctionClass::kGpuCompute);
+    for (uint32_t rank = 0; rank < kStages * kRanks; ++rank) job_.batches()[rank].host = "host" + std::to_string(rank / kRanks);
+    for (uint32_t rank = 0; rank < kRanks; ++rank) {
+      const CommId pipeline = AddGroup("pipeline", {rank, rank + kRanks, rank + 2 * kRanks, rank + 3 * kRanks});
+      for (uint32_t stage = 0; stage + 1 < kStages; ++stage) Exchange(pipeline, rank + stage * kRanks, rank + (stage + 1) * kRanks, kNic, 1);
+      const uint32_t last = rank + (kStages - 1) * kRanks;
+      Exchange(AddGroup("embedding", {rank, last}), rank, last, embedding_speed, 8);
+    }
+    job_.Finish();
+  }
+  // Both ways; the port's speed while nothing else goes through it.
+  Pipeline& Exchange(CommId communicator, uint32_t one, uint32_t other, double port_speed, uint8_t channels, Resource resource = Resource::kNic) {
+    constexpr uint64_t kBytes = 800'000'000;  // of eight steps
+    const auto busy_ns = static_cast<int64_t>(static_cast<double>(kBytes) / port_speed * channels);
+    for (const auto& [source, peer] : {std::pair(one, other), std::pair(other, one)}) {
+      job_.batches()[source].connections.push_back(
+          {.peer = peer, .resource = resource, .bytes = kBytes, .busy_ns = busy_ns, .channels = channels, .communicator = communicator});
+    }
+    return *this;
+  }
+  CommId AddGroup(const std::string& description, const std::vector<uint32_t>& ranks) {
+    CollectiveSummary& summary = job_.AddSummary();
+    summary.communicator_description = description;
+    for (const uint32_t rank : ranks) {
+      summary.members.push_back({.rank = RankId{rank}});
+      job_.batches()[rank].communicators.push_back(summary.communicator);
+    }
+    return summary.communicator;
+  }
+  Pipeline& ForgetChannels() {
+    for (PatternBatch& batch : job_.batches()) {
+      for (ConnectionPattern& connection : batch.connections) connection.channels = 0;
+    }
+    return *this;
+  }
+  std::vector<Finding> Evaluate() {
+    const CrossRankView view(job_.batches(), job_.summaries());
+    std::vector<Finding> findings;
+    LinkMatrixOperator().Evaluate(view, findings);
+    return findings;
+  }
+
+ private:
+  TrainingView job_;
+};
+
+TEST(OtherTraffic, WhatOnlyTwoHostsExchangeIsJudgedByTheirOtherTraffic) {
+  const std::vector<Finding> findings = Pipeline(20).Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "link");
+  EXPECT_THAT(findings[0].culprits[0].host, AnyOf("host0", "host3"));
+}
+
+TEST(OtherTraffic, ChannelsShareAPort) { EXPECT_THAT(Pipeline(kNic).Evaluate(), IsEmpty()) << "each is an eighth as fast"; }
+
+TEST(OtherTraffic, OperationsDifferInWhatTheyMakeOfAPort) { EXPECT_THAT(Pipeline(0.7 * kNic).Evaluate(), IsEmpty()); }
+
+TEST(OtherTraffic, IsSilentWhereChannelsAreNotKnown) { EXPECT_THAT(Pipeline(20).ForgetChannels().Evaluate(), IsEmpty()); }
+
+TEST(OtherTraffic, WhatManyHostsExchangeAlikeIsHowItIs) {
+  Pipeline job(20);
+  for (uint32_t rank = 0; rank < Pipeline::kRanks; ++rank) {
+    const uint32_t one = rank + Pipeline::kRanks;
+    const uint32_t other = rank + 2 * Pipeline::kRanks;
+    job.Exchange(job.AddGroup("embedding", {one, other}), one, other, 20, 8);
+  }
+  EXPECT_THAT(job.Evaluate(), IsEmpty());
+}
+
+// Two hosts of eight, experts in groups of four. Gradients go around rings over three or four channels of NVLink, tokens straight to everybody; of these there are more
+// on some ranks, so that what is said of both together differs from pair to pair.
+TEST(LinkCells, ExpertsAndGradientsAreNotCompared) {
+  const auto evaluate = [](bool communicators_known) {
+    TrainingView job(16);
+    job.RunOnAll("gemm", 50, "", FunctionClass::kGpuCompute);
+    const auto add_group = [&job](const std::string& description, uint32_t first, uint32_t count) {
+      CollectiveSummary& summary = job.AddSummary();
+      summary.communicator_description = description;
+      summary.bytes = 1;
+      for (uint32_t rank = first; rank < first + count; ++rank) {
+        summary.members.push_back({.rank = RankId{rank}});
+        job.batches()[rank].communicators.push_back(summary.communicator);
+      }
+      return summary.communicator;
+    };
+    const CommId data = add_group("data", 0, 16);
+    for (uint32_t group = 0; group < 4; ++group) {
+      const CommId experts = add_group("experts", 4 * group, 4);
+      const double tokens = 0.7e9 * (1 + 0.2 * group);
+      for (uint32_t one = 4 * group; one < 4 * group + 4; ++one) {
+        for (uint32_t other = 4 * group; other < 4 * group + 4; ++other) {
+          const bool ring = one + 1 == other || other + 1 == one;
+          const double gradients = ring ? 0.25e9 * (3 + one % 2) : 0;
+          if (one == other) continue;
+          std::vector<ConnectionPattern>& rows = job.batches()[one].connections;
+          const auto row = [&](CommId of, double bytes, double busy_ns, uint8_t channels) {
+            rows.push_back({.peer = other, .resource = Resource::kNvlink, .bytes = static_cast<uint64_t>(bytes),
+                            .busy_ns = static_cast<int64_t>(busy_ns), .channels = channels, .communicator = of});
+          };
+          if (!communicators_known) {
+            row({}, tokens + gradients, tokens / 186 + gradients / 23, 0);
+            continue;
+          }
+          row(experts, tokens, tokens / 186, 1);
+          if (ring) row(data, gradients, gradients / 23, 4);
+        }
+      }
+    }
+    job.Finish();
+    const CrossRankView view(job.batches(), job.summaries());
+    std::vector<Finding> findings;
+    LinkMatrixOperator().Evaluate(view, findings);
+    return findings;
+  };
+  EXPECT_THAT(evaluate(true), IsEmpty());
+  EXPECT_THAT(evaluate(false), IsEmpty());
+}
+
+}  // namespace
+}  // namespace eroica
