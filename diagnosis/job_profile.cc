@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
+#include "schemas/codec.h"
 
 namespace eroica {
 namespace {
@@ -50,9 +52,43 @@ FunctionPattern TransferRow(const CrossRankView& view, size_t steps) {
   for (const CollectiveSummary& summary : view.summaries()) {
     transfer_ns += static_cast<double>(summary.transfer_ns) * static_cast<double>(summary.members.size());
   }
-  const FunctionPattern like{.name = "transfer of collectives", .function_class = FunctionClass::kCollective};
+  const FunctionPattern like{.name = std::string(kTransferOfCollectives), .function_class = FunctionClass::kCollective};
   const double ranks = static_cast<double>(std::max<size_t>(1, view.ranks().size()));
   return Row(TransferOfCollectives(), like, transfer_ns / ranks / static_cast<double>(steps), view.ranks().size());
+}
+
+// Less is latency, not speed, or another operation.
+constexpr uint64_t kLeastBytes = 1 << 20;
+
+std::vector<ConnectionPattern> ConnectionRows(const CrossRankView& view, size_t steps) {
+  std::map<CommId, size_t> members;
+  for (const CollectiveSummary& summary : view.summaries()) members[summary.communicator] = summary.members.size();
+  struct Kind {
+    std::vector<double> speeds;
+    double bytes = 0;
+  };
+  std::map<std::tuple<uint32_t, Resource, uint8_t>, Kind> kinds;
+  for (const RankView& rank : view.ranks()) {
+    for (const ConnectionPattern& connection : rank.batch->connections) {
+      if (connection.bytes < kLeastBytes || connection.busy_ns <= 0) continue;
+      const auto known = members.find(connection.communicator);
+      const size_t others = known != members.end() && known->second > 0 ? known->second - 1 : 0;
+      Kind& kind = kinds[{static_cast<uint32_t>(others), connection.resource, connection.channels}];
+      kind.speeds.push_back(static_cast<double>(connection.bytes) / static_cast<double>(connection.busy_ns));
+      kind.bytes += static_cast<double>(connection.bytes) / static_cast<double>(steps);
+    }
+  }
+  std::vector<ConnectionPattern> rows;
+  for (auto& [key, kind] : kinds) {
+    const auto [peer, resource, channels] = key;
+    const double busy_ns = std::min(kind.bytes / Median(std::span(kind.speeds)), static_cast<double>(CodecLimits::kMaxTimeNs / 2));
+    rows.push_back({.peer = std::min(peer, view.world_size() > 0 ? view.world_size() - 1 : 0),
+                    .resource = resource,
+                    .bytes = static_cast<uint64_t>(kind.bytes),
+                    .busy_ns = static_cast<int64_t>(busy_ns),
+                    .channels = channels});
+  }
+  return rows;
 }
 
 }  // namespace
@@ -75,6 +111,7 @@ PatternBatch ProfileOf(const CrossRankView& view) {
     const double typical = Median(std::span(per_step));
     if (typical >= kLeastShare * step_ns) profile.patterns.push_back(Row(column.function, *column.sample, typical, column.size()));
   }
+  profile.connections = ConnectionRows(view, profile.steps.size());
   profile.patterns.push_back(TransferRow(view, profile.steps.size()));
   std::sort(profile.patterns.begin(), profile.patterns.end(), [](const auto& a, const auto& b) { return a.function < b.function; });
   return profile;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 #include "diagnosis/cross_rank_view.h"
 
@@ -13,12 +14,14 @@ namespace eroica {
 inline constexpr size_t kProfilesKept = 32;
 
 // steps: each with the medians over the ranks of its duration and peer wait. patterns: the functions that take at least 0.2 % of a step, critical_ns a STEP (median over
-// the ranks that run it), count = how many ranks run it; and one row of TransferOfCollectives(). Everything else is empty. rank is 0 and means nobody.
-// Operators ask CrossRankView::profile().
+// the ranks that run it), count = how many ranks run it; and one row of TransferOfCollectives(). connections: one row a kind, that is resource, channels and size of the
+// communicator (peer: its other members, 0 where it is not known); bytes a step of all of them, busy_ns what these take at the median speed. Everything else is empty.
+// rank is 0 and means nobody. Operators ask CrossRankView::profile().
 PatternBatch ProfileOf(const CrossRankView& view);
 
 // The row that says for how long data moved a step: shortest durations of the collectives, which hold no waiting for late members; mean over the ranks.
 FunctionId TransferOfCollectives();
+inline constexpr std::string_view kTransferOfCollectives = "transfer of collectives";
 
 // Critical time a step of the function in the profile, 0 where it is not in it.
 double FunctionNsOf(const PatternBatch& profile, FunctionId function);

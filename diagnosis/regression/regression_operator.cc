@@ -191,11 +191,44 @@ bool WasSoBefore(const CrossRankView& view, const UnneededPython& python, const 
   return ns >= options.max_python_share * MeanStepOf(before).duration_ns;
 }
 
+Finding DescribeNetwork(const CrossRankView& view, const NetworkChange& change, const NetworkChangeOptions& options) {
+  const std::string_view link = change.resource == Resource::kNic ? "NICs" : "NVLink";
+  const double lost_ns = std::max(1.0, std::min(change.wait_ns, std::max(change.transfer_ns, change.now_ns - change.past_ns)));
+  const PatternBatch& batch = *view.ranks().front().batch;
+  Finding finding;
+  finding.kind = FindingKind::kCommunication;
+  finding.subkind = "everywhere";
+  finding.function = kTransferOfCollectives;
+  finding.function_class = FunctionClass::kCollective;
+  finding.lost_ns_per_step = lost_ns;
+  finding.victims = EveryRank(view, lost_ns);
+  finding.confidence = 0.9;
+  finding.evidence = {{"speed", "GB/s", change.now_speed, change.past_speed, options.slow_share * change.past_speed, change.past_windows},
+                      {"step_time", "ns", change.now_ns, change.past_ns, 0, change.past_windows},
+                      {"collective_time_growth_per_step", "ns", change.transfer_ns, 0, options.min_share * change.past_ns, change.past_windows},
+                      {"peer_wait_growth_per_step", "ns", change.wait_ns, 0, options.min_share * change.past_ns, change.past_windows}};
+  finding.title = fmt::format("Data moves more slowly than it did, over the {} of all hosts alike: at {:.3g} GB/s instead of {:.3g}.", link,
+                              change.now_speed, change.past_speed);
+  finding.explanation = fmt::format(
+      "The two newest windows against the {} before them, connections of each kind with their own past. All kinds are slower, so no rank, "
+      "host or path is to blame.",
+      change.past_windows);
+  finding.suggested_action = "Look at what all ranks share of the network: paths, flow scheduling, other jobs, a changed NCCL setting.";
+  finding.first_step = batch.steps.empty() ? -1 : batch.steps.front().id;
+  finding.last_step = batch.steps.empty() ? -1 : batch.steps.back().id;
+  return finding;
+}
+
 }  // namespace
 
 void RegressionOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
   if (std::optional<Finding> regression = FindRegression(view, options_)) {
     findings.push_back(std::move(*regression));
+    return;
+  }
+  const std::span<const PatternBatch> of_these = OfTheseRanks(OfThisSize(view), view.profile());
+  if (const std::optional<NetworkChange> network = FindNetworkChange(of_these, view.profile(), options_.network)) {
+    findings.push_back(DescribeNetwork(view, *network, options_.network));
     return;
   }
   const std::optional<UnneededPython> python = FindUnneededPython(view, options_.expectation);
