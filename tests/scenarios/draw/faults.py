@@ -70,8 +70,12 @@ ONE_SIDED = {"nic_send_slow", "nic_receive_slow"}
 
 def fits(kind, layout):
     """Whether the fault can show in such a job, and be told from one of everybody."""
-    if kind.name in ONE_SIDED:
-        return layout.hosts >= 3 and layout.degree("data") > 1 and layout.degree("pipeline") * layout.degree("expert") > 1
+    if kind.name in ONE_SIDED:  # a ring alone gives a port one peer each way; experts add others where their groups span hosts
+        experts = layout.degree("tensor") * layout.degree("context") * layout.degree("expert")
+        others = layout.degree("pipeline") > 1 or (layout.degree("expert") > 1 and experts > layout.per_host)
+        return layout.hosts >= 3 and layout.degree("data") > 1 and others
+    if kind.name == "communication_hang" and 2 in (layout.degree("tensor"), layout.degree("context")):
+        return False  # the transfer that stands still is one between two ranks: either may be to blame
     if kind.name in BETWEEN_HOSTS:
         return layout.hosts >= 3
     if kind.strikes == "host":
