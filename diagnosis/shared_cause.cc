@@ -130,10 +130,12 @@ Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
 std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
   std::set<std::string> functions;  // of ranks that are late now and then
   for (const Finding& claim : claims) {
-    if (IsOccasional(claim) && !claim.function.empty()) functions.insert(claim.function);
+    if (IsOccasional(claim) && !claim.function.empty() && !IsOnDevice(claim)) functions.insert(claim.function);
   }
   const auto shares = [&](const Finding& claim) { return functions.contains(claim.function); };
-  const auto roams = [&](const Finding& claim) { return IsOccasional(claim) || (IsTimeless(claim) && shares(claim)); };
+  const auto roams = [&](const Finding& claim) {
+    return (IsOccasional(claim) && !IsOnDevice(claim)) || (IsTimeless(claim) && shares(claim));
+  };
   size_t roaming = 0;
   size_t lasting = 0;  // in the same functions
   for (const Finding& claim : claims) {
@@ -143,8 +145,8 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
   if (roaming < kFewestRoaming || functions.empty() || (hosts > 1 && AreOfOneHost(claims, roams))) return claims;
   // Of many ranks that are late by turns some are late in most steps of a short window.
   const auto chance = [&](const Finding& claim) { return lasting < roaming && claim.kind == FindingKind::kSlowRank && shares(claim); };
-  const auto others = std::stable_partition(
-      claims.begin(), claims.end(), [&](const Finding& claim) { return !IsOccasional(claim) && !IsTimeless(claim) && !chance(claim); });
+  const auto others =
+      std::stable_partition(claims.begin(), claims.end(), [&](const Finding& claim) { return !roams(claim) && !chance(claim); });
   std::vector<Finding> merged(std::make_move_iterator(others), std::make_move_iterator(claims.end()));
   claims.erase(others, claims.end());
   const size_t ranks = RanksOf(merged);

@@ -56,6 +56,13 @@ TEST(MergeRoaming, RanksThatAreLateByTurnsInNothingShareNothing) {
   EXPECT_THAT(MergeRoaming({Occasional(1, "", 1), Occasional(4, "", 1), Occasional(6, "", 1)}), SizeIs(3));
 }
 
+TEST(MergeRoaming, DevicesThatAreLateByTurnsShareNothing) {
+  std::vector<Finding> claims = {Occasional(1, "every gpu_compute function", 1), Occasional(4, "every gpu_compute function", 1),
+                                 Occasional(6, "every gpu_compute function", 1)};
+  for (Finding& claim : claims) claim.function_class = FunctionClass::kGpuCompute;
+  EXPECT_THAT(MergeRoaming(std::move(claims)), SizeIs(3));
+}
+
 TEST(MergeRoaming, FourRanksOfOneHostAmongSeveralShareTheHost) {
   const auto turns = [] {
     return std::vector<Finding>{Occasional(1, "read", 1), Occasional(4, "read", 1), Occasional(6, "read", 1), Occasional(7, "read", 1)};

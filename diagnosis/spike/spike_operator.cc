@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <optional>
 
 #include "diagnosis/busy_time.h"
@@ -10,6 +11,9 @@
 
 namespace eroica {
 namespace {
+
+// What is noise of a window's mean is more by that root in a step.
+double SpikeOverNoise(const BusyTime& busy) { return busy.separation() * std::sqrt(static_cast<double>(busy.steps)); }
 
 Finding Describe(const CrossRankView& view, const BusyTime& busy, const std::optional<CauseFunction>& cause, const SpikeOptions& options) {
   const RankView& rank = view.ranks()[busy.rank];
@@ -24,7 +28,7 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const std::opt
   finding.confidence = 0.7;
   finding.evidence = {
       {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns, busy.peers_busy_ns + options.min_share * busy.step_ns, busy.steps},
-      {"excess_over_noise", "ratio", busy.separation(), 1, options.min_separation, busy.steps},
+      {"excess_over_noise", "ratio", SpikeOverNoise(busy), 1, options.min_separation, busy.steps},
       {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps},
       {"excess_without_slowest_step", "ns", busy.lasting_ns, 0, options.max_lasting * busy.excess_ns, busy.steps},
   };
@@ -39,10 +43,10 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const std::opt
   finding.title = fmt::format("Rank {} is slow in single steps, by {} in one of the last {}, and well in between; that time goes by {}.",
                               rank.rank.value, DurationText(spike_ns), busy.steps, where);
   finding.explanation = fmt::format(
-      "One step of rank {} held the others up by {}, {:.0f} times what chance explains of the window's mean; without it the rank is like "
+      "One step of rank {} held the others up by {}, {:.0f} times what chance explains of a step; without it the rank is like "
       "its {} peers. "
       "It has happened to this rank more often than accidents would hit any one rank.",
-      rank.rank.value, DurationText(spike_ns), busy.separation(), busy.peers);
+      rank.rank.value, DurationText(spike_ns), SpikeOverNoise(busy), busy.peers);
   finding.suggested_action = fmt::format(
       "Look at what visits rank {} at times: a job of the host, the device's clocks and temperature, retries; a fault may be about to "
       "come. "
@@ -57,7 +61,7 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const std::opt
 void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
   if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
   for (const BusyTime& busy : view.busy_times()) {
-    if (busy.steps < options_.min_steps || busy.share() < options_.min_share || busy.separation() < options_.min_separation) continue;
+    if (busy.steps < options_.min_steps || busy.share() < options_.min_share || SpikeOverNoise(busy) < options_.min_separation) continue;
     if (busy.lasting_ns >= options_.max_lasting * busy.excess_ns || busy.slow_steps != 1) continue;
     std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause);
     if (!cause) cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause);

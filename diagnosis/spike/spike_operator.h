@@ -10,7 +10,7 @@ struct SpikeOptions {
   uint32_t min_steps = 3;     // fewer do not tell a spike from a rank that is slow
   double max_lasting = 0.3;   // share of the excess that the other steps show: more is slow_rank's
   double min_share = 0.03;    // of the window's steps
-  double min_separation = 6;  // excess over noise
+  double min_separation = 9;  // the spike over what steps differ by: lengths of inputs have long tails
   double min_ranks_seen = 0.5;
   CauseOptions cause;
 };

@@ -44,6 +44,20 @@ TEST(SpikeOperator, ASmallOneIsNone) {
   EXPECT_THAT(Evaluate(job), IsEmpty());
 }
 
+// Steps that differ by a millisecond or two on every rank: a spike of 30 is told, one of 10 is not, though it makes 3 % of the window.
+TEST(SpikeOperator, StandsOutAgainstWhatSingleStepsDifferBy) {
+  const auto with_spike = [](double ms) {
+    TrainingView job(8, 4);
+    job.RunOnAll("forward", 60).RunInSteps(3, "retry", ms, 2, 3);
+    for (uint32_t rank = 0; rank < 8; ++rank) {
+      for (uint32_t step = 0; step < 4; ++step) job.Jitter(rank, step, 0.5 * ((3 * rank + 5 * step) % 8));
+    }
+    return Evaluate(job);
+  };
+  EXPECT_THAT(with_spike(30), SizeIs(1));
+  EXPECT_THAT(with_spike(10), IsEmpty());
+}
+
 TEST(SpikeOperator, AStepThatIsLongForAllIsNone) {
   TrainingView job(8);
   job.RunOnAll("forward", 60);
