@@ -73,6 +73,19 @@ bool IsResolvedWithout(const WaitGraph& graph, const HangRoot& root, const std::
   return *std::max_element(component.begin(), component.end()) + 1 == edges.size();
 }
 
+// Training repeats itself: what no step of the ranks had on this communicator, their operation is the first of its kind there though steps have ended.
+bool IsUnheardOf(const WaitGraph& graph, const HungOperation& operation) {
+  if (operation.point_to_point() || operation.sequence > 0) return false;
+  return std::ranges::all_of(operation.waiting, [&](RankId rank) { return graph.StandingOf(rank)->last_step >= 0; });
+}
+
+// Of sides that are equally small the one that entered what the communicator never had, if it is the only one.
+std::optional<uint32_t> OnlyUnheardOf(const WaitGraph& graph, const std::vector<uint32_t>& sides) {
+  const auto unheard_of = [&](uint32_t number) { return IsUnheardOf(graph, graph.operations()[number]); };
+  if (std::ranges::count_if(sides, unheard_of) != 1) return std::nullopt;
+  return *std::ranges::find_if(sides, unheard_of);
+}
+
 // Ranks that wait for each other: each is in an operation that another has not joined. To blame are the fewest that stand in one operation and without
 // whom nobody would wait in a circle.
 HangClaim OfCycle(const WaitGraph& graph, const HangRoot& root) {
@@ -86,6 +99,10 @@ HangClaim OfCycle(const WaitGraph& graph, const HangRoot& root) {
   for (const uint32_t number : smallest) {
     if (!found.empty() && size(number) > size(found[0])) break;
     if (IsResolvedWithout(graph, root, graph.operations()[number].waiting)) found.push_back(number);
+  }
+  if (const std::optional<uint32_t> only = found.size() > 1 ? OnlyUnheardOf(graph, found) : std::nullopt) {
+    found = {*only};
+    claim.unheard_of = true;
   }
   claim.undecided = found.size() != 1;
   for (const uint32_t number : found) {
@@ -147,6 +164,7 @@ void Merge(HangClaim&& from, HangClaim* into) {
   append(into->others, from.others);
   append(into->operations, from.operations);
   into->undecided = into->undecided || from.undecided;
+  into->unheard_of = into->unheard_of && from.unheard_of;
 }
 
 }  // namespace

@@ -25,8 +25,10 @@ struct HangClaim {
   std::vector<RankId> culprits;      // ascending; none where all take part alike
   std::vector<RankId> others;        // of a mismatch: those that are in it with the culprits
   std::vector<uint32_t> operations;  // that stand still because of it, the one with most ranks first
-  bool undecided = false;            // of a mismatch: neither side is the smaller one
-  Stall stall;                       // of a hang of the communication, where connections are reported: the culprits are its
+  bool undecided = false;            // of a mismatch: neither side is the smaller one, and the past does not tell
+  bool unheard_of =
+      false;    // of a mismatch: neither side is the smaller one; the culprits' communicator never had their operation in any step
+  Stall stall;  // of a hang of the communication, where connections are reported: the culprits are its
 };
 
 // One claim a kind: roots of one kind are one hang.

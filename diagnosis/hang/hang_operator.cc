@@ -22,6 +22,7 @@ double ConfidenceOf(const HangView& view, const HangClaim& claim) {
   if (claim.kind == HangKind::kSilent) confidence = 0.85;  // its telemetry may be gone, and not the rank
   if (claim.kind == HangKind::kCommunication) confidence = 0.85;
   if (claim.kind == HangKind::kDevice) confidence = 0.9;
+  if (claim.unheard_of) confidence = 0.85;  // it may have been the other's turn to do what is done once
   if (claim.undecided) confidence = 0.5;
   const double heard = static_cast<double>(view.standings.size() + view.silent.size()) / std::max(1u, view.world_size);
   return std::round(confidence * std::min(1.0, heard) * 100) / 100;

@@ -57,9 +57,9 @@ TEST(HangOperator, NamesTheRankThatNeverLaunched) {
   EXPECT_EQ(finding.first_window, 4);
   EXPECT_EQ(finding.lost_gpu_seconds_per_hour, 4 * 3600);
   EXPECT_EQ(finding.id, FindingId(finding));
-  EXPECT_EQ(
-      finding.title,
-      "The job hangs for 20.0 s: rank 2 never launched all_reduce 41 of dp (its training thread is in queue.py: put), 3 ranks wait in vain.");
+  EXPECT_EQ(finding.title,
+            "The job hangs for 20.0 s: rank 2 never launched all_reduce 41 of dp (its training thread is in queue.py: put), 3 ranks wait "
+            "in vain.");
   EXPECT_THAT(finding.chain, SizeIs(1));
   EXPECT_EQ(finding.chain[0].description, "ranks 0, 1 and 3 wait in all_reduce 41 of dp, without rank 2");
   EXPECT_THAT(finding.caveats, IsEmpty());
@@ -165,6 +165,19 @@ TEST(HangOperator, OneAgainstOneIsUndecided) {
   EXPECT_THAT(Culprits(finding), ElementsAre(0, 1));
   EXPECT_EQ(finding.confidence, 0.5);
   EXPECT_THAT(finding.explanation, HasSubstr("No side is the smaller one"));
+}
+
+TEST(HangOperator, OneAgainstOneTheOperationThatNoStepHadIsWrong) {
+  StandingJob job(2);
+  const uint16_t dp = job.Group("dp", {0, 1});
+  job.InFlight(dp, kAllReduce, 41, {0}).InFlight(dp, kAllGather, 0, {1});
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "mismatch");
+  EXPECT_THAT(Culprits(finding), ElementsAre(1));
+  EXPECT_EQ(finding.confidence, 0.85);
+  EXPECT_THAT(finding.explanation, HasSubstr("No step before had such an operation"));
+  for (uint32_t rank = 0; rank < 2; ++rank) job[rank].last_step = -1;  // in the first step every operation is the first
+  EXPECT_THAT(Culprits(Only(job)), ElementsAre(0, 1));
 }
 
 TEST(HangOperator, AMismatchBlamesNobodyWhoWaitsElsewhereForIt) {

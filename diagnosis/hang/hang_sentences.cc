@@ -80,6 +80,12 @@ void SayDevice(const Words& w, const HungOperation& operation, Finding* f) {
   f->suggested_action = fmt::format("Look for device errors (Xid, ECC) on the host of {} and isolate it.", w.culprits);
 }
 
+std::string WhyCulprits(const HangClaim& claim, const Words& w) {
+  if (claim.undecided) return "No side is the smaller one: which of them is wrong, the sequence numbers do not tell.";
+  if (claim.unheard_of) return fmt::format("No step before had such an operation there: {} took another way.", w.culprits);
+  return fmt::format("Without {} nobody would wait in a circle.", w.culprits);
+}
+
 void SayMismatch(const WaitGraph& graph, const HangClaim& claim, const Words& w, Finding* f) {
   std::string places;
   for (size_t i = 0; i < std::min<size_t>(claim.operations.size(), 4); ++i) {
@@ -91,9 +97,7 @@ void SayMismatch(const WaitGraph& graph, const HangClaim& claim, const Words& w,
                                  w.one ? "its" : "their")
                    : fmt::format("The job hangs{}: {} entered another operation than {} peers ({}).", w.since, w.culprits,
                                  w.one ? "its" : "their", places);
-  f->explanation = fmt::format("The ranks wait for each other in different operations: {}. {}", places,
-                               claim.undecided ? "No side is the smaller one: which of them is wrong, the sequence numbers do not tell."
-                                               : fmt::format("Without {} nobody would wait in a circle.", w.culprits));
+  f->explanation = fmt::format("The ranks wait for each other in different operations: {}. {}", places, WhyCulprits(claim, w));
   if (sizes)
     f->explanation =
         fmt::format("All wait in {}, and the bytes of {} differ from those of {}.", w.operation, w.culprits, RanksText(claim.others));

@@ -69,7 +69,8 @@ class StandingJob {
   // So the rank's connection did in the last second.
   StandingJob& Connection(uint32_t rank, uint32_t peer, int64_t busy_ns, uint64_t bytes = 0) {
     RankStanding& standing = standings_[rank];
-    standing.connections.push_back({.time_ns = standing.time_ns, .peer = peer, .resource = Resource::kNic, .bytes = bytes, .busy_ns = busy_ns});
+    standing.connections.push_back(
+        {.time_ns = standing.time_ns, .peer = peer, .resource = Resource::kNic, .bytes = bytes, .busy_ns = busy_ns});
     return *this;
   }
   StandingJob& In(uint32_t rank, const std::string& function) {
