@@ -176,7 +176,10 @@ std::optional<Finding> FindRegression(const CrossRankView& view, const Regressio
     const std::span<const PatternBatch> of_these = OfTheseRanks(OfThisSize(view), view.profile());
     if (cause && find(of_these, view.profile(), options.change)) return Describe(view, *change, *cause, options);
   }
-  return std::nullopt;
+  const std::optional<NewFunction> work = FindNewFunction(view, OfTheseRanks(OfThisSize(view), view.profile()), options.new_function);
+  if (!work || !RunsOnARole(view, work->row->function)) return std::nullopt;
+  const double coverage = (work->now_ns - work->before_ns) / work->change.excess_ns();
+  return Describe(view, work->change, {.row = work->row, .past_ns = work->before_ns, .now_ns = work->now_ns, .coverage = coverage}, options);
 }
 
 // What was not so in the window before is a pause, or a change that the next window will confirm.

@@ -4,12 +4,14 @@
 #include "diagnosis/operator.h"
 #include "diagnosis/regression/job_change.h"
 #include "diagnosis/regression/network_change.h"
+#include "diagnosis/regression/new_function.h"
 #include "diagnosis/regression/unneeded_python.h"
 
 namespace eroica {
 
 struct RegressionOptions {
   ChangeOptions change;
+  NewFunctionOptions new_function;
   NetworkChangeOptions network;
   double min_coverage = 0.5;  // of the longer step, by the function that is named
   ExpectationOptions expectation;

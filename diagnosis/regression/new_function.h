@@ -1,0 +1,31 @@
+// Work that a job has taken up: a function of the training threads that its past did not know, and that the steps are longer by. Steps that vary with their inputs hide a
+// change of their length; what runs in every step now, and ran in none, they do not hide.
+#pragma once
+
+#include <optional>
+
+#include "diagnosis/cross_rank_view.h"
+#include "diagnosis/regression/job_change.h"
+
+namespace eroica {
+
+struct NewFunctionOptions {
+  size_t min_past = 2;             // windows before
+  double min_share = 0.03;         // of a step
+  double max_before = 0.25;        // of what it takes now, in any window before: what warm-up or a collection ran is not new
+  double min_active_steps = 0.75;  // of the ranks' steps: not what comes now and then
+  double min_longer = 0.5;         // of what it takes, by which the median step is longer: no function that only took another's place
+};
+
+struct NewFunction {
+  const FunctionPattern* row = nullptr;  // of the newest profile
+  double before_ns = 0;                  // a step: the most of any window before
+  double now_ns = 0;                     // the less of the two newest windows
+  JobChange change;                      // of median steps
+};
+
+// The one that takes most, of those that are new in both of the newest windows. `history` as CrossRankView::history().
+std::optional<NewFunction> FindNewFunction(const CrossRankView& view, std::span<const PatternBatch> history,
+                                           const NewFunctionOptions& options);
+
+}  // namespace eroica

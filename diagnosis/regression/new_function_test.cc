@@ -1,0 +1,73 @@
+#include "diagnosis/regression/new_function.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "diagnosis/training_view.h"
+
+namespace eroica {
+namespace {
+
+struct Reads {
+  double ms = 0;
+  uint32_t last = 4;        // step of eight, not included
+  double less_forward = 0;  // what the forward pass saves meanwhile
+  FunctionClass function_class = FunctionClass::kPython;
+};
+
+// A window of four ranks whose steps vary by up to 40 ms, on all of them alike.
+TrainingView Window(uint32_t index, const Reads& reads) {
+  TrainingView job(4);
+  job.RunOnAll("forward", 100 - reads.less_forward);
+  for (uint32_t rank = 0; rank < 4; ++rank) {
+    for (uint32_t step = 0; step < 8; ++step) job.Jitter(rank, step, 5.0 * ((7 * index + 3 * step) % 9));
+    if (reads.ms > 0) job.RunInSteps(rank, "read", reads.ms, 0, reads.last, "train.py: main", reads.function_class);
+  }
+  job.Finish();
+  return job;
+}
+
+// The name of what is found in the last of these windows.
+std::string Find(const std::vector<Reads>& windows) {
+  std::vector<PatternBatch> history;
+  for (uint32_t i = 0; i + 1 < windows.size(); ++i) {
+    TrainingView window = Window(i, windows[i]);
+    history.push_back(CrossRankView(window.batches(), window.summaries()).profile());
+  }
+  TrainingView last = Window(static_cast<uint32_t>(windows.size()) - 1, windows.back());
+  const CrossRankView view(last.batches(), last.summaries());
+  const std::optional<NewFunction> found = FindNewFunction(view, history, {});
+  return found ? found->row->name : "";
+}
+
+constexpr Reads kAlways{.ms = 10, .last = 8};
+
+TEST(NewFunction, IsToldThoughTheStepsVaryByMore) {
+  EXPECT_EQ(Find({{}, {}, {}, kAlways, kAlways}), "read");
+  EXPECT_EQ(Find({{}, {}, kAlways, kAlways}), "read");
+}
+
+TEST(NewFunction, SilentInTheFirstWindowOfIt) { EXPECT_EQ(Find({{}, {}, {}, kAlways}), ""); }
+
+TEST(NewFunction, SilentWhereThePastKnewIt) { EXPECT_EQ(Find({{}, kAlways, {}, kAlways, kAlways}), ""); }
+
+TEST(NewFunction, SilentWithoutAPast) { EXPECT_EQ(Find({{}, kAlways, kAlways}), ""); }
+
+TEST(NewFunction, SilentBelowAShareOfAStepOrInHalfOfThem) {
+  EXPECT_EQ(Find({{}, {}, {}, {.ms = 2, .last = 8}, {.ms = 2, .last = 8}}), "");
+  EXPECT_EQ(Find({{}, {}, {}, {.ms = 20}, {.ms = 20}}), "");
+}
+
+TEST(NewFunction, SilentWhereItTookAnothersPlace) {
+  const Reads instead{.ms = 10, .last = 8, .less_forward = 10};
+  EXPECT_EQ(Find({{}, {}, {}, instead, instead}), "");
+}
+
+TEST(NewFunction, SilentOnKernels) {
+  const Reads kernel{.ms = 10, .last = 8, .function_class = FunctionClass::kGpuCompute};
+  EXPECT_EQ(Find({{}, {}, {}, kernel, kernel}), "");
+}
+
+}  // namespace
+}  // namespace eroica
