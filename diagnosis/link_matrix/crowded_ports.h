@@ -19,7 +19,8 @@ struct PortSide {
 };
 
 // Ports that have more to move than most, over more connections: these share the port, and are no slower together than one alone elsewhere. So it is where hosts have
-// unequally many ranks, and several rings leave by the same device.
+// unequally many ranks, and several rings leave by the same device. Where most ports with as many connections are as fast over each of them, they do not share it: a
+// stage in the middle of a pipeline sends to both neighbors, now to the one and now to the other.
 class CrowdedPorts {
  public:
   explicit CrowdedPorts(std::span<const LinkCell> cells) {
@@ -38,11 +39,12 @@ class CrowdedPorts {
   bool Explain(const LinkCell& cell) const {
     if (cell.resource != Resource::kNic) return false;
     const Sides& sides = sides_.at(KindOf(cell));
-    return Explains(sides.out.at(cell.source), sides.typical_out, cell) || Explains(sides.in.at(cell.destination), sides.typical_in, cell);
+    return Explains(sides.out, cell.source, sides.typical_out, cell) || Explains(sides.in, cell.destination, sides.typical_in, cell);
   }
 
  private:
   using Ports = std::map<RankIndex, PortSide>;
+  static constexpr double kLeastWhole = 0.9;  // of one port's speed, by all connections together
   struct Sides {
     Ports out;
     Ports in;
@@ -65,12 +67,24 @@ class CrowdedPorts {
     }
     return {.connections = Median(std::span(connections)), .bytes = Median(std::span(bytes))};
   }
-  static bool Explains(const PortSide& side, const PortSide& typical, const LinkCell& cell) {
+  // Most other ports with as many connections, where there are any.
+  static bool AreFastSideBySide(const Ports& ports, RankIndex port, double speed) {
+    size_t others = 0;
+    size_t fast = 0;
+    for (const auto& [rank, side] : ports) {
+      if (rank == port || side.connections != ports.at(port).connections) continue;
+      ++others;
+      fast += side.speed >= kLeastWhole * speed * side.connections ? 1 : 0;
+    }
+    return 2 * fast > others;
+  }
+  static bool Explains(const Ports& ports, RankIndex port, const PortSide& typical, const LinkCell& cell) {
     constexpr double kMore = 1.5;        // a fault slows a port, it does not give it more to move
-    constexpr double kLeastWhole = 0.9;  // of one port's speed, by all connections together
     constexpr double kMostWhole = 1.1;
+    const PortSide& side = ports.at(port);
     const bool more = side.connections > typical.connections && side.bytes >= kMore * typical.bytes;
-    return more && side.speed >= kLeastWhole * cell.peers_speed && side.speed <= kMostWhole * cell.peers_speed;
+    const bool whole = side.speed >= kLeastWhole * cell.peers_speed && side.speed <= kMostWhole * cell.peers_speed;
+    return more && whole && !AreFastSideBySide(ports, port, cell.peers_speed);
   }
 
   std::map<uint32_t, Sides> sides_;  // by the kind of communicators that both ends are in

@@ -10,6 +10,7 @@
 
 #include "diagnosis/link_matrix/crowded_ports.h"
 #include "diagnosis/link_matrix/host_groups.h"
+#include "diagnosis/link_matrix/link_ends.h"
 #include "diagnosis/link_matrix/slow_share.h"
 
 namespace eroica {
@@ -24,11 +25,6 @@ constexpr double kLikeShares = 0.6;
 // Of one NIC's speed: what ranks that share it reach together.
 constexpr double kLeastOfOneNic = 0.8;
 constexpr double kMostOfOneNic = 1.1;
-
-bool IsSlow(const LinkCell& cell, const HotSpotOptions& options) {
-  if (cell.peers_speed <= 0 || cell.peers + 1 < options.fewest_alike || cell.speed() > options.slow_share * cell.peers_speed) return false;
-  return std::log(cell.peers_speed / cell.speed()) >= SpreadsBeyondChance(cell.peers + 1) * cell.peers_spread;
-}
 
 // Cells of one domain: what leaves hosts, or what stays within them.
 class Search {
@@ -327,6 +323,11 @@ class Search {
 
 }  // namespace
 
+bool IsSlow(const LinkCell& cell, const HotSpotOptions& options) {
+  if (cell.peers_speed <= 0 || cell.peers + 1 < options.fewest_alike || cell.speed() > options.slow_share * cell.peers_speed) return false;
+  return std::log(cell.peers_speed / cell.speed()) >= SpreadsBeyondChance(cell.peers + 1) * cell.peers_spread;
+}
+
 std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const LinkCell> cells, double window_ns,
                                   const HotSpotOptions& options) {
   Search network(view, window_ns, options);
@@ -339,6 +340,10 @@ std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const Lin
   std::vector<HotSpot> spots = network.Run();
   std::vector<HotSpot> more = inside.Run();
   spots.insert(spots.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  if (!spots.empty()) {
+    const LinkEnds ends(view, cells, options);
+    for (HotSpot& spot : spots) ends.Decide(spot);
+  }
   std::stable_sort(spots.begin(), spots.end(),
                    [](const HotSpot& a, const HotSpot& b) { return a.cells.front()->excess_ns() > b.cells.front()->excess_ns(); });
   return spots;

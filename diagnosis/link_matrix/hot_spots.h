@@ -30,6 +30,7 @@ struct HotSpot {
   bool source_cleared = false;         // kLink: the source sends to others at full speed
   bool destination_cleared = false;    // kLink: the destination receives from others at full speed
   uint32_t other_hosts = 0;            // kPath: on the other side
+  double copies = 0;                   // kRank: times as long as its likes' that its copies between host and device take, where that decided
   std::vector<const LinkCell*> cells;  // hot, worst first
 };
 
@@ -39,6 +40,9 @@ struct HotSpotOptions {
   size_t fewest_alike = 0;          // cells that a slow one is judged against, itself among them
   double whole = 0.7;               // share of the bytes of a rank or host that must move slowly for it to be what is hot
 };
+
+// Slower than its likes, by more than chance explains.
+bool IsSlow(const LinkCell& cell, const HotSpotOptions& options);
 
 // window_ns: time that the steps of the window took. Pointers into cells. Most time lost first.
 std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const LinkCell> cells, double window_ns,

@@ -93,6 +93,21 @@ TEST(HotSpots, APortThatTwoRingsShareIsNotSlow) {
   EXPECT_THAT(job.Evaluate(), IsEmpty()) << "the last host has fewer ranks, say: what was to enter by 13 enters by 12";
 }
 
+// Three stages on a host each, in a row: only the one in the middle has two neighbors.
+TEST(HotSpots, NeighborsOfAStageTakeTurns) {
+  RailJob job(3, 4);
+  for (uint32_t source = 0; source < 12; ++source) {
+    job.Disconnect(source, (source + 4) % 12, Resource::kNic);
+    if (source >= 4) job.Connect(source, source - 4, RailJob::kNic);
+    if (source < 8) job.Connect(source, source + 4, RailJob::kNic);
+  }
+  job.SlowNic(5, RailJob::kNic / 2);  // both together as fast as one
+  const std::vector<Finding> findings = job.Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "nic");
+  EXPECT_THAT(findings[0].culprits, ElementsAre(CulpritRank(5)));
+}
+
 TEST(HotSpots, APortThatIsSlowAndHasNoMoreToMoveIsNamed) {
   RailJob job(4, 4);
   job.SlowNic(12, RailJob::kNic / 2);

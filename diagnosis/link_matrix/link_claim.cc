@@ -68,6 +68,7 @@ class Claim {
   // Over NVLink, or over PCIe because it is gone.
   std::string_view RankSubkind() const {
     if (worst_.detour) return "nvlink_down";
+    if (spot_.copies > 0) return "pcie";
     return spot_.resource == Resource::kNic ? "nic" : spot_.resource == Resource::kNvlink ? "nvlink" : "pcie";
   }
 
@@ -118,6 +119,7 @@ class Claim {
       case HotSpotKind::kReceiver: return fmt::format("The {} of {} receives", link, Place(spot_.ranks.front()));
       case HotSpotKind::kRank:
         if (worst_.detour) return fmt::format("NVLink of {} is down, its data goes over PCIe", Place(spot_.ranks.front()));
+        if (spot_.copies > 0) return fmt::format("The PCIe slot of {} holds its NIC up, which carries data", Place(spot_.ranks.front()));
         return fmt::format("The {} of {} sends and receives", link, Place(spot_.ranks.front()));
       case HotSpotKind::kSharedNic:
         return fmt::format("Data of {} on host {} goes over fewer NICs than it should", Ranks(), Host(spot_.ranks.front()));
@@ -139,6 +141,9 @@ class Claim {
         static_cast<double>(worst_.bytes) / time_.steps / 1e6, worst_.peers,
         DurationText(static_cast<double>(worst_.bytes) / worst_.peers_speed / time_.steps));
     if (worst_.detour) text += " Its likes exchange the same over NVLink, and nothing of theirs takes PCIe.";
+    if (spot_.copies > 0) {
+      text += fmt::format(" Copies between host and device take {:.1f} times as long there as on its likes, and pass the same slot.", spot_.copies);
+    }
     if (spot_.kind == HotSpotKind::kPath) text += " Within both groups of hosts data moves at full speed.";
     if (spot_.kind == HotSpotKind::kSharedNic && spot_.ranks.size() == 1) {
       text += " Another rank of the host is slow too, and both together reach the speed of one NIC: the faster of them lends its own.";
@@ -163,6 +168,10 @@ class Claim {
     if (worst_.detour)
       return fmt::format("Check the NVLink of {} (link state, Xid, fabric manager); move the rank away until then.",
                          Place(spot_.ranks.front()));
+    if (spot_.copies > 0) {
+      return fmt::format("Check the PCIe slot of {}: link width and speed, corrected errors; reseat it or move the rank away until then.",
+                         Place(spot_.ranks.front()));
+    }
     return fmt::format("Check the {} of {}: link state and width, error and retransmission counters; move the rank away until then.",
                        LinkName(spot_.resource), Place(spot_.ranks.front()));
   }
@@ -196,6 +205,7 @@ class Claim {
         {"busy_time_per_step", "ns", static_cast<double>(worst_.busy_ns) / time_.steps,
          static_cast<double>(worst_.bytes) / worst_.peers_speed / time_.steps, 0, worst_.peers},
         {"slow_connections", "count", static_cast<double>(spot_.cells.size()), 0, 1, worst_.peers}};
+    if (spot_.copies > 0) evidence.push_back({"copies_to_likes", "ratio", spot_.copies, 1, 1.5, worst_.peers});
     if (worst_.detour) {
       double bytes = 0;
       for (const LinkCell* cell : spot_.cells) bytes += static_cast<double>(cell->bytes);

@@ -30,6 +30,10 @@ class SlowShares {
     shares_[destination].in.Add(bytes, slow);
   }
   const SlowShare& operator[](const Place& place) const { return shares_.at(place); }
+  const SlowShare* Find(const Place& place) const {
+    const auto found = shares_.find(place);
+    return found != shares_.end() ? &found->second : nullptr;
+  }
   size_t size() const { return shares_.size(); }
 
  private:

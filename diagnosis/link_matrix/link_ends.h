@@ -1,0 +1,30 @@
+// Which of the two ends of a slow path between hosts is to blame, by what else of theirs is slow: a NIC shares its PCIe slot with the copies between host and device, and
+// a device feeds its NIC and its NVLink. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "diagnosis/link_matrix/hot_spots.h"
+
+namespace eroica {
+
+class LinkEnds {
+ public:
+  LinkEnds(const CrossRankView& view, std::span<const LinkCell> cells, const HotSpotOptions& options);
+
+  // A link whose slow cells all lie between two ranks becomes the rank's of which something else is slow, where it is one of the two only.
+  void Decide(HotSpot& spot) const;
+
+ private:
+  // Times as long as the median of its role; 0 where nothing is known, or where it is within what chance explains.
+  double CopiesOf(RankIndex rank) const;
+
+  std::vector<double> copies_;       // a step, ns, by rank
+  std::vector<uint32_t> roles_;      // of each rank
+  std::vector<bool> slow_inside_;    // whether what the rank exchanges within its host is slow
+};
+
+}  // namespace eroica

@@ -1,0 +1,77 @@
+#include "diagnosis/link_matrix/link_ends.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "diagnosis/finding_measures.h"
+#include "diagnosis/link_matrix/rail_job.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// Two hosts, so that each port has one peer only; between ranks 2 and 10 data moves slowly.
+RailJob SlowBetween2And10() {
+  RailJob job(2, 8);
+  return job.Slow(10, [](uint32_t source, uint32_t destination) { return std::min(source, destination) == 2 && std::max(source, destination) == 10; });
+}
+
+// Milliseconds a step, of each rank, with `times` as many on one.
+RailJob& Copy(RailJob& job, double ms, uint32_t rank, double times) {
+  for (PatternBatch& batch : job.job().batches()) {
+    const double own = batch.rank.value == rank ? times * ms : ms * (1 + 0.01 * (batch.rank.value % 3));
+    batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kMemoryOp)] = static_cast<int64_t>(own * 8 * kMillisecond);
+  }
+  return job;
+}
+
+void ExpectLink(const std::vector<Finding>& findings) {
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "link");
+}
+
+TEST(LinkEnds, CopiesThatPassTheSameSlotSayWhichEndItIs) {
+  RailJob job = SlowBetween2And10();
+  const std::vector<Finding> findings = Copy(job, 0.5, 10, 6).Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "pcie");
+  EXPECT_EQ(findings[0].culprits[0].rank, 10);
+  EXPECT_LT(findings[0].culprits[0].peer, 0);
+  EXPECT_THAT(findings[0].explanation, HasSubstr("Copies between host and device take 5.9 times as long"));
+  EXPECT_NE(FindMeasure(findings[0], "copies_to_likes"), nullptr);
+}
+
+TEST(LinkEnds, WithoutThemALinkHasTwo) { ExpectLink(SlowBetween2And10().Evaluate()); }
+
+TEST(LinkEnds, ALittleMoreToCopyDecidesNothing) {
+  RailJob job = SlowBetween2And10();
+  ExpectLink(Copy(job, 0.5, 10, 1.3).Evaluate());
+}
+
+TEST(LinkEnds, ACopyElsewhereDecidesNothing) {
+  RailJob job = SlowBetween2And10();
+  ExpectLink(Copy(job, 0.5, 5, 6).Evaluate());
+}
+
+TEST(LinkEnds, BothEndsAreNoneOfThem) {
+  RailJob job = SlowBetween2And10();
+  Copy(job, 0.5, 10, 6);
+  job.job().batches()[2].folded_critical_ns = job.job().batches()[10].folded_critical_ns;
+  ExpectLink(job.Evaluate());
+}
+
+TEST(LinkEnds, SlowCopiesAloneAreNoLink) {
+  RailJob job(2, 8);
+  EXPECT_THAT(Copy(job, 0.5, 10, 6).Evaluate(), SizeIs(0));
+}
+
+TEST(LinkEnds, ARankWhoseNvlinkIsSlowTooIsTheEnd) {
+  RailJob job = SlowBetween2And10();
+  job.Connect(9, 10, 0.5 * RailJob::kNvlink, Resource::kNvlink).Connect(10, 11, 0.5 * RailJob::kNvlink, Resource::kNvlink);
+  for (const Finding& finding : job.Evaluate()) EXPECT_EQ(finding.culprits[0].rank, 10) << finding.title;
+}
+
+}  // namespace
+}  // namespace eroica
