@@ -68,14 +68,20 @@ BETWEEN_HOSTS = {"nic_slow", "nic_send_slow", "nic_receive_slow", "nic_flapping"
 ONE_SIDED = {"nic_send_slow", "nic_receive_slow"}
 
 
+def is_first_between_two(layout):
+    """Whether the first transfer of a backward pass is one between two ranks, of which either may be to blame where it stands still."""
+    groups = [layout.degree(key) for key in ("tensor", "context", "expert")]
+    return 2 in groups[:2] or (layout.degree("pipeline") > 1 and max(groups) == 1)
+
+
 def fits(kind, layout):
     """Whether the fault can show in such a job, and be told from one of everybody."""
     if kind.name in ONE_SIDED:  # a ring alone gives a port one peer each way; experts add others where their groups span hosts
         experts = layout.degree("tensor") * layout.degree("context") * layout.degree("expert")
         others = layout.degree("pipeline") > 1 or (layout.degree("expert") > 1 and experts > layout.per_host)
         return layout.hosts >= 3 and layout.degree("data") > 1 and others
-    if kind.name == "communication_hang" and 2 in (layout.degree("tensor"), layout.degree("context")):
-        return False  # the transfer that stands still is one between two ranks: either may be to blame
+    if kind.name == "communication_hang" and is_first_between_two(layout):
+        return False
     if kind.name in BETWEEN_HOSTS:
         return layout.hosts >= 3
     if kind.strikes == "host":
