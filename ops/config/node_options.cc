@@ -129,7 +129,7 @@ void AddStages(std::vector<Option>* options) {
               "A rank's watermark is its latest event less this. What comes later for a closed window is counted and dropped."},
              0, kHourMs, FIELD(summarize.out_of_orderness_ms)));
   options->push_back(Number({"summarize.fold_below", "share of the window",
-                             "Functions that are critical for less are folded into one row a class. Collectives never are."},
+                             "Functions that are critical for less are folded into one row a class. Collectives and optimizers never are."},
                             0, 1, FIELD(summarize.fold_below)));
   options->push_back(
       Number({"align.open_windows_max", "windows", "Of one communicator. Beyond, the oldest is closed with its missing members named."}, 1,

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "schemas/parameter_kernel.h"
+
 namespace eroica {
 namespace {
 
@@ -53,15 +55,20 @@ bool IsRuntimeCall(FunctionClass function_class, WaitKind wait, std::string_view
          (name.starts_with("cu") && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z');
 }
 
+// Without the optimizer's kernels nobody can tell a slow device from longer inputs: they stay, however short.
+bool IsWitness(FunctionClass function_class, std::string_view name) {
+  return function_class == FunctionClass::kCollective || (function_class == FunctionClass::kGpuCompute && WorksOnParameters(name));
+}
+
 // Whether FoldSmallRows folds it.
 bool IsSmall(const FunctionPattern& row, double least_ns) {
-  if (row.function_class == FunctionClass::kCollective || static_cast<double>(row.critical_ns) >= least_ns) return false;
+  if (static_cast<double>(row.critical_ns) >= least_ns || IsWitness(row.function_class, row.name)) return false;
   return !IsRuntimeCall(row.function_class, row.wait, row.name) || static_cast<double>(row.total_ns) < least_ns;
 }
 
 // The same of a row that has not been built.
 bool IsSmall(const FunctionTotals& totals, const FunctionTraits& traits, const std::string& name, double least_ns) {
-  if (traits.function_class == FunctionClass::kCollective || static_cast<double>(totals.critical_ns) >= least_ns) return false;
+  if (static_cast<double>(totals.critical_ns) >= least_ns || IsWitness(traits.function_class, name)) return false;
   return !IsRuntimeCall(traits.function_class, traits.wait, name) || static_cast<double>(totals.total_ns) < least_ns;
 }
 

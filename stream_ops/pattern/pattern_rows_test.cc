@@ -79,6 +79,20 @@ TEST_F(PatternRowsTest, SmallFunctionsAreFoldedButCollectivesStay) {
   EXPECT_EQ(batch_.folded_critical_ns[static_cast<size_t>(FunctionClass::kGpuCompute)], 3);
 }
 
+TEST(FoldSmallRows, OptimizersStayHoweverShort) {
+  PatternBatch batch;
+  batch.window.end_ns = 1000;
+  for (const FunctionClass function_class : {FunctionClass::kGpuCompute, FunctionClass::kCpuOp}) {
+    FunctionPattern& pattern = batch.patterns.emplace_back();
+    pattern.name = "multi_tensor_apply_kernel<AdamFunctor>";
+    pattern.function_class = function_class;
+    pattern.critical_ns = 1;
+  }
+  FoldSmallRows(0.005, &batch);
+  ASSERT_EQ(batch.patterns.size(), 1u);
+  EXPECT_EQ(batch.patterns[0].function_class, FunctionClass::kGpuCompute);
+}
+
 TEST(FoldSmallRows, CallsOfTheRuntimeStayBelowTheirFrames) {
   PatternBatch batch;
   batch.window.end_ns = 1000;
