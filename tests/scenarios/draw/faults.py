@@ -99,6 +99,11 @@ def fits(kind, layout):
     return True
 
 
+def replica_of(layout, rank):
+    """The data replica that the rank belongs to: tensor ranks are neighbors, then context ranks, then replicas."""
+    return rank // (layout.degree("tensor") * layout.degree("context")) % layout.degree("data")
+
+
 def struck(kind, layout, rng):
     """The ranks that the fault strikes; often at an end of the job, where neighbors are missing."""
     count, per_host = layout.ranks, layout.per_host
@@ -116,7 +121,11 @@ def struck(kind, layout, rng):
         stage = rng.randrange(layout.degree("pipeline"))
         return list(range(stage * size, (stage + 1) * size))
     if kind.strikes == "replicas":
-        return sorted(rng.sample(range(count), max(2, count // 8)))
+        ranks = rng.sample(range(count), max(2, count // 8))
+        # All ranks of a replica share its sequences. Where those of all replicas are longer nobody has more than another: that is more work, and no imbalance.
+        while len({replica_of(layout, rank) for rank in ranks}) == layout.degree("data"):
+            ranks.pop()
+        return sorted(ranks)
     if kind.strikes == "ranks":
         return sorted(rng.sample(range(count), rng.choice((2, 3, max(2, count // 8)))))
     return [rng.choice((0, count - 1, rng.randrange(count), rng.randrange(count)))]
