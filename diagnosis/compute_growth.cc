@@ -1,8 +1,6 @@
 #include "diagnosis/compute_growth.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,15 +40,10 @@ struct Row {
 
 class GrowthTable {
  public:
-  GrowthTable(const CrossRankView& view, RankIndex rank, double least_growth)
+  GrowthTable(const CrossRankView& view, RankIndex rank, std::span<const RankIndex> peers, double least_growth)
       : view_(view), own_(*view.ranks()[rank].batch), least_growth_(least_growth) {
-    std::vector<RankIndex> all;
-    for (RankIndex i = 0; i < view.ranks().size(); ++i) {
-      const RankView& other = view.ranks()[i];
-      if (i != rank && other.role == view.ranks()[rank].role && !other.batch->silent && !other.batch->steps.empty()) all.push_back(i);
-    }
-    const size_t count = std::min(all.size(), kMostPeers);
-    for (size_t i = 0; i < count; ++i) peers_.push_back(all[i * all.size() / count]);
+    const size_t count = std::min(peers.size(), kMostPeers);
+    for (size_t i = 0; i < count; ++i) peers_.push_back(peers[i * peers.size() / count]);
     for (const FunctionPattern& pattern : own_.patterns) AddRow(pattern);
   }
 
@@ -270,17 +263,18 @@ class GrowthTable {
 
 }  // namespace
 
-bool WorksOnParameters(std::string_view kernel) {
-  // PyTorch's fused and foreach optimizers, apex, Transformer Engine, and what they are called in other frameworks.
-  static constexpr std::array<std::string_view, 9> kParts = {"multi_tensor_apply", "adam",    "optimizer", "sgd", "adagrad",
-                                                             "adafactor",          "rmsprop", "lambstage", "muon"};
-  std::string lower(kernel);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::any_of(kParts.begin(), kParts.end(), [&lower](std::string_view part) { return lower.find(part) != std::string::npos; });
+ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy, double least_growth) {
+  std::vector<RankIndex> peers;
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    const RankView& other = view.ranks()[i];
+    if (i != busy.rank && other.role == view.ranks()[busy.rank].role && !other.batch->silent && !other.batch->steps.empty())
+      peers.push_back(i);
+  }
+  return GrowthTable(view, busy.rank, peers, least_growth).Measure(busy);
 }
 
-ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy, double least_growth) {
-  return GrowthTable(view, busy.rank, least_growth).Measure(busy);
+ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy, std::span<const RankIndex> peers) {
+  return GrowthTable(view, busy.rank, peers, kLeastGrowth).Measure(busy);
 }
 
 }  // namespace eroica

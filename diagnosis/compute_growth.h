@@ -9,10 +9,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <span>
 
 #include "diagnosis/busy_time.h"
 #include "diagnosis/cross_rank_view.h"
+#include "schemas/parameter_kernel.h"
 
 namespace eroica {
 
@@ -59,8 +60,7 @@ inline constexpr double kLeastGrowth = 0.03;
 
 // The rank must have peers in its role. least_growth: of what a cause is said. Cost: its kernels times at most 64 peers.
 ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy, double least_growth = kLeastGrowth);
-
-// Optimizers and what goes with them: their work is that of the parameters, however large the inputs.
-bool WorksOnParameters(std::string_view kernel);
+// Against these ranks of the role instead of all others.
+ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy, std::span<const RankIndex> peers);
 
 }  // namespace eroica

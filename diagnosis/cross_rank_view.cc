@@ -102,8 +102,9 @@ std::vector<FunctionColumn> ColumnsOf(std::span<const RankView> ranks) {
 }  // namespace
 
 CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries,
-                             std::span<const PatternBatch> history, std::span<const PatternBatch> past_times)
-    : summaries_(summaries), history_(history) {
+                             std::span<const PatternBatch> history, std::span<const PatternBatch> past_times,
+                             std::span<const PatternBatch> past_work)
+    : summaries_(summaries), history_(history), past_work_(past_work) {
   if (!batches.empty()) {
     job_ = batches.front().job;
     window_kind_ = batches.front().window.kind;
@@ -124,6 +125,7 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
   times.role = EncodeRoles(ranks_, learned);
   times.pid = FingerprintOfProcesses(ranks_);
   rank_times_ = std::make_shared<const PatternBatch>(std::move(times));
+  work_times_ = std::make_shared<const PatternBatch>(WorkTimesOf(*this));
   lasting_excess_ = std::make_shared<const std::vector<BusyTime>>(FindLastingExcess(ranks_, role_count_, past_times, *rank_times_));
 }
 

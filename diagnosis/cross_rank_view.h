@@ -40,9 +40,10 @@ struct FunctionColumn {
 class CrossRankView {
  public:
   // batches: one per rank, any order; summaries: one per communicator; history: profiles of earlier windows (job_profile.h), past_times: what ranks took in them
-  // (lasting_excess.h), both oldest first. All must outlive the view. Silent ranks are listed, without patterns.
+  // (lasting_excess.h), and what work they had, all oldest first. All must outlive the view. Silent ranks are listed, without patterns.
   CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries,
-                std::span<const PatternBatch> history = {}, std::span<const PatternBatch> past_times = {});
+                std::span<const PatternBatch> history = {}, std::span<const PatternBatch> past_times = {},
+                std::span<const PatternBatch> past_work = {});
 
   const JobId& job() const { return job_; }
   WindowKind window_kind() const { return window_kind_; }
@@ -58,8 +59,10 @@ class CrossRankView {
   // What this window will be in the job's history, job_profile.h and lasting_excess.h.
   const PatternBatch& profile() const { return *profile_; }
   const PatternBatch& rank_times() const { return *rank_times_; }
+  const PatternBatch& work_times() const { return *work_times_; }
   std::span<const CollectiveSummary> summaries() const { return summaries_; }
   std::span<const PatternBatch> history() const { return history_; }
+  std::span<const PatternBatch> past_work() const { return past_work_; }
   // Nothing where the rank or function is not in the view.
   const RankView* FindRank(RankId rank) const;
   const FunctionColumn* FindFunction(FunctionId function) const;
@@ -75,9 +78,11 @@ class CrossRankView {
   std::shared_ptr<const std::vector<BusyTime>> busy_times_;
   std::shared_ptr<const PatternBatch> profile_;
   std::shared_ptr<const PatternBatch> rank_times_;
+  std::shared_ptr<const PatternBatch> work_times_;
   std::shared_ptr<const std::vector<BusyTime>> lasting_excess_;
   std::span<const CollectiveSummary> summaries_;
   std::span<const PatternBatch> history_;
+  std::span<const PatternBatch> past_work_;
 };
 
 }  // namespace eroica

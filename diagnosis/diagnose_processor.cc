@@ -38,6 +38,7 @@ std::optional<int64_t> ParseNumber(std::string_view text) {
 
 // Of what ranks took in a window, before the key of its profile. Window keys begin with their kind.
 const std::string kTimesPrefix = "times/";
+const std::string kWorkPrefix = "work/";
 
 std::string GapsKey(const JobId& job) { return "gaps/" + EncodeKey(job); }
 std::string ClaimsKey(const JobId& job) { return "claims/" + EncodeKey(job); }
@@ -122,7 +123,8 @@ absl::Status DiagnoseProcessor::LoadMemory(const JobId& id, Job* job) const {
 
 absl::Status DiagnoseProcessor::LoadHistory(const JobId& id, WindowKind kind, Job& job) {
   if (absl::Status status = LoadSlots("", id, kind, &job.history); !status.ok()) return status;
-  return LoadSlots(kTimesPrefix, id, kind, &job.rank_times);
+  if (absl::Status status = LoadSlots(kTimesPrefix, id, kind, &job.rank_times); !status.ok()) return status;
+  return LoadSlots(kWorkPrefix, id, kind, &job.work_times);
 }
 
 absl::Status DiagnoseProcessor::LoadSlots(const std::string& prefix, const JobId& id, WindowKind kind, std::vector<PatternBatch>* windows) {
@@ -143,6 +145,7 @@ void DiagnoseProcessor::Remember(const JobId& id, WindowId window_id, const Cros
   if (view.profile().steps.empty()) return;
   Keep(ProfileKey(id, window_id), view.profile(), kProfilesKept, job.history);
   Keep(kTimesPrefix + ProfileKey(id, window_id), view.rank_times(), kRankTimesKept, job.rank_times);
+  Keep(kWorkPrefix + ProfileKey(id, window_id), view.work_times(), kRankTimesKept, job.work_times);
 }
 
 void DiagnoseProcessor::Keep(const std::string& key, const PatternBatch& window, size_t most, std::vector<PatternBatch>& windows) {
@@ -249,7 +252,7 @@ absl::Status DiagnoseProcessor::Diagnose(const JobId& id, Job& job, WindowId win
   for (auto& [communicator, summary] : window.summaries) summaries.push_back(std::move(summary));
   const SuppressedSteps suppressed = SuppressSteps(batches);
   probe_.suppressed.Add(suppressed);
-  const CrossRankView view(batches, summaries, job.history, job.rank_times);
+  const CrossRankView view(batches, summaries, job.history, job.rank_times, job.work_times);
   ++probe_.windows_diagnosed;
   std::vector<Finding> findings = FindingsOf(id, view, job);
   if (suppressed.all() > 0) {

@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <span>
 
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
+#include "schemas/parameter_kernel.h"
 
 namespace eroica {
 namespace {
@@ -23,25 +25,31 @@ StepRecord MeanOf(const RankView& rank) {
           .peer_wait_ns = static_cast<int64_t>(std::min(mean.wait_ns, kMostNs))};
 }
 
+// Busy time and waiting in each other's place: who has less of the one has more of the other.
+StepRecord Mirrored(StepRecord row) {
+  row.peer_wait_ns = row.duration_ns - row.peer_wait_ns;
+  return row;
+}
+
 // Visits the rows of the window that are of ranks which report now.
 template <typename Visit>
-void ForEachRank(std::span<const RankView> ranks, const PatternBatch& window, Visit visit) {
+void ForEachRank(std::span<const RankView> ranks, const PatternBatch& window, bool less, Visit visit) {
   auto row = window.steps.begin();
   for (size_t i = 0; i < ranks.size(); ++i) {
     const auto number = static_cast<int64_t>(ranks[i].rank.value);
     while (row != window.steps.end() && row->id < number) ++row;
-    if (row != window.steps.end() && row->id == number) visit(i, *row);
+    if (row != window.steps.end() && row->id == number) visit(i, less ? Mirrored(*row) : *row);
   }
 }
 
 // What ranks took on the face of it, so that looks which cannot show anything cost next to nothing.
 class FaceValue {
  public:
-  explicit FaceValue(std::span<const RankView> ranks) : ranks_(ranks), busy_ns_(ranks.size()), windows_(ranks.size()) {}
+  FaceValue(std::span<const RankView> ranks, bool less) : ranks_(ranks), less_(less), busy_ns_(ranks.size()), windows_(ranks.size()) {}
 
   void Add(const PatternBatch& window) {
     double longest_ns = 0;
-    ForEachRank(ranks_, window, [&](size_t i, const StepRecord& mean) {
+    ForEachRank(ranks_, window, less_, [&](size_t i, const StepRecord& mean) {
       busy_ns_[i] += static_cast<double>(mean.duration_ns - mean.peer_wait_ns);
       ++windows_[i];
       longest_ns = std::max(longest_ns, static_cast<double>(mean.duration_ns));
@@ -79,6 +87,7 @@ class FaceValue {
   static constexpr size_t kPeers = 256;  // of a role, at least half of them
 
   std::span<const RankView> ranks_;
+  const bool less_;
   std::vector<double> busy_ns_;    // sums
   std::vector<uint32_t> windows_;  // that the rank has
   double step_ns_ = 0;
@@ -88,7 +97,7 @@ class FaceValue {
 // The windows of one look, as steps of the ranks that report now.
 class Look {
  public:
-  Look(std::span<const RankView> ranks, std::span<const PatternBatch> past, const PatternBatch& now) {
+  Look(std::span<const RankView> ranks, std::span<const PatternBatch> past, const PatternBatch& now, bool less) : less_(less) {
     batches_.resize(ranks.size());
     views_.assign(ranks.begin(), ranks.end());
     for (size_t i = 0; i < ranks.size(); ++i) {
@@ -120,7 +129,7 @@ class Look {
 
  private:
   void Add(const PatternBatch& window) {
-    ForEachRank(views_, window, [&](size_t i, StepRecord step) {
+    ForEachRank(views_, window, less_, [&](size_t i, StepRecord step) {
       step.id = window.window.index;
       batches_[i].steps.push_back(step);
     });
@@ -142,6 +151,7 @@ class Look {
     return Median(std::span(correlations));
   }
 
+  const bool less_;
   std::vector<PatternBatch> batches_;  // as views_
   std::vector<RankView> views_;
 };
@@ -153,11 +163,74 @@ void Widen(BusyTime& busy, double factor) {
   busy.chance = StudentTail(busy.excess_ns / busy.error_ns, busy.freedom);
 }
 
-bool Lasts(const BusyTime& busy, size_t ranks, const LastingOptions& options) {
+// What the looks of the window may cost.
+double FalseAlarmsAllowed(int64_t window, const LastingOptions& options) {
+  const double nth = std::numbers::pi * (static_cast<double>(std::max<int64_t>(0, window)) + 1);
+  return std::max(options.false_alarms_per_look, 6 * options.false_alarms_of_job / (nth * nth));
+}
+
+bool Lasts(const BusyTime& busy, double most_chance, const LastingOptions& options) {
   if (busy.share() < options.min_share || busy.separation() < options.min_separation) return false;
   if (busy.slow_steps < options.min_slow_windows * busy.steps || busy.lasting_ns < options.min_lasting * busy.excess_ns) return false;
-  return busy.chance * static_cast<double>(ranks) <= options.false_alarms_per_look;
+  return busy.chance <= most_chance;
 }
+
+// How much longer the typical kernel on data is on each rank than on the median of its role.
+class TypicalKernels {
+ public:
+  explicit TypicalKernels(const CrossRankView& view) : view_(view), members_(view.role_count()), work_(view.ranks().size()) {
+    for (const RankView& rank : view.ranks())
+      members_[rank.role] += rank.batch->silent || rank.batch->host_only || rank.batch->steps.empty() ? 0 : 1;
+    for (const FunctionColumn& column : view.functions()) {
+      const FunctionPattern& sample = *column.sample;
+      if (sample.function_class == FunctionClass::kGpuCompute && sample.wait != WaitKind::kPeer && !WorksOnParameters(sample.name))
+        Add(column);
+    }
+  }
+
+  // Own / median of the role; 0 where nothing is known.
+  double GrowthOf(RankIndex rank) {
+    std::vector<Kernel>& kernels = work_[rank];
+    std::ranges::sort(kernels, {}, &Kernel::growth);
+    double sum = 0;
+    for (const Kernel& kernel : kernels) sum += kernel.usual_ns;
+    double below = 0;
+    for (const Kernel& kernel : kernels) {
+      below += kernel.usual_ns;
+      if (2 * below >= sum) return kernel.growth;
+    }
+    return 0;
+  }
+
+ private:
+  struct Kernel {
+    double usual_ns = 0;  // median over the ranks of the role
+    double growth = 1;    // own / usual
+  };
+
+  // A kernel that half of a role's ranks have no row of says nothing of it.
+  void Add(const FunctionColumn& column) {
+    std::vector<std::vector<double>> by_role(members_.size());
+    std::vector<double> of_rank(column.size());
+    for (size_t i = 0; i < column.size(); ++i) {
+      const RankView& rank = view_.ranks()[column.rank[i]];
+      of_rank[i] = PerStep(*rank.batch, column.critical_ns[i]);
+      by_role[rank.role].push_back(of_rank[i]);
+    }
+    std::vector<double> usual(members_.size(), 0);
+    for (size_t role = 0; role < usual.size(); ++role) {
+      if (2 * by_role[role].size() > members_[role]) usual[role] = Median(std::span(by_role[role]));
+    }
+    for (size_t i = 0; i < column.size(); ++i) {
+      const double usual_ns = usual[view_.ranks()[column.rank[i]].role];
+      if (usual_ns > 0) work_[column.rank[i]].push_back({.usual_ns = usual_ns, .growth = of_rank[i] / usual_ns});
+    }
+  }
+
+  const CrossRankView& view_;
+  std::vector<size_t> members_;            // by role
+  std::vector<std::vector<Kernel>> work_;  // by rank
+};
 
 std::vector<RankView> ViewsOf(std::span<const RankView> ranks, const std::vector<RankIndex>& chosen) {
   std::vector<RankView> views;
@@ -189,13 +262,29 @@ PatternBatch RankTimesOf(const CrossRankView& view) {
   return times;
 }
 
+PatternBatch WorkTimesOf(const CrossRankView& view) {
+  constexpr double kStepNs = 1e9;
+  PatternBatch times = RankTimesOf(view);
+  times.steps.clear();
+  TypicalKernels kernels(view);
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    const double growth = std::min(kernels.GrowthOf(i), 2.0);
+    if (growth <= 0) continue;
+    times.steps.push_back({.id = static_cast<int64_t>(view.ranks()[i].rank.value),
+                           .duration_ns = static_cast<int64_t>(kStepNs),
+                           .peer_wait_ns = static_cast<int64_t>(kStepNs * (1 - growth / 2))});
+  }
+  return times;
+}
+
 std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_t role_count, std::span<const PatternBatch> past,
                                         const PatternBatch& now, const LastingOptions& options) {
   past = Uninterrupted(past, now.window.kind, now.window.index, now.world_size);
   const size_t windows = past.size() + 1;
+  const double most_chance = FalseAlarmsAllowed(now.window.index, options) / static_cast<double>(std::max<size_t>(1, ranks.size()));
   std::map<RankIndex, BusyTime> lasting;
   double correlation = -1;  // computed where it is needed first
-  FaceValue face_value(ranks);
+  FaceValue face_value(ranks, options.less);
   face_value.Add(now);
   size_t added = 1;  // windows
   for (const size_t length : kLooks) {
@@ -204,12 +293,12 @@ std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_
     const std::vector<RankIndex> chosen = face_value.WorthComparing(role_count, options.min_share);
     if (chosen.empty()) continue;
     const std::vector<RankView> compared = ViewsOf(ranks, chosen);
-    for (BusyTime& busy : Look(compared, past.last(length - 1), now).Compare(role_count)) {
+    for (BusyTime& busy : Look(compared, past.last(length - 1), now, options.less).Compare(role_count)) {
       const RankIndex rank = chosen[busy.rank];
-      if (busy.steps != length || !Lasts(busy, ranks.size(), options)) continue;
-      if (correlation < 0) correlation = Look(compared, past.last(windows - 1), now).Correlation(role_count);
+      if (busy.steps != length || !Lasts(busy, most_chance, options)) continue;
+      if (correlation < 0) correlation = Look(compared, past.last(windows - 1), now, options.less).Correlation(role_count);
       Widen(busy, ErrorFactor(length, correlation));
-      if (Lasts(busy, ranks.size(), options)) lasting.insert_or_assign(rank, busy).first->second.rank = rank;
+      if (Lasts(busy, most_chance, options)) lasting.insert_or_assign(rank, busy).first->second.rank = rank;
     }
   }
   std::vector<BusyTime> found;

@@ -26,9 +26,13 @@ struct LastingOptions {
   // Chance that a look of a healthy job shows any rank as late. A month of windows of a minute, each looked at over eight lengths, is 350,000 looks, most of
   // them of the same windows: one false alarm in two years of a job at most.
   double false_alarms_per_look = 1e-7;
+  // The first windows of a job may cost more, as they come but once: all looks of its life together by so much, the k-th window's by 6 / (pi k)^2 of it, which
+  // add up to 1 (alpha spending: Lan and DeMets, Biometrika 70, 1983).
+  double false_alarms_of_job = 1e-3;
   double min_slow_windows = 0.75;  // that show half of it at least
   double min_lasting = 0.5;        // share of it that is left without the window in which it is largest
   double min_separation = 4;       // excess over what peers differ by for good
+  bool less = false;               // look for ranks that have less than their peers, not more
 };
 
 // The newest windows of the past that are of one kind and world with this one and stand before it: jobs that change their size number their ranks anew.
@@ -37,6 +41,12 @@ std::span<const PatternBatch> Uninterrupted(std::span<const PatternBatch> past, 
 // What a rank's steps were in one window, for the looks of later ones: steps has a row for each RANK that reported steps, its number as id, with the means of
 // duration and peer wait of its steps. The view adds what the window alone shows of all roles (role_learning.h). Everything else is as in a profile (job_profile.h).
 PatternBatch RankTimesOf(const CrossRankView& view);
+
+// The work of ranks on devices in one window, in the same form, of a step of one second of which the median rank of a role works half. A rank works longer by as much
+// as its TYPICAL kernel on data is longer than its peers': that by which half of the kernels' time is longer, and half is not. So what experts compute for the
+// tokens of others, which changes from step to step, hides no sequences that are longer for good, and waiting that looks like work adds nothing. No rows where
+// kernels are not recorded.
+PatternBatch WorkTimesOf(const CrossRankView& view);
 
 // Ranks that are late over the newest windows, `now` among them, by rank: of the longest look that shows it. `past` as of RankTimesOf, oldest first; only windows
 // of the same kind and world count, back to the first that is not. In the answer steps and slow_steps count windows.

@@ -197,5 +197,42 @@ TEST(LastingExcess, AJobOfAnotherSizeHasNoPast) {
   EXPECT_THAT(FindLastingExcess(ranks, 1, past, times(5, 8)), IsEmpty());
 }
 
+// Of four ranks over four windows: rank 3 waits less for the others by so much of a step.
+std::vector<BusyTime> LookAt(double less, int64_t first_window, LastingOptions options = {}) {
+  std::vector<PatternBatch> windows(4);
+  for (size_t w = 0; w < windows.size(); ++w) {
+    windows[w].world_size = 4;
+    windows[w].window = {.kind = WindowKind::kSteps, .index = first_window + static_cast<int64_t>(w), .start_ns = 0, .end_ns = 0};
+    for (uint32_t rank = 0; rank < 4; ++rank) {
+      const double uneven = static_cast<double>((w * 5 + rank * 3 + w * rank) % 7) / 7 * 0.04;
+      const double wait = 0.4 + uneven - (rank == 3 ? less : 0);
+      windows[w].steps.push_back({.id = rank, .duration_ns = 1'000'000'000, .peer_wait_ns = static_cast<int64_t>(1e9 * wait)});
+    }
+  }
+  std::vector<PatternBatch> reports(4);
+  std::vector<RankView> ranks;
+  for (uint32_t rank = 0; rank < 4; ++rank) {
+    reports[rank].steps = {{.id = 0, .duration_ns = 1}};
+    ranks.push_back({.rank = RankId{rank}, .role = 0, .batch = &reports[rank]});
+  }
+  return FindLastingExcess(ranks, 1, std::span(windows).first(3), windows[3], options);
+}
+
+TEST(LastingExcess, TheFirstWindowsOfAJobMayCostMore) {
+  EXPECT_THAT(LookAt(0.08, 0), SizeIs(1));
+  EXPECT_THAT(LookAt(0.08, 1'000), IsEmpty());
+  EXPECT_THAT(LookAt(0.3, 1'000), SizeIs(1));
+  EXPECT_THAT(LookAt(0.03, 0), IsEmpty());
+}
+
+TEST(LastingExcess, WhoHasLessIsFoundTheSameWay) {
+  EXPECT_THAT(LookAt(-0.3, 0), IsEmpty());
+  const std::vector<BusyTime> less = LookAt(-0.3, 0, {.less = true});
+  ASSERT_THAT(less, SizeIs(1));
+  EXPECT_EQ(less[0].rank, 3u);
+  EXPECT_NEAR(less[0].share(), 0.3, 0.03);
+  EXPECT_THAT(LookAt(0.3, 0, {.less = true}), IsEmpty());
+}
+
 }  // namespace
 }  // namespace eroica

@@ -11,6 +11,7 @@
 #include "diagnosis/held_up.h"
 #include "diagnosis/imbalance/hidden_waits.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
+#include "diagnosis/lasting_excess.h"
 #include "diagnosis/slow_rank/slow_device.h"
 
 namespace eroica {
@@ -111,23 +112,66 @@ Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>&
   return finding;
 }
 
-// Ranks that are late in this window, or over many: lengths and routing that are drawn anew for each step make some rank late in most steps of a short window, so
-// that few steps tell little, and what stands in every window tells more. Of those in steps: of as many as all these windows have.
-std::vector<BusyTime> LateRanks(const CrossRankView& view, const ImbalanceOptions& options) {
-  std::vector<BusyTime> late;
+// What is known of the rank over many windows, in the steps of this one: of as many as all these windows have.
+BusyTime InSteps(BusyTime lasting, const BusyTime& now) {
+  lasting.rank = now.rank;
+  lasting.excess_ns = lasting.share() * now.step_ns;
+  lasting.step_ns = now.step_ns;
+  lasting.steps *= now.steps;
+  lasting.slow_steps *= now.steps;
+  return lasting;
+}
+
+// Late by what its kernels take longer in this window, whatever else makes it late or early. Whether that is worth telling.
+bool TakeLonger(const ComputeGrowth& growth, BusyTime& busy) {
+  busy.excess_ns = std::max(growth.excess_ns(), growth.more_ns());
+  return busy.share() >= LastingOptions{}.min_share;
+}
+
+const BusyTime* Find(const std::vector<BusyTime>& times, RankIndex rank) {
+  const auto found = std::ranges::find(times, rank, &BusyTime::rank);
+  return found != times.end() ? &*found : nullptr;
+}
+
+struct LateRank {
+  BusyTime busy;
+  bool by_work = false;  // it is its kernels that say so
+};
+
+// Ranks that are late in this window, or over many, or that have more work than their peers over many: lengths and routing that are drawn anew for each step make some
+// rank late in most steps of a short window, so that few steps tell little, and what stands in every window tells more.
+std::vector<LateRank> LateRanks(const CrossRankView& view, const ImbalanceOptions& options) {
+  const std::vector<BusyTime> more_work = FindLastingExcess(view.ranks(), view.role_count(), view.past_work(), view.work_times());
+  std::vector<LateRank> late;
   for (const BusyTime& busy : view.busy_times()) {
     const bool lasts = busy.chance <= options.max_chance && busy.slow_steps >= options.min_growth_steps * busy.steps;
+    const BusyTime* over_many = Find(view.lasting_excess(), busy.rank);
     if (busy.steps >= options.min_steps && busy.share() >= options.min_share && lasts) {
-      late.push_back(busy);
-      continue;
+      late.push_back({.busy = busy});
+    } else if (const BusyTime* work = Find(more_work, busy.rank)) {
+      late.push_back({.busy = InSteps(*work, busy), .by_work = true});
+    } else if (over_many != nullptr && busy.excess_ns >= over_many->excess_ns / 2) {
+      late.push_back({.busy = InSteps(*over_many, busy)});
     }
-    const auto over_many = std::ranges::find(view.lasting_excess(), busy.rank, &BusyTime::rank);
-    if (over_many == view.lasting_excess().end() || busy.excess_ns < over_many->excess_ns / 2) continue;
-    late.push_back(*over_many);
-    late.back().steps *= busy.steps;
-    late.back().slow_steps *= busy.steps;
   }
   return late;
+}
+
+// Most ranks of a role with more work than few: half of the replicas and more have longer inputs, so that the median is one of theirs. Compared with those few.
+std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
+  const std::vector<BusyTime> less_work =
+      FindLastingExcess(view.ranks(), view.role_count(), view.past_work(), view.work_times(), {.less = true});
+  std::vector<std::vector<RankIndex>> few(view.role_count());
+  for (const BusyTime& less : less_work) few[less.role].push_back(less.rank);
+  std::vector<GrownRank> grown;
+  for (const BusyTime& now : view.busy_times()) {
+    const std::vector<RankIndex>& peers = few[now.role];
+    if (peers.empty() || std::ranges::binary_search(peers, now.rank)) continue;
+    BusyTime busy = InSteps(*Find(less_work, peers.front()), now);
+    const ComputeGrowth growth = MeasureComputeGrowth(view, busy, peers);
+    if (growth.cause == GrowthCause::kData && TakeLonger(growth, busy)) grown.push_back({busy, growth});
+  }
+  return grown;
 }
 
 }  // namespace
@@ -135,11 +179,13 @@ std::vector<BusyTime> LateRanks(const CrossRankView& view, const ImbalanceOption
 bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Finding>& findings) const {
   std::vector<GrownRank> data;
   std::vector<GrownRank> routing;
-  for (const BusyTime& busy : LateRanks(view, options_)) {
+  for (auto& [busy, by_work] : LateRanks(view, options_)) {
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
+    if (by_work && !TakeLonger(growth, busy)) continue;
     if (growth.cause == GrowthCause::kData && growth.more_ns() >= options_.min_coverage * busy.excess_ns) data.push_back({busy, growth});
     if (growth.cause == GrowthCause::kRouting) routing.push_back({busy, growth});
   }
+  if (data.empty() && routing.empty()) data = MoreThanFew(view);
   if (routing.empty()) {
     for (const HotRank& hot : FindHotRanks(view, options_.hidden_waits)) routing.push_back({hot.busy, hot.growth});
   }
