@@ -25,6 +25,33 @@ bool IsSameFault(const Finding& a, const Finding& b) {
   return a.culprits == b.culprits || (a.subkind == b.subkind && a.function == b.function && Overlap(a, b));
 }
 
+// Whether it blames some of the culprits, and nobody else.
+bool IsNarrower(const Finding& finding, const Finding& open) {
+  return !finding.culprits.empty() && finding.culprits.size() < open.culprits.size() &&
+         std::ranges::all_of(finding.culprits,
+                             [&](const Culprit& culprit) { return std::ranges::find(open.culprits, culprit) != open.culprits.end(); });
+}
+
+// Goes on from what it had lasted before.
+void ProlongLasted(const Finding& before, Finding* finding) {
+  Measure* lasted = FindLasted(*finding);
+  const Measure* so_far = FindLasted(before);
+  if (so_far == nullptr || lasted == nullptr || finding->last_window <= before.last_window) return;
+  lasted->culprit = so_far->culprit + lasted->culprit * static_cast<double>(finding->last_window - before.last_window);
+  lasted->samples += so_far->samples;
+}
+
+// In the words of before, one window on.
+Finding AsBefore(const Finding& before, const Finding& now) {
+  Finding finding = before;
+  finding.confidence = now.confidence;
+  finding.last_window = now.last_window;
+  finding.last_step = std::max(finding.last_step, now.last_step);
+  const Measure* window = FindLasted(now);
+  if (Measure* lasted = FindLasted(finding); lasted != nullptr && window != nullptr) *lasted = *window;
+  return finding;
+}
+
 }  // namespace
 
 // An open finding that is not found again by its own id, and is the same fault.
@@ -71,14 +98,15 @@ void FindingLifecycle::Place(Finding* finding) {
   const auto known = open_.find(finding->id);
   if (known != open_.end()) {
     const Finding& before = known->second;
+    if (!IsNarrower(*finding, before)) {
+      narrower_.erase(finding->id);
+    } else if (++narrower_[finding->id] < kWindowsUntilResolved) {
+      *finding = AsBefore(before, *finding);
+    }
     finding->state = FindingState::kUpdated;
     finding->first_window = before.first_window;
     if (before.first_step >= 0) finding->first_step = before.first_step;
-    Measure* lasted = FindLasted(*finding);
-    if (const Measure* so_far = FindLasted(before); so_far != nullptr && lasted != nullptr && finding->last_window > before.last_window) {
-      lasted->culprit = so_far->culprit + lasted->culprit * static_cast<double>(finding->last_window - before.last_window);
-      lasted->samples += so_far->samples;
-    }
+    ProlongLasted(before, finding);
   }
   if (const Measure* lasted = FindLasted(*finding)) {
     const double told = ToldShare(*finding);
@@ -117,6 +145,7 @@ std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Findin
       continue;
     }
     it->second.state = FindingState::kResolved;
+    narrower_.erase(it->first);
     publish.push_back(std::move(it->second));
     it = open_.erase(it);
   }

@@ -39,6 +39,32 @@ TEST(FindingLifecycle, OpensUpdatesAndResolves) {
   EXPECT_THAT(lifecycle.open(), IsEmpty());
 }
 
+Finding OfRanks(int64_t window, const std::vector<int32_t>& ranks) {
+  Finding finding = FindingIn(window);
+  for (const int32_t rank : ranks) finding.culprits.push_back({.rank = rank});
+  finding.title = std::to_string(ranks.size()) + " ranks";
+  return finding;
+}
+
+TEST(FindingLifecycle, ACulpritIsLeftOutWhenSeveralWindowsDoNotShowIt) {
+  FindingLifecycle lifecycle;
+  lifecycle.Observe(1, {OfRanks(1, {3, 7})});
+  Finding published = lifecycle.Observe(2, {OfRanks(2, {3})})[0];
+  EXPECT_THAT(published.culprits, SizeIs(2));
+  EXPECT_EQ(published.title, "2 ranks");
+  EXPECT_EQ(published.last_window, 2);
+  published = lifecycle.Observe(3, {OfRanks(3, {3})})[0];
+  EXPECT_THAT(published.culprits, SizeIs(1));
+  EXPECT_EQ(published.title, "1 ranks");
+}
+
+TEST(FindingLifecycle, AnotherCulpritIsTakenInAtOnce) {
+  FindingLifecycle lifecycle;
+  lifecycle.Observe(1, {OfRanks(1, {3, 7})});
+  EXPECT_THAT(lifecycle.Observe(2, {OfRanks(2, {3, 7, 8})})[0].culprits, SizeIs(3));
+  EXPECT_THAT(lifecycle.Observe(3, {OfRanks(3, {3, 9})})[0].culprits, SizeIs(2));
+}
+
 TEST(FindingLifecycle, OneMissedWindowDoesNotFlap) {
   FindingLifecycle lifecycle;
   lifecycle.Observe(1, {FindingIn(1)});
