@@ -22,8 +22,8 @@ class FindingLifecycle {
 
   // What diagnosis found in the window `index` (ascending over calls); job_ends: the job's last one. Answers what is to be published, by id: the new as opened,
   // the known as updated with their first window and step kept, those gone for long enough as resolved. A fault that is told a little differently than before
-  // (a culprit more, another function of the same culprit) keeps its id; culprits that a single window does not show stay. Ranks that are slow in what an open finding blames nobody for are part of it. Claims
-  // that do not rest on enough yet are remembered (claim_memory.h).
+  // (a culprit more, another function of the same culprit) keeps its id; culprits that a single window does not show stay. Ranks that are slow in what an open
+  // finding blames nobody for are part of it. Claims that do not rest on enough yet are remembered (claim_memory.h).
   std::vector<Finding> Observe(int64_t index, std::vector<Finding> found, bool job_ends = false);
 
   // A finding that is no window's, such as a hang: nothing closes while it lasts. Opened, or updated; windows without it resolve it as any other.
