@@ -1,8 +1,10 @@
 #include "diagnosis/compute_growth.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "diagnosis/exchange_line.h"
@@ -52,6 +54,7 @@ class GrowthTable {
     FindRouted(growth);
     SumUp(growth);
     MeasureClock(growth);
+    if (!growth.parameter_growth) growth.link_growth = LinkGrowth();
     growth.cause = CauseOf(growth, busy);
     return growth;
   }
@@ -201,6 +204,29 @@ class GrowthTable {
     return GrowthOf(static_cast<double>(row.own->histogram.Quantile(0.5)), MedianOf(std::move(medians)));
   }
 
+  // NCCL's channels of one kind of link are alike, whatever they carry. What ends at the rank is as slow as the rank.
+  std::optional<double> LinkGrowth() const {
+    constexpr size_t kFewestLinks = 4;
+    constexpr uint64_t kLeastBytes = 1 << 20;  // less is latency
+    std::map<std::pair<Resource, uint8_t>, std::vector<double>> usual;
+    for (const RankIndex peer : peers_) {
+      for (const ConnectionPattern& row : view_.ranks()[peer].batch->connections) {
+        if (row.peer == own_.rank.value || row.bytes < kLeastBytes || row.busy_ns <= 0 || row.channels == 0) continue;
+        usual[{row.resource, row.channels}].push_back(static_cast<double>(row.busy_ns) / static_cast<double>(row.bytes));
+      }
+    }
+    double own_ns = 0;
+    double usual_ns = 0;
+    for (const ConnectionPattern& row : own_.connections) {
+      const auto like = usual.find({row.resource, row.channels});
+      if (row.bytes < kLeastBytes || like == usual.end() || like->second.size() < kFewestLinks) continue;
+      own_ns += static_cast<double>(row.busy_ns);
+      usual_ns += static_cast<double>(row.bytes) * MedianOf(like->second);
+    }
+    if (usual_ns <= 0) return std::nullopt;
+    return GrowthOf(own_ns, usual_ns);
+  }
+
   // Weighted by time, so that short kernels, which samples smear, count little.
   void MeasureClock(ComputeGrowth& growth) const {
     double own = 0;
@@ -227,6 +253,12 @@ class GrowthTable {
     growth.clock_noise = std::max(kNoiseFloor, kSigmaPerMad * TakeMedianAndMad(std::span(of_peers)).mad);
   }
 
+  // What no inputs lengthen has grown, too. A link that is much slower than the kernels is slow for a reason of its own.
+  static bool IsApartFromInputs(const ComputeGrowth& growth) {
+    if (growth.parameter_growth) return *growth.parameter_growth >= kHalf * growth.growth;
+    return growth.link_growth && *growth.link_growth >= kHalf * growth.growth && kHalf * *growth.link_growth <= growth.growth;
+  }
+
   GrowthCause CauseOf(const ComputeGrowth& growth, const BusyTime& busy) const {
     const bool grew = growth.growth >= least_growth_;
     if (!grew && growth.routed_ns > 0 && growth.routed_ns >= kHalf * busy.excess_ns) {
@@ -237,7 +269,7 @@ class GrowthTable {
     const double clock = growth.clock_growth.value_or(0);
     if (-clock >= std::max(kHalf * slower_clock, kClockDeviations * growth.clock_noise)) return GrowthCause::kClock;
     const bool every_kernel = growth.uniform >= kMostKernels;
-    if (every_kernel && growth.parameter_growth && *growth.parameter_growth >= kHalf * growth.growth) {
+    if (every_kernel && IsApartFromInputs(growth)) {
       if (growth.typical < kHalf) return GrowthCause::kPauses;
       const bool clock_known = growth.clock_growth && kClockDeviations * growth.clock_noise <= kHalf * slower_clock;
       // What comes and goes within a window may be a clock that dropped between two samples of it.

@@ -1,6 +1,7 @@
 // By how much a rank computes longer than its peers, in which kernels, and what that tells of the reason. All ranks of a role run the same kernels, so that
 // - a device at a lower clock shows it in its clock, and in what is bound by it;
-// - a device that somebody else uses too is slower in everything, the optimizer too, at its usual clock (EROICA, NSDI'26, appendix B);
+// - a device that somebody else uses too is slower in everything, the optimizer too, at its usual clock (EROICA, NSDI'26, appendix B). Where the optimizer is too
+//   short to be seen its connections tell the same: larger inputs are more bytes, not slower ones;
 // - a device that pauses now and then runs most kernels as fast as ever, and some much longer;
 // - larger inputs lengthen what works on them, and nothing that works on parameters (EROICA, case study 2, problem 4: longer at the same clock);
 // - more tokens for a rank's experts lengthen the experts' kernels alone, in proportion to the bytes that the rank exchanges for them. So do longer sequences with
@@ -34,6 +35,7 @@ struct ComputeGrowth {
   double noise = 0;                        // how much ranks of the role differ in that
   double expected_ns = 0;                  // a step: what the same kernels take on the peers, for what the rank exchanges
   std::optional<double> parameter_growth;  // of what works on parameters; nothing where no such kernel is seen
+  std::optional<double> link_growth;       // of what the rank's connections take for a byte; nothing where they, or the peers', are not known
   std::optional<double> clock_growth;      // of the SM's clock and use; nothing without samples
   double clock_noise = 0;
   double uniform = 0;                         // share by time of the kernels on data that grew at least half as much
@@ -48,6 +50,8 @@ struct ComputeGrowth {
   const FunctionPattern* routed = nullptr;    // one of them, of the rank
   const FunctionPattern* exchange = nullptr;  // the collective whose bytes differ most, of the rank
 
+  // Of what no inputs lengthen: the optimizer, or else the links.
+  double apart_growth() const { return parameter_growth.value_or(link_growth.value_or(0)); }
   double separation() const { return noise > 0 ? growth / noise : 0; }
   double excess_ns() const { return growth * expected_ns; }  // a step, beyond what bytes explain
   // A step, with what bytes explain; and as a share of what the peers take.

@@ -42,6 +42,29 @@ TEST(ComputeGrowth, MoreDataLeavesTheOptimizerAlone) {
   EXPECT_EQ(CauseOf({.data = 1.1}, {.optimizer = false}), GrowthCause::kUnclear) << "no kernel tells";
 }
 
+// A ring of eight; what the odd rank sends and receives takes so many times as long for a byte.
+GrowthCause CauseBesideLinks(double links, double bytes = 1) {
+  std::vector<DeviceRank> ranks(8);
+  ranks[5] = {.data = 1.1};
+  DeviceJob job(ranks, {.optimizer = false});
+  for (uint32_t rank = 0; rank < 8; ++rank) {
+    for (const uint32_t peer : {(rank + 1) % 8, (rank + 7) % 8}) {
+      const double longer = rank == 5 || peer == 5 ? links : 1;
+      const double carried = rank == 5 ? 1e9 * bytes : 1e9;
+      job.view().batches()[rank].connections.push_back({.peer = peer, .resource = Resource::kNvlink, .bytes = static_cast<uint64_t>(carried),
+                                                        .busy_ns = static_cast<int64_t>(carried / 200 * longer), .channels = 4});
+    }
+  }
+  return Measure(job, 5).cause;
+}
+
+TEST(ComputeGrowth, WhereNoOptimizerIsSeenLinksTell) {
+  EXPECT_EQ(CauseBesideLinks(1.1), GrowthCause::kShared);
+  EXPECT_EQ(CauseBesideLinks(1), GrowthCause::kUnclear);
+  EXPECT_EQ(CauseBesideLinks(1, 1.1), GrowthCause::kUnclear) << "larger inputs are more bytes, not slower ones";
+  EXPECT_EQ(CauseBesideLinks(2), GrowthCause::kUnclear) << "a slow link has a reason of its own";
+}
+
 TEST(ComputeGrowth, OneKernelAloneIsNotTheData) { EXPECT_EQ(CauseOf({.first_data = 1.8}), GrowthCause::kUnclear); }
 
 TEST(ComputeGrowth, TheOnlyKernelOfItsKindIsNotAllOfThem) {

@@ -25,13 +25,15 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const ComputeG
   finding.first_step = rank.batch->steps.front().id;
   finding.last_step = rank.batch->steps.back().id;
   finding.title = fmt::format(
-      "The device of rank {} is shared: all its kernels take {} longer than its peers', the optimizer's too, at the usual clock; {} a step "
+      "The device of rank {} is shared: all its kernels take {} longer than its peers', {} too, at the usual clock; {} a step "
       "of {} are lost.",
-      rank.rank.value, PercentText(growth.growth), DurationText(busy.excess_ns), DurationText(busy.step_ns));
+      rank.rank.value, PercentText(growth.growth), growth.parameter_growth ? "the optimizer's" : "and what moves over its links",
+      DurationText(busy.excess_ns), DurationText(busy.step_ns));
   finding.explanation = fmt::format(
-      "Larger inputs would not lengthen the optimizer (here by {}), a throttled device would show a lower SM clock (here {:+.1f} % of the "
+      "Larger inputs would not lengthen {} (here by {}), a throttled device would show a lower SM clock (here {:+.1f} % of the "
       "peers'). What is left is somebody else on the device: another process, a monitor, a profiler.",
-      PercentText(growth.parameter_growth.value_or(0)), 100 * growth.clock_growth.value_or(0));
+      growth.parameter_growth ? "the optimizer" : "what its links take for a byte", PercentText(growth.apart_growth()),
+      100 * growth.clock_growth.value_or(0));
   finding.suggested_action =
       fmt::format("List the processes on the device of {}: nvidia-smi pmon, or DCGM's fields by process.", PlaceOf(rank));
   return finding;

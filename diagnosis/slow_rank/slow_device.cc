@@ -20,9 +20,9 @@ std::string WhyOf(const ComputeGrowth& growth) {
     case GrowthCause::kPauses: return "Most calls take as long as on the peers, and some much longer: the device pauses now and then.";
     default:
       return fmt::format(
-          "The optimizer is slower too ({}), so that it is not the inputs. Whether the device runs at a lower clock or somebody else "
+          "{} slower too ({}), so that it is not the inputs. Whether the device runs at a lower clock or somebody else "
           "uses it is undecided; {} would decide.",
-          PercentText(growth.parameter_growth.value_or(0)),
+          growth.parameter_growth ? "The optimizer is" : "Its links are", PercentText(growth.apart_growth()),
           growth.clock_growth ? "denser samples of the SM clock" : "samples of the SM clock");
   }
 }
@@ -53,6 +53,7 @@ std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& g
       {"excess_in_typical_calls", "ratio", growth.typical, 0, 0, busy.peers},
   };
   if (growth.parameter_growth) evidence.push_back({"optimizer_longer", "ratio", *growth.parameter_growth, 0, 0, busy.peers});
+  if (growth.link_growth) evidence.push_back({"links_slower", "ratio", *growth.link_growth, 0, 0, busy.peers});
   if (growth.clock_growth) evidence.push_back({"clock_and_use", "ratio", 1 + *growth.clock_growth, 1, 0, busy.peers});
   if (growth.bytes_growth) evidence.push_back({"bytes_exchanged", "ratio", 1 + *growth.bytes_growth, 1, 0, busy.peers});
   return evidence;
