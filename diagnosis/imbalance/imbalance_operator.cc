@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -55,16 +56,39 @@ std::vector<Culprit> MembersOf(const CrossRankView& view, const StageWork& stage
   return culprits;
 }
 
-// What is said of a stage by its layers: too many of them, or devices that run at a lower clock.
-Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const StageLayers& layers, bool slow_clock) {
+// Why the layers of a stage take longer.
+enum class HeavyReason : uint8_t { kUnclear, kLayers, kClock, kDevice };
+
+// alike: in every step. A busier device shows a higher clock and use, never a lower one. More layers are called more often; longer ones leave the optimizer as it is; and
+// a device that somebody else uses, or that is slow whatever its clock, does neither: all of its kernels take longer by the same share.
+HeavyReason ReasonOf(const StageLayers& layers, bool alike, double least_growth) {
+  constexpr double kHalf = 0.5;
+  constexpr double kQuarter = 0.25;
+  constexpr double kLeastLower = 0.01;                              // of clock and use
+  const double slower_clock = layers.growth / (1 + layers.growth);  // what explains all of the growth
+  const double slowed_clock = std::max(0.0, -layers.clock_growth.value_or(0));
+  if (slowed_clock >= kHalf * slower_clock) return HeavyReason::kClock;
+  if (!alike) return HeavyReason::kUnclear;
+  const bool unexplained = (1 + layers.growth) * (1 - slowed_clock) - 1 >= least_growth;
+  if (layers.calls_growth >= kHalf * layers.growth && unexplained) return HeavyReason::kLayers;
+  if (layers.parameter_growth) {
+    if (*layers.parameter_growth <= kQuarter * layers.growth && unexplained) return HeavyReason::kLayers;
+    if (std::abs(*layers.parameter_growth - layers.growth) <= kQuarter * layers.growth) return HeavyReason::kDevice;
+  }
+  return slowed_clock > kLeastLower ? HeavyReason::kUnclear : HeavyReason::kLayers;
+}
+
+// What is said of a stage by its layers: too many of them, or devices that are slow.
+Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const StageLayers& layers, HeavyReason reason) {
+  const bool slow_device = reason != HeavyReason::kLayers;
   const PatternBatch& batch = *view.ranks()[heavy.members.front()].batch;
   const double excess = layers.excess_ns();
   Finding finding;
-  finding.kind = slow_clock ? FindingKind::kSlowRank : FindingKind::kImbalance;
-  finding.subkind = slow_clock ? "whole_rank" : "stage";
+  finding.kind = slow_device ? FindingKind::kSlowRank : FindingKind::kImbalance;
+  finding.subkind = slow_device ? "whole_rank" : "stage";
   finding.victims = VictimsOf(view, heavy, excess);
   finding.function_class = FunctionClass::kGpuCompute;
-  finding.function = slow_clock ? "every gpu_compute function" : "every kernel that works on data";
+  finding.function = slow_device ? "every gpu_compute function" : "every kernel that works on data";
   finding.evidence = {{"layer_kernels_per_step", "ns", layers.others_ns + excess, layers.others_ns, 0, heavy.steps},
                       {"layers_longer", "ratio", layers.growth, 0, 0, layers.kernels},
                       {"layers_longer_on_the_least_member", "ratio", layers.least, 0, layers.growth / 2, heavy.members.size()}};
@@ -76,13 +100,22 @@ Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const 
   const std::string stage = fmt::format("Pipeline {} (ranks {})", heavy.name, RanksText(view, heavy.members));
   const std::string times = fmt::format("{} instead of {} a step, of {}", DurationText(layers.others_ns + excess),
                                         DurationText(layers.others_ns), DurationText(heavy.step_ns));
-  if (slow_clock) {
+  if (layers.parameter_growth)
+    finding.evidence.push_back({"optimizer_longer", "ratio", *layers.parameter_growth, 0, 0, heavy.members.size()});
+  if (slow_device) {
     finding.culprits = MembersOf(view, heavy);
     finding.title = fmt::format("All devices of {} are slow: kernels that every stage runs take {} longer there ({}).", stage,
                                 PercentText(layers.growth), times);
-    finding.explanation =
-        fmt::format("Their SM clock and use lie {} below the other stages', which is why. All {} ranks of the stage show it.",
-                    PercentText(-layers.clock_growth.value_or(0)), heavy.members.size());
+    const std::string why = reason == HeavyReason::kClock
+                                ? fmt::format("Their SM clock and use lie {} below the other stages', which is why.",
+                                              PercentText(-layers.clock_growth.value_or(0)))
+                                : fmt::format(
+                                      "The optimizer is slower, too ({}), and no kernel is called more often, so that it is not the "
+                                      "layers. Whether they run at a lower clock "
+                                      "or somebody else uses them is undecided; {} would decide.",
+                                      PercentText(layers.parameter_growth.value_or(0)),
+                                      layers.clock_growth ? "a list of the processes there" : "samples of the SM clock");
+    finding.explanation = fmt::format("{} All {} ranks of the stage show it.", why, heavy.members.size());
     finding.suggested_action = "Look at what these devices share: power, cooling, a limit that was set, an older model.";
     return finding;
   }
@@ -155,7 +188,6 @@ bool IsBusierAlike(std::span<const StageWork> stages, const StageWork& heavy, do
 
 bool ImbalanceOperator::EvaluateLayers(const CrossRankView& view, std::span<const StageWork> stages, std::vector<Finding>& findings) const {
   constexpr double kLeastSpread = 0.02;
-  constexpr double kLeastLower = 0.01;  // of clock and use
   constexpr double kHalf = 0.5;
   const std::optional<StageLayers> layers = FindHeavyLayers(view, stages);
   if (!layers) return false;
@@ -168,13 +200,13 @@ bool ImbalanceOperator::EvaluateLayers(const CrossRankView& view, std::span<cons
   for (const StageWork& stage : stages) {
     if (stage.role != heavy.role) others.push_back(stage.work_ns);
   }
-  if (heavy.work_ns - Median(std::span(others)) < kHalf * excess_ns) return false;
-  const double slower_clock = layers->growth / (1 + layers->growth);  // what explains all of the growth
-  const double slowed_clock = -layers->clock_growth.value_or(0);
-  // A busier device shows a higher clock and use, never a lower one: between the two nobody can tell.
-  const bool slow_clock = slowed_clock >= kHalf * slower_clock;
-  if (!slow_clock && (slowed_clock > kLeastLower || !IsBusierAlike(stages, heavy, excess_ns))) return false;
-  findings.push_back(DescribeLayers(view, heavy, *layers, slow_clock));
+  const bool more_layers = layers->calls_growth >= kHalf * layers->growth;
+  const double least_heavier_ns = more_layers ? kHalf * excess_ns : options_.min_share * heavy.step_ns;
+  if (heavy.work_ns - Median(std::span(others)) < least_heavier_ns) return false;
+  const double least_growth = options_.min_layer_gap * std::max(layers->spread, kLeastSpread);
+  const HeavyReason reason = ReasonOf(*layers, IsBusierAlike(stages, heavy, excess_ns), least_growth);
+  if (reason == HeavyReason::kUnclear) return false;
+  findings.push_back(DescribeLayers(view, heavy, *layers, reason));
   return true;
 }
 

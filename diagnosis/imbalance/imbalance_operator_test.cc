@@ -62,6 +62,8 @@ struct Stage {
   double own_ms = 0;   // in a kernel that no other stage has
   double clock = 1;
   double recompute = 0;  // of the forward kernel, times
+  double optimizer_ms = 0;
+  double calls = 1;  // of the layers' kernels
 };
 
 // Two replicas of a pipeline of layers: 80 ms a step of kernels that every stage runs.
@@ -82,7 +84,9 @@ TrainingView LayeredPipeline(const std::vector<Stage>& stages) {
       pattern.resource = Resource::kGpuSm;
       pattern.resource_samples = 100;
       pattern.mu = 0.9 * is.clock;
+      pattern.count = static_cast<uint64_t>(100 * is.calls);
     }
+    if (is.optimizer_ms > 0) job.Run(rank, "AdamFunctor", is.optimizer_ms, "", FunctionClass::kGpuCompute);
     if (stage + 1 < count) summary.pairs.push_back({.source = RankId{rank}, .destination = RankId{rank + 1}, .count = 4});
   }
   job.Finish();
@@ -104,8 +108,8 @@ TEST(ImbalanceOperator, AStageWithMoreLayersIsNamedThoughTheHeadIsElsewhere) {
 
 TEST(ImbalanceOperator, WhatOneStageHasOfItsOwnIsNoImbalanceOfLayers) {
   for (const std::vector<Stage>& stages : {std::vector<Stage>{{}, {}, {}, {.head_ms = 12, .own_ms = 10}},  // the head and the loss
-                                           {{.recompute = 1}, {}, {}, {}},                     // one that computes forward twice
-                                           {{.layers = 1.25}, {.head_ms = 12, .own_ms = 10}},  // fewer layers, and the head
+                                           {{.recompute = 1}, {}, {}, {}},  // one that computes forward twice
+                                           {{.layers = 1.25, .calls = 1.25}, {.head_ms = 12, .own_ms = 10}},  // fewer layers, and the head
                                            {{}, {.layers = 1.05}, {}, {}}}) {
     TrainingView job = LayeredPipeline(stages);
     EXPECT_THAT(Evaluate(job), IsEmpty());
@@ -118,6 +122,21 @@ TEST(ImbalanceOperator, AStageOfSlowDevicesIsTheirClock) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].kind, FindingKind::kSlowRank);
   EXPECT_THAT(findings[0].culprits, SizeIs(2));
+}
+
+TEST(ImbalanceOperator, TheOptimizerAndTheCallsTellLayersFromDevices) {
+  const Stage usual = {.optimizer_ms = 4};
+  const auto said = [&usual](const Stage& odd) {
+    TrainingView job = LayeredPipeline({usual, usual, odd, usual});
+    const std::vector<Finding> findings = Evaluate(job);
+    return findings.empty() ? std::string() : findings.front().kind == FindingKind::kImbalance ? "layers" : "device";
+  };
+  EXPECT_EQ(said({.layers = 1.25, .optimizer_ms = 5, .calls = 1.25}), "layers") << "more of them";
+  EXPECT_EQ(said({.layers = 1.25, .optimizer_ms = 4}), "layers") << "longer ones";
+  EXPECT_EQ(said({.layers = 1.25, .clock = 0.95, .optimizer_ms = 4}), "layers") << "a clock that explains little of it";
+  EXPECT_EQ(said({.layers = 1.25, .optimizer_ms = 5}), "device") << "everything takes longer, and nothing is called more often";
+  EXPECT_EQ(said({.layers = 1.25, .clock = 0.95, .optimizer_ms = 10}), "") << "parameters of its own";
+  EXPECT_EQ(said({.layers = 1.08, .clock = 0.97, .optimizer_ms = 4}), "") << "next to nothing is left beside the clock";
 }
 
 TEST(ImbalanceOperator, AStageThatIsHeavyInSomeStepsHasNoMoreLayers) {

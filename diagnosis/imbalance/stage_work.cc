@@ -62,10 +62,12 @@ void Measure(const CrossRankView& view, StageWork& stage) {
 
 constexpr size_t kFewestKernels = 3;
 constexpr double kHalf = 0.5;
+constexpr uint64_t kMostCalls = uint64_t{1} << 62;  // of what hostile payloads say
 
 // One kernel on all stages.
 struct SharedKernel {
   std::vector<double> ns;                       // a step; [stage], median over the members
+  std::vector<double> calls;                    // likewise
   std::vector<double> mu;                       // [stage]; empty where one of them has no samples
   std::vector<std::vector<double>> of_members;  // [stage][member that ran it]
 };
@@ -93,27 +95,32 @@ std::optional<SharedKernel> Share(const CrossRankView& view, const FunctionColum
   SharedKernel kernel;
   kernel.of_members.resize(stages.size());
   std::vector<std::vector<double>> mu(stages.size());
+  std::vector<std::vector<double>> calls(stages.size());
   for (size_t i = 0; i < column.size(); ++i) {
     const int stage = stage_of[column.rank[i]];
     if (stage < 0) continue;
     const FunctionPattern& pattern = *column.pattern[i];
-    kernel.of_members[static_cast<size_t>(stage)].push_back(PerStep(*view.ranks()[column.rank[i]].batch, pattern.critical_ns));
+    const PatternBatch& batch = *view.ranks()[column.rank[i]].batch;
+    kernel.of_members[static_cast<size_t>(stage)].push_back(PerStep(batch, pattern.critical_ns));
+    calls[static_cast<size_t>(stage)].push_back(PerStep(batch, static_cast<int64_t>(std::min(pattern.count, kMostCalls))));
     if (pattern.resource == Resource::kGpuSm && pattern.resource_samples > 0) mu[static_cast<size_t>(stage)].push_back(pattern.mu);
   }
   for (size_t s = 0; s < stages.size(); ++s) {
     if (2 * kernel.of_members[s].size() < stages[s].members.size() || kernel.of_members[s].empty()) return std::nullopt;
     kernel.ns.push_back(MedianOf(kernel.of_members[s]));
+    kernel.calls.push_back(MedianOf(std::move(calls[s])));
     if (!mu[s].empty()) kernel.mu.push_back(MedianOf(std::move(mu[s])));
   }
   if (kernel.mu.size() < stages.size()) kernel.mu.clear();
   return kernel;
 }
 
-std::vector<SharedKernel> SharedKernels(const CrossRankView& view, std::span<const StageWork> stages) {
+// Those on data, or those on parameters.
+std::vector<SharedKernel> SharedKernels(const CrossRankView& view, std::span<const StageWork> stages, bool on_parameters) {
   const std::vector<int> stage_of = StageOfRanks(view, stages);
   std::vector<SharedKernel> kernels;
   for (const FunctionColumn& column : view.functions()) {
-    if (column.sample->function_class != FunctionClass::kGpuCompute || WorksOnParameters(column.sample->name)) continue;
+    if (column.sample->function_class != FunctionClass::kGpuCompute || WorksOnParameters(column.sample->name) != on_parameters) continue;
     if (std::optional<SharedKernel> kernel = Share(view, column, stages, stage_of)) kernels.push_back(std::move(*kernel));
   }
   return kernels;
@@ -160,6 +167,9 @@ void Complete(const std::vector<SharedKernel>& kernels, StageLayers& heavy) {
   heavy.clock_growth = TypicalOf(kernels, stage, [stage](const SharedKernel& kernel) {
     return kernel.mu.empty() ? std::nullopt : Ratio(kernel.mu[stage], MedianOfOthers(kernel.mu, stage));
   });
+  const auto calls = TypicalOf(
+      kernels, stage, [stage](const SharedKernel& kernel) { return Ratio(kernel.calls[stage], MedianOfOthers(kernel.calls, stage)); });
+  heavy.calls_growth = calls.value_or(0);
   for (const SharedKernel& kernel : kernels) {
     const double others_ns = MedianOfOthers(kernel.ns, stage);
     heavy.others_ns += others_ns;
@@ -187,7 +197,7 @@ std::vector<StageWork> MeasureStages(const CrossRankView& view) {
 
 std::optional<StageLayers> FindHeavyLayers(const CrossRankView& view, std::span<const StageWork> stages) {
   if (stages.size() < 2) return std::nullopt;
-  const std::vector<SharedKernel> kernels = SharedKernels(view, stages);
+  const std::vector<SharedKernel> kernels = SharedKernels(view, stages, false);
   if (kernels.size() < kFewestKernels) return std::nullopt;
   StageLayers heavy;
   for (size_t stage = 0; stage < stages.size(); ++stage) {
@@ -197,6 +207,8 @@ std::optional<StageLayers> FindHeavyLayers(const CrossRankView& view, std::span<
   heavy.spread = SpreadWithout(kernels, heavy.stage);
   Complete(kernels, heavy);
   if (heavy.kernels < kFewestKernels) return std::nullopt;
+  if (const std::vector<SharedKernel> of_parameters = SharedKernels(view, stages, true); !of_parameters.empty())
+    heavy.parameter_growth = TypicalGrowth(of_parameters, heavy.stage);
   return heavy;
 }
 

@@ -13,13 +13,13 @@ namespace eroica {
 
 struct StageWork {
   uint32_t role = 0;
-  std::string name;               // as the producer calls the role, else "role N"
+  std::string name;  // as the producer calls the role, else "role N"
   std::vector<RankIndex> members;
-  double work_ns = 0;             // a step; median over the members
-  double least_ns = 0;            // of the members
-  double step_ns = 0;             // mean step duration over the members
+  double work_ns = 0;   // a step; median over the members
+  double least_ns = 0;  // of the members
+  double step_ns = 0;   // mean step duration over the members
   uint32_t steps = 0;
-  std::vector<double> busy_ns;    // by step: median over the members of what is left without waiting for peers
+  std::vector<double> busy_ns;  // by step: median over the members of what is left without waiting for peers
 };
 
 // By role; empty where no point-to-point traffic runs between roles: then they are no stages of a pipeline.
@@ -35,6 +35,8 @@ struct StageLayers {
   double others_ns = 0;                // a step, in kernels that all stages run: the median of the other stages
   uint32_t kernels = 0;                // that grew by half of it and more
   std::optional<double> clock_growth;  // of the SM clock and use; nothing where it is not sampled
+  double calls_growth = 0;             // of how often they are called a step: with layers, not with their length
+  std::optional<double> parameter_growth;  // of what works on parameters; nothing where a stage shows no such kernel
 
   double excess_ns() const { return growth * others_ns; }  // a step
 };
