@@ -32,6 +32,15 @@ TEST(TimeExplainedByBytes, WherePeersAreAlikeTheProportionDecides) {
   EXPECT_FALSE(TimeExplainedByBytes(bytes, times, 100, 15).has_value());
 }
 
+// What else lengthens the peers' kernels hides no rank that exchanges far more than any of them.
+TEST(TimeExplainedByBytes, ABlurredLineIsEnoughForWhoLiesFarBeyond) {
+  const std::vector<double> bytes = {100, 110, 90, 105};
+  const std::vector<double> times = {10, 10.5, 9.5, 9.8};
+  EXPECT_EQ(TimeExplainedByBytes(bytes, times, 160, 15).value_or(0), 15);
+  EXPECT_FALSE(TimeExplainedByBytes(bytes, times, 160, 10.5).has_value());
+  EXPECT_FALSE(TimeExplainedByBytes(bytes, times, 120, 12).has_value()) << "not far";
+}
+
 TEST(RelativeRange, IsThatOverTheMedian) {
   EXPECT_DOUBLE_EQ(RelativeRange(std::vector<double>{100, 90, 120}), 0.3);
   EXPECT_DOUBLE_EQ(RelativeRange({}), 0);
