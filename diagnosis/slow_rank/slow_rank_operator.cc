@@ -109,7 +109,7 @@ void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
         findings.push_back(DescribeSlowDevice(view, busy, growth, options_.min_separation_unexplained));
       continue;
     }
-    EvaluateFunctions(view, busy, findings);
+    EvaluateFunctions(view, busy, growth, findings);
   }
   for (const BusyTime& lasting : view.lasting_excess()) EvaluateLasting(view, lasting, findings);
 }
@@ -144,7 +144,8 @@ bool SlowRankOperator::Explains(const ComputeGrowth& growth, const BusyTime& bus
   return explained_ns >= options_.cause.min_coverage * busy.excess_ns;
 }
 
-void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, std::vector<Finding>& findings) const {
+void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth,
+                                         std::vector<Finding>& findings) const {
   if (busy.separation() < options_.min_separation) return;
   if (const std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause)) {
     if (!RanOnce(*view.ranks()[busy.rank].batch, *cause)) findings.push_back(Describe(view, busy, *cause, true, options_));
@@ -153,6 +154,9 @@ void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTi
   if (busy.share() < options_.min_share_unexplained || busy.separation() < options_.min_separation_unexplained) return;
   if (busy.slow_steps < options_.min_slow_steps_unexplained * busy.steps) return;
   const std::optional<CauseFunction> cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause);
+  // Of a few kernels nobody can say that all of the device is slow: more may have been asked of them.
+  const bool few_kernels = growth.expected_ns > 0 && growth.uniform < options_.min_uniform;
+  if (cause && cause->function_class == FunctionClass::kGpuCompute && few_kernels) return;
   if (cause && cause->specificity >= options_.min_slowdown_unexplained) {
     findings.push_back(Describe(view, busy, *cause, false, options_));
   } else if (LacksTheCause(view, busy)) {

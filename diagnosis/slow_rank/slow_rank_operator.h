@@ -18,6 +18,7 @@ struct SlowRankOptions {
   double min_share_unexplained = 0.05;
   double min_slowdown_unexplained = 0.15;  // share of the class's time that the peers do not need: a rank that is 8 % slower in everything
                                            // shares its cores with something, on a healthy host too (net_healthy_4r)
+  double min_uniform = 0.5;                // share by time of a device's kernels that are longer, where all of them are blamed
   double min_ranks_seen = 0.5;             // of the world
   // Of ranks that are late by little over many windows (lasting_excess.h):
   double least_growth = 0.01;  // of all kernels of a device
@@ -37,7 +38,8 @@ class SlowRankOperator final : public DiagnosisOperator {
   // Whether the growth of the rank's kernels is what makes it late.
   bool Explains(const ComputeGrowth& growth, const BusyTime& busy) const;
   void EvaluateLasting(const CrossRankView& view, const BusyTime& lasting, std::vector<Finding>& findings) const;
-  void EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, std::vector<Finding>& findings) const;
+  void EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth,
+                         std::vector<Finding>& findings) const;
 
   SlowRankOptions options_;
 };

@@ -1,0 +1,139 @@
+// Inputs and routing that are drawn anew for each step, over many windows: what no window of a few steps can tell is told by all of them together.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <utility>
+
+#include "diagnosis/imbalance/imbalance_operator.h"
+#include "diagnosis/training_view.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+struct UnevenJob {
+  uint64_t seed = 1;
+  double lengths = 0;  // spread of each replica's sequences
+  double routing = 0;  // and of the tokens that its experts get
+  uint32_t steps = 4;  // of a window
+};
+
+class UnevenWindows {
+ public:
+  explicit UnevenWindows(UnevenJob job) : job_(job), random_(job.seed) {}
+
+  // longer: by replica, of its sequences.
+  std::vector<Finding> Next(const std::vector<double>& longer) {
+    TrainingView job(static_cast<uint32_t>(longer.size()), job_.steps);
+    for (uint32_t rank = 0; rank < longer.size(); ++rank) AddRank(job, rank, longer[rank]);
+    job.Finish();
+    for (PatternBatch& batch : job.batches()) batch.window.index = static_cast<int64_t>(times_.size());
+    const CrossRankView view(job.batches(), {}, {}, times_, work_);
+    std::vector<Finding> findings;
+    ImbalanceOperator().Evaluate(view, findings);
+    times_.push_back(view.rank_times());
+    work_.push_back(view.work_times());
+    return findings;
+  }
+
+ private:
+  // The experts of a job with routing compute what the router sends them, from whomever it comes.
+  void AddRank(TrainingView& job, uint32_t rank, double longer) {
+    const int kernels = job_.routing > 0 ? 3 : 5;
+    const double data = Draw(job, rank, job_.lengths, longer, 20 * kernels);
+    for (int kernel = 0; kernel < kernels; ++kernel) Kernel(job, rank, "gemm_" + std::to_string(kernel), 20, data);
+    job.Run(rank, "AdamFunctor", 4, "", FunctionClass::kGpuCompute);
+    if (job_.routing == 0) return;
+    const double experts = Draw(job, rank, job_.routing, 1, 40);
+    Kernel(job, rank, "grouped_gemm", 40, experts);
+    job.Run(rank, "SendRecv", 1, "", FunctionClass::kCollective);
+    job.batches()[rank].patterns.back().bytes = static_cast<uint64_t>(1e9 * experts);
+  }
+
+  // The mean over the steps of what each of them has more of `ms`, as a factor.
+  double Draw(TrainingView& job, uint32_t rank, double spread, double longer, double ms) {
+    std::lognormal_distribution<double> drawn(0, spread);
+    double sum = 0;
+    for (uint32_t step = 0; step < job_.steps; ++step) {
+      const double of_step = longer * (spread > 0 ? drawn(random_) : 1);
+      sum += of_step;
+      job.Jitter(rank, step, ms * (of_step - 1));
+    }
+    return sum / job_.steps;
+  }
+
+  static void Kernel(TrainingView& job, uint32_t rank, std::string_view name, double ms, double longer) {
+    job.Run(rank, name, ms, "", FunctionClass::kGpuCompute);
+    FunctionPattern& pattern = job.batches()[rank].patterns.back();
+    pattern.critical_ns = static_cast<int64_t>(static_cast<double>(pattern.critical_ns) * longer);
+  }
+
+  UnevenJob job_;
+  std::mt19937_64 random_;
+  std::vector<PatternBatch> times_;
+  std::vector<PatternBatch> work_;
+};
+
+std::vector<Finding> AfterWindows(UnevenJob job, const std::vector<double>& longer, int windows) {
+  UnevenWindows uneven(job);
+  std::vector<Finding> findings;
+  for (int window = 0; window < windows; ++window) findings = uneven.Next(longer);
+  return findings;
+}
+
+TEST(LastingImbalance, LongerSequencesAmongUnevenOnesAddUp) {
+  const std::vector<double> longer = {1, 1, 1, 1, 1, 1.2, 1, 1};
+  EXPECT_THAT(AfterWindows({.lengths = 0.1}, longer, 2), IsEmpty()) << "few windows tell nothing";
+  const std::vector<Finding> findings = AfterWindows({.lengths = 0.1}, longer, 12);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingKind::kImbalance);
+  EXPECT_EQ(findings[0].subkind, "data");
+  EXPECT_THAT(findings[0].culprits, IsEmpty());
+  EXPECT_THAT(findings[0].title, HasSubstr("rank 5"));
+}
+
+TEST(LastingImbalance, RoutingThatChangesHidesNoLongerSequences) {
+  const std::vector<Finding> findings = AfterWindows({.routing = 0.3}, {1, 1, 1, 1, 1, 1.15, 1, 1}, 3);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "data");
+  EXPECT_THAT(findings[0].title, HasSubstr("rank 5"));
+}
+
+TEST(LastingImbalance, MoreReplicasMayHaveLongerSequencesThanNot) {
+  for (const std::vector<double>& longer : {std::vector<double>{1.2, 1.2, 1, 1.2}, {1.2, 1, 1.2, 1.2, 1, 1.2}}) {
+    const std::vector<Finding> findings = AfterWindows({}, longer, 4);
+    ASSERT_THAT(findings, SizeIs(1));
+    EXPECT_EQ(findings[0].subkind, "data");
+    EXPECT_THAT(findings[0].title, HasSubstr("ranks 0, "));
+    EXPECT_EQ(findings[0].victims.size(), longer.size() == 4 ? 1u : 2u);
+  }
+}
+
+TEST(LastingImbalance, WhatAllReplicasHaveIsNoImbalance) {
+  EXPECT_THAT(AfterWindows({.lengths = 0.02}, {1.2, 1.2, 1.2, 1.2}, 8), IsEmpty());
+}
+
+TEST(LastingImbalance, WhatIsEqualInTheLongRunIsHealthy) {
+  for (const size_t ranks : {4u, 16u}) {
+    for (const auto& [lengths, routing] : {std::pair(0.02, 0.0), {0.1, 0.1}, {0.3, 0.0}, {0.0, 0.3}, {0.3, 0.3}}) {
+      UnevenWindows job({.seed = 5, .lengths = lengths, .routing = routing, .steps = 3});
+      for (int window = 0; window < 100; ++window) {
+        EXPECT_THAT(job.Next(std::vector<double>(ranks, 1)), IsEmpty())
+            << lengths << " " << routing << " " << ranks << ", window " << window;
+      }
+    }
+  }
+}
+
+TEST(LastingImbalance, WhatIsOverIsNotSaid) {
+  UnevenWindows job({.lengths = 0.05});
+  for (int window = 0; window < 9; ++window) job.Next({1, 1, 1, 1.2});
+  EXPECT_THAT(job.Next({1, 1, 1, 1}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace eroica
