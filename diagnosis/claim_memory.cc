@@ -94,9 +94,10 @@ bool ClaimMemory::ComesBack(const Record& record, uint32_t ranks) const {
   return places * BinomialTail(static_cast<uint64_t>(all), static_cast<uint64_t>(own), 1 / places) < options_.chance;
 }
 
-// How many ranks take turns in the function of the record; 0 where one of them has half of the turns, or few do.
+// How many ranks take turns in the function of the record; 0 where one of them has half of the turns, or few do. So many as would be enough come together here: what
+// took turns among them was told already (MergeRoaming).
 size_t ClaimMemory::RanksThatRoam(const Record& record) const {
-  if (!record.may_roam()) return 0;
+  if (!record.may_roam() || record.ranks.size() >= options_.fewest_roaming) return 0;
   std::map<int32_t, int64_t> turns;
   int64_t all = 0;
   for (const Record& other : records_) {

@@ -135,6 +135,13 @@ TEST(ClaimMemory, HostFunctionsThatRanksTakeTurnsInRoam) {
   EXPECT_THAT(ripe[0].culprits, IsEmpty());
 }
 
+TEST(ClaimMemory, RanksThatComeTogetherTakeNoTurns) {
+  ClaimMemory memory;
+  Finding claim = Claim(1, 5, 1, "read", FunctionClass::kPython);
+  for (const int32_t rank : {6, 7, 8}) claim.culprits.push_back({.rank = rank});
+  EXPECT_THAT(Ripen(memory, 1, {claim}), IsEmpty());
+}
+
 TEST(ClaimMemory, UnevenWorkIsHeldBackToo) {
   ClaimMemory memory;
   Finding claim = Claim(1, 5, 4);

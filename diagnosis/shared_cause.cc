@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <set>
@@ -87,19 +88,18 @@ size_t RanksOf(const std::vector<Finding>& claims) {
   return ranks.size();
 }
 
-// Where who takes turns is at random, the other hosts have their share of it.
+// Where who takes turns is at random, the other hosts have their share: all are of one host by chance in one of hosts^(ranks - 1) windows. The next one tells.
 template <typename Roams>
-bool AreOfOneHost(const std::vector<Finding>& claims, Roams roams) {
-  constexpr size_t kFewestRanks =
-      4;  // of two hosts with eight ranks each one has four by chance in one of seven windows; the next window tells
-  std::set<std::string_view> hosts;
+bool AreOfOneHost(const std::vector<Finding>& claims, size_t hosts, Roams roams) {
+  constexpr double kChance = 1.0 / 8;
+  std::set<std::string_view> names;
   size_t ranks = 0;
   for (const Finding& claim : claims) {
     if (!roams(claim)) continue;
     ranks += claim.culprits.size();
-    for (const Culprit& culprit : claim.culprits) hosts.insert(culprit.host);
+    for (const Culprit& culprit : claim.culprits) names.insert(culprit.host);
   }
-  return hosts.size() == 1 && !hosts.begin()->empty() && ranks >= kFewestRanks;
+  return names.size() == 1 && !names.begin()->empty() && std::pow(static_cast<double>(hosts), 1 - static_cast<double>(ranks)) <= kChance;
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
     if (roams(claim)) roaming += claim.culprits.size();
     if (!roams(claim) && claim.kind == FindingKind::kSlowRank && !IsTimeless(claim) && shares(claim)) lasting += claim.culprits.size();
   }
-  if (roaming < kFewestRoaming || functions.empty() || (hosts > 1 && AreOfOneHost(claims, roams))) return claims;
+  if (roaming < kFewestRoaming || functions.empty() || AreOfOneHost(claims, hosts, roams)) return claims;
   // Of many ranks that are late by turns some are late in most steps of a short window.
   const auto chance = [&](const Finding& claim) { return lasting < roaming && claim.kind == FindingKind::kSlowRank && shares(claim); };
   const auto others =
@@ -180,11 +180,12 @@ void DropRanksOfSlowHosts(std::vector<Finding>& claims) {
   std::ranges::copy_if(claims, std::back_inserter(hosts), [](const Finding& claim) { return claim.subkind == kWholeHost; });
   std::erase_if(claims, [&](const Finding& claim) {
     const bool of_ranks = claim.kind == FindingKind::kSlowRank || claim.kind == FindingKind::kContention;
-    if (!of_ranks || claim.subkind == kWholeHost || claim.culprits.empty()) return false;
+    const bool of_nobody = claim.kind == FindingKind::kImbalance && claim.culprits.empty();
+    if (claim.subkind == kWholeHost || (!of_nobody && (!of_ranks || claim.culprits.empty()))) return false;
     return std::ranges::any_of(hosts, [&](const Finding& host) {
-      const bool on_host =
-          std::ranges::all_of(claim.culprits, [&](const Culprit& culprit) { return culprit.host == host.culprits.front().host; });
-      return on_host && (IsOnDevice(claim) == IsOnDevice(host));
+      if (IsOnDevice(claim) != IsOnDevice(host)) return false;
+      if (of_nobody) return claim.lost_ns_per_step <= 2 * host.lost_ns_per_step;
+      return std::ranges::all_of(claim.culprits, [&](const Culprit& culprit) { return culprit.host == host.culprits.front().host; });
     });
   });
 }

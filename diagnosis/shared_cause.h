@@ -23,7 +23,7 @@ std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims);
 // Where at least three ranks are late in some of the steps, none of them in most, in functions of the host, the place is not what they share: claims of such ranks,
 // and those that do not say how often, become one finding of the kind kStepTime that blames nobody, with the function that most of them name. Fewer ranks that are
 // late in most steps, in the same function, are part of it: in a short window some always are. (EROICA, NSDI'26, section 6: garbage collections, each rank's at a
-// moment of its own.) Four and more of one host alone, where the job has several `hosts`, share the host.
+// moment of its own.) Ranks of one host alone, where the job has several `hosts`, share the host.
 std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts = 1);
 
 // The finding that it is then; `ranks`: how many take turns, if more than these claims name.
@@ -37,7 +37,7 @@ bool ExplainsOnAll(const Finding& on_all, const Finding& claim);
 void DropExplainedByAll(std::vector<Finding>& findings);
 
 // Where the devices of a host are slow as a whole, what single ranks there are claimed to be slow in on their devices is no second fault, whichever of them show it in
-// this window; likewise what its training threads run.
+// this window; likewise what its training threads run. Nor is it uneven work of nobody's, unless that costs twice as much.
 void DropRanksOfSlowHosts(std::vector<Finding>& claims);
 
 // A device that somebody else uses moves its data slowly as well: its ports are no second fault.

@@ -94,6 +94,19 @@ TEST(DropRanksOfSlowHosts, OfTheSameHostAndPartOfIt) {
   EXPECT_EQ(claims[2].function, "read");
 }
 
+TEST(DropRanksOfSlowHosts, AndUnevenWorkThatIsTheHosts) {
+  Finding uneven = Slow(1, "read", 30);
+  uneven.kind = FindingKind::kImbalance;
+  uneven.culprits.clear();
+  std::vector<Finding> claims = {SlowHost("read", FunctionClass::kPython), uneven};
+  DropRanksOfSlowHosts(claims);
+  EXPECT_THAT(claims, SizeIs(1));
+  uneven.lost_ns_per_step = 100;
+  claims.push_back(uneven);
+  DropRanksOfSlowHosts(claims);
+  EXPECT_THAT(claims, SizeIs(2));
+}
+
 TEST(DropExplainedByAll, LeavesAWholeHost) {
   Finding all = Slow(1, "read", 30);
   all.kind = FindingKind::kRegression;

@@ -14,7 +14,7 @@ namespace {
 constexpr double kMost = 0.75;  // of a host's ranks, and of their steps
 constexpr double kFew = 0.25;   // of the ranks elsewhere
 constexpr double kHalf = 0.5;
-constexpr size_t kFewestWindows = 2;  // of a past
+constexpr double kLongWait = 0.05;  // of a step
 
 bool RunsOnThread(const FunctionPattern& pattern) {
   const bool thread = pattern.function_class == FunctionClass::kPython || pattern.function_class == FunctionClass::kCpuOp;
@@ -113,13 +113,9 @@ bool RatherWaits(const HostRanks& host, const FunctionColumn& column) {
   return !use.empty() && Median(std::span(use)) <= kIdle;
 }
 
-// The oldest windows that are remembered knew less of it by half.
+// The oldest window that is remembered knew less of it by half.
 bool IsNew(const CrossRankView& view, const HostFunction& function) {
-  const std::span<const PatternBatch> history = view.history();
-  if (history.size() < kFewestWindows) return false;
-  return std::ranges::all_of(history.first(kFewestWindows), [&](const PatternBatch& profile) {
-    return FunctionNsOf(profile, function.column->function) <= kHalf * function.own_ns;
-  });
+  return !view.history().empty() && FunctionNsOf(view.history().front(), function.column->function) <= kHalf * function.own_ns;
 }
 
 }  // namespace
@@ -143,7 +139,8 @@ bool IsOfHost(const CrossRankView& view, const HostRanks& host, const HostFuncti
   std::set<uint32_t> roles;
   for (const RankIndex rank : host.ranks) roles.insert(view.ranks()[rank].role);
   if (RolesElsewhereDoNot(view, host, roles, function) || function.cpu_share.value_or(1) <= kHalf) return true;
-  return RatherWaits(host, *function.column) && (roles.size() >= 2 || IsNew(view, function));
+  const bool long_wait = function.excess_ns() >= kLongWait * host.step_ns;
+  return RatherWaits(host, *function.column) && (long_wait || roles.size() >= 2 || IsNew(view, function));
 }
 
 }  // namespace eroica

@@ -23,9 +23,9 @@ struct HostFunction {
 // of four elsewhere half as much.
 std::vector<std::optional<HostFunction>> FindHostFunctions(const CrossRankView& view, std::span<const HostRanks> hosts, double min_share);
 
-// Whether it is the host's, and not its pipeline stages', which may run what others do not. Either the host shares a stage with others, which do not spend their time so;
-// or its processor is half as busy for it as others'; or the function rather waits than computes, and either all stages of the host do, several, or the job's past did
-// not know it so.
+// Whether it is the host's, and not its pipeline stages', which may run what others do not. Either the host shares a stage with others, which do not spend their time
+// so; or its processor is half as busy for it as others'; or the function rather waits than computes, and is a twentieth of a step, which no stage needs, or all stages
+// of the host do, several, or the job's past did not know it so.
 bool IsOfHost(const CrossRankView& view, const HostRanks& host, const HostFunction& function);
 
 }  // namespace eroica
