@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "diagnosis/link_matrix/other_traffic.h"
@@ -54,10 +55,9 @@ class CommunicatorKinds {
   }
   uint32_t Of(const LinkCell& cell) const {
     if (cell.communicator == CommId{}) return NumberOf({SharedSizes(cell), ""});
-    const auto known = known_.find(cell.communicator);
-    if (known == known_.end()) return NumberOf({{0}, "?"});
-    const auto& [size, description] = known->second;
-    return NumberOf({{size}, "of " + (described_.at(known->second) > 1 ? description : "")});
+    const auto [kind, fresh] = kinds_.try_emplace(cell.communicator, 0);
+    if (fresh) kind->second = KindOf(cell.communicator);
+    return kind->second;
   }
   // Of what several communicators moved.
   bool IsMixture(const LinkCell& cell) const {
@@ -69,6 +69,13 @@ class CommunicatorKinds {
   using Kind = std::pair<std::vector<size_t>, std::string>;
 
   uint32_t NumberOf(Kind kind) const { return numbers_.try_emplace(std::move(kind), static_cast<uint32_t>(numbers_.size())).first->second; }
+
+  uint32_t KindOf(CommId communicator) const {
+    const auto known = known_.find(communicator);
+    if (known == known_.end()) return NumberOf({{0}, "?"});
+    const auto& [size, description] = known->second;
+    return NumberOf({{size}, "of " + (described_.at(known->second) > 1 ? description : "")});
+  }
 
   std::vector<CommId> Shared(const LinkCell& cell) const {
     const std::vector<CommId>& one = view_.ranks()[cell.source].batch->communicators;
@@ -92,6 +99,7 @@ class CommunicatorKinds {
   std::map<std::pair<size_t, std::string>, size_t> described_;  // communicators
   std::set<CommId> moving_;                                     // that have moved data
   mutable std::map<Kind, uint32_t> numbers_;
+  mutable std::unordered_map<CommId, uint32_t> kinds_;  // of those that were asked for
 };
 
 std::vector<LinkCell> CollectCells(const CrossRankView& view) {
