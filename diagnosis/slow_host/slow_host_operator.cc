@@ -67,18 +67,6 @@ void SlowHostOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
   if (!CanCompareHosts(hosts)) return;
   const auto devices = CompareHostDevices(view, hosts, options_.min_growth);
   const auto functions = FindHostFunctions(view, hosts, options_.min_share);
-  if (getenv("ZH"))
-    for (size_t h = 0; h < hosts.size(); ++h) {
-      if (devices[h])
-        fprintf(stderr, "win %ld host %s growth %.4f noise %.4f typ %.4f par %.4f clock %.4f cn %.4f ranks %u kernel %.2f/%.2f\n",
-                (long)view.window_index(), std::string(hosts[h].name).c_str(), devices[h]->growth, devices[h]->noise, devices[h]->typical,
-                devices[h]->parameter_growth.value_or(-1), devices[h]->clock_growth, devices[h]->clock_noise, devices[h]->ranks,
-                devices[h]->kernel_ns / 1e6, hosts[h].step_ns / 1e6);
-      if (functions[h])
-        fprintf(stderr, "win %ld host %s F %s own %.3f others %.3f cpu %.3f is %d\n", (long)view.window_index(),
-                std::string(hosts[h].name).c_str(), functions[h]->column->sample->name.c_str(), functions[h]->own_ns / 1e6,
-                functions[h]->others_ns / 1e6, functions[h]->cpu_share.value_or(-1), IsOfHost(view, hosts[h], *functions[h]));
-    }
   for (size_t h = 0; h < hosts.size(); ++h) {
     if (FewestSteps(view, hosts[h]) < options_.min_steps) continue;
     if (devices[h] && IsSlow(hosts[h], *devices[h])) findings.push_back(Describe(view, hosts[h], *devices[h]));
@@ -120,8 +108,7 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& h
   };
   finding.title = fmt::format(
       "The devices of host {} are slow, on {} of its {} ranks: single calls of all its kernels take {} longer than on all other hosts, "
-      "which "
-      "is {} a step of {}.",
+      "which is {} a step of {}.",
       host.name, devices.ranks, host.ranks.size(), PercentText(devices.growth), DurationText(lost_ns), DurationText(host.step_ns));
   const std::string why =
       HasLowClock(devices)
