@@ -25,6 +25,18 @@ std::vector<HostRanks> HostsOf(const CrossRankView& view) {
   return hosts;
 }
 
+std::vector<HostRanks> LoneRanksOf(const CrossRankView& view) {
+  std::vector<size_t> members(view.role_count());
+  for (const RankView& rank : view.ranks()) ++members[rank.role];
+  std::vector<HostRanks> lone;
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    const RankView& rank = view.ranks()[i];
+    if (members[rank.role] > 1 || rank.batch->silent || rank.batch->steps.empty()) continue;
+    lone.push_back({.name = rank.batch->host, .ranks = {i}, .step_ns = MeanStepOf(*rank.batch).duration_ns});
+  }
+  return lone;
+}
+
 bool CanCompareHosts(const std::vector<HostRanks>& hosts) {
   return hosts.size() >= 2 && std::ranges::all_of(hosts, [](const HostRanks& host) { return host.ranks.size() >= 2; });
 }

@@ -1,4 +1,4 @@
-// The ranks of a job by the host that they run on.
+// The ranks of a job by the host that they run on; and those that have no peers.
 #pragma once
 
 #include <string_view>
@@ -16,6 +16,9 @@ struct HostRanks {
 
 // By name. Ranks that do not say where they run are left out.
 std::vector<HostRanks> HostsOf(const CrossRankView& view);
+
+// Ranks that nobody shares a role with, each by itself: stages of a pipeline of one rank each. By rank.
+std::vector<HostRanks> LoneRanksOf(const CrossRankView& view);
 
 // Whether a whole host can be told from its ranks: two hosts or more, two ranks or more on each.
 bool CanCompareHosts(const std::vector<HostRanks>& hosts);

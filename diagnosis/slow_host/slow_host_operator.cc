@@ -59,10 +59,40 @@ void NameFunction(const FunctionPattern& pattern, Finding& finding) {
   finding.function_class = pattern.function_class;
 }
 
+// While its training thread computes for a twentieth of a step, in a function that no other stage has, its device does nothing, and all others wait.
+bool IdlesDevice(const CrossRankView& view, const HostRanks& alone, const HostFunction& function) {
+  constexpr double kLong = 0.05;
+  const bool has_device = !view.ranks()[alone.ranks.front()].batch->host_only;
+  return has_device && function.others_ns <= 0 && function.excess_ns() >= kLong * alone.step_ns;
+}
+
+// What was said of a host, said of a rank that nobody shares a role with.
+Finding OfLoneRank(const CrossRankView& view, const HostRanks& alone, Finding finding) {
+  const RankView& rank = view.ranks()[alone.ranks.front()];
+  const bool device = finding.function_class == FunctionClass::kGpuCompute;
+  finding.subkind = device ? "whole_rank" : "function";
+  std::erase_if(finding.evidence, [](const Measure& measure) { return measure.name == "slow_ranks"; });
+  const double step_ns = alone.step_ns;
+  finding.title =
+      fmt::format("Rank {}, which has no peers, holds the others up by {} a step ({} of {}): {}.", rank.rank.value,
+                  DurationText(finding.lost_ns_per_step), PercentText(finding.lost_ns_per_step / step_ns), DurationText(step_ns),
+                  device ? "single calls of its kernels take longer than on all other ranks"
+                         : fmt::format("it runs {}, and hardly anybody else", finding.function));
+  finding.suggested_action = device
+                                 ? fmt::format("Look at clock, power limit and temperature of the device of {}.", PlaceOf(rank))
+                                 : fmt::format("Look at {} on {}: only this rank spends its steps there.", finding.function, PlaceOf(rank));
+  return finding;
+}
+
 }  // namespace
 
 void SlowHostOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
   if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
+  EvaluateHosts(view, findings);
+  EvaluateLoneRanks(view, findings);
+}
+
+void SlowHostOperator::EvaluateHosts(const CrossRankView& view, std::vector<Finding>& findings) const {
   const std::vector<HostRanks> hosts = HostsOf(view);
   if (!CanCompareHosts(hosts)) return;
   const auto devices = CompareHostDevices(view, hosts, options_.min_growth);
@@ -71,6 +101,19 @@ void SlowHostOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
     if (FewestSteps(view, hosts[h]) < options_.min_steps) continue;
     if (devices[h] && IsSlow(hosts[h], *devices[h])) findings.push_back(Describe(view, hosts[h], *devices[h]));
     if (functions[h] && IsOfHost(view, hosts[h], *functions[h])) findings.push_back(Describe(view, hosts[h], *functions[h]));
+  }
+}
+
+void SlowHostOperator::EvaluateLoneRanks(const CrossRankView& view, std::vector<Finding>& findings) const {
+  const std::vector<HostRanks> ranks = LoneRanksOf(view);
+  if (ranks.size() < options_.fewest_alone) return;
+  const auto devices = CompareHostDevices(view, ranks, options_.min_growth_alone);
+  const auto functions = FindHostFunctions(view, ranks, options_.min_share);
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    if (FewestSteps(view, ranks[r]) < options_.min_steps) continue;
+    if (devices[r] && IsSlow(ranks[r], *devices[r])) findings.push_back(OfLoneRank(view, ranks[r], Describe(view, ranks[r], *devices[r])));
+    if (functions[r] && (IsOfHost(view, ranks[r], *functions[r]) || IdlesDevice(view, ranks[r], *functions[r])))
+      findings.push_back(OfLoneRank(view, ranks[r], Describe(view, ranks[r], *functions[r])));
   }
 }
 

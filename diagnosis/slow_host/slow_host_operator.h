@@ -1,5 +1,5 @@
 // Names a host that is slow as a whole, in ways that the comparison of its ranks with their peers cannot tell: its ranks are all of a pipeline stage, half of a role,
-// or slow by turns. Claim, evidence and silence: README.md beside this file.
+// or slow by turns. And a rank that has no peers. Claim, evidence and silence: README.md beside this file.
 #pragma once
 
 #include <span>
@@ -14,6 +14,8 @@ struct SlowHostOptions {
   uint32_t min_steps = 3;          // fewer show no persistence
   double min_share = 0.03;         // of a step
   double min_growth = 0.02;        // of all kernels of a host: hosts of one kind differ by less than their devices do
+  double min_growth_alone = 0.03;  // of one device
+  size_t fewest_alone = 4;         // ranks without peers: of two or three stages nobody can say which is the odd one
   double min_separation = 6;       // growth over what ranks elsewhere differ by
   double min_of_clock = 0.5;       // of the growth that the clock explains
   double max_typical = 0.5;        // of the growth that the median call shows, where the devices pause now and then,
@@ -30,6 +32,8 @@ class SlowHostOperator final : public DiagnosisOperator {
   void Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const override;
 
  private:
+  void EvaluateHosts(const CrossRankView& view, std::vector<Finding>& findings) const;
+  void EvaluateLoneRanks(const CrossRankView& view, std::vector<Finding>& findings) const;
   bool IsSlow(const HostRanks& host, const HostDevices& devices) const;
   bool HasLowClock(const HostDevices& devices) const;
   bool Pauses(const HostDevices& devices) const;

@@ -148,6 +148,40 @@ TEST(SlowHostOperator, AProcessorThatIsHalfAsBusyIsTakenBySomebodyElse) {
   EXPECT_THAT(findings[0].explanation, HasSubstr("somebody else takes its cores"));
 }
 
+// A pipeline of single ranks: 100 ms a step on each.
+TrainingView Pipeline(uint32_t stages = 8) {
+  TrainingView job(stages);
+  job.RunOnAll("gpt_model.py: forward", 100);
+  for (uint32_t rank = 0; rank < stages; ++rank) job.Role(rank, "stage" + std::to_string(rank));
+  return job;
+}
+
+TEST(SlowHostOperator, ARankWithoutPeersIsComparedWithAllOthers) {
+  TrainingView job = Pipeline();
+  Read(job, 3, 3, 10);
+  const std::vector<Finding> findings = Evaluate(job.Finish());
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "function");
+  ASSERT_THAT(findings[0].culprits, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 3);
+  EXPECT_THAT(findings[0].title, HasSubstr("Rank 3, which has no peers, holds the others up by 10.0 ms a step"));
+}
+
+TEST(SlowHostOperator, WhatAStageOfOneRankComputesIsToldFromATwentiethOfAStepOn) {
+  TrainingView little = Pipeline();
+  Read(little, 3, 3, 4, WaitKind::kNone);
+  EXPECT_THAT(Evaluate(little.Finish()), IsEmpty());
+  TrainingView much = Pipeline();
+  Read(much, 3, 3, 10, WaitKind::kNone);
+  EXPECT_THAT(Evaluate(much.Finish()), SizeIs(1));
+}
+
+TEST(SlowHostOperator, OfThreeStagesNobodyIsTheOddOne) {
+  TrainingView job = Pipeline(3);
+  Read(job, 1, 1, 10);
+  EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
+}
+
 std::vector<DeviceRank> Devices(DeviceRank of_host, uint32_t hosts = 3, uint32_t struck = 8) {
   std::vector<DeviceRank> ranks(8 * hosts);
   for (uint32_t rank = 8; rank < 8 + struck; ++rank) ranks[rank] = of_host;
@@ -172,6 +206,17 @@ TEST(SlowHostOperator, NamesTheHostWhoseDevicesPause) {
   const std::vector<Finding> findings = EvaluateDevices(DeviceJob(Devices({.paused = 0.1})));
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].explanation, HasSubstr("pause now and then"));
+}
+
+TEST(SlowHostOperator, NamesASlowDeviceThatHasNoPeers) {
+  std::vector<DeviceRank> ranks(8);
+  ranks[5] = {.data = 1.1, .optimizer = 1.1, .clock = 0.9};
+  DeviceJob job(ranks);
+  for (uint32_t rank = 0; rank < 8; ++rank) job.view().Role(rank, "stage" + std::to_string(rank));
+  const std::vector<Finding> findings = Evaluate(job.view());
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "whole_rank");
+  EXPECT_EQ(findings[0].culprits[0].rank, 5);
 }
 
 TEST(SlowHostOperator, SilentOnOneSlowDeviceOrAFewOfAHost) {
