@@ -22,6 +22,7 @@ constexpr double kQuarter = 0.25;       // ... "did not": less than a quarter; b
 constexpr double kMostKernels = 0.8;    // by time
 // Where what works on parameters grew as well, so that it is not the inputs: pauses that come at random hit some kernels harder than others.
 constexpr double kMostKernelsOfDevice = 2.0 / 3;
+constexpr double kAllKernels = 0.95;    // but for those too short to tell
 constexpr uint32_t kFewestKernels = 3;  // that grew alike: of one or two nobody can say that it is all of them
 constexpr double kMostSteps = 0.75;
 constexpr double kClockDeviations = 6;
@@ -273,9 +274,11 @@ class GrowthTable {
     const bool every_kernel = growth.uniform >= kMostKernelsOfDevice;
     if (every_kernel && IsApartFromInputs(growth)) {
       if (growth.typical < kHalf) return GrowthCause::kPauses;
+      // What comes and goes within a window may be a clock that dropped between two samples of it; and a clock that is lower by too little to explain the growth,
+      // calls that are longer only now and then, or kernels that are not, are no sign of somebody else on the device.
       const bool clock_known = growth.clock_growth && kClockDeviations * growth.clock_noise <= kHalf * slower_clock;
-      // What comes and goes within a window may be a clock that dropped between two samples of it.
-      return clock_known && busy.slow_steps >= kMostSteps * busy.steps ? GrowthCause::kShared : GrowthCause::kDevice;
+      const bool usual = clock_known && -clock <= kQuarter * slower_clock && growth.typical >= kMostKernels && growth.uniform >= kAllKernels;
+      return usual && busy.slow_steps >= kMostSteps * busy.steps ? GrowthCause::kShared : GrowthCause::kDevice;
     }
     // Inputs that are larger in most steps lengthen most calls.
     if (growth.typical < kHalf && busy.slow_steps >= kMostSteps * busy.steps) return GrowthCause::kPauses;
