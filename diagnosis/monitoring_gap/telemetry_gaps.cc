@@ -28,14 +28,15 @@ std::set<int64_t> StepsOfJob(const CrossRankView& view) {
   return steps;
 }
 
-// Of a rank that says its last word, what comes after it is nobody's.
-size_t UnseenOf(const PatternBatch& batch, const std::set<int64_t>& steps) {
+// Those of the steps that the rank was there for. What comes after its last word is nobody's, and so is what came before its first.
+size_t UnseenOf(const PatternBatch& batch, const std::set<int64_t>& steps, bool joins) {
   size_t seen = 0;
   for (const StepRecord& step : batch.steps) seen += steps.contains(step.id) ? 1 : 0;
-  size_t expected = steps.size();
-  if (batch.final && !batch.steps.empty()) {
-    expected = static_cast<size_t>(std::distance(steps.begin(), steps.upper_bound(batch.steps.back().id)));
-  }
+  auto first = steps.begin();
+  auto end = steps.end();
+  if (joins && !batch.steps.empty()) first = steps.lower_bound(batch.steps.front().id);
+  if (batch.final && !batch.steps.empty()) end = steps.upper_bound(batch.steps.back().id);
+  const auto expected = static_cast<size_t>(std::max<std::ptrdiff_t>(0, std::distance(first, end)));
   return expected - std::min(seen, expected);
 }
 
@@ -56,6 +57,12 @@ void TelemetryGaps::Forget() {
   std::erase_if(gaps_, [](const auto& entry) { return entry.second.unseen < 0.1; });
 }
 
+size_t TelemetryGaps::Hear(const RankView& rank, const std::set<int64_t>& steps) {
+  const bool joins = !rank.batch->steps.empty() && heard_.insert(rank.rank).second;
+  if (joins) gaps_.erase(rank.rank);
+  return UnseenOf(*rank.batch, steps, joins);
+}
+
 void TelemetryGaps::Count(const CrossRankView& view) {
   const std::set<int64_t> steps = StepsOfJob(view);
   if (steps.empty()) return;
@@ -72,7 +79,7 @@ void TelemetryGaps::Count(const CrossRankView& view) {
     } else if (!rank.batch->silent) {
       ended_.erase(rank.rank);
     }
-    const size_t unseen = UnseenOf(*rank.batch, steps);
+    const size_t unseen = Hear(rank, steps);
     if (unseen == 0 && !gaps_.contains(rank.rank)) continue;
     Gap& gap = add(rank.rank, unseen);
     gap.heard = true;
@@ -144,7 +151,9 @@ std::optional<Finding> TelemetryGaps::Observe(const CrossRankView& view) {
 
 std::string TelemetryGaps::Encode() const {
   std::string text = fmt::format("1 {}\n", steps_);
-  for (const auto& [rank, gap] : gaps_) text += fmt::format("{} {} {} {} {}\n", rank.value, gap.unseen, gap.since, gap.heard ? 1 : 0, gap.host);
+  for (const auto& [rank, gap] : gaps_)
+    text += fmt::format("{} {} {} {} {}\n", rank.value, gap.unseen, gap.since, gap.heard ? 1 : 0, gap.host);
+  for (const RankId rank : heard_) text += fmt::format("heard {}\n", rank.value);
   for (const RankId rank : ended_) text += fmt::format("ended {}\n", rank.value);
   return text;
 }
@@ -158,13 +167,14 @@ bool TelemetryGaps::Restore(std::string_view text) {
   if (std::istringstream head(line); !(head >> version >> steps) || version != 1) return false;
   std::map<RankId, Gap> gaps;
   std::set<RankId> ended;
+  std::set<RankId> ever_heard;
   while (std::getline(lines, line)) {
     std::istringstream row(line);
     uint32_t rank = 0;
-    if (line.starts_with("ended ")) {
+    if (line.starts_with("ended ") || line.starts_with("heard ")) {
       row.ignore(6);
       if (!(row >> rank)) return false;
-      ended.insert(RankId{rank});
+      (line.starts_with("ended ") ? ended : ever_heard).insert(RankId{rank});
       continue;
     }
     int heard = 0;
@@ -178,6 +188,7 @@ bool TelemetryGaps::Restore(std::string_view text) {
   steps_ = steps;
   gaps_ = std::move(gaps);
   ended_ = std::move(ended);
+  heard_ = std::move(ever_heard);
   return true;
 }
 

@@ -48,6 +48,8 @@ class TelemetryGaps {
   };
 
   void Count(const CrossRankView& view);
+  // How many of the steps the rank's telemetry lacks. Notes who is heard of.
+  size_t Hear(const RankView& rank, const std::set<int64_t>& steps);
   void Forget();
   double UsualShare(uint32_t world_size) const;
   std::vector<Listed> FindGaps(const CrossRankView& view) const;
@@ -56,6 +58,7 @@ class TelemetryGaps {
   TelemetryGapOptions options_;
   double steps_ = 0;  // that the job ran, weighted by age
   std::map<RankId, Gap> gaps_;
+  std::set<RankId> heard_;  // told of a step, ever: who joins later misses nothing of what was before
   std::set<RankId> ended_;  // said their last word: a job that became smaller misses nothing of them
 };
 

@@ -98,6 +98,16 @@ TEST(TelemetryGaps, RanksThatSaidTheirLastWordAreNotMissing) {
   }
 }
 
+TEST(TelemetryGaps, RanksThatJoinMissNothingOfWhatWasBefore) {
+  TelemetryGaps gaps;
+  const Missing joining = [](int64_t window, uint32_t rank, uint32_t step) {
+    return rank >= 12 && (window < 1 || (window == 1 && step < 3));
+  };
+  EXPECT_FALSE(ObserveWindows(gaps, 0, 3, joining).has_value());
+  const Missing then = [](int64_t, uint32_t rank, uint32_t step) { return rank == 13 && step % 2 == 0; };
+  EXPECT_TRUE(ObserveWindows(gaps, 4, 9, then).has_value()) << "what they lose from then on";
+}
+
 TEST(TelemetryGaps, FewAccidentsAreNone) {
   TelemetryGaps gaps;
   for (int64_t window = 0; window < 200; ++window) {
