@@ -57,8 +57,9 @@ void TelemetryGaps::Forget() {
   std::erase_if(gaps_, [](const auto& entry) { return entry.second.unseen < 0.1; });
 }
 
-size_t TelemetryGaps::Hear(const RankView& rank, const std::set<int64_t>& steps) {
-  const bool joins = !rank.batch->steps.empty() && heard_.insert(rank.rank).second;
+size_t TelemetryGaps::Hear(const RankView& rank, const std::set<int64_t>& steps, bool begins) {
+  const bool first = !rank.batch->steps.empty() && heard_.insert(rank.rank).second;
+  const bool joins = first && !begins;
   if (joins) gaps_.erase(rank.rank);
   return UnseenOf(*rank.batch, steps, joins);
 }
@@ -66,6 +67,7 @@ size_t TelemetryGaps::Hear(const RankView& rank, const std::set<int64_t>& steps)
 void TelemetryGaps::Count(const CrossRankView& view) {
   const std::set<int64_t> steps = StepsOfJob(view);
   if (steps.empty()) return;
+  const bool begins = heard_.empty();
   Forget();
   steps_ += static_cast<double>(steps.size());
   const auto add = [&](RankId rank, size_t unseen) -> Gap& {
@@ -79,7 +81,7 @@ void TelemetryGaps::Count(const CrossRankView& view) {
     } else if (!rank.batch->silent) {
       ended_.erase(rank.rank);
     }
-    const size_t unseen = Hear(rank, steps);
+    const size_t unseen = Hear(rank, steps, begins);
     if (unseen == 0 && !gaps_.contains(rank.rank)) continue;
     Gap& gap = add(rank.rank, unseen);
     gap.heard = true;
@@ -102,7 +104,7 @@ double TelemetryGaps::UsualShare(uint32_t world_size) const {
 
 std::vector<TelemetryGaps::Listed> TelemetryGaps::FindGaps(const CrossRankView& view) const {
   std::vector<Listed> listed;
-  if (steps_ <= 0) return listed;
+  if (steps_ < options_.min_steps) return listed;
   const double accidental = std::min(0.5, std::max(options_.accidental_share, 2 * UsualShare(view.world_size())));
   bool certain = false;
   for (const auto& [rank, gap] : gaps_) {

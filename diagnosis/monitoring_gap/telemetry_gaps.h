@@ -18,6 +18,7 @@ struct TelemetryGapOptions {
   double accidental_share = 0.02;  // of a rank's steps: what a transport that is well loses at the very most
   double min_share = 0.1;          // with less missing a rank is judged nearly as well as its peers
   double min_unseen = 3;           // steps
+  double min_steps = 7.5;          // that the job ran: two windows of four, as they weigh
   double false_alarms = 1e-3;      // that accidents alone look so, over all ranks
   double windows_kept = 32;        // older ones are forgotten: each window weighs 1 - 1/32 of what the next one does
 };
@@ -48,8 +49,8 @@ class TelemetryGaps {
   };
 
   void Count(const CrossRankView& view);
-  // How many of the steps the rank's telemetry lacks. Notes who is heard of.
-  size_t Hear(const RankView& rank, const std::set<int64_t>& steps);
+  // How many of the steps the rank's telemetry lacks. Notes who is heard of. begins: in the first window of all, in which nobody joins.
+  size_t Hear(const RankView& rank, const std::set<int64_t>& steps, bool begins);
   void Forget();
   double UsualShare(uint32_t world_size) const;
   std::vector<Listed> FindGaps(const CrossRankView& view) const;

@@ -157,9 +157,10 @@ double RanksOf(const PatternBatch& profile) {
   return 0;
 }
 
-// Of these the newest in which as many ranks reported, within a tenth: a job whose ranks have left is another one. The window of the change has steps of both.
+// Of these the newest in which as many ranks reported, within a twentieth: a job whose ranks have left is another one, with other rings. The window of the change has
+// steps of both.
 std::span<const PatternBatch> OfTheseRanks(std::span<const PatternBatch> history, const PatternBatch& now) {
-  constexpr double kSameSize = 0.1;
+  constexpr double kSameSize = 0.05;
   const double ranks = RanksOf(now);
   size_t first = history.size();
   while (first > 0 && std::abs(RanksOf(history[first - 1]) - ranks) <= kSameSize * ranks) --first;
