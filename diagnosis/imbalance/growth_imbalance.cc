@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "diagnosis/cause_function.h"
 #include "diagnosis/compute_growth.h"
 #include "diagnosis/duration_text.h"
 #include "diagnosis/held_up.h"
@@ -18,6 +20,8 @@ namespace eroica {
 namespace {
 
 constexpr size_t kMostNamed = 8;  // ranks in a sentence
+constexpr double kErrorsOfTime = 6;
+constexpr double kErrorsOfWork = 2;  // steps differ by more than work does: by what experts are sent, and by waits that look like work
 
 struct GrownRank {
   BusyTime busy;
@@ -133,6 +137,19 @@ const BusyTime* Find(const std::vector<BusyTime>& times, RankIndex rank) {
   return found != times.end() ? &*found : nullptr;
 }
 
+// Windows that resemble each other by chance make the error of their mean look small where few replicas tell it. What the steps of this window differ by does not: no
+// mean of windows is known better than that of as many such steps.
+bool StandsOutOfSteps(const BusyTime& over_many, const BusyTime& now, double errors) {
+  const double error_ns = now.error_ns / std::sqrt(static_cast<double>(std::max(1u, over_many.steps)));
+  return over_many.share() * now.step_ns >= errors * error_ns;
+}
+
+// A good part of what the rank is late by lies in a function of its training thread, which takes no longer for more work on the device.
+bool IsLateOnThread(const CrossRankView& view, const BusyTime& busy) {
+  const std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, {.min_coverage = 0.3});
+  return cause && (cause->function_class == FunctionClass::kPython || cause->function_class == FunctionClass::kCpuOp);
+}
+
 struct LateRank {
   BusyTime busy;
   bool by_work = false;  // it is its kernels that say so
@@ -148,9 +165,9 @@ std::vector<LateRank> LateRanks(const CrossRankView& view, const ImbalanceOption
     const BusyTime* over_many = Find(view.lasting_excess(), busy.rank);
     if (busy.steps >= options.min_steps && busy.share() >= options.min_share && lasts) {
       late.push_back({.busy = busy});
-    } else if (const BusyTime* work = Find(more_work, busy.rank)) {
+    } else if (const BusyTime* work = Find(more_work, busy.rank); work != nullptr && StandsOutOfSteps(*work, busy, kErrorsOfWork)) {
       late.push_back({.busy = InSteps(*work, busy), .by_work = true});
-    } else if (over_many != nullptr && busy.excess_ns >= over_many->excess_ns / 2) {
+    } else if (over_many != nullptr && busy.excess_ns >= over_many->excess_ns / 2 && StandsOutOfSteps(*over_many, busy, kErrorsOfTime)) {
       late.push_back({.busy = InSteps(*over_many, busy)});
     }
   }
@@ -181,7 +198,7 @@ bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Fi
   std::vector<GrownRank> routing;
   for (auto& [busy, by_work] : LateRanks(view, options_)) {
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
-    if (by_work && !TakeLonger(growth, busy)) continue;
+    if (by_work ? !TakeLonger(growth, busy) : IsLateOnThread(view, busy)) continue;
     if (growth.cause == GrowthCause::kData && growth.more_ns() >= options_.min_coverage * busy.excess_ns) data.push_back({busy, growth});
     if (growth.cause == GrowthCause::kRouting) routing.push_back({busy, growth});
   }

@@ -59,13 +59,6 @@ void NameFunction(const FunctionPattern& pattern, Finding& finding) {
   finding.function_class = pattern.function_class;
 }
 
-// While its training thread computes for a twentieth of a step, in a function that no other stage has, its device does nothing, and all others wait.
-bool IdlesDevice(const CrossRankView& view, const HostRanks& alone, const HostFunction& function) {
-  constexpr double kLong = 0.05;
-  const bool has_device = !view.ranks()[alone.ranks.front()].batch->host_only;
-  return has_device && function.others_ns <= 0 && function.excess_ns() >= kLong * alone.step_ns;
-}
-
 // What was said of a host, said of a rank that nobody shares a role with.
 Finding OfLoneRank(const CrossRankView& view, const HostRanks& alone, Finding finding) {
   const RankView& rank = view.ranks()[alone.ranks.front()];
@@ -112,7 +105,7 @@ void SlowHostOperator::EvaluateLoneRanks(const CrossRankView& view, std::vector<
   for (size_t r = 0; r < ranks.size(); ++r) {
     if (FewestSteps(view, ranks[r]) < options_.min_steps) continue;
     if (devices[r] && IsSlow(ranks[r], *devices[r])) findings.push_back(OfLoneRank(view, ranks[r], Describe(view, ranks[r], *devices[r])));
-    if (functions[r] && (IsOfHost(view, ranks[r], *functions[r]) || IdlesDevice(view, ranks[r], *functions[r])))
+    if (functions[r] && IsOfHost(view, ranks[r], *functions[r]))
       findings.push_back(OfLoneRank(view, ranks[r], Describe(view, ranks[r], *functions[r])));
   }
 }

@@ -167,13 +167,10 @@ TEST(SlowHostOperator, ARankWithoutPeersIsComparedWithAllOthers) {
   EXPECT_THAT(findings[0].title, HasSubstr("Rank 3, which has no peers, holds the others up by 10.0 ms a step"));
 }
 
-TEST(SlowHostOperator, WhatAStageOfOneRankComputesIsToldFromATwentiethOfAStepOn) {
-  TrainingView little = Pipeline();
-  Read(little, 3, 3, 4, WaitKind::kNone);
-  EXPECT_THAT(Evaluate(little.Finish()), IsEmpty());
-  TrainingView much = Pipeline();
-  Read(much, 3, 3, 10, WaitKind::kNone);
-  EXPECT_THAT(Evaluate(much.Finish()), SizeIs(1));
+TEST(SlowHostOperator, WhatAStageOfOneRankComputesMayBeTheStages) {
+  TrainingView job = Pipeline();
+  Read(job, 3, 3, 10, WaitKind::kNone);
+  EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
 }
 
 TEST(SlowHostOperator, OfThreeStagesNobodyIsTheOddOne) {
