@@ -13,6 +13,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 HEADER = ["benchmark", "time", "spread", "throughput", "more"]
 NOT_COUNTERS = {
@@ -85,15 +86,19 @@ def table(rows):
 
 
 def run(program, arguments):
-    command = [program, "--benchmark_format=json", f"--benchmark_min_time={arguments.min_time}",
-               f"--benchmark_repetitions={arguments.repetitions}"]
-    if arguments.filter:
-        command.append(f"--benchmark_filter={arguments.filter}")
-    print(f"running {pathlib.Path(program).name} ...", file=sys.stderr, flush=True)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{program} failed with {done.returncode}:\n{done.stderr}")
-    return json.loads(done.stdout) if done.stdout.strip() else {"benchmarks": []}
+    """Its results come in a file: on its output they would lie among what the program logs."""
+    with tempfile.TemporaryDirectory() as folder:
+        results = pathlib.Path(folder) / "results.json"
+        command = [program, f"--benchmark_out={results}", "--benchmark_out_format=json", f"--benchmark_min_time={arguments.min_time}",
+                   f"--benchmark_repetitions={arguments.repetitions}"]
+        if arguments.filter:
+            command.append(f"--benchmark_filter={arguments.filter}")
+        print(f"running {pathlib.Path(program).name} ...", file=sys.stderr, flush=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{program} failed with {done.returncode}:\n{done.stderr}")
+        text = results.read_text() if results.exists() else ""
+    return json.loads(text) if text.strip() else {"benchmarks": []}
 
 
 def main(argv):

@@ -1,7 +1,10 @@
 """Tests of performance_table.py."""
 
+import argparse
+import json
 import pathlib
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -37,6 +40,16 @@ class PerformanceTableTest(unittest.TestCase):
     def test_keeps_the_order_of_the_program(self):
         document = {"benchmarks": [result("BM_B", 1.0), result("BM_A", 1.0), result("BM_B", 1.0)]}
         self.assertEqual([row[0] for row in performance_table.rows_of(document)], ["`BM_B`", "`BM_A`"])
+
+    def test_reads_the_results_of_a_program_that_logs_on_its_output(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "chatty_benchmark"
+            program.write_text("#!/usr/bin/env python3\nimport json, sys\nprint('[info] kafka: loading')\n"
+                               "out = next(a for a in sys.argv if a.startswith('--benchmark_out=')).split('=', 1)[1]\n"
+                               f"open(out, 'w').write({json.dumps(json.dumps({'benchmarks': [result('BM_A', 1.0)]}))})\n")
+            program.chmod(0o700)
+            arguments = argparse.Namespace(min_time=0.1, repetitions=1, filter="")
+            self.assertEqual(len(performance_table.run(str(program), arguments)["benchmarks"]), 1)
 
     def test_is_markdown(self):
         text = performance_table.table([["`BM_A`", "1", "", "", ""]])
