@@ -124,7 +124,7 @@ std::vector<std::optional<HostFunction>> FindHostFunctions(const CrossRankView& 
   std::vector<std::optional<HostFunction>> found(hosts.size());
   const double shortest = std::ranges::min_element(hosts, {}, &HostRanks::step_ns)->step_ns;
   for (const FunctionColumn& column : view.functions()) {
-    if (!RunsOnThread(*column.sample)) continue;
+    if (!RunsOnThread(*column.sample) || *std::ranges::max_element(column.beta) < kHalf * min_share) continue;  // far from enough anywhere
     const TimesOfRanks times(view, column);
     if (times.ordered.back() < min_share * shortest) continue;
     for (size_t h = 0; h < hosts.size(); ++h) {
