@@ -153,11 +153,8 @@ TEST(Topology, TheThreeStagesFollowTheData) {
   EXPECT_THAT(names, ElementsAre("summarize", "align", "diagnose"));
 }
 
-TEST(TopicLayout, SaysHowLongRecordsStay) {
-  EXPECT_EQ(TopicSpecs("eroica", {}).at(0).config.count("retention.ms"), 0u);
-  TopicLayout layout;
-  layout.retention_ms = -1;
-  EXPECT_EQ(TopicSpecs("eroica", layout).at(0).config.at("retention.ms"), "-1");
+TEST(TopicLayout, RecordsAreStampedAsTheyArrive) {
+  for (const TopicSpec& spec : TopicSpecs("eroica", {})) EXPECT_EQ(spec.config.at("message.timestamp.type"), "LogAppendTime") << spec.name;
 }
 
 TEST(TopicLayout, LeavesWhatIsThere) {

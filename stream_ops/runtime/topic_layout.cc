@@ -14,7 +14,7 @@ std::vector<TopicSpec> TopicSpecs(std::string_view prefix, const TopicLayout& la
     spec.name = TopicName(prefix, topic);
     spec.partitions = layout.partitions[static_cast<size_t>(i)];
     spec.replication_factor = layout.replication_factor;
-    if (layout.retention_ms) spec.config["retention.ms"] = std::to_string(*layout.retention_ms);
+    spec.config["message.timestamp.type"] = "LogAppendTime";
     if (topic == Topic::kControl) spec.config["cleanup.policy"] = "compact";  // the last word per job counts
     specs.push_back(std::move(spec));
   }

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,12 +17,10 @@ namespace eroica {
 struct TopicLayout {
   // By Topic. Partitions are the most tasks that can share a stage, and stay for ever: three to ten times the nodes that are expected.
   std::array<int32_t, kTopicCount> partitions{1, 1, 1, 1, 1, 1};
-  int16_t replication_factor = 1;
-  // How long records stay, counted from their event time; -1: for ever; nothing: as the cluster does. Replays of old events need -1 or the broker deletes
-  // them at once.
-  std::optional<int64_t> retention_ms = std::nullopt;
-};
+  int16_t replication_factor = 1;};
 
+// Kafka's retention goes by the timestamps of records, so the broker stamps them as they arrive: an imported incident bears event times of long ago, and
+// its records would be deleted within five minutes; those of a host whose clock runs an hour ahead would be refused (FACTS 18).
 std::vector<TopicSpec> TopicSpecs(std::string_view prefix, const TopicLayout& layout);
 // Topics that are there already stay as they are.
 absl::Status CreateMissingTopics(LogAdmin& admin, std::string_view prefix, const TopicLayout& layout);

@@ -136,7 +136,6 @@ void Run(const Options& options) {
   const std::string prefix = fmt::format("benchmark-{}", Clock::now().time_since_epoch().count());
   TopicLayout layout;
   layout.partitions.fill(options.partitions);
-  layout.retention_ms = -1;
   Require(CreateMissingTopics((*log)->admin(), prefix, layout));
   const Input input = Produce(**log, prefix, options);
   fmt::print("{} batches, {:.1f} M events, {:.2f} bytes an event before compression\n", input.records,

@@ -65,7 +65,6 @@ std::vector<const EventBatch*> InOrder(const std::vector<EventBatch>& batches) {
 void CreateTopics(Log& log, const std::string& prefix, int32_t partitions) {
   TopicLayout layout;
   layout.partitions.fill(partitions);
-  layout.retention_ms = -1;  // the traces are older than any retention
   const absl::Status status = CreateMissingTopics(log.admin(), prefix, layout);
   ASSERT_TRUE(status.ok()) << status;
 }

@@ -2,12 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "ops/cli/exit_code.h"
 #include "ops/cli/program_run.h"
+#include "stream_ops/kafka/kafka_log.h"
+#include "stream_ops/topics.h"
 #include "tests/integration/test_broker.h"
 
 namespace eroica {
@@ -68,12 +74,37 @@ TEST_F(ProgramKafkaTest, ANodeOverKafkaFindsWhatDiagnoseFinds) {
   const ProgramRun node = Run({"node", "--drain", "--state", state.path() + "/state"});
   ASSERT_EQ(node.exit_code, kExitNothingFound) << node.err;
   const ProgramRun findings = Run({"findings", "--json"});
-  EXPECT_EQ(findings.exit_code, kExitFindings) << findings.err;
+  EXPECT_EQ(findings.exit_code, kExitFindings) << imported.err << node.err << findings.err;
   nlohmann::json over_kafka = nlohmann::json::parse(findings.out);  // one line, so one document
   nlohmann::json in_process = nlohmann::json::parse(RunProgram({"diagnose", traces, "--json"}).out).at("findings").at(0);
   over_kafka.erase("emitted_at_ns");  // the time of processing, the only thing that may differ
   in_process.erase("emitted_at_ns");
   EXPECT_EQ(over_kafka, in_process);
+}
+
+// Event times of an old incident as Kafka's timestamps would let its retention delete what it gave rise to, within minutes of the import.
+TEST_F(ProgramKafkaTest, WhatAnOldIncidentGivesRiseToIsKeptFromItsArrivalOn) {
+  const std::string traces = "../shared/traces/dlrm-kineto-8rank";
+  if (!std::filesystem::exists(traces)) GTEST_SKIP() << "the real traces are not beside the repository";
+  const auto begin = std::chrono::system_clock::now().time_since_epoch();
+  ASSERT_EQ(Run({"topics", "create"}).exit_code, kExitNothingFound);
+  ASSERT_EQ(Run({"import", traces}).exit_code, kExitNothingFound);
+  const ScratchDirectory state;
+  ASSERT_EQ(Run({"node", "--drain", "--state", state.path() + "/state"}).exit_code, kExitNothingFound);
+  const absl::StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open({.bootstrap_servers = broker_});
+  ASSERT_TRUE(log.ok()) << log.status();
+  const absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = (*log)->NewConsumer(ConsumerOptions());
+  ASSERT_TRUE(consumer.ok()) << consumer.status();
+  ASSERT_TRUE((*consumer)->Subscribe({TopicName(prefix_, Topic::kPatterns), TopicName(prefix_, Topic::kFindings)}, nullptr).ok());
+  std::set<std::string> topics;
+  for (std::vector<ConsumerRecord> records; topics.size() < 2; records.clear()) {
+    const absl::Status status = (*consumer)->Poll(std::chrono::seconds(30), 100, &records);
+    ASSERT_TRUE(status.ok() && !records.empty()) << status;
+    for (const ConsumerRecord& record : records) {
+      topics.insert(record.topic);
+      EXPECT_GE(record.timestamp_ms, std::chrono::duration_cast<std::chrono::milliseconds>(begin).count()) << record.topic;
+    }
+  }
 }
 
 TEST_F(ProgramKafkaTest, ANodeWithoutTopicsSaysHowToMakeThem) {
