@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "diagnosis/busy_time.h"
+#include "diagnosis/device_calls.h"
 #include "diagnosis/job_profile.h"
 #include "diagnosis/lasting_excess.h"
 #include "diagnosis/role_learning.h"
@@ -104,7 +105,7 @@ std::vector<FunctionColumn> ColumnsOf(std::span<const RankView> ranks) {
 CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries,
                              std::span<const PatternBatch> history, std::span<const PatternBatch> past_times,
                              std::span<const PatternBatch> past_work)
-    : summaries_(summaries), history_(history), past_work_(past_work) {
+    : summaries_(summaries), history_(history), past_times_(past_times), past_work_(past_work) {
   if (!batches.empty()) {
     job_ = batches.front().job;
     window_kind_ = batches.front().window.kind;
@@ -124,6 +125,7 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
   PatternBatch times = RankTimesOf(*this);
   times.role = EncodeRoles(ranks_, learned);
   times.pid = FingerprintOfProcesses(ranks_);
+  times.patterns = DeviceCallsOf(*this);
   rank_times_ = std::make_shared<const PatternBatch>(std::move(times));
   work_times_ = std::make_shared<const PatternBatch>(WorkTimesOf(*this));
   lasting_excess_ = std::make_shared<const std::vector<BusyTime>>(FindLastingExcess(ranks_, role_count_, past_times, *rank_times_));

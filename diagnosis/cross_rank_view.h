@@ -40,7 +40,7 @@ struct FunctionColumn {
 class CrossRankView {
  public:
   // batches: one per rank, any order; summaries: one per communicator; history: profiles of earlier windows (job_profile.h), past_times: what ranks took in them
-  // (lasting_excess.h), and what work they had, all oldest first. All must outlive the view. Silent ranks are listed, without patterns.
+  // (lasting_excess.h, device_calls.h), and what work they had, all oldest first. All must outlive the view. Silent ranks are listed, without patterns.
   CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries,
                 std::span<const PatternBatch> history = {}, std::span<const PatternBatch> past_times = {},
                 std::span<const PatternBatch> past_work = {});
@@ -62,6 +62,7 @@ class CrossRankView {
   const PatternBatch& work_times() const { return *work_times_; }
   std::span<const CollectiveSummary> summaries() const { return summaries_; }
   std::span<const PatternBatch> history() const { return history_; }
+  std::span<const PatternBatch> past_times() const { return past_times_; }
   std::span<const PatternBatch> past_work() const { return past_work_; }
   // Nothing where the rank or function is not in the view.
   const RankView* FindRank(RankId rank) const;
@@ -82,6 +83,7 @@ class CrossRankView {
   std::shared_ptr<const std::vector<BusyTime>> lasting_excess_;
   std::span<const CollectiveSummary> summaries_;
   std::span<const PatternBatch> history_;
+  std::span<const PatternBatch> past_times_;
   std::span<const PatternBatch> past_work_;
 };
 

@@ -39,7 +39,8 @@ struct LastingOptions {
 std::span<const PatternBatch> Uninterrupted(std::span<const PatternBatch> past, WindowKind kind, int64_t index, uint32_t world_size);
 
 // What a rank's steps were in one window, for the looks of later ones: steps has a row for each RANK that reported steps, its number as id, with the means of
-// duration and peer wait of its steps. The view adds what the window alone shows of all roles (role_learning.h). Everything else is as in a profile (job_profile.h).
+// duration and peer wait of its steps. The view adds what the window alone shows of all roles (role_learning.h), and what kernels took where ranks have no peers
+// (device_calls.h). Everything else is as in a profile (job_profile.h).
 PatternBatch RankTimesOf(const CrossRankView& view);
 
 // The work of ranks on devices in one window, in the same form, of a step of one second of which the median rank of a role works half. A rank works longer by as much

@@ -17,7 +17,7 @@
 #include "diagnosis/regression/regression_operator.h"
 #include "diagnosis/runtime_calls.h"
 #include "diagnosis/shared_cause.h"
-#include "diagnosis/slow_host/host_ranks.h"
+#include "diagnosis/host_ranks.h"
 #include "diagnosis/slow_host/slow_host_operator.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 #include "diagnosis/slow_transfer/slow_transfer_operator.h"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "diagnosis/slow_host/host_ranks.h"
+#include "diagnosis/host_ranks.h"
 
 namespace eroica {
 

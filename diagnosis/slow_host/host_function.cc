@@ -11,7 +11,7 @@
 namespace eroica {
 namespace {
 
-constexpr double kMost = 0.75;  // of a host's ranks, and of their steps
+constexpr double kMost = 0.75;  // of a host's ranks, and of their steps (of one rank, half of them: an allocator may fail in every other)
 constexpr double kFew = 0.25;   // of the ranks elsewhere
 constexpr double kHalf = 0.5;
 constexpr double kLongWait = 0.05;  // of a step
@@ -23,14 +23,14 @@ bool RunsOnThread(const FunctionPattern& pattern) {
 
 // One function over all ranks.
 struct TimesOfRanks {
-  std::vector<double> ns;       // a step, by position in the view; 0 where a rank does not run it, or in few of its steps
+  std::vector<double> ns;       // a step, by position in the view; 0 where a rank does not run it, or in less than `min_steps` of its steps
   std::vector<double> ordered;  // all that it takes, ascending
 
-  TimesOfRanks(const CrossRankView& view, const FunctionColumn& column) : ns(view.ranks().size(), 0), ordered(ns) {
+  TimesOfRanks(const CrossRankView& view, const FunctionColumn& column, double min_steps) : ns(view.ranks().size(), 0), ordered(ns) {
     for (size_t i = 0; i < column.size(); ++i) {
       const PatternBatch& batch = *view.ranks()[column.rank[i]].batch;
       ordered[column.rank[i]] = PerStep(batch, column.critical_ns[i]);
-      const bool lasting = column.pattern[i]->active_steps >= kMost * static_cast<double>(batch.steps.size());
+      const bool lasting = column.pattern[i]->active_steps >= min_steps * static_cast<double>(batch.steps.size());
       if (lasting) ns[column.rank[i]] = ordered[column.rank[i]];
     }
     std::ranges::sort(ordered);
@@ -113,9 +113,11 @@ bool RatherWaits(const HostRanks& host, const FunctionColumn& column) {
   return !use.empty() && Median(std::span(use)) <= kIdle;
 }
 
-// The oldest window that is remembered knew less of it by half.
+// The oldest window that is remembered of the job at this size knew less of it by half.
 bool IsNew(const CrossRankView& view, const HostFunction& function) {
-  return !view.history().empty() && FunctionNsOf(view.history().front(), function.column->function) <= kHalf * function.own_ns;
+  const auto of_this_size = [&](const PatternBatch& profile) { return profile.world_size == view.profile().world_size; };
+  const auto oldest = std::ranges::find_if(view.history(), of_this_size);
+  return oldest != view.history().end() && FunctionNsOf(*oldest, function.column->function) <= kHalf * function.own_ns;
 }
 
 }  // namespace
@@ -125,7 +127,7 @@ std::vector<std::optional<HostFunction>> FindHostFunctions(const CrossRankView& 
   const double shortest = std::ranges::min_element(hosts, {}, &HostRanks::step_ns)->step_ns;
   for (const FunctionColumn& column : view.functions()) {
     if (!RunsOnThread(*column.sample) || *std::ranges::max_element(column.beta) < kHalf * min_share) continue;  // far from enough anywhere
-    const TimesOfRanks times(view, column);
+    const TimesOfRanks times(view, column, hosts.front().ranks.size() == 1 ? kHalf : kMost);
     if (times.ordered.back() < min_share * shortest) continue;
     for (size_t h = 0; h < hosts.size(); ++h) {
       const std::optional<HostFunction> function = Compare(hosts[h], column, times, min_share);
@@ -139,6 +141,7 @@ bool IsOfHost(const CrossRankView& view, const HostRanks& host, const HostFuncti
   std::set<uint32_t> roles;
   for (const RankIndex rank : host.ranks) roles.insert(view.ranks()[rank].role);
   if (RolesElsewhereDoNot(view, host, roles, function) || function.cpu_share.value_or(1) <= kHalf) return true;
+  if (host.ranks.size() == 1 && IsNew(view, function)) return true;  // no code of a stage changes while it runs
   const bool long_wait = function.excess_ns() >= kLongWait * host.step_ns;
   return RatherWaits(host, *function.column) && (long_wait || roles.size() >= 2 || IsNew(view, function));
 }

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "diagnosis/slow_host/host_ranks.h"
+#include "diagnosis/host_ranks.h"
 
 namespace eroica {
 
@@ -19,13 +19,13 @@ struct HostFunction {
   double excess_ns() const { return own_ns - others_ns; }
 };
 
-// In the order of `hosts`: of each the function that costs most, where three of four ranks spend min_share of their steps in it, in three of four steps, and at most one
-// of four elsewhere half as much.
+// In the order of `hosts`: of each the function that costs most, where three of four ranks spend min_share of their steps in it, in three of four steps (half of
+// them where hosts are single ranks), and at most one of four elsewhere half as much.
 std::vector<std::optional<HostFunction>> FindHostFunctions(const CrossRankView& view, std::span<const HostRanks> hosts, double min_share);
 
 // Whether it is the host's, and not its pipeline stages', which may run what others do not. Either the host shares a stage with others, which do not spend their time
 // so; or its processor is half as busy for it as others'; or the function rather waits than computes, and is a twentieth of a step, which no stage needs, or all stages
-// of the host do, several, or the job's past did not know it so.
+// of the host do, several, or the job's past did not know it so. What the past did not know of a single rank is its own whatever it is.
 bool IsOfHost(const CrossRankView& view, const HostRanks& host, const HostFunction& function);
 
 }  // namespace eroica

@@ -7,6 +7,7 @@
 
 #include "diagnosis/duration_text.h"
 #include "diagnosis/held_up.h"
+#include "diagnosis/lasting_excess.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/stack_frames.h"
@@ -83,6 +84,7 @@ void SlowHostOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
   if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
   EvaluateHosts(view, findings);
   EvaluateLoneRanks(view, findings);
+  EvaluateChanges(view, findings);
 }
 
 void SlowHostOperator::EvaluateHosts(const CrossRankView& view, std::vector<Finding>& findings) const {
@@ -108,6 +110,32 @@ void SlowHostOperator::EvaluateLoneRanks(const CrossRankView& view, std::vector<
     if (functions[r] && IsOfHost(view, ranks[r], *functions[r]))
       findings.push_back(OfLoneRank(view, ranks[r], Describe(view, ranks[r], *functions[r])));
   }
+}
+
+// Against the past of the same processes: others may have run something else.
+void SlowHostOperator::EvaluateChanges(const CrossRankView& view, std::vector<Finding>& findings) const {
+  std::span<const PatternBatch> past = Uninterrupted(view.past_times(), view.window_kind(), view.window_index(), view.world_size());
+  while (!past.empty() && past.front().pid != view.rank_times().pid) past = past.subspan(1);
+  const std::vector<Place> places = PlacesWithoutPeers(view);
+  if (past.empty() || places.empty()) return;
+  const std::vector<std::optional<DeviceChange>> changes = CompareWithPast(view, places, past);
+  for (size_t p = 0; p < places.size(); ++p) {
+    const HostRanks& ranks = places[p].ranks;
+    if (!changes[p] || FewestSteps(view, ranks) < options_.min_steps || !HasSlowed(ranks, *changes[p])) continue;
+    const auto is_told = [&](const Finding& finding) {
+      return finding.function_class == FunctionClass::kGpuCompute &&
+             finding.culprits.front().rank == CulpritOf(view.ranks()[ranks.ranks.front()]).rank;
+    };
+    if (std::ranges::none_of(findings, is_told)) findings.push_back(Describe(view, places[p], *changes[p]));
+  }
+}
+
+bool SlowHostOperator::HasSlowed(const HostRanks& ranks, const DeviceChange& change) const {
+  if (change.growth < std::max(options_.min_growth, change.elsewhere) || change.excess_ns() < options_.min_growth * ranks.step_ns)
+    return false;
+  const bool clock = -change.clock_growth >= std::max(options_.min_of_clock * change.growth / (1 + change.growth), 2 * change.clock_noise);
+  const bool parameters = change.parameter_growth && *change.parameter_growth >= options_.min_of_parameters * change.growth;
+  return clock || parameters || (ranks.ranks.size() == 1 && change.typical <= options_.max_typical * change.growth);
 }
 
 bool SlowHostOperator::IsSlow(const HostRanks& host, const HostDevices& devices) const {
@@ -155,6 +183,38 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& h
   finding.explanation = fmt::format(
       "{}. All stages of a pipeline run the same kernels, so that calls can be compared though stages differ in how many they run.", why);
   finding.suggested_action = fmt::format("Look at power limits, cooling and clocks of host {}.", host.name);
+  return finding;
+}
+
+Finding SlowHostOperator::Describe(const CrossRankView& view, const Place& place, const DeviceChange& change) const {
+  const HostRanks& ranks = place.ranks;
+  const uint64_t steps = FewestSteps(view, ranks);
+  const double lost_ns = change.excess_ns();
+  Finding finding = Begin(view, ranks, lost_ns);
+  if (ranks.ranks.size() == 1) finding.subkind = "whole_rank";
+  finding.function = "every gpu_compute function";
+  finding.function_class = FunctionClass::kGpuCompute;
+  finding.confidence = 0.95 * static_cast<double>(steps) / static_cast<double>(steps + 1);
+  finding.evidence = {
+      {"kernels_longer_than_before", "ratio", change.growth, change.elsewhere, options_.min_growth, change.kernels},
+      {"clock_and_use", "ratio", 1 + change.clock_growth, 1, 1 - 2 * change.clock_noise, change.kernels},
+      {"typical_calls_longer", "ratio", change.typical, 0, options_.max_typical * change.growth, change.kernels},
+      {"kernel_time_per_step", "ns", change.kernel_ns, change.kernel_ns - lost_ns, 0, steps},
+      {"slow_steps", "count", static_cast<double>(steps), 0, 0, steps},
+  };
+  const std::string who = ranks.ranks.size() == 1
+                              ? fmt::format("The device of {}, which has no peers, has", PlaceOf(view.ranks()[ranks.ranks.front()]))
+                              : fmt::format("The devices of host {}, where all peers of its ranks are, have", ranks.name);
+  finding.title = fmt::format("{} become slower: single calls of its kernels take {} longer than before, which is {} a step of {}.", who,
+                              PercentText(change.growth), DurationText(lost_ns), DurationText(ranks.step_ns));
+  finding.explanation = fmt::format(
+      "Compared with the fastest of the {} windows before, of the same processes. Elsewhere the same kernels have changed by {}; the SM "
+      "clock "
+      "and use here by {}.",
+      change.windows, PercentText(change.elsewhere), PercentText(change.clock_growth));
+  finding.suggested_action =
+      fmt::format("Look at clock, power limit, temperature and memory errors of {}.",
+                  ranks.ranks.size() == 1 ? PlaceOf(view.ranks()[ranks.ranks.front()]) : fmt::format("host {}", ranks.name));
   return finding;
 }
 

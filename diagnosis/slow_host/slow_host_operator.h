@@ -5,6 +5,7 @@
 #include <span>
 
 #include "diagnosis/operator.h"
+#include "diagnosis/slow_host/device_change.h"
 #include "diagnosis/slow_host/host_device.h"
 #include "diagnosis/slow_host/host_function.h"
 
@@ -34,10 +35,13 @@ class SlowHostOperator final : public DiagnosisOperator {
  private:
   void EvaluateHosts(const CrossRankView& view, std::vector<Finding>& findings) const;
   void EvaluateLoneRanks(const CrossRankView& view, std::vector<Finding>& findings) const;
+  void EvaluateChanges(const CrossRankView& view, std::vector<Finding>& findings) const;
+  bool HasSlowed(const HostRanks& ranks, const DeviceChange& change) const;
   bool IsSlow(const HostRanks& host, const HostDevices& devices) const;
   bool HasLowClock(const HostDevices& devices) const;
   bool Pauses(const HostDevices& devices) const;
   Finding Describe(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const;
+  Finding Describe(const CrossRankView& view, const Place& place, const DeviceChange& change) const;
   Finding Describe(const CrossRankView& view, const HostRanks& host, const HostFunction& function) const;
 
   SlowHostOptions options_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "diagnosis/device_job.h"
+#include "diagnosis/shared_cause.h"
 #include "diagnosis/training_view.h"
 
 namespace eroica {
@@ -16,8 +17,9 @@ using ::testing::SizeIs;
 constexpr std::string_view kRead = "<built-in method recv_into of _socket.socket>";
 constexpr std::string_view kReadStack = "train.py: main > storage.py: read";
 
-std::vector<Finding> Evaluate(TrainingView& job, std::span<const PatternBatch> history = {}) {
-  const CrossRankView view(job.batches(), job.summaries(), history);
+std::vector<Finding> Evaluate(TrainingView& job, std::span<const PatternBatch> history = {},
+                              std::span<const PatternBatch> past_times = {}) {
+  const CrossRankView view(job.batches(), job.summaries(), history, past_times);
   std::vector<Finding> findings;
   SlowHostOperator().Evaluate(view, findings);
   return findings;
@@ -179,6 +181,20 @@ TEST(SlowHostOperator, OfThreeStagesNobodyIsTheOddOne) {
   EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
 }
 
+TEST(SlowHostOperator, WhatARankWithoutPeersDidNotComputeBeforeIsItsOwn) {
+  TrainingView before = Pipeline();
+  before.Finish();
+  const CrossRankView past(before.batches(), before.summaries());
+  TrainingView job = Pipeline();
+  Read(job, 3, 3, 10, WaitKind::kNone);
+  const std::vector<Finding> findings = Evaluate(job.Finish(), std::vector{past.profile()});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 3);
+  PatternBatch of_another_size = past.profile();
+  of_another_size.world_size = 16;
+  EXPECT_THAT(Evaluate(job, std::vector{of_another_size}), IsEmpty());
+}
+
 std::vector<DeviceRank> Devices(DeviceRank of_host, uint32_t hosts = 3, uint32_t struck = 8) {
   std::vector<DeviceRank> ranks(8 * hosts);
   for (uint32_t rank = 8; rank < 8 + struck; ++rank) ranks[rank] = of_host;
@@ -238,6 +254,72 @@ TEST(SlowHostOperator, NeitherOrderOfHostsNorMoreOfThemNorScaleChangeTheVerdict)
     EXPECT_EQ(findings[0].culprits.front().host, "host1");
   }
   for (const double scale : {0.1, 10.0}) EXPECT_THAT(EvaluateDevices(DeviceJob(Devices(slow), {.scale = scale})), SizeIs(1)) << scale;
+}
+
+// Two hosts, each a stage; or a pipeline of single ranks. The ranks of the first half, then those of the second.
+struct TwoStages {
+  uint32_t ranks = 16;
+  bool alone = false;
+
+  TrainingView View(DeviceRank first, DeviceRank second) const {
+    std::vector<DeviceRank> devices(ranks / 2, first);
+    devices.resize(ranks, second);
+    TrainingView view = DeviceJob(devices).view();
+    for (uint32_t rank = 0; rank < ranks; ++rank) view.Role(rank, "stage" + std::to_string(alone ? rank : rank / 8));
+    for (PatternBatch& batch : view.batches()) batch.window.index = 1;
+    return view;
+  }
+  // What is said of a window after one like `first_then` and `second_then`.
+  std::vector<Finding> Say(DeviceRank first_then, DeviceRank second_then, DeviceRank first, DeviceRank second) const {
+    TrainingView before = View(first_then, second_then);
+    for (PatternBatch& batch : before.batches()) batch.window.index = 0;
+    const PatternBatch times = CrossRankView(before.batches(), before.summaries()).rank_times();
+    TrainingView now = View(first, second);
+    return Evaluate(now, {}, std::span(&times, 1));
+  }
+};
+
+// The stages differ by more than the fault, as where one of them has the head.
+constexpr DeviceRank kHead{.data = 1.3};
+
+TEST(SlowHostOperator, NamesTheHostWhoseDevicesHaveBecomeSlowThoughStagesAlwaysDiffered) {
+  const std::vector<Finding> findings = TwoStages().Say({}, kHead, {.data = 1.06, .optimizer = 1.06, .clock = 0.94}, kHead);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, kWholeHost);
+  EXPECT_THAT(findings[0].culprits, SizeIs(8));
+  EXPECT_EQ(findings[0].culprits.front().rank, 0);
+  EXPECT_THAT(findings[0].title, HasSubstr("have become slower: single calls of its kernels take 6.0 % longer than before"));
+}
+
+TEST(SlowHostOperator, NamesTheRankWithoutPeersWhoseDeviceHasBecomeSlow) {
+  const TwoStages pipeline{.ranks = 2, .alone = true};
+  const std::vector<Finding> findings = pipeline.Say({}, kHead, {.data = 1.06, .optimizer = 1.06}, kHead);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "whole_rank");
+  EXPECT_EQ(findings[0].culprits[0].rank, 0);
+  EXPECT_THAT(pipeline.Say({}, kHead, {.paused = 0.1}, kHead), SizeIs(1));
+}
+
+TEST(SlowHostOperator, SilentOnDevicesThatWereAlwaysSoOrChangeWithTheOthers) {
+  const DeviceRank slow{.data = 1.06, .optimizer = 1.06, .clock = 0.99};
+  EXPECT_THAT(TwoStages().Say(slow, kHead, slow, kHead), IsEmpty());
+  EXPECT_THAT(TwoStages().Say({}, {}, {.data = 1.06, .optimizer = 1.06}, {.data = 1.06, .optimizer = 1.06}), IsEmpty());
+}
+
+TEST(SlowHostOperator, SilentOnThoseThatSeemSlowerBecauseTheOthersHaveRecovered) {
+  EXPECT_THAT(TwoStages().Say({.data = 1.2, .optimizer = 1.2, .clock = 0.8}, {}, {}, {}), IsEmpty());
+}
+
+TEST(SlowHostOperator, SilentOnMoreDataOfAStageThanBefore) { EXPECT_THAT(TwoStages().Say({}, kHead, {.data = 1.2}, kHead), IsEmpty()); }
+
+TEST(SlowHostOperator, SilentWhereOtherProcessesRanBefore) {
+  const TwoStages stages;
+  TrainingView before = stages.View({}, kHead);
+  for (PatternBatch& batch : before.batches()) batch.window.index = 0;
+  PatternBatch times = CrossRankView(before.batches(), before.summaries()).rank_times();
+  times.pid += 1;
+  TrainingView now = stages.View({.data = 1.06, .optimizer = 1.06, .clock = 0.94}, kHead);
+  EXPECT_THAT(Evaluate(now, {}, std::span(&times, 1)), IsEmpty());
 }
 
 TEST(SlowHostOperator, SilentOnHealthyHosts) {

@@ -1,4 +1,4 @@
-#include "diagnosis/slow_host/host_ranks.h"
+#include "diagnosis/host_ranks.h"
 
 #include <algorithm>
 #include <map>

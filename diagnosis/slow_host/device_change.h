@@ -1,0 +1,33 @@
+// By how much single calls of kernels have become longer on the devices of a place that has no peers, while on other places they have not. Pipeline stages see the
+// same data, so that what changes on one of them alone is its own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "diagnosis/device_calls.h"
+
+namespace eroica {
+
+struct DeviceChange {
+  double growth =
+      0;  // now / then - 1 of one call's mean duration, or of that against other places', whichever is less: two thirds of the kernel time grew by so much
+  double typical = 0;                      // the same of the median call
+  double elsewhere = 0;                    // by how much other places have changed, up or down
+  double clock_growth = 0;                 // of the SM clock and use, the lesser fall likewise
+  double clock_noise = 0;                  // by how much it has changed elsewhere
+  std::optional<double> parameter_growth;  // of kernels that work on parameters; nothing where none is seen
+  double kernel_ns = 0;                    // a step, in these kernels
+  uint32_t kernels = 0;
+  uint64_t windows = 0;                                                   // of the past
+  double excess_ns() const { return kernel_ns * growth / (1 + growth); }  // a step
+};
+
+// Of each place, against the window of the past in which its devices were fastest; nothing where its kernels were not seen before. `past`: windows of the same
+// processes, with DeviceCallsOf each in PatternBatch::patterns.
+std::vector<std::optional<DeviceChange>> CompareWithPast(const CrossRankView& view, std::span<const Place> places,
+                                                         std::span<const PatternBatch> past);
+
+}  // namespace eroica
