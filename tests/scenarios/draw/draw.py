@@ -94,7 +94,7 @@ def draw_fault(folder, kind, layout, number, rng):
         first = max(1, first)
     steps = first + max(20, 5 * job.window_steps)
     if kind.name == "transient_spike":
-        steps = max(steps, 64)
+        steps = max(steps, 128)
     job.tables["telemetry"]["window_steps"] = job.window_steps
     fault = {"kind": kind.name, "ranks": "all" if kind.strikes == "all" else faults.spans(ranks)}
     peer = None
