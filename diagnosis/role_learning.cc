@@ -209,18 +209,17 @@ std::vector<Stretch> DecodeRoles(std::string_view text) {
   return stretches;
 }
 
-// What more than half of the windows of these processes show, `now` among them; empty where nothing does.
-std::string Majority(std::span<const PatternBatch> past, const std::string& now, uint32_t processes) {
+// What more windows of these processes show than anything else, `now` among them; empty where nothing does.
+std::string MostFrequent(std::span<const PatternBatch> past, const std::string& now, uint32_t processes) {
   std::map<std::string_view, size_t> votes;
   ++votes[now];
-  size_t windows = 1;
   for (const PatternBatch& window : past) {
-    if (window.pid != processes) continue;
-    ++votes[window.role];
-    ++windows;
+    if (window.pid == processes) ++votes[window.role];
   }
-  const auto most = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return 2 * most->second > windows ? std::string(most->first) : std::string();
+  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const auto most = std::max_element(votes.begin(), votes.end(), fewer);
+  const bool tie = std::ranges::count(votes, most->second, [](const auto& vote) { return vote.second; }) > 1;
+  return tie ? std::string() : std::string(most->first);
 }
 
 }  // namespace
@@ -265,7 +264,7 @@ uint32_t FingerprintOfProcesses(std::span<const RankView> ranks) {
 
 std::vector<uint32_t> RolesOfJob(std::span<const RankView> ranks, std::span<const PatternBatch> past, std::vector<uint32_t> learned) {
   const std::string now = EncodeRoles(ranks, learned);
-  const std::string most = Majority(past, now, FingerprintOfProcesses(ranks));
+  const std::string most = MostFrequent(past, now, FingerprintOfProcesses(ranks));
   if (most.empty() || most == now) return learned;
   const std::vector<Stretch> stretches = DecodeRoles(most);
   std::map<uint32_t, uint32_t> dense;  // by the role of most windows, which may have listed silent ranks, too

@@ -98,6 +98,29 @@ TEST(RoleLearning, ARingOfSendersIsNoPipeline) {
   EXPECT_THAT(Roles(job), Each(0));
 }
 
+// Two interleaved pipelines of four stages, over the ranks of even and of odd number.
+SyntheticJob Interleaved() {
+  SyntheticJob job(8);
+  RunLayers(&job);
+  for (uint32_t replica = 0; replica < 2; ++replica) {
+    job.Pipeline({{replica, replica + 2}, {replica + 2, replica + 4}, {replica + 4, replica + 6}, {replica + 6, replica}});
+    job.summaries.back().pairs.back().count /= 2;
+  }
+  return job;
+}
+
+TEST(RoleLearning, AnInterleavedPipelineIsOpenWhereItSendsLess) {
+  EXPECT_THAT(Roles(Interleaved()), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
+}
+
+TEST(RoleLearning, LostMessagesMoveNoStageOfAnInterleavedPipeline) {
+  SyntheticJob job = Interleaved();
+  const uint64_t sent = job.summaries[0].pairs[1].count;
+  job.summaries[0].pairs[1].count = sent * 2 / 5;  // fewer than from the last stage to the first
+  job.summaries[1].pairs[0].count = sent * 4 / 5;
+  EXPECT_THAT(Roles(job), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
+}
+
 TEST(RoleLearning, AStrayMessageMakesNoStages) {
   SyntheticJob job(64);
   RunLayers(&job);
@@ -254,6 +277,12 @@ TEST(RoleMemory, AWindowThatShowsTheLayoutWronglyIsOverruled) {
   const auto ranks = Ranks({0, 1, 2, 3});
   EXPECT_THAT(RolesOfJob(ranks, Past(ranks, {"0+2=0 2+2=1 ", "0+2=0 2+2=1 "}), {0, 1, 1, 1}), ElementsAre(0, 0, 1, 1));
   EXPECT_THAT(RolesOfJob(ranks, Past(ranks, {"0+2=0 2+2=1 "}), {0, 1, 1, 1}), ElementsAre(0, 1, 1, 1)) << "one against one";
+}
+
+TEST(RoleMemory, WindowsThatAreWrongInDifferentWaysAreOverruledByTheFewThatAgree) {
+  const auto ranks = Ranks({0, 1, 2, 3});
+  const auto past = Past(ranks, {"0+2=0 2+2=1 ", "0+4=0 ", "0+2=0 2+2=1 ", "0+3=0 3+1=1 "});
+  EXPECT_THAT(RolesOfJob(ranks, past, {0, 1, 1, 1}), ElementsAre(0, 0, 1, 1));
 }
 
 TEST(RoleMemory, AWrongBeginningIsOverruledByWhatFollows) {
