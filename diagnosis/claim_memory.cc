@@ -58,7 +58,7 @@ void ClaimMemory::Forget(int64_t index) {
 bool ClaimMemory::Lasts(const Record& record) const {
   int64_t steps = 0;
   for (const Record& other : records_) {
-    if (record.window - other.window < options_.lasting_windows && !other.occasional() && SameFault(record, other)) steps += other.steps;
+    if (record.window - other.window < options_.lasting_windows && other.may_last() && SameFault(record, other)) steps += other.steps;
   }
   return steps >= options_.steps_to_open;
 }
@@ -73,7 +73,14 @@ int64_t ClaimMemory::WindowsOf(const Record& record) const {
   return static_cast<int64_t>(windows.size());
 }
 
-bool ClaimMemory::ComesBack(const Record& record, uint32_t ranks) const {
+// The chance that the next question may cost.
+double ClaimMemory::TakeAllowedChance() {
+  const auto asked = static_cast<double>(++asked_);
+  const auto whole = static_cast<double>(options_.whole_questions);
+  return asked <= whole ? options_.chance : options_.chance * whole * whole / (asked * asked);
+}
+
+bool ClaimMemory::ComesBack(const Record& record, uint32_t ranks) {
   int64_t own = 0;
   int64_t all = 0;
   double share = 0;
@@ -91,7 +98,7 @@ bool ClaimMemory::ComesBack(const Record& record, uint32_t ranks) const {
   if (share / static_cast<double>(record.window - first + 1) < options_.min_share) return false;
   const double places = static_cast<double>(ranks) / static_cast<double>(std::max<size_t>(1, record.ranks.size()));
   if (places <= 1) return true;
-  return places * BinomialTail(static_cast<uint64_t>(all), static_cast<uint64_t>(own), 1 / places) < options_.chance;
+  return places * BinomialTail(static_cast<uint64_t>(all), static_cast<uint64_t>(own), 1 / places) < TakeAllowedChance();
 }
 
 // How many ranks take turns in the function of the record; 0 where one of them has half of the turns, or few do. So many as would be enough come together here: what
@@ -109,7 +116,7 @@ size_t ClaimMemory::RanksThatRoam(const Record& record) const {
   return shared && turns.size() >= options_.fewest_roaming ? turns.size() : 0;
 }
 
-bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) const {
+bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
   if (record.least_windows > 0) return WindowsOf(record) >= record.least_windows;
   if (record.steps == 0) return true;  // nothing says how often
   if (2 * record.slow_steps <= record.steps && ComesBack(record, claim.ranks_seen)) return true;
@@ -188,7 +195,7 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
 }
 
 std::string ClaimMemory::Encode() const {
-  std::string text = fmt::format("2 {}\n", first_window_);
+  std::string text = fmt::format("3 {} {}\n", first_window_, asked_);
   for (const Record& record : records_) {
     text += fmt::format("{} {} {} {} {} {} {} {} {}", record.window, static_cast<int>(record.kind), record.first_step, record.slow_steps,
                         record.steps, record.share, record.least_windows, record.roams ? 1 : 0, record.ranks.size());
@@ -203,8 +210,10 @@ bool ClaimMemory::Restore(std::string_view text) {
   std::string line;
   int version = 0;
   int64_t first_window = -1;
+  int64_t asked = 0;
   if (!std::getline(lines, line)) return false;
-  if (std::istringstream head(line); !(head >> version >> first_window) || version < 1 || version > 2) return false;
+  if (std::istringstream head(line); !(head >> version >> first_window) || version < 1 || version > 3 || (version > 2 && !(head >> asked)))
+    return false;
   std::deque<Record> records;
   while (std::getline(lines, line)) {
     std::istringstream row(line);
@@ -226,6 +235,7 @@ bool ClaimMemory::Restore(std::string_view text) {
     records.push_back(std::move(record));
   }
   first_window_ = first_window;
+  asked_ = asked;
   records_ = std::move(records);
   return true;
 }

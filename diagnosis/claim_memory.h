@@ -18,8 +18,10 @@ struct ClaimMemoryOptions {
   int64_t steps_to_open = 8;
   int64_t lasting_windows = 4;
   // A rank that is slow now and then is named when chance would hit any one rank that often in fewer than so many jobs (three standard deviations), and when
-  // it costs so much of all steps.
+  // it costs so much of all steps. Jobs in which now this and now that rank is slow are asked again and again: the first questions may cost the whole chance each, the
+  // k-th after them ever less, as 1 / k^2, so that all questions of a job together cost twice what the first ones do (alpha spending, as in lasting_excess.h).
   double chance = 0.0027;
+  int64_t whole_questions = 6;
   double min_share = 0.01;
   int64_t occasional_windows = 32;
   // What is now here and now there is nobody's: so many ranks, none of them with half of the slow steps.
@@ -55,6 +57,8 @@ class ClaimMemory {
     std::vector<int32_t> ranks;  // ascending
     std::string function;
 
+    // A single step is one accident, however short the window is.
+    bool may_last() const { return !occasional() && slow_steps >= 2; }
     bool occasional() const { return 2 * slow_steps < steps; }
     bool may_roam() const { return roams && 2 * slow_steps <= steps; }
   };
@@ -62,16 +66,18 @@ class ClaimMemory {
   static Record RecordOf(int64_t index, const Finding& claim);
   static bool SameFault(const Record& a, const Record& b);
   void Forget(int64_t index);
-  bool IsRipe(const Record& record, const Finding& claim) const;
+  bool IsRipe(const Record& record, const Finding& claim);
   bool Lasts(const Record& record) const;
   int64_t WindowsOf(const Record& record) const;
-  bool ComesBack(const Record& record, uint32_t ranks) const;
+  bool ComesBack(const Record& record, uint32_t ranks);
+  double TakeAllowedChance();
   size_t RanksThatRoam(const Record& record) const;
   void TellPast(const Record& record, Finding* claim) const;
 
   ClaimMemoryOptions options_;
   std::deque<Record> records_;  // by window
   int64_t first_window_ = -1;   // that was ever seen
+  int64_t asked_ = 0;           // how often it was asked whether chance alone would do it
 };
 
 }  // namespace eroica

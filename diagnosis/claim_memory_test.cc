@@ -108,6 +108,31 @@ TEST(ClaimMemory, ASpikeThatComesBackToOneRankIsTransient) {
   EXPECT_NEAR(again[0].lost_ns_per_step, 1e6 * 4 / 12, 1) << "of all steps since the first";
 }
 
+TEST(ClaimMemory, OneStepOfEachShortWindowIsOneAccidentEach) {
+  ClaimMemory memory;
+  for (int64_t window = 0; window < 4; ++window) {
+    Finding claim = Claim(window, 5, 1);
+    claim.evidence[0].samples = 2;
+    EXPECT_EQ(Ripen(memory, window, {claim}).size(), window < 3 ? 0u : 1u) << "three times on one of sixteen: once in 256 jobs";
+  }
+}
+
+// Lengths that are drawn anew, in windows of two steps: in most of them somebody is slow. In a long job chance hits one rank often.
+TEST(ClaimMemory, WhoIsAskedOftenNeedsMore) {
+  const auto ripe_after = [](int64_t windows_of_others) {
+    ClaimMemory memory;
+    for (int64_t window = 0; window < windows_of_others; ++window) {
+      EXPECT_THAT(Ripen(memory, window, {Claim(window, static_cast<int32_t>(window * 7 % kRanks), 1)}), IsEmpty());
+    }
+    int64_t times = 1;
+    const int64_t begin = windows_of_others + 40;  // the others are forgotten
+    while (times < 20 && Ripen(memory, begin + times, {Claim(begin + times, 5, 1)}).empty()) ++times;
+    return times;
+  };
+  EXPECT_EQ(ripe_after(0), 4);
+  EXPECT_EQ(ripe_after(100), 6);
+}
+
 TEST(ClaimMemory, SpikesHereAndThereAreAccidents) {
   ClaimMemory memory;
   for (int64_t window = 0; window < 64; ++window) {

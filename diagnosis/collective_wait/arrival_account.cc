@@ -28,6 +28,7 @@ void AddMember(const MemberSummary& member, size_t group, ArrivalAccount& accoun
   account.caused_wait_ns += member.caused_wait_ns;
   account.exposed_wait_ns += member.exposed_wait_ns;
   account.largest_group = std::max(account.largest_group, static_cast<uint32_t>(group));
+  account.late_steps.insert(member.late_steps.begin(), member.late_steps.end());
   AddBlockers(member.blockers, account.blockers);
 }
 

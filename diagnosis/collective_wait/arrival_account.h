@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "diagnosis/cross_rank_view.h"
@@ -17,6 +18,7 @@ struct ArrivalAccount {
   int64_t caused_wait_ns = 0;     // exposed waiting of the others while they waited for it
   int64_t exposed_wait_ns = 0;    // its own
   uint32_t largest_group = 0;
+  std::set<int64_t> late_steps;   // in which it caused more exposed waiting than any other member of a communicator
   std::vector<Blocker> blockers;  // what it ran when it came last, most caused wait first
 
   // Probability that a rank with these chances arrives last at least so often.

@@ -17,6 +17,15 @@ size_t StepsIn(const CrossRankView& view) {
   return steps;
 }
 
+// Checkpoints and evaluations are left out of the steps, and not out of the summaries: who is last there is no matter.
+bool StepsAreLeftOut(const CrossRankView& view) {
+  return std::ranges::any_of(view.ranks(), [](const RankView& rank) {
+    const Window& window = rank.batch->window;
+    const auto ran = static_cast<size_t>(window.first_step >= 0 ? window.last_step - window.first_step + 1 : 0);
+    return !rank.batch->silent && rank.batch->steps.size() < ran;
+  });
+}
+
 double WindowLength(const CrossRankView& view) {
   double sum = 0;
   for (const RankView& rank : view.ranks()) sum += static_cast<double>(rank.batch->window.duration_ns());
@@ -84,6 +93,8 @@ Finding Describe(const CrossRankView& view, const std::vector<ArrivalAccount>& a
        static_cast<double>(caused_by_all - culprit.caused_wait_ns) / (static_cast<double>(accounts.size()) - 1), 0, culprit.operations},
       {"own_wait", "ns", static_cast<double>(culprit.exposed_wait_ns), static_cast<double>(worst), 0, culprit.operations},
   };
+  if (!culprit.late_steps.empty())
+    finding.evidence.push_back({"slow_steps", "count", static_cast<double>(std::min(culprit.late_steps.size(), steps)), 0, 0, steps});
   finding.title = fmt::format("Rank {} arrived last at {} of {} collectives and made {} ranks wait {} in sum (up to {} each); {}.", culprit.rank.value,
                               culprit.last, culprit.operations, finding.victims.size(), DurationText(static_cast<double>(culprit.caused_wait_ns)),
                               DurationText(static_cast<double>(worst)), Meanwhile(culprit));
@@ -105,7 +116,7 @@ Finding Describe(const CrossRankView& view, const std::vector<ArrivalAccount>& a
 }  // namespace
 
 void CollectiveWaitOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
-  if (StepsIn(view) > options_.max_steps) return;
+  if (StepsIn(view) > options_.max_steps || StepsAreLeftOut(view)) return;
   const std::vector<ArrivalAccount> accounts = AccountArrivals(view);
   int64_t caused_by_all = 0;
   for (const ArrivalAccount& account : accounts) caused_by_all += account.caused_wait_ns;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/training_view.h"
 
 namespace eroica {
@@ -72,6 +73,23 @@ TEST(CollectiveWaitOperator, LittleWaitingIsNoCause) {
 
 TEST(CollectiveWaitOperator, LeavesWindowsOfManyStepsToBusyTime) {
   TrainingView job = OneStep(7, 5, 4, 3);
+  EXPECT_THAT(Evaluate(job), IsEmpty());
+}
+
+TEST(CollectiveWaitOperator, OneAccidentIsOneSlowStep) {
+  TrainingView job = OneStep(7, 5, 4, 2);
+  job.summaries()[0].members[7].late_steps = {1};
+  const std::vector<Finding> findings = Evaluate(job);
+  ASSERT_THAT(findings, SizeIs(1));
+  const Measure* slow = SlowSteps(findings[0]);
+  ASSERT_NE(slow, nullptr);
+  EXPECT_EQ(slow->culprit, 1);
+  EXPECT_EQ(slow->samples, 2);
+}
+
+TEST(CollectiveWaitOperator, SilentWhereACheckpointIsAmongTheOperations) {
+  TrainingView job = OneStep(7, 5, 4, 2);
+  for (PatternBatch& batch : job.batches()) batch.steps.pop_back();
   EXPECT_THAT(Evaluate(job), IsEmpty());
 }
 
