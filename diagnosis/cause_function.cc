@@ -62,40 +62,40 @@ std::vector<RankIndex> PeersOf(const CrossRankView& view, RankIndex rank, uint32
   return spread;
 }
 
-// The time that a rank spends in a leaf, by the frame that calls it.
-using TimeByCaller = std::map<std::string_view, double>;
-
-double AddCallersOf(std::string_view leaf, const PatternBatch& batch, TimeByCaller& by_caller) {
-  double sum = 0;
-  for (const FunctionPattern& pattern : batch.patterns) {
-    if (pattern.name != leaf || IsSymptom(pattern)) continue;
-    const size_t separator = std::string_view(pattern.stack).rfind(kStackSeparator);
-    const size_t begin = separator == std::string_view::npos ? 0 : separator + kStackSeparator.size();
-    const double ns = PerStep(batch, pattern.critical_ns);
-    by_caller[std::string_view(pattern.stack).substr(begin)] += ns;
-    sum += ns;
-  }
-  return sum;
+std::string_view CallerOf(const FunctionPattern& pattern) {
+  const std::string_view stack = pattern.stack;
+  const size_t separator = stack.rfind(kStackSeparator);
+  return separator == std::string_view::npos ? stack : stack.substr(separator + kStackSeparator.size());
 }
 
-// True where several ranks spend their time in the leaf, and call it from here and there: then the place that called it on one rank is chance, and what
+// True where several ranks spend time in the leaf, and call it from here and there: then the place that called it on one rank is chance, and what
 // they share is the leaf. (Garbage collection strikes below whatever frame runs.)
-bool IsCalledFromAnywhere(const CrossRankView& view, RankIndex rank, std::span<const RankIndex> peers, std::string_view leaf) {
-  constexpr size_t kFewestRanks = 3;  // two ranks may have two faults
+bool IsCalledFromAnywhere(const CrossRankView& view, RankIndex rank, std::string_view leaf) {
+  constexpr size_t kFewestRanks = 3;      // two ranks may have two faults
+  constexpr double kSmallPart = 1.0 / 8;  // of what the rank takes: by turns, others have a stroke where it has a few
   constexpr double kOnePlace = 0.9;
-  TimeByCaller by_caller;
-  double all_ns = AddCallersOf(leaf, *view.ranks()[rank].batch, by_caller);
-  const double own_ns = all_ns;
-  size_t ranks = 1;
-  for (const RankIndex peer : peers) {
-    TimeByCaller of_peer;
-    const double ns = AddCallersOf(leaf, *view.ranks()[peer].batch, of_peer);
-    if (ns < own_ns / 2 || ns <= 0) continue;
-    ++ranks;
-    all_ns += ns;
-    for (const auto& [caller, caller_ns] : of_peer) by_caller[caller] += caller_ns;
+  std::vector<const FunctionColumn*> columns;  // one a caller and stack
+  std::vector<double> of_rank(view.ranks().size(), 0);
+  for (const FunctionColumn& column : view.functions()) {
+    if (column.sample->name != leaf || IsSymptom(*column.sample)) continue;
+    columns.push_back(&column);
+    for (size_t i = 0; i < column.size(); ++i)
+      of_rank[column.rank[i]] += PerStep(*view.ranks()[column.rank[i]].batch, column.critical_ns[i]);
   }
-  if (ranks < kFewestRanks) return false;
+  const auto takes_part = [&](RankIndex other) { return of_rank[other] > 0 && of_rank[other] >= kSmallPart * of_rank[rank]; };
+  std::map<std::string_view, double> by_caller;
+  std::set<RankIndex> ranks;
+  double all_ns = 0;
+  for (const FunctionColumn* column : columns) {
+    for (size_t i = 0; i < column->size(); ++i) {
+      if (!takes_part(column->rank[i])) continue;
+      const double ns = PerStep(*view.ranks()[column->rank[i]].batch, column->critical_ns[i]);
+      by_caller[CallerOf(*column->sample)] += ns;
+      all_ns += ns;
+      ranks.insert(column->rank[i]);
+    }
+  }
+  if (ranks.size() < kFewestRanks) return false;
   return std::all_of(by_caller.begin(), by_caller.end(), [all_ns](const auto& entry) { return entry.second < kOnePlace * all_ns; });
 }
 
@@ -180,7 +180,7 @@ std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIn
   const CauseFunction* source = Deepest(best, false);
   const CauseFunction* builtin = Deepest(best, true);
   if (source == nullptr && builtin == nullptr) return std::nullopt;
-  if (source == nullptr || (builtin != nullptr && IsCalledFromAnywhere(view, rank, peer_ranks, builtin->name))) return *builtin;
+  if (source == nullptr || (builtin != nullptr && IsCalledFromAnywhere(view, rank, builtin->name))) return *builtin;
   return *source;
 }
 
