@@ -38,8 +38,8 @@ bool IsGradual(const RoleTimes& times, const ImbalanceOptions& options) {
   const BusyTime& busiest = times.back();
   const double spread = busiest.busy_ns - idlest.busy_ns;
   return busiest.steps >= options.min_steps && spread >= options.min_data_spread * times[times.size() / 2].busy_ns &&
-         LargestGap(times) <= options.max_data_gap * spread && busiest.share() >= options.min_data_share && busiest.chance <= options.max_chance &&
-         busiest.slow_steps >= options.min_data_steps * busiest.steps;
+         LargestGap(times) <= options.max_data_gap * spread && busiest.share() >= options.min_data_share &&
+         busiest.chance <= options.max_chance && busiest.slow_steps >= options.min_data_steps * busiest.steps;
 }
 
 std::vector<Victim> VictimsOf(const CrossRankView& view, const RoleTimes& times) {
@@ -68,7 +68,8 @@ Finding Describe(const CrossRankView& view, const RoleTimes& times, const CauseF
   finding.evidence = {
       {"busy_time_per_step", "ns", busiest.busy_ns, busiest.peers_busy_ns, busiest.peers_busy_ns + options.min_data_share * busiest.step_ns,
        busiest.steps},
-      {"largest_gap_between_neighbours", "ratio", LargestGap(times) / (busiest.busy_ns - idlest.busy_ns), 0, options.max_data_gap, times.size()},
+      {"largest_gap_between_neighbours", "ratio", LargestGap(times) / (busiest.busy_ns - idlest.busy_ns), 0, options.max_data_gap,
+       times.size()},
       {"function_time_per_step", "ns", cause.own_ns, cause.peers_ns, 0, busiest.peers},
       {"excess_foreign_to_peers", "ratio", cause.specificity, 0, options.max_data_specificity, busiest.peers},
   };
@@ -77,11 +78,12 @@ Finding Describe(const CrossRankView& view, const RoleTimes& times, const CauseF
   finding.last_step = batch.steps.back().id;
   finding.confidence = 0.85 * busiest.slow_steps / (busiest.slow_steps + 1.0);
   finding.title = fmt::format(
-      "Work is unevenly shared out over {} ranks of one role: from {} (rank {}) to {} (rank {}) a step of {}, all in the same functions.", times.size(),
-      DurationText(idlest.busy_ns), view.ranks()[idlest.rank].rank.value, DurationText(busiest.busy_ns), view.ranks()[busiest.rank].rank.value,
-      DurationText(busiest.step_ns));
+      "Work is unevenly shared out over {} ranks of one role: from {} (rank {}) to {} (rank {}) a step of {}, all in the same functions.",
+      times.size(), DurationText(idlest.busy_ns), view.ranks()[idlest.rank].rank.value, DurationText(busiest.busy_ns),
+      view.ranks()[busiest.rank].rank.value, DurationText(busiest.step_ns));
   finding.explanation = fmt::format(
-      "Busy time grows gradually from rank to rank, in {} of {} steps alike, and the busiest rank runs what its peers run, only longer: {} takes it {}, "
+      "Busy time grows gradually from rank to rank, in {} of {} steps alike, and the busiest rank runs what its peers run, only longer: {} "
+      "takes it {}, "
       "its peers {}. That is the size of the inputs, not a machine.",
       busiest.slow_steps, busiest.steps, cause.name, DurationText(cause.own_ns), DurationText(cause.peers_ns));
   finding.suggested_action = "Balance the inputs: batch by length, or shuffle samples over ranks.";

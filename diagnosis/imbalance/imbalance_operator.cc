@@ -195,19 +195,27 @@ bool ImbalanceOperator::EvaluateLayers(const CrossRankView& view, std::span<cons
   const double excess_ns = layers->excess_ns();
   if (heavy.steps < options_.min_steps || layers->growth < options_.min_layer_gap * std::max(layers->spread, kLeastSpread)) return false;
   if (excess_ns < options_.min_share * heavy.step_ns || layers->least < kHalf * layers->growth) return false;
-  // A stage that has more layers because the others have the head or the embedding is no heavier than they are.
-  std::vector<double> others;
-  for (const StageWork& stage : stages) {
-    if (stage.role != heavy.role) others.push_back(stage.work_ns);
-  }
-  const bool more_layers = layers->calls_growth >= kHalf * layers->growth;
-  const double least_heavier_ns = more_layers ? kHalf * excess_ns : options_.min_share * heavy.step_ns;
-  if (heavy.work_ns - Median(std::span(others)) < least_heavier_ns) return false;
+  if (!IsHeavier(stages, heavy, *layers)) return false;
   const double least_growth = options_.min_layer_gap * std::max(layers->spread, kLeastSpread);
   const HeavyReason reason = ReasonOf(*layers, IsBusierAlike(stages, heavy, excess_ns), least_growth);
   if (reason == HeavyReason::kUnclear) return false;
   findings.push_back(DescribeLayers(view, heavy, *layers, reason));
   return true;
+}
+
+// A stage that has more layers because the others have the head or the embedding is no heavier than they are. One whose layers are as many, and longer, need not be
+// heavier than all that have either: its like is the lightest stage.
+bool ImbalanceOperator::IsHeavier(std::span<const StageWork> stages, const StageWork& heavy, const StageLayers& layers) const {
+  constexpr double kHalf = 0.5;
+  std::vector<double> others;
+  for (const StageWork& stage : stages) {
+    if (stage.role != heavy.role) others.push_back(stage.work_ns);
+  }
+  const double least_ns = *std::ranges::min_element(others);
+  const double over_median_ns = heavy.work_ns - Median(std::span(others));
+  const bool more_layers = layers.calls_growth >= kHalf * layers.growth;
+  if (more_layers) return over_median_ns >= kHalf * layers.excess_ns();
+  return over_median_ns > 0 && heavy.work_ns - least_ns >= options_.min_share * heavy.step_ns;
 }
 
 void ImbalanceOperator::EvaluateStages(const CrossRankView& view, std::vector<Finding>& findings) const {

@@ -42,6 +42,7 @@ class ImbalanceOperator final : public DiagnosisOperator {
   void EvaluateStages(const CrossRankView& view, std::vector<Finding>& findings) const;
   // By the kernels that all stages run; whether they tell.
   bool EvaluateLayers(const CrossRankView& view, std::span<const StageWork> stages, std::vector<Finding>& findings) const;
+  bool IsHeavier(std::span<const StageWork> stages, const StageWork& heavy, const StageLayers& layers) const;
   // Ranks whose kernels show that they have more work than their peers. Whether that is the inputs.
   bool EvaluateGrowth(const CrossRankView& view, std::vector<Finding>& findings) const;
   void EvaluateData(const CrossRankView& view, std::vector<Finding>& findings) const;

@@ -95,7 +95,9 @@ TrainingView LayeredPipeline(const std::vector<Stage>& stages) {
 
 TEST(ImbalanceOperator, AStageWithMoreLayersIsNamedThoughTheHeadIsElsewhere) {
   for (const std::vector<Stage>& stages :
-       {std::vector<Stage>{{}, {.layers = 1.25}, {}, {.head_ms = 10, .own_ms = 5}}, {{}, {.layers = 1.25}}}) {
+       {std::vector<Stage>{{}, {.layers = 1.25}, {}, {.head_ms = 10, .own_ms = 5}},
+        {{}, {.layers = 1.25}},
+        {{.own_ms = 16}, {.layers = 1.25}, {}, {.head_ms = 12, .own_ms = 16}}}) {  // embedding and head are nearly as heavy
     TrainingView job = LayeredPipeline(stages);
     const std::vector<Finding> findings = Evaluate(job);
     ASSERT_THAT(findings, SizeIs(1));
@@ -107,10 +109,12 @@ TEST(ImbalanceOperator, AStageWithMoreLayersIsNamedThoughTheHeadIsElsewhere) {
 }
 
 TEST(ImbalanceOperator, WhatOneStageHasOfItsOwnIsNoImbalanceOfLayers) {
-  for (const std::vector<Stage>& stages : {std::vector<Stage>{{}, {}, {}, {.head_ms = 12, .own_ms = 10}},  // the head and the loss
-                                           {{.recompute = 1}, {}, {}, {}},  // one that computes forward twice
-                                           {{.layers = 1.25, .calls = 1.25}, {.head_ms = 12, .own_ms = 10}},  // fewer layers, and the head
-                                           {{}, {.layers = 1.05}, {}, {}}}) {
+  for (const std::vector<Stage>& stages :
+       {std::vector<Stage>{{}, {}, {}, {.head_ms = 12, .own_ms = 10}},                         // the head and the loss
+        {{.recompute = 1}, {}, {}, {}},                                                        // one that computes forward twice
+        {{.layers = 1.25, .calls = 1.25}, {.head_ms = 12, .own_ms = 10}},                      // fewer layers, and the head
+        {{.own_ms = 16}, {.layers = 1.25, .calls = 1.25}, {}, {.head_ms = 12, .own_ms = 16}},  // shared out well
+        {{}, {.layers = 1.05}, {}, {}}}) {
     TrainingView job = LayeredPipeline(stages);
     EXPECT_THAT(Evaluate(job), IsEmpty());
   }
