@@ -12,7 +12,41 @@ namespace eroica {
 namespace {
 
 bool RunsOnThread(const FunctionPattern& row) {
-  return (row.function_class == FunctionClass::kPython || row.function_class == FunctionClass::kCpuOp) && !IsSymptom(row);
+  return row.function_class == FunctionClass::kPython || row.function_class == FunctionClass::kCpuOp;
+}
+
+// What a function took in the windows of the past.
+struct Before {
+  double least_ns = 0;
+  double most_ns = 0;
+};
+
+Before BeforeOf(std::span<const PatternBatch> past, FunctionId function) {
+  Before before{.least_ns = FunctionNsOf(past.front(), function)};
+  for (const PatternBatch& profile : past) {
+    const double ns = FunctionNsOf(profile, function);
+    before = {.least_ns = std::min(before.least_ns, ns), .most_ns = std::max(before.most_ns, ns)};
+  }
+  return before;
+}
+
+// By which half of the kernels' time is longer than in any window before: longer inputs lengthen all of it.
+double GrowthOfKernels(const PatternBatch& now, std::span<const PatternBatch> past) {
+  std::vector<Weighted> growths;
+  for (const FunctionPattern& row : now.patterns) {
+    if (row.function_class != FunctionClass::kGpuCompute) continue;
+    const double before_ns = BeforeOf(past, row.function).most_ns;
+    const auto now_ns = static_cast<double>(row.critical_ns);
+    if (before_ns > 0) growths.push_back({now_ns / before_ns - 1, now_ns});
+  }
+  return WeightedQuantile(std::span(growths), 0.5);
+}
+
+bool HasGrown(const Before& before, double now_ns, size_t windows, double of_kernels, const NewFunctionOptions& options) {
+  if (of_kernels > options.max_of_kernels * (now_ns / std::max(1.0, before.most_ns) - 1)) return false;
+  const double range_ns = before.most_ns - before.least_ns;
+  return windows >= options.min_past_of_grown && before.least_ns > 0 && now_ns >= (1 + options.min_growth) * before.most_ns &&
+         now_ns - before.most_ns >= options.min_over_range * range_ns;
 }
 
 void AddSteps(const PatternBatch& profile, std::vector<double>& durations) {
@@ -47,16 +81,18 @@ std::optional<NewFunction> FindNewFunction(const CrossRankView& view, std::span<
   if (history.size() < options.min_past + 1 || view.profile().steps.empty()) return std::nullopt;
   const std::span<const PatternBatch> past = history.first(history.size() - 1);
   NewFunction best{.change = ChangeOf(past, history.back(), view.profile())};
+  const double of_kernels = GrowthOfKernels(view.profile(), past);
   for (const FunctionPattern& row : view.profile().patterns) {
-    if (!RunsOnThread(row)) continue;
+    if (IsSymptom(row)) continue;
     const double now_ns = std::min(static_cast<double>(row.critical_ns), FunctionNsOf(history.back(), row.function));
-    if (now_ns < options.min_share * best.change.now_ns || now_ns <= best.now_ns) continue;
-    double before_ns = 0;
-    for (const PatternBatch& profile : past) before_ns = std::max(before_ns, FunctionNsOf(profile, row.function));
-    if (before_ns > options.max_before * now_ns || best.change.excess_ns() < options.min_longer * (now_ns - before_ns)) continue;
-    if (!RunsInMostSteps(view, row.function, options.min_active_steps)) continue;
+    const Before before = BeforeOf(past, row.function);
+    const double more_ns = now_ns - before.most_ns;
+    if (more_ns < options.min_share * best.change.now_ns || more_ns <= best.now_ns - best.before_ns) continue;
+    const bool is_new = RunsOnThread(row) && before.most_ns <= options.max_before * now_ns;
+    if (!is_new && !HasGrown(before, now_ns, past.size(), of_kernels, options)) continue;
+    if (best.change.excess_ns() < options.min_longer * more_ns || !RunsInMostSteps(view, row.function, options.min_active_steps)) continue;
     best.row = &row;
-    best.before_ns = before_ns;
+    best.before_ns = before.most_ns;
     best.now_ns = now_ns;
   }
   if (best.row == nullptr) return std::nullopt;

@@ -1,5 +1,5 @@
-// Work that a job has taken up: a function of the training threads that its past did not know, and that the steps are longer by. Steps that vary with their inputs hide a
-// change of their length; what runs in every step now, and ran in none, they do not hide.
+// Work that a job has taken up: a function of the training threads that its past did not know, or one of any class that takes far more than it ever did, and that
+// the steps are longer by. Steps that vary with their inputs hide a change of their length; what all ranks run in every step now they do not hide.
 #pragma once
 
 #include <optional>
@@ -13,6 +13,10 @@ struct NewFunctionOptions {
   size_t min_past = 2;             // windows before
   double min_share = 0.03;         // of a step
   double max_before = 0.25;        // of what it takes now, in any window before: what warm-up or a collection ran is not new
+  size_t min_past_of_grown = 4;    // windows before, to tell by how much a function varies:
+  double min_growth = 0.25;        // over the most that it took in any of them, and
+  double min_over_range = 3;       // times how far they lie apart,
+  double max_of_kernels = 0.25;    // of its growth that half of the kernel time shows: longer inputs lengthen all kernels
   double min_active_steps = 0.75;  // of the ranks' steps: not what comes now and then
   double min_longer = 0.5;         // of what it takes, by which the median step is longer: no function that only took another's place
 };

@@ -13,6 +13,7 @@ struct Reads {
   double ms = 0;
   uint32_t last = 4;        // step of eight, not included
   double less_forward = 0;  // what the forward pass saves meanwhile
+  double longer_inputs = 1;
   FunctionClass function_class = FunctionClass::kPython;
 };
 
@@ -20,6 +21,7 @@ struct Reads {
 TrainingView Window(uint32_t index, const Reads& reads) {
   TrainingView job(4);
   job.RunOnAll("forward", 100 - reads.less_forward);
+  job.RunOnAll("gemm", 30 * reads.longer_inputs, "", FunctionClass::kGpuCompute);
   for (uint32_t rank = 0; rank < 4; ++rank) {
     for (uint32_t step = 0; step < 8; ++step) job.Jitter(rank, step, 5.0 * ((7 * index + 3 * step) % 9));
     if (reads.ms > 0) job.RunInSteps(rank, "read", reads.ms, 0, reads.last, "train.py: main", reads.function_class);
@@ -67,6 +69,25 @@ TEST(NewFunction, SilentWhereItTookAnothersPlace) {
 TEST(NewFunction, SilentOnKernels) {
   const Reads kernel{.ms = 10, .last = 8, .function_class = FunctionClass::kGpuCompute};
   EXPECT_EQ(Find({{}, {}, {}, kernel, kernel}), "");
+}
+
+Reads Kernel(double ms) { return {.ms = ms, .last = 8, .function_class = FunctionClass::kGpuCompute}; }
+
+TEST(NewFunction, AKernelThatTakesFarMoreThanItEverDidIsToldThoughTheStepsVaryByMore) {
+  EXPECT_EQ(Find({Kernel(20), Kernel(21), Kernel(20), Kernel(20), Kernel(30), Kernel(30)}), "read");
+}
+
+TEST(NewFunction, SilentWhereLongerInputsLengthenAllKernels) {
+  Reads longer = Kernel(30);
+  longer.longer_inputs = 1.2;
+  EXPECT_EQ(Find({Kernel(20), Kernel(21), Kernel(20), Kernel(20), longer, longer}), "");
+}
+
+TEST(NewFunction, SilentOnAKernelThatVariesOrWhosePastIsShort) {
+  EXPECT_EQ(Find({Kernel(20), Kernel(25), Kernel(20), Kernel(20), Kernel(33), Kernel(33)}), "");
+  EXPECT_EQ(Find({Kernel(20), Kernel(21), Kernel(20), Kernel(30), Kernel(30)}), "");
+  EXPECT_EQ(Find({Kernel(60), Kernel(60), Kernel(60), Kernel(60), Kernel(72), Kernel(72)}), "");
+  EXPECT_EQ(Find({Kernel(20), Kernel(21), Kernel(20), Kernel(20), Kernel(20), Kernel(30)}), "");
 }
 
 }  // namespace
