@@ -93,6 +93,29 @@ TEST(HotSpots, APortThatTwoRingsShareIsNotSlow) {
   EXPECT_THAT(job.Evaluate(), IsEmpty()) << "the last host has fewer ranks, say: what was to enter by 13 enters by 12";
 }
 
+// Two rings over most ports, and four into the only one that the job has on its last host.
+RailJob FourRingsIntoOnePort(double port_speed) {
+  RailJob job(8, 4);
+  for (uint32_t source = 0; source < 32; ++source) {
+    const uint32_t next = (source + 4) % 32;
+    job.Disconnect(source, next, Resource::kNic);
+    if (source < 24) {
+      job.Connect(source, next, RailJob::kNic / 2).Connect(source, next ^ 1, RailJob::kNic / 2);
+    } else if (source < 28) {
+      job.Connect(source, 28, port_speed / 4);
+    }
+  }
+  return job;
+}
+
+TEST(HotSpots, APortThatFourRingsShareIsNotSlowWhereMostAreSharedByTwo) { EXPECT_THAT(FourRingsIntoOnePort(RailJob::kNic).Evaluate(), IsEmpty()); }
+
+TEST(HotSpots, APortThatFourRingsShareIsNamedWhereTogetherTheyAreSlow) {
+  const std::vector<Finding> findings = FourRingsIntoOnePort(RailJob::kNic / 2).Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].culprits, ElementsAre(CulpritRank(28)));
+}
+
 // Three stages on a host each, in a row: only the one in the middle has two neighbors.
 TEST(HotSpots, NeighborsOfAStageTakeTurns) {
   RailJob job(3, 4);
