@@ -22,6 +22,16 @@ bool IsHeldBack(const Finding& claim) {
   return claim.kind == FindingKind::kSlowRank || claim.kind == FindingKind::kContention || claim.kind == FindingKind::kImbalance;
 }
 
+// One window is enough where no rank of a large job gets so far by chance, in any of thousands of windows: the largest of 64 is three deviations off in every tenth. And
+// where most steps show it: what comes now and then may come to this rank in four of eight steps, and to another one in the next window.
+bool StandsOutAlone(const Finding& claim) {
+  constexpr double kDeviations = 6;
+  const Measure* noise = FindMeasure(claim, kExcessOverNoise);
+  if (noise == nullptr) return true;
+  const Measure* slow = SlowSteps(claim);
+  return noise->culprit >= kDeviations && (slow == nullptr || 2 * slow->culprit > static_cast<double>(slow->samples));
+}
+
 double ShareOf(const Finding& claim) { return claim.world_size > 0 ? claim.lost_gpu_seconds_per_hour / 3600 / claim.world_size : 0; }
 
 }  // namespace
@@ -124,7 +134,8 @@ bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
   const bool seen_before = std::any_of(records_.begin(), records_.end(), [&](const Record& other) {
     return other.window < record.window && record.window - other.window < options_.lasting_windows && SameFault(record, other);
   });
-  return Lasts(record) || (seen_before && ComesBack(record, claim.ranks_seen));
+  if (Lasts(record) && (seen_before || StandsOutAlone(claim))) return true;
+  return seen_before && ComesBack(record, claim.ranks_seen);
 }
 
 // Since when, how often, and what it costs of all steps since then.

@@ -57,6 +57,32 @@ TEST(ClaimMemory, AWindowOfEnoughStepsIsEnough) {
   EXPECT_THAT(Ripen(memory, 1, {claim}), SizeIs(1));
 }
 
+TEST(ClaimMemory, TheLargestOfManyIsAskedForTwice) {
+  const auto claim = [](int64_t window, double deviations) {
+    Finding finding = Claim(window, 5, 8);
+    finding.evidence[0].samples = 8;
+    finding.evidence.push_back({.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = deviations, .samples = 8});
+    return finding;
+  };
+  ClaimMemory memory;
+  EXPECT_THAT(Ripen(memory, 1, {claim(1, 3.5)}), IsEmpty());
+  EXPECT_THAT(Ripen(memory, 2, {claim(2, 3.5)}), SizeIs(1));
+  EXPECT_THAT(Ripen(memory, 9, {claim(9, 6.5)}), SizeIs(1));
+}
+
+TEST(ClaimMemory, WhatTakesTurnsMayTakeHalfOfTheStepsOfOneWindow) {
+  const auto claim = [](int64_t window, int32_t rank) {
+    Finding finding = Claim(window, rank, 4);
+    finding.evidence[0].samples = 8;
+    finding.evidence.push_back({.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = 11, .samples = 8});
+    return finding;
+  };
+  ClaimMemory memory;
+  Ripen(memory, 1, {claim(1, 7), claim(1, 12)});
+  EXPECT_THAT(Ripen(memory, 7, {claim(7, 5)}), IsEmpty()) << "the next four of eight steps may be another rank's";
+  EXPECT_THAT(Ripen(memory, 8, {claim(8, 5)}), SizeIs(1));
+}
+
 TEST(ClaimMemory, AClaimMayAskForMoreWindows) {
   ClaimMemory memory;
   const auto faint = [](int64_t window) {

@@ -16,6 +16,9 @@ Measure* FindLasted(Finding& finding);
 // In how many of its steps a slow rank was slow, or ran what it is slow in.
 const Measure* SlowSteps(const Finding& finding);
 
+// By how much a rank is late, in what its peers are late by from chance.
+inline constexpr std::string_view kExcessOverNoise = "excess_over_noise";
+
 // Of a claim that one window is too little for: its threshold says in how many of the newest windows it must have been made.
 inline constexpr std::string_view kSeenInWindows = "seen_in_windows";
 

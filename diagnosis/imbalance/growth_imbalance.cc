@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMostNamed = 8;  // ranks in a sentence
 constexpr double kErrorsOfTime = 6;
-constexpr double kErrorsOfWork = 2;  // steps differ by more than work does: by what experts are sent, and by waits that look like work
+constexpr double kErrorsOfWork = 4;  // steps differ by more than work does: by what experts are sent, and by waits that look like work
 
 struct GrownRank {
   BusyTime busy;

@@ -7,6 +7,7 @@
 
 #include "diagnosis/compute_growth.h"
 #include "diagnosis/duration_text.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
 #include "diagnosis/slow_rank/slow_device.h"
 #include "diagnosis/slow_rank/untold_work.h"
@@ -25,7 +26,7 @@ std::vector<Measure> EvidenceOf(const BusyTime& busy, const CauseFunction& cause
   return {
       {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns, busy.peers_busy_ns + step_floor, busy.steps},
       {"wait_for_peers_per_step", "ns", busy.wait_ns, busy.step_ns - busy.peers_busy_ns, 0, busy.steps},
-      {"excess_over_noise", "ratio", busy.separation(), 1, options.min_separation, busy.steps},
+      {std::string(kExcessOverNoise), "ratio", busy.separation(), 1, options.min_separation, busy.steps},
       {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps},
       {"function_time_per_step", "ns", cause.own_ns, cause.peers_ns, cause.peers_ns + options.cause.min_coverage * busy.excess_ns,
        busy.peers},

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "diagnosis/busy_time.h"
 #include "diagnosis/duration_text.h"
+#include "diagnosis/robust_statistics.h"
 #include "diagnosis/shared_cause.h"
 
 namespace eroica {
@@ -56,13 +61,49 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const std::opt
   return finding;
 }
 
+double BusyNs(const StepRecord& step) { return static_cast<double>(step.duration_ns - step.peer_wait_ns); }
+
+using MedianSteps = std::map<int64_t, double>;  // ns, by step
+
+// Over the ranks of the role.
+MedianSteps MedianStepsOf(const CrossRankView& view, uint32_t role) {
+  std::map<int64_t, std::vector<double>> busy;
+  for (const RankView& rank : view.ranks()) {
+    if (rank.role != role || rank.batch->silent) continue;
+    for (const StepRecord& step : rank.batch->steps) busy[step.id].push_back(BusyNs(step));
+  }
+  MedianSteps medians;
+  for (auto& [id, of_step] : busy) medians.emplace(id, Median(std::span(of_step)));
+  return medians;
+}
+
+// Whether the step in which the rank is slowest is longer for all ranks of the role, by half of what the rank is late by and more: what all do in it takes one rank longer
+// than the other, as everything does. Garbage that is collected on all ranks at once is such a thing.
+bool IsLongForAll(const PatternBatch& batch, const MedianSteps& medians) {
+  double excess_ns = 0;
+  double median_ns = 0;  // of that step
+  for (const StepRecord& step : batch.steps) {
+    const double common_ns = medians.at(step.id);
+    if (BusyNs(step) - common_ns <= excess_ns) continue;
+    excess_ns = BusyNs(step) - common_ns;
+    median_ns = common_ns;
+  }
+  std::vector<double> usual;
+  for (const auto& [id, common_ns] : medians) usual.push_back(common_ns);
+  return 2 * (median_ns - Median(std::span(usual))) >= excess_ns;
+}
+
 }  // namespace
 
 void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
   if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
+  std::map<uint32_t, MedianSteps> medians_of_role;
   for (const BusyTime& busy : view.busy_times()) {
     if (busy.steps < options_.min_steps || busy.share() < options_.min_share || SpikeOverNoise(busy) < options_.min_separation) continue;
     if (busy.lasting_ns >= options_.max_lasting * busy.excess_ns || busy.slow_steps != 1) continue;
+    const auto [medians, fresh] = medians_of_role.try_emplace(busy.role);
+    if (fresh) medians->second = MedianStepsOf(view, busy.role);
+    if (IsLongForAll(*view.ranks()[busy.rank].batch, medians->second)) continue;
     std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause);
     if (!cause) cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause);
     findings.push_back(Describe(view, busy, cause, options_));

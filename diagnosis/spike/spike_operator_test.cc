@@ -65,5 +65,19 @@ TEST(SpikeOperator, AStepThatIsLongForAllIsNone) {
   EXPECT_THAT(Evaluate(job), IsEmpty());
 }
 
+// Garbage collected on all ranks at once takes one of them half as long again; a retry of the same length that others do not have is its own.
+TEST(SpikeOperator, WhatTakesOneLongerInAStepThatIsLongForAllIsNone) {
+  const auto with_collection = [](double on_all_ms) {
+    TrainingView job(8);
+    job.RunOnAll("forward", 60).RunInSteps(3, "collect", 40, 5, 6);
+    for (uint32_t rank = 0; rank < 8; ++rank) job.RunInSteps(rank, "collect", on_all_ms, 5, 6);
+    return job;
+  };
+  TrainingView collected = with_collection(80);
+  EXPECT_THAT(Evaluate(collected), IsEmpty());
+  TrainingView longer_steps = with_collection(10);
+  EXPECT_THAT(Evaluate(longer_steps), SizeIs(1));
+}
+
 }  // namespace
 }  // namespace eroica
