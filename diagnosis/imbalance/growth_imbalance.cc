@@ -179,7 +179,10 @@ std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
   const std::vector<BusyTime> less_work =
       FindLastingExcess(view.ranks(), view.role_count(), view.past_work(), view.work_times(), {.less = true});
   std::vector<std::vector<RankIndex>> few(view.role_count());
-  for (const BusyTime& less : less_work) few[less.role].push_back(less.rank);
+  for (const BusyTime& less : less_work) {
+    const BusyTime* now = Find(view.busy_times(), less.rank);
+    if (now != nullptr && StandsOutOfSteps(less, *now, kErrorsOfWork)) few[less.role].push_back(less.rank);
+  }
   std::vector<GrownRank> grown;
   for (const BusyTime& now : view.busy_times()) {
     const std::vector<RankIndex>& peers = few[now.role];

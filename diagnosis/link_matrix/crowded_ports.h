@@ -13,7 +13,7 @@
 
 namespace eroica {
 
-// What passes one side of a rank's port over connections of one kind: how many, how much, and how fast together where they run side by side.
+// What passes one side of a rank's port over connections of one kind: how many with their channels counted, how much, and how fast together where they run side by side.
 struct PortSide {
   double connections = 0;
   double bytes = 0;
@@ -60,9 +60,10 @@ class CrowdedPorts {
 
   static uint32_t KindOf(const LinkCell& cell) { return cell.kind; }
   static void Add(PortSide& side, const LinkCell& cell) {
-    ++side.connections;
+    const double channels = std::max(1.0, static_cast<double>(cell.channels));
+    side.connections += channels;
     side.bytes += static_cast<double>(cell.bytes);
-    side.speed += std::max(1.0, static_cast<double>(cell.channels)) * cell.speed();
+    side.speed += channels * cell.speed();
   }
   // Some have more to do than others, so that not all are at their limit: what a quarter of them and more reach.
   static double PortSpeedOf(const Sides& sides) {
