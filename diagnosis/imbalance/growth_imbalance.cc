@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,11 @@ namespace {
 
 constexpr size_t kMostNamed = 8;  // ranks in a sentence
 constexpr double kErrorsOfTime = 6;
-constexpr double kErrorsOfWork = 4;  // steps differ by more than work does: by what experts are sent, and by waits that look like work
+constexpr double kErrorsOfWork = 4;
+constexpr double kErrorsOfRoutedWork =
+    2;  // steps differ by more than work does there: by what experts are sent, and by waits that look like work
+constexpr double kMostRouted =
+    2.0 / 3;  // by time, of kernels: where more of them go with the bytes, it is longer sequences that do, not experts
 
 struct GrownRank {
   BusyTime busy;
@@ -139,10 +144,13 @@ const BusyTime* Find(const std::vector<BusyTime>& times, RankIndex rank) {
 
 // Windows that resemble each other by chance make the error of their mean look small where few replicas tell it. What the steps of this window differ by does not: no
 // mean of windows is known better than that of as many such steps.
-bool StandsOutOfSteps(const BusyTime& over_many, const BusyTime& now, double errors) {
+double ErrorsOfSteps(const BusyTime& over_many, const BusyTime& now) {
   const double error_ns = now.error_ns / std::sqrt(static_cast<double>(std::max(1u, over_many.steps)));
-  return over_many.share() * now.step_ns >= errors * error_ns;
+  return error_ns > 0 ? over_many.share() * now.step_ns / error_ns : std::numeric_limits<double>::infinity();
 }
+
+// Whether experts compute a part of it for what they are sent, so that steps tell little of the work.
+bool IsRoutedInPart(const ComputeGrowth& growth) { return growth.routed_share > 0 && growth.routed_share <= kMostRouted; }
 
 // A good part of what the rank is late by lies in a function of its training thread, which takes no longer for more work on the device.
 bool IsLateOnThread(const CrossRankView& view, const BusyTime& busy) {
@@ -153,6 +161,7 @@ bool IsLateOnThread(const CrossRankView& view, const BusyTime& busy) {
 struct LateRank {
   BusyTime busy;
   bool by_work = false;  // it is its kernels that say so
+  double errors = 0;     // of the steps, by which it stands out then
 };
 
 // Ranks that are late in this window, or over many, or that have more work than their peers over many: lengths and routing that are drawn anew for each step make some
@@ -165,9 +174,9 @@ std::vector<LateRank> LateRanks(const CrossRankView& view, const ImbalanceOption
     const BusyTime* over_many = Find(view.lasting_excess(), busy.rank);
     if (busy.steps >= options.min_steps && busy.share() >= options.min_share && lasts) {
       late.push_back({.busy = busy});
-    } else if (const BusyTime* work = Find(more_work, busy.rank); work != nullptr && StandsOutOfSteps(*work, busy, kErrorsOfWork)) {
-      late.push_back({.busy = InSteps(*work, busy), .by_work = true});
-    } else if (over_many != nullptr && busy.excess_ns >= over_many->excess_ns / 2 && StandsOutOfSteps(*over_many, busy, kErrorsOfTime)) {
+    } else if (const BusyTime* work = Find(more_work, busy.rank); work != nullptr && ErrorsOfSteps(*work, busy) >= kErrorsOfRoutedWork) {
+      late.push_back({.busy = InSteps(*work, busy), .by_work = true, .errors = ErrorsOfSteps(*work, busy)});
+    } else if (over_many != nullptr && busy.excess_ns >= over_many->excess_ns / 2 && ErrorsOfSteps(*over_many, busy) >= kErrorsOfTime) {
       late.push_back({.busy = InSteps(*over_many, busy)});
     }
   }
@@ -181,7 +190,7 @@ std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
   std::vector<std::vector<RankIndex>> few(view.role_count());
   for (const BusyTime& less : less_work) {
     const BusyTime* now = Find(view.busy_times(), less.rank);
-    if (now != nullptr && StandsOutOfSteps(less, *now, kErrorsOfWork)) few[less.role].push_back(less.rank);
+    if (now != nullptr && ErrorsOfSteps(less, *now) >= kErrorsOfWork) few[less.role].push_back(less.rank);
   }
   std::vector<GrownRank> grown;
   for (const BusyTime& now : view.busy_times()) {
@@ -199,8 +208,9 @@ std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
 bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Finding>& findings) const {
   std::vector<GrownRank> data;
   std::vector<GrownRank> routing;
-  for (auto& [busy, by_work] : LateRanks(view, options_)) {
+  for (auto& [busy, by_work, errors] : LateRanks(view, options_)) {
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
+    if (by_work && errors < kErrorsOfWork && !IsRoutedInPart(growth)) continue;
     if (by_work ? !TakeLonger(growth, busy) : IsLateOnThread(view, busy)) continue;
     if (growth.cause == GrowthCause::kData && growth.more_ns() >= options_.min_coverage * busy.excess_ns) data.push_back({busy, growth});
     if (growth.cause == GrowthCause::kRouting) routing.push_back({busy, growth});

@@ -20,10 +20,10 @@ struct PortSide {
   double speed = 0;
 };
 
-// Ports that have more to move than most, over more connections: these share the port, and move as much together as a quarter of all ports and more do. So it is where
-// hosts have unequally many ranks, and several rings leave by the same device; a job that has changed its size has such hosts. Most connections may be slower than a port
-// there, held up by the crowded one at their other end, so that it is not one of them that tells what a port can do. Where most ports with as many connections are as fast over each of them, they do not share it: a
-// stage in the middle of a pipeline sends to both neighbors, now to the one and now to the other.
+// Ports that have more to move than most, over more connections: these share the port, and move as much together as a quarter of all ports and more do. So it is
+// where hosts have unequally many ranks, and several rings leave by the same device; a job that has changed its size has such hosts. Most connections may be slower
+// than a port there, held up by the crowded one at their other end, so that it is not one of them that tells what a port can do. Where most ports with as many
+// connections are as fast over each of them, they do not share it: a stage in the middle of a pipeline sends to both neighbors, now to the one and now to the other.
 class CrowdedPorts {
  public:
   explicit CrowdedPorts(std::span<const LinkCell> cells) {

@@ -77,7 +77,7 @@ MedianSteps MedianStepsOf(const CrossRankView& view, uint32_t role) {
   return medians;
 }
 
-// Whether the step in which the rank is slowest is longer for all ranks of the role, by half of what the rank is late by and more: what all do in it takes one rank longer
+// Whether the rank's slowest step is longer for all ranks of the role, by half of what the rank is late by and more: what all do in it takes one rank longer
 // than the other, as everything does. Garbage that is collected on all ranks at once is such a thing.
 bool IsLongForAll(const PatternBatch& batch, const MedianSteps& medians) {
   double excess_ns = 0;
