@@ -35,11 +35,21 @@ std::vector<double> MediansOfOthers(const std::vector<double>& values) {
   return medians;
 }
 
+const std::vector<StepRecord>& TypicalOf(std::span<const RankView> ranks, const std::vector<RankIndex>& members) {
+  return ranks[members[members.size() / 2]].batch->steps;
+}
+
+std::vector<int64_t> StepsOf(const std::vector<StepRecord>& steps) {
+  std::vector<int64_t> ids;
+  for (const StepRecord& step : steps) ids.push_back(step.id);
+  return ids;
+}
+
 // Ids of the steps that at least half of the members report, ascending.
 std::vector<int64_t> CommonSteps(std::span<const RankView> ranks, const std::vector<RankIndex>& members) {
   std::map<int64_t, size_t> reports;
   // Most members report the very same steps: those are counted together.
-  const std::vector<StepRecord>& typical = ranks[members[members.size() / 2]].batch->steps;
+  const std::vector<StepRecord>& typical = TypicalOf(ranks, members);
   size_t like_typical = 0;
   for (const RankIndex member : members) {
     const std::vector<StepRecord>& steps = ranks[member].batch->steps;
@@ -57,7 +67,7 @@ std::vector<int64_t> CommonSteps(std::span<const RankView> ranks, const std::vec
   return ids;
 }
 
-// Members that report at least half of the steps, but not all: a file was cut, or events were lost.
+// Of members that do not report all steps those that report at least half: a file was cut, or events were lost.
 std::vector<RankIndex> WithGaps(std::span<const RankView> ranks, const std::vector<RankIndex>& members, const std::vector<int64_t>& ids) {
   std::vector<RankIndex> with_gaps;
   for (const RankIndex member : members) {
@@ -87,6 +97,10 @@ class RoleTable {
     for (const RankIndex member : members) AddMember(member);
   }
 
+  // Whether nobody reports any other step, or lacks one.
+  bool holds_all_steps() const { return holds_all_steps_; }
+  // Members that lack some of the steps.
+  const std::vector<RankIndex>& left_out() const { return left_out_; }
   bool comparable() const { return members_.size() >= 2 && !step_ids_.empty(); }
 
   void Compare(std::vector<BusyTime>& out) const {
@@ -94,6 +108,8 @@ class RoleTable {
     const std::vector<double> peer_medians = MediansOfOthers(means);
     const std::vector<double> peer_spreads = PeerSpreads(means);
     const double step_error = ErrorOfTheMean(means);
+    const Excess excess = MeasureExcess();
+    const auto steps = static_cast<double>(step_ids_.size());
     std::vector<BusyTime> entries(members_.size());
     for (size_t m = 0; m < members_.size(); ++m) {
       BusyTime& entry = entries[m];
@@ -106,8 +122,10 @@ class RoleTable {
       entry.wait_ns = entry.step_ns - entry.busy_ns;
       entry.peers_busy_ns = peer_medians[m];
       entry.noise_ns = std::max({peer_spreads[m], step_error, kTimerResolutionNs, kRelativeNoiseFloor * entry.step_ns});
+      entry.excess_ns = excess.sum_ns[m] / steps;
+      if (steps > 1) entry.lasting_ns = (excess.sum_ns[m] - excess.largest_ns[m]) / (steps - 1);
+      entry.slow_steps = excess.slow_steps[m];
     }
-    AddExcess(entries);
     AddChances(means, entries);
     out.insert(out.end(), entries.begin(), entries.end());
   }
@@ -122,11 +140,13 @@ class RoleTable {
       duration_ns += static_cast<double>(step.duration_ns);
       busy_[next++].push_back(static_cast<double>(std::max<int64_t>(0, step.duration_ns - step.peer_wait_ns)));
     }
+    holds_all_steps_ = holds_all_steps_ && next == step_ids_.size() && next == steps.size();
     if (next == step_ids_.size()) {
       members_.push_back(member);
       step_ns_.push_back(duration_ns / static_cast<double>(std::max<size_t>(1, next)));
     } else {
       for (size_t s = 0; s < next; ++s) busy_[s].pop_back();
+      left_out_.push_back(member);
     }
   }
 
@@ -139,28 +159,34 @@ class RoleTable {
     return means;
   }
 
-  // Over the steps: busy time less the median of the others' in the same step.
-  void AddExcess(std::vector<BusyTime>& entries) const {
-    const auto steps = static_cast<double>(step_ids_.size());
-    std::vector<std::vector<double>> excess;
-    std::vector<double> largest(entries.size(), -std::numeric_limits<double>::infinity());
+  // Of each member, over the steps: busy time less the median of the others' in the same step.
+  struct Excess {
+    explicit Excess(size_t members) : sum_ns(members), largest_ns(members, -std::numeric_limits<double>::infinity()), slow_steps(members) {}
+    std::vector<double> sum_ns;
+    std::vector<double> largest_ns;
+    std::vector<uint32_t> slow_steps;  // with at least half of the mean
+  };
+
+  Excess MeasureExcess() const {
+    Excess excess(members_.size());
+    std::vector<PeerMedian> peers;
     for (const std::vector<double>& column : busy_) {
-      std::vector<double>& of_step = excess.emplace_back(MediansOfOthers(column));
-      for (size_t m = 0; m < entries.size(); ++m) {
-        of_step[m] = column[m] - of_step[m];
-        entries[m].excess_ns += of_step[m];
-        largest[m] = std::max(largest[m], of_step[m]);
+      std::vector<double> reordered = column;
+      const PeerMedian& of_step = peers.emplace_back(reordered);
+      for (size_t m = 0; m < column.size(); ++m) {
+        const double own = column[m] - of_step.Without(column[m]);
+        excess.sum_ns[m] += own;
+        excess.largest_ns[m] = std::max(excess.largest_ns[m], own);
       }
     }
-    for (size_t m = 0; m < entries.size(); ++m) {
-      if (steps > 1) entries[m].lasting_ns = (entries[m].excess_ns - largest[m]) / (steps - 1);
-      entries[m].excess_ns /= steps;
-    }
-    for (const std::vector<double>& of_step : excess) {
-      for (size_t m = 0; m < entries.size(); ++m) {
-        if (of_step[m] > 0 && of_step[m] >= entries[m].excess_ns / 2) ++entries[m].slow_steps;
+    const auto steps = static_cast<double>(step_ids_.size());
+    for (size_t s = 0; s < busy_.size(); ++s) {
+      for (size_t m = 0; m < members_.size(); ++m) {
+        const double own = busy_[s][m] - peers[s].Without(busy_[s][m]);
+        excess.slow_steps[m] += own > 0 && own >= excess.sum_ns[m] / steps / 2 ? 1 : 0;
       }
     }
+    return excess;
   }
 
   // For each member how far its peers' means lie apart. In a big role one member more or less changes nothing, so the role's own spread does for all there.
@@ -179,13 +205,13 @@ class RoleTable {
 
   // Steps vary alike on all ranks (a long sequence is long for everyone): what counts is how one rank's steps vary against the role's.
   double ErrorOfTheMean(const std::vector<double>& means) const {
-    std::vector<double> residuals;
-    residuals.reserve(members_.size() * step_ids_.size());
-    std::vector<double> residual(members_.size());
+    std::vector<double> residuals(members_.size() * step_ids_.size());
+    auto of_step = residuals.begin();
     for (const std::vector<double>& column : busy_) {
-      std::ranges::transform(column, means, residual.begin(), std::minus<>());
-      const double common = Median(std::span(residual));  // reorders them, which is no matter: only their values count
-      for (const double value : residual) residuals.push_back(std::abs(value - common));
+      const auto end = std::ranges::transform(column, means, of_step, std::minus<>()).out;
+      const double common = Median(std::span(of_step, end));  // may reorder them, which is no matter: only their values count
+      std::transform(of_step, end, of_step, [common](double value) { return std::abs(value - common); });
+      of_step = end;
     }
     return kSigmaPerMad * Median(std::span(residuals)) / std::sqrt(static_cast<double>(step_ids_.size()));
   }
@@ -209,17 +235,19 @@ class RoleTable {
     const double most = kAlike * 2 * variance * static_cast<double>(residuals.size() - 1);
     const auto alike = [&](size_t a, size_t b) {
       double squares = 0;
-      for (const std::vector<double>& column : residuals) squares += (column[a] - column[b]) * (column[a] - column[b]);
-      return squares <= most;
+      for (const std::vector<double>& column : residuals) {
+        squares += (column[a] - column[b]) * (column[a] - column[b]);
+        if (squares > most) return false;
+      }
+      return true;
     };
-    const std::vector<double>& first = residuals.front();
-    std::vector<size_t> order(first.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::sort(order.begin(), order.end(), [&first](size_t a, size_t b) { return first[a] < first[b]; });
+    std::vector<std::pair<double, size_t>> order;
+    for (const double first : residuals.front()) order.emplace_back(first, order.size());
+    std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     size_t independent = 0;
     for (size_t i = 0; i < order.size(); ++i) {
       bool seen = false;
-      for (size_t k = 1; k <= std::min(i, kNeighbors) && !seen; ++k) seen = alike(order[i], order[i - k]);
+      for (size_t k = 1; k <= std::min(i, kNeighbors) && !seen; ++k) seen = alike(order[i].second, order[i - k].second);
       independent += seen ? 0 : 1;
     }
     return independent;
@@ -252,15 +280,22 @@ class RoleTable {
   std::span<const RankView> ranks_;
   std::vector<int64_t> step_ids_;
   std::vector<RankIndex> members_;
+  std::vector<RankIndex> left_out_;
+  bool holds_all_steps_ = true;
   std::vector<double> step_ns_;            // [member], mean duration
   std::vector<std::vector<double>> busy_;  // [step][member]
 };
 
 void CompareRole(std::span<const RankView> ranks, const std::vector<RankIndex>& members, std::vector<BusyTime>& result) {
-  const std::vector<int64_t> ids = CommonSteps(ranks, members);
-  const RoleTable table(ranks, members, ids);
+  // Mostly all report the very same steps, which is seen when they are put into the table.
+  std::vector<int64_t> ids = StepsOf(TypicalOf(ranks, members));
+  RoleTable table(ranks, members, ids);
+  if (!table.holds_all_steps()) {
+    ids = CommonSteps(ranks, members);
+    table = RoleTable(ranks, members, ids);
+  }
   if (table.comparable()) table.Compare(result);
-  const std::vector<RankIndex> with_gaps = WithGaps(ranks, members, ids);
+  const std::vector<RankIndex> with_gaps = WithGaps(ranks, table.left_out(), ids);
   if (with_gaps.empty()) return;
   const RoleTable fewer_steps(ranks, members, StepsOfAll(ranks, with_gaps, ids));
   if (!fewer_steps.comparable()) return;

@@ -54,7 +54,7 @@ InclusiveTimes InclusiveTimesOf(const PatternBatch& batch) {
 std::vector<RankIndex> PeersOf(const CrossRankView& view, RankIndex rank, uint32_t max_peers) {
   std::vector<RankIndex> all;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
-    if (i != rank && view.ranks()[i].role == view.ranks()[rank].role && !view.ranks()[i].batch->silent) all.push_back(i);
+    if (i != rank && view.ranks()[i].role == view.ranks()[rank].role && !view.ranks()[i].silent) all.push_back(i);
   }
   if (all.size() <= max_peers) return all;
   std::vector<RankIndex> spread;

@@ -304,8 +304,7 @@ ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& bu
   std::vector<RankIndex> peers;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const RankView& other = view.ranks()[i];
-    if (i != busy.rank && other.role == view.ranks()[busy.rank].role && !other.batch->silent && !other.batch->steps.empty())
-      peers.push_back(i);
+    if (i != busy.rank && other.role == view.ranks()[busy.rank].role && other.has_steps()) peers.push_back(i);
   }
   return GrowthTable(view, busy.rank, peers, least_growth).Measure(busy);
 }

@@ -23,10 +23,12 @@ float Share(double value) {
 std::vector<RankView> RanksByNumber(std::span<const PatternBatch> batches) {
   std::vector<RankView> ranks;
   ranks.reserve(batches.size());
-  for (const PatternBatch& batch : batches) ranks.push_back({.rank = batch.rank, .role = 0, .batch = &batch});
-  std::stable_sort(ranks.begin(), ranks.end(), [](const RankView& a, const RankView& b) { return a.rank < b.rank; });
+  for (const PatternBatch& batch : batches)
+    ranks.push_back({.rank = batch.rank, .role = 0, .batch = &batch, .step = {}, .silent = batch.silent});
+  if (!std::ranges::is_sorted(ranks, {}, &RankView::rank)) std::ranges::stable_sort(ranks, {}, &RankView::rank);
   const auto same_rank = [](const RankView& a, const RankView& b) { return a.rank == b.rank; };
   ranks.erase(std::unique(ranks.begin(), ranks.end(), same_rank), ranks.end());
+  for (RankView& rank : ranks) rank.step = MeanStepOf(*rank.batch);
   return ranks;
 }
 
@@ -35,9 +37,16 @@ class ColumnBuilder {
  public:
   explicit ColumnBuilder(size_t ranks) : ranks_(ranks) {}
 
-  void Add(RankIndex rank, std::span<const FunctionPattern> patterns) {
+  // The rows of one rank far outgrow the caches: memory is asked for those of the next while these are taken.
+  void Add(RankIndex rank, std::span<const FunctionPattern> patterns, std::span<const FunctionPattern> next) {
     uint32_t previous = 0;
-    for (const FunctionPattern& pattern : patterns) {
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      const FunctionPattern& pattern = patterns[i];
+      if (i < next.size()) {
+        __builtin_prefetch(&next[i].function);
+        __builtin_prefetch(&next[i].beta);
+        __builtin_prefetch(&next[i].critical_ns);
+      }
       const uint32_t position = Find(pattern, previous);
       previous = position;
       FunctionColumn& column = columns_[position];
@@ -95,7 +104,9 @@ class ColumnBuilder {
 std::vector<FunctionColumn> ColumnsOf(std::span<const RankView> ranks) {
   ColumnBuilder builder(ranks.size());
   for (RankIndex i = 0; i < ranks.size(); ++i) {
-    if (!ranks[i].batch->silent) builder.Add(i, ranks[i].batch->patterns);
+    if (ranks[i].silent) continue;
+    const bool last = i + 1 == ranks.size();
+    builder.Add(i, ranks[i].batch->patterns, last ? std::span<const FunctionPattern>() : std::span(ranks[i + 1].batch->patterns));
   }
   return builder.Take();
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "diagnosis/mean_step.h"
 #include "schemas/collective_summary.h"
 #include "schemas/pattern_batch.h"
 
@@ -21,6 +22,10 @@ struct RankView {
   RankId rank;
   uint32_t role = 0;                    // ranks of one role are peers; dense from 0
   const PatternBatch* batch = nullptr;  // lives as long as the view
+  // Of the batch, which lies far from those of other ranks: what loops over all ranks ask for.
+  MeanStep step;
+  bool silent = false;
+  bool has_steps() const { return !silent && step.steps > 0; }
 };
 
 // One function over the ranks that ran it: columns for the differential comparison.
@@ -35,6 +40,16 @@ struct FunctionColumn {
   std::vector<const FunctionPattern*> pattern;
 
   size_t size() const { return rank.size(); }
+
+  // Calls visit(rank, pattern) for each row. Patterns of neighboring ranks lie far apart: memory is asked for some rows ahead.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    constexpr size_t kAhead = 16;
+    for (size_t i = 0; i < size(); ++i) {
+      if (i + kAhead < size()) __builtin_prefetch(&pattern[i + kAhead]->duration_mean_ns);
+      visit(rank[i], *pattern[i]);
+    }
+  }
 };
 
 class CrossRankView {

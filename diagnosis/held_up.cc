@@ -15,9 +15,8 @@ Culprit CulpritOf(const RankView& rank) {
 std::vector<Victim> VictimsOf(const CrossRankView& view, const BusyTime& busy) {
   std::vector<Victim> victims;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
-    const PatternBatch& batch = *view.ranks()[i].batch;
-    if (i == busy.rank || batch.steps.empty()) continue;
-    const MeanStep mean = MeanStepOf(batch);
+    const MeanStep& mean = view.ranks()[i].step;
+    if (i == busy.rank || mean.steps == 0) continue;
     const double lost = std::min(mean.wait_ns, busy.excess_ns);
     if (lost < busy.excess_ns / 10) continue;
     victims.push_back({.rank = view.ranks()[i].rank, .lost_ns = static_cast<int64_t>(lost * mean.steps), .lost_ns_per_step = lost});

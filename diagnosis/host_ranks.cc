@@ -1,27 +1,28 @@
 #include "diagnosis/host_ranks.h"
 
 #include <algorithm>
-#include <map>
-
-#include "diagnosis/mean_step.h"
+#include <unordered_map>
 
 namespace eroica {
 
 std::vector<HostRanks> HostsOf(const CrossRankView& view) {
-  std::map<std::string_view, HostRanks> by_name;
-  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
-    const PatternBatch& batch = *view.ranks()[i].batch;
-    if (batch.silent || batch.steps.empty() || batch.host.empty()) continue;
-    HostRanks& host = by_name[batch.host];
-    host.name = batch.host;
-    host.ranks.push_back(i);
-    host.step_ns += MeanStepOf(batch).duration_ns;
-  }
+  std::unordered_map<std::string_view, size_t> position;
   std::vector<HostRanks> hosts;
-  for (auto& [name, host] : by_name) {
-    host.step_ns /= static_cast<double>(host.ranks.size());
-    hosts.push_back(std::move(host));
+  size_t at = 0;
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    const RankView& rank = view.ranks()[i];
+    const std::string_view name = rank.batch->host;
+    if (!rank.has_steps() || name.empty()) continue;
+    if (hosts.empty() || hosts[at].name != name) {  // mostly the ranks of a host follow one another
+      const auto [known, inserted] = position.try_emplace(name, hosts.size());
+      if (inserted) hosts.push_back({.name = name, .ranks = {}});
+      at = known->second;
+    }
+    hosts[at].ranks.push_back(i);
+    hosts[at].step_ns += rank.step.duration_ns;
   }
+  for (HostRanks& host : hosts) host.step_ns /= static_cast<double>(host.ranks.size());
+  std::ranges::sort(hosts, {}, &HostRanks::name);
   return hosts;
 }
 
@@ -31,8 +32,8 @@ std::vector<HostRanks> LoneRanksOf(const CrossRankView& view) {
   std::vector<HostRanks> lone;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const RankView& rank = view.ranks()[i];
-    if (members[rank.role] > 1 || rank.batch->silent || rank.batch->steps.empty()) continue;
-    lone.push_back({.name = rank.batch->host, .ranks = {i}, .step_ns = MeanStepOf(*rank.batch).duration_ns});
+    if (members[rank.role] > 1 || !rank.has_steps()) continue;
+    lone.push_back({.name = rank.batch->host, .ranks = {i}, .step_ns = rank.step.duration_ns});
   }
   return lone;
 }

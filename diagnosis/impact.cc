@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "diagnosis/finding_measures.h"
-#include "diagnosis/mean_step.h"
 #include "diagnosis/step_accounting/airport_share.h"
 #include "diagnosis/step_accounting/step_account.h"
 #include "diagnosis/step_accounting/step_table.h"
@@ -17,7 +16,7 @@ namespace {
 // What the job may have lost a step by waiting: the most that any rank waited.
 double MostWaited(const CrossRankView& view) {
   double most = 0;
-  for (const RankView& rank : view.ranks()) most = std::max(most, MeanStepOf(*rank.batch).wait_ns);
+  for (const RankView& rank : view.ranks()) most = std::max(most, rank.step.wait_ns);
   return most;
 }
 
@@ -28,17 +27,20 @@ bool IsAboutOneRank(const Finding& claim) {
 
 // Ranks that the accounting charges with nothing keep their claim, and are among the others.
 void ChargeByAccount(const StepAccount& account, std::vector<Finding*>& slow, std::vector<Finding*>& others) {
-  std::map<int32_t, double> charged;
-  for (const RankAccount& rank : account.ranks) charged[static_cast<int32_t>(rank.rank.value)] = rank.lost() / account.steps;
+  const auto charged = [&account](int32_t number) {
+    const RankId rank{static_cast<uint32_t>(number)};
+    const auto at = std::ranges::lower_bound(account.ranks, rank, {}, &RankAccount::rank);
+    return at != account.ranks.end() && at->rank == rank ? at->lost() / account.steps : 0;
+  };
   std::map<int32_t, double> claimed;
   for (const Finding* claim : slow) claimed[claim->culprits[0].rank] += claim->lost_ns_per_step;
   std::erase_if(slow, [&](Finding* claim) {
     const int32_t rank = claim->culprits[0].rank;
-    if (charged[rank] <= 0 || claimed[rank] <= 0) {
+    if (charged(rank) <= 0 || claimed[rank] <= 0) {
       others.push_back(claim);
       return true;
     }
-    claim->lost_ns_per_step *= charged[rank] / claimed[rank];
+    claim->lost_ns_per_step *= charged(rank) / claimed[rank];
     return false;
   });
 }

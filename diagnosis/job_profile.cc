@@ -105,8 +105,8 @@ PatternBatch ProfileOf(const CrossRankView& view) {
   for (const FunctionColumn& column : view.functions()) {
     per_step.clear();
     for (size_t i = 0; i < column.size(); ++i) {
-      const size_t steps = view.ranks()[column.rank[i]].batch->steps.size();
-      if (steps > 0) per_step.push_back(static_cast<double>(column.critical_ns[i]) / static_cast<double>(steps));
+      const MeanStep& step = view.ranks()[column.rank[i]].step;
+      if (step.steps > 0) per_step.push_back(PerStep(step, column.critical_ns[i]));
     }
     const double typical = Median(std::span(per_step));
     if (typical >= kLeastShare * step_ns) profile.patterns.push_back(Row(column.function, *column.sample, typical, column.size()));

@@ -19,10 +19,9 @@ constexpr std::array<size_t, 8> kLooks = {3, 4, 5, 7, 10, 14, 20, 28};
 
 StepRecord MeanOf(const RankView& rank) {
   constexpr double kMostNs = 9e18;  // of what hostile payloads say
-  const MeanStep mean = MeanStepOf(*rank.batch);
   return {.id = static_cast<int64_t>(rank.rank.value),
-          .duration_ns = static_cast<int64_t>(std::min(mean.duration_ns, kMostNs)),
-          .peer_wait_ns = static_cast<int64_t>(std::min(mean.wait_ns, kMostNs))};
+          .duration_ns = static_cast<int64_t>(std::min(rank.step.duration_ns, kMostNs)),
+          .peer_wait_ns = static_cast<int64_t>(std::min(rank.step.wait_ns, kMostNs))};
 }
 
 // Busy time and waiting in each other's place: who has less of the one has more of the other.
@@ -178,9 +177,8 @@ bool Lasts(const BusyTime& busy, double most_chance, const LastingOptions& optio
 // How much longer the typical kernel on data is on each rank than on the median of its role.
 class TypicalKernels {
  public:
-  explicit TypicalKernels(const CrossRankView& view) : view_(view), members_(view.role_count()), work_(view.ranks().size()) {
-    for (const RankView& rank : view.ranks())
-      members_[rank.role] += rank.batch->silent || rank.batch->host_only || rank.batch->steps.empty() ? 0 : 1;
+  explicit TypicalKernels(const CrossRankView& view) : view_(view), members_(view.role_count()) {
+    for (const RankView& rank : view.ranks()) members_[rank.role] += rank.has_steps() && !rank.batch->host_only ? 1 : 0;
     for (const FunctionColumn& column : view.functions()) {
       const FunctionPattern& sample = *column.sample;
       if (sample.function_class == FunctionClass::kGpuCompute && sample.wait != WaitKind::kPeer && !WorksOnParameters(sample.name))
@@ -188,48 +186,51 @@ class TypicalKernels {
     }
   }
 
-  // Own / median of the role; 0 where nothing is known.
-  double GrowthOf(RankIndex rank) {
-    std::vector<Kernel>& kernels = work_[rank];
-    std::ranges::sort(kernels, {}, &Kernel::growth);
-    double sum = 0;
-    for (const Kernel& kernel : kernels) sum += kernel.usual_ns;
-    double below = 0;
-    for (const Kernel& kernel : kernels) {
-      below += kernel.usual_ns;
-      if (2 * below >= sum) return kernel.growth;
+  // Own / median of the role, of all ranks by their position; 0 where nothing is known.
+  std::vector<double> Growths() const {
+    std::vector<double> growths;
+    growths.reserve(view_.ranks().size());
+    std::vector<size_t> next(kernels_.size(), 0);  // row of each kernel
+    std::vector<Weighted> own;
+    for (RankIndex rank = 0; rank < view_.ranks().size(); ++rank) {
+      own.clear();
+      for (size_t k = 0; k < kernels_.size(); ++k) {
+        const Kernel& kernel = kernels_[k];
+        if (next[k] == kernel.column->size() || kernel.column->rank[next[k]] != rank) continue;
+        const double ns = kernel.ns[next[k]++];
+        const double usual_ns = kernel.usual_ns[view_.ranks()[rank].role];
+        if (usual_ns > 0) own.push_back({.value = ns / usual_ns, .weight = usual_ns});
+      }
+      growths.push_back(WeightedMedian(own));
     }
-    return 0;
+    return growths;
   }
 
  private:
   struct Kernel {
-    double usual_ns = 0;  // median over the ranks of the role
-    double growth = 1;    // own / usual
+    const FunctionColumn* column = nullptr;
+    std::vector<double> ns;        // a step, by row
+    std::vector<double> usual_ns;  // median over the ranks of a role
   };
 
   // A kernel that half of a role's ranks have no row of says nothing of it.
   void Add(const FunctionColumn& column) {
+    Kernel& kernel = kernels_.emplace_back(Kernel{.column = &column, .ns = {}, .usual_ns = std::vector<double>(members_.size(), 0)});
+    kernel.ns.reserve(column.size());
     std::vector<std::vector<double>> by_role(members_.size());
-    std::vector<double> of_rank(column.size());
     for (size_t i = 0; i < column.size(); ++i) {
       const RankView& rank = view_.ranks()[column.rank[i]];
-      of_rank[i] = PerStep(*rank.batch, column.critical_ns[i]);
-      by_role[rank.role].push_back(of_rank[i]);
+      kernel.ns.push_back(PerStep(rank.step, column.critical_ns[i]));
+      by_role[rank.role].push_back(kernel.ns.back());
     }
-    std::vector<double> usual(members_.size(), 0);
-    for (size_t role = 0; role < usual.size(); ++role) {
-      if (2 * by_role[role].size() > members_[role]) usual[role] = Median(std::span(by_role[role]));
-    }
-    for (size_t i = 0; i < column.size(); ++i) {
-      const double usual_ns = usual[view_.ranks()[column.rank[i]].role];
-      if (usual_ns > 0) work_[column.rank[i]].push_back({.usual_ns = usual_ns, .growth = of_rank[i] / usual_ns});
+    for (size_t role = 0; role < by_role.size(); ++role) {
+      if (2 * by_role[role].size() > members_[role]) kernel.usual_ns[role] = Median(std::span(by_role[role]));
     }
   }
 
   const CrossRankView& view_;
-  std::vector<size_t> members_;            // by role
-  std::vector<std::vector<Kernel>> work_;  // by rank
+  std::vector<size_t> members_;  // by role
+  std::vector<Kernel> kernels_;
 };
 
 std::vector<RankView> ViewsOf(std::span<const RankView> ranks, const std::vector<RankIndex>& chosen) {
@@ -257,7 +258,7 @@ PatternBatch RankTimesOf(const CrossRankView& view) {
   times.world_size = std::max(1u, view.world_size());
   if (!view.ranks().empty()) times.window = view.ranks().front().batch->window;
   for (const RankView& rank : view.ranks()) {
-    if (!rank.batch->silent && !rank.batch->steps.empty()) times.steps.push_back(MeanOf(rank));
+    if (rank.has_steps()) times.steps.push_back(MeanOf(rank));
   }
   return times;
 }
@@ -266,9 +267,9 @@ PatternBatch WorkTimesOf(const CrossRankView& view) {
   constexpr double kStepNs = 1e9;
   PatternBatch times = RankTimesOf(view);
   times.steps.clear();
-  TypicalKernels kernels(view);
+  const std::vector<double> growths = TypicalKernels(view).Growths();
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
-    const double growth = std::min(kernels.GrowthOf(i), 2.0);
+    const double growth = std::min(growths[i], 2.0);
     if (growth <= 0) continue;
     times.steps.push_back({.id = static_cast<int64_t>(view.ranks()[i].rank.value),
                            .duration_ns = static_cast<int64_t>(kStepNs),

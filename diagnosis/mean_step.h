@@ -1,6 +1,9 @@
 // The mean training step of a rank in a window, or of a job's profile (job_profile.h).
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "schemas/pattern_batch.h"
 
 namespace eroica {
@@ -17,5 +20,6 @@ MeanStep MeanStepOf(const PatternBatch& batch);
 
 // A time of the whole window brought to one step; as it is where there are none.
 double PerStep(const PatternBatch& batch, int64_t ns);
+inline double PerStep(const MeanStep& step, int64_t ns) { return static_cast<double>(ns) / std::max(1.0, step.steps); }
 
 }  // namespace eroica

@@ -6,20 +6,23 @@
 #include <cstddef>
 #include <span>
 
+#include "diagnosis/around_middle.h"
+
 namespace eroica {
 
 // Of n values, made in O(n). Leaving out any one of them leaves one of three medians, decided by the side of the middle that it lies on.
 class PeerMedian {
  public:
-  // Reorders the values. Of fewer than two there are no peers.
+  // May reorder the values. Of fewer than two there are no peers.
   explicit PeerMedian(std::span<double> values) : count_(values.size()) {
     if (count_ < 2) return;
-    const size_t upper = count_ / 2;
-    const auto at = values.begin() + static_cast<std::ptrdiff_t>(upper);
-    std::nth_element(values.begin(), at, values.end());
+    const AroundMiddle<double> around(values);
+    const auto first = around.values().begin();
+    const auto at = first + around.middle();
+    std::nth_element(first, at, around.values().end());
     middle_ = *at;
-    below_ = *std::max_element(values.begin(), at);
-    above_ = count_ % 2 == 0 ? middle_ : *std::min_element(at + 1, values.end());
+    below_ = *std::max_element(first, at);
+    above_ = count_ % 2 == 0 ? middle_ : *std::min_element(at + 1, around.values().end());
   }
 
   bool has_peers() const { return count_ >= 2; }

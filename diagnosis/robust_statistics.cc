@@ -72,6 +72,26 @@ double WeightedQuantile(std::span<Weighted> values, double share) {
   return 0;
 }
 
+double WeightedMedian(std::span<Weighted> values) {
+  if (values.empty()) return 0;
+  const auto weight_of = [](std::span<const Weighted> some) {
+    double sum = 0;
+    for (const Weighted& entry : some) sum += entry.weight;
+    return sum;
+  };
+  const double half = weight_of(values) / 2;
+  double below = 0;  // weight of what is left behind
+  while (values.size() > 1) {
+    const size_t middle = values.size() / 2;
+    const auto by_value = [](const Weighted& a, const Weighted& b) { return a.value < b.value; };
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle), values.end(), by_value);
+    const double lower = below + weight_of(values.first(middle));
+    values = lower >= half ? values.first(middle) : values.subspan(middle);
+    if (lower < half) below = lower;
+  }
+  return values.front().value;
+}
+
 MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts) {
   const uint64_t total = Total(counts);
   if (total == 0) return {};

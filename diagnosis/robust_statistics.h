@@ -1,4 +1,4 @@
-// Statistics that a few wild values cannot move. All functions of spans reorder what they are given; of nothing they return 0.
+// Statistics that a few wild values cannot move. All functions of spans may reorder what they are given; of nothing they return 0.
 // For samples of hundreds of floats: differential/order_statistics.h.
 #pragma once
 
@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "diagnosis/around_middle.h"
 
 namespace eroica {
 
@@ -19,11 +21,13 @@ inline constexpr double kSigmaPerNinetieth = 1.6449;
 template <typename T>
 double Median(std::span<T> values) {
   if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
+  const AroundMiddle<T> around(values);
+  const auto first = around.values().begin();
+  const auto middle = first + around.middle();
+  std::nth_element(first, middle, around.values().end());
   const auto upper = static_cast<double>(*middle);
   if (values.size() % 2 == 1) return upper;
-  return (static_cast<double>(*std::max_element(values.begin(), middle)) + upper) / 2;
+  return (static_cast<double>(*std::max_element(first, middle)) + upper) / 2;
 }
 
 struct MedianAndMad {
@@ -47,6 +51,8 @@ struct Weighted {
 
 // What all of the weight but `share` reaches: that much lies below. A third: what most of a whole reaches, whatever a part of it does.
 double WeightedQuantile(std::span<Weighted> values, double share);
+// The same of a half, without sorting.
+double WeightedMedian(std::span<Weighted> values);
 
 // Of a population of whole numbers given as counts: counts[k] of them have the value k.
 MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts);

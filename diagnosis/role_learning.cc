@@ -73,6 +73,7 @@ Labels LabelsByDepth(const Evidence& evidence) {
   numbers.reserve(evidence.ranks.size());
   for (const RankView& rank : evidence.ranks) numbers.push_back(rank.rank);
   Labels depths = PipelineDepths(numbers, evidence.summaries);
+  if (std::ranges::all_of(depths, [](int32_t depth) { return depth == kUnknownDepth; })) return {};
   SpreadDepths(evidence, &depths);
   const auto known = depths.size() - static_cast<size_t>(std::count(depths.begin(), depths.end(), kUnknownDepth));
   return 2 * known > depths.size() ? depths : Labels{};
@@ -94,8 +95,11 @@ bool ShareLessThanHalf(const NameSet& a, const NameSet& b) {
 // Profiles that differ in fewer than kMinDifferentNames names come together, the most frequent first; what stays alone founds no cluster.
 std::vector<Cluster> ClustersOf(std::span<const NameSet> profiles) {
   std::map<NameSet, size_t> counts;
+  auto last = counts.end();  // ranks mostly run what the rank before them runs
   for (const NameSet& profile : profiles) {
-    if (!profile.empty()) ++counts[profile];
+    if (profile.empty()) continue;
+    if (last == counts.end() || last->first != profile) last = counts.try_emplace(profile, 0).first;
+    ++last->second;
   }
   std::vector<Cluster> distinct;
   for (const auto& [names, count] : counts) distinct.push_back({names, count});
@@ -229,11 +233,11 @@ std::vector<uint32_t> LearnRoles(std::span<const RankView> ranks, std::span<cons
   const bool all_given =
       std::all_of(ranks.begin(), ranks.end(), [](const RankView& r) { return !r.batch->role.empty() || r.batch->silent; });
   const Labels learnt = all_given ? Labels(ranks.size(), 0) : Learn(ranks, functions, summaries);
-  std::map<std::pair<std::string, int32_t>, uint32_t> role_of;
+  std::map<std::pair<std::string_view, int32_t>, uint32_t> role_of;
   std::vector<uint32_t> roles;
   roles.reserve(ranks.size());
   for (size_t i = 0; i < ranks.size(); ++i) {
-    const std::string& given = ranks[i].batch->role;
+    const std::string_view given = ranks[i].batch->role;
     const auto key = std::make_pair(given, given.empty() ? learnt[i] : 0);
     roles.push_back(role_of.try_emplace(key, static_cast<uint32_t>(role_of.size())).first->second);
   }
@@ -255,7 +259,7 @@ uint32_t FingerprintOfProcesses(std::span<const RankView> ranks) {
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   const auto add = [&hash](uint32_t value) { hash = (hash ^ value) * 0x100000001b3; };
   for (const RankView& rank : ranks) {
-    if (rank.batch->silent) continue;
+    if (rank.silent) continue;
     add(rank.rank.value);
     add(rank.batch->pid);
   }

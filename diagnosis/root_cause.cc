@@ -36,14 +36,14 @@ struct DataQuality {
 
 DataQuality QualityOf(const CrossRankView& view) {
   DataQuality quality;
-  size_t most_steps = 0;
-  for (const RankView& rank : view.ranks()) most_steps = std::max(most_steps, rank.batch->steps.size());
+  double most_steps = 0;
+  for (const RankView& rank : view.ranks()) most_steps = std::max(most_steps, rank.step.steps);
   for (const RankView& rank : view.ranks()) {
-    if (!rank.batch->silent && rank.batch->steps.size() + 2 <= most_steps) ++quality.ranks_short;
+    if (!rank.silent && rank.step.steps + 2 <= most_steps) ++quality.ranks_short;
     const Completeness& completeness = rank.batch->completeness;
     quality.events += completeness.events;
     quality.lost += completeness.lost + completeness.late;
-    if (!rank.batch->silent) ++quality.ranks_seen;
+    if (!rank.silent) ++quality.ranks_seen;
   }
   return quality;
 }

@@ -34,13 +34,13 @@ double PeersOf(const CrossRankView& view, const RankView& rank, FunctionId funct
   std::vector<double> times(view.ranks().size(), 0);
   if (const FunctionColumn* column = view.FindFunction(function)) {
     for (size_t i = 0; i < column->size(); ++i) {
-      times[column->rank[i]] = PerStep(*view.ranks()[column->rank[i]].batch, column->pattern[i]->total_ns);
+      times[column->rank[i]] = PerStep(view.ranks()[column->rank[i]].step, column->pattern[i]->total_ns);
     }
   }
   std::vector<double> peers;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const RankView& other = view.ranks()[i];
-    if (other.rank != rank.rank && other.role == rank.role && !other.batch->silent) peers.push_back(times[i]);
+    if (other.rank != rank.rank && other.role == rank.role && !other.silent) peers.push_back(times[i]);
   }
   return peers.empty() ? 0 : Median(std::span(peers));
 }

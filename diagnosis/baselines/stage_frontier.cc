@@ -37,7 +37,7 @@ void StageFrontierBaseline::Evaluate(const CrossRankView& view, std::vector<Find
   uint32_t steps = 0;
   int64_t exposed_ns = 0;
   for (const StepRow& row : LineUpSteps(view)) {
-    if (!row.marked || row.ranks.size() < 2) continue;
+    if (!row.marked || row.size() < 2) continue;
     ++steps;
     const StepFrontier frontier = FrontierOf(row);
     for (size_t stage = 0; stage < frontier.size(); ++stage) {

@@ -57,7 +57,7 @@ double ActiveStepsOfPeers(const CrossRankView& view, RankIndex rank, FunctionId 
   std::vector<double> peers;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const RankView& other = view.ranks()[i];
-    if (i != rank && other.role == view.ranks()[rank].role && !other.batch->silent) peers.push_back(steps[i]);
+    if (i != rank && other.role == view.ranks()[rank].role && !other.silent) peers.push_back(steps[i]);
   }
   return peers.empty() ? 0 : Median(std::span(peers));
 }

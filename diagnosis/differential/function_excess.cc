@@ -13,7 +13,7 @@ std::vector<RankIndex> PeersOf(const CrossRankView& view, RankIndex rank, uint32
   std::vector<RankIndex> peers;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const RankView& other = view.ranks()[i];
-    if (i != rank && other.role == view.ranks()[rank].role && !other.batch->silent) peers.push_back(i);
+    if (i != rank && other.role == view.ranks()[rank].role && !other.silent) peers.push_back(i);
   }
   if (peers.size() <= max_peers) return peers;
   std::vector<RankIndex> chosen(max_peers);
@@ -75,7 +75,7 @@ int64_t LeastExcess(const CriticalTimes& times, RankIndex rank, const PatternBat
 }
 
 bool HasPeers(const CrossRankView& view, RankIndex rank, std::span<const RankIndex> peers) {
-  return !peers.empty() && !view.ranks()[rank].batch->silent;
+  return !peers.empty() && !view.ranks()[rank].silent;
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ DifferentialResult Localize(const CrossRankView& view, const DifferentialOptions
   role.reserve(view.ranks().size());
   size_t host_only = 0;
   for (const RankView& rank : view.ranks()) {
-    role.push_back(rank.batch->silent ? DifferentialInput::kNoRole : rank.role);
+    role.push_back(rank.silent ? DifferentialInput::kNoRole : rank.role);
     host_only += rank.batch->host_only ? 1 : 0;
   }
   uint64_t seed = MixSeed(0, view.job().value);

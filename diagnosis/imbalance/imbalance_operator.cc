@@ -41,9 +41,8 @@ const FunctionPattern* HeaviestFunction(const PatternBatch& batch) {
 std::vector<Victim> VictimsOf(const CrossRankView& view, const StageWork& heavy, double excess_ns) {
   std::vector<Victim> victims;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
-    const PatternBatch& batch = *view.ranks()[i].batch;
-    if (view.ranks()[i].role == heavy.role || batch.steps.empty()) continue;
-    const MeanStep mean = MeanStepOf(batch);
+    const MeanStep& mean = view.ranks()[i].step;
+    if (view.ranks()[i].role == heavy.role || mean.steps == 0) continue;
     const double lost = std::min(mean.wait_ns, excess_ns);
     victims.push_back({.rank = view.ranks()[i].rank, .lost_ns = static_cast<int64_t>(lost * mean.steps), .lost_ns_per_step = lost});
   }

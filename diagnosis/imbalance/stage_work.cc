@@ -100,9 +100,9 @@ std::optional<SharedKernel> Share(const CrossRankView& view, const FunctionColum
     const int stage = stage_of[column.rank[i]];
     if (stage < 0) continue;
     const FunctionPattern& pattern = *column.pattern[i];
-    const PatternBatch& batch = *view.ranks()[column.rank[i]].batch;
-    kernel.of_members[static_cast<size_t>(stage)].push_back(PerStep(batch, pattern.critical_ns));
-    calls[static_cast<size_t>(stage)].push_back(PerStep(batch, static_cast<int64_t>(std::min(pattern.count, kMostCalls))));
+    const MeanStep& step = view.ranks()[column.rank[i]].step;
+    kernel.of_members[static_cast<size_t>(stage)].push_back(PerStep(step, pattern.critical_ns));
+    calls[static_cast<size_t>(stage)].push_back(PerStep(step, static_cast<int64_t>(std::min(pattern.count, kMostCalls))));
     if (pattern.resource == Resource::kGpuSm && pattern.resource_samples > 0) mu[static_cast<size_t>(stage)].push_back(pattern.mu);
   }
   for (size_t s = 0; s < stages.size(); ++s) {
@@ -184,7 +184,7 @@ std::vector<StageWork> MeasureStages(const CrossRankView& view) {
   std::vector<StageWork> stages(view.role_count());
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const RankView& rank = view.ranks()[i];
-    if (rank.batch->silent || rank.batch->steps.empty()) continue;
+    if (!rank.has_steps()) continue;
     StageWork& stage = stages[rank.role];
     stage.role = rank.role;
     stage.name = rank.batch->role.empty() ? "role " + std::to_string(rank.role) : rank.batch->role;

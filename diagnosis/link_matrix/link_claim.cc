@@ -6,7 +6,6 @@
 #include <string>
 
 #include "diagnosis/duration_text.h"
-#include "diagnosis/mean_step.h"
 
 namespace eroica {
 namespace {
@@ -226,11 +225,10 @@ WindowTime TimeOf(const CrossRankView& view) {
   WindowTime time;
   double ranks = 0;
   for (const RankView& rank : view.ranks()) {
-    if (rank.batch->silent || rank.batch->steps.empty()) continue;
-    const MeanStep mean = MeanStepOf(*rank.batch);
-    time.ns += mean.duration_ns * mean.steps;
-    time.steps += mean.steps;
-    time.most_waited_ns = std::max(time.most_waited_ns, mean.wait_ns);
+    if (!rank.has_steps()) continue;
+    time.ns += rank.step.duration_ns * rank.step.steps;
+    time.steps += rank.step.steps;
+    time.most_waited_ns = std::max(time.most_waited_ns, rank.step.wait_ns);
     ++ranks;
   }
   if (ranks == 0) return {};

@@ -76,7 +76,7 @@ std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& chang
 std::vector<Victim> EveryRank(const CrossRankView& view, double lost_ns) {
   std::vector<Victim> victims;
   for (const RankView& rank : view.ranks()) {
-    if (rank.batch->silent || rank.batch->steps.empty()) continue;
+    if (!rank.has_steps()) continue;
     const double steps = static_cast<double>(rank.batch->steps.size());
     victims.push_back({.rank = rank.rank, .lost_ns = static_cast<int64_t>(lost_ns * steps), .lost_ns_per_step = lost_ns});
   }

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnosis/mean_step.h"
 #include "diagnosis/stack_frames.h"
 
 namespace eroica {
@@ -80,7 +79,8 @@ FrameTimes OnAll(const CrossRankView& view, const std::vector<RankIndex>& ranks,
   for (const RankIndex rank : ranks) {
     const PatternBatch& batch = *view.ranks()[rank].batch;
     FrameTimes own = UnneededOf(batch, options);
-    std::erase_if(own, [&](const auto& entry) { return entry.second.ns < options.max_python_share * MeanStepOf(batch).duration_ns; });
+    const double least_ns = options.max_python_share * view.ranks()[rank].step.duration_ns;
+    std::erase_if(own, [least_ns](const auto& entry) { return entry.second.ns < least_ns; });
     if (rank == ranks.front()) least = own;
     std::erase_if(least, [&own](const auto& entry) { return !own.contains(entry.first); });
     if (least.empty()) return {};
@@ -119,7 +119,7 @@ std::optional<UnneededPython> FindUnneededPython(const CrossRankView& view, cons
       if (chosen == nullptr || entry.second.depth > chosen->second.depth) chosen = &entry;
     }
     if (chosen == nullptr) continue;
-    const double step_ns = MeanStepOf(*view.ranks()[ranks.front()].batch).duration_ns;
+    const double step_ns = view.ranks()[ranks.front()].step.duration_ns;
     return UnneededPython{.name = std::string(chosen->first),
                           .stack = Callers(chosen->second.stack),
                           .ns = chosen->second.ns,

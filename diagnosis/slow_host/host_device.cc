@@ -19,6 +19,9 @@ constexpr double kNoiseFloor = 0.002;   // nobody measures growth better
 constexpr double kHalf = 0.5;
 constexpr double kThird = 1.0 / 3;
 
+// What is looked at of calls. Details lie far apart, and are asked for only where some host's calls take longer.
+enum class Look : uint8_t { kMeans, kDetails };
+
 // One kernel on some ranks: means over these.
 struct Calls {
   double call_ns = 0;    // mean duration
@@ -28,11 +31,12 @@ struct Calls {
   uint32_t ranks = 0;
   uint32_t sampled = 0;  // ranks with samples of the clock
 
-  void Add(const PatternBatch& batch, const FunctionPattern& pattern) {
+  void Add(const MeanStep& step, const FunctionPattern& pattern, Look look) {
     call_ns += pattern.duration_mean_ns;
-    if (!pattern.histogram.empty()) median_ns += static_cast<double>(pattern.histogram.Quantile(0.5));
-    step_ns += PerStep(batch, pattern.critical_ns);
+    step_ns += PerStep(step, pattern.critical_ns);
     ++ranks;
+    if (look == Look::kMeans) return;
+    if (!pattern.histogram.empty()) median_ns += static_cast<double>(pattern.histogram.Quantile(0.5));
     if (pattern.resource != Resource::kGpuSm || pattern.resource_samples == 0) return;
     mu += pattern.mu;
     ++sampled;
@@ -47,6 +51,7 @@ struct Calls {
 
 struct Kernel {
   const FunctionColumn* column = nullptr;
+  bool on_parameters = false;
   std::vector<Calls> on;       // by host
   std::vector<Calls> usually;  // by host: medians over the other hosts; no ranks where none of them runs it
 };
@@ -80,15 +85,31 @@ std::vector<const FunctionColumn*> HeaviestKernels(const CrossRankView& view) {
 
 class KernelTable {
  public:
-  KernelTable(const CrossRankView& view, std::span<const HostRanks> hosts) : view_(view), hosts_(hosts), host_of_(view.ranks().size(), -1) {
+  KernelTable(const CrossRankView& view, std::span<const HostRanks> hosts, Look look)
+      : view_(view), hosts_(hosts), look_(look), host_of_(view.ranks().size(), -1) {
     for (size_t h = 0; h < hosts.size(); ++h) {
       for (const RankIndex rank : hosts[h].ranks) host_of_[rank] = static_cast<int>(h);
     }
     for (const FunctionColumn* column : HeaviestKernels(view)) AddKernel(*column);
   }
 
+  // Whether two thirds of the kernel time may have grown by so much, at a look that sorts nothing.
+  bool MayTakeLonger(size_t host, double min_growth) const {
+    constexpr double kRounding = 1e-6;
+    double less_ns = 0;
+    double all_ns = 0;
+    for (const Kernel& kernel : kernels_) {
+      const Calls& own = kernel.on[host];
+      const Calls& usual = kernel.usually[host];
+      if (usual.call_ns <= 0 || own.ranks == 0) continue;
+      all_ns += own.step_ns;
+      if (own.call_ns < (1 + min_growth - kRounding) * usual.call_ns) less_ns += own.step_ns;
+    }
+    return less_ns <= (kThird + kRounding) * all_ns;
+  }
+
   std::optional<HostDevices> Compare(size_t host) const {
-    const Growth growth = GrowthOf(host, [host](const Kernel& kernel) { return kernel.on[host]; });
+    const Growth growth = GrowthOf(host, [host](const Kernel& kernel) -> const Calls& { return kernel.on[host]; });
     if (growth.kernels < kFewestKernels || growth.sampled < kFewestKernels) return std::nullopt;
     HostDevices devices{.growth = growth.longer,
                         .typical = growth.typical,
@@ -120,15 +141,20 @@ class KernelTable {
 
  private:
   void AddKernel(const FunctionColumn& column) {
-    Kernel kernel{.column = &column, .on = std::vector<Calls>(hosts_.size()), .usually = std::vector<Calls>(hosts_.size())};
-    for (size_t i = 0; i < column.size(); ++i) {
-      const int host = host_of_[column.rank[i]];
-      if (host >= 0) kernel.on[static_cast<size_t>(host)].Add(*view_.ranks()[column.rank[i]].batch, *column.pattern[i]);
-    }
+    Kernel kernel{.column = &column,
+                  .on_parameters = WorksOnParameters(column.sample->name),
+                  .on = std::vector<Calls>(hosts_.size()),
+                  .usually = std::vector<Calls>(hosts_.size())};
+    column.ForEach([&](RankIndex rank, const FunctionPattern& pattern) {
+      const int host = host_of_[rank];
+      if (host >= 0) kernel.on[static_cast<size_t>(host)].Add(view_.ranks()[rank].step, pattern, look_);
+    });
     for (Calls& calls : kernel.on) calls.Average();
     SetUsual(kernel, &Calls::call_ns, &Calls::ranks);
-    SetUsual(kernel, &Calls::median_ns, &Calls::ranks);
-    SetUsual(kernel, &Calls::mu, &Calls::sampled);
+    if (look_ == Look::kDetails) {
+      SetUsual(kernel, &Calls::median_ns, &Calls::ranks);
+      SetUsual(kernel, &Calls::mu, &Calls::sampled);
+    }
     kernels_.push_back(std::move(kernel));
   }
 
@@ -150,7 +176,7 @@ class KernelTable {
     Calls calls;
     const auto at = std::ranges::lower_bound(kernel.column->rank, rank);
     if (at == kernel.column->rank.end() || *at != rank) return calls;
-    calls.Add(*view_.ranks()[rank].batch, *kernel.column->pattern[static_cast<size_t>(at - kernel.column->rank.begin())]);
+    calls.Add(view_.ranks()[rank].step, *kernel.column->pattern[static_cast<size_t>(at - kernel.column->rank.begin())], Look::kDetails);
     return calls;
   }
 
@@ -163,13 +189,13 @@ class KernelTable {
     std::vector<Weighted> clock;
     for (const Kernel& kernel : kernels_) {
       const Calls& usual = kernel.usually[host];
-      const Calls own = calls_of(kernel);
+      const Calls& own = calls_of(kernel);
       if (usual.call_ns <= 0 || own.ranks == 0) continue;
       longer.push_back({own.call_ns / usual.call_ns - 1, own.step_ns});
       if (usual.median_ns > 0) typical.push_back({own.median_ns / usual.median_ns - 1, own.step_ns});
       if (usual.mu > 0 && own.sampled > 0) clock.push_back({own.mu / usual.mu - 1, own.step_ns});
       growth.step_ns += own.step_ns;
-      if (!WorksOnParameters(kernel.column->sample->name)) continue;
+      if (!kernel.on_parameters) continue;
       growth.parameters_ns += own.call_ns;
       growth.usual_parameters_ns += usual.call_ns;
     }
@@ -183,6 +209,7 @@ class KernelTable {
 
   const CrossRankView& view_;
   std::span<const HostRanks> hosts_;
+  const Look look_;
   std::vector<int> host_of_;  // by rank's position; -1: on none
   std::vector<Kernel> kernels_;
 };
@@ -190,13 +217,18 @@ class KernelTable {
 }  // namespace
 
 std::vector<std::optional<HostDevices>> CompareHostDevices(const CrossRankView& view, std::span<const HostRanks> hosts, double min_growth) {
-  const KernelTable table(view, hosts);
-  std::vector<std::optional<HostDevices>> compared;
+  const KernelTable means(view, hosts, Look::kMeans);
+  std::vector<size_t> longer;
   for (size_t h = 0; h < hosts.size(); ++h) {
-    std::optional<HostDevices> devices = table.Compare(h);
-    if (devices && devices->growth < min_growth) devices.reset();
-    if (devices) table.CompareRanks(h, *devices);
-    compared.push_back(devices);
+    if (means.MayTakeLonger(h, min_growth)) longer.push_back(h);
+  }
+  std::vector<std::optional<HostDevices>> compared(hosts.size());
+  if (longer.empty()) return compared;
+  const KernelTable table(view, hosts, Look::kDetails);
+  for (const size_t h : longer) {
+    compared[h] = table.Compare(h);
+    if (compared[h] && compared[h]->growth < min_growth) compared[h].reset();
+    if (compared[h]) table.CompareRanks(h, *compared[h]);
   }
   return compared;
 }

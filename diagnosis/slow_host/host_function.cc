@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "diagnosis/job_profile.h"
 #include "diagnosis/mean_step.h"
@@ -21,28 +23,53 @@ bool RunsOnThread(const FunctionPattern& pattern) {
   return thread && !IsSymptom(pattern);
 }
 
+// What it takes of a step of each rank, by position in the view; 0 where a rank does not run it.
+std::vector<double> TimesOf(const CrossRankView& view, const FunctionColumn& column) {
+  std::vector<double> ns(view.ranks().size(), 0);
+  for (size_t i = 0; i < column.size(); ++i) ns[column.rank[i]] = PerStep(view.ranks()[column.rank[i]].step, column.critical_ns[i]);
+  return ns;
+}
+
+size_t CountAbove(std::span<const double> times, double value) {
+  return static_cast<size_t>(std::ranges::count_if(times, [value](double ns) { return ns > value; }));
+}
+
 // One function over all ranks.
 struct TimesOfRanks {
   std::vector<double> ns;       // a step, by position in the view; 0 where a rank does not run it, or in less than `min_steps` of its steps
   std::vector<double> ordered;  // all that it takes, ascending
 
-  TimesOfRanks(const CrossRankView& view, const FunctionColumn& column, double min_steps) : ns(view.ranks().size(), 0), ordered(ns) {
+  TimesOfRanks(const CrossRankView& view, const FunctionColumn& column, std::vector<double> times, double min_steps)
+      : ns(times), ordered(std::move(times)) {
     for (size_t i = 0; i < column.size(); ++i) {
-      const PatternBatch& batch = *view.ranks()[column.rank[i]].batch;
-      ordered[column.rank[i]] = PerStep(batch, column.critical_ns[i]);
-      const bool lasting = column.pattern[i]->active_steps >= min_steps * static_cast<double>(batch.steps.size());
-      if (lasting) ns[column.rank[i]] = ordered[column.rank[i]];
+      const RankIndex rank = column.rank[i];
+      if (column.pattern[i]->active_steps < min_steps * view.ranks()[rank].step.steps) ns[rank] = 0;
     }
     std::ranges::sort(ordered);
   }
   size_t CountAbove(double value) const { return static_cast<size_t>(ordered.end() - std::ranges::upper_bound(ordered, value)); }
 };
 
-std::vector<double> On(const HostRanks& host, const TimesOfRanks& times) {
+std::vector<double> On(const HostRanks& host, const std::vector<double>& times) {
   std::vector<double> own;
-  for (const RankIndex rank : host.ranks) own.push_back(times.ns[rank]);
+  own.reserve(host.ranks.size());
+  for (const RankIndex rank : host.ranks) own.push_back(times[rank]);
   std::ranges::sort(own);
   return own;
+}
+
+// What all but a few of the host's ranks take.
+double MostTake(const std::vector<double>& own) { return own[static_cast<size_t>((1 - kMost) * static_cast<double>(own.size()))]; }
+
+// Most functions take every rank as long as any other, so that no host has one of its own: seen at one look.
+bool MayBeOfAHost(std::span<const HostRanks> hosts, const std::vector<double>& times) {
+  double most_take = 0;
+  size_t ranks = 0;  // of the largest host
+  for (const HostRanks& host : hosts) {
+    most_take = std::max(most_take, MostTake(On(host, times)));
+    ranks = std::max(ranks, host.ranks.size());
+  }
+  return static_cast<double>(CountAbove(times, kHalf * most_take)) <= kFew * static_cast<double>(times.size()) + static_cast<double>(ranks);
 }
 
 double MedianElsewhere(const HostRanks& host, const TimesOfRanks& times) {
@@ -68,9 +95,8 @@ std::optional<double> CpuShare(const HostRanks& host, const FunctionColumn& colu
 
 // Nothing where the host's ranks do not spend their steps in it, or others do.
 std::optional<HostFunction> Compare(const HostRanks& host, const FunctionColumn& column, const TimesOfRanks& times, double min_share) {
-  const std::vector<double> own = On(host, times);
-  const auto few = static_cast<size_t>((1 - kMost) * static_cast<double>(own.size()));
-  const double most_take = own[few];
+  const std::vector<double> own = On(host, times.ns);
+  const double most_take = MostTake(own);
   if (most_take < min_share * host.step_ns || most_take <= 0) return std::nullopt;
   const double limit = kHalf * most_take;
   const auto here = static_cast<size_t>(own.end() - std::ranges::upper_bound(own, limit));
@@ -90,11 +116,11 @@ bool RolesElsewhereDoNot(const CrossRankView& view, const HostRanks& host, const
   const std::vector<RankIndex>& runners = function.column->rank;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const RankView& rank = view.ranks()[i];
-    if (rank.batch->silent || rank.batch->host == host.name || !roles.contains(rank.role)) continue;
+    if (rank.silent || rank.batch->host == host.name || !roles.contains(rank.role)) continue;
     ++others;
     const auto at = std::ranges::lower_bound(runners, i);
     if (at == runners.end() || *at != i) continue;
-    const double ns = PerStep(*rank.batch, function.column->critical_ns[static_cast<size_t>(at - runners.begin())]);
+    const double ns = PerStep(rank.step, function.column->critical_ns[static_cast<size_t>(at - runners.begin())]);
     spend += ns >= kHalf * function.own_ns ? 1 : 0;
   }
   return others > 0 && static_cast<double>(spend) <= kFew * static_cast<double>(others);
@@ -127,8 +153,9 @@ std::vector<std::optional<HostFunction>> FindHostFunctions(const CrossRankView& 
   const double shortest = std::ranges::min_element(hosts, {}, &HostRanks::step_ns)->step_ns;
   for (const FunctionColumn& column : view.functions()) {
     if (!RunsOnThread(*column.sample) || *std::ranges::max_element(column.beta) < kHalf * min_share) continue;  // far from enough anywhere
-    const TimesOfRanks times(view, column, hosts.front().ranks.size() == 1 ? kHalf : kMost);
-    if (times.ordered.back() < min_share * shortest) continue;
+    std::vector<double> takes = TimesOf(view, column);
+    if (*std::ranges::max_element(takes) < min_share * shortest || !MayBeOfAHost(hosts, takes)) continue;
+    const TimesOfRanks times(view, column, std::move(takes), hosts.front().ranks.size() == 1 ? kHalf : kMost);
     for (size_t h = 0; h < hosts.size(); ++h) {
       const std::optional<HostFunction> function = Compare(hosts[h], column, times, min_share);
       if (function && (!found[h] || function->excess_ns() > found[h]->excess_ns())) found[h] = function;

@@ -8,7 +8,6 @@
 #include "diagnosis/duration_text.h"
 #include "diagnosis/held_up.h"
 #include "diagnosis/lasting_excess.h"
-#include "diagnosis/mean_step.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/stack_frames.h"
 
@@ -26,10 +25,9 @@ std::vector<Victim> VictimsOf(const CrossRankView& view, const HostRanks& host, 
   std::vector<Victim> victims;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const RankView& rank = view.ranks()[i];
-    if (std::ranges::binary_search(host.ranks, i) || rank.batch->silent) continue;
-    const MeanStep step = MeanStepOf(*rank.batch);
-    const double lost = std::min(step.wait_ns, lost_ns);
-    if (lost > 0) victims.push_back({.rank = rank.rank, .lost_ns = static_cast<int64_t>(lost * step.steps), .lost_ns_per_step = lost});
+    if (std::ranges::binary_search(host.ranks, i) || rank.silent) continue;
+    const double lost = std::min(rank.step.wait_ns, lost_ns);
+    if (lost > 0) victims.push_back({.rank = rank.rank, .lost_ns = static_cast<int64_t>(lost * rank.step.steps), .lost_ns_per_step = lost});
   }
   return victims;
 }

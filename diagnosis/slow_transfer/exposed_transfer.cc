@@ -31,8 +31,8 @@ std::vector<ExposedTransfer> FindExposedTransfers(const CrossRankView& view) {
   std::map<RankId, Waits> waits = WaitsOf(view);
   std::vector<ExposedTransfer> transfers;
   for (const RankView& rank : view.ranks()) {
-    const MeanStep mean = MeanStepOf(*rank.batch);
-    if (rank.batch->silent || mean.steps == 0) continue;
+    if (!rank.has_steps()) continue;
+    const MeanStep& mean = rank.step;
     const Waits& own = waits[rank.rank];
     transfers.push_back({.rank = rank.rank,
                          .step_ns = mean.duration_ns,

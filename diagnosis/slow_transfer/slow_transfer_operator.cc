@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "diagnosis/duration_text.h"
-#include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/slow_transfer/exposed_transfer.h"
 
@@ -19,8 +18,7 @@ bool HasConnections(const CrossRankView& view) {
 // Collectives can take no more of a step than all waiting for peers: mostly it is short, and nothing needs to be looked at closer.
 bool AllWaitLong(const CrossRankView& view, double min_share) {
   return std::ranges::all_of(view.ranks(), [min_share](const RankView& rank) {
-    const MeanStep mean = MeanStepOf(*rank.batch);
-    return rank.batch->silent || mean.steps == 0 || mean.wait_ns > min_share * mean.duration_ns;
+    return !rank.has_steps() || rank.step.wait_ns > min_share * rank.step.duration_ns;
   });
 }
 

@@ -7,10 +7,10 @@
 namespace eroica {
 namespace {
 
-// Rows of one role at a time: positions in row.ranks.
+// Rows of one role at a time: positions in row.rank.
 std::vector<std::vector<size_t>> ByRole(const CrossRankView& view, const StepRow& row) {
   std::vector<std::vector<size_t>> members(view.role_count());
-  for (size_t i = 0; i < row.ranks.size(); ++i) members[view.ranks()[row.ranks[i].rank].role].push_back(i);
+  for (size_t i = 0; i < row.size(); ++i) members[view.ranks()[row.rank[i]].role].push_back(i);
   return members;
 }
 
@@ -32,31 +32,32 @@ constexpr auto kOptimizer = static_cast<size_t>(StepStage::kOptimizer);
 
 }  // namespace
 
-std::vector<LateExcess> LateExcessOf(const CrossRankView& view, const StepRow& row) {
-  std::vector<LateExcess> late(row.ranks.size());
-  const auto record = [&](size_t member) -> const StepRecord& { return row.ranks[member].record; };
+LateExcess LateExcessOf(const CrossRankView& view, const StepRow& row) {
+  LateExcess late;
+  for (std::vector<double>& column : late.excess_ns) column.resize(row.size());
+  for (std::vector<double>& column : late.lag_ns) column.resize(row.size());
+  std::vector<int64_t> reached(row.size(), 0);
   for (const std::vector<size_t>& members : ByRole(view, row)) {
     // What is left of a rank's excess stands in the backward pass until a stage claims it.
-    const size_t rest = row.marked ? kBackward : 0;
+    std::vector<double>& rest = late.excess_ns[row.marked ? kBackward : 0];
     OverPeers(
-        members, [&](size_t m) { return static_cast<double>(record(m).duration_ns - record(m).peer_wait_ns); },
-        [&](size_t m, double over) { late[m].excess_ns[rest] = std::max(0.0, over); });
+        members, [&](size_t m) { return static_cast<double>(row.duration_ns[m] - row.peer_wait_ns[m]); },
+        [&](size_t m, double over) { rest[m] = std::max(0.0, over); });
     if (!row.marked) continue;
     for (const size_t stage : {kData, kForward, kOptimizer}) {
       OverPeers(
-          members, [&](size_t m) { return static_cast<double>(record(m).stage_ns[stage]); },
+          members, [&](size_t m) { return static_cast<double>(row.stage_ns[stage][m]); },
           [&](size_t m, double over) {
-            const double claimed = std::clamp(over, 0.0, late[m].excess_ns[rest]);
-            late[m].excess_ns[stage] = claimed;
-            late[m].excess_ns[rest] -= claimed;
+            const double claimed = std::clamp(over, 0.0, rest[m]);
+            late.excess_ns[stage][m] = claimed;
+            rest[m] -= claimed;
           });
     }
-    std::vector<int64_t> reached(row.ranks.size(), 0);
     for (size_t stage = 1; stage < kStepStageCount; ++stage) {
-      for (const size_t m : members) reached[m] += record(m).stage_ns[stage - 1];
+      for (const size_t m : members) reached[m] += row.stage_ns[stage - 1][m];
       OverPeers(
           members, [&](size_t m) { return static_cast<double>(reached[m]); },
-          [&](size_t m, double over) { late[m].lag_ns[stage] = std::max(0.0, over); });
+          [&](size_t m, double over) { late.lag_ns[stage][m] = std::max(0.0, over); });
     }
   }
   return late;

@@ -27,9 +27,8 @@ void AddExposed(const StepRow& row, StepAccount* account) {
       AddExposed(frontier[stage].leader, stage, frontier[stage].increment_ns, account);
     return;
   }
-  const auto longest = std::max_element(row.ranks.begin(), row.ranks.end(),
-                                        [](const RankStep& a, const RankStep& b) { return a.record.duration_ns < b.record.duration_ns; });
-  AddExposed(longest->rank, kUnmarkedStage, longest->record.duration_ns, account);
+  const auto longest = std::ranges::max_element(row.duration_ns);
+  AddExposed(row.rank[static_cast<size_t>(longest - row.duration_ns.begin())], kUnmarkedStage, *longest, account);
 }
 
 // What a rank makes the job lose in a stage.
@@ -39,15 +38,15 @@ struct Charge {
 };
 
 // Each is charged for its lateness over that of the latest at the stage's begin; together they are charged for the largest.
-std::vector<Charge> ChargesOf(const StepRow& row, const std::vector<LateExcess>& late, size_t stage) {
-  double latest_at_begin = 0;
-  for (const LateExcess& rank : late) latest_at_begin = std::max(latest_at_begin, rank.lag_ns[stage]);
+std::vector<Charge> ChargesOf(const StepRow& row, const LateExcess& late, size_t stage) {
+  const std::vector<double>& lag_ns = late.lag_ns[stage];
+  const double latest_at_begin = *std::ranges::max_element(lag_ns);
   std::vector<Charge> charges;
   std::vector<double> lateness;
-  for (size_t i = 0; i < late.size(); ++i) {
-    const double own = late[i].lag_ns[stage] + late[i].excess_ns[stage] - latest_at_begin;
+  for (size_t i = 0; i < row.size(); ++i) {
+    const double own = lag_ns[i] + late.excess_ns[stage][i] - latest_at_begin;
     if (own <= 0) continue;
-    charges.push_back({row.ranks[i].rank, 0});
+    charges.push_back({row.rank[i], 0});
     lateness.push_back(own);
   }
   ShareAirport(lateness);
@@ -56,15 +55,14 @@ std::vector<Charge> ChargesOf(const StepRow& row, const std::vector<LateExcess>&
 }
 
 void AddLost(const CrossRankView& view, const StepRow& row, StepAccount* account) {
-  const std::vector<LateExcess> late = LateExcessOf(view, row);
+  const LateExcess late = LateExcessOf(view, row);
   std::array<std::vector<Charge>, kStepStageCount> charges;
   double lost = 0;
   for (size_t stage = 0; stage < kStepStageCount; ++stage) {
     charges[stage] = ChargesOf(row, late, stage);
     for (const Charge& charge : charges[stage]) lost += charge.ns;
   }
-  double waited = 0;
-  for (const RankStep& step : row.ranks) waited = std::max(waited, static_cast<double>(step.record.peer_wait_ns));
+  const auto waited = static_cast<double>(*std::ranges::max_element(row.peer_wait_ns));
   const double part = lost > waited ? waited / lost : 1;
   for (size_t stage = 0; stage < kStepStageCount; ++stage) {
     const size_t to = row.marked ? stage : kUnmarkedStage;

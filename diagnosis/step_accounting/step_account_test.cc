@@ -80,9 +80,9 @@ TEST(LineUpSteps, LeavesOutWhatFewRanksSawAndWhatCannotBe) {
   const CrossRankView view = job.View();
   const std::vector<StepRow> rows = LineUpSteps(view);
   ASSERT_THAT(rows, SizeIs(5));
-  EXPECT_THAT(rows[0].ranks, SizeIs(3));
-  EXPECT_THAT(rows[1].ranks, SizeIs(3));
-  EXPECT_THAT(rows[2].ranks, SizeIs(4));
+  EXPECT_THAT(rows[0].rank, SizeIs(3));
+  EXPECT_THAT(rows[1].rank, SizeIs(3));
+  EXPECT_THAT(rows[2].rank, SizeIs(4));
   EXPECT_FALSE(rows[2].marked);
   EXPECT_TRUE(rows[3].marked);
 }
@@ -195,9 +195,9 @@ TEST(StepAccount, AddsUpAndNeverClaimsMoreThanWasLost) {
     for (const StepRow& row : LineUpSteps(view)) {
       int64_t longest = 0;
       int64_t most = 0;
-      for (const RankStep& step : row.ranks) {
-        longest = std::max(longest, step.record.duration_ns);
-        most = std::max(most, step.record.peer_wait_ns);
+      for (size_t i = 0; i < row.size(); ++i) {
+        longest = std::max(longest, row.duration_ns[i]);
+        most = std::max(most, row.peer_wait_ns[i]);
       }
       exposed += longest;
       waited += static_cast<double>(most);

@@ -23,27 +23,44 @@ bool IsPossible(const StepRecord& step) {
   return step.duration_ns > 0 && step.duration_ns < kLongestStepNs && step.peer_wait_ns >= 0 && step.peer_wait_ns <= step.duration_ns;
 }
 
+// What so many have seen is taken for what all have.
+constexpr size_t kManyRanks = 64;
+
+void Append(RankIndex rank, const StepRecord& step, size_t ranks, StepRow& row) {
+  if (row.size() == kManyRanks) {
+    row.rank.reserve(ranks);
+    row.duration_ns.reserve(ranks);
+    row.peer_wait_ns.reserve(ranks);
+    for (std::vector<int64_t>& stage : row.stage_ns) stage.reserve(ranks);
+  }
+  row.marked = row.marked && IsMarked(step);
+  row.rank.push_back(rank);
+  row.duration_ns.push_back(step.duration_ns);
+  row.peer_wait_ns.push_back(step.peer_wait_ns);
+  for (size_t stage = 0; stage < kStepStageCount; ++stage) row.stage_ns[stage].push_back(step.stage_ns[stage]);
+}
+
 }  // namespace
 
 std::vector<StepRow> LineUpSteps(const CrossRankView& view) {
   std::map<int64_t, StepRow> by_id;
   size_t reporting = 0;
   for (RankIndex rank = 0; rank < view.ranks().size(); ++rank) {
-    const PatternBatch& batch = *view.ranks()[rank].batch;
-    if (batch.silent || batch.steps.empty()) continue;
+    if (!view.ranks()[rank].has_steps()) continue;
     ++reporting;
-    for (const StepRecord& step : batch.steps) {
+    auto next = by_id.begin();  // ranks list the same steps, in order
+    for (const StepRecord& step : view.ranks()[rank].batch->steps) {
       if (!IsPossible(step)) continue;
-      StepRow& row = by_id[step.id];
-      if (!row.ranks.empty() && row.ranks.back().rank == rank) continue;  // the first record of a step counts
-      row.ranks.push_back({rank, step});
+      if (next == by_id.end() || next->first != step.id) next = by_id.try_emplace(step.id).first;
+      StepRow& row = next->second;
+      ++next;
+      if (row.rank.empty() || row.rank.back() != rank) Append(rank, step, view.ranks().size(), row);  // the first record of a step counts
     }
   }
   std::vector<StepRow> rows;
   for (auto& [id, row] : by_id) {
-    if (2 * row.ranks.size() < reporting) continue;
+    if (2 * row.size() < reporting) continue;
     row.id = id;
-    row.marked = std::all_of(row.ranks.begin(), row.ranks.end(), [](const RankStep& step) { return IsMarked(step.record); });
     rows.push_back(std::move(row));
   }
   return rows;

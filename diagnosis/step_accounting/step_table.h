@@ -2,6 +2,8 @@
 // time starts at 0 on each rank.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -9,16 +11,16 @@
 
 namespace eroica {
 
-// One step on one rank.
-struct RankStep {
-  RankIndex rank = 0;
-  StepRecord record;  // by value: the account goes over them many times, rank after rank
-};
-
+// One step on the ranks that report it, in columns: the account goes over each many times.
 struct StepRow {
   int64_t id = 0;
-  bool marked = false;          // every rank divides the step into its stages
-  std::vector<RankStep> ranks;  // ascending
+  bool marked = true;           // every rank divides the step into its stages
+  std::vector<RankIndex> rank;  // ascending
+  std::vector<int64_t> duration_ns;
+  std::vector<int64_t> peer_wait_ns;
+  std::array<std::vector<int64_t>, kStepStageCount> stage_ns;
+
+  size_t size() const { return rank.size(); }
 };
 
 // By step number. Steps that fewer than half of the reporting ranks have seen say nothing of the job and are left out, as are records with
