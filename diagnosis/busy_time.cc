@@ -103,6 +103,7 @@ class RoleTable {
   const std::vector<RankIndex>& left_out() const { return left_out_; }
   bool comparable() const { return members_.size() >= 2 && !step_ids_.empty(); }
 
+  // Appends an entry for each member.
   void Compare(std::vector<BusyTime>& out) const {
     const std::vector<double> means = BusyMeans();
     const std::vector<double> peer_medians = MediansOfOthers(means);
@@ -110,7 +111,9 @@ class RoleTable {
     const double step_error = ErrorOfTheMean(means);
     const Excess excess = MeasureExcess();
     const auto steps = static_cast<double>(step_ids_.size());
-    std::vector<BusyTime> entries(members_.size());
+    const size_t first = out.size();
+    out.resize(first + members_.size());
+    const std::span<BusyTime> entries = std::span(out).subspan(first);
     for (size_t m = 0; m < members_.size(); ++m) {
       BusyTime& entry = entries[m];
       entry.rank = members_[m];
@@ -127,7 +130,6 @@ class RoleTable {
       entry.slow_steps = excess.slow_steps[m];
     }
     AddChances(means, entries);
-    out.insert(out.end(), entries.begin(), entries.end());
   }
 
  private:
@@ -254,7 +256,7 @@ class RoleTable {
   }
 
   // Where no rank is slower by what anybody would ask about, all chances stay 1.
-  void AddChances(const std::vector<double>& means, std::vector<BusyTime>& entries) const {
+  void AddChances(const std::vector<double>& means, std::span<BusyTime> entries) const {
     constexpr double kLeastShare = 0.01;
     const double steps = static_cast<double>(step_ids_.size());
     const bool asked = std::ranges::any_of(entries, [](const BusyTime& entry) { return entry.share() >= kLeastShare; });
@@ -316,7 +318,7 @@ std::vector<BusyTime> CompareBusyTime(std::span<const RankView> ranks, uint32_t 
   for (const std::vector<RankIndex>& members : roles) {
     if (members.size() >= 2) CompareRole(ranks, members, result);
   }
-  std::ranges::sort(result, {}, &BusyTime::rank);
+  if (!std::ranges::is_sorted(result, {}, &BusyTime::rank)) std::ranges::sort(result, {}, &BusyTime::rank);
   return result;
 }
 

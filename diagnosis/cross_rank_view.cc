@@ -7,6 +7,7 @@
 
 #include "diagnosis/busy_time.h"
 #include "diagnosis/device_calls.h"
+#include "diagnosis/host_ranks.h"
 #include "diagnosis/job_profile.h"
 #include "diagnosis/lasting_excess.h"
 #include "diagnosis/role_learning.h"
@@ -45,7 +46,7 @@ class ColumnBuilder {
       if (i < next.size()) {
         __builtin_prefetch(&next[i].function);
         __builtin_prefetch(&next[i].beta);
-        __builtin_prefetch(&next[i].critical_ns);
+        __builtin_prefetch(&next[i].duration_mean_ns);
       }
       const uint32_t position = Find(pattern, previous);
       previous = position;
@@ -82,6 +83,7 @@ class ColumnBuilder {
     column.beta.reserve(ranks_);
     column.mu.reserve(ranks_);
     column.sigma.reserve(ranks_);
+    column.call_ns.reserve(ranks_);
     column.critical_ns.reserve(ranks_);
     column.pattern.reserve(ranks_);
   }
@@ -92,6 +94,7 @@ class ColumnBuilder {
     column.beta.push_back(Share(pattern.beta));
     column.mu.push_back(known ? Share(pattern.mu) : 0);
     column.sigma.push_back(known ? Share(pattern.sigma) : 0);
+    column.call_ns.push_back(static_cast<float>(pattern.duration_mean_ns));
     column.critical_ns.push_back(pattern.critical_ns);
     column.pattern.push_back(&pattern);
   }
@@ -131,6 +134,7 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
     ranks_[i].role = roles[i];
     role_count_ = std::max(role_count_, roles[i] + 1);
   }
+  hosts_ = std::make_shared<const std::vector<HostRanks>>(HostsOf(ranks_));
   busy_times_ = std::make_shared<const std::vector<BusyTime>>(CompareBusyTime(ranks_, role_count_));
   profile_ = std::make_shared<const PatternBatch>(ProfileOf(*this));
   PatternBatch times = RankTimesOf(*this);

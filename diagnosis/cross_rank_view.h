@@ -16,7 +16,8 @@ namespace eroica {
 // Position of a rank in CrossRankView::ranks. Not the rank number: ranks may be missing.
 using RankIndex = uint32_t;
 
-struct BusyTime;  // busy_time.h
+struct BusyTime;   // busy_time.h
+struct HostRanks;  // host_ranks.h
 
 struct RankView {
   RankId rank;
@@ -34,22 +35,13 @@ struct FunctionColumn {
   const FunctionPattern* sample = nullptr;  // of any rank: name, stack, class, wait, resource
   std::vector<RankIndex> rank;              // ascending
   std::vector<float> beta;
-  std::vector<float> mu;     // 0 where unknown
-  std::vector<float> sigma;  // 0 where unknown
+  std::vector<float> mu;       // 0 where unknown
+  std::vector<float> sigma;    // 0 where unknown
+  std::vector<float> call_ns;  // mean duration of a call
   std::vector<int64_t> critical_ns;
   std::vector<const FunctionPattern*> pattern;
 
   size_t size() const { return rank.size(); }
-
-  // Calls visit(rank, pattern) for each row. Patterns of neighboring ranks lie far apart: memory is asked for some rows ahead.
-  template <typename Visit>
-  void ForEach(Visit visit) const {
-    constexpr size_t kAhead = 16;
-    for (size_t i = 0; i < size(); ++i) {
-      if (i + kAhead < size()) __builtin_prefetch(&pattern[i + kAhead]->duration_mean_ns);
-      visit(rank[i], *pattern[i]);
-    }
-  }
 };
 
 class CrossRankView {
@@ -67,6 +59,8 @@ class CrossRankView {
   const std::vector<RankView>& ranks() const { return ranks_; }  // by rank number
   uint32_t role_count() const { return role_count_; }
   const std::vector<FunctionColumn>& functions() const { return functions_; }  // by FunctionId
+  // The ranks that reported steps by where they run, by name; those that do not say are left out.
+  const std::vector<HostRanks>& hosts() const { return *hosts_; }
   // Of each rank that has a peer with the same steps, by rank: compared once for all operators that ask.
   const std::vector<BusyTime>& busy_times() const { return *busy_times_; }
   // Ranks that are late in this and earlier windows, by too little to tell in one: lasting_excess.h. There, steps are windows.
@@ -91,6 +85,7 @@ class CrossRankView {
   uint32_t role_count_ = 0;
   std::vector<RankView> ranks_;
   std::vector<FunctionColumn> functions_;
+  std::shared_ptr<const std::vector<HostRanks>> hosts_;
   std::shared_ptr<const std::vector<BusyTime>> busy_times_;
   std::shared_ptr<const PatternBatch> profile_;
   std::shared_ptr<const PatternBatch> rank_times_;

@@ -16,12 +16,15 @@ namespace {
 std::vector<HostRanks> HostsThatHoldARole(const CrossRankView& view) {
   std::vector<size_t> members(view.role_count());
   for (const RankView& rank : view.ranks()) ++members[rank.role];
-  std::vector<HostRanks> hosts = HostsOf(view);
-  std::erase_if(hosts, [&](const HostRanks& host) {
+  std::vector<HostRanks> hosts;
+  for (const HostRanks& host : view.hosts()) {
+    const auto may_be_here = [&](RankIndex rank) { return members[view.ranks()[rank].role] <= host.ranks.size(); };
+    if (std::ranges::none_of(host.ranks, may_be_here)) continue;
     std::map<uint32_t, size_t> here;
     for (const RankIndex rank : host.ranks) ++here[view.ranks()[rank].role];
-    return std::ranges::none_of(here, [&](const auto& role) { return role.second > 1 && role.second == members[role.first]; });
-  });
+    if (std::ranges::any_of(here, [&](const auto& role) { return role.second > 1 && role.second == members[role.first]; }))
+      hosts.push_back(host);
+  }
   return hosts;
 }
 

@@ -5,12 +5,12 @@
 
 namespace eroica {
 
-std::vector<HostRanks> HostsOf(const CrossRankView& view) {
+std::vector<HostRanks> HostsOf(std::span<const RankView> ranks) {
   std::unordered_map<std::string_view, size_t> position;
   std::vector<HostRanks> hosts;
   size_t at = 0;
-  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
-    const RankView& rank = view.ranks()[i];
+  for (RankIndex i = 0; i < ranks.size(); ++i) {
+    const RankView& rank = ranks[i];
     const std::string_view name = rank.batch->host;
     if (!rank.has_steps() || name.empty()) continue;
     if (hosts.empty() || hosts[at].name != name) {  // mostly the ranks of a host follow one another

@@ -1,6 +1,7 @@
 // The ranks of a job by the host that they run on; and those that have no peers.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -14,8 +15,8 @@ struct HostRanks {
   double step_ns = 0;            // mean duration over these
 };
 
-// By name. Ranks that do not say where they run are left out.
-std::vector<HostRanks> HostsOf(const CrossRankView& view);
+// By name. Ranks that do not say where they run are left out. Operators ask CrossRankView::hosts().
+std::vector<HostRanks> HostsOf(std::span<const RankView> ranks);
 
 // Ranks that nobody shares a role with, each by itself: stages of a pipeline of one rank each. By rank.
 std::vector<HostRanks> LoneRanksOf(const CrossRankView& view);

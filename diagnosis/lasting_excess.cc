@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numbers>
 #include <span>
@@ -24,20 +25,16 @@ StepRecord MeanOf(const RankView& rank) {
           .peer_wait_ns = static_cast<int64_t>(std::min(rank.step.wait_ns, kMostNs))};
 }
 
-// Busy time and waiting in each other's place: who has less of the one has more of the other.
-StepRecord Mirrored(StepRecord row) {
-  row.peer_wait_ns = row.duration_ns - row.peer_wait_ns;
-  return row;
-}
-
-// Visits the rows of the window that are of ranks which report now.
+// Calls visit(position, duration, wait) for the rows of the window that are of ranks which report now. For `less`, busy time and waiting are in each other's
+// place: who has less of the one has more of the other.
 template <typename Visit>
 void ForEachRank(std::span<const RankView> ranks, const PatternBatch& window, bool less, Visit visit) {
   auto row = window.steps.begin();
   for (size_t i = 0; i < ranks.size(); ++i) {
     const auto number = static_cast<int64_t>(ranks[i].rank.value);
     while (row != window.steps.end() && row->id < number) ++row;
-    if (row != window.steps.end() && row->id == number) visit(i, less ? Mirrored(*row) : *row);
+    if (row != window.steps.end() && row->id == number)
+      visit(i, row->duration_ns, less ? row->duration_ns - row->peer_wait_ns : row->peer_wait_ns);
   }
 }
 
@@ -48,10 +45,10 @@ class FaceValue {
 
   void Add(const PatternBatch& window) {
     double longest_ns = 0;
-    ForEachRank(ranks_, window, less_, [&](size_t i, const StepRecord& mean) {
-      busy_ns_[i] += static_cast<double>(mean.duration_ns - mean.peer_wait_ns);
+    ForEachRank(ranks_, window, less_, [&](size_t i, int64_t duration_ns, int64_t wait_ns) {
+      busy_ns_[i] += static_cast<double>(duration_ns - wait_ns);
       ++windows_[i];
-      longest_ns = std::max(longest_ns, static_cast<double>(mean.duration_ns));
+      longest_ns = std::max(longest_ns, static_cast<double>(duration_ns));
     });
     step_ns_ += longest_ns;
     ++count_;
@@ -72,6 +69,7 @@ class FaceValue {
     std::vector<bool> asked(role_count);
     const auto late = [&](size_t i) { return windows_[i] == count_ && busy_ns_[i] >= late_ns[ranks_[i].role]; };
     for (size_t i = 0; i < ranks_.size(); ++i) asked[ranks_[i].role] = asked[ranks_[i].role] || late(i);
+    if (std::ranges::none_of(asked, std::identity())) return {};
     std::vector<RankIndex> chosen;
     std::vector<size_t> seen(role_count);
     for (RankIndex i = 0; i < ranks_.size(); ++i) {
@@ -128,9 +126,8 @@ class Look {
 
  private:
   void Add(const PatternBatch& window) {
-    ForEachRank(views_, window, less_, [&](size_t i, StepRecord step) {
-      step.id = window.window.index;
-      batches_[i].steps.push_back(step);
+    ForEachRank(views_, window, less_, [&](size_t i, int64_t duration_ns, int64_t wait_ns) {
+      batches_[i].steps.push_back({.id = window.window.index, .duration_ns = duration_ns, .peer_wait_ns = wait_ns});
     });
   }
 
@@ -191,17 +188,23 @@ class TypicalKernels {
     std::vector<double> growths;
     growths.reserve(view_.ranks().size());
     std::vector<size_t> next(kernels_.size(), 0);  // row of each kernel
-    std::vector<Weighted> own;
+    std::vector<double> own;                       // growth of each kernel that the rank runs
+    std::vector<double> weights;                   // usual times
+    double guess = 1;
     for (RankIndex rank = 0; rank < view_.ranks().size(); ++rank) {
       own.clear();
+      weights.clear();
       for (size_t k = 0; k < kernels_.size(); ++k) {
         const Kernel& kernel = kernels_[k];
         if (next[k] == kernel.column->size() || kernel.column->rank[next[k]] != rank) continue;
         const double ns = kernel.ns[next[k]++];
         const double usual_ns = kernel.usual_ns[view_.ranks()[rank].role];
-        if (usual_ns > 0) own.push_back({.value = ns / usual_ns, .weight = usual_ns});
+        if (usual_ns <= 0) continue;
+        own.push_back(ns / usual_ns);
+        weights.push_back(usual_ns);
       }
-      growths.push_back(WeightedMedian(own));
+      growths.push_back(WeightedMedian(own, weights, guess));
+      if (!own.empty()) guess = growths.back();  // ranks differ by little
     }
     return growths;
   }

@@ -21,24 +21,23 @@ class PeerMedian {
     const auto at = first + around.middle();
     std::nth_element(first, at, around.values().end());
     middle_ = *at;
-    below_ = *std::max_element(first, at);
-    above_ = count_ % 2 == 0 ? middle_ : *std::min_element(at + 1, around.values().end());
+    const double below = *std::max_element(first, at);
+    const double above = count_ % 2 == 0 ? middle_ : *std::min_element(at + 1, around.values().end());
+    without_lower_ = (middle_ + above) / 2;
+    without_higher_ = count_ % 2 == 0 ? below : (below + middle_) / 2;
+    without_middle_ = count_ % 2 == 0 ? below : (below + above) / 2;
   }
 
   bool has_peers() const { return count_ >= 2; }
   // Of the others of `own`, which is one of the values. Requires has_peers().
-  double Without(double own) const {
-    if (count_ % 2 == 0) return own < middle_ ? middle_ : below_;
-    if (own < middle_) return (middle_ + above_) / 2;
-    if (own > middle_) return (below_ + middle_) / 2;
-    return (below_ + above_) / 2;
-  }
+  double Without(double own) const { return own < middle_ ? without_lower_ : own > middle_ ? without_higher_ : without_middle_; }
 
  private:
   size_t count_;
-  double below_ = 0;  // order statistics around the middle
   double middle_ = 0;
-  double above_ = 0;
+  double without_lower_ = 0;
+  double without_higher_ = 0;
+  double without_middle_ = 0;
 };
 
 }  // namespace eroica

@@ -1,5 +1,6 @@
 #include "diagnosis/robust_statistics.h"
 
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -72,24 +73,30 @@ double WeightedQuantile(std::span<Weighted> values, double share) {
   return 0;
 }
 
-double WeightedMedian(std::span<Weighted> values) {
-  if (values.empty()) return 0;
-  const auto weight_of = [](std::span<const Weighted> some) {
+double WeightedMedian(std::span<const double> values, std::span<const double> weights, double guess) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto weight_where = [&](auto holds) {
     double sum = 0;
-    for (const Weighted& entry : some) sum += entry.weight;
+    for (size_t i = 0; i < values.size(); ++i) sum += holds(values[i]) ? weights[i] : 0;
     return sum;
   };
-  const double half = weight_of(values) / 2;
-  double below = 0;  // weight of what is left behind
-  while (values.size() > 1) {
-    const size_t middle = values.size() / 2;
-    const auto by_value = [](const Weighted& a, const Weighted& b) { return a.value < b.value; };
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle), values.end(), by_value);
-    const double lower = below + weight_of(values.first(middle));
-    values = lower >= half ? values.first(middle) : values.subspan(middle);
-    if (lower < half) below = lower;
+  const double half = weight_where([](double) { return true; }) / 2;
+  if (half <= 0) return 0;
+  double at = guess;
+  double below = weight_where([at](double value) { return value < at; });
+  while (below >= half) {  // too high: down to the next value
+    double lower = -kInfinity;
+    for (const double value : values) lower = std::max(lower, value < at ? value : -kInfinity);
+    at = lower;
+    below = weight_where([at](double value) { return value < at; });
   }
-  return values.front().value;
+  while (true) {  // and up, until what lies below and the value itself are a half
+    double least = kInfinity;
+    for (const double value : values) least = std::min(least, value >= at ? value : kInfinity);
+    below += weight_where([least](double value) { return value == least; });
+    if (below >= half || least == kInfinity) return least;
+    at = std::nextafter(least, kInfinity);
+  }
 }
 
 MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts) {

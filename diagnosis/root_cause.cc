@@ -76,11 +76,9 @@ double StepLength(const CrossRankView& view) {
   double sum = 0;
   double count = 0;
   for (const RankView& rank : view.ranks()) {
-    for (const StepRecord& step : rank.batch->steps) {
-      sum += static_cast<double>(step.duration_ns);
-      ++count;
-    }
-    if (rank.batch->steps.empty() && !rank.batch->silent) {
+    sum += rank.step.duration_ns * rank.step.steps;
+    count += rank.step.steps;
+    if (rank.step.steps == 0 && !rank.silent) {
       sum += static_cast<double>(rank.batch->window.duration_ns());
       ++count;
     }
@@ -191,10 +189,11 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
       NameRuntimeCalls(view, claims[i]);
     }
   }
+  if (claims.empty()) return claims;
   claims = MergeByCulprit(std::move(claims));
   DropRanksOfSlowHosts(claims);
   AssignImpacts(view, claims);
-  std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(std::move(claims), HostsOf(view).size()));
+  std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(std::move(claims), view.hosts().size()));
   DropExplainedByAll(findings);
   DropLinksOfSharedDevices(findings);
   DropExplainedChanges(findings);

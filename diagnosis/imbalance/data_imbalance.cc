@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -15,48 +14,60 @@
 namespace eroica {
 namespace {
 
-using RoleTimes = std::vector<BusyTime>;  // of one role, idlest first
+using RoleTimes = std::vector<const BusyTime*>;  // of one role, idlest first
 
-std::map<uint32_t, RoleTimes> TimesByRole(const CrossRankView& view) {
-  std::map<uint32_t, RoleTimes> roles;
-  for (const BusyTime& busy : view.busy_times()) roles[busy.role].push_back(busy);
-  for (auto& [role, times] : roles) {
-    std::sort(times.begin(), times.end(), [](const BusyTime& a, const BusyTime& b) { return a.busy_ns < b.busy_ns; });
+// Nobody is busiest who is not late in most steps: mostly that is seen before anything is sorted.
+bool IsLate(const BusyTime& busy, const ImbalanceOptions& options) {
+  return busy.steps >= options.min_steps && busy.share() >= options.min_data_share && busy.chance <= options.max_chance &&
+         busy.slow_steps >= options.min_data_steps * busy.steps;
+}
+
+// By role; empty where the busiest is not late.
+std::vector<RoleTimes> TimesByRole(const CrossRankView& view, const ImbalanceOptions& options) {
+  std::vector<RoleTimes> roles(view.role_count());
+  for (const BusyTime& busy : view.busy_times()) roles[busy.role].push_back(&busy);
+  const auto idler = [](const BusyTime* a, const BusyTime* b) { return a->busy_ns < b->busy_ns; };
+  for (RoleTimes& times : roles) {
+    const auto busiest = std::max_element(times.begin(), times.end(), idler);
+    const bool late = std::any_of(times.begin(), times.end(),
+                                  [&](const BusyTime* busy) { return busy->busy_ns == (*busiest)->busy_ns && IsLate(*busy, options); });
+    if (!late) times.clear();
+    std::sort(times.begin(), times.end(), idler);
   }
   return roles;
 }
 
 double LargestGap(const RoleTimes& times) {
   double gap = 0;
-  for (size_t i = 1; i < times.size(); ++i) gap = std::max(gap, times[i].busy_ns - times[i - 1].busy_ns);
+  for (size_t i = 1; i < times.size(); ++i) gap = std::max(gap, times[i]->busy_ns - times[i - 1]->busy_ns);
   return gap;
 }
 
 // Spread out evenly and in the same way in every step: not chance, and not one rank alone.
 bool IsGradual(const RoleTimes& times, const ImbalanceOptions& options) {
-  const BusyTime& idlest = times.front();
-  const BusyTime& busiest = times.back();
+  const BusyTime& idlest = *times.front();
+  const BusyTime& busiest = *times.back();
   const double spread = busiest.busy_ns - idlest.busy_ns;
-  return busiest.steps >= options.min_steps && spread >= options.min_data_spread * times[times.size() / 2].busy_ns &&
-         LargestGap(times) <= options.max_data_gap * spread && busiest.share() >= options.min_data_share &&
-         busiest.chance <= options.max_chance && busiest.slow_steps >= options.min_data_steps * busiest.steps;
+  return IsLate(busiest, options) && spread >= options.min_data_spread * times[times.size() / 2]->busy_ns &&
+         LargestGap(times) <= options.max_data_gap * spread;
 }
 
 std::vector<Victim> VictimsOf(const CrossRankView& view, const RoleTimes& times) {
   std::vector<Victim> victims;
-  const double most = times.back().busy_ns;
-  for (const BusyTime& busy : times) {
-    const double lost = most - busy.busy_ns;
+  const double most = times.back()->busy_ns;
+  for (const BusyTime* busy : times) {
+    const double lost = most - busy->busy_ns;
     if (lost <= 0) continue;
-    victims.push_back({.rank = view.ranks()[busy.rank].rank, .lost_ns = static_cast<int64_t>(lost * busy.steps), .lost_ns_per_step = lost});
+    victims.push_back(
+        {.rank = view.ranks()[busy->rank].rank, .lost_ns = static_cast<int64_t>(lost * busy->steps), .lost_ns_per_step = lost});
   }
   std::sort(victims.begin(), victims.end(), [](const Victim& a, const Victim& b) { return a.rank < b.rank; });
   return victims;
 }
 
 Finding Describe(const CrossRankView& view, const RoleTimes& times, const CauseFunction& cause, const ImbalanceOptions& options) {
-  const BusyTime& idlest = times.front();
-  const BusyTime& busiest = times.back();
+  const BusyTime& idlest = *times.front();
+  const BusyTime& busiest = *times.back();
   const PatternBatch& batch = *view.ranks()[busiest.rank].batch;
   Finding finding;
   finding.kind = FindingKind::kImbalance;
@@ -93,9 +104,9 @@ Finding Describe(const CrossRankView& view, const RoleTimes& times, const CauseF
 }  // namespace
 
 void ImbalanceOperator::EvaluateData(const CrossRankView& view, std::vector<Finding>& findings) const {
-  for (const auto& [role, times] : TimesByRole(view)) {
+  for (const RoleTimes& times : TimesByRole(view, options_)) {
     if (times.size() < 3 || !IsGradual(times, options_)) continue;
-    const BusyTime& busiest = times.back();
+    const BusyTime& busiest = *times.back();
     if (MeasureComputeGrowth(view, busiest).cause != GrowthCause::kUnclear) continue;  // kernels tell more than busy times
     const std::optional<CauseFunction> cause = FindCauseFunction(view, busiest.rank, busiest.excess_ns, CauseOptions{});
     if (cause && cause->specificity <= options_.max_data_specificity) findings.push_back(Describe(view, times, *cause, options_));

@@ -19,9 +19,6 @@ constexpr double kNoiseFloor = 0.002;   // nobody measures growth better
 constexpr double kHalf = 0.5;
 constexpr double kThird = 1.0 / 3;
 
-// What is looked at of calls. Details lie far apart, and are asked for only where some host's calls take longer.
-enum class Look : uint8_t { kMeans, kDetails };
-
 // One kernel on some ranks: means over these.
 struct Calls {
   double call_ns = 0;    // mean duration
@@ -31,11 +28,10 @@ struct Calls {
   uint32_t ranks = 0;
   uint32_t sampled = 0;  // ranks with samples of the clock
 
-  void Add(const MeanStep& step, const FunctionPattern& pattern, Look look) {
+  void Add(const MeanStep& step, const FunctionPattern& pattern) {
     call_ns += pattern.duration_mean_ns;
     step_ns += PerStep(step, pattern.critical_ns);
     ++ranks;
-    if (look == Look::kMeans) return;
     if (!pattern.histogram.empty()) median_ns += static_cast<double>(pattern.histogram.Quantile(0.5));
     if (pattern.resource != Resource::kGpuSm || pattern.resource_samples == 0) return;
     mu += pattern.mu;
@@ -83,29 +79,67 @@ std::vector<const FunctionColumn*> HeaviestKernels(const CrossRankView& view) {
   return heaviest;
 }
 
+// By rank's position; -1: on none.
+std::vector<int> HostOfRanks(const CrossRankView& view, std::span<const HostRanks> hosts) {
+  std::vector<int> host_of(view.ranks().size(), -1);
+  for (size_t h = 0; h < hosts.size(); ++h) {
+    for (const RankIndex rank : hosts[h].ranks) host_of[rank] = static_cast<int>(h);
+  }
+  return host_of;
+}
+
+// The hosts on which two thirds of the kernel time may have grown by so much, at a look at columns that takes means for what they are within rounding.
+// Mostly there is none, and nothing else needs to be read.
+std::vector<size_t> MayTakeLonger(const CrossRankView& view, std::span<const HostRanks> hosts, double min_growth) {
+  constexpr double kRounding = 1e-5;  // of sums of floats
+  struct KernelTime {
+    double less_ns = 0;  // of kernels that grew by less
+    double all_ns = 0;
+  };
+  struct Sums {
+    double call_ns = 0;
+    double step_ns = 0;
+    uint32_t ranks = 0;
+  };
+  const std::vector<int> host_of = HostOfRanks(view, hosts);
+  std::vector<KernelTime> times(hosts.size());
+  for (const FunctionColumn* column : HeaviestKernels(view)) {
+    std::vector<Sums> on(hosts.size());
+    for (size_t i = 0; i < column->size(); ++i) {
+      const RankIndex rank = column->rank[i];
+      if (host_of[rank] < 0) continue;
+      Sums& sums = on[static_cast<size_t>(host_of[rank])];
+      sums.call_ns += static_cast<double>(column->call_ns[i]);
+      sums.step_ns += PerStep(view.ranks()[rank].step, column->critical_ns[i]);
+      ++sums.ranks;
+    }
+    std::vector<double> means;
+    for (const Sums& sums : on) {
+      if (sums.ranks > 0) means.push_back(sums.call_ns / sums.ranks);
+    }
+    const PeerMedian others(means);
+    if (!others.has_peers()) continue;
+    for (size_t h = 0; h < hosts.size(); ++h) {
+      if (on[h].ranks == 0) continue;
+      const double own_ns = on[h].call_ns / on[h].ranks;
+      const double usual_ns = others.Without(own_ns);
+      if (usual_ns <= 0) continue;
+      times[h].all_ns += on[h].step_ns / on[h].ranks;
+      if (own_ns < (1 + min_growth - kRounding) * usual_ns) times[h].less_ns += on[h].step_ns / on[h].ranks;
+    }
+  }
+  std::vector<size_t> longer;
+  for (size_t h = 0; h < hosts.size(); ++h) {
+    if (times[h].all_ns > 0 && times[h].less_ns <= (kThird + kRounding) * times[h].all_ns) longer.push_back(h);
+  }
+  return longer;
+}
+
 class KernelTable {
  public:
-  KernelTable(const CrossRankView& view, std::span<const HostRanks> hosts, Look look)
-      : view_(view), hosts_(hosts), look_(look), host_of_(view.ranks().size(), -1) {
-    for (size_t h = 0; h < hosts.size(); ++h) {
-      for (const RankIndex rank : hosts[h].ranks) host_of_[rank] = static_cast<int>(h);
-    }
+  KernelTable(const CrossRankView& view, std::span<const HostRanks> hosts)
+      : view_(view), hosts_(hosts), host_of_(HostOfRanks(view, hosts)) {
     for (const FunctionColumn* column : HeaviestKernels(view)) AddKernel(*column);
-  }
-
-  // Whether two thirds of the kernel time may have grown by so much, at a look that sorts nothing.
-  bool MayTakeLonger(size_t host, double min_growth) const {
-    constexpr double kRounding = 1e-6;
-    double less_ns = 0;
-    double all_ns = 0;
-    for (const Kernel& kernel : kernels_) {
-      const Calls& own = kernel.on[host];
-      const Calls& usual = kernel.usually[host];
-      if (usual.call_ns <= 0 || own.ranks == 0) continue;
-      all_ns += own.step_ns;
-      if (own.call_ns < (1 + min_growth - kRounding) * usual.call_ns) less_ns += own.step_ns;
-    }
-    return less_ns <= (kThird + kRounding) * all_ns;
   }
 
   std::optional<HostDevices> Compare(size_t host) const {
@@ -145,16 +179,14 @@ class KernelTable {
                   .on_parameters = WorksOnParameters(column.sample->name),
                   .on = std::vector<Calls>(hosts_.size()),
                   .usually = std::vector<Calls>(hosts_.size())};
-    column.ForEach([&](RankIndex rank, const FunctionPattern& pattern) {
-      const int host = host_of_[rank];
-      if (host >= 0) kernel.on[static_cast<size_t>(host)].Add(view_.ranks()[rank].step, pattern, look_);
-    });
+    for (size_t i = 0; i < column.size(); ++i) {
+      const int host = host_of_[column.rank[i]];
+      if (host >= 0) kernel.on[static_cast<size_t>(host)].Add(view_.ranks()[column.rank[i]].step, *column.pattern[i]);
+    }
     for (Calls& calls : kernel.on) calls.Average();
     SetUsual(kernel, &Calls::call_ns, &Calls::ranks);
-    if (look_ == Look::kDetails) {
-      SetUsual(kernel, &Calls::median_ns, &Calls::ranks);
-      SetUsual(kernel, &Calls::mu, &Calls::sampled);
-    }
+    SetUsual(kernel, &Calls::median_ns, &Calls::ranks);
+    SetUsual(kernel, &Calls::mu, &Calls::sampled);
     kernels_.push_back(std::move(kernel));
   }
 
@@ -176,7 +208,7 @@ class KernelTable {
     Calls calls;
     const auto at = std::ranges::lower_bound(kernel.column->rank, rank);
     if (at == kernel.column->rank.end() || *at != rank) return calls;
-    calls.Add(view_.ranks()[rank].step, *kernel.column->pattern[static_cast<size_t>(at - kernel.column->rank.begin())], Look::kDetails);
+    calls.Add(view_.ranks()[rank].step, *kernel.column->pattern[static_cast<size_t>(at - kernel.column->rank.begin())]);
     return calls;
   }
 
@@ -209,7 +241,6 @@ class KernelTable {
 
   const CrossRankView& view_;
   std::span<const HostRanks> hosts_;
-  const Look look_;
   std::vector<int> host_of_;  // by rank's position; -1: on none
   std::vector<Kernel> kernels_;
 };
@@ -217,14 +248,10 @@ class KernelTable {
 }  // namespace
 
 std::vector<std::optional<HostDevices>> CompareHostDevices(const CrossRankView& view, std::span<const HostRanks> hosts, double min_growth) {
-  const KernelTable means(view, hosts, Look::kMeans);
-  std::vector<size_t> longer;
-  for (size_t h = 0; h < hosts.size(); ++h) {
-    if (means.MayTakeLonger(h, min_growth)) longer.push_back(h);
-  }
   std::vector<std::optional<HostDevices>> compared(hosts.size());
+  const std::vector<size_t> longer = MayTakeLonger(view, hosts, min_growth);
   if (longer.empty()) return compared;
-  const KernelTable table(view, hosts, Look::kDetails);
+  const KernelTable table(view, hosts);
   for (const size_t h : longer) {
     compared[h] = table.Compare(h);
     if (compared[h] && compared[h]->growth < min_growth) compared[h].reset();

@@ -86,7 +86,7 @@ void SlowHostOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
 }
 
 void SlowHostOperator::EvaluateHosts(const CrossRankView& view, std::vector<Finding>& findings) const {
-  const std::vector<HostRanks> hosts = HostsOf(view);
+  const std::vector<HostRanks>& hosts = view.hosts();
   if (!CanCompareHosts(hosts)) return;
   const auto devices = CompareHostDevices(view, hosts, options_.min_growth);
   const auto functions = FindHostFunctions(view, hosts, options_.min_share);

@@ -31,45 +31,44 @@ void AddExposed(const StepRow& row, StepAccount* account) {
   AddExposed(row.rank[static_cast<size_t>(longest - row.duration_ns.begin())], kUnmarkedStage, *longest, account);
 }
 
-// What a rank makes the job lose in a stage.
-struct Charge {
-  RankIndex rank = 0;
-  double ns = 0;
+// What ranks make the job lose in a stage.
+struct Charges {
+  std::vector<RankIndex> rank;
+  std::vector<double> ns;
 };
 
 // Each is charged for its lateness over that of the latest at the stage's begin; together they are charged for the largest.
-std::vector<Charge> ChargesOf(const StepRow& row, const LateExcess& late, size_t stage) {
+Charges ChargesOf(const StepRow& row, const LateExcess& late, size_t stage) {
   const std::vector<double>& lag_ns = late.lag_ns[stage];
   const double latest_at_begin = *std::ranges::max_element(lag_ns);
-  std::vector<Charge> charges;
-  std::vector<double> lateness;
+  Charges charges;
   for (size_t i = 0; i < row.size(); ++i) {
     const double own = lag_ns[i] + late.excess_ns[stage][i] - latest_at_begin;
     if (own <= 0) continue;
-    charges.push_back({row.rank[i], 0});
-    lateness.push_back(own);
+    charges.rank.push_back(row.rank[i]);
+    charges.ns.push_back(own);
   }
-  ShareAirport(lateness);
-  for (size_t i = 0; i < charges.size(); ++i) charges[i].ns = lateness[i];
+  ShareAirport(charges.ns);
   return charges;
 }
 
 void AddLost(const CrossRankView& view, const StepRow& row, StepAccount* account) {
   const LateExcess late = LateExcessOf(view, row);
-  std::array<std::vector<Charge>, kStepStageCount> charges;
+  std::array<Charges, kStepStageCount> charges;
   double lost = 0;
   for (size_t stage = 0; stage < kStepStageCount; ++stage) {
     charges[stage] = ChargesOf(row, late, stage);
-    for (const Charge& charge : charges[stage]) lost += charge.ns;
+    for (const double ns : charges[stage].ns) lost += ns;
   }
   const auto waited = static_cast<double>(*std::ranges::max_element(row.peer_wait_ns));
   const double part = lost > waited ? waited / lost : 1;
   for (size_t stage = 0; stage < kStepStageCount; ++stage) {
     const size_t to = row.marked ? stage : kUnmarkedStage;
-    for (const Charge& charge : charges[stage]) {
-      account->ranks[charge.rank].lost_ns[to] += part * charge.ns;
-      account->stage_lost_ns[to] += part * charge.ns;
-      account->lost_ns += part * charge.ns;
+    for (size_t i = 0; i < charges[stage].rank.size(); ++i) {
+      const double own = part * charges[stage].ns[i];
+      account->ranks[charges[stage].rank[i]].lost_ns[to] += own;
+      account->stage_lost_ns[to] += own;
+      account->lost_ns += own;
     }
   }
 }
