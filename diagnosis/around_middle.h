@@ -32,6 +32,7 @@ class AroundMiddle {
 
   void Narrow() {
     const auto [low, high] = Bracket();
+    if (low == high) return NarrowTo(low);
     const size_t most = values_.size() / 2;  // to keep more would save nothing
     kept_ = std::make_unique_for_overwrite<T[]>(most + kBlock);
     size_t kept = 0;
@@ -47,6 +48,21 @@ class AroundMiddle {
     if (middle_ < below + 1 || middle_ + 1 >= below + kept) return;
     values_ = std::span<T>(kept_.get(), kept);
     middle_ -= below;
+  }
+
+  // Many have one value: it may be that of the middle and of what stands beside it.
+  void NarrowTo(T tie) {
+    size_t below = 0;
+    size_t tied = 0;
+    for (const T value : values_) {
+      below += static_cast<size_t>(value < tie);
+      tied += static_cast<size_t>(value == tie);
+    }
+    if (middle_ < below + 1 || middle_ + 1 >= below + tied) return;
+    kept_ = std::make_unique<T[]>(3);
+    std::fill_n(kept_.get(), 3, tie);
+    values_ = std::span<T>(kept_.get(), 3);
+    middle_ = 1;
   }
 
   // The sample's middle is off by half a root of its size (one standard deviation); three of these on each side.

@@ -185,26 +185,30 @@ class TypicalKernels {
 
   // Own / median of the role, of all ranks by their position; 0 where nothing is known.
   std::vector<double> Growths() const {
+    constexpr RankIndex kBlock = 64;  // ranks whose kernels are gathered together, column by column
+    const auto ranks = static_cast<RankIndex>(view_.ranks().size());
     std::vector<double> growths;
-    growths.reserve(view_.ranks().size());
+    growths.reserve(ranks);
     std::vector<size_t> next(kernels_.size(), 0);  // row of each kernel
-    std::vector<double> own;                       // growth of each kernel that the rank runs
-    std::vector<double> weights;                   // usual times
-    double guess = 1;
-    for (RankIndex rank = 0; rank < view_.ranks().size(); ++rank) {
-      own.clear();
-      weights.clear();
+    std::vector<double> own(kBlock * kernels_.size());
+    std::vector<double> weights(own.size());
+    for (RankIndex first = 0; first < ranks; first += kBlock) {
+      std::array<size_t, kBlock> counts{};
       for (size_t k = 0; k < kernels_.size(); ++k) {
         const Kernel& kernel = kernels_[k];
-        if (next[k] == kernel.column->size() || kernel.column->rank[next[k]] != rank) continue;
-        const double ns = kernel.ns[next[k]++];
-        const double usual_ns = kernel.usual_ns[view_.ranks()[rank].role];
-        if (usual_ns <= 0) continue;
-        own.push_back(ns / usual_ns);
-        weights.push_back(usual_ns);
+        const std::vector<RankIndex>& rank = kernel.column->rank;
+        for (size_t& row = next[k]; row < rank.size() && rank[row] < first + kBlock; ++row) {
+          const double usual_ns = kernel.usual_ns[view_.ranks()[rank[row]].role];
+          if (usual_ns <= 0) continue;
+          const size_t at = (rank[row] - first) * kernels_.size() + counts[rank[row] - first]++;
+          own[at] = kernel.ns[row] / usual_ns;
+          weights[at] = usual_ns;
+        }
       }
-      growths.push_back(WeightedMedian(own, weights, guess));
-      if (!own.empty()) guess = growths.back();  // ranks differ by little
+      for (RankIndex i = 0; i < std::min(kBlock, ranks - first); ++i) {
+        const size_t begin = i * kernels_.size();
+        growths.push_back(WeightedMedian(std::span(own).subspan(begin, counts[i]), std::span(weights).subspan(begin, counts[i]), 1));
+      }
     }
     return growths;
   }

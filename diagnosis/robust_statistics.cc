@@ -1,5 +1,6 @@
 #include "diagnosis/robust_statistics.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -76,9 +77,13 @@ double WeightedQuantile(std::span<Weighted> values, double share) {
 double WeightedMedian(std::span<const double> values, std::span<const double> weights, double guess) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const auto weight_where = [&](auto holds) {
-    double sum = 0;
-    for (size_t i = 0; i < values.size(); ++i) sum += holds(values[i]) ? weights[i] : 0;
-    return sum;
+    std::array<double, 4> sums{};  // independent, so that none waits for the one before
+    size_t i = 0;
+    for (; i + sums.size() <= values.size(); i += sums.size()) {
+      for (size_t k = 0; k < sums.size(); ++k) sums[k] += holds(values[i + k]) ? weights[i + k] : 0;
+    }
+    for (; i < values.size(); ++i) sums[0] += holds(values[i]) ? weights[i] : 0;
+    return sums[0] + sums[1] + (sums[2] + sums[3]);
   };
   const double half = weight_where([](double) { return true; }) / 2;
   if (half <= 0) return 0;
