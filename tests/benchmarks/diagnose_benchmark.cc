@@ -69,6 +69,8 @@ LargeJob Make(uint32_t ranks, uint32_t functions, bool faulty) {
       const auto forward_ns = static_cast<int64_t>(0.3 * std::exp(jitter(random)) * static_cast<double>(kStepNs));
       step.stage_ns = {0, forward_ns, step.duration_ns - forward_ns, 0};
     }
+    for (FunctionPattern& pattern : batch.patterns)
+      pattern.duration_mean_ns = static_cast<double>(pattern.critical_ns) / static_cast<double>(pattern.count);
     large.pattern_bytes += static_cast<double>(batch.patterns.size() * sizeof(FunctionPattern));
   }
   AddGroups(ranks, job);
@@ -106,6 +108,17 @@ void BM_DiagnoseWindow(benchmark::State& state, bool faulty) {
   state.counters["findings"] = static_cast<double>(findings);
 }
 
+// What the targets ask for: from the batches to the findings.
+void BM_WholeWindow(benchmark::State& state, bool faulty) {
+  const LargeJob large = Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), faulty);
+  const std::vector<PatternBatch> history(kProfilesKept, CrossRankView(large.job.batches, large.job.summaries).profile());
+  const RootCause root_cause(DefaultOperators());
+  for (auto _ : state) {
+    const CrossRankView view(large.job.batches, large.job.summaries, history);
+    benchmark::DoNotOptimize(root_cause.Diagnose(view).data());
+  }
+}
+
 // One operator alone: where the time of the whole goes.
 void BM_OneOperator(benchmark::State& state) {
   const LargeJob large = Make(100'000, 20, true);
@@ -128,6 +141,8 @@ BENCHMARK(BM_BuildWindowView)->Apply(Sizes);
 BENCHMARK(BM_BuildWindowViewWithPast)->Args({10'000, 100, 0})->Args({10'000, 100, 1})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_DiagnoseWindow, healthy, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_DiagnoseWindow, faulty, true)->Apply(Sizes);
+BENCHMARK_CAPTURE(BM_WholeWindow, healthy, false)->Apply(Sizes);
+BENCHMARK_CAPTURE(BM_WholeWindow, faulty, true)->Apply(Sizes);
 BENCHMARK(BM_OneOperator)->DenseRange(0, static_cast<int64_t>(DefaultOperators().size()) - 1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
