@@ -32,6 +32,12 @@ bool IsNarrower(const Finding& finding, const Finding& open) {
                              [&](const Culprit& culprit) { return std::ranges::find(open.culprits, culprit) != open.culprits.end(); });
 }
 
+bool IsInMostSteps(const Finding& finding) {
+  constexpr double kMost = 0.75;
+  const Measure* slow = SlowSteps(finding);
+  return slow != nullptr && slow->culprit >= kMost * static_cast<double>(slow->samples);
+}
+
 // Goes on from what it had lasted before.
 void ProlongLasted(const Finding& before, Finding* finding) {
   Measure* lasted = FindLasted(*finding);
@@ -63,11 +69,17 @@ const Finding* FindingLifecycle::FindContinued(const Finding& finding, const std
   return nullptr;
 }
 
-// Ranks that are slow in what all ranks take turns in are the same fault, seen in another window; so it goes on.
+// Ranks that are slow in what all ranks take turns in are the same fault, seen in another window; so it goes on. The same ranks in most steps of two windows running take
+// no turns.
 bool FindingLifecycle::IsPartOfOpen(int64_t index, const Finding& finding) {
   if (open_.contains(finding.id)) return false;
   for (auto& [id, open] : open_) {
     if (!ExplainsOnAll(open, finding)) continue;
+    const auto before = lasting_.find(finding.id);
+    const bool again = before != lasting_.end() && before->second == index - 1;
+    if (!IsInMostSteps(finding)) lasting_.erase(finding.id);
+    if (IsInMostSteps(finding)) lasting_[finding.id] = index;
+    if (again && IsInMostSteps(finding) && open.subkind == kRoaming) return false;
     open.last_window = index;
     return true;
   }

@@ -23,7 +23,8 @@ class FindingLifecycle {
   // What diagnosis found in the window `index` (ascending over calls); job_ends: the job's last one. Answers what is to be published, by id: the new as opened,
   // the known as updated with their first window and step kept, those gone for long enough as resolved. A fault that is told a little differently than before
   // (a culprit more, another function of the same culprit) keeps its id; culprits that a single window does not show stay. Ranks that are slow in what an open
-  // finding blames nobody for are part of it. Claims that do not rest on enough yet are remembered (claim_memory.h).
+  // finding blames nobody for are part of it; where ranks take turns, until the same ones are slow in most steps of two windows running. Claims that do not rest on
+  // enough yet are remembered (claim_memory.h).
   std::vector<Finding> Observe(int64_t index, std::vector<Finding> found, bool job_ends = false);
 
   // A finding that is no window's, such as a hang: nothing closes while it lasts. Opened, or updated; windows without it resolve it as any other.
@@ -42,6 +43,7 @@ class FindingLifecycle {
 
   std::map<std::string, Finding> open_;      // by id
   std::map<std::string, int64_t> narrower_;  // by id: windows in a row that showed some of the culprits only
+  std::map<std::string, int64_t> lasting_;   // by id: the newest window in which a part of an open finding was so in most steps
   ClaimMemory memory_;
 };
 

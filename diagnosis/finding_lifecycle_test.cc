@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnosis/shared_cause.h"
+
 namespace eroica {
 namespace {
 
@@ -128,6 +130,25 @@ TEST(FindingLifecycle, RanksThatAreSlowInWhatAllTakeTurnsInArePartOfIt) {
   EXPECT_THAT(lifecycle.Observe(2, {About(2, "b", "collect", {4})}), IsEmpty());
   EXPECT_THAT(lifecycle.Observe(3, {About(3, "c", "collect", {7, 9})}), IsEmpty()) << "and so it lasts";
   EXPECT_THAT(lifecycle.Observe(4, {About(4, "d", "gemm", {4})}), SizeIs(1)) << "another fault";
+}
+
+TEST(FindingLifecycle, TheSameRanksInMostStepsOfTwoWindowsTakeNoTurns) {
+  const auto slow = [](int64_t window, double steps) {
+    Finding finding = About(window, "b", "collect", {4, 7});
+    finding.evidence = {{"slow_steps", "count", steps, 0, 0, 8}};
+    return finding;
+  };
+  for (const bool takes_turns : {true, false}) {
+    FindingLifecycle lifecycle;
+    Finding on_all = About(1, "a", "collect", {});
+    on_all.kind = FindingKind::kStepTime;
+    if (takes_turns) on_all.subkind = kRoaming;
+    lifecycle.Observe(1, {on_all});
+    EXPECT_THAT(lifecycle.Observe(2, {slow(2, 8)}), IsEmpty());
+    EXPECT_THAT(lifecycle.Observe(3, {slow(3, 4)}), IsEmpty()) << "by turns";
+    EXPECT_THAT(lifecycle.Observe(4, {slow(4, 8)}), IsEmpty());
+    EXPECT_THAT(lifecycle.Observe(5, {slow(5, 8)}), SizeIs(takes_turns ? 1 : 0)) << "what slows all may slow some more";
+  }
 }
 
 TEST(FindingLifecycle, WhereNobodyIsBlamedTheFunctionIsTheSame) {

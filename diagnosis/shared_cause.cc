@@ -114,7 +114,7 @@ Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
   const std::string function = MostNamedFunction(claims);
   Finding finding = *std::find_if(claims.begin(), claims.end(), [&](const Finding& claim) { return claim.function == function; });
   finding.kind = FindingKind::kStepTime;
-  finding.subkind = "roaming";
+  finding.subkind = kRoaming;
   finding.culprits.clear();
   finding.victims.clear();
   finding.lost_ns_per_step = lost_ns_per_step;

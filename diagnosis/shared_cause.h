@@ -14,6 +14,7 @@ inline constexpr std::string_view kTransient = "transient";
 
 // Subkind of a claim that a host is slow as a whole: its culprits are the ranks there.
 inline constexpr std::string_view kWholeHost = "host";
+inline constexpr std::string_view kRoaming = "roaming";  // now this rank is late, and now that one
 
 // Claims about slow ranks that name the same function (or the same class of functions) become one finding with all their culprits, by rank. It keeps the words of the
 // claim that costs most; its loss is the sum of theirs, each of which is what the accounting charges the rank with
