@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/cross_rank_view.h"
 #include "schemas/collective_summary.h"
+#include "schemas/finding.h"
 #include "schemas/pattern_batch.h"
 
 namespace eroica {
@@ -31,7 +33,8 @@ class TrainingView {
   }
 
   // The rank runs the function for so long in each step of [first, last).
-  TrainingView& Run(uint32_t rank, std::string_view name, double ms, std::string_view stack = "", FunctionClass function_class = FunctionClass::kPython) {
+  TrainingView& Run(uint32_t rank, std::string_view name, double ms, std::string_view stack = "",
+                    FunctionClass function_class = FunctionClass::kPython) {
     return RunInSteps(rank, name, ms, 0, steps_, stack, function_class);
   }
   TrainingView& RunInSteps(uint32_t rank, std::string_view name, double ms, uint32_t first, uint32_t last, std::string_view stack = "",
@@ -50,7 +53,8 @@ class TrainingView {
     for (uint32_t step = first; step < last; ++step) work_ms_[rank][step] += ms;
     return *this;
   }
-  TrainingView& RunOnAll(std::string_view name, double ms, std::string_view stack = "", FunctionClass function_class = FunctionClass::kPython) {
+  TrainingView& RunOnAll(std::string_view name, double ms, std::string_view stack = "",
+                         FunctionClass function_class = FunctionClass::kPython) {
     for (uint32_t rank = 0; rank < batches_.size(); ++rank) Run(rank, name, ms, stack, function_class);
     return *this;
   }
@@ -101,5 +105,14 @@ class TrainingView {
   std::vector<PatternBatch> batches_;
   std::vector<CollectiveSummary> summaries_;
 };
+
+// What an operator, as it is made by default, claims of the job.
+template <typename Operator>
+std::vector<Finding> ClaimsOf(TrainingView& job) {
+  const CrossRankView view(job.batches(), job.summaries());
+  std::vector<Finding> findings;
+  Operator().Evaluate(view, findings);
+  return findings;
+}
 
 }  // namespace eroica

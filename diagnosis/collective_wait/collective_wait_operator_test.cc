@@ -25,7 +25,8 @@ TrainingView OneStep(uint32_t late, uint64_t last, double wait_ms, uint32_t step
     if (rank == late) {
       member.last_count = last;
       member.caused_wait_ns = static_cast<int64_t>(7 * wait_ms * kMillisecond);
-      member.blockers = {{.function = FunctionId{9}, .name = "lookup", .count = last, .caused_wait_ns = member.caused_wait_ns, .run_ns = 3'000'000}};
+      member.blockers = {
+          {.function = FunctionId{9}, .name = "lookup", .count = last, .caused_wait_ns = member.caused_wait_ns, .run_ns = 3'000'000}};
     } else {
       member.exposed_wait_ns = static_cast<int64_t>(wait_ms * kMillisecond);
     }
@@ -35,12 +36,7 @@ TrainingView OneStep(uint32_t late, uint64_t last, double wait_ms, uint32_t step
   return job;
 }
 
-std::vector<Finding> Evaluate(TrainingView& job) {
-  const CrossRankView view(job.batches(), job.summaries());
-  std::vector<Finding> findings;
-  CollectiveWaitOperator().Evaluate(view, findings);
-  return findings;
-}
+std::vector<Finding> Evaluate(TrainingView& job) { return ClaimsOf<CollectiveWaitOperator>(job); }
 
 TEST(CollectiveWaitOperator, NamesTheLastArriverAndSaysThatPersistenceIsNotShown) {
   TrainingView job = OneStep(7, 5, 4);

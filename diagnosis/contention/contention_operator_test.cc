@@ -15,10 +15,7 @@ using ::testing::SizeIs;
 
 std::vector<Finding> Evaluate(const std::vector<DeviceRank>& ranks, DeviceJobShape shape = {}) {
   DeviceJob job(ranks, shape);
-  const CrossRankView view(job.view().batches(), job.view().summaries());
-  std::vector<Finding> findings;
-  ContentionOperator().Evaluate(view, findings);
-  return findings;
+  return ClaimsOf<ContentionOperator>(job.view());
 }
 
 std::vector<DeviceRank> JobWith(uint32_t rank, const DeviceRank& odd, size_t ranks = 8) {

@@ -11,12 +11,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::vector<Finding> Evaluate(TrainingView& job) {
-  const CrossRankView view(job.batches(), job.summaries());
-  std::vector<Finding> findings;
-  DifferentialOperator().Evaluate(view, findings);
-  return findings;
-}
+std::vector<Finding> Evaluate(TrainingView& job) { return ClaimsOf<DifferentialOperator>(job); }
 
 TEST(DifferentialOperator, NamesTheFunctionThatOnlyOneRankRuns) {
   TrainingView job(16);

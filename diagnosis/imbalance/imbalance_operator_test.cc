@@ -30,12 +30,7 @@ TrainingView Pipeline(const std::vector<double>& stage_ms) {
   return job;
 }
 
-std::vector<Finding> Evaluate(TrainingView& job) {
-  const CrossRankView view(job.batches(), job.summaries());
-  std::vector<Finding> findings;
-  ImbalanceOperator().Evaluate(view, findings);
-  return findings;
-}
+std::vector<Finding> Evaluate(TrainingView& job) { return ClaimsOf<ImbalanceOperator>(job); }
 
 TEST(ImbalanceOperator, AHeavyLastStageIsNamedAndNobodyIsBlamed) {
   TrainingView job = Pipeline({84, 84, 84, 137});

@@ -33,12 +33,7 @@ class Ring {
     connections.push_back({.peer = destination, .resource = resource, .bytes = kBytes, .busy_ns = static_cast<int64_t>(kBytes / speed)});
     return *this;
   }
-  std::vector<Finding> Evaluate() {
-    const CrossRankView view(job_.batches(), job_.summaries());
-    std::vector<Finding> findings;
-    LinkMatrixOperator().Evaluate(view, findings);
-    return findings;
-  }
+  std::vector<Finding> Evaluate() { return ClaimsOf<LinkMatrixOperator>(job_); }
 
  private:
   TrainingView job_;

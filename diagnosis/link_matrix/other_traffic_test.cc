@@ -30,14 +30,16 @@ class Pipeline {
     for (uint32_t rank = 0; rank < kStages * kRanks; ++rank) job_.batches()[rank].host = "host" + std::to_string(rank / kRanks);
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
       const CommId pipeline = AddGroup("pipeline", {rank, rank + kRanks, rank + 2 * kRanks, rank + 3 * kRanks});
-      for (uint32_t stage = 0; stage + 1 < kStages; ++stage) Exchange(pipeline, rank + stage * kRanks, rank + (stage + 1) * kRanks, kNic, 1);
+      for (uint32_t stage = 0; stage + 1 < kStages; ++stage)
+        Exchange(pipeline, rank + stage * kRanks, rank + (stage + 1) * kRanks, kNic, 1);
       const uint32_t last = rank + (kStages - 1) * kRanks;
       Exchange(AddGroup("embedding", {rank, last}), rank, last, embedding_speed, 8);
     }
     job_.Finish();
   }
   // Both ways; the port's speed while nothing else goes through it.
-  Pipeline& Exchange(CommId communicator, uint32_t one, uint32_t other, double port_speed, uint8_t channels, Resource resource = Resource::kNic) {
+  Pipeline& Exchange(CommId communicator, uint32_t one, uint32_t other, double port_speed, uint8_t channels,
+                     Resource resource = Resource::kNic) {
     constexpr uint64_t kBytes = 800'000'000;  // of eight steps
     const auto busy_ns = static_cast<int64_t>(static_cast<double>(kBytes) / port_speed * channels);
     for (const auto& [source, peer] : {std::pair(one, other), std::pair(other, one)}) {
@@ -61,12 +63,7 @@ class Pipeline {
     }
     return *this;
   }
-  std::vector<Finding> Evaluate() {
-    const CrossRankView view(job_.batches(), job_.summaries());
-    std::vector<Finding> findings;
-    LinkMatrixOperator().Evaluate(view, findings);
-    return findings;
-  }
+  std::vector<Finding> Evaluate() { return ClaimsOf<LinkMatrixOperator>(job_); }
 
  private:
   TrainingView job_;
@@ -122,8 +119,12 @@ TEST(LinkCells, ExpertsAndGradientsAreNotCompared) {
           if (one == other) continue;
           std::vector<ConnectionPattern>& rows = job.batches()[one].connections;
           const auto row = [&](CommId of, double bytes, double busy_ns, uint8_t channels) {
-            rows.push_back({.peer = other, .resource = Resource::kNvlink, .bytes = static_cast<uint64_t>(bytes),
-                            .busy_ns = static_cast<int64_t>(busy_ns), .channels = channels, .communicator = of});
+            rows.push_back({.peer = other,
+                            .resource = Resource::kNvlink,
+                            .bytes = static_cast<uint64_t>(bytes),
+                            .busy_ns = static_cast<int64_t>(busy_ns),
+                            .channels = channels,
+                            .communicator = of});
           };
           if (!communicators_known) {
             row({}, tokens + gradients, tokens / 186 + gradients / 23, 0);
@@ -135,10 +136,7 @@ TEST(LinkCells, ExpertsAndGradientsAreNotCompared) {
       }
     }
     job.Finish();
-    const CrossRankView view(job.batches(), job.summaries());
-    std::vector<Finding> findings;
-    LinkMatrixOperator().Evaluate(view, findings);
-    return findings;
+    return ClaimsOf<LinkMatrixOperator>(job);
   };
   EXPECT_THAT(evaluate(true), IsEmpty());
   EXPECT_THAT(evaluate(false), IsEmpty());

@@ -69,10 +69,7 @@ class RailJob {
       connection.peer = number(connection.peer);
       job.batches()[std::get<0>(key)].connections.push_back(connection);
     }
-    const CrossRankView view(job.batches(), job.summaries());
-    std::vector<Finding> findings;
-    LinkMatrixOperator().Evaluate(view, findings);
-    return findings;
+    return ClaimsOf<LinkMatrixOperator>(job);
   }
 
  private:

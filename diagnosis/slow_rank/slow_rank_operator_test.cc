@@ -16,12 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::vector<Finding> Evaluate(TrainingView& job) {
-  const CrossRankView view(job.batches(), job.summaries());
-  std::vector<Finding> findings;
-  SlowRankOperator().Evaluate(view, findings);
-  return findings;
-}
+std::vector<Finding> Evaluate(TrainingView& job) { return ClaimsOf<SlowRankOperator>(job); }
 
 TrainingView HealthyJob(uint32_t ranks, uint64_t seed = 1) {
   TrainingView job(ranks);

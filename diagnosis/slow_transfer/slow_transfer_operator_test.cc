@@ -42,12 +42,7 @@ class Job {
     return *this;
   }
   TrainingView& view() { return view_; }
-  std::vector<Finding> Evaluate() {
-    const CrossRankView view(view_.batches(), view_.summaries());
-    std::vector<Finding> findings;
-    SlowTransferOperator().Evaluate(view, findings);
-    return findings;
-  }
+  std::vector<Finding> Evaluate() { return ClaimsOf<SlowTransferOperator>(view_); }
 
  private:
   int64_t steps_;

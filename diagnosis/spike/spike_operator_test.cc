@@ -15,10 +15,7 @@ using ::testing::SizeIs;
 
 std::vector<Finding> Evaluate(TrainingView& job) {
   job.Finish();
-  const CrossRankView view(job.batches(), job.summaries());
-  std::vector<Finding> findings;
-  SpikeOperator().Evaluate(view, findings);
-  return findings;
+  return ClaimsOf<SpikeOperator>(job);
 }
 
 TEST(SpikeOperator, OneSlowStepIsASpike) {
