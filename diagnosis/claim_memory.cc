@@ -183,6 +183,7 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
   std::map<std::string, std::pair<size_t, std::vector<Finding>>> roaming;  // by function: ranks, and the claims of this window
   for (size_t i = 0; i < claims.size(); ++i) {
     Finding& claim = claims[i];
+    if (claim.subkind == kRoaming && !is_open[i] && ShareOf(claim) < options_.min_share) continue;
     if (!IsHeldBack(claim) || is_open[i] || only_window) {
       ripe.push_back(std::move(claim));
       continue;
@@ -199,6 +200,7 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
   }
   for (auto& [function, parts] : roaming) {
     Finding finding = RoamingOf(std::move(parts.second), parts.first);
+    if (ShareOf(finding) < options_.min_share) continue;
     finding.id = FindingId(finding);
     ripe.push_back(std::move(finding));
   }

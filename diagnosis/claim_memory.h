@@ -24,7 +24,7 @@ struct ClaimMemoryOptions {
   int64_t whole_questions = 6;
   double min_share = 0.01;
   int64_t occasional_windows = 32;
-  // What is now here and now there is nobody's: so many ranks, none of them with half of the slow steps.
+  // What is now here and now there is nobody's: so many ranks, none of them with half of the slow steps. It must cost as much.
   size_t fewest_roaming = 3;
 };
 

@@ -166,6 +166,18 @@ TEST(ClaimMemory, SpikesHereAndThereAreAccidents) {
   }
 }
 
+TEST(ClaimMemory, TakingTurnsThatCostsNothingIsNotWorthAFinding) {
+  for (const double share : {0.002, 0.02}) {
+    ClaimMemory memory;
+    Finding claim = Claim(1, -1, 1, "collect", FunctionClass::kPython);
+    claim.kind = FindingKind::kStepTime;
+    claim.subkind = kRoaming;
+    claim.culprits.clear();
+    claim.lost_gpu_seconds_per_hour = share * 3600 * kRanks;
+    EXPECT_EQ(Ripen(memory, 1, {claim}).size(), share < 0.01 ? 0u : 1u);
+  }
+}
+
 TEST(ClaimMemory, SpikesThatCostNothingAreNotWorthAFinding) {
   ClaimMemory memory;
   for (int64_t window = 0; window < 9; ++window) {

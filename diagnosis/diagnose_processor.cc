@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -45,6 +46,20 @@ std::string ClaimsKey(const JobId& job) { return "claims/" + EncodeKey(job); }
 
 bool IsLastOfJob(const CrossRankView& view) {
   return std::all_of(view.ranks().begin(), view.ranks().end(), [](const RankView& rank) { return rank.batch->final; });
+}
+
+// Whether the job changes its size within the window: it has more ranks than before, or some said their last word and the others go on from there. Then ranks have
+// steps of two layouts in it, and the first ones of new processes, and nobody can be compared with anybody.
+bool ChangesSize(const CrossRankView& view, std::span<const PatternBatch> past) {
+  if (!past.empty() && past.back().world_size < view.world_size()) return true;
+  int64_t last_word = -1;
+  for (const RankView& rank : view.ranks()) {
+    if (rank.batch->final && !rank.batch->steps.empty()) last_word = std::max(last_word, rank.batch->steps.back().id);
+  }
+  const auto goes_on = [last_word](const RankView& rank) {
+    return !rank.batch->final && !rank.batch->steps.empty() && rank.batch->steps.back().id > last_word;
+  };
+  return last_word >= 0 && std::ranges::any_of(view.ranks(), goes_on);
 }
 
 // What the jobs table says of a job: for people and REST, not read back.
@@ -267,7 +282,8 @@ absl::Status DiagnoseProcessor::Diagnose(const JobId& id, Job& job, WindowId win
 }
 
 std::vector<Finding> DiagnoseProcessor::FindingsOf(const JobId& id, const CrossRankView& view, Job& job) {
-  std::vector<Finding> findings = root_cause_.Diagnose(view);
+  std::vector<Finding> findings;
+  if (!ChangesSize(view, job.rank_times)) findings = root_cause_.Diagnose(view);
   if (std::optional<Finding> gap = job.gaps.Observe(view)) {
     gap->id = FindingId(*gap);
     findings.push_back(*std::move(gap));

@@ -109,6 +109,30 @@ TEST_F(DiagnoseProcessorTest, PublishesWhenTheLastRankHasReported) {
   EXPECT_EQ(processor_.RestartOffset(4), 4);
 }
 
+// Rank 3 leaves after the fourth step, and the others go on in another layout: their steps before and after are not compared.
+TEST_F(DiagnoseProcessorTest, AWindowInWhichTheJobBecomesSmallerIsNotDiagnosed) {
+  TrainingView job = Window(3, true);
+  job.batches()[3].final = true;
+  job.batches()[3].steps.resize(4);
+  for (const PatternBatch& batch : job.batches()) Send(batch);
+  EXPECT_THAT(context_.findings, IsEmpty());
+  SendWindow(4, true);
+  EXPECT_THAT(context_.findings, SizeIs(1));
+}
+
+TEST_F(DiagnoseProcessorTest, AWindowInWhichTheJobGrowsIsNotDiagnosed) {
+  SendWindow(2, false);
+  for (const int64_t index : {3, 4}) {
+    TrainingView job = Window(index, true);
+    for (PatternBatch& batch : job.batches()) batch.world_size = 5;
+    PatternBatch joined = job.batches()[0];
+    joined.rank = RankId{4};
+    for (const PatternBatch& batch : job.batches()) Send(batch);
+    Send(joined);
+    EXPECT_EQ(context_.findings.size(), index == 3 ? 0u : 1u);
+  }
+}
+
 TEST_F(DiagnoseProcessorTest, StepsSpentInACheckpointDoNotCountAndAreCounted) {
   TrainingView job = Window(3, true);
   for (size_t step = 0; step < 7; ++step) job.batches()[0].steps[step].pause = Pause::kCheckpoint;

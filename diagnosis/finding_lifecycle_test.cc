@@ -143,6 +143,8 @@ TEST(FindingLifecycle, TheSameRanksInMostStepsOfTwoWindowsTakeNoTurns) {
     Finding on_all = About(1, "a", "collect", {});
     on_all.kind = FindingKind::kStepTime;
     if (takes_turns) on_all.subkind = kRoaming;
+    on_all.world_size = 8;
+    on_all.lost_gpu_seconds_per_hour = 0.1 * 3600 * 8;
     lifecycle.Observe(1, {on_all});
     EXPECT_THAT(lifecycle.Observe(2, {slow(2, 8)}), IsEmpty());
     EXPECT_THAT(lifecycle.Observe(3, {slow(3, 4)}), IsEmpty()) << "by turns";
