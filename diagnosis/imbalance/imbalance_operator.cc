@@ -61,6 +61,7 @@ enum class HeavyReason : uint8_t { kUnclear, kLayers, kClock, kDevice };
 // alike: in every step. A busier device shows a higher clock and use, never a lower one. More layers are called more often; longer ones leave the optimizer as it is; and
 // a device that somebody else uses, or that is slow whatever its clock, does neither: all of its kernels take longer by the same share.
 HeavyReason ReasonOf(const StageLayers& layers, bool alike, double least_growth) {
+  if (layers.beside_experts) return HeavyReason::kLayers;
   constexpr double kHalf = 0.5;
   constexpr double kQuarter = 0.25;
   constexpr double kLeastLower = 0.01;                              // of clock and use
@@ -193,7 +194,7 @@ bool ImbalanceOperator::EvaluateLayers(const CrossRankView& view, std::span<cons
   const StageWork& heavy = stages[layers->stage];
   const double excess_ns = layers->excess_ns();
   if (heavy.steps < options_.min_steps || layers->growth < options_.min_layer_gap * std::max(layers->spread, kLeastSpread)) return false;
-  if (excess_ns < options_.min_share * heavy.step_ns || layers->least < kHalf * layers->growth) return false;
+  if (excess_ns < options_.min_layer_share * heavy.step_ns || layers->least < kHalf * layers->growth) return false;
   if (!IsHeavier(stages, heavy, *layers)) return false;
   const double least_growth = options_.min_layer_gap * std::max(layers->spread, kLeastSpread);
   const HeavyReason reason = ReasonOf(*layers, IsBusierAlike(stages, heavy, excess_ns), least_growth);
@@ -214,7 +215,7 @@ bool ImbalanceOperator::IsHeavier(std::span<const StageWork> stages, const Stage
   const double over_median_ns = heavy.work_ns - Median(std::span(others));
   const bool more_layers = layers.calls_growth >= kHalf * layers.growth;
   if (more_layers) return over_median_ns >= kHalf * layers.excess_ns();
-  return over_median_ns > 0 && heavy.work_ns - least_ns >= options_.min_share * heavy.step_ns;
+  return over_median_ns > 0 && heavy.work_ns - least_ns >= options_.min_layer_share * heavy.step_ns;
 }
 
 void ImbalanceOperator::EvaluateStages(const CrossRankView& view, std::vector<Finding>& findings) const {

@@ -58,7 +58,8 @@ struct Stage {
   double clock = 1;
   double recompute = 0;  // of the forward kernel, times
   double optimizer_ms = 0;
-  double calls = 1;  // of the layers' kernels
+  double calls = 1;       // of the layers' kernels
+  double experts_ms = 0;  // one replica's have a fifth more tokens
 };
 
 // Two replicas of a pipeline of layers: 80 ms a step of kernels that every stage runs.
@@ -74,6 +75,7 @@ TrainingView LayeredPipeline(const std::vector<Stage>& stages) {
     job.Run(rank, "attention_backward", 40 * is.layers, "", FunctionClass::kGpuCompute);
     job.Run(rank, "norm", 4 * is.layers, "", FunctionClass::kGpuCompute);
     job.Run(rank, "gemm", 16 * is.layers + is.head_ms, "", FunctionClass::kGpuCompute);
+    if (is.experts_ms > 0) job.Run(rank, "grouped_gemm", is.experts_ms * (rank < count ? 0.9 : 1.1), "", FunctionClass::kGpuCompute);
     if (is.own_ms > 0) job.Run(rank, "loss", is.own_ms, "", FunctionClass::kGpuCompute);
     for (FunctionPattern& pattern : job.batches()[rank].patterns) {
       pattern.resource = Resource::kGpuSm;
@@ -100,6 +102,22 @@ TEST(ImbalanceOperator, AStageWithMoreLayersIsNamedThoughTheHeadIsElsewhere) {
     EXPECT_THAT(findings[0].culprits, IsEmpty());
     EXPECT_THAT(findings[0].title, HasSubstr("stage 1"));
     EXPECT_NEAR(findings[0].lost_ns_per_step, 20e6, 1e5);
+  }
+}
+
+TEST(ImbalanceOperator, LongerLayersAreSeenBesideExperts) {
+  TrainingView job = LayeredPipeline({{.experts_ms = 60}, {.layers = 1.25, .experts_ms = 63}, {.experts_ms = 58}, {.experts_ms = 61}});
+  const std::vector<Finding> findings = Evaluate(job);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingKind::kImbalance);
+  EXPECT_THAT(findings[0].title, HasSubstr("stage 1"));
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 20e6, 1e5);
+}
+
+TEST(ImbalanceOperator, BesideExpertsOneLongKernelOrMoreTokensAreNoLongerLayers) {
+  for (const Stage& heavy : {Stage{.recompute = 1, .experts_ms = 60}, {.experts_ms = 80}}) {
+    TrainingView job = LayeredPipeline({{.experts_ms = 60}, heavy, {.experts_ms = 60}, {.experts_ms = 60}});
+    EXPECT_THAT(Evaluate(job), IsEmpty());
   }
 }
 

@@ -1,6 +1,7 @@
 #include "diagnosis/imbalance/stage_work.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -62,6 +63,7 @@ void Measure(const CrossRankView& view, StageWork& stage) {
 
 constexpr size_t kFewestKernels = 3;
 constexpr double kHalf = 0.5;
+constexpr double kThird = 1.0 / 3;
 constexpr uint64_t kMostCalls = uint64_t{1} << 62;  // of what hostile payloads say
 
 // One kernel on all stages.
@@ -135,7 +137,7 @@ std::optional<double> TypicalOf(const std::vector<SharedKernel>& kernels, size_t
     if (growth) growths.push_back({*growth, MedianOfOthers(kernel.ns, stage)});
   }
   if (growths.empty()) return std::nullopt;
-  return WeightedQuantile(std::span(growths), 1.0 / 3);
+  return WeightedQuantile(std::span(growths), kThird);
 }
 
 std::optional<double> Ratio(double own, double others) { return others > 0 ? std::optional(own / others - 1) : std::nullopt; }
@@ -177,6 +179,47 @@ void Complete(const std::vector<SharedKernel>& kernels, StageLayers& heavy) {
   }
 }
 
+std::optional<StageLayers> HeavyStage(const std::vector<SharedKernel>& kernels, size_t stage) {
+  StageLayers heavy{.stage = stage, .growth = TypicalGrowth(kernels, stage)};
+  heavy.spread = SpreadWithout(kernels, stage);
+  Complete(kernels, heavy);
+  return heavy.kernels < kFewestKernels ? std::nullopt : std::optional(heavy);
+}
+
+std::optional<StageLayers> Heaviest(const std::vector<SharedKernel>& kernels, size_t stages) {
+  size_t heaviest = 0;
+  for (size_t stage = 1; stage < stages; ++stage) {
+    if (TypicalGrowth(kernels, stage) > TypicalGrowth(kernels, heaviest)) heaviest = stage;
+  }
+  return HeavyStage(kernels, heaviest);
+}
+
+// By how much the members of a stage differ in the kernel, relative to what it takes: the median stage.
+double SpreadOfMembers(const SharedKernel& kernel) {
+  std::vector<double> spreads;
+  for (std::vector<double> members : kernel.of_members) {
+    const MedianAndMad typical = TakeMedianAndMad(std::span(members));
+    if (typical.median > 0) spreads.push_back(typical.mad / typical.median);
+  }
+  return spreads.empty() ? 0 : Median(std::span(spreads));
+}
+
+// Without those of experts, which work on the tokens of all ranks and not on those of the stage: members of a stage differ in them by four times as much as in what a
+// third of the kernel time shows, and by a hundredth at least.
+std::vector<SharedKernel> WithoutExperts(const std::vector<SharedKernel>& kernels) {
+  constexpr double kTimesMore = 4;
+  constexpr double kLeastSpread = 0.01;
+  std::vector<Weighted> spreads;
+  for (const SharedKernel& kernel : kernels) spreads.push_back({SpreadOfMembers(kernel), MedianOf(kernel.ns)});
+  std::vector<Weighted> ordered = spreads;
+  const double limit = std::max(kLeastSpread, kTimesMore * WeightedQuantile(std::span(ordered), kThird));
+  std::vector<SharedKernel> dense;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (spreads[i].value < limit) dense.push_back(kernels[i]);
+  }
+  return dense;
+}
+
 }  // namespace
 
 std::vector<StageWork> MeasureStages(const CrossRankView& view) {
@@ -199,16 +242,13 @@ std::optional<StageLayers> FindHeavyLayers(const CrossRankView& view, std::span<
   if (stages.size() < 2) return std::nullopt;
   const std::vector<SharedKernel> kernels = SharedKernels(view, stages, false);
   if (kernels.size() < kFewestKernels) return std::nullopt;
-  StageLayers heavy;
-  for (size_t stage = 0; stage < stages.size(); ++stage) {
-    const double growth = TypicalGrowth(kernels, stage);
-    if (stage == 0 || growth > heavy.growth) heavy = {.stage = stage, .growth = growth};
-  }
-  heavy.spread = SpreadWithout(kernels, heavy.stage);
-  Complete(kernels, heavy);
-  if (heavy.kernels < kFewestKernels) return std::nullopt;
+  const std::vector<SharedKernel> dense = WithoutExperts(kernels);
+  if (dense.size() < kFewestKernels) return std::nullopt;
+  std::optional<StageLayers> heavy = Heaviest(dense, stages.size());
+  if (!heavy) return std::nullopt;
+  heavy->beside_experts = dense.size() < kernels.size() && TypicalGrowth(kernels, heavy->stage) <= kHalf * heavy->growth;
   if (const std::vector<SharedKernel> of_parameters = SharedKernels(view, stages, true); !of_parameters.empty())
-    heavy.parameter_growth = TypicalGrowth(of_parameters, heavy.stage);
+    heavy->parameter_growth = TypicalGrowth(of_parameters, heavy->stage);
   return heavy;
 }
 

@@ -33,6 +33,7 @@ struct StageLayers {
   double least = 0;                    // the same of the member that grew least: one heavy member alone is a slow rank
   double spread = 0;                   // of the other stages among each other
   double others_ns = 0;                // a step, in kernels that all stages run: the median of the other stages
+  bool beside_experts = false;         // whose kernels have not grown, as they would on a slow device
   uint32_t kernels = 0;                // that grew by half of it and more
   std::optional<double> clock_growth;  // of the SM clock and use; nothing where it is not sampled
   double calls_growth = 0;             // of how often they are called a step: with layers, not with their length
@@ -41,7 +42,7 @@ struct StageLayers {
   double excess_ns() const { return growth * others_ns; }  // a step
 };
 
-// The stage whose layers take longest; nothing where kernels are not recorded, or where the stages have fewer than three in common.
+// The stage whose layers take longest; kernels of experts do not count. Nothing where kernels are not recorded, or where the stages have fewer than three in common.
 std::optional<StageLayers> FindHeavyLayers(const CrossRankView& view, std::span<const StageWork> stages);
 
 }  // namespace eroica
