@@ -76,10 +76,11 @@ bool FindingLifecycle::IsPartOfOpen(int64_t index, const Finding& finding) {
   for (auto& [id, open] : open_) {
     if (!ExplainsOnAll(open, finding)) continue;
     const auto before = lasting_.find(finding.id);
-    const bool again = before != lasting_.end() && before->second == index - 1;
-    if (!IsInMostSteps(finding)) lasting_.erase(finding.id);
-    if (IsInMostSteps(finding)) lasting_[finding.id] = index;
-    if (again && IsInMostSteps(finding) && open.subkind == kRoaming) return false;
+    const bool last_time = before != lasting_.end() && before->second == index - 1;
+    if (IsInMostSteps(finding)) {
+      lasting_[finding.id] = index;
+      if (last_time && open.subkind == kRoaming) return false;
+    }
     open.last_window = index;
     return true;
   }

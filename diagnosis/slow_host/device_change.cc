@@ -126,13 +126,18 @@ std::vector<std::optional<DeviceChange>> CompareWithPast(const CrossRankView& vi
                                                          std::span<const PatternBatch> past) {
   std::vector<std::optional<DeviceChange>> changes(places.size());
   const Kernels now = KernelsOf(view.rank_times().patterns);
+  uint64_t windows = 0;
   for (const PatternBatch& window : past) {
+    if (window.pid != view.rank_times().pid) continue;  // other processes may have run something else
+    ++windows;
     const Kernels then = KernelsOf(window.patterns);
     for (size_t p = 0; p < places.size(); ++p) {
       std::optional<DeviceChange> change = Compare(now, then, places[p].key);
       if (change && (!changes[p] || change->growth > changes[p]->growth)) changes[p] = change;
-      if (changes[p]) changes[p]->windows = past.size();
     }
+  }
+  for (std::optional<DeviceChange>& change : changes) {
+    if (change) change->windows = windows;
   }
   return changes;
 }

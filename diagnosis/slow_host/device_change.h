@@ -25,8 +25,8 @@ struct DeviceChange {
   double excess_ns() const { return kernel_ns * growth / (1 + growth); }  // a step
 };
 
-// Of each place, against the window of the past in which its devices were fastest; nothing where its kernels were not seen before. `past`: windows of the same
-// processes, with DeviceCallsOf each in PatternBatch::patterns.
+// Of each place, against the window of the past in which its devices were fastest; nothing where its kernels were not seen before. `past`: with DeviceCallsOf each in
+// PatternBatch::patterns; only windows of the same processes count (PatternBatch::pid, role_learning.h).
 std::vector<std::optional<DeviceChange>> CompareWithPast(const CrossRankView& view, std::span<const Place> places,
                                                          std::span<const PatternBatch> past);
 

@@ -110,12 +110,10 @@ void SlowHostOperator::EvaluateLoneRanks(const CrossRankView& view, std::vector<
   }
 }
 
-// Against the past of the same processes: others may have run something else.
 void SlowHostOperator::EvaluateChanges(const CrossRankView& view, std::vector<Finding>& findings) const {
-  std::span<const PatternBatch> past = Uninterrupted(view.past_times(), view.window_kind(), view.window_index(), view.world_size());
-  while (!past.empty() && past.front().pid != view.rank_times().pid) past = past.subspan(1);
   const std::vector<Place> places = PlacesWithoutPeers(view);
-  if (past.empty() || places.empty()) return;
+  if (places.empty()) return;
+  const auto past = Uninterrupted(view.past_times(), view.window_kind(), view.window_index(), view.world_size());
   const std::vector<std::optional<DeviceChange>> changes = CompareWithPast(view, places, past);
   for (size_t p = 0; p < places.size(); ++p) {
     const HostRanks& ranks = places[p].ranks;
@@ -206,9 +204,8 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const Place& place
   finding.title = fmt::format("{} become slower: single calls of its kernels take {} longer than before, which is {} a step of {}.", who,
                               PercentText(change.growth), DurationText(lost_ns), DurationText(ranks.step_ns));
   finding.explanation = fmt::format(
-      "Compared with the fastest of the {} windows before, of the same processes. Elsewhere the same kernels have changed by {}; the SM "
-      "clock "
-      "and use here by {}.",
+      "Compared with the fastest of {} windows of the same processes. Elsewhere the same kernels have changed by {}, the SM clock and use "
+      "here by {}.",
       change.windows, PercentText(change.elsewhere), PercentText(change.clock_growth));
   finding.suggested_action =
       fmt::format("Look at clock, power limit, temperature and memory errors of {}.",
