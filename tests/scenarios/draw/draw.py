@@ -99,7 +99,7 @@ def draw_fault(folder, kind, layout, number, rng):
     fault = {"kind": kind.name, "ranks": "all" if kind.strikes == "all" else faults.spans(ranks)}
     peer = None
     if kind.strikes == "link":
-        peer = fault["peer_rank"] = (ranks[0] + layout.per_host) % layout.ranks
+        peer = fault["peer_rank"] = faults.peer_over_link(layout, ranks[0], rng)
     fault["severity"] = float("%.3g" % (kind.mild * (kind.gross / kind.mild) ** rng.random()))
     fault["first_step"] = first
     if kind.name == "congested_path":

@@ -131,6 +131,12 @@ def struck(kind, layout, rng):
     return [rng.choice((0, count - 1, rng.randrange(count), rng.randrange(count)))]
 
 
+def peer_over_link(layout, rank, rng):
+    """A rank at the other end of a link of the rank's host that carries something: what nobody uses may be as slow as it likes."""
+    host = rng.choice(layout.hosts_exchanging()[rank // layout.per_host])
+    return min(host * layout.per_host + rank % layout.per_host, layout.ranks - 1)
+
+
 def expectation(kind, layout, ranks, peer):
     """The keys of [[expect]]."""
     expect = {"kinds": list(kind.kinds)}

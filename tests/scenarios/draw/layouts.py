@@ -30,6 +30,29 @@ class Layout:
     def degree(self, key):
         return self.keys.get(key, 1)
 
+    def groups(self):
+        """The ranks of each group that exchanges data, and whether each sends to each other, as experts do; else around a ring, as NCCL does."""
+        tensor, context, data, stages = (self.degree(key) for key in ("tensor", "context", "data", "pipeline"))
+        model, stage = tensor * context, tensor * context * data
+        spaced = [(1, tensor, False), (tensor, context, False), (tensor, context * data, False), (model, self.degree("expert"), True)]
+        for stride, size, to_each in spaced:
+            for first in range(self.ranks):
+                if size > 1 and first // stride % size == 0:
+                    yield [first + stride * member for member in range(size)], to_each
+        for first in range(stage if stages > 1 else 0):
+            for number in range(stages - 1):
+                yield [first + stage * number, first + stage * (number + 1)], False
+            yield [first, first + stage * (stages - 1)], False  # the embedding's gradients; and chunks, where stages have several
+
+    def hosts_exchanging(self):
+        """The hosts that each host exchanges data with."""
+        others = {host: set() for host in range(self.hosts)}
+        for ranks, to_each in self.groups():
+            hosts = list(dict.fromkeys(rank // self.per_host for rank in ranks))
+            for place, host in enumerate(hosts):
+                others[host].update(hosts if to_each else (hosts[place - 1], hosts[(place + 1) % len(hosts)]))
+        return {host: sorted(found - {host}) for host, found in others.items()}
+
     def step_us(self, layer_forward_us):
         """About how long a step takes: forward and backward pass of the busiest stage, and the pipeline's bubble."""
         stages = self.degree("pipeline")
