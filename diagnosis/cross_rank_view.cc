@@ -7,6 +7,7 @@
 
 #include "diagnosis/busy_time.h"
 #include "diagnosis/device_calls.h"
+#include "diagnosis/exchanged_bytes.h"
 #include "diagnosis/host_ranks.h"
 #include "diagnosis/job_profile.h"
 #include "diagnosis/lasting_excess.h"
@@ -116,10 +117,8 @@ std::vector<FunctionColumn> ColumnsOf(std::span<const RankView> ranks) {
 
 }  // namespace
 
-CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries,
-                             std::span<const PatternBatch> history, std::span<const PatternBatch> past_times,
-                             std::span<const PatternBatch> past_work)
-    : summaries_(summaries), history_(history), past_times_(past_times), past_work_(past_work) {
+CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries, const PastWindows& past)
+    : summaries_(summaries), past_(past) {
   if (!batches.empty()) {
     job_ = batches.front().job;
     window_kind_ = batches.front().window.kind;
@@ -129,7 +128,7 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
   ranks_ = RanksByNumber(batches);
   functions_ = ColumnsOf(ranks_);
   const std::vector<uint32_t> learned = LearnRoles(ranks_, functions_, summaries_);
-  const std::vector<uint32_t> roles = RolesOfJob(ranks_, Uninterrupted(past_times, window_kind_, window_index_, world_size_), learned);
+  const std::vector<uint32_t> roles = RolesOfJob(ranks_, Uninterrupted(past.times, window_kind_, window_index_, world_size_), learned);
   for (size_t i = 0; i < ranks_.size(); ++i) {
     ranks_[i].role = roles[i];
     role_count_ = std::max(role_count_, roles[i] + 1);
@@ -143,7 +142,8 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
   times.patterns = DeviceCallsOf(*this);
   rank_times_ = std::make_shared<const PatternBatch>(std::move(times));
   work_times_ = std::make_shared<const PatternBatch>(WorkTimesOf(*this));
-  lasting_excess_ = std::make_shared<const std::vector<BusyTime>>(FindLastingExcess(ranks_, role_count_, past_times, *rank_times_));
+  exchanged_ = std::make_shared<const PatternBatch>(ExchangedOf(*this));
+  lasting_excess_ = std::make_shared<const std::vector<BusyTime>>(FindLastingExcess(ranks_, role_count_, past.times, *rank_times_));
 }
 
 const RankView* CrossRankView::FindRank(RankId rank) const {

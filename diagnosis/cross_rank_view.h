@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "diagnosis/mean_step.h"
+#include "diagnosis/past_windows.h"
 #include "schemas/collective_summary.h"
 #include "schemas/pattern_batch.h"
 
@@ -46,11 +47,8 @@ struct FunctionColumn {
 
 class CrossRankView {
  public:
-  // batches: one per rank, any order; summaries: one per communicator; history: profiles of earlier windows (job_profile.h), past_times: what ranks took in them
-  // (lasting_excess.h, device_calls.h), and what work they had, all oldest first. All must outlive the view. Silent ranks are listed, without patterns.
-  CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries,
-                std::span<const PatternBatch> history = {}, std::span<const PatternBatch> past_times = {},
-                std::span<const PatternBatch> past_work = {});
+  // batches: one per rank, any order; summaries: one per communicator. All must outlive the view. Silent ranks are listed, without patterns.
+  CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries, const PastWindows& past = {});
 
   const JobId& job() const { return job_; }
   WindowKind window_kind() const { return window_kind_; }
@@ -65,14 +63,13 @@ class CrossRankView {
   const std::vector<BusyTime>& busy_times() const { return *busy_times_; }
   // Ranks that are late in this and earlier windows, by too little to tell in one: lasting_excess.h. There, steps are windows.
   const std::vector<BusyTime>& lasting_excess() const { return *lasting_excess_; }
-  // What this window will be in the job's history, job_profile.h and lasting_excess.h.
+  // What this window will be in the job's history, past_windows.h.
   const PatternBatch& profile() const { return *profile_; }
   const PatternBatch& rank_times() const { return *rank_times_; }
   const PatternBatch& work_times() const { return *work_times_; }
+  const PatternBatch& exchanged() const { return *exchanged_; }
   std::span<const CollectiveSummary> summaries() const { return summaries_; }
-  std::span<const PatternBatch> history() const { return history_; }
-  std::span<const PatternBatch> past_times() const { return past_times_; }
-  std::span<const PatternBatch> past_work() const { return past_work_; }
+  const PastWindows& past() const { return past_; }
   // Nothing where the rank or function is not in the view.
   const RankView* FindRank(RankId rank) const;
   const FunctionColumn* FindFunction(FunctionId function) const;
@@ -90,11 +87,10 @@ class CrossRankView {
   std::shared_ptr<const PatternBatch> profile_;
   std::shared_ptr<const PatternBatch> rank_times_;
   std::shared_ptr<const PatternBatch> work_times_;
+  std::shared_ptr<const PatternBatch> exchanged_;
   std::shared_ptr<const std::vector<BusyTime>> lasting_excess_;
   std::span<const CollectiveSummary> summaries_;
-  std::span<const PatternBatch> history_;
-  std::span<const PatternBatch> past_times_;
-  std::span<const PatternBatch> past_work_;
+  PastWindows past_;
 };
 
 }  // namespace eroica

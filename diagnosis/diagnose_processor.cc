@@ -40,6 +40,7 @@ std::optional<int64_t> ParseNumber(std::string_view text) {
 // Of what ranks took in a window, before the key of its profile. Window keys begin with their kind.
 const std::string kTimesPrefix = "times/";
 const std::string kWorkPrefix = "work/";
+const std::string kBytesPrefix = "bytes/";
 
 std::string GapsKey(const JobId& job) { return "gaps/" + EncodeKey(job); }
 std::string ClaimsKey(const JobId& job) { return "claims/" + EncodeKey(job); }
@@ -64,8 +65,8 @@ bool ChangesSize(const CrossRankView& view, std::span<const PatternBatch> past) 
 
 // What the jobs table says of a job: for people and REST, not read back.
 std::string DescribeJob(const CrossRankView& view, const SuppressedSteps& suppressed) {
-  return fmt::format(R"({{"world_size":{},"ranks_seen":{},"roles":{},"window_kind":"{}","last_window":{},"suppressed_steps":{}}})", view.world_size(),
-                     view.ranks().size(), view.role_count(), view.window_kind() == WindowKind::kSteps ? "steps" : "time",
+  return fmt::format(R"({{"world_size":{},"ranks_seen":{},"roles":{},"window_kind":"{}","last_window":{},"suppressed_steps":{}}})",
+                     view.world_size(), view.ranks().size(), view.role_count(), view.window_kind() == WindowKind::kSteps ? "steps" : "time",
                      view.window_index(), suppressed.all());
 }
 
@@ -139,7 +140,8 @@ absl::Status DiagnoseProcessor::LoadMemory(const JobId& id, Job* job) const {
 absl::Status DiagnoseProcessor::LoadHistory(const JobId& id, WindowKind kind, Job& job) {
   if (absl::Status status = LoadSlots("", id, kind, &job.history); !status.ok()) return status;
   if (absl::Status status = LoadSlots(kTimesPrefix, id, kind, &job.rank_times); !status.ok()) return status;
-  return LoadSlots(kWorkPrefix, id, kind, &job.work_times);
+  if (absl::Status status = LoadSlots(kWorkPrefix, id, kind, &job.work_times); !status.ok()) return status;
+  return LoadSlots(kBytesPrefix, id, kind, &job.exchanged);
 }
 
 absl::Status DiagnoseProcessor::LoadSlots(const std::string& prefix, const JobId& id, WindowKind kind, std::vector<PatternBatch>* windows) {
@@ -161,6 +163,7 @@ void DiagnoseProcessor::Remember(const JobId& id, WindowId window_id, const Cros
   Keep(ProfileKey(id, window_id), view.profile(), kProfilesKept, job.history);
   Keep(kTimesPrefix + ProfileKey(id, window_id), view.rank_times(), kRankTimesKept, job.rank_times);
   Keep(kWorkPrefix + ProfileKey(id, window_id), view.work_times(), kRankTimesKept, job.work_times);
+  Keep(kBytesPrefix + ProfileKey(id, window_id), view.exchanged(), kRankTimesKept, job.exchanged);
 }
 
 void DiagnoseProcessor::Keep(const std::string& key, const PatternBatch& window, size_t most, std::vector<PatternBatch>& windows) {
@@ -267,11 +270,13 @@ absl::Status DiagnoseProcessor::Diagnose(const JobId& id, Job& job, WindowId win
   for (auto& [communicator, summary] : window.summaries) summaries.push_back(std::move(summary));
   const SuppressedSteps suppressed = SuppressSteps(batches);
   probe_.suppressed.Add(suppressed);
-  const CrossRankView view(batches, summaries, job.history, job.rank_times, job.work_times);
+  const PastWindows past{.profiles = job.history, .times = job.rank_times, .work = job.work_times, .bytes = job.exchanged};
+  const CrossRankView view(batches, summaries, past);
   ++probe_.windows_diagnosed;
   std::vector<Finding> findings = FindingsOf(id, view, job);
   if (suppressed.all() > 0) {
-    for (Finding& finding : findings) finding.caveats.push_back(fmt::format("Steps of this window that do not count: {}.", suppressed.Text()));
+    for (Finding& finding : findings)
+      finding.caveats.push_back(fmt::format("Steps of this window that do not count: {}.", suppressed.Text()));
   }
   std::vector<Finding> changed = job.lifecycle.Observe(window_id.second, std::move(findings), IsLastOfJob(view));
   for (Finding& finding : changed) Publish(std::move(finding), window.timestamp_ms);

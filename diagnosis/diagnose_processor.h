@@ -61,7 +61,8 @@ class DiagnoseProcessor final : public Processor {
     std::vector<PatternBatch>
         history;  // profiles of its last windows (job_profile.h), oldest first, of the kind that it was diagnosed in last
     std::vector<PatternBatch> rank_times;  // likewise what its ranks took in them (lasting_excess.h),
-    std::vector<PatternBatch> work_times;  // and what work they had
+    std::vector<PatternBatch> work_times;  // what work they had,
+    std::vector<PatternBatch> exchanged;   // and what they exchanged (exchanged_bytes.h)
     HangWatch hangs;
     TelemetryGaps gaps;
   };

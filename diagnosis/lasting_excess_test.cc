@@ -40,7 +40,7 @@ class Windows {
     job.Finish();
     for (PatternBatch& batch : job.batches()) batch.window.index = index_;
     ++index_;
-    const CrossRankView view(job.batches(), job.summaries(), {}, past_);
+    const CrossRankView view(job.batches(), job.summaries(), {.times = past_});
     past_.push_back(view.rank_times());
     if (past_.size() > kRankTimesKept) past_.erase(past_.begin());
     findings.clear();

@@ -160,14 +160,15 @@ bool IsLateOnThread(const CrossRankView& view, const BusyTime& busy) {
 
 struct LateRank {
   BusyTime busy;
-  bool by_work = false;  // it is its kernels that say so
+  bool by_work = false;  // it is its kernels that say so,
+  bool lasting = false;  // and many windows, as this one alone does not
   double errors = 0;     // of the steps, by which it stands out then
 };
 
 // Ranks that are late in this window, or over many, or that have more work than their peers over many: lengths and routing that are drawn anew for each step make some
 // rank late in most steps of a short window, so that few steps tell little, and what stands in every window tells more.
 std::vector<LateRank> LateRanks(const CrossRankView& view, const ImbalanceOptions& options) {
-  const std::vector<BusyTime> more_work = FindLastingExcess(view.ranks(), view.role_count(), view.past_work(), view.work_times());
+  const std::vector<BusyTime> more_work = FindLastingExcess(view.ranks(), view.role_count(), view.past().work, view.work_times());
   std::vector<LateRank> late;
   for (const BusyTime& busy : view.busy_times()) {
     const bool lasts = busy.chance <= options.max_chance && busy.slow_steps >= options.min_growth_steps * busy.steps;
@@ -175,18 +176,25 @@ std::vector<LateRank> LateRanks(const CrossRankView& view, const ImbalanceOption
     if (busy.steps >= options.min_steps && busy.share() >= options.min_share && lasts) {
       late.push_back({.busy = busy});
     } else if (const BusyTime* work = Find(more_work, busy.rank); work != nullptr && ErrorsOfSteps(*work, busy) >= kErrorsOfRoutedWork) {
-      late.push_back({.busy = InSteps(*work, busy), .by_work = true, .errors = ErrorsOfSteps(*work, busy)});
+      late.push_back({.busy = InSteps(*work, busy), .by_work = true, .lasting = true, .errors = ErrorsOfSteps(*work, busy)});
     } else if (over_many != nullptr && busy.excess_ns >= over_many->excess_ns / 2 && ErrorsOfSteps(*over_many, busy) >= kErrorsOfTime) {
-      late.push_back({.busy = InSteps(*over_many, busy)});
+      late.push_back({.busy = InSteps(*over_many, busy), .lasting = true});
     }
   }
   return late;
 }
 
+// What makes a rank late in many windows is not what it was sent in this one by chance: only those stay that exchange more than their peers over many windows, too.
+void KeepThoseSentMore(const CrossRankView& view, std::vector<GrownRank>& routing) {
+  if (routing.empty()) return;
+  const std::vector<BusyTime> sent_more = FindLastingExcess(view.ranks(), view.role_count(), view.past().bytes, view.exchanged());
+  std::erase_if(routing, [&](const GrownRank& rank) { return Find(sent_more, rank.busy.rank) == nullptr; });
+}
+
 // Most ranks of a role with more work than few: half of the replicas and more have longer inputs, so that the median is one of theirs. Compared with those few.
 std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
   const std::vector<BusyTime> less_work =
-      FindLastingExcess(view.ranks(), view.role_count(), view.past_work(), view.work_times(), {.less = true});
+      FindLastingExcess(view.ranks(), view.role_count(), view.past().work, view.work_times(), {.less = true});
   std::vector<std::vector<RankIndex>> few(view.role_count());
   for (const BusyTime& less : less_work) {
     const BusyTime* now = Find(view.busy_times(), less.rank);
@@ -208,13 +216,16 @@ std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
 bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Finding>& findings) const {
   std::vector<GrownRank> data;
   std::vector<GrownRank> routing;
-  for (auto& [busy, by_work, errors] : LateRanks(view, options_)) {
+  std::vector<GrownRank> routing_over_many;
+  for (auto& [busy, by_work, lasting, errors] : LateRanks(view, options_)) {
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
     if (by_work && errors < kErrorsOfWork && !IsRoutedInPart(growth)) continue;
     if (by_work ? !TakeLonger(growth, busy) : IsLateOnThread(view, busy)) continue;
     if (growth.cause == GrowthCause::kData && growth.more_ns() >= options_.min_coverage * busy.excess_ns) data.push_back({busy, growth});
-    if (growth.cause == GrowthCause::kRouting) routing.push_back({busy, growth});
+    if (growth.cause == GrowthCause::kRouting) (lasting ? routing_over_many : routing).push_back({busy, growth});
   }
+  KeepThoseSentMore(view, routing_over_many);
+  routing.insert(routing.end(), routing_over_many.begin(), routing_over_many.end());
   if (data.empty() && routing.empty()) data = MoreThanFew(view);
   if (routing.empty()) {
     for (const HotRank& hot : FindHotRanks(view, options_.hidden_waits)) routing.push_back({hot.busy, hot.growth});

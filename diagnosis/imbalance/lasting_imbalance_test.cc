@@ -22,33 +22,42 @@ struct UnevenJob {
   uint32_t steps = 4;  // of a window
 };
 
+// What one rank has in a window besides.
+struct Burden {
+  uint32_t rank = 5;
+  double tokens = 1;   // as a factor, for its experts
+  double copy_ms = 0;  // to its device
+};
+
 class UnevenWindows {
  public:
   explicit UnevenWindows(UnevenJob job) : job_(job), random_(job.seed) {}
 
   // longer: by replica, of its sequences.
-  std::vector<Finding> Next(const std::vector<double>& longer) {
+  std::vector<Finding> Next(const std::vector<double>& longer, const Burden& burden = {}) {
     TrainingView job(static_cast<uint32_t>(longer.size()), job_.steps);
-    for (uint32_t rank = 0; rank < longer.size(); ++rank) AddRank(job, rank, longer[rank]);
+    for (uint32_t rank = 0; rank < longer.size(); ++rank) AddRank(job, rank, longer[rank], rank == burden.rank ? burden : Burden());
     job.Finish();
     for (PatternBatch& batch : job.batches()) batch.window.index = static_cast<int64_t>(times_.size());
-    const CrossRankView view(job.batches(), {}, {}, times_, work_);
+    const CrossRankView view(job.batches(), {}, {.times = times_, .work = work_, .bytes = bytes_});
     std::vector<Finding> findings;
     ImbalanceOperator().Evaluate(view, findings);
     times_.push_back(view.rank_times());
     work_.push_back(view.work_times());
+    bytes_.push_back(view.exchanged());
     return findings;
   }
 
  private:
   // The experts of a job with routing compute what the router sends them, from whomever it comes.
-  void AddRank(TrainingView& job, uint32_t rank, double longer) {
+  void AddRank(TrainingView& job, uint32_t rank, double longer, const Burden& burden) {
     const int kernels = job_.routing > 0 ? 3 : 5;
     const double data = Draw(job, rank, job_.lengths, longer, 20 * kernels);
     for (int kernel = 0; kernel < kernels; ++kernel) Kernel(job, rank, "gemm_" + std::to_string(kernel), 20, data);
     job.Run(rank, "AdamFunctor", 4, "", FunctionClass::kGpuCompute);
+    if (burden.copy_ms > 0) job.Run(rank, "Memcpy HtoD", burden.copy_ms, "", FunctionClass::kMemoryOp);
     if (job_.routing == 0) return;
-    const double experts = Draw(job, rank, job_.routing, 1, 40);
+    const double experts = Draw(job, rank, job_.routing, burden.tokens, 40);
     Kernel(job, rank, "grouped_gemm", 40, experts);
     job.Run(rank, "SendRecv", 1, "", FunctionClass::kCollective);
     job.batches()[rank].patterns.back().bytes = static_cast<uint64_t>(1e9 * experts);
@@ -76,6 +85,7 @@ class UnevenWindows {
   std::mt19937_64 random_;
   std::vector<PatternBatch> times_;
   std::vector<PatternBatch> work_;
+  std::vector<PatternBatch> bytes_;
 };
 
 std::vector<Finding> AfterWindows(UnevenJob job, const std::vector<double>& longer, int windows) {
@@ -127,6 +137,21 @@ TEST(LastingImbalance, WhatIsEqualInTheLongRunIsHealthy) {
       }
     }
   }
+}
+
+TEST(LastingImbalance, AnExpertThatIsAskedForMoreInEveryWindow) {
+  UnevenWindows job({.routing = 0.1});
+  std::vector<Finding> findings;
+  for (int window = 0; window < 8; ++window) findings = job.Next(std::vector<double>(8, 1), {.tokens = 1.3});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "expert");
+  EXPECT_THAT(findings[0].title, HasSubstr("rank 5"));
+}
+
+TEST(LastingImbalance, MoreTokensInOneWindowAreNotWhyARankIsLateInAll) {
+  UnevenWindows job({.routing = 0.1});
+  for (int window = 0; window < 11; ++window) job.Next(std::vector<double>(8, 1), {.copy_ms = 12});
+  EXPECT_THAT(job.Next(std::vector<double>(8, 1), {.tokens = 1.3, .copy_ms = 12}), IsEmpty());
 }
 
 TEST(LastingImbalance, WhatIsOverIsNotSaid) {

@@ -49,7 +49,7 @@ class Window {
                     .communicator = CommId{1}});
     return *this;
   }
-  CrossRankView View(std::span<const PatternBatch> history = {}) { return {job_.batches(), job_.summaries(), history}; }
+  CrossRankView View(std::span<const PatternBatch> history = {}) { return {job_.batches(), job_.summaries(), {.profiles = history}}; }
 
  private:
   TrainingView job_;

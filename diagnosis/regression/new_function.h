@@ -28,7 +28,7 @@ struct NewFunction {
   JobChange change;                      // of median steps
 };
 
-// The one that takes most, of those that are new in both of the newest windows. `history` as CrossRankView::history().
+// The one that takes most, of those that are new in both of the newest windows. `history` as PastWindows::profiles.
 std::optional<NewFunction> FindNewFunction(const CrossRankView& view, std::span<const PatternBatch> history,
                                            const NewFunctionOptions& options);
 

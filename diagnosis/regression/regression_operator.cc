@@ -144,7 +144,7 @@ Finding DescribeUnneeded(const CrossRankView& view, const UnneededPython& python
 
 // The newest windows of the history that have as many ranks as now: a job of another size takes other time.
 std::span<const PatternBatch> OfThisSize(const CrossRankView& view) {
-  std::span<const PatternBatch> history = view.history();
+  std::span<const PatternBatch> history = view.past().profiles;
   size_t count = 0;
   while (count < history.size() && history[history.size() - 1 - count].world_size == view.profile().world_size) ++count;
   return history.last(count);
@@ -185,8 +185,8 @@ std::optional<Finding> FindRegression(const CrossRankView& view, const Regressio
 
 // What was not so in the window before is a pause, or a change that the next window will confirm.
 bool WasSoBefore(const CrossRankView& view, const UnneededPython& python, const ExpectationOptions& options) {
-  if (view.history().empty()) return true;
-  const PatternBatch& before = view.history().back();
+  if (view.past().profiles.empty()) return true;
+  const PatternBatch& before = view.past().profiles.back();
   double ns = 0;
   for (const FunctionPattern& row : before.patterns) {
     const std::vector<std::string_view> frames = FramesOf(row);

@@ -40,7 +40,7 @@ class Window {
       }
     }
   }
-  CrossRankView View(std::span<const PatternBatch> history = {}) { return {job_.batches(), job_.summaries(), history}; }
+  CrossRankView View(std::span<const PatternBatch> history = {}) { return {job_.batches(), job_.summaries(), {.profiles = history}}; }
   TrainingView& job() { return job_; }
 
  private:

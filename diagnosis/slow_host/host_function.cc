@@ -142,8 +142,8 @@ bool RatherWaits(const HostRanks& host, const FunctionColumn& column) {
 // The oldest window that is remembered of the job at this size knew less of it by half.
 bool IsNew(const CrossRankView& view, const HostFunction& function) {
   const auto of_this_size = [&](const PatternBatch& profile) { return profile.world_size == view.profile().world_size; };
-  const auto oldest = std::ranges::find_if(view.history(), of_this_size);
-  return oldest != view.history().end() && FunctionNsOf(*oldest, function.column->function) <= kHalf * function.own_ns;
+  const auto oldest = std::ranges::find_if(view.past().profiles, of_this_size);
+  return oldest != view.past().profiles.end() && FunctionNsOf(*oldest, function.column->function) <= kHalf * function.own_ns;
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ void SlowHostOperator::EvaluateLoneRanks(const CrossRankView& view, std::vector<
 void SlowHostOperator::EvaluateChanges(const CrossRankView& view, std::vector<Finding>& findings) const {
   const std::vector<Place> places = PlacesWithoutPeers(view);
   if (places.empty()) return;
-  const auto past = Uninterrupted(view.past_times(), view.window_kind(), view.window_index(), view.world_size());
+  const auto past = Uninterrupted(view.past().times, view.window_kind(), view.window_index(), view.world_size());
   const std::vector<std::optional<DeviceChange>> changes = CompareWithPast(view, places, past);
   for (size_t p = 0; p < places.size(); ++p) {
     const HostRanks& ranks = places[p].ranks;

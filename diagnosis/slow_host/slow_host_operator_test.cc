@@ -19,7 +19,7 @@ constexpr std::string_view kReadStack = "train.py: main > storage.py: read";
 
 std::vector<Finding> Evaluate(TrainingView& job, std::span<const PatternBatch> history = {},
                               std::span<const PatternBatch> past_times = {}) {
-  const CrossRankView view(job.batches(), job.summaries(), history, past_times);
+  const CrossRankView view(job.batches(), job.summaries(), {.profiles = history, .times = past_times});
   std::vector<Finding> findings;
   SlowHostOperator().Evaluate(view, findings);
   return findings;

@@ -92,7 +92,7 @@ void BM_BuildWindowViewWithPast(benchmark::State& state) {
   std::vector<PatternBatch> past(kRankTimesKept, CrossRankView(large.job.batches, large.job.summaries).rank_times());
   for (size_t i = 0; i < past.size(); ++i) past[i].window.index = static_cast<int64_t>(i) - static_cast<int64_t>(past.size());
   for (auto _ : state) {
-    const CrossRankView view(large.job.batches, large.job.summaries, {}, past);
+    const CrossRankView view(large.job.batches, large.job.summaries, {.times = past});
     benchmark::DoNotOptimize(view.lasting_excess().data());
   }
 }
@@ -100,7 +100,7 @@ void BM_BuildWindowViewWithPast(benchmark::State& state) {
 void BM_DiagnoseWindow(benchmark::State& state, bool faulty) {
   const LargeJob large = Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), faulty);
   const std::vector<PatternBatch> history(kProfilesKept, CrossRankView(large.job.batches, large.job.summaries).profile());
-  const CrossRankView view(large.job.batches, large.job.summaries, history);
+  const CrossRankView view(large.job.batches, large.job.summaries, {.profiles = history});
   const RootCause root_cause(DefaultOperators());
   size_t findings = 0;
   for (auto _ : state) findings = root_cause.Diagnose(view).size();
@@ -114,7 +114,7 @@ void BM_WholeWindow(benchmark::State& state, bool faulty) {
   const std::vector<PatternBatch> history(kProfilesKept, CrossRankView(large.job.batches, large.job.summaries).profile());
   const RootCause root_cause(DefaultOperators());
   for (auto _ : state) {
-    const CrossRankView view(large.job.batches, large.job.summaries, history);
+    const CrossRankView view(large.job.batches, large.job.summaries, {.profiles = history});
     benchmark::DoNotOptimize(root_cause.Diagnose(view).data());
   }
 }

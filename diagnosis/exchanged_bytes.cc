@@ -1,0 +1,74 @@
+#include "diagnosis/exchanged_bytes.h"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "diagnosis/exchange_line.h"
+#include "diagnosis/lasting_excess.h"
+#include "diagnosis/mean_step.h"
+#include "diagnosis/robust_statistics.h"
+
+namespace eroica {
+namespace {
+
+constexpr uint64_t kMostBytes = uint64_t{1} << 62;  // of what hostile payloads say
+
+// Of one collective on the ranks of one role.
+struct Exchange {
+  std::vector<RankIndex> rank;
+  std::vector<double> bytes;  // a step, likewise
+};
+
+std::vector<Exchange> ByRole(const CrossRankView& view, const FunctionColumn& column) {
+  std::vector<Exchange> roles(view.role_count());
+  for (size_t i = 0; i < column.size(); ++i) {
+    const RankView& rank = view.ranks()[column.rank[i]];
+    const uint64_t bytes = std::min(column.pattern[i]->bytes, kMostBytes);
+    if (bytes == 0) continue;
+    roles[rank.role].rank.push_back(column.rank[i]);
+    roles[rank.role].bytes.push_back(PerStep(rank.step, static_cast<int64_t>(bytes)));
+  }
+  return roles;
+}
+
+// By role: the collective whose bytes differ most.
+std::vector<Exchange> MostUneven(const CrossRankView& view) {
+  std::vector<Exchange> uneven(view.role_count());
+  std::vector<double> range(view.role_count(), kUnevenBytes);
+  for (const FunctionColumn& column : view.functions()) {
+    if (column.sample->function_class != FunctionClass::kCollective) continue;
+    std::vector<Exchange> roles = ByRole(view, column);
+    for (size_t role = 0; role < roles.size(); ++role) {
+      if (roles[role].bytes.size() < 2) continue;
+      const double of_role = RelativeRange(roles[role].bytes);
+      if (of_role <= range[role]) continue;
+      range[role] = of_role;
+      uneven[role] = std::move(roles[role]);
+    }
+  }
+  return uneven;
+}
+
+}  // namespace
+
+PatternBatch ExchangedOf(const CrossRankView& view) {
+  constexpr double kStepNs = 1e9;
+  PatternBatch exchanged = RankTimesOf(view);
+  exchanged.steps.clear();
+  for (const Exchange& exchange : MostUneven(view)) {
+    std::vector<double> ordered = exchange.bytes;
+    const double usual = Median(std::span(ordered));
+    for (size_t i = 0; i < exchange.rank.size(); ++i) {
+      const double share = std::min(exchange.bytes[i] / usual, 2.0);
+      exchanged.steps.push_back({.id = static_cast<int64_t>(view.ranks()[exchange.rank[i]].rank.value),
+                                 .duration_ns = static_cast<int64_t>(kStepNs),
+                                 .peer_wait_ns = static_cast<int64_t>(kStepNs * (1 - share / 2))});
+    }
+  }
+  std::ranges::sort(exchanged.steps, {}, &StepRecord::id);
+  return exchanged;
+}
+
+}  // namespace eroica

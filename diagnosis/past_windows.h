@@ -1,0 +1,17 @@
+// What is kept of a job's earlier windows, for the diagnosis of the next one: one row of a kind for each window, oldest first. Views of what somebody else owns.
+#pragma once
+
+#include <span>
+
+#include "schemas/pattern_batch.h"
+
+namespace eroica {
+
+struct PastWindows {
+  std::span<const PatternBatch> profiles;  // of the whole job: job_profile.h
+  std::span<const PatternBatch> times;     // what its ranks took: lasting_excess.h, device_calls.h
+  std::span<const PatternBatch> work;      // how much their kernels had to do: lasting_excess.h
+  std::span<const PatternBatch> bytes;     // what they exchanged: exchanged_bytes.h
+};
+
+}  // namespace eroica
