@@ -12,6 +12,7 @@
 #include "diagnosis/job_profile.h"
 #include "diagnosis/lasting_excess.h"
 #include "diagnosis/role_learning.h"
+#include "schemas/hidden_row.h"
 
 namespace eroica {
 namespace {
@@ -40,7 +41,9 @@ class ColumnBuilder {
   explicit ColumnBuilder(size_t ranks) : ranks_(ranks) {}
 
   // The rows of one rank far outgrow the caches: memory is asked for those of the next while these are taken.
-  void Add(RankIndex rank, std::span<const FunctionPattern> patterns, std::span<const FunctionPattern> next) {
+  void Add(RankIndex rank, const PatternBatch& batch, std::span<const FunctionPattern> next) {
+    const std::span<const FunctionPattern> patterns = batch.patterns;
+    const int64_t window_ns = batch.window.duration_ns();
     uint32_t previous = 0;
     for (size_t i = 0; i < patterns.size(); ++i) {
       const FunctionPattern& pattern = patterns[i];
@@ -49,6 +52,7 @@ class ColumnBuilder {
         __builtin_prefetch(&next[i].beta);
         __builtin_prefetch(&next[i].duration_mean_ns);
       }
+      if (IsHidden(pattern.function_class, pattern.wait, pattern.critical_ns, pattern.total_ns, window_ns)) continue;
       const uint32_t position = Find(pattern, previous);
       previous = position;
       FunctionColumn& column = columns_[position];
@@ -110,7 +114,7 @@ std::vector<FunctionColumn> ColumnsOf(std::span<const RankView> ranks) {
   for (RankIndex i = 0; i < ranks.size(); ++i) {
     if (ranks[i].silent) continue;
     const bool last = i + 1 == ranks.size();
-    builder.Add(i, ranks[i].batch->patterns, last ? std::span<const FunctionPattern>() : std::span(ranks[i + 1].batch->patterns));
+    builder.Add(i, *ranks[i].batch, last ? std::span<const FunctionPattern>() : std::span(ranks[i + 1].batch->patterns));
   }
   return builder.Take();
 }

@@ -56,7 +56,8 @@ class CrossRankView {
   uint32_t world_size() const { return world_size_; }
   const std::vector<RankView>& ranks() const { return ranks_; }  // by rank number
   uint32_t role_count() const { return role_count_; }
-  const std::vector<FunctionColumn>& functions() const { return functions_; }  // by FunctionId
+  // By FunctionId. Without what ranks run hidden (schemas/hidden_row.h): hidden_work.h finds that.
+  const std::vector<FunctionColumn>& functions() const { return functions_; }
   // The ranks that reported steps by where they run, by name; those that do not say are left out.
   const std::vector<HostRanks>& hosts() const { return *hosts_; }
   // Of each rank that has a peer with the same steps, by rank: compared once for all operators that ask.

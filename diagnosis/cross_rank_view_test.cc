@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 
+#include "diagnosis/hidden_work.h"
 #include "diagnosis/synthetic_job.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -60,6 +61,20 @@ TEST(CrossRankView, HoldsAFunctionAsColumnsOfTheRanksThatRanIt) {
   EXPECT_THAT(pin->beta, ElementsAre(0.25f));
   EXPECT_THAT(pin->mu, ElementsAre(0.0f)) << "unknown is 0";
   EXPECT_EQ(pin->pattern[0], &job.batches[2].patterns[job.batches[2].patterns[0].name == "pin_memory" ? 0 : 1]);
+}
+
+TEST(CrossRankView, LeavesOutWhatRanksRunHiddenAndStillFindsIt) {
+  SyntheticJob job(2);
+  job.Run(0, FunctionClass::kPython, "build_mask", 0.25);
+  job.Run(1, FunctionClass::kPython, "build_mask", 0);
+  const int64_t window_ns = job.batches[1].window.duration_ns();
+  job.batches[1].patterns.back().total_ns = window_ns / 4;
+  const FunctionId function = IdOf(FunctionClass::kPython, "build_mask");
+  const CrossRankView view(job.batches, job.summaries);
+  EXPECT_THAT(view.FindFunction(function)->rank, ElementsAre(0));
+  const double steps = std::max(1.0, view.ranks()[1].step.steps);
+  EXPECT_NEAR(RunsForNs(view.ranks()[1], function), static_cast<double>(window_ns / 4) / steps, 1);
+  EXPECT_EQ(RunsForNs(view.ranks()[1], IdOf(FunctionClass::kPython, "other")), 0);
 }
 
 TEST(CrossRankView, ListsSilentRanksWithoutPatterns) {

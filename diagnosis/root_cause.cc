@@ -11,13 +11,13 @@
 #include "diagnosis/duration_text.h"
 #include "diagnosis/effect_chain.h"
 #include "diagnosis/finding_measures.h"
+#include "diagnosis/host_ranks.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
 #include "diagnosis/impact.h"
 #include "diagnosis/link_matrix/link_matrix_operator.h"
 #include "diagnosis/regression/regression_operator.h"
 #include "diagnosis/runtime_calls.h"
 #include "diagnosis/shared_cause.h"
-#include "diagnosis/host_ranks.h"
 #include "diagnosis/slow_host/slow_host_operator.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 #include "diagnosis/slow_transfer/slow_transfer_operator.h"
@@ -192,6 +192,7 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
   if (claims.empty()) return claims;
   claims = MergeByCulprit(std::move(claims));
   DropRanksOfSlowHosts(claims);
+  DropStagesOfSlowRanks(claims, view.ranks().size());
   AssignImpacts(view, claims);
   std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(std::move(claims), view.hosts().size()));
   DropExplainedByAll(findings);

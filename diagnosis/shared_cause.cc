@@ -175,6 +175,25 @@ void DropExplainedByAll(std::vector<Finding>& findings) {
   });
 }
 
+namespace {
+
+bool IsVictim(const Finding& claim, int32_t rank) {
+  return std::ranges::any_of(claim.victims, [rank](const Victim& victim) { return static_cast<int32_t>(victim.rank.value) == rank; });
+}
+
+}  // namespace
+
+void DropStagesOfSlowRanks(std::vector<Finding>& claims, size_t ranks) {
+  const std::vector<Finding> all = claims;
+  std::erase_if(claims, [&](const Finding& claim) {
+    if (claim.kind != FindingKind::kImbalance || claim.subkind != "stage" || claim.victims.size() + 1 != ranks) return false;
+    return std::ranges::any_of(all, [&](const Finding& rank) {
+      return rank.kind == FindingKind::kSlowRank && rank.culprits.size() == 1 && !IsVictim(claim, rank.culprits.front().rank) &&
+             claim.lost_ns_per_step <= 2 * rank.lost_ns_per_step;
+    });
+  });
+}
+
 void DropRanksOfSlowHosts(std::vector<Finding>& claims) {
   std::vector<Finding> hosts;
   std::ranges::copy_if(claims, std::back_inserter(hosts), [](const Finding& claim) { return claim.subkind == kWholeHost; });

@@ -41,6 +41,9 @@ void DropExplainedByAll(std::vector<Finding>& findings);
 // this window; likewise what its training threads run. Nor is it uneven work of nobody's, unless that costs twice as much.
 void DropRanksOfSlowHosts(std::vector<Finding>& claims);
 
+// Where a stage of the pipeline is a single one of the job's `ranks`, which is slow, it looks too heavy, which is no second fault, unless that costs twice as much.
+void DropStagesOfSlowRanks(std::vector<Finding>& claims, size_t ranks);
+
 // A device that somebody else uses moves its data slowly as well: its ports are no second fault.
 void DropLinksOfSharedDevices(std::vector<Finding>& findings);
 

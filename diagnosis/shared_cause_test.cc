@@ -107,6 +107,22 @@ TEST(DropRanksOfSlowHosts, AndUnevenWorkThatIsTheHosts) {
   EXPECT_THAT(claims, SizeIs(2));
 }
 
+TEST(DropStagesOfSlowRanks, OfThatRankAloneAndNoLargerOne) {
+  Finding stage = Slow(4, "gemm", 30);
+  stage.kind = FindingKind::kImbalance;
+  stage.subkind = "stage";
+  stage.culprits.clear();
+  const auto left = [&stage](int32_t slow, size_t ranks, double lost_ns = 20) {
+    std::vector<Finding> claims = {Slow(slow, "read", lost_ns), stage};
+    DropStagesOfSlowRanks(claims, ranks);
+    return claims.size();
+  };
+  EXPECT_EQ(left(4, 5), 1u);
+  EXPECT_EQ(left(3, 5), 2u);
+  EXPECT_EQ(left(4, 8), 2u);
+  EXPECT_EQ(left(4, 5, 10), 2u);
+}
+
 TEST(DropExplainedByAll, LeavesAWholeHost) {
   Finding all = Slow(1, "read", 30);
   all.kind = FindingKind::kRegression;

@@ -92,6 +92,7 @@ std::vector<FunctionExcess> ExcessOverPeers(const CrossRankView& view, RankIndex
   for (const FunctionPattern& pattern : batch.patterns) {
     if (!Asked(pattern, options)) continue;
     const FunctionColumn* column = view.FindFunction(pattern.function);
+    if (column == nullptr) continue;  // hidden everywhere
     std::vector<int64_t> of_peers = times.Of(*column, peers);
     FunctionExcess excess{.function = pattern.function, .pattern = &pattern};
     excess.own_ns = times.PerStep(rank, pattern.critical_ns);

@@ -38,6 +38,7 @@ double LongerOnPeers(const CrossRankView& view, const BusyTime& busy) {
   for (const FunctionPattern& pattern : batch.patterns) {
     if (IsSymptom(pattern)) continue;
     const FunctionColumn* column = view.FindFunction(pattern.function);
+    if (column == nullptr) continue;  // hidden everywhere
     std::vector<double> peers;
     for (size_t i = 0; i < column->size(); ++i) {
       const RankView& peer = view.ranks()[column->rank[i]];

@@ -51,6 +51,31 @@ TEST(ImbalanceOperator, StagesThatDifferByNatureAreSilent) {
   }
 }
 
+// Two replicas of a pipeline of four stages; on the last one `function_class` takes 53 ms of a step more.
+TrainingView PipelineOnDevices(FunctionClass function_class) {
+  TrainingView job = Pipeline({84, 84, 84, 84});
+  for (PatternBatch& batch : job.batches()) {
+    for (FunctionPattern& pattern : batch.patterns) pattern.function_class = FunctionClass::kGpuCompute;
+  }
+  for (const uint32_t rank : {3u, 7u}) {
+    FunctionPattern more = job.batches()[rank].patterns.back();
+    more.function = FunctionId{~uint64_t{0}};
+    more.function_class = function_class;
+    more.critical_ns = static_cast<int64_t>(53 * kMillisecond * job.batches()[rank].steps.size());
+    job.batches()[rank].patterns.push_back(more);
+  }
+  return job;
+}
+
+TEST(ImbalanceOperator, OnDevicesAStageIsHeavyByItsKernels) {
+  TrainingView kernels = PipelineOnDevices(FunctionClass::kGpuCompute);
+  EXPECT_THAT(Evaluate(kernels), SizeIs(1));
+  for (const FunctionClass function_class : {FunctionClass::kPython, FunctionClass::kMemoryOp}) {
+    TrainingView others = PipelineOnDevices(function_class);
+    EXPECT_THAT(Evaluate(others), IsEmpty());
+  }
+}
+
 struct Stage {
   double layers = 1;   // times the time of the others in every kernel of the layers
   double head_ms = 0;  // in a kernel that layers run, too

@@ -25,13 +25,18 @@ bool RolesAreStages(const CrossRankView& view) {
   return false;
 }
 
+// Layers are kernels, where there is a device: what the training thread is in meanwhile, and what is copied, is no layer's.
 double WorkOf(const PatternBatch& batch) {
+  const auto is_kernel = [](const FunctionPattern& pattern) { return pattern.function_class == FunctionClass::kGpuCompute; };
+  const bool on_device = !batch.host_only && std::ranges::any_of(batch.patterns, is_kernel);
   int64_t work = 0;
   for (const FunctionPattern& pattern : batch.patterns) {
-    if (!IsSymptom(pattern)) work += pattern.critical_ns;
+    if (on_device ? is_kernel(pattern) : !IsSymptom(pattern)) work += pattern.critical_ns;
   }
   for (int c = 0; c < kFunctionClassCount; ++c) {
-    if (static_cast<FunctionClass>(c) != FunctionClass::kCollective) work += batch.folded_critical_ns[static_cast<size_t>(c)];
+    const auto function_class = static_cast<FunctionClass>(c);
+    const bool counts = on_device ? function_class == FunctionClass::kGpuCompute : function_class != FunctionClass::kCollective;
+    if (counts) work += batch.folded_critical_ns[static_cast<size_t>(c)];
   }
   return PerStep(batch, work);
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "diagnosis/hidden_work.h"
 #include "diagnosis/job_profile.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
@@ -14,9 +15,13 @@ namespace eroica {
 namespace {
 
 constexpr double kMost = 0.75;  // of a host's ranks, and of their steps (of one rank, half of them: an allocator may fail in every other)
-constexpr double kFew = 0.25;   // of the ranks elsewhere
+constexpr double kFew = 0.25;   // of the ranks elsewhere, and
+constexpr double kFewAlone = 1.0 / 3;  // of ranks without peers, of which there are few
 constexpr double kHalf = 0.5;
-constexpr double kLongWait = 0.05;  // of a step
+constexpr double kLong = 0.05;  // of a step
+constexpr double kAsLong = 0.75;
+
+double FewOf(std::span<const HostRanks> hosts) { return hosts.front().ranks.size() == 1 ? kFewAlone : kFew; }
 
 bool RunsOnThread(const FunctionPattern& pattern) {
   const bool thread = pattern.function_class == FunctionClass::kPython || pattern.function_class == FunctionClass::kCpuOp;
@@ -69,7 +74,8 @@ bool MayBeOfAHost(std::span<const HostRanks> hosts, const std::vector<double>& t
     most_take = std::max(most_take, MostTake(On(host, times)));
     ranks = std::max(ranks, host.ranks.size());
   }
-  return static_cast<double>(CountAbove(times, kHalf * most_take)) <= kFew * static_cast<double>(times.size()) + static_cast<double>(ranks);
+  return static_cast<double>(CountAbove(times, kHalf * most_take)) <=
+         FewOf(hosts) * static_cast<double>(times.size()) + static_cast<double>(ranks);
 }
 
 double MedianElsewhere(const HostRanks& host, const TimesOfRanks& times) {
@@ -101,7 +107,7 @@ std::optional<HostFunction> Compare(const HostRanks& host, const FunctionColumn&
   const double limit = kHalf * most_take;
   const auto here = static_cast<size_t>(own.end() - std::ranges::upper_bound(own, limit));
   const size_t elsewhere = times.ns.size() - own.size();
-  if (static_cast<double>(times.CountAbove(limit) - here) > kFew * static_cast<double>(elsewhere)) return std::nullopt;
+  if (static_cast<double>(times.CountAbove(limit) - here) > FewOf({&host, 1}) * static_cast<double>(elsewhere)) return std::nullopt;
   HostFunction function{.column = &column, .ranks = static_cast<uint32_t>(here), .cpu_share = CpuShare(host, column)};
   function.others_ns = MedianElsewhere(host, times);
   function.own_ns = own[own.size() / 2];
@@ -139,6 +145,26 @@ bool RatherWaits(const HostRanks& host, const FunctionColumn& column) {
   return !use.empty() && Median(std::span(use)) <= kIdle;
 }
 
+// Whether ranks elsewhere run it for as long, and nobody waits for them: a receive does, for the first stage. Then it is everybody's.
+bool RunsHiddenElsewhere(const CrossRankView& view, const HostRanks& host, const HostFunction& function) {
+  std::vector<double> own;
+  for (const RankIndex rank : host.ranks) own.push_back(RunsForNs(view.ranks()[rank], function.column->function));
+  const double limit = kAsLong * Median(std::span(own));
+  size_t others = 0;
+  size_t run = 0;
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    if (view.ranks()[i].silent || std::ranges::binary_search(host.ranks, i)) continue;
+    ++others;
+    run += RunsForNs(view.ranks()[i], function.column->function) >= limit ? 1 : 0;
+  }
+  return limit > 0 && static_cast<double>(run) > FewOf({&host, 1}) * static_cast<double>(others);
+}
+
+bool ComputesOnDevice(const PatternBatch& batch) {
+  const auto is_kernel = [](const FunctionPattern& pattern) { return pattern.function_class == FunctionClass::kGpuCompute; };
+  return !batch.host_only && std::ranges::any_of(batch.patterns, is_kernel);
+}
+
 // The oldest window that is remembered of the job at this size knew less of it by half.
 bool IsNew(const CrossRankView& view, const HostFunction& function) {
   const auto of_this_size = [&](const PatternBatch& profile) { return profile.world_size == view.profile().world_size; };
@@ -165,12 +191,15 @@ std::vector<std::optional<HostFunction>> FindHostFunctions(const CrossRankView& 
 }
 
 bool IsOfHost(const CrossRankView& view, const HostRanks& host, const HostFunction& function) {
+  if (RunsHiddenElsewhere(view, host, function)) return false;
   std::set<uint32_t> roles;
   for (const RankIndex rank : host.ranks) roles.insert(view.ranks()[rank].role);
   if (RolesElsewhereDoNot(view, host, roles, function) || function.cpu_share.value_or(1) <= kHalf) return true;
-  if (host.ranks.size() == 1 && IsNew(view, function)) return true;  // no code of a stage changes while it runs
-  const bool long_wait = function.excess_ns() >= kLongWait * host.step_ns;
-  return RatherWaits(host, *function.column) && (long_wait || roles.size() >= 2 || IsNew(view, function));
+  const bool alone = host.ranks.size() == 1;
+  if (alone && IsNew(view, function)) return true;  // no code of a stage changes while it runs
+  const bool is_long = function.excess_ns() >= kLong * host.step_ns;
+  if (alone && is_long && ComputesOnDevice(*view.ranks()[host.ranks.front()].batch)) return true;
+  return RatherWaits(host, *function.column) && (is_long || roles.size() >= 2 || IsNew(view, function));
 }
 
 }  // namespace eroica

@@ -175,6 +175,48 @@ TEST(SlowHostOperator, WhatAStageOfOneRankComputesMayBeTheStages) {
   EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
 }
 
+// The same with kernels, and `struck` ranks that run a function for so long while their devices idle.
+TrainingView DevicePipeline(double ms, std::vector<uint32_t> struck) {
+  TrainingView job(8);
+  for (uint32_t rank = 0; rank < 8; ++rank) {
+    for (const std::string_view kernel : {"gemm", "attention", "norm"}) job.Run(rank, kernel, 33, "", FunctionClass::kGpuCompute);
+    job.Role(rank, "stage" + std::to_string(rank));
+  }
+  for (const uint32_t rank : struck) job.Run(rank, "record_histogram", ms, "train.py: main > metrics.py: record");
+  return job;
+}
+
+TEST(SlowHostOperator, NoStageNeedsATwentiethOfAStepWhileItsDeviceIdles) {
+  TrainingView job = DevicePipeline(10, {3});
+  const std::vector<Finding> findings = Evaluate(job.Finish());
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 3);
+  EXPECT_EQ(findings[0].function, "record_histogram");
+  TrainingView three = DevicePipeline(10, {1, 3, 6});
+  EXPECT_THAT(Evaluate(three.Finish()), SizeIs(3));
+  TrainingView half = DevicePipeline(10, {0, 1, 3, 6});
+  EXPECT_THAT(Evaluate(half.Finish()), IsEmpty());
+  TrainingView little = DevicePipeline(4, {3});
+  EXPECT_THAT(Evaluate(little.Finish()), IsEmpty());
+}
+
+TEST(SlowHostOperator, WhatOtherStagesRunWhileTheyWaitIsEverybodys) {
+  const auto hidden_on = [](uint32_t ranks) {
+    TrainingView job = DevicePipeline(10, {0});
+    FunctionPattern hidden = job.batches()[0].patterns.back();
+    job.Finish();
+    hidden.critical_ns = 0;
+    for (uint32_t rank = 1; rank <= ranks; ++rank) {
+      std::vector<FunctionPattern>& rows = job.batches()[rank].patterns;
+      rows.insert(std::ranges::upper_bound(rows, hidden.function, {}, &FunctionPattern::function), hidden);
+    }
+    return Evaluate(job);
+  };
+  EXPECT_THAT(hidden_on(7), IsEmpty());
+  EXPECT_THAT(hidden_on(3), IsEmpty());
+  EXPECT_THAT(hidden_on(2), SizeIs(1));
+}
+
 TEST(SlowHostOperator, OfThreeStagesNobodyIsTheOddOne) {
   TrainingView job = Pipeline(3);
   Read(job, 1, 1, 10);

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "schemas/hidden_row.h"
 #include "schemas/parameter_kernel.h"
 
 namespace eroica {
@@ -61,14 +62,16 @@ bool IsWitness(FunctionClass function_class, std::string_view name) {
 }
 
 // Whether FoldSmallRows folds it.
-bool IsSmall(const FunctionPattern& row, double least_ns) {
+bool IsSmall(const FunctionPattern& row, double least_ns, int64_t window_ns) {
   if (static_cast<double>(row.critical_ns) >= least_ns || IsWitness(row.function_class, row.name)) return false;
+  if (IsHidden(row.function_class, row.wait, row.critical_ns, row.total_ns, window_ns)) return false;
   return !IsRuntimeCall(row.function_class, row.wait, row.name) || static_cast<double>(row.total_ns) < least_ns;
 }
 
 // The same of a row that has not been built.
-bool IsSmall(const FunctionTotals& totals, const FunctionTraits& traits, const std::string& name, double least_ns) {
+bool IsSmall(const FunctionTotals& totals, const FunctionTraits& traits, const std::string& name, double least_ns, int64_t window_ns) {
   if (static_cast<double>(totals.critical_ns) >= least_ns || IsWitness(traits.function_class, name)) return false;
+  if (IsHidden(traits.function_class, traits.wait, totals.critical_ns, totals.total_ns, window_ns)) return false;
   return !IsRuntimeCall(traits.function_class, traits.wait, name) || static_cast<double>(totals.total_ns) < least_ns;
 }
 
@@ -97,7 +100,7 @@ void BuildPatternRows(const CriticalPathSweep& sweep, const FunctionTable& funct
     const FunctionTotals& totals = sweep.totals(function);
     const FunctionTraits& traits = functions.traits()[function];
     const bool has_room = batch->patterns.size() < limits.rows_max && size < limits.bytes_max;
-    if (!has_room || IsSmall(totals, traits, functions.name(function), least_ns)) {
+    if (!has_room || IsSmall(totals, traits, functions.name(function), least_ns, batch->window.duration_ns())) {
       Fold(traits.function_class, totals.critical_ns, batch);
       continue;
     }
@@ -112,7 +115,7 @@ void BuildPatternRows(const CriticalPathSweep& sweep, const FunctionTable& funct
 void FoldSmallRows(double share_min, PatternBatch* batch) {
   const double least_ns = share_min * static_cast<double>(batch->window.duration_ns());
   std::erase_if(batch->patterns, [&](const FunctionPattern& row) {
-    if (!IsSmall(row, least_ns)) return false;
+    if (!IsSmall(row, least_ns, batch->window.duration_ns())) return false;
     Fold(row.function_class, row.critical_ns, batch);
     return true;
   });

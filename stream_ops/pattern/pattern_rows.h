@@ -29,8 +29,8 @@ struct RowLimits {
 void BuildPatternRows(const CriticalPathSweep& sweep, const FunctionTable& functions, const ResourceAccount& resources,
                       std::span<const FunctionBytes> bytes, const RowLimits& limits, PatternBatch* batch);
 
-// Folds the functions that are critical for less than share_min of the window: what goes to diagnose. Collectives stay, and calls of the device's runtime that run for
-// as long.
+// Folds the functions that are critical for less than share_min of the window: what goes to diagnose. Collectives stay, calls of the device's runtime that run for
+// as long, and what the training thread runs hidden (schemas/hidden_row.h).
 void FoldSmallRows(double share_min, PatternBatch* batch);
 
 }  // namespace eroica

@@ -14,8 +14,11 @@ class PatternRowsTest : public testing::Test {
                                                {"tiny", FunctionClass::kGpuCompute},
                                                {"all_reduce", FunctionClass::kCollective}},
                       &numbers_);
-    intervals_ = {{0, 1000, numbers_[0], 0}, {100, 400, numbers_[1], 0}, {500, 700, numbers_[2], 1},
-                  {700, 703, numbers_[3], 1}, {703, 704, numbers_[4], kNoTicket}};
+    intervals_ = {{0, 1000, numbers_[0], 0},
+                  {100, 400, numbers_[1], 0},
+                  {500, 700, numbers_[2], 1},
+                  {700, 703, numbers_[3], 1},
+                  {703, 704, numbers_[4], kNoTicket}};
     input_ = {.intervals = intervals_, .functions = functions_.traits(), .lanes = lanes_, .start_ns = 0, .end_ns = 1000};
     batch_.window = {.start_ns = 0, .end_ns = 1000};
   }
@@ -44,7 +47,8 @@ class PatternRowsTest : public testing::Test {
 TEST_F(PatternRowsTest, RowsSayWhatTheSweepFound) {
   Build();
   ASSERT_EQ(batch_.patterns.size(), 5u);
-  EXPECT_TRUE(std::is_sorted(batch_.patterns.begin(), batch_.patterns.end(), [](const auto& a, const auto& b) { return a.function < b.function; }));
+  EXPECT_TRUE(
+      std::is_sorted(batch_.patterns.begin(), batch_.patterns.end(), [](const auto& a, const auto& b) { return a.function < b.function; }));
   const FunctionPattern* sleep = Find("sleep");
   ASSERT_NE(sleep, nullptr);
   EXPECT_EQ(sleep->stack, "step");
@@ -103,12 +107,32 @@ TEST(FoldSmallRows, CallsOfTheRuntimeStayBelowTheirFrames) {
     pattern.total_ns = total_ns;
     return pattern;
   };
-  batch.patterns = {row("cudaMalloc", WaitKind::kNone, 50), row("cuMemAlloc", WaitKind::kNone, 50), row("cudaStreamSynchronize", WaitKind::kOther, 50),
-                    row("cudaFree", WaitKind::kNone, 3), row("cublasSgemm", WaitKind::kNone, 50), row("aten::add", WaitKind::kNone, 50)};
+  batch.patterns = {
+      row("cudaMalloc", WaitKind::kNone, 50), row("cuMemAlloc", WaitKind::kNone, 50),  row("cudaStreamSynchronize", WaitKind::kOther, 50),
+      row("cudaFree", WaitKind::kNone, 3),    row("cublasSgemm", WaitKind::kNone, 50), row("aten::add", WaitKind::kNone, 50)};
   FoldSmallRows(0.005, &batch);
   ASSERT_EQ(batch.patterns.size(), 2u);
   EXPECT_EQ(batch.patterns[0].name, "cudaMalloc");
   EXPECT_EQ(batch.patterns[1].name, "cuMemAlloc");
+}
+
+TEST(FoldSmallRows, WhatTheTrainingThreadRunsHiddenStaysUnlessItWaits) {
+  PatternBatch batch;
+  batch.window.end_ns = 1000;
+  const auto row = [](FunctionClass function_class, int64_t total_ns, WaitKind wait = WaitKind::kNone) {
+    FunctionPattern pattern;
+    pattern.function_class = function_class;
+    pattern.wait = wait;
+    pattern.critical_ns = 1;
+    pattern.total_ns = total_ns;
+    return pattern;
+  };
+  batch.patterns = {row(FunctionClass::kPython, 20), row(FunctionClass::kPython, 19), row(FunctionClass::kCpuOp, 20),
+                    row(FunctionClass::kPython, 20, WaitKind::kOther)};
+  FoldSmallRows(0.005, &batch);
+  ASSERT_EQ(batch.patterns.size(), 1u);
+  EXPECT_EQ(batch.patterns[0].total_ns, 20);
+  EXPECT_EQ(batch.folded_functions, 3u);
 }
 
 TEST_F(PatternRowsTest, LimitsKeepTheLargest) {
