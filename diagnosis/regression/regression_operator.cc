@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "diagnosis/duration_text.h"
+#include "diagnosis/hidden_work.h"
 #include "diagnosis/job_profile.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
@@ -51,7 +52,8 @@ bool RunsOnARole(const CrossRankView& view, FunctionId function) {
   for (size_t role = 0; role < members.size(); ++role) {
     if (members[role] > 1 && 2 * runners[role] >= members[role]) return true;
   }
-  return 2 * column->size() >= view.ranks().size();
+  const auto runs = [function](const RankView& rank) { return RunsForNs(rank, function) > 0; };  // perhaps while it waits for others
+  return 2 * std::max<size_t>(column->size(), static_cast<size_t>(std::ranges::count_if(view.ranks(), runs))) >= view.ranks().size();
 }
 
 // The function that most of the ranks which run it have become slower in; time that collectives only wait is nobody's cause.
@@ -180,7 +182,8 @@ std::optional<Finding> FindRegression(const CrossRankView& view, const Regressio
   const std::optional<NewFunction> work = FindNewFunction(view, OfTheseRanks(OfThisSize(view), view.profile()), options.new_function);
   if (!work || !RunsOnARole(view, work->row->function)) return std::nullopt;
   const double coverage = (work->now_ns - work->before_ns) / work->change.excess_ns();
-  return Describe(view, work->change, {.row = work->row, .past_ns = work->before_ns, .now_ns = work->now_ns, .coverage = coverage}, options);
+  return Describe(view, work->change, {.row = work->row, .past_ns = work->before_ns, .now_ns = work->now_ns, .coverage = coverage},
+                  options);
 }
 
 // What was not so in the window before is a pause, or a change that the next window will confirm.
@@ -207,10 +210,11 @@ Finding DescribeNetwork(const CrossRankView& view, const NetworkChange& change, 
   finding.lost_ns_per_step = lost_ns;
   finding.victims = EveryRank(view, lost_ns);
   finding.confidence = 0.9;
-  finding.evidence = {{"speed", "GB/s", change.now_speed, change.past_speed, options.slow_share * change.past_speed, change.past_windows},
-                      {"step_time", "ns", change.now_ns, change.past_ns, 0, change.past_windows},
-                      {"collective_time_growth_per_step", "ns", change.transfer_ns, 0, options.min_share * change.past_ns, change.past_windows},
-                      {"peer_wait_growth_per_step", "ns", change.wait_ns, 0, options.min_share * change.past_ns, change.past_windows}};
+  finding.evidence = {
+      {"speed", "GB/s", change.now_speed, change.past_speed, options.slow_share * change.past_speed, change.past_windows},
+      {"step_time", "ns", change.now_ns, change.past_ns, 0, change.past_windows},
+      {"collective_time_growth_per_step", "ns", change.transfer_ns, 0, options.min_share * change.past_ns, change.past_windows},
+      {"peer_wait_growth_per_step", "ns", change.wait_ns, 0, options.min_share * change.past_ns, change.past_windows}};
   finding.title = fmt::format("Data moves more slowly than it did, over the {} of all hosts alike: at {:.3g} GB/s instead of {:.3g}.", link,
                               change.now_speed, change.past_speed);
   finding.explanation = fmt::format(

@@ -137,11 +137,14 @@ TEST(RegressionOperator, ADriftIsNoChangeOfOneFunction) {
 }
 
 TEST(RegressionOperator, WhatOneRankHasComeToRunIsThatRanks) {
-  const auto told = [](uint32_t ranks) {
+  const auto told = [](uint32_t ranks, uint32_t hidden_ranks = 0) {  // the latter wait for others meanwhile
     std::vector<PatternBatch> history;
     for (int window = 0; window < 3; ++window) history.push_back(Window({}).View().profile());
-    const auto with = [ranks](Window& window) {
+    const auto with = [ranks, hidden_ranks](Window& window) {
       for (uint32_t rank = 0; rank < ranks; ++rank) window.job().Run(rank, "queue.py: get", 6, "train.py: main");
+      FunctionPattern hidden = window.job().batches()[0].patterns.back();
+      hidden.critical_ns = 0;
+      for (uint32_t rank = ranks; rank < ranks + hidden_ranks; ++rank) window.job().batches()[rank].patterns.push_back(hidden);
       for (PatternBatch& batch : window.job().batches()) {
         std::ranges::sort(batch.patterns, {}, &FunctionPattern::function);
         for (StepRecord& step : batch.steps) step.duration_ns += 6 * kMillisecond;
@@ -158,6 +161,7 @@ TEST(RegressionOperator, WhatOneRankHasComeToRunIsThatRanks) {
   };
   EXPECT_EQ(told(1), 0u);
   EXPECT_EQ(told(4), 1u);
+  EXPECT_EQ(told(1, 1), 1u);
 }
 
 TEST(RegressionOperator, AJobOfAnotherSizeIsNoPast) {

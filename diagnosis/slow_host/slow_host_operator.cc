@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "diagnosis/duration_text.h"
@@ -102,11 +103,14 @@ void SlowHostOperator::EvaluateLoneRanks(const CrossRankView& view, std::vector<
   if (ranks.size() < options_.fewest_alone) return;
   const auto devices = CompareHostDevices(view, ranks, options_.min_growth_alone);
   const auto functions = FindHostFunctions(view, ranks, options_.min_share);
+  const auto copies = FindSlowCopies(view, ranks);
   for (size_t r = 0; r < ranks.size(); ++r) {
     if (FewestSteps(view, ranks[r]) < options_.min_steps) continue;
     if (devices[r] && IsSlow(ranks[r], *devices[r])) findings.push_back(OfLoneRank(view, ranks[r], Describe(view, ranks[r], *devices[r])));
     if (functions[r] && IsOfHost(view, ranks[r], *functions[r]))
       findings.push_back(OfLoneRank(view, ranks[r], Describe(view, ranks[r], *functions[r])));
+    if (copies[r] && copies[r]->excess_ns() >= options_.min_share * ranks[r].step_ns)
+      findings.push_back(Describe(view, ranks[r], *copies[r]));
   }
 }
 
@@ -135,7 +139,8 @@ bool SlowHostOperator::HasSlowed(const HostRanks& ranks, const DeviceChange& cha
 }
 
 bool SlowHostOperator::IsSlow(const HostRanks& host, const HostDevices& devices) const {
-  return devices.growth >= options_.min_separation * devices.noise && (HasLowClock(devices) || Pauses(devices)) &&
+  return devices.growth >= options_.min_separation * devices.noise &&
+         (HasLowClock(devices) || Pauses(devices) || IsSlowThroughout(devices)) &&
          devices.ranks >= options_.min_ranks * static_cast<double>(host.ranks.size()) &&
          devices.excess_ns() >= options_.min_growth * host.step_ns;
 }
@@ -148,6 +153,12 @@ bool SlowHostOperator::HasLowClock(const HostDevices& devices) const {
 bool SlowHostOperator::Pauses(const HostDevices& devices) const {
   const double parameters = devices.parameter_growth.value_or(devices.growth);
   return devices.typical <= options_.max_typical * devices.growth && parameters >= options_.min_of_parameters * devices.growth;
+}
+
+// All kernels alike, the optimizer's as well: neither longer inputs nor more parameters do so. A busier stage shows a higher clock and use, which hides that the clock is low.
+bool SlowHostOperator::IsSlowThroughout(const HostDevices& devices) const {
+  const auto alike = [&](double growth) { return std::abs(growth - devices.growth) <= options_.most_uneven * devices.growth; };
+  return devices.parameter_growth && alike(*devices.parameter_growth) && alike(devices.typical) && devices.clock_growth < 0;
 }
 
 Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const {
@@ -171,7 +182,12 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& h
       "which is {} a step of {}.",
       host.name, devices.ranks, host.ranks.size(), PercentText(devices.growth), DurationText(lost_ns), DurationText(host.step_ns));
   const std::string why =
-      HasLowClock(devices)
+      IsSlowThroughout(devices) && !HasLowClock(devices)
+          ? fmt::format(
+                "The optimizer takes {} longer, too, so that it is not the inputs; whether the devices run at a lower clock or share "
+                "power with somebody is undecided, as a stage that is busier hides its clock",
+                PercentText(*devices.parameter_growth))
+      : HasLowClock(devices)
           ? fmt::format("Its SM clock and use lie {} below those of the other hosts, which is why", PercentText(-devices.clock_growth))
           : fmt::format(
                 "The median call takes {} longer, so that most are as fast as ever and some much longer: its devices pause now and then",
@@ -210,6 +226,29 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const Place& place
   finding.suggested_action =
       fmt::format("Look at clock, power limit, temperature and memory errors of {}.",
                   ranks.ranks.size() == 1 ? PlaceOf(view.ranks()[ranks.ranks.front()]) : fmt::format("host {}", ranks.name));
+  return finding;
+}
+
+Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& alone, const SlowCopies& copies) const {
+  const RankView& rank = view.ranks()[alone.ranks.front()];
+  const uint64_t steps = FewestSteps(view, alone);
+  const double lost_ns = copies.excess_ns();
+  Finding finding = Begin(view, alone, lost_ns);
+  finding.subkind = "function";
+  finding.function = copies.column->sample->name;
+  finding.function_class = FunctionClass::kMemoryOp;
+  finding.confidence = 0.9 * static_cast<double>(steps) / static_cast<double>(steps + 1);
+  finding.evidence = {{"speed_of_copies", "ratio", copies.speed, 1, copies.least_elsewhere, 1},
+                      {"copies_per_step", "ns", copies.own_ns, copies.own_ns - lost_ns, 0, steps},
+                      {"slow_steps", "count", static_cast<double>(steps), 0, 0, steps}};
+  finding.title = fmt::format(
+      "Rank {}, which has no peers, copies between host and device at {} of the speed of all other ranks: {} a step of {} are lost.",
+      rank.rank.value, PercentText(copies.speed), DurationText(lost_ns), DurationText(alone.step_ns));
+  finding.explanation = fmt::format(
+      "It is {} that goes so slowly; the slowest of the other ranks reaches {}. More to copy would take longer at the same speed.",
+      finding.function, PercentText(copies.least_elsewhere));
+  finding.suggested_action =
+      fmt::format("Look at the lanes and the speed of the PCIe link of {}, and at what else uses the memory of its host.", PlaceOf(rank));
   return finding;
 }
 

@@ -8,6 +8,7 @@
 #include "diagnosis/slow_host/device_change.h"
 #include "diagnosis/slow_host/host_device.h"
 #include "diagnosis/slow_host/host_function.h"
+#include "diagnosis/slow_host/slow_copies.h"
 
 namespace eroica {
 
@@ -20,6 +21,7 @@ struct SlowHostOptions {
   double min_separation = 6;       // growth over what ranks elsewhere differ by
   double min_of_clock = 0.5;       // of the growth that the clock explains
   double max_typical = 0.5;        // of the growth that the median call shows, where the devices pause now and then,
+  double most_uneven = 0.25;  // of the growth, by which that of what works on parameters may differ where all kernels take longer alike
   double min_of_parameters = 0.5;  // and that what works on parameters shows, if it is seen: larger inputs would leave it alone
   double min_ranks = 0.5;          // of the host that show half of it: one slow device is no slow host
   double min_ranks_seen = 0.5;     // of the world
@@ -40,9 +42,11 @@ class SlowHostOperator final : public DiagnosisOperator {
   bool IsSlow(const HostRanks& host, const HostDevices& devices) const;
   bool HasLowClock(const HostDevices& devices) const;
   bool Pauses(const HostDevices& devices) const;
+  bool IsSlowThroughout(const HostDevices& devices) const;
   Finding Describe(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const;
   Finding Describe(const CrossRankView& view, const Place& place, const DeviceChange& change) const;
   Finding Describe(const CrossRankView& view, const HostRanks& host, const HostFunction& function) const;
+  Finding Describe(const CrossRankView& view, const HostRanks& alone, const SlowCopies& copies) const;
 
   SlowHostOptions options_;
 };

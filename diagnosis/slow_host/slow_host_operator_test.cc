@@ -274,6 +274,45 @@ TEST(SlowHostOperator, NamesASlowDeviceThatHasNoPeers) {
   EXPECT_EQ(findings[0].culprits[0].rank, 5);
 }
 
+// A pipeline of single ranks; rank 5 copies for so long, at so much of the bus.
+std::vector<Finding> EvaluateCopies(double ms, double use, uint64_t bytes = 0) {
+  TrainingView job = DevicePipeline(0, {});
+  for (uint32_t rank = 0; rank < 8; ++rank) {
+    job.Run(rank, "Memcpy HtoD (Pinned -> Device)", rank == 5 ? ms : 4, "", FunctionClass::kMemoryOp);
+    FunctionPattern& copies = job.batches()[rank].patterns.back();
+    copies.resource = Resource::kPcieTx;
+    copies.resource_samples = use > 0 ? 20 : 0;
+    copies.mu = rank == 5 ? use : 0.5;
+    copies.bytes = rank == 5 ? bytes : bytes / 2;
+  }
+  return Evaluate(job.Finish());
+}
+
+TEST(SlowHostOperator, NamesARankWithoutPeersThatCopiesSlowly) {
+  const std::vector<Finding> findings = EvaluateCopies(16, 0.125);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 5);
+  EXPECT_EQ(findings[0].function, "Memcpy HtoD (Pinned -> Device)");
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 12e6, 1);
+  EXPECT_THAT(findings[0].title, HasSubstr("copies between host and device at 25 % of the speed of all other ranks"));
+  EXPECT_THAT(EvaluateCopies(16, 0, 1 << 20), SizeIs(1));
+}
+
+TEST(SlowHostOperator, SilentOnMoreToCopyOrUnknownOrALittleSlowSpeeds) {
+  EXPECT_THAT(EvaluateCopies(16, 0.5), IsEmpty());
+  EXPECT_THAT(EvaluateCopies(16, 0), IsEmpty());
+  EXPECT_THAT(EvaluateCopies(16, 0.35), IsEmpty());
+  EXPECT_THAT(EvaluateCopies(8, 0, 1 << 20), IsEmpty());
+}
+
+TEST(SlowHostOperator, AllKernelsAlikeAreTheDevicesThoughABusierStageHidesItsClock) {
+  const std::vector<Finding> findings = EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 0.98})));
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].explanation, HasSubstr("The optimizer takes 10 % longer, too"));
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 1.02}))), IsEmpty());
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.05, .clock = 0.98}))), IsEmpty());
+}
+
 TEST(SlowHostOperator, SilentOnOneSlowDeviceOrAFewOfAHost) {
   EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.4, .optimizer = 1.4, .clock = 0.7}, 3, 1))), IsEmpty());
   EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.4, .optimizer = 1.4, .clock = 0.7}, 3, 3))), IsEmpty());
