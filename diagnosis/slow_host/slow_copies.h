@@ -1,4 +1,5 @@
-// Copies between host and device that are slow on a rank without peers. How long a copy takes is no fault, as stages may copy more than others; at what speed it goes is the slot's.
+// Copies between host and device that are slow on a rank without peers. How long a copy takes is no fault, as stages may copy more than others; at what speed it goes is
+// the slot's.
 #pragma once
 
 #include <optional>

@@ -155,7 +155,8 @@ bool SlowHostOperator::Pauses(const HostDevices& devices) const {
   return devices.typical <= options_.max_typical * devices.growth && parameters >= options_.min_of_parameters * devices.growth;
 }
 
-// All kernels alike, the optimizer's as well: neither longer inputs nor more parameters do so. A busier stage shows a higher clock and use, which hides that the clock is low.
+// All kernels alike, the optimizer's as well: neither longer inputs nor more parameters do so. A busier stage shows a higher clock and use, which hides that the clock is
+// low.
 bool SlowHostOperator::IsSlowThroughout(const HostDevices& devices) const {
   const auto alike = [&](double growth) { return std::abs(growth - devices.growth) <= options_.most_uneven * devices.growth; };
   return devices.parameter_growth && alike(*devices.parameter_growth) && alike(devices.typical) && devices.clock_growth < 0;
