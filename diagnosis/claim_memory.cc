@@ -22,14 +22,19 @@ bool IsHeldBack(const Finding& claim) {
   return claim.kind == FindingKind::kSlowRank || claim.kind == FindingKind::kContention || claim.kind == FindingKind::kImbalance;
 }
 
-// One window is enough where no rank of a large job gets so far by chance, in any of thousands of windows: the largest of 64 is three deviations off in every tenth. And
-// where most steps show it: what comes now and then may come to this rank in four of eight steps, and to another one in the next window.
-bool StandsOutAlone(const Finding& claim) {
+// No rank of a large job gets so far by chance, in any of thousands of windows: the largest of 64 is three deviations off in every tenth.
+bool IsFarOff(const Finding& claim) {
   constexpr double kDeviations = 6;
   const Measure* noise = FindMeasure(claim, kExcessOverNoise);
-  if (noise == nullptr) return true;
+  return noise == nullptr || noise->culprit >= kDeviations;
+}
+
+// One window is enough where the rank is far off, and most steps show it: what comes now and then may come to this rank in four of eight steps, and to another one in
+// the next window.
+bool StandsOutAlone(const Finding& claim) {
+  if (FindMeasure(claim, kExcessOverNoise) == nullptr) return true;
   const Measure* slow = SlowSteps(claim);
-  return noise->culprit >= kDeviations && (slow == nullptr || 2 * slow->culprit > static_cast<double>(slow->samples));
+  return IsFarOff(claim) && (slow == nullptr || 2 * slow->culprit > static_cast<double>(slow->samples));
 }
 
 double ShareOf(const Finding& claim) { return claim.world_size > 0 ? claim.lost_gpu_seconds_per_hour / 3600 / claim.world_size : 0; }
@@ -129,11 +134,16 @@ size_t ClaimMemory::RanksThatRoam(const Record& record) const {
 bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
   if (record.least_windows > 0) return WindowsOf(record) >= record.least_windows;
   if (record.steps == 0) return true;  // nothing says how often
-  if (2 * record.slow_steps <= record.steps && ComesBack(record, claim.ranks_seen)) return true;
+  const auto claimed_within = [&](int64_t windows) {
+    return std::ranges::any_of(records_, [&](const Record& other) {
+      return other.window < record.window && record.window - other.window < windows && SameFault(record, other);
+    });
+  };
+  // Of steps that differ by chance the rank with most of the slow ones is the one that is claimed: these come back to it in this window, and not in the next.
+  const bool returns = IsFarOff(claim) || claimed_within(options_.occasional_windows);
+  if (returns && 2 * record.slow_steps <= record.steps && ComesBack(record, claim.ranks_seen)) return true;
   if (record.occasional()) return false;
-  const bool seen_before = std::any_of(records_.begin(), records_.end(), [&](const Record& other) {
-    return other.window < record.window && record.window - other.window < options_.lasting_windows && SameFault(record, other);
-  });
+  const bool seen_before = claimed_within(options_.lasting_windows);
   if (Lasts(record) && (seen_before || StandsOutAlone(claim))) return true;
   return seen_before && ComesBack(record, claim.ranks_seen);
 }

@@ -70,6 +70,20 @@ TEST(ClaimMemory, TheLargestOfManyIsAskedForTwice) {
   EXPECT_THAT(Ripen(memory, 9, {claim(9, 6.5)}), SizeIs(1));
 }
 
+TEST(ClaimMemory, TheUnluckiestOfManyIsNoReturn) {
+  const auto claim = [](int64_t window, double deviations) {
+    Finding finding = Claim(window, 5, 4);  // of eight steps
+    finding.evidence[0].samples = 8;
+    finding.evidence.push_back({.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = deviations, .samples = 8});
+    return finding;
+  };
+  ClaimMemory by_little;
+  EXPECT_THAT(Ripen(by_little, 1, {claim(1, 3.5)}), IsEmpty());
+  EXPECT_THAT(Ripen(by_little, 20, {claim(20, 3.5)}), SizeIs(1)) << "the same rank again";
+  ClaimMemory by_much;
+  EXPECT_THAT(Ripen(by_much, 1, {claim(1, 6.5)}), SizeIs(1));
+}
+
 TEST(ClaimMemory, WhatTakesTurnsMayTakeHalfOfTheStepsOfOneWindow) {
   const auto claim = [](int64_t window, int32_t rank) {
     Finding finding = Claim(window, rank, 4);
