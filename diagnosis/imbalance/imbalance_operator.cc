@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -167,21 +166,24 @@ Finding DescribeStage(const CrossRankView& view, const StageWork& heavy, double 
   return finding;
 }
 
-// Whether the stage is busier than the median of the others in every step alike: layers are, heat, load and evaluations are not.
+// Whether the stage is busier than the median of the others in every step alike: layers are, heat, load and evaluations are not. In a step of longer sequences all
+// stages are busier by as much, and the stage by as much more.
 bool IsBusierAlike(std::span<const StageWork> stages, const StageWork& heavy, double excess_ns) {
   constexpr double kMostVariation = 0.25;  // of the excess
-  double least = std::numeric_limits<double>::infinity();
-  double most = -least;
+  std::vector<double> busier;
+  std::vector<double> usual_ns;
   for (size_t step = 0; step < heavy.busy_ns.size(); ++step) {
     std::vector<double> others;
     for (const StageWork& stage : stages) {
       if (stage.role != heavy.role && step < stage.busy_ns.size()) others.push_back(stage.busy_ns[step]);
     }
-    const double busier_ns = heavy.busy_ns[step] - Median(std::span(others));
-    least = std::min(least, busier_ns);
-    most = std::max(most, busier_ns);
+    usual_ns.push_back(Median(std::span(others)));
+    if (usual_ns.back() <= 0) return false;
+    busier.push_back(heavy.busy_ns[step] / usual_ns.back() - 1);
   }
-  return most - least <= kMostVariation * excess_ns;
+  if (busier.empty()) return false;
+  const auto [least, most] = std::ranges::minmax_element(busier);
+  return (*most - *least) * Median(std::span(usual_ns)) <= kMostVariation * excess_ns;
 }
 
 }  // namespace

@@ -190,6 +190,18 @@ TEST(ImbalanceOperator, AStageThatIsHeavyInSomeStepsHasNoMoreLayers) {
   EXPECT_THAT(Evaluate(job), IsEmpty());
 }
 
+TEST(ImbalanceOperator, StepsOfLongerSequencesAreLongerOnAllStages) {
+  TrainingView job = LayeredPipeline({{}, {}, {.layers = 1.25}, {}});
+  for (PatternBatch& batch : job.batches()) {
+    for (StepRecord& step : batch.steps) {
+      const int64_t fifths = 4 + 2 * (step.id % 3);
+      step.duration_ns = step.duration_ns * fifths / 5;
+      step.peer_wait_ns = step.peer_wait_ns * fifths / 5;
+    }
+  }
+  EXPECT_THAT(Evaluate(job), SizeIs(1));
+}
+
 TEST(ImbalanceOperator, OneHeavyRankOfAStageIsNoStageImbalance) {
   TrainingView job = Pipeline({84, 84, 84, 84});
   job.batches()[3].patterns[0].critical_ns *= 2;
