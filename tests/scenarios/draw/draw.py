@@ -1,6 +1,6 @@
 """Draws scenarios anew: every fault kind, and healthy jobs, in layouts, step times and windows of many kinds. The same seed draws the same files.
 
-    python3 tests/scenarios/draw/draw.py --seed 7 --out FOLDER [--faults 4] [--healthy 60] [--max-ranks 128] [--only gpu_slow]
+    python3 tests/scenarios/draw/draw.py --seed 7 --out FOLDER [--faults 4] [--healthy 60] [--max-ranks 128] [--huge 1] [--only gpu_slow]
 """
 import argparse
 import pathlib
@@ -88,11 +88,14 @@ def draw_fault(folder, kind, layout, number, rng):
         job.tables["workload"]["length_spread"] = drawn((0.02, 0.1), rng)
     ranks = faults.struck(kind, layout, rng)
     job.window_steps = max(3, job.window_steps)  # two steps show no persistence, whoever looks
+    many = layout.ranks > 1024  # a minute of computing each: fewer steps
+    if many:
+        job.window_steps = min(4, job.window_steps)
     past = job.window_steps * (3 if kind.after_past else 0)
     first = past + rng.choice((0, job.window_steps, rng.randrange(2, 3 * job.window_steps)))
     if kind.family == "hang":  # a job that never took a step has no step to hang in
         first = max(1, first)
-    steps = first + max(20, 5 * job.window_steps)
+    steps = first + (4 * job.window_steps if many else max(20, 5 * job.window_steps))
     if kind.name == "transient_spike":
         steps = max(steps, 128)
     job.tables["telemetry"]["window_steps"] = job.window_steps
@@ -106,6 +109,12 @@ def draw_fault(folder, kind, layout, number, rng):
         fault["duty"] = 0.5
     tail = table_text("fault", fault) + table_text("expect", faults.expectation(kind, layout, ranks, peer))
     job.write(folder, "%s_%d_%s" % (kind.name, number, layout.name), kind.family, "%s, drawn." % kind.name, steps, rng.randrange(1, 100000), tail)
+
+
+def draw_kind(folder, kind, pool, count, rng):
+    fitting = [layout for layout in pool if faults.fits(kind, layout) and (kind.name != "transient_spike" or layout.ranks <= 1024)]
+    for number, layout in enumerate(rng.sample(fitting, min(count, len(fitting)))):
+        draw_fault(folder, kind, layout, number, rng)
 
 
 def draw_healthy(folder, layout, number, rng):
@@ -138,18 +147,16 @@ def main():
     parser.add_argument("--faults", type=int, default=4, help="jobs a fault kind")
     parser.add_argument("--healthy", type=int, default=60, help="healthy jobs")
     parser.add_argument("--max-ranks", type=int, default=128)
+    parser.add_argument("--huge", type=int, default=0, help="jobs a fault kind of 512 to 8,192 ranks besides")
     parser.add_argument("--only", default="", help="one fault kind")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     pool = [layout for layout in layouts.LAYOUTS if layout.ranks <= options.max_ranks]
     for kind in faults.KINDS:
-        # A sequence of its own for each kind: one more kind leaves the others as they are.
-        rng = random.Random("%d %s" % (options.seed, kind.name))
-        fitting = [layout for layout in pool if faults.fits(kind, layout)]
-        chosen = rng.sample(fitting, min(options.faults, len(fitting)))
-        for number, layout in enumerate(chosen):
-            if options.only in ("", kind.name):
-                draw_fault(options.out, kind, layout, number, rng)
+        if options.only in ("", kind.name):
+            # A sequence of its own for each kind: one more kind leaves the others as they are.
+            draw_kind(options.out, kind, pool, options.faults, random.Random("%d %s" % (options.seed, kind.name)))
+            draw_kind(options.out, kind, layouts.HUGE_LAYOUTS, options.huge, random.Random("%d %s huge" % (options.seed, kind.name)))
     rng = random.Random("%d healthy" % options.seed)
     pool += [layout for layout in layouts.LARGE_LAYOUTS if layout.ranks <= options.max_ranks]
     for number in range(0 if options.only else options.healthy):
