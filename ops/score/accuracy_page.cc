@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 namespace eroica {
@@ -23,11 +25,24 @@ How a run is judged (`ops/score/verdict.h`):
 - The **effect** of a fault is how much longer its steps are than those of the same job and seed without it, and with whatever else is wrong in the job.
 )";
 
+// What the method reached where the telemetry tells at all. Nothing where it tells everything.
+std::vector<TextTable> TargetsOfTold(const AccuracyPage& page) {
+  std::vector<ScoredRun> told;
+  std::ranges::copy_if(page.runs, std::back_inserter(told),
+                       [&](const ScoredRun& run) { return !CannotBeTold(page.known, run.facts.scenario); });
+  if (told.empty() || told.size() == page.runs.size()) return {};
+  TextTable table = Targets(Score(told).front());
+  table.title += ", without what nothing in the telemetry tells";
+  table.note = "Without the scenarios of which the list of what is not right says that they cannot be told, and by what they could be.";
+  return {table};
+}
+
 }  // namespace
 
 std::string AccuracyMarkdown(const AccuracyPage& page) {
   const std::vector<MethodScore> scores = Score(page.runs);
   std::vector<TextTable> tables = ScoreTables(scores);
+  for (TextTable& table : TargetsOfTold(page)) tables.insert(tables.begin() + 1, std::move(table));
   tables.push_back(Effects(page.runs));
   if (!scores.empty()) tables.push_back(Misses(page.runs, scores.front().method, page.known));
   std::erase_if(tables, [](const TextTable& table) { return table.rows.size() < 2; });

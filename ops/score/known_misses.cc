@@ -16,6 +16,11 @@ std::string_view Trimmed(std::string_view text) {
 
 }  // namespace
 
+bool CannotBeTold(const KnownMisses& known, const std::string& scenario) {
+  const auto it = known.find(scenario);
+  return it != known.end() && it->second.starts_with("cannot be told: ");
+}
+
 absl::StatusOr<KnownMisses> ParseKnownMisses(std::string_view text) {
   KnownMisses known;
   for (int number = 1; !text.empty(); ++number) {

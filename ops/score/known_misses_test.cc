@@ -25,6 +25,13 @@ TEST(KnownMisses, EveryOneHasAReason) {
   EXPECT_THAT(MessageOf("a: x\na: y"), HasSubstr("twice"));
 }
 
+TEST(KnownMisses, SayWhatNothingTells) {
+  const KnownMisses known = {{"a", "cannot be told: one host"}, {"b", "too small"}};
+  EXPECT_TRUE(CannotBeTold(known, "a"));
+  EXPECT_FALSE(CannotBeTold(known, "b"));
+  EXPECT_FALSE(CannotBeTold(known, "c"));
+}
+
 TEST(KnownMisses, NeedTheirFile) { EXPECT_EQ(ReadKnownMisses("no/such/file").status().code(), absl::StatusCode::kNotFound); }
 
 }  // namespace

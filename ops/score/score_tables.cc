@@ -62,38 +62,6 @@ TextTable MethodTable(std::span<const MethodScore> scores) {
   return table;
 }
 
-// What is asked of a method, and what it reached.
-TextTable TargetTable(const MethodScore& score) {
-  TextTable table{.title = fmt::format("Targets: {}", score.method),
-                  .note =
-                      "Right culprit: who and what function, or the host, or the link. A fault that costs less than 1 % of the step time "
-                      "is no part of the "
-                      "targets; it is listed below.",
-                  .rows = {{"what", "asked", "reached", "of"}}};
-  const auto add = [&table](std::string what, std::string asked, std::string reached, std::string of) {
-    table.rows.push_back({std::move(what), std::move(asked), std::move(reached), std::move(of)});
-  };
-  const auto faults = [](uint32_t count) { return fmt::format("{} faults", count); };
-  const FaultCounts& large = score.by_effect[static_cast<size_t>(EffectClass::kLarge)];
-  const FaultCounts& middle = score.by_effect[static_cast<size_t>(EffectClass::kMiddle)];
-  const QuietCounts& quiet = score.quiet_total;
-  add("right culprit, faults that cost 3 % and more", "99 %", Share(large.right_function, large.faults), faults(large.faults));
-  add("right kind, the same", "99 %", Share(large.right_kind, large.faults), faults(large.faults));
-  add("windows to the right culprit, the same", "2", MedianWindows(large.windows), fmt::format("{} faults, median", large.windows.size()));
-  const auto in_time = std::count_if(large.windows.begin(), large.windows.end(), [](int64_t windows) { return windows <= 2; });
-  add("named rightly within 2 windows, the same", "99 %", Share(static_cast<uint32_t>(in_time), large.faults), faults(large.faults));
-  add("right culprit, faults that cost 1 to 3 %", "90 %", Share(middle.right_function, middle.faults), faults(middle.faults));
-  add("false findings in jobs with nothing to find", "0", fmt::format("{}", quiet.false_findings),
-      fmt::format("{} runs, {:.1f} job-hours", quiet.runs, quiet.job_hours));
-  add("false findings beside faults", "0", fmt::format("{}", score.total.false_findings), fmt::format("{} runs", score.total.runs));
-  const FaultCounts& small = score.large_by_scale.front();
-  const FaultCounts& huge = score.large_by_scale.back();
-  add(fmt::format("right culprit, 3 % and more, {} ranks", ScaleName(kScaleCount - 1)),
-      Share(small.right_function, small.faults) + " as " + std::string(ScaleName(0)), Share(huge.right_function, huge.faults),
-      faults(huge.faults));
-  return table;
-}
-
 TextTable EffectTable(std::span<const MethodScore> scores) {
   TextTable table{.title = "By effect on the step time",
                   .note =
@@ -210,9 +178,40 @@ std::string Shortcoming(const Agreement& agreement) {
 
 }  // namespace
 
+TextTable Targets(const MethodScore& score) {
+  TextTable table{.title = fmt::format("Targets: {}", score.method),
+                  .note =
+                      "Right culprit: who and what function, or the host, or the link. A fault that costs less than 1 % of the step time "
+                      "is no part of the "
+                      "targets; it is listed below.",
+                  .rows = {{"what", "asked", "reached", "of"}}};
+  const auto add = [&table](std::string what, std::string asked, std::string reached, std::string of) {
+    table.rows.push_back({std::move(what), std::move(asked), std::move(reached), std::move(of)});
+  };
+  const auto faults = [](uint32_t count) { return fmt::format("{} faults", count); };
+  const FaultCounts& large = score.by_effect[static_cast<size_t>(EffectClass::kLarge)];
+  const FaultCounts& middle = score.by_effect[static_cast<size_t>(EffectClass::kMiddle)];
+  const QuietCounts& quiet = score.quiet_total;
+  add("right culprit, faults that cost 3 % and more", "99 %", Share(large.right_function, large.faults), faults(large.faults));
+  add("right kind, the same", "99 %", Share(large.right_kind, large.faults), faults(large.faults));
+  add("windows to the right culprit, the same", "2", MedianWindows(large.windows), fmt::format("{} faults, median", large.windows.size()));
+  const auto in_time = std::count_if(large.windows.begin(), large.windows.end(), [](int64_t windows) { return windows <= 2; });
+  add("named rightly within 2 windows, the same", "99 %", Share(static_cast<uint32_t>(in_time), large.faults), faults(large.faults));
+  add("right culprit, faults that cost 1 to 3 %", "90 %", Share(middle.right_function, middle.faults), faults(middle.faults));
+  add("false findings in jobs with nothing to find", "0", fmt::format("{}", quiet.false_findings),
+      fmt::format("{} runs, {:.1f} job-hours", quiet.runs, quiet.job_hours));
+  add("false findings beside faults", "0", fmt::format("{}", score.total.false_findings), fmt::format("{} runs", score.total.runs));
+  const FaultCounts& small = score.large_by_scale.front();
+  const FaultCounts& huge = score.large_by_scale.back();
+  add(fmt::format("right culprit, 3 % and more, {} ranks", ScaleName(kScaleCount - 1)),
+      Share(small.right_function, small.faults) + " as " + std::string(ScaleName(0)), Share(huge.right_function, huge.faults),
+      faults(huge.faults));
+  return table;
+}
+
 std::vector<TextTable> ScoreTables(std::span<const MethodScore> scores) {
   std::vector<TextTable> tables;
-  if (!scores.empty() && scores.front().total.faults + scores.front().quiet_total.runs > 0) tables.push_back(TargetTable(scores.front()));
+  if (!scores.empty() && scores.front().total.faults + scores.front().quiet_total.runs > 0) tables.push_back(Targets(scores.front()));
   for (TextTable& table : std::vector<TextTable>{MethodTable(scores), EffectTable(scores), ScaleTable(scores)})
     tables.push_back(std::move(table));
   for (const MethodScore& score : scores) {

@@ -18,6 +18,8 @@ struct TextTable {
 
 // Nothing to show: no table. One table holds all methods, or one method where there are too many columns for more.
 std::vector<TextTable> ScoreTables(std::span<const MethodScore> scores);
+// What is asked of a method, and what it reached.
+TextTable Targets(const MethodScore& score);
 // What was not right, of one method: by scenario and seed, with what was said instead, and the reason where it is known.
 TextTable Misses(std::span<const ScoredRun> runs, const std::string& method, const KnownMisses& known);
 // By how much each scenario's faults lengthen a step.

@@ -16,6 +16,7 @@ using testing::Faulty;
 using ::testing::HasSubstr;
 using testing::Healthy;
 using testing::Judged;
+using ::testing::Not;
 using testing::Says;
 using testing::SlowRank;
 using enum FindingKind;
@@ -117,6 +118,14 @@ TEST(Brief, NamesWho) {
   EXPECT_EQ(Brief(said), "slow_rank of ranks 0, 1, 2, 3 and 4 more in gemm (window 0)");
   said.finding.culprits.clear();
   EXPECT_THAT(Brief(said), HasSubstr("of nobody"));
+}
+
+TEST(AccuracyPage, SaysBesideAllWhatIsReachedWhereTheTelemetryTells) {
+  std::vector<ScoredRun> runs = SomeRuns();
+  runs[1].facts.scenario = "untold";
+  const std::string without = "without what nothing in the telemetry tells";
+  EXPECT_THAT(AccuracyMarkdown({.runs = runs, .known = {{"untold", "cannot be told: one host"}}}), HasSubstr(without));
+  EXPECT_THAT(AccuracyMarkdown({.runs = runs, .known = {{"untold", "too small"}}}), Not(HasSubstr(without)));
 }
 
 }  // namespace
