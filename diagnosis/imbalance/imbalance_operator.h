@@ -17,7 +17,7 @@ struct ImbalanceOptions {
   double min_stage_gap = 3;      // distance of the heaviest stage from the others over the spread of the others
   double min_stage_share = 0.1;  // of a step: heaviest - median of the others
   double min_layer_gap = 3;      // growth of the layers of the heaviest stage over the spread of the others', which counts as 2 % at least
-  double min_layer_share = 0.015;  // of a step: what longer layers cost. Stages do not differ in single calls by chance
+  double min_layer_share = 0.01;  // of a step: what longer layers cost. Stages do not differ in single calls by chance
   double min_data_spread = 0.25;   // (busiest - idlest) / median busy time within a role
   double min_data_share = 0.05;    // of a step: busiest - median of its peers
   double max_data_gap = 0.6;       // largest step between neighbours over the whole spread: more is a lone outlier, which slow_rank judges

@@ -167,8 +167,10 @@ double SpreadWithout(const std::vector<SharedKernel>& kernels, size_t heavy) {
 void Complete(const std::vector<SharedKernel>& kernels, StageLayers& heavy) {
   const size_t stage = heavy.stage;
   const auto least = TypicalOf(kernels, stage, [stage](const SharedKernel& kernel) {
-    const std::vector<double>& members = kernel.of_members[stage];
-    return Ratio(*std::min_element(members.begin(), members.end()), MedianOfOthers(kernel.ns, stage));
+    std::vector<double> members = kernel.of_members[stage];
+    const auto quarter = members.begin() + static_cast<std::ptrdiff_t>(members.size() / 4);
+    std::ranges::nth_element(members, quarter);
+    return Ratio(*quarter, MedianOfOthers(kernel.ns, stage));
   });
   heavy.least = least.value_or(0);
   heavy.clock_growth = TypicalOf(kernels, stage, [stage](const SharedKernel& kernel) {

@@ -28,15 +28,15 @@ std::vector<StageWork> MeasureStages(const CrossRankView& view);
 // How many more layers a stage computes than the others: by kernels that all stages run, so that what only one of them has (embedding, head, loss) does not
 // count. More or longer layers lengthen all of these; a head that shares a kernel's name with the layers lengthens that one only.
 struct StageLayers {
-  size_t stage = 0;                    // position in the stages that were given
-  double growth = 0;                   // two thirds of the kernel time grew by this share at least, against the median of the other stages
-  double least = 0;                    // the same of the member that grew least: one heavy member alone is a slow rank
-  double spread = 0;                   // of the other stages among each other
-  double others_ns = 0;                // a step, in kernels that all stages run: the median of the other stages
-  bool beside_experts = false;         // whose kernels have not grown, as they would on a slow device
-  uint32_t kernels = 0;                // that grew by half of it and more
-  std::optional<double> clock_growth;  // of the SM clock and use; nothing where it is not sampled
-  double calls_growth = 0;             // of how often they are called a step: with layers, not with their length
+  size_t stage = 0;      // position in the stages that were given
+  double growth = 0;     // two thirds of the kernel time grew by this share at least, against the median of the other stages
+  double least = 0;      // the same of three quarters of the members: a few heavy ones are slow ranks, a few light ones have shorter inputs
+  double spread = 0;     // of the other stages among each other
+  double others_ns = 0;  // a step, in kernels that all stages run: the median of the other stages
+  bool beside_experts = false;             // whose kernels have not grown, as they would on a slow device
+  uint32_t kernels = 0;                    // that grew by half of it and more
+  std::optional<double> clock_growth;      // of the SM clock and use; nothing where it is not sampled
+  double calls_growth = 0;                 // of how often they are called a step: with layers, not with their length
   std::optional<double> parameter_growth;  // of what works on parameters; nothing where a stage shows no such kernel
 
   double excess_ns() const { return growth * others_ns; }  // a step
