@@ -27,12 +27,17 @@ std::string RanksText(const CrossRankView& view, const std::vector<RankIndex>& m
   return text;
 }
 
-// What the heaviest stage spends most work in.
+// What the heaviest stage spends most work in; of those that take about as much the first by name, so that it is the same one in all windows.
 const FunctionPattern* HeaviestFunction(const PatternBatch& batch) {
+  constexpr double kAbout = 0.9;
+  double most_ns = 0;
+  for (const FunctionPattern& pattern : batch.patterns) {
+    if (!IsSymptom(pattern)) most_ns = std::max(most_ns, static_cast<double>(pattern.critical_ns));
+  }
   const FunctionPattern* heaviest = nullptr;
   for (const FunctionPattern& pattern : batch.patterns) {
-    if (IsSymptom(pattern)) continue;
-    if (heaviest == nullptr || pattern.critical_ns > heaviest->critical_ns) heaviest = &pattern;
+    if (IsSymptom(pattern) || static_cast<double>(pattern.critical_ns) < kAbout * most_ns) continue;
+    if (heaviest == nullptr || pattern.name < heaviest->name) heaviest = &pattern;
   }
   return heaviest;
 }

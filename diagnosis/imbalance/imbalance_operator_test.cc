@@ -43,6 +43,19 @@ TEST(ImbalanceOperator, AHeavyLastStageIsNamedAndNobodyIsBlamed) {
   EXPECT_THAT(findings[0].title, HasSubstr("stage 3"));
 }
 
+TEST(ImbalanceOperator, OfFunctionsThatTakeAboutAsMuchTheSameIsNamedInAllWindows) {
+  for (const double more : {-1.0, 1.0}) {
+    TrainingView job = Pipeline({84, 84, 84, 84});
+    for (uint32_t rank = 0; rank < job.batches().size(); ++rank) {
+      if (job.batches()[rank].role != job.batches()[3].role) continue;
+      job.Run(rank, "a_gemm", 84 + more, "", FunctionClass::kGpuCompute);
+    }
+    const std::vector<Finding> findings = Evaluate(job);
+    ASSERT_THAT(findings, SizeIs(1));
+    EXPECT_EQ(findings[0].function, "a_gemm") << more;
+  }
+}
+
 TEST(ImbalanceOperator, StagesThatDifferByNatureAreSilent) {
   for (const std::vector<double>& stages :
        {std::vector<double>{76, 100, 98, 150}, {120, 150, 148, 210}, {110, 218}, {100, 100, 100, 140}}) {

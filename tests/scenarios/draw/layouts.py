@@ -104,13 +104,13 @@ LARGE_LAYOUTS = (
     _layout("tp_pp_dp_512r", 8, 8, tensor=8, data=16, pipeline=4),
 )
 
-# For faults that must be told at scale as well as among 64 ranks.
+# For faults that must be told at scale as well as among 64 ranks. Two layers a stage: of one layer the head and the loss make half as much again.
 HUGE_LAYOUTS = (
     _layout("tp_pp_dp_512r", 8, 8, tensor=8, data=16, pipeline=4),
-    _layout("tp_pp_dp_1024r", 8, 8, tensor=8, data=16, pipeline=8),
+    _layout("tp_pp_dp_1024r", 16, 8, tensor=8, data=16, pipeline=8),
     _layout("fsdp_tp_1024r", 4, 1, tensor=8, data=128, sharded=True),
     _layout("moe_tp_pp_1024r", 8, 4, 2, tensor=4, data=64, pipeline=4, expert=8),
     _layout("cp_tp_pp_2048r", 8, 4, tensor=8, context=2, data=32, pipeline=4),
-    _layout("tp_pp_dp_4096r", 8, 8, tensor=8, data=64, pipeline=8),
-    _layout("tp_pp_dp_8192r", 8, 8, tensor=8, data=128, pipeline=8),
+    _layout("tp_pp_dp_4096r", 16, 4, tensor=8, data=64, pipeline=8),
+    _layout("tp_pp_dp_8192r", 16, 4, tensor=8, data=128, pipeline=8),
 )
