@@ -191,6 +191,7 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
   }
   if (claims.empty()) return claims;
   claims = MergeByCulprit(std::move(claims));
+  DropHostsOfOneSlowRank(claims);
   DropRanksOfSlowHosts(claims);
   DropStagesOfSlowRanks(claims, view.ranks().size());
   AssignImpacts(view, claims);

@@ -194,6 +194,18 @@ void DropStagesOfSlowRanks(std::vector<Finding>& claims, size_t ranks) {
   });
 }
 
+void DropHostsOfOneSlowRank(std::vector<Finding>& claims) {
+  const std::vector<Finding> all = claims;
+  std::erase_if(claims, [&](const Finding& host) {
+    if (host.subkind != kWholeHost || host.function_class != FunctionClass::kGpuCompute) return false;
+    return std::ranges::any_of(all, [&](const Finding& rank) {
+      const bool is_there = rank.kind == FindingKind::kSlowRank && rank.function_class == host.function_class &&
+                            rank.culprits.size() == 1 && std::ranges::find(host.culprits, rank.culprits.front()) != host.culprits.end();
+      return is_there && 2 * rank.lost_ns_per_step >= static_cast<double>(host.culprits.size()) * host.lost_ns_per_step;
+    });
+  });
+}
+
 void DropRanksOfSlowHosts(std::vector<Finding>& claims) {
   std::vector<Finding> hosts;
   std::ranges::copy_if(claims, std::back_inserter(hosts), [](const Finding& claim) { return claim.subkind == kWholeHost; });

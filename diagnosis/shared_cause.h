@@ -37,6 +37,9 @@ bool ExplainsOnAll(const Finding& on_all, const Finding& claim);
 // whole host is slow, and hardly anybody elsewhere, says more than that the job is.
 void DropExplainedByAll(std::vector<Finding>& findings);
 
+// Where one rank makes up half and more of what the devices of a host lose, it is that rank.
+void DropHostsOfOneSlowRank(std::vector<Finding>& claims);
+
 // Where the devices of a host are slow as a whole, what single ranks there are claimed to be slow in on their devices is no second fault, whichever of them show it in
 // this window; likewise what its training threads run. Nor is it uneven work of nobody's, unless that costs twice as much.
 void DropRanksOfSlowHosts(std::vector<Finding>& claims);

@@ -94,6 +94,19 @@ TEST(DropRanksOfSlowHosts, OfTheSameHostAndPartOfIt) {
   EXPECT_EQ(claims[2].function, "read");
 }
 
+TEST(DropHostsOfOneSlowRank, ThatMakesUpHalfOfWhatItsDevicesLose) {
+  const auto left = [](int32_t slow, double lost_ns) {
+    Finding rank = Slow(slow, "every gpu_compute function", lost_ns);
+    rank.function_class = FunctionClass::kGpuCompute;
+    std::vector<Finding> claims = {SlowHost("every gpu_compute function", FunctionClass::kGpuCompute), rank};
+    DropHostsOfOneSlowRank(claims);
+    return claims.size();
+  };
+  EXPECT_EQ(left(1, 20), 1u);
+  EXPECT_EQ(left(1, 19), 2u);
+  EXPECT_EQ(left(7, 20), 2u);
+}
+
 TEST(DropRanksOfSlowHosts, AndUnevenWorkThatIsTheHosts) {
   Finding uneven = Slow(1, "read", 30);
   uneven.kind = FindingKind::kImbalance;

@@ -62,6 +62,13 @@ std::vector<Culprit> MembersOf(const CrossRankView& view, const StageWork& stage
 // Why the layers of a stage take longer.
 enum class HeavyReason : uint8_t { kUnclear, kLayers, kClock, kDevice };
 
+// Most calls are as fast as ever, some much longer: the devices pause.
+bool Pauses(const StageLayers& layers) {
+  constexpr double kHalf = 0.5;
+  const double by_call = (1 + layers.growth) / (1 + layers.calls_growth) - 1;
+  return layers.typical_growth && by_call >= kHalf * layers.growth && *layers.typical_growth <= kHalf * by_call;
+}
+
 // alike: in every step. A busier device shows a higher clock and use, never a lower one. More layers are called more often; longer ones leave the optimizer as it is; and
 // a device that somebody else uses, or that is slow whatever its clock, does neither: all of its kernels take longer by the same share.
 HeavyReason ReasonOf(const StageLayers& layers, bool alike, double least_growth) {
@@ -72,6 +79,7 @@ HeavyReason ReasonOf(const StageLayers& layers, bool alike, double least_growth)
   const double slower_clock = layers.growth / (1 + layers.growth);  // what explains all of the growth
   const double slowed_clock = std::max(0.0, -layers.clock_growth.value_or(0));
   if (slowed_clock >= kHalf * slower_clock) return HeavyReason::kClock;
+  if (Pauses(layers)) return HeavyReason::kUnclear;
   // What comes and goes may be heat, or load: neither leaves both the clock and the optimizer as they are. Tokens that are routed anew for each step come and go, too.
   const bool parameters_alike = layers.parameter_growth && std::abs(*layers.parameter_growth) <= kQuarter * layers.growth;
   if (!alike && !(parameters_alike && layers.clock_growth && slowed_clock <= kLeastLower)) return HeavyReason::kUnclear;

@@ -75,6 +75,7 @@ constexpr uint64_t kMostCalls = uint64_t{1} << 62;  // of what hostile payloads 
 struct SharedKernel {
   std::vector<double> ns;                       // a step; [stage], median over the members
   std::vector<double> calls;                    // likewise
+  std::vector<double> median_ns;                // of a call; [stage], 0 where it is not known
   std::vector<double> mu;                       // [stage]; empty where one of them has no samples
   std::vector<std::vector<double>> of_members;  // [stage][member that ran it]
 };
@@ -103,6 +104,7 @@ std::optional<SharedKernel> Share(const CrossRankView& view, const FunctionColum
   kernel.of_members.resize(stages.size());
   std::vector<std::vector<double>> mu(stages.size());
   std::vector<std::vector<double>> calls(stages.size());
+  std::vector<std::vector<double>> medians(stages.size());
   for (size_t i = 0; i < column.size(); ++i) {
     const int stage = stage_of[column.rank[i]];
     if (stage < 0) continue;
@@ -110,12 +112,14 @@ std::optional<SharedKernel> Share(const CrossRankView& view, const FunctionColum
     const MeanStep& step = view.ranks()[column.rank[i]].step;
     kernel.of_members[static_cast<size_t>(stage)].push_back(PerStep(step, pattern.critical_ns));
     calls[static_cast<size_t>(stage)].push_back(PerStep(step, static_cast<int64_t>(std::min(pattern.count, kMostCalls))));
+    if (!pattern.histogram.empty()) medians[static_cast<size_t>(stage)].push_back(static_cast<double>(pattern.histogram.Quantile(kHalf)));
     if (pattern.resource == Resource::kGpuSm && pattern.resource_samples > 0) mu[static_cast<size_t>(stage)].push_back(pattern.mu);
   }
   for (size_t s = 0; s < stages.size(); ++s) {
     if (2 * kernel.of_members[s].size() < stages[s].members.size() || kernel.of_members[s].empty()) return std::nullopt;
     kernel.ns.push_back(MedianOf(kernel.of_members[s]));
     kernel.calls.push_back(MedianOf(std::move(calls[s])));
+    kernel.median_ns.push_back(medians[s].empty() ? 0 : MedianOf(std::move(medians[s])));
     if (!mu[s].empty()) kernel.mu.push_back(MedianOf(std::move(mu[s])));
   }
   if (kernel.mu.size() < stages.size()) kernel.mu.clear();
@@ -179,6 +183,9 @@ void Complete(const std::vector<SharedKernel>& kernels, StageLayers& heavy) {
   const auto calls = TypicalOf(
       kernels, stage, [stage](const SharedKernel& kernel) { return Ratio(kernel.calls[stage], MedianOfOthers(kernel.calls, stage)); });
   heavy.calls_growth = calls.value_or(0);
+  heavy.typical_growth = TypicalOf(kernels, stage, [stage](const SharedKernel& kernel) {
+    return kernel.median_ns[stage] > 0 ? Ratio(kernel.median_ns[stage], MedianOfOthers(kernel.median_ns, stage)) : std::nullopt;
+  });
   for (const SharedKernel& kernel : kernels) {
     const double others_ns = MedianOfOthers(kernel.ns, stage);
     heavy.others_ns += others_ns;

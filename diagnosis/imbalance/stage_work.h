@@ -37,6 +37,7 @@ struct StageLayers {
   uint32_t kernels = 0;                    // that grew by half of it and more
   std::optional<double> clock_growth;      // of the SM clock and use; nothing where it is not sampled
   double calls_growth = 0;                 // of how often they are called a step: with layers, not with their length
+  std::optional<double> typical_growth;    // of the median call; nothing where it is not known
   std::optional<double> parameter_growth;  // of what works on parameters; nothing where a stage shows no such kernel
 
   double excess_ns() const { return growth * others_ns; }  // a step

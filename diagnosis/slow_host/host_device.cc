@@ -17,6 +17,7 @@ namespace {
 constexpr uint32_t kFewestKernels = 3;  // of one or two nobody can say that it is the device
 constexpr double kNoiseFloor = 0.002;   // nobody measures growth better
 constexpr double kHalf = 0.5;
+constexpr double kQuarter = 0.25;
 constexpr double kThird = 1.0 / 3;
 
 // One kernel on some ranks: means over these.
@@ -25,6 +26,7 @@ struct Calls {
   double median_ns = 0;  // 0 where the histogram is not there
   double mu = 0;         // of the clock and use
   double step_ns = 0;    // critical
+  uint64_t count = 0;    // of calls
   uint32_t ranks = 0;
   uint32_t sampled = 0;  // ranks with samples of the clock
 
@@ -32,6 +34,7 @@ struct Calls {
     call_ns += pattern.duration_mean_ns;
     step_ns += PerStep(step, pattern.critical_ns);
     ++ranks;
+    count += std::min<uint64_t>(pattern.count, 1u << 30);
     if (!pattern.histogram.empty()) median_ns += static_cast<double>(pattern.histogram.Quantile(0.5));
     if (pattern.resource != Resource::kGpuSm || pattern.resource_samples == 0) return;
     mu += pattern.mu;
@@ -151,6 +154,7 @@ class KernelTable {
                         .kernel_ns = growth.step_ns,
                         .kernels = growth.kernels};
     if (growth.usual_parameters_ns > 0) devices.parameter_growth = growth.parameters_ns / growth.usual_parameters_ns - 1;
+    devices.broad = BroadOf(host, growth.longer);
     return devices;
   }
 
@@ -174,6 +178,21 @@ class KernelTable {
   }
 
  private:
+  // Unweighted: what a stage has of its own under shared names may be most of its time, and is a few of its kernels.
+  double BroadOf(size_t host, double growth) const {
+    constexpr uint64_t kOften = 20;  // on a rank, in the window: pauses at random hit so many
+    double often = 0;
+    double longer = 0;
+    for (const Kernel& kernel : kernels_) {
+      const Calls& own = kernel.on[host];
+      const Calls& usual = kernel.usually[host];
+      if (kernel.on_parameters || usual.call_ns <= 0 || own.count < kOften * own.ranks) continue;
+      ++often;
+      longer += own.call_ns >= (1 + kQuarter * growth) * usual.call_ns ? 1 : 0;
+    }
+    return often >= kFewestKernels ? longer / often : 0;
+  }
+
   void AddKernel(const FunctionColumn& column) {
     Kernel kernel{.column = &column,
                   .on_parameters = WorksOnParameters(column.sample->name),

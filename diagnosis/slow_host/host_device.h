@@ -18,6 +18,7 @@ struct HostDevices {
   double clock_growth = 0;  // of the SM clock and use: median over the kernel time
   double clock_noise = 0;   // likewise
   std::optional<double> parameter_growth;  // of kernels that work on parameters: sum over sum; nothing where none is seen
+  double broad = 0;                        // share of the kernels on data that are called often which show a quarter of the growth
   double kernel_ns = 0;                    // a step, in these kernels: mean over the host's ranks
   uint32_t ranks = 0;                      // of the host whose kernels grew by half as much
   uint32_t kernels = 0;

@@ -8,7 +8,8 @@
 namespace eroica {
 namespace {
 
-constexpr double kMostSpeed = 0.5;  // of the usual one: a slot that has lost lanes has lost half of them at least
+constexpr double kMostSpeed = 0.75;   // of the usual one, where
+constexpr double kLeastLonger = 1.5;  // times as long takes a copy: of short ones a sample of the bus sees a part, never of longer ones
 
 // Bytes a nanosecond, or the share of the bus that is in use meanwhile; 0 where neither is known.
 double SpeedOf(const FunctionPattern& copies) {
@@ -16,32 +17,46 @@ double SpeedOf(const FunctionPattern& copies) {
   return copies.resource == Resource::kPcieTx && copies.resource_samples > 0 ? copies.mu : 0;
 }
 
+// What is known of one rank's copies; all 0 where it has none, or their speed is not known.
+struct Copies {
+  double speed = 0;
+  double call_ns = 0;
+};
+
 const FunctionPattern* Find(const FunctionColumn& column, RankIndex rank) {
   const auto at = std::ranges::lower_bound(column.rank, rank);
   return at != column.rank.end() && *at == rank ? column.pattern[static_cast<size_t>(at - column.rank.begin())] : nullptr;
 }
 
-// By rank; 0 where it is not known.
-std::vector<double> SpeedsOf(const FunctionColumn& column, std::span<const HostRanks> ranks) {
-  std::vector<double> speeds;
+std::vector<Copies> CopiesOf(const FunctionColumn& column, std::span<const HostRanks> ranks) {
+  std::vector<Copies> copies;
   for (const HostRanks& rank : ranks) {
-    const FunctionPattern* copies = Find(column, rank.ranks.front());
-    speeds.push_back(copies != nullptr ? SpeedOf(*copies) : 0);
+    const FunctionPattern* row = Find(column, rank.ranks.front());
+    const double speed = row != nullptr ? SpeedOf(*row) : 0;
+    copies.push_back(speed > 0 ? Copies{.speed = speed, .call_ns = row->duration_mean_ns} : Copies{});
   }
-  return speeds;
+  return copies;
 }
 
-std::optional<SlowCopies> Compare(const CrossRankView& view, const FunctionColumn& column, RankIndex rank, size_t place,
-                                  std::vector<double> speeds) {
-  const double own = speeds[place];
-  speeds.erase(speeds.begin() + static_cast<std::ptrdiff_t>(place));
-  std::erase(speeds, 0.0);
-  if (own <= 0 || speeds.size() < 2) return std::nullopt;
+std::vector<double> ValuesElsewhere(std::span<const Copies> copies, size_t place, double Copies::*value) {
+  std::vector<double> values;
+  for (size_t i = 0; i < copies.size(); ++i) {
+    if (i != place && copies[i].speed > 0) values.push_back(copies[i].*value);
+  }
+  return values;
+}
+
+std::optional<SlowCopies> Compare(const CrossRankView& view, const FunctionColumn& column, RankIndex rank, std::span<const Copies> copies,
+                                  size_t place) {
+  const Copies& own = copies[place];
+  std::vector<double> speeds = ValuesElsewhere(copies, place, &Copies::speed);
+  std::vector<double> calls = ValuesElsewhere(copies, place, &Copies::call_ns);
+  if (own.speed <= 0 || speeds.size() < 2) return std::nullopt;
   const double least = *std::ranges::min_element(speeds);
   const double usual = Median(std::span(speeds));
-  if (own > kMostSpeed * usual) return std::nullopt;
+  if (own.speed > kMostSpeed * usual || own.speed >= least || own.call_ns < kLeastLonger * Median(std::span(calls))) return std::nullopt;
   const double own_ns = PerStep(view.ranks()[rank].step, Find(column, rank)->critical_ns);
-  return SlowCopies{.column = &column, .own_ns = own_ns, .speed = own / usual, .least_elsewhere = least / usual};
+  return SlowCopies{.column = &column, .own_ns = own_ns, .speed = own.speed / usual, .least_elsewhere = least / usual};
 }
 
 }  // namespace
@@ -50,9 +65,9 @@ std::vector<std::optional<SlowCopies>> FindSlowCopies(const CrossRankView& view,
   std::vector<std::optional<SlowCopies>> found(ranks.size());
   for (const FunctionColumn& column : view.functions()) {
     if (column.sample->function_class != FunctionClass::kMemoryOp) continue;
-    const std::vector<double> speeds = SpeedsOf(column, ranks);
+    const std::vector<Copies> of_ranks = CopiesOf(column, ranks);
     for (size_t r = 0; r < ranks.size(); ++r) {
-      const std::optional<SlowCopies> copies = Compare(view, column, ranks[r].ranks.front(), r, speeds);
+      const std::optional<SlowCopies> copies = Compare(view, column, ranks[r].ranks.front(), of_ranks, r);
       if (copies && (!found[r] || copies->excess_ns() > found[r]->excess_ns())) found[r] = copies;
     }
   }

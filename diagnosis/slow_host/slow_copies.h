@@ -18,7 +18,8 @@ struct SlowCopies {
   double excess_ns() const { return own_ns * (1 - speed); }  // a step, over what they would take at the usual speed
 };
 
-// Of each rank the copies that lose most, at half of the usual speed and less; nothing where bytes are not known and the bus is not sampled.
+// Of each rank the copies that lose most, at three quarters of the usual speed and less, which take half as long again;
+// nothing where bytes are not known and the bus is not sampled.
 std::vector<std::optional<SlowCopies>> FindSlowCopies(const CrossRankView& view, std::span<const HostRanks> ranks);
 
 }  // namespace eroica

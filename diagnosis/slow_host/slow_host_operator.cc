@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "diagnosis/duration_text.h"
@@ -14,6 +15,15 @@
 
 namespace eroica {
 namespace {
+
+// Whether nobody elsewhere has a role of the host's.
+bool HasStagesOfItsOwn(const CrossRankView& view, const HostRanks& host) {
+  std::set<uint32_t> roles;
+  for (const RankIndex rank : host.ranks) roles.insert(view.ranks()[rank].role);
+  size_t members = 0;
+  for (const RankView& rank : view.ranks()) members += roles.contains(rank.role) ? 1 : 0;
+  return members == host.ranks.size();
+}
 
 uint64_t FewestSteps(const CrossRankView& view, const HostRanks& host) {
   size_t fewest = view.ranks()[host.ranks.front()].batch->steps.size();
@@ -93,7 +103,7 @@ void SlowHostOperator::EvaluateHosts(const CrossRankView& view, std::vector<Find
   const auto functions = FindHostFunctions(view, hosts, options_.min_share);
   for (size_t h = 0; h < hosts.size(); ++h) {
     if (FewestSteps(view, hosts[h]) < options_.min_steps) continue;
-    if (devices[h] && IsSlow(hosts[h], *devices[h])) findings.push_back(Describe(view, hosts[h], *devices[h]));
+    if (devices[h] && IsSlow(view, hosts[h], *devices[h])) findings.push_back(Describe(view, hosts[h], *devices[h]));
     if (functions[h] && IsOfHost(view, hosts[h], *functions[h])) findings.push_back(Describe(view, hosts[h], *functions[h]));
   }
 }
@@ -106,7 +116,8 @@ void SlowHostOperator::EvaluateLoneRanks(const CrossRankView& view, std::vector<
   const auto copies = FindSlowCopies(view, ranks);
   for (size_t r = 0; r < ranks.size(); ++r) {
     if (FewestSteps(view, ranks[r]) < options_.min_steps) continue;
-    if (devices[r] && IsSlow(ranks[r], *devices[r])) findings.push_back(OfLoneRank(view, ranks[r], Describe(view, ranks[r], *devices[r])));
+    if (devices[r] && IsSlow(view, ranks[r], *devices[r]))
+      findings.push_back(OfLoneRank(view, ranks[r], Describe(view, ranks[r], *devices[r])));
     if (functions[r] && IsOfHost(view, ranks[r], *functions[r]))
       findings.push_back(OfLoneRank(view, ranks[r], Describe(view, ranks[r], *functions[r])));
     if (copies[r] && copies[r]->excess_ns() >= options_.min_share * ranks[r].step_ns)
@@ -138,11 +149,11 @@ bool SlowHostOperator::HasSlowed(const HostRanks& ranks, const DeviceChange& cha
   return clock || parameters || (ranks.ranks.size() == 1 && change.typical <= options_.max_typical * change.growth);
 }
 
-bool SlowHostOperator::IsSlow(const HostRanks& host, const HostDevices& devices) const {
-  return devices.growth >= options_.min_separation * devices.noise &&
-         (HasLowClock(devices) || Pauses(devices) || IsSlowThroughout(devices)) &&
-         devices.ranks >= options_.min_ranks * static_cast<double>(host.ranks.size()) &&
-         devices.excess_ns() >= options_.min_growth * host.step_ns;
+bool SlowHostOperator::IsSlow(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const {
+  if (devices.growth < options_.min_separation * devices.noise || devices.excess_ns() < options_.min_growth * host.step_ns) return false;
+  const auto ranks = static_cast<double>(host.ranks.size());
+  if (Pauses(view, host, devices)) return devices.ranks >= std::min(options_.min_ranks * ranks, 1.0 * options_.fewest_pausing);
+  return (HasLowClock(devices) || IsSlowThroughout(devices)) && devices.ranks >= options_.min_ranks * ranks;
 }
 
 bool SlowHostOperator::HasLowClock(const HostDevices& devices) const {
@@ -150,9 +161,10 @@ bool SlowHostOperator::HasLowClock(const HostDevices& devices) const {
   return -devices.clock_growth >= std::max(options_.min_of_clock * slower_clock, options_.min_separation * devices.clock_noise);
 }
 
-bool SlowHostOperator::Pauses(const HostDevices& devices) const {
-  const double parameters = devices.parameter_growth.value_or(devices.growth);
-  return devices.typical <= options_.max_typical * devices.growth && parameters >= options_.min_of_parameters * devices.growth;
+bool SlowHostOperator::Pauses(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const {
+  if (devices.typical > options_.max_typical * devices.growth) return false;
+  if (devices.parameter_growth.value_or(devices.growth) >= options_.min_of_parameters * devices.growth) return true;
+  return devices.broad >= options_.min_broad && HasStagesOfItsOwn(view, host);
 }
 
 // All kernels alike, the optimizer's as well: neither longer inputs nor more parameters do so. A busier stage shows a higher clock and use, which hides that the clock is

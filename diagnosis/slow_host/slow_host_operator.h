@@ -23,8 +23,10 @@ struct SlowHostOptions {
   double max_typical = 0.5;        // of the growth that the median call shows, where the devices pause now and then,
   double most_uneven = 0.25;  // of the growth, by which that of what works on parameters may differ where all kernels take longer alike
   double min_of_parameters = 0.5;  // and that what works on parameters shows, if it is seen: larger inputs would leave it alone
-  double min_ranks = 0.5;          // of the host that show half of it: one slow device is no slow host
-  double min_ranks_seen = 0.5;     // of the world
+  double min_broad = 0.9;  // or of the kernels that are called often, where the host has stages of its own: all stages see the same data
+  uint32_t fewest_pausing = 3;  // of its ranks, that show half of it: by turns, as power limits do
+  double min_ranks = 0.5;       // of the host that show half of it: one slow device is no slow host
+  double min_ranks_seen = 0.5;  // of the world
 };
 
 class SlowHostOperator final : public DiagnosisOperator {
@@ -39,9 +41,9 @@ class SlowHostOperator final : public DiagnosisOperator {
   void EvaluateLoneRanks(const CrossRankView& view, std::vector<Finding>& findings) const;
   void EvaluateChanges(const CrossRankView& view, std::vector<Finding>& findings) const;
   bool HasSlowed(const HostRanks& ranks, const DeviceChange& change) const;
-  bool IsSlow(const HostRanks& host, const HostDevices& devices) const;
+  bool IsSlow(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const;
   bool HasLowClock(const HostDevices& devices) const;
-  bool Pauses(const HostDevices& devices) const;
+  bool Pauses(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const;
   bool IsSlowThroughout(const HostDevices& devices) const;
   Finding Describe(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const;
   Finding Describe(const CrossRankView& view, const Place& place, const DeviceChange& change) const;

@@ -301,8 +301,17 @@ TEST(SlowHostOperator, NamesARankWithoutPeersThatCopiesSlowly) {
 TEST(SlowHostOperator, SilentOnMoreToCopyOrUnknownOrALittleSlowSpeeds) {
   EXPECT_THAT(EvaluateCopies(16, 0.5), IsEmpty());
   EXPECT_THAT(EvaluateCopies(16, 0), IsEmpty());
-  EXPECT_THAT(EvaluateCopies(16, 0.35), IsEmpty());
+  EXPECT_THAT(EvaluateCopies(16, 0.4), IsEmpty());
+  EXPECT_THAT(EvaluateCopies(5, 0.2), IsEmpty());
   EXPECT_THAT(EvaluateCopies(8, 0, 1 << 20), IsEmpty());
+}
+
+TEST(SlowHostOperator, PausesThatMissTheOptimizerAreTheDevicesWhereTheHostHasStagesOfItsOwn) {
+  const DeviceRank pauses{.optimizer = 0.91, .paused = 0.1};  // so that the optimizer takes as long as elsewhere
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices(pauses))), SizeIs(1));
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices(pauses)), false), IsEmpty());
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.optimizer = 0.77, .paused = 0.3}, 3, 3))), SizeIs(1));
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.optimizer = 0.77, .paused = 0.3}, 3, 2))), IsEmpty());
 }
 
 TEST(SlowHostOperator, AllKernelsAlikeAreTheDevicesThoughABusierStageHidesItsClock) {
