@@ -15,16 +15,20 @@ class LinkEnds {
  public:
   LinkEnds(const CrossRankView& view, std::span<const LinkCell> cells, const HotSpotOptions& options);
 
-  // A link whose slow cells all lie between two ranks becomes the rank's of which something else is slow, where it is one of the two only.
+  // A link whose slow cells all lie between two ranks becomes the rank's of which something else is slow, where it is one of the two only: of a link within a host what
+  // it exchanges with a third rank, and nobody else does likewise.
   void Decide(HotSpot& spot) const;
 
  private:
   // Times as long as the median of its role; 0 where nothing is known, or where it is within what chance explains.
   double CopiesOf(RankIndex rank) const;
 
-  std::vector<double> copies_;       // a step, ns, by rank
-  std::vector<uint32_t> roles_;      // of each rank
-  std::vector<bool> slow_inside_;    // whether what the rank exchanges within its host is slow
+  void FindSlowWithThird(std::span<const LinkCell> cells);
+
+  std::vector<double> copies_;         // a step, ns, by rank
+  std::vector<uint32_t> roles_;        // of each rank
+  std::vector<bool> slow_with_third_;  // whether what has no likes is much slower than whatever else the port at the other end moves
+  std::vector<bool> slow_inside_;      // whether what the rank exchanges within its host is slow
 };
 
 }  // namespace eroica
