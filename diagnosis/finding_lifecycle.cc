@@ -111,7 +111,9 @@ void FindingLifecycle::Place(Finding* finding) {
   const auto known = open_.find(finding->id);
   if (known != open_.end()) {
     const Finding& before = known->second;
-    if (!IsNarrower(*finding, before)) {
+    if (finding->subkind == kLateArrival && before.subkind != kLateArrival) {
+      *finding = AsBefore(before, *finding);
+    } else if (!IsNarrower(*finding, before)) {
       narrower_.erase(finding->id);
     } else if (++narrower_[finding->id] < kWindowsUntilResolved) {
       *finding = AsBefore(before, *finding);

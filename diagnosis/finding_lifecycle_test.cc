@@ -60,6 +60,21 @@ TEST(FindingLifecycle, ACulpritIsLeftOutWhenSeveralWindowsDoNotShowIt) {
   EXPECT_EQ(published.title, "1 ranks");
 }
 
+TEST(FindingLifecycle, WhatALateRankRanInAShortWindowIsNoBetterReason) {
+  const auto of = [](int64_t window, std::string_view subkind, std::string function) {
+    Finding finding = OfRanks(window, {3});
+    finding.subkind = subkind;
+    finding.function = std::move(function);
+    return finding;
+  };
+  FindingLifecycle lifecycle;
+  lifecycle.Observe(1, {of(1, "function", "cudaFree")});
+  const Finding published = lifecycle.Observe(2, {of(2, kLateArrival, "gemm")})[0];
+  EXPECT_EQ(published.function, "cudaFree");
+  EXPECT_EQ(published.last_window, 2);
+  EXPECT_EQ(lifecycle.Observe(3, {of(3, "function", "read")})[0].function, "read");
+}
+
 TEST(FindingLifecycle, AnotherCulpritIsTakenInAtOnce) {
   FindingLifecycle lifecycle;
   lifecycle.Observe(1, {OfRanks(1, {3, 7})});

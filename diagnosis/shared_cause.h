@@ -16,6 +16,9 @@ inline constexpr std::string_view kTransient = "transient";
 inline constexpr std::string_view kWholeHost = "host";
 inline constexpr std::string_view kRoaming = "roaming";  // now this rank is late, and now that one
 
+// Subkind of a claim by the order of arrival alone, of windows of few steps: what the rank ran at that moment is told, which need not be why.
+inline constexpr std::string_view kLateArrival = "late_arrival";
+
 // Claims about slow ranks that name the same function (or the same class of functions) become one finding with all their culprits, by rank. It keeps the words of the
 // claim that costs most; its loss is the sum of theirs, each of which is what the accounting charges the rank with
 // (diagnosis/impact.h). A culprit is no victim. Other kinds stay as they are, in order.

@@ -7,6 +7,7 @@
 
 #include "diagnosis/collective_wait/arrival_account.h"
 #include "diagnosis/duration_text.h"
+#include "diagnosis/shared_cause.h"
 
 namespace eroica {
 namespace {
@@ -72,7 +73,7 @@ Finding Describe(const CrossRankView& view, const std::vector<ArrivalAccount>& a
   const size_t steps = std::max<size_t>(1, StepsIn(view));
   Finding finding;
   finding.kind = FindingKind::kSlowRank;
-  finding.subkind = "late_arrival";
+  finding.subkind = kLateArrival;
   finding.culprits = {{.rank = static_cast<int32_t>(culprit.rank.value), .host = rank.batch->host, .device = rank.batch->device}};
   finding.victims = VictimsOf(accounts, culprit, caused_by_all, steps);
   int64_t worst = 0;
