@@ -1,6 +1,7 @@
 #include "diagnosis/claim_memory.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -27,14 +28,6 @@ bool IsFarOff(const Finding& claim) {
   constexpr double kDeviations = 6;
   const Measure* noise = FindMeasure(claim, kExcessOverNoise);
   return noise == nullptr || noise->culprit >= kDeviations;
-}
-
-// One window is enough where the rank is far off, and most steps show it: what comes now and then may come to this rank in four of eight steps, and to another one in
-// the next window.
-bool StandsOutAlone(const Finding& claim) {
-  if (FindMeasure(claim, kExcessOverNoise) == nullptr) return true;
-  const Measure* slow = SlowSteps(claim);
-  return IsFarOff(claim) && (slow == nullptr || 2 * slow->culprit > static_cast<double>(slow->samples));
 }
 
 double ShareOf(const Finding& claim) { return claim.world_size > 0 ? claim.lost_gpu_seconds_per_hour / 3600 / claim.world_size : 0; }
@@ -66,16 +59,69 @@ bool ClaimMemory::SameFault(const Record& a, const Record& b) {
                      [&b](int32_t rank) { return std::binary_search(b.ranks.begin(), b.ranks.end(), rank); });
 }
 
+// One window is enough where the rank is far off, and most steps show it: what comes now and then may come to this rank in four of eight steps, and to another one in
+// the next window. Where a rank has one peer, few steps tell little of what they vary by: their own chance counts as well.
+bool ClaimMemory::StandsOutAlone(const Record& record, const Finding& claim) const {
+  if (const Measure* chance = FindMeasure(claim, kChanceOfExcess)) {
+    const double allowed =
+        std::max(options_.least_single_window_chance, options_.single_window_chance * SpentOnQuestion(WindowsUntil(record)));
+    if (claim.ranks_seen * chance->culprit > allowed) return false;
+  }
+  if (FindMeasure(claim, kExcessOverNoise) == nullptr) return true;
+  const Measure* slow = SlowSteps(claim);
+  return IsFarOff(claim) && (slow == nullptr || 2 * slow->culprit > static_cast<double>(slow->samples));
+}
+
+double ClaimMemory::WindowsUntil(const Record& record) const { return static_cast<double>(record.window - first_window_ + 1); }
+
+// Ranks, window by window, other than the record's. What has come back as it has may be a fault beside it.
+double ClaimMemory::OthersThatCameToNothing(const Record& record) const {
+  int64_t others = unrest_[static_cast<size_t>(record.kind)];
+  for (const Record& other : records_) {
+    if (other.kind != record.kind || other.ripe || !other.may_last()) continue;
+    const bool lasts = record.window - other.window < options_.lasting_windows && LastingOf(other).windows > 1;
+    if (lasts || SameFault(record, other)) others -= static_cast<int64_t>(other.ranks.size());
+  }
+  return static_cast<double>(std::max<int64_t>(0, others));
+}
+
+bool ClaimMemory::IsBeyondUnrest(const Record& record, uint32_t ranks) const {
+  const auto own = static_cast<double>(record.ranks.size());
+  const double rest = ranks - own;
+  if (own < 1 || rest < 1) return true;
+  const double others = OthersThatCameToNothing(record);
+  const double quiet = options_.quiet_windows + WindowsUntil(record);
+  const double rate = others > 0 ? (others + 1) / (WindowsUntil(record) + 1) : 0.5 / quiet;
+  const double chance = ranks / own *
+                        BinomialTail(static_cast<uint64_t>(options_.lasting_windows), static_cast<uint64_t>(LastingOf(record).windows),
+                                     std::min(1.0, rate / rest));
+  const double fewer = options_.quiet_windows / quiet;
+  return chance <= options_.lasting_chance * fewer * fewer;
+}
+
+// A finding has come of it.
+void ClaimMemory::TakeForFault(const Record& record) {
+  for (Record& other : records_) {
+    if (other.kind != record.kind || other.ripe || !other.may_last() || !SameFault(record, other)) continue;
+    unrest_[static_cast<size_t>(other.kind)] -= static_cast<int64_t>(other.ranks.size());
+    other.ripe = true;
+  }
+}
+
 void ClaimMemory::Forget(int64_t index) {
   while (!records_.empty() && index - records_.front().window >= options_.occasional_windows) records_.pop_front();
 }
 
-bool ClaimMemory::Lasts(const Record& record) const {
-  int64_t steps = 0;
+ClaimMemory::Lasting ClaimMemory::LastingOf(const Record& record) const {
+  Lasting lasting;
+  int64_t last = -1;
   for (const Record& other : records_) {
-    if (record.window - other.window < options_.lasting_windows && other.may_last() && SameFault(record, other)) steps += other.steps;
+    if (record.window - other.window >= options_.lasting_windows || !other.may_last() || !SameFault(record, other)) continue;
+    lasting.steps += other.steps;
+    lasting.windows += other.window != last ? 1 : 0;
+    last = other.window;
   }
-  return steps >= options_.steps_to_open;
+  return lasting;
 }
 
 // Of the newest ones, in which it was claimed.
@@ -96,13 +142,14 @@ double ClaimMemory::TakeAllowedChance() {
 }
 
 bool ClaimMemory::ComesBack(const Record& record, uint32_t ranks) {
+  const bool in_most = !record.ranks.empty() && 2 * record.slow_steps > record.steps;
   int64_t own = 0;
   int64_t all = 0;
   double share = 0;
   int64_t first = record.window;
   for (const Record& other : records_) {
-    // Steps that are slow in a row may be one accident, unless that is what happens now.
-    const bool one_accident = !other.occasional() && record.window - other.window >= options_.lasting_windows;
+    // Steps that are slow in a row may be one accident, unless no more than that is claimed now.
+    const bool one_accident = !other.occasional() && (in_most || record.window - other.window >= options_.lasting_windows);
     const int64_t times = one_accident ? 1 : other.slow_steps;
     all += times;
     if (!SameFault(record, other)) continue;
@@ -139,13 +186,18 @@ bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
       return other.window < record.window && record.window - other.window < windows && SameFault(record, other);
     });
   };
-  // Of steps that differ by chance the rank with most of the slow ones is the one that is claimed: these come back to it in this window, and not in the next.
-  const bool returns = IsFarOff(claim) || claimed_within(options_.occasional_windows);
-  if (returns && 2 * record.slow_steps <= record.steps && ComesBack(record, claim.ranks_seen)) return true;
-  if (record.occasional()) return false;
   const bool seen_before = claimed_within(options_.lasting_windows);
-  if (Lasts(record) && (seen_before || StandsOutAlone(claim))) return true;
-  return seen_before && ComesBack(record, claim.ranks_seen);
+  if (!record.occasional()) {
+    if (record.steps >= options_.steps_to_open && StandsOutAlone(record, claim)) return true;
+    const Lasting lasting = LastingOf(record);
+    // Links are measured over all that they carried in a window, however few its steps are.
+    const int64_t windows_to_open = record.kind == FindingKind::kCommunication ? 2 : options_.windows_to_open;
+    const bool enough = lasting.steps >= options_.steps_to_open_again || lasting.windows >= windows_to_open;
+    if (enough && seen_before && IsBeyondUnrest(record, claim.ranks_seen)) return true;
+  }
+  // Of steps that differ by chance the rank with most of the slow ones is the one that is claimed: these come back to it in this window, and not in the next.
+  const bool returns = 2 * record.slow_steps <= record.steps && (IsFarOff(claim) || claimed_within(options_.occasional_windows));
+  return (returns || (seen_before && !record.occasional())) && ComesBack(record, claim.ranks_seen);
 }
 
 // Since when, how often, and what it costs of all steps since then.
@@ -180,14 +232,20 @@ void ClaimMemory::TellPast(const Record& record, Finding* claim) const {
   end.lost_ns = static_cast<int64_t>(claim->lost_ns_per_step);
 }
 
+void ClaimMemory::Add(Record record, bool is_open) {
+  record.ripe = is_open;
+  if (!record.ripe && record.may_last()) unrest_[static_cast<size_t>(record.kind)] += static_cast<int64_t>(record.ranks.size());
+  records_.push_back(std::move(record));
+}
+
 std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> claims, const std::vector<bool>& is_open, bool job_ends) {
   if (first_window_ < 0) first_window_ = index;
   const bool only_window = job_ends && first_window_ == index;
   Forget(index);
   std::vector<size_t> record_of;  // of each claim
-  for (const Finding& claim : claims) {
+  for (size_t i = 0; i < claims.size(); ++i) {
     record_of.push_back(records_.size());
-    if (IsHeldBack(claim)) records_.push_back(RecordOf(index, claim));
+    if (IsHeldBack(claims[i])) Add(RecordOf(index, claims[i]), is_open[i]);
   }
   std::vector<Finding> ripe;
   std::map<std::string, std::pair<size_t, std::vector<Finding>>> roaming;  // by function: ranks, and the claims of this window
@@ -205,6 +263,7 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
       parts.push_back(std::move(claim));
     } else if (IsRipe(record, claim)) {
       TellPast(record, &claim);
+      TakeForFault(record);
       ripe.push_back(std::move(claim));
     }
   }
@@ -218,10 +277,10 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
 }
 
 std::string ClaimMemory::Encode() const {
-  std::string text = fmt::format("3 {} {}\n", first_window_, asked_);
+  std::string text = fmt::format("4 {} {} {}\n", first_window_, asked_, fmt::join(unrest_, " "));
   for (const Record& record : records_) {
-    text += fmt::format("{} {} {} {} {} {} {} {} {}", record.window, static_cast<int>(record.kind), record.first_step, record.slow_steps,
-                        record.steps, record.share, record.least_windows, record.roams ? 1 : 0, record.ranks.size());
+    text += fmt::format("{} {} {} {} {} {} {} {} {} {}", record.window, static_cast<int>(record.kind), record.first_step, record.slow_steps,
+                        record.steps, record.share, record.least_windows, record.roams ? 1 : 0, record.ripe ? 1 : 0, record.ranks.size());
     for (const int32_t rank : record.ranks) text += fmt::format(" {}", rank);
     text += fmt::format(" {}\n", record.function);
   }
@@ -232,34 +291,36 @@ bool ClaimMemory::Restore(std::string_view text) {
   std::istringstream lines{std::string(text)};
   std::string line;
   int version = 0;
-  int64_t first_window = -1;
-  int64_t asked = 0;
+  ClaimMemory read(options_);
   if (!std::getline(lines, line)) return false;
-  if (std::istringstream head(line); !(head >> version >> first_window) || version < 1 || version > 3 || (version > 2 && !(head >> asked)))
-    return false;
-  std::deque<Record> records;
+  std::istringstream head(line);
+  if (!(head >> version >> read.first_window_) || version < 1 || version > 4) return false;
+  if (version > 2 && !(head >> read.asked_)) return false;
+  for (int64_t& ranks : read.unrest_) {
+    if (version > 3 && !(head >> ranks)) return false;
+  }
   while (std::getline(lines, line)) {
     std::istringstream row(line);
     Record record;
     int kind = 0;
     int roams = 0;
+    int ripe = 0;
     size_t ranks = 0;
     if (!(row >> record.window >> kind >> record.first_step >> record.slow_steps >> record.steps >> record.share)) return false;
     if (version > 1 && !(row >> record.least_windows)) return false;
-    if (!(row >> roams >> ranks)) return false;
+    if (!(row >> roams) || (version > 3 && !(row >> ripe)) || !(row >> ranks)) return false;
     if (kind < 0 || kind >= kFindingKindCount) return false;
     record.kind = static_cast<FindingKind>(kind);
     record.roams = roams != 0;
+    record.ripe = ripe != 0;
     for (size_t i = 0; i < ranks; ++i) {
       if (!(row >> record.ranks.emplace_back())) return false;
     }
     row.ignore();
     std::getline(row, record.function);
-    records.push_back(std::move(record));
+    read.records_.push_back(std::move(record));
   }
-  first_window_ = first_window;
-  asked_ = asked;
-  records_ = std::move(records);
+  *this = std::move(read);
   return true;
 }
 

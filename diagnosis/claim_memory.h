@@ -2,6 +2,7 @@
 // noise does neither.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -13,10 +14,21 @@
 namespace eroica {
 
 struct ClaimMemoryOptions {
-  // A rank that is slow in half of the steps and more is named when it was so over as many steps, in one window or in some of the newest ones. Sequences of
-  // uneven length make some rank slower in everything for four steps in a row about once in five hundred windows; not for eight.
+  // A rank that is slow in half of the steps and more is named when it was so over as many steps of one window; or over fewer, or so many windows, where it was so
+  // before, in one of the newest windows. Sequences of uneven length make some rank slower in everything for four steps in a row about once in five hundred windows; not
+  // for eight.
   int64_t steps_to_open = 8;
+  int64_t steps_to_open_again = 6;
+  int64_t windows_to_open = 3;
   int64_t lasting_windows = 4;
+  // Where claims of other ranks came and went without lasting (lengths that are drawn anew, few replicas), chance gives some rank two of four windows, too: the same rank
+  // must come back in more of them than chance explains, at the rate at which the job has seen such claims. Of a job that has seen none half a claim is taken for seen in
+  // quiet_windows, and a second window is enough; the allowed chance falls as theirs does, as 1 / windows^2.
+  double lasting_chance = 1e-3;
+  double quiet_windows = 50;
+  // Chance that steps alone make any rank of the job stand out in a single window: of all windows together, and of one at least (as in lasting_excess.h).
+  double single_window_chance = 1e-3;
+  double least_single_window_chance = 1e-7;
   // A rank that is slow now and then is named when chance would hit any one rank that often in fewer than so many jobs (three standard deviations), and when
   // it costs so much of all steps. Jobs in which now this and now that rank is slow are asked again and again: the first questions may cost the whole chance each, the
   // k-th after them ever less, as 1 / k^2, so that all questions of a job together cost twice what the first ones do (alpha spending, as in lasting_excess.h).
@@ -53,6 +65,7 @@ class ClaimMemory {
     int64_t steps = 0;           // watched
     double share = 0;            // of the window's steps that it costs
     int64_t least_windows = 0;   // in which it must have been claimed; 0: the claim does not say
+    bool ripe = false;           // a finding came of it
     bool roams = false;          // in a function of the host, in more than a single step: may be everybody's
     std::vector<int32_t> ranks;  // ascending
     std::string function;
@@ -63,11 +76,23 @@ class ClaimMemory {
     bool may_roam() const { return roams && 2 * slow_steps <= steps; }
   };
 
+  // In the newest windows, in most of their steps.
+  struct Lasting {
+    int64_t steps = 0;
+    int64_t windows = 0;
+  };
+
   static Record RecordOf(int64_t index, const Finding& claim);
   static bool SameFault(const Record& a, const Record& b);
   void Forget(int64_t index);
+  void Add(Record record, bool is_open);
   bool IsRipe(const Record& record, const Finding& claim);
-  bool Lasts(const Record& record) const;
+  Lasting LastingOf(const Record& record) const;
+  bool StandsOutAlone(const Record& record, const Finding& claim) const;
+  double WindowsUntil(const Record& record) const;
+  bool IsBeyondUnrest(const Record& record, uint32_t ranks) const;
+  double OthersThatCameToNothing(const Record& record) const;
+  void TakeForFault(const Record& record);
   int64_t WindowsOf(const Record& record) const;
   bool ComesBack(const Record& record, uint32_t ranks);
   double TakeAllowedChance();
@@ -75,9 +100,10 @@ class ClaimMemory {
   void TellPast(const Record& record, Finding* claim) const;
 
   ClaimMemoryOptions options_;
-  std::deque<Record> records_;  // by window
-  int64_t first_window_ = -1;   // that was ever seen
-  int64_t asked_ = 0;           // how often it was asked whether chance alone would do it
+  std::deque<Record> records_;                       // by window
+  int64_t first_window_ = -1;                        // that was ever seen
+  int64_t asked_ = 0;                                // how often it was asked whether chance alone would do it
+  std::array<int64_t, kFindingKindCount> unrest_{};  // by kind: ranks that were claimed, window by window, of which no finding came
 };
 
 }  // namespace eroica

@@ -118,6 +118,8 @@ TEST(ClaimMemory, WhatAnEarlierVersionKeptIsRead) {
   ClaimMemory memory;
   ASSERT_TRUE(memory.Restore("1 1\n1 0 4 4 4 0.1 0 1 5 gemm\n"));
   EXPECT_THAT(Ripen(memory, 2, {Claim(2, 5, 4)}), SizeIs(1));
+  EXPECT_FALSE(memory.Restore("4 1 0 7\n")) << "no unrest";
+  EXPECT_FALSE(memory.Restore("5 1\n"));
 }
 
 TEST(ClaimMemory, OneWindowAndManyWithoutItIsNoise) {
@@ -125,6 +127,49 @@ TEST(ClaimMemory, OneWindowAndManyWithoutItIsNoise) {
   EXPECT_THAT(Ripen(memory, 1, {Claim(1, 5, 4)}), IsEmpty());
   EXPECT_THAT(Ripen(memory, 5, {Claim(5, 5, 4)}), IsEmpty());
   EXPECT_THAT(Ripen(memory, 6, {Claim(6, 9, 4)}), IsEmpty()) << "another rank";
+}
+
+// Lengths that are drawn anew, of two replicas: now the ranks of one are slow in a window, and now those of the other.
+TEST(ClaimMemory, WhereClaimsComeToNothingTheSameRankMustComeBackMoreOften) {
+  for (const bool uneven : {false, true}) {
+    ClaimMemory memory;
+    int64_t window = 0;
+    for (; window < 60; ++window) {
+      std::vector<Finding> claims;
+      if (uneven && window % 6 == 0) claims.push_back(Claim(window, static_cast<int32_t>(window / 6 * 5 % kRanks), 4));
+      EXPECT_THAT(Ripen(memory, window, claims), IsEmpty()) << window;
+    }
+    int64_t times = 1;
+    while (times < 9 && Ripen(memory, window, {Claim(window, 13, 4)}).empty()) ++times, ++window;
+    EXPECT_EQ(times, uneven ? 3 : 2);
+  }
+}
+
+// Nor is what has come of claims any reason to doubt the next ones.
+TEST(ClaimMemory, FaultsThatWereToldMakeNoUnrest) {
+  ClaimMemory memory;
+  for (int64_t window = 0; window < 60; window += 3) {
+    const auto rank = static_cast<int32_t>(window % kRanks);
+    Ripen(memory, window, {Claim(window, rank, 4)});
+    EXPECT_THAT(Ripen(memory, window + 1, {Claim(window + 1, rank, 4)}), SizeIs(1)) << window;
+  }
+}
+
+TEST(ClaimMemory, TwoFaultsThatBeginTogetherAreOpenedTogether) {
+  ClaimMemory memory;
+  EXPECT_THAT(Ripen(memory, 3, {Claim(3, 5, 4), Claim(3, 9, 4)}), IsEmpty());
+  EXPECT_THAT(Ripen(memory, 4, {Claim(4, 5, 4), Claim(4, 9, 4)}), SizeIs(2));
+}
+
+// Where a rank has one peer, eight steps of uneven lengths make it six deviations late more often than once in a thousand windows.
+TEST(ClaimMemory, FewStepsThatVaryTellOfNobodyAlone) {
+  for (const double chance : {1e-4, 1e-9}) {
+    ClaimMemory memory;
+    Finding claim = Claim(1, 5, 7);
+    claim.evidence[0].samples = 8;
+    claim.evidence.push_back({.name = std::string(kChanceOfExcess), .unit = "probability", .culprit = chance, .samples = 8});
+    EXPECT_EQ(Ripen(memory, 1, {claim}).size(), chance > 1e-6 ? 0u : 1u);
+  }
 }
 
 TEST(ClaimMemory, AJobOfOneWindowIsJudgedByIt) {

@@ -19,6 +19,9 @@ const Measure* SlowSteps(const Finding& finding);
 // By how much a rank is late, in what its peers are late by from chance.
 inline constexpr std::string_view kExcessOverNoise = "excess_over_noise";
 
+// How often the steps of one window, uneven as they are, make a given rank late by so much (busy_time.h).
+inline constexpr std::string_view kChanceOfExcess = "chance_of_excess";
+
 // Of a claim that one window is too little for: its threshold says in how many of the newest windows it must have been made.
 inline constexpr std::string_view kSeenInWindows = "seen_in_windows";
 

@@ -15,6 +15,14 @@ namespace {
 
 constexpr double kLeastShare = 0.002;
 
+// How many steps the functions of the rank were watched in: those that do not count (suppressed_steps.h) are among them.
+double StepsCovered(const PatternBatch& batch) {
+  const auto kept = static_cast<double>(batch.steps.size());
+  const Window& window = batch.window;
+  if (window.first_step < 0 || window.last_step < window.first_step) return kept;
+  return std::max(kept, static_cast<double>(window.last_step) - static_cast<double>(window.first_step) + 1);
+}
+
 std::vector<StepRecord> TypicalSteps(const CrossRankView& view) {
   std::map<int64_t, std::pair<std::vector<int64_t>, std::vector<int64_t>>> by_step;  // durations and waits
   for (const RankView& rank : view.ranks()) {
@@ -47,14 +55,14 @@ FunctionPattern Row(FunctionId function, const FunctionPattern& like, double ns_
   return row;
 }
 
-FunctionPattern TransferRow(const CrossRankView& view, size_t steps) {
+FunctionPattern TransferRow(const CrossRankView& view, double steps) {
   double transfer_ns = 0;
   for (const CollectiveSummary& summary : view.summaries()) {
     transfer_ns += static_cast<double>(summary.transfer_ns) * static_cast<double>(summary.members.size());
   }
   const FunctionPattern like{.name = std::string(kTransferOfCollectives), .function_class = FunctionClass::kCollective};
   const double ranks = static_cast<double>(std::max<size_t>(1, view.ranks().size()));
-  return Row(TransferOfCollectives(), like, transfer_ns / ranks / static_cast<double>(steps), view.ranks().size());
+  return Row(TransferOfCollectives(), like, transfer_ns / ranks / steps, view.ranks().size());
 }
 
 // Less is latency, not speed, or another operation.
@@ -106,13 +114,14 @@ PatternBatch ProfileOf(const CrossRankView& view) {
     per_step.clear();
     for (size_t i = 0; i < column.size(); ++i) {
       const MeanStep& step = view.ranks()[column.rank[i]].step;
-      if (step.steps > 0) per_step.push_back(PerStep(step, column.critical_ns[i]));
+      if (step.steps > 0)
+        per_step.push_back(static_cast<double>(column.critical_ns[i]) / StepsCovered(*view.ranks()[column.rank[i]].batch));
     }
     const double typical = Median(std::span(per_step));
     if (typical >= kLeastShare * step_ns) profile.patterns.push_back(Row(column.function, *column.sample, typical, column.size()));
   }
   profile.connections = ConnectionRows(view, profile.steps.size());
-  profile.patterns.push_back(TransferRow(view, profile.steps.size()));
+  profile.patterns.push_back(TransferRow(view, StepsCovered(profile)));
   std::sort(profile.patterns.begin(), profile.patterns.end(), [](const auto& a, const auto& b) { return a.function < b.function; });
   return profile;
 }

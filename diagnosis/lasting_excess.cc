@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <numbers>
 #include <span>
 
 #include "diagnosis/mean_step.h"
@@ -161,8 +160,7 @@ void Widen(BusyTime& busy, double factor) {
 
 // What the looks of the window may cost.
 double FalseAlarmsAllowed(int64_t window, const LastingOptions& options) {
-  const double nth = std::numbers::pi * (static_cast<double>(std::max<int64_t>(0, window)) + 1);
-  return std::max(options.false_alarms_per_look, 6 * options.false_alarms_of_job / (nth * nth));
+  return std::max(options.false_alarms_per_look, options.false_alarms_of_job * SpentOnQuestion(static_cast<double>(window) + 1));
 }
 
 bool Lasts(const BusyTime& busy, double most_chance, const LastingOptions& options) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 #include "schemas/check.h"
@@ -138,6 +139,11 @@ double BinomialTail(uint64_t n, uint64_t k, double p) {
     if (ratio < 1 && term < sum * 1e-16) break;
   }
   return std::min(1.0, std::exp(log_first + std::log(sum)));
+}
+
+double SpentOnQuestion(double n) {
+  const double nth = std::numbers::pi * std::max(1.0, n);
+  return 6 / (nth * nth);
 }
 
 double StudentTail(double t, double freedom) {

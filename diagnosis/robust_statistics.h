@@ -64,6 +64,10 @@ double BinomialTail(uint64_t n, uint64_t k, double p);
 // from the same few values.
 double StudentTail(double t, double freedom);
 
+// What the n-th question of a job may cost of the false alarms that all its questions may cost together: 6 / (pi n)^2, which adds up to 1 over all n from 1 on (alpha
+// spending: Lan and DeMets, Biometrika 70, 1983).
+double SpentOnQuestion(double n);
+
 // How values in a row go with those before them, 0 to 0.95: without what the bias of few values takes (Kendall: -(1 + 4 rho) / n). Of fewer than eight, which show
 // nothing of it, 0.
 double CorrelationOf(std::span<const double> values);

@@ -137,5 +137,12 @@ TEST(StudentTail, IsThatOfTheTables) {
   EXPECT_NEAR(StudentTail(10, 21) / 9.6e-10, 1, 0.05);
 }
 
+TEST(RobustStatistics, AllQuestionsTogetherCostWhatTheyMay) {
+  double sum = 0;
+  for (int n = 1; n <= 100'000; ++n) sum += SpentOnQuestion(n);
+  EXPECT_NEAR(sum, 1, 1e-4);
+  EXPECT_EQ(SpentOnQuestion(-5), SpentOnQuestion(1));
+}
+
 }  // namespace
 }  // namespace eroica

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iterator>
 #include <map>
@@ -183,6 +184,7 @@ Labels Learn(std::span<const RankView> ranks, std::span<const FunctionColumn> fu
 }
 
 constexpr size_t kMostRoleBytes = 4'096;
+constexpr uint32_t kDigits = 8;  // of a fingerprint
 
 struct Stretch {
   uint32_t first = 0;
@@ -218,7 +220,7 @@ std::string MostFrequent(std::span<const PatternBatch> past, const std::string& 
   std::map<std::string_view, size_t> votes;
   ++votes[now];
   for (const PatternBatch& window : past) {
-    if (window.pid == processes) ++votes[window.role];
+    if (AreSameProcesses(window.pid, processes)) ++votes[window.role];
   }
   const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
   const auto most = std::max_element(votes.begin(), votes.end(), fewer);
@@ -256,14 +258,28 @@ std::string EncodeRoles(std::span<const RankView> ranks, std::span<const uint32_
 }
 
 uint32_t FingerprintOfProcesses(std::span<const RankView> ranks) {
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  const auto add = [&hash](uint32_t value) { hash = (hash ^ value) * 0x100000001b3; };
+  std::array<uint64_t, kDigits> hashes{};
   for (const RankView& rank : ranks) {
     if (rank.silent) continue;
-    add(rank.rank.value);
-    add(rank.batch->pid);
+    uint64_t& hash = hashes[rank.rank.value % kDigits];
+    if (hash == 0) hash = 0xcbf29ce484222325;  // FNV-1a
+    for (const uint32_t value : {rank.rank.value, rank.batch->pid}) hash = (hash ^ value) * 0x100000001b3;
   }
-  return static_cast<uint32_t>(hash ^ (hash >> 32));
+  uint32_t fingerprint = 0;
+  for (const uint64_t hash : hashes) fingerprint = fingerprint << 4 | (hash == 0 ? 0 : static_cast<uint32_t>(hash % 15) + 1);
+  return fingerprint;
+}
+
+bool AreSameProcesses(uint32_t a, uint32_t b) {
+  uint32_t digits = 0;
+  uint32_t same = 0;
+  for (uint32_t shift = 0; shift < 4 * kDigits; shift += 4) {
+    const uint32_t of_a = a >> shift & 0xf;
+    const uint32_t of_b = b >> shift & 0xf;
+    digits += of_a != 0 || of_b != 0 ? 1 : 0;
+    same += of_a != 0 && of_a == of_b ? 1 : 0;
+  }
+  return 2 * same > digits;
 }
 
 std::vector<uint32_t> RolesOfJob(std::span<const RankView> ranks, std::span<const PatternBatch> past, std::vector<uint32_t> learned) {

@@ -30,8 +30,12 @@ std::vector<uint32_t> LearnRoles(std::span<const RankView> ranks, std::span<cons
 // The roles of `ranks` as text for the job's past, "0+4=0 4+4=1": from rank 0 on four of role 0. Empty where it would be longer than a name may be.
 std::string EncodeRoles(std::span<const RankView> ranks, std::span<const uint32_t> roles);
 
-// Of the ranks that report and their processes: another one after ranks were lost, joined, or were started anew.
+// Of the ranks that report and their processes: another one after ranks were lost, joined, or were started anew. A digit of four bits for every eighth rank, 0 for
+// none, so that few ranks change few of its digits.
 uint32_t FingerprintOfProcesses(std::span<const RankView> ranks);
+// Whether two windows are of the same processes, but for few ranks that one of them has no report of: more than half of the digits that are
+// not 0 in both are the same.
+bool AreSameProcesses(uint32_t a, uint32_t b);
 
 // The roles that hold in this window: `learned`, of `ranks`, or what most windows show. `past` as of RankTimesOf, oldest first: PatternBatch::role as of EncodeRoles,
 // pid as of FingerprintOfProcesses.

@@ -109,9 +109,7 @@ SyntheticJob Interleaved() {
   return job;
 }
 
-TEST(RoleLearning, AnInterleavedPipelineIsOpenWhereItSendsLess) {
-  EXPECT_THAT(Roles(Interleaved()), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
-}
+TEST(RoleLearning, AnInterleavedPipelineIsOpenWhereItSendsLess) { EXPECT_THAT(Roles(Interleaved()), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3)); }
 
 TEST(RoleLearning, LostMessagesMoveNoStageOfAnInterleavedPipeline) {
   SyntheticJob job = Interleaved();
@@ -294,6 +292,16 @@ TEST(RoleMemory, AWrongBeginningIsOverruledByWhatFollows) {
 TEST(RoleMemory, SilentRanksLeaveNoGapInTheRoles) {
   const auto ranks = Ranks({2, 3, 4});
   EXPECT_THAT(RolesOfJob(ranks, Past(ranks, {"0+2=0 2+2=1 4+1=2 ", "0+2=0 2+2=1 4+1=2 "}), {0, 0, 0}), ElementsAre(0, 0, 1));
+}
+
+// What they reported was lost.
+TEST(RoleMemory, AFewSilentRanksDoNotMakeOtherProcesses) {
+  auto ranks = Ranks({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+  const auto past = Past(ranks, {"0+8=0 8+8=1 ", "0+8=0 8+8=1 "});
+  for (const size_t silent : {3, 9}) ranks[silent].silent = true;
+  const std::vector<uint32_t> roles = RolesOfJob(ranks, past, std::vector<uint32_t>(16, 0));
+  EXPECT_EQ(roles[7], 0u);
+  EXPECT_EQ(roles[8], 1u);
 }
 
 // The ranks 0 and 1 were the whole first stage of a job that has shrunk to them.

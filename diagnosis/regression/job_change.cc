@@ -110,7 +110,7 @@ double MedianOver(std::span<const PatternBatch> past, Of of) {
 
 double JobChange::own_excess_ns() const {
   constexpr double kMostAmplified = 4;
-  return faint ? excess_ns() : std::clamp(busy_ns, excess_ns() / kMostAmplified, excess_ns());
+  return std::clamp(busy_ns, excess_ns() / kMostAmplified, excess_ns());
 }
 
 double ChanceOfRise(std::span<const double> past, std::span<const double> since) {
@@ -156,6 +156,9 @@ std::optional<JobChange> FindFaintChange(std::span<const PatternBatch> history, 
     change.past_ns = past.mean_ns;
     change.now_ns = since.mean_ns;
     change.least_ns = options.faint_share * past.mean_ns;
+    double since_busy_ns = 0;
+    for (const PatternBatch* window : change.since) since_busy_ns += BusyNsOf(*window) / static_cast<double>(count);
+    change.busy_ns = since_busy_ns - MedianOver(change.past, BusyNsOf);
     return change;
   }
   return std::nullopt;

@@ -76,28 +76,45 @@ bool RunsInMostSteps(const CrossRankView& view, FunctionId function, double shar
 
 }  // namespace
 
-std::optional<NewFunction> FindNewFunction(const CrossRankView& view, std::span<const PatternBatch> history,
-                                           const NewFunctionOptions& options) {
-  if (history.size() < options.min_past + 1 || view.profile().steps.empty()) return std::nullopt;
-  const std::span<const PatternBatch> past = history.first(history.size() - 1);
-  NewFunction best{.change = ChangeOf(past, history.back(), view.profile())};
+namespace {
+
+std::optional<NewFunction> FindAgainst(const CrossRankView& view, std::span<const PatternBatch> past, const PatternBatch& before_now,
+                                       const NewFunctionOptions& options) {
+  NewFunction best{.change = ChangeOf(past, before_now, view.profile())};
   const double of_kernels = GrowthOfKernels(view.profile(), past);
+  double together_ns = 0;
   for (const FunctionPattern& row : view.profile().patterns) {
     if (IsSymptom(row)) continue;
-    const double now_ns = std::min(static_cast<double>(row.critical_ns), FunctionNsOf(history.back(), row.function));
+    const double now_ns = std::min(static_cast<double>(row.critical_ns), FunctionNsOf(before_now, row.function));
     const Before before = BeforeOf(past, row.function);
     const double more_ns = now_ns - before.most_ns;
-    if (more_ns < options.min_share * best.change.now_ns || more_ns <= best.now_ns - best.before_ns) continue;
+    if (more_ns < options.min_share_of_one * best.change.now_ns) continue;
     const bool is_new = RunsOnThread(row) && before.most_ns <= options.max_before * now_ns;
     if (!is_new && !HasGrown(before, now_ns, past.size(), of_kernels, options)) continue;
     if (best.change.excess_ns() < options.min_longer * more_ns || !RunsInMostSteps(view, row.function, options.min_active_steps)) continue;
+    together_ns += more_ns;
+    if (more_ns <= best.now_ns - best.before_ns) continue;
     best.row = &row;
     best.before_ns = before.most_ns;
     best.now_ns = now_ns;
   }
-  if (best.row == nullptr) return std::nullopt;
-  best.change.least_ns = options.min_longer * (best.now_ns - best.before_ns);
+  if (best.row == nullptr || together_ns < options.min_share * best.change.now_ns) return std::nullopt;
+  if (best.change.excess_ns() < options.min_longer * together_ns) return std::nullopt;
+  best.change.least_ns = options.min_longer * together_ns;
   return best;
+}
+
+}  // namespace
+
+std::optional<NewFunction> FindNewFunction(const CrossRankView& view, std::span<const PatternBatch> history,
+                                           const NewFunctionOptions& options) {
+  if (view.profile().steps.empty()) return std::nullopt;
+  for (const size_t mixed : {size_t{0}, size_t{1}}) {
+    if (history.size() < options.min_past + mixed + 1) break;
+    const std::span<const PatternBatch> past = history.first(history.size() - 1 - mixed);
+    if (std::optional<NewFunction> found = FindAgainst(view, past, history.back(), options)) return found;
+  }
+  return std::nullopt;
 }
 
 }  // namespace eroica

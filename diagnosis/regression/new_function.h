@@ -11,7 +11,8 @@ namespace eroica {
 
 struct NewFunctionOptions {
   size_t min_past = 2;             // windows before
-  double min_share = 0.03;         // of a step
+  double min_share = 0.03;         // of a step, that all of them together take more; the one that is named
+  double min_share_of_one = 0.01;  // takes so much
   double max_before = 0.25;        // of what it takes now, in any window before: what warm-up or a collection ran is not new
   size_t min_past_of_grown = 4;    // windows before, to tell by how much a function varies:
   double min_growth = 0.25;        // over the most that it took in any of them, and
@@ -28,7 +29,8 @@ struct NewFunction {
   JobChange change;                      // of median steps
 };
 
-// The one that takes most, of those that are new in both of the newest windows. `history` as PastWindows::profiles.
+// The one that takes most, of those that are new in both of the newest windows; the window before these may have the change in its midst, and need not be the past's.
+// `history` as PastWindows::profiles.
 std::optional<NewFunction> FindNewFunction(const CrossRankView& view, std::span<const PatternBatch> history,
                                            const NewFunctionOptions& options);
 

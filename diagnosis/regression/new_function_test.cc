@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "diagnosis/job_profile.h"
+#include "diagnosis/suppressed_steps.h"
 #include "diagnosis/training_view.h"
 
 namespace eroica {
@@ -50,6 +52,16 @@ TEST(NewFunction, IsToldThoughTheStepsVaryByMore) {
   EXPECT_EQ(Find({{}, {}, kAlways, kAlways}), "read");
 }
 
+// Functions are watched in the steps of warm-up, too.
+TEST(NewFunction, StepsThatDoNotCountMakeNoFunctionLonger) {
+  TrainingView job(4);
+  job.RunOnAll("forward", 100).Finish();
+  ASSERT_EQ(SuppressSteps(job.batches()).warm_up, 3u);
+  const PatternBatch profile = CrossRankView(job.batches(), job.summaries()).profile();
+  EXPECT_EQ(profile.steps.size(), 5u);
+  EXPECT_NEAR(FunctionNsOf(profile, job.batches()[0].patterns[0].function), 100e6, 1);
+}
+
 TEST(NewFunction, SilentInTheFirstWindowOfIt) { EXPECT_EQ(Find({{}, {}, {}, kAlways}), ""); }
 
 TEST(NewFunction, SilentWhereThePastKnewIt) { EXPECT_EQ(Find({{}, kAlways, {}, kAlways, kAlways}), ""); }
@@ -75,6 +87,11 @@ Reads Kernel(double ms) { return {.ms = ms, .last = 8, .function_class = Functio
 
 TEST(NewFunction, AKernelThatTakesFarMoreThanItEverDidIsToldThoughTheStepsVaryByMore) {
   EXPECT_EQ(Find({Kernel(20), Kernel(21), Kernel(20), Kernel(20), Kernel(30), Kernel(30)}), "read");
+}
+
+TEST(NewFunction, AWindowWithTheChangeInItsMidstIsNoPast) {
+  EXPECT_EQ(Find({Kernel(20), Kernel(21), Kernel(20), Kernel(20), Kernel(26), Kernel(30), Kernel(30)}), "read");
+  EXPECT_EQ(Find({Kernel(20), Kernel(26), Kernel(20), Kernel(26), Kernel(20), Kernel(30), Kernel(30)}), "") << "it always varied";
 }
 
 TEST(NewFunction, SilentWhereLongerInputsLengthenAllKernels) {

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <map>
+#include <numbers>
 #include <string_view>
+#include <utility>
 
 #include "diagnosis/robust_statistics.h"
 #include "schemas/parameter_kernel.h"
@@ -76,6 +80,8 @@ class ChangeOfPlace {
     if (mean.own <= 0) return;
     const double step_ns = own->second.step_ns;
     longer_.push_back({mean.least() - 1, step_ns});
+    own_.push_back({mean.own, step_ns});
+    against_others_.push_back({mean.own / mean.elsewhere, step_ns});
     elsewhere_.push_back({mean.spread, step_ns});
     const Ratio median = RatioOf(now, then, place, &Calls::median_ns);
     if (median.own > 0) typical_.push_back({median.least() - 1, step_ns});
@@ -87,6 +93,10 @@ class ChangeOfPlace {
     parameters_ns_ += own->second.mean_ns;
     parameters_then_ns_ += own->second.mean_ns / mean.least();
   }
+
+  // Changes of the typical kernel, by itself and against other places.
+  double own() { return WeightedQuantile(std::span(own_), kHalf); }
+  double against_others() { return WeightedQuantile(std::span(against_others_), kHalf); }
 
   std::optional<DeviceChange> Take() {
     if (longer_.size() < kFewestKernels) return std::nullopt;
@@ -103,6 +113,8 @@ class ChangeOfPlace {
 
  private:
   std::vector<Weighted> longer_;
+  std::vector<Weighted> own_;
+  std::vector<Weighted> against_others_;
   std::vector<Weighted> typical_;
   std::vector<Weighted> elsewhere_;
   std::vector<Weighted> clock_;
@@ -112,34 +124,77 @@ class ChangeOfPlace {
   double parameters_then_ns_ = 0;
 };
 
-std::optional<DeviceChange> Compare(const Kernels& now, const Kernels& then, std::string_view place) {
-  ChangeOfPlace change;
-  for (const auto& [kernel, places] : now) {
-    if (const auto before = then.find(kernel); before != then.end()) change.Add(kernel, places, before->second, place);
+// What a place has become against the windows of the past, one after the other.
+struct ChangesOfPlace {
+  std::vector<DeviceChange> changes;
+  std::vector<double> own;
+  std::vector<double> against_others;
+
+  void Add(const Kernels& now, const Kernels& then, std::string_view place) {
+    ChangeOfPlace of_place;
+    for (const auto& [kernel, places] : now) {
+      if (const auto before = then.find(kernel); before != then.end()) of_place.Add(kernel, places, before->second, place);
+    }
+    const std::optional<DeviceChange> change = of_place.Take();
+    if (!change) return;
+    changes.push_back(*change);
+    own.push_back(of_place.own());
+    against_others.push_back(of_place.against_others());
   }
-  return change.Take();
+};
+
+// The middle one, of an even number the lesser.
+double LowerMedian(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+// By how much values in a row differ by chance: a change that stays is one difference of many.
+double NoiseOf(std::span<const double> values) {
+  if (values.size() < 2) return 0;
+  std::vector<double> differences;
+  for (size_t i = 1; i < values.size(); ++i) differences.push_back(std::abs(values[i] - values[i - 1]));
+  return kSigmaPerMad * LowerMedian(std::move(differences)) / std::numbers::sqrt2;
+}
+
+// Of the typical place. Inputs change all places, so that they tell nothing by themselves; a fault that comes and goes changes all that are compared with it.
+double NoiseOf(std::span<const ChangesOfPlace> places) {
+  std::vector<double> noises;
+  for (const ChangesOfPlace& place : places) noises.push_back(std::min(NoiseOf(place.own), NoiseOf(place.against_others)));
+  return noises.empty() ? 0 : LowerMedian(std::move(noises));
+}
+
+// Of many windows an eighth may be fast for no reason, such as lost telemetry of long steps. By value: reorders it.
+DeviceChange Largest(std::vector<DeviceChange> changes) {
+  constexpr size_t kFastForNoReason = 8;
+  const auto chosen = changes.begin() + static_cast<std::ptrdiff_t>(changes.size() / kFastForNoReason);
+  std::ranges::nth_element(changes, chosen, std::ranges::greater(), &DeviceChange::growth);
+  return *chosen;
 }
 
 }  // namespace
 
 std::vector<std::optional<DeviceChange>> CompareWithPast(const CrossRankView& view, std::span<const Place> places,
                                                          std::span<const PatternBatch> past) {
-  std::vector<std::optional<DeviceChange>> changes(places.size());
+  std::vector<ChangesOfPlace> changes(places.size());
   const Kernels now = KernelsOf(view.rank_times().patterns);
   uint64_t windows = 0;
   for (const PatternBatch& window : past) {
     if (window.pid != view.rank_times().pid) continue;  // other processes may have run something else
     ++windows;
     const Kernels then = KernelsOf(window.patterns);
-    for (size_t p = 0; p < places.size(); ++p) {
-      std::optional<DeviceChange> change = Compare(now, then, places[p].key);
-      if (change && (!changes[p] || change->growth > changes[p]->growth)) changes[p] = change;
-    }
+    for (size_t p = 0; p < places.size(); ++p) changes[p].Add(now, then, places[p].key);
   }
-  for (std::optional<DeviceChange>& change : changes) {
-    if (change) change->windows = windows;
+  const double noise = NoiseOf(changes);
+  std::vector<std::optional<DeviceChange>> largest(places.size());
+  for (size_t p = 0; p < places.size(); ++p) {
+    if (changes[p].changes.empty()) continue;
+    largest[p] = Largest(std::move(changes[p].changes));
+    largest[p]->windows = windows;
+    largest[p]->noise = noise;
   }
-  return changes;
+  return largest;
 }
 
 }  // namespace eroica

@@ -16,6 +16,7 @@ struct DeviceChange {
       0;  // now / then - 1 of one call's mean duration, or of that against other places', whichever is less: two thirds of the kernel time grew by so much
   double typical = 0;                      // the same of the median call
   double elsewhere = 0;                    // by how much other places have changed, up or down
+  double noise = 0;                        // by how much a window differs from the next one by chance: of the typical place, over the past
   double clock_growth = 0;                 // of the SM clock and use, the lesser fall likewise
   double clock_noise = 0;                  // by how much it has changed elsewhere
   std::optional<double> parameter_growth;  // of kernels that work on parameters; nothing where none is seen
@@ -25,8 +26,8 @@ struct DeviceChange {
   double excess_ns() const { return kernel_ns * growth / (1 + growth); }  // a step
 };
 
-// Of each place, against the window of the past in which its devices were fastest; nothing where its kernels were not seen before. `past`: with DeviceCallsOf each in
-// PatternBatch::patterns; only windows of the same processes count (PatternBatch::pid, role_learning.h).
+// Of each place, against the windows of the past in which its devices were fastest, an eighth of them left out; nothing where its kernels were not seen before.
+// `past`: with DeviceCallsOf each in PatternBatch::patterns; only windows of the same processes count (PatternBatch::pid, role_learning.h).
 std::vector<std::optional<DeviceChange>> CompareWithPast(const CrossRankView& view, std::span<const Place> places,
                                                          std::span<const PatternBatch> past);
 

@@ -142,8 +142,8 @@ void SlowHostOperator::EvaluateChanges(const CrossRankView& view, std::vector<Fi
 }
 
 bool SlowHostOperator::HasSlowed(const HostRanks& ranks, const DeviceChange& change) const {
-  if (change.growth < std::max(options_.min_growth, change.elsewhere) || change.excess_ns() < options_.min_growth * ranks.step_ns)
-    return false;
+  const double least_growth = std::max({options_.min_growth, change.elsewhere, options_.min_separation * change.noise});
+  if (change.growth < least_growth || change.excess_ns() < options_.min_growth * ranks.step_ns) return false;
   const bool clock = -change.clock_growth >= std::max(options_.min_of_clock * change.growth / (1 + change.growth), 2 * change.clock_noise);
   const bool parameters = change.parameter_growth && *change.parameter_growth >= options_.min_of_parameters * change.growth;
   return clock || parameters || (ranks.ranks.size() == 1 && change.typical <= options_.max_typical * change.growth);
@@ -221,7 +221,8 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const Place& place
   finding.function_class = FunctionClass::kGpuCompute;
   finding.confidence = 0.95 * static_cast<double>(steps) / static_cast<double>(steps + 1);
   finding.evidence = {
-      {"kernels_longer_than_before", "ratio", change.growth, change.elsewhere, options_.min_growth, change.kernels},
+      {"kernels_longer_than_before", "ratio", change.growth, change.elsewhere,
+       std::max(options_.min_growth, options_.min_separation * change.noise), change.kernels},
       {"clock_and_use", "ratio", 1 + change.clock_growth, 1, 1 - 2 * change.clock_noise, change.kernels},
       {"typical_calls_longer", "ratio", change.typical, 0, options_.max_typical * change.growth, change.kernels},
       {"kernel_time_per_step", "ns", change.kernel_ns, change.kernel_ns - lost_ns, 0, steps},

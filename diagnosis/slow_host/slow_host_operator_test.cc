@@ -390,6 +390,27 @@ TEST(SlowHostOperator, NamesTheRankWithoutPeersWhoseDeviceHasBecomeSlow) {
   EXPECT_THAT(pipeline.Say({}, kHead, {.paused = 0.1}, kHead), SizeIs(1));
 }
 
+// Telemetry that is lost takes now long calls and now short ones: windows differ for no reason, and the fastest of many by most.
+TEST(SlowHostOperator, SilentOnWhatWindowsDifferByForNoReason) {
+  const TwoStages pipeline{.ranks = 2, .alone = true};
+  const auto say = [&](const std::vector<double>& windows, double now) {
+    std::vector<PatternBatch> past;
+    const bool differ = windows[1] > 1.01;  // on both stages
+    for (size_t i = 0; i < windows.size(); ++i) {
+      const double other = differ ? windows[(i + 1) % windows.size()] : 1;
+      TrainingView before = pipeline.View({.data = windows[i], .optimizer = windows[i]}, {.data = kHead.data * other, .optimizer = other});
+      for (PatternBatch& batch : before.batches()) batch.window.index = static_cast<int64_t>(past.size());
+      past.push_back(CrossRankView(before.batches(), before.summaries()).rank_times());
+    }
+    TrainingView view = pipeline.View({.data = now, .optimizer = now}, kHead);
+    for (PatternBatch& batch : view.batches()) batch.window.index = static_cast<int64_t>(past.size());
+    return Evaluate(view, {}, past);
+  };
+  EXPECT_THAT(say({1.00, 1.001, 1.00, 1.002, 1.06, 1.061, 1.06, 1.06, 1.061}, 1.06), SizeIs(1)) << "a change that stays";
+  EXPECT_THAT(say({1.00, 1.03, 0.99, 1.04, 1.00, 1.05, 1.01, 1.04, 1.00}, 1.06), IsEmpty()) << "windows that always differ";
+  EXPECT_THAT(say({1.06, 1.061, 1.06, 1.00, 1.06, 1.061, 1.06, 1.06, 1.061}, 1.06), IsEmpty()) << "one window was fast";
+}
+
 TEST(SlowHostOperator, SilentOnDevicesThatWereAlwaysSoOrChangeWithTheOthers) {
   const DeviceRank slow{.data = 1.06, .optimizer = 1.06, .clock = 0.99};
   EXPECT_THAT(TwoStages().Say(slow, kHead, slow, kHead), IsEmpty());

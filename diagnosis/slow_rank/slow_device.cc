@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "diagnosis/duration_text.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
 
 namespace eroica {
@@ -48,6 +49,7 @@ std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& g
   std::vector<Measure> evidence = {
       {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns, 0, busy.steps},
       {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps},
+      {std::string(kChanceOfExcess), "probability", busy.chance, 0, 0, busy.steps},
       {"kernels_longer", "ratio", growth.growth, 0, min_separation * growth.noise, busy.peers},
       {"kernels_that_grew_alike", "ratio", growth.uniform, 0, 0, busy.peers},
       {"excess_in_typical_calls", "ratio", growth.typical, 0, 0, busy.peers},

@@ -28,6 +28,7 @@ std::vector<Measure> EvidenceOf(const BusyTime& busy, const CauseFunction& cause
       {"wait_for_peers_per_step", "ns", busy.wait_ns, busy.step_ns - busy.peers_busy_ns, 0, busy.steps},
       {std::string(kExcessOverNoise), "ratio", busy.separation(), 1, options.min_separation, busy.steps},
       {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps},
+      {std::string(kChanceOfExcess), "probability", busy.chance, 0, 0, busy.steps},
       {"function_time_per_step", "ns", cause.own_ns, cause.peers_ns, cause.peers_ns + options.cause.min_coverage * busy.excess_ns,
        busy.peers},
       {"excess_explained_by_function", "ratio", cause.coverage, 0, options.cause.min_coverage, busy.peers},
