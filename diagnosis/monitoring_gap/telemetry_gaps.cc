@@ -4,48 +4,38 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <numeric>
 #include <set>
 #include <sstream>
 
 #include "diagnosis/monitoring_gap/gap_sentences.h"
+#include "diagnosis/robust_statistics.h"
 
 namespace eroica {
 namespace {
 
-// Steps that the job ran in the window: those that at least half of the ranks have told of which tell of any.
-std::set<int64_t> StepsOfJob(const CrossRankView& view) {
+// Steps that the job ran in the window, ascending: those that at least half of the ranks have told of which tell of any.
+std::vector<int64_t> StepsOfJob(const CrossRankView& view) {
   std::map<int64_t, size_t> told;
   size_t telling = 0;
   for (const RankView& rank : view.ranks()) {
     if (!rank.batch->steps.empty()) ++telling;
     for (const StepRecord& step : rank.batch->steps) ++told[step.id];
   }
-  std::set<int64_t> steps;
+  std::vector<int64_t> steps;
   for (const auto& [id, ranks] : told) {
-    if (2 * ranks >= telling) steps.insert(id);
+    if (2 * ranks >= telling) steps.push_back(id);
   }
   return steps;
 }
 
 // Those of the steps that the rank was there for. What comes after its last word is nobody's, and so is what came before its first.
-size_t UnseenOf(const PatternBatch& batch, const std::set<int64_t>& steps, bool joins) {
-  size_t seen = 0;
-  for (const StepRecord& step : batch.steps) seen += steps.contains(step.id) ? 1 : 0;
+std::span<const int64_t> ExpectedOf(const PatternBatch& batch, std::span<const int64_t> steps, bool joins) {
   auto first = steps.begin();
   auto end = steps.end();
-  if (joins && !batch.steps.empty()) first = steps.lower_bound(batch.steps.front().id);
-  if (batch.final && !batch.steps.empty()) end = steps.upper_bound(batch.steps.back().id);
-  const auto expected = static_cast<size_t>(std::max<std::ptrdiff_t>(0, std::distance(first, end)));
-  return expected - std::min(seen, expected);
-}
-
-// Upper bound of the chance that of n steps, each lost with chance p, a share of `share` and more is lost (Chernoff and Hoeffding).
-double ChanceOf(double share, double n, double p) {
-  if (share <= p) return 1;
-  const double lost = share * std::log(share / p);
-  const double kept = share < 1 ? (1 - share) * std::log((1 - share) / (1 - p)) : 0;
-  return std::exp(-n * (lost + kept));
+  if (joins && !batch.steps.empty()) first = std::ranges::lower_bound(steps, batch.steps.front().id);
+  if (batch.final && !batch.steps.empty()) end = std::ranges::upper_bound(steps, batch.steps.back().id);
+  return first < end ? std::span(first, end) : std::span<const int64_t>();
 }
 
 }  // namespace
@@ -53,26 +43,38 @@ double ChanceOf(double share, double n, double p) {
 void TelemetryGaps::Forget() {
   const double kept = 1 - 1 / options_.windows_kept;
   steps_ *= kept;
-  for (auto& [rank, gap] : gaps_) gap.unseen *= kept;
+  for (auto& [rank, gap] : gaps_) {
+    gap.unseen *= kept;
+    gap.runs *= kept;
+  }
   std::erase_if(gaps_, [](const auto& entry) { return entry.second.unseen < 0.1; });
 }
 
-size_t TelemetryGaps::Hear(const RankView& rank, const std::set<int64_t>& steps, bool begins) {
+TelemetryGaps::Unseen TelemetryGaps::Hear(const RankView& rank, std::span<const int64_t> steps, bool begins) {
   const bool first = !rank.batch->steps.empty() && heard_.insert(rank.rank).second;
   const bool joins = first && !begins;
   if (joins) gaps_.erase(rank.rank);
-  return UnseenOf(*rank.batch, steps, joins);
+  Unseen unseen;
+  bool seen_before = true;
+  for (const int64_t step : ExpectedOf(*rank.batch, steps, joins)) {
+    const bool seen = std::ranges::binary_search(rank.batch->steps, step, {}, &StepRecord::id);
+    unseen.steps += seen ? 0 : 1;
+    unseen.runs += !seen && seen_before ? 1 : 0;
+    seen_before = seen;
+  }
+  return unseen;
 }
 
 void TelemetryGaps::Count(const CrossRankView& view) {
-  const std::set<int64_t> steps = StepsOfJob(view);
+  const std::vector<int64_t> steps = StepsOfJob(view);
   if (steps.empty()) return;
   const bool begins = heard_.empty();
   Forget();
   steps_ += static_cast<double>(steps.size());
-  const auto add = [&](RankId rank, size_t unseen) -> Gap& {
+  const auto add = [&](RankId rank, Unseen unseen) -> Gap& {
     Gap& gap = gaps_.try_emplace(rank, Gap{.since = view.window_index()}).first->second;
-    gap.unseen += static_cast<double>(unseen);
+    gap.unseen += static_cast<double>(unseen.steps);
+    gap.runs += static_cast<double>(unseen.runs);
     return gap;
   };
   for (const RankView& rank : view.ranks()) {
@@ -81,40 +83,77 @@ void TelemetryGaps::Count(const CrossRankView& view) {
     } else if (!rank.batch->silent) {
       ended_.erase(rank.rank);
     }
-    const size_t unseen = Hear(rank, steps, begins);
-    if (unseen == 0 && !gaps_.contains(rank.rank)) continue;
+    const Unseen unseen = Hear(rank, steps, begins);
+    if (unseen.steps == 0 && !gaps_.contains(rank.rank)) continue;
     Gap& gap = add(rank.rank, unseen);
     gap.heard = true;
     if (!rank.batch->host.empty()) gap.host = rank.batch->host;
   }
   if (2 * view.ranks().size() < view.world_size()) return;  // the others are left out on purpose
   for (uint32_t rank = 0; rank < view.world_size(); ++rank) {
-    if (view.FindRank(RankId{rank}) == nullptr && !ended_.contains(RankId{rank})) add(RankId{rank}, steps.size());
+    if (view.FindRank(RankId{rank}) == nullptr && !ended_.contains(RankId{rank})) add(RankId{rank}, {.steps = steps.size(), .runs = 1});
   }
 }
 
-// The median over all ranks: where everybody loses something, the transport is what is lossy and no rank has a gap of its own.
+// Of how many steps one loss takes the telemetry: batches hold several, and steps that are lost one by one come in a row as well, the more of them are lost.
+double TelemetryGaps::StepsOfALoss() const {
+  double steps = 0;
+  double runs = 0;
+  for (const auto& [rank, gap] : gaps_) {
+    if (!gap.heard) continue;
+    steps += gap.unseen * (1 - std::min(1.0, gap.unseen / steps_));
+    runs += gap.runs;
+  }
+  return runs > 0 ? std::max(1.0, steps / runs) : 1;
+}
+
+// Where everybody loses something, the transport is what is lossy and no rank has a gap of its own: the mean over all ranks but the eighth that loses most, and three
+// ranks at least.
 double TelemetryGaps::UsualShare(uint32_t world_size) const {
-  if (2 * gaps_.size() <= world_size) return 0;
-  std::vector<double> shares(world_size - std::min<size_t>(world_size, gaps_.size()), 0);
-  for (const auto& [rank, gap] : gaps_) shares.push_back(gap.unseen / steps_);
-  std::nth_element(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2), shares.end());
-  return shares[shares.size() / 2];
+  std::vector<double> shares;
+  for (const auto& [rank, gap] : gaps_) {
+    if (gap.heard) shares.push_back(gap.unseen / steps_);
+  }
+  const size_t left_out = std::max<size_t>(3, world_size / 8);
+  if (shares.size() <= left_out || world_size <= left_out) return 0;
+  std::ranges::sort(shares);
+  const double sum = std::accumulate(shares.begin(), shares.end() - static_cast<std::ptrdiff_t>(left_out), 0.0);
+  return sum / static_cast<double>(world_size - left_out);
+}
+
+// What accidents may take of a rank's steps.
+double TelemetryGaps::AccidentalShare(uint32_t world_size) const {
+  constexpr double kTimesUsual = 5;  // the mean leaves out who loses most, by accident too
+  return std::min(0.5, std::max(options_.accidental_share, kTimesUsual * UsualShare(world_size)));
+}
+
+// Whether accidents do not explain the ranks that lose most, one of them or some together.
+bool TelemetryGaps::AreNoAccidents(const std::vector<Listed>& listed, uint32_t world_size) const {
+  const double accidental = AccidentalShare(world_size);
+  const double steps_of_loss = StepsOfALoss();
+  const auto losses_of = [steps_of_loss](double steps) { return static_cast<uint64_t>(std::lround(std::max(0.0, steps) / steps_of_loss)); };
+  std::vector<double> chances;
+  for (const Listed& one : listed) {
+    if (one.gap->unseen >= options_.min_unseen) chances.push_back(BinomialTail(losses_of(steps_), losses_of(one.gap->unseen), accidental));
+  }
+  std::ranges::sort(chances);
+  for (size_t i = 0; i < chances.size(); ++i) {
+    // Each number of ranks is a question of its own: half of the chance for one of them, a quarter for two ...
+    const double allowed = options_.false_alarms * std::ldexp(1.0, -static_cast<int>(std::min<size_t>(i, 30)) - 1);
+    if (BinomialTail(world_size, i + 1, chances[i]) < allowed) return true;
+  }
+  return false;
 }
 
 std::vector<TelemetryGaps::Listed> TelemetryGaps::FindGaps(const CrossRankView& view) const {
   std::vector<Listed> listed;
   if (steps_ < options_.min_steps) return listed;
-  const double accidental = std::min(0.5, std::max(options_.accidental_share, 2 * UsualShare(view.world_size())));
-  bool certain = false;
+  const double least_share = std::max(options_.min_share, AccidentalShare(view.world_size()));
   for (const auto& [rank, gap] : gaps_) {
     const double share = std::min(1.0, gap.unseen / steps_);
-    if (!gap.heard || share < std::max(options_.min_share, accidental)) continue;
-    listed.push_back({rank, &gap, share});
-    if (gap.unseen < options_.min_unseen) continue;
-    certain = certain || ChanceOf(share, steps_, accidental) * view.world_size() < options_.false_alarms;
+    if (gap.heard && share >= least_share) listed.push_back({rank, &gap, share});
   }
-  if (!certain) listed.clear();
+  if (!AreNoAccidents(listed, view.world_size())) listed.clear();
   return listed;
 }
 
@@ -152,9 +191,9 @@ std::optional<Finding> TelemetryGaps::Observe(const CrossRankView& view) {
 }
 
 std::string TelemetryGaps::Encode() const {
-  std::string text = fmt::format("1 {}\n", steps_);
+  std::string text = fmt::format("2 {}\n", steps_);
   for (const auto& [rank, gap] : gaps_)
-    text += fmt::format("{} {} {} {} {}\n", rank.value, gap.unseen, gap.since, gap.heard ? 1 : 0, gap.host);
+    text += fmt::format("{} {} {} {} {} {}\n", rank.value, gap.unseen, gap.runs, gap.since, gap.heard ? 1 : 0, gap.host);
   for (const RankId rank : heard_) text += fmt::format("heard {}\n", rank.value);
   for (const RankId rank : ended_) text += fmt::format("ended {}\n", rank.value);
   return text;
@@ -166,7 +205,7 @@ bool TelemetryGaps::Restore(std::string_view text) {
   int version = 0;
   double steps = 0;
   if (!std::getline(lines, line)) return false;
-  if (std::istringstream head(line); !(head >> version >> steps) || version != 1) return false;
+  if (std::istringstream head(line); !(head >> version >> steps) || version < 1 || version > 2) return false;
   std::map<RankId, Gap> gaps;
   std::set<RankId> ended;
   std::set<RankId> ever_heard;
@@ -181,7 +220,10 @@ bool TelemetryGaps::Restore(std::string_view text) {
     }
     int heard = 0;
     Gap gap;
-    if (!(row >> rank >> gap.unseen >> gap.since >> heard)) return false;
+    if (!(row >> rank >> gap.unseen)) return false;
+    gap.runs = gap.unseen;
+    if (version > 1 && !(row >> gap.runs)) return false;
+    if (!(row >> gap.since >> heard)) return false;
     gap.heard = heard != 0;
     row.ignore();
     std::getline(row, gap.host);

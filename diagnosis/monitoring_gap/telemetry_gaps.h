@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,7 @@ struct TelemetryGapOptions {
   double min_share = 0.1;          // with less missing a rank is judged nearly as well as its peers
   double min_unseen = 3;           // steps
   double min_steps = 7.5;          // that the job ran: two windows of four, as they weigh
-  double false_alarms = 1e-3;      // that accidents alone look so, over all ranks
+  double false_alarms = 1e-4;      // that accidents alone look so, over all ranks
   double windows_kept = 32;        // older ones are forgotten: each window weighs 1 - 1/32 of what the next one does
 };
 
@@ -37,10 +38,15 @@ class TelemetryGaps {
 
  private:
   struct Gap {
-    double unseen = 0;  // steps, weighted by age
-    int64_t since = 0;  // window of the first of them
+    double unseen = 0;   // steps, weighted by age
+    double runs = 0;     // of unseen steps in a row, likewise
+    int64_t since = 0;   // window of the first of them
     bool heard = false;  // a rank of which nothing was ever heard may not be meant to tell anything
     std::string host;
+  };
+  struct Unseen {
+    size_t steps = 0;
+    size_t runs = 0;
   };
   struct Listed {
     RankId rank;
@@ -50,9 +56,12 @@ class TelemetryGaps {
 
   void Count(const CrossRankView& view);
   // How many of the steps the rank's telemetry lacks. Notes who is heard of. begins: in the first window of all, in which nobody joins.
-  size_t Hear(const RankView& rank, const std::set<int64_t>& steps, bool begins);
+  Unseen Hear(const RankView& rank, std::span<const int64_t> steps, bool begins);
   void Forget();
   double UsualShare(uint32_t world_size) const;
+  double AccidentalShare(uint32_t world_size) const;
+  double StepsOfALoss() const;
+  bool AreNoAccidents(const std::vector<Listed>& listed, uint32_t world_size) const;
   std::vector<Listed> FindGaps(const CrossRankView& view) const;
   Finding Describe(const CrossRankView& view, const std::vector<Listed>& listed) const;
 
