@@ -61,6 +61,20 @@ double TransferNsOf(const PatternBatch& profile) { return FunctionNsOf(profile, 
 
 }  // namespace
 
+bool IsNetworkAsFast(std::span<const PatternBatch> past, const PatternBatch& now, double growth) {
+  bool known = false;
+  for (const ConnectionPattern& row : now.connections) {
+    std::vector<double> before;
+    for (const PatternBatch& profile : past) {
+      if (const double speed = SpeedIn(profile, row); speed > 0) before.push_back(speed);
+    }
+    if (before.empty() || SpeedOf(row) <= 0) continue;
+    known = true;
+    if (Median(std::span(before)) / SpeedOf(row) - 1 >= growth / 2) return false;
+  }
+  return known;
+}
+
 std::optional<NetworkChange> FindNetworkChange(std::span<const PatternBatch> history, const PatternBatch& now,
                                                const NetworkChangeOptions& options) {
   if (history.size() < options.min_past + 1 || now.steps.empty()) return std::nullopt;

@@ -31,4 +31,8 @@ struct NetworkChange {
 // varies. Steps vary more than speeds do, so that a network at half its speed is seen where the step hardly shows it.
 std::optional<NetworkChange> FindNetworkChange(std::span<const PatternBatch> history, const PatternBatch& now, const NetworkChangeOptions& options);
 
+// Whether collectives that take longer, by `growth` of what they took, do so for another reason: connections of that kind are known in the past and now, and none has
+// become slower by half of it. Whoever waits in a collective for a rank that is slow makes it longer, too.
+bool IsNetworkAsFast(std::span<const PatternBatch> past, const PatternBatch& now, double growth);
+
 }  // namespace eroica

@@ -107,6 +107,20 @@ TEST(NetworkChange, OneSlowNicIsNotTheNetwork) {
   EXPECT_FALSE(FindNetworkChange(history, window.View().profile(), {}));
 }
 
+TEST(NetworkChange, CollectivesTakeLongerBehindAsFastANetwork) {
+  const auto is_as_fast = [](const Network& now) {
+    const std::vector<PatternBatch> past = Profiles({{}, {}, {}});
+    return IsNetworkAsFast(past, Profiles({now}).front(), 0.1);
+  };
+  EXPECT_TRUE(is_as_fast({.wait_ms = 9})) << "somebody is slow";
+  EXPECT_TRUE(is_as_fast({.ring = 44}));
+  EXPECT_FALSE(is_as_fast({.ring = 42}));
+  EXPECT_FALSE(is_as_fast({.pairs = 160}));
+  std::vector<PatternBatch> unknown = Profiles({{}, {}});
+  for (PatternBatch& profile : unknown) profile.connections.clear();
+  EXPECT_FALSE(IsNetworkAsFast(std::span(unknown).first(1), unknown.back(), 0.1)) << "nobody knows";
+}
+
 TEST(NetworkChange, TheOperatorNamesNobody) {
   const std::vector<PatternBatch> history = Profiles({{}, {}, {}, {.ring = 25, .wait_ms = 6}});
   std::vector<Finding> findings;

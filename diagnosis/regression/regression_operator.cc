@@ -68,6 +68,7 @@ std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& chang
     for (const PatternBatch* window : change.since) now_ns = std::min(now_ns, FunctionNsOf(*window, row.function));
     // A function that varies as much as the job has changed is no reason that anybody could tell.
     const bool network = row.function == TransferOfCollectives();
+    if (network && past_ns > 0 && IsNetworkAsFast(change.past, *change.since.back(), now_ns / past_ns - 1)) continue;
     const double coverage = (now_ns - past_ns) / (network ? change.excess_ns() : change.own_excess_ns());
     if (coverage > best.coverage) best = {.row = &row, .past_ns = past_ns, .now_ns = now_ns, .coverage = coverage};
   }
