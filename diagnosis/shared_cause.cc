@@ -188,8 +188,10 @@ void DropStagesOfSlowRanks(std::vector<Finding>& claims, size_t ranks) {
   std::erase_if(claims, [&](const Finding& claim) {
     if (claim.kind != FindingKind::kImbalance || claim.subkind != "stage" || claim.victims.size() + 1 != ranks) return false;
     return std::ranges::any_of(all, [&](const Finding& rank) {
+      const Measure* work = FindMeasure(claim, "work_per_step");
+      const bool heavy_without = work == nullptr || work->culprit - rank.lost_ns_per_step >= work->threshold;
       return rank.kind == FindingKind::kSlowRank && rank.culprits.size() == 1 && !IsVictim(claim, rank.culprits.front().rank) &&
-             claim.lost_ns_per_step <= 2 * rank.lost_ns_per_step;
+             (claim.lost_ns_per_step <= 2 * rank.lost_ns_per_step || !heavy_without);
     });
   });
 }

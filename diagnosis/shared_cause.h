@@ -47,7 +47,8 @@ void DropHostsOfOneSlowRank(std::vector<Finding>& claims);
 // this window; likewise what its training threads run. Nor is it uneven work of nobody's, unless that costs twice as much.
 void DropRanksOfSlowHosts(std::vector<Finding>& claims);
 
-// Where a stage of the pipeline is a single one of the job's `ranks`, which is slow, it looks too heavy, which is no second fault, unless that costs twice as much.
+// Where a stage of the pipeline is a single one of the job's `ranks`, which is slow, it looks too heavy, which is no second fault, unless that costs twice as much
+// and the stage would be too heavy without it.
 void DropStagesOfSlowRanks(std::vector<Finding>& claims, size_t ranks);
 
 // A device that somebody else uses moves its data slowly as well: its ports are no second fault.

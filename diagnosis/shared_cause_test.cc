@@ -134,6 +134,9 @@ TEST(DropStagesOfSlowRanks, OfThatRankAloneAndNoLargerOne) {
   EXPECT_EQ(left(3, 5), 2u);
   EXPECT_EQ(left(4, 8), 2u);
   EXPECT_EQ(left(4, 5, 10), 2u);
+  stage.evidence = {{"work_per_step", "ns", 160, 100, 155, 8}};
+  EXPECT_EQ(left(4, 5, 10), 1u);
+  EXPECT_EQ(left(4, 5, 5), 2u);
 }
 
 TEST(DropExplainedByAll, LeavesAWholeHost) {
