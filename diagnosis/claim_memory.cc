@@ -30,6 +30,13 @@ bool IsFarOff(const Finding& claim) {
   return noise == nullptr || noise->culprit >= kDeviations;
 }
 
+// Of ranks that take turns in what all of them run: where each is three deviations off it is chance that they take.
+bool IsLateForReason(const Finding& claim) {
+  constexpr double kDeviations = 4;
+  const Measure* noise = FindMeasure(claim, kExcessOverNoise);
+  return noise == nullptr || noise->culprit >= kDeviations;
+}
+
 double ShareOf(const Finding& claim) { return claim.world_size > 0 ? claim.lost_gpu_seconds_per_hour / 3600 / claim.world_size : 0; }
 
 }  // namespace
@@ -44,7 +51,7 @@ ClaimMemory::Record ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
     record.steps = static_cast<int64_t>(slow->samples);
     record.slow_steps = static_cast<int64_t>(slow->culprit);
   }
-  record.roams = claim.kind == FindingKind::kSlowRank && claim.subkind != kTransient && !claim.function.empty() &&
+  record.roams = claim.kind == FindingKind::kSlowRank && claim.subkind != kTransient && !claim.function.empty() && IsLateForReason(claim) &&
                  (claim.function_class == FunctionClass::kPython || claim.function_class == FunctionClass::kCpuOp);
   if (const Measure* seen = FindMeasure(claim, kSeenInWindows)) record.least_windows = static_cast<int64_t>(seen->threshold);
   for (const Culprit& culprit : claim.culprits) record.ranks.push_back(culprit.rank);
@@ -251,7 +258,8 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
   std::map<std::string, std::pair<size_t, std::vector<Finding>>> roaming;  // by function: ranks, and the claims of this window
   for (size_t i = 0; i < claims.size(); ++i) {
     Finding& claim = claims[i];
-    if (claim.subkind == kRoaming && !is_open[i] && ShareOf(claim) < options_.min_share) continue;
+    const bool worth_telling = ShareOf(claim) >= options_.min_share && IsLateForReason(claim);
+    if (claim.subkind == kRoaming && !is_open[i] && !worth_telling) continue;
     if (!IsHeldBack(claim) || is_open[i] || only_window) {
       ripe.push_back(std::move(claim));
       continue;

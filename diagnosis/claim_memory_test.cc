@@ -257,6 +257,19 @@ TEST(ClaimMemory, HostFunctionsThatRanksTakeTurnsInRoam) {
   EXPECT_THAT(ripe[0].culprits, IsEmpty());
 }
 
+TEST(ClaimMemory, RanksThatAreHardlyLateDoNotRoam) {
+  for (const double deviations : {3.3, 5.0}) {
+    ClaimMemory memory;
+    size_t ripe = 0;
+    for (int64_t window = 1; window < 4; ++window) {
+      Finding claim = Claim(window, static_cast<int32_t>(3 * window), 1, "main", FunctionClass::kPython);
+      claim.evidence.push_back({.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = deviations, .samples = 4});
+      ripe += Ripen(memory, window, {claim}).size();
+    }
+    EXPECT_EQ(ripe, deviations < 4 ? 0u : 1u);
+  }
+}
+
 TEST(ClaimMemory, RanksThatComeTogetherTakeNoTurns) {
   ClaimMemory memory;
   Finding claim = Claim(1, 5, 1, "read", FunctionClass::kPython);
