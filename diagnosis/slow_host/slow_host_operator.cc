@@ -8,6 +8,7 @@
 #include <string>
 
 #include "diagnosis/duration_text.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
 #include "diagnosis/lasting_excess.h"
 #include "diagnosis/shared_cause.h"
@@ -163,8 +164,11 @@ bool SlowHostOperator::HasLowClock(const HostDevices& devices) const {
 
 bool SlowHostOperator::Pauses(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const {
   if (devices.typical > options_.max_typical * devices.growth) return false;
-  if (devices.parameter_growth.value_or(devices.growth) >= options_.min_of_parameters * devices.growth) return true;
-  return devices.broad >= options_.min_broad && HasStagesOfItsOwn(view, host);
+  return SlowsParameters(devices) || (devices.broad >= options_.min_broad && HasStagesOfItsOwn(view, host));
+}
+
+bool SlowHostOperator::SlowsParameters(const HostDevices& devices) const {
+  return devices.parameter_growth.value_or(devices.growth) >= options_.min_of_parameters * devices.growth;
 }
 
 // All kernels alike, the optimizer's as well: neither longer inputs nor more parameters do so. A busier stage shows a higher clock and use, which hides that the clock is
@@ -190,6 +194,10 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& h
        host.ranks.size()},
       {"slow_steps", "count", static_cast<double>(steps), 0, 0, steps},
   };
+  // A stage that has become heavier in the last step of a window looks like one whose devices paused in it.
+  constexpr int kPausesInWindows = 2;
+  if (!HasLowClock(devices) && !SlowsParameters(devices))
+    finding.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kPausesInWindows, 1});
   finding.title = fmt::format(
       "The devices of host {} are slow, on {} of its {} ranks: single calls of all its kernels take {} longer than on all other hosts, "
       "which is {} a step of {}.",

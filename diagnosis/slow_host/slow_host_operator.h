@@ -43,6 +43,8 @@ class SlowHostOperator final : public DiagnosisOperator {
   bool HasSlowed(const HostRanks& ranks, const DeviceChange& change) const;
   bool IsSlow(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const;
   bool HasLowClock(const HostDevices& devices) const;
+  // What works on parameters, too: no heavier stage does that.
+  bool SlowsParameters(const HostDevices& devices) const;
   bool Pauses(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const;
   bool IsSlowThroughout(const HostDevices& devices) const;
   Finding Describe(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "diagnosis/device_job.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/training_view.h"
 
@@ -308,7 +309,10 @@ TEST(SlowHostOperator, SilentOnMoreToCopyOrUnknownOrALittleSlowSpeeds) {
 
 TEST(SlowHostOperator, PausesThatMissTheOptimizerAreTheDevicesWhereTheHostHasStagesOfItsOwn) {
   const DeviceRank pauses{.optimizer = 0.91, .paused = 0.1};  // so that the optimizer takes as long as elsewhere
-  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices(pauses))), SizeIs(1));
+  const std::vector<Finding> findings = EvaluateDevices(DeviceJob(Devices(pauses)));
+  ASSERT_THAT(findings, SizeIs(1));
+  ASSERT_NE(FindMeasure(findings[0], kSeenInWindows), nullptr) << "a heavier stage that begins in the window would look the same in this one";
+  EXPECT_EQ(FindMeasure(findings[0], kSeenInWindows)->threshold, 2);
   EXPECT_THAT(EvaluateDevices(DeviceJob(Devices(pauses)), false), IsEmpty());
   EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.optimizer = 0.77, .paused = 0.3}, 3, 3))), SizeIs(1));
   EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.optimizer = 0.77, .paused = 0.3}, 3, 2))), IsEmpty());
