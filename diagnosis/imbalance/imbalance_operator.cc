@@ -9,6 +9,7 @@
 #include <string>
 
 #include "diagnosis/duration_text.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
 #include "diagnosis/imbalance/stage_work.h"
 #include "diagnosis/mean_step.h"
@@ -218,6 +219,9 @@ bool ImbalanceOperator::EvaluateLayers(const CrossRankView& view, std::span<cons
   const HeavyReason reason = ReasonOf(*layers, IsBusierAlike(stages, heavy, excess_ns), least_growth);
   if (reason == HeavyReason::kUnclear) return false;
   findings.push_back(DescribeLayers(view, heavy, *layers, reason));
+  // Devices that pause, and events that are lost, may hit one stage in one window; longer layers come in every window.
+  constexpr int kLeastWindows = 2;
+  findings.back().evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kLeastWindows, 1});
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "diagnosis/device_job.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/training_view.h"
 
 namespace eroica {
@@ -211,7 +212,9 @@ TEST(ImbalanceOperator, ClockAndOptimizerTellLayersWhereStepsVary) {
       if (batch.role != "stage 2") continue;
       for (StepRecord& step : batch.steps) step.peer_wait_ns = step.id % 2 == 0 ? 0 : step.duration_ns * 2 / 5;
     }
-    EXPECT_THAT(Evaluate(job), SizeIs(clock < 1 ? 0 : 1)) << clock;
+    const std::vector<Finding> findings = Evaluate(job);
+    ASSERT_THAT(findings, SizeIs(clock < 1 ? 0 : 1)) << clock;
+    for (const Finding& finding : findings) EXPECT_NE(FindMeasure(finding, kSeenInWindows), nullptr) << "one window is not enough";
   }
 }
 
