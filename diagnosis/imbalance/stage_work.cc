@@ -88,6 +88,24 @@ double MedianOfOthers(std::vector<double> values, size_t left_out) {
   return PeerMedian(values).Without(own);
 }
 
+// So little of its events is missing that what its functions took is what they took.
+bool IsWhole(const PatternBatch& batch) {
+  constexpr double kMostMissing = 0.01;
+  const Completeness& completeness = batch.completeness;
+  return static_cast<double>(completeness.lost + completeness.late) <= kMostMissing * static_cast<double>(completeness.events);
+}
+
+// Without the members of which events are missing. Nothing where that leaves fewer than half of a stage.
+std::optional<std::vector<StageWork>> WholeMembers(const CrossRankView& view, std::span<const StageWork> stages) {
+  std::vector<StageWork> whole(stages.begin(), stages.end());
+  for (StageWork& stage : whole) {
+    const size_t members = stage.members.size();
+    std::erase_if(stage.members, [&view](RankIndex member) { return !IsWhole(*view.ranks()[member].batch); });
+    if (2 * stage.members.size() < members || stage.members.empty()) return std::nullopt;
+  }
+  return whole;
+}
+
 // By position in the view's ranks; -1: of no stage.
 std::vector<int> StageOfRanks(const CrossRankView& view, std::span<const StageWork> stages) {
   std::vector<int> stage_of(view.ranks().size(), -1);
@@ -252,8 +270,10 @@ std::vector<StageWork> MeasureStages(const CrossRankView& view) {
   return stages;
 }
 
-std::optional<StageLayers> FindHeavyLayers(const CrossRankView& view, std::span<const StageWork> stages) {
-  if (stages.size() < 2) return std::nullopt;
+std::optional<StageLayers> FindHeavyLayers(const CrossRankView& view, std::span<const StageWork> all_stages) {
+  const std::optional<std::vector<StageWork>> stages_of_whole = WholeMembers(view, all_stages);
+  if (all_stages.size() < 2 || !stages_of_whole) return std::nullopt;
+  const std::span<const StageWork> stages = *stages_of_whole;
   const std::vector<SharedKernel> kernels = SharedKernels(view, stages, false);
   if (kernels.size() < kFewestKernels) return std::nullopt;
   const std::vector<SharedKernel> dense = WithoutExperts(kernels);

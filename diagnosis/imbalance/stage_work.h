@@ -43,7 +43,8 @@ struct StageLayers {
   double excess_ns() const { return growth * others_ns; }  // a step
 };
 
-// The stage whose layers take longest; kernels of experts do not count. Nothing where kernels are not recorded, or where the stages have fewer than three in common.
+// The stage whose layers take longest; kernels of experts do not count, nor ranks of which events are missing. Nothing where kernels are not recorded, or where the
+// stages have fewer than three in common.
 std::optional<StageLayers> FindHeavyLayers(const CrossRankView& view, std::span<const StageWork> stages);
 
 }  // namespace eroica
