@@ -246,8 +246,11 @@ void ImbalanceOperator::EvaluateStages(const CrossRankView& view, std::vector<Fi
   const StageWork& heavy =
       *std::max_element(stages.begin(), stages.end(), [](const StageWork& a, const StageWork& b) { return a.work_ns < b.work_ns; });
   std::vector<double> others;
+  std::vector<double> others_all;
   for (const StageWork& stage : stages) {
-    if (stage.role != heavy.role) others.push_back(stage.work_ns);
+    if (stage.role == heavy.role) continue;
+    others.push_back(stage.work_ns);
+    others_all.push_back(stage.all_ns);
   }
   const auto [least, most] = std::minmax_element(others.begin(), others.end());
   const double others_ns = Median(std::span(others));
@@ -255,6 +258,8 @@ void ImbalanceOperator::EvaluateStages(const CrossRankView& view, std::vector<Fi
   const double excess = heavy.work_ns - others_ns;
   if (heavy.steps < options_.min_steps || others_ns <= 0 || heavy.work_ns < options_.min_stage_ratio * others_ns) return;
   if (heavy.least_ns < options_.min_stage_ratio * others_ns) return;  // one member alone is heavy: that is a slow rank
+  if (heavy.all_ns < options_.min_stage_ratio * Median(std::span(others_all)))
+    return;  // its kernels alone may be: head and loss beside a single layer
   if (excess < options_.min_stage_gap * spread || excess < options_.min_stage_share * heavy.step_ns) return;
   findings.push_back(DescribeStage(view, heavy, others_ns, stages.size(), options_));
 }

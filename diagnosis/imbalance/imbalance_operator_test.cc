@@ -44,6 +44,13 @@ TEST(ImbalanceOperator, AHeavyLastStageIsNamedAndNobodyIsBlamed) {
   EXPECT_THAT(findings[0].title, HasSubstr("stage 3"));
 }
 
+TEST(ImbalanceOperator, HeadAndLossBesideASingleLayerAreNoHeavyStage) {
+  TrainingView job = Pipeline({84, 84, 84, 132});
+  EXPECT_THAT(Evaluate(job), SizeIs(1));
+  job.RunOnAll("launch", 40);
+  EXPECT_THAT(Evaluate(job), IsEmpty()) << "of all work it is a third more";
+}
+
 TEST(ImbalanceOperator, OfFunctionsThatTakeAboutAsMuchTheSameIsNamedInAllWindows) {
   for (const double more : {-1.0, 1.0}) {
     TrainingView job = Pipeline({84, 84, 84, 84});

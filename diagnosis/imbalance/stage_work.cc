@@ -25,17 +25,17 @@ bool RolesAreStages(const CrossRankView& view) {
   return false;
 }
 
-// Layers are kernels, where there is a device: what the training thread is in meanwhile, and what is copied, is no layer's.
-double WorkOf(const PatternBatch& batch) {
-  const auto is_kernel = [](const FunctionPattern& pattern) { return pattern.function_class == FunctionClass::kGpuCompute; };
-  const bool on_device = !batch.host_only && std::ranges::any_of(batch.patterns, is_kernel);
+bool IsKernel(const FunctionPattern& pattern) { return pattern.function_class == FunctionClass::kGpuCompute; }
+
+// A step; of kernels, or of everything that is neither a collective nor a wait.
+double WorkOf(const PatternBatch& batch, bool of_kernels) {
   int64_t work = 0;
   for (const FunctionPattern& pattern : batch.patterns) {
-    if (on_device ? is_kernel(pattern) : !IsSymptom(pattern)) work += pattern.critical_ns;
+    if (of_kernels ? IsKernel(pattern) : !IsSymptom(pattern)) work += pattern.critical_ns;
   }
   for (int c = 0; c < kFunctionClassCount; ++c) {
     const auto function_class = static_cast<FunctionClass>(c);
-    const bool counts = on_device ? function_class == FunctionClass::kGpuCompute : function_class != FunctionClass::kCollective;
+    const bool counts = of_kernels ? function_class == FunctionClass::kGpuCompute : function_class != FunctionClass::kCollective;
     if (counts) work += batch.folded_critical_ns[static_cast<size_t>(c)];
   }
   return PerStep(batch, work);
@@ -43,11 +43,14 @@ double WorkOf(const PatternBatch& batch) {
 
 void Measure(const CrossRankView& view, StageWork& stage) {
   std::vector<double> work;
+  std::vector<double> all;
   double duration = 0;
   size_t steps = 0;
   for (const RankIndex member : stage.members) {
     const PatternBatch& batch = *view.ranks()[member].batch;
-    work.push_back(WorkOf(batch));
+    // Layers are kernels, where there is a device: what the training thread is in meanwhile, and what is copied, is no layer's.
+    work.push_back(WorkOf(batch, !batch.host_only && std::ranges::any_of(batch.patterns, IsKernel)));
+    all.push_back(WorkOf(batch, false));
     for (const StepRecord& step : batch.steps) duration += static_cast<double>(step.duration_ns);
     steps += batch.steps.size();
     stage.steps = std::max(stage.steps, static_cast<uint32_t>(batch.steps.size()));
@@ -63,6 +66,7 @@ void Measure(const CrossRankView& view, StageWork& stage) {
   }
   stage.least_ns = *std::min_element(work.begin(), work.end());
   stage.work_ns = Median(std::span(work));
+  stage.all_ns = Median(std::span(all));
   stage.step_ns = duration / static_cast<double>(steps);
 }
 

@@ -15,7 +15,8 @@ struct StageWork {
   uint32_t role = 0;
   std::string name;  // as the producer calls the role, else "role N"
   std::vector<RankIndex> members;
-  double work_ns = 0;   // a step; median over the members
+  double work_ns = 0;   // a step; median over the members: of kernels, where there are any
+  double all_ns = 0;    // likewise of everything that is neither a collective nor a wait
   double least_ns = 0;  // of the members
   double step_ns = 0;   // mean step duration over the members
   uint32_t steps = 0;
