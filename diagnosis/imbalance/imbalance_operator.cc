@@ -138,9 +138,7 @@ Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const 
                               PercentText(layers.growth), times);
   finding.explanation = fmt::format(
       "Three quarters of the {} ranks of the stage show it by {} and more, in {} kernels alike, so no rank or machine is slow: it has more "
-      "layers than the "
-      "others, or longer "
-      "ones. Embedding, head and loss, which only one stage has, are not counted.",
+      "layers than the others, or longer ones. Embedding, head and loss, which only one stage has, are not counted.",
       heavy.members.size(), PercentText(layers.least), layers.kernels);
   finding.suggested_action = "Move layers from this stage to the others.";
   if (!layers.clock_growth)

@@ -16,7 +16,7 @@ struct ImbalanceOptions {
       1.55;  // work of the heaviest stage over the median of the others; embedding and head make stages differ by up to half by nature
   double min_stage_gap = 3;      // distance of the heaviest stage from the others over the spread of the others
   double min_stage_share = 0.1;  // of a step: heaviest - median of the others
-  double min_layer_gap = 3;      // growth of the layers of the heaviest stage over the spread of the others', which counts as 2 % at least
+  double min_layer_gap = 3;      // growth of the layers of the heaviest stage over the spread of the others', which counts as 1.5 % at least
   double min_layer_share = 0.01;  // of a step: what longer layers cost. Stages do not differ in single calls by chance
   double min_data_spread = 0.25;   // (busiest - idlest) / median busy time within a role
   double min_data_share = 0.05;    // of a step: busiest - median of its peers
