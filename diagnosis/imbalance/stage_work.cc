@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "diagnosis/compute_growth.h"
+#include "diagnosis/device_kernels.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/peer_median.h"
 #include "diagnosis/robust_statistics.h"
@@ -24,8 +25,6 @@ bool RolesAreStages(const CrossRankView& view) {
   }
   return false;
 }
-
-bool IsKernel(const FunctionPattern& pattern) { return pattern.function_class == FunctionClass::kGpuCompute; }
 
 // A step; of kernels, or of everything that is neither a collective nor a wait.
 double WorkOf(const PatternBatch& batch, bool of_kernels) {
@@ -49,7 +48,7 @@ void Measure(const CrossRankView& view, StageWork& stage) {
   for (const RankIndex member : stage.members) {
     const PatternBatch& batch = *view.ranks()[member].batch;
     // Layers are kernels, where there is a device: what the training thread is in meanwhile, and what is copied, is no layer's.
-    work.push_back(WorkOf(batch, !batch.host_only && std::ranges::any_of(batch.patterns, IsKernel)));
+    work.push_back(WorkOf(batch, ComputesOnDevice(batch)));
     all.push_back(WorkOf(batch, false));
     for (const StepRecord& step : batch.steps) duration += static_cast<double>(step.duration_ns);
     steps += batch.steps.size();

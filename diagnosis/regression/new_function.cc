@@ -74,10 +74,6 @@ bool RunsInMostSteps(const CrossRankView& view, FunctionId function, double shar
   return Median(std::span(active)) >= share;
 }
 
-}  // namespace
-
-namespace {
-
 std::optional<NewFunction> FindAgainst(const CrossRankView& view, std::span<const PatternBatch> past, const PatternBatch& before_now,
                                        const NewFunctionOptions& options) {
   NewFunction best{.change = ChangeOf(past, before_now, view.profile())};

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/device_kernels.h"
 #include "diagnosis/stack_frames.h"
 
 namespace eroica {
@@ -40,16 +41,10 @@ struct FrameTime {
 
 using FrameTimes = std::map<std::string_view, FrameTime>;
 
-// Where kernels are not recorded, all Python looks as if the device idled.
-bool KernelsAreSeen(const PatternBatch& batch) {
-  return std::any_of(batch.patterns.begin(), batch.patterns.end(),
-                     [](const FunctionPattern& pattern) { return pattern.function_class == FunctionClass::kGpuCompute; });
-}
-
 // Of Python that training does not need, by frame.
 FrameTimes UnneededOf(const PatternBatch& batch, const ExpectationOptions& options) {
   FrameTimes times;
-  if (!batch.host_only && !KernelsAreSeen(batch)) return times;
+  if (!batch.host_only && !ComputesOnDevice(batch)) return times;
   const double steps = static_cast<double>(batch.steps.size());
   for (const FunctionPattern& pattern : batch.patterns) {
     if (pattern.function_class != FunctionClass::kPython || pattern.wait != WaitKind::kNone || pattern.critical_ns <= 0) continue;

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "diagnosis/device_kernels.h"
 #include "diagnosis/hidden_work.h"
 #include "diagnosis/job_profile.h"
 #include "diagnosis/mean_step.h"
@@ -158,11 +159,6 @@ bool RunsHiddenElsewhere(const CrossRankView& view, const HostRanks& host, const
     run += RunsForNs(view.ranks()[i], function.column->function) >= limit ? 1 : 0;
   }
   return limit > 0 && static_cast<double>(run) > FewOf({&host, 1}) * static_cast<double>(others);
-}
-
-bool ComputesOnDevice(const PatternBatch& batch) {
-  const auto is_kernel = [](const FunctionPattern& pattern) { return pattern.function_class == FunctionClass::kGpuCompute; };
-  return !batch.host_only && std::ranges::any_of(batch.patterns, is_kernel);
 }
 
 // The oldest window that is remembered of the job at this size knew less of it by half.
