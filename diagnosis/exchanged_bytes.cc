@@ -55,8 +55,7 @@ std::vector<Exchange> MostUneven(const CrossRankView& view) {
 
 PatternBatch ExchangedOf(const CrossRankView& view) {
   constexpr double kStepNs = 1e9;
-  PatternBatch exchanged = RankTimesOf(view);
-  exchanged.steps.clear();
+  PatternBatch exchanged = NobodysTimes(view);
   for (const Exchange& exchange : MostUneven(view)) {
     std::vector<double> ordered = exchange.bytes;
     const double usual = Median(std::span(ordered));

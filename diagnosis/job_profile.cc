@@ -109,13 +109,15 @@ PatternBatch ProfileOf(const CrossRankView& view) {
   profile.steps = TypicalSteps(view);
   if (profile.steps.empty()) return profile;
   const double step_ns = MeanStepOf(profile).duration_ns;
+  std::vector<double> steps_covered;  // by rank; 0 where it reported none
+  steps_covered.reserve(view.ranks().size());
+  for (const RankView& rank : view.ranks()) steps_covered.push_back(rank.step.steps > 0 ? StepsCovered(*rank.batch) : 0);
   std::vector<double> per_step;
   for (const FunctionColumn& column : view.functions()) {
     per_step.clear();
     for (size_t i = 0; i < column.size(); ++i) {
-      const MeanStep& step = view.ranks()[column.rank[i]].step;
-      if (step.steps > 0)
-        per_step.push_back(static_cast<double>(column.critical_ns[i]) / StepsCovered(*view.ranks()[column.rank[i]].batch));
+      const double covered = steps_covered[column.rank[i]];
+      if (covered > 0) per_step.push_back(static_cast<double>(column.critical_ns[i]) / covered);
     }
     const double typical = Median(std::span(per_step));
     if (typical >= kLeastShare * step_ns) profile.patterns.push_back(Row(column.function, *column.sample, typical, column.size()));

@@ -257,11 +257,17 @@ std::span<const PatternBatch> Uninterrupted(std::span<const PatternBatch> past, 
   return past.last(count);
 }
 
-PatternBatch RankTimesOf(const CrossRankView& view) {
+PatternBatch NobodysTimes(const CrossRankView& view) {
   PatternBatch times;
   times.job = view.job();
   times.world_size = std::max(1u, view.world_size());
   if (!view.ranks().empty()) times.window = view.ranks().front().batch->window;
+  return times;
+}
+
+PatternBatch RankTimesOf(const CrossRankView& view) {
+  PatternBatch times = NobodysTimes(view);
+  times.steps.reserve(view.ranks().size());
   for (const RankView& rank : view.ranks()) {
     if (rank.has_steps()) times.steps.push_back(MeanOf(rank));
   }
@@ -270,9 +276,9 @@ PatternBatch RankTimesOf(const CrossRankView& view) {
 
 PatternBatch WorkTimesOf(const CrossRankView& view) {
   constexpr double kStepNs = 1e9;
-  PatternBatch times = RankTimesOf(view);
-  times.steps.clear();
+  PatternBatch times = NobodysTimes(view);
   const std::vector<double> growths = TypicalKernels(view).Growths();
+  times.steps.reserve(growths.size());
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const double growth = std::min(growths[i], 2.0);
     if (growth <= 0) continue;

@@ -38,6 +38,9 @@ struct LastingOptions {
 // The newest windows of the past that are of one kind and world with this one and stand before it: jobs that change their size number their ranks anew.
 std::span<const PatternBatch> Uninterrupted(std::span<const PatternBatch> past, WindowKind kind, int64_t index, uint32_t world_size);
 
+// Which window it is, for the rows that follow to be of; none yet.
+PatternBatch NobodysTimes(const CrossRankView& view);
+
 // What a rank's steps were in one window, for the looks of later ones: steps has a row for each RANK that reported steps, its number as id, with the means of
 // duration and peer wait of its steps. The view adds what the window alone shows of all roles (role_learning.h), and what kernels took where ranks have no peers
 // (device_calls.h). Everything else is as in a profile (job_profile.h).
