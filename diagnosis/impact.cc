@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,21 +27,21 @@ bool IsAboutOneRank(const Finding& claim) {
 }
 
 // Ranks that the accounting charges with nothing keep their claim, and are among the others.
-void ChargeByAccount(const StepAccount& account, std::vector<Finding*>& slow, std::vector<Finding*>& others) {
-  const auto charged = [&account](int32_t number) {
-    const RankId rank{static_cast<uint32_t>(number)};
-    const auto at = std::ranges::lower_bound(account.ranks, rank, {}, &RankAccount::rank);
-    return at != account.ranks.end() && at->rank == rank ? at->lost() / account.steps : 0;
-  };
+void ChargeByAccount(const CrossRankView& view, std::span<const StepRow> rows, std::vector<Finding*>& slow, std::vector<Finding*>& others) {
   std::map<int32_t, double> claimed;
   for (const Finding* claim : slow) claimed[claim->culprits[0].rank] += claim->lost_ns_per_step;
+  std::vector<RankId> ranks;
+  for (const auto& [rank, ns] : claimed) ranks.push_back(RankId{static_cast<uint32_t>(rank)});
+  std::map<int32_t, double> charged;
+  const std::vector<double> lost = LostPerStep(view, rows, ranks);
+  for (size_t i = 0; i < ranks.size(); ++i) charged[static_cast<int32_t>(ranks[i].value)] = lost[i];
   std::erase_if(slow, [&](Finding* claim) {
     const int32_t rank = claim->culprits[0].rank;
-    if (charged(rank) <= 0 || claimed[rank] <= 0) {
+    if (charged[rank] <= 0 || claimed[rank] <= 0) {
       others.push_back(claim);
       return true;
     }
-    claim->lost_ns_per_step *= charged(rank) / claimed[rank];
+    claim->lost_ns_per_step *= charged[rank] / claimed[rank];
     return false;
   });
 }
@@ -78,7 +79,7 @@ void AssignImpacts(const CrossRankView& view, std::vector<Finding>& claims) {
     if (!ConcernsEverybody(claim)) (IsAboutOneRank(claim) ? slow : others).push_back(&claim);
   }
   if (std::ranges::all_of(rows, &StepRow::marked)) {
-    if (!slow.empty()) ChargeByAccount(Account(view, rows), slow, others);
+    if (!slow.empty()) ChargeByAccount(view, rows, slow, others);
   } else {
     ChargeByFunction(slow);
   }

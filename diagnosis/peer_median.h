@@ -13,6 +13,7 @@ namespace eroica {
 // Of n values, made in O(n). Leaving out any one of them leaves one of three medians, decided by the side of the middle that it lies on.
 class PeerMedian {
  public:
+  PeerMedian() = default;  // of nothing
   // May reorder the values. Of fewer than two there are no peers.
   explicit PeerMedian(std::span<double> values) : count_(values.size()) {
     if (count_ < 2) return;
@@ -31,9 +32,10 @@ class PeerMedian {
   bool has_peers() const { return count_ >= 2; }
   // Of the others of `own`, which is one of the values. Requires has_peers().
   double Without(double own) const { return own < middle_ ? without_lower_ : own > middle_ ? without_higher_ : without_middle_; }
+  double Over(double own) const { return own - Without(own); }
 
  private:
-  size_t count_;
+  size_t count_ = 0;
   double middle_ = 0;
   double without_lower_ = 0;
   double without_higher_ = 0;

@@ -31,42 +31,66 @@ void AddExposed(const StepRow& row, StepAccount* account) {
   AddExposed(row.rank[static_cast<size_t>(longest - row.duration_ns.begin())], kUnmarkedStage, *longest, account);
 }
 
-// What ranks make the job lose in a stage.
+// What ranks make the job lose in a stage of a step. Ranks that are not listed are charged with nothing.
 struct Charges {
-  std::vector<RankIndex> rank;
+  std::vector<RankIndex> rank;  // ascending
   std::vector<double> ns;
 };
 
-// Each is charged for its lateness over that of the latest at the stage's begin; together they are charged for the largest.
-Charges ChargesOf(const StepRow& row, const LateExcess& late, size_t stage) {
-  const std::vector<double>& lag_ns = late.lag_ns[stage];
-  const double latest_at_begin = *std::ranges::max_element(lag_ns);
-  Charges charges;
-  for (size_t i = 0; i < row.size(); ++i) {
-    const double own = lag_ns[i] + late.excess_ns[stage][i] - latest_at_begin;
-    if (own <= 0) continue;
-    charges.rank.push_back(row.rank[i]);
-    charges.ns.push_back(own);
-  }
-  ShareAirport(charges.ns);
-  return charges;
-}
+// Of one step after another, so that memory is asked for once.
+class LossOfStep {
+ public:
+  explicit LossOfStep(const CrossRankView& view) : late_(view) {}
 
-void AddLost(const CrossRankView& view, const StepRow& row, StepAccount* account) {
-  const LateExcess late = LateExcessOf(view, row);
-  std::array<Charges, kStepStageCount> charges;
-  double lost = 0;
-  for (size_t stage = 0; stage < kStepStageCount; ++stage) {
-    charges[stage] = ChargesOf(row, late, stage);
-    for (const double ns : charges[stage].ns) lost += ns;
+  void Look(const StepRow& row) {
+    late_.Look(row);
+    double lost = 0;
+    for (size_t stage = 0; stage < kStepStageCount; ++stage) {
+      Charge(row, stage);
+      for (const double ns : charges_[stage].ns) lost += ns;
+    }
+    const auto waited = static_cast<double>(*std::ranges::max_element(row.peer_wait_ns));
+    part_ = lost > waited ? waited / lost : 1;
   }
-  const auto waited = static_cast<double>(*std::ranges::max_element(row.peer_wait_ns));
-  const double part = lost > waited ? waited / lost : 1;
+
+  const Charges& charges(size_t stage) const { return charges_[stage]; }
+  // Of the charges: no more is lost than any rank waited.
+  double part() const { return part_; }
+
+ private:
+  // Each is charged for its lateness over that of the latest at the stage's begin; together they are charged for the largest.
+  void Charge(const StepRow& row, size_t stage) {
+    const double latest_at_begin = late_.most_lag_ns(stage);
+    const std::span<const double> late_ns = late_.late_ns(stage);
+    Charges& charges = charges_[stage];
+    charges.rank.resize(row.size() + 1);
+    charges.ns.resize(row.size() + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const double own = late_ns[i] - latest_at_begin;
+      charges.rank[count] = row.rank[i];  // no branch: whether it stays is seen by the next
+      charges.ns[count] = own;
+      count += static_cast<size_t>(own > 0);
+    }
+    charges.rank.resize(count);
+    charges.ns.resize(count);
+    ShareAirport(charges.ns);
+  }
+
+  LateExcess late_;
+  std::array<Charges, kStepStageCount> charges_;
+  double part_ = 1;
+};
+
+size_t AccountStage(const StepRow& row, size_t stage) { return row.marked ? stage : kUnmarkedStage; }
+
+void AddLost(const StepRow& row, const LossOfStep& loss, StepAccount* account) {
   for (size_t stage = 0; stage < kStepStageCount; ++stage) {
-    const size_t to = row.marked ? stage : kUnmarkedStage;
-    for (size_t i = 0; i < charges[stage].rank.size(); ++i) {
-      const double own = part * charges[stage].ns[i];
-      account->ranks[charges[stage].rank[i]].lost_ns[to] += own;
+    const size_t to = AccountStage(row, stage);
+    const Charges& charges = loss.charges(stage);
+    for (size_t i = 0; i < charges.rank.size(); ++i) {
+      const double own = loss.part() * charges.ns[i];
+      account->ranks[charges.rank[i]].lost_ns[to] += own;
       account->stage_lost_ns[to] += own;
       account->lost_ns += own;
     }
@@ -88,18 +112,41 @@ double StepAccount::LostPerStep(std::span<const RankId> culprits) const {
   return lost / steps;
 }
 
-StepAccount Account(const CrossRankView& view) { return Account(view, LineUpSteps(view)); }
-
-StepAccount Account(const CrossRankView& view, std::span<const StepRow> rows) {
+StepAccount Account(const CrossRankView& view) {
   StepAccount account;
   for (const RankView& rank : view.ranks()) account.ranks.push_back({.rank = rank.rank});
-  for (const StepRow& row : rows) {
+  LossOfStep loss(view);
+  for (const StepRow& row : LineUpSteps(view)) {
     ++account.steps;
     if (!row.marked) ++account.unmarked_steps;
     AddExposed(row, &account);
-    AddLost(view, row, &account);
+    loss.Look(row);
+    AddLost(row, loss, &account);
   }
   return account;
+}
+
+std::vector<double> LostPerStep(const CrossRankView& view, std::span<const StepRow> rows, std::span<const RankId> asked) {
+  std::vector<RankAccount> accounts;
+  for (const RankId rank : asked) accounts.push_back({.rank = rank});
+  LossOfStep loss(view);
+  for (const StepRow& row : rows) {
+    loss.Look(row);
+    for (RankAccount& account : accounts) {
+      const RankView* rank = view.FindRank(account.rank);
+      if (rank == nullptr) continue;
+      const auto position = static_cast<RankIndex>(rank - view.ranks().data());
+      for (size_t stage = 0; stage < kStepStageCount; ++stage) {
+        const Charges& charges = loss.charges(stage);
+        const auto at = std::ranges::lower_bound(charges.rank, position);
+        if (at == charges.rank.end() || *at != position) continue;
+        account.lost_ns[AccountStage(row, stage)] += loss.part() * charges.ns[static_cast<size_t>(at - charges.rank.begin())];
+      }
+    }
+  }
+  std::vector<double> lost;
+  for (const RankAccount& account : accounts) lost.push_back(account.lost() / static_cast<double>(rows.size()));
+  return lost;
 }
 
 }  // namespace eroica

@@ -48,7 +48,7 @@ struct StepAccount {
 };
 
 StepAccount Account(const CrossRankView& view);
-// For who has lined up the steps of the view already (step_table.h).
-StepAccount Account(const CrossRankView& view, std::span<const StepRow> rows);
+// Of the account of these steps of the view (step_table.h), one or more, no more than what each of the ranks asked for is charged with, a step; in their order.
+std::vector<double> LostPerStep(const CrossRankView& view, std::span<const StepRow> rows, std::span<const RankId> asked);
 
 }  // namespace eroica

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "diagnosis/peer_median.h"
+#include "diagnosis/step_accounting/airport_share.h"
 #include "diagnosis/step_accounting/staged_job.h"
 #include "diagnosis/step_accounting/step_frontier.h"
 
@@ -166,6 +167,27 @@ TEST(StepAccount, OfNothingIsNothing) {
   EXPECT_EQ(account.LostPerStep({&nobody, 1}), 0);
 }
 
+// By definition: every slice of lateness is paid by all who are later than it.
+TEST(ShareAirport, EachSliceIsPaidByAllWhoAreLater) {
+  std::mt19937 random(3);
+  for (const size_t count : {1u, 2u, 7u, 40u, 1'500u}) {
+    for (const uint32_t bound : {3u, 1'000u, 2'000'000'000u}) {
+      std::vector<double> late(count);
+      for (double& ns : late) ns = static_cast<double>(random() % bound) / 2;
+      std::vector<double> sorted = late;
+      std::sort(sorted.begin(), sorted.end());
+      std::vector<double> shares = late;
+      ShareAirport(shares);
+      for (size_t i = 0; i < count; ++i) {
+        double expected = 0;
+        for (size_t k = 0; k < count && sorted[k] <= late[i]; ++k)
+          expected += (sorted[k] - (k > 0 ? sorted[k - 1] : 0)) / static_cast<double>(count - k);
+        EXPECT_DOUBLE_EQ(shares[i], expected) << count << " ranks below " << bound;
+      }
+    }
+  }
+}
+
 // Any job: stages, waits and roles drawn at random, some steps missing or unmarked.
 StagedJob AnyJob(uint32_t seed) {
   std::mt19937 random(seed);
@@ -215,6 +237,21 @@ TEST(StepAccount, AddsUpAndNeverClaimsMoreThanWasLost) {
     EXPECT_NEAR(lost, account.lost_ns, 1) << "seed " << seed;
     EXPECT_NEAR(std::accumulate(account.stage_lost_ns.begin(), account.stage_lost_ns.end(), 0.0), account.lost_ns, 1) << "seed " << seed;
     EXPECT_LE(account.lost_ns, waited + 1) << "seed " << seed;
+  }
+}
+
+TEST(StepAccount, SomeRanksAloneAreChargedAsAmongAll) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    StagedJob job = AnyJob(seed);
+    const CrossRankView view = job.View();
+    const std::vector<StepRow> rows = LineUpSteps(view);
+    if (rows.empty()) continue;
+    const StepAccount account = Account(view);
+    const auto world = static_cast<uint32_t>(job.batches().size());
+    const std::vector<RankId> asked = {RankId{world - 1}, RankId{world}, RankId{0}};  // the second is not there
+    EXPECT_THAT(LostPerStep(view, rows, asked),
+                ElementsAre(account.ranks[world - 1].lost() / account.steps, 0, account.ranks[0].lost() / account.steps))
+        << "seed " << seed;
   }
 }
 
