@@ -1,6 +1,7 @@
 #include "diagnosis/cross_rank_view.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <unordered_map>
 #include <utility>
@@ -36,6 +37,7 @@ std::vector<RankView> RanksByNumber(std::span<const PatternBatch> batches) {
 }
 
 // Fills the columns rank after rank. Ranks mostly list the same functions in the same order, so that a row belongs to the column after that of the row before.
+// Rows of some ranks are gathered before they are put into the columns, so that these are written in long pieces.
 class ColumnBuilder {
  public:
   explicit ColumnBuilder(size_t ranks) : ranks_(ranks) {}
@@ -49,26 +51,52 @@ class ColumnBuilder {
       const FunctionPattern& pattern = patterns[i];
       if (i < next.size()) {
         __builtin_prefetch(&next[i].function);
-        __builtin_prefetch(&next[i].beta);
+        __builtin_prefetch(&next[i].function_class);
         __builtin_prefetch(&next[i].duration_mean_ns);
       }
       if (IsHidden(pattern.function_class, pattern.wait, pattern.critical_ns, pattern.total_ns, window_ns)) continue;
       const uint32_t position = Find(pattern, previous);
       previous = position;
-      FunctionColumn& column = columns_[position];
-      if (!column.rank.empty() && column.rank.back() == rank) continue;  // the first row of a function counts
-      if (column.rank.size() == kManyRanks) Reserve(column);
-      Append(column, rank, pattern);
+      Rows& rows = rows_[position];
+      if (rows.count > 0 && rows.rank[rows.count - 1] == rank) continue;  // the first row of a function counts
+      rows.Append(rank, pattern);
     }
+    if (++gathered_ == kGathered) PutAway();
   }
 
   std::vector<FunctionColumn> Take() {
+    PutAway();
     std::sort(columns_.begin(), columns_.end(), [](const auto& a, const auto& b) { return a.function < b.function; });
     return std::move(columns_);
   }
 
  private:
-  static constexpr size_t kManyRanks = 64;  // what so many ran is taken for what all run
+  static constexpr uint32_t kGathered = 32;  // ranks
+  static constexpr size_t kManyRanks = 64;   // what so many ran is taken for what all run
+
+  // Of one function on the ranks since the last PutAway().
+  struct Rows {
+    uint32_t count = 0;
+    std::array<RankIndex, kGathered> rank;
+    std::array<float, kGathered> beta;
+    std::array<float, kGathered> mu;
+    std::array<float, kGathered> sigma;
+    std::array<float, kGathered> call_ns;
+    std::array<int64_t, kGathered> critical_ns;
+    std::array<const FunctionPattern*, kGathered> pattern;
+
+    void Append(RankIndex of, const FunctionPattern& row) {
+      const bool known = row.resource_samples > 0;
+      rank[count] = of;
+      beta[count] = Share(row.beta);
+      mu[count] = known ? Share(row.mu) : 0;
+      sigma[count] = known ? Share(row.sigma) : 0;
+      call_ns[count] = static_cast<float>(row.duration_mean_ns);
+      critical_ns[count] = row.critical_ns;
+      pattern[count] = &row;
+      ++count;
+    }
+  };
 
   uint32_t Find(const FunctionPattern& pattern, uint32_t previous) {
     for (const uint32_t guess : {previous + 1, 0u}) {
@@ -79,33 +107,36 @@ class ColumnBuilder {
       columns_.emplace_back();
       columns_.back().function = pattern.function;
       columns_.back().sample = &pattern;
+      rows_.emplace_back();
     }
     return it->second;
   }
 
-  void Reserve(FunctionColumn& column) const {
-    column.rank.reserve(ranks_);
-    column.beta.reserve(ranks_);
-    column.mu.reserve(ranks_);
-    column.sigma.reserve(ranks_);
-    column.call_ns.reserve(ranks_);
-    column.critical_ns.reserve(ranks_);
-    column.pattern.reserve(ranks_);
-  }
-
-  static void Append(FunctionColumn& column, RankIndex rank, const FunctionPattern& pattern) {
-    const bool known = pattern.resource_samples > 0;
-    column.rank.push_back(rank);
-    column.beta.push_back(Share(pattern.beta));
-    column.mu.push_back(known ? Share(pattern.mu) : 0);
-    column.sigma.push_back(known ? Share(pattern.sigma) : 0);
-    column.call_ns.push_back(static_cast<float>(pattern.duration_mean_ns));
-    column.critical_ns.push_back(pattern.critical_ns);
-    column.pattern.push_back(&pattern);
+  void PutAway() {
+    gathered_ = 0;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      FunctionColumn& column = columns_[i];
+      Rows& rows = rows_[i];
+      const size_t size = column.size() + rows.count;
+      const auto put = [&](const auto& values, auto& into) {
+        if (size > kManyRanks) into.reserve(ranks_);
+        into.insert(into.end(), values.begin(), values.begin() + rows.count);
+      };
+      put(rows.rank, column.rank);
+      put(rows.beta, column.beta);
+      put(rows.mu, column.mu);
+      put(rows.sigma, column.sigma);
+      put(rows.call_ns, column.call_ns);
+      put(rows.critical_ns, column.critical_ns);
+      put(rows.pattern, column.pattern);
+      rows.count = 0;
+    }
   }
 
   const size_t ranks_;
+  uint32_t gathered_ = 0;                // ranks
   std::vector<FunctionColumn> columns_;  // in the order in which they were met
+  std::vector<Rows> rows_;               // likewise
   std::unordered_map<FunctionId, uint32_t> position_;
 };
 
