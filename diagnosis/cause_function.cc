@@ -124,6 +124,14 @@ CauseFunction Describe(std::string_view frame, const Inclusive& own, double peer
   return cause;
 }
 
+// What a peer without a row ran of a kernel. All ranks of a role run the same ones: what is too small for a row the peer folded, and the rank did not. Other functions
+// are the rank's own.
+double FoldedBeyond(const PatternBatch& own, const PatternBatch& peer, FunctionClass function_class) {
+  if (function_class != FunctionClass::kGpuCompute) return 0;
+  const auto c = static_cast<size_t>(function_class);
+  return std::max(0.0, PerStep(peer, peer.folded_critical_ns[c]) - PerStep(own, own.folded_critical_ns[c]));
+}
+
 using Candidates = std::map<std::string_view, std::pair<const Inclusive*, CauseFunction>>;
 
 // Those that are nearly as specific as the most specific one, and of these those that cover nearly as much as the best.
@@ -160,7 +168,8 @@ const CauseFunction* Deepest(const Candidates& candidates, bool builtin) {
 }  // namespace
 
 std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {
-  const InclusiveTimes own = InclusiveTimesOf(*view.ranks()[rank].batch);
+  const PatternBatch& batch = *view.ranks()[rank].batch;
+  const InclusiveTimes own = InclusiveTimesOf(batch);
   const std::vector<RankIndex> peer_ranks = PeersOf(view, rank, options.max_peers);
   std::vector<InclusiveTimes> peers;
   for (const RankIndex peer : peer_ranks) peers.push_back(InclusiveTimesOf(*view.ranks()[peer].batch));
@@ -169,9 +178,10 @@ std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIn
   for (const auto& [frame, inclusive] : own) {
     if (inclusive.ns < options.min_coverage * excess_ns) continue;
     peer_ns.clear();
-    for (const InclusiveTimes& peer : peers) {
-      const auto it = peer.find(frame);
-      peer_ns.push_back(it == peer.end() ? 0 : it->second.ns);
+    for (size_t i = 0; i < peers.size(); ++i) {
+      const auto it = peers[i].find(frame);
+      peer_ns.push_back(it != peers[i].end() ? it->second.ns
+                                             : FoldedBeyond(batch, *view.ranks()[peer_ranks[i]].batch, inclusive.heaviest->function_class));
     }
     const CauseFunction cause = Describe(frame, inclusive, peer_ns.empty() ? 0 : Median(std::span(peer_ns)), excess_ns);
     if (cause.coverage >= options.min_coverage) candidates.emplace(frame, std::pair(&inclusive, cause));

@@ -52,6 +52,19 @@ TEST(FindCauseFunction, ManyRanksThatSleepInOnePlaceSleepThere) {
   EXPECT_EQ(cause->name, "read_record");
 }
 
+// Experts that are asked for little more run their kernels for long enough to have rows; the peers' were folded.
+TEST(FindCauseFunction, WhatPeersFoldedTheyRan) {
+  for (const double folded_ms : {0.0, 3.0}) {
+    TrainingView job(8);
+    job.RunOnAll("forward", 900, "main").Run(3, "grouped_gemm", 5, "", FunctionClass::kGpuCompute);
+    for (PatternBatch& batch : job.batches()) {
+      auto& folded_ns = batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kGpuCompute)];
+      folded_ns = static_cast<int64_t>((batch.rank.value == 3 ? 2 : 2 + folded_ms) * 8 * kMs);
+    }
+    EXPECT_EQ(CauseOf(job, 3, 5).has_value(), folded_ms < 2.5) << folded_ms;
+  }
+}
+
 TEST(FindCauseFunction, WhatExplainsLessThanHalfIsNoCause) {
   TrainingView job(8);
   job.RunOnAll("forward", 60, "main").Run(3, "extra", 15, "main");
