@@ -37,6 +37,9 @@ bool IsLateForReason(const Finding& claim) {
   return noise == nullptr || noise->culprit >= kDeviations;
 }
 
+// Data that leaves its usual way shows it in a single transfer; a link that is slower than others may be busy for a while.
+bool IsADetour(const Finding& claim) { return claim.kind == FindingKind::kCommunication && claim.subkind == kNvlinkDown; }
+
 double ShareOf(const Finding& claim) { return claim.world_size > 0 ? claim.lost_gpu_seconds_per_hour / 3600 / claim.world_size : 0; }
 
 }  // namespace
@@ -54,6 +57,7 @@ ClaimMemory::Record ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
   record.roams = claim.kind == FindingKind::kSlowRank && claim.subkind != kTransient && !claim.function.empty() && IsLateForReason(claim) &&
                  (claim.function_class == FunctionClass::kPython || claim.function_class == FunctionClass::kCpuOp);
   if (const Measure* seen = FindMeasure(claim, kSeenInWindows)) record.least_windows = static_cast<int64_t>(seen->threshold);
+  record.far_off = FindMeasure(claim, kExcessOverNoise) != nullptr && IsFarOff(claim);
   for (const Culprit& culprit : claim.culprits) record.ranks.push_back(culprit.rank);
   std::sort(record.ranks.begin(), record.ranks.end());
   return record;
@@ -64,6 +68,13 @@ bool ClaimMemory::SameFault(const Record& a, const Record& b) {
   if (a.ranks.empty() && b.ranks.empty()) return a.kind == b.kind;
   return std::any_of(a.ranks.begin(), a.ranks.end(),
                      [&b](int32_t rank) { return std::binary_search(b.ranks.begin(), b.ranks.end(), rank); });
+}
+
+// One more window that shows what the record says. A fault that begins late in a window, or that not every step has, shows in few of its steps: far off in the same
+// function twice is no chance.
+bool ClaimMemory::ShowsAsWell(const Record& other, const Record& record) {
+  if (!SameFault(record, other)) return false;
+  return other.may_last() || (record.may_last() && other.far_off && record.far_off && other.function == record.function);
 }
 
 // One window is enough where the rank is far off, and most steps show it: what comes now and then may come to this rank in four of eight steps, and to another one in
@@ -79,15 +90,26 @@ bool ClaimMemory::StandsOutAlone(const Record& record, const Finding& claim) con
   return IsFarOff(claim) && (slow == nullptr || 2 * slow->culprit > static_cast<double>(slow->samples));
 }
 
+// Few steps are enough where all of them show it alike, by so much more than they differ that no uneven lengths do it.
+bool ClaimMemory::IsNoChance(const Record& record, const Finding& claim) const {
+  const Measure* chance = FindMeasure(claim, kChanceOfExcess);
+  const bool in_all = record.steps >= options_.fewest_steps && record.slow_steps == record.steps;
+  return in_all && chance != nullptr && claim.ranks_seen * chance->culprit <= options_.no_chance;
+}
+
 double ClaimMemory::WindowsUntil(const Record& record) const { return static_cast<double>(record.window - first_window_ + 1); }
 
-// Ranks, window by window, other than the record's. What has come back as it has may be a fault beside it.
+// Ranks, window by window, other than the record's. What has come back as it has may be a fault beside it, and what was claimed beside it a victim.
 double ClaimMemory::OthersThatCameToNothing(const Record& record) const {
   int64_t others = unrest_[static_cast<size_t>(record.kind)];
+  std::set<int64_t> beside;
+  for (const Record& other : records_) {
+    if (other.kind == record.kind && SameFault(record, other)) beside.insert(other.window);
+  }
   for (const Record& other : records_) {
     if (other.kind != record.kind || other.ripe || !other.may_last()) continue;
     const bool lasts = record.window - other.window < options_.lasting_windows && LastingOf(other).windows > 1;
-    if (lasts || SameFault(record, other)) others -= static_cast<int64_t>(other.ranks.size());
+    if (lasts || beside.contains(other.window)) others -= static_cast<int64_t>(other.ranks.size());
   }
   return static_cast<double>(std::max<int64_t>(0, others));
 }
@@ -123,8 +145,8 @@ ClaimMemory::Lasting ClaimMemory::LastingOf(const Record& record) const {
   Lasting lasting;
   int64_t last = -1;
   for (const Record& other : records_) {
-    if (record.window - other.window >= options_.lasting_windows || !other.may_last() || !SameFault(record, other)) continue;
-    lasting.steps += other.steps;
+    if (record.window - other.window >= options_.lasting_windows || !ShowsAsWell(other, record)) continue;
+    lasting.steps += other.may_last() ? other.steps : other.slow_steps;
     lasting.windows += other.window != last ? 1 : 0;
     last = other.window;
   }
@@ -187,7 +209,7 @@ size_t ClaimMemory::RanksThatRoam(const Record& record) const {
 
 bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
   if (record.least_windows > 0) return WindowsOf(record) >= record.least_windows;
-  if (record.steps == 0) return true;  // nothing says how often
+  if (record.steps == 0 || IsADetour(claim) || IsNoChance(record, claim)) return true;  // of no steps nothing says how often
   const auto claimed_within = [&](int64_t windows) {
     return std::ranges::any_of(records_, [&](const Record& other) {
       return other.window < record.window && record.window - other.window < windows && SameFault(record, other);
@@ -197,8 +219,9 @@ bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
   if (!record.occasional()) {
     if (record.steps >= options_.steps_to_open && StandsOutAlone(record, claim)) return true;
     const Lasting lasting = LastingOf(record);
-    // Links are measured over all that they carried in a window, however few its steps are.
-    const int64_t windows_to_open = record.kind == FindingKind::kCommunication ? 2 : options_.windows_to_open;
+    // Links are measured over all that they carried in a window, however few its steps are; and no chance goes far off twice.
+    const bool two_are_enough = record.kind == FindingKind::kCommunication || record.far_off;
+    const int64_t windows_to_open = two_are_enough ? 2 : options_.windows_to_open;
     const bool enough = lasting.steps >= options_.steps_to_open_again || lasting.windows >= windows_to_open;
     if (enough && seen_before && IsBeyondUnrest(record, claim.ranks_seen)) return true;
   }
@@ -285,10 +308,11 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
 }
 
 std::string ClaimMemory::Encode() const {
-  std::string text = fmt::format("4 {} {} {}\n", first_window_, asked_, fmt::join(unrest_, " "));
+  std::string text = fmt::format("5 {} {} {}\n", first_window_, asked_, fmt::join(unrest_, " "));
   for (const Record& record : records_) {
-    text += fmt::format("{} {} {} {} {} {} {} {} {} {}", record.window, static_cast<int>(record.kind), record.first_step, record.slow_steps,
-                        record.steps, record.share, record.least_windows, record.roams ? 1 : 0, record.ripe ? 1 : 0, record.ranks.size());
+    text += fmt::format("{} {} {} {} {} {} {} {} {} {} {}", record.window, static_cast<int>(record.kind), record.first_step,
+                        record.slow_steps, record.steps, record.share, record.least_windows, record.roams ? 1 : 0, record.ripe ? 1 : 0,
+                        record.far_off ? 1 : 0, record.ranks.size());
     for (const int32_t rank : record.ranks) text += fmt::format(" {}", rank);
     text += fmt::format(" {}\n", record.function);
   }
@@ -302,7 +326,7 @@ bool ClaimMemory::Restore(std::string_view text) {
   ClaimMemory read(options_);
   if (!std::getline(lines, line)) return false;
   std::istringstream head(line);
-  if (!(head >> version >> read.first_window_) || version < 1 || version > 4) return false;
+  if (!(head >> version >> read.first_window_) || version < 1 || version > 5) return false;
   if (version > 2 && !(head >> read.asked_)) return false;
   for (int64_t& ranks : read.unrest_) {
     if (version > 3 && !(head >> ranks)) return false;
@@ -313,14 +337,16 @@ bool ClaimMemory::Restore(std::string_view text) {
     int kind = 0;
     int roams = 0;
     int ripe = 0;
+    int far_off = 0;
     size_t ranks = 0;
     if (!(row >> record.window >> kind >> record.first_step >> record.slow_steps >> record.steps >> record.share)) return false;
     if (version > 1 && !(row >> record.least_windows)) return false;
-    if (!(row >> roams) || (version > 3 && !(row >> ripe)) || !(row >> ranks)) return false;
+    if (!(row >> roams) || (version > 3 && !(row >> ripe)) || (version > 4 && !(row >> far_off)) || !(row >> ranks)) return false;
     if (kind < 0 || kind >= kFindingKindCount) return false;
     record.kind = static_cast<FindingKind>(kind);
     record.roams = roams != 0;
     record.ripe = ripe != 0;
+    record.far_off = far_off != 0;
     for (size_t i = 0; i < ranks; ++i) {
       if (!(row >> record.ranks.emplace_back())) return false;
     }

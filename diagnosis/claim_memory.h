@@ -26,6 +26,9 @@ struct ClaimMemoryOptions {
   // quiet_windows, and a second window is enough; the allowed chance falls as theirs does, as 1 / windows^2.
   double lasting_chance = 1e-3;
   double quiet_windows = 50;
+  // Or so few, where all of them show it and chance gives it to any rank of the job this seldom.
+  int64_t fewest_steps = 3;
+  double no_chance = 1e-12;
   // Chance that steps alone make any rank of the job stand out in a single window: of all windows together, and of one at least (as in lasting_excess.h).
   double single_window_chance = 1e-3;
   double least_single_window_chance = 1e-7;
@@ -66,6 +69,7 @@ class ClaimMemory {
     double share = 0;            // of the window's steps that it costs
     int64_t least_windows = 0;   // in which it must have been claimed; 0: the claim does not say
     bool ripe = false;           // a finding came of it
+    bool far_off = false;        // it says by how many deviations, and no chance goes so far
     bool roams = false;          // in a function of the host, in more than a single step: may be everybody's
     std::vector<int32_t> ranks;  // ascending
     std::string function;
@@ -84,11 +88,13 @@ class ClaimMemory {
 
   static Record RecordOf(int64_t index, const Finding& claim);
   static bool SameFault(const Record& a, const Record& b);
+  static bool ShowsAsWell(const Record& other, const Record& record);
   void Forget(int64_t index);
   void Add(Record record, bool is_open);
   bool IsRipe(const Record& record, const Finding& claim);
   Lasting LastingOf(const Record& record) const;
   bool StandsOutAlone(const Record& record, const Finding& claim) const;
+  bool IsNoChance(const Record& record, const Finding& claim) const;
   double WindowsUntil(const Record& record) const;
   bool IsBeyondUnrest(const Record& record, uint32_t ranks) const;
   double OthersThatCameToNothing(const Record& record) const;

@@ -119,7 +119,7 @@ TEST(ClaimMemory, WhatAnEarlierVersionKeptIsRead) {
   ASSERT_TRUE(memory.Restore("1 1\n1 0 4 4 4 0.1 0 1 5 gemm\n"));
   EXPECT_THAT(Ripen(memory, 2, {Claim(2, 5, 4)}), SizeIs(1));
   EXPECT_FALSE(memory.Restore("4 1 0 7\n")) << "no unrest";
-  EXPECT_FALSE(memory.Restore("5 1\n"));
+  EXPECT_FALSE(memory.Restore("6 1\n"));
 }
 
 TEST(ClaimMemory, OneWindowAndManyWithoutItIsNoise) {
@@ -159,6 +159,60 @@ TEST(ClaimMemory, TwoFaultsThatBeginTogetherAreOpenedTogether) {
   ClaimMemory memory;
   EXPECT_THAT(Ripen(memory, 3, {Claim(3, 5, 4), Claim(3, 9, 4)}), IsEmpty());
   EXPECT_THAT(Ripen(memory, 4, {Claim(4, 5, 4), Claim(4, 9, 4)}), SizeIs(2));
+}
+
+// A NIC that two ranks share: both are claimed, and then one of them for both.
+TEST(ClaimMemory, WhatIsClaimedBesideAFaultIsNoUnrest) {
+  for (const bool beside : {true, false}) {
+    ClaimMemory memory;
+    std::vector<Finding> before;
+    std::vector<Finding> claims = {Claim(3, 5, 4)};
+    (beside ? claims : before).push_back(Claim(beside ? 3 : 2, 9, 4));
+    EXPECT_THAT(Ripen(memory, 2, before), IsEmpty());
+    EXPECT_THAT(Ripen(memory, 3, claims), IsEmpty());
+    EXPECT_EQ(Ripen(memory, 4, {Claim(4, 5, 4)}).size(), beside ? 1u : 0u);
+  }
+}
+
+Finding FarOff(Finding claim, double deviations) {
+  claim.evidence.push_back({.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = deviations, .samples = 4});
+  return claim;
+}
+
+TEST(ClaimMemory, AFaultThatBeginsLateInAWindowShowsInIt) {
+  for (const double deviations : {40.0, 5.0}) {
+    for (const std::string before : {"gemm", "sort"}) {
+      ClaimMemory memory;
+      EXPECT_THAT(Ripen(memory, 1, {FarOff(Claim(1, 5, 1, before), deviations)}), IsEmpty());
+      const bool shows = deviations > 6 && before == "gemm";
+      EXPECT_EQ(Ripen(memory, 2, {FarOff(Claim(2, 5, 4), deviations)}).size(), shows ? 1u : 0u) << deviations << before;
+    }
+  }
+}
+
+// Steps that are all alike, and none of them as short as a peer's.
+TEST(ClaimMemory, FewStepsAreEnoughWhereNoChanceDoesIt) {
+  const auto opened = [](double chance, double slow_steps, uint64_t steps) {
+    ClaimMemory memory;
+    Finding claim = Claim(1, 5, slow_steps);
+    claim.evidence[0].samples = steps;
+    claim.evidence.push_back({.name = std::string(kChanceOfExcess), .unit = "probability", .culprit = chance, .samples = steps});
+    return Ripen(memory, 1, {claim}).size() == 1;
+  };
+  EXPECT_TRUE(opened(1e-20, 3, 3));
+  EXPECT_FALSE(opened(1e-12, 3, 3)) << "any of sixteen ranks might have been it";
+  EXPECT_FALSE(opened(1e-20, 3, 4)) << "not all of them";
+  EXPECT_FALSE(opened(1e-20, 2, 2)) << "two in a row may be one accident";
+}
+
+TEST(ClaimMemory, ALinkThatIsGoneIsNoPassingLoad) {
+  for (const std::string_view subkind : {std::string_view("nvlink"), kNvlinkDown}) {
+    ClaimMemory memory;
+    Finding claim = Claim(1, 5, 4);
+    claim.kind = FindingKind::kCommunication;
+    claim.subkind = subkind;
+    EXPECT_EQ(Ripen(memory, 1, {claim}).size(), subkind == kNvlinkDown ? 1u : 0u) << subkind;
+  }
 }
 
 // Where a rank has one peer, eight steps of uneven lengths make it six deviations late more often than once in a thousand windows.

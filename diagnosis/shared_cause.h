@@ -19,6 +19,9 @@ inline constexpr std::string_view kRoaming = "roaming";  // now this rank is lat
 // Subkind of a claim by the order of arrival alone, of windows of few steps: what the rank ran at that moment is told, which need not be why.
 inline constexpr std::string_view kLateArrival = "late_arrival";
 
+// Subkind of a claim of the communication: what NVLink carried goes over PCIe.
+inline constexpr std::string_view kNvlinkDown = "nvlink_down";
+
 // Claims about slow ranks that name the same function (or the same class of functions) become one finding with all their culprits, by rank. It keeps the words of the
 // claim that costs most; its loss is the sum of theirs, each of which is what the accounting charges the rank with
 // (diagnosis/impact.h). A culprit is no victim. Other kinds stay as they are, in order.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "diagnosis/duration_text.h"
+#include "diagnosis/shared_cause.h"
 
 namespace eroica {
 namespace {
@@ -66,7 +67,7 @@ class Claim {
   }
   // Over NVLink, or over PCIe because it is gone.
   std::string_view RankSubkind() const {
-    if (worst_.detour) return "nvlink_down";
+    if (worst_.detour) return kNvlinkDown;
     if (spot_.copies > 0) return "pcie";
     return spot_.resource == Resource::kNic ? "nic" : spot_.resource == Resource::kNvlink ? "nvlink" : "pcie";
   }
