@@ -43,6 +43,46 @@ std::vector<StepRecord> TypicalSteps(const CrossRankView& view) {
   return steps;
 }
 
+// A few ranks of each role, for what a whole role has in common.
+class RoleSample {
+ public:
+  explicit RoleSample(const CrossRankView& view) : chosen_(view.ranks().size()), size_(view.role_count()), values_(view.role_count()) {
+    std::vector<size_t> members(view.role_count());
+    for (const RankView& rank : view.ranks()) ++members[rank.role];
+    std::vector<size_t> met(view.role_count());
+    for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+      const uint32_t role = view.ranks()[i].role;
+      const size_t stride = (members[role] + kMost - 1) / kMost;
+      chosen_[i] = met[role]++ % stride == 0 && view.ranks()[i].has_steps();
+      size_[role] += chosen_[i];
+    }
+  }
+
+  // Of what the function takes on the ranks of its column, the median over the role in which that is most; who does not run it takes nothing.
+  double MostOf(const CrossRankView& view, const FunctionColumn& column, const std::vector<double>& steps_covered) {
+    for (std::vector<double>& values : values_) values.clear();
+    for (size_t i = 0; i < column.size(); ++i) {
+      if (chosen_[column.rank[i]] == 0) continue;
+      const uint32_t role = view.ranks()[column.rank[i]].role;
+      values_[role].push_back(static_cast<double>(column.critical_ns[i]) / steps_covered[column.rank[i]]);
+    }
+    double most = 0;
+    for (uint32_t role = 0; role < values_.size(); ++role) {
+      std::vector<double>& values = values_[role];
+      if (2 * values.size() < size_[role] || values.empty()) continue;
+      values.resize(size_[role]);
+      most = std::max(most, Median(std::span(values)));
+    }
+    return most;
+  }
+
+ private:
+  static constexpr size_t kMost = 16;  // of a role
+  std::vector<uint8_t> chosen_;        // by rank
+  std::vector<size_t> size_;           // by role
+  std::vector<std::vector<double>> values_;
+};
+
 FunctionPattern Row(FunctionId function, const FunctionPattern& like, double ns_per_step, size_t ranks) {
   FunctionPattern row;
   row.function = function;
@@ -112,6 +152,7 @@ PatternBatch ProfileOf(const CrossRankView& view) {
   std::vector<double> steps_covered;  // by rank; 0 where it reported none
   steps_covered.reserve(view.ranks().size());
   for (const RankView& rank : view.ranks()) steps_covered.push_back(rank.step.steps > 0 ? StepsCovered(*rank.batch) : 0);
+  RoleSample roles(view);
   std::vector<double> per_step;
   for (const FunctionColumn& column : view.functions()) {
     per_step.clear();
@@ -120,7 +161,11 @@ PatternBatch ProfileOf(const CrossRankView& view) {
       if (covered > 0) per_step.push_back(static_cast<double>(column.critical_ns[i]) / covered);
     }
     const double typical = Median(std::span(per_step));
-    if (typical >= kLeastShare * step_ns) profile.patterns.push_back(Row(column.function, *column.sample, typical, column.size()));
+    const bool on_thread = column.sample->function_class == FunctionClass::kPython;
+    const double on_stage = on_thread && view.role_count() > 1 ? std::max(typical, roles.MostOf(view, column, steps_covered)) : typical;
+    if (on_stage < kLeastShare * step_ns) continue;
+    profile.patterns.push_back(Row(column.function, *column.sample, typical, column.size()));
+    profile.patterns.back().total_ns = static_cast<int64_t>(on_stage);
   }
   profile.connections = ConnectionRows(view, profile.steps.size());
   profile.patterns.push_back(TransferRow(view, StepsCovered(profile)));
@@ -133,10 +178,19 @@ FunctionId TransferOfCollectives() {
   return id;
 }
 
+const FunctionPattern* FindRow(const PatternBatch& profile, FunctionId function) {
+  const auto row = std::ranges::lower_bound(profile.patterns, function, {}, &FunctionPattern::function);
+  return row != profile.patterns.end() && row->function == function ? &*row : nullptr;
+}
+
 double FunctionNsOf(const PatternBatch& profile, FunctionId function) {
-  const auto row = std::lower_bound(profile.patterns.begin(), profile.patterns.end(), function,
-                                    [](const FunctionPattern& pattern, FunctionId id) { return pattern.function < id; });
-  return row != profile.patterns.end() && row->function == function ? static_cast<double>(row->critical_ns) : 0;
+  const FunctionPattern* row = FindRow(profile, function);
+  return row != nullptr ? static_cast<double>(row->critical_ns) : 0;
+}
+
+double FunctionNsOnStage(const PatternBatch& profile, FunctionId function) {
+  const FunctionPattern* row = FindRow(profile, function);
+  return row != nullptr ? static_cast<double>(std::max(row->critical_ns, row->total_ns)) : 0;
 }
 
 }  // namespace eroica

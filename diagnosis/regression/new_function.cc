@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "diagnosis/hidden_work.h"
 #include "diagnosis/job_profile.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
@@ -21,10 +22,12 @@ struct Before {
   double most_ns = 0;
 };
 
-Before BeforeOf(std::span<const PatternBatch> past, FunctionId function) {
-  Before before{.least_ns = FunctionNsOf(past.front(), function)};
+using TimeOf = double (*)(const PatternBatch& profile, FunctionId function);
+
+Before BeforeOf(std::span<const PatternBatch> past, FunctionId function, TimeOf time_of) {
+  Before before{.least_ns = time_of(past.front(), function)};
   for (const PatternBatch& profile : past) {
-    const double ns = FunctionNsOf(profile, function);
+    const double ns = time_of(profile, function);
     before = {.least_ns = std::min(before.least_ns, ns), .most_ns = std::max(before.most_ns, ns)};
   }
   return before;
@@ -35,7 +38,7 @@ double GrowthOfKernels(const PatternBatch& now, std::span<const PatternBatch> pa
   std::vector<Weighted> growths;
   for (const FunctionPattern& row : now.patterns) {
     if (row.function_class != FunctionClass::kGpuCompute) continue;
-    const double before_ns = BeforeOf(past, row.function).most_ns;
+    const double before_ns = BeforeOf(past, row.function, FunctionNsOf).most_ns;
     const auto now_ns = static_cast<double>(row.critical_ns);
     if (before_ns > 0) growths.push_back({now_ns / before_ns - 1, now_ns});
   }
@@ -62,37 +65,66 @@ JobChange ChangeOf(std::span<const PatternBatch> past, const PatternBatch& befor
   return {.past = past, .since = {&before_now, &now}, .past_ns = Median(std::span(then)), .now_ns = Median(std::span(since))};
 }
 
-// On the median rank that runs it.
+// On the median rank of a role: in a pipeline a function may be critical on the others only now and then.
 bool RunsInMostSteps(const CrossRankView& view, FunctionId function, double share) {
   const FunctionColumn* column = view.FindFunction(function);
   if (column == nullptr) return false;
-  std::vector<double> active;
+  std::vector<std::vector<double>> active(view.role_count());
   for (size_t i = 0; i < column->size(); ++i) {
-    const auto steps = static_cast<double>(view.ranks()[column->rank[i]].batch->steps.size());
-    active.push_back(steps > 0 ? column->pattern[i]->active_steps / steps : 0);
+    const RankView& rank = view.ranks()[column->rank[i]];
+    const auto steps = static_cast<double>(rank.batch->steps.size());
+    active[rank.role].push_back(steps > 0 ? column->pattern[i]->active_steps / steps : 0);
   }
-  return Median(std::span(active)) >= share;
+  return std::ranges::any_of(active, [&](std::vector<double>& of_role) { return Median(std::span(of_role)) >= share; });
+}
+
+// Whether the typical rank runs it for so long, whether anybody waits for that or not.
+bool IsRunByMost(const CrossRankView& view, FunctionId function, double least_ns) {
+  std::vector<double> times;
+  for (const RankView& rank : view.ranks()) {
+    if (rank.has_steps()) times.push_back(RunsForNs(rank, function));
+  }
+  return Median(std::span(times)) >= least_ns;
+}
+
+// What a function takes in both of the newest windows, and took before.
+struct Taken {
+  double now_ns = 0;
+  Before before;
+  double more_ns() const { return now_ns - before.most_ns; }
+};
+
+Taken TakenOf(std::span<const PatternBatch> past, const PatternBatch& before_now, const PatternBatch& now, FunctionId function,
+              TimeOf time_of) {
+  return {.now_ns = std::min(time_of(now, function), time_of(before_now, function)), .before = BeforeOf(past, function, time_of)};
+}
+
+bool IsNew(const FunctionPattern& row, const Taken& taken, const NewFunctionOptions& options) {
+  return RunsOnThread(row) && taken.before.most_ns <= options.max_before * taken.now_ns;
 }
 
 std::optional<NewFunction> FindAgainst(const CrossRankView& view, std::span<const PatternBatch> past, const PatternBatch& before_now,
                                        const NewFunctionOptions& options) {
   NewFunction best{.change = ChangeOf(past, before_now, view.profile())};
   const double of_kernels = GrowthOfKernels(view.profile(), past);
+  const double least_ns = options.min_share_of_one * best.change.now_ns;
   double together_ns = 0;
   for (const FunctionPattern& row : view.profile().patterns) {
     if (IsSymptom(row)) continue;
-    const double now_ns = std::min(static_cast<double>(row.critical_ns), FunctionNsOf(before_now, row.function));
-    const Before before = BeforeOf(past, row.function);
-    const double more_ns = now_ns - before.most_ns;
-    if (more_ns < options.min_share_of_one * best.change.now_ns) continue;
-    const bool is_new = RunsOnThread(row) && before.most_ns <= options.max_before * now_ns;
-    if (!is_new && !HasGrown(before, now_ns, past.size(), of_kernels, options)) continue;
-    if (best.change.excess_ns() < options.min_longer * more_ns || !RunsInMostSteps(view, row.function, options.min_active_steps)) continue;
-    together_ns += more_ns;
-    if (more_ns <= best.now_ns - best.before_ns) continue;
+    Taken taken = TakenOf(past, before_now, view.profile(), row.function, FunctionNsOf);
+    const Taken on_stage = TakenOf(past, before_now, view.profile(), row.function, FunctionNsOnStage);
+    const bool hidden = on_stage.more_ns() >= least_ns && IsNew(row, on_stage, options) && on_stage.more_ns() > taken.more_ns() &&
+                        IsRunByMost(view, row.function, options.min_hidden * on_stage.now_ns);
+    if (hidden) taken = on_stage;
+    if (taken.more_ns() < least_ns) continue;
+    if (!IsNew(row, taken, options) && !HasGrown(taken.before, taken.now_ns, past.size(), of_kernels, options)) continue;
+    if (best.change.excess_ns() < options.min_longer * taken.more_ns()) continue;
+    if (!RunsInMostSteps(view, row.function, options.min_active_steps)) continue;
+    together_ns += taken.more_ns();
+    if (taken.more_ns() <= best.now_ns - best.before_ns) continue;
     best.row = &row;
-    best.before_ns = before.most_ns;
-    best.now_ns = now_ns;
+    best.before_ns = taken.before.most_ns;
+    best.now_ns = taken.now_ns;
   }
   if (best.row == nullptr || together_ns < options.min_share * best.change.now_ns) return std::nullopt;
   if (best.change.excess_ns() < options.min_longer * together_ns) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "diagnosis/job_profile.h"
@@ -81,6 +82,38 @@ TEST(NewFunction, SilentWhereItTookAnothersPlace) {
 TEST(NewFunction, SilentOnKernels) {
   const Reads kernel{.ms = 10, .last = 8, .function_class = FunctionClass::kGpuCompute};
   EXPECT_EQ(Find({{}, {}, {}, kernel, kernel}), "");
+}
+
+// Four stages of four ranks. All run "mask" at the beginning of a step, of which the last three stages' receive hides all but a little, on some ranks and in some windows.
+TrainingView Pipeline(uint32_t index, double ms, bool runs_everywhere) {
+  TrainingView job(16);
+  for (uint32_t rank = 0; rank < 16; ++rank) {
+    job.Role(rank, "stage" + std::to_string(rank / 4)).Run(rank, "forward", 100);
+    if (ms == 0) continue;
+    const double seen = rank < 4 ? ms : (rank + index) % 3 == 0 ? 0 : 1.0 + (7 * index + rank) % 5;
+    if (seen > 0) job.RunInSteps(rank, "mask", seen, 0, rank < 4 ? 8 : 3);
+    if (rank < 4 || !runs_everywhere || seen == 0) continue;
+    job.batches()[rank].patterns.back().total_ns = static_cast<int64_t>(ms * 8 * kMillisecond);
+  }
+  job.Finish();
+  return job;
+}
+
+bool FindInPipeline(bool runs_everywhere) {
+  std::vector<PatternBatch> history;
+  for (uint32_t i = 0; i < 5; ++i) {
+    TrainingView window = Pipeline(i, i < 4 ? 0 : 10, runs_everywhere);
+    history.push_back(CrossRankView(window.batches(), window.summaries()).profile());
+  }
+  TrainingView last = Pipeline(5, 10, runs_everywhere);
+  const CrossRankView view(last.batches(), last.summaries());
+  const std::optional<NewFunction> found = FindNewFunction(view, history, {});
+  return found && found->row->name == "mask" && std::abs(found->now_ns - 10e6) < 1;
+}
+
+TEST(NewFunction, IsWhatItTakesOnTheStageThatItIsCriticalOnWhereWaitsHideItOnTheOthers) {
+  EXPECT_TRUE(FindInPipeline(true));
+  EXPECT_FALSE(FindInPipeline(false)) << "one stage runs it, the others hardly do";
 }
 
 Reads Kernel(double ms) { return {.ms = ms, .last = 8, .function_class = FunctionClass::kGpuCompute}; }
