@@ -51,10 +51,12 @@ InclusiveTimes InclusiveTimesOf(const PatternBatch& batch) {
   return times;
 }
 
-std::vector<RankIndex> PeersOf(const CrossRankView& view, RankIndex rank, uint32_t max_peers) {
+std::vector<RankIndex> PeersOf(const CrossRankView& view, RankIndex rank, const CauseOptions& options) {
+  const uint32_t max_peers = options.max_peers;
   std::vector<RankIndex> all;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
-    if (i != rank && view.ranks()[i].role == view.ranks()[rank].role && !view.ranks()[i].silent) all.push_back(i);
+    const bool is_peer = options.peers_of_any_role || view.ranks()[i].role == view.ranks()[rank].role;
+    if (i != rank && is_peer && !view.ranks()[i].silent) all.push_back(i);
   }
   if (all.size() <= max_peers) return all;
   std::vector<RankIndex> spread;
@@ -170,7 +172,7 @@ const CauseFunction* Deepest(const Candidates& candidates, bool builtin) {
 std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {
   const PatternBatch& batch = *view.ranks()[rank].batch;
   const InclusiveTimes own = InclusiveTimesOf(batch);
-  const std::vector<RankIndex> peer_ranks = PeersOf(view, rank, options.max_peers);
+  const std::vector<RankIndex> peer_ranks = PeersOf(view, rank, options);
   std::vector<InclusiveTimes> peers;
   for (const RankIndex peer : peer_ranks) peers.push_back(InclusiveTimesOf(*view.ranks()[peer].batch));
   Candidates candidates;
@@ -190,7 +192,8 @@ std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIn
   const CauseFunction* source = Deepest(best, false);
   const CauseFunction* builtin = Deepest(best, true);
   if (source == nullptr && builtin == nullptr) return std::nullopt;
-  if (source == nullptr || (builtin != nullptr && IsCalledFromAnywhere(view, rank, builtin->name))) return *builtin;
+  if (source == nullptr) return *builtin;
+  if (builtin != nullptr && (options.prefer_builtin || IsCalledFromAnywhere(view, rank, builtin->name))) return *builtin;
   return *source;
 }
 

@@ -16,7 +16,9 @@ struct CauseOptions {
   // A frame that covers nearly as much as the best one, but lies deeper in the stack, is the better name.
   double coverage_slack = 0.1;
   double specificity_slack = 0.05;
-  uint32_t max_peers = 100;  // compared with, evenly spread over the role
+  uint32_t max_peers = 100;        // compared with, evenly spread over the role
+  bool peers_of_any_role = false;  // where the rank is the only one of its own
+  bool prefer_builtin = false;     // to the source frame that calls it: what comes now and then strikes below whatever frame runs
 };
 
 // Inclusive critical time of one frame (a Python frame with all that it calls; a kernel or operator alone) on a rank and on its peers.
@@ -25,11 +27,11 @@ struct CauseFunction {
   std::string stack;         // its callers in the heaviest stack that holds it
   std::string hottest_leaf;  // what it spends most of that time in; empty where it is the leaf itself
   FunctionClass function_class = FunctionClass::kCpuOp;
-  FunctionId leaf;           // identity of the heaviest function that holds the frame
-  double own_ns = 0;         // a step
-  double peers_ns = 0;       // median over the peers, a step
-  double coverage = 0;       // (own - peers) / excess to be explained
-  double specificity = 0;    // (own - peers) / own: 1 where the peers do not run it at all
+  FunctionId leaf;         // identity of the heaviest function that holds the frame
+  double own_ns = 0;       // a step
+  double peers_ns = 0;     // median over the peers, a step
+  double coverage = 0;     // (own - peers) / excess to be explained
+  double specificity = 0;  // (own - peers) / own: 1 where the peers do not run it at all
 
   double excess_ns() const { return own_ns - peers_ns; }
 };

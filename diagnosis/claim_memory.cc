@@ -54,7 +54,7 @@ ClaimMemory::Record ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
     record.steps = static_cast<int64_t>(slow->samples);
     record.slow_steps = static_cast<int64_t>(slow->culprit);
   }
-  record.roams = claim.kind == FindingKind::kSlowRank && claim.subkind != kTransient && !claim.function.empty() && IsLateForReason(claim) &&
+  record.roams = claim.kind == FindingKind::kSlowRank && !claim.function.empty() && IsLateForReason(claim) &&
                  (claim.function_class == FunctionClass::kPython || claim.function_class == FunctionClass::kCpuOp);
   if (const Measure* seen = FindMeasure(claim, kSeenInWindows)) record.least_windows = static_cast<int64_t>(seen->threshold);
   record.far_off = FindMeasure(claim, kExcessOverNoise) != nullptr && IsFarOff(claim);

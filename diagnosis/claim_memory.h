@@ -70,7 +70,7 @@ class ClaimMemory {
     int64_t least_windows = 0;   // in which it must have been claimed; 0: the claim does not say
     bool ripe = false;           // a finding came of it
     bool far_off = false;        // it says by how many deviations, and no chance goes so far
-    bool roams = false;          // in a function of the host, in more than a single step: may be everybody's
+    bool roams = false;          // in a function of the host: may be everybody's
     std::vector<int32_t> ranks;  // ascending
     std::string function;
 

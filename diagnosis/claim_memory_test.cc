@@ -247,6 +247,28 @@ TEST(ClaimMemory, ASpikeThatComesBackToOneRankIsTransient) {
   EXPECT_NEAR(again[0].lost_ns_per_step, 1e6 * 4 / 12, 1) << "of all steps since the first";
 }
 
+TEST(ClaimMemory, SpikesInTheSameFunctionTakeTurns) {
+  const auto told = [](FunctionClass function_class) {
+    ClaimMemory memory;
+    std::vector<Finding> ripe;
+    for (int64_t window = 0; window < 3; ++window) {
+      Finding claim = Claim(window, static_cast<int32_t>(5 + window), 1);
+      claim.subkind = kTransient;
+      claim.function = "collect";
+      claim.function_class = function_class;
+      claim.lost_gpu_seconds_per_hour = 0.02 * 3600 * claim.world_size;
+      ripe = Ripen(memory, window, {claim});
+      EXPECT_TRUE(window == 2 || ripe.empty());
+    }
+    return ripe;
+  };
+  const std::vector<Finding> by_turns = told(FunctionClass::kPython);
+  ASSERT_THAT(by_turns, SizeIs(1));
+  EXPECT_EQ(by_turns[0].subkind, kRoaming);
+  EXPECT_EQ(by_turns[0].kind, FindingKind::kStepTime);
+  EXPECT_THAT(told(FunctionClass::kGpuCompute), IsEmpty()) << "devices have faults of their own";
+}
+
 TEST(ClaimMemory, OneStepOfEachShortWindowIsOneAccidentEach) {
   ClaimMemory memory;
   for (int64_t window = 0; window < 4; ++window) {

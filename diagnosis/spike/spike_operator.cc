@@ -20,9 +20,11 @@ namespace {
 // What is noise of a window's mean is more by that root in a step.
 double SpikeOverNoise(const BusyTime& busy) { return busy.separation() * std::sqrt(static_cast<double>(busy.steps)); }
 
-Finding Describe(const CrossRankView& view, const BusyTime& busy, const std::optional<CauseFunction>& cause, const SpikeOptions& options) {
+Finding Describe(const CrossRankView& view, const BusyTime& busy, const std::optional<CauseFunction>& cause, const std::string& like,
+                 const SpikeOptions& options) {
   const RankView& rank = view.ranks()[busy.rank];
-  const double spike_ns = busy.excess_ns * busy.steps;
+  const double spike_ns = busy.excess_ns * busy.steps / busy.slow_steps;
+  const std::string how_many = busy.slow_steps == 1 ? "one" : fmt::format("{}", busy.slow_steps);
   Finding finding;
   finding.kind = FindingKind::kSlowRank;
   finding.subkind = kTransient;
@@ -45,13 +47,12 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const std::opt
     finding.evidence.push_back({"function_time_per_step", "ns", cause->own_ns, cause->peers_ns, 0, busy.peers});
     where = "in " + cause->name;
   }
-  finding.title = fmt::format("Rank {} is slow in single steps, by {} in one of the last {}, and well in between; that time goes by {}.",
-                              rank.rank.value, DurationText(spike_ns), busy.steps, where);
+  finding.title = fmt::format("Rank {} is slow in single steps, by {} in {} of the last {}, and well in between; that time goes by {}.",
+                              rank.rank.value, DurationText(spike_ns), how_many, busy.steps, where);
   finding.explanation = fmt::format(
-      "One step of rank {} held the others up by {}, {:.0f} times what chance explains of a step; without it the rank is like "
-      "its {} peers. "
+      "A step of rank {} held the others up by {}, {:.0f} times what chance explains of a step; in the others the rank is {}. "
       "It has happened to this rank more often than accidents would hit any one rank.",
-      rank.rank.value, DurationText(spike_ns), SpikeOverNoise(busy), busy.peers);
+      rank.rank.value, DurationText(spike_ns), SpikeOverNoise(busy), like);
   finding.suggested_action = fmt::format(
       "Look at what visits rank {} at times: a job of the host, the device's clocks and temperature, retries; a fault may be about to "
       "come. "
@@ -93,7 +94,32 @@ bool IsLongForAll(const PatternBatch& batch, const MedianSteps& medians) {
   return 2 * (median_ns - Median(std::span(usual))) >= excess_ns;
 }
 
+// Of a rank without peers: it is like its other steps otherwise, and no other rank is slow in the same ones.
+BusyTime AsBusyTime(const CrossRankView& view, const LoneSpike& spike) {
+  BusyTime busy{.rank = spike.rank, .role = view.ranks()[spike.rank].role, .steps = spike.steps, .peers = spike.others};
+  busy.step_ns = spike.step_ns;
+  busy.busy_ns = spike.busy_ns;
+  busy.wait_ns = spike.step_ns - spike.busy_ns;
+  busy.peers_busy_ns = spike.usual_ns;
+  busy.excess_ns = spike.excess_ns;
+  busy.slow_steps = spike.slow_steps;
+  if (spike.steps > 1) busy.lasting_ns = (spike.excess_ns * spike.steps - spike.largest_ns) / (spike.steps - 1);
+  busy.noise_ns = spike.excess_ns * std::sqrt(static_cast<double>(spike.steps)) / spike.separation;
+  return busy;
+}
+
 }  // namespace
+
+void SpikeOperator::EvaluateLone(const CrossRankView& view, std::vector<Finding>& findings) const {
+  CauseOptions of_any = options_.cause;
+  of_any.peers_of_any_role = true;
+  for (const LoneSpike& spike : FindLoneSpikes(view, options_.lone)) {
+    if (spike.excess_ns < options_.min_share * spike.step_ns) continue;
+    const std::optional<CauseFunction> cause = FindCauseFunction(view, spike.rank, spike.excess_ns, of_any);
+    findings.push_back(
+        Describe(view, AsBusyTime(view, spike), cause, fmt::format("as usual, and so are {} others in this one", spike.others), options_));
+  }
+}
 
 void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
   if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
@@ -106,8 +132,9 @@ void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& fi
     if (IsLongForAll(*view.ranks()[busy.rank].batch, medians->second)) continue;
     std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause);
     if (!cause) cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause);
-    findings.push_back(Describe(view, busy, cause, options_));
+    findings.push_back(Describe(view, busy, cause, fmt::format("like its {} peers", busy.peers), options_));
   }
+  EvaluateLone(view, findings);
 }
 
 }  // namespace eroica

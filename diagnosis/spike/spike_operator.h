@@ -3,16 +3,18 @@
 
 #include "diagnosis/cause_function.h"
 #include "diagnosis/operator.h"
+#include "diagnosis/spike/lone_spikes.h"
 
 namespace eroica {
 
 struct SpikeOptions {
   uint32_t min_steps = 3;     // fewer do not tell a spike from a rank that is slow
   double max_lasting = 0.3;   // share of the excess that the other steps show: more is slow_rank's
-  double min_share = 0.03;    // of the window's steps
+  double min_share = 0.01;    // of the window's steps: all that is asked for
   double min_separation = 9;  // the spike over what steps differ by: lengths of inputs have long tails
   double min_ranks_seen = 0.5;
-  CauseOptions cause;
+  LoneSpikeOptions lone;
+  CauseOptions cause{.prefer_builtin = true};
 };
 
 class SpikeOperator final : public DiagnosisOperator {
@@ -23,6 +25,9 @@ class SpikeOperator final : public DiagnosisOperator {
   void Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const override;
 
  private:
+  // Of ranks without peers.
+  void EvaluateLone(const CrossRankView& view, std::vector<Finding>& findings) const;
+
   SpikeOptions options_;
 };
 

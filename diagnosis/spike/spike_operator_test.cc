@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/training_view.h"
@@ -37,7 +40,7 @@ TEST(SpikeOperator, SlowStepsThatFollowEachOtherAreNone) {
 
 TEST(SpikeOperator, ASmallOneIsNone) {
   TrainingView job(8);
-  job.RunOnAll("forward", 60).RunInSteps(3, "retry", 10, 5, 6);
+  job.RunOnAll("forward", 60).RunInSteps(3, "retry", 4, 5, 6);
   EXPECT_THAT(Evaluate(job), IsEmpty());
 }
 
@@ -74,6 +77,45 @@ TEST(SpikeOperator, WhatTakesOneLongerInAStepThatIsLongForAllIsNone) {
   EXPECT_THAT(Evaluate(collected), IsEmpty());
   TrainingView longer_steps = with_collection(10);
   EXPECT_THAT(Evaluate(longer_steps), SizeIs(1));
+}
+
+// A pipeline of single ranks, each with work of its own; every step is longer or shorter on all of them.
+TrainingView Pipeline(uint32_t ranks = 6) {
+  TrainingView job(ranks);
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    job.Role(rank, "stage" + std::to_string(rank));
+    for (uint32_t step = 0; step < 8; ++step) {
+      job.RunInSteps(rank, "forward", (40 + 5 * rank) * (1 + 0.05 * (step % 3)) + 0.1 * ((3 * rank + 5 * step) % 8), step, step + 1);
+    }
+  }
+  return job;
+}
+
+TEST(SpikeOperator, StagesOfSingleRanksAreMeasuredByTheirOwnSteps) {
+  TrainingView job = Pipeline();
+  job.RunInSteps(2, "<built-in collect>", 20, 3, 4, "model.py: forward").RunInSteps(4, "<built-in collect>", 20, 5, 7, "loss.py: forward");
+  const std::vector<Finding> findings = Evaluate(job);
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].culprits[0].rank, 2);
+  EXPECT_EQ(findings[0].function, "<built-in collect>");
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 20e6 / 8, 1e6);
+  EXPECT_EQ(findings[1].culprits[0].rank, 4);
+  EXPECT_EQ(SlowSteps(findings[1])->culprit, 2);
+}
+
+TEST(SpikeOperator, AStepThatIsLongForAllStagesIsNone) {
+  TrainingView job = Pipeline();
+  for (uint32_t rank = 0; rank < 6; ++rank) job.RunInSteps(rank, "save", 20, 3, 4);
+  EXPECT_THAT(Evaluate(job), IsEmpty());
+}
+
+TEST(SpikeOperator, FewStagesOrMostStepsTellNothing) {
+  TrainingView few = Pipeline(3);
+  few.RunInSteps(2, "collect", 20, 3, 4);
+  EXPECT_THAT(Evaluate(few), IsEmpty());
+  TrainingView often = Pipeline();
+  often.RunInSteps(2, "collect", 20, 2, 7);
+  EXPECT_THAT(Evaluate(often), IsEmpty());
 }
 
 }  // namespace
