@@ -184,6 +184,7 @@ Labels Learn(std::span<const RankView> ranks, std::span<const FunctionColumn> fu
 }
 
 constexpr size_t kMostRoleBytes = 4'096;
+constexpr size_t kMostTied = 4;  // of more ways to see the roles nothing can be said
 constexpr uint32_t kDigits = 8;  // of a fingerprint
 
 struct Stretch {
@@ -215,17 +216,33 @@ std::vector<Stretch> DecodeRoles(std::string_view text) {
   return stretches;
 }
 
-// What more windows of these processes show than anything else, `now` among them; empty where nothing does.
-std::string MostFrequent(std::span<const PatternBatch> past, const std::string& now, uint32_t processes) {
+// What most windows of these processes show, `now` among them: one text, or several where nothing is more frequent than anything else.
+std::vector<std::string> MostFrequent(std::span<const PatternBatch> past, const std::string& now, uint32_t processes) {
   std::map<std::string_view, size_t> votes;
   ++votes[now];
   for (const PatternBatch& window : past) {
     if (AreSameProcesses(window.pid, processes)) ++votes[window.role];
   }
-  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
-  const auto most = std::max_element(votes.begin(), votes.end(), fewer);
-  const bool tie = std::ranges::count(votes, most->second, [](const auto& vote) { return vote.second; }) > 1;
-  return tie ? std::string() : std::string(most->first);
+  size_t most = 0;
+  for (const auto& [text, windows] : votes) most = std::max(most, windows);
+  std::vector<std::string> texts;
+  for (const auto& [text, windows] : votes) {
+    if (windows == most) texts.emplace_back(text);
+  }
+  return texts;
+}
+
+// The roles of the ranks in what the text says; empty where it does not say it of one of them. It may have listed silent ranks, too.
+std::vector<uint32_t> RolesIn(std::string_view text, std::span<const RankView> ranks) {
+  const std::vector<Stretch> stretches = DecodeRoles(text);
+  std::vector<uint32_t> roles;
+  for (const RankView& rank : ranks) {
+    const auto after = std::upper_bound(stretches.begin(), stretches.end(), rank.rank.value,
+                                        [](uint32_t number, const Stretch& stretch) { return number < stretch.first; });
+    if (after == stretches.begin() || rank.rank.value - std::prev(after)->first >= std::prev(after)->count) return {};
+    roles.push_back(std::prev(after)->role);
+  }
+  return roles;
 }
 
 }  // namespace
@@ -284,16 +301,21 @@ bool AreSameProcesses(uint32_t a, uint32_t b) {
 
 std::vector<uint32_t> RolesOfJob(std::span<const RankView> ranks, std::span<const PatternBatch> past, std::vector<uint32_t> learned) {
   const std::string now = EncodeRoles(ranks, learned);
-  const std::string most = MostFrequent(past, now, FingerprintOfProcesses(ranks));
-  if (most.empty() || most == now) return learned;
-  const std::vector<Stretch> stretches = DecodeRoles(most);
-  std::map<uint32_t, uint32_t> dense;  // by the role of most windows, which may have listed silent ranks, too
+  const std::vector<std::string> most = MostFrequent(past, now, FingerprintOfProcesses(ranks));
+  if (most.size() == 1 && most.front() == now) return learned;
+  if (most.size() > kMostTied) return learned;
+  // Ranks are peers where all of them say so: a wrong split hides a culprit for a window, a wrong merge blames a healthy rank.
+  std::vector<std::vector<uint32_t>> said;
+  for (const std::string& text : most) {
+    said.push_back(RolesIn(text, ranks));
+    if (said.back().empty()) return learned;
+  }
+  std::map<std::vector<uint32_t>, uint32_t> dense;
   std::vector<uint32_t> roles;
-  for (const RankView& rank : ranks) {
-    const auto after = std::upper_bound(stretches.begin(), stretches.end(), rank.rank.value,
-                                        [](uint32_t number, const Stretch& stretch) { return number < stretch.first; });
-    if (after == stretches.begin() || rank.rank.value - std::prev(after)->first >= std::prev(after)->count) return learned;
-    roles.push_back(dense.try_emplace(std::prev(after)->role, static_cast<uint32_t>(dense.size())).first->second);
+  std::vector<uint32_t> of_rank(said.size());
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    for (size_t k = 0; k < said.size(); ++k) of_rank[k] = said[k][i];
+    roles.push_back(dense.try_emplace(of_rank, static_cast<uint32_t>(dense.size())).first->second);
   }
   return roles;
 }

@@ -25,7 +25,7 @@ std::vector<uint32_t> LearnRoles(std::span<const RankView> ranks, std::span<cons
 
 // Over the windows of a job: a layout does not change while its processes run, but a window may show it wrongly. Where events were lost, a stage of the pipeline may
 // look like two, each time others. What more windows of the same processes show than anything else holds for all of them; otherwise ranks that are no peers would be
-// compared, and over all windows of a look back (lasting_excess.h).
+// compared, and over all windows of a look back (lasting_excess.h). Where two say something else as often, ranks are peers that are so in both.
 
 // The roles of `ranks` as text for the job's past, "0+4=0 4+4=1": from rank 0 on four of role 0. Empty where it would be longer than a name may be.
 std::string EncodeRoles(std::span<const RankView> ranks, std::span<const uint32_t> roles);

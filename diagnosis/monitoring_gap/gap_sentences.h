@@ -21,8 +21,8 @@ struct GapStory {
   std::vector<GapOfRank> ranks;  // by rank, at least one
   double usual_share = 0;        // of the other ranks' steps
   double threshold = 0;
-  double steps = 0;              // that the shares are of
-  int64_t window = 0;            // the newest
+  double steps = 0;    // that the shares are of
+  int64_t window = 0;  // the newest
 };
 
 // Fills evidence, severity, confidence and all sentences.

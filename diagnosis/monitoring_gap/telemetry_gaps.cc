@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <set>
 #include <sstream>
@@ -127,6 +128,30 @@ double TelemetryGaps::AccidentalShare(uint32_t world_size) const {
   return std::min(0.5, std::max(options_.accidental_share, kTimesUsual * UsualShare(world_size)));
 }
 
+// Whether losses that hit any rank alike would not come to so few of them, however frequent they are: of all losses so many to some ranks, whichever they are.
+bool TelemetryGaps::ComeToFewRanks(const std::vector<Listed>& listed, uint32_t world_size) const {
+  double all = 0;
+  for (const auto& [rank, gap] : gaps_) all += gap.heard ? gap.runs : 0;
+  std::vector<double> losses;
+  for (const Listed& one : listed) losses.push_back(one.gap->runs);
+  std::ranges::sort(losses, std::greater<>());
+  const double ranks = world_size;
+  double own = 0;
+  for (size_t i = 0; i < losses.size() && i + 1 < world_size; ++i) {
+    own += losses[i];
+    const auto some = static_cast<double>(i + 1);
+    const double log_choices = std::lgamma(ranks + 1) - std::lgamma(some + 1) - std::lgamma(ranks - some + 1);
+    const double chance = BinomialTail(static_cast<uint64_t>(std::lround(all)), static_cast<uint64_t>(std::lround(own)), some / ranks);
+    if (std::exp(log_choices) * chance < AllowedFor(i)) return true;
+  }
+  return false;
+}
+
+// Each number of ranks is a question of its own: half of the chance for one of them, a quarter for two ...
+double TelemetryGaps::AllowedFor(size_t others) const {
+  return options_.false_alarms * std::ldexp(1.0, -static_cast<int>(std::min<size_t>(others, 30)) - 1);
+}
+
 // Whether accidents do not explain the ranks that lose most, one of them or some together.
 bool TelemetryGaps::AreNoAccidents(const std::vector<Listed>& listed, uint32_t world_size) const {
   const double accidental = AccidentalShare(world_size);
@@ -138,9 +163,7 @@ bool TelemetryGaps::AreNoAccidents(const std::vector<Listed>& listed, uint32_t w
   }
   std::ranges::sort(chances);
   for (size_t i = 0; i < chances.size(); ++i) {
-    // Each number of ranks is a question of its own: half of the chance for one of them, a quarter for two ...
-    const double allowed = options_.false_alarms * std::ldexp(1.0, -static_cast<int>(std::min<size_t>(i, 30)) - 1);
-    if (BinomialTail(world_size, i + 1, chances[i]) < allowed) return true;
+    if (BinomialTail(world_size, i + 1, chances[i]) < AllowedFor(i)) return true;
   }
   return false;
 }
@@ -153,7 +176,7 @@ std::vector<TelemetryGaps::Listed> TelemetryGaps::FindGaps(const CrossRankView& 
     const double share = std::min(1.0, gap.unseen / steps_);
     if (gap.heard && share >= least_share) listed.push_back({rank, &gap, share});
   }
-  if (!AreNoAccidents(listed, view.world_size())) listed.clear();
+  if (!AreNoAccidents(listed, view.world_size()) && !ComeToFewRanks(listed, view.world_size())) listed.clear();
   return listed;
 }
 

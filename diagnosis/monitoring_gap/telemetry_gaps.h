@@ -20,7 +20,7 @@ struct TelemetryGapOptions {
   double min_share = 0.1;          // with less missing a rank is judged nearly as well as its peers
   double min_unseen = 3;           // steps
   double min_steps = 7.5;          // that the job ran: two windows of four, as they weigh
-  double false_alarms = 1e-4;      // that accidents alone look so, over all ranks
+  double false_alarms = 1e-4;      // that accidents alone look so, over all ranks: by how many there are, and by whom they hit
   double windows_kept = 32;        // older ones are forgotten: each window weighs 1 - 1/32 of what the next one does
 };
 
@@ -61,6 +61,8 @@ class TelemetryGaps {
   double UsualShare(uint32_t world_size) const;
   double AccidentalShare(uint32_t world_size) const;
   double StepsOfALoss() const;
+  double AllowedFor(size_t others) const;
+  bool ComeToFewRanks(const std::vector<Listed>& listed, uint32_t world_size) const;
   bool AreNoAccidents(const std::vector<Listed>& listed, uint32_t world_size) const;
   std::vector<Listed> FindGaps(const CrossRankView& view) const;
   Finding Describe(const CrossRankView& view, const std::vector<Listed>& listed) const;

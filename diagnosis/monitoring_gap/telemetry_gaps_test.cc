@@ -149,6 +149,38 @@ TEST(TelemetryGaps, SomeRanksTogetherAreNoAccident) {
   }
 }
 
+// Four of 24 steps each: more than two percent would be, by chance, once in six hundred ranks. But nobody else loses any.
+TEST(TelemetryGaps, LossesThatOthersDoNotShareAreNoAccidents) {
+  const auto some = [](int64_t window, uint32_t rank, uint32_t step) {
+    return window >= 1 && step == rank % 4 && window != 3 && window < 6;
+  };
+  TelemetryGaps gaps;
+  EXPECT_TRUE(ObserveWindows(
+      gaps, 0, 5, [&](int64_t window, uint32_t rank, uint32_t step) { return (rank == 3 || rank == 9) && some(window, rank, step); }));
+  TelemetryGaps with_others;
+  EXPECT_FALSE(ObserveWindows(with_others, 0, 5, [&](int64_t window, uint32_t rank, uint32_t step) {
+    const bool once = rank % 2 == 0 && window == 1 + rank / 4 && step == 2;
+    return once || ((rank == 3 || rank == 9) && some(window, rank, step));
+  })) << "eight others have lost a step, too";
+}
+
+// Jobs of 24 steps that lose one, two ... ten percent of them, on all ranks alike.
+TEST(TelemetryGaps, ChanceAloneIsHardlyEverTold) {
+  std::mt19937 random(7);
+  int told = 0;
+  for (int job = 0; job < 500; ++job) {
+    std::bernoulli_distribution lost(0.01 * (1 + job % 10));
+    TelemetryGaps gaps;
+    for (int64_t window = 0; window < 6; ++window) {
+      if (ObserveWindow(gaps, window, [&](int64_t, uint32_t, uint32_t) { return lost(random); })) {
+        ++told;
+        break;
+      }
+    }
+  }
+  EXPECT_LE(told, 2);
+}
+
 TEST(TelemetryGaps, AJobThatStandsHasNoGaps) {
   TelemetryGaps gaps;
   ObserveWindow(gaps, 0, Nothing);

@@ -98,6 +98,8 @@ def draw_fault(folder, kind, layout, number, rng):
     steps = first + (4 * job.window_steps if many else max(20, 5 * job.window_steps))
     if kind.name == "transient_spike":
         steps = max(steps, 128)
+    if kind.name == "telemetry_loss":  # of a fifth of twenty steps one may be lost, or eight: nobody can tell the one from an accident
+        steps = max(steps, 64)
     job.tables["telemetry"]["window_steps"] = job.window_steps
     fault = {"kind": kind.name, "ranks": "all" if kind.strikes == "all" else faults.spans(ranks)}
     peer = None
