@@ -84,7 +84,8 @@ TEST(NewFunction, SilentOnKernels) {
   EXPECT_EQ(Find({{}, {}, {}, kernel, kernel}), "");
 }
 
-// Four stages of four ranks. All run "mask" at the beginning of a step, of which the last three stages' receive hides all but a little, on some ranks and in some windows.
+// Four stages of four ranks. All run "mask" at the beginning of a step, of which the last three stages' receive hides all but a little, on some ranks and in some
+// windows.
 TrainingView Pipeline(uint32_t index, double ms, bool runs_everywhere) {
   TrainingView job(16);
   for (uint32_t rank = 0; rank < 16; ++rank) {
