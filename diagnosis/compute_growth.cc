@@ -15,11 +15,11 @@ namespace eroica {
 namespace {
 
 constexpr size_t kMostPeers = 64;
-constexpr size_t kFewestPoints = 4;     // of a line through the ranks
-constexpr double kNoiseFloor = 0.002;   // nobody measures growth better
-constexpr double kHalf = 0.5;           // "grew as the others": more than half of their growth ...
-constexpr double kQuarter = 0.25;       // ... "did not": less than a quarter; between them nobody can tell
-constexpr double kMostKernels = 0.8;    // by time
+constexpr size_t kFewestPoints = 4;    // of a line through the ranks
+constexpr double kNoiseFloor = 0.002;  // nobody measures growth better
+constexpr double kHalf = 0.5;          // "grew as the others": more than half of their growth ...
+constexpr double kQuarter = 0.25;      // ... "did not": less than a quarter; between them nobody can tell
+constexpr double kMostKernels = 0.8;   // by time
 // Where what works on parameters grew as well, so that it is not the inputs: pauses that come at random hit some kernels harder than others.
 constexpr double kMostKernelsOfDevice = 2.0 / 3;
 constexpr double kAllKernels = 0.95;    // but for those too short to tell
@@ -57,6 +57,7 @@ class GrowthTable {
     FindRouted(growth);
     SumUp(growth);
     MeasureClock(growth);
+    if (growth.clock_growth) growth.clock_between_waits = ClockBetweenWaits(*growth.clock_growth);
     if (!growth.parameter_growth) growth.link_growth = LinkGrowth();
     growth.cause = CauseOf(growth, busy);
     return growth;
@@ -256,6 +257,27 @@ class GrowthTable {
     growth.clock_noise = std::max(kNoiseFloor, kSigmaPerMad * TakeMedianAndMad(std::span(of_peers)).mad);
   }
 
+  // Samples that are longer than a kernel hold the waits between kernels, too. Where ranks wait for each other every few kernels, who waits less is seen as busier by
+  // so much, which hides a lower clock: as if all that the peers wait more in such groups lay within the samples.
+  double ClockBetweenWaits(double clock_growth) const {
+    constexpr double kFewKernels = 16;  // between two waits; groups that meet less often are waited for in a stretch of its own
+    constexpr double kLongCalls = 3;    // samples a call: most of them lie inside
+    double calls = 0;
+    double samples = 0;
+    double own_ns = 0;
+    for (const Row& row : kernels_) {
+      calls += static_cast<double>(row.own->count);
+      samples += static_cast<double>(row.own->resource_samples);
+      own_ns += row.own_ns;
+    }
+    if (samples >= kLongCalls * calls || own_ns <= 0) return clock_growth;
+    double waits_ns = 0;
+    for (const Row& row : exchanges_) {
+      if (kFewKernels * static_cast<double>(row.own->count) >= calls) waits_ns += std::max(0.0, row.peers_ns - row.own_ns);
+    }
+    return (1 + clock_growth) * std::max(0.0, 1 - waits_ns / own_ns) - 1;
+  }
+
   // What no inputs lengthen has grown, too. A link that is much slower than the kernels is slow for a reason of its own.
   static bool IsApartFromInputs(const ComputeGrowth& growth) {
     if (growth.parameter_growth) return *growth.parameter_growth >= kHalf * growth.growth;
@@ -277,7 +299,9 @@ class GrowthTable {
       // What comes and goes within a window may be a clock that dropped between two samples of it; and a clock that is lower by too little to explain the growth,
       // calls that are longer only now and then, or kernels that are not, are no sign of somebody else on the device.
       const bool clock_known = growth.clock_growth && kClockDeviations * growth.clock_noise <= kHalf * slower_clock;
-      const bool usual = clock_known && -clock <= kQuarter * slower_clock && growth.typical >= kMostKernels && growth.uniform >= kAllKernels;
+      const double lowest_clock = std::min(clock, growth.clock_between_waits.value_or(clock));
+      const bool usual =
+          clock_known && -lowest_clock <= kQuarter * slower_clock && growth.typical >= kMostKernels && growth.uniform >= kAllKernels;
       return usual && busy.slow_steps >= kMostSteps * busy.steps ? GrowthCause::kShared : GrowthCause::kDevice;
     }
     // Inputs that are larger in most steps lengthen most calls.

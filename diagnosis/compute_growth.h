@@ -35,8 +35,9 @@ struct ComputeGrowth {
   double noise = 0;                        // how much ranks of the role differ in that
   double expected_ns = 0;                  // a step: what the same kernels take on the peers, for what the rank exchanges
   std::optional<double> parameter_growth;  // of what works on parameters; nothing where no such kernel is seen
-  std::optional<double> link_growth;       // of what the rank's connections take for a byte; nothing where they, or the peers', are not known
-  std::optional<double> clock_growth;      // of the SM's clock and use; nothing without samples
+  std::optional<double> link_growth;   // of what the rank's connections take for a byte; nothing where they, or the peers', are not known
+  std::optional<double> clock_growth;  // of the SM's clock and use; nothing without samples
+  std::optional<double> clock_between_waits;  // the same as low as it may be, where samples hold waits between kernels
   double clock_noise = 0;
   double uniform = 0;                         // share by time of the kernels on data that grew at least half as much
   double own_uniform = 0;                     // the same of the kernels whose work is no matter of exchanged bytes

@@ -51,11 +51,34 @@ GrowthCause CauseBesideLinks(double links, double bytes = 1) {
     for (const uint32_t peer : {(rank + 1) % 8, (rank + 7) % 8}) {
       const double longer = rank == 5 || peer == 5 ? links : 1;
       const double carried = rank == 5 ? 1e9 * bytes : 1e9;
-      job.view().batches()[rank].connections.push_back({.peer = peer, .resource = Resource::kNvlink, .bytes = static_cast<uint64_t>(carried),
-                                                        .busy_ns = static_cast<int64_t>(carried / 200 * longer), .channels = 4});
+      job.view().batches()[rank].connections.push_back({.peer = peer,
+                                                        .resource = Resource::kNvlink,
+                                                        .bytes = static_cast<uint64_t>(carried),
+                                                        .busy_ns = static_cast<int64_t>(carried / 200 * longer),
+                                                        .channels = 4});
     }
   }
   return Measure(job, 5).cause;
+}
+
+// Ranks meet once in six kernels, so that the peers wait there for all that rank 5 computes longer. Its samples then show it as busy as they show it, by the clock.
+GrowthCause CauseBetweenWaits(double seen, uint32_t meetings_a_step, uint64_t samples) {
+  std::vector<DeviceRank> ranks(8);
+  ranks[5] = {.data = 1.1, .optimizer = 1.1, .clock = seen};
+  DeviceJob job(ranks);
+  for (uint32_t rank = 0; rank < 8; ++rank) {
+    for (FunctionPattern& kernel : job.view().batches()[rank].patterns) kernel.resource_samples = samples;
+    job.view().Run(rank, "AllReduce", rank == 5 ? 1 : 1 + 0.1 * 88, "", FunctionClass::kCollective);
+    job.view().batches()[rank].patterns.back().count = meetings_a_step * 8;
+  }
+  return Measure(job, 5).cause;
+}
+
+TEST(ComputeGrowth, SamplesThatHoldWaitsHideALowerClock) {
+  EXPECT_EQ(CauseBetweenWaits(1.0, 20, 100), GrowthCause::kDevice) << "a lower clock, or samples that hold no waits: undecided";
+  EXPECT_EQ(CauseBetweenWaits(1.1, 20, 100), GrowthCause::kShared) << "as much busier as it waits less";
+  EXPECT_EQ(CauseBetweenWaits(1.0, 20, 1'000), GrowthCause::kShared) << "many samples a call: they lie inside";
+  EXPECT_EQ(CauseBetweenWaits(1.0, 1, 100), GrowthCause::kShared) << "one wait a step";
 }
 
 TEST(ComputeGrowth, WhereNoOptimizerIsSeenLinksTell) {

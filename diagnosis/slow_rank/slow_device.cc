@@ -57,6 +57,8 @@ std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& g
   if (growth.parameter_growth) evidence.push_back({"optimizer_longer", "ratio", *growth.parameter_growth, 0, 0, busy.peers});
   if (growth.link_growth) evidence.push_back({"links_slower", "ratio", *growth.link_growth, 0, 0, busy.peers});
   if (growth.clock_growth) evidence.push_back({"clock_and_use", "ratio", 1 + *growth.clock_growth, 1, 0, busy.peers});
+  if (growth.clock_between_waits && *growth.clock_between_waits < *growth.clock_growth)
+    evidence.push_back({"clock_without_waits", "ratio", 1 + *growth.clock_between_waits, 1, 0, busy.peers});
   if (growth.bytes_growth) evidence.push_back({"bytes_exchanged", "ratio", 1 + *growth.bytes_growth, 1, 0, busy.peers});
   return evidence;
 }
