@@ -69,11 +69,22 @@ const Finding* FindingLifecycle::FindContinued(const Finding& finding, const std
   return nullptr;
 }
 
-// Ranks that are slow in what all ranks take turns in are the same fault, seen in another window; so it goes on. The same ranks in most steps of two windows running take
-// no turns.
+// An open finding of the same kind that turns out to be a part of this one, which goes on with it.
+const Finding* FindingLifecycle::FindPart(const Finding& finding) const {
+  const auto part =
+      std::ranges::find_if(open_, [&](const auto& entry) { return entry.second.kind == finding.kind && IsPartOf(entry.second, finding); });
+  return part == open_.end() ? nullptr : &part->second;
+}
+
+// What shows a part of an open finding, and ranks that are slow in what all ranks take turns in, are the same fault, seen in another window; so it goes on. The same
+// ranks in most steps of two windows running take no turns.
 bool FindingLifecycle::IsPartOfOpen(int64_t index, const Finding& finding) {
   if (open_.contains(finding.id)) return false;
   for (auto& [id, open] : open_) {
+    if (IsPartOf(finding, open)) {
+      open.last_window = index;
+      return true;
+    }
     if (!ExplainsOnAll(open, finding)) continue;
     const auto before = lasting_.find(finding.id);
     const bool last_time = before != lasting_.end() && before->second == index - 1;
@@ -151,6 +162,7 @@ std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Findin
   std::erase_if(found, [&](const Finding& finding) { return IsPartOfOpen(index, finding); });
   const std::vector<bool> is_open = Continue(found);
   for (Finding& finding : memory_.Ripen(index, std::move(found), is_open, job_ends)) {
+    if (const Finding* part = open_.contains(finding.id) ? nullptr : FindPart(finding)) finding.id = part->id;
     Place(&finding);
     publish.push_back(finding);
   }

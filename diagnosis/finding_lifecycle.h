@@ -36,6 +36,7 @@ class FindingLifecycle {
  private:
   bool IsPartOfOpen(int64_t index, const Finding& finding);
   const Finding* FindContinued(const Finding& finding, const std::vector<Finding>& found) const;
+  const Finding* FindPart(const Finding& finding) const;
   // Gives what goes on its old id, and answers what does.
   std::vector<bool> Continue(std::vector<Finding>& found) const;
   // The state that it has now, with its beginning kept; open from now on.

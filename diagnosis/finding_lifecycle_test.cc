@@ -147,6 +147,28 @@ TEST(FindingLifecycle, RanksThatAreSlowInWhatAllTakeTurnsInArePartOfIt) {
   EXPECT_THAT(lifecycle.Observe(4, {About(4, "d", "gemm", {4})}), SizeIs(1)) << "another fault";
 }
 
+// Of a host that throttles some windows show one rank alone.
+TEST(FindingLifecycle, RanksOfASlowHostArePartOfItInAllWindows) {
+  const auto of = [](int64_t window, std::string id, const std::vector<int32_t>& ranks, std::string_view subkind) {
+    Finding finding = About(window, std::move(id), "every gpu_compute function", ranks);
+    finding.function_class = FunctionClass::kGpuCompute;
+    finding.subkind = subkind;
+    for (Culprit& culprit : finding.culprits) culprit.host = "node1";
+    return finding;
+  };
+  FindingLifecycle host_first;
+  host_first.Observe(1, {of(1, "a", {8, 9, 10}, kWholeHost)});
+  EXPECT_THAT(host_first.Observe(2, {of(2, "b", {9}, "whole_rank")}), IsEmpty());
+  EXPECT_THAT(host_first.Observe(3, {}), IsEmpty()) << "and so it lasts";
+  FindingLifecycle rank_first;
+  rank_first.Observe(1, {of(1, "b", {9}, "whole_rank")});
+  const std::vector<Finding> published = rank_first.Observe(2, {of(2, "a", {8, 9, 10}, kWholeHost)});
+  ASSERT_THAT(published, SizeIs(1));
+  EXPECT_EQ(published[0].id, "b") << "one fault, told better";
+  EXPECT_EQ(published[0].culprits.size(), 3u);
+  EXPECT_EQ(published[0].state, FindingState::kUpdated);
+}
+
 TEST(FindingLifecycle, TheSameRanksInMostStepsOfTwoWindowsTakeNoTurns) {
   const auto slow = [](int64_t window, double steps) {
     Finding finding = About(window, "b", "collect", {4, 7});

@@ -197,7 +197,7 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
   AssignImpacts(view, claims);
   std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(std::move(claims), view.hosts().size()));
   DropExplainedByAll(findings);
-  DropLinksOfSharedDevices(findings);
+  DropParts(findings);
   DropExplainedChanges(findings);
   const DataQuality quality = QualityOf(view);
   const double step_ns = StepLength(view);

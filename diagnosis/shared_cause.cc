@@ -181,6 +181,37 @@ bool IsVictim(const Finding& claim, int32_t rank) {
   return std::ranges::any_of(claim.victims, [rank](const Victim& victim) { return static_cast<int32_t>(victim.rank.value) == rank; });
 }
 
+bool OfOneRank(const Finding& claim, int32_t rank) {
+  return claim.culprits.size() == 1 && claim.culprits.front().peer < 0 && claim.culprits.front().rank == rank;
+}
+
+// Ranks of the host, in what it is slow in: on its devices, or beside them.
+bool IsOfHost(const Finding& claim, const Finding& host) {
+  const bool of_ranks = claim.kind == FindingKind::kSlowRank || claim.kind == FindingKind::kContention;
+  if (host.subkind != kWholeHost || claim.subkind == kWholeHost || !of_ranks || claim.culprits.empty()) return false;
+  return IsOnDevice(claim) == IsOnDevice(host) &&
+         std::ranges::all_of(claim.culprits, [&](const Culprit& culprit) { return culprit.host == host.culprits.front().host; });
+}
+
+// Copies between host and device pass the slot that the NIC's data passes.
+bool IsCopiesOfPort(const Finding& claim, const Finding& port) {
+  if (port.kind != FindingKind::kCommunication || port.culprits.size() != 1 || port.culprits.front().rank < 0) return false;
+  return claim.kind == FindingKind::kSlowRank && claim.function_class == FunctionClass::kMemoryOp && claim.subkind != kTransient &&
+         port.culprits.front().peer < 0 && OfOneRank(claim, port.culprits.front().rank);
+}
+
+// Kernels move the data, so a device on which they take longer moves it by as much slower; one that somebody else uses by any amount.
+bool IsLinkOfDevice(const Finding& claim, const Finding& device) {
+  constexpr double kAtMost = 2;
+  if (claim.kind != FindingKind::kCommunication || claim.subkind == kNvlinkDown) return false;
+  if (std::ranges::none_of(device.culprits, [&](const Culprit& culprit) { return OfOneRank(claim, culprit.rank); })) return false;
+  if (device.kind == FindingKind::kContention) return true;
+  const Measure* kernels = FindMeasure(device, "kernels_longer");
+  const Measure* speed = FindMeasure(claim, "speed");
+  return device.kind == FindingKind::kSlowRank && kernels != nullptr && speed != nullptr && speed->culprit > 0 &&
+         speed->peers <= (1 + kAtMost * kernels->culprit) * speed->culprit;
+}
+
 }  // namespace
 
 void DropStagesOfSlowRanks(std::vector<Finding>& claims, size_t ranks) {
@@ -212,26 +243,22 @@ void DropRanksOfSlowHosts(std::vector<Finding>& claims) {
   std::vector<Finding> hosts;
   std::ranges::copy_if(claims, std::back_inserter(hosts), [](const Finding& claim) { return claim.subkind == kWholeHost; });
   std::erase_if(claims, [&](const Finding& claim) {
-    const bool of_ranks = claim.kind == FindingKind::kSlowRank || claim.kind == FindingKind::kContention;
     const bool of_nobody = claim.kind == FindingKind::kImbalance && claim.culprits.empty();
-    if (claim.subkind == kWholeHost || (!of_nobody && (!of_ranks || claim.culprits.empty()))) return false;
     return std::ranges::any_of(hosts, [&](const Finding& host) {
-      if (IsOnDevice(claim) != IsOnDevice(host)) return false;
-      if (of_nobody) return claim.lost_ns_per_step <= 2 * host.lost_ns_per_step;
-      return std::ranges::all_of(claim.culprits, [&](const Culprit& culprit) { return culprit.host == host.culprits.front().host; });
+      const bool is_hosts = IsOnDevice(claim) == IsOnDevice(host) && claim.lost_ns_per_step <= 2 * host.lost_ns_per_step;
+      return of_nobody ? is_hosts : IsOfHost(claim, host);
     });
   });
 }
 
-void DropLinksOfSharedDevices(std::vector<Finding>& findings) {
-  std::set<int32_t> shared;
-  for (const Finding& finding : findings) {
-    if (finding.kind != FindingKind::kContention) continue;
-    for (const Culprit& culprit : finding.culprits) shared.insert(culprit.rank);
-  }
-  std::erase_if(findings, [&](const Finding& finding) {
-    return finding.kind == FindingKind::kCommunication && finding.culprits.size() == 1 && finding.culprits[0].peer < 0 &&
-           shared.contains(finding.culprits[0].rank);
+bool IsPartOf(const Finding& claim, const Finding& whole) {
+  return IsOfHost(claim, whole) || IsCopiesOfPort(claim, whole) || IsLinkOfDevice(claim, whole);
+}
+
+void DropParts(std::vector<Finding>& findings) {
+  const std::vector<Finding> all = findings;
+  std::erase_if(findings, [&](const Finding& claim) {
+    return std::ranges::any_of(all, [&](const Finding& whole) { return IsPartOf(claim, whole); });
   });
 }
 

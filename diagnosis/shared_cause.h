@@ -54,7 +54,9 @@ void DropRanksOfSlowHosts(std::vector<Finding>& claims);
 // and the stage would be too heavy without it.
 void DropStagesOfSlowRanks(std::vector<Finding>& claims, size_t ranks);
 
-// A device that somebody else uses moves its data slowly as well: its ports are no second fault.
-void DropLinksOfSharedDevices(std::vector<Finding>& findings);
+// Whether the claim is one more way in which `whole` shows, and so no second fault: what ranks of a slow host are slow in on their devices, where these are, or beside
+// them, where that is; the copies of the rank whose port is slow, which pass the same slot; the port of a device that somebody else uses, or that is slow by as much.
+bool IsPartOf(const Finding& claim, const Finding& whole);
+void DropParts(std::vector<Finding>& findings);
 
 }  // namespace eroica

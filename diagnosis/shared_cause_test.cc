@@ -187,7 +187,7 @@ TEST(DropExplainedByAll, TheSlowestOfAllIsNoSecondFault) {
   EXPECT_EQ(findings[0].kind, FindingKind::kRegression);
 }
 
-TEST(DropLinksOfSharedDevices, OnlyTheDevicesOwnPortsGo) {
+TEST(DropParts, OfASharedDeviceItsOwnPorts) {
   Finding shared = Slow(6, "", 20);
   shared.kind = FindingKind::kContention;
   Finding port = Slow(6, "", 10);
@@ -197,8 +197,36 @@ TEST(DropLinksOfSharedDevices, OnlyTheDevicesOwnPortsGo) {
   Finding link = port;
   link.culprits[0].peer = 3;
   std::vector<Finding> findings = {shared, port, other, link};
-  DropLinksOfSharedDevices(findings);
+  DropParts(findings);
   EXPECT_EQ(findings, (std::vector<Finding>{shared, other, link}));
+}
+
+TEST(DropParts, OfASlowDeviceThePortThatIsSlowerByAsMuch) {
+  const auto left = [](double gb_per_s, double longer) {
+    Finding device = Slow(6, "every gpu_compute function", 20);
+    device.evidence.push_back({.name = "kernels_longer", .unit = "ratio", .culprit = longer});
+    Finding port = Slow(6, "", 10);
+    port.kind = FindingKind::kCommunication;
+    port.evidence = {{.name = "speed", .unit = "GB/s", .culprit = gb_per_s, .peers = 50}};
+    std::vector<Finding> findings = {device, port};
+    DropParts(findings);
+    return findings.size();
+  };
+  EXPECT_EQ(left(46, 0.09), 1u);
+  EXPECT_EQ(left(25, 0.09), 2u) << "the kernels explain a tenth of it";
+}
+
+TEST(DropParts, OfASlowSlotItsCopies) {
+  Finding port = Slow(6, "", 40);
+  port.kind = FindingKind::kCommunication;
+  Finding copies = Slow(6, "Memcpy HtoD", 10);
+  copies.function_class = FunctionClass::kMemoryOp;
+  Finding elsewhere = copies;
+  elsewhere.culprits[0].rank = 7;
+  std::vector<Finding> findings = {copies, port, elsewhere, Slow(6, "read", 10)};
+  DropParts(findings);
+  ASSERT_THAT(findings, SizeIs(3));
+  EXPECT_EQ(findings[0], port);
 }
 
 TEST(DropExplainedByAll, NorIsWhoCallsOrIsCalled) {
