@@ -234,6 +234,17 @@ TEST(ImbalanceOperator, StagesOfWhichEventsAreMissingAreNotLighter) {
   EXPECT_THAT(Evaluate(job), IsEmpty());
 }
 
+// Where steps are mostly waiting few kernels are large enough for rows.
+TEST(ImbalanceOperator, AFewLargeKernelsDoNotTellOfAllLayers) {
+  for (const double folded_ms : {30.0, 60.0}) {
+    TrainingView job = LayeredPipeline({{}, {}, {.layers = 1.25}, {}});
+    for (PatternBatch& batch : job.batches()) {
+      batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kGpuCompute)] = static_cast<int64_t>(folded_ms * 8 * kMillisecond);
+    }
+    EXPECT_EQ(Evaluate(job).size(), folded_ms < 40 ? 1u : 0u) << folded_ms;
+  }
+}
+
 TEST(ImbalanceOperator, StepsOfLongerSequencesAreLongerOnAllStages) {
   TrainingView job = LayeredPipeline({{}, {}, {.layers = 1.25}, {}});
   for (PatternBatch& batch : job.batches()) {

@@ -109,6 +109,21 @@ std::optional<std::vector<StageWork>> WholeMembers(const CrossRankView& view, st
   return whole;
 }
 
+// Kernels too small for rows are more than a third of what the median rank computes. Those that have rows are not typical then: where steps are mostly waiting these
+// are the largest alone, which the head of the last stage runs as well as its layers do.
+bool AreMostlyFolded(const CrossRankView& view, std::span<const StageWork> stages) {
+  std::vector<double> shares;
+  for (const StageWork& stage : stages) {
+    for (const RankIndex member : stage.members) {
+      const PatternBatch& batch = *view.ranks()[member].batch;
+      const double all_ns = WorkOf(batch, true);
+      const auto folded_ns = batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kGpuCompute)];
+      if (all_ns > 0) shares.push_back(PerStep(batch, folded_ns) / all_ns);
+    }
+  }
+  return !shares.empty() && Median(std::span(shares)) > kThird;
+}
+
 // By position in the view's ranks; -1: of no stage.
 std::vector<int> StageOfRanks(const CrossRankView& view, std::span<const StageWork> stages) {
   std::vector<int> stage_of(view.ranks().size(), -1);
@@ -277,6 +292,7 @@ std::optional<StageLayers> FindHeavyLayers(const CrossRankView& view, std::span<
   const std::optional<std::vector<StageWork>> stages_of_whole = WholeMembers(view, all_stages);
   if (all_stages.size() < 2 || !stages_of_whole) return std::nullopt;
   const std::span<const StageWork> stages = *stages_of_whole;
+  if (AreMostlyFolded(view, stages)) return std::nullopt;
   const std::vector<SharedKernel> kernels = SharedKernels(view, stages, false);
   if (kernels.size() < kFewestKernels) return std::nullopt;
   const std::vector<SharedKernel> dense = WithoutExperts(kernels);
