@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -130,6 +131,29 @@ class Search {
     });
   }
 
+  // Without pairs that are well only by the standard of what the same hosts exchange: where all of a kind has an end at hosts that exchange something else slowly,
+  // such as the embeddings of the first stage, it may be slow as a whole.
+  std::vector<HostPair> WithoutUnknown(const std::vector<HostPair>& pairs) const {
+    std::set<std::string_view> slow_hosts;
+    for (const HostPair& pair : pairs) {
+      if (pair.slow) slow_hosts.insert({pair.one, pair.other});
+    }
+    std::set<uint32_t> known;  // kinds that other hosts exchange, too
+    for (const LinkCell* cell : judged_) {
+      const auto [from, to] = HostsOf(*cell);
+      if (!slow_hosts.contains(from) && !slow_hosts.contains(to)) known.insert(cell->kind);
+    }
+    std::set<std::pair<std::string_view, std::string_view>> known_pairs;
+    for (const LinkCell* cell : judged_) {
+      if (known.contains(cell->kind)) known_pairs.insert(std::minmax(HostOf(cell->source), HostOf(cell->destination)));
+    }
+    std::vector<HostPair> left;
+    std::ranges::copy_if(pairs, std::back_inserter(left), [&](const HostPair& pair) {
+      return pair.slow || known_pairs.contains({pair.one, pair.other});
+    });
+    return left;
+  }
+
   // What is left and lies between two groups of hosts, of which each is well within.
   void TakePath() {
     std::set<std::pair<std::string_view, std::string_view>> taken;
@@ -148,7 +172,8 @@ class Search {
     for (const RankView& rank : view_.ranks()) {
       if (seen.insert(rank.batch->host).second) order.push_back(rank.batch->host);
     }
-    const std::set<std::string_view> side = FindSlowSide(pairs, order);
+    std::set<std::string_view> side = FindSlowSide(pairs, order);
+    if (side.empty()) side = FindSlowSide(WithoutUnknown(pairs), order);
     if (side.empty()) return;
     Take(HotSpotKind::kPath, OneOfEach(side), [&](const LinkCell& cell) {
       const auto [from, to] = HostsOf(cell);

@@ -25,13 +25,18 @@ class Pipeline {
   static constexpr uint32_t kStages = 4;
   static constexpr uint32_t kRanks = 4;  // of a stage
 
-  explicit Pipeline(double embedding_speed) : job_(kStages * kRanks) {
+  // hosts: of a stage; where it is two their ranks exchange gradients. from_first: the speed between the first stage and the second.
+  explicit Pipeline(double embedding_speed, uint32_t hosts = 1, double from_first = kNic) : job_(kStages * kRanks) {
     job_.RunOnAll("gemm", 50, "", FunctionClass::kGpuCompute);
-    for (uint32_t rank = 0; rank < kStages * kRanks; ++rank) job_.batches()[rank].host = "host" + std::to_string(rank / kRanks);
+    for (uint32_t rank = 0; rank < kStages * kRanks; ++rank) job_.batches()[rank].host = "host" + std::to_string(rank * hosts / kRanks);
+    for (uint32_t stage = 0; stage < kStages && hosts == 2; ++stage) {
+      for (uint32_t rank = stage * kRanks; rank < stage * kRanks + 2; ++rank)
+        Exchange(AddGroup("gradients", {rank, rank + 2}), rank, rank + 2, kNic, 2);
+    }
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
       const CommId pipeline = AddGroup("pipeline", {rank, rank + kRanks, rank + 2 * kRanks, rank + 3 * kRanks});
       for (uint32_t stage = 0; stage + 1 < kStages; ++stage)
-        Exchange(pipeline, rank + stage * kRanks, rank + (stage + 1) * kRanks, kNic, 1);
+        Exchange(pipeline, rank + stage * kRanks, rank + (stage + 1) * kRanks, stage == 0 ? from_first : kNic, 1);
       const uint32_t last = rank + (kStages - 1) * kRanks;
       Exchange(AddGroup("embedding", {rank, last}), rank, last, embedding_speed, 8);
     }
@@ -81,6 +86,15 @@ TEST(OtherTraffic, ChannelsShareAPort) { EXPECT_THAT(Pipeline(kNic).Evaluate(), 
 TEST(OtherTraffic, OperationsDifferInWhatTheyMakeOfAPort) { EXPECT_THAT(Pipeline(0.7 * kNic).Evaluate(), IsEmpty()); }
 
 TEST(OtherTraffic, IsSilentWhereChannelsAreNotKnown) { EXPECT_THAT(Pipeline(20).ForgetChannels().Evaluate(), IsEmpty()); }
+
+// Embeddings go the same slow way, all of them, so that each is as fast as its likes: they do not say that the way is well.
+TEST(OtherTraffic, WhatOnlyHostsOnASlowPathExchangeIsNoSignThatItIsWell) {
+  const std::vector<Finding> findings = Pipeline(0.5 * kNic, 2, 0.5 * kNic).Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "path");
+  EXPECT_THAT(findings[0].culprits, ElementsAre(Culprit{.rank = -1, .host = "host0"}, Culprit{.rank = -1, .host = "host1"}));
+  EXPECT_THAT(Pipeline(0.5 * kNic, 2).Evaluate(), IsEmpty()) << "all embeddings are as they are";
+}
 
 TEST(OtherTraffic, WhatManyHostsExchangeAlikeIsHowItIs) {
   Pipeline job(20);
