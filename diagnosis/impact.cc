@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,15 +26,16 @@ bool IsAboutOneRank(const Finding& claim) {
   return slow && claim.culprits.size() == 1 && claim.culprits[0].rank >= 0 && FindMeasure(claim, "arrived_last") == nullptr;
 }
 
-// Ranks that the accounting charges with nothing keep their claim, and are among the others.
-void ChargeByAccount(const CrossRankView& view, std::span<const StepRow> rows, std::vector<Finding*>& slow, std::vector<Finding*>& others) {
+// Whether the steps tell the account. Ranks that it charges with nothing keep their claim, and are among the others.
+bool ChargeByAccount(const CrossRankView& view, std::vector<Finding*>& slow, std::vector<Finding*>& others) {
   std::map<int32_t, double> claimed;
   for (const Finding* claim : slow) claimed[claim->culprits[0].rank] += claim->lost_ns_per_step;
   std::vector<RankId> ranks;
   for (const auto& [rank, ns] : claimed) ranks.push_back(RankId{static_cast<uint32_t>(rank)});
+  const std::optional<std::vector<double>> lost = LostPerStep(view, ranks);
+  if (!lost) return false;
   std::map<int32_t, double> charged;
-  const std::vector<double> lost = LostPerStep(view, rows, ranks);
-  for (size_t i = 0; i < ranks.size(); ++i) charged[static_cast<int32_t>(ranks[i].value)] = lost[i];
+  for (size_t i = 0; i < ranks.size(); ++i) charged[static_cast<int32_t>(ranks[i].value)] = (*lost)[i];
   std::erase_if(slow, [&](Finding* claim) {
     const int32_t rank = claim->culprits[0].rank;
     if (charged[rank] <= 0 || claimed[rank] <= 0) {
@@ -44,6 +45,7 @@ void ChargeByAccount(const CrossRankView& view, std::span<const StepRow> rows, s
     claim->lost_ns_per_step *= charged[rank] / claimed[rank];
     return false;
   });
+  return true;
 }
 
 void ChargeByFunction(std::vector<Finding*>& slow) {
@@ -71,16 +73,13 @@ bool ConcernsEverybody(const Finding& claim) {
 
 void AssignImpacts(const CrossRankView& view, std::vector<Finding>& claims) {
   if (claims.empty()) return;
-  const std::vector<StepRow> rows = LineUpSteps(view);
-  if (rows.empty()) return;
   std::vector<Finding*> slow;
   std::vector<Finding*> others;
   for (Finding& claim : claims) {
     if (!ConcernsEverybody(claim)) (IsAboutOneRank(claim) ? slow : others).push_back(&claim);
   }
-  if (std::ranges::all_of(rows, &StepRow::marked)) {
-    if (!slow.empty()) ChargeByAccount(view, rows, slow, others);
-  } else {
+  if (slow.empty() || !ChargeByAccount(view, slow, others)) {
+    if (!HasSteps(view)) return;
     ChargeByFunction(slow);
   }
   const double most = MostWaited(view);

@@ -126,27 +126,62 @@ StepAccount Account(const CrossRankView& view) {
   return account;
 }
 
-std::vector<double> LostPerStep(const CrossRankView& view, std::span<const StepRow> rows, std::span<const RankId> asked) {
-  std::vector<RankAccount> accounts;
-  for (const RankId rank : asked) accounts.push_back({.rank = rank});
-  LossOfStep loss(view);
-  for (const StepRow& row : rows) {
-    loss.Look(row);
-    for (RankAccount& account : accounts) {
-      const RankView* rank = view.FindRank(account.rank);
-      if (rank == nullptr) continue;
-      const auto position = static_cast<RankIndex>(rank - view.ranks().data());
-      for (size_t stage = 0; stage < kStepStageCount; ++stage) {
-        const Charges& charges = loss.charges(stage);
-        const auto at = std::ranges::lower_bound(charges.rank, position);
-        if (at == charges.rank.end() || *at != position) continue;
-        account.lost_ns[AccountStage(row, stage)] += loss.part() * charges.ns[static_cast<size_t>(at - charges.rank.begin())];
-      }
+namespace {
+
+// The same of some ranks alone.
+class LossOfRanks {
+ public:
+  LossOfRanks(const CrossRankView& view, std::span<const RankId> asked) : view_(view), loss_(view) {
+    for (const RankId rank : asked) ranks_.push_back({.rank = rank});
+  }
+
+  // Whether the next is worth taking.
+  bool Take(const StepRow& row) {
+    ++steps_;
+    marked_ = marked_ && row.marked;
+    if (!marked_) return false;
+    loss_.Look(row);
+    for (RankAccount& account : ranks_) Add(row, account);
+    return true;
+  }
+
+  std::optional<std::vector<double>> PerStep() const {
+    if (steps_ == 0 || !marked_) return std::nullopt;
+    std::vector<double> lost;
+    for (const RankAccount& account : ranks_) lost.push_back(account.lost() / steps_);
+    return lost;
+  }
+
+ private:
+  void Add(const StepRow& row, RankAccount& account) const {
+    const RankView* rank = view_.FindRank(account.rank);
+    if (rank == nullptr) return;
+    const auto position = static_cast<RankIndex>(rank - view_.ranks().data());
+    for (size_t stage = 0; stage < kStepStageCount; ++stage) {
+      const Charges& charges = loss_.charges(stage);
+      const auto at = std::ranges::lower_bound(charges.rank, position);
+      if (at == charges.rank.end() || *at != position) continue;
+      account.lost_ns[AccountStage(row, stage)] += loss_.part() * charges.ns[static_cast<size_t>(at - charges.rank.begin())];
     }
   }
-  std::vector<double> lost;
-  for (const RankAccount& account : accounts) lost.push_back(account.lost() / static_cast<double>(rows.size()));
-  return lost;
+
+  const CrossRankView& view_;
+  LossOfStep loss_;
+  std::vector<RankAccount> ranks_;
+  uint32_t steps_ = 0;
+  bool marked_ = true;
+};
+
+}  // namespace
+
+std::optional<std::vector<double>> LostPerStep(const CrossRankView& view, std::span<const RankId> asked) {
+  LossOfRanks of_same_steps(view, asked);
+  if (VisitSteps(view, [&](const StepRow& row) { return of_same_steps.Take(row); })) return of_same_steps.PerStep();
+  LossOfRanks loss(view, asked);
+  for (const StepRow& row : LineUpSteps(view)) {
+    if (!loss.Take(row)) break;
+  }
+  return loss.PerStep();
 }
 
 }  // namespace eroica

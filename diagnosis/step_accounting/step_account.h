@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -48,7 +49,8 @@ struct StepAccount {
 };
 
 StepAccount Account(const CrossRankView& view);
-// Of the account of these steps of the view (step_table.h), one or more, no more than what each of the ranks asked for is charged with, a step; in their order.
-std::vector<double> LostPerStep(const CrossRankView& view, std::span<const StepRow> rows, std::span<const RankId> asked);
+// Of the account no more than what each of the ranks asked for is charged with, a step; in their order. Nothing where there are no steps, or where some rank does not
+// tell the stages of one.
+std::optional<std::vector<double>> LostPerStep(const CrossRankView& view, std::span<const RankId> asked);
 
 }  // namespace eroica

@@ -241,18 +241,68 @@ TEST(StepAccount, AddsUpAndNeverClaimsMoreThanWasLost) {
 }
 
 TEST(StepAccount, SomeRanksAloneAreChargedAsAmongAll) {
-  for (uint32_t seed = 0; seed < 100; ++seed) {
+  uint32_t charged = 0;
+  for (uint32_t seed = 0; seed < 300; ++seed) {
     StagedJob job = AnyJob(seed);
     const CrossRankView view = job.View();
-    const std::vector<StepRow> rows = LineUpSteps(view);
-    if (rows.empty()) continue;
     const StepAccount account = Account(view);
     const auto world = static_cast<uint32_t>(job.batches().size());
     const std::vector<RankId> asked = {RankId{world - 1}, RankId{world}, RankId{0}};  // the second is not there
-    EXPECT_THAT(LostPerStep(view, rows, asked),
-                ElementsAre(account.ranks[world - 1].lost() / account.steps, 0, account.ranks[0].lost() / account.steps))
+    const std::optional<std::vector<double>> lost = LostPerStep(view, asked);
+    ASSERT_EQ(lost.has_value(), account.steps > 0 && account.unmarked_steps == 0) << "seed " << seed;
+    ASSERT_EQ(HasSteps(view), account.steps > 0) << "seed " << seed;
+    if (!lost) continue;
+    ++charged;
+    EXPECT_THAT(*lost, ElementsAre(account.ranks[world - 1].lost() / account.steps, 0, account.ranks[0].lost() / account.steps))
         << "seed " << seed;
   }
+  EXPECT_GT(charged, 30u);
+}
+
+TEST(VisitSteps, LendsTheRowsOfLineUpStepsWhereAllReportTheSame) {
+  uint32_t alike = 0;
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    StagedJob job = AnyJob(seed);
+    const CrossRankView view = job.View();
+    std::vector<StepRow> rows;
+    const auto keep = [&rows](const StepRow& row) {
+      rows.push_back(row);
+      return true;
+    };
+    if (!VisitSteps(view, keep)) continue;
+    ++alike;
+    const std::vector<StepRow> expected = LineUpSteps(view);
+    ASSERT_EQ(rows.size(), expected.size()) << "seed " << seed;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_EQ(rows[i].id, expected[i].id) << "seed " << seed;
+      EXPECT_EQ(rows[i].marked, expected[i].marked) << "seed " << seed;
+      EXPECT_EQ(rows[i].rank, expected[i].rank) << "seed " << seed;
+      EXPECT_EQ(rows[i].duration_ns, expected[i].duration_ns) << "seed " << seed;
+      EXPECT_EQ(rows[i].peer_wait_ns, expected[i].peer_wait_ns) << "seed " << seed;
+      EXPECT_EQ(rows[i].stage_ns, expected[i].stage_ns) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(alike, 50u);
+}
+
+TEST(VisitSteps, LeavesStepsThatRanksDifferInToLineUpSteps) {
+  const auto visits = [](StagedJob& job) {
+    return VisitSteps(job.View(), [](const StepRow&) { return true; });
+  };
+  StagedJob job = SlowLoader();
+  EXPECT_TRUE(visits(job));
+  StagedJob longer = SlowLoader();
+  longer.batches()[0].steps.push_back({.id = 9, .duration_ns = 5});
+  EXPECT_FALSE(visits(longer));
+  StagedJob shifted = SlowLoader();
+  for (StepRecord& step : shifted.batches()[2].steps) ++step.id;
+  EXPECT_FALSE(visits(shifted));
+  StagedJob impossible = SlowLoader();
+  impossible.batches()[1].steps[3].peer_wait_ns = -1;
+  EXPECT_FALSE(visits(impossible));
+  StagedJob twice = SlowLoader();
+  for (PatternBatch& batch : twice.batches()) batch.steps[1].id = batch.steps[0].id;
+  EXPECT_FALSE(visits(twice));
 }
 
 TEST(StepAccount, PermutingTheRanksPermutesTheLosses) {

@@ -40,7 +40,66 @@ void Append(RankIndex rank, const StepRecord& step, size_t ranks, StepRow& row) 
   for (size_t stage = 0; stage < kStepStageCount; ++stage) row.stage_ns[stage].push_back(step.stage_ns[stage]);
 }
 
+// Steps of ranks, one step of all of them at a time.
+class StepsSideBySide {
+ public:
+  explicit StepsSideBySide(const CrossRankView& view) {
+    for (RankIndex rank = 0; rank < view.ranks().size(); ++rank) {
+      if (!view.ranks()[rank].has_steps()) continue;
+      const std::vector<StepRecord>& steps = view.ranks()[rank].batch->steps;
+      alike_ = alike_ && (row_.rank.empty() || steps.size() == count_);
+      count_ = steps.size();
+      row_.rank.push_back(rank);
+      records_.push_back(steps.data());
+    }
+    row_.duration_ns.resize(row_.size());
+    row_.peer_wait_ns.resize(row_.size());
+    for (std::vector<int64_t>& stage : row_.stage_ns) stage.resize(row_.size());
+  }
+
+  size_t count() const { return alike_ ? count_ : 0; }  // of steps
+  bool alike() const { return alike_; }
+  const StepRow& row() const { return row_; }
+
+  // Whether all ranks report the same, after what they reported before, and as can be.
+  bool Take(size_t step) {
+    constexpr size_t kAhead = 16;  // ranks whose records are asked for while these are read
+    const int64_t id = records_.front()[step].id;
+    bool alike = step == 0 || id > row_.id;
+    row_.id = id;
+    bool marked = true;
+    for (size_t i = 0; i < records_.size() && alike; ++i) {
+      const StepRecord& record = records_[i][step];
+      const StepRecord& ahead = records_[std::min(i + kAhead, records_.size() - 1)][step];
+      __builtin_prefetch(&ahead.id);
+      __builtin_prefetch(&ahead.pause);
+      alike = record.id == id && IsPossible(record);
+      marked = marked && IsMarked(record);
+      row_.duration_ns[i] = record.duration_ns;
+      row_.peer_wait_ns[i] = record.peer_wait_ns;
+      for (size_t stage = 0; stage < kStepStageCount; ++stage) row_.stage_ns[stage][i] = record.stage_ns[stage];
+    }
+    row_.marked = marked;
+    return alike;
+  }
+
+ private:
+  StepRow row_;
+  std::vector<const StepRecord*> records_;  // of the first step, as row_.rank
+  size_t count_ = 0;
+  bool alike_ = true;
+};
+
 }  // namespace
+
+bool VisitSteps(const CrossRankView& view, const std::function<bool(const StepRow&)>& take) {
+  StepsSideBySide steps(view);
+  for (size_t step = 0; step < steps.count(); ++step) {
+    if (!steps.Take(step)) return false;
+    if (!take(steps.row())) break;
+  }
+  return steps.alike();
+}
 
 std::vector<StepRow> LineUpSteps(const CrossRankView& view) {
   std::map<int64_t, StepRow> by_id;
@@ -64,6 +123,15 @@ std::vector<StepRow> LineUpSteps(const CrossRankView& view) {
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+bool HasSteps(const CrossRankView& view) {
+  bool any = false;
+  const auto look = [&any](const StepRow&) {
+    any = true;
+    return false;
+  };
+  return (VisitSteps(view, look) || any) ? any : !LineUpSteps(view).empty();
 }
 
 }  // namespace eroica

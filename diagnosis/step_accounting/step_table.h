@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "diagnosis/cross_rank_view.h"
@@ -26,5 +27,12 @@ struct StepRow {
 // By step number. Steps that fewer than half of the reporting ranks have seen say nothing of the job and are left out, as are records with
 // times that cannot be.
 std::vector<StepRow> LineUpSteps(const CrossRankView& view);
+
+// The same rows, lent to `take` one after another in memory for one, until it says that it has enough (false). Only where all ranks that report steps report the very
+// same ones, as mostly they do, and all with times that can be: otherwise false is returned, maybe after some rows, and LineUpSteps is what remains.
+bool VisitSteps(const CrossRankView& view, const std::function<bool(const StepRow&)>& take);
+
+// Whether there is any row.
+bool HasSteps(const CrossRankView& view);
 
 }  // namespace eroica
