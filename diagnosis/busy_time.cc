@@ -176,16 +176,17 @@ class RoleTable {
       std::vector<double> reordered = column;
       const PeerMedian& of_step = peers.emplace_back(reordered);
       for (size_t m = 0; m < column.size(); ++m) {
-        const double own = column[m] - of_step.Without(column[m]);
+        const double own = of_step.Over(column[m]);
         excess.sum_ns[m] += own;
         excess.largest_ns[m] = std::max(excess.largest_ns[m], own);
       }
     }
-    const auto steps = static_cast<double>(step_ids_.size());
+    std::vector<double> half_of_mean_ns = excess.sum_ns;
+    for (double& ns : half_of_mean_ns) ns = ns / static_cast<double>(step_ids_.size()) / 2;
     for (size_t s = 0; s < busy_.size(); ++s) {
       for (size_t m = 0; m < members_.size(); ++m) {
-        const double own = busy_[s][m] - peers[s].Without(busy_[s][m]);
-        excess.slow_steps[m] += own > 0 && own >= excess.sum_ns[m] / steps / 2 ? 1 : 0;
+        const double own = peers[s].Over(busy_[s][m]);
+        excess.slow_steps[m] += static_cast<uint32_t>(own > 0) & static_cast<uint32_t>(own >= half_of_mean_ns[m]);
       }
     }
     return excess;

@@ -24,13 +24,19 @@ double StepsCovered(const PatternBatch& batch) {
 }
 
 std::vector<StepRecord> TypicalSteps(const CrossRankView& view) {
+  constexpr size_t kManyRanks = 64;                                                  // what so many have seen is taken for what all have
   std::map<int64_t, std::pair<std::vector<int64_t>, std::vector<int64_t>>> by_step;  // durations and waits
   for (const RankView& rank : view.ranks()) {
     auto next = by_step.begin();  // ranks list the same steps, in order
     for (const StepRecord& step : rank.batch->steps) {
       if (next == by_step.end() || next->first != step.id) next = by_step.try_emplace(step.id).first;
-      next->second.first.push_back(step.duration_ns);
-      next->second.second.push_back(step.peer_wait_ns);
+      auto& [durations, waits] = next->second;
+      if (durations.size() == kManyRanks) {
+        durations.reserve(view.ranks().size());
+        waits.reserve(view.ranks().size());
+      }
+      durations.push_back(step.duration_ns);
+      waits.push_back(step.peer_wait_ns);
       ++next;
     }
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 
@@ -24,22 +25,21 @@ class PeerMedian {
     middle_ = *at;
     const double below = *std::max_element(first, at);
     const double above = count_ % 2 == 0 ? middle_ : *std::min_element(at + 1, around.values().end());
-    without_lower_ = (middle_ + above) / 2;
-    without_higher_ = count_ % 2 == 0 ? below : (below + middle_) / 2;
-    without_middle_ = count_ % 2 == 0 ? below : (below + above) / 2;
+    without_ = {(middle_ + above) / 2, count_ % 2 == 0 ? below : (below + above) / 2, count_ % 2 == 0 ? below : (below + middle_) / 2};
   }
 
   bool has_peers() const { return count_ >= 2; }
   // Of the others of `own`, which is one of the values. Requires has_peers().
-  double Without(double own) const { return own < middle_ ? without_lower_ : own > middle_ ? without_higher_ : without_middle_; }
+  double Without(double own) const {
+    // Looked up, not branched for: nobody foresees on which side of the middle a value lies.
+    return without_[1 + static_cast<size_t>(own > middle_) - static_cast<size_t>(own < middle_)];
+  }
   double Over(double own) const { return own - Without(own); }
 
  private:
   size_t count_ = 0;
   double middle_ = 0;
-  double without_lower_ = 0;
-  double without_higher_ = 0;
-  double without_middle_ = 0;
+  std::array<double, 3> without_{};  // one below the middle, the middle, one above
 };
 
 }  // namespace eroica

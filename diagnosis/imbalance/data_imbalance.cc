@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -22,7 +23,20 @@ bool IsLate(const BusyTime& busy, const ImbalanceOptions& options) {
          busy.slow_steps >= options.min_data_steps * busy.steps;
 }
 
-// By role; empty where the busiest is not late.
+// The one step up to the busiest is more than the whole spread may have: seen without sorting.
+bool IsBusiestAlone(const RoleTimes& times, const ImbalanceOptions& options) {
+  double idlest = std::numeric_limits<double>::infinity();
+  double second = -idlest;
+  double busiest = -idlest;
+  for (const BusyTime* busy : times) {
+    idlest = std::min(idlest, busy->busy_ns);
+    second = std::max(second, std::min(busiest, busy->busy_ns));
+    busiest = std::max(busiest, busy->busy_ns);
+  }
+  return busiest - second > options.max_data_gap * (busiest - idlest);
+}
+
+// By role; empty where the busiest is not late, or alone.
 std::vector<RoleTimes> TimesByRole(const CrossRankView& view, const ImbalanceOptions& options) {
   std::vector<RoleTimes> roles(view.role_count());
   for (const BusyTime& busy : view.busy_times()) roles[busy.role].push_back(&busy);
@@ -31,7 +45,7 @@ std::vector<RoleTimes> TimesByRole(const CrossRankView& view, const ImbalanceOpt
     const auto busiest = std::max_element(times.begin(), times.end(), idler);
     const bool late = std::any_of(times.begin(), times.end(),
                                   [&](const BusyTime* busy) { return busy->busy_ns == (*busiest)->busy_ns && IsLate(*busy, options); });
-    if (!late) times.clear();
+    if (!late || IsBusiestAlone(times, options)) times.clear();
     std::sort(times.begin(), times.end(), idler);
   }
   return roles;
