@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -162,11 +163,15 @@ class KernelTable {
   void CompareRanks(size_t host, HostDevices& devices) const {
     std::vector<double> longer;
     std::vector<double> clocks;
+    double least_wait_ns = std::numeric_limits<double>::infinity();
     for (RankIndex rank = 0; rank < host_of_.size(); ++rank) {
       if (host_of_[rank] < 0) continue;
       const Growth growth = GrowthOf(host, [&](const Kernel& kernel) { return OnRank(kernel, rank); });
       if (host_of_[rank] == static_cast<int>(host)) {
         devices.ranks += growth.longer >= kHalf * devices.growth ? 1 : 0;
+        if (view_.ranks()[rank].step.wait_ns >= least_wait_ns) continue;
+        least_wait_ns = view_.ranks()[rank].step.wait_ns;
+        devices.busiest_clock_growth = growth.clock;
       } else if (growth.kernels >= kFewestKernels) {
         longer.push_back(growth.longer);
         clocks.push_back(growth.clock);

@@ -12,11 +12,12 @@
 namespace eroica {
 
 struct HostDevices {
-  double growth = 0;        // own / other hosts' - 1 of one call's mean duration: two thirds of the kernel time grew by so much
-  double typical = 0;       // the same of the median call
-  double noise = 0;         // how much hosts would differ in growth by what ranks of the others do
-  double clock_growth = 0;  // of the SM clock and use: median over the kernel time
-  double clock_noise = 0;   // likewise
+  double growth = 0;                // own / other hosts' - 1 of one call's mean duration: two thirds of the kernel time grew by so much
+  double typical = 0;               // the same of the median call
+  double noise = 0;                 // how much hosts would differ in growth by what ranks of the others do
+  double clock_growth = 0;          // of the SM clock and use: median over the kernel time
+  double clock_noise = 0;           // likewise
+  double busiest_clock_growth = 0;  // of the rank there that waits least for others: samples of the clock hold waits
   std::optional<double> parameter_growth;  // of kernels that work on parameters: sum over sum; nothing where none is seen
   double broad = 0;                        // share of the kernels on data that are called often which show a quarter of the growth
   double kernel_ns = 0;                    // a step, in these kernels: mean over the host's ranks

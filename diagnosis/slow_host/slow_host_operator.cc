@@ -159,6 +159,8 @@ bool SlowHostOperator::IsSlow(const CrossRankView& view, const HostRanks& host, 
 
 bool SlowHostOperator::HasLowClock(const HostDevices& devices) const {
   const double slower_clock = devices.growth / (1 + devices.growth);  // what explains all of the growth
+  // Ranks that wait for one of them every few kernels are seen less busy by it, all but this one.
+  if (devices.busiest_clock_growth > options_.min_of_clock * devices.clock_growth) return false;
   return -devices.clock_growth >= std::max(options_.min_of_clock * slower_clock, options_.min_separation * devices.clock_noise);
 }
 

@@ -258,6 +258,18 @@ TEST(SlowHostOperator, NamesTheHostWhoseDevicesRunAtALowerClockThoughTheyAreAllO
   EXPECT_THAT(findings[0].explanation, HasSubstr("SM clock"));
 }
 
+// Longer inputs on all ranks of the host, of which one pauses: the others wait for it every few kernels, and are seen less busy.
+TEST(SlowHostOperator, SilentWhereTheRankThatWaitsLeastShowsTheUsualClock) {
+  const auto with_clock = [](double clock) {
+    std::vector<DeviceRank> ranks = Devices({.data = 1.1, .optimizer = 1, .clock = 0.93});
+    ranks[10].paused = 0.05;
+    ranks[10].clock = clock;
+    return EvaluateDevices(DeviceJob(ranks), false);
+  };
+  EXPECT_THAT(with_clock(1), IsEmpty());
+  EXPECT_THAT(with_clock(0.93), SizeIs(1));
+}
+
 TEST(SlowHostOperator, NamesTheHostWhoseDevicesPause) {
   const std::vector<Finding> findings = EvaluateDevices(DeviceJob(Devices({.paused = 0.1})));
   ASSERT_THAT(findings, SizeIs(1));
@@ -311,7 +323,8 @@ TEST(SlowHostOperator, PausesThatMissTheOptimizerAreTheDevicesWhereTheHostHasSta
   const DeviceRank pauses{.optimizer = 0.91, .paused = 0.1};  // so that the optimizer takes as long as elsewhere
   const std::vector<Finding> findings = EvaluateDevices(DeviceJob(Devices(pauses)));
   ASSERT_THAT(findings, SizeIs(1));
-  ASSERT_NE(FindMeasure(findings[0], kSeenInWindows), nullptr) << "a heavier stage that begins in the window would look the same in this one";
+  ASSERT_NE(FindMeasure(findings[0], kSeenInWindows), nullptr)
+      << "a heavier stage that begins in the window would look the same in this one";
   EXPECT_EQ(FindMeasure(findings[0], kSeenInWindows)->threshold, 2);
   EXPECT_THAT(EvaluateDevices(DeviceJob(Devices(pauses)), false), IsEmpty());
   EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.optimizer = 0.77, .paused = 0.3}, 3, 3))), SizeIs(1));
