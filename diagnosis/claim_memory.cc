@@ -108,22 +108,22 @@ double ClaimMemory::OthersThatCameToNothing(const Record& record) const {
   }
   for (const Record& other : records_) {
     if (other.kind != record.kind || other.ripe || !other.may_last()) continue;
-    const bool lasts = record.window - other.window < options_.lasting_windows && LastingOf(other).windows > 1;
+    const bool lasts = record.window - other.window < options_.lasting_windows && LastingOf(other, options_.lasting_windows).windows > 1;
     if (lasts || beside.contains(other.window)) others -= static_cast<int64_t>(other.ranks.size());
   }
   return static_cast<double>(std::max<int64_t>(0, others));
 }
 
-bool ClaimMemory::IsBeyondUnrest(const Record& record, uint32_t ranks) const {
+bool ClaimMemory::IsBeyondUnrest(const Record& record, uint32_t ranks, int64_t kept) const {
   const auto own = static_cast<double>(record.ranks.size());
   const double rest = ranks - own;
   if (own < 1 || rest < 1) return true;
   const double others = OthersThatCameToNothing(record);
   const double quiet = options_.quiet_windows + WindowsUntil(record);
   const double rate = others > 0 ? (others + 1) / (WindowsUntil(record) + 1) : 0.5 / quiet;
-  const double chance = ranks / own *
-                        BinomialTail(static_cast<uint64_t>(options_.lasting_windows), static_cast<uint64_t>(LastingOf(record).windows),
-                                     std::min(1.0, rate / rest));
+  const double chance =
+      ranks / own *
+      BinomialTail(static_cast<uint64_t>(kept), static_cast<uint64_t>(LastingOf(record, kept).windows), std::min(1.0, rate / rest));
   const double fewer = options_.quiet_windows / quiet;
   return chance <= options_.lasting_chance * fewer * fewer;
 }
@@ -141,11 +141,11 @@ void ClaimMemory::Forget(int64_t index) {
   while (!records_.empty() && index - records_.front().window >= options_.occasional_windows) records_.pop_front();
 }
 
-ClaimMemory::Lasting ClaimMemory::LastingOf(const Record& record) const {
+ClaimMemory::Lasting ClaimMemory::LastingOf(const Record& record, int64_t kept) const {
   Lasting lasting;
   int64_t last = -1;
   for (const Record& other : records_) {
-    if (record.window - other.window >= options_.lasting_windows || !ShowsAsWell(other, record)) continue;
+    if (record.window - other.window >= kept || !ShowsAsWell(other, record)) continue;
     lasting.steps += other.may_last() ? other.steps : other.slow_steps;
     lasting.windows += other.window != last ? 1 : 0;
     last = other.window;
@@ -207,32 +207,45 @@ size_t ClaimMemory::RanksThatRoam(const Record& record) const {
   return shared && turns.size() >= options_.fewest_roaming ? turns.size() : 0;
 }
 
+// Before, in one of the newest windows.
+bool ClaimMemory::WasClaimed(const Record& record, int64_t kept) const {
+  return std::ranges::any_of(records_, [&](const Record& other) {
+    return other.window < record.window && record.window - other.window < kept && SameFault(record, other);
+  });
+}
+
+// In most steps of several of the newest windows, of more than chance explains.
+bool ClaimMemory::Lasts(const Record& record, const Finding& claim, int64_t kept) const {
+  const Lasting lasting = LastingOf(record, kept);
+  // Links are measured over all that they carried in a window, however few its steps are; and no chance goes far off twice.
+  const bool two_are_enough = record.kind == FindingKind::kCommunication || record.far_off;
+  const int64_t windows_to_open = two_are_enough ? 2 : options_.windows_to_open;
+  const bool enough = lasting.steps >= options_.steps_to_open_again || lasting.windows >= windows_to_open;
+  return enough && WasClaimed(record, kept) && IsBeyondUnrest(record, claim.ranks_seen, kept);
+}
+
+// A port that flaps, and a path that is crowded at times, are well for windows on end.
+bool ClaimMemory::Flaps(const Record& record, const Finding& claim) const {
+  const auto windows = static_cast<int64_t>(WindowsUntil(record));
+  return record.kind == FindingKind::kCommunication && Lasts(record, claim, std::min(options_.occasional_windows, windows));
+}
+
 bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
   if (record.least_windows > 0) return WindowsOf(record) >= record.least_windows;
   if (record.steps == 0 || IsADetour(claim) || IsNoChance(record, claim)) return true;  // of no steps nothing says how often
-  const auto claimed_within = [&](int64_t windows) {
-    return std::ranges::any_of(records_, [&](const Record& other) {
-      return other.window < record.window && record.window - other.window < windows && SameFault(record, other);
-    });
-  };
-  const bool seen_before = claimed_within(options_.lasting_windows);
   if (!record.occasional()) {
     if (record.steps >= options_.steps_to_open && StandsOutAlone(record, claim)) return true;
-    const Lasting lasting = LastingOf(record);
-    // Links are measured over all that they carried in a window, however few its steps are; and no chance goes far off twice.
-    const bool two_are_enough = record.kind == FindingKind::kCommunication || record.far_off;
-    const int64_t windows_to_open = two_are_enough ? 2 : options_.windows_to_open;
-    const bool enough = lasting.steps >= options_.steps_to_open_again || lasting.windows >= windows_to_open;
-    if (enough && seen_before && IsBeyondUnrest(record, claim.ranks_seen)) return true;
+    if (Lasts(record, claim, options_.lasting_windows) || Flaps(record, claim)) return true;
   }
   // Of steps that differ by chance the rank with most of the slow ones is the one that is claimed: these come back to it in this window, and not in the next.
-  const bool returns = 2 * record.slow_steps <= record.steps && (IsFarOff(claim) || claimed_within(options_.occasional_windows));
-  return (returns || (seen_before && !record.occasional())) && ComesBack(record, claim.ranks_seen);
+  const bool returns = 2 * record.slow_steps <= record.steps && (IsFarOff(claim) || WasClaimed(record, options_.occasional_windows));
+  return (returns || (!record.occasional() && WasClaimed(record, options_.lasting_windows))) && ComesBack(record, claim.ranks_seen);
 }
 
 // Since when, how often, and what it costs of all steps since then.
 void ClaimMemory::TellPast(const Record& record, Finding* claim) const {
-  const int64_t kept = record.occasional() ? options_.occasional_windows : options_.lasting_windows;
+  const bool comes_and_goes = record.occasional() || record.kind == FindingKind::kCommunication;
+  const int64_t kept = comes_and_goes ? options_.occasional_windows : options_.lasting_windows;
   uint64_t windows = 0;
   int64_t last = -1;
   double share = 0;

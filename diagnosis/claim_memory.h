@@ -92,11 +92,14 @@ class ClaimMemory {
   void Forget(int64_t index);
   void Add(Record record, bool is_open);
   bool IsRipe(const Record& record, const Finding& claim);
-  Lasting LastingOf(const Record& record) const;
+  Lasting LastingOf(const Record& record, int64_t kept) const;
+  bool WasClaimed(const Record& record, int64_t kept) const;
+  bool Lasts(const Record& record, const Finding& claim, int64_t kept) const;
+  bool Flaps(const Record& record, const Finding& claim) const;
   bool StandsOutAlone(const Record& record, const Finding& claim) const;
   bool IsNoChance(const Record& record, const Finding& claim) const;
   double WindowsUntil(const Record& record) const;
-  bool IsBeyondUnrest(const Record& record, uint32_t ranks) const;
+  bool IsBeyondUnrest(const Record& record, uint32_t ranks, int64_t kept) const;
   double OthersThatCameToNothing(const Record& record) const;
   void TakeForFault(const Record& record);
   int64_t WindowsOf(const Record& record) const;

@@ -205,6 +205,25 @@ TEST(ClaimMemory, FewStepsAreEnoughWhereNoChanceDoesIt) {
   EXPECT_FALSE(opened(1e-20, 2, 2)) << "two in a row may be one accident";
 }
 
+// Nobody else's port has been slow in all of these windows.
+TEST(ClaimMemory, APortThatFlapsComesBackLate) {
+  const auto opened = [](FindingKind kind, bool others) {
+    ClaimMemory memory;
+    const auto claim = [kind](int64_t window, int32_t rank) {
+      Finding of_rank = Claim(window, rank, 4);
+      of_rank.kind = kind;
+      return of_rank;
+    };
+    Ripen(memory, 1, {claim(1, 5)});
+    for (int32_t window = 2; window < 9; ++window)
+      Ripen(memory, window, others ? std::vector{claim(window, window + 4)} : std::vector<Finding>());
+    return Ripen(memory, 9, {claim(9, 5)}).size() == 1;
+  };
+  EXPECT_TRUE(opened(FindingKind::kCommunication, false));
+  EXPECT_FALSE(opened(FindingKind::kCommunication, true)) << "a crowded network: now this port, now that one";
+  EXPECT_FALSE(opened(FindingKind::kSlowRank, false));
+}
+
 TEST(ClaimMemory, ALinkThatIsGoneIsNoPassingLoad) {
   for (const std::string_view subkind : {std::string_view("nvlink"), kNvlinkDown}) {
     ClaimMemory memory;
