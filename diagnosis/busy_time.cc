@@ -94,7 +94,13 @@ class RoleTable {
       : ranks_(ranks), step_ids_(std::move(step_ids)) {
     busy_.resize(step_ids_.size());
     for (auto& column : busy_) column.reserve(members.size());
-    for (const RankIndex member : members) AddMember(member);
+    constexpr size_t kAhead = 2;  // members whose steps are asked for while those of one are read
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (i + kAhead < members.size()) {
+        for (const StepRecord& step : ranks[members[i + kAhead]].batch->steps) __builtin_prefetch(&step.peer_wait_ns);
+      }
+      AddMember(members[i]);
+    }
   }
 
   // Whether nobody reports any other step, or lacks one.
@@ -172,8 +178,9 @@ class RoleTable {
   Excess MeasureExcess() const {
     Excess excess(members_.size());
     std::vector<PeerMedian> peers;
+    std::vector<double> reordered;
     for (const std::vector<double>& column : busy_) {
-      std::vector<double> reordered = column;
+      reordered = column;
       const PeerMedian& of_step = peers.emplace_back(reordered);
       for (size_t m = 0; m < column.size(); ++m) {
         const double own = of_step.Over(column[m]);

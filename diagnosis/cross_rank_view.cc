@@ -32,8 +32,21 @@ std::vector<RankView> RanksByNumber(std::span<const PatternBatch> batches) {
   if (!std::ranges::is_sorted(ranks, {}, &RankView::rank)) std::ranges::stable_sort(ranks, {}, &RankView::rank);
   const auto same_rank = [](const RankView& a, const RankView& b) { return a.rank == b.rank; };
   ranks.erase(std::unique(ranks.begin(), ranks.end(), same_rank), ranks.end());
-  for (RankView& rank : ranks) rank.step = MeanStepOf(*rank.batch);
   return ranks;
+}
+
+// Gives each rank its mean step, and back what all of them took.
+std::vector<StepRecord> LookAtSteps(std::span<RankView> ranks) {
+  constexpr size_t kAhead = 2;  // ranks whose steps are asked for while those of one are read
+  TypicalSteps typical(ranks.size());
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (i + kAhead < ranks.size()) {
+      for (const StepRecord& step : ranks[i + kAhead].batch->steps) __builtin_prefetch(&step.peer_wait_ns);
+    }
+    ranks[i].step = MeanStepOf(*ranks[i].batch);
+    typical.Add(*ranks[i].batch);
+  }
+  return typical.Take();
 }
 
 // Fills the columns rank after rank. Ranks mostly list the same functions in the same order, so that a row belongs to the column after that of the row before.
@@ -161,6 +174,7 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
   }
   for (const PatternBatch& batch : batches) world_size_ = std::max(world_size_, batch.world_size);
   ranks_ = RanksByNumber(batches);
+  std::vector<StepRecord> typical_steps = LookAtSteps(ranks_);
   functions_ = ColumnsOf(ranks_);
   const std::vector<uint32_t> learned = LearnRoles(ranks_, functions_, summaries_);
   const std::vector<uint32_t> roles = RolesOfJob(ranks_, Uninterrupted(past.times, window_kind_, window_index_, world_size_), learned);
@@ -170,7 +184,7 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
   }
   hosts_ = std::make_shared<const std::vector<HostRanks>>(HostsOf(ranks_));
   busy_times_ = std::make_shared<const std::vector<BusyTime>>(CompareBusyTime(ranks_, role_count_));
-  profile_ = std::make_shared<const PatternBatch>(ProfileOf(*this));
+  profile_ = std::make_shared<const PatternBatch>(ProfileOf(*this, std::move(typical_steps)));
   PatternBatch times = RankTimesOf(*this);
   times.role = EncodeRoles(ranks_, learned);
   times.pid = FingerprintOfProcesses(ranks_);

@@ -23,32 +23,6 @@ double StepsCovered(const PatternBatch& batch) {
   return std::max(kept, static_cast<double>(window.last_step) - static_cast<double>(window.first_step) + 1);
 }
 
-std::vector<StepRecord> TypicalSteps(const CrossRankView& view) {
-  constexpr size_t kManyRanks = 64;                                                  // what so many have seen is taken for what all have
-  std::map<int64_t, std::pair<std::vector<int64_t>, std::vector<int64_t>>> by_step;  // durations and waits
-  for (const RankView& rank : view.ranks()) {
-    auto next = by_step.begin();  // ranks list the same steps, in order
-    for (const StepRecord& step : rank.batch->steps) {
-      if (next == by_step.end() || next->first != step.id) next = by_step.try_emplace(step.id).first;
-      auto& [durations, waits] = next->second;
-      if (durations.size() == kManyRanks) {
-        durations.reserve(view.ranks().size());
-        waits.reserve(view.ranks().size());
-      }
-      durations.push_back(step.duration_ns);
-      waits.push_back(step.peer_wait_ns);
-      ++next;
-    }
-  }
-  std::vector<StepRecord> steps;
-  for (auto& [id, times] : by_step) {
-    steps.push_back({.id = id,
-                     .duration_ns = static_cast<int64_t>(Median(std::span(times.first))),
-                     .peer_wait_ns = static_cast<int64_t>(Median(std::span(times.second)))});
-  }
-  return steps;
-}
-
 // A few ranks of each role, for what a whole role has in common.
 class RoleSample {
  public:
@@ -147,12 +121,39 @@ std::vector<ConnectionPattern> ConnectionRows(const CrossRankView& view, size_t 
 
 }  // namespace
 
-PatternBatch ProfileOf(const CrossRankView& view) {
+void TypicalSteps::Add(const PatternBatch& batch) {
+  constexpr size_t kManyRanks = 64;  // what so many have seen is taken for what all have
+  auto next = by_step_.begin();      // ranks list the same steps, in order
+  for (const StepRecord& step : batch.steps) {
+    if (next == by_step_.end() || next->first != step.id) next = by_step_.try_emplace(step.id).first;
+    Times& times = next->second;
+    if (times.duration_ns.size() == kManyRanks) {
+      times.duration_ns.reserve(ranks_);
+      times.peer_wait_ns.reserve(ranks_);
+    }
+    times.duration_ns.push_back(step.duration_ns);
+    times.peer_wait_ns.push_back(step.peer_wait_ns);
+    ++next;
+  }
+}
+
+std::vector<StepRecord> TypicalSteps::Take() {
+  std::vector<StepRecord> steps;
+  for (auto& [id, times] : by_step_) {
+    steps.push_back({.id = id,
+                     .duration_ns = static_cast<int64_t>(Median(std::span(times.duration_ns))),
+                     .peer_wait_ns = static_cast<int64_t>(Median(std::span(times.peer_wait_ns)))});
+  }
+  by_step_.clear();
+  return steps;
+}
+
+PatternBatch ProfileOf(const CrossRankView& view, std::vector<StepRecord> typical_steps) {
   PatternBatch profile;
   profile.job = view.job();
   profile.world_size = std::max(1u, view.world_size());
   if (!view.ranks().empty()) profile.window = view.ranks().front().batch->window;
-  profile.steps = TypicalSteps(view);
+  profile.steps = std::move(typical_steps);
   if (profile.steps.empty()) return profile;
   const double step_ns = MeanStepOf(profile).duration_ns;
   std::vector<double> steps_covered;  // by rank; 0 where it reported none

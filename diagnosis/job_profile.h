@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "diagnosis/cross_rank_view.h"
 
@@ -18,7 +21,23 @@ inline constexpr size_t kProfilesKept = 32;
 // connections: one row a kind, that is resource, channels and size of the
 // communicator (peer: its other members, 0 where it is not known); bytes a step of all of them, busy_ns what these take at the median speed. Everything else is empty.
 // rank is 0 and means nobody. Operators ask CrossRankView::profile().
-PatternBatch ProfileOf(const CrossRankView& view);
+PatternBatch ProfileOf(const CrossRankView& view, std::vector<StepRecord> typical_steps);
+
+// The steps of a profile. Ranks are added while their steps are at hand, since all steps of all ranks are far more than any cache holds.
+class TypicalSteps {
+ public:
+  explicit TypicalSteps(size_t ranks) : ranks_(ranks) {}
+  void Add(const PatternBatch& batch);
+  std::vector<StepRecord> Take();  // what was added is gone then
+
+ private:
+  struct Times {
+    std::vector<int64_t> duration_ns;
+    std::vector<int64_t> peer_wait_ns;
+  };
+  const size_t ranks_;
+  std::map<int64_t, Times> by_step_;
+};
 
 // The row that says for how long data moved a step: shortest durations of the collectives, which hold no waiting for late members; mean over the ranks.
 FunctionId TransferOfCollectives();
