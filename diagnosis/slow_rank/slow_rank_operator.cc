@@ -146,6 +146,15 @@ bool SlowRankOperator::Explains(const ComputeGrowth& growth, const BusyTime& bus
   return explained_ns >= options_.cause.min_coverage * busy.excess_ns;
 }
 
+// Where ranks exchange unequally much, all kernels on data may be longer on one that is sent more, some by other shares than others. What works on parameters is as on
+// the peers then, and so is the clock.
+bool SlowRankOperator::IsUnevenWork(const ComputeGrowth& growth) {
+  constexpr double kQuarter = 0.25;
+  if (growth.exchange == nullptr || !growth.parameter_growth || !growth.clock_growth) return false;
+  const double most = kQuarter * growth.more();
+  return *growth.parameter_growth <= most && *growth.clock_growth >= -most;
+}
+
 void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth,
                                          std::vector<Finding>& findings) const {
   if (busy.separation() < options_.min_separation) return;
@@ -158,7 +167,7 @@ void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTi
   const std::optional<CauseFunction> cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause);
   // Of a few kernels nobody can say that all of the device is slow: more may have been asked of them.
   const bool few_kernels = growth.expected_ns > 0 && growth.uniform < options_.min_uniform;
-  if (cause && cause->function_class == FunctionClass::kGpuCompute && few_kernels) return;
+  if (cause && cause->function_class == FunctionClass::kGpuCompute && (few_kernels || IsUnevenWork(growth))) return;
   if (cause && cause->specificity >= options_.min_slowdown_unexplained) {
     findings.push_back(Describe(view, busy, *cause, false, options_));
   } else if (LacksTheCause(view, busy)) {

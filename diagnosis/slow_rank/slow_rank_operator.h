@@ -37,6 +37,7 @@ class SlowRankOperator final : public DiagnosisOperator {
  private:
   // Whether the growth of the rank's kernels is what makes it late.
   bool Explains(const ComputeGrowth& growth, const BusyTime& busy) const;
+  static bool IsUnevenWork(const ComputeGrowth& growth);
   void EvaluateLasting(const CrossRankView& view, const BusyTime& lasting, std::vector<Finding>& findings) const;
   void EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth,
                          std::vector<Finding>& findings) const;

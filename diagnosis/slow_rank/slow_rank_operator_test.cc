@@ -220,6 +220,20 @@ TEST(SlowRankOperator, MoreWorkIsNoSlowRank) {
   EXPECT_THAT(EvaluateDevices(ranks, {.experts = true}), SizeIs(1)) << "the same bytes: a slow kernel";
 }
 
+// Tokens are unevenly shared out, and a rank that is sent more computes longer, by other shares in some kernels. Without samples of the clock it may be the device.
+TEST(SlowRankOperator, WhereRanksExchangeUnequallyMuchTheOptimizerTellsThatItIsNotTheDevice) {
+  std::vector<DeviceRank> ranks(8);
+  for (uint32_t rank = 0; rank < 8; ++rank) ranks[rank] = {.experts = 0.9 + 0.025 * rank, .bytes = 0.9 + 0.025 * rank};
+  ranks[3] = {.data = 1.3, .optimizer = 1.085, .experts = 1.6, .bytes = 1.6};
+  const DeviceJobShape known{.experts = true, .expert_ms = 40};
+  DeviceJobShape unknown = known;
+  unknown.samples = false;
+  EXPECT_THAT(EvaluateDevices(ranks, unknown), SizeIs(1));
+  EXPECT_THAT(EvaluateDevices(ranks, known), IsEmpty());
+  ranks[3].optimizer = 1.2;
+  EXPECT_THAT(EvaluateDevices(ranks, known), SizeIs(1)) << "no token lengthens it";
+}
+
 TEST(SlowRankOperator, DevicesOfOneKindThatDifferByChanceAreHealthy) {
   std::vector<DeviceRank> ranks(32);
   for (uint32_t rank = 0; rank < 32; ++rank) {
