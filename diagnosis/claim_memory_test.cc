@@ -192,9 +192,10 @@ TEST(ClaimMemory, AFaultThatBeginsLateInAWindowShowsInIt) {
 
 // Steps that are all alike, and none of them as short as a peer's.
 TEST(ClaimMemory, FewStepsAreEnoughWhereNoChanceDoesIt) {
-  const auto opened = [](double chance, double slow_steps, uint64_t steps) {
+  const auto opened = [](double chance, double slow_steps, uint64_t steps, FindingKind kind = FindingKind::kSlowRank) {
     ClaimMemory memory;
     Finding claim = Claim(1, 5, slow_steps);
+    claim.kind = kind;
     claim.evidence[0].samples = steps;
     claim.evidence.push_back({.name = std::string(kChanceOfExcess), .unit = "probability", .culprit = chance, .samples = steps});
     return Ripen(memory, 1, {claim}).size() == 1;
@@ -203,6 +204,7 @@ TEST(ClaimMemory, FewStepsAreEnoughWhereNoChanceDoesIt) {
   EXPECT_FALSE(opened(1e-12, 3, 3)) << "any of sixteen ranks might have been it";
   EXPECT_FALSE(opened(1e-20, 3, 4)) << "not all of them";
   EXPECT_FALSE(opened(1e-20, 2, 2)) << "two in a row may be one accident";
+  EXPECT_FALSE(opened(1e-20, 3, 3, FindingKind::kImbalance)) << "pauses of a device may look like uneven inputs";
 }
 
 // Nobody else's port has been slow in all of these windows.
