@@ -187,13 +187,17 @@ TEST(DropExplainedByAll, TheSlowestOfAllIsNoSecondFault) {
   EXPECT_EQ(findings[0].kind, FindingKind::kRegression);
 }
 
+Finding SlowPort(int32_t rank, double lost_ns = 10) {
+  Finding port = Slow(rank, "", lost_ns);
+  port.kind = FindingKind::kCommunication;
+  return port;
+}
+
 TEST(DropParts, OfASharedDeviceItsOwnPorts) {
   Finding shared = Slow(6, "", 20);
   shared.kind = FindingKind::kContention;
-  Finding port = Slow(6, "", 10);
-  port.kind = FindingKind::kCommunication;
-  Finding other = Slow(7, "", 10);
-  other.kind = FindingKind::kCommunication;
+  const Finding port = SlowPort(6);
+  const Finding other = SlowPort(7);
   Finding link = port;
   link.culprits[0].peer = 3;
   std::vector<Finding> findings = {shared, port, other, link};
@@ -205,8 +209,7 @@ TEST(DropParts, OfASlowDeviceThePortThatIsSlowerByAsMuch) {
   const auto left = [](double gb_per_s, double longer) {
     Finding device = Slow(6, "every gpu_compute function", 20);
     device.evidence.push_back({.name = "kernels_longer", .unit = "ratio", .culprit = longer});
-    Finding port = Slow(6, "", 10);
-    port.kind = FindingKind::kCommunication;
+    Finding port = SlowPort(6);
     port.evidence = {{.name = "speed", .unit = "GB/s", .culprit = gb_per_s, .peers = 50}};
     std::vector<Finding> findings = {device, port};
     DropParts(findings);
@@ -217,8 +220,7 @@ TEST(DropParts, OfASlowDeviceThePortThatIsSlowerByAsMuch) {
 }
 
 TEST(DropParts, OfASlowSlotItsCopies) {
-  Finding port = Slow(6, "", 40);
-  port.kind = FindingKind::kCommunication;
+  const Finding port = SlowPort(6, 40);
   Finding copies = Slow(6, "Memcpy HtoD", 10);
   copies.function_class = FunctionClass::kMemoryOp;
   Finding elsewhere = copies;
