@@ -52,15 +52,14 @@ InclusiveTimes InclusiveTimesOf(const PatternBatch& batch) {
 }
 
 std::vector<RankIndex> PeersOf(const CrossRankView& view, RankIndex rank, const CauseOptions& options) {
-  const uint32_t max_peers = options.max_peers;
   std::vector<RankIndex> all;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const bool is_peer = options.peers_of_any_role || view.ranks()[i].role == view.ranks()[rank].role;
     if (i != rank && is_peer && !view.ranks()[i].silent) all.push_back(i);
   }
-  if (all.size() <= max_peers) return all;
+  if (all.size() <= options.max_peers) return all;
   std::vector<RankIndex> spread;
-  for (uint32_t k = 0; k < max_peers; ++k) spread.push_back(all[k * all.size() / max_peers]);
+  for (uint32_t k = 0; k < options.max_peers; ++k) spread.push_back(all[k * all.size() / options.max_peers]);
   return spread;
 }
 

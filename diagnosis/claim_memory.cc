@@ -93,8 +93,8 @@ bool ClaimMemory::StandsOutAlone(const Record& record, const Finding& claim) con
 // Few steps are enough where all of them show it alike, by so much more than they differ that no uneven lengths do it. That it is the inputs, and no device, is told by
 // what is no longer (the optimizer), which pauses may miss in few steps: these claims wait.
 bool ClaimMemory::IsNoChance(const Record& record, const Finding& claim) const {
-  const Measure* chance = FindMeasure(claim, kChanceOfExcess);
   if (record.kind == FindingKind::kImbalance) return false;
+  const Measure* chance = FindMeasure(claim, kChanceOfExcess);
   const bool in_all = record.steps >= options_.fewest_steps && record.slow_steps == record.steps;
   return in_all && chance != nullptr && claim.ranks_seen * chance->culprit <= options_.no_chance;
 }

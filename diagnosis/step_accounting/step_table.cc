@@ -131,7 +131,8 @@ bool HasSteps(const CrossRankView& view) {
     any = true;
     return false;
   };
-  return (VisitSteps(view, look) || any) ? any : !LineUpSteps(view).empty();
+  const bool told = VisitSteps(view, look);
+  return any || (!told && !LineUpSteps(view).empty());
 }
 
 }  // namespace eroica
