@@ -172,7 +172,7 @@ bool Lasts(const BusyTime& busy, double most_chance, const LastingOptions& optio
 // How much longer the typical kernel on data is on each rank than on the median of its role.
 class TypicalKernels {
  public:
-  explicit TypicalKernels(const CrossRankView& view) : view_(view), members_(view.role_count()) {
+  explicit TypicalKernels(const CrossRankView& view) : view_(view), members_(view.role_count()), by_role_(view.role_count()) {
     for (const RankView& rank : view.ranks()) members_[rank.role] += rank.has_steps() && !rank.batch->host_only ? 1 : 0;
     for (const FunctionColumn& column : view.functions()) {
       const FunctionPattern& sample = *column.sample;
@@ -188,25 +188,20 @@ class TypicalKernels {
     std::vector<double> growths;
     growths.reserve(ranks);
     std::vector<size_t> next(kernels_.size(), 0);  // row of each kernel
-    std::vector<double> own(kBlock * kernels_.size());
-    std::vector<double> weights(own.size());
+    std::vector<Weighted> own(kBlock * kernels_.size());
     for (RankIndex first = 0; first < ranks; first += kBlock) {
       std::array<size_t, kBlock> counts{};
       for (size_t k = 0; k < kernels_.size(); ++k) {
-        const Kernel& kernel = kernels_[k];
-        const std::vector<RankIndex>& rank = kernel.column->rank;
-        for (size_t& row = next[k]; row < rank.size() && rank[row] < first + kBlock; ++row) {
-          const double usual_ns = kernel.usual_ns[view_.ranks()[rank[row]].role];
+        const FunctionColumn& column = *kernels_[k].column;
+        for (size_t& row = next[k]; row < column.size() && column.rank[row] < first + kBlock; ++row) {
+          const double usual_ns = kernels_[k].usual_ns[view_.ranks()[column.rank[row]].role];
           if (usual_ns <= 0) continue;
-          const size_t at = (rank[row] - first) * kernels_.size() + counts[rank[row] - first]++;
-          own[at] = kernel.ns[row] / usual_ns;
-          weights[at] = usual_ns;
+          const RankIndex at = column.rank[row] - first;
+          own[at * kernels_.size() + counts[at]++] = {.value = NsPerStep(column, row) / usual_ns, .weight = usual_ns};
         }
       }
-      for (RankIndex i = 0; i < std::min(kBlock, ranks - first); ++i) {
-        const size_t begin = i * kernels_.size();
-        growths.push_back(WeightedMedian(std::span(own).subspan(begin, counts[i]), std::span(weights).subspan(begin, counts[i]), 1));
-      }
+      for (RankIndex i = 0; i < std::min(kBlock, ranks - first); ++i)
+        growths.push_back(WeightedMedian(std::span(own).subspan(i * kernels_.size(), counts[i]), 1));
     }
     return growths;
   }
@@ -214,27 +209,26 @@ class TypicalKernels {
  private:
   struct Kernel {
     const FunctionColumn* column = nullptr;
-    std::vector<double> ns;        // a step, by row
     std::vector<double> usual_ns;  // median over the ranks of a role
   };
 
+  double NsPerStep(const FunctionColumn& column, size_t row) const {
+    return PerStep(view_.ranks()[column.rank[row]].step, column.critical_ns[row]);
+  }
+
   // A kernel that half of a role's ranks have no row of says nothing of it.
   void Add(const FunctionColumn& column) {
-    Kernel& kernel = kernels_.emplace_back(Kernel{.column = &column, .ns = {}, .usual_ns = std::vector<double>(members_.size(), 0)});
-    kernel.ns.reserve(column.size());
-    std::vector<std::vector<double>> by_role(members_.size());
-    for (size_t i = 0; i < column.size(); ++i) {
-      const RankView& rank = view_.ranks()[column.rank[i]];
-      kernel.ns.push_back(PerStep(rank.step, column.critical_ns[i]));
-      by_role[rank.role].push_back(kernel.ns.back());
-    }
-    for (size_t role = 0; role < by_role.size(); ++role) {
-      if (2 * by_role[role].size() > members_[role]) kernel.usual_ns[role] = Median(std::span(by_role[role]));
+    Kernel& kernel = kernels_.emplace_back(Kernel{.column = &column, .usual_ns = std::vector<double>(members_.size(), 0)});
+    for (std::vector<double>& values : by_role_) values.clear();
+    for (size_t row = 0; row < column.size(); ++row) by_role_[view_.ranks()[column.rank[row]].role].push_back(NsPerStep(column, row));
+    for (size_t role = 0; role < by_role_.size(); ++role) {
+      if (2 * by_role_[role].size() > members_[role]) kernel.usual_ns[role] = Median(std::span(by_role_[role]));
     }
   }
 
   const CrossRankView& view_;
-  std::vector<size_t> members_;  // by role
+  std::vector<size_t> members_;                // by role
+  std::vector<std::vector<double>> by_role_;  // of one kernel, to find medians in
   std::vector<Kernel> kernels_;
 };
 

@@ -75,33 +75,29 @@ double WeightedQuantile(std::span<Weighted> values, double share) {
   return 0;
 }
 
-double WeightedMedian(std::span<const double> values, std::span<const double> weights, double guess) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const auto weight_where = [&](auto holds) {
-    std::array<double, 4> sums{};  // independent, so that none waits for the one before
-    size_t i = 0;
-    for (; i + sums.size() <= values.size(); i += sums.size()) {
-      for (size_t k = 0; k < sums.size(); ++k) sums[k] += holds(values[i + k]) ? weights[i + k] : 0;
-    }
-    for (; i < values.size(); ++i) sums[0] += holds(values[i]) ? weights[i] : 0;
-    return sums[0] + sums[1] + (sums[2] + sums[3]);
-  };
-  const double half = weight_where([](double) { return true; }) / 2;
-  if (half <= 0) return 0;
-  double at = guess;
-  double below = weight_where([at](double value) { return value < at; });
-  while (below >= half) {  // too high: down to the next value
-    double lower = -kInfinity;
-    for (const double value : values) lower = std::max(lower, value < at ? value : -kInfinity);
-    at = lower;
-    below = weight_where([at](double value) { return value < at; });
+double WeightedMedian(std::span<Weighted> values, double guess) {
+  double all = 0;
+  double below = 0;
+  for (const Weighted& entry : values) {
+    all += entry.weight;
+    below += entry.value < guess ? entry.weight : 0;
   }
-  while (true) {  // and up, until what lies below and the value itself are a half
-    double least = kInfinity;
-    for (const double value : values) least = std::min(least, value >= at ? value : kInfinity);
-    below += weight_where([least](double value) { return value == least; });
-    if (below >= half || least == kInfinity) return least;
-    at = std::nextafter(least, kInfinity);
+  const double half = all / 2;
+  if (!(half > 0)) return 0;
+  // Only the side of the guess that the median lies on is left; where that is below, with opposite signs, so that the next value is always the least.
+  const bool up = below < half;
+  const double sign = up ? 1 : -1;
+  size_t left = 0;
+  for (const Weighted entry : values) {
+    values[left] = {sign * entry.value, entry.weight};  // no branch: whether it stays is seen by the next
+    left += static_cast<size_t>((entry.value < guess) != up);
+  }
+  double reached = up ? below : all - below;
+  while (true) {
+    Weighted& next = *std::ranges::min_element(values.first(left), {}, &Weighted::value);
+    reached += next.weight;
+    if (left == 1 || (up ? reached >= half : reached > half)) return sign * next.value;
+    next = values[--left];
   }
 }
 

@@ -51,8 +51,8 @@ struct Weighted {
 
 // What all of the weight but `share` reaches: that much lies below. A third: what most of a whole reaches, whatever a part of it does.
 double WeightedQuantile(std::span<Weighted> values, double share);
-// The same of a half, near a guess: goes from there value by value, so that a good guess costs a few looks at all of them and no sorting.
-double WeightedMedian(std::span<const double> values, std::span<const double> weights, double guess);
+// The same of a half, near a guess: goes from there value by value, so that a good guess costs a few looks at half of them and no sorting. Overwrites the values.
+double WeightedMedian(std::span<Weighted> values, double guess);
 
 // Of a population of whole numbers given as counts: counts[k] of them have the value k.
 MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts);
