@@ -27,8 +27,7 @@ double Mean(const std::vector<double>& values) {
 
 // For each of two values or more the median of all the others.
 std::vector<double> MediansOfOthers(const std::vector<double>& values) {
-  std::vector<double> reordered = values;
-  const PeerMedian peers(reordered);
+  const PeerMedian peers(values);
   EROICA_CHECK(peers.has_peers());
   std::vector<double> medians(values.size());
   std::ranges::transform(values, medians.begin(), [&](double own) { return peers.Without(own); });
@@ -109,8 +108,8 @@ class RoleTable {
   const std::vector<RankIndex>& left_out() const { return left_out_; }
   bool comparable() const { return members_.size() >= 2 && !step_ids_.empty(); }
 
-  // Appends an entry for each member.
-  void Compare(std::vector<BusyTime>& out) const {
+  // Appends an entry for each member. Nothing is left in the table then: of many ranks there is too much to copy it.
+  void Compare(std::vector<BusyTime>& out) && {
     const std::vector<double> means = BusyMeans();
     const std::vector<double> peer_medians = MediansOfOthers(means);
     const std::vector<double> peer_spreads = PeerSpreads(means);
@@ -118,10 +117,8 @@ class RoleTable {
     const Excess excess = MeasureExcess();
     const auto steps = static_cast<double>(step_ids_.size());
     const size_t first = out.size();
-    out.resize(first + members_.size());
-    const std::span<BusyTime> entries = std::span(out).subspan(first);
     for (size_t m = 0; m < members_.size(); ++m) {
-      BusyTime& entry = entries[m];
+      BusyTime& entry = out.emplace_back();
       entry.rank = members_[m];
       entry.role = ranks_[members_[m]].role;
       entry.steps = static_cast<uint32_t>(step_ids_.size());
@@ -135,7 +132,7 @@ class RoleTable {
       if (steps > 1) entry.lasting_ns = (excess.sum_ns[m] - excess.largest_ns[m]) / (steps - 1);
       entry.slow_steps = excess.slow_steps[m];
     }
-    AddChances(means, entries);
+    AddChances(means, std::span(out).subspan(first));
   }
 
  private:
@@ -178,10 +175,8 @@ class RoleTable {
   Excess MeasureExcess() const {
     Excess excess(members_.size());
     std::vector<PeerMedian> peers;
-    std::vector<double> reordered;
     for (const std::vector<double>& column : busy_) {
-      reordered = column;
-      const PeerMedian& of_step = peers.emplace_back(reordered);
+      const PeerMedian& of_step = peers.emplace_back(column);
       for (size_t m = 0; m < column.size(); ++m) {
         const double own = of_step.Over(column[m]);
         excess.sum_ns[m] += own;
@@ -227,9 +222,9 @@ class RoleTable {
   }
 
   // [step][member]: busy time less what the rank and the step have in common with others (two-way layout without interaction).
-  std::vector<std::vector<double>> Residuals(const std::vector<double>& means) const {
+  std::vector<std::vector<double>> TakeResiduals(const std::vector<double>& means) {
     const double grand = Mean(means);
-    std::vector<std::vector<double>> residuals = busy_;
+    std::vector<std::vector<double>> residuals = std::move(busy_);
     for (std::vector<double>& column : residuals) {
       const double common = Mean(column);
       for (size_t m = 0; m < means.size(); ++m) column[m] += grand - means[m] - common;
@@ -264,12 +259,12 @@ class RoleTable {
   }
 
   // Where no rank is slower by what anybody would ask about, all chances stay 1.
-  void AddChances(const std::vector<double>& means, std::span<BusyTime> entries) const {
+  void AddChances(const std::vector<double>& means, std::span<BusyTime> entries) {
     constexpr double kLeastShare = 0.01;
     const double steps = static_cast<double>(step_ids_.size());
     const bool asked = std::ranges::any_of(entries, [](const BusyTime& entry) { return entry.share() >= kLeastShare; });
     if (!asked || steps < 2) return;
-    const std::vector<std::vector<double>> residuals = Residuals(means);
+    const std::vector<std::vector<double>> residuals = TakeResiduals(means);
     double squares = 0;
     for (const auto& column : residuals) squares += std::inner_product(column.begin(), column.end(), column.begin(), 0.0);
     const double variance = squares / (static_cast<double>(members_.size() - 1) * (steps - 1));
@@ -283,7 +278,7 @@ class RoleTable {
     for (BusyTime& entry : entries) {
       entry.error_ns = error_ns;
       entry.freedom = others * (steps - 1);
-      entry.chance = StudentTail(entry.excess_ns / error_ns, entry.freedom);
+      if (entry.excess_ns > 0) entry.chance = StudentTail(entry.excess_ns / error_ns, entry.freedom);
     }
   }
 
@@ -304,13 +299,13 @@ void CompareRole(std::span<const RankView> ranks, const std::vector<RankIndex>& 
     ids = CommonSteps(ranks, members);
     table = RoleTable(ranks, members, ids);
   }
-  if (table.comparable()) table.Compare(result);
   const std::vector<RankIndex> with_gaps = WithGaps(ranks, table.left_out(), ids);
+  if (table.comparable()) std::move(table).Compare(result);
   if (with_gaps.empty()) return;
-  const RoleTable fewer_steps(ranks, members, StepsOfAll(ranks, with_gaps, ids));
+  RoleTable fewer_steps(ranks, members, StepsOfAll(ranks, with_gaps, ids));
   if (!fewer_steps.comparable()) return;
   std::vector<BusyTime> all;
-  fewer_steps.Compare(all);
+  std::move(fewer_steps).Compare(all);
   std::ranges::copy_if(all, std::back_inserter(result),
                        [&with_gaps](const BusyTime& entry) { return std::ranges::binary_search(with_gaps, entry.rank); });
 }
@@ -323,6 +318,7 @@ std::vector<BusyTime> CompareBusyTime(std::span<const RankView> ranks, uint32_t 
     if (!ranks[i].batch->silent && !ranks[i].batch->steps.empty()) roles[ranks[i].role].push_back(i);
   }
   std::vector<BusyTime> result;
+  result.reserve(ranks.size());
   for (const std::vector<RankIndex>& members : roles) {
     if (members.size() >= 2) CompareRole(ranks, members, result);
   }

@@ -27,7 +27,7 @@ struct BusyTime {
   uint32_t slow_steps = 0;  // steps in which the rank alone lost at least half of the mean excess
   // Probability that uneven steps alone make one given rank's excess that large: t-test with the variance that steps show between the ranks, pooled over the role. Unlike
   // separation() it asks whether the same ranks are slow in all steps, however different the ranks are among each other.
-  double chance = 1;
+  double chance = 1;    // where there is no excess, nothing is asked
   double error_ns = 0;  // what that test takes for the standard error of the excess, 0 where it was not made; and its degrees of freedom
   double freedom = 0;
 

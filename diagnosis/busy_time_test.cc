@@ -109,8 +109,8 @@ TEST(BusyTime, ALoneRankIsComparedWithNobody) {
   EXPECT_TRUE(CrossRankView(job.batches, job.summaries).busy_times().empty());
 }
 
-// Least chance over the ranks of a job whose inputs are drawn for each step; `shared` ranks in a row get the same.
-double LeastChance(uint32_t ranks, uint32_t shared, uint32_t slow_ranks, double longer, uint64_t seed) {
+// A job whose inputs are drawn for each step; `shared` ranks in a row get the same.
+std::vector<BusyTime> WithDrawnInputs(uint32_t ranks, uint32_t shared, uint32_t slow_ranks, double longer, uint64_t seed) {
   constexpr uint32_t kSteps = 4;
   std::mt19937_64 random(seed);
   std::normal_distribution<double> length(0, 10);
@@ -124,10 +124,21 @@ double LeastChance(uint32_t ranks, uint32_t shared, uint32_t slow_ranks, double 
     }
   }
   job.Finish();
-  const CrossRankView view(job.batches(), job.summaries());
+  return CrossRankView(job.batches(), job.summaries()).busy_times();
+}
+
+// Over the ranks of such a job.
+double LeastChance(uint32_t ranks, uint32_t shared, uint32_t slow_ranks, double longer, uint64_t seed) {
   double least = 1;
-  for (const BusyTime& busy : view.busy_times()) least = std::min(least, busy.chance);
+  for (const BusyTime& busy : WithDrawnInputs(ranks, shared, slow_ranks, longer, seed)) least = std::min(least, busy.chance);
   return least;
+}
+
+TEST(BusyTime, AsksForTheChanceOfAnExcessWhereThereIsOne) {
+  for (const BusyTime& busy : WithDrawnInputs(16, 1, 1, 60, 3)) {
+    ASSERT_GT(busy.error_ns, 0);
+    EXPECT_EQ(busy.chance < 1, busy.excess_ns > 0) << busy.rank;
+  }
 }
 
 TEST(BusyTime, ChanceOfRanksThatDifferByStepIsNotSmall) {

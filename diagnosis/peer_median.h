@@ -15,8 +15,8 @@ namespace eroica {
 class PeerMedian {
  public:
   PeerMedian() = default;  // of nothing
-  // May reorder the values. Of fewer than two there are no peers.
-  explicit PeerMedian(std::span<double> values) : count_(values.size()) {
+  // Of fewer than two there are no peers.
+  explicit PeerMedian(std::span<const double> values) : count_(values.size()) {
     if (count_ < 2) return;
     const AroundMiddle<double> around(values);
     const auto first = around.values().begin();

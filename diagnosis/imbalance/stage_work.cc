@@ -86,10 +86,7 @@ struct SharedKernel {
 double MedianOf(std::vector<double> values) { return Median(std::span(values)); }
 
 // Of two values or more.
-double MedianOfOthers(std::vector<double> values, size_t left_out) {
-  const double own = values[left_out];
-  return PeerMedian(values).Without(own);
-}
+double MedianOfOthers(const std::vector<double>& values, size_t left_out) { return PeerMedian(values).Without(values[left_out]); }
 
 // So little of its events is missing that what its functions took is what they took.
 bool IsWhole(const PatternBatch& batch) {

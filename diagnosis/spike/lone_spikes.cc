@@ -51,8 +51,7 @@ std::vector<std::vector<Excess>> ExcessOf(const CrossRankView& view, const std::
   std::vector<double> busy(ranks.size());
   for (size_t s = 0; s < excess.size(); ++s) {
     for (size_t r = 0; r < ranks.size(); ++r) busy[r] = BusyNs(view.ranks()[ranks[r]].batch->steps[s]) / usual_ns[r];
-    std::vector<double> reordered = busy;
-    const PeerMedian others(reordered);
+    const PeerMedian others(busy);
     for (const double own : busy) excess[s].push_back({.own = own - others.Without(own), .common = others.Without(own) - 1});
   }
   return excess;
