@@ -11,33 +11,32 @@ constexpr auto kForward = static_cast<size_t>(StepStage::kForward);
 constexpr auto kBackward = static_cast<size_t>(StepStage::kBackward);
 constexpr auto kOptimizer = static_cast<size_t>(StepStage::kOptimizer);
 
-// Rows of one role at a time: positions in row.rank.
-std::vector<std::vector<size_t>> ByRole(const CrossRankView& view, const StepRow& row) {
-  std::vector<std::vector<size_t>> members(view.role_count());
-  for (size_t i = 0; i < row.size(); ++i) members[view.ranks()[row.rank[i]].role].push_back(i);
+// Of each role: positions in row.rank.
+std::vector<std::vector<uint32_t>> ByRole(const std::vector<uint32_t>& role, size_t roles, const StepRow& row) {
+  std::vector<std::vector<uint32_t>> members(roles);
+  for (uint32_t i = 0; i < row.size(); ++i) members[role[row.rank[i]]].push_back(i);
   return members;
 }
 
 double BusyNs(const StepRow& row, size_t i) { return static_cast<double>(row.duration_ns[i] - row.peer_wait_ns[i]); }
 
-double ReachedNs(const StepRow& row, size_t i, size_t stage) {
-  int64_t reached = 0;
-  for (size_t before = 0; before < stage; ++before) reached += row.stage_ns[before][i];
-  return static_cast<double>(reached);
-}
-
 }  // namespace
+
+LateExcess::LateExcess(const CrossRankView& view) : usual_(view.role_count()) {
+  role_.reserve(view.ranks().size());
+  for (const RankView& rank : view.ranks()) role_.push_back(rank.role);
+}
 
 template <typename Members, typename Value>
 PeerMedian LateExcess::MedianOf(const Members& members, const Value& value) {
   values_.resize(members.size());
-  std::ranges::transform(members, values_.begin(), value);
+  std::ranges::transform(members, values_.begin(), [&](size_t i) { return static_cast<double>(value(i)); });
   return PeerMedian(values_);
 }
 
-template <typename Members>
-PeerMedian LateExcess::MedianOfReached(const StepRow& row, const Members& members, size_t stage) {
-  const PeerMedian median = MedianOf(members, [&](size_t i) { return ReachedNs(row, i, stage); });
+template <typename Members, typename Value>
+PeerMedian LateExcess::MedianOfReached(const Members& members, size_t stage, const Value& value) {
+  const PeerMedian median = MedianOf(members, value);
   // Who is furthest is latest.
   if (median.has_peers()) most_lag_ns_[stage] = std::max(most_lag_ns_[stage], median.Over(std::ranges::max(values_)));
   return median;
@@ -47,42 +46,63 @@ template <typename Members>
 LateExcess::Usual LateExcess::UsualOf(const StepRow& row, const Members& members) {
   Usual usual{.busy_ns = MedianOf(members, [&](size_t i) { return BusyNs(row, i); })};
   if (!row.marked) return usual;
-  for (const size_t stage : {kData, kForward, kOptimizer})
-    usual.stage_ns[stage] = MedianOf(members, [&](size_t i) { return static_cast<double>(row.stage_ns[stage][i]); });
-  for (size_t stage = kForward; stage < kStepStageCount; ++stage) usual.reached_ns[stage] = MedianOfReached(row, members, stage);
+  const auto& [data, forward, backward, optimizer] = row.stage_ns;
+  usual.stage_ns[kForward] = MedianOf(members, [&](size_t i) { return forward[i]; });
+  usual.stage_ns[kOptimizer] = MedianOf(members, [&](size_t i) { return optimizer[i]; });
+  usual.reached_ns[kForward] = MedianOfReached(members, kForward, [&](size_t i) { return data[i]; });
+  usual.reached_ns[kBackward] = MedianOfReached(members, kBackward, [&](size_t i) { return data[i] + forward[i]; });
+  usual.reached_ns[kOptimizer] = MedianOfReached(members, kOptimizer, [&](size_t i) { return data[i] + forward[i] + backward[i]; });
+  usual.stage_ns[kData] = usual.reached_ns[kForward];
   return usual;
 }
 
-template <typename Members>
-void LateExcess::AddRole(const StepRow& row, const Members& members) {
-  if (members.size() < 2) return;
-  const Usual usual = UsualOf(row, members);
-  if (!row.marked) {
-    for (const size_t i : members) late_ns_[0][i] = std::max(0.0, usual.busy_ns.Over(BusyNs(row, i)));
-    return;
+void LateExcess::FindLate(const StepRow& row) {
+  late_.resize(row.size() + 1);
+  excess_ns_.resize(row.size() + 1);
+  size_t count = 0;
+  for (size_t i = 0; i < row.size(); ++i) {
+    const PeerMedian& usual = UsualFor(row, i).busy_ns;
+    const double excess_ns = usual.Over(BusyNs(row, i));
+    late_[count] = static_cast<uint32_t>(i);  // no branch: whether it stays is seen by the next
+    excess_ns_[count] = excess_ns;
+    count += static_cast<size_t>(usual.has_peers()) & static_cast<size_t>(excess_ns > 0);
   }
-  for (const size_t i : members) {
-    double rest = std::max(0.0, usual.busy_ns.Over(BusyNs(row, i)));
-    // What no stage claims stands in the backward pass.
+  late_.resize(count);
+  excess_ns_.resize(count);
+}
+
+void LateExcess::PutToStages(const StepRow& row) {
+  for (std::vector<double>& stage : late_ns_) stage.resize(late_.size());
+  for (size_t k = 0; k < late_.size(); ++k) {
+    const size_t i = late_[k];
+    const Usual& usual = UsualFor(row, i);
+    double rest = excess_ns_[k];
     for (const size_t stage : {kData, kForward, kOptimizer}) {
-      const double claimed = std::clamp(usual.stage_ns[stage].Over(static_cast<double>(row.stage_ns[stage][i])), 0.0, rest);
-      late_ns_[stage][i] = claimed;
-      rest -= claimed;
+      const double longer = usual.stage_ns[stage].Over(static_cast<double>(row.stage_ns[stage][i]));
+      late_ns_[stage][k] = std::min(std::max(longer, 0.0), rest);
+      rest -= late_ns_[stage][k];
     }
-    late_ns_[kBackward][i] = rest;
-    for (size_t stage = kForward; stage < kStepStageCount; ++stage)
-      late_ns_[stage][i] += std::max(0.0, usual.reached_ns[stage].Over(ReachedNs(row, i, stage)));
+    late_ns_[kBackward][k] = rest;  // what no stage claims
+    int64_t reached = 0;
+    for (size_t stage = kForward; stage < kStepStageCount; ++stage) {
+      reached += row.stage_ns[stage - 1][i];
+      late_ns_[stage][k] += std::max(0.0, usual.reached_ns[stage].Over(static_cast<double>(reached)));
+    }
   }
 }
 
 void LateExcess::Look(const StepRow& row) {
-  for (std::vector<double>& stage : late_ns_) stage.assign(row.size(), 0);
   most_lag_ns_ = {};
-  if (view_.role_count() == 1) {
-    AddRole(row, std::views::iota(size_t{0}, row.size()));
+  if (usual_.size() == 1) {
+    usual_.front() = UsualOf(row, std::views::iota(size_t{0}, row.size()));
   } else {
-    for (const std::vector<size_t>& members : ByRole(view_, row)) AddRole(row, members);
+    const std::vector<std::vector<uint32_t>> members = ByRole(role_, usual_.size(), row);
+    std::ranges::transform(members, usual_.begin(), [&](const std::vector<uint32_t>& of_role) { return UsualOf(row, of_role); });
   }
+  FindLate(row);
+  if (row.marked) return PutToStages(row);
+  for (std::vector<double>& stage : late_ns_) stage.assign(late_.size(), 0);
+  late_ns_[kData] = excess_ns_;
 }
 
 }  // namespace eroica

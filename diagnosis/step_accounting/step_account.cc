@@ -61,14 +61,15 @@ class LossOfStep {
   // Each is charged for its lateness over that of the latest at the stage's begin; together they are charged for the largest.
   void Charge(const StepRow& row, size_t stage) {
     const double latest_at_begin = late_.most_lag_ns(stage);
+    const std::span<const uint32_t> late = late_.late();
     const std::span<const double> late_ns = late_.late_ns(stage);
     Charges& charges = charges_[stage];
-    charges.rank.resize(row.size() + 1);
-    charges.ns.resize(row.size() + 1);
+    charges.rank.resize(late.size() + 1);
+    charges.ns.resize(late.size() + 1);
     size_t count = 0;
-    for (size_t i = 0; i < row.size(); ++i) {
-      const double own = late_ns[i] - latest_at_begin;
-      charges.rank[count] = row.rank[i];  // no branch: whether it stays is seen by the next
+    for (size_t k = 0; k < late.size(); ++k) {
+      const double own = late_ns[k] - latest_at_begin;
+      charges.rank[count] = row.rank[late[k]];  // no branch: whether it stays is seen by the next
       charges.ns[count] = own;
       count += static_cast<size_t>(own > 0);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 namespace eroica {
 namespace {
@@ -40,52 +41,71 @@ void Append(RankIndex rank, const StepRecord& step, size_t ranks, StepRow& row) 
   for (size_t stage = 0; stage < kStepStageCount; ++stage) row.stage_ns[stage].push_back(step.stage_ns[stage]);
 }
 
-// Steps of ranks, one step of all of them at a time.
+// Steps of ranks, a few steps of all of them at a time: those of one rank lie together, far from those of the next.
 class StepsSideBySide {
  public:
+  static constexpr size_t kTogether = 2;
+
   explicit StepsSideBySide(const CrossRankView& view) {
+    StepRow row;
     for (RankIndex rank = 0; rank < view.ranks().size(); ++rank) {
       if (!view.ranks()[rank].has_steps()) continue;
       const std::vector<StepRecord>& steps = view.ranks()[rank].batch->steps;
-      alike_ = alike_ && (row_.rank.empty() || steps.size() == count_);
+      alike_ = alike_ && (row.rank.empty() || steps.size() == count_);
       count_ = steps.size();
-      row_.rank.push_back(rank);
+      row.rank.push_back(rank);
       records_.push_back(steps.data());
     }
-    row_.duration_ns.resize(row_.size());
-    row_.peer_wait_ns.resize(row_.size());
-    for (std::vector<int64_t>& stage : row_.stage_ns) stage.resize(row_.size());
+    rows_.resize(std::min(count_, kTogether));
+    for (StepRow& of_step : rows_) {
+      of_step.rank = row.rank;
+      of_step.duration_ns.resize(row.size());
+      of_step.peer_wait_ns.resize(row.size());
+      for (std::vector<int64_t>& stage : of_step.stage_ns) stage.resize(row.size());
+    }
   }
 
   size_t count() const { return alike_ ? count_ : 0; }  // of steps
   bool alike() const { return alike_; }
-  const StepRow& row() const { return row_; }
 
-  // Whether all ranks report the same, after what they reported before, and as can be.
-  bool Take(size_t step) {
+  // From the given step on. Only those that all ranks report the same, after what they reported before, and as can be: fewer where one is not so.
+  std::span<const StepRow> Take(size_t first) {
     constexpr size_t kAhead = 16;  // ranks whose records are asked for while these are read
-    const int64_t id = records_.front()[step].id;
-    bool alike = step == 0 || id > row_.id;
-    row_.id = id;
-    bool marked = true;
-    for (size_t i = 0; i < records_.size() && alike; ++i) {
-      const StepRecord& record = records_[i][step];
-      const StepRecord& ahead = records_[std::min(i + kAhead, records_.size() - 1)][step];
-      __builtin_prefetch(&ahead.id);
-      __builtin_prefetch(&ahead.pause);
-      alike = record.id == id && IsPossible(record);
-      marked = marked && IsMarked(record);
-      row_.duration_ns[i] = record.duration_ns;
-      row_.peer_wait_ns[i] = record.peer_wait_ns;
-      for (size_t stage = 0; stage < kStepStageCount; ++stage) row_.stage_ns[stage][i] = record.stage_ns[stage];
+    const size_t steps = std::min(kTogether, count_ - first);
+    size_t alike = 0;
+    for (; alike < steps; ++alike) {
+      StepRow& row = rows_[alike];
+      const int64_t id = records_.front()[first + alike].id;
+      if (first + alike > 0 && id <= records_.front()[first + alike - 1].id) break;
+      row.id = id;
+      row.marked = true;
     }
-    row_.marked = marked;
-    return alike;
+    for (size_t i = 0; i < records_.size(); ++i) {
+      const StepRecord* ahead = records_[std::min(i + kAhead, records_.size() - 1)] + first;
+      for (size_t step = 0; step < steps; ++step) __builtin_prefetch(&ahead[step].id);
+      __builtin_prefetch(&ahead[steps - 1].pause);  // a record may lie in two cache lines
+      alike = Put(std::span(records_[i] + first, alike), i);
+    }
+    return std::span(rows_).first(alike);
   }
 
  private:
-  StepRow row_;
-  std::vector<const StepRecord*> records_;  // of the first step, as row_.rank
+  // How many of the records of a rank, at its position, go with the rows.
+  size_t Put(std::span<const StepRecord> records, size_t i) {
+    for (size_t step = 0; step < records.size(); ++step) {
+      const StepRecord& record = records[step];
+      StepRow& row = rows_[step];
+      if (record.id != row.id || !IsPossible(record)) return step;
+      row.marked = row.marked && IsMarked(record);
+      row.duration_ns[i] = record.duration_ns;
+      row.peer_wait_ns[i] = record.peer_wait_ns;
+      for (size_t stage = 0; stage < kStepStageCount; ++stage) row.stage_ns[stage][i] = record.stage_ns[stage];
+    }
+    return records.size();
+  }
+
+  std::vector<StepRow> rows_;               // of the same ranks
+  std::vector<const StepRecord*> records_;  // of the first step, as StepRow::rank
   size_t count_ = 0;
   bool alike_ = true;
 };
@@ -94,9 +114,12 @@ class StepsSideBySide {
 
 bool VisitSteps(const CrossRankView& view, const std::function<bool(const StepRow&)>& take) {
   StepsSideBySide steps(view);
-  for (size_t step = 0; step < steps.count(); ++step) {
-    if (!steps.Take(step)) return false;
-    if (!take(steps.row())) break;
+  for (size_t first = 0; first < steps.count(); first += StepsSideBySide::kTogether) {
+    const std::span<const StepRow> rows = steps.Take(first);
+    for (const StepRow& row : rows) {
+      if (!take(row)) return true;
+    }
+    if (rows.size() < std::min(StepsSideBySide::kTogether, steps.count() - first)) return false;
   }
   return steps.alike();
 }

@@ -28,7 +28,7 @@ struct StepRow {
 // times that cannot be.
 std::vector<StepRow> LineUpSteps(const CrossRankView& view);
 
-// The same rows, lent to `take` one after another in memory for one, until it says that it has enough (false). Only where all ranks that report steps report the very
+// The same rows, lent to `take` one after another in memory for a few, until it says that it has enough (false). Only where all ranks that report steps report the very
 // same ones, as mostly they do, and all with times that can be: otherwise false is returned, maybe after some rows, and LineUpSteps is what remains.
 bool VisitSteps(const CrossRankView& view, const std::function<bool(const StepRow&)>& take);
 
