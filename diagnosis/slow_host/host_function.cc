@@ -67,16 +67,16 @@ std::vector<double> On(const HostRanks& host, const std::vector<double>& times) 
 // What all but a few of the host's ranks take.
 double MostTake(const std::vector<double>& own) { return own[static_cast<size_t>((1 - kMost) * static_cast<double>(own.size()))]; }
 
-// Most functions take every rank as long as any other, so that no host has one of its own: seen at one look.
+// Most functions take every rank as long as any other, so that no host has one of its own: seen at one look, which takes the longest of all ranks for what most of a
+// host take, or else at what they do.
 bool MayBeOfAHost(std::span<const HostRanks> hosts, const std::vector<double>& times) {
+  const auto ranks_of = [](const HostRanks& host) { return host.ranks.size(); };
+  const auto most = static_cast<double>(ranks_of(*std::ranges::max_element(hosts, {}, ranks_of))) + FewOf(hosts) * static_cast<double>(times.size());
+  const auto few_take_half = [&](double take) { return static_cast<double>(CountAbove(times, kHalf * take)) <= most; };
+  if (!few_take_half(*std::ranges::max_element(times))) return false;
   double most_take = 0;
-  size_t ranks = 0;  // of the largest host
-  for (const HostRanks& host : hosts) {
-    most_take = std::max(most_take, MostTake(On(host, times)));
-    ranks = std::max(ranks, host.ranks.size());
-  }
-  return static_cast<double>(CountAbove(times, kHalf * most_take)) <=
-         FewOf(hosts) * static_cast<double>(times.size()) + static_cast<double>(ranks);
+  for (const HostRanks& host : hosts) most_take = std::max(most_take, MostTake(On(host, times)));
+  return few_take_half(most_take);
 }
 
 double MedianElsewhere(const HostRanks& host, const TimesOfRanks& times) {
