@@ -21,6 +21,7 @@ struct Inclusive {
   double ns = 0;
   double weighted_depth = 0;  // of the frame, weighted by time
   double heaviest_ns = 0;
+  uint32_t active_steps = 0;  // at most: several stacks may hold it in one step
   const FunctionPattern* heaviest = nullptr;
   bool is_leaf = false;  // of its heaviest function
 
@@ -41,6 +42,7 @@ InclusiveTimes InclusiveTimesOf(const PatternBatch& batch) {
       Inclusive& entry = times[frames[depth]];
       entry.ns += ns;
       entry.weighted_depth += ns * static_cast<double>(depth);
+      entry.active_steps += pattern.active_steps;
       if (ns > entry.heaviest_ns) {
         entry.heaviest_ns = ns;
         entry.heaviest = &pattern;
@@ -133,6 +135,32 @@ double FoldedBeyond(const PatternBatch& own, const PatternBatch& peer, FunctionC
   return std::max(0.0, PerStep(peer, peer.folded_critical_ns[c]) - PerStep(own, own.folded_critical_ns[c]));
 }
 
+// What the peers of a rank ran of the frames that it ran.
+class PeerTimes {
+ public:
+  PeerTimes(const CrossRankView& view, RankIndex rank, const CauseOptions& options)
+      : view_(view), own_(*view.ranks()[rank].batch), peers_(PeersOf(view, rank, options)) {
+    for (const RankIndex peer : peers_) times_.push_back(InclusiveTimesOf(*view.ranks()[peer].batch));
+  }
+
+  // A step; 0 without peers.
+  double MedianNs(std::string_view frame, const Inclusive& own) const {
+    std::vector<double> ns;
+    for (size_t i = 0; i < peers_.size(); ++i) {
+      const auto it = times_[i].find(frame);
+      ns.push_back(it != times_[i].end() ? it->second.ns
+                                         : FoldedBeyond(own_, *view_.ranks()[peers_[i]].batch, own.heaviest->function_class));
+    }
+    return ns.empty() ? 0 : Median(std::span(ns));
+  }
+
+ private:
+  const CrossRankView& view_;
+  const PatternBatch& own_;
+  std::vector<RankIndex> peers_;
+  std::vector<InclusiveTimes> times_;  // by peer
+};
+
 using Candidates = std::map<std::string_view, std::pair<const Inclusive*, CauseFunction>>;
 
 // Those that are nearly as specific as the most specific one, and of these those that cover nearly as much as the best.
@@ -169,22 +197,12 @@ const CauseFunction* Deepest(const Candidates& candidates, bool builtin) {
 }  // namespace
 
 std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {
-  const PatternBatch& batch = *view.ranks()[rank].batch;
-  const InclusiveTimes own = InclusiveTimesOf(batch);
-  const std::vector<RankIndex> peer_ranks = PeersOf(view, rank, options);
-  std::vector<InclusiveTimes> peers;
-  for (const RankIndex peer : peer_ranks) peers.push_back(InclusiveTimesOf(*view.ranks()[peer].batch));
+  const InclusiveTimes own = InclusiveTimesOf(*view.ranks()[rank].batch);
+  const PeerTimes peers(view, rank, options);
   Candidates candidates;
-  std::vector<double> peer_ns;
   for (const auto& [frame, inclusive] : own) {
     if (inclusive.ns < options.min_coverage * excess_ns) continue;
-    peer_ns.clear();
-    for (size_t i = 0; i < peers.size(); ++i) {
-      const auto it = peers[i].find(frame);
-      peer_ns.push_back(it != peers[i].end() ? it->second.ns
-                                             : FoldedBeyond(batch, *view.ranks()[peer_ranks[i]].batch, inclusive.heaviest->function_class));
-    }
-    const CauseFunction cause = Describe(frame, inclusive, peer_ns.empty() ? 0 : Median(std::span(peer_ns)), excess_ns);
+    const CauseFunction cause = Describe(frame, inclusive, peers.MedianNs(frame, inclusive), excess_ns);
     if (cause.coverage >= options.min_coverage) candidates.emplace(frame, std::pair(&inclusive, cause));
   }
   const Candidates best = Best(candidates, options);
@@ -192,8 +210,26 @@ std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIn
   const CauseFunction* builtin = Deepest(best, true);
   if (source == nullptr && builtin == nullptr) return std::nullopt;
   if (source == nullptr) return *builtin;
-  if (builtin != nullptr && (options.prefer_builtin || IsCalledFromAnywhere(view, rank, builtin->name))) return *builtin;
+  if (builtin != nullptr && IsCalledFromAnywhere(view, rank, builtin->name)) return *builtin;
   return *source;
+}
+
+std::optional<CauseFunction> FindOccasionalFunction(const CrossRankView& view, RankIndex rank, double excess_ns, uint32_t most_steps,
+                                                    const CauseOptions& options) {
+  const InclusiveTimes own = InclusiveTimesOf(*view.ranks()[rank].batch);
+  Candidates candidates;
+  for (const auto& [frame, inclusive] : own) {
+    if (inclusive.active_steps > most_steps) continue;
+    const CauseFunction cause = Describe(frame, inclusive, 0, excess_ns);
+    const bool is_that_long = cause.coverage >= options.min_coverage && cause.coverage * options.min_coverage <= 1;
+    if (is_that_long) candidates.emplace(frame, std::pair(&inclusive, cause));
+  }
+  const Candidates best = Best(candidates, options);
+  const CauseFunction* deepest = Deepest(best, true);
+  if (deepest == nullptr) deepest = Deepest(best, false);
+  if (deepest == nullptr) return std::nullopt;
+  const Inclusive& inclusive = own.at(deepest->name);
+  return Describe(deepest->name, inclusive, PeerTimes(view, rank, options).MedianNs(deepest->name, inclusive), excess_ns);
 }
 
 std::optional<CauseFunction> FindCauseClass(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {

@@ -18,7 +18,6 @@ struct CauseOptions {
   double specificity_slack = 0.05;
   uint32_t max_peers = 100;        // compared with, evenly spread over the role
   bool peers_of_any_role = false;  // where the rank is the only one of its own
-  bool prefer_builtin = false;     // to the source frame that calls it: what comes now and then strikes below whatever frame runs
 };
 
 // Inclusive critical time of one frame (a Python frame with all that it calls; a kernel or operator alone) on a rank and on its peers.
@@ -40,6 +39,11 @@ struct CauseFunction {
 // Functions that wait for peers and collectives are symptoms and never named. Built-in functions are named by the source frame that calls them, unless
 // three ranks or more spend their time in one and call it from different places.
 std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options);
+
+// What runs in at most `most_steps` of the window's steps, and there for what makes them slow: `excess_ns` is mean over all steps. Ranks that take turns run it
+// about equally often, so peers are not asked; where it is a built-in function, that is named, since what comes now and then strikes below whatever frame runs.
+std::optional<CauseFunction> FindOccasionalFunction(const CrossRankView& view, RankIndex rank, double excess_ns, uint32_t most_steps,
+                                                    const CauseOptions& options);
 
 // The same question a class at a time: a device or host that is slower in everything. Own and peers' critical time a step of the class whose excess
 // is the largest; nothing where it covers less than min_coverage.

@@ -71,5 +71,32 @@ TEST(FindCauseFunction, WhatExplainsLessThanHalfIsNoCause) {
   EXPECT_FALSE(CauseOf(job, 3, 40));
 }
 
+// All ranks collect about equally often: its means tell nothing of a rank whose steps with it are slow.
+std::optional<CauseFunction> OccasionalCauseOf(TrainingView& job, RankIndex rank, double excess_ms) {
+  job.Finish();
+  const CrossRankView view(job.batches(), job.summaries());
+  return FindOccasionalFunction(view, rank, excess_ms * kMs, 4, CauseOptions{});
+}
+
+TEST(FindOccasionalFunction, IsWhatRunsInFewStepsHoweverOftenPeersRunIt) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60, "main");
+  for (uint32_t rank = 0; rank < 8; ++rank) job.RunInSteps(rank, "<built-in collect>", 40, rank, rank + 1, "main > forward");
+  const auto cause = OccasionalCauseOf(job, 3, 40.0 / 8);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, "<built-in collect>");
+  EXPECT_EQ(cause->own_ns, 40e6 / 8);
+  EXPECT_EQ(cause->peers_ns, 40e6 / 8);
+}
+
+TEST(FindOccasionalFunction, IsNotWhatRunsInMostStepsOrMuchLonger) {
+  TrainingView often(8);
+  often.RunOnAll("forward", 60, "main").RunInSteps(3, "retry", 40, 2, 7, "main");
+  EXPECT_FALSE(OccasionalCauseOf(often, 3, 25));
+  TrainingView evaluation(8);
+  evaluation.RunOnAll("forward", 60, "main").RunInSteps(3, "evaluate", 400, 2, 3, "main").Jitter(3, 5, 40);
+  EXPECT_FALSE(OccasionalCauseOf(evaluation, 3, 40.0 / 8));
+}
+
 }  // namespace
 }  // namespace eroica
