@@ -54,11 +54,9 @@ Finding Describe(const CrossRankView& view, const StepSpike& spike, const std::o
   return finding;
 }
 
-// What runs in such steps alone; else what the rank runs more of than others.
-std::optional<CauseFunction> CauseOf(const CrossRankView& view, const StepSpike& spike, CauseOptions options) {
-  options.peers_of_any_role = spike.lone;
-  std::optional<CauseFunction> cause = FindOccasionalFunction(view, spike.rank, spike.excess_ns, spike.steps / 2, options);
-  if (!cause) cause = FindCauseFunction(view, spike.rank, spike.excess_ns, options);
+// What the rank runs more of than others.
+std::optional<CauseFunction> CauseOf(const CrossRankView& view, const StepSpike& spike, const CauseOptions& options) {
+  std::optional<CauseFunction> cause = FindCauseFunction(view, spike.rank, spike.excess_ns, options);
   if (!cause && !spike.lone) cause = FindCauseClass(view, spike.rank, spike.excess_ns, options);
   return cause;
 }
@@ -68,7 +66,12 @@ std::optional<CauseFunction> CauseOf(const CrossRankView& view, const StepSpike&
 void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
   if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
   for (const StepSpike& spike : FindStepSpikes(view, options_.steps)) {
-    findings.push_back(Describe(view, spike, CauseOf(view, spike, options_.cause), options_.steps));
+    CauseOptions options = options_.cause;
+    options.peers_of_any_role = spike.lone;
+    std::optional<CauseFunction> cause = FindOccasionalFunction(view, spike.rank, spike.excess_ns, spike.steps / 2, options);
+    if (!cause && !spike.lone && spike.slow_steps > 1) continue;  // a device that has its moods is slow_rank's
+    if (!cause) cause = CauseOf(view, spike, options);
+    findings.push_back(Describe(view, spike, cause, options_.steps));
   }
 }
 

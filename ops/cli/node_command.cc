@@ -75,9 +75,17 @@ absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config) {
   return absl::OkStatus();
 }
 
+// Who works off a recording that does not exist has mistyped its path; who follows one may be there before its producers.
+absl::Status RequireRecording(const NodeConfig& config) {
+  return config.node.recording.empty() ? absl::OkStatus() : OpenLog(config, LogAccess::kRead).status();
+}
+
 absl::Status RunNode(const NodeConfig& config, bool drain) {
   SetLogLevel(config.node.log_level);
   CatchStopSignals();
+  if (drain) {
+    if (absl::Status status = RequireRecording(config); !status.ok()) return status;
+  }
   const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(config, LogAccess::kWrite);
   if (!log.ok()) return log.status();
   // The topics of a recording come into being with it; those of a Kafka are for its operator to make.

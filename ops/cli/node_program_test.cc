@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <thread>
@@ -48,6 +49,16 @@ TEST(NodeProgram, UnknownRoleIsRefused) {
   const ProgramRun run = RunProgram({"node", "--recording", "x", "--role", "summarise"});
   EXPECT_EQ(run.exit_code, kExitError);
   EXPECT_THAT(run.err, HasSubstr("summarise"));
+}
+
+// A mistyped path is no empty recording.
+TEST(NodeProgram, DrainsNoRecordingThatDoesNotExist) {
+  const ScratchDirectory folder;
+  const std::string missing = folder.path() + "/recordnig";
+  const ProgramRun run = RunProgram({"node", "--recording", missing, "--drain"});
+  EXPECT_EQ(run.exit_code, kExitError);
+  EXPECT_THAT(run.err, HasSubstr("recordnig"));
+  EXPECT_FALSE(std::filesystem::exists(missing));
 }
 
 TEST(NodeProgram, SecretsInTheConfigurationStopTheStart) {
