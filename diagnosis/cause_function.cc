@@ -21,7 +21,7 @@ struct Inclusive {
   double ns = 0;
   double weighted_depth = 0;  // of the frame, weighted by time
   double heaviest_ns = 0;
-  uint32_t active_steps = 0;  // at most: several stacks may hold it in one step
+  uint32_t active_steps = 0;  // at least: the most of any stack that holds it
   const FunctionPattern* heaviest = nullptr;
   bool is_leaf = false;  // of its heaviest function
 
@@ -42,7 +42,7 @@ InclusiveTimes InclusiveTimesOf(const PatternBatch& batch) {
       Inclusive& entry = times[frames[depth]];
       entry.ns += ns;
       entry.weighted_depth += ns * static_cast<double>(depth);
-      entry.active_steps += pattern.active_steps;
+      entry.active_steps = std::max(entry.active_steps, pattern.active_steps);
       if (ns > entry.heaviest_ns) {
         entry.heaviest_ns = ns;
         entry.heaviest = &pattern;
@@ -194,6 +194,24 @@ const CauseFunction* Deepest(const Candidates& candidates, bool builtin) {
   return cause;
 }
 
+// What a source frame spends most of its time in, and the rank as much more below other frames.
+const CauseFunction* BuiltinBeyond(const CauseFunction& source, const Candidates& candidates, const CauseOptions& options) {
+  const auto leaf = candidates.find(source.hottest_leaf);
+  if (leaf == candidates.end() || !IsBuiltin(leaf->first)) return nullptr;
+  return leaf->second.second.coverage > source.coverage * (1 + options.coverage_slack) ? &leaf->second.second : nullptr;
+}
+
+// The best name of all candidates; nullptr where there are none.
+const CauseFunction* NameOf(const CrossRankView& view, RankIndex rank, const Candidates& candidates, const CauseOptions& options) {
+  const Candidates best = Best(candidates, options);
+  const CauseFunction* source = Deepest(best, false);
+  const CauseFunction* builtin = Deepest(best, true);
+  if (source == nullptr) return builtin == nullptr ? nullptr : &candidates.at(builtin->name).second;
+  if (builtin == nullptr) builtin = BuiltinBeyond(*source, candidates, options);
+  const bool is_builtin = builtin != nullptr && (options.prefer_builtin || IsCalledFromAnywhere(view, rank, builtin->name));
+  return &candidates.at(is_builtin ? builtin->name : source->name).second;
+}
+
 }  // namespace
 
 std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {
@@ -205,13 +223,8 @@ std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIn
     const CauseFunction cause = Describe(frame, inclusive, peers.MedianNs(frame, inclusive), excess_ns);
     if (cause.coverage >= options.min_coverage) candidates.emplace(frame, std::pair(&inclusive, cause));
   }
-  const Candidates best = Best(candidates, options);
-  const CauseFunction* source = Deepest(best, false);
-  const CauseFunction* builtin = Deepest(best, true);
-  if (source == nullptr && builtin == nullptr) return std::nullopt;
-  if (source == nullptr) return *builtin;
-  if (builtin != nullptr && IsCalledFromAnywhere(view, rank, builtin->name)) return *builtin;
-  return *source;
+  const CauseFunction* cause = NameOf(view, rank, candidates, options);
+  return cause == nullptr ? std::nullopt : std::optional(*cause);
 }
 
 std::optional<CauseFunction> FindOccasionalFunction(const CrossRankView& view, RankIndex rank, double excess_ns, uint32_t most_steps,
@@ -224,12 +237,12 @@ std::optional<CauseFunction> FindOccasionalFunction(const CrossRankView& view, R
     const bool is_that_long = cause.coverage >= options.min_coverage && cause.coverage * options.min_coverage <= 1;
     if (is_that_long) candidates.emplace(frame, std::pair(&inclusive, cause));
   }
-  const Candidates best = Best(candidates, options);
-  const CauseFunction* deepest = Deepest(best, true);
-  if (deepest == nullptr) deepest = Deepest(best, false);
-  if (deepest == nullptr) return std::nullopt;
-  const Inclusive& inclusive = own.at(deepest->name);
-  return Describe(deepest->name, inclusive, PeerTimes(view, rank, options).MedianNs(deepest->name, inclusive), excess_ns);
+  const CauseFunction* cause = NameOf(view, rank, candidates, options);
+  if (cause == nullptr) return std::nullopt;
+  const bool is_name = options.prefer_builtin || !IsBuiltin(cause->name) || IsCalledFromAnywhere(view, rank, cause->name);
+  if (!is_name) return std::nullopt;  // the frame that calls it runs in most steps
+  const Inclusive& inclusive = own.at(cause->name);
+  return Describe(cause->name, inclusive, PeerTimes(view, rank, options).MedianNs(cause->name, inclusive), excess_ns);
 }
 
 std::optional<CauseFunction> FindCauseClass(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {

@@ -18,6 +18,7 @@ struct CauseOptions {
   double specificity_slack = 0.05;
   uint32_t max_peers = 100;        // compared with, evenly spread over the role
   bool peers_of_any_role = false;  // where the rank is the only one of its own
+  bool prefer_builtin = false;     // to the source frame that calls it: what comes in single steps strikes below whatever frame runs
 };
 
 // Inclusive critical time of one frame (a Python frame with all that it calls; a kernel or operator alone) on a rank and on its peers.
@@ -41,7 +42,7 @@ struct CauseFunction {
 std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options);
 
 // What runs in at most `most_steps` of the window's steps, and there for what makes them slow: `excess_ns` is mean over all steps. Ranks that take turns run it
-// about equally often, so peers are not asked; where it is a built-in function, that is named, since what comes now and then strikes below whatever frame runs.
+// about equally often, so peers are not asked.
 std::optional<CauseFunction> FindOccasionalFunction(const CrossRankView& view, RankIndex rank, double excess_ns, uint32_t most_steps,
                                                     const CauseOptions& options);
 

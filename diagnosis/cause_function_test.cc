@@ -34,6 +34,17 @@ TEST(FindCauseFunction, WhatRanksRunBelowAnyFrameIsNamedItself) {
   EXPECT_EQ(cause->name, "<built-in function collect>");
 }
 
+// More of it below one frame than below others is chance, though the peers run nothing below that frame.
+TEST(FindCauseFunction, WhatExplainsMoreThanTheFrameAboveIsNamedItself) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60, "main").Run(3, "<built-in function collect>", 40, "main > next");
+  job.Run(3, "<built-in function collect>", 20, "main > step");
+  for (uint32_t rank = 4; rank < 8; ++rank) job.Run(rank, "<built-in function collect>", 12, "main > step");
+  const auto cause = CauseOf(job, 3, 60);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, "<built-in function collect>");
+}
+
 TEST(FindCauseFunction, TwoRanksThatSleepInTwoPlacesHaveTwoFaults) {
   TrainingView job(8);
   job.RunOnAll("forward", 60, "main");
@@ -81,7 +92,9 @@ std::optional<CauseFunction> OccasionalCauseOf(TrainingView& job, RankIndex rank
 TEST(FindOccasionalFunction, IsWhatRunsInFewStepsHoweverOftenPeersRunIt) {
   TrainingView job(8);
   job.RunOnAll("forward", 60, "main");
-  for (uint32_t rank = 0; rank < 8; ++rank) job.RunInSteps(rank, "<built-in collect>", 40, rank, rank + 1, "main > forward");
+  for (uint32_t rank = 0; rank < 8; ++rank) {
+    job.RunInSteps(rank, "<built-in collect>", 40, rank, rank + 1, rank % 2 == 0 ? "main > forward" : "main > next");
+  }
   const auto cause = OccasionalCauseOf(job, 3, 40.0 / 8);
   ASSERT_TRUE(cause);
   EXPECT_EQ(cause->name, "<built-in collect>");

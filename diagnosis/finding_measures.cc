@@ -18,9 +18,4 @@ const Measure* SlowSteps(const Finding& finding) {
   return slow != nullptr ? slow : FindMeasure(finding, "active_steps");
 }
 
-bool IsOccasional(const Finding& finding) {
-  const Measure* slow = SlowSteps(finding);
-  return finding.kind == FindingKind::kSlowRank && slow != nullptr && 2 * slow->culprit <= static_cast<double>(slow->samples);
-}
-
 }  // namespace eroica

@@ -50,15 +50,10 @@ DataQuality QualityOf(const CrossRankView& view) {
 
 bool SameCulprits(const Finding& a, const Finding& b) { return a.kind == b.kind && !a.culprits.empty() && a.culprits == b.culprits; }
 
-// What comes in few steps is told by these; of what lasts by the more confident claim.
-bool TellsBetter(const Finding& claim, const Finding& other) {
-  if (claim.subkind == kTransient) return IsOccasional(other);
-  return claim.confidence > other.confidence;
-}
-
-// The other claim's measures are kept as evidence.
+// The more confident claim keeps its words; what the other one measured is kept as evidence. Who is late on the whole is told to be so, however few steps make it so.
 void Merge(Finding& into, Finding&& from) {
-  if (TellsBetter(from, into)) std::swap(into, from);
+  const bool is_late = from.subkind == kTransient && FindMeasure(into, kExcessOverNoise) != nullptr;
+  if (from.confidence > into.confidence && !is_late) std::swap(into, from);
   for (Measure& measure : from.evidence) {
     if (FindMeasure(into, measure.name) == nullptr) into.evidence.push_back(std::move(measure));
   }

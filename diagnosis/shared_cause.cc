@@ -61,6 +61,11 @@ Finding Combine(std::vector<Finding> group) {
 
 constexpr size_t kFewestRoaming = 3;  // ranks
 
+bool IsOccasional(const Finding& claim) {
+  const Measure* slow = SlowSteps(claim);
+  return claim.kind == FindingKind::kSlowRank && slow != nullptr && 2 * slow->culprit <= static_cast<double>(slow->samples);
+}
+
 // Says that a rank differs, and not how often.
 bool IsTimeless(const Finding& claim) { return claim.kind == FindingKind::kSlowRank && SlowSteps(claim) == nullptr; }
 

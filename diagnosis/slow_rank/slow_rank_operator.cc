@@ -155,10 +155,17 @@ bool SlowRankOperator::IsUnevenWork(const ComputeGrowth& growth) {
   return *growth.parameter_growth <= most && *growth.clock_growth >= -most;
 }
 
+// What shows in half of the steps or fewer may be what all ranks run now and then, by turns.
+std::optional<CauseFunction> SlowRankOperator::FunctionOf(const CrossRankView& view, const BusyTime& busy) const {
+  std::optional<CauseFunction> cause;
+  if (2 * busy.slow_steps <= busy.steps) cause = FindOccasionalFunction(view, busy.rank, busy.excess_ns, busy.steps / 2, options_.cause);
+  return cause ? cause : FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause);
+}
+
 void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth,
                                          std::vector<Finding>& findings) const {
   if (busy.separation() < options_.min_separation) return;
-  if (const std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause)) {
+  if (const std::optional<CauseFunction> cause = FunctionOf(view, busy)) {
     if (!RanOnce(*view.ranks()[busy.rank].batch, *cause)) findings.push_back(Describe(view, busy, *cause, true, options_));
     return;
   }

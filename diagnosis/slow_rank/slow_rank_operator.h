@@ -1,6 +1,8 @@
 // Names the rank that holds a synchronizing job up, and what it runs instead. Claim, evidence and silence: README.md beside this file.
 #pragma once
 
+#include <optional>
+
 #include "diagnosis/busy_time.h"
 #include "diagnosis/cause_function.h"
 #include "diagnosis/compute_growth.h"
@@ -38,6 +40,7 @@ class SlowRankOperator final : public DiagnosisOperator {
   // Whether the growth of the rank's kernels is what makes it late.
   bool Explains(const ComputeGrowth& growth, const BusyTime& busy) const;
   static bool IsUnevenWork(const ComputeGrowth& growth);
+  std::optional<CauseFunction> FunctionOf(const CrossRankView& view, const BusyTime& busy) const;
   void EvaluateLasting(const CrossRankView& view, const BusyTime& lasting, std::vector<Finding>& findings) const;
   void EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth,
                          std::vector<Finding>& findings) const;

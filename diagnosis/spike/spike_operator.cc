@@ -42,8 +42,8 @@ Finding Describe(const CrossRankView& view, const StepSpike& spike, const std::o
   finding.title = fmt::format("Rank {} is slow in single steps, by {} in {} of the last {}, and well in between; that time goes by {}.",
                               rank.rank.value, DurationText(spike_ns), how_many, spike.steps, where);
   finding.explanation = fmt::format(
-      "A step of rank {} held the others up by {}, {:.0f} times what chance explains of a step; in the others it is as usual, and so are {} others in this one. "
-      "It has happened to this rank more often than accidents would hit any one rank.",
+      "A step of rank {} held the others up by {}, {:.0f} times what chance explains of a step; in most steps the rank is as usual, and "
+      "so are {} others in this one. It has happened to this rank more often than accidents would hit any one rank.",
       rank.rank.value, DurationText(spike_ns), spike.separation, spike.others);
   finding.suggested_action = fmt::format(
       "Look at what visits rank {} at times: a job of the host, the device's clocks and temperature, retries; a fault may be about to "
@@ -68,7 +68,8 @@ void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& fi
   for (const StepSpike& spike : FindStepSpikes(view, options_.steps)) {
     CauseOptions options = options_.cause;
     options.peers_of_any_role = spike.lone;
-    std::optional<CauseFunction> cause = FindOccasionalFunction(view, spike.rank, spike.excess_ns, spike.steps / 2, options);
+    const uint32_t most_steps = spike.steps / 2;
+    std::optional<CauseFunction> cause = FindOccasionalFunction(view, spike.rank, spike.excess_ns, most_steps, options);
     if (!cause && !spike.lone && spike.slow_steps > 1) continue;  // a device that has its moods is slow_rank's
     if (!cause) cause = CauseOf(view, spike, options);
     findings.push_back(Describe(view, spike, cause, options_.steps));

@@ -10,7 +10,7 @@ namespace eroica {
 struct SpikeOptions {
   double min_ranks_seen = 0.5;
   StepSpikeOptions steps;
-  CauseOptions cause;
+  CauseOptions cause{.prefer_builtin = true};
 };
 
 class SpikeOperator final : public DiagnosisOperator {

@@ -1,6 +1,6 @@
-// Slow steps of ranks that are well in most others. A rank is measured by its own usual step, and by what the steps of comparable ranks differ by at the same time, since a
-// long sequence is long for all: those of its role, or all ranks without peers together (the stages of a pipeline of single ranks). So ranks that are all slow in a
-// tenth of their steps, each in steps of its own, stand out in these, where their means are alike.
+// Slow steps of ranks that are well in most others. A rank is measured by its own usual step, and by what the steps of comparable ranks differ by at the same time,
+// since a long sequence is long for all: those of its role, or all ranks without peers together (the stages of a pipeline of single ranks). So ranks that are all slow
+// in a tenth of their steps, each in steps of its own, stand out in these, where their means are alike.
 #pragma once
 
 #include <cstdint>
