@@ -91,6 +91,18 @@ TEST(SpikeOperator, RanksThatAllTakeTurnsStandOutInTheirSteps) {
   }
 }
 
+// Half of a role waits in a collective that never ends, and looks busy.
+TEST(SpikeOperator, WhatComesToManyAtOnceIsNobodys) {
+  const auto with_slow = [](uint32_t ranks) {
+    TrainingView job(8);
+    job.RunOnAll("forward", 60);
+    for (uint32_t rank = 0; rank < ranks; ++rank) job.RunInSteps(rank, "collect", 40, 7, 8);
+    return Evaluate(job);
+  };
+  EXPECT_THAT(with_slow(2), SizeIs(2));
+  EXPECT_THAT(with_slow(3), IsEmpty());
+}
+
 // More in half of the steps than in the others is the way of a rank whose inputs are uneven, or that is slow.
 TEST(SpikeOperator, MoreThanHalfOfTheStepsTellNothing) {
   TrainingView job(8);

@@ -65,30 +65,31 @@ struct Excess {
 // Of ranks that report the same steps.
 class StepTable {
  public:
-  StepTable(const CrossRankView& view, const Comparable& compared) : view_(view), compared_(compared) {
+  StepTable(const CrossRankView& view, const Comparable& compared, const StepSpikeOptions& options) : view_(view), compared_(compared) {
     for (const RankIndex rank : compared.ranks) usual_ns_.push_back(UsualNs(*view.ranks()[rank].batch));
     excess_.resize(view.ranks()[compared.ranks.front()].batch->steps.size());
     if (!is_told()) return;
     for (size_t s = 0; s < excess_.size(); ++s) excess_[s] = ExcessOf(s);
     spread_ = SpreadOf(excess_);
+    least_ = std::max(options.min_separation * spread_, options.min_step_share);
+    DropSharedSteps(std::max<size_t>(1, static_cast<size_t>(options.max_ranks * static_cast<double>(compared.ranks.size()))));
   }
 
   // Whether all ranks were busy in most steps.
   bool is_told() const { return std::ranges::min(usual_ns_) > 0; }
 
   // Of the r-th rank; no slow steps where it has none.
-  StepSpike SpikeOf(size_t r, const StepSpikeOptions& options) const {
+  StepSpike SpikeOf(size_t r) const {
     const RankView& rank = view_.ranks()[compared_.ranks[r]];
     StepSpike spike{.rank = compared_.ranks[r], .steps = static_cast<uint32_t>(excess_.size())};
     spike.others = static_cast<uint32_t>(compared_.ranks.size() - 1);
     spike.lone = compared_.lone;
-    const double least = std::max(options.min_separation * spread_, options.min_step_share);
     for (const std::vector<Excess>& of_step : excess_) {
-      const Excess& step = of_step[r];
-      if (step.own < least || 2 * step.common >= step.own) continue;
+      const double own = of_step[r].own;
+      if (!IsSlow(of_step[r])) continue;
       ++spike.slow_steps;
-      spike.excess_ns += step.own * usual_ns_[r] / static_cast<double>(spike.steps);
-      spike.largest_ns = std::max(spike.largest_ns, step.own * usual_ns_[r]);
+      spike.excess_ns += own * usual_ns_[r] / static_cast<double>(spike.steps);
+      spike.largest_ns = std::max(spike.largest_ns, own * usual_ns_[r]);
     }
     spike.step_ns = rank.step.duration_ns;
     spike.busy_ns = rank.step.busy_ns();
@@ -121,11 +122,22 @@ class StepTable {
     return std::max(kRelativeNoiseFloor, kSigmaPerMad * TakeMedianAndMad(std::span(all)).mad);
   }
 
+  bool IsSlow(const Excess& excess) const { return excess.own >= least_ && 2 * excess.common < excess.own; }
+
+  // What comes to many at once has one cause elsewhere: a group of them that waits in a collective which never ends looks busy.
+  void DropSharedSteps(size_t most_ranks) {
+    for (std::vector<Excess>& of_step : excess_) {
+      const auto slow = static_cast<size_t>(std::ranges::count_if(of_step, [this](const Excess& excess) { return IsSlow(excess); }));
+      if (slow > most_ranks) std::ranges::fill(of_step, Excess{});
+    }
+  }
+
   const CrossRankView& view_;
   const Comparable& compared_;
-  std::vector<double> usual_ns_;              // [rank]
-  std::vector<std::vector<Excess>> excess_;   // [step][rank]
-  double spread_ = kRelativeNoiseFloor;       // of one rank in one step
+  std::vector<double> usual_ns_;             // [rank]
+  std::vector<std::vector<Excess>> excess_;  // [step][rank]
+  double spread_ = kRelativeNoiseFloor;      // of one rank in one step
+  double least_ = 0;                         // of a slow one
 };
 
 }  // namespace
@@ -137,9 +149,9 @@ std::vector<StepSpike> FindStepSpikes(const CrossRankView& view, const StepSpike
     if (compared.ranks.size() < (compared.lone ? options.min_lone : 2)) continue;
     const RankView& first = view.ranks()[compared.ranks.front()];
     if (first.batch->steps.size() < options.min_steps || (!compared.lone && !asked[first.role])) continue;
-    const StepTable table(view, compared);
+    const StepTable table(view, compared, options);
     for (size_t r = 0; r < compared.ranks.size() && table.is_told(); ++r) {
-      const StepSpike spike = table.SpikeOf(r, options);
+      const StepSpike spike = table.SpikeOf(r);
       if (spike.slow_steps == 0 || 2 * spike.slow_steps > spike.steps) continue;
       if (spike.excess_ns >= options.min_share * spike.step_ns) spikes.push_back(spike);
     }

@@ -16,6 +16,7 @@ struct StepSpikeOptions {
   uint32_t min_steps = 3;        // that all of them have: fewer do not tell a spike from a rank that is slow
   double min_separation = 9;     // a slow step over what steps differ by: lengths of inputs have long tails
   double min_step_share = 0.03;  // of the rank's usual step: no pause of less is asked for
+  double max_ranks = 0.25;       // of those compared, or one, that are slow in the same step: more have it from elsewhere
 };
 
 // One rank's slow steps, at most half of those of the window.
