@@ -1,6 +1,7 @@
 #include "diagnosis/finding_lifecycle.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "diagnosis/confidence.h"
@@ -106,14 +107,21 @@ void FindingLifecycle::Restore(Finding finding) {
 
 namespace {
 
-// How many windows without it are its end.
+bool IsInFewSteps(const Finding& finding) {
+  const Measure* slow = SlowSteps(finding);
+  return slow != nullptr && 2 * slow->culprit <= static_cast<double>(slow->samples);
+}
+
+// How many windows without it are its end. What comes and goes, in windows or in steps, would stay away for so long by chance once in twenty times.
 int64_t PatienceWith(const Finding& finding) {
+  constexpr double kChance = 0.05;
   const Measure* lasted = FindLasted(finding);
   if (lasted == nullptr || lasted->samples == 0) return FindingLifecycle::kWindowsUntilResolved;
-  const int64_t windows = finding.last_window - finding.first_window + 1;
-  const auto seen = static_cast<int64_t>(lasted->samples);
-  if (2 * seen > windows) return FindingLifecycle::kWindowsUntilResolved;
-  return std::max(FindingLifecycle::kWindowsUntilResolved, 3 * windows / seen);
+  const auto windows = static_cast<double>(finding.last_window - finding.first_window + 1);
+  const auto seen = static_cast<double>(lasted->samples);
+  if (2 * seen > windows && !IsInFewSteps(finding)) return FindingLifecycle::kWindowsUntilResolved;
+  const double rate = std::min(seen, windows) / (windows + 1);
+  return std::max(FindingLifecycle::kWindowsUntilResolved, static_cast<int64_t>(std::ceil(std::log(kChance) / std::log1p(-rate))));
 }
 
 }  // namespace

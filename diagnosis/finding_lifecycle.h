@@ -14,8 +14,8 @@ namespace eroica {
 // Of one job. One thread. State is what Restore was given plus what Observe saw, so a restart continues where the store left off.
 class FindingLifecycle {
  public:
-  // A finding is resolved when it was missing from so many windows in a row: one window without it is no end (hysteresis). What comes and goes is given three times as
-  // long as it usually stays away.
+  // A finding is resolved when it was missing from so many windows in a row: one window without it is no end (hysteresis). What comes and goes, window by window or in
+  // half of the steps of a window and fewer, is given as long as it stays away by chance once in twenty times.
   static constexpr int64_t kWindowsUntilResolved = 2;
 
   void Restore(Finding finding);
