@@ -6,6 +6,7 @@
 #include "diagnosis/hidden_work.h"
 #include "diagnosis/job_profile.h"
 #include "diagnosis/mean_step.h"
+#include "diagnosis/regression/active_steps.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"
 
@@ -63,19 +64,6 @@ JobChange ChangeOf(std::span<const PatternBatch> past, const PatternBatch& befor
   AddSteps(before_now, since);
   AddSteps(now, since);
   return {.past = past, .since = {&before_now, &now}, .past_ns = Median(std::span(then)), .now_ns = Median(std::span(since))};
-}
-
-// On the median rank of a role: in a pipeline a function may be critical on the others only now and then.
-bool RunsInMostSteps(const CrossRankView& view, FunctionId function, double share) {
-  const FunctionColumn* column = view.FindFunction(function);
-  if (column == nullptr) return false;
-  std::vector<std::vector<double>> active(view.role_count());
-  for (size_t i = 0; i < column->size(); ++i) {
-    const RankView& rank = view.ranks()[column->rank[i]];
-    const auto steps = static_cast<double>(rank.batch->steps.size());
-    active[rank.role].push_back(steps > 0 ? column->pattern[i]->active_steps / steps : 0);
-  }
-  return std::ranges::any_of(active, [&](std::vector<double>& of_role) { return Median(std::span(of_role)) >= share; });
 }
 
 // Whether the typical rank runs it for so long, whether anybody waits for that or not.

@@ -14,6 +14,7 @@
 #include "diagnosis/hidden_work.h"
 #include "diagnosis/job_profile.h"
 #include "diagnosis/mean_step.h"
+#include "diagnosis/regression/active_steps.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/stack_frames.h"
 #include "diagnosis/symptom.h"
@@ -63,11 +64,13 @@ std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& chang
     if (IsSymptom(row) && row.function != TransferOfCollectives()) continue;
     std::vector<double> past = PastOf(change.past, row.function);
     if (change.faint && !HasRisen(change, past, row.function, options.change)) continue;
-    const double past_ns = Median(std::span(past));
+    const bool network = row.function == TransferOfCollectives();
+    // What comes now and then is in some windows and not in others: it must take more than in any of them.
+    const bool in_most = network || RunsInMostSteps(view, row.function, options.min_active_steps);
+    const double past_ns = in_most ? Median(std::span(past)) : std::ranges::max(past);
     double now_ns = static_cast<double>(row.critical_ns);
     for (const PatternBatch* window : change.since) now_ns = std::min(now_ns, FunctionNsOf(*window, row.function));
     // A function that varies as much as the job has changed is no reason that anybody could tell.
-    const bool network = row.function == TransferOfCollectives();
     if (network && past_ns > 0 && IsNetworkAsFast(change.past, *change.since.back(), now_ns / past_ns - 1)) continue;
     const double coverage = (now_ns - past_ns) / (network ? change.excess_ns() : change.own_excess_ns());
     if (coverage > best.coverage) best = {.row = &row, .past_ns = past_ns, .now_ns = now_ns, .coverage = coverage};
@@ -160,13 +163,28 @@ double RanksOf(const PatternBatch& profile) {
   return 0;
 }
 
+// Where the number of ranks has changed for good, as against a rank whose telemetry is missing now and then: all windows before had more than any since, or fewer. The
+// first window since; 0 where there is none.
+size_t ChangeOfRanks(std::span<const PatternBatch> history, const PatternBatch& now) {
+  std::vector<double> ranks;
+  for (const PatternBatch& profile : history) ranks.push_back(RanksOf(profile));
+  ranks.push_back(RanksOf(now));
+  for (size_t first = ranks.size() - 1; first > 0; --first) {
+    const auto [least_before, most_before] = std::ranges::minmax(std::span(ranks).first(first));
+    const auto [least_since, most_since] = std::ranges::minmax(std::span(ranks).subspan(first));
+    if (least_before > most_since || most_before < least_since) return first;
+  }
+  return 0;
+}
+
 // Of these the newest in which as many ranks reported, within a twentieth: a job whose ranks have left is another one, with other rings. The window of the change has
 // steps of both.
 std::span<const PatternBatch> OfTheseRanks(std::span<const PatternBatch> history, const PatternBatch& now) {
   constexpr double kSameSize = 0.05;
   const double ranks = RanksOf(now);
+  const size_t changed = ChangeOfRanks(history, now);
   size_t first = history.size();
-  while (first > 0 && std::abs(RanksOf(history[first - 1]) - ranks) <= kSameSize * ranks) --first;
+  while (first > changed && std::abs(RanksOf(history[first - 1]) - ranks) <= kSameSize * ranks) --first;
   const size_t mixed = first > 0 && first < history.size() ? 1 : 0;
   return history.subspan(first + mixed);
 }

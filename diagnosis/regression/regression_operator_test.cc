@@ -21,16 +21,18 @@ struct Work {
   double transfer_ms = 10;
   double wait_ms = 0;       // for peers
   double once_ms = 0;       // in the mask of a single step
+  double often_ms = 0;      // in half of the steps
 };
 
 // One window of four ranks that all do the same.
 class Window {
  public:
-  explicit Window(const Work& work) : job_(4) {
+  explicit Window(const Work& work, uint32_t ranks = 4) : job_(ranks) {
     job_.RunOnAll("gemm", work.gemm_ms, "", FunctionClass::kGpuCompute).RunOnAll("build_mask", work.mask_ms, "train.py: forward");
-    for (uint32_t rank = 0; rank < 4 && work.once_ms > 0; ++rank) job_.RunInSteps(rank, "collect", work.once_ms, 5, 6);
+    for (uint32_t rank = 0; rank < ranks && work.once_ms > 0; ++rank) job_.RunInSteps(rank, "collect", work.once_ms, 5, 6);
+    for (uint32_t rank = 0; rank < ranks && work.often_ms > 0; ++rank) job_.RunInSteps(rank, "collect", work.often_ms, 4, 8);
     CollectiveSummary& summary = job_.AddSummary();
-    for (uint32_t rank = 0; rank < 4; ++rank) summary.members.push_back({.rank = RankId{rank}});
+    for (uint32_t rank = 0; rank < ranks; ++rank) summary.members.push_back({.rank = RankId{rank}});
     summary.transfer_ns = static_cast<int64_t>(work.transfer_ms * 8 * kMillisecond);
     job_.Finish();
     for (PatternBatch& batch : job_.batches()) {
@@ -101,6 +103,32 @@ TEST(RegressionOperator, AJobOfAnotherSizeHasNoPastYet) {
   std::vector<Finding> findings;
   RegressionOperator().Evaluate(last.View(history), findings);
   EXPECT_THAT(findings, IsEmpty());
+}
+
+// 46 of 48 ranks go on: other rings. That two are not heard of now and then makes no other job.
+TEST(RegressionOperator, AJobThatLostAFewRanksForGoodHasNoPastYet) {
+  const auto told = [](const std::vector<uint32_t>& ranks_before) {
+    std::vector<PatternBatch> history;
+    for (const uint32_t ranks : ranks_before) {
+      history.push_back(Window({}, ranks).View().profile());
+      history.back().world_size = 48;
+    }
+    history.push_back(Window({.transfer_ms = 25}, 46).View().profile());
+    history.back().world_size = 48;
+    Window last({.transfer_ms = 25}, 46);
+    for (PatternBatch& batch : last.job().batches()) batch.world_size = 48;
+    std::vector<Finding> findings;
+    RegressionOperator().Evaluate(last.View(history), findings);
+    return findings;
+  };
+  EXPECT_THAT(told({48, 48, 48, 48}), IsEmpty());
+  EXPECT_THAT(told({48, 46, 48, 46}), SizeIs(1));
+}
+
+// A collection now and then is in some windows and not in others.
+TEST(RegressionOperator, WhatComesNowAndThenMustTakeMoreThanInAnyWindowBefore) {
+  EXPECT_THAT(Evaluate({{}, {.often_ms = 40}, {}, {.often_ms = 40}, {.often_ms = 40}}), IsEmpty());
+  EXPECT_THAT(Evaluate({{}, {}, {}, {.often_ms = 40}, {.often_ms = 40}}), SizeIs(1));
 }
 
 TEST(RegressionOperator, OneSlowWindowIsAPause) { EXPECT_THAT(Evaluate({{}, {}, {}, {.mask_ms = 40}}), IsEmpty()); }

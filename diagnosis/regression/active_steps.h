@@ -1,0 +1,13 @@
+// In how many of its steps a job runs a function: what comes now and then (a checkpoint, an evaluation, a collection) is in some windows and not in others, and the job
+// is the same.
+#pragma once
+
+#include "diagnosis/cross_rank_view.h"
+
+namespace eroica {
+
+// Whether it is on the critical path in `share` of the window's steps and more, on the median rank of some role: in a pipeline a function may be critical on the others
+// only now and then.
+bool RunsInMostSteps(const CrossRankView& view, FunctionId function, double share);
+
+}  // namespace eroica
