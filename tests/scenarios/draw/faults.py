@@ -122,8 +122,8 @@ def struck(kind, layout, rng):
         return list(range(stage * size, (stage + 1) * size))
     if kind.strikes == "replicas":
         ranks = rng.sample(range(count), max(2, count // 8))
-        # All ranks of a replica share its sequences. Where those of all replicas are longer nobody has more than another: that is more work, and no imbalance.
-        while len({replica_of(layout, rank) for rank in ranks}) == layout.degree("data"):
+        # All ranks of a replica share its sequences. Where those of most replicas are longer the job has more work, and next to nothing of it is imbalance.
+        while 2 * len({replica_of(layout, rank) for rank in ranks}) > layout.degree("data"):
             ranks.pop()
         return sorted(ranks)
     if kind.strikes == "ranks":
