@@ -172,8 +172,12 @@ bool Lasts(const BusyTime& busy, double most_chance, const LastingOptions& optio
 // How much longer the typical kernel on data is on each rank than on the median of its role.
 class TypicalKernels {
  public:
-  explicit TypicalKernels(const CrossRankView& view) : view_(view), members_(view.role_count()), by_role_(view.role_count()) {
-    for (const RankView& rank : view.ranks()) members_[rank.role] += rank.has_steps() && !rank.batch->host_only ? 1 : 0;
+  explicit TypicalKernels(const CrossRankView& view) : members_(view.role_count()), by_role_(view.role_count()) {
+    ranks_.reserve(view.ranks().size());
+    for (const RankView& rank : view.ranks()) {
+      ranks_.push_back({.steps = std::max(1.0, rank.step.steps), .role = rank.role});
+      members_[rank.role] += rank.has_steps() && !rank.batch->host_only ? 1 : 0;
+    }
     for (const FunctionColumn& column : view.functions()) {
       const FunctionPattern& sample = *column.sample;
       if (sample.function_class == FunctionClass::kGpuCompute && sample.wait != WaitKind::kPeer && !WorksOnParameters(sample.name))
@@ -184,7 +188,7 @@ class TypicalKernels {
   // Own / median of the role, of all ranks by their position; 0 where nothing is known.
   std::vector<double> Growths() const {
     constexpr RankIndex kBlock = 64;  // ranks whose kernels are gathered together, column by column
-    const auto ranks = static_cast<RankIndex>(view_.ranks().size());
+    const auto ranks = static_cast<RankIndex>(ranks_.size());
     std::vector<double> growths;
     growths.reserve(ranks);
     std::vector<size_t> next(kernels_.size(), 0);  // row of each kernel
@@ -194,7 +198,7 @@ class TypicalKernels {
       for (size_t k = 0; k < kernels_.size(); ++k) {
         const FunctionColumn& column = *kernels_[k].column;
         for (size_t& row = next[k]; row < column.size() && column.rank[row] < first + kBlock; ++row) {
-          const double usual_ns = kernels_[k].usual_ns[view_.ranks()[column.rank[row]].role];
+          const double usual_ns = kernels_[k].usual_ns[ranks_[column.rank[row]].role];
           if (usual_ns <= 0) continue;
           const RankIndex at = column.rank[row] - first;
           own[at * kernels_.size() + counts[at]++] = {.value = NsPerStep(column, row) / usual_ns, .weight = usual_ns};
@@ -207,27 +211,32 @@ class TypicalKernels {
   }
 
  private:
+  // Of a rank what is asked for with each kernel.
+  struct OfRank {
+    double steps = 1;
+    uint32_t role = 0;
+  };
   struct Kernel {
     const FunctionColumn* column = nullptr;
     std::vector<double> usual_ns;  // median over the ranks of a role
   };
 
   double NsPerStep(const FunctionColumn& column, size_t row) const {
-    return PerStep(view_.ranks()[column.rank[row]].step, column.critical_ns[row]);
+    return static_cast<double>(column.critical_ns[row]) / ranks_[column.rank[row]].steps;
   }
 
   // A kernel that half of a role's ranks have no row of says nothing of it.
   void Add(const FunctionColumn& column) {
     Kernel& kernel = kernels_.emplace_back(Kernel{.column = &column, .usual_ns = std::vector<double>(members_.size(), 0)});
     for (std::vector<double>& values : by_role_) values.clear();
-    for (size_t row = 0; row < column.size(); ++row) by_role_[view_.ranks()[column.rank[row]].role].push_back(NsPerStep(column, row));
+    for (size_t row = 0; row < column.size(); ++row) by_role_[ranks_[column.rank[row]].role].push_back(NsPerStep(column, row));
     for (size_t role = 0; role < by_role_.size(); ++role) {
       if (2 * by_role_[role].size() > members_[role]) kernel.usual_ns[role] = Median(std::span(by_role_[role]));
     }
   }
 
-  const CrossRankView& view_;
-  std::vector<size_t> members_;                // by role
+  std::vector<OfRank> ranks_;                // by position in the view
+  std::vector<size_t> members_;               // by role
   std::vector<std::vector<double>> by_role_;  // of one kernel, to find medians in
   std::vector<Kernel> kernels_;
 };
