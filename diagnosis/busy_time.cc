@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "diagnosis/peer_median.h"
+#include "diagnosis/prefetch.h"
 #include "diagnosis/robust_statistics.h"
 #include "schemas/check.h"
 
@@ -96,7 +97,7 @@ class RoleTable {
     constexpr size_t kAhead = 2;  // members whose steps are asked for while those of one are read
     for (size_t i = 0; i < members.size(); ++i) {
       if (i + kAhead < members.size()) {
-        for (const StepRecord& step : ranks[members[i + kAhead]].batch->steps) __builtin_prefetch(&step.peer_wait_ns);
+        for (const StepRecord& step : ranks[members[i + kAhead]].batch->steps) Prefetch(&step.peer_wait_ns);
       }
       AddMember(members[i]);
     }

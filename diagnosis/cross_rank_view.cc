@@ -12,6 +12,7 @@
 #include "diagnosis/host_ranks.h"
 #include "diagnosis/job_profile.h"
 #include "diagnosis/lasting_excess.h"
+#include "diagnosis/prefetch.h"
 #include "diagnosis/role_learning.h"
 #include "schemas/hidden_row.h"
 
@@ -41,7 +42,7 @@ std::vector<StepRecord> LookAtSteps(std::span<RankView> ranks) {
   TypicalSteps typical(ranks.size());
   for (size_t i = 0; i < ranks.size(); ++i) {
     if (i + kAhead < ranks.size()) {
-      for (const StepRecord& step : ranks[i + kAhead].batch->steps) __builtin_prefetch(&step.peer_wait_ns);
+      for (const StepRecord& step : ranks[i + kAhead].batch->steps) Prefetch(&step.peer_wait_ns);
     }
     ranks[i].step = MeanStepOf(*ranks[i].batch);
     typical.Add(*ranks[i].batch);
@@ -63,9 +64,9 @@ class ColumnBuilder {
     for (size_t i = 0; i < patterns.size(); ++i) {
       const FunctionPattern& pattern = patterns[i];
       if (i < next.size()) {
-        __builtin_prefetch(&next[i].function);
-        __builtin_prefetch(&next[i].function_class);
-        __builtin_prefetch(&next[i].duration_mean_ns);
+        Prefetch(&next[i].function);
+        Prefetch(&next[i].function_class);
+        Prefetch(&next[i].duration_mean_ns);
       }
       if (IsHidden(pattern.function_class, pattern.wait, pattern.critical_ns, pattern.total_ns, window_ns)) continue;
       const uint32_t position = Find(pattern, previous);
@@ -154,9 +155,11 @@ class ColumnBuilder {
 };
 
 std::vector<FunctionColumn> ColumnsOf(std::span<const RankView> ranks) {
+  constexpr size_t kAhead = 4;  // ranks; of the next one the rows are asked for
   ColumnBuilder builder(ranks.size());
   for (RankIndex i = 0; i < ranks.size(); ++i) {
     if (ranks[i].silent) continue;
+    if (i + kAhead < ranks.size()) Prefetch(&ranks[i + kAhead].batch->patterns);
     const bool last = i + 1 == ranks.size();
     builder.Add(i, *ranks[i].batch, last ? std::span<const FunctionPattern>() : std::span(ranks[i + 1].batch->patterns));
   }

@@ -9,7 +9,12 @@ std::vector<HostRanks> HostsOf(std::span<const RankView> ranks) {
   std::unordered_map<std::string_view, size_t> position;
   std::vector<HostRanks> hosts;
   size_t at = 0;
+  constexpr size_t kAhead = 8;  // ranks whose names are asked for while one is read
   for (RankIndex i = 0; i < ranks.size(); ++i) {
+    if (i + kAhead < ranks.size()) {
+      __builtin_prefetch(&ranks[i + kAhead].batch->host);
+      __builtin_prefetch(&ranks[i + kAhead].batch->host + 1);  // a string may lie in two cache lines
+    }
     const RankView& rank = ranks[i];
     const std::string_view name = rank.batch->host;
     if (!rank.has_steps() || name.empty()) continue;

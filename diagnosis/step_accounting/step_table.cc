@@ -4,6 +4,8 @@
 #include <map>
 #include <span>
 
+#include "diagnosis/prefetch.h"
+
 namespace eroica {
 namespace {
 
@@ -82,8 +84,8 @@ class StepsSideBySide {
     }
     for (size_t i = 0; i < records_.size(); ++i) {
       const StepRecord* ahead = records_[std::min(i + kAhead, records_.size() - 1)] + first;
-      for (size_t step = 0; step < steps; ++step) __builtin_prefetch(&ahead[step].id);
-      __builtin_prefetch(&ahead[steps - 1].pause);  // a record may lie in two cache lines
+      for (size_t step = 0; step < steps; ++step) Prefetch(&ahead[step].id);
+      Prefetch(&ahead[steps - 1].pause);  // a record may lie in two cache lines
       alike = Put(std::span(records_[i] + first, alike), i);
     }
     return std::span(rows_).first(alike);
