@@ -18,10 +18,17 @@ bool Overlap(const Finding& a, const Finding& b) {
   });
 }
 
+// Says that a device is slow, for whatever reason, or that its rank arrives last.
+bool IsOfSlowDevice(const Finding& finding) {
+  if (finding.kind == FindingKind::kContention) return finding.function_class == FunctionClass::kGpuCompute;
+  return finding.kind == FindingKind::kSlowRank && (finding.function_class == FunctionClass::kGpuCompute || finding.subkind == kLateArrival);
+}
+
 // The same fault told a little differently: the same culprits for another function, or the same function with more or fewer culprits, or with another caller
-// where nobody is blamed.
+// where nobody is blamed. That somebody shares a slow device not every window shows.
 bool IsSameFault(const Finding& a, const Finding& b) {
-  if (a.kind != b.kind || a.culprits.empty() != b.culprits.empty()) return false;
+  if (a.culprits.empty() != b.culprits.empty()) return false;
+  if (a.kind != b.kind) return !a.culprits.empty() && a.culprits == b.culprits && IsOfSlowDevice(a) && IsOfSlowDevice(b);
   if (a.culprits.empty()) return !a.function.empty() && a.subkind == b.subkind && a.function == b.function;
   return a.culprits == b.culprits || (a.subkind == b.subkind && a.function == b.function && Overlap(a, b));
 }
@@ -70,6 +77,20 @@ const Finding* FindingLifecycle::FindContinued(const Finding& finding, const std
   return nullptr;
 }
 
+// One that was resolved of late, and is the same fault.
+const Finding* FindingLifecycle::FindReturned(const Finding& finding) const {
+  const auto before = std::ranges::find_if(
+      resolved_, [&](const auto& entry) { return !open_.contains(entry.first) && IsSameFault(entry.second, finding); });
+  return before == resolved_.end() ? nullptr : &before->second;
+}
+
+// Of a new finding: the open one that turns out to be a part of it, or the one that has come back.
+const Finding* FindingLifecycle::FindKnown(const Finding& finding) const {
+  if (open_.contains(finding.id)) return nullptr;
+  const Finding* part = FindPart(finding);
+  return part != nullptr ? part : FindReturned(finding);
+}
+
 // An open finding of the same kind that turns out to be a part of this one, which goes on with it.
 const Finding* FindingLifecycle::FindPart(const Finding& finding) const {
   const auto part =
@@ -100,9 +121,9 @@ bool FindingLifecycle::IsPartOfOpen(int64_t index, const Finding& finding) {
 }
 
 void FindingLifecycle::Restore(Finding finding) {
-  if (finding.state == FindingState::kResolved) return;
+  auto& known = finding.state == FindingState::kResolved ? resolved_ : open_;
   std::string id = finding.id;
-  open_.insert_or_assign(std::move(id), std::move(finding));
+  known.insert_or_assign(std::move(id), std::move(finding));
 }
 
 namespace {
@@ -130,12 +151,13 @@ void FindingLifecycle::Place(Finding* finding) {
   const auto known = open_.find(finding->id);
   if (known != open_.end()) {
     const Finding& before = known->second;
+    const bool otherwise = finding->kind != before.kind || IsNarrower(*finding, before);
     if (finding->subkind == kLateArrival && before.subkind != kLateArrival) {
       *finding = AsBefore(before, *finding);
-    } else if (!IsNarrower(*finding, before)) {
-      narrower_.erase(finding->id);
-    } else if (++narrower_[finding->id] < kWindowsUntilResolved) {
+    } else if (otherwise && ++told_otherwise_[finding->id] < kWindowsUntilResolved) {
       *finding = AsBefore(before, *finding);
+    } else {
+      told_otherwise_.erase(finding->id);
     }
     finding->state = FindingState::kUpdated;
     finding->first_window = before.first_window;
@@ -147,6 +169,7 @@ void FindingLifecycle::Place(Finding* finding) {
     finding->confidence = ConfidenceAfter(told > 0 ? finding->confidence / told : 0, lasted->samples, told);
   }
   open_.insert_or_assign(finding->id, *finding);
+  resolved_.erase(finding->id);
 }
 
 Finding FindingLifecycle::Report(Finding finding) {
@@ -170,7 +193,7 @@ std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Findin
   std::erase_if(found, [&](const Finding& finding) { return IsPartOfOpen(index, finding); });
   const std::vector<bool> is_open = Continue(found);
   for (Finding& finding : memory_.Ripen(index, std::move(found), is_open, job_ends)) {
-    if (const Finding* part = open_.contains(finding.id) ? nullptr : FindPart(finding)) finding.id = part->id;
+    if (const Finding* known = FindKnown(finding)) finding.id = known->id;
     Place(&finding);
     publish.push_back(finding);
   }
@@ -180,10 +203,12 @@ std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Findin
       continue;
     }
     it->second.state = FindingState::kResolved;
-    narrower_.erase(it->first);
-    publish.push_back(std::move(it->second));
+    told_otherwise_.erase(it->first);
+    publish.push_back(it->second);
+    resolved_.insert_or_assign(it->first, std::move(it->second));
     it = open_.erase(it);
   }
+  std::erase_if(resolved_, [index](const auto& entry) { return index - entry.second.last_window >= kWindowsUntilForgotten; });
   std::sort(publish.begin(), publish.end(), [](const Finding& a, const Finding& b) { return a.id < b.id; });
   return publish;
 }

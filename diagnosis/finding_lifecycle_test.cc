@@ -100,7 +100,7 @@ TEST(FindingLifecycle, GoesOnAfterARestart) {
   EXPECT_EQ(after.Observe(2, {FindingIn(2), FindingIn(2, "b")}), before.Observe(2, {FindingIn(2), FindingIn(2, "b")}));
 }
 
-TEST(FindingLifecycle, ResolvedFindingsAreNotRestored) {
+TEST(FindingLifecycle, ResolvedFindingsAreNotRestoredAsOpen) {
   FindingLifecycle lifecycle;
   Finding finding = FindingIn(1);
   finding.state = FindingState::kResolved;
@@ -113,6 +113,54 @@ Finding About(int64_t window, std::string id, std::string function, std::vector<
   finding.function = std::move(function);
   for (const int32_t rank : ranks) finding.culprits.push_back({.rank = rank});
   return finding;
+}
+
+// After a restart, too.
+TEST(FindingLifecycle, WhatComesBackIsTheSameFindingOpenedAgain) {
+  const auto id_of_return = [](int64_t window) {
+    FindingLifecycle before;
+    before.Observe(1, {About(1, "a", "gemm", {8})});
+    before.Observe(2, {});
+    const std::vector<Finding> resolved = before.Observe(3, {});
+    FindingLifecycle after;
+    for (const Finding& finding : resolved) after.Restore(finding);
+    after.Observe(window - 1, {});
+    const std::vector<Finding> back = after.Observe(window, {About(window, "b", "softmax", {8})});
+    EXPECT_THAT(back, SizeIs(1));
+    EXPECT_EQ(back[0].state, FindingState::kOpened);
+    return back[0].id;
+  };
+  EXPECT_EQ(id_of_return(6), "a");
+  EXPECT_EQ(id_of_return(40), "b");
+}
+
+Finding OfDevice(int64_t window, FindingKind kind) {
+  Finding finding = About(window, kind == FindingKind::kContention ? "shared" : "slow", "every kernel", {8});
+  finding.kind = kind;
+  finding.function_class = FunctionClass::kGpuCompute;
+  return finding;
+}
+
+// That it is shared one window tells and the next does not; two running are believed.
+TEST(FindingLifecycle, ASlowDeviceThatIsSharedIsOneFinding) {
+  FindingLifecycle lifecycle;
+  lifecycle.Observe(1, {OfDevice(1, FindingKind::kSlowRank)});
+  Finding published = lifecycle.Observe(2, {OfDevice(2, FindingKind::kContention)})[0];
+  EXPECT_EQ(published.id, "slow");
+  EXPECT_EQ(published.kind, FindingKind::kSlowRank);
+  published = lifecycle.Observe(3, {OfDevice(3, FindingKind::kContention)})[0];
+  EXPECT_EQ(published.id, "slow");
+  EXPECT_EQ(published.kind, FindingKind::kContention);
+  published = lifecycle.Observe(4, {OfDevice(4, FindingKind::kSlowRank)})[0];
+  EXPECT_EQ(published.id, "slow");
+  EXPECT_EQ(published.kind, FindingKind::kContention);
+}
+
+// The device of a rank, and what it runs in Python, are two faults.
+TEST(FindingLifecycle, ASharedDeviceAndASlowFunctionAreTwo) {
+  FindingLifecycle lifecycle;
+  lifecycle.Observe(1, {OfDevice(1, FindingKind::kContention)});
+  EXPECT_EQ(lifecycle.Observe(2, {About(2, "python", "read", {8})})[0].id, "python");
 }
 
 TEST(FindingLifecycle, AFaultThatIsToldDifferentlyStaysOneFinding) {
