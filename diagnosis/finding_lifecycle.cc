@@ -128,11 +128,6 @@ void FindingLifecycle::Restore(Finding finding) {
 
 namespace {
 
-bool IsInFewSteps(const Finding& finding) {
-  const Measure* slow = SlowSteps(finding);
-  return slow != nullptr && 2 * slow->culprit <= static_cast<double>(slow->samples);
-}
-
 // How many windows without it are its end. What comes and goes, in windows or in steps, would stay away for so long by chance once in twenty times.
 int64_t PatienceWith(const Finding& finding) {
   constexpr double kChance = 0.05;

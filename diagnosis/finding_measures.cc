@@ -18,4 +18,9 @@ const Measure* SlowSteps(const Finding& finding) {
   return slow != nullptr ? slow : FindMeasure(finding, "active_steps");
 }
 
+bool IsInFewSteps(const Finding& finding) {
+  const Measure* slow = SlowSteps(finding);
+  return slow != nullptr && 2 * slow->culprit <= static_cast<double>(slow->samples);
+}
+
 }  // namespace eroica

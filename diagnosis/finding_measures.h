@@ -16,6 +16,9 @@ Measure* FindLasted(Finding& finding);
 // In how many of its steps a slow rank was slow, or ran what it is slow in.
 const Measure* SlowSteps(const Finding& finding);
 
+// Whether it says so, and that these are half of its steps or fewer.
+bool IsInFewSteps(const Finding& finding);
+
 // By how much a rank is late, in what its peers are late by from chance.
 inline constexpr std::string_view kExcessOverNoise = "excess_over_noise";
 

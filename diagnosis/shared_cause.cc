@@ -61,10 +61,7 @@ Finding Combine(std::vector<Finding> group) {
 
 constexpr size_t kFewestRoaming = 3;  // ranks
 
-bool IsOccasional(const Finding& claim) {
-  const Measure* slow = SlowSteps(claim);
-  return claim.kind == FindingKind::kSlowRank && slow != nullptr && 2 * slow->culprit <= static_cast<double>(slow->samples);
-}
+bool IsOccasional(const Finding& claim) { return claim.kind == FindingKind::kSlowRank && IsInFewSteps(claim); }
 
 // Says that a rank differs, and not how often.
 bool IsTimeless(const Finding& claim) { return claim.kind == FindingKind::kSlowRank && SlowSteps(claim) == nullptr; }
