@@ -120,6 +120,24 @@ std::vector<LinkCell> CollectCells(const CrossRankView& view) {
   return cells;
 }
 
+// Hosts with half the ranks of others or fewer, as a job whose size is no multiple has one: what others spread over their ports passes few of them here.
+class SmallHosts {
+ public:
+  explicit SmallHosts(const CrossRankView& view) : view_(view) {
+    for (const RankView& rank : view.ranks()) most_ = std::max(most_, ++ranks_[rank.batch->host]);
+  }
+  bool IsAtOne(const LinkCell& cell) const {
+    return cell.resource == Resource::kNic && (IsOne(cell.source) || IsOne(cell.destination));
+  }
+
+ private:
+  bool IsOne(RankIndex rank) const { return 2 * ranks_.at(view_.ranks()[rank].batch->host) <= most_; }
+
+  const CrossRankView& view_;
+  std::unordered_map<std::string_view, size_t> ranks_;
+  size_t most_ = 0;
+};
+
 // Ranks that reach their host's others over PCIe only, while their likes take NVLink.
 class Detours {
  public:
@@ -189,7 +207,8 @@ void CompareDetours(const CrossRankView& view, std::span<LinkCell> cells) {
 std::vector<LinkCell> MeasureLinks(const CrossRankView& view) {
   std::vector<LinkCell> cells = CollectCells(view);
   const CommunicatorKinds kinds(view);
-  for (LinkCell& cell : cells) cell.kind = kinds.Of(cell);
+  const SmallHosts small(view);
+  for (LinkCell& cell : cells) cell.kind = 2 * kinds.Of(cell) + (small.IsAtOne(cell) ? 1 : 0);
   std::sort(cells.begin(), cells.end(), [&](const LinkCell& a, const LinkCell& b) {
     return std::tuple(KindOf(view, a), a.bytes, a.source, a.destination, a.communicator) <
            std::tuple(KindOf(view, b), b.bytes, b.source, b.destination, b.communicator);

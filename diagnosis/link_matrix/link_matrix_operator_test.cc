@@ -104,6 +104,17 @@ TEST(LinkMatrixOperator, ManyRanksOfAHostAreTheHost) {
   EXPECT_THAT(findings[0].culprits, ElementsAre(Culprit{.rank = -1, .host = "host2"}));
 }
 
+// 18 ranks on hosts of eight, eight and two: four channels enter the last one over a single port.
+TEST(LinkMatrixOperator, ThePortOfASmallHostCarriesMore) {
+  const auto at_last_host = [](uint32_t ranks) {
+    Ring ring(ranks);
+    for (const uint32_t source : {3u, 9u, 15u}) ring.Connect(source, 16, 10);
+    return ring.Connect(17, ranks == 18 ? 0 : 18, ranks == 18 ? 10 : kHealthy).Evaluate();
+  };
+  EXPECT_THAT(at_last_host(18), IsEmpty());
+  EXPECT_THAT(at_last_host(22), SizeIs(1));
+}
+
 TEST(LinkMatrixOperator, IsSilentWhereAllAreAlike) {
   EXPECT_THAT(Ring(16).Evaluate(), IsEmpty());
   Ring slow(16);
