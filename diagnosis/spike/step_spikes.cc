@@ -31,22 +31,6 @@ void KeepSameSteps(const CrossRankView& view, std::vector<RankIndex>& ranks) {
   });
 }
 
-std::vector<Comparable> ComparableRanks(const CrossRankView& view) {
-  std::vector<Comparable> groups(view.role_count());
-  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
-    if (view.ranks()[i].has_steps()) groups[view.ranks()[i].role].ranks.push_back(i);
-  }
-  Comparable lone{.lone = true};
-  for (const Comparable& of_role : groups) {
-    if (of_role.ranks.size() == 1) lone.ranks.push_back(of_role.ranks.front());
-  }
-  std::ranges::sort(lone.ranks);
-  std::erase_if(groups, [](const Comparable& of_role) { return of_role.ranks.size() < 2; });
-  groups.push_back(std::move(lone));
-  for (Comparable& group : groups) KeepSameSteps(view, group.ranks);
-  return groups;
-}
-
 // Whether the mean shows of a rank of the role that it is slow now and then: all others are not asked.
 std::vector<bool> RolesWithSpikes(const CrossRankView& view, double min_share) {
   std::vector<bool> roles(view.role_count());
@@ -54,6 +38,27 @@ std::vector<bool> RolesWithSpikes(const CrossRankView& view, double min_share) {
     if (busy.slow_steps > 0 && 2 * busy.slow_steps <= busy.steps && busy.share() >= min_share) roles[busy.role] = true;
   }
   return roles;
+}
+
+// Of each role that is asked, and of those without peers.
+std::vector<Comparable> ComparableRanks(const CrossRankView& view, double min_share) {
+  const std::vector<bool> asked = RolesWithSpikes(view, min_share);
+  std::vector<RankIndex> members(view.role_count());
+  for (const RankView& rank : view.ranks()) members[rank.role] += rank.has_steps() ? 1 : 0;
+  std::vector<Comparable> groups(view.role_count());
+  Comparable lone{.lone = true};
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    const RankView& rank = view.ranks()[i];
+    if (!rank.has_steps()) continue;
+    if (members[rank.role] == 1) {
+      lone.ranks.push_back(i);
+    } else if (asked[rank.role]) {
+      groups[rank.role].ranks.push_back(i);
+    }
+  }
+  groups.push_back(std::move(lone));
+  for (Comparable& group : groups) KeepSameSteps(view, group.ranks);
+  return groups;
 }
 
 // Busy time in the rank's usual one, less the median of the others' in the same step; and what that is above the usual.
@@ -143,12 +148,10 @@ class StepTable {
 }  // namespace
 
 std::vector<StepSpike> FindStepSpikes(const CrossRankView& view, const StepSpikeOptions& options) {
-  const std::vector<bool> asked = RolesWithSpikes(view, options.min_share);
   std::vector<StepSpike> spikes;
-  for (const Comparable& compared : ComparableRanks(view)) {
+  for (const Comparable& compared : ComparableRanks(view, options.min_share)) {
     if (compared.ranks.size() < (compared.lone ? options.min_lone : 2)) continue;
-    const RankView& first = view.ranks()[compared.ranks.front()];
-    if (first.batch->steps.size() < options.min_steps || (!compared.lone && !asked[first.role])) continue;
+    if (view.ranks()[compared.ranks.front()].batch->steps.size() < options.min_steps) continue;
     const StepTable table(view, compared, options);
     for (size_t r = 0; r < compared.ranks.size() && table.is_told(); ++r) {
       const StepSpike spike = table.SpikeOf(r);
