@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "diagnosis/prefetch.h"
+
 namespace eroica {
 
 std::vector<HostRanks> HostsOf(std::span<const RankView> ranks) {
@@ -12,8 +14,8 @@ std::vector<HostRanks> HostsOf(std::span<const RankView> ranks) {
   constexpr size_t kAhead = 8;  // ranks whose names are asked for while one is read
   for (RankIndex i = 0; i < ranks.size(); ++i) {
     if (i + kAhead < ranks.size()) {
-      __builtin_prefetch(&ranks[i + kAhead].batch->host);
-      __builtin_prefetch(&ranks[i + kAhead].batch->host + 1);  // a string may lie in two cache lines
+      Prefetch(&ranks[i + kAhead].batch->host);
+      Prefetch(&ranks[i + kAhead].batch->host + 1);  // a string may lie in two cache lines
     }
     const RankView& rank = ranks[i];
     const std::string_view name = rank.batch->host;

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "diagnosis/host_ranks.h"
 #include "diagnosis/link_matrix/other_traffic.h"
 #include "diagnosis/link_matrix/speed_groups.h"
 
@@ -123,19 +124,19 @@ std::vector<LinkCell> CollectCells(const CrossRankView& view) {
 // Hosts with half the ranks of others or fewer, as a job whose size is no multiple has one: what others spread over their ports passes few of them here.
 class SmallHosts {
  public:
-  explicit SmallHosts(const CrossRankView& view) : view_(view) {
-    for (const RankView& rank : view.ranks()) most_ = std::max(most_, ++ranks_[rank.batch->host]);
+  explicit SmallHosts(const CrossRankView& view) : is_at_one_(view.ranks().size()) {
+    size_t most = 0;
+    for (const HostRanks& host : view.hosts()) most = std::max(most, host.ranks.size());
+    for (const HostRanks& host : view.hosts()) {
+      for (const RankIndex rank : host.ranks) is_at_one_[rank] = 2 * host.ranks.size() <= most;
+    }
   }
-  bool IsAtOne(const LinkCell& cell) const {
-    return cell.resource == Resource::kNic && (IsOne(cell.source) || IsOne(cell.destination));
+  bool HasEndOf(const LinkCell& cell) const {
+    return cell.resource == Resource::kNic && (is_at_one_[cell.source] || is_at_one_[cell.destination]);
   }
 
  private:
-  bool IsOne(RankIndex rank) const { return 2 * ranks_.at(view_.ranks()[rank].batch->host) <= most_; }
-
-  const CrossRankView& view_;
-  std::unordered_map<std::string_view, size_t> ranks_;
-  size_t most_ = 0;
+  std::vector<bool> is_at_one_;  // by rank
 };
 
 // Ranks that reach their host's others over PCIe only, while their likes take NVLink.
@@ -208,7 +209,7 @@ std::vector<LinkCell> MeasureLinks(const CrossRankView& view) {
   std::vector<LinkCell> cells = CollectCells(view);
   const CommunicatorKinds kinds(view);
   const SmallHosts small(view);
-  for (LinkCell& cell : cells) cell.kind = 2 * kinds.Of(cell) + (small.IsAtOne(cell) ? 1 : 0);
+  for (LinkCell& cell : cells) cell.kind = 2 * kinds.Of(cell) + (small.HasEndOf(cell) ? 1 : 0);
   std::sort(cells.begin(), cells.end(), [&](const LinkCell& a, const LinkCell& b) {
     return std::tuple(KindOf(view, a), a.bytes, a.source, a.destination, a.communicator) <
            std::tuple(KindOf(view, b), b.bytes, b.source, b.destination, b.communicator);
