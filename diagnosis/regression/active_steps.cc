@@ -8,7 +8,7 @@
 
 namespace eroica {
 
-bool RunsInMostSteps(const CrossRankView& view, FunctionId function, double share) {
+bool RunsInMostSteps(const CrossRankView& view, FunctionId function) {
   const FunctionColumn* column = view.FindFunction(function);
   if (column == nullptr) return false;
   std::vector<std::vector<double>> active(view.role_count());
@@ -17,7 +17,7 @@ bool RunsInMostSteps(const CrossRankView& view, FunctionId function, double shar
     const auto steps = static_cast<double>(rank.batch->steps.size());
     active[rank.role].push_back(steps > 0 ? column->pattern[i]->active_steps / steps : 0);
   }
-  return std::ranges::any_of(active, [&](std::vector<double>& of_role) { return Median(std::span(of_role)) >= share; });
+  return std::ranges::any_of(active, [&](std::vector<double>& of_role) { return Median(std::span(of_role)) >= kMostSteps; });
 }
 
 }  // namespace eroica

@@ -6,8 +6,11 @@
 
 namespace eroica {
 
-// Whether it is on the critical path in `share` of the window's steps and more, on the median rank of some role: in a pipeline a function may be critical on the others
+// Of the steps: less comes now and then.
+inline constexpr double kMostSteps = 0.75;
+
+// Whether it is on the critical path in most of the window's steps, on the median rank of some role: in a pipeline a function may be critical on the others
 // only now and then.
-bool RunsInMostSteps(const CrossRankView& view, FunctionId function, double share);
+bool RunsInMostSteps(const CrossRankView& view, FunctionId function);
 
 }  // namespace eroica

@@ -107,7 +107,7 @@ std::optional<NewFunction> FindAgainst(const CrossRankView& view, std::span<cons
     if (taken.more_ns() < least_ns) continue;
     if (!IsNew(row, taken, options) && !HasGrown(taken.before, taken.now_ns, past.size(), of_kernels, options)) continue;
     if (best.change.excess_ns() < options.min_longer * taken.more_ns()) continue;
-    if (!RunsInMostSteps(view, row.function, options.min_active_steps)) continue;
+    if (!RunsInMostSteps(view, row.function)) continue;
     together_ns += taken.more_ns();
     if (taken.more_ns() <= best.now_ns - best.before_ns) continue;
     best.row = &row;

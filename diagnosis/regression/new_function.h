@@ -19,7 +19,6 @@ struct NewFunctionOptions {
   double min_over_range = 3;       // times how far they lie apart,
   double max_of_kernels = 0.25;    // of its growth that half of the kernel time shows: longer inputs lengthen all kernels
   double min_hidden = 0.75;        // of what it takes on the stage that is late by it, for which the typical rank runs it
-  double min_active_steps = 0.75;  // of the ranks' steps: not what comes now and then
   double min_longer = 0.5;         // of what it takes, by which the median step is longer: no function that only took another's place
 };
 

@@ -66,7 +66,7 @@ std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& chang
     if (change.faint && !HasRisen(change, past, row.function, options.change)) continue;
     const bool network = row.function == TransferOfCollectives();
     // What comes now and then is in some windows and not in others: it must take more than in any of them.
-    const bool in_most = network || RunsInMostSteps(view, row.function, options.min_active_steps);
+    const bool in_most = network || RunsInMostSteps(view, row.function);
     const double past_ns = in_most ? Median(std::span(past)) : std::ranges::max(past);
     double now_ns = static_cast<double>(row.critical_ns);
     for (const PatternBatch* window : change.since) now_ns = std::min(now_ns, FunctionNsOf(*window, row.function));

@@ -13,8 +13,7 @@ struct RegressionOptions {
   ChangeOptions change;
   NewFunctionOptions new_function;
   NetworkChangeOptions network;
-  double min_coverage = 0.5;       // of the longer step, by the function that is named
-  double min_active_steps = 0.75;  // of the ranks' steps: less comes now and then
+  double min_coverage = 0.5;  // of the longer step, by the function that is named
   ExpectationOptions expectation;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "diagnosis/device_kernels.h"
+#include "diagnosis/regression/active_steps.h"
 #include "diagnosis/stack_frames.h"
 
 namespace eroica {
@@ -42,13 +43,13 @@ struct FrameTime {
 using FrameTimes = std::map<std::string_view, FrameTime>;
 
 // Of Python that training does not need, by frame.
-FrameTimes UnneededOf(const PatternBatch& batch, const ExpectationOptions& options) {
+FrameTimes UnneededOf(const PatternBatch& batch) {
   FrameTimes times;
   if (!batch.host_only && !ComputesOnDevice(batch)) return times;
   const double steps = static_cast<double>(batch.steps.size());
   for (const FunctionPattern& pattern : batch.patterns) {
     if (pattern.function_class != FunctionClass::kPython || pattern.wait != WaitKind::kNone || pattern.critical_ns <= 0) continue;
-    if (pattern.active_steps < options.min_active_steps * steps) continue;
+    if (pattern.active_steps < kMostSteps * steps) continue;
     const std::vector<std::string_view> frames = FramesOf(pattern);
     if (std::any_of(frames.begin(), frames.end(), batch.host_only ? IsOfTraining : FeedsOrSaves)) continue;
     const double ns = static_cast<double>(pattern.critical_ns) / steps;
@@ -73,7 +74,7 @@ FrameTimes OnAll(const CrossRankView& view, const std::vector<RankIndex>& ranks,
   std::map<std::string_view, double> most;
   for (const RankIndex rank : ranks) {
     const PatternBatch& batch = *view.ranks()[rank].batch;
-    FrameTimes own = UnneededOf(batch, options);
+    FrameTimes own = UnneededOf(batch);
     const double least_ns = options.max_python_share * view.ranks()[rank].step.duration_ns;
     std::erase_if(own, [least_ns](const auto& entry) { return entry.second.ns < least_ns; });
     if (rank == ranks.front()) least = own;

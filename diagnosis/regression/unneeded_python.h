@@ -13,7 +13,6 @@ struct ExpectationOptions {
   double max_python_share =
       0.1;  // of a step. The paper says 0.01 and leaves it to people to sort the list; a finding that no peer and no past confirms must be worth it
   double max_spread = 0.5;         // (most - least) / least over the ranks: "alike"
-  double min_active_steps = 0.75;  // share of the steps: checkpoints, evaluations and collections come now and then
   uint32_t min_ranks = 3;          // of a role
   uint32_t min_steps = 3;
 };
