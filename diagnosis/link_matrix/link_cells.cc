@@ -12,7 +12,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "diagnosis/host_ranks.h"
 #include "diagnosis/link_matrix/other_traffic.h"
 #include "diagnosis/link_matrix/speed_groups.h"
 
@@ -124,19 +123,20 @@ std::vector<LinkCell> CollectCells(const CrossRankView& view) {
 // Hosts with half the ranks of others or fewer, as a job whose size is no multiple has one: what others spread over their ports passes few of them here.
 class SmallHosts {
  public:
-  explicit SmallHosts(const CrossRankView& view) : is_at_one_(view.ranks().size()) {
-    size_t most = 0;
-    for (const HostRanks& host : view.hosts()) most = std::max(most, host.ranks.size());
-    for (const HostRanks& host : view.hosts()) {
-      for (const RankIndex rank : host.ranks) is_at_one_[rank] = 2 * host.ranks.size() <= most;
-    }
+  // Ranks that tell of no steps in the window are there all the same.
+  explicit SmallHosts(const CrossRankView& view) : view_(view) {
+    for (const RankView& rank : view.ranks()) most_ = std::max(most_, ++ranks_[rank.batch->host]);
   }
   bool HasEndOf(const LinkCell& cell) const {
-    return cell.resource == Resource::kNic && (is_at_one_[cell.source] || is_at_one_[cell.destination]);
+    return cell.resource == Resource::kNic && (IsAtOne(cell.source) || IsAtOne(cell.destination));
   }
 
  private:
-  std::vector<bool> is_at_one_;  // by rank
+  bool IsAtOne(RankIndex rank) const { return 2 * ranks_.at(view_.ranks()[rank].batch->host) <= most_; }
+
+  const CrossRankView& view_;
+  std::unordered_map<std::string_view, size_t> ranks_;
+  size_t most_ = 0;
 };
 
 // Ranks that reach their host's others over PCIe only, while their likes take NVLink.
@@ -207,6 +207,7 @@ void CompareDetours(const CrossRankView& view, std::span<LinkCell> cells) {
 
 std::vector<LinkCell> MeasureLinks(const CrossRankView& view) {
   std::vector<LinkCell> cells = CollectCells(view);
+  if (cells.empty()) return cells;
   const CommunicatorKinds kinds(view);
   const SmallHosts small(view);
   for (LinkCell& cell : cells) cell.kind = 2 * kinds.Of(cell) + (small.HasEndOf(cell) ? 1 : 0);
