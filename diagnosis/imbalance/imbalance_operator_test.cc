@@ -151,6 +151,42 @@ TEST(ImbalanceOperator, AStageWithMoreLayersIsNamedThoughTheHeadIsElsewhere) {
   }
 }
 
+// The last stage runs a kernel of the layers a quarter more often, for a head whose calls are as long as it likes.
+TrainingView PipelineWithLargeHead(const std::vector<Stage>& stages, double head_call_ms) {
+  constexpr uint32_t kHeadCalls = 25;
+  TrainingView job = LayeredPipeline(stages);
+  const auto count = static_cast<uint32_t>(stages.size());
+  for (uint32_t rank = 0; rank < 2 * count; ++rank) {
+    for (FunctionPattern& pattern : job.batches()[rank].patterns) {
+      pattern.histogram.Add(static_cast<uint64_t>(pattern.critical_ns) / pattern.count, static_cast<uint32_t>(pattern.count));
+      const bool in_head = rank % count + 1 == count && pattern.name == "gemm";
+      if (!in_head) continue;
+      const auto call_ns = static_cast<uint64_t>(head_call_ms * kMillisecond);
+      pattern.count += kHeadCalls;
+      pattern.critical_ns += static_cast<int64_t>(kHeadCalls * call_ns);
+      pattern.histogram.Add(call_ns, kHeadCalls);
+    }
+  }
+  return job;
+}
+
+TEST(ImbalanceOperator, AHeadThatRunsAKernelOfTheLayersHidesNoHeavyStage) {
+  const Stage longer = {.layers = 1.25, .optimizer_ms = 4};
+  const Stage more = {.layers = 1.25, .optimizer_ms = 5, .calls = 1.25};
+  for (const auto& [heavy, head_call_ms] : {std::pair(longer, 6.0), std::pair(more, 3.0)}) {
+    TrainingView job = PipelineWithLargeHead({heavy, {.optimizer_ms = 4}}, head_call_ms);
+    const std::vector<Finding> findings = Evaluate(job);
+    ASSERT_THAT(findings, SizeIs(1)) << head_call_ms;
+    EXPECT_EQ(findings[0].kind, FindingKind::kImbalance);
+    EXPECT_THAT(findings[0].title, HasSubstr("stage 0"));
+    EXPECT_NEAR(findings[0].lost_ns_per_step, 20e6, 3e6);
+  }
+  for (const double head_call_ms : {0.5, 3.0, 6.0, 9.0}) {
+    TrainingView job = PipelineWithLargeHead({{.optimizer_ms = 4}, {.optimizer_ms = 4}}, head_call_ms);
+    EXPECT_THAT(Evaluate(job), IsEmpty()) << head_call_ms;
+  }
+}
+
 TEST(ImbalanceOperator, LongerLayersAreSeenBesideExperts) {
   TrainingView job = LayeredPipeline({{.experts_ms = 60}, {.layers = 1.25, .experts_ms = 63}, {.experts_ms = 58}, {.experts_ms = 61}});
   const std::vector<Finding> findings = Evaluate(job);

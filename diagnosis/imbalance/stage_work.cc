@@ -170,75 +170,108 @@ std::vector<SharedKernel> SharedKernels(const CrossRankView& view, std::span<con
   return kernels;
 }
 
-// What two thirds of the kernel time reach of what `growth_of` says of each; weights are times. Nothing where it says nothing of any.
-template <typename GrowthOf>
-std::optional<double> TypicalOf(const std::vector<SharedKernel>& kernels, size_t stage, GrowthOf growth_of) {
-  std::vector<Weighted> growths;
-  for (const SharedKernel& kernel : kernels) {
-    const std::optional<double> growth = growth_of(kernel);
-    if (growth) growths.push_back({*growth, MedianOfOthers(kernel.ns, stage)});
-  }
-  if (growths.empty()) return std::nullopt;
-  return WeightedQuantile(std::span(growths), kThird);
-}
-
 std::optional<double> Ratio(double own, double others) { return others > 0 ? std::optional(own / others - 1) : std::nullopt; }
 
-double TypicalGrowth(const std::vector<SharedKernel>& kernels, size_t stage) {
-  const auto growth =
-      TypicalOf(kernels, stage, [stage](const SharedKernel& kernel) { return Ratio(kernel.ns[stage], MedianOfOthers(kernel.ns, stage)); });
-  return growth.value_or(0);
+// Against the median of the others.
+std::optional<double> CallsGrowth(const SharedKernel& kernel, size_t stage) {
+  return Ratio(kernel.calls[stage], MedianOfOthers(kernel.calls, stage));
 }
 
-// How far the other stages lie apart in most of the kernels: what one of them has of its own, and shares the name with a layer's, counts little.
-double SpreadWithout(const std::vector<SharedKernel>& kernels, size_t heavy) {
-  const auto spread = TypicalOf(kernels, heavy, [heavy](const SharedKernel& kernel) {
-    std::vector<double> others = kernel.ns;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(heavy));
-    const auto [least, most] = std::minmax_element(others.begin(), others.end());
-    return Ratio(*most - *least + MedianOfOthers(kernel.ns, heavy), MedianOfOthers(kernel.ns, heavy));
-  });
-  return spread.value_or(0);
+std::optional<double> CallGrowth(const SharedKernel& kernel, size_t stage) {
+  return kernel.median_ns[stage] > 0 ? Ratio(kernel.median_ns[stage], MedianOfOthers(kernel.median_ns, stage)) : std::nullopt;
 }
 
-void Complete(const std::vector<SharedKernel>& kernels, StageLayers& heavy) {
-  const size_t stage = heavy.stage;
-  const auto least = TypicalOf(kernels, stage, [stage](const SharedKernel& kernel) {
-    std::vector<double> members = kernel.of_members[stage];
-    const auto quarter = members.begin() + static_cast<std::ptrdiff_t>(members.size() / 4);
-    std::ranges::nth_element(members, quarter);
-    return Ratio(*quarter, MedianOfOthers(kernel.ns, stage));
-  });
-  heavy.least = least.value_or(0);
-  heavy.clock_growth = TypicalOf(kernels, stage, [stage](const SharedKernel& kernel) {
+// How a stage compares with the others in the kernels that all run.
+class StageComparison {
+ public:
+  StageComparison(const std::vector<SharedKernel>& kernels, size_t stage) : kernels_(kernels), stage_(stage) {}
+
+  size_t stage() const { return stage_; }
+  const std::vector<SharedKernel>& kernels() const { return kernels_; }
+
+  // The others call it more often: they run something else with it, too (a head, whose calls are as long as it likes).
+  bool OthersHaveMore(const SharedKernel& kernel) const {
+    constexpr double kMore = 0.05;
+    const std::optional<double> calls = CallsGrowth(kernel, stage_);
+    return calls && *calls < -kMore && CallGrowth(kernel, stage_);
+  }
+
+  // What the layers of the median other stage take in it, a step. Where the others have more, their median call is a layer's, and they have as many of these as the stage.
+  double UsualNs(const SharedKernel& kernel) const {
+    return OthersHaveMore(kernel) ? kernel.ns[stage_] / (1 + *CallGrowth(kernel, stage_)) : MedianOfOthers(kernel.ns, stage_);
+  }
+
+  // What two thirds of the kernel time reach of what `growth_of` says of each; weights are times. Nothing where it says nothing of any.
+  template <typename GrowthOf>
+  std::optional<double> Typical(GrowthOf growth_of) const {
+    std::vector<Weighted> growths;
+    for (const SharedKernel& kernel : kernels_) {
+      const std::optional<double> growth = growth_of(kernel);
+      if (growth) growths.push_back({*growth, UsualNs(kernel)});
+    }
+    if (growths.empty()) return std::nullopt;
+    return WeightedQuantile(std::span(growths), kThird);
+  }
+
+  double Growth() const {
+    return Typical([this](const SharedKernel& kernel) { return Ratio(kernel.ns[stage_], UsualNs(kernel)); }).value_or(0);
+  }
+
+  // Of a quarter of its members, those with the least of it.
+  double LeastGrowth() const {
+    return Typical([this](const SharedKernel& kernel) {
+             std::vector<double> members = kernel.of_members[stage_];
+             const auto quarter = members.begin() + static_cast<std::ptrdiff_t>(members.size() / 4);
+             std::ranges::nth_element(members, quarter);
+             return Ratio(*quarter, UsualNs(kernel));
+           })
+        .value_or(0);
+  }
+
+  double MoreCalls() const {
+    return Typical([this](const SharedKernel& kernel) { return OthersHaveMore(kernel) ? std::nullopt : CallsGrowth(kernel, stage_); }).value_or(0);
+  }
+
+  // How far the other stages lie apart in most of the kernels: what one of them has of its own, and shares the name with a layer's, counts little.
+  double SpreadOfOthers() const {
+    return Typical([this](const SharedKernel& kernel) {
+             std::vector<double> others = kernel.ns;
+             others.erase(others.begin() + static_cast<std::ptrdiff_t>(stage_));
+             const auto [least, most] = std::minmax_element(others.begin(), others.end());
+             return Ratio(*most - *least + MedianOfOthers(kernel.ns, stage_), MedianOfOthers(kernel.ns, stage_));
+           })
+        .value_or(0);
+  }
+
+ private:
+  const std::vector<SharedKernel>& kernels_;
+  size_t stage_;
+};
+
+std::optional<StageLayers> HeavyStage(const StageComparison& comparison) {
+  const size_t stage = comparison.stage();
+  StageLayers heavy{.stage = stage, .growth = comparison.Growth(), .least = comparison.LeastGrowth(), .spread = comparison.SpreadOfOthers()};
+  heavy.clock_growth = comparison.Typical([stage](const SharedKernel& kernel) {
     return kernel.mu.empty() ? std::nullopt : Ratio(kernel.mu[stage], MedianOfOthers(kernel.mu, stage));
   });
-  const auto calls = TypicalOf(
-      kernels, stage, [stage](const SharedKernel& kernel) { return Ratio(kernel.calls[stage], MedianOfOthers(kernel.calls, stage)); });
-  heavy.calls_growth = calls.value_or(0);
-  heavy.typical_growth = TypicalOf(kernels, stage, [stage](const SharedKernel& kernel) {
-    return kernel.median_ns[stage] > 0 ? Ratio(kernel.median_ns[stage], MedianOfOthers(kernel.median_ns, stage)) : std::nullopt;
-  });
-  for (const SharedKernel& kernel : kernels) {
-    const double others_ns = MedianOfOthers(kernel.ns, stage);
-    heavy.others_ns += others_ns;
-    if (kernel.ns[stage] >= (1 + kHalf * heavy.growth) * others_ns) ++heavy.kernels;
+  heavy.calls_growth = comparison.MoreCalls();
+  heavy.typical_growth = comparison.Typical([stage](const SharedKernel& kernel) { return CallGrowth(kernel, stage); });
+  for (const SharedKernel& kernel : comparison.kernels()) {
+    const double usual_ns = comparison.UsualNs(kernel);
+    heavy.others_ns += usual_ns;
+    if (kernel.ns[stage] >= (1 + kHalf * heavy.growth) * usual_ns) ++heavy.kernels;
   }
-}
-
-std::optional<StageLayers> HeavyStage(const std::vector<SharedKernel>& kernels, size_t stage) {
-  StageLayers heavy{.stage = stage, .growth = TypicalGrowth(kernels, stage)};
-  heavy.spread = SpreadWithout(kernels, stage);
-  Complete(kernels, heavy);
   return heavy.kernels < kFewestKernels ? std::nullopt : std::optional(heavy);
 }
+
+double TypicalGrowth(const std::vector<SharedKernel>& kernels, size_t stage) { return StageComparison(kernels, stage).Growth(); }
 
 std::optional<StageLayers> Heaviest(const std::vector<SharedKernel>& kernels, size_t stages) {
   size_t heaviest = 0;
   for (size_t stage = 1; stage < stages; ++stage) {
     if (TypicalGrowth(kernels, stage) > TypicalGrowth(kernels, heaviest)) heaviest = stage;
   }
-  return HeavyStage(kernels, heaviest);
+  return HeavyStage(StageComparison(kernels, heaviest));
 }
 
 // By how much the members of a stage differ in the kernel, relative to what it takes: the median stage.
