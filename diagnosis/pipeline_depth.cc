@@ -112,32 +112,45 @@ std::vector<std::vector<uint32_t>> AllPaths(std::span<const CollectiveSummary> s
   return paths;
 }
 
-// The length that more than half of the ranks on paths share; 0 where there is none.
-size_t CommonLength(const std::vector<std::vector<uint32_t>>& paths) {
-  std::map<size_t, size_t> ranks_by_length;
+struct CommonLength {
+  size_t ranks = 0;   // 0: there is none
+  size_t paths = 0;   // that have it
+  size_t longest = 0;  // of all paths
+};
+
+// That more than half of the ranks on paths share.
+CommonLength CommonLengthOf(const std::vector<std::vector<uint32_t>>& paths) {
+  CommonLength common;
+  std::map<size_t, size_t> paths_by_length;
   size_t total = 0;
   for (const auto& path : paths) {
-    ranks_by_length[path.size()] += path.size();
+    ++paths_by_length[path.size()];
     total += path.size();
+    common.longest = std::max(common.longest, path.size());
   }
-  for (const auto& [length, count] : ranks_by_length) {
-    if (2 * count > total) return length;
+  for (const auto& [length, count] : paths_by_length) {
+    if (2 * length * count > total) common = {.ranks = length, .paths = count, .longest = common.longest};
   }
-  return 0;
+  return common;
+}
+
+bool MayBePieces(const std::vector<std::vector<uint32_t>>& paths, const CommonLength& common) {
+  constexpr size_t kShortestPiece = 3;  // two ranks may have sent each other a stray message
+  return common.longest >= kShortestPiece && common.paths < std::min<size_t>(2, paths.size());
 }
 
 }  // namespace
 
-std::vector<int32_t> PipelineDepths(std::span<const RankId> ranks, std::span<const CollectiveSummary> summaries) {
-  std::vector<int32_t> depths(ranks.size(), kUnknownDepth);
+PipelineDepths ReadPipelineDepths(std::span<const RankId> ranks, std::span<const CollectiveSummary> summaries) {
+  PipelineDepths depths{.of_ranks = std::vector<int32_t>(ranks.size(), kUnknownDepth)};
   const auto paths = AllPaths(summaries);
-  const size_t length = CommonLength(paths);
-  if (length == 0) return depths;
+  const CommonLength common = CommonLengthOf(paths);
+  depths.may_be_pieces = MayBePieces(paths, common);
   for (const auto& path : paths) {
-    if (path.size() != length) continue;
+    if (path.size() != common.ranks) continue;
     for (size_t i = 0; i < path.size(); ++i) {
       const auto it = std::lower_bound(ranks.begin(), ranks.end(), RankId{path[i]});
-      if (it != ranks.end() && it->value == path[i]) depths[static_cast<size_t>(it - ranks.begin())] = static_cast<int32_t>(i);
+      if (it != ranks.end() && it->value == path[i]) depths.of_ranks[static_cast<size_t>(it - ranks.begin())] = static_cast<int32_t>(i);
     }
   }
   return depths;

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,16 +69,22 @@ void SpreadDepths(const Evidence& evidence, Labels* depths) {
   }
 }
 
-// By pipeline depth; empty where point-to-point traffic does not place most of the ranks.
+// By pipeline depth; empty where point-to-point traffic does not place most of the ranks. Where it may be pieces of a pipeline that it shows, and groups do not place the
+// ranks off the longest, nobody is anybody's peer.
 Labels LabelsByDepth(const Evidence& evidence) {
   std::vector<RankId> numbers;
   numbers.reserve(evidence.ranks.size());
   for (const RankView& rank : evidence.ranks) numbers.push_back(rank.rank);
-  Labels depths = PipelineDepths(numbers, evidence.summaries);
-  if (std::ranges::all_of(depths, [](int32_t depth) { return depth == kUnknownDepth; })) return {};
-  SpreadDepths(evidence, &depths);
-  const auto known = depths.size() - static_cast<size_t>(std::count(depths.begin(), depths.end(), kUnknownDepth));
-  return 2 * known > depths.size() ? depths : Labels{};
+  PipelineDepths pipeline = ReadPipelineDepths(numbers, evidence.summaries);
+  Labels& depths = pipeline.of_ranks;
+  const bool tells = std::ranges::any_of(depths, [](int32_t depth) { return depth != kUnknownDepth; });
+  if (tells) SpreadDepths(evidence, &depths);
+  const auto unknown = static_cast<size_t>(std::ranges::count(depths, kUnknownDepth));
+  if (pipeline.may_be_pieces && unknown > 0) {
+    std::iota(depths.begin(), depths.end(), 0);
+    return depths;
+  }
+  return tells && 2 * unknown < depths.size() ? depths : Labels{};
 }
 
 struct Cluster {

@@ -72,6 +72,18 @@ TEST(RoleLearning, AMissingRankMakesNoFalseStages) {
   EXPECT_THAT(Roles(job), ElementsAre(0, 1, 2, 3, 0, 2, 3)) << "a rest of two does not start at stage 0: the data-parallel groups tell";
 }
 
+// Of a single pipeline no second one tells how long it is: the end of the longer piece would be the last stage of five, and by the tied embeddings a peer of the first.
+TEST(RoleLearning, PiecesOfAPipelineAreNoPeers) {
+  SyntheticJob job(8);
+  RunLayers(&job);
+  job.Pipeline({{0, 1}, {1, 2}, {3, 4}, {4, 5}, {5, 6}, {6, 7}});
+  job.Group({0, 7});
+  job.Group({0, 1, 2, 3, 4, 5, 6, 7}, 8);
+  EXPECT_THAT(Roles(job), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  job.Pipeline({{2, 3}});
+  EXPECT_THAT(Roles(job), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
 TEST(RoleLearning, CommunicatorsOfOnePairEachFormThePipelineTogether) {
   SyntheticJob job(6);
   RunLayers(&job);
