@@ -26,6 +26,7 @@ constexpr double kAllKernels = 0.95;    // but for those too short to tell
 constexpr uint32_t kFewestKernels = 3;  // that grew alike: of one or two nobody can say that it is all of them
 constexpr double kMostSteps = 0.75;
 constexpr double kClockDeviations = 6;
+constexpr double kDeviations = 3;
 
 double StepsOf(const PatternBatch& batch) { return batch.steps.empty() ? 1.0 : static_cast<double>(batch.steps.size()); }
 
@@ -286,7 +287,9 @@ class GrowthTable {
 
   GrowthCause CauseOf(const ComputeGrowth& growth, const BusyTime& busy) const {
     const bool grew = growth.growth >= least_growth_;
-    if (!grew && growth.routed_ns > 0 && growth.routed_ns >= kHalf * busy.excess_ns) {
+    // What bytes leave of it may be no more than all ranks differ by.
+    const bool by_bytes = !grew || growth.growth <= kDeviations * growth.noise;
+    if (by_bytes && growth.routed_ns > 0 && growth.routed_ns >= kHalf * busy.excess_ns) {
       return growth.routed_share >= kMostKernels ? GrowthCause::kData : GrowthCause::kRouting;
     }
     if (!grew || own_.host_only) return GrowthCause::kUnclear;        // CPU operators share their cores with whatever else runs on a host

@@ -126,6 +126,20 @@ TEST(ComputeGrowth, WhatBytesExplainIsTakenOut) {
   EXPECT_LT(growth.noise, 0.01) << "tokens are no noise";
 }
 
+// Lengths differ a little from rank to rank; one rank's experts are asked for more.
+TEST(ComputeGrowth, WhatBytesLeaveMayBeWhatRanksDifferBy) {
+  for (const double own : {1.02, 1.2}) {
+    std::vector<DeviceRank> ranks(16);
+    for (uint32_t rank = 0; rank < 16; ++rank) ranks[rank] = {.data = 0.97 + 0.004 * rank};
+    ranks[5] = {.data = own, .experts = 2.5, .bytes = 2.5};
+    DeviceJob job(ranks, {.experts = true});
+    const CrossRankView view(job.view().batches(), job.view().summaries());
+    const auto busy = std::ranges::find(view.busy_times(), RankIndex{5}, &BusyTime::rank);
+    ASSERT_NE(busy, view.busy_times().end());
+    EXPECT_EQ(MeasureComputeGrowth(view, *busy, 0.01).cause == GrowthCause::kRouting, own < 1.1) << own;
+  }
+}
+
 // Longer sequences lengthen a rank's attention; what its experts get comes from all ranks.
 TEST(ComputeGrowth, ExpertsNeedNotGrowWithTheInputs) {
   std::vector<DeviceRank> ranks(16);
