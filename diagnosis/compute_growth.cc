@@ -289,9 +289,9 @@ class GrowthTable {
     const bool grew = growth.growth >= least_growth_;
     // What bytes leave of it may be no more than all ranks differ by.
     const bool by_bytes = !grew || growth.growth <= kDeviations * growth.noise;
-    if (by_bytes && growth.routed_ns > 0 && growth.routed_ns >= kHalf * busy.excess_ns) {
-      return growth.routed_share >= kMostKernels ? GrowthCause::kData : GrowthCause::kRouting;
-    }
+    const bool bytes_explain = growth.routed_ns > 0 && growth.routed_ns >= kHalf * busy.excess_ns;
+    const GrowthCause routed = growth.routed_share >= kMostKernels ? GrowthCause::kData : GrowthCause::kRouting;
+    if (by_bytes && bytes_explain) return routed;
     if (!grew || own_.host_only) return GrowthCause::kUnclear;        // CPU operators share their cores with whatever else runs on a host
     const double slower_clock = growth.growth / (1 + growth.growth);  // what explains all of the growth
     const double clock = growth.clock_growth.value_or(0);
@@ -311,9 +311,11 @@ class GrowthTable {
     if (growth.typical < kHalf && busy.slow_steps >= kMostSteps * busy.steps) return GrowthCause::kPauses;
     const bool parameters_alike = growth.parameter_growth && *growth.parameter_growth <= kQuarter * growth.growth;
     // Experts work on tokens of all ranks: they need not grow with the rank's own inputs.
-    if (growth.own_uniform >= kMostKernels && growth.grown_kernels >= kFewestKernels && parameters_alike && growth.typical >= kMostKernels)
-      return GrowthCause::kData;
-    return GrowthCause::kUnclear;
+    const bool of_data =
+        growth.own_uniform >= kMostKernels && growth.grown_kernels >= kFewestKernels && parameters_alike && growth.typical >= kMostKernels;
+    if (!of_data) return GrowthCause::kUnclear;
+    // Of two that come together it is the one that costs more.
+    return bytes_explain && growth.routed_ns > growth.excess_ns() ? routed : GrowthCause::kData;
   }
 
   const CrossRankView& view_;
