@@ -185,6 +185,27 @@ TEST(FindingLifecycle, OtherFaultsAreOtherFindings) {
   EXPECT_THAT(lifecycle.open(), SizeIs(3));
 }
 
+TEST(FindingLifecycle, RanksOfOneHostThatReadFromItsStorageAreOneFaultInAllWindows) {
+  const auto of = [](int64_t window, int32_t rank, const std::string& host, FunctionClass function_class) {
+    Finding finding = FindingIn(window);
+    finding.culprits = {{.rank = rank, .host = host}};
+    finding.function = window == 1 ? "recv_into" : "readinto";
+    finding.stack = window == 1 ? "__getitem__ > readinto" : "__getitem__";
+    finding.function_class = function_class;
+    finding.id = FindingId(finding);
+    return finding;
+  };
+  const auto findings_of = [&of](const std::string& other_host, FunctionClass function_class) {
+    FindingLifecycle lifecycle;
+    lifecycle.Observe(1, {of(1, 3, "host0", function_class)});
+    lifecycle.Observe(2, {of(2, 5, other_host, function_class)});
+    return lifecycle.open().size();
+  };
+  EXPECT_EQ(findings_of("host0", FunctionClass::kPython), 1u);
+  EXPECT_EQ(findings_of("host1", FunctionClass::kPython), 2u);
+  EXPECT_EQ(findings_of("host0", FunctionClass::kGpuCompute), 2u) << "two devices are two";
+}
+
 TEST(FindingLifecycle, RanksThatAreSlowInWhatAllTakeTurnsInArePartOfIt) {
   FindingLifecycle lifecycle;
   Finding roaming = About(1, "a", "collect", {});

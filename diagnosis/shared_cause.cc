@@ -14,14 +14,33 @@
 #include "diagnosis/finding_measures.h"
 
 namespace eroica {
+
+bool NameOneCall(const Finding& a, const Finding& b) {
+  const auto calls = [](const Finding& caller, const Finding& callee) {
+    return !caller.function.empty() && callee.stack.find(caller.function) != std::string::npos;
+  };
+  return a.function == b.function || calls(a, b) || calls(b, a);
+}
+
+bool AreOfOneHost(const Finding& a, const Finding& b) {
+  const auto on_thread = [](const Finding& finding) {
+    return finding.function_class == FunctionClass::kPython || finding.function_class == FunctionClass::kCpuOp;
+  };
+  const bool known = !a.stack.empty() && !b.stack.empty();  // the outermost function calls everything
+  if (a.kind != b.kind || !on_thread(a) || !on_thread(b) || !known || !NameOneCall(a, b)) return false;
+  return std::ranges::any_of(a.culprits, [&b](const Culprit& x) {
+    return !x.host.empty() && std::ranges::any_of(b.culprits, [&x](const Culprit& y) { return x.host == y.host; });
+  });
+}
+
 namespace {
 
 constexpr size_t kMostNamed = 8;  // ranks in a sentence
 
 bool SharesCause(const Finding& a, const Finding& b) {
   const bool of_ranks = a.kind == FindingKind::kSlowRank || a.kind == FindingKind::kContention;
-  return of_ranks && b.kind == a.kind && !a.culprits.empty() && !b.culprits.empty() && a.subkind == b.subkind && a.function == b.function &&
-         a.function_class == b.function_class;
+  if (!of_ranks || b.kind != a.kind || a.culprits.empty() || b.culprits.empty() || a.subkind != b.subkind) return false;
+  return (a.function == b.function && a.function_class == b.function_class) || AreOfOneHost(a, b);
 }
 
 std::string RankList(const std::vector<Culprit>& culprits) {
@@ -47,9 +66,12 @@ Finding Combine(std::vector<Finding> group) {
   Finding combined = std::move(group.front());
   std::set<uint32_t> late;
   for (size_t i = 1; i < group.size(); ++i) {
-    combined.culprits.insert(combined.culprits.end(), group[i].culprits.begin(), group[i].culprits.end());
+    const size_t before = combined.culprits.size();
+    for (const Culprit& culprit : group[i].culprits) {
+      if (std::ranges::find(combined.culprits, culprit) == combined.culprits.end()) combined.culprits.push_back(culprit);
+    }
     combined.confidence = std::max(combined.confidence, group[i].confidence);
-    combined.lost_ns_per_step += group[i].lost_ns_per_step;
+    if (combined.culprits.size() > before) combined.lost_ns_per_step += group[i].lost_ns_per_step;
   }
   std::sort(combined.culprits.begin(), combined.culprits.end(), [](const Culprit& a, const Culprit& b) { return a.rank < b.rank; });
   for (const Culprit& culprit : combined.culprits) late.insert(static_cast<uint32_t>(culprit.rank));
@@ -61,7 +83,11 @@ Finding Combine(std::vector<Finding> group) {
 
 constexpr size_t kFewestRoaming = 3;  // ranks
 
-bool IsOccasional(const Finding& claim) { return claim.kind == FindingKind::kSlowRank && IsInFewSteps(claim); }
+// In less than half of the steps: many ranks in half of them are late at the same time, as where a fault begins within a window.
+bool TakesTurns(const Finding& claim) {
+  const Measure* slow = SlowSteps(claim);
+  return claim.kind == FindingKind::kSlowRank && slow != nullptr && 2 * slow->culprit < static_cast<double>(slow->samples);
+}
 
 // Says that a rank differs, and not how often.
 bool IsTimeless(const Finding& claim) { return claim.kind == FindingKind::kSlowRank && SlowSteps(claim) == nullptr; }
@@ -87,7 +113,7 @@ size_t RanksOf(const std::vector<Finding>& claims) {
 
 // Where who takes turns is at random, the other hosts have their share: all are of one host by chance in one of hosts^(ranks - 1) windows. The next one tells.
 template <typename Roams>
-bool AreOfOneHost(const std::vector<Finding>& claims, size_t hosts, Roams roams) {
+bool RoamOnOneHost(const std::vector<Finding>& claims, size_t hosts, Roams roams) {
   constexpr double kChance = 1.0 / 8;
   std::set<std::string_view> names;
   size_t ranks = 0;
@@ -127,11 +153,11 @@ Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
 std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
   std::set<std::string> functions;  // of ranks that are late now and then
   for (const Finding& claim : claims) {
-    if (IsOccasional(claim) && !claim.function.empty() && !IsOnDevice(claim)) functions.insert(claim.function);
+    if (TakesTurns(claim) && !claim.function.empty() && !IsOnDevice(claim)) functions.insert(claim.function);
   }
   const auto shares = [&](const Finding& claim) { return functions.contains(claim.function); };
   const auto roams = [&](const Finding& claim) {
-    return (IsOccasional(claim) && !IsOnDevice(claim)) || (IsTimeless(claim) && shares(claim));
+    return (TakesTurns(claim) && !IsOnDevice(claim)) || (IsTimeless(claim) && shares(claim));
   };
   size_t roaming = 0;
   size_t lasting = 0;  // in the same functions
@@ -139,7 +165,7 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
     if (roams(claim)) roaming += claim.culprits.size();
     if (!roams(claim) && claim.kind == FindingKind::kSlowRank && !IsTimeless(claim) && shares(claim)) lasting += claim.culprits.size();
   }
-  if (roaming < kFewestRoaming || functions.empty() || AreOfOneHost(claims, hosts, roams)) return claims;
+  if (roaming < kFewestRoaming || functions.empty() || RoamOnOneHost(claims, hosts, roams)) return claims;
   // Of many ranks that are late by turns some are late in most steps of a short window.
   const auto chance = [&](const Finding& claim) { return lasting < roaming && claim.kind == FindingKind::kSlowRank && shares(claim); };
   const auto others =
@@ -154,10 +180,7 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
 bool ExplainsOnAll(const Finding& on_all, const Finding& claim) {
   if (!on_all.culprits.empty() || on_all.function.empty() || claim.kind != FindingKind::kSlowRank) return false;
   if (on_all.kind != FindingKind::kRegression && on_all.kind != FindingKind::kStepTime) return false;
-  const auto calls = [](const Finding& caller, const Finding& callee) {
-    return !caller.function.empty() && callee.stack.find(caller.function) != std::string::npos;
-  };
-  return on_all.function == claim.function || calls(claim, on_all) || calls(on_all, claim);
+  return NameOneCall(on_all, claim);
 }
 
 void DropExplainedByAll(std::vector<Finding>& findings) {

@@ -22,7 +22,7 @@ inline constexpr std::string_view kLateArrival = "late_arrival";
 // Subkind of a claim of the communication: what NVLink carried goes over PCIe.
 inline constexpr std::string_view kNvlinkDown = "nvlink_down";
 
-// Claims about slow ranks that name the same function (or the same class of functions) become one finding with all their culprits, by rank. It keeps the words of the
+// Claims about slow ranks that name the same function (or the same class of functions), or that AreOfOneHost, become one finding with all their culprits, by rank. It keeps the words of the
 // claim that costs most; its loss is the sum of theirs, each of which is what the accounting charges the rank with
 // (diagnosis/impact.h). A culprit is no victim. Other kinds stay as they are, in order.
 std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims);
@@ -36,7 +36,14 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts = 1)
 // The finding that it is then; `ranks`: how many take turns, if more than these claims name.
 Finding RoamingOf(std::vector<Finding> claims, size_t ranks);
 
-// True where `on_all` blames nobody for a function that all ranks run, and the claim blames a rank for the same function, one that it calls, or one that calls it.
+// Whether both name the same function, or one of them what the other calls.
+bool NameOneCall(const Finding& a, const Finding& b);
+
+// Of ranks of one host whose training threads are slow in one call: it may be the host's storage, or its cores, and which of its ranks stand out in it a window tells
+// by chance.
+bool AreOfOneHost(const Finding& a, const Finding& b);
+
+// True where `on_all` blames nobody for a function that all ranks run, and the claim blames a rank for the same call.
 bool ExplainsOnAll(const Finding& on_all, const Finding& claim);
 
 // Where a function has become slower everywhere some rank is slowest in it, which is no second fault, unless it costs more than all ranks' slowness does. That a

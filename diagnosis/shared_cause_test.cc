@@ -40,6 +40,24 @@ TEST(MergeBySharedCause, OtherFunctionsAndKindsStayApart) {
   EXPECT_THAT(MergeBySharedCause({Slow(1, "read", 30), Slow(2, "gemm", 20), communication}), SizeIs(3));
 }
 
+TEST(MergeBySharedCause, RanksOfOneHostThatAreSlowInOneCallAreOneFinding) {
+  const auto merged = [](FunctionClass function_class, const std::string& stack, const std::string& host) {
+    Finding calls = Slow(1, "readinto", 30);
+    Finding called = Slow(2, "recv_into", 20, host);
+    calls.stack = stack;
+    called.stack = stack + " > readinto";
+    calls.function_class = called.function_class = function_class;
+    return MergeBySharedCause({calls, called});
+  };
+  const std::vector<Finding> one = merged(FunctionClass::kPython, "main", "node1");
+  ASSERT_THAT(one, SizeIs(1));
+  EXPECT_THAT(one[0].culprits, SizeIs(2));
+  EXPECT_EQ(one[0].function, "readinto");
+  EXPECT_THAT(merged(FunctionClass::kPython, "main", "node2"), SizeIs(2)) << "two hosts";
+  EXPECT_THAT(merged(FunctionClass::kGpuCompute, "main", "node1"), SizeIs(2)) << "two devices";
+  EXPECT_THAT(merged(FunctionClass::kPython, "", "node1"), SizeIs(2)) << "all that runs is called by the outermost function";
+}
+
 TEST(MergeBySharedCause, LongListsAreCut) {
   std::vector<Finding> claims;
   for (int32_t rank = 0; rank < 20; ++rank) claims.push_back(Slow(rank, "read", 100 - rank, "node" + std::to_string(rank / 8)));
@@ -157,6 +175,15 @@ TEST(MergeRoaming, RanksThatTakeTurnsAreNobodysFault) {
   EXPECT_EQ(merged[1].kind, FindingKind::kStepTime);
   EXPECT_EQ(merged[1].function, "collect");
   EXPECT_THAT(merged[1].culprits, SizeIs(0));
+}
+
+TEST(MergeRoaming, RanksThatAreLateInTheSameHalfOfTheStepsTakeNoTurns) {
+  std::vector<Finding> claims;
+  for (int32_t rank = 0; rank < 64; ++rank) {
+    claims.push_back(Occasional(rank, "pin_memory", 2));
+    for (Measure& measure : claims.back().evidence) measure.culprit = static_cast<double>(measure.samples) / 2;
+  }
+  EXPECT_THAT(MergeRoaming(claims), SizeIs(64));
 }
 
 TEST(MergeRoaming, TwoRanksOrRanksThatAreLateInMostStepsAreBlamed) {
