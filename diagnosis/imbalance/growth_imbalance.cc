@@ -191,6 +191,13 @@ void KeepThoseSentMore(const CrossRankView& view, std::vector<GrownRank>& routin
   std::erase_if(routing, [&](const GrownRank& rank) { return Find(sent_more, rank.busy.rank) == nullptr; });
 }
 
+// Longer inputs are more tokens for some expert: a rank that is sent no more than they are longer is no second imbalance.
+void DropWhatInputsSend(const std::vector<GrownRank>& data, std::vector<GrownRank>& routing) {
+  double longer = 0;
+  for (const GrownRank& rank : data) longer = std::max(longer, rank.growth.more());
+  if (longer > 0) std::erase_if(routing, [longer](const GrownRank& rank) { return rank.growth.bytes_growth.value_or(0) <= longer; });
+}
+
 // Most ranks of a role with more work than few: half of the replicas and more have longer inputs, so that the median is one of theirs. Compared with those few.
 std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
   const std::vector<BusyTime> less_work =
@@ -230,6 +237,7 @@ bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Fi
   if (routing.empty()) {
     for (const HotRank& hot : FindHotRanks(view, options_.hidden_waits)) routing.push_back({hot.busy, hot.growth});
   }
+  DropWhatInputsSend(data, routing);
   if (!data.empty()) findings.push_back(DescribeData(view, data, options_.max_chance));
   if (!routing.empty()) findings.push_back(DescribeRouting(view, routing, options_.max_chance));
   return !data.empty();

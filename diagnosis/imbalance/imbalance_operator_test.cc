@@ -399,6 +399,18 @@ TEST(ImbalanceOperator, LengthsThatChangeFromStepToStepAreHealthy) {
   }
 }
 
+TEST(ImbalanceOperator, WhatLongerInputsSendToAnExpertIsNoSecondImbalance) {
+  for (const double tokens : {1.12, 2.0}) {
+    std::vector<DeviceRank> ranks(16);
+    ranks[5] = {.data = 1.3};
+    ranks[6] = {.experts = tokens, .bytes = tokens};
+    DeviceJob job(ranks, {.experts = true, .expert_ms = 60});
+    const std::vector<Finding> findings = Evaluate(job.view());
+    ASSERT_THAT(findings, SizeIs(tokens < 1.3 ? 1 : 2));
+    EXPECT_EQ(findings[0].subkind, "data");
+  }
+}
+
 // Four ranks without a device: an operator that exchanges and waits takes what the busiest rank computes longer, so that all ranks look equally busy.
 std::vector<Finding> EvaluateHost(const std::vector<double>& tokens, const std::vector<double>& bytes, bool waits = true) {
   TrainingView job(static_cast<uint32_t>(tokens.size()));
