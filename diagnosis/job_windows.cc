@@ -20,14 +20,28 @@ JobWindow& JobWindows::Open(WindowId id, int64_t offset, int64_t timestamp_ms) {
   return it->second;
 }
 
+// The job goes on in other processes: whoever of the old ones said its last word may come back.
+void JobWindows::StartAnew() {
+  if (!has_last_words_) return;
+  for (auto& [rank, progress] : ranks_) progress.final = false;
+  has_last_words_ = false;
+  checked_.ranks = 0;
+}
+
 JobWindows::Added JobWindows::Add(PatternBatch batch, int64_t offset, int64_t timestamp_ms) {
   const WindowId id{batch.window.kind, batch.window.index};
   Progress& progress = ranks_[batch.rank];
+  if (progress.pid != batch.pid && progress.pid != 0 && id > progress.reached) StartAnew();
+  if (id >= progress.reached) progress.pid = batch.pid;
   progress.reached = std::max(progress.reached, id);
   progress.final = progress.final || batch.final;
-  world_size_ = std::max(world_size_, batch.world_size);
+  has_last_words_ = has_last_words_ || batch.final;
+  if (id > newest_) newest_world_size_ = 0;
+  newest_ = std::max(newest_, id);
+  if (id == newest_) newest_world_size_ = std::max(newest_world_size_, batch.world_size);
   if (IsClosed(id)) return Added::kClosed;
   JobWindow& window = Open(id, offset, timestamp_ms);
+  window.world_size = std::max(window.world_size, batch.world_size);
   // A rank that is past the window may still report it: its communicators have not been looked at.
   if (checked_.id == id) checked_.communicators_of = std::min(checked_.communicators_of, batch.rank.value);
   return window.batches.try_emplace(batch.rank, std::move(batch)).second ? Added::kAdded : Added::kDuplicate;
@@ -59,7 +73,8 @@ std::optional<WindowId> JobWindows::OldestComplete() {
   if (!oldest) return std::nullopt;
   const JobWindow& window = windows_.at(*oldest);
   if (checked_.id != *oldest) checked_ = {.id = *oldest};
-  for (uint32_t& rank = checked_.ranks; rank < world_size_; ++rank) {
+  const uint32_t world_size = window.batches.empty() ? newest_world_size_ : window.world_size;
+  for (uint32_t& rank = checked_.ranks; rank < world_size; ++rank) {
     if (window.batches.contains(RankId{rank})) continue;
     const auto progress = ranks_.find(RankId{rank});
     if (!Passed(progress == ranks_.end() ? nullptr : &progress->second, *oldest)) return std::nullopt;

@@ -21,6 +21,7 @@ struct JobWindow {
   std::map<CommId, CollectiveSummary> summaries;
   int64_t first_offset = 0;  // of the first record that belongs to it
   int64_t timestamp_ms = 0;  // latest event time of its records
+  uint32_t world_size = 0;   // the largest that a rank names in it: jobs change their size
 };
 
 // Of one job. One thread; knows no clock: who calls decides when to stop waiting.
@@ -50,6 +51,7 @@ class JobWindows {
   struct Progress {
     WindowId reached{};
     bool final = false;
+    uint32_t pid = 0;
   };
   // How far the window that was looked at last is known to be complete. What has come stays, so that the next look goes on from there.
   struct Checked {
@@ -61,12 +63,15 @@ class JobWindows {
   bool HasCommunicators(const JobWindow& window, const PatternBatch& batch, WindowId id) const;
   JobWindow& Open(WindowId id, int64_t offset, int64_t timestamp_ms);
   bool Passed(const Progress* progress, WindowId id) const;
+  void StartAnew();
 
   std::map<WindowId, JobWindow> windows_;
   std::map<RankId, Progress> ranks_;
+  bool has_last_words_ = false;  // some rank is final
   std::map<CommId, Progress> communicators_;
   std::map<WindowKind, int64_t> last_closed_;
-  uint32_t world_size_ = 0;
+  WindowId newest_{};               // that any rank reported,
+  uint32_t newest_world_size_ = 0;  // and the largest that is named there
   Checked checked_;
 };
 

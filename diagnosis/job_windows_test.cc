@@ -99,6 +99,27 @@ TEST(JobWindows, RestartsFromTheFirstRecordOfAnOpenWindow) {
   EXPECT_EQ(windows.FirstOffset(), 8);
 }
 
+TEST(JobWindows, AJobThatGoesOnWithFewerRanksWaitsForNoOthers) {
+  JobWindows windows;
+  windows.Add(Summary(2), 0, 0);  // of the communicator that all name
+  const auto of_process = [](uint32_t pid, PatternBatch batch) {
+    batch.pid = pid;
+    return batch;
+  };
+  for (uint32_t rank = 0; rank < 3; ++rank) windows.Add(of_process(7, Batch(rank, 0, 3, rank > 0)), 0, 0);
+  EXPECT_EQ(windows.OldestComplete(), Id(0));
+  windows.Close(Id(0));
+  windows.Add(of_process(8, Batch(0, 1)), 1, 0);
+  EXPECT_FALSE(windows.OldestComplete()) << "rank 1 said its last word, and the job was started anew since";
+  windows.Add(of_process(8, Batch(0, 2)), 2, 0);
+  windows.Add(of_process(8, Batch(1, 1)), 3, 0);
+  EXPECT_EQ(windows.OldestComplete(), Id(1)) << "without rank 2";
+  windows.Close(Id(1));
+  EXPECT_FALSE(windows.OldestComplete());
+  windows.Add(of_process(8, Batch(1, 2)), 4, 0);
+  EXPECT_EQ(windows.OldestComplete(), Id(2));
+}
+
 TEST(JobWindows, ClosedWindowsStayClosedAfterARestart) {
   JobWindows windows;
   windows.RestoreClosed(Id(3));

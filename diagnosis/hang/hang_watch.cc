@@ -25,12 +25,12 @@ HangWatch::Standstill& HangWatch::StandstillOf(int64_t step) {
 
 void HangWatch::Add(RankStanding standing, int64_t offset) {
   job_ = standing.job;
-  world_size_ = std::max(world_size_, standing.world_size);
   ++reports_;
   const RankId rank = standing.rank;
   progress_[rank].heard_at = reports_;
   Standstill& standstill = StandstillOf(standing.step);
   standstill.window = std::max(standstill.window, standing.window_index);
+  standstill.world_size = std::max(standstill.world_size, standing.world_size);
   const int level = LevelOf(standing);
   if (level < 0) {
     standstill.below[rank] = standing.time_ns;
@@ -51,7 +51,6 @@ void HangWatch::Add(RankStanding standing, int64_t offset) {
 
 void HangWatch::Hear(const PatternBatch& batch) {
   if (batch.silent) return;
-  world_size_ = std::max(world_size_, batch.world_size);
   Progress& progress = progress_[batch.rank];
   progress.last_step = std::max(progress.last_step, batch.window.last_step);
   progress.last_window = std::max(progress.last_window, batch.window.index);
@@ -68,12 +67,12 @@ std::optional<std::vector<RankId>> HangWatch::SilentAt(int64_t step, const Stand
   const auto index = static_cast<size_t>(level);
   const uint32_t standing = index < standstill.reached.size() ? standstill.reached[index] : 0;
   // Where most say nothing it is the telemetry that is gone.
-  if (standing == 0 || 2 * uint64_t{standing} < world_size_) return std::nullopt;
+  if (standing == 0 || 2 * uint64_t{standing} < standstill.world_size) return std::nullopt;
   std::vector<RankId> silent;
-  if (standing == world_size_) return silent;
+  if (standing == standstill.world_size) return silent;
   // Looking at every rank is for moments at which it may have changed.
   if (!end && reports_ % standing != 0) return std::nullopt;
-  for (uint32_t number = 0; number < world_size_; ++number) {
+  for (uint32_t number = 0; number < standstill.world_size; ++number) {
     const RankId rank{number};
     const auto highest = standstill.highest.find(rank);
     if (highest != standstill.highest.end() && highest->second >= level) continue;
@@ -90,7 +89,7 @@ HangWatch::Due HangWatch::Take(int64_t step, Standstill* standstill, int level, 
   Due due{.step = step,
           .level = level,
           .standings = {},
-          .view = {.job = job_, .world_size = world_size_, .standings = {}, .silent = std::move(silent)}};
+          .view = {.job = job_, .world_size = standstill->world_size, .standings = {}, .silent = std::move(silent)}};
   for (auto& [rank, levels] : standstill->ranks) {
     const auto held = levels.lower_bound(level);
     if (held == levels.end()) continue;

@@ -65,6 +65,7 @@ class HangWatch {
     std::vector<uint32_t> reached;                // by level: ranks that have stood for so long
     std::map<RankId, int64_t> below;              // ranks whose reports are under their threshold
     int64_t window = 0;                           // the latest of any report
+    uint32_t world_size = 0;                      // the largest of any report: a job that goes on with fewer ranks does not wait for the others
   };
   static constexpr int kHighestLevel = 24;
   static constexpr int64_t kStepsApart = 2;
@@ -83,7 +84,6 @@ class HangWatch {
   };
   const HangOptions options_;
   JobId job_;
-  uint32_t world_size_ = 0;
   uint64_t reports_ = 0;
   std::map<RankId, Progress> progress_;
   std::map<int64_t, Standstill> standstills_;  // by the step of the first report

@@ -50,6 +50,19 @@ TEST(HangWatch, WaitsUntilAllHaveStoodForLongEnough) {
   EXPECT_FALSE(watch.FirstOffset());
 }
 
+TEST(HangWatch, RanksThatAJobGoesOnWithoutAreNotSilent) {
+  HangWatch watch;
+  for (uint32_t rank = 0; rank < 4; ++rank) watch.Hear(Window(rank, 19));
+  watch.Add(Standing(3, 1, 4, 20), 0);
+  for (int64_t seconds = 9; seconds < 40; ++seconds) {
+    for (uint32_t rank = 0; rank < 2; ++rank) watch.Add(Standing(rank, seconds, 3, 60), 0);
+  }
+  const auto due = watch.TakeDue(true);
+  ASSERT_TRUE(due);
+  EXPECT_EQ(due->view.world_size, 3u);
+  EXPECT_EQ(due->view.silent, std::vector<RankId>{RankId{2}});
+}
+
 TEST(HangWatch, LooksAgainWhenTheyHaveStoodTwiceAsLong) {
   HangWatch watch;
   std::vector<int> levels;

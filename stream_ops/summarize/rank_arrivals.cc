@@ -46,6 +46,30 @@ ResourceSample OnWire(ResourceSample sample) {
   return sample;
 }
 
+bool IsSameProcess(const ProducerIdentity& a, const ProducerIdentity& b) {
+  return a.pid == b.pid && (a.host == b.host || a.host.empty() || b.host.empty());
+}
+
+// Producers of a process know more or less of it.
+void TakeIn(const ProducerIdentity& more, ProducerIdentity& known) {
+  known.world_size = std::max(known.world_size, more.world_size);
+  known.device = std::max(known.device, more.device);
+  known.host_only = known.host_only && more.host_only;
+  if (known.role.empty()) known.role = more.role;
+  if (known.host.empty()) known.host = more.host;
+}
+
+// What the new process does not say is as it was. The kind of the rank's windows stays.
+ProducerIdentity SuccessorOf(const ProducerIdentity& before, const ProducerIdentity& now) {
+  ProducerIdentity identity = before;
+  identity.pid = now.pid;
+  if (now.world_size > 1) identity.world_size = now.world_size;
+  if (now.device >= 0) identity.device = now.device;
+  if (!now.role.empty()) identity.role = now.role;
+  if (!now.host.empty()) identity.host = now.host;
+  return identity;
+}
+
 uint64_t ReportedLost(const EventBatch& batch) {
   uint64_t lost = 0;
   for (const LossEntry& loss : batch.losses) lost += std::min(loss.count, std::numeric_limits<uint64_t>::max() - lost);
@@ -63,7 +87,9 @@ void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumber
     probe.events_duplicate += batch.intervals.size();
     return;
   }
-  Learn(batch, numbers, communicators);
+  Learn(batch);
+  LearnCommunicators(batch, numbers, communicators);
+  MapLanes(batch.lanes);
   if (progress_.finished) return CountLate(batch.intervals.size(), offset);
 
   EventChunk chunk = shared_->pool.Take();
@@ -106,29 +132,35 @@ bool RankWindows::IsNew(const EventBatch& batch, bool replayed) {
   return true;
 }
 
-void RankWindows::Learn(const EventBatch& batch, const BatchNumbers& numbers, const CommunicatorTable& communicators) {
+void RankWindows::Learn(const EventBatch& batch) {
   ProducerIdentity& known = progress_.identity;
   if (known.job.value.empty()) {
     known = batch.identity;
     progress_.kind = known.window_steps > 0 ? WindowKind::kSteps : WindowKind::kTime;
+  } else if (IsSameProcess(known, batch.identity)) {
+    TakeIn(batch.identity, known);
+  } else if (successor_ && IsSameProcess(successor_->identity, batch.identity)) {
+    TakeIn(batch.identity, successor_->identity);
+    successor_->since_ns = std::min(successor_->since_ns, EarliestTime(batch));
+  } else if (const int64_t since_ns = EarliestTime(batch); since_ns != kAlways && since_ns >= progress_.closed_until_ns) {
+    if (successor_ && since_ns <= successor_->since_ns) return;  // one in between, of which nothing will be told
+    successor_ = {.identity = SuccessorOf(known, batch.identity), .since_ns = since_ns};
+    progress_.finished = false;
   }
-  known.world_size = std::max(known.world_size, batch.identity.world_size);
-  known.device = std::max(known.device, batch.identity.device);
-  known.host_only = known.host_only && batch.identity.host_only;
-  if (known.role.empty()) known.role = batch.identity.role;
-  if (known.host.empty()) known.host = batch.identity.host;
+}
 
+void RankWindows::LearnCommunicators(const EventBatch& batch, const BatchNumbers& numbers, const CommunicatorTable& communicators) {
+  const RankId rank = batch.identity.rank;
   const int64_t since_ns = EarliestTime(batch);
   for (uint32_t number : numbers.communicators) {
     const CommId id = communicators[number].id;
     const auto entry = progress_.communicators.find(id);
     if (entry != progress_.communicators.end()) {
       entry->second = std::min(entry->second, since_ns);
-    } else if (communicators.MayHoldMember(number, known.rank)) {
+    } else if (communicators.MayHoldMember(number, rank)) {
       progress_.communicators.emplace(id, since_ns);
     }
   }
-  MapLanes(batch.lanes);
 }
 
 void RankWindows::MapLanes(const std::vector<Lane>& lanes) {

@@ -26,6 +26,11 @@ struct ProducerProgress {
   std::optional<uint64_t> final_sequence;
 };
 
+// What the process says; else `of_job`, the largest that any rank of its job ever said.
+inline uint32_t WorldSizeOf(const ProducerIdentity& identity, uint32_t of_job) {
+  return identity.world_size > 1 ? identity.world_size : of_job;
+}
+
 struct RankProgress {
   ProducerIdentity identity;
   WindowKind kind = WindowKind::kTime;

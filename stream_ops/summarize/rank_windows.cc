@@ -36,6 +36,10 @@ bool RankWindows::TakeNext(Close close, int64_t offset, ClosedRankWindow* out) {
   const bool taken = progress_.kind == WindowKind::kTime ? TakeTimeWindow(close, out) : TakeStepWindow(close, offset, out);
   if (!taken) return false;
   progress_.closed_at_offset = offset;
+  if (successor_ && successor_->since_ns <= out->window.start_ns) {
+    progress_.identity = std::move(successor_->identity);
+    successor_.reset();
+  }
   out->final = close == Close::kLast && !HasWindow();
   out->completeness.late = std::exchange(late_, 0);
   out->completeness.events = out->intervals.size();
@@ -286,6 +290,10 @@ bool RankWindows::HasWindow() const {
   return steps_.FirstFrom((progress_.last_index + 1) * window_steps()).has_value();
 }
 
+const ProducerIdentity& RankWindows::ProcessAt(int64_t time_ns) const {
+  return successor_ && successor_->since_ns <= time_ns ? successor_->identity : progress_.identity;
+}
+
 bool RankWindows::AllBatchesSeen() const {
   if (progress_.producers.empty()) return false;
   for (const auto& [key, producer] : progress_.producers) {
@@ -301,7 +309,7 @@ bool RankWindows::AllBatchesSeen() const {
 void RankWindows::Finish(int64_t offset) {
   Completeness unused;
   Release(kAlways, &unused);
-  progress_.closed_until_ns = kEndOfTimeNs;
+  progress_.closed_until_ns = std::max(progress_.closed_until_ns, progress_.max_event_ns + 1);
   progress_.closed_at_offset = offset;
   progress_.finished = true;
   late_ = 0;  // no window follows that could say so; the probe has

@@ -5,6 +5,7 @@
 // (within the bound) cannot show in the result.
 //   kTime:  a window holds the parts of the intervals that lie in it; one that spans a boundary is cut there and counted on both sides.
 //   kSteps: an interval belongs to the step in which it starts, whole until the window's end; what starts between steps is outside of all windows.
+// A rank may be started anew, on another host, in a job of another size: windows from the new process's first event on are of that one.
 // Owner: the task's thread.
 #pragma once
 
@@ -90,7 +91,10 @@ class RankWindows {
   // Moves on without a window: the rank said nothing for those up to index.
   void Skip(int64_t index);
 
+  // Its process is that of the newest closed window.
   const RankProgress& progress() const { return progress_; }
+  // The process that the rank was at the moment.
+  const ProducerIdentity& ProcessAt(int64_t time_ns) const;
   RankAdvance& advance() { return progress_.advance; }
   const std::vector<LaneKind>& lane_kinds() const { return lane_kinds_; }
   CollectiveRows& collectives() { return collectives_; }
@@ -100,7 +104,8 @@ class RankWindows {
 
  private:
   bool IsNew(const EventBatch& batch, bool replayed);
-  void Learn(const EventBatch& batch, const BatchNumbers& numbers, const CommunicatorTable& communicators);
+  void Learn(const EventBatch& batch);
+  void LearnCommunicators(const EventBatch& batch, const BatchNumbers& numbers, const CommunicatorTable& communicators);
   void AddConnections(const EventBatch& batch, EventChunk* chunk) const;
   void MapLanes(const std::vector<Lane>& lanes);
   void AddIntervals(const EventBatch& batch, const BatchNumbers& numbers, EventChunk* chunk);
@@ -126,7 +131,14 @@ class RankWindows {
   int64_t watermark_ns() const { return progress_.max_event_ns - shared_->options.out_of_orderness_ns; }
   int64_t window_steps() const { return progress_.identity.window_steps; }
 
+  // The process that has taken the rank over, while windows of the one before are open.
+  struct Successor {
+    ProducerIdentity identity;
+    int64_t since_ns = 0;
+  };
+
   RankProgress progress_;
+  std::optional<Successor> successor_;
   Shared* shared_;
   int64_t replayed_until_;                   // records up to here were processed before a restart
   std::map<ProducerKey, SequenceRanges> seen_;  // since the start of this process

@@ -41,11 +41,11 @@ void StandingEmitter::Emit(const FunctionTable& functions, const CommunicatorTab
   const ProgressReport& report = held.report;
   const RankProgress& progress = rank.progress();
   const RankAdvance advance = rank.AdvanceOfOpenWindows(report.time_ns);
-  const ProducerIdentity& identity = progress.identity;
+  const ProducerIdentity& identity = rank.ProcessAt(report.time_ns);
   standing_ = {};
   standing_.job = identity.job;
   standing_.rank = identity.rank;
-  standing_.world_size = std::max(world_size, identity.world_size);
+  standing_.world_size = WorldSizeOf(identity, world_size);
   standing_.host = identity.host;
   standing_.device = identity.device;
   standing_.pid = identity.pid;

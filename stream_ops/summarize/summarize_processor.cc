@@ -150,14 +150,19 @@ void SummarizeProcessor::CloseWindows(Job& job, RankWindows& rank, RankWindows::
 void SummarizeProcessor::ReportSilence(Job& job) {
   for (WindowKind kind : {WindowKind::kTime, WindowKind::kSteps}) {
     int64_t newest = -1;
+    uint32_t world_size = 0;  // of the ranks that have come so far
     for (const auto& [id, rank] : job.ranks) {
-      if (rank.progress().kind == kind) newest = std::max(newest, rank.progress().last_index);
+      if (rank.progress().kind != kind || rank.progress().last_index < newest) continue;
+      if (rank.progress().last_index > newest) world_size = 0;
+      newest = rank.progress().last_index;
+      world_size = std::max(world_size, WorldSizeOf(rank.progress().identity, job.world_size));
     }
     for (auto& [id, rank] : job.ranks) {
       const RankProgress& progress = rank.progress();
       if (progress.kind != kind || progress.finished || progress.last_index >= newest) continue;
       const int64_t first = std::max(progress.last_index + 1, newest - kMostSilentWindows + 1);
-      for (int64_t index = first; index <= newest; ++index) emitter_.EmitSilent(progress, job.world_size, index, *context_);
+      const bool has_left = id.value >= world_size;  // the job goes on with fewer ranks
+      for (int64_t index = first; index <= newest && !has_left; ++index) emitter_.EmitSilent(progress, world_size, index, *context_);
       rank.Skip(newest);
       context_->changes().Put(Table::kProgress, RankProgressKey(progress.identity.job, id), Encode(progress));
     }

@@ -201,6 +201,53 @@ TEST(SummarizeProcessor, ARankIsFinishedOnceNothingBeforeItsLastBatchIsMissing) 
   harness.ExpectBooksClosed();
 }
 
+EventBatch OfProcess(EventBatchBuilder builder, uint32_t pid, const std::string& host, uint32_t world_size) {
+  EventBatch batch = builder.Build();
+  batch.identity.pid = pid;
+  batch.identity.host = host;
+  batch.identity.world_size = world_size;
+  return batch;
+}
+
+// Whatever its last word was; and where batches of both processes wait for their windows, in either order.
+TEST(SummarizeProcessor, WindowsAreOfTheProcessThatRanInThem) {
+  for (const bool said_last_word : {false, true}) {
+    for (const bool in_order : {true, false}) {
+      EventBatchBuilder last(0, 1);
+      last.Ran("a", 11 * kSecond, 12 * kSecond);
+      const EventBatch before = OfProcess(said_last_word ? last.Final() : last, 7, "node-1", 4);
+      const EventBatch after = OfProcess(EventBatchBuilder(0, 0).Ran("a", 20 * kSecond, 21 * kSecond), 8, "node-2", 3);
+      SummarizeHarness harness;
+      harness.Process(OfProcess(EventBatchBuilder(0, 0).Ran("a", 0, kSecond), 7, "node-1", 4));
+      harness.Process(in_order ? before : after);
+      harness.Restart();
+      harness.Process(in_order ? after : before);
+      harness.Restart();
+      harness.Process(OfProcess(EventBatchBuilder(0, 1).Ran("a", 60 * kSecond, 61 * kSecond), 8, "node-2", 3));
+      EXPECT_EQ(harness.Patterns(0, 0).host, "node-1");
+      EXPECT_EQ(harness.Patterns(0, 1).host, "node-1");
+      EXPECT_EQ(harness.Patterns(0, 1).pid, 7u);
+      EXPECT_EQ(harness.Patterns(0, 1).world_size, 4u);
+      EXPECT_EQ(harness.Patterns(0, 2).host, "node-2") << said_last_word << in_order;
+      EXPECT_EQ(harness.Patterns(0, 2).pid, 8u);
+      EXPECT_EQ(harness.Patterns(0, 2).world_size, 3u);
+      EXPECT_EQ(FindPattern(harness.Patterns(0, 2), "a")->count, 1u);
+    }
+  }
+}
+
+TEST(SummarizeProcessor, RanksThatTheJobGoesOnWithoutAreNotSilent) {
+  SummarizeHarness harness;
+  for (uint32_t rank = 0; rank < 3; ++rank) {
+    harness.Process(OfProcess(EventBatchBuilder(rank, 0).Ran("a", 0, kSecond), 7 + rank, "host", 3));
+  }
+  harness.Process(OfProcess(EventBatchBuilder(0, 0).Ran("a", 20 * kSecond, 21 * kSecond), 17, "host", 2));
+  harness.Punctuate(PunctuationType::kIdle);
+  EXPECT_TRUE(harness.Patterns(1, 2).silent);
+  EXPECT_EQ(harness.Patterns(1, 2).world_size, 3u) << "as its process said";
+  for (const PatternBatch& window : harness.patterns()) EXPECT_FALSE(window.rank == RankId{2} && window.silent);
+}
+
 TEST(SummarizeProcessor, IdleClosesWhatIsThereAndReportsSilence) {
   SummarizeHarness harness;
   harness.Process(EventBatchBuilder(0, 0).Ran("a", 0, kSecond).Build());

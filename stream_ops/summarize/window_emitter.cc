@@ -68,7 +68,7 @@ void WindowEmitter::StartPatterns(const RankProgress& progress, uint32_t world_s
   patterns_ = {};
   patterns_.job = identity.job;
   patterns_.rank = identity.rank;
-  patterns_.world_size = std::max(world_size, identity.world_size);
+  patterns_.world_size = WorldSizeOf(identity, world_size);
   patterns_.role = identity.role;
   patterns_.host = identity.host;
   patterns_.device = identity.device;
@@ -159,7 +159,7 @@ void WindowEmitter::SendCollectives(const Sink& sink, const ClosedRankWindow& cl
     CollectiveBatch& batch = member.batch;
     batch.job = progress.identity.job;
     batch.rank = progress.identity.rank;
-    batch.world_size = std::max(world_size, progress.identity.world_size);
+    batch.world_size = WorldSizeOf(progress.identity, world_size);
     batch.communicator = AsSaidBy(sink.communicators[member.communicator], batch.rank, closed.window.index);
     batch.window = closed.window;
     batch.final = closed.final;
