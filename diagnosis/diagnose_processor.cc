@@ -49,8 +49,8 @@ bool IsLastOfJob(const CrossRankView& view) {
   return std::all_of(view.ranks().begin(), view.ranks().end(), [](const RankView& rank) { return rank.batch->final; });
 }
 
-// Whether the job changes its size within the window: it has more or fewer ranks than before, or some said their last word and the others go on from there. Then ranks have
-// steps of two layouts in it, and the first ones of new processes, and nobody can be compared with anybody.
+// Whether the job changes its size within the window: it has more or fewer ranks than before, or some said their last word and the others go on from there. Then ranks
+// have steps of two layouts in it, and the first ones of new processes, and nobody can be compared with anybody.
 bool ChangesSize(const CrossRankView& view, std::span<const PatternBatch> past) {
   if (!past.empty() && past.back().world_size != view.world_size()) return true;
   int64_t last_word = -1;

@@ -24,8 +24,8 @@ bool IsOfSlowDevice(const Finding& finding) {
   return finding.kind == FindingKind::kSlowRank && (finding.function_class == FunctionClass::kGpuCompute || finding.subkind == kLateArrival);
 }
 
-// The same fault told a little differently: the same culprits for another function, or the same call with more or fewer culprits or those of the same host, or with another
-// caller where nobody is blamed. That somebody shares a slow device not every window shows.
+// The same fault told a little differently: the same culprits for another function, or the same call with more or fewer culprits or those of the same host, or with
+// another caller where nobody is blamed. That somebody shares a slow device not every window shows.
 bool IsSameFault(const Finding& a, const Finding& b) {
   if (a.culprits.empty() != b.culprits.empty()) return false;
   if (a.kind != b.kind) return !a.culprits.empty() && a.culprits == b.culprits && IsOfSlowDevice(a) && IsOfSlowDevice(b);

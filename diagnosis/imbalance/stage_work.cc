@@ -196,7 +196,8 @@ class StageComparison {
     return calls && *calls < -kMore && CallGrowth(kernel, stage_);
   }
 
-  // What the layers of the median other stage take in it, a step. Where the others have more, their median call is a layer's, and they have as many of these as the stage.
+  // What the layers of the median other stage take in it, a step. Where the others have more, their median call is a layer's, and they have as many of these as the
+  // stage.
   double UsualNs(const SharedKernel& kernel) const {
     return OthersHaveMore(kernel) ? kernel.ns[stage_] / (1 + *CallGrowth(kernel, stage_)) : MedianOfOthers(kernel.ns, stage_);
   }
