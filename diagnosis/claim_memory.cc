@@ -19,6 +19,7 @@ namespace {
 
 // Hangs stand, and what is measured against the job's own past has seen two windows already.
 bool IsHeldBack(const Finding& claim) {
+  if (FindMeasure(claim, kSeenInWindows) != nullptr) return true;
   if (claim.kind == FindingKind::kCommunication) return !claim.culprits.empty();
   return claim.kind == FindingKind::kSlowRank || claim.kind == FindingKind::kContention || claim.kind == FindingKind::kImbalance;
 }

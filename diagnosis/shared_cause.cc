@@ -173,7 +173,9 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
   std::vector<Finding> merged(std::make_move_iterator(others), std::make_move_iterator(claims.end()));
   claims.erase(others, claims.end());
   const size_t ranks = RanksOf(merged);
-  claims.push_back(RoamingOf(std::move(merged), ranks));
+  Finding finding = RoamingOf(std::move(merged), ranks);
+  std::erase_if(claims, [&](const Finding& claim) { return claim.subkind == kRoaming && claim.function == finding.function; });
+  claims.push_back(std::move(finding));
   return claims;
 }
 

@@ -74,6 +74,22 @@ TEST(MergeRoaming, RanksThatAreLateByTurnsInNothingShareNothing) {
   EXPECT_THAT(MergeRoaming({Occasional(1, "", 1), Occasional(4, "", 1), Occasional(6, "", 1)}), SizeIs(3));
 }
 
+// The spike operator says it of ranks whose steps do not show it one by one.
+TEST(MergeRoaming, WhatWasToldOfTheSameTurnsIsPartOfIt) {
+  Finding turns = Slow(1, "collect", 40);
+  turns.kind = FindingKind::kStepTime;
+  turns.subkind = kRoaming;
+  turns.culprits.clear();
+  Finding others = turns;
+  others.function = "save";
+  const std::vector<Finding> merged =
+      MergeRoaming({Occasional(1, "collect", 1), Occasional(4, "collect", 1), Occasional(6, "collect", 1), turns, others});
+  ASSERT_THAT(merged, SizeIs(2));
+  EXPECT_EQ(merged[0].function, "save");
+  EXPECT_EQ(merged[1].function, "collect");
+  EXPECT_EQ(merged[1].lost_ns_per_step, 30);
+}
+
 TEST(MergeRoaming, DevicesThatAreLateByTurnsShareNothing) {
   std::vector<Finding> claims = {Occasional(1, "every gpu_compute function", 1), Occasional(4, "every gpu_compute function", 1),
                                  Occasional(6, "every gpu_compute function", 1)};

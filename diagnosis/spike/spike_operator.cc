@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "diagnosis/duration_text.h"
@@ -54,6 +55,38 @@ Finding Describe(const CrossRankView& view, const StepSpike& spike, const std::o
   return finding;
 }
 
+Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const SpikeOptions& options) {
+  const FunctionPattern& sample = *turns.sample;
+  const Window& window = view.ranks().front().batch->window;
+  Finding finding;
+  finding.kind = FindingKind::kStepTime;
+  finding.subkind = kRoaming;
+  finding.function = sample.name;
+  finding.stack = sample.stack;
+  finding.function_class = sample.function_class;
+  finding.lost_ns_per_step = turns.cost_ns;
+  finding.first_step = window.first_step;
+  finding.last_step = window.last_step;
+  finding.confidence = 0.7;
+  finding.evidence = {
+      {"slow_steps", "count", static_cast<double>(turns.turns), 0, 0, turns.rank_steps},
+      {"function_time_per_slow_step", "ns", turns.turn_ns, 0, 0, turns.turns},
+      {"lateness_per_function_time", "ratio", turns.slope, 0, options.turns.min_slope, turns.rank_steps},
+      {"chance", "probability", turns.chance, 1, options.turns.max_chance, turns.rank_steps},
+      {std::string(kSeenInWindows), "count", 1, 0, static_cast<double>(options.windows_with_turns), 1},
+  };
+  finding.title = fmt::format("Now this rank and now that one holds the others up, {} of them of late: they run {} then, for {}.", turns.ranks,
+                              sample.name, DurationText(turns.turn_ns));
+  finding.explanation = fmt::format(
+      "It runs in {:.0f} % of the steps of a rank, in steps of its own for each of them, so that many steps of the job wait for somebody. Steps "
+      "differ too much to see it in one of them; but ranks that ran it for longer over the window are late by as much longer, {:.2g} ns for "
+      "each nanosecond.",
+      100.0 * turns.turns / turns.rank_steps, turns.slope);
+  finding.suggested_action = fmt::format("Make {} happen on all ranks at once, or less often.", sample.name);
+  finding.caveats.push_back("Transient: most steps are well.");
+  return finding;
+}
+
 // What the rank runs more of than others.
 std::optional<CauseFunction> CauseOf(const CrossRankView& view, const StepSpike& spike, const CauseOptions& options) {
   std::optional<CauseFunction> cause = FindCauseFunction(view, spike.rank, spike.excess_ns, options);
@@ -74,6 +107,7 @@ void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& fi
     if (!cause) cause = CauseOf(view, spike, options);
     findings.push_back(Describe(view, spike, cause, options_.steps));
   }
+  for (const Turns& turns : FindTurns(view, options_.turns)) findings.push_back(DescribeTurns(view, turns, options_));
 }
 
 }  // namespace eroica

@@ -1,15 +1,18 @@
-// A rank that is slow in some steps of a window and well in most. Claim, evidence and silence: README.md beside this file.
+// A rank that is slow in some steps of a window and well in most; and what ranks run by turns. Claim, evidence and silence: README.md beside this file.
 #pragma once
 
 #include "diagnosis/cause_function.h"
 #include "diagnosis/operator.h"
 #include "diagnosis/spike/step_spikes.h"
+#include "diagnosis/spike/taking_turns.h"
 
 namespace eroica {
 
 struct SpikeOptions {
   double min_ranks_seen = 0.5;
   StepSpikeOptions steps;
+  TurnsOptions turns;
+  uint32_t windows_with_turns = 2;  // of the newest ones, before they are told
   CauseOptions cause{.prefer_builtin = true};
 };
 

@@ -1,0 +1,124 @@
+#include "diagnosis/spike/taking_turns.h"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/claim_memory.h"
+#include "diagnosis/finding_measures.h"
+#include "diagnosis/shared_cause.h"
+#include "diagnosis/spike/spike_operator.h"
+#include "diagnosis/training_view.h"
+
+namespace eroica {
+namespace {
+
+constexpr std::string_view kCollect = "<built-in collect>";
+constexpr uint32_t kRanks = 16;
+constexpr uint32_t kSteps = 6;
+
+// Every step of every rank is another one's length: from 60 to 66 ms.
+TrainingView UnevenJob() {
+  TrainingView job(kRanks, kSteps);
+  job.RunOnAll("forward", 60);
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    for (uint32_t step = 0; step < kSteps; ++step) job.Jitter(rank, step, (7 * rank + 5 * step + 3 * rank * step) % 7);
+  }
+  return job;
+}
+
+// Half of the ranks, one of them twice, each in a step of its own.
+TrainingView JobByTurns(double ms = 14) {
+  TrainingView job = UnevenJob();
+  for (uint32_t rank = 0; rank < kRanks; rank += 2) {
+    const uint32_t step = (rank / 2) % kSteps;
+    job.RunInSteps(rank, kCollect, ms, step, step + 1, rank % 4 == 0 ? "model.py: forward" : "loader.py: next");
+  }
+  job.RunInSteps(6, kCollect, ms, 5, 6, "loss.py: forward");
+  return job;
+}
+
+std::vector<Turns> TurnsOf(TrainingView& job) {
+  job.Finish();
+  const CrossRankView view(job.batches(), job.summaries());
+  return FindTurns(view, TurnsOptions{});
+}
+
+TEST(FindTurns, RanksAreLateAsTheyRunIt) {
+  TrainingView job = JobByTurns();
+  const std::vector<Turns> turns = TurnsOf(job);
+  ASSERT_EQ(turns.size(), 1);
+  EXPECT_EQ(turns[0].sample->name, kCollect);
+  EXPECT_EQ(turns[0].ranks, kRanks / 2);
+  EXPECT_EQ(turns[0].turns, kRanks / 2 + 1);
+  EXPECT_EQ(turns[0].rank_steps, kRanks * kSteps);
+  EXPECT_NEAR(turns[0].slope, 1, 0.3);
+  EXPECT_NEAR(turns[0].turn_ns, 14e6, 1e3);
+}
+
+TEST(FindTurns, WhatCostsLittleIsNotAskedFor) {
+  TrainingView job = JobByTurns(2);
+  EXPECT_TRUE(TurnsOf(job).empty());
+}
+
+// All ranks in one step, now longer, now shorter: those that it takes longer are late by as much.
+TEST(FindTurns, WhatAllRunAtOnceIsNoTurn) {
+  TrainingView job = UnevenJob();
+  for (uint32_t rank = 0; rank < kRanks; ++rank) job.RunInSteps(rank, kCollect, 10 + 2 * rank, 3, 4);
+  EXPECT_TRUE(TurnsOf(job).empty());
+}
+
+// The others are in a stage that hides it.
+TEST(FindTurns, WhatSomeRunAtOnceIsNoTurn) {
+  TrainingView job = UnevenJob();
+  for (uint32_t rank = 0; rank < kRanks / 2; ++rank) job.RunInSteps(rank, kCollect, 20, 3, 4);
+  EXPECT_TRUE(TurnsOf(job).empty());
+}
+
+// It runs while the device has enough to do, and nobody is late by it.
+TEST(FindTurns, WhatMakesNobodyLateIsNoTurn) {
+  TrainingView job = JobByTurns();
+  for (uint32_t rank = 0; rank < kRanks; rank += 2) job.Jitter(rank, (rank / 2) % kSteps, -14);
+  job.Jitter(6, 5, -14);
+  EXPECT_TRUE(TurnsOf(job).empty());
+}
+
+// Beside it the rank does ten times as much that nobody tells of.
+TEST(FindTurns, WhatIsAPartOfMoreIsNoTurn) {
+  TrainingView job = JobByTurns();
+  for (uint32_t rank = 0; rank < kRanks; rank += 2) job.Jitter(rank, (rank / 2) % kSteps, 126);
+  job.Jitter(6, 5, 126);
+  EXPECT_TRUE(TurnsOf(job).empty());
+}
+
+TEST(FindTurns, TwoRanksTakeNoTurns) {
+  TrainingView job = UnevenJob();
+  job.RunInSteps(2, kCollect, 40, 1, 2).RunInSteps(7, kCollect, 40, 4, 5);
+  EXPECT_TRUE(TurnsOf(job).empty());
+}
+
+TEST(FindTurns, AreNobodysFaultAndToldWhenSeenTwice) {
+  TrainingView job = JobByTurns();
+  job.Finish();
+  const std::vector<Finding> findings = ClaimsOf<SpikeOperator>(job);
+  ASSERT_EQ(findings.size(), 1);
+  EXPECT_EQ(findings[0].kind, FindingKind::kStepTime);
+  EXPECT_EQ(findings[0].subkind, kRoaming);
+  EXPECT_EQ(findings[0].function, kCollect);
+  EXPECT_TRUE(findings[0].culprits.empty());
+  EXPECT_TRUE(IsInFewSteps(findings[0]));
+  ClaimMemory memory;
+  const auto ripen = [&](int64_t window) {
+    Finding claim = findings[0];
+    claim.first_window = claim.last_window = window;
+    claim.world_size = kRanks;
+    claim.lost_gpu_seconds_per_hour = 0.1 * 3600 * kRanks;
+    return memory.Ripen(window, {claim}, {false}, false).size();
+  };
+  EXPECT_EQ(ripen(1), 0) << "one window is not enough";
+  EXPECT_EQ(ripen(3), 1);
+}
+
+}  // namespace
+}  // namespace eroica
