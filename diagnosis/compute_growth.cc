@@ -150,9 +150,12 @@ class GrowthTable {
       if (OnData(row) && row.routed) routed_ns += row.expected_ns;
     }
     growth.growth = GrowthOf(own, growth.expected_ns);
-    growth.noise = std::max(kNoiseFloor, SpreadOfPeers());
+    growth.noise = std::max(kNoiseFloor, SpreadOfPeers(OnData));
     growth.routed_share = growth.expected_ns > 0 ? routed_ns / growth.expected_ns : 0;
-    if (parameters_peers > 0) growth.parameter_growth = GrowthOf(parameters_own, parameters_peers);
+    if (parameters_peers > 0) {
+      growth.parameter_growth = GrowthOf(parameters_own, parameters_peers);
+      growth.parameter_noise = std::max(kNoiseFloor, SpreadOfPeers([](const Row& row) { return !OnData(row); }));
+    }
     Compare(growth);
   }
 
@@ -182,13 +185,14 @@ class GrowthTable {
     growth.typical = excess_ns > 0 ? typical_ns / excess_ns : 1;
   }
 
-  double SpreadOfPeers() const {
+  template <typename Counts>
+  double SpreadOfPeers(Counts counts) const {
     std::vector<double> growths;
     for (size_t i = 0; i < peers_.size(); ++i) {
       double sum = 0;
       double expected = 0;
       for (const Row& row : kernels_) {
-        if (!OnData(row) || row.peers[i] == nullptr) continue;
+        if (!counts(row) || row.peers[i] == nullptr) continue;
         const double ns = NsOn(i, *row.peers[i]);
         sum += ns;
         expected += row.routed ? ExplainedBy(row, bytes_[i], ns).value_or(row.peers_ns) : row.peers_ns;

@@ -35,6 +35,7 @@ struct ComputeGrowth {
   double noise = 0;                        // how much ranks of the role differ in that
   double expected_ns = 0;                  // a step: what the same kernels take on the peers, for what the rank exchanges
   std::optional<double> parameter_growth;  // of what works on parameters; nothing where no such kernel is seen
+  double parameter_noise = 0;              // how much ranks of the role differ in that
   std::optional<double> link_growth;   // of what the rank's connections take for a byte; nothing where they, or the peers', are not known
   std::optional<double> clock_growth;  // of the SM's clock and use; nothing without samples
   std::optional<double> clock_between_waits;  // the same as low as it may be, where samples hold waits between kernels
@@ -54,6 +55,10 @@ struct ComputeGrowth {
   // Of what no inputs lengthen: the optimizer, or else the links.
   double apart_growth() const { return parameter_growth.value_or(link_growth.value_or(0)); }
   double separation() const { return noise > 0 ? growth / noise : 0; }
+  // By so many times what the peers differ by: in all kernels on data, or, where uneven inputs make these differ, in those on parameters, which no inputs lengthen.
+  bool StandsOut(double separation_least) const {
+    return separation() >= separation_least || (parameter_noise > 0 && parameter_growth.value_or(0) >= separation_least * parameter_noise);
+  }
   double excess_ns() const { return growth * expected_ns; }  // a step, beyond what bytes explain
   // A step, with what bytes explain; and as a share of what the peers take.
   double more_ns() const { return excess_ns() + routed_ns; }

@@ -47,7 +47,7 @@ void ContentionOperator::Evaluate(const CrossRankView& view, std::vector<Finding
     if (busy.steps < options_.min_steps || busy.share() < options_.min_share) continue;
     if (busy.lasting_ns < options_.min_lasting * busy.excess_ns) continue;
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
-    if (growth.cause != GrowthCause::kShared || growth.separation() < options_.min_separation) continue;
+    if (growth.cause != GrowthCause::kShared || !growth.StandsOut(options_.min_separation)) continue;
     if (growth.excess_ns() >= options_.min_coverage * busy.excess_ns) findings.push_back(Describe(view, busy, growth, options_));
   }
 }

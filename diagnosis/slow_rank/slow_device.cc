@@ -54,7 +54,8 @@ std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& g
       {"kernels_that_grew_alike", "ratio", growth.uniform, 0, 0, busy.peers},
       {"excess_in_typical_calls", "ratio", growth.typical, 0, 0, busy.peers},
   };
-  if (growth.parameter_growth) evidence.push_back({"optimizer_longer", "ratio", *growth.parameter_growth, 0, 0, busy.peers});
+  const double optimizer_least = growth.separation() < min_separation ? min_separation * growth.parameter_noise : 0;
+  if (growth.parameter_growth) evidence.push_back({"optimizer_longer", "ratio", *growth.parameter_growth, 0, optimizer_least, busy.peers});
   if (growth.link_growth) evidence.push_back({"links_slower", "ratio", *growth.link_growth, 0, 0, busy.peers});
   if (growth.clock_growth) evidence.push_back({"clock_and_use", "ratio", 1 + *growth.clock_growth, 1, 0, busy.peers});
   if (growth.clock_between_waits && *growth.clock_between_waits < *growth.clock_growth)
@@ -85,6 +86,10 @@ Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy, cons
   finding.explanation =
       fmt::format("Over {} steps the {} other rank{} of its role ran the same kernels {} faster, and differ by {} among each other. {}",
                   busy.steps, busy.peers, busy.peers == 1 ? "" : "s", PercentText(growth.growth), PercentText(growth.noise), WhyOf(growth));
+  if (growth.parameter_growth && growth.separation() < min_separation) {
+    finding.explanation += fmt::format(" Inputs are uneven, but none lengthen the optimizer: it takes {} longer, where the peers differ by {}.",
+                                       PercentText(*growth.parameter_growth), PercentText(growth.parameter_noise));
+  }
   finding.suggested_action = ActionFor(growth, rank);
   if (busy.slow_steps * 2 < busy.steps + 1) {
     finding.caveats.push_back(fmt::format("It shows in {} of {} steps only.", busy.slow_steps, busy.steps));

@@ -106,8 +106,7 @@ void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
     if (busy.lasting_ns < options_.min_lasting * busy.excess_ns) continue;
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
     if (growth.cause != GrowthCause::kUnclear && Explains(growth, busy)) {
-      const bool stands_out = growth.separation() >= options_.min_separation_unexplained;
-      if (IsSlowDevice(growth.cause) && stands_out)
+      if (IsSlowDevice(growth.cause) && growth.StandsOut(options_.min_separation_unexplained))
         findings.push_back(DescribeSlowDevice(view, busy, growth, options_.min_separation_unexplained));
       continue;
     }
@@ -131,7 +130,7 @@ void SlowRankOperator::EvaluateLasting(const CrossRankView& view, const BusyTime
   const ComputeGrowth growth = MeasureComputeGrowth(view, busy, options_.least_growth);
   const size_t before = findings.size();
   if (growth.cause != GrowthCause::kUnclear && Explains(growth, busy)) {
-    if (IsSlowDevice(growth.cause) && growth.separation() >= options_.min_separation_unexplained)
+    if (IsSlowDevice(growth.cause) && growth.StandsOut(options_.min_separation_unexplained))
       findings.push_back(DescribeSlowDevice(view, busy, growth, options_.min_separation_unexplained));
   } else if (const std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause)) {
     if (cause->specificity >= options_.min_specificity && !RanOnce(*rank.batch, *cause))

@@ -210,6 +210,20 @@ TEST(SlowRankOperator, ADeviceThatPausesIsNamed) {
   EXPECT_THAT(findings[0].explanation, HasSubstr("pauses"));
 }
 
+// Replicas with longer and shorter sequences differ by up to a tenth. None of that is in the optimizer, and a device that pauses is.
+TEST(SlowRankOperator, ADeviceAmongUnevenInputsIsToldByItsOptimizer) {
+  std::vector<DeviceRank> ranks(8);
+  for (uint32_t rank = 0; rank < 8; ++rank) ranks[rank] = {.data = 0.95 + 0.015 * rank};
+  EXPECT_THAT(EvaluateDevices(ranks), IsEmpty());
+  ranks[3].paused = 0.15;
+  const std::vector<Finding> findings = EvaluateDevices(ranks);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 3);
+  EXPECT_THAT(findings[0].explanation, HasSubstr("none lengthen the optimizer"));
+  ranks[3] = {.data = 1.15};
+  EXPECT_THAT(EvaluateDevices(ranks), IsEmpty()) << "longer inputs yet";
+}
+
 TEST(SlowRankOperator, MoreWorkIsNoSlowRank) {
   std::vector<DeviceRank> ranks(8);
   ranks[3] = {.data = 1.5};
