@@ -66,6 +66,13 @@ JobChange ChangeOf(std::span<const PatternBatch> past, const PatternBatch& befor
   return {.past = past, .since = {&before_now, &now}, .past_ns = Median(std::span(then)), .now_ns = Median(std::span(since))};
 }
 
+// What ranks work and move data for in a step. The rest is waiting for what others work, which grows as their work does: kernels that all ranks run longer lengthen a
+// step of a pipeline by the same share as they lengthen this.
+double WorkNsOf(const PatternBatch& profile) {
+  const MeanStep step = MeanStepOf(profile);
+  return std::min(step.duration_ns, step.busy_ns() + FunctionNsOf(profile, TransferOfCollectives()));
+}
+
 // Whether the typical rank runs it for so long, whether anybody waits for that or not.
 bool IsRunByMost(const CrossRankView& view, FunctionId function, double least_ns) {
   std::vector<double> times;
@@ -95,10 +102,13 @@ std::optional<NewFunction> FindAgainst(const CrossRankView& view, std::span<cons
                                        const NewFunctionOptions& options) {
   NewFunction best{.change = ChangeOf(past, before_now, view.profile())};
   const double of_kernels = GrowthOfKernels(view.profile(), past);
-  const double least_ns = options.min_share_of_one * best.change.now_ns;
+  const double work_ns = std::max({1.0, WorkNsOf(view.profile()), WorkNsOf(before_now)});
   double together_ns = 0;
+  double together = 0;  // share of a step
   for (const FunctionPattern& row : view.profile().patterns) {
     if (IsSymptom(row)) continue;
+    const double of_ns = row.function_class == FunctionClass::kGpuCompute ? work_ns : best.change.now_ns;
+    const double least_ns = options.min_share_of_one * of_ns;
     Taken taken = TakenOf(past, before_now, view.profile(), row.function, FunctionNsOf);
     const Taken on_stage = TakenOf(past, before_now, view.profile(), row.function, FunctionNsOnStage);
     const bool hidden = on_stage.more_ns() >= least_ns && IsNew(row, on_stage, options) && on_stage.more_ns() > taken.more_ns() &&
@@ -109,12 +119,13 @@ std::optional<NewFunction> FindAgainst(const CrossRankView& view, std::span<cons
     if (best.change.excess_ns() < options.min_longer * taken.more_ns()) continue;
     if (!RunsInMostSteps(view, row.function)) continue;
     together_ns += taken.more_ns();
+    together += taken.more_ns() / of_ns;
     if (taken.more_ns() <= best.now_ns - best.before_ns) continue;
     best.row = &row;
     best.before_ns = taken.before.most_ns;
     best.now_ns = taken.now_ns;
   }
-  if (best.row == nullptr || together_ns < options.min_share * best.change.now_ns) return std::nullopt;
+  if (best.row == nullptr || together < options.min_share) return std::nullopt;
   if (best.change.excess_ns() < options.min_longer * together_ns) return std::nullopt;
   best.change.least_ns = options.min_longer * together_ns;
   return best;

@@ -18,6 +18,7 @@ struct Reads {
   double less_forward = 0;  // what the forward pass saves meanwhile
   double longer_inputs = 1;
   FunctionClass function_class = FunctionClass::kPython;
+  double waits_ms = 0;  // of every rank for the others, in every step
 };
 
 // A window of four ranks whose steps vary by up to 40 ms, on all of them alike.
@@ -30,6 +31,12 @@ TrainingView Window(uint32_t index, const Reads& reads) {
     if (reads.ms > 0) job.RunInSteps(rank, "read", reads.ms, 0, reads.last, "train.py: main", reads.function_class);
   }
   job.Finish();
+  for (PatternBatch& batch : job.batches()) {
+    for (StepRecord& step : batch.steps) {
+      step.duration_ns += static_cast<int64_t>(reads.waits_ms * kMillisecond);
+      step.peer_wait_ns += static_cast<int64_t>(reads.waits_ms * kMillisecond);
+    }
+  }
   return job;
 }
 
@@ -121,6 +128,23 @@ Reads Kernel(double ms) { return {.ms = ms, .last = 8, .function_class = Functio
 
 TEST(NewFunction, AKernelThatTakesFarMoreThanItEverDidIsToldThoughTheStepsVaryByMore) {
   EXPECT_EQ(Find({Kernel(20), Kernel(21), Kernel(20), Kernel(20), Kernel(30), Kernel(30)}), "read");
+}
+
+// Stages of a pipeline wait for each other for half of a step: by what kernels take longer on all of them, these waits are longer, too.
+TEST(NewFunction, AKernelCountsByWhatRanksWork) {
+  const auto waiting = [](Reads reads, double waits_ms) {
+    reads.waits_ms = waits_ms;
+    return reads;
+  };
+  const Reads before = waiting(Kernel(20), 170);
+  const Reads now = waiting(Kernel(27), 177);
+  EXPECT_EQ(Find({before, before, before, before, now, now}), "read");
+  const Reads little = waiting(Kernel(4), 170);
+  const Reads little_more = waiting(Kernel(6), 177);
+  EXPECT_EQ(Find({little, little, little, little, little_more, little_more}), "") << "one percent of the work";
+  const Reads none = waiting({}, 170);
+  const Reads python = waiting({.ms = 7, .last = 8}, 177);
+  EXPECT_EQ(Find({none, none, none, none, python, python}), "") << "a thread may run it while the device works";
 }
 
 TEST(NewFunction, AWindowWithTheChangeInItsMidstIsNoPast) {
