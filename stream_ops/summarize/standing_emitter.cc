@@ -14,6 +14,13 @@ constexpr int64_t kNsPerMs = 1'000'000;
 
 uint64_t Following(uint64_t sequence) { return sequence == std::numeric_limits<uint64_t>::max() ? sequence : sequence + 1; }
 
+// Not of the job before it was started anew with fewer ranks.
+bool IsWithin(const Communicator& communicator, uint32_t world_size) {
+  return std::ranges::all_of(communicator.ranks, [world_size](uint32_t rank) { return rank < world_size; });
+}
+
+bool IsPeer(int64_t peer, uint32_t world_size) { return peer < int64_t{world_size}; }
+
 // Whether this member is one of those that say who the members are.
 bool Lists(const Communicator& communicator, RankId rank) {
   if (communicator.ranks.size() <= StandingEmitter::kListedBy) return true;
@@ -67,6 +74,7 @@ void StandingEmitter::Emit(const FunctionTable& functions, const CommunicatorTab
   AddCommunicators(communicators, progress);
   AddOperations(communicators, held, advance);
   standing_.connections = held.connections;
+  std::erase_if(standing_.connections, [this](const ConnectionSample& sample) { return !IsPeer(sample.peer, standing_.world_size); });
   context.Forward(Topic::kPatterns, JobKey(standing_.job), PayloadType::kRankStanding, encoder_.Encode(standing_),
                   report.time_ns / kNsPerMs, standing_.job);
   ++shared_->probe.standings_sent;
@@ -76,6 +84,7 @@ void StandingEmitter::AddCommunicators(const CommunicatorTable& communicators, c
   for (const auto& [id, since_ns] : progress.communicators) {  // by id
     const std::optional<uint32_t> number = communicators.Find(id);
     if (!number || standing_.communicators.size() == CodecLimits::kCommunicators) continue;
+    if (!IsWithin(communicators[*number], standing_.world_size)) continue;
     standing_.communicators.push_back(communicators[*number]);
     if (!Lists(communicators[*number], standing_.rank)) standing_.communicators.back().ranks.clear();
   }
@@ -95,18 +104,18 @@ void StandingEmitter::AddOperations(const CommunicatorTable& communicators, cons
   };
   const auto place_of = [&](uint16_t communicator) { return places.find(communicators[held.communicators[communicator]].id); };
   for (const auto& [key, below] : advance.completed) {
-    if (const auto place = places.find(key.communicator); place != places.end())
+    if (const auto place = places.find(key.communicator); place != places.end() && IsPeer(key.peer, standing_.world_size))
       count(place->second, key.operation, key.peer, below, below);
   }
   for (InFlightCollective row : held.report.in_flight) {
     const auto place = place_of(row.communicator);
-    if (place == places.end()) continue;
+    if (place == places.end() || !IsPeer(row.peer, standing_.world_size)) continue;
     row.communicator = place->second;
     standing_.in_flight.push_back(row);
     count(place->second, row.operation, row.peer, Following(row.sequence), 0);
   }
   for (const OperationCount& row : held.report.operations) {
-    if (const auto place = place_of(row.communicator); place != places.end()) {
+    if (const auto place = place_of(row.communicator); place != places.end() && IsPeer(row.peer, standing_.world_size)) {
       count(place->second, row.operation, row.peer, row.launched, row.completed);
     }
   }

@@ -239,13 +239,24 @@ TEST(SummarizeProcessor, WindowsAreOfTheProcessThatRanInThem) {
 TEST(SummarizeProcessor, RanksThatTheJobGoesOnWithoutAreNotSilent) {
   SummarizeHarness harness;
   for (uint32_t rank = 0; rank < 3; ++rank) {
-    harness.Process(OfProcess(EventBatchBuilder(rank, 0).Ran("a", 0, kSecond), 7 + rank, "host", 3));
+    EventBatch batch = OfProcess(EventBatchBuilder(rank, 0).Reduced(1, 0, kSecond), 7 + rank, "host", 3);
+    batch.communicators = {{CommId{7}, "default_pg", "", 3, {0, 1, 2}}};
+    harness.Process(batch);
   }
-  harness.Process(OfProcess(EventBatchBuilder(0, 0).Ran("a", 20 * kSecond, 21 * kSecond), 17, "host", 2));
+  EventBatch anew = OfProcess(EventBatchBuilder(0, 0).Ran("a", 20 * kSecond, 21 * kSecond), 17, "host", 2);
+  EventBatch left = OfProcess(EventBatchBuilder(0, 1).Ran("a", 9 * kSecond, 10 * kSecond), 7, "host", 3);
+  left.connections = {{.time_ns = 22 * kSecond, .peer = 2, .bytes = 1}};  // what the process before says late
+  harness.Process(anew);
+  harness.Process(left);
+  harness.Process(OfProcess(EventBatchBuilder(0, 1).Reported(25 * kSecond, -1, "a"), 17, "host", 2));
   harness.Punctuate(PunctuationType::kIdle);
   EXPECT_TRUE(harness.Patterns(1, 2).silent);
   EXPECT_EQ(harness.Patterns(1, 2).world_size, 3u) << "as its process said";
   for (const PatternBatch& window : harness.patterns()) EXPECT_FALSE(window.rank == RankId{2} && window.silent);
+  for (const CollectiveBatch& batch : harness.collectives()) EXPECT_EQ(batch.world_size, 3u) << "the communicator has three members";
+  ASSERT_EQ(harness.standings().size(), 1u);
+  EXPECT_EQ(harness.standings()[0].world_size, 2u);
+  EXPECT_TRUE(harness.standings()[0].communicators.empty());
 }
 
 TEST(SummarizeProcessor, IdleClosesWhatIsThereAndReportsSilence) {

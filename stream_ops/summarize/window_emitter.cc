@@ -15,6 +15,9 @@ constexpr int64_t kNsPerMs = 1'000'000;
 
 std::string Copy(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
+// Of the job before it was started anew with fewer ranks: what it left in a window, and its communicators.
+void MakeRoomFor(uint32_t rank, uint32_t& world_size) { world_size = std::max(world_size, rank + 1); }
+
 // The step in which the moment lies, -1 where there is none.
 int64_t StepAt(const std::vector<StepSpan>& steps, int64_t time_ns) {
   const auto step = std::upper_bound(steps.begin(), steps.end(), time_ns, [](int64_t t, const StepSpan& s) { return t < s.end_ns; });
@@ -44,6 +47,7 @@ void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable
   SplitIntoStages(closed.marks, closed.steps, &patterns_.steps);
   NotePauses(closed.pause_before, closed.marks, closed.steps, &patterns_.steps);
   patterns_.connections = closed.connections;
+  for (const ConnectionPattern& connection : patterns_.connections) MakeRoomFor(connection.peer, patterns_.world_size);
   for (const auto& [communicator, since_ns] : rank.progress().communicators) {
     if (since_ns < closed.window.end_ns) patterns_.communicators.push_back(communicator);
   }
@@ -161,6 +165,10 @@ void WindowEmitter::SendCollectives(const Sink& sink, const ClosedRankWindow& cl
     batch.rank = progress.identity.rank;
     batch.world_size = WorldSizeOf(progress.identity, world_size);
     batch.communicator = AsSaidBy(sink.communicators[member.communicator], batch.rank, closed.window.index);
+    for (const uint32_t rank : batch.communicator.ranks) MakeRoomFor(rank, batch.world_size);
+    for (const CollectiveRecord& record : batch.records) {
+      if (record.peer >= 0) MakeRoomFor(static_cast<uint32_t>(record.peer), batch.world_size);
+    }
     batch.window = closed.window;
     batch.final = closed.final;
     sink.context.Forward(Topic::kCollectives, CollectivesKey(batch.job, batch.communicator.id), PayloadType::kCollectiveBatch,
