@@ -91,13 +91,16 @@ bool ClaimMemory::StandsOutAlone(const Record& record, const Finding& claim) con
   return IsFarOff(claim) && (slow == nullptr || 2 * slow->culprit > static_cast<double>(slow->samples));
 }
 
-// Few steps are enough where all of them show it alike, by so much more than they differ that no uneven lengths do it. That it is the inputs, and no device, is told by
-// what is no longer (the optimizer), which pauses may miss in few steps: these claims wait.
-bool ClaimMemory::IsNoChance(const Record& record, const Finding& claim) const {
-  if (record.kind == FindingKind::kImbalance) return false;
+// Few steps are enough where all of them show it alike, by so much more than they differ that no uneven lengths do it; or where what else was measured says the same, of
+// which uneven work changes nothing. That it is the inputs, and no device, is told by what is no longer (the optimizer), which pauses may miss in few steps: there it is
+// both that must hold.
+bool ClaimMemory::AreFewStepsEnough(const Record& record, const Finding& claim) const {
+  if (record.steps < options_.fewest_steps || record.slow_steps < record.steps) return false;
   const Measure* chance = FindMeasure(claim, kChanceOfExcess);
-  const bool in_all = record.steps >= options_.fewest_steps && record.slow_steps == record.steps;
-  return in_all && chance != nullptr && claim.ranks_seen * chance->culprit <= options_.no_chance;
+  const Measure* signs = FindMeasure(claim, kSignsThatAgree);
+  const bool no_chance = chance != nullptr && claim.ranks_seen * chance->culprit <= options_.no_chance;
+  const bool agreed = signs != nullptr && signs->culprit >= signs->threshold;
+  return record.kind == FindingKind::kImbalance ? no_chance && agreed : no_chance || agreed;
 }
 
 double ClaimMemory::WindowsUntil(const Record& record) const { return static_cast<double>(record.window - first_window_ + 1); }
@@ -235,7 +238,7 @@ bool ClaimMemory::Flaps(const Record& record, const Finding& claim) const {
 
 bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
   if (record.least_windows > 0) return WindowsOf(record) >= record.least_windows;
-  if (record.steps == 0 || IsADetour(claim) || IsNoChance(record, claim)) return true;  // of no steps nothing says how often
+  if (record.steps == 0 || IsADetour(claim) || AreFewStepsEnough(record, claim)) return true;  // of no steps nothing says how often
   if (!record.occasional()) {
     if (record.steps >= options_.steps_to_open && StandsOutAlone(record, claim)) return true;
     if (Lasts(record, claim, options_.lasting_windows) || Flaps(record, claim)) return true;

@@ -97,7 +97,7 @@ class ClaimMemory {
   bool Lasts(const Record& record, const Finding& claim, int64_t kept) const;
   bool Flaps(const Record& record, const Finding& claim) const;
   bool StandsOutAlone(const Record& record, const Finding& claim) const;
-  bool IsNoChance(const Record& record, const Finding& claim) const;
+  bool AreFewStepsEnough(const Record& record, const Finding& claim) const;
   double WindowsUntil(const Record& record) const;
   bool IsBeyondUnrest(const Record& record, uint32_t ranks, int64_t kept) const;
   double OthersThatCameToNothing(const Record& record) const;

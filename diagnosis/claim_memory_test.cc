@@ -225,6 +225,25 @@ TEST(ClaimMemory, APortThatFlapsComesBackLate) {
   EXPECT_FALSE(opened(FindingKind::kCommunication, true)) << "a crowded network: now this port, now that one";
   EXPECT_FALSE(opened(FindingKind::kSlowRank, false));
 }
+// Clock and time; bytes and time: not what uneven steps do.
+TEST(ClaimMemory, FewStepsAreEnoughWhereWhatElseWasMeasuredAgrees) {
+  const auto opened = [](double signs, double slow_steps, uint64_t steps, FindingKind kind = FindingKind::kSlowRank, double chance = 1) {
+    ClaimMemory memory;
+    Finding claim = Claim(1, 5, slow_steps);
+    claim.kind = kind;
+    claim.evidence[0].samples = steps;
+    claim.evidence.push_back({.name = std::string(kSignsThatAgree), .unit = "count", .culprit = signs, .threshold = 3, .samples = 3});
+    claim.evidence.push_back({.name = std::string(kChanceOfExcess), .unit = "probability", .culprit = chance, .samples = steps});
+    return Ripen(memory, 1, {claim}).size() == 1;
+  };
+  EXPECT_TRUE(opened(3, 3, 3));
+  EXPECT_FALSE(opened(2, 3, 3)) << "one of them says nothing";
+  EXPECT_FALSE(opened(3, 2, 3)) << "not in all steps";
+  EXPECT_FALSE(opened(3, 2, 2)) << "two in a row may be one accident";
+  EXPECT_TRUE(opened(3, 3, 3, FindingKind::kImbalance, 1e-20));
+  EXPECT_FALSE(opened(3, 3, 3, FindingKind::kImbalance, 1e-6)) << "inputs of any length are uneven by chance";
+}
+
 
 TEST(ClaimMemory, ALinkThatIsGoneIsNoPassingLoad) {
   for (const std::string_view subkind : {std::string_view("nvlink"), kNvlinkDown}) {

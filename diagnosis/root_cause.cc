@@ -50,12 +50,13 @@ DataQuality QualityOf(const CrossRankView& view) {
 
 bool SameCulprits(const Finding& a, const Finding& b) { return a.kind == b.kind && !a.culprits.empty() && a.culprits == b.culprits; }
 
-// The more confident claim keeps its words; what the other one measured is kept as evidence. Who is late on the whole is told to be so, however few steps make it so.
+// The more confident claim keeps its words; what the other one measured is kept as evidence, but not in how many windows that one would have to be made. Who is late on
+// the whole is told to be so, however few steps make it so.
 void Merge(Finding& into, Finding&& from) {
   const bool is_late = from.subkind == kTransient && FindMeasure(into, kExcessOverNoise) != nullptr;
   if (from.confidence > into.confidence && !is_late) std::swap(into, from);
   for (Measure& measure : from.evidence) {
-    if (FindMeasure(into, measure.name) == nullptr) into.evidence.push_back(std::move(measure));
+    if (measure.name != kSeenInWindows && FindMeasure(into, measure.name) == nullptr) into.evidence.push_back(std::move(measure));
   }
 }
 

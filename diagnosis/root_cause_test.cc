@@ -92,6 +92,17 @@ std::vector<Finding> DiagnoseChange(Finding other) {
 }
 
 // However sure it is of the few steps: the rank is slow on the whole.
+// A stage's devices by its layers, which want a second window, and a host's by its clock, which does not.
+TEST(RootCause, WhatOneClaimWaitsForTheOtherNeedNot) {
+  TrainingView job = Job();
+  Finding waits = Claim(1, 0.4, 4e7, "weak");
+  waits.evidence.push_back({.name = std::string(kSeenInWindows), .unit = "count", .culprit = 1, .threshold = 2, .samples = 1});
+  const std::vector<Finding> findings = Diagnose(job, {waits}, {Claim(1, 0.9, 4e7, "strong")});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_NE(FindMeasure(findings[0], "weak"), nullptr);
+  EXPECT_EQ(FindMeasure(findings[0], kSeenInWindows), nullptr);
+}
+
 TEST(RootCause, ASpikeDoesNotTellWhatTheMeanTells) {
   TrainingView job = Job();
   Finding spike = Claim(1, 0.9, 4e7, "spike");

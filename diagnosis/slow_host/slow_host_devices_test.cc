@@ -34,6 +34,17 @@ TEST(SlowHostDevices, NamesTheHostWhoseDevicesRunAtALowerClockThoughTheyAreAllOf
   EXPECT_THAT(findings[0].explanation, HasSubstr("SM clock"));
 }
 
+TEST(SlowHostDevices, ClockAndOptimizerAgreeWithTheTimeOfKernelsWhereDevicesAreSlow) {
+  const auto signs = [](DeviceRank devices) {
+    const std::vector<Finding> findings = EvaluateDevices(DeviceJob(Devices(devices)));
+    const Measure* agree = findings.empty() ? nullptr : FindMeasure(findings[0], kSignsThatAgree);
+    return agree != nullptr ? agree->culprit - agree->threshold : -9;
+  };
+  EXPECT_EQ(signs({.data = 1.1, .optimizer = 1.1, .clock = 0.9}), 0);
+  EXPECT_EQ(signs({.data = 1.1, .optimizer = 1.02, .clock = 0.9}), -1) << "what is bound by memory may not follow the clock";
+  EXPECT_EQ(signs({.data = 1.1, .optimizer = 1.1, .clock = 0.98}), -1) << "a busier stage hides its clock";
+}
+
 // Longer inputs on all ranks of the host, of which one pauses: the others wait for it every few kernels, and are seen less busy.
 TEST(SlowHostDevices, SilentWhereTheRankThatWaitsLeastShowsTheUsualClock) {
   const auto with_clock = [](double clock) {

@@ -206,6 +206,10 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& h
       host.name, devices.ranks, host.ranks.size(), PercentText(devices.growth), DurationText(lost_ns), DurationText(host.step_ns));
   const std::string why =
       IsSlowThroughout(devices) && !HasLowClock(devices)
+  // Time, clock and the optimizer are measured apart from each other. Longer inputs and more layers change the first alone, a clock that waits lower the second.
+  constexpr int kSigns = 3;
+  const int signs = 1 + (HasLowClock(devices) ? 1 : 0) + (devices.parameter_growth && SlowsParameters(devices) ? 1 : 0);
+  finding.evidence.push_back({std::string(kSignsThatAgree), "count", static_cast<double>(signs), 0, kSigns, kSigns});
           ? fmt::format(
                 "The optimizer takes {} longer, too, so that it is not the inputs; whether the devices run at a lower clock or share "
                 "power with somebody is undecided, as a stage that is busier hides its clock",
