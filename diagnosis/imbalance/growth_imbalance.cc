@@ -11,6 +11,7 @@
 #include "diagnosis/cause_function.h"
 #include "diagnosis/compute_growth.h"
 #include "diagnosis/duration_text.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
 #include "diagnosis/imbalance/hidden_waits.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
@@ -76,6 +77,11 @@ Finding DescribeData(const CrossRankView& view, const std::vector<GrownRank>& gr
   const auto& [busy, growth] = Slowest(grown);
   Finding finding = Describe(view, grown, max_chance);
   finding.subkind = "data";
+  // Pauses, too, are longer kernels with an optimizer that is as on the peers, where they miss it by chance; of two devices, or of one that exchanges more, they are not.
+  constexpr int kSigns = 2;
+  const bool sent_more = 2 * growth.routed_ns >= growth.more_ns();
+  finding.evidence.push_back(
+      {std::string(kSignsThatAgree), "count", static_cast<double>(grown.size()) + (sent_more ? 1 : 0), 0, kSigns, grown.size()});
   finding.function = "every kernel that works on data";
   finding.title = fmt::format("Inputs are unevenly shared out: the kernels of {} take up to {} longer than their peers', {} a step of {}.",
                               RanksText(view, grown), PercentText(growth.more()), DurationText(busy.excess_ns), DurationText(busy.step_ns));
@@ -102,6 +108,8 @@ Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>&
   const auto& [busy, growth] = Slowest(grown);
   Finding finding = Describe(view, grown, max_chance);
   finding.subkind = "expert";
+  constexpr int kSigns = 2;  // the time of the kernels and the bytes of the collective, which no device changes
+  finding.evidence.push_back({std::string(kSignsThatAgree), "count", kSigns, 0, kSigns, grown.size()});
   finding.function = growth.routed->name;
   finding.stack = growth.routed->stack;
   finding.function_class = growth.routed->function_class;

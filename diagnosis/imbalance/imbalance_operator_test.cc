@@ -349,6 +349,24 @@ TEST(ImbalanceOperator, LongerInputsAreNobodysFault) {
   EXPECT_THAT(findings[0].victims, SizeIs(6));
 }
 
+// One device may pause now and then, and miss its optimizer.
+TEST(ImbalanceOperator, TwoRanksOrTheBytesOfOneAgreeThatItIsTheWork) {
+  const auto agree = [](const std::vector<DeviceRank>& ranks, DeviceJobShape shape = {}) {
+    const std::vector<Finding> findings = EvaluateDevices(ranks, shape);
+    const Measure* signs = findings.empty() ? nullptr : FindMeasure(findings[0], kSignsThatAgree);
+    EXPECT_NE(signs, nullptr);
+    return signs != nullptr && signs->culprit >= signs->threshold;
+  };
+  std::vector<DeviceRank> ranks(8);
+  ranks[6] = {.data = 1.15};
+  EXPECT_FALSE(agree(ranks));
+  ranks[7] = {.data = 1.15};
+  EXPECT_TRUE(agree(ranks));
+  std::vector<DeviceRank> routed(8);
+  routed[2] = {.experts = 2.5, .bytes = 2.5};
+  EXPECT_TRUE(agree(routed, {.experts = true}));
+}
+
 TEST(ImbalanceOperator, InputsOfManyLengthsAreOneFinding) {
   std::vector<DeviceRank> ranks(16);
   for (uint32_t rank = 0; rank < 16; ++rank) ranks[rank] = {.data = 1 + 0.03 * rank};
