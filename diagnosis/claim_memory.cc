@@ -38,6 +38,16 @@ bool IsLateForReason(const Finding& claim) {
   return noise == nullptr || noise->culprit >= kDeviations;
 }
 
+// What the peers' thread spends nothing in, and the culprit's some of every slow step: no length of steps does so.
+bool IsForeign(const Finding& claim) {
+  const Measure* time = FindMeasure(claim, "function_time_per_step");
+  if (time == nullptr) time = FindMeasure(claim, "beta");
+  const Measure* active = FindMeasure(claim, "active_steps");
+  const bool on_thread = claim.function_class == FunctionClass::kPython || claim.function_class == FunctionClass::kCpuOp;
+  if (!on_thread || time == nullptr || active == nullptr) return false;
+  return time->culprit > 0 && time->peers <= 0 && active->culprit >= SlowSteps(claim)->culprit;
+}
+
 // Data that leaves its usual way shows it in a single transfer; a link that is slower than others may be busy for a while.
 bool IsADetour(const Finding& claim) { return claim.kind == FindingKind::kCommunication && claim.subkind == kNvlinkDown; }
 
@@ -58,7 +68,7 @@ ClaimMemory::Record ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
   record.roams = claim.kind == FindingKind::kSlowRank && !claim.function.empty() && IsLateForReason(claim) &&
                  (claim.function_class == FunctionClass::kPython || claim.function_class == FunctionClass::kCpuOp);
   if (const Measure* seen = FindMeasure(claim, kSeenInWindows)) record.least_windows = static_cast<int64_t>(seen->threshold);
-  record.far_off = FindMeasure(claim, kExcessOverNoise) != nullptr && IsFarOff(claim);
+  record.far_off = FindMeasure(claim, kExcessOverNoise) != nullptr ? IsFarOff(claim) : IsForeign(claim);
   for (const Culprit& culprit : claim.culprits) record.ranks.push_back(culprit.rank);
   std::sort(record.ranks.begin(), record.ranks.end());
   return record;

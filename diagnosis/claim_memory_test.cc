@@ -190,6 +190,24 @@ TEST(ClaimMemory, AFaultThatBeginsLateInAWindowShowsInIt) {
   }
 }
 
+// A fault that begins with the last step of a window.
+TEST(ClaimMemory, AFunctionThatNobodyElseRunsIsTheSameFaultInFewStepsAndInAll) {
+  const auto foreign = [](int64_t window, double steps, double peers, double active) {
+    Finding claim = Claim(window, 5, steps, "read", FunctionClass::kPython);
+    claim.evidence.push_back({.name = "function_time_per_step", .unit = "ns", .culprit = 1e7, .peers = peers, .samples = 4});
+    claim.evidence.push_back({.name = "active_steps", .unit = "count", .culprit = active, .samples = 4});
+    return claim;
+  };
+  const auto opened = [&](double peers, double active) {
+    ClaimMemory memory;
+    EXPECT_THAT(Ripen(memory, 1, {foreign(1, 1, peers, 1)}), IsEmpty());
+    return Ripen(memory, 2, {foreign(2, 4, peers, active)}).size() == 1;
+  };
+  EXPECT_TRUE(opened(0, 4));
+  EXPECT_FALSE(opened(1e6, 4)) << "peers run it, too";
+  EXPECT_FALSE(opened(0, 2)) << "what makes the rank slow in two of the steps is something else";
+}
+
 // Steps that are all alike, and none of them as short as a peer's.
 TEST(ClaimMemory, FewStepsAreEnoughWhereNoChanceDoesIt) {
   const auto opened = [](double chance, double slow_steps, uint64_t steps, FindingKind kind = FindingKind::kSlowRank) {
@@ -205,6 +223,25 @@ TEST(ClaimMemory, FewStepsAreEnoughWhereNoChanceDoesIt) {
   EXPECT_FALSE(opened(1e-20, 3, 4)) << "not all of them";
   EXPECT_FALSE(opened(1e-20, 2, 2)) << "two in a row may be one accident";
   EXPECT_FALSE(opened(1e-20, 3, 3, FindingKind::kImbalance)) << "pauses of a device may look like uneven inputs";
+}
+
+// Clock and time; bytes and time: not what uneven steps do.
+TEST(ClaimMemory, FewStepsAreEnoughWhereWhatElseWasMeasuredAgrees) {
+  const auto opened = [](double signs, double slow_steps, uint64_t steps, FindingKind kind = FindingKind::kSlowRank, double chance = 1) {
+    ClaimMemory memory;
+    Finding claim = Claim(1, 5, slow_steps);
+    claim.kind = kind;
+    claim.evidence[0].samples = steps;
+    claim.evidence.push_back({.name = std::string(kSignsThatAgree), .unit = "count", .culprit = signs, .threshold = 3, .samples = 3});
+    claim.evidence.push_back({.name = std::string(kChanceOfExcess), .unit = "probability", .culprit = chance, .samples = steps});
+    return Ripen(memory, 1, {claim}).size() == 1;
+  };
+  EXPECT_TRUE(opened(3, 3, 3));
+  EXPECT_FALSE(opened(2, 3, 3)) << "one of them says nothing";
+  EXPECT_FALSE(opened(3, 2, 3)) << "not in all steps";
+  EXPECT_FALSE(opened(3, 2, 2)) << "two in a row may be one accident";
+  EXPECT_TRUE(opened(3, 3, 3, FindingKind::kImbalance, 1e-20));
+  EXPECT_FALSE(opened(3, 3, 3, FindingKind::kImbalance, 1e-6)) << "inputs of any length are uneven by chance";
 }
 
 // Nobody else's port has been slow in all of these windows.
@@ -225,25 +262,6 @@ TEST(ClaimMemory, APortThatFlapsComesBackLate) {
   EXPECT_FALSE(opened(FindingKind::kCommunication, true)) << "a crowded network: now this port, now that one";
   EXPECT_FALSE(opened(FindingKind::kSlowRank, false));
 }
-// Clock and time; bytes and time: not what uneven steps do.
-TEST(ClaimMemory, FewStepsAreEnoughWhereWhatElseWasMeasuredAgrees) {
-  const auto opened = [](double signs, double slow_steps, uint64_t steps, FindingKind kind = FindingKind::kSlowRank, double chance = 1) {
-    ClaimMemory memory;
-    Finding claim = Claim(1, 5, slow_steps);
-    claim.kind = kind;
-    claim.evidence[0].samples = steps;
-    claim.evidence.push_back({.name = std::string(kSignsThatAgree), .unit = "count", .culprit = signs, .threshold = 3, .samples = 3});
-    claim.evidence.push_back({.name = std::string(kChanceOfExcess), .unit = "probability", .culprit = chance, .samples = steps});
-    return Ripen(memory, 1, {claim}).size() == 1;
-  };
-  EXPECT_TRUE(opened(3, 3, 3));
-  EXPECT_FALSE(opened(2, 3, 3)) << "one of them says nothing";
-  EXPECT_FALSE(opened(3, 2, 3)) << "not in all steps";
-  EXPECT_FALSE(opened(3, 2, 2)) << "two in a row may be one accident";
-  EXPECT_TRUE(opened(3, 3, 3, FindingKind::kImbalance, 1e-20));
-  EXPECT_FALSE(opened(3, 3, 3, FindingKind::kImbalance, 1e-6)) << "inputs of any length are uneven by chance";
-}
-
 
 TEST(ClaimMemory, ALinkThatIsGoneIsNoPassingLoad) {
   for (const std::string_view subkind : {std::string_view("nvlink"), kNvlinkDown}) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -29,6 +30,15 @@ bool HasStagesOfItsOwn(const CrossRankView& view, const HostRanks& host) {
 uint64_t FewestSteps(const CrossRankView& view, const HostRanks& host) {
   size_t fewest = view.ranks()[host.ranks.front()].batch->steps.size();
   for (const RankIndex rank : host.ranks) fewest = std::min(fewest, view.ranks()[rank].batch->steps.size());
+  return fewest;
+}
+
+// Of the steps of the host's ranks that run the function.
+uint64_t FewestActive(const HostRanks& host, const FunctionColumn& column) {
+  uint64_t fewest = std::numeric_limits<uint64_t>::max();
+  for (size_t i = 0; i < column.size(); ++i) {
+    if (std::ranges::binary_search(host.ranks, column.rank[i])) fewest = std::min<uint64_t>(fewest, column.pattern[i]->active_steps);
+  }
   return fewest;
 }
 
@@ -196,6 +206,10 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& h
        host.ranks.size()},
       {"slow_steps", "count", static_cast<double>(steps), 0, 0, steps},
   };
+  // Time, clock and the optimizer are measured apart from each other. Longer inputs and more layers change the first alone, a clock that waits lower the second.
+  constexpr int kSigns = 3;
+  const int signs = 1 + (HasLowClock(devices) ? 1 : 0) + (devices.parameter_growth && SlowsParameters(devices) ? 1 : 0);
+  finding.evidence.push_back({std::string(kSignsThatAgree), "count", static_cast<double>(signs), 0, kSigns, kSigns});
   // A stage that has become heavier in the last step of a window looks like one whose devices paused in it.
   constexpr int kPausesInWindows = 2;
   if (!HasLowClock(devices) && !SlowsParameters(devices))
@@ -206,10 +220,6 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& h
       host.name, devices.ranks, host.ranks.size(), PercentText(devices.growth), DurationText(lost_ns), DurationText(host.step_ns));
   const std::string why =
       IsSlowThroughout(devices) && !HasLowClock(devices)
-  // Time, clock and the optimizer are measured apart from each other. Longer inputs and more layers change the first alone, a clock that waits lower the second.
-  constexpr int kSigns = 3;
-  const int signs = 1 + (HasLowClock(devices) ? 1 : 0) + (devices.parameter_growth && SlowsParameters(devices) ? 1 : 0);
-  finding.evidence.push_back({std::string(kSignsThatAgree), "count", static_cast<double>(signs), 0, kSigns, kSigns});
           ? fmt::format(
                 "The optimizer takes {} longer, too, so that it is not the inputs; whether the devices run at a lower clock or share "
                 "power with somebody is undecided, as a stage that is busier hides its clock",
@@ -290,6 +300,7 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& h
        host.ranks.size()},
       {"slow_ranks", "count", static_cast<double>(function.ranks), 0, 0, host.ranks.size()},
       {"slow_steps", "count", static_cast<double>(steps), 0, 0, steps},
+      {"active_steps", "count", static_cast<double>(FewestActive(host, *function.column)), 0, 0, steps},
   };
   if (function.cpu_share) finding.evidence.push_back({"processor_use", "ratio", *function.cpu_share, 1, 0, host.ranks.size()});
   const bool stolen = function.cpu_share.value_or(1) <= 0.5;

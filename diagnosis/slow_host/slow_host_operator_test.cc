@@ -157,6 +157,17 @@ TEST(SlowHostOperator, ARankWithoutPeersIsComparedWithAllOthers) {
   EXPECT_THAT(findings[0].title, HasSubstr("Rank 3, which has no peers, holds the others up by 10.0 ms a step"));
 }
 
+TEST(SlowHostOperator, SaysInHowManyStepsTheFunctionRuns) {
+  TrainingView job = Pipeline();
+  Read(job, 3, 3, 10);
+  job.Finish();
+  for (FunctionPattern& pattern : job.batches()[3].patterns) pattern.active_steps = std::min(pattern.active_steps, 6u);
+  const std::vector<Finding> findings = EvaluateSlowHosts(job);
+  ASSERT_THAT(findings, SizeIs(1));
+  ASSERT_NE(FindMeasure(findings[0], "active_steps"), nullptr);
+  EXPECT_EQ(FindMeasure(findings[0], "active_steps")->culprit, 6);
+}
+
 TEST(SlowHostOperator, WhatAStageOfOneRankComputesMayBeTheStages) {
   TrainingView job = Pipeline();
   Read(job, 3, 3, 10, WaitKind::kNone);
