@@ -15,7 +15,7 @@ namespace eroica {
 namespace {
 
 // Windows of a look: a fault that began n windows ago is seen by a look of 0.7 n at least, and by none that is mostly older.
-constexpr std::array<size_t, 8> kLooks = {3, 4, 5, 7, 10, 14, 20, 28};
+constexpr std::array<size_t, 9> kLooks = {2, 3, 4, 5, 7, 10, 14, 20, 28};
 
 StepRecord MeanOf(const RankView& rank) {
   constexpr double kMostNs = 9e18;  // of what hostile payloads say
