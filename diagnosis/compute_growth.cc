@@ -180,6 +180,8 @@ class GrowthTable {
       const double whole = GrowthOf(row.own_ns, row.peers_ns);  // medians know nothing of bytes
       if (MedianGrowth(row).value_or(whole) >= kHalf * whole) typical_ns += row.own_ns - row.expected_ns;
     }
+    for (const Row& row : kernels_) growth.longest_calls += CallsBeyondPeers(row);
+    growth.peers = static_cast<uint32_t>(peers_.size());
     growth.uniform = growth.expected_ns > 0 ? grown_ns / growth.expected_ns : 0;
     growth.own_uniform = own_ns > 0 ? grown_own_ns / own_ns : 0;
     growth.typical = excess_ns > 0 ? typical_ns / excess_ns : 1;
@@ -200,6 +202,18 @@ class GrowthTable {
       growths.push_back(GrowthOf(sum, expected));
     }
     return kSigmaPerMad * TakeMedianAndMad(std::span(growths)).mad;
+  }
+
+  // None where a peer's calls are not known.
+  static uint64_t CallsBeyondPeers(const Row& row) {
+    uint16_t longest = 0;
+    for (const FunctionPattern* peer : row.peers) {
+      if (peer == nullptr || peer->histogram.empty()) return 0;
+      longest = std::max(longest, peer->histogram.buckets().back().first);
+    }
+    uint64_t calls = 0;
+    for (const auto& [bucket, count] : row.own->histogram.buckets()) calls += bucket > longest ? count : 0;
+    return calls;
   }
 
   // Of the median duration of one call.

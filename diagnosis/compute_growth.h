@@ -44,6 +44,8 @@ struct ComputeGrowth {
   double own_uniform = 0;                     // the same of the kernels whose work is no matter of exchanged bytes
   uint32_t grown_kernels = 0;                 // how many these are
   double typical = 0;                         // share of the kernels whose median duration grew at least half as much
+  uint64_t longest_calls = 0;                 // of all its kernels: that took longer than any call of the same kernel on any peer
+  uint32_t peers = 0;                         // that it was compared with
   std::optional<double> bytes_growth;         // of what the rank exchanges; nothing where all ranks exchange the same
   double routed_ns = 0;                       // a step: by how much the bytes explain that kernels take longer
   double routed_share = 0;                    // by time, of the kernels on data: how many of them go with the bytes

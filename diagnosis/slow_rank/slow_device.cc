@@ -39,6 +39,13 @@ std::string ActionFor(const ComputeGrowth& growth, const RankView& rank) {
   }
 }
 
+// So many longest calls are all the same rank's by chance once in 10^12 windows, whichever of the job's ranks it is.
+double FewestLongestCalls(const CrossRankView& view, const ComputeGrowth& growth) {
+  constexpr double kNoChance = 1e-12;
+  const double ranks = static_cast<double>(view.ranks().size());
+  return std::ceil(std::log(ranks / kNoChance) / std::log1p(static_cast<double>(growth.peers)));
+}
+
 }  // namespace
 
 bool IsSlowDevice(GrowthCause cause) {
@@ -74,6 +81,13 @@ Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy, cons
   finding.function = kEveryKernel;
   finding.function_class = FunctionClass::kGpuCompute;
   finding.evidence = GrowthEvidence(busy, growth, min_separation);
+  if (growth.cause == GrowthCause::kPauses) {
+    // Steps vary as pauses do, which is why few of them tell little of who is late; single calls are many.
+    const double fewest = FewestLongestCalls(view, growth);
+    const auto longest = static_cast<double>(growth.longest_calls);
+    finding.evidence.push_back({"calls_longer_than_any_of_peers", "count", longest, 0, fewest, growth.peers});
+    finding.evidence.push_back({std::string(kSignsThatAgree), "count", longest >= fewest ? 2.0 : 1.0, 0, 2, 2});
+  }
   finding.lost_ns_per_step = busy.excess_ns;
   const double sure = growth.cause == GrowthCause::kDevice ? 0.8 : 0.95;
   finding.confidence = sure * busy.steps / (busy.steps + 1.0);

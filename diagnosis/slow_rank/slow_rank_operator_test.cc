@@ -6,6 +6,7 @@
 #include <random>
 
 #include "diagnosis/device_job.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/training_view.h"
 
 namespace eroica {
@@ -222,6 +223,26 @@ TEST(SlowRankOperator, ADeviceAmongUnevenInputsIsToldByItsOptimizer) {
   EXPECT_THAT(findings[0].explanation, HasSubstr("none lengthen the optimizer"));
   ranks[3] = {.data = 1.15};
   EXPECT_THAT(EvaluateDevices(ranks), IsEmpty()) << "longer inputs yet";
+}
+
+// Of calls that are as long on others now and then nobody can say that they are all one rank's.
+TEST(SlowRankOperator, TheLongestCallsAreAllOfTheDeviceThatPauses) {
+  for (const bool others : {false, true}) {
+    std::vector<DeviceRank> ranks(8);
+    ranks[3] = {.paused = 0.08};
+    DeviceJob job(ranks);
+    for (FunctionPattern& kernel : job.view().batches()[6].patterns) {
+      if (others) kernel.histogram.Add(2 * static_cast<uint64_t>(kernel.duration_mean_ns) + 1'000'000);
+    }
+    const CrossRankView view(job.view().batches(), job.view().summaries());
+    std::vector<Finding> findings;
+    SlowRankOperator().Evaluate(view, findings);
+    ASSERT_THAT(findings, SizeIs(1));
+    const Measure* signs = FindMeasure(findings[0], kSignsThatAgree);
+    ASSERT_NE(signs, nullptr);
+    EXPECT_EQ(signs->culprit >= signs->threshold, !others);
+    EXPECT_EQ(FindMeasure(findings[0], "calls_longer_than_any_of_peers")->culprit, others ? 0 : 56);
+  }
 }
 
 TEST(SlowRankOperator, MoreWorkIsNoSlowRank) {
