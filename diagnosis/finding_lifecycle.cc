@@ -91,10 +91,12 @@ const Finding* FindingLifecycle::FindKnown(const Finding& finding) const {
   return part != nullptr ? part : FindReturned(finding);
 }
 
-// An open finding of the same kind that turns out to be a part of this one, which goes on with it.
+// An open finding that turns out to be a part of this one, which goes on with it.
 const Finding* FindingLifecycle::FindPart(const Finding& finding) const {
-  const auto part =
-      std::ranges::find_if(open_, [&](const auto& entry) { return entry.second.kind == finding.kind && IsPartOf(entry.second, finding); });
+  const auto part = std::ranges::find_if(open_, [&](const auto& entry) {
+    const Finding& open = entry.second;
+    return (open.kind == finding.kind && IsPartOf(open, finding)) || IsGlimpseOf(open, finding);
+  });
   return part == open_.end() ? nullptr : &part->second;
 }
 
@@ -103,7 +105,7 @@ const Finding* FindingLifecycle::FindPart(const Finding& finding) const {
 bool FindingLifecycle::IsPartOfOpen(int64_t index, const Finding& finding) {
   if (open_.contains(finding.id)) return false;
   for (auto& [id, open] : open_) {
-    if (IsPartOf(finding, open)) {
+    if (IsPartOf(finding, open) || IsGlimpseOf(finding, open)) {
       open.last_window = index;
       return true;
     }

@@ -206,6 +206,35 @@ TEST(FindingLifecycle, RanksOfOneHostThatReadFromItsStorageAreOneFaultInAllWindo
   EXPECT_EQ(findings_of("host0", FunctionClass::kGpuCompute), 2u) << "two devices are two";
 }
 
+// Whichever comes first.
+TEST(FindingLifecycle, AMomentOfWhatLastsIsPartOfIt) {
+  const auto port = [](int64_t window) {
+    Finding finding = About(window, "a", "", {6});
+    finding.kind = FindingKind::kCommunication;
+    finding.subkind = "pcie";
+    finding.function_class = FunctionClass::kCollective;
+    return finding;
+  };
+  const auto moment = [](int64_t window, std::string_view subkind, FunctionClass function_class, int32_t rank = 6) {
+    Finding finding = About(window, "b", "copy", {rank});
+    finding.subkind = subkind;
+    finding.function_class = function_class;
+    return finding;
+  };
+  const auto findings_of = [](const Finding& first, const Finding& second) {
+    FindingLifecycle lifecycle;
+    lifecycle.Observe(1, {first});
+    lifecycle.Observe(2, {second});
+    return lifecycle.open().size();
+  };
+  EXPECT_EQ(findings_of(port(1), moment(2, kLateArrival, FunctionClass::kGpuCompute)), 1u);
+  EXPECT_EQ(findings_of(port(1), moment(2, kTransient, FunctionClass::kMemoryOp)), 1u);
+  EXPECT_EQ(findings_of(moment(1, kTransient, FunctionClass::kMemoryOp), port(2)), 1u);
+  EXPECT_EQ(findings_of(port(1), moment(2, kTransient, FunctionClass::kMemoryOp, 7)), 2u) << "another rank";
+  EXPECT_EQ(findings_of(port(1), moment(2, kTransient, FunctionClass::kPython)), 2u) << "a collection is a fault of its own";
+  EXPECT_EQ(findings_of(port(1), moment(2, "function", FunctionClass::kGpuCompute)), 2u) << "and so is what lasts";
+}
+
 TEST(FindingLifecycle, RanksThatAreSlowInWhatAllTakeTurnsInArePartOfIt) {
   FindingLifecycle lifecycle;
   Finding roaming = About(1, "a", "collect", {});

@@ -15,27 +15,13 @@
 
 namespace eroica {
 
-bool NameOneCall(const Finding& a, const Finding& b) {
-  const auto calls = [](const Finding& caller, const Finding& callee) {
-    return !caller.function.empty() && callee.stack.find(caller.function) != std::string::npos;
-  };
-  return a.function == b.function || calls(a, b) || calls(b, a);
-}
-
-bool AreOfOneHost(const Finding& a, const Finding& b) {
-  const auto on_thread = [](const Finding& finding) {
-    return finding.function_class == FunctionClass::kPython || finding.function_class == FunctionClass::kCpuOp;
-  };
-  const bool known = !a.stack.empty() && !b.stack.empty();  // the outermost function calls everything
-  if (a.kind != b.kind || !on_thread(a) || !on_thread(b) || !known || !NameOneCall(a, b)) return false;
-  return std::ranges::any_of(a.culprits, [&b](const Culprit& x) {
-    return !x.host.empty() && std::ranges::any_of(b.culprits, [&x](const Culprit& y) { return x.host == y.host; });
-  });
-}
-
 namespace {
 
 constexpr size_t kMostNamed = 8;  // ranks in a sentence
+
+bool IsOnThread(const Finding& finding) {
+  return finding.function_class == FunctionClass::kPython || finding.function_class == FunctionClass::kCpuOp;
+}
 
 bool SharesCause(const Finding& a, const Finding& b) {
   const bool of_ranks = a.kind == FindingKind::kSlowRank || a.kind == FindingKind::kContention;
@@ -179,6 +165,21 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
   return claims;
 }
 
+bool NameOneCall(const Finding& a, const Finding& b) {
+  const auto calls = [](const Finding& caller, const Finding& callee) {
+    return !caller.function.empty() && callee.stack.find(caller.function) != std::string::npos;
+  };
+  return a.function == b.function || calls(a, b) || calls(b, a);
+}
+
+bool AreOfOneHost(const Finding& a, const Finding& b) {
+  const bool known = !a.stack.empty() && !b.stack.empty();  // the outermost function calls everything
+  if (a.kind != b.kind || !IsOnThread(a) || !IsOnThread(b) || !known || !NameOneCall(a, b)) return false;
+  return std::ranges::any_of(a.culprits, [&b](const Culprit& x) {
+    return !x.host.empty() && std::ranges::any_of(b.culprits, [&x](const Culprit& y) { return x.host == y.host; });
+  });
+}
+
 bool ExplainsOnAll(const Finding& on_all, const Finding& claim) {
   if (!on_all.culprits.empty() || on_all.function.empty() || claim.kind != FindingKind::kSlowRank) return false;
   if (on_all.kind != FindingKind::kRegression && on_all.kind != FindingKind::kStepTime) return false;
@@ -275,6 +276,17 @@ void DropRanksOfSlowHosts(std::vector<Finding>& claims) {
 
 bool IsPartOf(const Finding& claim, const Finding& whole) {
   return IsOfHost(claim, whole) || IsCopiesOfPort(claim, whole) || IsLinkOfDevice(claim, whole);
+}
+
+bool IsGlimpseOf(const Finding& claim, const Finding& whole) {
+  const auto is_glimpse = [](const Finding& finding) { return finding.subkind == kTransient || finding.subkind == kLateArrival; };
+  const bool on_thread = !claim.function.empty() && IsOnThread(claim);
+  if (claim.culprits.empty() || !is_glimpse(claim) || is_glimpse(whole) || (claim.subkind == kTransient && on_thread)) return false;
+  const bool of_ranks = whole.kind == FindingKind::kSlowRank || whole.kind == FindingKind::kContention;
+  if (!of_ranks && whole.kind != FindingKind::kCommunication) return false;
+  return std::ranges::all_of(claim.culprits, [&whole](const Culprit& own) {
+    return std::ranges::any_of(whole.culprits, [&own](const Culprit& culprit) { return culprit.rank == own.rank && own.rank >= 0; });
+  });
 }
 
 void DropParts(std::vector<Finding>& findings) {

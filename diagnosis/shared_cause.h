@@ -66,4 +66,8 @@ void DropStagesOfSlowRanks(std::vector<Finding>& claims, size_t ranks);
 bool IsPartOf(const Finding& claim, const Finding& whole);
 void DropParts(std::vector<Finding>& findings);
 
+// Whether the claim is what a moment shows of a rank of `whole`, which lasts: a single slow step in nothing of the training thread's own, or that the rank arrived last
+// in a window of few steps.
+bool IsGlimpseOf(const Finding& claim, const Finding& whole);
+
 }  // namespace eroica
