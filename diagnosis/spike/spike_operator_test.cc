@@ -32,6 +32,17 @@ TEST(SpikeOperator, OneSlowStepIsASpike) {
   EXPECT_EQ(SlowSteps(findings[0])->culprit, 1);
 }
 
+TEST(SpikeOperator, WhatLastsUntilTheEndOfTheWindowIsNone) {
+  const auto slow_in = [](uint32_t first, uint32_t last) {
+    TrainingView job(8);
+    job.RunOnAll("forward", 60).RunInSteps(3, "retry", 40, first, last);
+    return Evaluate(job).size();
+  };
+  EXPECT_EQ(slow_in(5, 8), 0u);
+  EXPECT_EQ(slow_in(4, 7), 1u);
+  EXPECT_EQ(slow_in(7, 8), 1u) << "of one step nobody knows";
+}
+
 TEST(SpikeOperator, ASmallOneIsNone) {
   TrainingView job(8);
   job.RunOnAll("forward", 60).RunInSteps(3, "retry", 4, 5, 6);

@@ -91,6 +91,7 @@ class StepTable {
     spike.lone = compared_.lone;
     for (const std::vector<Excess>& of_step : excess_) {
       const double own = of_step[r].own;
+      spike.at_end = IsSlow(of_step[r]) ? spike.at_end + 1 : 0;
       if (!IsSlow(of_step[r])) continue;
       ++spike.slow_steps;
       spike.excess_ns += own * usual_ns_[r] / static_cast<double>(spike.steps);
@@ -156,6 +157,7 @@ std::vector<StepSpike> FindStepSpikes(const CrossRankView& view, const StepSpike
     for (size_t r = 0; r < compared.ranks.size() && table.is_told(); ++r) {
       const StepSpike spike = table.SpikeOf(r);
       if (spike.slow_steps == 0 || 2 * spike.slow_steps > spike.steps) continue;
+      if (!compared.lone && spike.slow_steps > 1 && spike.at_end == spike.slow_steps) continue;
       if (spike.excess_ns >= options.min_share * spike.step_ns) spikes.push_back(spike);
     }
   }

@@ -1,6 +1,7 @@
 // Slow steps of ranks that are well in most others. A rank is measured by its own usual step, and by what the steps of comparable ranks differ by at the same time,
 // since a long sequence is long for all: those of its role, or all ranks without peers together (the stages of a pipeline of single ranks). So ranks that are all slow
-// in a tenth of their steps, each in steps of its own, stand out in these, where their means are alike.
+// in a tenth of their steps, each in steps of its own, stand out in these, where their means are alike. Several slow steps in a row until the window's end are no spike
+// of a rank with peers, but what lasts from there on: the next window tells.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct StepSpike {
   RankIndex rank = 0;
   uint32_t steps = 0;
   uint32_t slow_steps = 0;
+  uint32_t at_end = 0;    // of these, in a row until the window's end
   uint32_t others = 0;    // ranks that it was compared with
   bool lone = false;      // of other roles
   double step_ns = 0;     // mean
