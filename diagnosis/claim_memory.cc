@@ -13,6 +13,7 @@
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/shared_cause.h"
+#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {
@@ -43,8 +44,7 @@ bool IsForeign(const Finding& claim) {
   const Measure* time = FindMeasure(claim, "function_time_per_step");
   if (time == nullptr) time = FindMeasure(claim, "beta");
   const Measure* active = FindMeasure(claim, "active_steps");
-  const bool on_thread = claim.function_class == FunctionClass::kPython || claim.function_class == FunctionClass::kCpuOp;
-  if (!on_thread || time == nullptr || active == nullptr) return false;
+  if (!RunsOnThread(claim.function_class) || time == nullptr || active == nullptr) return false;
   return time->culprit > 0 && time->peers <= 0 && active->culprit >= SlowSteps(claim)->culprit;
 }
 
@@ -66,7 +66,7 @@ ClaimMemory::Record ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
     record.slow_steps = static_cast<int64_t>(slow->culprit);
   }
   record.roams = claim.kind == FindingKind::kSlowRank && !claim.function.empty() && IsLateForReason(claim) &&
-                 (claim.function_class == FunctionClass::kPython || claim.function_class == FunctionClass::kCpuOp);
+                 RunsOnThread(claim.function_class);
   if (const Measure* seen = FindMeasure(claim, kSeenInWindows)) record.least_windows = static_cast<int64_t>(seen->threshold);
   record.far_off = FindMeasure(claim, kExcessOverNoise) != nullptr ? IsFarOff(claim) : IsForeign(claim);
   for (const Culprit& culprit : claim.culprits) record.ranks.push_back(culprit.rank);

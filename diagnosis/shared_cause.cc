@@ -12,16 +12,13 @@
 #include <utility>
 
 #include "diagnosis/finding_measures.h"
+#include "diagnosis/thread_function.h"
 
 namespace eroica {
 
 namespace {
 
 constexpr size_t kMostNamed = 8;  // ranks in a sentence
-
-bool IsOnThread(const Finding& finding) {
-  return finding.function_class == FunctionClass::kPython || finding.function_class == FunctionClass::kCpuOp;
-}
 
 bool SharesCause(const Finding& a, const Finding& b) {
   const bool of_ranks = a.kind == FindingKind::kSlowRank || a.kind == FindingKind::kContention;
@@ -174,7 +171,7 @@ bool NameOneCall(const Finding& a, const Finding& b) {
 
 bool AreOfOneHost(const Finding& a, const Finding& b) {
   const bool known = !a.stack.empty() && !b.stack.empty();  // the outermost function calls everything
-  if (a.kind != b.kind || !IsOnThread(a) || !IsOnThread(b) || !known || !NameOneCall(a, b)) return false;
+  if (a.kind != b.kind || !RunsOnThread(a.function_class) || !RunsOnThread(b.function_class) || !known || !NameOneCall(a, b)) return false;
   return std::ranges::any_of(a.culprits, [&b](const Culprit& x) {
     return !x.host.empty() && std::ranges::any_of(b.culprits, [&x](const Culprit& y) { return x.host == y.host; });
   });
@@ -280,7 +277,7 @@ bool IsPartOf(const Finding& claim, const Finding& whole) {
 
 bool IsGlimpseOf(const Finding& claim, const Finding& whole) {
   const auto is_glimpse = [](const Finding& finding) { return finding.subkind == kTransient || finding.subkind == kLateArrival; };
-  const bool on_thread = !claim.function.empty() && IsOnThread(claim);
+  const bool on_thread = !claim.function.empty() && RunsOnThread(claim.function_class);
   if (claim.culprits.empty() || !is_glimpse(claim) || is_glimpse(whole) || (claim.subkind == kTransient && on_thread)) return false;
   const bool of_ranks = whole.kind == FindingKind::kSlowRank || whole.kind == FindingKind::kContention;
   if (!of_ranks && whole.kind != FindingKind::kCommunication) return false;

@@ -17,6 +17,7 @@
 #include "diagnosis/imbalance/imbalance_operator.h"
 #include "diagnosis/lasting_excess.h"
 #include "diagnosis/slow_rank/slow_device.h"
+#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {
@@ -163,7 +164,7 @@ bool IsRoutedInPart(const ComputeGrowth& growth) { return growth.routed_share > 
 // A good part of what the rank is late by lies in a function of its training thread, which takes no longer for more work on the device.
 bool IsLateOnThread(const CrossRankView& view, const BusyTime& busy) {
   const std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, {.min_coverage = 0.3});
-  return cause && (cause->function_class == FunctionClass::kPython || cause->function_class == FunctionClass::kCpuOp);
+  return cause && RunsOnThread(cause->function_class);
 }
 
 struct LateRank {

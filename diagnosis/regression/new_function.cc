@@ -9,13 +9,10 @@
 #include "diagnosis/regression/active_steps.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"
+#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {
-
-bool RunsOnThread(const FunctionPattern& row) {
-  return row.function_class == FunctionClass::kPython || row.function_class == FunctionClass::kCpuOp;
-}
 
 // What a function took in the windows of the past.
 struct Before {
@@ -95,7 +92,7 @@ Taken TakenOf(std::span<const PatternBatch> past, const PatternBatch& before_now
 }
 
 bool IsNew(const FunctionPattern& row, const Taken& taken, const NewFunctionOptions& options) {
-  return RunsOnThread(row) && taken.before.most_ns <= options.max_before * taken.now_ns;
+  return RunsOnThread(row.function_class) && taken.before.most_ns <= options.max_before * taken.now_ns;
 }
 
 std::optional<NewFunction> FindAgainst(const CrossRankView& view, std::span<const PatternBatch> past, const PatternBatch& before_now,

@@ -11,6 +11,7 @@
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"
+#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {
@@ -24,10 +25,7 @@ constexpr double kAsLong = 0.75;
 
 double FewOf(std::span<const HostRanks> hosts) { return hosts.front().ranks.size() == 1 ? kFewAlone : kFew; }
 
-bool RunsOnThread(const FunctionPattern& pattern) {
-  const bool thread = pattern.function_class == FunctionClass::kPython || pattern.function_class == FunctionClass::kCpuOp;
-  return thread && !IsSymptom(pattern);
-}
+bool MayBeCause(const FunctionPattern& pattern) { return RunsOnThread(pattern.function_class) && !IsSymptom(pattern); }
 
 // What it takes of a step of each rank, by position in the view; 0 where a rank does not run it.
 std::vector<double> TimesOf(const CrossRankView& view, const FunctionColumn& column) {
@@ -174,7 +172,7 @@ std::vector<std::optional<HostFunction>> FindHostFunctions(const CrossRankView& 
   std::vector<std::optional<HostFunction>> found(hosts.size());
   const double shortest = std::ranges::min_element(hosts, {}, &HostRanks::step_ns)->step_ns;
   for (const FunctionColumn& column : view.functions()) {
-    if (!RunsOnThread(*column.sample) || *std::ranges::max_element(column.beta) < kHalf * min_share) continue;  // far from enough anywhere
+    if (!MayBeCause(*column.sample) || *std::ranges::max_element(column.beta) < kHalf * min_share) continue;  // far from enough anywhere
     std::vector<double> takes = TimesOf(view, column);
     if (*std::ranges::max_element(takes) < min_share * shortest || !MayBeOfAHost(hosts, takes)) continue;
     const TimesOfRanks times(view, column, std::move(takes), hosts.front().ranks.size() == 1 ? kHalf : kMost);

@@ -11,6 +11,7 @@
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"
+#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {
@@ -20,8 +21,7 @@ using Columns = std::vector<const FunctionColumn*>;  // of one name: its callers
 // Most columns are of what runs in every step, which one row of them shows.
 bool MayBeOccasional(const FunctionColumn& column, uint32_t steps) {
   const FunctionPattern& sample = *column.sample;
-  const bool on_thread = sample.function_class == FunctionClass::kPython || sample.function_class == FunctionClass::kCpuOp;
-  return on_thread && !IsSymptom(sample) && 2 * sample.active_steps <= steps;
+  return RunsOnThread(sample.function_class) && !IsSymptom(sample) && 2 * sample.active_steps <= steps;
 }
 
 uint32_t StepsOf(const CrossRankView& view) {
