@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "diagnosis/duration_text.h"
@@ -94,16 +96,44 @@ std::optional<CauseFunction> CauseOf(const CrossRankView& view, const StepSpike&
   return cause;
 }
 
+struct NamedSpike {
+  StepSpike spike;
+  std::optional<CauseFunction> cause;  // what it runs in few steps
+};
+
+std::vector<NamedSpike> NameSpikes(const CrossRankView& view, const SpikeOptions& options) {
+  std::vector<NamedSpike> named;
+  for (const StepSpike& spike : FindStepSpikes(view, options.steps)) {
+    CauseOptions of_spike = options.cause;
+    of_spike.peers_of_any_role = spike.lone;
+    named.push_back({spike, FindOccasionalFunction(view, spike.rank, spike.excess_ns, spike.steps / 2, of_spike)});
+  }
+  return named;
+}
+
+// What most ranks of a role run as long, half of them must be late in, each in steps of its own: where all run it at once a rank is late for another reason.
+void DropWhatAllRunAtOnce(const CrossRankView& view, std::vector<NamedSpike>& named) {
+  const auto role_of = [&view](const NamedSpike& spike) { return view.ranks()[spike.spike.rank].role; };
+  std::map<std::pair<uint32_t, std::string>, uint32_t> late;  // by role and function
+  for (const NamedSpike& spike : named) {
+    if (spike.cause) ++late[{role_of(spike), spike.cause->name}];
+  }
+  for (NamedSpike& spike : named) {
+    if (!spike.cause || spike.spike.lone || 2 * spike.cause->peers_ns < spike.cause->own_ns) continue;
+    if (2 * late[{role_of(spike), spike.cause->name}] < spike.spike.others + 1) spike.cause.reset();
+  }
+}
+
 }  // namespace
 
 void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
   if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
-  for (const StepSpike& spike : FindStepSpikes(view, options_.steps)) {
+  std::vector<NamedSpike> named = NameSpikes(view, options_);
+  DropWhatAllRunAtOnce(view, named);
+  for (auto& [spike, cause] : named) {
+    if (!cause && !spike.lone && spike.slow_steps > 1) continue;  // a device that has its moods is slow_rank's
     CauseOptions options = options_.cause;
     options.peers_of_any_role = spike.lone;
-    const uint32_t most_steps = spike.steps / 2;
-    std::optional<CauseFunction> cause = FindOccasionalFunction(view, spike.rank, spike.excess_ns, most_steps, options);
-    if (!cause && !spike.lone && spike.slow_steps > 1) continue;  // a device that has its moods is slow_rank's
     if (!cause) cause = CauseOf(view, spike, options);
     findings.push_back(Describe(view, spike, cause, options_.steps));
   }

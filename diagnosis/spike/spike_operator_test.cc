@@ -102,6 +102,17 @@ TEST(SpikeOperator, RanksThatAllTakeTurnsStandOutInTheirSteps) {
   }
 }
 
+TEST(SpikeOperator, WhatAllRunAtOnceIsNotWhatOneIsLateIn) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60);
+  for (uint32_t rank = 0; rank < 8; ++rank) job.RunInSteps(rank, "collect", 20, 5, 6);
+  job.Jitter(3, 2, 20);
+  const std::vector<Finding> findings = Evaluate(job);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 3);
+  EXPECT_EQ(findings[0].function, "") << "a longer sequence, perhaps";
+}
+
 // Half of a role waits in a collective that never ends, and looks busy.
 TEST(SpikeOperator, WhatComesToManyAtOnceIsNobodys) {
   const auto with_slow = [](uint32_t ranks) {
