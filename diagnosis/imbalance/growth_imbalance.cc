@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,6 +75,33 @@ Finding Describe(const CrossRankView& view, const std::vector<GrownRank>& grown,
   return finding;
 }
 
+// Of the ranks that they are compared with.
+double ShareOfCompared(const std::vector<GrownRank>& grown) {
+  std::map<uint32_t, size_t> compared;  // by role
+  for (const GrownRank& rank : grown) compared[rank.busy.role] = rank.busy.peers + 1;
+  size_t ranks = 0;
+  for (const auto& [role, of_role] : compared) ranks += of_role;
+  return static_cast<double>(grown.size()) / static_cast<double>(std::max<size_t>(1, ranks));
+}
+
+// Ranks that share their inputs (tensor parallel) may be one of two or three replicas, and one of these always has the most: that is a single comparison, however many
+// ranks and steps make it.
+bool AreOfFewReplicas(const std::vector<GrownRank>& grown) {
+  constexpr double kQuarter = 0.25;
+  constexpr double kHalf = 0.5;
+  const double share = ShareOfCompared(grown);
+  return share > kQuarter && share <= kHalf;
+}
+
+// Those that fewer windows show than make a t-test of their own.
+void DropFewReplicasOverFewWindows(const CrossRankView& view, std::vector<GrownRank>& over_many) {
+  constexpr size_t kFewestWindows = 7;  // a look (lasting_excess.h)
+  if (!AreOfFewReplicas(over_many)) return;
+  std::erase_if(over_many, [&view](const GrownRank& rank) {
+    return rank.busy.steps < kFewestWindows * view.ranks()[rank.busy.rank].batch->steps.size();
+  });
+}
+
 Finding DescribeData(const CrossRankView& view, const std::vector<GrownRank>& grown, double max_chance) {
   const auto& [busy, growth] = Slowest(grown);
   Finding finding = Describe(view, grown, max_chance);
@@ -81,8 +109,8 @@ Finding DescribeData(const CrossRankView& view, const std::vector<GrownRank>& gr
   // Pauses, too, are longer kernels with an optimizer that is as on the peers, where they miss it by chance; of two devices, or of one that exchanges more, they are not.
   constexpr int kSigns = 2;
   const bool sent_more = 2 * growth.routed_ns >= growth.more_ns();
-  finding.evidence.push_back(
-      {std::string(kSignsThatAgree), "count", static_cast<double>(grown.size()) + (sent_more ? 1 : 0), 0, kSigns, grown.size()});
+  const size_t signs = AreOfFewReplicas(grown) ? 0 : grown.size() + (sent_more ? 1 : 0);
+  finding.evidence.push_back({std::string(kSignsThatAgree), "count", static_cast<double>(signs), 0, kSigns, grown.size()});
   finding.function = "every kernel that works on data";
   finding.title = fmt::format("Inputs are unevenly shared out: the kernels of {} take up to {} longer than their peers', {} a step of {}.",
                               RanksText(view, grown), PercentText(growth.more()), DurationText(busy.excess_ns), DurationText(busy.step_ns));
@@ -231,18 +259,25 @@ std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
 
 bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Finding>& findings) const {
   std::vector<GrownRank> data;
+  std::vector<GrownRank> data_over_many;
   std::vector<GrownRank> routing;
   std::vector<GrownRank> routing_over_many;
   for (auto& [busy, by_work, lasting, errors] : LateRanks(view, options_)) {
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
     if (by_work && errors < kErrorsOfWork && !IsRoutedInPart(growth)) continue;
     if (by_work ? !TakeLonger(growth, busy) : IsLateOnThread(view, busy)) continue;
-    if (growth.cause == GrowthCause::kData && growth.more_ns() >= options_.min_coverage * busy.excess_ns) data.push_back({busy, growth});
+    if (growth.cause == GrowthCause::kData && growth.more_ns() >= options_.min_coverage * busy.excess_ns)
+      (lasting ? data_over_many : data).push_back({busy, growth});
     if (growth.cause == GrowthCause::kRouting) (lasting ? routing_over_many : routing).push_back({busy, growth});
   }
   KeepThoseSentMore(view, routing_over_many);
   routing.insert(routing.end(), routing_over_many.begin(), routing_over_many.end());
-  if (data.empty() && routing.empty()) data = MoreThanFew(view);
+  DropFewReplicasOverFewWindows(view, data_over_many);
+  data.insert(data.end(), data_over_many.begin(), data_over_many.end());
+  if (data.empty() && routing.empty()) {
+    data = MoreThanFew(view);
+    DropFewReplicasOverFewWindows(view, data);
+  }
   if (routing.empty()) {
     for (const HotRank& hot : FindHotRanks(view, options_.hidden_waits)) routing.push_back({hot.busy, hot.growth});
   }

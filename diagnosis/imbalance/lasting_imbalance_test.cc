@@ -123,6 +123,12 @@ TEST(LastingImbalance, MoreReplicasMayHaveLongerSequencesThanNot) {
   }
 }
 
+TEST(LastingImbalance, OneOfTwoReplicasAlwaysHasMore) {
+  EXPECT_THAT(AfterWindows({.lengths = 0.03}, {1.1, 1.1, 1.1, 1, 1, 1}, 4), IsEmpty()) << "ranks may share their inputs";
+  EXPECT_THAT(AfterWindows({.lengths = 0.03}, {1.1, 1.1, 1.1, 1, 1, 1}, 12), SizeIs(1)) << "for as long as that it is no chance";
+  EXPECT_THAT(AfterWindows({.lengths = 0.03}, {1.1, 1, 1, 1, 1, 1}, 4), SizeIs(1));
+}
+
 TEST(LastingImbalance, WhatAllReplicasHaveIsNoImbalance) {
   EXPECT_THAT(AfterWindows({.lengths = 0.02}, {1.2, 1.2, 1.2, 1.2}, 8), IsEmpty());
 }
