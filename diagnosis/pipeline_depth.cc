@@ -113,8 +113,8 @@ std::vector<std::vector<uint32_t>> AllPaths(std::span<const CollectiveSummary> s
 }
 
 struct CommonLength {
-  size_t ranks = 0;   // 0: there is none
-  size_t paths = 0;   // that have it
+  size_t length = 0;   // 0: there is none
+  size_t paths = 0;    // that have it
   size_t longest = 0;  // of all paths
 };
 
@@ -129,7 +129,7 @@ CommonLength CommonLengthOf(const std::vector<std::vector<uint32_t>>& paths) {
     common.longest = std::max(common.longest, path.size());
   }
   for (const auto& [length, count] : paths_by_length) {
-    if (2 * length * count > total) common = {.ranks = length, .paths = count, .longest = common.longest};
+    if (2 * length * count > total) common = {.length = length, .paths = count, .longest = common.longest};
   }
   return common;
 }
@@ -147,7 +147,7 @@ PipelineDepths ReadPipelineDepths(std::span<const RankId> ranks, std::span<const
   const CommonLength common = CommonLengthOf(paths);
   depths.may_be_pieces = MayBePieces(paths, common);
   for (const auto& path : paths) {
-    if (path.size() != common.ranks) continue;
+    if (path.size() != common.length) continue;
     for (size_t i = 0; i < path.size(); ++i) {
       const auto it = std::lower_bound(ranks.begin(), ranks.end(), RankId{path[i]});
       if (it != ranks.end() && it->value == path[i]) depths.of_ranks[static_cast<size_t>(it - ranks.begin())] = static_cast<int32_t>(i);

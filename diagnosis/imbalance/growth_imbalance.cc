@@ -85,7 +85,7 @@ double ShareOfCompared(const std::vector<GrownRank>& grown) {
 }
 
 // Ranks that share their inputs (tensor parallel) may be one of two or three replicas, and one of these always has the most: that is a single comparison, however many
-// ranks and steps make it.
+// ranks and steps make it. More than half are told by the few that have less.
 bool AreOfFewReplicas(const std::vector<GrownRank>& grown) {
   constexpr double kQuarter = 0.25;
   constexpr double kHalf = 0.5;
