@@ -143,7 +143,7 @@ std::optional<JobChange> FindChange(std::span<const PatternBatch> history, const
 
 std::optional<JobChange> FindFaintChange(std::span<const PatternBatch> history, const PatternBatch& now, const ChangeOptions& options) {
   if (now.steps.empty()) return std::nullopt;
-  for (const size_t count : {options.faint_windows, 2 * options.faint_windows, 4 * options.faint_windows}) {
+  for (size_t count = options.faint_windows; count <= 4 * options.faint_windows; count += std::max<size_t>(1, count / 4)) {
     if (history.size() + 1 < count + options.faint_windows) break;
     JobChange change{.past = history.first(history.size() + 1 - count), .faint = true};
     std::vector<const PatternBatch*> before;
