@@ -186,7 +186,7 @@ double ClaimMemory::TakeAllowedChance() {
   return asked <= whole ? options_.chance : options_.chance * whole * whole / (asked * asked);
 }
 
-bool ClaimMemory::ComesBack(const Record& record, uint32_t ranks) {
+bool ClaimMemory::ComesBack(const Record& record, const Finding& claim) {
   const bool in_most = !record.ranks.empty() && 2 * record.slow_steps > record.steps;
   int64_t own = 0;
   int64_t all = 0;
@@ -203,9 +203,10 @@ bool ClaimMemory::ComesBack(const Record& record, uint32_t ranks) {
     first = std::min(first, other.window);
   }
   if (share / static_cast<double>(record.window - first + 1) < options_.min_share) return false;
-  const double places = static_cast<double>(ranks) / static_cast<double>(std::max<size_t>(1, record.ranks.size()));
+  const double places = static_cast<double>(claim.ranks_seen) / static_cast<double>(std::max<size_t>(1, record.ranks.size()));
   if (places <= 1) return true;
-  return places * BinomialTail(static_cast<uint64_t>(all), static_cast<uint64_t>(own), 1 / places) < TakeAllowedChance();
+  const double part = claim.subkind == kLateArrival ? options_.chance_of_arrival : 1;
+  return places * BinomialTail(static_cast<uint64_t>(all), static_cast<uint64_t>(own), 1 / places) < part * TakeAllowedChance();
 }
 
 // How many ranks take turns in the function of the record; 0 where one of them has half of the turns, or few do. So many as would be enough come together here: what
@@ -255,7 +256,7 @@ bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
   }
   // Of steps that differ by chance the rank with most of the slow ones is the one that is claimed: these come back to it in this window, and not in the next.
   const bool returns = 2 * record.slow_steps <= record.steps && (IsFarOff(claim) || WasClaimed(record, options_.occasional_windows));
-  return (returns || (!record.occasional() && WasClaimed(record, options_.lasting_windows))) && ComesBack(record, claim.ranks_seen);
+  return (returns || (!record.occasional() && WasClaimed(record, options_.lasting_windows))) && ComesBack(record, claim);
 }
 
 // Since when, how often, and what it costs of all steps since then.

@@ -39,6 +39,8 @@ struct ClaimMemoryOptions {
   int64_t whole_questions = 6;
   double min_share = 0.01;
   int64_t occasional_windows = 32;
+  // Of the order of arrival alone a thirtieth of it is allowed: somebody is last in every step, and nothing says that it is by more than steps differ.
+  double chance_of_arrival = 1.0 / 30;
   // What is now here and now there is nobody's: so many ranks, none of them with half of the slow steps. It must cost as much.
   size_t fewest_roaming = 3;
 };
@@ -103,7 +105,7 @@ class ClaimMemory {
   double OthersThatCameToNothing(const Record& record) const;
   void TakeForFault(const Record& record);
   int64_t WindowsOf(const Record& record) const;
-  bool ComesBack(const Record& record, uint32_t ranks);
+  bool ComesBack(const Record& record, const Finding& claim);
   double TakeAllowedChance();
   size_t RanksThatRoam(const Record& record) const;
   void TellPast(const Record& record, Finding* claim) const;

@@ -305,6 +305,21 @@ TEST(ClaimMemory, ASpikeThatComesBackToOneRankIsTransient) {
   EXPECT_NEAR(again[0].lost_ns_per_step, 1e6 * 4 / 12, 1) << "of all steps since the first";
 }
 
+TEST(ClaimMemory, WhoIsLastNowAndThenMustBeSoOnceMore) {
+  const auto windows_until_told = [](std::string_view subkind) {
+    ClaimMemory memory;
+    int64_t window = 1;
+    const auto claim = [subkind](int64_t at) {
+      Finding finding = Claim(at, 5, 1);
+      finding.subkind = subkind;
+      return finding;
+    };
+    while (window < 20 && Ripen(memory, window, {claim(window)}).empty()) ++window;
+    return window;
+  };
+  EXPECT_EQ(windows_until_told(kLateArrival), windows_until_told(kTransient) + 1);
+}
+
 TEST(ClaimMemory, SpikesInTheSameFunctionTakeTurns) {
   const auto told = [](FunctionClass function_class) {
     ClaimMemory memory;
