@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -124,12 +125,35 @@ void DropWhatAllRunAtOnce(const CrossRankView& view, std::vector<NamedSpike>& na
   }
 }
 
+// Where ranks take turns, all who are late in a function are so in the window's last step by chance in one of steps^(ranks - 1) windows: it begins there, and the next
+// window tells on whom.
+void DropWhatBeginsAtOnce(std::vector<NamedSpike>& named) {
+  constexpr double kChance = 1.0 / 8;
+  struct Ranks {
+    uint32_t all = 0;
+    uint32_t at_end = 0;  // alone
+  };
+  std::map<std::string, Ranks> late;  // by function
+  for (const NamedSpike& spike : named) {
+    if (!spike.cause) continue;
+    Ranks& ranks = late[spike.cause->name];
+    ++ranks.all;
+    ranks.at_end += spike.spike.slow_steps == 1 && spike.spike.at_end == 1 ? 1 : 0;
+  }
+  std::erase_if(named, [&late](const NamedSpike& spike) {
+    if (!spike.cause) return false;
+    const Ranks& ranks = late[spike.cause->name];
+    return ranks.all == ranks.at_end && std::pow(spike.spike.steps, 1 - static_cast<double>(ranks.all)) <= kChance;
+  });
+}
+
 }  // namespace
 
 void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
   if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
   std::vector<NamedSpike> named = NameSpikes(view, options_);
   DropWhatAllRunAtOnce(view, named);
+  DropWhatBeginsAtOnce(named);
   for (auto& [spike, cause] : named) {
     if (!cause && !spike.lone && spike.slow_steps > 1) continue;  // a device that has its moods is slow_rank's
     CauseOptions options = options_.cause;

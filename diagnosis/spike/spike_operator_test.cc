@@ -43,6 +43,18 @@ TEST(SpikeOperator, WhatLastsUntilTheEndOfTheWindowIsNone) {
   EXPECT_EQ(slow_in(7, 8), 1u) << "of one step nobody knows";
 }
 
+TEST(SpikeOperator, WhatBeginsOnSeveralRanksAtOnceTakesNoTurns) {
+  const auto late_in = [](const std::vector<uint32_t>& steps) {
+    TrainingView job(32);
+    job.RunOnAll("forward", 60);
+    for (uint32_t rank = 0; rank < steps.size(); ++rank) job.RunInSteps(rank, "pin_memory", 40, steps[rank], steps[rank] + 1);
+    return Evaluate(job).size();
+  };
+  EXPECT_EQ(late_in({7, 7, 7}), 0u);
+  EXPECT_EQ(late_in({7, 7, 5}), 4u) << "three of them, and that they take turns";
+  EXPECT_EQ(late_in({7}), 1u);
+}
+
 TEST(SpikeOperator, ASmallOneIsNone) {
   TrainingView job(8);
   job.RunOnAll("forward", 60).RunInSteps(3, "retry", 4, 5, 6);
@@ -118,7 +130,7 @@ TEST(SpikeOperator, WhatComesToManyAtOnceIsNobodys) {
   const auto with_slow = [](uint32_t ranks) {
     TrainingView job(8);
     job.RunOnAll("forward", 60);
-    for (uint32_t rank = 0; rank < ranks; ++rank) job.RunInSteps(rank, "collect", 40, 7, 8);
+    for (uint32_t rank = 0; rank < ranks; ++rank) job.RunInSteps(rank, "collect", 40, 6, 7);
     return Evaluate(job);
   };
   EXPECT_THAT(with_slow(2), SizeIs(2));
