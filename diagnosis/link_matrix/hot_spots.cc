@@ -27,6 +27,18 @@ constexpr double kLikeShares = 0.6;
 constexpr double kLeastOfOneNic = 0.8;
 constexpr double kMostOfOneNic = 1.1;
 
+// Of the steps: those from the one on since which all are longer than all before, by more than either differ among themselves; 1 where there is none such. Fewer than two
+// do not differ.
+double PartSinceStepsAreLonger(std::span<const StepRecord> steps) {
+  for (size_t first = 2; first + 1 < steps.size(); ++first) {
+    const auto [least, most] = std::ranges::minmax(steps.first(first), {}, &StepRecord::duration_ns);
+    const auto [least_since, most_since] = std::ranges::minmax(steps.subspan(first), {}, &StepRecord::duration_ns);
+    const int64_t differ_ns = std::max(most.duration_ns - least.duration_ns, most_since.duration_ns - least_since.duration_ns);
+    if (least_since.duration_ns - most.duration_ns > differ_ns) return 1 - static_cast<double>(first) / static_cast<double>(steps.size());
+  }
+  return 1;
+}
+
 // Cells of one domain: what leaves hosts, or what stays within them.
 class Search {
  public:
@@ -265,14 +277,11 @@ class Search {
     spots_ = std::move(kept);
   }
 
-  static void MergeRanksOfHost(std::vector<HotSpot>& spots) {
+  void MergeRanksOfHost(std::vector<HotSpot>& spots) const {
     const auto speed = [](const HotSpot& spot) { return spot.cells.front()->speed(); };
     std::stable_sort(spots.begin(), spots.end(), [&](const HotSpot& a, const HotSpot& b) { return speed(a) < speed(b); });
     const bool equal = speed(spots.front()) >= kSameSpeed * speed(spots.back());
-    const double together = (speed(spots.front()) + speed(spots.back())) / spots.front().cells.front()->peers_speed;
-    const bool like = speed(spots.front()) >= kLikeShares * speed(spots.back());
-    const bool one_nic = spots.size() == 2 && like && together >= kLeastOfOneNic && together <= kMostOfOneNic;
-    if (!equal && !one_nic) return;
+    if (!equal && (spots.size() != 2 || !ShareOneNic(spots.front(), spots.back()))) return;
     HotSpot merged = std::move(spots.front());
     merged.kind = HotSpotKind::kSharedNic;
     for (size_t i = 1; i < spots.size(); ++i) {
@@ -283,6 +292,23 @@ class Search {
     WorstFirst(merged);
     spots.clear();
     spots.push_back(std::move(merged));
+  }
+
+  // Over the window, or in the steps since it began, where that was in this window.
+  bool ShareOneNic(const HotSpot& slower, const HotSpot& faster) const {
+    const double since = PartSinceStepsAreLonger(view_.ranks()[slower.ranks.front()].batch->steps);
+    return ReachOneNic(slower, faster, 1) || (since < 1 && ReachOneNic(slower, faster, since));
+  }
+
+  // Where they are slow in that part of the window alone.
+  static bool ReachOneNic(const HotSpot& slower, const HotSpot& faster, double part) {
+    const auto share_of_speed = [part](const HotSpot& spot) {
+      const LinkCell& worst = *spot.cells.front();
+      return 1 / (1 + (worst.peers_speed / worst.speed() - 1) / part);
+    };
+    const double one = share_of_speed(slower);
+    const double other = share_of_speed(faster);
+    return one >= kLikeShares * other && one + other >= kLeastOfOneNic && one + other <= kMostOfOneNic;
   }
 
   // What is left: cells between the same two hosts share their path, those within a host have two ends.

@@ -76,6 +76,24 @@ TEST(HotSpots, ARankWhoseNicIsDownBorrowsItsNeighbors) {
   EXPECT_THAT(findings[0].culprits, ElementsAre(CulpritRank(15)));
 }
 
+// The data of half of the steps takes 2.5 times as long and twice as long: over the whole window 1.75 and 1.5 times.
+TEST(HotSpots, ANicThatGoesDownWithinTheWindowIsKnownByTheStepsSince) {
+  const auto told = [](double longer_ms) {
+    RailJob job(4, 8);
+    job.SlowNic(14, RailJob::kNic / 1.5).SlowNic(15, RailJob::kNic / 1.75);
+    for (PatternBatch& batch : job.job().batches()) {
+      for (size_t step = batch.steps.size() / 2; step < batch.steps.size(); ++step) {
+        batch.steps[step].duration_ns += static_cast<int64_t>(longer_ms * kMillisecond);
+      }
+    }
+    return job.Evaluate();
+  };
+  const std::vector<Finding> findings = told(2);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].culprits, ElementsAre(CulpritRank(15)));
+  EXPECT_THAT(told(0), SizeIs(2)) << "both together are faster than one NIC";
+}
+
 TEST(HotSpots, RanksOfABrokenBondAreNamedTogether) {
   const std::vector<Finding> findings = RailJob(4, 8).SlowNic(14, 0.5 * RailJob::kNic).SlowNic(15, 0.5 * RailJob::kNic).Evaluate();
   ASSERT_THAT(findings, SizeIs(1));

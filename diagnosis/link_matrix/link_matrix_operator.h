@@ -22,6 +22,7 @@ class LinkMatrixOperator final : public DiagnosisOperator {
 
  private:
   static constexpr double kFaintWindows = 3;
+  static constexpr double kCheapWindows = 2;
 
   void EvaluateFaint(const CrossRankView& view, std::span<const LinkCell> cells, const WindowTime& time,
                      std::vector<Finding>& findings) const;

@@ -26,11 +26,14 @@ class Ring {
     for (uint32_t rank = 0; rank < ranks; ++rank) Connect(rank, (rank + 1) % ranks, kHealthy);
     job_.Finish();
   }
-  Ring& Connect(uint32_t source, uint32_t destination, double speed, Resource resource = Resource::kNic) {
+  Ring& Connect(uint32_t source, uint32_t destination, double speed, Resource resource = Resource::kNic, double share_of_bytes = 1) {
     auto& connections = job_.batches()[source].connections;
     std::erase_if(connections, [&](const ConnectionPattern& c) { return c.peer == destination && c.resource == resource; });
-    constexpr uint64_t kBytes = 800'000'000;  // of eight steps
-    connections.push_back({.peer = destination, .resource = resource, .bytes = kBytes, .busy_ns = static_cast<int64_t>(kBytes / speed)});
+    const double bytes = 800e6 * share_of_bytes;  // of eight steps
+    connections.push_back({.peer = destination,
+                           .resource = resource,
+                           .bytes = static_cast<uint64_t>(bytes),
+                           .busy_ns = static_cast<int64_t>(bytes / speed)});
     return *this;
   }
   Ring& WithoutStepsOf(uint32_t rank) {
@@ -64,6 +67,21 @@ TEST(LinkMatrixOperator, ALittleSlowAsksForMoreWindows) {
   EXPECT_TRUE(asks(faint[0]));
   EXPECT_FALSE(asks(Ring(16).Connect(4, 5, 12).Connect(3, 4, 12).Evaluate().front()));
   EXPECT_THAT(Ring(16).Connect(4, 5, 38).Connect(3, 4, 38).Evaluate(), IsEmpty()) << "healthy connections differ by as much";
+}
+
+// A quarter of the speed, of what is hardly sent: it costs little, and is as slow as any.
+TEST(LinkMatrixOperator, WhatIsSlowAndCostsLittleAsksForTwoWindows) {
+  const auto windows = [](double speed, double share_of_bytes) {
+    Ring ring(16);
+    for (uint32_t rank = 0; rank < 16; ++rank) ring.Connect(rank, (rank + 1) % 16, kHealthy, Resource::kNic, share_of_bytes);
+    const std::vector<Finding> findings =
+        ring.Connect(4, 5, speed, Resource::kNic, share_of_bytes).Connect(3, 4, speed, Resource::kNic, share_of_bytes).Evaluate();
+    const Measure* seen = findings.size() == 1 ? FindMeasure(findings[0], kSeenInWindows) : nullptr;
+    return seen != nullptr ? seen->threshold : 0;
+  };
+  EXPECT_EQ(windows(10, 1), 0);
+  EXPECT_EQ(windows(10, 0.1), 2);
+  EXPECT_EQ(windows(33, 1), 3);
 }
 
 TEST(LinkMatrixOperator, WhatIsALittleSlowBesideASlowLinkIsNoFaultOfItsOwn) {
