@@ -55,6 +55,15 @@ void ProlongLasted(const Finding& before, Finding* finding) {
   lasted->samples += so_far->samples;
 }
 
+// Of a claim that was remembered for some windows: what is open has lasted for them already.
+void GoOnWith(const Finding& known, Finding* finding) {
+  finding->id = known.id;
+  Measure* lasted = FindLasted(*finding);
+  if (known.state == FindingState::kResolved || lasted == nullptr) return;
+  lasted->culprit /= static_cast<double>(finding->last_window - finding->first_window + 1);
+  lasted->samples = 1;
+}
+
 // In the words of before, one window on.
 Finding AsBefore(const Finding& before, const Finding& now) {
   Finding finding = before;
@@ -91,11 +100,12 @@ const Finding* FindingLifecycle::FindKnown(const Finding& finding) const {
   return part != nullptr ? part : FindReturned(finding);
 }
 
-// An open finding that turns out to be a part of this one, which goes on with it.
+// An open finding that turns out to be a part of this one, or to be of another device of the host, which goes on with it.
 const Finding* FindingLifecycle::FindPart(const Finding& finding) const {
   const auto part = std::ranges::find_if(open_, [&](const auto& entry) {
     const Finding& open = entry.second;
-    return (open.kind == finding.kind && IsPartOf(open, finding)) || IsGlimpseOf(open, finding);
+    const bool is_part = open.kind == finding.kind && IsPartOf(open, finding);
+    return is_part || IsGlimpseOf(open, finding) || TellsLessThan(open, finding) || AreDevicesOfOneHost(open, finding);
   });
   return part == open_.end() ? nullptr : &part->second;
 }
@@ -103,13 +113,13 @@ const Finding* FindingLifecycle::FindPart(const Finding& finding) const {
 // What shows a part of an open finding, and ranks that are slow in what all ranks take turns in, are the same fault, seen in another window; so it goes on. The same
 // ranks in most steps of two windows running take no turns.
 bool FindingLifecycle::IsPartOfOpen(int64_t index, const Finding& finding) {
-  if (open_.contains(finding.id)) return false;
+  const bool is_known = open_.contains(finding.id);
   for (auto& [id, open] : open_) {
-    if (IsPartOf(finding, open) || IsGlimpseOf(finding, open)) {
+    if (TellsLessThan(finding, open) || (!is_known && (IsPartOf(finding, open) || IsGlimpseOf(finding, open)))) {
       open.last_window = index;
       return true;
     }
-    if (!ExplainsOnAll(open, finding)) continue;
+    if (is_known || !ExplainsOnAll(open, finding)) continue;
     const auto before = lasting_.find(finding.id);
     const bool last_time = before != lasting_.end() && before->second == index - 1;
     if (IsInMostSteps(finding)) {
@@ -190,7 +200,7 @@ std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Findin
   std::erase_if(found, [&](const Finding& finding) { return IsPartOfOpen(index, finding); });
   const std::vector<bool> is_open = Continue(found);
   for (Finding& finding : memory_.Ripen(index, std::move(found), is_open, job_ends)) {
-    if (const Finding* known = FindKnown(finding)) finding.id = known->id;
+    if (const Finding* known = FindKnown(finding)) GoOnWith(*known, &finding);
     Place(&finding);
     publish.push_back(finding);
   }

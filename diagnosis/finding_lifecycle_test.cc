@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/shared_cause.h"
 
 namespace eroica {
@@ -265,6 +266,86 @@ TEST(FindingLifecycle, RanksOfASlowHostArePartOfItInAllWindows) {
   EXPECT_EQ(published[0].id, "b") << "one fault, told better";
   EXPECT_EQ(published[0].culprits.size(), 3u);
   EXPECT_EQ(published[0].state, FindingState::kUpdated);
+}
+
+// Power and heat are a host's: its devices throttle by turns.
+TEST(FindingLifecycle, DevicesOfOneHostThatAreSlowInTheSameWayAreOneFault) {
+  const auto findings_of = [](const std::string& other_host, const std::string& function) {
+    FindingLifecycle lifecycle;
+    for (const int64_t window : {1, 2}) {
+      Finding finding = About(window, window == 1 ? "a" : "b", window == 1 ? "every gpu_compute function" : function, {window == 1 ? 3 : 5});
+      finding.function_class = FunctionClass::kGpuCompute;
+      finding.culprits[0].host = window == 1 ? "host0" : other_host;
+      lifecycle.Observe(window, {finding});
+    }
+    return lifecycle.open().size();
+  };
+  EXPECT_EQ(findings_of("host0", "every gpu_compute function"), 1u);
+  EXPECT_EQ(findings_of("host1", "every gpu_compute function"), 2u);
+  EXPECT_EQ(findings_of("host0", "gemm"), 2u);
+}
+
+TEST(FindingLifecycle, APathIsPartOfTheSlowPortAtOneOfItsEnds) {
+  const auto link = [](int64_t window, std::string id, int32_t rank, int32_t peer) {
+    Finding finding = About(window, std::move(id), "", {rank});
+    finding.kind = FindingKind::kCommunication;
+    finding.culprits[0].peer = peer;
+    return finding;
+  };
+  const auto findings_of = [](const Finding& first, const Finding& second) {
+    FindingLifecycle lifecycle;
+    lifecycle.Observe(1, {first});
+    lifecycle.Observe(2, {second});
+    return lifecycle.open();
+  };
+  const auto told = findings_of(link(1, "a", 3, 15), link(2, "b", 15, -1));
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told.begin()->second.culprits[0].rank, 15);
+  EXPECT_THAT(findings_of(link(1, "a", 3, -1), link(2, "b", 3, 15)), SizeIs(1)) << "whichever comes first";
+  EXPECT_THAT(findings_of(link(1, "a", 3, 15), link(2, "b", 7, -1)), SizeIs(2)) << "another port";
+  EXPECT_THAT(findings_of(link(1, "a", 3, 15), link(2, "b", 5, 14)), SizeIs(2)) << "two paths";
+}
+
+TEST(FindingLifecycle, TurnsOfWhoCallsArePartOfThem) {
+  const auto turns = [](int64_t window, std::string function, std::string stack) {
+    Finding finding = About(window, "", std::move(function), {});
+    finding.kind = FindingKind::kStepTime;
+    finding.subkind = kRoaming;
+    finding.stack = std::move(stack);
+    finding.world_size = 8;
+    finding.lost_gpu_seconds_per_hour = 0.1 * 3600 * 8;
+    finding.id = FindingId(finding);
+    return finding;
+  };
+  FindingLifecycle lifecycle;
+  lifecycle.Observe(1, {turns(1, "__getitem__", "main")});
+  const std::vector<Finding> published = lifecycle.Observe(2, {turns(2, "collect", "main > __getitem__")});
+  ASSERT_THAT(published, SizeIs(1));
+  EXPECT_EQ(published[0].function, "collect");
+  EXPECT_THAT(lifecycle.Observe(3, {turns(3, "__getitem__", "main")}), IsEmpty());
+  EXPECT_THAT(lifecycle.open(), SizeIs(1));
+  lifecycle.Observe(4, {turns(4, "save", "main")});
+  EXPECT_THAT(lifecycle.open(), SizeIs(2));
+}
+
+// What a claim was remembered for does not count twice.
+TEST(FindingLifecycle, WhatGoesOnHasLastedForTheWindowsInWhichItWasSeen) {
+  const auto of = [](int64_t window, std::string id, std::string_view subkind) {
+    Finding finding = About(window, std::move(id), "every gpu_compute function", {9});
+    finding.function_class = FunctionClass::kGpuCompute;
+    finding.subkind = subkind;
+    finding.culprits[0].host = "node1";
+    if (subkind == kWholeHost) finding.culprits.push_back({.rank = 8, .host = "node1"});
+    finding.evidence = {{"slow_steps", "count", 3, 0, 0, 4}, {"lasted", "ns", 100, 0, 0, 1}};
+    return finding;
+  };
+  FindingLifecycle lifecycle;
+  for (const int64_t window : {1, 2}) lifecycle.Observe(window, {of(window, "a", "whole_rank")});
+  lifecycle.Observe(3, {of(3, "b", kWholeHost)});
+  ASSERT_THAT(lifecycle.open(), SizeIs(1));
+  const Measure* lasted = FindLasted(lifecycle.open().begin()->second);
+  EXPECT_EQ(lasted->samples, 3u);
+  EXPECT_EQ(lasted->culprit, 300);
 }
 
 TEST(FindingLifecycle, TheSameRanksInMostStepsOfTwoWindowsTakeNoTurns) {

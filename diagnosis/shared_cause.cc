@@ -108,6 +108,21 @@ bool RoamOnOneHost(const std::vector<Finding>& claims, size_t hosts, Roams roams
   return names.size() == 1 && !names.begin()->empty() && std::pow(static_cast<double>(hosts), 1 - static_cast<double>(ranks)) <= kChance;
 }
 
+// What a rank runs in one slow step is told by few samples. Where a claim of turns, which is measured over all ranks, accounts for half of the cost, it says what they
+// run; and, told by the steps as well, it has no need of a second window.
+bool NameAsMeasuredOverAll(const Finding& turns, std::vector<Finding>& claims) {
+  const auto told = std::ranges::find_if(claims, [&turns](const Finding& claim) {
+    return claim.subkind == kRoaming && 2 * claim.lost_ns_per_step >= turns.lost_ns_per_step;
+  });
+  if (told == claims.end()) return false;
+  std::erase_if(told->evidence, [](const Measure& measure) { return measure.name == kSeenInWindows; });
+  return true;
+}
+
+bool Calls(const Finding& caller, const Finding& callee) {
+  return !caller.function.empty() && callee.stack.find(caller.function) != std::string::npos;
+}
+
 }  // namespace
 
 Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
@@ -157,17 +172,12 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
   claims.erase(others, claims.end());
   const size_t ranks = RanksOf(merged);
   Finding finding = RoamingOf(std::move(merged), ranks);
-  std::erase_if(claims, [&](const Finding& claim) { return claim.subkind == kRoaming && claim.function == finding.function; });
-  claims.push_back(std::move(finding));
+  const auto tells_same = [&](const Finding& claim) { return claim.subkind == kRoaming && claim.function == finding.function; };
+  if (std::erase_if(claims, tells_same) > 0 || !NameAsMeasuredOverAll(finding, claims)) claims.push_back(std::move(finding));
   return claims;
 }
 
-bool NameOneCall(const Finding& a, const Finding& b) {
-  const auto calls = [](const Finding& caller, const Finding& callee) {
-    return !caller.function.empty() && callee.stack.find(caller.function) != std::string::npos;
-  };
-  return a.function == b.function || calls(a, b) || calls(b, a);
-}
+bool NameOneCall(const Finding& a, const Finding& b) { return a.function == b.function || Calls(a, b) || Calls(b, a); }
 
 bool AreOfOneHost(const Finding& a, const Finding& b) {
   const bool known = !a.stack.empty() && !b.stack.empty();  // the outermost function calls everything
@@ -232,6 +242,21 @@ bool IsLinkOfDevice(const Finding& claim, const Finding& device) {
          speed->peers <= (1 + kAtMost * kernels->culprit) * speed->culprit;
 }
 
+// Two ends that cannot be told apart in one window are in the next, where one of them is slow to others, too.
+bool IsPathOfPort(const Finding& claim, const Finding& port) {
+  const auto is_link = [](const Finding& finding) {
+    return finding.kind == FindingKind::kCommunication && finding.culprits.size() == 1 && finding.culprits.front().rank >= 0;
+  };
+  if (!is_link(claim) || !is_link(port) || claim.culprits.front().peer < 0 || port.culprits.front().peer >= 0) return false;
+  const Culprit& path = claim.culprits.front();
+  return path.rank == port.culprits.front().rank || path.peer == port.culprits.front().rank;
+}
+
+// Who calls what ranks take turns in takes as long.
+bool AreTurnsOfCaller(const Finding& claim, const Finding& callee) {
+  return claim.subkind == kRoaming && callee.subkind == kRoaming && claim.function != callee.function && Calls(claim, callee);
+}
+
 }  // namespace
 
 void DropStagesOfSlowRanks(std::vector<Finding>& claims, size_t ranks) {
@@ -273,6 +298,18 @@ void DropRanksOfSlowHosts(std::vector<Finding>& claims) {
 
 bool IsPartOf(const Finding& claim, const Finding& whole) {
   return IsOfHost(claim, whole) || IsCopiesOfPort(claim, whole) || IsLinkOfDevice(claim, whole);
+}
+
+bool TellsLessThan(const Finding& claim, const Finding& other) { return IsPathOfPort(claim, other) || AreTurnsOfCaller(claim, other); }
+
+bool AreDevicesOfOneHost(const Finding& a, const Finding& b) {
+  const auto is_of_devices = [](const Finding& finding) {
+    return finding.kind == FindingKind::kSlowRank && finding.subkind != kTransient && finding.function_class == FunctionClass::kGpuCompute;
+  };
+  if (!is_of_devices(a) || !is_of_devices(b) || a.function != b.function || a.culprits.empty() || b.culprits.empty()) return false;
+  const std::string& host = a.culprits.front().host;
+  const auto is_there = [&host](const Culprit& culprit) { return culprit.host == host; };
+  return !host.empty() && std::ranges::all_of(a.culprits, is_there) && std::ranges::all_of(b.culprits, is_there);
 }
 
 bool IsGlimpseOf(const Finding& claim, const Finding& whole) {

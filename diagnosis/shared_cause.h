@@ -29,8 +29,9 @@ std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims);
 
 // Where at least three ranks are late in some of the steps, none of them in most, in functions of the host, the place is not what they share: claims of such ranks,
 // and those that do not say how often, become one finding of the kind kStepTime that blames nobody, with the function that most of them name. Fewer ranks that are
-// late in most steps, in the same function, are part of it: in a short window some always are; and so is a claim of such turns. (EROICA, NSDI'26, section 6: garbage
-// collections, each rank's at a moment of its own.) Ranks of one host alone, where the job has several `hosts`, share the host.
+// late in most steps, in the same function, are part of it: in a short window some always are; and so is a claim of such turns, which stands in its place where it names
+// another function and accounts for half of the cost. (EROICA, NSDI'26, section 6: garbage collections, each rank's at a moment of its own.) Ranks of one host alone,
+// where the job has several `hosts`, share the host.
 std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts = 1);
 
 // The finding that it is then; `ranks`: how many take turns, if more than these claims name.
@@ -64,6 +65,13 @@ void DropStagesOfSlowRanks(std::vector<Finding>& claims, size_t ranks);
 // Whether the claim is one more way in which `whole` shows, and so no second fault: what ranks of a slow host are slow in on their devices, where these are, or beside
 // them, where that is; the copies of the rank whose port is slow, which pass the same slot; the port of a device that somebody else uses, or that is slow by as much.
 bool IsPartOf(const Finding& claim, const Finding& whole);
+
+// Whether the claim of one window tells less of the fault that `other` tells in another one: a path, of whose ends `other` says which; turns in what calls what the turns
+// are taken in. (What one window claims of both is two faults: each stands for what the other does not explain.)
+bool TellsLessThan(const Finding& claim, const Finding& other);
+
+// Of ranks of one host whose devices are slow in the same way: heat and power are the host's, and which of its devices throttle a window tells by chance.
+bool AreDevicesOfOneHost(const Finding& a, const Finding& b);
 void DropParts(std::vector<Finding>& findings);
 
 // Whether the claim is what a moment shows of a rank of `whole`, which lasts: a single slow step in nothing of the training thread's own, or that the rank arrived last

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnosis/finding_measures.h"
+
 namespace eroica {
 namespace {
 
@@ -88,6 +90,23 @@ TEST(MergeRoaming, WhatWasToldOfTheSameTurnsIsPartOfIt) {
   EXPECT_EQ(merged[0].function, "save");
   EXPECT_EQ(merged[1].function, "collect");
   EXPECT_EQ(merged[1].lost_ns_per_step, 30);
+}
+
+// Single steps are told by few samples.
+TEST(MergeRoaming, WhatIsMeasuredOverAllRanksNamesTheFunction) {
+  const auto function_of = [](double lost_ns) {
+    Finding turns = Slow(1, "collect", lost_ns);
+    turns.kind = FindingKind::kStepTime;
+    turns.subkind = kRoaming;
+    turns.culprits.clear();
+    turns.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, 2, 1});
+    std::vector<Finding> merged =
+        MergeRoaming({Occasional(1, "__getitem__", 1), Occasional(4, "__getitem__", 1), Occasional(6, "__getitem__", 1), turns});
+    EXPECT_EQ(FindMeasure(merged[0], kSeenInWindows) == nullptr, merged.size() == 1) << "two ways of measuring need no second window";
+    return merged.size() == 1 ? merged[0].function : "both";
+  };
+  EXPECT_EQ(function_of(16), "collect");
+  EXPECT_EQ(function_of(14), "both") << "costs less than half as much";
 }
 
 TEST(MergeRoaming, DevicesThatAreLateByTurnsShareNothing) {
