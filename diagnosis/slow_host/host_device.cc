@@ -169,6 +169,7 @@ class KernelTable {
       const Growth growth = GrowthOf(host, [&](const Kernel& kernel) { return OnRank(kernel, rank); });
       if (host_of_[rank] == static_cast<int>(host)) {
         devices.ranks += growth.longer >= kHalf * devices.growth ? 1 : 0;
+        devices.slowest_ns = std::max(devices.slowest_ns, growth.step_ns * growth.longer / (1 + growth.longer));
         if (view_.ranks()[rank].step.wait_ns >= least_wait_ns) continue;
         least_wait_ns = view_.ranks()[rank].step.wait_ns;
         devices.busiest_clock_growth = growth.clock;

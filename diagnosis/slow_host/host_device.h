@@ -21,6 +21,7 @@ struct HostDevices {
   std::optional<double> parameter_growth;  // of kernels that work on parameters: sum over sum; nothing where none is seen
   double broad = 0;                        // share of the kernels on data that are called often which show a quarter of the growth
   double kernel_ns = 0;                    // a step, in these kernels: mean over the host's ranks
+  double slowest_ns = 0;                   // a step, that the rank there which lost most lost: all wait for the slowest
   uint32_t ranks = 0;                      // of the host whose kernels grew by half as much
   uint32_t kernels = 0;
   double excess_ns() const { return kernel_ns * growth / (1 + growth); }  // a step

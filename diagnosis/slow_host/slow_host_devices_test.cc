@@ -63,6 +63,22 @@ TEST(SlowHostDevices, NamesTheHostWhoseDevicesPause) {
   EXPECT_THAT(findings[0].explanation, HasSubstr("pause now and then"));
 }
 
+// Three of eight pause by turns, and stages wait for each other most of the time: their mean is little of a step, and all wait for the slowest of them.
+TEST(SlowHostDevices, DevicesThatPauseByTurnsCostWhatTheSlowestDoes) {
+  const auto waiting = [](int64_t ms) {
+    DeviceJob job(Devices({.paused = 0.12}, 3, 3));
+    for (PatternBatch& batch : job.view().batches()) {
+      for (StepRecord& step : batch.steps) {
+        step.duration_ns += ms * kMillisecond;
+        step.peer_wait_ns += ms * kMillisecond;
+      }
+    }
+    return EvaluateDevices(job);
+  };
+  EXPECT_THAT(waiting(200), SizeIs(1));
+  EXPECT_THAT(waiting(600), IsEmpty());
+}
+
 TEST(SlowHostDevices, NamesASlowDeviceThatHasNoPeers) {
   std::vector<DeviceRank> ranks(8);
   ranks[5] = {.data = 1.1, .optimizer = 1.1, .clock = 0.9};

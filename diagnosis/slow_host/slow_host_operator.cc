@@ -161,7 +161,8 @@ bool SlowHostOperator::HasSlowed(const HostRanks& ranks, const DeviceChange& cha
 }
 
 bool SlowHostOperator::IsSlow(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const {
-  if (devices.growth < options_.min_separation * devices.noise || devices.excess_ns() < options_.min_growth * host.step_ns) return false;
+  // Devices that pause by turns cost what the slowest of them costs, not their mean.
+  if (devices.growth < options_.min_separation * devices.noise || devices.slowest_ns < options_.min_growth * host.step_ns) return false;
   const auto ranks = static_cast<double>(host.ranks.size());
   if (Pauses(view, host, devices)) return devices.ranks >= std::min(options_.min_ranks * ranks, 1.0 * options_.fewest_pausing);
   return (HasLowClock(devices) || IsSlowThroughout(devices)) && devices.ranks >= options_.min_ranks * ranks;

@@ -15,7 +15,7 @@ namespace eroica {
 struct SlowHostOptions {
   uint32_t min_steps = 3;          // fewer show no persistence
   double min_share = 0.03;         // of a step
-  double min_growth = 0.02;        // of all kernels of a host: hosts of one kind differ by less than their devices do
+  double min_growth = 0.02;        // of all kernels of a host: hosts of one kind differ by less than their devices do; and of a step, on its slowest rank
   double min_growth_alone = 0.03;  // of one device
   size_t fewest_alone = 4;         // ranks without peers: of two or three stages nobody can say which is the odd one
   double min_separation = 6;       // growth over what ranks elsewhere differ by
