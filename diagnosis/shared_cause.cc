@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "diagnosis/finding_measures.h"
+#include "diagnosis/stack_frames.h"
 #include "diagnosis/thread_function.h"
 
 namespace eroica {
@@ -20,10 +21,18 @@ namespace {
 
 constexpr size_t kMostNamed = 8;  // ranks in a sentence
 
+// The function, or the one that calls it where it is C code, which is no place in anybody's source.
+std::string_view SourceOf(const Finding& finding) {
+  if (!IsBuiltin(finding.function) || finding.stack.empty()) return finding.function;
+  const std::string_view stack = finding.stack;
+  const size_t last = stack.rfind(kStackSeparator);
+  return last == std::string_view::npos ? stack : stack.substr(last + kStackSeparator.size());
+}
+
 bool SharesCause(const Finding& a, const Finding& b) {
   const bool of_ranks = a.kind == FindingKind::kSlowRank || a.kind == FindingKind::kContention;
   if (!of_ranks || b.kind != a.kind || a.culprits.empty() || b.culprits.empty() || a.subkind != b.subkind) return false;
-  return (a.function == b.function && a.function_class == b.function_class) || AreOfOneHost(a, b);
+  return (SourceOf(a) == SourceOf(b) && a.function_class == b.function_class) || AreOfOneHost(a, b);
 }
 
 std::string RankList(const std::vector<Culprit>& culprits) {

@@ -22,9 +22,9 @@ inline constexpr std::string_view kLateArrival = "late_arrival";
 // Subkind of a claim of the communication: what NVLink carried goes over PCIe.
 inline constexpr std::string_view kNvlinkDown = "nvlink_down";
 
-// Claims about slow ranks that name the same function (or the same class of functions), or that AreOfOneHost, become one finding with all their culprits, by rank. It
-// keeps the words of the claim that costs most; its loss is the sum of theirs, each of which is what the accounting charges the rank with (diagnosis/impact.h). A culprit
-// is no victim. Other kinds stay as they are, in order.
+// Claims about slow ranks that name the same function (or the same class of functions), or C code and the function that calls it, or that AreOfOneHost, become one
+// finding with all their culprits, by rank. It keeps the words of the claim that costs most; its loss is the sum of theirs, each of which is what the accounting charges
+// the rank with (diagnosis/impact.h). A culprit is no victim. Other kinds stay as they are, in order.
 std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims);
 
 // Where at least three ranks are late in some of the steps, none of them in most, in functions of the host, the place is not what they share: claims of such ranks,

@@ -36,6 +36,19 @@ TEST(MergeBySharedCause, RanksThatRunTheSameAreOneFinding) {
   EXPECT_EQ(merged[0].title, "Rank 1 is slow. So it is on 3 ranks: 1, 2, 3, on host node1.");
 }
 
+TEST(MergeBySharedCause, WhatCodeInCDoesIsItsCallers) {
+  const auto merged = [](const std::string& function, const std::string& caller) {
+    Finding python = Slow(1, "pin_memory.py: pin_memory", 30);
+    Finding called = Slow(2, function, 20, "node2");
+    python.stack = "main > __next__";
+    called.stack = "main > __next__ > " + caller;
+    return MergeBySharedCause({python, called}).size();
+  };
+  EXPECT_EQ(merged("<built-in method pin_memory of Tensor>", "pin_memory.py: pin_memory"), 1u);
+  EXPECT_EQ(merged("<built-in method pin_memory of Tensor>", "collate.py: collate"), 2u);
+  EXPECT_EQ(merged("copy.py: copy", "pin_memory.py: pin_memory"), 2u) << "a function with a line of its own";
+}
+
 TEST(MergeBySharedCause, OtherFunctionsAndKindsStayApart) {
   Finding communication = Slow(2, "read", 5);
   communication.kind = FindingKind::kCommunication;
