@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "diagnosis/link_matrix/hot_spots.h"
 #include "diagnosis/link_matrix/speed_groups.h"
 #include "diagnosis/robust_statistics.h"
 
@@ -30,6 +31,10 @@ class Kind {
   }
   // Who shares a port with others of the kind is slower for it.
   bool IsOneOfAKind() const { return hosts_.size() == 2 && pairs_ && slowest_ >= kSlowShare * fastest_; }
+  // Each of its cells has an end at one of the ranks: where these are cut off from others it may be slow as a whole.
+  bool IsOf(const std::set<RankIndex>& ranks) const {
+    return std::ranges::all_of(cells_, [&](const LinkCell* cell) { return ranks.contains(cell->source) || ranks.contains(cell->destination); });
+  }
   const std::vector<LinkCell*>& cells() const { return cells_; }
 
  private:
@@ -42,6 +47,15 @@ class Kind {
   double fastest_ = 0;
 };
 
+// Ranks that send or receive something slowly, against its likes.
+std::set<RankIndex> RanksWithSlowTraffic(std::span<const LinkCell> cells) {
+  std::set<RankIndex> ranks;
+  for (const LinkCell& cell : cells) {
+    if (cell.resource == Resource::kNic && IsSlow(cell, {})) ranks.insert({cell.source, cell.destination});
+  }
+  return ranks;
+}
+
 struct OtherTraffic {
   std::vector<double> out;  // port speeds
   std::vector<double> in;
@@ -51,8 +65,9 @@ OtherTraffic TrafficBeside(const LinkCell& cell, std::span<const LinkCell> cells
   OtherTraffic beside;
   for (const LinkCell& other : cells) {
     if (other.resource != Resource::kNic || other.kind == cell.kind || other.channels == 0) continue;
-    if (other.source == cell.source) beside.out.push_back(other.port_speed());
-    if (other.destination == cell.destination) beside.in.push_back(other.port_speed());
+    const double port_speed = other.channels * std::max(other.speed(), other.peers_speed);  // while it is well
+    if (other.source == cell.source) beside.out.push_back(port_speed);
+    if (other.destination == cell.destination) beside.in.push_back(port_speed);
   }
   return beside;
 }
@@ -75,8 +90,9 @@ void CompareWithOtherTraffic(const CrossRankView& view, std::span<LinkCell> cell
   for (LinkCell& cell : cells) {
     if (cell.resource == Resource::kNic && cell.communicator != CommId{} && cell.channels > 0) kinds[cell.kind].Add(view, cell);
   }
+  const std::set<RankIndex> slow = RanksWithSlowTraffic(cells);
   for (const auto& [number, kind] : kinds) {
-    if (!kind.IsOneOfAKind()) continue;
+    if (!kind.IsOneOfAKind() && !kind.IsOf(slow)) continue;
     for (LinkCell* cell : kind.cells()) Compare(*cell, cells);
   }
 }

@@ -25,8 +25,9 @@ class Pipeline {
   static constexpr uint32_t kStages = 4;
   static constexpr uint32_t kRanks = 4;  // of a stage
 
-  // hosts: of a stage; where it is two their ranks exchange gradients. from_first: the speed between the first stage and the second.
-  explicit Pipeline(double embedding_speed, uint32_t hosts = 1, double from_first = kNic) : job_(kStages * kRanks) {
+  // hosts: of a stage; where it is two their ranks exchange gradients. from_first: the speed between the first stage and the second. activations: by what gradients and
+  // embeddings amount to.
+  explicit Pipeline(double embedding_speed, uint32_t hosts = 1, double from_first = kNic, double activations = 1) : job_(kStages * kRanks) {
     job_.RunOnAll("gemm", 50, "", FunctionClass::kGpuCompute);
     for (uint32_t rank = 0; rank < kStages * kRanks; ++rank) job_.batches()[rank].host = "host" + std::to_string(rank * hosts / kRanks);
     for (uint32_t stage = 0; stage < kStages && hosts == 2; ++stage) {
@@ -36,20 +37,19 @@ class Pipeline {
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
       const CommId pipeline = AddGroup("pipeline", {rank, rank + kRanks, rank + 2 * kRanks, rank + 3 * kRanks});
       for (uint32_t stage = 0; stage + 1 < kStages; ++stage)
-        Exchange(pipeline, rank + stage * kRanks, rank + (stage + 1) * kRanks, stage == 0 ? from_first : kNic, 1);
+        Exchange(pipeline, rank + stage * kRanks, rank + (stage + 1) * kRanks, stage == 0 ? from_first : kNic, 1, activations);
       const uint32_t last = rank + (kStages - 1) * kRanks;
       Exchange(AddGroup("embedding", {rank, last}), rank, last, embedding_speed, 8);
     }
     job_.Finish();
   }
   // Both ways; the port's speed while nothing else goes through it.
-  Pipeline& Exchange(CommId communicator, uint32_t one, uint32_t other, double port_speed, uint8_t channels,
-                     Resource resource = Resource::kNic) {
-    constexpr uint64_t kBytes = 800'000'000;  // of eight steps
-    const auto busy_ns = static_cast<int64_t>(static_cast<double>(kBytes) / port_speed * channels);
+  Pipeline& Exchange(CommId communicator, uint32_t one, uint32_t other, double port_speed, uint8_t channels, double share_of_bytes = 1) {
+    const double bytes = 800e6 * share_of_bytes;  // of eight steps
+    const auto busy_ns = static_cast<int64_t>(bytes / port_speed * channels);
     for (const auto& [source, peer] : {std::pair(one, other), std::pair(other, one)}) {
       job_.batches()[source].connections.push_back(
-          {.peer = peer, .resource = resource, .bytes = kBytes, .busy_ns = busy_ns, .channels = channels, .communicator = communicator});
+          {.peer = peer, .bytes = static_cast<uint64_t>(bytes), .busy_ns = busy_ns, .channels = channels, .communicator = communicator});
     }
     return *this;
   }
@@ -94,6 +94,19 @@ TEST(OtherTraffic, WhatOnlyHostsOnASlowPathExchangeIsNoSignThatItIsWell) {
   EXPECT_EQ(findings[0].subkind, "path");
   EXPECT_THAT(findings[0].culprits, ElementsAre(Culprit{.rank = -1, .host = "host0"}, Culprit{.rank = -1, .host = "host1"}));
   EXPECT_THAT(Pipeline(0.5 * kNic, 2).Evaluate(), IsEmpty()) << "all embeddings are as they are";
+}
+
+// Activations are few, and cost nothing; embeddings are many.
+TEST(OtherTraffic, WhatIsSentBySlowPortsAloneCostsWhatItWouldNotElsewhere) {
+  const auto evaluate = [](double embedding_speed, double from_first) {
+    return Pipeline(embedding_speed, 2, from_first, 0.02).Evaluate();
+  };
+  const std::vector<Finding> findings = evaluate(0.5 * kNic, 0.5 * kNic);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "path");
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 8 * 100e6 / kNic, 1e4) << "as long again, on each of eight channels";
+  EXPECT_THAT(evaluate(kNic, 0.5 * kNic), IsEmpty());
+  EXPECT_THAT(evaluate(0.5 * kNic, kNic), IsEmpty()) << "nothing else says so";
 }
 
 TEST(OtherTraffic, WhatManyHostsExchangeAlikeIsHowItIs) {
