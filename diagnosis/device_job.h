@@ -28,6 +28,7 @@ struct DeviceJobShape {
   bool optimizer = true;  // its kernels are seen
   bool experts = false;
   double expert_ms = 10;  // a step
+  double host_ms = 0;     // a step, beside the kernels
 };
 
 class DeviceJob {
@@ -49,6 +50,7 @@ class DeviceJob {
       const double longer = kernel == 0 && is.first_data > 0 ? is.first_data : is.data;
       Kernel(rank, "gemm_" + std::to_string(kernel), 14, longer, is);
     }
+    if (shape_.host_ms > 0) Append(rank, "train_step", shape_.host_ms, FunctionClass::kPython);
     if (shape_.experts) {
       Kernel(rank, "grouped_gemm", shape_.expert_ms, is.experts, is);
       FunctionPattern& exchange = Append(rank, "SendRecv", 2, FunctionClass::kCollective);

@@ -1,6 +1,8 @@
 // A device that somebody outside the job uses, too. Claim, evidence and silence: README.md beside this file.
 #pragma once
 
+#include "diagnosis/busy_time.h"
+#include "diagnosis/compute_growth.h"
 #include "diagnosis/operator.h"
 
 namespace eroica {
@@ -12,6 +14,8 @@ struct ContentionOptions {
   double min_separation = 6;    // growth of the kernels over what the peers differ by
   double min_coverage = 0.5;    // of the excess, by the kernels' growth
   double min_ranks_seen = 0.5;  // of the world
+  // Of ranks that are late by little over many windows (lasting_excess.h):
+  double least_growth = 0.01;   // of all kernels of a device
 };
 
 class ContentionOperator final : public DiagnosisOperator {
@@ -22,6 +26,9 @@ class ContentionOperator final : public DiagnosisOperator {
   void Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const override;
 
  private:
+  // Whether somebody else is on the rank's device, and that is what makes it late.
+  bool IsShared(const ComputeGrowth& growth, const BusyTime& busy) const;
+
   ContentionOptions options_;
 };
 

@@ -51,6 +51,30 @@ TEST(ContentionOperator, WithoutTheClockItIsUndecidedAndSaidOnceAsASlowRank) {
   EXPECT_THAT(findings[0].explanation, HasSubstr("undecided"));
 }
 
+// Two percent of a step: too little for one window, and more than ranks that are alike are off by in all of them.
+TEST(ContentionOperator, WhatNoWindowAloneShowsAddsUp) {
+  const auto told_after = [](const DeviceRank& odd, int64_t windows) {
+    std::vector<PatternBatch> past;
+    std::vector<Finding> findings;
+    for (int64_t window = 0; window < windows; ++window) {
+      DeviceJob job(JobWith(6, odd, 16), {.host_ms = 200});
+      for (PatternBatch& batch : job.view().batches()) batch.window.index = window;
+      const CrossRankView view(job.view().batches(), job.view().summaries(), {.times = past});
+      past.push_back(view.rank_times());
+      findings.clear();
+      ContentionOperator().Evaluate(view, findings);
+    }
+    return findings;
+  };
+  EXPECT_THAT(told_after({.data = 1.06, .optimizer = 1.06}, 1), IsEmpty());
+  const std::vector<Finding> findings = told_after({.data = 1.06, .optimizer = 1.06}, 4);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 6);
+  EXPECT_THAT(findings[0].explanation, HasSubstr("adds up over 4"));
+  EXPECT_THAT(told_after({.data = 1.06, .optimizer = 1.06, .clock = 1 / 1.06}, 4), IsEmpty()) << "a lower clock is slow_rank's";
+  EXPECT_THAT(told_after({}, 4), IsEmpty());
+}
+
 TEST(ContentionOperator, SilentOnHealthyDevicesThatDifferALittle) {
   std::vector<DeviceRank> ranks(16);
   for (uint32_t rank = 0; rank < 16; ++rank) ranks[rank] = {.data = 1 + 0.004 * rank, .optimizer = 1 + 0.004 * rank};

@@ -9,6 +9,7 @@
 #include "diagnosis/duration_text.h"
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
+#include "diagnosis/lasting_claim.h"
 #include "diagnosis/slow_rank/slow_device.h"
 #include "diagnosis/slow_rank/untold_work.h"
 
@@ -48,13 +49,6 @@ std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool exp
   if (cause.function_class == FunctionClass::kPython)
     return fmt::format("Look at {} on {}: only this rank spends its steps there.", cause.name, where);
   return fmt::format("Compare {} on {} with its peers: input sizes first, then the device or host.", cause.name, where);
-}
-
-void TellLasting(const BusyTime& lasting, Finding& finding) {
-  finding.evidence.push_back({"slow_windows", "count", static_cast<double>(lasting.slow_steps), 0, 0, lasting.steps});
-  finding.evidence.push_back({"chance", "probability", lasting.chance, 0, 0, lasting.peers});
-  finding.explanation +=
-      fmt::format(" No window alone shows it: it adds up over {}, of which {} show it.", lasting.steps, lasting.slow_steps);
 }
 
 // A checkpoint, an evaluation, a reload: what runs in a single step is no habit of the rank, however much else makes it late in the others.
@@ -117,24 +111,16 @@ void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
 
 // What a window cannot tell is told by many; why is told by the newest one.
 void SlowRankOperator::EvaluateLasting(const CrossRankView& view, const BusyTime& lasting, std::vector<Finding>& findings) const {
-  const RankView& rank = view.ranks()[lasting.rank];
-  const bool told = std::ranges::any_of(findings, [&](const Finding& finding) {
-    return std::ranges::any_of(finding.culprits,
-                               [&](const Culprit& culprit) { return culprit.rank == static_cast<int32_t>(rank.rank.value); });
-  });
-  const auto now = std::ranges::find(view.busy_times(), lasting.rank, &BusyTime::rank);
-  if (told || now == view.busy_times().end() || now->excess_ns < lasting.excess_ns / 2) return;
-  BusyTime busy = lasting;  // in steps
-  busy.steps = lasting.steps * now->steps;
-  busy.slow_steps = lasting.slow_steps * now->steps;
-  const ComputeGrowth growth = MeasureComputeGrowth(view, busy, options_.least_growth);
+  const std::optional<BusyTime> busy = LastingInSteps(view, lasting, findings);
+  if (!busy) return;
+  const ComputeGrowth growth = MeasureComputeGrowth(view, *busy, options_.least_growth);
   const size_t before = findings.size();
-  if (growth.cause != GrowthCause::kUnclear && Explains(growth, busy)) {
+  if (growth.cause != GrowthCause::kUnclear && Explains(growth, *busy)) {
     if (IsSlowDevice(growth.cause) && growth.StandsOut(options_.min_separation_unexplained))
-      findings.push_back(DescribeSlowDevice(view, busy, growth, options_.min_separation_unexplained));
-  } else if (const std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause)) {
-    if (cause->specificity >= options_.min_specificity && !RanOnce(*rank.batch, *cause))
-      findings.push_back(Describe(view, busy, *cause, true, options_));
+      findings.push_back(DescribeSlowDevice(view, *busy, growth, options_.min_separation_unexplained));
+  } else if (const std::optional<CauseFunction> cause = FindCauseFunction(view, busy->rank, busy->excess_ns, options_.cause)) {
+    if (cause->specificity >= options_.min_specificity && !RanOnce(*view.ranks()[busy->rank].batch, *cause))
+      findings.push_back(Describe(view, *busy, *cause, true, options_));
   }
   if (findings.size() > before) TellLasting(lasting, findings.back());
 }
