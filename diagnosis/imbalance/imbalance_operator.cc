@@ -93,6 +93,16 @@ HeavyReason ReasonOf(const StageLayers& layers, bool alike, double least_growth)
   return slowed_clock > kLeastLower ? HeavyReason::kUnclear : HeavyReason::kLayers;
 }
 
+// In every call, on every member and in every step, and not in the optimizer: pauses lengthen some calls, heat lengthens all kernels, and events that are lost make
+// stages lighter. What is left is work, of which a second window says no more. Median calls tell longer layers, counts tell more of them.
+bool IsInEveryCall(const StageLayers& layers, bool alike) {
+  constexpr double kMost = 0.75;
+  constexpr double kQuarter = 0.25;
+  if (!alike || !layers.typical_growth || !layers.parameter_growth || layers.least < kMost * layers.growth) return false;
+  const double by_call = (1 + *layers.typical_growth) * (1 + layers.calls_growth) - 1;
+  return by_call >= kMost * layers.growth && std::abs(*layers.parameter_growth) <= kQuarter * layers.growth;
+}
+
 // What is said of a stage by its layers: too many of them, or devices that are slow.
 Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const StageLayers& layers, HeavyReason reason) {
   const bool slow_device = reason != HeavyReason::kLayers;
@@ -214,12 +224,13 @@ bool ImbalanceOperator::EvaluateLayers(const CrossRankView& view, std::span<cons
   if (excess_ns < options_.min_layer_share * heavy.step_ns || layers->least < kHalf * layers->growth) return false;
   if (!IsHeavier(stages, heavy, *layers)) return false;
   const double least_growth = options_.min_layer_gap * std::max(layers->spread, kLeastSpread);
-  const HeavyReason reason = ReasonOf(*layers, IsBusierAlike(stages, heavy, excess_ns), least_growth);
+  const bool alike = IsBusierAlike(stages, heavy, excess_ns);
+  const HeavyReason reason = ReasonOf(*layers, alike, least_growth);
   if (reason == HeavyReason::kUnclear) return false;
   findings.push_back(DescribeLayers(view, heavy, *layers, reason));
   // Devices that pause, and events that are lost, may hit one stage in one window; longer layers come in every window.
-  constexpr int kLeastWindows = 2;
-  findings.back().evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kLeastWindows, 1});
+  const int least_windows = reason == HeavyReason::kLayers && IsInEveryCall(*layers, alike) ? 1 : 2;
+  findings.back().evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, static_cast<double>(least_windows), 1});
   return true;
 }
 

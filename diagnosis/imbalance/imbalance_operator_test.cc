@@ -261,6 +261,27 @@ TEST(ImbalanceOperator, ClockAndOptimizerTellLayersWhereStepsVary) {
   }
 }
 
+// How many windows are asked for where stage 2 is heavy, and its median call is so many times the others'.
+double WindowsAskedFor(const Stage& heavy, double median_call) {
+  const Stage usual = {.optimizer_ms = 4};
+  TrainingView job = LayeredPipeline({usual, usual, heavy, usual});
+  for (PatternBatch& batch : job.batches()) {
+    for (FunctionPattern& pattern : batch.patterns) {
+      pattern.histogram = {};
+      for (int call = 0; call < 100; ++call) pattern.histogram.Add(static_cast<uint64_t>(2e5 * (batch.role == "stage 2" ? median_call : 1)));
+    }
+  }
+  const std::vector<Finding> findings = Evaluate(job);
+  const Measure* seen = findings.size() == 1 ? FindMeasure(findings[0], kSeenInWindows) : nullptr;
+  return seen != nullptr ? seen->threshold : 0;
+}
+
+TEST(ImbalanceOperator, LayersThatShowInEveryCallAreToldInOneWindow) {
+  EXPECT_EQ(WindowsAskedFor({.layers = 1.25, .optimizer_ms = 4}, 1.25), 1) << "longer ones";
+  EXPECT_EQ(WindowsAskedFor({.layers = 1.25, .optimizer_ms = 4, .calls = 1.25}, 1), 1) << "more of them";
+  EXPECT_EQ(WindowsAskedFor({.layers = 1.25, .optimizer_ms = 4}, 1.15), 2) << "what most calls do not show may be pauses";
+}
+
 TEST(ImbalanceOperator, StagesOfWhichEventsAreMissingAreNotLighter) {
   TrainingView job = LayeredPipeline({{}, {}, {.layers = 1.25}, {}});
   for (PatternBatch& batch : job.batches()) batch.completeness.events = 1000;
