@@ -199,7 +199,12 @@ std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Findin
   std::vector<Finding> publish;
   std::erase_if(found, [&](const Finding& finding) { return IsPartOfOpen(index, finding); });
   const std::vector<bool> is_open = Continue(found);
-  for (Finding& finding : memory_.Ripen(index, std::move(found), is_open, job_ends)) {
+  std::vector<Finding> ripe = memory_.Ripen(index, std::move(found), is_open, job_ends);
+  const std::vector<Finding> all = ripe;
+  std::erase_if(ripe, [&](const Finding& finding) {  // a moment of what is opened in the same window
+    return !open_.contains(finding.id) && std::ranges::any_of(all, [&](const Finding& whole) { return IsGlimpseOf(finding, whole); });
+  });
+  for (Finding& finding : ripe) {
     if (const Finding* known = FindKnown(finding)) GoOnWith(*known, &finding);
     Place(&finding);
     publish.push_back(finding);

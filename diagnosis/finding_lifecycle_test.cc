@@ -234,6 +234,13 @@ TEST(FindingLifecycle, AMomentOfWhatLastsIsPartOfIt) {
   EXPECT_EQ(findings_of(port(1), moment(2, kTransient, FunctionClass::kMemoryOp, 7)), 2u) << "another rank";
   EXPECT_EQ(findings_of(port(1), moment(2, kTransient, FunctionClass::kPython)), 2u) << "a collection is a fault of its own";
   EXPECT_EQ(findings_of(port(1), moment(2, "function", FunctionClass::kGpuCompute)), 2u) << "and so is what lasts";
+  const auto findings_at_once = [&](const Finding& beside) {
+    FindingLifecycle lifecycle;
+    lifecycle.Observe(1, {port(1), beside});
+    return lifecycle.open().size();
+  };
+  EXPECT_EQ(findings_at_once(moment(1, kTransient, FunctionClass::kMemoryOp)), 1u);
+  EXPECT_EQ(findings_at_once(moment(1, kTransient, FunctionClass::kMemoryOp, 7)), 2u);
 }
 
 TEST(FindingLifecycle, RanksThatAreSlowInWhatAllTakeTurnsInArePartOfIt) {

@@ -1,16 +1,34 @@
 #include "diagnosis/link_matrix/link_matrix_operator.h"
 
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/link_matrix/link_claim.h"
 
 namespace eroica {
+namespace {
+
+// Each connection is beyond its likes by six spreads and more, in all that it carried in the window: one may have been busy for a while, two of one place at once are no
+// chance, however few the steps.
+void CountConnections(const HotSpot& spot, Finding& finding) {
+  constexpr int kConnections = 2;
+  finding.evidence.push_back({std::string(kSignsThatAgree), "count", static_cast<double>(spot.cells.size()), 0, kConnections, 1});
+}
+
+}  // namespace
 
 void LinkMatrixOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
   const WindowTime time = TimeOf(view);
   if (time.steps == 0) return;
   const size_t before = findings.size();
   const std::vector<LinkCell> cells = MeasureLinks(view);
-  for (const HotSpot& spot : FindHotSpots(view, cells, time.ns, options_)) findings.push_back(DescribeHotSpot(view, spot, time, options_));
+  for (const HotSpot& spot : FindHotSpots(view, cells, time.ns, options_)) {
+    findings.push_back(DescribeHotSpot(view, spot, time, options_));
+    CountConnections(spot, findings.back());
+  }
   if (findings.size() == before) EvaluateFaint(view, cells, time, findings);
 }
 

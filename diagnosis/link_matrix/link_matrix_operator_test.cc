@@ -56,6 +56,15 @@ TEST(LinkMatrixOperator, ASlowNicShowsInWhatItSendsAndReceives) {
   EXPECT_NEAR(findings[0].lost_ns_per_step, 100e6 / 12 - 100e6 / 40, 1e4);
 }
 
+TEST(LinkMatrixOperator, ConnectionsThatAgreeAreEnoughInOneWindow) {
+  const auto agree = [](const Finding& finding) {
+    const Measure* signs = FindMeasure(finding, kSignsThatAgree);
+    return signs != nullptr && signs->culprit >= signs->threshold;
+  };
+  EXPECT_TRUE(agree(Ring(16).Connect(4, 5, 12).Connect(3, 4, 12).Evaluate().front()));
+  EXPECT_FALSE(agree(Ring(16).Connect(4, 5, 12).Evaluate().front())) << "one may have been busy for a while";
+}
+
 TEST(LinkMatrixOperator, ALittleSlowAsksForMoreWindows) {
   const auto asks = [](const Finding& finding) {
     return std::ranges::any_of(finding.evidence,
