@@ -32,6 +32,19 @@ bool IsFarOff(const Finding& claim) {
   return noise == nullptr || noise->culprit >= kDeviations;
 }
 
+// Steps of healthy jobs with uneven routing and lengths go fifteen deviations off, once in hundreds of windows.
+bool IsAccident(const Finding& claim) {
+  constexpr double kDeviations = 30;
+  const Measure* noise = FindMeasure(claim, kExcessOverNoise);
+  return noise != nullptr && noise->culprit >= kDeviations && IsInFewSteps(claim);
+}
+
+// In how many windows one that looks back over several saw it.
+int64_t WindowsLookedAt(const Finding& claim) {
+  const Measure* windows = FindMeasure(claim, "slow_windows");
+  return windows != nullptr ? static_cast<int64_t>(windows->culprit) : 1;
+}
+
 // Of ranks that take turns in what all of them run: where each is three deviations off it is chance that they take.
 bool IsLateForReason(const Finding& claim) {
   constexpr double kDeviations = 4;
@@ -69,6 +82,7 @@ ClaimMemory::Record ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
                  RunsOnThread(claim.function_class);
   if (const Measure* seen = FindMeasure(claim, kSeenInWindows)) record.least_windows = static_cast<int64_t>(seen->threshold);
   record.far_off = FindMeasure(claim, kExcessOverNoise) != nullptr ? IsFarOff(claim) : IsForeign(claim);
+  record.accident = IsAccident(claim);
   for (const Culprit& culprit : claim.culprits) record.ranks.push_back(culprit.rank);
   std::sort(record.ranks.begin(), record.ranks.end());
   return record;
@@ -102,14 +116,16 @@ bool ClaimMemory::StandsOutAlone(const Record& record, const Finding& claim) con
 }
 
 // Few steps are enough where all of them show it alike, by so much more than they differ that no uneven lengths do it; or where what else was measured says the same, of
-// which uneven work changes nothing. That it is the inputs, and no device, is told by what is no longer (the optimizer), which pauses may miss in few steps: there it is
-// both that must hold.
+// which uneven work changes nothing; or where the time goes by in what the peers' threads do not run at all, on several ranks or on one that is late by no chance. That
+// it is the inputs, and no device, is told by what is no longer (the optimizer), which pauses may miss in few steps: there it is both that must hold.
 bool ClaimMemory::AreFewStepsEnough(const Record& record, const Finding& claim) const {
   if (record.steps < options_.fewest_steps || record.slow_steps < record.steps) return false;
   const Measure* chance = FindMeasure(claim, kChanceOfExcess);
   const Measure* signs = FindMeasure(claim, kSignsThatAgree);
   const bool no_chance = chance != nullptr && claim.ranks_seen * chance->culprit <= options_.no_chance;
   const bool agreed = signs != nullptr && signs->culprit >= signs->threshold;
+  const bool is_late = chance != nullptr && claim.ranks_seen * chance->culprit <= options_.least_single_window_chance;
+  if (record.kind == FindingKind::kSlowRank && IsForeign(claim) && (is_late || claim.culprits.size() > 1)) return true;
   return record.kind == FindingKind::kImbalance ? no_chance && agreed : no_chance || agreed;
 }
 
@@ -130,7 +146,7 @@ double ClaimMemory::OthersThatCameToNothing(const Record& record) const {
   return static_cast<double>(std::max<int64_t>(0, others));
 }
 
-bool ClaimMemory::IsBeyondUnrest(const Record& record, uint32_t ranks, int64_t kept) const {
+bool ClaimMemory::IsBeyondUnrest(const Record& record, int64_t windows, uint32_t ranks, int64_t kept) const {
   const auto own = static_cast<double>(record.ranks.size());
   const double rest = ranks - own;
   if (own < 1 || rest < 1) return true;
@@ -139,7 +155,7 @@ bool ClaimMemory::IsBeyondUnrest(const Record& record, uint32_t ranks, int64_t k
   const double rate = others > 0 ? (others + 1) / (WindowsUntil(record) + 1) : 0.5 / quiet;
   const double chance =
       ranks / own *
-      BinomialTail(static_cast<uint64_t>(kept), static_cast<uint64_t>(LastingOf(record, kept).windows), std::min(1.0, rate / rest));
+      BinomialTail(static_cast<uint64_t>(kept), static_cast<uint64_t>(std::min(kept, windows)), std::min(1.0, rate / rest));
   const double fewer = options_.quiet_windows / quiet;
   return chance <= options_.lasting_chance * fewer * fewer;
 }
@@ -186,6 +202,23 @@ double ClaimMemory::TakeAllowedChance() {
   return asked <= whole ? options_.chance : options_.chance * whole * whole / (asked * asked);
 }
 
+// That so many accidents of all windows happen to any one rank, at the rate at which the job has seen those of others.
+double ClaimMemory::ChanceOfAccidents(const Record& record, double places) const {
+  std::set<int64_t> own;
+  double others = 0;
+  for (const Record& other : records_) {
+    if (!other.accident) continue;
+    if (SameFault(record, other)) {
+      own.insert(other.window);
+    } else {
+      ++others;
+    }
+  }
+  const double windows = std::min(WindowsUntil(record), static_cast<double>(options_.occasional_windows));
+  const double rate = others > 0 ? (others + 1) / (windows + 1) : 0.5 / (options_.quiet_windows + windows);
+  return places * BinomialTail(static_cast<uint64_t>(windows), own.size(), std::min(1.0, rate / places));
+}
+
 bool ClaimMemory::ComesBack(const Record& record, const Finding& claim) {
   const bool in_most = !record.ranks.empty() && 2 * record.slow_steps > record.steps;
   int64_t own = 0;
@@ -206,7 +239,9 @@ bool ClaimMemory::ComesBack(const Record& record, const Finding& claim) {
   const double places = static_cast<double>(claim.ranks_seen) / static_cast<double>(std::max<size_t>(1, record.ranks.size()));
   if (places <= 1) return true;
   const double part = claim.subkind == kLateArrival ? options_.chance_of_arrival : 1;
-  return places * BinomialTail(static_cast<uint64_t>(all), static_cast<uint64_t>(own), 1 / places) < part * TakeAllowedChance();
+  const double by_turns = places * BinomialTail(static_cast<uint64_t>(all), static_cast<uint64_t>(own), 1 / places);
+  const double by_rate = record.accident ? ChanceOfAccidents(record, places) : 1;
+  return std::min(by_turns, by_rate) < part * TakeAllowedChance();
 }
 
 // How many ranks take turns in the function of the record; 0 where one of them has half of the turns, or few do. So many as would be enough come together here: what
@@ -233,12 +268,14 @@ bool ClaimMemory::WasClaimed(const Record& record, int64_t kept) const {
 
 // In most steps of several of the newest windows, of more than chance explains.
 bool ClaimMemory::Lasts(const Record& record, const Finding& claim, int64_t kept) const {
-  const Lasting lasting = LastingOf(record, kept);
+  Lasting lasting = LastingOf(record, kept);
+  const int64_t looked_at = WindowsLookedAt(claim);
+  lasting.windows = std::max(lasting.windows, looked_at);
   // Links are measured over all that they carried in a window, however few its steps are; and no chance goes far off twice.
   const bool two_are_enough = record.kind == FindingKind::kCommunication || record.far_off;
   const int64_t windows_to_open = two_are_enough ? 2 : options_.windows_to_open;
   const bool enough = lasting.steps >= options_.steps_to_open_again || lasting.windows >= windows_to_open;
-  return enough && WasClaimed(record, kept) && IsBeyondUnrest(record, claim.ranks_seen, kept);
+  return enough && (looked_at > 1 || WasClaimed(record, kept)) && IsBeyondUnrest(record, lasting.windows, claim.ranks_seen, kept);
 }
 
 // A port that flaps, and a path that is crowded at times, are well for windows on end.
@@ -338,11 +375,11 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
 }
 
 std::string ClaimMemory::Encode() const {
-  std::string text = fmt::format("5 {} {} {}\n", first_window_, asked_, fmt::join(unrest_, " "));
+  std::string text = fmt::format("6 {} {} {}\n", first_window_, asked_, fmt::join(unrest_, " "));
   for (const Record& record : records_) {
-    text += fmt::format("{} {} {} {} {} {} {} {} {} {} {}", record.window, static_cast<int>(record.kind), record.first_step,
+    text += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", record.window, static_cast<int>(record.kind), record.first_step,
                         record.slow_steps, record.steps, record.share, record.least_windows, record.roams ? 1 : 0, record.ripe ? 1 : 0,
-                        record.far_off ? 1 : 0, record.ranks.size());
+                        record.far_off ? 1 : 0, record.accident ? 1 : 0, record.ranks.size());
     for (const int32_t rank : record.ranks) text += fmt::format(" {}", rank);
     text += fmt::format(" {}\n", record.function);
   }
@@ -356,7 +393,7 @@ bool ClaimMemory::Restore(std::string_view text) {
   ClaimMemory read(options_);
   if (!std::getline(lines, line)) return false;
   std::istringstream head(line);
-  if (!(head >> version >> read.first_window_) || version < 1 || version > 5) return false;
+  if (!(head >> version >> read.first_window_) || version < 1 || version > 6) return false;
   if (version > 2 && !(head >> read.asked_)) return false;
   for (int64_t& ranks : read.unrest_) {
     if (version > 3 && !(head >> ranks)) return false;
@@ -368,15 +405,18 @@ bool ClaimMemory::Restore(std::string_view text) {
     int roams = 0;
     int ripe = 0;
     int far_off = 0;
+    int accident = 0;
     size_t ranks = 0;
     if (!(row >> record.window >> kind >> record.first_step >> record.slow_steps >> record.steps >> record.share)) return false;
     if (version > 1 && !(row >> record.least_windows)) return false;
-    if (!(row >> roams) || (version > 3 && !(row >> ripe)) || (version > 4 && !(row >> far_off)) || !(row >> ranks)) return false;
+    if (!(row >> roams) || (version > 3 && !(row >> ripe)) || (version > 4 && !(row >> far_off))) return false;
+    if ((version > 5 && !(row >> accident)) || !(row >> ranks)) return false;
     if (kind < 0 || kind >= kFindingKindCount) return false;
     record.kind = static_cast<FindingKind>(kind);
     record.roams = roams != 0;
     record.ripe = ripe != 0;
     record.far_off = far_off != 0;
+    record.accident = accident != 0;
     for (size_t i = 0; i < ranks; ++i) {
       if (!(row >> record.ranks.emplace_back())) return false;
     }

@@ -41,6 +41,7 @@ struct ClaimMemoryOptions {
   int64_t occasional_windows = 32;
   // Of the order of arrival alone a thirtieth of it is allowed: somebody is last in every step, and nothing says that it is by more than steps differ.
   double chance_of_arrival = 1.0 / 30;
+  // Accidents are rare besides: of a job that has seen no other rank's half a one is taken for seen in quiet_windows, and a second one of the same rank is no chance.
   // What is now here and now there is nobody's: so many ranks, none of them with half of the slow steps. It must cost as much.
   size_t fewest_roaming = 3;
 };
@@ -72,6 +73,7 @@ class ClaimMemory {
     int64_t least_windows = 0;   // in which it must have been claimed; 0: the claim does not say
     bool ripe = false;           // a finding came of it
     bool far_off = false;        // it says by how many deviations, and no chance goes so far
+    bool accident = false;       // so far off that no uneven step is, in few steps
     bool roams = false;          // in a function of the host: may be everybody's
     std::vector<int32_t> ranks;  // ascending
     std::string function;
@@ -101,11 +103,12 @@ class ClaimMemory {
   bool StandsOutAlone(const Record& record, const Finding& claim) const;
   bool AreFewStepsEnough(const Record& record, const Finding& claim) const;
   double WindowsUntil(const Record& record) const;
-  bool IsBeyondUnrest(const Record& record, uint32_t ranks, int64_t kept) const;
+  bool IsBeyondUnrest(const Record& record, int64_t windows, uint32_t ranks, int64_t kept) const;
   double OthersThatCameToNothing(const Record& record) const;
   void TakeForFault(const Record& record);
   int64_t WindowsOf(const Record& record) const;
   bool ComesBack(const Record& record, const Finding& claim);
+  double ChanceOfAccidents(const Record& record, double places) const;
   double TakeAllowedChance();
   size_t RanksThatRoam(const Record& record) const;
   void TellPast(const Record& record, Finding* claim) const;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnosis/claim_memory_test_claims.h"
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/shared_cause.h"
 
@@ -11,33 +12,6 @@ namespace {
 
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr uint32_t kRanks = 16;
-
-// Of a window of four steps, in so many of which the rank was slow.
-Finding Claim(int64_t window, int32_t rank, double slow_steps, std::string function = "gemm",
-              FunctionClass function_class = FunctionClass::kGpuCompute) {
-  Finding finding;
-  finding.kind = FindingKind::kSlowRank;
-  finding.subkind = "function";
-  finding.culprits = {{.rank = rank}};
-  finding.function = std::move(function);
-  finding.function_class = function_class;
-  finding.first_window = finding.last_window = window;
-  finding.first_step = 4 * window;
-  finding.last_step = 4 * window + 3;
-  finding.world_size = finding.ranks_seen = kRanks;
-  finding.lost_ns_per_step = 1e6;
-  finding.lost_gpu_seconds_per_hour = 0.1 * 3600 * kRanks;
-  finding.evidence = {{.name = "slow_steps", .unit = "count", .culprit = slow_steps, .samples = 4},
-                      {.name = "lasted", .unit = "ns", .culprit = 4e8, .samples = 1}};
-  return finding;
-}
-
-std::vector<Finding> Ripen(ClaimMemory& memory, int64_t window, std::vector<Finding> claims, bool job_ends = false) {
-  const std::vector<bool> is_open(claims.size(), false);
-  return memory.Ripen(window, std::move(claims), is_open, job_ends);
-}
 
 TEST(ClaimMemory, WhatLastsIsOpenedInTheSecondWindow) {
   ClaimMemory memory;
@@ -208,43 +182,36 @@ TEST(ClaimMemory, AFunctionThatNobodyElseRunsIsTheSameFaultInFewStepsAndInAll) {
   EXPECT_FALSE(opened(0, 2)) << "what makes the rank slow in two of the steps is something else";
 }
 
-// Steps that are all alike, and none of them as short as a peer's.
-TEST(ClaimMemory, FewStepsAreEnoughWhereNoChanceDoesIt) {
-  const auto opened = [](double chance, double slow_steps, uint64_t steps, FindingKind kind = FindingKind::kSlowRank) {
+TEST(ClaimMemory, ALookOverTwoWindowsHasSeenTwo) {
+  const auto opened = [](double windows) {
     ClaimMemory memory;
-    Finding claim = Claim(1, 5, slow_steps);
-    claim.kind = kind;
-    claim.evidence[0].samples = steps;
-    claim.evidence.push_back({.name = std::string(kChanceOfExcess), .unit = "probability", .culprit = chance, .samples = steps});
-    return Ripen(memory, 1, {claim}).size() == 1;
+    Finding claim = Claim(2, 5, 6);
+    claim.evidence[0].samples = 6;
+    claim.evidence.push_back({.name = "slow_windows", .unit = "count", .culprit = windows, .samples = 2});
+    return Ripen(memory, 2, {claim}).size() == 1;
   };
-  EXPECT_TRUE(opened(1e-20, 3, 3));
-  EXPECT_FALSE(opened(1e-12, 3, 3)) << "any of sixteen ranks might have been it";
-  EXPECT_FALSE(opened(1e-20, 3, 4)) << "not all of them";
-  EXPECT_FALSE(opened(1e-20, 2, 2)) << "two in a row may be one accident";
-  EXPECT_FALSE(opened(1e-20, 3, 3, FindingKind::kImbalance)) << "pauses of a device may look like uneven inputs";
+  EXPECT_TRUE(opened(2));
+  EXPECT_FALSE(opened(1));
 }
 
-// Clock and time; bytes and time: not what uneven steps do.
-TEST(ClaimMemory, FewStepsAreEnoughWhereWhatElseWasMeasuredAgrees) {
-  const auto opened = [](double signs, double slow_steps, uint64_t steps, FindingKind kind = FindingKind::kSlowRank, double chance = 1) {
+TEST(ClaimMemory, TwoAccidentsOfOneRankAreNoChance) {
+  const auto opened = [](double deviations, const std::vector<int32_t>& ranks) {
     ClaimMemory memory;
-    Finding claim = Claim(1, 5, slow_steps);
-    claim.kind = kind;
-    claim.evidence[0].samples = steps;
-    claim.evidence.push_back({.name = std::string(kSignsThatAgree), .unit = "count", .culprit = signs, .threshold = 3, .samples = 3});
-    claim.evidence.push_back({.name = std::string(kChanceOfExcess), .unit = "probability", .culprit = chance, .samples = steps});
-    return Ripen(memory, 1, {claim}).size() == 1;
+    std::vector<Finding> ripe;
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      const auto window = static_cast<int64_t>(3 * i);
+      Finding claim = Claim(window, ranks[i], 1);
+      claim.evidence.push_back({.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = deviations, .samples = 4});
+      ripe = Ripen(memory, window, {claim});
+    }
+    return ripe.size() == 1;
   };
-  EXPECT_TRUE(opened(3, 3, 3));
-  EXPECT_FALSE(opened(2, 3, 3)) << "one of them says nothing";
-  EXPECT_FALSE(opened(3, 2, 3)) << "not in all steps";
-  EXPECT_FALSE(opened(3, 2, 2)) << "two in a row may be one accident";
-  EXPECT_TRUE(opened(3, 3, 3, FindingKind::kImbalance, 1e-20));
-  EXPECT_FALSE(opened(3, 3, 3, FindingKind::kImbalance, 1e-6)) << "inputs of any length are uneven by chance";
+  EXPECT_TRUE(opened(40, {5, 5}));
+  EXPECT_FALSE(opened(12, {5, 5})) << "uneven steps go so far";
+  EXPECT_FALSE(opened(40, {5, 6}));
+  EXPECT_FALSE(opened(40, {1, 2, 5, 3, 5})) << "a job in which accidents are common";
 }
 
-// Nobody else's port has been slow in all of these windows.
 TEST(ClaimMemory, APortThatFlapsComesBackLate) {
   const auto opened = [](FindingKind kind, bool others) {
     ClaimMemory memory;
