@@ -95,6 +95,8 @@ double TypicalStepNs(const PatternBatch& profile) {
   return Median(std::span(durations));
 }
 
+double MedianOf(std::vector<double> values) { return Median(std::span(values)); }
+
 double StepNsOf(const PatternBatch& profile) { return MeanStepOf(profile).duration_ns; }
 double BusyNsOf(const PatternBatch& profile) { return MeanStepOf(profile).busy_ns(); }
 
@@ -139,6 +141,36 @@ std::optional<JobChange> FindChange(std::span<const PatternBatch> history, const
   if (typical_ns < change.excess_ns() / 2) return std::nullopt;
   change.busy_ns = std::min(BusyNsOf(now), BusyNsOf(history.back())) - MedianOver(change.past, BusyNsOf);
   return change;
+}
+
+std::optional<JobChange> FindChangeBegunBefore(std::span<const PatternBatch> history, const PatternBatch& now, const ChangeOptions& options) {
+  if (history.size() < options.fewest_past + 1 || now.steps.empty()) return std::nullopt;
+  const PatternBatch& before = history.back();
+  JobChange change{.past = history.first(history.size() - 1), .since = {&now}, .begun_in = &before};
+  change.past_ns = MedianOver(change.past, StepNsOf);
+  change.now_ns = StepNsOf(now);
+  change.least_ns = std::max(options.min_share * change.past_ns, options.min_deviations * NoiseOf(change.past, now.steps.size()));
+  if (change.past_ns <= 0 || change.excess_ns() < change.least_ns) return std::nullopt;
+  const double half_ns = MedianOver(change.past, TypicalStepNs) + change.excess_ns() / 2;
+  const auto is_longer = [half_ns](const StepRecord& step) { return static_cast<double>(step.duration_ns) >= half_ns; };
+  if (!std::ranges::all_of(now.steps, is_longer)) return std::nullopt;
+  const auto first = std::find_if_not(before.steps.rbegin(), before.steps.rend(), is_longer).base();
+  const auto longer = static_cast<size_t>(before.steps.end() - first);
+  const bool began_there = longer > 0 && std::none_of(before.steps.begin(), first, is_longer);
+  if (!began_there || longer + now.steps.size() < options.fewest_steps) return std::nullopt;
+  change.begun_share = static_cast<double>(longer) / static_cast<double>(before.steps.size());
+  change.busy_ns = BusyNsOf(now) - MedianOver(change.past, BusyNsOf);
+  return change;
+}
+
+bool HasRisenSince(const JobChange& change, std::span<const double> past, double begun_ns, double now_ns) {
+  constexpr double kTimes = 4;
+  constexpr double kFloor = 0.001;  // of what it takes
+  const auto [least, most] = std::ranges::minmax(past);
+  const double typical_ns = MedianOf({past.begin(), past.end()});
+  const double rise_ns = now_ns - typical_ns;
+  if (rise_ns < kTimes * std::max(most - least, kFloor * now_ns)) return false;
+  return begun_ns - typical_ns >= change.begun_share * rise_ns / 2;
 }
 
 std::optional<JobChange> FindFaintChange(std::span<const PatternBatch> history, const PatternBatch& now, const ChangeOptions& options) {

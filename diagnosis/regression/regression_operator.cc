@@ -64,6 +64,9 @@ std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& chang
     if (IsSymptom(row) && row.function != TransferOfCollectives()) continue;
     std::vector<double> past = PastOf(change.past, row.function);
     if (change.faint && !HasRisen(change, past, row.function, options.change)) continue;
+    if (change.begun_in != nullptr &&
+        !HasRisenSince(change, past, FunctionNsOf(*change.begun_in, row.function), static_cast<double>(row.critical_ns)))
+      continue;
     const bool network = row.function == TransferOfCollectives();
     // What comes now and then is in some windows and not in others: it must take more than in any of them.
     const bool in_most = network || RunsInMostSteps(view, row.function);
@@ -109,10 +112,11 @@ Finding Describe(const CrossRankView& view, const JobChange& change, const Cause
                               DurationText(change.now_ns), DurationText(change.past_ns), cause.row->name, DurationText(cause.now_ns),
                               DurationText(cause.past_ns));
   finding.explanation = fmt::format(
-      "The {} newest windows against the {} before them, each rank with its own past: {} of the longer step lie in this function, on {} "
+      "The {} against the {} before them, each rank with its own past: {} of the longer step lie in this function, on {} "
       "ranks. No rank differs "
       "from its peers in it.",
-      change.since.size(), windows, PercentText(std::min(1.0, cause.coverage)), cause.row->count);
+      change.begun_in != nullptr ? "newest window and the end of the one before" : fmt::format("{} newest windows", change.since.size()),
+      windows, PercentText(std::min(1.0, cause.coverage)), cause.row->count);
   finding.suggested_action =
       network ? "Look at what all ranks share of the network: paths, flow scheduling, other jobs, a changed NCCL setting."
               : fmt::format("Look at what changed in {} or in what it reads; compare with the version before.", cause.row->name);
@@ -191,7 +195,7 @@ std::span<const PatternBatch> OfTheseRanks(std::span<const PatternBatch> history
 
 // Whether the job has become slower, and why. Where its ranks have changed it must be slower than with as many as now, too.
 std::optional<Finding> FindRegression(const CrossRankView& view, const RegressionOptions& options) {
-  for (const auto find : {&FindChange, &FindFaintChange}) {
+  for (const auto find : {&FindChange, &FindChangeBegunBefore, &FindFaintChange}) {
     const std::optional<JobChange> change = find(OfThisSize(view), view.profile(), options.change);
     if (!change) continue;
     const std::optional<Cause> cause = FindCause(view, *change, options);

@@ -22,6 +22,7 @@ struct Work {
   double wait_ms = 0;       // for peers
   double once_ms = 0;       // in the mask of a single step
   double often_ms = 0;      // in half of the steps
+  double late_ms = 0;       // more in the mask of the last two steps
   double jitter_ms = 0;     // by up to seven of which the steps of all ranks differ
 };
 
@@ -32,6 +33,7 @@ class Window {
     job_.RunOnAll("gemm", work.gemm_ms, "", FunctionClass::kGpuCompute).RunOnAll("build_mask", work.mask_ms, "train.py: forward");
     for (uint32_t rank = 0; rank < ranks && work.once_ms > 0; ++rank) job_.RunInSteps(rank, "collect", work.once_ms, 5, 6);
     for (uint32_t rank = 0; rank < ranks && work.often_ms > 0; ++rank) job_.RunInSteps(rank, "collect", work.often_ms, 4, 8);
+    for (uint32_t rank = 0; rank < ranks && work.late_ms > 0; ++rank) LengthenLate(rank, work.late_ms);
     for (uint32_t rank = 0; rank < ranks; ++rank) {
       for (uint32_t step = 0; step < 8; ++step) job_.Jitter(rank, step, work.jitter_ms * (3 * step % 8));
     }
@@ -50,6 +52,16 @@ class Window {
   TrainingView& job() { return job_; }
 
  private:
+  void LengthenLate(uint32_t rank, double ms) {
+    job_.RunInSteps(rank, "build_mask", ms, 6, 8, "train.py: forward");
+    std::vector<FunctionPattern>& patterns = job_.batches()[rank].patterns;
+    const FunctionPattern late = patterns.back();
+    patterns.pop_back();
+    FunctionPattern& mask = *std::ranges::find(patterns, late.function, &FunctionPattern::function);
+    mask.critical_ns += late.critical_ns;
+    mask.total_ns += late.total_ns;
+  }
+
   TrainingView job_;
 };
 
@@ -72,6 +84,19 @@ TEST(RegressionOperator, AFunctionThatGrewOnAllRanksIsNamed) {
   EXPECT_THAT(findings[0].victims, SizeIs(4));
   EXPECT_NEAR(findings[0].lost_ns_per_step, 10e6, 1e3);
   EXPECT_THAT(findings[0].title, HasSubstr("build_mask takes 12.0 ms instead of 2.00 ms"));
+}
+
+TEST(RegressionOperator, AChangeThatBeganInTheWindowBeforeIsToldByTheFirstWholeOne) {
+  const Work before = {.late_ms = 10};
+  const std::vector<Finding> findings = Evaluate({{}, {}, {}, before, {.mask_ms = 12}});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].function, "build_mask");
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 10e6, 1e3);
+  EXPECT_THAT(Evaluate({{}, {}, {}, {}, {.mask_ms = 12}}), IsEmpty()) << "a window alone";
+  EXPECT_THAT(Evaluate({{}, {}, before, {.mask_ms = 12}}), IsEmpty()) << "a past of two windows";
+  EXPECT_THAT(Evaluate({{}, {}, {.mask_ms = 5}, before, {.mask_ms = 12}}), IsEmpty()) << "it varied by a third as much before";
+  EXPECT_THAT(Evaluate({{}, {}, {}, {.once_ms = 60}, {.mask_ms = 12}}), IsEmpty()) << "a pause in a step, and something else";
+  EXPECT_THAT(Evaluate({{}, {}, {}, before, before}), IsEmpty()) << "not in all steps";
 }
 
 TEST(RegressionOperator, TransfersThatTakeLongerEverywhereAreTheNetwork) {
