@@ -16,6 +16,7 @@
 #include "diagnosis/held_up.h"
 #include "diagnosis/imbalance/hidden_waits.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
+#include "diagnosis/imbalance/sent_more.h"
 #include "diagnosis/lasting_excess.h"
 #include "diagnosis/slow_rank/slow_device.h"
 #include "diagnosis/thread_function.h"
@@ -34,6 +35,7 @@ constexpr double kMostRouted =
 struct GrownRank {
   BusyTime busy;
   ComputeGrowth growth;
+  uint32_t windows = 1;  // that were looked at
 };
 
 std::string RanksText(const CrossRankView& view, const std::vector<GrownRank>& grown) {
@@ -103,7 +105,7 @@ void DropFewReplicasOverFewWindows(const CrossRankView& view, std::vector<GrownR
 }
 
 Finding DescribeData(const CrossRankView& view, const std::vector<GrownRank>& grown, double max_chance) {
-  const auto& [busy, growth] = Slowest(grown);
+  const auto& [busy, growth, windows] = Slowest(grown);
   Finding finding = Describe(view, grown, max_chance);
   finding.subkind = "data";
   // Pauses, too, are longer kernels with an optimizer that is as on the peers, where they miss it by chance; of two devices, or of one that exchanges more, they are not.
@@ -134,9 +136,10 @@ Finding DescribeData(const CrossRankView& view, const std::vector<GrownRank>& gr
 }
 
 Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>& grown, double max_chance) {
-  const auto& [busy, growth] = Slowest(grown);
+  const auto& [busy, growth, windows] = Slowest(grown);
   Finding finding = Describe(view, grown, max_chance);
   finding.subkind = "expert";
+  if (windows > 1) finding.evidence.push_back({"slow_windows", "count", static_cast<double>(windows), 0, 0, windows});
   constexpr int kSigns = 2;  // the time of the kernels and the bytes of the collective, which no device changes
   finding.evidence.push_back({std::string(kSignsThatAgree), "count", kSigns, 0, kSigns, grown.size()});
   finding.function = growth.routed->name;
@@ -228,6 +231,22 @@ void KeepThoseSentMore(const CrossRankView& view, std::vector<GrownRank>& routin
   std::erase_if(routing, [&](const GrownRank& rank) { return Find(sent_more, rank.busy.rank) == nullptr; });
 }
 
+// Ranks that are late in this window and were sent more in it and the one before, where nothing else has told it: their experts compute for what they are sent.
+void AddThoseSentMoreOfLate(const CrossRankView& view, const ImbalanceOptions& options, std::vector<GrownRank>& routing) {
+  constexpr uint32_t kWindows = 2;
+  for (const SentMore& sent : SentMoreInTwoWindows(view)) {
+    const BusyTime* now = Find(view.busy_times(), sent.rank);
+    if (now == nullptr || now->share() < options.min_share || 2 * now->slow_steps < now->steps || IsLateOnThread(view, *now)) continue;
+    const ComputeGrowth growth = MeasureComputeGrowth(view, *now);
+    if (growth.cause != GrowthCause::kRouting) continue;
+    BusyTime busy = *now;
+    busy.chance = sent.chance;
+    busy.steps *= kWindows;
+    busy.slow_steps *= kWindows;
+    routing.push_back({busy, growth, kWindows});
+  }
+}
+
 // Longer inputs are more tokens for some expert: a rank that is sent no more than they are longer is no second imbalance.
 void DropWhatInputsSend(const std::vector<GrownRank>& data, std::vector<GrownRank>& routing) {
   double longer = 0;
@@ -274,6 +293,7 @@ bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Fi
   routing.insert(routing.end(), routing_over_many.begin(), routing_over_many.end());
   DropFewReplicasOverFewWindows(view, data_over_many);
   data.insert(data.end(), data_over_many.begin(), data_over_many.end());
+  if (data.empty() && routing.empty()) AddThoseSentMoreOfLate(view, options_, routing);
   if (data.empty() && routing.empty()) {
     data = MoreThanFew(view);
     DropFewReplicasOverFewWindows(view, data);

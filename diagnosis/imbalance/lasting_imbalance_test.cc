@@ -154,6 +154,20 @@ TEST(LastingImbalance, AnExpertThatIsAskedForMoreInEveryWindow) {
   EXPECT_THAT(findings[0].title, HasSubstr("rank 5"));
 }
 
+TEST(LastingImbalance, AnExpertThatIsAskedForMuchMoreShowsInTwoWindows) {
+  int told = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    UnevenWindows job({.seed = seed, .routing = 0.25});
+    const std::vector<double> alike(16, 1);
+    for (int window = 0; window < 10; ++window) EXPECT_THAT(job.Next(alike), IsEmpty()) << "seed " << seed << ", window " << window;
+    for (int window = 0; window < 2; ++window) {
+      const std::vector<Finding> findings = job.Next(alike, {.tokens = 2.2});  // some single window tells it, too
+      told += window == 1 && findings.size() == 1 && findings[0].subkind == "expert" ? 1 : 0;
+    }
+  }
+  EXPECT_GE(told, 15);
+}
+
 TEST(LastingImbalance, MoreTokensInOneWindowAreNotWhyARankIsLateInAll) {
   UnevenWindows job({.routing = 0.1});
   for (int window = 0; window < 11; ++window) job.Next(std::vector<double>(8, 1), {.copy_ms = 12});

@@ -1,0 +1,124 @@
+#include "diagnosis/imbalance/sent_more.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <optional>
+
+#include "diagnosis/lasting_excess.h"
+#include "diagnosis/robust_statistics.h"
+
+namespace eroica {
+namespace {
+
+constexpr double kTheSame = 1e-3;  // logarithms of bytes
+constexpr size_t kFewestOthers = 6;
+constexpr double kShareOfLook = 0.1;       // of the chance that looks over many windows may cost
+constexpr double kMostCorrelation = 0.25;  // of ranks in the two windows: routing that changes slowly makes one window of two
+
+// By rank: the logarithm of what it exchanges, to a common scale.
+std::map<RankIndex, double> LogBytesOf(const CrossRankView& view, const PatternBatch& window) {
+  std::map<RankIndex, double> bytes;
+  auto row = window.steps.begin();
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    const auto number = static_cast<int64_t>(view.ranks()[i].rank.value);
+    while (row != window.steps.end() && row->id < number) ++row;
+    if (row == window.steps.end()) break;
+    const auto busy_ns = static_cast<double>(row->duration_ns - row->peer_wait_ns);
+    if (row->id == number && busy_ns > 0) bytes[i] = std::log(busy_ns);
+  }
+  return bytes;
+}
+
+// Of one role, in one window.
+class OfRole {
+ public:
+  void Add(double log_bytes) { values_.push_back(log_bytes); }
+
+  // Each of them once.
+  void Sort() {
+    std::ranges::sort(values_);
+    const auto same = [](double a, double b) { return b - a < kTheSame; };
+    values_.erase(std::unique(values_.begin(), values_.end(), same), values_.end());
+  }
+
+  double Middle() const { return values_[values_.size() / 2]; }
+
+  double ChanceOf(double own) const {
+    double count = 0;
+    double sum = 0;
+    double squares = 0;
+    for (const double value : values_) {
+      if (std::abs(value - own) < kTheSame) continue;
+      ++count;
+      sum += value;
+      squares += value * value;
+    }
+    if (count < kFewestOthers) return 1;
+    const double mean = sum / count;
+    const double variance = std::max((squares - count * mean * mean) / (count - 1), kTheSame * kTheSame);
+    const double t = (own - mean) / std::sqrt(variance * (1 + 1 / count));
+    return t > 0 ? StudentTail(t, count - 1) : 1;
+  }
+
+ private:
+  std::vector<double> values_;
+};
+
+// One window.
+struct OfWindow {
+  std::vector<double> chance;    // by rank; 1 where it has no more than its peers
+  std::vector<double> distance;  // from the median of its role, likewise
+};
+
+OfWindow MeasureWindow(const CrossRankView& view, const PatternBatch& window) {
+  const std::map<RankIndex, double> bytes = LogBytesOf(view, window);
+  std::vector<OfRole> roles(view.role_count());
+  for (const auto& [rank, log_bytes] : bytes) roles[view.ranks()[rank].role].Add(log_bytes);
+  for (OfRole& role : roles) role.Sort();
+  OfWindow measured{.chance = std::vector<double>(view.ranks().size(), 1), .distance = std::vector<double>(view.ranks().size(), 0)};
+  for (const auto& [rank, log_bytes] : bytes) {
+    const OfRole& role = roles[view.ranks()[rank].role];
+    measured.chance[rank] = role.ChanceOf(log_bytes);
+    measured.distance[rank] = log_bytes - role.Middle();
+  }
+  return measured;
+}
+
+// How much ranks that are above chance in one of the two windows at most resemble themselves.
+double Correlation(const OfWindow& now, const OfWindow& before, double suspicious) {
+  double both = 0;
+  double of_now = 0;
+  double of_before = 0;
+  for (size_t i = 0; i < now.chance.size(); ++i) {
+    if (now.chance[i] * before.chance[i] <= suspicious) continue;
+    both += now.distance[i] * before.distance[i];
+    of_now += now.distance[i] * now.distance[i];
+    of_before += before.distance[i] * before.distance[i];
+  }
+  return of_now > 0 && of_before > 0 ? both / std::sqrt(of_now * of_before) : 1;
+}
+
+}  // namespace
+
+std::vector<SentMore> SentMoreInTwoWindows(const CrossRankView& view) {
+  const auto past = Uninterrupted(view.past().bytes, view.window_kind(), view.window_index(), view.world_size());
+  if (past.empty() || view.exchanged().steps.empty() || past.back().steps.empty()) return {};
+  const OfWindow now = MeasureWindow(view, view.exchanged());
+  const OfWindow before = MeasureWindow(view, past.back());
+  const LastingOptions options;
+  const double of_job = options.false_alarms_of_job * SpentOnQuestion(static_cast<double>(view.window_index()) + 1);
+  const auto ranks = static_cast<double>(now.chance.size());
+  const double allowed = kShareOfLook * std::max(options.false_alarms_per_look, of_job) / ranks;
+  std::vector<SentMore> sent_more;
+  for (RankIndex rank = 0; rank < now.chance.size(); ++rank) {
+    const double chance = now.chance[rank] * before.chance[rank];
+    if (chance <= allowed && std::max(now.chance[rank], before.chance[rank]) <= std::cbrt(allowed))
+      sent_more.push_back({.rank = rank, .chance = chance});
+  }
+  if (!sent_more.empty() && Correlation(now, before, allowed) > kMostCorrelation) sent_more.clear();
+  return sent_more;
+}
+
+}  // namespace eroica
