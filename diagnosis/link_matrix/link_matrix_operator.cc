@@ -12,8 +12,9 @@ namespace eroica {
 namespace {
 
 // Each connection is beyond its likes by six spreads and more, in all that it carried in the window: one may have been busy for a while, two of one place at once are no
-// chance, however few the steps.
+// chance, however few the steps. A path between two hosts is one place less: all that goes over it is slow together, as in the window in which a job changes its size.
 void CountConnections(const HotSpot& spot, Finding& finding) {
+  if (spot.kind == HotSpotKind::kLink) return;
   constexpr int kConnections = 2;
   finding.evidence.push_back({std::string(kSignsThatAgree), "count", static_cast<double>(spot.cells.size()), 0, kConnections, 1});
 }
