@@ -14,9 +14,6 @@
 namespace eroica {
 namespace {
 
-// Windows of a look: a fault that began n windows ago is seen by a look of 0.7 n at least, and by none that is mostly older.
-constexpr std::array<size_t, 9> kLooks = {2, 3, 4, 5, 7, 10, 14, 20, 28};
-
 StepRecord MeanOf(const RankView& rank) {
   constexpr double kMostNs = 9e18;  // of what hostile payloads say
   return {.id = static_cast<int64_t>(rank.rank.value),
@@ -158,11 +155,6 @@ void Widen(BusyTime& busy, double factor) {
   busy.chance = StudentTail(busy.excess_ns / busy.error_ns, busy.freedom);
 }
 
-// What the looks of the window may cost.
-double FalseAlarmsAllowed(int64_t window, const LastingOptions& options) {
-  return std::max(options.false_alarms_per_look, options.false_alarms_of_job * SpentOnQuestion(static_cast<double>(window) + 1));
-}
-
 bool Lasts(const BusyTime& busy, double most_chance, const LastingOptions& options) {
   if (busy.share() < options.min_share || busy.separation() < options.min_separation) return false;
   if (busy.slow_steps < options.min_slow_windows * busy.steps || busy.lasting_ns < options.min_lasting * busy.excess_ns) return false;
@@ -249,6 +241,10 @@ std::vector<RankView> ViewsOf(std::span<const RankView> ranks, const std::vector
 }
 
 }  // namespace
+
+double FalseAlarmsAllowed(int64_t window, const LastingOptions& options) {
+  return std::max(options.false_alarms_per_look, options.false_alarms_of_job * SpentOnQuestion(static_cast<double>(window) + 1));
+}
 
 std::span<const PatternBatch> Uninterrupted(std::span<const PatternBatch> past, WindowKind kind, int64_t index, uint32_t world_size) {
   size_t count = 0;

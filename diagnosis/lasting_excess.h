@@ -8,6 +8,7 @@
 // Where ranks are uneven for longer than a window, the error of the test is widened by what the job's past shows (ErrorFactor).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,6 +21,9 @@ namespace eroica {
 
 // How many windows of the past are kept.
 inline constexpr size_t kRankTimesKept = 31;
+
+// Windows of a look: a fault that began n windows ago is seen by a look of 0.7 n at least, and by none that is mostly older.
+inline constexpr std::array<size_t, 9> kLooks = {2, 3, 4, 5, 7, 10, 14, 20, 28};
 
 struct LastingOptions {
   double min_share = 0.01;  // of a step: what a person would still act on
@@ -34,6 +38,9 @@ struct LastingOptions {
   double min_separation = 4;       // excess over what peers differ by for good
   bool less = false;               // look for ranks that have less than their peers, not more
 };
+
+// What the looks of the window may cost.
+double FalseAlarmsAllowed(int64_t window, const LastingOptions& options);
 
 // The newest windows of the past that are of one kind and world with this one and stand before it: jobs that change their size number their ranks anew.
 std::span<const PatternBatch> Uninterrupted(std::span<const PatternBatch> past, WindowKind kind, int64_t index, uint32_t world_size);

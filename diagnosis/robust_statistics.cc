@@ -148,6 +148,11 @@ double StudentTail(double t, double freedom) {
   return t >= 0 ? both_sides / 2 : 1 - both_sides / 2;
 }
 
+double FisherTail(double f, double above, double below) {
+  EROICA_CHECK(above > 0 && below > 0);
+  return f > 0 ? IncompleteBeta(below / (below + above * f), below / 2, above / 2) : 1;
+}
+
 double CorrelationOf(std::span<const double> values) {
   constexpr size_t kFewest = 8;
   constexpr double kMost = 0.95;

@@ -64,6 +64,10 @@ double BinomialTail(uint64_t n, uint64_t k, double p);
 // from the same few values.
 double StudentTail(double t, double freedom);
 
+// Probability that Fisher's F, of so many degrees of freedom above and below, is at least f: how often chance alone makes means differ by so much more than what they are
+// the means of.
+double FisherTail(double f, double above, double below);
+
 // What the n-th question of a job may cost of the false alarms that all its questions may cost together: 6 / (pi n)^2, which adds up to 1 over all n from 1 on (alpha
 // spending: Lan and DeMets, Biometrika 70, 1983).
 double SpentOnQuestion(double n);

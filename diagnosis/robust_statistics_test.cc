@@ -141,5 +141,11 @@ TEST(RobustStatistics, AllQuestionsTogetherCostWhatTheyMay) {
   EXPECT_EQ(SpentOnQuestion(-5), SpentOnQuestion(1));
 }
 
+TEST(FisherTail, OfTwoMeansIsStudents) {
+  for (const double freedom : {3.0, 14.0, 60.0}) EXPECT_NEAR(FisherTail(2.5 * 2.5, 1, freedom), 2 * StudentTail(2.5, freedom), 1e-9);
+  EXPECT_NEAR(FisherTail(3.39, 9, 8), 0.05, 1e-4);
+  EXPECT_EQ(FisherTail(0, 3, 7), 1);
+}
+
 }  // namespace
 }  // namespace eroica

@@ -17,6 +17,7 @@
 #include "diagnosis/imbalance/hidden_waits.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
 #include "diagnosis/imbalance/sent_more.h"
+#include "diagnosis/imbalance/uneven_work.h"
 #include "diagnosis/lasting_excess.h"
 #include "diagnosis/slow_rank/slow_device.h"
 #include "diagnosis/thread_function.h"
@@ -86,13 +87,29 @@ double ShareOfCompared(const std::vector<GrownRank>& grown) {
   return static_cast<double>(grown.size()) / static_cast<double>(std::max<size_t>(1, ranks));
 }
 
+// By how many different amounts ranks of one role have more: those that share their inputs have the same. Of the role with most.
+size_t CountAmounts(const std::vector<GrownRank>& grown) {
+  constexpr double kApart = 0.005;  // more than what kernels that did the same differ by on the average of a window
+  std::map<uint32_t, std::vector<double>> amounts;
+  for (const GrownRank& rank : grown) amounts[rank.busy.role].push_back(rank.growth.more());
+  size_t most = 0;
+  for (auto& [role, more] : amounts) {
+    std::ranges::sort(more);
+    size_t count = 1;
+    for (size_t i = 1; i < more.size(); ++i) count += more[i] - more[i - 1] > kApart ? 1 : 0;
+    most = std::max(most, count);
+  }
+  return most;
+}
+
 // Ranks that share their inputs (tensor parallel) may be one of two or three replicas, and one of these always has the most: that is a single comparison, however many
-// ranks and steps make it. More than half are told by the few that have less.
+// ranks and steps make it. More than half are told by the few that have less; where three have more, each its own amount, no more than half are six replicas.
 bool AreOfFewReplicas(const std::vector<GrownRank>& grown) {
   constexpr double kQuarter = 0.25;
   constexpr double kHalf = 0.5;
+  constexpr size_t kSeveral = 3;
   const double share = ShareOfCompared(grown);
-  return share > kQuarter && share <= kHalf;
+  return share > kQuarter && share <= kHalf && CountAmounts(grown) < kSeveral;
 }
 
 // Those that fewer windows show than make a t-test of their own.
@@ -274,6 +291,27 @@ std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
   return grown;
 }
 
+// Ranks of roles that are uneven as a whole, with those compared that have less.
+std::vector<GrownRank> MoreThanOthers(const CrossRankView& view) {
+  std::vector<UnevenWork> of_role(view.role_count());
+  for (UnevenWork& uneven : FindUnevenWork(view, UnevenWorkOptions{})) of_role[view.ranks()[uneven.less.front()].role] = std::move(uneven);
+  std::vector<GrownRank> grown;
+  for (const BusyTime& now : view.busy_times()) {
+    const UnevenWork& uneven = of_role[now.role];
+    if (uneven.less.empty() || std::ranges::binary_search(uneven.less, now.rank)) continue;
+    BusyTime busy = now;
+    busy.steps *= uneven.windows;
+    busy.slow_steps = busy.steps;
+    busy.chance = uneven.chance;
+    const ComputeGrowth growth = MeasureComputeGrowth(view, busy, uneven.less);
+    if (growth.cause != GrowthCause::kData || !TakeLonger(growth, busy)) continue;
+    BusyTime over_many = busy;
+    over_many.steps = uneven.windows;
+    if (ErrorsOfSteps(over_many, now) >= kErrorsOfWork) grown.push_back({busy, growth});
+  }
+  return grown;
+}
+
 }  // namespace
 
 bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Finding>& findings) const {
@@ -298,6 +336,7 @@ bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Fi
     data = MoreThanFew(view);
     DropFewReplicasOverFewWindows(view, data);
   }
+  if (data.empty() && routing.empty()) data = MoreThanOthers(view);
   if (routing.empty()) {
     for (const HotRank& hot : FindHotRanks(view, options_.hidden_waits)) routing.push_back({hot.busy, hot.growth});
   }
