@@ -84,10 +84,12 @@ bool TakesTurns(const Finding& claim) {
 // Says that a rank differs, and not how often.
 bool IsTimeless(const Finding& claim) { return claim.kind == FindingKind::kSlowRank && SlowSteps(claim) == nullptr; }
 
-// By how many of the claims' culprits it is named; of equals the first by name.
+// By how many of the claims' culprits it is named; of equals the first by name. What most run nothing in that stands out is told by the others.
 std::string MostNamedFunction(const std::vector<Finding>& claims) {
   std::map<std::string, size_t> ranks;
-  for (const Finding& claim : claims) ranks[claim.function] += claim.culprits.size();
+  for (const Finding& claim : claims) {
+    if (!claim.function.empty()) ranks[claim.function] += claim.culprits.size();
+  }
   return std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
 }
 

@@ -89,6 +89,12 @@ TEST(MergeRoaming, RanksThatAreLateByTurnsInNothingShareNothing) {
   EXPECT_THAT(MergeRoaming({Occasional(1, "", 1), Occasional(4, "", 1), Occasional(6, "", 1)}), SizeIs(3));
 }
 
+TEST(MergeRoaming, RanksThatNameNothingNameNoFunction) {
+  const std::vector<Finding> merged = MergeRoaming({Occasional(1, "read", 1), Occasional(4, "", 1), Occasional(6, "", 1)});
+  ASSERT_THAT(merged, SizeIs(1));
+  EXPECT_EQ(merged[0].function, "read");
+}
+
 // The spike operator says it of ranks whose steps do not show it one by one.
 TEST(MergeRoaming, WhatWasToldOfTheSameTurnsIsPartOfIt) {
   Finding turns = Slow(1, "collect", 40);
