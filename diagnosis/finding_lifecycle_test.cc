@@ -335,6 +335,22 @@ TEST(FindingLifecycle, TurnsOfWhoCallsArePartOfThem) {
   EXPECT_THAT(lifecycle.open(), SizeIs(2));
 }
 
+TEST(FindingLifecycle, TurnsInWhatHasBecomeLongerOnAllArePartOfIt) {
+  const auto on_nobody = [](int64_t window, std::string function, FindingKind kind) {
+    Finding finding = About(window, "", std::move(function), {});
+    finding.kind = kind;
+    if (kind == FindingKind::kStepTime) finding.subkind = kRoaming;
+    finding.world_size = 8;
+    finding.lost_gpu_seconds_per_hour = 0.1 * 3600 * 8;
+    finding.id = FindingId(finding);
+    return finding;
+  };
+  FindingLifecycle lifecycle;
+  lifecycle.Observe(1, {on_nobody(1, "recv_into", FindingKind::kRegression)});
+  EXPECT_THAT(lifecycle.Observe(2, {on_nobody(2, "recv_into", FindingKind::kStepTime)}), IsEmpty());
+  EXPECT_THAT(lifecycle.Observe(3, {on_nobody(3, "collect", FindingKind::kStepTime)}), SizeIs(1));
+}
+
 // What a claim was remembered for does not count twice.
 TEST(FindingLifecycle, WhatGoesOnHasLastedForTheWindowsInWhichItWasSeen) {
   const auto of = [](int64_t window, std::string id, std::string_view subkind) {

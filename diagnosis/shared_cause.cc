@@ -263,6 +263,12 @@ bool IsPathOfPort(const Finding& claim, const Finding& port) {
   return path.rank == port.culprits.front().rank || path.peer == port.culprits.front().rank;
 }
 
+// What has become longer on all ranks is longest now on this one and now on that one.
+bool AreTurnsInSlower(const Finding& claim, const Finding& on_all) {
+  return claim.subkind == kRoaming && on_all.kind == FindingKind::kRegression && on_all.culprits.empty() && !on_all.function.empty() &&
+         NameOneCall(claim, on_all);
+}
+
 // Who calls what ranks take turns in takes as long.
 bool AreTurnsOfCaller(const Finding& claim, const Finding& callee) {
   return claim.subkind == kRoaming && callee.subkind == kRoaming && claim.function != callee.function && Calls(claim, callee);
@@ -311,7 +317,9 @@ bool IsPartOf(const Finding& claim, const Finding& whole) {
   return IsOfHost(claim, whole) || IsCopiesOfPort(claim, whole) || IsLinkOfDevice(claim, whole);
 }
 
-bool TellsLessThan(const Finding& claim, const Finding& other) { return IsPathOfPort(claim, other) || AreTurnsOfCaller(claim, other); }
+bool TellsLessThan(const Finding& claim, const Finding& other) {
+  return IsPathOfPort(claim, other) || AreTurnsOfCaller(claim, other) || AreTurnsInSlower(claim, other);
+}
 
 bool AreDevicesOfOneHost(const Finding& a, const Finding& b) {
   const auto is_of_devices = [](const Finding& finding) {

@@ -67,7 +67,7 @@ void DropStagesOfSlowRanks(std::vector<Finding>& claims, size_t ranks);
 bool IsPartOf(const Finding& claim, const Finding& whole);
 
 // Whether the claim of one window tells less of the fault that `other` tells in another one: a path, of whose ends `other` says which; turns in what calls what the turns
-// are taken in. (What one window claims of both is two faults: each stands for what the other does not explain.)
+// are taken in, or in what has become longer on all ranks. (What one window claims of both is two faults: each stands for what the other does not explain.)
 bool TellsLessThan(const Finding& claim, const Finding& other);
 
 // Of ranks of one host whose devices are slow in the same way: heat and power are the host's, and which of its devices throttle a window tells by chance.
