@@ -195,12 +195,12 @@ TEST(ClaimMemory, ALookOverTwoWindowsHasSeenTwo) {
 }
 
 TEST(ClaimMemory, TwoAccidentsOfOneRankAreNoChance) {
-  const auto opened = [](double deviations, const std::vector<int32_t>& ranks) {
+  const auto opened = [](double deviations, const std::vector<int32_t>& ranks, FunctionClass function_class = FunctionClass::kGpuCompute) {
     ClaimMemory memory;
     std::vector<Finding> ripe;
     for (size_t i = 0; i < ranks.size(); ++i) {
       const auto window = static_cast<int64_t>(3 * i);
-      Finding claim = Claim(window, ranks[i], 1);
+      Finding claim = Claim(window, ranks[i], 1, "f", function_class);
       claim.evidence.push_back({.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = deviations, .samples = 4});
       ripe = Ripen(memory, window, {claim});
     }
@@ -210,6 +210,7 @@ TEST(ClaimMemory, TwoAccidentsOfOneRankAreNoChance) {
   EXPECT_FALSE(opened(12, {5, 5})) << "uneven steps go so far";
   EXPECT_FALSE(opened(40, {5, 6}));
   EXPECT_FALSE(opened(40, {1, 2, 5, 3, 5})) << "a job in which accidents are common";
+  EXPECT_FALSE(opened(40, {5, 5}, FunctionClass::kPython)) << "others may collect their garbage later";
 }
 
 TEST(ClaimMemory, APortThatFlapsComesBackLate) {

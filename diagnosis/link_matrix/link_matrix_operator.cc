@@ -1,5 +1,6 @@
 #include "diagnosis/link_matrix/link_matrix_operator.h"
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,6 +20,16 @@ void CountConnections(const HotSpot& spot, Finding& finding) {
   finding.evidence.push_back({std::string(kSignsThatAgree), "count", static_cast<double>(spot.cells.size()), 0, kConnections, 1});
 }
 
+// Where a port goes down within a window, its data goes over its neighbor's for the rest: both look slow, and the next window says which it is.
+bool HasSlowNeighbor(const CrossRankView& view, std::span<const HotSpot> spots, const HotSpot& spot) {
+  if (spot.kind != HotSpotKind::kRank || spot.resource != Resource::kNic) return false;
+  const std::string& host = view.ranks()[spot.ranks.front()].batch->host;
+  return std::ranges::any_of(spots, [&](const HotSpot& other) {
+    return other.kind == spot.kind && other.resource == spot.resource && other.ranks != spot.ranks &&
+           view.ranks()[other.ranks.front()].batch->host == host;
+  });
+}
+
 }  // namespace
 
 void LinkMatrixOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
@@ -26,9 +37,14 @@ void LinkMatrixOperator::Evaluate(const CrossRankView& view, std::vector<Finding
   if (time.steps == 0) return;
   const size_t before = findings.size();
   const std::vector<LinkCell> cells = MeasureLinks(view);
-  for (const HotSpot& spot : FindHotSpots(view, cells, time.ns, options_)) {
+  const std::vector<HotSpot> spots = FindHotSpots(view, cells, time.ns, options_);
+  for (const HotSpot& spot : spots) {
     findings.push_back(DescribeHotSpot(view, spot, time, options_));
-    CountConnections(spot, findings.back());
+    if (HasSlowNeighbor(view, spots, spot)) {
+      findings.back().evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kWindowsOfNeighbors, 1});
+    } else {
+      CountConnections(spot, findings.back());
+    }
   }
   if (findings.size() == before) EvaluateFaint(view, cells, time, findings);
 }

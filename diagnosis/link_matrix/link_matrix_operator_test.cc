@@ -65,6 +65,18 @@ TEST(LinkMatrixOperator, ConnectionsThatAgreeAreEnoughInOneWindow) {
   EXPECT_FALSE(agree(Ring(16).Connect(4, 5, 12).Evaluate().front())) << "one may have been busy for a while";
 }
 
+TEST(LinkMatrixOperator, TwoPortsOfOneHostWaitForTheNextWindow) {
+  const std::vector<Finding> findings = Ring(24).Connect(1, 2, 12).Connect(2, 3, 12).Connect(4, 5, 10).Connect(5, 6, 10).Evaluate();
+  ASSERT_THAT(findings, SizeIs(2));
+  for (const Finding& finding : findings) {
+    const Measure* seen = FindMeasure(finding, kSeenInWindows);
+    ASSERT_NE(seen, nullptr);
+    EXPECT_EQ(seen->threshold, 2);
+  }
+  for (const Finding& finding : Ring(24).Connect(1, 2, 12).Connect(2, 3, 12).Connect(12, 13, 10).Connect(13, 14, 10).Evaluate())
+    EXPECT_EQ(FindMeasure(finding, kSeenInWindows), nullptr) << "of two hosts";
+}
+
 TEST(LinkMatrixOperator, ALittleSlowAsksForMoreWindows) {
   const auto asks = [](const Finding& finding) {
     return std::ranges::any_of(finding.evidence,
