@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <map>
 #include <optional>
 
 #include "diagnosis/lasting_excess.h"
@@ -17,16 +16,22 @@ constexpr size_t kFewestOthers = 6;
 constexpr double kShareOfLook = 0.1;       // of the chance that looks over many windows may cost
 constexpr double kMostCorrelation = 0.25;  // of ranks in the two windows: routing that changes slowly makes one window of two
 
-// By rank: the logarithm of what it exchanges, to a common scale.
-std::map<RankIndex, double> LogBytesOf(const CrossRankView& view, const PatternBatch& window) {
-  std::map<RankIndex, double> bytes;
+// The logarithm of what a rank exchanges, to a common scale.
+struct LogBytes {
+  RankIndex rank = 0;
+  double value = 0;
+};
+
+// By rank, of those that exchange anything.
+std::vector<LogBytes> LogBytesOf(const CrossRankView& view, const PatternBatch& window) {
+  std::vector<LogBytes> bytes;
   auto row = window.steps.begin();
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const auto number = static_cast<int64_t>(view.ranks()[i].rank.value);
     while (row != window.steps.end() && row->id < number) ++row;
     if (row == window.steps.end()) break;
     const auto busy_ns = static_cast<double>(row->duration_ns - row->peer_wait_ns);
-    if (row->id == number && busy_ns > 0) bytes[i] = std::log(busy_ns);
+    if (row->id == number && busy_ns > 0) bytes.push_back({i, std::log(busy_ns)});
   }
   return bytes;
 }
@@ -41,29 +46,35 @@ class OfRole {
     std::ranges::sort(values_);
     const auto same = [](double a, double b) { return b - a < kTheSame; };
     values_.erase(std::unique(values_.begin(), values_.end(), same), values_.end());
+    for (const double value : values_) {
+      sum_ += value - Middle();
+      squares_ += (value - Middle()) * (value - Middle());
+    }
   }
 
   double Middle() const { return values_[values_.size() / 2]; }
 
+  // Against all others but those that exchange the same.
   double ChanceOf(double own) const {
-    double count = 0;
-    double sum = 0;
-    double squares = 0;
-    for (const double value : values_) {
-      if (std::abs(value - own) < kTheSame) continue;
-      ++count;
-      sum += value;
-      squares += value * value;
+    auto count = static_cast<double>(values_.size());
+    double sum = sum_;
+    double squares = squares_;
+    for (auto same = std::ranges::upper_bound(values_, own - kTheSame); same != values_.end() && *same < own + kTheSame; ++same) {
+      --count;
+      sum -= *same - Middle();
+      squares -= (*same - Middle()) * (*same - Middle());
     }
     if (count < kFewestOthers) return 1;
     const double mean = sum / count;
     const double variance = std::max((squares - count * mean * mean) / (count - 1), kTheSame * kTheSame);
-    const double t = (own - mean) / std::sqrt(variance * (1 + 1 / count));
+    const double t = (own - Middle() - mean) / std::sqrt(variance * (1 + 1 / count));
     return t > 0 ? StudentTail(t, count - 1) : 1;
   }
 
  private:
   std::vector<double> values_;
+  double sum_ = 0;      // of their distances from the middle
+  double squares_ = 0;
 };
 
 // One window.
@@ -73,7 +84,7 @@ struct OfWindow {
 };
 
 OfWindow MeasureWindow(const CrossRankView& view, const PatternBatch& window) {
-  const std::map<RankIndex, double> bytes = LogBytesOf(view, window);
+  const std::vector<LogBytes> bytes = LogBytesOf(view, window);
   std::vector<OfRole> roles(view.role_count());
   for (const auto& [rank, log_bytes] : bytes) roles[view.ranks()[rank].role].Add(log_bytes);
   for (OfRole& role : roles) role.Sort();

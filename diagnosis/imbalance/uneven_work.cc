@@ -18,16 +18,15 @@ namespace {
 constexpr size_t kMostRanks = 256;    // of a role: more would not tell more
 constexpr size_t kFewestWindows = 3;  // fewer show nothing of what windows differ by
 
-using Row = std::vector<double>;  // of one window, by rank: own work / that of the role's median rank; 0 where it is not known
+using Row = std::vector<double>;  // of one window, by rank of a role: own work / that of the role's median rank; 0 where it is not known
 
-Row RowOf(std::span<const RankView> ranks, const PatternBatch& window) {
-  Row work(ranks.size(), 0);
-  auto row = window.steps.begin();
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    const auto number = static_cast<int64_t>(ranks[i].rank.value);
-    while (row != window.steps.end() && row->id < number) ++row;
-    if (row == window.steps.end() || row->id != number || row->duration_ns <= 0) continue;
-    work[i] = 2 * static_cast<double>(row->duration_ns - row->peer_wait_ns) / static_cast<double>(row->duration_ns);
+Row RowOf(const CrossRankView& view, std::span<const RankIndex> role, const PatternBatch& window) {
+  Row work;
+  for (const RankIndex rank : role) {
+    const auto number = static_cast<int64_t>(view.ranks()[rank].rank.value);
+    const auto row = std::ranges::lower_bound(window.steps, number, {}, &StepRecord::id);
+    const bool known = row != window.steps.end() && row->id == number && row->duration_ns > 0;
+    work.push_back(known ? 2 * static_cast<double>(row->duration_ns - row->peer_wait_ns) / static_cast<double>(row->duration_ns) : 0);
   }
   return work;
 }
@@ -39,11 +38,11 @@ double MeanOf(std::span<const double> values) {
 // The windows of one look at the ranks of one role that all of them have.
 class WorkTable {
  public:
-  // rows: newest last.
-  WorkTable(std::span<const Row> rows, std::span<const RankIndex> ranks) : rows_(rows.size()), means_(ranks.size(), 0) {
+  // rows: newest last. columns: those that all of them have.
+  WorkTable(std::span<const Row> rows, std::span<const size_t> columns) : rows_(rows.size()), means_(columns.size(), 0) {
     for (size_t w = 0; w < rows.size(); ++w) {
-      for (const RankIndex rank : ranks) rows_[w].push_back(rows[w][rank]);
-      for (size_t r = 0; r < ranks.size(); ++r) means_[r] += rows_[w][r] / static_cast<double>(rows.size());
+      for (const size_t column : columns) rows_[w].push_back(rows[w][column]);
+      for (size_t r = 0; r < columns.size(); ++r) means_[r] += rows_[w][r] / static_cast<double>(rows.size());
     }
   }
 
@@ -164,12 +163,15 @@ std::optional<UnevenWork> FindInRole(std::span<const Row> rows, const std::vecto
     if (windows > rows.size()) break;
     if (windows < kFewestWindows) continue;
     const std::span<const Row> look = rows.last(windows);
+    std::vector<size_t> columns;
     std::vector<RankIndex> ranks;
-    std::ranges::copy_if(role, std::back_inserter(ranks), [look](RankIndex rank) {
-      return std::ranges::all_of(look, [rank](const Row& row) { return row[rank] > 0; });
-    });
+    for (size_t column = 0; column < role.size(); ++column) {
+      if (!std::ranges::all_of(look, [column](const Row& row) { return row[column] > 0; })) continue;
+      columns.push_back(column);
+      ranks.push_back(role[column]);
+    }
     if (ranks.size() < options.min_independent) break;
-    WorkTable table(look, ranks);
+    WorkTable table(look, columns);
     std::optional<UnevenWork> uneven = Divide(table.means(), ranks, options.min_growth);
     if (!uneven) continue;
     uneven->windows = static_cast<uint32_t>(windows);
@@ -187,15 +189,15 @@ std::vector<UnevenWork> FindUnevenWork(const CrossRankView& view, const UnevenWo
   if (past.size() + 1 < kFewestWindows) return {};
   std::vector<std::vector<RankIndex>> roles(view.role_count());
   for (RankIndex i = 0; i < view.ranks().size(); ++i) roles[view.ranks()[i].role].push_back(i);
-  std::vector<Row> rows;
-  for (const PatternBatch& window : past.last(std::min(past.size(), kLooks.back() - 1))) rows.push_back(RowOf(view.ranks(), window));
-  rows.push_back(RowOf(view.ranks(), now));
   const double most_chance = FalseAlarmsAllowed(now.window.index, LastingOptions{}) / static_cast<double>(std::max<size_t>(1, roles.size()));
   std::vector<UnevenWork> found;
-  for (std::vector<RankIndex>& role : roles) {
+  for (const std::vector<RankIndex>& role : roles) {
     const size_t stride = (role.size() + kMostRanks - 1) / kMostRanks;
     std::vector<RankIndex> some;
     for (size_t i = 0; i < role.size(); i += stride) some.push_back(role[i]);
+    std::vector<Row> rows;
+    for (const PatternBatch& window : past.last(std::min(past.size(), kLooks.back() - 1))) rows.push_back(RowOf(view, some, window));
+    rows.push_back(RowOf(view, some, now));
     if (std::optional<UnevenWork> uneven = FindInRole(rows, some, most_chance, options)) found.push_back(std::move(*uneven));
   }
   return found;

@@ -119,6 +119,26 @@ void BM_WholeWindow(benchmark::State& state, bool faulty) {
   }
 }
 
+// The same of a job that has run for a while: with all that is kept of its earlier windows.
+void BM_WholeWindowWithPast(benchmark::State& state, bool faulty) {
+  const LargeJob large = Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), faulty);
+  const CrossRankView first(large.job.batches, large.job.summaries);
+  const auto before = [](size_t windows, const PatternBatch& row) {
+    std::vector<PatternBatch> past(windows, row);
+    for (size_t i = 0; i < past.size(); ++i) past[i].window.index = static_cast<int64_t>(i) - static_cast<int64_t>(past.size());
+    return past;
+  };
+  const std::vector<PatternBatch> history = before(kProfilesKept, first.profile());
+  const std::vector<PatternBatch> times = before(kRankTimesKept, first.rank_times());
+  const std::vector<PatternBatch> work = before(kRankTimesKept, first.work_times());
+  const std::vector<PatternBatch> bytes = before(kRankTimesKept, first.exchanged());
+  const RootCause root_cause(DefaultOperators());
+  for (auto _ : state) {
+    const CrossRankView view(large.job.batches, large.job.summaries, {.profiles = history, .times = times, .work = work, .bytes = bytes});
+    benchmark::DoNotOptimize(root_cause.Diagnose(view).data());
+  }
+}
+
 // One operator alone: where the time of the whole goes.
 void BM_OneOperator(benchmark::State& state) {
   const LargeJob large = Make(100'000, 20, true);
@@ -143,6 +163,8 @@ BENCHMARK_CAPTURE(BM_DiagnoseWindow, healthy, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_DiagnoseWindow, faulty, true)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_WholeWindow, healthy, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_WholeWindow, faulty, true)->Apply(Sizes);
+BENCHMARK_CAPTURE(BM_WholeWindowWithPast, healthy, false)->Apply(Sizes);
+BENCHMARK_CAPTURE(BM_WholeWindowWithPast, faulty, true)->Apply(Sizes);
 BENCHMARK(BM_OneOperator)->DenseRange(0, static_cast<int64_t>(DefaultOperators().size()) - 1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
