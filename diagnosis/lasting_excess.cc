@@ -8,6 +8,7 @@
 #include <span>
 
 #include "diagnosis/mean_step.h"
+#include "diagnosis/rank_rows.h"
 #include "diagnosis/robust_statistics.h"
 #include "schemas/parameter_kernel.h"
 
@@ -25,13 +26,9 @@ StepRecord MeanOf(const RankView& rank) {
 // place: who has less of the one has more of the other.
 template <typename Visit>
 void ForEachRank(std::span<const RankView> ranks, const PatternBatch& window, bool less, Visit visit) {
-  auto row = window.steps.begin();
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    const auto number = static_cast<int64_t>(ranks[i].rank.value);
-    while (row != window.steps.end() && row->id < number) ++row;
-    if (row != window.steps.end() && row->id == number)
-      visit(i, row->duration_ns, less ? row->duration_ns - row->peer_wait_ns : row->peer_wait_ns);
-  }
+  ForEachRankRow(ranks, window, [&](size_t i, const StepRecord& row) {
+    visit(i, row.duration_ns, less ? row.duration_ns - row.peer_wait_ns : row.peer_wait_ns);
+  });
 }
 
 // What ranks took on the face of it, so that looks which cannot show anything cost next to nothing.

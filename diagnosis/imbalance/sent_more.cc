@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "diagnosis/lasting_excess.h"
+#include "diagnosis/rank_rows.h"
 #include "diagnosis/robust_statistics.h"
 
 namespace eroica {
@@ -25,14 +26,10 @@ struct LogBytes {
 // By rank, of those that exchange anything.
 std::vector<LogBytes> LogBytesOf(const CrossRankView& view, const PatternBatch& window) {
   std::vector<LogBytes> bytes;
-  auto row = window.steps.begin();
-  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
-    const auto number = static_cast<int64_t>(view.ranks()[i].rank.value);
-    while (row != window.steps.end() && row->id < number) ++row;
-    if (row == window.steps.end()) break;
-    const auto busy_ns = static_cast<double>(row->duration_ns - row->peer_wait_ns);
-    if (row->id == number && busy_ns > 0) bytes.push_back({i, std::log(busy_ns)});
-  }
+  ForEachRankRow(view.ranks(), window, [&bytes](size_t i, const StepRecord& row) {
+    const auto busy_ns = static_cast<double>(row.duration_ns - row.peer_wait_ns);
+    if (busy_ns > 0) bytes.push_back({static_cast<RankIndex>(i), std::log(busy_ns)});
+  });
   return bytes;
 }
 
