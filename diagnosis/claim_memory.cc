@@ -43,7 +43,7 @@ bool IsAccident(const Finding& claim) {
 
 // In how many windows one that looks back over several saw it.
 int64_t WindowsLookedAt(const Finding& claim) {
-  const Measure* windows = FindMeasure(claim, "slow_windows");
+  const Measure* windows = FindMeasure(claim, kSlowWindows);
   return windows != nullptr ? static_cast<int64_t>(windows->culprit) : 1;
 }
 

@@ -28,6 +28,9 @@ inline constexpr std::string_view kChanceOfExcess = "chance_of_excess";
 // Of a claim that one window is too little for: its threshold says in how many of the newest windows it must have been made.
 inline constexpr std::string_view kSeenInWindows = "seen_in_windows";
 
+// In how many windows one that looks back over several saw it.
+inline constexpr std::string_view kSlowWindows = "slow_windows";
+
 // How many measurements of different origin say what is claimed, none of which uneven work, or a few uneven steps, change; its threshold says how many of them make one
 // window enough.
 inline constexpr std::string_view kSignsThatAgree = "signs_that_agree";

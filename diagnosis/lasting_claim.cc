@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+
+#include "diagnosis/finding_measures.h"
 
 namespace eroica {
 
@@ -19,7 +22,7 @@ std::optional<BusyTime> LastingInSteps(const CrossRankView& view, const BusyTime
 }
 
 void TellLasting(const BusyTime& lasting, Finding& finding) {
-  finding.evidence.push_back({"slow_windows", "count", static_cast<double>(lasting.slow_steps), 0, 0, lasting.steps});
+  finding.evidence.push_back({std::string(kSlowWindows), "count", static_cast<double>(lasting.slow_steps), 0, 0, lasting.steps});
   finding.evidence.push_back({"chance", "probability", lasting.chance, 0, 0, lasting.peers});
   finding.explanation +=
       fmt::format(" No window alone shows it: it adds up over {}, of which {} show it.", lasting.steps, lasting.slow_steps);

@@ -156,7 +156,7 @@ Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>&
   const auto& [busy, growth, windows] = Slowest(grown);
   Finding finding = Describe(view, grown, max_chance);
   finding.subkind = "expert";
-  if (windows > 1) finding.evidence.push_back({"slow_windows", "count", static_cast<double>(windows), 0, 0, windows});
+  if (windows > 1) finding.evidence.push_back({std::string(kSlowWindows), "count", static_cast<double>(windows), 0, 0, windows});
   constexpr int kSigns = 2;  // the time of the kernels and the bytes of the collective, which no device changes
   finding.evidence.push_back({std::string(kSignsThatAgree), "count", kSigns, 0, kSigns, grown.size()});
   finding.function = growth.routed->name;
