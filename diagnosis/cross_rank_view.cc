@@ -188,13 +188,13 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
   hosts_ = std::make_shared<const std::vector<HostRanks>>(HostsOf(ranks_));
   busy_times_ = std::make_shared<const std::vector<BusyTime>>(CompareBusyTime(ranks_, role_count_));
   profile_ = std::make_shared<const PatternBatch>(ProfileOf(*this, std::move(typical_steps)));
-  PatternBatch times = RankTimesOf(*this);
-  times.role = EncodeRoles(ranks_, learned);
-  times.pid = FingerprintOfProcesses(ranks_);
-  times.patterns = DeviceCallsOf(*this);
-  rank_times_ = std::make_shared<const PatternBatch>(std::move(times));
-  work_times_ = std::make_shared<const PatternBatch>(WorkTimesOf(*this));
-  exchanged_ = std::make_shared<const PatternBatch>(ExchangedOf(*this));
+  RankTimes times = RankTimesOf(*this);
+  times.roles = EncodeRoles(ranks_, learned);
+  times.processes = FingerprintOfProcesses(ranks_);
+  times.device_calls = DeviceCallsOf(*this);
+  rank_times_ = std::make_shared<const RankTimes>(std::move(times));
+  work_times_ = std::make_shared<const RankTimes>(WorkTimesOf(*this));
+  exchanged_ = std::make_shared<const RankTimes>(ExchangedOf(*this));
   lasting_excess_ = std::make_shared<const std::vector<BusyTime>>(FindLastingExcess(ranks_, role_count_, past.times, *rank_times_));
 }
 

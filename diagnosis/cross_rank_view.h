@@ -66,9 +66,9 @@ class CrossRankView {
   const std::vector<BusyTime>& lasting_excess() const { return *lasting_excess_; }
   // What this window will be in the job's history, past_windows.h.
   const PatternBatch& profile() const { return *profile_; }
-  const PatternBatch& rank_times() const { return *rank_times_; }
-  const PatternBatch& work_times() const { return *work_times_; }
-  const PatternBatch& exchanged() const { return *exchanged_; }
+  const RankTimes& rank_times() const { return *rank_times_; }
+  const RankTimes& work_times() const { return *work_times_; }
+  const RankTimes& exchanged() const { return *exchanged_; }
   std::span<const CollectiveSummary> summaries() const { return summaries_; }
   const PastWindows& past() const { return past_; }
   // Nothing where the rank or function is not in the view.
@@ -86,9 +86,9 @@ class CrossRankView {
   std::shared_ptr<const std::vector<HostRanks>> hosts_;
   std::shared_ptr<const std::vector<BusyTime>> busy_times_;
   std::shared_ptr<const PatternBatch> profile_;
-  std::shared_ptr<const PatternBatch> rank_times_;
-  std::shared_ptr<const PatternBatch> work_times_;
-  std::shared_ptr<const PatternBatch> exchanged_;
+  std::shared_ptr<const RankTimes> rank_times_;
+  std::shared_ptr<const RankTimes> work_times_;
+  std::shared_ptr<const RankTimes> exchanged_;
   std::shared_ptr<const std::vector<BusyTime>> lasting_excess_;
   std::span<const CollectiveSummary> summaries_;
   PastWindows past_;

@@ -48,7 +48,7 @@ TEST(DeviceCalls, ARowForEachKernelAndPlaceOverAllOfItsRanks) {
     if (row.name == "gemm_1") mean_ns[row.stack == "host1"] = row.duration_mean_ns;
   }
   EXPECT_NEAR(mean_ns[0] / mean_ns[1], 1.1, 1e-9);
-  EXPECT_EQ(view.rank_times().patterns, rows);
+  EXPECT_EQ(view.rank_times().device_calls, rows);
 }
 
 }  // namespace

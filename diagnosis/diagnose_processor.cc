@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,7 +52,7 @@ bool IsLastOfJob(const CrossRankView& view) {
 
 // Whether the job changes its size within the window: it has more or fewer ranks than before, or some said their last word and the others go on from there. Then ranks
 // have steps of two layouts in it, and the first ones of new processes, and nobody can be compared with anybody.
-bool ChangesSize(const CrossRankView& view, std::span<const PatternBatch> past) {
+bool ChangesSize(const CrossRankView& view, std::span<const RankTimes> past) {
   if (!past.empty() && past.back().world_size != view.world_size()) return true;
   int64_t last_word = -1;
   for (const RankView& rank : view.ranks()) {
@@ -61,6 +62,14 @@ bool ChangesSize(const CrossRankView& view, std::span<const PatternBatch> past) 
     return !rank.batch->final && !rank.batch->steps.empty() && rank.batch->steps.back().id > last_word;
   };
   return last_word >= 0 && std::ranges::any_of(view.ranks(), goes_on);
+}
+
+// To the newest windows of one kind, of which so many are kept.
+template <typename T>
+void Append(const T& window, size_t most, std::vector<T>& windows) {
+  if (!windows.empty() && windows.back().window.kind != window.window.kind) windows.clear();
+  windows.push_back(window);
+  if (windows.size() > most) windows.erase(windows.begin());
 }
 
 // What the jobs table says of a job: for people and REST, not read back.
@@ -139,9 +148,17 @@ absl::Status DiagnoseProcessor::LoadMemory(const JobId& id, Job* job) const {
 
 absl::Status DiagnoseProcessor::LoadHistory(const JobId& id, WindowKind kind, Job& job) {
   if (absl::Status status = LoadSlots("", id, kind, &job.history); !status.ok()) return status;
-  if (absl::Status status = LoadSlots(kTimesPrefix, id, kind, &job.rank_times); !status.ok()) return status;
-  if (absl::Status status = LoadSlots(kWorkPrefix, id, kind, &job.work_times); !status.ok()) return status;
-  return LoadSlots(kBytesPrefix, id, kind, &job.exchanged);
+  if (absl::Status status = LoadTimes(kTimesPrefix, id, kind, &job.rank_times); !status.ok()) return status;
+  if (absl::Status status = LoadTimes(kWorkPrefix, id, kind, &job.work_times); !status.ok()) return status;
+  return LoadTimes(kBytesPrefix, id, kind, &job.exchanged);
+}
+
+absl::Status DiagnoseProcessor::LoadTimes(const std::string& prefix, const JobId& id, WindowKind kind, std::vector<RankTimes>* windows) {
+  std::vector<PatternBatch> records;
+  if (absl::Status status = LoadSlots(prefix, id, kind, &records); !status.ok()) return status;
+  windows->clear();
+  std::ranges::transform(records, std::back_inserter(*windows), RankTimesIn);
+  return absl::OkStatus();
 }
 
 absl::Status DiagnoseProcessor::LoadSlots(const std::string& prefix, const JobId& id, WindowKind kind, std::vector<PatternBatch>* windows) {
@@ -160,20 +177,22 @@ absl::Status DiagnoseProcessor::LoadSlots(const std::string& prefix, const JobId
 
 void DiagnoseProcessor::Remember(const JobId& id, WindowId window_id, const CrossRankView& view, Job& job) {
   if (view.profile().steps.empty()) return;
-  Keep(ProfileKey(id, window_id), view.profile(), kProfilesKept, job.history);
-  Keep(kTimesPrefix + ProfileKey(id, window_id), view.rank_times(), kRankTimesKept, job.rank_times);
-  Keep(kWorkPrefix + ProfileKey(id, window_id), view.work_times(), kRankTimesKept, job.work_times);
-  Keep(kBytesPrefix + ProfileKey(id, window_id), view.exchanged(), kRankTimesKept, job.exchanged);
+  Store(ProfileKey(id, window_id), view.profile());
+  Append(view.profile(), kProfilesKept, job.history);
+  Keep(kTimesPrefix + ProfileKey(id, window_id), view.rank_times(), id, job.rank_times);
+  Keep(kWorkPrefix + ProfileKey(id, window_id), view.work_times(), id, job.work_times);
+  Keep(kBytesPrefix + ProfileKey(id, window_id), view.exchanged(), id, job.exchanged);
 }
 
-void DiagnoseProcessor::Keep(const std::string& key, const PatternBatch& window, size_t most, std::vector<PatternBatch>& windows) {
-  if (!windows.empty() && windows.back().window.kind != window.window.kind) windows.clear();
-  if (window.steps.size() <= CodecLimits::kPatterns) {  // the looks of larger jobs begin anew after a restart
-    const Bytes payload = encoder_.Encode(window);
-    context_->changes().Put(Table::kProgress, key, std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
-  }
-  windows.push_back(window);
-  if (windows.size() > most) windows.erase(windows.begin());
+void DiagnoseProcessor::Keep(const std::string& key, const RankTimes& window, const JobId& id, std::vector<RankTimes>& windows) {
+  // The looks of larger jobs begin anew after a restart.
+  if (window.rows.size() <= CodecLimits::kPatterns) Store(key, RecordOf(window, id));
+  Append(window, kRankTimesKept, windows);
+}
+
+void DiagnoseProcessor::Store(const std::string& key, const PatternBatch& window) {
+  const Bytes payload = encoder_.Encode(window);
+  context_->changes().Put(Table::kProgress, key, std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
 }
 
 void DiagnoseProcessor::Count(JobWindows::Added added) {

@@ -60,9 +60,9 @@ class DiagnoseProcessor final : public Processor {
     FindingLifecycle lifecycle;
     std::vector<PatternBatch>
         history;  // profiles of its last windows (job_profile.h), oldest first, of the kind that it was diagnosed in last
-    std::vector<PatternBatch> rank_times;  // likewise what its ranks took in them (lasting_excess.h),
-    std::vector<PatternBatch> work_times;  // what work they had,
-    std::vector<PatternBatch> exchanged;   // and what they exchanged (exchanged_bytes.h)
+    std::vector<RankTimes> rank_times;  // likewise what its ranks took in them (lasting_excess.h),
+    std::vector<RankTimes> work_times;  // what work they had,
+    std::vector<RankTimes> exchanged;   // and what they exchanged (exchanged_bytes.h)
     HangWatch hangs;
     TelemetryGaps gaps;
   };
@@ -70,9 +70,11 @@ class DiagnoseProcessor final : public Processor {
   absl::StatusOr<Job*> FindJob(const JobId& id);
   absl::Status LoadHistory(const JobId& id, WindowKind kind, Job& job);
   absl::Status LoadSlots(const std::string& prefix, const JobId& id, WindowKind kind, std::vector<PatternBatch>* windows);
+  absl::Status LoadTimes(const std::string& prefix, const JobId& id, WindowKind kind, std::vector<RankTimes>* windows);
   absl::Status LoadMemory(const JobId& id, Job* job) const;
   void Remember(const JobId& id, WindowId window_id, const CrossRankView& view, Job& job);
-  void Keep(const std::string& key, const PatternBatch& window, size_t most, std::vector<PatternBatch>& windows);
+  void Keep(const std::string& key, const RankTimes& window, const JobId& id, std::vector<RankTimes>& windows);
+  void Store(const std::string& key, const PatternBatch& window);
   void Count(JobWindows::Added added);
   absl::Status LoadWindows(const JobId& id, Job* job);
   absl::Status LoadStandstills(const JobId& id, Job* job) const;

@@ -53,20 +53,20 @@ std::vector<Exchange> MostUneven(const CrossRankView& view) {
 
 }  // namespace
 
-PatternBatch ExchangedOf(const CrossRankView& view) {
+RankTimes ExchangedOf(const CrossRankView& view) {
   constexpr double kStepNs = 1e9;
-  PatternBatch exchanged = NobodysTimes(view);
+  RankTimes exchanged = NobodysTimes(view);
   for (const Exchange& exchange : MostUneven(view)) {
     std::vector<double> ordered = exchange.bytes;
     const double usual = Median(std::span(ordered));
     for (size_t i = 0; i < exchange.rank.size(); ++i) {
       const double share = std::min(exchange.bytes[i] / usual, 2.0);
-      exchanged.steps.push_back({.id = static_cast<int64_t>(view.ranks()[exchange.rank[i]].rank.value),
-                                 .duration_ns = static_cast<int64_t>(kStepNs),
-                                 .peer_wait_ns = static_cast<int64_t>(kStepNs * (1 - share / 2))});
+      exchanged.rows.push_back({.rank = view.ranks()[exchange.rank[i]].rank.value,
+                                .busy_ns = static_cast<float>(kStepNs * share / 2),
+                                .wait_ns = static_cast<float>(kStepNs * (1 - share / 2))});
     }
   }
-  std::ranges::sort(exchanged.steps, {}, &StepRecord::id);
+  std::ranges::sort(exchanged.rows, {}, &RankTime::rank);
   return exchanged;
 }
 

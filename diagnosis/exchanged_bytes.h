@@ -9,6 +9,6 @@ namespace eroica {
 // The bytes of ranks in one window, in the form of WorkTimesOf (lasting_excess.h): a step of one second of which the median rank of a role works half, and the others by
 // as much longer as they exchange more, in the collective whose bytes differ most in the role. No rows of roles in which all exchange as many. Cost: the rows of
 // collectives.
-PatternBatch ExchangedOf(const CrossRankView& view);
+RankTimes ExchangedOf(const CrossRankView& view);
 
 }  // namespace eroica

@@ -8,40 +8,40 @@
 #include <span>
 
 #include "diagnosis/mean_step.h"
-#include "diagnosis/rank_rows.h"
 #include "diagnosis/robust_statistics.h"
 #include "schemas/parameter_kernel.h"
 
 namespace eroica {
 namespace {
 
-StepRecord MeanOf(const RankView& rank) {
-  constexpr double kMostNs = 9e18;  // of what hostile payloads say
-  return {.id = static_cast<int64_t>(rank.rank.value),
-          .duration_ns = static_cast<int64_t>(std::min(rank.step.duration_ns, kMostNs)),
-          .peer_wait_ns = static_cast<int64_t>(std::min(rank.step.wait_ns, kMostNs))};
+RankTime MeanOf(const RankView& rank) {
+  constexpr double kMostNs = 4e18;  // of what hostile payloads say
+  return {.rank = rank.rank.value,
+          .busy_ns = static_cast<float>(std::min(rank.step.busy_ns(), kMostNs)),
+          .wait_ns = static_cast<float>(std::min(rank.step.wait_ns, kMostNs))};
 }
 
-// Calls visit(position, duration, wait) for the rows of the window that are of ranks which report now. For `less`, busy time and waiting are in each other's
-// place: who has less of the one has more of the other.
+// Calls visit(position, busy, wait) for the rows of the window that are of these ranks. For `less`, busy time and waiting are in each other's place: who has less of
+// the one has more of the other.
 template <typename Visit>
-void ForEachRank(std::span<const RankView> ranks, const PatternBatch& window, bool less, Visit visit) {
-  ForEachRankRow(ranks, window, [&](size_t i, const StepRecord& row) {
-    visit(i, row.duration_ns, less ? row.duration_ns - row.peer_wait_ns : row.peer_wait_ns);
+void ForEachRank(std::span<const uint32_t> numbers, const RankTimes& window, bool less, Visit visit) {
+  ForEachRankTime(numbers, window, [&](size_t i, const RankTime& row) {
+    visit(i, less ? row.wait_ns : row.busy_ns, less ? row.busy_ns : row.wait_ns);
   });
 }
 
 // What ranks took on the face of it, so that looks which cannot show anything cost next to nothing.
 class FaceValue {
  public:
-  FaceValue(std::span<const RankView> ranks, bool less) : ranks_(ranks), less_(less), busy_ns_(ranks.size()), windows_(ranks.size()) {}
+  FaceValue(std::span<const RankView> ranks, bool less)
+      : ranks_(ranks), numbers_(NumbersOf(ranks)), less_(less), busy_ns_(ranks.size()), windows_(ranks.size()) {}
 
-  void Add(const PatternBatch& window) {
-    double longest_ns = 0;
-    ForEachRank(ranks_, window, less_, [&](size_t i, int64_t duration_ns, int64_t wait_ns) {
-      busy_ns_[i] += static_cast<double>(duration_ns - wait_ns);
+  void Add(const RankTimes& window) {
+    float longest_ns = 0;
+    ForEachRank(numbers_, window, less_, [&](size_t i, float busy_ns, float wait_ns) {
+      busy_ns_[i] += busy_ns;
       ++windows_[i];
-      longest_ns = std::max(longest_ns, static_cast<double>(duration_ns));
+      longest_ns = std::max(longest_ns, busy_ns + wait_ns);
     });
     step_ns_ += longest_ns;
     ++count_;
@@ -77,6 +77,7 @@ class FaceValue {
   static constexpr size_t kPeers = 256;  // of a role, at least half of them
 
   std::span<const RankView> ranks_;
+  const std::vector<uint32_t> numbers_;
   const bool less_;
   std::vector<double> busy_ns_;    // sums
   std::vector<uint32_t> windows_;  // that the rank has
@@ -87,7 +88,8 @@ class FaceValue {
 // The windows of one look, as steps of the ranks that report now.
 class Look {
  public:
-  Look(std::span<const RankView> ranks, std::span<const PatternBatch> past, const PatternBatch& now, bool less) : less_(less) {
+  Look(std::span<const RankView> ranks, std::span<const RankTimes> past, const RankTimes& now, bool less)
+      : numbers_(NumbersOf(ranks)), less_(less) {
     batches_.resize(ranks.size());
     views_.assign(ranks.begin(), ranks.end());
     for (size_t i = 0; i < ranks.size(); ++i) {
@@ -95,7 +97,7 @@ class Look {
       batches_[i].steps.reserve(past.size() + 1);
       views_[i].batch = &batches_[i];
     }
-    for (const PatternBatch& window : past) Add(window);
+    for (const RankTimes& window : past) Add(window);
     Add(now);
   }
 
@@ -118,9 +120,10 @@ class Look {
   std::vector<BusyTime> Compare(uint32_t role_count) const { return CompareBusyTime(views_, role_count); }
 
  private:
-  void Add(const PatternBatch& window) {
-    ForEachRank(views_, window, less_, [&](size_t i, int64_t duration_ns, int64_t wait_ns) {
-      batches_[i].steps.push_back({.id = window.window.index, .duration_ns = duration_ns, .peer_wait_ns = wait_ns});
+  void Add(const RankTimes& window) {
+    ForEachRank(numbers_, window, less_, [&](size_t i, float busy_ns, float wait_ns) {
+      const auto waited_ns = static_cast<int64_t>(wait_ns);
+      batches_[i].steps.push_back({.id = window.window.index, .duration_ns = static_cast<int64_t>(busy_ns) + waited_ns, .peer_wait_ns = waited_ns});
     });
   }
 
@@ -140,6 +143,7 @@ class Look {
     return Median(std::span(correlations));
   }
 
+  const std::vector<uint32_t> numbers_;
   const bool less_;
   std::vector<PatternBatch> batches_;  // as views_
   std::vector<RankView> views_;
@@ -243,50 +247,49 @@ double FalseAlarmsAllowed(int64_t window, const LastingOptions& options) {
   return std::max(options.false_alarms_per_look, options.false_alarms_of_job * SpentOnQuestion(static_cast<double>(window) + 1));
 }
 
-std::span<const PatternBatch> Uninterrupted(std::span<const PatternBatch> past, WindowKind kind, int64_t index, uint32_t world_size) {
+std::span<const RankTimes> Uninterrupted(std::span<const RankTimes> past, WindowKind kind, int64_t index, uint32_t world_size) {
   size_t count = 0;
   for (size_t i = past.size(); i > 0; --i) {
-    const PatternBatch& window = past[i - 1];
+    const RankTimes& window = past[i - 1];
     if (window.window.kind != kind || window.world_size != std::max(1u, world_size) || window.window.index >= index) break;
     ++count;
   }
   return past.last(count);
 }
 
-PatternBatch NobodysTimes(const CrossRankView& view) {
-  PatternBatch times;
-  times.job = view.job();
+RankTimes NobodysTimes(const CrossRankView& view) {
+  RankTimes times;
   times.world_size = std::max(1u, view.world_size());
   if (!view.ranks().empty()) times.window = view.ranks().front().batch->window;
   return times;
 }
 
-PatternBatch RankTimesOf(const CrossRankView& view) {
-  PatternBatch times = NobodysTimes(view);
-  times.steps.reserve(view.ranks().size());
+RankTimes RankTimesOf(const CrossRankView& view) {
+  RankTimes times = NobodysTimes(view);
+  times.rows.reserve(view.ranks().size());
   for (const RankView& rank : view.ranks()) {
-    if (rank.has_steps()) times.steps.push_back(MeanOf(rank));
+    if (rank.has_steps()) times.rows.push_back(MeanOf(rank));
   }
   return times;
 }
 
-PatternBatch WorkTimesOf(const CrossRankView& view) {
+RankTimes WorkTimesOf(const CrossRankView& view) {
   constexpr double kStepNs = 1e9;
-  PatternBatch times = NobodysTimes(view);
+  RankTimes times = NobodysTimes(view);
   const std::vector<double> growths = TypicalKernels(view).Growths();
-  times.steps.reserve(growths.size());
+  times.rows.reserve(growths.size());
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const double growth = std::min(growths[i], 2.0);
     if (growth <= 0) continue;
-    times.steps.push_back({.id = static_cast<int64_t>(view.ranks()[i].rank.value),
-                           .duration_ns = static_cast<int64_t>(kStepNs),
-                           .peer_wait_ns = static_cast<int64_t>(kStepNs * (1 - growth / 2))});
+    times.rows.push_back({.rank = view.ranks()[i].rank.value,
+                          .busy_ns = static_cast<float>(kStepNs * growth / 2),
+                          .wait_ns = static_cast<float>(kStepNs * (1 - growth / 2))});
   }
   return times;
 }
 
-std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_t role_count, std::span<const PatternBatch> past,
-                                        const PatternBatch& now, const LastingOptions& options) {
+std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_t role_count, std::span<const RankTimes> past,
+                                        const RankTimes& now, const LastingOptions& options) {
   past = Uninterrupted(past, now.window.kind, now.window.index, now.world_size);
   const size_t windows = past.size() + 1;
   const double most_chance = FalseAlarmsAllowed(now.window.index, options) / static_cast<double>(std::max<size_t>(1, ranks.size()));

@@ -16,6 +16,7 @@
 
 #include "diagnosis/busy_time.h"
 #include "diagnosis/cross_rank_view.h"
+#include "diagnosis/rank_times.h"
 
 namespace eroica {
 
@@ -43,25 +44,24 @@ struct LastingOptions {
 double FalseAlarmsAllowed(int64_t window, const LastingOptions& options);
 
 // The newest windows of the past that are of one kind and world with this one and stand before it: jobs that change their size number their ranks anew.
-std::span<const PatternBatch> Uninterrupted(std::span<const PatternBatch> past, WindowKind kind, int64_t index, uint32_t world_size);
+std::span<const RankTimes> Uninterrupted(std::span<const RankTimes> past, WindowKind kind, int64_t index, uint32_t world_size);
 
 // Which window it is, for the rows that follow to be of; none yet.
-PatternBatch NobodysTimes(const CrossRankView& view);
+RankTimes NobodysTimes(const CrossRankView& view);
 
-// What a rank's steps were in one window, for the looks of later ones: steps has a row for each RANK that reported steps, its number as id, with the means of
-// duration and peer wait of its steps. The view adds what the window alone shows of all roles (role_learning.h), and what kernels took where ranks have no peers
-// (device_calls.h). Everything else is as in a profile (job_profile.h).
-PatternBatch RankTimesOf(const CrossRankView& view);
+// What the steps of each rank that reported any were in one window, for the looks of later ones. The view adds what the window alone shows of all roles, and what
+// kernels took where ranks have no peers.
+RankTimes RankTimesOf(const CrossRankView& view);
 
 // The work of ranks on devices in one window, in the same form, of a step of one second of which the median rank of a role works half. A rank works longer by as much
 // as its TYPICAL kernel on data is longer than its peers': that by which half of the kernels' time is longer, and half is not. So what experts compute for the
 // tokens of others, which changes from step to step, hides no sequences that are longer for good, and waiting that looks like work adds nothing. No rows where
 // kernels are not recorded.
-PatternBatch WorkTimesOf(const CrossRankView& view);
+RankTimes WorkTimesOf(const CrossRankView& view);
 
 // Ranks that are late over the newest windows, `now` among them, by rank: of the longest look that shows it. `past` as of RankTimesOf, oldest first; only windows
 // of the same kind and world count, back to the first that is not. In the answer steps and slow_steps count windows.
-std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_t role_count, std::span<const PatternBatch> past,
-                                        const PatternBatch& now, const LastingOptions& options = {});
+std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_t role_count, std::span<const RankTimes> past,
+                                        const RankTimes& now, const LastingOptions& options = {});
 
 }  // namespace eroica

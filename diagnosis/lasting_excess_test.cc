@@ -53,7 +53,7 @@ class Windows {
  private:
   uint32_t ranks_;
   int64_t index_ = 0;
-  std::vector<PatternBatch> past_;
+  std::vector<RankTimes> past_;
 };
 
 More Noise(double sigma_ms, uint64_t seed) {
@@ -172,14 +172,14 @@ TEST(LastingExcess, TheErrorOfCorrelatedWindowsIsWider) {
 
 TEST(LastingExcess, AJobOfAnotherSizeHasNoPast) {
   const auto times = [](int64_t index, uint32_t world) {
-    PatternBatch batch;
-    batch.world_size = world;
-    batch.window = {.kind = WindowKind::kSteps, .index = index, .start_ns = 0, .end_ns = 0};
+    RankTimes window;
+    window.world_size = world;
+    window.window = {.kind = WindowKind::kSteps, .index = index, .start_ns = 0, .end_ns = 0};
     for (uint32_t rank = 0; rank < 8; ++rank) {
-      const int64_t wait_ns = (rank == 3 ? 0 : 20'000) + (index * 7 + rank * 3) % 5 * 10;
-      batch.steps.push_back({.id = rank, .duration_ns = 1'000'000, .peer_wait_ns = wait_ns});
+      const auto wait_ns = static_cast<float>((rank == 3 ? 0 : 20'000) + (index * 7 + rank * 3) % 5 * 10);
+      window.rows.push_back({.rank = rank, .busy_ns = 1e6F - wait_ns, .wait_ns = wait_ns});
     }
-    return batch;
+    return window;
   };
   std::vector<PatternBatch> reports(8);
   std::vector<RankView> ranks;
@@ -187,7 +187,7 @@ TEST(LastingExcess, AJobOfAnotherSizeHasNoPast) {
     reports[rank].steps = {{.id = 0, .duration_ns = 1}};
     ranks.push_back({.rank = RankId{rank}, .role = 0, .batch = &reports[rank]});
   }
-  std::vector<PatternBatch> past;
+  std::vector<RankTimes> past;
   for (int64_t index = 0; index < 5; ++index) past.push_back(times(index, 8));
   EXPECT_THAT(FindLastingExcess(ranks, 1, past, times(5, 8)), SizeIs(1));
   EXPECT_THAT(FindLastingExcess(ranks, 1, past, times(5, 16)), IsEmpty());
@@ -199,14 +199,14 @@ TEST(LastingExcess, AJobOfAnotherSizeHasNoPast) {
 
 // Of four ranks over four windows: rank 3 waits less for the others by so much of a step.
 std::vector<BusyTime> LookAt(double less, int64_t first_window, LastingOptions options = {}) {
-  std::vector<PatternBatch> windows(4);
+  std::vector<RankTimes> windows(4);
   for (size_t w = 0; w < windows.size(); ++w) {
     windows[w].world_size = 4;
     windows[w].window = {.kind = WindowKind::kSteps, .index = first_window + static_cast<int64_t>(w), .start_ns = 0, .end_ns = 0};
     for (uint32_t rank = 0; rank < 4; ++rank) {
       const double uneven = static_cast<double>((w * 5 + rank * 3 + w * rank) % 7) / 7 * 0.04;
       const double wait = 0.4 + uneven - (rank == 3 ? less : 0);
-      windows[w].steps.push_back({.id = rank, .duration_ns = 1'000'000'000, .peer_wait_ns = static_cast<int64_t>(1e9 * wait)});
+      windows[w].rows.push_back({.rank = rank, .busy_ns = static_cast<float>(1e9 * (1 - wait)), .wait_ns = static_cast<float>(1e9 * wait)});
     }
   }
   std::vector<PatternBatch> reports(4);

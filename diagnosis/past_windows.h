@@ -3,15 +3,16 @@
 
 #include <span>
 
+#include "diagnosis/rank_times.h"
 #include "schemas/pattern_batch.h"
 
 namespace eroica {
 
 struct PastWindows {
   std::span<const PatternBatch> profiles;  // of the whole job: job_profile.h
-  std::span<const PatternBatch> times;     // what its ranks took: lasting_excess.h, device_calls.h
-  std::span<const PatternBatch> work;      // how much their kernels had to do: lasting_excess.h
-  std::span<const PatternBatch> bytes;     // what they exchanged: exchanged_bytes.h
+  std::span<const RankTimes> times;           // what its ranks took: lasting_excess.h, device_calls.h
+  std::span<const RankTimes> work;            // how much their kernels had to do: lasting_excess.h
+  std::span<const RankTimes> bytes;           // what they exchanged: exchanged_bytes.h
 };
 
 }  // namespace eroica

@@ -224,11 +224,11 @@ std::vector<Stretch> DecodeRoles(std::string_view text) {
 }
 
 // What most windows of these processes show, `now` among them: one text, or several where nothing is more frequent than anything else.
-std::vector<std::string> MostFrequent(std::span<const PatternBatch> past, const std::string& now, uint32_t processes) {
+std::vector<std::string> MostFrequent(std::span<const RankTimes> past, const std::string& now, uint32_t processes) {
   std::map<std::string_view, size_t> votes;
   ++votes[now];
-  for (const PatternBatch& window : past) {
-    if (AreSameProcesses(window.pid, processes)) ++votes[window.role];
+  for (const RankTimes& window : past) {
+    if (AreSameProcesses(window.processes, processes)) ++votes[window.roles];
   }
   size_t most = 0;
   for (const auto& [text, windows] : votes) most = std::max(most, windows);
@@ -306,7 +306,7 @@ bool AreSameProcesses(uint32_t a, uint32_t b) {
   return 2 * same > digits;
 }
 
-std::vector<uint32_t> RolesOfJob(std::span<const RankView> ranks, std::span<const PatternBatch> past, std::vector<uint32_t> learned) {
+std::vector<uint32_t> RolesOfJob(std::span<const RankView> ranks, std::span<const RankTimes> past, std::vector<uint32_t> learned) {
   const std::string now = EncodeRoles(ranks, learned);
   const std::vector<std::string> most = MostFrequent(past, now, FingerprintOfProcesses(ranks));
   if (most.size() == 1 && most.front() == now) return learned;

@@ -39,6 +39,6 @@ bool AreSameProcesses(uint32_t a, uint32_t b);
 
 // The roles that hold in this window: `learned`, of `ranks`, or what most windows show. `past` as of RankTimesOf, oldest first: PatternBatch::role as of EncodeRoles,
 // pid as of FingerprintOfProcesses.
-std::vector<uint32_t> RolesOfJob(std::span<const RankView> ranks, std::span<const PatternBatch> past, std::vector<uint32_t> learned);
+std::vector<uint32_t> RolesOfJob(std::span<const RankView> ranks, std::span<const RankTimes> past, std::vector<uint32_t> learned);
 
 }  // namespace eroica

@@ -258,11 +258,11 @@ std::vector<RankView> Ranks(std::initializer_list<uint32_t> numbers) {
 }
 
 // Windows of the same processes that showed these roles.
-std::vector<PatternBatch> Past(std::span<const RankView> ranks, std::initializer_list<std::string_view> roles) {
-  std::vector<PatternBatch> past;
+std::vector<RankTimes> Past(std::span<const RankView> ranks, std::initializer_list<std::string_view> roles) {
+  std::vector<RankTimes> past;
   for (const std::string_view text : roles) {
-    past.emplace_back().role = text;
-    past.back().pid = FingerprintOfProcesses(ranks);
+    past.emplace_back().roles = text;
+    past.back().processes = FingerprintOfProcesses(ranks);
   }
   return past;
 }

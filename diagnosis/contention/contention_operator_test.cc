@@ -54,7 +54,7 @@ TEST(ContentionOperator, WithoutTheClockItIsUndecidedAndSaidOnceAsASlowRank) {
 // Two percent of a step: too little for one window, and more than ranks that are alike are off by in all of them.
 TEST(ContentionOperator, WhatNoWindowAloneShowsAddsUp) {
   const auto told_after = [](const DeviceRank& odd, int64_t windows) {
-    std::vector<PatternBatch> past;
+    std::vector<RankTimes> past;
     std::vector<Finding> findings;
     for (int64_t window = 0; window < windows; ++window) {
       DeviceJob job(JobWith(6, odd, 16), {.host_ms = 200});

@@ -90,9 +90,9 @@ class UnevenWindows {
   UnevenJob job_;
   std::mt19937_64 random_;
   std::mt19937_64 inputs_;  // as random_ was before the first rank that shares them
-  std::vector<PatternBatch> times_;
-  std::vector<PatternBatch> work_;
-  std::vector<PatternBatch> bytes_;
+  std::vector<RankTimes> times_;
+  std::vector<RankTimes> work_;
+  std::vector<RankTimes> bytes_;
 };
 
 std::vector<Finding> AfterWindows(UnevenJob job, const std::vector<double>& longer, int windows) {

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "diagnosis/lasting_excess.h"
-#include "diagnosis/rank_rows.h"
 #include "diagnosis/robust_statistics.h"
 
 namespace eroica {
@@ -24,11 +23,10 @@ struct LogBytes {
 };
 
 // By rank, of those that exchange anything.
-std::vector<LogBytes> LogBytesOf(const CrossRankView& view, const PatternBatch& window) {
+std::vector<LogBytes> LogBytesOf(std::span<const uint32_t> numbers, const RankTimes& window) {
   std::vector<LogBytes> bytes;
-  ForEachRankRow(view.ranks(), window, [&bytes](size_t i, const StepRecord& row) {
-    const auto busy_ns = static_cast<double>(row.duration_ns - row.peer_wait_ns);
-    if (busy_ns > 0) bytes.push_back({static_cast<RankIndex>(i), std::log(busy_ns)});
+  ForEachRankTime(numbers, window, [&bytes](size_t i, const RankTime& row) {
+    if (row.busy_ns > 0) bytes.push_back({static_cast<RankIndex>(i), std::log(static_cast<double>(row.busy_ns))});
   });
   return bytes;
 }
@@ -80,8 +78,8 @@ struct OfWindow {
   std::vector<double> distance;  // from the median of its role, likewise
 };
 
-OfWindow MeasureWindow(const CrossRankView& view, const PatternBatch& window) {
-  const std::vector<LogBytes> bytes = LogBytesOf(view, window);
+OfWindow MeasureWindow(const CrossRankView& view, const RankTimes& window) {
+  const std::vector<LogBytes> bytes = LogBytesOf(NumbersOf(view.ranks()), window);
   std::vector<OfRole> roles(view.role_count());
   for (const auto& [rank, log_bytes] : bytes) roles[view.ranks()[rank].role].Add(log_bytes);
   for (OfRole& role : roles) role.Sort();
@@ -112,7 +110,7 @@ double Correlation(const OfWindow& now, const OfWindow& before, double suspiciou
 
 std::vector<SentMore> SentMoreInTwoWindows(const CrossRankView& view) {
   const auto past = Uninterrupted(view.past().bytes, view.window_kind(), view.window_index(), view.world_size());
-  if (past.empty() || view.exchanged().steps.empty() || past.back().steps.empty()) return {};
+  if (past.empty() || view.exchanged().rows.empty() || past.back().rows.empty()) return {};
   const OfWindow now = MeasureWindow(view, view.exchanged());
   const OfWindow before = MeasureWindow(view, past.back());
   const LastingOptions options;

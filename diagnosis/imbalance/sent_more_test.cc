@@ -27,7 +27,7 @@ TrainingView Exchanging(const std::vector<double>& gigabytes, int64_t window) {
 
 std::vector<SentMore> SentMoreIn(const std::vector<double>& before, const std::vector<double>& now) {
   TrainingView first = Exchanging(before, 1);
-  const std::vector<PatternBatch> past = {CrossRankView(first.batches(), {}).exchanged()};
+  const std::vector<RankTimes> past = {CrossRankView(first.batches(), {}).exchanged()};
   TrainingView second = Exchanging(now, 2);
   return SentMoreInTwoWindows(CrossRankView(second.batches(), {}, {.bytes = past}));
 }

@@ -20,13 +20,13 @@ constexpr size_t kFewestWindows = 3;  // fewer show nothing of what windows diff
 
 using Row = std::vector<double>;  // of one window, by rank of a role: own work / that of the role's median rank; 0 where it is not known
 
-Row RowOf(const CrossRankView& view, std::span<const RankIndex> role, const PatternBatch& window) {
+Row RowOf(const CrossRankView& view, std::span<const RankIndex> role, const RankTimes& window) {
   Row work;
   for (const RankIndex rank : role) {
-    const auto number = static_cast<int64_t>(view.ranks()[rank].rank.value);
-    const auto row = std::ranges::lower_bound(window.steps, number, {}, &StepRecord::id);
-    const bool known = row != window.steps.end() && row->id == number && row->duration_ns > 0;
-    work.push_back(known ? 2 * static_cast<double>(row->duration_ns - row->peer_wait_ns) / static_cast<double>(row->duration_ns) : 0);
+    const uint32_t number = view.ranks()[rank].rank.value;
+    const auto row = std::ranges::lower_bound(window.rows, number, {}, &RankTime::rank);
+    const bool known = row != window.rows.end() && row->rank == number && row->busy_ns + row->wait_ns > 0;
+    work.push_back(known ? 2 * static_cast<double>(row->busy_ns) / static_cast<double>(row->busy_ns + row->wait_ns) : 0);
   }
   return work;
 }
@@ -184,8 +184,8 @@ std::optional<UnevenWork> FindInRole(std::span<const Row> rows, const std::vecto
 }  // namespace
 
 std::vector<UnevenWork> FindUnevenWork(const CrossRankView& view, const UnevenWorkOptions& options) {
-  const PatternBatch& now = view.work_times();
-  const std::span<const PatternBatch> past = Uninterrupted(view.past().work, now.window.kind, now.window.index, now.world_size);
+  const RankTimes& now = view.work_times();
+  const std::span<const RankTimes> past = Uninterrupted(view.past().work, now.window.kind, now.window.index, now.world_size);
   if (past.size() + 1 < kFewestWindows) return {};
   std::vector<std::vector<RankIndex>> roles(view.role_count());
   for (RankIndex i = 0; i < view.ranks().size(); ++i) roles[view.ranks()[i].role].push_back(i);
@@ -196,7 +196,7 @@ std::vector<UnevenWork> FindUnevenWork(const CrossRankView& view, const UnevenWo
     std::vector<RankIndex> some;
     for (size_t i = 0; i < role.size(); i += stride) some.push_back(role[i]);
     std::vector<Row> rows;
-    for (const PatternBatch& window : past.last(std::min(past.size(), kLooks.back() - 1))) rows.push_back(RowOf(view, some, window));
+    for (const RankTimes& window : past.last(std::min(past.size(), kLooks.back() - 1))) rows.push_back(RowOf(view, some, window));
     rows.push_back(RowOf(view, some, now));
     if (std::optional<UnevenWork> uneven = FindInRole(rows, some, most_chance, options)) found.push_back(std::move(*uneven));
   }

@@ -176,14 +176,14 @@ DeviceChange Largest(std::vector<DeviceChange> changes) {
 }  // namespace
 
 std::vector<std::optional<DeviceChange>> CompareWithPast(const CrossRankView& view, std::span<const Place> places,
-                                                         std::span<const PatternBatch> past) {
+                                                         std::span<const RankTimes> past) {
   std::vector<ChangesOfPlace> changes(places.size());
-  const Kernels now = KernelsOf(view.rank_times().patterns);
+  const Kernels now = KernelsOf(view.rank_times().device_calls);
   uint64_t windows = 0;
-  for (const PatternBatch& window : past) {
-    if (window.pid != view.rank_times().pid) continue;  // other processes may have run something else
+  for (const RankTimes& window : past) {
+    if (window.processes != view.rank_times().processes) continue;  // other processes may have run something else
     ++windows;
-    const Kernels then = KernelsOf(window.patterns);
+    const Kernels then = KernelsOf(window.device_calls);
     for (size_t p = 0; p < places.size(); ++p) changes[p].Add(now, then, places[p].key);
   }
   const double noise = NoiseOf(changes);

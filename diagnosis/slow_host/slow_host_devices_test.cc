@@ -151,7 +151,7 @@ struct TwoStages {
   std::vector<Finding> Say(DeviceRank first_then, DeviceRank second_then, DeviceRank first, DeviceRank second) const {
     TrainingView before = View(first_then, second_then);
     for (PatternBatch& batch : before.batches()) batch.window.index = 0;
-    const PatternBatch times = CrossRankView(before.batches(), before.summaries()).rank_times();
+    const RankTimes times = CrossRankView(before.batches(), before.summaries()).rank_times();
     TrainingView now = View(first, second);
     return EvaluateSlowHosts(now, {}, std::span(&times, 1));
   }
@@ -182,7 +182,7 @@ TEST(SlowHostDevices, NamesTheRankWithoutPeersWhoseDeviceHasBecomeSlow) {
 TEST(SlowHostDevices, SilentOnWhatWindowsDifferByForNoReason) {
   const TwoStages pipeline{.ranks = 2, .alone = true};
   const auto say = [&](const std::vector<double>& windows, double now) {
-    std::vector<PatternBatch> past;
+    std::vector<RankTimes> past;
     const bool differ = windows[1] > 1.01;  // on both stages
     for (size_t i = 0; i < windows.size(); ++i) {
       const double other = differ ? windows[(i + 1) % windows.size()] : 1;
@@ -215,8 +215,8 @@ TEST(SlowHostDevices, SilentWhereOtherProcessesRanBefore) {
   const TwoStages stages;
   TrainingView before = stages.View({}, kHead);
   for (PatternBatch& batch : before.batches()) batch.window.index = 0;
-  PatternBatch times = CrossRankView(before.batches(), before.summaries()).rank_times();
-  times.pid += 1;
+  RankTimes times = CrossRankView(before.batches(), before.summaries()).rank_times();
+  times.processes += 1;
   TrainingView now = stages.View({.data = 1.06, .optimizer = 1.06, .clock = 0.94}, kHead);
   EXPECT_THAT(EvaluateSlowHosts(now, {}, std::span(&times, 1)), IsEmpty());
 }

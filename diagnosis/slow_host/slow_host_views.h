@@ -13,7 +13,7 @@ namespace eroica {
 
 // What is claimed of the window; history: of this job, times: of its ranks in earlier windows.
 inline std::vector<Finding> EvaluateSlowHosts(TrainingView& job, std::span<const PatternBatch> history = {},
-                              std::span<const PatternBatch> past_times = {}) {
+                              std::span<const RankTimes> past_times = {}) {
   const CrossRankView view(job.batches(), job.summaries(), {.profiles = history, .times = past_times});
   std::vector<Finding> findings;
   SlowHostOperator().Evaluate(view, findings);

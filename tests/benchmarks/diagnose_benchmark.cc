@@ -89,7 +89,7 @@ void BM_BuildWindowView(benchmark::State& state) {
 // The same with what ranks took in earlier windows, which every look compares (lasting_excess.h).
 void BM_BuildWindowViewWithPast(benchmark::State& state) {
   const LargeJob large = Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), state.range(2) != 0);
-  std::vector<PatternBatch> past(kRankTimesKept, CrossRankView(large.job.batches, large.job.summaries).rank_times());
+  std::vector<RankTimes> past(kRankTimesKept, CrossRankView(large.job.batches, large.job.summaries).rank_times());
   for (size_t i = 0; i < past.size(); ++i) past[i].window.index = static_cast<int64_t>(i) - static_cast<int64_t>(past.size());
   for (auto _ : state) {
     const CrossRankView view(large.job.batches, large.job.summaries, {.times = past});
@@ -123,15 +123,15 @@ void BM_WholeWindow(benchmark::State& state, bool faulty) {
 void BM_WholeWindowWithPast(benchmark::State& state, bool faulty) {
   const LargeJob large = Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), faulty);
   const CrossRankView first(large.job.batches, large.job.summaries);
-  const auto before = [](size_t windows, const PatternBatch& row) {
-    std::vector<PatternBatch> past(windows, row);
+  const auto before = []<typename T>(size_t windows, const T& row) {
+    std::vector<T> past(windows, row);
     for (size_t i = 0; i < past.size(); ++i) past[i].window.index = static_cast<int64_t>(i) - static_cast<int64_t>(past.size());
     return past;
   };
   const std::vector<PatternBatch> history = before(kProfilesKept, first.profile());
-  const std::vector<PatternBatch> times = before(kRankTimesKept, first.rank_times());
-  const std::vector<PatternBatch> work = before(kRankTimesKept, first.work_times());
-  const std::vector<PatternBatch> bytes = before(kRankTimesKept, first.exchanged());
+  const std::vector<RankTimes> times = before(kRankTimesKept, first.rank_times());
+  const std::vector<RankTimes> work = before(kRankTimesKept, first.work_times());
+  const std::vector<RankTimes> bytes = before(kRankTimesKept, first.exchanged());
   const RootCause root_cause(DefaultOperators());
   for (auto _ : state) {
     const CrossRankView view(large.job.batches, large.job.summaries, {.profiles = history, .times = times, .work = work, .bytes = bytes});

@@ -1,0 +1,63 @@
+// What the ranks of a job took in one window, in as few bytes as the looks of later windows need: 31 windows of 100,000 ranks are kept and read again in each.
+// In memory; in the state store they are PatternBatches, a step for each rank.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schemas/pattern_batch.h"
+
+namespace eroica {
+
+struct RankView;  // cross_rank_view.h
+
+// Of the mean step of one rank.
+struct RankTime {
+  uint32_t rank = 0;
+  float busy_ns = 0;
+  float wait_ns = 0;  // for peers
+};
+
+struct RankTimes {
+  Window window;
+  uint32_t world_size = 1;
+  std::vector<RankTime> rows;  // by rank
+  // Of what its ranks took alone, not of their work nor of their bytes:
+  std::string roles;                          // EncodeRoles, role_learning.h
+  uint32_t processes = 0;                     // FingerprintOfProcesses, role_learning.h
+  std::vector<FunctionPattern> device_calls;  // DeviceCallsOf, device_calls.h
+};
+
+// For the state store, to a nanosecond in sixteen million.
+PatternBatch RecordOf(const RankTimes& times, const JobId& job);
+RankTimes RankTimesIn(const PatternBatch& record);
+
+// The numbers of ranks that lie far from each other in a view, for what walks over the rows of many windows.
+std::vector<uint32_t> NumbersOf(std::span<const RankView> ranks);
+
+// The first of the rows that is of this rank or of a later one: the next one mostly, or as far away as a few of many ranks lie.
+inline const RankTime* RowOfRank(const RankTime* row, const RankTime* end, uint32_t number) {
+  for (std::ptrdiff_t stride = 1; row != end && row->rank < number; stride *= 2) {
+    const RankTime* const next = row + std::min(stride, end - row);
+    if (next == end || next->rank >= number) return std::partition_point(row + 1, next, [number](const RankTime& one) { return one.rank < number; });
+    row = next;
+  }
+  return row;
+}
+
+// Calls visit(position, row) for the rows of the window that are of these ranks, ascending.
+template <typename Visit>
+void ForEachRankTime(std::span<const uint32_t> numbers, const RankTimes& window, Visit visit) {
+  const RankTime* row = window.rows.data();
+  const RankTime* const end = row + window.rows.size();
+  for (size_t i = 0; i < numbers.size() && row != end; ++i) {
+    row = RowOfRank(row, end, numbers[i]);
+    if (row != end && row->rank == numbers[i]) visit(i, *row++);
+  }
+}
+
+}  // namespace eroica
