@@ -19,7 +19,7 @@ How a run is judged (`ops/score/verdict.h`):
 - A finding belongs to an expected one where its culprits are the expected ones or some of them, or where it names nobody and is right in kind. What belongs to nothing is a
   **false** finding. Of several that belong to one expected finding the best counts; the others are **repeated**.
 - **rank**: all culprits and nobody else; or the host where that is enough; or both ends of a link; or nobody, where nobody is to be blamed. **+ function**: what they ran,
-  too. **kind**: slow rank, imbalance, communication and so on. **windows**: from the one in which the fault first shows to the first right culprit, both counted.
+  too. **kind**: slow rank, imbalance, communication and so on. **windows**: from the first whose steps the fault makes longer by 1 % to the first right culprit, both counted.
 - Eroica is judged by everything that it ever opened in a run. A method that is one operator alone is judged more kindly: a claim counts only where it was made in at least
   half of the windows from the one on in which the fault first shows (`ops/score/window_claims.h`).
 - The **effect** of a fault is how much longer its steps are than those of the same job and seed without it, and with whatever else is wrong in the job.

@@ -42,6 +42,35 @@ size_t OwnFirst(const ExpectedFinding& expected, std::vector<Fault>& faults) {
   return end == faults.begin() ? faults.size() : static_cast<size_t>(end - faults.begin());
 }
 
+// Steps of a run, half open.
+struct Steps {
+  size_t first = 0;
+  size_t end = 0;
+};
+
+// In which one of the faults can show; none where the job hangs.
+Steps StepsOf(std::span<const Fault> faults, const SimulationReport& with, const SimulationReport& without) {
+  if (faults.empty() || with.hangs || without.hangs) return {};
+  Steps steps{.first = std::numeric_limits<size_t>::max(), .end = 0};
+  for (const Fault& fault : faults) {
+    steps.first = std::min<size_t>(steps.first, fault.first_step);
+    steps.end = std::max<size_t>(steps.end, size_t{fault.last_step} + 1);
+  }
+  steps.end = std::min({steps.end, with.step_ns.size(), without.step_ns.size()});
+  return steps;
+}
+
+std::optional<double> EffectOn(const Steps& steps, const SimulationReport& with, const SimulationReport& without) {
+  int64_t sum_with = 0;
+  int64_t sum_without = 0;
+  for (size_t step = steps.first; step < steps.end; ++step) {
+    sum_with += with.step_ns[step];
+    sum_without += without.step_ns[step];
+  }
+  if (sum_without <= 0) return std::nullopt;
+  return static_cast<double>(sum_with) / static_cast<double>(sum_without) - 1;
+}
+
 // The same job with these faults only.
 absl::StatusOr<SimulationReport> SimulateTwin(SimulatedJob job, std::vector<Fault> faults, const simulate::SimulationProgress& progress) {
   job.faults = std::move(faults);
@@ -73,6 +102,7 @@ absl::StatusOr<std::vector<ScoredRun>> RunScenario(const Scenario& scenario, uin
     const absl::StatusOr<SimulationReport> twin = SimulateTwin(job, {}, on_step);
     if (!twin.ok()) return twin.status();
     facts.effect = EffectOnSteps(job.faults, *report, *twin);
+    for (Truth& truth : truths) truth.shown_window = FirstWindowOfEffect(job.faults, *report, *twin, job.telemetry.window_steps);
   }
   for (Truth& truth : truths) {
     truth.effect = facts.effect;
@@ -83,6 +113,7 @@ absl::StatusOr<std::vector<ScoredRun>> RunScenario(const Scenario& scenario, uin
     const absl::StatusOr<SimulationReport> twin = SimulateTwin(job, {faults.begin() + static_cast<ptrdiff_t>(own), faults.end()}, on_step);
     if (!twin.ok()) return twin.status();
     truth.effect = EffectOnSteps(std::span(faults).first(own), *report, *twin);
+    truth.shown_window = FirstWindowOfEffect(std::span(faults).first(own), *report, *twin, job.telemetry.window_steps);
   }
   return JudgeJob(**run, facts, truths, methods, job.layout.ranks_per_host);
 }
@@ -112,22 +143,20 @@ std::vector<Truth> TruthsOf(const Scenario& scenario) {
 }
 
 std::optional<double> EffectOnSteps(std::span<const Fault> faults, const SimulationReport& with, const SimulationReport& without) {
-  if (faults.empty() || with.hangs || without.hangs) return std::nullopt;
-  size_t first = std::numeric_limits<size_t>::max();
-  size_t last = 0;
-  for (const Fault& fault : faults) {
-    first = std::min<size_t>(first, fault.first_step);
-    last = std::max<size_t>(last, fault.last_step);
+  return EffectOn(StepsOf(faults, with, without), with, without);
+}
+
+std::optional<int64_t> FirstWindowOfEffect(std::span<const Fault> faults, const SimulationReport& with, const SimulationReport& without,
+                                           uint32_t window_steps) {
+  constexpr double kShows = 0.01;
+  const size_t size = std::max(1u, window_steps);
+  const Steps struck = StepsOf(faults, with, without);
+  for (size_t window = struck.first / size; window * size < struck.end; ++window) {
+    const std::optional<double> effect =
+        EffectOn({.first = window * size, .end = std::min((window + 1) * size, without.step_ns.size())}, with, without);
+    if (effect.value_or(0) >= kShows) return static_cast<int64_t>(window);
   }
-  const size_t end = std::min({last + 1, with.step_ns.size(), without.step_ns.size()});
-  int64_t sum_with = 0;
-  int64_t sum_without = 0;
-  for (size_t step = first; step < end; ++step) {
-    sum_with += with.step_ns[step];
-    sum_without += without.step_ns[step];
-  }
-  if (sum_without <= 0) return std::nullopt;
-  return static_cast<double>(sum_with) / static_cast<double>(sum_without) - 1;
+  return std::nullopt;
 }
 
 }  // namespace eroica

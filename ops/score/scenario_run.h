@@ -27,11 +27,16 @@ absl::StatusOr<std::vector<ScoredRun>> RunScenario(const Scenario& scenario, uin
 // How many steps progress will have counted at the end.
 uint32_t StepsOf(const Scenario& scenario);
 
-// What must be found, each from the window on in which one of its faults first shows.
+// What must be found, each from the window on in which one of its faults can first show.
 std::vector<Truth> TruthsOf(const Scenario& scenario);
 
 // By how much steps are longer with these faults, as a share, over the steps in which one can show. Nothing without faults, or where there are no such steps.
 std::optional<double> EffectOnSteps(std::span<const simulate::Fault> faults, const simulate::SimulationReport& with,
                                     const simulate::SimulationReport& without);
+
+// The first window whose steps these faults make longer by so much that a person would act on it (a hundredth): one that strikes now and then may wait for it, one that
+// begins in the last step of a window shows in the next. Nothing where there is none.
+std::optional<int64_t> FirstWindowOfEffect(std::span<const simulate::Fault> faults, const simulate::SimulationReport& with,
+                                           const simulate::SimulationReport& without, uint32_t window_steps);
 
 }  // namespace eroica

@@ -65,6 +65,19 @@ TEST(EffectOnSteps, IsNotKnownWithoutStepsToCompare) {
   EXPECT_FALSE(EffectOnSteps(WithFaults({{.ranks = {1}}}, {}).job.faults, hangs, Steps({1, 1})).has_value());
 }
 
+TEST(FirstWindowOfEffect, IsTheFirstWithLongerSteps) {
+  const auto first = [](std::vector<int64_t> with, uint32_t first_step) {
+    const Scenario scenario = WithFaults({{.ranks = {1}, .first_step = first_step}}, {});
+    return FirstWindowOfEffect(scenario.job.faults, Steps(std::move(with)), Steps(std::vector<int64_t>(6, 1000)), 2);
+  };
+  EXPECT_EQ(first({1000, 1000, 1000, 1000, 1000, 1500}, 0), 2);
+  EXPECT_EQ(first({1000, 1030, 1500, 1500, 1500, 1500}, 1), 0);
+  EXPECT_EQ(first({1000, 1010, 1500, 1500, 1500, 1500}, 1), 1) << "half a percent of the window";
+  EXPECT_EQ(first({1500, 1500, 1000, 1000, 1000, 1500}, 2), 2) << "before it is something else";
+  EXPECT_EQ(first({1000, 1000, 1000, 1000, 1000, 1010}, 0), std::nullopt);
+  EXPECT_EQ(first({1500, 1500}, 7), std::nullopt);
+}
+
 TEST(RunScenario, IsTheSameTwice) {
   const Scenario scenario = WithFaults({{.kind = simulate::FaultKind::kGpuSlow, .ranks = {3}, .severity = 0.5}},
                                        {{.kinds = {FindingKind::kSlowRank}, .ranks = {3}}});

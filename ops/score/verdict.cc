@@ -154,7 +154,8 @@ RunVerdict Judge(std::span<const Truth> truths, std::span<const SaidFinding> sai
     if (one.truth < 0) one = {.truth = static_cast<int>(pair.truth), .repeats = true, .agreement = pair.agreement};
     if (one.truth != static_cast<int>(pair.truth) || !pair.agreement.culprit()) continue;
     TruthVerdict& truth = verdict.truths[pair.truth];
-    const int64_t windows = std::max<int64_t>(1, pair.opened_window - truths[pair.truth].first_window + 1);
+    const Truth& expected = truths[pair.truth];
+    const int64_t windows = std::max<int64_t>(1, pair.opened_window - expected.shown_window.value_or(expected.first_window) + 1);
     if (truth.windows < 0 || windows < truth.windows) truth.windows = windows;
   }
   return verdict;

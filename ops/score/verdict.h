@@ -25,7 +25,8 @@ struct SaidFinding {
 // One finding that must come, and from when on.
 struct Truth {
   ExpectedFinding expected;
-  int64_t first_window = 0;      // in which the fault shows for the first time
+  int64_t first_window = 0;      // in which the fault can show for the first time
+  std::optional<int64_t> shown_window;  // in which it does, not before; nothing where that is not known
   std::optional<double> effect;  // by how much this fault alone lengthens a step; nothing where that is not known
 };
 
@@ -43,7 +44,7 @@ struct Agreement {
 struct TruthVerdict {
   int said = -1;  // the finding that it is judged by; -1: missed
   Agreement agreement;
-  int64_t windows = -1;  // until a finding with the right culprit was opened; 1: in the window in which the fault first shows; -1: never
+  int64_t windows = -1;  // until a finding with the right culprit was opened; 1: in the window in which the fault first shows, or before; -1: never
   bool found() const { return said >= 0; }
 };
 

@@ -168,6 +168,17 @@ TEST(Verdict, WhatWasOverBeforeTheFaultIsFalse) {
   EXPECT_EQ(Judge(truths, said, 8).truths[0].windows, 1);
 }
 
+TEST(Verdict, WindowsCountFromTheOneInWhichTheFaultShows) {
+  std::vector<Truth> truths = {SlowRank5()};
+  std::vector<SaidFinding> said = {SaidAt(6, Says(FindingKind::kSlowRank, {{.rank = 5}}))};
+  EXPECT_EQ(Judge(truths, said, 8).truths[0].windows, 5);
+  truths[0].shown_window = 5;
+  EXPECT_EQ(Judge(truths, said, 8).truths[0].windows, 2);
+  said[0].opened_window = 3;
+  EXPECT_EQ(Judge(truths, said, 8).truths[0].windows, 1) << "told before steps became longer";
+  EXPECT_EQ(Judge(truths, said, 8).false_findings(), 0u);
+}
+
 TEST(Verdict, WithoutHostsALinkIsItsTwoRanks) {
   const std::vector<Truth> truths = {{.expected = kLink}};
   const std::vector<SaidFinding> said = {SaidAt(0, Says(FindingKind::kCommunication, {{.rank = 1, .peer = 16}}))};
