@@ -104,13 +104,15 @@ Severity SeverityOf(double share) {
 }
 
 // What all ranks run longer than they used to, in Python or in kernels, no late rank can lengthen: their peers wait for it elsewhere. Unless another finding is about
-// the same function, or about kernels too.
+// the same function, or about kernels too, or about as many ranks as run it.
 bool StandsAlone(const Finding& change, const std::vector<Finding>& findings) {
   const bool of_past = FindMeasure(change, "excess_explained_by_function") != nullptr;
+  const Measure* runs = FindMeasure(change, "function_time_per_step");
   const bool kernels = change.function_class == FunctionClass::kGpuCompute;
   if (!of_past || change.kind != FindingKind::kRegression || (change.function_class != FunctionClass::kPython && !kernels)) return false;
   return std::none_of(findings.begin(), findings.end(), [&](const Finding& other) {
-    return !ConcernsEverybody(other) && (ExplainsOnAll(change, other) || (kernels && other.function_class == change.function_class));
+    const bool as_many = runs != nullptr && other.culprits.size() >= runs->samples;
+    return !ConcernsEverybody(other) && (as_many || ExplainsOnAll(change, other) || (kernels && other.function_class == change.function_class));
   });
 }
 

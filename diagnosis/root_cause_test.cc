@@ -67,6 +67,7 @@ TEST(RootCause, ClaimsAboutOneCulpritBecomeOneFinding) {
 // Claims that all ranks have become slower in a Python function.
 class ChangeOperator final : public DiagnosisOperator {
  public:
+  explicit ChangeOperator(uint64_t ranks) : ranks_(ranks) {}
   std::string_view name() const override { return "regression"; }
   std::string_view version() const override { return "1"; }
   void Evaluate(const CrossRankView&, std::vector<Finding>& findings) const override {
@@ -76,17 +77,20 @@ class ChangeOperator final : public DiagnosisOperator {
     finding.function_class = FunctionClass::kPython;
     finding.lost_ns_per_step = 4e7;
     finding.confidence = 0.9;
-    finding.evidence = {{.name = "excess_explained_by_function"}};
+    finding.evidence = {{.name = "excess_explained_by_function"}, {.name = "function_time_per_step", .samples = ranks_}};
     findings.push_back(finding);
   }
+
+ private:
+  uint64_t ranks_;  // that run it
 };
 
-std::vector<Finding> DiagnoseChange(Finding other) {
+std::vector<Finding> DiagnoseChange(Finding other, uint64_t ranks = 4) {
   TrainingView job = Job();
   other.kind = FindingKind::kSlowRank;
   std::vector<std::unique_ptr<DiagnosisOperator>> operators;
   operators.push_back(std::make_unique<FixedOperator>(std::vector<Finding>{std::move(other)}));
-  operators.push_back(std::make_unique<ChangeOperator>());
+  operators.push_back(std::make_unique<ChangeOperator>(ranks));
   const CrossRankView view(job.batches(), job.summaries());
   return RootCause(std::move(operators)).Diagnose(view);
 }
@@ -118,6 +122,10 @@ TEST(RootCause, ASpikeDoesNotTellWhatTheMeanTells) {
 TEST(RootCause, WhatAllRanksRunLongerIsNotExplainedByALateRank) {
   EXPECT_THAT(DiagnoseChange(Claim(1, 0.9, 4e7, "gemm")), SizeIs(2));
   EXPECT_THAT(DiagnoseChange(Claim(1, 0.9, 4e7, "build_mask")), SizeIs(1)) << "the same function is one fault";
+  Finding host = Claim(1, 0.9, 4e7, "gemm");
+  host.culprits.push_back({.rank = 2});
+  EXPECT_THAT(DiagnoseChange(host, 4), SizeIs(2));
+  EXPECT_THAT(DiagnoseChange(host, 2), SizeIs(1)) << "a stage's function is longer on as many ranks as its host is slow with";
 }
 
 TEST(RootCause, NoLossIsClaimedTwice) {
