@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "diagnosis/collective_wait/collective_wait_operator.h"
 #include "diagnosis/confidence.h"
@@ -116,15 +118,27 @@ bool StandsAlone(const Finding& change, const std::vector<Finding>& findings) {
   });
 }
 
-// The job may have become slower because of one rank: then that is the finding.
-void DropExplainedChanges(std::vector<Finding>& findings) {
+// Whether half of the paths between hosts have an end on hosts whose network is slow: then those of all hosts are slower on the whole.
+bool TouchesHalfOfPaths(const Finding& finding, size_t hosts) {
+  if (finding.kind != FindingKind::kCommunication || ConcernsEverybody(finding)) return false;
+  std::set<std::string_view> slow;
+  for (const Culprit& culprit : finding.culprits) slow.insert(culprit.host);
+  slow.erase("");
+  const double others = 1 - static_cast<double>(slow.size()) / static_cast<double>(std::max<size_t>(1, hosts));
+  return slow.size() > 1 && others * others <= 0.5;
+}
+
+// The job may have become slower because of one rank, or its network because of some hosts: then that is the finding.
+void DropExplainedChanges(std::vector<Finding>& findings, size_t hosts) {
   double explained_ns = 0;
   for (const Finding& finding : findings) {
     if (!ConcernsEverybody(finding)) explained_ns += finding.lost_ns_per_step;
   }
   const std::vector<Finding> all = findings;
+  const bool paths = std::ranges::any_of(all, [hosts](const Finding& finding) { return TouchesHalfOfPaths(finding, hosts); });
   std::erase_if(findings, [&](const Finding& finding) {
-    return ConcernsEverybody(finding) && explained_ns >= finding.lost_ns_per_step / 2 && !StandsAlone(finding, all);
+    const bool of_paths = paths && finding.kind == FindingKind::kCommunication;
+    return ConcernsEverybody(finding) && (of_paths || explained_ns >= finding.lost_ns_per_step / 2) && !StandsAlone(finding, all);
   });
   const bool network = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.kind == FindingKind::kCommunication && !IsSlowTransfer(finding);
@@ -202,7 +216,7 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
   std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(std::move(claims), view.hosts().size()));
   DropExplainedByAll(findings);
   DropParts(findings);
-  DropExplainedChanges(findings);
+  DropExplainedChanges(findings, view.hosts().size());
   const DataQuality quality = QualityOf(view);
   const double step_ns = StepLength(view);
   for (Finding& finding : findings) Complete(view, quality, step_ns, finding);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/training_view.h"
@@ -126,6 +128,40 @@ TEST(RootCause, WhatAllRanksRunLongerIsNotExplainedByALateRank) {
   host.culprits.push_back({.rank = 2});
   EXPECT_THAT(DiagnoseChange(host, 4), SizeIs(2));
   EXPECT_THAT(DiagnoseChange(host, 2), SizeIs(1)) << "a stage's function is longer on as many ranks as its host is slow with";
+}
+
+// Claims that the network of all hosts has become slower.
+class NetworkChangeOperator final : public DiagnosisOperator {
+ public:
+  std::string_view name() const override { return "regression"; }
+  std::string_view version() const override { return "1"; }
+  void Evaluate(const CrossRankView&, std::vector<Finding>& findings) const override {
+    Finding finding;
+    finding.kind = FindingKind::kCommunication;
+    finding.lost_ns_per_step = 8e7;
+    finding.confidence = 0.9;
+    findings.push_back(finding);
+  }
+};
+
+// Of a job on so many hosts, two of which exchange slowly, which costs a quarter of what the job has become slower by.
+std::vector<Finding> DiagnoseSlowNetwork(uint32_t hosts) {
+  TrainingView job(hosts);
+  job.RunOnAll("forward", 60).Finish();
+  for (PatternBatch& batch : job.batches()) batch.host = "node" + std::to_string(batch.rank.value);
+  Finding slow = Claim(-1, 0.9, 2e7);
+  slow.kind = FindingKind::kCommunication;
+  slow.culprits = {{.rank = -1, .host = "node0"}, {.rank = -1, .host = "node1"}};
+  std::vector<std::unique_ptr<DiagnosisOperator>> operators;
+  operators.push_back(std::make_unique<FixedOperator>(std::vector<Finding>{slow}));
+  operators.push_back(std::make_unique<NetworkChangeOperator>());
+  const CrossRankView view(job.batches(), job.summaries());
+  return RootCause(std::move(operators)).Diagnose(view);
+}
+
+TEST(RootCause, ANetworkIsSlowerForTheSakeOfHostsThatHalfOfItsPathsLeadTo) {
+  EXPECT_THAT(DiagnoseSlowNetwork(4), SizeIs(1));
+  EXPECT_THAT(DiagnoseSlowNetwork(8), SizeIs(2)) << "nine sixteenths of the paths are others'";
 }
 
 TEST(RootCause, NoLossIsClaimedTwice) {
