@@ -199,7 +199,8 @@ std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Findin
   std::vector<Finding> publish;
   std::erase_if(found, [&](const Finding& finding) { return IsPartOfOpen(index, finding); });
   const std::vector<bool> is_open = Continue(found);
-  std::vector<Finding> ripe = memory_.Ripen(index, std::move(found), is_open, job_ends);
+  const bool hangs = std::ranges::any_of(open_, [](const auto& entry) { return entry.second.kind == FindingKind::kHang; });
+  std::vector<Finding> ripe = memory_.Ripen(index, std::move(found), is_open, job_ends && !hangs);  // a hang cuts the last step short
   const std::vector<Finding> all = ripe;
   std::erase_if(ripe, [&](const Finding& finding) {  // a moment of what is opened in the same window
     return !open_.contains(finding.id) && std::ranges::any_of(all, [&](const Finding& whole) { return IsGlimpseOf(finding, whole); });

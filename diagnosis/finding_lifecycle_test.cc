@@ -392,6 +392,19 @@ TEST(FindingLifecycle, TheSameRanksInMostStepsOfTwoWindowsTakeNoTurns) {
   }
 }
 
+TEST(FindingLifecycle, TheOnlyWindowOfAJobThatHangsIsNotTakenAtItsWord) {
+  Finding uneven = FindingIn(0, "stage");
+  uneven.kind = FindingKind::kImbalance;
+  uneven.evidence = {{.name = std::string(kSeenInWindows), .unit = "count", .culprit = 1, .threshold = 2, .samples = 1}};
+  EXPECT_THAT(FindingLifecycle().Observe(0, {uneven}, true), SizeIs(1));
+  FindingLifecycle hangs;
+  Finding hang = OfRanks(0, {0});
+  hang.id = "hang";
+  hang.kind = FindingKind::kHang;
+  hangs.Report(hang);
+  EXPECT_THAT(hangs.Observe(0, {uneven}, true), IsEmpty()) << "its last step is cut short";
+}
+
 TEST(FindingLifecycle, WhereNobodyIsBlamedTheFunctionIsTheSame) {
   FindingLifecycle lifecycle;
   Finding roaming = About(1, "a", "collect", {});
