@@ -264,11 +264,13 @@ void AddThoseSentMoreOfLate(const CrossRankView& view, const ImbalanceOptions& o
   }
 }
 
-// Longer inputs are more tokens for some expert: a rank that is sent no more than they are longer is no second imbalance.
+// Longer inputs are more tokens for some expert: a rank that is sent no more than they are longer is no second imbalance, or half as much again, as who is sent them
+// differs from step to step.
 void DropWhatInputsSend(const std::vector<GrownRank>& data, std::vector<GrownRank>& routing) {
   double longer = 0;
   for (const GrownRank& rank : data) longer = std::max(longer, rank.growth.more());
-  if (longer > 0) std::erase_if(routing, [longer](const GrownRank& rank) { return rank.growth.bytes_growth.value_or(0) <= longer; });
+  constexpr double kUneven = 1.5;
+  if (longer > 0) std::erase_if(routing, [longer](const GrownRank& rank) { return rank.growth.bytes_growth.value_or(0) <= kUneven * longer; });
 }
 
 // Most ranks of a role with more work than few: half of the replicas and more have longer inputs, so that the median is one of theirs. Compared with those few.
