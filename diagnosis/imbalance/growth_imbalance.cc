@@ -17,6 +17,7 @@
 #include "diagnosis/imbalance/hidden_waits.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
 #include "diagnosis/imbalance/sent_more.h"
+#include "diagnosis/imbalance/two_windows.h"
 #include "diagnosis/imbalance/uneven_work.h"
 #include "diagnosis/lasting_excess.h"
 #include "diagnosis/slow_rank/slow_device.h"
@@ -70,6 +71,8 @@ Finding Describe(const CrossRankView& view, const std::vector<GrownRank>& grown,
   finding.evidence = GrowthEvidence(slowest.busy, slowest.growth, 0);
   if (slowest.busy.chance <= max_chance)
     finding.evidence.push_back({"chance", "probability", slowest.busy.chance, 1, max_chance, slowest.busy.steps});
+  if (slowest.windows > 1)
+    finding.evidence.push_back({std::string(kSlowWindows), "count", static_cast<double>(slowest.windows), 0, 0, slowest.windows});
   finding.evidence.push_back({"ranks_with_more_work", "count", static_cast<double>(grown.size()), 0, 0, slowest.busy.peers + 1});
   finding.lost_ns_per_step = slowest.busy.excess_ns;
   finding.confidence = 0.9 * slowest.busy.steps / (slowest.busy.steps + 1.0);
@@ -156,7 +159,6 @@ Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>&
   const auto& [busy, growth, windows] = Slowest(grown);
   Finding finding = Describe(view, grown, max_chance);
   finding.subkind = "expert";
-  if (windows > 1) finding.evidence.push_back({std::string(kSlowWindows), "count", static_cast<double>(windows), 0, 0, windows});
   constexpr int kSigns = 2;  // the time of the kernels and the bytes of the collective, which no device changes
   finding.evidence.push_back({std::string(kSignsThatAgree), "count", kSigns, 0, kSigns, grown.size()});
   finding.function = growth.routed->name;
@@ -220,17 +222,22 @@ struct LateRank {
   bool by_work = false;  // it is its kernels that say so,
   bool lasting = false;  // and many windows, as this one alone does not
   double errors = 0;     // of the steps, by which it stands out then
+  uint32_t windows = 1;  // that were looked at step by step
 };
 
 // Ranks that are late in this window, or over many, or that have more work than their peers over many: lengths and routing that are drawn anew for each step make some
 // rank late in most steps of a short window, so that few steps tell little, and what stands in every window tells more.
 std::vector<LateRank> LateRanks(const CrossRankView& view, const ImbalanceOptions& options) {
   const std::vector<BusyTime> more_work = FindLastingExcess(view.ranks(), view.role_count(), view.past().work, view.work_times());
+  const std::vector<BusyTime> in_two = LateInTwoWindows(view, options.max_chance);
   std::vector<LateRank> late;
   for (const BusyTime& busy : view.busy_times()) {
+    const BusyTime* both = Find(in_two, busy.rank);
     const bool lasts = busy.chance <= options.max_chance && busy.slow_steps >= options.min_growth_steps * busy.steps;
     const BusyTime* over_many = Find(view.lasting_excess(), busy.rank);
-    if (busy.steps >= options.min_steps && busy.share() >= options.min_share && lasts) {
+    if (both != nullptr && both->share() >= options.min_share && both->chance <= busy.chance) {
+      late.push_back({.busy = *both, .windows = 2});
+    } else if (busy.steps >= options.min_steps && busy.share() >= options.min_share && lasts) {
       late.push_back({.busy = busy});
     } else if (const BusyTime* work = Find(more_work, busy.rank); work != nullptr && ErrorsOfSteps(*work, busy) >= kErrorsOfRoutedWork) {
       late.push_back({.busy = InSteps(*work, busy), .by_work = true, .lasting = true, .errors = ErrorsOfSteps(*work, busy)});
@@ -321,13 +328,13 @@ bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Fi
   std::vector<GrownRank> data_over_many;
   std::vector<GrownRank> routing;
   std::vector<GrownRank> routing_over_many;
-  for (auto& [busy, by_work, lasting, errors] : LateRanks(view, options_)) {
+  for (auto& [busy, by_work, lasting, errors, windows] : LateRanks(view, options_)) {
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
     if (by_work && errors < kErrorsOfWork && !IsRoutedInPart(growth)) continue;
     if (by_work ? !TakeLonger(growth, busy) : IsLateOnThread(view, busy)) continue;
     if (growth.cause == GrowthCause::kData && growth.more_ns() >= options_.min_coverage * busy.excess_ns)
-      (lasting ? data_over_many : data).push_back({busy, growth});
-    if (growth.cause == GrowthCause::kRouting) (lasting ? routing_over_many : routing).push_back({busy, growth});
+      (lasting ? data_over_many : data).push_back({busy, growth, windows});
+    if (growth.cause == GrowthCause::kRouting) (lasting ? routing_over_many : routing).push_back({busy, growth, windows});
   }
   KeepThoseSentMore(view, routing_over_many);
   routing.insert(routing.end(), routing_over_many.begin(), routing_over_many.end());

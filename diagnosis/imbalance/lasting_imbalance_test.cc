@@ -40,9 +40,10 @@ class UnevenWindows {
     for (uint32_t rank = 0; rank < longer.size(); ++rank) AddRank(job, rank, longer[rank], rank == burden.rank ? burden : Burden());
     job.Finish();
     for (PatternBatch& batch : job.batches()) batch.window.index = static_cast<int64_t>(times_.size());
-    const CrossRankView view(job.batches(), {}, {.times = times_, .work = work_, .bytes = bytes_});
+    const CrossRankView view(job.batches(), {}, {.profiles = profiles_, .times = times_, .work = work_, .bytes = bytes_});
     std::vector<Finding> findings;
     ImbalanceOperator().Evaluate(view, findings);
+    profiles_.push_back(view.profile());
     times_.push_back(view.rank_times());
     work_.push_back(view.work_times());
     bytes_.push_back(view.exchanged());
@@ -90,6 +91,7 @@ class UnevenWindows {
   UnevenJob job_;
   std::mt19937_64 random_;
   std::mt19937_64 inputs_;  // as random_ was before the first rank that shares them
+  std::vector<PatternBatch> profiles_;
   std::vector<RankTimes> times_;
   std::vector<RankTimes> work_;
   std::vector<RankTimes> bytes_;
