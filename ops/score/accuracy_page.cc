@@ -31,9 +31,15 @@ std::vector<TextTable> TargetsOfTold(const AccuracyPage& page) {
   std::ranges::copy_if(page.runs, std::back_inserter(told),
                        [&](const ScoredRun& run) { return !CannotBeTold(page.known, run.facts.scenario); });
   if (told.empty() || told.size() == page.runs.size()) return {};
-  TextTable table = Targets(Score(told).front());
+  std::vector<ScoredRun> prompt;
+  std::ranges::copy_if(told, std::back_inserter(prompt),
+                       [&](const ScoredRun& run) { return WhyMoreWindows(page.known, run.facts.scenario, run.facts.family).empty(); });
+  const FaultCounts large = prompt.empty() ? FaultCounts{} : Score(prompt).front().by_effect[static_cast<size_t>(EffectClass::kLarge)];
+  TextTable table = Targets(Score(told).front(), large);
   table.title += ", without what nothing in the telemetry tells";
-  table.note = "Without the scenarios of which the list of what is not right says that they cannot be told, and by what they could be.";
+  table.note =
+      "Without the scenarios of which the list of what is not right says that they cannot be told, and by what they could be; of those named within 2 windows "
+      "also without those that two windows cannot tell (see what was told late).";
   return {table};
 }
 
@@ -44,7 +50,10 @@ std::string AccuracyMarkdown(const AccuracyPage& page) {
   std::vector<TextTable> tables = ScoreTables(scores);
   for (TextTable& table : TargetsOfTold(page)) tables.insert(tables.begin() + 1, std::move(table));
   tables.push_back(Effects(page.runs));
-  if (!scores.empty()) tables.push_back(Misses(page.runs, scores.front().method, page.known));
+  if (!scores.empty()) {
+    tables.push_back(Misses(page.runs, scores.front().method, page.known));
+    tables.push_back(ToldLate(page.runs, scores.front().method, page.known));
+  }
   std::erase_if(tables, [](const TextTable& table) { return table.rows.size() < 2; });
   std::string text = fmt::format(kHead, page.command);
   if (!page.chart.empty())

@@ -21,6 +21,15 @@ bool CannotBeTold(const KnownMisses& known, const std::string& scenario) {
   return it != known.end() && it->second.starts_with("cannot be told: ");
 }
 
+std::string WhyMoreWindows(const KnownMisses& known, const std::string& scenario, const std::string& family) {
+  constexpr std::string_view kPrefix = "more than two windows: ";
+  for (const std::string& name : {scenario, "family " + family}) {
+    const auto it = known.find(name);
+    if (it != known.end() && it->second.starts_with(kPrefix)) return it->second.substr(kPrefix.size());
+  }
+  return "";
+}
+
 absl::StatusOr<KnownMisses> ParseKnownMisses(std::string_view text) {
   KnownMisses known;
   for (int number = 1; !text.empty(); ++number) {

@@ -32,6 +32,14 @@ TEST(KnownMisses, SayWhatNothingTells) {
   EXPECT_FALSE(CannotBeTold(known, "c"));
 }
 
+TEST(KnownMisses, SayWhatTwoWindowsDoNotTell) {
+  const KnownMisses known = {{"a", "more than two windows: too even"}, {"family spike", "more than two windows: comes seldom"}, {"c", "too small"}};
+  EXPECT_EQ(WhyMoreWindows(known, "a", "spike"), "too even");
+  EXPECT_EQ(WhyMoreWindows(known, "b", "spike"), "comes seldom");
+  EXPECT_EQ(WhyMoreWindows(known, "c", "link"), "");
+  EXPECT_EQ(WhyMoreWindows(known, "spike", "link"), "");
+}
+
 TEST(KnownMisses, NeedTheirFile) { EXPECT_EQ(ReadKnownMisses("no/such/file").status().code(), absl::StatusCode::kNotFound); }
 
 }  // namespace

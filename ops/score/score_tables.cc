@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -18,6 +20,8 @@ std::string Share(uint32_t part, uint32_t whole) {
   const double percent = part == whole ? 100.0 : std::min(99.9, 100.0 * part / whole);
   return fmt::format("{:.1f} %", percent);
 }
+
+constexpr int64_t kPromptWindows = 2;
 
 std::string Percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
 
@@ -178,7 +182,7 @@ std::string Shortcoming(const Agreement& agreement) {
 
 }  // namespace
 
-TextTable Targets(const MethodScore& score) {
+TextTable Targets(const MethodScore& score, const FaultCounts& prompt) {
   TextTable table{.title = fmt::format("Targets: {}", score.method),
                   .note =
                       "Right culprit: who and what function, or the host, or the link. A fault that costs less than 1 % of the step time "
@@ -195,8 +199,8 @@ TextTable Targets(const MethodScore& score) {
   add("right culprit, faults that cost 3 % and more", "99 %", Share(large.right_function, large.faults), faults(large.faults));
   add("right kind, the same", "99 %", Share(large.right_kind, large.faults), faults(large.faults));
   add("windows to the right culprit, the same", "2", MedianWindows(large.windows), fmt::format("{} faults, median", large.windows.size()));
-  const auto in_time = std::count_if(large.windows.begin(), large.windows.end(), [](int64_t windows) { return windows <= 2; });
-  add("named rightly within 2 windows, the same", "99 %", Share(static_cast<uint32_t>(in_time), large.faults), faults(large.faults));
+  const auto in_time = std::count_if(prompt.windows.begin(), prompt.windows.end(), [](int64_t windows) { return windows <= kPromptWindows; });
+  add("named rightly within 2 windows, the same", "99 %", Share(static_cast<uint32_t>(in_time), prompt.faults), faults(prompt.faults));
   add("right culprit, faults that cost 1 to 3 %", "90 %", Share(middle.right_function, middle.faults), faults(middle.faults));
   add("false findings in jobs with nothing to find", "0", fmt::format("{}", quiet.false_findings),
       fmt::format("{} runs, {:.1f} job-hours", quiet.runs, quiet.job_hours));
@@ -211,7 +215,8 @@ TextTable Targets(const MethodScore& score) {
 
 std::vector<TextTable> ScoreTables(std::span<const MethodScore> scores) {
   std::vector<TextTable> tables;
-  if (!scores.empty() && scores.front().total.faults + scores.front().quiet_total.runs > 0) tables.push_back(Targets(scores.front()));
+  if (!scores.empty() && scores.front().total.faults + scores.front().quiet_total.runs > 0)
+    tables.push_back(Targets(scores.front(), scores.front().by_effect[static_cast<size_t>(EffectClass::kLarge)]));
   for (TextTable& table : std::vector<TextTable>{MethodTable(scores), EffectTable(scores), ScaleTable(scores)})
     tables.push_back(std::move(table));
   for (const MethodScore& score : scores) {
@@ -241,6 +246,27 @@ TextTable Misses(std::span<const ScoredRun> runs, const std::string& method, con
       if (run.verdict.said[i].truth < 0) table.rows.push_back({Seeded(run.facts), "false", "nothing", Brief(run.said[i]), reason});
     }
   }
+  return table;
+}
+
+TextTable ToldLate(std::span<const ScoredRun> runs, const std::string& method, const KnownMisses& known) {
+  std::vector<std::pair<int64_t, std::vector<std::string>>> late;
+  for (const ScoredRun& run : runs) {
+    if (run.method != method) continue;
+    const std::string reason = WhyMoreWindows(known, run.facts.scenario, run.facts.family);
+    for (size_t i = 0; i < run.truths.size(); ++i) {
+      const int64_t windows = run.verdict.truths[i].windows;
+      const std::optional<double>& effect = run.truths[i].effect;
+      if (windows <= kPromptWindows || EffectClassOf(effect, run.facts.hangs) != EffectClass::kLarge) continue;
+      late.push_back({windows, {Seeded(run.facts), effect ? Percent(*effect) : "-", fmt::format("{}", windows), Brief(run.truths[i].expected),
+                                reason.empty() ? "-" : reason}});
+    }
+  }
+  std::ranges::stable_sort(late, std::ranges::greater(), [](const auto& row) { return row.first; });
+  TextTable table{.title = fmt::format("Told late: {}", method),
+                  .note = "Faults that cost 3 % and more, told rightly, but not within two windows.",
+                  .rows = {{"scenario / seed", "effect", "windows", "expected", "reason"}}};
+  for (auto& [windows, row] : late) table.rows.push_back(std::move(row));
   return table;
 }
 

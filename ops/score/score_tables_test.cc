@@ -76,6 +76,20 @@ TEST(Misses, SayWhatWasSaidInstead) {
   EXPECT_EQ(Misses(SomeRuns(), "other", {}).rows.size(), 1u);
 }
 
+TEST(ToldLate, TheLatestFirst) {
+  std::vector<ScoredRun> runs = SomeRuns();
+  EXPECT_EQ(ToldLate(runs, "eroica", {}).rows.size(), 1u) << "all in the first window";
+  runs[0].verdict.truths[0].windows = 3;
+  runs[2].verdict.truths[0].windows = 5;
+  const KnownMisses known = {{"family gpu slow", "more than two windows: warms up"}};
+  const TextTable table = ToldLate(runs, "eroica", known);
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_THAT(table.rows[1], ElementsAre("gpu_slow_64 / 3", "+10.0 %", "5", "slow_rank of rank 5 in gemm", "warms up"));
+  EXPECT_EQ(table.rows[2][2], "3");
+  runs[0].truths[0].effect = 0.02;
+  EXPECT_EQ(ToldLate(runs, "eroica", known).rows.size(), 2u) << "no target speaks of its time";
+}
+
 TEST(Effects, OneRowAScenario) {
   std::vector<ScoredRun> runs = SomeRuns();
   runs.push_back(Judged({.scenario = "hang", .family = "hang", .seed = 1, .ranks = 8, .hangs = true}, {SlowRank(1)}, {}));
@@ -126,6 +140,9 @@ TEST(AccuracyPage, SaysBesideAllWhatIsReachedWhereTheTelemetryTells) {
   const std::string without = "without what nothing in the telemetry tells";
   EXPECT_THAT(AccuracyMarkdown({.runs = runs, .known = {{"untold", "cannot be told: one host"}}}), HasSubstr(without));
   EXPECT_THAT(AccuracyMarkdown({.runs = runs, .known = {{"untold", "too small"}}}), Not(HasSubstr(without)));
+  const std::string late = "named rightly within 2 windows, the same | 99 % | 50.0 % | 2 faults";
+  runs[0].verdict.truths[0].windows = 3;
+  EXPECT_THAT(AccuracyMarkdown({.runs = runs, .known = {{"untold", "cannot be told: one host"}}}), HasSubstr(late));
 }
 
 }  // namespace
