@@ -277,10 +277,11 @@ TEST(FindingLifecycle, RanksOfASlowHostArePartOfItInAllWindows) {
 
 // Power and heat are a host's: its devices throttle by turns.
 TEST(FindingLifecycle, DevicesOfOneHostThatAreSlowInTheSameWayAreOneFault) {
-  const auto findings_of = [](const std::string& other_host, const std::string& function) {
+  const auto findings_of = [](const std::string& other_host, const std::string& function, std::string_view subkind = "function") {
     FindingLifecycle lifecycle;
     for (const int64_t window : {1, 2}) {
       Finding finding = About(window, window == 1 ? "a" : "b", window == 1 ? "every gpu_compute function" : function, {window == 1 ? 3 : 5});
+      finding.subkind = window == 1 ? subkind : "function";
       finding.function_class = FunctionClass::kGpuCompute;
       finding.culprits[0].host = window == 1 ? "host0" : other_host;
       lifecycle.Observe(window, {finding});
@@ -290,6 +291,26 @@ TEST(FindingLifecycle, DevicesOfOneHostThatAreSlowInTheSameWayAreOneFault) {
   EXPECT_EQ(findings_of("host0", "every gpu_compute function"), 1u);
   EXPECT_EQ(findings_of("host1", "every gpu_compute function"), 2u);
   EXPECT_EQ(findings_of("host0", "gemm"), 2u);
+  EXPECT_EQ(findings_of("host0", "gemm", kWholeRank), 1u) << "one of all that a device runs";
+}
+
+// Where several devices of a host throttle, single steps of another one are part of it.
+TEST(FindingLifecycle, AMomentOfAnotherDeviceIsPartOfAHostWhoseDevicesAreSlow) {
+  const auto findings_of = [](const std::vector<int32_t>& slow, const std::string& host, FunctionClass function_class) {
+    FindingLifecycle lifecycle;
+    for (const int64_t window : {1, 2}) {
+      Finding finding = About(window, window == 1 ? "a" : "b", "every gpu_compute function", window == 1 ? slow : std::vector<int32_t>{6});
+      finding.subkind = window == 1 ? kWholeRank : kTransient;
+      finding.function_class = window == 1 ? FunctionClass::kGpuCompute : function_class;
+      for (Culprit& culprit : finding.culprits) culprit.host = window == 1 ? "host0" : host;
+      lifecycle.Observe(window, {finding});
+    }
+    return lifecycle.open().size();
+  };
+  EXPECT_EQ(findings_of({3, 5}, "host0", FunctionClass::kGpuCompute), 1u);
+  EXPECT_EQ(findings_of({3, 5}, "host1", FunctionClass::kGpuCompute), 2u);
+  EXPECT_EQ(findings_of({3}, "host0", FunctionClass::kGpuCompute), 2u) << "one device is no host";
+  EXPECT_EQ(findings_of({3, 5}, "host0", FunctionClass::kPython), 2u);
 }
 
 TEST(FindingLifecycle, APathIsPartOfTheSlowPortAtOneOfItsEnds) {

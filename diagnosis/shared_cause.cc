@@ -29,9 +29,25 @@ std::string_view SourceOf(const Finding& finding) {
   return last == std::string_view::npos ? stack : stack.substr(last + kStackSeparator.size());
 }
 
+// Of all culprits; empty where they are on several.
+std::string_view HostOf(const Finding& finding) {
+  if (finding.culprits.empty()) return "";
+  const std::string& host = finding.culprits.front().host;
+  const bool all = std::ranges::all_of(finding.culprits, [&host](const Culprit& culprit) { return culprit.host == host; });
+  return all ? std::string_view(host) : "";
+}
+
+// In most steps.
+bool IsOfDevices(const Finding& finding) {
+  return finding.kind == FindingKind::kSlowRank && finding.subkind != kTransient && finding.function_class == FunctionClass::kGpuCompute;
+}
+
+bool IsMomentOfDevice(const Finding& finding) { return finding.subkind == kTransient && !RunsOnThread(finding.function_class); }
+
 bool SharesCause(const Finding& a, const Finding& b) {
   const bool of_ranks = a.kind == FindingKind::kSlowRank || a.kind == FindingKind::kContention;
   if (!of_ranks || b.kind != a.kind || a.culprits.empty() || b.culprits.empty() || a.subkind != b.subkind) return false;
+  if (IsMomentOfDevice(a) && HostOf(a) != HostOf(b)) return false;
   return (SourceOf(a) == SourceOf(b) && a.function_class == b.function_class) || AreOfOneHost(a, b);
 }
 
@@ -322,13 +338,8 @@ bool TellsLessThan(const Finding& claim, const Finding& other) {
 }
 
 bool AreDevicesOfOneHost(const Finding& a, const Finding& b) {
-  const auto is_of_devices = [](const Finding& finding) {
-    return finding.kind == FindingKind::kSlowRank && finding.subkind != kTransient && finding.function_class == FunctionClass::kGpuCompute;
-  };
-  if (!is_of_devices(a) || !is_of_devices(b) || a.function != b.function || a.culprits.empty() || b.culprits.empty()) return false;
-  const std::string& host = a.culprits.front().host;
-  const auto is_there = [&host](const Culprit& culprit) { return culprit.host == host; };
-  return !host.empty() && std::ranges::all_of(a.culprits, is_there) && std::ranges::all_of(b.culprits, is_there);
+  if (!IsOfDevices(a) || !IsOfDevices(b) || HostOf(a).empty() || HostOf(a) != HostOf(b)) return false;
+  return a.function == b.function || a.subkind == kWholeRank || b.subkind == kWholeRank;
 }
 
 bool IsGlimpseOf(const Finding& claim, const Finding& whole) {
@@ -337,6 +348,7 @@ bool IsGlimpseOf(const Finding& claim, const Finding& whole) {
   if (claim.culprits.empty() || !is_glimpse(claim) || is_glimpse(whole) || (claim.subkind == kTransient && on_thread)) return false;
   const bool of_ranks = whole.kind == FindingKind::kSlowRank || whole.kind == FindingKind::kContention;
   if (!of_ranks && whole.kind != FindingKind::kCommunication) return false;
+  if (IsMomentOfDevice(claim) && IsOfDevices(whole) && whole.culprits.size() > 1 && HostOf(claim) == HostOf(whole)) return !HostOf(whole).empty();
   return std::ranges::all_of(claim.culprits, [&whole](const Culprit& own) {
     return std::ranges::any_of(whole.culprits, [&own](const Culprit& culprit) { return culprit.rank == own.rank && own.rank >= 0; });
   });

@@ -16,6 +16,9 @@ inline constexpr std::string_view kTransient = "transient";
 inline constexpr std::string_view kWholeHost = "host";
 inline constexpr std::string_view kRoaming = "roaming";  // now this rank is late, and now that one
 
+// Subkind of a claim that all that a rank runs of a class is slow.
+inline constexpr std::string_view kWholeRank = "whole_rank";
+
 // Subkind of a claim by the order of arrival alone, of windows of few steps: what the rank ran at that moment is told, which need not be why.
 inline constexpr std::string_view kLateArrival = "late_arrival";
 
@@ -23,8 +26,8 @@ inline constexpr std::string_view kLateArrival = "late_arrival";
 inline constexpr std::string_view kNvlinkDown = "nvlink_down";
 
 // Claims about slow ranks that name the same function (or the same class of functions), or C code and the function that calls it, or that AreOfOneHost, become one
-// finding with all their culprits, by rank. It keeps the words of the claim that costs most; its loss is the sum of theirs, each of which is what the accounting charges
-// the rank with (diagnosis/impact.h). A culprit is no victim. Other kinds stay as they are, in order.
+// finding with all their culprits, by rank. Single slow steps of devices share nothing but their host. It keeps the words of the claim that costs most; its loss is the
+// sum of theirs, each of which is what the accounting charges the rank with (diagnosis/impact.h). A culprit is no victim. Other kinds stay as they are, in order.
 std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims);
 
 // Where at least three ranks are late in some of the steps, none of them in most, in functions of the host, the place is not what they share: claims of such ranks,
@@ -70,12 +73,13 @@ bool IsPartOf(const Finding& claim, const Finding& whole);
 // are taken in, or in what has become longer on all ranks. (What one window claims of both is two faults: each stands for what the other does not explain.)
 bool TellsLessThan(const Finding& claim, const Finding& other);
 
-// Of ranks of one host whose devices are slow in the same way: heat and power are the host's, and which of its devices throttle a window tells by chance.
+// Of ranks of one host whose devices are slow in the same way, or one of them in all that it runs: heat and power are the host's, and which of its devices throttle a
+// window tells by chance.
 bool AreDevicesOfOneHost(const Finding& a, const Finding& b);
 void DropParts(std::vector<Finding>& findings);
 
 // Whether the claim is what a moment shows of a rank of `whole`, which lasts: a single slow step in nothing of the training thread's own, or that the rank arrived last
-// in a window of few steps.
+// in a window of few steps. Where several devices of a host are slow, such a step of another device there is one, too.
 bool IsGlimpseOf(const Finding& claim, const Finding& whole);
 
 }  // namespace eroica

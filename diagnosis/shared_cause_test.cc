@@ -73,6 +73,22 @@ TEST(MergeBySharedCause, RanksOfOneHostThatAreSlowInOneCallAreOneFinding) {
   EXPECT_THAT(merged(FunctionClass::kPython, "", "node1"), SizeIs(2)) << "all that runs is called by the outermost function";
 }
 
+// Ranks whose device was late for a step need not have been so for one reason.
+TEST(MergeBySharedCause, MomentsOfDevicesShareTheirHostAlone) {
+  const auto merged = [](std::string_view subkind, FunctionClass function_class, const std::string& host) {
+    std::vector<Finding> claims = {Slow(1, "every gpu_compute function", 30), Slow(2, "every gpu_compute function", 20, host)};
+    for (Finding& claim : claims) {
+      claim.subkind = subkind;
+      claim.function_class = function_class;
+    }
+    return MergeBySharedCause(claims).size();
+  };
+  EXPECT_EQ(merged(kTransient, FunctionClass::kGpuCompute, "node1"), 1u);
+  EXPECT_EQ(merged(kTransient, FunctionClass::kGpuCompute, "node2"), 2u);
+  EXPECT_EQ(merged(kTransient, FunctionClass::kPython, "node2"), 1u) << "a function of the thread says what it is";
+  EXPECT_EQ(merged(kWholeRank, FunctionClass::kGpuCompute, "node2"), 1u);
+}
+
 TEST(MergeBySharedCause, LongListsAreCut) {
   std::vector<Finding> claims;
   for (int32_t rank = 0; rank < 20; ++rank) claims.push_back(Slow(rank, "read", 100 - rank, "node" + std::to_string(rank / 8)));

@@ -14,6 +14,7 @@
 #include "diagnosis/imbalance/stage_work.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
+#include "diagnosis/shared_cause.h"
 #include "diagnosis/symptom.h"
 
 namespace eroica {
@@ -110,7 +111,7 @@ Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const 
   const double excess = layers.excess_ns();
   Finding finding;
   finding.kind = slow_device ? FindingKind::kSlowRank : FindingKind::kImbalance;
-  finding.subkind = slow_device ? "whole_rank" : "stage";
+  finding.subkind = slow_device ? std::string(kWholeRank) : "stage";
   finding.victims = VictimsOf(view, heavy, excess);
   finding.function_class = FunctionClass::kGpuCompute;
   finding.function = slow_device ? "every gpu_compute function" : "every kernel that works on data";

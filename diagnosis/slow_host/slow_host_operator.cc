@@ -84,7 +84,7 @@ void NameFunction(const FunctionPattern& pattern, Finding& finding) {
 Finding OfLoneRank(const CrossRankView& view, const HostRanks& alone, Finding finding) {
   const RankView& rank = view.ranks()[alone.ranks.front()];
   const bool device = finding.function_class == FunctionClass::kGpuCompute;
-  finding.subkind = device ? "whole_rank" : "function";
+  finding.subkind = device ? std::string(kWholeRank) : "function";
   std::erase_if(finding.evidence, [](const Measure& measure) { return measure.name == "slow_ranks"; });
   const double step_ns = alone.step_ns;
   finding.title =
@@ -241,7 +241,7 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const Place& place
   const uint64_t steps = FewestSteps(view, ranks);
   const double lost_ns = change.excess_ns();
   Finding finding = Begin(view, ranks, lost_ns);
-  if (ranks.ranks.size() == 1) finding.subkind = "whole_rank";
+  if (ranks.ranks.size() == 1) finding.subkind = kWholeRank;
   finding.function = "every gpu_compute function";
   finding.function_class = FunctionClass::kGpuCompute;
   finding.confidence = 0.95 * static_cast<double>(steps) / static_cast<double>(steps + 1);

@@ -7,6 +7,7 @@
 #include "diagnosis/duration_text.h"
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
+#include "diagnosis/shared_cause.h"
 
 namespace eroica {
 namespace {
@@ -75,7 +76,7 @@ Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy, cons
   const RankView& rank = view.ranks()[busy.rank];
   Finding finding;
   finding.kind = FindingKind::kSlowRank;
-  finding.subkind = "whole_rank";
+  finding.subkind = kWholeRank;
   finding.culprits = {CulpritOf(rank)};
   finding.victims = VictimsOf(view, busy);
   finding.function = kEveryKernel;

@@ -10,6 +10,7 @@
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
 #include "diagnosis/lasting_claim.h"
+#include "diagnosis/shared_cause.h"
 #include "diagnosis/slow_rank/slow_device.h"
 #include "diagnosis/slow_rank/untold_work.h"
 
@@ -63,7 +64,7 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
   const RankView& rank = view.ranks()[busy.rank];
   Finding finding;
   finding.kind = FindingKind::kSlowRank;
-  finding.subkind = explained ? "function" : "whole_rank";
+  finding.subkind = explained ? "function" : std::string(kWholeRank);
   finding.culprits = {CulpritOf(rank)};
   finding.victims = VictimsOf(view, busy);
   finding.function = cause.name;
