@@ -24,13 +24,19 @@ bool IsOfSlowDevice(const Finding& finding) {
   return finding.kind == FindingKind::kSlowRank && (finding.function_class == FunctionClass::kGpuCompute || finding.subkind == kLateArrival);
 }
 
+// Paths between two hosts from the same one: which pair of ranks is the worst on it each window tells anew.
+bool AreOfOnePath(const Finding& a, const Finding& b) {
+  if (FindMeasure(a, kSlowPairs) == nullptr || FindMeasure(b, kSlowPairs) == nullptr) return false;
+  return !a.culprits.front().host.empty() && a.culprits.front().host == b.culprits.front().host;
+}
+
 // The same fault told a little differently: the same culprits for another function, or the same call with more or fewer culprits or those of the same host, or with
-// another caller where nobody is blamed. That somebody shares a slow device not every window shows.
+// another caller where nobody is blamed; or another pair of ranks of the same path. That somebody shares a slow device not every window shows.
 bool IsSameFault(const Finding& a, const Finding& b) {
   if (a.culprits.empty() != b.culprits.empty()) return false;
   if (a.kind != b.kind) return !a.culprits.empty() && a.culprits == b.culprits && IsOfSlowDevice(a) && IsOfSlowDevice(b);
   if (a.culprits.empty()) return !a.function.empty() && a.subkind == b.subkind && a.function == b.function;
-  return a.culprits == b.culprits || (a.subkind == b.subkind && ((NameOneCall(a, b) && Overlap(a, b)) || AreOfOneHost(a, b)));
+  return a.culprits == b.culprits || AreOfOnePath(a, b) || (a.subkind == b.subkind && ((NameOneCall(a, b) && Overlap(a, b)) || AreOfOneHost(a, b)));
 }
 
 // Whether it blames some of the culprits, and nobody else.

@@ -334,6 +334,24 @@ TEST(FindingLifecycle, APathIsPartOfTheSlowPortAtOneOfItsEnds) {
   EXPECT_THAT(findings_of(link(1, "a", 3, 15), link(2, "b", 5, 14)), SizeIs(2)) << "two paths";
 }
 
+TEST(FindingLifecycle, APathBetweenTwoHostsIsOneFaultWhicheverPairIsTheWorst) {
+  const auto findings_of = [](const std::string& host, bool several) {
+    FindingLifecycle lifecycle;
+    for (const int64_t window : {1, 2}) {
+      Finding finding = About(window, window == 1 ? "a" : "b", "", {window == 1 ? 3 : 5});
+      finding.kind = FindingKind::kCommunication;
+      finding.culprits[0].peer = window == 1 ? 11 : 13;
+      finding.culprits[0].host = window == 1 ? "host0" : host;
+      if (several) finding.evidence.push_back({.name = std::string(kSlowPairs), .unit = "count", .culprit = 4});
+      lifecycle.Observe(window, {finding});
+    }
+    return lifecycle.open().size();
+  };
+  EXPECT_EQ(findings_of("host0", true), 1u);
+  EXPECT_EQ(findings_of("host1", true), 2u);
+  EXPECT_EQ(findings_of("host0", false), 2u) << "two links";
+}
+
 TEST(FindingLifecycle, TurnsOfWhoCallsArePartOfThem) {
   const auto turns = [](int64_t window, std::string function, std::string stack) {
     Finding finding = About(window, "", std::move(function), {});

@@ -25,6 +25,9 @@ inline constexpr std::string_view kExcessOverNoise = "excess_over_noise";
 // How often the steps of one window, uneven as they are, make a given rank late by so much (busy_time.h).
 inline constexpr std::string_view kChanceOfExcess = "chance_of_excess";
 
+// Of a slow path between two hosts: how many pairs of ranks exchange data over it, of which the claim names the worst.
+inline constexpr std::string_view kSlowPairs = "slow_pairs";
+
 // Of a claim that one window is too little for: its threshold says in how many of the newest windows it must have been made.
 inline constexpr std::string_view kSeenInWindows = "seen_in_windows";
 

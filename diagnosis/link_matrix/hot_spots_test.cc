@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/link_matrix/rail_job.h"
 
 namespace eroica {
@@ -166,6 +167,7 @@ TEST(HotSpots, WhatOneHostSendsAnotherIsTheirPathAndNoDozenOfNics) {
   const std::vector<Finding> findings = job.Evaluate();
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].subkind, "link");
+  EXPECT_EQ(FindMeasure(findings[0], kSlowPairs)->culprit, 16);
 }
 
 TEST(HotSpots, StagesOnHostsOfTheirOwnAreComparedWithEachOther) {
@@ -210,6 +212,7 @@ TEST(HotSpots, TwoHostsThatOnlyExchangeWithEachOtherAreALink) {
   const std::vector<Finding> findings = job.Evaluate();
   ASSERT_THAT(findings, SizeIs(1)) << "both ways, and no other traffic tells which end";
   EXPECT_EQ(findings[0].subkind, "link");
+  EXPECT_EQ(FindMeasure(findings[0], kSlowPairs), nullptr) << "one pair";
 }
 
 TEST(HotSpots, ManyLinksWithNothingInCommonNameNobody) {

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "diagnosis/duration_text.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/shared_cause.h"
 
 namespace eroica {
@@ -199,12 +202,22 @@ class Claim {
                         end)};
   }
 
+  // That exchange data slowly.
+  size_t RankPairs() const {
+    std::set<std::pair<RankIndex, RankIndex>> pairs;
+    for (const LinkCell* cell : spot_.cells) pairs.insert(std::minmax(cell->source, cell->destination));
+    return pairs.size();
+  }
+
   std::vector<Measure> Evidence(const HotSpotOptions& options) const {
     std::vector<Measure> evidence = {
         {"speed", "GB/s", worst_.speed(), worst_.peers_speed, options.slow_share * worst_.peers_speed, worst_.peers},
         {"busy_time_per_step", "ns", static_cast<double>(worst_.busy_ns) / time_.steps,
          static_cast<double>(worst_.bytes) / worst_.peers_speed / time_.steps, 0, worst_.peers},
         {"slow_connections", "count", static_cast<double>(spot_.cells.size()), 0, 1, worst_.peers}};
+    if (const size_t pairs = RankPairs(); spot_.kind == HotSpotKind::kLink && pairs > 1) {
+      evidence.push_back({std::string(kSlowPairs), "count", static_cast<double>(pairs), 0, 1, worst_.peers});
+    }
     if (spot_.copies > 0) evidence.push_back({"copies_to_likes", "ratio", spot_.copies, 1, 1.5, worst_.peers});
     if (worst_.detour) {
       double bytes = 0;
