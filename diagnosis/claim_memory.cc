@@ -32,11 +32,22 @@ bool IsFarOff(const Finding& claim) {
   return noise == nullptr || noise->culprit >= kDeviations;
 }
 
-// Steps of healthy jobs with uneven routing and lengths go fifteen deviations off, once in hundreds of windows. What Python runs now and then (collections) comes to
-// every rank in its turn: it is told by the turns.
+// What the peers' thread spends nothing in, and the culprit's some of every slow step: no length of steps does so.
+bool IsForeign(const Finding& claim) {
+  const Measure* time = FindMeasure(claim, "function_time_per_step");
+  if (time == nullptr) time = FindMeasure(claim, "beta");
+  const Measure* active = FindMeasure(claim, "active_steps");
+  if (!RunsOnThread(claim.function_class) || time == nullptr || active == nullptr) return false;
+  return time->culprit > 0 && time->peers <= 0 && active->culprit >= SlowSteps(claim)->culprit;
+}
+
+// Steps of healthy jobs with uneven routing and lengths go fifteen deviations off, once in hundreds of windows; but into calls that the peers' threads do not make
+// (memory that is given back and taken anew) no uneven step goes, however few or many the steps are. What Python runs now and then (collections) comes to every rank in
+// its turn: it is told by the turns.
 bool IsAccident(const Finding& claim) {
   constexpr double kDeviations = 30;
   if (claim.function_class == FunctionClass::kPython) return false;
+  if (IsForeign(claim)) return true;
   const Measure* noise = FindMeasure(claim, kExcessOverNoise);
   return noise != nullptr && noise->culprit >= kDeviations && IsInFewSteps(claim);
 }
@@ -52,15 +63,6 @@ bool IsLateForReason(const Finding& claim) {
   constexpr double kDeviations = 4;
   const Measure* noise = FindMeasure(claim, kExcessOverNoise);
   return noise == nullptr || noise->culprit >= kDeviations;
-}
-
-// What the peers' thread spends nothing in, and the culprit's some of every slow step: no length of steps does so.
-bool IsForeign(const Finding& claim) {
-  const Measure* time = FindMeasure(claim, "function_time_per_step");
-  if (time == nullptr) time = FindMeasure(claim, "beta");
-  const Measure* active = FindMeasure(claim, "active_steps");
-  if (!RunsOnThread(claim.function_class) || time == nullptr || active == nullptr) return false;
-  return time->culprit > 0 && time->peers <= 0 && active->culprit >= SlowSteps(claim)->culprit;
 }
 
 // Data that leaves its usual way shows it in a single transfer; a link that is slower than others may be busy for a while.

@@ -213,6 +213,25 @@ TEST(ClaimMemory, TwoAccidentsOfOneRankAreNoChance) {
   EXPECT_FALSE(opened(40, {5, 5}, FunctionClass::kPython)) << "others may collect their garbage later";
 }
 
+// Memory that is given back and taken anew: in some steps, in two windows.
+TEST(ClaimMemory, TwiceInCallsThatNobodyElseMakesIsNoChance) {
+  const auto opened = [](double peers, int32_t second, FunctionClass function_class = FunctionClass::kCpuOp) {
+    ClaimMemory memory;
+    const auto claim = [&](int64_t window, int32_t rank, double slow_steps) {
+      Finding of_calls = FarOff(Claim(window, rank, slow_steps, window == 1 ? "cudaMalloc" : "cudaFree", function_class), 12);
+      of_calls.evidence.push_back({.name = "function_time_per_step", .unit = "ns", .culprit = 1e7, .peers = peers, .samples = 4});
+      of_calls.evidence.push_back({.name = "active_steps", .unit = "count", .culprit = slow_steps, .samples = 4});
+      return of_calls;
+    };
+    EXPECT_THAT(Ripen(memory, 1, {claim(1, 5, 1)}), IsEmpty());
+    return Ripen(memory, 2, {claim(2, second, 1)}).size() == 1;
+  };
+  EXPECT_TRUE(opened(0, 5));
+  EXPECT_FALSE(opened(0, 6)) << "another rank";
+  EXPECT_FALSE(opened(1e6, 5)) << "the others call it, too";
+  EXPECT_FALSE(opened(0, 5, FunctionClass::kPython)) << "what is sampled now and then";
+}
+
 TEST(ClaimMemory, APortThatFlapsComesBackLate) {
   const auto opened = [](FindingKind kind, bool others) {
     ClaimMemory memory;
