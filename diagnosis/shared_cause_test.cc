@@ -144,6 +144,21 @@ TEST(MergeRoaming, WhatIsMeasuredOverAllRanksNamesTheFunction) {
   EXPECT_EQ(function_of(14), "both") << "costs less than half as much";
 }
 
+TEST(MergeRoaming, WhatTheStepsNameOtherwiseIsAskedForAgain) {
+  const auto windows_for = [](const std::vector<int32_t>& late) {
+    Finding turns = Slow(1, "collect", 14);
+    turns.kind = FindingKind::kStepTime;
+    turns.subkind = kRoaming;
+    turns.culprits.clear();
+    turns.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, 1, 1});
+    std::vector<Finding> claims = {turns};
+    for (const int32_t rank : late) claims.push_back(Occasional(rank, "__getitem__", 1));
+    return FindMeasure(MergeRoaming(claims)[0], kSeenInWindows)->threshold;
+  };
+  EXPECT_EQ(windows_for({1, 4, 6}), 2);
+  EXPECT_EQ(windows_for({}), 1);
+}
+
 TEST(MergeRoaming, DevicesThatAreLateByTurnsShareNothing) {
   std::vector<Finding> claims = {Occasional(1, "every gpu_compute function", 1), Occasional(4, "every gpu_compute function", 1),
                                  Occasional(6, "every gpu_compute function", 1)};

@@ -58,6 +58,12 @@ Finding Describe(const CrossRankView& view, const StepSpike& spike, const std::o
   return finding;
 }
 
+// What runs in half of the steps at most because it has begun in this window makes ranks late in the second half alone.
+uint32_t WindowsFor(const Turns& turns, const SpikeOptions& options) {
+  constexpr size_t kQuarter = 4;
+  return turns.chance <= options.chance_alone && kQuarter * turns.early >= turns.ranks ? 1 : options.windows_with_turns;
+}
+
 Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const SpikeOptions& options) {
   const FunctionPattern& sample = *turns.sample;
   const Window& window = view.ranks().front().batch->window;
@@ -76,7 +82,7 @@ Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const Spike
       {"function_time_per_slow_step", "ns", turns.turn_ns, 0, 0, turns.turns},
       {"lateness_per_function_time", "ratio", turns.slope, 0, options.turns.min_slope, turns.rank_steps},
       {"chance", "probability", turns.chance, 1, options.turns.max_chance, turns.rank_steps},
-      {std::string(kSeenInWindows), "count", 1, 0, static_cast<double>(options.windows_with_turns), 1},
+      {std::string(kSeenInWindows), "count", 1, 0, static_cast<double>(WindowsFor(turns, options)), 1},
   };
   finding.title = fmt::format("Now this rank and now that one holds the others up, {} of them of late: they run {} then, for {}.", turns.ranks,
                               sample.name, DurationText(turns.turn_ns));

@@ -13,6 +13,7 @@ struct SpikeOptions {
   StepSpikeOptions steps;
   TurnsOptions turns;
   uint32_t windows_with_turns = 2;  // of the newest ones, before they are told
+  double chance_alone = 3e-6;       // or one, of turns that chance shows as seldom as it shows them in two of four
   CauseOptions cause{.prefer_builtin = true};
 };
 

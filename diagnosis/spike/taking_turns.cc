@@ -144,11 +144,14 @@ class Candidate {
   std::optional<Turns> Measure(const TurnsOptions& options) {
     if (!SumUp(options)) return std::nullopt;
     const std::vector<Role> roles = Roles();
-    if (roles.empty() || RunAlike(roles) || AreAtOnce(roles, options.max_at_once)) return std::nullopt;
+    if (roles.empty() || RunAlike(roles)) return std::nullopt;
+    const std::vector<size_t> counts = SlowestSteps(roles);
+    if (AreAtOnce(counts, options.max_at_once)) return std::nullopt;
     const Line line = LineThrough(roles);
     if (line.chance > options.max_chance || line.slope < options.min_slope || line.slope > options.max_slope) return std::nullopt;
     turns_.slope = line.slope;
     turns_.chance = line.chance;
+    turns_.early = std::accumulate(counts.begin(), counts.begin() + steps_ / 2, size_t{0});
     return turns_;
   }
 
@@ -196,10 +199,15 @@ class Candidate {
     return 2 * alike > ranks;
   }
 
-  // Whether more ranks are late in the same step than steps of their own bring together.
-  bool AreAtOnce(const std::vector<Role>& roles, double max_chance) const {
+  // How many of the ranks that run it are the latest in each step.
+  std::vector<size_t> SlowestSteps(const std::vector<Role>& roles) const {
     std::vector<size_t> counts(steps_);
     for (const Role& role : roles) role.CountSlowestSteps(counts);
+    return counts;
+  }
+
+  // Whether more ranks are late in the same step than steps of their own bring together.
+  bool AreAtOnce(const std::vector<size_t>& counts, double max_chance) const {
     const size_t most = *std::ranges::max_element(counts);
     const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
     return steps_ * BinomialTail(all, most, 1.0 / steps_) <= max_chance;

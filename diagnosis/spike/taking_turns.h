@@ -24,6 +24,7 @@ struct Turns {
   const FunctionPattern* sample = nullptr;  // where it took longest; lives as long as the view
   size_t ranks = 0;                         // that ran it in this window
   uint32_t turns = 0;                       // ranks times steps
+  size_t early = 0;                         // ranks that were late the most in the first half of the window
   uint32_t rank_steps = 0;                  // of so many
   double turn_ns = 0;                       // mean
   double cost_ns = 0;                       // a step of the job: what one takes, in so many steps as have one when they come at random

@@ -98,6 +98,26 @@ TEST(FindTurns, TwoRanksTakeNoTurns) {
   EXPECT_TRUE(TurnsOf(job).empty());
 }
 
+TEST(FindTurns, AreToldOfOneWindowWhereChanceIsAsSmallAsOfTwo) {
+  const auto windows_for = [](double ms) {
+    TrainingView job = JobByTurns(ms);
+    job.Finish();
+    const std::vector<Finding> findings = ClaimsOf<SpikeOperator>(job);
+    return findings.empty() ? 0 : FindMeasure(findings.back(), kSeenInWindows)->threshold;
+  };
+  EXPECT_EQ(windows_for(20), 1);
+  EXPECT_EQ(windows_for(14), 2);
+}
+
+TEST(FindTurns, WhatMayHaveBegunInTheWindowIsAskedForAgain) {
+  TrainingView job = UnevenJob();
+  for (uint32_t rank = 0; rank < kRanks; rank += 2) job.RunInSteps(rank, kCollect, 20, 3 + (rank / 2) % 3, 4 + (rank / 2) % 3);
+  job.Finish();
+  const std::vector<Finding> findings = ClaimsOf<SpikeOperator>(job);
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(FindMeasure(findings.back(), kSeenInWindows)->threshold, 2);
+}
+
 TEST(FindTurns, AreNobodysFaultAndToldWhenSeenTwice) {
   TrainingView job = JobByTurns();
   job.Finish();
