@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
+
+#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {
@@ -25,6 +28,28 @@ std::map<int64_t, Pause> PausesOfSteps(std::span<const PatternBatch> batches) {
 
 void Remove(const std::map<int64_t, Pause>& removed, std::span<PatternBatch> batches) {
   for (PatternBatch& batch : batches) std::erase_if(batch.steps, [&removed](const StepRecord& step) { return removed.contains(step.id); });
+}
+
+// What the threads of half of the ranks ran in no more steps than were pauses, and no rank in more: it may be what pauses are spent in, and says nothing of other steps.
+void RemoveWhatPausesRun(uint32_t pauses, std::span<PatternBatch> batches) {
+  struct Runs {
+    uint32_t most_steps = 0;
+    size_t ranks = 0;
+  };
+  std::unordered_map<uint64_t, Runs> functions;
+  for (const PatternBatch& batch : batches) {
+    for (const FunctionPattern& pattern : batch.patterns) {
+      if (!RunsOnThread(pattern.function_class) || pattern.active_steps == 0) continue;
+      Runs& runs = functions[pattern.function.value];
+      runs.most_steps = std::max(runs.most_steps, pattern.active_steps);
+      ++runs.ranks;
+    }
+  }
+  const auto of_pauses = [&](const FunctionPattern& pattern) {
+    const auto runs = functions.find(pattern.function.value);
+    return runs != functions.end() && runs->second.most_steps <= pauses && 2 * runs->second.ranks >= batches.size();
+  };
+  for (PatternBatch& batch : batches) std::erase_if(batch.patterns, of_pauses);
 }
 
 }  // namespace
@@ -60,6 +85,7 @@ SuppressedSteps SuppressSteps(std::span<PatternBatch> batches) {
   for (const auto& [id, pause] : steps) {
     ++(pause == Pause::kCheckpoint ? suppressed.checkpoint : pause == Pause::kEvaluation ? suppressed.evaluation : suppressed.warm_up);
   }
+  if (const uint32_t pauses = suppressed.checkpoint + suppressed.evaluation; pauses > 0) RemoveWhatPausesRun(pauses, batches);
   return suppressed;
 }
 

@@ -25,7 +25,8 @@ struct SuppressedSteps {
 inline constexpr int64_t kWarmUpSteps = 3;
 
 // Takes such steps out of all batches of one window: a step that one rank spent in a pause, the others spent waiting for it. Where fewer than kLeastSteps would be left,
-// those of warm-up stay: a trace of a single step is diagnosed as it is. Each step counts once, however many ranks tell of it.
+// those of warm-up stay: a trace of a single step is diagnosed as it is. Each step counts once, however many ranks tell of it. With pauses go the patterns of what most
+// ranks' threads ran in as few steps: a checkpoint's writing is no reason why a rank was late in another step.
 inline constexpr size_t kLeastSteps = 3;
 SuppressedSteps SuppressSteps(std::span<PatternBatch> batches);
 

@@ -39,6 +39,34 @@ TEST(SuppressedSteps, AStepThatOneRankSpentInAPauseIsNobodys) {
   for (const PatternBatch& batch : batches) EXPECT_THAT(Ids(batch), ElementsAre(10, 11, 13, 15));
 }
 
+FunctionPattern Ran(uint64_t function, uint32_t steps, FunctionClass function_class = FunctionClass::kPython) {
+  FunctionPattern pattern;
+  pattern.function = FunctionId{function};
+  pattern.function_class = function_class;
+  pattern.active_steps = steps;
+  return pattern;
+}
+
+TEST(SuppressedSteps, WhatAPauseIsSpentInGoesWithIt) {
+  constexpr uint64_t kSave = 1, kForward = 2, kGemm = 3, kCollect = 4;
+  std::vector<PatternBatch> batches = Job(10, 15);
+  batches.push_back(batches[0]);
+  for (PatternBatch& batch : batches) batch.patterns = {Ran(kSave, 1), Ran(kForward, 6), Ran(kGemm, 1, FunctionClass::kGpuCompute)};
+  batches[0].patterns.push_back(Ran(kCollect, 1));
+  const std::vector<PatternBatch> before = batches;
+  SuppressSteps(batches);
+  EXPECT_EQ(batches, before) << "no pause";
+  batches[1].steps[2].pause = Pause::kCheckpoint;
+  SuppressSteps(batches);
+  EXPECT_THAT(batches[0].patterns, ElementsAre(before[0].patterns[1], before[0].patterns[2], before[0].patterns[3])) << "one rank of three collects";
+  EXPECT_THAT(batches[2].patterns, ElementsAre(before[2].patterns[1], before[2].patterns[2]));
+  std::vector<PatternBatch> twice = before;
+  twice[1].steps[2].pause = Pause::kCheckpoint;
+  twice[1].patterns[0].active_steps = 2;
+  SuppressSteps(twice);
+  EXPECT_EQ(twice[0].patterns, before[0].patterns) << "somebody runs it in another step, too";
+}
+
 TEST(SuppressedSteps, TheFirstStepsOfAProcessAreWarmUp) {
   std::vector<PatternBatch> batches = Job(0, 6);
   EXPECT_EQ(SuppressSteps(batches).warm_up, 3u);
