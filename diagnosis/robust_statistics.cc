@@ -148,6 +148,19 @@ double StudentTail(double t, double freedom) {
   return t >= 0 ? both_sides / 2 : 1 - both_sides / 2;
 }
 
+double NormalTail(double deviations) { return std::erfc(deviations / std::numbers::sqrt2) / 2; }
+
+double NormalDeviations(double chance) {
+  constexpr int kHalvings = 60;
+  double least = 0;
+  double most = 38;  // beyond, the chance is no double
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (least + most) / 2;
+    (NormalTail(middle) > chance ? least : most) = middle;
+  }
+  return least;
+}
+
 double FisherTail(double f, double above, double below) {
   EROICA_CHECK(above > 0 && below > 0);
   return f > 0 ? IncompleteBeta(below / (below + above * f), below / 2, above / 2) : 1;

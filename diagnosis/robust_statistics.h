@@ -64,6 +64,10 @@ double BinomialTail(uint64_t n, uint64_t k, double p);
 // from the same few values.
 double StudentTail(double t, double freedom);
 
+// Probability that a standard normal value is at least so large, and how large one is that chance makes so seldom: 0 for one half and more, no more than 38.
+double NormalTail(double deviations);
+double NormalDeviations(double chance);
+
 // Probability that Fisher's F, of so many degrees of freedom above and below, is at least f: how often chance alone makes means differ by so much more than what they are
 // the means of.
 double FisherTail(double f, double above, double below);

@@ -141,6 +141,15 @@ TEST(RobustStatistics, AllQuestionsTogetherCostWhatTheyMay) {
   EXPECT_EQ(SpentOnQuestion(-5), SpentOnQuestion(1));
 }
 
+TEST(NormalDeviations, AreThoseOfTheTables) {
+  EXPECT_NEAR(NormalTail(3), 0.00134990, 1e-8);
+  EXPECT_NEAR(NormalDeviations(0.00134990), 3, 1e-5);
+  EXPECT_NEAR(NormalDeviations(1e-10), 6.3613, 1e-4);
+  EXPECT_NEAR(NormalDeviations(0.5), 0, 1e-9);
+  EXPECT_NEAR(NormalDeviations(0.9), 0, 1e-9);
+  EXPECT_NEAR(NormalDeviations(0), 38, 1e-9);
+}
+
 TEST(FisherTail, OfTwoMeansIsStudents) {
   for (const double freedom : {3.0, 14.0, 60.0}) EXPECT_NEAR(FisherTail(2.5 * 2.5, 1, freedom), 2 * StudentTail(2.5, freedom), 1e-9);
   EXPECT_NEAR(FisherTail(3.39, 9, 8), 0.05, 1e-4);

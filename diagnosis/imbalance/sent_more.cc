@@ -13,8 +13,7 @@ namespace {
 
 constexpr double kTheSame = 1e-3;  // logarithms of bytes
 constexpr size_t kFewestOthers = 6;
-constexpr double kShareOfLook = 0.1;       // of the chance that looks over many windows may cost
-constexpr double kMostCorrelation = 0.25;  // of ranks in the two windows: routing that changes slowly makes one window of two
+constexpr double kShareOfLook = 0.5;  // of the chance that looks over many windows may cost: few ranks tell little of how windows resemble each other
 
 // The logarithm of what a rank exchanges, to a common scale.
 struct LogBytes {
@@ -82,8 +81,8 @@ OfWindow MeasureWindow(const CrossRankView& view, const RankTimes& window) {
   const std::vector<LogBytes> bytes = LogBytesOf(NumbersOf(view.ranks()), window);
   std::vector<OfRole> roles(view.role_count());
   for (const auto& [rank, log_bytes] : bytes) roles[view.ranks()[rank].role].Add(log_bytes);
-  for (OfRole& role : roles) role.Sort();
   OfWindow measured{.chance = std::vector<double>(view.ranks().size(), 1), .distance = std::vector<double>(view.ranks().size(), 0)};
+  for (OfRole& role : roles) role.Sort();
   for (const auto& [rank, log_bytes] : bytes) {
     const OfRole& role = roles[view.ranks()[rank].role];
     measured.chance[rank] = role.ChanceOf(log_bytes);
@@ -92,18 +91,24 @@ OfWindow MeasureWindow(const CrossRankView& view, const RankTimes& window) {
   return measured;
 }
 
-// How much ranks that are above chance in one of the two windows at most resemble themselves.
+// That windows which resemble each other by so much are both so far above chance (Stouffer): of two that are the same it is that of one.
+double ChanceOfBoth(double now, double before, double correlation) {
+  return NormalTail((NormalDeviations(now) + NormalDeviations(before)) / std::sqrt(2 * (1 + correlation)));
+}
+
+// How much ranks resemble themselves in the two windows: routing that changes slowly makes one window of two. Those that are above chance where windows are independent
+// say nothing of it.
 double Correlation(const OfWindow& now, const OfWindow& before, double suspicious) {
   double both = 0;
   double of_now = 0;
   double of_before = 0;
   for (size_t i = 0; i < now.chance.size(); ++i) {
-    if (now.chance[i] * before.chance[i] <= suspicious) continue;
+    if (ChanceOfBoth(now.chance[i], before.chance[i], 0) <= suspicious) continue;
     both += now.distance[i] * before.distance[i];
     of_now += now.distance[i] * now.distance[i];
     of_before += before.distance[i] * before.distance[i];
   }
-  return of_now > 0 && of_before > 0 ? both / std::sqrt(of_now * of_before) : 1;
+  return of_now > 0 && of_before > 0 ? std::clamp(both / std::sqrt(of_now * of_before), 0.0, 1.0) : 1;
 }
 
 }  // namespace
@@ -117,13 +122,13 @@ std::vector<SentMore> SentMoreInTwoWindows(const CrossRankView& view) {
   const double of_job = options.false_alarms_of_job * SpentOnQuestion(static_cast<double>(view.window_index()) + 1);
   const auto ranks = static_cast<double>(now.chance.size());
   const double allowed = kShareOfLook * std::max(options.false_alarms_per_look, of_job) / ranks;
+  const double correlation = Correlation(now, before, allowed);
   std::vector<SentMore> sent_more;
   for (RankIndex rank = 0; rank < now.chance.size(); ++rank) {
-    const double chance = now.chance[rank] * before.chance[rank];
-    if (chance <= allowed && std::max(now.chance[rank], before.chance[rank]) <= std::cbrt(allowed))
-      sent_more.push_back({.rank = rank, .chance = chance});
+    if (std::max(now.chance[rank], before.chance[rank]) > std::cbrt(allowed)) continue;
+    const double chance = ChanceOfBoth(now.chance[rank], before.chance[rank], correlation);
+    if (chance <= allowed) sent_more.push_back({.rank = rank, .chance = chance});
   }
-  if (!sent_more.empty() && Correlation(now, before, allowed) > kMostCorrelation) sent_more.clear();
   return sent_more;
 }
 

@@ -13,9 +13,9 @@ struct SentMore {
   double chance = 1;  // that a given rank is so far above its peers in both windows
 };
 
-// By rank: those whom chance puts there in a tenth of the jobs that looks over many windows may cost (LastingOptions). Of each window a t-test of the rank's bytes, as
-// logarithms, against those of its role; ranks that exchange the same (tensor parallel) count once. Nobody where ranks in general exchange in one window what they did in
-// the other: then two windows are no more than one.
+// By rank: those whom chance puts there in half of the jobs that looks over many windows may cost (LastingOptions). Of each window a t-test of the rank's bytes,
+// as logarithms, against those of its role; ranks that exchange the same (tensor parallel) count once. The second window adds the less, the more ranks in
+// general exchange in it what they did in the first.
 std::vector<SentMore> SentMoreInTwoWindows(const CrossRankView& view);
 
 }  // namespace eroica

@@ -48,7 +48,15 @@ TEST(SentMore, OneWindowIsChance) {
   EXPECT_THAT(SentMoreIn(usual, kNow), IsEmpty());
 }
 
-TEST(SentMore, WhereRanksDifferForLongTwoWindowsAreNoMoreThanOne) { EXPECT_THAT(SentMoreIn(kNow, kNow), IsEmpty()); }
+TEST(SentMore, WhereRanksDifferForLongTwoWindowsAreNoMoreThanOne) {
+  std::vector<double> before = kBefore;
+  std::vector<double> now = kNow;
+  before[5] = now[5] = 1.55;
+  EXPECT_THAT(SentMoreIn(before, now), SizeIs(1));
+  EXPECT_THAT(SentMoreIn(now, now), IsEmpty());
+}
+
+TEST(SentMore, WhoIsTooFarAboveForOneWindowIsSoWhereRanksDifferForLong) { EXPECT_THAT(SentMoreIn(kNow, kNow), SizeIs(1)); }
 
 TEST(SentMore, FewPeersTellNothing) {
   EXPECT_THAT(SentMoreIn({1.0, 1.1, 0.9, 1.05, 0.95, 3}, {1.08, 0.92, 0.99, 0.9, 1.03, 3}), IsEmpty());
