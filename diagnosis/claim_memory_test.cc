@@ -153,6 +153,22 @@ Finding FarOff(Finding claim, double deviations) {
   return claim;
 }
 
+TEST(ClaimMemory, ASlowDeviceIsNoSlowHost) {
+  const auto host = [](int64_t window) {
+    Finding finding = Claim(window, 0, 4);
+    for (int32_t rank = 1; rank < 8; ++rank) finding.culprits.push_back({.rank = rank});
+    return finding;
+  };
+  ClaimMemory memory;
+  EXPECT_THAT(Ripen(memory, 1, {Claim(1, 5, 4)}), IsEmpty());
+  EXPECT_THAT(Ripen(memory, 2, {Claim(2, 5, 4)}), SizeIs(1));
+  EXPECT_THAT(Ripen(memory, 3, {host(3)}), IsEmpty()) << "of one of its ranks it was told";
+  EXPECT_THAT(Ripen(memory, 4, {host(4)}), SizeIs(1));
+  ClaimMemory untold;
+  EXPECT_THAT(Ripen(untold, 1, {Claim(1, 5, 4)}), IsEmpty());
+  EXPECT_THAT(Ripen(untold, 2, {host(2)}), SizeIs(1)) << "the rank may be the first that showed it";
+}
+
 TEST(ClaimMemory, AFaultThatBeginsLateInAWindowShowsInIt) {
   for (const double deviations : {40.0, 5.0}) {
     for (const std::string before : {"gemm", "sort"}) {
