@@ -50,14 +50,14 @@ void LinkMatrixOperator::Evaluate(const CrossRankView& view, std::vector<Finding
 }
 
 // What is a little slow beside a slow link is its victim more often than not: asked for only where nothing is. What is as slow as that and merely costs less is seen as
-// well as that.
+// well as that, and so is what many connections show alike: they differ from each other for good, each by itself.
 void LinkMatrixOperator::EvaluateFaint(const CrossRankView& view, std::span<const LinkCell> cells, const WindowTime& time,
                                        std::vector<Finding>& findings) const {
   for (const HotSpot& spot : FindHotSpots(view, cells, time.ns, faint_)) {
     if (spot.kind == HotSpotKind::kScattered) continue;  // of little slowness in many places nothing is learnt
     Finding finding = DescribeHotSpot(view, spot, time, faint_);
-    const bool only_cheap = IsSlow(*spot.cells.front(), options_);
-    finding.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, only_cheap ? kCheapWindows : kFaintWindows, 1});
+    const bool is_plain = IsSlow(*spot.cells.front(), options_) || spot.cells.size() >= kManyConnections;
+    finding.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, is_plain ? kPlainWindows : kFaintWindows, 1});
     findings.push_back(std::move(finding));
   }
 }

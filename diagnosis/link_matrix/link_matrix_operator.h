@@ -22,7 +22,8 @@ class LinkMatrixOperator final : public DiagnosisOperator {
 
  private:
   static constexpr double kFaintWindows = 3;
-  static constexpr double kCheapWindows = 2;
+  static constexpr double kPlainWindows = 2;
+  static constexpr size_t kManyConnections = 4;
   static constexpr double kWindowsOfNeighbors = 2;
 
   void EvaluateFaint(const CrossRankView& view, std::span<const LinkCell> cells, const WindowTime& time,

@@ -105,6 +105,20 @@ TEST(LinkMatrixOperator, WhatIsSlowAndCostsLittleAsksForTwoWindows) {
   EXPECT_EQ(windows(33, 1), 3);
 }
 
+// Connections differ for good, each by itself: so many of one path are not a little slow by chance.
+TEST(LinkMatrixOperator, ALittleSlowInManyConnectionsAsksForTwoWindows) {
+  Ring ring(32);
+  for (uint32_t rank = 0; rank < 32; ++rank) {
+    for (const uint32_t hosts : {1, 2, 3}) ring.Connect(rank, (rank + 8 * hosts) % 32, rank < 8 && hosts == 1 ? 33 : kHealthy);
+  }
+  const std::vector<Finding> findings = ring.Evaluate();
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "link");
+  const Measure* seen = FindMeasure(findings[0], kSeenInWindows);
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen->threshold, 2);
+}
+
 TEST(LinkMatrixOperator, WhatIsALittleSlowBesideASlowLinkIsNoFaultOfItsOwn) {
   EXPECT_THAT(Ring(24).Connect(4, 5, 12).Connect(3, 4, 12).Connect(15, 16, 33).Evaluate(), SizeIs(1));
 }
