@@ -151,14 +151,20 @@ double StudentTail(double t, double freedom) {
 double NormalTail(double deviations) { return std::erfc(deviations / std::numbers::sqrt2) / 2; }
 
 double NormalDeviations(double chance) {
-  constexpr int kHalvings = 60;
-  double least = 0;
-  double most = 38;  // beyond, the chance is no double
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = (least + most) / 2;
-    (NormalTail(middle) > chance ? least : most) = middle;
+  constexpr double kMost = 38;  // beyond, the chance is no double
+  constexpr int kSteps = 20;
+  if (chance >= 0.5) return 0;
+  // Newton on the logarithm of the tail, which is concave: from above it comes down to the root and never passes it.
+  double deviations = chance > 0 ? std::min(kMost, std::sqrt(-2 * std::log(chance))) : kMost;
+  for (int i = 0; i < kSteps; ++i) {
+    const double tail = NormalTail(deviations);
+    const double density = std::exp(-deviations * deviations / 2) / std::sqrt(2 * std::numbers::pi);
+    if (tail <= 0 || density <= 0 || chance <= 0) break;
+    const double step = std::log(chance / tail) * tail / density;
+    deviations -= step;
+    if (std::abs(step) < 1e-9) break;
   }
-  return least;
+  return deviations;
 }
 
 double FisherTail(double f, double above, double below) {

@@ -148,6 +148,7 @@ TEST(NormalDeviations, AreThoseOfTheTables) {
   EXPECT_NEAR(NormalDeviations(0.5), 0, 1e-9);
   EXPECT_NEAR(NormalDeviations(0.9), 0, 1e-9);
   EXPECT_NEAR(NormalDeviations(0), 38, 1e-9);
+  for (double chance = 0.49; chance > 1e-290; chance /= 3) EXPECT_NEAR(NormalTail(NormalDeviations(chance)) / chance, 1, 1e-6) << chance;
 }
 
 TEST(FisherTail, OfTwoMeansIsStudents) {
