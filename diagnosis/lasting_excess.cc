@@ -33,8 +33,14 @@ void ForEachRank(std::span<const uint32_t> numbers, const RankTimes& window, boo
 // What ranks took on the face of it, so that looks which cannot show anything cost next to nothing.
 class FaceValue {
  public:
-  FaceValue(std::span<const RankView> ranks, bool less)
-      : ranks_(ranks), numbers_(NumbersOf(ranks)), less_(less), busy_ns_(ranks.size()), windows_(ranks.size()) {}
+  FaceValue(std::span<const RankView> ranks, uint32_t role_count, bool less)
+      : numbers_(NumbersOf(ranks)), members_(role_count), less_(less), busy_ns_(ranks.size()), windows_(ranks.size()) {
+    roles_.reserve(ranks.size());
+    for (const RankView& rank : ranks) {
+      roles_.push_back(rank.role);
+      ++members_[rank.role];
+    }
+  }
 
   void Add(const RankTimes& window) {
     float longest_ns = 0;
@@ -49,25 +55,26 @@ class FaceValue {
 
   // Whom a comparison is worth its time for: of roles in which anyone is late all who are, and of the others so many, evenly spread, that more would not tell more.
   // By rank; empty where nobody is late.
-  std::vector<RankIndex> WorthComparing(uint32_t role_count, double min_share) const {
-    std::vector<std::vector<double>> busy(role_count);
-    std::vector<size_t> members(role_count);
-    for (size_t i = 0; i < ranks_.size(); ++i) {
-      ++members[ranks_[i].role];
-      if (windows_[i] == count_) busy[ranks_[i].role].push_back(busy_ns_[i]);
+  std::vector<RankIndex> WorthComparing(double min_share) const {
+    std::vector<std::vector<double>> busy(members_.size());
+    for (size_t role = 0; role < members_.size(); ++role) busy[role].reserve(members_[role]);
+    for (size_t i = 0; i < roles_.size(); ++i) {
+      if (windows_[i] == count_) busy[roles_[i]].push_back(busy_ns_[i]);
     }
     // Half of it: the comparison goes window by window, which is not quite the same.
-    std::vector<double> late_ns(role_count);
-    for (uint32_t role = 0; role < role_count; ++role) late_ns[role] = Median(std::span(busy[role])) + min_share / 2 * step_ns_;
-    std::vector<bool> asked(role_count);
-    const auto late = [&](size_t i) { return windows_[i] == count_ && busy_ns_[i] >= late_ns[ranks_[i].role]; };
-    for (size_t i = 0; i < ranks_.size(); ++i) asked[ranks_[i].role] = asked[ranks_[i].role] || late(i);
+    std::vector<double> late_ns(members_.size());
+    for (size_t role = 0; role < members_.size(); ++role) late_ns[role] = Median(std::span(busy[role])) + min_share / 2 * step_ns_;
+    std::vector<bool> asked(members_.size());
+    const auto late = [&](size_t i) { return windows_[i] == count_ && busy_ns_[i] >= late_ns[roles_[i]]; };
+    for (size_t i = 0; i < roles_.size(); ++i) {
+      if (late(i)) asked[roles_[i]] = true;
+    }
     if (std::ranges::none_of(asked, std::identity())) return {};
     std::vector<RankIndex> chosen;
-    std::vector<size_t> seen(role_count);
-    for (RankIndex i = 0; i < ranks_.size(); ++i) {
-      const uint32_t role = ranks_[i].role;
-      const size_t stride = (members[role] + kPeers - 1) / kPeers;
+    std::vector<size_t> seen(members_.size());
+    for (RankIndex i = 0; i < roles_.size(); ++i) {
+      const uint32_t role = roles_[i];
+      const size_t stride = (members_[role] + kPeers - 1) / kPeers;
       if (asked[role] && (seen[role]++ % stride == 0 || late(i))) chosen.push_back(i);
     }
     return chosen;
@@ -76,8 +83,10 @@ class FaceValue {
  private:
   static constexpr size_t kPeers = 256;  // of a role, at least half of them
 
-  std::span<const RankView> ranks_;
+  // Of each rank what all looks ask for: in the view it lies far from that of the next.
   const std::vector<uint32_t> numbers_;
+  std::vector<uint32_t> roles_;
+  std::vector<size_t> members_;  // by role
   const bool less_;
   std::vector<double> busy_ns_;    // sums
   std::vector<uint32_t> windows_;  // that the rank has
@@ -295,13 +304,13 @@ std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_
   const double most_chance = FalseAlarmsAllowed(now.window.index, options) / static_cast<double>(std::max<size_t>(1, ranks.size()));
   std::map<RankIndex, BusyTime> lasting;
   double correlation = -1;  // computed where it is needed first
-  FaceValue face_value(ranks, options.less);
+  FaceValue face_value(ranks, role_count, options.less);
   face_value.Add(now);
   size_t added = 1;  // windows
   for (const size_t length : kLooks) {
     if (length > windows) break;
     for (; added < length; ++added) face_value.Add(past[past.size() - added]);
-    const std::vector<RankIndex> chosen = face_value.WorthComparing(role_count, options.min_share);
+    const std::vector<RankIndex> chosen = face_value.WorthComparing(options.min_share);
     if (chosen.empty()) continue;
     const std::vector<RankView> compared = ViewsOf(ranks, chosen);
     for (BusyTime& busy : Look(compared, past.last(length - 1), now, options.less).Compare(role_count)) {

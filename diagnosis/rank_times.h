@@ -52,10 +52,12 @@ inline const RankTime* RowOfRank(const RankTime* row, const RankTime* end, uint3
 // Calls visit(position, row) for the rows of the window that are of these ranks, ascending.
 template <typename Visit>
 void ForEachRankTime(std::span<const uint32_t> numbers, const RankTimes& window, Visit visit) {
-  const RankTime* row = window.rows.data();
-  const RankTime* const end = row + window.rows.size();
+  const RankTime* const rows = window.rows.data();
+  const RankTime* const end = rows + window.rows.size();
+  const RankTime* row = rows;
   for (size_t i = 0; i < numbers.size() && row != end; ++i) {
-    row = RowOfRank(row, end, numbers[i]);
+    const bool all_report = numbers[i] < window.rows.size() && rows[numbers[i]].rank == numbers[i];
+    row = all_report ? rows + numbers[i] : RowOfRank(row, end, numbers[i]);
     if (row != end && row->rank == numbers[i]) visit(i, *row++);
   }
 }
