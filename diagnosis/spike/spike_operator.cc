@@ -58,10 +58,11 @@ Finding Describe(const CrossRankView& view, const StepSpike& spike, const std::o
   return finding;
 }
 
-// What runs in half of the steps at most because it has begun in this window makes ranks late in the second half alone.
+// What runs in half of the steps at most because it has begun in this window makes ranks late in the second half alone; where a host is a stage, all peers alike, so that
+// nobody sees it.
 uint32_t WindowsFor(const Turns& turns, const SpikeOptions& options) {
   constexpr size_t kQuarter = 4;
-  return turns.chance <= options.chance_alone && kQuarter * turns.early >= turns.ranks ? 1 : options.windows_with_turns;
+  return turns.chance <= options.chance_alone && !turns.of_one_host && kQuarter * turns.early >= turns.ranks ? 1 : options.windows_with_turns;
 }
 
 Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const SpikeOptions& options) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 
@@ -151,6 +152,7 @@ class Candidate {
     if (line.chance > options.max_chance || line.slope < options.min_slope || line.slope > options.max_slope) return std::nullopt;
     turns_.slope = line.slope;
     turns_.chance = line.chance;
+    turns_.of_one_host = AreOfOneHost();
     turns_.early = std::accumulate(counts.begin(), counts.begin() + steps_ / 2, size_t{0});
     return turns_;
   }
@@ -176,6 +178,17 @@ class Candidate {
     turns_.turn_ns = all_ns / turns_.turns;
     turns_.cost_ns = turns_.turn_ns * -std::expm1(-static_cast<double>(turns_.turns) / steps_);
     return turns_.cost_ns >= options.min_share * step_ns;
+  }
+
+  bool AreOfOneHost() const {
+    std::set<std::string_view> hosts;
+    std::set<std::string_view> of_turns;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      const RankView& rank = view_.ranks()[i];
+      hosts.insert(rank.batch->host);
+      if (parts_[i].turns > 0) of_turns.insert(rank.batch->host);
+    }
+    return hosts.size() > 1 && of_turns.size() == 1;
   }
 
   std::vector<Role> Roles() const {

@@ -25,6 +25,7 @@ struct Turns {
   size_t ranks = 0;                         // that ran it in this window
   uint32_t turns = 0;                       // ranks times steps
   size_t early = 0;                         // ranks that were late the most in the first half of the window
+  bool of_one_host = false;                 // of several: it may be the host's, and have begun in this window
   uint32_t rank_steps = 0;                  // of so many
   double turn_ns = 0;                       // mean
   double cost_ns = 0;                       // a step of the job: what one takes, in so many steps as have one when they come at random

@@ -107,6 +107,10 @@ TEST(FindTurns, AreToldOfOneWindowWhereChanceIsAsSmallAsOfTwo) {
   };
   EXPECT_EQ(windows_for(20), 1);
   EXPECT_EQ(windows_for(14), 2);
+  TrainingView of_one_host = JobByTurns(20);
+  for (PatternBatch& batch : of_one_host.batches()) batch.host = batch.rank.value % 2 == 0 ? "node0" : "node1";
+  of_one_host.Finish();
+  EXPECT_EQ(FindMeasure(ClaimsOf<SpikeOperator>(of_one_host).back(), kSeenInWindows)->threshold, 2);
 }
 
 TEST(FindTurns, WhatMayHaveBegunInTheWindowIsAskedForAgain) {
