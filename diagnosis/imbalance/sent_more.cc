@@ -81,8 +81,8 @@ OfWindow MeasureWindow(const CrossRankView& view, const RankTimes& window) {
   const std::vector<LogBytes> bytes = LogBytesOf(NumbersOf(view.ranks()), window);
   std::vector<OfRole> roles(view.role_count());
   for (const auto& [rank, log_bytes] : bytes) roles[view.ranks()[rank].role].Add(log_bytes);
-  OfWindow measured{.chance = std::vector<double>(view.ranks().size(), 1), .distance = std::vector<double>(view.ranks().size(), 0)};
   for (OfRole& role : roles) role.Sort();
+  OfWindow measured{.chance = std::vector<double>(view.ranks().size(), 1), .distance = std::vector<double>(view.ranks().size(), 0)};
   for (const auto& [rank, log_bytes] : bytes) {
     const OfRole& role = roles[view.ranks()[rank].role];
     measured.chance[rank] = role.ChanceOf(log_bytes);
