@@ -11,6 +11,7 @@ struct SummarizeProbe {
   uint64_t batches_received = 0;   // that could be decoded
   uint64_t batches_bad = 0;        // to the dead-letter topic
   uint64_t batches_duplicate = 0;
+  uint64_t batches_forwarded = 0;  // records that a producer had summarized itself
   uint64_t events_received = 0;
   uint64_t events_used = 0;
   uint64_t events_late = 0;        // DropReason::kLate

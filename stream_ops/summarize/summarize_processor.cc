@@ -53,6 +53,12 @@ absl::Status SummarizeProcessor::Init(ProcessorContext& context) {
 }
 
 absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {
+  const PayloadType type = TypeOf(record.payload());
+  if (type != PayloadType::kEventBatch && type != PayloadType::kUnknown) {
+    offset_ = record.offset;
+    ForwardSummarized(record, type);
+    return absl::OkStatus();
+  }
   if (const DropReason reason = decoder_.Decode(record.payload(), &batch_); reason != DropReason::kNone) {
     offset_ = record.offset;
     ++shared_.probe.batches_bad;
@@ -61,6 +67,32 @@ absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {
   }
   ProcessBatch(batch_, record.offset);
   return absl::OkStatus();
+}
+
+// What a producer has summarized itself (capture level 1) goes where the stage's own output goes, after
+// the same checks.
+void SummarizeProcessor::ForwardSummarized(const ConsumerRecord& record, PayloadType type) {
+  const auto forward = [&](auto payload, Topic topic, auto key_of) {
+    if (const DropReason reason = decoder_.Decode(record.payload(), &payload); reason != DropReason::kNone) {
+      ++shared_.probe.batches_bad;
+      context_->DeadLetter(reason);
+      return;
+    }
+    ++shared_.probe.batches_forwarded;
+    context_->Forward(topic, key_of(payload), type, record.payload(), record.timestamp_ms, payload.job);
+  };
+  const auto job_key = [](const auto& payload) { return JobKey(payload.job); };
+  if (type == PayloadType::kPatternBatch) {
+    forward(PatternBatch{}, Topic::kPatterns, job_key);
+  } else if (type == PayloadType::kRankStanding) {
+    forward(RankStanding{}, Topic::kPatterns, job_key);
+  } else if (type == PayloadType::kCollectiveBatch) {
+    forward(CollectiveBatch{}, Topic::kCollectives,
+            [](const CollectiveBatch& batch) { return CollectivesKey(batch.job, batch.communicator.id); });
+  } else {
+    ++shared_.probe.batches_bad;
+    context_->DeadLetter(DropReason::kWrongIdentifier);
+  }
 }
 
 void SummarizeProcessor::ProcessBatch(const EventBatch& batch, int64_t offset) {

@@ -56,6 +56,7 @@ class SummarizeProcessor final : public Processor {
   void SendStandings(Job& job, RankWindows& rank, RankWindows::Close close);
   void CloseWindows(Job& job, RankWindows& rank, RankWindows::Close close);
   void ReportSilence(Job& job);
+  void ForwardSummarized(const ConsumerRecord& record, PayloadType type);
 
   RankWindows::Shared shared_;
   WindowEmitter emitter_;
