@@ -18,7 +18,8 @@ function(eroica_injected_library name)
     LINK_DEPENDS "${script}")
   target_link_options(${name} PRIVATE
     "LINKER:--version-script=${script}" LINKER:--exclude-libs,ALL LINKER:-z,nodelete LINKER:-z,defs LINKER:--as-needed
-    LINKER:-Bsymbolic)
+    LINKER:-Bsymbolic
+    LINKER:--disable-new-dtags)  # libraries of libraries are looked for beside it, too
   if(NOT EROICA_SANITIZE)  # a sanitizer's runtime is shared with the program
     target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
   endif()

@@ -27,8 +27,10 @@ packages=(
   librocksdb-dev
   libsimdjson-dev
   libspdlog-dev
+  libssl-dev
   libtomlplusplus-dev
   libxxhash-dev
+  libzstd-dev
   nlohmann-json3-dev
   zlib1g-dev
 )

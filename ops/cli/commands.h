@@ -10,6 +10,7 @@ void AddDiagnoseCommand(CLI::App& app, int* exit_code);
 void AddFindingsCommand(CLI::App& app, int* exit_code);
 void AddImportCommand(CLI::App& app, int* exit_code);
 void AddNodeCommand(CLI::App& app, int* exit_code);
+void AddRunCommand(CLI::App& app, int* exit_code);
 void AddScoreCommand(CLI::App& app, int* exit_code);
 void AddSimulateCommand(CLI::App& app, int* exit_code);
 void AddTopicsCommand(CLI::App& app, int* exit_code);

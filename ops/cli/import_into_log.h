@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/cli/log_batch_sink.h"
+#include "producers/core/log_batch_sink.h"
 #include "producers/import/trace_import.h"
 #include "stream_ops/log/log.h"
 

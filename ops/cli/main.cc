@@ -12,6 +12,7 @@
 namespace {
 
 constexpr const char* kFooter = R"(Examples:
+  eroica run -- torchrun --nproc-per-node 8 train.py  run a job, see findings while it runs
   eroica diagnose traces/                            find the culprit in a folder of traces, no Kafka needed
   eroica import traces/ -o recording/                keep the traces as a recording
   eroica node --recording recording/                 run all stages over a recording, follow it while it grows
@@ -47,6 +48,7 @@ int main(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(0, 1);
   int exit_code = eroica::kExitNothingFound;
+  eroica::AddRunCommand(app, &exit_code);
   eroica::AddDiagnoseCommand(app, &exit_code);
   eroica::AddImportCommand(app, &exit_code);
   eroica::AddNodeCommand(app, &exit_code);

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "ops/cli/log_batch_sink.h"
+#include "producers/core/log_batch_sink.h"
 #include "ops/config/node_config.h"
 #include "stream_ops/log/log.h"
 

@@ -12,9 +12,9 @@
 
 #include "ops/cli/commands.h"
 #include "ops/cli/config_flags.h"
-#include "ops/cli/edge_batch_sink.h"
+#include "producers/core/edge_batch_sink.h"
 #include "ops/cli/exit_code.h"
-#include "ops/cli/log_batch_sink.h"
+#include "producers/core/log_batch_sink.h"
 #include "ops/cli/output_log.h"
 #include "ops/cli/progress_bar.h"
 #include "ops/cli/shifted_batch_sink.h"

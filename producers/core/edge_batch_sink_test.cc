@@ -1,4 +1,4 @@
-#include "ops/cli/edge_batch_sink.h"
+#include "producers/core/edge_batch_sink.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "ops/cli/log_batch_sink.h"
+#include "producers/core/log_batch_sink.h"
 
 #include <fmt/format.h>
 
@@ -17,9 +17,9 @@ int64_t FirstTimeNs(const EventBatch& batch) {
 
 }  // namespace
 
-absl::Status AppendOrWait(LogProducer& producer, const ProducerRecord& record) {
+absl::Status AppendRecord(LogProducer& producer, const ProducerRecord& record, QueueFull when_full) {
   absl::Status status = producer.Append(record);
-  if (!absl::IsResourceExhausted(status)) return status;
+  if (!absl::IsResourceExhausted(status) || when_full == QueueFull::kRefuse) return status;
   if (status = producer.Flush(kSinkFlushTimeout); !status.ok()) return status;
   return producer.Append(record);
 }
@@ -37,9 +37,9 @@ absl::Status LogBatchSink::Write(const EventBatch& batch) {
                                     {std::string(kHeaderJob), who.job.value},
                                     {std::string(kHeaderRank), std::to_string(who.rank.value)}},
                         .timestamp_ms = options_.timestamp_ms.value_or(std::max<int64_t>(0, FirstTimeNs(batch) / 1'000'000)),
-                        .partition = std::nullopt};
+                        .partition = options_.partition};
   if (!options_.replay_id.empty()) record.headers.emplace_back(kHeaderReplay, options_.replay_id);
-  if (absl::Status status = AppendOrWait(*producer_, record); !status.ok()) return status;
+  if (absl::Status status = AppendRecord(*producer_, record, options_.when_full); !status.ok()) return status;
   ++records_;
   bytes_ += record.value.size();
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-#include "ops/cli/log_batch_sink.h"
+#include "producers/core/log_batch_sink.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ops/cli/edge_batch_sink.h"
+#include "producers/core/edge_batch_sink.h"
 #include "producers/export/chrome_trace_writer.h"
 #include "producers/import/trace_import.h"
 #include "state_store/in_memory_store.h"

@@ -1,0 +1,68 @@
+#include "ops/cli/job_environment.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+namespace eroica {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string IfThere(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error) ? path.string() : "";
+}
+
+// In a build folder the program is <build>/ops/cli/eroica and the Python package lies in the tree; when
+// installed it is <prefix>/bin/eroica, and all the rest lies in <prefix>/lib/eroica.
+std::optional<ProducerFiles> FilesIn(const fs::path& libraries, const fs::path& python) {
+  ProducerFiles files;
+  files.core = IfThere(libraries / "libproducer_core.so");
+  if (files.core.empty()) return std::nullopt;
+  files.folder = libraries.string();
+  files.cupti = IfThere(libraries / "liberoica_cupti.so");
+  files.nccl = IfThere(libraries / "libnccl-profiler-eroica.so");
+  if (!IfThere(python / "eroica" / "__init__.py").empty()) files.python = python.string();
+  files.zero_code = IfThere(python / "zero_code");
+  return files;
+}
+
+}  // namespace
+
+absl::StatusOr<ProducerFiles> FindProducerFiles() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return absl::NotFoundError("cannot find this program's own folder: " + error.message());
+  const fs::path build = program.parent_path().parent_path().parent_path();
+  if (auto files = FilesIn(build / "lib", fs::path(EROICA_SOURCE_DIR) / "producers" / "python")) return *files;
+  const fs::path installed = program.parent_path().parent_path() / "lib" / "eroica";
+  if (auto files = FilesIn(installed, installed / "python")) return *files;
+  return absl::NotFoundError(
+      fmt::format("libproducer_core.so is neither in {} nor in {}: build all of Eroica", (build / "lib").string(), installed.string()));
+}
+
+std::map<std::string, std::string> VariablesFor(const JobCapture& capture, const ProducerFiles& files,
+                                                const GetVariable& environment) {
+  std::map<std::string, std::string> variables{{"EROICA_JOB", capture.job},
+                                               {"EROICA_EXCHANGE", capture.exchange},
+                                               {"EROICA_WINDOW_STEPS", std::to_string(capture.window_steps)},
+                                               {"EROICA_LIB_DIR", files.folder}};
+  variables[capture.bootstrap.empty() ? "EROICA_RECORDING" : "EROICA_BOOTSTRAP"] =
+      capture.bootstrap.empty() ? capture.recording : capture.bootstrap;
+  if (capture.level) variables["EROICA_LEVEL"] = std::to_string(*capture.level);
+  if (!files.python.empty()) {
+    std::string path = files.zero_code + ":" + files.python;
+    if (const auto users = environment("PYTHONPATH"); users && !users->empty()) path += ":" + *users;
+    variables["PYTHONPATH"] = path;
+  }
+  const auto set_unless_there = [&](const char* name, const std::string& value) {
+    if (!value.empty() && !environment(name)) variables[name] = value;
+  };
+  set_unless_there("CUDA_INJECTION64_PATH", files.cupti);
+  set_unless_there("NCCL_PROFILER_PLUGIN", files.nccl);
+  return variables;
+}
+
+}  // namespace eroica

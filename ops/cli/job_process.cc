@@ -1,0 +1,97 @@
+#include "ops/cli/job_process.h"
+
+#include <fmt/format.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+namespace eroica {
+namespace {
+
+std::atomic<pid_t> job = 0;
+static_assert(std::atomic<pid_t>::is_always_lock_free);
+
+// What a terminal sends (Ctrl-C, Ctrl-\, Ctrl-Z) goes to the whole process group, the job has it already.
+constexpr int kFromTerminal[] = {SIGINT, SIGQUIT};
+constexpr int kForwarded[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT};
+
+extern "C" void Forward(int number, siginfo_t*, void*) {
+  const int before = errno;
+  const pid_t pid = job.load(std::memory_order_relaxed);
+  if (pid > 0) ::kill(pid, number);
+  errno = before;
+}
+
+// Sent by a person to this process alone: then the job has not had it.
+extern "C" void ForwardUnlessFromTerminal(int number, siginfo_t* info, void* context) {
+  if (info->si_code == SI_USER || info->si_code == SI_QUEUE) Forward(number, info, context);
+}
+
+void Handle(int number, void (*handler)(int, siginfo_t*, void*)) {
+  struct sigaction action = {};
+  action.sa_sigaction = handler;
+  action.sa_flags = static_cast<int>(SA_SIGINFO | SA_RESTART);
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(number, &action, nullptr);
+}
+
+}  // namespace
+
+absl::StatusOr<JobProcess> JobProcess::Start(const std::vector<std::string>& command,
+                                             const std::map<std::string, std::string>& variables) {
+  std::vector<std::string> words = command;
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  int failed[2];
+  if (::pipe2(failed, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
+  const pid_t pid = ::fork();
+  if (pid < 0) return absl::ErrnoToStatus(errno, "cannot start a process");
+  if (pid == 0) {
+    for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+    ::execvp(argv[0], argv.data());
+    const int code = errno;
+    [[maybe_unused]] const ssize_t written = ::write(failed[1], &code, sizeof(code));
+    ::_exit(127);
+  }
+  ::close(failed[1]);
+  int code = 0;
+  const bool started = ::read(failed[0], &code, sizeof(code)) == 0;
+  ::close(failed[0]);
+  if (!started) {
+    ::waitpid(pid, nullptr, 0);
+    return absl::ErrnoToStatus(code, fmt::format("cannot run {}", command[0]));
+  }
+  job.store(pid);
+  for (const int number : kForwarded) Handle(number, Forward);
+  for (const int number : kFromTerminal) Handle(number, ForwardUnlessFromTerminal);
+  return JobProcess(pid);
+}
+
+int JobProcess::Wait() {
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  job.store(0);
+  return status;
+}
+
+void ExitAs(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_CORE, &none);
+    ::signal(WTERMSIG(wait_status), SIG_DFL);
+    ::raise(WTERMSIG(wait_status));
+    std::_Exit(128 + WTERMSIG(wait_status));
+  }
+  std::exit(WEXITSTATUS(wait_status));
+}
+
+}  // namespace eroica

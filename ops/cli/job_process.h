@@ -1,0 +1,33 @@
+// The training job under `eroica run`: a child process that inherits input, output and terminal, gets
+// every signal that this process gets, and ends as it ends. Owner: the main thread, before it starts any
+// other.
+#pragma once
+
+#include <absl/status/statusor.h>
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace eroica {
+
+class JobProcess {
+ public:
+  // variables: set in the child beside what this process has. kNotFound: there is no such program.
+  static absl::StatusOr<JobProcess> Start(const std::vector<std::string>& command,
+                                          const std::map<std::string, std::string>& variables);
+
+  // Waits for its end and forwards signals meanwhile. The status of waitpid.
+  int Wait();
+  pid_t pid() const { return pid_; }
+
+ private:
+  explicit JobProcess(pid_t pid) : pid_(pid) {}
+  pid_t pid_;
+};
+
+// Ends this process as the child ended: with its exit code, or by its signal (without a second core dump).
+[[noreturn]] void ExitAs(int wait_status);
+
+}  // namespace eroica

@@ -1,0 +1,145 @@
+#include "ops/cli/live_watch.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "ops/cli/finding_reader.h"
+#include "ops/cli/finding_text.h"
+#include "ops/cli/open_log.h"
+#include "ops/cli/stages.h"
+#include "ops/cli/state_folder.h"
+#include "schemas/finding_json.h"
+#include "state_store/rocksdb_store.h"
+#include "stream_ops/runtime/bounded_run.h"
+#include "stream_ops/runtime/stage_threads.h"
+
+namespace eroica {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPoll{200};
+
+// Readable at its end only: nobody writes to it.
+bool HasEnded(int fd, milliseconds timeout) {
+  pollfd watched{.fd = fd, .events = POLLIN, .revents = 0};
+  return ::poll(&watched, 1, static_cast<int>(timeout.count())) > 0;
+}
+
+std::string Since(Clock::time_point start) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start).count();
+  return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
+}
+
+// Findings as they come: in full when they open, a line when they change, nothing of other jobs.
+class Screen {
+ public:
+  Screen(const LiveWatchOptions& options, Clock::time_point start) : options_(options), start_(start) {}
+
+  void Show(const Finding& finding) {
+    if (finding.job.value != options_.job) return;
+    const auto [entry, is_new] = latest_.insert_or_assign(finding.id, finding.state);
+    if (options_.json) {
+      std::cerr << ToJson(finding) << std::endl;
+    } else if (is_new) {
+      std::cerr << fmt::format("\n== eroica, {} into the job ==\n\n{}", Since(start_), FindingText(finding)) << std::endl;
+    } else if (finding.state == FindingState::kResolved) {
+      std::cerr << fmt::format("== eroica, {}: resolved: {}", Since(start_), FindingLine(finding)) << std::flush;
+    }
+    titles_[finding.id] = finding.title;
+  }
+
+  void Summarize() const {
+    if (options_.json) return;
+    if (latest_.empty()) {
+      std::cerr << fmt::format("\n== eroica, {}: nothing found: no rank or function stands out from its peers.\n", Since(start_));
+      return;
+    }
+    std::cerr << fmt::format("\n== eroica, {}: {} finding{}:\n", Since(start_), latest_.size(), latest_.size() == 1 ? "" : "s");
+    for (const auto& [id, state] : latest_) {
+      std::cerr << fmt::format("   {}{}\n", state == FindingState::kResolved ? "(resolved) " : "", titles_.at(id));
+    }
+  }
+
+ private:
+  const LiveWatchOptions& options_;
+  const Clock::time_point start_;
+  std::map<std::string, FindingState> latest_;
+  std::map<std::string, std::string> titles_;
+};
+
+absl::Status ShowNew(FindingReader& reader, milliseconds timeout, Screen& screen) {
+  std::vector<Finding> findings;
+  const absl::Status status = reader.Poll(timeout, &findings);
+  for (const Finding& finding : findings) screen.Show(finding);
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ? absl::OkStatus() : status;
+}
+
+absl::StatusOr<std::unique_ptr<RocksDbStore>> OpenStore(const NodeConfig& config) {
+  return RocksDbStore::Open({.folder = StateFolder(config),
+                             .memory_bytes = static_cast<size_t>(config.state.memory_mib) << 20,
+                             .durability = Durability::kProcessDeath});
+}
+
+// Everything that the job has sent, every window closed.
+absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config) {
+  const Topology topology = EroicaTopology(config, RunLength::kBounded);
+  BoundedRun run(log, store, topology,
+                 {.topic_prefix = config.node.topic_prefix,
+                  .replay_id = "",
+                  .poll_records_max = static_cast<size_t>(config.runtime.poll_records_max)});
+  for (bool more = true; more;) {
+    const absl::StatusOr<bool> step = run.Step();
+    if (!step.ok()) return step.status();
+    more = *step;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunNode(const LiveWatchOptions& options, Log& log, FindingReader& reader, Screen& screen) {
+  const absl::StatusOr<std::unique_ptr<RocksDbStore>> store = OpenStore(options.config);
+  if (!store.ok()) return store.status();
+  {
+    StageThreads threads(log, **store, EroicaTopology(options.config, RunLength::kEndless), options.config.node.roles,
+                         ThreadOptions(options.config));
+    if (absl::Status status = threads.Start(); !status.ok()) return status;
+    while (!HasEnded(options.job_ended_fd, milliseconds(0))) {
+      if (absl::Status status = ShowNew(reader, kPoll, screen); !status.ok()) return status;
+    }
+    threads.RequestStop();
+    if (absl::Status status = threads.Wait(); !status.ok()) return status;
+    if (absl::Status status = threads.Stop(); !status.ok()) return status;
+  }
+  if (absl::Status status = Drain(log, **store, options.config); !status.ok()) return status;
+  return ShowNew(reader, kPoll, screen);
+}
+
+}  // namespace
+
+absl::Status WatchLive(const LiveWatchOptions& options) {
+  const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(options.config, LogAccess::kWrite);
+  if (!log.ok()) return log.status();
+  const absl::StatusOr<std::unique_ptr<FindingReader>> reader = FindingReader::Open(**log, options.config.node.topic_prefix);
+  if (!reader.ok()) return reader.status();
+  Screen screen(options, Clock::now());
+  if (options.run_node) {
+    if (absl::Status status = RunNode(options, **log, **reader, screen); !status.ok()) return status;
+  } else {
+    while (!HasEnded(options.job_ended_fd, milliseconds(0))) {
+      if (absl::Status status = ShowNew(**reader, kPoll, screen); !status.ok()) return status;
+    }
+  }
+  screen.Summarize();
+  return absl::OkStatus();
+}
+
+}  // namespace eroica

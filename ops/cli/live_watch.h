@@ -1,0 +1,25 @@
+// What `eroica run` does beside the job, in a process of its own: a node over the job's recording (or
+// only a reader, where a Kafka and its nodes do the work), and the findings on the screen as they come.
+// If it fails, the job does not notice.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <string>
+
+#include "ops/config/node_config.h"
+
+namespace eroica {
+
+struct LiveWatchOptions {
+  NodeConfig config;
+  std::string job;
+  bool run_node = true;   // false: only show what others find
+  bool json = false;      // findings as JSON lines
+  int job_ended_fd = -1;  // readable at its end when the job has ended
+};
+
+// Until the job has ended and everything that it sent is diagnosed. Prints to standard error.
+absl::Status WatchLive(const LiveWatchOptions& options);
+
+}  // namespace eroica

@@ -1,0 +1,196 @@
+// eroica run: a training job with Eroica inside its ranks and a node beside it, findings on the screen.
+//
+// Three processes: this one only starts the others, forwards signals and ends as the job ends; the job;
+// and the watcher (live_watch.h), which may fail without harm to the job.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <vector>
+
+#include "ops/cli/commands.h"
+#include "ops/cli/exit_code.h"
+#include "ops/cli/job_environment.h"
+#include "ops/cli/job_process.h"
+#include "ops/cli/live_watch.h"
+#include "ops/cli/open_log.h"
+#include "ops/cli/topic_plan.h"
+
+namespace eroica {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunFlags {
+  std::string recording;
+  std::string kafka;
+  std::string job;
+  uint32_t window_steps = 32;
+  int32_t ranks = 64;
+  int level = -1;
+  bool json = false;
+  std::vector<std::string> command;
+};
+
+std::string NowText() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &local);
+  return text;
+}
+
+std::optional<std::string> FromEnvironment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+// The job's ranks share it; it goes with the job.
+class ExchangeFolder {
+ public:
+  static absl::StatusOr<std::unique_ptr<ExchangeFolder>> Make() {
+    const std::string runtime = FromEnvironment("XDG_RUNTIME_DIR").value_or("");
+    const bool usable = !runtime.empty() && ::access(runtime.c_str(), W_OK) == 0;
+    std::string pattern = fmt::format("{}/eroica-run-XXXXXX", usable ? runtime : "/dev/shm");
+    if (::mkdtemp(pattern.data()) == nullptr) return absl::ErrnoToStatus(errno, "cannot make " + pattern);
+    return std::make_unique<ExchangeFolder>(pattern);
+  }
+  explicit ExchangeFolder(std::string path) : path_(std::move(path)) {}
+  ~ExchangeFolder() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  ExchangeFolder(const ExchangeFolder&) = delete;
+  ExchangeFolder& operator=(const ExchangeFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+// What fits a job on one host: findings within seconds, a partition for each rank.
+NodeConfig ConfigOf(const RunFlags& flags, const std::string& recording) {
+  NodeConfig config;
+  config.node.recording = recording;
+  config.node.log_level = "err";
+  config.kafka.bootstrap = flags.kafka;
+  config.topics.events_partitions = flags.ranks;
+  config.topics.collectives_partitions = 1;
+  config.topics.patterns_partitions = 1;
+  config.state.memory_mib = 64;
+  config.summarize.out_of_orderness_ms = 1'000;
+  return config;
+}
+
+absl::Status PrepareRecording(const NodeConfig& config) {
+  const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(config, LogAccess::kWrite);
+  if (!log.ok()) return log.status();
+  return CreateMissingTopics((*log)->admin(), config.node.topic_prefix, LayoutOf(config));
+}
+
+struct Watcher {
+  pid_t pid = 0;
+  int job_ended = -1;  // closed: the job has ended
+};
+
+absl::StatusOr<Watcher> StartWatcher(LiveWatchOptions options) {
+  int ended[2];
+  if (::pipe2(ended, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
+  const pid_t pid = ::fork();
+  if (pid < 0) return absl::ErrnoToStatus(errno, "cannot start a process");
+  if (pid > 0) {
+    ::close(ended[0]);
+    return Watcher{pid, ended[1]};
+  }
+  ::close(ended[1]);
+  options.job_ended_fd = ended[0];
+  // Ctrl-C is for the job; the watcher ends after it.
+  for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) ::signal(number, SIG_IGN);
+  const absl::Status status = WatchLive(options);
+  if (!status.ok()) ExitWithError(status);
+  ::_exit(status.ok() ? 0 : kExitError);
+}
+
+void FinishWatcher(const Watcher& watcher, const RunFlags& flags, const std::string& recording) {
+  ::close(watcher.job_ended);
+  int status = 0;
+  while (::waitpid(watcher.pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) std::cerr << fmt::format("eroica: the watcher was ended by signal {}\n", WTERMSIG(status));
+  if (flags.json || recording.empty()) return;
+  std::cerr << fmt::format("   recording: {0}\n   again: eroica findings --recording {0}\n", recording);
+}
+
+int Run(const RunFlags& flags) {
+  const absl::StatusOr<ProducerFiles> files = FindProducerFiles();
+  if (!files.ok()) return ExitWithError(files.status());
+  absl::StatusOr<std::unique_ptr<ExchangeFolder>> exchange = ExchangeFolder::Make();
+  if (!exchange.ok()) return ExitWithError(exchange.status());
+  const std::string started = NowText();
+  std::string recording;
+  if (flags.kafka.empty()) {
+    recording = fs::absolute(flags.recording.empty() ? fmt::format("eroica-{}", started) : flags.recording).lexically_normal().string();
+  }
+  const NodeConfig config = ConfigOf(flags, recording);
+  if (!recording.empty()) {
+    if (absl::Status status = PrepareRecording(config); !status.ok()) return ExitWithError(status);
+  }
+  JobCapture capture{.recording = recording,
+                     .bootstrap = flags.kafka,
+                     .job = flags.job.empty() ? fmt::format("{}-{}", fs::path(flags.command[0]).filename().string(), started) : flags.job,
+                     .exchange = (*exchange)->path(),
+                     .window_steps = flags.window_steps,
+                     .level = flags.level < 0 ? std::nullopt : std::optional<int>(flags.level)};
+  const absl::StatusOr<Watcher> watcher =
+      StartWatcher({.config = config, .job = capture.job, .run_node = flags.kafka.empty(), .json = flags.json});
+  if (!watcher.ok()) return ExitWithError(watcher.status());
+  absl::StatusOr<JobProcess> job = JobProcess::Start(flags.command, VariablesFor(capture, *files, FromEnvironment));
+  if (!job.ok()) {
+    ::kill(watcher->pid, SIGKILL);
+    ::waitpid(watcher->pid, nullptr, 0);
+    ExitWithError(job.status());
+    return absl::IsNotFound(job.status()) ? 127 : 126;  // as a shell says it
+  }
+  const int status = job->Wait();
+  FinishWatcher(*watcher, flags, recording);
+  exchange->reset();
+  ExitAs(status);
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App& app, int* exit_code) {
+  auto flags = std::make_shared<RunFlags>();
+  CLI::App* command = app.add_subcommand("run", "Run a training job with Eroica inside its ranks, and show findings while it runs");
+  command->add_option("-o,--recording", flags->recording, "Folder of the recording (default: eroica-DATE-TIME here)")->type_name("DIR");
+  auto* kafka = command->add_option("--kafka", flags->kafka, "Send there instead, and show what the nodes there find")->type_name("HOST:PORT");
+  command->get_option("--recording")->excludes(kafka);
+  command->add_option("--job", flags->job, "Name of the job (default: the program and the time)")->type_name("JOB");
+  command->add_option("--window-steps", flags->window_steps, "Training steps that are compared at once")
+      ->check(CLI::Range(1u, 1'000'000u))
+      ->capture_default_str();
+  command->add_option("--ranks", flags->ranks, "Ranks on this host, at most")->check(CLI::Range(1, 4'096))->capture_default_str();
+  command->add_option("--level", flags->level, "Capture level: 0 marks and collectives, 1 patterns, 2 events (default: 2, over Kafka 1)")
+      ->check(CLI::Range(0, 2));
+  command->add_flag("--json", flags->json, "Findings as JSON lines, on standard error");
+  command->add_option("command", flags->command, "The job")->type_name("-- COMMAND...")->required();
+  command->positionals_at_end();
+  command->footer(
+      "Examples:\n"
+      "  eroica run -- torchrun --nproc-per-node 8 train.py\n"
+      "  eroica run --job night -o night/ -- python train.py\n"
+      "  eroica run --kafka broker:9092 -- mpirun -np 64 python train.py\n\n"
+      "Standard output is the job's own; what Eroica says goes to standard error. Ends as the job ends: with its\n"
+      "exit code, or by its signal. 126, 127: the job could not be started; 2: Eroica could not.");
+  command->callback([flags, exit_code] { *exit_code = Run(*flags); });
+}
+
+}  // namespace eroica

@@ -1,0 +1,164 @@
+#include "producers/core/attachment.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <spdlog/sinks/null_sink.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+#include <utility>
+
+#include "schemas/check.h"
+
+namespace eroica {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kExitTimeout{2'000};
+
+// One write, so that lines of many ranks do not mix. Nobody is told of a standard error that is closed.
+void Say(const std::string& text) {
+  const std::string line = "eroica: " + text + "\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+std::string HostName() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+ProducerIdentity IdentityOf(const ProducerConfig& config, const EroicaAttachOptions& options) {
+  const int64_t rank = options.rank >= 0 ? options.rank : std::max<int64_t>(config.rank, 0);
+  const int64_t world = options.world_size > 0 ? options.world_size : std::max<int64_t>(config.world_size, 1);
+  ProducerIdentity identity;
+  identity.job = JobId{config.job};
+  identity.rank = RankId{static_cast<uint32_t>(rank)};
+  identity.world_size = static_cast<uint32_t>(std::max(world, rank + 1));
+  identity.role = options.role != nullptr ? options.role : config.role;
+  identity.host = HostName();
+  identity.pid = static_cast<uint32_t>(::getpid());
+  identity.device = options.device;
+  identity.producer = "core";
+  identity.producer_version = EROICA_VERSION;
+  identity.host_only = true;
+  identity.window_steps = config.window_steps;
+  return identity;
+}
+
+}  // namespace
+
+std::atomic<CoreState*> Attachment::state_{nullptr};
+
+Attachment& Attachment::OfProcess() {
+  static Attachment* const attachment = new Attachment;  // outlives every thread
+  return *attachment;
+}
+
+bool Attachment::Attach(const EroicaAttachOptions& options) {
+  if (forked_.load(std::memory_order_relaxed)) return TurnOff("a forked child of an attached process", false);
+  const std::lock_guard lock(mutex_);
+  if (!decided_) {
+    decided_ = true;
+    return Start(options);
+  }
+  AddWhatIsKnown(options);
+  return state() != nullptr;
+}
+
+bool Attachment::Start(const EroicaAttachOptions& options) {
+  absl::StatusOr<ProducerConfig> config = ReadProducerConfig();
+  if (!config.ok()) return TurnOff(std::string(config.status().message()), true);
+  if (config->disabled) return TurnOff("EROICA_DISABLE is set", false);
+  if (config->recording.empty() && config->bootstrap.empty() && !config->null_transport) {
+    return TurnOff("neither EROICA_RECORDING nor EROICA_BOOTSTRAP is set", false);
+  }
+  for (const std::string& name : config->unknown) Say(fmt::format("nobody knows the variable {}", name));
+  EmitterOptions emitter{.identity = IdentityOf(*config, options),
+                         .send_interval_ns = int64_t{config->send_interval_ms} * 1'000'000,
+                         .level = static_cast<CaptureLevel>(config->level)};
+  rank_ = emitter.identity.rank.value;
+  if (!*SelectsRank(config->ranks, rank_)) return TurnOff("EROICA_RANKS leaves this rank out", false);
+  if (config->exchange.empty()) config->exchange = DefaultExchangeFolder(config->job);
+  absl::StatusOr<RankClaim> claim = RankClaim::Take(config->exchange, rank_);
+  if (!claim.ok()) return TurnOff(std::string(claim.status().message()), !absl::IsAlreadyExists(claim.status()));
+  claim_ = *std::move(claim);
+  std::unique_ptr<RingPool> rings = RingPool::Make();
+  if (rings == nullptr) return TurnOff("no memory for the rings", true);
+  spdlog::set_default_logger(spdlog::null_logger_mt("eroica"));
+  owned_ = std::make_unique<CoreState>(std::move(rings));
+  owned_->device.store(options.device, std::memory_order_relaxed);
+  EmitterThread::Parts parts;
+  parts.state = owned_.get();
+  parts.config = *std::move(config);
+  parts.emitter = std::move(emitter);
+  parts.give_up = [this](const std::string& reason) { TurnOff(reason, true); };
+  parts.complain = [this](const std::string& reason) { Say(fmt::format("rank {} is losing events: {}", rank_, reason)); };
+  thread_ = std::make_unique<EmitterThread>(std::move(parts));
+  RegisterHandlers();
+  state_.store(owned_.get(), std::memory_order_release);
+  thread_->Start();
+  return true;
+}
+
+bool Attachment::TurnOff(const std::string& reason, bool say) {
+  state_.store(nullptr, std::memory_order_release);
+  char* kept = ::strdup(reason.c_str());  // whoever asks may keep the pointer
+  off_reason_.store(kept != nullptr ? kept : "out of memory", std::memory_order_release);
+  if (say) Say(fmt::format("this process is not captured: {}. Training goes on.", reason));
+  return false;
+}
+
+void Attachment::AddWhatIsKnown(const EroicaAttachOptions& options) {
+  CoreState* const state = Attachment::state();
+  if (state != nullptr && options.device >= 0) state->device.store(options.device, std::memory_order_relaxed);
+}
+
+void Attachment::RegisterHandlers() {
+  if (std::exchange(handlers_, true)) return;
+  check_failed_handler.store(&Attachment::OnCheckFailed);
+  std::atexit(&Attachment::AtExit);
+  ::pthread_atfork(nullptr, nullptr, &Attachment::InForkedChild);
+}
+
+void Attachment::Detach(milliseconds timeout) {
+  if (forked_.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  if (thread_ == nullptr) return;
+  const bool was_on = state_.exchange(nullptr, std::memory_order_acq_rel) != nullptr;
+  const bool done = thread_->Stop(timeout);
+  if (!done) {
+    // The thread still runs on what is ours: it is left to it.
+    [[maybe_unused]] auto* thread = thread_.release();
+    Say(fmt::format("rank {}: what was captured last is lost, sending it took too long", rank_));
+  } else {
+    thread_.reset();
+  }
+  const uint64_t lost = owned_->losses.total();
+  if (was_on && lost > 0) {
+    Say(fmt::format("rank {}: {} of {} events were lost", rank_, lost,
+                    owned_->events_taken.load(std::memory_order_relaxed) + lost));
+  }
+  if (was_on) TurnOff("detached", false);
+}
+
+void Attachment::AtExit() { OfProcess().Detach(kExitTimeout); }
+
+// The child has neither the emitter nor the rank. Nothing here may lock or allocate.
+void Attachment::InForkedChild() {
+  Attachment& attachment = OfProcess();
+  attachment.forked_.store(true, std::memory_order_relaxed);
+  state_.store(nullptr, std::memory_order_release);
+  if (attachment.claim_) attachment.claim_->CloseInChild();
+}
+
+void Attachment::OnCheckFailed(const char* file, int line, const char* condition) {
+  state_.store(nullptr, std::memory_order_release);
+  Say(fmt::format("switched off by a bug of Eroica's ({}:{}: {}). Training goes on.", file, line, condition));
+  for (;;) ::pause();
+}
+
+}  // namespace eroica

@@ -1,0 +1,146 @@
+#include "producers/core/emitter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schemas/invariants.h"
+
+namespace eroica {
+namespace {
+
+bool NeedsDevice(FunctionClass function_class) {
+  return function_class == FunctionClass::kGpuCompute || function_class == FunctionClass::kMemoryOp;
+}
+
+uint64_t EventsIn(const EventBatch& batch) {
+  return batch.intervals.size() + batch.marks.size() + batch.samples.size() + batch.connections.size();
+}
+
+}  // namespace
+
+Emitter::Emitter(CoreState* state, EmitterOptions options, BatchSink* sink)
+    : state_(state),
+      options_(std::move(options)),
+      sink_(sink),
+      maker_(&state->names, options_.identity.world_size),
+      plan_(options_.level) {
+  state_->level.store(static_cast<int>(options_.level), std::memory_order_relaxed);
+}
+
+double Emitter::Tick(int64_t now_ns) {
+  if (last_progress_ns_ == 0) last_progress_ns_ = last_send_ns_ = now_ns;
+  size_t fullest = 0;
+  uint64_t events = 0;
+  state_->rings->ForEach([&](EventRing& ring) {
+    fullest = std::max(fullest, ring.size());
+    events += ring.Drain([this](const RingSlot* slot, const RingSlot* second) { Take(*slot, second); });
+  });
+  state_->events_taken.fetch_add(events, std::memory_order_relaxed);
+  ReportIfStalled(now_ns);
+  SetGate(now_ns);
+  const bool due = now_ns - last_send_ns_ >= options_.send_interval_ns;
+  if (maker_.events() >= kSendRows || (due && !maker_.empty())) Send(now_ns, false);
+  return static_cast<double>(fullest) / static_cast<double>(EventRing::kCapacity);
+}
+
+void Emitter::Finish(int64_t now_ns) {
+  Tick(now_ns);
+  Send(now_ns, true);
+}
+
+void Emitter::Take(const RingSlot& slot, const RingSlot* second) {
+  if (slot.kind == SlotKind::kMark) return TakeMark(slot);
+  if (slot.kind == SlotKind::kInterval && !plan_.Keeps(slot.a)) return;
+  maker_.Add(slot, second);
+}
+
+void Emitter::TakeMark(const RingSlot& slot) {
+  marked_ = true;
+  marks_.clear();
+  const auto kind = static_cast<MarkKind>(slot.e);
+  if (kind == MarkKind::kStepBegin) {
+    steps_.Step(slot.a, &marks_);
+  } else if (kind == MarkKind::kDataloaderNext) {
+    steps_.DataloaderNext(slot.a, &marks_);
+  } else if (kind == MarkKind::kOptimizerStep) {
+    steps_.OptimizerStep(slot.a, &marks_);
+  } else if (kind == MarkKind::kCheckpointBegin || kind == MarkKind::kEvaluationBegin) {
+    steps_.SetPaused(true);
+  } else if (kind == MarkKind::kCheckpointEnd || kind == MarkKind::kEvaluationEnd) {
+    steps_.SetPaused(false);
+  }
+  for (const Mark& mark : marks_) AddMark(mark);
+  if (kind != MarkKind::kStepBegin && kind != MarkKind::kStepEnd) maker_.Add(slot, nullptr);
+}
+
+void Emitter::AddMark(const Mark& mark) {
+  if (mark.kind == MarkKind::kStepBegin) plan_.StepBegan(mark.id, mark.time_ns);
+  maker_.Add({.a = mark.time_ns, .b = mark.id, .e = static_cast<uint8_t>(mark.kind), .kind = SlotKind::kMark}, nullptr);
+}
+
+void Emitter::ReportIfStalled(int64_t now_ns) {
+  const uint64_t progress = state_->flights.changes();
+  if (progress != progress_ || std::exchange(marked_, false)) {
+    progress_ = progress;
+    last_progress_ns_ = now_ns;
+    return;
+  }
+  // Before the first step nobody trains yet.
+  if (steps_.step() < 0 || now_ns - std::max(last_progress_ns_, last_report_ns_) < kStalledNs) return;
+  last_report_ns_ = now_ns;
+  ProgressReport report{.time_ns = now_ns,
+                        .step = steps_.step(),
+                        .function = state_->training_function.load(std::memory_order_relaxed),
+                        .in_flight = state_->flights.InFlight(),
+                        .operations = {},
+                        .timed_out = false};
+  report.operations = state_->flights.Operations(report.in_flight);
+  maker_.AddReport(std::move(report));
+}
+
+void Emitter::SetGate(int64_t now_ns) {
+  // As many steps as may begin until the next rounds have set the gate.
+  constexpr int64_t kAheadNs = 300'000'000;
+  const int64_t mean_ns = steps_.mean_step_ns();
+  const int64_t steps_ahead = 1 + (mean_ns > 0 ? std::min<int64_t>(kAheadNs / mean_ns, 1'000) : 1);
+  state_->level.store(static_cast<int>(plan_.Gate(steps_ahead, now_ns)), std::memory_order_relaxed);
+  state_->full_trace.store(plan_.WantsFullTrace(), std::memory_order_relaxed);
+}
+
+void Emitter::Send(int64_t now_ns, bool final) {
+  last_send_ns_ = now_ns;
+  maker_.TakeBatches([&](EventBatch& batch, bool last) { SendBatch(batch, final && last); });
+  state_->losses.Add(EventKind::kInterval, DropReason::kMalformedEvent, maker_.TakeMalformed());
+}
+
+void Emitter::SendBatch(EventBatch& batch, bool final) {
+  batch.identity = options_.identity;
+  batch.identity.device = state_->device.load(std::memory_order_relaxed);
+  if (std::any_of(batch.functions.begin(), batch.functions.end(), [](const auto& f) { return NeedsDevice(f.function_class); })) {
+    state_->has_device_events.store(true, std::memory_order_relaxed);
+  }
+  batch.identity.host_only = !state_->has_device_events.load(std::memory_order_relaxed);
+  batch.sequence = sequence_;
+  batch.final = final;
+  batch.clock = state_->clock.Snapshot();
+  batch.losses = state_->losses.Take();
+  const uint64_t events = EventsIn(batch);
+  // The encoder takes a broken batch for a bug and stops the program, which is not ours to stop.
+  const DropReason broken = CheckInvariants(batch);
+  absl::Status status = broken == DropReason::kNone
+                            ? sink_->Write(batch)
+                            : absl::InternalError("a batch breaks its invariants: " + std::string(ToString(broken)));
+  if (status.ok()) {
+    ++sequence_;
+    state_->batches_sent.fetch_add(1, std::memory_order_relaxed);
+    state_->events_sent.fetch_add(events, std::memory_order_relaxed);
+    return;
+  }
+  last_error_ = std::move(status);
+  state_->losses.PutBack(batch.losses);
+  state_->losses.Add(EventKind::kInterval, DropReason::kQueueFull, batch.intervals.size());
+  state_->losses.Add(EventKind::kMark, DropReason::kQueueFull, batch.marks.size());
+  state_->losses.Add(EventKind::kSample, DropReason::kQueueFull, batch.samples.size() + batch.connections.size());
+}
+
+}  // namespace eroica

@@ -1,0 +1,185 @@
+#include "producers/core/emitter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "schemas/invariants.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+class CollectingSink final : public BatchSink {
+ public:
+  absl::Status Write(const EventBatch& batch) override {
+    EXPECT_EQ(CheckInvariants(batch), DropReason::kNone);
+    if (!status.ok()) return status;
+    batches.push_back(batch);
+    return absl::OkStatus();
+  }
+  std::vector<EventBatch> batches;
+  absl::Status status;
+};
+
+class EmitterTest : public ::testing::Test {
+ protected:
+  EmitterTest() { Restart(CaptureLevel::kEvents); }
+
+  void Restart(CaptureLevel level) {
+    ProducerIdentity identity;
+    identity.job = JobId{"job"};
+    identity.rank = RankId{1};
+    identity.world_size = 4;
+    emitter_ = std::make_unique<Emitter>(&state_, EmitterOptions{.identity = identity, .level = level}, &sink_);
+    ring_ = state_.rings->Claim(1);
+  }
+  uint32_t Function(const char* name, FunctionClass function_class = FunctionClass::kPython, uint32_t parent = kNoParent) {
+    bool full = false;
+    return state_.names.Function(name, function_class, WaitKind::kNone, parent, &full);
+  }
+  void Interval(int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane = 0) {
+    ASSERT_TRUE(ring_->Push(std::array{RingSlot{.a = start_ns, .b = end_ns, .c = function, .e = lane}}));
+  }
+  void PushMark(int64_t time_ns, MarkKind kind) {
+    ASSERT_TRUE(ring_->Push(std::array{RingSlot{.a = time_ns, .e = static_cast<uint8_t>(kind), .kind = SlotKind::kMark}}));
+  }
+  EventBatch SendAll(int64_t now_ns) {
+    sink_.batches.clear();
+    emitter_->Tick(now_ns);
+    emitter_->Tick(now_ns + kSecond);
+    return sink_.batches.empty() ? EventBatch{} : sink_.batches.back();
+  }
+
+  CoreState state_{RingPool::Make()};
+  CollectingSink sink_;
+  std::unique_ptr<Emitter> emitter_;
+  EventRing* ring_ = nullptr;
+};
+
+TEST_F(EmitterTest, EventsComeByStartWithOnlyTheNamesThatTheyUse) {
+  state_.names.LaneOf("main", LaneKind::kTrainingThread);
+  const uint32_t unused = Function("unused");
+  const uint32_t caller = Function("main.py: main");
+  const uint32_t leaf = Function("main.py: train", FunctionClass::kPython, caller);
+  EXPECT_NE(unused, leaf);
+  Interval(20 * kSecond, 21 * kSecond, leaf);
+  Interval(10 * kSecond, 30 * kSecond, caller);
+  const EventBatch batch = SendAll(31 * kSecond);
+  EXPECT_THAT(batch.intervals.start_ns, ElementsAre(10 * kSecond, 20 * kSecond));
+  ASSERT_THAT(batch.functions, SizeIs(2));
+  EXPECT_EQ(batch.functions[batch.intervals.function[1]].name, "main.py: train");
+  EXPECT_EQ(batch.functions[batch.functions[batch.intervals.function[1]].parent].name, "main.py: main");
+  EXPECT_EQ(batch.identity.rank, RankId{1});
+  EXPECT_TRUE(batch.identity.host_only);
+}
+
+TEST_F(EmitterTest, WhateverAProducerSaysEveryBatchKeepsItsInvariants) {
+  std::mt19937_64 random(7);
+  const int64_t wild[] = {0, 1, -1, kSecond, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), int64_t{1} << 62};
+  state_.names.LaneOf("main", LaneKind::kTrainingThread);
+  state_.names.CommunicatorOf({CommId{1}, "outside", "", 2, {3, 9}});
+  const auto any = [&] { return random() % 3 == 0 ? static_cast<int64_t>(random()) : wild[random() % std::size(wild)]; };
+  for (int i = 0; i < 20'000; ++i) {
+    const RingSlot slot{.a = any(),
+                        .b = any(),
+                        .c = static_cast<uint32_t>(random() % 2 == 0 ? random() : random() % 4),
+                        .d = static_cast<uint16_t>(random() % 2 == 0 ? random() : 0),
+                        .e = static_cast<uint8_t>(random() % 2 == 0 ? random() : random() % 12),
+                        .kind = static_cast<SlotKind>(random() % 6)};
+    ring_->Push(std::array{slot});
+    if (i % 1'000 == 0) emitter_->Tick(i * kSecond);
+  }
+  emitter_->Finish(30'000 * kSecond);
+  EXPECT_GT(state_.losses.total() + sink_.batches.size(), 0u);  // Write has held each batch against the invariants
+}
+
+TEST_F(EmitterTest, ABatchThatIsNotTakenIsCountedAndItsCountGoesWithTheNext) {
+  state_.names.LaneOf("main", LaneKind::kTrainingThread);
+  const uint32_t function = Function("f");
+  sink_.status = absl::ResourceExhaustedError("full");
+  for (int i = 0; i < 3; ++i) Interval(kSecond + i, kSecond + i + 1, function);
+  SendAll(2 * kSecond);
+  EXPECT_FALSE(emitter_->last_error().ok());
+  sink_.status = absl::OkStatus();
+  Interval(5 * kSecond, 6 * kSecond, function);
+  const EventBatch batch = SendAll(7 * kSecond);
+  EXPECT_EQ(batch.sequence, 0u);  // the lost batch took no number
+  EXPECT_THAT(batch.losses, Contains(LossEntry{EventKind::kInterval, DropReason::kQueueFull, 3}));
+}
+
+TEST_F(EmitterTest, MoreEventsThanABatchHoldsMakeSeveral) {
+  state_.names.LaneOf("main", LaneKind::kTrainingThread);
+  const uint32_t function = Function("f");
+  for (int i = 0; i < 10'000; ++i) Interval(kSecond + 2 * i, kSecond + 2 * i + 1, function);
+  PushMark(kSecond + 5, MarkKind::kStepBegin);
+  emitter_->Tick(2 * kSecond);
+  ASSERT_THAT(sink_.batches, SizeIs(2));
+  EXPECT_EQ(sink_.batches[0].intervals.size() + sink_.batches[1].intervals.size(), 10'000u);
+  EXPECT_THAT(sink_.batches[0].marks, ElementsAre(Mark{kSecond + 5, MarkKind::kStepBegin, 0}));
+  EXPECT_EQ(sink_.batches[1].sequence, 1u);
+}
+
+TEST_F(EmitterTest, ARankThatStandsStillSaysWhereOnceASecond) {
+  state_.names.CommunicatorOf({CommId{1}, "world", "", 4, {}});
+  const uint32_t waiting = Function("ring.py: recv");
+  PushMark(kSecond, MarkKind::kStepBegin);
+  emitter_->Tick(2 * kSecond);
+  state_.training_function.store(waiting);
+  state_.flights.Launch({.operation = CollectiveOperation::kAllReduce, .sequence = 7, .launched_ns = 2 * kSecond});
+  emitter_->Tick(3 * kSecond);
+  sink_.batches.clear();
+  for (int64_t now_ns = 3 * kSecond; now_ns <= 6 * kSecond; now_ns += kSecond / 10) emitter_->Tick(now_ns);
+  std::vector<ProgressReport> reports;
+  for (const EventBatch& batch : sink_.batches) {
+    for (const ProgressReport& report : batch.progress) {
+      EXPECT_EQ(batch.functions[report.function].name, "ring.py: recv");
+      reports.push_back(report);
+    }
+  }
+  ASSERT_GE(reports.size(), 2u);
+  EXPECT_LE(reports.size(), 3u);
+  EXPECT_EQ(reports[0].step, 0);
+  ASSERT_THAT(reports[0].in_flight, SizeIs(1));
+  EXPECT_EQ(reports[0].in_flight[0].sequence, 7u);
+}
+
+TEST_F(EmitterTest, ACaptureWindowBeginsAndEndsWithItsSteps) {
+  Restart(CaptureLevel::kCollectives);
+  state_.names.LaneOf("main", LaneKind::kTrainingThread);
+  const uint32_t function = Function("f");
+  ASSERT_TRUE(emitter_->AddCapture({.capture_level = CaptureLevel::kEvents, .first_step = 3, .last_step = 4, .requester = "test"}, kSecond));
+  for (int64_t step = 0; step < 8; ++step) {
+    const int64_t begin_ns = (10 + step) * kSecond;
+    PushMark(begin_ns, MarkKind::kStepBegin);
+    emitter_->Tick(begin_ns + 1);  // the gate is set in between
+    Interval(begin_ns + 2, begin_ns + 3, function);
+    emitter_->Tick(begin_ns + 4);
+  }
+  emitter_->Finish(20 * kSecond);
+  std::vector<int64_t> kept;
+  for (const EventBatch& batch : sink_.batches) {
+    kept.insert(kept.end(), batch.intervals.start_ns.begin(), batch.intervals.start_ns.end());
+  }
+  EXPECT_THAT(kept, ElementsAre(13 * kSecond + 2, 14 * kSecond + 2));
+  EXPECT_FALSE(state_.full_trace.load());
+}
+
+TEST_F(EmitterTest, TheLastBatchIsFinalEvenWhenEmpty) {
+  emitter_->Finish(kSecond);
+  ASSERT_THAT(sink_.batches, SizeIs(1));
+  EXPECT_TRUE(sink_.batches[0].final);
+}
+
+}  // namespace
+}  // namespace eroica

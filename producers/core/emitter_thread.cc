@@ -1,0 +1,107 @@
+#include "producers/core/emitter_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+#include <utility>
+
+
+namespace eroica {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLongestTick{100};
+constexpr milliseconds kShortestTick{5};
+constexpr int kTicksBetweenReclaims = 10;
+
+bool IsAlive(pid_t thread) { return ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0; }
+
+uint64_t ThreadCpuNs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+EmitterThread::EmitterThread(Parts parts) : parts_(std::move(parts)) {}
+
+void EmitterThread::Start() {
+  // The new thread inherits the mask: no handler of the host runs on it, not even once.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { Run(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+bool EmitterThread::Stop(milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  stop_ = true;
+  close_timeout_ = timeout;
+  changed_.notify_all();
+  const bool done = changed_.wait_for(lock, timeout + milliseconds(500), [this] { return finished_; });
+  lock.unlock();
+  if (done) {
+    thread_.join();
+  } else {
+    thread_.detach();
+  }
+  return done;
+}
+
+void EmitterThread::Run() {
+  ::pthread_setname_np(::pthread_self(), "eroica-emitter");
+  absl::StatusOr<std::unique_ptr<Transport>> transport = OpenTransport(parts_.config, parts_.emitter.identity.rank.value);
+  if (transport.ok()) {
+    Emitter emitter(parts_.state, parts_.emitter, transport->get());
+    Loop(emitter, **transport);
+  } else {
+    parts_.give_up(std::string(transport.status().message()));
+  }
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  changed_.notify_all();
+}
+
+void EmitterThread::Loop(Emitter& emitter, Transport& transport) {
+  CoreState& state = *parts_.state;
+  milliseconds tick = kLongestTick;
+  absl::Status told;
+  for (int round = 0; !WaitFor(tick); ++round) {
+    if (parts_.periodic) parts_.periodic(state.clock.NowNs());
+    const double full = emitter.Tick(state.clock.NowNs());
+    tick = full > 0.25 ? std::max(tick / 2, kShortestTick) : full < 0.05 ? std::min(tick * 2, kLongestTick) : tick;
+    if (round % kTicksBetweenReclaims == 0) state.rings->Reclaim(IsAlive);
+    NoteCost(transport);
+    if (told.ok() && !emitter.last_error().ok()) {
+      told = emitter.last_error();
+      parts_.complain(std::string(told.message()));
+    }
+  }
+  emitter.Finish(state.clock.NowNs());
+  transport.Close(close_timeout_).IgnoreError();
+  NoteCost(transport);
+}
+
+bool EmitterThread::WaitFor(milliseconds tick) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, tick, [this] { return stop_; });
+}
+
+void EmitterThread::NoteCost(const Transport& transport) {
+  CoreState& state = *parts_.state;
+  state.bytes_sent.store(transport.bytes(), std::memory_order_relaxed);
+  state.emitter_cpu_ns.store(ThreadCpuNs(), std::memory_order_relaxed);
+  state.memory_bytes.store(state.rings->memory_bytes() + state.names.memory_bytes() + sizeof(CoreState),
+                           std::memory_order_relaxed);
+}
+
+}  // namespace eroica

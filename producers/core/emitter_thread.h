@@ -1,0 +1,57 @@
+// The one thread that the core adds to a process: opens the transport, drains, samples the host, sends.
+// It blocks all signals, runs more often while rings fill quickly, and stops for good when something of
+// ours is broken: the host goes on.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "producers/core/core_state.h"
+#include "producers/core/emitter.h"
+#include "producers/core/producer_config.h"
+#include "producers/core/transport.h"
+
+namespace eroica {
+
+class EmitterThread {
+ public:
+  // give_up: called once, on the emitter's thread, with the reason, when nothing can be sent at all.
+  // complain: called once, likewise, when a batch was lost.
+  // periodic: called about every 5 to 100 ms on the emitter's thread with the time.
+  struct Parts {
+    CoreState* state = nullptr;
+    ProducerConfig config;
+    EmitterOptions emitter;
+    std::function<void(int64_t now_ns)> periodic;
+    std::function<void(const std::string& reason)> give_up;
+    std::function<void(const std::string& reason)> complain;
+  };
+  explicit EmitterThread(Parts parts);
+
+  void Start();
+  // The last batch is sent and the transport closed; false: not within the timeout, and the thread is
+  // left to itself. Any thread, once.
+  bool Stop(std::chrono::milliseconds timeout);
+
+ private:
+  void Run();
+  void Loop(Emitter& emitter, Transport& transport);
+  // Sleeps; true: it shall stop.
+  bool WaitFor(std::chrono::milliseconds tick);
+  void NoteCost(const Transport& transport);
+
+  Parts parts_;
+  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stop_ = false;      // guarded by mutex_
+  bool finished_ = false;  // guarded by mutex_
+  std::chrono::milliseconds close_timeout_{0};
+};
+
+}  // namespace eroica

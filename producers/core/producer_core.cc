@@ -1,0 +1,228 @@
+// The C ABI over Attachment and CoreState. What is hot is a look at one pointer, one ring and no more.
+#include "producers/core/producer_core.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+
+#include "producers/core/attachment.h"
+#include "schemas/codec.h"
+
+namespace {
+
+using namespace eroica;
+
+// Of this thread; null before its first event, and where all rings are taken.
+thread_local EventRing* t_ring = nullptr;
+thread_local bool t_refused = false;
+
+EventRing* RingOfThread(CoreState& state) {
+  if (t_ring != nullptr || t_refused) return t_ring;
+  t_ring = state.rings->Claim(static_cast<pid_t>(::syscall(SYS_gettid)));
+  t_refused = t_ring == nullptr;
+  return t_ring;
+}
+
+template <size_t N>
+void Push(CoreState& state, const std::array<RingSlot, N>& slots, EventKind kind) {
+  EventRing* const ring = RingOfThread(state);
+  if (ring == nullptr || !ring->Push(slots)) state.losses.Add(kind, DropReason::kRingFull);
+}
+
+FunctionClass ClassOf(int number) {
+  return number >= 0 && number < kFunctionClassCount ? static_cast<FunctionClass>(number) : FunctionClass::kCpuOp;
+}
+
+const char* OrEmpty(const char* text) { return text == nullptr ? "" : text; }
+
+}  // namespace
+
+extern "C" {
+
+bool eroica_attach(const EroicaAttachOptions* options) {
+  constexpr EroicaAttachOptions kNothingKnown{.component = "", .rank = -1, .world_size = -1, .role = nullptr, .device = -1};
+  return Attachment::OfProcess().Attach(options == nullptr ? kNothingKnown : *options);
+}
+
+void eroica_detach(uint32_t timeout_ms) { Attachment::OfProcess().Detach(std::chrono::milliseconds(timeout_ms)); }
+
+bool eroica_enabled(void) { return Attachment::state() != nullptr; }
+
+const char* eroica_off_reason(void) { return Attachment::OfProcess().off_reason(); }
+
+int eroica_capture_level(void) {
+  const CoreState* const state = Attachment::state();
+  return state == nullptr ? 0 : state->level.load(std::memory_order_relaxed);
+}
+
+bool eroica_wants(int function_class) {
+  const CoreState* const state = Attachment::state();
+  if (state == nullptr) return false;
+  return function_class == EROICA_COLLECTIVE || state->level.load(std::memory_order_relaxed) > 0;
+}
+
+bool eroica_wants_full_trace(void) {
+  const CoreState* const state = Attachment::state();
+  return state != nullptr && state->full_trace.load(std::memory_order_relaxed);
+}
+
+int64_t eroica_now_ns(void) {
+  const CoreState* const state = Attachment::state();
+  return state == nullptr ? 0 : state->clock.NowNs();
+}
+
+int64_t eroica_from_realtime_ns(int64_t realtime_ns) {
+  const CoreState* const state = Attachment::state();
+  return state == nullptr ? 0 : state->clock.FromRealtime(realtime_ns);
+}
+
+int64_t eroica_from_monotonic_ns(int64_t monotonic_ns) {
+  const CoreState* const state = Attachment::state();
+  return state == nullptr ? 0 : state->clock.FromMonotonic(monotonic_ns);
+}
+
+uint32_t eroica_function(const char* name, int function_class, int wait, uint32_t parent) {
+  CoreState* const state = Attachment::state();
+  if (state == nullptr) return 0;
+  bool full = false;
+  const bool known_wait = wait >= 0 && wait < kWaitKindCount;
+  const uint32_t number = state->names.Function(OrEmpty(name), ClassOf(function_class),
+                                                known_wait ? static_cast<WaitKind>(wait) : WaitKind::kNone, parent, &full);
+  if (full) state->losses.Add(EventKind::kInterval, DropReason::kTooManyFunctions);
+  return number;
+}
+
+uint8_t eroica_lane(const char* name, int lane_kind) {
+  CoreState* const state = Attachment::state();
+  if (state == nullptr) return 0;
+  const bool known = lane_kind >= 0 && lane_kind < kLaneKindCount;
+  return state->names.LaneOf(OrEmpty(name), known ? static_cast<LaneKind>(lane_kind) : LaneKind::kHostThread);
+}
+
+uint16_t eroica_communicator(uint64_t id, const char* name, const char* description, uint32_t size, const uint32_t* ranks) {
+  CoreState* const state = Attachment::state();
+  if (state == nullptr || size > CodecLimits::kRanks) return NameTables::kNoCommunicator;
+  Communicator communicator{CommId{id}, OrEmpty(name), OrEmpty(description), size, {}};
+  if (ranks != nullptr) communicator.ranks.assign(ranks, ranks + size);
+  return state->names.CommunicatorOf(communicator);
+}
+
+void eroica_interval(int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane) {
+  CoreState* const state = Attachment::state();
+  if (state == nullptr || state->level.load(std::memory_order_relaxed) == 0) return;
+  Push(*state,
+       std::array{RingSlot{.a = start_ns, .b = end_ns, .c = function, .e = lane, .kind = SlotKind::kInterval}},
+       EventKind::kInterval);
+}
+
+void eroica_mark(int64_t time_ns, int mark_kind, int64_t id) {
+  CoreState* const state = Attachment::state();
+  if (state == nullptr || mark_kind < 0 || mark_kind >= kMarkKindCount) return;
+  Push(*state, std::array{RingSlot{.a = time_ns, .b = id, .e = static_cast<uint8_t>(mark_kind), .kind = SlotKind::kMark}},
+       EventKind::kMark);
+}
+
+void eroica_sample(int64_t time_ns, int resource, float value) {
+  CoreState* const state = Attachment::state();
+  if (state == nullptr || resource < 0 || resource >= kResourceCount) return;
+  Push(*state,
+       std::array{RingSlot{
+           .a = time_ns, .c = std::bit_cast<uint32_t>(value), .e = static_cast<uint8_t>(resource), .kind = SlotKind::kSample}},
+       EventKind::kSample);
+}
+
+uint64_t eroica_collective_launched(const EroicaCollective* collective, int64_t time_ns) {
+  CoreState* const state = Attachment::state();
+  if (state == nullptr || collective == nullptr || collective->operation >= kCollectiveOperationCount) return 0;
+  const FlightTable::Launched launched = state->flights.Launch({.communicator = collective->communicator,
+                                                                .operation = static_cast<CollectiveOperation>(collective->operation),
+                                                                .started = false,
+                                                                .peer = collective->peer,
+                                                                .sequence = collective->sequence,
+                                                                .bytes = collective->bytes,
+                                                                .launched_ns = time_ns});
+  return launched.ticket;
+}
+
+void eroica_collective_started(uint64_t ticket) {
+  CoreState* const state = Attachment::state();
+  if (state != nullptr) state->flights.Start(ticket);
+}
+
+void eroica_collective_ended(uint64_t ticket, int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane) {
+  CoreState* const state = Attachment::state();
+  if (state == nullptr) return;
+  const auto ended = state->flights.End(ticket);
+  if (!ended) return state->losses.Add(EventKind::kCollective, DropReason::kRingFull);
+  Push(*state,
+       std::array{RingSlot{.a = start_ns, .b = end_ns, .c = function, .e = lane, .kind = SlotKind::kCollective},
+                  RingSlot{.a = static_cast<int64_t>(ended->sequence),
+                           .b = static_cast<int64_t>(ended->bytes),
+                           .c = static_cast<uint32_t>(ended->peer),
+                           .d = ended->communicator,
+                           .e = static_cast<uint8_t>(ended->operation),
+                           .kind = SlotKind::kSecondHalf}},
+       EventKind::kCollective);
+}
+
+void eroica_collective_dropped(uint64_t ticket) {
+  CoreState* const state = Attachment::state();
+  if (state != nullptr) state->flights.End(ticket);
+}
+
+void eroica_connection(int64_t time_ns, const EroicaConnection* connection) {
+  CoreState* const state = Attachment::state();
+  if (state == nullptr || connection == nullptr || connection->resource < 0 || connection->resource >= kResourceCount) return;
+  Push(*state,
+       std::array{RingSlot{.a = time_ns,
+                           .b = static_cast<int64_t>(connection->bytes),
+                           .c = connection->peer,
+                           .d = connection->communicator,
+                           .e = static_cast<uint8_t>(connection->resource),
+                           .kind = SlotKind::kConnection},
+                  RingSlot{.a = connection->busy_ns,
+                           .b = static_cast<int64_t>(connection->retransmits),
+                           .e = connection->channels,
+                           .kind = SlotKind::kSecondHalf}},
+       EventKind::kSample);
+}
+
+void eroica_training_function(uint32_t function) {
+  CoreState* const state = Attachment::state();
+  if (state != nullptr) state->training_function.store(function, std::memory_order_relaxed);
+}
+
+void eroica_lost(int kind, uint8_t reason, uint64_t count) {
+  CoreState* const state = Attachment::state();
+  if (state == nullptr || kind < 0 || kind >= kEventKindCount || !IsDropReason(reason)) return;
+  state->losses.Add(static_cast<EventKind>(kind), static_cast<DropReason>(reason), count);
+}
+
+int64_t eroica_step(int64_t time_ns) {
+  CoreState* const state = Attachment::state();
+  if (state == nullptr) return -1;
+  const int64_t step = state->own_steps.fetch_add(1, std::memory_order_relaxed);
+  eroica_mark(time_ns, EROICA_STEP_BEGIN, step);
+  return step;
+}
+
+void eroica_dataloader_next(int64_t time_ns) { eroica_mark(time_ns, EROICA_DATALOADER_NEXT, 0); }
+
+void eroica_optimizer_step(int64_t time_ns) { eroica_mark(time_ns, EROICA_OPTIMIZER_STEP, 0); }
+
+void eroica_core_statistics(EroicaCoreStatistics* out) {
+  const CoreState* const state = Attachment::state();
+  *out = {};
+  if (state == nullptr) return;
+  out->events_taken = state->events_taken.load(std::memory_order_relaxed);
+  out->events_sent = state->events_sent.load(std::memory_order_relaxed);
+  out->events_lost = state->losses.total();
+  out->batches_sent = state->batches_sent.load(std::memory_order_relaxed);
+  out->bytes_sent = state->bytes_sent.load(std::memory_order_relaxed);
+  out->emitter_cpu_ns = state->emitter_cpu_ns.load(std::memory_order_relaxed);
+  out->memory_bytes = state->memory_bytes.load(std::memory_order_relaxed);
+}
+
+}  // extern "C"

@@ -1,0 +1,79 @@
+#include "producers/core/rank_claim.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <string_view>
+#include <system_error>
+
+#include "schemas/function.h"
+
+namespace eroica {
+namespace {
+
+absl::Status SystemError(std::string_view what, const std::string& path) {
+  return absl::ErrnoToStatus(errno, fmt::format("cannot {} {}", what, path));
+}
+
+// A folder that somebody else made for us could be a link to anywhere.
+absl::Status CheckIsOurs(const std::string& folder) {
+  struct stat status {};
+  if (::lstat(folder.c_str(), &status) != 0) return SystemError("look at", folder);
+  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) {
+    return absl::PermissionDeniedError(fmt::format("{} is not a folder of this user", folder));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string DefaultExchangeFolder(const std::string& job) {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  const bool usable = runtime != nullptr && *runtime == '/' && ::access(runtime, W_OK) == 0;
+  // The job's name may hold anything: its hash is the folder's name.
+  const uint64_t hash = HashFunction(FunctionClass::kPython, job, FunctionId{0}).value;
+  return fmt::format("{}/eroica-{}-{:016x}", usable ? runtime : "/dev/shm", ::geteuid(), hash);
+}
+
+absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t rank) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return absl::UnavailableError(fmt::format("cannot make {}: {}", folder, error.message()));
+  if (absl::Status status = CheckIsOurs(folder); !status.ok()) return status;
+  const std::string path = fmt::format("{}/rank-{}.lock", folder, rank);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return SystemError("open", path);
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    const int code = errno;
+    std::array<char, 24> holder{};
+    const ssize_t length = ::pread(file, holder.data(), holder.size() - 1, 0);
+    ::close(file);
+    if (code != EWOULDBLOCK) return absl::ErrnoToStatus(code, "cannot lock " + path);
+    return absl::AlreadyExistsError(
+        fmt::format("rank {} is attached in process {} already", rank, length > 0 ? holder.data() : "unknown"));
+  }
+  const std::string holder = std::to_string(::getpid());
+  const bool written = ::ftruncate(file, 0) == 0 && ::pwrite(file, holder.data(), holder.size(), 0) > 0;
+  if (!written) {
+    const absl::Status status = SystemError("write", path);
+    ::close(file);
+    return status;
+  }
+  return RankClaim(file);
+}
+
+void RankClaim::CloseInChild() {
+  if (file_ >= 0) ::close(file_);
+  file_ = -1;
+}
+
+}  // namespace eroica

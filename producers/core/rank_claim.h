@@ -1,0 +1,31 @@
+// One process of a host is a rank, and no other: its children, a second Eroica in the same process, a
+// data loader's worker with the same environment are not. Whoever holds the lock of the rank's file in
+// the exchange folder is the rank; the kernel lets go of it when the process dies or replaces itself.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <string>
+
+namespace eroica {
+
+// Of all ranks of a job on this host that were given none: below the user's runtime folder, else below
+// the shared memory's, readable by this user only.
+std::string DefaultExchangeFolder(const std::string& job);
+
+class RankClaim {
+ public:
+  // kAlreadyExists: another process (its number is in the message) or another library of this process is
+  // the rank. Makes the folder.
+  static absl::StatusOr<RankClaim> Take(const std::string& folder, uint32_t rank);
+
+  // For a forked child: it does not keep the rank for its parent.
+  void CloseInChild();
+
+ private:
+  explicit RankClaim(int file) : file_(file) {}
+  int file_;  // open until the process ends
+};
+
+}  // namespace eroica

@@ -1,0 +1,90 @@
+// Where training steps begin, from the two things that every training loop does: it takes the next
+// batch from its data loader (D) and lets its optimizer step (O). After EROICA's state machine
+// (NSDI'26, section 3.1; METHODS 1.4): a step is a run of D followed by a run of O.
+//
+//   learn    ten equal runs (d times D, o times O) one after the other are the template
+//   match    a step begins at the first D after an O, and the step before ends there
+//   pause    more D than the template has are an evaluation: the step is marked as such until the next O
+//   relearn  200 events without a run that matches
+//
+// Steps are counted from the first event, learning or not, so that all ranks number them the same. A
+// loop that has no data loader steps from O to O. Where the script counts its own steps (Step), the
+// detector only watches how long they take.
+//
+// Besides, it says when the rank has become slow (mean of the last 50 steps above 1.05 times the
+// shortest recent mean of 50; the paper's single
+// shortest step would make noise an alarm) or is blocked (no event for five mean steps); then it keeps quiet for a while.
+//
+// Pure: takes the time as an argument. Owner: one thread at a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "schemas/event_batch.h"
+
+namespace eroica {
+
+enum class Degradation : uint8_t { kNone, kSlow, kBlocked };
+
+class StepDetector {
+ public:
+  static constexpr size_t kLearn = 10;
+  static constexpr size_t kRelearn = 200;
+  static constexpr size_t kRecent = 50;
+  static constexpr double kSlow = 1.05;
+  static constexpr double kBlocked = 5;
+  static constexpr size_t kLookBack = 20;            // recent means that "recent shortest" reaches back over
+  static constexpr int64_t kLeastBlockedNs = 2'000'000'000;  // shorter stops are not worth a capture
+  static constexpr int64_t kCoolDownNs = int64_t{600} * 1'000'000'000;
+
+  // Appends the marks that follow from the event (step begin and end, evaluation begin and end).
+  void DataloaderNext(int64_t time_ns, std::vector<Mark>* marks);
+  void OptimizerStep(int64_t time_ns, std::vector<Mark>* marks);
+  // The script's own count; from here on the events above begin no steps.
+  void Step(int64_t time_ns, std::vector<Mark>* marks);
+  // Around a checkpoint: the steps in it are not measured.
+  void SetPaused(bool paused) { paused_ = paused; }
+
+  // What has become of the rank by now. At most one answer other than kNone a cool-down.
+  Degradation Check(int64_t now_ns);
+
+  int64_t step() const { return step_; }  // that the rank is in; -1 before the first
+  bool learnt() const { return template_.has_value(); }
+  int64_t mean_step_ns() const;  // of the last 50; 0 where there are fewer than ten
+
+ private:
+  struct Run {
+    uint32_t dataloader = 0;
+    uint32_t optimizer = 0;
+    friend bool operator==(const Run&, const Run&) = default;
+  };
+
+  void BeginStep(int64_t time_ns, std::vector<Mark>* marks);
+  void EndRun();
+  void NoteDuration(int64_t duration_ns);
+
+  bool explicit_ = false;
+  bool has_dataloader_ = false;
+  bool paused_ = false;      // a checkpoint
+  bool evaluating_ = false;  // more D than the template has
+  bool unmeasured_ = false;  // the step at hand was paused
+  int64_t step_ = -1;
+  int64_t step_begin_ns_ = 0;
+  int64_t last_event_ns_ = 0;
+  Run run_;
+  std::deque<Run> runs_;  // the last kLearn
+  std::optional<Run> template_;
+  size_t events_since_match_ = 0;
+  std::deque<int64_t> durations_;  // of the last kRecent steps
+  int64_t duration_sum_ns_ = 0;
+  std::deque<int64_t> means_;      // one every kRecent steps
+  size_t steps_since_mean_ = 0;
+  std::optional<int64_t> last_alarm_ns_;
+};
+
+}  // namespace eroica

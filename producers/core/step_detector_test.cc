@@ -1,0 +1,141 @@
+#include "producers/core/step_detector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace eroica {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr int64_t kMs = 1'000'000;
+
+// Feeds a text of D, O, C (checkpoint begin) and c (its end), one event every 10 ms.
+class StepDetectorTest : public ::testing::Test {
+ protected:
+  void Feed(std::string_view events) {
+    for (const char event : events) {
+      now_ns_ += 10 * kMs;
+      if (event == 'D') detector_.DataloaderNext(now_ns_, &marks_);
+      if (event == 'O') detector_.OptimizerStep(now_ns_, &marks_);
+      if (event == 'C') detector_.SetPaused(true);
+      if (event == 'c') detector_.SetPaused(false);
+    }
+  }
+  void Repeat(int times, std::string_view events) {
+    for (int i = 0; i < times; ++i) Feed(events);
+  }
+  // "b0@10" for a step that begins at 10 ms, e: ends, v and w: an evaluation begins and ends.
+  std::vector<std::string> Marks() const {
+    std::vector<std::string> text;
+    for (const Mark& mark : marks_) {
+      const char letter = mark.kind == MarkKind::kStepBegin         ? 'b'
+                          : mark.kind == MarkKind::kStepEnd         ? 'e'
+                          : mark.kind == MarkKind::kEvaluationBegin ? 'v'
+                                                                    : 'w';
+      text.push_back(letter + std::to_string(mark.id) + "@" + std::to_string(mark.time_ns / kMs));
+    }
+    return text;
+  }
+
+  StepDetector detector_;
+  std::vector<Mark> marks_;
+  int64_t now_ns_ = 0;
+};
+
+TEST_F(StepDetectorTest, AStepIsFromTheFirstBatchToTheFirstBatchAfterTheOptimizer) {
+  Feed("DODDOD");
+  EXPECT_THAT(Marks(), ElementsAre("b0@10", "e0@30", "b1@30", "e1@60", "b2@60"));
+}
+
+TEST_F(StepDetectorTest, AccumulatedGradientsAndTwoOptimizersAreOneStep) {
+  Repeat(3, "DDDDOO");
+  EXPECT_EQ(detector_.step(), 2);
+}
+
+TEST_F(StepDetectorTest, WithoutADataLoaderItCountsOptimizerSteps) {
+  Feed("OOO");
+  EXPECT_THAT(Marks(), ElementsAre("b0@10", "e0@20", "b1@20", "e1@30", "b2@30"));
+}
+
+TEST_F(StepDetectorTest, LearnsFromTenEqualRuns) {
+  Repeat(10, "DDO");
+  EXPECT_FALSE(detector_.learnt());
+  Feed("D");
+  EXPECT_TRUE(detector_.learnt());
+}
+
+TEST_F(StepDetectorTest, MoreBatchesThanTheTemplateHasAreAnEvaluation) {
+  Repeat(11, "DO");
+  marks_.clear();
+  Feed("DDDDOD");  // the evaluation's batches, then the next step's
+  EXPECT_THAT(Marks(), ElementsAre("e10@230", "b11@230", "v11@240", "w11@280", "e11@280", "b12@280"));
+}
+
+TEST_F(StepDetectorTest, LearnsAnewWhenTheLoopHasChanged) {
+  Repeat(11, "DO");
+  Repeat(80, "DDDO");
+  marks_.clear();
+  Repeat(2, "DDDO");
+  for (const std::string& mark : Marks()) EXPECT_TRUE(mark[0] == 'b' || mark[0] == 'e') << mark;
+}
+
+TEST_F(StepDetectorTest, TheScriptsOwnCountIsTheOnlyOne) {
+  detector_.Step(5 * kMs, &marks_);
+  Feed("DODO");
+  detector_.Step(50 * kMs, &marks_);
+  EXPECT_THAT(Marks(), ElementsAre("b0@5", "e0@50", "b1@50"));
+}
+
+// Steps of the given length, ten milliseconds a symbol being too coarse.
+void Train(StepDetector& detector, int64_t* now_ns, int steps, int64_t step_ns) {
+  std::vector<Mark> marks;
+  for (int i = 0; i < steps; ++i) {
+    detector.Step(*now_ns, &marks);
+    *now_ns += step_ns;
+  }
+}
+
+TEST_F(StepDetectorTest, SaysOnceThatTheRankHasBecomeSlow) {
+  Train(detector_, &now_ns_, 101, 100 * kMs);
+  EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);
+  Train(detector_, &now_ns_, 50, 104 * kMs);
+  EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);
+  Train(detector_, &now_ns_, 51, 107 * kMs);
+  EXPECT_EQ(detector_.Check(now_ns_), Degradation::kSlow);
+  EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);  // cool-down
+  now_ns_ += StepDetector::kCoolDownNs;
+  EXPECT_NE(detector_.Check(now_ns_), Degradation::kNone);
+}
+
+TEST_F(StepDetectorTest, ASingleFastStepMakesNoAlarm) {
+  Train(detector_, &now_ns_, 101, 100 * kMs);
+  Train(detector_, &now_ns_, 1, 20 * kMs);
+  Train(detector_, &now_ns_, 100, 100 * kMs);
+  EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);
+}
+
+TEST_F(StepDetectorTest, SaysThatTheRankIsBlockedButNotInACheckpoint) {
+  Train(detector_, &now_ns_, 30, 1'000 * kMs);
+  EXPECT_EQ(detector_.Check(now_ns_ + 3'000 * kMs), Degradation::kNone);
+  detector_.SetPaused(true);
+  EXPECT_EQ(detector_.Check(now_ns_ + 9'000 * kMs), Degradation::kNone);
+  detector_.SetPaused(false);
+  EXPECT_EQ(detector_.Check(now_ns_ + 9'000 * kMs), Degradation::kBlocked);
+}
+
+TEST_F(StepDetectorTest, ACheckpointsStepIsNotMeasured) {
+  Train(detector_, &now_ns_, 20, 100 * kMs);
+  detector_.SetPaused(true);
+  Train(detector_, &now_ns_, 1, 60'000 * kMs);
+  detector_.SetPaused(false);
+  Train(detector_, &now_ns_, 20, 100 * kMs);
+  EXPECT_EQ(detector_.mean_step_ns(), 100 * kMs);
+}
+
+}  // namespace
+}  // namespace eroica
