@@ -86,6 +86,7 @@ def stress_neighbor(orders):
             die_with_parent()
             if os.getppid() != parent:
                 os._exit(0)
+            os.setsid()  # With automatic groups each session gets an equal share of a core.
             os.sched_setaffinity(0, {core})
             burn_cpu()
     os.read(orders, 1)  # Ends when every writer is gone.

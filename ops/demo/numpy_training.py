@@ -10,6 +10,7 @@ WIDTH, LAYERS, HEADS = 48, 2, 4
 
 class NumpyTraining:
     name = "numpy"
+    reduces_gradients = True
 
     def __init__(self, job, shard, batch, length, seed):
         self.world = job.world

@@ -110,8 +110,9 @@ def train(args, job, training, shard):
         clock.lap("forward")
         losses.append(training.backward(scores, targets))
         clock.lap("backward")
-        with watched_all_reduce(job, training.gradient_bytes):
-            bytes_sent += training.all_reduce()
+        if training.reduces_gradients:
+            with watched_all_reduce(job, training.gradient_bytes):
+                bytes_sent += training.all_reduce()
         clock.lap("all_reduce")
         training.optimize()
         clock.lap("optimizer")
