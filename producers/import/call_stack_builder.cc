@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "producers/import/function_classifier.h"
+#include "producers/python/python_frame.h"
 
 namespace eroica {
 namespace {

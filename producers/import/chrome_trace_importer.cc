@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "producers/import/json_members.h"
+#include "producers/python/python_frame.h"
 
 namespace eroica {
 namespace {

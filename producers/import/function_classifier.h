@@ -33,11 +33,8 @@ CollectiveOperation OperationOfName(std::string_view name);
 // Whether a host function only waits, and for what. Sleeping is no wait: it is what the function that sleeps wanted to do.
 WaitKind WaitOfRuntimeCall(std::string_view name);
 WaitKind WaitOfOperator(std::string_view name);
-WaitKind WaitOfPythonFrame(std::string_view name);
 WaitKind WaitOfAnnotation(std::string_view name);
 
-// "<built-in method append of list object at 0x7f..>" without the address, which differs on every rank.
-std::string StripAddress(std::string name);
 // "train.py(220): main" -> "train.py: main". Anything else stays as it is.
 std::string StripLine(std::string_view name);
 // N of "ProfilerStep#N", or -1.

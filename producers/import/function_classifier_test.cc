@@ -32,34 +32,12 @@ TEST(FunctionClassifier, CollectiveKernels) {
 }
 
 TEST(FunctionClassifier, WaitsForPeersAreSymptoms) {
-  EXPECT_EQ(WaitOfPythonFrame("<built-in method wait of pybind11_builtins.pybind11_detail_function_record_v1 object>"), WaitKind::kPeer);
-  EXPECT_EQ(WaitOfPythonFrame("<built-in method wait of torch._C._distributed_c10d.Work object>"), WaitKind::kPeer);
-  EXPECT_EQ(WaitOfPythonFrame("torch/cuda/__init__.py(783): synchronize"), WaitKind::kPeer);
   EXPECT_EQ(WaitOfRuntimeCall("cudaStreamSynchronize"), WaitKind::kPeer);
   EXPECT_EQ(WaitOfRuntimeCall("cudaStreamWaitEvent"), WaitKind::kNone);  // the stream waits, the host does not
   EXPECT_EQ(WaitOfOperator("_c10d_functional::wait_tensor"), WaitKind::kPeer);
 }
 
-TEST(FunctionClassifier, OtherWaitsAreWhereToLookFurther) {
-  for (const char* name :
-       {"<built-in method acquire of _thread.lock object>", "<built-in method poll of select.poll object>", "<built-in function select>",
-        "<built-in method recv_into of SSLSocket object>", "<built-in method __enter__ of _thread.lock object>", "threading.py(295): wait",
-        "multiprocessing/queues.py(98): get", "python3.11/selectors.py(402): select"}) {
-    EXPECT_EQ(WaitOfPythonFrame(name), WaitKind::kOther) << name;
-  }
-}
-
-TEST(FunctionClassifier, WorkIsNoWait) {
-  for (const char* name :
-       {"<built-in function sleep>", "<built-in method get of dict object>", "train.py(10): wait", "train.py(20): synchronize",
-        "<built-in method recv of pybind11_builtins.pybind11_detail_function_record_v1 object>", "nn.Module: Block_0", "x"}) {
-    EXPECT_EQ(WaitOfPythonFrame(name), WaitKind::kNone) << name;
-  }
-}
-
 TEST(FunctionClassifier, NamesAreEqualOnAllRanks) {
-  EXPECT_EQ(StripAddress("<built-in method get of dict object at 0x7ff32c314800>"), "<built-in method get of dict object>");
-  EXPECT_EQ(StripAddress("<a at 0x1F> and <b at 0xab>"), "<a> and <b>");
   EXPECT_EQ(StripLine("train.py(220): main"), "train.py: main");
   EXPECT_EQ(StripLine("f(x).py(1): <lambda>"), "f(x).py: <lambda>");
   for (const char* name : {"<built-in function len>", "nn.Module: Block_0", "a(b): c", "(): x", ""}) EXPECT_EQ(StripLine(name), name);

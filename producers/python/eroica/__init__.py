@@ -1,0 +1,44 @@
+"""Eroica's producer in Python training processes. Every call does nothing where Eroica is off.
+
+Eroica is on where EROICA_RECORDING or EROICA_BOOTSTRAP names a destination and this process is a rank; see README.md.
+"""
+
+from eroica.annotations import checkpoint, dataloader, enabled, evaluation, optimizer_step, region, step
+from eroica.collectives import collective
+
+__all__ = [
+    "checkpoint",
+    "collective",
+    "dataloader",
+    "enabled",
+    "evaluation",
+    "off_reason",
+    "optimizer_step",
+    "region",
+    "step",
+]
+__version__ = "0.1.0"
+
+
+def off_reason():
+    """Why Eroica is off in this process; "" where it is on."""
+    from eroica import life
+
+    return life.reason
+
+
+def _switch_on():
+    from eroica import life
+
+    try:
+        if life.asked_for():
+            from eroica import import_hooks
+
+            import_hooks.install()
+            if life.has_rank_variable() and not life.is_launcher():
+                life.begin()
+    except Exception:
+        life.say_exception("off")
+
+
+_switch_on()

@@ -1,0 +1,76 @@
+"""Patches frameworks after the script has imported them; Eroica itself never imports one.
+
+A finder at the head of sys.meta_path watches for the modules named in _HOOKS. When one is loaded, its own loader runs
+first and untouched, then the hook; a hook that fails is said once and leaves the module as it is.
+"""
+
+import importlib
+import sys
+
+from eroica import life
+
+# module: (module of ours, function that takes the loaded module)
+_HOOKS = {}
+_done = set()
+
+
+class _HookedLoader:
+    """The module's own loader, with the hook behind it. The module keeps its own loader."""
+
+    def __init__(self, loader, name):
+        self._loader = loader
+        self._name = name
+
+    def __getattr__(self, attribute):
+        return getattr(self.__dict__["_loader"], attribute)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        spec = getattr(module, "__spec__", None)
+        if spec is not None:
+            spec.loader = self._loader
+        module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        run_hook(self._name, module)
+
+
+class _Finder:
+    """Answers only for modules that have a hook, with what the other finders answer."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in _HOOKS or name in _done:
+            return None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            if finder is self or find is None:
+                continue
+            spec = find(name, path, target)
+            if spec is not None:
+                if hasattr(spec.loader, "exec_module") and hasattr(spec.loader, "create_module"):
+                    spec.loader = _HookedLoader(spec.loader, name)
+                return spec
+        return None
+
+
+def run_hook(name, module):
+    if name in _done:
+        return
+    _done.add(name)
+    try:
+        ours, function = _HOOKS[name]
+        getattr(importlib.import_module(ours), function)(module)
+    except Exception:
+        life.say_exception(f"{name} is not watched")
+
+
+def install():
+    """Once; modules that are loaded already are patched now."""
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    sys.meta_path.insert(0, _Finder())
+    for name in _HOOKS:
+        module = sys.modules.get(name)
+        if module is not None:
+            run_hook(name, module)

@@ -1,0 +1,173 @@
+"""Whether Eroica is on in this process, and how it gets on and off.
+
+`on` is read before every call; it is True from a successful attach until exit, a fork's child or a failure. The core
+decides whether it attaches (it knows launchers and children of ranks); what is decided here without loading it is only
+what needs no library: whether anybody asked for Eroica at all.
+"""
+
+import atexit
+import os
+import sys
+import threading
+
+on = False  # events are taken
+native = None  # eroica.native.Native where the libraries are loaded
+reason = "not attached"  # why it is off
+_decided = False  # an attach was tried; it is not tried again
+_lock = threading.Lock()
+_after_attach = []  # called once, when Eroica gets on
+
+RANK_VARIABLES = ("EROICA_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
+_LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "srun", "horovodrun", "ray", "pip", "pip3")
+_LAUNCHER_MODULES = ("torch.distributed.run", "torch.distributed.launch", "accelerate.commands", "pip", "ensurepip", "venv")
+
+
+def asked_for():
+    """Whether the environment asks for Eroica: a destination is set, and it is not switched off."""
+    if os.environ.get("EROICA_DISABLE", "0") not in ("", "0"):
+        return False
+    return bool(os.environ.get("EROICA_RECORDING") or os.environ.get("EROICA_BOOTSTRAP"))
+
+
+def has_rank_variable():
+    return any(name in os.environ for name in RANK_VARIABLES)
+
+
+def is_child_of_rank():
+    """The core marks the process that it attached to: "<pid>:<rank>". Whoever inherits the mark is no rank."""
+    owner = os.environ.get("EROICA_ATTACHED", "").partition(":")[0]
+    return owner.isdigit() and int(owner) != os.getpid()
+
+
+def _command_line():
+    arguments = getattr(sys, "orig_argv", None)  # since 3.10
+    if arguments is None:
+        try:
+            with open("/proc/self/cmdline", "rb") as file:
+                arguments = os.fsdecode(file.read()).split("\0")
+        except OSError:
+            arguments = []
+    return arguments
+
+
+def is_launcher():
+    """A program that starts ranks or installs packages; it holds a rank's variables where a scheduler set them."""
+    arguments = _command_line()
+    for position, argument in enumerate(arguments[:8]):
+        if argument == "-c":  # the rest is the user's; multiprocessing's helpers start this way
+            return any("multiprocessing." in text and "tracker" in text for text in arguments[position + 1 : position + 2])
+        if argument == "-m":
+            return arguments[position + 1 : position + 2] != [] and arguments[position + 1].startswith(_LAUNCHER_MODULES)
+        if position > 0 and not argument.startswith("-"):
+            return os.path.basename(argument) in _LAUNCHERS
+    return False
+
+
+def begin():
+    """A sign of training: attaches where that was not tried. True where events are taken from here on."""
+    if _decided:
+        return on
+    with _lock:
+        if not _decided:
+            _attach()
+    return on
+
+
+def when_on(action):
+    """Calls action once Eroica is on; now, where it is."""
+    if on:
+        _quietly(action)
+    else:
+        _after_attach.append(action)
+
+
+def say(message):
+    """One line on standard error, only where somebody asked for Eroica."""
+    if asked_for():
+        try:
+            sys.stderr.write(f"eroica: {message}\n")
+        except (OSError, ValueError, AttributeError):
+            pass  # a closed or absent stderr is no reason to fail
+
+
+def say_exception(what):
+    error = sys.exc_info()[1]
+    say(f"{what}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+
+
+def _quietly(action):
+    try:
+        action()
+    except Exception:
+        say_exception("off in part")
+
+
+def framework_rank():
+    """(rank, world size) from torch.distributed where the script has initialized it, else (-1, -1)."""
+    distributed = sys.modules.get("torch.distributed")
+    try:
+        if distributed is not None and distributed.is_available() and distributed.is_initialized():
+            return distributed.get_rank(), distributed.get_world_size()
+    except Exception:
+        say_exception("rank not known")
+    return -1, -1
+
+
+def framework_device():
+    cuda = sys.modules.get("torch.cuda")
+    try:
+        if cuda is not None and cuda.is_initialized():
+            return int(cuda.current_device())
+    except Exception:
+        say_exception("device not known")
+    return -1
+
+
+def refresh_identity():
+    """Tells the core what is known by now of the rank, once the framework is initialized."""
+    if on:
+        native.attach(*framework_rank(), framework_device())
+
+
+def _attach():
+    global on, native, reason, _decided
+    _decided = True
+    if not asked_for():
+        reason = "not asked for: neither EROICA_RECORDING nor EROICA_BOOTSTRAP is set"
+        return
+    if is_child_of_rank():
+        reason = "a child of a process that is attached"
+        return
+    try:
+        from eroica import native as libraries
+
+        native = libraries.load()
+        if not native.attach(*framework_rank(), framework_device()):
+            reason = (native.off_reason() or b"").decode("utf-8", "replace")
+            return
+    except Exception:
+        reason = "the libraries could not be loaded"
+        say_exception("off")
+        return
+    on = True
+    reason = ""
+    atexit.register(_stop)
+    os.register_at_fork(after_in_child=_off_in_child)
+    for action in _after_attach:
+        _quietly(action)
+    _after_attach.clear()
+
+
+def _stop():
+    """At exit, before the interpreter takes itself apart. The core sends what is left by itself."""
+    global on
+    if on:
+        on = False
+
+
+def _off_in_child():
+    global on, reason, _lock
+    _lock = threading.Lock()
+    if on:
+        on = False
+        reason = "a fork of an attached process"

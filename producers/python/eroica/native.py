@@ -1,0 +1,95 @@
+"""The two shared libraries as prepared ctypes functions: libproducer_core.so and liberoica_python.so.
+
+Calls go through PyDLL: they hold the GIL, because each takes well under a microsecond and giving the GIL away would let
+another thread in between two lines of the training loop. Only detach() may take long; it releases it.
+"""
+
+import ctypes
+import os
+
+NO_PARENT = 0xFFFFFFFF
+NO_SEQUENCE = 0xFFFFFFFFFFFFFFFF
+
+# eroica::MarkKind
+CHECKPOINT_BEGIN, CHECKPOINT_END, EVALUATION_BEGIN, EVALUATION_END = 4, 5, 6, 7
+FORWARD_BEGIN, BACKWARD_BEGIN = 10, 11
+# eroica::WaitKind; -1: by the name
+WAIT_BY_NAME, WAIT_NONE, WAIT_PEER, WAIT_OTHER = -1, 0, 1, 2
+
+# eroica::CollectiveOperation, by the names that people write.
+OPERATIONS = {
+    "unknown": 0,
+    "all_reduce": 1,
+    "all_gather": 2,
+    "reduce_scatter": 3,
+    "broadcast": 4,
+    "reduce": 5,
+    "all_to_all": 6,
+    "gather": 7,
+    "scatter": 8,
+    "barrier": 9,
+    "send": 10,
+    "recv": 11,
+}
+
+_TEXT = ctypes.c_char_p
+_I32 = ctypes.c_int32
+_I64 = ctypes.c_int64
+_U8 = ctypes.c_uint8
+_U16 = ctypes.c_uint16
+_U32 = ctypes.c_uint32
+_U64 = ctypes.c_uint64
+_RANKS = ctypes.POINTER(_U32)
+
+# attribute: (library, symbol, result, arguments)
+_PROTOTYPES = {
+    "off_reason": ("core", "eroica_off_reason", _TEXT, ()),
+    "wants_full_trace": ("core", "eroica_wants_full_trace", ctypes.c_bool, ()),
+    "communicator": ("core", "eroica_communicator", _U16, (_U64, _TEXT, _TEXT, _U32, _RANKS)),
+    "collective_dropped": ("core", "eroica_collective_dropped", None, (_U64,)),
+    "attach": ("python", "eroica_python_attach", ctypes.c_bool, (_I64, _I64, _I32)),
+    "step": ("python", "eroica_python_step", _I64, ()),
+    "dataloader_next": ("python", "eroica_python_dataloader_next", None, ()),
+    "optimizer_step": ("python", "eroica_python_optimizer_step", None, (ctypes.c_bool,)),
+    "mark": ("python", "eroica_python_mark", None, (ctypes.c_int,)),
+    "function": ("python", "eroica_python_function", _U32, (_TEXT, ctypes.c_int)),
+    "collective_function": ("python", "eroica_python_collective_function", _U32, (_TEXT,)),
+    "interval": ("python", "eroica_python_interval", None, (_I64, _U32)),
+    "collective_launched": ("python", "eroica_python_collective_launched", _U64, (_U16, _U8, _I32, _U64, _U64)),
+    "collective_ended": ("python", "eroica_python_collective_ended", None, (_U64, _I64, _U32)),
+}
+
+
+class Native:
+    """One attribute for each row of _PROTOTYPES, and the calls that release the GIL."""
+
+    __slots__ = tuple(_PROTOTYPES) + ("detach", "library_folder")
+
+
+def library_folder():
+    """Where the libraries lie: $EROICA_LIB_DIR, else lib/ beside this file. None where there are none."""
+    folder = os.environ.get("EROICA_LIB_DIR") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
+    names = ("libproducer_core.so", "liberoica_python.so")
+    return folder if all(os.path.isfile(os.path.join(folder, name)) for name in names) else None
+
+
+def load():
+    """Loads both libraries. Raises OSError or AttributeError where they do not fit."""
+    folder = library_folder()
+    if folder is None:
+        raise OSError("libproducer_core.so and liberoica_python.so are not there: set EROICA_LIB_DIR")
+    # The core first and for everybody: the other libraries of the process find it by its name.
+    core_path = os.path.join(folder, "libproducer_core.so")
+    python_path = os.path.join(folder, "liberoica_python.so")
+    libraries = {"core": ctypes.PyDLL(core_path, mode=ctypes.RTLD_GLOBAL), "python": ctypes.PyDLL(python_path)}
+    native = Native()
+    for attribute, (library, symbol, result, arguments) in _PROTOTYPES.items():
+        function = libraries[library][symbol]
+        function.restype = result
+        function.argtypes = arguments
+        setattr(native, attribute, function)
+    native.detach = ctypes.CDLL(core_path, mode=ctypes.RTLD_GLOBAL).eroica_detach
+    native.detach.argtypes = (_U32,)
+    native.detach.restype = None
+    native.library_folder = folder
+    return native

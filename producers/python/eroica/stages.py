@@ -1,0 +1,51 @@
+"""The stages of a training step as the training thread passes them: data, forward, backward, optimizer.
+
+Each stage is marked where it first begins after the optimizer's step before; so micro-batches of one step mark their
+forward and backward pass once. Where nobody counts steps, the core finds them from what is said here.
+"""
+
+from eroica import life
+from eroica import native as constants
+
+DATA, FORWARD, BACKWARD, OPTIMIZER = 0, 1, 2, 3
+_stage = OPTIMIZER
+when_data_may_end = None  # set by the hook that waits for the next forward pass
+
+
+def _await_forward(stage):
+    global _stage
+    _stage = stage
+    if when_data_may_end is not None:
+        when_data_may_end()
+
+
+def step_begins():
+    _await_forward(DATA)
+
+
+def data_begins():
+    """The training loop asks for its next batch."""
+    if life.on:
+        life.native.dataloader_next()
+        if _stage == OPTIMIZER:
+            _await_forward(DATA)
+
+
+def forward_begins():
+    global _stage
+    if life.on and _stage in (DATA, OPTIMIZER):
+        _stage = FORWARD
+        life.native.mark(constants.FORWARD_BEGIN)
+
+
+def backward_begins():
+    global _stage
+    if life.on and _stage != BACKWARD:
+        _stage = BACKWARD
+        life.native.mark(constants.BACKWARD_BEGIN)
+
+
+def optimizer_begins():
+    if life.on:
+        life.native.optimizer_step(_stage != OPTIMIZER)
+        _await_forward(OPTIMIZER)

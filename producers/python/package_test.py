@@ -1,0 +1,181 @@
+"""The package's own calls, in every CPython of this machine, against the recorded core."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "testing"))
+
+import interpreters  # noqa: E402
+
+STEP_BEGIN, STEP_END, DATALOADER_NEXT, OPTIMIZER_STEP = 0, 1, 2, 3
+OPTIMIZER_BEGIN = 12
+
+EVERYTHING = """
+import eroica
+assert eroica.enabled(), eroica.off_reason()
+for step in range(3):
+    assert eroica.step() == step
+    with eroica.region("augment"):
+        pass
+with eroica.collective("all_reduce", group="dp0", nbytes=1024, ranks=[0, 2]):
+    pass
+with eroica.collective("send", group="pp", peer=3, nbytes=7):
+    pass
+try:
+    with eroica.collective("barrier"):
+        raise KeyError("a peer is gone")
+except KeyError:
+    pass
+with eroica.checkpoint():
+    with eroica.evaluation():
+        pass
+
+@eroica.region("decorated")
+def twice(x):
+    return 2 * x
+assert twice(4) == 8 and twice.__name__ == "twice"
+loader = eroica.dataloader([1, 2])
+assert list(loader) == [1, 2] and len(loader) == 2 and loader.index(2) == 1
+eroica.optimizer_step()
+eroica.optimizer_step()
+"""
+
+OFF = """
+import eroica
+assert not eroica.enabled()
+assert eroica.step() == -1
+with eroica.region("x"), eroica.collective("all_reduce"), eroica.checkpoint(), eroica.evaluation():
+    pass
+assert list(eroica.dataloader(iter([1]))) == [1]
+eroica.optimizer_step()
+print(eroica.off_reason())
+"""
+
+
+class PackageTest(unittest.TestCase):
+    def each(self):
+        for version, python in interpreters.all_interpreters().items():
+            with self.subTest(python=version):
+                yield python
+
+    def run_well(self, python, script, **changes):
+        run = interpreters.run(python, script, **changes)
+        self.assertEqual((run.status, run.err), (0, ""))
+        return run
+
+    def test_everything_that_a_script_says_reaches_the_core(self):
+        for python in self.each():
+            run = self.run_well(python, EVERYTHING)
+            marks = run.marks()
+            self.assertEqual(marks[:5], [STEP_BEGIN, STEP_END, STEP_BEGIN, STEP_END, STEP_BEGIN])
+            self.assertEqual(marks[5:9], [4, 6, 7, 5])
+            self.assertEqual(
+                marks[9:], [DATALOADER_NEXT] * 3 + [OPTIMIZER_BEGIN, OPTIMIZER_STEP, OPTIMIZER_STEP]
+            )
+            names = [run.events["functions"][row["function"]]["name"] for row in run.events["intervals"]]
+            self.assertEqual(names, ["augment"] * 3 + ["decorated"])
+            self.assertEqual(run.events["misuse"], 0)
+            self.assertEqual(run.events["attached"], ["python"])
+
+    def test_collectives_carry_who_and_how_much(self):
+        for python in self.each():
+            events = self.run_well(python, EVERYTHING).events
+            reduce, send, barrier = events["operations"]
+            self.assertEqual((reduce["operation"], reduce["bytes"], reduce["peer"], reduce["ended"]), (1, 1024, -1, True))
+            self.assertEqual((send["operation"], send["peer"], send["ended"]), (10, 3, True))
+            self.assertEqual((barrier["operation"], barrier["ended"], barrier["dropped"]), (9, False, True))
+            groups = events["communicators"]
+            self.assertEqual(groups[reduce["communicator"]]["ranks"], [0, 2])
+            self.assertEqual(groups[barrier["communicator"]]["name"], "world")
+
+    def test_a_communicator_has_one_id_in_every_process(self):
+        ids = set()
+        for python in self.each():
+            events = self.run_well(python, EVERYTHING, PYTHONHASHSEED="7").events
+            ids.add(tuple(row["id"] for row in events["communicators"]))
+        self.assertEqual(len(ids), 1)
+
+    def test_wrong_arguments_never_fail_the_script(self):
+        script = """
+import eroica
+with eroica.collective("all_reduce", nbytes="many"):
+    pass
+with eroica.collective(None, ranks=["a"]):
+    pass
+with eroica.collective("dance", peer=0):
+    pass
+with eroica.region(None):
+    pass
+with eroica.region("\\udcff"):
+    pass
+"""
+        for python in self.each():
+            run = interpreters.run(python, script)
+            self.assertEqual(run.status, 0, run.err)
+            self.assertEqual(len(run.err.splitlines()), 2, run.err)
+            self.assertEqual([row["operation"] for row in run.events["operations"]], [0])
+
+    def test_off_where_nobody_asked(self):
+        for python in self.each():
+            run = self.run_well(python, OFF, EROICA_RECORDING=None)
+            self.assertIsNone(run.events)
+            self.assertIn("not asked for", run.out)
+            self.assertIsNone(self.run_well(python, OFF, EROICA_DISABLE="1").events)
+
+    def test_off_in_a_child_of_a_rank(self):
+        for python in self.each():
+            run = self.run_well(python, OFF, EROICA_ATTACHED="1:0")
+            self.assertIsNone(run.events)
+            self.assertIn("child", run.out)
+
+    def test_off_and_one_line_where_the_libraries_are_missing_or_broken(self):
+        for python in self.each():
+            run = interpreters.run(python, OFF, epilogue=False, EROICA_LIB_DIR="/nowhere")
+            self.assertEqual((run.status, len(run.err.splitlines())), (0, 1), run.err)
+            self.assertIn("EROICA_LIB_DIR", run.err)
+
+    def test_without_rank_variables_the_first_step_attaches(self):
+        script = """
+import eroica, recorded_core
+assert not eroica.enabled() and recorded_core.read() is None
+with eroica.region("before"):
+    pass
+assert eroica.step() == 0 and eroica.enabled()
+"""
+        for python in self.each():
+            self.assertEqual(self.run_well(python, script, RANK=None).events["steps"], 1)
+
+    def test_a_forked_child_is_off_and_the_parent_stays_on(self):
+        script = """
+import eroica, os
+eroica.step()
+child = os.fork()
+if child == 0:
+    os._exit(0 if eroica.step() == -1 and not eroica.enabled() else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert eroica.step() == 1
+"""
+        for python in self.each():
+            self.assertEqual(self.run_well(python, script).events["steps"], 2)
+
+    def test_regions_of_other_threads_have_lanes_of_their_own(self):
+        script = """
+import eroica, threading
+def work():
+    with eroica.region("elsewhere"):
+        pass
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+with eroica.region("here"):
+    pass
+"""
+        for python in self.each():
+            events = self.run_well(python, script).events
+            lanes = [events["lanes"][row["lane"]]["kind"] for row in events["intervals"]]
+            self.assertEqual(lanes, [0, 1])
+
+
+if __name__ == "__main__":
+    unittest.main()

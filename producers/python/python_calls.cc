@@ -1,0 +1,63 @@
+#include "producers/python/python_calls.h"
+
+#include "producers/core/producer_core.h"
+#include "producers/python/python_frame.h"
+#include "producers/python/thread_lane.h"
+
+using eroica::LaneOfThisThread;
+
+extern "C" {
+
+bool eroica_python_attach(int64_t rank, int64_t world_size, int32_t device) {
+  const EroicaAttachOptions options = {.component = "python",
+                                       .rank = rank,
+                                       .world_size = world_size,
+                                       .role = nullptr,
+                                       .device = device};
+  return eroica_attach(&options);
+}
+
+int64_t eroica_python_step() { return eroica_step(eroica_now_ns()); }
+
+void eroica_python_dataloader_next() { eroica_dataloader_next(eroica_now_ns()); }
+
+void eroica_python_optimizer_step(bool begins_stage) {
+  const int64_t now_ns = eroica_now_ns();
+  if (begins_stage) eroica_mark(now_ns, EROICA_OPTIMIZER_BEGIN, 0);
+  eroica_optimizer_step(now_ns);
+}
+
+void eroica_python_mark(int mark_kind) { eroica_mark(eroica_now_ns(), mark_kind, 0); }
+
+uint32_t eroica_python_function(const char* name, int wait) {
+  if (wait < 0) wait = static_cast<int>(eroica::WaitOfPythonFrame(name));
+  return eroica_function(name, EROICA_PYTHON, wait, EROICA_NO_PARENT);
+}
+
+uint32_t eroica_python_collective_function(const char* name) {
+  return eroica_function(name, EROICA_COLLECTIVE, EROICA_WAIT_NONE, EROICA_NO_PARENT);
+}
+
+void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function) {
+  if (!eroica_wants(EROICA_PYTHON)) return;
+  eroica_interval(eroica_from_monotonic_ns(start_monotonic_ns), eroica_now_ns(), function,
+                  LaneOfThisThread());
+}
+
+uint64_t eroica_python_collective_launched(uint16_t communicator, uint8_t operation, int32_t peer,
+                                           uint64_t sequence, uint64_t bytes) {
+  const EroicaCollective collective = {.communicator = communicator,
+                                       .operation = operation,
+                                       .peer = peer,
+                                       .sequence = sequence,
+                                       .bytes = bytes};
+  return eroica_collective_launched(&collective, eroica_now_ns());
+}
+
+void eroica_python_collective_ended(uint64_t ticket, int64_t start_monotonic_ns,
+                                    uint32_t function) {
+  eroica_collective_ended(ticket, eroica_from_monotonic_ns(start_monotonic_ns), eroica_now_ns(),
+                          function, LaneOfThisThread());
+}
+
+}  // extern "C"

@@ -1,0 +1,27 @@
+#include "producers/python/thread_lane.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "producers/core/producer_core.h"
+
+namespace eroica {
+
+uint8_t TrainingLane() { return eroica_lane("training thread", EROICA_TRAINING_THREAD); }
+
+uint8_t LaneOfThisThread() {
+  thread_local int lane = -1;
+  if (lane >= 0) return static_cast<uint8_t>(lane);
+  if (gettid() == getpid()) {
+    lane = TrainingLane();
+  } else {
+    char name[16] = "";
+    if (pthread_getname_np(pthread_self(), name, sizeof name) != 0) name[0] = '\0';
+    lane = eroica_lane((std::string("thread ") + name).c_str(), EROICA_HOST_THREAD);
+  }
+  return static_cast<uint8_t>(lane);
+}
+
+}  // namespace eroica

@@ -1,0 +1,12 @@
+// The lane of the thread that asks. The main thread is the training thread; others are named as the system names them.
+#pragma once
+
+#include <cstdint>
+
+namespace eroica {
+
+// Interned once a thread; without a lock afterwards.
+uint8_t LaneOfThisThread();
+uint8_t TrainingLane();
+
+}  // namespace eroica

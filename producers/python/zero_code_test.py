@@ -1,0 +1,121 @@
+"""Zero-code: the folder zero_code on PYTHONPATH, scripts that know nothing of Eroica, and hosts that must not break."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "testing"))
+
+import interpreters  # noqa: E402
+
+ATTACHED = "import sys; assert 'eroica' in sys.modules; import eroica; assert eroica.enabled(), eroica.off_reason()"
+
+
+class ZeroCodeTest(unittest.TestCase):
+    def each(self):
+        for version, python in interpreters.all_interpreters().items():
+            with self.subTest(python=version):
+                yield python
+
+    def run_zero(self, python, script, path=(), **changes):
+        folders = [interpreters.ZERO_CODE, *path, interpreters.HERE]
+        return interpreters.run(python, script, PYTHONPATH=os.pathsep.join(folders), **changes)
+
+    def test_a_rank_is_attached_before_its_script_runs(self):
+        for python in self.each():
+            run = self.run_zero(python, ATTACHED)
+            self.assertEqual((run.status, run.err), (0, ""))
+            self.assertEqual(run.events["attached"], ["python"])
+
+    def test_the_search_path_is_as_it_was(self):
+        script = "import sys; print(sys.path[1:])"
+        for python in self.each():
+            on = self.run_zero(python, script)
+            off = self.run_zero(python, script, EROICA_DISABLE="1")
+            self.assertEqual((on.out, on.err), (off.out, ""))
+
+    def test_nothing_is_loaded_where_nobody_asked(self):
+        script = "import sys; assert 'eroica' not in sys.modules and 'ctypes' not in sys.modules"
+        for python in self.each():
+            run = self.run_zero(python, script, epilogue=False, EROICA_RECORDING=None)
+            self.assertEqual((run.status, run.err), (0, ""))
+
+    def test_the_sitecustomize_behind_ours_runs_and_takes_its_place(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "sitecustomize.py"), "w", encoding="utf-8") as file:
+                file.write("import builtins\nbuiltins.users_own = __name__\n")
+            for python in self.each():
+                run = self.run_zero(python, "assert users_own == 'sitecustomize'; import sitecustomize; "
+                                    "assert 'zero_code' not in sitecustomize.__file__", path=[folder])
+                self.assertEqual((run.status, run.err), (0, ""))
+
+    def test_a_broken_package_costs_one_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "eroica"))
+            with open(os.path.join(folder, "eroica", "__init__.py"), "w", encoding="utf-8") as file:
+                file.write("raise RuntimeError('broken on purpose')\n")
+            for python in self.each():
+                run = self.run_zero(python, "print('trained')", path=[folder], epilogue=False)
+                self.assertEqual((run.status, run.out), (0, "trained\n"))
+                self.assertEqual(run.err, "eroica: off: RuntimeError: broken on purpose\n")
+
+    def test_launchers_and_installers_are_left_alone(self):
+        script = "import sys; assert not sys.modules['eroica'].enabled()"
+        for python in self.each():
+            run = self.run_zero(python, script, epilogue=False, name="torchrun")
+            self.assertEqual((run.status, run.err), (0, ""))
+
+    def test_subprocesses_of_a_rank_are_left_alone(self):
+        # The core marks its process in the environment; the recorded one does not, so the script does.
+        script = """
+import os, subprocess, sys
+os.environ["EROICA_ATTACHED"] = "%d:0" % os.getpid()
+code = "import eroica, sys; sys.exit(eroica.enabled())"
+assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+import multiprocessing
+"""
+        for python in self.each():
+            run = self.run_zero(python, script, path=[interpreters.PRODUCER])
+            self.assertEqual((run.status, run.err), (0, ""))
+
+    def test_workers_of_multiprocessing_are_off(self):
+        script = """
+import multiprocessing, os, sys
+def work(queue):
+    import eroica
+    queue.put(eroica.enabled())
+if __name__ == "__main__":
+    os.environ["EROICA_ATTACHED"] = "%d:0" % os.getpid()
+    for method in ("fork", "spawn", "forkserver"):
+        context = multiprocessing.get_context(method)
+        queue = context.Queue()
+        worker = context.Process(target=work, args=(queue,))
+        worker.start()
+        assert queue.get(timeout=60) is False, method
+        worker.join()
+        assert worker.exitcode == 0
+"""
+        for python in self.each():
+            run = self.run_zero(python, script, path=[interpreters.PRODUCER], epilogue=False)
+            self.assertEqual((run.status, run.err), (0, ""))
+
+    def test_interpreters_that_see_little_start(self):
+        env = interpreters.environment(PYTHONPATH=interpreters.ZERO_CODE)
+        for python in self.each():
+            for options in (["-I"], ["-S"], ["-E"], ["-s"]):
+                done = subprocess.run([python, *options, "-c", "print(1)"], capture_output=True, text=True, env=env,
+                                      timeout=60, check=False)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "1\n", ""), options)
+
+    def test_a_closed_standard_error_is_no_trouble(self):
+        for python in self.each():
+            command = f'exec "{python}" -c "print(1)" 2>&-'
+            env = interpreters.environment(PYTHONPATH=interpreters.ZERO_CODE, EROICA_LIB_DIR="/nowhere")
+            done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=env, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stdout), (0, "1\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
