@@ -163,7 +163,7 @@ TEST(PatternInvariants, Patterns) {
   REFUSED(kInvalidIdentity, v.rank = RankId(8));
   REFUSED(kEnumOutOfRange, v.patterns[0].function_class = static_cast<FunctionClass>(5));
   REFUSED(kEnumOutOfRange, v.patterns[0].wait = static_cast<WaitKind>(3));
-  REFUSED(kEnumOutOfRange, v.patterns[0].resource = static_cast<Resource>(6));
+  REFUSED(kEnumOutOfRange, v.patterns[0].resource = static_cast<Resource>(kResourceCount));
   REFUSED(kValueOutOfRange, v.patterns[0].beta = kNan);
   REFUSED(kValueOutOfRange, v.patterns[0].beta = 1.01);
   REFUSED(kValueOutOfRange, v.patterns[0].mu = -0.01);
