@@ -191,6 +191,19 @@ TEST(PatternInvariants, StepsAndCommunicators) {
   REFUSED(kLimitExceeded, v.communicators.resize(CodecLimits::kCommunicators + 1));
 }
 
+TEST(PatternInvariants, Levels) {
+  Expect expect(ExamplePatternBatch());
+  REFUSED(kEnumOutOfRange, v.levels[1].resource = static_cast<Resource>(kResourceCount));
+  REFUSED(kEnumOutOfRange, v.levels[1].resource = Resource::kNone);
+  REFUSED(kValueOutOfRange, v.levels[0].mean = kNan);
+  REFUSED(kValueOutOfRange, v.levels[0].mean = -0.5);
+  REFUSED(kValueOutOfRange, v.levels[0].max = 1.5f);
+  REFUSED(kValueOutOfRange, v.levels[0].samples = 0);
+  REFUSED(kNotInOrder, std::swap(v.levels[0], v.levels[1]));
+  REFUSED(kNotInOrder, v.levels[1].resource = v.levels[0].resource);  // each once
+  REFUSED(kLimitExceeded, v.levels.resize(kResourceCount + 1, v.levels[0]));
+}
+
 TEST(CollectiveInvariants, Batch) {
   Expect expect(ExampleCollectiveBatch());
   REFUSED(kInvalidIdentity, v.world_size = 2);
