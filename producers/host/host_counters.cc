@@ -69,11 +69,11 @@ std::optional<ProcessorTicks> ParseProcessorTicks(std::string_view text) {
 std::optional<double> ParseMemoryInUse(std::string_view text) {
   std::optional<std::string_view> total = AfterKey(text, "MemTotal:");
   std::optional<std::string_view> available = AfterKey(text, "MemAvailable:");
-  const auto total_kb = total ? TakeNumber(&*total) : std::nullopt;
-  const auto available_kb = available ? TakeNumber(&*available) : std::nullopt;
-  if (!total_kb || !available_kb || *total_kb == 0 || *available_kb > *total_kb)
-    return std::nullopt;
-  return 1 - static_cast<double>(*available_kb) / static_cast<double>(*total_kb);
+  const uint64_t total_kb = total ? TakeNumber(&*total).value_or(0) : 0;
+  const uint64_t available_kb =
+      available ? TakeNumber(&*available).value_or(UINT64_MAX) : UINT64_MAX;
+  if (total_kb == 0 || available_kb > total_kb) return std::nullopt;
+  return 1 - static_cast<double>(available_kb) / static_cast<double>(total_kb);
 }
 
 std::optional<uint64_t> ParsePressureUs(std::string_view text) {

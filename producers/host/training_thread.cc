@@ -68,13 +68,13 @@ void TrainingThread::Report(uint64_t ran_ns, uint64_t waited_ns, int64_t now_ns)
     last_second_ = second_;
     second_ = {.begin_ns = now_ns};
   }
-  untold_ns_ = std::min(untold_ns_ + Bounded(waited_ns), now_ns - told_until_ns_);
+  untold_ns_ += Bounded(waited_ns);
   if (untold_ns_ >= options_.least_wait_ns) ReportWait(now_ns);
 }
 
 void TrainingThread::ReportWait(int64_t now_ns) {
-  const int64_t start_ns = now_ns - untold_ns_;
-  untold_ns_ = 0;
+  const int64_t start_ns = std::max(told_until_ns_, now_ns - untold_ns_);
+  untold_ns_ = std::min(untold_ns_ - (now_ns - start_ns), kMostOwedNs);
   told_until_ns_ = now_ns;
   if (!eroica_wants(EROICA_PYTHON)) return;
   eroica_interval(start_ns, now_ns, FunctionOf(competitor_),

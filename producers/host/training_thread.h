@@ -3,8 +3,9 @@
 // (schedstat, nanoseconds), so a rank whose core is shared with a busy neighbour shows it as a
 // function that its peers do not run. Owner: the thread that samples. Times: eroica_now_ns.
 //
-// The kernel adds a wait when it ends, so an interval ends with the reading that sees it and never
-// reaches before the one before. Time that a hypervisor takes away is no wait to this kernel.
+// The kernel adds a wait when it ends, so an interval ends with the reading that sees it. It never
+// reaches into the one before; what does not fit is added to the next, in bounds. Time that a
+// hypervisor takes away is no wait to this kernel.
 #pragma once
 
 #include <array>

@@ -80,6 +80,9 @@ TEST_F(TrainingThreadTest, AWaitThatIsSeenLateReachesBackButNeverIntoTheOneBefor
   Say(0, 100);  // 90, of which the kernel said nothing until it ended
   Read(60);
   EXPECT_THAT(Waits(), ElementsAre(std::pair(10, 20), std::pair(20, 60)));
+  Say(0, 100);  // what did not fit is told later
+  Read(160);
+  EXPECT_THAT(Waits(), ElementsAre(std::pair(10, 20), std::pair(20, 60), std::pair(110, 160)));
 }
 
 TEST_F(TrainingThreadTest, WhatDoesNotFitBelowOneIsCarriedOnInBounds) {
