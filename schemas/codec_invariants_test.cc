@@ -163,7 +163,7 @@ TEST(PatternInvariants, Patterns) {
   REFUSED(kInvalidIdentity, v.rank = RankId(8));
   REFUSED(kEnumOutOfRange, v.patterns[0].function_class = static_cast<FunctionClass>(5));
   REFUSED(kEnumOutOfRange, v.patterns[0].wait = static_cast<WaitKind>(3));
-  REFUSED(kEnumOutOfRange, v.patterns[0].resource = static_cast<Resource>(6));
+  REFUSED(kEnumOutOfRange, v.patterns[0].resource = static_cast<Resource>(kResourceCount));
   REFUSED(kValueOutOfRange, v.patterns[0].beta = kNan);
   REFUSED(kValueOutOfRange, v.patterns[0].beta = 1.01);
   REFUSED(kValueOutOfRange, v.patterns[0].mu = -0.01);
@@ -189,6 +189,19 @@ TEST(PatternInvariants, StepsAndCommunicators) {
   REFUSED(kTimeOutOfRange, v.folded_critical_ns[4] = -1);
   REFUSED(kNotInOrder, std::swap(v.communicators[0], v.communicators[1]));
   REFUSED(kLimitExceeded, v.communicators.resize(CodecLimits::kCommunicators + 1));
+}
+
+TEST(PatternInvariants, Levels) {
+  Expect expect(ExamplePatternBatch());
+  REFUSED(kEnumOutOfRange, v.levels[1].resource = static_cast<Resource>(kResourceCount));
+  REFUSED(kEnumOutOfRange, v.levels[1].resource = Resource::kNone);
+  REFUSED(kValueOutOfRange, v.levels[0].mean = kNan);
+  REFUSED(kValueOutOfRange, v.levels[0].mean = -0.5);
+  REFUSED(kValueOutOfRange, v.levels[0].max = 1.5f);
+  REFUSED(kValueOutOfRange, v.levels[0].samples = 0);
+  REFUSED(kNotInOrder, std::swap(v.levels[0], v.levels[1]));
+  REFUSED(kNotInOrder, v.levels[1].resource = v.levels[0].resource);  // each once
+  REFUSED(kLimitExceeded, v.levels.resize(kResourceCount + 1, v.levels[0]));
 }
 
 TEST(CollectiveInvariants, Batch) {

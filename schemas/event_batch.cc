@@ -28,6 +28,17 @@ std::string_view ToString(Resource resource) {
     case Resource::kPcieTx: return "pcie_tx";
     case Resource::kNic: return "nic";
     case Resource::kCpu: return "cpu";
+    case Resource::kCpuWait: return "cpu_wait";
+    case Resource::kCpuSteal: return "cpu_steal";
+    case Resource::kMemory: return "memory";
+    case Resource::kMemoryPressure: return "memory_pressure";
+    case Resource::kDisk: return "disk";
+    case Resource::kHostNic: return "host_nic";
+    case Resource::kHostCpu: return "host_cpu";
+    case Resource::kGpuClock: return "gpu_clock";
+    case Resource::kGpuThrottled: return "gpu_throttled";
+    case Resource::kGpuOthers: return "gpu_others";
+    case Resource::kGpuErrors: return "gpu_errors";
     case Resource::kNone: return "none";
   }
   return "unknown";

@@ -62,8 +62,28 @@ struct Collective {
   friend bool operator==(const Collective&, const Collective&) = default;
 };
 
-enum class Resource : uint8_t { kGpuSm = 0, kGpuDram = 1, kNvlink = 2, kPcieTx = 3, kNic = 4, kCpu = 5, kNone = 255 };
-inline constexpr int kResourceCount = 6;
+// Below kCpuWait: what functions use, by which mu and sigma are measured. From there on: how the rank, its device and its host fare, whatever runs.
+enum class Resource : uint8_t {
+  kGpuSm = 0,
+  kGpuDram = 1,
+  kNvlink = 2,
+  kPcieTx = 3,
+  kNic = 4,
+  kCpu = 5,
+  kCpuWait = 6,         // share of time that the training thread was runnable and had no processor
+  kCpuSteal = 7,        // of the host's processor time, what the hypervisor gave to others
+  kMemory = 8,          // of the host's memory, what is not available
+  kMemoryPressure = 9,  // share of time in which some task of the host stood still for want of memory
+  kDisk = 10,           // share of time in which the busiest disk of the host was busy
+  kHostNic = 11,        // of its rate, what the busiest network port of the host carried in its busier direction
+  kHostCpu = 12,        // of the host's processor time, what was used
+  kGpuClock = 13,       // of the highest SM clock, the clock
+  kGpuThrottled = 14,   // 1 where the device was slowed down by heat or by its power supply, else 0
+  kGpuOthers = 15,      // share of the device's time that other processes used
+  kGpuErrors = 16,      // 1 where memory errors were added since the last sample, else 0
+  kNone = 255,
+};
+inline constexpr int kResourceCount = 17;
 std::string_view ToString(Resource resource);
 
 struct ResourceSample {

@@ -140,6 +140,8 @@ PatternBatch ExamplePatternBatch() {
   batch.communicators = {CommId(5), CommId(0xfeed'beef'0000'0001)};
   batch.connections = {{.peer = 1, .resource = Resource::kNvlink, .bytes = uint64_t{1} << 33, .busy_ns = 50'000'000, .retransmits = 0},
                        {.peer = 5, .resource = Resource::kNic, .bytes = 1 << 30, .busy_ns = 60'000'000, .retransmits = 7}};
+  batch.levels = {{.resource = Resource::kCpu, .mean = 0.25, .max = 1, .samples = 500},
+                  {.resource = Resource::kCpuWait, .mean = 0.125, .max = 0.5, .samples = 1}};
   return batch;
 }
 

@@ -60,9 +60,23 @@ TEST(GoldenPayloadOfBefore, PatternsWithoutStages) {
   PatternBatch expected = ExamplePatternBatch();
   for (StepRecord& step : expected.steps) step.stage_ns = {};
   expected.connections.clear();
+  expected.levels.clear();
   PatternBatch read;
   ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
   EXPECT_TRUE(read == expected);
+}
+
+// Before how far resources were used was told. What has nothing of it is written as it was.
+TEST(GoldenPayloadOfBefore, PatternsWithoutLevels) {
+  const std::string golden = ReadPayload("PTB1_without_levels");
+  PatternBatch expected = ExamplePatternBatch();
+  expected.levels.clear();
+  PatternBatch read;
+  ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
+  EXPECT_TRUE(read == expected);
+  Encoder encoder;
+  const Bytes written = encoder.Encode(expected);
+  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(written.data()), written.size()), golden);
 }
 
 }  // namespace

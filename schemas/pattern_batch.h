@@ -76,6 +76,15 @@ struct ConnectionPattern {
   friend bool operator==(const ConnectionPattern&, const ConnectionPattern&) = default;
 };
 
+// How far a resource was used in the window, whatever ran: of its samples, each counted alike. (What functions made of it is their mu and sigma.)
+struct ResourceLevel {
+  Resource resource = Resource::kNone;
+  double mean = 0;       // 0 .. 1
+  float max = 0;
+  uint64_t samples = 0;  // at least 1
+  friend bool operator==(const ResourceLevel&, const ResourceLevel&) = default;
+};
+
 struct PatternBatch {
   JobId job;
   RankId rank;
@@ -96,6 +105,7 @@ struct PatternBatch {
   uint32_t folded_functions = 0;
   std::vector<CommId> communicators;  // that the rank is a member of, sorted
   std::vector<ConnectionPattern> connections;  // by peer, resource and communicator
+  std::vector<ResourceLevel> levels;           // by resource, each once, of those that were sampled
   friend bool operator==(const PatternBatch&, const PatternBatch&) = default;
 };
 

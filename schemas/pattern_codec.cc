@@ -132,6 +132,22 @@ void ReadConnections(const wire::PatternBatch& from, WireReader& reader, Pattern
   }
 }
 
+WireWriter::VectorOffset<const wire::ResourceLevel*> WriteLevels(const PatternBatch& batch, WireWriter& writer) {
+  if (batch.levels.empty()) return 0;
+  std::vector<wire::ResourceLevel> rows;
+  rows.reserve(batch.levels.size());
+  for (const ResourceLevel& row : batch.levels) rows.emplace_back(row.samples, row.mean, row.max, static_cast<uint8_t>(row.resource));
+  return writer.builder().CreateVectorOfStructs(rows);
+}
+
+void ReadLevels(const wire::PatternBatch& from, WireReader& reader, PatternBatch* to) {
+  const auto rows = reader.Structs(from.levels(), kResourceCount);
+  to->levels.clear();
+  for (const wire::ResourceLevel& row : rows) {
+    to->levels.push_back({.resource = static_cast<Resource>(row.resource()), .mean = row.mean(), .max = row.max(), .samples = row.samples()});
+  }
+}
+
 void ReadRows(const wire::PatternBatch& from, WireReader& reader, PatternBatch* to) {
   const auto steps = reader.Structs(from.steps(), CodecLimits::kPatterns);
   to->steps.resize(steps.size());
@@ -152,6 +168,7 @@ void ReadRows(const wire::PatternBatch& from, WireReader& reader, PatternBatch* 
   to->communicators.resize(communicators.size());
   for (size_t i = 0; i < communicators.size(); ++i) to->communicators[i] = CommId(communicators[i]);
   ReadConnections(from, reader, to);
+  ReadLevels(from, reader, to);
 }
 
 }  // namespace
@@ -178,6 +195,7 @@ void Write(const PatternBatch& batch, WireWriter& writer) {
   const auto stages = WriteStages(batch.steps, writer);
   const auto pauses = WritePauses(batch.steps, writer);
   const auto connections = WriteConnections(batch, writer);
+  const auto levels = WriteLevels(batch, writer);
   const auto patterns =
       writer.Tables<wire::FunctionPattern>(batch.patterns, [&](const FunctionPattern& row) { return WritePattern(row, writer); });
   const auto folded = writer.Scalars<int64_t>(batch.folded_critical_ns.size(), [&](size_t i) { return batch.folded_critical_ns[i]; });
@@ -208,6 +226,7 @@ void Write(const PatternBatch& batch, WireWriter& writer) {
   table.add_step_stage_ns(stages);
   table.add_connections(connections);
   table.add_step_pause(pauses);
+  table.add_levels(levels);
   wire::FinishPatternBatchBuffer(writer.builder(), table.Finish());
 }
 

@@ -50,6 +50,18 @@ void CheckConnections(const PatternBatch& batch, Violation& violation) {
   violation.RequireSorted(batch.connections, [](const ConnectionPattern& row) { return std::tuple(row.peer, row.resource, row.communicator); });
 }
 
+void CheckLevels(const PatternBatch& batch, Violation& violation) {
+  violation.RequireRows(batch.levels.size(), kResourceCount);
+  for (const ResourceLevel& level : batch.levels) {
+    violation.RequireEnum(level.resource, kResourceCount);
+    violation.RequireShare(level.mean);
+    violation.RequireShare(level.max);
+    violation.Require(level.samples > 0, DropReason::kValueOutOfRange);
+  }
+  const auto not_after = [](const ResourceLevel& a, const ResourceLevel& b) { return a.resource >= b.resource; };
+  violation.Require(std::ranges::adjacent_find(batch.levels, not_after) == batch.levels.end(), DropReason::kNotInOrder);
+}
+
 }  // namespace
 
 DropReason CheckInvariants(const PatternBatch& batch) {
@@ -69,6 +81,7 @@ DropReason CheckInvariants(const PatternBatch& batch) {
   }
   violation.RequireSorted(batch.steps, [](const StepRecord& step) { return step.id; });
   CheckConnections(batch, violation);
+  CheckLevels(batch, violation);
   violation.RequireRows(batch.patterns.size(), CodecLimits::kPatterns);
   for (const FunctionPattern& pattern : batch.patterns) CheckPattern(pattern, violation);
   violation.RequireSorted(batch.patterns, [](const FunctionPattern& pattern) { return pattern.function.value; });

@@ -113,6 +113,14 @@ TEST(WireLayout, Connection) {
   EXPECT_EQ(At<uint16_t>(connection, 30), connection.communicator());
 }
 
+TEST(WireLayout, ResourceLevel) {
+  const wire::ResourceLevel level(1, 0.5, 0.25f, 4);
+  EXPECT_EQ(At<uint64_t>(level, 0), level.samples());
+  EXPECT_EQ(At<double>(level, 8), level.mean());
+  EXPECT_EQ(At<float>(level, 16), level.max());
+  EXPECT_EQ(At<uint8_t>(level, 20), level.resource());
+}
+
 TEST(WireLayout, PairSummary) {
   const wire::PairSummary pair(1, 2, 3, 4, 5, 6);
   EXPECT_EQ(At<uint64_t>(pair, 0), pair.count());

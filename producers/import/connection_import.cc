@@ -2,17 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <limits>
 #include <memory>
-#include <set>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "producers/host/peer_table.h"
 #include "producers/import/byte_source.h"
-#include "schemas/codec.h"
 
 namespace eroica {
 namespace {
@@ -20,45 +16,23 @@ namespace {
 // Of a file: 100,000 connections take some 50 MB.
 constexpr size_t kMaxBytes = size_t{64} << 20;
 
-std::string_view AddressOf(std::string_view endpoint) { return endpoint.substr(0, endpoint.rfind(':')); }
-
-// Which rank each local end is of; several ranks for those of a whole host.
-using Owners = std::map<std::string_view, std::set<uint32_t>>;
-
-template <typename T>
-T SaturatingAdd(T a, T b) {
-  return a > std::numeric_limits<T>::max() - b ? std::numeric_limits<T>::max() : static_cast<T>(a + b);
-}
-
-void Add(const TcpConnection& connection, uint32_t peer, std::map<uint32_t, ConnectionSample>& by_peer) {
-  ConnectionSample& sum = by_peer[peer];
-  sum.peer = peer;
-  sum.resource = Resource::kNic;
-  sum.bytes = SaturatingAdd(sum.bytes, connection.bytes);
-  sum.busy_ns = std::min(SaturatingAdd(sum.busy_ns, connection.busy_ns), CodecLimits::kMaxTimeNs);
-  sum.retransmits = SaturatingAdd(sum.retransmits, connection.retransmits);
-}
-
 }  // namespace
 
 RankConnections JoinConnections(const std::map<uint32_t, TcpInfo>& by_rank) {
-  Owners owners;
+  PeerTable table;
   for (const auto& [rank, info] : by_rank) {
-    for (const TcpConnection& connection : info.connections) owners[connection.local].insert(rank);
+    for (const TcpConnection& connection : info.connections) table.Add(rank, connection.local);
   }
   RankConnections joined;
-  for (const auto& [end, ranks] : owners) joined.ambiguous += ranks.size() > 1 ? 1 : 0;
+  joined.ambiguous = table.ambiguous();
   for (const auto& [rank, info] : by_rank) {
     std::map<uint32_t, ConnectionSample> by_peer;
     for (const TcpConnection& connection : info.connections) {
-      if (owners[connection.local].size() > 1) continue;
-      const auto peer = owners.find(connection.peer);
-      const bool over_a_network = AddressOf(connection.local) != AddressOf(connection.peer);
-      if (!over_a_network || peer == owners.end() || peer->second.size() > 1) {
-        ++joined.elsewhere;
-      } else if (*peer->second.begin() != rank) {
-        Add(connection, *peer->second.begin(), by_peer);
-      }
+      const PeerTable::Found found = table.Find(rank, connection.local, connection.peer);
+      if (found.place == PeerTable::Place::kElsewhere) ++joined.elsewhere;
+      if (found.place != PeerTable::Place::kPeer) continue;
+      const ConnectionSample none{.peer = found.peer, .resource = Resource::kNic};
+      AddConnection(connection, &by_peer.try_emplace(found.peer, none).first->second);
     }
     for (const auto& [peer, sum] : by_peer) joined.samples[rank].push_back(sum);
   }

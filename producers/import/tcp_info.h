@@ -7,20 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
-namespace eroica {
+#include "producers/host/tcp_connection.h"
 
-struct TcpConnection {
-  std::string local;  // "address:port"; an IPv4 address in IPv6 form is written as IPv4, interfaces are left out
-  std::string peer;
-  uint64_t bytes = 0;
-  int64_t busy_ns = 0;
-  uint64_t retransmits = 0;  // segments
-  friend bool operator==(const TcpConnection&, const TcpConnection&) = default;
-};
+namespace eroica {
 
 struct TcpInfo {
   std::vector<TcpConnection> connections;  // in the order of the text; of one that is listed again the last

@@ -1,0 +1,170 @@
+#include "producers/host/host_sampler.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "producers/core/producer_core.h"
+#include "producers/host/competitor_watch.h"
+#include "producers/host/connection_watch.h"
+#include "producers/host/endpoint_exchange.h"
+#include "producers/host/host_counters.h"
+#include "producers/host/host_election.h"
+#include "producers/host/training_thread.h"
+
+namespace eroica {
+namespace {
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "host";
+  return name.data();
+}
+
+// Numbers of processes mean the same to those who share this.
+std::string ProcessNamespace(const std::string& proc_root) {
+  std::array<char, 64> name{};
+  const ssize_t length = readlink((proc_root + "/self/ns/pid").c_str(), name.data(), name.size());
+  return {name.data(), static_cast<size_t>(std::max<ssize_t>(length, 0))};
+}
+
+std::string FileNameOf(std::string host) {
+  std::ranges::replace(host, '/', '_');
+  return host;
+}
+
+// True once in a period, and at the first call.
+struct Due {
+  int64_t period_ns = 0;
+  std::optional<int64_t> last_ns{};
+  bool operator()(int64_t now_ns) {
+    if (last_ns && now_ns >= *last_ns && now_ns - *last_ns < period_ns) return false;
+    last_ns = now_ns;
+    return true;
+  }
+};
+
+uint64_t RealtimeUs() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+}  // namespace
+
+struct HostSampler::Parts {
+  explicit Parts(HostSamplerOptions& o)
+      : thread({.proc_root = o.proc_root, .thread = o.training_thread}),
+        competitors({.proc_root = o.proc_root,
+                     .thread = o.training_thread,
+                     .own_process = getpid(),
+                     .clock_ticks_a_second = std::max(1L, sysconf(_SC_CLK_TCK))}),
+        exchange({.folder = o.exchange_folder,
+                  .rank = o.rank,
+                  .world_size = o.world_size,
+                  .host = o.host + "/" + ProcessNamespace(o.proc_root),
+                  .process = getpid()}),
+        connections({.rank = o.rank}, o.sockets.get(), &exchange),
+        election(o.exchange_folder.empty()
+                     ? std::string()
+                     : o.exchange_folder + "/host-" + FileNameOf(o.host) + ".lock"),
+        counters(o.proc_root, o.sys_root),
+        options(std::move(o)) {}
+
+  TrainingThread thread;
+  CompetitorWatch competitors;
+  EndpointExchange exchange;
+  ConnectionWatch connections;
+  HostElection election;
+  HostCounters counters;
+  HostSamplerOptions options;
+  Due thread_due{options.thread_period_ns};
+  Due pinned_due{5'000'000'000};
+  Due host_due{options.host_period_ns};
+  Due gpu_due{options.gpu_period_ns};
+  bool pinned = false;
+  bool spoke = false;  // for the host, at the last reading
+  std::unique_ptr<GpuDevice> gpu;
+  std::optional<uint64_t> gpu_errors;
+};
+
+HostSampler::HostSampler(HostSamplerOptions options) noexcept {
+  try {
+    Start(std::move(options));
+  } catch (const std::exception&) {  // no memory: nothing is sampled
+    parts_.reset();
+  }
+}
+
+void HostSampler::Start(HostSamplerOptions options) {
+  if (options.training_thread == 0) options.training_thread = getpid();
+  if (options.host.empty()) options.host = HostName();
+  if (options.processors_of_host == 0)
+    options.processors_of_host = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  if (options.sockets == nullptr) options.sockets = OwnSockets(options.proc_root);
+  parts_ = std::make_unique<Parts>(options);
+}
+
+HostSampler::~HostSampler() = default;
+
+void HostSampler::Tick(int64_t now_ns) noexcept {
+  if (parts_ == nullptr || !eroica_enabled()) return;
+  try {
+    TickParts(now_ns);
+  } catch (const std::exception&) {  // no memory: the rank goes on without this sampler
+    parts_.reset();
+  }
+}
+
+void HostSampler::TickParts(int64_t now_ns) {
+  Parts& p = *parts_;
+  if (p.thread_due(now_ns)) p.thread.Read(now_ns);
+  WatchCompetitors(now_ns);
+  if (!p.options.exchange_folder.empty()) {
+    p.connections.Tick(now_ns);
+    p.exchange.Tick(now_ns);
+  }
+  if (p.host_due(now_ns)) ReadHost(now_ns);
+  if (p.gpu_due(now_ns)) ReadGpu(now_ns);
+}
+
+// By the rank that speaks for the host, and by one that has processors of its own to look at: not by
+// all ranks of a host, which would look at the same.
+void HostSampler::WatchCompetitors(int64_t now_ns) {
+  Parts& p = *parts_;
+  if (p.pinned_due(now_ns))
+    p.pinned = p.competitors.IsPinned(static_cast<size_t>(p.options.processors_of_host));
+  const double wait = p.pinned || p.spoke ? p.thread.wait_share_of_last_second() : 0;
+  p.competitors.Tick(now_ns, wait, p.exchange.job_processes());
+  p.thread.NameCompetitor(p.competitors.name());
+}
+
+void HostSampler::ReadHost(int64_t now_ns) {
+  Parts& p = *parts_;
+  const bool speaks = p.election.Holds(now_ns);
+  if (speaks && !p.spoke) p.counters.Forget();
+  p.spoke = speaks;
+  if (speaks) p.counters.Step(now_ns);
+}
+
+void HostSampler::ReadGpu(int64_t now_ns) {
+  Parts& p = *parts_;
+  if (auto open = std::exchange(p.options.open_gpu, nullptr)) p.gpu = open();
+  if (p.gpu == nullptr) return;
+  const GpuReading reading = p.gpu->Read(RealtimeUs());
+  const auto share = [&](int resource, double value) {
+    eroica_sample(now_ns, resource, static_cast<float>(std::clamp(value, 0.0, 1.0)));
+  };
+  if (reading.clock_share) share(EROICA_GPU_CLOCK, *reading.clock_share);
+  if (reading.throttled) share(EROICA_GPU_THROTTLED, *reading.throttled ? 1 : 0);
+  if (reading.others_share) share(EROICA_GPU_OTHERS, *reading.others_share);
+  const std::optional<uint64_t> before = std::exchange(p.gpu_errors, reading.memory_errors);
+  if (before && reading.memory_errors)
+    share(EROICA_GPU_ERRORS, *reading.memory_errors > *before ? 1 : 0);
+}
+
+}  // namespace eroica

@@ -1,0 +1,166 @@
+#include "producers/host/host_sampler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "producers/core/testing/recorded_core.h"
+#include "producers/host/testing/made_up_files.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::FloatNear;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+
+constexpr int64_t kMs = 1'000'000;
+
+class MadeUpGpu : public GpuDevice {
+ public:
+  explicit MadeUpGpu(std::vector<GpuReading> readings) : readings_(std::move(readings)) {}
+  GpuReading Read(uint64_t) override {
+    return next_ < readings_.size() ? readings_[next_++] : GpuReading{};
+  }
+
+ private:
+  std::vector<GpuReading> readings_;
+  size_t next_ = 0;
+};
+
+class HostSamplerTest : public ::testing::Test {
+ protected:
+  HostSamplerTest() { recorded_core::Reset(); }
+  HostSamplerOptions Options() {
+    HostSamplerOptions options;
+    options.host = "node-1";
+    options.world_size = 2;
+    options.exchange_folder = files_.At("exchange");
+    return options;
+  }
+  void Run(HostSampler& sampler, int64_t seconds) {
+    for (int64_t i = 0; i < seconds * 20; ++i) sampler.Tick(now_ns_ += 50 * kMs);
+  }
+  static std::set<int> Resources() {
+    std::set<int> resources;
+    for (const auto& sample : recorded_core::Read().samples) resources.insert(sample.resource);
+    return resources;
+  }
+  static std::vector<float> Samples(int resource) {
+    std::vector<float> values;
+    for (const auto& sample : recorded_core::Read().samples) {
+      if (sample.resource == resource) values.push_back(sample.value);
+    }
+    return values;
+  }
+
+  MadeUpFiles files_;
+  int64_t now_ns_ = 1'000'000 * kMs;
+};
+
+TEST_F(HostSamplerTest, OnThisMachine) {
+  HostSampler sampler(Options());
+  Run(sampler, 5);
+  EXPECT_THAT(Resources(), IsSupersetOf({EROICA_CPU, EROICA_CPU_WAIT, EROICA_MEMORY}));
+  const auto taken = recorded_core::Read();
+  EXPECT_EQ(taken.misuse, 0u);
+  for (size_t i = 0; i < taken.samples.size(); ++i) {
+    EXPECT_GE(taken.samples[i].value, 0);
+    EXPECT_LE(taken.samples[i].value, 1);
+    EXPECT_TRUE(i == 0 || taken.samples[i].time_ns >= taken.samples[i - 1].time_ns);
+  }
+  EXPECT_TRUE(std::filesystem::exists(files_.At("exchange/rank-0.ends")));
+  EXPECT_TRUE(std::filesystem::exists(files_.At("exchange/host-node-1.lock")));
+}
+
+TEST_F(HostSamplerTest, WithoutAnySourceItIsSilent) {
+  HostSamplerOptions options = Options();
+  options.proc_root = options.sys_root = files_.At("nothing");
+  options.exchange_folder = "/nowhere/at/all";
+  HostSampler sampler(std::move(options));
+  Run(sampler, 20);
+  const auto taken = recorded_core::Read();
+  EXPECT_THAT(taken.samples, IsEmpty());
+  EXPECT_THAT(taken.intervals, IsEmpty());
+  EXPECT_THAT(taken.losses, IsEmpty());
+}
+
+TEST_F(HostSamplerTest, SwitchedOffItDoesNothing) {
+  recorded_core::Reset(false);
+  int opened = 0;
+  HostSamplerOptions options = Options();
+  options.open_gpu = [&] { return ++opened, nullptr; };
+  HostSampler sampler(std::move(options));
+  Run(sampler, 2);
+  EXPECT_EQ(opened, 0);
+  EXPECT_FALSE(std::filesystem::exists(files_.At("exchange")));
+}
+
+TEST_F(HostSamplerTest, TheDeviceIsOpenedOnceAndSaysWhatItKnows) {
+  int opened = 0;
+  HostSamplerOptions options = Options();
+  options.open_gpu = [&] {
+    ++opened;
+    return std::make_unique<MadeUpGpu>(std::vector<GpuReading>{
+        {.clock_share = 0.5, .throttled = true, .memory_errors = 7, .others_share = 0.25},
+        {.clock_share = 7.0, .throttled = false, .memory_errors = 7, .others_share = {}},
+        {.clock_share = {}, .throttled = {}, .memory_errors = 8, .others_share = {}}});
+  };
+  HostSampler sampler(std::move(options));
+  Run(sampler, 10);
+  EXPECT_EQ(opened, 1);
+  EXPECT_THAT(Samples(EROICA_GPU_CLOCK), ElementsAre(0.5f, 1.0f));
+  EXPECT_THAT(Samples(EROICA_GPU_THROTTLED), ElementsAre(1.0f, 0.0f));
+  EXPECT_THAT(Samples(EROICA_GPU_OTHERS), ElementsAre(0.25f));
+  EXPECT_THAT(Samples(EROICA_GPU_ERRORS), ElementsAre(0.0f, 1.0f));
+}
+
+TEST_F(HostSamplerTest, NoDeviceNoSamples) {
+  HostSamplerOptions options = Options();
+  options.open_gpu = [] { return std::unique_ptr<GpuDevice>(); };
+  HostSampler sampler(std::move(options));
+  Run(sampler, 5);
+  EXPECT_THAT(Samples(EROICA_GPU_CLOCK), IsEmpty());
+}
+
+// Of memory, or of whatever else: the rank goes on, the sampler does not.
+TEST_F(HostSamplerTest, AnErrorThatNobodyExpectsSwitchesItOff) {
+  HostSamplerOptions options = Options();
+  options.open_gpu = []() -> std::unique_ptr<GpuDevice> { throw std::bad_alloc(); };
+  HostSampler sampler(std::move(options));
+  Run(sampler, 1);
+  const size_t before = recorded_core::Read().samples.size();
+  Run(sampler, 2);
+  EXPECT_EQ(recorded_core::Read().samples.size(), before);
+}
+
+// One core shared with a program that is not of the job, in made-up files.
+TEST_F(HostSamplerTest, AWaitingThreadIsToldByWhomItsProcessorIsUsed) {
+  HostSamplerOptions options = Options();
+  options.proc_root = files_.At("proc");
+  options.sys_root = files_.At("sys");
+  options.exchange_folder = "";
+  options.training_thread = 42;
+  options.processors_of_host = 8;
+  files_.Write("proc/self/task/42/status", "Cpus_allowed_list:\t3\n");
+  HostSampler sampler(std::move(options));
+  for (int64_t i = 0; i < 200; ++i) {
+    files_.Write("proc/self/task/42/schedstat",
+                 std::to_string(i * 20 * kMs) + " " + std::to_string(i * 30 * kMs) + " 1\n");
+    files_.Write("proc/900/stat", "900 (stress-ng) R 1 1 1 0 -1 0 0 0 0 0 " +
+                                      std::to_string(i * 3) +
+                                      " 0 0 0 20 0 1 0 50 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 17 3 0\n");
+    sampler.Tick(now_ns_ += 50 * kMs);
+  }
+  const auto taken = recorded_core::Read();
+  ASSERT_EQ(taken.functions.size(), 2u);
+  EXPECT_EQ(taken.functions[1].name, "(runnable, waiting for a processor used by stress-ng)");
+  EXPECT_THAT(Samples(EROICA_CPU_WAIT).back(), FloatNear(0.6f, 1e-4f));
+  EXPECT_THAT(Samples(EROICA_CPU).back(), FloatNear(0.4f, 1e-4f));
+}
+
+}  // namespace
+}  // namespace eroica

@@ -1,0 +1,22 @@
+// A TCP connection as the kernel counts it, whether `ss -ti` printed it or the process asked for
+// TCP_INFO itself: one meaning for both. Counters are since the connection was made; bytes are those
+// that reached the other end (tcpi_bytes_acked), busy the time in which some were under way
+// (tcpi_busy_time), retransmits segments (tcpi_total_retrans).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace eroica {
+
+struct TcpConnection {
+  // "address:port"; an IPv4 address in IPv6 form is written as IPv4, interfaces are left out
+  std::string local;
+  std::string peer;
+  uint64_t bytes = 0;
+  int64_t busy_ns = 0;
+  uint64_t retransmits = 0;
+  friend bool operator==(const TcpConnection&, const TcpConnection&) = default;
+};
+
+}  // namespace eroica
