@@ -108,6 +108,9 @@ bool eroica_attach(const EroicaAttachOptions* options);
 void eroica_detach(uint32_t timeout_ms);
 // Whether events are taken at this moment. [hot]
 bool eroica_enabled(void);
+// Who this process is in its job, as eroica_attach took it; -1: not known, or not attached. [hot]
+int64_t eroica_rank(void);
+int64_t eroica_world_size(void);
 // Why the last eroica_attach of this process returned false; "" where it did not. Never NULL.
 const char* eroica_off_reason(void);
 

@@ -101,6 +101,14 @@ bool eroica_enabled(void) {
   return With([](const State& state) { return state.enabled; });
 }
 
+int64_t eroica_rank(void) {
+  return With([](const State& state) { return state.recorded.rank; });
+}
+
+int64_t eroica_world_size(void) {
+  return With([](const State& state) { return state.recorded.world_size; });
+}
+
 const char* eroica_off_reason(void) { return ""; }
 
 int eroica_capture_level(void) {
