@@ -40,11 +40,15 @@ ONLY = (
     (r'[<"]CLI/', ("ops/cli/",)),
     (r'[<"]simdjson', ("producers/import/",)),
     (r'[<"](?:zlib|libdeflate|isa-l/|igzip)', ("producers/import/",)),
+    (r'[<"](?:cupti|cuda)\w*\.h', ("producers/cupti/real_cupti_api.cc",)),
 )
 THREAD = re.compile(r"\bstd::(?:thread|jthread|async)\b|\bpthread_create\b")
 THREADS_ALLOWED = ("ops/", "stream_ops/runtime/", "producers/core/emitter_thread", "tests/")
 # The harness of the NCCL plugin plays NCCL's threads.
 THREADS_ALLOWED = ("ops/", "stream_ops/runtime/", "tests/", "producers/nccl/testing/")
+# In a training process: the threads that the producers live on beside the host's own.
+PRODUCER_THREADS = ("producers/cupti/capture_thread",)
+THREADS_ALLOWED = ("ops/", "stream_ops/runtime/", *PRODUCER_THREADS, "tests/")
 
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
 BANNED_WORDS = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b|\b(?:for now|simplified|placeholder|dummy|not implemented|unimplemented)\b")

@@ -1,0 +1,68 @@
+# EROICA_CUPTI=AUTO|ON|OFF: whether liberoica_cupti.so is built. It needs CUPTI's headers, no library: of an installed
+# toolkit (CUDA_HOME, CUDA_PATH, the standard folder), or those that ops/cuda_headers.sh has put into the user's cache.
+# EROICA_CUDA_INCLUDE names another folder. Nothing is fetched here.
+# Sets EROICA_CUPTI_INCLUDE (empty: not built) and EROICA_CUPTI_RECORDS, the newest record structs of these headers.
+set(EROICA_CUPTI AUTO CACHE STRING "Build the CUPTI producer: AUTO, ON or OFF")
+set_property(CACHE EROICA_CUPTI PROPERTY STRINGS AUTO ON OFF)
+set(EROICA_CUDA_INCLUDE "" CACHE PATH "Folder with cupti.h and cuda.h; empty: looked for")
+
+set(EROICA_CUPTI_INCLUDE "")
+set(EROICA_CUPTI_RECORDS "")
+
+# The highest number of a struct that the headers define: "} CUpti_ActivityKernel13;".
+function(eroica_cupti_newest out header name)
+  file(STRINGS "${header}" structs REGEX "^} *${name}[0-9]*;")
+  list(TRANSFORM structs REPLACE "^} *([A-Za-z0-9_]*);.*" "\\1")
+  list(SORT structs COMPARE NATURAL)
+  list(POP_BACK structs newest)
+  set(${out} "${newest}" PARENT_SCOPE)
+endfunction()
+
+if(EROICA_CUPTI STREQUAL "OFF")
+  message(STATUS "CUPTI producer: off (EROICA_CUPTI=OFF)")
+  return()
+endif()
+
+if(DEFINED ENV{XDG_CACHE_HOME})
+  set(eroica_cache "$ENV{XDG_CACHE_HOME}/eroica")
+else()
+  set(eroica_cache "$ENV{HOME}/.cache/eroica")
+endif()
+file(GLOB eroica_cached_headers "${eroica_cache}/cuda-headers-*/nvidia/cu*/include")
+set(eroica_cuda_folders "${EROICA_CUDA_INCLUDE}")
+if(NOT EROICA_CUDA_INCLUDE)
+  foreach(home "$ENV{CUDA_HOME}" "$ENV{CUDA_PATH}" /usr/local/cuda)
+    if(home)
+      list(APPEND eroica_cuda_folders "${home}/include" "${home}/extras/CUPTI/include")
+    endif()
+  endforeach()
+  list(APPEND eroica_cuda_folders ${eroica_cached_headers})
+endif()
+foreach(folder IN LISTS eroica_cuda_folders)
+  if(EXISTS "${folder}/cupti.h" AND NOT EROICA_CUPTI_INCLUDE)
+    set(EROICA_CUPTI_INCLUDE "${folder}")
+    # A toolkit may keep CUPTI's headers apart from cuda.h.
+    if(NOT EXISTS "${folder}/cuda.h" AND EXISTS "${folder}/../../../include/cuda.h")
+      list(APPEND EROICA_CUPTI_INCLUDE "${folder}/../../../include")
+    endif()
+  endif()
+endforeach()
+
+if(NOT EROICA_CUPTI_INCLUDE)
+  set(why "no cupti.h in CUDA_HOME, in the standard folder or in the cache; ops/cuda_headers.sh fetches the headers")
+  if(EROICA_CUPTI STREQUAL "ON")
+    message(FATAL_ERROR "CUPTI producer: ${why}")
+  endif()
+  message(STATUS "CUPTI producer: off (${why})")
+  return()
+endif()
+
+list(GET EROICA_CUPTI_INCLUDE 0 folder)
+foreach(record KERNEL=Kernel MEMCPY=Memcpy PEER_MEMCPY=MemcpyPtoP MEMSET=Memset SYNCHRONIZATION=Synchronization)
+  string(REPLACE "=" ";" record "${record}")
+  list(GET record 0 key)
+  list(GET record 1 name)
+  eroica_cupti_newest(struct "${folder}/cupti_activity.h" "CUpti_Activity${name}")
+  list(APPEND EROICA_CUPTI_RECORDS "EROICA_CUPTI_${key}=${struct}")
+endforeach()
+message(STATUS "CUPTI producer: on (headers in ${folder})")

@@ -1,0 +1,85 @@
+// liberoica_cupti.so in a process of its own, without a driver: it may only be useless.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace eroica {
+namespace {
+
+struct Ran {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+Ran RunHost(const std::string& environment) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / ("injection_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  const fs::path err = folder / "err";
+  const std::string command = "env -u EROICA_DISABLE EROICA_RANK=0 EROICA_RECORDING='" +
+                              (folder / "recording").string() + "' " + environment + " '" +
+                              INJECTION_HOST "' '" INJECTED_LIBRARY "' 2>'" + err.string() + "'";
+  Ran ran;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return ran;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) {
+    ran.out.push_back(static_cast<char>(c));
+  }
+  ran.status = pclose(pipe);
+  std::ifstream file(err);
+  ran.err.assign(std::istreambuf_iterator<char>(file), {});
+  fs::remove_all(folder);
+  return ran;
+}
+
+void ExpectUnhurt(const Ran& ran) {
+  EXPECT_EQ(ran.status, 0) << ran.out << ran.err;
+  EXPECT_EQ(ran.out, "went on\n");
+  EXPECT_LE(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+}
+
+TEST(Injection, ALibraryThatIsNotThereIsOneLine) {
+  const Ran ran = RunHost("EROICA_CUPTI_LIBRARY=/nonexistent/libcupti.so");
+  ExpectUnhurt(ran);
+  EXPECT_NE(ran.err.find("libcupti was not found"), std::string::npos) << ran.err;
+}
+
+TEST(Injection, SwitchedOffItSaysNothingOfItsOwn) {
+  const Ran ran = RunHost("EROICA_DISABLE=1 EROICA_CUPTI_LIBRARY=/nonexistent/libcupti.so");
+  ExpectUnhurt(ran);
+}
+
+TEST(Injection, SettingsThatMakeNoSenseDoNoHarm) {
+  for (const char* setting :
+       {"EROICA_CUPTI_FLUSH_MS=x", "EROICA_CUPTI_FLUSH_MS=-9", "EROICA_CUPTI_FLUSH_MS=1e99",
+        "EROICA_CUPTI_COLLECTIVES=perhaps",
+        "EROICA_CUPTI_LIBRARY=", "CUDA_HOME=", "EROICA_CUPTI_LIBRARY=/dev/null"}) {
+    ExpectUnhurt(RunHost(setting));
+  }
+}
+
+// A library that is none of NVIDIA's: no function of CUPTI is in it.
+TEST(Injection, ALibraryWithoutCuptisFunctions) {
+  const Ran ran = RunHost("EROICA_CUPTI_LIBRARY=libm.so.6");
+  ExpectUnhurt(ran);
+  EXPECT_NE(ran.err.find("no device work is recorded"), std::string::npos) << ran.err;
+}
+
+TEST(Injection, TheRealLibraryWithoutADriverIsOneLine) {
+  const char* library = std::getenv("EROICA_TEST_CUPTI_LIBRARY");
+  if (library == nullptr) GTEST_SKIP() << "EROICA_TEST_CUPTI_LIBRARY names no libcupti";
+  const Ran ran = RunHost("EROICA_CUPTI_LIBRARY='" + std::string(library) + "'");
+  ExpectUnhurt(ran);
+  EXPECT_NE(ran.err.find("no device work is recorded"), std::string::npos) << ran.err;
+}
+
+}  // namespace
+}  // namespace eroica
