@@ -1,24 +1,28 @@
-// What the Python package calls through ctypes, beside the core's own C ABI: one cheap call for what a script says at
-// every step, with the time taken here. Python hands in moments of CLOCK_MONOTONIC (time.monotonic_ns).
-// All calls are thread-safe, hold no lock and do nothing where Eroica is off; the GIL stays with the caller.
+// What the Python package calls through ctypes, beside the core's own C ABI: one cheap call for
+// what a script says at every step, with the time taken here. Python hands in moments of
+// CLOCK_MONOTONIC (time.monotonic_ns). All calls are thread-safe, hold no lock and do nothing where
+// Eroica is off; the GIL stays with the caller.
 #pragma once
 
 #include <stdint.h>
 
 extern "C" {
 
-// Attaches the core as "python". rank, world_size, device: -1 where not known. False: see eroica_off_reason.
+// Attaches the core as "python". rank, world_size, device: -1 where not known. False: see
+// eroica_off_reason.
 bool eroica_python_attach(int64_t rank, int64_t world_size, int32_t device);
 
 // The step that runs ends, the next begins: its id.
 int64_t eroica_python_step();
 void eroica_python_dataloader_next();
-// An optimizer steps: what step detection goes by; begins_stage: the first since the backward pass, a mark of the stage.
+// An optimizer steps: what step detection goes by; begins_stage: the first since the backward pass,
+// a mark of the stage.
 void eroica_python_optimizer_step(bool begins_stage);
 // A mark (EROICA_*_BEGIN ...) at this moment.
 void eroica_python_mark(int mark_kind);
 
-// The number of a function of class Python without a caller; wait as EROICA_WAIT_*, or -1 to go by the name.
+// The number of a function of class Python without a caller; wait as EROICA_WAIT_*, or -1 to go by
+// the name.
 uint32_t eroica_python_function(const char* name, int wait);
 // The number of a collective's function, e.g. "gloo:all_reduce".
 uint32_t eroica_python_collective_function(const char* name);

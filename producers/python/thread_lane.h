@@ -1,4 +1,5 @@
-// The lane of the thread that asks. The main thread is the training thread; others are named as the system names them.
+// The lane of the thread that asks. The main thread is the training thread; others are named as the
+// system names them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-"""Zero-code: the folder zero_code on PYTHONPATH, scripts that know nothing of Eroica, and hosts that must not break."""
+"""Zero-code: the folder zero_code on PYTHONPATH, scripts that know nothing of Eroica, and hosts
+that must not break."""
 
 import os
 import subprocess
@@ -15,9 +16,7 @@ ATTACHED = "import sys; assert 'eroica' in sys.modules; import eroica; assert er
 
 class ZeroCodeTest(unittest.TestCase):
     def each(self):
-        for version, python in interpreters.all_interpreters().items():
-            with self.subTest(python=version):
-                yield python
+        return interpreters.all_interpreters().values()
 
     def run_zero(self, python, script, path=(), **changes):
         folders = [interpreters.ZERO_CODE, *path, interpreters.HERE]
@@ -26,7 +25,7 @@ class ZeroCodeTest(unittest.TestCase):
     def test_a_rank_is_attached_before_its_script_runs(self):
         for python in self.each():
             run = self.run_zero(python, ATTACHED)
-            self.assertEqual((run.status, run.err), (0, ""))
+            self.assertEqual((run.status, run.err), (0, ""), python)
             self.assertEqual(run.events["attached"], ["python"])
 
     def test_the_search_path_is_as_it_was(self):
@@ -40,16 +39,20 @@ class ZeroCodeTest(unittest.TestCase):
         script = "import sys; assert 'eroica' not in sys.modules and 'ctypes' not in sys.modules"
         for python in self.each():
             run = self.run_zero(python, script, epilogue=False, EROICA_RECORDING=None)
-            self.assertEqual((run.status, run.err), (0, ""))
+            self.assertEqual((run.status, run.err), (0, ""), python)
 
     def test_the_sitecustomize_behind_ours_runs_and_takes_its_place(self):
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "sitecustomize.py"), "w", encoding="utf-8") as file:
                 file.write("import builtins\nbuiltins.users_own = __name__\n")
             for python in self.each():
-                run = self.run_zero(python, "assert users_own == 'sitecustomize'; import sitecustomize; "
-                                    "assert 'zero_code' not in sitecustomize.__file__", path=[folder])
-                self.assertEqual((run.status, run.err), (0, ""))
+                run = self.run_zero(
+                    python,
+                    "assert users_own == 'sitecustomize'; import sitecustomize; "
+                    "assert 'zero_code' not in sitecustomize.__file__",
+                    path=[folder],
+                )
+                self.assertEqual((run.status, run.err), (0, ""), python)
 
     def test_a_broken_package_costs_one_line(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -65,10 +68,11 @@ class ZeroCodeTest(unittest.TestCase):
         script = "import sys; assert not sys.modules['eroica'].enabled()"
         for python in self.each():
             run = self.run_zero(python, script, epilogue=False, name="torchrun")
-            self.assertEqual((run.status, run.err), (0, ""))
+            self.assertEqual((run.status, run.err), (0, ""), python)
 
     def test_subprocesses_of_a_rank_are_left_alone(self):
-        # The core marks its process in the environment; the recorded one does not, so the script does.
+        # The core marks its process in the environment; the recorded one does not, so the script
+        # does.
         script = """
 import os, subprocess, sys
 os.environ["EROICA_ATTACHED"] = "%d:0" % os.getpid()
@@ -78,7 +82,7 @@ import multiprocessing
 """
         for python in self.each():
             run = self.run_zero(python, script, path=[interpreters.PRODUCER])
-            self.assertEqual((run.status, run.err), (0, ""))
+            self.assertEqual((run.status, run.err), (0, ""), python)
 
     def test_workers_of_multiprocessing_are_off(self):
         script = """
@@ -99,21 +103,38 @@ if __name__ == "__main__":
 """
         for python in self.each():
             run = self.run_zero(python, script, path=[interpreters.PRODUCER], epilogue=False)
-            self.assertEqual((run.status, run.err), (0, ""))
+            self.assertEqual((run.status, run.err), (0, ""), python)
 
     def test_interpreters_that_see_little_start(self):
         env = interpreters.environment(PYTHONPATH=interpreters.ZERO_CODE)
         for python in self.each():
             for options in (["-I"], ["-S"], ["-E"], ["-s"]):
-                done = subprocess.run([python, *options, "-c", "print(1)"], capture_output=True, text=True, env=env,
-                                      timeout=60, check=False)
-                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "1\n", ""), options)
+                done = subprocess.run(
+                    [python, *options, "-c", "print(1)"],
+                    capture_output=True,
+                    text=True,
+                    env=env,
+                    timeout=60,
+                    check=False,
+                )
+                self.assertEqual(
+                    (done.returncode, done.stdout, done.stderr), (0, "1\n", ""), options
+                )
 
     def test_a_closed_standard_error_is_no_trouble(self):
         for python in self.each():
             command = f'exec "{python}" -c "print(1)" 2>&-'
-            env = interpreters.environment(PYTHONPATH=interpreters.ZERO_CODE, EROICA_LIB_DIR="/nowhere")
-            done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=env, timeout=60, check=False)
+            env = interpreters.environment(
+                PYTHONPATH=interpreters.ZERO_CODE, EROICA_LIB_DIR="/nowhere"
+            )
+            done = subprocess.run(
+                ["sh", "-c", command],
+                capture_output=True,
+                text=True,
+                env=env,
+                timeout=60,
+                check=False,
+            )
             self.assertEqual((done.returncode, done.stdout), (0, "1\n"))
 
 

@@ -1,9 +1,18 @@
 """Eroica's producer in Python training processes. Every call does nothing where Eroica is off.
 
-Eroica is on where EROICA_RECORDING or EROICA_BOOTSTRAP names a destination and this process is a rank; see README.md.
+Eroica is on where EROICA_RECORDING or EROICA_BOOTSTRAP names a destination and this process is a
+rank; see README.md.
 """
 
-from eroica.annotations import checkpoint, dataloader, enabled, evaluation, optimizer_step, region, step
+from eroica.annotations import (
+    checkpoint,
+    dataloader,
+    enabled,
+    evaluation,
+    optimizer_step,
+    region,
+    step,
+)
 from eroica.collectives import collective
 
 __all__ = [

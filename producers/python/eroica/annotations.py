@@ -1,4 +1,5 @@
-"""What a script can say by itself: steps, regions, data loading, optimizer steps, checkpoints, evaluation.
+"""What a script can say by itself: steps, regions, data loading, optimizer steps, checkpoints,
+evaluation.
 
 Every call does nothing, in well under a microsecond, where Eroica is off.
 """
@@ -121,7 +122,8 @@ def evaluation():
 
 
 class dataloader:
-    """`for batch in eroica.dataloader(loader):`; everything else of the loader is reached through it."""
+    """`for batch in eroica.dataloader(loader):`; everything else of the loader is reached through
+    it."""
 
     def __init__(self, iterable):
         self._iterable = iterable

@@ -16,7 +16,9 @@ _functions = {}
 def communicator_id(group, ranks):
     """Equal on all members and in all runs: from the group's name and its members alone."""
     text = str(group) + "\0" + ",".join(map(str, ranks or ()))
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "little")
+    return int.from_bytes(
+        hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "little"
+    )
 
 
 def communicator_of(group, ranks, description=""):
@@ -30,7 +32,11 @@ def communicator_of(group, ranks, description=""):
         size = len(ranks) if ranks else _world_size() if group == "world" else 0
         name = str(group).encode("utf-8", "replace")
         number = life.native.communicator(
-            communicator_id(group, ranks), name, description.encode("utf-8", "replace"), size, members
+            communicator_id(group, ranks),
+            name,
+            description.encode("utf-8", "replace"),
+            size,
+            members,
         )
         _communicators[key] = number
     return number
@@ -42,7 +48,8 @@ def _world_size():
 
 
 def function_of(name):
-    """The number of a function of class collective. Names are those of OPERATIONS, with or without a backend."""
+    """The number of a function of class collective. Names are those of OPERATIONS, with or without
+    a backend."""
     number = _functions.get(name)
     if number is None:
         number = life.native.collective_function(name.encode("utf-8", "replace"))
@@ -51,9 +58,11 @@ def function_of(name):
 
 
 class collective:
-    """`with eroica.collective("all_reduce", group="dp0", nbytes=n, ranks=[0, 1]):` around what waits for the peers.
+    """`with eroica.collective("all_reduce", group="dp0", nbytes=n, ranks=[0, 1]):` around what
+    waits for the peers.
 
-    group and ranks must be the same on all members. peer: the other's global rank, for "send" and "recv" only.
+    group and ranks must be the same on all members. peer: the other's global rank, for "send" and
+    "recv" only.
     """
 
     __slots__ = ("_operation", "_group", "_bytes", "_peer", "_ranks", "_start", "_ticket")
@@ -80,7 +89,9 @@ class collective:
         communicator = communicator_of(self._group, ranks)
         code = constants.OPERATIONS.get(self._operation, 0)
         peer = -1 if self._peer is None else self._peer
-        self._ticket = life.native.collective_launched(communicator, code, peer, constants.NO_SEQUENCE, self._bytes)
+        self._ticket = life.native.collective_launched(
+            communicator, code, peer, constants.NO_SEQUENCE, self._bytes
+        )
         self._start = monotonic_ns()
 
     def __exit__(self, kind, error, trace):

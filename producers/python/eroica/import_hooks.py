@@ -1,7 +1,8 @@
 """Patches frameworks after the script has imported them; Eroica itself never imports one.
 
-A finder at the head of sys.meta_path watches for the modules named in _HOOKS. When one is loaded, its own loader runs
-first and untouched, then the hook; a hook that fails is said once and leaves the module as it is.
+A finder at the head of sys.meta_path watches for the modules named in _HOOKS. When one is loaded,
+its own loader runs first and untouched, then the hook; a hook that fails is said once and leaves
+the module as it is.
 """
 
 import importlib

@@ -1,8 +1,9 @@
 """Whether Eroica is on in this process, and how it gets on and off.
 
-`on` is read before every call; it is True from a successful attach until exit, a fork's child or a failure. The core
-decides whether it attaches (it knows launchers and children of ranks); what is decided here without loading it is only
-what needs no library: whether anybody asked for Eroica at all.
+`on` is read before every call; it is True from a successful attach until exit, a fork's child or a
+failure. The core decides whether it attaches (it knows launchers and children of ranks); what is
+decided here without loading it is only what needs no library: whether anybody asked for Eroica at
+all.
 """
 
 import atexit
@@ -18,8 +19,26 @@ _lock = threading.Lock()
 _after_attach = []  # called once, when Eroica gets on
 
 RANK_VARIABLES = ("EROICA_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
-_LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "srun", "horovodrun", "ray", "pip", "pip3")
-_LAUNCHER_MODULES = ("torch.distributed.run", "torch.distributed.launch", "accelerate.commands", "pip", "ensurepip", "venv")
+_LAUNCHERS = (
+    "torchrun",
+    "accelerate",
+    "deepspeed",
+    "mpirun",
+    "mpiexec",
+    "srun",
+    "horovodrun",
+    "ray",
+    "pip",
+    "pip3",
+)
+_LAUNCHER_MODULES = (
+    "torch.distributed.run",
+    "torch.distributed.launch",
+    "accelerate.commands",
+    "pip",
+    "ensurepip",
+    "venv",
+)
 
 
 def asked_for():
@@ -34,7 +53,8 @@ def has_rank_variable():
 
 
 def is_child_of_rank():
-    """The core marks the process that it attached to: "<pid>:<rank>". Whoever inherits the mark is no rank."""
+    """The core marks the process that it attached to: "<pid>:<rank>". Whoever inherits the mark is
+    no rank."""
     owner = os.environ.get("EROICA_ATTACHED", "").partition(":")[0]
     return owner.isdigit() and int(owner) != os.getpid()
 
@@ -51,20 +71,27 @@ def _command_line():
 
 
 def is_launcher():
-    """A program that starts ranks or installs packages; it holds a rank's variables where a scheduler set them."""
+    """A program that starts ranks or installs packages; it holds a rank's variables where a
+    scheduler set them."""
     arguments = _command_line()
     for position, argument in enumerate(arguments[:8]):
         if argument == "-c":  # the rest is the user's; multiprocessing's helpers start this way
-            return any("multiprocessing." in text and "tracker" in text for text in arguments[position + 1 : position + 2])
+            return any(
+                "multiprocessing." in text and "tracker" in text
+                for text in arguments[position + 1 : position + 2]
+            )
         if argument == "-m":
-            return arguments[position + 1 : position + 2] != [] and arguments[position + 1].startswith(_LAUNCHER_MODULES)
+            return arguments[position + 1 : position + 2] != [] and arguments[
+                position + 1
+            ].startswith(_LAUNCHER_MODULES)
         if position > 0 and not argument.startswith("-"):
             return os.path.basename(argument) in _LAUNCHERS
     return False
 
 
 def begin():
-    """A sign of training: attaches where that was not tried. True where events are taken from here on."""
+    """A sign of training: attaches where that was not tried. True where events are taken from here
+    on."""
     if _decided:
         return on
     with _lock:
@@ -103,7 +130,8 @@ def _quietly(action):
 
 
 def framework_rank():
-    """(rank, world size) from torch.distributed where the script has initialized it, else (-1, -1)."""
+    """(rank, world size) from torch.distributed where the script has initialized it, else (-1,
+    -1)."""
     distributed = sys.modules.get("torch.distributed")
     try:
         if distributed is not None and distributed.is_available() and distributed.is_initialized():
@@ -153,9 +181,31 @@ def _attach():
     reason = ""
     atexit.register(_stop)
     os.register_at_fork(after_in_child=_off_in_child)
+    _start_sampler()
     for action in _after_attach:
         _quietly(action)
     _after_attach.clear()
+
+
+def _start_sampler():
+    try:
+        hz = float(os.environ.get("EROICA_PYTHON_HZ", "50"))
+    except ValueError:
+        hz = 50.0
+    try:
+        import opcode
+
+        from eroica import threads
+
+        # Where a function's code really starts: before it, the interpreter has only set the frame
+        # up.
+        resume = opcode.opmap.get("RESUME", -1)
+        folder = os.path.dirname(os.path.abspath(__file__)) + os.sep
+        why = native.start_sampler(hz, os.fsencode(folder), resume, threads.describe)
+        if why:
+            say(f"no Python stacks: {why.decode('utf-8', 'replace')}")
+    except Exception:
+        say_exception("no Python stacks")
 
 
 def _stop():
@@ -163,6 +213,7 @@ def _stop():
     global on
     if on:
         on = False
+        native.stop_sampler()
 
 
 def _off_in_child():
@@ -171,3 +222,4 @@ def _off_in_child():
     if on:
         on = False
         reason = "a fork of an attached process"
+        native.abandon_sampler()

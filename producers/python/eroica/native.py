@@ -1,7 +1,9 @@
-"""The two shared libraries as prepared ctypes functions: libproducer_core.so and liberoica_python.so.
+"""The two shared libraries as prepared ctypes functions: libproducer_core.so and
+liberoica_python.so.
 
-Calls go through PyDLL: they hold the GIL, because each takes well under a microsecond and giving the GIL away would let
-another thread in between two lines of the training loop. Only detach() may take long; it releases it.
+Calls go through PyDLL: they hold the GIL, because each takes well under a microsecond and giving
+the GIL away would let another thread in between two lines of the training loop. Only stop() and
+detach() may take long; they release it.
 """
 
 import ctypes
@@ -55,20 +57,36 @@ _PROTOTYPES = {
     "function": ("python", "eroica_python_function", _U32, (_TEXT, ctypes.c_int)),
     "collective_function": ("python", "eroica_python_collective_function", _U32, (_TEXT,)),
     "interval": ("python", "eroica_python_interval", None, (_I64, _U32)),
-    "collective_launched": ("python", "eroica_python_collective_launched", _U64, (_U16, _U8, _I32, _U64, _U64)),
+    "collective_launched": (
+        "python",
+        "eroica_python_collective_launched",
+        _U64,
+        (_U16, _U8, _I32, _U64, _U64),
+    ),
     "collective_ended": ("python", "eroica_python_collective_ended", None, (_U64, _I64, _U32)),
+    "start_sampler": (
+        "python",
+        "eroica_python_start_sampler",
+        _TEXT,
+        (ctypes.c_double, _TEXT, ctypes.c_int, ctypes.py_object),
+    ),
+    "abandon_sampler": ("python", "eroica_python_abandon_sampler", None, ()),
+    "pause_full_trace": ("python", "eroica_python_pause_full_trace", None, (ctypes.c_bool,)),
 }
 
 
 class Native:
     """One attribute for each row of _PROTOTYPES, and the calls that release the GIL."""
 
-    __slots__ = tuple(_PROTOTYPES) + ("detach", "library_folder")
+    __slots__ = tuple(_PROTOTYPES) + ("stop_sampler", "detach", "library_folder")
 
 
 def library_folder():
-    """Where the libraries lie: $EROICA_LIB_DIR, else lib/ beside this file. None where there are none."""
-    folder = os.environ.get("EROICA_LIB_DIR") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
+    """Where the libraries lie: $EROICA_LIB_DIR, else lib/ beside this file. None where there are
+    none."""
+    folder = os.environ.get("EROICA_LIB_DIR") or os.path.join(
+        os.path.dirname(os.path.abspath(__file__)), "lib"
+    )
     names = ("libproducer_core.so", "liberoica_python.so")
     return folder if all(os.path.isfile(os.path.join(folder, name)) for name in names) else None
 
@@ -77,17 +95,24 @@ def load():
     """Loads both libraries. Raises OSError or AttributeError where they do not fit."""
     folder = library_folder()
     if folder is None:
-        raise OSError("libproducer_core.so and liberoica_python.so are not there: set EROICA_LIB_DIR")
+        raise OSError(
+            "libproducer_core.so and liberoica_python.so are not there: set EROICA_LIB_DIR"
+        )
     # The core first and for everybody: the other libraries of the process find it by its name.
     core_path = os.path.join(folder, "libproducer_core.so")
     python_path = os.path.join(folder, "liberoica_python.so")
-    libraries = {"core": ctypes.PyDLL(core_path, mode=ctypes.RTLD_GLOBAL), "python": ctypes.PyDLL(python_path)}
+    libraries = {
+        "core": ctypes.PyDLL(core_path, mode=ctypes.RTLD_GLOBAL),
+        "python": ctypes.PyDLL(python_path),
+    }
     native = Native()
     for attribute, (library, symbol, result, arguments) in _PROTOTYPES.items():
         function = libraries[library][symbol]
         function.restype = result
         function.argtypes = arguments
         setattr(native, attribute, function)
+    native.stop_sampler = ctypes.CDLL(python_path).eroica_python_stop_sampler
+    native.stop_sampler.restype = None
     native.detach = ctypes.CDLL(core_path, mode=ctypes.RTLD_GLOBAL).eroica_detach
     native.detach.argtypes = (_U32,)
     native.detach.restype = None

@@ -1,7 +1,9 @@
-"""The stages of a training step as the training thread passes them: data, forward, backward, optimizer.
+"""The stages of a training step as the training thread passes them: data, forward, backward,
+optimizer.
 
-Each stage is marked where it first begins after the optimizer's step before; so micro-batches of one step mark their
-forward and backward pass once. Where nobody counts steps, the core finds them from what is said here.
+Each stage is marked where it first begins after the optimizer's step before; so micro-batches of
+one step mark their forward and backward pass once. Where nobody counts steps, the core finds them
+from what is said here.
 """
 
 from eroica import life

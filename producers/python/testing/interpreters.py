@@ -1,4 +1,5 @@
-"""The CPythons of this machine, and how tests run a script in one of them against the recorded core."""
+"""The CPythons of this machine, and how tests run a script in one of them against the recorded
+core."""
 
 import functools
 import glob
@@ -16,7 +17,12 @@ VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 
 
 def _version(path):
-    command = [path, "-I", "-c", "import sys; print('%d.%d' % sys.version_info[:2], sys.implementation.name)"]
+    command = [
+        path,
+        "-I",
+        "-c",
+        "import sys; print('%d.%d' % sys.version_info[:2], sys.implementation.name)",
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -30,16 +36,30 @@ def all_interpreters():
     """{version: path}, one of each version from 3.9 on; at least the one that runs the tests."""
     found = {"%d.%d" % sys.version_info[:2]: sys.executable}
     for version in VERSIONS:
-        candidates = glob.glob(os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python{version}"))
-        candidates += [os.path.join(folder, f"python{version}") for folder in os.environ["PATH"].split(os.pathsep)]
+        candidates = glob.glob(
+            os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python{version}")
+        )
+        candidates += [
+            os.path.join(folder, f"python{version}")
+            for folder in os.environ["PATH"].split(os.pathsep)
+        ]
         for candidate in candidates:
-            if version not in found and os.access(candidate, os.X_OK) and _version(candidate) == version:
+            if (
+                version not in found
+                and os.access(candidate, os.X_OK)
+                and _version(candidate) == version
+            ):
                 found[version] = candidate
-    return dict(sorted(found.items(), key=lambda item: VERSIONS.index(item[0]) if item[0] in VERSIONS else 99))
+    return dict(
+        sorted(
+            found.items(), key=lambda item: VERSIONS.index(item[0]) if item[0] in VERSIONS else 99
+        )
+    )
 
 
 class Run:
-    """What became of a script: its exit status, output, and what reached the C ABI (None where nothing was loaded)."""
+    """What became of a script: its exit status, output, and what reached the C ABI (None where
+    nothing was loaded)."""
 
     def __init__(self, done, events):
         self.status = done.returncode
@@ -64,7 +84,8 @@ class Run:
         return sum(
             (interval["end"] - interval["start"]) * 1e-9
             for interval in self.events["intervals"]
-            if wanted in functions[interval["function"]]["name"] and (lane is None or interval["lane"] == lane)
+            if wanted in functions[interval["function"]]["name"]
+            and (lane is None or interval["lane"] == lane)
         )
 
 
@@ -76,7 +97,11 @@ _recorded_core.write()
 
 def environment(**changes):
     """Asks for Eroica as a rank would be; None removes a variable."""
-    own = {key: value for key, value in os.environ.items() if not key.startswith(("EROICA_", "PYTHON", "RANK"))}
+    own = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("EROICA_", "PYTHON", "RANK"))
+    }
     own.update(
         EROICA_LIB_DIR=LIB_DIR,
         EROICA_RECORDING="recorded-by-the-test",
@@ -103,7 +128,15 @@ def run(python, script, epilogue=True, arguments=(), timeout=100, name="train.py
         record = os.path.join(folder, "recorded.json")
         env = environment(RECORDED_TO=record, **changes)
         command = [python, path, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env, cwd=folder, check=False)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env=env,
+            cwd=folder,
+            check=False,
+        )
         events = None
         if os.path.exists(record):
             with open(record, encoding="utf-8") as file:

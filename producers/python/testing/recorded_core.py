@@ -1,4 +1,5 @@
-"""Inside a test's process: what the recorded core took so far. Nothing is loaded that Eroica did not load."""
+"""Inside a test's process: what the recorded core took so far. Nothing is loaded that Eroica did
+not load."""
 
 import ctypes
 import json

@@ -1,6 +1,8 @@
-"""Loaded by every Python process on whose PYTHONPATH this folder stands (`eroica run` puts it there).
+"""Loaded by every Python process on whose PYTHONPATH this folder stands (`eroica run` puts it
+there).
 
-It loads the package where somebody asked for Eroica, then the sitecustomize that this one hides, if there is one.
+It loads the package where somebody asked for Eroica, then the sitecustomize that this one hides, if
+there is one.
 """
 
 import os
@@ -16,7 +18,8 @@ def _load_eroica():
         try:
             import eroica  # noqa: F401
         except ImportError:
-            # Not installed: the package lies beside this folder. At the end, so that it hides nothing.
+            # Not installed: the package lies beside this folder. At the end, so that it hides
+            # nothing.
             folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
             sys.path.append(folder)
             try:
@@ -31,7 +34,8 @@ def _load_eroica():
 
 
 def _load_hidden_sitecustomize():
-    """As if this file were not there: its own module takes our place, and its errors are its own."""
+    """As if this file were not there: its own module takes our place, and its errors are its
+    own."""
     import importlib.machinery
     import importlib.util
 

@@ -1,0 +1,74 @@
+#include "producers/python/cpython_api.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace eroica {
+namespace {
+
+constexpr int kFirstMinor = 9;
+constexpr int kLastMinor = 14;
+
+template <typename Function>
+bool Find(const char* name, Function** function) {
+  void* symbol = dlsym(RTLD_DEFAULT, name);
+  static_assert(sizeof symbol == sizeof *function);
+  std::memcpy(function, &symbol,
+              sizeof symbol);  // ISO C++ has no cast from an object pointer to a function's
+  return symbol != nullptr;
+}
+
+bool FindRequired(CPythonApi* api) {
+  return Find("Py_GetVersion", &api->Py_GetVersion) &&
+         Find("PyGILState_Ensure", &api->PyGILState_Ensure) &&
+         Find("PyGILState_Release", &api->PyGILState_Release) &&
+         Find("PyInterpreterState_Main", &api->PyInterpreterState_Main) &&
+         Find("Py_AddPendingCall", &api->Py_AddPendingCall) &&
+         Find("PyEval_GetFrame", &api->PyEval_GetFrame) &&
+         Find("PyFrame_GetBack", &api->PyFrame_GetBack) &&
+         Find("PyFrame_GetCode", &api->PyFrame_GetCode) &&
+         Find("PyEval_SetProfile", &api->PyEval_SetProfile) && Find("Py_IncRef", &api->Py_IncRef) &&
+         Find("Py_DecRef", &api->Py_DecRef) &&
+         Find("PyObject_GetAttrString", &api->PyObject_GetAttrString) &&
+         Find("PyObject_Repr", &api->PyObject_Repr) &&
+         Find("PyObject_CallFunction", &api->PyObject_CallFunction) &&
+         Find("PyLong_AsLong", &api->PyLong_AsLong) &&
+         Find("PyLong_FromLong", &api->PyLong_FromLong) &&
+         Find("PyUnicode_AsEncodedString", &api->PyUnicode_AsEncodedString) &&
+         Find("PyBytes_AsString", &api->PyBytes_AsString) &&
+         Find("PyBytes_AsStringAndSize", &api->PyBytes_AsStringAndSize) &&
+         Find("PySys_GetObject", &api->PySys_GetObject) && Find("PyList_Size", &api->PyList_Size) &&
+         Find("PyList_GetItem", &api->PyList_GetItem) && Find("PyErr_Clear", &api->PyErr_Clear);
+}
+
+}  // namespace
+
+bool FindCPython(CPythonApi* api, const char** why) {
+  if (!FindRequired(api)) {
+    *why = "CPython's functions are not visible in this process";
+    return false;
+  }
+  const char* version = api->Py_GetVersion();
+  if (std::strncmp(version, "3.", 2) == 0) api->minor = std::atoi(version + 2);
+  if (api->minor < kFirstMinor || api->minor > kLastMinor) {
+    *why = "a CPython outside 3.9 to 3.14";
+    return false;
+  }
+  if (std::strstr(version, "free-threading") != nullptr) {
+    *why = "a free-threaded CPython has no GIL that would hold the training thread's frames still";
+    return false;
+  }
+  api->_Py_NoneStruct = dlsym(RTLD_DEFAULT, "_Py_NoneStruct");
+  if (!Find("Py_IsFinalizing", &api->Py_IsFinalizing))
+    Find("_Py_IsFinalizing", &api->Py_IsFinalizing);
+  if (api->minor <= 11) Find("_PyEval_AddPendingCall", &api->_PyEval_AddPendingCall);
+  if (api->minor >= 11 && !Find("PyFrame_GetLasti", &api->PyFrame_GetLasti)) {
+    *why = "PyFrame_GetLasti is missing";
+    return false;
+  }
+  return true;
+}
+
+}  // namespace eroica

@@ -1,0 +1,51 @@
+// The few functions of CPython that we call, found in the running process: one binary serves
+// CPython 3.9 to 3.14, and none of its headers is needed. Objects are opaque; whoever gets a new
+// reference gives it back with Py_DecRef. Everything but what is marked [any thread] needs the GIL.
+#pragma once
+
+#include <cstddef>
+
+namespace eroica {
+
+using PyPointer = void*;  // a PyObject, or a thread or interpreter state
+
+struct CPythonApi {
+  int minor = 0;  // of 3.minor
+
+  const char* (*Py_GetVersion)();
+  int (*PyGILState_Ensure)();  // [any thread]
+  void (*PyGILState_Release)(int);
+  int (*Py_IsFinalizing)();                // [any thread]; may be null
+  PyPointer (*PyInterpreterState_Main)();  // [any thread]
+  // [any thread] Up to 3.11 Py_AddPendingCall reads the thread state of whoever holds the GIL,
+  // which may end just then; the inner function takes the interpreter instead.
+  int (*Py_AddPendingCall)(int (*)(void*), void*);
+  int (*_PyEval_AddPendingCall)(PyPointer, int (*)(void*), void*);  // up to 3.11; may be null
+
+  PyPointer (*PyEval_GetFrame)();           // borrowed
+  PyPointer (*PyFrame_GetBack)(PyPointer);  // new, null at the outermost
+  PyPointer (*PyFrame_GetCode)(PyPointer);  // new
+  int (*PyFrame_GetLasti)(PyPointer);       // null before 3.11
+  void (*PyEval_SetProfile)(int (*)(PyPointer, PyPointer, int, PyPointer), PyPointer);
+
+  void (*Py_IncRef)(PyPointer);
+  void (*Py_DecRef)(PyPointer);
+  PyPointer (*PyObject_GetAttrString)(PyPointer, const char*);      // new
+  PyPointer (*PyObject_Repr)(PyPointer);                            // new
+  PyPointer (*PyObject_CallFunction)(PyPointer, const char*, ...);  // new
+  long (*PyLong_AsLong)(PyPointer);
+  PyPointer (*PyLong_FromLong)(long);                                           // new
+  PyPointer (*PyUnicode_AsEncodedString)(PyPointer, const char*, const char*);  // new
+  char* (*PyBytes_AsString)(PyPointer);
+  int (*PyBytes_AsStringAndSize)(PyPointer, char**, ptrdiff_t*);
+  PyPointer (*PySys_GetObject)(const char*);  // borrowed
+  ptrdiff_t (*PyList_Size)(PyPointer);
+  PyPointer (*PyList_GetItem)(PyPointer, ptrdiff_t);  // borrowed
+  void (*PyErr_Clear)();
+  PyPointer _Py_NoneStruct;  // None itself
+};
+
+// Looks the functions up. False, and why, where this is no CPython that we know.
+bool FindCPython(CPythonApi* api, const char** why);
+
+}  // namespace eroica

@@ -1,0 +1,168 @@
+#include "producers/python/full_trace.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "producers/core/producer_core.h"
+#include "producers/python/python_frame.h"
+#include "producers/python/thread_lane.h"
+
+namespace eroica {
+namespace {
+
+// What a profile function is told (CPython's PyTrace_*).
+enum ProfileEvent {
+  kCall = 0,
+  kReturn = 3,
+  kBuiltInCall = 4,
+  kBuiltInException = 5,
+  kBuiltInReturn = 6
+};
+
+// The beginning of CPython's PyCFunctionObject, the same from 3.9 to 3.14 in builds with a GIL:
+// what its repr is made of. Two objects with one definition and one type of self have one name.
+struct BuiltInObject {
+  intptr_t references;
+  void* type;
+  void* definition;
+  struct Self {
+    intptr_t references;
+    void* type;
+  } * self;
+};
+
+uint64_t Mix(uint64_t hash, uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
+  return hash * 0xff51afd7ed558ccdu;
+}
+
+}  // namespace
+
+FullTrace* FullTrace::instance_ = nullptr;
+
+FullTrace::FullTrace(const CPythonApi& python, std::string own_folder)
+    : python_(python), walker_(python, std::move(own_folder), -1) {
+  open_.reserve(kDeepest);
+  instance_ = this;
+}
+
+bool FullTrace::Wanted() const {
+  return !paused_.load(std::memory_order_relaxed) && eroica_enabled() && eroica_wants_full_trace();
+}
+
+bool FullTrace::SomebodyElseProfiles() const {
+  bool somebody = false;
+  PyPointer getter = python_.PySys_GetObject("getprofile");
+  PyPointer profiler = getter == nullptr ? nullptr : python_.PyObject_CallFunction(getter, nullptr);
+  if (profiler != nullptr) {
+    somebody = profiler != python_._Py_NoneStruct;
+    python_.Py_DecRef(profiler);
+  }
+  python_.PyErr_Clear();
+  return somebody;
+}
+
+void FullTrace::InstallIfWanted() {
+  if (installed() || !Wanted()) return;
+  if (SomebodyElseProfiles()) {
+    if (!said_)
+      std::fputs("eroica: no full trace of Python: another profiler is installed\n", stderr);
+    said_ = true;
+    return;
+  }
+  PythonStack stack;
+  walker_.Walk(&stack);
+  functions_.Name(stack.named);
+  open_.clear();
+  too_deep_ = 0;
+  for (size_t i = stack.depth; i > 0; --i)
+    Push(functions_.FunctionOf(Parent(), stack.codes[i - 1]), false);
+  // Without an object of ours: who saves sys.getprofile() and sets it again sets None, which is
+  // harmless.
+  python_.PyEval_SetProfile(&FullTrace::OnEvent, nullptr);
+  installed_.store(true, std::memory_order_relaxed);
+}
+
+void FullTrace::Remove() {
+  if (!installed()) return;
+  installed_.store(false, std::memory_order_relaxed);
+  if (!SomebodyElseProfiles()) python_.PyEval_SetProfile(nullptr, nullptr);
+  while (!open_.empty()) Pop();
+}
+
+uint32_t FullTrace::Parent() const {
+  return open_.empty() ? EROICA_NO_PARENT : open_.back().function;
+}
+
+void FullTrace::Push(uint32_t function, bool left_out) {
+  if (open_.size() >= kDeepest) {
+    ++too_deep_;
+  } else {
+    open_.push_back({function, left_out || function == EROICA_NO_PARENT, eroica_now_ns()});
+  }
+}
+
+void FullTrace::Pop() {
+  if (too_deep_ > 0) {
+    --too_deep_;
+  } else if (!open_.empty()) {
+    const Frame& frame = open_.back();
+    if (!frame.left_out)
+      eroica_interval(frame.start_ns, eroica_now_ns(), frame.function, TrainingLane());
+    open_.pop_back();
+  }
+}
+
+int FullTrace::OnEvent(PyPointer, PyPointer frame, int what, PyPointer argument) {
+  FullTrace& trace = *instance_;
+  if (!trace.Wanted()) {
+    trace.Remove();
+    return 0;
+  }
+  try {
+    switch (what) {
+      case kCall: trace.OnCall(frame); break;
+      case kBuiltInCall: trace.OnBuiltInCall(argument); break;
+      case kReturn:
+      case kBuiltInReturn:
+      case kBuiltInException: trace.Pop(); break;
+      default: break;
+    }
+  } catch (...) {  // no memory: the interpreter above must not see it
+    trace.Remove();
+  }
+  return 0;
+}
+
+void FullTrace::OnCall(PyPointer frame) {
+  std::vector<NamedCode> named;
+  uint32_t number = StackWalker::kLeftOut;
+  if (PyPointer code = python_.PyFrame_GetCode(frame); code != nullptr) {
+    number = walker_.NumberOf(code, &named);
+    python_.Py_DecRef(code);
+  }
+  functions_.Name(named);
+  const bool left_out = number == StackWalker::kLeftOut;
+  Push(left_out ? Parent() : functions_.FunctionOf(Parent(), number), left_out);
+}
+
+void FullTrace::OnBuiltInCall(PyPointer function) {
+  const auto* object = static_cast<const BuiltInObject*>(function);
+  uint64_t key = Mix(Parent(), reinterpret_cast<uintptr_t>(object->definition));
+  key = Mix(key, object->self == nullptr ? 0 : reinterpret_cast<uintptr_t>(object->self->type));
+  if (const auto known = built_ins_.find(key); known != built_ins_.end())
+    return Push(known->second, false);
+  if (built_ins_.size() >= kMostBuiltIns) return Push(Parent(), true);
+  std::string name = "<built-in function>";
+  if (PyPointer text = python_.PyObject_Repr(function); text != nullptr) {
+    name = StripAddress(TextOf(python_, text));
+    python_.Py_DecRef(text);
+  }
+  python_.PyErr_Clear();
+  const int wait = static_cast<int>(WaitOfPythonFrame(name));
+  const uint32_t number = eroica_function(name.c_str(), EROICA_PYTHON, wait, Parent());
+  built_ins_.emplace(key, number);
+  Push(number, false);
+}
+
+}  // namespace eroica

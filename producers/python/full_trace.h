@@ -1,0 +1,64 @@
+// Every call and return of the training thread as nested intervals, while a capture window wants
+// them: a C profile function (PyEval_SetProfile). It takes itself off at the first event after the
+// window; a profiler of somebody else is neither replaced nor removed, which is said once on
+// standard error. Names as PyTorch's profiler writes them: "train.py(73): layer", "<built-in
+// function sleep>". Owner: the training thread, with the GIL, for all but Pause and installed. One
+// instance a process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "producers/python/stack_functions.h"
+#include "producers/python/stack_walker.h"
+
+namespace eroica {
+
+class FullTrace {
+ public:
+  FullTrace(const CPythonApi& python, std::string own_folder);
+
+  // Installs the profile function where a window is open and nothing is in the way; frames that run
+  // count from now.
+  void InstallIfWanted();
+  // Takes it off where it is on, and ends what is open.
+  void Remove();
+  bool installed() const { return installed_.load(std::memory_order_relaxed); }  // [any thread]
+  // Somebody else profiles (torch.profiler): nothing is installed meanwhile. [any thread]
+  void Pause(bool paused) { paused_.store(paused, std::memory_order_relaxed); }
+
+ private:
+  static constexpr size_t kDeepest = 512;
+  static constexpr size_t kMostBuiltIns = 8'192;
+  struct Frame {
+    uint32_t function;
+    bool left_out;
+    int64_t start_ns;
+  };
+
+  static int OnEvent(PyPointer self, PyPointer frame, int what, PyPointer argument);
+  bool Wanted() const;
+  bool SomebodyElseProfiles() const;
+  uint32_t Parent() const;
+  void Push(uint32_t function, bool left_out);
+  void Pop();
+  void OnCall(PyPointer frame);
+  void OnBuiltInCall(PyPointer function);
+
+  static FullTrace* instance_;
+
+  const CPythonApi& python_;
+  StackWalker walker_;
+  StackFunctions functions_;
+  std::unordered_map<uint64_t, uint32_t> built_ins_;  // by definition, type of self and caller
+  std::vector<Frame> open_;
+  size_t too_deep_ = 0;  // frames beyond kDeepest that are open
+  std::atomic<bool> installed_ = false;
+  std::atomic<bool> paused_ = false;
+  bool said_ = false;
+};
+
+}  // namespace eroica

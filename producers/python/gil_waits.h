@@ -1,0 +1,52 @@
+// The training thread's waits for the GIL as functions and intervals, from what is seen of it at
+// every tick: a tick at which it waits stands for the time since the tick before. Where more than a
+// twentieth of a second's ticks waited, who holds the GIL is asked for, once a second, and named in
+// the function while it lasts. Owner: the sampler's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "producers/python/stack_attribution.h"
+
+namespace eroica {
+
+class GilWaits {
+ public:
+  // What is asked when many ticks wait: first Count (a second begins), then, a second later, who it
+  // is.
+  struct Holder {
+    std::function<void()> count;
+    std::function<std::string()> find;  // "" where not known
+  };
+  GilWaits(StackAttribution::Emit emit, Holder holder)
+      : emit_(std::move(emit)), holder_(std::move(holder)) {}
+
+  // waiting: at now_ns; the tick before was at last_ns.
+  void Tick(int64_t last_ns, int64_t now_ns, bool waiting);
+  // Emits what is open.
+  void Finish();
+  // "(waiting for the GIL)", with the holder where it is known.
+  uint32_t function();
+  // For how long it has been seen waiting at every tick.
+  int64_t waiting_ns() const { return waiting_ ? last_ns_ - since_ns_ : 0; }
+
+ private:
+  void EndSecond(int64_t now_ns);
+
+  StackAttribution::Emit emit_;
+  Holder holder_;
+  bool waiting_ = false;
+  int64_t since_ns_ = 0;    // of the wait
+  int64_t emitted_ns_ = 0;  // it is emitted up to here
+  int64_t last_ns_ = 0;
+  int64_t second_ns_ = 0;  // in which ticks are counted: its begin
+  int ticks_ = 0;
+  int waits_ = 0;
+  bool counting_ = false;  // holder_.count was called a second ago
+  std::string known_holder_;
+  uint32_t function_ = UINT32_MAX;  // EROICA_NO_PARENT: to be asked for
+};
+
+}  // namespace eroica

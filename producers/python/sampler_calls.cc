@@ -1,0 +1,49 @@
+#include "producers/python/sampler_calls.h"
+
+#include <unistd.h>
+
+#include "producers/python/cpython_api.h"
+
+namespace {
+
+// Never destroyed: a pending call of it may still run while the interpreter ends.
+eroica::StackSampler* sampler = nullptr;
+
+}  // namespace
+
+extern "C" {
+
+const char* eroica_python_start_sampler(double hz, const char* own_folder, int resume_opcode,
+                                        void* describe) {
+  if (!(hz > 0)) return nullptr;
+  if (sampler != nullptr) return "it was started before";
+  static eroica::CPythonApi python;
+  const char* why = nullptr;
+  if (!eroica::FindCPython(&python, &why)) return why;
+  if (describe != nullptr) python.Py_IncRef(describe);
+  auto* started = new eroica::StackSampler(
+      python,
+      {.hz = hz, .own_folder = own_folder, .resume_opcode = resume_opcode, .describe = describe});
+  sampler = started;
+  return started->Start(&why) ? nullptr : why;
+}
+
+void eroica_python_stop_sampler() {
+  if (sampler != nullptr) sampler->Stop();
+}
+
+void eroica_python_abandon_sampler() {
+  if (sampler != nullptr) sampler->Abandon();
+}
+
+void eroica_python_pause_full_trace(bool paused) {
+  if (sampler == nullptr) return;
+  sampler->full_trace().Pause(paused);
+  if (paused && gettid() == getpid()) sampler->full_trace().Remove();
+}
+
+void eroica_python_sampler_statistics(eroica::StackSamplerStatistics* out) {
+  *out = sampler == nullptr ? eroica::StackSamplerStatistics{} : sampler->Read();
+}
+
+}  // extern "C"

@@ -1,0 +1,110 @@
+"""How processes with a sampler end: at every way out, in every CPython of this machine, each many
+times."""
+
+import os
+import signal
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "testing"))
+
+import interpreters  # noqa: E402
+
+
+class ShutdownTest(unittest.TestCase):
+    """Ends of a process with a sampler at 1,000 Hz in the middle of its work, each many times."""
+
+    TIMES = 8
+
+    def each(self):
+        return [
+            python for python in interpreters.all_interpreters().values() for _ in range(self.TIMES)
+        ]
+
+    def ends(self, script, status):
+        for python in self.each():
+            run = interpreters.run(
+                python,
+                "import eroica, os, sys, threading, time\n" + script,
+                epilogue=False,
+                EROICA_PYTHON_HZ="1000",
+                timeout=60,
+                PYTHONWARNINGS="ignore",
+            )  # of forks beside threads
+            self.assertEqual((run.status, run.err), (status, ""), python)
+
+    BUSY = "end = time.monotonic() + 0.05\nwhile time.monotonic() < end: pass\n"
+
+    def test_the_end_of_the_script(self):
+        self.ends(self.BUSY, 0)
+
+    def test_exit_with_a_status(self):
+        self.ends(self.BUSY + "sys.exit(3)", 3)
+
+    def test_os_exit(self):
+        self.ends(self.BUSY + "os._exit(4)", 4)
+
+    def test_kill(self):
+        self.ends(self.BUSY + "os.kill(os.getpid(), 9)", -signal.SIGKILL)
+
+    def test_the_end_with_daemon_threads_that_hold_the_gil(self):
+        self.ends(
+            "def spin():\n    while True: pass\n"
+            "for _ in range(3): threading.Thread(target=spin, daemon=True).start()\n" + self.BUSY,
+            0,
+        )
+
+    def test_children_of_forks_end_well(self):
+        self.ends(
+            """
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        for i in range(10000): pass
+        sys.exit(5)   # through the child's own interpreter shutdown
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5
+""",
+            0,
+        )
+
+    def test_code_that_comes_and_goes(self):
+        self.ends(
+            """
+for i in range(300):
+    space = {} exec(compile(f"def f{i}():\\n  for j in range(2000): pass\\nf{i}()", f"file{i}.py",
+    "exec"), space)
+""",
+            0,
+        )
+
+    def test_deep_recursion_generators_and_exceptions(self):
+        self.ends(
+            """
+def deep(n): return 0 if n == 0 else 1 + deep(n - 1)
+def numbers():
+    for i in range(5000): yield i
+sys.setrecursionlimit(5000)
+for _ in range(20):
+    assert deep(2000) == 2000
+    assert sum(numbers()) == 12497500
+    try:
+        [][1]
+    except IndexError:
+        pass
+""",
+            0,
+        )
+
+    def test_atexit_callbacks_of_the_script_still_run(self):
+        for python in list(interpreters.all_interpreters().values()):
+            run = interpreters.run(
+                python,
+                "import atexit, eroica\natexit.register(print, 'bye')",
+                epilogue=False,
+                EROICA_PYTHON_HZ="1000",
+            )
+            self.assertEqual((run.status, run.out, run.err), (0, "bye\n", ""))
+
+
+if __name__ == "__main__":
+    unittest.main()

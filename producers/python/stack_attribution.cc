@@ -1,0 +1,42 @@
+#include "producers/python/stack_attribution.h"
+
+#include <algorithm>
+
+namespace eroica {
+namespace {
+
+constexpr int64_t kLongestPieceNs = 100'000'000;
+// A thread that comes back after minutes in one call is told in so many pieces at most.
+constexpr int64_t kMostPieces = 256;
+
+}  // namespace
+
+void StackAttribution::EmitOpen(int64_t end_ns) {
+  const int64_t piece_ns = std::max(kLongestPieceNs, (end_ns - start_ns_) / kMostPieces);
+  while (start_ns_ < end_ns) {
+    const int64_t until_ns = std::min(end_ns, start_ns_ + piece_ns);
+    emit_(start_ns_, until_ns, leaf_);
+    start_ns_ = until_ns;
+  }
+}
+
+void StackAttribution::Sample(int64_t requested_ns, int64_t taken_ns, uint32_t leaf) {
+  if (!open_) {
+    start_ns_ = std::min(requested_ns, taken_ns);
+  } else {
+    requested_ns = std::max(requested_ns, taken_ns_);
+    taken_ns = std::max(taken_ns, requested_ns);
+    if (leaf != leaf_) EmitOpen(taken_ns_ + (requested_ns - taken_ns_) / 2);
+  }
+  open_ = true;
+  leaf_ = leaf;
+  taken_ns_ = taken_ns;
+  if (taken_ns_ - start_ns_ >= kLongestPieceNs) EmitOpen(taken_ns_);
+}
+
+void StackAttribution::Finish() {
+  if (open_) EmitOpen(taken_ns_);
+  open_ = false;
+}
+
+}  // namespace eroica

@@ -1,0 +1,35 @@
+#include "producers/python/stack_functions.h"
+
+#include "producers/core/producer_core.h"
+#include "producers/python/python_frame.h"
+
+namespace eroica {
+
+void StackFunctions::Name(const std::vector<NamedCode>& named) {
+  for (const NamedCode& code : named) {
+    if (code.code >= StackWalker::kMostCodes) continue;
+    if (names_.size() <= code.code) names_.resize(code.code + 1);
+    names_[code.code] = code.name;
+  }
+}
+
+uint32_t StackFunctions::FunctionOf(uint32_t parent, uint32_t code) {
+  if (code >= names_.size()) return parent;
+  const uint64_t key = (static_cast<uint64_t>(parent) << 32) | code;
+  if (const auto known = functions_.find(key); known != functions_.end()) return known->second;
+  if (functions_.size() >= kMostNodes) return parent;
+  const std::string& name = names_[code];
+  const int wait = static_cast<int>(WaitOfPythonFrame(name));
+  const uint32_t function = eroica_function(name.c_str(), EROICA_PYTHON, wait, parent);
+  functions_.emplace(key, function);
+  return function;
+}
+
+uint32_t StackFunctions::LeafOf(const PythonStack& stack) {
+  const size_t leaf = stack.innermost_at_start && stack.depth > 1 ? 1 : 0;
+  uint32_t function = EROICA_NO_PARENT;
+  for (size_t i = stack.depth; i > leaf; --i) function = FunctionOf(function, stack.codes[i - 1]);
+  return function;
+}
+
+}  // namespace eroica

@@ -1,0 +1,30 @@
+// The functions of Python stacks: from code numbers (StackWalker) to numbers of the core's function
+// table. A stack that was seen before costs one look-up a frame and no call into the core. Owner:
+// one thread. Bounded: beyond kMostNodes stacks end in the last caller that is known.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "producers/python/stack_walker.h"
+
+namespace eroica {
+
+class StackFunctions {
+ public:
+  static constexpr size_t kMostNodes = 16'384;
+
+  void Name(const std::vector<NamedCode>& named);
+  // The function of the stack's leaf; EROICA_NO_PARENT where the stack is empty.
+  uint32_t LeafOf(const PythonStack& stack);
+  // The function of that code called by parent.
+  uint32_t FunctionOf(uint32_t parent, uint32_t code);
+
+ private:
+  std::vector<std::string> names_;                    // by code number
+  std::unordered_map<uint64_t, uint32_t> functions_;  // by parent and code
+};
+
+}  // namespace eroica
