@@ -73,7 +73,7 @@ class SlowData(NoFault):
 class GarbageCollection(NoFault):
     """Keeps a history of linked samples, so that Python's collector has long work in each step."""
 
-    MAX_HISTORY = 600_000  # objects, to bound memory
+    MAX_HISTORY = 450_000  # objects, to bound memory
 
     def begin(self, times, trainer, loader_shard):
         self.history = []
@@ -143,15 +143,17 @@ def aggregate_metrics(count):
 class BusyNeighbor(NoFault):
     """Foreign processes run on the one core that this rank may use."""
 
-    MAX_NEIGHBORS = 20
-    # What else runs on this host moves to the other cores, and so slows the other ranks a little.
-    MOVED_LOAD = 1.2
+    MAX_NEIGHBORS = 40
 
     def begin(self, times, trainer, loader_shard):
+        # On each other core so many compete: the other ranks, and what else this host runs.
+        ranks = int(os.environ["WORLD_SIZE"])
+        running = statistics.median(times["running"][FIRST_MEASURED_STEP:])
+        strangers = max(0.0, running - ranks)
+        competing = (ranks - 1 + strangers) / int(os.environ["DEMO_OTHER_CORES"])
         # Beside N neighbours this rank has one of N + 1 shares of its core.
-        cpu = statistics.median(times["cpu_ms"][FIRST_MEASURED_STEP:]) / 1000
-        wanted = self.MOVED_LOAD * (1.0 + self.size) * _step_seconds(times)
-        count = min(self.MAX_NEIGHBORS, max(1, math.ceil(wanted / cpu - 1)))
+        count = math.ceil((1.0 + self.size) * max(1.0, competing)) - 1
+        count = min(self.MAX_NEIGHBORS, max(1, count))
         order = foreign.ORDER.pack(count, min(os.sched_getaffinity(0)))
         os.write(int(os.environ["DEMO_NEIGHBOR_FD"]), order)
 

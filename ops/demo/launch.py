@@ -64,6 +64,7 @@ def start_rank(args, rank, port, neighbor_pipe):
     pass_fds = []
     if neighbor_pipe is not None and rank == args.fault_rank:
         environment["DEMO_NEIGHBOR_FD"] = str(neighbor_pipe)
+        environment["DEMO_OTHER_CORES"] = str(len(os.sched_getaffinity(0)) - 1)
         pass_fds = [neighbor_pipe]
     cores = cores_of_rank(args, rank)
 

@@ -13,6 +13,7 @@ import argparse
 import collections
 import contextlib
 import importlib.util
+import resource
 import shutil
 import sys
 import tempfile
@@ -140,6 +141,7 @@ def main():
                      "size": args.fault_size} if args.fault else None
             truth.write(args.truth, job.rank, {
                 "rank": job.rank, "world": job.world, "backend": training.name, "pid": os.getpid(),
+                "max_rss_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
                 "fault": fault, "connections": [
                     truth.tcp_info(c) for c in training.outgoing_connections()], **measured})
         training.close()

@@ -13,12 +13,16 @@ import struct
 import time
 
 PHASES = ("data", "forward", "backward", "all_reduce", "optimizer")
-COLUMNS = tuple(f"{phase}_ms" for phase in PHASES) + ("step_ms", "cpu_ms", "gc_ms", "run_queue_ms")
+COLUMNS = tuple(f"{phase}_ms" for phase in PHASES) + ("step_ms", "cpu_ms", "gc_ms", "run_queue_ms",
+                                                      "running")
 WARM_UP = 2
 
 
 class StepClock:
-    """Times of each step and phase of this process, one list a column, in milliseconds."""
+    """Times of each step and phase of this process, one list a column, in milliseconds.
+
+    `running` is how many processes of the host were running or ready as the step began.
+    """
 
     def __init__(self):
         self.times = {column: [] for column in COLUMNS}
@@ -26,8 +30,9 @@ class StepClock:
         gc.callbacks.append(self._collected)
 
     def begin(self):
-        self._begin = self._last = time.perf_counter()
+        self.times["running"].append(_running_processes())
         self._counters = self._read_counters()
+        self._begin = self._last = time.perf_counter()
 
     def lap(self, phase):
         now = time.perf_counter()
@@ -57,6 +62,14 @@ def _run_queue_seconds():
             return int(file.read().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
         return 0.0
+
+
+def _running_processes():
+    try:
+        with open("/proc/stat") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("procs_running"))
+    except (OSError, StopIteration, ValueError):
+        return 0
 
 
 TCP_INFO_FIELDS = {"rtt_us": (68, "I"), "pacing_rate": (104, "Q"), "max_pacing_rate": (112, "Q"),
@@ -119,7 +132,7 @@ def main():
         return
     columns = ["step_ms", "own_ms"] + [c for c in COLUMNS if c != "step_ms"]
     print("fault:", result["fault"])
-    print(f"{'rank':>4} {'':6} " + " ".join(f"{column[:-3]:>10}" for column in columns))
+    print(f"{'rank':>4} {'':6} " + " ".join(f"{column.replace('_ms', ''):>10}" for column in columns))
     for row in result["ranks"]:
         for part in ("before", "after"):
             if part in row:

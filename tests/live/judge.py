@@ -80,26 +80,29 @@ def _in_words(finding):
 def effect(case, ranks):
     """By what share of a step the fault really slowed the job, from what its ranks measured.
 
-    Where ranks know their own time, it is how much more the faulty rank needs than its peers: that
-    does not mix the fault with the load of the machine. Else it is by how much steps grew.
+    It is how much more the faulty rank needs than its peers need at the same time, so that the load
+    of the machine, which they share, is no part of it: of its own time, all but the all-reduce;
+    where exchange and work overlap (PyTorch), of waiting for data, or of processor time. For a
+    link, which slows the all-reduce of all, it is how much longer that takes than before.
     ranks: the truth files of one run (ops/demo/truth.py). None where that cannot be told.
     """
     if not case["truth"] or not ranks or not ranks[0]["fault"]:
         return None
-    first = ranks[0]["fault"]["step"]
-    before = [_columns(truth, WARM_UP, first) for truth in ranks]
-    after = [_columns(truth, first + WARM_UP, None) for truth in ranks]
-    step_before = statistics.median(columns["step_ms"] for columns in before)
-    step_after = statistics.median(columns["step_ms"] for columns in after)
-    if "all_reduce_ms" not in after[0]:
-        return step_after / step_before - 1
+    fault = ranks[0]["fault"]
+    before = [_columns(truth, WARM_UP, fault["step"]) for truth in ranks]
+    after = [_columns(truth, fault["step"] + WARM_UP, None) for truth in ranks]
     if "link" in case["truth"]:
         grown = [a["all_reduce_ms"] - b["all_reduce_ms"] for a, b in zip(after, before)]
-        return statistics.median(grown) / step_before
-    own = [columns["step_ms"] - columns["all_reduce_ms"] for columns in after]
-    faulty = [t["rank"] for t in ranks].index(case["truth"]["rank"])
-    peers = own[:faulty] + own[faulty + 1 :]
-    return (own[faulty] - statistics.median(peers)) / step_after
+        return statistics.median(grown) / statistics.median(c["step_ms"] for c in before)
+    if "all_reduce_ms" in after[0]:
+        needed = [columns["step_ms"] - columns["all_reduce_ms"] for columns in after]
+    else:
+        column = "data_ms" if fault["name"] == "data" else "cpu_ms"
+        needed = [columns[column] for columns in after]
+    faulty = [truth["rank"] for truth in ranks].index(case["truth"]["rank"])
+    peers = needed[:faulty] + needed[faulty + 1 :]
+    return (needed[faulty] - statistics.median(peers)) / statistics.median(
+        columns["step_ms"] for columns in after)
 
 
 def _columns(truth, first, last):

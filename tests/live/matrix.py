@@ -11,6 +11,7 @@ findings could not be read. Exit code: 0 when all that is not void was right or 
 
 import argparse
 import collections
+import ctypes
 import importlib.util
 import json
 import os
@@ -28,6 +29,8 @@ import judge
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 MIN_EFFECT = 0.05
+END_S = 45.0  # torchrun gives its ranks 30 s
+PR_SET_CHILD_SUBREAPER = 36
 WARM_UP = 2
 VERDICTS = ("right", "unnamed", "wrong", "missed", "quiet", "false", "void", "failed")
 GOOD = ("right", "quiet", "void", "plain")
@@ -83,21 +86,49 @@ def run_command(command, environment, output, limit):
         except subprocess.TimeoutExpired:
             process.terminate()
             try:
-                process.wait(timeout=15)
+                process.wait(timeout=END_S)
             except subprocess.TimeoutExpired:
                 pass
             return None, time.monotonic() - begin
         finally:
-            stop_group(process)
+            end_descendants()
+            process.wait()
 
 
-def stop_group(process):
-    """Whatever the job left behind ends with it."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
+def adopt_orphans():
+    """Ranks whose launcher died become children of this process, so that it can end them."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_descendants():
+    """Whatever a job left behind ends with it: ranks run in sessions of their own."""
+    while True:
+        running = descendants(os.getpid())
+        if not running:
+            return
+        for pid in running:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.01)
+
+
+def descendants(pid):
+    """Processes that this one started or adopted, and so on; without those that have ended."""
+    children = collections.defaultdict(list)
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/stat", "rb") as file:
+                state, parent = file.read().rpartition(b")")[2].split()[:2]
+        except OSError:
+            continue  # Ended since.
+        if state != b"Z":
+            children[int(parent)].append(int(entry))
+    found = list(children[pid])
+    for child in found:
+        found += children[child]
+    return found
 
 
 def read_findings(eroica, recording):
@@ -234,6 +265,8 @@ def run_all(args, cases):
 
 def main():
     args = arguments()
+    adopt_orphans()
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     if not args.only_plain and not os.access(args.eroica, os.X_OK):
         raise SystemExit(f"matrix.py: there is no program {args.eroica}; --eroica names it")
     args.eroica = os.path.abspath(args.eroica)

@@ -3,7 +3,6 @@
 import os
 import sys
 import tempfile
-import time
 import unittest
 
 import judge
@@ -132,7 +131,7 @@ def truth_files(own_after, all_reduce=((5, 5), (5, 5), (5, 5)), fault=True, torc
         steps = [100.0 + before] * 10 + [own + after] * 10
         times = {"step_ms": steps, "all_reduce_ms": [] if torch else [before] * 10 + [after] * 10}
         ranks.append({"rank": number, "times": times,
-                      "fault": {"step": 10} if fault else None})
+                      "fault": {"name": "compute", "step": 10} if fault else None})
     return ranks
 
 
@@ -153,9 +152,21 @@ class Effect(unittest.TestCase):
         ranks = truth_files((100, 100, 100), ((10, 54), (10, 54), (10, 54)))
         self.assertAlmostEqual(judge.effect({"truth": {"link": [1, 2]}}, ranks), 44 / 110)
 
-    def test_without_the_time_of_the_all_reduce_is_the_growth_of_steps(self):
-        ranks = truth_files((147, 147, 147), torch=True)
-        self.assertAlmostEqual(judge.effect(self.CASE, ranks), 152 / 105 - 1)
+    def test_without_the_time_of_the_all_reduce_is_told_from_what_the_fault_takes(self):
+        for name, column in (("data", "data_ms"), ("compute", "cpu_ms")):
+            ranks = truth_files((145, 145, 145), torch=True)
+            for number, needed in enumerate((10, 85, 10)):
+                ranks[number]["fault"]["name"] = name
+                ranks[number]["times"].update({"data_ms": [1] * 20, "cpu_ms": [1] * 20})
+                ranks[number]["times"][column] = [10] * 10 + [needed] * 10
+            self.assertAlmostEqual(judge.effect(self.CASE, ranks), 75 / 150)
+
+    def test_longer_steps_of_all_are_no_effect_of_a_fault_that_took_nothing(self):
+        ranks = truth_files((300, 300, 300), torch=True)
+        for truth in ranks:
+            truth["fault"]["name"] = "data"
+            truth["times"]["data_ms"] = [5] * 20
+        self.assertAlmostEqual(judge.effect(self.CASE, ranks), 0.0)
 
     def test_is_not_known_of_healthy_jobs_nor_without_truth_files(self):
         self.assertIsNone(judge.effect({"truth": {}}, truth_files((1, 1, 1), fault=False)))
@@ -171,6 +182,10 @@ def is_running(pid):
 
 
 class Runs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        matrix.adopt_orphans()
+
     def test_a_fault_that_slowed_nothing_makes_a_run_void(self):
         result = matrix.verdict_of(COMPUTE, False, 0, 0.01, [])
         self.assertEqual(result["verdict"], "void")
@@ -196,9 +211,18 @@ class Runs(unittest.TestCase):
             self.assertIsNone(code)
             with open(output) as file:
                 child = int(file.read())
-            deadline = time.monotonic() + 60.0
-            while is_running(child):
-                self.assertLess(time.monotonic(), deadline, "the child is still there")
+            self.assertFalse(is_running(child))
+
+    def test_a_rank_in_a_session_of_its_own_whose_launcher_died_is_ended(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output = os.path.join(folder, "output")
+            script = ("import subprocess, sys; p = subprocess.Popen([sys.executable, '-c',"
+                      " 'import signal; signal.pause()'], start_new_session=True);"
+                      " print(p.pid, flush=True)")
+            code, _ = matrix.run_command([sys.executable, "-c", script], os.environ, output, 60.0)
+            self.assertEqual(code, 0)
+            with open(output) as file:
+                self.assertFalse(is_running(int(file.read())))
 
     def test_the_exit_code_of_the_command_is_kept(self):
         with tempfile.TemporaryDirectory() as folder:

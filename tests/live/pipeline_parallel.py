@@ -62,7 +62,7 @@ def main():
         else:
             schedule.step()
         optimizer.step()
-        return float(torch.stack(losses).mean()) if losses else None
+        return torch.stack(losses).detach().mean().item() if losses else None
 
     job.run(train_step)
 
