@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "producers/host/host_sampler.h"
+#include "producers/host/nvml_device.h"
 #include "schemas/check.h"
 
 namespace eroica {
@@ -47,6 +49,24 @@ ProducerIdentity IdentityOf(const ProducerConfig& config, const EroicaAttachOpti
   identity.host_only = true;
   identity.window_steps = config.window_steps;
   return identity;
+}
+
+// Empty where nobody wants it. The sampler is made by the first call, on the emitter's thread.
+std::function<void(int64_t)> HostSamplingOf(const ProducerConfig& config, const ProducerIdentity& identity) {
+  if (config.host_hz <= 0) return {};
+  HostSamplerOptions options;
+  options.rank = identity.rank.value;
+  options.world_size = identity.world_size;
+  options.host = identity.host;
+  options.exchange_folder = config.exchange;
+  options.thread_period_ns = static_cast<int64_t>(1e9 / config.host_hz);
+  options.open_gpu = [] { return OpenNvmlDevice(); };
+  const auto wanted = std::make_shared<HostSamplerOptions>(std::move(options));
+  const auto sampler = std::make_shared<std::unique_ptr<HostSampler>>();
+  return [wanted, sampler](int64_t now_ns) {
+    if (*sampler == nullptr) *sampler = std::make_unique<HostSampler>(std::move(*wanted));
+    (*sampler)->Tick(now_ns);
+  };
 }
 
 }  // namespace
@@ -91,8 +111,11 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   spdlog::set_default_logger(spdlog::null_logger_mt("eroica"));
   owned_ = std::make_unique<CoreState>(std::move(rings));
   owned_->device.store(options.device, std::memory_order_relaxed);
+  owned_->rank.store(rank_, std::memory_order_relaxed);
+  owned_->world_size.store(emitter.identity.world_size, std::memory_order_relaxed);
   EmitterThread::Parts parts;
   parts.state = owned_.get();
+  parts.periodic = HostSamplingOf(*config, emitter.identity);
   parts.config = *std::move(config);
   parts.emitter = std::move(emitter);
   parts.give_up = [this](const std::string& reason) { TurnOff(reason, true); };

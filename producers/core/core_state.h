@@ -29,6 +29,8 @@ struct CoreState {
   std::atomic<uint32_t> training_function{kNoParent};
   std::atomic<int64_t> own_steps{0};     // that the script has counted
   std::atomic<int32_t> device{-1};
+  std::atomic<int64_t> rank{-1};
+  std::atomic<int64_t> world_size{-1};
   std::atomic<bool> has_device_events{false};
 
   // What the emitter has done, for whoever asks.

@@ -50,6 +50,16 @@ void eroica_detach(uint32_t timeout_ms) { Attachment::OfProcess().Detach(std::ch
 
 bool eroica_enabled(void) { return Attachment::state() != nullptr; }
 
+int64_t eroica_rank(void) {
+  const CoreState* const state = Attachment::state();
+  return state == nullptr ? -1 : state->rank.load(std::memory_order_relaxed);
+}
+
+int64_t eroica_world_size(void) {
+  const CoreState* const state = Attachment::state();
+  return state == nullptr ? -1 : state->world_size.load(std::memory_order_relaxed);
+}
+
 const char* eroica_off_reason(void) { return Attachment::OfProcess().off_reason(); }
 
 int eroica_capture_level(void) {
