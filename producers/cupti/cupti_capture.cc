@@ -191,8 +191,10 @@ void CuptiCapture::Displace(int64_t now_ns) {
 void CuptiCapture::Fail(int64_t now_ns, const std::string& what, int result) {
   const bool held = IsHeldByAnotherClient(result) || result == kCuptiSuccess;
   if (!held && (!ever_taken_ || ++failures_ >= options_.give_up_after)) {
-    TurnOff(what + " answers " + std::to_string(result) +
-            (ever_taken_ ? "" : " (no GPU, or no driver that fits this CUPTI)"));
+    TurnOff(result == kCuptiNoSuchFunction
+                ? what + " is missing in the libcupti that was found"
+                : what + " answers " + std::to_string(result) +
+                      (ever_taken_ ? "" : " (no GPU, or no driver that fits this CUPTI)"));
     return;
   }
   Displace(now_ns);
