@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 namespace eroica {
@@ -60,15 +59,12 @@ bool BufferPool::Steal(uint8_t** buffer, size_t* bytes) {
   for (size_t i = OldestCompleted(); i < slots_.size(); i = OldestCompleted()) {
     Slot& slot = slots_[i];
     State completed = State::kCompleted;
-    // Taken first and lent only when it is clean: CUPTI was promised zeroes.
-    if (!slot.state.compare_exchange_strong(completed, State::kTaken, std::memory_order_acquire)) {
+    if (!slot.state.compare_exchange_strong(completed, State::kLent, std::memory_order_acquire)) {
       continue;
     }
     stolen_.fetch_add(1, std::memory_order_relaxed);
     stolen_bytes_.fetch_add(slot.valid_bytes.load(std::memory_order_relaxed),
                             std::memory_order_relaxed);
-    Clear(slot, i);
-    slot.state.store(State::kLent, std::memory_order_release);
     *buffer = slot.data;
     *bytes = slot.bytes;
     return true;
@@ -107,8 +103,9 @@ bool BufferPool::Take(Buffer* buffer) {
 }
 
 void BufferPool::Recycle(const Buffer& buffer) {
-  Clear(slots_[buffer.slot], buffer.slot);
-  slots_[buffer.slot].state.store(State::kFree, std::memory_order_release);
+  Slot& slot = slots_[buffer.slot];
+  if (buffer.slot >= options_.resident_buffers) madvise(slot.data, slot.bytes, MADV_DONTNEED);
+  slot.state.store(State::kFree, std::memory_order_release);
 }
 
 void BufferPool::Abandon() {
@@ -116,13 +113,6 @@ void BufferPool::Abandon() {
     State lent = State::kLent;
     slot.state.compare_exchange_strong(lent, State::kAbandoned, std::memory_order_relaxed);
   }
-}
-
-// Records that had not ended may lie behind what is valid, so the whole buffer is cleared.
-void BufferPool::Clear(const Slot& slot, size_t index) const {
-  const bool resident = index < options_.resident_buffers;
-  if (!resident && madvise(slot.data, slot.bytes, MADV_DONTNEED) == 0) return;
-  std::memset(slot.data, 0, slot.bytes);
 }
 
 size_t BufferPool::OldestCompleted() const {

@@ -20,9 +20,9 @@ namespace eroica {
 
 class BufferPool {
  public:
-  // 32 MiB of address space, 4 MiB that stay in memory. A buffer comes back only when all its records
-  // have ended, which under steady load is when it is full: small ones (about 1,200 kernels) keep
-  // the delay short.
+  // 32 MiB of address space, 4 MiB that stay in memory. A buffer comes back only when all its
+  // records have ended, which under steady load is when it is full: small ones (about 1,200
+  // kernels) keep the delay short.
   struct Options {
     size_t buffer_bytes = size_t{256} << 10;
     size_t buffers = 128;
@@ -49,7 +49,7 @@ class BufferPool {
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  // Zeroed and aligned to a page; *buffer is nullptr and *bytes 0 where there is none.
+  // Aligned to a page; *buffer is nullptr and *bytes 0 where there is none.
   void Request(uint8_t** buffer, size_t* bytes);
   void Complete(uint8_t* buffer, size_t valid_bytes);
 
@@ -83,7 +83,6 @@ class BufferPool {
   bool Steal(uint8_t** buffer, size_t* bytes);
   size_t OldestCompleted() const;  // slots_.size() where none is
   size_t SlotOf(const uint8_t* buffer) const;
-  void Clear(const Slot& slot, size_t index) const;
   size_t Count(State state) const;
 
   const Options options_;

@@ -58,10 +58,9 @@ class CuptiApi {
   virtual int RestoreClock() = 0;
   // Subscribes and at once lets go: says whether another client has CUPTI.
   virtual int ProbeSubscriber() = 0;
-  // Buffers come zeroed from us, so that CUPTI does not do it on the application's thread.
-  virtual int PromiseZeroedBuffers() = 0;
-  // No synchronization records of queries that found the work unfinished.
-  virtual int OmitUnfinishedQueries() = 0;
+  // Whether queries that find the work unfinished leave synchronization records, as they do at
+  // first. Like the clock it holds for the next client, too.
+  virtual int RecordUnfinishedQueries(bool record) = 0;
 };
 
 }  // namespace eroica

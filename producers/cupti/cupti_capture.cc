@@ -69,10 +69,8 @@ void CuptiCapture::BufferCompleted(uint8_t* buffer, size_t, size_t valid_bytes) 
 CuptiCapture::State CuptiCapture::Start(int64_t now_ns) {
   if (pool_ == nullptr) {
     TurnOff("the system gave no memory for CUPTI's buffers");
-  } else {
-    api_.PromiseZeroedBuffers();
-    api_.OmitUnfinishedQueries();
-    if (Wanted()) Take(now_ns, true);
+  } else if (Wanted()) {
+    Take(now_ns, true);
   }
   return state_;
 }
@@ -157,6 +155,7 @@ int CuptiCapture::EnableKinds() {
   const int result = api_.Enable(kKinds[0]);
   if (result != kCuptiSuccess) return result;
   for (const ActivityKind kind : kKinds) api_.Enable(kind);
+  api_.RecordUnfinishedQueries(false);
   return kCuptiSuccess;
 }
 
@@ -175,6 +174,7 @@ bool CuptiCapture::ClockIsRealtime() {
 
 void CuptiCapture::Release(bool forced) {
   for (const ActivityKind kind : kKinds) api_.Disable(kind);
+  api_.RecordUnfinishedQueries(true);
   api_.FlushAll(forced);
   Drain();
   ReportLosses();
@@ -191,8 +191,10 @@ void CuptiCapture::Displace(int64_t now_ns) {
 void CuptiCapture::Fail(int64_t now_ns, const std::string& what, int result) {
   const bool held = IsHeldByAnotherClient(result) || result == kCuptiSuccess;
   if (!held && (!ever_taken_ || ++failures_ >= options_.give_up_after)) {
-    TurnOff(what + " answers " + std::to_string(result) +
-            (ever_taken_ ? "" : " (no GPU, or no driver that fits this CUPTI)"));
+    TurnOff(result == kCuptiNoSuchFunction
+                ? what + " is missing in the libcupti that was found"
+                : what + " answers " + std::to_string(result) +
+                      (ever_taken_ ? "" : " (no GPU, or no driver that fits this CUPTI)"));
     return;
   }
   Displace(now_ns);

@@ -79,6 +79,7 @@ TEST_F(CuptiCaptureTest, TakesWhatIsFlushed) {
   CuptiCapture capture(api_, Options());
   EXPECT_EQ(capture.Start(now_), State::kCapturing);
   EXPECT_EQ(api_.enabled().size(), 5u);
+  EXPECT_FALSE(api_.records_unfinished_queries());
   for (int i = 0; i < 10; ++i) EXPECT_EQ(Turn(capture, api_), State::kCapturing);
   EXPECT_EQ(Kernels(), 10u);
   EXPECT_EQ(wakes_, 10);
@@ -133,6 +134,7 @@ TEST_F(CuptiCaptureTest, HandsOverOnRequestAndTakesBack) {
   EXPECT_EQ(capture.Step(++now_), State::kYielded);
   EXPECT_EQ(Kernels(), 1u);
   EXPECT_FALSE(api_.has_buffer());  // nothing of ours is left in CUPTI
+  EXPECT_TRUE(api_.records_unfinished_queries());
   EXPECT_TRUE(api_.enabled().empty());
   EXPECT_EQ(Marks(), suspended_);
   // torch.profiler: its own callbacks and kinds, and it keeps its subscription afterwards.

@@ -95,7 +95,7 @@ void Initialize() {
     Announce(why);
     return;
   }
-  auto* injection = new Injection(std::move(api));
+  static Injection* const injection = new Injection(std::move(api));
   if (!injection->Start()) return;
   the_injection.store(injection, std::memory_order_release);
   // After the core's own: runs before it, while events are still taken.

@@ -19,14 +19,15 @@ struct Ran {
   std::string err;
 };
 
-Ran RunHost(const std::string& environment) {
+Ran RunHost(const std::string& environment, const std::string& host = INJECTION_HOST,
+            const std::string& argument = "") {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(testing::TempDir()) / ("injection_" + std::to_string(getpid()));
   fs::create_directories(folder);
   const fs::path err = folder / "err";
   const std::string command = "env -u EROICA_DISABLE EROICA_RANK=0 EROICA_RECORDING='" +
-                              (folder / "recording").string() + "' " + environment + " '" +
-                              INJECTION_HOST "' '" INJECTED_LIBRARY "' 2>'" + err.string() + "'";
+                              (folder / "recording").string() + "' " + environment + " '" + host +
+                              "' '" INJECTED_LIBRARY "' " + argument + " 2>'" + err.string() + "'";
   Ran ran;
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return ran;
@@ -70,7 +71,13 @@ TEST(Injection, SettingsThatMakeNoSenseDoNoHarm) {
 TEST(Injection, ALibraryWithoutCuptisFunctions) {
   const Ran ran = RunHost("EROICA_CUPTI_LIBRARY=libm.so.6");
   ExpectUnhurt(ran);
-  EXPECT_NE(ran.err.find("no device work is recorded"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("is missing in the libcupti"), std::string::npos) << ran.err;
+}
+
+TEST(Injection, WithADeviceItTakesYieldsTakesBackAndFlushesAtExit) {
+  const Ran ran = RunHost("EROICA_CUPTI_FLUSH_MS=50", DEVICE_HOST, "'" FAKE_LIBCUPTI "'");
+  EXPECT_EQ(ran.status, 0) << ran.out << ran.err;
+  EXPECT_EQ(ran.out, "flushed at exit\n");
 }
 
 TEST(Injection, TheRealLibraryWithoutADriverIsOneLine) {

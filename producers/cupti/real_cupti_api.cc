@@ -131,14 +131,9 @@ class RealCuptiApi : public CuptiApi {
     if (result == kCuptiSuccess) unsubscribe_(subscriber);
     return result;
   }
-  int PromiseZeroedBuffers() override {
-    uint8_t yes = 1;
-    size_t bytes = sizeof(yes);
-    // By number: headers before CUDA 11.6 lack the name, and their libraries refuse the number.
-    return set_attribute_(static_cast<CUpti_ActivityAttribute>(5), &bytes,
-                          static_cast<void*>(&yes));
+  int RecordUnfinishedQueries(bool record) override {
+    return all_sync_records_(static_cast<uint8_t>(record));
   }
-  int OmitUnfinishedQueries() override { return all_sync_records_(uint8_t{0}); }
 
  private:
   void* const library_;
@@ -152,7 +147,6 @@ class RealCuptiApi : public CuptiApi {
   EROICA_SYMBOL(timestamp_, cuptiGetTimestamp);
   EROICA_SYMBOL(subscribe_, cuptiSubscribe);
   EROICA_SYMBOL(unsubscribe_, cuptiUnsubscribe);
-  EROICA_SYMBOL(set_attribute_, cuptiActivitySetAttribute);
   // Newer than the oldest headers that we build with: their types are spelt out.
   Symbol<CUptiResult CUPTIAPI(uint64_t(CUPTIAPI*)())> set_clock_{
       library_, "cuptiActivityRegisterTimestampCallback"};

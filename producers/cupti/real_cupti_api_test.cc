@@ -26,8 +26,7 @@ TEST(RealCuptiApi, TheRealLibraryWithoutADevice) {
   uint8_t* record = nullptr;
   std::vector<uint8_t> buffer(256);
   RecordProperty("version", static_cast<int>(api->Version()));
-  RecordProperty("promise_zeroed_buffers", api->PromiseZeroedBuffers());
-  RecordProperty("omit_unfinished_queries", api->OmitUnfinishedQueries());
+  RecordProperty("record_unfinished_queries", api->RecordUnfinishedQueries(true));
   RecordProperty("timestamp", api->Timestamp(&stamp));
   RecordProperty("dropped_records", api->DroppedRecords(&dropped));
   RecordProperty("next_record", api->NextRecord(buffer.data(), 0, &record));

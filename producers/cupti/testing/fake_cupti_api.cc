@@ -128,6 +128,13 @@ int FakeCuptiApi::RestoreClock() {
   return kCuptiSuccess;
 }
 
+int FakeCuptiApi::RecordUnfinishedQueries(bool record) {
+  const std::lock_guard lock(mutex_);
+  if (broken_ != kCuptiSuccess) return broken_;
+  unfinished_queries_ = record;
+  return kCuptiSuccess;
+}
+
 int FakeCuptiApi::ProbeSubscriber() {
   const std::lock_guard lock(mutex_);
   ++probes_;
@@ -276,6 +283,10 @@ void FakeCuptiApi::KeepIncomplete(bool incomplete) {
 std::set<ActivityKind> FakeCuptiApi::enabled() const {
   const std::lock_guard lock(mutex_);
   return enabled_;
+}
+bool FakeCuptiApi::records_unfinished_queries() const {
+  const std::lock_guard lock(mutex_);
+  return unfinished_queries_;
 }
 int FakeCuptiApi::registrations() const {
   const std::lock_guard lock(mutex_);

@@ -36,8 +36,7 @@ class FakeCuptiApi : public CuptiApi {
   int Timestamp(int64_t* time_ns) override;
   int RestoreClock() override;
   int ProbeSubscriber() override;
-  int PromiseZeroedBuffers() override { return kCuptiSuccess; }
-  int OmitUnfinishedQueries() override { return kCuptiSuccess; }
+  int RecordUnfinishedQueries(bool record) override;
 
   // ---- What the device does. Work of a kind that is not enabled leaves no record.
   void Kernel(const char* symbol, int64_t start_ns, int64_t end_ns, uint32_t stream = 7,
@@ -63,6 +62,7 @@ class FakeCuptiApi : public CuptiApi {
 
   // ---- What was asked of it.
   std::set<ActivityKind> enabled() const;
+  bool records_unfinished_queries() const;
   int registrations() const;
   int probes() const;
   int flushes() const;
@@ -97,6 +97,7 @@ class FakeCuptiApi : public CuptiApi {
   int broken_ = kCuptiSuccess;
   int refuse_enable_ = kCuptiSuccess;
   bool held_ = false;
+  bool unfinished_queries_ = true;
   bool keep_clock_ = false;
   bool incomplete_ = false;
   int64_t clock_offset_ns_ = 0;
