@@ -64,6 +64,8 @@ class EndpointExchange {
   // Publishes and reads what is due.
   void Tick(int64_t now_ns);
 
+  // Whether there is a folder that can be trusted, as the last tick saw it.
+  bool usable() const { return prepared_; }
   const PeerTable& table() const { return table_; }
   // Of the other ranks on this host.
   const std::vector<int>& job_processes() const { return job_processes_; }

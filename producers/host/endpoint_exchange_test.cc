@@ -121,6 +121,7 @@ TEST(EndpointExchange, AFolderThatOthersMayWriteIsNotUsed) {
   Member a(files, 0);
   a.Run();
   EXPECT_FALSE(std::filesystem::exists(files.At("rank-0.ends")));
+  EXPECT_FALSE(a.exchange.usable());
   EndpointExchange nowhere({.folder = "/nowhere/at/all", .rank = 0, .world_size = 2});
   nowhere.Tick(kSecond);
   EndpointExchange none({.rank = 0, .world_size = 2});

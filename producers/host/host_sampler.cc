@@ -145,7 +145,7 @@ void HostSampler::WatchCompetitors(int64_t now_ns) {
 
 void HostSampler::ReadHost(int64_t now_ns) {
   Parts& p = *parts_;
-  const bool speaks = p.election.Holds(now_ns);
+  const bool speaks = p.exchange.usable() && p.election.Holds(now_ns);
   if (speaks && !p.spoke) p.counters.Forget();
   p.spoke = speaks;
   if (speaks) p.counters.Step(now_ns);

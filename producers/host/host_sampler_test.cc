@@ -88,6 +88,15 @@ TEST_F(HostSamplerTest, WithoutAnySourceItIsSilent) {
   EXPECT_THAT(taken.losses, IsEmpty());
 }
 
+TEST_F(HostSamplerTest, NobodySpeaksForTheHostThroughAFolderThatOthersMayWrite) {
+  std::filesystem::create_directories(files_.At("exchange"));
+  std::filesystem::permissions(files_.At("exchange"), std::filesystem::perms::all);
+  HostSampler sampler(Options());
+  Run(sampler, 5);
+  EXPECT_THAT(Resources(), ElementsAre(EROICA_CPU, EROICA_CPU_WAIT));
+  EXPECT_FALSE(std::filesystem::exists(files_.At("exchange/host-node-1.lock")));
+}
+
 TEST_F(HostSamplerTest, SwitchedOffItDoesNothing) {
   recorded_core::Reset(false);
   int opened = 0;

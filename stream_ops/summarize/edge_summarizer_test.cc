@@ -28,6 +28,7 @@ std::vector<EventBatch> Job(uint32_t window_steps) {
       batch.Marked(MarkKind::kStepBegin, step, now);
       batch.Ran("forward", now, now + 600'000'000 + step);
       batch.Sampled(Resource::kCpu, now, 1.0f / 3).Sampled(Resource::kCpu, now + 300'000'000, 0.7f);
+      batch.Sampled(Resource::kCpuWait, now + 300'000'000, 0.1f);
       batch.Reduced(sequence, now + 700'000'000, now + 900'000'000);
       batch.Marked(MarkKind::kStepEnd, step, now + 950'000'000);
       if (sequence == 5) batch.Lost(3);

@@ -68,6 +68,34 @@ TEST(SummarizeProcessor, ConnectionsAddUpByPeerInTheWindowInWhichTheirStretchEnd
             (std::vector<ConnectionPattern>{{.peer = 1, .resource = Resource::kNic, .bytes = 7, .busy_ns = 10, .retransmits = 1}}));
 }
 
+// How the rank fares is told beside the functions and changes nothing of what they are measured by.
+TEST(SummarizeProcessor, LevelsOfAWindowLeaveFunctionsAsTheyAre) {
+  const auto patterns = [](bool host) {
+    SummarizeHarness harness;
+    EventBatchBuilder batch(0, 0);
+    batch.Ran("step", 1 * kSecond, 14 * kSecond).Final();
+    batch.Sampled(Resource::kCpu, 2 * kSecond, 0.2f);
+    if (host) batch.Sampled(Resource::kCpuWait, 3 * kSecond, 1).Sampled(Resource::kHostNic, 3 * kSecond, 1);
+    batch.Sampled(Resource::kCpu, 4 * kSecond, 0.4f);
+    if (host) batch.Sampled(Resource::kCpuWait, 12 * kSecond, 0);
+    harness.Process(batch.Build());
+    return std::pair(harness.Patterns(0, 0), harness.Patterns(0, 1));
+  };
+  const auto [first, second] = patterns(true);
+  const auto [first_without, second_without] = patterns(false);
+  ASSERT_EQ(first.levels.size(), 3u);
+  EXPECT_EQ(first.levels[0], first_without.levels[0]);
+  EXPECT_EQ(first.levels[0].resource, Resource::kCpu);
+  EXPECT_EQ(first.levels[0].samples, 2u);
+  EXPECT_NEAR(first.levels[0].mean, 0.3, 1e-5);
+  EXPECT_NEAR(first.levels[0].max, 0.4, 1e-5);
+  EXPECT_EQ(first.levels[1], (ResourceLevel{Resource::kCpuWait, 1, 1, 1}));
+  EXPECT_EQ(second.levels, (std::vector<ResourceLevel>{{Resource::kCpuWait, 0, 0, 1}}));
+  EXPECT_EQ(first.patterns, first_without.patterns);
+  EXPECT_EQ(second.patterns, second_without.patterns);
+  EXPECT_EQ(first.patterns.at(0).resource, Resource::kCpu);
+}
+
 TEST(SummarizeProcessor, ConnectionsOfSeveralCommunicatorsStayApart) {
   SummarizeHarness harness;
   EventBatch batch = EventBatchBuilder(0, 0).Ran("step", 1 * kSecond, 5 * kSecond).Reduced(0, 1 * kSecond, 2 * kSecond).Final().Build();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "state_store/key_schema.h"
+#include "stream_ops/pattern/resource_levels.h"
 #include "stream_ops/summarize/member_list.h"
 #include "stream_ops/summarize/stage_split.h"
 #include "stream_ops/summarize/step_pauses.h"
@@ -47,6 +48,7 @@ void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable
   SplitIntoStages(closed.marks, closed.steps, &patterns_.steps);
   NotePauses(closed.pause_before, closed.marks, closed.steps, &patterns_.steps);
   patterns_.connections = closed.connections;
+  patterns_.levels = LevelsOf(closed.samples);
   for (const ConnectionPattern& connection : patterns_.connections) MakeRoomFor(connection.peer, patterns_.world_size);
   for (const auto& [communicator, since_ns] : rank.progress().communicators) {
     if (since_ns < closed.window.end_ns) patterns_.communicators.push_back(communicator);
