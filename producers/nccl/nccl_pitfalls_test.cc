@@ -311,6 +311,31 @@ TEST_P(NcclPitfallsTest, ParentsAreStaleAfterCaptureWentOffAndOn) {
   EXPECT_TRUE(Read().operations.empty());
 }
 
+TEST_P(NcclPitfallsTest, AStaleHandleDoesNotReachWhatHasItsSlotNow) {
+  UseOptions({}, {.operations = 1, .children = 1, .communicators = 1});
+  const HarnessCommunicator first = Open(1, "a");
+  void* old_operation = harness().Start(first, {.channels = 1});
+  harness().Stop(old_operation);
+  void* old_channel = StartChannel(first, old_operation);
+  StopChannel(old_channel);
+  harness().Finalize(first.context);
+
+  const HarnessCommunicator second = Open(2, "b");
+  void* operation = harness().Start(second, {.channels = 1});
+  ASSERT_NE(operation, nullptr);
+  EXPECT_EQ(harness().Start(first, {}), nullptr);
+  EXPECT_EQ(StartChannel(second, old_operation), nullptr);
+  void* channel = StartChannel(second, operation);
+  ASSERT_NE(channel, nullptr);
+  StopChannel(old_channel);
+  harness().Stop(old_operation);
+  harness().Finalize(first.context);
+  EXPECT_EQ(InFlight(), 1u);
+  harness().Stop(operation);
+  StopChannel(channel);
+  EXPECT_TRUE(Read().operations.at(1).ended);
+}
+
 TEST_P(NcclPitfallsTest, PoolsAreFull) {
   UseOptions({}, {.operations = 4, .children = 3, .communicators = 2});
   const HarnessCommunicator tp = Open(1, "a");
