@@ -134,9 +134,9 @@ std::string PythonFrameName(std::string_view file, int line, std::string_view fu
 }
 
 bool IsBootstrapFrame(std::string_view file) {
-  return file.starts_with("<frozen importlib") || file == "<frozen runpy>" ||
-         file.ends_with("/runpy.py") || Contains(file, "/importlib/_bootstrap") ||
-         file.ends_with("/importlib/__init__.py");
+  return file.starts_with("<frozen importlib") || file == "<frozen zipimport>" ||
+         file == "<frozen runpy>" || file.ends_with("/runpy.py") ||
+         Contains(file, "/importlib/_bootstrap") || file.ends_with("/importlib/__init__.py");
 }
 
 }  // namespace eroica

@@ -11,7 +11,12 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "tes
 
 import interpreters  # noqa: E402
 
-ATTACHED = "import sys; assert 'eroica' in sys.modules; import eroica; assert eroica.enabled(), eroica.off_reason()"
+ATTACHED = """
+import sys
+assert 'eroica' in sys.modules
+import eroica
+assert eroica.enabled(), eroica.off_reason()
+"""
 
 
 class ZeroCodeTest(unittest.TestCase):

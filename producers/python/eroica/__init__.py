@@ -41,9 +41,10 @@ def _switch_on():
 
     try:
         if life.asked_for():
-            from eroica import import_hooks
+            from eroica import gc_pauses, import_hooks
 
             import_hooks.install()
+            life.when_on(gc_pauses.watch)
             if life.has_rank_variable() and not life.is_launcher():
                 life.begin()
     except Exception:

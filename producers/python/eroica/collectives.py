@@ -27,7 +27,7 @@ def communicator_of(group, ranks, description=""):
     number = _communicators.get(key)
     if number is None:
         if len(_communicators) >= _MAX_GROUPS:
-            _communicators.clear()  # the core knows those that it had: it gives the same numbers again
+            _communicators.clear()  # the core gives those that it knows the same numbers again
         members = (ctypes.c_uint32 * len(ranks))(*ranks) if ranks else None
         size = len(ranks) if ranks else _world_size() if group == "world" else 0
         name = str(group).encode("utf-8", "replace")

@@ -11,7 +11,15 @@ import sys
 from eroica import life
 
 # module: (module of ours, function that takes the loaded module)
-_HOOKS = {}
+_HOOKS = {
+    "torch.utils.data.dataloader": ("eroica.torch_training", "patch_dataloader"),
+    "torch.optim.optimizer": ("eroica.torch_training", "patch_optimizer"),
+    "torch.nn.modules.module": ("eroica.torch_training", "patch_module"),
+    "torch.autograd": ("eroica.torch_training", "patch_autograd"),
+    "torch.serialization": ("eroica.torch_training", "patch_serialization"),
+    "torch.autograd.profiler": ("eroica.torch_training", "patch_profiler"),
+    "torch.distributed.distributed_c10d": ("eroica.torch_distributed", "patch_c10d"),
+}
 _done = set()
 
 

@@ -103,7 +103,7 @@ def begin():
 def when_on(action):
     """Calls action once Eroica is on; now, where it is."""
     if on:
-        _quietly(action)
+        quietly(action)
     else:
         _after_attach.append(action)
 
@@ -122,7 +122,7 @@ def say_exception(what):
     say(f"{what}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
 
 
-def _quietly(action):
+def quietly(action):
     try:
         action()
     except Exception:
@@ -149,6 +149,16 @@ def framework_device():
     except Exception:
         say_exception("device not known")
     return -1
+
+
+def loaded_library(name):
+    """A shared library that this process has loaded already, or None."""
+    import ctypes
+
+    try:
+        return ctypes.CDLL(name, mode=os.RTLD_NOLOAD)
+    except OSError:
+        return None
 
 
 def refresh_identity():
@@ -183,7 +193,7 @@ def _attach():
     os.register_at_fork(after_in_child=_off_in_child)
     _start_sampler()
     for action in _after_attach:
-        _quietly(action)
+        quietly(action)
     _after_attach.clear()
 
 

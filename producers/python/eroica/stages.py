@@ -10,7 +10,7 @@ from eroica import life
 from eroica import native as constants
 
 DATA, FORWARD, BACKWARD, OPTIMIZER = 0, 1, 2, 3
-_stage = OPTIMIZER
+_stage = None  # nothing was seen yet
 when_data_may_end = None  # set by the hook that waits for the next forward pass
 
 
@@ -29,13 +29,13 @@ def data_begins():
     """The training loop asks for its next batch."""
     if life.on:
         life.native.dataloader_next()
-        if _stage == OPTIMIZER:
+        if _stage in (None, OPTIMIZER):
             _await_forward(DATA)
 
 
 def forward_begins():
     global _stage
-    if life.on and _stage in (DATA, OPTIMIZER):
+    if life.on and _stage in (None, DATA, OPTIMIZER):
         _stage = FORWARD
         life.native.mark(constants.FORWARD_BEGIN)
 

@@ -1,0 +1,30 @@
+"""Collections of Python's garbage on the training thread, as intervals. Short ones are left out."""
+
+import gc
+import threading
+from time import monotonic_ns
+
+from eroica import annotations, life
+
+_SHORTEST_NS = 100_000
+_start = 0
+
+
+def watch():
+    if _on_collection not in gc.callbacks:
+        gc.callbacks.append(_on_collection)
+
+
+def name_of(generation):
+    return f"<gc collection, generation {generation}>"
+
+
+def _on_collection(phase, info):
+    global _start
+    if not life.on or threading.get_ident() != threading.main_thread().ident:
+        return
+    if phase == "start":
+        _start = monotonic_ns()
+    elif _start and monotonic_ns() - _start >= _SHORTEST_NS:
+        start, _start = _start, 0
+        life.native.interval(start, annotations.function_of(name_of(info.get("generation", 0))))

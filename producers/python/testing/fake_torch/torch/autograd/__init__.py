@@ -1,0 +1,5 @@
+calls = []
+
+
+def backward(*tensors):
+    calls.append(tensors)

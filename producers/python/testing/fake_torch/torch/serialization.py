@@ -1,0 +1,6 @@
+def save(what, file):
+    return file
+
+
+def load(file):
+    return [file]

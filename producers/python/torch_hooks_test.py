@@ -1,0 +1,292 @@
+"""The hooks into PyTorch: on a package of the same shape everywhere, on the real one where it
+is."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "testing"))
+
+import interpreters  # noqa: E402
+
+DATA, OPTIMIZER_STEP, SAVE, SAVED, FORWARD, BACKWARD, OPTIMIZER = 2, 3, 4, 5, 10, 11, 12
+WAIT_OTHER = 2
+ALL_REDUCE, SEND, RECV = 1, 10, 11
+
+TRAIN = """
+import torch, torch.utils.data
+class Layer(torch.nn.Module):
+    def forward(self, x): return x
+class Model(torch.nn.Module):
+    def __init__(self): self.layers = [Layer(), Layer()]
+    def forward(self, x):
+        for layer in self.layers: x = layer(x)
+        return x
+model = Model()
+optimizer = torch.optim.SGD()
+for batch in torch.utils.data.DataLoader([1, 2], num_workers=WORKERS):
+    for micro_batch in range(2):
+        assert model(batch) == batch
+        torch.Tensor(1).backward()
+    assert optimizer.step() == "stepped"
+assert len(torch.autograd.calls) == 4
+assert torch.save(model, "file") == "file" and torch.load("file") == ["file"]
+"""
+
+COLLECTIVES = """
+import torch, torch.distributed as dist
+dist.init_process_group("gloo", 1, 4)
+tensor = torch.Tensor(10)
+dist.all_reduce(tensor)
+first = dist.all_reduce(tensor, None, None, True)
+second = dist.all_reduce(tensor, async_op=True)
+second.future.callbacks[0](second.future)
+dist.send(tensor, 3)
+dist.isend(tensor, group_dst=0, group=dist.new_group([2, 1])).wait()
+dist.isend(tensor, dst=0)            # nobody waits: given up with its Work
+assert dist.recv(tensor, src=0) == 0
+class OnDevice(torch.Tensor):
+    class device: type = "cuda"
+dist.all_reduce(OnDevice(1))         # the NCCL plugin's
+try:
+    dist.all_reduce(None)
+except ValueError:
+    pass
+dist.destroy_process_group()
+"""
+
+REAL = """
+import os, torch, torch.distributed as dist, torch.utils.data
+from torch import nn
+def main():
+    dist.init_process_group("gloo")
+    world, rank = dist.get_world_size(), dist.get_rank()
+    model = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 1)))
+    optimizer = torch.optim.AdamW(model.parameters())
+    data = torch.utils.data.TensorDataset(torch.randn(32, 8))
+    for (x,) in torch.utils.data.DataLoader(data, batch_size=8, num_workers=2):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+        loss = torch.ones(100)
+        dist.all_reduce(loss)
+        assert loss[0].item() == world
+        dist.all_reduce(loss, async_op=True).wait()
+    gathered = torch.zeros(world * 2)
+    dist.all_gather_into_tensor(gathered, torch.ones(2))
+    if rank == 0: dist.send(torch.ones(5), 1)
+    if rank == 1: dist.recv(torch.zeros(5), 0)
+    if rank < 2:
+        both = [dist.P2POp(dist.isend, torch.ones(3), 1 - rank)]
+        both.append(dist.P2POp(dist.irecv, torch.ones(3), 1 - rank))
+        for work in dist.batch_isend_irecv(both): work.wait()
+    pair = dist.new_group([0, 1])
+    if rank < 2: dist.broadcast(loss, 0, group=pair)
+    dist.barrier()
+    torch.save(model.state_dict(), os.devnull)
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    main()
+"""
+
+
+def torch_interpreter():
+    """$EROICA_TEST_TORCH_PYTHON, or any that has PyTorch. None where there is none."""
+    candidates = [os.environ.get("EROICA_TEST_TORCH_PYTHON", "")]
+    for python in candidates + list(interpreters.all_interpreters().values()):
+        if python:
+            command = [python, "-c", "import torch.distributed as d; assert d.is_gloo_available()"]
+            if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+                return python
+    return None
+
+
+class FakeTorchTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        """torch.utils lies in the tree under a name that our own rules allow."""
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.fake = cls.folder.name
+        parts = os.path.join(interpreters.HERE, "fake_torch")
+        shutil.copytree(os.path.join(parts, "torch"), os.path.join(cls.fake, "torch"))
+        shutil.copytree(os.path.join(parts, "loading"), os.path.join(cls.fake, "torch", "utils"))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def each(self):
+        return interpreters.all_interpreters().values()
+
+    def run_fake(self, python, script, **changes):
+        path = (interpreters.ZERO_CODE, interpreters.PRODUCER, interpreters.HERE)
+        path += (self.fake,)
+        run = interpreters.run(python, script, PYTHONPATH=os.pathsep.join(path), **changes)
+        self.assertEqual((run.status, run.err), (0, ""), python)
+        return run
+
+    def check_training(self, run):
+        # The second micro-batch's passes are no new stages of the step.
+        step = [DATA, FORWARD, BACKWARD, OPTIMIZER, OPTIMIZER_STEP]
+        self.assertEqual(run.marks(), 2 * step + [DATA, SAVE, SAVED, SAVE, SAVED])
+
+    def test_a_script_that_knows_nothing_of_eroica_is_followed(self):
+        for python in self.each():
+            run = self.run_fake(python, TRAIN.replace("WORKERS", "0"))
+            self.check_training(run)
+            rows = [row for row in run.events["functions"] if "DataLoader" in row["name"]]
+            self.assertEqual([row["wait"] for row in rows], [0])
+
+    def test_frameworks_that_were_imported_before_eroica_are_followed(self):
+        script = TRAIN.replace("WORKERS", "1").replace(
+            "model = Model()", "import eroica\nmodel = Model()"
+        )
+        for python in self.each():
+            path = (interpreters.PRODUCER, interpreters.HERE)
+            path += (self.fake,)
+            run = interpreters.run(python, script, PYTHONPATH=os.pathsep.join(path))
+            self.assertEqual((run.status, run.err), (0, ""), python)
+            marks = [kind for kind in run.marks() if kind not in (BACKWARD, SAVE, SAVED)]
+            self.assertEqual(marks, 2 * [DATA, FORWARD, OPTIMIZER, OPTIMIZER_STEP] + [DATA])
+            rows = [row for row in run.events["functions"] if "DataLoader" in row["name"]]
+            self.assertEqual([row["wait"] for row in rows], [WAIT_OTHER])
+
+    def test_without_rank_variables_the_optimizer_s_first_step_attaches(self):
+        for python in self.each():
+            run = self.run_fake(python, TRAIN.replace("WORKERS", "0"), RANK=None)
+            self.assertEqual(run.marks()[:2], [OPTIMIZER, OPTIMIZER_STEP])
+
+    def test_collectives_end_when_they_are_seen_to(self):
+        for python in self.each():
+            run = self.run_fake(python, COLLECTIVES)
+            operations = [
+                (row["operation"], row["ended"], row["dropped"], row["peer"], row["bytes"])
+                for row in run.events["operations"]
+            ]
+            self.assertEqual(
+                operations,
+                [
+                    (ALL_REDUCE, True, False, -1, 40),
+                    (ALL_REDUCE, False, False, -1, 40),
+                    (ALL_REDUCE, True, False, -1, 40),
+                    (SEND, True, False, 3, 40),
+                    (SEND, True, False, 2, 40),
+                    (SEND, False, True, 0, 40),
+                    (RECV, True, False, 0, 40),
+                ],
+                python,
+            )
+            self.assertEqual((run.events["rank"], run.events["world_size"]), (1, 4))
+            groups = [row["ranks"] for row in run.events["communicators"]]
+            self.assertEqual(groups, [[0, 1, 2, 3], [2, 1]])
+            self.assertEqual(run.events["misuse"], 0)
+            names = [row["name"] for row in run.events["functions"] if row["class"] == 2]
+            self.assertEqual(names, ["gloo:all_reduce", "gloo:send", "gloo:recv"])
+
+    def test_modules_keep_their_loaders(self):
+        script = """
+import importlib, torch.serialization as module
+for loader in (module.__spec__.loader, module.__loader__):
+    assert type(loader).__name__ == "SourceFileLoader"
+assert module.save.__name__ == "save" and module.save.__wrapped__
+importlib.reload(module)
+assert module.save(1, "f") == "f"
+"""
+        for python in self.each():
+            self.run_fake(python, script)
+
+    def test_a_framework_of_another_shape_costs_a_line_and_stays_as_it_is(self):
+        for python in self.each():
+            script = "import sys, types\nsys.modules['torch'] = t = types.ModuleType('torch')\n"
+            script += "t.__path__ = [sys.argv[1]]\n"
+            script += "import torch.serialization\nassert torch.serialization.x == 1"
+            with tempfile.TemporaryDirectory() as folder:
+                with open(os.path.join(folder, "serialization.py"), "w", encoding="utf-8") as file:
+                    file.write("x = 1\n")
+                run = interpreters.run(
+                    python,
+                    script,
+                    arguments=[folder],
+                    epilogue=False,
+                    PYTHONPATH=os.pathsep.join((interpreters.ZERO_CODE, interpreters.PRODUCER)),
+                )
+            self.assertEqual((run.status, len(run.err.splitlines())), (0, 1), run.err)
+
+    def test_missing_modules_are_still_missing(self):
+        for python in self.each():
+            run = interpreters.run(
+                python,
+                "try:\n  import torch.serialization\nexcept ImportError: print('none')\n",
+                epilogue=False,
+            )
+            self.assertEqual((run.status, run.err), (0, ""))
+
+    def test_torch_profiler_and_full_trace_do_not_meet(self):
+        script = """
+import eroica, recorded_core, time, torch.autograd.profiler as profiler
+recorded_core.full_trace(True)
+with profiler.profile():
+    for _ in range(200000): len("")
+    names = [function["name"] for function in recorded_core.read()["functions"]]
+assert "<built-in function len>" not in names
+"""
+        for python in self.each():
+            self.run_fake(python, script, EROICA_PYTHON_HZ="200")
+
+
+class RealTorchTest(unittest.TestCase):
+    def test_ddp_over_gloo_in_several_processes(self):
+        python = torch_interpreter()
+        if python is None:
+            self.skipTest("no interpreter with PyTorch; EROICA_TEST_TORCH_PYTHON names one")
+        path = (interpreters.ZERO_CODE, interpreters.PRODUCER, interpreters.HERE)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        for world in (2, 4):
+
+            def rank_run(rank):
+                return interpreters.run(
+                    python,
+                    REAL,
+                    timeout=300,
+                    RANK=str(rank),
+                    WORLD_SIZE=str(world),
+                    MASTER_PORT=port,
+                    MASTER_ADDR="127.0.0.1",
+                    OMP_NUM_THREADS="1",
+                    EROICA_PYTHON_HZ="50",
+                    PYTHONPATH=os.pathsep.join(path),
+                )
+
+            with ThreadPoolExecutor(world) as pool:
+                runs = list(pool.map(rank_run, range(world)))
+            for rank, run in enumerate(runs):
+                self.check_rank(run, rank, world)
+
+    def check_rank(self, run, rank, world):
+        self.assertEqual(run.status, 0, run.err)
+        events = run.events
+        self.assertEqual((events["rank"], events["world_size"], events["misuse"]), (rank, world, 0))
+        self.assertEqual([row for row in events["operations"] if not row["ended"]], [])
+        counts = {
+            code: sum(row["operation"] == code for row in events["operations"])
+            for code in (1, 2, 4, 10, 11)
+        }
+        self.assertEqual((counts[1], counts[2]), (8, 1))
+        self.assertEqual(
+            (counts[4], counts[10], counts[11]), [(1, 2, 1), (1, 1, 2), (0, 0, 0)][min(rank, 2)]
+        )
+        steps = [kind for kind in run.marks() if kind in (DATA, FORWARD, BACKWARD, OPTIMIZER)]
+        self.assertEqual(steps, 4 * [DATA, FORWARD, BACKWARD, OPTIMIZER] + [DATA])
+        for row in events["operations"]:
+            self.assertLessEqual(row["interval"]["start"], row["interval"]["end"])
+
+
+if __name__ == "__main__":
+    unittest.main()
