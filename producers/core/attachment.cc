@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "producers/host/host_sampler.h"
 #include "producers/host/gpu_device.h"
+#include "producers/host/host_sampler.h"
 #include "schemas/check.h"
 
 namespace eroica {
@@ -60,7 +60,10 @@ std::function<void(int64_t)> HostSamplingOf(const ProducerConfig& config, const 
   options.host = identity.host;
   options.exchange_folder = config.exchange;
   options.thread_period_ns = static_cast<int64_t>(1e9 / config.host_hz);
-  options.open_gpu = [] { return OpenNvmlDevice({}); };
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  options.open_gpu = [nvml = NvmlOptions{.device = std::max(identity.device, 0),
+                                         .visible_devices = visible != nullptr ? visible : "",
+                                         .process = identity.pid}] { return OpenNvmlDevice(nvml); };
   const auto wanted = std::make_shared<HostSamplerOptions>(std::move(options));
   const auto sampler = std::make_shared<std::unique_ptr<HostSampler>>();
   return [wanted, sampler](int64_t now_ns) {
