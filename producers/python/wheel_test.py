@@ -41,7 +41,7 @@ class WheelTest(unittest.TestCase):
             run = interpreters.run(python, RECORD, False, PYTHONPATH=None, EROICA_LIB_DIR=None)
             self.assertEqual((run.status, run.err), (0, ""))
 
-            where = "import eroica, os; print(os.path.join(os.path.dirname(eroica.__file__), 'zero_code'))"
+            where = "import eroica, os; print(os.path.dirname(eroica.__file__) + '/zero_code')"
             zero = subprocess.run(
                 [python, "-I", "-c", where], capture_output=True, text=True, check=True
             )
