@@ -164,6 +164,16 @@ assert eroica.step() == 1
         for python in self.each():
             self.assertEqual(self.run_well(python, script).events["steps"], 2)
 
+    def test_collections_of_garbage_are_told(self):
+        script = """
+import eroica, gc
+rows = [[i] for i in range(300000)]
+gc.collect()
+"""
+        for python in self.each():
+            collections = self.run_well(python, script).collections
+            self.assertIn("<gc collection, generation 2>", collections)
+
     def test_regions_of_other_threads_have_lanes_of_their_own(self):
         script = """
 import eroica, threading

@@ -131,9 +131,4 @@ bool StackWalker::IsAtStart(PyPointer frame, const Code& code) const {
   return NumberAttribute(python_, frame, "f_lasti") < 0;
 }
 
-void StackWalker::Release() {
-  for (const auto& [code, known] : codes_) python_.Py_DecRef(code);
-  codes_.clear();
-}
-
 }  // namespace eroica

@@ -3,9 +3,10 @@
 // on with the first stack that holds it, so that whoever takes the stack (another thread) needs
 // neither Python nor a lock.
 //
-// Code objects are kept alive, so that an address stands for one function: most kMostCodes of them.
-// Frames of code beyond that bound, of the interpreter's own start and of Eroica itself are left
-// out. Owner: the thread that is read. Never throws; where memory runs out, a frame is left out.
+// Code objects are kept alive for good, so that an address stands for one function: at most
+// kMostCodes. Frames of code beyond that bound, of the interpreter's own start and of Eroica itself
+// are left out. Owner: the thread that is read. Never throws; where memory runs out, a frame is
+// left out.
 #pragma once
 
 #include <array>
@@ -46,8 +47,6 @@ class StackWalker {
   // The number of a code object, kLeftOut for frames that are left out; appends to named where it
   // is new.
   uint32_t NumberOf(PyPointer code, std::vector<NamedCode>* named);
-  // Gives all code objects back; their numbers are no longer known.
-  void Release();
 
  private:
   struct Code {

@@ -66,6 +66,19 @@ class Run:
         self.out = done.stdout
         self.err = done.stderr
         self.events = events
+        self.collections = []  # names of Python's collections of garbage, which come when they come
+        if events is not None:
+            self._set_collections_aside()
+
+    def _set_collections_aside(self):
+        others = []
+        for row in self.events["intervals"]:
+            name = self.events["functions"][row["function"]]["name"]
+            if name.startswith("<gc collection"):
+                self.collections.append(name)
+            else:
+                others.append(row)
+        self.events["intervals"] = others
 
     def marks(self):
         return [mark["kind"] for mark in self.events["marks"]]
