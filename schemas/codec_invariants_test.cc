@@ -267,7 +267,7 @@ TEST(FindingInvariants, Finding) {
 
 TEST(FindingInvariants, Control) {
   Expect expect(ExampleControl());
-  REFUSED(kEnumOutOfRange, v.capture_level = static_cast<CaptureLevel>(3));
+  REFUSED(kEnumOutOfRange, v.capture_level = static_cast<CaptureLevel>(4));
   REFUSED(kTimeOutOfRange, v.first_step = -1);
 }
 

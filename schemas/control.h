@@ -8,8 +8,10 @@
 
 namespace eroica {
 
-enum class CaptureLevel : uint8_t { kCollectives = 0, kPatterns = 1, kEvents = 2 };
-inline constexpr int kCaptureLevelCount = 3;
+// kOff: only in a Control; the producers of the job stop for good, whatever the steps say.
+enum class CaptureLevel : uint8_t { kCollectives = 0, kPatterns = 1, kEvents = 2, kOff = 3 };
+inline constexpr int kCaptureLevelCount = 3;  // that a producer may run at
+inline constexpr int kControlLevelCount = 4;  // that may be asked for
 
 struct Control {
   JobId job;

@@ -66,7 +66,7 @@ DropReason CheckInvariants(const Finding& finding) {
 DropReason CheckInvariants(const Control& control) {
   Violation violation;
   violation.RequireJob(control.job);
-  violation.RequireEnum(control.capture_level, kCaptureLevelCount);
+  violation.RequireEnum(control.capture_level, kControlLevelCount);
   violation.Require(control.first_step >= 0, DropReason::kTimeOutOfRange);
   return violation.reason();
 }

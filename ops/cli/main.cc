@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   int exit_code = eroica::kExitNothingFound;
   eroica::AddRunCommand(app, &exit_code);
+  eroica::AddCaptureCommand(app, &exit_code);
   eroica::AddDiagnoseCommand(app, &exit_code);
   eroica::AddImportCommand(app, &exit_code);
   eroica::AddNodeCommand(app, &exit_code);

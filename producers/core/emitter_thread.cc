@@ -11,6 +11,8 @@
 #include <utility>
 
 
+#include "producers/core/capture_requests.h"
+
 namespace eroica {
 namespace {
 
@@ -75,12 +77,17 @@ void EmitterThread::Loop(Emitter& emitter, Transport& transport) {
   CoreState& state = *parts_.state;
   milliseconds tick = kLongestTick;
   absl::Status told;
+  CaptureRequests requests;
   for (int round = 0; !WaitFor(tick); ++round) {
     if (parts_.periodic) parts_.periodic(state.clock.NowNs());
     const double full = emitter.Tick(state.clock.NowNs());
     tick = full > 0.25 ? std::max(tick / 2, kShortestTick) : full < 0.05 ? std::min(tick * 2, kLongestTick) : tick;
     if (round % kTicksBetweenReclaims == 0) state.rings->Reclaim(IsAlive);
     NoteCost(transport);
+    if (requests.Tick(state.clock.NowNs(), parts_.emitter.identity, emitter, transport) == CaptureRequests::Answer::kStop) {
+      parts_.give_up("switched off by the control topic");
+      break;
+    }
     if (told.ok() && !emitter.last_error().ok()) {
       told = emitter.last_error();
       parts_.complain(std::string(told.message()));

@@ -4,8 +4,8 @@
 
 #include <optional>
 #include <utility>
-#include <variant>
 
+#include "producers/core/control_topic.h"
 #include "producers/core/edge_batch_sink.h"
 #include "producers/core/log_batch_sink.h"
 #include "schemas/codec.h"
@@ -25,6 +25,8 @@ class NullTransport final : public Transport {
   }
   absl::Status Close(std::chrono::milliseconds) override { return absl::OkStatus(); }
   uint64_t bytes() const override { return bytes_; }
+  std::vector<Control> ReadControls() override { return {}; }
+  absl::Status RequestCapture(const Control&) override { return absl::UnavailableError("nobody is asked"); }
 
  private:
   Encoder encoder_;
@@ -34,9 +36,12 @@ class NullTransport final : public Transport {
 // Batches, or at level 1 what they are summarized to, as records of a log.
 class LogTransport final : public Transport {
  public:
-  LogTransport(std::unique_ptr<Log> log, std::unique_ptr<LogProducer> producer, LogBatchSinkOptions options, int level)
-      : log_(std::move(log)), producer_(std::move(producer)), durable_at_once_(options.partition.has_value()) {
-    if (level == 1) {
+  LogTransport(std::unique_ptr<Log> log, std::unique_ptr<LogProducer> producer, LogBatchSinkOptions options, const ProducerConfig& config)
+      : log_(std::move(log)),
+        producer_(std::move(producer)),
+        durable_at_once_(options.partition.has_value()),
+        controls_(log_.get(), config) {
+    if (config.level == 1) {
       edge_.emplace(producer_.get(), std::move(options));
     } else {
       raw_.emplace(producer_.get(), std::move(options));
@@ -54,11 +59,14 @@ class LogTransport final : public Transport {
   }
 
   uint64_t bytes() const override { return edge_ ? edge_->bytes() : raw_->bytes(); }
+  std::vector<Control> ReadControls() override { return controls_.Read(); }
+  absl::Status RequestCapture(const Control& control) override { return controls_.Request(control); }
 
  private:
   const std::unique_ptr<Log> log_;
   const std::unique_ptr<LogProducer> producer_;
   const bool durable_at_once_;
+  ControlTopic controls_;
   std::optional<LogBatchSink> raw_;
   std::optional<EdgeBatchSink> edge_;
 };
@@ -79,7 +87,7 @@ absl::StatusOr<std::unique_ptr<Transport>> OpenRecording(const ProducerConfig& c
   options.topic_prefix = config.topic_prefix;
   options.partition = static_cast<int32_t>(rank);
   options.when_full = QueueFull::kRefuse;
-  return std::make_unique<LogTransport>(*std::move(log), *std::move(producer), std::move(options), config.level);
+  return std::make_unique<LogTransport>(*std::move(log), *std::move(producer), std::move(options), config);
 }
 
 absl::StatusOr<std::unique_ptr<Transport>> OpenKafka(const ProducerConfig& config) {
@@ -95,7 +103,7 @@ absl::StatusOr<std::unique_ptr<Transport>> OpenKafka(const ProducerConfig& confi
   LogBatchSinkOptions options;
   options.topic_prefix = config.topic_prefix;
   options.when_full = QueueFull::kRefuse;
-  return std::make_unique<LogTransport>(*std::move(log), *std::move(producer), std::move(options), config.level);
+  return std::make_unique<LogTransport>(*std::move(log), *std::move(producer), std::move(options), config);
 }
 
 }  // namespace

@@ -9,8 +9,11 @@
 #include <cstdint>
 #include <memory>
 
+#include <vector>
+
 #include "producers/core/batch_sink.h"
 #include "producers/core/producer_config.h"
+#include "schemas/control.h"
 
 namespace eroica {
 
@@ -19,6 +22,10 @@ class Transport : public BatchSink {
   // Waits until what was written has arrived, and says what has not.
   virtual absl::Status Close(std::chrono::milliseconds timeout) = 0;
   virtual uint64_t bytes() const = 0;
+  // What was asked of the job's producers since the last call, of any job; never waits.
+  virtual std::vector<Control> ReadControls() = 0;
+  // Asks all ranks of the job for a capture window. kFailedPrecondition: somebody else is just asking.
+  virtual absl::Status RequestCapture(const Control& control) = 0;
 };
 
 absl::StatusOr<std::unique_ptr<Transport>> OpenTransport(const ProducerConfig& config, uint32_t rank);
