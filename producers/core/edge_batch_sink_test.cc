@@ -6,14 +6,18 @@
 #include <memory>
 #include <vector>
 
+#include "producers/core/log_batch_sink.h"
+#include "state_store/in_memory_store.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/runtime/testing/log_reading.h"
 #include "stream_ops/runtime/topic_layout.h"
+#include "stream_ops/summarize/summarize_processor.h"
 
 namespace eroica {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::Pair;
@@ -70,6 +74,73 @@ TEST_F(EdgeBatchSinkTest, StampsWithTheTimeThatItIsGiven) {
   const std::vector<ConsumerRecord> patterns = ReadTopic(log_, "eroica.patterns");
   ASSERT_THAT(patterns, Not(IsEmpty()));
   EXPECT_EQ(patterns[0].timestamp_ms, 77);
+}
+
+// Runs the stage summarize over the events topic.
+class Stage final : public ProcessorContext {
+ public:
+  explicit Stage(MemoryLog& log) {
+    SummarizeProcessor processor(EdgeSummarizer::InOrder());
+    EXPECT_TRUE(processor.Init(*this).ok());
+    for (const ConsumerRecord& record : ReadTopic(log, "eroica.events")) EXPECT_TRUE(processor.Process(record).ok());
+  }
+  struct Output {
+    Topic topic;
+    std::string key;
+    std::string payload;
+    int64_t timestamp_ms;
+    friend bool operator==(const Output&, const Output&) = default;
+  };
+  std::vector<Output> outputs;
+  std::vector<DropReason> dead_letters;
+
+ private:
+  void Forward(Topic topic, std::string key, PayloadType, Bytes payload, int64_t timestamp_ms, const JobId&) override {
+    outputs.push_back({topic, std::move(key), std::string(reinterpret_cast<const char*>(payload.data()), payload.size()), timestamp_ms});
+  }
+  void DeadLetter(DropReason reason) override { dead_letters.push_back(reason); }
+  const StateStore& store() const override { return nothing_; }
+  StateChanges& changes() override { return changes_; }
+
+  InMemoryStore nothing_;
+  StateChanges changes_;
+};
+
+// What a rank summarizes itself and sends through its own partition of the events topic is, byte for
+// byte, what the stage makes of the rank's events.
+TEST_F(EdgeBatchSinkTest, ThroughTheEventsTopicComesWhatTheStageWouldMake) {
+  Send({.timestamp_ms = std::nullopt, .partition = 0});
+  EXPECT_THAT(ReadTopic(log_, "eroica.patterns"), IsEmpty());
+  const Stage of_summaries(log_);
+
+  MemoryLog raw;
+  ASSERT_TRUE(CreateMissingTopics(raw.admin(), kDefaultTopicPrefix, TopicLayout()).ok());
+  const auto producer = raw.NewProducer();
+  ASSERT_TRUE(producer.ok());
+  LogBatchSink sink(producer->get(), {});
+  ASSERT_TRUE(sink.Write(Batch()).ok());
+  const Stage of_events(raw);
+
+  EXPECT_THAT(of_summaries.outputs, SizeIs(2));
+  EXPECT_EQ(of_summaries.outputs, of_events.outputs);
+  EXPECT_THAT(of_summaries.dead_letters, IsEmpty());
+}
+
+TEST_F(EdgeBatchSinkTest, WhatIsNoSummaryIsRefusedThere) {
+  Send({.timestamp_ms = std::nullopt, .partition = 0});
+  const auto producer = log_.NewProducer();
+  ASSERT_TRUE(producer.ok());
+  std::vector<ConsumerRecord> records = ReadTopic(log_, "eroica.events");
+  ConsumerRecord& cut = records.front();
+  cut.value.resize(cut.value.size() / 2);
+  Encoder encoder;
+  const Bytes control = encoder.Encode(Control{.job = JobId{"job"}});
+  for (const std::string& value : {cut.value, std::string(reinterpret_cast<const char*>(control.data()), control.size())}) {
+    ASSERT_TRUE((*producer)->Append({.topic = "eroica.events", .key = "k", .value = value, .partition = 0}).ok());
+  }
+  const Stage stage(log_);
+  EXPECT_THAT(stage.outputs, SizeIs(2));
+  EXPECT_THAT(stage.dead_letters, ElementsAre(DropReason::kVerifierFailed, DropReason::kWrongIdentifier));
 }
 
 }  // namespace
