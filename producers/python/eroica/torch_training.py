@@ -4,6 +4,7 @@ What is patched is patched after the script has imported it, costs a Python call
 once a layer), changes no argument and no result, and raises nothing of its own.
 """
 
+import ctypes
 import functools
 import threading
 from time import monotonic_ns
@@ -11,6 +12,7 @@ from time import monotonic_ns
 from eroica import annotations, life, stages
 from eroica import native as constants
 
+CUPTI_YIELD_MS = 2000  # until the records that are under way are in
 _loading = threading.local()  # .data: inside a DataLoader's __next__
 
 
@@ -152,6 +154,9 @@ def _yield_to_profiler(yields):
         life.native.pause_full_trace(yields)
         cupti = life.loaded_library("liberoica_cupti.so")
         if cupti is not None:
-            (cupti.eroica_cupti_yield if yields else cupti.eroica_cupti_resume)()
+            if yields:
+                cupti.eroica_cupti_yield(ctypes.c_uint32(CUPTI_YIELD_MS))
+            else:
+                cupti.eroica_cupti_resume()
     except Exception:
         life.say_exception("not yielded to torch.profiler")
