@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Eroica needs from Debian 12. This is the one list of packages. Where all are there it does nothing and touches no network.
-#   ops/install_dependencies.sh               to build and run eroica
-#   ops/install_dependencies.sh --tests       and to run every test (a real Kafka broker: Java and Maven; the demo: NumPy)
+#   ops/install_dependencies.sh               to build and run eroica and its demo
+#   ops/install_dependencies.sh --tests       and to run every test (a real Kafka broker: Java and Maven)
 #   ops/install_dependencies.sh --developer   and to work on it (clang, clang-tidy, clang-format, ccache)
 set -euo pipefail
 
@@ -14,6 +14,8 @@ packages=(
   ninja-build
   pkg-config
   python3
+  # The demo trains with it.
+  python3-numpy
   # Libraries.
   libabsl-dev
   libbenchmark-dev
@@ -37,7 +39,6 @@ packages=(
 test_packages=(
   maven
   openjdk-17-jre-headless
-  python3-numpy
 )
 developer_packages=(
   ccache

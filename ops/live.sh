@@ -42,11 +42,6 @@ numpy_python() {
 }
 
 ops/install_dependencies.sh
-if ! numpy_python >/dev/null; then
-  as_root=()
-  if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
-  "${as_root[@]}" apt-get install --quiet --yes --no-install-recommends python3-numpy >&2
-fi
 ops/build.sh release
 python=$(numpy_python)
 # The matrix reads TOML: Python 3.11, which Debian 12 has.
