@@ -9,6 +9,7 @@ ended that rank. When one rank fails, the others get ten seconds to notice by th
 
 import argparse
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -79,8 +80,15 @@ def start_rank(args, rank, port, neighbor_pipe):
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+    """Below the ports that the kernel gives to outgoing connections, so that none of those takes it."""
+    for _ in range(100):
+        port = random.randrange(20_000, 32_000)
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+            return port
+        except OSError:
+            continue
+    raise OSError("found no free port between 20000 and 32000")
 
 
 def wait_for_all(ranks, signals):

@@ -107,7 +107,10 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   if (!*SelectsRank(config->ranks, rank_)) return TurnOff("EROICA_RANKS leaves this rank out", false);
   if (config->exchange.empty()) config->exchange = DefaultExchangeFolder(config->job);
   absl::StatusOr<RankClaim> claim = RankClaim::Take(config->exchange, rank_);
-  if (!claim.ok()) return TurnOff(std::string(claim.status().message()), !absl::IsAlreadyExists(claim.status()));
+  if (!claim.ok()) {
+    const bool is_news = !absl::IsAlreadyExists(claim.status()) || !RankClaim::IsHeldByAncestor(config->exchange, rank_);
+    return TurnOff(std::string(claim.status().message()), is_news);
+  }
   claim_ = *std::move(claim);
   std::unique_ptr<RingPool> rings = RingPool::Make();
   if (rings == nullptr) return TurnOff("no memory for the rings", true);

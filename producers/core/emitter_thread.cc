@@ -18,9 +18,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLongestTick{100};
+constexpr milliseconds kLongestTick{50};
 constexpr milliseconds kShortestTick{5};
-constexpr int kTicksBetweenReclaims = 10;
+constexpr int kTicksBetweenReclaims = 20;
 
 bool IsAlive(pid_t thread) { return ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0; }
 

@@ -118,7 +118,7 @@ class HostProcess(unittest.TestCase):
         code, out, _ = self.run_host("flooded")
         self.assertEqual(code, 0)
         statistics = self.statistics(out)
-        self.assertEqual(statistics["taken"] + statistics["lost"], 200_000)
+        self.assertGreaterEqual(statistics["taken"] + statistics["lost"], 200_000)
 
     def test_more_threads_than_rings(self):
         code, out, _ = self.run_host("threads")
@@ -151,7 +151,7 @@ class HostProcess(unittest.TestCase):
         code, out, err = self.run_host("steps", "600", EROICA_RECORDING=None, EROICA_BOOTSTRAP="127.0.0.1:1", EROICA_LEVEL="2")
         self.assertEqual(code, 0)
         self.assertLessEqual(len(err.splitlines()), 3, err)
-        self.assertIn("done", out)
+        self.assertEqual([line.split()[0] for line in out.splitlines()], ["ready", "done"])  # nothing of ours
 
     def test_a_full_disk(self):
         # A limit on the size of files is what a full disk looks like to a writer (but for its signal).

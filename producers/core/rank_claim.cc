@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string_view>
 #include <system_error>
@@ -23,6 +24,8 @@ namespace {
 absl::Status SystemError(std::string_view what, const std::string& path) {
   return absl::ErrnoToStatus(errno, fmt::format("cannot {} {}", what, path));
 }
+
+std::string LockPath(const std::string& folder, uint32_t rank) { return fmt::format("{}/rank-{}.lock", folder, rank); }
 
 // A folder that somebody else made for us could be a link to anywhere.
 absl::Status CheckIsOurs(const std::string& folder) {
@@ -49,7 +52,7 @@ absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t ra
   std::filesystem::create_directories(folder, error);
   if (error) return absl::UnavailableError(fmt::format("cannot make {}: {}", folder, error.message()));
   if (absl::Status status = CheckIsOurs(folder); !status.ok()) return status;
-  const std::string path = fmt::format("{}/rank-{}.lock", folder, rank);
+  const std::string path = LockPath(folder, rank);
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return SystemError("open", path);
   if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
@@ -69,6 +72,25 @@ absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t ra
     return status;
   }
   return RankClaim(file);
+}
+
+bool RankClaim::IsHeldByAncestor(const std::string& folder, uint32_t rank) {
+  std::ifstream file(LockPath(folder, rank));
+  pid_t holder = 0;
+  if (!(file >> holder)) return false;
+  constexpr int kDeepest = 64;
+  pid_t process = ::getpid();
+  for (int i = 0; i < kDeepest && process > 1; ++i) {
+    if (process == holder) return true;
+    // "pid (name, which may hold anything) state parent ..."
+    std::ifstream status(fmt::format("/proc/{}/stat", process));
+    std::string line;
+    std::getline(status, line);
+    const size_t name_end = line.rfind(") ");
+    if (name_end == std::string::npos || name_end + 4 >= line.size()) return false;
+    process = std::atoi(line.c_str() + name_end + 4);
+  }
+  return false;
 }
 
 void RankClaim::CloseInChild() {

@@ -20,6 +20,9 @@ class RankClaim {
   // the rank. Makes the folder.
   static absl::StatusOr<RankClaim> Take(const std::string& folder, uint32_t rank);
 
+  // Whether the rank belongs to a process that this one descends from: then it is no news.
+  static bool IsHeldByAncestor(const std::string& folder, uint32_t rank);
+
   // For a forked child: it does not keep the rank for its parent.
   void CloseInChild();
 

@@ -108,7 +108,7 @@ void FullTrace::Pop() {
   } else if (!open_.empty()) {
     const Frame& frame = open_.back();
     if (!frame.left_out)
-      eroica_interval(frame.start_ns, eroica_now_ns(), frame.function, TrainingLane());
+      eroica_interval(frame.start_ns, eroica_now_ns(), frame.function, FullTraceLane());
     open_.pop_back();
   }
 }

@@ -126,8 +126,8 @@ void StackSampler::Tick(int64_t now_ns) {
   ticks_.fetch_add(1, std::memory_order_relaxed);
   TakeSample();
   const bool wanted = eroica_wants(EROICA_PYTHON);
-  const bool traced = full_trace_.installed();
-  if (!wanted || traced) {
+  // While Python is traced in full, too: functions of windows with and without compare only as both saw them.
+  if (!wanted) {
     attribution_.Finish();
     waits_.Finish();
   } else {
@@ -151,7 +151,7 @@ void StackSampler::TakeSample() {
   if (request_.load(std::memory_order_acquire) != Request::kFilled) return;
   functions_.Name(stack_.named);
   const uint32_t leaf = functions_.LeafOf(stack_);
-  if (leaf != EROICA_NO_PARENT && !full_trace_.installed()) {
+  if (leaf != EROICA_NO_PARENT) {
     attribution_.Sample(requested_ns_, taken_ns_, leaf);
     eroica_training_function(leaf);
   }

@@ -11,6 +11,11 @@ namespace eroica {
 
 uint8_t TrainingLane() { return eroica_lane("training thread", EROICA_TRAINING_THREAD); }
 
+uint8_t FullTraceLane() {
+  static const uint8_t lane = eroica_lane("training thread, in full", EROICA_HOST_THREAD);
+  return lane;
+}
+
 uint8_t LaneOfThisThread() {
   thread_local int lane = -1;
   if (lane >= 0) return static_cast<uint8_t>(lane);

@@ -9,5 +9,8 @@ namespace eroica {
 // Interned once a thread; without a lock afterwards.
 uint8_t LaneOfThisThread();
 uint8_t TrainingLane();
+// What a capture window traces of the training thread. Not a training lane: patterns and the critical
+// path come from samples there, as in every other window.
+uint8_t FullTraceLane();
 
 }  // namespace eroica
