@@ -72,12 +72,14 @@ class Ring:
 
     def _connect(self, master):
         deadline = time.monotonic() + self.timeout
-        # A job on one host listens for nobody else.
-        self._interface = "127.0.0.1" if master[0] in LOOPBACK else ""
+        # A job on one host listens for nobody else, and each of its ranks has a loopback address of its
+        # own, as ranks on different hosts have: what goes from one to another counts as a network.
+        on_one_host = master[0] in LOOPBACK
+        self._interface = f"127.0.1.{1 + self.rank % 250}" if on_one_host else ""
         with socket.create_server((self._interface, 0), backlog=4) as listener:
             addresses = self._exchange_addresses(master, listener.getsockname()[1], deadline)
             next_rank = (self.rank + 1) % self.world
-            self.outgoing = _connected(addresses[next_rank], deadline)
+            self.outgoing = _connected(addresses[next_rank], deadline, self._interface)
             self.outgoing.sendall(HELLO.pack(MAGIC, self.world, self.rank, 0))
             self.incoming = self._accepted_from((self.rank - 1) % self.world, listener, deadline)
         for connection in (self.incoming, self.outgoing):
@@ -88,18 +90,18 @@ class Ring:
     def _exchange_addresses(self, master, port, deadline):
         """Rank 0 hears where every rank listens and tells it to all."""
         if self.rank != 0:
-            with _connected(master, deadline) as connection:
+            with _connected(master, deadline, self._interface) as connection:
                 connection.sendall(HELLO.pack(MAGIC, self.world, self.rank, port))
                 table = _received(connection, ADDRESS.size * self.world, deadline)
             entries = [ADDRESS.unpack_from(table, ADDRESS.size * r) for r in range(self.world)]
-            addresses = [(host.rstrip(b"\0").decode(), entry_port) for host, entry_port in entries]
-            return [(master[0], addresses[0][1])] + addresses[1:]
-        with socket.create_server((self._interface, master[1]), backlog=self.world) as listener:
+            return [(host.rstrip(b"\0").decode(), entry_port) for host, entry_port in entries]
+        meeting_place = master[0] if self._interface else ""
+        with socket.create_server((meeting_place, master[1]), backlog=self.world) as listener:
             peers = {}
             while len(peers) < self.world - 1:
                 connection, hello = self._accepted_hello(listener, deadline)
                 peers[hello[2]] = (connection, (connection.getpeername()[0], hello[3]))
-        addresses = [(master[0], port)] + [peers[r][1] for r in range(1, self.world)]
+        addresses = [(self._interface or master[0], port)] + [peers[r][1] for r in range(1, self.world)]
         table = b"".join(ADDRESS.pack(host.encode(), entry_port) for host, entry_port in addresses)
         for connection, _ in peers.values():
             with connection:
@@ -185,11 +187,11 @@ def _left(deadline, failure=lambda: TimeoutError("not all ranks came in time")):
     return left
 
 
-def _connected(address, deadline):
+def _connected(address, deadline, interface):
     """Peers start at different times: a refused connection is tried again until the deadline."""
     while True:
         try:
-            connection = socket.create_connection(address, timeout=_left(deadline))
+            connection = socket.create_connection(address, timeout=_left(deadline), source_address=(interface, 0))
         except ConnectionRefusedError:
             time.sleep(min(0.02, _left(deadline)))
             continue
