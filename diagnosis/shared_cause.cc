@@ -284,6 +284,18 @@ bool IsLinkOfDevice(const Finding& claim, const Finding& device) {
          speed->peers <= (1 + kAtMost * kernels->culprit) * speed->culprit;
 }
 
+// A process that gets no processor, or no interpreter lock, sends and reads late whatever its connections could carry; and one whose
+// thread is late for another reason moves data late by as much at most, where the thread itself moves it (sockets).
+bool IsLinkOfLateThread(const Finding& claim, const Finding& rank) {
+  if (claim.kind != FindingKind::kCommunication || claim.culprits.size() != 1 || claim.culprits.front().rank < 0) return false;
+  if (rank.kind != FindingKind::kSlowRank || rank.subkind == kTransient || !RunsOnThread(rank.function_class)) return false;
+  if (!IsStarvation(rank.function) && claim.lost_ns_per_step >= rank.lost_ns_per_step) return false;
+  const Culprit& path = claim.culprits.front();
+  return std::ranges::any_of(rank.culprits, [&path](const Culprit& culprit) {
+    return culprit.rank >= 0 && (culprit.rank == path.rank || culprit.rank == path.peer);
+  });
+}
+
 // Two ends that cannot be told apart in one window are in the next, where one of them is slow to others, too.
 bool IsPathOfPort(const Finding& claim, const Finding& port) {
   const auto is_link = [](const Finding& finding) {
@@ -345,7 +357,7 @@ void DropRanksOfSlowHosts(std::vector<Finding>& claims) {
 }
 
 bool IsPartOf(const Finding& claim, const Finding& whole) {
-  return IsOfHost(claim, whole) || IsCopiesOfPort(claim, whole) || IsLinkOfDevice(claim, whole);
+  return IsOfHost(claim, whole) || IsCopiesOfPort(claim, whole) || IsLinkOfDevice(claim, whole) || IsLinkOfLateThread(claim, whole);
 }
 
 bool TellsLessThan(const Finding& claim, const Finding& other) {

@@ -66,7 +66,8 @@ void DropRanksOfSlowHosts(std::vector<Finding>& claims);
 void DropStagesOfSlowRanks(std::vector<Finding>& claims, size_t ranks);
 
 // Whether the claim is one more way in which `whole` shows, and so no second fault: what ranks of a slow host are slow in on their devices, where these are, or beside
-// them, where that is; the copies of the rank whose port is slow, which pass the same slot; the port of a device that somebody else uses, or that is slow by as much.
+// them, where that is; the copies of the rank whose port is slow, which pass the same slot; the port of a device that somebody else uses, or that is slow by as much;
+// a path at whose end a thread is late by more than the path costs, or gets no processor: it moves the data.
 bool IsPartOf(const Finding& claim, const Finding& whole);
 
 // Whether the claim of one window tells less of the fault that `other` tells in another one: a path, of whose ends `other` says which; turns in what calls what the turns

@@ -355,5 +355,41 @@ TEST(DropExplainedByAll, AnotherFunctionOrALargerLossIsOne) {
   EXPECT_THAT(findings, SizeIs(3));
 }
 
+// Rank 2 sends to rank 3.
+Finding SlowPath(double lost_ns) {
+  Finding path;
+  path.kind = FindingKind::kCommunication;
+  path.culprits = {{.rank = 2, .host = "a", .peer = 3}};
+  path.lost_ns_per_step = lost_ns;
+  return path;
+}
+
+TEST(DropParts, AStarvedRankSendsAndReadsLateWhateverItsConnectionsCarry) {
+  for (const char* waits : {"(runnable, waiting for a processor used by other)", "(waiting for the GIL)"}) {
+    for (const int rank : {2, 3}) {
+      std::vector<Finding> findings = {SlowPath(140), Slow(rank, waits, 100)};
+      findings[1].function_class = FunctionClass::kPython;
+      DropParts(findings);
+      ASSERT_THAT(findings, SizeIs(1)) << waits << rank;
+      EXPECT_EQ(findings[0].kind, FindingKind::kSlowRank);
+    }
+  }
+}
+
+TEST(DropParts, ASlowPathOfOtherRanksOrBesideOtherWorkStays) {
+  std::vector<Finding> elsewhere = {SlowPath(40), Slow(5, "(waiting for the GIL)", 100)};
+  elsewhere[1].function_class = FunctionClass::kPython;
+  DropParts(elsewhere);
+  EXPECT_THAT(elsewhere, SizeIs(2));
+  std::vector<Finding> faster = {SlowPath(140), Slow(2, "model.py(7): forward", 100)};
+  faster[1].function_class = FunctionClass::kPython;
+  DropParts(faster);
+  EXPECT_THAT(faster, SizeIs(2)) << "the thread is late by less than the path costs";
+  std::vector<Finding> of_device = {SlowPath(40), Slow(2, "gemm", 100)};
+  of_device[1].function_class = FunctionClass::kGpuCompute;
+  DropParts(of_device);
+  EXPECT_THAT(of_device, SizeIs(2));
+}
+
 }  // namespace
 }  // namespace eroica

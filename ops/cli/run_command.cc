@@ -87,6 +87,8 @@ NodeConfig ConfigOf(const RunFlags& flags, const std::string& recording) {
   config.topics.patterns_partitions = 1;
   config.state.memory_mib = 64;
   config.summarize.out_of_orderness_ms = 1'000;
+  // Ranks send every half second, or as EROICA_SEND_MS says; a window that is closed before all of it is there is cut.
+  config.runtime.idle_timeout_ms = 10'000;
   return config;
 }
 

@@ -17,7 +17,7 @@ CaptureRequests::Answer CaptureRequests::Tick(int64_t now_ns, const ProducerIden
     if (emitter.AddCapture(control, now_ns)) quiet_until_ns_ = now_ns + kCoolDownNs;
   }
   const Degradation degradation = emitter.TakeDegradation(now_ns);
-  if (degradation == Degradation::kNone || now_ns < quiet_until_ns_) return Answer::kGoOn;
+  if (!asks_ || degradation == Degradation::kNone || now_ns < quiet_until_ns_) return Answer::kGoOn;
   quiet_until_ns_ = now_ns + kCoolDownNs;
   // Nobody hears it where the transport is down; the next cool-down tries again.
   transport.RequestCapture(WindowFor(identity, degradation, emitter, now_ns)).IgnoreError();

@@ -21,6 +21,9 @@ class CaptureRequests {
 
   enum class Answer : uint8_t { kGoOn, kStop };
 
+  // asks: whether this rank may ask by itself.
+  explicit CaptureRequests(bool asks = true) : asks_(asks) {}
+
   // Does something once a second. Transport and emitter outlive the call only.
   Answer Tick(int64_t now_ns, const ProducerIdentity& identity, Emitter& emitter, Transport& transport);
 
@@ -28,6 +31,7 @@ class CaptureRequests {
   // Nothing where the rank is as it was.
   static Control WindowFor(const ProducerIdentity& identity, Degradation degradation, const Emitter& emitter, int64_t now_ns);
 
+  const bool asks_;
   int64_t last_read_ns_ = 0;
   int64_t quiet_until_ns_ = 0;
 };

@@ -77,7 +77,7 @@ void EmitterThread::Loop(Emitter& emitter, Transport& transport) {
   CoreState& state = *parts_.state;
   milliseconds tick = kLongestTick;
   absl::Status told;
-  CaptureRequests requests;
+  CaptureRequests requests(parts_.config.requests);
   for (int round = 0; !WaitFor(tick); ++round) {
     if (parts_.periodic) parts_.periodic(state.clock.NowNs());
     const double full = emitter.Tick(state.clock.NowNs());

@@ -107,7 +107,7 @@ class Reader {
 constexpr const char* kKnown[] = {
     "EROICA_DISABLE", "EROICA_RECORDING", "EROICA_BOOTSTRAP", "EROICA_KAFKA", "EROICA_NULL", "EROICA_TOPIC_PREFIX",
     "EROICA_JOB", "EROICA_RANK", "EROICA_WORLD_SIZE", "EROICA_ROLE", "EROICA_LEVEL", "EROICA_WINDOW_STEPS",
-    "EROICA_RANKS", "EROICA_EXCHANGE", "EROICA_HOST_HZ", "EROICA_SEND_MS", "EROICA_ATTACHED", "EROICA_LIB_DIR",
+    "EROICA_RANKS", "EROICA_EXCHANGE", "EROICA_HOST_HZ", "EROICA_REQUESTS", "EROICA_SEND_MS", "EROICA_ATTACHED", "EROICA_LIB_DIR",
     "EROICA_TORCH"};
 // And families of other components, which check their own.
 constexpr const char* kKnownPrefixes[] = {"EROICA_PYTHON_", "EROICA_NCCL_", "EROICA_CUPTI_", "EROICA_TEST_"};
@@ -142,6 +142,7 @@ absl::StatusOr<ProducerConfig> ReadProducerConfig(const Environment& environment
   if (const auto selected = SelectsRank(config.ranks, 0); !selected.ok()) reader.Fail(selected.status());
   reader.Text("EROICA_EXCHANGE", &config.exchange);
   reader.InRange("EROICA_HOST_HZ", 0.0, 100.0, &config.host_hz);
+  reader.Flag("EROICA_REQUESTS", &config.requests);
   reader.InRange("EROICA_SEND_MS", uint32_t{10}, uint32_t{60'000}, &config.send_interval_ms);
   if (!config.recording.empty() && !config.bootstrap.empty()) {
     reader.Fail(absl::InvalidArgumentError("EROICA_RECORDING and EROICA_BOOTSTRAP are both set: give one of them"));

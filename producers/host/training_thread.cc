@@ -77,8 +77,11 @@ void TrainingThread::ReportWait(int64_t now_ns) {
   untold_ns_ = std::min(untold_ns_ - (now_ns - start_ns), kMostOwedNs);
   told_until_ns_ = now_ns;
   if (!eroica_wants(EROICA_PYTHON)) return;
+  // One name on all ranks, or ranks of which some look for competitors would seem to differ.
+  eroica_interval(start_ns, now_ns, FunctionOf(""), eroica_lane("training thread", EROICA_TRAINING_THREAD));
+  if (competitor_.empty()) return;
   eroica_interval(start_ns, now_ns, FunctionOf(competitor_),
-                  eroica_lane("training thread", EROICA_TRAINING_THREAD));
+                  eroica_lane("processors of the training thread", EROICA_HOST_THREAD));
 }
 
 float TrainingThread::Share::Take(int64_t used_ns, int64_t length_ns) {
@@ -105,9 +108,8 @@ uint32_t TrainingThread::FunctionOf(std::string_view competitor) {
   const auto known = std::find_if(functions_.begin(), functions_.end(),
                                   [&](const auto& row) { return row.first == competitor; });
   if (known != functions_.end()) return known->second;
-  std::string name = "(runnable, waiting for a processor";
-  if (!competitor.empty()) name.append(" used by ").append(competitor);
-  name += ')';
+  std::string name = "(runnable, waiting for a processor)";
+  if (!competitor.empty()) name = "(processor used by " + std::string(competitor) + ")";
   const uint32_t function =
       eroica_function(name.c_str(), EROICA_PYTHON, EROICA_WAIT_OTHER, EROICA_NO_PARENT);
   functions_.emplace_back(competitor, function);

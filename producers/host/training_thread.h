@@ -42,7 +42,8 @@ class TrainingThread {
   // Over the last whole second: time that it waited; its share.
   int64_t wait_of_last_second_ns() const { return last_second_.wait_ns; }
   double wait_share_of_last_second() const;
-  // Who uses the processors that it waits for; empty: nobody in particular.
+  // Who uses the processors that it waits for, told beside its waits on a lane of its own; empty: nobody in
+  // particular.
   void NameCompetitor(std::string_view name);
 
  private:

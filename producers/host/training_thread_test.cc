@@ -163,9 +163,11 @@ TEST_F(TrainingThreadTest, TheNameSaysWhoUsesTheProcessor) {
     Read(3'000 + i * 100);
   }
   const auto functions = recorded_core::Read().functions;
-  EXPECT_EQ(functions[0].name, "(runnable, waiting for a processor used by stress-ng)");
-  EXPECT_EQ(functions[1].name, "(runnable, waiting for a processor)");
+  EXPECT_EQ(functions[0].name, "(runnable, waiting for a processor)");
+  EXPECT_EQ(functions[1].name, "(processor used by stress-ng)");
   EXPECT_LE(functions.size(), 17u);
+  const auto lanes = recorded_core::Read().lanes;
+  EXPECT_EQ(lanes[1].kind, EROICA_HOST_THREAD);  // what is no work of the thread counts as none
 }
 
 TEST_F(TrainingThreadTest, NobodyWantsFunctions) {

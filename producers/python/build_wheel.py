@@ -13,6 +13,7 @@ import hashlib
 import os
 import platform
 import re
+import subprocess
 import sys
 import zipfile
 
@@ -49,6 +50,17 @@ def libraries(build):
     return found
 
 
+def carried(build):
+    """{file name: content} of the libraries under ours that only this system has: Abseil's."""
+    core = os.path.join(build, "lib", REQUIRED[0])
+    lines = subprocess.run(["ldd", core], check=True, capture_output=True, text=True).stdout
+    found = {}
+    for name, path in re.findall(r"^\s*(libabsl_\S+) => (\S+)", lines, re.MULTILINE):
+        with open(path, "rb") as file:
+            found[name] = file.read()
+    return found
+
+
 def sources():
     """{path in the wheel: content} of the Python files."""
     files = {}
@@ -74,7 +86,7 @@ def record_line(path, content):
 
 
 def build_wheel(build, output):
-    binaries = libraries(build)
+    binaries = {**libraries(build), **carried(build)}
     minor = max(glibc_of(content) for content in binaries.values())
     tag = f"py3-none-manylinux_2_{minor}_{platform.machine()}"
     info = f"eroica-{version()}.dist-info"
