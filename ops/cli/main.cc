@@ -14,6 +14,7 @@
 namespace {
 
 constexpr const char* kFooter = R"(Examples:
+  eroica check                                       what can be captured on this machine, and why not the rest
   eroica run -- torchrun --nproc-per-node 8 train.py  run a job, see findings while it runs
   eroica diagnose traces/                            find the culprit in a folder of traces, no Kafka needed
   eroica import traces/ -o recording/                keep the traces as a recording
@@ -62,6 +63,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   int exit_code = eroica::kExitNothingFound;
   eroica::AddRunCommand(app, CutJob(&argc, argv), &exit_code);
+  eroica::AddCheckCommand(app, &exit_code);
   eroica::AddDiagnoseCommand(app, &exit_code);
   eroica::AddImportCommand(app, &exit_code);
   eroica::AddNodeCommand(app, &exit_code);
