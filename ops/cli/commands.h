@@ -3,15 +3,19 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace eroica {
 
 void AddCaptureCommand(CLI::App& app, int* exit_code);
+void AddCheckCommand(CLI::App& app, int* exit_code);
 void AddDiagnoseCommand(CLI::App& app, int* exit_code);
 void AddFindingsCommand(CLI::App& app, int* exit_code);
 void AddImportCommand(CLI::App& app, int* exit_code);
 void AddNodeCommand(CLI::App& app, int* exit_code);
-void AddRunCommand(CLI::App& app, int* exit_code);
+// job: the words of the command line behind `--`, which are the job's own.
+void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code);
 void AddScoreCommand(CLI::App& app, int* exit_code);
 void AddSimulateCommand(CLI::App& app, int* exit_code);
 void AddTopicsCommand(CLI::App& app, int* exit_code);

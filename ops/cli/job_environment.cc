@@ -49,8 +49,9 @@ std::map<std::string, std::string> VariablesFor(const JobCapture& capture, const
                                                {"EROICA_EXCHANGE", capture.exchange},
                                                {"EROICA_WINDOW_STEPS", std::to_string(capture.window_steps)},
                                                {"EROICA_LIB_DIR", files.folder}};
-  variables[capture.bootstrap.empty() ? "EROICA_RECORDING" : "EROICA_BOOTSTRAP"] =
-      capture.bootstrap.empty() ? capture.recording : capture.bootstrap;
+  // Both: one that the user's shell has set would be a second destination, which the core refuses.
+  variables["EROICA_RECORDING"] = capture.bootstrap.empty() ? capture.recording : "";
+  variables["EROICA_BOOTSTRAP"] = capture.bootstrap;
   if (capture.level) variables["EROICA_LEVEL"] = std::to_string(*capture.level);
   if (!files.python.empty()) {
     std::string path = files.zero_code + ":" + files.python;

@@ -16,6 +16,7 @@ namespace eroica {
 namespace {
 
 std::atomic<pid_t> job = 0;
+std::atomic<pid_t> ended_by_signals = 0;
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
 // What a terminal sends (Ctrl-C, Ctrl-\, Ctrl-Z) goes to the whole process group, the job has it already.
@@ -34,6 +35,12 @@ extern "C" void ForwardUnlessFromTerminal(int number, siginfo_t* info, void* con
   if (info->si_code == SI_USER || info->si_code == SI_QUEUE) Forward(number, info, context);
 }
 
+extern "C" void EndProcess(int, siginfo_t*, void*) {
+  const int before = errno;
+  if (const pid_t pid = ended_by_signals.load(std::memory_order_relaxed); pid > 0) ::kill(pid, SIGKILL);
+  errno = before;
+}
+
 void Handle(int number, void (*handler)(int, siginfo_t*, void*)) {
   struct sigaction action = {};
   action.sa_sigaction = handler;
@@ -41,6 +48,26 @@ void Handle(int number, void (*handler)(int, siginfo_t*, void*)) {
   ::sigemptyset(&action.sa_mask);
   ::sigaction(number, &action, nullptr);
 }
+
+// A signal that comes between the start of the job and the handlers would end this process and leave the
+// job behind alone: it waits until there is somebody to forward it to.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t held;
+    ::sigemptyset(&held);
+    for (const int number : kForwarded) ::sigaddset(&held, number);
+    for (const int number : kFromTerminal) ::sigaddset(&held, number);
+    ::sigprocmask(SIG_BLOCK, &held, &before_);
+  }
+  ~SignalsHeld() { Release(); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+  void Release() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
 
 }  // namespace
 
@@ -52,9 +79,11 @@ absl::StatusOr<JobProcess> JobProcess::Start(const std::vector<std::string>& com
   argv.push_back(nullptr);
   int failed[2];
   if (::pipe2(failed, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
+  const SignalsHeld held;
   const pid_t pid = ::fork();
   if (pid < 0) return absl::ErrnoToStatus(errno, "cannot start a process");
   if (pid == 0) {
+    held.Release();
     for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
     ::execvp(argv[0], argv.data());
     const int code = errno;
@@ -72,15 +101,26 @@ absl::StatusOr<JobProcess> JobProcess::Start(const std::vector<std::string>& com
   job.store(pid);
   for (const int number : kForwarded) Handle(number, Forward);
   for (const int number : kFromTerminal) Handle(number, ForwardUnlessFromTerminal);
+  // What this process says has nobody to read it, and that is no reason to end otherwise than the job.
+  ::signal(SIGPIPE, SIG_IGN);
   return JobProcess(pid);
 }
 
 int JobProcess::Wait() {
+  // The number is the job's until it is waited for: no signal may go to whoever has it next.
+  siginfo_t ended;
+  while (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  }
+  job.store(0);
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
-  job.store(0);
   return status;
+}
+
+void SignalsEnd(pid_t process) {
+  ended_by_signals.store(process);
+  for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) Handle(number, EndProcess);
 }
 
 void ExitAs(int wait_status) {

@@ -27,6 +27,9 @@ class JobProcess {
   pid_t pid_;
 };
 
+// From here on, SIGINT, SIGQUIT, SIGTERM and SIGHUP kill that process instead of going to the job. 0: nothing.
+void SignalsEnd(pid_t process);
+
 // Ends this process as the child ended: with its exit code, or by its signal (without a second core dump).
 [[noreturn]] void ExitAs(int wait_status);
 

@@ -1,7 +1,9 @@
 // The program `eroica`: one subcommand a file, git style.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/cli/commands.h"
@@ -12,6 +14,7 @@
 namespace {
 
 constexpr const char* kFooter = R"(Examples:
+  eroica check                                       what can be captured on this machine, and why not the rest
   eroica run -- torchrun --nproc-per-node 8 train.py  run a job, see findings while it runs
   eroica diagnose traces/                            find the culprit in a folder of traces, no Kafka needed
   eroica import traces/ -o recording/                keep the traces as a recording
@@ -39,6 +42,17 @@ std::string Suggestion(const CLI::App& app) {
   return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
 
+// What stands behind `eroica run ... --` is the job's, every byte of it: CLI11 would take a word such as
+// [1,2] apart. It is cut off the command line.
+std::vector<std::string> CutJob(int* argc, char** argv) {
+  if (*argc < 2 || std::string_view(argv[1]) != "run") return {};
+  const auto end = argv + *argc;
+  const auto dashes = std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  if (dashes == end) return {};
+  *argc = static_cast<int>(dashes - argv);
+  return {dashes + 1, end};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -48,8 +62,9 @@ int main(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(0, 1);
   int exit_code = eroica::kExitNothingFound;
-  eroica::AddRunCommand(app, &exit_code);
+  eroica::AddRunCommand(app, CutJob(&argc, argv), &exit_code);
   eroica::AddCaptureCommand(app, &exit_code);
+  eroica::AddCheckCommand(app, &exit_code);
   eroica::AddDiagnoseCommand(app, &exit_code);
   eroica::AddImportCommand(app, &exit_code);
   eroica::AddNodeCommand(app, &exit_code);

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "ops/cli/commands.h"
@@ -20,8 +21,7 @@
 #include "ops/cli/job_environment.h"
 #include "ops/cli/job_process.h"
 #include "ops/cli/live_watch.h"
-#include "ops/cli/open_log.h"
-#include "ops/cli/topic_plan.h"
+#include "ops/cli/run_recording.h"
 
 namespace eroica {
 namespace {
@@ -92,12 +92,6 @@ NodeConfig ConfigOf(const RunFlags& flags, const std::string& recording) {
   return config;
 }
 
-absl::Status PrepareRecording(const NodeConfig& config) {
-  const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(config, LogAccess::kWrite);
-  if (!log.ok()) return log.status();
-  return CreateMissingTopics((*log)->admin(), config.node.topic_prefix, LayoutOf(config));
-}
-
 struct Watcher {
   pid_t pid = 0;
   int job_ended = -1;  // closed: the job has ended
@@ -114,21 +108,31 @@ absl::StatusOr<Watcher> StartWatcher(LiveWatchOptions options) {
   }
   ::close(ended[1]);
   options.job_ended_fd = ended[0];
-  // Ctrl-C is for the job; the watcher ends after it.
-  for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) ::signal(number, SIG_IGN);
+  // Ctrl-C is for the job; the watcher ends after it. A screen that is gone leaves the recording.
+  for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
   const absl::Status status = WatchLive(options);
   if (!status.ok()) ExitWithError(status);
   ::_exit(status.ok() ? 0 : kExitError);
 }
 
 void FinishWatcher(const Watcher& watcher, const RunFlags& flags, const std::string& recording) {
+  // The job has ended and has no use for a signal: whoever sends one wants an end of the waiting.
+  SignalsEnd(watcher.pid);
   ::close(watcher.job_ended);
   int status = 0;
   while (::waitpid(watcher.pid, &status, 0) < 0 && errno == EINTR) {
   }
+  SignalsEnd(0);
   if (WIFSIGNALED(status)) std::cerr << fmt::format("eroica: the watcher was ended by signal {}\n", WTERMSIG(status));
   if (flags.json || recording.empty()) return;
   std::cerr << fmt::format("   recording: {0}\n   again: eroica findings --recording {0}\n", recording);
+}
+
+int FailToStart(const absl::Status& status, const Watcher& watcher) {
+  ::kill(watcher.pid, SIGKILL);
+  ::waitpid(watcher.pid, nullptr, 0);
+  ExitWithError(status);
+  return absl::IsNotFound(status) ? 127 : 126;  // as a shell says it
 }
 
 int Run(const RunFlags& flags) {
@@ -137,17 +141,22 @@ int Run(const RunFlags& flags) {
   absl::StatusOr<std::unique_ptr<ExchangeFolder>> exchange = ExchangeFolder::Make();
   if (!exchange.ok()) return ExitWithError(exchange.status());
   const std::string started = NowText();
-  std::string recording;
+  std::optional<RunRecording> recording;
   if (flags.kafka.empty()) {
-    recording = fs::absolute(flags.recording.empty() ? fmt::format("eroica-{}", started) : flags.recording).lexically_normal().string();
+    absl::StatusOr<RunRecording> claimed = RunRecording::Claim(flags.recording, fmt::format("eroica-{}", started));
+    if (!claimed.ok()) return ExitWithError(claimed.status());
+    recording = *std::move(claimed);
   }
-  const NodeConfig config = ConfigOf(flags, recording);
-  if (!recording.empty()) {
-    if (absl::Status status = PrepareRecording(config); !status.ok()) return ExitWithError(status);
+  const std::string recorded_in = recording ? recording->path() : "";
+  const NodeConfig config = ConfigOf(flags, recorded_in);
+  if (recording) {
+    if (absl::Status status = recording->Prepare(config); !status.ok()) return ExitWithError(status);
   }
-  JobCapture capture{.recording = recording,
+  // Two runs may start within a second, and over Kafka only the job's name tells them apart.
+  const std::string program = fs::path(flags.command[0]).filename().string();
+  JobCapture capture{.recording = recorded_in,
                      .bootstrap = flags.kafka,
-                     .job = flags.job.empty() ? fmt::format("{}-{}", fs::path(flags.command[0]).filename().string(), started) : flags.job,
+                     .job = flags.job.empty() ? fmt::format("{}-{}-{}", program, started, ::getpid()) : flags.job,
                      .exchange = (*exchange)->path(),
                      .window_steps = flags.window_steps,
                      .level = flags.level < 0 ? std::nullopt : std::optional<int>(flags.level)};
@@ -156,23 +165,22 @@ int Run(const RunFlags& flags) {
   if (!watcher.ok()) return ExitWithError(watcher.status());
   absl::StatusOr<JobProcess> job = JobProcess::Start(flags.command, VariablesFor(capture, *files, FromEnvironment));
   if (!job.ok()) {
-    ::kill(watcher->pid, SIGKILL);
-    ::waitpid(watcher->pid, nullptr, 0);
-    ExitWithError(job.status());
-    return absl::IsNotFound(job.status()) ? 127 : 126;  // as a shell says it
+    const int code = FailToStart(job.status(), *watcher);
+    if (recording) recording->Discard(config);
+    return code;
   }
   const int status = job->Wait();
-  FinishWatcher(*watcher, flags, recording);
+  FinishWatcher(*watcher, flags, recorded_in);
   exchange->reset();
   ExitAs(status);
 }
 
 }  // namespace
 
-void AddRunCommand(CLI::App& app, int* exit_code) {
+void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App* command = app.add_subcommand("run", "Run a training job with Eroica inside its ranks, and show findings while it runs");
-  command->add_option("-o,--recording", flags->recording, "Folder of the recording (default: eroica-DATE-TIME here)")->type_name("DIR");
+  command->add_option("-o,--recording", flags->recording, "New or empty folder for the recording (default: eroica-DATE-TIME here)")->type_name("DIR");
   auto* kafka = command->add_option("--kafka", flags->kafka, "Send there instead, and show what the nodes there find")->type_name("HOST:PORT");
   command->get_option("--recording")->excludes(kafka);
   command->add_option("--job", flags->job, "Name of the job (default: the program and the time)")->type_name("JOB");
@@ -183,7 +191,7 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   command->add_option("--level", flags->level, "Capture level: 0 marks and collectives, 1 patterns, 2 events (default: 2, over Kafka 1)")
       ->check(CLI::Range(0, 2));
   command->add_flag("--json", flags->json, "Findings as JSON lines, on standard error");
-  command->add_option("command", flags->command, "The job")->type_name("-- COMMAND...")->required();
+  command->add_option("command", flags->command, "The job")->type_name("-- COMMAND...");
   command->positionals_at_end();
   command->footer(
       "Examples:\n"
@@ -192,7 +200,11 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
       "  eroica run --kafka broker:9092 -- mpirun -np 64 python train.py\n\n"
       "Standard output is the job's own; what Eroica says goes to standard error. Ends as the job ends: with its\n"
       "exit code, or by its signal. 126, 127: the job could not be started; 2: Eroica could not.");
-  command->callback([flags, exit_code] { *exit_code = Run(*flags); });
+  command->callback([flags, exit_code, job = std::move(job)] {
+    flags->command.insert(flags->command.end(), job.begin(), job.end());
+    const bool given = !flags->command.empty() && !flags->command[0].empty();
+    *exit_code = given ? Run(*flags) : ExitWithError(absl::InvalidArgumentError("which job? eroica run -- COMMAND..."));
+  });
 }
 
 }  // namespace eroica

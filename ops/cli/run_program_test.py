@@ -1,0 +1,229 @@
+"""`eroica run` from outside: what the job and its caller see of it, with real signals, pipes and processes."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.environ["EROICA_TEST_PROGRAM"]
+DEADLINE_S = 60
+# Writes its process number, then lives until a signal that it takes note of.
+TAKES_SIGNALS = """
+import os, signal, sys
+names = {signal.SIGTERM: "TERM", signal.SIGUSR1: "USR1", signal.SIGINT: "INT"}
+for number in names:
+    signal.signal(number, lambda got, frame: (print(names[got], flush=True), os._exit(40 + got)))
+print(os.getpid(), flush=True)
+while True:
+    signal.pause()
+"""
+ENVIRONMENT = "import json, os, sys; json.dump([dict(os.environ), sys.argv[1:]], sys.stdout)"
+
+
+def children_of(process):
+    with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+class RunProgram(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="eroica-run-test-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.runtime = os.path.join(self.folder, "runtime")  # where exchange folders are made
+        os.mkdir(self.runtime)
+        self.recording = os.path.join(self.folder, "recording")
+
+    def environment(self, **variables):
+        ours = ("EROICA_", "CUDA_INJECTION64", "NCCL_PROFILER", "PYTHONPATH")
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        return {**inherited, "XDG_RUNTIME_DIR": self.runtime, "PYTHONDONTWRITEBYTECODE": "1", **variables}
+
+    def start(self, *command, options=None, variables=None, **streams):
+        options = ["-o", self.recording] if options is None else options
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+        return subprocess.Popen([PROGRAM, "run", *options, "--", *command], cwd=self.folder,
+                                env=self.environment(**(variables or {})), **pipes)
+
+    def run_job(self, *command, given=None, **options):
+        if given is not None:
+            options["stdin"] = subprocess.PIPE
+        process = self.start(*command, **options)
+        try:
+            out, err = process.communicate(given, timeout=DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            self.fail(f"hangs: {process.communicate()}")
+        return process.returncode, out, err.decode()
+
+    def await_that(self, condition, what):
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, what)
+
+    def python(self, source, *arguments, **options):
+        return self.run_job(sys.executable, "-c", source, *arguments, **options)
+
+    def test_ends_with_the_exit_code_of_the_job(self):
+        for code in (0, 7, 255):
+            with self.subTest(code):
+                self.assertEqual(self.run_job("sh", "-c", f"exit {code}", options=[])[0], code)
+
+    def test_ends_by_the_signal_of_the_job(self):
+        for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM, signal.SIGPIPE):
+            with self.subTest(number):
+                code, _, _ = self.run_job("sh", "-c", f"kill -{int(number)} $$", options=[])
+                self.assertEqual(code, -number)
+
+    def test_output_is_the_jobs_own_byte_for_byte(self):
+        wanted = bytes(range(256)) * 4096
+        code, out, _ = self.python("import sys; sys.stdout.buffer.write(bytes(range(256)) * 4096)")
+        self.assertEqual((code, out == wanted), (0, True))
+
+    def test_input_goes_to_the_job(self):
+        given = bytes(reversed(range(256))) * 1024
+        code, out, _ = self.run_job("cat", given=given)
+        self.assertEqual((code, out == given), (0, True))
+
+    def test_signals_go_to_the_job(self):
+        for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
+            with self.subTest(number):
+                process = self.start(sys.executable, "-c", TAKES_SIGNALS, options=[])
+                process.stdout.readline()
+                process.send_signal(number)
+                out, err = process.communicate(timeout=DEADLINE_S)
+                self.assertEqual(process.returncode, 40 + number, err)
+                self.assertEqual(out.decode().strip(), signal.Signals(number).name.removeprefix("SIG"))
+
+    def test_the_job_has_the_signals_that_its_caller_gave_it(self):
+        source = ("import signal; print(sorted(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, []))),"
+                  " signal.getsignal(signal.SIGHUP) == signal.SIG_DFL)")
+        self.assertEqual(self.python(source)[1].decode().strip(), "[] True")
+
+    def test_a_command_that_is_not_there(self):
+        code, out, err = self.run_job("no-such-program")
+        self.assertEqual((code, out), (127, b""))
+        self.assertEqual(len(err.splitlines()), 1, err)
+        self.assertIn("no-such-program", err)
+        self.assertEqual(os.listdir(self.folder), ["runtime"], "a job that never was leaves nothing")
+        self.assertEqual(os.listdir(self.runtime), [])
+
+    def test_a_file_that_is_no_program(self):
+        path = os.path.join(self.folder, "data")
+        with open(path, "w", encoding="ascii"):
+            pass
+        code, _, err = self.run_job(path)
+        self.assertEqual(code, 126)
+        self.assertIn("data", err)
+
+    def test_arguments_arrive_as_they_are(self):
+        arguments = ["a b", "--json", "-o", "x", "", "--", "[1,2]", "{a}", "%%", "$HOME", "*", "--recording=y", "-h", "ü", "a\nb", "'q'", '"r"']
+        code, out, err = self.python(ENVIRONMENT, *arguments)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(json.loads(out)[1], arguments)
+
+    def test_what_the_user_has_set_stays(self):
+        users = {"PYTHONPATH": "/users/own", "CUDA_INJECTION64_PATH": "/users/tool.so", "NCCL_PROFILER_PLUGIN": "theirs"}
+        seen = json.loads(self.python(ENVIRONMENT, variables=users)[1])[0]
+        self.assertEqual(seen["PYTHONPATH"].split(":")[-1], "/users/own")
+        self.assertIn("zero_code", seen["PYTHONPATH"].split(":")[0])
+        for name in ("CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN"):
+            self.assertEqual(seen[name], users[name])
+        self.assertEqual(seen["EROICA_RECORDING"], self.recording)
+        self.assertEqual(os.path.dirname(seen["EROICA_EXCHANGE"]), self.runtime)
+
+    def test_there_is_one_destination_whatever_the_shell_has_set(self):
+        seen = json.loads(self.python(ENVIRONMENT, variables={"EROICA_BOOTSTRAP": "elsewhere:9092"})[1])[0]
+        self.assertEqual((seen["EROICA_RECORDING"], seen.get("EROICA_BOOTSTRAP", "")), (self.recording, ""))
+
+    def test_two_jobs_do_not_share_a_recording(self):
+        self.assertEqual(self.run_job("true")[0], 0)
+        code, out, err = self.run_job("echo", "ran")
+        self.assertEqual((code, out), (2, b""))
+        self.assertIn("another folder", err)
+        shutil.rmtree(self.recording)
+        code, _, err = self.run_job("echo", "ran")
+        self.assertEqual(code, 2)
+        self.assertIn(self.recording + ".state", err)
+        shutil.rmtree(self.recording + ".state")
+        os.mkdir(self.recording)
+        self.assertEqual(self.run_job("true")[0], 0, "an empty folder is as good as none")
+
+    def test_a_recording_that_cannot_be_made_stops_before_the_job(self):
+        path = os.path.join(self.folder, "file")
+        with open(path, "w", encoding="ascii"):
+            pass
+        for place in (path, os.path.join(path, "below")):
+            code, out, err = self.run_job("echo", "ran", options=["-o", place])
+            self.assertEqual((code, out), (2, b""))
+            self.assertIn(place, err)
+
+    def test_the_job_goes_on_without_the_watcher(self):
+        process = self.start("sh", "-c", "echo $$; read line; echo $line; exit 5", stdin=subprocess.PIPE)
+        job = int(process.stdout.readline())
+        watchers = [child for child in children_of(process.pid) if child != job]
+        self.assertEqual(len(watchers), 1)
+        os.kill(watchers[0], signal.SIGKILL)
+        out, err = process.communicate(b"still here\n", timeout=DEADLINE_S)
+        self.assertEqual((process.returncode, out), (5, b"still here\n"))
+        self.assertIn("signal 9", err.decode())
+
+    def test_a_watcher_that_hangs_can_be_given_up(self):
+        process = self.start("sh", "-c", "echo $$; read line; exit 5", stdin=subprocess.PIPE)
+        job = int(process.stdout.readline())
+        watcher = next(child for child in children_of(process.pid) if child != job)
+        os.kill(watcher, signal.SIGSTOP)
+        process.stdin.close()
+        self.await_that(lambda: not os.path.exists(f"/proc/{job}"), "the job does not end")
+        while process.poll() is None:  # a signal before the program waits for the watcher is nobody's
+            process.send_signal(signal.SIGINT)
+        process.stdout.close()
+        process.stderr.close()
+        self.assertEqual(process.returncode, 5)
+
+    def test_a_caller_that_reads_no_messages(self):
+        process = self.start("sh", "-c", "echo x; read line; exit 6", stdin=subprocess.PIPE)
+        process.stdout.readline()
+        process.stderr.close()
+        process.stdin.close()
+        self.assertEqual(process.wait(timeout=DEADLINE_S), 6)
+        process.stdout.close()
+
+    def test_a_daemon_that_outlives_the_job_holds_nothing_up(self):
+        daemon = os.path.join(self.folder, "daemon")
+        source = ("import os, signal, sys\n"
+                  "if os.fork() == 0:\n"
+                  "    os.setsid()\n"
+                  "    os.closerange(0, 3)\n"
+                  "    with open(sys.argv[1] + '.new', 'w') as file: file.write(str(os.getpid()))\n"
+                  "    os.rename(sys.argv[1] + '.new', sys.argv[1])\n"
+                  "    signal.pause()\n"
+                  "while not os.path.exists(sys.argv[1]): pass\n")
+        code, _, err = self.python(source, daemon)
+        with open(daemon, encoding="ascii") as file:
+            pid = int(file.read())
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(code, 0, err)
+
+    def test_the_exchange_folder_goes_with_the_job(self):
+        source = "import os; print(os.path.isdir(os.environ['EROICA_EXCHANGE']))"
+        self.assertEqual(self.python(source)[1], b"True\n")
+        self.assertEqual(os.listdir(self.runtime), [])
+
+    def test_runs_side_by_side_keep_apart(self):
+        runs = [self.start(sys.executable, "-c", ENVIRONMENT, options=[]) for _ in range(3)]
+        seen = []
+        for run in runs:
+            out, err = run.communicate(timeout=DEADLINE_S)
+            self.assertEqual(run.returncode, 0, err)
+            seen.append(json.loads(out)[0])
+        for name in ("EROICA_RECORDING", "EROICA_EXCHANGE", "EROICA_JOB"):
+            self.assertEqual(len({each[name] for each in seen}), len(runs), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
