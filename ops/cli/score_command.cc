@@ -14,6 +14,7 @@
 #include "ops/cli/exit_code.h"
 #include "ops/cli/progress_bar.h"
 #include "ops/cli/wrapped_text.h"
+#include "ops/config/text_file.h"
 #include "ops/score/accuracy_page.h"
 #include "ops/score/known_misses.h"
 #include "ops/score/run_queue.h"
@@ -42,6 +43,7 @@ struct ScoreFlags {
   std::vector<std::string> methods;
   bool json = false;
   std::string markdown;
+  std::string live;
   std::string svg;
   std::string traces;
   std::string known;
@@ -159,7 +161,12 @@ absl::Status WriteFiles(const ScoreFlags& flags, const std::vector<ScoredRun>& r
     if (absl::Status status = WriteTextFile(flags.svg, ChartSvg(charts)); !status.ok()) return status;
   }
   if (flags.markdown.empty()) return absl::OkStatus();
-  AccuracyPage page{.command = CommandOf(flags), .chart = "", .runs = runs, .known = known};
+  AccuracyPage page{.command = CommandOf(flags), .chart = "", .live = "", .runs = runs, .known = known};
+  if (!flags.live.empty()) {
+    absl::StatusOr<std::string> live = ReadTextFile(flags.live);
+    if (!live.ok()) return live.status();
+    page.live = *std::move(live);
+  }
   if (!flags.svg.empty()) page.chart = fs::path(flags.svg).lexically_proximate(fs::path(flags.markdown).parent_path()).generic_string();
   return WriteTextFile(flags.markdown, AccuracyMarkdown(page));
 }
@@ -217,6 +224,8 @@ void AddOptions(CLI::App& command, ScoreFlags& flags) {
       ->type_name("FOLDER");
   command.add_option("--known", flags.known, "File of misses that are known, with their reasons: \"scenario: reason\"")->type_name("FILE");
   command.add_flag("--json", flags.json, "One JSON object instead of tables: the score of each method, and every run");
+  command.add_option("--live", flags.live, "Markdown of what was found in real jobs (ops/live.sh), to stand first on the page")
+      ->type_name("FILE");
   command.add_option("--markdown", flags.markdown, "Write a page of all tables, too")->type_name("FILE");
   command.add_option("--svg", flags.svg, "Write charts, too: accuracy against the effect of the fault, and confidence against being right")
       ->type_name("FILE");
@@ -234,7 +243,7 @@ void AddScoreCommand(CLI::App& app, int* exit_code) {
       "  eroica score tests/scenarios/dev/gpu_slow_gross_dp_8r.toml --seeds 20 --method eroica\n"
       "  eroica score --max-ranks 512 --json | jq '.methods[].faults'\n"
       "  eroica score --traces traces/                         real traces with a known truth\n"
-      "  eroica score tests/scenarios/evaluation --markdown docs/ACCURACY.md --svg docs/accuracy.svg\n\n"
+      "  eroica score tests/scenarios/evaluation --live tests/live/results.md --markdown docs/ACCURACY.md --svg docs/accuracy.svg\n\n"
       "Exit codes: 0 all right, 1 misses or false findings, 2 error.");
   command->callback([flags, exit_code] {
     const absl::StatusOr<int> code = RunScore(*flags);

@@ -12,6 +12,7 @@ namespace eroica {
 struct AccuracyPage {
   std::string command;  // that made it
   std::string chart;    // the file of the charts, relative to the page; empty: none
+  std::string live;     // Markdown of what was found in real jobs (tests/live); comes first. Empty: none
   std::span<const ScoredRun> runs;
   KnownMisses known;
 };
