@@ -177,10 +177,16 @@ class RunProgram(unittest.TestCase):
         job = int(process.stdout.readline())
         watcher = next(child for child in children_of(process.pid) if child != job)
         os.kill(watcher, signal.SIGSTOP)
+        self.addCleanup(subprocess.run, ["kill", "-KILL", str(watcher)], check=False, capture_output=True)
         process.stdin.close()
         self.await_that(lambda: not os.path.exists(f"/proc/{job}"), "the job does not end")
-        while process.poll() is None:  # a signal before the program waits for the watcher is nobody's
+        self.addCleanup(process.kill)
+
+        def ends():  # a signal before the program waits for the watcher is nobody's
             process.send_signal(signal.SIGINT)
+            return process.poll() is not None
+
+        self.await_that(ends, "it waits for a watcher that hangs")
         process.stdout.close()
         process.stderr.close()
         self.assertEqual(process.returncode, 5)
