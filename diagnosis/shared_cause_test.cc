@@ -320,6 +320,7 @@ TEST(DropParts, OfASharedDeviceItsOwnPorts) {
 TEST(DropParts, OfASlowDeviceThePortThatIsSlowerByAsMuch) {
   const auto left = [](double gb_per_s, double longer) {
     Finding device = Slow(6, "every gpu_compute function", 20);
+    device.function_class = FunctionClass::kGpuCompute;
     device.evidence.push_back({.name = "kernels_longer", .unit = "ratio", .culprit = longer});
     Finding port = SlowPort(6);
     port.evidence = {{.name = "speed", .unit = "GB/s", .culprit = gb_per_s, .peers = 50}};

@@ -27,8 +27,12 @@ class Layering(unittest.TestCase):
         self.assertFalse(broken(rules.layering, diagnosis__diagnose_processor_dot_h='#include "stream_ops/processor.h"\n'))
 
     def test_producers_use_only_the_pattern_core(self):
-        self.assertFalse(broken(rules.layering, producers__core__a_dot_h='#include "stream_ops/pattern/sweep.h"\n'))
-        self.assertTrue(broken(rules.layering, producers__core__a_dot_h='#include "stream_ops/topics.h"\n'))
+        self.assertFalse(broken(rules.layering, producers__nccl__a_dot_h='#include "stream_ops/pattern/sweep.h"\n'))
+        self.assertTrue(broken(rules.layering, producers__nccl__a_dot_h='#include "stream_ops/topics.h"\n'))
+
+    def test_the_core_of_the_producers_carries_batches_away(self):
+        self.assertFalse(broken(rules.layering, producers__core__a_dot_h='#include "stream_ops/topics.h"\n'))
+        self.assertTrue(broken(rules.layering, producers__core__a_dot_h='#include "diagnosis/operator.h"\n'))
 
     def test_the_pattern_core_uses_only_schemas(self):
         self.assertTrue(broken(rules.layering, stream_ops__pattern__a_dot_cc='#include "stream_ops/log/log.h"\n'))
