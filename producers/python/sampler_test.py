@@ -218,7 +218,7 @@ sys.setprofile(mine)
 recorded_core.full_trace(True)
 for _ in until(lambda events: seconds_of(events, "work") > 0.5):
     def work():
-        for i in range(200000): pass
+        for i in range(5000000): pass
     work()
 assert sys.getprofile() is mine
 """
