@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "stream_ops/recording/partition_writer.h"
 
@@ -50,8 +52,22 @@ void RecordedPartitionReader::Seek(int64_t offset) {
   successor_.reset();
 }
 
+// A recording of one host has many partitions that no rank ever writes: listing their folders again and again would be most of what
+// following it costs. Only a folder that has rested for a while is left out, as its time of change is a coarse one.
+bool RecordedPartitionReader::IsStillEmpty() {
+  constexpr std::chrono::seconds kRest{1};
+  struct stat folder{};
+  if (::stat(directory_.c_str(), &folder) != 0) return errno == ENOENT;
+  const auto changed = std::chrono::seconds(folder.st_mtim.tv_sec) + std::chrono::nanoseconds(folder.st_mtim.tv_nsec);
+  const bool still_empty = empty_since_ == changed;
+  const bool rested = std::chrono::system_clock::now().time_since_epoch() - changed > kRest;
+  empty_since_ = rested ? std::optional(changed) : std::nullopt;
+  return still_empty && rested;
+}
+
 // The segment that holds position_: the last that begins at or before it, else the first. False: there is none yet.
 absl::StatusOr<bool> RecordedPartitionReader::OpenSegment() {
+  if (IsStillEmpty()) return false;
   const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
   if (!bases.ok()) return bases.status();
   if (bases->empty()) return false;

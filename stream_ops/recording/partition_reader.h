@@ -26,6 +26,7 @@ class RecordedPartitionReader final : public PartitionReader {
   uint64_t corrupt_bytes() const override { return corrupt_bytes_; }
 
  private:
+  bool IsStillEmpty();
   absl::StatusOr<bool> OpenSegment();
   absl::Status TakeEntry(std::vector<ConsumerRecord>* out);
   absl::StatusOr<bool> Advance(SegmentReader::Step step);
@@ -40,6 +41,7 @@ class RecordedPartitionReader final : public PartitionReader {
   // The segment behind this one. Found once this one seemed at its end, which must be looked at once more: it may have grown in between.
   std::optional<int64_t> successor_;
   std::chrono::steady_clock::time_point listed_at_;
+  std::optional<std::chrono::nanoseconds> empty_since_;  // time of change of the folder that was listed and held no segment
   int64_t counted_to_ = 0;  // in this segment: damage before it has been counted
   uint64_t corrupt_bytes_ = 0;
   std::optional<SegmentReader> end_;  // walks the newest segment for EndOffset

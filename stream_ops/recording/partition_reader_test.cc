@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "stream_ops/recording/partition_writer.h"
@@ -47,6 +48,16 @@ std::vector<int64_t> ReadOffsets(RecordedPartitionReader& reader, size_t max = 1
 std::string FlipBit(std::string bytes, size_t bit) {
   bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
   return bytes;
+}
+
+TEST(RecordedPartitionReader, AFolderThatHasRestedEmptyIsReadOnceItHoldsASegment) {
+  const ScratchDirectory scratch;
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::filesystem::last_write_time(scratch.path(), long_ago);
+  RecordedPartitionReader reader(scratch.path(), {"t", 0});
+  for (int look = 0; look < 3; ++look) EXPECT_TRUE(ReadOffsets(reader).empty());
+  Append(*OpenWriter(scratch.path()), 0, 2);
+  EXPECT_THAT(ReadOffsets(reader), ElementsAre(0, 1));
 }
 
 TEST(RecordedPartitionReader, AFlippedBitCostsOneEntryAndIsCounted) {

@@ -164,7 +164,11 @@ absl::StatusOr<std::string_view> SegmentReader::View(int64_t position, size_t si
     buffer_.erase(0, overlaps ? static_cast<size_t>(position - buffer_position_) : buffer_.size());
     buffer_position_ = position;
     const size_t kept = buffer_.size();
-    buffer_.resize(std::max(size, window_));
+    // Whoever follows a file that grows finds a little each time: no room is made, and cleared, for a window that is not there.
+    const absl::StatusOr<int64_t> end = file_.Size();
+    if (!end.ok()) return end.status();
+    const auto there = static_cast<size_t>(std::max<int64_t>(*end - position, 0));
+    buffer_.resize(std::max(kept, std::min(std::max(size, window_), there)));
     const absl::StatusOr<size_t> count = file_.ReadAt(position + static_cast<int64_t>(kept), buffer_.size() - kept, buffer_.data() + kept);
     buffer_.resize(kept + (count.ok() ? *count : 0));
     if (!count.ok()) return count.status();
