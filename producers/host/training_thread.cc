@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "producers/core/producer_core.h"
+#include "producers/core/spread_share.h"
 #include "producers/host/kernel_text.h"
 
 namespace eroica {
@@ -73,14 +74,20 @@ void TrainingThread::Report(uint64_t ran_ns, uint64_t waited_ns, int64_t now_ns)
 }
 
 void TrainingThread::ReportWait(int64_t now_ns) {
-  const int64_t start_ns = std::max(told_until_ns_, now_ns - untold_ns_);
-  untold_ns_ = std::min(untold_ns_ - (now_ns - start_ns), kMostOwedNs);
+  const int64_t start_ns = std::max(told_until_ns_, std::min(read_ns_, now_ns - untold_ns_));
+  const auto length_ns = static_cast<double>(now_ns - start_ns);
+  const double share = std::min(1.0, static_cast<double>(untold_ns_) / length_ns);
+  untold_ns_ = std::min(std::max<int64_t>(untold_ns_ - (now_ns - start_ns), 0), kMostOwedNs);
   told_until_ns_ = now_ns;
   if (!eroica_wants(EROICA_PYTHON)) return;
   // One name on all ranks, or ranks of which some look for competitors would seem to differ.
-  eroica_interval(start_ns, now_ns, FunctionOf(""), eroica_lane("training thread", EROICA_TRAINING_THREAD));
+  const uint32_t waiting = FunctionOf("");
+  const uint8_t lane = eroica_lane("training thread", EROICA_TRAINING_THREAD);
+  SpreadShare(start_ns, now_ns, share, CellSide::kBegin, [&](int64_t begin_ns, int64_t end_ns) {
+    eroica_interval(begin_ns, end_ns, waiting, lane);
+  });
   if (competitor_.empty()) return;
-  eroica_interval(start_ns, now_ns, FunctionOf(competitor_),
+  eroica_interval(now_ns - static_cast<int64_t>(share * length_ns), now_ns, FunctionOf(competitor_),
                   eroica_lane("processors of the training thread", EROICA_HOST_THREAD));
 }
 

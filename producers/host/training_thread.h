@@ -3,9 +3,10 @@
 // (schedstat, nanoseconds), so a rank whose core is shared with a busy neighbour shows it as a
 // function that its peers do not run. Owner: the thread that samples. Times: eroica_now_ns.
 //
-// The kernel adds a wait when it ends, so an interval ends with the reading that sees it. It never
-// reaches into the one before; what does not fit is added to the next, in bounds. Time that a
-// hypervisor takes away is no wait to this kernel.
+// The kernel says how long it waited since the last reading, and not when: the wait is spread over
+// that time (spread_share.h). It adds a wait when that ends, so one that is longer than the time since
+// the last reading reaches back beyond it. None reaches into the one before; what does not fit is
+// added to the next, in bounds. Time that a hypervisor takes away is no wait to this kernel.
 #pragma once
 
 #include <array>
