@@ -1,7 +1,10 @@
 // The training thread's waits for the GIL as functions and intervals, from what is seen of it at
-// every tick: a tick at which it waits stands for the time since the tick before. Where more than a
-// twentieth of a second's ticks waited, who holds the GIL is asked for, once a second, and named in
-// the function while it lasts. Owner: the sampler's thread.
+// every tick: a tick at which it waits stands for the time since the tick before. A wait is mostly
+// shorter than a tick, so that it is known how much of half a second was waited and not when: that is
+// spread over it (spread_share.h), at the ends of cells, as waits for a processor have the beginnings
+// (producers/host). Where more than a twentieth of a second's ticks waited, who holds the GIL is asked
+// for, once a second, and named in the function until another thread does. Owner: the sampler's
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +36,15 @@ class GilWaits {
   int64_t waiting_ns() const { return waiting_ ? last_ns_ - since_ns_ : 0; }
 
  private:
+  void EmitSpan();
   void EndSecond(int64_t now_ns);
 
   StackAttribution::Emit emit_;
   Holder holder_;
   bool waiting_ = false;
-  int64_t since_ns_ = 0;    // of the wait
-  int64_t emitted_ns_ = 0;  // it is emitted up to here
+  int64_t since_ns_ = 0;  // of the wait
+  int64_t span_ns_ = 0;   // begin of what is not emitted yet, 0 where nothing is
+  int64_t waited_ns_ = 0;  // of that
   int64_t last_ns_ = 0;
   int64_t second_ns_ = 0;  // in which ticks are counted: its begin
   int ticks_ = 0;

@@ -5,6 +5,7 @@
 #include "producers/python/thread_lane.h"
 
 using eroica::LaneOfThisThread;
+using eroica::PassBoundary;
 
 extern "C" {
 
@@ -17,7 +18,11 @@ bool eroica_python_attach(int64_t rank, int64_t world_size, int32_t device) {
   return eroica_attach(&options);
 }
 
-int64_t eroica_python_step() { return eroica_step(eroica_now_ns()); }
+int64_t eroica_python_step() {
+  const int64_t now_ns = eroica_now_ns();
+  PassBoundary(now_ns);
+  return eroica_step(now_ns);
+}
 
 void eroica_python_dataloader_next() { eroica_dataloader_next(eroica_now_ns()); }
 
@@ -51,13 +56,17 @@ uint64_t eroica_python_collective_launched(uint16_t communicator, uint8_t operat
                                        .peer = peer,
                                        .sequence = sequence,
                                        .bytes = bytes};
-  return eroica_collective_launched(&collective, eroica_now_ns());
+  const int64_t now_ns = eroica_now_ns();
+  PassBoundary(now_ns);
+  return eroica_collective_launched(&collective, now_ns);
 }
 
 void eroica_python_collective_ended(uint64_t ticket, int64_t start_monotonic_ns,
                                     uint32_t function) {
-  eroica_collective_ended(ticket, eroica_from_monotonic_ns(start_monotonic_ns), eroica_now_ns(),
-                          function, LaneOfThisThread());
+  const int64_t now_ns = eroica_now_ns();
+  PassBoundary(now_ns);
+  eroica_collective_ended(ticket, eroica_from_monotonic_ns(start_monotonic_ns), now_ns, function,
+                          LaneOfThisThread());
 }
 
 }  // extern "C"

@@ -20,13 +20,16 @@ void StackAttribution::EmitOpen(int64_t end_ns) {
   }
 }
 
-void StackAttribution::Sample(int64_t requested_ns, int64_t taken_ns, uint32_t leaf) {
+void StackAttribution::Sample(int64_t requested_ns, int64_t taken_ns, uint32_t leaf,
+                              int64_t boundary_ns) {
   if (!open_) {
-    start_ns_ = std::min(requested_ns, taken_ns);
+    start_ns_ = std::min(std::max(requested_ns, boundary_ns), taken_ns);
   } else {
     requested_ns = std::max(requested_ns, taken_ns_);
     taken_ns = std::max(taken_ns, requested_ns);
-    if (leaf != leaf_) EmitOpen(taken_ns_ + (requested_ns - taken_ns_) / 2);
+    const bool passed = boundary_ns >= taken_ns_ && boundary_ns <= taken_ns;
+    const int64_t middle_ns = taken_ns_ + (requested_ns - taken_ns_) / 2;
+    if (leaf != leaf_) EmitOpen(passed ? boundary_ns : middle_ns);
   }
   open_ = true;
   leaf_ = leaf;

@@ -3,7 +3,9 @@
 // A sample is requested at r and taken at e, at the first moment at which the interpreter looks up
 // from its work. So the stack at e was on all of [r, e]: one long call into C that has just ended,
 // or a wait for the GIL. What lies between the sample before, taken at p, and r belongs to both:
-// half to each where they differ. Consecutive equal leaves are one interval, cut where it grows
+// half to each where they differ, or, where the thread has passed a moment that is known exactly
+// since p (the boundary: a step or a collective began or ended), up to that to the one and from it
+// on to the other. Consecutive equal leaves are one interval, cut where it grows
 // long, so that windows can close behind it. Owner: one thread. Times do not decrease from call to
 // call; one that does is taken for the latest time seen.
 #pragma once
@@ -18,8 +20,11 @@ class StackAttribution {
   using Emit = std::function<void(int64_t start_ns, int64_t end_ns, uint32_t function)>;
   explicit StackAttribution(Emit emit) : emit_(std::move(emit)) {}
 
-  // leaf: the function at the end of the stack's chain.
-  void Sample(int64_t requested_ns, int64_t taken_ns, uint32_t leaf);
+  static constexpr int64_t kNoBoundary = INT64_MIN;
+
+  // leaf: the function at the end of the stack's chain. boundary_ns: the latest one.
+  void Sample(int64_t requested_ns, int64_t taken_ns, uint32_t leaf,
+              int64_t boundary_ns = kNoBoundary);
   // Emits what is open, and forgets the sample before: what follows begins anew.
   void Finish();
 

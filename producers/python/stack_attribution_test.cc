@@ -39,6 +39,22 @@ TEST_F(StackAttributionTest, BetweenTwoStacksEachHasHalf) {
   EXPECT_THAT(pieces_, ElementsAre(Piece(0, 15 * kMs, 1), Piece(15 * kMs, 24 * kMs, 2)));
 }
 
+TEST_F(StackAttributionTest, AKnownBoundaryBetweenTwoStacksDividesThem) {
+  attribution_.Sample(0, 10 * kMs, 1);
+  attribution_.Sample(30 * kMs, 34 * kMs, 2, 12 * kMs);
+  attribution_.Sample(50 * kMs, 60 * kMs, 3, 57 * kMs);  // passed while the request stood
+  attribution_.Finish();
+  EXPECT_THAT(pieces_, ElementsAre(Piece(0, 12 * kMs, 1), Piece(12 * kMs, 57 * kMs, 2),
+                                   Piece(57 * kMs, 60 * kMs, 3)));
+}
+
+TEST_F(StackAttributionTest, ABoundaryBeforeTheFirstOfTwoStacksDividesNothing) {
+  attribution_.Sample(5 * kMs, 10 * kMs, 1, 7 * kMs);
+  attribution_.Sample(20 * kMs, 24 * kMs, 2, 7 * kMs);
+  attribution_.Finish();
+  EXPECT_THAT(pieces_, ElementsAre(Piece(7 * kMs, 15 * kMs, 1), Piece(15 * kMs, 24 * kMs, 2)));
+}
+
 TEST_F(StackAttributionTest, ALongCallBelongsToWhereItEnded) {
   attribution_.Sample(0, 0, 1);
   attribution_.Sample(20 * kMs, 90 * kMs, 2);

@@ -13,8 +13,16 @@ namespace eroica {
 namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
-// How long a request may stand before the main thread is made to look up.
+// Of a processor, that the main thread may use before it is made to look up.
 constexpr int64_t kPatienceNs = 2'000'000;
+// For which CPython lets the main thread run on before it asks for the GIL.
+constexpr int64_t kSwitchIntervalNs = 5'000'000;
+// What a nudge delays the main thread by on a processor of its own, and how many times as long as the
+// last one did there is none: delays stay below a hundredth. A long call in C that keeps the GIL looks
+// like a delay and is none, so that no pause is long.
+constexpr int64_t kLeastDelayNs = 50'000;
+constexpr int64_t kNudgePauses = 100;
+constexpr int64_t kLongestPauseNs = kSecondNs;
 // The last CPython whose main thread does not look up by itself.
 constexpr int kLastDeafMinor = 12;
 constexpr size_t kThreadStackBytes = 1 << 20;
@@ -25,13 +33,27 @@ int64_t MonotonicNow() {
   return now.tv_sec * kSecondNs + now.tv_nsec;
 }
 
+// What a thread has used of processors; 0 where it cannot be read.
+int64_t CpuNsOf(clockid_t thread) {
+  timespec used{};
+  if (clock_gettime(thread, &used) != 0) return 0;
+  return used.tv_sec * kSecondNs + used.tv_nsec;
+}
+
+// The clock of the main thread. How it follows from the thread's number is part of the kernel's ABI;
+// pthread_getcpuclockid makes it in the same way, of threads that somebody has a pthread_t of.
+clockid_t ClockOfMainThread() {
+  constexpr clockid_t kOneThread = 4, kScheduler = 2;
+  return (~static_cast<clockid_t>(getpid()) * 8) | kOneThread | kScheduler;
+}
+
 }  // namespace
 
 StackSampler::StackSampler(const CPythonApi& python, const StackSamplerOptions& options)
     : python_(python),
-      period_ns_(static_cast<int64_t>(1e9 / std::clamp(options.hz, 0.1, 1'000.0))),
       walker_(python, options.own_folder, options.resume_opcode),
       full_trace_(python, options.own_folder),
+      pace_(static_cast<int64_t>(1e9 / std::clamp(options.hz, 0.1, 1'000.0))),
       attribution_([this](int64_t start_ns, int64_t end_ns, uint32_t leaf) {
         eroica_interval(start_ns, end_ns, leaf, lane_);
       }),
@@ -107,22 +129,21 @@ bool StackSampler::WaitUntil(int64_t monotonic_ns) {
 void StackSampler::Loop() {
   int64_t next_ns = MonotonicNow();
   last_tick_ns_ = eroica_now_ns();
+  const clockid_t training = ClockOfMainThread();
   while (WaitUntil(next_ns)) {
-    Tick(eroica_now_ns());
-    if (request_.load(std::memory_order_acquire) == Request::kRequested &&
-        python_.minor <= kLastDeafMinor) {
-      if (!WaitUntil(MonotonicNow() + kPatienceNs)) break;
-      NudgeIfStuck();
-    }
-    next_ns =
-        std::max(next_ns + period_ns_, MonotonicNow());  // ticks that were missed are left out
+    const int64_t used_ns = CpuNsOf(training);
+    Tick(eroica_now_ns(), used_ns - training_cpu_ns_);
+    training_cpu_ns_ = used_ns;
+    const int64_t now_ns = MonotonicNow();
+    pace_.Tick(now_ns, CpuNsOf(CLOCK_THREAD_CPUTIME_ID), used_ns);
+    next_ns = std::max(next_ns + pace_.period_ns(), now_ns);  // ticks that were missed are left out
   }
   TakeSample();
   attribution_.Finish();
   waits_.Finish();
 }
 
-void StackSampler::Tick(int64_t now_ns) {
+void StackSampler::Tick(int64_t now_ns, int64_t used_ns) {
   ticks_.fetch_add(1, std::memory_order_relaxed);
   TakeSample();
   const bool wanted = eroica_wants(EROICA_PYTHON);
@@ -133,7 +154,11 @@ void StackSampler::Tick(int64_t now_ns) {
   } else {
     WatchGil(now_ns);
   }
-  if (wanted && request_.load(std::memory_order_relaxed) == Request::kIdle) RequestSample();
+  if (wanted && request_.load(std::memory_order_relaxed) == Request::kIdle) {
+    RequestSample();
+  } else if (used_ns >= kPatienceNs && python_.minor <= kLastDeafMinor) {
+    NudgeIfDeaf(MonotonicNow());
+  }
   last_tick_ns_ = now_ns;
 }
 
@@ -152,7 +177,7 @@ void StackSampler::TakeSample() {
   functions_.Name(stack_.named);
   const uint32_t leaf = functions_.LeafOf(stack_);
   if (leaf != EROICA_NO_PARENT) {
-    attribution_.Sample(requested_ns_, taken_ns_, leaf);
+    attribution_.Sample(requested_ns_, taken_ns_, leaf, boundary_ns_);
     eroica_training_function(leaf);
   }
   request_.store(Request::kIdle, std::memory_order_relaxed);
@@ -163,12 +188,17 @@ bool StackSampler::CanTakeGil() const {
   return python_.Py_IsFinalizing == nullptr || python_.Py_IsFinalizing() == 0;
 }
 
-void StackSampler::NudgeIfStuck() {
+void StackSampler::NudgeIfDeaf(int64_t now_ns) {
   if (request_.load(std::memory_order_acquire) != Request::kRequested || !CanTakeGil()) return;
+  if (now_ns < next_nudge_ns_) return;
   // In a system call it has given the GIL away, and looks up when it takes it back.
   if (probe_.Read() != ThreadState::kRunning) return;
   nudges_.fetch_add(1, std::memory_order_relaxed);
   python_.PyGILState_Release(python_.PyGILState_Ensure());
+  // Once asked, the main thread waits until this one has had the GIL, and with it a processor.
+  const int64_t end_ns = MonotonicNow();
+  const int64_t delay_ns = std::max(end_ns - now_ns - kSwitchIntervalNs, kLeastDelayNs);
+  next_nudge_ns_ = end_ns + std::min(kNudgePauses * delay_ns, kLongestPauseNs);
 }
 
 void StackSampler::WatchGil(int64_t now_ns) {
@@ -197,6 +227,7 @@ void StackSampler::ReadStack() {
   full_trace_.InstallIfWanted();
   walker_.Walk(&stack_);
   taken_ns_ = start_ns;
+  boundary_ns_ = training_boundary_ns.load(std::memory_order_relaxed);
   samples_.fetch_add(1, std::memory_order_relaxed);
   walk_ns_.fetch_add(static_cast<uint64_t>(eroica_now_ns() - start_ns), std::memory_order_relaxed);
   request_.store(Request::kFilled, std::memory_order_release);

@@ -1,4 +1,4 @@
-// Samples the stack of the training (main) thread, 50 times a second, without taking the GIL and
+// Samples the stack of the training (main) thread, up to 50 times a second (SamplingPace), without taking the GIL and
 // without a signal: a thread of ours asks through a pending call, which the main thread runs by
 // itself where its interpreter next looks up. There it copies its stack in a few microseconds;
 // names, attribution and events are the sampler thread's work.
@@ -7,9 +7,11 @@
 //   taken)--> idle
 //
 // Up to CPython 3.12 a main thread that never gives the GIL away does not look up (CPython issue
-// 95820): where a request stands for some milliseconds, the sampler takes the GIL for an instant,
-// which makes it look up. At every tick the sampler also sees whether the main thread waits for the
-// GIL (GilProbe), and if that is often, who holds it (GilHolder).
+// 95820): where a request still stands at the next tick, and the thread has used a processor for
+// some milliseconds since, the sampler takes the GIL for an instant, which makes it look up. A thread
+// that was not let run has had no occasion, and taking the GIL from it would make it wait longer.
+// At every tick the sampler also sees whether the main thread waits for the GIL (GilProbe), and if
+// that is often, who holds it (GilHolder).
 //
 // Owner: whoever starts it, once a process; it is never destroyed, because a pending call may
 // outlive it. Stop joins the thread and must be called without the GIL; after Abandon (a fork's
@@ -29,6 +31,7 @@
 #include "producers/python/gil_holder.h"
 #include "producers/python/gil_probe.h"
 #include "producers/python/gil_waits.h"
+#include "producers/python/sampling_pace.h"
 #include "producers/python/stack_attribution.h"
 #include "producers/python/stack_functions.h"
 #include "producers/python/stack_walker.h"
@@ -36,7 +39,7 @@
 namespace eroica {
 
 struct StackSamplerOptions {
-  double hz = 50;
+  double hz = 50;  // at most
   std::string own_folder;        // frames of files below it are left out
   int resume_opcode = -1;        // of the running CPython; -1 before 3.11
   PyPointer describe = nullptr;  // see GilHolder
@@ -67,10 +70,11 @@ class StackSampler {
   static void* Run(void* self);
   static int OnPendingCall(void* self);
   void Loop();
-  void Tick(int64_t now_ns);
+  // used_ns: of a processor, by the main thread since the tick before.
+  void Tick(int64_t now_ns, int64_t used_ns);
   void TakeSample();
   void RequestSample();
-  void NudgeIfStuck();
+  void NudgeIfDeaf(int64_t now_ns);
   void WatchGil(int64_t now_ns);
   void ReadStack();  // on the main thread, with the GIL
   bool CanTakeGil() const;
@@ -78,21 +82,24 @@ class StackSampler {
   bool WaitUntil(int64_t monotonic_ns);
 
   const CPythonApi& python_;
-  const int64_t period_ns_;
   StackWalker walker_;    // the main thread's
   FullTrace full_trace_;  // the main thread's
   PythonStack stack_;     // the main thread's while requested, the sampler's while filled
-  int64_t taken_ns_ = 0;  // likewise
+  int64_t taken_ns_ = 0;     // likewise
+  int64_t boundary_ns_ = 0;  // likewise: the latest that the main thread had passed
   std::atomic<Request> request_ = Request::kIdle;
 
   // The sampler thread's.
+  SamplingPace pace_;
   StackFunctions functions_;
   StackAttribution attribution_;
   GilProbe probe_;
   GilHolder holder_;
   GilWaits waits_;
   int64_t requested_ns_ = 0;
+  int64_t training_cpu_ns_ = 0;  // that the main thread had used at the last tick
   int64_t last_tick_ns_ = 0;
+  int64_t next_nudge_ns_ = 0;
   uint8_t lane_ = 0;
 
   pthread_t thread_{};

@@ -16,6 +16,13 @@ uint8_t FullTraceLane() {
   return lane;
 }
 
+std::atomic<int64_t> training_boundary_ns = INT64_MIN;
+
+void PassBoundary(int64_t now_ns) {
+  thread_local const bool trains = gettid() == getpid();
+  if (trains) training_boundary_ns.store(now_ns, std::memory_order_relaxed);
+}
+
 uint8_t LaneOfThisThread() {
   thread_local int lane = -1;
   if (lane >= 0) return static_cast<uint8_t>(lane);

@@ -2,6 +2,7 @@
 // system names them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace eroica {
@@ -12,5 +13,11 @@ uint8_t TrainingLane();
 // What a capture window traces of the training thread. Not a training lane: patterns and the critical
 // path come from samples there, as in every other window.
 uint8_t FullTraceLane();
+
+// When the training thread last passed from one thing to another that it named exactly: a step, a
+// collective's begin or end. INT64_MIN before that. Written by the training thread.
+extern std::atomic<int64_t> training_boundary_ns;
+// Of any thread; only the training thread's counts.
+void PassBoundary(int64_t now_ns);
 
 }  // namespace eroica

@@ -33,6 +33,12 @@ class ZeroCodeTest(unittest.TestCase):
             self.assertEqual((run.status, run.err), (0, ""), python)
             self.assertEqual(run.events["attached"], ["python"])
 
+    def test_a_switch_that_says_no_switches_nothing_off(self):
+        for python in self.each():
+            for value in ("0", "no", "off", "false", ""):
+                run = self.run_zero(python, ATTACHED, EROICA_DISABLE=value)
+                self.assertEqual(run.events["attached"], ["python"], (python, value))
+
     def test_the_search_path_is_as_it_was(self):
         script = "import sys; print(sys.path[1:])"
         for python in self.each():

@@ -41,9 +41,13 @@ _LAUNCHER_MODULES = (
 )
 
 
+# Of EROICA_DISABLE; as the core reads it (producers/core/producer_config.cc). Anything else is off.
+NOT_SET = ("", "0", "false", "no", "off")
+
+
 def asked_for():
     """Whether the environment asks for Eroica: a destination is set, and it is not switched off."""
-    if os.environ.get("EROICA_DISABLE", "0") not in ("", "0"):
+    if os.environ.get("EROICA_DISABLE", "0") not in NOT_SET:
         return False
     return bool(os.environ.get("EROICA_RECORDING") or os.environ.get("EROICA_BOOTSTRAP"))
 

@@ -10,7 +10,7 @@ import sys
 
 
 def _load_eroica():
-    if os.environ.get("EROICA_DISABLE", "0") not in ("", "0"):
+    if os.environ.get("EROICA_DISABLE", "0") not in ("", "0", "false", "no", "off"):
         return
     if not (os.environ.get("EROICA_RECORDING") or os.environ.get("EROICA_BOOTSTRAP")):
         return

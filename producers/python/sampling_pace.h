@@ -1,0 +1,38 @@
+// How often stacks are sampled: as often as is asked for where that costs next to nothing, and less
+// often where it would not. What a sample costs depends on the machine: some 10 us on a processor of
+// its own, 50 us and a rank's turn where ranks share processors and caches are cold. So the sampler
+// counts what it uses and keeps to a share of what the training thread uses; a thread that waits is
+// sampled least. Owner: one thread.
+#pragma once
+
+#include <cstdint>
+
+namespace eroica {
+
+class SamplingPace {
+ public:
+  static constexpr double kShare = 0.004;  // of the training thread's processor time
+  static constexpr int64_t kLongestPeriodNs = 100'000'000;
+
+  // period_ns: what is asked for; kept where it is longer than the longest.
+  explicit SamplingPace(int64_t period_ns) : shortest_ns_(period_ns), period_ns_(period_ns) {}
+
+  // At a sample: what the sampler's thread and the training thread have used so far.
+  void Tick(int64_t now_ns, int64_t own_cpu_ns, int64_t training_cpu_ns);
+
+  int64_t period_ns() const { return period_ns_; }
+
+ private:
+  struct Second {
+    int64_t begin_ns = 0;
+    int64_t own_cpu_ns = 0;  // used until its begin
+    int64_t training_cpu_ns = 0;
+    int samples = 0;
+  };
+
+  const int64_t shortest_ns_;
+  int64_t period_ns_;
+  Second second_;
+};
+
+}  // namespace eroica
