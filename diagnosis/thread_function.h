@@ -13,8 +13,13 @@ inline bool RunsOnThread(FunctionClass function_class) {
 
 // What live producers call the time in which the thread could have run and was not let: producers/host
 // (run queue) and producers/python (the interpreter's lock). The name goes on with who had it instead.
+inline constexpr std::string_view kWaitForProcessor = "(runnable, waiting for a processor";
+inline constexpr std::string_view kWaitForGil = "(waiting for the GIL";
 inline bool IsStarvation(std::string_view function) {
-  return function.starts_with("(runnable, waiting for a processor") || function.starts_with("(waiting for the GIL");
+  return function.starts_with(kWaitForProcessor) || function.starts_with(kWaitForGil);
 }
+
+// And what producers/host calls the time in which a program used the processors that it waited for.
+inline bool IsCompetitor(std::string_view function) { return function.starts_with("(processor used by "); }
 
 }  // namespace eroica

@@ -11,6 +11,7 @@
 #include "diagnosis/compute_growth.h"
 #include "diagnosis/duration_text.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
+#include "diagnosis/starvation.h"
 
 namespace eroica {
 namespace {
@@ -66,6 +67,19 @@ bool IsGradual(const RoleTimes& times, const ImbalanceOptions& options) {
          LargestGap(times) <= options.max_data_gap * spread;
 }
 
+// A step.
+double StarvedNsOf(const CrossRankView& view, const BusyTime& busy) {
+  const PatternBatch& batch = *view.ranks()[busy.rank].batch;
+  return CriticalStarvedNs(batch) / static_cast<double>(std::max<size_t>(1, batch.steps.size()));
+}
+
+// Ranks that crowd on fewer processors than others differ in what they wait for, not in what there is to do.
+bool IsOfWaits(const CrossRankView& view, const RoleTimes& times) {
+  constexpr double kMost = 0.5;
+  const double spread = times.back()->busy_ns - times.front()->busy_ns;
+  return StarvedNsOf(view, *times.back()) - StarvedNsOf(view, *times.front()) >= kMost * spread;
+}
+
 std::vector<Victim> VictimsOf(const CrossRankView& view, const RoleTimes& times) {
   std::vector<Victim> victims;
   const double most = times.back()->busy_ns;
@@ -119,7 +133,7 @@ Finding Describe(const CrossRankView& view, const RoleTimes& times, const CauseF
 
 void ImbalanceOperator::EvaluateData(const CrossRankView& view, std::vector<Finding>& findings) const {
   for (const RoleTimes& times : TimesByRole(view, options_)) {
-    if (times.size() < 3 || !IsGradual(times, options_)) continue;
+    if (times.size() < 3 || !IsGradual(times, options_) || IsOfWaits(view, times)) continue;
     const BusyTime& busiest = *times.back();
     if (MeasureComputeGrowth(view, busiest).cause != GrowthCause::kUnclear) continue;  // kernels tell more than busy times
     const std::optional<CauseFunction> cause = FindCauseFunction(view, busiest.rank, busiest.excess_ns, CauseOptions{});

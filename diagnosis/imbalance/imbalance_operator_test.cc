@@ -344,6 +344,16 @@ TEST(ImbalanceOperator, ALoneOutlierIsNoUnevenData) {
   EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
 }
 
+TEST(ImbalanceOperator, WaitsForAProcessorAreNoWork) {
+  const auto job = [](const char* function) {
+    TrainingView view(4);
+    for (uint32_t rank = 0; rank < 4; ++rank) view.Run(rank, "forward", 34).Run(rank, function, 23.0 * rank);
+    return Evaluate(view.Finish()).size();
+  };
+  EXPECT_EQ(job("backward"), 1u);
+  EXPECT_EQ(job("(runnable, waiting for a processor)"), 0u);
+}
+
 TEST(ImbalanceOperator, AnOrderThatChangesFromStepToStepIsChance) {
   TrainingView job(4);
   job.RunOnAll("forward", 60);

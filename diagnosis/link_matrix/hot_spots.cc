@@ -9,10 +9,12 @@
 #include <unordered_set>
 #include <utility>
 
+#include "diagnosis/host_ranks.h"
 #include "diagnosis/link_matrix/crowded_ports.h"
 #include "diagnosis/link_matrix/host_groups.h"
 #include "diagnosis/link_matrix/link_ends.h"
 #include "diagnosis/link_matrix/slow_share.h"
+#include "diagnosis/starvation.h"
 
 namespace eroica {
 namespace {
@@ -264,6 +266,7 @@ class Search {
   // Ranks of one host whose NICs are equally slow share what is slow. Of two that differ and together reach one NIC's speed, the slower one has lost its own: its data
   // takes the longer way, over the other's.
   void MergeRanksOfHosts() {
+    if (view_.hosts().size() == 1) return;  // no NICs lie between the ranks of a job on one host, however they exchange data
     std::map<std::string_view, std::vector<HotSpot>> by_host;
     std::vector<HotSpot> kept;
     for (HotSpot& spot : spots_) {
@@ -372,6 +375,12 @@ class Search {
   std::vector<HotSpot> spots_;
 };
 
+// Where sockets carry the data, a connection is busy for as long as its sender or its reader is not let run, whatever its path could carry. Links show beyond that.
+bool IsOfStarvedEnd(const CrossRankView& view, const LinkCell& cell) {
+  const auto starved_ns = [&view](RankIndex rank) { return StarvedNs(*view.ranks()[rank].batch); };
+  return cell.excess_ns() <= std::max(starved_ns(cell.source), starved_ns(cell.destination));
+}
+
 }  // namespace
 
 bool IsSlow(const LinkCell& cell, const HotSpotOptions& options) {
@@ -385,7 +394,7 @@ std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const Lin
   Search inside(view, window_ns, options);
   const CrowdedPorts crowded(cells);
   for (const LinkCell& cell : cells) {
-    if (IsSlow(cell, options) && crowded.Explain(cell)) continue;
+    if (IsSlow(cell, options) && (crowded.Explain(cell) || IsOfStarvedEnd(view, cell))) continue;
     (cell.resource == Resource::kNic ? network : inside).Add(cell);
   }
   std::vector<HotSpot> spots = network.Run();

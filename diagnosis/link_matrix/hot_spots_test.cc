@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "diagnosis/finding_measures.h"
@@ -29,6 +30,41 @@ TEST(HotSpots, ASwitchIsAllThatItsHostsExchange) {
   ASSERT_THAT(findings, SizeIs(1)) << "more than half of all cells are slow, and the faster group is the measure";
   EXPECT_EQ(findings[0].subkind, "host");
   EXPECT_THAT(findings[0].culprits, ElementsAre(HostCulprit("host4"), HostCulprit("host5"), HostCulprit("host6"), HostCulprit("host7")));
+}
+
+// Ranks that exchange data over sockets, each with the next two around; NICs lie between them where each has a host of its own.
+RailJob SocketJob(uint32_t hosts, uint32_t ranks_per_host) {
+  RailJob job(hosts, ranks_per_host);
+  for (uint32_t rank = 0; rank < job.ranks(); ++rank) {
+    for (const uint32_t distance : {1u, 2u}) job.Connect(rank, (rank + distance) % job.ranks(), 1);
+  }
+  return job;
+}
+
+TEST(HotSpots, RanksOfAJobOnOneHostShareNoNics) {
+  const auto shared = [](uint32_t hosts) {
+    RailJob job = SocketJob(hosts, 8);
+    job.SlowNic(2, 0.5).SlowNic(6, 0.5);
+    const std::vector<Finding> findings = job.Evaluate();
+    return std::ranges::count(findings, "shared_nic", &Finding::subkind);
+  };
+  EXPECT_EQ(shared(3), 1);
+  EXPECT_EQ(shared(1), 0);
+}
+
+TEST(HotSpots, AConnectionWhoseEndIsNotLetRunSaysNothingOfItsPath) {
+  const auto findings = [](uint32_t starved, double ms) {
+    RailJob job = SocketJob(8, 1);
+    job.Slow(0.05, [](uint32_t source, uint32_t destination) { return source == 3 && destination == 4; });
+    job.job().Run(starved, "(runnable, waiting for a processor)", ms);
+    return job.Evaluate();
+  };
+  constexpr double kExcessMs = 1e3 * (RailJob::kBytes / 0.05e9 - RailJob::kBytes / 1e9) / 8;  // a step
+  for (const uint32_t end : {3u, 4u}) {
+    EXPECT_THAT(findings(end, 1.1 * kExcessMs), IsEmpty()) << end;
+    EXPECT_THAT(findings(end, 0.9 * kExcessMs), SizeIs(1)) << end;
+  }
+  EXPECT_THAT(findings(6, 1.1 * kExcessMs), SizeIs(1)) << "no end of the slow connection";
 }
 
 TEST(HotSpots, TwoHostsThatAreSlowOnlyBetweenThemAreTheirPath) {

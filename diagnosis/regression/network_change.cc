@@ -79,6 +79,7 @@ std::optional<NetworkChange> FindNetworkChange(std::span<const PatternBatch> his
                                                const NetworkChangeOptions& options) {
   if (history.size() < options.min_past + 1 || now.steps.empty()) return std::nullopt;
   for (const Resource resource : {Resource::kNic, Resource::kNvlink}) {
+    if (resource == Resource::kNic && !options.has_nics) continue;
     double busy_ns = 0;
     double slower_ns = 0;
     double busiest_ns = 0;

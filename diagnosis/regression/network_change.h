@@ -14,6 +14,7 @@ struct NetworkChangeOptions {
   double slow_share = 0.8;   // of the past's speed: less is slow
   double min_share = 0.01;   // of a step, that it costs at least
   double everywhere = 0.9;   // share of the busy time that kinds of connections have which are slower
+  bool has_nics = true;      // false where all ranks are on one host: no NIC lies between them, however they exchange data
 };
 
 struct NetworkChange {

@@ -41,6 +41,10 @@ class Window {
       }
     }
   }
+  Window& OnOneHost() {
+    for (PatternBatch& batch : job_.batches()) batch.host = "host";
+    return *this;
+  }
   Window& Connect(uint32_t source, uint32_t peer, double speed, Resource resource) {
     constexpr uint64_t kBytes = 800'000'000;  // of eight steps
     std::vector<ConnectionPattern>& rows = job_.batches()[source].connections;
@@ -119,6 +123,14 @@ TEST(NetworkChange, CollectivesTakeLongerBehindAsFastANetwork) {
   std::vector<PatternBatch> unknown = Profiles({{}, {}});
   for (PatternBatch& profile : unknown) profile.connections.clear();
   EXPECT_FALSE(IsNetworkAsFast(std::span(unknown).first(1), unknown.back(), 0.1)) << "nobody knows";
+}
+
+TEST(NetworkChange, NoNicLiesBetweenTheRanksOfOneHost) {
+  const std::vector<PatternBatch> history = Profiles({{}, {}, {}, {.ring = 25, .wait_ms = 6}});
+  std::vector<Finding> findings;
+  Window last({.ring = 25, .wait_ms = 6});
+  RegressionOperator().Evaluate(last.OnOneHost().View(history), findings);
+  EXPECT_THAT(findings, IsEmpty());
 }
 
 TEST(NetworkChange, TheOperatorNamesNobody) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "diagnosis/duration_text.h"
+#include "diagnosis/host_ranks.h"
 #include "diagnosis/hidden_work.h"
 #include "diagnosis/job_profile.h"
 #include "diagnosis/mean_step.h"
@@ -258,8 +259,10 @@ void RegressionOperator::Evaluate(const CrossRankView& view, std::vector<Finding
     return;
   }
   const std::span<const PatternBatch> of_these = OfTheseRanks(OfThisSize(view), view.profile());
-  if (const std::optional<NetworkChange> network = FindNetworkChange(of_these, view.profile(), options_.network)) {
-    findings.push_back(DescribeNetwork(view, *network, options_.network));
+  NetworkChangeOptions of_network = options_.network;
+  of_network.has_nics = view.hosts().size() != 1;
+  if (const std::optional<NetworkChange> network = FindNetworkChange(of_these, view.profile(), of_network)) {
+    findings.push_back(DescribeNetwork(view, *network, of_network));
     return;
   }
   const std::optional<UnneededPython> python = FindUnneededPython(view, options_.expectation);

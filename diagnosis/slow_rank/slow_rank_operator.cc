@@ -13,6 +13,7 @@
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/slow_rank/slow_device.h"
 #include "diagnosis/slow_rank/untold_work.h"
+#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {
@@ -43,8 +44,27 @@ double ConfidenceOf(const BusyTime& busy, const CauseFunction& cause, bool expla
   return persistence * coverage * (explained ? 1.0 : 0.8);
 }
 
+// " (processor used by stress-ng)" where the rank's telemetry names who else uses its processors.
+std::string CompetitorOf(const PatternBatch& batch) {
+  const FunctionPattern* most = nullptr;
+  for (const FunctionPattern& pattern : batch.patterns) {
+    if (IsCompetitor(pattern.name) && (most == nullptr || pattern.total_ns > most->total_ns)) most = &pattern;
+  }
+  return most == nullptr ? "" : " " + most->name;
+}
+
+std::string ActionForStarvation(const CauseFunction& cause, const RankView& rank) {
+  if (cause.name.starts_with(kWaitForGil)) {
+    return fmt::format("Look at the thread that holds the interpreter's lock on {}: move its work to another process, or to code that gives the lock away.",
+                       PlaceOf(rank));
+  }
+  return fmt::format("Look at what else runs on the processors of {}{}: other jobs, and to which cores processes are pinned.", PlaceOf(rank),
+                     CompetitorOf(*rank.batch));
+}
+
 std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool explained) {
   const std::string where = PlaceOf(rank);
+  if (explained && IsStarvation(cause.name)) return ActionForStarvation(cause, rank);
   if (!explained)
     return fmt::format("Look for what slows {} as a whole: clocks, temperature, other processes on its cores or device.", where);
   if (cause.function_class == FunctionClass::kPython)

@@ -57,6 +57,16 @@ TEST(SlowRankOperator, StaysSilentOnHealthyJobsOfEverySize) {
   }
 }
 
+TEST(SlowRankOperator, WhoIsNotLetRunIsNamedWithWhoRunsInstead) {
+  TrainingView job = HealthyJob(4);
+  job.Run(1, "(runnable, waiting for a processor)", 36).Run(1, "(processor used by stress-ng)", 0);
+  const std::vector<Finding> findings = Evaluate(job.Finish());
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].function, "(runnable, waiting for a processor)");
+  EXPECT_THAT(findings[0].suggested_action, HasSubstr("the processors of rank 1"));
+  EXPECT_THAT(findings[0].suggested_action, HasSubstr("(processor used by stress-ng)"));
+}
+
 TEST(SlowRankOperator, StaysSilentBelowThreePercentOfAStep) {
   TrainingView job(4);
   job.RunOnAll("forward", 100);
