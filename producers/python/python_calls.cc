@@ -45,7 +45,9 @@ uint32_t eroica_python_collective_function(const char* name) {
 
 void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function) {
   if (!eroica_wants(EROICA_PYTHON)) return;
-  eroica_interval(eroica_from_monotonic_ns(start_monotonic_ns), eroica_now_ns(), function,
+  const int64_t now_ns = eroica_now_ns();
+  PassBoundary(now_ns);
+  eroica_interval(eroica_from_monotonic_ns(start_monotonic_ns), now_ns, function,
                   LaneOfThisThread());
 }
 

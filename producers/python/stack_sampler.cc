@@ -18,11 +18,11 @@ constexpr int64_t kPatienceNs = 2'000'000;
 // For which CPython lets the main thread run on before it asks for the GIL.
 constexpr int64_t kSwitchIntervalNs = 5'000'000;
 // What a nudge delays the main thread by on a processor of its own, and how many times as long as the
-// last one did there is none: delays stay below a hundredth. A long call in C that keeps the GIL looks
-// like a delay and is none, so that no pause is long.
+// last one did there is none. No pause is long: a call in C that keeps the GIL looks like a delay and
+// is none, and what is not sampled is taken for a part of the next call that gives the GIL away.
 constexpr int64_t kLeastDelayNs = 50'000;
-constexpr int64_t kNudgePauses = 100;
-constexpr int64_t kLongestPauseNs = kSecondNs;
+constexpr int64_t kNudgePauses = 20;
+constexpr int64_t kLongestPauseNs = 50'000'000;
 // The last CPython whose main thread does not look up by itself.
 constexpr int kLastDeafMinor = 12;
 constexpr size_t kThreadStackBytes = 1 << 20;

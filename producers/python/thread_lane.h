@@ -14,8 +14,10 @@ uint8_t TrainingLane();
 // path come from samples there, as in every other window.
 uint8_t FullTraceLane();
 
-// When the training thread last passed from one thing to another that it named exactly: a step, a
-// collective's begin or end. INT64_MIN before that. Written by the training thread.
+// When the training thread last passed from one thing to another that it named exactly: a step, the
+// begin or end of a collective, the end of a region or of a garbage collection. A sampled stack that
+// would begin before the end of such an interval covers it (the later one counts). INT64_MIN before
+// that. Written by the training thread.
 extern std::atomic<int64_t> training_boundary_ns;
 // Of any thread; only the training thread's counts.
 void PassBoundary(int64_t now_ns);
