@@ -164,15 +164,28 @@ assert eroica.step() == 1
         for python in self.each():
             self.assertEqual(self.run_well(python, script).events["steps"], 2)
 
-    def test_collections_of_garbage_are_told(self):
+    def test_a_collection_of_garbage_is_called_by_the_stack_that_it_struck(self):
+        script = """
+import eroica, gc
+rows = [[i] for i in range(300000)]
+def tidy():
+    gc.collect()
+tidy()
+"""
+        for python in self.each():
+            stacks = self.run_well(python, script, EROICA_PYTHON_HZ="20").collections
+            frames = [[name.partition(": ")[2] or name for name in stack] for stack in stacks]
+            self.assertIn(["<module>", "tidy", "<gc collection>"], frames)
+
+    def test_a_collection_of_garbage_is_there_without_stacks(self):
         script = """
 import eroica, gc
 rows = [[i] for i in range(300000)]
 gc.collect()
 """
         for python in self.each():
-            collections = self.run_well(python, script).collections
-            self.assertIn("<gc collection, generation 2>", collections)
+            stacks = self.run_well(python, script).collections
+            self.assertIn(["<gc collection>"], stacks)
 
     def test_regions_of_other_threads_have_lanes_of_their_own(self):
         script = """

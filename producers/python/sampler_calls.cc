@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include "producers/core/producer_core.h"
 #include "producers/python/cpython_api.h"
+#include "producers/python/python_calls.h"
 
 namespace {
 
@@ -34,6 +36,16 @@ void eroica_python_stop_sampler() {
 
 void eroica_python_abandon_sampler() {
   if (sampler != nullptr) sampler->Abandon();
+}
+
+void eroica_python_collection(int64_t start_monotonic_ns) {
+  uint32_t function = EROICA_NO_PARENT;
+  try {
+    if (sampler != nullptr) function = sampler->collections().FunctionHere();
+  } catch (...) {  // no memory for its stack
+  }
+  if (function == EROICA_NO_PARENT) function = eroica::GarbageCollections::FunctionAnywhere();
+  eroica_python_interval(start_monotonic_ns, function);
 }
 
 void eroica_python_pause_full_trace(bool paused) {

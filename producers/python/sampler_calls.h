@@ -16,6 +16,9 @@ const char* eroica_python_start_sampler(double hz, const char* own_folder, int r
 void eroica_python_stop_sampler();
 // In the child of a fork, which has no sampler thread.
 void eroica_python_abandon_sampler();
+// On the training thread, where the collector calls back at its end: the collection as an interval,
+// called by the stack that it struck; without stacks called by nothing.
+void eroica_python_collection(int64_t start_monotonic_ns);
 // With the GIL. Somebody else profiles from now on (true), or no longer.
 void eroica_python_pause_full_trace(bool paused);
 void eroica_python_sampler_statistics(eroica::StackSamplerStatistics* out);

@@ -53,6 +53,7 @@ StackSampler::StackSampler(const CPythonApi& python, const StackSamplerOptions& 
     : python_(python),
       walker_(python, options.own_folder, options.resume_opcode),
       full_trace_(python, options.own_folder),
+      collections_(python, options.own_folder, options.resume_opcode),
       pace_(static_cast<int64_t>(1e9 / std::clamp(options.hz, 0.1, 1'000.0))),
       attribution_([this](int64_t start_ns, int64_t end_ns, uint32_t leaf) {
         eroica_interval(start_ns, end_ns, leaf, lane_);

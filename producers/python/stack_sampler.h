@@ -28,6 +28,7 @@
 
 #include "producers/python/cpython_api.h"
 #include "producers/python/full_trace.h"
+#include "producers/python/garbage_collections.h"
 #include "producers/python/gil_holder.h"
 #include "producers/python/gil_probe.h"
 #include "producers/python/gil_waits.h"
@@ -62,6 +63,7 @@ class StackSampler {
   void Stop();
   void Abandon();
   FullTrace& full_trace() { return full_trace_; }
+  GarbageCollections& collections() { return collections_; }
   StackSamplerStatistics Read() const;
 
  private:
@@ -84,6 +86,7 @@ class StackSampler {
   const CPythonApi& python_;
   StackWalker walker_;    // the main thread's
   FullTrace full_trace_;  // the main thread's
+  GarbageCollections collections_;  // the main thread's
   PythonStack stack_;     // the main thread's while requested, the sampler's while filled
   int64_t taken_ns_ = 0;     // likewise
   int64_t boundary_ns_ = 0;  // likewise: the latest that the main thread had passed

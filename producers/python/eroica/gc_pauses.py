@@ -4,7 +4,7 @@ import gc
 import threading
 from time import monotonic_ns
 
-from eroica import annotations, life
+from eroica import life
 
 _SHORTEST_NS = 100_000
 _start = 0
@@ -15,11 +15,7 @@ def watch():
         gc.callbacks.append(_on_collection)
 
 
-def name_of(generation):
-    return f"<gc collection, generation {generation}>"
-
-
-def _on_collection(phase, info):
+def _on_collection(phase, _info):
     global _start
     if not life.on or threading.get_ident() != threading.main_thread().ident:
         return
@@ -27,4 +23,4 @@ def _on_collection(phase, info):
         _start = monotonic_ns()
     elif _start and monotonic_ns() - _start >= _SHORTEST_NS:
         start, _start = _start, 0
-        life.native.interval(start, annotations.function_of(name_of(info.get("generation", 0))))
+        life.native.collection(start)

@@ -70,6 +70,7 @@ _PROTOTYPES = {
         _TEXT,
         (ctypes.c_double, _TEXT, ctypes.c_int, ctypes.py_object),
     ),
+    "collection": ("python", "eroica_python_collection", None, (_I64,)),
     "abandon_sampler": ("python", "eroica_python_abandon_sampler", None, ()),
     "pause_full_trace": ("python", "eroica_python_pause_full_trace", None, (ctypes.c_bool,)),
 }

@@ -66,16 +66,16 @@ class Run:
         self.out = done.stdout
         self.err = done.stderr
         self.events = events
-        self.collections = []  # names of Python's collections of garbage, which come when they come
+        self.collections = []  # stacks of Python's collections of garbage, which come by themselves
         if events is not None:
             self._set_collections_aside()
 
     def _set_collections_aside(self):
         others = []
         for row in self.events["intervals"]:
-            name = self.events["functions"][row["function"]]["name"]
-            if name.startswith("<gc collection"):
-                self.collections.append(name)
+            stack = self.stack(row["function"])
+            if stack[-1] == "<gc collection>":
+                self.collections.append(stack)
             else:
                 others.append(row)
         self.events["intervals"] = others
