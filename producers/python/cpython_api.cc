@@ -61,6 +61,9 @@ bool FindCPython(CPythonApi* api, const char** why) {
     return false;
   }
   api->_Py_NoneStruct = dlsym(RTLD_DEFAULT, "_Py_NoneStruct");
+  Find("PyThreadState_Get", &api->PyThreadState_Get);
+  api->PyCode_Type = dlsym(RTLD_DEFAULT, "PyCode_Type");
+  api->PyUnicode_Type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
   if (!Find("Py_IsFinalizing", &api->Py_IsFinalizing))
     Find("_Py_IsFinalizing", &api->Py_IsFinalizing);
   if (api->minor <= 11) Find("_PyEval_AddPendingCall", &api->_PyEval_AddPendingCall);

@@ -42,7 +42,10 @@ struct CPythonApi {
   ptrdiff_t (*PyList_Size)(PyPointer);
   PyPointer (*PyList_GetItem)(PyPointer, ptrdiff_t);  // borrowed
   void (*PyErr_Clear)();
-  PyPointer _Py_NoneStruct;  // None itself
+  PyPointer _Py_NoneStruct;          // None itself
+  PyPointer (*PyThreadState_Get)();  // may be null
+  PyPointer PyCode_Type;             // likewise
+  PyPointer PyUnicode_Type;          // likewise
 };
 
 // Looks the functions up. False, and why, where this is no CPython that we know.

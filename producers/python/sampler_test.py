@@ -64,6 +64,51 @@ main()
 """
 
 
+# Statistics of the sampler: a row of StackSamplerStatistics.
+STATISTICS = UNTIL + """
+import ctypes, os
+def statistics():
+    names = ("samples", "unread", "visits", "visit_ns", "ticks", "gil_waits")
+    values = (ctypes.c_uint64 * len(names))()
+    library = ctypes.CDLL(os.path.join(os.environ["EROICA_LIB_DIR"], "liberoica_python.so"))
+    library.eroica_python_sampler_statistics(values)
+    return dict(zip(names, values))
+"""
+
+GIL_HELD_IN_C = STATISTICS + """
+number = 3 ** 1000000
+eroica.step()
+before = statistics()
+def hold():
+    number * number  # one operation, which keeps the GIL
+hold()
+after = statistics()
+print(after["samples"] - before["samples"])
+"""
+
+CALLS_AND_NEW_CODE = STATISTICS + """
+eroica.step()
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+def made(k):
+    scope = {}
+    exec(f"def made_{k}():\\n    return sum(i for i in range(3))", scope)
+    return scope[f"made_{k}"]
+def churn():
+    for k in range(400):
+        made(k % 40)()
+deadline = time.monotonic() + 60
+while statistics()["samples"] < 100 and time.monotonic() < deadline:
+    fib(16)
+    churn()
+counts = statistics()
+print(counts["samples"], counts["unread"])
+"""
+
+KNOWN_FRAMES = ("<module>|fib|made|churn|until|seconds_of|<genexpr>|<lambda>|read|text|statistics"
+                "|made_[0-9]+|[a-z_.]+/.*|[a-z_]+[.]py.*")
+
+
 class SamplerTest(unittest.TestCase):
     def each(self):
         return interpreters.all_interpreters().values()
@@ -73,6 +118,11 @@ class SamplerTest(unittest.TestCase):
         self.assertEqual((run.status, run.err), (0, ""), python)
         self.assertEqual(run.events["misuse"], 0)
         return run
+
+    def reads_memory(self, python):
+        """CPythons whose frames FrameReader knows; in others the main thread is visited."""
+        version = next(v for v, path in interpreters.all_interpreters().items() if path == python)
+        return tuple(map(int, version.split("."))) <= (3, 13)
 
     def test_a_loop_that_never_gives_the_gil_away_is_seen(self):
         for python in self.each():
@@ -104,6 +154,20 @@ class SamplerTest(unittest.TestCase):
             run = self.run_sampled(python, SLEEPER)
             total = sum((row["end"] - row["start"]) * 1e-9 for row in run.events["intervals"])
             self.assertGreater(run.time_of("load"), 0.8 * total)
+
+    def test_a_call_into_c_that_keeps_the_gil_is_seen_while_it_lasts(self):
+        for python in self.each():
+            if self.reads_memory(python):
+                self.assertGreater(int(self.run_sampled(python, GIL_HELD_IN_C).out), 2, python)
+
+    def test_stacks_and_code_that_change_all_the_time_are_read_as_they_are(self):
+        for python in self.each():
+            run = self.run_sampled(python, CALLS_AND_NEW_CODE, hz="1000")
+            read, unread = map(int, run.out.split())
+            self.assertGreater(read, 20 * unread)
+            for row in run.events["functions"]:
+                if row["name"].startswith("train.py"):
+                    self.assertRegex(row["name"], rf"^train[.]py[(][0-9]+[)]: ({KNOWN_FRAMES})$")
 
     def test_time_before_a_function_s_first_instruction_is_its_caller_s(self):
         for python in self.each():

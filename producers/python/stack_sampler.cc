@@ -13,18 +13,8 @@ namespace eroica {
 namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
-// Of a processor, that the main thread may use before it is made to look up.
-constexpr int64_t kPatienceNs = 2'000'000;
-// For which CPython lets the main thread run on before it asks for the GIL.
-constexpr int64_t kSwitchIntervalNs = 5'000'000;
-// What a nudge delays the main thread by on a processor of its own, and how many times as long as the
-// last one did there is none. No pause is long: a call in C that keeps the GIL looks like a delay and
-// is none, and what is not sampled is taken for a part of the next call that gives the GIL away.
-constexpr int64_t kLeastDelayNs = 50'000;
-constexpr int64_t kNudgePauses = 20;
-constexpr int64_t kLongestPauseNs = 50'000'000;
-// The last CPython whose main thread does not look up by itself.
-constexpr int kLastDeafMinor = 12;
+// Between visits of the main thread where its stacks are read from memory.
+constexpr int64_t kVisitNs = kSecondNs;
 constexpr size_t kThreadStackBytes = 1 << 20;
 
 int64_t MonotonicNow() {
@@ -54,6 +44,7 @@ StackSampler::StackSampler(const CPythonApi& python, const StackSamplerOptions& 
       walker_(python, options.own_folder, options.resume_opcode),
       full_trace_(python, options.own_folder),
       collections_(python, options.own_folder, options.resume_opcode),
+      reader_(python, options.own_folder),
       pace_(static_cast<int64_t>(1e9 / std::clamp(options.hz, 0.1, 1'000.0))),
       attribution_([this](int64_t start_ns, int64_t end_ns, uint32_t leaf) {
         eroica_interval(start_ns, end_ns, leaf, lane_);
@@ -74,6 +65,10 @@ StackSampler::StackSampler(const CPythonApi& python, const StackSamplerOptions& 
 
 bool StackSampler::Start(const char** why) {
   lane_ = TrainingLane();
+  if (gettid() == getpid()) {
+    DecideOnSource();
+    search_path_ = SearchPath(python_);
+  }
   // The host's signals are for the host's threads.
   sigset_t all, before;
   sigfillset(&all);
@@ -104,8 +99,9 @@ void StackSampler::Abandon() {
 
 StackSamplerStatistics StackSampler::Read() const {
   return {.samples = samples_,
-          .walk_ns = walk_ns_,
-          .nudges = nudges_,
+          .unread = unread_,
+          .visits = visits_,
+          .visit_ns = visit_ns_,
           .ticks = ticks_,
           .gil_waits = gil_waits_};
 }
@@ -132,39 +128,41 @@ void StackSampler::Loop() {
   last_tick_ns_ = eroica_now_ns();
   const clockid_t training = ClockOfMainThread();
   while (WaitUntil(next_ns)) {
-    const int64_t used_ns = CpuNsOf(training);
-    Tick(eroica_now_ns(), used_ns - training_cpu_ns_);
-    training_cpu_ns_ = used_ns;
+    Tick(eroica_now_ns());
     const int64_t now_ns = MonotonicNow();
-    pace_.Tick(now_ns, CpuNsOf(CLOCK_THREAD_CPUTIME_ID), used_ns);
+    pace_.Tick(now_ns, CpuNsOf(CLOCK_THREAD_CPUTIME_ID), CpuNsOf(training));
     next_ns = std::max(next_ns + pace_.period_ns(), now_ns);  // ticks that were missed are left out
   }
-  TakeSample();
+  TakeVisit();
   attribution_.Finish();
   waits_.Finish();
 }
 
-void StackSampler::Tick(int64_t now_ns, int64_t used_ns) {
+void StackSampler::Tick(int64_t now_ns) {
   ticks_.fetch_add(1, std::memory_order_relaxed);
-  TakeSample();
-  const bool wanted = eroica_wants(EROICA_PYTHON);
-  // While Python is traced in full, too: functions of windows with and without compare only as both saw them.
-  if (!wanted) {
+  TakeVisit();
+  // While Python is traced in full, too: functions of windows with and without compare only as both
+  // saw them.
+  if (eroica_wants(EROICA_PYTHON)) {
+    WatchGil(now_ns);
+    if (source_.load(std::memory_order_acquire) == Source::kMemory) ReadMemory(now_ns);
+    if (IsVisitDue(now_ns)) RequestVisit(now_ns);
+  } else {
     attribution_.Finish();
     waits_.Finish();
-  } else {
-    WatchGil(now_ns);
-  }
-  if (wanted && request_.load(std::memory_order_relaxed) == Request::kIdle) {
-    RequestSample();
-  } else if (used_ns >= kPatienceNs && python_.minor <= kLastDeafMinor) {
-    NudgeIfDeaf(MonotonicNow());
   }
   last_tick_ns_ = now_ns;
 }
 
-void StackSampler::RequestSample() {
-  requested_ns_ = eroica_now_ns();
+bool StackSampler::IsVisitDue(int64_t now_ns) const {
+  if (request_.load(std::memory_order_relaxed) != Request::kIdle) return false;
+  const bool traces = eroica_wants_full_trace() && !full_trace_.installed();
+  return source_.load(std::memory_order_relaxed) != Source::kMemory || traces ||
+         now_ns - requested_ns_ >= kVisitNs;
+}
+
+void StackSampler::RequestVisit(int64_t now_ns) {
+  requested_ns_ = now_ns;
   request_.store(Request::kRequested, std::memory_order_release);
   const int failed = python_._PyEval_AddPendingCall != nullptr
                          ? python_._PyEval_AddPendingCall(python_.PyInterpreterState_Main(),
@@ -173,33 +171,39 @@ void StackSampler::RequestSample() {
   if (failed != 0) request_.store(Request::kIdle, std::memory_order_relaxed);  // the queue is full
 }
 
-void StackSampler::TakeSample() {
+void StackSampler::TakeVisit() {
   if (request_.load(std::memory_order_acquire) != Request::kFilled) return;
-  functions_.Name(stack_.named);
-  const uint32_t leaf = functions_.LeafOf(stack_);
-  if (leaf != EROICA_NO_PARENT) {
-    attribution_.Sample(requested_ns_, taken_ns_, leaf, boundary_ns_);
-    eroica_training_function(leaf);
+  if (source_.load(std::memory_order_relaxed) == Source::kMemory) {
+    search_path_.swap(visited_path_);
+  } else {
+    std::swap(stack_, visited_);
+    Sample(requested_ns_, taken_ns_, boundary_ns_);
   }
   request_.store(Request::kIdle, std::memory_order_relaxed);
+}
+
+void StackSampler::ReadMemory(int64_t now_ns) {
+  const int64_t boundary_ns = training_boundary_ns.load(std::memory_order_acquire);
+  if (reader_.Read(now_ns, search_path_, &stack_)) {
+    samples_.fetch_add(1, std::memory_order_relaxed);
+    Sample(now_ns, now_ns, boundary_ns);
+  } else {
+    unread_.fetch_add(1, std::memory_order_relaxed);
+    functions_.Name(stack_.named);  // those that were read are not named again
+  }
+}
+
+void StackSampler::Sample(int64_t requested_ns, int64_t taken_ns, int64_t boundary_ns) {
+  functions_.Name(stack_.named);
+  const uint32_t leaf = functions_.LeafOf(stack_);
+  if (leaf == EROICA_NO_PARENT) return;
+  attribution_.Sample(requested_ns, taken_ns, leaf, boundary_ns);
+  eroica_training_function(leaf);
 }
 
 bool StackSampler::CanTakeGil() const {
   // A thread that asks for the GIL of an interpreter that ends is ended by it.
   return python_.Py_IsFinalizing == nullptr || python_.Py_IsFinalizing() == 0;
-}
-
-void StackSampler::NudgeIfDeaf(int64_t now_ns) {
-  if (request_.load(std::memory_order_acquire) != Request::kRequested || !CanTakeGil()) return;
-  if (now_ns < next_nudge_ns_) return;
-  // In a system call it has given the GIL away, and looks up when it takes it back.
-  if (probe_.Read() != ThreadState::kRunning) return;
-  nudges_.fetch_add(1, std::memory_order_relaxed);
-  python_.PyGILState_Release(python_.PyGILState_Ensure());
-  // Once asked, the main thread waits until this one has had the GIL, and with it a processor.
-  const int64_t end_ns = MonotonicNow();
-  const int64_t delay_ns = std::max(end_ns - now_ns - kSwitchIntervalNs, kLeastDelayNs);
-  next_nudge_ns_ = end_ns + std::min(kNudgePauses * delay_ns, kLongestPauseNs);
 }
 
 void StackSampler::WatchGil(int64_t now_ns) {
@@ -212,26 +216,37 @@ void StackSampler::WatchGil(int64_t now_ns) {
 int StackSampler::OnPendingCall(void* self) {
   auto* sampler = static_cast<StackSampler*>(self);
   try {
-    sampler->ReadStack();
-  } catch (...) {  // no memory: a stack is lost, the interpreter above must not see it
+    sampler->Visit();
+  } catch (...) {  // no memory: a visit is lost, the interpreter above must not see it
     sampler->request_.store(Request::kIdle, std::memory_order_release);
   }
   return 0;
 }
 
-void StackSampler::ReadStack() {
+void StackSampler::Visit() {
   if (abandoned_ || !running_ || gettid() != getpid()) {
     request_.store(Request::kIdle, std::memory_order_relaxed);
     return;
   }
   const int64_t start_ns = eroica_now_ns();
   full_trace_.InstallIfWanted();
-  walker_.Walk(&stack_);
-  taken_ns_ = start_ns;
-  boundary_ns_ = training_boundary_ns.load(std::memory_order_relaxed);
-  samples_.fetch_add(1, std::memory_order_relaxed);
-  walk_ns_.fetch_add(static_cast<uint64_t>(eroica_now_ns() - start_ns), std::memory_order_relaxed);
+  if (source_.load(std::memory_order_relaxed) == Source::kUnknown) DecideOnSource();
+  if (source_.load(std::memory_order_relaxed) == Source::kMemory) {
+    visited_path_ = SearchPath(python_);
+  } else {
+    walker_.Walk(&visited_);
+    taken_ns_ = start_ns;
+    boundary_ns_ = training_boundary_ns.load(std::memory_order_relaxed);
+    samples_.fetch_add(1, std::memory_order_relaxed);
+  }
+  visits_.fetch_add(1, std::memory_order_relaxed);
+  visit_ns_.fetch_add(static_cast<uint64_t>(eroica_now_ns() - start_ns), std::memory_order_relaxed);
   request_.store(Request::kFilled, std::memory_order_release);
+}
+
+void StackSampler::DecideOnSource() {
+  const Source source = reader_.Check() ? Source::kMemory : Source::kVisits;
+  source_.store(source, std::memory_order_release);
 }
 
 }  // namespace eroica

@@ -1,15 +1,17 @@
-// Samples the stack of the training (main) thread, up to 50 times a second (SamplingPace), without taking the GIL and
-// without a signal: a thread of ours asks through a pending call, which the main thread runs by
-// itself where its interpreter next looks up. There it copies its stack in a few microseconds;
-// names, attribution and events are the sampler thread's work.
+// Samples the stack of the training (main) thread, up to 50 times a second (SamplingPace), without
+// stopping it, without the GIL and without a signal: a thread of ours reads the frames from memory
+// (FrameReader), also while the main thread is inside a call into C.
+//
+// Once a second, and where a capture window wants every call, it asks the main thread for a visit by
+// a pending call, which the interpreter runs by itself where it next looks up: to install the full
+// trace and to read sys.path. Where frames cannot be read from memory (CPython 3.14, a process that
+// may not), each sample is such a visit, on which the main thread copies its own stack in a few
+// microseconds; up to CPython 3.12 a main thread that never gives the GIL away is not seen then
+// (CPython issue 95820).
 //
 //   idle --(tick: request)--> requested --(pending call on the main thread)--> filled --(tick:
 //   taken)--> idle
 //
-// Up to CPython 3.12 a main thread that never gives the GIL away does not look up (CPython issue
-// 95820): where a request still stands at the next tick, and the thread has used a processor for
-// some milliseconds since, the sampler takes the GIL for an instant, which makes it look up. A thread
-// that was not let run has had no occasion, and taking the GIL from it would make it wait longer.
 // At every tick the sampler also sees whether the main thread waits for the GIL (GilProbe), and if
 // that is often, who holds it (GilHolder).
 //
@@ -25,8 +27,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "producers/python/cpython_api.h"
+#include "producers/python/frame_reader.h"
 #include "producers/python/full_trace.h"
 #include "producers/python/garbage_collections.h"
 #include "producers/python/gil_holder.h"
@@ -48,8 +52,9 @@ struct StackSamplerOptions {
 
 struct StackSamplerStatistics {
   uint64_t samples;    // stacks read
-  uint64_t walk_ns;    // that the training thread spent on them
-  uint64_t nudges;     // times that the GIL was taken to make the main thread look up
+  uint64_t unread;     // ticks at which no stack could be read: it changed too fast
+  uint64_t visits;     // of the main thread
+  uint64_t visit_ns;   // that it spent on them
   uint64_t ticks;      // of the sampler's thread
   uint64_t gil_waits;  // ticks at which the main thread waited for the GIL
 };
@@ -68,28 +73,35 @@ class StackSampler {
 
  private:
   enum class Request : uint8_t { kIdle, kRequested, kFilled };
+  enum class Source : uint8_t { kUnknown, kMemory, kVisits };
 
   static void* Run(void* self);
   static int OnPendingCall(void* self);
   void Loop();
-  // used_ns: of a processor, by the main thread since the tick before.
-  void Tick(int64_t now_ns, int64_t used_ns);
-  void TakeSample();
-  void RequestSample();
-  void NudgeIfDeaf(int64_t now_ns);
+  void Tick(int64_t now_ns);
+  void TakeVisit();
+  void ReadMemory(int64_t now_ns);
+  bool IsVisitDue(int64_t now_ns) const;
+  void RequestVisit(int64_t now_ns);
+  void Sample(int64_t requested_ns, int64_t taken_ns, int64_t boundary_ns);
   void WatchGil(int64_t now_ns);
-  void ReadStack();  // on the main thread, with the GIL
+  void Visit();           // on the main thread, with the GIL
+  void DecideOnSource();  // likewise
   bool CanTakeGil() const;
   // False where the sampler shall stop.
   bool WaitUntil(int64_t monotonic_ns);
 
   const CPythonApi& python_;
-  StackWalker walker_;    // the main thread's
-  FullTrace full_trace_;  // the main thread's
+  StackWalker walker_;              // the main thread's
+  FullTrace full_trace_;            // the main thread's
   GarbageCollections collections_;  // the main thread's
-  PythonStack stack_;     // the main thread's while requested, the sampler's while filled
-  int64_t taken_ns_ = 0;     // likewise
-  int64_t boundary_ns_ = 0;  // likewise: the latest that the main thread had passed
+  FrameReader reader_;              // the main thread's until there is a source
+  std::atomic<Source> source_ = Source::kUnknown;
+  // The main thread's while requested, the sampler's while filled.
+  PythonStack visited_;
+  int64_t taken_ns_ = 0;
+  int64_t boundary_ns_ = 0;  // the latest that the main thread had passed
+  std::vector<std::string> visited_path_;
   std::atomic<Request> request_ = Request::kIdle;
 
   // The sampler thread's.
@@ -99,10 +111,10 @@ class StackSampler {
   GilProbe probe_;
   GilHolder holder_;
   GilWaits waits_;
+  PythonStack stack_;
+  std::vector<std::string> search_path_;  // sys.path
   int64_t requested_ns_ = 0;
-  int64_t training_cpu_ns_ = 0;  // that the main thread had used at the last tick
   int64_t last_tick_ns_ = 0;
-  int64_t next_nudge_ns_ = 0;
   uint8_t lane_ = 0;
 
   pthread_t thread_{};
@@ -111,7 +123,8 @@ class StackSampler {
   bool stop_ = false;  // under mutex_
   std::atomic<bool> running_ = false;
   std::atomic<bool> abandoned_ = false;
-  std::atomic<uint64_t> samples_ = 0, walk_ns_ = 0, nudges_ = 0, ticks_ = 0, gil_waits_ = 0;
+  std::atomic<uint64_t> samples_ = 0, unread_ = 0, visits_ = 0, visit_ns_ = 0;
+  std::atomic<uint64_t> ticks_ = 0, gil_waits_ = 0;
 };
 
 }  // namespace eroica

@@ -46,8 +46,7 @@ long NumberAttribute(const CPythonApi& python, PyPointer object, const char* nam
   return result;
 }
 
-std::string NameOfCode(const CPythonApi& python, const std::string& file, long line,
-                       const std::string& function) {
+std::vector<std::string> SearchPath(const CPythonApi& python) {
   std::vector<std::string> folders;
   if (PyPointer path = python.PySys_GetObject("path"); path != nullptr) {
     const ptrdiff_t count = std::min(python.PyList_Size(path), kMostSearchFolders);
@@ -55,6 +54,12 @@ std::string NameOfCode(const CPythonApi& python, const std::string& file, long l
       folders.push_back(TextOf(python, python.PyList_GetItem(path, i)));
     python.PyErr_Clear();
   }
+  return folders;
+}
+
+std::string NameOfCode(const CPythonApi& python, const std::string& file, long line,
+                       const std::string& function) {
+  const std::vector<std::string> folders = SearchPath(python);
   const std::vector<std::string_view> views(folders.begin(), folders.end());
   return PythonFrameName(file, static_cast<int>(line), function, views);
 }

@@ -71,7 +71,9 @@ std::string TextAttribute(const CPythonApi& python, PyPointer object, const char
 long NumberAttribute(const CPythonApi& python, PyPointer object, const char* name);
 // A str as UTF-8; what cannot be encoded becomes '?'.
 std::string TextOf(const CPythonApi& python, PyPointer text);
-// Name of a code object by sys.path as it is now.
+// sys.path as it is now.
+std::vector<std::string> SearchPath(const CPythonApi& python);
+// Name of a code object by that.
 std::string NameOfCode(const CPythonApi& python, const std::string& file, long line,
                        const std::string& function);
 

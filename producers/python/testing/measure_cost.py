@@ -62,7 +62,8 @@ def load():
 
 class Statistics(ctypes.Structure):
     _fields_ = [
-        (name, ctypes.c_uint64) for name in ("samples", "walk_ns", "nudges", "ticks", "gil_waits")
+        (name, ctypes.c_uint64)
+        for name in ("samples", "unread", "visits", "visit_ns", "ticks", "gil_waits")
     ]
 
 
@@ -102,8 +103,8 @@ def main():
     for key in ("cpu_ms", "wall_ms"):
         ratios = [on[key] / off[key] - 1 for off, on in pairs]
         print(f"loop at 50 Hz, {key}: {100 * statistics.median(ratios):+.2f} % (median of pairs)")
-    walked = [on["walk_ns"] / on["samples"] / 1e3 for _, on in pairs if on["samples"]]
-    print(f"a sample on the training thread: {statistics.median(walked):.1f} us;", pairs[-1][1])
+    visits = [on["visit_ns"] / on["visits"] / 1e3 for _, on in pairs if on["visits"]]
+    print(f"a visit of the training thread: {statistics.median(visits):.1f} us;", pairs[-1][1])
 
 
 if __name__ == "__main__":

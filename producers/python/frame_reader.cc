@@ -1,0 +1,207 @@
+#include "producers/python/frame_reader.h"
+
+#include <string_view>
+#include <utility>
+
+#include "producers/python/python_frame.h"
+
+namespace eroica {
+namespace {
+
+constexpr int kAttempts = 3;
+constexpr int64_t kCheckAgainNs = 1'000'000'000;
+constexpr int64_t kLongestText = 4'096;
+
+uintptr_t AddressOf(PyPointer object) { return reinterpret_cast<uintptr_t>(object); }
+
+void AppendUtf8(uint32_t point, std::string* out) {
+  const auto last = [point](int shift) { return static_cast<char>(0x80 | ((point >> shift) & 0x3F)); };
+  if (point < 0x80) {
+    out->push_back(static_cast<char>(point));
+  } else if (point < 0x800) {
+    *out += {static_cast<char>(0xC0 | (point >> 6)), last(0)};
+  } else if (point < 0x10000) {
+    *out += {static_cast<char>(0xE0 | (point >> 12)), last(6), last(0)};
+  } else {
+    *out += {static_cast<char>(0xF0 | ((point >> 18) & 7)), last(12), last(6), last(0)};
+  }
+}
+
+// Of characters of 1, 2 or 4 bytes. What is no character (a lone surrogate) becomes '?', as in TextOf.
+std::string ToUtf8(const std::vector<unsigned char>& raw, size_t width) {
+  std::string text;
+  for (size_t at = 0; at + width <= raw.size(); at += width) {
+    uint32_t point = 0;
+    std::memcpy(&point, raw.data() + at, width);  // little-endian, as all that we run on
+    const bool is_character = point < 0x110000 && (point < 0xD800 || point > 0xDFFF);
+    AppendUtf8(is_character ? point : '?', &text);
+  }
+  return text;
+}
+
+}  // namespace
+
+FrameReader::FrameReader(const CPythonApi& python, std::string own_folder)
+    : python_(python), own_folder_(std::move(own_folder)), layout_(FindFrameLayout(python.minor)) {
+  codes_.reserve(1'024);
+  addresses_.reserve(PythonStack::kDeepest);
+}
+
+bool FrameReader::Check() {
+  const bool is_known = layout_ != nullptr && sizeof(void*) == 8 && python_.PyCode_Type != nullptr &&
+                        python_.PyUnicode_Type != nullptr && python_.PyThreadState_Get != nullptr;
+  if (!is_known) return false;
+  thread_ = AddressOf(python_.PyThreadState_Get());
+  memory_.Forget();
+  const std::vector<uintptr_t> known = CodesByCPython();
+  if (known.empty() || !ReadCodes(&addresses_) || addresses_ != known) return false;
+  for (const uintptr_t address : known) {
+    Code code;
+    CodeText text;
+    if (!ReadCode(address, &code) || !ReadCodeText(code, &text)) return false;
+    if (text != TextByCPython(address)) return false;
+  }
+  return true;
+}
+
+std::vector<uintptr_t> FrameReader::CodesByCPython() const {
+  std::vector<uintptr_t> codes;
+  PyPointer frame = python_.PyEval_GetFrame();
+  if (frame != nullptr) python_.Py_IncRef(frame);
+  while (frame != nullptr && codes.size() < PythonStack::kDeepest) {
+    PyPointer code = python_.PyFrame_GetCode(frame);
+    codes.push_back(AddressOf(code));
+    python_.Py_DecRef(code);  // the frame holds it
+    PyPointer caller = python_.PyFrame_GetBack(frame);
+    python_.Py_DecRef(frame);
+    frame = caller;
+  }
+  if (frame != nullptr) python_.Py_DecRef(frame);
+  return codes;
+}
+
+FrameReader::CodeText FrameReader::TextByCPython(uintptr_t code) const {
+  auto* object = reinterpret_cast<PyPointer>(code);
+  return {.file = TextAttribute(python_, object, "co_filename"),
+          .name = TextAttribute(python_, object, "co_name"),
+          .line = static_cast<int>(NumberAttribute(python_, object, "co_firstlineno"))};
+}
+
+bool FrameReader::Read(int64_t now_ns, const std::vector<std::string>& search_path,
+                       PythonStack* stack) {
+  bool is_read = false;
+  stack->innermost_at_start = false;  // the time before is as much this frame's as any other's
+  stack->named.clear();
+  for (int attempt = 0; attempt < kAttempts && !is_read; ++attempt) {
+    memory_.Forget();
+    stack->depth = 0;
+    is_read = ReadCodes(&addresses_);
+    for (size_t i = 0; i < addresses_.size() && is_read; ++i) {
+      uint32_t number = 0;
+      is_read = NumberOf(addresses_[i], now_ns, search_path, &stack->named, &number);
+      if (is_read && number != StackWalker::kLeftOut) stack->codes[stack->depth++] = number;
+    }
+  }
+  return is_read;
+}
+
+bool FrameReader::ReadRunningFrame(uintptr_t* frame) {
+  uintptr_t running = 0;
+  if (!memory_.Read(thread_ + layout_->thread_frame, &running)) return false;
+  if (layout_->c_frame < 0) {
+    *frame = running;
+    return true;
+  }
+  return memory_.Read(running + static_cast<uintptr_t>(layout_->c_frame), frame);
+}
+
+bool FrameReader::ReadCodes(std::vector<uintptr_t>* codes) {
+  codes->clear();
+  uintptr_t frame = 0;
+  if (!ReadRunningFrame(&frame)) return false;
+  constexpr int kMostFrames = 4 * PythonStack::kDeepest;  // those of the C stack count, too
+  for (int i = 0; i < kMostFrames && frame != 0 && codes->size() < PythonStack::kDeepest; ++i) {
+    uintptr_t code = 0;
+    uint8_t owner = 0;
+    if (!memory_.Read(frame + layout_->frame_code, &code)) return false;
+    if (layout_->frame_owner >= 0 &&
+        !memory_.Read(frame + static_cast<uintptr_t>(layout_->frame_owner), &owner))
+      return false;
+    if (owner != kOwnedByCStack) codes->push_back(code);
+    if (!memory_.Read(frame + layout_->frame_previous, &frame)) return false;
+  }
+  return true;
+}
+
+bool FrameReader::ReadCode(uintptr_t address, Code* code) {
+  uintptr_t type = 0;
+  return memory_.Read(address + kTypeOffset, &type) && type == AddressOf(python_.PyCode_Type) &&
+         memory_.Read(address + layout_->code_file, &code->file) &&
+         memory_.Read(address + layout_->code_name, &code->name) &&
+         memory_.Read(address + layout_->code_line, &code->line);
+}
+
+bool FrameReader::ReadCodeText(const Code& code, CodeText* text) {
+  text->line = code.line;
+  return ReadText(code.file, &text->file) && ReadText(code.name, &text->name);
+}
+
+bool FrameReader::ReadText(uintptr_t address, std::string* text) {
+  uintptr_t type = 0;
+  int64_t length = 0;
+  uint32_t state = 0;
+  const bool is_text = memory_.Read(address + kTypeOffset, &type) &&
+                       type == AddressOf(python_.PyUnicode_Type) &&
+                       memory_.Read(address + kTextLengthOffset, &length) &&
+                       memory_.Read(address + kTextStateOffset, &state);
+  if (!is_text || length < 0 || length > kLongestText) return false;
+  const uint32_t width = (state >> 2) & 7;
+  const bool is_compact = ((state >> 5) & 1) != 0;
+  const bool is_ascii = ((state >> 6) & 1) != 0;
+  if (!is_compact || (width != 1 && width != 2 && width != 4)) return false;
+  std::vector<unsigned char> raw(static_cast<size_t>(length) * width);
+  const uint16_t begin = is_ascii ? layout_->ascii_text : layout_->compact_text;
+  if (!memory_.Read(address + begin, raw.size(), raw.data())) return false;
+  *text = ToUtf8(raw, width);
+  return true;
+}
+
+bool FrameReader::NumberOf(uintptr_t address, int64_t now_ns,
+                           const std::vector<std::string>& search_path,
+                           std::vector<NamedCode>* named, uint32_t* number) {
+  const auto known = codes_.find(address);
+  if (known != codes_.end() && now_ns - known->second.checked_ns < kCheckAgainNs) {
+    *number = known->second.number;
+    return true;
+  }
+  Code code{.checked_ns = now_ns};
+  if (!ReadCode(address, &code)) return false;
+  const bool is_same = known != codes_.end() && known->second.file == code.file &&
+                       known->second.name == code.name && known->second.line == code.line;
+  if (is_same) {
+    known->second.checked_ns = now_ns;
+    *number = known->second.number;
+    return true;
+  }
+  CodeText text;
+  if (!ReadCodeText(code, &text)) return false;
+  if (known == codes_.end() && codes_.size() >= StackWalker::kMostCodes) {
+    *number = StackWalker::kLeftOut;
+    return true;
+  }
+  code.number = *number = Add(text, search_path, named);
+  codes_.insert_or_assign(address, code);
+  return true;
+}
+
+uint32_t FrameReader::Add(const CodeText& text, const std::vector<std::string>& search_path,
+                          std::vector<NamedCode>* named) {
+  const bool is_own = !own_folder_.empty() && text.file.starts_with(own_folder_);
+  if (is_own || IsBootstrapFrame(text.file)) return StackWalker::kLeftOut;
+  if (next_number_ >= StackWalker::kMostCodes) return StackWalker::kLeftOut;
+  const std::vector<std::string_view> folders(search_path.begin(), search_path.end());
+  named->push_back({next_number_, PythonFrameName(text.file, text.line, text.name, folders)});
+  return next_number_++;
+}
+
+}  // namespace eroica

@@ -1,0 +1,74 @@
+// Reads the main thread's Python stack from another thread: without the GIL, without stopping it and
+// while it is inside a call into C, by reading the memory in which CPython keeps its frames. That may
+// change meanwhile, so that nothing is taken on trust: memory is read where the kernel can (see
+// ProcessMemory), each frame must lead to a code object, and what is read at the start must be what
+// CPython itself says of the same stack; else this reader is not used (Check).
+//
+// A stack that changes while it is read is read anew, or seen as it was an instant before. A code
+// object that is freed and another one at its place are told apart by what they say, once a second.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "producers/python/cpython_api.h"
+#include "producers/python/frame_layout.h"
+#include "producers/python/process_memory.h"
+#include "producers/python/stack_walker.h"
+
+namespace eroica {
+
+class FrameReader {
+ public:
+  // own_folder: as of StackWalker.
+  FrameReader(const CPythonApi& python, std::string own_folder);
+
+  // On the main thread, with the GIL. Whether its stacks can be read.
+  bool Check();
+  // By one other thread, after Check said so. search_path: sys.path, for names. False where no
+  // stack could be read; what stack holds is then of no use.
+  bool Read(int64_t now_ns, const std::vector<std::string>& search_path, PythonStack* stack);
+
+ private:
+  struct Code {
+    uint32_t number = StackWalker::kLeftOut;
+    int64_t checked_ns = 0;
+    // By which it is known again.
+    uintptr_t file = 0;
+    uintptr_t name = 0;
+    int line = 0;
+  };
+  struct CodeText {
+    std::string file;
+    std::string name;
+    int line = 0;
+    bool operator==(const CodeText&) const = default;
+  };
+
+  // Code objects of the main thread's frames, innermost first, the deepest cut off.
+  bool ReadCodes(std::vector<uintptr_t>* codes);
+  bool ReadRunningFrame(uintptr_t* frame);
+  std::vector<uintptr_t> CodesByCPython() const;
+  CodeText TextByCPython(uintptr_t code) const;
+  bool ReadCode(uintptr_t address, Code* code);
+  bool ReadCodeText(const Code& code, CodeText* text);
+  bool ReadText(uintptr_t address, std::string* text);
+  // The number of a code object; false where it is none.
+  bool NumberOf(uintptr_t address, int64_t now_ns, const std::vector<std::string>& search_path,
+                std::vector<NamedCode>* named, uint32_t* number);
+  uint32_t Add(const CodeText& text, const std::vector<std::string>& search_path,
+               std::vector<NamedCode>* named);
+
+  const CPythonApi& python_;
+  const std::string own_folder_;
+  const FrameLayout* const layout_;
+  uintptr_t thread_ = 0;  // the main thread's PyThreadState
+  ProcessMemory memory_;
+  std::vector<uintptr_t> addresses_;
+  std::unordered_map<uintptr_t, Code> codes_;
+  uint32_t next_number_ = 0;
+};
+
+}  // namespace eroica
