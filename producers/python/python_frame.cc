@@ -59,6 +59,24 @@ WaitKind WaitOfBuiltIn(const BuiltIn& call) {
   return WaitKind::kNone;
 }
 
+// A frame of PyTorch's Python code. What c10d's functions call in C++ is the communication itself, and
+// on host memory (gloo) the wait for it; what begins with wait below torch/distributed waits for it.
+WaitKind WaitOfTorchFrame(std::string_view file, std::string_view function) {
+  static constexpr std::array<std::string_view, 4> kPeer = {"synchronize", "barrier",
+                                                            "monitored_barrier", "wait_tensor"};
+  if (AnyOf(function, kPeer)) return WaitKind::kPeer;
+  if (!Contains(file, "torch/distributed/")) return WaitKind::kNone;
+  if (function.starts_with("wait") || function.starts_with("_wait")) return WaitKind::kPeer;
+  static constexpr std::array<std::string_view, 10> kOperations = {
+      "all_reduce", "all_gather", "reduce", "broadcast", "all_to_all",
+      "gather",     "scatter",    "send",   "recv",      "_all_gather"};
+  const bool operates = file.ends_with("/distributed_c10d.py") &&
+                        std::any_of(kOperations.begin(), kOperations.end(), [&](auto operation) {
+                          return function.starts_with(operation);
+                        });
+  return operates ? WaitKind::kPeer : WaitKind::kNone;
+}
+
 // Longest folder of sys.path that the file lies in, with its slash; 0 where it lies in none.
 size_t LengthOfSearchPath(std::string_view file, std::span<const std::string_view> search_path) {
   size_t longest = 0;
@@ -80,11 +98,8 @@ WaitKind WaitOfPythonFrame(std::string_view name) {
   if (colon == std::string_view::npos) return WaitKind::kNone;
   const std::string_view file = name.substr(0, name.find('('));
   const std::string_view function = name.substr(colon + 2);
-  if (file.starts_with("torch/") || Contains(file, "/torch/")) {
-    static constexpr std::array<std::string_view, 4> kPeer = {"synchronize", "barrier",
-                                                              "monitored_barrier", "wait_tensor"};
-    return AnyOf(function, kPeer) ? WaitKind::kPeer : WaitKind::kNone;
-  }
+  if (file.starts_with("torch/") || Contains(file, "/torch/"))
+    return WaitOfTorchFrame(file, function);
   if (file.ends_with("threading.py")) {
     static constexpr std::array<std::string_view, 5> kThreading = {
         "wait", "acquire", "join", "_wait_for_tstate_lock", "_acquire_restore"};

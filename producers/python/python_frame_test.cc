@@ -46,7 +46,14 @@ TEST(PythonFrame, WaitsForPeersAreSymptoms) {
       WaitKind::kPeer);
   EXPECT_EQ(WaitOfPythonFrame("<built-in method wait of torch._C._distributed_c10d.Work object>"),
             WaitKind::kPeer);
-  EXPECT_EQ(WaitOfPythonFrame("torch/cuda/__init__.py(783): synchronize"), WaitKind::kPeer);
+  for (const char* name :
+       {"torch/cuda/__init__.py(783): synchronize",
+        "torch/distributed/distributed_c10d.py(5320): all_gather_single",
+        "torch/distributed/distributed_c10d.py(3610): send",
+        "torch/distributed/pipelining/schedules.py(953): _wait_batch_p2p",
+        "torch/distributed/_functional_collectives.py(144): wait_tensor"}) {
+    EXPECT_EQ(WaitOfPythonFrame(name), WaitKind::kPeer) << name;
+  }
 }
 
 TEST(PythonFrame, OtherWaitsAreWhereToLookFurther) {
@@ -65,7 +72,9 @@ TEST(PythonFrame, WorkIsNoWait) {
        {"<built-in function sleep>", "<built-in method get of dict object>", "train.py(10): wait",
         "train.py(20): synchronize",
         "<built-in method recv of pybind11_builtins.pybind11_detail_function_record_v1 object>",
-        "nn.Module: Block_0", "x"}) {
+        "torch/distributed/distributed_c10d.py(3496): isend",
+        "torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py(9): all_gather_copy_in",
+        "torch/autograd/graph.py(1100): _engine_run_backward", "nn.Module: Block_0", "x"}) {
     EXPECT_EQ(WaitOfPythonFrame(name), WaitKind::kNone) << name;
   }
 }
