@@ -1,7 +1,7 @@
 // Where CPython 3.9 to 3.13 keep what a thread's stack consists of: offsets in bytes, of 64-bit
-// release builds (Include/cpython/pystate.h, code.h, unicodeobject.h, internal/pycore_frame.h). They
-// do not change within a minor version; FrameReader compares what they give with what CPython says
-// before it relies on them.
+// release builds (Include/cpython/pystate.h, code.h, unicodeobject.h, internal/pycore_frame.h).
+// They do not change within a minor version; FrameReader compares what they give with what CPython
+// says before it relies on them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include "producers/python/frame_reader.h"
 
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -15,7 +16,9 @@ constexpr int64_t kLongestText = 4'096;
 uintptr_t AddressOf(PyPointer object) { return reinterpret_cast<uintptr_t>(object); }
 
 void AppendUtf8(uint32_t point, std::string* out) {
-  const auto last = [point](int shift) { return static_cast<char>(0x80 | ((point >> shift) & 0x3F)); };
+  const auto last = [point](int shift) {
+    return static_cast<char>(0x80 | ((point >> shift) & 0x3F));
+  };
   if (point < 0x80) {
     out->push_back(static_cast<char>(point));
   } else if (point < 0x800) {
@@ -27,7 +30,8 @@ void AppendUtf8(uint32_t point, std::string* out) {
   }
 }
 
-// Of characters of 1, 2 or 4 bytes. What is no character (a lone surrogate) becomes '?', as in TextOf.
+// Of characters of 1, 2 or 4 bytes. What is no character (a lone surrogate) becomes '?', as in
+// TextOf.
 std::string ToUtf8(const std::vector<unsigned char>& raw, size_t width) {
   std::string text;
   for (size_t at = 0; at + width <= raw.size(); at += width) {
@@ -48,8 +52,9 @@ FrameReader::FrameReader(const CPythonApi& python, std::string own_folder)
 }
 
 bool FrameReader::Check() {
-  const bool is_known = layout_ != nullptr && sizeof(void*) == 8 && python_.PyCode_Type != nullptr &&
-                        python_.PyUnicode_Type != nullptr && python_.PyThreadState_Get != nullptr;
+  const bool is_known = layout_ != nullptr && sizeof(void*) == 8 &&
+                        python_.PyCode_Type != nullptr && python_.PyUnicode_Type != nullptr &&
+                        python_.PyThreadState_Get != nullptr;
   if (!is_known) return false;
   thread_ = AddressOf(python_.PyThreadState_Get());
   memory_.Forget();

@@ -1,8 +1,8 @@
-// Reads the main thread's Python stack from another thread: without the GIL, without stopping it and
-// while it is inside a call into C, by reading the memory in which CPython keeps its frames. That may
-// change meanwhile, so that nothing is taken on trust: memory is read where the kernel can (see
-// ProcessMemory), each frame must lead to a code object, and what is read at the start must be what
-// CPython itself says of the same stack; else this reader is not used (Check).
+// Reads the main thread's Python stack from another thread: without the GIL, without stopping it
+// and while it is inside a call into C, by reading the memory in which CPython keeps its frames.
+// That may change meanwhile, so that nothing is taken on trust: memory is read where the kernel can
+// (see ProcessMemory), each frame must lead to a code object, and what is read at the start must be
+// what CPython itself says of the same stack; else this reader is not used (Check).
 //
 // A stack that changes while it is read is read anew, or seen as it was an instant before. A code
 // object that is freed and another one at its place are told apart by what they say, once a second.

@@ -1,7 +1,7 @@
 // Reads this process's own memory where it may not be there (any more): the kernel copies
-// (process_vm_readv) and says so, where a load would end the process. Page by page, each copied once
-// until Forget(), so that a walk over objects that lie together costs few system calls and sees each
-// of their pages at one moment. Owner: one thread.
+// (process_vm_readv) and says so, where a load would end the process. Page by page, each copied
+// once until Forget(), so that a walk over objects that lie together costs few system calls and
+// sees each of their pages at one moment. Owner: one thread.
 #pragma once
 
 #include <array>

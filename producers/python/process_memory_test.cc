@@ -17,8 +17,8 @@ constexpr size_t kPageBytes = 4096;
 class HalfMapped : public ::testing::Test {
  protected:
   void SetUp() override {
-    void* mapped = mmap(nullptr, 2 * kPageBytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* mapped =
+        mmap(nullptr, 2 * kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(mapped, MAP_FAILED);
     begin_ = static_cast<char*>(mapped);
     ASSERT_EQ(munmap(begin_ + kPageBytes, kPageBytes), 0);

@@ -59,8 +59,9 @@ WaitKind WaitOfBuiltIn(const BuiltIn& call) {
   return WaitKind::kNone;
 }
 
-// A frame of PyTorch's Python code. What c10d's functions call in C++ is the communication itself, and
-// on host memory (gloo) the wait for it; what begins with wait below torch/distributed waits for it.
+// A frame of PyTorch's Python code. What c10d's functions call in C++ is the communication itself,
+// and on host memory (gloo) the wait for it; what begins with wait below torch/distributed waits
+// for it.
 WaitKind WaitOfTorchFrame(std::string_view file, std::string_view function) {
   static constexpr std::array<std::string_view, 4> kPeer = {"synchronize", "barrier",
                                                             "monitored_barrier", "wait_tensor"};

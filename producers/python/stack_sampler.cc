@@ -30,8 +30,8 @@ int64_t CpuNsOf(clockid_t thread) {
   return used.tv_sec * kSecondNs + used.tv_nsec;
 }
 
-// The clock of the main thread. How it follows from the thread's number is part of the kernel's ABI;
-// pthread_getcpuclockid makes it in the same way, of threads that somebody has a pthread_t of.
+// The clock of the main thread. How it follows from the thread's number is part of the kernel's
+// ABI; pthread_getcpuclockid makes it in the same way, of threads that somebody has a pthread_t of.
 clockid_t ClockOfMainThread() {
   constexpr clockid_t kOneThread = 4, kScheduler = 2;
   return (~static_cast<clockid_t>(getpid()) * 8) | kOneThread | kScheduler;

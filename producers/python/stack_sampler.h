@@ -2,11 +2,11 @@
 // stopping it, without the GIL and without a signal: a thread of ours reads the frames from memory
 // (FrameReader), also while the main thread is inside a call into C.
 //
-// Once a second, and where a capture window wants every call, it asks the main thread for a visit by
-// a pending call, which the interpreter runs by itself where it next looks up: to install the full
-// trace and to read sys.path. Where frames cannot be read from memory (CPython 3.14, a process that
-// may not), each sample is such a visit, on which the main thread copies its own stack in a few
-// microseconds; up to CPython 3.12 a main thread that never gives the GIL away is not seen then
+// Once a second, and where a capture window wants every call, it asks the main thread for a visit
+// by a pending call, which the interpreter runs by itself where it next looks up: to install the
+// full trace and to read sys.path. Where frames cannot be read from memory (CPython 3.14, a process
+// that may not), each sample is such a visit, on which the main thread copies its own stack in a
+// few microseconds; up to CPython 3.12 a main thread that never gives the GIL away is not seen then
 // (CPython issue 95820).
 //
 //   idle --(tick: request)--> requested --(pending call on the main thread)--> filled --(tick:
@@ -44,7 +44,7 @@
 namespace eroica {
 
 struct StackSamplerOptions {
-  double hz = 50;  // at most
+  double hz = 50;                // at most
   std::string own_folder;        // frames of files below it are left out
   int resume_opcode = -1;        // of the running CPython; -1 before 3.11
   PyPointer describe = nullptr;  // see GilHolder
