@@ -1,20 +1,16 @@
 """torch.distributed's collectives and point-to-point operations on host memory (gloo, MPI).
 
 Operations on device memory are left to the NCCL plugin and CUPTI: when they end, Python does not
-see. DistributedDataParallel's reductions do not come through Python either; see README.md.
-An operation ends when the call returns, or where it is asynchronous when its future is done or
-somebody waited for it, whichever is seen.
+see. What C++ issues is followed by hooks of the process groups (torch_process_groups.py).
+An operation ends when the call returns, or where it is asynchronous as torch_operation.py says.
 """
 
 import functools
 import inspect
 import sys
-import threading
-import weakref
-from time import monotonic_ns
 
-from eroica import collectives, life
-from eroica import native as constants
+from eroica import life, torch_operation, torch_process_groups
+from eroica.torch_operation import call
 
 # function: (operation, parameter of what is sent, parameter of the peer's rank)
 _OPERATIONS = {
@@ -35,38 +31,10 @@ _OPERATIONS = {
     "recv": ("recv", "tensor", "src"),
     "irecv": ("recv", "tensor", "src"),
 }
-_MAX_GROUPS = 4096
-
-_c10d = None
-_inside = threading.local()  # .call: send() calls isend(), which is no second operation
-_groups = {}  # by the group's name: (communicator, ranks, backend)
-_open = {}  # by the id of a Work that has no future: (weak reference, what ends it)
-
-
-class _Launched:
-    """An operation that is under way. It ends once, by whoever sees it first."""
-
-    __slots__ = ("ticket", "start", "name")
-
-    def __init__(self, ticket, start, name):
-        self.ticket = ticket
-        self.start = start
-        self.name = name
-
-    def end(self, *_):
-        ticket, self.ticket = self.ticket, None
-        if ticket is not None and life.on:
-            life.native.collective_ended(ticket, self.start, collectives.function_of(self.name))
-
-    def drop(self, *_):
-        ticket, self.ticket = self.ticket, None
-        if ticket is not None and life.on:
-            life.native.collective_dropped(ticket)
 
 
 def patch_c10d(module):
-    global _c10d
-    _c10d = module
+    torch_operation.use(module)
     package = sys.modules.get("torch.distributed")
     for name, row in _OPERATIONS.items():
         original = getattr(module, name, None)
@@ -77,7 +45,7 @@ def patch_c10d(module):
         if package is not None and getattr(package, name, None) is original:
             setattr(package, name, patched)  # Eroica was imported after it
     _patch_life(module, package)
-    _patch_work(module)
+    torch_process_groups.watch_groups(module)
 
 
 def _patch_life(module, package):
@@ -94,34 +62,13 @@ def _patch_life(module, package):
 
     for name, after in (
         ("init_process_group", life.refresh_identity),
-        ("destroy_process_group", _groups.clear),
+        ("destroy_process_group", torch_operation.forget_groups),
     ):
         original = getattr(module, name)
         patched = around(original, after)
         setattr(module, name, patched)
         if package is not None and getattr(package, name, None) is original:
             setattr(package, name, patched)
-
-
-def _patch_work(module):
-    kind = getattr(module, "Work", None)
-    if kind is None:
-        return
-    for name, ended in (("wait", lambda result: True), ("is_completed", bool)):
-        setattr(kind, name, _seen_by(getattr(kind, name), ended))
-
-
-def _seen_by(original, ended):
-    @functools.wraps(original)
-    def called(self, *args, **kwargs):
-        result = original(self, *args, **kwargs)
-        if _open and ended(result):
-            row = _open.pop(id(self), None)
-            if row is not None:
-                row[1].end()
-        return result
-
-    return called
 
 
 def _reader(original, name):
@@ -147,85 +94,36 @@ def _watched(original, operation, sent, peer):
         group = read_group(args, kwargs)
         tensors = read_sent(args, kwargs) if read_sent is not None else ()
         tensors = tensors if isinstance(tensors, (list, tuple)) else (tensors,)
-        if not all(tensor.device.type == "cpu" for tensor in tensors):
-            return None
-        row = _group_of(group)
-        if row is None or (read_sent is None and not _on_host(row[2])):
+        group = torch_operation.group_of(group)
+        if group is None:
             return None
         rank = -1
         if read_peer is not None:
             rank = read_peer(args, kwargs)
             if rank is None:
                 within = read_group_peer(args, kwargs)
-                rank = row[1][within] if within is not None else -1
-        nbytes = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-        code = constants.OPERATIONS[operation]
-        start = monotonic_ns()
-        ticket = life.native.collective_launched(row[0], code, rank, constants.NO_SEQUENCE, nbytes)
-        return _Launched(ticket, start, f"{row[2]}:{operation}")
+                rank = group.ranks[within] if within is not None else -1
+        return torch_operation.launch(group, operation, rank, tensors)
 
     @functools.wraps(original)
     def watched(*args, **kwargs):
         launched = None
-        if (life.on or life.begin()) and not getattr(_inside, "call", False):
+        if (life.on or life.begin()) and not getattr(call, "open", False):
             try:
                 launched = launch(args, kwargs)
             except Exception:
                 launched = None  # wrong arguments: PyTorch says so
         if launched is None:
             return original(*args, **kwargs)
-        _inside.call = True
+        call.open = True
         try:
             work = original(*args, **kwargs)
         except BaseException:
             launched.drop()
             raise
         finally:
-            _inside.call = False
-        _follow(work, launched)
+            call.open = False
+        torch_operation.follow(work, launched)
         return work
 
     return watched
-
-
-def _follow(work, launched):
-    """Ends what was launched when the work does. None and a rank: the call itself has waited."""
-    if work is None or isinstance(work, int):
-        launched.end()
-        return
-    try:
-        work.get_future().add_done_callback(launched.end)
-    except Exception:  # this backend's work has no future
-        try:
-            number = id(work)
-            _open[number] = (weakref.ref(work, lambda _: _forget(number, launched)), launched)
-        except TypeError:
-            launched.drop()
-
-
-def _forget(number, launched):
-    _open.pop(number, None)
-    launched.drop()
-
-
-def _group_of(group):
-    """(communicator, ranks, backend), None where this rank is no member."""
-    if group is None:
-        group = _c10d._get_default_group()
-    name = getattr(group, "group_name", None)
-    if name is None:
-        return None
-    row = _groups.get(name)
-    if row is None:
-        ranks = tuple(_c10d.get_process_group_ranks(group))
-        description = getattr(group, "group_desc", "") or ""
-        backend = str(_c10d.get_backend(group))
-        if len(_groups) >= _MAX_GROUPS:
-            _groups.clear()
-        row = (collectives.communicator_of(name, ranks, description), ranks, backend)
-        _groups[name] = row
-    return row
-
-
-def _on_host(backend):
-    return "gloo" in backend or "mpi" in backend

@@ -1,0 +1,151 @@
+"""One operation of torch.distributed on host memory, from its launch until somebody sees it end.
+
+An operation ends when its future is done, or where it has none when somebody waited for it or asked
+whether it is complete. `call.open` says that this thread is inside a function that is watched: what
+it calls in turn is no second operation.
+"""
+
+import threading
+import weakref
+from time import monotonic_ns
+
+from eroica import collectives, life
+from eroica import native as constants
+
+_MAX_GROUPS = 4096
+_HOST_BACKENDS = ("gloo", "mpi")
+
+call = threading.local()
+_c10d = None
+_groups = {}  # by the group's name: Group
+_open = {}  # by the id of a Work that has no future: (weak reference, what ends it)
+
+
+class Launched:
+    """An operation that is under way. It ends once, by whoever sees it first."""
+
+    __slots__ = ("ticket", "start", "name")
+
+    def __init__(self, ticket, start, name):
+        self.ticket = ticket
+        self.start = start
+        self.name = name
+
+    def end(self, *_):
+        ticket, self.ticket = self.ticket, None
+        if ticket is not None and life.on:
+            life.native.collective_ended(ticket, self.start, collectives.function_of(self.name))
+
+    def drop(self, *_):
+        ticket, self.ticket = self.ticket, None
+        if ticket is not None and life.on:
+            life.native.collective_dropped(ticket)
+
+
+class Group:
+    """What a process group's operations are reported with. ranks: global ones, in group order."""
+
+    __slots__ = ("communicator", "ranks", "backend", "on_host")
+
+    def __init__(self, communicator, ranks, backend, on_host):
+        self.communicator = communicator
+        self.ranks = ranks
+        self.backend = backend
+        self.on_host = on_host
+
+
+def use(module):
+    """module: torch.distributed.distributed_c10d, loaded."""
+    global _c10d
+    _c10d = module
+    kind = getattr(module, "Work", None)
+    if kind is None:
+        return
+    for name, ended in (("wait", lambda result: True), ("is_completed", bool)):
+        setattr(kind, name, _seen_by(getattr(kind, name), ended))
+
+
+def forget_groups():
+    _groups.clear()
+
+
+def launch(group, operation, peer, tensors):
+    """tensors: what is sent, or received where nothing is. None where they are not on the host, or
+    where this rank is no member. peer: a global rank, -1 for none."""
+    if not all(tensor.device.type == "cpu" for tensor in tensors):
+        return None
+    if group is None or (not tensors and not group.on_host):
+        return None
+    nbytes = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    code = constants.OPERATIONS[operation]
+    start = monotonic_ns()
+    ticket = life.native.collective_launched(
+        group.communicator, code, peer, constants.NO_SEQUENCE, nbytes
+    )
+    return Launched(ticket, start, f"{group.backend}:{operation}")
+
+
+def follow(work, launched):
+    """Ends what was launched when the work does. None and a rank: the call itself has waited."""
+    if work is None or isinstance(work, int):
+        launched.end()
+        return
+    try:
+        work.get_future().add_done_callback(launched.end)
+    except Exception:  # this backend's work has no future
+        try:
+            number = id(work)
+            _open[number] = (weakref.ref(work, lambda _: _forget(number, launched)), launched)
+        except TypeError:
+            launched.drop()
+
+
+def group_of(group):
+    """None where this rank is no member."""
+    if group is None:
+        group = _c10d._get_default_group()
+    name = getattr(group, "group_name", None)
+    if name is None:
+        return None
+    known = _groups.get(name)
+    if known is None:
+        ranks = tuple(_c10d.get_process_group_ranks(group))
+        description = getattr(group, "group_desc", "") or ""
+        number = collectives.communicator_of(name, ranks, description)
+        if len(_groups) >= _MAX_GROUPS:
+            _groups.clear()
+        backends = _backends_of(group)
+        known = Group(number, ranks, backends.get("cpu", "unknown"), is_on_host(group))
+        _groups[name] = known
+    return known
+
+
+def is_on_host(group):
+    """Whether all that the group exchanges lies in host memory."""
+    return all(backend in _HOST_BACKENDS for backend in _backends_of(group).values())
+
+
+def _backends_of(group):
+    """By device, from "cpu:gloo,cuda:nccl"."""
+    pairs = (pair.partition(":") for pair in _c10d.get_backend_config(group).split(","))
+    return {device: backend for device, _, backend in pairs}
+
+
+def _seen_by(original, ended):
+    def called(self, *args, **kwargs):
+        result = original(self, *args, **kwargs)
+        if _open and ended(result):
+            row = _open.pop(id(self), None)
+            if row is not None:
+                row[1].end()
+        return result
+
+    called.__name__ = original.__name__
+    called.__doc__ = original.__doc__
+    called.__wrapped__ = original
+    return called
+
+
+def _forget(number, launched):
+    _open.pop(number, None)
+    launched.drop()
