@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "diagnosis/device_kernels.h"
 #include "diagnosis/duration_text.h"
+#include "diagnosis/host_ranks.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/slow_transfer/exposed_transfer.h"
 
@@ -13,6 +15,18 @@ namespace {
 
 bool HasConnections(const CrossRankView& view) {
   return std::any_of(view.ranks().begin(), view.ranks().end(), [](const RankView& rank) { return !rank.batch->connections.empty(); });
+}
+
+bool SamplesItsHost(const RankView& rank) {
+  return std::ranges::find(rank.batch->levels, Resource::kHostCpu, &ResourceLevel::resource) != rank.batch->levels.end();
+}
+
+// Live producers follow the ranks' own sockets, and report those that lead from one address to another. Where they report none on the only host, what its ranks
+// exchange in host memory stays on it.
+bool LiesNoNetworkBetween(const CrossRankView& view) {
+  if (view.hosts().size() != 1 || view.hosts().front().ranks.size() < view.ranks().size()) return false;
+  if (std::ranges::any_of(view.ranks(), [](const RankView& rank) { return ComputesOnDevice(*rank.batch); })) return false;
+  return std::ranges::any_of(view.ranks(), SamplesItsHost);
 }
 
 // Collectives can take no more of a step than all waiting for peers: mostly it is short, and nothing needs to be looked at closer.
@@ -70,7 +84,7 @@ Finding Describe(const CrossRankView& view, const std::vector<ExposedTransfer>& 
 }  // namespace
 
 void SlowTransferOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
-  if (!AllWaitLong(view, options_.max_share) || HasConnections(view)) return;
+  if (!AllWaitLong(view, options_.max_share) || HasConnections(view) || LiesNoNetworkBetween(view)) return;
   const std::vector<ExposedTransfer> transfers = FindExposedTransfers(view);
   if (transfers.size() < 2) return;
   const double typical_ns = Medians(transfers, &ExposedTransfer::exposed_ns);

@@ -73,6 +73,24 @@ TEST(SlowTransfer, IsSilentWhereConnectionsTellMore) {
   EXPECT_THAT(job.Evaluate(), IsEmpty());
 }
 
+// The host's sampler would report connections over a network, and what devices exchange is none of its business.
+TEST(SlowTransfer, IsSilentWhereNoNetworkLiesBetweenTheRanks) {
+  const auto findings = [](const std::string& last_host, bool sampled, bool on_device) {
+    Job job;
+    for (PatternBatch& batch : job.view().batches()) {
+      batch.host = batch.rank.value == 3 ? last_host : "node0";
+      if (!on_device) batch.patterns[0].function_class = FunctionClass::kCpuOp;
+    }
+    if (sampled) job.view().batches()[2].levels.push_back({.resource = Resource::kHostCpu, .mean = 0.8, .samples = 1});
+    return job.Evaluate().size();
+  };
+  EXPECT_EQ(findings("node0", true, false), 0u);
+  EXPECT_EQ(findings("node1", true, false), 1u);
+  EXPECT_EQ(findings("", true, false), 1u) << "nobody knows where the last rank runs";
+  EXPECT_EQ(findings("node0", false, false), 1u) << "traces do not know of connections";
+  EXPECT_EQ(findings("node0", true, true), 1u);
+}
+
 TEST(SlowTransfer, IsSilentInPipelinesThatWaitInReceives) {
   Job job;
   for (uint32_t rank = 0; rank < 4; ++rank) job.ReceiveWait(rank, 20);
