@@ -11,6 +11,7 @@
 #include "diagnosis/peer_median.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"
+#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {
@@ -26,11 +27,14 @@ bool RolesAreStages(const CrossRankView& view) {
   return false;
 }
 
-// A step; of kernels, or of everything that is neither a collective nor a wait.
+// What is neither a collective nor a wait, be it for a processor: whoever shares one with a neighbor has no heavier stage.
+bool IsWork(const FunctionPattern& pattern) { return !IsSymptom(pattern) && !IsStarvation(pattern.name); }
+
+// A step; of kernels, or of all work.
 double WorkOf(const PatternBatch& batch, bool of_kernels) {
   int64_t work = 0;
   for (const FunctionPattern& pattern : batch.patterns) {
-    if (of_kernels ? IsKernel(pattern) : !IsSymptom(pattern)) work += pattern.critical_ns;
+    if (of_kernels ? IsKernel(pattern) : IsWork(pattern)) work += pattern.critical_ns;
   }
   for (int c = 0; c < kFunctionClassCount; ++c) {
     const auto function_class = static_cast<FunctionClass>(c);
