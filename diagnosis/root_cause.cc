@@ -24,6 +24,7 @@
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 #include "diagnosis/slow_transfer/slow_transfer_operator.h"
 #include "diagnosis/spike/spike_operator.h"
+#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {
@@ -107,7 +108,9 @@ Severity SeverityOf(double share) {
 
 // What all ranks run longer than they used to, in Python or in kernels, no late rank can lengthen: their peers wait for it elsewhere. Unless another finding is about
 // the same function, or about kernels too, or about as many ranks as run it.
+// What threads wait for a processor is no function of their own: late ranks and all that they hold up lengthen it.
 bool StandsAlone(const Finding& change, const std::vector<Finding>& findings) {
+  if (IsStarvation(change.function)) return false;
   const bool of_past = FindMeasure(change, "excess_explained_by_function") != nullptr;
   const Measure* runs = FindMeasure(change, "function_time_per_step");
   const bool kernels = change.function_class == FunctionClass::kGpuCompute;

@@ -69,13 +69,13 @@ TEST(RootCause, ClaimsAboutOneCulpritBecomeOneFinding) {
 // Claims that all ranks have become slower in a Python function.
 class ChangeOperator final : public DiagnosisOperator {
  public:
-  explicit ChangeOperator(uint64_t ranks) : ranks_(ranks) {}
+  explicit ChangeOperator(uint64_t ranks, std::string function) : ranks_(ranks), function_(std::move(function)) {}
   std::string_view name() const override { return "regression"; }
   std::string_view version() const override { return "1"; }
   void Evaluate(const CrossRankView&, std::vector<Finding>& findings) const override {
     Finding finding;
     finding.kind = FindingKind::kRegression;
-    finding.function = "build_mask";
+    finding.function = function_;
     finding.function_class = FunctionClass::kPython;
     finding.lost_ns_per_step = 4e7;
     finding.confidence = 0.9;
@@ -85,14 +85,15 @@ class ChangeOperator final : public DiagnosisOperator {
 
  private:
   uint64_t ranks_;  // that run it
+  std::string function_;
 };
 
-std::vector<Finding> DiagnoseChange(Finding other, uint64_t ranks = 4) {
+std::vector<Finding> DiagnoseChange(Finding other, uint64_t ranks = 4, const std::string& function = "build_mask") {
   TrainingView job = Job();
   other.kind = FindingKind::kSlowRank;
   std::vector<std::unique_ptr<DiagnosisOperator>> operators;
   operators.push_back(std::make_unique<FixedOperator>(std::vector<Finding>{std::move(other)}));
-  operators.push_back(std::make_unique<ChangeOperator>(ranks));
+  operators.push_back(std::make_unique<ChangeOperator>(ranks, function));
   const CrossRankView view(job.batches(), job.summaries());
   return RootCause(std::move(operators)).Diagnose(view);
 }
@@ -128,6 +129,10 @@ TEST(RootCause, WhatAllRanksRunLongerIsNotExplainedByALateRank) {
   host.culprits.push_back({.rank = 2});
   EXPECT_THAT(DiagnoseChange(host, 4), SizeIs(2));
   EXPECT_THAT(DiagnoseChange(host, 2), SizeIs(1)) << "a stage's function is longer on as many ranks as its host is slow with";
+}
+
+TEST(RootCause, ALateRankExplainsThatAllWaitLongerForAProcessor) {
+  EXPECT_THAT(DiagnoseChange(Claim(1, 0.9, 4e7, "gemm"), 4, "(runnable, waiting for a processor)"), SizeIs(1));
 }
 
 // Claims that the network of all hosts has become slower.

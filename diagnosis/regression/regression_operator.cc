@@ -19,6 +19,7 @@
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/stack_frames.h"
 #include "diagnosis/symptom.h"
+#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {
@@ -93,6 +94,13 @@ std::vector<Victim> EveryRank(const CrossRankView& view, double lost_ns) {
   return victims;
 }
 
+std::string ActionFor(const FunctionPattern& row) {
+  if (row.function == TransferOfCollectives())
+    return "Look at what all ranks share of the network: paths, flow scheduling, other jobs, a changed NCCL setting.";
+  if (IsStarvation(row.name)) return "Look at what else runs on the hosts, and at how many threads each rank starts: there are more than processors.";
+  return fmt::format("Look at what changed in {} or in what it reads; compare with the version before.", row.name);
+}
+
 Finding Describe(const CrossRankView& view, const JobChange& change, const Cause& cause, const RegressionOptions& options) {
   const bool network = cause.row->function == TransferOfCollectives();
   Finding finding;
@@ -118,9 +126,7 @@ Finding Describe(const CrossRankView& view, const JobChange& change, const Cause
       "from its peers in it.",
       change.begun_in != nullptr ? "newest window and the end of the one before" : fmt::format("{} newest windows", change.since.size()),
       windows, PercentText(std::min(1.0, cause.coverage)), cause.row->count);
-  finding.suggested_action =
-      network ? "Look at what all ranks share of the network: paths, flow scheduling, other jobs, a changed NCCL setting."
-              : fmt::format("Look at what changed in {} or in what it reads; compare with the version before.", cause.row->name);
+  finding.suggested_action = ActionFor(*cause.row);
   finding.first_step = view.ranks().front().batch->steps.empty() ? -1 : view.ranks().front().batch->steps.front().id;
   finding.last_step = view.ranks().front().batch->steps.empty() ? -1 : view.ranks().front().batch->steps.back().id;
   return finding;
