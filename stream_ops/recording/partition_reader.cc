@@ -19,6 +19,8 @@ constexpr size_t kReadWindow = 256u << 10;
 constexpr size_t kHopWindow = 4096;
 // A hole in the row of segments (someone deleted one) is noticed this late.
 constexpr std::chrono::seconds kListInterval{1};
+// A folder that is not there is looked for this often: followers ask hundreds of times a second for each partition.
+constexpr std::chrono::milliseconds kMissingInterval{250};
 
 }  // namespace
 
@@ -56,8 +58,14 @@ void RecordedPartitionReader::Seek(int64_t offset) {
 // following it costs. Only a folder that has rested for a while is left out, as its time of change is a coarse one.
 bool RecordedPartitionReader::IsStillEmpty() {
   constexpr std::chrono::seconds kRest{1};
+  const auto now = std::chrono::steady_clock::now();
+  if (missing_at_ && now - *missing_at_ < kMissingInterval) return true;
+  missing_at_.reset();
   struct stat folder{};
-  if (::stat(directory_.c_str(), &folder) != 0) return errno == ENOENT;
+  if (::stat(directory_.c_str(), &folder) != 0) {
+    if (errno == ENOENT) missing_at_ = now;
+    return errno == ENOENT;
+  }
   const auto changed = std::chrono::seconds(folder.st_mtim.tv_sec) + std::chrono::nanoseconds(folder.st_mtim.tv_nsec);
   const bool still_empty = empty_since_ == changed;
   const bool rested = std::chrono::system_clock::now().time_since_epoch() - changed > kRest;
@@ -155,6 +163,7 @@ absl::StatusOr<int64_t> RecordedPartitionReader::EndOffset() {
     const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
     if (!bases.ok()) return bases.status();
     if (bases->empty()) return 0;
+    missing_at_.reset();  // who knows of an end may read up to it
     if (end_ && bases->back() <= end_->base_offset()) return end_->next_offset();
     absl::StatusOr<SegmentReader> newest = SegmentReader::Open(directory_, bases->back(), kHopWindow);
     if (!newest.ok()) return newest.status();

@@ -41,6 +41,7 @@ class RecordedPartitionReader final : public PartitionReader {
   // The segment behind this one. Found once this one seemed at its end, which must be looked at once more: it may have grown in between.
   std::optional<int64_t> successor_;
   std::chrono::steady_clock::time_point listed_at_;
+  std::optional<std::chrono::steady_clock::time_point> missing_at_;  // when last there was no folder
   std::optional<std::chrono::nanoseconds> empty_since_;  // time of change of the folder that was listed and held no segment
   int64_t counted_to_ = 0;  // in this segment: damage before it has been counted
   uint64_t corrupt_bytes_ = 0;

@@ -60,6 +60,27 @@ TEST(RecordedPartitionReader, AFolderThatHasRestedEmptyIsReadOnceItHoldsASegment
   EXPECT_THAT(ReadOffsets(reader), ElementsAre(0, 1));
 }
 
+TEST(RecordedPartitionReader, AFolderThatWasMissingIsReadSoonAfterItIsThere) {
+  const ScratchDirectory scratch;
+  const std::string folder = scratch.path() + "/late";
+  RecordedPartitionReader reader(folder, {"t", 0});
+  EXPECT_TRUE(ReadOffsets(reader).empty());
+  Append(*OpenWriter(folder), 0, 2);
+  std::vector<int64_t> offsets;
+  while (offsets.empty()) offsets = ReadOffsets(reader);
+  EXPECT_THAT(offsets, ElementsAre(0, 1));
+}
+
+TEST(RecordedPartitionReader, AFolderThatWasMissingIsReadAtOnceByWhoKnowsItsEnd) {
+  const ScratchDirectory scratch;
+  const std::string folder = scratch.path() + "/late";
+  RecordedPartitionReader reader(folder, {"t", 0});
+  EXPECT_TRUE(ReadOffsets(reader).empty());
+  Append(*OpenWriter(folder), 0, 2);
+  EXPECT_EQ(*reader.EndOffset(), 2);
+  EXPECT_THAT(ReadOffsets(reader), ElementsAre(0, 1));
+}
+
 TEST(RecordedPartitionReader, AFlippedBitCostsOneEntryAndIsCounted) {
   const ScratchDirectory scratch;
   Append(*OpenWriter(scratch.path()), 0, 3);
