@@ -4,6 +4,7 @@
 // and the watcher (live_watch.h), which may fail without harm to the job.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,6 +109,9 @@ absl::StatusOr<Watcher> StartWatcher(LiveWatchOptions options) {
   }
   ::close(ended[1]);
   options.job_ended_fd = ended[0];
+  // Its threads wait for the end of a rank's turn and do not interrupt one.
+  const sched_param none{};
+  ::sched_setscheduler(0, SCHED_BATCH, &none);
   // Ctrl-C is for the job; the watcher ends after it. A screen that is gone leaves the recording.
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
   const absl::Status status = WatchLive(options);

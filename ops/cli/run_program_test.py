@@ -199,6 +199,32 @@ class RunProgram(unittest.TestCase):
         self.assertEqual(process.wait(timeout=DEADLINE_S), 6)
         process.stdout.close()
 
+    def test_no_thread_of_ours_interrupts_one_that_trains(self):
+        source = ("import os, sys, time\n"
+                  "import eroica\n"
+                  "def policies(process):\n"
+                  "    found = {}\n"
+                  "    for thread in os.listdir(f'/proc/{process}/task'):\n"
+                  "        with open(f'/proc/{process}/task/{thread}/comm') as file:\n"
+                  "            name = file.read().strip()\n"
+                  "        found[name] = os.sched_getscheduler(int(thread))\n"
+                  "    return found\n"
+                  "eroica.step()\n"
+                  "deadline = time.monotonic() + 30\n"
+                  "wanted = {'eroica-emitter', 'eroica-stacks'}\n"
+                  "while not wanted <= set(policies(os.getpid())) and time.monotonic() < deadline:\n"
+                  "    eroica.step()\n"
+                  "    time.sleep(0.01)\n"
+                  "ours = policies(os.getpid())\n"
+                  "own = ours.pop(open(f'/proc/self/task/{os.getpid()}/comm').read().strip())\n"
+                  "with open(f'/proc/{os.getppid()}/task/{os.getppid()}/children') as file:\n"
+                  "    watcher = [child for child in file.read().split() if int(child) != os.getpid()]\n"
+                  "ours.update(policies(watcher[0]))\n"
+                  "print(own, sorted(wanted - set(ours)), sorted(set(ours.values())))\n")
+        code, out, err = self.python(source, variables={"RANK": "0", "WORLD_SIZE": "1"})
+        self.assertEqual(code, 0, err)
+        self.assertEqual(out.decode().strip(), f"{os.SCHED_OTHER} [] [{os.SCHED_BATCH}]", err)
+
     def test_a_daemon_that_outlives_the_job_holds_nothing_up(self):
         daemon = os.path.join(self.folder, "daemon")
         source = ("import os, signal, sys\n"

@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-
+#include "producers/core/background_thread.h"
 #include "producers/core/capture_requests.h"
 
 namespace eroica {
@@ -61,7 +61,7 @@ bool EmitterThread::Stop(milliseconds timeout) {
 }
 
 void EmitterThread::Run() {
-  ::pthread_setname_np(::pthread_self(), "eroica-emitter");
+  RunInBackground("eroica-emitter");
   absl::StatusOr<std::unique_ptr<Transport>> transport = OpenTransport(parts_.config, parts_.emitter.identity.rank.value);
   if (transport.ok()) {
     Emitter emitter(parts_.state, parts_.emitter, transport->get());

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "producers/core/background_thread.h"
+
 namespace eroica {
 namespace {
 
@@ -42,11 +44,11 @@ bool CaptureThread::Start(CuptiCapture& capture) {
   pthread_sigmask(SIG_BLOCK, &all, &before);
   started_ = pthread_create(&thread_, nullptr, &CaptureThread::Run, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (started_) pthread_setname_np(thread_, "eroica-cupti");
   return started_;
 }
 
 void* CaptureThread::Run(void* self) {
+  RunInBackground("eroica-cupti");
   auto* thread = static_cast<CaptureThread*>(self);
   try {
     thread->Loop();

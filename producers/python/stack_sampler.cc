@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "producers/core/background_thread.h"
 #include "producers/core/producer_core.h"
 #include "producers/python/thread_lane.h"
 
@@ -107,7 +108,7 @@ StackSamplerStatistics StackSampler::Read() const {
 }
 
 void* StackSampler::Run(void* self) {
-  pthread_setname_np(pthread_self(), "eroica-stacks");
+  RunInBackground("eroica-stacks");
   static_cast<StackSampler*>(self)->Loop();
   return nullptr;
 }
