@@ -45,6 +45,9 @@ double Emitter::Tick(int64_t now_ns) {
 
 void Emitter::Finish(int64_t now_ns) {
   Tick(now_ns);
+  marks_.clear();
+  steps_.Finish(&marks_);
+  for (const Mark& mark : marks_) AddMark(mark);
   Send(now_ns, true);
 }
 

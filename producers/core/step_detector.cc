@@ -23,6 +23,7 @@ void StepDetector::DataloaderNext(int64_t time_ns, std::vector<Mark>* marks) {
 
 void StepDetector::OptimizerStep(int64_t time_ns, std::vector<Mark>* marks) {
   last_event_ns_ = time_ns;
+  last_optimizer_ns_ = time_ns;
   ++events_since_match_;
   if (explicit_) return;
   if (!has_dataloader_) {
@@ -49,6 +50,10 @@ void StepDetector::BeginStep(int64_t time_ns, std::vector<Mark>* marks) {
   ++step_;
   step_begin_ns_ = time_ns;
   marks->push_back({time_ns, MarkKind::kStepBegin, step_});
+}
+
+void StepDetector::Finish(std::vector<Mark>* marks) const {
+  if (step_ >= 0) marks->push_back({std::max(last_optimizer_ns_, step_begin_ns_), MarkKind::kStepEnd, step_});
 }
 
 // The run before the event at hand is whole.

@@ -47,6 +47,9 @@ class StepDetector {
   void OptimizerStep(int64_t time_ns, std::vector<Mark>* marks);
   // The script's own count; from here on the events above begin no steps.
   void Step(int64_t time_ns, std::vector<Mark>* marks);
+  // Nothing follows any more. The step at hand ends with its last optimizer step. Where it has none,
+  // nobody knows when it ended: it ends where it began, by which readers know it.
+  void Finish(std::vector<Mark>* marks) const;
   // Around a checkpoint: the steps in it are not measured.
   void SetPaused(bool paused) { paused_ = paused; }
 
@@ -76,6 +79,7 @@ class StepDetector {
   int64_t step_ = -1;
   int64_t step_begin_ns_ = 0;
   int64_t last_event_ns_ = 0;
+  int64_t last_optimizer_ns_ = 0;
   Run run_;
   std::deque<Run> runs_;  // the last kLearn
   std::optional<Run> template_;

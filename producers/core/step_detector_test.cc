@@ -100,6 +100,26 @@ void Train(StepDetector& detector, int64_t* now_ns, int steps, int64_t step_ns) 
   }
 }
 
+TEST_F(StepDetectorTest, TheLastStepEndsWithItsOptimizerOrNobodyKnowsWhen) {
+  Feed("DODDO");
+  now_ns_ += 500 * kMs;  // results are written, the interpreter ends
+  detector_.Finish(&marks_);
+  EXPECT_THAT(Marks(), ElementsAre("b0@10", "e0@30", "b1@30", "e1@50"));
+  marks_.clear();
+  Feed("D");
+  detector_.Finish(&marks_);
+  EXPECT_THAT(Marks(), ElementsAre("e1@560", "b2@560", "e2@560"));
+}
+
+TEST_F(StepDetectorTest, ALoopThatIsOnlyCountedHasNoLastStep) {
+  detector_.Finish(&marks_);
+  EXPECT_TRUE(marks_.empty()) << "there was no step at all";
+  detector_.Step(10 * kMs, &marks_);
+  detector_.Step(20 * kMs, &marks_);
+  detector_.Finish(&marks_);
+  EXPECT_THAT(Marks(), ElementsAre("b0@10", "e0@20", "b1@20", "e1@20"));
+}
+
 TEST_F(StepDetectorTest, SaysOnceThatTheRankHasBecomeSlow) {
   Train(detector_, &now_ns_, 101, 100 * kMs);
   EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);

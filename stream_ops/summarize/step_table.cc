@@ -24,6 +24,7 @@ std::vector<StepSpan> StepTable::Resolve(int64_t from_ns, int64_t until_ns) cons
     if (step.begin_ns >= until_ns) break;
     spans.push_back({id, step.begin_ns, step.end_ns >= step.begin_ns ? std::min(step.end_ns, kEndOfTimeNs) : kEndOfTimeNs});
   }
+  std::erase_if(spans, [](const StepSpan& step) { return step.end_ns == step.begin_ns; });
   return spans;
 }
 

@@ -38,6 +38,15 @@ TEST(StepTable, OrderOfArrivalDoesNotMatter) {
   EXPECT_EQ(table.first_offset(), 5);
 }
 
+TEST(StepTable, AStepThatEndsWhereItBeginsIsNone) {
+  StepTable table;
+  table.Add({10, kBegin, 1}, 0);
+  table.Add({20, kBegin, 2}, 0);
+  table.Add({20, kEnd, 2}, 0);
+  EXPECT_EQ(Rows(table.Resolve(0, 100)), (Expected{{1, 10, 20}}));
+  EXPECT_EQ(table.LatestBegunBy(30), 2) << "it has begun all the same";
+}
+
 TEST(StepTable, NumbersThatGoBackInTimeAreNoSteps) {
   StepTable table;
   table.Add({100, kBegin, 1}, 0);
