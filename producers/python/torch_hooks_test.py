@@ -114,6 +114,8 @@ def main():
         for work in dist.batch_isend_irecv(both): work.wait()
     pair = dist.new_group([0, 1])
     if rank < 2: dist.broadcast(loss, 0, group=pair)
+    if hasattr(dist.ProcessGroup, "register_post_hook"):
+        dist.reduce_scatter_tensor(torch.zeros(4), torch.ones(4 * world))
     dist.barrier()
     torch.save(model.state_dict(), os.devnull)
     dist.destroy_process_group()
@@ -325,10 +327,11 @@ class RealTorchTest(unittest.TestCase):
         self.assertEqual([row for row in events["operations"] if not row["ended"]], [])
         counts = {
             code: sum(row["operation"] == code for row in events["operations"])
-            for code in (1, 2, 4, 10, 11)
+            for code in (1, 2, 3, 4, 10, 11)
         }
         # DDP's own: a reduction in each of 4 backward passes, a gather and broadcasts before them.
         self.assertEqual((counts[1], counts[2]), (12, 2) if hooks else (8, 1))
+        self.assertEqual(counts[3], 1 if hooks else 0)
         broadcasts, sent, received = [(1, 2, 1), (1, 1, 2), (0, 0, 0)][min(rank, 2)]
         self.assertEqual((counts[10], counts[11]), (sent, received))
         self.assertGreaterEqual(counts[4], broadcasts + 1 if hooks else broadcasts)
