@@ -34,11 +34,11 @@ const FunctionPattern* HeaviestFunction(const PatternBatch& batch) {
   constexpr double kAbout = 0.9;
   double most_ns = 0;
   for (const FunctionPattern& pattern : batch.patterns) {
-    if (!IsSymptom(pattern)) most_ns = std::max(most_ns, static_cast<double>(pattern.critical_ns));
+    if (IsWork(pattern)) most_ns = std::max(most_ns, static_cast<double>(pattern.critical_ns));
   }
   const FunctionPattern* heaviest = nullptr;
   for (const FunctionPattern& pattern : batch.patterns) {
-    if (IsSymptom(pattern) || static_cast<double>(pattern.critical_ns) < kAbout * most_ns) continue;
+    if (!IsWork(pattern) || static_cast<double>(pattern.critical_ns) < kAbout * most_ns) continue;
     if (heaviest == nullptr || pattern.name < heaviest->name) heaviest = &pattern;
   }
   return heaviest;
@@ -251,6 +251,7 @@ bool ImbalanceOperator::IsHeavier(std::span<const StageWork> stages, const Stage
 }
 
 void ImbalanceOperator::EvaluateStages(const CrossRankView& view, std::vector<Finding>& findings) const {
+  constexpr double kErrors = 2;
   const std::vector<StageWork> stages = MeasureStages(view);
   if (EvaluateLayers(view, stages, findings) || stages.size() < options_.min_stages) return;
   const StageWork& heavy =
@@ -267,6 +268,7 @@ void ImbalanceOperator::EvaluateStages(const CrossRankView& view, std::vector<Fi
   const double spread = std::max(*most - *least, 0.02 * others_ns);
   const double excess = heavy.work_ns - others_ns;
   if (heavy.steps < options_.min_steps || others_ns <= 0 || heavy.work_ns < options_.min_stage_ratio * others_ns) return;
+  if (heavy.work_ns - kErrors * heavy.error_ns < options_.min_stage_ratio * others_ns) return;
   if (heavy.least_ns < options_.min_stage_ratio * others_ns) return;  // one member alone is heavy: that is a slow rank
   if (heavy.all_ns < options_.min_stage_ratio * Median(std::span(others_all)))
     return;  // its kernels alone may be: head and loss beside a single layer

@@ -16,6 +16,8 @@
 namespace eroica {
 namespace {
 
+constexpr uint64_t kMostCalls = uint64_t{1} << 62;  // of what hostile payloads say
+
 bool RolesAreStages(const CrossRankView& view) {
   for (const CollectiveSummary& summary : view.summaries()) {
     for (const PairSummary& pair : summary.pairs) {
@@ -26,9 +28,6 @@ bool RolesAreStages(const CrossRankView& view) {
   }
   return false;
 }
-
-// What is neither a collective nor a wait, be it for a processor: whoever shares one with a neighbor has no heavier stage.
-bool IsWork(const FunctionPattern& pattern) { return !IsSymptom(pattern) && !IsStarvation(pattern.name); }
 
 // A step; of kernels, or of all work.
 double WorkOf(const PatternBatch& batch, bool of_kernels) {
@@ -42,6 +41,20 @@ double WorkOf(const PatternBatch& batch, bool of_kernels) {
     if (counts) work += batch.folded_critical_ns[static_cast<size_t>(c)];
   }
   return PerStep(batch, work);
+}
+
+// Where stacks are sampled, a row counts the samples, and work of n of them is known to one part in the root of n. Traced functions have so many calls that it is
+// nothing.
+double ErrorOf(const CrossRankView& view, const StageWork& stage) {
+  double samples = 0;
+  for (const RankIndex member : stage.members) {
+    const PatternBatch& batch = *view.ranks()[member].batch;
+    if (ComputesOnDevice(batch)) return 0;  // kernels are timed, each of them
+    for (const FunctionPattern& pattern : batch.patterns) {
+      if (IsWork(pattern)) samples += static_cast<double>(std::min(pattern.count, kMostCalls));
+    }
+  }
+  return samples > 0 ? stage.work_ns / std::sqrt(samples) : 0;
 }
 
 void Measure(const CrossRankView& view, StageWork& stage) {
@@ -70,13 +83,13 @@ void Measure(const CrossRankView& view, StageWork& stage) {
   stage.least_ns = *std::min_element(work.begin(), work.end());
   stage.work_ns = Median(std::span(work));
   stage.all_ns = Median(std::span(all));
+  stage.error_ns = ErrorOf(view, stage);
   stage.step_ns = duration / static_cast<double>(steps);
 }
 
 constexpr size_t kFewestKernels = 3;
 constexpr double kHalf = 0.5;
 constexpr double kThird = 1.0 / 3;
-constexpr uint64_t kMostCalls = uint64_t{1} << 62;  // of what hostile payloads say
 
 // One kernel on all stages.
 struct SharedKernel {
@@ -306,6 +319,8 @@ std::vector<SharedKernel> WithoutExperts(const std::vector<SharedKernel>& kernel
 }
 
 }  // namespace
+
+bool IsWork(const FunctionPattern& pattern) { return !IsSymptom(pattern) && !IsStarvation(pattern.name); }
 
 std::vector<StageWork> MeasureStages(const CrossRankView& view) {
   if (!RolesAreStages(view)) return {};
