@@ -53,6 +53,13 @@ std::string CompetitorOf(const PatternBatch& batch) {
   return most == nullptr ? "" : " " + most->name;
 }
 
+// Where a host has fewer processors than its ranks want, all of them wait for one, and who waits longer may be the scheduler's turn for a window or two: unless
+// somebody else is seen to use the processors, or the rank waits more than twice as long as its peers.
+bool MayBeTurnOfTheScheduler(const CauseFunction& cause, const PatternBatch& batch) {
+  constexpr double kHalf = 0.5;
+  return cause.name.starts_with(kWaitForProcessor) && cause.specificity < kHalf && CompetitorOf(batch).empty();
+}
+
 std::string ActionForStarvation(const CauseFunction& cause, const RankView& rank) {
   if (cause.name.starts_with(kWaitForGil)) {
     return fmt::format("Look at the thread that holds the interpreter's lock on {}: move its work to another process, or to code that gives the lock away.",
@@ -67,7 +74,8 @@ std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool exp
   if (explained && IsStarvation(cause.name)) return ActionForStarvation(cause, rank);
   if (!explained)
     return fmt::format("Look for what slows {} as a whole: clocks, temperature, other processes on its cores or device.", where);
-  if (cause.function_class == FunctionClass::kPython)
+  const bool alone = cause.specificity > 0.5;
+  if (cause.function_class == FunctionClass::kPython && alone)
     return fmt::format("Look at {} on {}: only this rank spends its steps there.", cause.name, where);
   return fmt::format("Compare {} on {} with its peers: input sizes first, then the device or host.", cause.name, where);
 }
@@ -172,7 +180,11 @@ void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTi
                                          std::vector<Finding>& findings) const {
   if (busy.separation() < options_.min_separation) return;
   if (const std::optional<CauseFunction> cause = FunctionOf(view, busy)) {
-    if (!RanOnce(*view.ranks()[busy.rank].batch, *cause)) findings.push_back(Describe(view, busy, *cause, true, options_));
+    const PatternBatch& batch = *view.ranks()[busy.rank].batch;
+    if (RanOnce(batch, *cause)) return;
+    findings.push_back(Describe(view, busy, *cause, true, options_));
+    if (MayBeTurnOfTheScheduler(*cause, batch))
+      findings.back().evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, options_.min_windows_starved, 1});
     return;
   }
   if (busy.share() < options_.min_share_unexplained || busy.separation() < options_.min_separation_unexplained) return;

@@ -67,6 +67,19 @@ TEST(SlowRankOperator, WhoIsNotLetRunIsNamedWithWhoRunsInstead) {
   EXPECT_THAT(findings[0].suggested_action, HasSubstr("(processor used by stress-ng)"));
 }
 
+TEST(SlowRankOperator, WhoWaitsLongerForAProcessorThanItsPeersIsNamedWhereItLasts) {
+  const auto waits_for_windows = [](double own_ms, const char* competitor) {
+    TrainingView job = HealthyJob(4);
+    job.RunOnAll("(runnable, waiting for a processor)", 20).Run(1, "(runnable, waiting for a processor)", own_ms - 20);
+    if (competitor != nullptr) job.Run(1, competitor, 0);
+    const std::vector<Finding> findings = Evaluate(job.Finish());
+    return findings.size() == 1 && FindMeasure(findings[0], kSeenInWindows) != nullptr;
+  };
+  EXPECT_TRUE(waits_for_windows(35, nullptr)) << "all wait for one";
+  EXPECT_FALSE(waits_for_windows(35, "(processor used by stress-ng)"));
+  EXPECT_FALSE(waits_for_windows(50, nullptr));
+}
+
 TEST(SlowRankOperator, StaysSilentBelowThreePercentOfAStep) {
   TrainingView job(4);
   job.RunOnAll("forward", 100);
