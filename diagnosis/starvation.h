@@ -2,6 +2,8 @@
 // the interpreter's lock.
 #pragma once
 
+#include <string_view>
+
 #include "diagnosis/thread_function.h"
 #include "schemas/pattern_batch.h"
 
@@ -23,6 +25,15 @@ inline double CriticalStarvedNs(const PatternBatch& batch) {
     if (IsStarvation(pattern.name)) ns += static_cast<double>(pattern.critical_ns);
   }
   return ns;
+}
+
+// Where a host has fewer processors than its ranks want, all of them wait for one, and who waits longer
+// may be the scheduler's turn for a window or two. So it is where the others wait for a third as long
+// at least. A claim of it must be made in so many windows.
+inline constexpr double kWindowsOfTurns = 3;
+inline bool MayBeTurnOfTheScheduler(std::string_view function, double own_ns, double others_ns) {
+  constexpr double kThird = 1.0 / 3;
+  return function.starts_with(kWaitForProcessor) && others_ns >= kThird * own_ns;
 }
 
 }  // namespace eroica

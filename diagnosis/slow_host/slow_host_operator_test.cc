@@ -157,6 +157,26 @@ TEST(SlowHostOperator, ARankWithoutPeersIsComparedWithAllOthers) {
   EXPECT_THAT(findings[0].title, HasSubstr("Rank 3, which has no peers, holds the others up by 10.0 ms a step"));
 }
 
+// Stacks are sampled less often than steps come, or all ranks wait for a processor.
+TEST(SlowHostOperator, WhatAFewSamplesSayMustBeSaidByMoreWindows) {
+  const auto needs_windows = [](uint64_t samples, std::string_view function, double others_ms) {
+    TrainingView job = Pipeline();
+    for (PatternBatch& batch : job.batches()) {
+      const bool own = batch.rank.value == 3;
+      if (!own && others_ms == 0) continue;
+      job.Run(batch.rank.value, function, own ? 10 : others_ms);
+      batch.patterns.back().wait = WaitKind::kOther;
+      batch.patterns.back().count = samples;
+    }
+    const std::vector<Finding> findings = EvaluateSlowHosts(job.Finish());
+    return findings.size() == 1 && FindMeasure(findings[0], kSeenInWindows) != nullptr;
+  };
+  EXPECT_TRUE(needs_windows(3, "load", 0));
+  EXPECT_FALSE(needs_windows(8, "load", 0));
+  EXPECT_TRUE(needs_windows(8, "(runnable, waiting for a processor)", 4));
+  EXPECT_FALSE(needs_windows(8, "(runnable, waiting for a processor)", 1));
+}
+
 TEST(SlowHostOperator, SaysInHowManyStepsTheFunctionRuns) {
   TrainingView job = Pipeline();
   Read(job, 3, 3, 10);

@@ -13,6 +13,7 @@
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/slow_rank/slow_device.h"
 #include "diagnosis/slow_rank/untold_work.h"
+#include "diagnosis/starvation.h"
 #include "diagnosis/thread_function.h"
 
 namespace eroica {
@@ -53,11 +54,9 @@ std::string CompetitorOf(const PatternBatch& batch) {
   return most == nullptr ? "" : " " + most->name;
 }
 
-// Where a host has fewer processors than its ranks want, all of them wait for one, and who waits longer may be the scheduler's turn for a window or two: unless
-// somebody else is seen to use the processors, or the rank waits more than twice as long as its peers.
-bool MayBeTurnOfTheScheduler(const CauseFunction& cause, const PatternBatch& batch) {
-  constexpr double kHalf = 0.5;
-  return cause.name.starts_with(kWaitForProcessor) && cause.specificity < kHalf && CompetitorOf(batch).empty();
+// Unless somebody else is seen to use the processors.
+bool MayBeItsTurn(const CauseFunction& cause, const PatternBatch& batch) {
+  return MayBeTurnOfTheScheduler(cause.name, cause.own_ns, cause.peers_ns) && CompetitorOf(batch).empty();
 }
 
 std::string ActionForStarvation(const CauseFunction& cause, const RankView& rank) {
@@ -78,6 +77,19 @@ std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool exp
   if (cause.function_class == FunctionClass::kPython && alone)
     return fmt::format("Look at {} on {}: only this rank spends its steps there.", cause.name, where);
   return fmt::format("Compare {} on {} with its peers: input sizes first, then the device or host.", cause.name, where);
+}
+
+// Whether most of the peers run half as much of it, and hardly one of them is late: then it is not what makes the rank late. Who takes turns is late as much as the rank,
+// each in other steps.
+bool PeersRunItInTime(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause) {
+  constexpr double kHalf = 0.5;
+  if (cause.peers_ns < kHalf * cause.own_ns) return false;
+  uint32_t late = 0;
+  for (const BusyTime& peer : view.busy_times()) {
+    const bool is_peer = peer.role == busy.role && peer.rank != busy.rank;
+    late += is_peer && peer.excess_ns >= kHalf * busy.excess_ns ? 1 : 0;
+  }
+  return 2 * late < busy.peers;
 }
 
 // A checkpoint, an evaluation, a reload: what runs in a single step is no habit of the rank, however much else makes it late in the others.
@@ -173,6 +185,7 @@ bool SlowRankOperator::IsUnevenWork(const ComputeGrowth& growth) {
 std::optional<CauseFunction> SlowRankOperator::FunctionOf(const CrossRankView& view, const BusyTime& busy) const {
   std::optional<CauseFunction> cause;
   if (2 * busy.slow_steps <= busy.steps) cause = FindOccasionalFunction(view, busy.rank, busy.excess_ns, busy.steps / 2, options_.cause);
+  if (cause && PeersRunItInTime(view, busy, *cause)) cause.reset();
   return cause ? cause : FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause);
 }
 
@@ -183,8 +196,7 @@ void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTi
     const PatternBatch& batch = *view.ranks()[busy.rank].batch;
     if (RanOnce(batch, *cause)) return;
     findings.push_back(Describe(view, busy, *cause, true, options_));
-    if (MayBeTurnOfTheScheduler(*cause, batch))
-      findings.back().evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, options_.min_windows_starved, 1});
+    if (MayBeItsTurn(*cause, batch)) findings.back().evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kWindowsOfTurns, 1});
     return;
   }
   if (busy.share() < options_.min_share_unexplained || busy.separation() < options_.min_separation_unexplained) return;

@@ -22,7 +22,6 @@ struct SlowRankOptions {
                                            // shares its cores with something, on a healthy host too (net_healthy_4r)
   double min_uniform = 0.5;                // share by time of a device's kernels that are longer, where all of them are blamed
   double min_ranks_seen = 0.5;             // of the world
-  double min_windows_starved = 3;          // that show who waits longer for a processor where all ranks do
   // Of ranks that are late by little over many windows (lasting_excess.h):
   double least_growth = 0.01;  // of all kernels of a device
   double min_specificity =
