@@ -39,6 +39,7 @@ std::string_view ToString(Resource resource) {
     case Resource::kGpuThrottled: return "gpu_throttled";
     case Resource::kGpuOthers: return "gpu_others";
     case Resource::kGpuErrors: return "gpu_errors";
+    case Resource::kStacks: return "stacks";
     case Resource::kNone: return "none";
   }
   return "unknown";

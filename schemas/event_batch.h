@@ -81,9 +81,10 @@ enum class Resource : uint8_t {
   kGpuThrottled = 14,   // 1 where the device was slowed down by heat or by its power supply, else 0
   kGpuOthers = 15,      // share of the device's time that other processes used
   kGpuErrors = 16,      // 1 where memory errors were added since the last sample, else 0
+  kStacks = 17,         // 1 for each stack of the training thread that a sampler has read: how many there are is what functions are known by
   kNone = 255,
 };
-inline constexpr int kResourceCount = 17;
+inline constexpr int kResourceCount = 18;
 std::string_view ToString(Resource resource);
 
 struct ResourceSample {

@@ -66,6 +66,7 @@ enum {
   EROICA_GPU_THROTTLED = 14,
   EROICA_GPU_OTHERS = 15,
   EROICA_GPU_ERRORS = 16,
+  EROICA_STACKS = 17,
 };
 // eroica::MarkKind
 enum {

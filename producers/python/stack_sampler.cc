@@ -198,6 +198,7 @@ void StackSampler::Sample(int64_t requested_ns, int64_t taken_ns, int64_t bounda
   functions_.Name(stack_.named);
   const uint32_t leaf = functions_.LeafOf(stack_);
   if (leaf == EROICA_NO_PARENT) return;
+  eroica_sample(taken_ns, EROICA_STACKS, 1);
   attribution_.Sample(requested_ns, taken_ns, leaf, boundary_ns);
   eroica_training_function(leaf);
 }
