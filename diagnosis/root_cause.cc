@@ -19,6 +19,7 @@
 #include "diagnosis/link_matrix/link_matrix_operator.h"
 #include "diagnosis/regression/regression_operator.h"
 #include "diagnosis/runtime_calls.h"
+#include "diagnosis/sampled_stacks.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/slow_host/slow_host_operator.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
@@ -109,8 +110,11 @@ Severity SeverityOf(double share) {
 // What all ranks run longer than they used to, in Python or in kernels, no late rank can lengthen: their peers wait for it elsewhere. Unless another finding is about
 // the same function, or about kernels too, or about as many ranks as run it.
 // What threads wait for a processor is no function of their own: late ranks and all that they hold up lengthen it.
-bool StandsAlone(const Finding& change, const std::vector<Finding>& findings) {
+// Of stacks that are sampled, frames of an exchange leak out of it by half a sample: a slow link lengthens them on all ranks.
+bool StandsAlone(const Finding& change, const std::vector<Finding>& findings, bool sampled) {
   if (IsStarvation(change.function)) return false;
+  const auto is_link = [](const Finding& other) { return other.kind == FindingKind::kCommunication && !other.culprits.empty(); };
+  if (sampled && std::ranges::any_of(findings, is_link)) return false;
   const bool of_past = FindMeasure(change, "excess_explained_by_function") != nullptr;
   const Measure* runs = FindMeasure(change, "function_time_per_step");
   const bool kernels = change.function_class == FunctionClass::kGpuCompute;
@@ -132,7 +136,9 @@ bool TouchesHalfOfPaths(const Finding& finding, size_t hosts) {
 }
 
 // The job may have become slower because of one rank, or its network because of some hosts: then that is the finding.
-void DropExplainedChanges(std::vector<Finding>& findings, size_t hosts) {
+void DropExplainedChanges(const CrossRankView& view, std::vector<Finding>& findings) {
+  const size_t hosts = view.hosts().size();
+  const bool sampled = std::ranges::any_of(view.ranks(), [](const RankView& rank) { return SampleNs(*rank.batch) > 0; });
   double explained_ns = 0;
   for (const Finding& finding : findings) {
     if (!ConcernsEverybody(finding)) explained_ns += finding.lost_ns_per_step;
@@ -141,7 +147,7 @@ void DropExplainedChanges(std::vector<Finding>& findings, size_t hosts) {
   const bool paths = std::ranges::any_of(all, [hosts](const Finding& finding) { return TouchesHalfOfPaths(finding, hosts); });
   std::erase_if(findings, [&](const Finding& finding) {
     const bool of_paths = paths && finding.kind == FindingKind::kCommunication;
-    return ConcernsEverybody(finding) && (of_paths || explained_ns >= finding.lost_ns_per_step / 2) && !StandsAlone(finding, all);
+    return ConcernsEverybody(finding) && (of_paths || explained_ns >= finding.lost_ns_per_step / 2) && !StandsAlone(finding, all, sampled);
   });
   const bool network = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.kind == FindingKind::kCommunication && !IsSlowTransfer(finding);
@@ -219,7 +225,7 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
   std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(std::move(claims), view.hosts().size()));
   DropExplainedByAll(findings);
   DropParts(findings);
-  DropExplainedChanges(findings, view.hosts().size());
+  DropExplainedChanges(view, findings);
   const DataQuality quality = QualityOf(view);
   const double step_ns = StepLength(view);
   for (Finding& finding : findings) Complete(view, quality, step_ns, finding);

@@ -88,9 +88,11 @@ class ChangeOperator final : public DiagnosisOperator {
   std::string function_;
 };
 
-std::vector<Finding> DiagnoseChange(Finding other, uint64_t ranks = 4, const std::string& function = "build_mask") {
+std::vector<Finding> DiagnoseChange(Finding other, uint64_t ranks = 4, const std::string& function = "build_mask",
+                                    FindingKind kind = FindingKind::kSlowRank, uint64_t samples = 0) {
   TrainingView job = Job();
-  other.kind = FindingKind::kSlowRank;
+  if (samples > 0) job.SampleStacks(samples);
+  other.kind = kind;
   std::vector<std::unique_ptr<DiagnosisOperator>> operators;
   operators.push_back(std::make_unique<FixedOperator>(std::vector<Finding>{std::move(other)}));
   operators.push_back(std::make_unique<ChangeOperator>(ranks, function));
@@ -133,6 +135,14 @@ TEST(RootCause, WhatAllRanksRunLongerIsNotExplainedByALateRank) {
 
 TEST(RootCause, ALateRankExplainsThatAllWaitLongerForAProcessor) {
   EXPECT_THAT(DiagnoseChange(Claim(1, 0.9, 4e7, "gemm"), 4, "(runnable, waiting for a processor)"), SizeIs(1));
+}
+
+TEST(RootCause, ASlowLinkExplainsWhatSampledStacksShowOfTheExchange) {
+  const auto findings = [](uint64_t samples) {
+    return DiagnoseChange(Claim(1, 0.9, 4e7, "link"), 4, "ring.py: exchange", FindingKind::kCommunication, samples).size();
+  };
+  EXPECT_EQ(findings(0), 2u);
+  EXPECT_EQ(findings(40), 1u);
 }
 
 // Claims that the network of all hosts has become slower.

@@ -63,6 +63,11 @@ class TrainingView {
     work_ms_[rank][step] += ms;
     return *this;
   }
+  // Functions are known by so many sampled stacks of each rank.
+  TrainingView& SampleStacks(uint64_t samples) {
+    for (PatternBatch& batch : batches_) batch.levels = {{.resource = Resource::kStacks, .mean = 1, .max = 1, .samples = samples}};
+    return *this;
+  }
   TrainingView& Role(uint32_t rank, std::string_view role) {
     batches_[rank].role = role;
     return *this;

@@ -14,6 +14,7 @@
 #include "diagnosis/differential/localize.h"
 #include "diagnosis/duration_text.h"
 #include "diagnosis/robust_statistics.h"
+#include "diagnosis/sampled_stacks.h"
 #include "diagnosis/symptom.h"
 
 namespace eroica {
@@ -105,6 +106,13 @@ Finding Describe(const CrossRankView& view, const DifferentialScore& score) {
   return finding;
 }
 
+// Whether sampled stacks may show so much more of the function by chance.
+bool MayBeChanceOfSamples(const PatternBatch& batch, const DifferentialScore& score) {
+  if (!IsSeenInStacks(*score.pattern)) return false;
+  const auto own_ns = static_cast<double>(score.critical_ns);
+  return SamplingErrorsBetween(own_ns, own_ns - static_cast<double>(score.critical_excess_ns), SampleNs(batch)) < kSamplingErrors;
+}
+
 }  // namespace
 
 void DifferentialOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
@@ -116,6 +124,7 @@ void DifferentialOperator::Evaluate(const CrossRankView& view, std::vector<Findi
     const auto excess = static_cast<double>(score.critical_excess_ns);
     if (excess < options_.min_share * static_cast<double>(batch.window.duration_ns())) continue;
     if (batch.steps.size() < options_.min_steps && score.pattern->count < options_.min_executions) continue;
+    if (MayBeChanceOfSamples(batch, score)) continue;
     if (WorkExcess(view, score.rank) < options_.min_work_share * excess) continue;
     if (score.pattern->function_class == FunctionClass::kGpuCompute && IsNoKernelsFault(view, score.rank)) continue;
     claimed.insert(score.rank);

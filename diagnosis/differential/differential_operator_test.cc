@@ -41,6 +41,14 @@ TEST(DifferentialOperator, AFunctionThatRanOnceShowsNoBehaviour) {
   EXPECT_THAT(Evaluate(job), SizeIs(1));
 }
 
+TEST(DifferentialOperator, AFewSampledStacksShowNoBehaviour) {
+  for (const uint64_t samples : {20u, 2'000u}) {
+    TrainingView job(16);
+    job.RunOnAll("gemm", 80, "", FunctionClass::kGpuCompute).Run(11, "pin_memory", 30).SampleStacks(samples);
+    EXPECT_THAT(Evaluate(job.Finish()), SizeIs(samples > 100 ? 1 : 0));
+  }
+}
+
 TEST(DifferentialOperator, AHealthyJobIsSilent) {
   TrainingView job(16);
   job.RunOnAll("gemm", 80, "", FunctionClass::kGpuCompute).RunOnAll("forward", 10);

@@ -33,17 +33,10 @@ TrainingView Pipeline(const std::vector<double>& stage_ms, FunctionClass functio
 
 std::vector<Finding> Evaluate(TrainingView& job) { return ClaimsOf<ImbalanceOperator>(job); }
 
-// So often each function was called, or seen where stacks are sampled.
-void Count(TrainingView& job, uint64_t calls) {
-  for (PatternBatch& batch : job.batches()) {
-    for (FunctionPattern& pattern : batch.patterns) pattern.count = calls;
-  }
-}
-
 TEST(ImbalanceOperator, OfAFewSampledStacksAStageIsNoHeavierThanTheyTell) {
   for (const uint64_t samples : {20u, 2'000u}) {
     TrainingView job = Pipeline({84, 84, 84, 144}, FunctionClass::kPython);
-    Count(job, samples);
+    job.SampleStacks(samples);
     EXPECT_EQ(Evaluate(job).size(), samples > 100 ? 1u : 0u) << samples;
   }
 }
@@ -156,7 +149,6 @@ TEST(ImbalanceOperator, AStageThatWaitsForItsProcessorIsNoHeavierStage) {
   const auto job = [](const char* function) {
     TrainingView view = Pipeline({84, 84, 84, 84}, FunctionClass::kPython);
     for (uint32_t rank = 3; rank < view.batches().size(); rank += 4) view.Run(rank, function, 60);
-    Count(view, 10'000);
     return Evaluate(view).size();
   };
   EXPECT_EQ(job("backward"), 1u);

@@ -10,13 +10,12 @@
 #include "diagnosis/mean_step.h"
 #include "diagnosis/peer_median.h"
 #include "diagnosis/robust_statistics.h"
+#include "diagnosis/sampled_stacks.h"
 #include "diagnosis/symptom.h"
 #include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {
-
-constexpr uint64_t kMostCalls = uint64_t{1} << 62;  // of what hostile payloads say
 
 bool RolesAreStages(const CrossRankView& view) {
   for (const CollectiveSummary& summary : view.summaries()) {
@@ -43,18 +42,18 @@ double WorkOf(const PatternBatch& batch, bool of_kernels) {
   return PerStep(batch, work);
 }
 
-// Where stacks are sampled, a row counts the samples, and work of n of them is known to one part in the root of n. Traced functions have so many calls that it is
-// nothing.
+// Standard error of a step's work where stacks are sampled, of all members together; 0 where functions are traced.
 double ErrorOf(const CrossRankView& view, const StageWork& stage) {
-  double samples = 0;
+  double variance = 0;
+  double steps = 0;
   for (const RankIndex member : stage.members) {
     const PatternBatch& batch = *view.ranks()[member].batch;
-    if (ComputesOnDevice(batch)) return 0;  // kernels are timed, each of them
+    steps += static_cast<double>(batch.steps.size());
     for (const FunctionPattern& pattern : batch.patterns) {
-      if (IsWork(pattern)) samples += static_cast<double>(std::min(pattern.count, kMostCalls));
+      if (IsSeenInStacks(pattern)) variance += static_cast<double>(pattern.critical_ns) * SampleNs(batch);
     }
   }
-  return samples > 0 ? stage.work_ns / std::sqrt(samples) : 0;
+  return steps > 0 ? std::sqrt(variance) / steps : 0;
 }
 
 void Measure(const CrossRankView& view, StageWork& stage) {
@@ -90,6 +89,7 @@ void Measure(const CrossRankView& view, StageWork& stage) {
 constexpr size_t kFewestKernels = 3;
 constexpr double kHalf = 0.5;
 constexpr double kThird = 1.0 / 3;
+constexpr uint64_t kMostCalls = uint64_t{1} << 62;  // of what hostile payloads say
 
 // One kernel on all stages.
 struct SharedKernel {

@@ -18,7 +18,7 @@ struct StageWork {
   double work_ns = 0;   // a step; median over the members: of kernels, where there are any
   double all_ns = 0;    // likewise of everything that is neither a collective nor a wait
   double least_ns = 0;  // of the members
-  double error_ns = 0;  // standard error of work_ns where stacks are sampled; next to nothing where functions are traced
+  double error_ns = 0;  // standard error of work_ns where stacks are sampled (sampled_stacks.h), else 0
   double step_ns = 0;   // mean step duration over the members
   uint32_t steps = 0;
   std::vector<double> busy_ns;  // by step: median over the members of what is left without waiting for peers

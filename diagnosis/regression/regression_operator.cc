@@ -17,6 +17,7 @@
 #include "diagnosis/mean_step.h"
 #include "diagnosis/regression/active_steps.h"
 #include "diagnosis/robust_statistics.h"
+#include "diagnosis/sampled_stacks.h"
 #include "diagnosis/stack_frames.h"
 #include "diagnosis/symptom.h"
 #include "diagnosis/thread_function.h"
@@ -59,6 +60,20 @@ bool RunsOnARole(const CrossRankView& view, FunctionId function) {
   return 2 * std::max<size_t>(column->size(), static_cast<size_t>(std::ranges::count_if(view.ranks(), runs))) >= view.ranks().size();
 }
 
+// Whether sampled stacks of so many ranks may show so much more of a function by chance. Times are of a step.
+bool MayBeChanceOfSamples(const CrossRankView& view, uint64_t ranks, double past_ns, double now_ns) {
+  std::vector<double> samples_ns;
+  std::vector<double> steps;
+  for (const RankView& rank : view.ranks()) {
+    if (!rank.has_steps()) continue;
+    samples_ns.push_back(SampleNs(*rank.batch));
+    steps.push_back(rank.step.steps);
+  }
+  if (samples_ns.empty()) return false;
+  const double times = Median(std::span(steps)) * static_cast<double>(std::min<uint64_t>(ranks, view.ranks().size()));
+  return SamplingErrorsBetween(now_ns * times, past_ns * times, Median(std::span(samples_ns))) < kSamplingErrors;
+}
+
 // The function that most of the ranks which run it have become slower in; time that collectives only wait is nobody's cause.
 std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& change, const RegressionOptions& options) {
   Cause best;
@@ -77,6 +92,7 @@ std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& chang
     for (const PatternBatch* window : change.since) now_ns = std::min(now_ns, FunctionNsOf(*window, row.function));
     // A function that varies as much as the job has changed is no reason that anybody could tell.
     if (network && past_ns > 0 && IsNetworkAsFast(change.past, *change.since.back(), now_ns / past_ns - 1)) continue;
+    if (IsSeenInStacks(row) && MayBeChanceOfSamples(view, row.count, past_ns, now_ns)) continue;
     const double coverage = (now_ns - past_ns) / (network ? change.excess_ns() : change.own_excess_ns());
     if (coverage > best.coverage) best = {.row = &row, .past_ns = past_ns, .now_ns = now_ns, .coverage = coverage};
   }
@@ -211,6 +227,8 @@ std::optional<Finding> FindRegression(const CrossRankView& view, const Regressio
   }
   const std::optional<NewFunction> work = FindNewFunction(view, OfTheseRanks(OfThisSize(view), view.profile()), options.new_function);
   if (!work || !RunsOnARole(view, work->row->function)) return std::nullopt;
+  const FunctionPattern& row = *work->row;
+  if (IsSeenInStacks(row) && MayBeChanceOfSamples(view, row.count, work->before_ns, work->now_ns)) return std::nullopt;
   const double coverage = (work->now_ns - work->before_ns) / work->change.excess_ns();
   return Describe(view, work->change, {.row = work->row, .past_ns = work->before_ns, .now_ns = work->now_ns, .coverage = coverage},
                   options);
@@ -272,7 +290,8 @@ void RegressionOperator::Evaluate(const CrossRankView& view, std::vector<Finding
     return;
   }
   const std::optional<UnneededPython> python = FindUnneededPython(view, options_.expectation);
-  if (python && WasSoBefore(view, *python, options_.expectation)) findings.push_back(DescribeUnneeded(view, *python, options_.expectation));
+  if (!python || MayBeChanceOfSamples(view, python->ranks, 0, python->ns)) return;
+  if (WasSoBefore(view, *python, options_.expectation)) findings.push_back(DescribeUnneeded(view, *python, options_.expectation));
 }
 
 }  // namespace eroica

@@ -65,11 +65,12 @@ class Window {
   TrainingView job_;
 };
 
-// What is said of the last of these windows.
-std::vector<Finding> Evaluate(const std::vector<Work>& windows) {
+// What is said of the last of these windows, of which stacks are sampled so often, or functions traced.
+std::vector<Finding> Evaluate(const std::vector<Work>& windows, uint64_t samples = 0) {
   std::vector<PatternBatch> history;
   for (size_t i = 0; i + 1 < windows.size(); ++i) history.push_back(Window(windows[i]).View().profile());
   Window last(windows.back());
+  if (samples > 0) last.job().SampleStacks(samples);
   std::vector<Finding> findings;
   RegressionOperator().Evaluate(last.View(history), findings);
   return findings;
@@ -84,6 +85,12 @@ TEST(RegressionOperator, AFunctionThatGrewOnAllRanksIsNamed) {
   EXPECT_THAT(findings[0].victims, SizeIs(4));
   EXPECT_NEAR(findings[0].lost_ns_per_step, 10e6, 1e3);
   EXPECT_THAT(findings[0].title, HasSubstr("build_mask takes 12.0 ms instead of 2.00 ms"));
+}
+
+TEST(RegressionOperator, AFewSampledStacksShowNoGrowth) {
+  const std::vector<Work> windows = {{}, {}, {.mask_ms = 12}, {.mask_ms = 12}};
+  EXPECT_THAT(Evaluate(windows, 10), IsEmpty()) << "six samples on four ranks instead of one";
+  EXPECT_THAT(Evaluate(windows, 2'000), SizeIs(1));
 }
 
 TEST(RegressionOperator, AChangeThatBeganInTheWindowBeforeIsToldByTheFirstWholeOne) {

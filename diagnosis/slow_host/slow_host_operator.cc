@@ -12,6 +12,7 @@
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
 #include "diagnosis/lasting_excess.h"
+#include "diagnosis/sampled_stacks.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/stack_frames.h"
 #include "diagnosis/starvation.h"
@@ -68,17 +69,18 @@ Finding Begin(const CrossRankView& view, const HostRanks& host, double lost_ns) 
   return finding;
 }
 
-// Of stacks that are sampled less often than steps come, a few in a window tell little: the function is in more steps than it was seen.
-bool IsSeenRarely(const HostRanks& host, const FunctionColumn& column) {
-  for (size_t i = 0; i < column.size(); ++i) {
-    const FunctionPattern& pattern = *column.pattern[i];
-    if (std::ranges::binary_search(host.ranks, column.rank[i]) && pattern.count < pattern.active_steps) return true;
-  }
-  return false;
+// Of stacks that are sampled, a few in a window tell little.
+bool IsSeenRarely(const CrossRankView& view, const HostRanks& host, const HostFunction& function) {
+  if (!IsSeenInStacks(*function.column->sample)) return false;
+  return std::ranges::any_of(host.ranks, [&](RankIndex rank) {
+    const PatternBatch& batch = *view.ranks()[rank].batch;
+    const auto steps = static_cast<double>(batch.steps.size());
+    return SamplingErrorsBetween(function.own_ns * steps, function.others_ns * steps, SampleNs(batch)) < kSamplingErrors;
+  });
 }
 
-bool MayBeAccident(const HostRanks& host, const HostFunction& function) {
-  return MayBeTurnOfTheScheduler(function.column->sample->name, function.own_ns, function.others_ns) || IsSeenRarely(host, *function.column);
+bool MayBeAccident(const CrossRankView& view, const HostRanks& host, const HostFunction& function) {
+  return MayBeTurnOfTheScheduler(function.column->sample->name, function.own_ns, function.others_ns) || IsSeenRarely(view, host, function);
 }
 
 // Built-in functions are no place in anybody's source: the frame that calls them is (cause_function.h).
@@ -317,7 +319,7 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& h
       {"slow_steps", "count", static_cast<double>(steps), 0, 0, steps},
       {"active_steps", "count", static_cast<double>(FewestActive(host, *function.column)), 0, 0, steps},
   };
-  if (MayBeAccident(host, function)) finding.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kWindowsOfTurns, 1});
+  if (MayBeAccident(view, host, function)) finding.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kWindowsOfTurns, 1});
   if (function.cpu_share) finding.evidence.push_back({"processor_use", "ratio", *function.cpu_share, 1, 0, host.ranks.size()});
   const bool stolen = function.cpu_share.value_or(1) <= 0.5;
   finding.title = fmt::format(

@@ -157,24 +157,30 @@ TEST(SlowHostOperator, ARankWithoutPeersIsComparedWithAllOthers) {
   EXPECT_THAT(findings[0].title, HasSubstr("Rank 3, which has no peers, holds the others up by 10.0 ms a step"));
 }
 
-// Stacks are sampled less often than steps come, or all ranks wait for a processor.
-TEST(SlowHostOperator, WhatAFewSamplesSayMustBeSaidByMoreWindows) {
-  const auto needs_windows = [](uint64_t samples, std::string_view function, double others_ms) {
+// All ranks wait for a processor.
+TEST(SlowHostOperator, WhoWaitsForAProcessorAsOthersDoMustBeSeenInMoreWindows) {
+  const auto needs_windows = [](double others_ms) {
     TrainingView job = Pipeline();
     for (PatternBatch& batch : job.batches()) {
-      const bool own = batch.rank.value == 3;
-      if (!own && others_ms == 0) continue;
-      job.Run(batch.rank.value, function, own ? 10 : others_ms);
+      job.Run(batch.rank.value, "(runnable, waiting for a processor)", batch.rank.value == 3 ? 10 : others_ms);
       batch.patterns.back().wait = WaitKind::kOther;
-      batch.patterns.back().count = samples;
     }
     const std::vector<Finding> findings = EvaluateSlowHosts(job.Finish());
     return findings.size() == 1 && FindMeasure(findings[0], kSeenInWindows) != nullptr;
   };
-  EXPECT_TRUE(needs_windows(3, "load", 0));
-  EXPECT_FALSE(needs_windows(8, "load", 0));
-  EXPECT_TRUE(needs_windows(8, "(runnable, waiting for a processor)", 4));
-  EXPECT_FALSE(needs_windows(8, "(runnable, waiting for a processor)", 1));
+  EXPECT_TRUE(needs_windows(4));
+  EXPECT_FALSE(needs_windows(1));
+}
+
+TEST(SlowHostOperator, WhatAFewSampledStacksShowMustBeSeenInMoreWindows) {
+  for (const uint64_t samples : {20u, 2'000u}) {
+    TrainingView job = Pipeline();
+    Read(job, 3, 3, 10, WaitKind::kNone);
+    SetProcessorUse(job, 0.1, 0.1, 0);
+    const std::vector<Finding> findings = EvaluateSlowHosts(job.SampleStacks(samples).Finish());
+    ASSERT_THAT(findings, SizeIs(1));
+    EXPECT_EQ(FindMeasure(findings[0], kSeenInWindows) != nullptr, samples == 20) << samples;
+  }
 }
 
 TEST(SlowHostOperator, SaysInHowManyStepsTheFunctionRuns) {
