@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "diagnosis/thread_function.h"
 #include "schemas/pattern_batch.h"
 
 namespace eroica {
@@ -18,10 +19,11 @@ inline double SampleNs(const PatternBatch& batch) {
   return static_cast<double>(batch.window.duration_ns()) / static_cast<double>(stacks->samples);
 }
 
-// What is measured beside the stacks are mostly waits: for data, for a processor. Collections of garbage
-// and regions are measured, too, and taken for sampled.
+// What is measured beside the stacks are mostly waits: for data, for a processor. Waits for the GIL are
+// seen by the ticks of the sampler. Collections of garbage and regions are measured, and taken for sampled.
 inline bool IsSeenInStacks(const FunctionPattern& pattern) {
-  return pattern.function_class == FunctionClass::kPython && pattern.wait == WaitKind::kNone;
+  if (pattern.function_class != FunctionClass::kPython) return false;
+  return pattern.wait == WaitKind::kNone || pattern.name.starts_with(kWaitForGil);
 }
 
 // By how many standard errors own_ns is more than others_ns, both of all that was sampled, where a sample

@@ -24,6 +24,8 @@ TEST(SampledStacks, WaitsAreMeasuredOtherwise) {
   EXPECT_TRUE(IsSeenInStacks(pattern));
   pattern.wait = WaitKind::kOther;
   EXPECT_FALSE(IsSeenInStacks(pattern));
+  pattern.name = "(waiting for the GIL)";
+  EXPECT_TRUE(IsSeenInStacks(pattern));
   pattern = {.function_class = FunctionClass::kGpuCompute};
   EXPECT_FALSE(IsSeenInStacks(pattern));
 }

@@ -29,11 +29,14 @@ inline double CriticalStarvedNs(const PatternBatch& batch) {
 
 // Where a host has fewer processors than its ranks want, all of them wait for one, and who waits longer
 // may be the scheduler's turn for a window or two. So it is where the others wait for a third as long
-// at least. A claim of it must be made in so many windows.
+// at least, and it costs less than a sixth of the step: healthy ranks of live jobs differed by up to a
+// tenth, those that shared a processor with a neighbor by a third. A claim of it must be made in so many
+// windows.
 inline constexpr double kWindowsOfTurns = 3;
-inline bool MayBeTurnOfTheScheduler(std::string_view function, double own_ns, double others_ns) {
+inline bool MayBeTurnOfTheScheduler(std::string_view function, double own_ns, double others_ns, double step_ns) {
   constexpr double kThird = 1.0 / 3;
-  return function.starts_with(kWaitForProcessor) && others_ns >= kThird * own_ns;
+  constexpr double kSixth = 1.0 / 6;
+  return function.starts_with(kWaitForProcessor) && others_ns >= kThird * own_ns && own_ns - others_ns < kSixth * step_ns;
 }
 
 }  // namespace eroica

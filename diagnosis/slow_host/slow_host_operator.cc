@@ -80,7 +80,8 @@ bool IsSeenRarely(const CrossRankView& view, const HostRanks& host, const HostFu
 }
 
 bool MayBeAccident(const CrossRankView& view, const HostRanks& host, const HostFunction& function) {
-  return MayBeTurnOfTheScheduler(function.column->sample->name, function.own_ns, function.others_ns) || IsSeenRarely(view, host, function);
+  const std::string_view name = function.column->sample->name;
+  return MayBeTurnOfTheScheduler(name, function.own_ns, function.others_ns, host.step_ns) || IsSeenRarely(view, host, function);
 }
 
 // Built-in functions are no place in anybody's source: the frame that calls them is (cause_function.h).

@@ -10,6 +10,7 @@
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
 #include "diagnosis/lasting_claim.h"
+#include "diagnosis/sampled_stacks.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/slow_rank/slow_device.h"
 #include "diagnosis/slow_rank/untold_work.h"
@@ -55,8 +56,8 @@ std::string CompetitorOf(const PatternBatch& batch) {
 }
 
 // Unless somebody else is seen to use the processors.
-bool MayBeItsTurn(const CauseFunction& cause, const PatternBatch& batch) {
-  return MayBeTurnOfTheScheduler(cause.name, cause.own_ns, cause.peers_ns) && CompetitorOf(batch).empty();
+bool MayBeItsTurn(const BusyTime& busy, const CauseFunction& cause, const PatternBatch& batch) {
+  return MayBeTurnOfTheScheduler(cause.name, cause.own_ns, cause.peers_ns, busy.step_ns) && CompetitorOf(batch).empty();
 }
 
 std::string ActionForStarvation(const CauseFunction& cause, const RankView& rank) {
@@ -90,6 +91,16 @@ bool PeersRunItInTime(const CrossRankView& view, const BusyTime& busy, const Cau
     late += is_peer && peer.excess_ns >= kHalf * busy.excess_ns ? 1 : 0;
   }
   return 2 * late < busy.peers;
+}
+
+// Whether sampled stacks may show so much more of it by chance. That the rank is late is known already: fewer errors will do than where nothing is, and who waits for the
+// GIL is asked more often than stacks are read.
+bool MayBeChanceOfSamples(const PatternBatch& batch, const CauseFunction& cause) {
+  constexpr double kErrors = 3;
+  const auto leaf = std::ranges::find(batch.patterns, cause.leaf, &FunctionPattern::function);
+  if (leaf == batch.patterns.end() || !IsSeenInStacks(*leaf) || IsStarvation(cause.name)) return false;
+  const auto steps = static_cast<double>(batch.steps.size());
+  return SamplingErrorsBetween(cause.own_ns * steps, cause.peers_ns * steps, SampleNs(batch)) < kErrors;
 }
 
 // A checkpoint, an evaluation, a reload: what runs in a single step is no habit of the rank, however much else makes it late in the others.
@@ -160,7 +171,8 @@ void SlowRankOperator::EvaluateLasting(const CrossRankView& view, const BusyTime
     if (IsSlowDevice(growth.cause) && growth.StandsOut(options_.min_separation_unexplained))
       findings.push_back(DescribeSlowDevice(view, *busy, growth, options_.min_separation_unexplained));
   } else if (const std::optional<CauseFunction> cause = FindCauseFunction(view, busy->rank, busy->excess_ns, options_.cause)) {
-    if (cause->specificity >= options_.min_specificity && !RanOnce(*view.ranks()[busy->rank].batch, *cause))
+    const PatternBatch& batch = *view.ranks()[busy->rank].batch;
+    if (cause->specificity >= options_.min_specificity && !MayBeChanceOfSamples(batch, *cause) && !RanOnce(batch, *cause))
       findings.push_back(Describe(view, *busy, *cause, true, options_));
   }
   if (findings.size() > before) TellLasting(lasting, findings.back());
@@ -186,7 +198,9 @@ std::optional<CauseFunction> SlowRankOperator::FunctionOf(const CrossRankView& v
   std::optional<CauseFunction> cause;
   if (2 * busy.slow_steps <= busy.steps) cause = FindOccasionalFunction(view, busy.rank, busy.excess_ns, busy.steps / 2, options_.cause);
   if (cause && PeersRunItInTime(view, busy, *cause)) cause.reset();
-  return cause ? cause : FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause);
+  if (!cause) cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause);
+  if (cause && MayBeChanceOfSamples(*view.ranks()[busy.rank].batch, *cause)) cause.reset();
+  return cause;
 }
 
 void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth,
@@ -196,7 +210,7 @@ void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTi
     const PatternBatch& batch = *view.ranks()[busy.rank].batch;
     if (RanOnce(batch, *cause)) return;
     findings.push_back(Describe(view, busy, *cause, true, options_));
-    if (MayBeItsTurn(*cause, batch)) findings.back().evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kWindowsOfTurns, 1});
+    if (MayBeItsTurn(busy, *cause, batch)) findings.back().evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kWindowsOfTurns, 1});
     return;
   }
   if (busy.share() < options_.min_share_unexplained || busy.separation() < options_.min_separation_unexplained) return;

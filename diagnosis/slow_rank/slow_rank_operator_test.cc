@@ -67,17 +67,27 @@ TEST(SlowRankOperator, WhoIsNotLetRunIsNamedWithWhoRunsInstead) {
   EXPECT_THAT(findings[0].suggested_action, HasSubstr("(processor used by stress-ng)"));
 }
 
-TEST(SlowRankOperator, WhoWaitsLongerForAProcessorThanItsPeersIsNamedWhereItLasts) {
-  const auto waits_for_windows = [](double own_ms, const char* competitor) {
+TEST(SlowRankOperator, AFewSampledStacksAreNoReason) {
+  for (const uint64_t samples : {20u, 2'000u}) {
     TrainingView job = HealthyJob(4);
-    job.RunOnAll("(runnable, waiting for a processor)", 20).Run(1, "(runnable, waiting for a processor)", own_ms - 20);
+    job.Run(1, "linear", 8).Run(1, "extra", 4).SampleStacks(samples);
+    EXPECT_THAT(Evaluate(job.Finish()), SizeIs(samples > 100 ? 1 : 0)) << samples;
+  }
+}
+
+TEST(SlowRankOperator, WhoWaitsLongerForAProcessorThanItsPeersIsNamedWhereItLasts) {
+  const auto waits_for_windows = [](double own_ms, double others_ms, const char* competitor) {
+    TrainingView job = HealthyJob(4);
+    job.RunOnAll("(runnable, waiting for a processor)", others_ms);
+    job.Run(1, "(runnable, waiting for a processor)", own_ms - others_ms);
     if (competitor != nullptr) job.Run(1, competitor, 0);
     const std::vector<Finding> findings = Evaluate(job.Finish());
     return findings.size() == 1 && FindMeasure(findings[0], kSeenInWindows) != nullptr;
   };
-  EXPECT_TRUE(waits_for_windows(35, nullptr)) << "all wait for one";
-  EXPECT_FALSE(waits_for_windows(35, "(processor used by stress-ng)"));
-  EXPECT_FALSE(waits_for_windows(70, nullptr));
+  EXPECT_TRUE(waits_for_windows(35, 20, nullptr)) << "all wait for one";
+  EXPECT_FALSE(waits_for_windows(35, 20, "(processor used by stress-ng)"));
+  EXPECT_FALSE(waits_for_windows(15, 4, nullptr)) << "the others hardly do";
+  EXPECT_FALSE(waits_for_windows(60, 30, nullptr)) << "that much is no turn";
 }
 
 // All run it now and then, one is late: it would be late of it only if its peers were late of theirs.
