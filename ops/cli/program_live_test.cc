@@ -58,12 +58,6 @@ bool Names(const json& finding, const json& truth) {
   return in_stack && std::regex_search(finding.at("function").get<std::string>(), std::regex(truth.at("function").get<std::string>()));
 }
 
-// False findings that are known stand in truth.json and in docs/ACCURACY.md; whoever mends one takes it out there.
-bool IsKnownFalse(const json& finding, const json& truth) {
-  return !truth.is_null() && truth.contains("known_false") &&
-         std::regex_search(finding.at("title").get<std::string>(), std::regex(truth.at("known_false").get<std::string>()));
-}
-
 class LiveRecording : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(LiveRecording, TheRankThatWasMadeSlowIsNamedWithItsCauseAndNobodyElse) {
@@ -73,7 +67,6 @@ TEST_P(LiveRecording, TheRankThatWasMadeSlowIsNamedWithItsCauseAndNobodyElse) {
   for (const json& finding : findings) {
     const bool names = !truth.is_null() && Names(finding, truth);
     right += names ? 1 : 0;
-    if (IsKnownFalse(finding, truth)) continue;
     EXPECT_TRUE(names) << finding.at("title") << " (" << finding.at("function") << ")";
   }
   EXPECT_EQ(right > 0, !truth.is_null());
