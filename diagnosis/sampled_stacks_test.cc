@@ -13,7 +13,8 @@ TEST(SampledStacks, ASampleStandsForItsPartOfTheWindow) {
   PatternBatch batch;
   batch.window = {.start_ns = 0, .end_ns = 2'000'000'000};
   EXPECT_EQ(SampleNs(batch), 0) << "traced";
-  batch.levels = {{.resource = Resource::kCpu, .samples = 7}, {.resource = Resource::kStacks, .samples = 40}};
+  batch.levels = {{.resource = Resource::kCpu, .samples = 7},
+                  {.resource = Resource::kStacks, .samples = 40}};
   EXPECT_EQ(SampleNs(batch), 50 * kMs);
   batch.levels[1].samples = 0;
   EXPECT_EQ(SampleNs(batch), 0);
@@ -34,8 +35,8 @@ TEST(SampledStacks, TracedFunctionsHaveNoError) {
   EXPECT_GT(SamplingErrorsBetween(1, 0, 0), 1e300);
 }
 
-// Of functions that are as long as their peers', hardly any is five errors off; of one that takes a third
-// of the window all are.
+// Of functions that are as long as their peers', hardly any is five errors off; of one that takes a
+// third of the window all are.
 TEST(SampledStacks, ErrorsAreStandardErrors) {
   std::mt19937_64 random(3);
   for (const double expected : {0.5, 3.0, 12.0, 100.0}) {
@@ -43,7 +44,8 @@ TEST(SampledStacks, ErrorsAreStandardErrors) {
     int above_two = 0;
     int above_five = 0;
     for (int i = 0; i < 20'000; ++i) {
-      const double errors = SamplingErrorsBetween(50 * kMs * samples(random), 50 * kMs * expected, 50 * kMs);
+      const double errors =
+          SamplingErrorsBetween(50 * kMs * samples(random), 50 * kMs * expected, 50 * kMs);
       above_two += errors > 2 ? 1 : 0;
       above_five += errors > kSamplingErrors ? 1 : 0;
     }

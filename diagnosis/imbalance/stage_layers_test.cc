@@ -207,7 +207,7 @@ TEST(StageLayers, StagesOfWhichEventsAreMissingAreNotLighter) {
   TrainingView job = LayeredPipeline({{}, {}, {.layers = 1.25}, {}});
   for (PatternBatch& batch : job.batches()) batch.completeness.events = 1000;
   job.batches()[0].completeness.lost = 100;
-  EXPECT_THAT(Evaluate(job), SizeIs(1)) << "one rank of two tells of its stage";
+  EXPECT_THAT(Evaluate(job), SizeIs(1)) << "one rank of two is enough for its stage";
   job.batches()[4].completeness.lost = 100;
   EXPECT_THAT(Evaluate(job), IsEmpty());
 }
