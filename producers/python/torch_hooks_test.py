@@ -197,30 +197,37 @@ class FakeTorchTest(unittest.TestCase):
 
     def test_collectives_end_when_they_are_seen_to(self):
         for python in self.each():
-            run = self.run_fake(python, COLLECTIVES)
-            operations = [
-                (row["operation"], row["ended"], row["dropped"], row["peer"], row["bytes"])
-                for row in run.events["operations"]
-            ]
-            self.assertEqual(
-                operations,
-                [
-                    (ALL_REDUCE, True, False, -1, 40),
-                    (ALL_REDUCE, False, False, -1, 40),
-                    (ALL_REDUCE, True, False, -1, 40),
-                    (SEND, True, False, 3, 40),
-                    (SEND, True, False, 2, 40),
-                    (SEND, False, True, 0, 40),
-                    (RECV, True, False, 0, 40),
-                ],
-                python,
-            )
-            self.assertEqual((run.events["rank"], run.events["world_size"]), (1, 4))
-            groups = [row["ranks"] for row in run.events["communicators"]]
-            self.assertEqual(groups, [[0, 1, 2, 3], [2, 1]])
-            self.assertEqual(run.events["misuse"], 0)
-            names = [row["name"] for row in run.events["functions"] if row["class"] == 2]
-            self.assertEqual(names, ["gloo:all_reduce", "gloo:send", "gloo:recv"])
+            self.check_collectives(python, COLLECTIVES)
+
+    def test_old_releases_that_do_not_know_backends_by_device_are_followed(self):
+        old = "import torch.distributed.distributed_c10d as c10d\ndel c10d.get_backend_config\n"
+        self.check_collectives(sys.executable, old + COLLECTIVES)
+
+    def check_collectives(self, python, script):
+        run = self.run_fake(python, script)
+        operations = [
+            (row["operation"], row["ended"], row["dropped"], row["peer"], row["bytes"])
+            for row in run.events["operations"]
+        ]
+        self.assertEqual(
+            operations,
+            [
+                (ALL_REDUCE, True, False, -1, 40),
+                (ALL_REDUCE, False, False, -1, 40),
+                (ALL_REDUCE, True, False, -1, 40),
+                (SEND, True, False, 3, 40),
+                (SEND, True, False, 2, 40),
+                (SEND, False, True, 0, 40),
+                (RECV, True, False, 0, 40),
+            ],
+            python,
+        )
+        self.assertEqual((run.events["rank"], run.events["world_size"]), (1, 4))
+        groups = [row["ranks"] for row in run.events["communicators"]]
+        self.assertEqual(groups, [[0, 1, 2, 3], [2, 1]])
+        self.assertEqual(run.events["misuse"], 0)
+        names = [row["name"] for row in run.events["functions"] if row["class"] == 2]
+        self.assertEqual(names, ["gloo:all_reduce", "gloo:send", "gloo:recv"])
 
     def test_operations_that_cpp_issues_are_seen_by_the_hooks_of_groups(self):
         for python in self.each():

@@ -5,6 +5,7 @@ whether it is complete. `call.open` says that this thread is inside a function t
 it calls in turn is no second operation.
 """
 
+import functools
 import threading
 import weakref
 from time import monotonic_ns
@@ -126,12 +127,15 @@ def is_on_host(group):
 
 
 def _backends_of(group):
-    """By device, from "cpu:gloo,cuda:nccl"."""
+    """By device, from "cpu:gloo,cuda:nccl"; old releases know of one for all devices."""
+    if not hasattr(_c10d, "get_backend_config"):
+        return {"cpu": str(_c10d.get_backend(group))}
     pairs = (pair.partition(":") for pair in _c10d.get_backend_config(group).split(","))
     return {device: backend for device, _, backend in pairs}
 
 
 def _seen_by(original, ended):
+    @functools.wraps(original)
     def called(self, *args, **kwargs):
         result = original(self, *args, **kwargs)
         if _open and ended(result):
@@ -140,9 +144,6 @@ def _seen_by(original, ended):
                 row[1].end()
         return result
 
-    called.__name__ = original.__name__
-    called.__doc__ = original.__doc__
-    called.__wrapped__ = original
     return called
 
 

@@ -123,6 +123,10 @@ def get_process_group_ranks(group):
     return group.ranks
 
 
+def get_backend(group):
+    return group.backend
+
+
 def get_backend_config(group):
     return group.backend if ":" in group.backend else f"cpu:{group.backend},cuda:{group.backend}"
 
