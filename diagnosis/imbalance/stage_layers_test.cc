@@ -72,7 +72,7 @@ TEST(StageLayers, AStageWithMoreLayersIsNamedThoughTheHeadIsElsewhere) {
   }
 }
 
-// The last stage runs a kernel of the layers a quarter more often, for a head whose calls are as long as it likes.
+// The last stage runs a kernel of the layers a quarter more often, for a head whose calls may be of any length.
 TrainingView PipelineWithLargeHead(const std::vector<Stage>& stages, double head_call_ms) {
   constexpr uint32_t kHeadCalls = 25;
   TrainingView job = LayeredPipeline(stages);
