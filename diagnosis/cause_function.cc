@@ -10,8 +10,10 @@
 #include "diagnosis/differential/function_excess.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
+#include "diagnosis/sampled_stacks.h"
 #include "diagnosis/stack_frames.h"
 #include "diagnosis/symptom.h"
+#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {
@@ -30,6 +32,23 @@ struct Inclusive {
 
 using InclusiveTimes = std::map<std::string_view, Inclusive>;
 
+// Waits for the interpreter's lock are one frame, whoever held it, on this rank or on another: the
+// holder is known a second or two after the first wait only, and each rank has its own.
+std::string_view KeyOf(std::string_view frame) {
+  return frame.starts_with(kWaitForGil) ? kWaitForGil : frame;
+}
+
+bool NamesHolder(const FunctionPattern& pattern) { return pattern.name.find(',') != std::string::npos; }
+
+// Whether the pattern describes the frame better than what was seen of it so far: it is heavier, and
+// of waits for the lock one that names the holder.
+bool DescribesBetter(const FunctionPattern& pattern, double ns, const Inclusive& so_far) {
+  if (so_far.heaviest == nullptr) return true;
+  const bool names = NamesHolder(pattern), named = NamesHolder(*so_far.heaviest);
+  if (pattern.name.starts_with(kWaitForGil) && names != named) return names;
+  return ns > so_far.heaviest_ns;
+}
+
 InclusiveTimes InclusiveTimesOf(const PatternBatch& batch) {
   InclusiveTimes times;
   for (const FunctionPattern& pattern : batch.patterns) {
@@ -39,11 +58,11 @@ InclusiveTimes InclusiveTimesOf(const PatternBatch& batch) {
     std::set<std::string_view> counted;  // a recursive frame counts once, at its outermost call
     for (size_t depth = 0; depth < frames.size(); ++depth) {
       if (!counted.insert(frames[depth]).second) continue;
-      Inclusive& entry = times[frames[depth]];
+      Inclusive& entry = times[KeyOf(frames[depth])];
       entry.ns += ns;
       entry.weighted_depth += ns * static_cast<double>(depth);
       entry.active_steps = std::max(entry.active_steps, pattern.active_steps);
-      if (ns > entry.heaviest_ns) {
+      if (DescribesBetter(pattern, ns, entry)) {
         entry.heaviest_ns = ns;
         entry.heaviest = &pattern;
         entry.is_leaf = depth + 1 == frames.size();
@@ -113,10 +132,14 @@ std::string CallersOf(const FunctionPattern& pattern, std::string_view frame) {
   return callers;
 }
 
+std::string_view NameOfFrame(std::string_view frame, const Inclusive& own) {
+  return KeyOf(frame) == kWaitForGil ? std::string_view(own.heaviest->name) : frame;
+}
+
 CauseFunction Describe(std::string_view frame, const Inclusive& own, double peers_ns, double excess_ns) {
   CauseFunction cause;
-  cause.name = frame;
-  cause.stack = CallersOf(*own.heaviest, frame);
+  cause.name = NameOfFrame(frame, own);
+  cause.stack = CallersOf(*own.heaviest, cause.name);
   if (!own.is_leaf) cause.hottest_leaf = own.heaviest->name;
   cause.function_class = own.heaviest->function_class;
   cause.leaf = own.heaviest->function;
@@ -147,7 +170,7 @@ class PeerTimes {
   double MedianNs(std::string_view frame, const Inclusive& own) const {
     std::vector<double> ns;
     for (size_t i = 0; i < peers_.size(); ++i) {
-      const auto it = times_[i].find(frame);
+      const auto it = times_[i].find(KeyOf(frame));
       ns.push_back(it != times_[i].end() ? it->second.ns
                                          : FoldedBeyond(own_, *view_.ranks()[peers_[i]].batch, own.heaviest->function_class));
     }
@@ -214,14 +237,46 @@ const CauseFunction* NameOf(const CrossRankView& view, RankIndex rank, const Can
 
 }  // namespace
 
+namespace {
+
+// Who holds the interpreter's lock runs: the rank competes with it for a processor, too. Where a rank
+// waits for the lock as its peers do not, and a fair part of all that it waits longer, its longer
+// waits for a processor are the holder's. Answers them, a step.
+double ProcessorWaitOfHolder(const PatternBatch& batch, const InclusiveTimes& own,
+                             const PeerTimes& peers) {
+  constexpr double kFairPart = 0.25;
+  constexpr double kErrors = 3;  // few ticks see the lock waited for in a short window
+  const auto lock = own.find(kWaitForGil);
+  if (lock == own.end()) return 0;
+  const double lock_ns = lock->second.ns;
+  const double peers_ns = peers.MedianNs(lock->first, lock->second);
+  double longer_ns = 0;
+  for (const auto& [frame, inclusive] : own) {
+    if (frame.starts_with(kWaitForProcessor))
+      longer_ns += std::max(0.0, inclusive.ns - peers.MedianNs(frame, inclusive));
+  }
+  const bool of_this_rank = 2 * peers_ns < lock_ns;
+  const bool fair_part = lock_ns - peers_ns >= kFairPart * (lock_ns - peers_ns + longer_ns);
+  const auto steps = static_cast<double>(batch.steps.size());
+  const double errors = SamplingErrorsBetween(lock_ns * steps, peers_ns * steps, SampleNs(batch));
+  return of_this_rank && fair_part && errors >= kErrors ? longer_ns : 0;
+}
+
+}  // namespace
+
 std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {
-  const InclusiveTimes own = InclusiveTimesOf(*view.ranks()[rank].batch);
+  const PatternBatch& batch = *view.ranks()[rank].batch;
+  const InclusiveTimes own = InclusiveTimesOf(batch);
   const PeerTimes peers(view, rank, options);
   Candidates candidates;
   for (const auto& [frame, inclusive] : own) {
-    if (inclusive.ns < options.min_coverage * excess_ns) continue;
-    const CauseFunction cause = Describe(frame, inclusive, peers.MedianNs(frame, inclusive), excess_ns);
-    if (cause.coverage >= options.min_coverage) candidates.emplace(frame, std::pair(&inclusive, cause));
+    const double beside_ns = frame == kWaitForGil ? ProcessorWaitOfHolder(batch, own, peers) : 0;
+    if (inclusive.ns + beside_ns < options.min_coverage * excess_ns) continue;
+    CauseFunction cause = Describe(frame, inclusive, peers.MedianNs(frame, inclusive), excess_ns);
+    cause.processor_wait_ns = beside_ns;
+    if (excess_ns > 0) cause.coverage += beside_ns / excess_ns;
+    if (cause.coverage >= options.min_coverage)
+      candidates.emplace(NameOfFrame(frame, inclusive), std::pair(&inclusive, cause));
   }
   const CauseFunction* cause = NameOf(view, rank, candidates, options);
   return cause == nullptr ? std::nullopt : std::optional(*cause);
@@ -235,13 +290,13 @@ std::optional<CauseFunction> FindOccasionalFunction(const CrossRankView& view, R
     if (inclusive.active_steps > most_steps) continue;
     const CauseFunction cause = Describe(frame, inclusive, 0, excess_ns);
     const bool is_that_long = cause.coverage >= options.min_coverage && cause.coverage * options.min_coverage <= 1;
-    if (is_that_long) candidates.emplace(frame, std::pair(&inclusive, cause));
+    if (is_that_long) candidates.emplace(NameOfFrame(frame, inclusive), std::pair(&inclusive, cause));
   }
   const CauseFunction* cause = NameOf(view, rank, candidates, options);
   if (cause == nullptr) return std::nullopt;
   const bool is_name = options.prefer_builtin || !IsBuiltin(cause->name) || IsCalledFromAnywhere(view, rank, cause->name);
   if (!is_name) return std::nullopt;  // the frame that calls it runs in most steps
-  const Inclusive& inclusive = own.at(cause->name);
+  const Inclusive& inclusive = own.at(KeyOf(cause->name));
   return Describe(cause->name, inclusive, PeerTimes(view, rank, options).MedianNs(cause->name, inclusive), excess_ns);
 }
 

@@ -30,7 +30,8 @@ struct CauseFunction {
   FunctionId leaf;         // identity of the heaviest function that holds the frame
   double own_ns = 0;       // a step
   double peers_ns = 0;     // median over the peers, a step
-  double coverage = 0;     // (own - peers) / excess to be explained
+  double processor_wait_ns = 0;  // of a wait for the interpreter's lock: what its holder makes the rank wait longer for a processor, a step
+  double coverage = 0;     // (own - peers + processor wait) / excess to be explained
   double specificity = 0;  // (own - peers) / own: 1 where the peers do not run it at all
 
   double excess_ns() const { return own_ns - peers_ns; }

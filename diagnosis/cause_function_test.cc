@@ -82,6 +82,62 @@ TEST(FindCauseFunction, WhatExplainsLessThanHalfIsNoCause) {
   EXPECT_FALSE(CauseOf(job, 3, 40));
 }
 
+constexpr std::string_view kHeld = "(waiting for the GIL, held by thread metrics in a.py(3): run)";
+constexpr std::string_view kRunnable = "(runnable, waiting for a processor)";
+
+// Who holds the lock is found a second later only, and may be another thread on each rank.
+TEST(FindCauseFunction, WaitsForTheLockAreOneWhoeverHeldIt) {
+  for (const double all_ms : {0.0, 40.0}) {
+    TrainingView job(8);
+    job.RunOnAll("forward", 60, "main");
+    for (uint32_t rank = 0; rank < 8; ++rank)
+      job.Run(rank, "(waiting for the GIL, held by thread " + std::to_string(rank) + ")", all_ms);
+    job.Run(3, "(waiting for the GIL)", 14).Run(3, kHeld, 10);
+    const auto cause = CauseOf(job, 3, 30);
+    ASSERT_TRUE(cause);
+    EXPECT_TRUE(cause->name.starts_with("(waiting for the GIL, held by thread ")) << cause->name;
+    EXPECT_NEAR(cause->own_ns, (24 + all_ms) * kMs, 1);
+    EXPECT_NEAR(cause->peers_ns, all_ms * kMs, 1);
+  }
+}
+
+// Its holder runs, and so takes a processor from the rank, too.
+TEST(FindCauseFunction, WhoHoldsTheLockMakesItWaitForAProcessorToo) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60, "main").RunOnAll(kRunnable, 20);
+  job.Run(3, kHeld, 10).Run(3, kRunnable, 20);
+  const auto cause = CauseOf(job, 3, 30);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, kHeld);
+  EXPECT_NEAR(cause->processor_wait_ns, 20 * kMs, 1);
+  EXPECT_NEAR(cause->coverage, 1, 1e-6);
+}
+
+// All ranks wait for the lock as long, or one hardly at all: the processor is what it lacks.
+TEST(FindCauseFunction, AWaitForAProcessorHasOtherReasonsThanALockThatAllWaitFor) {
+  for (const double ms : {2.0, 10.0}) {
+    TrainingView job(8);
+    job.RunOnAll("forward", 60, "main").RunOnAll(kRunnable, 20).Run(3, kRunnable, 20).Run(3, kHeld, ms);
+    if (ms > 5) job.RunOnAll(kHeld, ms);
+    const auto cause = CauseOf(job, 3, 22);
+    ASSERT_TRUE(cause);
+    EXPECT_EQ(cause->name, kRunnable) << ms;
+  }
+}
+
+// Of eight stacks that a window holds three or four may see the lock waited for, where a fifth does.
+TEST(FindCauseFunction, WhatFewTicksSawOfTheLockExplainsNoWaitForAProcessor) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60, "main").RunOnAll(kRunnable, 20).Run(3, kRunnable, 20).Run(3, kHeld, 8);
+  job.Finish();
+  for (PatternBatch& batch : job.batches())
+    batch.levels.push_back({.resource = Resource::kStacks, .mean = 1, .max = 1, .samples = 8});
+  const CrossRankView view(job.batches(), job.summaries());
+  const auto cause = FindCauseFunction(view, 3, 28 * kMs, CauseOptions{});
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, kRunnable);
+}
+
 // All ranks collect about equally often: its means tell nothing of a rank whose steps with it are slow.
 std::optional<CauseFunction> OccasionalCauseOf(TrainingView& job, RankIndex rank, double excess_ms) {
   job.Finish();

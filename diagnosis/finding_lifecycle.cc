@@ -52,6 +52,14 @@ bool IsInMostSteps(const Finding& finding) {
   return slow != nullptr && slow->culprit >= kMost * static_cast<double>(slow->samples);
 }
 
+// Whether it names another function of the same ranks, and rests on fewer slow steps than what is
+// known: the job's last window has a few steps, and so has one that was cut.
+bool NamesAnotherOnFewerSteps(const Finding& finding, const Finding& open) {
+  const Measure *slow = SlowSteps(finding), *known = SlowSteps(open);
+  if (slow == nullptr || known == nullptr || finding.function == open.function) return false;
+  return finding.culprits == open.culprits && slow->culprit < known->culprit;
+}
+
 // Goes on from what it had lasted before.
 void ProlongLasted(const Finding& before, Finding* finding) {
   Measure* lasted = FindLasted(*finding);
@@ -164,7 +172,8 @@ void FindingLifecycle::Place(Finding* finding) {
   const auto known = open_.find(finding->id);
   if (known != open_.end()) {
     const Finding& before = known->second;
-    const bool otherwise = finding->kind != before.kind || IsNarrower(*finding, before);
+    const bool otherwise = finding->kind != before.kind || IsNarrower(*finding, before) ||
+                           NamesAnotherOnFewerSteps(*finding, before);
     if (finding->subkind == kLateArrival && before.subkind != kLateArrival) {
       *finding = AsBefore(before, *finding);
     } else if (otherwise && ++told_otherwise_[finding->id] < kWindowsUntilResolved) {

@@ -48,7 +48,9 @@ class FindingLifecycle {
 
   std::map<std::string, Finding> open_;            // by id
   std::map<std::string, Finding> resolved_;        // by id: of late
-  std::map<std::string, int64_t> told_otherwise_;  // by id: windows in a row that showed some of the culprits only, or were of another kind
+  // By id: windows in a row that showed some of the culprits only, another kind, or another function
+  // in fewer steps.
+  std::map<std::string, int64_t> told_otherwise_;
   std::map<std::string, int64_t> lasting_;         // by id: the newest window in which a part of an open finding was so in most steps
   ClaimMemory memory_;
 };

@@ -61,6 +61,23 @@ TEST(FindingLifecycle, ACulpritIsLeftOutWhenSeveralWindowsDoNotShowIt) {
   EXPECT_EQ(published.title, "1 ranks");
 }
 
+TEST(FindingLifecycle, AnotherFunctionInFewerStepsMustComeTwice) {
+  const auto of = [](int64_t window, std::string function, double slow_steps) {
+    Finding finding = OfRanks(window, {3});
+    finding.title = finding.function = std::move(function);
+    finding.evidence = {{"slow_steps", "count", slow_steps, 0, 0, 32}};
+    return finding;
+  };
+  FindingLifecycle lifecycle;
+  lifecycle.Observe(1, {of(1, "a", 20)});
+  EXPECT_EQ(lifecycle.Observe(2, {of(2, "b", 30)})[0].title, "b");  // rests on more
+  EXPECT_EQ(lifecycle.Observe(3, {of(3, "a", 30)})[0].title, "a");
+  EXPECT_EQ(lifecycle.Observe(4, {of(4, "b", 8)})[0].title, "a");
+  EXPECT_EQ(lifecycle.Observe(5, {of(5, "a", 8)})[0].title, "a");
+  EXPECT_EQ(lifecycle.Observe(6, {of(6, "b", 7)})[0].title, "a");
+  EXPECT_EQ(lifecycle.Observe(7, {of(7, "b", 7)})[0].title, "b");
+}
+
 TEST(FindingLifecycle, WhatALateRankRanInAShortWindowIsNoBetterReason) {
   const auto of = [](int64_t window, std::string_view subkind, std::string function) {
     Finding finding = OfRanks(window, {3});

@@ -26,6 +26,12 @@ std::string WhatItRan(const CauseFunction& cause) {
   return text;
 }
 
+std::string BesideIt(const CauseFunction& cause) {
+  if (cause.processor_wait_ns <= 0) return "";
+  return fmt::format(", with {} of longer waits for a processor that the holder of the lock uses,",
+                     DurationText(cause.processor_wait_ns));
+}
+
 std::vector<Measure> EvidenceOf(const BusyTime& busy, const CauseFunction& cause, const SlowRankOptions& options) {
   const double step_floor = options.min_share * busy.step_ns;
   return {
@@ -132,10 +138,10 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
                   DurationText(busy.step_ns), WhatItRan(cause), DurationText(cause.own_ns), DurationText(cause.peers_ns));
   finding.explanation = fmt::format(
       "Over {} steps rank {} was busy for {} a step and waited for others for {}; the {} other rank{} of its role {} busy for {} (median). "
-      "The difference is {:.1f} times what chance explains and shows in {} of {} steps. {} accounts for {} of it.",
+      "The difference is {:.1f} times what chance explains and shows in {} of {} steps. {}{} accounts for {} of it.",
       busy.steps, rank.rank.value, DurationText(busy.busy_ns), DurationText(busy.wait_ns), busy.peers, busy.peers == 1 ? "" : "s",
       busy.peers == 1 ? "was" : "were", DurationText(busy.peers_busy_ns), busy.separation(), busy.slow_steps, busy.steps, cause.name,
-      PercentText(std::min(1.0, cause.coverage)));
+      BesideIt(cause), PercentText(std::min(1.0, cause.coverage)));
   finding.suggested_action = ActionFor(cause, rank, explained);
   if (busy.slow_steps * 2 < busy.steps * 1u + 1) {
     finding.caveats.push_back(fmt::format("It shows in {} of {} steps only.", busy.slow_steps, busy.steps));
