@@ -40,7 +40,16 @@ bool FindRequired(CPythonApi* api) {
          Find("PyBytes_AsString", &api->PyBytes_AsString) &&
          Find("PyBytes_AsStringAndSize", &api->PyBytes_AsStringAndSize) &&
          Find("PySys_GetObject", &api->PySys_GetObject) && Find("PyList_Size", &api->PyList_Size) &&
-         Find("PyList_GetItem", &api->PyList_GetItem) && Find("PyErr_Clear", &api->PyErr_Clear);
+         Find("PyList_GetItem", &api->PyList_GetItem) && Find("PyErr_Clear", &api->PyErr_Clear) &&
+         Find("PyErr_Occurred", &api->PyErr_Occurred) &&
+         Find("PyErr_SetString", &api->PyErr_SetString) &&
+         Find("PyExc_TypeError", &api->PyExc_TypeError) &&
+         Find("PyLong_AsLongLong", &api->PyLong_AsLongLong) &&
+         Find("PyLong_AsUnsignedLongLongMask", &api->PyLong_AsUnsignedLongLongMask) &&
+         Find("PyLong_FromLongLong", &api->PyLong_FromLongLong) &&
+         Find("PyLong_FromUnsignedLongLong", &api->PyLong_FromUnsignedLongLong) &&
+         Find("PyCFunction_NewEx", &api->PyCFunction_NewEx) &&
+         (api->_Py_NoneStruct = dlsym(RTLD_DEFAULT, "_Py_NoneStruct")) != nullptr;
 }
 
 }  // namespace
@@ -60,7 +69,6 @@ bool FindCPython(CPythonApi* api, const char** why) {
     *why = "a free-threaded CPython has no GIL that would hold the training thread's frames still";
     return false;
   }
-  api->_Py_NoneStruct = dlsym(RTLD_DEFAULT, "_Py_NoneStruct");
   Find("PyThreadState_Get", &api->PyThreadState_Get);
   api->PyCode_Type = dlsym(RTLD_DEFAULT, "PyCode_Type");
   api->PyUnicode_Type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");

@@ -42,6 +42,14 @@ struct CPythonApi {
   ptrdiff_t (*PyList_Size)(PyPointer);
   PyPointer (*PyList_GetItem)(PyPointer, ptrdiff_t);  // borrowed
   void (*PyErr_Clear)();
+  PyPointer (*PyErr_Occurred)();  // borrowed
+  void (*PyErr_SetString)(PyPointer, const char*);
+  PyPointer* PyExc_TypeError;
+  long long (*PyLong_AsLongLong)(PyPointer);
+  unsigned long long (*PyLong_AsUnsignedLongLongMask)(PyPointer);
+  PyPointer (*PyLong_FromLongLong)(long long);                    // new
+  PyPointer (*PyLong_FromUnsignedLongLong)(unsigned long long);   // new
+  PyPointer (*PyCFunction_NewEx)(void*, PyPointer, PyPointer);    // new
   PyPointer _Py_NoneStruct;          // None itself
   PyPointer (*PyThreadState_Get)();  // may be null
   PyPointer PyCode_Type;             // likewise

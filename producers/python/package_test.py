@@ -41,6 +41,31 @@ eroica.optimizer_step()
 eroica.optimizer_step()
 """
 
+BUILT_IN = """
+import eroica
+from eroica import life, native
+for name in native._BUILT_IN:
+    function = getattr(life.native, name)
+    assert type(function) is type(len) and function.__name__ == name, name
+    for wrong in ((), ("x",) * 2, ("x",), ("x",) * 3, ("x",) * 5, (1,) * 9):
+        try:
+            function(*wrong)
+        except TypeError:
+            continue
+        assert wrong == () and name in ("step", "dataloader_next"), (name, wrong)
+"""
+
+WITH_CTYPES = (
+    """
+import eroica
+from eroica import life, native
+native._BUILT_IN = ()
+life.native = native.load()
+assert type(life.native.step) is not type(len)
+"""
+    + EVERYTHING
+)
+
 OFF = """
 import eroica
 assert not eroica.enabled()
@@ -62,21 +87,31 @@ class PackageTest(unittest.TestCase):
         self.assertEqual((run.status, run.err), (0, ""), python)
         return run
 
+    def test_calls_of_every_step_are_built_in_and_refuse_what_they_cannot_read(self):
+        for python in self.each():
+            self.run_well(python, BUILT_IN)
+
     def test_everything_that_a_script_says_reaches_the_core(self):
         for python in self.each():
-            run = self.run_well(python, EVERYTHING)
-            marks = run.marks()
-            self.assertEqual(marks[:5], [STEP_BEGIN, STEP_END, STEP_BEGIN, STEP_END, STEP_BEGIN])
-            self.assertEqual(marks[5:9], [4, 6, 7, 5])
-            self.assertEqual(
-                marks[9:], [DATALOADER_NEXT] * 3 + [OPTIMIZER_BEGIN, OPTIMIZER_STEP, OPTIMIZER_STEP]
-            )
-            names = [
-                run.events["functions"][row["function"]]["name"] for row in run.events["intervals"]
-            ]
-            self.assertEqual(names, ["augment"] * 3 + ["decorated"])
-            self.assertEqual(run.events["misuse"], 0)
-            self.assertEqual(run.events["attached"], ["python"])
+            self.check_everything(self.run_well(python, EVERYTHING))
+
+    def test_ctypes_does_where_nothing_can_be_built_in(self):
+        for python in self.each():
+            self.check_everything(self.run_well(python, WITH_CTYPES))
+
+    def check_everything(self, run):
+        marks = run.marks()
+        self.assertEqual(marks[:5], [STEP_BEGIN, STEP_END, STEP_BEGIN, STEP_END, STEP_BEGIN])
+        self.assertEqual(marks[5:9], [4, 6, 7, 5])
+        self.assertEqual(
+            marks[9:], [DATALOADER_NEXT] * 3 + [OPTIMIZER_BEGIN, OPTIMIZER_STEP, OPTIMIZER_STEP]
+        )
+        names = [
+            run.events["functions"][row["function"]]["name"] for row in run.events["intervals"]
+        ]
+        self.assertEqual(names, ["augment"] * 3 + ["decorated"])
+        self.assertEqual(run.events["misuse"], 0)
+        self.assertEqual(run.events["attached"], ["python"])
 
     def test_collectives_carry_who_and_how_much(self):
         for python in self.each():

@@ -22,7 +22,8 @@ def communicator_id(group, ranks):
 
 
 def communicator_of(group, ranks, description=""):
-    """The core's number of a group; ranks: its global ranks in group order, or None."""
+    """The core's number of a group; ranks: its global ranks in group order, or None: a tuple, or
+    what can be compared as quickly (a range)."""
     key = (group, ranks)
     number = _communicators.get(key)
     if number is None:
@@ -85,7 +86,9 @@ class collective:
         return self
 
     def _launch(self):
-        ranks = tuple(self._ranks) if self._ranks is not None else None
+        ranks = self._ranks
+        if ranks is not None and not isinstance(ranks, (tuple, range)):
+            ranks = tuple(ranks)
         communicator = communicator_of(self._group, ranks)
         code = constants.OPERATIONS.get(self._operation, 0)
         peer = -1 if self._peer is None else self._peer
