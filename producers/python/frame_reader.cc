@@ -101,10 +101,16 @@ bool FrameReader::Read(int64_t now_ns, const std::vector<std::string>& search_pa
     memory_.Forget();
     stack->depth = 0;
     is_read = ReadCodes(&addresses_);
+    last_.resize(is_read ? addresses_.size() : 0);
     for (size_t i = 0; i < addresses_.size() && is_read; ++i) {
-      uint32_t number = 0;
-      is_read = NumberOf(addresses_[i], now_ns, search_path, &stack->named, &number);
-      if (is_read && number != StackWalker::kLeftOut) stack->codes[stack->depth++] = number;
+      Frame& frame = last_[addresses_.size() - 1 - i];
+      if (frame.address != addresses_[i] || now_ns - frame.checked_ns >= kCheckAgainNs) {
+        Code code;
+        is_read = Find(addresses_[i], now_ns, search_path, &stack->named, &code);
+        frame = {addresses_[i], is_read ? code.checked_ns : 0, code.number};
+      }
+      if (is_read && frame.number != StackWalker::kLeftOut)
+        stack->codes[stack->depth++] = frame.number;
     }
   }
   return is_read;
@@ -171,31 +177,28 @@ bool FrameReader::ReadText(uintptr_t address, std::string* text) {
   return true;
 }
 
-bool FrameReader::NumberOf(uintptr_t address, int64_t now_ns,
-                           const std::vector<std::string>& search_path,
-                           std::vector<NamedCode>* named, uint32_t* number) {
+bool FrameReader::Find(uintptr_t address, int64_t now_ns,
+                       const std::vector<std::string>& search_path, std::vector<NamedCode>* named,
+                       Code* code) {
   const auto known = codes_.find(address);
   if (known != codes_.end() && now_ns - known->second.checked_ns < kCheckAgainNs) {
-    *number = known->second.number;
+    *code = known->second;
     return true;
   }
-  Code code{.checked_ns = now_ns};
-  if (!ReadCode(address, &code)) return false;
-  const bool is_same = known != codes_.end() && known->second.file == code.file &&
-                       known->second.name == code.name && known->second.line == code.line;
+  *code = {.checked_ns = now_ns};
+  if (!ReadCode(address, code)) return false;
+  const bool is_same = known != codes_.end() && known->second.file == code->file &&
+                       known->second.name == code->name && known->second.line == code->line;
   if (is_same) {
     known->second.checked_ns = now_ns;
-    *number = known->second.number;
+    *code = known->second;
     return true;
   }
   CodeText text;
-  if (!ReadCodeText(code, &text)) return false;
-  if (known == codes_.end() && codes_.size() >= StackWalker::kMostCodes) {
-    *number = StackWalker::kLeftOut;
-    return true;
-  }
-  code.number = *number = Add(text, search_path, named);
-  codes_.insert_or_assign(address, code);
+  if (!ReadCodeText(*code, &text)) return false;
+  if (known == codes_.end() && codes_.size() >= StackWalker::kMostCodes) return true;  // left out
+  code->number = Add(text, search_path, named);
+  codes_.insert_or_assign(address, *code);
   return true;
 }
 

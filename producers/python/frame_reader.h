@@ -55,9 +55,9 @@ class FrameReader {
   bool ReadCode(uintptr_t address, Code* code);
   bool ReadCodeText(const Code& code, CodeText* text);
   bool ReadText(uintptr_t address, std::string* text);
-  // The number of a code object; false where it is none.
-  bool NumberOf(uintptr_t address, int64_t now_ns, const std::vector<std::string>& search_path,
-                std::vector<NamedCode>* named, uint32_t* number);
+  // What is known of a code object by now; false where it is none.
+  bool Find(uintptr_t address, int64_t now_ns, const std::vector<std::string>& search_path,
+            std::vector<NamedCode>* named, Code* code);
   uint32_t Add(const CodeText& text, const std::vector<std::string>& search_path,
                std::vector<NamedCode>* named);
 
@@ -68,6 +68,13 @@ class FrameReader {
   ProcessMemory memory_;
   std::vector<uintptr_t> addresses_;
   std::unordered_map<uintptr_t, Code> codes_;
+  // The stack before, outermost first: on a processor that others share each look-up misses caches.
+  struct Frame {
+    uintptr_t address = 0;
+    int64_t checked_ns = 0;
+    uint32_t number = StackWalker::kLeftOut;
+  };
+  std::vector<Frame> last_;
   uint32_t next_number_ = 0;
 };
 

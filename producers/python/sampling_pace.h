@@ -11,7 +11,7 @@ namespace eroica {
 
 class SamplingPace {
  public:
-  static constexpr double kShare = 0.004;  // of the training thread's processor time
+  static constexpr double kShare = 0.0025;  // of the training thread's processor time
   static constexpr int64_t kLongestPeriodNs = 100'000'000;
 
   // period_ns: what is asked for; kept where it is longer than the longest.

@@ -6,6 +6,7 @@
 namespace eroica {
 
 void StackFunctions::Name(const std::vector<NamedCode>& named) {
+  if (!named.empty()) last_.clear();  // a frame that had no name may have one now
   for (const NamedCode& code : named) {
     if (code.code >= StackWalker::kMostCodes) continue;
     if (names_.size() <= code.code) names_.resize(code.code + 1);
@@ -28,7 +29,16 @@ uint32_t StackFunctions::FunctionOf(uint32_t parent, uint32_t code) {
 uint32_t StackFunctions::LeafOf(const PythonStack& stack) {
   const size_t leaf = stack.innermost_at_start && stack.depth > 1 ? 1 : 0;
   uint32_t function = EROICA_NO_PARENT;
-  for (size_t i = stack.depth; i > leaf; --i) function = FunctionOf(function, stack.codes[i - 1]);
+  bool as_before = true;
+  for (size_t i = stack.depth, at = 0; i > leaf; --i, ++at) {
+    const uint32_t code = stack.codes[i - 1];
+    as_before = as_before && at < last_.size() && last_[at].code == code;
+    if (!as_before) {
+      last_.resize(at);
+      last_.push_back({code, FunctionOf(function, code)});
+    }
+    function = last_[at].function;
+  }
   return function;
 }
 

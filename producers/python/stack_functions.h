@@ -1,6 +1,6 @@
 // The functions of Python stacks: from code numbers (StackWalker) to numbers of the core's function
-// table. A stack that was seen before costs one look-up a frame and no call into the core. Owner:
-// one thread. Bounded: beyond kMostNodes stacks end in the last caller that is known.
+// table. A stack that was seen before costs one look-up a frame and no call into the core, and none
+// for the outer frames that it shares with the stack before. Owner: one thread. Bounded: beyond kMostNodes stacks end in the last caller that is known.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,12 @@ class StackFunctions {
  private:
   std::vector<std::string> names_;                    // by code number
   std::unordered_map<uint64_t, uint32_t> functions_;  // by parent and code
+  // The stack before, outermost first: on a processor that others share each look-up misses caches.
+  struct Frame {
+    uint32_t code = 0;
+    uint32_t function = 0;
+  };
+  std::vector<Frame> last_;
 };
 
 }  // namespace eroica

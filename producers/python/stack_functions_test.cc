@@ -41,6 +41,23 @@ TEST_F(StackFunctionsTest, AStackSeenBeforeAsksTheCoreNothing) {
   EXPECT_TRUE(recorded_core::Read().functions.empty());
 }
 
+TEST_F(StackFunctionsTest, StacksThatShareTheirOuterFramesAreToldApart) {
+  const uint32_t step = functions_.LeafOf(StackOf({1, 0}));
+  const uint32_t wait = functions_.LeafOf(StackOf({2, 1, 0}));
+  const uint32_t alone = functions_.LeafOf(StackOf({2, 0}));
+  EXPECT_EQ(functions_.LeafOf(StackOf({1, 0})), step);
+  EXPECT_EQ(functions_.LeafOf(StackOf({2, 1, 0})), wait);
+  EXPECT_EQ(functions_.LeafOf(StackOf({2, 0})), alone);
+  EXPECT_NE(wait, alone);
+}
+
+TEST_F(StackFunctionsTest, AFrameThatGetsItsNameLaterHasItFromThenOn) {
+  const uint32_t without = functions_.LeafOf(StackOf({3, 0}));
+  EXPECT_EQ(without, functions_.LeafOf(StackOf({0})));
+  functions_.Name({{3, "late.py(1): f"}});
+  EXPECT_NE(functions_.LeafOf(StackOf({3, 0})), without);
+}
+
 TEST_F(StackFunctionsTest, AFunctionThatHasNotBegunGivesItsTimeToItsCaller) {
   PythonStack stack = StackOf({2, 1, 0});
   stack.innermost_at_start = true;
