@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPoll{200};
+constexpr milliseconds kPoll{250};
 
 // Readable at its end only: nobody writes to it.
 bool HasEnded(int fd, milliseconds timeout) {

@@ -88,6 +88,9 @@ NodeConfig ConfigOf(const RunFlags& flags, const std::string& recording) {
   config.topics.patterns_partitions = 1;
   config.state.memory_mib = 64;
   config.summarize.out_of_orderness_ms = 1'000;
+  // The node trains nobody: it wakes up seldom, and has the whole job at hand after a crash.
+  config.runtime.poll_timeout_ms = 250;
+  config.runtime.commit_interval_ms = 2'000;
   // Ranks send every half second, or as EROICA_SEND_MS says; a window that is closed before all of it is there is cut.
   config.runtime.idle_timeout_ms = 10'000;
   return config;

@@ -44,6 +44,8 @@ class Emitter {
   bool AddCapture(const Control& control, int64_t now_ns) { return plan_.Add(control, now_ns); }
   // What has become of the rank, at most once a cool-down (StepDetector).
   Degradation TakeDegradation(int64_t now_ns) { return steps_.Check(now_ns); }
+  // Python is traced in full, or is about to be.
+  bool expects_many_events() const { return plan_.WantsFullTrace(); }
   int64_t step() const { return steps_.step(); }
   int64_t mean_step_ns() const { return steps_.mean_step_ns(); }
   const absl::Status& last_error() const { return last_error_; }

@@ -19,9 +19,24 @@ namespace {
 using std::chrono::milliseconds;
 
 // On a host with fewer processors than ranks each tick takes one from somebody who trains.
-constexpr milliseconds kLongestTick{100};
+constexpr milliseconds kLongestTick{250};
+constexpr milliseconds kLongestTickOfMany{100};  // a burst of 160,000 events a second still fits
 constexpr milliseconds kShortestTick{5};
-constexpr int kTicksBetweenReclaims = 10;
+constexpr int kTicksBetweenReclaims = 8;
+
+// full: the fullest ring at the last tick, 0 to 1.
+milliseconds NextTick(milliseconds tick, double full, bool expects_many, milliseconds longest) {
+  if (full > 0.25) return std::max(tick / 2, kShortestTick);
+  if (expects_many || full > 0.02) longest = std::min(longest, kLongestTickOfMany);
+  return full < 0.05 ? std::min(tick * 2, longest) : std::min(tick, longest);
+}
+
+// As often as the host sampler wants to look.
+milliseconds LongestTick(const ProducerConfig& config) {
+  if (config.host_hz <= 0) return kLongestTick;
+  const milliseconds period(static_cast<int64_t>(1'000 / config.host_hz));
+  return std::clamp(period, kShortestTick, kLongestTick);
+}
 
 bool IsAlive(pid_t thread) { return ::syscall(SYS_tgkill, ::getpid(), thread, 0) == 0; }
 
@@ -76,13 +91,14 @@ void EmitterThread::Run() {
 
 void EmitterThread::Loop(Emitter& emitter, Transport& transport) {
   CoreState& state = *parts_.state;
-  milliseconds tick = kLongestTick;
+  const milliseconds longest = LongestTick(parts_.config);
+  milliseconds tick = longest;
   absl::Status told;
   CaptureRequests requests(parts_.config.requests);
   for (int round = 0; !WaitFor(tick); ++round) {
     if (parts_.periodic) parts_.periodic(state.clock.NowNs());
     const double full = emitter.Tick(state.clock.NowNs());
-    tick = full > 0.25 ? std::max(tick / 2, kShortestTick) : full < 0.05 ? std::min(tick * 2, kLongestTick) : tick;
+    tick = NextTick(tick, full, emitter.expects_many_events(), longest);
     if (round % kTicksBetweenReclaims == 0) state.rings->Reclaim(IsAlive);
     NoteCost(transport);
     if (requests.Tick(state.clock.NowNs(), parts_.emitter.identity, emitter, transport) == CaptureRequests::Answer::kStop) {

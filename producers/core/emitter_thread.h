@@ -22,7 +22,7 @@ class EmitterThread {
  public:
   // give_up: called once, on the emitter's thread, with the reason, when nothing can be sent at all.
   // complain: called once, likewise, when a batch was lost.
-  // periodic: called about every 5 to 100 ms on the emitter's thread with the time.
+  // periodic: called about every 5 to 250 ms on the emitter's thread with the time.
   struct Parts {
     CoreState* state = nullptr;
     ProducerConfig config;

@@ -1,7 +1,7 @@
 // What the host knows of a rank: its training thread's processor, its sockets, its GPU, and, by one
 // rank a host and job, the host itself. Start reading here; README.md says what is read and how often.
 //
-// Owner: one background thread, which calls Tick every 20 to 100 ms. A tick does what is due, in
+// Owner: one background thread, which calls Tick every 5 to 250 ms. A tick does what is due, in
 // bounds, and reports through the C ABI of producers/core/producer_core.h. It does not throw, print or
 // start a thread; where a source is missing (a container without /sys, processes that are hidden, no
 // GPU) the rest goes on, and after an error that it does not expect it does nothing more.

@@ -18,7 +18,7 @@ struct RecordingOptions {
   int64_t segment_bytes = int64_t{256} << 20;   // a new file is begun beyond this
   bool compress = true;                         // values by lz4, where that makes them smaller
   bool read_only = false;                       // nothing is created or appended; committing for a group is still tried
-  std::chrono::milliseconds tail_interval{100};  // how often a waiting consumer looks for what other processes have written
+  std::chrono::milliseconds tail_interval{250};  // how often a waiting consumer looks for what other processes have written
 };
 
 class RecordingLog final : public Log {

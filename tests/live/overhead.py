@@ -8,6 +8,7 @@ The processors of a shared machine change their speed by a third within seconds,
 after the other tell nothing. Here both jobs are there all the time, and each runs for two seconds
 while the other is stopped (SIGSTOP). Two turns, one of each job, are a pair; which one begins
 alternates. Of each turn the steps are counted that rank 0 has done in it, and parts of steps.
+No rank asks for a capture window (EROICA_REQUESTS=0): each stop would look like a job that blocks.
 """
 
 import argparse
@@ -55,7 +56,8 @@ class Job:
         self._log = open(os.path.join(folder, name + ".err"), "wb")
         self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL,
                                          stdout=subprocess.PIPE, stderr=self._log,
-                                         env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"),
+                                         env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1",
+                                                  EROICA_REQUESTS="0"),
                                          start_new_session=True)
         self.began = time.monotonic()
         threading.Thread(target=self._read, daemon=True).start()

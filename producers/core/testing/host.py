@@ -99,7 +99,7 @@ def hard_exit(core):
 
 
 def killed(core):
-    steps(core, 300)
+    steps(core, 600)
     print("killing", flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 
