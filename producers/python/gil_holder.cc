@@ -1,37 +1,21 @@
 #include "producers/python/gil_holder.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
 #include "producers/python/stack_walker.h"
+#include "producers/python/run_times.h"
 
 namespace eroica {
 namespace {
 
 constexpr size_t kMostCandidates = 8;
 constexpr int64_t kLeastCpuNs = 1'000'000;
-
-// The first number of /proc/self/task/TID/schedstat: nanoseconds on a processor. -1 where it cannot
-// be read.
-int64_t ReadCpuNs(const char* thread) {
-  char path[320];
-  std::snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", thread);
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return -1;
-  char text[96];
-  const ssize_t size = read(file, text, sizeof text - 1);
-  close(file);
-  if (size <= 0) return -1;
-  text[size] = '\0';
-  return std::strtoll(text, nullptr, 10);
-}
 
 int64_t MonotonicNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -56,8 +40,8 @@ std::vector<GilHolder::ThreadTime> GilHolder::ReadThreads() {
   while (const dirent* entry = readdir(folder)) {
     const int thread_id = std::atoi(entry->d_name);
     if (thread_id <= 0 || threads.size() >= kMostThreads) continue;
-    if (const int64_t cpu_ns = ReadCpuNs(entry->d_name); cpu_ns >= 0)
-      threads.push_back({thread_id, cpu_ns});
+    if (const auto times = RunTimesFile(thread_id).Read())
+      threads.push_back({thread_id, times->on_processor_ns});
   }
   closedir(folder);
   return threads;

@@ -7,7 +7,16 @@ namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 
+// 2^32 divided by the golden ratio.
+constexpr uint32_t kGoldenTurn = 2'654'435'769;
+
 }  // namespace
+
+int64_t SamplingPace::NextNs() {
+  turn_ += kGoldenTurn;
+  const double part = 0.5 + static_cast<double>(turn_) / 4'294'967'296.0;
+  return static_cast<int64_t>(part * static_cast<double>(period_ns_));
+}
 
 void SamplingPace::Tick(int64_t now_ns, int64_t own_cpu_ns, int64_t training_cpu_ns) {
   if (second_.begin_ns == 0) second_ = {now_ns, own_cpu_ns, training_cpu_ns, 0};

@@ -2,7 +2,8 @@
 // often where it would not. What a sample costs depends on the machine: some 10 us on a processor of
 // its own, 50 us and a rank's turn where ranks share processors and caches are cold. So the sampler
 // counts what it uses and keeps to a share of what the training thread uses; a thread that waits is
-// sampled least. Owner: one thread.
+// sampled least. Samples come irregularly: at equal distances they would meet every training step of
+// that length, or a multiple of it, at the same place. Owner: one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,9 @@ class SamplingPace {
   void Tick(int64_t now_ns, int64_t own_cpu_ns, int64_t training_cpu_ns);
 
   int64_t period_ns() const { return period_ns_; }
+  // How long until the next sample: half a period to one and a half, and one on average. Each time
+  // another part of it, by the golden ratio: no part of a step is left out for long.
+  int64_t NextNs();
 
  private:
   struct Second {
@@ -33,6 +37,7 @@ class SamplingPace {
   const int64_t shortest_ns_;
   int64_t period_ns_;
   Second second_;
+  uint32_t turn_ = 0;  // of 2^32
 };
 
 }  // namespace eroica

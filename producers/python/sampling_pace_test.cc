@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 namespace eroica {
 namespace {
 
@@ -50,6 +53,19 @@ TEST(SamplingPace, ComesBackWhenThereIsTimeAgain) {
     training_ns = now_ns > 2'000 * kMs ? now_ns : 0;
   }
   EXPECT_EQ(pace.period_ns(), kAsked);
+}
+
+// Of steps that last as long as a period, and twice and half as long.
+TEST(SamplingPace, StepsOfItsOwnLengthAreSeenAtAllPlaces) {
+  constexpr int kParts = 8;
+  for (const int64_t step_ns : {kAsked / 2, kAsked, 2 * kAsked}) {
+    SamplingPace pace(kAsked);
+    std::array<int, kParts> seen{};
+    int64_t now_ns = 0;
+    for (int i = 0; i < 80; ++i, now_ns += pace.NextNs()) ++seen[now_ns % step_ns * kParts / step_ns];
+    EXPECT_GE(*std::ranges::min_element(seen), 3) << step_ns;
+    EXPECT_NEAR(static_cast<double>(now_ns), 80.0 * kAsked, 0.02 * 80 * kAsked);
+  }
 }
 
 TEST(SamplingPace, ClocksThatGoBackAreHarmless) {

@@ -31,6 +31,12 @@ int64_t CpuNsOf(clockid_t thread) {
   return used.tv_sec * kSecondNs + used.tv_nsec;
 }
 
+std::optional<int64_t> ActiveNsOf(const RunTimesFile& file) {
+  const std::optional<RunTimes> times = file.Read();
+  if (!times) return std::nullopt;
+  return times->on_processor_ns + times->runnable_ns;
+}
+
 // The clock of the main thread. How it follows from the thread's number is part of the kernel's
 // ABI; pthread_getcpuclockid makes it in the same way, of threads that somebody has a pthread_t of.
 clockid_t ClockOfMainThread() {
@@ -51,11 +57,13 @@ StackSampler::StackSampler(const CPythonApi& python, const StackSamplerOptions& 
         eroica_interval(start_ns, end_ns, leaf, lane_);
       }),
       probe_(getpid()),
+      times_(getpid()),
       holder_(python, options.describe),
       waits_([this](int64_t start_ns, int64_t end_ns,
                     uint32_t wait) { eroica_interval(start_ns, end_ns, wait, lane_); },
              {[this] { holder_.Count(); },
-              [this] { return CanTakeGil() ? holder_.Find() : std::string(); }}) {
+              [this] { return CanTakeGil() ? holder_.Find() : std::string(); }},
+             [this] { return ActiveNsOf(times_); }) {
   pthread_mutex_init(&mutex_, nullptr);
   pthread_condattr_t monotonic;
   pthread_condattr_init(&monotonic);
@@ -132,7 +140,7 @@ void StackSampler::Loop() {
     Tick(eroica_now_ns());
     const int64_t now_ns = MonotonicNow();
     pace_.Tick(now_ns, CpuNsOf(CLOCK_THREAD_CPUTIME_ID), CpuNsOf(training));
-    next_ns = std::max(next_ns + pace_.period_ns(), now_ns);  // ticks that were missed are left out
+    next_ns = std::max(next_ns + pace_.NextNs(), now_ns);  // ticks that were missed are left out
   }
   TakeVisit();
   attribution_.Finish();
@@ -209,9 +217,9 @@ bool StackSampler::CanTakeGil() const {
 }
 
 void StackSampler::WatchGil(int64_t now_ns) {
-  const bool waiting = probe_.Read() == ThreadState::kWaitingForGil;
-  if (waiting) gil_waits_.fetch_add(1, std::memory_order_relaxed);
-  waits_.Tick(last_tick_ns_, now_ns, waiting);
+  const ThreadState state = probe_.Read();
+  if (state == ThreadState::kWaitingForGil) gil_waits_.fetch_add(1, std::memory_order_relaxed);
+  waits_.Tick(last_tick_ns_, now_ns, state);
   if (waits_.waiting_ns() > kSecondNs) eroica_training_function(waits_.function());
 }
 

@@ -40,6 +40,7 @@
 #include "producers/python/stack_attribution.h"
 #include "producers/python/stack_functions.h"
 #include "producers/python/stack_walker.h"
+#include "producers/python/run_times.h"
 
 namespace eroica {
 
@@ -109,6 +110,7 @@ class StackSampler {
   StackFunctions functions_;
   StackAttribution attribution_;
   GilProbe probe_;
+  RunTimesFile times_;  // of the main thread
   GilHolder holder_;
   GilWaits waits_;
   PythonStack stack_;
