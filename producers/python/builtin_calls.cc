@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "producers/core/producer_core.h"
 #include "producers/python/python_calls.h"
 #include "producers/python/sampler_calls.h"
 
@@ -126,7 +125,7 @@ PyPointer CollectiveDropped(PyPointer, PyPointer const* arguments, ptrdiff_t cou
   Arguments in(arguments, count, 1);
   const uint64_t ticket = in.Unsigned();
   if (!in.ok()) return nullptr;
-  eroica_collective_dropped(ticket);
+  eroica_python_collective_dropped(ticket);
   return None();
 }
 

@@ -4,7 +4,9 @@
 #include "producers/python/python_frame.h"
 #include "producers/python/thread_lane.h"
 
+using eroica::EnterCollective;
 using eroica::LaneOfThisThread;
+using eroica::LeaveCollective;
 using eroica::PassBoundary;
 
 extern "C" {
@@ -53,22 +55,32 @@ void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function) {
 
 uint64_t eroica_python_collective_launched(uint16_t communicator, uint8_t operation, int32_t peer,
                                            uint64_t sequence, uint64_t bytes) {
+  const bool waits = (operation & EROICA_PYTHON_WAITS) != 0;
   const EroicaCollective collective = {.communicator = communicator,
-                                       .operation = operation,
+                                       .operation =
+                                           static_cast<uint8_t>(operation & ~EROICA_PYTHON_WAITS),
                                        .peer = peer,
                                        .sequence = sequence,
                                        .bytes = bytes};
   const int64_t now_ns = eroica_now_ns();
   PassBoundary(now_ns);
-  return eroica_collective_launched(&collective, now_ns);
+  const uint64_t ticket = eroica_collective_launched(&collective, now_ns);
+  if (waits) EnterCollective(ticket);
+  return ticket;
 }
 
 void eroica_python_collective_ended(uint64_t ticket, int64_t start_monotonic_ns,
                                     uint32_t function) {
   const int64_t now_ns = eroica_now_ns();
   PassBoundary(now_ns);
+  LeaveCollective(ticket);
   eroica_collective_ended(ticket, eroica_from_monotonic_ns(start_monotonic_ns), now_ns, function,
                           LaneOfThisThread());
+}
+
+void eroica_python_collective_dropped(uint64_t ticket) {
+  LeaveCollective(ticket);
+  eroica_collective_dropped(ticket);
 }
 
 }  // extern "C"

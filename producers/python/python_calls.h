@@ -29,10 +29,13 @@ uint32_t eroica_python_collective_function(const char* name);
 // From start_monotonic_ns to now, on the calling thread's lane.
 void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function);
 
+// Added to an operation: the caller is inside until it ends or is dropped.
+enum { EROICA_PYTHON_WAITS = 0x80 };
 // Launched now: its ticket. sequence: or EROICA_NO_SEQUENCE.
 uint64_t eroica_python_collective_launched(uint16_t communicator, uint8_t operation, int32_t peer,
                                            uint64_t sequence, uint64_t bytes);
 // Ended now; it began at start_monotonic_ns.
 void eroica_python_collective_ended(uint64_t ticket, int64_t start_monotonic_ns, uint32_t function);
+void eroica_python_collective_dropped(uint64_t ticket);
 
 }  // extern "C"

@@ -29,17 +29,26 @@ void StackAttribution::Sample(int64_t requested_ns, int64_t taken_ns, uint32_t l
     taken_ns = std::max(taken_ns, requested_ns);
     const bool passed = boundary_ns >= taken_ns_ && boundary_ns <= taken_ns;
     const int64_t middle_ns = taken_ns_ + (requested_ns - taken_ns_) / 2;
+    if (interrupted_ && passed) start_ns_ = boundary_ns;
     if (leaf != leaf_) EmitOpen(passed ? boundary_ns : middle_ns);
   }
   open_ = true;
+  interrupted_ = false;
   leaf_ = leaf;
   taken_ns_ = taken_ns;
   if (taken_ns_ - start_ns_ >= kLongestPieceNs) EmitOpen(taken_ns_);
 }
 
+void StackAttribution::Interrupt(int64_t boundary_ns) {
+  if (!open_) return;
+  taken_ns_ = std::max(taken_ns_, boundary_ns);
+  EmitOpen(taken_ns_);
+  interrupted_ = true;
+}
+
 void StackAttribution::Finish() {
   if (open_) EmitOpen(taken_ns_);
-  open_ = false;
+  open_ = interrupted_ = false;
 }
 
 }  // namespace eroica

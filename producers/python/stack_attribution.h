@@ -25,6 +25,10 @@ class StackAttribution {
   // leaf: the function at the end of the stack's chain. boundary_ns: the latest one.
   void Sample(int64_t requested_ns, int64_t taken_ns, uint32_t leaf,
               int64_t boundary_ns = kNoBoundary);
+  // The thread is inside something that needs no samples since boundary_ns: a collective that it
+  // waits for. What is open goes on behind it: from the boundary on that the next sample, or the next
+  // interruption, says. May be said again and again.
+  void Interrupt(int64_t boundary_ns);
   // Emits what is open, and forgets the sample before: what follows begins anew.
   void Finish();
 
@@ -33,6 +37,7 @@ class StackAttribution {
 
   Emit emit_;
   bool open_ = false;
+  bool interrupted_ = false;
   int64_t start_ns_ = 0;  // of the open interval
   int64_t taken_ns_ = 0;  // of the last sample: the open interval's end
   uint32_t leaf_ = 0;

@@ -97,5 +97,34 @@ TEST_F(StackAttributionTest, ClocksThatGoBackMakeNoNegativeInterval) {
   EXPECT_EQ(std::get<1>(pieces_.back()), 20 * kMs);
 }
 
+// Two samples in steps that follow each other, both inside the collective at their ends, would cover
+// all that lies between.
+TEST_F(StackAttributionTest, WhatRunsInsideACollectiveStandsForNothingElse) {
+  attribution_.Sample(0, 10 * kMs, 1);
+  attribution_.Interrupt(15 * kMs);
+  attribution_.Interrupt(15 * kMs);
+  attribution_.Sample(40 * kMs, 40 * kMs, 2, 30 * kMs);
+  attribution_.Finish();
+  EXPECT_THAT(pieces_, ElementsAre(Piece(0, 15 * kMs, 1), Piece(30 * kMs, 40 * kMs, 2)));
+}
+
+// Or ranks that wait longer would seem to run less of everything.
+TEST_F(StackAttributionTest, AStepThatNoOtherStackWasSeenInIsThatOfTheStackBefore) {
+  attribution_.Sample(0, 10 * kMs, 1);
+  attribution_.Interrupt(15 * kMs);
+  attribution_.Interrupt(80 * kMs);
+  attribution_.Sample(90 * kMs, 90 * kMs, 1, 85 * kMs);
+  attribution_.Finish();
+  EXPECT_THAT(pieces_, ElementsAre(Piece(0, 15 * kMs, 1), Piece(15 * kMs, 80 * kMs, 1),
+                                   Piece(85 * kMs, 90 * kMs, 1)));
+}
+
+TEST_F(StackAttributionTest, BeforeTheFirstStackNothingIsInterrupted) {
+  attribution_.Interrupt(15 * kMs);
+  attribution_.Sample(18 * kMs, 20 * kMs, 2, 16 * kMs);
+  attribution_.Finish();
+  EXPECT_THAT(pieces_, ElementsAre(Piece(18 * kMs, 20 * kMs, 2)));
+}
+
 }  // namespace
 }  // namespace eroica

@@ -207,7 +207,11 @@ void StackSampler::Sample(int64_t requested_ns, int64_t taken_ns, int64_t bounda
   const uint32_t leaf = functions_.LeafOf(stack_);
   if (leaf == EROICA_NO_PARENT) return;
   eroica_sample(taken_ns, EROICA_STACKS, 1);
-  attribution_.Sample(requested_ns, taken_ns, leaf, boundary_ns);
+  if (IsInsideCollective()) {
+    attribution_.Interrupt(boundary_ns);
+  } else {
+    attribution_.Sample(requested_ns, taken_ns, leaf, boundary_ns);
+  }
   eroica_training_function(leaf);
 }
 

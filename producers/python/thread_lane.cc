@@ -23,6 +23,25 @@ void PassBoundary(int64_t now_ns) {
   if (trains) training_boundary_ns.store(now_ns, std::memory_order_relaxed);
 }
 
+namespace {
+
+constexpr uint64_t kNone = UINT64_MAX;
+std::atomic<uint64_t> inside_ticket = kNone;
+
+}  // namespace
+
+bool IsInsideCollective() { return inside_ticket.load(std::memory_order_relaxed) != kNone; }
+
+void EnterCollective(uint64_t ticket) {
+  thread_local const bool trains = gettid() == getpid();
+  if (trains) inside_ticket.store(ticket, std::memory_order_relaxed);
+}
+
+void LeaveCollective(uint64_t ticket) {
+  if (inside_ticket.load(std::memory_order_relaxed) == ticket)
+    inside_ticket.store(kNone, std::memory_order_relaxed);
+}
+
 uint8_t LaneOfThisThread() {
   thread_local int lane = -1;
   if (lane >= 0) return static_cast<uint8_t>(lane);

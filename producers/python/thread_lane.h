@@ -22,4 +22,11 @@ extern std::atomic<int64_t> training_boundary_ns;
 // Of any thread; only the training thread's counts.
 void PassBoundary(int64_t now_ns);
 
+// Whether the training thread is inside a collective that it waits for. What it runs there is the
+// collective's time: a stack that is seen then stands for none of the time before or behind it.
+bool IsInsideCollective();
+// ticket: of the core. Of any thread; only the training thread's counts.
+void EnterCollective(uint64_t ticket);
+void LeaveCollective(uint64_t ticket);  // nothing where it is not the one that was entered last
+
 }  // namespace eroica

@@ -93,7 +93,7 @@ class collective:
         code = constants.OPERATIONS.get(self._operation, 0)
         peer = -1 if self._peer is None else self._peer
         self._ticket = life.native.collective_launched(
-            communicator, code, peer, constants.NO_SEQUENCE, self._bytes
+            communicator, code | constants.WAITS, peer, constants.NO_SEQUENCE, self._bytes
         )
         self._start = monotonic_ns()
 

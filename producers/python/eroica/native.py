@@ -12,6 +12,8 @@ import os
 NO_PARENT = 0xFFFFFFFF
 NO_SEQUENCE = 0xFFFFFFFFFFFFFFFF
 
+WAITS = 0x80  # added to an operation: the caller is inside until it ends
+
 # eroica::MarkKind
 CHECKPOINT_BEGIN, CHECKPOINT_END, EVALUATION_BEGIN, EVALUATION_END = 4, 5, 6, 7
 FORWARD_BEGIN, BACKWARD_BEGIN = 10, 11
@@ -48,7 +50,7 @@ _PROTOTYPES = {
     "off_reason": ("core", "eroica_off_reason", _TEXT, ()),
     "wants_full_trace": ("core", "eroica_wants_full_trace", ctypes.c_bool, ()),
     "communicator": ("core", "eroica_communicator", _U16, (_U64, _TEXT, _TEXT, _U32, _RANKS)),
-    "collective_dropped": ("core", "eroica_collective_dropped", None, (_U64,)),
+    "collective_dropped": ("python", "eroica_python_collective_dropped", None, (_U64,)),
     "attach": ("python", "eroica_python_attach", ctypes.c_bool, (_I64, _I64, _I32)),
     "step": ("python", "eroica_python_step", _I64, ()),
     "dataloader_next": ("python", "eroica_python_dataloader_next", None, ()),
