@@ -16,8 +16,6 @@ void AddImportCommand(CLI::App& app, int* exit_code);
 void AddNodeCommand(CLI::App& app, int* exit_code);
 // job: the words of the command line behind `--`, which are the job's own.
 void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code);
-void AddScoreCommand(CLI::App& app, int* exit_code);
-void AddSimulateCommand(CLI::App& app, int* exit_code);
 void AddTopicsCommand(CLI::App& app, int* exit_code);
 
 }  // namespace eroica

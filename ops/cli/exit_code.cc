@@ -1,5 +1,7 @@
 #include "ops/cli/exit_code.h"
 
+#include <errno.h>
+
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -8,7 +10,7 @@ namespace eroica {
 
 int ExitWithError(const absl::Status& status) {
   std::istringstream lines{std::string(status.message())};
-  for (std::string line; std::getline(lines, line);) std::cerr << "eroica: " << line << "\n";
+  for (std::string line; std::getline(lines, line);) std::cerr << program_invocation_short_name << ": " << line << "\n";
   return kExitError;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schemas/check.h"
@@ -24,8 +25,9 @@ struct ProgramRun {
 class Program {
  public:
   // Starts it; standard output and error go to files of this object.
-  explicit Program(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), EROICA_PROGRAM);
+  explicit Program(std::vector<std::string> arguments) : Program(EROICA_PROGRAM, std::move(arguments)) {}
+  Program(const std::string& path, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), path);
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
@@ -35,7 +37,7 @@ class Program {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, OutPath().c_str(), kFlags, 0600);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, ErrPath().c_str(), kFlags, 0600);
-    EROICA_CHECK(posix_spawn(&pid_, EROICA_PROGRAM, &actions, nullptr, argv.data(), environ) == 0);
+    EROICA_CHECK(posix_spawn(&pid_, path.c_str(), &actions, nullptr, argv.data(), environ) == 0);
     posix_spawn_file_actions_destroy(&actions);
   }
   ~Program() {

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "producers/core/batch_sink.h"
-#include "producers/simulate/job_simulation.h"
 #include "stream_ops/summarize/edge_summarizer.h"
+#include "tests/evaluation/simulate/job_simulation.h"
 
 namespace eroica::simulate {
 namespace {

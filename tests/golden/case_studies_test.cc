@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/score/scenario_file.h"
-#include "ops/score/scenario_run.h"
+#include "tests/evaluation/score/scenario_file.h"
+#include "tests/evaluation/score/scenario_run.h"
 
 namespace eroica {
 namespace {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The examples of docs/FINDINGS.md: what eroica prints of the scenarios and traces that they name.
 
-    python3 tests/golden/findings_page.py build/release/ops/cli/eroica           says which differ; exit code 1 where one does
-    python3 tests/golden/findings_page.py build/release/ops/cli/eroica --write   brings them up to date
+    python3 tests/golden/findings_page.py build/release           says which differ; exit code 1 where one does
+    python3 tests/golden/findings_page.py build/release --write   brings them up to date
 
 Of a chain of effects the page shows the first three and the last.
 """
@@ -20,6 +20,7 @@ PAGE = ROOT / "docs" / "FINDINGS.md"
 TRACES = ROOT.parent / "shared" / "traces"
 EXAMPLE = re.compile(r"(Example, (?P<trace>the trace )?`(?P<name>[^`]+)`(?:, seed (?P<seed>\d+))?[^\n]*:\n\n)(?P<text>(?:    [^\n]*\n|\n(?=    ))+)")
 KIND = re.compile(r"^ +kind +(.*)$", re.MULTILINE)
+PROGRAM, LAB = "ops/cli/eroica", "tests/evaluation/lab/eroica-lab"
 COLUMNS = "112"
 MOST_LINKS = 3
 
@@ -31,13 +32,13 @@ def run(program, *arguments):
     return result.stdout
 
 
-def findings_of_scenario(program, name, seed, folder):
+def findings_of_scenario(build, name, seed, folder):
     scenario = re.sub(r"(?m)^seeds = .*$", "seeds = [%s]" % seed, (ROOT / "tests/scenarios/dev" / (name + ".toml")).read_text())
     path = folder / (name + ".toml")  # jobs are called by it
     path.write_text(scenario)
-    run(program, "simulate", path, "-o", folder / "recording")
-    run(program, "node", "--recording", folder / "recording", "--state", folder / "state", "--drain")
-    return run(program, "findings", "--recording", folder / "recording")
+    run(build / LAB, "simulate", path, "-o", folder / "recording")
+    run(build / PROGRAM, "node", "--recording", folder / "recording", "--state", folder / "state", "--drain")
+    return run(build / PROGRAM, "findings", "--recording", folder / "recording")
 
 
 def shortened(lines):
@@ -58,26 +59,26 @@ def printed(text, kind):
     return ""
 
 
-def example(program, match):
+def example(build, match):
     """The example's text today; as it is where its trace is not there."""
     kind = KIND.search(match["text"]).group(1)
     if match["trace"]:
         trace = TRACES / match["name"]
-        return printed(run(program, "diagnose", trace), kind) if trace.exists() else match["text"]
+        return printed(run(build / PROGRAM, "diagnose", trace), kind) if trace.exists() else match["text"]
     with tempfile.TemporaryDirectory() as folder:
-        return printed(findings_of_scenario(program, match["name"], match["seed"], pathlib.Path(folder)), kind)
+        return printed(findings_of_scenario(build, match["name"], match["seed"], pathlib.Path(folder)), kind)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
+    parser.add_argument("build", type=pathlib.Path, help="folder of the build")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     page = PAGE.read_text()
     differing = []
 
     def replaced(match):
-        now = example(arguments.program, match)
+        now = example(arguments.build, match)
         if now != match["text"]:
             differing.append(match["name"] + ("" if now else ": nothing of its kind is found"))
         return match[1] + (now or match["text"])
@@ -88,7 +89,7 @@ def main():
     for name in differing:
         print("docs/FINDINGS.md: %s" % name)
     if differing and not arguments.write:
-        print("bring it up to date: python3 tests/golden/findings_page.py PROGRAM --write")
+        print("bring it up to date: python3 tests/golden/findings_page.py BUILD --write")
     return 1 if differing and not arguments.write else 0
 
 

@@ -1,4 +1,4 @@
-#include "ops/score/judged_job.h"
+#include "tests/evaluation/score/judged_job.h"
 
 #include <gtest/gtest.h>
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "ops/config/text_file.h"
-#include "ops/score/known_misses.h"
-#include "ops/score/run_queue.h"
-#include "ops/score/scenario_file.h"
-#include "ops/score/scenario_run.h"
-#include "ops/score/score_tables.h"
+#include "tests/evaluation/score/known_misses.h"
+#include "tests/evaluation/score/run_queue.h"
+#include "tests/evaluation/score/scenario_file.h"
+#include "tests/evaluation/score/scenario_run.h"
+#include "tests/evaluation/score/score_tables.h"
 
 namespace eroica {
 namespace {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "diagnosis/root_cause.h"
-#include "ops/score/job_run.h"
-#include "ops/score/scenario_file.h"
-#include "ops/score/window_views.h"
-#include "producers/simulate/job_simulation.h"
+#include "tests/evaluation/score/job_run.h"
+#include "tests/evaluation/score/scenario_file.h"
+#include "tests/evaluation/score/window_views.h"
+#include "tests/evaluation/simulate/job_simulation.h"
 
 namespace eroica {
 namespace {

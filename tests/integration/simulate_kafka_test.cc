@@ -1,4 +1,4 @@
-// A simulated job through a real broker: sent by eroica simulate, diagnosed by a node.
+// A simulated job through a real broker: sent by eroica-lab simulate, diagnosed by a node.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "ops/cli/exit_code.h"
-#include "ops/cli/program_run.h"
+#include "tests/evaluation/lab/lab_run.h"
 #include "tests/integration/test_broker.h"
 
 namespace eroica {
@@ -38,15 +38,16 @@ TEST_P(SimulateKafkaTest, ASlowGpuAmong64IsFound) {
   const std::optional<std::string> broker = SharedBroker();
   if (!broker) GTEST_SKIP() << kNoBrokerMessage;
   const std::vector<std::string> place = {"--bootstrap", *broker, "--topic-prefix", UniqueName("simulate")};
-  const auto run = [&](std::vector<std::string> arguments) {
+  const auto here = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), place.begin(), place.end());
-    return RunProgram(std::move(arguments));
+    return arguments;
   };
+  const auto run = [&](std::vector<std::string> arguments) { return RunProgram(here(std::move(arguments))); };
   const ScratchDirectory folder;
   const std::string scenario = folder.path() + "/slow_gpu.toml";
   WriteBytes(scenario, kScenario);
   ASSERT_EQ(run({"topics", "create"}).exit_code, kExitNothingFound);
-  const ProgramRun simulated = run({"simulate", scenario, "--level", GetParam(), "--json"});
+  const ProgramRun simulated = RunLab(here({"simulate", scenario, "--level", GetParam(), "--json"}));
   ASSERT_EQ(simulated.exit_code, kExitNothingFound) << simulated.err;
   EXPECT_EQ(nlohmann::json::parse(simulated.out).at("steps"), 12);
   const ProgramRun node = run({"node", "--drain", "--state", folder.path() + "/state"});

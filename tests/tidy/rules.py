@@ -15,8 +15,9 @@ MAX_FUNCTION_LINES = 70
 MAX_CODE_COLUMNS = 160
 MAX_COMMENT_COLUMNS = 170
 
-# What a folder may include, the first entry that fits holds. The program's folder and the tests see everything. The yardstick (producers/simulate)
-# and what it measures (diagnosis) know nothing of each other.
+# What a folder may include; the first entry that fits holds. The program's folder and the tests see
+# everything, except that the simulator and the diagnosis which it measures know nothing of each other.
+# Nothing outside tests/ may include or link (evaluation_stays_out) what is in it.
 LAYERS = (
     ("schemas/", ("schemas/",)),
     ("state_store/", ("schemas/", "state_store/")),
@@ -29,6 +30,8 @@ LAYERS = (
     ("diagnosis/diagnose_processor", ("schemas/", "state_store/", "stream_ops/", "diagnosis/")),
     ("diagnosis/", ("schemas/", "diagnosis/")),
     ("ops/", tuple(folder + "/" for folder in SOURCE_FOLDERS)),
+    ("tests/evaluation/simulate/", ("schemas/", "producers/core/batch_sink.h", "tests/evaluation/simulate/")),
+    ("tests/evaluation/baselines/", ("schemas/", "diagnosis/", "tests/evaluation/baselines/")),
 )
 
 # Libraries that only one place may know: what the include starts with, and where it may stand.
@@ -36,7 +39,7 @@ ONLY = (
     (r'[<"]librdkafka/', ("stream_ops/kafka/",)),
     (r'[<"]rocksdb/', ("state_store/rocksdb_store",)),
     (r'[<"](?:flatbuffers/|\w+_generated\.h)', ("schemas/",)),
-    (r'[<"]toml\+\+/', ("ops/config/", "ops/score/scenario_file")),
+    (r'[<"]toml\+\+/', ("ops/config/",)),
     (r'[<"]CLI/', ("ops/cli/",)),
     (r'[<"]simdjson', ("producers/import/",)),
     (r'[<"](?:zlib|libdeflate|isa-l/|igzip)', ("producers/import/",)),
@@ -83,6 +86,20 @@ def layering(tree):
                 yield path, line, f"includes {target}, but {path.split('/')[0]} may only use {', '.join(allowed)}"
 
 
+def evaluation_stays_out(tree):
+    """No build file outside tests/ links a target that tests/ makes."""
+    makes = re.compile(r"\b(?:eroica_library|add_library|add_executable)\(\s*([\w-]+)")
+    files = {path: text for path, text in tree.items() if path.endswith("CMakeLists.txt")}
+    made = {name for path, text in files.items() if path.startswith("tests/") for name in makes.findall(text)}
+    for path, text in files.items():
+        if path.startswith("tests/"):
+            continue
+        for line, content in _lines(text):
+            for name in re.findall(r"[\w:-]+", content):
+                if name.removeprefix("eroica::") in made:
+                    yield path, line, f"names {name}, which tests/ makes"
+
+
 def include_paths(tree):
     """Includes are written from the root of the repository."""
     for path, text in _cpp(tree):
@@ -119,7 +136,8 @@ def no_throw(tree):
 
 def no_sleep_in_tests(tree):
     for path, text in _cpp(tree):
-        if not _is_test(path, text) or path.startswith("tests/benchmarks/"):
+        in_real_time = ("tests/benchmarks/", "tests/evaluation/lab/simulate_command")
+        if not _is_test(path, text) or path.startswith(in_real_time):
             continue
         for line, code in _lines(cpp_source.without_comments_and_literals(text)):
             if re.search(r"\b(?:sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(", code):
@@ -281,6 +299,7 @@ def _expand(token):
 
 ALL = (
     layering,
+    evaluation_stays_out,
     include_paths,
     library_owners,
     threads,

@@ -44,6 +44,19 @@ class Layering(unittest.TestCase):
         self.assertFalse(broken(rules.layering, schemas__a_dot_h='// #include "ops/cli/main.h"\n/*\n#include "ops/a.h"\n*/\n'))
 
 
+    def test_the_simulator_knows_no_diagnosis(self):
+        self.assertTrue(broken(rules.layering, tests__evaluation__simulate__a_dot_h='#include "diagnosis/operator.h"\n'))
+        self.assertFalse(broken(rules.layering, tests__evaluation__simulate__a_dot_h='#include "schemas/ids.h"\n'))
+
+    def test_the_product_links_no_evaluation(self):
+        made = "eroica_library(simulate\n  SOURCES a.cc)\n"
+        links = "target_link_libraries(eroica PRIVATE eroica::simulate)\n"
+        tree = {"tests/evaluation/simulate/CMakeLists.txt": made, "ops/cli/CMakeLists.txt": links}
+        self.assertEqual([path for path, _, _ in rules.evaluation_stays_out(tree)], ["ops/cli/CMakeLists.txt"])
+        tree["ops/cli/CMakeLists.txt"] = links.replace("simulate", "schemas")
+        self.assertFalse(list(rules.evaluation_stays_out(tree)))
+
+
 class Includes(unittest.TestCase):
     def test_paths_from_the_root(self):
         self.assertEqual(broken(rules.include_paths, schemas__a_dot_h="// A.\n", schemas__a_dot_cc='#include "a.h"\n'), [("schemas/a.cc", 1)])

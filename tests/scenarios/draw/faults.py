@@ -8,7 +8,7 @@ CHANGE = ("regression", "step_time")
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """A fault of producers/simulate/fault_library.cc; `blames`: whether the ranks that it strikes are to be named."""
+    """A fault of tests/evaluation/simulate/fault_library.cc; `blames`: whether the ranks that it strikes are to be named."""
     name: str
     family: str
     strikes: str  # rank, ranks, host, rack, link, stage, replicas, experts or all

@@ -1,0 +1,11 @@
+// The subcommands of `eroica-lab`; as ops/cli/commands.h.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace eroica {
+
+void AddScoreCommand(CLI::App& app, int* exit_code);
+void AddSimulateCommand(CLI::App& app, int* exit_code);
+
+}  // namespace eroica

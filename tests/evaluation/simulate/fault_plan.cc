@@ -1,0 +1,151 @@
+#include "tests/evaluation/simulate/fault_plan.h"
+
+#include <algorithm>
+
+#include "schemas/check.h"
+#include "tests/evaluation/simulate/fault_strikes.h"
+
+namespace eroica::simulate {
+namespace {
+
+// Keep the draws of one thing apart from those of another.
+constexpr uint64_t kFaultDraws = 0xFA017;
+constexpr uint64_t kLengthDraws = 0x1E46;
+constexpr uint64_t kRoutingDraws = 0x4007E;
+
+// What a fault adds to a step at the most.
+constexpr double kLongestNs = 3.6e12;
+
+void NoEffect(const FaultMoment&, StepEffects&) {}
+
+}  // namespace
+
+FaultEffect EffectOf(FaultKind kind) {
+  if (kind == FaultKind::kLinkSlow || kind == FaultKind::kCongestedPath) return NoEffect;
+  for (const auto find : {FindDeviceFault, FindNetworkFault, FindThreadFault, FindLoadFault, FindHang}) {
+    if (const FaultEffect effect = find(kind); effect != nullptr) return effect;
+  }
+  EROICA_CHECK(false);
+  return nullptr;
+}
+
+FaultPlan::FaultPlan(const SimulatedJob& job, FunctionCatalog& catalog, uint32_t first_step)
+    : layout_(job.layout),
+      seed_(job.seed),
+      first_step_(first_step),
+      warmup_steps_(job.workload.warmup_steps),
+      warmup_factor_(job.workload.warmup_factor) {
+  const Workload& workload = job.workload;
+  if (workload.length_spread > 0) lengths_ = std::make_unique<LogNormalTable>(workload.length_spread);
+  if (workload.routing_spread > 0 && workload.expert_every > 0 && layout_.expert > 1) {
+    routing_ = std::make_unique<LogNormalTable>(workload.routing_spread);
+  }
+  std::vector<std::vector<Blow>> by_rank(layout_.world_size());
+  if (!job.faults.empty()) {
+    const HealthyStep healthy(job, catalog);
+    for (const Fault& fault : job.faults) Plan(fault, job, healthy, catalog, by_rank);
+  }
+  first_blow_.reserve(by_rank.size() + 1);
+  for (const std::vector<Blow>& blows : by_rank) {
+    first_blow_.push_back(static_cast<uint32_t>(blows_.size()));
+    blows_.insert(blows_.end(), blows.begin(), blows.end());
+  }
+  first_blow_.push_back(static_cast<uint32_t>(blows_.size()));
+}
+
+void FaultPlan::Plan(const Fault& fault, const SimulatedJob& job, const HealthyStep& healthy, FunctionCatalog& catalog,
+                     std::vector<std::vector<Blow>>& by_rank) {
+  const auto index = static_cast<uint32_t>(faults_.size());
+  PlannedFault& planned = faults_.emplace_back();
+  planned.kind = fault.kind;
+  planned.severity = fault.severity;
+  planned.first_step = fault.first_step;
+  planned.last_step = fault.last_step;
+  planned.duty = fault.duty;
+  planned.key = NoiseKey(seed_, kFaultDraws, index);
+  planned.effect = EffectOf(fault.kind);
+  planned.duration_ns = static_cast<int64_t>(std::min(static_cast<double>(healthy.step_ns()) * fault.severity, kLongestNs));
+  for (uint32_t stage = 0; stage < layout_.pipeline; ++stage) planned.mean_kernel_ns.push_back(healthy.mean_kernel_ns(stage));
+  planned.functions = FunctionsOf(fault.kind, catalog);
+  AddPaths(fault, job, planned.paths);
+  for (const Strike& strike : StrikesOf(fault, job, healthy, planned.key))
+    by_rank[strike.rank].push_back({.fault = index, .amount = strike.amount});
+}
+
+bool FaultPlan::ShowsIn(const PlannedFault& fault, uint32_t step) const {
+  if (step < fault.first_step || step > fault.last_step) return false;
+  return fault.duty >= 1 || UniformOf(NoiseKey(fault.key, step, 0)) < fault.duty;
+}
+
+void FaultPlan::EffectsOn(uint32_t rank, uint32_t step, StepEffects& effects) const {
+  static const StepEffects kNone;
+  effects = kNone;
+  if (step - first_step_ < warmup_steps_) Warm(step, effects);
+  if (lengths_ != nullptr) DrawLength(rank, step, effects);
+  if (routing_ != nullptr) Route(rank, step, effects);
+  const uint32_t end = first_blow_[rank + 1];
+  for (uint32_t i = first_blow_[rank]; i < end; ++i) {
+    const PlannedFault& fault = faults_[blows_[i].fault];
+    if (!ShowsIn(fault, step)) continue;
+    fault.effect({.fault = fault,
+                  .amount = blows_[i].amount,
+                  .stage = CoordinatesOf(layout_, rank).pipeline,
+                  .rank = rank,
+                  .step = step,
+                  .key = NoiseKey(fault.key, rank, step, 1)},
+                 effects);
+  }
+  const auto by_phase = [](const HostInsertion& a, const HostInsertion& b) { return a.phase < b.phase; };
+  if (effects.insertions.size() > 1) std::stable_sort(effects.insertions.begin(), effects.insertions.end(), by_phase);
+}
+
+void FaultPlan::PathsIn(uint32_t step, std::vector<PathEffect>& paths) const {
+  paths.clear();
+  for (const PlannedFault& fault : faults_) {
+    if (!fault.paths.empty() && ShowsIn(fault, step)) paths.insert(paths.end(), fault.paths.begin(), fault.paths.end());
+  }
+  const auto ends = [](const PathEffect& path) { return std::pair(path.source_host, path.destination_host); };
+  std::sort(paths.begin(), paths.end(), [&](const PathEffect& a, const PathEffect& b) { return ends(a) < ends(b); });
+  size_t kept = 0;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (i > 0 && ends(paths[i]) == ends(paths[kept - 1])) {
+      Multiply(paths[kept - 1].speed, paths[i].speed);
+    } else {
+      paths[kept++] = paths[i];
+    }
+  }
+  paths.resize(kept);
+}
+
+// Caches fill and kernels are tuned: from the factor down to 1, evenly.
+void FaultPlan::Warm(uint32_t step, StepEffects& effects) const {
+  const double left = static_cast<double>(warmup_steps_ - (step - first_step_)) / warmup_steps_;
+  const Factor factor = Longer((warmup_factor_ - 1) * left);
+  for (Factor& kernel : effects.kernel) Multiply(kernel, factor);
+  Multiply(effects.host, factor);
+}
+
+// A micro batch's sequences are shared by the tensor and context ranks, and by all stages.
+void FaultPlan::DrawLength(uint32_t rank, uint32_t step, StepEffects& effects) const {
+  const uint32_t data = rank / (layout_.tensor * layout_.context) % layout_.data;
+  Multiply(effects.work, lengths_->Of(NoiseKey(seed_ ^ kLengthDraws, data, step)));
+}
+
+// Every token goes somewhere: the shares of a group have the mean 1. Tensor ranks share an expert.
+void FaultPlan::Route(uint32_t rank, uint32_t step, StepEffects& effects) const {
+  Coordinates at = CoordinatesOf(layout_, rank);
+  const uint32_t expert = at.data % layout_.expert;
+  at.tensor = 0;
+  at.data -= expert;
+  const uint64_t group = NoiseKey(seed_ ^ kRoutingDraws, RankAt(layout_, at), step);
+  uint64_t sum = 0;
+  uint64_t own = 0;
+  for (uint32_t i = 0; i < layout_.expert; ++i) {
+    const Factor tokens = routing_->Of(Mix(group ^ i));
+    sum += tokens;
+    if (i == expert) own = tokens;
+  }
+  Multiply(effects.expert_work, static_cast<Factor>((own * layout_.expert << 16) / sum));
+}
+
+}  // namespace eroica::simulate
