@@ -1,5 +1,6 @@
-// The middle of very many values, exact, without partitioning all of them: a sample tells between which two values it lies, and one pass keeps what lies between them.
-// (Floyd and Rivest, Expected time bounds for selection, CACM 18, 1975.)
+// The middle of very many values, exact, without partitioning all of them: a sample tells between
+// which two values it lies, and one pass keeps what lies between them. (Floyd and Rivest, Expected
+// time bounds for selection, CACM 18, 1975.)
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,9 @@ namespace eroica {
 template <typename T>
 class AroundMiddle {
  public:
-  explicit AroundMiddle(std::span<T> values) : values_(values), middle_(values.size() / 2) { Narrow(values); }
+  explicit AroundMiddle(std::span<T> values) : values_(values), middle_(values.size() / 2) {
+    Narrow(values);
+  }
   // Leaves the values as they are: copies all of them where one pass keeps too many.
   explicit AroundMiddle(std::span<const T> values) : middle_(values.size() / 2) {
     if (Narrow(values)) return;
@@ -26,7 +29,8 @@ class AroundMiddle {
   AroundMiddle(const AroundMiddle&) = delete;
   AroundMiddle& operator=(const AroundMiddle&) = delete;
 
-  // In any order, to be reordered: some of all values, one value on each side of the middle among them, where there is one.
+  // In any order, to be reordered: some of all values, one value on each side of the middle among
+  // them, where there is one.
   std::span<T> values() const { return values_; }
   // Position in the sorted values() of what stands at size / 2 of all, sorted.
   std::ptrdiff_t middle() const { return static_cast<std::ptrdiff_t>(middle_); }
@@ -75,7 +79,8 @@ class AroundMiddle {
     return true;
   }
 
-  // The sample's middle is off by half a root of its size (one standard deviation); three of these on each side.
+  // The sample's middle is off by half a root of its size (one standard deviation); three of these
+  // on each side.
   static std::pair<T, T> Bracket(std::span<const T> values) {
     const size_t size = std::min(kMostSampled, values.size() / 16);
     std::vector<T> sample(size);

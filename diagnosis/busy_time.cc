@@ -23,7 +23,9 @@ constexpr double kTimerResolutionNs = 1'000;   // no trace is finer than a micro
 constexpr double kRelativeNoiseFloor = 0.002;  // of a step: what nobody can measure
 
 double Mean(const std::vector<double>& values) {
-  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  return values.empty() ? 0
+                        : std::accumulate(values.begin(), values.end(), 0.0) /
+                              static_cast<double>(values.size());
 }
 
 // For each of two values or more the median of all the others.
@@ -35,7 +37,8 @@ std::vector<double> MediansOfOthers(const std::vector<double>& values) {
   return medians;
 }
 
-const std::vector<StepRecord>& TypicalOf(std::span<const RankView> ranks, const std::vector<RankIndex>& members) {
+const std::vector<StepRecord>& TypicalOf(std::span<const RankView> ranks,
+                                         const std::vector<RankIndex>& members) {
   return ranks[members[members.size() / 2]].batch->steps;
 }
 
@@ -46,7 +49,8 @@ std::vector<int64_t> StepsOf(const std::vector<StepRecord>& steps) {
 }
 
 // Ids of the steps that at least half of the members report, ascending.
-std::vector<int64_t> CommonSteps(std::span<const RankView> ranks, const std::vector<RankIndex>& members) {
+std::vector<int64_t> CommonSteps(std::span<const RankView> ranks,
+                                 const std::vector<RankIndex>& members) {
   std::map<int64_t, size_t> reports;
   // Most members report the very same steps: those are counted together.
   const std::vector<StepRecord>& typical = TypicalOf(ranks, members);
@@ -67,37 +71,48 @@ std::vector<int64_t> CommonSteps(std::span<const RankView> ranks, const std::vec
   return ids;
 }
 
-// Of members that do not report all steps those that report at least half: a file was cut, or events were lost.
-std::vector<RankIndex> WithGaps(std::span<const RankView> ranks, const std::vector<RankIndex>& members, const std::vector<int64_t>& ids) {
+// Of members that do not report all steps those that report at least half: a file was cut, or
+// events were lost.
+std::vector<RankIndex> WithGaps(std::span<const RankView> ranks,
+                                const std::vector<RankIndex>& members,
+                                const std::vector<int64_t>& ids) {
   std::vector<RankIndex> with_gaps;
   for (const RankIndex member : members) {
     const std::vector<StepRecord>& steps = ranks[member].batch->steps;
-    const auto reported = static_cast<size_t>(
-        std::ranges::count_if(steps, [&ids](const StepRecord& step) { return std::ranges::binary_search(ids, step.id); }));
+    const auto reported =
+        static_cast<size_t>(std::ranges::count_if(steps, [&ids](const StepRecord& step) {
+          return std::ranges::binary_search(ids, step.id);
+        }));
     if (reported < ids.size() && 2 * reported >= ids.size()) with_gaps.push_back(member);
   }
   return with_gaps;
 }
 
-std::vector<int64_t> StepsOfAll(std::span<const RankView> ranks, const std::vector<RankIndex>& members, std::vector<int64_t> ids) {
+std::vector<int64_t> StepsOfAll(std::span<const RankView> ranks,
+                                const std::vector<RankIndex>& members, std::vector<int64_t> ids) {
   for (const RankIndex member : members) {
     const std::vector<StepRecord>& steps = ranks[member].batch->steps;
-    std::erase_if(ids, [&steps](int64_t id) { return !std::ranges::binary_search(steps, id, {}, &StepRecord::id); });
+    std::erase_if(ids, [&steps](int64_t id) {
+      return !std::ranges::binary_search(steps, id, {}, &StepRecord::id);
+    });
   }
   return ids;
 }
 
-// The members of one role that report all of the given steps. Values by step lie together: that is how they are compared.
+// The members of one role that report all of the given steps. Values by step lie together: that is
+// how they are compared.
 class RoleTable {
  public:
-  RoleTable(std::span<const RankView> ranks, const std::vector<RankIndex>& members, std::vector<int64_t> step_ids)
+  RoleTable(std::span<const RankView> ranks, const std::vector<RankIndex>& members,
+            std::vector<int64_t> step_ids)
       : ranks_(ranks), step_ids_(std::move(step_ids)) {
     busy_.resize(step_ids_.size());
     for (auto& column : busy_) column.reserve(members.size());
     constexpr size_t kAhead = 2;  // members whose steps are asked for while those of one are read
     for (size_t i = 0; i < members.size(); ++i) {
       if (i + kAhead < members.size()) {
-        for (const StepRecord& step : ranks[members[i + kAhead]].batch->steps) Prefetch(&step.peer_wait_ns);
+        for (const StepRecord& step : ranks[members[i + kAhead]].batch->steps)
+          Prefetch(&step.peer_wait_ns);
       }
       AddMember(members[i]);
     }
@@ -109,7 +124,8 @@ class RoleTable {
   const std::vector<RankIndex>& left_out() const { return left_out_; }
   bool comparable() const { return members_.size() >= 2 && !step_ids_.empty(); }
 
-  // Appends an entry for each member. Nothing is left in the table then: of many ranks there is too much to copy it.
+  // Appends an entry for each member. Nothing is left in the table then: of many ranks there is too
+  // much to copy it.
   void Compare(std::vector<BusyTime>& out) && {
     const std::vector<double> means = BusyMeans();
     const std::vector<double> peer_medians = MediansOfOthers(means);
@@ -128,7 +144,8 @@ class RoleTable {
       entry.busy_ns = means[m];
       entry.wait_ns = entry.step_ns - entry.busy_ns;
       entry.peers_busy_ns = peer_medians[m];
-      entry.noise_ns = std::max({peer_spreads[m], step_error, kTimerResolutionNs, kRelativeNoiseFloor * entry.step_ns});
+      entry.noise_ns = std::max(
+          {peer_spreads[m], step_error, kTimerResolutionNs, kRelativeNoiseFloor * entry.step_ns});
       entry.excess_ns = excess.sum_ns[m] / steps;
       if (steps > 1) entry.lasting_ns = (excess.sum_ns[m] - excess.largest_ns[m]) / (steps - 1);
       entry.slow_steps = excess.slow_steps[m];
@@ -144,7 +161,8 @@ class RoleTable {
     for (const StepRecord& step : steps) {
       if (next == step_ids_.size() || step.id != step_ids_[next]) continue;
       duration_ns += static_cast<double>(step.duration_ns);
-      busy_[next++].push_back(static_cast<double>(std::max<int64_t>(0, step.duration_ns - step.peer_wait_ns)));
+      busy_[next++].push_back(
+          static_cast<double>(std::max<int64_t>(0, step.duration_ns - step.peer_wait_ns)));
     }
     holds_all_steps_ = holds_all_steps_ && next == step_ids_.size() && next == steps.size();
     if (next == step_ids_.size()) {
@@ -167,7 +185,10 @@ class RoleTable {
 
   // Of each member, over the steps: busy time less the median of the others' in the same step.
   struct Excess {
-    explicit Excess(size_t members) : sum_ns(members), largest_ns(members, -std::numeric_limits<double>::infinity()), slow_steps(members) {}
+    explicit Excess(size_t members)
+        : sum_ns(members),
+          largest_ns(members, -std::numeric_limits<double>::infinity()),
+          slow_steps(members) {}
     std::vector<double> sum_ns;
     std::vector<double> largest_ns;
     std::vector<uint32_t> slow_steps;  // with at least half of the mean
@@ -189,16 +210,20 @@ class RoleTable {
     for (size_t s = 0; s < busy_.size(); ++s) {
       for (size_t m = 0; m < members_.size(); ++m) {
         const double own = peers[s].Over(busy_[s][m]);
-        excess.slow_steps[m] += static_cast<uint32_t>(own > 0) & static_cast<uint32_t>(own >= half_of_mean_ns[m]);
+        excess.slow_steps[m] +=
+            static_cast<uint32_t>(own > 0) & static_cast<uint32_t>(own >= half_of_mean_ns[m]);
       }
     }
     return excess;
   }
 
-  // For each member how far its peers' means lie apart. In a big role one member more or less changes nothing, so the role's own spread does for all there.
+  // For each member how far its peers' means lie apart. In a big role one member more or less
+  // changes nothing, so the role's own spread does for all there.
   static std::vector<double> PeerSpreads(const std::vector<double>& means) {
     constexpr size_t kExactUpTo = 64;
-    const auto spread = [](std::vector<double> of) { return kSigmaPerMad * TakeMedianAndMad(std::span(of)).mad; };
+    const auto spread = [](std::vector<double> of) {
+      return kSigmaPerMad * TakeMedianAndMad(std::span(of)).mad;
+    };
     if (means.size() > kExactUpTo) return std::vector<double>(means.size(), spread(means));
     std::vector<double> spreads;
     for (size_t member = 0; member < means.size(); ++member) {
@@ -209,20 +234,25 @@ class RoleTable {
     return spreads;
   }
 
-  // Steps vary alike on all ranks (a long sequence is long for everyone): what counts is how one rank's steps vary against the role's.
+  // Steps vary alike on all ranks (a long sequence is long for everyone): what counts is how one
+  // rank's steps vary against the role's.
   double ErrorOfTheMean(const std::vector<double>& means) const {
     std::vector<double> residuals(members_.size() * step_ids_.size());
     auto of_step = residuals.begin();
     for (const std::vector<double>& column : busy_) {
       const auto end = std::ranges::transform(column, means, of_step, std::minus<>()).out;
-      const double common = Median(std::span(of_step, end));  // may reorder them, which is no matter: only their values count
-      std::transform(of_step, end, of_step, [common](double value) { return std::abs(value - common); });
+      // may reorder them, which is no matter: only their values count
+      const double common = Median(std::span(of_step, end));
+      std::transform(of_step, end, of_step,
+                     [common](double value) { return std::abs(value - common); });
       of_step = end;
     }
-    return kSigmaPerMad * Median(std::span(residuals)) / std::sqrt(static_cast<double>(step_ids_.size()));
+    return kSigmaPerMad * Median(std::span(residuals)) /
+           std::sqrt(static_cast<double>(step_ids_.size()));
   }
 
-  // [step][member]: busy time less what the rank and the step have in common with others (two-way layout without interaction).
+  // [step][member]: busy time less what the rank and the step have in common with others (two-way
+  // layout without interaction).
   std::vector<std::vector<double>> TakeResiduals(const std::vector<double>& means) {
     const double grand = Mean(means);
     std::vector<std::vector<double>> residuals = std::move(busy_);
@@ -233,9 +263,12 @@ class RoleTable {
     return residuals;
   }
 
-  // Members that vary on their own. Ranks that share their inputs (tensor parallel) vary together over the steps, and what many of them say is said once: residuals that
-  // are the same within a third of what independent members would differ by count as one. Sorted by one step, such members are neighbors.
-  static size_t CountIndependent(const std::vector<std::vector<double>>& residuals, double variance) {
+  // Members that vary on their own. Ranks that share their inputs (tensor parallel) vary together
+  // over the steps, and what many of them say is said once: residuals that are the same within a
+  // third of what independent members would differ by count as one. Sorted by one step, such
+  // members are neighbors.
+  static size_t CountIndependent(const std::vector<std::vector<double>>& residuals,
+                                 double variance) {
     constexpr double kAlike = 1.0 / 9;
     constexpr size_t kNeighbors = 8;
     const double most = kAlike * 2 * variance * static_cast<double>(residuals.size() - 1);
@@ -249,11 +282,13 @@ class RoleTable {
     };
     std::vector<std::pair<double, size_t>> order;
     for (const double first : residuals.front()) order.emplace_back(first, order.size());
-    std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::sort(order.begin(), order.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
     size_t independent = 0;
     for (size_t i = 0; i < order.size(); ++i) {
       bool seen = false;
-      for (size_t k = 1; k <= std::min(i, kNeighbors) && !seen; ++k) seen = alike(order[i].second, order[i - k].second);
+      for (size_t k = 1; k <= std::min(i, kNeighbors) && !seen; ++k)
+        seen = alike(order[i].second, order[i - k].second);
       independent += seen ? 0 : 1;
     }
     return independent;
@@ -263,23 +298,28 @@ class RoleTable {
   void AddChances(const std::vector<double>& means, std::span<BusyTime> entries) {
     constexpr double kLeastShare = 0.01;
     const double steps = static_cast<double>(step_ids_.size());
-    const bool asked = std::ranges::any_of(entries, [](const BusyTime& entry) { return entry.share() >= kLeastShare; });
+    const bool asked = std::ranges::any_of(
+        entries, [](const BusyTime& entry) { return entry.share() >= kLeastShare; });
     if (!asked || steps < 2) return;
     const std::vector<std::vector<double>> residuals = TakeResiduals(means);
     double squares = 0;
-    for (const auto& column : residuals) squares += std::inner_product(column.begin(), column.end(), column.begin(), 0.0);
+    for (const auto& column : residuals)
+      squares += std::inner_product(column.begin(), column.end(), column.begin(), 0.0);
     const double variance = squares / (static_cast<double>(members_.size() - 1) * (steps - 1));
     // Steps that vary by no more than what anybody can measure have nothing in common that counts.
     const double floor_ns = std::max(kTimerResolutionNs, kRelativeNoiseFloor * Mean(step_ns_));
-    const size_t independent = variance > floor_ns * floor_ns ? CountIndependent(residuals, variance) : members_.size();
+    const size_t independent =
+        variance > floor_ns * floor_ns ? CountIndependent(residuals, variance) : members_.size();
     if (independent < 2) return;
     constexpr double kVarianceOfMedian = 1.5708;  // of a mean's, for normal data
     const double others = static_cast<double>(independent - 1);
-    const double error_ns = std::max(floor_ns, std::sqrt(variance * (1 + kVarianceOfMedian / others) / steps));
+    const double error_ns =
+        std::max(floor_ns, std::sqrt(variance * (1 + kVarianceOfMedian / others) / steps));
     for (BusyTime& entry : entries) {
       entry.error_ns = error_ns;
       entry.freedom = others * (steps - 1);
-      if (entry.excess_ns > 0) entry.chance = StudentTail(entry.excess_ns / error_ns, entry.freedom);
+      if (entry.excess_ns > 0)
+        entry.chance = StudentTail(entry.excess_ns / error_ns, entry.freedom);
     }
   }
 
@@ -292,7 +332,8 @@ class RoleTable {
   std::vector<std::vector<double>> busy_;  // [step][member]
 };
 
-void CompareRole(std::span<const RankView> ranks, const std::vector<RankIndex>& members, std::vector<BusyTime>& result) {
+void CompareRole(std::span<const RankView> ranks, const std::vector<RankIndex>& members,
+                 std::vector<BusyTime>& result) {
   // Mostly all report the very same steps, which is seen when they are put into the table.
   std::vector<int64_t> ids = StepsOf(TypicalOf(ranks, members));
   RoleTable table(ranks, members, ids);
@@ -307,8 +348,9 @@ void CompareRole(std::span<const RankView> ranks, const std::vector<RankIndex>& 
   if (!fewer_steps.comparable()) return;
   std::vector<BusyTime> all;
   std::move(fewer_steps).Compare(all);
-  std::ranges::copy_if(all, std::back_inserter(result),
-                       [&with_gaps](const BusyTime& entry) { return std::ranges::binary_search(with_gaps, entry.rank); });
+  std::ranges::copy_if(all, std::back_inserter(result), [&with_gaps](const BusyTime& entry) {
+    return std::ranges::binary_search(with_gaps, entry.rank);
+  });
 }
 
 }  // namespace
@@ -316,14 +358,16 @@ void CompareRole(std::span<const RankView> ranks, const std::vector<RankIndex>& 
 std::vector<BusyTime> CompareBusyTime(std::span<const RankView> ranks, uint32_t role_count) {
   std::vector<std::vector<RankIndex>> roles(role_count);
   for (RankIndex i = 0; i < ranks.size(); ++i) {
-    if (!ranks[i].batch->silent && !ranks[i].batch->steps.empty()) roles[ranks[i].role].push_back(i);
+    if (!ranks[i].batch->silent && !ranks[i].batch->steps.empty())
+      roles[ranks[i].role].push_back(i);
   }
   std::vector<BusyTime> result;
   result.reserve(ranks.size());
   for (const std::vector<RankIndex>& members : roles) {
     if (members.size() >= 2) CompareRole(ranks, members, result);
   }
-  if (!std::ranges::is_sorted(result, {}, &BusyTime::rank)) std::ranges::sort(result, {}, &BusyTime::rank);
+  if (!std::ranges::is_sorted(result, {}, &BusyTime::rank))
+    std::ranges::sort(result, {}, &BusyTime::rank);
   return result;
 }
 

@@ -18,12 +18,15 @@ SyntheticJob UnevenJob(uint32_t ranks, uint32_t seed) {
   SyntheticJob job(ranks);
   std::mt19937 random(seed);
   for (PatternBatch& batch : job.batches) {
-    for (StepRecord& step : batch.steps) step.peer_wait_ns = static_cast<int64_t>(random() % 300) * 1'000'000;
+    for (StepRecord& step : batch.steps)
+      step.peer_wait_ns = static_cast<int64_t>(random() % 300) * 1'000'000;
   }
   return job;
 }
 
-double Busy(const StepRecord& step) { return static_cast<double>(step.duration_ns - step.peer_wait_ns); }
+double Busy(const StepRecord& step) {
+  return static_cast<double>(step.duration_ns - step.peer_wait_ns);
+}
 
 double MedianOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -52,13 +55,15 @@ TEST(BusyTime, ExcessIsOverTheMedianOfThePeersInEachStep) {
     const std::vector<BusyTime> compared = view.busy_times();
     ASSERT_EQ(compared.size(), ranks);
     for (const BusyTime& busy : compared) {
-      EXPECT_NEAR(busy.excess_ns, ExcessByDefinition(job, busy.rank), 1e-3) << ranks << " ranks, rank " << busy.rank;
+      EXPECT_NEAR(busy.excess_ns, ExcessByDefinition(job, busy.rank), 1e-3)
+          << ranks << " ranks, rank " << busy.rank;
       EXPECT_EQ(busy.peers, ranks - 1);
     }
   }
 }
 
-// Trace files are cut, events are lost: what a rank told still counts, and takes nothing from the others.
+// Trace files are cut, events are lost: what a rank told still counts, and takes nothing from the
+// others.
 TEST(BusyTime, ARankThatLacksStepsIsComparedOverThoseItHas) {
   SyntheticJob job = UnevenJob(4, 1);
   job.batches[1].steps.resize(6);
@@ -78,7 +83,8 @@ TEST(BusyTime, ARankThatLacksStepsIsComparedOverThoseItHas) {
 TEST(BusyTime, ManyEqualRanksLeaveTheOneThatDiffers) {
   SyntheticJob job(9);
   for (PatternBatch& batch : job.batches) {
-    for (StepRecord& step : batch.steps) step.peer_wait_ns = batch.rank.value == 4 ? 0 : 200'000'000;
+    for (StepRecord& step : batch.steps)
+      step.peer_wait_ns = batch.rank.value == 4 ? 0 : 200'000'000;
   }
   const CrossRankView view(job.batches, job.summaries);
   for (const BusyTime& busy : view.busy_times()) {
@@ -88,7 +94,8 @@ TEST(BusyTime, ManyEqualRanksLeaveTheOneThatDiffers) {
 }
 
 TEST(BusyTime, SpreadOfABigRoleIsThatOfItsPeers) {
-  SyntheticJob job(65);  // the first size at which the role's own spread stands for that of the peers
+  // the first size at which the role's own spread stands for that of the peers
+  SyntheticJob job(65);
   for (PatternBatch& batch : job.batches) {
     for (StepRecord& step : batch.steps) step.peer_wait_ns = batch.rank.value * 3'000'000;
   }
@@ -110,7 +117,8 @@ TEST(BusyTime, ALoneRankIsComparedWithNobody) {
 }
 
 // A job whose inputs are drawn for each step; `shared` ranks in a row get the same.
-std::vector<BusyTime> WithDrawnInputs(uint32_t ranks, uint32_t shared, uint32_t slow_ranks, double longer, uint64_t seed) {
+std::vector<BusyTime> WithDrawnInputs(uint32_t ranks, uint32_t shared, uint32_t slow_ranks,
+                                      double longer, uint64_t seed) {
   constexpr uint32_t kSteps = 4;
   std::mt19937_64 random(seed);
   std::normal_distribution<double> length(0, 10);
@@ -128,16 +136,18 @@ std::vector<BusyTime> WithDrawnInputs(uint32_t ranks, uint32_t shared, uint32_t 
 }
 
 // Over the ranks of such a job.
-double LeastChance(uint32_t ranks, uint32_t shared, uint32_t slow_ranks, double longer, uint64_t seed) {
+double LeastChance(uint32_t ranks, uint32_t shared, uint32_t slow_ranks, double longer,
+                   uint64_t seed) {
   double least = 1;
-  for (const BusyTime& busy : WithDrawnInputs(ranks, shared, slow_ranks, longer, seed)) least = std::min(least, busy.chance);
+  for (const BusyTime& busy : WithDrawnInputs(ranks, shared, slow_ranks, longer, seed))
+    least = std::min(least, busy.chance);
   return least;
 }
 
 TEST(BusyTime, AsksForTheChanceOfAnExcessWhereThereIsOne) {
   for (const BusyTime& busy : WithDrawnInputs(16, 1, 1, 60, 3)) {
     ASSERT_GT(busy.error_ns, 0);
-    EXPECT_EQ(busy.chance < 1, busy.excess_ns > 0) << busy.rank;
+    EXPECT_EQ(busy.chance<1, busy.excess_ns> 0) << busy.rank;
   }
 }
 

@@ -38,10 +38,12 @@ std::string_view KeyOf(std::string_view frame) {
   return frame.starts_with(kWaitForGil) ? kWaitForGil : frame;
 }
 
-bool NamesHolder(const FunctionPattern& pattern) { return pattern.name.find(',') != std::string::npos; }
+bool NamesHolder(const FunctionPattern& pattern) {
+  return pattern.name.find(',') != std::string::npos;
+}
 
-// Whether the pattern describes the frame better than what was seen of it so far: it is heavier, and
-// of waits for the lock one that names the holder.
+// Whether the pattern describes the frame better than what was seen of it so far: it is heavier,
+// and of waits for the lock one that names the holder.
 bool DescribesBetter(const FunctionPattern& pattern, double ns, const Inclusive& so_far) {
   if (so_far.heaviest == nullptr) return true;
   const bool names = NamesHolder(pattern), named = NamesHolder(*so_far.heaviest);
@@ -72,29 +74,35 @@ InclusiveTimes InclusiveTimesOf(const PatternBatch& batch) {
   return times;
 }
 
-std::vector<RankIndex> PeersOf(const CrossRankView& view, RankIndex rank, const CauseOptions& options) {
+std::vector<RankIndex> PeersOf(const CrossRankView& view, RankIndex rank,
+                               const CauseOptions& options) {
   std::vector<RankIndex> all;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
-    const bool is_peer = options.peers_of_any_role || view.ranks()[i].role == view.ranks()[rank].role;
+    const bool is_peer =
+        options.peers_of_any_role || view.ranks()[i].role == view.ranks()[rank].role;
     if (i != rank && is_peer && !view.ranks()[i].silent) all.push_back(i);
   }
   if (all.size() <= options.max_peers) return all;
   std::vector<RankIndex> spread;
-  for (uint32_t k = 0; k < options.max_peers; ++k) spread.push_back(all[k * all.size() / options.max_peers]);
+  for (uint32_t k = 0; k < options.max_peers; ++k)
+    spread.push_back(all[k * all.size() / options.max_peers]);
   return spread;
 }
 
 std::string_view CallerOf(const FunctionPattern& pattern) {
   const std::string_view stack = pattern.stack;
   const size_t separator = stack.rfind(kStackSeparator);
-  return separator == std::string_view::npos ? stack : stack.substr(separator + kStackSeparator.size());
+  return separator == std::string_view::npos ? stack
+                                             : stack.substr(separator + kStackSeparator.size());
 }
 
-// True where several ranks spend time in the leaf, and call it from here and there: then the place that called it on one rank is chance, and what
-// they share is the leaf. (Garbage collection strikes below whatever frame runs.)
+// True where several ranks spend time in the leaf, and call it from here and there: then the place
+// that called it on one rank is chance, and what they share is the leaf. (Garbage collection
+// strikes below whatever frame runs.)
 bool IsCalledFromAnywhere(const CrossRankView& view, RankIndex rank, std::string_view leaf) {
-  constexpr size_t kFewestRanks = 3;      // two ranks may have two faults
-  constexpr double kSmallPart = 1.0 / 8;  // of what the rank takes: by turns, others have a stroke where it has a few
+  constexpr size_t kFewestRanks = 3;  // two ranks may have two faults
+  // of what the rank takes: by turns, others have a stroke where it has a few
+  constexpr double kSmallPart = 1.0 / 8;
   constexpr double kOnePlace = 0.9;
   std::vector<const FunctionColumn*> columns;  // one a caller and stack
   std::vector<double> of_rank(view.ranks().size(), 0);
@@ -102,9 +110,12 @@ bool IsCalledFromAnywhere(const CrossRankView& view, RankIndex rank, std::string
     if (column.sample->name != leaf || IsSymptom(*column.sample)) continue;
     columns.push_back(&column);
     for (size_t i = 0; i < column.size(); ++i)
-      of_rank[column.rank[i]] += PerStep(*view.ranks()[column.rank[i]].batch, column.critical_ns[i]);
+      of_rank[column.rank[i]] +=
+          PerStep(*view.ranks()[column.rank[i]].batch, column.critical_ns[i]);
   }
-  const auto takes_part = [&](RankIndex other) { return of_rank[other] > 0 && of_rank[other] >= kSmallPart * of_rank[rank]; };
+  const auto takes_part = [&](RankIndex other) {
+    return of_rank[other] > 0 && of_rank[other] >= kSmallPart * of_rank[rank];
+  };
   std::map<std::string_view, double> by_caller;
   std::set<RankIndex> ranks;
   double all_ns = 0;
@@ -118,7 +129,8 @@ bool IsCalledFromAnywhere(const CrossRankView& view, RankIndex rank, std::string
     }
   }
   if (ranks.size() < kFewestRanks) return false;
-  return std::all_of(by_caller.begin(), by_caller.end(), [all_ns](const auto& entry) { return entry.second < kOnePlace * all_ns; });
+  return std::all_of(by_caller.begin(), by_caller.end(),
+                     [all_ns](const auto& entry) { return entry.second < kOnePlace * all_ns; });
 }
 
 std::string CallersOf(const FunctionPattern& pattern, std::string_view frame) {
@@ -136,7 +148,8 @@ std::string_view NameOfFrame(std::string_view frame, const Inclusive& own) {
   return KeyOf(frame) == kWaitForGil ? std::string_view(own.heaviest->name) : frame;
 }
 
-CauseFunction Describe(std::string_view frame, const Inclusive& own, double peers_ns, double excess_ns) {
+CauseFunction Describe(std::string_view frame, const Inclusive& own, double peers_ns,
+                       double excess_ns) {
   CauseFunction cause;
   cause.name = NameOfFrame(frame, own);
   cause.stack = CallersOf(*own.heaviest, cause.name);
@@ -150,12 +163,14 @@ CauseFunction Describe(std::string_view frame, const Inclusive& own, double peer
   return cause;
 }
 
-// What a peer without a row ran of a kernel. All ranks of a role run the same ones: what is too small for a row the peer folded, and the rank did not. Other functions
-// are the rank's own.
-double FoldedBeyond(const PatternBatch& own, const PatternBatch& peer, FunctionClass function_class) {
+// What a peer without a row ran of a kernel. All ranks of a role run the same ones: what is too
+// small for a row the peer folded, and the rank did not. Other functions are the rank's own.
+double FoldedBeyond(const PatternBatch& own, const PatternBatch& peer,
+                    FunctionClass function_class) {
   if (function_class != FunctionClass::kGpuCompute) return 0;
   const auto c = static_cast<size_t>(function_class);
-  return std::max(0.0, PerStep(peer, peer.folded_critical_ns[c]) - PerStep(own, own.folded_critical_ns[c]));
+  return std::max(
+      0.0, PerStep(peer, peer.folded_critical_ns[c]) - PerStep(own, own.folded_critical_ns[c]));
 }
 
 // What the peers of a rank ran of the frames that it ran.
@@ -163,7 +178,8 @@ class PeerTimes {
  public:
   PeerTimes(const CrossRankView& view, RankIndex rank, const CauseOptions& options)
       : view_(view), own_(*view.ranks()[rank].batch), peers_(PeersOf(view, rank, options)) {
-    for (const RankIndex peer : peers_) times_.push_back(InclusiveTimesOf(*view.ranks()[peer].batch));
+    for (const RankIndex peer : peers_)
+      times_.push_back(InclusiveTimesOf(*view.ranks()[peer].batch));
   }
 
   // A step; 0 without peers.
@@ -172,7 +188,8 @@ class PeerTimes {
     for (size_t i = 0; i < peers_.size(); ++i) {
       const auto it = times_[i].find(KeyOf(frame));
       ns.push_back(it != times_[i].end() ? it->second.ns
-                                         : FoldedBeyond(own_, *view_.ranks()[peers_[i]].batch, own.heaviest->function_class));
+                                         : FoldedBeyond(own_, *view_.ranks()[peers_[i]].batch,
+                                                        own.heaviest->function_class));
     }
     return ns.empty() ? 0 : Median(std::span(ns));
   }
@@ -186,10 +203,12 @@ class PeerTimes {
 
 using Candidates = std::map<std::string_view, std::pair<const Inclusive*, CauseFunction>>;
 
-// Those that are nearly as specific as the most specific one, and of these those that cover nearly as much as the best.
+// Those that are nearly as specific as the most specific one, and of these those that cover nearly
+// as much as the best.
 Candidates Best(const Candidates& candidates, const CauseOptions& options) {
   double best_specificity = 0;
-  for (const auto& [frame, candidate] : candidates) best_specificity = std::max(best_specificity, candidate.second.specificity);
+  for (const auto& [frame, candidate] : candidates)
+    best_specificity = std::max(best_specificity, candidate.second.specificity);
   double best_coverage = 0;
   for (const auto& [frame, candidate] : candidates) {
     if (candidate.second.specificity >= best_specificity - options.specificity_slack) {
@@ -200,7 +219,8 @@ Candidates Best(const Candidates& candidates, const CauseOptions& options) {
   for (const auto& [frame, candidate] : candidates) {
     const CauseFunction& cause = candidate.second;
     if (cause.specificity < best_specificity - options.specificity_slack) continue;
-    if (cause.coverage >= best_coverage * (1 - options.coverage_slack)) best.emplace(frame, candidate);
+    if (cause.coverage >= best_coverage * (1 - options.coverage_slack))
+      best.emplace(frame, candidate);
   }
   return best;
 }
@@ -210,7 +230,9 @@ const CauseFunction* Deepest(const Candidates& candidates, bool builtin) {
   const Inclusive* deepest = nullptr;
   const CauseFunction* cause = nullptr;
   for (const auto& [frame, candidate] : candidates) {
-    if (IsBuiltin(frame) != builtin || (deepest != nullptr && candidate.first->depth() <= deepest->depth())) continue;
+    if (IsBuiltin(frame) != builtin ||
+        (deepest != nullptr && candidate.first->depth() <= deepest->depth()))
+      continue;
     deepest = candidate.first;
     cause = &candidate.second;
   }
@@ -218,20 +240,25 @@ const CauseFunction* Deepest(const Candidates& candidates, bool builtin) {
 }
 
 // What a source frame spends most of its time in, and the rank as much more below other frames.
-const CauseFunction* BuiltinBeyond(const CauseFunction& source, const Candidates& candidates, const CauseOptions& options) {
+const CauseFunction* BuiltinBeyond(const CauseFunction& source, const Candidates& candidates,
+                                   const CauseOptions& options) {
   const auto leaf = candidates.find(source.hottest_leaf);
   if (leaf == candidates.end() || !IsBuiltin(leaf->first)) return nullptr;
-  return leaf->second.second.coverage > source.coverage * (1 + options.coverage_slack) ? &leaf->second.second : nullptr;
+  return leaf->second.second.coverage > source.coverage * (1 + options.coverage_slack)
+             ? &leaf->second.second
+             : nullptr;
 }
 
 // The best name of all candidates; nullptr where there are none.
-const CauseFunction* NameOf(const CrossRankView& view, RankIndex rank, const Candidates& candidates, const CauseOptions& options) {
+const CauseFunction* NameOf(const CrossRankView& view, RankIndex rank, const Candidates& candidates,
+                            const CauseOptions& options) {
   const Candidates best = Best(candidates, options);
   const CauseFunction* source = Deepest(best, false);
   const CauseFunction* builtin = Deepest(best, true);
   if (source == nullptr) return builtin == nullptr ? nullptr : &candidates.at(builtin->name).second;
   if (builtin == nullptr) builtin = BuiltinBeyond(*source, candidates, options);
-  const bool is_builtin = builtin != nullptr && (options.prefer_builtin || IsCalledFromAnywhere(view, rank, builtin->name));
+  const bool is_builtin = builtin != nullptr && (options.prefer_builtin ||
+                                                 IsCalledFromAnywhere(view, rank, builtin->name));
   return &candidates.at(is_builtin ? builtin->name : source->name).second;
 }
 
@@ -239,9 +266,9 @@ const CauseFunction* NameOf(const CrossRankView& view, RankIndex rank, const Can
 
 namespace {
 
-// Who holds the interpreter's lock runs: the rank competes with it for a processor, too. Where a rank
-// waits for the lock as its peers do not, and a fair part of all that it waits longer, its longer
-// waits for a processor are the holder's. Answers them, a step.
+// Who holds the interpreter's lock runs: the rank competes with it for a processor, too. Where a
+// rank waits for the lock as its peers do not, and a fair part of all that it waits longer, its
+// longer waits for a processor are the holder's. Answers them, a step.
 double ProcessorWaitOfHolder(const PatternBatch& batch, const InclusiveTimes& own,
                              const PeerTimes& peers) {
   constexpr double kFairPart = 0.25;
@@ -264,7 +291,8 @@ double ProcessorWaitOfHolder(const PatternBatch& batch, const InclusiveTimes& ow
 
 }  // namespace
 
-std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {
+std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank,
+                                               double excess_ns, const CauseOptions& options) {
   const PatternBatch& batch = *view.ranks()[rank].batch;
   const InclusiveTimes own = InclusiveTimesOf(batch);
   const PeerTimes peers(view, rank, options);
@@ -282,34 +310,42 @@ std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIn
   return cause == nullptr ? std::nullopt : std::optional(*cause);
 }
 
-std::optional<CauseFunction> FindOccasionalFunction(const CrossRankView& view, RankIndex rank, double excess_ns, uint32_t most_steps,
+std::optional<CauseFunction> FindOccasionalFunction(const CrossRankView& view, RankIndex rank,
+                                                    double excess_ns, uint32_t most_steps,
                                                     const CauseOptions& options) {
   const InclusiveTimes own = InclusiveTimesOf(*view.ranks()[rank].batch);
   Candidates candidates;
   for (const auto& [frame, inclusive] : own) {
     if (inclusive.active_steps > most_steps) continue;
     const CauseFunction cause = Describe(frame, inclusive, 0, excess_ns);
-    const bool is_that_long = cause.coverage >= options.min_coverage && cause.coverage * options.min_coverage <= 1;
-    if (is_that_long) candidates.emplace(NameOfFrame(frame, inclusive), std::pair(&inclusive, cause));
+    const bool is_that_long =
+        cause.coverage >= options.min_coverage && cause.coverage * options.min_coverage <= 1;
+    if (is_that_long)
+      candidates.emplace(NameOfFrame(frame, inclusive), std::pair(&inclusive, cause));
   }
   const CauseFunction* cause = NameOf(view, rank, candidates, options);
   if (cause == nullptr) return std::nullopt;
-  const bool is_name = options.prefer_builtin || !IsBuiltin(cause->name) || IsCalledFromAnywhere(view, rank, cause->name);
+  const bool is_name = options.prefer_builtin || !IsBuiltin(cause->name) ||
+                       IsCalledFromAnywhere(view, rank, cause->name);
   if (!is_name) return std::nullopt;  // the frame that calls it runs in most steps
   const Inclusive& inclusive = own.at(KeyOf(cause->name));
-  return Describe(cause->name, inclusive, PeerTimes(view, rank, options).MedianNs(cause->name, inclusive), excess_ns);
+  return Describe(cause->name, inclusive,
+                  PeerTimes(view, rank, options).MedianNs(cause->name, inclusive), excess_ns);
 }
 
-std::optional<CauseFunction> FindCauseClass(const CrossRankView& view, RankIndex rank, double excess_ns, const CauseOptions& options) {
+std::optional<CauseFunction> FindCauseClass(const CrossRankView& view, RankIndex rank,
+                                            double excess_ns, const CauseOptions& options) {
   const PatternBatch& batch = *view.ranks()[rank].batch;
   const std::array<int64_t, kFunctionClassCount> excess_by_class = ClassExcessOverPeers(view, rank);
   const auto heaviest = std::max_element(excess_by_class.begin(), excess_by_class.end());
   const auto function_class = static_cast<FunctionClass>(heaviest - excess_by_class.begin());
   int64_t own_ns = batch.folded_critical_ns[static_cast<size_t>(function_class)];
   for (const FunctionPattern& pattern : batch.patterns) {
-    if (pattern.function_class == function_class && !IsSymptom(pattern)) own_ns += pattern.critical_ns;
+    if (pattern.function_class == function_class && !IsSymptom(pattern))
+      own_ns += pattern.critical_ns;
   }
-  CauseFunction cause{.name = "every " + std::string(ToString(function_class)) + " function", .function_class = function_class};
+  CauseFunction cause{.name = "every " + std::string(ToString(function_class)) + " function",
+                      .function_class = function_class};
   cause.own_ns = PerStep(batch, own_ns);
   cause.peers_ns = cause.own_ns - static_cast<double>(*heaviest);
   cause.coverage = excess_ns > 0 ? cause.excess_ns() / excess_ns : 0;

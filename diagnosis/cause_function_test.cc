@@ -28,18 +28,21 @@ TEST(FindCauseFunction, WhatRanksRunBelowAnyFrameIsNamedItself) {
   TrainingView job(8);
   job.RunOnAll("forward", 60, "main");
   job.Run(3, "<built-in function collect>", 40, "main > next");
-  job.Run(4, "<built-in function collect>", 30, "main > forward").Run(5, "<built-in function collect>", 35, "main > step");
+  job.Run(4, "<built-in function collect>", 30, "main > forward")
+      .Run(5, "<built-in function collect>", 35, "main > step");
   const auto cause = CauseOf(job, 3, 40);
   ASSERT_TRUE(cause);
   EXPECT_EQ(cause->name, "<built-in function collect>");
 }
 
-// More of it below one frame than below others is chance, though the peers run nothing below that frame.
+// More of it below one frame than below others is chance, though the peers run nothing below that
+// frame.
 TEST(FindCauseFunction, WhatExplainsMoreThanTheFrameAboveIsNamedItself) {
   TrainingView job(8);
   job.RunOnAll("forward", 60, "main").Run(3, "<built-in function collect>", 40, "main > next");
   job.Run(3, "<built-in function collect>", 20, "main > step");
-  for (uint32_t rank = 4; rank < 8; ++rank) job.Run(rank, "<built-in function collect>", 12, "main > step");
+  for (uint32_t rank = 4; rank < 8; ++rank)
+    job.Run(rank, "<built-in function collect>", 12, "main > step");
   const auto cause = CauseOf(job, 3, 60);
   ASSERT_TRUE(cause);
   EXPECT_EQ(cause->name, "<built-in function collect>");
@@ -48,7 +51,8 @@ TEST(FindCauseFunction, WhatExplainsMoreThanTheFrameAboveIsNamedItself) {
 TEST(FindCauseFunction, TwoRanksThatSleepInTwoPlacesHaveTwoFaults) {
   TrainingView job(8);
   job.RunOnAll("forward", 60, "main");
-  job.Run(3, "<built-in function sleep>", 40, "main > read_record").Run(5, "<built-in function sleep>", 40, "main > throttled_layer");
+  job.Run(3, "<built-in function sleep>", 40, "main > read_record")
+      .Run(5, "<built-in function sleep>", 40, "main > throttled_layer");
   const auto cause = CauseOf(job, 3, 40);
   ASSERT_TRUE(cause);
   EXPECT_EQ(cause->name, "read_record");
@@ -57,13 +61,15 @@ TEST(FindCauseFunction, TwoRanksThatSleepInTwoPlacesHaveTwoFaults) {
 TEST(FindCauseFunction, ManyRanksThatSleepInOnePlaceSleepThere) {
   TrainingView job(8);
   job.RunOnAll("forward", 60, "main");
-  for (uint32_t rank = 0; rank < 3; ++rank) job.Run(rank, "<built-in function sleep>", 40, "main > read_record");
+  for (uint32_t rank = 0; rank < 3; ++rank)
+    job.Run(rank, "<built-in function sleep>", 40, "main > read_record");
   const auto cause = CauseOf(job, 1, 40);
   ASSERT_TRUE(cause);
   EXPECT_EQ(cause->name, "read_record");
 }
 
-// Experts that are asked for little more run their kernels for long enough to have rows; the peers' were folded.
+// Experts that are asked for little more run their kernels for long enough to have rows; the peers'
+// were folded.
 TEST(FindCauseFunction, WhatPeersFoldedTheyRan) {
   for (const double folded_ms : {0.0, 3.0}) {
     TrainingView job(8);
@@ -117,7 +123,10 @@ TEST(FindCauseFunction, WhoHoldsTheLockMakesItWaitForAProcessorToo) {
 TEST(FindCauseFunction, AWaitForAProcessorHasOtherReasonsThanALockThatAllWaitFor) {
   for (const double ms : {2.0, 10.0}) {
     TrainingView job(8);
-    job.RunOnAll("forward", 60, "main").RunOnAll(kRunnable, 20).Run(3, kRunnable, 20).Run(3, kHeld, ms);
+    job.RunOnAll("forward", 60, "main")
+        .RunOnAll(kRunnable, 20)
+        .Run(3, kRunnable, 20)
+        .Run(3, kHeld, ms);
     if (ms > 5) job.RunOnAll(kHeld, ms);
     const auto cause = CauseOf(job, 3, 22);
     ASSERT_TRUE(cause);
@@ -125,10 +134,14 @@ TEST(FindCauseFunction, AWaitForAProcessorHasOtherReasonsThanALockThatAllWaitFor
   }
 }
 
-// Of eight stacks that a window holds three or four may see the lock waited for, where a fifth does.
+// Of eight stacks that a window holds three or four may see the lock waited for, where a fifth
+// does.
 TEST(FindCauseFunction, WhatFewTicksSawOfTheLockExplainsNoWaitForAProcessor) {
   TrainingView job(8);
-  job.RunOnAll("forward", 60, "main").RunOnAll(kRunnable, 20).Run(3, kRunnable, 20).Run(3, kHeld, 8);
+  job.RunOnAll("forward", 60, "main")
+      .RunOnAll(kRunnable, 20)
+      .Run(3, kRunnable, 20)
+      .Run(3, kHeld, 8);
   job.Finish();
   for (PatternBatch& batch : job.batches())
     batch.levels.push_back({.resource = Resource::kStacks, .mean = 1, .max = 1, .samples = 8});
@@ -138,8 +151,10 @@ TEST(FindCauseFunction, WhatFewTicksSawOfTheLockExplainsNoWaitForAProcessor) {
   EXPECT_EQ(cause->name, kRunnable);
 }
 
-// All ranks collect about equally often: its means tell nothing of a rank whose steps with it are slow.
-std::optional<CauseFunction> OccasionalCauseOf(TrainingView& job, RankIndex rank, double excess_ms) {
+// All ranks collect about equally often: its means tell nothing of a rank whose steps with it are
+// slow.
+std::optional<CauseFunction> OccasionalCauseOf(TrainingView& job, RankIndex rank,
+                                               double excess_ms) {
   job.Finish();
   const CrossRankView view(job.batches(), job.summaries());
   return FindOccasionalFunction(view, rank, excess_ms * kMs, 4, CauseOptions{});
@@ -149,7 +164,8 @@ TEST(FindOccasionalFunction, IsWhatRunsInFewStepsHoweverOftenPeersRunIt) {
   TrainingView job(8);
   job.RunOnAll("forward", 60, "main");
   for (uint32_t rank = 0; rank < 8; ++rank) {
-    job.RunInSteps(rank, "<built-in collect>", 40, rank, rank + 1, rank % 2 == 0 ? "main > forward" : "main > next");
+    job.RunInSteps(rank, "<built-in collect>", 40, rank, rank + 1,
+                   rank % 2 == 0 ? "main > forward" : "main > next");
   }
   const auto cause = OccasionalCauseOf(job, 3, 40.0 / 8);
   ASSERT_TRUE(cause);
@@ -163,7 +179,9 @@ TEST(FindOccasionalFunction, IsNotWhatRunsInMostStepsOrMuchLonger) {
   often.RunOnAll("forward", 60, "main").RunInSteps(3, "retry", 40, 2, 7, "main");
   EXPECT_FALSE(OccasionalCauseOf(often, 3, 25));
   TrainingView evaluation(8);
-  evaluation.RunOnAll("forward", 60, "main").RunInSteps(3, "evaluate", 400, 2, 3, "main").Jitter(3, 5, 40);
+  evaluation.RunOnAll("forward", 60, "main")
+      .RunInSteps(3, "evaluate", 400, 2, 3, "main")
+      .Jitter(3, 5, 40);
   EXPECT_FALSE(OccasionalCauseOf(evaluation, 3, 40.0 / 8));
 }
 

@@ -1,5 +1,5 @@
-// What was claimed of slow ranks in the newest windows, so that a claim is opened when it rests on enough: a fault lasts, or comes back to the same rank;
-// noise does neither.
+// What was claimed of slow ranks in the newest windows, so that a claim is opened when it rests on
+// enough: a fault lasts, or comes back to the same rank; noise does neither.
 #pragma once
 
 #include <array>
@@ -14,50 +14,64 @@
 namespace eroica {
 
 struct ClaimMemoryOptions {
-  // A rank that is slow in half of the steps and more is named when it was so over as many steps of one window; or over fewer, or so many windows, where it was so
-  // before, in one of the newest windows. Sequences of uneven length make some rank slower in everything for four steps in a row about once in five hundred windows; not
-  // for eight.
+  // A rank that is slow in half of the steps and more is named when it was so over as many steps of
+  // one window; or over fewer, or so many windows, where it was so before, in one of the newest
+  // windows. Sequences of uneven length make some rank slower in everything for four steps in a row
+  // about once in five hundred windows; not for eight.
   int64_t steps_to_open = 8;
   int64_t steps_to_open_again = 6;
   int64_t windows_to_open = 3;
   int64_t lasting_windows = 4;
-  // Where claims of other ranks came and went without lasting (lengths that are drawn anew, few replicas), chance gives some rank two of four windows, too: the same rank
-  // must come back in more of them than chance explains, at the rate at which the job has seen such claims. Of a job that has seen none half a claim is taken for seen in
-  // quiet_windows, and a second window is enough; the allowed chance falls as theirs does, as 1 / windows^2.
+  // Where claims of other ranks came and went without lasting (lengths that are drawn anew, few
+  // replicas), chance gives some rank two of four windows, too: the same rank must come back in
+  // more of them than chance explains, at the rate at which the job has seen such claims. Of a job
+  // that has seen none half a claim is taken for seen in quiet_windows, and a second window is
+  // enough; the allowed chance falls as theirs does, as 1 / windows^2.
   double lasting_chance = 1e-3;
   double quiet_windows = 50;
   // Or so few, where all of them show it and chance gives it to any rank of the job this seldom.
   int64_t fewest_steps = 3;
   double no_chance = 1e-12;
-  // Chance that steps alone make any rank of the job stand out in a single window: of all windows together, and of one at least (as in lasting_excess.h).
+  // Chance that steps alone make any rank of the job stand out in a single window: of all windows
+  // together, and of one at least (as in lasting_excess.h).
   double single_window_chance = 1e-3;
   double least_single_window_chance = 1e-7;
-  // A rank that is slow now and then is named when chance would hit any one rank that often in fewer than so many jobs (three standard deviations), and when
-  // it costs so much of all steps. Jobs in which now this and now that rank is slow are asked again and again: the first questions may cost the whole chance each, the
-  // k-th after them ever less, as 1 / k^2, so that all questions of a job together cost twice what the first ones do (alpha spending, as in lasting_excess.h).
+  // A rank that is slow now and then is named when chance would hit any one rank that often in
+  // fewer than so many jobs (three standard deviations), and when it costs so much of all steps.
+  // Jobs in which now this and now that rank is slow are asked again and again: the first questions
+  // may cost the whole chance each, the k-th after them ever less, as 1 / k^2, so that all
+  // questions of a job together cost twice what the first ones do (alpha spending, as in
+  // lasting_excess.h).
   double chance = 0.0027;
   int64_t whole_questions = 6;
   double min_share = 0.01;
   int64_t occasional_windows = 32;
-  // Of the order of arrival alone a thirtieth of it is allowed: somebody is last in every step, and nothing says that it is by more than steps differ.
+  // Of the order of arrival alone a thirtieth of it is allowed: somebody is last in every step, and
+  // nothing says that it is by more than steps differ.
   double chance_of_arrival = 1.0 / 30;
-  // Accidents are rare besides: of a job that has seen no other rank's half a one is taken for seen in quiet_windows, and a second one of the same rank is no chance.
-  // What is now here and now there is nobody's: so many ranks, none of them with half of the slow steps. It must cost as much.
+  // Accidents are rare besides: of a job that has seen no other rank's half a one is taken for seen
+  // in quiet_windows, and a second one of the same rank is no chance. What is now here and now
+  // there is nobody's: so many ranks, none of them with half of the slow steps. It must cost as
+  // much.
   size_t fewest_roaming = 3;
 };
 
-// Of one job. One thread; knows no clock. Held back are claims that a rank is slow or disturbed, that a link or port is, and that work is unevenly shared out; their
-// measure "slow_steps" or "active_steps" says how often they hold.
+// Of one job. One thread; knows no clock. Held back are claims that a rank is slow or disturbed,
+// that a link or port is, and that work is unevenly shared out; their measure "slow_steps" or
+// "active_steps" says how often they hold.
 class ClaimMemory {
  public:
   explicit ClaimMemory(ClaimMemoryOptions options = {}) : options_(options) {}
 
-  // What was claimed of the window `index` (ascending over calls). is_open: that an open finding goes on with the claim. Answers the claims that are open or to be opened
-  // now, these with the beginning of what is remembered of them; the others are remembered. job_ends: no further window follows, so that a job of a single
-  // window is judged by what there is.
-  std::vector<Finding> Ripen(int64_t index, std::vector<Finding> claims, const std::vector<bool>& is_open, bool job_ends);
+  // What was claimed of the window `index` (ascending over calls). is_open: that an open finding
+  // goes on with the claim. Answers the claims that are open or to be opened now, these with the
+  // beginning of what is remembered of them; the others are remembered. job_ends: no further window
+  // follows, so that a job of a single window is judged by what there is.
+  std::vector<Finding> Ripen(int64_t index, std::vector<Finding> claims,
+                             const std::vector<bool>& is_open, bool job_ends);
 
-  // For the state store: Restore(Encode()) goes on where it was. False where the text is none of Encode's; then nothing has changed.
+  // For the state store: Restore(Encode()) goes on where it was. False where the text is none of
+  // Encode's; then nothing has changed.
   std::string Encode() const;
   bool Restore(std::string_view text);
 
@@ -114,10 +128,11 @@ class ClaimMemory {
   void TellPast(const Record& record, Finding* claim) const;
 
   ClaimMemoryOptions options_;
-  std::deque<Record> records_;                       // by window
-  int64_t first_window_ = -1;                        // that was ever seen
-  int64_t asked_ = 0;                                // how often it was asked whether chance alone would do it
-  std::array<int64_t, kFindingKindCount> unrest_{};  // by kind: ranks that were claimed, window by window, of which no finding came
+  std::deque<Record> records_;  // by window
+  int64_t first_window_ = -1;   // that was ever seen
+  int64_t asked_ = 0;           // how often it was asked whether chance alone would do it
+  // by kind: ranks that were claimed, window by window, of which no finding came
+  std::array<int64_t, kFindingKindCount> unrest_{};
 };
 
 }  // namespace eroica

@@ -35,7 +35,10 @@ TEST(ClaimMemory, TheLargestOfManyIsAskedForTwice) {
   const auto claim = [](int64_t window, double deviations) {
     Finding finding = Claim(window, 5, 8);
     finding.evidence[0].samples = 8;
-    finding.evidence.push_back({.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = deviations, .samples = 8});
+    finding.evidence.push_back({.name = std::string(kExcessOverNoise),
+                                .unit = "ratio",
+                                .culprit = deviations,
+                                .samples = 8});
     return finding;
   };
   ClaimMemory memory;
@@ -48,7 +51,10 @@ TEST(ClaimMemory, TheUnluckiestOfManyIsNoReturn) {
   const auto claim = [](int64_t window, double deviations) {
     Finding finding = Claim(window, 5, 4);  // of eight steps
     finding.evidence[0].samples = 8;
-    finding.evidence.push_back({.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = deviations, .samples = 8});
+    finding.evidence.push_back({.name = std::string(kExcessOverNoise),
+                                .unit = "ratio",
+                                .culprit = deviations,
+                                .samples = 8});
     return finding;
   };
   ClaimMemory by_little;
@@ -62,12 +68,14 @@ TEST(ClaimMemory, WhatTakesTurnsMayTakeHalfOfTheStepsOfOneWindow) {
   const auto claim = [](int64_t window, int32_t rank) {
     Finding finding = Claim(window, rank, 4);
     finding.evidence[0].samples = 8;
-    finding.evidence.push_back({.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = 11, .samples = 8});
+    finding.evidence.push_back(
+        {.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = 11, .samples = 8});
     return finding;
   };
   ClaimMemory memory;
   Ripen(memory, 1, {claim(1, 7), claim(1, 12)});
-  EXPECT_THAT(Ripen(memory, 7, {claim(7, 5)}), IsEmpty()) << "the next four of eight steps may be another rank's";
+  EXPECT_THAT(Ripen(memory, 7, {claim(7, 5)}), IsEmpty())
+      << "the next four of eight steps may be another rank's";
   EXPECT_THAT(Ripen(memory, 8, {claim(8, 5)}), SizeIs(1));
 }
 
@@ -76,7 +84,11 @@ TEST(ClaimMemory, AClaimMayAskForMoreWindows) {
   const auto faint = [](int64_t window) {
     Finding claim = Claim(window, 5, 4);
     claim.kind = FindingKind::kCommunication;
-    claim.evidence.push_back({.name = std::string(kSeenInWindows), .unit = "count", .culprit = 1, .threshold = 3, .samples = 1});
+    claim.evidence.push_back({.name = std::string(kSeenInWindows),
+                              .unit = "count",
+                              .culprit = 1,
+                              .threshold = 3,
+                              .samples = 1});
     return claim;
   };
   EXPECT_THAT(Ripen(memory, 1, {faint(1)}), IsEmpty());
@@ -88,14 +100,6 @@ TEST(ClaimMemory, AClaimMayAskForMoreWindows) {
   EXPECT_EQ(ripe[0].first_window, 1);
 }
 
-TEST(ClaimMemory, WhatAnEarlierVersionKeptIsRead) {
-  ClaimMemory memory;
-  ASSERT_TRUE(memory.Restore("1 1\n1 0 4 4 4 0.1 0 1 5 gemm\n"));
-  EXPECT_THAT(Ripen(memory, 2, {Claim(2, 5, 4)}), SizeIs(1));
-  EXPECT_FALSE(memory.Restore("4 1 0 7\n")) << "no unrest";
-  EXPECT_FALSE(memory.Restore("6 1\n"));
-}
-
 TEST(ClaimMemory, OneWindowAndManyWithoutItIsNoise) {
   ClaimMemory memory;
   EXPECT_THAT(Ripen(memory, 1, {Claim(1, 5, 4)}), IsEmpty());
@@ -103,14 +107,16 @@ TEST(ClaimMemory, OneWindowAndManyWithoutItIsNoise) {
   EXPECT_THAT(Ripen(memory, 6, {Claim(6, 9, 4)}), IsEmpty()) << "another rank";
 }
 
-// Lengths that are drawn anew, of two replicas: now the ranks of one are slow in a window, and now those of the other.
+// Lengths that are drawn anew, of two replicas: now the ranks of one are slow in a window, and now
+// those of the other.
 TEST(ClaimMemory, WhereClaimsComeToNothingTheSameRankMustComeBackMoreOften) {
   for (const bool uneven : {false, true}) {
     ClaimMemory memory;
     int64_t window = 0;
     for (; window < 60; ++window) {
       std::vector<Finding> claims;
-      if (uneven && window % 6 == 0) claims.push_back(Claim(window, static_cast<int32_t>(window / 6 * 5 % kRanks), 4));
+      if (uneven && window % 6 == 0)
+        claims.push_back(Claim(window, static_cast<int32_t>(window / 6 * 5 % kRanks), 4));
       EXPECT_THAT(Ripen(memory, window, claims), IsEmpty()) << window;
     }
     int64_t times = 1;
@@ -149,7 +155,10 @@ TEST(ClaimMemory, WhatIsClaimedBesideAFaultIsNoUnrest) {
 }
 
 Finding FarOff(Finding claim, double deviations) {
-  claim.evidence.push_back({.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = deviations, .samples = 4});
+  claim.evidence.push_back({.name = std::string(kExcessOverNoise),
+                            .unit = "ratio",
+                            .culprit = deviations,
+                            .samples = 4});
   return claim;
 }
 
@@ -175,7 +184,8 @@ TEST(ClaimMemory, AFaultThatBeginsLateInAWindowShowsInIt) {
       ClaimMemory memory;
       EXPECT_THAT(Ripen(memory, 1, {FarOff(Claim(1, 5, 1, before), deviations)}), IsEmpty());
       const bool shows = deviations > 6 && before == "gemm";
-      EXPECT_EQ(Ripen(memory, 2, {FarOff(Claim(2, 5, 4), deviations)}).size(), shows ? 1u : 0u) << deviations << before;
+      EXPECT_EQ(Ripen(memory, 2, {FarOff(Claim(2, 5, 4), deviations)}).size(), shows ? 1u : 0u)
+          << deviations << before;
     }
   }
 }
@@ -184,8 +194,13 @@ TEST(ClaimMemory, AFaultThatBeginsLateInAWindowShowsInIt) {
 TEST(ClaimMemory, AFunctionThatNobodyElseRunsIsTheSameFaultInFewStepsAndInAll) {
   const auto foreign = [](int64_t window, double steps, double peers, double active) {
     Finding claim = Claim(window, 5, steps, "read", FunctionClass::kPython);
-    claim.evidence.push_back({.name = "function_time_per_step", .unit = "ns", .culprit = 1e7, .peers = peers, .samples = 4});
-    claim.evidence.push_back({.name = "active_steps", .unit = "count", .culprit = active, .samples = 4});
+    claim.evidence.push_back({.name = "function_time_per_step",
+                              .unit = "ns",
+                              .culprit = 1e7,
+                              .peers = peers,
+                              .samples = 4});
+    claim.evidence.push_back(
+        {.name = "active_steps", .unit = "count", .culprit = active, .samples = 4});
     return claim;
   };
   const auto opened = [&](double peers, double active) {
@@ -203,7 +218,8 @@ TEST(ClaimMemory, ALookOverTwoWindowsHasSeenTwo) {
     ClaimMemory memory;
     Finding claim = Claim(2, 5, 6);
     claim.evidence[0].samples = 6;
-    claim.evidence.push_back({.name = "slow_windows", .unit = "count", .culprit = windows, .samples = 2});
+    claim.evidence.push_back(
+        {.name = "slow_windows", .unit = "count", .culprit = windows, .samples = 2});
     return Ripen(memory, 2, {claim}).size() == 1;
   };
   EXPECT_TRUE(opened(2));
@@ -211,13 +227,17 @@ TEST(ClaimMemory, ALookOverTwoWindowsHasSeenTwo) {
 }
 
 TEST(ClaimMemory, TwoAccidentsOfOneRankAreNoChance) {
-  const auto opened = [](double deviations, const std::vector<int32_t>& ranks, FunctionClass function_class = FunctionClass::kGpuCompute) {
+  const auto opened = [](double deviations, const std::vector<int32_t>& ranks,
+                         FunctionClass function_class = FunctionClass::kGpuCompute) {
     ClaimMemory memory;
     std::vector<Finding> ripe;
     for (size_t i = 0; i < ranks.size(); ++i) {
       const auto window = static_cast<int64_t>(3 * i);
       Finding claim = Claim(window, ranks[i], 1, "f", function_class);
-      claim.evidence.push_back({.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = deviations, .samples = 4});
+      claim.evidence.push_back({.name = std::string(kExcessOverNoise),
+                                .unit = "ratio",
+                                .culprit = deviations,
+                                .samples = 4});
       ripe = Ripen(memory, window, {claim});
     }
     return ripe.size() == 1;
@@ -226,17 +246,26 @@ TEST(ClaimMemory, TwoAccidentsOfOneRankAreNoChance) {
   EXPECT_FALSE(opened(12, {5, 5})) << "uneven steps go so far";
   EXPECT_FALSE(opened(40, {5, 6}));
   EXPECT_FALSE(opened(40, {1, 2, 5, 3, 5})) << "a job in which accidents are common";
-  EXPECT_FALSE(opened(40, {5, 5}, FunctionClass::kPython)) << "others may collect their garbage later";
+  EXPECT_FALSE(opened(40, {5, 5}, FunctionClass::kPython))
+      << "others may collect their garbage later";
 }
 
 // Memory that is given back and taken anew: in some steps, in two windows.
 TEST(ClaimMemory, TwiceInCallsThatNobodyElseMakesIsNoChance) {
-  const auto opened = [](double peers, int32_t second, FunctionClass function_class = FunctionClass::kCpuOp) {
+  const auto opened = [](double peers, int32_t second,
+                         FunctionClass function_class = FunctionClass::kCpuOp) {
     ClaimMemory memory;
     const auto claim = [&](int64_t window, int32_t rank, double slow_steps) {
-      Finding of_calls = FarOff(Claim(window, rank, slow_steps, window == 1 ? "cudaMalloc" : "cudaFree", function_class), 12);
-      of_calls.evidence.push_back({.name = "function_time_per_step", .unit = "ns", .culprit = 1e7, .peers = peers, .samples = 4});
-      of_calls.evidence.push_back({.name = "active_steps", .unit = "count", .culprit = slow_steps, .samples = 4});
+      Finding of_calls = FarOff(
+          Claim(window, rank, slow_steps, window == 1 ? "cudaMalloc" : "cudaFree", function_class),
+          12);
+      of_calls.evidence.push_back({.name = "function_time_per_step",
+                                   .unit = "ns",
+                                   .culprit = 1e7,
+                                   .peers = peers,
+                                   .samples = 4});
+      of_calls.evidence.push_back(
+          {.name = "active_steps", .unit = "count", .culprit = slow_steps, .samples = 4});
       return of_calls;
     };
     EXPECT_THAT(Ripen(memory, 1, {claim(1, 5, 1)}), IsEmpty());
@@ -258,11 +287,13 @@ TEST(ClaimMemory, APortThatFlapsComesBackLate) {
     };
     Ripen(memory, 1, {claim(1, 5)});
     for (int32_t window = 2; window < 9; ++window)
-      Ripen(memory, window, others ? std::vector{claim(window, window + 4)} : std::vector<Finding>());
+      Ripen(memory, window,
+            others ? std::vector{claim(window, window + 4)} : std::vector<Finding>());
     return Ripen(memory, 9, {claim(9, 5)}).size() == 1;
   };
   EXPECT_TRUE(opened(FindingKind::kCommunication, false));
-  EXPECT_FALSE(opened(FindingKind::kCommunication, true)) << "a crowded network: now this port, now that one";
+  EXPECT_FALSE(opened(FindingKind::kCommunication, true))
+      << "a crowded network: now this port, now that one";
   EXPECT_FALSE(opened(FindingKind::kSlowRank, false));
 }
 
@@ -276,13 +307,17 @@ TEST(ClaimMemory, ALinkThatIsGoneIsNoPassingLoad) {
   }
 }
 
-// Where a rank has one peer, eight steps of uneven lengths make it six deviations late more often than once in a thousand windows.
+// Where a rank has one peer, eight steps of uneven lengths make it six deviations late more often
+// than once in a thousand windows.
 TEST(ClaimMemory, FewStepsThatVaryTellOfNobodyAlone) {
   for (const double chance : {1e-4, 1e-9}) {
     ClaimMemory memory;
     Finding claim = Claim(1, 5, 7);
     claim.evidence[0].samples = 8;
-    claim.evidence.push_back({.name = std::string(kChanceOfExcess), .unit = "probability", .culprit = chance, .samples = 8});
+    claim.evidence.push_back({.name = std::string(kChanceOfExcess),
+                              .unit = "probability",
+                              .culprit = chance,
+                              .samples = 8});
     EXPECT_EQ(Ripen(memory, 1, {claim}).size(), chance > 1e-6 ? 0u : 1u);
   }
 }
@@ -350,20 +385,25 @@ TEST(ClaimMemory, OneStepOfEachShortWindowIsOneAccidentEach) {
   for (int64_t window = 0; window < 4; ++window) {
     Finding claim = Claim(window, 5, 1);
     claim.evidence[0].samples = 2;
-    EXPECT_EQ(Ripen(memory, window, {claim}).size(), window < 3 ? 0u : 1u) << "three times on one of sixteen: once in 256 jobs";
+    EXPECT_EQ(Ripen(memory, window, {claim}).size(), window < 3 ? 0u : 1u)
+        << "three times on one of sixteen: once in 256 jobs";
   }
 }
 
-// Lengths that are drawn anew, in windows of two steps: in most of them somebody is slow. In a long job chance hits one rank often.
+// Lengths that are drawn anew, in windows of two steps: in most of them somebody is slow. In a long
+// job chance hits one rank often.
 TEST(ClaimMemory, WhoIsAskedOftenNeedsMore) {
   const auto ripe_after = [](int64_t windows_of_others) {
     ClaimMemory memory;
     for (int64_t window = 0; window < windows_of_others; ++window) {
-      EXPECT_THAT(Ripen(memory, window, {Claim(window, static_cast<int32_t>(window * 7 % kRanks), 1)}), IsEmpty());
+      EXPECT_THAT(
+          Ripen(memory, window, {Claim(window, static_cast<int32_t>(window * 7 % kRanks), 1)}),
+          IsEmpty());
     }
     int64_t times = 1;
     const int64_t begin = windows_of_others + 40;  // the others are forgotten
-    while (times < 20 && Ripen(memory, begin + times, {Claim(begin + times, 5, 1)}).empty()) ++times;
+    while (times < 20 && Ripen(memory, begin + times, {Claim(begin + times, 5, 1)}).empty())
+      ++times;
     return times;
   };
   EXPECT_EQ(ripe_after(0), 4);
@@ -373,7 +413,10 @@ TEST(ClaimMemory, WhoIsAskedOftenNeedsMore) {
 TEST(ClaimMemory, SpikesHereAndThereAreAccidents) {
   ClaimMemory memory;
   for (int64_t window = 0; window < 64; ++window) {
-    EXPECT_THAT(Ripen(memory, window, {Claim(window, static_cast<int32_t>(window * 7 % kRanks), 1)}), IsEmpty()) << window;
+    EXPECT_THAT(
+        Ripen(memory, window, {Claim(window, static_cast<int32_t>(window * 7 % kRanks), 1)}),
+        IsEmpty())
+        << window;
   }
 }
 
@@ -402,8 +445,9 @@ TEST(ClaimMemory, HostFunctionsThatRanksTakeTurnsInRoam) {
   ClaimMemory memory;
   EXPECT_THAT(Ripen(memory, 1, {Claim(1, 5, 1, "collect", FunctionClass::kPython)}), IsEmpty());
   EXPECT_THAT(Ripen(memory, 2, {Claim(2, 8, 2, "collect", FunctionClass::kPython)}), IsEmpty());
-  const std::vector<Finding> ripe =
-      Ripen(memory, 3, {Claim(3, 9, 1, "collect", FunctionClass::kPython), Claim(3, 5, 1, "collect", FunctionClass::kPython)});
+  const std::vector<Finding> ripe = Ripen(memory, 3,
+                                          {Claim(3, 9, 1, "collect", FunctionClass::kPython),
+                                           Claim(3, 5, 1, "collect", FunctionClass::kPython)});
   ASSERT_THAT(ripe, SizeIs(1));
   EXPECT_EQ(ripe[0].kind, FindingKind::kStepTime);
   EXPECT_THAT(ripe[0].culprits, IsEmpty());
@@ -414,8 +458,12 @@ TEST(ClaimMemory, RanksThatAreHardlyLateDoNotRoam) {
     ClaimMemory memory;
     size_t ripe = 0;
     for (int64_t window = 1; window < 4; ++window) {
-      Finding claim = Claim(window, static_cast<int32_t>(3 * window), 1, "main", FunctionClass::kPython);
-      claim.evidence.push_back({.name = std::string(kExcessOverNoise), .unit = "ratio", .culprit = deviations, .samples = 4});
+      Finding claim =
+          Claim(window, static_cast<int32_t>(3 * window), 1, "main", FunctionClass::kPython);
+      claim.evidence.push_back({.name = std::string(kExcessOverNoise),
+                                .unit = "ratio",
+                                .culprit = deviations,
+                                .samples = 4});
       ripe += Ripen(memory, window, {claim}).size();
     }
     EXPECT_EQ(ripe, deviations < 4 ? 0u : 1u);
@@ -443,25 +491,6 @@ TEST(ClaimMemory, OtherKindsPass) {
   Finding claim = Claim(1, 5, 1);
   claim.kind = FindingKind::kRegression;
   EXPECT_THAT(Ripen(memory, 1, {claim}), SizeIs(1));
-}
-
-TEST(ClaimMemory, ARestartForgetsNothing) {
-  ClaimMemory before;
-  Ripen(before, 1, {Claim(1, 5, 4), Claim(1, 7, 1, "<built-in function collect>", FunctionClass::kPython)});
-  ClaimMemory after;
-  ASSERT_TRUE(after.Restore(before.Encode()));
-  EXPECT_EQ(after.Encode(), before.Encode());
-  EXPECT_EQ(Ripen(after, 2, {Claim(2, 5, 4)}), Ripen(before, 2, {Claim(2, 5, 4)}));
-}
-
-TEST(ClaimMemory, WhatIsNoStateIsRefused) {
-  ClaimMemory memory;
-  EXPECT_FALSE(memory.Restore(""));
-  EXPECT_FALSE(memory.Restore("7 1\n"));
-  EXPECT_FALSE(memory.Restore("1 1\n4 x\n"));
-  EXPECT_FALSE(memory.Restore("1 1\n4 0 16 4 4 0.1 0 2 5\n"));
-  EXPECT_FALSE(memory.Restore("1 1\n4 99 16 4 4 0.1 0 1 5 gemm\n"));
-  EXPECT_TRUE(memory.Restore("1 1\n4 0 16 4 4 0.1 0 1 5 gemm\n"));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ inline constexpr uint32_t kRanks = 16;
 
 // Of a window of four steps, in so many of which the rank was slow.
 inline Finding Claim(int64_t window, int32_t rank, double slow_steps, std::string function = "gemm",
-              FunctionClass function_class = FunctionClass::kGpuCompute) {
+                     FunctionClass function_class = FunctionClass::kGpuCompute) {
   Finding finding;
   finding.kind = FindingKind::kSlowRank;
   finding.subkind = "function";
@@ -32,7 +32,8 @@ inline Finding Claim(int64_t window, int32_t rank, double slow_steps, std::strin
   return finding;
 }
 
-inline std::vector<Finding> Ripen(ClaimMemory& memory, int64_t window, std::vector<Finding> claims, bool job_ends = false) {
+inline std::vector<Finding> Ripen(ClaimMemory& memory, int64_t window, std::vector<Finding> claims,
+                                  bool job_ends = false) {
   const std::vector<bool> is_open(claims.size(), false);
   return memory.Ripen(window, std::move(claims), is_open, job_ends);
 }

@@ -18,17 +18,22 @@ constexpr size_t kMostPeers = 64;
 constexpr size_t kFewestPoints = 4;    // of a line through the ranks
 constexpr double kNoiseFloor = 0.002;  // nobody measures growth better
 constexpr double kHalf = 0.5;          // "grew as the others": more than half of their growth ...
-constexpr double kQuarter = 0.25;      // ... "did not": less than a quarter; between them nobody can tell
-constexpr double kMostKernels = 0.8;   // by time
-// Where what works on parameters grew as well, so that it is not the inputs: pauses that come at random hit some kernels harder than others.
+// ... "did not": less than a quarter; between them nobody can tell
+constexpr double kQuarter = 0.25;
+constexpr double kMostKernels = 0.8;  // by time
+// Where what works on parameters grew as well, so that it is not the inputs: pauses that come at
+// random hit some kernels harder than others.
 constexpr double kMostKernelsOfDevice = 2.0 / 3;
-constexpr double kAllKernels = 0.95;    // but for those too short to tell
-constexpr uint32_t kFewestKernels = 3;  // that grew alike: of one or two nobody can say that it is all of them
+constexpr double kAllKernels = 0.95;  // but for those too short to tell
+// that grew alike: of one or two nobody can say that it is all of them
+constexpr uint32_t kFewestKernels = 3;
 constexpr double kMostSteps = 0.75;
 constexpr double kClockDeviations = 6;
 constexpr double kDeviations = 3;
 
-double StepsOf(const PatternBatch& batch) { return batch.steps.empty() ? 1.0 : static_cast<double>(batch.steps.size()); }
+double StepsOf(const PatternBatch& batch) {
+  return batch.steps.empty() ? 1.0 : static_cast<double>(batch.steps.size());
+}
 
 double GrowthOf(double own, double peers) { return peers > 0 ? own / peers - 1 : 0; }
 
@@ -37,16 +42,18 @@ double MedianOf(std::vector<double> values) { return Median(std::span(values)); 
 // One kernel or exchange on the rank and on those peers that have a row of it.
 struct Row {
   const FunctionPattern* own = nullptr;
-  std::vector<const FunctionPattern*> peers;  // by peer; nullptr: too small for a row there, or not run
-  double own_ns = 0;                          // a step
-  double peers_ns = 0;                        // median over the peers that have it
-  double expected_ns = 0;                     // of the rank, for what it exchanges
-  bool routed = false;                        // goes with the bytes of the exchange
+  // by peer; nullptr: too small for a row there, or not run
+  std::vector<const FunctionPattern*> peers;
+  double own_ns = 0;       // a step
+  double peers_ns = 0;     // median over the peers that have it
+  double expected_ns = 0;  // of the rank, for what it exchanges
+  bool routed = false;     // goes with the bytes of the exchange
 };
 
 class GrowthTable {
  public:
-  GrowthTable(const CrossRankView& view, RankIndex rank, std::span<const RankIndex> peers, double least_growth)
+  GrowthTable(const CrossRankView& view, RankIndex rank, std::span<const RankIndex> peers,
+              double least_growth)
       : view_(view), own_(*view.ranks()[rank].batch), least_growth_(least_growth) {
     const size_t count = std::min(peers.size(), kMostPeers);
     for (size_t i = 0; i < count; ++i) peers_.push_back(peers[i * peers.size() / count]);
@@ -67,7 +74,8 @@ class GrowthTable {
  private:
   void AddRow(const FunctionPattern& pattern) {
     const bool exchange = pattern.function_class == FunctionClass::kCollective;
-    const bool kernel = pattern.function_class == (own_.host_only ? FunctionClass::kCpuOp : FunctionClass::kGpuCompute);
+    const bool kernel = pattern.function_class ==
+                        (own_.host_only ? FunctionClass::kCpuOp : FunctionClass::kGpuCompute);
     if (!exchange && (!kernel || pattern.wait == WaitKind::kPeer)) return;
     Row row{.own = &pattern};
     row.own_ns = static_cast<double>(pattern.critical_ns) / StepsOf(own_);
@@ -77,7 +85,8 @@ class GrowthTable {
     for (const RankIndex peer : peers_) {
       at = std::lower_bound(at, column->rank.end(), peer);
       const bool has = at != column->rank.end() && *at == peer;
-      row.peers.push_back(has ? column->pattern[static_cast<size_t>(at - column->rank.begin())] : nullptr);
+      row.peers.push_back(has ? column->pattern[static_cast<size_t>(at - column->rank.begin())]
+                              : nullptr);
       if (has) times.push_back(NsOn(row.peers.size() - 1, *row.peers.back()));
     }
     if (2 * times.size() < peers_.size() || times.empty()) return;
@@ -95,13 +104,15 @@ class GrowthTable {
     std::vector<double> bytes;
     for (size_t i = 0; i < peers_.size(); ++i) {
       if (row.peers[i] == nullptr || row.peers[i]->bytes == 0) return {};
-      bytes.push_back(static_cast<double>(row.peers[i]->bytes) / StepsOf(*view_.ranks()[peers_[i]].batch));
+      bytes.push_back(static_cast<double>(row.peers[i]->bytes) /
+                      StepsOf(*view_.ranks()[peers_[i]].batch));
     }
     bytes.push_back(static_cast<double>(row.own->bytes) / StepsOf(own_));
     return bytes;
   }
 
-  // The exchange whose bytes differ most over the ranks, and the kernels that take longer where it moves more.
+  // The exchange whose bytes differ most over the ranks, and the kernels that take longer where it
+  // moves more.
   void FindRouted(ComputeGrowth& growth) {
     double range = kUnevenBytes;
     for (const Row& row : exchanges_) {
@@ -121,7 +132,8 @@ class GrowthTable {
       growth.routed_ns += *explained - row.peers_ns;
       growth.routed_own_ns += row.own_ns;
       growth.routed_peers_ns += row.peers_ns;
-      // Kernels of the same layer take the same time, or nearly so: the first by identity, so that the choice is the same in all windows.
+      // Kernels of the same layer take the same time, or nearly so: the first by identity, so that
+      // the choice is the same in all windows.
       if (growth.routed == nullptr) growth.routed = row.own;
     }
   }
@@ -154,7 +166,8 @@ class GrowthTable {
     growth.routed_share = growth.expected_ns > 0 ? routed_ns / growth.expected_ns : 0;
     if (parameters_peers > 0) {
       growth.parameter_growth = GrowthOf(parameters_own, parameters_peers);
-      growth.parameter_noise = std::max(kNoiseFloor, SpreadOfPeers([](const Row& row) { return !OnData(row); }));
+      growth.parameter_noise =
+          std::max(kNoiseFloor, SpreadOfPeers([](const Row& row) { return !OnData(row); }));
     }
     Compare(growth);
   }
@@ -178,7 +191,8 @@ class GrowthTable {
       if (of_kernel <= 0) continue;
       excess_ns += row.own_ns - row.expected_ns;
       const double whole = GrowthOf(row.own_ns, row.peers_ns);  // medians know nothing of bytes
-      if (MedianGrowth(row).value_or(whole) >= kHalf * whole) typical_ns += row.own_ns - row.expected_ns;
+      if (MedianGrowth(row).value_or(whole) >= kHalf * whole)
+        typical_ns += row.own_ns - row.expected_ns;
     }
     for (const Row& row : kernels_) growth.longest_calls += CallsBeyondPeers(row);
     growth.peers = static_cast<uint32_t>(peers_.size());
@@ -197,7 +211,8 @@ class GrowthTable {
         if (!counts(row) || row.peers[i] == nullptr) continue;
         const double ns = NsOn(i, *row.peers[i]);
         sum += ns;
-        expected += row.routed ? ExplainedBy(row, bytes_[i], ns).value_or(row.peers_ns) : row.peers_ns;
+        expected +=
+            row.routed ? ExplainedBy(row, bytes_[i], ns).value_or(row.peers_ns) : row.peers_ns;
       }
       growths.push_back(GrowthOf(sum, expected));
     }
@@ -212,7 +227,8 @@ class GrowthTable {
       longest = std::max(longest, peer->histogram.buckets().back().first);
     }
     uint64_t calls = 0;
-    for (const auto& [bucket, count] : row.own->histogram.buckets()) calls += bucket > longest ? count : 0;
+    for (const auto& [bucket, count] : row.own->histogram.buckets())
+      calls += bucket > longest ? count : 0;
     return calls;
   }
 
@@ -221,28 +237,35 @@ class GrowthTable {
     if (row.own->histogram.empty()) return std::nullopt;
     std::vector<double> medians;
     for (const FunctionPattern* peer : row.peers) {
-      if (peer != nullptr && !peer->histogram.empty()) medians.push_back(static_cast<double>(peer->histogram.Quantile(0.5)));
+      if (peer != nullptr && !peer->histogram.empty())
+        medians.push_back(static_cast<double>(peer->histogram.Quantile(0.5)));
     }
     if (medians.empty()) return std::nullopt;
-    return GrowthOf(static_cast<double>(row.own->histogram.Quantile(0.5)), MedianOf(std::move(medians)));
+    return GrowthOf(static_cast<double>(row.own->histogram.Quantile(0.5)),
+                    MedianOf(std::move(medians)));
   }
 
-  // NCCL's channels of one kind of link are alike, whatever they carry. What ends at the rank is as slow as the rank.
+  // NCCL's channels of one kind of link are alike, whatever they carry. What ends at the rank is as
+  // slow as the rank.
   std::optional<double> LinkGrowth() const {
     constexpr size_t kFewestLinks = 4;
     constexpr uint64_t kLeastBytes = 1 << 20;  // less is latency
     std::map<std::pair<Resource, uint8_t>, std::vector<double>> usual;
     for (const RankIndex peer : peers_) {
       for (const ConnectionPattern& row : view_.ranks()[peer].batch->connections) {
-        if (row.peer == own_.rank.value || row.bytes < kLeastBytes || row.busy_ns <= 0 || row.channels == 0) continue;
-        usual[{row.resource, row.channels}].push_back(static_cast<double>(row.busy_ns) / static_cast<double>(row.bytes));
+        if (row.peer == own_.rank.value || row.bytes < kLeastBytes || row.busy_ns <= 0 ||
+            row.channels == 0)
+          continue;
+        usual[{row.resource, row.channels}].push_back(static_cast<double>(row.busy_ns) /
+                                                      static_cast<double>(row.bytes));
       }
     }
     double own_ns = 0;
     double usual_ns = 0;
     for (const ConnectionPattern& row : own_.connections) {
       const auto like = usual.find({row.resource, row.channels});
-      if (row.bytes < kLeastBytes || like == usual.end() || like->second.size() < kFewestLinks) continue;
+      if (row.bytes < kLeastBytes || like == usual.end() || like->second.size() < kFewestLinks)
+        continue;
       own_ns += static_cast<double>(row.busy_ns);
       usual_ns += static_cast<double>(row.bytes) * MedianOf(like->second);
     }
@@ -258,7 +281,8 @@ class GrowthTable {
     for (const Row& row : kernels_) {
       std::vector<double> mu;
       for (const FunctionPattern* peer : row.peers) {
-        if (peer != nullptr && peer->resource == Resource::kGpuSm && peer->resource_samples > 0) mu.push_back(peer->mu);
+        if (peer != nullptr && peer->resource == Resource::kGpuSm && peer->resource_samples > 0)
+          mu.push_back(peer->mu);
       }
       const bool sampled = row.own->resource == Resource::kGpuSm && row.own->resource_samples > 0;
       if (!sampled || 2 * mu.size() < peers_.size() || mu.empty()) continue;
@@ -267,20 +291,24 @@ class GrowthTable {
       usual += row.peers_ns * median;
       for (size_t i = 0; i < peers_.size(); ++i) {
         const FunctionPattern* peer = row.peers[i];
-        of_peers[i] += row.peers_ns * (peer != nullptr && peer->resource_samples > 0 ? peer->mu : median);
+        of_peers[i] +=
+            row.peers_ns * (peer != nullptr && peer->resource_samples > 0 ? peer->mu : median);
       }
     }
     if (usual <= 0) return;
     growth.clock_growth = GrowthOf(own, usual);
     for (double& sum : of_peers) sum = GrowthOf(sum, usual);
-    growth.clock_noise = std::max(kNoiseFloor, kSigmaPerMad * TakeMedianAndMad(std::span(of_peers)).mad);
+    growth.clock_noise =
+        std::max(kNoiseFloor, kSigmaPerMad * TakeMedianAndMad(std::span(of_peers)).mad);
   }
 
-  // Samples that are longer than a kernel hold the waits between kernels, too. Where ranks wait for each other every few kernels, who waits less is seen as busier by
-  // so much, which hides a lower clock: as if all that the peers wait more in such groups lay within the samples.
+  // Samples that are longer than a kernel hold the waits between kernels, too. Where ranks wait for
+  // each other every few kernels, who waits less is seen as busier by so much, which hides a lower
+  // clock: as if all that the peers wait more in such groups lay within the samples.
   double ClockBetweenWaits(double clock_growth) const {
-    constexpr double kFewKernels = 16;  // between two waits; groups that meet less often are waited for in a stretch of its own
-    constexpr double kLongCalls = 3;    // samples a call: most of them lie inside
+    // between two waits; groups that meet less often are waited for in a stretch of its own
+    constexpr double kFewKernels = 16;
+    constexpr double kLongCalls = 3;  // samples a call: most of them lie inside
     double calls = 0;
     double samples = 0;
     double own_ns = 0;
@@ -292,15 +320,18 @@ class GrowthTable {
     if (samples >= kLongCalls * calls || own_ns <= 0) return clock_growth;
     double waits_ns = 0;
     for (const Row& row : exchanges_) {
-      if (kFewKernels * static_cast<double>(row.own->count) >= calls) waits_ns += std::max(0.0, row.peers_ns - row.own_ns);
+      if (kFewKernels * static_cast<double>(row.own->count) >= calls)
+        waits_ns += std::max(0.0, row.peers_ns - row.own_ns);
     }
     return (1 + clock_growth) * std::max(0.0, 1 - waits_ns / own_ns) - 1;
   }
 
-  // What no inputs lengthen has grown, too. A link that is much slower than the kernels is slow for a reason of its own.
+  // What no inputs lengthen has grown, too. A link that is much slower than the kernels is slow for
+  // a reason of its own.
   static bool IsApartFromInputs(const ComputeGrowth& growth) {
     if (growth.parameter_growth) return *growth.parameter_growth >= kHalf * growth.growth;
-    return growth.link_growth && *growth.link_growth >= kHalf * growth.growth && kHalf * *growth.link_growth <= growth.growth;
+    return growth.link_growth && *growth.link_growth >= kHalf * growth.growth &&
+           kHalf * *growth.link_growth <= growth.growth;
   }
 
   GrowthCause CauseOf(const ComputeGrowth& growth, const BusyTime& busy) const {
@@ -308,29 +339,40 @@ class GrowthTable {
     // What bytes leave of it may be no more than all ranks differ by.
     const bool by_bytes = !grew || growth.growth <= kDeviations * growth.noise;
     const bool bytes_explain = growth.routed_ns > 0 && growth.routed_ns >= kHalf * busy.excess_ns;
-    const GrowthCause routed = growth.routed_share >= kMostKernels ? GrowthCause::kData : GrowthCause::kRouting;
+    const GrowthCause routed =
+        growth.routed_share >= kMostKernels ? GrowthCause::kData : GrowthCause::kRouting;
     if (by_bytes && bytes_explain) return routed;
-    if (!grew || own_.host_only) return GrowthCause::kUnclear;        // CPU operators share their cores with whatever else runs on a host
-    const double slower_clock = growth.growth / (1 + growth.growth);  // what explains all of the growth
+    if (!grew || own_.host_only)
+      // CPU operators share their cores with whatever else runs on a host
+      return GrowthCause::kUnclear;
+    // what explains all of the growth
+    const double slower_clock = growth.growth / (1 + growth.growth);
     const double clock = growth.clock_growth.value_or(0);
-    if (-clock >= std::max(kHalf * slower_clock, kClockDeviations * growth.clock_noise)) return GrowthCause::kClock;
+    if (-clock >= std::max(kHalf * slower_clock, kClockDeviations * growth.clock_noise))
+      return GrowthCause::kClock;
     const bool every_kernel = growth.uniform >= kMostKernelsOfDevice;
     if (every_kernel && IsApartFromInputs(growth)) {
       if (growth.typical < kHalf) return GrowthCause::kPauses;
-      // What comes and goes within a window may be a clock that dropped between two samples of it; and a clock that is lower by too little to explain the growth,
-      // calls that are longer only now and then, or kernels that are not, are no sign of somebody else on the device.
-      const bool clock_known = growth.clock_growth && kClockDeviations * growth.clock_noise <= kHalf * slower_clock;
+      // What comes and goes within a window may be a clock that dropped between two samples of it;
+      // and a clock that is lower by too little to explain the growth, calls that are longer only
+      // now and then, or kernels that are not, are no sign of somebody else on the device.
+      const bool clock_known =
+          growth.clock_growth && kClockDeviations * growth.clock_noise <= kHalf * slower_clock;
       const double lowest_clock = std::min(clock, growth.clock_between_waits.value_or(clock));
-      const bool usual =
-          clock_known && -lowest_clock <= kQuarter * slower_clock && growth.typical >= kMostKernels && growth.uniform >= kAllKernels;
-      return usual && busy.slow_steps >= kMostSteps * busy.steps ? GrowthCause::kShared : GrowthCause::kDevice;
+      const bool usual = clock_known && -lowest_clock <= kQuarter * slower_clock &&
+                         growth.typical >= kMostKernels && growth.uniform >= kAllKernels;
+      return usual && busy.slow_steps >= kMostSteps * busy.steps ? GrowthCause::kShared
+                                                                 : GrowthCause::kDevice;
     }
     // Inputs that are larger in most steps lengthen most calls.
-    if (growth.typical < kHalf && busy.slow_steps >= kMostSteps * busy.steps) return GrowthCause::kPauses;
-    const bool parameters_alike = growth.parameter_growth && *growth.parameter_growth <= kQuarter * growth.growth;
+    if (growth.typical < kHalf && busy.slow_steps >= kMostSteps * busy.steps)
+      return GrowthCause::kPauses;
+    const bool parameters_alike =
+        growth.parameter_growth && *growth.parameter_growth <= kQuarter * growth.growth;
     // Experts work on tokens of all ranks: they need not grow with the rank's own inputs.
-    const bool of_data =
-        growth.own_uniform >= kMostKernels && growth.grown_kernels >= kFewestKernels && parameters_alike && growth.typical >= kMostKernels;
+    const bool of_data = growth.own_uniform >= kMostKernels &&
+                         growth.grown_kernels >= kFewestKernels && parameters_alike &&
+                         growth.typical >= kMostKernels;
     if (!of_data) return GrowthCause::kUnclear;
     // Of two that come together it is the one that costs more.
     return bytes_explain && growth.routed_ns > growth.excess_ns() ? routed : GrowthCause::kData;
@@ -342,21 +384,26 @@ class GrowthTable {
   std::vector<RankIndex> peers_;
   std::vector<Row> kernels_;
   std::vector<Row> exchanges_;
-  std::vector<double> bytes_;  // of the exchange that differs most, a step: of the peers, last of the rank; empty: all exchange the same
+  // of the exchange that differs most, a step: of the peers, last of the rank; empty: all exchange
+  // the same
+  std::vector<double> bytes_;
 };
 
 }  // namespace
 
-ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy, double least_growth) {
+ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy,
+                                   double least_growth) {
   std::vector<RankIndex> peers;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const RankView& other = view.ranks()[i];
-    if (i != busy.rank && other.role == view.ranks()[busy.rank].role && other.has_steps()) peers.push_back(i);
+    if (i != busy.rank && other.role == view.ranks()[busy.rank].role && other.has_steps())
+      peers.push_back(i);
   }
   return GrowthTable(view, busy.rank, peers, least_growth).Measure(busy);
 }
 
-ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy, std::span<const RankIndex> peers) {
+ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy,
+                                   std::span<const RankIndex> peers) {
   return GrowthTable(view, busy.rank, peers, kLeastGrowth).Measure(busy);
 }
 

@@ -5,7 +5,9 @@
 namespace eroica {
 namespace {
 
-TEST(Confidence, OneWindowIsWorthItsOwnEvidence) { EXPECT_DOUBLE_EQ(ConfidenceAfter(0.8, 1, 1), 0.8); }
+TEST(Confidence, OneWindowIsWorthItsOwnEvidence) {
+  EXPECT_DOUBLE_EQ(ConfidenceAfter(0.8, 1, 1), 0.8);
+}
 
 TEST(Confidence, GrowsWithTheWindowsThatAgree) {
   EXPECT_DOUBLE_EQ(ConfidenceAfter(0.8, 4, 1), 0.9);

@@ -19,7 +19,8 @@
 namespace eroica {
 namespace {
 
-// Shares lie in [0, 1]; what a hostile payload makes of them does not reach the arithmetic of the operators.
+// Shares lie in [0, 1]; what a hostile payload makes of them does not reach the arithmetic of the
+// operators.
 float Share(double value) {
   if (!(value > 0)) return 0;  // negative and NaN
   return static_cast<float>(std::min(value, 1.0));
@@ -29,8 +30,10 @@ std::vector<RankView> RanksByNumber(std::span<const PatternBatch> batches) {
   std::vector<RankView> ranks;
   ranks.reserve(batches.size());
   for (const PatternBatch& batch : batches)
-    ranks.push_back({.rank = batch.rank, .role = 0, .batch = &batch, .step = {}, .silent = batch.silent});
-  if (!std::ranges::is_sorted(ranks, {}, &RankView::rank)) std::ranges::stable_sort(ranks, {}, &RankView::rank);
+    ranks.push_back(
+        {.rank = batch.rank, .role = 0, .batch = &batch, .step = {}, .silent = batch.silent});
+  if (!std::ranges::is_sorted(ranks, {}, &RankView::rank))
+    std::ranges::stable_sort(ranks, {}, &RankView::rank);
   const auto same_rank = [](const RankView& a, const RankView& b) { return a.rank == b.rank; };
   ranks.erase(std::unique(ranks.begin(), ranks.end(), same_rank), ranks.end());
   return ranks;
@@ -50,13 +53,15 @@ std::vector<StepRecord> LookAtSteps(std::span<RankView> ranks) {
   return typical.Take();
 }
 
-// Fills the columns rank after rank. Ranks mostly list the same functions in the same order, so that a row belongs to the column after that of the row before.
-// Rows of some ranks are gathered before they are put into the columns, so that these are written in long pieces.
+// Fills the columns rank after rank. Ranks mostly list the same functions in the same order, so
+// that a row belongs to the column after that of the row before. Rows of some ranks are gathered
+// before they are put into the columns, so that these are written in long pieces.
 class ColumnBuilder {
  public:
   explicit ColumnBuilder(size_t ranks) : ranks_(ranks) {}
 
-  // The rows of one rank far outgrow the caches: memory is asked for those of the next while these are taken.
+  // The rows of one rank far outgrow the caches: memory is asked for those of the next while these
+  // are taken.
   void Add(RankIndex rank, const PatternBatch& batch, std::span<const FunctionPattern> next) {
     const std::span<const FunctionPattern> patterns = batch.patterns;
     const int64_t window_ns = batch.window.duration_ns();
@@ -68,11 +73,14 @@ class ColumnBuilder {
         Prefetch(&next[i].function_class);
         Prefetch(&next[i].duration_mean_ns);
       }
-      if (IsHidden(pattern.function_class, pattern.wait, pattern.critical_ns, pattern.total_ns, window_ns)) continue;
+      if (IsHidden(pattern.function_class, pattern.wait, pattern.critical_ns, pattern.total_ns,
+                   window_ns))
+        continue;
       const uint32_t position = Find(pattern, previous);
       previous = position;
       Rows& rows = rows_[position];
-      if (rows.count > 0 && rows.rank[rows.count - 1] == rank) continue;  // the first row of a function counts
+      if (rows.count > 0 && rows.rank[rows.count - 1] == rank)
+        continue;  // the first row of a function counts
       rows.Append(rank, pattern);
     }
     if (++gathered_ == kGathered) PutAway();
@@ -80,7 +88,8 @@ class ColumnBuilder {
 
   std::vector<FunctionColumn> Take() {
     PutAway();
-    std::sort(columns_.begin(), columns_.end(), [](const auto& a, const auto& b) { return a.function < b.function; });
+    std::sort(columns_.begin(), columns_.end(),
+              [](const auto& a, const auto& b) { return a.function < b.function; });
     return std::move(columns_);
   }
 
@@ -116,7 +125,8 @@ class ColumnBuilder {
     for (const uint32_t guess : {previous + 1, 0u}) {
       if (guess < columns_.size() && columns_[guess].function == pattern.function) return guess;
     }
-    const auto [it, inserted] = position_.try_emplace(pattern.function, static_cast<uint32_t>(columns_.size()));
+    const auto [it, inserted] =
+        position_.try_emplace(pattern.function, static_cast<uint32_t>(columns_.size()));
     if (inserted) {
       columns_.emplace_back();
       columns_.back().function = pattern.function;
@@ -161,14 +171,17 @@ std::vector<FunctionColumn> ColumnsOf(std::span<const RankView> ranks) {
     if (ranks[i].silent) continue;
     if (i + kAhead < ranks.size()) Prefetch(&ranks[i + kAhead].batch->patterns);
     const bool last = i + 1 == ranks.size();
-    builder.Add(i, *ranks[i].batch, last ? std::span<const FunctionPattern>() : std::span(ranks[i + 1].batch->patterns));
+    builder.Add(
+        i, *ranks[i].batch,
+        last ? std::span<const FunctionPattern>() : std::span(ranks[i + 1].batch->patterns));
   }
   return builder.Take();
 }
 
 }  // namespace
 
-CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries, const PastWindows& past)
+CrossRankView::CrossRankView(std::span<const PatternBatch> batches,
+                             std::span<const CollectiveSummary> summaries, const PastWindows& past)
     : summaries_(summaries), past_(past) {
   if (!batches.empty()) {
     job_ = batches.front().job;
@@ -180,7 +193,8 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
   std::vector<StepRecord> typical_steps = LookAtSteps(ranks_);
   functions_ = ColumnsOf(ranks_);
   const std::vector<uint32_t> learned = LearnRoles(ranks_, functions_, summaries_);
-  const std::vector<uint32_t> roles = RolesOfJob(ranks_, Uninterrupted(past.times, window_kind_, window_index_, world_size_), learned);
+  const std::vector<uint32_t> roles = RolesOfJob(
+      ranks_, Uninterrupted(past.times, window_kind_, window_index_, world_size_), learned);
   for (size_t i = 0; i < ranks_.size(); ++i) {
     ranks_[i].role = roles[i];
     role_count_ = std::max(role_count_, roles[i] + 1);
@@ -195,17 +209,20 @@ CrossRankView::CrossRankView(std::span<const PatternBatch> batches, std::span<co
   rank_times_ = std::make_shared<const RankTimes>(std::move(times));
   work_times_ = std::make_shared<const RankTimes>(WorkTimesOf(*this));
   exchanged_ = std::make_shared<const RankTimes>(ExchangedOf(*this));
-  lasting_excess_ = std::make_shared<const std::vector<BusyTime>>(FindLastingExcess(ranks_, role_count_, past.times, *rank_times_));
+  lasting_excess_ = std::make_shared<const std::vector<BusyTime>>(
+      FindLastingExcess(ranks_, role_count_, past.times, *rank_times_));
 }
 
 const RankView* CrossRankView::FindRank(RankId rank) const {
-  const auto it = std::lower_bound(ranks_.begin(), ranks_.end(), rank, [](const RankView& a, RankId b) { return a.rank < b; });
+  const auto it = std::lower_bound(ranks_.begin(), ranks_.end(), rank,
+                                   [](const RankView& a, RankId b) { return a.rank < b; });
   return it != ranks_.end() && it->rank == rank ? &*it : nullptr;
 }
 
 const FunctionColumn* CrossRankView::FindFunction(FunctionId function) const {
-  const auto it = std::lower_bound(functions_.begin(), functions_.end(), function,
-                                   [](const FunctionColumn& a, FunctionId b) { return a.function < b; });
+  const auto it =
+      std::lower_bound(functions_.begin(), functions_.end(), function,
+                       [](const FunctionColumn& a, FunctionId b) { return a.function < b; });
   return it != functions_.end() && it->function == function ? &*it : nullptr;
 }
 

@@ -1,4 +1,5 @@
-// Everything that is known of one job in one window, side by side: what the operators of diagnosis look at. Immutable once built; no clock, no store.
+// Everything that is known of one job in one window, side by side: what the operators of diagnosis
+// look at. Immutable once built; no clock, no store.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +48,10 @@ struct FunctionColumn {
 
 class CrossRankView {
  public:
-  // batches: one per rank, any order; summaries: one per communicator. All must outlive the view. Silent ranks are listed, without patterns.
-  CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries, const PastWindows& past = {});
+  // batches: one per rank, any order; summaries: one per communicator. All must outlive the view.
+  // Silent ranks are listed, without patterns.
+  CrossRankView(std::span<const PatternBatch> batches, std::span<const CollectiveSummary> summaries,
+                const PastWindows& past = {});
 
   const JobId& job() const { return job_; }
   WindowKind window_kind() const { return window_kind_; }
@@ -60,9 +63,11 @@ class CrossRankView {
   const std::vector<FunctionColumn>& functions() const { return functions_; }
   // The ranks that reported steps by where they run, by name; those that do not say are left out.
   const std::vector<HostRanks>& hosts() const { return *hosts_; }
-  // Of each rank that has a peer with the same steps, by rank: compared once for all operators that ask.
+  // Of each rank that has a peer with the same steps, by rank: compared once for all operators that
+  // ask.
   const std::vector<BusyTime>& busy_times() const { return *busy_times_; }
-  // Ranks that are late in this and earlier windows, by too little to tell in one: lasting_excess.h. There, steps are windows.
+  // Ranks that are late in this and earlier windows, by too little to tell in one:
+  // lasting_excess.h. There, steps are windows.
   const std::vector<BusyTime>& lasting_excess() const { return *lasting_excess_; }
   // What this window will be in the job's history, past_windows.h.
   const PatternBatch& profile() const { return *profile_; }

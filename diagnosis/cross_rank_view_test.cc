@@ -15,7 +15,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-FunctionId IdOf(FunctionClass function_class, std::string_view name) { return HashFunction(function_class, name, FunctionId{0}); }
+FunctionId IdOf(FunctionClass function_class, std::string_view name) {
+  return HashFunction(function_class, name, FunctionId{0});
+}
 
 TEST(CrossRankView, IsEmptyWithoutBatches) {
   const CrossRankView view({}, {});
@@ -48,8 +50,9 @@ TEST(CrossRankView, HoldsAFunctionAsColumnsOfTheRanksThatRanIt) {
   job.Run(2, FunctionClass::kPython, "pin_memory", 0.25);
   const CrossRankView view(job.batches, job.summaries);
   ASSERT_EQ(view.functions().size(), 2u);
-  EXPECT_TRUE(std::is_sorted(view.functions().begin(), view.functions().end(),
-                             [](const FunctionColumn& a, const FunctionColumn& b) { return a.function < b.function; }));
+  EXPECT_TRUE(std::is_sorted(
+      view.functions().begin(), view.functions().end(),
+      [](const FunctionColumn& a, const FunctionColumn& b) { return a.function < b.function; }));
   const FunctionColumn* gemm = view.FindFunction(IdOf(FunctionClass::kGpuCompute, "gemm"));
   ASSERT_NE(gemm, nullptr);
   EXPECT_THAT(gemm->rank, ElementsAre(0, 1, 2, 3));
@@ -60,7 +63,8 @@ TEST(CrossRankView, HoldsAFunctionAsColumnsOfTheRanksThatRanIt) {
   EXPECT_THAT(pin->rank, ElementsAre(2));
   EXPECT_THAT(pin->beta, ElementsAre(0.25f));
   EXPECT_THAT(pin->mu, ElementsAre(0.0f)) << "unknown is 0";
-  EXPECT_EQ(pin->pattern[0], &job.batches[2].patterns[job.batches[2].patterns[0].name == "pin_memory" ? 0 : 1]);
+  EXPECT_EQ(pin->pattern[0],
+            &job.batches[2].patterns[job.batches[2].patterns[0].name == "pin_memory" ? 0 : 1]);
 }
 
 TEST(CrossRankView, LeavesOutWhatRanksRunHiddenAndStillFindsIt) {

@@ -18,11 +18,15 @@ std::vector<HostRanks> HostsThatHoldARole(const CrossRankView& view) {
   for (const RankView& rank : view.ranks()) ++members[rank.role];
   std::vector<HostRanks> hosts;
   for (const HostRanks& host : view.hosts()) {
-    const auto may_be_here = [&](RankIndex rank) { return members[view.ranks()[rank].role] <= host.ranks.size(); };
+    const auto may_be_here = [&](RankIndex rank) {
+      return members[view.ranks()[rank].role] <= host.ranks.size();
+    };
     if (std::ranges::none_of(host.ranks, may_be_here)) continue;
     std::map<uint32_t, size_t> here;
     for (const RankIndex rank : host.ranks) ++here[view.ranks()[rank].role];
-    if (std::ranges::any_of(here, [&](const auto& role) { return role.second > 1 && role.second == members[role.first]; }))
+    if (std::ranges::any_of(here, [&](const auto& role) {
+          return role.second > 1 && role.second == members[role.first];
+        }))
       hosts.push_back(host);
   }
   return hosts;
@@ -45,7 +49,8 @@ class CallsOfPlace {
   }
 
   FunctionPattern Row(const FunctionPattern& kernel, const std::string& place) && {
-    row_.function = HashFunction(FunctionClass::kGpuCompute, place + "/" + kernel.name, FunctionId{0});
+    row_.function =
+        HashFunction(FunctionClass::kGpuCompute, place + "/" + kernel.name, FunctionId{0});
     row_.name = kernel.name;
     row_.stack = place;
     row_.function_class = FunctionClass::kGpuCompute;
@@ -73,7 +78,8 @@ std::vector<std::string_view> HeaviestKernels(const CrossRankView& view) {
   }
   std::vector<std::pair<double, std::string_view>> kernels;
   for (const auto& [name, share] : shares) kernels.emplace_back(share, name);
-  std::ranges::stable_sort(kernels, std::greater<>(), [](const auto& kernel) { return kernel.first; });
+  std::ranges::stable_sort(kernels, std::greater<>(),
+                           [](const auto& kernel) { return kernel.first; });
   if (kernels.size() > kMostKernels) kernels.resize(kMostKernels);
   std::vector<std::string_view> heaviest;
   for (const auto& [share, name] : kernels) heaviest.push_back(name);
@@ -89,7 +95,8 @@ std::vector<Place> PlacesWithoutPeers(const CrossRankView& view) {
     const uint32_t number = view.ranks()[rank.ranks.front()].rank.value;
     places.push_back({fmt::format("rank {} on {}", number, rank.name), std::move(rank)});
   }
-  for (HostRanks& host : HostsThatHoldARole(view)) places.push_back({std::string(host.name), std::move(host)});
+  for (HostRanks& host : HostsThatHoldARole(view))
+    places.push_back({std::string(host.name), std::move(host)});
   if (places.size() < 2 || places.size() > kMostPlaces) places.clear();
   return places;
 }
@@ -104,13 +111,16 @@ std::vector<FunctionPattern> DeviceCallsOf(const CrossRankView& view) {
     for (const RankIndex rank : place.ranks.ranks) {
       const PatternBatch& batch = *view.ranks()[rank].batch;
       for (const FunctionPattern& pattern : batch.patterns) {
-        if (pattern.function_class != FunctionClass::kGpuCompute || !std::ranges::binary_search(kernels, pattern.name)) continue;
+        if (pattern.function_class != FunctionClass::kGpuCompute ||
+            !std::ranges::binary_search(kernels, pattern.name))
+          continue;
         auto& [calls, kernel] = by_kernel[pattern.name];
         calls.Add(batch, pattern);
         kernel = &pattern;
       }
     }
-    for (auto& [name, calls] : by_kernel) rows.push_back(std::move(calls.first).Row(*calls.second, place.key));
+    for (auto& [name, calls] : by_kernel)
+      rows.push_back(std::move(calls.first).Row(*calls.second, place.key));
   }
   std::ranges::sort(rows, {}, &FunctionPattern::function);
   return rows;

@@ -14,7 +14,8 @@ using ::testing::IsEmpty;
 // Ranks of hosts of eight, one role a `per_role` of them.
 TrainingView Job(uint32_t ranks, uint32_t per_role) {
   TrainingView view = DeviceJob(std::vector<DeviceRank>(ranks)).view();
-  for (uint32_t rank = 0; rank < ranks; ++rank) view.Role(rank, "stage" + std::to_string(rank / per_role));
+  for (uint32_t rank = 0; rank < ranks; ++rank)
+    view.Role(rank, "stage" + std::to_string(rank / per_role));
   return view;
 }
 
@@ -39,7 +40,8 @@ TEST(DeviceCalls, WhereRolesSpanHostsOrPlacesAreOneOrTooManyThereAreNone) {
 
 TEST(DeviceCalls, ARowForEachKernelAndPlaceOverAllOfItsRanks) {
   TrainingView job = Job(16, 8);
-  for (FunctionPattern& pattern : job.batches()[3].patterns) pattern.duration_mean_ns *= 1.8;  // a rank of eight
+  for (FunctionPattern& pattern : job.batches()[3].patterns)
+    pattern.duration_mean_ns *= 1.8;  // a rank of eight
   const CrossRankView view(job.batches(), job.summaries());
   const std::vector<FunctionPattern> rows = DeviceCallsOf(view);
   EXPECT_EQ(rows.size(), 2 * 7);

@@ -1,4 +1,5 @@
-// Windows of a small job on devices for the tests of the operators: kernels that work on data, on experts' tokens and on parameters, each called many times a step.
+// Windows of a small job on devices for the tests of the operators: kernels that work on data, on
+// experts' tokens and on parameters, each called many times a step.
 #pragma once
 
 #include <cmath>
@@ -56,16 +57,20 @@ class DeviceJob {
       FunctionPattern& exchange = Append(rank, "SendRecv", 2, FunctionClass::kCollective);
       exchange.bytes = static_cast<uint64_t>(std::llround(1e9 * is.bytes));
     }
-    if (shape_.optimizer) Kernel(rank, "multi_tensor_apply_kernel<AdamFunctor>", 4, is.optimizer, is);
+    if (shape_.optimizer)
+      Kernel(rank, "multi_tensor_apply_kernel<AdamFunctor>", 4, is.optimizer, is);
   }
 
-  FunctionPattern& Append(uint32_t rank, std::string_view name, double ms, FunctionClass function_class) {
+  FunctionPattern& Append(uint32_t rank, std::string_view name, double ms,
+                          FunctionClass function_class) {
     view_.Run(rank, name, ms * shape_.scale, "", function_class);
     return view_.batches()[rank].patterns.back();
   }
 
-  void Kernel(uint32_t rank, std::string_view name, double ms, double longer, const DeviceRank& is) {
-    FunctionPattern& pattern = Append(rank, name, ms * longer * (1 + is.paused), FunctionClass::kGpuCompute);
+  void Kernel(uint32_t rank, std::string_view name, double ms, double longer,
+              const DeviceRank& is) {
+    FunctionPattern& pattern =
+        Append(rank, name, ms * longer * (1 + is.paused), FunctionClass::kGpuCompute);
     const double call_ns = ms * longer * shape_.scale * 1e6 / kCallsPerStep;
     pattern.count = kCallsPerStep * kSteps;
     pattern.duration_mean_ns = call_ns * (1 + is.paused);

@@ -20,15 +20,19 @@ namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
 
-std::string ProgressKey(const JobId& job, WindowKind kind) { return EncodeKey(WindowKey{.job = job, .kind = kind, .index = 0}); }
+std::string ProgressKey(const JobId& job, WindowKind kind) {
+  return EncodeKey(WindowKey{.job = job, .kind = kind, .index = 0});
+}
 
 // Profiles go round through so many keys; index 0 is that of ProgressKey.
 std::string ProfileKey(const JobId& job, WindowId window) {
   constexpr auto kSlots = static_cast<int64_t>(kProfilesKept);
-  return EncodeKey(WindowKey{.job = job, .kind = window.first, .index = 1 + (window.second % kSlots + kSlots) % kSlots});
+  return EncodeKey(WindowKey{
+      .job = job, .kind = window.first, .index = 1 + (window.second % kSlots + kSlots) % kSlots});
 }
 
-// Followed by the step of the standstill. Window keys begin with their kind, so none of them begins so.
+// Followed by the step of the standstill. Window keys begin with their kind, so none of them begins
+// so.
 std::string StandstillPrefix(const JobId& job) { return "standstill/" + EncodeKey(job); }
 
 std::optional<int64_t> ParseNumber(std::string_view text) {
@@ -47,19 +51,23 @@ std::string GapsKey(const JobId& job) { return "gaps/" + EncodeKey(job); }
 std::string ClaimsKey(const JobId& job) { return "claims/" + EncodeKey(job); }
 
 bool IsLastOfJob(const CrossRankView& view) {
-  return std::all_of(view.ranks().begin(), view.ranks().end(), [](const RankView& rank) { return rank.batch->final; });
+  return std::all_of(view.ranks().begin(), view.ranks().end(),
+                     [](const RankView& rank) { return rank.batch->final; });
 }
 
-// Whether the job changes its size within the window: it has more or fewer ranks than before, or some said their last word and the others go on from there. Then ranks
-// have steps of two layouts in it, and the first ones of new processes, and nobody can be compared with anybody.
+// Whether the job changes its size within the window: it has more or fewer ranks than before, or
+// some said their last word and the others go on from there. Then ranks have steps of two layouts
+// in it, and the first ones of new processes, and nobody can be compared with anybody.
 bool ChangesSize(const CrossRankView& view, std::span<const RankTimes> past) {
   if (!past.empty() && past.back().world_size != view.world_size()) return true;
   int64_t last_word = -1;
   for (const RankView& rank : view.ranks()) {
-    if (rank.batch->final && !rank.batch->steps.empty()) last_word = std::max(last_word, rank.batch->steps.back().id);
+    if (rank.batch->final && !rank.batch->steps.empty())
+      last_word = std::max(last_word, rank.batch->steps.back().id);
   }
   const auto goes_on = [last_word](const RankView& rank) {
-    return !rank.batch->final && !rank.batch->steps.empty() && rank.batch->steps.back().id > last_word;
+    return !rank.batch->final && !rank.batch->steps.empty() &&
+           rank.batch->steps.back().id > last_word;
   };
   return last_word >= 0 && std::ranges::any_of(view.ranks(), goes_on);
 }
@@ -74,14 +82,17 @@ void Append(const T& window, size_t most, std::vector<T>& windows) {
 
 // What the jobs table says of a job: for people and REST, not read back.
 std::string DescribeJob(const CrossRankView& view, const SuppressedSteps& suppressed) {
-  return fmt::format(R"({{"world_size":{},"ranks_seen":{},"roles":{},"window_kind":"{}","last_window":{},"suppressed_steps":{}}})",
-                     view.world_size(), view.ranks().size(), view.role_count(), view.window_kind() == WindowKind::kSteps ? "steps" : "time",
-                     view.window_index(), suppressed.all());
+  return fmt::format(
+      R"({{"world_size":{},"ranks_seen":{},"roles":{},"window_kind":"{}","last_window":{},"suppressed_steps":{}}})",
+      view.world_size(), view.ranks().size(), view.role_count(),
+      view.window_kind() == WindowKind::kSteps ? "steps" : "time", view.window_index(),
+      suppressed.all());
 }
 
 }  // namespace
 
-DiagnoseProcessor::DiagnoseProcessor(DiagnoseOptions options) : options_(std::move(options)), root_cause_(DefaultOperators()) {}
+DiagnoseProcessor::DiagnoseProcessor(DiagnoseOptions options)
+    : options_(std::move(options)), root_cause_(DefaultOperators()) {}
 
 absl::Status DiagnoseProcessor::Init(ProcessorContext& context) {
   context_ = &context;
@@ -105,7 +116,9 @@ absl::Status DiagnoseProcessor::LoadWindows(const JobId& id, Job* job) {
     if (!stored.ok()) return stored.status();
     if (!stored->has_value()) continue;
     const std::optional<int64_t> index = ParseNumber(**stored);
-    if (!index) return absl::DataLossError(fmt::format("progress of job {} in the state store is no number: {}", id.value, **stored));
+    if (!index)
+      return absl::DataLossError(fmt::format(
+          "progress of job {} in the state store is no number: {}", id.value, **stored));
     job->windows.RestoreClosed({kind, *index});
     if (absl::Status status = LoadHistory(id, kind, *job); !status.ok()) return status;
   }
@@ -115,24 +128,29 @@ absl::Status DiagnoseProcessor::LoadWindows(const JobId& id, Job* job) {
 absl::Status DiagnoseProcessor::LoadStandstills(const JobId& id, Job* job) const {
   absl::Status status;
   const std::string prefix = StandstillPrefix(id);
-  const absl::Status scanned = context_->store().Scan(Table::kProgress, prefix, [&](std::string_view key, std::string_view value) {
-    const std::optional<int64_t> step = ParseNumber(key.substr(prefix.size()));
-    const std::optional<int64_t> level = ParseNumber(value);
-    if (!step || !level) status = absl::DataLossError(fmt::format("standstills of job {} in the state store are no numbers", id.value));
-    if (status.ok()) job->hangs.RestoreLookedAt(*step, static_cast<int>(*level));
-    return status.ok();
-  });
+  const absl::Status scanned = context_->store().Scan(
+      Table::kProgress, prefix, [&](std::string_view key, std::string_view value) {
+        const std::optional<int64_t> step = ParseNumber(key.substr(prefix.size()));
+        const std::optional<int64_t> level = ParseNumber(value);
+        if (!step || !level)
+          status = absl::DataLossError(
+              fmt::format("standstills of job {} in the state store are no numbers", id.value));
+        if (status.ok()) job->hangs.RestoreLookedAt(*step, static_cast<int>(*level));
+        return status.ok();
+      });
   return scanned.ok() ? status : scanned;
 }
 
 absl::Status DiagnoseProcessor::LoadFindings(const JobId& id, Job* job) {
-  return context_->store().Scan(Table::kFindings, EncodeKey(id), [&](std::string_view, std::string_view value) {
-    Finding finding;
-    if (decoder_.Decode(std::as_bytes(std::span(value.data(), value.size())), &finding) == DropReason::kNone) {
-      job->lifecycle.Restore(std::move(finding));
-    }
-    return true;
-  });
+  return context_->store().Scan(
+      Table::kFindings, EncodeKey(id), [&](std::string_view, std::string_view value) {
+        Finding finding;
+        if (decoder_.Decode(std::as_bytes(std::span(value.data(), value.size())), &finding) ==
+            DropReason::kNone) {
+          job->lifecycle.Restore(std::move(finding));
+        }
+        return true;
+      });
 }
 
 absl::Status DiagnoseProcessor::LoadMemory(const JobId& id, Job* job) const {
@@ -140,20 +158,25 @@ absl::Status DiagnoseProcessor::LoadMemory(const JobId& id, Job* job) const {
   if (!gaps.ok()) return gaps.status();
   const auto claims = context_->store().Get(Table::kProgress, ClaimsKey(id));
   if (!claims.ok()) return claims.status();
-  const bool readable =
-      (!gaps->has_value() || job->gaps.Restore(**gaps)) && (!claims->has_value() || job->lifecycle.memory().Restore(**claims));
-  if (!readable) return absl::DataLossError(fmt::format("what is remembered of job {} in the state store cannot be read", id.value));
+  const bool readable = (!gaps->has_value() || job->gaps.Restore(**gaps)) &&
+                        (!claims->has_value() || job->lifecycle.memory().Restore(**claims));
+  if (!readable)
+    return absl::DataLossError(
+        fmt::format("what is remembered of job {} in the state store cannot be read", id.value));
   return absl::OkStatus();
 }
 
 absl::Status DiagnoseProcessor::LoadHistory(const JobId& id, WindowKind kind, Job& job) {
   if (absl::Status status = LoadSlots("", id, kind, &job.history); !status.ok()) return status;
-  if (absl::Status status = LoadTimes(kTimesPrefix, id, kind, &job.rank_times); !status.ok()) return status;
-  if (absl::Status status = LoadTimes(kWorkPrefix, id, kind, &job.work_times); !status.ok()) return status;
+  if (absl::Status status = LoadTimes(kTimesPrefix, id, kind, &job.rank_times); !status.ok())
+    return status;
+  if (absl::Status status = LoadTimes(kWorkPrefix, id, kind, &job.work_times); !status.ok())
+    return status;
   return LoadTimes(kBytesPrefix, id, kind, &job.exchanged);
 }
 
-absl::Status DiagnoseProcessor::LoadTimes(const std::string& prefix, const JobId& id, WindowKind kind, std::vector<RankTimes>* windows) {
+absl::Status DiagnoseProcessor::LoadTimes(const std::string& prefix, const JobId& id,
+                                          WindowKind kind, std::vector<RankTimes>* windows) {
   std::vector<PatternBatch> records;
   if (absl::Status status = LoadSlots(prefix, id, kind, &records); !status.ok()) return status;
   windows->clear();
@@ -161,21 +184,27 @@ absl::Status DiagnoseProcessor::LoadTimes(const std::string& prefix, const JobId
   return absl::OkStatus();
 }
 
-absl::Status DiagnoseProcessor::LoadSlots(const std::string& prefix, const JobId& id, WindowKind kind, std::vector<PatternBatch>* windows) {
+absl::Status DiagnoseProcessor::LoadSlots(const std::string& prefix, const JobId& id,
+                                          WindowKind kind, std::vector<PatternBatch>* windows) {
   windows->clear();
   for (int64_t slot = 0; slot < static_cast<int64_t>(kProfilesKept); ++slot) {
-    const auto stored = context_->store().Get(Table::kProgress, prefix + ProfileKey(id, {kind, slot}));
+    const auto stored =
+        context_->store().Get(Table::kProgress, prefix + ProfileKey(id, {kind, slot}));
     if (!stored.ok()) return stored.status();
     PatternBatch window;
     if (!stored->has_value()) continue;
     const std::string& value = **stored;
-    if (decoder_.Decode(std::as_bytes(std::span(value.data(), value.size())), &window) == DropReason::kNone) windows->push_back(window);
+    if (decoder_.Decode(std::as_bytes(std::span(value.data(), value.size())), &window) ==
+        DropReason::kNone)
+      windows->push_back(window);
   }
-  std::sort(windows->begin(), windows->end(), [](const auto& a, const auto& b) { return a.window.index < b.window.index; });
+  std::sort(windows->begin(), windows->end(),
+            [](const auto& a, const auto& b) { return a.window.index < b.window.index; });
   return absl::OkStatus();
 }
 
-void DiagnoseProcessor::Remember(const JobId& id, WindowId window_id, const CrossRankView& view, Job& job) {
+void DiagnoseProcessor::Remember(const JobId& id, WindowId window_id, const CrossRankView& view,
+                                 Job& job) {
   if (view.profile().steps.empty()) return;
   Store(ProfileKey(id, window_id), view.profile());
   Append(view.profile(), kProfilesKept, job.history);
@@ -184,7 +213,8 @@ void DiagnoseProcessor::Remember(const JobId& id, WindowId window_id, const Cros
   Keep(kBytesPrefix + ProfileKey(id, window_id), view.exchanged(), id, job.exchanged);
 }
 
-void DiagnoseProcessor::Keep(const std::string& key, const RankTimes& window, const JobId& id, std::vector<RankTimes>& windows) {
+void DiagnoseProcessor::Keep(const std::string& key, const RankTimes& window, const JobId& id,
+                             std::vector<RankTimes>& windows) {
   // The looks of larger jobs begin anew after a restart.
   if (window.rows.size() <= CodecLimits::kPatterns) Store(key, RecordOf(window, id));
   Append(window, kRankTimesKept, windows);
@@ -192,7 +222,9 @@ void DiagnoseProcessor::Keep(const std::string& key, const RankTimes& window, co
 
 void DiagnoseProcessor::Store(const std::string& key, const PatternBatch& window) {
   const Bytes payload = encoder_.Encode(window);
-  context_->changes().Put(Table::kProgress, key, std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+  context_->changes().Put(
+      Table::kProgress, key,
+      std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
 }
 
 void DiagnoseProcessor::Count(JobWindows::Added added) {
@@ -209,7 +241,9 @@ absl::Status DiagnoseProcessor::DeadLetter(DropReason reason) {
 template <typename T>
 absl::Status DiagnoseProcessor::DecodeAndAdd(const ConsumerRecord& record) {
   T payload;
-  if (const DropReason reason = decoder_.Decode(record.payload(), &payload); reason != DropReason::kNone) return DeadLetter(reason);
+  if (const DropReason reason = decoder_.Decode(record.payload(), &payload);
+      reason != DropReason::kNone)
+    return DeadLetter(reason);
   return Add(std::move(payload), record);
 }
 
@@ -255,9 +289,12 @@ void DiagnoseProcessor::DiagnoseHangs(const JobId& id, Job& job, bool end) {
   while (const std::optional<HangWatch::Due> due = job.hangs.TakeDue(end)) {
     ++probe_.standstills_diagnosed;
     int64_t latest_ns = 0;
-    for (const RankStanding& standing : due->standings) latest_ns = std::max(latest_ns, standing.time_ns);
-    for (Finding& finding : hang_operator_.Evaluate(due->view)) Publish(job.lifecycle.Report(std::move(finding)), latest_ns / kNsPerMs);
-    context_->changes().Put(Table::kProgress, StandstillPrefix(id) + std::to_string(due->step), std::to_string(due->level));
+    for (const RankStanding& standing : due->standings)
+      latest_ns = std::max(latest_ns, standing.time_ns);
+    for (Finding& finding : hang_operator_.Evaluate(due->view))
+      Publish(job.lifecycle.Report(std::move(finding)), latest_ns / kNsPerMs);
+    context_->changes().Put(Table::kProgress, StandstillPrefix(id) + std::to_string(due->step),
+                            std::to_string(due->level));
   }
 }
 
@@ -281,23 +318,31 @@ absl::Status DiagnoseProcessor::Punctuate(PunctuationType) {
 
 absl::Status DiagnoseProcessor::Diagnose(const JobId& id, Job& job, WindowId window_id) {
   JobWindow window = job.windows.Close(window_id);
-  context_->changes().Put(Table::kProgress, ProgressKey(id, window_id.first), std::to_string(window_id.second));
-  if (window.batches.empty()) return absl::OkStatus();  // summaries alone: their ranks' patterns were dead-lettered or are lost
+  context_->changes().Put(Table::kProgress, ProgressKey(id, window_id.first),
+                          std::to_string(window_id.second));
+  if (window.batches.empty())
+    // summaries alone: their ranks' patterns were dead-lettered or are lost
+    return absl::OkStatus();
   std::vector<PatternBatch> batches;
   for (auto& [rank, batch] : window.batches) batches.push_back(std::move(batch));
   std::vector<CollectiveSummary> summaries;
   for (auto& [communicator, summary] : window.summaries) summaries.push_back(std::move(summary));
   const SuppressedSteps suppressed = SuppressSteps(batches);
   probe_.suppressed.Add(suppressed);
-  const PastWindows past{.profiles = job.history, .times = job.rank_times, .work = job.work_times, .bytes = job.exchanged};
+  const PastWindows past{.profiles = job.history,
+                         .times = job.rank_times,
+                         .work = job.work_times,
+                         .bytes = job.exchanged};
   const CrossRankView view(batches, summaries, past);
   ++probe_.windows_diagnosed;
   std::vector<Finding> findings = FindingsOf(id, view, job);
   if (suppressed.all() > 0) {
     for (Finding& finding : findings)
-      finding.caveats.push_back(fmt::format("Steps of this window that do not count: {}.", suppressed.Text()));
+      finding.caveats.push_back(
+          fmt::format("Steps of this window that do not count: {}.", suppressed.Text()));
   }
-  std::vector<Finding> changed = job.lifecycle.Observe(window_id.second, std::move(findings), IsLastOfJob(view));
+  std::vector<Finding> changed =
+      job.lifecycle.Observe(window_id.second, std::move(findings), IsLastOfJob(view));
   for (Finding& finding : changed) Publish(std::move(finding), window.timestamp_ms);
   context_->changes().Put(Table::kProgress, ClaimsKey(id), job.lifecycle.memory().Encode());
   Remember(id, window_id, view, job);
@@ -305,7 +350,8 @@ absl::Status DiagnoseProcessor::Diagnose(const JobId& id, Job& job, WindowId win
   return absl::OkStatus();
 }
 
-std::vector<Finding> DiagnoseProcessor::FindingsOf(const JobId& id, const CrossRankView& view, Job& job) {
+std::vector<Finding> DiagnoseProcessor::FindingsOf(const JobId& id, const CrossRankView& view,
+                                                   Job& job) {
   std::vector<Finding> findings;
   if (!ChangesSize(view, job.rank_times)) findings = root_cause_.Diagnose(view);
   if (std::optional<Finding> gap = job.gaps.Observe(view)) {
@@ -322,7 +368,8 @@ void DiagnoseProcessor::Publish(Finding finding, int64_t timestamp_ms) {
   const std::string value(reinterpret_cast<const char*>(payload.data()), payload.size());
   const std::string key = EncodeKey(FindingKey{.job = finding.job, .finding = finding.id});
   context_->changes().Put(Table::kFindings, key, value);
-  context_->Forward(Topic::kFindings, JobKey(finding.job), PayloadType::kFinding, payload, timestamp_ms, finding.job);
+  context_->Forward(Topic::kFindings, JobKey(finding.job), PayloadType::kFinding, payload,
+                    timestamp_ms, finding.job);
   ++probe_.findings_published;
 }
 

@@ -1,6 +1,7 @@
-// The diagnose stage: from the patterns topic to the findings topic. Gathers a job's window, asks RootCause, publishes what changed. Gathers where ranks
-// stand that get no further, and asks the hang operator when all do: no window closes in a hang.
-// Adapter between stream_ops and the pure code beside it; one instance a task, one thread.
+// The diagnose stage: from the patterns topic to the findings topic. Gathers a job's window, asks
+// RootCause, publishes what changed. Gathers where ranks stand that get no further, and asks the
+// hang operator when all do: no window closes in a hang. Adapter between stream_ops and the pure
+// code beside it; one instance a task, one thread.
 #pragma once
 
 #include <absl/status/status.h>
@@ -23,7 +24,8 @@
 
 namespace eroica {
 
-// Plain counters. patterns + summaries = used + duplicate + closed, and what is in open windows is among the used. Standings are in none of these.
+// Plain counters. patterns + summaries = used + duplicate + closed, and what is in open windows is
+// among the used. Standings are in none of these.
 struct DiagnoseProbe {
   uint64_t patterns_received = 0;
   uint64_t summaries_received = 0;
@@ -39,7 +41,8 @@ struct DiagnoseProbe {
 };
 
 struct DiagnoseOptions {
-  // Wall clock for Finding::emitted_at_ns, in ns since the epoch; without one the field stays 0. Not used for anything else.
+  // Wall clock for Finding::emitted_at_ns, in ns since the epoch; without one the field stays 0.
+  // Not used for anything else.
   std::function<int64_t()> wall_clock_ns;
 };
 
@@ -58,8 +61,9 @@ class DiagnoseProcessor final : public Processor {
   struct Job {
     JobWindows windows;
     FindingLifecycle lifecycle;
-    std::vector<PatternBatch>
-        history;  // profiles of its last windows (job_profile.h), oldest first, of the kind that it was diagnosed in last
+    // profiles of its last windows (job_profile.h), oldest first, of the kind that it was diagnosed
+    // in last
+    std::vector<PatternBatch> history;
     std::vector<RankTimes> rank_times;  // likewise what its ranks took in them (lasting_excess.h),
     std::vector<RankTimes> work_times;  // what work they had,
     std::vector<RankTimes> exchanged;   // and what they exchanged (exchanged_bytes.h)
@@ -69,11 +73,14 @@ class DiagnoseProcessor final : public Processor {
   // The job's state, loaded from the store when it is first met.
   absl::StatusOr<Job*> FindJob(const JobId& id);
   absl::Status LoadHistory(const JobId& id, WindowKind kind, Job& job);
-  absl::Status LoadSlots(const std::string& prefix, const JobId& id, WindowKind kind, std::vector<PatternBatch>* windows);
-  absl::Status LoadTimes(const std::string& prefix, const JobId& id, WindowKind kind, std::vector<RankTimes>* windows);
+  absl::Status LoadSlots(const std::string& prefix, const JobId& id, WindowKind kind,
+                         std::vector<PatternBatch>* windows);
+  absl::Status LoadTimes(const std::string& prefix, const JobId& id, WindowKind kind,
+                         std::vector<RankTimes>* windows);
   absl::Status LoadMemory(const JobId& id, Job* job) const;
   void Remember(const JobId& id, WindowId window_id, const CrossRankView& view, Job& job);
-  void Keep(const std::string& key, const RankTimes& window, const JobId& id, std::vector<RankTimes>& windows);
+  void Keep(const std::string& key, const RankTimes& window, const JobId& id,
+            std::vector<RankTimes>& windows);
   void Store(const std::string& key, const PatternBatch& window);
   void Count(JobWindows::Added added);
   absl::Status LoadWindows(const JobId& id, Job* job);

@@ -25,7 +25,8 @@ class RecordingContext final : public ProcessorContext {
  public:
   explicit RecordingContext(InMemoryStore& store) : store_(store) {}
 
-  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms, const JobId& job) override {
+  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms,
+               const JobId& job) override {
     EXPECT_EQ(topic, Topic::kFindings);
     EXPECT_EQ(type, PayloadType::kFinding);
     EXPECT_EQ(key, JobKey(job));
@@ -109,7 +110,8 @@ TEST_F(DiagnoseProcessorTest, PublishesWhenTheLastRankHasReported) {
   EXPECT_EQ(processor_.RestartOffset(4), 4);
 }
 
-// Rank 3 leaves after the fourth step, and the others go on in another layout: their steps before and after are not compared.
+// Rank 3 leaves after the fourth step, and the others go on in another layout: their steps before
+// and after are not compared.
 TEST_F(DiagnoseProcessorTest, AWindowInWhichTheJobBecomesSmallerIsNotDiagnosed) {
   TrainingView job = Window(3, true);
   job.batches()[3].final = true;
@@ -138,7 +140,8 @@ TEST_F(DiagnoseProcessorTest, StepsSpentInACheckpointDoNotCountAndAreCounted) {
   for (size_t step = 0; step < 7; ++step) job.batches()[0].steps[step].pause = Pause::kCheckpoint;
   for (const PatternBatch& batch : job.batches()) Send(batch);
   EXPECT_EQ(processor_.probe().suppressed.checkpoint, 7u);
-  EXPECT_EQ(processor_.probe().findings_published, 0u) << "one step is left, which shows nothing that lasts";
+  EXPECT_EQ(processor_.probe().findings_published, 0u)
+      << "one step is left, which shows nothing that lasts";
   SendWindow(4, true);
   EXPECT_EQ(processor_.probe().findings_published, 1u);
 }
@@ -212,7 +215,8 @@ TEST_F(DiagnoseProcessorTest, BadPayloadsAreDeadLettered) {
   finding.id = "x";
   finding.job = JobId{"job"};
   Send(finding);  // a good payload on the wrong topic
-  EXPECT_THAT(context_.dead_letters, ElementsAre(DropReason::kWrongIdentifier, DropReason::kWrongIdentifier));
+  EXPECT_THAT(context_.dead_letters,
+              ElementsAre(DropReason::kWrongIdentifier, DropReason::kWrongIdentifier));
   EXPECT_EQ(processor_.probe().dead_lettered, 2u);
 }
 
@@ -220,7 +224,10 @@ TEST_F(DiagnoseProcessorTest, FindingsAndTheJobAreInTheStore) {
   SendWindow(1, true);
   context_.Commit();
   size_t findings = 0;
-  ASSERT_TRUE(store_.Scan(Table::kFindings, EncodeKey(JobId{"job"}), [&](std::string_view, std::string_view) { return ++findings > 0; }).ok());
+  ASSERT_TRUE(store_
+                  .Scan(Table::kFindings, EncodeKey(JobId{"job"}),
+                        [&](std::string_view, std::string_view) { return ++findings > 0; })
+                  .ok());
   EXPECT_EQ(findings, 1u);
   EXPECT_TRUE(store_.Get(Table::kJobs, EncodeKey(JobId{"job"}))->has_value());
 }

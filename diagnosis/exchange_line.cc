@@ -13,11 +13,14 @@ namespace {
 constexpr size_t kFewestPoints = 3;  // of a line
 constexpr double kLeastCorrelation = 0.9;
 constexpr double kBlurredCorrelation = 0.5;  // where the inputs differ as well
-// Of growth in time to growth in bytes. Bytes may count what is sent and what is received, of which one side alone grows with the work: then time grows twice as much.
+// Of growth in time to growth in bytes. Bytes may count what is sent and what is received, of which
+// one side alone grows with the work: then time grows twice as much.
 constexpr double kLeastElasticity = 0.4;
 constexpr double kMostElasticity = 2.5;
 
-bool IsPlausible(double elasticity) { return elasticity >= kLeastElasticity && elasticity <= kMostElasticity; }
+bool IsPlausible(double elasticity) {
+  return elasticity >= kLeastElasticity && elasticity <= kMostElasticity;
+}
 
 double Mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -52,7 +55,8 @@ std::optional<Line> LineThrough(std::span<const double> bytes, std::span<const d
   if (xx <= 0 || yy <= 0 || line.mean_bytes <= 0 || line.mean_time <= 0) return std::nullopt;
   line.slope = xy / xx;
   line.correlation = xy / std::sqrt(xx * yy);
-  return IsPlausible(line.slope * line.mean_bytes / line.mean_time) ? std::optional(line) : std::nullopt;
+  return IsPlausible(line.slope * line.mean_bytes / line.mean_time) ? std::optional(line)
+                                                                    : std::nullopt;
 }
 
 // Further than the others lie apart: then what blurs the line through them does not matter.
@@ -70,18 +74,22 @@ double RelativeRange(std::span<const double> values) {
   return median > 0 ? (*most - *least) / median : 0;
 }
 
-std::optional<double> TimeExplainedByBytes(std::span<const double> bytes, std::span<const double> times, double own_bytes, double own_ns) {
+std::optional<double> TimeExplainedByBytes(std::span<const double> bytes,
+                                           std::span<const double> times, double own_bytes,
+                                           double own_ns) {
   if (bytes.size() < kFewestPoints || bytes.size() != times.size()) return std::nullopt;
   if (RelativeRange(bytes) >= kUnevenBytes) {
     const std::optional<Line> line = LineThrough(bytes, times);
     if (line && line->correlation >= kLeastCorrelation) return line->At(own_bytes);
-    if (!line || line->correlation < kBlurredCorrelation || !LiesFarBeyond(bytes, own_bytes)) return std::nullopt;
+    if (!line || line->correlation < kBlurredCorrelation || !LiesFarBeyond(bytes, own_bytes))
+      return std::nullopt;
   }
   const double usual_bytes = MedianOf(bytes);
   const double usual_ns = MedianOf(times);
   if (usual_bytes <= 0 || usual_ns <= 0) return std::nullopt;
   const double more_bytes = own_bytes / usual_bytes - 1;
-  if (std::abs(more_bytes) < kUnevenBytes || !IsPlausible((own_ns / usual_ns - 1) / more_bytes)) return std::nullopt;
+  if (std::abs(more_bytes) < kUnevenBytes || !IsPlausible((own_ns / usual_ns - 1) / more_bytes))
+    return std::nullopt;
   return own_ns;
 }
 

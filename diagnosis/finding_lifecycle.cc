@@ -13,37 +13,48 @@ namespace {
 
 bool Overlap(const Finding& a, const Finding& b) {
   return std::any_of(a.culprits.begin(), a.culprits.end(), [&](const Culprit& x) {
-    return std::any_of(b.culprits.begin(), b.culprits.end(),
-                       [&](const Culprit& y) { return x.rank == y.rank && (x.rank >= 0 || x.host == y.host); });
+    return std::any_of(b.culprits.begin(), b.culprits.end(), [&](const Culprit& y) {
+      return x.rank == y.rank && (x.rank >= 0 || x.host == y.host);
+    });
   });
 }
 
 // Says that a device is slow, for whatever reason, or that its rank arrives last.
 bool IsOfSlowDevice(const Finding& finding) {
-  if (finding.kind == FindingKind::kContention) return finding.function_class == FunctionClass::kGpuCompute;
-  return finding.kind == FindingKind::kSlowRank && (finding.function_class == FunctionClass::kGpuCompute || finding.subkind == kLateArrival);
+  if (finding.kind == FindingKind::kContention)
+    return finding.function_class == FunctionClass::kGpuCompute;
+  return finding.kind == FindingKind::kSlowRank &&
+         (finding.function_class == FunctionClass::kGpuCompute || finding.subkind == kLateArrival);
 }
 
-// Paths between two hosts from the same one: which pair of ranks is the worst on it each window tells anew.
+// Paths between two hosts from the same one: which pair of ranks is the worst on it each window
+// tells anew.
 bool AreOfOnePath(const Finding& a, const Finding& b) {
   if (FindMeasure(a, kSlowPairs) == nullptr || FindMeasure(b, kSlowPairs) == nullptr) return false;
   return !a.culprits.front().host.empty() && a.culprits.front().host == b.culprits.front().host;
 }
 
-// The same fault told a little differently: the same culprits for another function, or the same call with more or fewer culprits or those of the same host, or with
-// another caller where nobody is blamed; or another pair of ranks of the same path. That somebody shares a slow device not every window shows.
+// The same fault told a little differently: the same culprits for another function, or the same
+// call with more or fewer culprits or those of the same host, or with another caller where nobody
+// is blamed; or another pair of ranks of the same path. That somebody shares a slow device not
+// every window shows.
 bool IsSameFault(const Finding& a, const Finding& b) {
   if (a.culprits.empty() != b.culprits.empty()) return false;
-  if (a.kind != b.kind) return !a.culprits.empty() && a.culprits == b.culprits && IsOfSlowDevice(a) && IsOfSlowDevice(b);
-  if (a.culprits.empty()) return !a.function.empty() && a.subkind == b.subkind && a.function == b.function;
-  return a.culprits == b.culprits || AreOfOnePath(a, b) || (a.subkind == b.subkind && ((NameOneCall(a, b) && Overlap(a, b)) || AreOfOneHost(a, b)));
+  if (a.kind != b.kind)
+    return !a.culprits.empty() && a.culprits == b.culprits && IsOfSlowDevice(a) &&
+           IsOfSlowDevice(b);
+  if (a.culprits.empty())
+    return !a.function.empty() && a.subkind == b.subkind && a.function == b.function;
+  return a.culprits == b.culprits || AreOfOnePath(a, b) ||
+         (a.subkind == b.subkind && ((NameOneCall(a, b) && Overlap(a, b)) || AreOfOneHost(a, b)));
 }
 
 // Whether it blames some of the culprits, and nobody else.
 bool IsNarrower(const Finding& finding, const Finding& open) {
   return !finding.culprits.empty() && finding.culprits.size() < open.culprits.size() &&
-         std::ranges::all_of(finding.culprits,
-                             [&](const Culprit& culprit) { return std::ranges::find(open.culprits, culprit) != open.culprits.end(); });
+         std::ranges::all_of(finding.culprits, [&](const Culprit& culprit) {
+           return std::ranges::find(open.culprits, culprit) != open.culprits.end();
+         });
 }
 
 bool IsInMostSteps(const Finding& finding) {
@@ -65,7 +76,8 @@ void ProlongLasted(const Finding& before, Finding* finding) {
   Measure* lasted = FindLasted(*finding);
   const Measure* so_far = FindLasted(before);
   if (so_far == nullptr || lasted == nullptr || finding->last_window <= before.last_window) return;
-  lasted->culprit = so_far->culprit + lasted->culprit * static_cast<double>(finding->last_window - before.last_window);
+  lasted->culprit = so_far->culprit + lasted->culprit * static_cast<double>(finding->last_window -
+                                                                            before.last_window);
   lasted->samples += so_far->samples;
 }
 
@@ -85,16 +97,19 @@ Finding AsBefore(const Finding& before, const Finding& now) {
   finding.last_window = now.last_window;
   finding.last_step = std::max(finding.last_step, now.last_step);
   const Measure* window = FindLasted(now);
-  if (Measure* lasted = FindLasted(finding); lasted != nullptr && window != nullptr) *lasted = *window;
+  if (Measure* lasted = FindLasted(finding); lasted != nullptr && window != nullptr)
+    *lasted = *window;
   return finding;
 }
 
 }  // namespace
 
 // An open finding that is not found again by its own id, and is the same fault.
-const Finding* FindingLifecycle::FindContinued(const Finding& finding, const std::vector<Finding>& found) const {
+const Finding* FindingLifecycle::FindContinued(const Finding& finding,
+                                               const std::vector<Finding>& found) const {
   for (const auto& [id, open] : open_) {
-    const bool found_again = std::any_of(found.begin(), found.end(), [&id = id](const Finding& f) { return f.id == id; });
+    const bool found_again = std::any_of(found.begin(), found.end(),
+                                         [&id = id](const Finding& f) { return f.id == id; });
     if (!found_again && IsSameFault(open, finding)) return &open;
   }
   return nullptr;
@@ -102,8 +117,9 @@ const Finding* FindingLifecycle::FindContinued(const Finding& finding, const std
 
 // One that was resolved of late, and is the same fault.
 const Finding* FindingLifecycle::FindReturned(const Finding& finding) const {
-  const auto before = std::ranges::find_if(
-      resolved_, [&](const auto& entry) { return !open_.contains(entry.first) && IsSameFault(entry.second, finding); });
+  const auto before = std::ranges::find_if(resolved_, [&](const auto& entry) {
+    return !open_.contains(entry.first) && IsSameFault(entry.second, finding);
+  });
   return before == resolved_.end() ? nullptr : &before->second;
 }
 
@@ -114,22 +130,26 @@ const Finding* FindingLifecycle::FindKnown(const Finding& finding) const {
   return part != nullptr ? part : FindReturned(finding);
 }
 
-// An open finding that turns out to be a part of this one, or to be of another device of the host, which goes on with it.
+// An open finding that turns out to be a part of this one, or to be of another device of the host,
+// which goes on with it.
 const Finding* FindingLifecycle::FindPart(const Finding& finding) const {
   const auto part = std::ranges::find_if(open_, [&](const auto& entry) {
     const Finding& open = entry.second;
     const bool is_part = open.kind == finding.kind && IsPartOf(open, finding);
-    return is_part || IsGlimpseOf(open, finding) || TellsLessThan(open, finding) || AreDevicesOfOneHost(open, finding);
+    return is_part || IsGlimpseOf(open, finding) || TellsLessThan(open, finding) ||
+           AreDevicesOfOneHost(open, finding);
   });
   return part == open_.end() ? nullptr : &part->second;
 }
 
-// What shows a part of an open finding, and ranks that are slow in what all ranks take turns in, are the same fault, seen in another window; so it goes on. The same
-// ranks in most steps of two windows running take no turns.
+// What shows a part of an open finding, and ranks that are slow in what all ranks take turns in,
+// are the same fault, seen in another window; so it goes on. The same ranks in most steps of two
+// windows running take no turns.
 bool FindingLifecycle::IsPartOfOpen(int64_t index, const Finding& finding) {
   const bool is_known = open_.contains(finding.id);
   for (auto& [id, open] : open_) {
-    if (TellsLessThan(finding, open) || (!is_known && (IsPartOf(finding, open) || IsGlimpseOf(finding, open)))) {
+    if (TellsLessThan(finding, open) ||
+        (!is_known && (IsPartOf(finding, open) || IsGlimpseOf(finding, open)))) {
       open.last_window = index;
       return true;
     }
@@ -154,7 +174,8 @@ void FindingLifecycle::Restore(Finding finding) {
 
 namespace {
 
-// How many windows without it are its end. What comes and goes, in windows or in steps, would stay away for so long by chance once in twenty times.
+// How many windows without it are its end. What comes and goes, in windows or in steps, would stay
+// away for so long by chance once in twenty times.
 int64_t PatienceWith(const Finding& finding) {
   constexpr double kChance = 0.05;
   const Measure* lasted = FindLasted(finding);
@@ -163,7 +184,8 @@ int64_t PatienceWith(const Finding& finding) {
   const auto seen = static_cast<double>(lasted->samples);
   if (2 * seen > windows && !IsInFewSteps(finding)) return FindingLifecycle::kWindowsUntilResolved;
   const double rate = std::min(seen, windows) / (windows + 1);
-  return std::max(FindingLifecycle::kWindowsUntilResolved, static_cast<int64_t>(std::ceil(std::log(kChance) / std::log1p(-rate))));
+  return std::max(FindingLifecycle::kWindowsUntilResolved,
+                  static_cast<int64_t>(std::ceil(std::log(kChance) / std::log1p(-rate))));
 }
 
 }  // namespace
@@ -188,7 +210,8 @@ void FindingLifecycle::Place(Finding* finding) {
   }
   if (const Measure* lasted = FindLasted(*finding)) {
     const double told = ToldShare(*finding);
-    finding->confidence = ConfidenceAfter(told > 0 ? finding->confidence / told : 0, lasted->samples, told);
+    finding->confidence =
+        ConfidenceAfter(told > 0 ? finding->confidence / told : 0, lasted->samples, told);
   }
   open_.insert_or_assign(finding->id, *finding);
   resolved_.erase(finding->id);
@@ -210,15 +233,21 @@ std::vector<bool> FindingLifecycle::Continue(std::vector<Finding>& found) const 
   return is_open;
 }
 
-std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Finding> found, bool job_ends) {
+std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Finding> found,
+                                               bool job_ends) {
   std::vector<Finding> publish;
   std::erase_if(found, [&](const Finding& finding) { return IsPartOfOpen(index, finding); });
   const std::vector<bool> is_open = Continue(found);
-  const bool hangs = std::ranges::any_of(open_, [](const auto& entry) { return entry.second.kind == FindingKind::kHang; });
-  std::vector<Finding> ripe = memory_.Ripen(index, std::move(found), is_open, job_ends && !hangs);  // a hang cuts the last step short
+  const bool hangs = std::ranges::any_of(
+      open_, [](const auto& entry) { return entry.second.kind == FindingKind::kHang; });
+  std::vector<Finding> ripe = memory_.Ripen(index, std::move(found), is_open,
+                                            job_ends && !hangs);  // a hang cuts the last step short
   const std::vector<Finding> all = ripe;
-  std::erase_if(ripe, [&](const Finding& finding) {  // a moment of what is opened in the same window
-    return !open_.contains(finding.id) && std::ranges::any_of(all, [&](const Finding& whole) { return IsGlimpseOf(finding, whole); });
+  // a moment of what is opened in the same window
+  std::erase_if(ripe, [&](const Finding& finding) {
+    return !open_.contains(finding.id) && std::ranges::any_of(all, [&](const Finding& whole) {
+      return IsGlimpseOf(finding, whole);
+    });
   });
   for (Finding& finding : ripe) {
     if (const Finding* known = FindKnown(finding)) GoOnWith(*known, &finding);
@@ -236,8 +265,11 @@ std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Findin
     resolved_.insert_or_assign(it->first, std::move(it->second));
     it = open_.erase(it);
   }
-  std::erase_if(resolved_, [index](const auto& entry) { return index - entry.second.last_window >= kWindowsUntilForgotten; });
-  std::sort(publish.begin(), publish.end(), [](const Finding& a, const Finding& b) { return a.id < b.id; });
+  std::erase_if(resolved_, [index](const auto& entry) {
+    return index - entry.second.last_window >= kWindowsUntilForgotten;
+  });
+  std::sort(publish.begin(), publish.end(),
+            [](const Finding& a, const Finding& b) { return a.id < b.id; });
   return publish;
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/shared_cause.h"
 
@@ -15,10 +17,8 @@ using ::testing::SizeIs;
 Finding FindingIn(int64_t window, std::string id = "a") {
   Finding finding;
   finding.id = std::move(id);
-  finding.first_window = window;
-  finding.last_window = window;
-  finding.first_step = window * 10;
-  finding.last_step = window * 10 + 9;
+  finding.first_window = finding.last_window = window;
+  std::tie(finding.first_step, finding.last_step) = std::pair(window * 10, window * 10 + 9);
   return finding;
 }
 
@@ -115,7 +115,8 @@ TEST(FindingLifecycle, GoesOnAfterARestart) {
   const std::vector<Finding> published = before.Observe(1, {FindingIn(1), FindingIn(1, "b")});
   FindingLifecycle after;
   for (const Finding& finding : published) after.Restore(finding);
-  EXPECT_EQ(after.Observe(2, {FindingIn(2), FindingIn(2, "b")}), before.Observe(2, {FindingIn(2), FindingIn(2, "b")}));
+  const std::vector<Finding> next = {FindingIn(2), FindingIn(2, "b")};
+  EXPECT_EQ(after.Observe(2, next), before.Observe(2, next));
 }
 
 TEST(FindingLifecycle, ResolvedFindingsAreNotRestoredAsOpen) {
@@ -153,7 +154,8 @@ TEST(FindingLifecycle, WhatComesBackIsTheSameFindingOpenedAgain) {
 }
 
 Finding OfDevice(int64_t window, FindingKind kind) {
-  Finding finding = About(window, kind == FindingKind::kContention ? "shared" : "slow", "every kernel", {8});
+  Finding finding =
+      About(window, kind == FindingKind::kContention ? "shared" : "slow", "every kernel", {8});
   finding.kind = kind;
   finding.function_class = FunctionClass::kGpuCompute;
   return finding;
@@ -197,14 +199,16 @@ TEST(FindingLifecycle, AFaultThatIsToldDifferentlyStaysOneFinding) {
 TEST(FindingLifecycle, OtherFaultsAreOtherFindings) {
   FindingLifecycle lifecycle;
   lifecycle.Observe(1, {About(1, "a", "gemm", {8, 9})});
-  EXPECT_EQ(lifecycle.Observe(2, {About(2, "b", "gemm", {3}), About(2, "a", "gemm", {8, 9})}).size(), 2u);
+  EXPECT_EQ(
+      lifecycle.Observe(2, {About(2, "b", "gemm", {3}), About(2, "a", "gemm", {8, 9})}).size(), 2u);
   EXPECT_THAT(lifecycle.open(), SizeIs(2)) << "found beside it";
   lifecycle.Observe(3, {About(3, "c", "read", {4})});
   EXPECT_THAT(lifecycle.open(), SizeIs(3));
 }
 
 TEST(FindingLifecycle, RanksOfOneHostThatReadFromItsStorageAreOneFaultInAllWindows) {
-  const auto of = [](int64_t window, int32_t rank, const std::string& host, FunctionClass function_class) {
+  const auto of = [](int64_t window, int32_t rank, const std::string& host,
+                     FunctionClass function_class) {
     Finding finding = FindingIn(window);
     finding.culprits = {{.rank = rank, .host = host}};
     finding.function = window == 1 ? "recv_into" : "readinto";
@@ -233,7 +237,8 @@ TEST(FindingLifecycle, AMomentOfWhatLastsIsPartOfIt) {
     finding.function_class = FunctionClass::kCollective;
     return finding;
   };
-  const auto moment = [](int64_t window, std::string_view subkind, FunctionClass function_class, int32_t rank = 6) {
+  const auto moment = [](int64_t window, std::string_view subkind, FunctionClass function_class,
+                         int32_t rank = 6) {
     Finding finding = About(window, "b", "copy", {rank});
     finding.subkind = subkind;
     finding.function_class = function_class;
@@ -248,9 +253,12 @@ TEST(FindingLifecycle, AMomentOfWhatLastsIsPartOfIt) {
   EXPECT_EQ(findings_of(port(1), moment(2, kLateArrival, FunctionClass::kGpuCompute)), 1u);
   EXPECT_EQ(findings_of(port(1), moment(2, kTransient, FunctionClass::kMemoryOp)), 1u);
   EXPECT_EQ(findings_of(moment(1, kTransient, FunctionClass::kMemoryOp), port(2)), 1u);
-  EXPECT_EQ(findings_of(port(1), moment(2, kTransient, FunctionClass::kMemoryOp, 7)), 2u) << "another rank";
-  EXPECT_EQ(findings_of(port(1), moment(2, kTransient, FunctionClass::kPython)), 2u) << "a collection is a fault of its own";
-  EXPECT_EQ(findings_of(port(1), moment(2, "function", FunctionClass::kGpuCompute)), 2u) << "and so is what lasts";
+  EXPECT_EQ(findings_of(port(1), moment(2, kTransient, FunctionClass::kMemoryOp, 7)), 2u)
+      << "another rank";
+  EXPECT_EQ(findings_of(port(1), moment(2, kTransient, FunctionClass::kPython)), 2u)
+      << "a collection is a fault of its own";
+  EXPECT_EQ(findings_of(port(1), moment(2, "function", FunctionClass::kGpuCompute)), 2u)
+      << "and so is what lasts";
   const auto findings_at_once = [&](const Finding& beside) {
     FindingLifecycle lifecycle;
     lifecycle.Observe(1, {port(1), beside});
@@ -266,13 +274,15 @@ TEST(FindingLifecycle, RanksThatAreSlowInWhatAllTakeTurnsInArePartOfIt) {
   roaming.kind = FindingKind::kStepTime;
   lifecycle.Observe(1, {roaming});
   EXPECT_THAT(lifecycle.Observe(2, {About(2, "b", "collect", {4})}), IsEmpty());
-  EXPECT_THAT(lifecycle.Observe(3, {About(3, "c", "collect", {7, 9})}), IsEmpty()) << "and so it lasts";
+  EXPECT_THAT(lifecycle.Observe(3, {About(3, "c", "collect", {7, 9})}), IsEmpty())
+      << "and so it lasts";
   EXPECT_THAT(lifecycle.Observe(4, {About(4, "d", "gemm", {4})}), SizeIs(1)) << "another fault";
 }
 
 // Of a host that throttles some windows show one rank alone.
 TEST(FindingLifecycle, RanksOfASlowHostArePartOfItInAllWindows) {
-  const auto of = [](int64_t window, std::string id, const std::vector<int32_t>& ranks, std::string_view subkind) {
+  const auto of = [](int64_t window, std::string id, const std::vector<int32_t>& ranks,
+                     std::string_view subkind) {
     Finding finding = About(window, std::move(id), "every gpu_compute function", ranks);
     finding.function_class = FunctionClass::kGpuCompute;
     finding.subkind = subkind;
@@ -285,7 +295,8 @@ TEST(FindingLifecycle, RanksOfASlowHostArePartOfItInAllWindows) {
   EXPECT_THAT(host_first.Observe(3, {}), IsEmpty()) << "and so it lasts";
   FindingLifecycle rank_first;
   rank_first.Observe(1, {of(1, "b", {9}, "whole_rank")});
-  const std::vector<Finding> published = rank_first.Observe(2, {of(2, "a", {8, 9, 10}, kWholeHost)});
+  const std::vector<Finding> published =
+      rank_first.Observe(2, {of(2, "a", {8, 9, 10}, kWholeHost)});
   ASSERT_THAT(published, SizeIs(1));
   EXPECT_EQ(published[0].id, "b") << "one fault, told better";
   EXPECT_EQ(published[0].culprits.size(), 3u);
@@ -294,10 +305,13 @@ TEST(FindingLifecycle, RanksOfASlowHostArePartOfItInAllWindows) {
 
 // Power and heat are a host's: its devices throttle by turns.
 TEST(FindingLifecycle, DevicesOfOneHostThatAreSlowInTheSameWayAreOneFault) {
-  const auto findings_of = [](const std::string& other_host, const std::string& function, std::string_view subkind = "function") {
+  const auto findings_of = [](const std::string& other_host, const std::string& function,
+                              std::string_view subkind = "function") {
     FindingLifecycle lifecycle;
     for (const int64_t window : {1, 2}) {
-      Finding finding = About(window, window == 1 ? "a" : "b", window == 1 ? "every gpu_compute function" : function, {window == 1 ? 3 : 5});
+      Finding finding =
+          About(window, window == 1 ? "a" : "b",
+                window == 1 ? "every gpu_compute function" : function, {window == 1 ? 3 : 5});
       finding.subkind = window == 1 ? subkind : "function";
       finding.function_class = FunctionClass::kGpuCompute;
       finding.culprits[0].host = window == 1 ? "host0" : other_host;
@@ -313,10 +327,12 @@ TEST(FindingLifecycle, DevicesOfOneHostThatAreSlowInTheSameWayAreOneFault) {
 
 // Where several devices of a host throttle, single steps of another one are part of it.
 TEST(FindingLifecycle, AMomentOfAnotherDeviceIsPartOfAHostWhoseDevicesAreSlow) {
-  const auto findings_of = [](const std::vector<int32_t>& slow, const std::string& host, FunctionClass function_class) {
+  const auto findings_of = [](const std::vector<int32_t>& slow, const std::string& host,
+                              FunctionClass function_class) {
     FindingLifecycle lifecycle;
     for (const int64_t window : {1, 2}) {
-      Finding finding = About(window, window == 1 ? "a" : "b", "every gpu_compute function", window == 1 ? slow : std::vector<int32_t>{6});
+      Finding finding = About(window, window == 1 ? "a" : "b", "every gpu_compute function",
+                              window == 1 ? slow : std::vector<int32_t>{6});
       finding.subkind = window == 1 ? kWholeRank : kTransient;
       finding.function_class = window == 1 ? FunctionClass::kGpuCompute : function_class;
       for (Culprit& culprit : finding.culprits) culprit.host = window == 1 ? "host0" : host;
@@ -346,7 +362,8 @@ TEST(FindingLifecycle, APathIsPartOfTheSlowPortAtOneOfItsEnds) {
   const auto told = findings_of(link(1, "a", 3, 15), link(2, "b", 15, -1));
   ASSERT_THAT(told, SizeIs(1));
   EXPECT_EQ(told.begin()->second.culprits[0].rank, 15);
-  EXPECT_THAT(findings_of(link(1, "a", 3, -1), link(2, "b", 3, 15)), SizeIs(1)) << "whichever comes first";
+  EXPECT_THAT(findings_of(link(1, "a", 3, -1), link(2, "b", 3, 15)), SizeIs(1))
+      << "whichever comes first";
   EXPECT_THAT(findings_of(link(1, "a", 3, 15), link(2, "b", 7, -1)), SizeIs(2)) << "another port";
   EXPECT_THAT(findings_of(link(1, "a", 3, 15), link(2, "b", 5, 14)), SizeIs(2)) << "two paths";
 }
@@ -359,7 +376,9 @@ TEST(FindingLifecycle, APathBetweenTwoHostsIsOneFaultWhicheverPairIsTheWorst) {
       finding.kind = FindingKind::kCommunication;
       finding.culprits[0].peer = window == 1 ? 11 : 13;
       finding.culprits[0].host = window == 1 ? "host0" : host;
-      if (several) finding.evidence.push_back({.name = std::string(kSlowPairs), .unit = "count", .culprit = 4});
+      if (several)
+        finding.evidence.push_back(
+            {.name = std::string(kSlowPairs), .unit = "count", .culprit = 4});
       lifecycle.Observe(window, {finding});
     }
     return lifecycle.open().size();
@@ -382,7 +401,8 @@ TEST(FindingLifecycle, TurnsOfWhoCallsArePartOfThem) {
   };
   FindingLifecycle lifecycle;
   lifecycle.Observe(1, {turns(1, "__getitem__", "main")});
-  const std::vector<Finding> published = lifecycle.Observe(2, {turns(2, "collect", "main > __getitem__")});
+  const std::vector<Finding> published =
+      lifecycle.Observe(2, {turns(2, "collect", "main > __getitem__")});
   ASSERT_THAT(published, SizeIs(1));
   EXPECT_EQ(published[0].function, "collect");
   EXPECT_THAT(lifecycle.Observe(3, {turns(3, "__getitem__", "main")}), IsEmpty());
@@ -444,19 +464,23 @@ TEST(FindingLifecycle, TheSameRanksInMostStepsOfTwoWindowsTakeNoTurns) {
     EXPECT_THAT(lifecycle.Observe(2, {slow(2, 8)}), IsEmpty());
     EXPECT_THAT(lifecycle.Observe(3, {slow(3, 4)}), IsEmpty()) << "by turns";
     EXPECT_THAT(lifecycle.Observe(4, {slow(4, 8)}), IsEmpty());
-    EXPECT_THAT(lifecycle.Observe(5, {slow(5, 8)}), SizeIs(takes_turns ? 1 : 0)) << "what slows all may slow some more";
+    EXPECT_THAT(lifecycle.Observe(5, {slow(5, 8)}), SizeIs(takes_turns ? 1 : 0))
+        << "what slows all may slow some more";
   }
 }
 
 TEST(FindingLifecycle, TheOnlyWindowOfAJobThatHangsIsNotTakenAtItsWord) {
   Finding uneven = FindingIn(0, "stage");
   uneven.kind = FindingKind::kImbalance;
-  uneven.evidence = {{.name = std::string(kSeenInWindows), .unit = "count", .culprit = 1, .threshold = 2, .samples = 1}};
+  uneven.evidence = {{.name = std::string(kSeenInWindows),
+                      .unit = "count",
+                      .culprit = 1,
+                      .threshold = 2,
+                      .samples = 1}};
   EXPECT_THAT(FindingLifecycle().Observe(0, {uneven}, true), SizeIs(1));
   FindingLifecycle hangs;
   Finding hang = OfRanks(0, {0});
-  hang.id = "hang";
-  hang.kind = FindingKind::kHang;
+  std::tie(hang.id, hang.kind) = std::pair("hang", FindingKind::kHang);
   hangs.Report(hang);
   EXPECT_THAT(hangs.Observe(0, {uneven}, true), IsEmpty()) << "its last step is cut short";
 }
@@ -466,11 +490,9 @@ TEST(FindingLifecycle, WhereNobodyIsBlamedTheFunctionIsTheSame) {
   Finding roaming = About(1, "a", "collect", {});
   roaming.kind = FindingKind::kStepTime;
   lifecycle.Observe(1, {roaming});
-  roaming.id = "b";  // another caller
-  roaming.last_window = 2;
+  std::tie(roaming.id, roaming.last_window) = std::pair("b", 2);  // another caller
   EXPECT_EQ(lifecycle.Observe(2, {roaming})[0].id, "a");
-  roaming.id = "c";
-  roaming.function = "gemm";
+  std::tie(roaming.id, roaming.function) = std::pair("c", "gemm");
   EXPECT_EQ(lifecycle.Observe(2, {roaming})[0].id, "c");
 }
 

@@ -11,7 +11,9 @@ const Measure* FindMeasure(const Finding& finding, std::string_view name) {
 }
 
 const Measure* FindLasted(const Finding& finding) { return FindMeasure(finding, "lasted"); }
-Measure* FindLasted(Finding& finding) { return const_cast<Measure*>(FindLasted(std::as_const(finding))); }
+Measure* FindLasted(Finding& finding) {
+  return const_cast<Measure*>(FindLasted(std::as_const(finding)));
+}
 
 const Measure* SlowSteps(const Finding& finding) {
   const Measure* slow = FindMeasure(finding, "slow_steps");

@@ -1,4 +1,5 @@
-// Measures of a finding that more than the operator which made them reads. All lookups: nullptr where the finding has none.
+// Measures of a finding that more than the operator which made them reads. All lookups: nullptr
+// where the finding has none.
 #pragma once
 
 #include <string_view>
@@ -9,7 +10,8 @@ namespace eroica {
 
 const Measure* FindMeasure(const Finding& finding, std::string_view name);
 
-// How long a finding has lasted: in ns, and in how many windows it was seen. Every finding has this measure.
+// How long a finding has lasted: in ns, and in how many windows it was seen. Every finding has this
+// measure.
 const Measure* FindLasted(const Finding& finding);
 Measure* FindLasted(Finding& finding);
 
@@ -22,20 +24,23 @@ bool IsInFewSteps(const Finding& finding);
 // By how much a rank is late, in what its peers are late by from chance.
 inline constexpr std::string_view kExcessOverNoise = "excess_over_noise";
 
-// How often the steps of one window, uneven as they are, make a given rank late by so much (busy_time.h).
+// How often the steps of one window, uneven as they are, make a given rank late by so much
+// (busy_time.h).
 inline constexpr std::string_view kChanceOfExcess = "chance_of_excess";
 
-// Of a slow path between two hosts: how many pairs of ranks exchange data over it, of which the claim names the worst.
+// Of a slow path between two hosts: how many pairs of ranks exchange data over it, of which the
+// claim names the worst.
 inline constexpr std::string_view kSlowPairs = "slow_pairs";
 
-// Of a claim that one window is too little for: its threshold says in how many of the newest windows it must have been made.
+// Of a claim that one window is too little for: its threshold says in how many of the newest
+// windows it must have been made.
 inline constexpr std::string_view kSeenInWindows = "seen_in_windows";
 
 // In how many windows one that looks back over several saw it.
 inline constexpr std::string_view kSlowWindows = "slow_windows";
 
-// How many measurements of different origin say what is claimed, none of which uneven work, or a few uneven steps, change; its threshold says how many of them make one
-// window enough.
+// How many measurements of different origin say what is claimed, none of which uneven work, or a
+// few uneven steps, change; its threshold says how many of them make one window enough.
 inline constexpr std::string_view kSignsThatAgree = "signs_that_agree";
 
 }  // namespace eroica

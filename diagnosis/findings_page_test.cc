@@ -1,4 +1,5 @@
-// docs/FINDINGS.md tells of every kind of finding, with its evidence, its limits, what to do, and an example.
+// docs/FINDINGS.md tells of every kind of finding, with its evidence, its limits, what to do, and
+// an example.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +30,8 @@ TEST(FindingsPage, TellsOfEveryKind) {
     ASSERT_FALSE(section.empty()) << ToString(kind);
     for (const char* part : {"**Evidence.**", "**Limits.**", "**What to do.**", "Example, "})
       EXPECT_THAT(section, HasSubstr(part)) << ToString(kind);
-    EXPECT_THAT(section, HasSubstr("kind        " + std::string(ToString(kind)))) << "the example is of the kind";
+    EXPECT_THAT(section, HasSubstr("kind        " + std::string(ToString(kind))))
+        << "the example is of the kind";
   }
 }
 

@@ -17,14 +17,16 @@ struct NameRow {
   size_t ranks = 0;  // that run it
 };
 
-// Whether the column says what a rank computes: kernels of a device, or operators of a rank without one.
+// Whether the column says what a rank computes: kernels of a device, or operators of a rank without
+// one.
 class Computes {
  public:
   explicit Computes(std::span<const RankView> ranks) {
     for (const RankView& rank : ranks) host_only_.push_back(rank.batch->host_only);
   }
   static bool May(const FunctionColumn& column) {
-    return column.sample->function_class == FunctionClass::kGpuCompute || column.sample->function_class == FunctionClass::kCpuOp;
+    return column.sample->function_class == FunctionClass::kGpuCompute ||
+           column.sample->function_class == FunctionClass::kCpuOp;
   }
   // Calls visit(rank, row) for the rows that do.
   template <typename Visit>
@@ -39,7 +41,8 @@ class Computes {
   std::vector<uint8_t> host_only_;  // by rank
 };
 
-std::vector<NameRow> RowsByName(const Computes& computes, size_t ranks, std::span<const FunctionColumn> functions) {
+std::vector<NameRow> RowsByName(const Computes& computes, size_t ranks,
+                                std::span<const FunctionColumn> functions) {
   std::vector<NameRow> rows;
   std::unordered_map<std::string_view, size_t> position;
   for (const FunctionColumn& column : functions) {
@@ -75,12 +78,16 @@ int NamesWithout(const NameSet& a, const NameSet& b) {
   return count;
 }
 
-std::vector<NameSet> FunctionProfiles(std::span<const RankView> ranks, std::span<const FunctionColumn> functions) {
+std::vector<NameSet> FunctionProfiles(std::span<const RankView> ranks,
+                                      std::span<const FunctionColumn> functions) {
   const Computes computes(ranks);
   std::vector<NameRow> rows = RowsByName(computes, ranks.size(), functions);
-  std::erase_if(rows, [](const NameRow& row) { return row.ranks == 0 || row.beta < kMinMeanBeta * static_cast<double>(row.ranks); });
-  std::sort(rows.begin(), rows.end(),
-            [](const NameRow& a, const NameRow& b) { return a.beta != b.beta ? a.beta > b.beta : a.name < b.name; });
+  std::erase_if(rows, [](const NameRow& row) {
+    return row.ranks == 0 || row.beta < kMinMeanBeta * static_cast<double>(row.ranks);
+  });
+  std::sort(rows.begin(), rows.end(), [](const NameRow& a, const NameRow& b) {
+    return a.beta != b.beta ? a.beta > b.beta : a.name < b.name;
+  });
   if (rows.size() > NameSet::kNames) rows.resize(NameSet::kNames);
   std::vector<NameSet> profiles(ranks.size());
   for (size_t name = 0; name < rows.size(); ++name) {

@@ -1,4 +1,5 @@
-// Which compute functions each rank runs, as sets of names: what tells the stages of a pipeline apart where point-to-point traffic does not.
+// Which compute functions each rank runs, as sets of names: what tells the stages of a pipeline
+// apart where point-to-point traffic does not.
 #pragma once
 
 #include <array>
@@ -28,8 +29,10 @@ struct NameSet {
 int CommonNames(const NameSet& a, const NameSet& b);
 int NamesWithout(const NameSet& a, const NameSet& b);
 
-// Per rank the GPU kernels (CPU operators on a rank without a device) that it runs, of those that take 1 % of the window or more on the ranks that
-// run them. Rows are let through from 0.5 % on, so that a function near the limit is there on all ranks or on none.
-std::vector<NameSet> FunctionProfiles(std::span<const RankView> ranks, std::span<const FunctionColumn> functions);
+// Per rank the GPU kernels (CPU operators on a rank without a device) that it runs, of those that
+// take 1 % of the window or more on the ranks that run them. Rows are let through from 0.5 % on, so
+// that a function near the limit is there on all ranks or on none.
+std::vector<NameSet> FunctionProfiles(std::span<const RankView> ranks,
+                                      std::span<const FunctionColumn> functions);
 
 }  // namespace eroica

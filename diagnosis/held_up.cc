@@ -9,7 +9,9 @@
 namespace eroica {
 
 Culprit CulpritOf(const RankView& rank) {
-  return {.rank = static_cast<int32_t>(rank.rank.value), .host = rank.batch->host, .device = rank.batch->device};
+  return {.rank = static_cast<int32_t>(rank.rank.value),
+          .host = rank.batch->host,
+          .device = rank.batch->device};
 }
 
 std::vector<Victim> VictimsOf(const CrossRankView& view, const BusyTime& busy) {
@@ -19,7 +21,9 @@ std::vector<Victim> VictimsOf(const CrossRankView& view, const BusyTime& busy) {
     if (i == busy.rank || mean.steps == 0) continue;
     const double lost = std::min(mean.wait_ns, busy.excess_ns);
     if (lost < busy.excess_ns / 10) continue;
-    victims.push_back({.rank = view.ranks()[i].rank, .lost_ns = static_cast<int64_t>(lost * mean.steps), .lost_ns_per_step = lost});
+    victims.push_back({.rank = view.ranks()[i].rank,
+                       .lost_ns = static_cast<int64_t>(lost * mean.steps),
+                       .lost_ns_per_step = lost});
   }
   return victims;
 }

@@ -12,7 +12,8 @@ namespace eroica {
 
 Culprit CulpritOf(const RankView& rank);
 
-// Every other rank that waited: it lost at most its own waiting, and at most what the culprit took longer. By rank.
+// Every other rank that waited: it lost at most its own waiting, and at most what the culprit took
+// longer. By rank.
 std::vector<Victim> VictimsOf(const CrossRankView& view, const BusyTime& busy);
 
 // "rank 3 (host node0001)".

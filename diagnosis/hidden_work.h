@@ -5,7 +5,8 @@
 
 namespace eroica {
 
-// A step, critical or not; 0 where it is not told. Only functions of the training thread are told though they are hidden (schemas/hidden_row.h).
+// A step, critical or not; 0 where it is not told. Only functions of the training thread are told
+// though they are hidden (schemas/hidden_row.h).
 double RunsForNs(const RankView& rank, FunctionId function);
 
 }  // namespace eroica

@@ -46,7 +46,8 @@ std::vector<HostRanks> LoneRanksOf(const CrossRankView& view) {
 }
 
 bool CanCompareHosts(const std::vector<HostRanks>& hosts) {
-  return hosts.size() >= 2 && std::ranges::all_of(hosts, [](const HostRanks& host) { return host.ranks.size() >= 2; });
+  return hosts.size() >= 2 &&
+         std::ranges::all_of(hosts, [](const HostRanks& host) { return host.ranks.size() >= 2; });
 }
 
 }  // namespace eroica

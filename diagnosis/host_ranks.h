@@ -18,7 +18,8 @@ struct HostRanks {
 // By name. Ranks that do not say where they run are left out. Operators ask CrossRankView::hosts().
 std::vector<HostRanks> HostsOf(std::span<const RankView> ranks);
 
-// Ranks that nobody shares a role with, each by itself: stages of a pipeline of one rank each. By rank.
+// Ranks that nobody shares a role with, each by itself: stages of a pipeline of one rank each. By
+// rank.
 std::vector<HostRanks> LoneRanksOf(const CrossRankView& view);
 
 // Whether a whole host can be told from its ranks: two hosts or more, two ranks or more on each.

@@ -8,14 +8,16 @@ namespace eroica {
 namespace {
 
 bool BlamesAMachine(const Finding& finding) {
-  return finding.kind != FindingKind::kImbalance && finding.kind != FindingKind::kRegression && finding.kind != FindingKind::kMonitoringGap;
+  return finding.kind != FindingKind::kImbalance && finding.kind != FindingKind::kRegression &&
+         finding.kind != FindingKind::kMonitoringGap;
 }
 
 void Add(const Finding& finding, HostRecord& record) {
   ++record.findings_of[finding.job.value];
   ++record.kinds[finding.kind];
   if (finding.state != FindingState::kResolved) ++record.open;
-  record.worst_gpu_seconds_per_hour = std::max(record.worst_gpu_seconds_per_hour, finding.lost_gpu_seconds_per_hour);
+  record.worst_gpu_seconds_per_hour =
+      std::max(record.worst_gpu_seconds_per_hour, finding.lost_gpu_seconds_per_hour);
   for (const Culprit& culprit : finding.culprits) {
     if (culprit.host == record.host && culprit.device >= 0) record.devices.insert(culprit.device);
   }
@@ -45,7 +47,8 @@ std::vector<HostRecord> RecordsByHost(std::span<const Finding> findings) {
   std::vector<HostRecord> records;
   for (auto& [host, record] : by_host) records.push_back(std::move(record));
   std::ranges::stable_sort(records, [](const HostRecord& a, const HostRecord& b) {
-    return std::tuple(a.findings_of.size(), a.findings()) > std::tuple(b.findings_of.size(), b.findings());
+    return std::tuple(a.findings_of.size(), a.findings()) >
+           std::tuple(b.findings_of.size(), b.findings());
   });
   return records;
 }

@@ -1,5 +1,6 @@
-// What was found about each host, over all jobs that it ran: a machine that slows one job after the other moves with the jobs' ranks, and no window of one job shows it
-// (Guard, arXiv 2605.17879: accumulation by device and host over jobs). Pure.
+// What was found about each host, over all jobs that it ran: a machine that slows one job after the
+// other moves with the jobs' ranks, and no window of one job shows it (Guard, arXiv 2605.17879:
+// accumulation by device and host over jobs). Pure.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +28,9 @@ struct HostRecord {
   bool recurring() const { return findings_of.size() > 1; }
 };
 
-// Of each host that a culprit stands on; recurring ones first, those with more jobs, then more findings, then by name. Findings are latest versions (one an id and job).
-// Imbalances and regressions are nobody's machine, and a gap in the telemetry blames none: they are left out.
+// Of each host that a culprit stands on; recurring ones first, those with more jobs, then more
+// findings, then by name. Findings are latest versions (one an id and job). Imbalances and
+// regressions are nobody's machine, and a gap in the telemetry blames none: they are left out.
 std::vector<HostRecord> RecordsByHost(std::span<const Finding> findings);
 
 }  // namespace eroica

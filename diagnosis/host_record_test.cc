@@ -10,7 +10,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-Finding Found(std::string job, std::vector<Culprit> culprits, FindingKind kind = FindingKind::kSlowRank) {
+Finding Found(std::string job, std::vector<Culprit> culprits,
+              FindingKind kind = FindingKind::kSlowRank) {
   Finding finding;
   finding.job = JobId{std::move(job)};
   finding.kind = kind;
@@ -37,15 +38,18 @@ TEST(HostRecord, AHostOfTwoJobsRecurs) {
 
 TEST(HostRecord, TwoFindingsOfOneJobDoNotMakeItRecur) {
   const std::vector<HostRecord> records = RecordsByHost(
-      std::vector{Found("night", {{.rank = 0, .host = "a"}}), Found("night", {{.rank = 0, .host = "a"}}, FindingKind::kCommunication)});
+      std::vector{Found("night", {{.rank = 0, .host = "a"}}),
+                  Found("night", {{.rank = 0, .host = "a"}}, FindingKind::kCommunication)});
   ASSERT_THAT(records, SizeIs(1));
   EXPECT_FALSE(records[0].recurring());
   EXPECT_THAT(records[0].kinds, SizeIs(2));
 }
 
 TEST(HostRecord, AHostCountsOnceAFinding) {
-  const std::vector<HostRecord> records = RecordsByHost(std::vector{
-      Found("night", {{.rank = 0, .host = "a", .device = 0}, {.rank = 1, .host = "a", .device = 1}, {.rank = 8, .host = "b"}})});
+  const std::vector<HostRecord> records =
+      RecordsByHost(std::vector{Found("night", {{.rank = 0, .host = "a", .device = 0},
+                                                {.rank = 1, .host = "a", .device = 1},
+                                                {.rank = 8, .host = "b"}})});
   ASSERT_THAT(records, SizeIs(2));
   EXPECT_EQ(records[0].findings(), 1u);
   EXPECT_THAT(records[0].devices, ElementsAre(0, 1));
@@ -54,9 +58,10 @@ TEST(HostRecord, AHostCountsOnceAFinding) {
 
 TEST(HostRecord, WhatIsNobodysMachineIsNoRecord) {
   EXPECT_THAT(
-      RecordsByHost(std::vector{
-          Found("a", {{.rank = 0, .host = "a"}}, FindingKind::kImbalance), Found("a", {{.rank = 0, .host = "a"}}, FindingKind::kRegression),
-          Found("a", {{.rank = 0, .host = "a"}}, FindingKind::kMonitoringGap), Found("a", {{.rank = 4}}), Found("a", {})}),
+      RecordsByHost(std::vector{Found("a", {{.rank = 0, .host = "a"}}, FindingKind::kImbalance),
+                                Found("a", {{.rank = 0, .host = "a"}}, FindingKind::kRegression),
+                                Found("a", {{.rank = 0, .host = "a"}}, FindingKind::kMonitoringGap),
+                                Found("a", {{.rank = 4}}), Found("a", {})}),
       IsEmpty());
 }
 

@@ -23,11 +23,14 @@ double MostWaited(const CrossRankView& view) {
 
 bool IsAboutOneRank(const Finding& claim) {
   const bool slow = claim.kind == FindingKind::kSlowRank || claim.kind == FindingKind::kContention;
-  return slow && claim.culprits.size() == 1 && claim.culprits[0].rank >= 0 && FindMeasure(claim, "arrived_last") == nullptr;
+  return slow && claim.culprits.size() == 1 && claim.culprits[0].rank >= 0 &&
+         FindMeasure(claim, "arrived_last") == nullptr;
 }
 
-// Whether the steps tell the account. Ranks that it charges with nothing keep their claim, and are among the others.
-bool ChargeByAccount(const CrossRankView& view, std::vector<Finding*>& slow, std::vector<Finding*>& others) {
+// Whether the steps tell the account. Ranks that it charges with nothing keep their claim, and are
+// among the others.
+bool ChargeByAccount(const CrossRankView& view, std::vector<Finding*>& slow,
+                     std::vector<Finding*>& others) {
   std::map<int32_t, double> claimed;
   for (const Finding* claim : slow) claimed[claim->culprits[0].rank] += claim->lost_ns_per_step;
   std::vector<RankId> ranks;
@@ -35,7 +38,8 @@ bool ChargeByAccount(const CrossRankView& view, std::vector<Finding*>& slow, std
   const std::optional<std::vector<double>> lost = LostPerStep(view, ranks);
   if (!lost) return false;
   std::map<int32_t, double> charged;
-  for (size_t i = 0; i < ranks.size(); ++i) charged[static_cast<int32_t>(ranks[i].value)] = (*lost)[i];
+  for (size_t i = 0; i < ranks.size(); ++i)
+    charged[static_cast<int32_t>(ranks[i].value)] = (*lost)[i];
   std::erase_if(slow, [&](Finding* claim) {
     const int32_t rank = claim->culprits[0].rank;
     if (charged[rank] <= 0 || claimed[rank] <= 0) {
@@ -68,7 +72,8 @@ double SumOf(const std::vector<Finding*>& claims) {
 }  // namespace
 
 bool ConcernsEverybody(const Finding& claim) {
-  return claim.kind == FindingKind::kRegression || claim.operator_name == "regression" || claim.operator_name == "slow_transfer";
+  return claim.kind == FindingKind::kRegression || claim.operator_name == "regression" ||
+         claim.operator_name == "slow_transfer";
 }
 
 void AssignImpacts(const CrossRankView& view, std::vector<Finding>& claims) {
@@ -87,8 +92,9 @@ void AssignImpacts(const CrossRankView& view, std::vector<Finding>& claims) {
     for (Finding* claim : slow) claim->lost_ns_per_step *= most / sum;
   }
   double left = std::max(0.0, most - SumOf(slow));
-  std::stable_sort(others.begin(), others.end(),
-                   [](const Finding* a, const Finding* b) { return a->lost_ns_per_step > b->lost_ns_per_step; });
+  std::stable_sort(others.begin(), others.end(), [](const Finding* a, const Finding* b) {
+    return a->lost_ns_per_step > b->lost_ns_per_step;
+  });
   for (Finding* claim : others) {
     claim->lost_ns_per_step = std::min(claim->lost_ns_per_step, left);
     left -= claim->lost_ns_per_step;

@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kMs = kMillisecond;
 
-Finding Claim(FindingKind kind, std::vector<int32_t> ranks, double lost_ms, std::string function = "") {
+Finding Claim(FindingKind kind, std::vector<int32_t> ranks, double lost_ms,
+              std::string function = "") {
   Finding finding;
   finding.kind = kind;
   finding.function = std::move(function);
@@ -48,8 +49,8 @@ TrainingView TwoSlowRanks() {
 
 TEST(AssignImpacts, RanksThatAreLateTogetherShareTheLoss) {
   const StagedJob job = TwoInOneStage();
-  const std::vector<double> impacts =
-      ImpactsOf(job.View(), {Claim(FindingKind::kSlowRank, {1}, 99), Claim(FindingKind::kSlowRank, {2}, 99)});
+  const std::vector<double> impacts = ImpactsOf(
+      job.View(), {Claim(FindingKind::kSlowRank, {1}, 99), Claim(FindingKind::kSlowRank, {2}, 99)});
   EXPECT_NEAR(impacts[0], 30, 0.01) << "half of the first 20, and the 20 that it is later alone";
   EXPECT_NEAR(impacts[1], 10, 0.01);
 }
@@ -57,7 +58,8 @@ TEST(AssignImpacts, RanksThatAreLateTogetherShareTheLoss) {
 TEST(AssignImpacts, TwoClaimsAboutOneRankDivideItsLoss) {
   const StagedJob job = TwoInOneStage();
   const std::vector<double> impacts =
-      ImpactsOf(job.View(), {Claim(FindingKind::kSlowRank, {1}, 60), Claim(FindingKind::kContention, {1}, 20)});
+      ImpactsOf(job.View(),
+                {Claim(FindingKind::kSlowRank, {1}, 60), Claim(FindingKind::kContention, {1}, 20)});
   EXPECT_NEAR(impacts[0], 22.5, 0.01);
   EXPECT_NEAR(impacts[1], 7.5, 0.01);
 }
@@ -65,11 +67,13 @@ TEST(AssignImpacts, TwoClaimsAboutOneRankDivideItsLoss) {
 TEST(AssignImpacts, WithoutMarksTheSameFunctionIsTheSameTime) {
   TrainingView job = TwoSlowRanks();
   const std::vector<double> together =
-      ImpactsOf(job, {Claim(FindingKind::kSlowRank, {1}, 40, "read"), Claim(FindingKind::kSlowRank, {2}, 20, "read")});
+      ImpactsOf(job, {Claim(FindingKind::kSlowRank, {1}, 40, "read"),
+                      Claim(FindingKind::kSlowRank, {2}, 20, "read")});
   EXPECT_NEAR(together[0], 30, 0.01);
   EXPECT_NEAR(together[1], 10, 0.01);
   const std::vector<double> apart =
-      ImpactsOf(job, {Claim(FindingKind::kSlowRank, {1}, 25, "read"), Claim(FindingKind::kSlowRank, {2}, 15, "gemm")});
+      ImpactsOf(job, {Claim(FindingKind::kSlowRank, {1}, 25, "read"),
+                      Claim(FindingKind::kSlowRank, {2}, 15, "gemm")});
   EXPECT_NEAR(apart[0], 25, 0.01);
   EXPECT_NEAR(apart[1], 15, 0.01);
 }
@@ -77,7 +81,8 @@ TEST(AssignImpacts, WithoutMarksTheSameFunctionIsTheSameTime) {
 TEST(AssignImpacts, AllTogetherAreNoMoreThanWasLost) {
   TrainingView job = TwoSlowRanks();  // the others wait 40
   const std::vector<double> impacts = ImpactsOf(
-      job, {Claim(FindingKind::kSlowRank, {1}, 30), Claim(FindingKind::kCommunication, {5}, 30), Claim(FindingKind::kImbalance, {}, 25)});
+      job, {Claim(FindingKind::kSlowRank, {1}, 30), Claim(FindingKind::kCommunication, {5}, 30),
+            Claim(FindingKind::kImbalance, {}, 25)});
   EXPECT_NEAR(impacts[0], 30, 0.01);
   EXPECT_NEAR(impacts[1], 10, 0.01);
   EXPECT_EQ(impacts[2], 0);

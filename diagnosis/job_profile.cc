@@ -15,18 +15,21 @@ namespace {
 
 constexpr double kLeastShare = 0.002;
 
-// How many steps the functions of the rank were watched in: those that do not count (suppressed_steps.h) are among them.
+// How many steps the functions of the rank were watched in: those that do not count
+// (suppressed_steps.h) are among them.
 double StepsCovered(const PatternBatch& batch) {
   const auto kept = static_cast<double>(batch.steps.size());
   const Window& window = batch.window;
   if (window.first_step < 0 || window.last_step < window.first_step) return kept;
-  return std::max(kept, static_cast<double>(window.last_step) - static_cast<double>(window.first_step) + 1);
+  return std::max(
+      kept, static_cast<double>(window.last_step) - static_cast<double>(window.first_step) + 1);
 }
 
 // A few ranks of each role, for what a whole role has in common.
 class RoleSample {
  public:
-  explicit RoleSample(const CrossRankView& view) : chosen_(view.ranks().size()), size_(view.role_count()), values_(view.role_count()) {
+  explicit RoleSample(const CrossRankView& view)
+      : chosen_(view.ranks().size()), size_(view.role_count()), values_(view.role_count()) {
     std::vector<size_t> members(view.role_count());
     for (const RankView& rank : view.ranks()) ++members[rank.role];
     std::vector<size_t> met(view.role_count());
@@ -38,13 +41,16 @@ class RoleSample {
     }
   }
 
-  // Of what the function takes on the ranks of its column, the median over the role in which that is most; who does not run it takes nothing.
-  double MostOf(const CrossRankView& view, const FunctionColumn& column, const std::vector<double>& steps_covered) {
+  // Of what the function takes on the ranks of its column, the median over the role in which that
+  // is most; who does not run it takes nothing.
+  double MostOf(const CrossRankView& view, const FunctionColumn& column,
+                const std::vector<double>& steps_covered) {
     for (std::vector<double>& values : values_) values.clear();
     for (size_t i = 0; i < column.size(); ++i) {
       if (chosen_[column.rank[i]] == 0) continue;
       const uint32_t role = view.ranks()[column.rank[i]].role;
-      values_[role].push_back(static_cast<double>(column.critical_ns[i]) / steps_covered[column.rank[i]]);
+      values_[role].push_back(static_cast<double>(column.critical_ns[i]) /
+                              steps_covered[column.rank[i]]);
     }
     double most = 0;
     for (uint32_t role = 0; role < values_.size(); ++role) {
@@ -63,7 +69,8 @@ class RoleSample {
   std::vector<std::vector<double>> values_;
 };
 
-FunctionPattern Row(FunctionId function, const FunctionPattern& like, double ns_per_step, size_t ranks) {
+FunctionPattern Row(FunctionId function, const FunctionPattern& like, double ns_per_step,
+                    size_t ranks) {
   FunctionPattern row;
   row.function = function;
   row.name = like.name;
@@ -78,9 +85,11 @@ FunctionPattern Row(FunctionId function, const FunctionPattern& like, double ns_
 FunctionPattern TransferRow(const CrossRankView& view, double steps) {
   double transfer_ns = 0;
   for (const CollectiveSummary& summary : view.summaries()) {
-    transfer_ns += static_cast<double>(summary.transfer_ns) * static_cast<double>(summary.members.size());
+    transfer_ns +=
+        static_cast<double>(summary.transfer_ns) * static_cast<double>(summary.members.size());
   }
-  const FunctionPattern like{.name = std::string(kTransferOfCollectives), .function_class = FunctionClass::kCollective};
+  const FunctionPattern like{.name = std::string(kTransferOfCollectives),
+                             .function_class = FunctionClass::kCollective};
   const double ranks = static_cast<double>(std::max<size_t>(1, view.ranks().size()));
   return Row(TransferOfCollectives(), like, transfer_ns / ranks / steps, view.ranks().size());
 }
@@ -90,7 +99,8 @@ constexpr uint64_t kLeastBytes = 1 << 20;
 
 std::vector<ConnectionPattern> ConnectionRows(const CrossRankView& view, size_t steps) {
   std::map<CommId, size_t> members;
-  for (const CollectiveSummary& summary : view.summaries()) members[summary.communicator] = summary.members.size();
+  for (const CollectiveSummary& summary : view.summaries())
+    members[summary.communicator] = summary.members.size();
   struct Kind {
     std::vector<double> speeds;
     double bytes = 0;
@@ -102,14 +112,16 @@ std::vector<ConnectionPattern> ConnectionRows(const CrossRankView& view, size_t 
       const auto known = members.find(connection.communicator);
       const size_t others = known != members.end() && known->second > 0 ? known->second - 1 : 0;
       Kind& kind = kinds[{static_cast<uint32_t>(others), connection.resource, connection.channels}];
-      kind.speeds.push_back(static_cast<double>(connection.bytes) / static_cast<double>(connection.busy_ns));
+      kind.speeds.push_back(static_cast<double>(connection.bytes) /
+                            static_cast<double>(connection.busy_ns));
       kind.bytes += static_cast<double>(connection.bytes) / static_cast<double>(steps);
     }
   }
   std::vector<ConnectionPattern> rows;
   for (auto& [key, kind] : kinds) {
     const auto [peer, resource, channels] = key;
-    const double busy_ns = std::min(kind.bytes / Median(std::span(kind.speeds)), static_cast<double>(CodecLimits::kMaxTimeNs / 2));
+    const double busy_ns = std::min(kind.bytes / Median(std::span(kind.speeds)),
+                                    static_cast<double>(CodecLimits::kMaxTimeNs / 2));
     rows.push_back({.peer = std::min(peer, view.world_size() > 0 ? view.world_size() - 1 : 0),
                     .resource = resource,
                     .bytes = static_cast<uint64_t>(kind.bytes),
@@ -125,7 +137,8 @@ void TypicalSteps::Add(const PatternBatch& batch) {
   constexpr size_t kManyRanks = 64;  // what so many have seen is taken for what all have
   auto next = by_step_.begin();      // ranks list the same steps, in order
   for (const StepRecord& step : batch.steps) {
-    if (next == by_step_.end() || next->first != step.id) next = by_step_.try_emplace(step.id).first;
+    if (next == by_step_.end() || next->first != step.id)
+      next = by_step_.try_emplace(step.id).first;
     Times& times = next->second;
     if (times.duration_ns.size() == kManyRanks) {
       times.duration_ns.reserve(ranks_);
@@ -158,7 +171,8 @@ PatternBatch ProfileOf(const CrossRankView& view, std::vector<StepRecord> typica
   const double step_ns = MeanStepOf(profile).duration_ns;
   std::vector<double> steps_covered;  // by rank; 0 where it reported none
   steps_covered.reserve(view.ranks().size());
-  for (const RankView& rank : view.ranks()) steps_covered.push_back(rank.step.steps > 0 ? StepsCovered(*rank.batch) : 0);
+  for (const RankView& rank : view.ranks())
+    steps_covered.push_back(rank.step.steps > 0 ? StepsCovered(*rank.batch) : 0);
   RoleSample roles(view);
   std::vector<double> per_step;
   for (const FunctionColumn& column : view.functions()) {
@@ -169,24 +183,29 @@ PatternBatch ProfileOf(const CrossRankView& view, std::vector<StepRecord> typica
     }
     const double typical = Median(std::span(per_step));
     const bool on_thread = column.sample->function_class == FunctionClass::kPython;
-    const double on_stage = on_thread && view.role_count() > 1 ? std::max(typical, roles.MostOf(view, column, steps_covered)) : typical;
+    const double on_stage = on_thread && view.role_count() > 1
+                                ? std::max(typical, roles.MostOf(view, column, steps_covered))
+                                : typical;
     if (on_stage < kLeastShare * step_ns) continue;
     profile.patterns.push_back(Row(column.function, *column.sample, typical, column.size()));
     profile.patterns.back().total_ns = static_cast<int64_t>(on_stage);
   }
   profile.connections = ConnectionRows(view, profile.steps.size());
   profile.patterns.push_back(TransferRow(view, StepsCovered(profile)));
-  std::sort(profile.patterns.begin(), profile.patterns.end(), [](const auto& a, const auto& b) { return a.function < b.function; });
+  std::sort(profile.patterns.begin(), profile.patterns.end(),
+            [](const auto& a, const auto& b) { return a.function < b.function; });
   return profile;
 }
 
 FunctionId TransferOfCollectives() {
-  static const FunctionId id = HashFunction(FunctionClass::kCollective, "eroica: transfer of collectives", FunctionId{0});
+  static const FunctionId id =
+      HashFunction(FunctionClass::kCollective, "eroica: transfer of collectives", FunctionId{0});
   return id;
 }
 
 const FunctionPattern* FindRow(const PatternBatch& profile, FunctionId function) {
-  const auto row = std::ranges::lower_bound(profile.patterns, function, {}, &FunctionPattern::function);
+  const auto row =
+      std::ranges::lower_bound(profile.patterns, function, {}, &FunctionPattern::function);
   return row != profile.patterns.end() && row->function == function ? &*row : nullptr;
 }
 

@@ -6,7 +6,9 @@
 
 namespace eroica {
 
-void JobWindows::RestoreClosed(WindowId last_closed) { last_closed_[last_closed.first] = last_closed.second; }
+void JobWindows::RestoreClosed(WindowId last_closed) {
+  last_closed_[last_closed.first] = last_closed.second;
+}
 
 bool JobWindows::IsClosed(WindowId id) const {
   const auto it = last_closed_.find(id.first);
@@ -43,8 +45,10 @@ JobWindows::Added JobWindows::Add(PatternBatch batch, int64_t offset, int64_t ti
   JobWindow& window = Open(id, offset, timestamp_ms);
   window.world_size = std::max(window.world_size, batch.world_size);
   // A rank that is past the window may still report it: its communicators have not been looked at.
-  if (checked_.id == id) checked_.communicators_of = std::min(checked_.communicators_of, batch.rank.value);
-  return window.batches.try_emplace(batch.rank, std::move(batch)).second ? Added::kAdded : Added::kDuplicate;
+  if (checked_.id == id)
+    checked_.communicators_of = std::min(checked_.communicators_of, batch.rank.value);
+  return window.batches.try_emplace(batch.rank, std::move(batch)).second ? Added::kAdded
+                                                                         : Added::kDuplicate;
 }
 
 JobWindows::Added JobWindows::Add(CollectiveSummary summary, int64_t offset, int64_t timestamp_ms) {
@@ -53,19 +57,23 @@ JobWindows::Added JobWindows::Add(CollectiveSummary summary, int64_t offset, int
   progress.reached = std::max(progress.reached, id);
   if (IsClosed(id)) return Added::kClosed;
   JobWindow& window = Open(id, offset, timestamp_ms);
-  return window.summaries.try_emplace(summary.communicator, std::move(summary)).second ? Added::kAdded : Added::kDuplicate;
+  return window.summaries.try_emplace(summary.communicator, std::move(summary)).second
+             ? Added::kAdded
+             : Added::kDuplicate;
 }
 
 bool JobWindows::Passed(const Progress* progress, WindowId id) const {
   return progress != nullptr && (progress->final || progress->reached > id);
 }
 
-bool JobWindows::HasCommunicators(const JobWindow& window, const PatternBatch& batch, WindowId id) const {
-  return std::all_of(batch.communicators.begin(), batch.communicators.end(), [&](CommId communicator) {
-    if (window.summaries.contains(communicator)) return true;
-    const auto progress = communicators_.find(communicator);
-    return Passed(progress == communicators_.end() ? nullptr : &progress->second, id);
-  });
+bool JobWindows::HasCommunicators(const JobWindow& window, const PatternBatch& batch,
+                                  WindowId id) const {
+  return std::all_of(
+      batch.communicators.begin(), batch.communicators.end(), [&](CommId communicator) {
+        if (window.summaries.contains(communicator)) return true;
+        const auto progress = communicators_.find(communicator);
+        return Passed(progress == communicators_.end() ? nullptr : &progress->second, id);
+      });
 }
 
 std::optional<WindowId> JobWindows::OldestComplete() {
@@ -77,9 +85,11 @@ std::optional<WindowId> JobWindows::OldestComplete() {
   for (uint32_t& rank = checked_.ranks; rank < world_size; ++rank) {
     if (window.batches.contains(RankId{rank})) continue;
     const auto progress = ranks_.find(RankId{rank});
-    if (!Passed(progress == ranks_.end() ? nullptr : &progress->second, *oldest)) return std::nullopt;
+    if (!Passed(progress == ranks_.end() ? nullptr : &progress->second, *oldest))
+      return std::nullopt;
   }
-  for (auto it = window.batches.lower_bound(RankId{checked_.communicators_of}); it != window.batches.end(); ++it) {
+  for (auto it = window.batches.lower_bound(RankId{checked_.communicators_of});
+       it != window.batches.end(); ++it) {
     checked_.communicators_of = it->first.value;
     if (!HasCommunicators(window, it->second, *oldest)) return std::nullopt;
   }
@@ -102,7 +112,8 @@ JobWindow JobWindows::Close(WindowId id) {
 
 std::optional<int64_t> JobWindows::FirstOffset() const {
   std::optional<int64_t> first;
-  for (const auto& [id, window] : windows_) first = std::min(first.value_or(window.first_offset), window.first_offset);
+  for (const auto& [id, window] : windows_)
+    first = std::min(first.value_or(window.first_offset), window.first_offset);
   return first;
 }
 

@@ -1,4 +1,5 @@
-// The open windows of one job: patterns of its ranks and summaries of its communicators gather here until the window is complete.
+// The open windows of one job: patterns of its ranks and summaries of its communicators gather here
+// until the window is complete.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,10 @@ class JobWindows {
   Added Add(PatternBatch batch, int64_t offset, int64_t timestamp_ms);
   Added Add(CollectiveSummary summary, int64_t offset, int64_t timestamp_ms);
 
-  // The oldest open window, if every rank of the world has reported it or is past it, and every communicator that they name has been summarized.
-  // Called after every record: what was seen to be there is not looked at again, so that all calls for a window cost no more than its ranks and communicators.
+  // The oldest open window, if every rank of the world has reported it or is past it, and every
+  // communicator that they name has been summarized. Called after every record: what was seen to be
+  // there is not looked at again, so that all calls for a window cost no more than its ranks and
+  // communicators.
   std::optional<WindowId> OldestComplete();
   // The oldest open window, complete or not.
   std::optional<WindowId> Oldest() const;
@@ -53,11 +56,13 @@ class JobWindows {
     bool final = false;
     uint32_t pid = 0;
   };
-  // How far the window that was looked at last is known to be complete. What has come stays, so that the next look goes on from there.
+  // How far the window that was looked at last is known to be complete. What has come stays, so
+  // that the next look goes on from there.
   struct Checked {
     WindowId id{};
-    uint32_t ranks = 0;             // those below have reported it or are past it
-    uint32_t communicators_of = 0;  // all communicators of those below have been summarized or are past it
+    uint32_t ranks = 0;  // those below have reported it or are past it
+    // all communicators of those below have been summarized or are past it
+    uint32_t communicators_of = 0;
   };
   bool IsClosed(WindowId id) const;
   bool HasCommunicators(const JobWindow& window, const PatternBatch& batch, WindowId id) const;

@@ -106,11 +106,13 @@ TEST(JobWindows, AJobThatGoesOnWithFewerRanksWaitsForNoOthers) {
     batch.pid = pid;
     return batch;
   };
-  for (uint32_t rank = 0; rank < 3; ++rank) windows.Add(of_process(7, Batch(rank, 0, 3, rank > 0)), 0, 0);
+  for (uint32_t rank = 0; rank < 3; ++rank)
+    windows.Add(of_process(7, Batch(rank, 0, 3, rank > 0)), 0, 0);
   EXPECT_EQ(windows.OldestComplete(), Id(0));
   windows.Close(Id(0));
   windows.Add(of_process(8, Batch(0, 1)), 1, 0);
-  EXPECT_FALSE(windows.OldestComplete()) << "rank 1 said its last word, and the job was started anew since";
+  EXPECT_FALSE(windows.OldestComplete())
+      << "rank 1 said its last word, and the job was started anew since";
   windows.Add(of_process(8, Batch(0, 2)), 2, 0);
   windows.Add(of_process(8, Batch(1, 1)), 3, 0);
   EXPECT_EQ(windows.OldestComplete(), Id(1)) << "without rank 2";
@@ -148,13 +150,16 @@ class Model {
     const auto& [index, batches] = *batches_.begin();
     for (uint32_t rank = 0; rank < world_size; ++rank) {
       const auto reached = reached_.find(rank);
-      const bool passed = final_.contains(rank) || (reached != reached_.end() && reached->second > index);
+      const bool passed =
+          final_.contains(rank) || (reached != reached_.end() && reached->second > index);
       if (!batches.contains(rank) && !passed) return std::nullopt;
     }
     for (const auto& [rank, communicators] : batches) {
       for (const CommId communicator : communicators) {
         const auto reached = summarized_.find(communicator);
-        if (!summaries_.contains({index, communicator}) && (reached == summarized_.end() || reached->second <= index)) return std::nullopt;
+        if (!summaries_.contains({index, communicator}) &&
+            (reached == summarized_.end() || reached->second <= index))
+          return std::nullopt;
       }
     }
     return Id(index);
@@ -188,13 +193,15 @@ TEST(JobWindows, WhatWasCheckedStaysTrueInAnyOrderOfRecords) {
         model.Add(summary);
         windows.Add(summary, i, 0);
       } else {
-        PatternBatch batch = Batch(static_cast<uint32_t>(random() % kRanks), index, kRanks, random() % 20 == 0);
+        PatternBatch batch =
+            Batch(static_cast<uint32_t>(random() % kRanks), index, kRanks, random() % 20 == 0);
         batch.communicators = {CommId{batch.rank.value % 3}, CommId{(batch.rank.value + 1) % 3}};
         any_batch = true;
         model.Add(batch);
         windows.Add(batch, i, 0);
       }
-      ASSERT_EQ(windows.OldestComplete(), model.OldestComplete(any_batch ? kRanks : 0)) << "seed " << seed << ", record " << i;
+      ASSERT_EQ(windows.OldestComplete(), model.OldestComplete(any_batch ? kRanks : 0))
+          << "seed " << seed << ", record " << i;
       if (const auto complete = windows.OldestComplete(); complete && random() % 2 == 0) {
         windows.Close(*complete);
         model.Close(*complete);

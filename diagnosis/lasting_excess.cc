@@ -21,10 +21,11 @@ RankTime MeanOf(const RankView& rank) {
           .wait_ns = static_cast<float>(std::min(rank.step.wait_ns, kMostNs))};
 }
 
-// Calls visit(position, busy, wait) for the rows of the window that are of these ranks. For `less`, busy time and waiting are in each other's place: who has less of
-// the one has more of the other.
+// Calls visit(position, busy, wait) for the rows of the window that are of these ranks. For `less`,
+// busy time and waiting are in each other's place: who has less of the one has more of the other.
 template <typename Visit>
-void ForEachRank(std::span<const uint32_t> numbers, const RankTimes& window, bool less, Visit visit) {
+void ForEachRank(std::span<const uint32_t> numbers, const RankTimes& window, bool less,
+                 Visit visit) {
   ForEachRankTime(numbers, window, [&](size_t i, const RankTime& row) {
     visit(i, less ? row.wait_ns : row.busy_ns, less ? row.busy_ns : row.wait_ns);
   });
@@ -34,7 +35,11 @@ void ForEachRank(std::span<const uint32_t> numbers, const RankTimes& window, boo
 class FaceValue {
  public:
   FaceValue(std::span<const RankView> ranks, uint32_t role_count, bool less)
-      : numbers_(NumbersOf(ranks)), members_(role_count), less_(less), busy_ns_(ranks.size()), windows_(ranks.size()) {
+      : numbers_(NumbersOf(ranks)),
+        members_(role_count),
+        less_(less),
+        busy_ns_(ranks.size()),
+        windows_(ranks.size()) {
     roles_.reserve(ranks.size());
     for (const RankView& rank : ranks) {
       roles_.push_back(rank.role);
@@ -53,8 +58,9 @@ class FaceValue {
     ++count_;
   }
 
-  // Whom a comparison is worth its time for: of roles in which anyone is late all who are, and of the others so many, evenly spread, that more would not tell more.
-  // By rank; empty where nobody is late.
+  // Whom a comparison is worth its time for: of roles in which anyone is late all who are, and of
+  // the others so many, evenly spread, that more would not tell more. By rank; empty where nobody
+  // is late.
   std::vector<RankIndex> WorthComparing(double min_share) const {
     std::vector<std::vector<double>> busy(members_.size());
     for (size_t role = 0; role < members_.size(); ++role) busy[role].reserve(members_[role]);
@@ -63,9 +69,12 @@ class FaceValue {
     }
     // Half of it: the comparison goes window by window, which is not quite the same.
     std::vector<double> late_ns(members_.size());
-    for (size_t role = 0; role < members_.size(); ++role) late_ns[role] = Median(std::span(busy[role])) + min_share / 2 * step_ns_;
+    for (size_t role = 0; role < members_.size(); ++role)
+      late_ns[role] = Median(std::span(busy[role])) + min_share / 2 * step_ns_;
     std::vector<bool> asked(members_.size());
-    const auto late = [&](size_t i) { return windows_[i] == count_ && busy_ns_[i] >= late_ns[roles_[i]]; };
+    const auto late = [&](size_t i) {
+      return windows_[i] == count_ && busy_ns_[i] >= late_ns[roles_[i]];
+    };
     for (size_t i = 0; i < roles_.size(); ++i) {
       if (late(i)) asked[roles_[i]] = true;
     }
@@ -97,7 +106,8 @@ class FaceValue {
 // The windows of one look, as steps of the ranks that report now.
 class Look {
  public:
-  Look(std::span<const RankView> ranks, std::span<const RankTimes> past, const RankTimes& now, bool less)
+  Look(std::span<const RankView> ranks, std::span<const RankTimes> past, const RankTimes& now,
+       bool less)
       : numbers_(NumbersOf(ranks)), less_(less) {
     batches_.resize(ranks.size());
     views_.assign(ranks.begin(), ranks.end());
@@ -110,8 +120,9 @@ class Look {
     Add(now);
   }
 
-  // How much a rank's window is like its window before, beyond what all ranks of the role have in common: the median over the ranks of each role, so that
-  // a rank that became slow does not count; the largest of all roles.
+  // How much a rank's window is like its window before, beyond what all ranks of the role have in
+  // common: the median over the ranks of each role, so that a rank that became slow does not count;
+  // the largest of all roles.
   double Correlation(uint32_t role_count) const {
     std::vector<std::vector<size_t>> roles(role_count);
     size_t most = 0;
@@ -126,13 +137,17 @@ class Look {
     return correlation;
   }
 
-  std::vector<BusyTime> Compare(uint32_t role_count) const { return CompareBusyTime(views_, role_count); }
+  std::vector<BusyTime> Compare(uint32_t role_count) const {
+    return CompareBusyTime(views_, role_count);
+  }
 
  private:
   void Add(const RankTimes& window) {
     ForEachRank(numbers_, window, less_, [&](size_t i, float busy_ns, float wait_ns) {
       const auto waited_ns = static_cast<int64_t>(wait_ns);
-      batches_[i].steps.push_back({.id = window.window.index, .duration_ns = static_cast<int64_t>(busy_ns) + waited_ns, .peer_wait_ns = waited_ns});
+      batches_[i].steps.push_back({.id = window.window.index,
+                                   .duration_ns = static_cast<int64_t>(busy_ns) + waited_ns,
+                                   .peer_wait_ns = waited_ns});
     });
   }
 
@@ -148,7 +163,8 @@ class Look {
       for (std::vector<double>& of_rank : excess) of_rank[w] -= common;
     }
     std::vector<double> correlations;
-    for (const std::vector<double>& of_rank : excess) correlations.push_back(CorrelationOf(of_rank));
+    for (const std::vector<double>& of_rank : excess)
+      correlations.push_back(CorrelationOf(of_rank));
     return Median(std::span(correlations));
   }
 
@@ -167,14 +183,17 @@ void Widen(BusyTime& busy, double factor) {
 
 bool Lasts(const BusyTime& busy, double most_chance, const LastingOptions& options) {
   if (busy.share() < options.min_share || busy.separation() < options.min_separation) return false;
-  if (busy.slow_steps < options.min_slow_windows * busy.steps || busy.lasting_ns < options.min_lasting * busy.excess_ns) return false;
+  if (busy.slow_steps < options.min_slow_windows * busy.steps ||
+      busy.lasting_ns < options.min_lasting * busy.excess_ns)
+    return false;
   return busy.chance <= most_chance;
 }
 
 // How much longer the typical kernel on data is on each rank than on the median of its role.
 class TypicalKernels {
  public:
-  explicit TypicalKernels(const CrossRankView& view) : members_(view.role_count()), by_role_(view.role_count()) {
+  explicit TypicalKernels(const CrossRankView& view)
+      : members_(view.role_count()), by_role_(view.role_count()) {
     ranks_.reserve(view.ranks().size());
     for (const RankView& rank : view.ranks()) {
       ranks_.push_back({.steps = std::max(1.0, rank.step.steps), .role = rank.role});
@@ -182,7 +201,8 @@ class TypicalKernels {
     }
     for (const FunctionColumn& column : view.functions()) {
       const FunctionPattern& sample = *column.sample;
-      if (sample.function_class == FunctionClass::kGpuCompute && sample.wait != WaitKind::kPeer && !WorksOnParameters(sample.name))
+      if (sample.function_class == FunctionClass::kGpuCompute && sample.wait != WaitKind::kPeer &&
+          !WorksOnParameters(sample.name))
         Add(column);
     }
   }
@@ -199,15 +219,18 @@ class TypicalKernels {
       std::array<size_t, kBlock> counts{};
       for (size_t k = 0; k < kernels_.size(); ++k) {
         const FunctionColumn& column = *kernels_[k].column;
-        for (size_t& row = next[k]; row < column.size() && column.rank[row] < first + kBlock; ++row) {
+        for (size_t& row = next[k]; row < column.size() && column.rank[row] < first + kBlock;
+             ++row) {
           const double usual_ns = kernels_[k].usual_ns[ranks_[column.rank[row]].role];
           if (usual_ns <= 0) continue;
           const RankIndex at = column.rank[row] - first;
-          own[at * kernels_.size() + counts[at]++] = {.value = NsPerStep(column, row) / usual_ns, .weight = usual_ns};
+          own[at * kernels_.size() + counts[at]++] = {.value = NsPerStep(column, row) / usual_ns,
+                                                      .weight = usual_ns};
         }
       }
       for (RankIndex i = 0; i < std::min(kBlock, ranks - first); ++i)
-        growths.push_back(WeightedMedian(std::span(own).subspan(i * kernels_.size(), counts[i]), 1));
+        growths.push_back(
+            WeightedMedian(std::span(own).subspan(i * kernels_.size(), counts[i]), 1));
     }
     return growths;
   }
@@ -229,21 +252,25 @@ class TypicalKernels {
 
   // A kernel that half of a role's ranks have no row of says nothing of it.
   void Add(const FunctionColumn& column) {
-    Kernel& kernel = kernels_.emplace_back(Kernel{.column = &column, .usual_ns = std::vector<double>(members_.size(), 0)});
+    Kernel& kernel = kernels_.emplace_back(
+        Kernel{.column = &column, .usual_ns = std::vector<double>(members_.size(), 0)});
     for (std::vector<double>& values : by_role_) values.clear();
-    for (size_t row = 0; row < column.size(); ++row) by_role_[ranks_[column.rank[row]].role].push_back(NsPerStep(column, row));
+    for (size_t row = 0; row < column.size(); ++row)
+      by_role_[ranks_[column.rank[row]].role].push_back(NsPerStep(column, row));
     for (size_t role = 0; role < by_role_.size(); ++role) {
-      if (2 * by_role_[role].size() > members_[role]) kernel.usual_ns[role] = Median(std::span(by_role_[role]));
+      if (2 * by_role_[role].size() > members_[role])
+        kernel.usual_ns[role] = Median(std::span(by_role_[role]));
     }
   }
 
-  std::vector<OfRank> ranks_;                // by position in the view
+  std::vector<OfRank> ranks_;                 // by position in the view
   std::vector<size_t> members_;               // by role
   std::vector<std::vector<double>> by_role_;  // of one kernel, to find medians in
   std::vector<Kernel> kernels_;
 };
 
-std::vector<RankView> ViewsOf(std::span<const RankView> ranks, const std::vector<RankIndex>& chosen) {
+std::vector<RankView> ViewsOf(std::span<const RankView> ranks,
+                              const std::vector<RankIndex>& chosen) {
   std::vector<RankView> views;
   views.reserve(chosen.size());
   for (const RankIndex rank : chosen) views.push_back(ranks[rank]);
@@ -253,14 +280,18 @@ std::vector<RankView> ViewsOf(std::span<const RankView> ranks, const std::vector
 }  // namespace
 
 double FalseAlarmsAllowed(int64_t window, const LastingOptions& options) {
-  return std::max(options.false_alarms_per_look, options.false_alarms_of_job * SpentOnQuestion(static_cast<double>(window) + 1));
+  return std::max(options.false_alarms_per_look,
+                  options.false_alarms_of_job * SpentOnQuestion(static_cast<double>(window) + 1));
 }
 
-std::span<const RankTimes> Uninterrupted(std::span<const RankTimes> past, WindowKind kind, int64_t index, uint32_t world_size) {
+std::span<const RankTimes> Uninterrupted(std::span<const RankTimes> past, WindowKind kind,
+                                         int64_t index, uint32_t world_size) {
   size_t count = 0;
   for (size_t i = past.size(); i > 0; --i) {
     const RankTimes& window = past[i - 1];
-    if (window.window.kind != kind || window.world_size != std::max(1u, world_size) || window.window.index >= index) break;
+    if (window.window.kind != kind || window.world_size != std::max(1u, world_size) ||
+        window.window.index >= index)
+      break;
     ++count;
   }
   return past.last(count);
@@ -297,11 +328,13 @@ RankTimes WorkTimesOf(const CrossRankView& view) {
   return times;
 }
 
-std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_t role_count, std::span<const RankTimes> past,
-                                        const RankTimes& now, const LastingOptions& options) {
+std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_t role_count,
+                                        std::span<const RankTimes> past, const RankTimes& now,
+                                        const LastingOptions& options) {
   past = Uninterrupted(past, now.window.kind, now.window.index, now.world_size);
   const size_t windows = past.size() + 1;
-  const double most_chance = FalseAlarmsAllowed(now.window.index, options) / static_cast<double>(std::max<size_t>(1, ranks.size()));
+  const double most_chance = FalseAlarmsAllowed(now.window.index, options) /
+                             static_cast<double>(std::max<size_t>(1, ranks.size()));
   std::map<RankIndex, BusyTime> lasting;
   double correlation = -1;  // computed where it is needed first
   FaceValue face_value(ranks, role_count, options.less);
@@ -313,12 +346,16 @@ std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_
     const std::vector<RankIndex> chosen = face_value.WorthComparing(options.min_share);
     if (chosen.empty()) continue;
     const std::vector<RankView> compared = ViewsOf(ranks, chosen);
-    for (BusyTime& busy : Look(compared, past.last(length - 1), now, options.less).Compare(role_count)) {
+    for (BusyTime& busy :
+         Look(compared, past.last(length - 1), now, options.less).Compare(role_count)) {
       const RankIndex rank = chosen[busy.rank];
       if (busy.steps != length || !Lasts(busy, most_chance, options)) continue;
-      if (correlation < 0) correlation = Look(compared, past.last(windows - 1), now, options.less).Correlation(role_count);
+      if (correlation < 0)
+        correlation =
+            Look(compared, past.last(windows - 1), now, options.less).Correlation(role_count);
       Widen(busy, ErrorFactor(length, correlation));
-      if (Lasts(busy, most_chance, options)) lasting.insert_or_assign(rank, busy).first->second.rank = rank;
+      if (Lasts(busy, most_chance, options))
+        lasting.insert_or_assign(rank, busy).first->second.rank = rank;
     }
   }
   std::vector<BusyTime> found;

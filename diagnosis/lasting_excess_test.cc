@@ -30,11 +30,13 @@ class Windows {
   explicit Windows(uint32_t ranks) : ranks_(ranks) {}
 
   // Ranks that the look back from this window names.
-  std::vector<BusyTime> Add(const More& more, const std::function<void(TrainingView&)>& change = {}) {
+  std::vector<BusyTime> Add(const More& more,
+                            const std::function<void(TrainingView&)>& change = {}) {
     TrainingView job(ranks_, kSteps);
     job.RunOnAll("forward", kStepMs, "train > main");
     for (uint32_t rank = 0; rank < ranks_; ++rank) {
-      for (uint32_t step = 0; step < kSteps; ++step) job.Jitter(rank, step, more(index_, rank, step));
+      for (uint32_t step = 0; step < kSteps; ++step)
+        job.Jitter(rank, step, more(index_, rank, step));
     }
     if (change) change(job);
     job.Finish();
@@ -67,7 +69,9 @@ TEST(LastingExcess, WhatStandsInEveryWindowIsFoundThoughNoWindowShowsIt) {
   const More noise = Noise(1, 1);
   std::vector<BusyTime> late;
   for (int window = 0; window < 12; ++window) {
-    late = job.Add([&](int64_t w, uint32_t rank, uint32_t step) { return noise(w, rank, step) + (rank == 6 ? 1.7 : 0); });
+    late = job.Add([&](int64_t w, uint32_t rank, uint32_t step) {
+      return noise(w, rank, step) + (rank == 6 ? 1.7 : 0);
+    });
     if (window < 2) {
       EXPECT_THAT(late, IsEmpty());
     }
@@ -82,7 +86,9 @@ TEST(LastingExcess, OneOfManyRanksIsComparedWithSomeOfThem) {
   const More noise = Noise(0.5, 23);
   std::vector<BusyTime> late;
   for (int window = 0; window < 5; ++window) {
-    late = job.Add([&](int64_t w, uint32_t rank, uint32_t step) { return noise(w, rank, step) + (rank == 1001 ? 2.5 : 0); });
+    late = job.Add([&](int64_t w, uint32_t rank, uint32_t step) {
+      return noise(w, rank, step) + (rank == 1001 ? 2.5 : 0);
+    });
   }
   ASSERT_THAT(late, SizeIs(1));
   EXPECT_EQ(late[0].rank, 1001u);
@@ -93,12 +99,14 @@ TEST(LastingExcess, UnevenStepsOfHealthyJobsStaySilent) {
     for (const double sigma_ms : {0.1, 1.0, 8.0}) {
       Windows job(ranks);
       const More noise = Noise(sigma_ms, 7 + ranks);
-      for (int window = 0; window < 40; ++window) EXPECT_THAT(job.Add(noise), IsEmpty()) << ranks << " ranks, " << sigma_ms << " ms";
+      for (int window = 0; window < 40; ++window)
+        EXPECT_THAT(job.Add(noise), IsEmpty()) << ranks << " ranks, " << sigma_ms << " ms";
     }
   }
 }
 
-// Experts that are hot for a few steps in a row, sequences that come in bundles: what one window shows the next one shows, too.
+// Experts that are hot for a few steps in a row, sequences that come in bundles: what one window
+// shows the next one shows, too.
 TEST(LastingExcess, WorkThatIsUnevenForAWhileIsNobodysFault) {
   constexpr double kRemembered = 0.9;  // from a step to the next: half of it is left after seven
   Windows job(16);
@@ -122,7 +130,10 @@ TEST(LastingExcess, DevicesThatDifferForGoodAreHealthy) {
   for (int rank = 0; rank < 64; ++rank) device.push_back(std::max(0.0, normal(random)));
   const More noise = Noise(0.2, 11);
   for (int window = 0; window < 30; ++window) {
-    EXPECT_THAT(job.Add([&](int64_t w, uint32_t rank, uint32_t step) { return device[rank] + noise(w, rank, step); }), IsEmpty());
+    EXPECT_THAT(job.Add([&](int64_t w, uint32_t rank, uint32_t step) {
+      return device[rank] + noise(w, rank, step);
+    }),
+                IsEmpty());
   }
 }
 
@@ -130,8 +141,9 @@ TEST(LastingExcess, OneLongPauseDoesNotLast) {
   Windows job(8);
   const More noise = Noise(0.2, 13);
   for (int window = 0; window < 12; ++window) {
-    const auto late = job.Add(
-        [&](int64_t w, uint32_t rank, uint32_t step) { return noise(w, rank, step) + (rank == 2 && w == 5 && step == 1 ? 400 : 0); });
+    const auto late = job.Add([&](int64_t w, uint32_t rank, uint32_t step) {
+      return noise(w, rank, step) + (rank == 2 && w == 5 && step == 1 ? 400 : 0);
+    });
     EXPECT_THAT(late, IsEmpty()) << "window " << window;
   }
 }
@@ -140,7 +152,9 @@ TEST(LastingExcess, TheNewestWindowSaysWhy) {
   Windows job(8);
   const More noise = Noise(0.2, 17);
   for (int window = 0; window < 5; ++window) {
-    job.Add(noise, [](TrainingView& view) { view.Run(3, "hook.py: record", 2, "train > main > forward"); });
+    job.Add(noise, [](TrainingView& view) {
+      view.Run(3, "hook.py: record", 2, "train > main > forward");
+    });
     if (window < 1) {
       EXPECT_THAT(job.findings, IsEmpty());
     }
@@ -158,7 +172,9 @@ TEST(LastingExcess, WithoutAReasonNobodyIsNamed) {
   const More noise = Noise(0.2, 19);
   std::vector<BusyTime> late;
   for (int window = 0; window < 5; ++window) {
-    late = job.Add([&](int64_t w, uint32_t rank, uint32_t step) { return noise(w, rank, step) + (rank == 3 ? 2 : 0); });
+    late = job.Add([&](int64_t w, uint32_t rank, uint32_t step) {
+      return noise(w, rank, step) + (rank == 3 ? 2 : 0);
+    });
   }
   EXPECT_THAT(late, SizeIs(1));
   EXPECT_THAT(job.findings, IsEmpty());
@@ -176,7 +192,8 @@ TEST(LastingExcess, AJobOfAnotherSizeHasNoPast) {
     window.world_size = world;
     window.window = {.kind = WindowKind::kSteps, .index = index, .start_ns = 0, .end_ns = 0};
     for (uint32_t rank = 0; rank < 8; ++rank) {
-      const auto wait_ns = static_cast<float>((rank == 3 ? 0 : 20'000) + (index * 7 + rank * 3) % 5 * 10);
+      const auto wait_ns =
+          static_cast<float>((rank == 3 ? 0 : 20'000) + (index * 7 + rank * 3) % 5 * 10);
       window.rows.push_back({.rank = rank, .busy_ns = 1e6F - wait_ns, .wait_ns = wait_ns});
     }
     return window;
@@ -202,11 +219,16 @@ std::vector<BusyTime> LookAt(double less, int64_t first_window, LastingOptions o
   std::vector<RankTimes> windows(4);
   for (size_t w = 0; w < windows.size(); ++w) {
     windows[w].world_size = 4;
-    windows[w].window = {.kind = WindowKind::kSteps, .index = first_window + static_cast<int64_t>(w), .start_ns = 0, .end_ns = 0};
+    windows[w].window = {.kind = WindowKind::kSteps,
+                         .index = first_window + static_cast<int64_t>(w),
+                         .start_ns = 0,
+                         .end_ns = 0};
     for (uint32_t rank = 0; rank < 4; ++rank) {
       const double uneven = static_cast<double>((w * 5 + rank * 3 + w * rank) % 7) / 7 * 0.04;
       const double wait = 0.4 + uneven - (rank == 3 ? less : 0);
-      windows[w].rows.push_back({.rank = rank, .busy_ns = static_cast<float>(1e9 * (1 - wait)), .wait_ns = static_cast<float>(1e9 * wait)});
+      windows[w].rows.push_back({.rank = rank,
+                                 .busy_ns = static_cast<float>(1e9 * (1 - wait)),
+                                 .wait_ns = static_cast<float>(1e9 * wait)});
     }
   }
   std::vector<PatternBatch> reports(4);

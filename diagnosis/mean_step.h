@@ -20,6 +20,8 @@ MeanStep MeanStepOf(const PatternBatch& batch);
 
 // A time of the whole window brought to one step; as it is where there are none.
 double PerStep(const PatternBatch& batch, int64_t ns);
-inline double PerStep(const MeanStep& step, int64_t ns) { return static_cast<double>(ns) / std::max(1.0, step.steps); }
+inline double PerStep(const MeanStep& step, int64_t ns) {
+  return static_cast<double>(ns) / std::max(1.0, step.steps);
+}
 
 }  // namespace eroica

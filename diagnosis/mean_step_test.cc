@@ -9,7 +9,8 @@ namespace {
 
 TEST(MeanStep, OfAllSteps) {
   PatternBatch batch;
-  batch.steps = {{.id = 1, .duration_ns = 100, .peer_wait_ns = 20}, {.id = 2, .duration_ns = 200, .peer_wait_ns = 40}};
+  batch.steps = {{.id = 1, .duration_ns = 100, .peer_wait_ns = 20},
+                 {.id = 2, .duration_ns = 200, .peer_wait_ns = 40}};
   const MeanStep mean = MeanStepOf(batch);
   EXPECT_EQ(mean.steps, 2);
   EXPECT_EQ(mean.duration_ns, 150);

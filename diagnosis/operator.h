@@ -1,5 +1,6 @@
-// An operator of diagnosis: a pure function of a view. Same view, same findings; it knows no Kafka, no RocksDB and no clock.
-// Each lives in its own folder with a README of its claim, its evidence, when it keeps silent, and its source.
+// An operator of diagnosis: a pure function of a view. Same view, same findings; it knows no Kafka,
+// no RocksDB and no clock. Each lives in its own folder with a README of its claim, its evidence,
+// when it keeps silent, and its source.
 #pragma once
 
 #include <string_view>
@@ -15,7 +16,8 @@ class DiagnosisOperator {
   virtual ~DiagnosisOperator() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view version() const = 0;
-  // Appends what it claims of this one window. Ids, states, data quality and the chain of effects are filled in by RootCause.
+  // Appends what it claims of this one window. Ids, states, data quality and the chain of effects
+  // are filled in by RootCause.
   virtual void Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const = 0;
 };
 

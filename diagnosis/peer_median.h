@@ -1,5 +1,5 @@
-// The median of everybody else: what a rank is compared with, so that in a role of two the one is measured by the other and not by their
-// mean.
+// The median of everybody else: what a rank is compared with, so that in a role of two the one is
+// measured by the other and not by their mean.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 
 namespace eroica {
 
-// Of n values, made in O(n). Leaving out any one of them leaves one of three medians, decided by the side of the middle that it lies on.
+// Of n values, made in O(n). Leaving out any one of them leaves one of three medians, decided by
+// the side of the middle that it lies on.
 class PeerMedian {
  public:
   PeerMedian() = default;  // of nothing
@@ -24,8 +25,10 @@ class PeerMedian {
     std::nth_element(first, at, around.values().end());
     middle_ = *at;
     const double below = *std::max_element(first, at);
-    const double above = count_ % 2 == 0 ? middle_ : *std::min_element(at + 1, around.values().end());
-    without_ = {(middle_ + above) / 2, count_ % 2 == 0 ? below : (below + above) / 2, count_ % 2 == 0 ? below : (below + middle_) / 2};
+    const double above =
+        count_ % 2 == 0 ? middle_ : *std::min_element(at + 1, around.values().end());
+    without_ = {(middle_ + above) / 2, count_ % 2 == 0 ? below : (below + above) / 2,
+                count_ % 2 == 0 ? below : (below + middle_) / 2};
   }
 
   bool has_peers() const { return count_ >= 2; }

@@ -3,8 +3,9 @@
 
 namespace eroica {
 
-// Asks memory for what is read a little later. Into the second-level cache, since that waits for more lines at once than the first: reading the functions of all ranks
-// takes two thirds of the time so.
+// Asks memory for what is read a little later. Into the second-level cache, since that waits for
+// more lines at once than the first: reading the functions of all ranks takes two thirds of the
+// time so.
 inline void Prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
 
 }  // namespace eroica

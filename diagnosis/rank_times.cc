@@ -17,7 +17,9 @@ PatternBatch RecordOf(const RankTimes& times, const JobId& job) {
   record.steps.reserve(times.rows.size());
   for (const RankTime& row : times.rows) {
     const auto wait_ns = static_cast<int64_t>(row.wait_ns);
-    record.steps.push_back({.id = row.rank, .duration_ns = static_cast<int64_t>(row.busy_ns) + wait_ns, .peer_wait_ns = wait_ns});
+    record.steps.push_back({.id = row.rank,
+                            .duration_ns = static_cast<int64_t>(row.busy_ns) + wait_ns,
+                            .peer_wait_ns = wait_ns});
   }
   return record;
 }
@@ -41,7 +43,8 @@ RankTimes RankTimesIn(const PatternBatch& record) {
 std::vector<uint32_t> NumbersOf(std::span<const RankView> ranks) {
   std::vector<uint32_t> numbers;
   numbers.reserve(ranks.size());
-  std::ranges::transform(ranks, std::back_inserter(numbers), [](const RankView& rank) { return rank.rank.value; });
+  std::ranges::transform(ranks, std::back_inserter(numbers),
+                         [](const RankView& rank) { return rank.rank.value; });
   return numbers;
 }
 

@@ -1,5 +1,6 @@
-// What the ranks of a job took in one window, in as few bytes as the looks of later windows need: 31 windows of 100,000 ranks are kept and read again in each.
-// In memory; in the state store they are PatternBatches, a step for each rank.
+// What the ranks of a job took in one window, in as few bytes as the looks of later windows need:
+// 31 windows of 100,000 ranks are kept and read again in each. In memory; in the state store they
+// are PatternBatches, a step for each rank.
 #pragma once
 
 #include <algorithm>
@@ -36,14 +37,18 @@ struct RankTimes {
 PatternBatch RecordOf(const RankTimes& times, const JobId& job);
 RankTimes RankTimesIn(const PatternBatch& record);
 
-// The numbers of ranks that lie far from each other in a view, for what walks over the rows of many windows.
+// The numbers of ranks that lie far from each other in a view, for what walks over the rows of many
+// windows.
 std::vector<uint32_t> NumbersOf(std::span<const RankView> ranks);
 
-// The first of the rows that is of this rank or of a later one: the next one mostly, or as far away as a few of many ranks lie.
+// The first of the rows that is of this rank or of a later one: the next one mostly, or as far away
+// as a few of many ranks lie.
 inline const RankTime* RowOfRank(const RankTime* row, const RankTime* end, uint32_t number) {
   for (std::ptrdiff_t stride = 1; row != end && row->rank < number; stride *= 2) {
     const RankTime* const next = row + std::min(stride, end - row);
-    if (next == end || next->rank >= number) return std::partition_point(row + 1, next, [number](const RankTime& one) { return one.rank < number; });
+    if (next == end || next->rank >= number)
+      return std::partition_point(row + 1, next,
+                                  [number](const RankTime& one) { return one.rank < number; });
     row = next;
   }
   return row;

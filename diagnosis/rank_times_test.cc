@@ -14,14 +14,17 @@ using ::testing::Pair;
 
 RankTimes WindowOf(const std::vector<uint32_t>& ranks) {
   RankTimes window;
-  for (const uint32_t rank : ranks) window.rows.push_back({.rank = rank, .busy_ns = static_cast<float>(rank), .wait_ns = 1});
+  for (const uint32_t rank : ranks)
+    window.rows.push_back({.rank = rank, .busy_ns = static_cast<float>(rank), .wait_ns = 1});
   return window;
 }
 
 // Positions among those asked for, and ranks of the rows.
-std::vector<std::pair<size_t, uint32_t>> Met(const std::vector<uint32_t>& numbers, const RankTimes& window) {
+std::vector<std::pair<size_t, uint32_t>> Met(const std::vector<uint32_t>& numbers,
+                                             const RankTimes& window) {
   std::vector<std::pair<size_t, uint32_t>> met;
-  ForEachRankTime(numbers, window, [&met](size_t i, const RankTime& row) { met.emplace_back(i, row.rank); });
+  ForEachRankTime(numbers, window,
+                  [&met](size_t i, const RankTime& row) { met.emplace_back(i, row.rank); });
   return met;
 }
 
@@ -59,8 +62,10 @@ TEST(RankTimes, AreReadBackAsTheyWereRecorded) {
   times.device_calls.emplace_back().name = "gemm";
   const PatternBatch record = RecordOf(times, JobId{"job"});
   EXPECT_EQ(record.job, JobId{"job"});
-  EXPECT_THAT(record.steps, ElementsAre(StepRecord{.id = 0, .duration_ns = 1, .peer_wait_ns = 1},
-                                        StepRecord{.id = 3, .duration_ns = 1'750'000'000, .peer_wait_ns = 250'000'000}));
+  EXPECT_THAT(
+      record.steps,
+      ElementsAre(StepRecord{.id = 0, .duration_ns = 1, .peer_wait_ns = 1},
+                  StepRecord{.id = 3, .duration_ns = 1'750'000'000, .peer_wait_ns = 250'000'000}));
   const RankTimes read = RankTimesIn(record);
   EXPECT_EQ(read.window, times.window);
   EXPECT_EQ(read.world_size, times.world_size);

@@ -11,7 +11,9 @@
 namespace eroica {
 namespace {
 
-uint64_t Total(std::span<const uint64_t> counts) { return std::accumulate(counts.begin(), counts.end(), uint64_t{0}); }
+uint64_t Total(std::span<const uint64_t> counts) {
+  return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+}
 
 // The value at a position of the sorted population.
 size_t ValueAt(std::span<const uint64_t> counts, uint64_t position) {
@@ -29,7 +31,8 @@ double MedianOfCounts(std::span<const uint64_t> counts, uint64_t total) {
   return (static_cast<double>(ValueAt(counts, total / 2 - 1)) + upper) / 2;
 }
 
-// Continued fraction of the incomplete beta function by Lentz's method; converges fast for x < (a + 1) / (a + b + 2). (Abramowitz and Stegun 26.5.8)
+// Continued fraction of the incomplete beta function by Lentz's method; converges fast for x < (a +
+// 1) / (a + b + 2). (Abramowitz and Stegun 26.5.8)
 double BetaFraction(double x, double a, double b) {
   constexpr double kTiny = 1e-300;
   constexpr int kMostTerms = 500;
@@ -57,8 +60,10 @@ double BetaFraction(double x, double a, double b) {
 double IncompleteBeta(double x, double a, double b) {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
-  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
-  return x < (a + 1) / (a + b + 2) ? front * BetaFraction(x, a, b) / a : 1 - front * BetaFraction(1 - x, b, a) / b;
+  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
+                                a * std::log(x) + b * std::log1p(-x));
+  return x < (a + 1) / (a + b + 2) ? front * BetaFraction(x, a, b) / a
+                                   : 1 - front * BetaFraction(1 - x, b, a) / b;
 }
 
 }  // namespace
@@ -84,12 +89,14 @@ double WeightedMedian(std::span<Weighted> values, double guess) {
   }
   const double half = all / 2;
   if (!(half > 0)) return 0;
-  // Only the side of the guess that the median lies on is left; where that is below, with opposite signs, so that the next value is always the least.
+  // Only the side of the guess that the median lies on is left; where that is below, with opposite
+  // signs, so that the next value is always the least.
   const bool up = below < half;
   const double sign = up ? 1 : -1;
   size_t left = 0;
   for (const Weighted entry : values) {
-    values[left] = {sign * entry.value, entry.weight};  // no branch: whether it stays is seen by the next
+    values[left] = {sign * entry.value,
+                    entry.weight};  // no branch: whether it stays is seen by the next
     left += static_cast<size_t>((entry.value < guess) != up);
   }
   double reached = up ? below : all - below;
@@ -122,8 +129,9 @@ double BinomialTail(uint64_t n, uint64_t k, double p) {
   if (p >= 1) return 1;
   const auto trials = static_cast<double>(n);
   const auto successes = static_cast<double>(k);
-  const double log_first = std::lgamma(trials + 1) - std::lgamma(successes + 1) - std::lgamma(trials - successes + 1) +
-                           successes * std::log(p) + (trials - successes) * std::log1p(-p);
+  const double log_first = std::lgamma(trials + 1) - std::lgamma(successes + 1) -
+                           std::lgamma(trials - successes + 1) + successes * std::log(p) +
+                           (trials - successes) * std::log1p(-p);
   // Terms relative to the first; beyond the mode they fall geometrically.
   const double odds = p / (1 - p);
   double term = 1;
@@ -154,7 +162,8 @@ double NormalDeviations(double chance) {
   constexpr double kMost = 38;  // beyond, the chance is no double
   constexpr int kSteps = 20;
   if (chance >= 0.5) return 0;
-  // Newton on the logarithm of the tail, which is concave: from above it comes down to the root and never passes it.
+  // Newton on the logarithm of the tail, which is concave: from above it comes down to the root and
+  // never passes it.
   double deviations = chance > 0 ? std::min(kMost, std::sqrt(-2 * std::log(chance))) : kMost;
   for (int i = 0; i < kSteps; ++i) {
     const double tail = NormalTail(deviations);
@@ -184,13 +193,15 @@ double CorrelationOf(std::span<const double> values) {
     squares += (values[i] - mean) * (values[i] - mean);
     if (i > 0) products += (values[i] - mean) * (values[i - 1] - mean);
   }
-  return squares > 0 ? std::clamp((products / squares + 1 / count) / (1 - 4 / count), 0.0, kMost) : 0;
+  return squares > 0 ? std::clamp((products / squares + 1 / count) / (1 - 4 / count), 0.0, kMost)
+                     : 0;
 }
 
 double ErrorFactor(size_t n, double correlation) {
   const auto count = static_cast<double>(n);
   double v = 1;
-  for (size_t k = 1; k < n; ++k) v += 2 * (1 - static_cast<double>(k) / count) * std::pow(correlation, static_cast<double>(k));
+  for (size_t k = 1; k < n; ++k)
+    v += 2 * (1 - static_cast<double>(k) / count) * std::pow(correlation, static_cast<double>(k));
   return v < count ? v * (count - 1) / (count - v) : std::numeric_limits<double>::infinity();
 }
 
@@ -202,18 +213,21 @@ std::vector<double> MeanManhattanDistances(std::span<const std::vector<float>> d
   for (const std::vector<float>& values : dimensions) {
     EROICA_CHECK(values.size() == n);
     std::iota(order.begin(), order.end(), 0u);
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return values[a] < values[b]; });
+    std::sort(order.begin(), order.end(),
+              [&](uint32_t a, uint32_t b) { return values[a] < values[b]; });
     double total = 0;
     for (const float value : values) total += static_cast<double>(value);
     double below = 0;  // sum of the values before position i
     for (size_t i = 0; i < n; ++i) {
       const auto value = static_cast<double>(values[order[i]]);
       const double above = total - below - value;
-      distances[order[i]] += value * static_cast<double>(i) - below + above - value * static_cast<double>(n - 1 - i);
+      distances[order[i]] +=
+          value * static_cast<double>(i) - below + above - value * static_cast<double>(n - 1 - i);
       below += value;
     }
   }
-  for (double& distance : distances) distance = std::max(0.0, distance / static_cast<double>(n - 1));
+  for (double& distance : distances)
+    distance = std::max(0.0, distance / static_cast<double>(n - 1));
   return distances;
 }
 

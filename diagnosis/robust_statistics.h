@@ -1,5 +1,6 @@
-// Statistics that a few wild values cannot move. All functions of spans may reorder what they are given; of nothing they return 0.
-// For samples of hundreds of floats: differential/order_statistics.h.
+// Statistics that a few wild values cannot move. All functions of spans may reorder what they are
+// given; of nothing they return 0. For samples of hundreds of floats:
+// differential/order_statistics.h.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,8 @@
 
 namespace eroica {
 
-// A MAD times this estimates the standard deviation of normal data; so does the 90 % quantile of |x - median| divided by kSigmaPerNinetieth.
+// A MAD times this estimates the standard deviation of normal data; so does the 90 % quantile of |x
+// - median| divided by kSigmaPerNinetieth.
 inline constexpr double kSigmaPerMad = 1.4826;
 inline constexpr double kSigmaPerNinetieth = 1.6449;
 
@@ -39,7 +41,8 @@ struct MedianAndMad {
 template <typename T>
 MedianAndMad TakeMedianAndMad(std::span<T> values) {
   MedianAndMad result{.median = Median(values)};
-  for (T& value : values) value = static_cast<T>(std::abs(static_cast<double>(value) - result.median));
+  for (T& value : values)
+    value = static_cast<T>(std::abs(static_cast<double>(value) - result.median));
   result.mad = Median(values);
   return result;
 }
@@ -49,44 +52,51 @@ struct Weighted {
   double weight = 0;
 };
 
-// What all of the weight but `share` reaches: that much lies below. A third: what most of a whole reaches, whatever a part of it does.
+// What all of the weight but `share` reaches: that much lies below. A third: what most of a whole
+// reaches, whatever a part of it does.
 double WeightedQuantile(std::span<Weighted> values, double share);
-// The same of a half, near a guess: goes from there value by value, so that a good guess costs a few looks at half of them and no sorting. Overwrites the values.
+// The same of a half, near a guess: goes from there value by value, so that a good guess costs a
+// few looks at half of them and no sorting. Overwrites the values.
 double WeightedMedian(std::span<Weighted> values, double guess);
 
 // Of a population of whole numbers given as counts: counts[k] of them have the value k.
 MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts);
 
-// Probability of at least k successes in n independent trials of probability p: how often chance alone makes a rank the last of its group.
+// Probability of at least k successes in n independent trials of probability p: how often chance
+// alone makes a rank the last of its group.
 double BinomialTail(uint64_t n, uint64_t k, double p);
 
-// Probability that Student's t of so many degrees of freedom is at least t: how often chance alone makes a mean stand out that far, where the spread had to be estimated
-// from the same few values.
+// Probability that Student's t of so many degrees of freedom is at least t: how often chance alone
+// makes a mean stand out that far, where the spread had to be estimated from the same few values.
 double StudentTail(double t, double freedom);
 
-// Probability that a standard normal value is at least so large, and how large one is that chance makes so seldom: 0 for one half and more, no more than 38.
+// Probability that a standard normal value is at least so large, and how large one is that chance
+// makes so seldom: 0 for one half and more, no more than 38.
 double NormalTail(double deviations);
 double NormalDeviations(double chance);
 
-// Probability that Fisher's F, of so many degrees of freedom above and below, is at least f: how often chance alone makes means differ by so much more than what they are
-// the means of.
+// Probability that Fisher's F, of so many degrees of freedom above and below, is at least f: how
+// often chance alone makes means differ by so much more than what they are the means of.
 double FisherTail(double f, double above, double below);
 
-// What the n-th question of a job may cost of the false alarms that all its questions may cost together: 6 / (pi n)^2, which adds up to 1 over all n from 1 on (alpha
-// spending: Lan and DeMets, Biometrika 70, 1983).
+// What the n-th question of a job may cost of the false alarms that all its questions may cost
+// together: 6 / (pi n)^2, which adds up to 1 over all n from 1 on (alpha spending: Lan and DeMets,
+// Biometrika 70, 1983).
 double SpentOnQuestion(double n);
 
-// How values in a row go with those before them, 0 to 0.95: without what the bias of few values takes (Kendall: -(1 + 4 rho) / n). Of fewer than eight, which show
-// nothing of it, 0.
+// How values in a row go with those before them, 0 to 0.95: without what the bias of few values
+// takes (Kendall: -(1 + 4 rho) / n). Of fewer than eight, which show nothing of it, 0.
 double CorrelationOf(std::span<const double> values);
 
-// By how much more the mean of n values in a row varies, in squares, than their own variance lets expect, where each goes with the one before by
-// `correlation` (AR(1)): v (n - 1) / (n - v), v = 1 + 2 sum over k of (1 - k/n) correlation^k. (Law, Simulation Modeling and Analysis, 4.4: variance of the
-// mean, and bias of the sample variance, of correlated values)
+// By how much more the mean of n values in a row varies, in squares, than their own variance lets
+// expect, where each goes with the one before by `correlation` (AR(1)): v (n - 1) / (n - v), v = 1
+// + 2 sum over k of (1 - k/n) correlation^k. (Law, Simulation Modeling and Analysis, 4.4: variance
+// of the mean, and bias of the sample variance, of correlated values)
 double ErrorFactor(size_t n, double correlation);
 
-// For each point its mean Manhattan distance to all other points, exact. The distance is separable, so each dimension is sorted once and prefix sums
-// give all distances: O(n log n), against O(n^2) for pairs. All dimensions are equally long; a lone point is at 0.
+// For each point its mean Manhattan distance to all other points, exact. The distance is separable,
+// so each dimension is sorted once and prefix sums give all distances: O(n log n), against O(n^2)
+// for pairs. All dimensions are equally long; a lone point is at 0.
 std::vector<double> MeanManhattanDistances(std::span<const std::vector<float>> dimensions);
 
 }  // namespace eroica

@@ -19,7 +19,8 @@ TEST(RobustStatistics, MedianOfOddEvenAndNothing) {
   EXPECT_EQ(Median(std::span(none)), 0);
 }
 
-// Spread evenly, or with ties, in order, in two heaps, wild, or of ranks whose roles alternate: large enough to be narrowed to the middle first.
+// Spread evenly, or with ties, in order, in two heaps, wild, or of ranks whose roles alternate:
+// large enough to be narrowed to the middle first.
 std::vector<std::vector<double>> ManyValues(size_t n) {
   std::mt19937 random(static_cast<uint32_t>(n));
   std::normal_distribution<double> normal(100, 1);
@@ -47,7 +48,8 @@ TEST(RobustStatistics, MediansOfManyAreThoseOfTheSorted) {
       for (const size_t left_out : {size_t{0}, n / 2 - 1, n / 2, n / 2 + 1, n - 1}) {
         std::vector<double> others = sorted;
         others.erase(others.begin() + static_cast<std::ptrdiff_t>(left_out));
-        ASSERT_EQ(peers.Without(sorted[left_out]), Median(std::span(others))) << n << " without " << left_out;
+        ASSERT_EQ(peers.Without(sorted[left_out]), Median(std::span(others)))
+            << n << " without " << left_out;
       }
     }
   }
@@ -58,7 +60,9 @@ TEST(RobustStatistics, WeightedMedianIsTheQuantileOfAHalf) {
   EXPECT_EQ(WeightedMedian({}, 1), 0);
   for (int round = 0; round < 500; ++round) {
     std::vector<Weighted> values(1 + random() % 60);
-    for (Weighted& entry : values) entry = {.value = static_cast<double>(random() % 40), .weight = static_cast<double>(1 + random() % 9)};
+    for (Weighted& entry : values)
+      entry = {.value = static_cast<double>(random() % 40),
+               .weight = static_cast<double>(1 + random() % 9)};
     const double expected = WeightedQuantile(values, 0.5);
     for (const double guess : {-1.0, 0.0, 7.5, 20.0, expected, 100.0}) {
       std::vector<Weighted> overwritten = values;
@@ -117,7 +121,8 @@ TEST(RobustStatistics, MeanDistancesEqualThoseOfAllPairs) {
   for (size_t i = 0; i < 300; ++i) {
     double sum = 0;
     for (size_t j = 0; j < 300; ++j) {
-      for (const auto& dimension : dimensions) sum += std::abs(static_cast<double>(dimension[i]) - static_cast<double>(dimension[j]));
+      for (const auto& dimension : dimensions)
+        sum += std::abs(static_cast<double>(dimension[i]) - static_cast<double>(dimension[j]));
     }
     ASSERT_NEAR(got[i], sum / 299, 1e-9);
   }
@@ -148,11 +153,13 @@ TEST(NormalDeviations, AreThoseOfTheTables) {
   EXPECT_NEAR(NormalDeviations(0.5), 0, 1e-9);
   EXPECT_NEAR(NormalDeviations(0.9), 0, 1e-9);
   EXPECT_NEAR(NormalDeviations(0), 38, 1e-9);
-  for (double chance = 0.49; chance > 1e-290; chance /= 3) EXPECT_NEAR(NormalTail(NormalDeviations(chance)) / chance, 1, 1e-6) << chance;
+  for (double chance = 0.49; chance > 1e-290; chance /= 3)
+    EXPECT_NEAR(NormalTail(NormalDeviations(chance)) / chance, 1, 1e-6) << chance;
 }
 
 TEST(FisherTail, OfTwoMeansIsStudents) {
-  for (const double freedom : {3.0, 14.0, 60.0}) EXPECT_NEAR(FisherTail(2.5 * 2.5, 1, freedom), 2 * StudentTail(2.5, freedom), 1e-9);
+  for (const double freedom : {3.0, 14.0, 60.0})
+    EXPECT_NEAR(FisherTail(2.5 * 2.5, 1, freedom), 2 * StudentTail(2.5, freedom), 1e-9);
   EXPECT_NEAR(FisherTail(3.39, 9, 8), 0.05, 1e-4);
   EXPECT_EQ(FisherTail(0, 3, 7), 1);
 }

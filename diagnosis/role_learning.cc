@@ -20,10 +20,12 @@ namespace eroica {
 namespace {
 
 constexpr int kMinDifferentNames = 3;  // fewer may be one rank's fault
-constexpr int kMinExclusiveNames = 2;  // of each side, for sets that share less than half of their names
+// of each side, for sets that share less than half of their names
+constexpr int kMinExclusiveNames = 2;
 constexpr size_t kMaxClusters = 64;
-constexpr double kMaxCrossingShare =
-    0.1;  // of the bytes of collective groups smaller than the world, e.g. tied embeddings of first and last stage
+// of the bytes of collective groups smaller than the world, e.g. tied embeddings of first and last
+// stage
+constexpr double kMaxCrossingShare = 0.1;
 
 using Labels = std::vector<int32_t>;
 
@@ -33,15 +35,18 @@ struct Evidence {
   size_t world_size = 0;
 };
 
-// Positions in `ranks` of the members of a collective group that is smaller than the world; empty for any other communicator.
+// Positions in `ranks` of the members of a collective group that is smaller than the world; empty
+// for any other communicator.
 std::vector<size_t> GroupMembers(const Evidence& evidence, const CollectiveSummary& summary) {
   std::vector<size_t> members;
   if (!summary.pairs.empty() || summary.operations == 0) return members;
   if (summary.members.size() + summary.missing.size() >= evidence.world_size) return members;
   for (const MemberSummary& member : summary.members) {
-    const auto it = std::lower_bound(evidence.ranks.begin(), evidence.ranks.end(), member.rank,
-                                     [](const RankView& view, RankId rank) { return view.rank < rank; });
-    if (it != evidence.ranks.end() && it->rank == member.rank) members.push_back(static_cast<size_t>(it - evidence.ranks.begin()));
+    const auto it =
+        std::lower_bound(evidence.ranks.begin(), evidence.ranks.end(), member.rank,
+                         [](const RankView& view, RankId rank) { return view.rank < rank; });
+    if (it != evidence.ranks.end() && it->rank == member.rank)
+      members.push_back(static_cast<size_t>(it - evidence.ranks.begin()));
   }
   return members;
 }
@@ -69,15 +74,17 @@ void SpreadDepths(const Evidence& evidence, Labels* depths) {
   }
 }
 
-// By pipeline depth; empty where point-to-point traffic does not place most of the ranks. Where it may be pieces of a pipeline that it shows, and groups do not place the
-// ranks off the longest, nobody is anybody's peer.
+// By pipeline depth; empty where point-to-point traffic does not place most of the ranks. Where it
+// may be pieces of a pipeline that it shows, and groups do not place the ranks off the longest,
+// nobody is anybody's peer.
 Labels LabelsByDepth(const Evidence& evidence) {
   std::vector<RankId> numbers;
   numbers.reserve(evidence.ranks.size());
   for (const RankView& rank : evidence.ranks) numbers.push_back(rank.rank);
   PipelineDepths pipeline = ReadPipelineDepths(numbers, evidence.summaries);
   Labels& depths = pipeline.of_ranks;
-  const bool tells = std::ranges::any_of(depths, [](int32_t depth) { return depth != kUnknownDepth; });
+  const bool tells =
+      std::ranges::any_of(depths, [](int32_t depth) { return depth != kUnknownDepth; });
   if (tells) SpreadDepths(evidence, &depths);
   const auto unknown = static_cast<size_t>(std::ranges::count(depths, kUnknownDepth));
   if (pipeline.may_be_pieces && unknown > 0) {
@@ -97,10 +104,12 @@ int Distance(const NameSet& a, const NameSet& b) { return NamesWithout(a, b) + N
 bool ShareLessThanHalf(const NameSet& a, const NameSet& b) {
   const int only_a = NamesWithout(a, b);
   const int only_b = NamesWithout(b, a);
-  return only_a >= kMinExclusiveNames && only_b >= kMinExclusiveNames && CommonNames(a, b) < only_a + only_b;
+  return only_a >= kMinExclusiveNames && only_b >= kMinExclusiveNames &&
+         CommonNames(a, b) < only_a + only_b;
 }
 
-// Profiles that differ in fewer than kMinDifferentNames names come together, the most frequent first; what stays alone founds no cluster.
+// Profiles that differ in fewer than kMinDifferentNames names come together, the most frequent
+// first; what stays alone founds no cluster.
 std::vector<Cluster> ClustersOf(std::span<const NameSet> profiles) {
   std::map<NameSet, size_t> counts;
   auto last = counts.end();  // ranks mostly run what the rank before them runs
@@ -111,11 +120,13 @@ std::vector<Cluster> ClustersOf(std::span<const NameSet> profiles) {
   }
   std::vector<Cluster> distinct;
   for (const auto& [names, count] : counts) distinct.push_back({names, count});
-  std::stable_sort(distinct.begin(), distinct.end(), [](const Cluster& a, const Cluster& b) { return a.ranks > b.ranks; });
+  std::stable_sort(distinct.begin(), distinct.end(),
+                   [](const Cluster& a, const Cluster& b) { return a.ranks > b.ranks; });
   std::vector<Cluster> clusters;
   for (const Cluster& candidate : distinct) {
-    const auto near = std::find_if(clusters.begin(), clusters.end(),
-                                   [&](const Cluster& c) { return Distance(c.names, candidate.names) < kMinDifferentNames; });
+    const auto near = std::find_if(clusters.begin(), clusters.end(), [&](const Cluster& c) {
+      return Distance(c.names, candidate.names) < kMinDifferentNames;
+    });
     if (near != clusters.end()) {
       near->ranks += candidate.ranks;
     } else if (clusters.size() < kMaxClusters) {
@@ -129,23 +140,28 @@ std::vector<Cluster> ClustersOf(std::span<const NameSet> profiles) {
 Labels NearestCluster(std::span<const NameSet> profiles, std::span<const Cluster> clusters) {
   Labels labels(profiles.size(), 0);
   for (size_t i = 0; i < profiles.size(); ++i) {
-    const auto nearest = std::min_element(clusters.begin(), clusters.end(), [&](const Cluster& a, const Cluster& b) {
-      return Distance(a.names, profiles[i]) < Distance(b.names, profiles[i]);
-    });
+    const auto nearest =
+        std::min_element(clusters.begin(), clusters.end(), [&](const Cluster& a, const Cluster& b) {
+          return Distance(a.names, profiles[i]) < Distance(b.names, profiles[i]);
+        });
     labels[i] = static_cast<int32_t>(nearest - clusters.begin());
   }
   return labels;
 }
 
-// Do the communicators bear the partition: groups inside one role, but for a small part of the traffic?
+// Do the communicators bear the partition: groups inside one role, but for a small part of the
+// traffic?
 bool GroupsStayInside(const Evidence& evidence, const Labels& labels) {
   double inside = 0;
   double crossing = 0;
   for (const CollectiveSummary& summary : evidence.summaries) {
     const std::vector<size_t> members = GroupMembers(evidence, summary);
     if (members.size() < 2) continue;
-    const bool crosses = std::any_of(members.begin(), members.end(), [&](size_t m) { return labels[m] != labels[members.front()]; });
-    const double weight = static_cast<double>(summary.bytes > 0 ? summary.bytes : summary.operations);
+    const bool crosses = std::any_of(members.begin(), members.end(), [&](size_t m) {
+      return labels[m] != labels[members.front()];
+    });
+    const double weight =
+        static_cast<double>(summary.bytes > 0 ? summary.bytes : summary.operations);
     (crosses ? crossing : inside) += weight;
   }
   return inside > 0 && crossing <= kMaxCrossingShare * (inside + crossing);
@@ -156,7 +172,8 @@ bool SizesAreMultiplesOfTheSmallest(const Labels& labels) {
   for (const int32_t label : labels) ++sizes[label];
   size_t smallest = labels.size();
   for (const auto& [label, size] : sizes) smallest = std::min(smallest, size);
-  return std::all_of(sizes.begin(), sizes.end(), [&](const auto& entry) { return entry.second % smallest == 0; });
+  return std::all_of(sizes.begin(), sizes.end(),
+                     [&](const auto& entry) { return entry.second % smallest == 0; });
 }
 
 // Clusters that are not unlike each other become one, transitively.
@@ -182,10 +199,12 @@ Labels LabelsByFunctions(const Evidence& evidence, std::span<const FunctionColum
   return MergeAlike(std::move(labels), clusters);
 }
 
-Labels Learn(std::span<const RankView> ranks, std::span<const FunctionColumn> functions, std::span<const CollectiveSummary> summaries) {
+Labels Learn(std::span<const RankView> ranks, std::span<const FunctionColumn> functions,
+             std::span<const CollectiveSummary> summaries) {
   if (ranks.size() <= 2) return Labels(ranks.size(), 0);
   Evidence evidence{.ranks = ranks, .summaries = summaries};
-  for (const RankView& rank : ranks) evidence.world_size = std::max<size_t>(evidence.world_size, rank.batch->world_size);
+  for (const RankView& rank : ranks)
+    evidence.world_size = std::max<size_t>(evidence.world_size, rank.batch->world_size);
   Labels labels = LabelsByDepth(evidence);
   return labels.empty() ? LabelsByFunctions(evidence, functions) : labels;
 }
@@ -223,8 +242,10 @@ std::vector<Stretch> DecodeRoles(std::string_view text) {
   return stretches;
 }
 
-// What most windows of these processes show, `now` among them: one text, or several where nothing is more frequent than anything else.
-std::vector<std::string> MostFrequent(std::span<const RankTimes> past, const std::string& now, uint32_t processes) {
+// What most windows of these processes show, `now` among them: one text, or several where nothing
+// is more frequent than anything else.
+std::vector<std::string> MostFrequent(std::span<const RankTimes> past, const std::string& now,
+                                      uint32_t processes) {
   std::map<std::string_view, size_t> votes;
   ++votes[now];
   for (const RankTimes& window : past) {
@@ -239,14 +260,18 @@ std::vector<std::string> MostFrequent(std::span<const RankTimes> past, const std
   return texts;
 }
 
-// The roles of the ranks in what the text says; empty where it does not say it of one of them. It may have listed silent ranks, too.
+// The roles of the ranks in what the text says; empty where it does not say it of one of them. It
+// may have listed silent ranks, too.
 std::vector<uint32_t> RolesIn(std::string_view text, std::span<const RankView> ranks) {
   const std::vector<Stretch> stretches = DecodeRoles(text);
   std::vector<uint32_t> roles;
   for (const RankView& rank : ranks) {
-    const auto after = std::upper_bound(stretches.begin(), stretches.end(), rank.rank.value,
-                                        [](uint32_t number, const Stretch& stretch) { return number < stretch.first; });
-    if (after == stretches.begin() || rank.rank.value - std::prev(after)->first >= std::prev(after)->count) return {};
+    const auto after = std::upper_bound(
+        stretches.begin(), stretches.end(), rank.rank.value,
+        [](uint32_t number, const Stretch& stretch) { return number < stretch.first; });
+    if (after == stretches.begin() ||
+        rank.rank.value - std::prev(after)->first >= std::prev(after)->count)
+      return {};
     roles.push_back(std::prev(after)->role);
   }
   return roles;
@@ -254,10 +279,12 @@ std::vector<uint32_t> RolesIn(std::string_view text, std::span<const RankView> r
 
 }  // namespace
 
-std::vector<uint32_t> LearnRoles(std::span<const RankView> ranks, std::span<const FunctionColumn> functions,
+std::vector<uint32_t> LearnRoles(std::span<const RankView> ranks,
+                                 std::span<const FunctionColumn> functions,
                                  std::span<const CollectiveSummary> summaries) {
-  const bool all_given =
-      std::all_of(ranks.begin(), ranks.end(), [](const RankView& r) { return !r.batch->role.empty() || r.batch->silent; });
+  const bool all_given = std::all_of(ranks.begin(), ranks.end(), [](const RankView& r) {
+    return !r.batch->role.empty() || r.batch->silent;
+  });
   const Labels learnt = all_given ? Labels(ranks.size(), 0) : Learn(ranks, functions, summaries);
   std::map<std::pair<std::string_view, int32_t>, uint32_t> role_of;
   std::vector<uint32_t> roles;
@@ -274,7 +301,9 @@ std::string EncodeRoles(std::span<const RankView> ranks, std::span<const uint32_
   std::string text;
   for (size_t i = 0; i < ranks.size();) {
     size_t end = i + 1;
-    while (end < ranks.size() && roles[end] == roles[i] && ranks[end].rank.value == ranks[end - 1].rank.value + 1) ++end;
+    while (end < ranks.size() && roles[end] == roles[i] &&
+           ranks[end].rank.value == ranks[end - 1].rank.value + 1)
+      ++end;
     text += fmt::format("{}+{}={} ", ranks[i].rank.value, end - i, roles[i]);
     i = end;
   }
@@ -287,10 +316,12 @@ uint32_t FingerprintOfProcesses(std::span<const RankView> ranks) {
     if (rank.silent) continue;
     uint64_t& hash = hashes[rank.rank.value % kDigits];
     if (hash == 0) hash = 0xcbf29ce484222325;  // FNV-1a
-    for (const uint32_t value : {rank.rank.value, rank.batch->pid}) hash = (hash ^ value) * 0x100000001b3;
+    for (const uint32_t value : {rank.rank.value, rank.batch->pid})
+      hash = (hash ^ value) * 0x100000001b3;
   }
   uint32_t fingerprint = 0;
-  for (const uint64_t hash : hashes) fingerprint = fingerprint << 4 | (hash == 0 ? 0 : static_cast<uint32_t>(hash % 15) + 1);
+  for (const uint64_t hash : hashes)
+    fingerprint = fingerprint << 4 | (hash == 0 ? 0 : static_cast<uint32_t>(hash % 15) + 1);
   return fingerprint;
 }
 
@@ -306,12 +337,14 @@ bool AreSameProcesses(uint32_t a, uint32_t b) {
   return 2 * same > digits;
 }
 
-std::vector<uint32_t> RolesOfJob(std::span<const RankView> ranks, std::span<const RankTimes> past, std::vector<uint32_t> learned) {
+std::vector<uint32_t> RolesOfJob(std::span<const RankView> ranks, std::span<const RankTimes> past,
+                                 std::vector<uint32_t> learned) {
   const std::string now = EncodeRoles(ranks, learned);
   const std::vector<std::string> most = MostFrequent(past, now, FingerprintOfProcesses(ranks));
   if (most.size() == 1 && most.front() == now) return learned;
   if (most.size() > kMostTied) return learned;
-  // Ranks are peers where all of them say so: a wrong split hides a culprit for a window, a wrong merge blames a healthy rank.
+  // Ranks are peers where all of them say so: a wrong split hides a culprit for a window, a wrong
+  // merge blames a healthy rank.
   std::vector<std::vector<uint32_t>> said;
   for (const std::string& text : most) {
     said.push_back(RolesIn(text, ranks));

@@ -25,7 +25,8 @@ std::vector<uint32_t> Roles(const SyntheticJob& job) {
 constexpr FunctionClass kKernel = FunctionClass::kGpuCompute;
 
 void RunLayers(SyntheticJob* job) {
-  for (const char* name : {"gemm_fwd", "gemm_bwd", "softmax", "layer_norm", "gelu", "adam"}) job->RunOnAll(kKernel, name, 0.1);
+  for (const char* name : {"gemm_fwd", "gemm_bwd", "softmax", "layer_norm", "gelu", "adam"})
+    job->RunOnAll(kKernel, name, 0.1);
 }
 
 std::vector<uint32_t> WorldOf(const SyntheticJob& job) {
@@ -47,7 +48,8 @@ SyntheticJob PipelineTimesData() {
 
 TEST(RoleLearning, TakesTheProducersWord) {
   SyntheticJob job(4);
-  for (uint32_t rank = 0; rank < 4; ++rank) job.batches[rank].role = rank % 2 == 0 ? "stage0" : "stage1";
+  for (uint32_t rank = 0; rank < 4; ++rank)
+    job.batches[rank].role = rank % 2 == 0 ? "stage0" : "stage1";
   EXPECT_THAT(Roles(job), ElementsAre(0, 1, 0, 1));
 }
 
@@ -69,10 +71,12 @@ TEST(RoleLearning, AMissingRankMakesNoFalseStages) {
   EXPECT_THAT(Roles(job), ElementsAre(0, 1, 2, 3, 0, 2, 3)) << "its pairs still place the others";
   job.summaries[1].pairs.clear();
   job.summaries[1].pairs.push_back({.source = RankId{6}, .destination = RankId{7}, .count = 40});
-  EXPECT_THAT(Roles(job), ElementsAre(0, 1, 2, 3, 0, 2, 3)) << "a rest of two does not start at stage 0: the data-parallel groups tell";
+  EXPECT_THAT(Roles(job), ElementsAre(0, 1, 2, 3, 0, 2, 3))
+      << "a rest of two does not start at stage 0: the data-parallel groups tell";
 }
 
-// Of a single pipeline no second one tells how long it is: the end of the longer piece would be the last stage of five, and by the tied embeddings a peer of the first.
+// Of a single pipeline no second one tells how long it is: the end of the longer piece would be the
+// last stage of five, and by the tied embeddings a peer of the first.
 TEST(RoleLearning, PiecesOfAPipelineAreNoPeers) {
   SyntheticJob job(8);
   RunLayers(&job);
@@ -95,7 +99,9 @@ TEST(RoleLearning, CommunicatorsOfOnePairEachFormThePipelineTogether) {
 }
 
 TEST(RoleLearning, TensorParallelPartnersShareTheStage) {
-  SyntheticJob job(8);  // stage = rank / 4, replica = rank / 2 % 2, tensor index = rank % 2; only tensor index 0 talks across stages
+  // stage = rank / 4, replica = rank / 2 % 2, tensor index = rank % 2; only tensor index 0 talks
+  // across stages
+  SyntheticJob job(8);
   RunLayers(&job);
   job.Pipeline({{0, 4}});
   job.Pipeline({{2, 6}});
@@ -115,13 +121,18 @@ SyntheticJob Interleaved() {
   SyntheticJob job(8);
   RunLayers(&job);
   for (uint32_t replica = 0; replica < 2; ++replica) {
-    job.Pipeline({{replica, replica + 2}, {replica + 2, replica + 4}, {replica + 4, replica + 6}, {replica + 6, replica}});
+    job.Pipeline({{replica, replica + 2},
+                  {replica + 2, replica + 4},
+                  {replica + 4, replica + 6},
+                  {replica + 6, replica}});
     job.summaries.back().pairs.back().count /= 2;
   }
   return job;
 }
 
-TEST(RoleLearning, AnInterleavedPipelineIsOpenWhereItSendsLess) { EXPECT_THAT(Roles(Interleaved()), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3)); }
+TEST(RoleLearning, AnInterleavedPipelineIsOpenWhereItSendsLess) {
+  EXPECT_THAT(Roles(Interleaved()), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
+}
 
 TEST(RoleLearning, LostMessagesMoveNoStageOfAnInterleavedPipeline) {
   SyntheticJob job = Interleaved();
@@ -154,7 +165,8 @@ TEST(RoleLearning, ManyCulpritsWithAnExtraFunctionKeepTheirPeers) {
   for (uint32_t rank = 8; rank < 16; ++rank) {
     for (const char* name : {"extra_a", "extra_b", "extra_c"}) job.Run(rank, kKernel, name, 0.1);
   }
-  EXPECT_THAT(Roles(job), Each(0)) << "a whole host of culprits, three functions more: one world, one role";
+  EXPECT_THAT(Roles(job), Each(0))
+      << "a whole host of culprits, three functions more: one world, one role";
 }
 
 TEST(RoleLearning, AHostWithOneExtraFunctionKeepsItsPeers) {
@@ -166,7 +178,8 @@ TEST(RoleLearning, AHostWithOneExtraFunctionKeepsItsPeers) {
     job.Group(ranks);
   }
   for (uint32_t rank = 8; rank < 16; ++rank) job.Run(rank, kKernel, "extra_a", 0.2);
-  EXPECT_THAT(Roles(job), Each(0)) << "its groups would bear the split, but one function is too little";
+  EXPECT_THAT(Roles(job), Each(0))
+      << "its groups would bear the split, but one function is too little";
 }
 
 TEST(RoleLearning, ACulpritThatLacksFunctionsKeepsItsPeers) {
@@ -185,15 +198,19 @@ TEST(RoleLearning, ACulpritInAPipelineKeepsItsStage) {
   EXPECT_THAT(Roles(job), ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
 }
 
-// Interleaved stages send in a ring, so that only functions and groups tell first, middle and last apart.
+// Interleaved stages send in a ring, so that only functions and groups tell first, middle and last
+// apart.
 SyntheticJob InterleavedPipeline() {
   SyntheticJob job(16);  // four stages of four replicas
   RunLayers(&job);
   for (uint32_t replica = 0; replica < 4; ++replica) {
     const uint32_t first = replica * 4;
-    job.Pipeline({{first, first + 1}, {first + 1, first + 2}, {first + 2, first + 3}, {first + 3, first}});
-    for (const char* name : {"embedding_fwd", "embedding_bwd", "position"}) job.Run(first, kKernel, name, 0.05);
-    for (const char* name : {"head_gemm", "log_softmax", "nll_loss", "head_bwd"}) job.Run(first + 3, kKernel, name, 0.05);
+    job.Pipeline(
+        {{first, first + 1}, {first + 1, first + 2}, {first + 2, first + 3}, {first + 3, first}});
+    for (const char* name : {"embedding_fwd", "embedding_bwd", "position"})
+      job.Run(first, kKernel, name, 0.05);
+    for (const char* name : {"head_gemm", "log_softmax", "nll_loss", "head_bwd"})
+      job.Run(first + 3, kKernel, name, 0.05);
     job.Group({first, first + 3}, 1'000);  // tied embeddings
   }
   for (uint32_t stage = 0; stage < 4; ++stage) job.Group({stage, stage + 4, stage + 8, stage + 12});
@@ -212,7 +229,8 @@ TEST(RoleLearning, DifferentProgramsAreDifferentRoles) {
   SyntheticJob job(12);
   for (uint32_t rank = 0; rank < 12; ++rank) {
     const std::string program = rank < 8 ? "actor_" : "critic_";
-    for (const char* name : {"gemm", "attention", "norm", "sample"}) job.Run(rank, kKernel, program + name, 0.1);
+    for (const char* name : {"gemm", "attention", "norm", "sample"})
+      job.Run(rank, kKernel, program + name, 0.1);
     job.Run(rank, kKernel, "adam", 0.1);
   }
   job.Group(WorldOf(job));
@@ -253,12 +271,14 @@ const PatternBatch kReports;  // whatever it reports
 
 std::vector<RankView> Ranks(std::initializer_list<uint32_t> numbers) {
   std::vector<RankView> ranks;
-  for (const uint32_t number : numbers) ranks.push_back({.rank = RankId{number}, .batch = &kReports});
+  for (const uint32_t number : numbers)
+    ranks.push_back({.rank = RankId{number}, .batch = &kReports});
   return ranks;
 }
 
 // Windows of the same processes that showed these roles.
-std::vector<RankTimes> Past(std::span<const RankView> ranks, std::initializer_list<std::string_view> roles) {
+std::vector<RankTimes> Past(std::span<const RankView> ranks,
+                            std::initializer_list<std::string_view> roles) {
   std::vector<RankTimes> past;
   for (const std::string_view text : roles) {
     past.emplace_back().roles = text;
@@ -285,8 +305,11 @@ TEST(RoleMemory, RolesThatAlternateOverManyRanksAreNotRemembered) {
 
 TEST(RoleMemory, AWindowThatShowsTheLayoutWronglyIsOverruled) {
   const auto ranks = Ranks({0, 1, 2, 3});
-  EXPECT_THAT(RolesOfJob(ranks, Past(ranks, {"0+2=0 2+2=1 ", "0+2=0 2+2=1 "}), {0, 1, 1, 1}), ElementsAre(0, 0, 1, 1));
-  EXPECT_THAT(RolesOfJob(ranks, Past(ranks, {"0+2=0 2+2=1 "}), {0, 1, 1, 1}), ElementsAre(0, 1, 2, 2)) << "one against one: peers are who both say";
+  EXPECT_THAT(RolesOfJob(ranks, Past(ranks, {"0+2=0 2+2=1 ", "0+2=0 2+2=1 "}), {0, 1, 1, 1}),
+              ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(RolesOfJob(ranks, Past(ranks, {"0+2=0 2+2=1 "}), {0, 1, 1, 1}),
+              ElementsAre(0, 1, 2, 2))
+      << "one against one: peers are who both say";
 }
 
 TEST(RoleMemory, WindowsThatAreWrongInDifferentWaysAreOverruledByTheFewThatAgree) {
@@ -305,7 +328,9 @@ TEST(RoleMemory, AWrongBeginningIsOverruledByWhatFollows) {
 
 TEST(RoleMemory, SilentRanksLeaveNoGapInTheRoles) {
   const auto ranks = Ranks({2, 3, 4});
-  EXPECT_THAT(RolesOfJob(ranks, Past(ranks, {"0+2=0 2+2=1 4+1=2 ", "0+2=0 2+2=1 4+1=2 "}), {0, 0, 0}), ElementsAre(0, 0, 1));
+  EXPECT_THAT(
+      RolesOfJob(ranks, Past(ranks, {"0+2=0 2+2=1 4+1=2 ", "0+2=0 2+2=1 4+1=2 "}), {0, 0, 0}),
+      ElementsAre(0, 0, 1));
 }
 
 // What they reported was lost.
@@ -321,7 +346,9 @@ TEST(RoleMemory, AFewSilentRanksDoNotMakeOtherProcesses) {
 // The ranks 0 and 1 were the whole first stage of a job that has shrunk to them.
 TEST(RoleMemory, OtherProcessesMayHaveAnotherLayout) {
   const auto ranks = Ranks({0, 1});
-  EXPECT_THAT(RolesOfJob(ranks, Past(Ranks({0, 1, 2, 3}), {"0+2=0 2+2=1 ", "0+2=0 2+2=1 "}), {0, 1}), ElementsAre(0, 1));
+  EXPECT_THAT(
+      RolesOfJob(ranks, Past(Ranks({0, 1, 2, 3}), {"0+2=0 2+2=1 ", "0+2=0 2+2=1 "}), {0, 1}),
+      ElementsAre(0, 1));
   PatternBatch restarted;
   restarted.pid = 2;
   auto anew = Ranks({0, 1});
@@ -331,7 +358,8 @@ TEST(RoleMemory, OtherProcessesMayHaveAnotherLayout) {
 
 TEST(RoleMemory, WhatIsNoListOfRolesIsNotRead) {
   const auto ranks = Ranks({0, 1});
-  for (const std::string_view text : {"stage 1", "0+2", "0+2=", "0+2=0", "+=", "0+99999999999=0 "}) {
+  for (const std::string_view text :
+       {"stage 1", "0+2", "0+2=", "0+2=0", "+=", "0+99999999999=0 "}) {
     EXPECT_THAT(RolesOfJob(ranks, Past(ranks, {text, text}), {0, 1}), ElementsAre(0, 1)) << text;
   }
 }

@@ -34,8 +34,9 @@ struct DataQuality {
   uint64_t events = 0;
   uint64_t lost = 0;
   uint32_t ranks_seen = 0;
-  uint32_t ranks_short =
-      0;  // that tell of fewer steps than the others, by two and more: the first and the last may fall into another window
+  // that tell of fewer steps than the others, by two and more: the first and the last may fall into
+  // another window
+  uint32_t ranks_short = 0;
 };
 
 DataQuality QualityOf(const CrossRankView& view) {
@@ -52,22 +53,27 @@ DataQuality QualityOf(const CrossRankView& view) {
   return quality;
 }
 
-bool SameCulprits(const Finding& a, const Finding& b) { return a.kind == b.kind && !a.culprits.empty() && a.culprits == b.culprits; }
+bool SameCulprits(const Finding& a, const Finding& b) {
+  return a.kind == b.kind && !a.culprits.empty() && a.culprits == b.culprits;
+}
 
-// The more confident claim keeps its words; what the other one measured is kept as evidence, but not in how many windows that one would have to be made. Who is late on
-// the whole is told to be so, however few steps make it so.
+// The more confident claim keeps its words; what the other one measured is kept as evidence, but
+// not in how many windows that one would have to be made. Who is late on the whole is told to be
+// so, however few steps make it so.
 void Merge(Finding& into, Finding&& from) {
   const bool is_late = from.subkind == kTransient && FindMeasure(into, kExcessOverNoise) != nullptr;
   if (from.confidence > into.confidence && !is_late) std::swap(into, from);
   for (Measure& measure : from.evidence) {
-    if (measure.name != kSeenInWindows && FindMeasure(into, measure.name) == nullptr) into.evidence.push_back(std::move(measure));
+    if (measure.name != kSeenInWindows && FindMeasure(into, measure.name) == nullptr)
+      into.evidence.push_back(std::move(measure));
   }
 }
 
 std::vector<Finding> MergeByCulprit(std::vector<Finding> claims) {
   std::vector<Finding> merged;
   for (Finding& claim : claims) {
-    const auto known = std::find_if(merged.begin(), merged.end(), [&](const Finding& f) { return SameCulprits(f, claim); });
+    const auto known = std::find_if(merged.begin(), merged.end(),
+                                    [&](const Finding& f) { return SameCulprits(f, claim); });
     if (known == merged.end()) {
       merged.push_back(std::move(claim));
     } else {
@@ -97,7 +103,8 @@ bool IsSlowTransfer(const Finding& finding) { return finding.operator_name == "s
 // Mean over the ranks.
 double WindowLength(const CrossRankView& view) {
   double sum = 0;
-  for (const RankView& rank : view.ranks()) sum += static_cast<double>(rank.batch->window.duration_ns());
+  for (const RankView& rank : view.ranks())
+    sum += static_cast<double>(rank.batch->window.duration_ns());
   return view.ranks().empty() ? 0 : sum / static_cast<double>(view.ranks().size());
 }
 
@@ -107,47 +114,61 @@ Severity SeverityOf(double share) {
   return share >= 0.03 ? Severity::kMinor : Severity::kInfo;
 }
 
-// What all ranks run longer than they used to, in Python or in kernels, no late rank can lengthen: their peers wait for it elsewhere. Unless another finding is about
-// the same function, or about kernels too, or about as many ranks as run it.
-// What threads wait for a processor is no function of their own: late ranks and all that they hold up lengthen it.
-// Of stacks that are sampled, frames of an exchange leak out of it by half a sample: a slow link lengthens them on all ranks.
+// What all ranks run longer than they used to, in Python or in kernels, no late rank can lengthen:
+// their peers wait for it elsewhere. Unless another finding is about the same function, or about
+// kernels too, or about as many ranks as run it. What threads wait for a processor is no function
+// of their own: late ranks and all that they hold up lengthen it. Of stacks that are sampled,
+// frames of an exchange leak out of it by half a sample: a slow link lengthens them on all ranks.
 bool StandsAlone(const Finding& change, const std::vector<Finding>& findings, bool sampled) {
   if (IsStarvation(change.function)) return false;
-  const auto is_link = [](const Finding& other) { return other.kind == FindingKind::kCommunication && !other.culprits.empty(); };
+  const auto is_link = [](const Finding& other) {
+    return other.kind == FindingKind::kCommunication && !other.culprits.empty();
+  };
   if (sampled && std::ranges::any_of(findings, is_link)) return false;
   const bool of_past = FindMeasure(change, "excess_explained_by_function") != nullptr;
   const Measure* runs = FindMeasure(change, "function_time_per_step");
   const bool kernels = change.function_class == FunctionClass::kGpuCompute;
-  if (!of_past || change.kind != FindingKind::kRegression || (change.function_class != FunctionClass::kPython && !kernels)) return false;
+  if (!of_past || change.kind != FindingKind::kRegression ||
+      (change.function_class != FunctionClass::kPython && !kernels))
+    return false;
   return std::none_of(findings.begin(), findings.end(), [&](const Finding& other) {
     const bool as_many = runs != nullptr && other.culprits.size() >= runs->samples;
-    return !ConcernsEverybody(other) && (as_many || ExplainsOnAll(change, other) || (kernels && other.function_class == change.function_class));
+    return !ConcernsEverybody(other) &&
+           (as_many || ExplainsOnAll(change, other) ||
+            (kernels && other.function_class == change.function_class));
   });
 }
 
-// Whether half of the paths between hosts have an end on hosts whose network is slow: then those of all hosts are slower on the whole.
+// Whether half of the paths between hosts have an end on hosts whose network is slow: then those of
+// all hosts are slower on the whole.
 bool TouchesHalfOfPaths(const Finding& finding, size_t hosts) {
   if (finding.kind != FindingKind::kCommunication || ConcernsEverybody(finding)) return false;
   std::set<std::string_view> slow;
   for (const Culprit& culprit : finding.culprits) slow.insert(culprit.host);
   slow.erase("");
-  const double others = 1 - static_cast<double>(slow.size()) / static_cast<double>(std::max<size_t>(1, hosts));
+  const double others =
+      1 - static_cast<double>(slow.size()) / static_cast<double>(std::max<size_t>(1, hosts));
   return slow.size() > 1 && others * others <= 0.5;
 }
 
-// The job may have become slower because of one rank, or its network because of some hosts: then that is the finding.
+// The job may have become slower because of one rank, or its network because of some hosts: then
+// that is the finding.
 void DropExplainedChanges(const CrossRankView& view, std::vector<Finding>& findings) {
   const size_t hosts = view.hosts().size();
-  const bool sampled = std::ranges::any_of(view.ranks(), [](const RankView& rank) { return SampleNs(*rank.batch) > 0; });
+  const bool sampled = std::ranges::any_of(
+      view.ranks(), [](const RankView& rank) { return SampleNs(*rank.batch) > 0; });
   double explained_ns = 0;
   for (const Finding& finding : findings) {
     if (!ConcernsEverybody(finding)) explained_ns += finding.lost_ns_per_step;
   }
   const std::vector<Finding> all = findings;
-  const bool paths = std::ranges::any_of(all, [hosts](const Finding& finding) { return TouchesHalfOfPaths(finding, hosts); });
+  const bool paths = std::ranges::any_of(
+      all, [hosts](const Finding& finding) { return TouchesHalfOfPaths(finding, hosts); });
   std::erase_if(findings, [&](const Finding& finding) {
     const bool of_paths = paths && finding.kind == FindingKind::kCommunication;
-    return ConcernsEverybody(finding) && (of_paths || explained_ns >= finding.lost_ns_per_step / 2) && !StandsAlone(finding, all, sampled);
+    return ConcernsEverybody(finding) &&
+           (of_paths || explained_ns >= finding.lost_ns_per_step / 2) &&
+           !StandsAlone(finding, all, sampled);
   });
   const bool network = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.kind == FindingKind::kCommunication && !IsSlowTransfer(finding);
@@ -155,7 +176,8 @@ void DropExplainedChanges(const CrossRankView& view, std::vector<Finding>& findi
   if (network) std::erase_if(findings, IsSlowTransfer);
 }
 
-void Complete(const CrossRankView& view, const DataQuality& quality, double step_ns, Finding& finding) {
+void Complete(const CrossRankView& view, const DataQuality& quality, double step_ns,
+              Finding& finding) {
   finding.job = view.job();
   finding.first_window = view.window_index();
   finding.last_window = view.window_index();
@@ -165,25 +187,31 @@ void Complete(const CrossRankView& view, const DataQuality& quality, double step
   finding.world_size = view.world_size();
   finding.confidence = ConfidenceAfter(finding.confidence, 1, ToldShare(finding));
   if (quality.lost > 0)
-    finding.caveats.push_back(fmt::format("{} of {} events were lost or came late.", quality.lost, quality.events + quality.lost));
+    finding.caveats.push_back(fmt::format("{} of {} events were lost or came late.", quality.lost,
+                                          quality.events + quality.lost));
   if (quality.ranks_seen < view.world_size()) {
-    finding.caveats.push_back(fmt::format("Only {} of {} ranks report.", quality.ranks_seen, view.world_size()));
+    finding.caveats.push_back(
+        fmt::format("Only {} of {} ranks report.", quality.ranks_seen, view.world_size()));
   }
   if (quality.ranks_short > 0) {
-    finding.caveats.push_back(fmt::format("{} rank{} tell{} of fewer steps than the others: {} telemetry has gaps, or ends early.",
-                                          quality.ranks_short, quality.ranks_short == 1 ? "" : "s", quality.ranks_short == 1 ? "s" : "",
-                                          quality.ranks_short == 1 ? "its" : "their"));
+    finding.caveats.push_back(fmt::format(
+        "{} rank{} tell{} of fewer steps than the others: {} telemetry has gaps, or ends early.",
+        quality.ranks_short, quality.ranks_short == 1 ? "" : "s",
+        quality.ranks_short == 1 ? "s" : "", quality.ranks_short == 1 ? "its" : "their"));
   }
   const double share = step_ns > 0 ? finding.lost_ns_per_step / step_ns : 0;
   finding.severity = SeverityOf(share);
   finding.lost_gpu_seconds_per_hour = share * 3600 * view.world_size();
   if (!finding.culprits.empty() && finding.culprits.front().rank >= 0) {
-    finding.chain = FollowEffects(view, RankId{static_cast<uint32_t>(finding.culprits.front().rank)});
+    finding.chain =
+        FollowEffects(view, RankId{static_cast<uint32_t>(finding.culprits.front().rank)});
   }
-  finding.chain.push_back({.rank = -1,
-                           .description = fmt::format("every step of the job takes {} longer ({} of {})",
-                                                      DurationText(finding.lost_ns_per_step), PercentText(share), DurationText(step_ns)),
-                           .lost_ns = static_cast<int64_t>(finding.lost_ns_per_step)});
+  finding.chain.push_back(
+      {.rank = -1,
+       .description = fmt::format("every step of the job takes {} longer ({} of {})",
+                                  DurationText(finding.lost_ns_per_step), PercentText(share),
+                                  DurationText(step_ns)),
+       .lost_ns = static_cast<int64_t>(finding.lost_ns_per_step)});
   finding.evidence.push_back({"lasted", "ns", WindowLength(view), 0, 0, 1});
   finding.id = FindingId(finding);
 }
@@ -222,7 +250,8 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
   DropRanksOfSlowHosts(claims);
   DropStagesOfSlowRanks(claims, view.ranks().size());
   AssignImpacts(view, claims);
-  std::vector<Finding> findings = MergeBySharedCause(MergeRoaming(std::move(claims), view.hosts().size()));
+  std::vector<Finding> findings =
+      MergeBySharedCause(MergeRoaming(std::move(claims), view.hosts().size()));
   DropExplainedByAll(findings);
   DropParts(findings);
   DropExplainedChanges(view, findings);
@@ -230,7 +259,8 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
   const double step_ns = StepLength(view);
   for (Finding& finding : findings) Complete(view, quality, step_ns, finding);
   std::sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
-    return a.lost_ns_per_step != b.lost_ns_per_step ? a.lost_ns_per_step > b.lost_ns_per_step : a.id < b.id;
+    return a.lost_ns_per_step != b.lost_ns_per_step ? a.lost_ns_per_step > b.lost_ns_per_step
+                                                    : a.id < b.id;
   });
   return findings;
 }

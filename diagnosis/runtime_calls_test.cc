@@ -10,7 +10,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Four ranks; rank 2 is in forward_step for `frame_ms` a step, and below it in calls that are hidden by the frame.
+// Four ranks; rank 2 is in forward_step for `frame_ms` a step, and below it in calls that are
+// hidden by the frame.
 TrainingView Job(double frame_ms) {
   TrainingView job(4);
   job.RunOnAll("forward_step", 1, "main").Run(2, "rest of forward_step", frame_ms, "main");
@@ -41,7 +42,8 @@ TEST(NameRuntimeCalls, TheCallsBelowASlowFrameAreNamed) {
   const Finding claim = ClaimAfter(job, 20);
   EXPECT_EQ(claim.function, "cudaMalloc");
   EXPECT_EQ(claim.stack, "main > schedules.py: forward_step");
-  EXPECT_THAT(claim.title, HasSubstr("That time goes into cudaMalloc and cudaFree, 20.0 ms a step."));
+  EXPECT_THAT(claim.title,
+              HasSubstr("That time goes into cudaMalloc and cudaFree, 20.0 ms a step."));
   EXPECT_THAT(claim.suggested_action, HasSubstr("fragmented"));
 }
 

@@ -27,7 +27,8 @@ Finding Slow(int32_t rank, std::string function, double lost_ns, std::string hos
 }
 
 TEST(MergeBySharedCause, RanksThatRunTheSameAreOneFinding) {
-  const std::vector<Finding> merged = MergeBySharedCause({Slow(2, "read", 10), Slow(1, "read", 30), Slow(3, "read", 20)});
+  const std::vector<Finding> merged =
+      MergeBySharedCause({Slow(2, "read", 10), Slow(1, "read", 30), Slow(3, "read", 20)});
   ASSERT_THAT(merged, SizeIs(1));
   ASSERT_THAT(merged[0].culprits, SizeIs(3));
   EXPECT_EQ(merged[0].culprits[0].rank, 1);
@@ -46,17 +47,20 @@ TEST(MergeBySharedCause, WhatCodeInCDoesIsItsCallers) {
   };
   EXPECT_EQ(merged("<built-in method pin_memory of Tensor>", "pin_memory.py: pin_memory"), 1u);
   EXPECT_EQ(merged("<built-in method pin_memory of Tensor>", "collate.py: collate"), 2u);
-  EXPECT_EQ(merged("copy.py: copy", "pin_memory.py: pin_memory"), 2u) << "a function with a line of its own";
+  EXPECT_EQ(merged("copy.py: copy", "pin_memory.py: pin_memory"), 2u)
+      << "a function with a line of its own";
 }
 
 TEST(MergeBySharedCause, OtherFunctionsAndKindsStayApart) {
   Finding communication = Slow(2, "read", 5);
   communication.kind = FindingKind::kCommunication;
-  EXPECT_THAT(MergeBySharedCause({Slow(1, "read", 30), Slow(2, "gemm", 20), communication}), SizeIs(3));
+  EXPECT_THAT(MergeBySharedCause({Slow(1, "read", 30), Slow(2, "gemm", 20), communication}),
+              SizeIs(3));
 }
 
 TEST(MergeBySharedCause, RanksOfOneHostThatAreSlowInOneCallAreOneFinding) {
-  const auto merged = [](FunctionClass function_class, const std::string& stack, const std::string& host) {
+  const auto merged = [](FunctionClass function_class, const std::string& stack,
+                         const std::string& host) {
     Finding calls = Slow(1, "readinto", 30);
     Finding called = Slow(2, "recv_into", 20, host);
     calls.stack = stack;
@@ -70,13 +74,16 @@ TEST(MergeBySharedCause, RanksOfOneHostThatAreSlowInOneCallAreOneFinding) {
   EXPECT_EQ(one[0].function, "readinto");
   EXPECT_THAT(merged(FunctionClass::kPython, "main", "node2"), SizeIs(2)) << "two hosts";
   EXPECT_THAT(merged(FunctionClass::kGpuCompute, "main", "node1"), SizeIs(2)) << "two devices";
-  EXPECT_THAT(merged(FunctionClass::kPython, "", "node1"), SizeIs(2)) << "all that runs is called by the outermost function";
+  EXPECT_THAT(merged(FunctionClass::kPython, "", "node1"), SizeIs(2))
+      << "all that runs is called by the outermost function";
 }
 
 // Ranks whose device was late for a step need not have been so for one reason.
 TEST(MergeBySharedCause, MomentsOfDevicesShareTheirHostAlone) {
-  const auto merged = [](std::string_view subkind, FunctionClass function_class, const std::string& host) {
-    std::vector<Finding> claims = {Slow(1, "every gpu_compute function", 30), Slow(2, "every gpu_compute function", 20, host)};
+  const auto merged = [](std::string_view subkind, FunctionClass function_class,
+                         const std::string& host) {
+    std::vector<Finding> claims = {Slow(1, "every gpu_compute function", 30),
+                                   Slow(2, "every gpu_compute function", 20, host)};
     for (Finding& claim : claims) {
       claim.subkind = subkind;
       claim.function_class = function_class;
@@ -85,14 +92,17 @@ TEST(MergeBySharedCause, MomentsOfDevicesShareTheirHostAlone) {
   };
   EXPECT_EQ(merged(kTransient, FunctionClass::kGpuCompute, "node1"), 1u);
   EXPECT_EQ(merged(kTransient, FunctionClass::kGpuCompute, "node2"), 2u);
-  EXPECT_EQ(merged(kTransient, FunctionClass::kPython, "node2"), 1u) << "a function of the thread says what it is";
+  EXPECT_EQ(merged(kTransient, FunctionClass::kPython, "node2"), 1u)
+      << "a function of the thread says what it is";
   EXPECT_EQ(merged(kWholeRank, FunctionClass::kGpuCompute, "node2"), 1u);
 }
 
 TEST(MergeBySharedCause, LongListsAreCut) {
   std::vector<Finding> claims;
-  for (int32_t rank = 0; rank < 20; ++rank) claims.push_back(Slow(rank, "read", 100 - rank, "node" + std::to_string(rank / 8)));
-  EXPECT_THAT(MergeBySharedCause(std::move(claims))[0].title, HasSubstr("and 12 more, on hosts node0, node1, node2."));
+  for (int32_t rank = 0; rank < 20; ++rank)
+    claims.push_back(Slow(rank, "read", 100 - rank, "node" + std::to_string(rank / 8)));
+  EXPECT_THAT(MergeBySharedCause(std::move(claims))[0].title,
+              HasSubstr("and 12 more, on hosts node0, node1, node2."));
 }
 
 Finding Occasional(int32_t rank, std::string function, double slow_steps) {
@@ -102,11 +112,13 @@ Finding Occasional(int32_t rank, std::string function, double slow_steps) {
 }
 
 TEST(MergeRoaming, RanksThatAreLateByTurnsInNothingShareNothing) {
-  EXPECT_THAT(MergeRoaming({Occasional(1, "", 1), Occasional(4, "", 1), Occasional(6, "", 1)}), SizeIs(3));
+  EXPECT_THAT(MergeRoaming({Occasional(1, "", 1), Occasional(4, "", 1), Occasional(6, "", 1)}),
+              SizeIs(3));
 }
 
 TEST(MergeRoaming, RanksThatNameNothingNameNoFunction) {
-  const std::vector<Finding> merged = MergeRoaming({Occasional(1, "read", 1), Occasional(4, "", 1), Occasional(6, "", 1)});
+  const std::vector<Finding> merged =
+      MergeRoaming({Occasional(1, "read", 1), Occasional(4, "", 1), Occasional(6, "", 1)});
   ASSERT_THAT(merged, SizeIs(1));
   EXPECT_EQ(merged[0].function, "read");
 }
@@ -120,7 +132,8 @@ TEST(MergeRoaming, WhatWasToldOfTheSameTurnsIsPartOfIt) {
   Finding others = turns;
   others.function = "save";
   const std::vector<Finding> merged =
-      MergeRoaming({Occasional(1, "collect", 1), Occasional(4, "collect", 1), Occasional(6, "collect", 1), turns, others});
+      MergeRoaming({Occasional(1, "collect", 1), Occasional(4, "collect", 1),
+                    Occasional(6, "collect", 1), turns, others});
   ASSERT_THAT(merged, SizeIs(2));
   EXPECT_EQ(merged[0].function, "save");
   EXPECT_EQ(merged[1].function, "collect");
@@ -136,8 +149,10 @@ TEST(MergeRoaming, WhatIsMeasuredOverAllRanksNamesTheFunction) {
     turns.culprits.clear();
     turns.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, 2, 1});
     std::vector<Finding> merged =
-        MergeRoaming({Occasional(1, "__getitem__", 1), Occasional(4, "__getitem__", 1), Occasional(6, "__getitem__", 1), turns});
-    EXPECT_EQ(FindMeasure(merged[0], kSeenInWindows) == nullptr, merged.size() == 1) << "two ways of measuring need no second window";
+        MergeRoaming({Occasional(1, "__getitem__", 1), Occasional(4, "__getitem__", 1),
+                      Occasional(6, "__getitem__", 1), turns});
+    EXPECT_EQ(FindMeasure(merged[0], kSeenInWindows) == nullptr, merged.size() == 1)
+        << "two ways of measuring need no second window";
     return merged.size() == 1 ? merged[0].function : "both";
   };
   EXPECT_EQ(function_of(16), "collect");
@@ -160,7 +175,8 @@ TEST(MergeRoaming, WhatTheStepsNameOtherwiseIsAskedForAgain) {
 }
 
 TEST(MergeRoaming, DevicesThatAreLateByTurnsShareNothing) {
-  std::vector<Finding> claims = {Occasional(1, "every gpu_compute function", 1), Occasional(4, "every gpu_compute function", 1),
+  std::vector<Finding> claims = {Occasional(1, "every gpu_compute function", 1),
+                                 Occasional(4, "every gpu_compute function", 1),
                                  Occasional(6, "every gpu_compute function", 1)};
   for (Finding& claim : claims) claim.function_class = FunctionClass::kGpuCompute;
   EXPECT_THAT(MergeRoaming(std::move(claims)), SizeIs(3));
@@ -168,7 +184,8 @@ TEST(MergeRoaming, DevicesThatAreLateByTurnsShareNothing) {
 
 TEST(MergeRoaming, FourRanksOfOneHostAmongSeveralShareTheHost) {
   const auto turns = [] {
-    return std::vector<Finding>{Occasional(1, "read", 1), Occasional(4, "read", 1), Occasional(6, "read", 1), Occasional(7, "read", 1)};
+    return std::vector<Finding>{Occasional(1, "read", 1), Occasional(4, "read", 1),
+                                Occasional(6, "read", 1), Occasional(7, "read", 1)};
   };
   EXPECT_THAT(MergeRoaming(turns(), 1), SizeIs(1));
   EXPECT_THAT(MergeRoaming(turns(), 2), SizeIs(4));
@@ -190,7 +207,8 @@ TEST(DropRanksOfSlowHosts, OfTheSameHostAndPartOfIt) {
   elsewhere.function_class = FunctionClass::kGpuCompute;
   Finding here = elsewhere;
   here.culprits = {{.rank = 2, .host = "node1"}};
-  std::vector<Finding> claims = {SlowHost("every gpu_compute function", FunctionClass::kGpuCompute), here, elsewhere, Slow(2, "read", 10)};
+  std::vector<Finding> claims = {SlowHost("every gpu_compute function", FunctionClass::kGpuCompute),
+                                 here, elsewhere, Slow(2, "read", 10)};
   DropRanksOfSlowHosts(claims);
   ASSERT_THAT(claims, SizeIs(3));
   EXPECT_EQ(claims[1].culprits[0].rank, 9);
@@ -201,7 +219,8 @@ TEST(DropHostsOfOneSlowRank, ThatMakesUpHalfOfWhatItsDevicesLose) {
   const auto left = [](int32_t slow, double lost_ns) {
     Finding rank = Slow(slow, "every gpu_compute function", lost_ns);
     rank.function_class = FunctionClass::kGpuCompute;
-    std::vector<Finding> claims = {SlowHost("every gpu_compute function", FunctionClass::kGpuCompute), rank};
+    std::vector<Finding> claims = {
+        SlowHost("every gpu_compute function", FunctionClass::kGpuCompute), rank};
     DropHostsOfOneSlowRank(claims);
     return claims.size();
   };
@@ -246,7 +265,8 @@ TEST(DropExplainedByAll, LeavesAWholeHost) {
   Finding all = Slow(1, "read", 30);
   all.kind = FindingKind::kRegression;
   all.culprits.clear();
-  std::vector<Finding> findings = {all, SlowHost("read", FunctionClass::kPython), Slow(5, "read", 10)};
+  std::vector<Finding> findings = {all, SlowHost("read", FunctionClass::kPython),
+                                   Slow(5, "read", 10)};
   DropExplainedByAll(findings);
   ASSERT_THAT(findings, SizeIs(2));
   EXPECT_EQ(findings[1].subkind, kWholeHost);
@@ -254,7 +274,8 @@ TEST(DropExplainedByAll, LeavesAWholeHost) {
 
 TEST(MergeRoaming, RanksThatTakeTurnsAreNobodysFault) {
   const std::vector<Finding> merged =
-      MergeRoaming({Occasional(1, "collect", 2), Occasional(9, "gemm", 8), Occasional(4, "collect", 1), Occasional(6, "main", 3)});
+      MergeRoaming({Occasional(1, "collect", 2), Occasional(9, "gemm", 8),
+                    Occasional(4, "collect", 1), Occasional(6, "main", 3)});
   ASSERT_THAT(merged, SizeIs(2));
   EXPECT_EQ(merged[0].culprits[0].rank, 9);
   EXPECT_EQ(merged[1].kind, FindingKind::kStepTime);
@@ -266,19 +287,23 @@ TEST(MergeRoaming, RanksThatAreLateInTheSameHalfOfTheStepsTakeNoTurns) {
   std::vector<Finding> claims;
   for (int32_t rank = 0; rank < 64; ++rank) {
     claims.push_back(Occasional(rank, "pin_memory", 2));
-    for (Measure& measure : claims.back().evidence) measure.culprit = static_cast<double>(measure.samples) / 2;
+    for (Measure& measure : claims.back().evidence)
+      measure.culprit = static_cast<double>(measure.samples) / 2;
   }
   EXPECT_THAT(MergeRoaming(claims), SizeIs(64));
 }
 
 TEST(MergeRoaming, TwoRanksOrRanksThatAreLateInMostStepsAreBlamed) {
   EXPECT_THAT(MergeRoaming({Occasional(1, "collect", 2), Occasional(4, "collect", 1)}), SizeIs(2));
-  EXPECT_THAT(MergeRoaming({Occasional(1, "read", 5), Occasional(4, "read", 6), Occasional(5, "read", 8)}), SizeIs(3));
+  EXPECT_THAT(
+      MergeRoaming({Occasional(1, "read", 5), Occasional(4, "read", 6), Occasional(5, "read", 8)}),
+      SizeIs(3));
 }
 
 TEST(MergeRoaming, AFewThatAreLateInMostStepsOfAShortWindowArePartOfIt) {
-  const std::vector<Finding> merged = MergeRoaming(
-      {Occasional(1, "collect", 2), Slow(4, "collect", 5), Occasional(5, "collect", 7), Slow(8, "collect", 5), Occasional(9, "gemm", 8)});
+  const std::vector<Finding> merged =
+      MergeRoaming({Occasional(1, "collect", 2), Slow(4, "collect", 5), Occasional(5, "collect", 7),
+                    Slow(8, "collect", 5), Occasional(9, "gemm", 8)});
   ASSERT_THAT(merged, SizeIs(2));
   EXPECT_EQ(merged[0].function, "gemm");
   EXPECT_EQ(merged[1].kind, FindingKind::kStepTime);
@@ -345,7 +370,8 @@ TEST(DropParts, OfASlowSlotItsCopies) {
 }
 
 TEST(DropExplainedByAll, NorIsWhoCallsOrIsCalled) {
-  std::vector<Finding> findings = {OnAll("recv_into", 30, "main > readinto"), Slow(1, "readinto", 5)};
+  std::vector<Finding> findings = {OnAll("recv_into", 30, "main > readinto"),
+                                   Slow(1, "readinto", 5)};
   DropExplainedByAll(findings);
   EXPECT_THAT(findings, SizeIs(1));
 }
@@ -366,7 +392,8 @@ Finding SlowPath(double lost_ns) {
 }
 
 TEST(DropParts, AStarvedRankSendsAndReadsLateWhateverItsConnectionsCarry) {
-  for (const char* waits : {"(runnable, waiting for a processor used by other)", "(waiting for the GIL)"}) {
+  for (const char* waits :
+       {"(runnable, waiting for a processor used by other)", "(waiting for the GIL)"}) {
     for (const int rank : {2, 3}) {
       std::vector<Finding> findings = {SlowPath(140), Slow(rank, waits, 100)};
       findings[1].function_class = FunctionClass::kPython;

@@ -14,7 +14,8 @@ inline std::vector<std::string_view> FramesOf(const FunctionPattern& pattern) {
   while (!rest.empty()) {
     const size_t end = rest.find(kStackSeparator);
     frames.push_back(rest.substr(0, end));
-    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + kStackSeparator.size());
+    rest = end == std::string_view::npos ? std::string_view{}
+                                         : rest.substr(end + kStackSeparator.size());
   }
   frames.push_back(pattern.name);
   return frames;

@@ -27,10 +27,13 @@ std::map<int64_t, Pause> PausesOfSteps(std::span<const PatternBatch> batches) {
 }
 
 void Remove(const std::map<int64_t, Pause>& removed, std::span<PatternBatch> batches) {
-  for (PatternBatch& batch : batches) std::erase_if(batch.steps, [&removed](const StepRecord& step) { return removed.contains(step.id); });
+  for (PatternBatch& batch : batches)
+    std::erase_if(batch.steps,
+                  [&removed](const StepRecord& step) { return removed.contains(step.id); });
 }
 
-// What the threads of half of the ranks ran in no more steps than were pauses, and no rank in more: it may be what pauses are spent in, and says nothing of other steps.
+// What the threads of half of the ranks ran in no more steps than were pauses, and no rank in more:
+// it may be what pauses are spent in, and says nothing of other steps.
 void RemoveWhatPausesRun(uint32_t pauses, std::span<PatternBatch> batches) {
   struct Runs {
     uint32_t most_steps = 0;
@@ -47,7 +50,8 @@ void RemoveWhatPausesRun(uint32_t pauses, std::span<PatternBatch> batches) {
   }
   const auto of_pauses = [&](const FunctionPattern& pattern) {
     const auto runs = functions.find(pattern.function.value);
-    return runs != functions.end() && runs->second.most_steps <= pauses && 2 * runs->second.ranks >= batches.size();
+    return runs != functions.end() && runs->second.most_steps <= pauses &&
+           2 * runs->second.ranks >= batches.size();
   };
   for (PatternBatch& batch : batches) std::erase_if(batch.patterns, of_pauses);
 }
@@ -72,20 +76,33 @@ std::string SuppressedSteps::Text() const {
 }
 
 SuppressedSteps SuppressSteps(std::span<PatternBatch> batches) {
-  const auto special = [](const StepRecord& step) { return step.pause != Pause::kNone || step.id < kWarmUpSteps; };
-  if (std::ranges::none_of(batches, [&](const PatternBatch& batch) { return std::ranges::any_of(batch.steps, special); })) return {};
+  const auto special = [](const StepRecord& step) {
+    return step.pause != Pause::kNone || step.id < kWarmUpSteps;
+  };
+  if (std::ranges::none_of(batches, [&](const PatternBatch& batch) {
+        return std::ranges::any_of(batch.steps, special);
+      }))
+    return {};
   std::map<int64_t, Pause> steps = PausesOfSteps(batches);
-  const auto paused = static_cast<size_t>(std::ranges::count_if(steps, [](const auto& step) { return step.second != Pause::kNone; }));
-  const auto is_warm_up = [](const auto& step) { return step.second == Pause::kNone && step.first < kWarmUpSteps; };
+  const auto paused = static_cast<size_t>(
+      std::ranges::count_if(steps, [](const auto& step) { return step.second != Pause::kNone; }));
+  const auto is_warm_up = [](const auto& step) {
+    return step.second == Pause::kNone && step.first < kWarmUpSteps;
+  };
   const auto warm_up = static_cast<size_t>(std::ranges::count_if(steps, is_warm_up));
   const bool enough = steps.size() - paused - warm_up >= kLeastSteps;
-  std::erase_if(steps, [&](const auto& step) { return step.second == Pause::kNone && !(enough && is_warm_up(step)); });
+  std::erase_if(steps, [&](const auto& step) {
+    return step.second == Pause::kNone && !(enough && is_warm_up(step));
+  });
   Remove(steps, batches);
   SuppressedSteps suppressed;
   for (const auto& [id, pause] : steps) {
-    ++(pause == Pause::kCheckpoint ? suppressed.checkpoint : pause == Pause::kEvaluation ? suppressed.evaluation : suppressed.warm_up);
+    ++(pause == Pause::kCheckpoint   ? suppressed.checkpoint
+       : pause == Pause::kEvaluation ? suppressed.evaluation
+                                     : suppressed.warm_up);
   }
-  if (const uint32_t pauses = suppressed.checkpoint + suppressed.evaluation; pauses > 0) RemoveWhatPausesRun(pauses, batches);
+  if (const uint32_t pauses = suppressed.checkpoint + suppressed.evaluation; pauses > 0)
+    RemoveWhatPausesRun(pauses, batches);
   return suppressed;
 }
 

@@ -1,5 +1,7 @@
-// Steps that say nothing of who is slow, since ranks rightly differ in them: the first ones of a process (compilation, caches, allocators that grow), and those spent in
-// a checkpoint or an evaluation, where one rank writes and the others wait. Nothing is diagnosed of them; how many they were is counted.
+// Steps that say nothing of who is slow, since ranks rightly differ in them: the first ones of a
+// process (compilation, caches, allocators that grow), and those spent in a checkpoint or an
+// evaluation, where one rank writes and the others wait. Nothing is diagnosed of them; how many
+// they were is counted.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +26,11 @@ struct SuppressedSteps {
 // Steps 0 to this, less one: processes number their steps from 0, as torch.profiler does.
 inline constexpr int64_t kWarmUpSteps = 3;
 
-// Takes such steps out of all batches of one window: a step that one rank spent in a pause, the others spent waiting for it. Where fewer than kLeastSteps would be left,
-// those of warm-up stay: a trace of a single step is diagnosed as it is. Each step counts once, however many ranks tell of it. With pauses go the patterns of what most
-// ranks' threads ran in as few steps: a checkpoint's writing is no reason why a rank was late in another step.
+// Takes such steps out of all batches of one window: a step that one rank spent in a pause, the
+// others spent waiting for it. Where fewer than kLeastSteps would be left, those of warm-up stay: a
+// trace of a single step is diagnosed as it is. Each step counts once, however many ranks tell of
+// it. With pauses go the patterns of what most ranks' threads ran in as few steps: a checkpoint's
+// writing is no reason why a rank was late in another step.
 inline constexpr size_t kLeastSteps = 3;
 SuppressedSteps SuppressSteps(std::span<PatternBatch> batches);
 

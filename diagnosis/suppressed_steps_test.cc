@@ -15,7 +15,8 @@ using ::testing::IsEmpty;
 std::vector<PatternBatch> Job(int64_t first, int64_t last) {
   std::vector<PatternBatch> batches(2);
   for (PatternBatch& batch : batches) {
-    for (int64_t id = first; id <= last; ++id) batch.steps.push_back({.id = id, .duration_ns = 100});
+    for (int64_t id = first; id <= last; ++id)
+      batch.steps.push_back({.id = id, .duration_ns = 100});
   }
   return batches;
 }
@@ -39,7 +40,8 @@ TEST(SuppressedSteps, AStepThatOneRankSpentInAPauseIsNobodys) {
   for (const PatternBatch& batch : batches) EXPECT_THAT(Ids(batch), ElementsAre(10, 11, 13, 15));
 }
 
-FunctionPattern Ran(uint64_t function, uint32_t steps, FunctionClass function_class = FunctionClass::kPython) {
+FunctionPattern Ran(uint64_t function, uint32_t steps,
+                    FunctionClass function_class = FunctionClass::kPython) {
   FunctionPattern pattern;
   pattern.function = FunctionId{function};
   pattern.function_class = function_class;
@@ -51,14 +53,17 @@ TEST(SuppressedSteps, WhatAPauseIsSpentInGoesWithIt) {
   constexpr uint64_t kSave = 1, kForward = 2, kGemm = 3, kCollect = 4;
   std::vector<PatternBatch> batches = Job(10, 15);
   batches.push_back(batches[0]);
-  for (PatternBatch& batch : batches) batch.patterns = {Ran(kSave, 1), Ran(kForward, 6), Ran(kGemm, 1, FunctionClass::kGpuCompute)};
+  for (PatternBatch& batch : batches)
+    batch.patterns = {Ran(kSave, 1), Ran(kForward, 6), Ran(kGemm, 1, FunctionClass::kGpuCompute)};
   batches[0].patterns.push_back(Ran(kCollect, 1));
   const std::vector<PatternBatch> before = batches;
   SuppressSteps(batches);
   EXPECT_EQ(batches, before) << "no pause";
   batches[1].steps[2].pause = Pause::kCheckpoint;
   SuppressSteps(batches);
-  EXPECT_THAT(batches[0].patterns, ElementsAre(before[0].patterns[1], before[0].patterns[2], before[0].patterns[3])) << "one rank of three collects";
+  EXPECT_THAT(batches[0].patterns,
+              ElementsAre(before[0].patterns[1], before[0].patterns[2], before[0].patterns[3]))
+      << "one rank of three collects";
   EXPECT_THAT(batches[2].patterns, ElementsAre(before[2].patterns[1], before[2].patterns[2]));
   std::vector<PatternBatch> twice = before;
   twice[1].steps[2].pause = Pause::kCheckpoint;
@@ -82,7 +87,8 @@ TEST(SuppressedSteps, AShortTraceIsDiagnosedAsItIs) {
   EXPECT_THAT(Ids(one[0]), ElementsAre(0));
   std::vector<PatternBatch> five = Job(0, 4);
   five[0].steps[4].pause = Pause::kCheckpoint;
-  EXPECT_EQ(SuppressSteps(five).all(), 1u) << "the checkpoint goes, two steps and those of warm-up stay";
+  EXPECT_EQ(SuppressSteps(five).all(), 1u)
+      << "the checkpoint goes, two steps and those of warm-up stay";
   EXPECT_THAT(Ids(five[0]), ElementsAre(0, 1, 2, 3));
   std::vector<PatternBatch> none;
   EXPECT_EQ(SuppressSteps(none).all(), 0u);

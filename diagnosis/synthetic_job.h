@@ -1,4 +1,5 @@
-// Jobs made of a few lines, for the tests and benchmarks of diagnosis: patterns and summaries as summarize and align would have written them.
+// Jobs made of a few lines, for the tests and benchmarks of diagnosis: patterns and summaries as
+// summarize and align would have written them.
 #pragma once
 
 #include <algorithm>
@@ -28,16 +29,27 @@ struct SyntheticJob {
       batch.rank = RankId{rank};
       batch.world_size = world_size;
       batch.host_only = host_only;
-      batch.window = {.kind = WindowKind::kTime, .index = 7, .start_ns = 0, .end_ns = kSyntheticWindowNs, .first_step = 0, .last_step = 9};
-      for (int64_t step = 0; step < 10; ++step) batch.steps.push_back({.id = step, .duration_ns = kSyntheticWindowNs / 10, .peer_wait_ns = 0});
+      batch.window = {.kind = WindowKind::kTime,
+                      .index = 7,
+                      .start_ns = 0,
+                      .end_ns = kSyntheticWindowNs,
+                      .first_step = 0,
+                      .last_step = 9};
+      for (int64_t step = 0; step < 10; ++step)
+        batch.steps.push_back(
+            {.id = step, .duration_ns = kSyntheticWindowNs / 10, .peer_wait_ns = 0});
     }
   }
 
-  // Adds the function to the rank, or time to the function that it has. mu < 0: no resource samples.
-  FunctionPattern& Run(uint32_t rank, FunctionClass function_class, std::string_view name, double beta, double mu = -1, double sigma = 0) {
+  // Adds the function to the rank, or time to the function that it has. mu < 0: no resource
+  // samples.
+  FunctionPattern& Run(uint32_t rank, FunctionClass function_class, std::string_view name,
+                       double beta, double mu = -1, double sigma = 0) {
     const FunctionId id = HashFunction(function_class, name, FunctionId{0});
     std::vector<FunctionPattern>& patterns = batches[rank].patterns;
-    auto it = std::lower_bound(patterns.begin(), patterns.end(), id, [](const FunctionPattern& p, FunctionId f) { return p.function < f; });
+    auto it =
+        std::lower_bound(patterns.begin(), patterns.end(), id,
+                         [](const FunctionPattern& p, FunctionId f) { return p.function < f; });
     if (it == patterns.end() || it->function != id) {
       it = patterns.insert(it, FunctionPattern{});
       it->function = id;
@@ -58,8 +70,10 @@ struct SyntheticJob {
     return *it;
   }
 
-  void RunOnAll(FunctionClass function_class, std::string_view name, double beta, double mu = -1, double sigma = 0) {
-    for (uint32_t rank = 0; rank < batches.size(); ++rank) Run(rank, function_class, name, beta, mu, sigma);
+  void RunOnAll(FunctionClass function_class, std::string_view name, double beta, double mu = -1,
+                double sigma = 0) {
+    for (uint32_t rank = 0; rank < batches.size(); ++rank)
+      Run(rank, function_class, name, beta, mu, sigma);
   }
 
   // A communicator in which the members ran collectives.
@@ -78,7 +92,8 @@ struct SyntheticJob {
   }
 
   // A communicator with forward and backward traffic between the given neighbours.
-  CollectiveSummary& Pipeline(std::initializer_list<std::pair<uint32_t, uint32_t>> neighbours, uint64_t messages = 40) {
+  CollectiveSummary& Pipeline(std::initializer_list<std::pair<uint32_t, uint32_t>> neighbours,
+                              uint64_t messages = 40) {
     CollectiveSummary& summary = Communicator();
     for (const auto& [a, b] : neighbours) {
       summary.pairs.push_back({.source = RankId{a}, .destination = RankId{b}, .count = messages});

@@ -11,8 +11,9 @@ inline bool RunsOnThread(FunctionClass function_class) {
   return function_class == FunctionClass::kPython || function_class == FunctionClass::kCpuOp;
 }
 
-// What live producers call the time in which the thread could have run and was not let: producers/host
-// (run queue) and producers/python (the interpreter's lock). The name goes on with who had it instead.
+// What live producers call the time in which the thread could have run and was not let:
+// producers/host (run queue) and producers/python (the interpreter's lock). The name goes on with
+// who had it instead.
 inline constexpr std::string_view kWaitForProcessor = "(runnable, waiting for a processor";
 inline constexpr std::string_view kWaitForGil = "(waiting for the GIL";
 inline bool IsStarvation(std::string_view function) {
@@ -20,6 +21,8 @@ inline bool IsStarvation(std::string_view function) {
 }
 
 // And what producers/host calls the time in which a program used the processors that it waited for.
-inline bool IsCompetitor(std::string_view function) { return function.starts_with("(processor used by "); }
+inline bool IsCompetitor(std::string_view function) {
+  return function.starts_with("(processor used by ");
+}
 
 }  // namespace eroica

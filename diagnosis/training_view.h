@@ -1,4 +1,5 @@
-// Windows of a small training job for the tests of the operators: every rank's steps are equally long, who works less waits more.
+// Windows of a small training job for the tests of the operators: every rank's steps are equally
+// long, who works less waits more.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +17,12 @@ namespace eroica {
 
 inline constexpr int64_t kMillisecond = 1'000'000;
 
-// Ranks of one window. Work is given in milliseconds a step; Finish() makes the steps: as long as the busiest rank of each, the others wait.
+// Ranks of one window. Work is given in milliseconds a step; Finish() makes the steps: as long as
+// the busiest rank of each, the others wait.
 class TrainingView {
  public:
-  explicit TrainingView(uint32_t world_size, uint32_t steps = 8) : steps_(steps), work_ms_(world_size, std::vector<double>(steps, 0)) {
+  explicit TrainingView(uint32_t world_size, uint32_t steps = 8)
+      : steps_(steps), work_ms_(world_size, std::vector<double>(steps, 0)) {
     batches_.resize(world_size);
     for (uint32_t rank = 0; rank < world_size; ++rank) {
       PatternBatch& batch = batches_[rank];
@@ -27,7 +30,12 @@ class TrainingView {
       batch.rank = RankId{rank};
       batch.world_size = world_size;
       batch.host = "host" + std::to_string(rank / 8);
-      batch.window = {.kind = WindowKind::kSteps, .index = 0, .start_ns = 0, .end_ns = 0, .first_step = 0, .last_step = steps - 1};
+      batch.window = {.kind = WindowKind::kSteps,
+                      .index = 0,
+                      .start_ns = 0,
+                      .end_ns = 0,
+                      .first_step = 0,
+                      .last_step = steps - 1};
       batch.completeness.events = 1000;
     }
   }
@@ -37,11 +45,13 @@ class TrainingView {
                     FunctionClass function_class = FunctionClass::kPython) {
     return RunInSteps(rank, name, ms, 0, steps_, stack, function_class);
   }
-  TrainingView& RunInSteps(uint32_t rank, std::string_view name, double ms, uint32_t first, uint32_t last, std::string_view stack = "",
+  TrainingView& RunInSteps(uint32_t rank, std::string_view name, double ms, uint32_t first,
+                           uint32_t last, std::string_view stack = "",
                            FunctionClass function_class = FunctionClass::kPython) {
     PatternBatch& batch = batches_[rank];
     FunctionPattern pattern;
-    pattern.function = HashFunction(function_class, std::string(stack) + "/" + std::string(name), FunctionId{0});
+    pattern.function =
+        HashFunction(function_class, std::string(stack) + "/" + std::string(name), FunctionId{0});
     pattern.name = name;
     pattern.stack = stack;
     pattern.function_class = function_class;
@@ -55,7 +65,8 @@ class TrainingView {
   }
   TrainingView& RunOnAll(std::string_view name, double ms, std::string_view stack = "",
                          FunctionClass function_class = FunctionClass::kPython) {
-    for (uint32_t rank = 0; rank < batches_.size(); ++rank) Run(rank, name, ms, stack, function_class);
+    for (uint32_t rank = 0; rank < batches_.size(); ++rank)
+      Run(rank, name, ms, stack, function_class);
     return *this;
   }
   // Work in no function of its own: noise.
@@ -65,7 +76,8 @@ class TrainingView {
   }
   // Functions are known by so many sampled stacks of each rank.
   TrainingView& SampleStacks(uint64_t samples) {
-    for (PatternBatch& batch : batches_) batch.levels = {{.resource = Resource::kStacks, .mean = 1, .max = 1, .samples = samples}};
+    for (PatternBatch& batch : batches_)
+      batch.levels = {{.resource = Resource::kStacks, .mean = 1, .max = 1, .samples = samples}};
     return *this;
   }
   TrainingView& Role(uint32_t rank, std::string_view role) {
@@ -88,14 +100,17 @@ class TrainingView {
       for (uint32_t rank = 0; rank < batches_.size(); ++rank) {
         batches_[rank].steps.push_back({.id = step,
                                         .duration_ns = static_cast<int64_t>(longest * kMillisecond),
-                                        .peer_wait_ns = static_cast<int64_t>((longest - work_ms_[rank][step]) * kMillisecond)});
+                                        .peer_wait_ns = static_cast<int64_t>(
+                                            (longest - work_ms_[rank][step]) * kMillisecond)});
       }
     }
     for (PatternBatch& batch : batches_) {
       for (const StepRecord& step : batch.steps) batch.window.end_ns += step.duration_ns;
-      std::sort(batch.patterns.begin(), batch.patterns.end(), [](const auto& a, const auto& b) { return a.function < b.function; });
+      std::sort(batch.patterns.begin(), batch.patterns.end(),
+                [](const auto& a, const auto& b) { return a.function < b.function; });
       for (FunctionPattern& pattern : batch.patterns) {
-        pattern.beta = static_cast<double>(pattern.critical_ns) / static_cast<double>(batch.window.end_ns);
+        pattern.beta =
+            static_cast<double>(pattern.critical_ns) / static_cast<double>(batch.window.end_ns);
       }
     }
     return *this;

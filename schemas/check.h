@@ -1,5 +1,5 @@
-// EROICA_CHECK(condition): a bug stops the program, in release too, with file, line and the condition.
-// Not for bad input: see drop_reason.h.
+// EROICA_CHECK(condition): a bug stops the program, in release too, with file, line and the
+// condition. Not for bad input: see drop_reason.h.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,8 @@ using CheckFailedHandler = void (*)(const char* file, int line, const char* cond
 inline std::atomic<CheckFailedHandler> check_failed_handler{nullptr};
 
 [[noreturn]] inline void CheckFailed(const char* file, int line, const char* condition) {
-  if (const CheckFailedHandler handler = check_failed_handler.load(); handler != nullptr) handler(file, line, condition);
+  if (const CheckFailedHandler handler = check_failed_handler.load(); handler != nullptr)
+    handler(file, line, condition);
   std::fprintf(stderr, "%s:%d: check failed: %s\n", file, line, condition);
   std::abort();
 }

@@ -17,19 +17,25 @@ constexpr size_t kHeaderBytes = kIdentifierOffset + kIdentifierBytes;
 constexpr flatbuffers::uoffset_t kTablesMax = 4 * CodecLimits::kRanks;
 constexpr flatbuffers::uoffset_t kDepthMax = 8;
 
-constexpr PayloadType kPayloadTypes[] = {PayloadType::kEventBatch,        PayloadType::kPatternBatch, PayloadType::kCollectiveBatch,
-                                         PayloadType::kCollectiveSummary, PayloadType::kFinding,      PayloadType::kControl,
-                                         PayloadType::kRankStanding};
+constexpr PayloadType kPayloadTypes[] = {
+    PayloadType::kEventBatch,        PayloadType::kPatternBatch, PayloadType::kCollectiveBatch,
+    PayloadType::kCollectiveSummary, PayloadType::kFinding,      PayloadType::kControl,
+    PayloadType::kRankStanding};
 
 constexpr PayloadType PayloadTypeOf(const EventBatch*) { return PayloadType::kEventBatch; }
 constexpr PayloadType PayloadTypeOf(const PatternBatch*) { return PayloadType::kPatternBatch; }
-constexpr PayloadType PayloadTypeOf(const CollectiveBatch*) { return PayloadType::kCollectiveBatch; }
-constexpr PayloadType PayloadTypeOf(const CollectiveSummary*) { return PayloadType::kCollectiveSummary; }
+constexpr PayloadType PayloadTypeOf(const CollectiveBatch*) {
+  return PayloadType::kCollectiveBatch;
+}
+constexpr PayloadType PayloadTypeOf(const CollectiveSummary*) {
+  return PayloadType::kCollectiveSummary;
+}
 constexpr PayloadType PayloadTypeOf(const Finding*) { return PayloadType::kFinding; }
 constexpr PayloadType PayloadTypeOf(const Control*) { return PayloadType::kControl; }
 constexpr PayloadType PayloadTypeOf(const RankStanding*) { return PayloadType::kRankStanding; }
 
-// Bytes of a payload at an address that suits every type of FlatBuffers. librdkafka aligns its payloads by chance only.
+// Bytes of a payload at an address that suits every type of FlatBuffers. librdkafka aligns its
+// payloads by chance only.
 class AlignedCopy {
  public:
   std::span<const uint8_t> Assign(Bytes payload) {
@@ -50,7 +56,8 @@ class AlignedCopy {
 
 PayloadType TypeOf(Bytes payload) {
   if (payload.size() < kHeaderBytes) return PayloadType::kUnknown;
-  const std::string_view identifier(reinterpret_cast<const char*>(payload.data()) + kIdentifierOffset, kIdentifierBytes);
+  const std::string_view identifier(
+      reinterpret_cast<const char*>(payload.data()) + kIdentifierOffset, kIdentifierBytes);
   for (const PayloadType type : kPayloadTypes) {
     if (identifier == SchemaId(type)) return type;
   }
@@ -78,7 +85,8 @@ struct Encoder::Impl {
     if (violation != DropReason::kNone) CheckFailed(__FILE__, __LINE__, ToString(violation).data());
     writer.Clear();
     Write(value, writer);
-    const Bytes bytes(reinterpret_cast<const std::byte*>(writer.builder().GetBufferPointer()), writer.builder().GetSize());
+    const Bytes bytes(reinterpret_cast<const std::byte*>(writer.builder().GetBufferPointer()),
+                      writer.builder().GetSize());
     EROICA_CHECK(bytes.size() <= CodecLimits::kPayloadBytes);
     return bytes;
   }
@@ -121,12 +129,26 @@ Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
 Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 
-DropReason Decoder::Decode(Bytes payload, EventBatch* out) { return impl_->Decode<wire::EventBatch>(payload, out); }
-DropReason Decoder::Decode(Bytes payload, PatternBatch* out) { return impl_->Decode<wire::PatternBatch>(payload, out); }
-DropReason Decoder::Decode(Bytes payload, CollectiveBatch* out) { return impl_->Decode<wire::CollectiveBatch>(payload, out); }
-DropReason Decoder::Decode(Bytes payload, CollectiveSummary* out) { return impl_->Decode<wire::CollectiveSummary>(payload, out); }
-DropReason Decoder::Decode(Bytes payload, Finding* out) { return impl_->Decode<wire::Finding>(payload, out); }
-DropReason Decoder::Decode(Bytes payload, Control* out) { return impl_->Decode<wire::Control>(payload, out); }
-DropReason Decoder::Decode(Bytes payload, RankStanding* out) { return impl_->Decode<wire::RankStanding>(payload, out); }
+DropReason Decoder::Decode(Bytes payload, EventBatch* out) {
+  return impl_->Decode<wire::EventBatch>(payload, out);
+}
+DropReason Decoder::Decode(Bytes payload, PatternBatch* out) {
+  return impl_->Decode<wire::PatternBatch>(payload, out);
+}
+DropReason Decoder::Decode(Bytes payload, CollectiveBatch* out) {
+  return impl_->Decode<wire::CollectiveBatch>(payload, out);
+}
+DropReason Decoder::Decode(Bytes payload, CollectiveSummary* out) {
+  return impl_->Decode<wire::CollectiveSummary>(payload, out);
+}
+DropReason Decoder::Decode(Bytes payload, Finding* out) {
+  return impl_->Decode<wire::Finding>(payload, out);
+}
+DropReason Decoder::Decode(Bytes payload, Control* out) {
+  return impl_->Decode<wire::Control>(payload, out);
+}
+DropReason Decoder::Decode(Bytes payload, RankStanding* out) {
+  return impl_->Decode<wire::RankStanding>(payload, out);
+}
 
 }  // namespace eroica

@@ -1,8 +1,10 @@
-// Between the structs of this folder and their FlatBuffers. Owner: one Encoder or Decoder a thread; both recycle their memory.
+// Between the structs of this folder and their FlatBuffers. Owner: one Encoder or Decoder a thread;
+// both recycle their memory.
 //
-// Decoding never trusts a payload: it is copied to an aligned buffer, checked by FlatBuffers' verifier, read with every column length,
-// varint and count checked, and held against the invariants of its type (invariants.h). What fails is answered with a DropReason, never with
-// a crash and never with half a batch.
+// Decoding never trusts a payload: it is copied to an aligned buffer, checked by FlatBuffers'
+// verifier, read with every column length, varint and count checked, and held against the
+// invariants of its type (invariants.h). What fails is answered with a DropReason, never with a
+// crash and never with half a batch.
 #pragma once
 
 #include <cstddef>
@@ -49,12 +51,15 @@ struct CodecLimits {
   static constexpr uint32_t kLanes = 256;
   static constexpr uint32_t kCommunicators = 4'096;
   static constexpr uint32_t kLosses = 1'024;
-  static constexpr uint32_t kConnections = 65'536;  // samples of a batch, or connections of a window
-  static constexpr uint32_t kReports = 1'024;  // of progress, each with as many rows as there may be intervals
+  // samples of a batch, or connections of a window
+  static constexpr uint32_t kConnections = 65'536;
+  // of progress, each with as many rows as there may be intervals
+  static constexpr uint32_t kReports = 1'024;
   static constexpr uint32_t kRanks = 1u << 20;
   static constexpr uint32_t kNameBytes = 4'096;
   static constexpr uint32_t kTextBytes = 65'536;  // call stacks and the sentences of a finding
-  static constexpr uint32_t kPatterns = 65'536;   // and as many predecessors, steps of a window, blockers, victims
+  // and as many predecessors, steps of a window, blockers, victims
+  static constexpr uint32_t kPatterns = 65'536;
   static constexpr uint32_t kRecords = 1u << 20;  // of a CollectiveBatch
   static constexpr uint32_t kStackDepth = 512;
   static constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
@@ -67,9 +72,10 @@ class Encoder {
   Encoder(Encoder&&) noexcept;
   Encoder& operator=(Encoder&&) noexcept;
 
-  // The bytes live until the next call; equal content gives equal bytes. The batch must keep its invariants (invariants.h), and its times
-  // must be multiples of time_unit_ns relative to the first: what breaks that is a bug and stops the program. Names and texts that are too
-  // long are cut.
+  // The bytes live until the next call; equal content gives equal bytes. The batch must keep its
+  // invariants (invariants.h), and its times must be multiples of time_unit_ns relative to the
+  // first: what breaks that is a bug and stops the program. Names and texts that are too long are
+  // cut.
   Bytes Encode(const EventBatch& batch);
   Bytes Encode(const PatternBatch& batch);
   Bytes Encode(const CollectiveBatch& batch);
@@ -90,8 +96,8 @@ class Decoder {
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;
 
-  // kNone: *out holds the batch (its memory is reused). Anything else: *out is unspecified and the payload belongs on the dead-letter
-  // topic.
+  // kNone: *out holds the batch (its memory is reused). Anything else: *out is unspecified and the
+  // payload belongs on the dead-letter topic.
   DropReason Decode(Bytes payload, EventBatch* out);
   DropReason Decode(Bytes payload, PatternBatch* out);
   DropReason Decode(Bytes payload, CollectiveBatch* out);

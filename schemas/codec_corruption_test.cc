@@ -1,5 +1,5 @@
-// Payloads damaged on the way: cut off, with flipped bits, of another type, at an odd address. Each gives a reason or a valid batch, and
-// under the sanitizers no error.
+// Payloads damaged on the way: cut off, with flipped bits, of another type, at an odd address. Each
+// gives a reason or a valid batch, and under the sanitizers no error.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -39,12 +39,14 @@ class Corruption : public ::testing::Test {
   Decoder decoder_, other_decoder_;
 };
 
-using PayloadTypes = ::testing::Types<EventBatch, PatternBatch, CollectiveBatch, CollectiveSummary, Finding, Control, RankStanding>;
+using PayloadTypes = ::testing::Types<EventBatch, PatternBatch, CollectiveBatch, CollectiveSummary,
+                                      Finding, Control, RankStanding>;
 TYPED_TEST_SUITE(Corruption, PayloadTypes);
 
 TYPED_TEST(Corruption, TruncatedAnywhere) {
   for (size_t size = 0; size < this->payload_.size(); ++size) {
-    const Payload cut(this->payload_.begin(), this->payload_.begin() + static_cast<std::ptrdiff_t>(size));
+    const Payload cut(this->payload_.begin(),
+                      this->payload_.begin() + static_cast<std::ptrdiff_t>(size));
     TypeParam decoded;
     if (size < 8) {
       EXPECT_EQ(this->decoder_.Decode(cut, &decoded), DropReason::kTooShort);
@@ -82,7 +84,8 @@ TYPED_TEST(Corruption, AtEveryAddress) {
 
 TYPED_TEST(Corruption, OfAnotherType) {
   TypeParam decoded;
-  for (const char* identifier : {"EVB1", "PTB1", "CLB1", "CLS1", "FND1", "CTL1", "RST1", "EVB2", "\0\0\0\0"}) {
+  for (const char* identifier :
+       {"EVB1", "PTB1", "CLB1", "CLS1", "FND1", "CTL1", "RST1", "EVB2", "\0\0\0\0"}) {
     Payload renamed = this->payload_;
     std::memcpy(renamed.data() + 4, identifier, 4);
     if (renamed == this->payload_) continue;

@@ -1,4 +1,5 @@
-// Values that no batch may hold. What our own encoder refuses to write is written around it, so that the decoder sees it too.
+// Values that no batch may hold. What our own encoder refuses to write is written around it, so
+// that the decoder sees it too.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,10 +20,13 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 template <typename T>
 class Expect {
  public:
-  explicit Expect(T value) : good_(std::move(value)) { EXPECT_EQ(CheckInvariants(good_), DropReason::kNone); }
+  explicit Expect(T value) : good_(std::move(value)) {
+    EXPECT_EQ(CheckInvariants(good_), DropReason::kNone);
+  }
 
   // With `change`, both the check and the decoder of the written value answer `reason`.
-  void Refused(DropReason reason, const std::function<void(T&)>& change, const char* file, int line) {
+  void Refused(DropReason reason, const std::function<void(T&)>& change, const char* file,
+               int line) {
     const ::testing::ScopedTrace trace(file, line, "change");
     T value = good_;
     change(value);
@@ -30,7 +34,8 @@ class Expect {
     WireWriter writer;
     Write(value, writer);
     T decoded;
-    const Bytes bytes(reinterpret_cast<const std::byte*>(writer.builder().GetBufferPointer()), writer.builder().GetSize());
+    const Bytes bytes(reinterpret_cast<const std::byte*>(writer.builder().GetBufferPointer()),
+                      writer.builder().GetSize());
     EXPECT_EQ(ToString(Decoder().Decode(bytes, &decoded)), ToString(reason));
   }
 
@@ -66,9 +71,11 @@ TEST(EventInvariants, Functions) {
 TEST(EventInvariants, StackDepth) {
   EventBatch batch;
   batch.identity.job = JobId("j");
-  for (uint32_t i = 0; i < CodecLimits::kStackDepth; ++i) batch.functions.push_back({.name = "f", .parent = i == 0 ? kNoParent : i - 1});
+  for (uint32_t i = 0; i < CodecLimits::kStackDepth; ++i)
+    batch.functions.push_back({.name = "f", .parent = i == 0 ? kNoParent : i - 1});
   Expect expect(batch);
-  REFUSED(kLimitExceeded, v.functions.push_back({.name = "f", .parent = CodecLimits::kStackDepth - 1}));
+  REFUSED(kLimitExceeded,
+          v.functions.push_back({.name = "f", .parent = CodecLimits::kStackDepth - 1}));
 }
 
 TEST(EventInvariants, LanesAndCommunicators) {
@@ -103,27 +110,33 @@ TEST(EventInvariants, Progress) {
   REFUSED(kTimeOutOfRange, v.connections[0].busy_ns = kMax + 1);
   REFUSED(kIndexOutOfRange, v.connections[1].peer = 8);
   REFUSED(kEnumOutOfRange, v.connections[1].resource = Resource::kNone);
-  REFUSED(kIndexOutOfRange, v.connections[1].communicator = static_cast<uint32_t>(v.communicators.size()) + 1);
+  REFUSED(kIndexOutOfRange,
+          v.connections[1].communicator = static_cast<uint32_t>(v.communicators.size()) + 1);
   REFUSED(kNotInOrder, v.connections[0].time_ns += 1);
-  REFUSED(kLimitExceeded, v.connections.resize(CodecLimits::kConnections + 1, v.connections.back()));
+  REFUSED(kLimitExceeded,
+          v.connections.resize(CodecLimits::kConnections + 1, v.connections.back()));
   REFUSED(kTimeOutOfRange, v.progress[0].time_ns = -1);
   REFUSED(kTimeOutOfRange, v.progress[1].time_ns = kMax + 1);
   REFUSED(kNotInOrder, std::swap(v.progress[0], v.progress[1]));
   REFUSED(kTimeOutOfRange, v.progress[0].step = -2);
   REFUSED(kIndexOutOfRange, v.progress[0].function = 4);
   REFUSED(kIndexOutOfRange, v.progress[1].in_flight[0].communicator = 1);
-  REFUSED(kEnumOutOfRange, v.progress[1].in_flight[0].operation = static_cast<CollectiveOperation>(kCollectiveOperationCount));
+  REFUSED(kEnumOutOfRange, v.progress[1].in_flight[0].operation =
+                               static_cast<CollectiveOperation>(kCollectiveOperationCount));
   REFUSED(kIndexOutOfRange, v.progress[1].in_flight[1].peer = 8);
   REFUSED(kTimeOutOfRange, v.progress[1].in_flight[1].launched_ns = -1);
   REFUSED(kNotInOrder, std::swap(v.progress[1].in_flight[0], v.progress[1].in_flight[1]));
   REFUSED(kIndexOutOfRange, v.progress[1].operations[1].communicator = 1);
-  REFUSED(kEnumOutOfRange, v.progress[1].operations[1].operation = static_cast<CollectiveOperation>(kCollectiveOperationCount));
+  REFUSED(kEnumOutOfRange, v.progress[1].operations[1].operation =
+                               static_cast<CollectiveOperation>(kCollectiveOperationCount));
   REFUSED(kIndexOutOfRange, v.progress[1].operations[1].peer = -2);
   REFUSED(kValueOutOfRange, v.progress[1].operations[1].completed = 11);
   REFUSED(kNotInOrder, std::swap(v.progress[1].operations[0], v.progress[1].operations[1]));
   REFUSED(kLimitExceeded, v.progress.resize(CodecLimits::kReports + 1, v.progress.back()));
-  REFUSED(kLimitExceeded, v.progress[1].in_flight.resize(CodecLimits::kIntervals + 1, v.progress[1].in_flight.back()));
-  REFUSED(kLimitExceeded, v.progress[1].operations.resize(CodecLimits::kIntervals + 1, v.progress[1].operations.back()));
+  REFUSED(kLimitExceeded, v.progress[1].in_flight.resize(CodecLimits::kIntervals + 1,
+                                                         v.progress[1].in_flight.back()));
+  REFUSED(kLimitExceeded, v.progress[1].operations.resize(CodecLimits::kIntervals + 1,
+                                                          v.progress[1].operations.back()));
 }
 
 // These cannot even be written: the wire holds differences of times, and columns of rows.
@@ -133,15 +146,25 @@ TEST(EventInvariants, TimesInMemory) {
     change(batch);
     return CheckInvariants(batch);
   };
-  EXPECT_EQ(check([](EventBatch& b) { b.intervals.start_ns[0] = b.intervals.start_ns[1] + 1; }), DropReason::kTimeOutOfRange);
-  EXPECT_EQ(check([](EventBatch& b) { b.intervals.start_ns[0] = -1; }), DropReason::kTimeOutOfRange);
-  EXPECT_EQ(check([](EventBatch& b) { b.intervals.start_ns[3] = kMax + 1; }), DropReason::kTimeOutOfRange);
-  EXPECT_EQ(check([](EventBatch& b) { b.intervals.duration_ns[3] = -1; }), DropReason::kTimeOutOfRange);
-  EXPECT_EQ(check([](EventBatch& b) { b.intervals.duration_ns[3] = kMax; }), DropReason::kTimeOutOfRange);
-  EXPECT_EQ(check([](EventBatch& b) { b.intervals.duration_ns[3] = std::numeric_limits<int64_t>::min(); }), DropReason::kTimeOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) { b.intervals.start_ns[0] = b.intervals.start_ns[1] + 1; }),
+            DropReason::kTimeOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) { b.intervals.start_ns[0] = -1; }),
+            DropReason::kTimeOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) { b.intervals.start_ns[3] = kMax + 1; }),
+            DropReason::kTimeOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) { b.intervals.duration_ns[3] = -1; }),
+            DropReason::kTimeOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) { b.intervals.duration_ns[3] = kMax; }),
+            DropReason::kTimeOutOfRange);
+  EXPECT_EQ(check([](EventBatch& b) {
+              b.intervals.duration_ns[3] = std::numeric_limits<int64_t>::min();
+            }),
+            DropReason::kTimeOutOfRange);
   EXPECT_EQ(check([](EventBatch& b) { b.intervals.lane.pop_back(); }), DropReason::kColumnLength);
-  EXPECT_EQ(check([](EventBatch& b) { std::swap(b.samples[0], b.samples[1]); }), DropReason::kNotInOrder);
-  EXPECT_EQ(check([](EventBatch& b) { std::swap(b.marks[0], b.marks[1]); }), DropReason::kNotInOrder);
+  EXPECT_EQ(check([](EventBatch& b) { std::swap(b.samples[0], b.samples[1]); }),
+            DropReason::kNotInOrder);
+  EXPECT_EQ(check([](EventBatch& b) { std::swap(b.marks[0], b.marks[1]); }),
+            DropReason::kNotInOrder);
   EXPECT_EQ(check([](EventBatch& b) { b.samples[0].value = 1.5f; }), DropReason::kValueOutOfRange);
   EXPECT_EQ(check([](EventBatch& b) { b.time_unit_ns = 0; }), DropReason::kTimeOutOfRange);
   EXPECT_EQ(check([](EventBatch& b) { b.identity.job = JobId(); }), DropReason::kInvalidIdentity);
@@ -290,7 +313,8 @@ TEST(RankStandingInvariants, Standing) {
   REFUSED(kEnumOutOfRange, v.function_class = static_cast<FunctionClass>(kFunctionClassCount));
   REFUSED(kIndexOutOfRange, v.communicators[0].ranks[1] = 8);
   REFUSED(kNotInOrder, v.communicators.push_back({.id = CommId(1)}));
-  REFUSED(kLimitExceeded, v.communicators.resize(CodecLimits::kCommunicators + 1, v.communicators.back()));
+  REFUSED(kLimitExceeded,
+          v.communicators.resize(CodecLimits::kCommunicators + 1, v.communicators.back()));
   REFUSED(kIndexOutOfRange, v.in_flight[1].communicator = 1);
   REFUSED(kNotInOrder, std::swap(v.in_flight[0], v.in_flight[1]));
   REFUSED(kIndexOutOfRange, v.operations[0].communicator = 1);

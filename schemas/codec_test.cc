@@ -30,7 +30,8 @@ void ExpectRoundTrip(const T& value) {
   EXPECT_TRUE(decoded == value);
 }
 
-using PayloadTypes = ::testing::Types<EventBatch, PatternBatch, CollectiveBatch, CollectiveSummary, Finding, Control, RankStanding>;
+using PayloadTypes = ::testing::Types<EventBatch, PatternBatch, CollectiveBatch, CollectiveSummary,
+                                      Finding, Control, RankStanding>;
 TYPED_TEST_SUITE(CodecRoundTrip, PayloadTypes);
 
 TYPED_TEST(CodecRoundTrip, KeepsEveryField) { ExpectRoundTrip(Example<TypeParam>()); }
@@ -72,7 +73,8 @@ TEST(Codec, KeepsExtremeTimes) {
   batch.lanes = {{.name = "l"}};
   batch.intervals.push_back(0, kEnd, 0, 0);
   batch.intervals.push_back(kEnd, 0, 0, 0);
-  batch.samples = {{.time_ns = 0, .resource = Resource::kNic, .value = 0}, {.time_ns = kEnd, .resource = Resource::kNic, .value = 1}};
+  batch.samples = {{.time_ns = 0, .resource = Resource::kNic, .value = 0},
+                   {.time_ns = kEnd, .resource = Resource::kNic, .value = 1}};
   batch.marks = {{.time_ns = kEnd, .kind = MarkKind::kCaptureResumed, .id = kEnd}};
   ExpectRoundTrip(batch);
   batch.clock = {.realtime_ns = kEnd, .monotonic_ns = kEnd, .device_ns = kEnd};
@@ -112,7 +114,8 @@ TEST(Codec, KeepsEverySampleValueOfTheWire) {
   EventBatch batch;
   Name(&batch);
   for (uint32_t step = 0; step < 65'536; ++step) {
-    batch.samples.push_back({.time_ns = step, .resource = Resource::kCpu, .value = static_cast<float>(step) / 65'535});
+    batch.samples.push_back(
+        {.time_ns = step, .resource = Resource::kCpu, .value = static_cast<float>(step) / 65'535});
   }
   ExpectRoundTrip(batch);
 }
@@ -133,8 +136,9 @@ TEST(Codec, KeepsAFullBatch) {
   batch.time_unit_ns = 1;
   for (uint32_t i = 4; i < CodecLimits::kIntervals; ++i) {
     const uint64_t noise = i * 0x9e3779b97f4a7c15;
-    batch.intervals.push_back(batch.intervals.start_ns.back() + static_cast<int64_t>(noise >> (30 + noise % 30)),
-                              static_cast<int64_t>(noise >> (20 + noise % 40)), i % 4, i % 2);
+    batch.intervals.push_back(
+        batch.intervals.start_ns.back() + static_cast<int64_t>(noise >> (30 + noise % 30)),
+        static_cast<int64_t>(noise >> (20 + noise % 40)), i % 4, i % 2);
   }
   ExpectRoundTrip(batch);
 }
@@ -143,7 +147,9 @@ TEST(Codec, CutsLongNamesBetweenCharacters) {
   EventBatch batch;
   Name(&batch);
   const std::string almost(CodecLimits::kNameBytes - 1, 'x');
-  batch.functions = {{.name = almost + "yz"}, {.name = almost + "\xc3\xa9"}, {.name = almost + "\xf0\x9f\x94\xa5!"}};
+  batch.functions = {{.name = almost + "yz"},
+                     {.name = almost + "\xc3\xa9"},
+                     {.name = almost + "\xf0\x9f\x94\xa5!"}};
   Encoder encoder;
   EventBatch decoded;
   ASSERT_EQ(Decoder().Decode(encoder.Encode(batch), &decoded), DropReason::kNone);
@@ -163,11 +169,13 @@ TEST(Codec, ReusesTheMemoryOfABatch) {
   Decoder decoder;
   EventBatch decoded;
   ASSERT_EQ(decoder.Decode(encoder.Encode(ExampleEventBatch()), &decoded), DropReason::kNone);
-  const void* const before[] = {decoded.intervals.start_ns.data(), decoded.intervals.lane.data(), decoded.functions[0].name.data(),
-                                decoded.collectives.data(), decoded.marks.data()};
+  const void* const before[] = {decoded.intervals.start_ns.data(), decoded.intervals.lane.data(),
+                                decoded.functions[0].name.data(), decoded.collectives.data(),
+                                decoded.marks.data()};
   ASSERT_EQ(decoder.Decode(encoder.Encode(ExampleEventBatch()), &decoded), DropReason::kNone);
-  const void* const after[] = {decoded.intervals.start_ns.data(), decoded.intervals.lane.data(), decoded.functions[0].name.data(),
-                               decoded.collectives.data(), decoded.marks.data()};
+  const void* const after[] = {decoded.intervals.start_ns.data(), decoded.intervals.lane.data(),
+                               decoded.functions[0].name.data(), decoded.collectives.data(),
+                               decoded.marks.data()};
   EXPECT_TRUE(std::equal(std::begin(before), std::end(before), std::begin(after)));
 }
 

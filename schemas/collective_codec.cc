@@ -6,7 +6,8 @@ namespace {
 using Records = std::vector<CollectiveRecord>;
 
 struct RecordOffsets {
-  WireWriter::VectorOffset<uint8_t> operation, sequence, step, duration, exposed, gap, bytes, before, before_ns;
+  WireWriter::VectorOffset<uint8_t> operation, sequence, step, duration, exposed, gap, bytes,
+      before, before_ns;
   WireWriter::VectorOffset<int32_t> peer;
 };
 
@@ -20,15 +21,20 @@ uint64_t Delta(const Records& records, size_t i, T CollectiveRecord::*field) {
 RecordOffsets WriteRecords(const Records& records, WireWriter& writer) {
   const size_t count = records.size();
   const auto varints = [&](auto CollectiveRecord::*field) {
-    return writer.Varints(count, [&](size_t i) { return static_cast<uint64_t>(records[i].*field); });
+    return writer.Varints(count,
+                          [&](size_t i) { return static_cast<uint64_t>(records[i].*field); });
   };
   bool peers = false;
   for (const CollectiveRecord& record : records) peers |= record.peer != -1;
   RecordOffsets offsets;
-  offsets.operation = writer.Scalars<uint8_t>(count, [&](size_t i) { return records[i].operation; });
-  offsets.sequence = writer.Varints(count, [&](size_t i) { return Delta(records, i, &CollectiveRecord::sequence); });
-  if (peers) offsets.peer = writer.Scalars<int32_t>(count, [&](size_t i) { return records[i].peer; });
-  offsets.step = writer.Varints(count, [&](size_t i) { return Delta(records, i, &CollectiveRecord::step); });
+  offsets.operation =
+      writer.Scalars<uint8_t>(count, [&](size_t i) { return records[i].operation; });
+  offsets.sequence = writer.Varints(
+      count, [&](size_t i) { return Delta(records, i, &CollectiveRecord::sequence); });
+  if (peers)
+    offsets.peer = writer.Scalars<int32_t>(count, [&](size_t i) { return records[i].peer; });
+  offsets.step =
+      writer.Varints(count, [&](size_t i) { return Delta(records, i, &CollectiveRecord::step); });
   offsets.duration = varints(&CollectiveRecord::duration_ns);
   offsets.exposed = varints(&CollectiveRecord::exposed_ns);
   offsets.gap = varints(&CollectiveRecord::gap_ns);
@@ -38,18 +44,19 @@ RecordOffsets WriteRecords(const Records& records, WireWriter& writer) {
   return offsets;
 }
 
-// Reads one varint column into one field of all records. Times beyond 63 bits come out negative, which the invariants refuse.
+// Reads one varint column into one field of all records. Times beyond 63 bits come out negative,
+// which the invariants refuse.
 template <typename T>
-void ReadColumn(const flatbuffers::Vector<uint8_t>* column, WireReader& reader, Records* to, T CollectiveRecord::*field,
-                std::vector<uint64_t>* scratch) {
+void ReadColumn(const flatbuffers::Vector<uint8_t>* column, WireReader& reader, Records* to,
+                T CollectiveRecord::*field, std::vector<uint64_t>* scratch) {
   scratch->resize(to->size());
   if (!reader.Varints(column, std::span(*scratch))) return;
   for (size_t i = 0; i < to->size(); ++i) (*to)[i].*field = static_cast<T>((*scratch)[i]);
 }
 
 template <typename T>
-void ReadDeltaColumn(const flatbuffers::Vector<uint8_t>* column, WireReader& reader, Records* to, T CollectiveRecord::*field,
-                     std::vector<uint64_t>* scratch) {
+void ReadDeltaColumn(const flatbuffers::Vector<uint8_t>* column, WireReader& reader, Records* to,
+                     T CollectiveRecord::*field, std::vector<uint64_t>* scratch) {
   scratch->resize(to->size());
   if (!reader.Varints(column, std::span(*scratch))) return;
   uint64_t value = 0;
@@ -64,7 +71,9 @@ void ReadRecords(const wire::CollectiveBatch& from, WireReader& reader, Records*
   const uint32_t count = from.count();
   const auto operation = reader.Scalars(from.operation(), CodecLimits::kRecords);
   const auto peer = reader.Scalars(from.peer(), CodecLimits::kRecords);
-  if (!reader.SameLength(operation.size(), count) || (!peer.empty() && !reader.SameLength(peer.size(), count))) return;
+  if (!reader.SameLength(operation.size(), count) ||
+      (!peer.empty() && !reader.SameLength(peer.size(), count)))
+    return;
   to->resize(count);
   for (uint32_t i = 0; i < count; ++i) {
     (*to)[i].operation = static_cast<CollectiveOperation>(operation[i]);
@@ -92,11 +101,12 @@ void Write(const CollectiveBatch& batch, WireWriter& writer) {
   const auto description = writer.Text(batch.communicator.description);
   const std::vector<uint32_t>& ranks = batch.communicator.ranks;
   const auto members = writer.Scalars<uint32_t>(ranks.size(), [&](size_t i) { return ranks[i]; });
-  const auto predecessors = writer.Tables<wire::Predecessor>(batch.predecessors, [&](const Predecessor& row) {
-    const auto row_name = writer.Text(row.name);
-    const auto row_stack = writer.Text(row.stack, CodecLimits::kTextBytes);
-    return wire::CreatePredecessor(writer.builder(), row.function.value, row_name, row_stack);
-  });
+  const auto predecessors =
+      writer.Tables<wire::Predecessor>(batch.predecessors, [&](const Predecessor& row) {
+        const auto row_name = writer.Text(row.name);
+        const auto row_stack = writer.Text(row.stack, CodecLimits::kTextBytes);
+        return wire::CreatePredecessor(writer.builder(), row.function.value, row_name, row_stack);
+      });
   const RecordOffsets columns = WriteRecords(batch.records, writer);
   const wire::Window window = WindowToWire(batch.window);
 

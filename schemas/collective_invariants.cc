@@ -36,7 +36,8 @@ DropReason CheckInvariants(const CollectiveBatch& batch) {
   violation.RequireRank(batch.rank, batch.world_size);
   violation.RequireWindow(batch.window);
   violation.RequireRows(batch.communicator.ranks.size(), CodecLimits::kRanks);
-  for (const uint32_t rank : batch.communicator.ranks) violation.RequireIndex(rank, batch.world_size);
+  for (const uint32_t rank : batch.communicator.ranks)
+    violation.RequireIndex(rank, batch.world_size);
   violation.RequireRows(batch.predecessors.size(), CodecLimits::kPatterns);
   violation.RequireRows(batch.records.size(), CodecLimits::kRecords);
   for (const CollectiveRecord& record : batch.records) {
@@ -59,11 +60,14 @@ DropReason CheckInvariants(const CollectiveSummary& summary) {
   violation.RequireWindow(summary.window);
   violation.RequireTime(summary.transfer_ns);
   violation.RequireRows(summary.members.size(), CodecLimits::kRanks);
-  for (const MemberSummary& member : summary.members) CheckMember(member, summary.world_size, violation);
+  for (const MemberSummary& member : summary.members)
+    CheckMember(member, summary.world_size, violation);
   violation.RequireSorted(summary.members, [](const MemberSummary& member) { return member.rank; });
   violation.RequireRows(summary.pairs.size(), CodecLimits::kRanks);
   for (const PairSummary& pair : summary.pairs) CheckPair(pair, summary.world_size, violation);
-  violation.RequireSorted(summary.pairs, [](const PairSummary& pair) { return std::pair(pair.source, pair.destination); });
+  violation.RequireSorted(summary.pairs, [](const PairSummary& pair) {
+    return std::pair(pair.source, pair.destination);
+  });
   violation.RequireRows(summary.missing.size(), CodecLimits::kRanks);
   for (const RankId rank : summary.missing) violation.RequireRank(rank, summary.world_size);
   return violation.reason();

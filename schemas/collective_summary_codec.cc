@@ -3,12 +3,15 @@
 namespace eroica {
 namespace {
 
-flatbuffers::Offset<wire::MemberSummary> WriteMember(const MemberSummary& member, WireWriter& writer) {
-  const auto late_steps = writer.Scalars<int64_t>(member.late_steps.size(), [&](size_t i) { return member.late_steps[i]; });
+flatbuffers::Offset<wire::MemberSummary> WriteMember(const MemberSummary& member,
+                                                     WireWriter& writer) {
+  const auto late_steps = writer.Scalars<int64_t>(member.late_steps.size(),
+                                                  [&](size_t i) { return member.late_steps[i]; });
   const auto blockers = writer.Tables<wire::Blocker>(member.blockers, [&](const Blocker& row) {
     const auto name = writer.Text(row.name);
     const auto stack = writer.Text(row.stack, CodecLimits::kTextBytes);
-    return wire::CreateBlocker(writer.builder(), row.function.value, name, stack, row.count, row.caused_wait_ns, row.run_ns);
+    return wire::CreateBlocker(writer.builder(), row.function.value, name, stack, row.count,
+                               row.caused_wait_ns, row.run_ns);
   });
   wire::MemberSummaryBuilder table(writer.builder());
   table.add_rank(member.rank.value);
@@ -49,7 +52,8 @@ void ReadMember(const wire::MemberSummary& from, WireReader& reader, MemberSumma
 }
 
 wire::PairSummary PackPair(const PairSummary& pair) {
-  return {pair.count, pair.receive_wait_ns, pair.send_wait_ns, pair.unmatched, pair.source.value, pair.destination.value};
+  return {pair.count,     pair.receive_wait_ns, pair.send_wait_ns,
+          pair.unmatched, pair.source.value,    pair.destination.value};
 }
 
 PairSummary UnpackPair(const wire::PairSummary& pair) {
@@ -67,10 +71,11 @@ void Write(const CollectiveSummary& summary, WireWriter& writer) {
   const auto job = writer.Text(summary.job.value);
   const auto name = writer.Text(summary.communicator_name);
   const auto description = writer.Text(summary.communicator_description);
-  const auto members =
-      writer.Tables<wire::MemberSummary>(summary.members, [&](const MemberSummary& row) { return WriteMember(row, writer); });
+  const auto members = writer.Tables<wire::MemberSummary>(
+      summary.members, [&](const MemberSummary& row) { return WriteMember(row, writer); });
   const auto pairs = writer.Structs<wire::PairSummary>(summary.pairs, PackPair);
-  const auto missing = writer.Scalars<uint32_t>(summary.missing.size(), [&](size_t i) { return summary.missing[i].value; });
+  const auto missing = writer.Scalars<uint32_t>(summary.missing.size(),
+                                                [&](size_t i) { return summary.missing[i].value; });
   const wire::Window window = WindowToWire(summary.window);
 
   wire::CollectiveSummaryBuilder table(writer.builder());
@@ -99,7 +104,8 @@ void Read(const wire::CollectiveSummary& from, WireReader& reader, CollectiveSum
   to->world_size = from.world_size();
   to->window = WindowFromWire(from.window());
   to->members.resize(reader.Rows(from.members(), CodecLimits::kRanks));
-  for (uint32_t i = 0; i < to->members.size(); ++i) ReadMember(*from.members()->Get(i), reader, &to->members[i]);
+  for (uint32_t i = 0; i < to->members.size(); ++i)
+    ReadMember(*from.members()->Get(i), reader, &to->members[i]);
   const auto pairs = reader.Structs(from.pairs(), CodecLimits::kRanks);
   to->pairs.resize(pairs.size());
   for (size_t i = 0; i < pairs.size(); ++i) to->pairs[i] = UnpackPair(pairs[i]);

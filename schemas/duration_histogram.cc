@@ -17,8 +17,9 @@ void DurationHistogram::Add(uint64_t ns, uint32_t count) { AddBucket(BucketOf(ns
 
 void DurationHistogram::AddBucket(uint16_t bucket, uint32_t count) {
   if (count == 0) return;
-  auto it = std::lower_bound(buckets_.begin(), buckets_.end(), bucket,
-                             [](const auto& entry, uint16_t wanted) { return entry.first < wanted; });
+  auto it =
+      std::lower_bound(buckets_.begin(), buckets_.end(), bucket,
+                       [](const auto& entry, uint16_t wanted) { return entry.first < wanted; });
   if (it != buckets_.end() && it->first == bucket) {
     it->second = SaturatingAdd(it->second, count);
   } else {

@@ -1,5 +1,6 @@
-// Log-linear histogram of durations in nanoseconds: 32 buckets an octave, so a relative error of at most 1/32. Merging adds counts and is
-// exact, commutative and associative. (HdrHistogram's and Prometheus' native layout; FACTS: 1.5 ns an update, no logarithm.)
+// Log-linear histogram of durations in nanoseconds: 32 buckets an octave, so a relative error of at
+// most 1/32. Merging adds counts and is exact, commutative and associative. (HdrHistogram's and
+// Prometheus' native layout; FACTS: 1.5 ns an update, no logarithm.)
 #pragma once
 
 #include <bit>
@@ -13,14 +14,16 @@ class DurationHistogram {
  public:
   static constexpr int kSubBucketBits = 5;
   static constexpr int kSubBuckets = 1 << kSubBucketBits;
-  static constexpr int kBucketCount = (64 - kSubBucketBits + 1) * kSubBuckets;  // indices fit 16 bits
+  // indices fit 16 bits
+  static constexpr int kBucketCount = (64 - kSubBucketBits + 1) * kSubBuckets;
 
   // Values below 32 have a bucket each. Negative durations do not exist here.
   static constexpr uint16_t BucketOf(uint64_t ns) {
     if (ns < kSubBuckets) return static_cast<uint16_t>(ns);
     const int exponent = 63 - std::countl_zero(ns);
     const int shift = exponent - kSubBucketBits;
-    return static_cast<uint16_t>(((shift + 1) << kSubBucketBits) + static_cast<int>((ns >> shift) & (kSubBuckets - 1)));
+    return static_cast<uint16_t>(((shift + 1) << kSubBucketBits) +
+                                 static_cast<int>((ns >> shift) & (kSubBuckets - 1)));
   }
   static constexpr uint64_t LowerBound(uint16_t bucket) {
     if (bucket < kSubBuckets) return bucket;

@@ -22,7 +22,8 @@ TEST(DurationHistogram, BucketsAreAdjacentAndHoldTheirBounds) {
     const auto index = static_cast<uint16_t>(bucket);
     EXPECT_EQ(DurationHistogram::BucketOf(DurationHistogram::LowerBound(index)), bucket);
     if (bucket + 1 == DurationHistogram::kBucketCount) break;
-    EXPECT_EQ(DurationHistogram::UpperBound(index), DurationHistogram::LowerBound(static_cast<uint16_t>(bucket + 1)));
+    EXPECT_EQ(DurationHistogram::UpperBound(index),
+              DurationHistogram::LowerBound(static_cast<uint16_t>(bucket + 1)));
     EXPECT_EQ(DurationHistogram::BucketOf(DurationHistogram::UpperBound(index) - 1), bucket);
   }
   EXPECT_EQ(DurationHistogram::BucketOf(kMax), DurationHistogram::kBucketCount - 1);
@@ -37,7 +38,8 @@ TEST(DurationHistogram, TheMiddleOfABucketIsWithinAThirtySecond) {
     const uint64_t upper = DurationHistogram::UpperBound(bucket);
     ASSERT_LE(lower, ns);
     ASSERT_LT(ns, upper);
-    ASSERT_LE(static_cast<double>(upper - lower), std::max(1.0, static_cast<double>(lower) / 32)) << ns;
+    ASSERT_LE(static_cast<double>(upper - lower), std::max(1.0, static_cast<double>(lower) / 32))
+        << ns;
   }
 }
 

@@ -1,6 +1,8 @@
-// EventBatch in memory: what one producer of one rank saw. The wire form is schemas/event.fbs, the way between them schemas/codec.h.
-// Invariants of a batch that the codec let through (invariants.h checks them): columns of one group are equally long; indices are in range;
-// start times, sample times and mark times do not decrease; durations are not negative; rank < world_size; job is not empty.
+// EventBatch in memory: what one producer of one rank saw. The wire form is schemas/event.fbs, the
+// way between them schemas/codec.h. Invariants of a batch that the codec let through (invariants.h
+// checks them): columns of one group are equally long; indices are in range; start times, sample
+// times and mark times do not decrease; durations are not negative; rank < world_size; job is not
+// empty.
 #pragma once
 
 #include <cstdint>
@@ -56,13 +58,15 @@ struct Collective {
   uint32_t interval = 0;      // index of the interval that it is
   uint16_t communicator = 0;  // index into EventBatch::communicators
   CollectiveOperation operation = CollectiveOperation::kUnknown;
-  int32_t peer = -1;      // global rank, point to point only
-  uint64_t sequence = 0;  // counted per communicator and operation; point to point: per peer and direction
+  int32_t peer = -1;  // global rank, point to point only
+  // counted per communicator and operation; point to point: per peer and direction
+  uint64_t sequence = 0;
   uint64_t bytes = 0;
   friend bool operator==(const Collective&, const Collective&) = default;
 };
 
-// Below kCpuWait: what functions use, by which mu and sigma are measured. From there on: how the rank, its device and its host fare, whatever runs.
+// Below kCpuWait: what functions use, by which mu and sigma are measured. From there on: how the
+// rank, its device and its host fare, whatever runs.
 enum class Resource : uint8_t {
   kGpuSm = 0,
   kGpuDram = 1,
@@ -70,18 +74,22 @@ enum class Resource : uint8_t {
   kPcieTx = 3,
   kNic = 4,
   kCpu = 5,
-  kCpuWait = 6,         // share of time that the training thread was runnable and had no processor
-  kCpuSteal = 7,        // of the host's processor time, what the hypervisor gave to others
-  kMemory = 8,          // of the host's memory, what is not available
-  kMemoryPressure = 9,  // share of time in which some task of the host stood still for want of memory
-  kDisk = 10,           // share of time in which the busiest disk of the host was busy
-  kHostNic = 11,        // of its rate, what the busiest network port of the host carried in its busier direction
-  kHostCpu = 12,        // of the host's processor time, what was used
-  kGpuClock = 13,       // of the highest SM clock, the clock
-  kGpuThrottled = 14,   // 1 where the device was slowed down by heat or by its power supply, else 0
-  kGpuOthers = 15,      // share of the device's time that other processes used
-  kGpuErrors = 16,      // 1 where memory errors were added since the last sample, else 0
-  kStacks = 17,         // 1 for each stack of the training thread that a sampler has read: how many there are is what functions are known by
+  kCpuWait = 6,   // share of time that the training thread was runnable and had no processor
+  kCpuSteal = 7,  // of the host's processor time, what the hypervisor gave to others
+  kMemory = 8,    // of the host's memory, what is not available
+  // share of time in which some task of the host stood still for want of memory
+  kMemoryPressure = 9,
+  kDisk = 10,  // share of time in which the busiest disk of the host was busy
+  // of its rate, what the busiest network port of the host carried in its busier direction
+  kHostNic = 11,
+  kHostCpu = 12,       // of the host's processor time, what was used
+  kGpuClock = 13,      // of the highest SM clock, the clock
+  kGpuThrottled = 14,  // 1 where the device was slowed down by heat or by its power supply, else 0
+  kGpuOthers = 15,     // share of the device's time that other processes used
+  kGpuErrors = 16,     // 1 where memory errors were added since the last sample, else 0
+  // 1 for each stack of the training thread that a sampler has read: how many there are is what
+  // functions are known by
+  kStacks = 17,
   kNone = 255,
 };
 inline constexpr int kResourceCount = 18;
@@ -105,7 +113,8 @@ enum class MarkKind : uint8_t {
   kEvaluationEnd = 7,
   kCaptureSuspended = 8,
   kCaptureResumed = 9,
-  // Where the stages of a step begin on the training thread, each where it first begins in the step; the data stage begins with the step.
+  // Where the stages of a step begin on the training thread, each where it first begins in the
+  // step; the data stage begins with the step.
   kForwardBegin = 10,
   kBackwardBegin = 11,
   kOptimizerBegin = 12,
@@ -119,16 +128,18 @@ struct Mark {
   friend bool operator==(const Mark&, const Mark&) = default;
 };
 
-// What a connection from the rank to a peer carried since its last sample: counters of NCCL's proxy or of the NIC's queue pairs, or TCP_INFO. Only what
-// the rank sends: what it receives is told by the other end.
+// What a connection from the rank to a peer carried since its last sample: counters of NCCL's proxy
+// or of the NIC's queue pairs, or TCP_INFO. Only what the rank sends: what it receives is told by
+// the other end.
 struct ConnectionSample {
-  int64_t time_ns = 0;    // end of the stretch that it speaks of
-  uint32_t peer = 0;      // global rank at the other end
+  int64_t time_ns = 0;  // end of the stretch that it speaks of
+  uint32_t peer = 0;    // global rank at the other end
   Resource resource = Resource::kNic;
   uint64_t bytes = 0;
-  int64_t busy_ns = 0;    // in which data was under way; of several channels the sum
+  int64_t busy_ns = 0;  // in which data was under way; of several channels the sum
   uint64_t retransmits = 0;
-  uint8_t channels = 0;       // connections side by side that it tells of (NCCL's channels); 0: not known
+  // connections side by side that it tells of (NCCL's channels); 0: not known
+  uint8_t channels = 0;
   uint32_t communicator = 0;  // 1 + index into EventBatch::communicators; 0: not known
   friend bool operator==(const ConnectionSample&, const ConnectionSample&) = default;
 };
@@ -145,24 +156,31 @@ struct InFlightCollective {
   friend bool operator==(const InFlightCollective&, const InFlightCollective&) = default;
 };
 
-// How far the rank has come with one kind of operation on a communicator. Sequence numbers as Collective::sequence.
+// How far the rank has come with one kind of operation on a communicator. Sequence numbers as
+// Collective::sequence.
 struct OperationCount {
-  uint16_t communicator = 0;                                      // index into EventBatch::communicators
-  CollectiveOperation operation = CollectiveOperation::kUnknown;  // kUnknown: all kinds, where they are numbered together
-  int32_t peer = -1;                                              // global rank, point to point only
-  uint64_t launched = 0;                                          // every sequence number below has been launched
-  uint64_t completed = 0;                                         // and every one below this has ended
+  uint16_t communicator = 0;  // index into EventBatch::communicators
+  // kUnknown: all kinds, where they are numbered together
+  CollectiveOperation operation = CollectiveOperation::kUnknown;
+  int32_t peer = -1;       // global rank, point to point only
+  uint64_t launched = 0;   // every sequence number below has been launched
+  uint64_t completed = 0;  // and every one below this has ended
   friend bool operator==(const OperationCount&, const OperationCount&) = default;
 };
 
-// Where a rank stands while nothing ends: producers send one about every second as long as the rank makes no progress. What a hang is told by.
+// Where a rank stands while nothing ends: producers send one about every second as long as the rank
+// makes no progress. What a hang is told by.
 struct ProgressReport {
   int64_t time_ns = 0;
-  int64_t step = -1;                          // that the rank is in
-  uint32_t function = kNoParent;              // that the training thread is in, index into EventBatch::functions; kNoParent where unknown
+  int64_t step = -1;  // that the rank is in
+  // that the training thread is in, index into EventBatch::functions; kNoParent where unknown
+  uint32_t function = kNoParent;
   std::vector<InFlightCollective> in_flight;  // by communicator, operation, peer, sequence
-  std::vector<OperationCount> operations;     // by communicator, operation, peer; empty where the producer does not count
-  bool timed_out = false;  // the framework itself gave the job up as hung (a watchdog's dump): how long it stood is not known
+  // by communicator, operation, peer; empty where the producer does not count
+  std::vector<OperationCount> operations;
+  // the framework itself gave the job up as hung (a watchdog's dump): how long it stood is not
+  // known
+  bool timed_out = false;
   friend bool operator==(const ProgressReport&, const ProgressReport&) = default;
 };
 
@@ -191,8 +209,9 @@ struct ProducerIdentity {
   int32_t device = -1;
   std::string producer;
   std::string producer_version;
-  bool host_only = false;     // no device on this rank
-  uint32_t window_steps = 0;  // > 0: windows are [n * window_steps, (n + 1) * window_steps) training steps; 0: windows of time
+  bool host_only = false;  // no device on this rank
+  // > 0: windows are [n * window_steps, (n + 1) * window_steps) training steps; 0: windows of time
+  uint32_t window_steps = 0;
   friend bool operator==(const ProducerIdentity&, const ProducerIdentity&) = default;
 };
 
@@ -224,15 +243,16 @@ struct EventBatch {
   uint64_t sequence = 0;  // from 0, without gaps
   bool final = false;     // the producer's last batch
   ClockSnapshot clock;
-  uint32_t time_unit_ns = 1;  // all interval, sample and mark times are multiples of it relative to the first
+  // all interval, sample and mark times are multiples of it relative to the first
+  uint32_t time_unit_ns = 1;
   std::vector<FunctionDef> functions;
   std::vector<Lane> lanes;
   std::vector<Communicator> communicators;
   IntervalColumns intervals;
-  std::vector<Collective> collectives;   // by interval index
-  std::vector<ResourceSample> samples;   // by time
-  std::vector<Mark> marks;               // by time
-  std::vector<ProgressReport> progress;  // by time
+  std::vector<Collective> collectives;        // by interval index
+  std::vector<ResourceSample> samples;        // by time
+  std::vector<Mark> marks;                    // by time
+  std::vector<ProgressReport> progress;       // by time
   std::vector<ConnectionSample> connections;  // by time
   std::vector<LossEntry> losses;
   friend bool operator==(const EventBatch&, const EventBatch&) = default;

@@ -18,24 +18,30 @@ struct IdentityOffsets {
   flatbuffers::Offset<flatbuffers::String> job, role, host, producer, producer_version;
 };
 
-wire::LossEntry PackLoss(const LossEntry& loss) { return {loss.count, static_cast<uint8_t>(loss.kind), static_cast<uint8_t>(loss.reason)}; }
+wire::LossEntry PackLoss(const LossEntry& loss) {
+  return {loss.count, static_cast<uint8_t>(loss.kind), static_cast<uint8_t>(loss.reason)};
+}
 
 EventTableOffsets WriteTables(const EventBatch& batch, WireWriter& writer) {
   EventTableOffsets out;
   flatbuffers::FlatBufferBuilder& builder = writer.builder();
   out.functions = writer.Tables<wire::Function>(batch.functions, [&](const FunctionDef& row) {
     const auto name = writer.Text(row.name);
-    return wire::CreateFunction(builder, name, static_cast<uint8_t>(row.function_class), static_cast<uint8_t>(row.wait), row.parent);
+    return wire::CreateFunction(builder, name, static_cast<uint8_t>(row.function_class),
+                                static_cast<uint8_t>(row.wait), row.parent);
   });
-  out.lanes = writer.Tables<wire::Lane>(
-      batch.lanes, [&](const Lane& row) { return wire::CreateLane(builder, writer.Text(row.name), static_cast<uint8_t>(row.kind)); });
+  out.lanes = writer.Tables<wire::Lane>(batch.lanes, [&](const Lane& row) {
+    return wire::CreateLane(builder, writer.Text(row.name), static_cast<uint8_t>(row.kind));
+  });
   out.communicators = WriteCommunicators(batch.communicators, writer);
   out.losses = writer.Structs<wire::LossEntry>(batch.losses, PackLoss);
-  out.progress = writer.Tables<wire::ProgressReport>(batch.progress, [&](const ProgressReport& row) {
-    const auto in_flight = WriteInFlight(row.in_flight, writer);
-    const auto operations = WriteOperations(row.operations, writer);
-    return wire::CreateProgressReport(builder, row.time_ns, row.step, row.function, in_flight, operations, row.timed_out);
-  });
+  out.progress =
+      writer.Tables<wire::ProgressReport>(batch.progress, [&](const ProgressReport& row) {
+        const auto in_flight = WriteInFlight(row.in_flight, writer);
+        const auto operations = WriteOperations(row.operations, writer);
+        return wire::CreateProgressReport(builder, row.time_ns, row.step, row.function, in_flight,
+                                          operations, row.timed_out);
+      });
   out.connections = WriteConnections(batch.connections, writer);
   return out;
 }
@@ -48,7 +54,8 @@ IdentityOffsets WriteTexts(const ProducerIdentity& identity, WireWriter& writer)
           .producer_version = writer.Text(identity.producer_version)};
 }
 
-void AddIdentity(const ProducerIdentity& identity, const IdentityOffsets& texts, wire::EventBatchBuilder& table) {
+void AddIdentity(const ProducerIdentity& identity, const IdentityOffsets& texts,
+                 wire::EventBatchBuilder& table) {
   table.add_job(texts.job);
   table.add_rank(identity.rank.value);
   table.add_world_size(identity.world_size);
@@ -96,11 +103,13 @@ void ReadTables(const wire::EventBatch& from, WireReader& reader, EventBatch* to
   const auto losses = reader.Structs(from.losses(), CodecLimits::kLosses);
   to->losses.resize(losses.size());
   for (size_t i = 0; i < losses.size(); ++i) {
-    to->losses[i] = {static_cast<EventKind>(losses[i].kind()), static_cast<DropReason>(losses[i].reason()), losses[i].count()};
+    to->losses[i] = {static_cast<EventKind>(losses[i].kind()),
+                     static_cast<DropReason>(losses[i].reason()), losses[i].count()};
   }
 }
 
-void ReadProgress(const wire::EventBatch& from, WireReader& reader, std::vector<ProgressReport>* to) {
+void ReadProgress(const wire::EventBatch& from, WireReader& reader,
+                  std::vector<ProgressReport>* to) {
   to->resize(reader.Rows(from.progress(), CodecLimits::kReports));
   for (uint32_t i = 0; i < to->size(); ++i) {
     const wire::ProgressReport& row = *from.progress()->Get(i);
@@ -120,7 +129,8 @@ void Write(const EventBatch& batch, WireWriter& writer) {
   const IdentityOffsets texts = WriteTexts(batch.identity, writer);
   const EventTableOffsets tables = WriteTables(batch, writer);
   const EventColumnOffsets columns = WriteEventColumns(batch, writer);
-  const wire::ClockSnapshot clock(batch.clock.realtime_ns, batch.clock.monotonic_ns, batch.clock.device_ns);
+  const wire::ClockSnapshot clock(batch.clock.realtime_ns, batch.clock.monotonic_ns,
+                                  batch.clock.device_ns);
 
   wire::EventBatchBuilder table(writer.builder());
   AddIdentity(batch.identity, texts, table);
@@ -143,7 +153,9 @@ void Read(const wire::EventBatch& from, WireReader& reader, EventBatch* to) {
   to->sequence = from.sequence();
   to->final = from.final();
   to->clock = {};
-  if (from.clock() != nullptr) to->clock = {from.clock()->realtime_ns(), from.clock()->monotonic_ns(), from.clock()->device_ns()};
+  if (from.clock() != nullptr)
+    to->clock = {from.clock()->realtime_ns(), from.clock()->monotonic_ns(),
+                 from.clock()->device_ns()};
   to->time_unit_ns = from.time_unit_ns();
   ReadTables(from, reader, to);
   ReadEventColumns(from, reader, to);

@@ -24,7 +24,8 @@ int64_t BaseTime(const EventBatch& batch) {
 
 // A column of the differences between `count` times, in units of the batch.
 template <typename F>
-WireWriter::VectorOffset<uint8_t> WriteTimes(size_t count, int64_t base, ExactDivision& unit, WireWriter& writer, F time) {
+WireWriter::VectorOffset<uint8_t> WriteTimes(size_t count, int64_t base, ExactDivision& unit,
+                                             WireWriter& writer, F time) {
   int64_t previous = base;
   return writer.Varints(count, [&](size_t i) {
     const int64_t now = time(i);
@@ -34,41 +35,55 @@ WireWriter::VectorOffset<uint8_t> WriteTimes(size_t count, int64_t base, ExactDi
   });
 }
 
-void WriteIntervals(const IntervalColumns& rows, int64_t base, ExactDivision& unit, WireWriter& writer, EventColumnOffsets* out) {
+void WriteIntervals(const IntervalColumns& rows, int64_t base, ExactDivision& unit,
+                    WireWriter& writer, EventColumnOffsets* out) {
   const size_t count = rows.size();
   out->start = WriteTimes(count, base, unit, writer, [&](size_t i) { return rows.start_ns[i]; });
-  out->duration = writer.Varints(count, [&](size_t i) { return unit(static_cast<uint64_t>(rows.duration_ns[i])); });
+  out->duration = writer.Varints(
+      count, [&](size_t i) { return unit(static_cast<uint64_t>(rows.duration_ns[i])); });
   out->function = writer.Varints(count, [&](size_t i) { return uint64_t{rows.function[i]}; });
   out->lane = writer.Scalars<uint8_t>(count, [&](size_t i) { return rows.lane[i]; });
 }
 
-void WriteCollectives(const std::vector<Collective>& rows, WireWriter& writer, EventColumnOffsets* out) {
+void WriteCollectives(const std::vector<Collective>& rows, WireWriter& writer,
+                      EventColumnOffsets* out) {
   const size_t count = rows.size();
-  out->collective_interval = writer.Scalars<uint32_t>(count, [&](size_t i) { return rows[i].interval; });
-  out->collective_communicator = writer.Scalars<uint16_t>(count, [&](size_t i) { return rows[i].communicator; });
-  out->collective_operation = writer.Scalars<uint8_t>(count, [&](size_t i) { return rows[i].operation; });
-  out->collective_sequence = writer.Scalars<uint64_t>(count, [&](size_t i) { return rows[i].sequence; });
+  out->collective_interval =
+      writer.Scalars<uint32_t>(count, [&](size_t i) { return rows[i].interval; });
+  out->collective_communicator =
+      writer.Scalars<uint16_t>(count, [&](size_t i) { return rows[i].communicator; });
+  out->collective_operation =
+      writer.Scalars<uint8_t>(count, [&](size_t i) { return rows[i].operation; });
+  out->collective_sequence =
+      writer.Scalars<uint64_t>(count, [&](size_t i) { return rows[i].sequence; });
   out->collective_bytes = writer.Scalars<uint64_t>(count, [&](size_t i) { return rows[i].bytes; });
   out->collective_peer = writer.Scalars<int32_t>(count, [&](size_t i) { return rows[i].peer; });
 }
 
-void WriteSamples(const std::vector<ResourceSample>& rows, int64_t base, ExactDivision& unit, WireWriter& writer, EventColumnOffsets* out) {
+void WriteSamples(const std::vector<ResourceSample>& rows, int64_t base, ExactDivision& unit,
+                  WireWriter& writer, EventColumnOffsets* out) {
   const size_t count = rows.size();
-  out->sample_time = WriteTimes(count, base, unit, writer, [&](size_t i) { return rows[i].time_ns; });
+  out->sample_time =
+      WriteTimes(count, base, unit, writer, [&](size_t i) { return rows[i].time_ns; });
   out->sample_resource = writer.Scalars<uint8_t>(count, [&](size_t i) { return rows[i].resource; });
-  out->sample_value =
-      writer.Scalars<uint16_t>(count, [&](size_t i) { return std::lround(std::clamp(rows[i].value, 0.0f, 1.0f) * kSampleSteps); });
+  out->sample_value = writer.Scalars<uint16_t>(count, [&](size_t i) {
+    return std::lround(std::clamp(rows[i].value, 0.0f, 1.0f) * kSampleSteps);
+  });
 }
 
-void WriteMarks(const std::vector<Mark>& rows, int64_t base, ExactDivision& unit, WireWriter& writer, EventColumnOffsets* out) {
+void WriteMarks(const std::vector<Mark>& rows, int64_t base, ExactDivision& unit,
+                WireWriter& writer, EventColumnOffsets* out) {
   const size_t count = rows.size();
   out->mark_time = WriteTimes(count, base, unit, writer, [&](size_t i) { return rows[i].time_ns; });
   out->mark_kind = writer.Scalars<uint8_t>(count, [&](size_t i) { return rows[i].kind; });
   out->mark_id = writer.Scalars<int64_t>(count, [&](size_t i) { return rows[i].id; });
 }
 
-// Times and durations are read where they will stay: the signed and the unsigned type of one width may share memory.
-std::span<uint64_t> AsUnsigned(std::vector<int64_t>& column) { return {reinterpret_cast<uint64_t*>(column.data()), column.size()}; }
+// Times and durations are read where they will stay: the signed and the unsigned type of one width
+// may share memory.
+std::span<uint64_t> AsUnsigned(std::vector<int64_t>& column) {
+  return {reinterpret_cast<uint64_t*>(column.data()), column.size()};
+}
 
 void ReadIntervals(const wire::EventBatch& from, WireReader& reader, IntervalColumns* to) {
   const auto lane = reader.Scalars(from.interval_lane(), CodecLimits::kIntervals);
@@ -85,7 +100,8 @@ void ReadIntervals(const wire::EventBatch& from, WireReader& reader, IntervalCol
   reader.Varints(from.interval_function(), std::span(to->function));
 }
 
-void ReadCollectives(const wire::EventBatch& from, WireReader& reader, std::vector<Collective>* to) {
+void ReadCollectives(const wire::EventBatch& from, WireReader& reader,
+                     std::vector<Collective>* to) {
   const auto interval = reader.Scalars(from.collective_interval(), CodecLimits::kIntervals);
   const auto communicator = reader.Scalars(from.collective_communicator(), CodecLimits::kIntervals);
   const auto operation = reader.Scalars(from.collective_operation(), CodecLimits::kIntervals);
@@ -93,7 +109,8 @@ void ReadCollectives(const wire::EventBatch& from, WireReader& reader, std::vect
   const auto bytes = reader.Scalars(from.collective_bytes(), CodecLimits::kIntervals);
   const auto peer = reader.Scalars(from.collective_peer(), CodecLimits::kIntervals);
   const size_t count = interval.size();
-  for (const size_t size : {communicator.size(), operation.size(), sequence.size(), bytes.size(), peer.size()}) {
+  for (const size_t size :
+       {communicator.size(), operation.size(), sequence.size(), bytes.size(), peer.size()}) {
     if (!reader.SameLength(size, count)) return;
   }
   to->resize(count);
@@ -108,15 +125,16 @@ void ReadCollectives(const wire::EventBatch& from, WireReader& reader, std::vect
 }
 
 // Fills scratch with the times of `count` rows.
-bool ReadTimes(const wire::EventBatch& from, const flatbuffers::Vector<uint8_t>* column, size_t count, WireReader& reader,
-               std::vector<uint64_t>* scratch) {
+bool ReadTimes(const wire::EventBatch& from, const flatbuffers::Vector<uint8_t>* column,
+               size_t count, WireReader& reader, std::vector<uint64_t>* scratch) {
   scratch->resize(count);
   if (!reader.Varints(column, std::span(*scratch))) return false;
   reader.Fail(SumTimes(from.base_time_ns(), from.time_unit_ns(), *scratch));
   return reader.ok();
 }
 
-void ReadSamples(const wire::EventBatch& from, WireReader& reader, std::vector<ResourceSample>* to) {
+void ReadSamples(const wire::EventBatch& from, WireReader& reader,
+                 std::vector<ResourceSample>* to) {
   std::vector<uint64_t> times;
   const auto resource = reader.Scalars(from.sample_resource(), CodecLimits::kIntervals);
   const auto value = reader.Scalars(from.sample_value(), CodecLimits::kIntervals);
@@ -124,7 +142,8 @@ void ReadSamples(const wire::EventBatch& from, WireReader& reader, std::vector<R
   if (!ReadTimes(from, from.sample_time_delta(), resource.size(), reader, &times)) return;
   to->resize(resource.size());
   for (size_t i = 0; i < resource.size(); ++i) {
-    (*to)[i] = {static_cast<int64_t>(times[i]), static_cast<Resource>(resource[i]), static_cast<float>(value[i]) / kSampleSteps};
+    (*to)[i] = {static_cast<int64_t>(times[i]), static_cast<Resource>(resource[i]),
+                static_cast<float>(value[i]) / kSampleSteps};
   }
 }
 
@@ -135,7 +154,8 @@ void ReadMarks(const wire::EventBatch& from, WireReader& reader, std::vector<Mar
   if (!reader.SameLength(kind.size(), id.size())) return;
   if (!ReadTimes(from, from.mark_time_delta(), kind.size(), reader, &times)) return;
   to->resize(kind.size());
-  for (size_t i = 0; i < kind.size(); ++i) (*to)[i] = {static_cast<int64_t>(times[i]), static_cast<MarkKind>(kind[i]), id[i]};
+  for (size_t i = 0; i < kind.size(); ++i)
+    (*to)[i] = {static_cast<int64_t>(times[i]), static_cast<MarkKind>(kind[i]), id[i]};
 }
 
 }  // namespace

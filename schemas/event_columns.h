@@ -1,4 +1,5 @@
-// The columns of an EventBatch: intervals, collectives, resource samples and marks. Included by *_codec.cc and event_columns.cc only.
+// The columns of an EventBatch: intervals, collectives, resource samples and marks. Included by
+// *_codec.cc and event_columns.cc only.
 #pragma once
 
 #include "event_generated.h"

@@ -30,12 +30,14 @@ void CheckFunctions(const std::vector<FunctionDef>& functions, Violation& violat
   }
 }
 
-// The rows are the bulk of a batch, so their rules are folded into the sign bit of one number each: no branch in the loops.
+// The rows are the bulk of a batch, so their rules are folded into the sign bit of one number each:
+// no branch in the loops.
 void CheckIntervals(const EventBatch& batch, Violation& violation) {
   const IntervalColumns& rows = batch.intervals;
   const size_t count = rows.size();
   violation.RequireRows(count, CodecLimits::kIntervals);
-  const bool same_length = rows.duration_ns.size() == count && rows.function.size() == count && rows.lane.size() == count;
+  const bool same_length = rows.duration_ns.size() == count && rows.function.size() == count &&
+                           rows.lane.size() == count;
   if (!same_length) return violation.Require(false, DropReason::kColumnLength);
 
   uint64_t time_signs = 0;
@@ -43,14 +45,16 @@ void CheckIntervals(const EventBatch& batch, Violation& violation) {
   for (size_t i = 0; i < count; ++i) {
     const auto start = static_cast<uint64_t>(rows.start_ns[i]);
     const auto duration = static_cast<uint64_t>(rows.duration_ns[i]);
-    time_signs |= start | duration | (start - previous) | (kMaxTime - start) | (kMaxTime - duration) | (kMaxTime - start - duration);
+    time_signs |= start | duration | (start - previous) | (kMaxTime - start) |
+                  (kMaxTime - duration) | (kMaxTime - start - duration);
     previous = start;
   }
   violation.Require(static_cast<int64_t>(time_signs) >= 0, DropReason::kTimeOutOfRange);
 
   const auto last_function = static_cast<uint32_t>(batch.functions.size()) - 1;
   uint32_t function_signs = 0;
-  for (const uint32_t function : rows.function) function_signs |= function | (last_function - function);
+  for (const uint32_t function : rows.function)
+    function_signs |= function | (last_function - function);
   violation.Require(static_cast<int32_t>(function_signs) >= 0, DropReason::kIndexOutOfRange);
 
   uint8_t largest_lane = 0;
@@ -92,11 +96,15 @@ void CheckProgress(const EventBatch& batch, Violation& violation) {
   for (const ProgressReport& report : batch.progress) {
     violation.RequireTime(report.time_ns);
     violation.RequireStep(report.step);
-    if (report.function != kNoParent) violation.RequireIndex(report.function, batch.functions.size());
-    CheckInFlight(report.in_flight, batch.communicators.size(), batch.identity.world_size, violation);
-    CheckOperations(report.operations, batch.communicators.size(), batch.identity.world_size, violation);
+    if (report.function != kNoParent)
+      violation.RequireIndex(report.function, batch.functions.size());
+    CheckInFlight(report.in_flight, batch.communicators.size(), batch.identity.world_size,
+                  violation);
+    CheckOperations(report.operations, batch.communicators.size(), batch.identity.world_size,
+                    violation);
   }
-  violation.RequireSorted(batch.progress, [](const ProgressReport& report) { return report.time_ns; });
+  violation.RequireSorted(batch.progress,
+                          [](const ProgressReport& report) { return report.time_ns; });
 }
 
 }  // namespace
@@ -116,7 +124,8 @@ DropReason CheckInvariants(const EventBatch& batch) {
   CheckCollectives(batch, violation);
   CheckSamplesAndMarks(batch, violation);
   CheckProgress(batch, violation);
-  CheckConnections(batch.connections, batch.communicators.size(), batch.identity.world_size, violation);
+  CheckConnections(batch.connections, batch.communicators.size(), batch.identity.world_size,
+                   violation);
   violation.RequireRows(batch.losses.size(), CodecLimits::kLosses);
   for (const LossEntry& loss : batch.losses) {
     violation.RequireEnum(loss.kind, kEventKindCount);

@@ -1,5 +1,5 @@
-// Division by a number that is the same for a whole column and leaves no remainder: one multiplication in place of a division (Granlund and
-// Montgomery).
+// Division by a number that is the same for a whole column and leaves no remainder: one
+// multiplication in place of a division (Granlund and Montgomery).
 #pragma once
 
 #include <bit>
@@ -16,7 +16,8 @@ class ExactDivision {
         inverse_(Inverse(divisor >> shift_)),
         quotient_max_(std::numeric_limits<uint64_t>::max() / divisor) {}
 
-  // value / divisor where that leaves no remainder; any other value is remembered and clears exact().
+  // value / divisor where that leaves no remainder; any other value is remembered and clears
+  // exact().
   constexpr uint64_t operator()(uint64_t value) {
     const uint64_t quotient = std::rotr(value * inverse_, shift_);
     remainder_ |= quotient > quotient_max_;

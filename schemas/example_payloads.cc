@@ -13,7 +13,11 @@ Window ExampleWindow() {
 }
 
 Communicator ExampleCommunicator() {
-  return {.id = CommId(0xfeed'beef'0000'0001), .name = "dp", .description = "data parallel", .size = 4, .ranks = {0, 2, 4, 6}};
+  return {.id = CommId(0xfeed'beef'0000'0001),
+          .name = "dp",
+          .description = "data parallel",
+          .size = 4,
+          .ranks = {0, 2, 4, 6}};
 }
 
 FunctionPattern ExamplePattern(uint64_t hash) {
@@ -37,7 +41,8 @@ FunctionPattern ExamplePattern(uint64_t hash) {
                           .bytes = uint64_t{1} << 40,
                           .active_steps = 10,
                           .histogram = {}};
-  for (uint64_t ns = 1'000'000; ns < 90'000'000; ns *= 2) pattern.histogram.Add(ns, static_cast<uint32_t>(ns % 97 + 1));
+  for (uint64_t ns = 1'000'000; ns < 90'000'000; ns *= 2)
+    pattern.histogram.Add(ns, static_cast<uint32_t>(ns % 97 + 1));
   return pattern;
 }
 
@@ -59,8 +64,65 @@ std::vector<InFlightCollective> ExampleInFlight() {
 }
 
 std::vector<OperationCount> ExampleOperations() {
-  return {{.communicator = 0, .operation = CollectiveOperation::kUnknown, .peer = -1, .launched = 43, .completed = 42},
-          {.communicator = 0, .operation = CollectiveOperation::kRecv, .peer = 5, .launched = 10, .completed = 9}};
+  return {{.communicator = 0,
+           .operation = CollectiveOperation::kUnknown,
+           .peer = -1,
+           .launched = 43,
+           .completed = 42},
+          {.communicator = 0,
+           .operation = CollectiveOperation::kRecv,
+           .peer = 5,
+           .launched = 10,
+           .completed = 9}};
+}
+
+std::vector<FunctionDef> ExampleFunctions() {
+  return {{.name = "train.py:main",
+           .function_class = FunctionClass::kPython,
+           .wait = WaitKind::kNone,
+           .parent = kNoParent},
+          {.name = "queue.py:get",
+           .function_class = FunctionClass::kPython,
+           .wait = WaitKind::kOther,
+           .parent = 0},
+          {.name = "gemm_bf16_128x128",
+           .function_class = FunctionClass::kGpuCompute,
+           .wait = WaitKind::kNone,
+           .parent = kNoParent},
+          {.name = "ncclAllReduce",
+           .function_class = FunctionClass::kCollective,
+           .wait = WaitKind::kPeer,
+           .parent = kNoParent}};
+}
+
+std::vector<ProgressReport> ExampleReports(int64_t at_ns) {
+  return {{.time_ns = at_ns,
+           .step = 71,
+           .function = 1,
+           .in_flight = {},
+           .operations = {},
+           .timed_out = false},
+          {.time_ns = at_ns + 1'000'000,
+           .step = 71,
+           .function = kNoParent,
+           .in_flight = ExampleInFlight(),
+           .operations = ExampleOperations(),
+           .timed_out = true}};
+}
+
+std::vector<ConnectionSample> ExampleConnections(int64_t at_ns) {
+  return {{.time_ns = at_ns,
+           .peer = 5,
+           .resource = Resource::kNic,
+           .bytes = 1 << 26,
+           .busy_ns = 1'500'000,
+           .retransmits = 2},
+          {.time_ns = at_ns,
+           .peer = 1,
+           .resource = Resource::kNvlink,
+           .bytes = 1 << 28,
+           .busy_ns = 1'400'000,
+           .retransmits = 0}};
 }
 
 }  // namespace
@@ -80,39 +142,41 @@ EventBatch ExampleEventBatch() {
                     .window_steps = 10};
   batch.sequence = 12;
   batch.final = true;
-  batch.clock = {.realtime_ns = 1'700'000'000'000'000'000, .monotonic_ns = 86'400'000'000'000, .device_ns = 5};
+  batch.clock = {
+      .realtime_ns = 1'700'000'000'000'000'000, .monotonic_ns = 86'400'000'000'000, .device_ns = 5};
   batch.time_unit_ns = 1'000;
-  batch.functions = {
-      {.name = "train.py:main", .function_class = FunctionClass::kPython, .wait = WaitKind::kNone, .parent = kNoParent},
-      {.name = "queue.py:get", .function_class = FunctionClass::kPython, .wait = WaitKind::kOther, .parent = 0},
-      {.name = "gemm_bf16_128x128", .function_class = FunctionClass::kGpuCompute, .wait = WaitKind::kNone, .parent = kNoParent},
-      {.name = "ncclAllReduce", .function_class = FunctionClass::kCollective, .wait = WaitKind::kPeer, .parent = kNoParent}};
-  batch.lanes = {{.name = "MainThread", .kind = LaneKind::kTrainingThread}, {.name = "stream 7", .kind = LaneKind::kDeviceStream}};
-  batch.communicators = {
-      {.id = CommId(0xfeed'beef'0000'0001), .name = "dp", .description = "data parallel", .size = 4, .ranks = {1, 3, 5, 7}}};
+  batch.functions = ExampleFunctions();
+  batch.lanes = {{.name = "MainThread", .kind = LaneKind::kTrainingThread},
+                 {.name = "stream 7", .kind = LaneKind::kDeviceStream}};
+  batch.communicators = {{.id = CommId(0xfeed'beef'0000'0001),
+                          .name = "dp",
+                          .description = "data parallel",
+                          .size = 4,
+                          .ranks = {1, 3, 5, 7}}};
   const int64_t base = 1'700'000'000'000'000'000;
   batch.intervals.push_back(base, 10'000'000, 0, 0);
   batch.intervals.push_back(base, 2'000'000, 1, 0);
   batch.intervals.push_back(base + 2'500'000, 0, 2, 1);
   batch.intervals.push_back(base + 3'000'000, 7'123'000, 3, 1);
-  batch.collectives = {
-      {.interval = 3, .communicator = 0, .operation = CollectiveOperation::kAllReduce, .peer = -1, .sequence = 41, .bytes = 1 << 26},
-      {.interval = 3, .communicator = 0, .operation = CollectiveOperation::kSend, .peer = 5, .sequence = 9, .bytes = 4'096}};
+  batch.collectives = {{.interval = 3,
+                        .communicator = 0,
+                        .operation = CollectiveOperation::kAllReduce,
+                        .peer = -1,
+                        .sequence = 41,
+                        .bytes = 1 << 26},
+                       {.interval = 3,
+                        .communicator = 0,
+                        .operation = CollectiveOperation::kSend,
+                        .peer = 5,
+                        .sequence = 9,
+                        .bytes = 4'096}};
   batch.samples = {{.time_ns = base + 1'000, .resource = Resource::kGpuSm, .value = 1},
                    {.time_ns = base + 1'000'000, .resource = Resource::kCpu, .value = 0.2f}};
   batch.samples[1].value = 13'107.0f / 65'535;  // a step of the wire's scale
   batch.marks = {{.time_ns = base - 5'000, .kind = MarkKind::kStepBegin, .id = 70},
                  {.time_ns = base + 10'500'000, .kind = MarkKind::kStepEnd, .id = 70}};
-  batch.progress = {{.time_ns = base + 9'000'000, .step = 71, .function = 1, .in_flight = {}, .operations = {}, .timed_out = false},
-                    {.time_ns = base + 10'000'000,
-                     .step = 71,
-                     .function = kNoParent,
-                     .in_flight = ExampleInFlight(),
-                     .operations = ExampleOperations(),
-                     .timed_out = true}};
-  batch.connections = {
-      {.time_ns = base + 9'000'000, .peer = 5, .resource = Resource::kNic, .bytes = 1 << 26, .busy_ns = 1'500'000, .retransmits = 2},
-      {.time_ns = base + 9'000'000, .peer = 1, .resource = Resource::kNvlink, .bytes = 1 << 28, .busy_ns = 1'400'000, .retransmits = 0}};
+  batch.progress = ExampleReports(base + 9'000'000);
+  batch.connections = ExampleConnections(base + 9'000'000);
   batch.losses = {{.kind = EventKind::kSample, .reason = DropReason::kRingFull, .count = 17}};
   return batch;
 }
@@ -132,14 +196,25 @@ PatternBatch ExamplePatternBatch() {
   batch.silent = true;
   batch.host_only = true;
   batch.completeness = {.events = 80'000, .late = 1, .lost = 2, .sampled = 3, .outside = 4};
-  batch.steps = {{.id = 70, .duration_ns = 1'000'000'000, .peer_wait_ns = 12'000'000, .stage_ns = {100, 300'000'000, 699'999'900, 0}},
+  batch.steps = {{.id = 70,
+                  .duration_ns = 1'000'000'000,
+                  .peer_wait_ns = 12'000'000,
+                  .stage_ns = {100, 300'000'000, 699'999'900, 0}},
                  {.id = 71, .duration_ns = 1'001'000'000, .peer_wait_ns = 0}};
   batch.patterns = {ExamplePattern(17), ExamplePattern(0xffff'ffff'ffff'fff0)};
   batch.folded_critical_ns = {1, 2, 3, 4, 5};
   batch.folded_functions = 99;
   batch.communicators = {CommId(5), CommId(0xfeed'beef'0000'0001)};
-  batch.connections = {{.peer = 1, .resource = Resource::kNvlink, .bytes = uint64_t{1} << 33, .busy_ns = 50'000'000, .retransmits = 0},
-                       {.peer = 5, .resource = Resource::kNic, .bytes = 1 << 30, .busy_ns = 60'000'000, .retransmits = 7}};
+  batch.connections = {{.peer = 1,
+                        .resource = Resource::kNvlink,
+                        .bytes = uint64_t{1} << 33,
+                        .busy_ns = 50'000'000,
+                        .retransmits = 0},
+                       {.peer = 5,
+                        .resource = Resource::kNic,
+                        .bytes = 1 << 30,
+                        .busy_ns = 60'000'000,
+                        .retransmits = 7}};
   batch.levels = {{.resource = Resource::kCpu, .mean = 0.25, .max = 1, .samples = 500},
                   {.resource = Resource::kCpuWait, .mean = 0.125, .max = 0.5, .samples = 1}};
   return batch;
@@ -153,7 +228,9 @@ CollectiveBatch ExampleCollectiveBatch() {
   batch.communicator = ExampleCommunicator();
   batch.window = ExampleWindow();
   batch.final = true;
-  batch.predecessors = {{.function = FunctionId(17), .name = "queue.py:get", .stack = "train.py:main > data.py:next"}};
+  batch.predecessors = {{.function = FunctionId(17),
+                         .name = "queue.py:get",
+                         .stack = "train.py:main > data.py:next"}};
   batch.records = {{.operation = CollectiveOperation::kAllReduce,
                     .sequence = 1'000'000,
                     .peer = -1,
@@ -185,24 +262,29 @@ CollectiveSummary ExampleCollectiveSummary() {
   summary.communicator_description = "data parallel";
   summary.world_size = 8;
   summary.window = ExampleWindow();
-  summary.members = {{.rank = RankId(0),
-                      .count = 640,
-                      .wait_ns = 2'000'000'000,
-                      .exposed_wait_ns = 1'500'000'000,
-                      .last_count = 600,
-                      .lateness_ns = 5'000'000,
-                      .caused_wait_ns = 4'000'000'000,
-                      .late_steps = {70, 71, 79},
-                      .blockers = {{.function = FunctionId(17),
-                                    .name = "queue.py:get",
-                                    .stack = "train.py:main",
-                                    .count = 590,
-                                    .caused_wait_ns = 3'900'000'000,
-                                    .run_ns = 4'100'000'000}},
-                      .incomplete = 1},
-                     {.rank = RankId(2), .count = 640, .wait_ns = 7, .late_steps = {}, .blockers = {}}};
-  summary.pairs = {
-      {.source = RankId(0), .destination = RankId(2), .count = 64, .receive_wait_ns = 11, .send_wait_ns = 12, .unmatched = 13}};
+  summary.members = {
+      {.rank = RankId(0),
+       .count = 640,
+       .wait_ns = 2'000'000'000,
+       .exposed_wait_ns = 1'500'000'000,
+       .last_count = 600,
+       .lateness_ns = 5'000'000,
+       .caused_wait_ns = 4'000'000'000,
+       .late_steps = {70, 71, 79},
+       .blockers = {{.function = FunctionId(17),
+                     .name = "queue.py:get",
+                     .stack = "train.py:main",
+                     .count = 590,
+                     .caused_wait_ns = 3'900'000'000,
+                     .run_ns = 4'100'000'000}},
+       .incomplete = 1},
+      {.rank = RankId(2), .count = 640, .wait_ns = 7, .late_steps = {}, .blockers = {}}};
+  summary.pairs = {{.source = RankId(0),
+                    .destination = RankId(2),
+                    .count = 64,
+                    .receive_wait_ns = 11,
+                    .send_wait_ns = 12,
+                    .unmatched = 13}};
   summary.operations = 640;
   summary.incomplete = 1;
   summary.transfer_ns = 123'456'789;
@@ -230,8 +312,14 @@ Finding ExampleFinding() {
   finding.function = "queue.py:get";
   finding.stack = "train.py:main > data.py:next";
   finding.function_class = FunctionClass::kPython;
-  finding.evidence = {{.name = "beta", .unit = "ratio", .culprit = 0.4, .peers = 0.01, .threshold = 0.05, .samples = 7}};
-  finding.chain = {{.rank = 0, .description = "waits for data", .lost_ns = 4'000'000'000}, {.rank = -1, .description = "", .lost_ns = 0}};
+  finding.evidence = {{.name = "beta",
+                       .unit = "ratio",
+                       .culprit = 0.4,
+                       .peers = 0.01,
+                       .threshold = 0.05,
+                       .samples = 7}};
+  finding.chain = {{.rank = 0, .description = "waits for data", .lost_ns = 4'000'000'000},
+                   {.rank = -1, .description = "", .lost_ns = 0}};
   finding.lost_gpu_seconds_per_hour = 1'234.5;
   finding.lost_ns_per_step = 1.5e8;
   finding.title = "Rank 0 waits 150 ms a step for data";
@@ -282,8 +370,12 @@ RankStanding ExampleRankStanding() {
   standing.communicators = {ExampleCommunicator()};
   standing.in_flight = ExampleInFlight();
   standing.operations = ExampleOperations();
-  standing.connections = {
-      {.time_ns = 1'700'000'030'000'000'000, .peer = 5, .resource = Resource::kNic, .bytes = 0, .busy_ns = 1'000'000'000, .retransmits = 9}};
+  standing.connections = {{.time_ns = 1'700'000'030'000'000'000,
+                           .peer = 5,
+                           .resource = Resource::kNic,
+                           .bytes = 0,
+                           .busy_ns = 1'000'000'000,
+                           .retransmits = 9}};
   return standing;
 }
 

@@ -1,4 +1,5 @@
-// One filled value of each payload type, every field away from its default, for the tests of this folder, golden payloads and fuzz seeds.
+// One filled value of each payload type, every field away from its default, for the tests of this
+// folder, golden payloads and fuzz seeds.
 #pragma once
 
 #include "schemas/codec.h"

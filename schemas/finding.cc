@@ -58,7 +58,8 @@ std::string FindingId(const Finding& finding) {
   append(finding.function);
   const XXH128_hash_t hash = XXH3_128bits(identity.data(), identity.size());
   char hex[33];
-  std::snprintf(hex, sizeof hex, "%016" PRIx64 "%016" PRIx64, static_cast<uint64_t>(hash.high64), static_cast<uint64_t>(hash.low64));
+  std::snprintf(hex, sizeof hex, "%016" PRIx64 "%016" PRIx64, static_cast<uint64_t>(hash.high64),
+                static_cast<uint64_t>(hash.low64));
   return hex;
 }
 

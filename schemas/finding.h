@@ -12,12 +12,12 @@
 namespace eroica {
 
 enum class FindingKind : uint8_t {
-  kSlowRank = 0,        // one or some ranks hold the others up
-  kImbalance = 1,       // stage, data or expert: nobody's machine; subkind says which
-  kCommunication = 2,   // the communication itself is slow
+  kSlowRank = 0,       // one or some ranks hold the others up
+  kImbalance = 1,      // stage, data or expert: nobody's machine; subkind says which
+  kCommunication = 2,  // the communication itself is slow
   kHang = 3,
   kStepTime = 4,
-  kRegression = 5,      // equal on all ranks
+  kRegression = 5,  // equal on all ranks
   kContention = 6,
   kMonitoringGap = 7,
 };
@@ -33,10 +33,10 @@ inline constexpr int kSeverityCount = 4;
 std::string_view ToString(Severity severity);
 
 struct Culprit {
-  int32_t rank = -1;    // -1: the culprit is no rank
+  int32_t rank = -1;  // -1: the culprit is no rank
   std::string host;
   int32_t device = -1;
-  int32_t peer = -1;    // the other end where the culprit is a link
+  int32_t peer = -1;  // the other end where the culprit is a link
   friend bool operator==(const Culprit&, const Culprit&) = default;
 };
 
@@ -52,7 +52,7 @@ struct Measure {
   std::string name;
   std::string unit;  // "ns", "ratio", "count", "probability"
   double culprit = 0;
-  double peers = 0;      // median of the peers
+  double peers = 0;  // median of the peers
   double threshold = 0;
   uint64_t samples = 0;
   friend bool operator==(const Measure&, const Measure&) = default;
@@ -87,7 +87,7 @@ struct Finding {
   std::vector<Effect> chain;
   double lost_gpu_seconds_per_hour = 0;
   double lost_ns_per_step = 0;
-  std::string title;        // one sentence with numbers
+  std::string title;  // one sentence with numbers
   std::string explanation;
   std::string suggested_action;
   std::vector<std::string> caveats;
@@ -102,7 +102,8 @@ struct Finding {
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
-// 128 bits as hex over job, kind, subkind, culprits and function: the same fault has the same id in every window, run and node.
+// 128 bits as hex over job, kind, subkind, culprits and function: the same fault has the same id in
+// every window, run and node.
 std::string FindingId(const Finding& finding);
 
 }  // namespace eroica

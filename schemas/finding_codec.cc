@@ -14,28 +14,39 @@ struct FindingOffsets {
 FindingOffsets WriteTables(const Finding& finding, WireWriter& writer) {
   flatbuffers::FlatBufferBuilder& builder = writer.builder();
   return {
-      .culprits = writer.Tables<wire::Culprit>(
-          finding.culprits,
-          [&](const Culprit& row) { return wire::CreateCulprit(builder, row.rank, writer.Text(row.host), row.device, row.peer); }),
+      .culprits = writer.Tables<wire::Culprit>(finding.culprits,
+                                               [&](const Culprit& row) {
+                                                 return wire::CreateCulprit(builder, row.rank,
+                                                                            writer.Text(row.host),
+                                                                            row.device, row.peer);
+                                               }),
       .victims = writer.Tables<wire::Victim>(
           finding.victims,
-          [&](const Victim& row) { return wire::CreateVictim(builder, row.rank.value, row.lost_ns, row.lost_ns_per_step); }),
+          [&](const Victim& row) {
+            return wire::CreateVictim(builder, row.rank.value, row.lost_ns, row.lost_ns_per_step);
+          }),
       .evidence = writer.Tables<wire::Measure>(finding.evidence,
                                                [&](const Measure& row) {
                                                  const auto name = writer.Text(row.name);
                                                  const auto unit = writer.Text(row.unit);
-                                                 return wire::CreateMeasure(builder, name, unit, row.culprit, row.peers, row.threshold,
-                                                                            row.samples);
+                                                 return wire::CreateMeasure(
+                                                     builder, name, unit, row.culprit, row.peers,
+                                                     row.threshold, row.samples);
                                                }),
-      .chain = writer.Tables<wire::Effect>(finding.chain,
-                                           [&](const Effect& row) {
-                                             return wire::CreateEffect(builder, row.rank,
-                                                                       writer.Text(row.description, CodecLimits::kTextBytes), row.lost_ns);
-                                           }),
+      .chain = writer.Tables<wire::Effect>(
+          finding.chain,
+          [&](const Effect& row) {
+            return wire::CreateEffect(builder, row.rank,
+                                      writer.Text(row.description, CodecLimits::kTextBytes),
+                                      row.lost_ns);
+          }),
       // A vector holds no absent strings, so an empty one is written as such.
       .caveats = writer.Tables<flatbuffers::String>(
           finding.caveats,
-          [&](const std::string& row) { return row.empty() ? builder.CreateString("", 0) : writer.Text(row, CodecLimits::kTextBytes); }),
+          [&](const std::string& row) {
+            return row.empty() ? builder.CreateString("", 0)
+                               : writer.Text(row, CodecLimits::kTextBytes);
+          }),
   };
 }
 
@@ -74,7 +85,8 @@ void ReadTables(const wire::Finding& from, WireReader& reader, Finding* to) {
     effect.lost_ns = row.lost_ns();
   }
   to->caveats.resize(reader.Rows(from.caveats(), CodecLimits::kPatterns));
-  for (uint32_t i = 0; i < to->caveats.size(); ++i) reader.Text(from.caveats()->Get(i), &to->caveats[i], CodecLimits::kTextBytes);
+  for (uint32_t i = 0; i < to->caveats.size(); ++i)
+    reader.Text(from.caveats()->Get(i), &to->caveats[i], CodecLimits::kTextBytes);
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 namespace eroica {
 namespace {
 
-// A finding may speak of a job whose world it does not know, so ranks are bounded by what a world can be at most.
+// A finding may speak of a job whose world it does not know, so ranks are bounded by what a world
+// can be at most.
 void CheckRank(int64_t rank, Violation& violation) {
-  violation.Require(rank >= -1 && rank < static_cast<int64_t>(CodecLimits::kRanks), DropReason::kIndexOutOfRange);
+  violation.Require(rank >= -1 && rank < static_cast<int64_t>(CodecLimits::kRanks),
+                    DropReason::kIndexOutOfRange);
 }
 
 void CheckParties(const Finding& finding, Violation& violation) {

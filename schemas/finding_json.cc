@@ -38,7 +38,8 @@ Json EvidenceJson(const std::vector<Measure>& evidence) {
 std::string ToJson(const Finding& f, JsonTimes times) {
   Json victims = Json::array();
   for (const Victim& v : f.victims) {
-    victims.push_back({{"rank", v.rank.value}, {"lost_ns", v.lost_ns}, {"lost_ns_per_step", v.lost_ns_per_step}});
+    victims.push_back(
+        {{"rank", v.rank.value}, {"lost_ns", v.lost_ns}, {"lost_ns_per_step", v.lost_ns_per_step}});
   }
   Json chain = Json::array();
   for (const Effect& e : f.chain) {
@@ -67,7 +68,10 @@ std::string ToJson(const Finding& f, JsonTimes times) {
             {"steps", {{"first", f.first_step}, {"last", f.last_step}}},
             {"caveats", f.caveats},
             {"data_quality",
-             {{"events", f.events}, {"events_lost", f.events_lost}, {"ranks_seen", f.ranks_seen}, {"world_size", f.world_size}}},
+             {{"events", f.events},
+              {"events_lost", f.events_lost},
+              {"ranks_seen", f.ranks_seen},
+              {"world_size", f.world_size}}},
             {"operator", {{"name", f.operator_name}, {"version", f.operator_version}}},
             {"replay_id", f.replay_id}};
   if (times == JsonTimes::kInclude) json["emitted_at_ns"] = f.emitted_at_ns;

@@ -1,5 +1,5 @@
-// A finding as JSON, for REST, the CLI and subscribers without FlatBuffers. Deterministic: fixed key order, numbers in shortest
-// round-trip form.
+// A finding as JSON, for REST, the CLI and subscribers without FlatBuffers. Deterministic: fixed
+// key order, numbers in shortest round-trip form.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace eroica {
 
-// emitted_at is the only field that two runs over the same input may differ in; leave it out to compare them byte for byte.
+// emitted_at is the only field that two runs over the same input may differ in; leave it out to
+// compare them byte for byte.
 enum class JsonTimes : uint8_t { kInclude, kOmit };
 std::string ToJson(const Finding& finding, JsonTimes times = JsonTimes::kInclude);
 

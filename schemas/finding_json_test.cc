@@ -26,7 +26,8 @@ TEST(FindingJson, HoldsEveryFieldUnderItsName) {
   EXPECT_EQ(object["confidence"], 0.875);
   EXPECT_EQ(object["function"], "queue.py:get");
   EXPECT_EQ(object["function_class"], "python");
-  EXPECT_EQ(object["culprits"][0], json({{"rank", 0}, {"host", "node-0017"}, {"device", 3}, {"peer", 2}}));
+  EXPECT_EQ(object["culprits"][0],
+            json({{"rank", 0}, {"host", "node-0017"}, {"device", 3}, {"peer", 2}}));
   EXPECT_EQ(object["victims"].size(), 2u);
   EXPECT_EQ(object["victims"][0]["lost_ns"], 4'000'000'000);
   EXPECT_EQ(object["evidence"][0]["peers"], 0.01);
@@ -56,7 +57,8 @@ TEST(FindingJson, IsEqualForTwoRunsButForTheClock) {
 TEST(FindingJson, StaysValidWhateverTheNames) {
   Finding finding = ExampleFinding();
   finding.function = "quote \" backslash \\ newline \n broken utf-8 \xff";
-  EXPECT_EQ(json::parse(ToJson(finding))["function"], "quote \" backslash \\ newline \n broken utf-8 \xef\xbf\xbd");
+  EXPECT_EQ(json::parse(ToJson(finding))["function"],
+            "quote \" backslash \\ newline \n broken utf-8 \xef\xbf\xbd");
 }
 
 TEST(Finding, TheIdDependsOnTheIdentityOnly) {
@@ -93,7 +95,8 @@ TEST(Finding, EveryKindStateAndSeverityHasAName) {
   for (int i = 0; i < kFindingKindCount; ++i) names.insert(ToString(static_cast<FindingKind>(i)));
   for (int i = 0; i < kFindingStateCount; ++i) names.insert(ToString(static_cast<FindingState>(i)));
   for (int i = 0; i < kSeverityCount; ++i) names.insert(ToString(static_cast<Severity>(i)));
-  EXPECT_EQ(names.size(), static_cast<size_t>(kFindingKindCount + kFindingStateCount + kSeverityCount));
+  EXPECT_EQ(names.size(),
+            static_cast<size_t>(kFindingKindCount + kFindingStateCount + kSeverityCount));
   EXPECT_EQ(names.count("unknown"), 0u);
 }
 

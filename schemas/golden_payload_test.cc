@@ -1,6 +1,7 @@
-// Payloads as version 1 wrote them, kept in testdata. A reader of today must understand them, and a writer of today writes the same bytes.
-// If a change of the wire is meant and compatible, keep the old file under another name, add a test that it still reads, and run
-// write_example_payloads for the new one.
+// Payloads as version 1 wrote them, kept in testdata. A reader of today must understand them, and a
+// writer of today writes the same bytes. If a change of the wire is meant and compatible, keep the
+// old file under another name, add a test that it still reads, and run write_example_payloads for
+// the new one.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -20,7 +21,8 @@ std::string ReadPayload(const std::string& name) {
 template <typename T>
 class GoldenPayload : public ::testing::Test {};
 
-using PayloadTypes = ::testing::Types<EventBatch, PatternBatch, CollectiveBatch, CollectiveSummary, Finding, Control, RankStanding>;
+using PayloadTypes = ::testing::Types<EventBatch, PatternBatch, CollectiveBatch, CollectiveSummary,
+                                      Finding, Control, RankStanding>;
 TYPED_TEST_SUITE(GoldenPayload, PayloadTypes);
 
 TYPED_TEST(GoldenPayload, IsReadAndWrittenUnchanged) {
@@ -32,7 +34,8 @@ TYPED_TEST(GoldenPayload, IsReadAndWrittenUnchanged) {
   TypeParam read;
   ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
   EXPECT_TRUE(read == Example<TypeParam>());
-  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(written.data()), written.size()), golden);
+  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(written.data()), written.size()),
+            golden);
 }
 
 // Before progress reports, the stages of steps and connections were added.
@@ -76,7 +79,8 @@ TEST(GoldenPayloadOfBefore, PatternsWithoutLevels) {
   EXPECT_TRUE(read == expected);
   Encoder encoder;
   const Bytes written = encoder.Encode(expected);
-  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(written.data()), written.size()), golden);
+  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(written.data()), written.size()),
+            golden);
 }
 
 }  // namespace

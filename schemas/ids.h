@@ -1,4 +1,5 @@
-// Strong types for the identities that Eroica speaks of, so that a rank is never taken for a communicator.
+// Strong types for the identities that Eroica speaks of, so that a rank is never taken for a
+// communicator.
 #pragma once
 
 #include <compare>
@@ -19,13 +20,16 @@ struct StrongId {
 };
 
 using JobId = StrongId<struct JobTag, std::string>;
-using RankId = StrongId<struct RankTag, uint32_t>;        // global rank within the job
-using CommId = StrongId<struct CommTag, uint64_t>;        // equal on all members of a communicator
-using FunctionId = StrongId<struct FunctionTag, uint64_t>;  // hash of class and whole call stack, see function.h
+using RankId = StrongId<struct RankTag, uint32_t>;  // global rank within the job
+using CommId = StrongId<struct CommTag, uint64_t>;  // equal on all members of a communicator
+// hash of class and whole call stack, see function.h
+using FunctionId = StrongId<struct FunctionTag, uint64_t>;
 
 }  // namespace eroica
 
 template <typename Tag, typename Rep>
 struct std::hash<eroica::StrongId<Tag, Rep>> {
-  size_t operator()(const eroica::StrongId<Tag, Rep>& id) const noexcept { return std::hash<Rep>{}(id.value); }
+  size_t operator()(const eroica::StrongId<Tag, Rep>& id) const noexcept {
+    return std::hash<Rep>{}(id.value);
+  }
 };

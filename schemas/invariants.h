@@ -1,5 +1,6 @@
-// What holds of every batch that the codec lets through, in either direction: counts within the limits (codec.h), enums and indices in
-// range, rows sorted, times in 0 .. kMaxTimeNs with no sum beyond, ranks below the world size, a job. Pure, linear, and in one place.
+// What holds of every batch that the codec lets through, in either direction: counts within the
+// limits (codec.h), enums and indices in range, rows sorted, times in 0 .. kMaxTimeNs with no sum
+// beyond, ranks below the world size, a job. Pure, linear, and in one place.
 #pragma once
 
 #include "schemas/collective_batch.h"

@@ -1,4 +1,5 @@
-// PatternBatch in memory: the behaviour patterns of one rank in one window, what summarize says of the rank to diagnose. Wire: pattern.fbs.
+// PatternBatch in memory: the behaviour patterns of one rank in one window, what summarize says of
+// the rank to diagnose. Wire: pattern.fbs.
 #pragma once
 
 #include <array>
@@ -32,9 +33,10 @@ inline constexpr int kStepStageCount = 4;
 struct StepRecord {
   int64_t id = 0;
   int64_t duration_ns = 0;
-  int64_t peer_wait_ns = 0;                         // exposed time in collectives and in functions that wait for peers
-  std::array<int64_t, kStepStageCount> stage_ns{};  // adds up to duration_ns; all zero where the step has no marks of its stages
-  Pause pause = Pause::kNone;                       // that the step, or a part of it, was spent in
+  int64_t peer_wait_ns = 0;  // exposed time in collectives and in functions that wait for peers
+  // adds up to duration_ns; all zero where the step has no marks of its stages
+  std::array<int64_t, kStepStageCount> stage_ns{};
+  Pause pause = Pause::kNone;  // that the step, or a part of it, was spent in
   bool has_stages() const { return stage_ns != std::array<int64_t, kStepStageCount>{}; }
   friend bool operator==(const StepRecord&, const StepRecord&) = default;
 };
@@ -48,9 +50,11 @@ struct FunctionPattern {
   WaitKind wait = WaitKind::kNone;
   Resource resource = Resource::kNone;
   uint64_t resource_samples = 0;  // 0: mu and sigma are unknown
-  double beta = 0;                // share of the window on the rank's critical path, 0 .. 1 (can add up to more than 1 over functions)
-  double mu = 0;                  // mean of the resource over the critical execution durations, 0 .. 1
-  double sigma = 0;               // its standard deviation, likewise
+  // share of the window on the rank's critical path, 0 .. 1 (can add up to more than 1 over
+  // functions)
+  double beta = 0;
+  double mu = 0;     // mean of the resource over the critical execution durations, 0 .. 1
+  double sigma = 0;  // its standard deviation, likewise
   uint64_t count = 0;
   int64_t total_ns = 0;
   int64_t critical_ns = 0;
@@ -76,10 +80,11 @@ struct ConnectionPattern {
   friend bool operator==(const ConnectionPattern&, const ConnectionPattern&) = default;
 };
 
-// How far a resource was used in the window, whatever ran: of its samples, each counted alike. (What functions made of it is their mu and sigma.)
+// How far a resource was used in the window, whatever ran: of its samples, each counted alike.
+// (What functions made of it is their mu and sigma.)
 struct ResourceLevel {
   Resource resource = Resource::kNone;
-  double mean = 0;       // 0 .. 1
+  double mean = 0;  // 0 .. 1
   float max = 0;
   uint64_t samples = 0;  // at least 1
   friend bool operator==(const ResourceLevel&, const ResourceLevel&) = default;
@@ -99,11 +104,12 @@ struct PatternBatch {
   bool silent = false;  // RankSilent: the rank sent nothing for this window
   bool host_only = false;
   Completeness completeness;
-  std::vector<StepRecord> steps;                                  // by id
-  std::vector<FunctionPattern> patterns;                          // by FunctionId, so that equal content is equal bytes
-  std::array<int64_t, kFunctionClassCount> folded_critical_ns{};  // functions too small for a row of their own
+  std::vector<StepRecord> steps;          // by id
+  std::vector<FunctionPattern> patterns;  // by FunctionId, so that equal content is equal bytes
+  // functions too small for a row of their own
+  std::array<int64_t, kFunctionClassCount> folded_critical_ns{};
   uint32_t folded_functions = 0;
-  std::vector<CommId> communicators;  // that the rank is a member of, sorted
+  std::vector<CommId> communicators;           // that the rank is a member of, sorted
   std::vector<ConnectionPattern> connections;  // by peer, resource and communicator
   std::vector<ResourceLevel> levels;           // by resource, each once, of those that were sampled
   friend bool operator==(const PatternBatch&, const PatternBatch&) = default;

@@ -6,12 +6,15 @@
 namespace eroica {
 namespace {
 
-flatbuffers::Offset<wire::FunctionPattern> WritePattern(const FunctionPattern& pattern, WireWriter& writer) {
+flatbuffers::Offset<wire::FunctionPattern> WritePattern(const FunctionPattern& pattern,
+                                                        WireWriter& writer) {
   const auto name = writer.Text(pattern.name);
   const auto stack = writer.Text(pattern.stack, CodecLimits::kTextBytes);
   const auto& buckets = pattern.histogram.buckets();
-  const auto bucket = writer.Scalars<uint16_t>(buckets.size(), [&](size_t i) { return buckets[i].first; });
-  const auto bucket_count = writer.Scalars<uint32_t>(buckets.size(), [&](size_t i) { return buckets[i].second; });
+  const auto bucket =
+      writer.Scalars<uint16_t>(buckets.size(), [&](size_t i) { return buckets[i].first; });
+  const auto bucket_count =
+      writer.Scalars<uint32_t>(buckets.size(), [&](size_t i) { return buckets[i].second; });
   wire::FunctionPatternBuilder table(writer.builder());
   table.add_function_hash(pattern.function.value);
   table.add_name(name);
@@ -72,23 +75,33 @@ void ReadPattern(const wire::FunctionPattern& from, WireReader& reader, Function
   ReadHistogram(from, reader, &to->histogram);
 }
 
-wire::Step PackStep(const StepRecord& step) { return {step.id, step.duration_ns, step.peer_wait_ns}; }
+wire::Step PackStep(const StepRecord& step) {
+  return {step.id, step.duration_ns, step.peer_wait_ns};
+}
 
-WireWriter::VectorOffset<int64_t> WriteStages(const std::vector<StepRecord>& steps, WireWriter& writer) {
-  const bool any = std::any_of(steps.begin(), steps.end(), [](const StepRecord& step) { return step.has_stages(); });
-  return writer.Scalars<int64_t>(any ? steps.size() * kStepStageCount : 0,
-                                 [&](size_t i) { return steps[i / kStepStageCount].stage_ns[i % kStepStageCount]; });
+WireWriter::VectorOffset<int64_t> WriteStages(const std::vector<StepRecord>& steps,
+                                              WireWriter& writer) {
+  const bool any = std::any_of(steps.begin(), steps.end(),
+                               [](const StepRecord& step) { return step.has_stages(); });
+  return writer.Scalars<int64_t>(any ? steps.size() * kStepStageCount : 0, [&](size_t i) {
+    return steps[i / kStepStageCount].stage_ns[i % kStepStageCount];
+  });
 }
 
 void ReadStages(const wire::PatternBatch& from, WireReader& reader, std::vector<StepRecord>* to) {
-  const auto stages = reader.Scalars(from.step_stage_ns(), size_t{CodecLimits::kPatterns} * kStepStageCount);
+  const auto stages =
+      reader.Scalars(from.step_stage_ns(), size_t{CodecLimits::kPatterns} * kStepStageCount);
   if (stages.empty() || !reader.SameLength(stages.size(), to->size() * kStepStageCount)) return;
-  for (size_t i = 0; i < stages.size(); ++i) (*to)[i / kStepStageCount].stage_ns[i % kStepStageCount] = stages[i];
+  for (size_t i = 0; i < stages.size(); ++i)
+    (*to)[i / kStepStageCount].stage_ns[i % kStepStageCount] = stages[i];
 }
 
-WireWriter::VectorOffset<uint8_t> WritePauses(const std::vector<StepRecord>& steps, WireWriter& writer) {
-  const bool any = std::any_of(steps.begin(), steps.end(), [](const StepRecord& step) { return step.pause != Pause::kNone; });
-  return writer.Scalars<uint8_t>(any ? steps.size() : 0, [&](size_t i) { return static_cast<uint8_t>(steps[i].pause); });
+WireWriter::VectorOffset<uint8_t> WritePauses(const std::vector<StepRecord>& steps,
+                                              WireWriter& writer) {
+  const bool any = std::any_of(steps.begin(), steps.end(),
+                               [](const StepRecord& step) { return step.pause != Pause::kNone; });
+  return writer.Scalars<uint8_t>(any ? steps.size() : 0,
+                                 [&](size_t i) { return static_cast<uint8_t>(steps[i].pause); });
 }
 
 void ReadPauses(const wire::PatternBatch& from, WireReader& reader, std::vector<StepRecord>* to) {
@@ -104,12 +117,14 @@ uint16_t NumberOf(CommId communicator, const std::vector<CommId>& communicators)
   return static_cast<uint16_t>(place - communicators.begin() + 1);
 }
 
-WireWriter::VectorOffset<const wire::Connection*> WriteConnections(const PatternBatch& batch, WireWriter& writer) {
+WireWriter::VectorOffset<const wire::Connection*> WriteConnections(const PatternBatch& batch,
+                                                                   WireWriter& writer) {
   if (batch.connections.empty()) return 0;
   std::vector<wire::Connection> rows;
   rows.reserve(batch.connections.size());
   for (const ConnectionPattern& row : batch.connections) {
-    rows.emplace_back(row.bytes, row.busy_ns, row.retransmits, row.peer, static_cast<uint8_t>(row.resource), row.channels,
+    rows.emplace_back(row.bytes, row.busy_ns, row.retransmits, row.peer,
+                      static_cast<uint8_t>(row.resource), row.channels,
                       NumberOf(row.communicator, batch.communicators));
   }
   return writer.builder().CreateVectorOfStructs(rows);
@@ -123,20 +138,22 @@ void ReadConnections(const wire::PatternBatch& from, WireReader& reader, Pattern
     const uint16_t number = rows[i].communicator();
     if (number > communicators.size()) return reader.Fail(DropReason::kIndexOutOfRange);
     to->connections[i] = {.peer = rows[i].peer(),
-                .resource = static_cast<Resource>(rows[i].resource()),
-                .bytes = rows[i].bytes(),
-                .busy_ns = rows[i].busy_ns(),
-                .retransmits = rows[i].retransmits(),
-                .channels = rows[i].channels(),
-                .communicator = number > 0 ? communicators[number - 1] : CommId{}};
+                          .resource = static_cast<Resource>(rows[i].resource()),
+                          .bytes = rows[i].bytes(),
+                          .busy_ns = rows[i].busy_ns(),
+                          .retransmits = rows[i].retransmits(),
+                          .channels = rows[i].channels(),
+                          .communicator = number > 0 ? communicators[number - 1] : CommId{}};
   }
 }
 
-WireWriter::VectorOffset<const wire::ResourceLevel*> WriteLevels(const PatternBatch& batch, WireWriter& writer) {
+WireWriter::VectorOffset<const wire::ResourceLevel*> WriteLevels(const PatternBatch& batch,
+                                                                 WireWriter& writer) {
   if (batch.levels.empty()) return 0;
   std::vector<wire::ResourceLevel> rows;
   rows.reserve(batch.levels.size());
-  for (const ResourceLevel& row : batch.levels) rows.emplace_back(row.samples, row.mean, row.max, static_cast<uint8_t>(row.resource));
+  for (const ResourceLevel& row : batch.levels)
+    rows.emplace_back(row.samples, row.mean, row.max, static_cast<uint8_t>(row.resource));
   return writer.builder().CreateVectorOfStructs(rows);
 }
 
@@ -144,19 +161,25 @@ void ReadLevels(const wire::PatternBatch& from, WireReader& reader, PatternBatch
   const auto rows = reader.Structs(from.levels(), kResourceCount);
   to->levels.clear();
   for (const wire::ResourceLevel& row : rows) {
-    to->levels.push_back({.resource = static_cast<Resource>(row.resource()), .mean = row.mean(), .max = row.max(), .samples = row.samples()});
+    to->levels.push_back({.resource = static_cast<Resource>(row.resource()),
+                          .mean = row.mean(),
+                          .max = row.max(),
+                          .samples = row.samples()});
   }
 }
 
 void ReadRows(const wire::PatternBatch& from, WireReader& reader, PatternBatch* to) {
   const auto steps = reader.Structs(from.steps(), CodecLimits::kPatterns);
   to->steps.resize(steps.size());
-  for (size_t i = 0; i < steps.size(); ++i) to->steps[i] = {steps[i].id(), steps[i].duration_ns(), steps[i].peer_wait_ns(), {}, Pause::kNone};
+  for (size_t i = 0; i < steps.size(); ++i)
+    to->steps[i] = {
+        steps[i].id(), steps[i].duration_ns(), steps[i].peer_wait_ns(), {}, Pause::kNone};
   ReadStages(from, reader, &to->steps);
   ReadPauses(from, reader, &to->steps);
 
   to->patterns.resize(reader.Rows(from.patterns(), CodecLimits::kPatterns));
-  for (uint32_t i = 0; i < to->patterns.size(); ++i) ReadPattern(*from.patterns()->Get(i), reader, &to->patterns[i]);
+  for (uint32_t i = 0; i < to->patterns.size(); ++i)
+    ReadPattern(*from.patterns()->Get(i), reader, &to->patterns[i]);
 
   // One a function class; a writer that knows fewer of them sends a shorter vector.
   const auto folded = reader.Scalars(from.folded_critical_ns(), to->folded_critical_ns.size());
@@ -174,7 +197,8 @@ void ReadRows(const wire::PatternBatch& from, WireReader& reader, PatternBatch* 
 }  // namespace
 
 wire::Window WindowToWire(const Window& window) {
-  return {window.index, window.start_ns, window.end_ns, window.first_step, window.last_step, static_cast<uint8_t>(window.kind)};
+  return {window.index,      window.start_ns,  window.end_ns,
+          window.first_step, window.last_step, static_cast<uint8_t>(window.kind)};
 }
 
 Window WindowFromWire(const wire::Window* window) {
@@ -196,13 +220,16 @@ void Write(const PatternBatch& batch, WireWriter& writer) {
   const auto pauses = WritePauses(batch.steps, writer);
   const auto connections = WriteConnections(batch, writer);
   const auto levels = WriteLevels(batch, writer);
-  const auto patterns =
-      writer.Tables<wire::FunctionPattern>(batch.patterns, [&](const FunctionPattern& row) { return WritePattern(row, writer); });
-  const auto folded = writer.Scalars<int64_t>(batch.folded_critical_ns.size(), [&](size_t i) { return batch.folded_critical_ns[i]; });
-  const auto communicators = writer.Scalars<uint64_t>(batch.communicators.size(), [&](size_t i) { return batch.communicators[i].value; });
+  const auto patterns = writer.Tables<wire::FunctionPattern>(
+      batch.patterns, [&](const FunctionPattern& row) { return WritePattern(row, writer); });
+  const auto folded = writer.Scalars<int64_t>(
+      batch.folded_critical_ns.size(), [&](size_t i) { return batch.folded_critical_ns[i]; });
+  const auto communicators = writer.Scalars<uint64_t>(
+      batch.communicators.size(), [&](size_t i) { return batch.communicators[i].value; });
   const wire::Window window = WindowToWire(batch.window);
   const Completeness& seen = batch.completeness;
-  const wire::Completeness completeness(seen.events, seen.late, seen.lost, seen.sampled, seen.outside);
+  const wire::Completeness completeness(seen.events, seen.late, seen.lost, seen.sampled,
+                                        seen.outside);
 
   wire::PatternBatchBuilder table(writer.builder());
   table.add_job(job);
@@ -245,7 +272,9 @@ void Read(const wire::PatternBatch& from, WireReader& reader, PatternBatch* to) 
   to->host_only = from.host_only();
   const wire::Completeness* seen = from.completeness();
   to->completeness = {};
-  if (seen != nullptr) to->completeness = {seen->events(), seen->late(), seen->lost(), seen->sampled(), seen->outside()};
+  if (seen != nullptr)
+    to->completeness = {seen->events(), seen->late(), seen->lost(), seen->sampled(),
+                        seen->outside()};
   ReadRows(from, reader, to);
 }
 

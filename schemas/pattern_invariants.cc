@@ -9,7 +9,8 @@ namespace {
 
 void CheckHistogram(const DurationHistogram& histogram, Violation& violation) {
   // Its class keeps the buckets sorted and their counts above zero.
-  if (!histogram.empty()) violation.RequireIndex(histogram.buckets().back().first, DurationHistogram::kBucketCount);
+  if (!histogram.empty())
+    violation.RequireIndex(histogram.buckets().back().first, DurationHistogram::kBucketCount);
 }
 
 void CheckPattern(const FunctionPattern& pattern, Violation& violation) {
@@ -35,7 +36,8 @@ void CheckStages(const StepRecord& step, Violation& violation) {
     violation.RequireTime(ns);
     sum += static_cast<uint64_t>(ns);
   }
-  violation.Require(sum == 0 || sum == static_cast<uint64_t>(step.duration_ns), DropReason::kValueOutOfRange);
+  violation.Require(sum == 0 || sum == static_cast<uint64_t>(step.duration_ns),
+                    DropReason::kValueOutOfRange);
 }
 
 void CheckConnections(const PatternBatch& batch, Violation& violation) {
@@ -44,10 +46,13 @@ void CheckConnections(const PatternBatch& batch, Violation& violation) {
     violation.RequireIndex(connection.peer, batch.world_size);
     violation.RequireEnum(connection.resource, kResourceCount);
     violation.RequireTime(connection.busy_ns);
-    const bool listed = std::binary_search(batch.communicators.begin(), batch.communicators.end(), connection.communicator);
+    const bool listed = std::binary_search(batch.communicators.begin(), batch.communicators.end(),
+                                           connection.communicator);
     violation.Require(connection.communicator == CommId{} || listed, DropReason::kIndexOutOfRange);
   }
-  violation.RequireSorted(batch.connections, [](const ConnectionPattern& row) { return std::tuple(row.peer, row.resource, row.communicator); });
+  violation.RequireSorted(batch.connections, [](const ConnectionPattern& row) {
+    return std::tuple(row.peer, row.resource, row.communicator);
+  });
 }
 
 void CheckLevels(const PatternBatch& batch, Violation& violation) {
@@ -58,8 +63,11 @@ void CheckLevels(const PatternBatch& batch, Violation& violation) {
     violation.RequireShare(level.max);
     violation.Require(level.samples > 0, DropReason::kValueOutOfRange);
   }
-  const auto not_after = [](const ResourceLevel& a, const ResourceLevel& b) { return a.resource >= b.resource; };
-  violation.Require(std::ranges::adjacent_find(batch.levels, not_after) == batch.levels.end(), DropReason::kNotInOrder);
+  const auto not_after = [](const ResourceLevel& a, const ResourceLevel& b) {
+    return a.resource >= b.resource;
+  };
+  violation.Require(std::ranges::adjacent_find(batch.levels, not_after) == batch.levels.end(),
+                    DropReason::kNotInOrder);
 }
 
 }  // namespace
@@ -84,10 +92,12 @@ DropReason CheckInvariants(const PatternBatch& batch) {
   CheckLevels(batch, violation);
   violation.RequireRows(batch.patterns.size(), CodecLimits::kPatterns);
   for (const FunctionPattern& pattern : batch.patterns) CheckPattern(pattern, violation);
-  violation.RequireSorted(batch.patterns, [](const FunctionPattern& pattern) { return pattern.function.value; });
+  violation.RequireSorted(batch.patterns,
+                          [](const FunctionPattern& pattern) { return pattern.function.value; });
   for (const int64_t ns : batch.folded_critical_ns) violation.RequireTime(ns);
   violation.RequireRows(batch.communicators.size(), CodecLimits::kCommunicators);
-  violation.RequireSorted(batch.communicators, [](CommId communicator) { return communicator.value; });
+  violation.RequireSorted(batch.communicators,
+                          [](CommId communicator) { return communicator.value; });
   return violation.reason();
 }
 

@@ -9,7 +9,8 @@
 
 namespace eroica {
 
-inline void CheckCommunicators(const std::vector<Communicator>& communicators, uint32_t world_size, Violation& violation) {
+inline void CheckCommunicators(const std::vector<Communicator>& communicators, uint32_t world_size,
+                               Violation& violation) {
   violation.RequireRows(communicators.size(), CodecLimits::kCommunicators);
   for (const Communicator& communicator : communicators) {
     violation.RequireRows(communicator.ranks.size(), CodecLimits::kRanks);
@@ -17,7 +18,8 @@ inline void CheckCommunicators(const std::vector<Communicator>& communicators, u
   }
 }
 
-inline void CheckInFlight(const std::vector<InFlightCollective>& rows, size_t communicators, uint32_t world_size, Violation& violation) {
+inline void CheckInFlight(const std::vector<InFlightCollective>& rows, size_t communicators,
+                          uint32_t world_size, Violation& violation) {
   violation.RequireRows(rows.size(), CodecLimits::kIntervals);
   for (const InFlightCollective& row : rows) {
     violation.RequireIndex(row.communicator, communicators);
@@ -25,11 +27,13 @@ inline void CheckInFlight(const std::vector<InFlightCollective>& rows, size_t co
     violation.RequirePeer(row.peer, world_size);
     violation.RequireTime(row.launched_ns);
   }
-  violation.RequireSorted(
-      rows, [](const InFlightCollective& row) { return std::tuple(row.communicator, row.operation, row.peer, row.sequence); });
+  violation.RequireSorted(rows, [](const InFlightCollective& row) {
+    return std::tuple(row.communicator, row.operation, row.peer, row.sequence);
+  });
 }
 
-inline void CheckOperations(const std::vector<OperationCount>& rows, size_t communicators, uint32_t world_size, Violation& violation) {
+inline void CheckOperations(const std::vector<OperationCount>& rows, size_t communicators,
+                            uint32_t world_size, Violation& violation) {
   violation.RequireRows(rows.size(), CodecLimits::kIntervals);
   for (const OperationCount& row : rows) {
     violation.RequireIndex(row.communicator, communicators);
@@ -37,10 +41,13 @@ inline void CheckOperations(const std::vector<OperationCount>& rows, size_t comm
     violation.RequirePeer(row.peer, world_size);
     violation.Require(row.completed <= row.launched, DropReason::kValueOutOfRange);
   }
-  violation.RequireSorted(rows, [](const OperationCount& row) { return std::tuple(row.communicator, row.operation, row.peer); });
+  violation.RequireSorted(rows, [](const OperationCount& row) {
+    return std::tuple(row.communicator, row.operation, row.peer);
+  });
 }
 
-inline void CheckConnections(const std::vector<ConnectionSample>& connections, size_t communicators, uint32_t world_size, Violation& violation) {
+inline void CheckConnections(const std::vector<ConnectionSample>& connections, size_t communicators,
+                             uint32_t world_size, Violation& violation) {
   violation.RequireRows(connections.size(), CodecLimits::kConnections);
   for (const ConnectionSample& sample : connections) {
     violation.RequireTime(sample.time_ns);
@@ -49,7 +56,8 @@ inline void CheckConnections(const std::vector<ConnectionSample>& connections, s
     violation.RequireEnum(sample.resource, kResourceCount);
     violation.RequireIndex(sample.communicator, communicators + 1);
   }
-  violation.RequireSorted(connections, [](const ConnectionSample& sample) { return sample.time_ns; });
+  violation.RequireSorted(connections,
+                          [](const ConnectionSample& sample) { return sample.time_ns; });
 }
 
 }  // namespace eroica

@@ -4,40 +4,49 @@ namespace eroica {
 namespace {
 
 wire::InFlight PackInFlight(const InFlightCollective& row) {
-  return {row.sequence, row.bytes, row.launched_ns, row.peer, row.communicator, static_cast<uint8_t>(row.operation), row.started};
+  return {row.sequence, row.bytes,        row.launched_ns,
+          row.peer,     row.communicator, static_cast<uint8_t>(row.operation),
+          row.started};
 }
 
 wire::OperationCount PackOperation(const OperationCount& row) {
-  return {row.launched, row.completed, row.peer, row.communicator, static_cast<uint8_t>(row.operation)};
+  return {row.launched, row.completed, row.peer, row.communicator,
+          static_cast<uint8_t>(row.operation)};
 }
 
 wire::ConnectionSample PackConnection(const ConnectionSample& row) {
-  return {row.time_ns, row.bytes, row.busy_ns, row.retransmits, row.peer, static_cast<uint8_t>(row.resource),
+  return {row.time_ns,  row.bytes,
+          row.busy_ns,  row.retransmits,
+          row.peer,     static_cast<uint8_t>(row.resource),
           row.channels, static_cast<uint16_t>(row.communicator)};
 }
 
 }  // namespace
 
-WireWriter::VectorOffset<flatbuffers::Offset<wire::Communicator>> WriteCommunicators(const std::vector<Communicator>& rows,
-                                                                                     WireWriter& writer) {
+WireWriter::VectorOffset<flatbuffers::Offset<wire::Communicator>> WriteCommunicators(
+    const std::vector<Communicator>& rows, WireWriter& writer) {
   return writer.Tables<wire::Communicator>(rows, [&](const Communicator& row) {
     const auto name = writer.Text(row.name);
     const auto description = writer.Text(row.description);
-    const auto ranks = writer.Scalars<uint32_t>(row.ranks.size(), [&](size_t i) { return row.ranks[i]; });
-    return wire::CreateCommunicator(writer.builder(), row.id.value, name, description, ranks, row.size);
+    const auto ranks =
+        writer.Scalars<uint32_t>(row.ranks.size(), [&](size_t i) { return row.ranks[i]; });
+    return wire::CreateCommunicator(writer.builder(), row.id.value, name, description, ranks,
+                                    row.size);
   });
 }
 
-WireWriter::VectorOffset<const wire::InFlight*> WriteInFlight(const std::vector<InFlightCollective>& rows, WireWriter& writer) {
+WireWriter::VectorOffset<const wire::InFlight*> WriteInFlight(
+    const std::vector<InFlightCollective>& rows, WireWriter& writer) {
   return writer.Structs<wire::InFlight>(rows, PackInFlight);
 }
 
-WireWriter::VectorOffset<const wire::OperationCount*> WriteOperations(const std::vector<OperationCount>& rows, WireWriter& writer) {
+WireWriter::VectorOffset<const wire::OperationCount*> WriteOperations(
+    const std::vector<OperationCount>& rows, WireWriter& writer) {
   return writer.Structs<wire::OperationCount>(rows, PackOperation);
 }
 
-void ReadCommunicators(const flatbuffers::Vector<flatbuffers::Offset<wire::Communicator>>* from, WireReader& reader,
-                       std::vector<Communicator>* to) {
+void ReadCommunicators(const flatbuffers::Vector<flatbuffers::Offset<wire::Communicator>>* from,
+                       WireReader& reader, std::vector<Communicator>* to) {
   to->resize(reader.Rows(from, CodecLimits::kCommunicators));
   for (uint32_t i = 0; i < to->size(); ++i) {
     const wire::Communicator& row = *from->Get(i);
@@ -51,7 +60,8 @@ void ReadCommunicators(const flatbuffers::Vector<flatbuffers::Offset<wire::Commu
   }
 }
 
-void ReadInFlight(const flatbuffers::Vector<const wire::InFlight*>* from, WireReader& reader, std::vector<InFlightCollective>* to) {
+void ReadInFlight(const flatbuffers::Vector<const wire::InFlight*>* from, WireReader& reader,
+                  std::vector<InFlightCollective>* to) {
   const auto rows = reader.Structs(from, CodecLimits::kIntervals);
   to->resize(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -65,7 +75,8 @@ void ReadInFlight(const flatbuffers::Vector<const wire::InFlight*>* from, WireRe
   }
 }
 
-void ReadOperations(const flatbuffers::Vector<const wire::OperationCount*>* from, WireReader& reader, std::vector<OperationCount>* to) {
+void ReadOperations(const flatbuffers::Vector<const wire::OperationCount*>* from,
+                    WireReader& reader, std::vector<OperationCount>* to) {
   const auto rows = reader.Structs(from, CodecLimits::kIntervals);
   to->resize(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -77,11 +88,13 @@ void ReadOperations(const flatbuffers::Vector<const wire::OperationCount*>* from
   }
 }
 
-WireWriter::VectorOffset<const wire::ConnectionSample*> WriteConnections(const std::vector<ConnectionSample>& rows, WireWriter& writer) {
+WireWriter::VectorOffset<const wire::ConnectionSample*> WriteConnections(
+    const std::vector<ConnectionSample>& rows, WireWriter& writer) {
   return writer.Structs<wire::ConnectionSample>(rows, PackConnection);
 }
 
-void ReadConnections(const flatbuffers::Vector<const wire::ConnectionSample*>* from, WireReader& reader, std::vector<ConnectionSample>* to) {
+void ReadConnections(const flatbuffers::Vector<const wire::ConnectionSample*>* from,
+                     WireReader& reader, std::vector<ConnectionSample>* to) {
   const auto rows = reader.Structs(from, CodecLimits::kConnections);
   to->resize(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {

@@ -1,5 +1,5 @@
-// Communicators, collectives in flight, counts of operations and samples of connections on the wire: shared by event and rank standing. Included by *_codec.cc and
-// progress_rows.cc only.
+// Communicators, collectives in flight, counts of operations and samples of connections on the
+// wire: shared by event and rank standing. Included by *_codec.cc and progress_rows.cc only.
 #pragma once
 
 #include <vector>
@@ -10,16 +10,22 @@
 
 namespace eroica {
 
-WireWriter::VectorOffset<flatbuffers::Offset<wire::Communicator>> WriteCommunicators(const std::vector<Communicator>& rows,
-                                                                                     WireWriter& writer);
-WireWriter::VectorOffset<const wire::InFlight*> WriteInFlight(const std::vector<InFlightCollective>& rows, WireWriter& writer);
-WireWriter::VectorOffset<const wire::OperationCount*> WriteOperations(const std::vector<OperationCount>& rows, WireWriter& writer);
-WireWriter::VectorOffset<const wire::ConnectionSample*> WriteConnections(const std::vector<ConnectionSample>& rows, WireWriter& writer);
+WireWriter::VectorOffset<flatbuffers::Offset<wire::Communicator>> WriteCommunicators(
+    const std::vector<Communicator>& rows, WireWriter& writer);
+WireWriter::VectorOffset<const wire::InFlight*> WriteInFlight(
+    const std::vector<InFlightCollective>& rows, WireWriter& writer);
+WireWriter::VectorOffset<const wire::OperationCount*> WriteOperations(
+    const std::vector<OperationCount>& rows, WireWriter& writer);
+WireWriter::VectorOffset<const wire::ConnectionSample*> WriteConnections(
+    const std::vector<ConnectionSample>& rows, WireWriter& writer);
 
-void ReadCommunicators(const flatbuffers::Vector<flatbuffers::Offset<wire::Communicator>>* from, WireReader& reader,
-                       std::vector<Communicator>* to);
-void ReadInFlight(const flatbuffers::Vector<const wire::InFlight*>* from, WireReader& reader, std::vector<InFlightCollective>* to);
-void ReadOperations(const flatbuffers::Vector<const wire::OperationCount*>* from, WireReader& reader, std::vector<OperationCount>* to);
-void ReadConnections(const flatbuffers::Vector<const wire::ConnectionSample*>* from, WireReader& reader, std::vector<ConnectionSample>* to);
+void ReadCommunicators(const flatbuffers::Vector<flatbuffers::Offset<wire::Communicator>>* from,
+                       WireReader& reader, std::vector<Communicator>* to);
+void ReadInFlight(const flatbuffers::Vector<const wire::InFlight*>* from, WireReader& reader,
+                  std::vector<InFlightCollective>* to);
+void ReadOperations(const flatbuffers::Vector<const wire::OperationCount*>* from,
+                    WireReader& reader, std::vector<OperationCount>* to);
+void ReadConnections(const flatbuffers::Vector<const wire::ConnectionSample*>* from,
+                     WireReader& reader, std::vector<ConnectionSample>* to);
 
 }  // namespace eroica

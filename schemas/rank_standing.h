@@ -1,5 +1,6 @@
-// RankStanding in memory: where a rank stands that gets no further, what summarize says of it to diagnose beside its patterns: its steps do
-// not end, so its windows do not close. One a progress report. Wire: rank_standing.fbs.
+// RankStanding in memory: where a rank stands that gets no further, what summarize says of it to
+// diagnose beside its patterns: its steps do not end, so its windows do not close. One a progress
+// report. Wire: rank_standing.fbs.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,10 @@ struct RankStanding {
   int32_t device = -1;
   uint32_t pid = 0;
   int64_t time_ns = 0;  // of the report; the rank's own clock, as all times here
-  int64_t last_progress_ns =
-      0;                   // when a collective was last launched or ended, or a mark last passed; time_ns where nothing is known of it
-  bool timed_out = false;  // as ProgressReport::timed_out
+  // when a collective was last launched or ended, or a mark last passed; time_ns where nothing is
+  // known of it
+  int64_t last_progress_ns = 0;
+  bool timed_out = false;      // as ProgressReport::timed_out
   Pause pause = Pause::kNone;  // it may rightly stand for long
   WindowKind window_kind = WindowKind::kTime;
   int64_t window_index = 0;  // that the rank is in
@@ -34,10 +36,14 @@ struct RankStanding {
   std::string function;      // that the training thread is in, leaf name; empty where unknown
   std::string stack;
   FunctionClass function_class = FunctionClass::kPython;
-  std::vector<Communicator> communicators;    // that the rank is a member of, by id; of large ones only some members list the ranks
-  std::vector<InFlightCollective> in_flight;  // by communicator (index into communicators), operation, peer, sequence
-  std::vector<OperationCount> operations;     // by communicator, operation, peer: the producer's own count, else what was seen
-  // By time: what its connections did since the report before. Busy and without bytes: sends are posted, and none completes.
+  // that the rank is a member of, by id; of large ones only some members list the ranks
+  std::vector<Communicator> communicators;
+  // by communicator (index into communicators), operation, peer, sequence
+  std::vector<InFlightCollective> in_flight;
+  // by communicator, operation, peer: the producer's own count, else what was seen
+  std::vector<OperationCount> operations;
+  // By time: what its connections did since the report before. Busy and without bytes: sends are
+  // posted, and none completes.
   std::vector<ConnectionSample> connections;
 
   int64_t stalled_ns() const { return time_ns - last_progress_ns; }

@@ -21,10 +21,13 @@ DropReason CheckInvariants(const RankStanding& standing) {
   violation.RequireTime(standing.step_mean_ns);
   violation.RequireEnum(standing.function_class, kFunctionClassCount);
   CheckCommunicators(standing.communicators, standing.world_size, violation);
-  violation.RequireSorted(standing.communicators, [](const Communicator& communicator) { return communicator.id.value; });
+  violation.RequireSorted(standing.communicators,
+                          [](const Communicator& communicator) { return communicator.id.value; });
   CheckInFlight(standing.in_flight, standing.communicators.size(), standing.world_size, violation);
-  CheckOperations(standing.operations, standing.communicators.size(), standing.world_size, violation);
-  CheckConnections(standing.connections, standing.communicators.size(), standing.world_size, violation);
+  CheckOperations(standing.operations, standing.communicators.size(), standing.world_size,
+                  violation);
+  CheckConnections(standing.connections, standing.communicators.size(), standing.world_size,
+                   violation);
   return violation.reason();
 }
 

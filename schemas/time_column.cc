@@ -10,8 +10,10 @@ constexpr auto kTimeMax = static_cast<uint64_t>(CodecLimits::kMaxTimeNs);
 }  // namespace
 
 DropReason SumTimes(int64_t base_ns, uint32_t unit_ns, std::span<uint64_t> deltas) {
-  if (unit_ns == 0 || base_ns < 0 || base_ns > CodecLimits::kMaxTimeNs) return DropReason::kTimeOutOfRange;
-  const uint64_t delta_max = kTimeMax / unit_ns;  // so that neither the product nor the sum below overflows
+  if (unit_ns == 0 || base_ns < 0 || base_ns > CodecLimits::kMaxTimeNs)
+    return DropReason::kTimeOutOfRange;
+  // so that neither the product nor the sum below overflows
+  const uint64_t delta_max = kTimeMax / unit_ns;
   auto now = static_cast<uint64_t>(base_ns);
   for (uint64_t& delta : deltas) {
     if (delta > delta_max) return DropReason::kTimeOutOfRange;

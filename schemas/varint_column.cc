@@ -7,7 +7,8 @@
 namespace eroica {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "columns are read and written a word at a time");
+static_assert(std::endian::native == std::endian::little,
+              "columns are read and written a word at a time");
 
 constexpr uint64_t kStopBits = 0x8080808080808080;
 
@@ -17,10 +18,12 @@ uint64_t LoadWord(const uint8_t* bytes) {
   return word;
 }
 
-// A bit for each of the first 32 bytes, set where a value ends. The product gathers the top bits of eight bytes in its top byte.
+// A bit for each of the first 32 bytes, set where a value ends. The product gathers the top bits of
+// eight bytes in its top byte.
 uint64_t EndsIn32Bytes(const uint8_t* bytes) {
   uint64_t ends = 0;
-  for (int i = 0; i < 4; ++i) ends |= (((~LoadWord(bytes + 8 * i) & kStopBits) >> 7) * 0x0102040810204080 >> 56) << (8 * i);
+  for (int i = 0; i < 4; ++i)
+    ends |= (((~LoadWord(bytes + 8 * i) & kStopBits) >> 7) * 0x0102040810204080 >> 56) << (8 * i);
   return ends;
 }
 
@@ -35,7 +38,8 @@ uint64_t LoadValue(const uint8_t* bytes, uint64_t* too_long) {
   return (x & 0x000000000fffffff) | ((x & 0x0fffffff00000000) >> 4);
 }
 
-// Turns the four bytes at which each value begins into the value. False if one of them has more than four. Compiles to vector instructions.
+// Turns the four bytes at which each value begins into the value. False if one of them has more
+// than four. Compiles to vector instructions.
 bool CutShortValues(std::span<uint32_t, 8> words) {
   uint32_t too_long = 0;
   for (uint32_t& word : words) {
@@ -48,7 +52,8 @@ bool CutShortValues(std::span<uint32_t, 8> words) {
   return too_long == 0;
 }
 
-// One value, byte by byte, with every bound checked: for the end of a column and for values longer than eight bytes. nullptr: malformed.
+// One value, byte by byte, with every bound checked: for the end of a column and for values longer
+// than eight bytes. nullptr: malformed.
 const uint8_t* ReadOne(const uint8_t* next, const uint8_t* end, uint64_t* value) {
   uint64_t result = 0;
   for (int shift = 0; shift < 70 && next != end; shift += 7) {
@@ -63,9 +68,11 @@ const uint8_t* ReadOne(const uint8_t* next, const uint8_t* end, uint64_t* value)
   return nullptr;
 }
 
-// Reads eight values at a time while they and the bytes that are looked at lie within bounds. Returns what is not read yet.
+// Reads eight values at a time while they and the bytes that are looked at lie within bounds.
+// Returns what is not read yet.
 template <typename T>
-const uint8_t* ReadEights(const uint8_t* next, const uint8_t* end, T** out, const T* out_end, uint64_t* largest) {
+const uint8_t* ReadEights(const uint8_t* next, const uint8_t* end, T** out, const T* out_end,
+                          uint64_t* largest) {
   constexpr int kLookedAt = 32 + 8;  // a value may begin in the last of the 32 bytes
   T* values = *out;
   while (end - next >= kLookedAt && out_end - values >= 8) {
@@ -116,7 +123,8 @@ uint8_t* VarintColumnWriter::AppendEight(std::span<const uint64_t, 8> values, ui
   }
   uint32_t words[8];
   uint32_t lengths[8];
-  for (size_t i = 0; i < 8; ++i) {  // vector instructions, for which a comparison is all ones or nothing
+  for (size_t i = 0; i < 8;
+       ++i) {  // vector instructions, for which a comparison is all ones or nothing
     const auto value = static_cast<int32_t>(values[i]);
     const uint32_t second = value > 0x7f ? ~0u : 0;
     const uint32_t third = value > 0x3fff ? ~0u : 0;

@@ -1,5 +1,6 @@
-// Columns of unsigned LEB128 varints: seven bits a byte, lowest first, the top bit set on all bytes but a value's last. Fast because a
-// batch holds three long ones: eight values are read or written at a time, and bits are gathered and spread without a branch.
+// Columns of unsigned LEB128 varints: seven bits a byte, lowest first, the top bit set on all bytes
+// but a value's last. Fast because a batch holds three long ones: eight values are read or written
+// at a time, and bits are gathered and spread without a branch.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +13,12 @@
 namespace eroica {
 
 // Small negative numbers become small unsigned ones: 0, -1, 1, -2 ... are 0, 1, 2, 3 ...
-constexpr uint64_t ZigZag(int64_t value) { return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63); }
-constexpr int64_t UnZigZag(uint64_t value) { return static_cast<int64_t>((value >> 1) ^ (~(value & 1) + 1)); }
+constexpr uint64_t ZigZag(int64_t value) {
+  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+}
+constexpr int64_t UnZigZag(uint64_t value) {
+  return static_cast<int64_t>((value >> 1) ^ (~(value & 1) + 1));
+}
 
 // Writes one column at a time. Its memory is kept from column to column.
 class VarintColumnWriter {
@@ -21,7 +26,8 @@ class VarintColumnWriter {
   // A column of `count` values, the i-th being value(i). The bytes live until the next call.
   template <typename F>
   std::span<const uint8_t> Write(size_t count, F value) {
-    constexpr size_t kBytesMax = 10;  // a value; what is stored at once may reach over the end of the last
+    // a value; what is stored at once may reach over the end of the last
+    constexpr size_t kBytesMax = 10;
     if (buffer_.size() < (count + 1) * kBytesMax) buffer_.resize((count + 1) * kBytesMax);
     uint8_t* next = buffer_.data();
     size_t i = 0;
@@ -42,8 +48,9 @@ class VarintColumnWriter {
   std::vector<uint8_t> buffer_;
 };
 
-// Reads exactly values.size() values, which must be exactly what the column holds. kColumnLength: it holds more, fewer, half a value, or
-// one beyond 64 bits. kIndexOutOfRange: a value is too large for T. T is uint32_t or uint64_t.
+// Reads exactly values.size() values, which must be exactly what the column holds. kColumnLength:
+// it holds more, fewer, half a value, or one beyond 64 bits. kIndexOutOfRange: a value is too large
+// for T. T is uint32_t or uint64_t.
 template <typename T>
 DropReason ReadVarints(std::span<const uint8_t> column, std::span<T> values);
 

@@ -61,8 +61,10 @@ TEST(VarintColumn, KeepsTheFirstAndLastValueOfEveryLength) {
 }
 
 TEST(VarintColumn, KeepsMixturesOfLengths) {
-  for (const auto& [low, high] : {std::pair(0, 7), {0, 14}, {8, 21}, {0, 28}, {20, 36}, {50, 64}, {0, 64}}) {
-    for (size_t count = 0; count < 40; ++count) ExpectRoundTrip(RandomValues(count, low, high, count));
+  for (const auto& [low, high] :
+       {std::pair(0, 7), {0, 14}, {8, 21}, {0, 28}, {20, 36}, {50, 64}, {0, 64}}) {
+    for (size_t count = 0; count < 40; ++count)
+      ExpectRoundTrip(RandomValues(count, low, high, count));
     ExpectRoundTrip(RandomValues(10'000, low, high, 7));
   }
 }
@@ -72,7 +74,8 @@ TEST(VarintColumn, RefusesEveryTruncation) {
   const std::vector<uint8_t> bytes = Write(values);
   std::vector<uint64_t> read;
   for (size_t size = 0; size < bytes.size(); ++size) {
-    const std::vector<uint8_t> cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+    const std::vector<uint8_t> cut(bytes.begin(),
+                                   bytes.begin() + static_cast<std::ptrdiff_t>(size));
     EXPECT_EQ(Read(cut, values.size(), &read), DropReason::kColumnLength) << size;
   }
 }
@@ -134,7 +137,8 @@ TEST(VarintColumn, AnyBytesAreReadOrRefused) {
     std::vector<uint8_t> bytes(random() % 120);
     const uint8_t mask = random() % 2 == 0 ? 0xff : 0x8f;
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random()) & mask;
-    const auto count = static_cast<size_t>(std::count_if(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte < 0x80; }));
+    const auto count = static_cast<size_t>(
+        std::count_if(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte < 0x80; }));
     std::vector<uint64_t> read;
     if (Read(bytes, count, &read) != DropReason::kNone) continue;
     std::vector<uint64_t> again;
@@ -149,7 +153,8 @@ TEST(VarintColumn, ZigZagPutsSmallNumbersFirst) {
   EXPECT_EQ(ZigZag(1), 2u);
   EXPECT_EQ(ZigZag(std::numeric_limits<int64_t>::min()), kMax);
   for (const int64_t value :
-       {int64_t{0}, int64_t{-5}, int64_t{77}, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
+       {int64_t{0}, int64_t{-5}, int64_t{77}, std::numeric_limits<int64_t>::min(),
+        std::numeric_limits<int64_t>::max()}) {
     EXPECT_EQ(UnZigZag(ZigZag(value)), value);
   }
 }

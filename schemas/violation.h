@@ -19,26 +19,37 @@ class Violation {
   void Require(bool holds, DropReason otherwise) {
     if (!holds && reason_ == DropReason::kNone) reason_ = otherwise;
   }
-  void RequireRows(size_t rows, size_t rows_max) { Require(rows <= rows_max, DropReason::kLimitExceeded); }
-  void RequireIndex(uint64_t index, uint64_t count) { Require(index < count, DropReason::kIndexOutOfRange); }
+  void RequireRows(size_t rows, size_t rows_max) {
+    Require(rows <= rows_max, DropReason::kLimitExceeded);
+  }
+  void RequireIndex(uint64_t index, uint64_t count) {
+    Require(index < count, DropReason::kIndexOutOfRange);
+  }
   template <typename E>
   void RequireEnum(E value, int count) {
     Require(static_cast<int>(value) < count, DropReason::kEnumOutOfRange);
   }
   // A moment or a duration.
-  void RequireTime(int64_t ns) { Require(ns >= 0 && ns <= CodecLimits::kMaxTimeNs, DropReason::kTimeOutOfRange); }
+  void RequireTime(int64_t ns) {
+    Require(ns >= 0 && ns <= CodecLimits::kMaxTimeNs, DropReason::kTimeOutOfRange);
+  }
   // A training step, -1 where there is none.
-  void RequireStep(int64_t step) { Require(step >= -1 && step <= CodecLimits::kMaxTimeNs, DropReason::kTimeOutOfRange); }
+  void RequireStep(int64_t step) {
+    Require(step >= -1 && step <= CodecLimits::kMaxTimeNs, DropReason::kTimeOutOfRange);
+  }
   void RequireFinite(double value) { Require(std::isfinite(value), DropReason::kValueOutOfRange); }
   // Between 0 and 1, with room for rounding.
-  void RequireShare(double value) { Require(value >= -1e-6 && value <= 1 + 1e-6, DropReason::kValueOutOfRange); }
+  void RequireShare(double value) {
+    Require(value >= -1e-6 && value <= 1 + 1e-6, DropReason::kValueOutOfRange);
+  }
   // Of another rank, -1 where there is none.
   void RequirePeer(int32_t peer, uint32_t world_size) {
     Require(peer >= -1 && peer < static_cast<int64_t>(world_size), DropReason::kIndexOutOfRange);
   }
   template <typename Rows, typename Key>
   void RequireSorted(const Rows& rows, Key key) {
-    Require(std::is_sorted(rows.begin(), rows.end(), [key](const auto& a, const auto& b) { return key(a) < key(b); }),
+    Require(std::is_sorted(rows.begin(), rows.end(),
+                           [key](const auto& a, const auto& b) { return key(a) < key(b); }),
             DropReason::kNotInOrder);
   }
 
@@ -50,7 +61,9 @@ class Violation {
     Require(world_size > 0, DropReason::kInvalidIdentity);
     RequireRows(world_size, CodecLimits::kRanks);
   }
-  void RequireRank(RankId rank, uint32_t world_size) { Require(rank.value < world_size, DropReason::kInvalidIdentity); }
+  void RequireRank(RankId rank, uint32_t world_size) {
+    Require(rank.value < world_size, DropReason::kInvalidIdentity);
+  }
 
   void RequireWindow(const Window& window) {
     RequireEnum(window.kind, kWindowKindCount);

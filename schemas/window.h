@@ -5,16 +5,19 @@
 
 namespace eroica {
 
-// kTime: [index * size, (index + 1) * size) of the rank's own clock. kSteps: training steps [index * k, (index + 1) * k), the same on every
-// rank whatever the clocks say. Windows of different ranks meet when kind and index are equal; their times are never compared.
+// kTime: [index * size, (index + 1) * size) of the rank's own clock. kSteps: training steps [index
+// * k, (index + 1) * k), the same on every rank whatever the clocks say. Windows of different ranks
+// meet when kind and index are equal; their times are never compared.
 enum class WindowKind : uint8_t { kTime = 0, kSteps = 1 };
 inline constexpr int kWindowKindCount = 2;
 
 struct Window {
   WindowKind kind = WindowKind::kTime;
   int64_t index = 0;
-  int64_t start_ns = 0;     // the rank's own clock
-  int64_t end_ns = 0;       // for kSteps: from the begin of the first step to the end of the last step that the rank ran in the window
+  int64_t start_ns = 0;  // the rank's own clock
+  // for kSteps: from the begin of the first step to the end of the last step that the rank ran in
+  // the window
+  int64_t end_ns = 0;
   int64_t first_step = -1;  // training steps seen in the window, inclusive; -1 where there is none
   int64_t last_step = -1;
 

@@ -1,8 +1,9 @@
-// One Write and one Read for each payload type. Included by codec.cc and *_codec.cc only, because it brings the headers that flatc
-// generates.
+// One Write and one Read for each payload type. Included by codec.cc and *_codec.cc only, because
+// it brings the headers that flatc generates.
 //
-// Write: the batch keeps its invariants (invariants.h); it leaves a finished buffer in the writer. Read: the payload has passed
-// FlatBuffers' verifier; what is wrong beyond that goes to the reader, and the caller checks the invariants of what was read.
+// Write: the batch keeps its invariants (invariants.h); it leaves a finished buffer in the writer.
+// Read: the payload has passed FlatBuffers' verifier; what is wrong beyond that goes to the reader,
+// and the caller checks the invariants of what was read.
 #pragma once
 
 #include "collective_generated.h"

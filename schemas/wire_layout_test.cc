@@ -1,5 +1,5 @@
-// The structs of the wire are frozen for ever, and `flatc --conform` does not see one that grew: their sizes are asserted here, and where
-// each field lies is looked up in the bytes.
+// The structs of the wire are frozen for ever, and `flatc --conform` does not see one that grew:
+// their sizes are asserted here, and where each field lies is looked up in the bytes.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,6 +1,8 @@
-// What the codecs read with, on top of FlatBuffers' verifier, which leaves three holes: it does not check that vectors of eight-byte
-// elements are aligned; it lets many tables share one vector or string, so that a small payload can grow without bound; and it knows no
-// limits of ours. The first failure is kept and what is read afterwards is empty, so that a codec reads on and asks once. Included by
+// What the codecs read with, on top of FlatBuffers' verifier, which leaves three holes: it does not
+// check that vectors of eight-byte elements are aligned; it lets many tables share one vector or
+// string, so that a small payload can grow without bound; and it knows no limits of ours. The first
+// failure is kept and what is read afterwards is empty, so that a codec reads on and asks once.
+// Included by
 // *_codec.cc only.
 #pragma once
 
@@ -40,7 +42,8 @@ class WireReader {
     return Elements<T>(vector, vector == nullptr ? 0 : vector->size(), rows_max);
   }
   std::span<const uint8_t> Varints(const flatbuffers::Vector<uint8_t>* vector) {
-    return Elements<uint8_t>(vector, vector == nullptr ? 0 : vector->size(), CodecLimits::kPayloadBytes);
+    return Elements<uint8_t>(vector, vector == nullptr ? 0 : vector->size(),
+                             CodecLimits::kPayloadBytes);
   }
 
   // Reads the column into values, which must be as long as the column is said to be.
@@ -50,7 +53,8 @@ class WireReader {
     return ok();
   }
 
-  void Text(const flatbuffers::String* from, std::string* to, size_t bytes_max = CodecLimits::kNameBytes);
+  void Text(const flatbuffers::String* from, std::string* to,
+            size_t bytes_max = CodecLimits::kNameBytes);
 
   bool Fits(size_t rows, size_t rows_max) {
     if (rows > rows_max) Fail(DropReason::kLimitExceeded);
@@ -74,7 +78,8 @@ class WireReader {
     return {reinterpret_cast<const T*>(first), rows};
   }
 
-  // All that is read from one payload may not be larger than the largest payload, however much of it is shared.
+  // All that is read from one payload may not be larger than the largest payload, however much of
+  // it is shared.
   bool Charge(size_t bytes) {
     if (!ok()) return false;
     if (bytes > budget_) return Fail(DropReason::kLimitExceeded), false;

@@ -1,4 +1,5 @@
-// What the codecs write with: a FlatBuffers builder and the scratch memory of columns, both kept from payload to payload. Included by
+// What the codecs write with: a FlatBuffers builder and the scratch memory of columns, both kept
+// from payload to payload. Included by
 // *_codec.cc only.
 #pragma once
 
@@ -22,8 +23,10 @@ class WireWriter {
   flatbuffers::FlatBufferBuilder& builder() { return builder_; }
   void Clear() { builder_.Clear(); }
 
-  // Nothing where the text is empty. What is longer than the limit is cut, at a character's begin where it is UTF-8.
-  flatbuffers::Offset<flatbuffers::String> Text(std::string_view text, size_t bytes_max = CodecLimits::kNameBytes);
+  // Nothing where the text is empty. What is longer than the limit is cut, at a character's begin
+  // where it is UTF-8.
+  flatbuffers::Offset<flatbuffers::String> Text(std::string_view text,
+                                                size_t bytes_max = CodecLimits::kNameBytes);
 
   // A vector of `count` scalars, the i-th being value(i). Nothing where the count is 0.
   template <typename T, typename F>
@@ -49,7 +52,8 @@ class WireWriter {
     return builder_.CreateVectorOfNativeStructs<T, S>(rows.data(), rows.size(), pack);
   }
 
-  // A vector of the tables (or strings) that `write` makes of each row; `write` may itself write vectors of tables.
+  // A vector of the tables (or strings) that `write` makes of each row; `write` may itself write
+  // vectors of tables.
   template <typename T, typename S, typename F>
   VectorOffset<flatbuffers::Offset<T>> Tables(const std::vector<S>& rows, F write) {
     if (rows.empty()) return 0;
@@ -59,7 +63,8 @@ class WireWriter {
       offsets_.push_back(offset.o);
     }
     builder_.StartVector(rows.size(), sizeof(flatbuffers::uoffset_t));
-    for (size_t i = offsets_.size(); i > begin; --i) builder_.PushElement(flatbuffers::Offset<T>(offsets_[i - 1]));
+    for (size_t i = offsets_.size(); i > begin; --i)
+      builder_.PushElement(flatbuffers::Offset<T>(offsets_[i - 1]));
     offsets_.resize(begin);
     return VectorOffset<flatbuffers::Offset<T>>(builder_.EndVector(rows.size()));
   }
@@ -67,7 +72,8 @@ class WireWriter {
  private:
   flatbuffers::FlatBufferBuilder builder_{64 << 10};
   VarintColumnWriter column_;
-  std::vector<flatbuffers::uoffset_t> offsets_;  // a stack: one stretch for each vector of tables that is being written
+  // a stack: one stretch for each vector of tables that is being written
+  std::vector<flatbuffers::uoffset_t> offsets_;
 };
 
 }  // namespace eroica

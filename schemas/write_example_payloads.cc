@@ -1,4 +1,5 @@
-// Writes one payload of each type to a folder: `write_example_payloads schemas/testdata/payloads` after a change of the wire that is meant.
+// Writes one payload of each type to a folder: `write_example_payloads schemas/testdata/payloads`
+// after a change of the wire that is meant.
 #include <cstdio>
 #include <string>
 
@@ -32,9 +33,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string folder = argv[1];
-  const bool written = WriteExample<EventBatch>(folder) && WriteExample<PatternBatch>(folder) && WriteExample<CollectiveBatch>(folder) &&
-                       WriteExample<CollectiveSummary>(folder) && WriteExample<Finding>(folder) && WriteExample<Control>(folder) &&
-                       WriteExample<RankStanding>(folder);
+  const bool written = WriteExample<EventBatch>(folder) && WriteExample<PatternBatch>(folder) &&
+                       WriteExample<CollectiveBatch>(folder) &&
+                       WriteExample<CollectiveSummary>(folder) && WriteExample<Finding>(folder) &&
+                       WriteExample<Control>(folder) && WriteExample<RankStanding>(folder);
   if (!written) std::perror(folder.c_str());
   return written ? 0 : 1;
 }

@@ -13,7 +13,9 @@ absl::Status DropWindows(StateStore& store, const KeyRange& range) {
 
 }  // namespace
 
-absl::Status ExpireTimeWindows(StateStore& store, int64_t before_index) { return DropWindows(store, TimeWindowsBefore(before_index)); }
+absl::Status ExpireTimeWindows(StateStore& store, int64_t before_index) {
+  return DropWindows(store, TimeWindowsBefore(before_index));
+}
 
 absl::Status ExpireStepWindows(StateStore& store, const JobId& job, int64_t before_index) {
   return DropWindows(store, StepWindowsBefore(job, before_index));

@@ -4,7 +4,8 @@
 
 namespace eroica {
 
-absl::StatusOr<std::optional<std::string>> InMemoryStore::Get(Table table, std::string_view key) const {
+absl::StatusOr<std::optional<std::string>> InMemoryStore::Get(Table table,
+                                                              std::string_view key) const {
   const std::shared_lock lock(mutex_);
   const Rows& rows = RowsOf(table);
   const auto row = rows.find(key);
@@ -15,7 +16,8 @@ absl::StatusOr<std::optional<std::string>> InMemoryStore::Get(Table table, std::
 absl::Status InMemoryStore::Scan(Table table, std::string_view prefix, const Visitor& visit) const {
   const std::shared_lock lock(mutex_);
   const Rows& rows = RowsOf(table);
-  for (auto row = rows.lower_bound(prefix); row != rows.end() && row->first.starts_with(prefix); ++row) {
+  for (auto row = rows.lower_bound(prefix); row != rows.end() && row->first.starts_with(prefix);
+       ++row) {
     if (!visit(row->first, row->second)) break;
   }
   return absl::OkStatus();
@@ -28,7 +30,9 @@ absl::Status InMemoryStore::Write(const StateChanges& changes) {
     switch (change.kind) {
       case StateChanges::Change::Kind::kPut: rows.insert_or_assign(change.key, change.value); break;
       case StateChanges::Change::Kind::kDelete: rows.erase(change.key); break;
-      case StateChanges::Change::Kind::kDeleteRange: EraseRange(change.key, change.value, &rows); break;
+      case StateChanges::Change::Kind::kDeleteRange:
+        EraseRange(change.key, change.value, &rows);
+        break;
     }
   }
   return absl::OkStatus();

@@ -1,7 +1,6 @@
 // The store of bounded runs and tests: sorted maps, gone with the process.
 #pragma once
 
-
 #include <array>
 #include <functional>
 #include <map>

@@ -31,7 +31,9 @@ KeyWriter& KeyWriter::PutUint64(uint64_t value) {
   return *this;
 }
 
-KeyWriter& KeyWriter::PutInt64(int64_t value) { return PutUint64(static_cast<uint64_t>(value) ^ kSignBit); }
+KeyWriter& KeyWriter::PutInt64(int64_t value) {
+  return PutUint64(static_cast<uint64_t>(value) ^ kSignBit);
+}
 
 KeyWriter& KeyWriter::PutString(std::string_view value) {
   for (const char c : value) {

@@ -1,5 +1,6 @@
-// Order-preserving building blocks of keys: comparing encodings byte by byte gives the order of the values, field by field. Integers are big-endian;
-// a string ends with 00 01 and a zero byte in it is written 00 ff, so that no string's encoding is a prefix of another's.
+// Order-preserving building blocks of keys: comparing encodings byte by byte gives the order of the
+// values, field by field. Integers are big-endian; a string ends with 00 01 and a zero byte in it
+// is written 00 ff, so that no string's encoding is a prefix of another's.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ class KeyWriter {
   std::string key_;
 };
 
-// Reads a key front to back. After the first field that is not there every further answer is nothing.
+// Reads a key front to back. After the first field that is not there every further answer is
+// nothing.
 class KeyReader {
  public:
   explicit KeyReader(std::string_view key) : rest_(key) {}
@@ -42,7 +44,8 @@ class KeyReader {
   bool broken_ = false;
 };
 
-// The smallest key that is greater than every key with this prefix; empty where there is none (no prefix, or only ff bytes).
+// The smallest key that is greater than every key with this prefix; empty where there is none (no
+// prefix, or only ff bytes).
 std::string PrefixEnd(std::string_view prefix);
 
 }  // namespace eroica

@@ -21,7 +21,8 @@ void PutWindow(const WindowKey& key, KeyWriter* writer) {
 std::optional<WindowKey> TakeWindow(KeyReader* reader) {
   const auto tag = reader->TakeByte();
   if (!tag || *tag > kStepsTag) return std::nullopt;
-  WindowKey key{.job = {}, .kind = *tag == kTimeTag ? WindowKind::kTime : WindowKind::kSteps, .index = 0};
+  WindowKey key{
+      .job = {}, .kind = *tag == kTimeTag ? WindowKind::kTime : WindowKind::kSteps, .index = 0};
   std::optional<int64_t> index;
   if (key.kind == WindowKind::kTime) index = reader->TakeInt64();
   auto job = reader->TakeString();

@@ -17,10 +17,14 @@ namespace {
 
 using std::string_literals::operator""s;
 
-// Strings that a naive encoding confuses: empty, zero bytes, ff bytes, prefixes of each other. In their own order.
-const std::vector<std::string> kAwkward = {"",     "\0"s,   "\0\0"s, "\0\1"s, "\0\xff"s, "\1"s,   "a",
-                                           "a\0"s, "a\0b"s, "aa",    "ab",    "b",       "\xff"s, "\xff\xff"s};
-const std::vector<int64_t> kIndices = {std::numeric_limits<int64_t>::min(), -256, -1, 0, 1, 255, 256, std::numeric_limits<int64_t>::max()};
+// Strings that a naive encoding confuses: empty, zero bytes, ff bytes, prefixes of each other. In
+// their own order.
+const std::vector<std::string> kAwkward = {"",    "\0"s, "\0\0"s, "\0\1"s,    "\0\xff"s,
+                                           "\1"s, "a",   "a\0"s,  "a\0b"s,    "aa",
+                                           "ab",  "b",   "\xff"s, "\xff\xff"s};
+const std::vector<int64_t> kIndices = {
+    std::numeric_limits<int64_t>::min(), -256, -1, 0, 1, 255, 256,
+    std::numeric_limits<int64_t>::max()};
 
 std::string StringKey(const std::string& value) { return KeyWriter().PutString(value).key(); }
 std::string IntKey(int64_t value) { return KeyWriter().PutInt64(value).key(); }
@@ -37,12 +41,19 @@ TEST(KeyEncoding, StringsKeepTheirOrderAndAreNoPrefixOfEachOther) {
 }
 
 TEST(KeyEncoding, SignedIntegersKeepTheirOrder) {
-  for (size_t i = 0; i + 1 < kIndices.size(); ++i) EXPECT_LT(IntKey(kIndices[i]), IntKey(kIndices[i + 1]));
+  for (size_t i = 0; i + 1 < kIndices.size(); ++i)
+    EXPECT_LT(IntKey(kIndices[i]), IntKey(kIndices[i + 1]));
 }
 
 TEST(KeyEncoding, ReadsBackWhatWasWritten) {
   for (const std::string& text : kAwkward) {
-    const std::string key = KeyWriter().PutByte(7).PutUint32(0xfffefdfc).PutString(text).PutInt64(-5).PutUint64(1).key();
+    const std::string key = KeyWriter()
+                                .PutByte(7)
+                                .PutUint32(0xfffefdfc)
+                                .PutString(text)
+                                .PutInt64(-5)
+                                .PutUint64(1)
+                                .key();
     KeyReader reader(key);
     EXPECT_EQ(reader.TakeByte(), 7);
     EXPECT_EQ(reader.TakeUint32(), 0xfffefdfc);
@@ -93,7 +104,8 @@ TEST(KeySchema, EveryKeyReadsBack) {
 
 TEST(KeySchema, RefusesWhatIsNoKey) {
   const std::string key = EncodeKey(PatternKey{{JobId("job"), WindowKind::kSteps, 3}, RankId(1)});
-  for (size_t length = 0; length < key.size(); ++length) EXPECT_EQ(DecodePatternKey(key.substr(0, length)), std::nullopt);
+  for (size_t length = 0; length < key.size(); ++length)
+    EXPECT_EQ(DecodePatternKey(key.substr(0, length)), std::nullopt);
   EXPECT_EQ(DecodePatternKey(key + "x"), std::nullopt);
   EXPECT_EQ(DecodeSummaryKey(key), std::nullopt);
   EXPECT_EQ(DecodePatternKey("\x02" + key.substr(1)), std::nullopt);
@@ -104,12 +116,14 @@ TEST(KeySchema, AWindowOfAJobIsOneContiguousRangeInTheOrderOfRanks) {
     std::vector<std::string> keys;
     for (const std::string job : {"a", "aa", "b"}) {
       for (const int64_t index : {-1, 0, 7}) {
-        for (const uint32_t rank : {0u, 1u, 256u}) keys.push_back(EncodeKey(PatternKey{{JobId(job), kind, index}, RankId(rank)}));
+        for (const uint32_t rank : {0u, 1u, 256u})
+          keys.push_back(EncodeKey(PatternKey{{JobId(job), kind, index}, RankId(rank)}));
       }
     }
     std::ranges::sort(keys);
     const std::string prefix = EncodeKey(WindowKey{JobId("aa"), kind, 0});
-    const auto begin = std::ranges::find_if(keys, [&](const std::string& key) { return key.starts_with(prefix); });
+    const auto begin =
+        std::ranges::find_if(keys, [&](const std::string& key) { return key.starts_with(prefix); });
     ASSERT_LE(3, keys.end() - begin);
     for (int i = 0; i < 3; ++i) {
       const auto key = DecodePatternKey(begin[i]);

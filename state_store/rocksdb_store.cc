@@ -31,55 +31,71 @@ namespace {
 
 constexpr std::string_view kVersionKey = "schema_version";  // in the default column family
 
-constexpr std::array<const char*, kTableCount> kFamilyNames = {"patterns", "summaries", "findings", "jobs", "progress", "positions"};
+constexpr std::array<const char*, kTableCount> kFamilyNames = {
+    "patterns", "summaries", "findings", "jobs", "progress", "positions"};
 
 constexpr int kReadOnlyAttempts = 5;
 
 rocksdb::Slice ToSlice(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
-// RocksDB has no code for it: "... File too large". The text is that of the C locale, as its threads never set another.
+// RocksDB has no code for it: "... File too large". The text is that of the C locale, as its
+// threads never set another.
 bool IsBeyondFileLimit(const rocksdb::Status& status) {
   return status.IsIOError() && status.ToString().find(std::strerror(EFBIG)) != std::string::npos;
 }
 
 // What RocksDB says, as what the operator has to do about it.
-absl::Status ToStatus(const rocksdb::Status& status, std::string_view doing, const std::string& folder) {
+absl::Status ToStatus(const rocksdb::Status& status, std::string_view doing,
+                      const std::string& folder) {
   if (status.ok()) return absl::OkStatus();
-  const std::string what = fmt::format("{} in state store {}: {}", doing, folder, status.ToString());
+  const std::string what =
+      fmt::format("{} in state store {}: {}", doing, folder, status.ToString());
   if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kNoSpace) {
-    return absl::ResourceExhaustedError(fmt::format("{}; the disk is full: make space, then restart the node", what));
+    return absl::ResourceExhaustedError(
+        fmt::format("{}; the disk is full: make space, then restart the node", what));
   }
   if (IsBeyondFileLimit(status)) {
-    return absl::ResourceExhaustedError(fmt::format("{}; raise the limit on file sizes (ulimit -f), then restart the node", what));
+    return absl::ResourceExhaustedError(
+        fmt::format("{}; raise the limit on file sizes (ulimit -f), then restart the node", what));
   }
   if (status.IsCorruption()) {
     return absl::DataLossError(
-        fmt::format("{}; the store is damaged: move the folder away and restart, open windows are rebuilt from the input log", what));
+        fmt::format("{}; the store is damaged: move the folder away and restart, open windows are "
+                    "rebuilt from the input log",
+                    what));
   }
   return absl::InternalError(what);
 }
 
 bool LacksAFile(const rocksdb::Status& status) {
-  return status.IsIOError() && !status.IsNoSpace() && status.ToString().find("No such file") != std::string::npos;
+  return status.IsIOError() && !status.IsNoSpace() &&
+         status.ToString().find("No such file") != std::string::npos;
 }
 
 absl::Status OpenError(const rocksdb::Status& status, const std::string& folder) {
   const std::string text = status.ToString();
-  // RocksDB has no code of its own for these two: "lock hold by current process", "While lock file: .../LOCK", "Column families not opened: ...".
-  if (status.IsIOError() && (text.find("lock hold") != std::string::npos || text.find("While lock file") != std::string::npos)) {
+  // RocksDB has no code of its own for these two: "lock hold by current process", "While lock file:
+  // .../LOCK", "Column families not opened: ...".
+  if (status.IsIOError() && (text.find("lock hold") != std::string::npos ||
+                             text.find("While lock file") != std::string::npos)) {
     return absl::FailedPreconditionError(
-        fmt::format("state store {} is already open in this or another process: stop that node, or give this one a folder of its own ({})",
+        fmt::format("state store {} is already open in this or another process: stop that node, or "
+                    "give this one a folder of its own ({})",
                     folder, text));
   }
   if (status.IsInvalidArgument() && text.find("olumn famil") != std::string::npos) {
     return absl::FailedPreconditionError(
-        fmt::format("state store {} was written by another version of eroica: use that version, or a new folder ({})", folder, text));
+        fmt::format("state store {} was written by another version of eroica: use that version, or "
+                    "a new folder ({})",
+                    folder, text));
   }
   // A file that the manifest names and the disk does not have is an IO error to RocksDB.
   if (LacksAFile(status)) {
-    return absl::DataLossError(fmt::format(
-        "state store {} lacks a file: move the folder away and restart, open windows are rebuilt from the input log ({})", folder, text));
+    return absl::DataLossError(
+        fmt::format("state store {} lacks a file: move the folder away and restart, open windows "
+                    "are rebuilt from the input log ({})",
+                    folder, text));
   }
   return ToStatus(status, "opening", folder);
 }
@@ -89,13 +105,16 @@ absl::Status PrepareFolder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
-    return absl::PermissionDeniedError(fmt::format(
-        "cannot make the folder of the state store, {}: {}; choose another (--state), or let the user that eroica runs as write there", folder,
-        error.message()));
+    return absl::PermissionDeniedError(
+        fmt::format("cannot make the folder of the state store, {}: {}; choose another (--state), "
+                    "or let the user that eroica runs as write there",
+                    folder, error.message()));
   }
   if (access(folder.c_str(), R_OK | W_OK | X_OK) != 0) {
     return absl::PermissionDeniedError(
-        fmt::format("no permission to write to the folder of the state store, {}: give it to the user that eroica runs as", folder));
+        fmt::format("no permission to write to the folder of the state store, {}: give it to the "
+                    "user that eroica runs as",
+                    folder));
   }
   return absl::OkStatus();
 }
@@ -103,29 +122,37 @@ absl::Status PrepareFolder(const std::string& folder) {
 absl::Status RequireStore(const std::string& folder) {
   std::error_code error;
   const bool found = std::filesystem::exists(std::filesystem::path(folder) / "CURRENT", error);
-  if (error == std::errc::permission_denied || (found && access(folder.c_str(), R_OK | X_OK) != 0)) {
-    return absl::PermissionDeniedError(fmt::format("no permission to read the folder of the state store, {}", folder));
+  if (error == std::errc::permission_denied ||
+      (found && access(folder.c_str(), R_OK | X_OK) != 0)) {
+    return absl::PermissionDeniedError(
+        fmt::format("no permission to read the folder of the state store, {}", folder));
   }
-  if (!found) return absl::NotFoundError(fmt::format("there is no state store in {}: name the folder that a node was given", folder));
+  if (!found)
+    return absl::NotFoundError(fmt::format(
+        "there is no state store in {}: name the folder that a node was given", folder));
   return absl::OkStatus();
 }
 
-// The memory bound: all blocks, index and filter blocks are in one cache, and the write buffers are charged to it. A writer that is faster than
-// the disk waits for a flush instead of growing.
+// The memory bound: all blocks, index and filter blocks are in one cache, and the write buffers are
+// charged to it. A writer that is faster than the disk waits for a flush instead of growing.
 struct MemoryBudget {
   explicit MemoryBudget(size_t bytes)
-      : cache(rocksdb::NewLRUCache(bytes, /*num_shard_bits=*/-1, /*strict_capacity_limit=*/false, /*high_pri_pool_ratio=*/0.2)),
-        write_buffers(std::make_shared<rocksdb::WriteBufferManager>(bytes / 2, cache, /*allow_stall=*/true)) {}
+      : cache(rocksdb::NewLRUCache(bytes, /*num_shard_bits=*/-1, /*strict_capacity_limit=*/false,
+                                   /*high_pri_pool_ratio=*/0.2)),
+        write_buffers(std::make_shared<rocksdb::WriteBufferManager>(bytes / 2, cache,
+                                                                    /*allow_stall=*/true)) {}
 
   std::shared_ptr<rocksdb::Cache> cache;
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
 };
 
-// RocksDB's errors join the node's log (its warnings are mostly write stalls, one line each). Its own log file would be one more thing to write on a
-// full disk, and there RocksDB 7.8 aborts the process (an assertion in its file writer, met in EnvLogger).
+// RocksDB's errors join the node's log (its warnings are mostly write stalls, one line each). Its
+// own log file would be one more thing to write on a full disk, and there RocksDB 7.8 aborts the
+// process (an assertion in its file writer, met in EnvLogger).
 class NodeLogger : public rocksdb::Logger {
  public:
-  explicit NodeLogger(std::string folder) : rocksdb::Logger(rocksdb::InfoLogLevel::ERROR_LEVEL), folder_(std::move(folder)) {}
+  explicit NodeLogger(std::string folder)
+      : rocksdb::Logger(rocksdb::InfoLogLevel::ERROR_LEVEL), folder_(std::move(folder)) {}
 
   using rocksdb::Logger::Logv;
   void Logv(const char* format, va_list arguments) override {
@@ -148,34 +175,42 @@ rocksdb::DBOptions MakeDbOptions(const RocksDbStoreOptions& options, const Memor
   db.max_open_files = options.open_files_max;
   // A log is replayed at 6 ms a MB: 64 MiB keep the restart after a crash well under a second.
   db.max_total_wal_size = std::min<uint64_t>(uint64_t{64} << 20, options.memory_bytes / 2);
-  db.bytes_per_sync = uint64_t{1} << 20;  // writes reach the disk evenly, not in one burst that stalls the node
+  // writes reach the disk evenly, not in one burst that stalls the node
+  db.bytes_per_sync = uint64_t{1} << 20;
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   db.info_log = std::make_shared<NodeLogger>(options.folder);
   db.stats_dump_period_sec = 0;
   return db;
 }
 
-rocksdb::ColumnFamilyOptions MakeFamilyOptions(Table table, const RocksDbStoreOptions& options, const MemoryBudget& memory) {
+rocksdb::ColumnFamilyOptions MakeFamilyOptions(Table table, const RocksDbStoreOptions& options,
+                                               const MemoryBudget& memory) {
   rocksdb::BlockBasedTableOptions blocks;
   blocks.block_cache = memory.cache;
   blocks.cache_index_and_filter_blocks = true;
   blocks.cache_index_and_filter_blocks_with_high_priority = true;
   blocks.pin_l0_filter_and_index_blocks_in_cache = true;
-  blocks.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));  // point reads: evidence of one rank, one finding, one job
+  // point reads: evidence of one rank, one finding, one job
+  blocks.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
 
   rocksdb::ColumnFamilyOptions family;
-  family.compression = rocksdb::kLZ4Compression;  // a third of the bytes at no cost in speed (FACTS 14)
+  // a third of the bytes at no cost in speed (FACTS 14)
+  family.compression = rocksdb::kLZ4Compression;
   if (table == Table::kPatterns || table == Table::kSummaries) {
-    // Large values, written once in key order, scanned a window at a time: large blocks and large memtables, flushed seldom. Compaction then finds
-    // files that do not overlap and only moves them.
+    // Large values, written once in key order, scanned a window at a time: large blocks and large
+    // memtables, flushed seldom. Compaction then finds files that do not overlap and only moves
+    // them.
     blocks.block_size = size_t{64} << 10;
-    family.write_buffer_size = std::clamp<size_t>(options.memory_bytes / 8, size_t{1} << 20, size_t{64} << 20);
-    family.max_write_buffer_number = 4;  // a burst of windows does not wait for the disk; the write buffer manager holds the sum
+    family.write_buffer_size =
+        std::clamp<size_t>(options.memory_bytes / 8, size_t{1} << 20, size_t{64} << 20);
+    // a burst of windows does not wait for the disk; the write buffer manager holds the sum
+    family.max_write_buffer_number = 4;
     family.level_compaction_dynamic_level_bytes = true;
   } else {
     // Small rows, often overwritten, read one at a time.
     blocks.block_size = size_t{4} << 10;
-    family.write_buffer_size = std::clamp<size_t>(options.memory_bytes / 64, size_t{256} << 10, size_t{4} << 20);
+    family.write_buffer_size =
+        std::clamp<size_t>(options.memory_bytes / 64, size_t{256} << 10, size_t{4} << 20);
   }
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(blocks));
   return family;
@@ -201,20 +236,24 @@ struct RocksDbStore::Impl {
 
   absl::Status WriteVersionIfNew() {
     std::string version;
-    if (!db->Get({}, default_family(), ToSlice(kVersionKey), &version).IsNotFound()) return absl::OkStatus();
+    if (!db->Get({}, default_family(), ToSlice(kVersionKey), &version).IsNotFound())
+      return absl::OkStatus();
     const std::string current = std::to_string(options.schema_version);
-    return ToStatus(db->Put({}, default_family(), ToSlice(kVersionKey), ToSlice(current)), "writing the version", options.folder);
+    return ToStatus(db->Put({}, default_family(), ToSlice(kVersionKey), ToSlice(current)),
+                    "writing the version", options.folder);
   }
 
   absl::Status CheckVersion() const {
     std::string version;
     const rocksdb::Status found = db->Get({}, default_family(), ToSlice(kVersionKey), &version);
     if (found.IsNotFound()) version = "none";
-    if (!found.ok() && !found.IsNotFound()) return ToStatus(found, "reading the version", options.folder);
+    if (!found.ok() && !found.IsNotFound())
+      return ToStatus(found, "reading the version", options.folder);
     if (version == std::to_string(options.schema_version)) return absl::OkStatus();
-    return absl::FailedPreconditionError(fmt::format(
-        "state store {} has schema version {}, this eroica reads and writes {}: use the version of eroica that wrote it, or a new folder",
-        options.folder, version, options.schema_version));
+    return absl::FailedPreconditionError(
+        fmt::format("state store {} has schema version {}, this eroica reads and writes {}: use "
+                    "the version of eroica that wrote it, or a new folder",
+                    options.folder, version, options.schema_version));
   }
 
   RocksDbStoreOptions options;
@@ -226,20 +265,24 @@ struct RocksDbStore::Impl {
 RocksDbStore::RocksDbStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RocksDbStore::~RocksDbStore() = default;
 
-absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbStoreOptions& options) {
+absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(
+    const RocksDbStoreOptions& options) {
   if (absl::Status prepared = PrepareFolder(options.folder); !prepared.ok()) return prepared;
   const MemoryBudget memory(options.memory_bytes);
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (int table = 0; table < kTableCount; ++table) {
-    descriptors.emplace_back(kFamilyNames.at(static_cast<size_t>(table)), MakeFamilyOptions(static_cast<Table>(table), options, memory));
+    descriptors.emplace_back(kFamilyNames.at(static_cast<size_t>(table)),
+                             MakeFamilyOptions(static_cast<Table>(table), options, memory));
   }
-  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, MakeFamilyOptions(Table::kJobs, options, memory));
+  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName,
+                           MakeFamilyOptions(Table::kJobs, options, memory));
 
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   impl->write_options.sync = options.durability == Durability::kPowerLoss;
   rocksdb::DB* db = nullptr;
-  const rocksdb::Status opened = rocksdb::DB::Open(MakeDbOptions(options, memory), options.folder, descriptors, &impl->families, &db);
+  const rocksdb::Status opened = rocksdb::DB::Open(MakeDbOptions(options, memory), options.folder,
+                                                   descriptors, &impl->families, &db);
   if (!opened.ok()) return OpenError(opened, options.folder);
   impl->db.reset(db);
   absl::Status version = impl->WriteVersionIfNew();
@@ -248,37 +291,46 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const RocksDbSt
   return std::unique_ptr<RocksDbStore>(new RocksDbStore(std::move(impl)));
 }
 
-absl::StatusOr<std::unique_ptr<const RocksDbStore>> RocksDbStore::OpenReadOnly(const RocksDbStoreOptions& options, std::span<const Table> tables) {
+absl::StatusOr<std::unique_ptr<const RocksDbStore>> RocksDbStore::OpenReadOnly(
+    const RocksDbStoreOptions& options, std::span<const Table> tables) {
   if (absl::Status found = RequireStore(options.folder); !found.ok()) return found;
   const MemoryBudget memory(options.memory_bytes);
   rocksdb::DBOptions db_options = MakeDbOptions(options, memory);
   db_options.create_if_missing = false;
   db_options.create_missing_column_families = false;
-  db_options.max_open_files = -1;  // all from the start: what the node deletes meanwhile stays readable
+  // all from the start: what the node deletes meanwhile stays readable
+  db_options.max_open_files = -1;
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-  for (const Table table : tables) descriptors.emplace_back(kFamilyNames.at(static_cast<size_t>(table)), MakeFamilyOptions(table, options, memory));
-  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, MakeFamilyOptions(Table::kJobs, options, memory));
+  for (const Table table : tables)
+    descriptors.emplace_back(kFamilyNames.at(static_cast<size_t>(table)),
+                             MakeFamilyOptions(table, options, memory));
+  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName,
+                           MakeFamilyOptions(Table::kJobs, options, memory));
 
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   std::vector<rocksdb::ColumnFamilyHandle*> opened_families;
   rocksdb::DB* db = nullptr;
-  // The node may delete a file between its name being read and its being opened: the next look knows the files that took its place.
+  // The node may delete a file between its name being read and its being opened: the next look
+  // knows the files that took its place.
   rocksdb::Status opened;
   for (int attempt = 0; attempt < kReadOnlyAttempts; ++attempt) {
-    opened = rocksdb::DB::OpenForReadOnly(db_options, options.folder, descriptors, &opened_families, &db);
+    opened = rocksdb::DB::OpenForReadOnly(db_options, options.folder, descriptors, &opened_families,
+                                          &db);
     if (!LacksAFile(opened)) break;
   }
   if (!opened.ok()) return OpenError(opened, options.folder);
   impl->db.reset(db);
   impl->families.assign(kTableCount + 1, nullptr);
-  for (size_t i = 0; i < tables.size(); ++i) impl->families[static_cast<size_t>(tables[i])] = opened_families[i];
+  for (size_t i = 0; i < tables.size(); ++i)
+    impl->families[static_cast<size_t>(tables[i])] = opened_families[i];
   impl->families.back() = opened_families.back();
   if (absl::Status version = impl->CheckVersion(); !version.ok()) return version;
   return std::unique_ptr<const RocksDbStore>(new RocksDbStore(std::move(impl)));
 }
 
-absl::StatusOr<std::optional<std::string>> RocksDbStore::Get(Table table, std::string_view key) const {
+absl::StatusOr<std::optional<std::string>> RocksDbStore::Get(Table table,
+                                                             std::string_view key) const {
   std::string value;
   const rocksdb::Status status = impl_->db->Get({}, impl_->FamilyOf(table), ToSlice(key), &value);
   if (status.IsNotFound()) return std::optional<std::string>();
@@ -291,8 +343,10 @@ absl::Status RocksDbStore::Scan(Table table, std::string_view prefix, const Visi
   const rocksdb::Slice bound = ToSlice(end);
   rocksdb::ReadOptions read;
   if (!end.empty()) read.iterate_upper_bound = &bound;
-  read.fill_cache = false;  // a window is scanned once; it must not push out what is read again and again
-  const std::unique_ptr<rocksdb::Iterator> row(impl_->db->NewIterator(read, impl_->FamilyOf(table)));
+  // a window is scanned once; it must not push out what is read again and again
+  read.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> row(
+      impl_->db->NewIterator(read, impl_->FamilyOf(table)));
   for (row->Seek(ToSlice(prefix)); row->Valid(); row->Next()) {
     if (!row->key().starts_with(ToSlice(prefix))) break;
     if (!visit(ToView(row->key()), ToView(row->value()))) break;
@@ -307,10 +361,15 @@ absl::Status RocksDbStore::Write(const StateChanges& changes) {
     rocksdb::ColumnFamilyHandle* const family = impl_->FamilyOf(change.table);
     rocksdb::Status added;
     switch (change.kind) {
-      case StateChanges::Change::Kind::kPut: added = batch.Put(family, ToSlice(change.key), ToSlice(change.value)); break;
-      case StateChanges::Change::Kind::kDelete: added = batch.Delete(family, ToSlice(change.key)); break;
+      case StateChanges::Change::Kind::kPut:
+        added = batch.Put(family, ToSlice(change.key), ToSlice(change.value));
+        break;
+      case StateChanges::Change::Kind::kDelete:
+        added = batch.Delete(family, ToSlice(change.key));
+        break;
       case StateChanges::Change::Kind::kDeleteRange:
-        if (change.key < change.value) added = batch.DeleteRange(family, ToSlice(change.key), ToSlice(change.value));
+        if (change.key < change.value)
+          added = batch.DeleteRange(family, ToSlice(change.key), ToSlice(change.value));
         break;
     }
     if (!added.ok()) return ToStatus(added, "preparing a write", impl_->options.folder);
@@ -323,9 +382,12 @@ absl::Status RocksDbStore::DropRange(Table table, std::string_view begin, std::s
   rocksdb::ColumnFamilyHandle* const family = impl_->FamilyOf(table);
   const rocksdb::Slice first = ToSlice(begin);
   const rocksdb::Slice last = ToSlice(end);
-  // The tombstone first: whatever the second step leaves, or uncovers in an older file, stays deleted.
+  // The tombstone first: whatever the second step leaves, or uncovers in an older file, stays
+  // deleted.
   rocksdb::Status status = impl_->db->DeleteRange(impl_->write_options, family, first, last);
-  if (status.ok()) status = rocksdb::DeleteFilesInRange(impl_->db.get(), family, &first, &last, /*include_end=*/false);
+  if (status.ok())
+    status =
+        rocksdb::DeleteFilesInRange(impl_->db.get(), family, &first, &last, /*include_end=*/false);
   return ToStatus(status, "expiring", impl_->options.folder);
 }
 

@@ -1,5 +1,6 @@
-// The node's durable store: RocksDB, one column family a table, the write-ahead log on. After the death of the process the reopened store is that of
-// the last whole Write, data and input position alike.
+// The node's durable store: RocksDB, one column family a table, the write-ahead log on. After the
+// death of the process the reopened store is that of the last whole Write, data and input position
+// alike.
 #pragma once
 
 #include <absl/status/status.h>
@@ -19,7 +20,8 @@ namespace eroica {
 // What a Write survives once it has answered.
 enum class Durability {
   kProcessDeath,  // kill -9 and crashes of the node: the log is with the operating system
-  kPowerLoss,     // and of the machine: one fsync a Write (FACTS: 2.4 ms; with one Write a second it is free)
+  // and of the machine: one fsync a Write (FACTS: 2.4 ms; with one Write a second it is free)
+  kPowerLoss,
 };
 
 struct RocksDbStoreOptions {
@@ -33,17 +35,21 @@ struct RocksDbStoreOptions {
 
 class RocksDbStore : public StateStore {
  public:
-  // kPermissionDenied: the folder cannot be made or written. kFailedPrecondition: another store has it open, or another version of Eroica wrote it.
-  // kDataLoss: it is damaged. kResourceExhausted: no space. Each message names the folder and says what to do.
+  // kPermissionDenied: the folder cannot be made or written. kFailedPrecondition: another store has
+  // it open, or another version of Eroica wrote it. kDataLoss: it is damaged. kResourceExhausted:
+  // no space. Each message names the folder and says what to do.
   static absl::StatusOr<std::unique_ptr<RocksDbStore>> Open(const RocksDbStoreOptions& options);
-  // Some tables as they are now, to look at, without touching the folder: beside the node that has it open, too, whose later writes are not seen.
-  // kNotFound: there is no store. Otherwise as Open; asking for another table is a bug.
-  static absl::StatusOr<std::unique_ptr<const RocksDbStore>> OpenReadOnly(const RocksDbStoreOptions& options, std::span<const Table> tables);
+  // Some tables as they are now, to look at, without touching the folder: beside the node that has
+  // it open, too, whose later writes are not seen. kNotFound: there is no store. Otherwise as Open;
+  // asking for another table is a bug.
+  static absl::StatusOr<std::unique_ptr<const RocksDbStore>> OpenReadOnly(
+      const RocksDbStoreOptions& options, std::span<const Table> tables);
   ~RocksDbStore() override;
 
   absl::StatusOr<std::optional<std::string>> Get(Table table, std::string_view key) const override;
   absl::Status Scan(Table table, std::string_view prefix, const Visitor& visit) const override;
-  // kResourceExhausted: the disk is full; nothing of the changes was kept, and every further Write may fail until there is space and the store is reopened.
+  // kResourceExhausted: the disk is full; nothing of the changes was kept, and every further Write
+  // may fail until there is space and the store is reopened.
   absl::Status Write(const StateChanges& changes) override;
   absl::Status DropRange(Table table, std::string_view begin, std::string_view end) override;
 

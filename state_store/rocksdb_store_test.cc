@@ -1,4 +1,5 @@
-// What only a store on disk can promise: a crash keeps whole batches, and what cannot be opened or written says why and what to do.
+// What only a store on disk can promise: a crash keeps whole batches, and what cannot be opened or
+// written says why and what to do.
 #include "state_store/rocksdb_store.h"
 
 #include <fcntl.h>
@@ -70,7 +71,8 @@ class RocksDbStoreTest : public ::testing::Test {
   // Death tests run this again in the child: the folder's name must be the same there.
   void SetUp() override {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    folder_ = ::testing::TempDir() + "eroica_rocksdb_" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = ::testing::TempDir() + "eroica_rocksdb_" +
+              ::testing::UnitTest::GetInstance()->current_test_info()->name();
     fs::remove_all(folder_);
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -80,10 +82,12 @@ class RocksDbStoreTest : public ::testing::Test {
 
 TEST_F(RocksDbStoreTest, KeepsEverythingOverAReopen) {
   StateChanges changes;
-  for (int table = 0; table < kTableCount; ++table) changes.Put(static_cast<Table>(table), "key", std::to_string(table));
+  for (int table = 0; table < kTableCount; ++table)
+    changes.Put(static_cast<Table>(table), "key", std::to_string(table));
   ASSERT_TRUE(OpenOrDie(OptionsFor(folder_ + "/made/on/the/way"))->Write(changes).ok());
   const auto store = OpenOrDie(OptionsFor(folder_ + "/made/on/the/way"));
-  for (int table = 0; table < kTableCount; ++table) EXPECT_EQ(ValueOf(*store, static_cast<Table>(table), "key"), std::to_string(table));
+  for (int table = 0; table < kTableCount; ++table)
+    EXPECT_EQ(ValueOf(*store, static_cast<Table>(table), "key"), std::to_string(table));
 }
 
 TEST_F(RocksDbStoreTest, ASecondOpenIsRefused) {
@@ -91,7 +95,8 @@ TEST_F(RocksDbStoreTest, ASecondOpenIsRefused) {
   const auto second = RocksDbStore::Open(OptionsFor(folder_));
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(second.status().message(), HasSubstr(folder_ + " is already open"));
-  EXPECT_THAT(second.status().message(), HasSubstr("stop that node, or give this one a folder of its own"));
+  EXPECT_THAT(second.status().message(),
+              HasSubstr("stop that node, or give this one a folder of its own"));
   EXPECT_TRUE(first->Write(StateChanges()).ok());
 }
 
@@ -124,7 +129,8 @@ TEST_F(RocksDbStoreTest, AReaderKeepsItsStateWhileFilesAreReplaced) {
   const auto store = OpenOrDie(OptionsFor(folder_));
   constexpr int kRows = 2'000;
   const auto write_all = [&](uint32_t seed) {
-    for (int i = 0; i < kRows; ++i) ASSERT_TRUE(store->Write(PutFinding(fmt::format("{:06}", i), Noise(4'096, seed))).ok());
+    for (int i = 0; i < kRows; ++i)
+      ASSERT_TRUE(store->Write(PutFinding(fmt::format("{:06}", i), Noise(4'096, seed))).ok());
   };
   write_all(1);
   const auto reader = RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly);
@@ -132,16 +138,18 @@ TEST_F(RocksDbStoreTest, AReaderKeepsItsStateWhileFilesAreReplaced) {
   write_all(2);
   int rows = 0;
   const std::string first = Noise(4'096, 1);
-  const absl::Status scanned = (*reader)->Scan(Table::kFindings, "", [&](std::string_view, std::string_view value) {
-    rows += value == first ? 1 : 0;
-    return true;
-  });
+  const absl::Status scanned =
+      (*reader)->Scan(Table::kFindings, "", [&](std::string_view, std::string_view value) {
+        rows += value == first ? 1 : 0;
+        return true;
+      });
   EXPECT_TRUE(scanned.ok()) << scanned;
   EXPECT_EQ(rows, kRows);
 }
 
 TEST_F(RocksDbStoreTest, ReadingMakesNoFolderAndNoFile) {
-  EXPECT_EQ(RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly).status().code(),
+            absl::StatusCode::kNotFound);
   EXPECT_FALSE(fs::exists(folder_));
   OpenOrDie(OptionsFor(folder_));
   const auto files = [&] {
@@ -162,7 +170,8 @@ TEST_F(RocksDbStoreTest, ReadingRefusesWhatIsNoStoreOfThisVersion) {
   EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(other.status().message(), HasSubstr("schema version 99"));
   const auto missing = RocksDbStore::OpenReadOnly(OptionsFor(folder_ + "/no/such"), kFindingsOnly);
-  EXPECT_THAT(missing.status().message(), HasSubstr("there is no state store in " + folder_ + "/no/such"));
+  EXPECT_THAT(missing.status().message(),
+              HasSubstr("there is no state store in " + folder_ + "/no/such"));
 }
 
 // Holds a folder's lock as another process that has the store open would.
@@ -206,7 +215,8 @@ TEST_F(RocksDbStoreTest, TheStoreOfAnotherProcessIsRefusedUntilThatEnds) {
     const OtherProcess other(folder_ + "/LOCK");
     const auto store = RocksDbStore::Open(OptionsFor(folder_));
     EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(store.status().message(), HasSubstr(folder_ + " is already open in this or another process"));
+    EXPECT_THAT(store.status().message(),
+                HasSubstr(folder_ + " is already open in this or another process"));
   }
   EXPECT_TRUE(RocksDbStore::Open(OptionsFor(folder_)).ok());
 }
@@ -216,14 +226,16 @@ TEST_F(RocksDbStoreTest, AFolderThatCannotBeMadeIsRefused) {
   std::ofstream(folder_ + "/file") << "no folder";
   const auto store = RocksDbStore::Open(OptionsFor(folder_ + "/file/store"));
   EXPECT_EQ(store.status().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(store.status().message(),
-              HasSubstr("cannot make the folder of the state store, " + folder_ + "/file/store: Not a directory"));
-  EXPECT_EQ(RocksDbStore::Open(RocksDbStoreOptions()).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(store.status().message(), HasSubstr("cannot make the folder of the state store, " +
+                                                  folder_ + "/file/store: Not a directory"));
+  EXPECT_EQ(RocksDbStore::Open(RocksDbStoreOptions()).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(RocksDbStoreTest, AFolderThatCannotBeWrittenIsRefused) {
   fs::create_directories(folder_);
-  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read | fs::perms::others_exec);
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read |
+                               fs::perms::others_exec);
   EXPECT_EXIT(
       {
         constexpr uid_t kNobody = 65534;
@@ -232,7 +244,8 @@ TEST_F(RocksDbStoreTest, AFolderThatCannotBeWrittenIsRefused) {
         std::fprintf(stderr, "%s", store.status().ToString().c_str());
         std::_Exit(store.status().code() == absl::StatusCode::kPermissionDenied ? 0 : 1);
       },
-      ::testing::ExitedWithCode(0), "no permission to write to the folder of the state store, .*: give it to the user");
+      ::testing::ExitedWithCode(0),
+      "no permission to write to the folder of the state store, .*: give it to the user");
   fs::permissions(folder_, fs::perms::owner_all);
 }
 
@@ -242,7 +255,8 @@ TEST_F(RocksDbStoreTest, TheStoreOfAnotherVersionIsRefused) {
   { OpenOrDie(later); }
   const auto store = RocksDbStore::Open(OptionsFor(folder_));
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(store.status().message(), HasSubstr(folder_ + " has schema version 2, this eroica reads and writes 1"));
+  EXPECT_THAT(store.status().message(),
+              HasSubstr(folder_ + " has schema version 2, this eroica reads and writes 1"));
   EXPECT_TRUE(RocksDbStore::Open(later).ok());
 }
 
@@ -252,18 +266,21 @@ TEST_F(RocksDbStoreTest, AStoreWithTablesThatWeDoNotKnowIsRefused) {
     std::vector<rocksdb::ColumnFamilyDescriptor> families;
     std::vector<std::string> names;
     ASSERT_TRUE(rocksdb::DB::ListColumnFamilies({}, folder_, &names).ok());
-    for (const std::string& name : names) families.emplace_back(name, rocksdb::ColumnFamilyOptions());
+    for (const std::string& name : names)
+      families.emplace_back(name, rocksdb::ColumnFamilyOptions());
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     rocksdb::DB* db = nullptr;
     ASSERT_TRUE(rocksdb::DB::Open({}, folder_, families, &handles, &db).ok());
     handles.emplace_back();
     ASSERT_TRUE(db->CreateColumnFamily({}, "of tomorrow", &handles.back()).ok());
-    for (rocksdb::ColumnFamilyHandle* handle : handles) ASSERT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
+    for (rocksdb::ColumnFamilyHandle* handle : handles)
+      ASSERT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
     delete db;
   }
   const auto store = RocksDbStore::Open(OptionsFor(folder_));
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(store.status().message(), HasSubstr(folder_ + " was written by another version of eroica"));
+  EXPECT_THAT(store.status().message(),
+              HasSubstr(folder_ + " was written by another version of eroica"));
 }
 
 TEST_F(RocksDbStoreTest, ADamagedStoreIsRefused) {
@@ -304,24 +321,28 @@ TEST_F(RocksDbStoreTest, ExpiryKeepsTheFolderSmall) {
   constexpr uint32_t kWindows = 300;  // 120 MB in all, of which 4 to 8 MB are young
   for (uint32_t window = 0; window < kWindows; ++window) {
     StateChanges changes;
-    for (uint32_t rank = 0; rank < 10; ++rank) changes.Put(Table::kPatterns, key(window, rank), Noise(size_t{40} << 10, window));
+    for (uint32_t rank = 0; rank < 10; ++rank)
+      changes.Put(Table::kPatterns, key(window, rank), Noise(size_t{40} << 10, window));
     ASSERT_TRUE(store->Write(changes).ok());
     if (window % 10 == 9) {
       ASSERT_TRUE(ExpireTimeWindows(*store, window - 9).ok());
     }
   }
   uintmax_t bytes = 0;
-  for (const auto& entry : fs::directory_iterator(folder_)) bytes += entry.path().extension() == ".sst" ? entry.file_size() : 0;
+  for (const auto& entry : fs::directory_iterator(folder_))
+    bytes += entry.path().extension() == ".sst" ? entry.file_size() : 0;
   EXPECT_LT(bytes, uintmax_t{60} << 20);
   EXPECT_EQ(ValueOf(*store, Table::kPatterns, key(kWindows - 11, 0)), "(nothing)");
-  EXPECT_EQ(ValueOf(*store, Table::kPatterns, key(kWindows - 10, 0)), Noise(size_t{40} << 10, kWindows - 10));
+  EXPECT_EQ(ValueOf(*store, Table::kPatterns, key(kWindows - 10, 0)),
+            Noise(size_t{40} << 10, kWindows - 10));
 }
 
 // Batch n: a large pattern and a summary that name n, and the input position n.
 StateChanges BatchOf(uint64_t n) {
   const std::string number = std::to_string(n);
   StateChanges changes;
-  changes.Put(Table::kPatterns, "pattern", number + ":" + Noise(size_t{40} << 10, static_cast<uint32_t>(n)));
+  changes.Put(Table::kPatterns, "pattern",
+              number + ":" + Noise(size_t{40} << 10, static_cast<uint32_t>(n)));
   changes.Put(Table::kSummaries, "summary", number);
   changes.Put(Table::kPositions, "position", number);
   return changes;
@@ -336,7 +357,8 @@ uint64_t BatchIn(const StateStore& store) {
   return std::strtoull(position.c_str(), nullptr, 10);
 }
 
-class RocksDbStoreCrashTest : public RocksDbStoreTest, public ::testing::WithParamInterface<useconds_t> {
+class RocksDbStoreCrashTest : public RocksDbStoreTest,
+                              public ::testing::WithParamInterface<useconds_t> {
  protected:
   void SetUp() override {
     RocksDbStoreTest::SetUp();
@@ -353,13 +375,15 @@ TEST_P(RocksDbStoreCrashTest, TheReopenedStoreIsThatOfOneWholeBatch) {
         const auto store = OpenOrDie(OptionsFor(folder_));
         const int note = open(acknowledged.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
         for (uint64_t n = 1;; ++n) {
-          if (!store->Write(BatchOf(n)).ok() || pwrite(note, &n, sizeof(n), 0) != sizeof(n)) std::_Exit(1);
+          if (!store->Write(BatchOf(n)).ok() || pwrite(note, &n, sizeof(n), 0) != sizeof(n))
+            std::_Exit(1);
           if (n == 1) ualarm(GetParam(), 0);
         }
       },
       ::testing::KilledBySignal(SIGALRM), "");
   uint64_t last_acknowledged = 0;
-  std::ifstream(acknowledged, std::ios::binary).read(reinterpret_cast<char*>(&last_acknowledged), sizeof(last_acknowledged));
+  std::ifstream(acknowledged, std::ios::binary)
+      .read(reinterpret_cast<char*>(&last_acknowledged), sizeof(last_acknowledged));
   fs::remove(acknowledged);
   ASSERT_GE(last_acknowledged, 1u);
 
@@ -371,7 +395,8 @@ TEST_P(RocksDbStoreCrashTest, TheReopenedStoreIsThatOfOneWholeBatch) {
   EXPECT_EQ(BatchIn(*store), recovered + 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(After, RocksDbStoreCrashTest, ::testing::Values(500, 5'000, 50'000, 300'000));
+INSTANTIATE_TEST_SUITE_P(After, RocksDbStoreCrashTest,
+                         ::testing::Values(500, 5'000, 50'000, 300'000));
 
 // Room for a store, and how it is made larger.
 struct Disk {
@@ -385,15 +410,18 @@ Disk SmallDisk() {
   const auto mount_it = [](const std::string& folder) {
     fs::create_directories(folder);
     const int namespaces = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
-    if (unshare(namespaces) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+    if (unshare(namespaces) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+      return false;
     if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=24m") != 0) return false;
     std::ofstream(folder + "/ballast") << Noise(size_t{8} << 20, 0);
     return true;
   };
-  return {mount_it, [](const std::string& folder) { fs::remove(folder + "/ballast"); }, "make space"};
+  return {mount_it, [](const std::string& folder) { fs::remove(folder + "/ballast"); },
+          "make space"};
 }
 
-// The kernel lets no file of this process grow further, as under `ulimit -f`. That is allowed everywhere.
+// The kernel lets no file of this process grow further, as under `ulimit -f`. That is allowed
+// everywhere.
 Disk SmallFiles() {
   const auto limit_to = [](rlim_t bytes) {
     rlimit limit{};
@@ -401,8 +429,11 @@ Disk SmallFiles() {
     limit.rlim_cur = std::min(bytes, limit.rlim_max);
     return setrlimit(RLIMIT_FSIZE, &limit) == 0;
   };
-  const auto make = [limit_to](const std::string&) { return std::signal(SIGXFSZ, SIG_IGN) != SIG_ERR && limit_to(rlim_t{12} << 20); };
-  return {make, [limit_to](const std::string&) { EROICA_CHECK(limit_to(RLIM_INFINITY)); }, "ulimit -f"};
+  const auto make = [limit_to](const std::string&) {
+    return std::signal(SIGXFSZ, SIG_IGN) != SIG_ERR && limit_to(rlim_t{12} << 20);
+  };
+  return {make, [limit_to](const std::string&) { EROICA_CHECK(limit_to(RLIM_INFINITY)); },
+          "ulimit -f"};
 }
 
 constexpr int kNotPermitted = 77;
@@ -415,11 +446,14 @@ int FillTheDisk(const Disk& disk, const std::string& folder) {
   absl::Status status;
   while (status.ok() && n < 10'000) {
     StateChanges changes = BatchOf(++n);
-    changes.Put(Table::kPatterns, "kept " + std::to_string(n), Noise(size_t{40} << 10, static_cast<uint32_t>(n)));
+    changes.Put(Table::kPatterns, "kept " + std::to_string(n),
+                Noise(size_t{40} << 10, static_cast<uint32_t>(n)));
     status = store->Write(changes);
   }
   std::fprintf(stderr, "batch %lu: %s\n", n, status.ToString().c_str());
-  if (status.code() != absl::StatusCode::kResourceExhausted || status.message().find(disk.advice) == std::string_view::npos) return 1;
+  if (status.code() != absl::StatusCode::kResourceExhausted ||
+      status.message().find(disk.advice) == std::string_view::npos)
+    return 1;
   store.reset();
   disk.make_room(folder);
   store = OpenOrDie(OptionsFor(folder + "/store"));
@@ -439,7 +473,8 @@ TEST_F(RocksDbStoreTest, AFullDiskIsSaidAndLosesNothing) {
         return code == 0 || code == kNotPermitted;
       },
       "");
-  if (code == kNotPermitted) GTEST_SKIP() << "mounting a small disk is not allowed here; the next test fills files instead";
+  if (code == kNotPermitted)
+    GTEST_SKIP() << "mounting a small disk is not allowed here; the next test fills files instead";
 }
 
 TEST_F(RocksDbStoreTest, ALimitOnFileSizesIsSaidAndLosesNothing) {

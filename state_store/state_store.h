@@ -1,6 +1,7 @@
-// Ordered key-value state in tables, written atomically together with the input position. Implementations: InMemoryStore (bounded runs, tests) and
-// RocksDbStore; both keep the contract that state_store_test.cc spells out. Keys: state_store/key_schema.h. Owner: the node. All functions are
-// thread-safe; writers take turns.
+// Ordered key-value state in tables, written atomically together with the input position.
+// Implementations: InMemoryStore (bounded runs, tests) and RocksDbStore; both keep the contract
+// that state_store_test.cc spells out. Keys: state_store/key_schema.h. Owner: the node. All
+// functions are thread-safe; writers take turns.
 #pragma once
 
 #include <absl/status/status.h>
@@ -39,7 +40,9 @@ class StateChanges {
   void Put(Table table, std::string key, std::string value) {
     changes_.push_back({Change::Kind::kPut, table, std::move(key), std::move(value)});
   }
-  void Delete(Table table, std::string key) { changes_.push_back({Change::Kind::kDelete, table, std::move(key), {}}); }
+  void Delete(Table table, std::string key) {
+    changes_.push_back({Change::Kind::kDelete, table, std::move(key), {}});
+  }
   void DeleteRange(Table table, std::string begin, std::string end) {
     changes_.push_back({Change::Kind::kDeleteRange, table, std::move(begin), std::move(end)});
   }
@@ -57,14 +60,17 @@ class StateStore {
  public:
   virtual ~StateStore() = default;
   // Nothing where there is no such key.
-  virtual absl::StatusOr<std::optional<std::string>> Get(Table table, std::string_view key) const = 0;
-  // Every key that starts with prefix, in the order of unsigned bytes, until visit answers false. Shows one state of the table: what is written
-  // meanwhile is not seen. visit must not call the store.
+  virtual absl::StatusOr<std::optional<std::string>> Get(Table table,
+                                                         std::string_view key) const = 0;
+  // Every key that starts with prefix, in the order of unsigned bytes, until visit answers false.
+  // Shows one state of the table: what is written meanwhile is not seen. visit must not call the
+  // store.
   using Visitor = std::function<bool(std::string_view key, std::string_view value)>;
   virtual absl::Status Scan(Table table, std::string_view prefix, const Visitor& visit) const = 0;
   // All or nothing, in the order given. A range whose end is not after its begin is empty.
   virtual absl::Status Write(const StateChanges& changes) = 0;
-  // Expiry: deletes [begin, end) of one table, in a write of its own, and gives the space back as cheaply as the store can. See expiry.h.
+  // Expiry: deletes [begin, end) of one table, in a write of its own, and gives the space back as
+  // cheaply as the store can. See expiry.h.
   virtual absl::Status DropRange(Table table, std::string_view begin, std::string_view end) = 0;
 };
 

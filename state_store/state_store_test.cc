@@ -54,14 +54,17 @@ class StateStoreTest : public ::testing::TestWithParam<Implementation> {
   }
   static Rows ScanOf(const StateStore& store, Table table, const std::string& prefix = "") {
     Rows rows;
-    const absl::Status status = store.Scan(table, prefix, [&](std::string_view key, std::string_view value) {
-      rows.emplace_back(key, value);
-      return true;
-    });
+    const absl::Status status =
+        store.Scan(table, prefix, [&](std::string_view key, std::string_view value) {
+          rows.emplace_back(key, value);
+          return true;
+        });
     EXPECT_TRUE(status.ok()) << status;
     return rows;
   }
-  Rows Scan(Table table, const std::string& prefix = "") const { return ScanOf(*store_, table, prefix); }
+  Rows Scan(Table table, const std::string& prefix = "") const {
+    return ScanOf(*store_, table, prefix);
+  }
 
   std::string folder_;
   std::unique_ptr<StateStore> store_;
@@ -82,9 +85,11 @@ TEST_P(StateStoreTest, GivesBackWhatWasWritten) {
 
 TEST_P(StateStoreTest, TablesAreApart) {
   StateChanges changes;
-  for (int table = 0; table < kTableCount; ++table) changes.Put(static_cast<Table>(table), "key", std::to_string(table));
+  for (int table = 0; table < kTableCount; ++table)
+    changes.Put(static_cast<Table>(table), "key", std::to_string(table));
   ASSERT_TRUE(store_->Write(changes).ok());
-  for (int table = 0; table < kTableCount; ++table) EXPECT_EQ(Get(static_cast<Table>(table), "key"), std::to_string(table));
+  for (int table = 0; table < kTableCount; ++table)
+    EXPECT_EQ(Get(static_cast<Table>(table), "key"), std::to_string(table));
 }
 
 TEST_P(StateStoreTest, LaterChangesWin) {
@@ -103,11 +108,13 @@ TEST_P(StateStoreTest, LaterChangesWin) {
 
 TEST_P(StateStoreTest, ScansAPrefixInTheOrderOfUnsignedBytes) {
   StateChanges changes;
-  for (const std::string& key : {"b"s, "a\xff"s, "a"s, "a\xff\xff"s, "a\0"s, "a\x7f"s, "\xff"s, "\xff\xff"s})
+  for (const std::string& key :
+       {"b"s, "a\xff"s, "a"s, "a\xff\xff"s, "a\0"s, "a\x7f"s, "\xff"s, "\xff\xff"s})
     changes.Put(Table::kJobs, key, "");
   ASSERT_TRUE(store_->Write(changes).ok());
   EXPECT_THAT(Scan(Table::kJobs, "a"),
-              ElementsAre(Pair("a", ""), Pair("a\0"s, ""), Pair("a\x7f", ""), Pair("a\xff", ""), Pair("a\xff\xff", "")));
+              ElementsAre(Pair("a", ""), Pair("a\0"s, ""), Pair("a\x7f", ""), Pair("a\xff", ""),
+                          Pair("a\xff\xff", "")));
   EXPECT_THAT(Scan(Table::kJobs, "\xff"), ElementsAre(Pair("\xff", ""), Pair("\xff\xff", "")));
   EXPECT_THAT(Scan(Table::kJobs, "a\xff"), ElementsAre(Pair("a\xff", ""), Pair("a\xff\xff", "")));
   EXPECT_THAT(Scan(Table::kJobs, "c"), IsEmpty());
@@ -119,7 +126,10 @@ TEST_P(StateStoreTest, AScanStopsWhenTheVisitorHasEnough) {
   for (const char* key : {"a", "b", "c"}) changes.Put(Table::kJobs, key, "");
   ASSERT_TRUE(store_->Write(changes).ok());
   int visits = 0;
-  ASSERT_TRUE(store_->Scan(Table::kJobs, "", [&](std::string_view, std::string_view) { return ++visits < 2; }).ok());
+  ASSERT_TRUE(
+      store_
+          ->Scan(Table::kJobs, "", [&](std::string_view, std::string_view) { return ++visits < 2; })
+          .ok());
   EXPECT_EQ(visits, 2);
 }
 
@@ -157,7 +167,8 @@ TEST_P(StateStoreTest, ExpiryTakesTheOldWindowsOfBothKinds) {
   const auto windows_left = [&](Table table, const std::string& job, WindowKind kind) {
     std::vector<int64_t> left;
     for (const int64_t index : {98, 99, 100}) {
-      if (!Scan(table, EncodeKey(WindowKey{JobId(job), kind, index})).empty()) left.push_back(index);
+      if (!Scan(table, EncodeKey(WindowKey{JobId(job), kind, index})).empty())
+        left.push_back(index);
     }
     return left;
   };
@@ -189,10 +200,12 @@ TEST_P(StateStoreTest, ATaskSeesItsOwnProgressAndEverybodysPatterns) {
     changes.Put(Table::kPatterns, name, "pattern");
     ASSERT_TRUE(task->Write(changes).ok());
   }
-  EXPECT_THAT(ScanOf(first, Table::kProgress), ElementsAre(Pair("key", "first"), Pair("other", "first")));
+  EXPECT_THAT(ScanOf(first, Table::kProgress),
+              ElementsAre(Pair("key", "first"), Pair("other", "first")));
   EXPECT_THAT(ScanOf(first, Table::kPositions), ElementsAre(Pair("", "first")));
   EXPECT_THAT(ScanOf(second, Table::kProgress, "k"), ElementsAre(Pair("key", "second")));
-  EXPECT_THAT(ScanOf(first, Table::kPatterns), ElementsAre(Pair("first", "pattern"), Pair("second", "pattern")));
+  EXPECT_THAT(ScanOf(first, Table::kPatterns),
+              ElementsAre(Pair("first", "pattern"), Pair("second", "pattern")));
   EXPECT_EQ(*first.Get(Table::kPositions, ""), "first");
 
   StateChanges range;
@@ -214,10 +227,14 @@ std::unique_ptr<StateStore> OpenRocksDb(const std::string& folder) {
   return store.ok() ? *std::move(store) : nullptr;
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, StateStoreTest,
-                         ::testing::Values(Implementation{"InMemory", [](const std::string&) { return std::make_unique<InMemoryStore>(); }},
-                                           Implementation{"RocksDb", OpenRocksDb}),
-                         [](const auto& suite) { return suite.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Every, StateStoreTest,
+    ::testing::Values(Implementation{"InMemory",
+                                     [](const std::string&) {
+                                       return std::make_unique<InMemoryStore>();
+                                     }},
+                      Implementation{"RocksDb", OpenRocksDb}),
+    [](const auto& suite) { return suite.param.name; });
 
 }  // namespace
 }  // namespace eroica

@@ -8,11 +8,14 @@
 namespace eroica {
 namespace {
 
-constexpr bool IsTaskScoped(Table table) { return table == Table::kProgress || table == Table::kPositions; }
+constexpr bool IsTaskScoped(Table table) {
+  return table == Table::kProgress || table == Table::kPositions;
+}
 
 }  // namespace
 
-TaskStore::TaskStore(StateStore* store, std::string_view task) : store_(store), prefix_(EncodeTaskPrefix(task)) {
+TaskStore::TaskStore(StateStore* store, std::string_view task)
+    : store_(store), prefix_(EncodeTaskPrefix(task)) {
   EROICA_CHECK(store != nullptr);
 }
 
@@ -29,10 +32,14 @@ absl::StatusOr<std::optional<std::string>> TaskStore::Get(Table table, std::stri
 absl::Status TaskStore::Scan(Table table, std::string_view prefix, const Visitor& visit) const {
   const size_t hidden = IsTaskScoped(table) ? prefix_.size() : 0;
   return store_->Scan(table, Scoped(table, prefix),
-                      [&](std::string_view key, std::string_view value) { return visit(key.substr(hidden), value); });
+                      [&](std::string_view key, std::string_view value) {
+                        return visit(key.substr(hidden), value);
+                      });
 }
 
-absl::Status TaskStore::Write(const StateChanges& changes) { return store_->Write(Scoped(changes)); }
+absl::Status TaskStore::Write(const StateChanges& changes) {
+  return store_->Write(Scoped(changes));
+}
 
 absl::Status TaskStore::DropRange(Table table, std::string_view begin, std::string_view end) {
   return store_->DropRange(table, Scoped(table, begin), Scoped(table, end));

@@ -1,5 +1,6 @@
-// A task's view of the node's store: in kProgress and kPositions the task sees and writes only what is its own, under keys without the task's prefix.
-// The other tables are keyed by job and window and are the same for everybody. Owner: the task; must not outlive the store.
+// A task's view of the node's store: in kProgress and kPositions the task sees and writes only what
+// is its own, under keys without the task's prefix. The other tables are keyed by job and window
+// and are the same for everybody. Owner: the task; must not outlive the store.
 #pragma once
 
 #include <string>
@@ -19,7 +20,8 @@ class TaskStore : public StateStore {
   absl::Status Write(const StateChanges& changes) override;
   absl::Status DropRange(Table table, std::string_view begin, std::string_view end) override;
 
-  // The changes as the whole store must see them: what Write does first. For a caller that collects the changes of several tasks, or moves large ones.
+  // The changes as the whole store must see them: what Write does first. For a caller that collects
+  // the changes of several tasks, or moves large ones.
   StateChanges Scoped(StateChanges changes) const;
 
  private:

@@ -1,5 +1,6 @@
-// A stage's logic, in Kafka Streams' words. One Processor a task (stage x partition), called from one thread. It never blocks, starts no thread and
-// never asks for the time; what it sends goes through its context.
+// A stage's logic, in Kafka Streams' words. One Processor a task (stage x partition), called from
+// one thread. It never blocks, starts no thread and never asks for the time; what it sends goes
+// through its context.
 #pragma once
 
 #include <absl/status/status.h>
@@ -17,18 +18,24 @@
 namespace eroica {
 
 enum class PunctuationType : uint8_t {
-  kIdle = 0,        // caught up with the input, and nothing came for the idle timeout (wall clock, measured by the runtime)
+  // caught up with the input, and nothing came for the idle timeout (wall clock, measured by the
+  // runtime)
+  kIdle = 0,
   kEndOfInput = 1,  // a bounded run: nothing more will come; close every window
 };
 
 class ProcessorContext {
  public:
   virtual ~ProcessorContext() = default;
-  // Sends a payload on. Leaves in the same cycle as the changes and the input position (see StreamTask).
-  virtual void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms, const JobId& job) = 0;
-  // The record that is being processed goes to the dead-letter topic, original bytes untouched, with reason and position in its headers; counted.
+  // Sends a payload on. Leaves in the same cycle as the changes and the input position (see
+  // StreamTask).
+  virtual void Forward(Topic topic, std::string key, PayloadType type, Bytes payload,
+                       int64_t timestamp_ms, const JobId& job) = 0;
+  // The record that is being processed goes to the dead-letter topic, original bytes untouched,
+  // with reason and position in its headers; counted.
   virtual void DeadLetter(DropReason reason) = 0;
-  // The task's own part of the store; keys need no task prefix. Reads see what was committed, not this cycle's changes.
+  // The task's own part of the store; keys need no task prefix. Reads see what was committed, not
+  // this cycle's changes.
   virtual const StateStore& store() const = 0;
   // Changes of this cycle; committed together with the input position.
   virtual StateChanges& changes() = 0;
@@ -41,8 +48,9 @@ class Processor {
   virtual absl::Status Init(ProcessorContext& context) = 0;
   virtual absl::Status Process(const ConsumerRecord& record) = 0;
   virtual absl::Status Punctuate(PunctuationType type) = 0;
-  // The smallest input offset that must be read again after a restart so that the windows now open can be rebuilt; `next` if none are open.
-  // Records before it are never needed again. Records at or after it may come again for windows that are closed: the processor ignores them.
+  // The smallest input offset that must be read again after a restart so that the windows now open
+  // can be rebuilt; `next` if none are open. Records before it are never needed again. Records at
+  // or after it may come again for windows that are closed: the processor ignores them.
   virtual int64_t RestartOffset(int64_t next) const = 0;
 };
 

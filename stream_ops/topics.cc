@@ -22,11 +22,17 @@ std::string_view TopicSuffix(Topic topic) {
 
 }  // namespace
 
-std::string TopicName(std::string_view prefix, Topic topic) { return fmt::format("{}.{}", prefix, TopicSuffix(topic)); }
+std::string TopicName(std::string_view prefix, Topic topic) {
+  return fmt::format("{}.{}", prefix, TopicSuffix(topic));
+}
 
-std::string EventsKey(const JobId& job, RankId rank) { return fmt::format("{}/{}", job.value, rank.value / kRanksPerShard); }
+std::string EventsKey(const JobId& job, RankId rank) {
+  return fmt::format("{}/{}", job.value, rank.value / kRanksPerShard);
+}
 
-std::string CollectivesKey(const JobId& job, CommId communicator) { return fmt::format("{}/{:016x}", job.value, communicator.value); }
+std::string CollectivesKey(const JobId& job, CommId communicator) {
+  return fmt::format("{}/{:016x}", job.value, communicator.value);
+}
 
 std::string JobKey(const JobId& job) { return job.value; }
 

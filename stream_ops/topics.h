@@ -9,7 +9,14 @@
 
 namespace eroica {
 
-enum class Topic : uint8_t { kEvents = 0, kCollectives = 1, kPatterns = 2, kFindings = 3, kControl = 4, kDeadLetter = 5 };
+enum class Topic : uint8_t {
+  kEvents = 0,
+  kCollectives = 1,
+  kPatterns = 2,
+  kFindings = 3,
+  kControl = 4,
+  kDeadLetter = 5
+};
 inline constexpr int kTopicCount = 6;
 
 inline constexpr std::string_view kDefaultTopicPrefix = "eroica";

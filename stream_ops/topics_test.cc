@@ -14,7 +14,8 @@ TEST(Topics, NamesCarryThePrefix) {
 
 TEST(Topics, EveryTopicHasANameOfItsOwn) {
   std::set<std::string> names;
-  for (int topic = 0; topic < kTopicCount; ++topic) names.insert(TopicName("p", static_cast<Topic>(topic)));
+  for (int topic = 0; topic < kTopicCount; ++topic)
+    names.insert(TopicName("p", static_cast<Topic>(topic)));
   EXPECT_EQ(names.size(), static_cast<size_t>(kTopicCount));
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 void AddBlockers(const std::vector<Blocker>& from, std::vector<Blocker>& to) {
   for (const Blocker& blocker : from) {
-    const auto known = std::find_if(to.begin(), to.end(), [&](const Blocker& b) { return b.function == blocker.function; });
+    const auto known = std::find_if(
+        to.begin(), to.end(), [&](const Blocker& b) { return b.function == blocker.function; });
     if (known == to.end()) {
       to.push_back(blocker);
       continue;
@@ -35,10 +36,11 @@ void AddMember(const MemberSummary& member, size_t group, ArrivalAccount& accoun
 // Stages of a pipeline arrive in the order of the schedule, whoever is slow.
 bool CrossesRoles(const CrossRankView& view, const CollectiveSummary& summary) {
   const RankView* first = view.FindRank(summary.members.front().rank);
-  return std::any_of(summary.members.begin(), summary.members.end(), [&](const MemberSummary& member) {
-    const RankView* rank = view.FindRank(member.rank);
-    return first != nullptr && rank != nullptr && rank->role != first->role;
-  });
+  return std::any_of(summary.members.begin(), summary.members.end(),
+                     [&](const MemberSummary& member) {
+                       const RankView* rank = view.FindRank(member.rank);
+                       return first != nullptr && rank != nullptr && rank->role != first->role;
+                     });
 }
 
 }  // namespace
@@ -51,14 +53,18 @@ double ArrivalAccount::chance() const {
 std::vector<ArrivalAccount> AccountArrivals(const CrossRankView& view) {
   std::map<RankId, ArrivalAccount> by_rank;
   for (const CollectiveSummary& summary : view.summaries()) {
-    if (!summary.missing.empty() || summary.members.size() < 2 || CrossesRoles(view, summary)) continue;
-    for (const MemberSummary& member : summary.members) AddMember(member, summary.members.size(), by_rank[member.rank]);
+    if (!summary.missing.empty() || summary.members.size() < 2 || CrossesRoles(view, summary))
+      continue;
+    for (const MemberSummary& member : summary.members)
+      AddMember(member, summary.members.size(), by_rank[member.rank]);
   }
   std::vector<ArrivalAccount> accounts;
   for (auto& [rank, account] : by_rank) {
-    std::sort(account.blockers.begin(), account.blockers.end(), [](const Blocker& a, const Blocker& b) {
-      return a.caused_wait_ns != b.caused_wait_ns ? a.caused_wait_ns > b.caused_wait_ns : a.function < b.function;
-    });
+    std::sort(account.blockers.begin(), account.blockers.end(),
+              [](const Blocker& a, const Blocker& b) {
+                return a.caused_wait_ns != b.caused_wait_ns ? a.caused_wait_ns > b.caused_wait_ns
+                                                            : a.function < b.function;
+              });
     accounts.push_back(std::move(account));
   }
   return accounts;

@@ -1,4 +1,5 @@
-// Who arrived last, how often, and what the others lost by it: the members' summaries of all communicators of a window, added up by rank.
+// Who arrived last, how often, and what the others lost by it: the members' summaries of all
+// communicators of a window, added up by rank.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +13,23 @@ namespace eroica {
 
 struct ArrivalAccount {
   RankId rank;
-  uint64_t operations = 0;        // in which all members met
-  double expected_last = 0;       // times that it would arrive last by chance: the sum of 1 / members over its operations
-  uint64_t last = 0;              // times that it did
-  int64_t caused_wait_ns = 0;     // exposed waiting of the others while they waited for it
-  int64_t exposed_wait_ns = 0;    // its own
+  uint64_t operations = 0;  // in which all members met
+  // times that it would arrive last by chance: the sum of 1 / members over its operations
+  double expected_last = 0;
+  uint64_t last = 0;            // times that it did
+  int64_t caused_wait_ns = 0;   // exposed waiting of the others while they waited for it
+  int64_t exposed_wait_ns = 0;  // its own
   uint32_t largest_group = 0;
-  std::set<int64_t> late_steps;   // in which it caused more exposed waiting than any other member of a communicator
+  // in which it caused more exposed waiting than any other member of a communicator
+  std::set<int64_t> late_steps;
   std::vector<Blocker> blockers;  // what it ran when it came last, most caused wait first
 
   // Probability that a rank with these chances arrives last at least so often.
   double chance() const;
 };
 
-// By rank. Communicators of which members are missing say nothing about who is late and are left out.
+// By rank. Communicators of which members are missing say nothing about who is late and are left
+// out.
 std::vector<ArrivalAccount> AccountArrivals(const CrossRankView& view);
 
 }  // namespace eroica

@@ -14,7 +14,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// 8 ranks, one step of 16 ms; rank `late` comes last `last` times of 8 and makes each other rank wait `wait_ms` in sum.
+// 8 ranks, one step of 16 ms; rank `late` comes last `last` times of 8 and makes each other rank
+// wait `wait_ms` in sum.
 TrainingView OneStep(uint32_t late, uint64_t last, double wait_ms, uint32_t steps = 1) {
   TrainingView job(8, steps);
   job.RunOnAll("gemm", 16, "", FunctionClass::kGpuCompute);
@@ -25,8 +26,11 @@ TrainingView OneStep(uint32_t late, uint64_t last, double wait_ms, uint32_t step
     if (rank == late) {
       member.last_count = last;
       member.caused_wait_ns = static_cast<int64_t>(7 * wait_ms * kMillisecond);
-      member.blockers = {
-          {.function = FunctionId{9}, .name = "lookup", .count = last, .caused_wait_ns = member.caused_wait_ns, .run_ns = 3'000'000}};
+      member.blockers = {{.function = FunctionId{9},
+                          .name = "lookup",
+                          .count = last,
+                          .caused_wait_ns = member.caused_wait_ns,
+                          .run_ns = 3'000'000}};
     } else {
       member.exposed_wait_ns = static_cast<int64_t>(wait_ms * kMillisecond);
     }
@@ -97,7 +101,8 @@ TEST(CollectiveWaitOperator, SilentWhereMembersAreMissing) {
 
 TEST(CollectiveWaitOperator, SilentWhereWaitingIsSpreadOverManyCulprits) {
   TrainingView job = OneStep(7, 5, 4);
-  for (MemberSummary& member : job.summaries()[0].members) member.caused_wait_ns = 20 * kMillisecond;
+  for (MemberSummary& member : job.summaries()[0].members)
+    member.caused_wait_ns = 20 * kMillisecond;
   EXPECT_THAT(Evaluate(job), IsEmpty());
 }
 

@@ -12,7 +12,8 @@
 namespace eroica {
 namespace {
 
-Finding Describe(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth, const ContentionOptions& options) {
+Finding Describe(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth,
+                 const ContentionOptions& options) {
   const RankView& rank = view.ranks()[busy.rank];
   Finding finding;
   finding.kind = FindingKind::kContention;
@@ -27,24 +28,30 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const ComputeG
   finding.first_step = rank.batch->steps.front().id;
   finding.last_step = rank.batch->steps.back().id;
   finding.title = fmt::format(
-      "The device of rank {} is shared: all its kernels take {} longer than its peers', {} too, at the usual clock; {} a step "
+      "The device of rank {} is shared: all its kernels take {} longer than its peers', {} too, at "
+      "the usual clock; {} a step "
       "of {} are lost.",
-      rank.rank.value, PercentText(growth.growth), growth.parameter_growth ? "the optimizer's" : "and what moves over its links",
+      rank.rank.value, PercentText(growth.growth),
+      growth.parameter_growth ? "the optimizer's" : "and what moves over its links",
       DurationText(busy.excess_ns), DurationText(busy.step_ns));
   finding.explanation = fmt::format(
-      "Larger inputs would not lengthen {} (here by {}), a throttled device would show a lower SM clock (here {:+.1f} % of the "
-      "peers'). What is left is somebody else on the device: another process, a monitor, a profiler.",
-      growth.parameter_growth ? "the optimizer" : "what its links take for a byte", PercentText(growth.apart_growth()),
-      100 * growth.clock_growth.value_or(0));
-  finding.suggested_action =
-      fmt::format("List the processes on the device of {}: nvidia-smi pmon, or DCGM's fields by process.", PlaceOf(rank));
+      "Larger inputs would not lengthen {} (here by {}), a throttled device would show a lower SM "
+      "clock (here {:+.1f} % of the "
+      "peers'). What is left is somebody else on the device: another process, a monitor, a "
+      "profiler.",
+      growth.parameter_growth ? "the optimizer" : "what its links take for a byte",
+      PercentText(growth.apart_growth()), 100 * growth.clock_growth.value_or(0));
+  finding.suggested_action = fmt::format(
+      "List the processes on the device of {}: nvidia-smi pmon, or DCGM's fields by process.",
+      PlaceOf(rank));
   return finding;
 }
 
 }  // namespace
 
 void ContentionOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
-  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
+  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size())
+    return;
   for (const BusyTime& busy : view.busy_times()) {
     if (busy.steps < options_.min_steps || busy.share() < options_.min_share) continue;
     if (busy.lasting_ns < options_.min_lasting * busy.excess_ns) continue;

@@ -1,4 +1,5 @@
-// A device that somebody outside the job uses, too. Claim, evidence and silence: README.md beside this file.
+// A device that somebody outside the job uses, too. Claim, evidence and silence: README.md beside
+// this file.
 #pragma once
 
 #include "diagnosis/busy_time.h"
@@ -15,7 +16,7 @@ struct ContentionOptions {
   double min_coverage = 0.5;    // of the excess, by the kernels' growth
   double min_ranks_seen = 0.5;  // of the world
   // Of ranks that are late by little over many windows (lasting_excess.h):
-  double least_growth = 0.01;   // of all kernels of a device
+  double least_growth = 0.01;  // of all kernels of a device
 };
 
 class ContentionOperator final : public DiagnosisOperator {

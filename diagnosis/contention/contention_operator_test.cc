@@ -51,7 +51,8 @@ TEST(ContentionOperator, WithoutTheClockItIsUndecidedAndSaidOnceAsASlowRank) {
   EXPECT_THAT(findings[0].explanation, HasSubstr("undecided"));
 }
 
-// Two percent of a step: too little for one window, and more than ranks that are alike are off by in all of them.
+// Two percent of a step: too little for one window, and more than ranks that are alike are off by
+// in all of them.
 TEST(ContentionOperator, WhatNoWindowAloneShowsAddsUp) {
   const auto told_after = [](const DeviceRank& odd, int64_t windows) {
     std::vector<RankTimes> past;
@@ -71,13 +72,15 @@ TEST(ContentionOperator, WhatNoWindowAloneShowsAddsUp) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].culprits[0].rank, 6);
   EXPECT_THAT(findings[0].explanation, HasSubstr("adds up over 4"));
-  EXPECT_THAT(told_after({.data = 1.06, .optimizer = 1.06, .clock = 1 / 1.06}, 4), IsEmpty()) << "a lower clock is slow_rank's";
+  EXPECT_THAT(told_after({.data = 1.06, .optimizer = 1.06, .clock = 1 / 1.06}, 4), IsEmpty())
+      << "a lower clock is slow_rank's";
   EXPECT_THAT(told_after({}, 4), IsEmpty());
 }
 
 TEST(ContentionOperator, SilentOnHealthyDevicesThatDifferALittle) {
   std::vector<DeviceRank> ranks(16);
-  for (uint32_t rank = 0; rank < 16; ++rank) ranks[rank] = {.data = 1 + 0.004 * rank, .optimizer = 1 + 0.004 * rank};
+  for (uint32_t rank = 0; rank < 16; ++rank)
+    ranks[rank] = {.data = 1 + 0.004 * rank, .optimizer = 1 + 0.004 * rank};
   EXPECT_THAT(Evaluate(ranks), IsEmpty());
   EXPECT_THAT(Evaluate(std::vector<DeviceRank>(16)), IsEmpty());
 }
@@ -91,9 +94,11 @@ TEST(ContentionOperator, MovesWithTheRank) {
 }
 
 TEST(ContentionOperator, NeitherMoreHealthyRanksNorScaleChangeTheVerdict) {
-  for (const size_t ranks : {8u, 32u, 200u}) EXPECT_THAT(Evaluate(JobWith(6, {.data = 1.1, .optimizer = 1.1}, ranks)), SizeIs(1)) << ranks;
+  for (const size_t ranks : {8u, 32u, 200u})
+    EXPECT_THAT(Evaluate(JobWith(6, {.data = 1.1, .optimizer = 1.1}, ranks)), SizeIs(1)) << ranks;
   for (const double scale : {0.1, 10.0}) {
-    EXPECT_THAT(Evaluate(JobWith(6, {.data = 1.1, .optimizer = 1.1}), {.scale = scale}), SizeIs(1)) << scale;
+    EXPECT_THAT(Evaluate(JobWith(6, {.data = 1.1, .optimizer = 1.1}), {.scale = scale}), SizeIs(1))
+        << scale;
   }
 }
 

@@ -14,7 +14,8 @@ float MaxOf(const float* values, size_t rows) {
   std::array<float, kLanes> max{};
   size_t i = 0;
   for (; i + kLanes <= rows; i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) max[lane] = values[i + lane] > max[lane] ? values[i + lane] : max[lane];
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      max[lane] = values[i + lane] > max[lane] ? values[i + lane] : max[lane];
   }
   for (; i < rows; ++i) max[0] = values[i] > max[0] ? values[i] : max[0];
   return *std::max_element(max.begin(), max.end());
@@ -48,7 +49,8 @@ ColumnSummary SummarizeColumns(const PatternColumns& columns, size_t rows) {
   if (summary.max[1] == 0 && summary.max[2] == 0) return summary;
   for (size_t first = 0; first < rows; first += kBlockRows) {
     int32_t count = 0;
-    for (size_t i = first; i < std::min(rows, first + kBlockRows); ++i) count += columns[1][i] + columns[2][i] > 0 ? 1 : 0;
+    for (size_t i = first; i < std::min(rows, first + kBlockRows); ++i)
+      count += columns[1][i] + columns[2][i] > 0 ? 1 : 0;
     summary.with_resource += static_cast<size_t>(count);
   }
   return summary;
@@ -62,14 +64,16 @@ float ExpectationDistance(const PatternPoint& point, const ExpectationRange& ran
   return distance;
 }
 
-UnexpectedRows CountUnexpected(const PatternColumns& columns, size_t rows, const ExpectationRange& range, float min_beta) {
+UnexpectedRows CountUnexpected(const PatternColumns& columns, size_t rows,
+                               const ExpectationRange& range, float min_beta) {
   UnexpectedRows result;
   std::array<float, kBlockRows> distance;
   for (size_t first = 0; first < rows; first += kBlockRows) {
     const size_t count = std::min(kBlockRows, rows - first);
     std::fill_n(distance.begin(), count, 0.0f);
     for (size_t d = 0; d < kPatternDimensions; ++d) {
-      if (range.low[d] > 0 || range.high[d] < 1) AddOutside(columns[d] + first, count, range.low[d], range.high[d], distance.data());
+      if (range.low[d] > 0 || range.high[d] < 1)
+        AddOutside(columns[d] + first, count, range.low[d], range.high[d], distance.data());
     }
     const float* beta = columns[0] + first;
     int32_t unexpected = 0;

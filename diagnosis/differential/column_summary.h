@@ -1,4 +1,5 @@
-// One pass over the pattern columns of a role: what has to be known of all rows before any two are compared.
+// One pass over the pattern columns of a role: what has to be known of all rows before any two are
+// compared.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@ namespace eroica {
 
 struct ColumnSummary {
   PatternPoint max{};
-  size_t with_resource = 0;  // rows with mu or sigma above 0: of the others the resource is unknown, or idle
+  // rows with mu or sigma above 0: of the others the resource is unknown, or idle
+  size_t with_resource = 0;
 };
 ColumnSummary SummarizeColumns(const PatternColumns& columns, size_t rows);
 
@@ -23,6 +25,7 @@ struct UnexpectedRows {
   double distance_sum = 0;
 };
 // Rows with beta over min_beta and outside of the range.
-UnexpectedRows CountUnexpected(const PatternColumns& columns, size_t rows, const ExpectationRange& range, float min_beta);
+UnexpectedRows CountUnexpected(const PatternColumns& columns, size_t rows,
+                               const ExpectationRange& range, float min_beta);
 
 }  // namespace eroica

@@ -1,5 +1,6 @@
-// Turns the differential comparison into findings: a function that behaves on a rank unlike on its peers, where that costs the rank time which the others
-// then wait for. Beside a claim of slow_rank about the same rank it adds its evidence (RootCause merges them). Claim and silence: README.md.
+// Turns the differential comparison into findings: a function that behaves on a rank unlike on its
+// peers, where that costs the rank time which the others then wait for. Beside a claim of slow_rank
+// about the same rank it adds its evidence (RootCause merges them). Claim and silence: README.md.
 #pragma once
 
 #include "diagnosis/differential/differential_options.h"
@@ -9,11 +10,14 @@ namespace eroica {
 
 struct DifferentialOperatorOptions {
   DifferentialOptions comparison;
-  double min_share = 0.03;       // of the window: what the function takes longer than on the peers
-  double min_work_share = 0.5;   // of that: what the rank as a whole works longer than its peers; a victim's excess is made up for by its waiting
-  uint64_t min_executions = 20;  // in windows of fewer than min_steps: a function that ran once or twice shows no behaviour
+  double min_share = 0.03;  // of the window: what the function takes longer than on the peers
+  // of that: what the rank as a whole works longer than its peers; a victim's excess is made up for
+  // by its waiting
+  double min_work_share = 0.5;
+  // in windows of fewer than min_steps: a function that ran once or twice shows no behaviour
+  uint64_t min_executions = 20;
   uint32_t min_steps = 3;
-  double min_ranks_seen = 0.5;   // of the world
+  double min_ranks_seen = 0.5;  // of the world
 };
 
 class DifferentialOperator final : public DiagnosisOperator {

@@ -27,8 +27,10 @@ TEST(DifferentialOperator, NamesTheFunctionThatOnlyOneRankRuns) {
 
 TEST(DifferentialOperator, ADifferentFunctionThatCostsNoTimeIsSilent) {
   TrainingView job(16);
-  for (uint32_t rank = 0; rank < 16; ++rank) job.Run(rank, rank == 4 ? "gemm_a" : "gemm_b", 80, "", FunctionClass::kGpuCompute);
-  EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());  // the autotuner chose another kernel: just as fast
+  for (uint32_t rank = 0; rank < 16; ++rank)
+    job.Run(rank, rank == 4 ? "gemm_a" : "gemm_b", 80, "", FunctionClass::kGpuCompute);
+  EXPECT_THAT(Evaluate(job.Finish()),
+              IsEmpty());  // the autotuner chose another kernel: just as fast
 }
 
 TEST(DifferentialOperator, AFunctionThatRanOnceShowsNoBehaviour) {
@@ -44,7 +46,9 @@ TEST(DifferentialOperator, AFunctionThatRanOnceShowsNoBehaviour) {
 TEST(DifferentialOperator, AFewSampledStacksShowNoBehaviour) {
   for (const uint64_t samples : {20u, 2'000u}) {
     TrainingView job(16);
-    job.RunOnAll("gemm", 80, "", FunctionClass::kGpuCompute).Run(11, "pin_memory", 30).SampleStacks(samples);
+    job.RunOnAll("gemm", 80, "", FunctionClass::kGpuCompute)
+        .Run(11, "pin_memory", 30)
+        .SampleStacks(samples);
     EXPECT_THAT(Evaluate(job.Finish()), SizeIs(samples > 100 ? 1 : 0));
   }
 }

@@ -1,4 +1,5 @@
-// What the differential comparison says: of a rank's function, and of a function among the ranks of a role.
+// What the differential comparison says: of a rank's function, and of a function among the ranks of
+// a role.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@ namespace eroica {
 
 enum class PatternDimension : uint8_t { kBeta = 0, kMu = 1, kSigma = 2 };
 
-// A function on a rank that differs from the rank's peers, those of its role. Ranks that lack the function are peers with beta 0.
+// A function on a rank that differs from the rank's peers, those of its role. Ranks that lack the
+// function are peers with beta 0.
 struct DifferentialScore {
   FunctionId function;
   RankIndex rank = 0;
@@ -25,10 +27,10 @@ struct DifferentialScore {
   double delta_threshold = 0;
   uint32_t sample_size = 0;
   PatternDimension dimension = PatternDimension::kBeta;  // that deviates most
-  double deviation = 0;                                  // in it, robust standard deviations; negative: below the peers
-  PatternPoint own{};                                    // beta, mu, sigma
+  double deviation = 0;  // in it, robust standard deviations; negative: below the peers
+  PatternPoint own{};    // beta, mu, sigma
   PatternPoint peers_median{};
-  double beta_excess = 0;           // own beta - the peers' median
+  double beta_excess = 0;  // own beta - the peers' median
   int64_t critical_ns = 0;
   int64_t critical_excess_ns = 0;   // over the peers' median
   double expectation_distance = 0;  // D; 0: within the range of its class
@@ -46,14 +48,19 @@ struct RoleComparison {
   double delta_mad = 0;
   double delta_threshold = 0;
   PatternPoint median{};
-  uint32_t flagged = 0;       // ranks that differ; scores are kept for DifferentialOptions::max_scores of them
-  uint32_t unexpected = 0;                // ranks with beta over the minimum and outside the range of the class: common to all when near `members`
+  // ranks that differ; scores are kept for DifferentialOptions::max_scores of them
+  uint32_t flagged = 0;
+  // ranks with beta over the minimum and outside the range of the class: common to all when near
+  // `members`
+  uint32_t unexpected = 0;
   double expectation_distance_mean = 0;  // over these
 };
 
 struct DifferentialResult {
-  std::vector<DifferentialScore> scores;    // largest critical excess first, then Delta; ties by function, then rank
-  std::vector<RoleComparison> comparisons;  // by function, then role; without functions that nowhere reach the least beta
+  // largest critical excess first, then Delta; ties by function, then rank
+  std::vector<DifferentialScore> scores;
+  // by function, then role; without functions that nowhere reach the least beta
+  std::vector<RoleComparison> comparisons;
 };
 
 }  // namespace eroica

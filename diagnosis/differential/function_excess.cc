@@ -8,7 +8,8 @@
 namespace eroica {
 namespace {
 
-// The other ranks of the role that reported, ascending; an even choice if there are more than max_peers.
+// The other ranks of the role that reported, ascending; an even choice if there are more than
+// max_peers.
 std::vector<RankIndex> PeersOf(const CrossRankView& view, RankIndex rank, uint32_t max_peers) {
   std::vector<RankIndex> peers;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
@@ -23,14 +24,16 @@ std::vector<RankIndex> PeersOf(const CrossRankView& view, RankIndex rank, uint32
 
 bool Asked(const FunctionPattern& pattern, const ExcessOptions& options) {
   if (options.skip_peer_waits && pattern.wait == WaitKind::kPeer) return false;
-  if (options.skip_collectives && pattern.function_class == FunctionClass::kCollective) return false;
+  if (options.skip_collectives && pattern.function_class == FunctionClass::kCollective)
+    return false;
   return !options.only_class || pattern.function_class == *options.only_class;
 }
 
 // Per step only if all have steps, so that like is compared with like.
 bool AllHaveSteps(const CrossRankView& view, RankIndex rank, std::span<const RankIndex> peers) {
   return !view.ranks()[rank].batch->steps.empty() &&
-         std::none_of(peers.begin(), peers.end(), [&](RankIndex peer) { return view.ranks()[peer].batch->steps.empty(); });
+         std::none_of(peers.begin(), peers.end(),
+                      [&](RankIndex peer) { return view.ranks()[peer].batch->steps.empty(); });
 }
 
 // Critical times of the ranks of one view, brought to one step.
@@ -39,7 +42,8 @@ class CriticalTimes {
   CriticalTimes(const CrossRankView& view, bool per_step) : view_(view), per_step_(per_step) {}
 
   int64_t PerStep(RankIndex rank, int64_t critical_ns) const {
-    return per_step_ ? critical_ns / static_cast<int64_t>(view_.ranks()[rank].batch->steps.size()) : critical_ns;
+    return per_step_ ? critical_ns / static_cast<int64_t>(view_.ranks()[rank].batch->steps.size())
+                     : critical_ns;
   }
 
   // Of the function on each of the ranks, 0 where it lacks; both ascending.
@@ -50,16 +54,20 @@ class CriticalTimes {
     for (const RankIndex rank : ranks) {
       row = std::lower_bound(row, column.rank.end(), rank);
       const bool runs = row != column.rank.end() && *row == rank;
-      times.push_back(runs ? PerStep(rank, column.critical_ns[static_cast<size_t>(row - column.rank.begin())]) : 0);
+      times.push_back(
+          runs ? PerStep(rank, column.critical_ns[static_cast<size_t>(row - column.rank.begin())])
+               : 0);
     }
     return times;
   }
 
-  int64_t OfClass(RankIndex rank, FunctionClass function_class, const ExcessOptions& options) const {
+  int64_t OfClass(RankIndex rank, FunctionClass function_class,
+                  const ExcessOptions& options) const {
     const PatternBatch& batch = *view_.ranks()[rank].batch;
     int64_t total = batch.folded_critical_ns[static_cast<size_t>(function_class)];
     for (const FunctionPattern& pattern : batch.patterns) {
-      if (pattern.function_class == function_class && Asked(pattern, options)) total += pattern.critical_ns;
+      if (pattern.function_class == function_class && Asked(pattern, options))
+        total += pattern.critical_ns;
     }
     return PerStep(rank, total);
   }
@@ -69,7 +77,8 @@ class CriticalTimes {
   bool per_step_;
 };
 
-int64_t LeastExcess(const CriticalTimes& times, RankIndex rank, const PatternBatch& batch, const ExcessOptions& options) {
+int64_t LeastExcess(const CriticalTimes& times, RankIndex rank, const PatternBatch& batch,
+                    const ExcessOptions& options) {
   const double span = static_cast<double>(times.PerStep(rank, batch.window.duration_ns()));
   return std::max(options.min_excess_ns, static_cast<int64_t>(options.min_excess_share * span));
 }
@@ -80,7 +89,8 @@ bool HasPeers(const CrossRankView& view, RankIndex rank, std::span<const RankInd
 
 }  // namespace
 
-std::vector<FunctionExcess> ExcessOverPeers(const CrossRankView& view, RankIndex rank, const ExcessOptions& options) {
+std::vector<FunctionExcess> ExcessOverPeers(const CrossRankView& view, RankIndex rank,
+                                            const ExcessOptions& options) {
   std::vector<FunctionExcess> excesses;
   if (rank >= view.ranks().size()) return excesses;
   const std::vector<RankIndex> peers = PeersOf(view, rank, options.max_peers);
@@ -110,7 +120,9 @@ std::vector<FunctionExcess> ExcessOverPeers(const CrossRankView& view, RankIndex
   return excesses;
 }
 
-std::array<int64_t, kFunctionClassCount> ClassExcessOverPeers(const CrossRankView& view, RankIndex rank, const ExcessOptions& options) {
+std::array<int64_t, kFunctionClassCount> ClassExcessOverPeers(const CrossRankView& view,
+                                                              RankIndex rank,
+                                                              const ExcessOptions& options) {
   std::array<int64_t, kFunctionClassCount> excess{};
   if (rank >= view.ranks().size()) return excess;
   const std::vector<RankIndex> peers = PeersOf(view, rank, options.max_peers);
@@ -121,8 +133,10 @@ std::array<int64_t, kFunctionClassCount> ClassExcessOverPeers(const CrossRankVie
     if (options.skip_collectives && function_class == FunctionClass::kCollective) continue;
     if (options.only_class && function_class != *options.only_class) continue;
     std::vector<int64_t> of_peers;
-    for (const RankIndex peer : peers) of_peers.push_back(times.OfClass(peer, function_class, options));
-    excess[static_cast<size_t>(c)] = times.OfClass(rank, function_class, options) - static_cast<int64_t>(Median(std::span(of_peers)));
+    for (const RankIndex peer : peers)
+      of_peers.push_back(times.OfClass(peer, function_class, options));
+    excess[static_cast<size_t>(c)] = times.OfClass(rank, function_class, options) -
+                                     static_cast<int64_t>(Median(std::span(of_peers)));
   }
   return excess;
 }

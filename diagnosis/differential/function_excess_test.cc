@@ -63,7 +63,10 @@ TEST(FunctionExcess, LeavesOutWaitingUnlessAsked) {
   EXPECT_THAT(ExcessOverPeers(view, 0), IsEmpty());
   EXPECT_EQ(ExcessOverPeers(view, 0, {.skip_peer_waits = false}).size(), 1u);
   EXPECT_EQ(ExcessOverPeers(view, 0, {.skip_collectives = false}).size(), 1u);
-  EXPECT_EQ(ExcessOverPeers(view, 0, {.skip_collectives = false, .only_class = FunctionClass::kPython}).size(), 0u);
+  EXPECT_EQ(
+      ExcessOverPeers(view, 0, {.skip_collectives = false, .only_class = FunctionClass::kPython})
+          .size(),
+      0u);
 }
 
 TEST(FunctionExcess, CountsStepsAndWindowsAlike) {
@@ -101,8 +104,10 @@ TEST(FunctionExcess, SilentRanksAreNobodysPeers) {
 
 TEST(FunctionExcess, ClassesAddUpSmallFunctions) {
   SyntheticJob job(5);
-  for (int i = 0; i < 20; ++i) job.RunOnAll(FunctionClass::kGpuCompute, "kernel" + std::to_string(i), 0.02);
-  for (int i = 0; i < 20; ++i) job.Run(3, FunctionClass::kGpuCompute, "kernel" + std::to_string(i), 0.002);
+  for (int i = 0; i < 20; ++i)
+    job.RunOnAll(FunctionClass::kGpuCompute, "kernel" + std::to_string(i), 0.02);
+  for (int i = 0; i < 20; ++i)
+    job.Run(3, FunctionClass::kGpuCompute, "kernel" + std::to_string(i), 0.002);
   job.batches[3].folded_critical_ns[0] = 10 * kStepNs / 100;
   const CrossRankView view(job.batches, job.summaries);
   EXPECT_NEAR(static_cast<double>(ClassExcessOverPeers(view, 3)[0]), 0.05 * kStepNs, 10);

@@ -1,4 +1,5 @@
-// What inner loops are compiled for; all versions of one give the same result. The caller must not ask for more than the processor has.
+// What inner loops are compiled for; all versions of one give the same result. The caller must not
+// ask for more than the processor has.
 #pragma once
 
 #include <cstdint>

@@ -9,11 +9,13 @@
 namespace eroica {
 namespace {
 
-// Rows of one column sorted by role, so that each role is contiguous. Memory is recycled from column to column, and so is the order where the next
-// column has the same ranks. Columns must live as long as this.
+// Rows of one column sorted by role, so that each role is contiguous. Memory is recycled from
+// column to column, and so is the order where the next column has the same ranks. Columns must live
+// as long as this.
 class RowsByRole {
  public:
-  RowsByRole(std::span<const uint32_t> role, uint32_t role_count) : role_(role), members_(role_count, 0), begin_(role_count + 1, 0) {
+  RowsByRole(std::span<const uint32_t> role, uint32_t role_count)
+      : role_(role), members_(role_count, 0), begin_(role_count + 1, 0) {
     for (const uint32_t r : role) {
       if (r < role_count) ++members_[r];
     }
@@ -25,8 +27,10 @@ class RowsByRole {
     const FunctionColumn* last = column_;
     column_ = &column;
     if (one_role_) return;
-    if (last == nullptr || last->rank != column.rank) SortRows(column.rank);  // most functions run on all ranks
-    const std::array<const float*, kPatternDimensions> from{column.beta.data(), column.mu.data(), column.sigma.data()};
+    if (last == nullptr || last->rank != column.rank)
+      SortRows(column.rank);  // most functions run on all ranks
+    const std::array<const float*, kPatternDimensions> from{column.beta.data(), column.mu.data(),
+                                                            column.sigma.data()};
     for (auto& values : gathered_) values.resize(row_.size());
     for (size_t i = 0; i < row_.size(); ++i) {
       const uint32_t row = row_[i];
@@ -35,12 +39,18 @@ class RowsByRole {
   }
 
   RoleRows Of(uint32_t role) const {
-    RoleRows rows{.function = column_, .role = role, .members = members_[role], .row = {}, .columns = {}, .rows = column_->size()};
+    RoleRows rows{.function = column_,
+                  .role = role,
+                  .members = members_[role],
+                  .row = {},
+                  .columns = {},
+                  .rows = column_->size()};
     rows.columns = {column_->beta.data(), column_->mu.data(), column_->sigma.data()};
     if (one_role_) return rows;
     rows.rows = begin_[role + 1] - begin_[role];
     rows.row = std::span(row_).subspan(begin_[role], rows.rows);
-    for (size_t d = 0; d < kPatternDimensions; ++d) rows.columns[d] = gathered_[d].data() + begin_[role];
+    for (size_t d = 0; d < kPatternDimensions; ++d)
+      rows.columns[d] = gathered_[d].data() + begin_[role];
     return rows;
   }
 
@@ -77,10 +87,12 @@ DifferentialResult Localize(const DifferentialInput& input, const DifferentialOp
   RoleComparer comparer(options);
   for (const FunctionColumn& column : input.functions) {
     if (column.size() == 0) continue;
-    const ExpectationRange& range = options.RangeOf(column.sample->function_class, column.sample->wait, input.host_only);
+    const ExpectationRange& range =
+        options.RangeOf(column.sample->function_class, column.sample->wait, input.host_only);
     rows.Sort(column);
     for (uint32_t role = 0; role < input.role_count; ++role) {
-      comparer.Compare(rows.Of(role), range, MixSeed(MixSeed(input.seed, column.function.value), role), &result);
+      comparer.Compare(rows.Of(role), range,
+                       MixSeed(MixSeed(input.seed, column.function.value), role), &result);
     }
   }
   std::sort(result.scores.begin(), result.scores.end(), WorseThan);

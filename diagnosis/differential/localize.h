@@ -1,5 +1,6 @@
-// EROICA's localization: the functions that behave on some rank unlike on its peers, or on all ranks unlike what is usual. Pure; the same view gives the
-// same result on every machine. Claim, evidence and silence: README.md.
+// EROICA's localization: the functions that behave on some rank unlike on its peers, or on all
+// ranks unlike what is usual. Pure; the same view gives the same result on every machine. Claim,
+// evidence and silence: README.md.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace eroica {
 
 DifferentialResult Localize(const CrossRankView& view, const DifferentialOptions& options = {});
 
-// The same without a view. role: per RankIndex, kNoRole for ranks that are no peers. `seed` draws the shared samples, with function and role.
+// The same without a view. role: per RankIndex, kNoRole for ranks that are no peers. `seed` draws
+// the shared samples, with function and role.
 struct DifferentialInput {
   static constexpr uint32_t kNoRole = 0xffffffff;
   std::span<const FunctionColumn> functions;
@@ -23,6 +25,7 @@ struct DifferentialInput {
   bool host_only = false;
   uint64_t seed = 0;
 };
-DifferentialResult Localize(const DifferentialInput& input, const DifferentialOptions& options = {});
+DifferentialResult Localize(const DifferentialInput& input,
+                            const DifferentialOptions& options = {});
 
 }  // namespace eroica

@@ -24,7 +24,9 @@ class Fleet {
  public:
   using Draw = std::function<PatternPoint(std::mt19937&, uint32_t rank)>;
 
-  Fleet(uint32_t ranks, uint32_t seed, const Draw& draw, FunctionClass function_class = FunctionClass::kGpuCompute) : roles_(ranks, 0), seed_(seed) {
+  Fleet(uint32_t ranks, uint32_t seed, const Draw& draw,
+        FunctionClass function_class = FunctionClass::kGpuCompute)
+      : roles_(ranks, 0), seed_(seed) {
     pattern_.function_class = function_class;
     pattern_.resource_samples = 1;
     column_.function = FunctionId{42};
@@ -53,7 +55,9 @@ class Fleet {
 
   DifferentialResult Compare(const DifferentialOptions& options = {}) const {
     const uint32_t role_count = 1 + *std::max_element(roles_.begin(), roles_.end());
-    return Localize({.functions = {&column_, 1}, .role = roles_, .role_count = role_count, .seed = seed_}, options);
+    return Localize(
+        {.functions = {&column_, 1}, .role = roles_, .role_count = role_count, .seed = seed_},
+        options);
   }
   std::set<uint32_t> Flagged(const DifferentialOptions& options = {}) const {
     std::set<uint32_t> ranks;
@@ -68,10 +72,13 @@ class Fleet {
   uint32_t seed_;
 };
 
-float Uniform(std::mt19937& random, double low, double high) { return static_cast<float>(std::uniform_real_distribution<double>(low, high)(random)); }
+float Uniform(std::mt19937& random, double low, double high) {
+  return static_cast<float>(std::uniform_real_distribution<double>(low, high)(random));
+}
 
 PatternPoint Healthy(std::mt19937& random, uint32_t /*rank*/) {
-  return {0.5f + Uniform(random, -0.02, 0.02), 0.9f + Uniform(random, -0.02, 0.02), 0.2f + Uniform(random, -0.01, 0.01)};
+  return {0.5f + Uniform(random, -0.02, 0.02), 0.9f + Uniform(random, -0.02, 0.02),
+          0.2f + Uniform(random, -0.01, 0.01)};
 }
 
 // The cases A to D of METHODS 1.10 (eroica_toy_check.py).
@@ -115,7 +122,8 @@ TEST(Localize, SeesALoneDropThatDeltaMisses) {
   for (const double drop : {0.2, 0.25, 0.3, 0.34, 0.38, 0.5}) {
     for (uint32_t seed = 0; seed < kSeeds; ++seed) {
       Fleet fleet(kFleet, seed, [](std::mt19937& random, uint32_t) -> PatternPoint {
-        return {0.5f + Uniform(random, -0.01, 0.01), 0.9f + Uniform(random, -0.01, 0.01), 0.2f + Uniform(random, -0.005, 0.005)};
+        return {0.5f + Uniform(random, -0.01, 0.01), 0.9f + Uniform(random, -0.01, 0.01),
+                0.2f + Uniform(random, -0.005, 0.005)};
       });
       fleet.Set(7, {0.5f, static_cast<float>(0.9 * (1 - drop)), 0.2f});
       const DifferentialResult result = fleet.Compare();
@@ -135,8 +143,12 @@ TEST(Localize, IsSilentOnHeavyTails) {
       for (uint32_t seed = 0; seed < kSeeds; ++seed) {
         const Fleet fleet(kFleet, seed, [&](std::mt19937& random, uint32_t) -> PatternPoint {
           std::lognormal_distribution<float> lognormal(0, width);
-          const auto share = [&](float center) { return std::min(1.0f, center * lognormal(random)); };
-          return {share(median), std::clamp(std::normal_distribution<float>(0.7f, 0.1f)(random), 0.0f, 1.0f), share(0.1f)};
+          const auto share = [&](float center) {
+            return std::min(1.0f, center * lognormal(random));
+          };
+          return {share(median),
+                  std::clamp(std::normal_distribution<float>(0.7f, 0.1f)(random), 0.0f, 1.0f),
+                  share(0.1f)};
         });
         EXPECT_THAT(fleet.Flagged(), IsEmpty()) << width << " " << median << " " << seed;
       }
@@ -144,7 +156,8 @@ TEST(Localize, IsSilentOnHeavyTails) {
   }
 }
 
-// CS2 P3: pin_memory on 3 of 3,400 workers. CS4 P1: hundreds throttled. CS4 P2: 48 of 2,560 with longer collectives.
+// CS2 P3: pin_memory on 3 of 3,400 workers. CS4 P1: hundreds throttled. CS4 P2: 48 of 2,560 with
+// longer collectives.
 TEST(Localize, FindsAFunctionThatOnlyTheCulpritsRun) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     Fleet fleet(0, seed, Healthy, FunctionClass::kPython);
@@ -170,7 +183,9 @@ TEST(Localize, FindsHundredsThatAreThrottled) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     const Fleet fleet(2'560, seed, [](std::mt19937& random, uint32_t rank) -> PatternPoint {
       const bool throttled = rank / 8 % 8 == 3;  // 320 ranks on 40 hosts
-      if (throttled) return {0.036f + Uniform(random, -0.002, 0.002), 0.27f + Uniform(random, -0.03, 0.03), 0.05f};
+      if (throttled)
+        return {0.036f + Uniform(random, -0.002, 0.002), 0.27f + Uniform(random, -0.03, 0.03),
+                0.05f};
       return {0.030f + Uniform(random, -0.001, 0.001), 0.78f + Uniform(random, -0.02, 0.02), 0.02f};
     });
     const std::set<uint32_t> flagged = fleet.Flagged();
@@ -180,15 +195,21 @@ TEST(Localize, FindsHundredsThatAreThrottled) {
 }
 
 TEST(Localize, ASmallerFaultIsNotHiddenByALargerOne) {
-  Fleet fleet(kFleet, 1, [](std::mt19937& random, uint32_t) -> PatternPoint { return {0.03f + Uniform(random, -0.001, 0.001), 0, 0}; });
+  Fleet fleet(kFleet, 1, [](std::mt19937& random, uint32_t) -> PatternPoint {
+    return {0.03f + Uniform(random, -0.001, 0.001), 0, 0};
+  });
   fleet.Set(10, {0.9f, 0, 0});
   fleet.Set(20, {0.2f, 0, 0});
   EXPECT_THAT(fleet.Flagged(), ElementsAre(10, 20));
 }
 
 TEST(Localize, AFunctionCommonToAllIsUnexpectedButNobodysFault) {
-  const Fleet fleet(kFleet, 3, [](std::mt19937& random, uint32_t) -> PatternPoint { return {0.06f + Uniform(random, -0.005, 0.005), 0.9f, 0}; },
-                    FunctionClass::kPython);
+  const Fleet fleet(
+      kFleet, 3,
+      [](std::mt19937& random, uint32_t) -> PatternPoint {
+        return {0.06f + Uniform(random, -0.005, 0.005), 0.9f, 0};
+      },
+      FunctionClass::kPython);
   const DifferentialResult result = fleet.Compare();
   EXPECT_THAT(result.scores, IsEmpty());
   ASSERT_EQ(result.comparisons.size(), 1u);
@@ -230,7 +251,8 @@ TEST(Localize, PermutingTheRanksPermutesTheResult) {
     std::vector<uint32_t> order(points.size());
     for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
     std::shuffle(order.begin(), order.end(), random);
-    const Fleet fleet(1'000, seed, [&](std::mt19937&, uint32_t rank) { return points[order[rank]]; });
+    const Fleet fleet(1'000, seed,
+                      [&](std::mt19937&, uint32_t rank) { return points[order[rank]]; });
     std::set<uint32_t> back;
     for (const uint32_t rank : fleet.Flagged()) back.insert(order[rank]);
     EXPECT_THAT(back, ElementsAre(1, 2, 3)) << seed;
@@ -324,12 +346,14 @@ TEST(Localize, OneFunctionDoesNotChangeWhatIsFoundInTheNext) {
   }
   std::set<std::pair<uint64_t, uint32_t>> alone;
   for (FunctionColumn& column : columns) {
-    for (const DifferentialScore& score : Localize({.functions = {&column, 1}, .role = role, .role_count = 3}).scores) {
+    for (const DifferentialScore& score :
+         Localize({.functions = {&column, 1}, .role = role, .role_count = 3}).scores) {
       alone.emplace(column.function.value, score.rank);
     }
   }
   std::set<std::pair<uint64_t, uint32_t>> together;
-  for (const DifferentialScore& score : Localize({.functions = columns, .role = role, .role_count = 3}).scores) {
+  for (const DifferentialScore& score :
+       Localize({.functions = columns, .role = role, .role_count = 3}).scores) {
     together.emplace(score.function.value, score.rank);
   }
   EXPECT_GT(alone.size(), 10u);

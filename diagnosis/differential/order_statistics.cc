@@ -12,7 +12,8 @@ namespace {
 constexpr int32_t kLowest = std::numeric_limits<int32_t>::min();
 constexpr int32_t kHighest = std::numeric_limits<int32_t>::max();
 
-// Floats compare like their bits, but negative ones from the other end. The mapping is its own inverse.
+// Floats compare like their bits, but negative ones from the other end. The mapping is its own
+// inverse.
 int32_t Reordered(int32_t bits) { return bits ^ ((bits >> 31) & kHighest); }
 
 [[gnu::always_inline]] inline size_t CountUpTo(std::span<const int32_t> keys, int32_t limit) {
@@ -51,22 +52,28 @@ int32_t Reordered(int32_t bits) { return bits ^ ((bits >> 31) & kHighest); }
   return static_cast<int32_t>(low);
 }
 
-int32_t PortableNthSmallestKey(std::span<const int32_t> keys, size_t n) { return NthSmallestKey(keys, n); }
+int32_t PortableNthSmallestKey(std::span<const int32_t> keys, size_t n) {
+  return NthSmallestKey(keys, n);
+}
 
 #if defined(__x86_64__)
-[[gnu::target("avx2")]] int32_t Avx2NthSmallestKey(std::span<const int32_t> keys, size_t n) { return NthSmallestKey(keys, n); }
+[[gnu::target("avx2")]] int32_t Avx2NthSmallestKey(std::span<const int32_t> keys, size_t n) {
+  return NthSmallestKey(keys, n);
+}
 #endif
 
 }  // namespace
 
 OrderStatistics::OrderStatistics(std::span<const float> values) : keys_(values.size()) {
-  for (size_t i = 0; i < values.size(); ++i) keys_[i] = Reordered(std::bit_cast<int32_t>(values[i]));
+  for (size_t i = 0; i < values.size(); ++i)
+    keys_[i] = Reordered(std::bit_cast<int32_t>(values[i]));
 }
 
 float OrderStatistics::NthSmallest(size_t n, [[maybe_unused]] InstructionSet instructions) const {
   EROICA_CHECK(n < keys_.size());
 #if defined(__x86_64__)
-  if (instructions >= InstructionSet::kAvx2) return std::bit_cast<float>(Reordered(Avx2NthSmallestKey(keys_, n)));
+  if (instructions >= InstructionSet::kAvx2)
+    return std::bit_cast<float>(Reordered(Avx2NthSmallestKey(keys_, n)));
 #endif
   return std::bit_cast<float>(Reordered(PortableNthSmallestKey(keys_, n)));
 }

@@ -1,5 +1,6 @@
-// Medians and quantiles of samples of hundreds. Bisects over the values by counting, so that no branch depends on their order: several times faster
-// than partitioning them, and vectorized everywhere.
+// Medians and quantiles of samples of hundreds. Bisects over the values by counting, so that no
+// branch depends on their order: several times faster than partitioning them, and vectorized
+// everywhere.
 #pragma once
 
 #include <cstddef>

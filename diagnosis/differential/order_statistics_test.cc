@@ -18,7 +18,8 @@ TEST(OrderStatistics, MedianOfOddEvenAndNothing) {
 
 TEST(OrderStatistics, OrdersNegativeValuesAndInfinities) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const OrderStatistics statistics(std::vector<float>{0.5f, -kInfinity, -2, kInfinity, -0.5f, 1e-40f});
+  const OrderStatistics statistics(
+      std::vector<float>{0.5f, -kInfinity, -2, kInfinity, -0.5f, 1e-40f});
   const std::vector<float> sorted{-kInfinity, -2, -0.5f, 1e-40f, 0.5f, kInfinity};
   for (size_t n = 0; n < sorted.size(); ++n) EXPECT_EQ(statistics.NthSmallest(n), sorted[n]) << n;
 }
@@ -35,18 +36,22 @@ TEST_P(OrderStatisticsOnMachine, EqualsSorting) {
       switch (round % 4) {
         case 0: value = 0.5f + 0.01f * uniform(random); break;
         case 1: value = static_cast<float>(random() % 5); break;
-        case 2: value = uniform(random) * std::ldexp(1.0f, static_cast<int>(random() % 200) - 100); break;
+        case 2:
+          value = uniform(random) * std::ldexp(1.0f, static_cast<int>(random() % 200) - 100);
+          break;
         default: value = random() % 20 == 0 ? 1e6f : 0;
       }
     }
     const OrderStatistics statistics(values);
     std::sort(values.begin(), values.end());
-    for (size_t n = 0; n < values.size(); n += 1 + n / 8) ASSERT_EQ(statistics.NthSmallest(n, GetParam()), values[n]) << round << " " << n;
+    for (size_t n = 0; n < values.size(); n += 1 + n / 8)
+      ASSERT_EQ(statistics.NthSmallest(n, GetParam()), values[n]) << round << " " << n;
     ASSERT_EQ(statistics.NthSmallest(values.size() - 1, GetParam()), values.back()) << round;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(InstructionSets, OrderStatisticsOnMachine, ::testing::ValuesIn(AvailableInstructionSets()));
+INSTANTIATE_TEST_SUITE_P(InstructionSets, OrderStatisticsOnMachine,
+                         ::testing::ValuesIn(AvailableInstructionSets()));
 
 TEST(OrderStatisticsDeathTest, ThereIsNoValueBeyondTheLast) {
   EXPECT_DEATH(OrderStatistics(std::vector<float>{1, 2}).NthSmallest(2), "n < keys_.size");

@@ -21,20 +21,24 @@ PatternBox BoundsOf(std::span<const PatternPoint> points) {
   return bounds;
 }
 
-using BlockFunction = int32_t (*)(const PeerSample&, const PatternColumns&, const PatternBox&, size_t, BlockScratch&);
+using BlockFunction = int32_t (*)(const PeerSample&, const PatternColumns&, const PatternBox&,
+                                  size_t, BlockScratch&);
 
-int32_t PortableBlock(const PeerSample& sample, const PatternColumns& columns, const PatternBox& usual, size_t rows, BlockScratch& scratch) {
+int32_t PortableBlock(const PeerSample& sample, const PatternColumns& columns,
+                      const PatternBox& usual, size_t rows, BlockScratch& scratch) {
   return ScreenKernel::Block<16>(sample, columns, usual, rows, scratch);
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2")]] int32_t Avx2Block(const PeerSample& sample, const PatternColumns& columns, const PatternBox& usual, size_t rows,
+[[gnu::target("avx2")]] int32_t Avx2Block(const PeerSample& sample, const PatternColumns& columns,
+                                          const PatternBox& usual, size_t rows,
                                           BlockScratch& scratch) {
   return ScreenKernel::Block<32>(sample, columns, usual, rows, scratch);
 }
 
-[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] int32_t Avx512Block(const PeerSample& sample, const PatternColumns& columns,
-                                                                          const PatternBox& usual, size_t rows, BlockScratch& scratch) {
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] int32_t Avx512Block(
+    const PeerSample& sample, const PatternColumns& columns, const PatternBox& usual, size_t rows,
+    BlockScratch& scratch) {
   return ScreenKernel::Block<64>(sample, columns, usual, rows, scratch);
 }
 #endif
@@ -49,7 +53,8 @@ BlockFunction BlockFunctionFor(InstructionSet instructions) {
   }
 }
 
-void AppendBlock(const BlockScratch& scratch, size_t first, size_t rows, bool any_unusual, RowScreen* screen) {
+void AppendBlock(const BlockScratch& scratch, size_t first, size_t rows, bool any_unusual,
+                 RowScreen* screen) {
   uint16_t* distant = screen->distant.data() + first;
   int32_t all_equal = 1;
   for (size_t i = 0; i < rows; ++i) {
@@ -69,16 +74,19 @@ void AppendBlock(const BlockScratch& scratch, size_t first, size_t rows, bool an
 
 }  // namespace
 
-PeerSample::PeerSample(std::span<const PatternPoint> points, const PatternPoint& scale, float distance)
+PeerSample::PeerSample(std::span<const PatternPoint> points, const PatternPoint& scale,
+                       float distance)
     : PeerSample(points, BoundsOf(points), scale, distance) {}
 
-PeerSample::PeerSample(std::span<const PatternPoint> points, const PatternBox& bounds, const PatternPoint& scale, float distance)
+PeerSample::PeerSample(std::span<const PatternPoint> points, const PatternBox& bounds,
+                       const PatternPoint& scale, float distance)
     : size_(points.size()), scale_(scale), distance_(distance), coarse_(points, bounds, distance) {
   EROICA_CHECK(points.size() <= kMaxPoints);
   EROICA_CHECK(distance > 0);
   std::vector<uint8_t> box(points.size(), 0);
   if (!points.empty() && bounds.Width() <= kBoxWidth * distance) {
-    boxes_.push_back({.bounds = bounds, .points = static_cast<uint32_t>(points.size())});  // a tight cloud
+    // a tight cloud
+    boxes_.push_back({.bounds = bounds, .points = static_cast<uint32_t>(points.size())});
   } else {
     for (size_t i = 0; i < points.size(); ++i) box[i] = AddToBoxes(points[i], kBoxWidth * distance);
   }
@@ -86,7 +94,9 @@ PeerSample::PeerSample(std::span<const PatternPoint> points, const PatternBox& b
 }
 
 uint8_t PeerSample::AddToBoxes(const PatternPoint& point, float max_width) {
-  auto box = std::find_if(boxes_.begin(), boxes_.end(), [&](const Box& b) { return b.bounds.Extended(point).Width() <= max_width; });
+  auto box = std::find_if(boxes_.begin(), boxes_.end(), [&](const Box& b) {
+    return b.bounds.Extended(point).Width() <= max_width;
+  });
   if (box == boxes_.end()) {
     if (boxes_.size() < kMaxBoxes) boxes_.push_back({.bounds = {point, point}});
     box = boxes_.end() - 1;  // the last box takes what fits nowhere, however wide it gets
@@ -111,8 +121,8 @@ void PeerSample::LayOut(std::span<const PatternPoint> points, std::span<const ui
   }
 }
 
-void PeerSample::Screen(const PatternColumns& columns, size_t rows, const PatternBox& usual, RowScreen* screen,
-                        InstructionSet instructions) const {
+void PeerSample::Screen(const PatternColumns& columns, size_t rows, const PatternBox& usual,
+                        RowScreen* screen, InstructionSet instructions) const {
   const BlockFunction block = BlockFunctionFor(instructions);
   screen->distant.resize(rows);
   screen->histogram.assign(size_ + 1, 0);

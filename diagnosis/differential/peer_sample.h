@@ -1,9 +1,12 @@
-// The shared peers of one role and function, and the question that the differential distance asks of them for every rank: how many are far away?
+// The shared peers of one role and function, and the question that the differential distance asks
+// of them for every rank: how many are far away?
 //
-// Ranks of a healthy role lie in a tight cloud, so the sample is covered by few boxes that are narrower than the distance asked for. A box that lies
-// wholly near or wholly far settles all its points at once; only the points of an undecided box are looked at one by one, and where most ranks have
-// one, all points in 16-bit steps first. The answer is exactly that of comparing all pairs in single precision, on every machine (AVX-512, AVX2 or
-// neither; products and sums are never fused).
+// Ranks of a healthy role lie in a tight cloud, so the sample is covered by few boxes that are
+// narrower than the distance asked for. A box that lies wholly near or wholly far settles all its
+// points at once; only the points of an undecided box are looked at one by one, and where most
+// ranks have one, all points in 16-bit steps first. The answer is exactly that of comparing all
+// pairs in single precision, on every machine (AVX-512, AVX2 or neither; products and sums are
+// never fused).
 #pragma once
 
 #include <array>
@@ -30,15 +33,17 @@ class PeerSample {
   static constexpr size_t kMaxPoints = 4'096;
   static constexpr size_t kMaxBoxes = 8;
 
-  // Points are given as they are compared: multiplied by `scale`. At most kMaxPoints. `distance` > 0.
+  // Points are given as they are compared: multiplied by `scale`. At most kMaxPoints. `distance` >
+  // 0.
   PeerSample(std::span<const PatternPoint> points, const PatternPoint& scale, float distance);
 
   size_t size() const { return size_; }
   size_t box_count() const { return boxes_.size(); }
 
-  // Row values are multiplied by `scale` before they are compared with the points. `usual` bounds the unscaled values.
-  void Screen(const PatternColumns& columns, size_t rows, const PatternBox& usual, RowScreen* screen,
-              InstructionSet instructions = BestInstructionSet()) const;
+  // Row values are multiplied by `scale` before they are compared with the points. `usual` bounds
+  // the unscaled values.
+  void Screen(const PatternColumns& columns, size_t rows, const PatternBox& usual,
+              RowScreen* screen, InstructionSet instructions = BestInstructionSet()) const;
 
  private:
   struct Box {
@@ -49,7 +54,8 @@ class PeerSample {
   };
   friend struct ScreenKernel;
 
-  PeerSample(std::span<const PatternPoint> points, const PatternBox& bounds, const PatternPoint& scale, float distance);
+  PeerSample(std::span<const PatternPoint> points, const PatternBox& bounds,
+             const PatternPoint& scale, float distance);
   uint8_t AddToBoxes(const PatternPoint& point, float max_width);
   void LayOut(std::span<const PatternPoint> points, std::span<const uint8_t> box);
 
@@ -57,7 +63,8 @@ class PeerSample {
   PatternPoint scale_;
   float distance_;
   std::vector<Box> boxes_;
-  std::array<std::vector<float>, kPatternDimensions> values_;  // box by box, each padded with NaN, which is never far, to whole vectors
+  // box by box, each padded with NaN, which is never far, to whole vectors
+  std::array<std::vector<float>, kPatternDimensions> values_;
   CoarsePoints coarse_;
 };
 

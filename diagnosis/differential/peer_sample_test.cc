@@ -26,7 +26,8 @@ struct Rows {
   }
 };
 
-uint16_t BruteForce(const Rows& rows, size_t i, const std::vector<PatternPoint>& points, const PatternPoint& scale, float distance) {
+uint16_t BruteForce(const Rows& rows, size_t i, const std::vector<PatternPoint>& points,
+                    const PatternPoint& scale, float distance) {
   uint16_t count = 0;
   for (const PatternPoint& p : points) {
     const float dx = std::abs(rows.beta[i] * scale[0] - p[0]);
@@ -58,7 +59,8 @@ TEST(PeerSample, ReportsRowsOutsideTheUsualBox) {
   for (int i = 0; i < 2'000; ++i) rows.push_back(i == 1'234 ? 0.7f : 0.5f, i == 3 ? 0.1f : 0.9f, 0);
   const std::vector<PatternPoint> points{{0.5f, 0.9f, 0}};
   RowScreen screen;
-  PeerSample(points, {1, 1, 1}, 0.4f).Screen(rows.columns(), rows.size(), {{0.4f, 0.8f, 0}, {0.6f, 1, 0}}, &screen);
+  PeerSample(points, {1, 1, 1}, 0.4f)
+      .Screen(rows.columns(), rows.size(), {{0.4f, 0.8f, 0}, {0.6f, 1, 0}}, &screen);
   EXPECT_THAT(screen.unusual, ElementsAre(3, 1'234));
 }
 
@@ -72,7 +74,8 @@ TEST(PeerSample, OfNoPointsAndOfNoRows) {
   EXPECT_THAT(screen.distant, Each(0));
 }
 
-// Tight clouds, wide clouds, lattices on which distances equal the limit exactly: neither the boxes nor the machine change anything.
+// Tight clouds, wide clouds, lattices on which distances equal the limit exactly: neither the boxes
+// nor the machine change anything.
 class PeerSampleOnMachine : public ::testing::TestWithParam<InstructionSet> {};
 
 TEST_P(PeerSampleOnMachine, EqualsAllPairsExactly) {
@@ -90,7 +93,8 @@ TEST_P(PeerSampleOnMachine, EqualsAllPairsExactly) {
       if (random() % 50 == 0) p[random() % 3] = uniform(random);
       return p;
     };
-    const PatternPoint scale{1 + uniform(random), 1 / (0.1f + uniform(random)), lattice ? 1.0f : 0.9f};
+    const PatternPoint scale{1 + uniform(random), 1 / (0.1f + uniform(random)),
+                             lattice ? 1.0f : 0.9f};
     std::vector<PatternPoint> points(1 + random() % 130);
     for (PatternPoint& point : points) {
       point = draw();
@@ -115,7 +119,8 @@ TEST_P(PeerSampleOnMachine, EqualsAllPairsExactly) {
   }
 }
 
-// Where boxes settle nothing they are left aside for a while, but not for good; rows far beyond the sample stay far; and so do few points far apart.
+// Where boxes settle nothing they are left aside for a while, but not for good; rows far beyond the
+// sample stay far; and so do few points far apart.
 TEST_P(PeerSampleOnMachine, EqualsAllPairsWhereTheRowsChangeOnTheWay) {
   std::mt19937 random(12);
   std::uniform_real_distribution<float> uniform(0, 1);
@@ -126,18 +131,21 @@ TEST_P(PeerSampleOnMachine, EqualsAllPairsWhereTheRowsChangeOnTheWay) {
     Rows rows;
     for (int i = 0; i < 24'000; ++i) {
       const float width = i < 11'000 ? 1 : i < 18'000 ? 0.01f : 40;
-      rows.push_back(width * uniform(random), width * uniform(random), width * uniform(random) - width / 10);
+      rows.push_back(width * uniform(random), width * uniform(random),
+                     width * uniform(random) - width / 10);
     }
     const PeerSample sample(points, {1, 1, 1}, 0.4f);
     RowScreen screen;
     sample.Screen(rows.columns(), rows.size(), kEverything, &screen, GetParam());
     for (size_t i = 0; i < rows.size(); ++i) {
-      ASSERT_EQ(screen.distant[i], BruteForce(rows, i, points, {1, 1, 1}, 0.4f)) << outlier << " row " << i;
+      ASSERT_EQ(screen.distant[i], BruteForce(rows, i, points, {1, 1, 1}, 0.4f))
+          << outlier << " row " << i;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(InstructionSets, PeerSampleOnMachine, ::testing::ValuesIn(AvailableInstructionSets()));
+INSTANTIATE_TEST_SUITE_P(InstructionSets, PeerSampleOnMachine,
+                         ::testing::ValuesIn(AvailableInstructionSets()));
 
 }  // namespace
 }  // namespace eroica

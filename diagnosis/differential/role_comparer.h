@@ -1,4 +1,5 @@
-// Compares one function among the ranks of one role. Owner: one caller at a time; its memory is recycled from role to role.
+// Compares one function among the ranks of one role. Owner: one caller at a time; its memory is
+// recycled from role to role.
 #pragma once
 
 #include <array>
@@ -16,8 +17,8 @@ namespace eroica {
 struct RoleRows {
   const FunctionColumn* function = nullptr;
   uint32_t role = 0;
-  uint32_t members = 0;               // ranks of the role, those without the function too
-  std::span<const uint32_t> row;      // in the column, per row here; empty: the same
+  uint32_t members = 0;           // ranks of the role, those without the function too
+  std::span<const uint32_t> row;  // in the column, per row here; empty: the same
   PatternColumns columns{};
   size_t rows = 0;
 
@@ -32,8 +33,10 @@ class RoleComparer {
  public:
   explicit RoleComparer(const DifferentialOptions& options) : options_(options) {}
 
-  // Appends to the result: nothing where no rank reaches the least beta, or where a rank has no peer.
-  void Compare(RoleRows rows, const ExpectationRange& range, uint64_t seed, DifferentialResult* result);
+  // Appends to the result: nothing where no rank reaches the least beta, or where a rank has no
+  // peer.
+  void Compare(RoleRows rows, const ExpectationRange& range, uint64_t seed,
+               DifferentialResult* result);
 
  private:
   void FillUnknownResources(RoleRows* rows);
@@ -45,8 +48,10 @@ class RoleComparer {
   void AddAbsentRanks(const RoleRows& rows, const PeerSample& peers);
   void MeasureDelta(uint32_t sample_size, RoleComparison* comparison) const;
   std::vector<uint32_t> Candidates(const RoleComparison& comparison) const;
-  void Score(const RoleRows& rows, const ExpectationRange& range, std::span<const uint32_t> candidates, RoleComparison* comparison);
-  bool Differs(const RoleRows& rows, size_t i, const RoleComparison& comparison, DifferentialScore* score) const;
+  void Score(const RoleRows& rows, const ExpectationRange& range,
+             std::span<const uint32_t> candidates, RoleComparison* comparison);
+  bool Differs(const RoleRows& rows, size_t i, const RoleComparison& comparison,
+               DifferentialScore* score) const;
   int64_t MedianCriticalNs(const RoleRows& rows) const;
 
   const DifferentialOptions& options_;

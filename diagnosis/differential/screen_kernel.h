@@ -1,4 +1,5 @@
-// The inner loops of PeerSample::Screen. Always inlined into one function for each instruction set, so that the compiler vectorizes them for it.
+// The inner loops of PeerSample::Screen. Always inlined into one function for each instruction set,
+// so that the compiler vectorizes them for it.
 #pragma once
 
 #include <array>
@@ -13,12 +14,14 @@ namespace eroica {
 
 inline constexpr size_t kBlockRows = 512;  // scratch of a block stays in the first-level cache
 inline constexpr size_t kGroupRows = 32;   // 16-bit numbers in the widest vector
-inline constexpr size_t kFewOpenRows = 10;  // of a group: below, it is cheaper to look at each row alone
+// of a group: below, it is cheaper to look at each row alone
+inline constexpr size_t kFewOpenRows = 10;
 
 // Where the boxes settled nothing in one block, they are not asked in so many that follow.
 inline constexpr uint32_t kBlocksWithoutBoxes = 15;
 
-// Bounds of distances are compared with this much room, far beyond their rounding, so that a box never settles what a pair would see otherwise.
+// Bounds of distances are compared with this much room, far beyond their rounding, so that a box
+// never settles what a pair would see otherwise.
 inline constexpr float kRounding = 1e-5f;
 
 struct BlockScratch {
@@ -29,12 +32,15 @@ struct BlockScratch {
   alignas(64) std::array<int32_t, kBlockRows> unusual{};
   // Of one group:
   alignas(64) std::array<std::array<int16_t, kGroupRows>, kPatternDimensions> coarse{};
-  alignas(64) std::array<int16_t, kGroupRows> coarse_near{};     // minus the number of near points
-  alignas(64) std::array<uint16_t, kGroupRows> coarse_beyond{};  // of the points that are not surely near, the least excess
+  alignas(64) std::array<int16_t, kGroupRows> coarse_near{};  // minus the number of near points
+  // of the points that are not surely near, the least excess
+  alignas(64) std::array<uint16_t, kGroupRows> coarse_beyond{};
 };
 
 struct ScreenKernel {
-  [[gnu::always_inline]] static inline void Scale(const PatternColumns& columns, const PatternPoint& scale, size_t rows, BlockScratch& s) {
+  [[gnu::always_inline]] static inline void Scale(const PatternColumns& columns,
+                                                  const PatternPoint& scale, size_t rows,
+                                                  BlockScratch& s) {
     for (size_t d = 0; d < kPatternDimensions; ++d) {
       const float* column = columns[d];
       float* scaled = s.scaled[d].data();
@@ -42,7 +48,9 @@ struct ScreenKernel {
     }
   }
 
-  [[gnu::always_inline]] static inline int32_t FindUnusual(const PatternColumns& columns, const PatternBox& usual, size_t rows, BlockScratch& s) {
+  [[gnu::always_inline]] static inline int32_t FindUnusual(const PatternColumns& columns,
+                                                           const PatternBox& usual, size_t rows,
+                                                           BlockScratch& s) {
     const PatternPoint low = usual.low;
     const PatternPoint high = usual.high;
     int32_t any = 0;
@@ -59,7 +67,9 @@ struct ScreenKernel {
   }
 
   // Settles the box for the rows that are wholly near or wholly far; returns whether some are not.
-  [[gnu::always_inline]] static inline int32_t SettleBox(const PeerSample::Box& box, int32_t bit, float distance, size_t rows, BlockScratch& s) {
+  [[gnu::always_inline]] static inline int32_t SettleBox(const PeerSample::Box& box, int32_t bit,
+                                                         float distance, size_t rows,
+                                                         BlockScratch& s) {
     const PatternPoint low = box.bounds.low;
     const PatternPoint high = box.bounds.high;
     const auto points = static_cast<int32_t>(box.points);
@@ -89,7 +99,8 @@ struct ScreenKernel {
   }
 
   // Far points among those from `begin` to `end`, for one row.
-  [[gnu::always_inline]] static inline int32_t CountPoints(const PeerSample& sample, size_t begin, size_t end, float x, float y, float z) {
+  [[gnu::always_inline]] static inline int32_t CountPoints(const PeerSample& sample, size_t begin,
+                                                           size_t end, float x, float y, float z) {
     const float* px = sample.values_[0].data();
     const float* py = sample.values_[1].data();
     const float* pz = sample.values_[2].data();
@@ -106,17 +117,21 @@ struct ScreenKernel {
   }
 
   // Row by row, the points of the boxes that are open for the row.
-  [[gnu::always_inline]] static inline void CountOpenRows(const PeerSample& sample, size_t first, BlockScratch& s) {
+  [[gnu::always_inline]] static inline void CountOpenRows(const PeerSample& sample, size_t first,
+                                                          BlockScratch& s) {
     for (size_t i = first; i < first + kGroupRows; ++i) {
       for (auto left = static_cast<uint32_t>(s.undecided[i]); left != 0; left &= left - 1) {
         const PeerSample::Box& box = sample.boxes_[static_cast<size_t>(__builtin_ctz(left))];
-        s.distant[i] += CountPoints(sample, box.begin, box.end, s.scaled[0][i], s.scaled[1][i], s.scaled[2][i]);
+        s.distant[i] +=
+            CountPoints(sample, box.begin, box.end, s.scaled[0][i], s.scaled[1][i], s.scaled[2][i]);
       }
     }
   }
 
-  // The rows of a group in 16-bit steps; rows beyond the reach of the points stay far from all of them.
-  [[gnu::always_inline]] static inline void Coarsen(const CoarsePoints& points, size_t first, BlockScratch& s) {
+  // The rows of a group in 16-bit steps; rows beyond the reach of the points stay far from all of
+  // them.
+  [[gnu::always_inline]] static inline void Coarsen(const CoarsePoints& points, size_t first,
+                                                    BlockScratch& s) {
     for (size_t d = 0; d < kPatternDimensions; ++d) {
       const float low = points.reach.low[d];
       const float high = points.reach.high[d];
@@ -129,9 +144,11 @@ struct ScreenKernel {
     }
   }
 
-  // One vector of rows against all points: how many are nearer, and the distance of the one that is nearest to being undecided.
+  // One vector of rows against all points: how many are nearer, and the distance of the one that is
+  // nearest to being undecided.
   template <size_t kVectorBytes>
-  [[gnu::always_inline]] static inline void CountVector(const CoarsePoints& points, size_t first, BlockScratch& s) {
+  [[gnu::always_inline]] static inline void CountVector(const CoarsePoints& points, size_t first,
+                                                        BlockScratch& s) {
     using Steps [[gnu::vector_size(kVectorBytes)]] = int16_t;
     using Unsigned [[gnu::vector_size(kVectorBytes)]] = uint16_t;
     Steps x;
@@ -146,8 +163,10 @@ struct ScreenKernel {
       const Steps dx = x - points.values[0][j];
       const Steps dy = y - points.values[1][j];
       const Steps dz = z - points.values[2][j];
-      const Steps excess = (dx < 0 ? -dx : dx) + (dy < 0 ? -dy : dy) + (dz < 0 ? -dz : dz) - points.surely_near;
-      near += excess >> 15;  // -1 for each point that is nearer; as unsigned numbers, these are the largest
+      const Steps excess =
+          (dx < 0 ? -dx : dx) + (dy < 0 ? -dy : dy) + (dz < 0 ? -dz : dz) - points.surely_near;
+      near += excess >>
+              15;  // -1 for each point that is nearer; as unsigned numbers, these are the largest
       const Unsigned unsigned_excess = reinterpret_cast<Unsigned>(excess);
       beyond = beyond < unsigned_excess ? beyond : unsigned_excess;
     }
@@ -155,30 +174,37 @@ struct ScreenKernel {
     std::memcpy(&s.coarse_beyond[first], &beyond, sizeof beyond);
   }
 
-  // All points in 16-bit steps, for a group of rows at once: where many rows are open. Where one is too close to call, in floats.
+  // All points in 16-bit steps, for a group of rows at once: where many rows are open. Where one is
+  // too close to call, in floats.
   template <size_t kVectorBytes>
-  [[gnu::always_inline]] static inline void CountGroup(const PeerSample& sample, size_t first, BlockScratch& s) {
+  [[gnu::always_inline]] static inline void CountGroup(const PeerSample& sample, size_t first,
+                                                       BlockScratch& s) {
     const CoarsePoints& points = sample.coarse_;
     Coarsen(points, first, s);
-    for (size_t i = 0; i < kGroupRows; i += kVectorBytes / sizeof(int16_t)) CountVector<kVectorBytes>(points, i, s);
+    for (size_t i = 0; i < kGroupRows; i += kVectorBytes / sizeof(int16_t))
+      CountVector<kVectorBytes>(points, i, s);
     const auto size = static_cast<int32_t>(sample.size_);
     for (size_t i = 0; i < kGroupRows; ++i) s.distant[first + i] = size + s.coarse_near[i];
     for (size_t i = 0; i < kGroupRows; ++i) {
       if (s.coarse_beyond[i] >= points.undecided) continue;
       const size_t row = first + i;
-      s.distant[row] = CountPoints(sample, 0, sample.values_[0].size(), s.scaled[0][row], s.scaled[1][row], s.scaled[2][row]);
+      s.distant[row] = CountPoints(sample, 0, sample.values_[0].size(), s.scaled[0][row],
+                                   s.scaled[1][row], s.scaled[2][row]);
     }
   }
 
   // Returns whether a row is outside the usual box.
   template <size_t kVectorBytes>
-  [[gnu::always_inline]] static inline int32_t Block(const PeerSample& sample, const PatternColumns& columns, const PatternBox& usual, size_t rows,
+  [[gnu::always_inline]] static inline int32_t Block(const PeerSample& sample,
+                                                     const PatternColumns& columns,
+                                                     const PatternBox& usual, size_t rows,
                                                      BlockScratch& s) {
     Scale(columns, sample.scale_, rows, s);
     const int32_t unusual = FindUnusual(columns, usual, rows, s);
     if (s.without_boxes > 0) {
       --s.without_boxes;
-      for (size_t first = 0; first < rows; first += kGroupRows) CountGroup<kVectorBytes>(sample, first, s);
+      for (size_t first = 0; first < rows; first += kGroupRows)
+        CountGroup<kVectorBytes>(sample, first, s);
       return unusual;
     }
     s.distant.fill(0);

@@ -20,10 +20,13 @@ size_t SampleRandom::Below(size_t bound) {
   return static_cast<size_t>(Next() % bound);
 }
 
-uint64_t MixSeed(uint64_t seed, uint64_t value) { return SampleRandom(seed ^ SampleRandom(value).Next()).Next(); }
+uint64_t MixSeed(uint64_t seed, uint64_t value) {
+  return SampleRandom(seed ^ SampleRandom(value).Next()).Next();
+}
 
 uint64_t MixSeed(uint64_t seed, std::string_view text) {
-  for (const char c : text) seed = MixSeed(seed, static_cast<uint64_t>(static_cast<unsigned char>(c)));
+  for (const char c : text)
+    seed = MixSeed(seed, static_cast<uint64_t>(static_cast<unsigned char>(c)));
   return MixSeed(seed, text.size());
 }
 

@@ -8,7 +8,8 @@
 
 namespace eroica {
 
-// splitmix64 (Steele, Lea, Flood 2014): one multiplication chain a number, good enough to draw rows.
+// splitmix64 (Steele, Lea, Flood 2014): one multiplication chain a number, good enough to draw
+// rows.
 class SampleRandom {
  public:
   explicit SampleRandom(uint64_t seed) : state_(seed) {}
@@ -22,10 +23,12 @@ class SampleRandom {
 uint64_t MixSeed(uint64_t seed, uint64_t value);
 uint64_t MixSeed(uint64_t seed, std::string_view text);
 
-// `count` of `rows` row numbers, ascending: one from each of `count` equal stretches, so that every host and replica has its share. All if count >= rows.
+// `count` of `rows` row numbers, ascending: one from each of `count` equal stretches, so that every
+// host and replica has its share. All if count >= rows.
 std::vector<uint32_t> DrawRows(size_t count, size_t rows, SampleRandom* random);
 
-// How many of a sample of `sample` of `members` ranks have the function that `running` of them run: in proportion.
+// How many of a sample of `sample` of `members` ranks have the function that `running` of them run:
+// in proportion.
 size_t RunningShare(size_t sample, size_t running, size_t members);
 
 }  // namespace eroica

@@ -22,7 +22,8 @@ bool HasOneSize(CollectiveOperation operation) {
   }
 }
 
-// Splits ranks into sides: the largest is the peers', the others are the culprits. Nothing where all are on one side.
+// Splits ranks into sides: the largest is the peers', the others are the culprits. Nothing where
+// all are on one side.
 struct Sides {
   std::vector<RankId> culprits;
   std::vector<RankId> peers;
@@ -37,7 +38,8 @@ std::optional<Sides> Split(const std::map<Key, std::vector<RankId>>& sides) {
   for (const auto& [key, ranks] : sides) as_large += ranks.size() == largest;
   Sides split{.culprits = {}, .peers = {}, .undecided = as_large > 1};
   for (const auto& [key, ranks] : sides) {
-    std::vector<RankId>& side = !split.undecided && ranks.size() == largest ? split.peers : split.culprits;
+    std::vector<RankId>& side =
+        !split.undecided && ranks.size() == largest ? split.peers : split.culprits;
     side.insert(side.end(), ranks.begin(), ranks.end());
   }
   for (std::vector<RankId>* side : {&split.culprits, &split.peers}) {
@@ -55,44 +57,55 @@ HangClaim Mismatch(Sides sides, std::vector<uint32_t> operations) {
           .undecided = sides.undecided};
 }
 
-// Whether the ranks of the root wait for each other no more once those that are left out wait for nobody.
-bool IsResolvedWithout(const WaitGraph& graph, const HangRoot& root, const std::vector<RankId>& left_out) {
+// Whether the ranks of the root wait for each other no more once those that are left out wait for
+// nobody.
+bool IsResolvedWithout(const WaitGraph& graph, const HangRoot& root,
+                       const std::vector<RankId>& left_out) {
   std::map<uint32_t, uint32_t> nodes;  // of the ranks
-  for (const RankId rank : root.ranks) nodes.try_emplace(rank.value, static_cast<uint32_t>(nodes.size()));
+  for (const RankId rank : root.ranks)
+    nodes.try_emplace(rank.value, static_cast<uint32_t>(nodes.size()));
   std::vector<std::vector<uint32_t>> edges(nodes.size() + root.operations.size());
   for (size_t i = 0; i < root.operations.size(); ++i) {
     const HungOperation& operation = graph.operations()[root.operations[i]];
     const auto node = static_cast<uint32_t>(nodes.size() + i);
     for (const RankId rank : operation.waiting) {
       const auto own = nodes.find(rank.value);  // others wait with them, and nobody for those
-      if (own != nodes.end() && !std::binary_search(left_out.begin(), left_out.end(), rank)) edges[own->second].push_back(node);
+      if (own != nodes.end() && !std::binary_search(left_out.begin(), left_out.end(), rank))
+        edges[own->second].push_back(node);
     }
-    for (const AbsentRank& absent : operation.absent) edges[node].push_back(nodes.at(absent.rank.value));
+    for (const AbsentRank& absent : operation.absent)
+      edges[node].push_back(nodes.at(absent.rank.value));
   }
   const std::vector<uint32_t> component = StrongComponents(edges);
   return *std::max_element(component.begin(), component.end()) + 1 == edges.size();
 }
 
-// Training repeats itself: what no step of the ranks had on this communicator, their operation is the first of its kind there though steps have ended.
+// Training repeats itself: what no step of the ranks had on this communicator, their operation is
+// the first of its kind there though steps have ended.
 bool IsUnheardOf(const WaitGraph& graph, const HungOperation& operation) {
   if (operation.point_to_point() || operation.sequence > 0) return false;
-  return std::ranges::all_of(operation.waiting, [&](RankId rank) { return graph.StandingOf(rank)->last_step >= 0; });
+  return std::ranges::all_of(operation.waiting,
+                             [&](RankId rank) { return graph.StandingOf(rank)->last_step >= 0; });
 }
 
-// Of sides that are equally small the one that entered what the communicator never had, if it is the only one.
+// Of sides that are equally small the one that entered what the communicator never had, if it is
+// the only one.
 std::optional<uint32_t> OnlyUnheardOf(const WaitGraph& graph, const std::vector<uint32_t>& sides) {
-  const auto unheard_of = [&](uint32_t number) { return IsUnheardOf(graph, graph.operations()[number]); };
+  const auto unheard_of = [&](uint32_t number) {
+    return IsUnheardOf(graph, graph.operations()[number]);
+  };
   if (std::ranges::count_if(sides, unheard_of) != 1) return std::nullopt;
   return *std::ranges::find_if(sides, unheard_of);
 }
 
-// Ranks that wait for each other: each is in an operation that another has not joined. To blame are the fewest that stand in one operation and without
-// whom nobody would wait in a circle.
+// Ranks that wait for each other: each is in an operation that another has not joined. To blame are
+// the fewest that stand in one operation and without whom nobody would wait in a circle.
 HangClaim OfCycle(const WaitGraph& graph, const HangRoot& root) {
   constexpr size_t kMostTried = 64;
   std::vector<uint32_t> smallest = root.operations;
   const auto size = [&](uint32_t i) { return graph.operations()[i].waiting.size(); };
-  std::stable_sort(smallest.begin(), smallest.end(), [&](uint32_t a, uint32_t b) { return size(a) < size(b); });
+  std::stable_sort(smallest.begin(), smallest.end(),
+                   [&](uint32_t a, uint32_t b) { return size(a) < size(b); });
   if (smallest.size() > kMostTried) smallest.resize(kMostTried);
   HangClaim claim{.kind = HangKind::kMismatch, .operations = root.operations};
   std::vector<uint32_t> found;
@@ -100,7 +113,8 @@ HangClaim OfCycle(const WaitGraph& graph, const HangRoot& root) {
     if (!found.empty() && size(number) > size(found[0])) break;
     if (IsResolvedWithout(graph, root, graph.operations()[number].waiting)) found.push_back(number);
   }
-  if (const std::optional<uint32_t> only = found.size() > 1 ? OnlyUnheardOf(graph, found) : std::nullopt) {
+  if (const std::optional<uint32_t> only =
+          found.size() > 1 ? OnlyUnheardOf(graph, found) : std::nullopt) {
     found = {*only};
     claim.unheard_of = true;
   }
@@ -111,10 +125,14 @@ HangClaim OfCycle(const WaitGraph& graph, const HangRoot& root) {
   }
   if (found.empty()) claim.culprits = root.ranks;
   std::sort(claim.culprits.begin(), claim.culprits.end());
-  claim.culprits.erase(std::unique(claim.culprits.begin(), claim.culprits.end()), claim.culprits.end());
-  std::set_difference(root.ranks.begin(), root.ranks.end(), claim.culprits.begin(), claim.culprits.end(), std::back_inserter(claim.others));
-  // A receive that was posted ahead holds nobody: its rank is somewhere else. Programs in order do not deadlock over two communicators.
-  if (found.size() == 1 && graph.operations()[found[0]].point_to_point()) claim.kind = HangKind::kNeverLaunched;
+  claim.culprits.erase(std::unique(claim.culprits.begin(), claim.culprits.end()),
+                       claim.culprits.end());
+  std::set_difference(root.ranks.begin(), root.ranks.end(), claim.culprits.begin(),
+                      claim.culprits.end(), std::back_inserter(claim.others));
+  // A receive that was posted ahead holds nobody: its rank is somewhere else. Programs in order do
+  // not deadlock over two communicators.
+  if (found.size() == 1 && graph.operations()[found[0]].point_to_point())
+    claim.kind = HangKind::kNeverLaunched;
   return claim;
 }
 
@@ -123,7 +141,8 @@ HangClaim OfOperation(const WaitGraph& graph, uint32_t number) {
   const HungOperation& operation = graph.operations()[number];
   if (HasOneSize(operation.operation)) {
     std::map<uint64_t, std::vector<RankId>> sides;
-    for (size_t i = 0; i < operation.waiting.size(); ++i) sides[operation.bytes[i]].push_back(operation.waiting[i]);
+    for (size_t i = 0; i < operation.waiting.size(); ++i)
+      sides[operation.bytes[i]].push_back(operation.waiting[i]);
     if (std::optional<Sides> split = Split(sides)) return Mismatch(*std::move(split), {number});
   }
   if (operation.waiting.size() == 1 && !operation.through.empty()) {
@@ -135,7 +154,8 @@ HangClaim OfOperation(const WaitGraph& graph, uint32_t number) {
 }
 
 HangClaim OfRank(const WaitGraph& graph, RankId rank) {
-  HangClaim claim{.kind = graph.IsSilent(rank) ? HangKind::kSilent : HangKind::kNeverLaunched, .culprits = {rank}};
+  HangClaim claim{.kind = graph.IsSilent(rank) ? HangKind::kSilent : HangKind::kNeverLaunched,
+                  .culprits = {rank}};
   bool launched = false;
   for (uint32_t i = 0; i < graph.operations().size(); ++i) {
     for (const AbsentRank& absent : graph.operations()[i].absent) {
@@ -189,13 +209,15 @@ std::vector<HangClaim> ClaimsOf(const WaitGraph& graph) {
   }
   std::vector<HangClaim> all;
   for (auto& [kind, claim] : claims) {
-    if (kind == HangKind::kCommunication && claim.culprits.empty()) {  // not those of a send, whose ends are known
+    if (kind == HangKind::kCommunication &&
+        claim.culprits.empty()) {  // not those of a send, whose ends are known
       claim.stall = FindStall(graph, claim.operations);
       claim.culprits = claim.stall.culprits;
       std::sort(claim.culprits.begin(), claim.culprits.end());
     }
     const auto weight = [&](uint32_t i) { return graph.operations()[i].waiting.size(); };
-    std::stable_sort(claim.operations.begin(), claim.operations.end(), [&](uint32_t a, uint32_t b) { return weight(a) > weight(b); });
+    std::stable_sort(claim.operations.begin(), claim.operations.end(),
+                     [&](uint32_t a, uint32_t b) { return weight(a) > weight(b); });
     all.push_back(std::move(claim));
   }
   return all;

@@ -13,8 +13,10 @@ namespace eroica {
 enum class HangKind : uint8_t {
   kNeverLaunched,  // the rank has nothing in flight that it waits in, and others wait for it
   kSilent,         // likewise, and it says nothing any more
-  kDevice,         // it has launched what the others wait in, or have behind them, and its own device does not get on
-  kMismatch,       // ranks wait for each other in different operations, or in one of different sizes
+  // it has launched what the others wait in, or have behind them, and its own device does not get
+  // on
+  kDevice,
+  kMismatch,  // ranks wait for each other in different operations, or in one of different sizes
   kCommunication,  // all members are in the operation, and it does not end
 };
 // The finding's subkind.
@@ -22,13 +24,17 @@ std::string_view ToString(HangKind kind);
 
 struct HangClaim {
   HangKind kind = HangKind::kNeverLaunched;
-  std::vector<RankId> culprits;      // ascending; none where all take part alike
-  std::vector<RankId> others;        // of a mismatch: those that are in it with the culprits
-  std::vector<uint32_t> operations;  // that stand still because of it, the one with most ranks first
-  bool undecided = false;            // of a mismatch: neither side is the smaller one, and the past does not tell
-  bool unheard_of =
-      false;    // of a mismatch: neither side is the smaller one; the culprits' communicator never had their operation in any step
-  Stall stall;  // of a hang of the communication, where connections are reported: the culprits are its
+  std::vector<RankId> culprits;  // ascending; none where all take part alike
+  std::vector<RankId> others;    // of a mismatch: those that are in it with the culprits
+  // that stand still because of it, the one with most ranks first
+  std::vector<uint32_t> operations;
+  // of a mismatch: neither side is the smaller one, and the past does not tell
+  bool undecided = false;
+  // of a mismatch: neither side is the smaller one; the culprits' communicator never had their
+  // operation in any step
+  bool unheard_of = false;
+  // of a hang of the communication, where connections are reported: the culprits are its
+  Stall stall;
 };
 
 // One claim a kind: roots of one kind are one hang.

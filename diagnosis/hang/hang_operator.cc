@@ -19,12 +19,15 @@ namespace {
 
 double ConfidenceOf(const HangView& view, const HangClaim& claim) {
   double confidence = 0.95;
-  if (claim.kind == HangKind::kSilent) confidence = 0.85;  // its telemetry may be gone, and not the rank
+  if (claim.kind == HangKind::kSilent)
+    confidence = 0.85;  // its telemetry may be gone, and not the rank
   if (claim.kind == HangKind::kCommunication) confidence = 0.85;
   if (claim.kind == HangKind::kDevice) confidence = 0.9;
-  if (claim.unheard_of) confidence = 0.85;  // it may have been the other's turn to do what is done once
+  if (claim.unheard_of)
+    confidence = 0.85;  // it may have been the other's turn to do what is done once
   if (claim.undecided) confidence = 0.5;
-  const double heard = static_cast<double>(view.standings.size() + view.silent.size()) / std::max(1u, view.world_size);
+  const double heard = static_cast<double>(view.standings.size() + view.silent.size()) /
+                       std::max(1u, view.world_size);
   return std::round(confidence * std::min(1.0, heard) * 100) / 100;
 }
 
@@ -40,8 +43,10 @@ void AddCulprits(const WaitGraph& graph, const HangClaim& claim, Finding* findin
   if (claim.kind != HangKind::kCommunication) return;
   if (claim.stall.place == StallPlace::kHost) {
     finding->culprits = {{.rank = -1, .host = finding->culprits.front().host}};
-  } else if (finding->culprits.size() == 2) {  // the two ends of a link are one culprit, the one that sends
-    if (claim.stall.place == StallPlace::kLink && claim.stall.culprits.front() != claim.culprits.front()) {
+    // the two ends of a link are one culprit, the one that sends
+  } else if (finding->culprits.size() == 2) {
+    if (claim.stall.place == StallPlace::kLink &&
+        claim.stall.culprits.front() != claim.culprits.front()) {
       std::swap(finding->culprits[0], finding->culprits[1]);
     }
     finding->culprits[0].peer = finding->culprits[1].rank;
@@ -73,25 +78,30 @@ int64_t Median(std::vector<int64_t> values) {
   return *middle;
 }
 
-// The culprit's numbers beside its peers': how long they stand, and how far each has come with the operation in which most wait.
-void AddEvidence(const HangView& view, const WaitGraph& graph, const HangClaim& claim, Finding* finding) {
+// The culprit's numbers beside its peers': how long they stand, and how far each has come with the
+// operation in which most wait.
+void AddEvidence(const HangView& view, const WaitGraph& graph, const HangClaim& claim,
+                 Finding* finding) {
   const HungOperation& operation = graph.operations()[claim.operations[0]];
-  const RankStanding* culprit = claim.culprits.empty() ? graph.StandingOf(operation.waiting[0]) : graph.StandingOf(claim.culprits[0]);
+  const RankStanding* culprit = claim.culprits.empty() ? graph.StandingOf(operation.waiting[0])
+                                                       : graph.StandingOf(claim.culprits[0]);
   std::vector<int64_t> stalled, launched;
   bool timed_out = false;
   for (const RankStanding* standing : view.standings) {
     timed_out = timed_out || standing->timed_out;
     if (std::binary_search(claim.culprits.begin(), claim.culprits.end(), standing->rank)) continue;
     stalled.push_back(standing->stalled_ns());
-    if (PlaceOf(*standing, operation.communicator->id)) launched.push_back(static_cast<int64_t>(LaunchedBelow(*standing, operation)));
+    if (PlaceOf(*standing, operation.communicator->id))
+      launched.push_back(static_cast<int64_t>(LaunchedBelow(*standing, operation)));
   }
   if (!timed_out) {
-    finding->evidence.push_back({.name = "standing_for",
-                                 .unit = "ns",
-                                 .culprit = culprit == nullptr ? 0 : static_cast<double>(culprit->stalled_ns()),
-                                 .peers = static_cast<double>(Median(stalled)),
-                                 .threshold = 0,
-                                 .samples = stalled.size()});
+    finding->evidence.push_back(
+        {.name = "standing_for",
+         .unit = "ns",
+         .culprit = culprit == nullptr ? 0 : static_cast<double>(culprit->stalled_ns()),
+         .peers = static_cast<double>(Median(stalled)),
+         .threshold = 0,
+         .samples = stalled.size()});
   }
   if (culprit != nullptr && !operation.point_to_point() && claim.kind != HangKind::kCommunication) {
     finding->evidence.push_back({.name = "launched",
@@ -103,7 +113,8 @@ void AddEvidence(const HangView& view, const WaitGraph& graph, const HangClaim& 
   }
   if (!claim.stall.connections.empty()) {
     int64_t busy_ns = 0;
-    for (const StalledConnection& connection : claim.stall.connections) busy_ns = std::max(busy_ns, connection.busy_ns);
+    for (const StalledConnection& connection : claim.stall.connections)
+      busy_ns = std::max(busy_ns, connection.busy_ns);
     finding->evidence.push_back({.name = "stalled_connections",
                                  .unit = "count",
                                  .culprit = static_cast<double>(claim.stall.connections.size()),

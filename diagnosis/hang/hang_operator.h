@@ -1,5 +1,6 @@
-// Says why a job stands still: which rank never launched, is gone, entered another operation than its peers or does not get on by itself, or that a
-// transfer stands still in which all take part; and who only waits. Claim, evidence, silence and sources: README.md beside this.
+// Says why a job stands still: which rank never launched, is gone, entered another operation than
+// its peers or does not get on by itself, or that a transfer stands still in which all take part;
+// and who only waits. Claim, evidence, silence and sources: README.md beside this.
 #pragma once
 
 #include <string_view>
@@ -15,7 +16,8 @@ class HangOperator {
   static constexpr std::string_view kName = "hang";
   static constexpr std::string_view kVersion = "1";
 
-  // Pure: same view, same findings. One a kind of root; complete but for state and wall clock. Silent where nobody waits for anybody.
+  // Pure: same view, same findings. One a kind of root; complete but for state and wall clock.
+  // Silent where nobody waits for anybody.
   std::vector<Finding> Evaluate(const HangView& view) const;
 };
 

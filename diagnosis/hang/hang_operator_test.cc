@@ -1,4 +1,5 @@
-// The smallest standstill of each kind, the nearest that is none, and what must not change the verdict.
+// The smallest standstill of each kind, the nearest that is none, and what must not change the
+// verdict.
 #include "diagnosis/hang/hang_operator.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +29,9 @@ std::vector<uint32_t> Victims(const Finding& finding) {
   return ranks;
 }
 
-std::vector<Finding> Evaluate(const StandingJob& job) { return HangOperator().Evaluate(job.View()); }
+std::vector<Finding> Evaluate(const StandingJob& job) {
+  return HangOperator().Evaluate(job.View());
+}
 
 // The one finding; fails the test where there is not exactly one.
 Finding Only(const StandingJob& job) {
@@ -40,7 +43,9 @@ Finding Only(const StandingJob& job) {
 TEST(HangOperator, NamesTheRankThatNeverLaunched) {
   StandingJob job(4);
   const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
-  job.Completed(dp, kAllReduce, 41, {2}).InFlight(dp, kAllReduce, 41, {0, 1, 3}).In(2, "queue.py: put");
+  job.Completed(dp, kAllReduce, 41, {2})
+      .InFlight(dp, kAllReduce, 41, {0, 1, 3})
+      .In(2, "queue.py: put");
   const Finding finding = Only(job);
   EXPECT_EQ(finding.kind, FindingKind::kHang);
   EXPECT_EQ(finding.subkind, "never_launched");
@@ -58,10 +63,12 @@ TEST(HangOperator, NamesTheRankThatNeverLaunched) {
   EXPECT_EQ(finding.lost_gpu_seconds_per_hour, 4 * 3600);
   EXPECT_EQ(finding.id, FindingId(finding));
   EXPECT_EQ(finding.title,
-            "The job hangs for 20.0 s: rank 2 never launched all_reduce 41 of dp (its training thread is in queue.py: put), 3 ranks wait "
+            "The job hangs for 20.0 s: rank 2 never launched all_reduce 41 of dp (its training "
+            "thread is in queue.py: put), 3 ranks wait "
             "in vain.");
   EXPECT_THAT(finding.chain, SizeIs(1));
-  EXPECT_EQ(finding.chain[0].description, "ranks 0, 1 and 3 wait in all_reduce 41 of dp, without rank 2");
+  EXPECT_EQ(finding.chain[0].description,
+            "ranks 0, 1 and 3 wait in all_reduce 41 of dp, without rank 2");
   EXPECT_THAT(finding.caveats, IsEmpty());
   EXPECT_EQ(finding.evidence[1].name, "launched");
   EXPECT_EQ(finding.evidence[1].culprit, 41);
@@ -72,7 +79,9 @@ TEST(HangOperator, IsSilentWhereNobodyWaitsForAnybody) {
   StandingJob job(4);
   job.Group("dp", {0, 1, 2, 3});
   EXPECT_THAT(Evaluate(job), IsEmpty());
-  EXPECT_THAT(HangOperator().Evaluate({.job = JobId{"job"}, .world_size = 4, .standings = {}, .silent = {}}), IsEmpty());
+  EXPECT_THAT(HangOperator().Evaluate(
+                  {.job = JobId{"job"}, .world_size = 4, .standings = {}, .silent = {}}),
+              IsEmpty());
 }
 
 TEST(HangOperator, AWaitInAnotherCommunicatorMakesAVictim) {
@@ -80,14 +89,19 @@ TEST(HangOperator, AWaitInAnotherCommunicatorMakesAVictim) {
   const uint16_t tp0 = job.Group("tp0", {0, 1});
   const uint16_t tp1 = job.Group("tp1", {2, 3});
   const uint16_t dp = job.Group("dp", {1, 3, 4, 5});
-  job.InFlight(tp0, kAllReduce, 7, {0}).InFlight(dp, kAllReduce, 3, {1, 4, 5}).InFlight(tp1, kAllReduce, 9, {3}).In(2, "sleep");
+  job.InFlight(tp0, kAllReduce, 7, {0})
+      .InFlight(dp, kAllReduce, 3, {1, 4, 5})
+      .InFlight(tp1, kAllReduce, 9, {3})
+      .In(2, "sleep");
   const Finding finding = Only(job);
   EXPECT_EQ(finding.subkind, "never_launched");
-  EXPECT_THAT(Culprits(finding), ElementsAre(2)) << "1 and 3 are late too, because they wait for it";
+  EXPECT_THAT(Culprits(finding), ElementsAre(2))
+      << "1 and 3 are late too, because they wait for it";
   EXPECT_THAT(Victims(finding), ElementsAre(0, 1, 3, 4, 5));
   ASSERT_THAT(finding.chain, SizeIs(3));
   EXPECT_EQ(finding.chain[0].description, "rank 3 waits in all_reduce 9 of tp1, without rank 2");
-  EXPECT_EQ(finding.chain[1].description, "ranks 1, 4 and 5 wait in all_reduce 3 of dp, without rank 3");
+  EXPECT_EQ(finding.chain[1].description,
+            "ranks 1, 4 and 5 wait in all_reduce 3 of dp, without rank 3");
 }
 
 TEST(HangOperator, NamesTheRankThatIsSilent) {
@@ -176,7 +190,8 @@ TEST(HangOperator, OneAgainstOneTheOperationThatNoStepHadIsWrong) {
   EXPECT_THAT(Culprits(finding), ElementsAre(1));
   EXPECT_EQ(finding.confidence, 0.85);
   EXPECT_THAT(finding.explanation, HasSubstr("No step before had such an operation"));
-  for (uint32_t rank = 0; rank < 2; ++rank) job[rank].last_step = -1;  // in the first step every operation is the first
+  for (uint32_t rank = 0; rank < 2; ++rank)
+    job[rank].last_step = -1;  // in the first step every operation is the first
   EXPECT_THAT(Culprits(Only(job)), ElementsAre(0, 1));
 }
 
@@ -185,7 +200,9 @@ TEST(HangOperator, AMismatchBlamesNobodyWhoWaitsElsewhereForIt) {
   const uint16_t tp = job.Group("tp", {4, 5});
   const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
   const uint16_t world = job.Group("world", {0, 1, 2, 3, 4, 5});
-  job.InFlight(dp, kAllReduce, 41, {0, 2, 3}).InFlight(world, CollectiveOperation::kBarrier, 1, {1, 4}).InFlight(tp, kAllReduce, 3, {5});
+  job.InFlight(dp, kAllReduce, 41, {0, 2, 3})
+      .InFlight(world, CollectiveOperation::kBarrier, 1, {1, 4})
+      .InFlight(tp, kAllReduce, 3, {5});
   const Finding finding = Only(job);
   EXPECT_EQ(finding.subkind, "mismatch");
   EXPECT_THAT(Culprits(finding), ElementsAre(1, 4)) << "both entered the barrier";
@@ -204,7 +221,8 @@ TEST(HangOperator, NamesTheRankWithAnotherSize) {
 TEST(HangOperator, PiecesOfAnExchangeMayDiffer) {
   StandingJob job(2);
   const uint16_t ep = job.Group("ep", {0, 1});
-  job.InFlight(ep, CollectiveOperation::kAllToAll, 41, {0}).InFlight(ep, CollectiveOperation::kAllToAll, 41, {1}, true, 32);
+  job.InFlight(ep, CollectiveOperation::kAllToAll, 41, {0})
+      .InFlight(ep, CollectiveOperation::kAllToAll, 41, {1}, true, 32);
   EXPECT_EQ(Only(job).subkind, "communication");
 }
 
@@ -223,7 +241,9 @@ TEST(HangOperator, WithoutStartsTheOldestInFlightCounts) {
   StandingJob job(4);
   const uint16_t tp = job.Group("tp", {0, 1});
   const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
-  job.InFlight(tp, kAllReduce, 7, {0}, false).InFlight(dp, kAllReduce, 41, {0, 2, 3}, false).In(1, "sleep");
+  job.InFlight(tp, kAllReduce, 7, {0}, false)
+      .InFlight(dp, kAllReduce, 41, {0, 2, 3}, false)
+      .In(1, "sleep");
   const Finding finding = Only(job);
   EXPECT_EQ(finding.subkind, "never_launched");
   EXPECT_THAT(Culprits(finding), ElementsAre(1));
@@ -234,7 +254,9 @@ TEST(HangOperator, WhatThePeersCompletedIsTheRanksOwnDevice) {
   StandingJob job(4);
   const uint16_t tp = job.Group("tp", {0, 1});
   const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
-  job.InFlight(tp, kAllReduce, 7, {0}, false).Completed(tp, kAllReduce, 8, {1}).InFlight(dp, kAllReduce, 41, {0, 1, 2, 3}, false);
+  job.InFlight(tp, kAllReduce, 7, {0}, false)
+      .Completed(tp, kAllReduce, 8, {1})
+      .InFlight(dp, kAllReduce, 41, {0, 1, 2, 3}, false);
   const Finding finding = Only(job);
   EXPECT_EQ(finding.subkind, "device");
   EXPECT_THAT(Culprits(finding), ElementsAre(0));
@@ -279,7 +301,8 @@ TEST(HangOperator, OfDumpsNoDurationIsSaid) {
   job.InFlight(dp, kAllReduce, 41, {0, 2}, false);
   for (uint32_t rank = 0; rank < 3; ++rank) job[rank].timed_out = true;
   const Finding finding = Only(job);
-  EXPECT_EQ(finding.title, "The job hangs: rank 1 never launched all_reduce 41 of dp, 2 ranks wait in vain.");
+  EXPECT_EQ(finding.title,
+            "The job hangs: rank 1 never launched all_reduce 41 of dp, 2 ranks wait in vain.");
   EXPECT_THAT(finding.caveats, ElementsAre(HasSubstr("flight recorder")));
 }
 
@@ -295,7 +318,8 @@ TEST(HangOperator, UnknownPeersAreLeftOut) {
   StandingJob job(3);
   const uint16_t dp = job.Group("dp", {0, 1, 2});
   job.InFlight(dp, kAllReduce, 41, {0, 2}, false);
-  job[0].in_flight.insert(job[0].in_flight.begin(), {.communicator = 0, .operation = CollectiveOperation::kRecv, .peer = -1});
+  job[0].in_flight.insert(job[0].in_flight.begin(),
+                          {.communicator = 0, .operation = CollectiveOperation::kRecv, .peer = -1});
   EXPECT_THAT(Culprits(Only(job)), ElementsAre(1));
 }
 
@@ -304,7 +328,8 @@ TEST(HangOperator, MoreHealthyGroupsChangeNothing) {
   std::vector<uint32_t> all;
   for (uint32_t rank = 0; rank < 256; ++rank) all.push_back(rank);
   std::vector<uint16_t> groups;
-  for (uint32_t rank = 0; rank < 256; rank += 2) groups.push_back(job.Group("tp", {rank, rank + 1}));
+  for (uint32_t rank = 0; rank < 256; rank += 2)
+    groups.push_back(job.Group("tp", {rank, rank + 1}));
   const uint16_t world = job.Group("world", all);
   for (uint32_t rank = 0; rank < 256; ++rank) {
     if (rank / 2 != 77) job.InFlight(world, kAllReduce, 9, {rank});

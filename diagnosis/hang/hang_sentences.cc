@@ -21,12 +21,15 @@ struct Words {
   bool one = true;        // culprit
 };
 
-Words WordsOf(const HangView& view, const WaitGraph& graph, const HangClaim& claim, const Finding& finding) {
+Words WordsOf(const HangView& view, const WaitGraph& graph, const HangClaim& claim,
+              const Finding& finding) {
   const HungOperation& operation = graph.operations()[claim.operations[0]];
   Words words{.culprits = RanksText(claim.culprits),
               .operation = OperationText(operation),
               .waiting = RanksText(operation.waiting),
-              .function = finding.function.empty() ? "" : fmt::format(" (its training thread is in {})", finding.function),
+              .function = finding.function.empty()
+                              ? ""
+                              : fmt::format(" (its training thread is in {})", finding.function),
               .since = "",
               .one = claim.culprits.size() == 1};
   int64_t longest_ns = 0;
@@ -35,54 +38,76 @@ Words WordsOf(const HangView& view, const WaitGraph& graph, const HangClaim& cla
     timed_out = timed_out || standing->timed_out;
     longest_ns = std::max(longest_ns, standing->stalled_ns());
   }
-  if (!timed_out) words.since = fmt::format(" for {}", DurationText(static_cast<double>(longest_ns)));
+  if (!timed_out)
+    words.since = fmt::format(" for {}", DurationText(static_cast<double>(longest_ns)));
   return words;
 }
 
-std::string Count(size_t number, std::string_view noun) { return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s"); }
+std::string Count(size_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
 
 void SayNeverLaunched(const Words& w, const HungOperation& operation, Finding* f) {
-  f->title = fmt::format("The job hangs{}: {} never launched {}{}, {} in vain.", w.since, w.culprits, w.operation, w.function,
-                         f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
+  f->title = fmt::format(
+      "The job hangs{}: {} never launched {}{}, {} in vain.", w.since, w.culprits, w.operation,
+      w.function,
+      f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
   f->explanation = fmt::format(
-      "{} {} launched {} and {} in it. {} {} not: by the sequence numbers {} behind all others there, and no collective in flight holds "
+      "{} {} launched {} and {} in it. {} {} not: by the sequence numbers {} behind all others "
+      "there, and no collective in flight holds "
       "{}. So the "
       "fault lies in what {} training thread does, not in the communication.",
-      w.waiting, operation.waiting.size() == 1 ? "has" : "have", w.operation, operation.waiting.size() == 1 ? "stands" : "stand",
-      w.culprits, w.one ? "has" : "have", w.one ? "it is" : "they are", w.one ? "it" : "them", w.one ? "its" : "their");
-  f->suggested_action = f->function.empty()
-                            ? fmt::format("Look at the stacks of {} (py-spy dump), then restart the job.", w.culprits)
-                            : fmt::format("Look at {} on {}: what does it wait for? Then restart the job.", f->function, w.culprits);
+      w.waiting, operation.waiting.size() == 1 ? "has" : "have", w.operation,
+      operation.waiting.size() == 1 ? "stands" : "stand", w.culprits, w.one ? "has" : "have",
+      w.one ? "it is" : "they are", w.one ? "it" : "them", w.one ? "its" : "their");
+  f->suggested_action =
+      f->function.empty()
+          ? fmt::format("Look at the stacks of {} (py-spy dump), then restart the job.", w.culprits)
+          : fmt::format("Look at {} on {}: what does it wait for? Then restart the job.",
+                        f->function, w.culprits);
 }
 
 void SaySilent(const Words& w, const HungOperation&, Finding* f) {
-  f->title = fmt::format("The job hangs{}: {} {} silent, {} in vain.", w.since, w.culprits, w.one ? "is" : "are",
-                         f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
+  f->title = fmt::format(
+      "The job hangs{}: {} {} silent, {} in vain.", w.since, w.culprits, w.one ? "is" : "are",
+      f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
   f->explanation = fmt::format(
-      "{} wait in {}. Nothing has come from {} since: neither events nor reports of progress, which every living producer sends each "
+      "{} wait in {}. Nothing has come from {} since: neither events nor reports of progress, "
+      "which every living producer sends each "
       "second. The process or "
       "its host is gone.",
       w.waiting, w.operation, w.culprits);
   f->suggested_action = fmt::format(
-      "See whether the process of {} lives (out of memory, Xid, host down), replace the host where not, and restart.", w.culprits);
+      "See whether the process of {} lives (out of memory, Xid, host down), replace the host where "
+      "not, and restart.",
+      w.culprits);
   f->caveats.push_back("A rank whose telemetry alone is lost looks the same.");
 }
 
 void SayDevice(const Words& w, const HungOperation& operation, Finding* f) {
-  f->title = fmt::format("The job hangs{}: {} launched {}, and {} own device{} not get on; {} in vain.", w.since, w.culprits, w.operation,
-                         w.one ? "its" : "their", w.one ? " does" : "s do",
-                         f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
-  f->explanation = operation.through.empty()
-                       ? fmt::format("{} wait in {}. {} launched it too, but nothing that {} launched has started.", w.waiting, w.operation,
-                                     w.culprits, w.one ? "it has" : "they have")
-                       : fmt::format("{} {} behind the others: {} completed {} and went on, on {} it does not end.", w.culprits,
-                                     w.one ? "is" : "are", RanksText(operation.through), w.operation, w.waiting);
-  f->suggested_action = fmt::format("Look for device errors (Xid, ECC) on the host of {} and isolate it.", w.culprits);
+  f->title = fmt::format(
+      "The job hangs{}: {} launched {}, and {} own device{} not get on; {} in vain.", w.since,
+      w.culprits, w.operation, w.one ? "its" : "their", w.one ? " does" : "s do",
+      f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
+  f->explanation =
+      operation.through.empty()
+          ? fmt::format(
+                "{} wait in {}. {} launched it too, but nothing that {} launched has started.",
+                w.waiting, w.operation, w.culprits, w.one ? "it has" : "they have")
+          : fmt::format(
+                "{} {} behind the others: {} completed {} and went on, on {} it does not end.",
+                w.culprits, w.one ? "is" : "are", RanksText(operation.through), w.operation,
+                w.waiting);
+  f->suggested_action = fmt::format(
+      "Look for device errors (Xid, ECC) on the host of {} and isolate it.", w.culprits);
 }
 
 std::string WhyCulprits(const HangClaim& claim, const Words& w) {
-  if (claim.undecided) return "No side is the smaller one: which of them is wrong, the sequence numbers do not tell.";
-  if (claim.unheard_of) return fmt::format("No step before had such an operation there: {} took another way.", w.culprits);
+  if (claim.undecided)
+    return "No side is the smaller one: which of them is wrong, the sequence numbers do not tell.";
+  if (claim.unheard_of)
+    return fmt::format("No step before had such an operation there: {} took another way.",
+                       w.culprits);
   return fmt::format("Without {} nobody would wait in a circle.", w.culprits);
 }
 
@@ -90,19 +115,23 @@ void SayMismatch(const WaitGraph& graph, const HangClaim& claim, const Words& w,
   std::string places;
   for (size_t i = 0; i < std::min<size_t>(claim.operations.size(), 4); ++i) {
     const HungOperation& operation = graph.operations()[claim.operations[i]];
-    places += fmt::format("{}{} in {}", i == 0 ? "" : "; ", RanksText(operation.waiting), OperationText(operation));
+    places += fmt::format("{}{} in {}", i == 0 ? "" : "; ", RanksText(operation.waiting),
+                          OperationText(operation));
   }
   const bool sizes = claim.operations.size() == 1;
-  f->title = sizes ? fmt::format("The job hangs{}: {} entered {} with another size than {} peers.", w.since, w.culprits, w.operation,
-                                 w.one ? "its" : "their")
-                   : fmt::format("The job hangs{}: {} entered another operation than {} peers ({}).", w.since, w.culprits,
-                                 w.one ? "its" : "their", places);
-  f->explanation = fmt::format("The ranks wait for each other in different operations: {}. {}", places, WhyCulprits(claim, w));
+  f->title = sizes
+                 ? fmt::format("The job hangs{}: {} entered {} with another size than {} peers.",
+                               w.since, w.culprits, w.operation, w.one ? "its" : "their")
+                 : fmt::format("The job hangs{}: {} entered another operation than {} peers ({}).",
+                               w.since, w.culprits, w.one ? "its" : "their", places);
+  f->explanation = fmt::format("The ranks wait for each other in different operations: {}. {}",
+                               places, WhyCulprits(claim, w));
   if (sizes)
-    f->explanation =
-        fmt::format("All wait in {}, and the bytes of {} differ from those of {}.", w.operation, w.culprits, RanksText(claim.others));
+    f->explanation = fmt::format("All wait in {}, and the bytes of {} differ from those of {}.",
+                                 w.operation, w.culprits, RanksText(claim.others));
   f->suggested_action =
-      "Look for a branch that not all ranks take (data-dependent control flow, an early end of the data) before this operation.";
+      "Look for a branch that not all ranks take (data-dependent control flow, an early end of the "
+      "data) before this operation.";
 }
 
 std::string_view LinkName(Resource resource) {
@@ -118,7 +147,8 @@ std::string ConnectionsText(const std::vector<StalledConnection>& connections) {
   constexpr size_t kMost = 4;
   std::string text;
   for (size_t i = 0; i < std::min(connections.size(), kMost); ++i) {
-    text += fmt::format("{}from rank {} to rank {}", i == 0 ? "" : ", ", connections[i].source.value, connections[i].destination.value);
+    text += fmt::format("{}from rank {} to rank {}", i == 0 ? "" : ", ",
+                        connections[i].source.value, connections[i].destination.value);
   }
   if (connections.size() > kMost) text += fmt::format(" and {} more", connections.size() - kMost);
   return text;
@@ -126,60 +156,83 @@ std::string ConnectionsText(const std::vector<StalledConnection>& connections) {
 
 void SayWhichTransport(const Stall& stall, const Words& w, Finding* f) {
   const std::string_view link = LinkName(stall.connections.front().resource);
-  f->explanation +=
-      fmt::format(" Data is under way and does not arrive {}; all other members have nothing outstanding, they wait for data.",
-                  ConnectionsText(stall.connections));
+  f->explanation += fmt::format(
+      " Data is under way and does not arrive {}; all other members have nothing outstanding, they "
+      "wait for data.",
+      ConnectionsText(stall.connections));
   switch (stall.place) {
     case StallPlace::kRank:
-      f->title =
-          fmt::format("The job hangs{}: {} stands still, since nothing passes the {} of {}.", w.since, w.operation, link, w.culprits);
+      f->title = fmt::format("The job hangs{}: {} stands still, since nothing passes the {} of {}.",
+                             w.since, w.operation, link, w.culprits);
       f->suggested_action = fmt::format(
-          "Look at the {} of {} (link state, error counters, lost routes), isolate its host and restart the job.", link, w.culprits);
+          "Look at the {} of {} (link state, error counters, lost routes), isolate its host and "
+          "restart the job.",
+          link, w.culprits);
       return;
     case StallPlace::kLink:
-      f->title = fmt::format("The job hangs{}: {} stands still, since nothing passes from rank {} to rank {}.", w.since, w.operation,
-                             stall.culprits[0].value, stall.culprits[1].value);
-      f->suggested_action =
-          fmt::format("Test the path from rank {} to rank {} (link state of both ports, lost routes), then restart the job.",
-                      stall.culprits[0].value, stall.culprits[1].value);
+      f->title = fmt::format(
+          "The job hangs{}: {} stands still, since nothing passes from rank {} to rank {}.",
+          w.since, w.operation, stall.culprits[0].value, stall.culprits[1].value);
+      f->suggested_action = fmt::format(
+          "Test the path from rank {} to rank {} (link state of both ports, lost routes), then "
+          "restart the job.",
+          stall.culprits[0].value, stall.culprits[1].value);
       f->caveats.push_back(
-          "Undecided between the sending end, the path and the receiving end: other traffic over the same ports, or their counters, would "
+          "Undecided between the sending end, the path and the receiving end: other traffic over "
+          "the same ports, or their counters, would "
           "tell.");
       return;
     case StallPlace::kHost:
-      f->title = fmt::format("The job hangs{}: {} stands still, since nothing passes the network of host {}.", w.since, w.operation,
-                             f->culprits.front().host);
-      f->suggested_action =
-          fmt::format("Look at the switch port, bonds and routes of host {}, isolate it and restart the job.", f->culprits.front().host);
+      f->title = fmt::format(
+          "The job hangs{}: {} stands still, since nothing passes the network of host {}.", w.since,
+          w.operation, f->culprits.front().host);
+      f->suggested_action = fmt::format(
+          "Look at the switch port, bonds and routes of host {}, isolate it and restart the job.",
+          f->culprits.front().host);
       return;
     case StallPlace::kScattered:
-      f->caveats.push_back("Which link is to blame is undecided: those that stand still have no rank and no host in common.");
+      f->caveats.push_back(
+          "Which link is to blame is undecided: those that stand still have no rank and no host in "
+          "common.");
       break;
     case StallPlace::kUnknown: break;
   }
-  f->title = fmt::format("The job hangs{}: {} stands still on {}.", w.since, w.operation, Count(stall.connections.size(), "connection"));
-  f->suggested_action = "Look at what these connections share of the network (switches, routes), then restart the job.";
+  f->title = fmt::format("The job hangs{}: {} stands still on {}.", w.since, w.operation,
+                         Count(stall.connections.size(), "connection"));
+  f->suggested_action =
+      "Look at what these connections share of the network (switches, routes), then restart the "
+      "job.";
 }
 
-void SayCommunication(const HangClaim& claim, const Words& w, const HungOperation& operation, Finding* f) {
+void SayCommunication(const HangClaim& claim, const Words& w, const HungOperation& operation,
+                      Finding* f) {
   const std::string who =
-      operation.point_to_point() ? "both ranks" : fmt::format("all {}", Count(operation.waiting.size() + operation.through.size(), "rank"));
-  f->title = fmt::format("The job hangs{}: {} stands still, though {} take part.", w.since, w.operation, who);
-  f->explanation = fmt::format("{} {} launched it and started it; it is the transfer itself that does not end.",
-                               RanksText(operation.waiting), operation.waiting.size() == 1 ? "has" : "have");
-  if (!operation.through.empty()) f->explanation += fmt::format(" {} completed it.", RanksText(operation.through));
+      operation.point_to_point()
+          ? "both ranks"
+          : fmt::format("all {}",
+                        Count(operation.waiting.size() + operation.through.size(), "rank"));
+  f->title = fmt::format("The job hangs{}: {} stands still, though {} take part.", w.since,
+                         w.operation, who);
+  f->explanation =
+      fmt::format("{} {} launched it and started it; it is the transfer itself that does not end.",
+                  RanksText(operation.waiting), operation.waiting.size() == 1 ? "has" : "have");
+  if (!operation.through.empty())
+    f->explanation += fmt::format(" {} completed it.", RanksText(operation.through));
   if (!claim.stall.connections.empty()) return SayWhichTransport(claim.stall, w, f);
   if (!operation.point_to_point()) {
     f->caveats.push_back(
-        "Which link stands still is undecided: transport evidence (TCP_INFO, NIC counters, progress of the proxy threads) would tell.");
+        "Which link stands still is undecided: transport evidence (TCP_INFO, NIC counters, "
+        "progress of the proxy threads) would tell.");
   }
   f->suggested_action =
-      "Look at the links and NICs between the hosts of these ranks (link down, lost routes, error counters), then restart the job.";
+      "Look at the links and NICs between the hosts of these ranks (link down, lost routes, error "
+      "counters), then restart the job.";
 }
 
 }  // namespace
 
-void AddSentences(const HangView& view, const WaitGraph& graph, const HangClaim& claim, Finding* finding) {
+void AddSentences(const HangView& view, const WaitGraph& graph, const HangClaim& claim,
+                  Finding* finding) {
   const Words words = WordsOf(view, graph, claim, *finding);
   const HungOperation& operation = graph.operations()[claim.operations[0]];
   switch (claim.kind) {
@@ -190,9 +243,14 @@ void AddSentences(const HangView& view, const WaitGraph& graph, const HangClaim&
     case HangKind::kCommunication: SayCommunication(claim, words, operation, finding); break;
   }
   if (words.since.empty())
-    finding->caveats.push_back("Told from dumps of a flight recorder: for how long the job has stood is not in them.");
-  const size_t unheard = view.world_size - std::min<size_t>(view.world_size, view.standings.size() + view.silent.size());
-  if (unheard > 0) finding->caveats.push_back(fmt::format("Of {} of {} ranks nothing is known.", unheard, view.world_size));
+    finding->caveats.push_back(
+        "Told from dumps of a flight recorder: for how long the job has stood is not in them.");
+  const size_t unheard =
+      view.world_size -
+      std::min<size_t>(view.world_size, view.standings.size() + view.silent.size());
+  if (unheard > 0)
+    finding->caveats.push_back(
+        fmt::format("Of {} of {} ranks nothing is known.", unheard, view.world_size));
 }
 
 }  // namespace eroica

@@ -9,6 +9,7 @@
 namespace eroica {
 
 // After the culprits, the function and the victims.
-void AddSentences(const HangView& view, const WaitGraph& graph, const HangClaim& claim, Finding* finding);
+void AddSentences(const HangView& view, const WaitGraph& graph, const HangClaim& claim,
+                  Finding* finding);
 
 }  // namespace eroica

@@ -46,15 +46,17 @@ std::string RanksText(const std::vector<RankId>& ranks) {
 std::string CommunicatorText(const Communicator& communicator) {
   std::string name = communicator.name;
   if (name.empty()) name = fmt::format("{:016x}", communicator.id.value);
-  return communicator.description.empty() ? name : fmt::format("{} ({})", name, communicator.description);
+  return communicator.description.empty() ? name
+                                          : fmt::format("{} ({})", name, communicator.description);
 }
 
 std::string OperationText(const HungOperation& operation) {
   if (operation.point_to_point()) {
-    return fmt::format("the send from rank {} to rank {} over {}", operation.source, operation.destination,
-                       CommunicatorText(*operation.communicator));
+    return fmt::format("the send from rank {} to rank {} over {}", operation.source,
+                       operation.destination, CommunicatorText(*operation.communicator));
   }
-  return fmt::format("{} {} of {}", ToString(operation.operation), operation.sequence, CommunicatorText(*operation.communicator));
+  return fmt::format("{} {} of {}", ToString(operation.operation), operation.sequence,
+                     CommunicatorText(*operation.communicator));
 }
 
 }  // namespace eroica

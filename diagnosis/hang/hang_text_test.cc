@@ -23,9 +23,14 @@ TEST(HangText, Ranks) {
 TEST(HangText, Operations) {
   const Communicator dp{CommId{0xab}, "dp", "data parallel", 2, {}};
   const Communicator nameless{CommId{0xab}, "", "", 2, {}};
-  EXPECT_EQ(OperationText({.communicator = &dp, .operation = CollectiveOperation::kAllReduce, .sequence = 41}),
-            "all_reduce 41 of dp (data parallel)");
-  EXPECT_EQ(OperationText({.communicator = &nameless, .operation = CollectiveOperation::kSend, .source = 2, .destination = 5}),
+  EXPECT_EQ(
+      OperationText(
+          {.communicator = &dp, .operation = CollectiveOperation::kAllReduce, .sequence = 41}),
+      "all_reduce 41 of dp (data parallel)");
+  EXPECT_EQ(OperationText({.communicator = &nameless,
+                           .operation = CollectiveOperation::kSend,
+                           .source = 2,
+                           .destination = 5}),
             "the send from rank 2 to rank 5 over 00000000000000ab");
 }
 

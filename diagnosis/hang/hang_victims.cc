@@ -14,7 +14,8 @@ constexpr size_t kMostEffects = 12;
 
 int64_t LongestStall(const WaitGraph& graph, const std::vector<RankId>& ranks) {
   int64_t longest_ns = 0;
-  for (const RankId rank : ranks) longest_ns = std::max(longest_ns, graph.StandingOf(rank)->stalled_ns());
+  for (const RankId rank : ranks)
+    longest_ns = std::max(longest_ns, graph.StandingOf(rank)->stalled_ns());
   return longest_ns;
 }
 
@@ -28,7 +29,8 @@ class Spread {
         told_(graph.operations().size(), false),
         lacking_(graph.rank_count()) {
     for (uint32_t i = 0; i < graph.operations().size(); ++i) {
-      for (const AbsentRank& absent : graph.operations()[i].absent) lacking_[absent.rank.value].push_back(i);
+      for (const AbsentRank& absent : graph.operations()[i].absent)
+        lacking_[absent.rank.value].push_back(i);
     }
     for (const RankId rank : claim.culprits) reached_[rank.value] = true;
     // Who is in the operations that stand still of themselves waits there, whoever is to blame.
@@ -44,9 +46,11 @@ class Spread {
     }
     for (uint32_t rank = 0; rank < reached_.size(); ++rank) {
       const RankStanding* standing = graph_.StandingOf(RankId{rank});
-      const bool culprit = std::binary_search(claim_.culprits.begin(), claim_.culprits.end(), RankId{rank});
+      const bool culprit =
+          std::binary_search(claim_.culprits.begin(), claim_.culprits.end(), RankId{rank});
       if (!reached_[rank] || culprit || standing == nullptr) continue;
-      finding->victims.push_back({.rank = RankId{rank}, .lost_ns = standing->stalled_ns(), .lost_ns_per_step = 0});
+      finding->victims.push_back(
+          {.rank = RankId{rank}, .lost_ns = standing->stalled_ns(), .lost_ns_per_step = 0});
     }
     finding->chain = std::move(effects_);
   }
@@ -62,12 +66,13 @@ class Spread {
     std::vector<RankId> absent;
     for (const AbsentRank& row : operation.absent) absent.push_back(row.rank);
     if (effects_.size() < kMostEffects) {
-      const std::string missing = absent.empty() ? "" : fmt::format(", without {}", RanksText(absent));
+      const std::string missing =
+          absent.empty() ? "" : fmt::format(", without {}", RanksText(absent));
       const std::string verb = operation.waiting.size() == 1 ? "waits" : "wait";
-      effects_.push_back(
-          {.rank = static_cast<int32_t>(operation.waiting[0].value),
-           .description = fmt::format("{} {} in {}{}", RanksText(operation.waiting), verb, OperationText(operation), missing),
-           .lost_ns = LongestStall(graph_, operation.waiting)});
+      effects_.push_back({.rank = static_cast<int32_t>(operation.waiting[0].value),
+                          .description = fmt::format("{} {} in {}{}", RanksText(operation.waiting),
+                                                     verb, OperationText(operation), missing),
+                          .lost_ns = LongestStall(graph_, operation.waiting)});
     }
     for (const RankId rank : operation.waiting) {
       if (reached_[rank.value]) continue;
@@ -87,6 +92,8 @@ class Spread {
 
 }  // namespace
 
-void AddVictims(const WaitGraph& graph, const HangClaim& claim, Finding* finding) { Spread(graph, claim).Run(finding); }
+void AddVictims(const WaitGraph& graph, const HangClaim& claim, Finding* finding) {
+  Spread(graph, claim).Run(finding);
+}
 
 }  // namespace eroica

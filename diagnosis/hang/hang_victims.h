@@ -7,7 +7,8 @@
 
 namespace eroica {
 
-// Victims: every rank that waits, through whatever others, for the culprits or in the operation that stands still. Chain: operation by operation outwards.
+// Victims: every rank that waits, through whatever others, for the culprits or in the operation
+// that stands still. Chain: operation by operation outwards.
 void AddVictims(const WaitGraph& graph, const HangClaim& claim, Finding* finding);
 
 }  // namespace eroica

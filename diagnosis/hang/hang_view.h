@@ -1,4 +1,5 @@
-// Where all ranks of a job stand at one moment: what the hang operator looks at. Built from the ranks' own reports; no clock, no store.
+// Where all ranks of a job stand at one moment: what the hang operator looks at. Built from the
+// ranks' own reports; no clock, no store.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@ struct HangView {
   JobId job;
   uint32_t world_size = 0;
   std::vector<const RankStanding*> standings;  // by rank, one each; live as long as the view
-  std::vector<RankId> silent;                  // of whom nothing is heard any more, ascending; none of them has a standing
+  // of whom nothing is heard any more, ascending; none of them has a standing
+  std::vector<RankId> silent;
 };
 
 }  // namespace eroica

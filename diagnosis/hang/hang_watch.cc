@@ -8,7 +8,9 @@ namespace eroica {
 int HangWatch::LevelOf(const RankStanding& standing) const {
   if (standing.timed_out) return 0;
   int64_t threshold_ns = options_.first_step_ns;
-  if (standing.step_mean_ns > 0) threshold_ns = std::max(options_.threshold_ns, options_.threshold_steps * standing.step_mean_ns);
+  if (standing.step_mean_ns > 0)
+    threshold_ns =
+        std::max(options_.threshold_ns, options_.threshold_steps * standing.step_mean_ns);
   if (standing.pause != Pause::kNone) threshold_ns = std::max(threshold_ns, options_.pause_ns);
   const int64_t stalled_ns = standing.stalled_ns();
   int level = -1;
@@ -17,8 +19,10 @@ int HangWatch::LevelOf(const RankStanding& standing) const {
 }
 
 HangWatch::Standstill& HangWatch::StandstillOf(int64_t step) {
-  const auto known = standstills_.lower_bound(step < 0 ? step : std::max<int64_t>(step - kStepsApart, 0));
-  if (known != standstills_.end() && known->first <= (step < 0 ? step : step + kStepsApart)) return known->second;
+  const auto known =
+      standstills_.lower_bound(step < 0 ? step : std::max<int64_t>(step - kStepsApart, 0));
+  if (known != standstills_.end() && known->first <= (step < 0 ? step : step + kStepsApart))
+    return known->second;
   if (standstills_.size() == kMostStandstills) standstills_.erase(standstills_.begin());
   return standstills_[step];
 }
@@ -37,7 +41,8 @@ void HangWatch::Add(RankStanding standing, int64_t offset) {
     return;
   }
   int& highest = standstill.highest.try_emplace(rank, -1).first->second;
-  if (standstill.reached.size() <= static_cast<size_t>(level)) standstill.reached.resize(static_cast<size_t>(level) + 1, 0);
+  if (standstill.reached.size() <= static_cast<size_t>(level))
+    standstill.reached.resize(static_cast<size_t>(level) + 1, 0);
   for (; highest < level; ++highest) ++standstill.reached[static_cast<size_t>(highest) + 1];
   if (level <= standstill.looked_at) return;
   std::map<int, Held>& levels = standstill.ranks[rank];
@@ -60,10 +65,12 @@ void HangWatch::Hear(const PatternBatch& batch) {
 bool HangWatch::HasMovedOn(RankId rank, int64_t step, const Standstill& standstill) const {
   const auto known = progress_.find(rank);
   if (known == progress_.end()) return false;
-  return step >= 0 ? known->second.last_step > step + kStepsApart : known->second.last_window > standstill.window;
+  return step >= 0 ? known->second.last_step > step + kStepsApart
+                   : known->second.last_window > standstill.window;
 }
 
-std::optional<std::vector<RankId>> HangWatch::SilentAt(int64_t step, const Standstill& standstill, int level, bool end) const {
+std::optional<std::vector<RankId>> HangWatch::SilentAt(int64_t step, const Standstill& standstill,
+                                                       int level, bool end) const {
   const auto index = static_cast<size_t>(level);
   const uint32_t standing = index < standstill.reached.size() ? standstill.reached[index] : 0;
   // Where most say nothing it is the telemetry that is gone.
@@ -76,20 +83,27 @@ std::optional<std::vector<RankId>> HangWatch::SilentAt(int64_t step, const Stand
     const RankId rank{number};
     const auto highest = standstill.highest.find(rank);
     if (highest != standstill.highest.end() && highest->second >= level) continue;
-    if (highest != standstill.highest.end() || standstill.below.contains(rank) || HasMovedOn(rank, step, standstill)) return std::nullopt;
+    if (highest != standstill.highest.end() || standstill.below.contains(rank) ||
+        HasMovedOn(rank, step, standstill))
+      return std::nullopt;
     const auto known = progress_.find(rank);
-    const bool long_ago = known != progress_.end() && reports_ - known->second.heard_at >= options_.silent_reports * standing;
+    const bool long_ago = known != progress_.end() &&
+                          reports_ - known->second.heard_at >= options_.silent_reports * standing;
     if (!end && !long_ago) return std::nullopt;
     silent.push_back(rank);
   }
   return silent;
 }
 
-HangWatch::Due HangWatch::Take(int64_t step, Standstill* standstill, int level, std::vector<RankId> silent) {
+HangWatch::Due HangWatch::Take(int64_t step, Standstill* standstill, int level,
+                               std::vector<RankId> silent) {
   Due due{.step = step,
           .level = level,
           .standings = {},
-          .view = {.job = job_, .world_size = standstill->world_size, .standings = {}, .silent = std::move(silent)}};
+          .view = {.job = job_,
+                   .world_size = standstill->world_size,
+                   .standings = {},
+                   .silent = std::move(silent)}};
   for (auto& [rank, levels] : standstill->ranks) {
     const auto held = levels.lower_bound(level);
     if (held == levels.end()) continue;
@@ -119,7 +133,8 @@ std::optional<int64_t> HangWatch::FirstOffset() const {
   std::optional<int64_t> first;
   for (const auto& [step, standstill] : standstills_) {
     for (const auto& [rank, levels] : standstill.ranks) {
-      for (const auto& [level, held] : levels) first = std::min(first.value_or(held.offset), held.offset);
+      for (const auto& [level, held] : levels)
+        first = std::min(first.value_or(held.offset), held.offset);
     }
   }
   return first;

@@ -1,10 +1,13 @@
-// Gathers where the ranks of one job stand, and says when they have all stood for long enough to ask why. Pure: event time of each rank only, no clock, no store.
+// Gathers where the ranks of one job stand, and says when they have all stood for long enough to
+// ask why. Pure: event time of each rank only, no clock, no store.
 //
-// A rank stands when its report says that nothing got on for longer than its threshold, which grows with the job's own pace (EROICA's blocked rule,
-// METHODS 1.4). Only times of one rank are compared. One standstill is looked at when every rank of the world stands in it (or is silent), and again
-// each time that all have stood twice as long: level n is 2^n thresholds. Of each rank and level the earliest report counts, so that neither the order of
-// arrival nor repetitions show in the view. Reports belong to one standstill when their steps differ by two at most: hosts run ahead of their devices.
-// One thread.
+// A rank stands when its report says that nothing got on for longer than its threshold, which grows
+// with the job's own pace (EROICA's blocked rule, METHODS 1.4). Only times of one rank are
+// compared. One standstill is looked at when every rank of the world stands in it (or is silent),
+// and again each time that all have stood twice as long: level n is 2^n thresholds. Of each rank
+// and level the earliest report counts, so that neither the order of arrival nor repetitions show
+// in the view. Reports belong to one standstill when their steps differ by two at most: hosts run
+// ahead of their devices. One thread.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +23,12 @@ namespace eroica {
 
 struct HangOptions {
   int64_t threshold_ns = int64_t{10} * 1'000'000'000;
-  int64_t threshold_steps = 5;                           // or so many mean steps, if that is more
-  int64_t first_step_ns = int64_t{300} * 1'000'000'000;  // before any step has ended: initialization, compilation
-  int64_t pause_ns = int64_t{600} * 1'000'000'000;       // in a checkpoint or an evaluation
-  uint64_t silent_reports = 10;  // a rank that was heard of is silent when each of the others has reported so often since
+  int64_t threshold_steps = 5;  // or so many mean steps, if that is more
+  // before any step has ended: initialization, compilation
+  int64_t first_step_ns = int64_t{300} * 1'000'000'000;
+  int64_t pause_ns = int64_t{600} * 1'000'000'000;  // in a checkpoint or an evaluation
+  // a rank that was heard of is silent when each of the others has reported so often since
+  uint64_t silent_reports = 10;
 };
 
 class HangWatch {
@@ -65,7 +70,8 @@ class HangWatch {
     std::vector<uint32_t> reached;                // by level: ranks that have stood for so long
     std::map<RankId, int64_t> below;              // ranks whose reports are under their threshold
     int64_t window = 0;                           // the latest of any report
-    uint32_t world_size = 0;                      // the largest of any report: a job that goes on with fewer ranks does not wait for the others
+    // the largest of any report: a job that goes on with fewer ranks does not wait for the others
+    uint32_t world_size = 0;
   };
   static constexpr int kHighestLevel = 24;
   static constexpr int64_t kStepsApart = 2;
@@ -74,7 +80,8 @@ class HangWatch {
   Standstill& StandstillOf(int64_t step);
   bool HasMovedOn(RankId rank, int64_t step, const Standstill& standstill) const;
   // Nothing where some rank neither stands for so long nor is silent.
-  std::optional<std::vector<RankId>> SilentAt(int64_t step, const Standstill& standstill, int level, bool end) const;
+  std::optional<std::vector<RankId>> SilentAt(int64_t step, const Standstill& standstill, int level,
+                                              bool end) const;
   Due Take(int64_t step, Standstill* standstill, int level, std::vector<RankId> silent);
 
   struct Progress {

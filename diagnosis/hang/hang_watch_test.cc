@@ -23,7 +23,12 @@ PatternBatch Window(uint32_t rank, int64_t last_step) {
   batch.job = JobId{"job"};
   batch.rank = RankId{rank};
   batch.world_size = 3;
-  batch.window = {.kind = WindowKind::kSteps, .index = last_step / 10, .start_ns = 0, .end_ns = 1, .first_step = 0, .last_step = last_step};
+  batch.window = {.kind = WindowKind::kSteps,
+                  .index = last_step / 10,
+                  .start_ns = 0,
+                  .end_ns = 1,
+                  .first_step = 0,
+                  .last_step = last_step};
   return batch;
 }
 
@@ -71,7 +76,8 @@ TEST(HangWatch, LooksAgainWhenTheyHaveStoodTwiceAsLong) {
       watch.Add(Standing(rank, seconds), 0);
       while (const auto due = watch.TakeDue(false)) {
         levels.push_back(due->level);
-        for (const RankStanding* standing : due->view.standings) EXPECT_EQ(standing->stalled_ns(), (10 << due->level) * kSecond);
+        for (const RankStanding* standing : due->view.standings)
+          EXPECT_EQ(standing->stalled_ns(), (10 << due->level) * kSecond);
       }
     }
   }
@@ -81,7 +87,8 @@ TEST(HangWatch, LooksAgainWhenTheyHaveStoodTwiceAsLong) {
 TEST(HangWatch, TheOrderOfArrivalDoesNotShow) {
   std::vector<RankStanding> standings;
   for (int64_t seconds = 1; seconds <= 45; ++seconds) {
-    for (uint32_t rank = 0; rank < 3; ++rank) standings.push_back(Standing(rank, seconds, 3, 42 + rank % 2));
+    for (uint32_t rank = 0; rank < 3; ++rank)
+      standings.push_back(Standing(rank, seconds, 3, 42 + rank % 2));
   }
   const auto run = [](const std::vector<RankStanding>& order) {
     HangWatch watch;
@@ -95,7 +102,8 @@ TEST(HangWatch, TheOrderOfArrivalDoesNotShow) {
   const auto expected = run(standings);
   EXPECT_EQ(expected.size(), 3u);
   // Rank by rank, as files are read.
-  std::stable_sort(standings.begin(), standings.end(), [](const RankStanding& a, const RankStanding& b) { return a.rank < b.rank; });
+  std::stable_sort(standings.begin(), standings.end(),
+                   [](const RankStanding& a, const RankStanding& b) { return a.rank < b.rank; });
   EXPECT_EQ(run(standings), expected);
 }
 

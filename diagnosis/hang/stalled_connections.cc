@@ -14,7 +14,8 @@ std::vector<StalledConnection> Collect(const WaitGraph& graph, const std::set<Ra
   for (const RankId rank : members) {
     const RankStanding* standing = graph.StandingOf(rank);
     if (standing == nullptr) continue;
-    std::map<std::pair<uint32_t, Resource>, std::pair<uint64_t, int64_t>> sums;  // bytes and busy time
+    // bytes and busy time
+    std::map<std::pair<uint32_t, Resource>, std::pair<uint64_t, int64_t>> sums;
     for (const ConnectionSample& sample : standing->connections) {
       auto& [bytes, busy_ns] = sums[{sample.peer, sample.resource}];
       bytes |= sample.bytes;
@@ -23,11 +24,13 @@ std::vector<StalledConnection> Collect(const WaitGraph& graph, const std::set<Ra
     for (const auto& [connection, sum] : sums) {
       const auto [bytes, busy_ns] = sum;
       const RankId peer{connection.first};
-      if (bytes == 0 && busy_ns > 0 && peer != rank && members.contains(peer)) stalled[{rank, peer, connection.second}] = busy_ns;
+      if (bytes == 0 && busy_ns > 0 && peer != rank && members.contains(peer))
+        stalled[{rank, peer, connection.second}] = busy_ns;
     }
   }
   std::vector<StalledConnection> connections;
-  for (const auto& [key, busy_ns] : stalled) connections.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), busy_ns});
+  for (const auto& [key, busy_ns] : stalled)
+    connections.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), busy_ns});
   return connections;
 }
 
@@ -35,9 +38,10 @@ std::vector<StalledConnection> Collect(const WaitGraph& graph, const std::set<Ra
 std::vector<RankId> CommonRanks(const std::vector<StalledConnection>& connections) {
   std::vector<RankId> common;
   for (const RankId end : {connections.front().source, connections.front().destination}) {
-    const bool all = std::all_of(connections.begin(), connections.end(), [end](const StalledConnection& connection) {
-      return connection.source == end || connection.destination == end;
-    });
+    const bool all = std::all_of(connections.begin(), connections.end(),
+                                 [end](const StalledConnection& connection) {
+                                   return connection.source == end || connection.destination == end;
+                                 });
     if (all) common.push_back(end);
   }
   return common;
@@ -49,17 +53,21 @@ std::string HostOf(const WaitGraph& graph, RankId rank) {
 }
 
 // The one host at which all connections end, that lead to other hosts; its ranks that have such.
-std::vector<RankId> CommonHost(const WaitGraph& graph, const std::vector<StalledConnection>& connections) {
-  std::set<std::string> common = {HostOf(graph, connections.front().source), HostOf(graph, connections.front().destination)};
+std::vector<RankId> CommonHost(const WaitGraph& graph,
+                               const std::vector<StalledConnection>& connections) {
+  std::set<std::string> common = {HostOf(graph, connections.front().source),
+                                  HostOf(graph, connections.front().destination)};
   for (const StalledConnection& connection : connections) {
-    const std::set<std::string> ends = {HostOf(graph, connection.source), HostOf(graph, connection.destination)};
+    const std::set<std::string> ends = {HostOf(graph, connection.source),
+                                        HostOf(graph, connection.destination)};
     if (ends.size() < 2) return {};
     std::erase_if(common, [&ends](const std::string& host) { return !ends.contains(host); });
   }
   if (common.size() != 1 || common.begin()->empty()) return {};
   std::set<RankId> ranks;
   for (const StalledConnection& connection : connections) {
-    ranks.insert(HostOf(graph, connection.source) == *common.begin() ? connection.source : connection.destination);
+    ranks.insert(HostOf(graph, connection.source) == *common.begin() ? connection.source
+                                                                     : connection.destination);
   }
   return {ranks.begin(), ranks.end()};
 }

@@ -1,6 +1,8 @@
-// In a hang of the communication: over which connections data is under way and does not arrive, and what they have in common (Aegis: work requests posted and not
-// completed, METHODS 3.4; C4D: the stalled connection, METHODS 3.2; Mycroft: progress inside a collective). In a ring that stands still only the transport that broke has
-// sends outstanding: everybody else waits for data that does not come, with nothing posted. Pure.
+// In a hang of the communication: over which connections data is under way and does not arrive, and
+// what they have in common (Aegis: work requests posted and not completed, METHODS 3.4; C4D: the
+// stalled connection, METHODS 3.2; Mycroft: progress inside a collective). In a ring that stands
+// still only the transport that broke has sends outstanding: everybody else waits for data that
+// does not come, with nothing posted. Pure.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +31,9 @@ enum class StallPlace : uint8_t {
 struct Stall {
   StallPlace place = StallPlace::kUnknown;
   std::vector<StalledConnection> connections;  // by source, destination, resource
-  std::vector<RankId> culprits;  // kRank: it; kLink: its two ends, the sending one first; kHost: its ranks that have stalled connections
+  // kRank: it; kLink: its two ends, the sending one first; kHost: its ranks that have stalled
+  // connections
+  std::vector<RankId> culprits;
 };
 
 // Of the operations' members among each other.

@@ -44,13 +44,15 @@ TEST(StalledConnections, TheRankAtWhichAllOfThemEnd) {
 
 TEST(StalledConnections, OneConnectionHasTwoEnds) {
   const Finding finding = Only(InOneAllReduce().Connection(12, 5, kBusy));
-  EXPECT_THAT(finding.culprits, ElementsAre(Culprit{.rank = 12, .host = "node-1", .device = 4, .peer = 5}));
+  EXPECT_THAT(finding.culprits,
+              ElementsAre(Culprit{.rank = 12, .host = "node-1", .device = 4, .peer = 5}));
   EXPECT_THAT(finding.caveats, ElementsAre(HasSubstr("Undecided between the sending end")));
 }
 
 TEST(StalledConnections, SeveralRanksOfAHost) {
   StandingJob job = InOneAllReduce();
-  for (const uint32_t rank : {8u, 11u}) job.Connection(rank - 8, rank, kBusy).Connection(rank, rank - 7, kBusy);
+  for (const uint32_t rank : {8u, 11u})
+    job.Connection(rank - 8, rank, kBusy).Connection(rank, rank - 7, kBusy);
   const Finding finding = Only(job);
   EXPECT_THAT(finding.culprits, IsEmpty()) << "two hosts: either may be it";
 }
@@ -61,14 +63,16 @@ TEST(StalledConnections, AHostAmongSeveral) {
   std::iota(ranks.begin(), ranks.end(), 0);
   job.Group("dp", ranks);
   for (const uint32_t rank : ranks) job.InFlight(0, CollectiveOperation::kAllReduce, 7, {rank});
-  for (const uint32_t rank : {8u, 11u}) job.Connection(rank - 8, rank, kBusy).Connection(rank, rank + 8, kBusy);
+  for (const uint32_t rank : {8u, 11u})
+    job.Connection(rank - 8, rank, kBusy).Connection(rank, rank + 8, kBusy);
   const Finding finding = Only(job);
   EXPECT_THAT(finding.culprits, ElementsAre(Culprit{.rank = -1, .host = "node-1"}));
   EXPECT_THAT(finding.title, HasSubstr("the network of host node-1"));
 }
 
 TEST(StalledConnections, NothingInCommonIsUndecided) {
-  const Finding finding = Only(InOneAllReduce().Connection(0, 8, kBusy).Connection(3, 4, kBusy).Connection(9, 10, kBusy));
+  const Finding finding = Only(
+      InOneAllReduce().Connection(0, 8, kBusy).Connection(3, 4, kBusy).Connection(9, 10, kBusy));
   EXPECT_THAT(finding.culprits, IsEmpty());
   EXPECT_THAT(finding.caveats, ElementsAre(HasSubstr("undecided")));
 }
@@ -80,8 +84,10 @@ TEST(StalledConnections, EverybodyStalledIsNobody) {
 }
 
 TEST(StalledConnections, WhatMovesOrRestsIsNotStalled) {
-  EXPECT_THAT(Only(InOneAllReduce().Connection(4, 12, kBusy, 4096).Connection(12, 5, 0)).culprits, IsEmpty());
-  EXPECT_THAT(Only(InOneAllReduce()).caveats, ElementsAre(HasSubstr("Which link stands still is undecided")));
+  EXPECT_THAT(Only(InOneAllReduce().Connection(4, 12, kBusy, 4096).Connection(12, 5, 0)).culprits,
+              IsEmpty());
+  EXPECT_THAT(Only(InOneAllReduce()).caveats,
+              ElementsAre(HasSubstr("Which link stands still is undecided")));
 }
 
 TEST(StalledConnections, OtherGroupsConnectionsDoNotCount) {
@@ -90,7 +96,8 @@ TEST(StalledConnections, OtherGroupsConnectionsDoNotCount) {
   job.Group("dp1", {2, 3});
   job.InFlight(0, CollectiveOperation::kAllReduce, 7, {0, 1});
   job.Connection(2, 3, kBusy);
-  for (const Finding& finding : HangOperator().Evaluate(job.View())) EXPECT_THAT(finding.culprits, IsEmpty());
+  for (const Finding& finding : HangOperator().Evaluate(job.View()))
+    EXPECT_THAT(finding.culprits, IsEmpty());
 }
 
 TEST(StalledConnections, WhoIsMissingIsToBlameWhateverConnectionsSay) {
@@ -106,7 +113,8 @@ TEST(StalledConnections, WhoIsMissingIsToBlameWhateverConnectionsSay) {
 TEST(StalledConnections, PermutingRanksPermutesTheCulprit) {
   for (uint32_t shift = 0; shift < 16; ++shift) {
     const auto at = [shift](uint32_t rank) { return (5 * rank + shift) % 16; };
-    const Finding finding = Only(InOneAllReduce().Connection(at(4), at(12), kBusy).Connection(at(12), at(5), kBusy));
+    const Finding finding =
+        Only(InOneAllReduce().Connection(at(4), at(12), kBusy).Connection(at(12), at(5), kBusy));
     ASSERT_THAT(finding.culprits, SizeIs(1));
     EXPECT_EQ(finding.culprits[0].rank, static_cast<int32_t>(at(12)));
   }

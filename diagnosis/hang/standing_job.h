@@ -40,14 +40,17 @@ class StandingJob {
   uint16_t Group(const std::string& name, const std::vector<uint32_t>& ranks) {
     for (RankStanding& standing : standings_) {
       const bool member = std::find(ranks.begin(), ranks.end(), standing.rank.value) != ranks.end();
-      if (member) standing.communicators.push_back({CommId{100 + groups_}, name, "", static_cast<uint32_t>(ranks.size()), ranks});
+      if (member)
+        standing.communicators.push_back(
+            {CommId{100 + groups_}, name, "", static_cast<uint32_t>(ranks.size()), ranks});
     }
     return static_cast<uint16_t>(groups_++);
   }
 
   // The ranks have launched the collective; those that started it stand in it.
-  StandingJob& InFlight(uint16_t group, CollectiveOperation operation, uint64_t sequence, std::initializer_list<uint32_t> ranks,
-                        bool started = true, uint64_t bytes = 64) {
+  StandingJob& InFlight(uint16_t group, CollectiveOperation operation, uint64_t sequence,
+                        std::initializer_list<uint32_t> ranks, bool started = true,
+                        uint64_t bytes = 64) {
     for (const uint32_t rank : ranks) Launch(rank, group, operation, sequence, -1, started, bytes);
     return *this;
   }
@@ -60,7 +63,8 @@ class StandingJob {
     return *this;
   }
   // The ranks have the sequence numbers below behind them.
-  StandingJob& Completed(uint16_t group, CollectiveOperation operation, uint64_t below, std::initializer_list<uint32_t> ranks) {
+  StandingJob& Completed(uint16_t group, CollectiveOperation operation, uint64_t below,
+                         std::initializer_list<uint32_t> ranks) {
     for (const uint32_t rank : ranks) {
       standings_[rank].operations.push_back({Place(rank, group), operation, -1, below, below});
     }
@@ -69,8 +73,11 @@ class StandingJob {
   // So the rank's connection did in the last second.
   StandingJob& Connection(uint32_t rank, uint32_t peer, int64_t busy_ns, uint64_t bytes = 0) {
     RankStanding& standing = standings_[rank];
-    standing.connections.push_back(
-        {.time_ns = standing.time_ns, .peer = peer, .resource = Resource::kNic, .bytes = bytes, .busy_ns = busy_ns});
+    standing.connections.push_back({.time_ns = standing.time_ns,
+                                    .peer = peer,
+                                    .resource = Resource::kNic,
+                                    .bytes = bytes,
+                                    .busy_ns = busy_ns});
     return *this;
   }
   StandingJob& In(uint32_t rank, const std::string& function) {
@@ -86,9 +93,13 @@ class StandingJob {
   const std::vector<RankStanding>& standings() const { return standings_; }
 
   HangView View() const {
-    HangView view{.job = JobId{"job"}, .world_size = static_cast<uint32_t>(standings_.size()), .standings = {}, .silent = silent_};
+    HangView view{.job = JobId{"job"},
+                  .world_size = static_cast<uint32_t>(standings_.size()),
+                  .standings = {},
+                  .silent = silent_};
     for (const RankStanding& standing : standings_) {
-      if (std::find(silent_.begin(), silent_.end(), standing.rank) == silent_.end()) view.standings.push_back(&standing);
+      if (std::find(silent_.begin(), silent_.end(), standing.rank) == silent_.end())
+        view.standings.push_back(&standing);
     }
     return view;
   }
@@ -96,18 +107,23 @@ class StandingJob {
  private:
   uint16_t Place(uint32_t rank, uint16_t group) const {
     const auto& own = standings_[rank].communicators;
-    const auto found = std::find_if(own.begin(), own.end(), [&](const Communicator& c) { return c.id.value == uint64_t{100} + group; });
+    const auto found = std::find_if(own.begin(), own.end(), [&](const Communicator& c) {
+      return c.id.value == uint64_t{100} + group;
+    });
     return static_cast<uint16_t>(found - own.begin());
   }
-  void Launch(uint32_t rank, uint16_t group, CollectiveOperation operation, uint64_t sequence, int32_t peer, bool started, uint64_t bytes) {
-    standings_[rank].in_flight.push_back({.communicator = Place(rank, group),
-                                          .operation = operation,
-                                          .started = started,
-                                          .peer = peer,
-                                          .sequence = sequence,
-                                          .bytes = bytes,
-                                          .launched_ns = 980 * kSecond + static_cast<int64_t>(launches_++)});
-    standings_[rank].operations.push_back({Place(rank, group), operation, peer, sequence + 1, sequence});
+  void Launch(uint32_t rank, uint16_t group, CollectiveOperation operation, uint64_t sequence,
+              int32_t peer, bool started, uint64_t bytes) {
+    standings_[rank].in_flight.push_back(
+        {.communicator = Place(rank, group),
+         .operation = operation,
+         .started = started,
+         .peer = peer,
+         .sequence = sequence,
+         .bytes = bytes,
+         .launched_ns = 980 * kSecond + static_cast<int64_t>(launches_++)});
+    standings_[rank].operations.push_back(
+        {Place(rank, group), operation, peer, sequence + 1, sequence});
   }
 
   std::vector<RankStanding> standings_;

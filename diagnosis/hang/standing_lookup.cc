@@ -14,11 +14,13 @@ struct OwnTerms {
 };
 OwnTerms OwnTermsOf(const RankStanding& standing, const HungOperation& operation) {
   if (!operation.point_to_point()) return {operation.operation, -1};
-  if (static_cast<int32_t>(standing.rank.value) == operation.source) return {CollectiveOperation::kSend, operation.destination};
+  if (static_cast<int32_t>(standing.rank.value) == operation.source)
+    return {CollectiveOperation::kSend, operation.destination};
   return {CollectiveOperation::kRecv, operation.source};
 }
 
-const OperationCount* CountOf(const RankStanding& standing, uint16_t place, CollectiveOperation operation, int32_t peer) {
+const OperationCount* CountOf(const RankStanding& standing, uint16_t place,
+                              CollectiveOperation operation, int32_t peer) {
   for (const OperationCount& row : standing.operations) {
     if (row.communicator == place && row.operation == operation && row.peer == peer) return &row;
   }
@@ -28,8 +30,9 @@ const OperationCount* CountOf(const RankStanding& standing, uint16_t place, Coll
 }  // namespace
 
 std::optional<uint16_t> PlaceOf(const RankStanding& standing, CommId communicator) {
-  const auto found = std::lower_bound(standing.communicators.begin(), standing.communicators.end(), communicator,
-                                      [](const Communicator& row, CommId id) { return row.id < id; });
+  const auto found =
+      std::lower_bound(standing.communicators.begin(), standing.communicators.end(), communicator,
+                       [](const Communicator& row, CommId id) { return row.id < id; });
   if (found == standing.communicators.end() || found->id != communicator) return std::nullopt;
   return static_cast<uint16_t>(found - standing.communicators.begin());
 }
@@ -39,7 +42,8 @@ uint64_t LaunchedBelow(const RankStanding& standing, const HungOperation& operat
   if (!place) return 0;
   const OwnTerms own = OwnTermsOf(standing, operation);
   uint64_t launched = 0;
-  if (const OperationCount* count = CountOf(standing, *place, own.operation, own.peer)) launched = count->launched;
+  if (const OperationCount* count = CountOf(standing, *place, own.operation, own.peer))
+    launched = count->launched;
   if (const OperationCount* count = CountOf(standing, *place, CollectiveOperation::kUnknown, -1))
     launched = std::max(launched, count->launched);
   return launched;
@@ -51,11 +55,15 @@ Share ShareIn(const RankStanding& standing, const HungOperation& operation) {
   const OwnTerms own = OwnTermsOf(standing, operation);
   for (const InFlightCollective& row : standing.in_flight) {
     if (row.communicator != *place || row.operation != own.operation) continue;
-    if (operation.point_to_point() ? row.peer == own.peer : row.sequence == operation.sequence) return Share::kInFlight;
+    if (operation.point_to_point() ? row.peer == own.peer : row.sequence == operation.sequence)
+      return Share::kInFlight;
   }
-  if (!operation.point_to_point()) return LaunchedBelow(standing, operation) > operation.sequence ? Share::kThrough : Share::kNotLaunched;
+  if (!operation.point_to_point())
+    return LaunchedBelow(standing, operation) > operation.sequence ? Share::kThrough
+                                                                   : Share::kNotLaunched;
   const OperationCount* count = CountOf(standing, *place, own.operation, own.peer);
-  return count != nullptr && count->completed > operation.sequence ? Share::kThrough : Share::kNotLaunched;
+  return count != nullptr && count->completed > operation.sequence ? Share::kThrough
+                                                                   : Share::kNotLaunched;
 }
 
 }  // namespace eroica

@@ -10,7 +10,10 @@ constexpr uint32_t kUnknown = std::numeric_limits<uint32_t>::max();
 
 struct Search {
   explicit Search(const std::vector<std::vector<uint32_t>>& graph)
-      : edges(graph), number(graph.size(), kUnknown), low(graph.size(), 0), component(graph.size(), kUnknown) {}
+      : edges(graph),
+        number(graph.size(), kUnknown),
+        low(graph.size(), 0),
+        component(graph.size(), kUnknown) {}
 
   void Visit(uint32_t node) {
     number[node] = low[node] = count++;
@@ -18,7 +21,8 @@ struct Search {
     path.push_back({node, 0});
   }
 
-  // The node's edges are all followed: it closes its component, or tells the node before it how far back it reaches.
+  // The node's edges are all followed: it closes its component, or tells the node before it how far
+  // back it reaches.
   void Leave(uint32_t node) {
     path.pop_back();
     if (!path.empty()) low[path.back().node] = std::min(low[path.back().node], low[node]);
@@ -55,7 +59,8 @@ struct Search {
   };
   const std::vector<std::vector<uint32_t>>& edges;
   std::vector<uint32_t> number;  // in the order of visiting
-  std::vector<uint32_t> low;     // the smallest number that the node reaches among those whose component is open
+  // the smallest number that the node reaches among those whose component is open
+  std::vector<uint32_t> low;
   std::vector<uint32_t> component;
   std::vector<uint32_t> open;
   std::vector<Place> path;

@@ -13,7 +13,9 @@ namespace eroica {
 namespace {
 
 // Point to point without a peer tells nothing.
-bool IsUsable(const InFlightCollective& row) { return !IsPointToPoint(row.operation) || row.peer >= 0; }
+bool IsUsable(const InFlightCollective& row) {
+  return !IsPointToPoint(row.operation) || row.peer >= 0;
+}
 
 bool HasStarts(const HangView& view) {
   for (const RankStanding* standing : view.standings) {
@@ -24,8 +26,10 @@ bool HasStarts(const HangView& view) {
   return false;
 }
 
-// Rows in which the rank stands: what has started; where that is not known, what was launched first.
-std::vector<const InFlightCollective*> RowsInFront(const RankStanding& standing, bool starts_known) {
+// Rows in which the rank stands: what has started; where that is not known, what was launched
+// first.
+std::vector<const InFlightCollective*> RowsInFront(const RankStanding& standing,
+                                                   bool starts_known) {
   std::vector<const InFlightCollective*> rows;
   const InFlightCollective* oldest = nullptr;
   for (const InFlightCollective& row : standing.in_flight) {
@@ -40,7 +44,10 @@ std::vector<const InFlightCollective*> RowsInFront(const RankStanding& standing,
 }  // namespace
 
 WaitGraph::WaitGraph(const HangView& view)
-    : standings_(view.world_size, nullptr), silent_(view.world_size, false), starts_known_(HasStarts(view)), waits_in_(view.world_size) {
+    : standings_(view.world_size, nullptr),
+      silent_(view.world_size, false),
+      starts_known_(HasStarts(view)),
+      waits_in_(view.world_size) {
   for (const RankStanding* standing : view.standings) {
     EROICA_CHECK(standing->rank.value < view.world_size);
     standings_[standing->rank.value] = standing;
@@ -54,11 +61,14 @@ WaitGraph::WaitGraph(const HangView& view)
   for (HungOperation& operation : operations_) FindAbsent(operation);
 }
 
-WaitGraph::OperationKey WaitGraph::KeyOf(const RankStanding& standing, const InFlightCollective& row) {
+WaitGraph::OperationKey WaitGraph::KeyOf(const RankStanding& standing,
+                                         const InFlightCollective& row) {
   const CommId communicator = standing.communicators[row.communicator].id;
   const auto own = static_cast<int32_t>(standing.rank.value);
-  if (row.operation == CollectiveOperation::kSend) return {communicator, CollectiveOperation::kSend, own, row.peer, 0};
-  if (row.operation == CollectiveOperation::kRecv) return {communicator, CollectiveOperation::kSend, row.peer, own, 0};
+  if (row.operation == CollectiveOperation::kSend)
+    return {communicator, CollectiveOperation::kSend, own, row.peer, 0};
+  if (row.operation == CollectiveOperation::kRecv)
+    return {communicator, CollectiveOperation::kSend, row.peer, own, 0};
   return {communicator, row.operation, -1, -1, row.sequence};
 }
 
@@ -66,7 +76,8 @@ void WaitGraph::AddRank(const RankStanding& standing, std::map<OperationKey, uin
   for (const InFlightCollective* row : RowsInFront(standing, starts_known_)) {
     const OperationKey key = KeyOf(standing, *row);
     const Communicator* communicator = &standing.communicators[row->communicator];
-    const auto [entry, is_new] = numbers->try_emplace(key, static_cast<uint32_t>(operations_.size()));
+    const auto [entry, is_new] =
+        numbers->try_emplace(key, static_cast<uint32_t>(operations_.size()));
     if (is_new) {
       operations_.push_back({.communicator = communicator,
                              .operation = std::get<CollectiveOperation>(key),
@@ -77,7 +88,8 @@ void WaitGraph::AddRank(const RankStanding& standing, std::map<OperationKey, uin
     HungOperation& operation = operations_[entry->second];
     // A rank may have several sends to one peer in front: it waits in them together.
     if (!operation.waiting.empty() && operation.waiting.back() == standing.rank) continue;
-    if (operation.communicator->ranks.empty()) operation.communicator = communicator;  // ask a member that lists the members
+    if (operation.communicator->ranks.empty())
+      operation.communicator = communicator;  // ask a member that lists the members
     waits_in_[standing.rank.value].push_back(entry->second);
     operation.waiting.push_back(standing.rank);
     operation.bytes.push_back(row->bytes);
@@ -86,25 +98,31 @@ void WaitGraph::AddRank(const RankStanding& standing, std::map<OperationKey, uin
 
 void WaitGraph::FindAbsent(HungOperation& operation) const {
   if (operation.point_to_point()) {
-    for (const int32_t member : {operation.source, operation.destination}) FindAbsentMember(operation, static_cast<uint32_t>(member));
+    for (const int32_t member : {operation.source, operation.destination})
+      FindAbsentMember(operation, static_cast<uint32_t>(member));
   } else if (!operation.communicator->ranks.empty()) {
     for (const uint32_t member : operation.communicator->ranks) FindAbsentMember(operation, member);
   } else {
     for (uint32_t member = 0; member < standings_.size(); ++member) {
-      if (standings_[member] != nullptr && PlaceOf(*standings_[member], operation.communicator->id)) FindAbsentMember(operation, member);
+      if (standings_[member] != nullptr && PlaceOf(*standings_[member], operation.communicator->id))
+        FindAbsentMember(operation, member);
     }
   }
-  std::sort(operation.absent.begin(), operation.absent.end(), [](const AbsentRank& a, const AbsentRank& b) { return a.rank < b.rank; });
+  std::sort(operation.absent.begin(), operation.absent.end(),
+            [](const AbsentRank& a, const AbsentRank& b) { return a.rank < b.rank; });
 }
 
 void WaitGraph::FindAbsentMember(HungOperation& operation, uint32_t member) const {
   const RankId rank{member};
-  if (member >= standings_.size() || std::binary_search(operation.waiting.begin(), operation.waiting.end(), rank)) return;
+  if (member >= standings_.size() ||
+      std::binary_search(operation.waiting.begin(), operation.waiting.end(), rank))
+    return;
   if (silent_[member]) return operation.absent.push_back({rank, Absence::kSilent});
   if (standings_[member] == nullptr) return;
   switch (ShareIn(*standings_[member], operation)) {
     case Share::kInFlight:
-      return operation.absent.push_back({rank, waits_in_[member].empty() ? Absence::kNotStarted : Absence::kElsewhere});
+      return operation.absent.push_back(
+          {rank, waits_in_[member].empty() ? Absence::kNotStarted : Absence::kElsewhere});
     case Share::kNotLaunched: return operation.absent.push_back({rank, Absence::kNotLaunched});
     case Share::kThrough: return operation.through.push_back(rank);
   }
@@ -144,7 +162,8 @@ std::vector<HangRoot> WaitGraph::Roots() const {
   const auto first = [this](const HangRoot& root) {
     return root.ranks.empty() ? operations_[root.operations[0]].waiting[0] : root.ranks[0];
   };
-  std::sort(sorted.begin(), sorted.end(), [&](const HangRoot& a, const HangRoot& b) { return first(a) < first(b); });
+  std::sort(sorted.begin(), sorted.end(),
+            [&](const HangRoot& a, const HangRoot& b) { return first(a) < first(b); });
   return sorted;
 }
 

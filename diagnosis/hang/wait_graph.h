@@ -1,9 +1,12 @@
-// Who waits for whom in a job that stands still. Ranks wait in operations; an operation waits for the members that are not in it. Pure.
+// Who waits for whom in a job that stands still. Ranks wait in operations; an operation waits for
+// the members that are not in it. Pure.
 //
-// In which operations a rank waits: those of its collectives in flight that have started on its device. Where no report says what has started (dumps of a
-// flight recorder), the one that was launched first: what lies behind it in the queue waits for nobody yet. A rank whose launched collectives have not
-// started is held up by itself: its device runs something else, or nothing.
-// Sends and receives between two ranks are one operation, whichever their numbers: the oldest in flight of each side are partners.
+// In which operations a rank waits: those of its collectives in flight that have started on its
+// device. Where no report says what has started (dumps of a flight recorder), the one that was
+// launched first: what lies behind it in the queue waits for nobody yet. A rank whose launched
+// collectives have not started is held up by itself: its device runs something else, or nothing.
+// Sends and receives between two ranks are one operation, whichever their numbers: the oldest in
+// flight of each side are partners.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +44,8 @@ struct HungOperation {
   bool point_to_point() const { return source >= 0; }
 };
 
-// Ranks that wait for nobody but themselves and each other, and the operations in which they do. Of a single rank outside all operations others wait for it.
+// Ranks that wait for nobody but themselves and each other, and the operations in which they do. Of
+// a single rank outside all operations others wait for it.
 struct HangRoot {
   std::vector<RankId> ranks;         // ascending; none where all members of an operation are in it
   std::vector<uint32_t> operations;  // indices

@@ -1,4 +1,5 @@
-// What ImbalanceOperator says of ranks whose kernels take longer because they are given more to do: longer inputs, or more tokens for their experts.
+// What ImbalanceOperator says of ranks whose kernels take longer because they are given more to do:
+// longer inputs, or more tokens for their experts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,10 +30,12 @@ namespace {
 constexpr size_t kMostNamed = 8;  // ranks in a sentence
 constexpr double kErrorsOfTime = 6;
 constexpr double kErrorsOfWork = 4;
-constexpr double kErrorsOfRoutedWork =
-    2;  // steps differ by more than work does there: by what experts are sent, and by waits that look like work
-constexpr double kMostRouted =
-    2.0 / 3;  // by time, of kernels: where more of them go with the bytes, it is longer sequences that do, not experts
+// steps differ by more than work does there: by what experts are sent, and by waits that look like
+// work
+constexpr double kErrorsOfRoutedWork = 2;
+// by time, of kernels: where more of them go with the bytes, it is longer sequences that do, not
+// experts
+constexpr double kMostRouted = 2.0 / 3;
 
 struct GrownRank {
   BusyTime busy;
@@ -43,25 +46,31 @@ struct GrownRank {
 std::string RanksText(const CrossRankView& view, const std::vector<GrownRank>& grown) {
   std::string text;
   for (size_t i = 0; i < std::min(grown.size(), kMostNamed); ++i) {
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", view.ranks()[grown[i].busy.rank].rank.value);
+    text +=
+        fmt::format("{}{}", text.empty() ? "" : ", ", view.ranks()[grown[i].busy.rank].rank.value);
   }
   if (grown.size() > kMostNamed) text += fmt::format(" and {} more", grown.size() - kMostNamed);
   return fmt::format("rank{} {}", grown.size() == 1 ? "" : "s", text);
 }
 
 const GrownRank& Slowest(const std::vector<GrownRank>& grown) {
-  return *std::max_element(grown.begin(), grown.end(), [](const auto& a, const auto& b) { return a.busy.excess_ns < b.busy.excess_ns; });
+  return *std::max_element(grown.begin(), grown.end(), [](const auto& a, const auto& b) {
+    return a.busy.excess_ns < b.busy.excess_ns;
+  });
 }
 
 std::vector<Victim> OthersOf(const CrossRankView& view, const std::vector<GrownRank>& grown) {
   std::vector<Victim> victims = VictimsOf(view, Slowest(grown).busy);
   std::erase_if(victims, [&](const Victim& victim) {
-    return std::any_of(grown.begin(), grown.end(), [&](const GrownRank& rank) { return view.ranks()[rank.busy.rank].rank == victim.rank; });
+    return std::any_of(grown.begin(), grown.end(), [&](const GrownRank& rank) {
+      return view.ranks()[rank.busy.rank].rank == victim.rank;
+    });
   });
   return victims;
 }
 
-Finding Describe(const CrossRankView& view, const std::vector<GrownRank>& grown, double max_chance) {
+Finding Describe(const CrossRankView& view, const std::vector<GrownRank>& grown,
+                 double max_chance) {
   const GrownRank& slowest = Slowest(grown);
   const PatternBatch& batch = *view.ranks()[slowest.busy.rank].batch;
   Finding finding;
@@ -70,10 +79,13 @@ Finding Describe(const CrossRankView& view, const std::vector<GrownRank>& grown,
   finding.function_class = FunctionClass::kGpuCompute;
   finding.evidence = GrowthEvidence(slowest.busy, slowest.growth, 0);
   if (slowest.busy.chance <= max_chance)
-    finding.evidence.push_back({"chance", "probability", slowest.busy.chance, 1, max_chance, slowest.busy.steps});
+    finding.evidence.push_back(
+        {"chance", "probability", slowest.busy.chance, 1, max_chance, slowest.busy.steps});
   if (slowest.windows > 1)
-    finding.evidence.push_back({std::string(kSlowWindows), "count", static_cast<double>(slowest.windows), 0, 0, slowest.windows});
-  finding.evidence.push_back({"ranks_with_more_work", "count", static_cast<double>(grown.size()), 0, 0, slowest.busy.peers + 1});
+    finding.evidence.push_back({std::string(kSlowWindows), "count",
+                                static_cast<double>(slowest.windows), 0, 0, slowest.windows});
+  finding.evidence.push_back({"ranks_with_more_work", "count", static_cast<double>(grown.size()), 0,
+                              0, slowest.busy.peers + 1});
   finding.lost_ns_per_step = slowest.busy.excess_ns;
   finding.confidence = 0.9 * slowest.busy.steps / (slowest.busy.steps + 1.0);
   finding.first_step = batch.steps.front().id;
@@ -90,9 +102,11 @@ double ShareOfCompared(const std::vector<GrownRank>& grown) {
   return static_cast<double>(grown.size()) / static_cast<double>(std::max<size_t>(1, ranks));
 }
 
-// By how many different amounts ranks of one role have more: those that share their inputs have the same. Of the role with most.
+// By how many different amounts ranks of one role have more: those that share their inputs have the
+// same. Of the role with most.
 size_t CountAmounts(const std::vector<GrownRank>& grown) {
-  constexpr double kApart = 0.005;  // more than what kernels that did the same differ by on the average of a window
+  // more than what kernels that did the same differ by on the average of a window
+  constexpr double kApart = 0.005;
   std::map<uint32_t, std::vector<double>> amounts;
   for (const GrownRank& rank : grown) amounts[rank.busy.role].push_back(rank.growth.more());
   size_t most = 0;
@@ -105,8 +119,10 @@ size_t CountAmounts(const std::vector<GrownRank>& grown) {
   return most;
 }
 
-// Ranks that share their inputs (tensor parallel) may be one of two or three replicas, and one of these always has the most: that is a single comparison, however many
-// ranks and steps make it. More than half are told by the few that have less; where three have more, each its own amount, no more than half are six replicas.
+// Ranks that share their inputs (tensor parallel) may be one of two or three replicas, and one of
+// these always has the most: that is a single comparison, however many ranks and steps make it.
+// More than half are told by the few that have less; where three have more, each its own amount, no
+// more than half are six replicas.
 bool AreOfFewReplicas(const std::vector<GrownRank>& grown) {
   constexpr double kQuarter = 0.25;
   constexpr double kHalf = 0.5;
@@ -124,63 +140,84 @@ void DropFewReplicasOverFewWindows(const CrossRankView& view, std::vector<GrownR
   });
 }
 
-Finding DescribeData(const CrossRankView& view, const std::vector<GrownRank>& grown, double max_chance) {
+Finding DescribeData(const CrossRankView& view, const std::vector<GrownRank>& grown,
+                     double max_chance) {
   const auto& [busy, growth, windows] = Slowest(grown);
   Finding finding = Describe(view, grown, max_chance);
   finding.subkind = "data";
-  // Pauses, too, are longer kernels with an optimizer that is as on the peers, where they miss it by chance; of two devices, or of one that exchanges more, they are not.
+  // Pauses, too, are longer kernels with an optimizer that is as on the peers, where they miss it
+  // by chance; of two devices, or of one that exchanges more, they are not.
   constexpr int kSigns = 2;
   const bool sent_more = 2 * growth.routed_ns >= growth.more_ns();
   const size_t signs = AreOfFewReplicas(grown) ? 0 : grown.size() + (sent_more ? 1 : 0);
-  finding.evidence.push_back({std::string(kSignsThatAgree), "count", static_cast<double>(signs), 0, kSigns, grown.size()});
+  finding.evidence.push_back(
+      {std::string(kSignsThatAgree), "count", static_cast<double>(signs), 0, kSigns, grown.size()});
   finding.function = "every kernel that works on data";
-  finding.title = fmt::format("Inputs are unevenly shared out: the kernels of {} take up to {} longer than their peers', {} a step of {}.",
-                              RanksText(view, grown), PercentText(growth.more()), DurationText(busy.excess_ns), DurationText(busy.step_ns));
-  finding.explanation =
-      fmt::format("It is all kernels of the forward and backward pass, most calls of them, in {} of {} steps on the same ranks.",
-                  busy.slow_steps, busy.steps);
+  finding.title = fmt::format(
+      "Inputs are unevenly shared out: the kernels of {} take up to {} longer than their peers', "
+      "{} a step of {}.",
+      RanksText(view, grown), PercentText(growth.more()), DurationText(busy.excess_ns),
+      DurationText(busy.step_ns));
+  finding.explanation = fmt::format(
+      "It is all kernels of the forward and backward pass, most calls of them, in {} of {} steps "
+      "on the same ranks.",
+      busy.slow_steps, busy.steps);
   if (growth.parameter_growth) {
     finding.explanation += fmt::format(
-        " The optimizer, whose work is that of the parameters, takes as long as on the peers ({:+.1f} %); on a slow device it would not, "
+        " The optimizer, whose work is that of the parameters, takes as long as on the peers "
+        "({:+.1f} %); on a slow device it would not, "
         "or its clock would be lower.",
         100 * *growth.parameter_growth);
   }
   if (growth.clock_growth)
-    finding.explanation += fmt::format(" The clock is the peers' within {:.1f} %.", 100 * std::abs(*growth.clock_growth));
+    finding.explanation += fmt::format(" The clock is the peers' within {:.1f} %.",
+                                       100 * std::abs(*growth.clock_growth));
   if (growth.exchange != nullptr) {
     finding.explanation +=
-        fmt::format(" The bytes of {} differ in the same way ({:+.0f} %).", growth.exchange->name, 100 * growth.bytes_growth.value_or(0));
+        fmt::format(" The bytes of {} differ in the same way ({:+.0f} %).", growth.exchange->name,
+                    100 * growth.bytes_growth.value_or(0));
   }
-  finding.suggested_action = "Balance the inputs: batch by length, pack sequences, or shuffle samples over the data replicas.";
+  finding.suggested_action =
+      "Balance the inputs: batch by length, pack sequences, or shuffle samples over the data "
+      "replicas.";
   return finding;
 }
 
-Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>& grown, double max_chance) {
+Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>& grown,
+                        double max_chance) {
   const auto& [busy, growth, windows] = Slowest(grown);
   Finding finding = Describe(view, grown, max_chance);
   finding.subkind = "expert";
-  constexpr int kSigns = 2;  // the time of the kernels and the bytes of the collective, which no device changes
-  finding.evidence.push_back({std::string(kSignsThatAgree), "count", kSigns, 0, kSigns, grown.size()});
+  // the time of the kernels and the bytes of the collective, which no device changes
+  constexpr int kSigns = 2;
+  finding.evidence.push_back(
+      {std::string(kSignsThatAgree), "count", kSigns, 0, kSigns, grown.size()});
   finding.function = growth.routed->name;
   finding.stack = growth.routed->stack;
   finding.function_class = growth.routed->function_class;
-  const double share = growth.routed_peers_ns > 0 ? growth.routed_own_ns / growth.routed_peers_ns : 0;
-  finding.evidence.push_back({"routed_kernels_per_step", "ns", growth.routed_own_ns, growth.routed_peers_ns, 0, busy.peers});
+  const double share =
+      growth.routed_peers_ns > 0 ? growth.routed_own_ns / growth.routed_peers_ns : 0;
+  finding.evidence.push_back({"routed_kernels_per_step", "ns", growth.routed_own_ns,
+                              growth.routed_peers_ns, 0, busy.peers});
   finding.title = fmt::format(
-      "Work is unevenly routed: {} exchange{} up to {:.1f} times the bytes of their peers, and compute {:.1f} times as long on them ({} a "
+      "Work is unevenly routed: {} exchange{} up to {:.1f} times the bytes of their peers, and "
+      "compute {:.1f} times as long on them ({} a "
       "step of {}).",
-      RanksText(view, grown), grown.size() == 1 ? "s" : "", 1 + growth.bytes_growth.value_or(0), share, DurationText(busy.excess_ns),
-      DurationText(busy.step_ns));
+      RanksText(view, grown), grown.size() == 1 ? "s" : "", 1 + growth.bytes_growth.value_or(0),
+      share, DurationText(busy.excess_ns), DurationText(busy.step_ns));
   finding.explanation = fmt::format(
-      "Over the ranks of the role the time in {} varies as the bytes of {} do, in {} of {} steps; what they leave unexplained is no more "
+      "Over the ranks of the role the time in {} varies as the bytes of {} do, in {} of {} steps; "
+      "what they leave unexplained is no more "
       "than the peers differ by. So no "
       "machine is slow: some experts (or shards of a table) are asked for more than others.",
       growth.routed->name, growth.exchange->name, busy.slow_steps, busy.steps);
-  finding.suggested_action = "Balance the routing: a capacity factor, a balancing loss, or hot experts on more ranks.";
+  finding.suggested_action =
+      "Balance the routing: a capacity factor, a balancing loss, or hot experts on more ranks.";
   return finding;
 }
 
-// What is known of the rank over many windows, in the steps of this one: of as many as all these windows have.
+// What is known of the rank over many windows, in the steps of this one: of as many as all these
+// windows have.
 BusyTime InSteps(BusyTime lasting, const BusyTime& now) {
   lasting.rank = now.rank;
   lasting.excess_ns = lasting.share() * now.step_ns;
@@ -190,7 +227,8 @@ BusyTime InSteps(BusyTime lasting, const BusyTime& now) {
   return lasting;
 }
 
-// Late by what its kernels take longer in this window, whatever else makes it late or early. Whether that is worth telling.
+// Late by what its kernels take longer in this window, whatever else makes it late or early.
+// Whether that is worth telling.
 bool TakeLonger(const ComputeGrowth& growth, BusyTime& busy) {
   busy.excess_ns = std::max(growth.excess_ns(), growth.more_ns());
   return busy.share() >= LastingOptions{}.min_share;
@@ -201,19 +239,27 @@ const BusyTime* Find(const std::vector<BusyTime>& times, RankIndex rank) {
   return found != times.end() ? &*found : nullptr;
 }
 
-// Windows that resemble each other by chance make the error of their mean look small where few replicas tell it. What the steps of this window differ by does not: no
-// mean of windows is known better than that of as many such steps.
+// Windows that resemble each other by chance make the error of their mean look small where few
+// replicas tell it. What the steps of this window differ by does not: no mean of windows is known
+// better than that of as many such steps.
 double ErrorsOfSteps(const BusyTime& over_many, const BusyTime& now) {
-  const double error_ns = now.error_ns / std::sqrt(static_cast<double>(std::max(1u, over_many.steps)));
-  return error_ns > 0 ? over_many.share() * now.step_ns / error_ns : std::numeric_limits<double>::infinity();
+  const double error_ns =
+      now.error_ns / std::sqrt(static_cast<double>(std::max(1u, over_many.steps)));
+  return error_ns > 0 ? over_many.share() * now.step_ns / error_ns
+                      : std::numeric_limits<double>::infinity();
 }
 
-// Whether experts compute a part of it for what they are sent, so that steps tell little of the work.
-bool IsRoutedInPart(const ComputeGrowth& growth) { return growth.routed_share > 0 && growth.routed_share <= kMostRouted; }
+// Whether experts compute a part of it for what they are sent, so that steps tell little of the
+// work.
+bool IsRoutedInPart(const ComputeGrowth& growth) {
+  return growth.routed_share > 0 && growth.routed_share <= kMostRouted;
+}
 
-// A good part of what the rank is late by lies in a function of its training thread, which takes no longer for more work on the device.
+// A good part of what the rank is late by lies in a function of its training thread, which takes no
+// longer for more work on the device.
 bool IsLateOnThread(const CrossRankView& view, const BusyTime& busy) {
-  const std::optional<CauseFunction> cause = FindCauseFunction(view, busy.rank, busy.excess_ns, {.min_coverage = 0.3});
+  const std::optional<CauseFunction> cause =
+      FindCauseFunction(view, busy.rank, busy.excess_ns, {.min_coverage = 0.3});
   return cause && RunsOnThread(cause->function_class);
 }
 
@@ -225,42 +271,57 @@ struct LateRank {
   uint32_t windows = 1;  // that were looked at step by step
 };
 
-// Ranks that are late in this window, or over many, or that have more work than their peers over many: lengths and routing that are drawn anew for each step make some
-// rank late in most steps of a short window, so that few steps tell little, and what stands in every window tells more.
+// Ranks that are late in this window, or over many, or that have more work than their peers over
+// many: lengths and routing that are drawn anew for each step make some rank late in most steps of
+// a short window, so that few steps tell little, and what stands in every window tells more.
 std::vector<LateRank> LateRanks(const CrossRankView& view, const ImbalanceOptions& options) {
-  const std::vector<BusyTime> more_work = FindLastingExcess(view.ranks(), view.role_count(), view.past().work, view.work_times());
+  const std::vector<BusyTime> more_work =
+      FindLastingExcess(view.ranks(), view.role_count(), view.past().work, view.work_times());
   const std::vector<BusyTime> in_two = LateInTwoWindows(view, options.max_chance);
   std::vector<LateRank> late;
   for (const BusyTime& busy : view.busy_times()) {
     const BusyTime* both = Find(in_two, busy.rank);
-    const bool lasts = busy.chance <= options.max_chance && busy.slow_steps >= options.min_growth_steps * busy.steps;
+    const bool lasts = busy.chance <= options.max_chance &&
+                       busy.slow_steps >= options.min_growth_steps * busy.steps;
     const BusyTime* over_many = Find(view.lasting_excess(), busy.rank);
     if (both != nullptr && both->share() >= options.min_share && both->chance <= busy.chance) {
       late.push_back({.busy = *both, .windows = 2});
     } else if (busy.steps >= options.min_steps && busy.share() >= options.min_share && lasts) {
       late.push_back({.busy = busy});
-    } else if (const BusyTime* work = Find(more_work, busy.rank); work != nullptr && ErrorsOfSteps(*work, busy) >= kErrorsOfRoutedWork) {
-      late.push_back({.busy = InSteps(*work, busy), .by_work = true, .lasting = true, .errors = ErrorsOfSteps(*work, busy)});
-    } else if (over_many != nullptr && busy.excess_ns >= over_many->excess_ns / 2 && ErrorsOfSteps(*over_many, busy) >= kErrorsOfTime) {
+    } else if (const BusyTime* work = Find(more_work, busy.rank);
+               work != nullptr && ErrorsOfSteps(*work, busy) >= kErrorsOfRoutedWork) {
+      late.push_back({.busy = InSteps(*work, busy),
+                      .by_work = true,
+                      .lasting = true,
+                      .errors = ErrorsOfSteps(*work, busy)});
+    } else if (over_many != nullptr && busy.excess_ns >= over_many->excess_ns / 2 &&
+               ErrorsOfSteps(*over_many, busy) >= kErrorsOfTime) {
       late.push_back({.busy = InSteps(*over_many, busy), .lasting = true});
     }
   }
   return late;
 }
 
-// What makes a rank late in many windows is not what it was sent in this one by chance: only those stay that exchange more than their peers over many windows, too.
+// What makes a rank late in many windows is not what it was sent in this one by chance: only those
+// stay that exchange more than their peers over many windows, too.
 void KeepThoseSentMore(const CrossRankView& view, std::vector<GrownRank>& routing) {
   if (routing.empty()) return;
-  const std::vector<BusyTime> sent_more = FindLastingExcess(view.ranks(), view.role_count(), view.past().bytes, view.exchanged());
-  std::erase_if(routing, [&](const GrownRank& rank) { return Find(sent_more, rank.busy.rank) == nullptr; });
+  const std::vector<BusyTime> sent_more =
+      FindLastingExcess(view.ranks(), view.role_count(), view.past().bytes, view.exchanged());
+  std::erase_if(routing,
+                [&](const GrownRank& rank) { return Find(sent_more, rank.busy.rank) == nullptr; });
 }
 
-// Ranks that are late in this window and were sent more in it and the one before, where nothing else has told it: their experts compute for what they are sent.
-void AddThoseSentMoreOfLate(const CrossRankView& view, const ImbalanceOptions& options, std::vector<GrownRank>& routing) {
+// Ranks that are late in this window and were sent more in it and the one before, where nothing
+// else has told it: their experts compute for what they are sent.
+void AddThoseSentMoreOfLate(const CrossRankView& view, const ImbalanceOptions& options,
+                            std::vector<GrownRank>& routing) {
   constexpr uint32_t kWindows = 2;
   for (const SentMore& sent : SentMoreInTwoWindows(view)) {
     const BusyTime* now = Find(view.busy_times(), sent.rank);
-    if (now == nullptr || now->share() < options.min_share || 2 * now->slow_steps < now->steps || IsLateOnThread(view, *now)) continue;
+    if (now == nullptr || now->share() < options.min_share || 2 * now->slow_steps < now->steps ||
+        IsLateOnThread(view, *now))
+      continue;
     const ComputeGrowth growth = MeasureComputeGrowth(view, *now);
     if (growth.cause != GrowthCause::kRouting) continue;
     BusyTime busy = *now;
@@ -271,23 +332,28 @@ void AddThoseSentMoreOfLate(const CrossRankView& view, const ImbalanceOptions& o
   }
 }
 
-// Longer inputs are more tokens for some expert: a rank that is sent no more than they are longer is no second imbalance, or half as much again, as who is sent them
-// differs from step to step.
+// Longer inputs are more tokens for some expert: a rank that is sent no more than they are longer
+// is no second imbalance, or half as much again, as who is sent them differs from step to step.
 void DropWhatInputsSend(const std::vector<GrownRank>& data, std::vector<GrownRank>& routing) {
   double longer = 0;
   for (const GrownRank& rank : data) longer = std::max(longer, rank.growth.more());
   constexpr double kUneven = 1.5;
-  if (longer > 0) std::erase_if(routing, [longer](const GrownRank& rank) { return rank.growth.bytes_growth.value_or(0) <= kUneven * longer; });
+  if (longer > 0)
+    std::erase_if(routing, [longer](const GrownRank& rank) {
+      return rank.growth.bytes_growth.value_or(0) <= kUneven * longer;
+    });
 }
 
-// Most ranks of a role with more work than few: half of the replicas and more have longer inputs, so that the median is one of theirs. Compared with those few.
+// Most ranks of a role with more work than few: half of the replicas and more have longer inputs,
+// so that the median is one of theirs. Compared with those few.
 std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
-  const std::vector<BusyTime> less_work =
-      FindLastingExcess(view.ranks(), view.role_count(), view.past().work, view.work_times(), {.less = true});
+  const std::vector<BusyTime> less_work = FindLastingExcess(
+      view.ranks(), view.role_count(), view.past().work, view.work_times(), {.less = true});
   std::vector<std::vector<RankIndex>> few(view.role_count());
   for (const BusyTime& less : less_work) {
     const BusyTime* now = Find(view.busy_times(), less.rank);
-    if (now != nullptr && ErrorsOfSteps(less, *now) >= kErrorsOfWork) few[less.role].push_back(less.rank);
+    if (now != nullptr && ErrorsOfSteps(less, *now) >= kErrorsOfWork)
+      few[less.role].push_back(less.rank);
   }
   std::vector<GrownRank> grown;
   for (const BusyTime& now : view.busy_times()) {
@@ -295,7 +361,8 @@ std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
     if (peers.empty() || std::ranges::binary_search(peers, now.rank)) continue;
     BusyTime busy = InSteps(*Find(less_work, peers.front()), now);
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy, peers);
-    if (growth.cause == GrowthCause::kData && TakeLonger(growth, busy)) grown.push_back({busy, growth});
+    if (growth.cause == GrowthCause::kData && TakeLonger(growth, busy))
+      grown.push_back({busy, growth});
   }
   return grown;
 }
@@ -303,7 +370,8 @@ std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
 // Ranks of roles that are uneven as a whole, with those compared that have less.
 std::vector<GrownRank> MoreThanOthers(const CrossRankView& view) {
   std::vector<UnevenWork> of_role(view.role_count());
-  for (UnevenWork& uneven : FindUnevenWork(view, UnevenWorkOptions{})) of_role[view.ranks()[uneven.less.front()].role] = std::move(uneven);
+  for (UnevenWork& uneven : FindUnevenWork(view, UnevenWorkOptions{}))
+    of_role[view.ranks()[uneven.less.front()].role] = std::move(uneven);
   std::vector<GrownRank> grown;
   for (const BusyTime& now : view.busy_times()) {
     const UnevenWork& uneven = of_role[now.role];
@@ -323,7 +391,8 @@ std::vector<GrownRank> MoreThanOthers(const CrossRankView& view) {
 
 }  // namespace
 
-bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Finding>& findings) const {
+bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view,
+                                       std::vector<Finding>& findings) const {
   std::vector<GrownRank> data;
   std::vector<GrownRank> data_over_many;
   std::vector<GrownRank> routing;
@@ -332,9 +401,11 @@ bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Fi
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
     if (by_work && errors < kErrorsOfWork && !IsRoutedInPart(growth)) continue;
     if (by_work ? !TakeLonger(growth, busy) : IsLateOnThread(view, busy)) continue;
-    if (growth.cause == GrowthCause::kData && growth.more_ns() >= options_.min_coverage * busy.excess_ns)
+    if (growth.cause == GrowthCause::kData &&
+        growth.more_ns() >= options_.min_coverage * busy.excess_ns)
       (lasting ? data_over_many : data).push_back({busy, growth, windows});
-    if (growth.cause == GrowthCause::kRouting) (lasting ? routing_over_many : routing).push_back({busy, growth, windows});
+    if (growth.cause == GrowthCause::kRouting)
+      (lasting ? routing_over_many : routing).push_back({busy, growth, windows});
   }
   KeepThoseSentMore(view, routing_over_many);
   routing.insert(routing.end(), routing_over_many.begin(), routing_over_many.end());
@@ -347,7 +418,8 @@ bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view, std::vector<Fi
   }
   if (data.empty() && routing.empty()) data = MoreThanOthers(view);
   if (routing.empty()) {
-    for (const HotRank& hot : FindHotRanks(view, options_.hidden_waits)) routing.push_back({hot.busy, hot.growth});
+    for (const HotRank& hot : FindHotRanks(view, options_.hidden_waits))
+      routing.push_back({hot.busy, hot.growth});
   }
   DropWhatInputsSend(data, routing);
   if (!data.empty()) findings.push_back(DescribeData(view, data, options_.max_chance));

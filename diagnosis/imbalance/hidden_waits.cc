@@ -42,12 +42,16 @@ double LongerOnPeers(const CrossRankView& view, const BusyTime& busy) {
     std::vector<double> peers;
     for (size_t i = 0; i < column->size(); ++i) {
       const RankView& peer = view.ranks()[column->rank[i]];
-      if (column->rank[i] == busy.rank || peer.role != busy.role || peer.batch->steps.empty()) continue;
-      peers.push_back(static_cast<double>(column->critical_ns[i]) / static_cast<double>(peer.batch->steps.size()));
+      if (column->rank[i] == busy.rank || peer.role != busy.role || peer.batch->steps.empty())
+        continue;
+      peers.push_back(static_cast<double>(column->critical_ns[i]) /
+                      static_cast<double>(peer.batch->steps.size()));
     }
     if (peers.empty()) continue;
-    std::nth_element(peers.begin(), peers.begin() + static_cast<std::ptrdiff_t>(peers.size() / 2), peers.end());
-    const double own_ns = static_cast<double>(pattern.critical_ns) / static_cast<double>(batch.steps.size());
+    std::nth_element(peers.begin(), peers.begin() + static_cast<std::ptrdiff_t>(peers.size() / 2),
+                     peers.end());
+    const double own_ns =
+        static_cast<double>(pattern.critical_ns) / static_cast<double>(batch.steps.size());
     sum += std::max(0.0, peers[peers.size() / 2] - own_ns);
   }
   return sum;
@@ -60,7 +64,9 @@ std::vector<HotRank> FindHotRanks(const CrossRankView& view, const HiddenWaitsOp
   for (auto [role, busy] : MostBytes(view)) {
     if (busy.steps < options.min_steps) continue;
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
-    if (growth.cause != GrowthCause::kRouting || growth.bytes_growth.value_or(0) < options.min_bytes_growth) continue;
+    if (growth.cause != GrowthCause::kRouting ||
+        growth.bytes_growth.value_or(0) < options.min_bytes_growth)
+      continue;
     if (growth.routed_ns < options.min_share * busy.step_ns) continue;
     if (LongerOnPeers(view, busy) < options.min_mirrored * growth.routed_ns) continue;
     busy.excess_ns = growth.routed_ns;

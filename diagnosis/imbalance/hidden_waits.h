@@ -1,5 +1,6 @@
-// On ranks without a device waiting may hide in operators: an autograd function that exchanges and waits is one operator, and all ranks are equally busy then. The bytes
-// of the exchange tell who has more work, and the operators that take less where it moves more tell who waits.
+// On ranks without a device waiting may hide in operators: an autograd function that exchanges and
+// waits is one operator, and all ranks are equally busy then. The bytes of the exchange tell who
+// has more work, and the operators that take less where it moves more tell who waits.
 #pragma once
 
 #include <vector>
@@ -9,9 +10,11 @@
 namespace eroica {
 
 struct HiddenWaitsOptions {
-  double min_bytes_growth = 0.5;  // over a whole window: what is drawn anew for each step does not add up to that
-  double min_share = 0.1;         // of a step, by which the bytes explain that kernels take longer
-  double min_mirrored = 0.5;      // of that, by which other operators take longer on the peers: their waiting
+  // over a whole window: what is drawn anew for each step does not add up to that
+  double min_bytes_growth = 0.5;
+  double min_share = 0.1;  // of a step, by which the bytes explain that kernels take longer
+  // of that, by which other operators take longer on the peers: their waiting
+  double min_mirrored = 0.5;
   uint32_t min_steps = 3;
 };
 

@@ -29,7 +29,8 @@ std::string RanksText(const CrossRankView& view, const std::vector<RankIndex>& m
   return text;
 }
 
-// What the heaviest stage spends most work in; of those that take about as much the first by name, so that it is the same one in all windows.
+// What the heaviest stage spends most work in; of those that take about as much the first by name,
+// so that it is the same one in all windows.
 const FunctionPattern* HeaviestFunction(const PatternBatch& batch) {
   constexpr double kAbout = 0.9;
   double most_ns = 0;
@@ -50,7 +51,9 @@ std::vector<Victim> VictimsOf(const CrossRankView& view, const StageWork& heavy,
     const MeanStep& mean = view.ranks()[i].step;
     if (view.ranks()[i].role == heavy.role || mean.steps == 0) continue;
     const double lost = std::min(mean.wait_ns, excess_ns);
-    victims.push_back({.rank = view.ranks()[i].rank, .lost_ns = static_cast<int64_t>(lost * mean.steps), .lost_ns_per_step = lost});
+    victims.push_back({.rank = view.ranks()[i].rank,
+                       .lost_ns = static_cast<int64_t>(lost * mean.steps),
+                       .lost_ns_per_step = lost});
   }
   return victims;
 }
@@ -68,44 +71,59 @@ enum class HeavyReason : uint8_t { kUnclear, kLayers, kClock, kDevice };
 bool Pauses(const StageLayers& layers) {
   constexpr double kHalf = 0.5;
   const double by_call = (1 + layers.growth) / (1 + layers.calls_growth) - 1;
-  return layers.typical_growth && by_call >= kHalf * layers.growth && *layers.typical_growth <= kHalf * by_call;
+  return layers.typical_growth && by_call >= kHalf * layers.growth &&
+         *layers.typical_growth <= kHalf * by_call;
 }
 
-// alike: in every step. A busier device shows a higher clock and use, never a lower one. More layers are called more often; longer ones leave the optimizer as it is; and
-// a device that somebody else uses, or that is slow whatever its clock, does neither: all of its kernels take longer by the same share.
+// alike: in every step. A busier device shows a higher clock and use, never a lower one. More
+// layers are called more often; longer ones leave the optimizer as it is; and a device that
+// somebody else uses, or that is slow whatever its clock, does neither: all of its kernels take
+// longer by the same share.
 HeavyReason ReasonOf(const StageLayers& layers, bool alike, double least_growth) {
   if (layers.beside_experts) return HeavyReason::kLayers;
   constexpr double kHalf = 0.5;
   constexpr double kQuarter = 0.25;
-  constexpr double kLeastLower = 0.01;                              // of clock and use
-  const double slower_clock = layers.growth / (1 + layers.growth);  // what explains all of the growth
+  constexpr double kLeastLower = 0.01;  // of clock and use
+  // what explains all of the growth
+  const double slower_clock = layers.growth / (1 + layers.growth);
   const double slowed_clock = std::max(0.0, -layers.clock_growth.value_or(0));
   if (slowed_clock >= kHalf * slower_clock) return HeavyReason::kClock;
   if (Pauses(layers)) return HeavyReason::kUnclear;
-  // What comes and goes may be heat, or load: neither leaves both the clock and the optimizer as they are. Tokens that are routed anew for each step come and go, too.
-  const bool parameters_alike = layers.parameter_growth && std::abs(*layers.parameter_growth) <= kQuarter * layers.growth;
-  if (!alike && !(parameters_alike && layers.clock_growth && slowed_clock <= kLeastLower)) return HeavyReason::kUnclear;
+  // What comes and goes may be heat, or load: neither leaves both the clock and the optimizer as
+  // they are. Tokens that are routed anew for each step come and go, too.
+  const bool parameters_alike =
+      layers.parameter_growth && std::abs(*layers.parameter_growth) <= kQuarter * layers.growth;
+  if (!alike && !(parameters_alike && layers.clock_growth && slowed_clock <= kLeastLower))
+    return HeavyReason::kUnclear;
   const bool unexplained = (1 + layers.growth) * (1 - slowed_clock) - 1 >= least_growth;
   if (layers.calls_growth >= kHalf * layers.growth && unexplained) return HeavyReason::kLayers;
   if (layers.parameter_growth) {
-    if (*layers.parameter_growth <= kQuarter * layers.growth && unexplained) return HeavyReason::kLayers;
-    if (std::abs(*layers.parameter_growth - layers.growth) <= kQuarter * layers.growth) return HeavyReason::kDevice;
+    if (*layers.parameter_growth <= kQuarter * layers.growth && unexplained)
+      return HeavyReason::kLayers;
+    if (std::abs(*layers.parameter_growth - layers.growth) <= kQuarter * layers.growth)
+      return HeavyReason::kDevice;
   }
   return slowed_clock > kLeastLower ? HeavyReason::kUnclear : HeavyReason::kLayers;
 }
 
-// In every call, on every member and in every step, and not in the optimizer: pauses lengthen some calls, heat lengthens all kernels, and events that are lost make
-// stages lighter. What is left is work, of which a second window says no more. Median calls tell longer layers, counts tell more of them.
+// In every call, on every member and in every step, and not in the optimizer: pauses lengthen some
+// calls, heat lengthens all kernels, and events that are lost make stages lighter. What is left is
+// work, of which a second window says no more. Median calls tell longer layers, counts tell more of
+// them.
 bool IsInEveryCall(const StageLayers& layers, bool alike) {
   constexpr double kMost = 0.75;
   constexpr double kQuarter = 0.25;
-  if (!alike || !layers.typical_growth || !layers.parameter_growth || layers.least < kMost * layers.growth) return false;
+  if (!alike || !layers.typical_growth || !layers.parameter_growth ||
+      layers.least < kMost * layers.growth)
+    return false;
   const double by_call = (1 + *layers.typical_growth) * (1 + layers.calls_growth) - 1;
-  return by_call >= kMost * layers.growth && std::abs(*layers.parameter_growth) <= kQuarter * layers.growth;
+  return by_call >= kMost * layers.growth &&
+         std::abs(*layers.parameter_growth) <= kQuarter * layers.growth;
 }
 
 // What is said of a stage by its layers: too many of them, or devices that are slow.
-Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const StageLayers& layers, HeavyReason reason) {
+Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const StageLayers& layers,
+                       HeavyReason reason) {
   const bool slow_device = reason != HeavyReason::kLayers;
   const PatternBatch& batch = *view.ranks()[heavy.members.front()].batch;
   const double excess = layers.excess_ns();
@@ -115,49 +133,67 @@ Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const 
   finding.victims = VictimsOf(view, heavy, excess);
   finding.function_class = FunctionClass::kGpuCompute;
   finding.function = slow_device ? "every gpu_compute function" : "every kernel that works on data";
-  finding.evidence = {{"layer_kernels_per_step", "ns", layers.others_ns + excess, layers.others_ns, 0, heavy.steps},
-                      {"layers_longer", "ratio", layers.growth, 0, 0, layers.kernels},
-                      {"layers_longer_on_three_quarters", "ratio", layers.least, 0, layers.growth / 2, heavy.members.size()}};
-  if (layers.clock_growth) finding.evidence.push_back({"clock_and_use", "ratio", 1 + *layers.clock_growth, 1, 0, heavy.members.size()});
+  finding.evidence = {
+      {"layer_kernels_per_step", "ns", layers.others_ns + excess, layers.others_ns, 0, heavy.steps},
+      {"layers_longer", "ratio", layers.growth, 0, 0, layers.kernels},
+      {"layers_longer_on_three_quarters", "ratio", layers.least, 0, layers.growth / 2,
+       heavy.members.size()}};
+  if (layers.clock_growth)
+    finding.evidence.push_back(
+        {"clock_and_use", "ratio", 1 + *layers.clock_growth, 1, 0, heavy.members.size()});
   finding.lost_ns_per_step = excess;
   finding.first_step = batch.steps.front().id;
   finding.last_step = batch.steps.back().id;
   finding.confidence = 0.85 * heavy.steps / (heavy.steps + 1.0);
-  const std::string stage = fmt::format("Pipeline {} (ranks {})", heavy.name, RanksText(view, heavy.members));
-  const std::string times = fmt::format("{} instead of {} a step, of {}", DurationText(layers.others_ns + excess),
-                                        DurationText(layers.others_ns), DurationText(heavy.step_ns));
+  const std::string stage =
+      fmt::format("Pipeline {} (ranks {})", heavy.name, RanksText(view, heavy.members));
+  const std::string times =
+      fmt::format("{} instead of {} a step, of {}", DurationText(layers.others_ns + excess),
+                  DurationText(layers.others_ns), DurationText(heavy.step_ns));
   if (layers.parameter_growth)
-    finding.evidence.push_back({"optimizer_longer", "ratio", *layers.parameter_growth, 0, 0, heavy.members.size()});
+    finding.evidence.push_back(
+        {"optimizer_longer", "ratio", *layers.parameter_growth, 0, 0, heavy.members.size()});
   if (slow_device) {
     finding.culprits = MembersOf(view, heavy);
-    finding.title = fmt::format("All devices of {} are slow: kernels that every stage runs take {} longer there ({}).", stage,
-                                PercentText(layers.growth), times);
-    const std::string why = reason == HeavyReason::kClock
-                                ? fmt::format("Their SM clock and use lie {} below the other stages', which is why.",
-                                              PercentText(-layers.clock_growth.value_or(0)))
-                                : fmt::format(
-                                      "The optimizer is slower, too ({}), and no kernel is called more often, so that it is not the "
-                                      "layers. Whether they run at a lower clock "
-                                      "or somebody else uses them is undecided; {} would decide.",
-                                      PercentText(layers.parameter_growth.value_or(0)),
-                                      layers.clock_growth ? "a list of the processes there" : "samples of the SM clock");
-    finding.explanation = fmt::format("{} All {} ranks of the stage show it.", why, heavy.members.size());
-    finding.suggested_action = "Look at what these devices share: power, cooling, a limit that was set, an older model.";
+    finding.title = fmt::format(
+        "All devices of {} are slow: kernels that every stage runs take {} longer there ({}).",
+        stage, PercentText(layers.growth), times);
+    const std::string why =
+        reason == HeavyReason::kClock
+            ? fmt::format("Their SM clock and use lie {} below the other stages', which is why.",
+                          PercentText(-layers.clock_growth.value_or(0)))
+            : fmt::format(
+                  "The optimizer is slower, too ({}), and no kernel is called more often, so that "
+                  "it is not the "
+                  "layers. Whether they run at a lower clock "
+                  "or somebody else uses them is undecided; {} would decide.",
+                  PercentText(layers.parameter_growth.value_or(0)),
+                  layers.clock_growth ? "a list of the processes there"
+                                      : "samples of the SM clock");
+    finding.explanation =
+        fmt::format("{} All {} ranks of the stage show it.", why, heavy.members.size());
+    finding.suggested_action =
+        "Look at what these devices share: power, cooling, a limit that was set, an older model.";
     return finding;
   }
-  finding.title = fmt::format("{} is too heavy: the kernels that every stage runs take {} longer there ({}).", stage,
-                              PercentText(layers.growth), times);
+  finding.title =
+      fmt::format("{} is too heavy: the kernels that every stage runs take {} longer there ({}).",
+                  stage, PercentText(layers.growth), times);
   finding.explanation = fmt::format(
-      "Three quarters of the {} ranks of the stage show it by {} and more, in {} kernels alike, so no rank or machine is slow: it has more "
-      "layers than the others, or longer ones. Embedding, head and loss, which only one stage has, are not counted.",
+      "Three quarters of the {} ranks of the stage show it by {} and more, in {} kernels alike, so "
+      "no rank or machine is slow: it has more "
+      "layers than the others, or longer ones. Embedding, head and loss, which only one stage has, "
+      "are not counted.",
       heavy.members.size(), PercentText(layers.least), layers.kernels);
   finding.suggested_action = "Move layers from this stage to the others.";
   if (!layers.clock_growth)
-    finding.caveats.push_back("Without samples of the SM clock slower devices of the whole stage would look the same.");
+    finding.caveats.push_back(
+        "Without samples of the SM clock slower devices of the whole stage would look the same.");
   return finding;
 }
 
-Finding DescribeStage(const CrossRankView& view, const StageWork& heavy, double others_ns, size_t stages, const ImbalanceOptions& options) {
+Finding DescribeStage(const CrossRankView& view, const StageWork& heavy, double others_ns,
+                      size_t stages, const ImbalanceOptions& options) {
   const PatternBatch& batch = *view.ranks()[heavy.members.front()].batch;
   const double excess = heavy.work_ns - others_ns;
   Finding finding;
@@ -170,30 +206,36 @@ Finding DescribeStage(const CrossRankView& view, const StageWork& heavy, double 
     finding.function_class = function->function_class;
   }
   finding.evidence = {
-      {"work_per_step", "ns", heavy.work_ns, others_ns, options.min_stage_ratio * others_ns, heavy.steps},
+      {"work_per_step", "ns", heavy.work_ns, others_ns, options.min_stage_ratio * others_ns,
+       heavy.steps},
       {"work_ratio", "ratio", heavy.work_ns / others_ns, 1, options.min_stage_ratio, heavy.steps},
-      {"stages", "count", 1, static_cast<double>(stages - 1), static_cast<double>(options.min_stages), stages},
+      {"stages", "count", 1, static_cast<double>(stages - 1),
+       static_cast<double>(options.min_stages), stages},
   };
   finding.lost_ns_per_step = excess;
   finding.first_step = batch.steps.front().id;
   finding.last_step = batch.steps.back().id;
   finding.confidence = 0.9 * heavy.steps / (heavy.steps + 1.0);
   finding.title = fmt::format(
-      "Pipeline {} (ranks {}) is too heavy: {} of work a step against {} on the other {} stages ({:.2f} times), of a step of {}.",
-      heavy.name, RanksText(view, heavy.members), DurationText(heavy.work_ns), DurationText(others_ns), stages - 1,
-      heavy.work_ns / others_ns, DurationText(heavy.step_ns));
+      "Pipeline {} (ranks {}) is too heavy: {} of work a step against {} on the other {} stages "
+      "({:.2f} times), of a step of {}.",
+      heavy.name, RanksText(view, heavy.members), DurationText(heavy.work_ns),
+      DurationText(others_ns), stages - 1, heavy.work_ns / others_ns, DurationText(heavy.step_ns));
   finding.explanation = fmt::format(
-      "All {} ranks of the stage carry the same load ({} at least), so no rank or machine is slow: the layers are shared out unevenly. The "
+      "All {} ranks of the stage carry the same load ({} at least), so no rank or machine is slow: "
+      "the layers are shared out unevenly. The "
       "other "
       "stages wait for this one in every step.",
       heavy.members.size(), DurationText(heavy.least_ns));
   finding.suggested_action =
-      "Move layers from this stage to the others (the last one also holds the head and the loss), or shard the head.";
+      "Move layers from this stage to the others (the last one also holds the head and the loss), "
+      "or shard the head.";
   return finding;
 }
 
-// Whether the stage is busier than the median of the others in every step alike: layers are, heat, load and evaluations are not. In a step of longer sequences all
-// stages are busier by as much, and the stage by as much more.
+// Whether the stage is busier than the median of the others in every step alike: layers are, heat,
+// load and evaluations are not. In a step of longer sequences all stages are busier by as much, and
+// the stage by as much more.
 bool IsBusierAlike(std::span<const StageWork> stages, const StageWork& heavy, double excess_ns) {
   constexpr double kMostVariation = 0.25;  // of the excess
   std::vector<double> busier;
@@ -201,7 +243,8 @@ bool IsBusierAlike(std::span<const StageWork> stages, const StageWork& heavy, do
   for (size_t step = 0; step < heavy.busy_ns.size(); ++step) {
     std::vector<double> others;
     for (const StageWork& stage : stages) {
-      if (stage.role != heavy.role && step < stage.busy_ns.size()) others.push_back(stage.busy_ns[step]);
+      if (stage.role != heavy.role && step < stage.busy_ns.size())
+        others.push_back(stage.busy_ns[step]);
     }
     usual_ns.push_back(Median(std::span(others)));
     if (usual_ns.back() <= 0) return false;
@@ -214,30 +257,40 @@ bool IsBusierAlike(std::span<const StageWork> stages, const StageWork& heavy, do
 
 }  // namespace
 
-bool ImbalanceOperator::EvaluateLayers(const CrossRankView& view, std::span<const StageWork> stages, std::vector<Finding>& findings) const {
-  constexpr double kLeastSpread = 0.015;  // devices of one kind differ by so much, whole stages of them by less
+bool ImbalanceOperator::EvaluateLayers(const CrossRankView& view, std::span<const StageWork> stages,
+                                       std::vector<Finding>& findings) const {
+  // devices of one kind differ by so much, whole stages of them by less
+  constexpr double kLeastSpread = 0.015;
   constexpr double kHalf = 0.5;
   const std::optional<StageLayers> layers = FindHeavyLayers(view, stages);
   if (!layers) return false;
   const StageWork& heavy = stages[layers->stage];
   const double excess_ns = layers->excess_ns();
-  if (heavy.steps < options_.min_steps || layers->growth < options_.min_layer_gap * std::max(layers->spread, kLeastSpread)) return false;
-  if (excess_ns < options_.min_layer_share * heavy.step_ns || layers->least < kHalf * layers->growth) return false;
+  if (heavy.steps < options_.min_steps ||
+      layers->growth < options_.min_layer_gap * std::max(layers->spread, kLeastSpread))
+    return false;
+  if (excess_ns < options_.min_layer_share * heavy.step_ns ||
+      layers->least < kHalf * layers->growth)
+    return false;
   if (!IsHeavier(stages, heavy, *layers)) return false;
   const double least_growth = options_.min_layer_gap * std::max(layers->spread, kLeastSpread);
   const bool alike = IsBusierAlike(stages, heavy, excess_ns);
   const HeavyReason reason = ReasonOf(*layers, alike, least_growth);
   if (reason == HeavyReason::kUnclear) return false;
   findings.push_back(DescribeLayers(view, heavy, *layers, reason));
-  // Devices that pause, and events that are lost, may hit one stage in one window; longer layers come in every window.
+  // Devices that pause, and events that are lost, may hit one stage in one window; longer layers
+  // come in every window.
   const int least_windows = reason == HeavyReason::kLayers && IsInEveryCall(*layers, alike) ? 1 : 2;
-  findings.back().evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, static_cast<double>(least_windows), 1});
+  findings.back().evidence.push_back(
+      {std::string(kSeenInWindows), "count", 1, 0, static_cast<double>(least_windows), 1});
   return true;
 }
 
-// A stage that has more layers because the others have the head or the embedding is no heavier than they are. One whose layers are as many, and longer, need not be
-// heavier than all that have either: its like is the lightest stage.
-bool ImbalanceOperator::IsHeavier(std::span<const StageWork> stages, const StageWork& heavy, const StageLayers& layers) const {
+// A stage that has more layers because the others have the head or the embedding is no heavier than
+// they are. One whose layers are as many, and longer, need not be heavier than all that have
+// either: its like is the lightest stage.
+bool ImbalanceOperator::IsHeavier(std::span<const StageWork> stages, const StageWork& heavy,
+                                  const StageLayers& layers) const {
   constexpr double kHalf = 0.5;
   std::vector<double> others;
   for (const StageWork& stage : stages) {
@@ -250,12 +303,14 @@ bool ImbalanceOperator::IsHeavier(std::span<const StageWork> stages, const Stage
   return over_median_ns > 0 && heavy.work_ns - least_ns >= options_.min_layer_share * heavy.step_ns;
 }
 
-void ImbalanceOperator::EvaluateStages(const CrossRankView& view, std::vector<Finding>& findings) const {
+void ImbalanceOperator::EvaluateStages(const CrossRankView& view,
+                                       std::vector<Finding>& findings) const {
   constexpr double kErrors = 2;
   const std::vector<StageWork> stages = MeasureStages(view);
   if (EvaluateLayers(view, stages, findings) || stages.size() < options_.min_stages) return;
-  const StageWork& heavy =
-      *std::max_element(stages.begin(), stages.end(), [](const StageWork& a, const StageWork& b) { return a.work_ns < b.work_ns; });
+  const StageWork& heavy = *std::max_element(
+      stages.begin(), stages.end(),
+      [](const StageWork& a, const StageWork& b) { return a.work_ns < b.work_ns; });
   std::vector<double> others;
   std::vector<double> others_all;
   for (const StageWork& stage : stages) {
@@ -267,17 +322,22 @@ void ImbalanceOperator::EvaluateStages(const CrossRankView& view, std::vector<Fi
   const double others_ns = Median(std::span(others));
   const double spread = std::max(*most - *least, 0.02 * others_ns);
   const double excess = heavy.work_ns - others_ns;
-  if (heavy.steps < options_.min_steps || others_ns <= 0 || heavy.work_ns < options_.min_stage_ratio * others_ns) return;
+  if (heavy.steps < options_.min_steps || others_ns <= 0 ||
+      heavy.work_ns < options_.min_stage_ratio * others_ns)
+    return;
   if (heavy.work_ns - kErrors * heavy.error_ns < options_.min_stage_ratio * others_ns) return;
-  if (heavy.least_ns < options_.min_stage_ratio * others_ns) return;  // one member alone is heavy: that is a slow rank
+  if (heavy.least_ns < options_.min_stage_ratio * others_ns)
+    return;  // one member alone is heavy: that is a slow rank
   if (heavy.all_ns < options_.min_stage_ratio * Median(std::span(others_all)))
     return;  // its kernels alone may be: head and loss beside a single layer
-  if (excess < options_.min_stage_gap * spread || excess < options_.min_stage_share * heavy.step_ns) return;
+  if (excess < options_.min_stage_gap * spread || excess < options_.min_stage_share * heavy.step_ns)
+    return;
   findings.push_back(DescribeStage(view, heavy, others_ns, stages.size(), options_));
 }
 
 void ImbalanceOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
-  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
+  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size())
+    return;
   EvaluateStages(view, findings);
   if (!EvaluateGrowth(view, findings)) EvaluateData(view, findings);
 }

@@ -18,14 +18,18 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 // Two replicas of a pipeline; work of the stages in ms a step.
-TrainingView Pipeline(const std::vector<double>& stage_ms, FunctionClass function_class = FunctionClass::kGpuCompute) {
+TrainingView Pipeline(const std::vector<double>& stage_ms,
+                      FunctionClass function_class = FunctionClass::kGpuCompute) {
   const auto stages = static_cast<uint32_t>(stage_ms.size());
   TrainingView job(2 * stages);
   CollectiveSummary& summary = job.AddSummary();
   for (uint32_t rank = 0; rank < 2 * stages; ++rank) {
     const uint32_t stage = rank % stages;
-    job.Run(rank, "forward", stage_ms[stage], "", function_class).Role(rank, "stage " + std::to_string(stage));
-    if (stage + 1 < stages) summary.pairs.push_back({.source = RankId{rank}, .destination = RankId{rank + 1}, .count = 4});
+    job.Run(rank, "forward", stage_ms[stage], "", function_class)
+        .Role(rank, "stage " + std::to_string(stage));
+    if (stage + 1 < stages)
+      summary.pairs.push_back(
+          {.source = RankId{rank}, .destination = RankId{rank + 1}, .count = 4});
   }
   job.Finish();
   return job;
@@ -73,18 +77,22 @@ TEST(ImbalanceOperator, OfFunctionsThatTakeAboutAsMuchTheSameIsNamedInAllWindows
 }
 
 TEST(ImbalanceOperator, StagesThatDifferByNatureAreSilent) {
-  for (const std::vector<double>& stages :
-       {std::vector<double>{76, 100, 98, 150}, {120, 150, 148, 210}, {110, 218}, {100, 100, 100, 140}}) {
+  for (const std::vector<double>& stages : {std::vector<double>{76, 100, 98, 150},
+                                            {120, 150, 148, 210},
+                                            {110, 218},
+                                            {100, 100, 100, 140}}) {
     TrainingView job = Pipeline(stages);
     EXPECT_THAT(Evaluate(job), IsEmpty()) << stages.back();
   }
 }
 
-// Two replicas of a pipeline of four stages; on the last one `function_class` takes 53 ms of a step more.
+// Two replicas of a pipeline of four stages; on the last one `function_class` takes 53 ms of a step
+// more.
 TrainingView PipelineOnDevices(FunctionClass function_class) {
   TrainingView job = Pipeline({84, 84, 84, 84});
   for (PatternBatch& batch : job.batches()) {
-    for (FunctionPattern& pattern : batch.patterns) pattern.function_class = FunctionClass::kGpuCompute;
+    for (FunctionPattern& pattern : batch.patterns)
+      pattern.function_class = FunctionClass::kGpuCompute;
   }
   for (const uint32_t rank : {3u, 7u}) {
     FunctionPattern more = job.batches()[rank].patterns.back();
@@ -138,7 +146,8 @@ TEST(ImbalanceOperator, ALoneOutlierIsNoUnevenData) {
 TEST(ImbalanceOperator, WaitsForAProcessorAreNoWork) {
   const auto job = [](const char* function) {
     TrainingView view(4);
-    for (uint32_t rank = 0; rank < 4; ++rank) view.Run(rank, "forward", 34).Run(rank, function, 23.0 * rank);
+    for (uint32_t rank = 0; rank < 4; ++rank)
+      view.Run(rank, "forward", 34).Run(rank, function, 23.0 * rank);
     return Evaluate(view.Finish()).size();
   };
   EXPECT_EQ(job("backward"), 1u);
@@ -159,12 +168,14 @@ TEST(ImbalanceOperator, AnOrderThatChangesFromStepToStepIsChance) {
   TrainingView job(4);
   job.RunOnAll("forward", 60);
   for (uint32_t step = 0; step < 8; ++step) {
-    for (uint32_t rank = 0; rank < 4; ++rank) job.RunInSteps(rank, "rest", 10.0 * ((rank + step) % 4), step, step + 1);
+    for (uint32_t rank = 0; rank < 4; ++rank)
+      job.RunInSteps(rank, "rest", 10.0 * ((rank + step) % 4), step, step + 1);
   }
   EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
 }
 
-std::vector<Finding> EvaluateDevices(const std::vector<DeviceRank>& ranks, DeviceJobShape shape = {}) {
+std::vector<Finding> EvaluateDevices(const std::vector<DeviceRank>& ranks,
+                                     DeviceJobShape shape = {}) {
   DeviceJob job(ranks, shape);
   return Evaluate(job.view());
 }
@@ -207,7 +218,8 @@ TEST(ImbalanceOperator, InputsOfManyLengthsAreOneFinding) {
 
 TEST(ImbalanceOperator, HotExpertsAreNobodysFault) {
   std::vector<DeviceRank> ranks(8);
-  for (uint32_t rank = 0; rank < 8; ++rank) ranks[rank] = {.experts = 1 + 0.01 * rank, .bytes = 1 + 0.01 * rank};
+  for (uint32_t rank = 0; rank < 8; ++rank)
+    ranks[rank] = {.experts = 1 + 0.01 * rank, .bytes = 1 + 0.01 * rank};
   ranks[2] = {.experts = 2.5, .bytes = 2.5};
   const std::vector<Finding> findings = EvaluateDevices(ranks, {.experts = true});
   ASSERT_THAT(findings, SizeIs(1));
@@ -218,7 +230,8 @@ TEST(ImbalanceOperator, HotExpertsAreNobodysFault) {
 }
 
 TEST(ImbalanceOperator, SlowAndSharedDevicesAreNoImbalance) {
-  for (const DeviceRank& odd : {DeviceRank{.data = 1.2, .optimizer = 1.2, .clock = 1 / 1.2}, DeviceRank{.data = 1.2, .optimizer = 1.2},
+  for (const DeviceRank& odd : {DeviceRank{.data = 1.2, .optimizer = 1.2, .clock = 1 / 1.2},
+                                DeviceRank{.data = 1.2, .optimizer = 1.2},
                                 DeviceRank{.paused = 0.2}, DeviceRank{.experts = 4}}) {
     std::vector<DeviceRank> ranks(8);
     ranks[2] = odd;
@@ -226,7 +239,8 @@ TEST(ImbalanceOperator, SlowAndSharedDevicesAreNoImbalance) {
   }
 }
 
-// Lengths that are drawn anew for each step make some rank the slowest in every window, and another one in the next.
+// Lengths that are drawn anew for each step make some rank the slowest in every window, and another
+// one in the next.
 TEST(ImbalanceOperator, LengthsThatChangeFromStepToStepAreHealthy) {
   std::mt19937_64 random(7);
   std::lognormal_distribution<double> length(0, 0.15);
@@ -261,11 +275,14 @@ TEST(ImbalanceOperator, WhatLongerInputsSendToAnExpertIsNoSecondImbalance) {
   }
 }
 
-// Four ranks without a device: an operator that exchanges and waits takes what the busiest rank computes longer, so that all ranks look equally busy.
-std::vector<Finding> EvaluateHost(const std::vector<double>& tokens, const std::vector<double>& bytes, bool waits = true) {
+// Four ranks without a device: an operator that exchanges and waits takes what the busiest rank
+// computes longer, so that all ranks look equally busy.
+std::vector<Finding> EvaluateHost(const std::vector<double>& tokens,
+                                  const std::vector<double>& bytes, bool waits = true) {
   TrainingView job(static_cast<uint32_t>(tokens.size()));
   for (uint32_t rank = 0; rank < tokens.size(); ++rank) {
-    job.Run(rank, "expert", 30 * tokens[rank], "", FunctionClass::kCpuOp).Run(rank, "attention", 40, "", FunctionClass::kCpuOp);
+    job.Run(rank, "expert", 30 * tokens[rank], "", FunctionClass::kCpuOp)
+        .Run(rank, "attention", 40, "", FunctionClass::kCpuOp);
     if (waits) job.Run(rank, "AllToAll", 5 + 30 * (3 - tokens[rank]), "", FunctionClass::kCpuOp);
     job.Run(rank, "gloo:all_to_all", 1, "", FunctionClass::kCollective);
     job.batches()[rank].patterns.back().bytes = static_cast<uint64_t>(1e6 * bytes[rank]);
@@ -286,7 +303,8 @@ TEST(ImbalanceOperator, WaitsThatHideInOperatorsDoNotHideAHotExpert) {
 
 TEST(ImbalanceOperator, AHotExpertNeedsItsBytes) {
   EXPECT_THAT(EvaluateHost({0.95, 1, 2.5, 1.05}, {1, 1, 1, 1}), IsEmpty()) << "equal bytes";
-  EXPECT_THAT(EvaluateHost({0.95, 1, 1.3, 1.05}, {0.95, 1, 1.3, 1.05}), IsEmpty()) << "what a window may add up to by chance";
+  EXPECT_THAT(EvaluateHost({0.95, 1, 1.3, 1.05}, {0.95, 1, 1.3, 1.05}), IsEmpty())
+      << "what a window may add up to by chance";
 }
 
 }  // namespace

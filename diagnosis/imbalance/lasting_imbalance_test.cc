@@ -1,4 +1,5 @@
-// Inputs and routing that are drawn anew for each step, over many windows: what no window of a few steps can tell is told by all of them together.
+// Inputs and routing that are drawn anew for each step, over many windows: what no window of a few
+// steps can tell is told by all of them together.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,8 +18,8 @@ using ::testing::SizeIs;
 
 struct UnevenJob {
   uint64_t seed = 1;
-  double lengths = 0;  // spread of each replica's sequences
-  double routing = 0;  // and of the tokens that its experts get
+  double lengths = 0;   // spread of each replica's sequences
+  double routing = 0;   // and of the tokens that its experts get
   uint32_t steps = 4;   // of a window
   uint32_t shared = 1;  // so many ranks have the same sequences
 };
@@ -37,10 +38,14 @@ class UnevenWindows {
   // longer: by replica, of its sequences.
   std::vector<Finding> Next(const std::vector<double>& longer, const Burden& burden = {}) {
     TrainingView job(static_cast<uint32_t>(longer.size()), job_.steps);
-    for (uint32_t rank = 0; rank < longer.size(); ++rank) AddRank(job, rank, longer[rank], rank == burden.rank ? burden : Burden());
+    for (uint32_t rank = 0; rank < longer.size(); ++rank)
+      AddRank(job, rank, longer[rank], rank == burden.rank ? burden : Burden());
     job.Finish();
-    for (PatternBatch& batch : job.batches()) batch.window.index = static_cast<int64_t>(times_.size());
-    const CrossRankView view(job.batches(), {}, {.profiles = profiles_, .times = times_, .work = work_, .bytes = bytes_});
+    for (PatternBatch& batch : job.batches())
+      batch.window.index = static_cast<int64_t>(times_.size());
+    const CrossRankView view(
+        job.batches(), {},
+        {.profiles = profiles_, .times = times_, .work = work_, .bytes = bytes_});
     std::vector<Finding> findings;
     ImbalanceOperator().Evaluate(view, findings);
     profiles_.push_back(view.profile());
@@ -60,9 +65,11 @@ class UnevenWindows {
       random_ = inputs_;
     }
     const double data = Draw(job, rank, job_.lengths, longer, 20 * kernels);
-    for (int kernel = 0; kernel < kernels; ++kernel) Kernel(job, rank, "gemm_" + std::to_string(kernel), 20, data);
+    for (int kernel = 0; kernel < kernels; ++kernel)
+      Kernel(job, rank, "gemm_" + std::to_string(kernel), 20, data);
     job.Run(rank, "AdamFunctor", 4, "", FunctionClass::kGpuCompute);
-    if (burden.copy_ms > 0) job.Run(rank, "Memcpy HtoD", burden.copy_ms, "", FunctionClass::kMemoryOp);
+    if (burden.copy_ms > 0)
+      job.Run(rank, "Memcpy HtoD", burden.copy_ms, "", FunctionClass::kMemoryOp);
     if (job_.routing == 0) return;
     const double experts = Draw(job, rank, job_.routing, burden.tokens, 40);
     Kernel(job, rank, "grouped_gemm", 40, experts);
@@ -82,7 +89,8 @@ class UnevenWindows {
     return sum / job_.steps;
   }
 
-  static void Kernel(TrainingView& job, uint32_t rank, std::string_view name, double ms, double longer) {
+  static void Kernel(TrainingView& job, uint32_t rank, std::string_view name, double ms,
+                     double longer) {
     job.Run(rank, name, ms, "", FunctionClass::kGpuCompute);
     FunctionPattern& pattern = job.batches()[rank].patterns.back();
     pattern.critical_ns = static_cast<int64_t>(static_cast<double>(pattern.critical_ns) * longer);
@@ -116,14 +124,16 @@ TEST(LastingImbalance, LongerSequencesAmongUnevenOnesAddUp) {
 }
 
 TEST(LastingImbalance, RoutingThatChangesHidesNoLongerSequences) {
-  const std::vector<Finding> findings = AfterWindows({.routing = 0.3}, {1, 1, 1, 1, 1, 1.15, 1, 1}, 3);
+  const std::vector<Finding> findings =
+      AfterWindows({.routing = 0.3}, {1, 1, 1, 1, 1, 1.15, 1, 1}, 3);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].subkind, "data");
   EXPECT_THAT(findings[0].title, HasSubstr("rank 5"));
 }
 
 TEST(LastingImbalance, MoreReplicasMayHaveLongerSequencesThanNot) {
-  for (const std::vector<double>& longer : {std::vector<double>{1.2, 1.2, 1, 1.2}, {1.2, 1, 1.2, 1.2, 1, 1.2}}) {
+  for (const std::vector<double>& longer :
+       {std::vector<double>{1.2, 1.2, 1, 1.2}, {1.2, 1, 1.2, 1.2, 1, 1.2}}) {
     const std::vector<Finding> findings = AfterWindows({}, longer, 4);
     ASSERT_THAT(findings, SizeIs(1));
     EXPECT_EQ(findings[0].subkind, "data");
@@ -134,12 +144,15 @@ TEST(LastingImbalance, MoreReplicasMayHaveLongerSequencesThanNot) {
 
 TEST(LastingImbalance, OneOfTwoReplicasAlwaysHasMore) {
   EXPECT_THAT(AfterWindows({.lengths = 0.03, .shared = 2}, {1.1, 1.1, 1, 1, 1, 1}, 4), IsEmpty());
-  EXPECT_THAT(AfterWindows({.lengths = 0.03, .shared = 2}, {1.1, 1.1, 1, 1, 1, 1}, 12), SizeIs(1)) << "for as long as that it is no chance";
-  EXPECT_THAT(AfterWindows({.lengths = 0.03}, {1.1, 1.1, 1.1, 1, 1, 1}, 4), SizeIs(1)) << "each has its own amount: they are six";
+  EXPECT_THAT(AfterWindows({.lengths = 0.03, .shared = 2}, {1.1, 1.1, 1, 1, 1, 1}, 12), SizeIs(1))
+      << "for as long as that it is no chance";
+  EXPECT_THAT(AfterWindows({.lengths = 0.03}, {1.1, 1.1, 1.1, 1, 1, 1}, 4), SizeIs(1))
+      << "each has its own amount: they are six";
   EXPECT_THAT(AfterWindows({.lengths = 0.03}, {1.1, 1, 1, 1, 1, 1}, 4), SizeIs(1));
 }
 
-// No replica is usual then, and most have no more than a third of the others has: that they differ is what stands out, from one window to the next.
+// No replica is usual then, and most have no more than a third of the others has: that they differ
+// is what stands out, from one window to the next.
 TEST(LastingImbalance, NearlyHalfOfTheReplicasMayHaveLongerSequences) {
   std::vector<double> longer(16, 1);
   for (const size_t replica : {1, 2, 3, 5, 7, 10, 14}) longer[replica] = 1.14;
@@ -148,7 +161,10 @@ TEST(LastingImbalance, NearlyHalfOfTheReplicasMayHaveLongerSequences) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].subkind, "data");
   EXPECT_THAT(findings[0].culprits, IsEmpty());
-  EXPECT_THAT(AfterWindows({.lengths = 0.15, .shared = 4}, {1, 1, 1, 1, 1.14, 1.14, 1.14, 1.14, 1, 1, 1, 1, 1.14, 1.14, 1.14, 1.14}, 5), IsEmpty())
+  EXPECT_THAT(
+      AfterWindows({.lengths = 0.15, .shared = 4},
+                   {1, 1, 1, 1, 1.14, 1.14, 1.14, 1.14, 1, 1, 1, 1, 1.14, 1.14, 1.14, 1.14}, 5),
+      IsEmpty())
       << "four replicas, which differ by chance";
   for (double& replica : longer) replica = 1 + 0.15 * (replica - 1);
   EXPECT_THAT(AfterWindows({}, longer, 12), IsEmpty()) << "two percent, as plain as can be";
@@ -160,7 +176,8 @@ TEST(LastingImbalance, WhatAllReplicasHaveIsNoImbalance) {
 
 TEST(LastingImbalance, WhatIsEqualInTheLongRunIsHealthy) {
   for (const size_t ranks : {4u, 16u}) {
-    for (const auto& [lengths, routing] : {std::pair(0.02, 0.0), {0.1, 0.1}, {0.3, 0.0}, {0.0, 0.3}, {0.3, 0.3}}) {
+    for (const auto& [lengths, routing] :
+         {std::pair(0.02, 0.0), {0.1, 0.1}, {0.3, 0.0}, {0.0, 0.3}, {0.3, 0.3}}) {
       UnevenWindows job({.seed = 5, .lengths = lengths, .routing = routing, .steps = 3});
       for (int window = 0; window < 100; ++window) {
         EXPECT_THAT(job.Next(std::vector<double>(ranks, 1)), IsEmpty())
@@ -173,7 +190,8 @@ TEST(LastingImbalance, WhatIsEqualInTheLongRunIsHealthy) {
 TEST(LastingImbalance, AnExpertThatIsAskedForMoreInEveryWindow) {
   UnevenWindows job({.routing = 0.1});
   std::vector<Finding> findings;
-  for (int window = 0; window < 8; ++window) findings = job.Next(std::vector<double>(8, 1), {.tokens = 1.3});
+  for (int window = 0; window < 8; ++window)
+    findings = job.Next(std::vector<double>(8, 1), {.tokens = 1.3});
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].subkind, "expert");
   EXPECT_THAT(findings[0].title, HasSubstr("rank 5"));
@@ -184,9 +202,11 @@ TEST(LastingImbalance, AnExpertThatIsAskedForMuchMoreShowsInTwoWindows) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     UnevenWindows job({.seed = seed, .routing = 0.25});
     const std::vector<double> alike(16, 1);
-    for (int window = 0; window < 10; ++window) EXPECT_THAT(job.Next(alike), IsEmpty()) << "seed " << seed << ", window " << window;
+    for (int window = 0; window < 10; ++window)
+      EXPECT_THAT(job.Next(alike), IsEmpty()) << "seed " << seed << ", window " << window;
     for (int window = 0; window < 2; ++window) {
-      const std::vector<Finding> findings = job.Next(alike, {.tokens = 2.2});  // some single window tells it, too
+      // some single window tells it, too
+      const std::vector<Finding> findings = job.Next(alike, {.tokens = 2.2});
       told += window == 1 && findings.size() == 1 && findings[0].subkind == "expert" ? 1 : 0;
     }
   }

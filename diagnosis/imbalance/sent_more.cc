@@ -13,7 +13,9 @@ namespace {
 
 constexpr double kTheSame = 1e-3;  // logarithms of bytes
 constexpr size_t kFewestOthers = 6;
-constexpr double kShareOfLook = 0.5;  // of the chance that looks over many windows may cost: few ranks tell little of how windows resemble each other
+// of the chance that looks over many windows may cost: few ranks tell little of how windows
+// resemble each other
+constexpr double kShareOfLook = 0.5;
 
 // The logarithm of what a rank exchanges, to a common scale.
 struct LogBytes {
@@ -25,7 +27,8 @@ struct LogBytes {
 std::vector<LogBytes> LogBytesOf(std::span<const uint32_t> numbers, const RankTimes& window) {
   std::vector<LogBytes> bytes;
   ForEachRankTime(numbers, window, [&bytes](size_t i, const RankTime& row) {
-    if (row.busy_ns > 0) bytes.push_back({static_cast<RankIndex>(i), std::log(static_cast<double>(row.busy_ns))});
+    if (row.busy_ns > 0)
+      bytes.push_back({static_cast<RankIndex>(i), std::log(static_cast<double>(row.busy_ns))});
   });
   return bytes;
 }
@@ -53,21 +56,23 @@ class OfRole {
     auto count = static_cast<double>(values_.size());
     double sum = sum_;
     double squares = squares_;
-    for (auto same = std::ranges::upper_bound(values_, own - kTheSame); same != values_.end() && *same < own + kTheSame; ++same) {
+    for (auto same = std::ranges::upper_bound(values_, own - kTheSame);
+         same != values_.end() && *same < own + kTheSame; ++same) {
       --count;
       sum -= *same - Middle();
       squares -= (*same - Middle()) * (*same - Middle());
     }
     if (count < kFewestOthers) return 1;
     const double mean = sum / count;
-    const double variance = std::max((squares - count * mean * mean) / (count - 1), kTheSame * kTheSame);
+    const double variance =
+        std::max((squares - count * mean * mean) / (count - 1), kTheSame * kTheSame);
     const double t = (own - Middle() - mean) / std::sqrt(variance * (1 + 1 / count));
     return t > 0 ? StudentTail(t, count - 1) : 1;
   }
 
  private:
   std::vector<double> values_;
-  double sum_ = 0;      // of their distances from the middle
+  double sum_ = 0;  // of their distances from the middle
   double squares_ = 0;
 };
 
@@ -82,7 +87,8 @@ OfWindow MeasureWindow(const CrossRankView& view, const RankTimes& window) {
   std::vector<OfRole> roles(view.role_count());
   for (const auto& [rank, log_bytes] : bytes) roles[view.ranks()[rank].role].Add(log_bytes);
   for (OfRole& role : roles) role.Sort();
-  OfWindow measured{.chance = std::vector<double>(view.ranks().size(), 1), .distance = std::vector<double>(view.ranks().size(), 0)};
+  OfWindow measured{.chance = std::vector<double>(view.ranks().size(), 1),
+                    .distance = std::vector<double>(view.ranks().size(), 0)};
   for (const auto& [rank, log_bytes] : bytes) {
     const OfRole& role = roles[view.ranks()[rank].role];
     measured.chance[rank] = role.ChanceOf(log_bytes);
@@ -91,13 +97,15 @@ OfWindow MeasureWindow(const CrossRankView& view, const RankTimes& window) {
   return measured;
 }
 
-// That windows which resemble each other by so much are both so far above chance (Stouffer): of two that are the same it is that of one.
+// That windows which resemble each other by so much are both so far above chance (Stouffer): of two
+// that are the same it is that of one.
 double ChanceOfBoth(double now, double before, double correlation) {
-  return NormalTail((NormalDeviations(now) + NormalDeviations(before)) / std::sqrt(2 * (1 + correlation)));
+  return NormalTail((NormalDeviations(now) + NormalDeviations(before)) /
+                    std::sqrt(2 * (1 + correlation)));
 }
 
-// How much ranks resemble themselves in the two windows: routing that changes slowly makes one window of two. Those that are above chance where windows are independent
-// say nothing of it.
+// How much ranks resemble themselves in the two windows: routing that changes slowly makes one
+// window of two. Those that are above chance where windows are independent say nothing of it.
 double Correlation(const OfWindow& now, const OfWindow& before, double suspicious) {
   double both = 0;
   double of_now = 0;
@@ -108,18 +116,21 @@ double Correlation(const OfWindow& now, const OfWindow& before, double suspiciou
     of_now += now.distance[i] * now.distance[i];
     of_before += before.distance[i] * before.distance[i];
   }
-  return of_now > 0 && of_before > 0 ? std::clamp(both / std::sqrt(of_now * of_before), 0.0, 1.0) : 1;
+  return of_now > 0 && of_before > 0 ? std::clamp(both / std::sqrt(of_now * of_before), 0.0, 1.0)
+                                     : 1;
 }
 
 }  // namespace
 
 std::vector<SentMore> SentMoreInTwoWindows(const CrossRankView& view) {
-  const auto past = Uninterrupted(view.past().bytes, view.window_kind(), view.window_index(), view.world_size());
+  const auto past =
+      Uninterrupted(view.past().bytes, view.window_kind(), view.window_index(), view.world_size());
   if (past.empty() || view.exchanged().rows.empty() || past.back().rows.empty()) return {};
   const OfWindow now = MeasureWindow(view, view.exchanged());
   const OfWindow before = MeasureWindow(view, past.back());
   const LastingOptions options;
-  const double of_job = options.false_alarms_of_job * SpentOnQuestion(static_cast<double>(view.window_index()) + 1);
+  const double of_job =
+      options.false_alarms_of_job * SpentOnQuestion(static_cast<double>(view.window_index()) + 1);
   const auto ranks = static_cast<double>(now.chance.size());
   const double allowed = kShareOfLook * std::max(options.false_alarms_per_look, of_job) / ranks;
   const double correlation = Correlation(now, before, allowed);

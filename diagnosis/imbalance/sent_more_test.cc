@@ -17,7 +17,8 @@ using ::testing::SizeIs;
 TrainingView Exchanging(const std::vector<double>& gigabytes, int64_t window) {
   TrainingView job(static_cast<uint32_t>(gigabytes.size()));
   for (uint32_t rank = 0; rank < gigabytes.size(); ++rank) {
-    job.Run(rank, "gemm", 50, "", FunctionClass::kGpuCompute).Run(rank, "SendRecv", 1, "", FunctionClass::kCollective);
+    job.Run(rank, "gemm", 50, "", FunctionClass::kGpuCompute)
+        .Run(rank, "SendRecv", 1, "", FunctionClass::kCollective);
     job.batches()[rank].patterns.back().bytes = static_cast<uint64_t>(1e9 * gigabytes[rank]);
   }
   job.Finish();
@@ -25,15 +26,18 @@ TrainingView Exchanging(const std::vector<double>& gigabytes, int64_t window) {
   return job;
 }
 
-std::vector<SentMore> SentMoreIn(const std::vector<double>& before, const std::vector<double>& now) {
+std::vector<SentMore> SentMoreIn(const std::vector<double>& before,
+                                 const std::vector<double>& now) {
   TrainingView first = Exchanging(before, 1);
   const std::vector<RankTimes> past = {CrossRankView(first.batches(), {}).exchanged()};
   TrainingView second = Exchanging(now, 2);
   return SentMoreInTwoWindows(CrossRankView(second.batches(), {}, {.bytes = past}));
 }
 
-const std::vector<double> kBefore = {1.0, 1.1, 0.9, 1.05, 0.95, 3, 1.12, 0.88, 1.02, 0.97, 1.07, 0.93};
-const std::vector<double> kNow = {1.08, 0.92, 0.99, 0.9, 1.03, 3, 0.96, 1.01, 1.1, 0.89, 0.94, 1.06};
+const std::vector<double> kBefore = {1.0,  1.1,  0.9,  1.05, 0.95, 3,
+                                     1.12, 0.88, 1.02, 0.97, 1.07, 0.93};
+const std::vector<double> kNow = {1.08, 0.92, 0.99, 0.9,  1.03, 3,
+                                  0.96, 1.01, 1.1,  0.89, 0.94, 1.06};
 
 TEST(SentMore, WhoIsFarAboveItsPeersInTwoWindowsRunning) {
   const std::vector<SentMore> sent = SentMoreIn(kBefore, kNow);
@@ -56,10 +60,13 @@ TEST(SentMore, WhereRanksDifferForLongTwoWindowsAreNoMoreThanOne) {
   EXPECT_THAT(SentMoreIn(now, now), IsEmpty());
 }
 
-TEST(SentMore, WhoIsTooFarAboveForOneWindowIsSoWhereRanksDifferForLong) { EXPECT_THAT(SentMoreIn(kNow, kNow), SizeIs(1)); }
+TEST(SentMore, WhoIsTooFarAboveForOneWindowIsSoWhereRanksDifferForLong) {
+  EXPECT_THAT(SentMoreIn(kNow, kNow), SizeIs(1));
+}
 
 TEST(SentMore, FewPeersTellNothing) {
-  EXPECT_THAT(SentMoreIn({1.0, 1.1, 0.9, 1.05, 0.95, 3}, {1.08, 0.92, 0.99, 0.9, 1.03, 3}), IsEmpty());
+  EXPECT_THAT(SentMoreIn({1.0, 1.1, 0.9, 1.05, 0.95, 3}, {1.08, 0.92, 0.99, 0.9, 1.03, 3}),
+              IsEmpty());
 }
 
 TEST(SentMore, RanksThatShareWhatTheyExchangeAreOne) {

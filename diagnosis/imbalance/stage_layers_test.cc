@@ -1,12 +1,11 @@
 // Stages of a pipeline by the layers that they run on devices (stage_work.h).
-#include "diagnosis/imbalance/imbalance_operator.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "diagnosis/finding_measures.h"
+#include "diagnosis/imbalance/imbalance_operator.h"
 #include "diagnosis/training_view.h"
 
 namespace eroica {
@@ -42,7 +41,9 @@ TrainingView LayeredPipeline(const std::vector<Stage>& stages) {
     job.Run(rank, "attention_backward", 40 * is.layers, "", FunctionClass::kGpuCompute);
     job.Run(rank, "norm", 4 * is.layers, "", FunctionClass::kGpuCompute);
     job.Run(rank, "gemm", 16 * is.layers + is.head_ms, "", FunctionClass::kGpuCompute);
-    if (is.experts_ms > 0) job.Run(rank, "grouped_gemm", is.experts_ms * (rank < count ? 0.9 : 1.1), "", FunctionClass::kGpuCompute);
+    if (is.experts_ms > 0)
+      job.Run(rank, "grouped_gemm", is.experts_ms * (rank < count ? 0.9 : 1.1), "",
+              FunctionClass::kGpuCompute);
     if (is.own_ms > 0) job.Run(rank, "loss", is.own_ms, "", FunctionClass::kGpuCompute);
     for (FunctionPattern& pattern : job.batches()[rank].patterns) {
       pattern.resource = Resource::kGpuSm;
@@ -50,8 +51,11 @@ TrainingView LayeredPipeline(const std::vector<Stage>& stages) {
       pattern.mu = 0.9 * is.clock;
       pattern.count = static_cast<uint64_t>(100 * is.calls);
     }
-    if (is.optimizer_ms > 0) job.Run(rank, "AdamFunctor", is.optimizer_ms, "", FunctionClass::kGpuCompute);
-    if (stage + 1 < count) summary.pairs.push_back({.source = RankId{rank}, .destination = RankId{rank + 1}, .count = 4});
+    if (is.optimizer_ms > 0)
+      job.Run(rank, "AdamFunctor", is.optimizer_ms, "", FunctionClass::kGpuCompute);
+    if (stage + 1 < count)
+      summary.pairs.push_back(
+          {.source = RankId{rank}, .destination = RankId{rank + 1}, .count = 4});
   }
   job.Finish();
   return job;
@@ -61,7 +65,10 @@ TEST(StageLayers, AStageWithMoreLayersIsNamedThoughTheHeadIsElsewhere) {
   for (const std::vector<Stage>& stages :
        {std::vector<Stage>{{}, {.layers = 1.25}, {}, {.head_ms = 10, .own_ms = 5}},
         {{}, {.layers = 1.25}},
-        {{.own_ms = 16}, {.layers = 1.25}, {}, {.head_ms = 12, .own_ms = 16}}}) {  // embedding and head are nearly as heavy
+        {{.own_ms = 16},
+         {.layers = 1.25},
+         {},
+         {.head_ms = 12, .own_ms = 16}}}) {  // embedding and head are nearly as heavy
     TrainingView job = LayeredPipeline(stages);
     const std::vector<Finding> findings = Evaluate(job);
     ASSERT_THAT(findings, SizeIs(1));
@@ -72,14 +79,16 @@ TEST(StageLayers, AStageWithMoreLayersIsNamedThoughTheHeadIsElsewhere) {
   }
 }
 
-// The last stage runs a kernel of the layers a quarter more often, for a head whose calls may be of any length.
+// The last stage runs a kernel of the layers a quarter more often, for a head whose calls may be of
+// any length.
 TrainingView PipelineWithLargeHead(const std::vector<Stage>& stages, double head_call_ms) {
   constexpr uint32_t kHeadCalls = 25;
   TrainingView job = LayeredPipeline(stages);
   const auto count = static_cast<uint32_t>(stages.size());
   for (uint32_t rank = 0; rank < 2 * count; ++rank) {
     for (FunctionPattern& pattern : job.batches()[rank].patterns) {
-      pattern.histogram.Add(static_cast<uint64_t>(pattern.critical_ns) / pattern.count, static_cast<uint32_t>(pattern.count));
+      pattern.histogram.Add(static_cast<uint64_t>(pattern.critical_ns) / pattern.count,
+                            static_cast<uint32_t>(pattern.count));
       const bool in_head = rank % count + 1 == count && pattern.name == "gemm";
       if (!in_head) continue;
       const auto call_ns = static_cast<uint64_t>(head_call_ms * kMillisecond);
@@ -103,13 +112,17 @@ TEST(StageLayers, AHeadThatRunsAKernelOfTheLayersHidesNoHeavyStage) {
     EXPECT_NEAR(findings[0].lost_ns_per_step, 20e6, 3e6);
   }
   for (const double head_call_ms : {0.5, 3.0, 6.0, 9.0}) {
-    TrainingView job = PipelineWithLargeHead({{.optimizer_ms = 4}, {.optimizer_ms = 4}}, head_call_ms);
+    TrainingView job =
+        PipelineWithLargeHead({{.optimizer_ms = 4}, {.optimizer_ms = 4}}, head_call_ms);
     EXPECT_THAT(Evaluate(job), IsEmpty()) << head_call_ms;
   }
 }
 
 TEST(StageLayers, LongerLayersAreSeenBesideExperts) {
-  TrainingView job = LayeredPipeline({{.experts_ms = 60}, {.layers = 1.25, .experts_ms = 63}, {.experts_ms = 58}, {.experts_ms = 61}});
+  TrainingView job = LayeredPipeline({{.experts_ms = 60},
+                                      {.layers = 1.25, .experts_ms = 63},
+                                      {.experts_ms = 58},
+                                      {.experts_ms = 61}});
   const std::vector<Finding> findings = Evaluate(job);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].kind, FindingKind::kImbalance);
@@ -119,17 +132,22 @@ TEST(StageLayers, LongerLayersAreSeenBesideExperts) {
 
 TEST(StageLayers, BesideExpertsOneLongKernelOrMoreTokensAreNoLongerLayers) {
   for (const Stage& heavy : {Stage{.recompute = 1, .experts_ms = 60}, {.experts_ms = 80}}) {
-    TrainingView job = LayeredPipeline({{.experts_ms = 60}, heavy, {.experts_ms = 60}, {.experts_ms = 60}});
+    TrainingView job =
+        LayeredPipeline({{.experts_ms = 60}, heavy, {.experts_ms = 60}, {.experts_ms = 60}});
     EXPECT_THAT(Evaluate(job), IsEmpty());
   }
 }
 
 TEST(StageLayers, WhatOneStageHasOfItsOwnIsNoImbalanceOfLayers) {
   for (const std::vector<Stage>& stages :
-       {std::vector<Stage>{{}, {}, {}, {.head_ms = 12, .own_ms = 10}},                         // the head and the loss
-        {{.recompute = 1}, {}, {}, {}},                                                        // one that computes forward twice
-        {{.layers = 1.25, .calls = 1.25}, {.head_ms = 12, .own_ms = 10}},                      // fewer layers, and the head
-        {{.own_ms = 16}, {.layers = 1.25, .calls = 1.25}, {}, {.head_ms = 12, .own_ms = 16}},  // shared out well
+       {std::vector<Stage>{{}, {}, {}, {.head_ms = 12, .own_ms = 10}},  // the head and the loss
+        {{.recompute = 1}, {}, {}, {}},  // one that computes forward twice
+        {{.layers = 1.25, .calls = 1.25},
+         {.head_ms = 12, .own_ms = 10}},  // fewer layers, and the head
+        {{.own_ms = 16},
+         {.layers = 1.25, .calls = 1.25},
+         {},
+         {.head_ms = 12, .own_ms = 16}},  // shared out well
         {{}, {.layers = 1.04}, {}, {}}}) {
     TrainingView job = LayeredPipeline(stages);
     EXPECT_THAT(Evaluate(job), IsEmpty());
@@ -149,21 +167,28 @@ TEST(StageLayers, TheOptimizerAndTheCallsTellLayersFromDevices) {
   const auto said = [&usual](const Stage& odd) {
     TrainingView job = LayeredPipeline({usual, usual, odd, usual});
     const std::vector<Finding> findings = Evaluate(job);
-    return findings.empty() ? std::string() : findings.front().kind == FindingKind::kImbalance ? "layers" : "device";
+    return findings.empty()                                   ? std::string()
+           : findings.front().kind == FindingKind::kImbalance ? "layers"
+                                                              : "device";
   };
   EXPECT_EQ(said({.layers = 1.25, .optimizer_ms = 5, .calls = 1.25}), "layers") << "more of them";
   EXPECT_EQ(said({.layers = 1.25, .optimizer_ms = 4}), "layers") << "longer ones";
-  EXPECT_EQ(said({.layers = 1.25, .clock = 0.95, .optimizer_ms = 4}), "layers") << "a clock that explains little of it";
-  EXPECT_EQ(said({.layers = 1.25, .optimizer_ms = 5}), "device") << "everything takes longer, and nothing is called more often";
-  EXPECT_EQ(said({.layers = 1.25, .clock = 0.95, .optimizer_ms = 10}), "") << "parameters of its own";
-  EXPECT_EQ(said({.layers = 1.07, .clock = 0.97, .optimizer_ms = 4}), "") << "next to nothing is left beside the clock";
+  EXPECT_EQ(said({.layers = 1.25, .clock = 0.95, .optimizer_ms = 4}), "layers")
+      << "a clock that explains little of it";
+  EXPECT_EQ(said({.layers = 1.25, .optimizer_ms = 5}), "device")
+      << "everything takes longer, and nothing is called more often";
+  EXPECT_EQ(said({.layers = 1.25, .clock = 0.95, .optimizer_ms = 10}), "")
+      << "parameters of its own";
+  EXPECT_EQ(said({.layers = 1.07, .clock = 0.97, .optimizer_ms = 4}), "")
+      << "next to nothing is left beside the clock";
 }
 
 TEST(StageLayers, AStageThatIsHeavyInSomeStepsHasNoMoreLayers) {
   TrainingView job = LayeredPipeline({{}, {}, {.layers = 1.25}, {}});
   for (PatternBatch& batch : job.batches()) {
     if (batch.role != "stage 2") continue;
-    for (StepRecord& step : batch.steps) step.peer_wait_ns = step.id % 2 == 0 ? 0 : step.duration_ns * 2 / 5;
+    for (StepRecord& step : batch.steps)
+      step.peer_wait_ns = step.id % 2 == 0 ? 0 : step.duration_ns * 2 / 5;
   }
   EXPECT_THAT(Evaluate(job), IsEmpty());
 }
@@ -171,25 +196,31 @@ TEST(StageLayers, AStageThatIsHeavyInSomeStepsHasNoMoreLayers) {
 TEST(StageLayers, ClockAndOptimizerTellLayersWhereStepsVary) {
   for (const double clock : {1.0, 0.95}) {
     const Stage usual = {.optimizer_ms = 4};
-    TrainingView job = LayeredPipeline({usual, usual, {.layers = 1.25, .clock = clock, .optimizer_ms = 4}, usual});
+    TrainingView job =
+        LayeredPipeline({usual, usual, {.layers = 1.25, .clock = clock, .optimizer_ms = 4}, usual});
     for (PatternBatch& batch : job.batches()) {
       if (batch.role != "stage 2") continue;
-      for (StepRecord& step : batch.steps) step.peer_wait_ns = step.id % 2 == 0 ? 0 : step.duration_ns * 2 / 5;
+      for (StepRecord& step : batch.steps)
+        step.peer_wait_ns = step.id % 2 == 0 ? 0 : step.duration_ns * 2 / 5;
     }
     const std::vector<Finding> findings = Evaluate(job);
     ASSERT_THAT(findings, SizeIs(clock < 1 ? 0 : 1)) << clock;
-    for (const Finding& finding : findings) EXPECT_NE(FindMeasure(finding, kSeenInWindows), nullptr) << "one window is not enough";
+    for (const Finding& finding : findings)
+      EXPECT_NE(FindMeasure(finding, kSeenInWindows), nullptr) << "one window is not enough";
   }
 }
 
-// How many windows are asked for where stage 2 is heavy, and its median call is so many times the others'.
+// How many windows are asked for where stage 2 is heavy, and its median call is so many times the
+// others'.
 double WindowsAskedFor(const Stage& heavy, double median_call) {
   const Stage usual = {.optimizer_ms = 4};
   TrainingView job = LayeredPipeline({usual, usual, heavy, usual});
   for (PatternBatch& batch : job.batches()) {
     for (FunctionPattern& pattern : batch.patterns) {
       pattern.histogram = {};
-      for (int call = 0; call < 100; ++call) pattern.histogram.Add(static_cast<uint64_t>(2e5 * (batch.role == "stage 2" ? median_call : 1)));
+      for (int call = 0; call < 100; ++call)
+        pattern.histogram.Add(
+            static_cast<uint64_t>(2e5 * (batch.role == "stage 2" ? median_call : 1)));
     }
   }
   const std::vector<Finding> findings = Evaluate(job);
@@ -199,8 +230,10 @@ double WindowsAskedFor(const Stage& heavy, double median_call) {
 
 TEST(StageLayers, LayersThatShowInEveryCallAreToldInOneWindow) {
   EXPECT_EQ(WindowsAskedFor({.layers = 1.25, .optimizer_ms = 4}, 1.25), 1) << "longer ones";
-  EXPECT_EQ(WindowsAskedFor({.layers = 1.25, .optimizer_ms = 4, .calls = 1.25}, 1), 1) << "more of them";
-  EXPECT_EQ(WindowsAskedFor({.layers = 1.25, .optimizer_ms = 4}, 1.15), 2) << "what most calls do not show may be pauses";
+  EXPECT_EQ(WindowsAskedFor({.layers = 1.25, .optimizer_ms = 4, .calls = 1.25}, 1), 1)
+      << "more of them";
+  EXPECT_EQ(WindowsAskedFor({.layers = 1.25, .optimizer_ms = 4}, 1.15), 2)
+      << "what most calls do not show may be pauses";
 }
 
 TEST(StageLayers, StagesOfWhichEventsAreMissingAreNotLighter) {
@@ -217,7 +250,8 @@ TEST(StageLayers, AFewLargeKernelsDoNotTellOfAllLayers) {
   for (const double folded_ms : {30.0, 60.0}) {
     TrainingView job = LayeredPipeline({{}, {}, {.layers = 1.25}, {}});
     for (PatternBatch& batch : job.batches()) {
-      batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kGpuCompute)] = static_cast<int64_t>(folded_ms * 8 * kMillisecond);
+      batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kGpuCompute)] =
+          static_cast<int64_t>(folded_ms * 8 * kMillisecond);
     }
     EXPECT_EQ(Evaluate(job).size(), folded_ms < 40 ? 1u : 0u) << folded_ms;
   }

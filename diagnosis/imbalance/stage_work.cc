@@ -22,7 +22,8 @@ bool RolesAreStages(const CrossRankView& view) {
     for (const PairSummary& pair : summary.pairs) {
       const RankView* source = view.FindRank(pair.source);
       const RankView* destination = view.FindRank(pair.destination);
-      if (source != nullptr && destination != nullptr && source->role != destination->role) return true;
+      if (source != nullptr && destination != nullptr && source->role != destination->role)
+        return true;
     }
   }
   return false;
@@ -36,13 +37,15 @@ double WorkOf(const PatternBatch& batch, bool of_kernels) {
   }
   for (int c = 0; c < kFunctionClassCount; ++c) {
     const auto function_class = static_cast<FunctionClass>(c);
-    const bool counts = of_kernels ? function_class == FunctionClass::kGpuCompute : function_class != FunctionClass::kCollective;
+    const bool counts = of_kernels ? function_class == FunctionClass::kGpuCompute
+                                   : function_class != FunctionClass::kCollective;
     if (counts) work += batch.folded_critical_ns[static_cast<size_t>(c)];
   }
   return PerStep(batch, work);
 }
 
-// Standard error of a step's work where stacks are sampled, of all members together; 0 where functions are traced.
+// Standard error of a step's work where stacks are sampled, of all members together; 0 where
+// functions are traced.
 double ErrorOf(const CrossRankView& view, const StageWork& stage) {
   double variance = 0;
   double steps = 0;
@@ -50,7 +53,8 @@ double ErrorOf(const CrossRankView& view, const StageWork& stage) {
     const PatternBatch& batch = *view.ranks()[member].batch;
     steps += static_cast<double>(batch.steps.size());
     for (const FunctionPattern& pattern : batch.patterns) {
-      if (IsSeenInStacks(pattern)) variance += static_cast<double>(pattern.critical_ns) * SampleNs(batch);
+      if (IsSeenInStacks(pattern))
+        variance += static_cast<double>(pattern.critical_ns) * SampleNs(batch);
     }
   }
   return steps > 0 ? std::sqrt(variance) / steps : 0;
@@ -63,7 +67,8 @@ void Measure(const CrossRankView& view, StageWork& stage) {
   size_t steps = 0;
   for (const RankIndex member : stage.members) {
     const PatternBatch& batch = *view.ranks()[member].batch;
-    // Layers are kernels, where there is a device: what the training thread is in meanwhile, and what is copied, is no layer's.
+    // Layers are kernels, where there is a device: what the training thread is in meanwhile, and
+    // what is copied, is no layer's.
     work.push_back(WorkOf(batch, ComputesOnDevice(batch)));
     all.push_back(WorkOf(batch, false));
     for (const StepRecord& step : batch.steps) duration += static_cast<double>(step.duration_ns);
@@ -75,7 +80,9 @@ void Measure(const CrossRankView& view, StageWork& stage) {
     in_step.clear();
     for (const RankIndex member : stage.members) {
       const std::vector<StepRecord>& records = view.ranks()[member].batch->steps;
-      if (step < records.size()) in_step.push_back(static_cast<double>(records[step].duration_ns - records[step].peer_wait_ns));
+      if (step < records.size())
+        in_step.push_back(
+            static_cast<double>(records[step].duration_ns - records[step].peer_wait_ns));
     }
     stage.busy_ns.push_back(Median(std::span(in_step)));
   }
@@ -103,35 +110,43 @@ struct SharedKernel {
 double MedianOf(std::vector<double> values) { return Median(std::span(values)); }
 
 // Of two values or more.
-double MedianOfOthers(const std::vector<double>& values, size_t left_out) { return PeerMedian(values).Without(values[left_out]); }
+double MedianOfOthers(const std::vector<double>& values, size_t left_out) {
+  return PeerMedian(values).Without(values[left_out]);
+}
 
 // So little of its events is missing that what its functions took is what they took.
 bool IsWhole(const PatternBatch& batch) {
   constexpr double kMostMissing = 0.01;
   const Completeness& completeness = batch.completeness;
-  return static_cast<double>(completeness.lost + completeness.late) <= kMostMissing * static_cast<double>(completeness.events);
+  return static_cast<double>(completeness.lost + completeness.late) <=
+         kMostMissing * static_cast<double>(completeness.events);
 }
 
-// Without the members of which events are missing. Nothing where that leaves fewer than half of a stage.
-std::optional<std::vector<StageWork>> WholeMembers(const CrossRankView& view, std::span<const StageWork> stages) {
+// Without the members of which events are missing. Nothing where that leaves fewer than half of a
+// stage.
+std::optional<std::vector<StageWork>> WholeMembers(const CrossRankView& view,
+                                                   std::span<const StageWork> stages) {
   std::vector<StageWork> whole(stages.begin(), stages.end());
   for (StageWork& stage : whole) {
     const size_t members = stage.members.size();
-    std::erase_if(stage.members, [&view](RankIndex member) { return !IsWhole(*view.ranks()[member].batch); });
+    std::erase_if(stage.members,
+                  [&view](RankIndex member) { return !IsWhole(*view.ranks()[member].batch); });
     if (2 * stage.members.size() < members || stage.members.empty()) return std::nullopt;
   }
   return whole;
 }
 
-// Kernels too small for rows are more than a third of what the median rank computes. Those that have rows are not typical then: where steps are mostly waiting these
-// are the largest alone, which the head of the last stage runs as well as its layers do.
+// Kernels too small for rows are more than a third of what the median rank computes. Those that
+// have rows are not typical then: where steps are mostly waiting these are the largest alone, which
+// the head of the last stage runs as well as its layers do.
 bool AreMostlyFolded(const CrossRankView& view, std::span<const StageWork> stages) {
   std::vector<double> shares;
   for (const StageWork& stage : stages) {
     for (const RankIndex member : stage.members) {
       const PatternBatch& batch = *view.ranks()[member].batch;
       const double all_ns = WorkOf(batch, true);
-      const auto folded_ns = batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kGpuCompute)];
+      const auto folded_ns =
+          batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kGpuCompute)];
       if (all_ns > 0) shares.push_back(PerStep(batch, folded_ns) / all_ns);
     }
   }
@@ -148,7 +163,8 @@ std::vector<int> StageOfRanks(const CrossRankView& view, std::span<const StageWo
 }
 
 // Nothing where fewer than half of a stage's members ran it.
-std::optional<SharedKernel> Share(const CrossRankView& view, const FunctionColumn& column, std::span<const StageWork> stages,
+std::optional<SharedKernel> Share(const CrossRankView& view, const FunctionColumn& column,
+                                  std::span<const StageWork> stages,
                                   const std::vector<int>& stage_of) {
   SharedKernel kernel;
   kernel.of_members.resize(stages.size());
@@ -161,12 +177,17 @@ std::optional<SharedKernel> Share(const CrossRankView& view, const FunctionColum
     const FunctionPattern& pattern = *column.pattern[i];
     const MeanStep& step = view.ranks()[column.rank[i]].step;
     kernel.of_members[static_cast<size_t>(stage)].push_back(PerStep(step, pattern.critical_ns));
-    calls[static_cast<size_t>(stage)].push_back(PerStep(step, static_cast<int64_t>(std::min(pattern.count, kMostCalls))));
-    if (!pattern.histogram.empty()) medians[static_cast<size_t>(stage)].push_back(static_cast<double>(pattern.histogram.Quantile(kHalf)));
-    if (pattern.resource == Resource::kGpuSm && pattern.resource_samples > 0) mu[static_cast<size_t>(stage)].push_back(pattern.mu);
+    calls[static_cast<size_t>(stage)].push_back(
+        PerStep(step, static_cast<int64_t>(std::min(pattern.count, kMostCalls))));
+    if (!pattern.histogram.empty())
+      medians[static_cast<size_t>(stage)].push_back(
+          static_cast<double>(pattern.histogram.Quantile(kHalf)));
+    if (pattern.resource == Resource::kGpuSm && pattern.resource_samples > 0)
+      mu[static_cast<size_t>(stage)].push_back(pattern.mu);
   }
   for (size_t s = 0; s < stages.size(); ++s) {
-    if (2 * kernel.of_members[s].size() < stages[s].members.size() || kernel.of_members[s].empty()) return std::nullopt;
+    if (2 * kernel.of_members[s].size() < stages[s].members.size() || kernel.of_members[s].empty())
+      return std::nullopt;
     kernel.ns.push_back(MedianOf(kernel.of_members[s]));
     kernel.calls.push_back(MedianOf(std::move(calls[s])));
     kernel.median_ns.push_back(medians[s].empty() ? 0 : MedianOf(std::move(medians[s])));
@@ -177,17 +198,23 @@ std::optional<SharedKernel> Share(const CrossRankView& view, const FunctionColum
 }
 
 // Those on data, or those on parameters.
-std::vector<SharedKernel> SharedKernels(const CrossRankView& view, std::span<const StageWork> stages, bool on_parameters) {
+std::vector<SharedKernel> SharedKernels(const CrossRankView& view,
+                                        std::span<const StageWork> stages, bool on_parameters) {
   const std::vector<int> stage_of = StageOfRanks(view, stages);
   std::vector<SharedKernel> kernels;
   for (const FunctionColumn& column : view.functions()) {
-    if (column.sample->function_class != FunctionClass::kGpuCompute || WorksOnParameters(column.sample->name) != on_parameters) continue;
-    if (std::optional<SharedKernel> kernel = Share(view, column, stages, stage_of)) kernels.push_back(std::move(*kernel));
+    if (column.sample->function_class != FunctionClass::kGpuCompute ||
+        WorksOnParameters(column.sample->name) != on_parameters)
+      continue;
+    if (std::optional<SharedKernel> kernel = Share(view, column, stages, stage_of))
+      kernels.push_back(std::move(*kernel));
   }
   return kernels;
 }
 
-std::optional<double> Ratio(double own, double others) { return others > 0 ? std::optional(own / others - 1) : std::nullopt; }
+std::optional<double> Ratio(double own, double others) {
+  return others > 0 ? std::optional(own / others - 1) : std::nullopt;
+}
 
 // Against the median of the others.
 std::optional<double> CallsGrowth(const SharedKernel& kernel, size_t stage) {
@@ -195,31 +222,37 @@ std::optional<double> CallsGrowth(const SharedKernel& kernel, size_t stage) {
 }
 
 std::optional<double> CallGrowth(const SharedKernel& kernel, size_t stage) {
-  return kernel.median_ns[stage] > 0 ? Ratio(kernel.median_ns[stage], MedianOfOthers(kernel.median_ns, stage)) : std::nullopt;
+  return kernel.median_ns[stage] > 0
+             ? Ratio(kernel.median_ns[stage], MedianOfOthers(kernel.median_ns, stage))
+             : std::nullopt;
 }
 
 // How a stage compares with the others in the kernels that all run.
 class StageComparison {
  public:
-  StageComparison(const std::vector<SharedKernel>& kernels, size_t stage) : kernels_(kernels), stage_(stage) {}
+  StageComparison(const std::vector<SharedKernel>& kernels, size_t stage)
+      : kernels_(kernels), stage_(stage) {}
 
   size_t stage() const { return stage_; }
   const std::vector<SharedKernel>& kernels() const { return kernels_; }
 
-  // The others call it more often: they run something else with it, too (a head, whose calls are as long as it likes).
+  // The others call it more often: they run something else with it, too (a head, whose calls are as
+  // long as it likes).
   bool OthersHaveMore(const SharedKernel& kernel) const {
     constexpr double kMore = 0.05;
     const std::optional<double> calls = CallsGrowth(kernel, stage_);
     return calls && *calls < -kMore && CallGrowth(kernel, stage_);
   }
 
-  // What the layers of the median other stage take in it, a step. Where the others have more, their median call is a layer's, and they have as many of these as the
-  // stage.
+  // What the layers of the median other stage take in it, a step. Where the others have more, their
+  // median call is a layer's, and they have as many of these as the stage.
   double UsualNs(const SharedKernel& kernel) const {
-    return OthersHaveMore(kernel) ? kernel.ns[stage_] / (1 + *CallGrowth(kernel, stage_)) : MedianOfOthers(kernel.ns, stage_);
+    return OthersHaveMore(kernel) ? kernel.ns[stage_] / (1 + *CallGrowth(kernel, stage_))
+                                  : MedianOfOthers(kernel.ns, stage_);
   }
 
-  // What two thirds of the kernel time reach of what `growth_of` says of each; weights are times. Nothing where it says nothing of any.
+  // What two thirds of the kernel time reach of what `growth_of` says of each; weights are times.
+  // Nothing where it says nothing of any.
   template <typename GrowthOf>
   std::optional<double> Typical(GrowthOf growth_of) const {
     std::vector<Weighted> growths;
@@ -232,7 +265,10 @@ class StageComparison {
   }
 
   double Growth() const {
-    return Typical([this](const SharedKernel& kernel) { return Ratio(kernel.ns[stage_], UsualNs(kernel)); }).value_or(0);
+    return Typical([this](const SharedKernel& kernel) {
+             return Ratio(kernel.ns[stage_], UsualNs(kernel));
+           })
+        .value_or(0);
   }
 
   // Of a quarter of its members, those with the least of it.
@@ -247,16 +283,21 @@ class StageComparison {
   }
 
   double MoreCalls() const {
-    return Typical([this](const SharedKernel& kernel) { return OthersHaveMore(kernel) ? std::nullopt : CallsGrowth(kernel, stage_); }).value_or(0);
+    return Typical([this](const SharedKernel& kernel) {
+             return OthersHaveMore(kernel) ? std::nullopt : CallsGrowth(kernel, stage_);
+           })
+        .value_or(0);
   }
 
-  // How far the other stages lie apart in most of the kernels: what one of them has of its own, and shares the name with a layer's, counts little.
+  // How far the other stages lie apart in most of the kernels: what one of them has of its own, and
+  // shares the name with a layer's, counts little.
   double SpreadOfOthers() const {
     return Typical([this](const SharedKernel& kernel) {
              std::vector<double> others = kernel.ns;
              others.erase(others.begin() + static_cast<std::ptrdiff_t>(stage_));
              const auto [least, most] = std::minmax_element(others.begin(), others.end());
-             return Ratio(*most - *least + MedianOfOthers(kernel.ns, stage_), MedianOfOthers(kernel.ns, stage_));
+             return Ratio(*most - *least + MedianOfOthers(kernel.ns, stage_),
+                          MedianOfOthers(kernel.ns, stage_));
            })
         .value_or(0);
   }
@@ -268,12 +309,17 @@ class StageComparison {
 
 std::optional<StageLayers> HeavyStage(const StageComparison& comparison) {
   const size_t stage = comparison.stage();
-  StageLayers heavy{.stage = stage, .growth = comparison.Growth(), .least = comparison.LeastGrowth(), .spread = comparison.SpreadOfOthers()};
+  StageLayers heavy{.stage = stage,
+                    .growth = comparison.Growth(),
+                    .least = comparison.LeastGrowth(),
+                    .spread = comparison.SpreadOfOthers()};
   heavy.clock_growth = comparison.Typical([stage](const SharedKernel& kernel) {
-    return kernel.mu.empty() ? std::nullopt : Ratio(kernel.mu[stage], MedianOfOthers(kernel.mu, stage));
+    return kernel.mu.empty() ? std::nullopt
+                             : Ratio(kernel.mu[stage], MedianOfOthers(kernel.mu, stage));
   });
   heavy.calls_growth = comparison.MoreCalls();
-  heavy.typical_growth = comparison.Typical([stage](const SharedKernel& kernel) { return CallGrowth(kernel, stage); });
+  heavy.typical_growth =
+      comparison.Typical([stage](const SharedKernel& kernel) { return CallGrowth(kernel, stage); });
   for (const SharedKernel& kernel : comparison.kernels()) {
     const double usual_ns = comparison.UsualNs(kernel);
     heavy.others_ns += usual_ns;
@@ -282,7 +328,9 @@ std::optional<StageLayers> HeavyStage(const StageComparison& comparison) {
   return heavy.kernels < kFewestKernels ? std::nullopt : std::optional(heavy);
 }
 
-double TypicalGrowth(const std::vector<SharedKernel>& kernels, size_t stage) { return StageComparison(kernels, stage).Growth(); }
+double TypicalGrowth(const std::vector<SharedKernel>& kernels, size_t stage) {
+  return StageComparison(kernels, stage).Growth();
+}
 
 std::optional<StageLayers> Heaviest(const std::vector<SharedKernel>& kernels, size_t stages) {
   size_t heaviest = 0;
@@ -292,7 +340,8 @@ std::optional<StageLayers> Heaviest(const std::vector<SharedKernel>& kernels, si
   return HeavyStage(StageComparison(kernels, heaviest));
 }
 
-// By how much the members of a stage differ in the kernel, relative to what it takes: the median stage.
+// By how much the members of a stage differ in the kernel, relative to what it takes: the median
+// stage.
 double SpreadOfMembers(const SharedKernel& kernel) {
   std::vector<double> spreads;
   for (std::vector<double> members : kernel.of_members) {
@@ -302,15 +351,18 @@ double SpreadOfMembers(const SharedKernel& kernel) {
   return spreads.empty() ? 0 : Median(std::span(spreads));
 }
 
-// Without those of experts, which work on the tokens of all ranks and not on those of the stage: members of a stage differ in them by four times as much as in what a
-// third of the kernel time shows, and by a hundredth at least.
+// Without those of experts, which work on the tokens of all ranks and not on those of the stage:
+// members of a stage differ in them by four times as much as in what a third of the kernel time
+// shows, and by a hundredth at least.
 std::vector<SharedKernel> WithoutExperts(const std::vector<SharedKernel>& kernels) {
   constexpr double kTimesMore = 4;
   constexpr double kLeastSpread = 0.01;
   std::vector<Weighted> spreads;
-  for (const SharedKernel& kernel : kernels) spreads.push_back({SpreadOfMembers(kernel), MedianOf(kernel.ns)});
+  for (const SharedKernel& kernel : kernels)
+    spreads.push_back({SpreadOfMembers(kernel), MedianOf(kernel.ns)});
   std::vector<Weighted> ordered = spreads;
-  const double limit = std::max(kLeastSpread, kTimesMore * WeightedQuantile(std::span(ordered), kThird));
+  const double limit =
+      std::max(kLeastSpread, kTimesMore * WeightedQuantile(std::span(ordered), kThird));
   std::vector<SharedKernel> dense;
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (spreads[i].value < limit) dense.push_back(kernels[i]);
@@ -320,7 +372,9 @@ std::vector<SharedKernel> WithoutExperts(const std::vector<SharedKernel>& kernel
 
 }  // namespace
 
-bool IsWork(const FunctionPattern& pattern) { return !IsSymptom(pattern) && !IsStarvation(pattern.name); }
+bool IsWork(const FunctionPattern& pattern) {
+  return !IsSymptom(pattern) && !IsStarvation(pattern.name);
+}
 
 std::vector<StageWork> MeasureStages(const CrossRankView& view) {
   if (!RolesAreStages(view)) return {};
@@ -338,7 +392,8 @@ std::vector<StageWork> MeasureStages(const CrossRankView& view) {
   return stages;
 }
 
-std::optional<StageLayers> FindHeavyLayers(const CrossRankView& view, std::span<const StageWork> all_stages) {
+std::optional<StageLayers> FindHeavyLayers(const CrossRankView& view,
+                                           std::span<const StageWork> all_stages) {
   const std::optional<std::vector<StageWork>> stages_of_whole = WholeMembers(view, all_stages);
   if (all_stages.size() < 2 || !stages_of_whole) return std::nullopt;
   const std::span<const StageWork> stages = *stages_of_whole;
@@ -349,8 +404,10 @@ std::optional<StageLayers> FindHeavyLayers(const CrossRankView& view, std::span<
   if (dense.size() < kFewestKernels) return std::nullopt;
   std::optional<StageLayers> heavy = Heaviest(dense, stages.size());
   if (!heavy) return std::nullopt;
-  heavy->beside_experts = dense.size() < kernels.size() && TypicalGrowth(kernels, heavy->stage) <= kHalf * heavy->growth;
-  if (const std::vector<SharedKernel> of_parameters = SharedKernels(view, stages, true); !of_parameters.empty())
+  heavy->beside_experts = dense.size() < kernels.size() &&
+                          TypicalGrowth(kernels, heavy->stage) <= kHalf * heavy->growth;
+  if (const std::vector<SharedKernel> of_parameters = SharedKernels(view, stages, true);
+      !of_parameters.empty())
     heavy->parameter_growth = TypicalGrowth(of_parameters, heavy->stage);
   return heavy;
 }

@@ -14,7 +14,8 @@ namespace {
 // Of the window before, of whose ranks these are the times; 0 where it is not known.
 double StepsOf(const CrossRankView& view, const RankTimes& before) {
   const std::span<const PatternBatch> profiles = view.past().profiles;
-  const auto profile = std::ranges::find_if(profiles, [&](const PatternBatch& one) { return one.window.index == before.window.index; });
+  const auto profile = std::ranges::find_if(
+      profiles, [&](const PatternBatch& one) { return one.window.index == before.window.index; });
   return profile == profiles.end() ? 0 : static_cast<double>(profile->steps.size());
 }
 
@@ -38,22 +39,28 @@ std::vector<double> ExcessIn(const CrossRankView& view, const RankTimes& window)
 
 bool IsLateNow(const BusyTime& now, double max_chance) {
   constexpr double kMost = 0.75;
-  return now.error_ns > 0 && now.chance <= std::sqrt(max_chance) && now.slow_steps >= kMost * now.steps;
+  return now.error_ns > 0 && now.chance <= std::sqrt(max_chance) &&
+         now.slow_steps >= kMost * now.steps;
 }
 
 }  // namespace
 
 std::vector<BusyTime> LateInTwoWindows(const CrossRankView& view, double max_chance) {
-  const auto past = Uninterrupted(view.past().times, view.window_kind(), view.window_index(), view.world_size());
+  const auto past =
+      Uninterrupted(view.past().times, view.window_kind(), view.window_index(), view.world_size());
   const std::vector<BusyTime>& times = view.busy_times();
-  if (past.empty() || std::ranges::none_of(times, [&](const BusyTime& now) { return IsLateNow(now, max_chance); })) return {};
+  if (past.empty() ||
+      std::ranges::none_of(times, [&](const BusyTime& now) { return IsLateNow(now, max_chance); }))
+    return {};
   const double steps_before = StepsOf(view, past.back());
   if (steps_before < 1) return {};
   const std::vector<double> before = ExcessIn(view, past.back());
   std::vector<BusyTime> late;
   for (const BusyTime& now : times) {
     const double before_ns = before[now.rank];
-    if (!IsLateNow(now, max_chance) || 2 * before_ns < now.excess_ns || 2 * now.excess_ns < before_ns) continue;
+    if (!IsLateNow(now, max_chance) || 2 * before_ns < now.excess_ns ||
+        2 * now.excess_ns < before_ns)
+      continue;
     BusyTime both = now;
     both.steps += static_cast<uint32_t>(steps_before);
     both.slow_steps += static_cast<uint32_t>(steps_before);

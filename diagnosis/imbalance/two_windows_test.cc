@@ -17,7 +17,8 @@ using ::testing::SizeIs;
 constexpr double kMostChance = 1e-10;
 constexpr uint32_t kRank = 5;
 
-// Steps of 50 ms that differ by one, on 16 ranks; the rank takes so many milliseconds longer in each of them.
+// Steps of 50 ms that differ by one, on 16 ranks; the rank takes so many milliseconds longer in
+// each of them.
 TrainingView Steps(int64_t window, const std::vector<double>& more_ms) {
   constexpr uint32_t kRanks = 16;
   TrainingView job(kRanks, static_cast<uint32_t>(more_ms.size()));
@@ -25,20 +26,23 @@ TrainingView Steps(int64_t window, const std::vector<double>& more_ms) {
   std::normal_distribution<double> noise_ms(0, 1);
   job.RunOnAll("gemm", 50, "", FunctionClass::kGpuCompute);
   for (uint32_t rank = 0; rank < kRanks; ++rank) {
-    for (uint32_t step = 0; step < more_ms.size(); ++step) job.Jitter(rank, step, noise_ms(random) + (rank == kRank ? more_ms[step] : 0));
+    for (uint32_t step = 0; step < more_ms.size(); ++step)
+      job.Jitter(rank, step, noise_ms(random) + (rank == kRank ? more_ms[step] : 0));
   }
   job.Finish();
   for (PatternBatch& batch : job.batches()) batch.window.index = window;
   return job;
 }
 
-std::vector<BusyTime> LateIn(const std::vector<double>& before_ms, const std::vector<double>& now_ms) {
+std::vector<BusyTime> LateIn(const std::vector<double>& before_ms,
+                             const std::vector<double>& now_ms) {
   TrainingView first = Steps(1, before_ms);
   const CrossRankView before(first.batches(), {});
   const std::vector<RankTimes> times = {before.rank_times()};
   const std::vector<PatternBatch> profiles = {before.profile()};
   TrainingView second = Steps(2, now_ms);
-  return LateInTwoWindows(CrossRankView(second.batches(), {}, {.profiles = profiles, .times = times}), kMostChance);
+  return LateInTwoWindows(
+      CrossRankView(second.batches(), {}, {.profiles = profiles, .times = times}), kMostChance);
 }
 
 TEST(TwoWindows, TellTogetherWhatNeitherTells) {

@@ -18,31 +18,39 @@ namespace {
 constexpr size_t kMostRanks = 256;    // of a role: more would not tell more
 constexpr size_t kFewestWindows = 3;  // fewer show nothing of what windows differ by
 
-using Row = std::vector<double>;  // of one window, by rank of a role: own work / that of the role's median rank; 0 where it is not known
+// of one window, by rank of a role: own work / that of the role's median rank; 0 where it is not
+// known
+using Row = std::vector<double>;
 
 Row RowOf(const CrossRankView& view, std::span<const RankIndex> role, const RankTimes& window) {
   Row work;
   for (const RankIndex rank : role) {
     const uint32_t number = view.ranks()[rank].rank.value;
     const auto row = std::ranges::lower_bound(window.rows, number, {}, &RankTime::rank);
-    const bool known = row != window.rows.end() && row->rank == number && row->busy_ns + row->wait_ns > 0;
-    work.push_back(known ? 2 * static_cast<double>(row->busy_ns) / static_cast<double>(row->busy_ns + row->wait_ns) : 0);
+    const bool known =
+        row != window.rows.end() && row->rank == number && row->busy_ns + row->wait_ns > 0;
+    work.push_back(known ? 2 * static_cast<double>(row->busy_ns) /
+                               static_cast<double>(row->busy_ns + row->wait_ns)
+                         : 0);
   }
   return work;
 }
 
 double MeanOf(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(std::max<size_t>(1, values.size()));
+  return std::accumulate(values.begin(), values.end(), 0.0) /
+         static_cast<double>(std::max<size_t>(1, values.size()));
 }
 
 // The windows of one look at the ranks of one role that all of them have.
 class WorkTable {
  public:
   // rows: newest last. columns: those that all of them have.
-  WorkTable(std::span<const Row> rows, std::span<const size_t> columns) : rows_(rows.size()), means_(columns.size(), 0) {
+  WorkTable(std::span<const Row> rows, std::span<const size_t> columns)
+      : rows_(rows.size()), means_(columns.size(), 0) {
     for (size_t w = 0; w < rows.size(); ++w) {
       for (const size_t column : columns) rows_[w].push_back(rows[w][column]);
-      for (size_t r = 0; r < columns.size(); ++r) means_[r] += rows_[w][r] / static_cast<double>(rows.size());
+      for (size_t r = 0; r < columns.size(); ++r)
+        means_[r] += rows_[w][r] / static_cast<double>(rows.size());
     }
   }
 
@@ -69,20 +77,25 @@ class WorkTable {
     if (independent < min_independent) return 1;
     const double factor = ErrorFactor(rows_.size(), Correlation());
     const auto freedom = static_cast<double>(independent - 1);
-    return FisherTail(between / others / (variance * factor), freedom, freedom * (windows - 1) / factor);
+    return FisherTail(between / others / (variance * factor), freedom,
+                      freedom * (windows - 1) / factor);
   }
 
  private:
   static constexpr double kNoiseFloor = 0.002;  // nobody measures growth better
 
-  // Ranks whose inputs are their own. Those that share them (tensor parallel) have the same work in most windows, if a kernel or two that took long put the one or the
-  // other off: closer to each other than half of what independent ranks are. By their medians such ranks are neighbors.
+  // Ranks whose inputs are their own. Those that share them (tensor parallel) have the same work in
+  // most windows, if a kernel or two that took long put the one or the other off: closer to each
+  // other than half of what independent ranks are. By their medians such ranks are neighbors.
   size_t CountIndependent() const {
     constexpr double kAlike = 0.5;
     constexpr size_t kNeighbors = 8;
     Row distances;
-    for (const Row& row : residuals_) std::ranges::transform(row, std::back_inserter(distances), [](double value) { return std::abs(value); });
-    const double most = kAlike * std::numbers::sqrt2 * std::max(kNoiseFloor, Median(std::span(distances)));
+    for (const Row& row : residuals_)
+      std::ranges::transform(row, std::back_inserter(distances),
+                             [](double value) { return std::abs(value); });
+    const double most =
+        kAlike * std::numbers::sqrt2 * std::max(kNoiseFloor, Median(std::span(distances)));
     std::vector<std::pair<double, size_t>> order;
     for (size_t r = 0; r < means_.size(); ++r) {
       Row of_rank;
@@ -93,7 +106,8 @@ class WorkTable {
     size_t independent = 0;
     for (size_t i = 0; i < order.size(); ++i) {
       bool seen = false;
-      for (size_t k = 1; k <= std::min(i, kNeighbors) && !seen; ++k) seen = DistanceOf(order[i].second, order[i - k].second) <= most;
+      for (size_t k = 1; k <= std::min(i, kNeighbors) && !seen; ++k)
+        seen = DistanceOf(order[i].second, order[i - k].second) <= most;
       independent += seen ? 0 : 1;
     }
     return independent;
@@ -122,7 +136,8 @@ class WorkTable {
   Row means_;
 };
 
-// Divides ranks, sorted by work, so that both parts are as equal as they can be. How many have less.
+// Divides ranks, sorted by work, so that both parts are as equal as they can be. How many have
+// less.
 size_t SplitOf(std::span<const double> sorted) {
   const double all = std::accumulate(sorted.begin(), sorted.end(), 0.0);
   const auto count = static_cast<double>(sorted.size());
@@ -140,7 +155,8 @@ size_t SplitOf(std::span<const double> sorted) {
   return split;
 }
 
-std::optional<UnevenWork> Divide(const Row& means, std::span<const RankIndex> ranks, double min_growth) {
+std::optional<UnevenWork> Divide(const Row& means, std::span<const RankIndex> ranks,
+                                 double min_growth) {
   std::vector<std::pair<double, RankIndex>> order;
   for (size_t r = 0; r < ranks.size(); ++r) order.emplace_back(means[r], ranks[r]);
   std::ranges::sort(order);
@@ -148,7 +164,8 @@ std::optional<UnevenWork> Divide(const Row& means, std::span<const RankIndex> ra
   for (const auto& [work, rank] : order) sorted.push_back(work);
   const size_t split = SplitOf(sorted);
   UnevenWork uneven;
-  uneven.growth = MeanOf(std::span(sorted).subspan(split)) / MeanOf(std::span(sorted).first(split)) - 1;
+  uneven.growth =
+      MeanOf(std::span(sorted).subspan(split)) / MeanOf(std::span(sorted).first(split)) - 1;
   if (uneven.growth < min_growth) return std::nullopt;
   for (size_t i = 0; i < split; ++i) uneven.less.push_back(order[i].second);
   std::ranges::sort(uneven.less);
@@ -156,8 +173,8 @@ std::optional<UnevenWork> Divide(const Row& means, std::span<const RankIndex> ra
 }
 
 // Of one role, over the look that tells most.
-std::optional<UnevenWork> FindInRole(std::span<const Row> rows, const std::vector<RankIndex>& role, double most_chance,
-                                     const UnevenWorkOptions& options) {
+std::optional<UnevenWork> FindInRole(std::span<const Row> rows, const std::vector<RankIndex>& role,
+                                     double most_chance, const UnevenWorkOptions& options) {
   std::optional<UnevenWork> best;
   for (const size_t windows : kLooks) {
     if (windows > rows.size()) break;
@@ -166,7 +183,8 @@ std::optional<UnevenWork> FindInRole(std::span<const Row> rows, const std::vecto
     std::vector<size_t> columns;
     std::vector<RankIndex> ranks;
     for (size_t column = 0; column < role.size(); ++column) {
-      if (!std::ranges::all_of(look, [column](const Row& row) { return row[column] > 0; })) continue;
+      if (!std::ranges::all_of(look, [column](const Row& row) { return row[column] > 0; }))
+        continue;
       columns.push_back(column);
       ranks.push_back(role[column]);
     }
@@ -183,22 +201,27 @@ std::optional<UnevenWork> FindInRole(std::span<const Row> rows, const std::vecto
 
 }  // namespace
 
-std::vector<UnevenWork> FindUnevenWork(const CrossRankView& view, const UnevenWorkOptions& options) {
+std::vector<UnevenWork> FindUnevenWork(const CrossRankView& view,
+                                       const UnevenWorkOptions& options) {
   const RankTimes& now = view.work_times();
-  const std::span<const RankTimes> past = Uninterrupted(view.past().work, now.window.kind, now.window.index, now.world_size);
+  const std::span<const RankTimes> past =
+      Uninterrupted(view.past().work, now.window.kind, now.window.index, now.world_size);
   if (past.size() + 1 < kFewestWindows) return {};
   std::vector<std::vector<RankIndex>> roles(view.role_count());
   for (RankIndex i = 0; i < view.ranks().size(); ++i) roles[view.ranks()[i].role].push_back(i);
-  const double most_chance = FalseAlarmsAllowed(now.window.index, LastingOptions{}) / static_cast<double>(std::max<size_t>(1, roles.size()));
+  const double most_chance = FalseAlarmsAllowed(now.window.index, LastingOptions{}) /
+                             static_cast<double>(std::max<size_t>(1, roles.size()));
   std::vector<UnevenWork> found;
   for (const std::vector<RankIndex>& role : roles) {
     const size_t stride = (role.size() + kMostRanks - 1) / kMostRanks;
     std::vector<RankIndex> some;
     for (size_t i = 0; i < role.size(); i += stride) some.push_back(role[i]);
     std::vector<Row> rows;
-    for (const RankTimes& window : past.last(std::min(past.size(), kLooks.back() - 1))) rows.push_back(RowOf(view, some, window));
+    for (const RankTimes& window : past.last(std::min(past.size(), kLooks.back() - 1)))
+      rows.push_back(RowOf(view, some, window));
     rows.push_back(RowOf(view, some, now));
-    if (std::optional<UnevenWork> uneven = FindInRole(rows, some, most_chance, options)) found.push_back(std::move(*uneven));
+    if (std::optional<UnevenWork> uneven = FindInRole(rows, some, most_chance, options))
+      found.push_back(std::move(*uneven));
   }
   return found;
 }

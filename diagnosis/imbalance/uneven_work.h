@@ -1,6 +1,8 @@
-// Roles whose ranks have unequal work window after window, whoever has more. A rank that stands out among equal ones is lasting_excess.h's; where nearly half of the
-// replicas have longer sequences than the others there is no usual rank to stand out from. What is left is that ranks differ by more than windows do: analysis of
-// variance, ranks by windows (two-way layout without interaction), of how much longer the typical kernel of a rank takes (WorkTimesOf).
+// Roles whose ranks have unequal work window after window, whoever has more. A rank that stands out
+// among equal ones is lasting_excess.h's; where nearly half of the replicas have longer sequences
+// than the others there is no usual rank to stand out from. What is left is that ranks differ by
+// more than windows do: analysis of variance, ranks by windows (two-way layout without
+// interaction), of how much longer the typical kernel of a rank takes (WorkTimesOf).
 #pragma once
 
 #include <cstdint>
@@ -11,8 +13,11 @@
 namespace eroica {
 
 struct UnevenWorkOptions {
-  size_t min_independent = 6;  // ranks of a role that do not share their inputs: of fewer, windows that are alike by chance look like ranks that differ
-  double min_growth = 0.03;    // of the part with more over the other one: devices of one kind differ by less
+  // ranks of a role that do not share their inputs: of fewer, windows that are alike by chance look
+  // like ranks that differ
+  size_t min_independent = 6;
+  // of the part with more over the other one: devices of one kind differ by less
+  double min_growth = 0.03;
 };
 
 // One role, in two parts that are each as equal as they can be.

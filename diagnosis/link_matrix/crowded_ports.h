@@ -1,4 +1,5 @@
-// Ports of ranks that are shared by more connections than most, so that each of these is slow and the port is not.
+// Ports of ranks that are shared by more connections than most, so that each of these is slow and
+// the port is not.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +14,21 @@
 
 namespace eroica {
 
-// What passes one side of a rank's port over connections of one kind: how many with their channels counted, how much, and how fast together where they run side by side.
+// What passes one side of a rank's port over connections of one kind: how many with their channels
+// counted, how much, and how fast together where they run side by side.
 struct PortSide {
   double connections = 0;
   double bytes = 0;
   double speed = 0;
 };
 
-// Ports that have more to move than most, over more connections: these share the port, and move as much together as a quarter of all ports and more do. So it is
-// where hosts have unequally many ranks, and several rings leave by the same device; a job that has changed its size has such hosts. Most connections may be slower
-// than a port there, held up by the crowded one at their other end, so that it is not one of them that tells what a port can do. Where most ports with as many
-// connections are as fast over each of them, they do not share it: a stage in the middle of a pipeline sends to both neighbors, now to the one and now to the other.
+// Ports that have more to move than most, over more connections: these share the port, and move as
+// much together as a quarter of all ports and more do. So it is where hosts have unequally many
+// ranks, and several rings leave by the same device; a job that has changed its size has such
+// hosts. Most connections may be slower than a port there, held up by the crowded one at their
+// other end, so that it is not one of them that tells what a port can do. Where most ports with as
+// many connections are as fast over each of them, they do not share it: a stage in the middle of a
+// pipeline sends to both neighbors, now to the one and now to the other.
 class CrowdedPorts {
  public:
   explicit CrowdedPorts(std::span<const LinkCell> cells) {
@@ -65,7 +70,8 @@ class CrowdedPorts {
     side.bytes += static_cast<double>(cell.bytes);
     side.speed += channels * cell.speed();
   }
-  // Some have more to do than others, so that not all are at their limit: what a quarter of them and more reach.
+  // Some have more to do than others, so that not all are at their limit: what a quarter of them
+  // and more reach.
   static double PortSpeedOf(const Sides& sides) {
     std::vector<double> speeds;
     for (const auto& [rank, side] : sides.out) speeds.push_back(side.speed);
@@ -94,12 +100,14 @@ class CrowdedPorts {
     }
     return 2 * fast > others;
   }
-  static bool Explains(const Ports& ports, RankIndex port, const PortSide& typical, double port_speed, const LinkCell& cell) {
+  static bool Explains(const Ports& ports, RankIndex port, const PortSide& typical,
+                       double port_speed, const LinkCell& cell) {
     constexpr double kMore = 1.5;  // a fault slows a port, it does not give it more to move
     constexpr double kMostWhole = 1.1;
     const PortSide& side = ports.at(port);
     const bool more = side.connections > typical.connections && side.bytes >= kMore * typical.bytes;
-    const bool whole = side.speed >= kLeastWhole * port_speed && side.speed <= kMostWhole * port_speed;
+    const bool whole =
+        side.speed >= kLeastWhole * port_speed && side.speed <= kMostWhole * port_speed;
     return more && whole && !AreFastSideBySide(ports, port, cell.peers_speed);
   }
 

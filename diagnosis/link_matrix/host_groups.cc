@@ -38,7 +38,8 @@ class Groups {
 
 }  // namespace
 
-std::set<std::string_view> FindSlowSide(std::span<const HostPair> pairs, std::span<const std::string_view> order) {
+std::set<std::string_view> FindSlowSide(std::span<const HostPair> pairs,
+                                        std::span<const std::string_view> order) {
   const Groups groups(pairs);
   size_t slow = 0;
   std::map<std::string_view, size_t> touching;  // slow pairs, by group
@@ -51,15 +52,19 @@ std::set<std::string_view> FindSlowSide(std::span<const HostPair> pairs, std::sp
   }
   if (slow < 2) return {};
   const auto place = [order](const std::set<std::string_view>& side) {
-    return std::find_if(order.begin(), order.end(), [&side](std::string_view host) { return side.contains(host); }) - order.begin();
+    return std::find_if(order.begin(), order.end(),
+                        [&side](std::string_view host) { return side.contains(host); }) -
+           order.begin();
   };
   const size_t hosts = order.size();
   const std::set<std::string_view>* best = nullptr;
   for (const auto& [group, members] : groups.members()) {
     const auto found = touching.find(group);
-    if (found == touching.end() || found->second != slow || members.size() < 2 || hosts < members.size() + 2) continue;
-    const bool better =
-        best == nullptr || members.size() < best->size() || (members.size() == best->size() && place(members) < place(*best));
+    if (found == touching.end() || found->second != slow || members.size() < 2 ||
+        hosts < members.size() + 2)
+      continue;
+    const bool better = best == nullptr || members.size() < best->size() ||
+                        (members.size() == best->size() && place(members) < place(*best));
     if (better) best = &members;
   }
   return best != nullptr && 2 * best->size() <= hosts ? *best : std::set<std::string_view>{};

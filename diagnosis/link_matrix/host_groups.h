@@ -15,8 +15,10 @@ struct HostPair {
   bool slow = false;
 };
 
-// The hosts on one side of a slow path, where all slow pairs lie between them and the others, none within either side, and each side has a pair at full speed: it is
-// the side with fewer hosts, of equally many the one whose first host comes first in `order`. Empty where there is no such path.
-std::set<std::string_view> FindSlowSide(std::span<const HostPair> pairs, std::span<const std::string_view> order);
+// The hosts on one side of a slow path, where all slow pairs lie between them and the others, none
+// within either side, and each side has a pair at full speed: it is the side with fewer hosts, of
+// equally many the one whose first host comes first in `order`. Empty where there is no such path.
+std::set<std::string_view> FindSlowSide(std::span<const HostPair> pairs,
+                                        std::span<const std::string_view> order);
 
 }  // namespace eroica

@@ -29,14 +29,18 @@ constexpr double kLikeShares = 0.6;
 constexpr double kLeastOfOneNic = 0.8;
 constexpr double kMostOfOneNic = 1.1;
 
-// Of the steps: those from the one on since which all are longer than all before, by more than either differ among themselves; 1 where there is none such. Fewer than two
-// do not differ.
+// Of the steps: those from the one on since which all are longer than all before, by more than
+// either differ among themselves; 1 where there is none such. Fewer than two do not differ.
 double PartSinceStepsAreLonger(std::span<const StepRecord> steps) {
   for (size_t first = 2; first + 1 < steps.size(); ++first) {
-    const auto [least, most] = std::ranges::minmax(steps.first(first), {}, &StepRecord::duration_ns);
-    const auto [least_since, most_since] = std::ranges::minmax(steps.subspan(first), {}, &StepRecord::duration_ns);
-    const int64_t differ_ns = std::max(most.duration_ns - least.duration_ns, most_since.duration_ns - least_since.duration_ns);
-    if (least_since.duration_ns - most.duration_ns > differ_ns) return 1 - static_cast<double>(first) / static_cast<double>(steps.size());
+    const auto [least, most] =
+        std::ranges::minmax(steps.first(first), {}, &StepRecord::duration_ns);
+    const auto [least_since, most_since] =
+        std::ranges::minmax(steps.subspan(first), {}, &StepRecord::duration_ns);
+    const int64_t differ_ns = std::max(most.duration_ns - least.duration_ns,
+                                       most_since.duration_ns - least_since.duration_ns);
+    if (least_since.duration_ns - most.duration_ns > differ_ns)
+      return 1 - static_cast<double>(first) / static_cast<double>(steps.size());
   }
   return 1;
 }
@@ -84,13 +88,17 @@ class Search {
     return {HostOf(cell.source), HostOf(cell.destination)};
   }
   bool IsCostly(const HotSpot& spot) const {
-    std::map<std::pair<RankIndex, RankIndex>, double> excess_ns;  // of what two ranks exchange in all communicators
-    for (const LinkCell* cell : spot.cells) excess_ns[{cell->source, cell->destination}] += cell->excess_ns();
-    return std::any_of(excess_ns.begin(), excess_ns.end(),
-                       [this](const auto& pair) { return pair.second >= options_.min_share_of_step * window_ns_; });
+    // of what two ranks exchange in all communicators
+    std::map<std::pair<RankIndex, RankIndex>, double> excess_ns;
+    for (const LinkCell* cell : spot.cells)
+      excess_ns[{cell->source, cell->destination}] += cell->excess_ns();
+    return std::any_of(excess_ns.begin(), excess_ns.end(), [this](const auto& pair) {
+      return pair.second >= options_.min_share_of_step * window_ns_;
+    });
   }
 
-  // Takes the slow cells that the filter picks into a spot of their own; nothing where it picks none.
+  // Takes the slow cells that the filter picks into a spot of their own; nothing where it picks
+  // none.
   template <typename Filter>
   void Take(HotSpotKind kind, std::vector<RankIndex> ranks, Filter filter) {
     HotSpot spot{.kind = kind, .ranks = std::move(ranks)};
@@ -105,7 +113,8 @@ class Search {
   }
 
   static void WorstFirst(HotSpot& spot) {
-    std::stable_sort(spot.cells.begin(), spot.cells.end(), [](const auto* a, const auto* b) { return a->excess_ns() > b->excess_ns(); });
+    std::stable_sort(spot.cells.begin(), spot.cells.end(),
+                     [](const auto* a, const auto* b) { return a->excess_ns() > b->excess_ns(); });
     spot.resource = spot.cells.front()->resource;
   }
 
@@ -120,8 +129,9 @@ class Search {
     return ranks;
   }
 
-  // A host is hot where what leaves and enters it is, over more than one of its ranks, to more than one other host: a single rank's NIC is a better name, and so is the
-  // path between two hosts. More than half of the hosts are no exception.
+  // A host is hot where what leaves and enters it is, over more than one of its ranks, to more than
+  // one other host: a single rank's NIC is a better name, and so is the path between two hosts.
+  // More than half of the hosts are no exception.
   void TakeHosts() {
     std::map<std::string_view, std::set<RankIndex>> ranks_of;
     std::map<std::string_view, std::set<std::string_view>> others_of;
@@ -135,7 +145,8 @@ class Search {
     }
     std::set<std::string_view> hot;
     for (const auto& [host, ranks] : ranks_of) {
-      const bool whole = hosts_[host].out.IsSlow(options_.whole) && hosts_[host].in.IsSlow(options_.whole);
+      const bool whole =
+          hosts_[host].out.IsSlow(options_.whole) && hosts_[host].in.IsSlow(options_.whole);
       if (ranks.size() > 1 && others_of[host].size() > 1 && whole) hot.insert(host);
     }
     if (hot.empty() || 2 * hot.size() > hosts_.size()) return;
@@ -145,8 +156,9 @@ class Search {
     });
   }
 
-  // Without pairs that are well only by the standard of what the same hosts exchange: where all of a kind has an end at hosts that exchange something else slowly,
-  // such as the embeddings of the first stage, it may be slow as a whole.
+  // Without pairs that are well only by the standard of what the same hosts exchange: where all of
+  // a kind has an end at hosts that exchange something else slowly, such as the embeddings of the
+  // first stage, it may be slow as a whole.
   std::vector<HostPair> WithoutUnknown(const std::vector<HostPair>& pairs) const {
     std::set<std::string_view> slow_hosts;
     for (const HostPair& pair : pairs) {
@@ -159,7 +171,8 @@ class Search {
     }
     std::set<std::pair<std::string_view, std::string_view>> known_pairs;
     for (const LinkCell* cell : judged_) {
-      if (known.contains(cell->kind)) known_pairs.insert(std::minmax(HostOf(cell->source), HostOf(cell->destination)));
+      if (known.contains(cell->kind))
+        known_pairs.insert(std::minmax(HostOf(cell->source), HostOf(cell->destination)));
     }
     std::vector<HostPair> left;
     std::ranges::copy_if(pairs, std::back_inserter(left), [&](const HostPair& pair) {
@@ -179,7 +192,8 @@ class Search {
     }
     std::vector<HostPair> pairs;
     for (const auto& [hosts, way] : host_pairs_) {
-      if (!taken.contains(hosts)) pairs.push_back({hosts.first, hosts.second, way.IsSlow(1 - options_.whole)});
+      if (!taken.contains(hosts))
+        pairs.push_back({hosts.first, hosts.second, way.IsSlow(1 - options_.whole)});
     }
     std::vector<std::string_view> order;
     std::unordered_set<std::string_view> seen;
@@ -198,11 +212,15 @@ class Search {
     }
   }
 
-  // All that one host sends another, from several ranks to several: their path is one fault, as many NICs would be many.
+  // All that one host sends another, from several ranks to several: their path is one fault, as
+  // many NICs would be many.
   void TakeHostPairs() {
     constexpr size_t kSeveral = 3;
-    std::map<std::pair<std::string_view, std::string_view>, std::pair<std::set<RankIndex>, std::set<RankIndex>>> ends_of;
-    std::map<std::string_view, std::set<std::string_view>> others_of;  // hosts that a host exchanges slowly with
+    std::map<std::pair<std::string_view, std::string_view>,
+             std::pair<std::set<RankIndex>, std::set<RankIndex>>>
+        ends_of;
+    // hosts that a host exchanges slowly with
+    std::map<std::string_view, std::set<std::string_view>> others_of;
     for (const LinkCell* cell : slow_) {
       const auto hosts = HostsOf(*cell);
       if (hosts.first == hosts.second || hosts.first.empty() || hosts.second.empty()) continue;
@@ -229,25 +247,31 @@ class Search {
     }
   };
 
-  // A rank is to blame only where what is slow has two other ends at least: else it may be these, or the path.
+  // A rank is to blame only where what is slow has two other ends at least: else it may be these,
+  // or the path.
   void TakeRanks() {
     std::map<RankIndex, Ends> all = EndsOfSlow();
     std::vector<RankIndex> order;
     for (const auto& [rank, ends] : all) {
       if (ends.others() >= 2) order.push_back(rank);
     }
-    std::stable_sort(order.begin(), order.end(), [&](RankIndex a, RankIndex b) { return all[a].count > all[b].count; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](RankIndex a, RankIndex b) { return all[a].count > all[b].count; });
     for (const RankIndex rank : order) {
       const Ends left = EndsOfSlow()[rank];
       if (left.others() < 2) continue;
       const bool sends = !left.out.empty() && ranks_[rank].out.IsSlow(options_.whole);
       const bool receives = !left.in.empty() && ranks_[rank].in.IsSlow(options_.whole);
       if (sends && receives) {
-        Take(HotSpotKind::kRank, {rank}, [rank](const LinkCell& cell) { return cell.source == rank || cell.destination == rank; });
+        Take(HotSpotKind::kRank, {rank}, [rank](const LinkCell& cell) {
+          return cell.source == rank || cell.destination == rank;
+        });
       } else if (sends && left.out.size() >= 2) {
-        Take(HotSpotKind::kSender, {rank}, [rank](const LinkCell& cell) { return cell.source == rank; });
+        Take(HotSpotKind::kSender, {rank},
+             [rank](const LinkCell& cell) { return cell.source == rank; });
       } else if (receives && left.in.size() >= 2) {
-        Take(HotSpotKind::kReceiver, {rank}, [rank](const LinkCell& cell) { return cell.destination == rank; });
+        Take(HotSpotKind::kReceiver, {rank},
+             [rank](const LinkCell& cell) { return cell.destination == rank; });
       }
     }
   }
@@ -263,14 +287,17 @@ class Search {
     return ends;
   }
 
-  // Ranks of one host whose NICs are equally slow share what is slow. Of two that differ and together reach one NIC's speed, the slower one has lost its own: its data
-  // takes the longer way, over the other's.
+  // Ranks of one host whose NICs are equally slow share what is slow. Of two that differ and
+  // together reach one NIC's speed, the slower one has lost its own: its data takes the longer way,
+  // over the other's.
   void MergeRanksOfHosts() {
-    if (view_.hosts().size() == 1) return;  // no NICs lie between the ranks of a job on one host, however they exchange data
+    if (view_.hosts().size() == 1)
+      return;  // no NICs lie between the ranks of a job on one host, however they exchange data
     std::map<std::string_view, std::vector<HotSpot>> by_host;
     std::vector<HotSpot> kept;
     for (HotSpot& spot : spots_) {
-      const bool nic = spot.kind == HotSpotKind::kRank && spot.resource == Resource::kNic && !HostOf(spot.ranks.front()).empty();
+      const bool nic = spot.kind == HotSpotKind::kRank && spot.resource == Resource::kNic &&
+                       !HostOf(spot.ranks.front()).empty();
       (nic ? by_host[HostOf(spot.ranks.front())] : kept).push_back(std::move(spot));
     }
     for (auto& [host, spots] : by_host) {
@@ -282,7 +309,8 @@ class Search {
 
   void MergeRanksOfHost(std::vector<HotSpot>& spots) const {
     const auto speed = [](const HotSpot& spot) { return spot.cells.front()->speed(); };
-    std::stable_sort(spots.begin(), spots.end(), [&](const HotSpot& a, const HotSpot& b) { return speed(a) < speed(b); });
+    std::stable_sort(spots.begin(), spots.end(),
+                     [&](const HotSpot& a, const HotSpot& b) { return speed(a) < speed(b); });
     const bool equal = speed(spots.front()) >= kSameSpeed * speed(spots.back());
     if (!equal && (spots.size() != 2 || !ShareOneNic(spots.front(), spots.back()))) return;
     HotSpot merged = std::move(spots.front());
@@ -311,10 +339,12 @@ class Search {
     };
     const double one = share_of_speed(slower);
     const double other = share_of_speed(faster);
-    return one >= kLikeShares * other && one + other >= kLeastOfOneNic && one + other <= kMostOfOneNic;
+    return one >= kLikeShares * other && one + other >= kLeastOfOneNic &&
+           one + other <= kMostOfOneNic;
   }
 
-  // What is left: cells between the same two hosts share their path, those within a host have two ends.
+  // What is left: cells between the same two hosts share their path, those within a host have two
+  // ends.
   void TakeLinks() {
     while (!slow_.empty()) {
       const LinkCell& first = *slow_.front();
@@ -324,17 +354,20 @@ class Search {
         continue;
       }
       Take(HotSpotKind::kLink, {}, [&](const LinkCell& cell) {
-        return std::minmax(cell.source, cell.destination) == std::minmax(first.source, first.destination);
+        return std::minmax(cell.source, cell.destination) ==
+               std::minmax(first.source, first.destination);
       });
       NameLink(spots_.back());
     }
   }
 
-  // What two hosts exchange, in both directions. The names live longer than the cells that are taken.
+  // What two hosts exchange, in both directions. The names live longer than the cells that are
+  // taken.
   void TakeLink(std::pair<std::string_view, std::string_view> hosts) {
     const size_t before = spots_.size();
     Take(HotSpotKind::kLink, {}, [&](const LinkCell& cell) {
-      return std::minmax(HostOf(cell.source), HostOf(cell.destination)) == std::minmax(hosts.first, hosts.second);
+      return std::minmax(HostOf(cell.source), HostOf(cell.destination)) ==
+             std::minmax(hosts.first, hosts.second);
     });
     if (spots_.size() > before) NameLink(spots_.back());
   }
@@ -345,14 +378,18 @@ class Search {
     spot.destination = worst.destination;
     for (const LinkCell* cell : judged_) {
       if (IsSlow(*cell, options_)) continue;
-      spot.source_cleared = spot.source_cleared || (cell->source == worst.source && cell->destination != worst.destination);
-      spot.destination_cleared = spot.destination_cleared || (cell->destination == worst.destination && cell->source != worst.source);
+      spot.source_cleared = spot.source_cleared || (cell->source == worst.source &&
+                                                    cell->destination != worst.destination);
+      spot.destination_cleared =
+          spot.destination_cleared ||
+          (cell->destination == worst.destination && cell->source != worst.source);
     }
   }
 
   void MergeScattered() {
-    const auto links =
-        std::stable_partition(spots_.begin(), spots_.end(), [](const HotSpot& spot) { return spot.kind != HotSpotKind::kLink; });
+    const auto links = std::stable_partition(spots_.begin(), spots_.end(), [](const HotSpot& spot) {
+      return spot.kind != HotSpotKind::kLink;
+    });
     if (static_cast<size_t>(spots_.end() - links) <= kMostLinks) return;
     HotSpot scattered{.kind = HotSpotKind::kScattered};
     for (auto link = links; link != spots_.end(); ++link) {
@@ -375,7 +412,8 @@ class Search {
   std::vector<HotSpot> spots_;
 };
 
-// Where sockets carry the data, a connection is busy for as long as its sender or its reader is not let run, whatever its path could carry. Links show beyond that.
+// Where sockets carry the data, a connection is busy for as long as its sender or its reader is not
+// let run, whatever its path could carry. Links show beyond that.
 bool IsOfStarvedEnd(const CrossRankView& view, const LinkCell& cell) {
   const auto starved_ns = [&view](RankIndex rank) { return StarvedNs(*view.ranks()[rank].batch); };
   return cell.excess_ns() <= std::max(starved_ns(cell.source), starved_ns(cell.destination));
@@ -384,12 +422,15 @@ bool IsOfStarvedEnd(const CrossRankView& view, const LinkCell& cell) {
 }  // namespace
 
 bool IsSlow(const LinkCell& cell, const HotSpotOptions& options) {
-  if (cell.peers_speed <= 0 || cell.peers + 1 < options.fewest_alike || cell.speed() > options.slow_share * cell.peers_speed) return false;
-  return std::log(cell.peers_speed / cell.speed()) >= SpreadsBeyondChance(cell.peers + 1) * cell.peers_spread;
+  if (cell.peers_speed <= 0 || cell.peers + 1 < options.fewest_alike ||
+      cell.speed() > options.slow_share * cell.peers_speed)
+    return false;
+  return std::log(cell.peers_speed / cell.speed()) >=
+         SpreadsBeyondChance(cell.peers + 1) * cell.peers_spread;
 }
 
-std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const LinkCell> cells, double window_ns,
-                                  const HotSpotOptions& options) {
+std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const LinkCell> cells,
+                                  double window_ns, const HotSpotOptions& options) {
   Search network(view, window_ns, options);
   Search inside(view, window_ns, options);
   const CrowdedPorts crowded(cells);
@@ -399,13 +440,15 @@ std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const Lin
   }
   std::vector<HotSpot> spots = network.Run();
   std::vector<HotSpot> more = inside.Run();
-  spots.insert(spots.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  spots.insert(spots.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
   if (!spots.empty()) {
     const LinkEnds ends(view, cells, options);
     for (HotSpot& spot : spots) ends.Decide(spot);
   }
-  std::stable_sort(spots.begin(), spots.end(),
-                   [](const HotSpot& a, const HotSpot& b) { return a.cells.front()->excess_ns() > b.cells.front()->excess_ns(); });
+  std::stable_sort(spots.begin(), spots.end(), [](const HotSpot& a, const HotSpot& b) {
+    return a.cells.front()->excess_ns() > b.cells.front()->excess_ns();
+  });
   return spots;
 }
 

@@ -1,5 +1,7 @@
-// From hot cells of the link matrix to what they have in common (C4D, METHODS 3.2): a row is a sender, a column a receiver, row and column a rank's NIC or NVLink, all
-// of several ranks a host; all that runs between two groups of hosts is the path that they share; a cell alone is a path whose ends cannot be told apart.
+// From hot cells of the link matrix to what they have in common (C4D, METHODS 3.2): a row is a
+// sender, a column a receiver, row and column a rank's NIC or NVLink, all of several ranks a host;
+// all that runs between two groups of hosts is the path that they share; a cell alone is a path
+// whose ends cannot be told apart.
 #pragma once
 
 #include <cstdint>
@@ -25,27 +27,32 @@ enum class HotSpotKind : uint8_t {
 struct HotSpot {
   HotSpotKind kind = HotSpotKind::kLink;
   Resource resource = Resource::kNic;  // of the worst cell
-  std::vector<RankIndex> ranks;        // kLink: the source of the worst cell; kHosts, kPath: one of each host; kScattered: none
-  RankIndex destination = 0;           // kLink
-  bool source_cleared = false;         // kLink: the source sends to others at full speed
-  bool destination_cleared = false;    // kLink: the destination receives from others at full speed
-  uint32_t other_hosts = 0;            // kPath: on the other side
-  double copies = 0;                   // kRank: times as long as its likes' that its copies between host and device take, where that decided
+  // kLink: the source of the worst cell; kHosts, kPath: one of each host; kScattered: none
+  std::vector<RankIndex> ranks;
+  RankIndex destination = 0;         // kLink
+  bool source_cleared = false;       // kLink: the source sends to others at full speed
+  bool destination_cleared = false;  // kLink: the destination receives from others at full speed
+  uint32_t other_hosts = 0;          // kPath: on the other side
+  // kRank: times as long as its likes' that its copies between host and device take, where that
+  // decided
+  double copies = 0;
   std::vector<const LinkCell*> cells;  // hot, worst first
 };
 
 struct HotSpotOptions {
-  double slow_share = kSlowShare;   // of the peers' speed: less is slow
-  double min_share_of_step = 0.02;  // busy time beyond the peers', of the steps' time, that one cell of a hot spot must have
-  size_t fewest_alike = 0;          // cells that a slow one is judged against, itself among them
-  double whole = 0.7;               // share of the bytes of a rank or host that must move slowly for it to be what is hot
+  double slow_share = kSlowShare;  // of the peers' speed: less is slow
+  // busy time beyond the peers', of the steps' time, that one cell of a hot spot must have
+  double min_share_of_step = 0.02;
+  size_t fewest_alike = 0;  // cells that a slow one is judged against, itself among them
+  // share of the bytes of a rank or host that must move slowly for it to be what is hot
+  double whole = 0.7;
 };
 
 // Slower than its likes, by more than chance explains.
 bool IsSlow(const LinkCell& cell, const HotSpotOptions& options);
 
 // window_ns: time that the steps of the window took. Pointers into cells. Most time lost first.
-std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const LinkCell> cells, double window_ns,
-                                  const HotSpotOptions& options);
+std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const LinkCell> cells,
+                                  double window_ns, const HotSpotOptions& options);
 
 }  // namespace eroica

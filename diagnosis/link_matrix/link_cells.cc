@@ -20,13 +20,16 @@ namespace {
 
 constexpr size_t kFewestAlike = 4;    // cells that a cell is judged against, itself among them
 constexpr double kSameAmount = 1.25;  // from one cell to the next larger
-// The same where cells are mixtures: of other amounts they are other ones, and as fast as what there is more of.
+// The same where cells are mixtures: of other amounts they are other ones, and as fast as what
+// there is more of.
 constexpr double kSameMixture = 1.02;
-// What carries less in a window is control traffic and acknowledgements: its time is latency, not speed.
+// What carries less in a window is control traffic and acknowledgements: its time is latency, not
+// speed.
 constexpr uint64_t kLeastBytes = 1 << 20;
 
 auto KindOf(const CrossRankView& view, const LinkCell& cell) {
-  const bool one_role = cell.communicator != CommId{} || view.ranks()[cell.source].role == view.ranks()[cell.destination].role;
+  const bool one_role = cell.communicator != CommId{} ||
+                        view.ranks()[cell.source].role == view.ranks()[cell.destination].role;
   return std::tuple(cell.resource, one_role, cell.kind);
 }
 
@@ -42,8 +45,9 @@ void Compare(std::span<LinkCell> alike) {
   }
 }
 
-// The kind of a cell's communicator: its size, and its description where others share it. Where the communicator is not known, the sizes of those that both ends are in:
-// what two ranks exchange in another group takes other rings. Numbers, equal where these are.
+// The kind of a cell's communicator: its size, and its description where others share it. Where the
+// communicator is not known, the sizes of those that both ends are in: what two ranks exchange in
+// another group takes other rings. Numbers, equal where these are.
 class CommunicatorKinds {
  public:
   explicit CommunicatorKinds(const CrossRankView& view) : view_(view) {
@@ -62,13 +66,18 @@ class CommunicatorKinds {
   // Of what several communicators moved.
   bool IsMixture(const LinkCell& cell) const {
     const std::vector<CommId> shared = Shared(cell);
-    return cell.communicator == CommId{} && std::count_if(shared.begin(), shared.end(), [this](CommId id) { return moving_.contains(id); }) > 1;
+    return cell.communicator == CommId{} &&
+           std::count_if(shared.begin(), shared.end(),
+                         [this](CommId id) { return moving_.contains(id); }) > 1;
   }
 
  private:
   using Kind = std::pair<std::vector<size_t>, std::string>;
 
-  uint32_t NumberOf(Kind kind) const { return numbers_.try_emplace(std::move(kind), static_cast<uint32_t>(numbers_.size())).first->second; }
+  uint32_t NumberOf(Kind kind) const {
+    return numbers_.try_emplace(std::move(kind), static_cast<uint32_t>(numbers_.size()))
+        .first->second;
+  }
 
   uint32_t KindOf(CommId communicator) const {
     const auto known = known_.find(communicator);
@@ -81,7 +90,8 @@ class CommunicatorKinds {
     const std::vector<CommId>& one = view_.ranks()[cell.source].batch->communicators;
     const std::vector<CommId>& other = view_.ranks()[cell.destination].batch->communicators;
     std::vector<CommId> shared;
-    std::set_intersection(one.begin(), one.end(), other.begin(), other.end(), std::back_inserter(shared));
+    std::set_intersection(one.begin(), one.end(), other.begin(), other.end(),
+                          std::back_inserter(shared));
     return shared;
   }
   std::vector<size_t> SharedSizes(const LinkCell& cell) const {
@@ -120,7 +130,8 @@ std::vector<LinkCell> CollectCells(const CrossRankView& view) {
   return cells;
 }
 
-// Hosts with half the ranks of others or fewer, as a job whose size is no multiple has one: what others spread over their ports passes few of them here.
+// Hosts with half the ranks of others or fewer, as a job whose size is no multiple has one: what
+// others spread over their ports passes few of them here.
 class SmallHosts {
  public:
   // Ranks that tell of no steps in the window are there all the same.
@@ -132,7 +143,9 @@ class SmallHosts {
   }
 
  private:
-  bool IsAtOne(RankIndex rank) const { return 2 * ranks_.at(view_.ranks()[rank].batch->host) <= most_; }
+  bool IsAtOne(RankIndex rank) const {
+    return 2 * ranks_.at(view_.ranks()[rank].batch->host) <= most_;
+  }
 
   const CrossRankView& view_;
   std::unordered_map<std::string_view, size_t> ranks_;
@@ -154,10 +167,12 @@ class Detours {
     }
   }
 
-  // Whether the cell goes over PCIe because one of its ends has lost its NVLink: NVLink is what the same device of another host has, or most others of its own. Where
-  // PCIe cells join ranks that have NVLink both, that is how the machines are built.
+  // Whether the cell goes over PCIe because one of its ends has lost its NVLink: NVLink is what the
+  // same device of another host has, or most others of its own. Where PCIe cells join ranks that
+  // have NVLink both, that is how the machines are built.
   bool IsOne(const LinkCell& cell) const {
-    return cell.resource == Resource::kPcieTx && IsLocal(cell) && (HasLost(cell.source) || HasLost(cell.destination));
+    return cell.resource == Resource::kPcieTx && IsLocal(cell) &&
+           (HasLost(cell.source) || HasLost(cell.destination));
   }
 
  private:
@@ -166,13 +181,15 @@ class Detours {
   std::string_view HostOf(RankIndex rank) const { return view_.ranks()[rank].batch->host; }
   bool IsLocal(const LinkCell& cell) const {
     const bool inside = cell.resource == Resource::kNvlink || cell.resource == Resource::kPcieTx;
-    return inside && !HostOf(cell.source).empty() && HostOf(cell.source) == HostOf(cell.destination);
+    return inside && !HostOf(cell.source).empty() &&
+           HostOf(cell.source) == HostOf(cell.destination);
   }
   bool HasLost(RankIndex rank) const {
     if (over_nvlink_.contains(rank)) return false;
     const int32_t device = view_.ranks()[rank].batch->device;
     const auto others = nvlink_ranks_of_host_.find(HostOf(rank));
-    return (device >= 0 && devices_with_nvlink_.contains(device)) || (others != nvlink_ranks_of_host_.end() && others->second >= kMost);
+    return (device >= 0 && devices_with_nvlink_.contains(device)) ||
+           (others != nvlink_ranks_of_host_.end() && others->second >= kMost);
   }
 
   const CrossRankView& view_;
@@ -184,7 +201,8 @@ class Detours {
 // A cell on a detour is compared with the NVLink cells between the same roles.
 void CompareDetours(const CrossRankView& view, std::span<LinkCell> cells) {
   const Detours detours(view, cells);
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> over_nvlink;  // by the roles of both ends
+  // by the roles of both ends
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> over_nvlink;
   const auto roles = [&view](const LinkCell& cell) {
     return std::pair(view.ranks()[cell.source].role, view.ranks()[cell.destination].role);
   };
@@ -219,14 +237,16 @@ std::vector<LinkCell> MeasureLinks(const CrossRankView& view) {
     const double same_amount = kinds.IsMixture(cells[first]) ? kSameMixture : kSameAmount;
     size_t last = first + 1;
     while (last < cells.size() && KindOf(view, cells[last]) == KindOf(view, cells[first]) &&
-           static_cast<double>(cells[last].bytes) <= same_amount * static_cast<double>(cells[last - 1].bytes)) {
+           static_cast<double>(cells[last].bytes) <=
+               same_amount * static_cast<double>(cells[last - 1].bytes)) {
       ++last;
     }
     Compare(std::span(cells).subspan(first, last - first));
     first = last;
   }
   std::sort(cells.begin(), cells.end(), [](const LinkCell& a, const LinkCell& b) {
-    return std::tuple(a.resource, a.source, a.destination, a.communicator) < std::tuple(b.resource, b.source, b.destination, b.communicator);
+    return std::tuple(a.resource, a.source, a.destination, a.communicator) <
+           std::tuple(b.resource, b.source, b.destination, b.communicator);
   });
   CompareDetours(view, cells);
   CompareWithOtherTraffic(view, cells);

@@ -10,10 +10,12 @@ namespace eroica {
 struct WindowTime {
   double ns = 0;
   double steps = 0;
-  double most_waited_ns = 0;  // a step, by any rank: a connection's excess beyond it is hidden behind work
+  // a step, by any rank: a connection's excess beyond it is hidden behind work
+  double most_waited_ns = 0;
 };
 WindowTime TimeOf(const CrossRankView& view);
 
-Finding DescribeHotSpot(const CrossRankView& view, const HotSpot& spot, const WindowTime& time, const HotSpotOptions& options);
+Finding DescribeHotSpot(const CrossRankView& view, const HotSpot& spot, const WindowTime& time,
+                        const HotSpotOptions& options);
 
 }  // namespace eroica

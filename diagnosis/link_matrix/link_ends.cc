@@ -12,22 +12,27 @@ namespace {
 // A rank that copies more than its likes by so much does so for a reason.
 constexpr double kMuchLonger = 1.5;
 constexpr size_t kFewestLikes = 3;
-// Operations differ in what they make of a port, by their protocol and size. By so much they do not (other_traffic.cc).
+// Operations differ in what they make of a port, by their protocol and size. By so much they do not
+// (other_traffic.cc).
 constexpr double kMuchSlower = 0.6;
 
-// Copies between host and device, by class: of most ranks they are too short for a row of their own.
+// Copies between host and device, by class: of most ranks they are too short for a row of their
+// own.
 double CopyNsOf(const PatternBatch& batch) {
   if (batch.silent || batch.steps.empty()) return 0;
-  auto ns = static_cast<double>(batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kMemoryOp)]);
+  auto ns =
+      static_cast<double>(batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kMemoryOp)]);
   for (const FunctionPattern& pattern : batch.patterns) {
-    if (pattern.function_class == FunctionClass::kMemoryOp) ns += static_cast<double>(pattern.critical_ns);
+    if (pattern.function_class == FunctionClass::kMemoryOp)
+      ns += static_cast<double>(pattern.critical_ns);
   }
   return ns / static_cast<double>(batch.steps.size());
 }
 
 }  // namespace
 
-LinkEnds::LinkEnds(const CrossRankView& view, std::span<const LinkCell> cells, const HotSpotOptions& options)
+LinkEnds::LinkEnds(const CrossRankView& view, std::span<const LinkCell> cells,
+                   const HotSpotOptions& options)
     : slow_with_third_(view.ranks().size()), slow_inside_(view.ranks().size()) {
   for (const RankView& rank : view.ranks()) {
     copies_.push_back(CopyNsOf(*rank.batch));
@@ -41,7 +46,8 @@ LinkEnds::LinkEnds(const CrossRankView& view, std::span<const LinkCell> cells, c
   }
   for (RankIndex rank = 0; rank < slow_inside_.size(); ++rank) {
     const SlowShare* share = inside.Find(rank);
-    slow_inside_[rank] = share != nullptr && share->out.IsSlow(options.whole) && share->in.IsSlow(options.whole);
+    slow_inside_[rank] =
+        share != nullptr && share->out.IsSlow(options.whole) && share->in.IsSlow(options.whole);
   }
 }
 
@@ -49,29 +55,36 @@ void LinkEnds::FindSlowWithThird(std::span<const LinkCell> cells) {
   const auto port_of = [cells](RankIndex rank, const LinkCell& but) {
     std::vector<double> speeds;
     for (const LinkCell& cell : cells) {
-      const bool judged = cell.peers_speed > 0 && cell.channels > 0 && cell.resource == but.resource;
-      if (judged && (cell.source == rank || cell.destination == rank)) speeds.push_back(cell.port_speed());
+      const bool judged =
+          cell.peers_speed > 0 && cell.channels > 0 && cell.resource == but.resource;
+      if (judged && (cell.source == rank || cell.destination == rank))
+        speeds.push_back(cell.port_speed());
     }
     return speeds.empty() ? 0 : Median(std::span(speeds));
   };
   for (const LinkCell& cell : cells) {
     if (cell.resource == Resource::kNic || cell.peers_speed > 0 || cell.channels == 0) continue;
     const bool below_source = cell.port_speed() <= kMuchSlower * port_of(cell.source, cell);
-    const bool below_destination = cell.port_speed() <= kMuchSlower * port_of(cell.destination, cell);
-    if (below_source != below_destination) slow_with_third_[below_source ? cell.destination : cell.source] = true;
+    const bool below_destination =
+        cell.port_speed() <= kMuchSlower * port_of(cell.destination, cell);
+    if (below_source != below_destination)
+      slow_with_third_[below_source ? cell.destination : cell.source] = true;
   }
 }
 
 double LinkEnds::CopiesOf(RankIndex rank) const {
   std::vector<double> likes;
   for (RankIndex other = 0; other < copies_.size(); ++other) {
-    if (other != rank && roles_[other] == roles_[rank] && copies_[other] > 0) likes.push_back(std::log(copies_[other]));
+    if (other != rank && roles_[other] == roles_[rank] && copies_[other] > 0)
+      likes.push_back(std::log(copies_[other]));
   }
   if (likes.size() < kFewestLikes || copies_[rank] <= 0) return 0;
   const MedianAndMad typical = TakeMedianAndMad(std::span(likes));
   const double beyond = std::log(copies_[rank]) - typical.median;
   const double spread = std::max(typical.mad, likes.size() < kFewSpeeds ? kFewSpread : 0.0);
-  return beyond >= std::log(kMuchLonger) && beyond >= SpreadsBeyondChance(likes.size()) * spread ? std::exp(beyond) : 0;
+  return beyond >= std::log(kMuchLonger) && beyond >= SpreadsBeyondChance(likes.size()) * spread
+             ? std::exp(beyond)
+             : 0;
 }
 
 void LinkEnds::Decide(HotSpot& spot) const {
@@ -93,8 +106,10 @@ void LinkEnds::Decide(HotSpot& spot) const {
   }
   const double one = CopiesOf(ends.first);
   const double other = CopiesOf(ends.second);
-  if ((one > 0) != (other > 0)) return one > 0 ? decide(ends.first, one) : decide(ends.second, other);
-  if (slow_inside_[ends.first] != slow_inside_[ends.second]) decide(slow_inside_[ends.first] ? ends.first : ends.second, 0);
+  if ((one > 0) != (other > 0))
+    return one > 0 ? decide(ends.first, one) : decide(ends.second, other);
+  if (slow_inside_[ends.first] != slow_inside_[ends.second])
+    decide(slow_inside_[ends.first] ? ends.first : ends.second, 0);
 }
 
 }  // namespace eroica

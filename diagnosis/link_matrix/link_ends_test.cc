@@ -15,15 +15,18 @@ using ::testing::SizeIs;
 // Two hosts, so that each port has one peer only; between ranks 2 and 10 data moves slowly.
 RailJob SlowBetween2And10() {
   RailJob job(2, 8);
-  return job.Slow(
-      10, [](uint32_t source, uint32_t destination) { return std::min(source, destination) == 2 && std::max(source, destination) == 10; });
+  return job.Slow(10, [](uint32_t source, uint32_t destination) {
+    return std::min(source, destination) == 2 && std::max(source, destination) == 10;
+  });
 }
 
 // Milliseconds a step, of each rank, with `times` as many on one.
 RailJob& Copy(RailJob& job, double ms, uint32_t rank, double times) {
   for (PatternBatch& batch : job.job().batches()) {
-    const double own = batch.rank.value == rank ? times * ms : ms * (1 + 0.01 * (batch.rank.value % 3));
-    batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kMemoryOp)] = static_cast<int64_t>(own * 8 * kMillisecond);
+    const double own =
+        batch.rank.value == rank ? times * ms : ms * (1 + 0.01 * (batch.rank.value % 3));
+    batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kMemoryOp)] =
+        static_cast<int64_t>(own * 8 * kMillisecond);
   }
   return job;
 }
@@ -40,7 +43,8 @@ TEST(LinkEnds, CopiesThatPassTheSameSlotSayWhichEndItIs) {
   EXPECT_EQ(findings[0].subkind, "pcie");
   EXPECT_EQ(findings[0].culprits[0].rank, 10);
   EXPECT_LT(findings[0].culprits[0].peer, 0);
-  EXPECT_THAT(findings[0].explanation, HasSubstr("Copies between host and device take 5.9 times as long"));
+  EXPECT_THAT(findings[0].explanation,
+              HasSubstr("Copies between host and device take 5.9 times as long"));
   EXPECT_NE(FindMeasure(findings[0], "copies_to_likes"), nullptr);
 }
 
@@ -70,11 +74,14 @@ TEST(LinkEnds, SlowCopiesAloneAreNoLink) {
 
 TEST(LinkEnds, ARankWhoseNvlinkIsSlowTooIsTheEnd) {
   RailJob job = SlowBetween2And10();
-  job.Connect(9, 10, 0.5 * RailJob::kNvlink, Resource::kNvlink).Connect(10, 11, 0.5 * RailJob::kNvlink, Resource::kNvlink);
-  for (const Finding& finding : job.Evaluate()) EXPECT_EQ(finding.culprits[0].rank, 10) << finding.title;
+  job.Connect(9, 10, 0.5 * RailJob::kNvlink, Resource::kNvlink)
+      .Connect(10, 11, 0.5 * RailJob::kNvlink, Resource::kNvlink);
+  for (const Finding& finding : job.Evaluate())
+    EXPECT_EQ(finding.culprits[0].rank, 10) << finding.title;
 }
 
-// A pipeline within a host, where the last stage, 3, receives slowly from 2; what it exchanges with the first one nobody else does.
+// A pipeline within a host, where the last stage, 3, receives slowly from 2; what it exchanges with
+// the first one nobody else does.
 HotSpot DecideOnLastStage(double with_first) {
   TrainingView job(4);
   job.RunOnAll("gemm", 10, "", FunctionClass::kGpuCompute).Finish();
@@ -89,8 +96,13 @@ HotSpot DecideOnLastStage(double with_first) {
                     .peers_speed = peers_speed,
                     .peers = peers_speed > 0 ? 4u : 0u};
   };
-  const std::vector<LinkCell> cells = {cell(0, 1, 1, 1), cell(1, 0, 1, 1), cell(1, 2, 1, 1), cell(2, 3, 0.4, 1), cell(3, 0, with_first, 0)};
-  HotSpot spot{.kind = HotSpotKind::kLink, .resource = Resource::kNvlink, .ranks = {2}, .destination = 3, .cells = {&cells[3]}};
+  const std::vector<LinkCell> cells = {cell(0, 1, 1, 1), cell(1, 0, 1, 1), cell(1, 2, 1, 1),
+                                       cell(2, 3, 0.4, 1), cell(3, 0, with_first, 0)};
+  HotSpot spot{.kind = HotSpotKind::kLink,
+               .resource = Resource::kNvlink,
+               .ranks = {2},
+               .destination = 3,
+               .cells = {&cells[3]}};
   LinkEnds(view, cells, {}).Decide(spot);
   return spot;
 }
@@ -100,7 +112,8 @@ TEST(LinkEnds, WhatARankExchangesWithAThirdTellsWhichEndItIs) {
   EXPECT_EQ(spot.kind, HotSpotKind::kRank);
   EXPECT_EQ(spot.ranks, std::vector<RankIndex>{3});
   EXPECT_EQ(DecideOnLastStage(1).kind, HotSpotKind::kLink);
-  EXPECT_EQ(DecideOnLastStage(0.1).kind, HotSpotKind::kLink);  // slower than what either of its ports moves else
+  EXPECT_EQ(DecideOnLastStage(0.1).kind,
+            HotSpotKind::kLink);  // slower than what either of its ports moves else
 }
 
 }  // namespace

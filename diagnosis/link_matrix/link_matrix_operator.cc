@@ -12,21 +12,26 @@
 namespace eroica {
 namespace {
 
-// Each connection is beyond its likes by six spreads and more, in all that it carried in the window: one may have been busy for a while, two of one place at once are no
-// chance, however few the steps. A path between two hosts is one place less: all that goes over it is slow together, as in the window in which a job changes its size.
+// Each connection is beyond its likes by six spreads and more, in all that it carried in the
+// window: one may have been busy for a while, two of one place at once are no chance, however few
+// the steps. A path between two hosts is one place less: all that goes over it is slow together, as
+// in the window in which a job changes its size.
 void CountConnections(const HotSpot& spot, Finding& finding) {
   if (spot.kind == HotSpotKind::kLink) return;
   constexpr int kConnections = 2;
-  finding.evidence.push_back({std::string(kSignsThatAgree), "count", static_cast<double>(spot.cells.size()), 0, kConnections, 1});
+  finding.evidence.push_back({std::string(kSignsThatAgree), "count",
+                              static_cast<double>(spot.cells.size()), 0, kConnections, 1});
 }
 
-// Where a port goes down within a window, its data goes over its neighbor's for the rest: both look slow, and the next window says which it is.
-bool HasSlowNeighbor(const CrossRankView& view, std::span<const HotSpot> spots, const HotSpot& spot) {
+// Where a port goes down within a window, its data goes over its neighbor's for the rest: both look
+// slow, and the next window says which it is.
+bool HasSlowNeighbor(const CrossRankView& view, std::span<const HotSpot> spots,
+                     const HotSpot& spot) {
   if (spot.kind != HotSpotKind::kRank || spot.resource != Resource::kNic) return false;
   const std::string& host = view.ranks()[spot.ranks.front()].batch->host;
   return std::ranges::any_of(spots, [&](const HotSpot& other) {
-    return other.kind == spot.kind && other.resource == spot.resource && other.ranks != spot.ranks &&
-           view.ranks()[other.ranks.front()].batch->host == host;
+    return other.kind == spot.kind && other.resource == spot.resource &&
+           other.ranks != spot.ranks && view.ranks()[other.ranks.front()].batch->host == host;
   });
 }
 
@@ -41,7 +46,8 @@ void LinkMatrixOperator::Evaluate(const CrossRankView& view, std::vector<Finding
   for (const HotSpot& spot : spots) {
     findings.push_back(DescribeHotSpot(view, spot, time, options_));
     if (HasSlowNeighbor(view, spots, spot)) {
-      findings.back().evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kWindowsOfNeighbors, 1});
+      findings.back().evidence.push_back(
+          {std::string(kSeenInWindows), "count", 1, 0, kWindowsOfNeighbors, 1});
     } else {
       CountConnections(spot, findings.back());
     }
@@ -49,15 +55,20 @@ void LinkMatrixOperator::Evaluate(const CrossRankView& view, std::vector<Finding
   if (findings.size() == before) EvaluateFaint(view, cells, time, findings);
 }
 
-// What is a little slow beside a slow link is its victim more often than not: asked for only where nothing is. What is as slow as that and merely costs less is seen as
-// well as that, and so is what many connections show alike: they differ from each other for good, each by itself.
-void LinkMatrixOperator::EvaluateFaint(const CrossRankView& view, std::span<const LinkCell> cells, const WindowTime& time,
+// What is a little slow beside a slow link is its victim more often than not: asked for only where
+// nothing is. What is as slow as that and merely costs less is seen as well as that, and so is what
+// many connections show alike: they differ from each other for good, each by itself.
+void LinkMatrixOperator::EvaluateFaint(const CrossRankView& view, std::span<const LinkCell> cells,
+                                       const WindowTime& time,
                                        std::vector<Finding>& findings) const {
   for (const HotSpot& spot : FindHotSpots(view, cells, time.ns, faint_)) {
-    if (spot.kind == HotSpotKind::kScattered) continue;  // of little slowness in many places nothing is learnt
+    if (spot.kind == HotSpotKind::kScattered)
+      continue;  // of little slowness in many places nothing is learnt
     Finding finding = DescribeHotSpot(view, spot, time, faint_);
-    const bool is_plain = IsSlow(*spot.cells.front(), options_) || spot.cells.size() >= kManyConnections;
-    finding.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, is_plain ? kPlainWindows : kFaintWindows, 1});
+    const bool is_plain =
+        IsSlow(*spot.cells.front(), options_) || spot.cells.size() >= kManyConnections;
+    finding.evidence.push_back(
+        {std::string(kSeenInWindows), "count", 1, 0, is_plain ? kPlainWindows : kFaintWindows, 1});
     findings.push_back(std::move(finding));
   }
 }

@@ -18,7 +18,8 @@ using ::testing::SizeIs;
 
 constexpr double kHealthy = 40;  // GB/s
 
-// Ranks in one ring, eight a host, a hundred megabytes a step; speed of each rank's connection to the next in GB/s.
+// Ranks in one ring, eight a host, a hundred megabytes a step; speed of each rank's connection to
+// the next in GB/s.
 class Ring {
  public:
   explicit Ring(uint32_t ranks) : job_(ranks) {
@@ -26,9 +27,12 @@ class Ring {
     for (uint32_t rank = 0; rank < ranks; ++rank) Connect(rank, (rank + 1) % ranks, kHealthy);
     job_.Finish();
   }
-  Ring& Connect(uint32_t source, uint32_t destination, double speed, Resource resource = Resource::kNic, double share_of_bytes = 1) {
+  Ring& Connect(uint32_t source, uint32_t destination, double speed,
+                Resource resource = Resource::kNic, double share_of_bytes = 1) {
     auto& connections = job_.batches()[source].connections;
-    std::erase_if(connections, [&](const ConnectionPattern& c) { return c.peer == destination && c.resource == resource; });
+    std::erase_if(connections, [&](const ConnectionPattern& c) {
+      return c.peer == destination && c.resource == resource;
+    });
     const double bytes = 800e6 * share_of_bytes;  // of eight steps
     connections.push_back({.peer = destination,
                            .resource = resource,
@@ -62,41 +66,52 @@ TEST(LinkMatrixOperator, ConnectionsThatAgreeAreEnoughInOneWindow) {
     return signs != nullptr && signs->culprit >= signs->threshold;
   };
   EXPECT_TRUE(agree(Ring(16).Connect(4, 5, 12).Connect(3, 4, 12).Evaluate().front()));
-  EXPECT_FALSE(agree(Ring(16).Connect(4, 5, 12).Evaluate().front())) << "one may have been busy for a while";
+  EXPECT_FALSE(agree(Ring(16).Connect(4, 5, 12).Evaluate().front()))
+      << "one may have been busy for a while";
 }
 
 TEST(LinkMatrixOperator, TwoPortsOfOneHostWaitForTheNextWindow) {
-  const std::vector<Finding> findings = Ring(24).Connect(1, 2, 12).Connect(2, 3, 12).Connect(4, 5, 10).Connect(5, 6, 10).Evaluate();
+  const std::vector<Finding> findings =
+      Ring(24).Connect(1, 2, 12).Connect(2, 3, 12).Connect(4, 5, 10).Connect(5, 6, 10).Evaluate();
   ASSERT_THAT(findings, SizeIs(2));
   for (const Finding& finding : findings) {
     const Measure* seen = FindMeasure(finding, kSeenInWindows);
     ASSERT_NE(seen, nullptr);
     EXPECT_EQ(seen->threshold, 2);
   }
-  for (const Finding& finding : Ring(24).Connect(1, 2, 12).Connect(2, 3, 12).Connect(12, 13, 10).Connect(13, 14, 10).Evaluate())
+  for (const Finding& finding : Ring(24)
+                                    .Connect(1, 2, 12)
+                                    .Connect(2, 3, 12)
+                                    .Connect(12, 13, 10)
+                                    .Connect(13, 14, 10)
+                                    .Evaluate())
     EXPECT_EQ(FindMeasure(finding, kSeenInWindows), nullptr) << "of two hosts";
 }
 
 TEST(LinkMatrixOperator, ALittleSlowAsksForMoreWindows) {
   const auto asks = [](const Finding& finding) {
-    return std::ranges::any_of(finding.evidence,
-                               [](const Measure& measure) { return measure.name == kSeenInWindows && measure.threshold >= 3; });
+    return std::ranges::any_of(finding.evidence, [](const Measure& measure) {
+      return measure.name == kSeenInWindows && measure.threshold >= 3;
+    });
   };
   const std::vector<Finding> faint = Ring(16).Connect(4, 5, 33).Connect(3, 4, 33).Evaluate();
   ASSERT_THAT(faint, SizeIs(1));
   EXPECT_THAT(faint[0].culprits, ElementsAre(Culprit{.rank = 4, .host = "host0"}));
   EXPECT_TRUE(asks(faint[0]));
   EXPECT_FALSE(asks(Ring(16).Connect(4, 5, 12).Connect(3, 4, 12).Evaluate().front()));
-  EXPECT_THAT(Ring(16).Connect(4, 5, 38).Connect(3, 4, 38).Evaluate(), IsEmpty()) << "healthy connections differ by as much";
+  EXPECT_THAT(Ring(16).Connect(4, 5, 38).Connect(3, 4, 38).Evaluate(), IsEmpty())
+      << "healthy connections differ by as much";
 }
 
 // A quarter of the speed, of what is hardly sent: it costs little, and is as slow as any.
 TEST(LinkMatrixOperator, WhatIsSlowAndCostsLittleAsksForTwoWindows) {
   const auto windows = [](double speed, double share_of_bytes) {
     Ring ring(16);
-    for (uint32_t rank = 0; rank < 16; ++rank) ring.Connect(rank, (rank + 1) % 16, kHealthy, Resource::kNic, share_of_bytes);
-    const std::vector<Finding> findings =
-        ring.Connect(4, 5, speed, Resource::kNic, share_of_bytes).Connect(3, 4, speed, Resource::kNic, share_of_bytes).Evaluate();
+    for (uint32_t rank = 0; rank < 16; ++rank)
+      ring.Connect(rank, (rank + 1) % 16, kHealthy, Resource::kNic, share_of_bytes);
+    const std::vector<Finding> findings = ring.Connect(4, 5, speed, Resource::kNic, share_of_bytes)
+                                              .Connect(3, 4, speed, Resource::kNic, share_of_bytes)
+                                              .Evaluate();
     const Measure* seen = findings.size() == 1 ? FindMeasure(findings[0], kSeenInWindows) : nullptr;
     return seen != nullptr ? seen->threshold : 0;
   };
@@ -109,7 +124,8 @@ TEST(LinkMatrixOperator, WhatIsSlowAndCostsLittleAsksForTwoWindows) {
 TEST(LinkMatrixOperator, ALittleSlowInManyConnectionsAsksForTwoWindows) {
   Ring ring(32);
   for (uint32_t rank = 0; rank < 32; ++rank) {
-    for (const uint32_t hosts : {1, 2, 3}) ring.Connect(rank, (rank + 8 * hosts) % 32, rank < 8 && hosts == 1 ? 33 : kHealthy);
+    for (const uint32_t hosts : {1, 2, 3})
+      ring.Connect(rank, (rank + 8 * hosts) % 32, rank < 8 && hosts == 1 ? 33 : kHealthy);
   }
   const std::vector<Finding> findings = ring.Evaluate();
   ASSERT_THAT(findings, SizeIs(1));
@@ -120,7 +136,8 @@ TEST(LinkMatrixOperator, ALittleSlowInManyConnectionsAsksForTwoWindows) {
 }
 
 TEST(LinkMatrixOperator, WhatIsALittleSlowBesideASlowLinkIsNoFaultOfItsOwn) {
-  EXPECT_THAT(Ring(24).Connect(4, 5, 12).Connect(3, 4, 12).Connect(15, 16, 33).Evaluate(), SizeIs(1));
+  EXPECT_THAT(Ring(24).Connect(4, 5, 12).Connect(3, 4, 12).Connect(15, 16, 33).Evaluate(),
+              SizeIs(1));
 }
 
 TEST(LinkMatrixOperator, ALoneSlowCellIsAPathWithTwoEnds) {
@@ -132,8 +149,12 @@ TEST(LinkMatrixOperator, ALoneSlowCellIsAPathWithTwoEnds) {
 }
 
 TEST(LinkMatrixOperator, ARowIsASender) {
-  const std::vector<Finding> findings =
-      Ring(16).Connect(7, 8, 10).Connect(7, 11, 10).Connect(9, 11, kHealthy).Connect(6, 8, kHealthy).Evaluate();
+  const std::vector<Finding> findings = Ring(16)
+                                            .Connect(7, 8, 10)
+                                            .Connect(7, 11, 10)
+                                            .Connect(9, 11, kHealthy)
+                                            .Connect(6, 8, kHealthy)
+                                            .Evaluate();
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].subkind, "sender");
   EXPECT_EQ(findings[0].culprits[0].rank, 7);
@@ -181,7 +202,8 @@ TEST(LinkMatrixOperator, IsSilentWhereAllAreAlike) {
 }
 
 TEST(LinkMatrixOperator, IsSilentJustAboveTheThreshold) {
-  EXPECT_THAT(Ring(16).Connect(4, 5, 0.85 * kHealthy).Connect(3, 4, 0.85 * kHealthy).Evaluate(), IsEmpty());
+  EXPECT_THAT(Ring(16).Connect(4, 5, 0.85 * kHealthy).Connect(3, 4, 0.85 * kHealthy).Evaluate(),
+              IsEmpty());
 }
 
 TEST(LinkMatrixOperator, IsSilentWhereSpeedsSpread) {
@@ -192,7 +214,8 @@ TEST(LinkMatrixOperator, IsSilentWhereSpeedsSpread) {
 
 TEST(LinkMatrixOperator, OtherResourcesAreNoPeers) {
   Ring ring(16);
-  for (uint32_t rank = 0; rank < 16; rank += 2) ring.Connect(rank, rank + 1, 200, Resource::kNvlink);
+  for (uint32_t rank = 0; rank < 16; rank += 2)
+    ring.Connect(rank, rank + 1, 200, Resource::kNvlink);
   EXPECT_THAT(ring.Evaluate(), IsEmpty());
 }
 

@@ -15,7 +15,8 @@
 namespace eroica {
 namespace {
 
-// Operations differ in what they make of a port, by their protocol and size. By so much they do not.
+// Operations differ in what they make of a port, by their protocol and size. By so much they do
+// not.
 constexpr double kMuchSlower = 0.6;
 
 // Cells of one kind.
@@ -25,15 +26,21 @@ class Kind {
     cells_.push_back(&cell);
     hosts_.insert(view.ranks()[cell.source].batch->host);
     hosts_.insert(view.ranks()[cell.destination].batch->host);
-    pairs_ = pairs_ && sources_.insert(cell.source).second && destinations_.insert(cell.destination).second;
+    pairs_ = pairs_ && sources_.insert(cell.source).second &&
+             destinations_.insert(cell.destination).second;
     slowest_ = cells_.size() == 1 ? cell.speed() : std::min(slowest_, cell.speed());
     fastest_ = std::max(fastest_, cell.speed());
   }
   // Who shares a port with others of the kind is slower for it.
-  bool IsOneOfAKind() const { return hosts_.size() == 2 && pairs_ && slowest_ >= kSlowShare * fastest_; }
-  // Each of its cells has an end at one of the ranks: where these are cut off from others it may be slow as a whole.
+  bool IsOneOfAKind() const {
+    return hosts_.size() == 2 && pairs_ && slowest_ >= kSlowShare * fastest_;
+  }
+  // Each of its cells has an end at one of the ranks: where these are cut off from others it may be
+  // slow as a whole.
   bool IsOf(const std::set<RankIndex>& ranks) const {
-    return std::ranges::all_of(cells_, [&](const LinkCell* cell) { return ranks.contains(cell->source) || ranks.contains(cell->destination); });
+    return std::ranges::all_of(cells_, [&](const LinkCell* cell) {
+      return ranks.contains(cell->source) || ranks.contains(cell->destination);
+    });
   }
   const std::vector<LinkCell*>& cells() const { return cells_; }
 
@@ -51,7 +58,8 @@ class Kind {
 std::set<RankIndex> RanksWithSlowTraffic(std::span<const LinkCell> cells) {
   std::set<RankIndex> ranks;
   for (const LinkCell& cell : cells) {
-    if (cell.resource == Resource::kNic && IsSlow(cell, {})) ranks.insert({cell.source, cell.destination});
+    if (cell.resource == Resource::kNic && IsSlow(cell, {}))
+      ranks.insert({cell.source, cell.destination});
   }
   return ranks;
 }
@@ -64,8 +72,10 @@ struct OtherTraffic {
 OtherTraffic TrafficBeside(const LinkCell& cell, std::span<const LinkCell> cells) {
   OtherTraffic beside;
   for (const LinkCell& other : cells) {
-    if (other.resource != Resource::kNic || other.kind == cell.kind || other.channels == 0) continue;
-    const double port_speed = other.channels * std::max(other.speed(), other.peers_speed);  // while it is well
+    if (other.resource != Resource::kNic || other.kind == cell.kind || other.channels == 0)
+      continue;
+    // while it is well
+    const double port_speed = other.channels * std::max(other.speed(), other.peers_speed);
     if (other.source == cell.source) beside.out.push_back(port_speed);
     if (other.destination == cell.destination) beside.in.push_back(port_speed);
   }
@@ -88,7 +98,8 @@ void Compare(LinkCell& cell, std::span<const LinkCell> cells) {
 void CompareWithOtherTraffic(const CrossRankView& view, std::span<LinkCell> cells) {
   std::map<uint32_t, Kind> kinds;
   for (LinkCell& cell : cells) {
-    if (cell.resource == Resource::kNic && cell.communicator != CommId{} && cell.channels > 0) kinds[cell.kind].Add(view, cell);
+    if (cell.resource == Resource::kNic && cell.communicator != CommId{} && cell.channels > 0)
+      kinds[cell.kind].Add(view, cell);
   }
   const std::set<RankIndex> slow = RanksWithSlowTraffic(cells);
   for (const auto& [number, kind] : kinds) {

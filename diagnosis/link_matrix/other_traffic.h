@@ -1,5 +1,6 @@
-// What two hosts alone exchange has nothing of its kind to be compared with: the last stage of a pipeline and the first share their embeddings, nobody else does. What
-// else goes through the same ports tells how fast these are. Pure.
+// What two hosts alone exchange has nothing of its kind to be compared with: the last stage of a
+// pipeline and the first share their embeddings, nobody else does. What else goes through the same
+// ports tells how fast these are. Pure.
 #pragma once
 
 #include <span>
@@ -9,9 +10,11 @@
 
 namespace eroica {
 
-// Network cells of a kind that lies between two hosts only, from one rank to one, all equally fast, are judged by the other traffic of their ports where they are much
-// slower than it is while it is well; so are those of a kind of which each has an end at a rank that exchanges something else slowly, as where the way out of a stage of
-// the pipeline is slow, by which all embeddings go. Both ports of a cell must have some. Needs communicators and channels.
+// Network cells of a kind that lies between two hosts only, from one rank to one, all equally fast,
+// are judged by the other traffic of their ports where they are much slower than it is while it is
+// well; so are those of a kind of which each has an end at a rank that exchanges something else
+// slowly, as where the way out of a stage of the pipeline is slow, by which all embeddings go. Both
+// ports of a cell must have some. Needs communicators and channels.
 void CompareWithOtherTraffic(const CrossRankView& view, std::span<LinkCell> cells);
 
 }  // namespace eroica

@@ -19,37 +19,48 @@ using ::testing::SizeIs;
 
 constexpr double kNic = 45;  // GB/s
 
-// Four stages of a pipeline, each of four ranks on a host of its own: neighbors exchange activations, the first and the last their embeddings over eight channels.
+// Four stages of a pipeline, each of four ranks on a host of its own: neighbors exchange
+// activations, the first and the last their embeddings over eight channels.
 class Pipeline {
  public:
   static constexpr uint32_t kStages = 4;
   static constexpr uint32_t kRanks = 4;  // of a stage
 
-  // hosts: of a stage; where it is two their ranks exchange gradients. from_first: the speed between the first stage and the second. activations: by what gradients and
-  // embeddings amount to.
-  explicit Pipeline(double embedding_speed, uint32_t hosts = 1, double from_first = kNic, double activations = 1) : job_(kStages * kRanks) {
+  // hosts: of a stage; where it is two their ranks exchange gradients. from_first: the speed
+  // between the first stage and the second. activations: by what gradients and embeddings amount
+  // to.
+  explicit Pipeline(double embedding_speed, uint32_t hosts = 1, double from_first = kNic,
+                    double activations = 1)
+      : job_(kStages * kRanks) {
     job_.RunOnAll("gemm", 50, "", FunctionClass::kGpuCompute);
-    for (uint32_t rank = 0; rank < kStages * kRanks; ++rank) job_.batches()[rank].host = "host" + std::to_string(rank * hosts / kRanks);
+    for (uint32_t rank = 0; rank < kStages * kRanks; ++rank)
+      job_.batches()[rank].host = "host" + std::to_string(rank * hosts / kRanks);
     for (uint32_t stage = 0; stage < kStages && hosts == 2; ++stage) {
       for (uint32_t rank = stage * kRanks; rank < stage * kRanks + 2; ++rank)
         Exchange(AddGroup("gradients", {rank, rank + 2}), rank, rank + 2, kNic, 2);
     }
     for (uint32_t rank = 0; rank < kRanks; ++rank) {
-      const CommId pipeline = AddGroup("pipeline", {rank, rank + kRanks, rank + 2 * kRanks, rank + 3 * kRanks});
+      const CommId pipeline =
+          AddGroup("pipeline", {rank, rank + kRanks, rank + 2 * kRanks, rank + 3 * kRanks});
       for (uint32_t stage = 0; stage + 1 < kStages; ++stage)
-        Exchange(pipeline, rank + stage * kRanks, rank + (stage + 1) * kRanks, stage == 0 ? from_first : kNic, 1, activations);
+        Exchange(pipeline, rank + stage * kRanks, rank + (stage + 1) * kRanks,
+                 stage == 0 ? from_first : kNic, 1, activations);
       const uint32_t last = rank + (kStages - 1) * kRanks;
       Exchange(AddGroup("embedding", {rank, last}), rank, last, embedding_speed, 8);
     }
     job_.Finish();
   }
   // Both ways; the port's speed while nothing else goes through it.
-  Pipeline& Exchange(CommId communicator, uint32_t one, uint32_t other, double port_speed, uint8_t channels, double share_of_bytes = 1) {
+  Pipeline& Exchange(CommId communicator, uint32_t one, uint32_t other, double port_speed,
+                     uint8_t channels, double share_of_bytes = 1) {
     const double bytes = 800e6 * share_of_bytes;  // of eight steps
     const auto busy_ns = static_cast<int64_t>(bytes / port_speed * channels);
     for (const auto& [source, peer] : {std::pair(one, other), std::pair(other, one)}) {
-      job_.batches()[source].connections.push_back(
-          {.peer = peer, .bytes = static_cast<uint64_t>(bytes), .busy_ns = busy_ns, .channels = channels, .communicator = communicator});
+      job_.batches()[source].connections.push_back({.peer = peer,
+                                                    .bytes = static_cast<uint64_t>(bytes),
+                                                    .busy_ns = busy_ns,
+                                                    .channels = channels,
+                                                    .communicator = communicator});
     }
     return *this;
   }
@@ -81,18 +92,26 @@ TEST(OtherTraffic, WhatOnlyTwoHostsExchangeIsJudgedByTheirOtherTraffic) {
   EXPECT_THAT(findings[0].culprits[0].host, AnyOf("host0", "host3"));
 }
 
-TEST(OtherTraffic, ChannelsShareAPort) { EXPECT_THAT(Pipeline(kNic).Evaluate(), IsEmpty()) << "each is an eighth as fast"; }
+TEST(OtherTraffic, ChannelsShareAPort) {
+  EXPECT_THAT(Pipeline(kNic).Evaluate(), IsEmpty()) << "each is an eighth as fast";
+}
 
-TEST(OtherTraffic, OperationsDifferInWhatTheyMakeOfAPort) { EXPECT_THAT(Pipeline(0.7 * kNic).Evaluate(), IsEmpty()); }
+TEST(OtherTraffic, OperationsDifferInWhatTheyMakeOfAPort) {
+  EXPECT_THAT(Pipeline(0.7 * kNic).Evaluate(), IsEmpty());
+}
 
-TEST(OtherTraffic, IsSilentWhereChannelsAreNotKnown) { EXPECT_THAT(Pipeline(20).ForgetChannels().Evaluate(), IsEmpty()); }
+TEST(OtherTraffic, IsSilentWhereChannelsAreNotKnown) {
+  EXPECT_THAT(Pipeline(20).ForgetChannels().Evaluate(), IsEmpty());
+}
 
-// Embeddings go the same slow way, all of them, so that each is as fast as its likes: they do not say that the way is well.
+// Embeddings go the same slow way, all of them, so that each is as fast as its likes: they do not
+// say that the way is well.
 TEST(OtherTraffic, WhatOnlyHostsOnASlowPathExchangeIsNoSignThatItIsWell) {
   const std::vector<Finding> findings = Pipeline(0.5 * kNic, 2, 0.5 * kNic).Evaluate();
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].subkind, "path");
-  EXPECT_THAT(findings[0].culprits, ElementsAre(Culprit{.rank = -1, .host = "host0"}, Culprit{.rank = -1, .host = "host1"}));
+  EXPECT_THAT(findings[0].culprits, ElementsAre(Culprit{.rank = -1, .host = "host0"},
+                                                Culprit{.rank = -1, .host = "host1"}));
   EXPECT_THAT(Pipeline(0.5 * kNic, 2).Evaluate(), IsEmpty()) << "all embeddings are as they are";
 }
 
@@ -104,7 +123,8 @@ TEST(OtherTraffic, WhatIsSentBySlowPortsAloneCostsWhatItWouldNotElsewhere) {
   const std::vector<Finding> findings = evaluate(0.5 * kNic, 0.5 * kNic);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].subkind, "path");
-  EXPECT_NEAR(findings[0].lost_ns_per_step, 8 * 100e6 / kNic, 1e4) << "as long again, on each of eight channels";
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 8 * 100e6 / kNic, 1e4)
+      << "as long again, on each of eight channels";
   EXPECT_THAT(evaluate(kNic, 0.5 * kNic), IsEmpty());
   EXPECT_THAT(evaluate(0.5 * kNic, kNic), IsEmpty()) << "nothing else says so";
 }
@@ -119,8 +139,9 @@ TEST(OtherTraffic, WhatManyHostsExchangeAlikeIsHowItIs) {
   EXPECT_THAT(job.Evaluate(), IsEmpty());
 }
 
-// Two hosts of eight, experts in groups of four. Gradients go around rings over three or four channels of NVLink, tokens straight to everybody; of these there are more
-// on some ranks, so that what is said of both together differs from pair to pair.
+// Two hosts of eight, experts in groups of four. Gradients go around rings over three or four
+// channels of NVLink, tokens straight to everybody; of these there are more on some ranks, so that
+// what is said of both together differs from pair to pair.
 TEST(LinkCells, ExpertsAndGradientsAreNotCompared) {
   const auto evaluate = [](bool communicators_known) {
     TrainingView job(16);

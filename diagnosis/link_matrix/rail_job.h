@@ -1,4 +1,5 @@
-// Jobs of several hosts whose ranks exchange data along rails, made of a few lines, for the tests of the link matrix: rank r of each host sends to rank r of the next.
+// Jobs of several hosts whose ranks exchange data along rails, made of a few lines, for the tests
+// of the link matrix: rank r of each host sends to rank r of the next.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ class RailJob {
   static constexpr double kNvlink = 225;           // GB/s
   static constexpr uint64_t kBytes = 800'000'000;  // of eight steps
 
-  RailJob(uint32_t hosts, uint32_t ranks_per_host) : hosts_(hosts), per_host_(ranks_per_host), job_(hosts * ranks_per_host) {
+  RailJob(uint32_t hosts, uint32_t ranks_per_host)
+      : hosts_(hosts), per_host_(ranks_per_host), job_(hosts * ranks_per_host) {
     job_.RunOnAll("gemm", 50, "", FunctionClass::kGpuCompute);
     for (uint32_t rank = 0; rank < ranks(); ++rank) {
       job_.batches()[rank].host = "host" + std::to_string(rank / per_host_);
@@ -31,12 +33,18 @@ class RailJob {
   }
   uint32_t ranks() const { return hosts_ * per_host_; }
   // The next rank of the host, around.
-  uint32_t Neighbor(uint32_t rank) const { return rank / per_host_ * per_host_ + (rank + 1) % per_host_; }
+  uint32_t Neighbor(uint32_t rank) const {
+    return rank / per_host_ * per_host_ + (rank + 1) % per_host_;
+  }
   uint32_t HostOf(uint32_t rank) const { return rank / per_host_; }
 
-  RailJob& Connect(uint32_t source, uint32_t destination, double speed, Resource resource = Resource::kNic, uint64_t bytes = kBytes) {
+  RailJob& Connect(uint32_t source, uint32_t destination, double speed,
+                   Resource resource = Resource::kNic, uint64_t bytes = kBytes) {
     cells_[{source, destination, resource}] = {
-        .peer = destination, .resource = resource, .bytes = bytes, .busy_ns = static_cast<int64_t>(static_cast<double>(bytes) / speed)};
+        .peer = destination,
+        .resource = resource,
+        .bytes = bytes,
+        .busy_ns = static_cast<int64_t>(static_cast<double>(bytes) / speed)};
     return *this;
   }
   RailJob& Disconnect(uint32_t source, uint32_t destination, Resource resource) {
@@ -55,14 +63,18 @@ class RailJob {
   }
   // What the rank's NIC sends and receives.
   RailJob& SlowNic(uint32_t rank, double speed) {
-    return Slow(speed, [rank](uint32_t source, uint32_t destination) { return source == rank || destination == rank; });
+    return Slow(speed, [rank](uint32_t source, uint32_t destination) {
+      return source == rank || destination == rank;
+    });
   }
   TrainingView& job() { return job_; }
 
   // numbers: the rank that each rank becomes; empty: itself.
   std::vector<Finding> Evaluate(const std::vector<uint32_t>& numbers = {}) const {
     TrainingView job = job_;
-    const auto number = [&numbers](uint32_t rank) { return numbers.empty() ? rank : numbers[rank]; };
+    const auto number = [&numbers](uint32_t rank) {
+      return numbers.empty() ? rank : numbers[rank];
+    };
     for (uint32_t rank = 0; rank < ranks(); ++rank) job.batches()[rank].rank = RankId{number(rank)};
     for (const auto& [key, cell] : cells_) {
       ConnectionPattern connection = cell;

@@ -16,7 +16,10 @@ class SlowShare {
       slow_bytes += slow ? more : 0;
     }
     // So much of it, and something.
-    bool IsSlow(double whole) const { return slow_bytes > 0 && static_cast<double>(slow_bytes) >= whole * static_cast<double>(bytes); }
+    bool IsSlow(double whole) const {
+      return slow_bytes > 0 &&
+             static_cast<double>(slow_bytes) >= whole * static_cast<double>(bytes);
+    }
   };
   Way out;
   Way in;

@@ -30,7 +30,8 @@ constexpr double kChance = 0.001;
 }  // namespace
 
 double SpreadsBeyondChance(size_t speeds) {
-  return kSigmaPerMad * std::sqrt(2 * std::log(static_cast<double>(std::max<size_t>(1, speeds)) / kChance));
+  return kSigmaPerMad *
+         std::sqrt(2 * std::log(static_cast<double>(std::max<size_t>(1, speeds)) / kChance));
 }
 
 HealthySpeed FindHealthySpeed(std::span<double> speeds) {
@@ -45,7 +46,9 @@ HealthySpeed FindHealthySpeed(std::span<double> speeds) {
     const HealthySpeed faster = Describe(all.subspan(first));
     const HealthySpeed slower = Describe(all.first(first));
     const double step = all[first] - all[first - 1];
-    const bool apart = step >= -std::log(kSlowShare) && step >= SpreadsBeyondChance(all.size()) * std::max(faster.spread, slower.spread);
+    const bool apart =
+        step >= -std::log(kSlowShare) &&
+        step >= SpreadsBeyondChance(all.size()) * std::max(faster.spread, slower.spread);
     const size_t members = all.size() - first;
     if (apart && members >= 2 && 4 * members >= all.size()) healthy = faster;
   }

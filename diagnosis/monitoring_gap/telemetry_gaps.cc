@@ -15,7 +15,8 @@
 namespace eroica {
 namespace {
 
-// Steps that the job ran in the window, ascending: those that at least half of the ranks have told of which tell of any.
+// Steps that the job ran in the window, ascending: those that at least half of the ranks have told
+// of which tell of any.
 std::vector<int64_t> StepsOfJob(const CrossRankView& view) {
   std::map<int64_t, size_t> told;
   size_t telling = 0;
@@ -30,12 +31,16 @@ std::vector<int64_t> StepsOfJob(const CrossRankView& view) {
   return steps;
 }
 
-// Those of the steps that the rank was there for. What comes after its last word is nobody's, and so is what came before its first.
-std::span<const int64_t> ExpectedOf(const PatternBatch& batch, std::span<const int64_t> steps, bool joins) {
+// Those of the steps that the rank was there for. What comes after its last word is nobody's, and
+// so is what came before its first.
+std::span<const int64_t> ExpectedOf(const PatternBatch& batch, std::span<const int64_t> steps,
+                                    bool joins) {
   auto first = steps.begin();
   auto end = steps.end();
-  if (joins && !batch.steps.empty()) first = std::ranges::lower_bound(steps, batch.steps.front().id);
-  if (batch.final && !batch.steps.empty()) end = std::ranges::upper_bound(steps, batch.steps.back().id);
+  if (joins && !batch.steps.empty())
+    first = std::ranges::lower_bound(steps, batch.steps.front().id);
+  if (batch.final && !batch.steps.empty())
+    end = std::ranges::upper_bound(steps, batch.steps.back().id);
   return first < end ? std::span(first, end) : std::span<const int64_t>();
 }
 
@@ -51,7 +56,8 @@ void TelemetryGaps::Forget() {
   std::erase_if(gaps_, [](const auto& entry) { return entry.second.unseen < 0.1; });
 }
 
-TelemetryGaps::Unseen TelemetryGaps::Hear(const RankView& rank, std::span<const int64_t> steps, bool begins) {
+TelemetryGaps::Unseen TelemetryGaps::Hear(const RankView& rank, std::span<const int64_t> steps,
+                                          bool begins) {
   const bool first = !rank.batch->steps.empty() && heard_.insert(rank.rank).second;
   const bool joins = first && !begins;
   if (joins) gaps_.erase(rank.rank);
@@ -92,11 +98,13 @@ void TelemetryGaps::Count(const CrossRankView& view) {
   }
   if (2 * view.ranks().size() < view.world_size()) return;  // the others are left out on purpose
   for (uint32_t rank = 0; rank < view.world_size(); ++rank) {
-    if (view.FindRank(RankId{rank}) == nullptr && !ended_.contains(RankId{rank})) add(RankId{rank}, {.steps = steps.size(), .runs = 1});
+    if (view.FindRank(RankId{rank}) == nullptr && !ended_.contains(RankId{rank}))
+      add(RankId{rank}, {.steps = steps.size(), .runs = 1});
   }
 }
 
-// Of how many steps one loss takes the telemetry: batches hold several, and steps that are lost one by one come in a row as well, the more of them are lost.
+// Of how many steps one loss takes the telemetry: batches hold several, and steps that are lost one
+// by one come in a row as well, the more of them are lost.
 double TelemetryGaps::StepsOfALoss() const {
   double steps = 0;
   double runs = 0;
@@ -108,8 +116,8 @@ double TelemetryGaps::StepsOfALoss() const {
   return runs > 0 ? std::max(1.0, steps / runs) : 1;
 }
 
-// Where everybody loses something, the transport is what is lossy and no rank has a gap of its own: the mean over all ranks but the eighth that loses most, and three
-// ranks at least.
+// Where everybody loses something, the transport is what is lossy and no rank has a gap of its own:
+// the mean over all ranks but the eighth that loses most, and three ranks at least.
 double TelemetryGaps::UsualShare(uint32_t world_size) const {
   std::vector<double> shares;
   for (const auto& [rank, gap] : gaps_) {
@@ -118,7 +126,8 @@ double TelemetryGaps::UsualShare(uint32_t world_size) const {
   const size_t left_out = std::max<size_t>(3, world_size / 8);
   if (shares.size() <= left_out || world_size <= left_out) return 0;
   std::ranges::sort(shares);
-  const double sum = std::accumulate(shares.begin(), shares.end() - static_cast<std::ptrdiff_t>(left_out), 0.0);
+  const double sum =
+      std::accumulate(shares.begin(), shares.end() - static_cast<std::ptrdiff_t>(left_out), 0.0);
   return sum / static_cast<double>(world_size - left_out);
 }
 
@@ -128,7 +137,8 @@ double TelemetryGaps::AccidentalShare(uint32_t world_size) const {
   return std::min(0.5, std::max(options_.accidental_share, kTimesUsual * UsualShare(world_size)));
 }
 
-// Whether losses that hit any rank alike would not come to so few of them, however frequent they are: of all losses so many to some ranks, whichever they are.
+// Whether losses that hit any rank alike would not come to so few of them, however frequent they
+// are: of all losses so many to some ranks, whichever they are.
 bool TelemetryGaps::ComeToFewRanks(const std::vector<Listed>& listed, uint32_t world_size) const {
   double all = 0;
   for (const auto& [rank, gap] : gaps_) all += gap.heard ? gap.runs : 0;
@@ -140,26 +150,33 @@ bool TelemetryGaps::ComeToFewRanks(const std::vector<Listed>& listed, uint32_t w
   for (size_t i = 0; i < losses.size() && i + 1 < world_size; ++i) {
     own += losses[i];
     const auto some = static_cast<double>(i + 1);
-    const double log_choices = std::lgamma(ranks + 1) - std::lgamma(some + 1) - std::lgamma(ranks - some + 1);
-    const double chance = BinomialTail(static_cast<uint64_t>(std::lround(all)), static_cast<uint64_t>(std::lround(own)), some / ranks);
+    const double log_choices =
+        std::lgamma(ranks + 1) - std::lgamma(some + 1) - std::lgamma(ranks - some + 1);
+    const double chance = BinomialTail(static_cast<uint64_t>(std::lround(all)),
+                                       static_cast<uint64_t>(std::lround(own)), some / ranks);
     if (std::exp(log_choices) * chance < AllowedFor(i)) return true;
   }
   return false;
 }
 
-// Each number of ranks is a question of its own: half of the chance for one of them, a quarter for two ...
+// Each number of ranks is a question of its own: half of the chance for one of them, a quarter for
+// two ...
 double TelemetryGaps::AllowedFor(size_t others) const {
-  return options_.false_alarms * std::ldexp(1.0, -static_cast<int>(std::min<size_t>(others, 30)) - 1);
+  return options_.false_alarms *
+         std::ldexp(1.0, -static_cast<int>(std::min<size_t>(others, 30)) - 1);
 }
 
 // Whether accidents do not explain the ranks that lose most, one of them or some together.
 bool TelemetryGaps::AreNoAccidents(const std::vector<Listed>& listed, uint32_t world_size) const {
   const double accidental = AccidentalShare(world_size);
   const double steps_of_loss = StepsOfALoss();
-  const auto losses_of = [steps_of_loss](double steps) { return static_cast<uint64_t>(std::lround(std::max(0.0, steps) / steps_of_loss)); };
+  const auto losses_of = [steps_of_loss](double steps) {
+    return static_cast<uint64_t>(std::lround(std::max(0.0, steps) / steps_of_loss));
+  };
   std::vector<double> chances;
   for (const Listed& one : listed) {
-    if (one.gap->unseen >= options_.min_unseen) chances.push_back(BinomialTail(losses_of(steps_), losses_of(one.gap->unseen), accidental));
+    if (one.gap->unseen >= options_.min_unseen)
+      chances.push_back(BinomialTail(losses_of(steps_), losses_of(one.gap->unseen), accidental));
   }
   std::ranges::sort(chances);
   for (size_t i = 0; i < chances.size(); ++i) {
@@ -176,13 +193,16 @@ std::vector<TelemetryGaps::Listed> TelemetryGaps::FindGaps(const CrossRankView& 
     const double share = std::min(1.0, gap.unseen / steps_);
     if (gap.heard && share >= least_share) listed.push_back({rank, &gap, share});
   }
-  if (!AreNoAccidents(listed, view.world_size()) && !ComeToFewRanks(listed, view.world_size())) listed.clear();
+  if (!AreNoAccidents(listed, view.world_size()) && !ComeToFewRanks(listed, view.world_size()))
+    listed.clear();
   return listed;
 }
 
-Finding TelemetryGaps::Describe(const CrossRankView& view, const std::vector<Listed>& listed) const {
+Finding TelemetryGaps::Describe(const CrossRankView& view,
+                                const std::vector<Listed>& listed) const {
   std::vector<GapOfRank> ranks;
-  for (const Listed& one : listed) ranks.push_back({one.rank, one.gap->host, one.share, one.gap->since});
+  for (const Listed& one : listed)
+    ranks.push_back({one.rank, one.gap->host, one.share, one.gap->since});
   Finding finding;
   finding.kind = FindingKind::kMonitoringGap;
   finding.subkind = "ranks";
@@ -200,7 +220,12 @@ Finding TelemetryGaps::Describe(const CrossRankView& view, const std::vector<Lis
     finding.last_step = std::max(finding.last_step, rank.batch->steps.back().id);
   }
   const double usual = UsualShare(view.world_size());
-  Tell({.ranks = ranks, .usual_share = usual, .threshold = options_.min_share, .steps = steps_, .window = view.window_index()}, &finding);
+  Tell({.ranks = ranks,
+        .usual_share = usual,
+        .threshold = options_.min_share,
+        .steps = steps_,
+        .window = view.window_index()},
+       &finding);
   finding.operator_name = "monitoring_gap";
   finding.operator_version = "1";
   return finding;
@@ -216,7 +241,8 @@ std::optional<Finding> TelemetryGaps::Observe(const CrossRankView& view) {
 std::string TelemetryGaps::Encode() const {
   std::string text = fmt::format("2 {}\n", steps_);
   for (const auto& [rank, gap] : gaps_)
-    text += fmt::format("{} {} {} {} {} {}\n", rank.value, gap.unseen, gap.runs, gap.since, gap.heard ? 1 : 0, gap.host);
+    text += fmt::format("{} {} {} {} {} {}\n", rank.value, gap.unseen, gap.runs, gap.since,
+                        gap.heard ? 1 : 0, gap.host);
   for (const RankId rank : heard_) text += fmt::format("heard {}\n", rank.value);
   for (const RankId rank : ended_) text += fmt::format("ended {}\n", rank.value);
   return text;
@@ -228,7 +254,8 @@ bool TelemetryGaps::Restore(std::string_view text) {
   int version = 0;
   double steps = 0;
   if (!std::getline(lines, line)) return false;
-  if (std::istringstream head(line); !(head >> version >> steps) || version < 1 || version > 2) return false;
+  if (std::istringstream head(line); !(head >> version >> steps) || version < 1 || version > 2)
+    return false;
   std::map<RankId, Gap> gaps;
   std::set<RankId> ended;
   std::set<RankId> ever_heard;

@@ -1,4 +1,5 @@
-// Ranks of which too little is told to judge them, over the windows of one job. Claim, evidence and silence: README.md beside this file.
+// Ranks of which too little is told to judge them, over the windows of one job. Claim, evidence and
+// silence: README.md beside this file.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,15 @@
 namespace eroica {
 
 struct TelemetryGapOptions {
-  double accidental_share = 0.02;  // of a rank's steps: what a transport that is well loses at the very most
-  double min_share = 0.1;          // with less missing a rank is judged nearly as well as its peers
-  double min_unseen = 3;           // steps
-  double min_steps = 7.5;          // that the job ran: two windows of four, as they weigh
-  double false_alarms = 1e-4;      // that accidents alone look so, over all ranks: by how many there are, and by whom they hit
-  double windows_kept = 32;        // older ones are forgotten: each window weighs 1 - 1/32 of what the next one does
+  // of a rank's steps: what a transport that is well loses at the very most
+  double accidental_share = 0.02;
+  double min_share = 0.1;  // with less missing a rank is judged nearly as well as its peers
+  double min_unseen = 3;   // steps
+  double min_steps = 7.5;  // that the job ran: two windows of four, as they weigh
+  // that accidents alone look so, over all ranks: by how many there are, and by whom they hit
+  double false_alarms = 1e-4;
+  // older ones are forgotten: each window weighs 1 - 1/32 of what the next one does
+  double windows_kept = 32;
 };
 
 // Of one job. One thread; knows no clock.
@@ -29,10 +33,12 @@ class TelemetryGaps {
  public:
   explicit TelemetryGaps(TelemetryGapOptions options = {}) : options_(options) {}
 
-  // Counts the window in. Answers the finding while some ranks' telemetry has gaps; it names no culprit and has neither id nor state.
+  // Counts the window in. Answers the finding while some ranks' telemetry has gaps; it names no
+  // culprit and has neither id nor state.
   std::optional<Finding> Observe(const CrossRankView& view);
 
-  // For the state store: Restore(Encode()) goes on where it was. False where the text is none of Encode's; then nothing has changed.
+  // For the state store: Restore(Encode()) goes on where it was. False where the text is none of
+  // Encode's; then nothing has changed.
   std::string Encode() const;
   bool Restore(std::string_view text);
 
@@ -55,7 +61,8 @@ class TelemetryGaps {
   };
 
   void Count(const CrossRankView& view);
-  // How many of the steps the rank's telemetry lacks. Notes who is heard of. begins: in the first window of all, in which nobody joins.
+  // How many of the steps the rank's telemetry lacks. Notes who is heard of. begins: in the first
+  // window of all, in which nobody joins.
   Unseen Hear(const RankView& rank, std::span<const int64_t> steps, bool begins);
   void Forget();
   double UsualShare(uint32_t world_size) const;
@@ -70,8 +77,10 @@ class TelemetryGaps {
   TelemetryGapOptions options_;
   double steps_ = 0;  // that the job ran, weighted by age
   std::map<RankId, Gap> gaps_;
-  std::set<RankId> heard_;  // told of a step, ever: who joins later misses nothing of what was before
-  std::set<RankId> ended_;  // said their last word: a job that became smaller misses nothing of them
+  // told of a step, ever: who joins later misses nothing of what was before
+  std::set<RankId> heard_;
+  // said their last word: a job that became smaller misses nothing of them
+  std::set<RankId> ended_;
 };
 
 }  // namespace eroica

@@ -23,7 +23,8 @@ constexpr uint32_t kSteps = 4;
 // Which step of a window, 0 .. 3, is missing of a rank.
 using Missing = std::function<bool(int64_t window, uint32_t rank, uint32_t step)>;
 
-std::optional<Finding> ObserveWindow(TelemetryGaps& gaps, int64_t window, const Missing& missing, uint32_t world = kRanks) {
+std::optional<Finding> ObserveWindow(TelemetryGaps& gaps, int64_t window, const Missing& missing,
+                                     uint32_t world = kRanks) {
   TrainingView job(world, kSteps);
   job.RunOnAll("forward", 60).Finish();
   std::vector<PatternBatch> batches = job.batches();
@@ -39,14 +40,18 @@ std::optional<Finding> ObserveWindow(TelemetryGaps& gaps, int64_t window, const 
   return gaps.Observe(CrossRankView(batches, job.summaries()));
 }
 
-std::optional<Finding> ObserveWindows(TelemetryGaps& gaps, int64_t first, int64_t last, const Missing& missing) {
+std::optional<Finding> ObserveWindows(TelemetryGaps& gaps, int64_t first, int64_t last,
+                                      const Missing& missing) {
   std::optional<Finding> finding;
-  for (int64_t window = first; window <= last; ++window) finding = ObserveWindow(gaps, window, missing);
+  for (int64_t window = first; window <= last; ++window)
+    finding = ObserveWindow(gaps, window, missing);
   return finding;
 }
 
 bool Nothing(int64_t, uint32_t, uint32_t) { return false; }
-bool HalfOfTwoRanks(int64_t window, uint32_t rank, uint32_t step) { return window >= 1 && (rank == 3 || rank == 9) && step % 2 == 0; }
+bool HalfOfTwoRanks(int64_t window, uint32_t rank, uint32_t step) {
+  return window >= 1 && (rank == 3 || rank == 9) && step % 2 == 0;
+}
 
 TEST(TelemetryGaps, RanksThatLoseMuchAreListedAndNobodyIsBlamed) {
   TelemetryGaps gaps;
@@ -65,13 +70,15 @@ TEST(TelemetryGaps, RanksThatLoseMuchAreListedAndNobodyIsBlamed) {
 TEST(TelemetryGaps, ARankThatSendsNothingWhileTheJobGoesOn) {
   TelemetryGaps gaps;
   ObserveWindow(gaps, 0, Nothing);
-  const auto finding = ObserveWindows(gaps, 1, 20, [](int64_t, uint32_t rank, uint32_t) { return rank == 5; });
+  const auto finding =
+      ObserveWindows(gaps, 1, 20, [](int64_t, uint32_t rank, uint32_t) { return rank == 5; });
   ASSERT_TRUE(finding);
   EXPECT_THAT(finding->explanation, HasSubstr("1 of them sends nothing at all"));
   EXPECT_EQ(finding->severity, Severity::kMinor);
 }
 
-// A job that becomes smaller: ranks 12 to 15 end in the middle of window 1 and say so. The world is as large as it ever was.
+// A job that becomes smaller: ranks 12 to 15 end in the middle of window 1 and say so. The world is
+// as large as it ever was.
 std::optional<Finding> ObserveWindowOfShrunkJob(TelemetryGaps& gaps, int64_t window, bool says_so) {
   TrainingView job(kRanks, kSteps);
   job.RunOnAll("forward", 60).Finish();
@@ -107,21 +114,27 @@ TEST(TelemetryGaps, RanksThatJoinMissNothingOfWhatWasBefore) {
     return rank >= 12 && (window < 1 || (window == 1 && step < 3));
   };
   EXPECT_FALSE(ObserveWindows(gaps, 0, 3, joining).has_value());
-  const Missing then = [](int64_t, uint32_t rank, uint32_t step) { return rank == 13 && step % 2 == 0; };
+  const Missing then = [](int64_t, uint32_t rank, uint32_t step) {
+    return rank == 13 && step % 2 == 0;
+  };
   EXPECT_TRUE(ObserveWindows(gaps, 4, 9, then).has_value()) << "what they lose from then on";
 }
 
 TEST(TelemetryGaps, FewAccidentsAreNone) {
   TelemetryGaps gaps;
   for (int64_t window = 0; window < 200; ++window) {
-    const auto accident = [](int64_t w, uint32_t rank, uint32_t step) { return (w * 7919 + rank * 104729 + step * 1299709) % 50 == 0; };
+    const auto accident = [](int64_t w, uint32_t rank, uint32_t step) {
+      return (w * 7919 + rank * 104729 + step * 1299709) % 50 == 0;
+    };
     EXPECT_FALSE(ObserveWindow(gaps, window, accident)) << window;
   }
 }
 
 TEST(TelemetryGaps, ATransportThatLosesAlikeOnAllRanksIsNoRanksGap) {
   TelemetryGaps gaps;
-  EXPECT_FALSE(ObserveWindows(gaps, 0, 20, [](int64_t window, uint32_t rank, uint32_t step) { return (window + rank + step) % 4 == 0; }));
+  EXPECT_FALSE(ObserveWindows(gaps, 0, 20, [](int64_t window, uint32_t rank, uint32_t step) {
+    return (window + rank + step) % 4 == 0;
+  }));
 }
 
 // Telemetry is lost by the batch, of two steps here: on each rank now and then.
@@ -135,7 +148,8 @@ TEST(TelemetryGaps, LossesOfManyRanksThatAreFewYetAreNoRanksGap) {
     if (is_new) batch->second = lost(random);
     return batch->second;
   };
-  for (int64_t window = 0; window < 40; ++window) EXPECT_FALSE(ObserveWindow(gaps, window, missing, 256)) << window;
+  for (int64_t window = 0; window < 40; ++window)
+    EXPECT_FALSE(ObserveWindow(gaps, window, missing, 256)) << window;
 }
 
 // A quarter of the steps of three ranks, of which none is certain alone.
@@ -149,14 +163,16 @@ TEST(TelemetryGaps, SomeRanksTogetherAreNoAccident) {
   }
 }
 
-// Four of 24 steps each: more than two percent would be, by chance, once in six hundred ranks. But nobody else loses any.
+// Four of 24 steps each: more than two percent would be, by chance, once in six hundred ranks. But
+// nobody else loses any.
 TEST(TelemetryGaps, LossesThatOthersDoNotShareAreNoAccidents) {
   const auto some = [](int64_t window, uint32_t rank, uint32_t step) {
     return window >= 1 && step == rank % 4 && window != 3 && window < 6;
   };
   TelemetryGaps gaps;
-  EXPECT_TRUE(ObserveWindows(
-      gaps, 0, 5, [&](int64_t window, uint32_t rank, uint32_t step) { return (rank == 3 || rank == 9) && some(window, rank, step); }));
+  EXPECT_TRUE(ObserveWindows(gaps, 0, 5, [&](int64_t window, uint32_t rank, uint32_t step) {
+    return (rank == 3 || rank == 9) && some(window, rank, step);
+  }));
   TelemetryGaps with_others;
   EXPECT_FALSE(ObserveWindows(with_others, 0, 5, [&](int64_t window, uint32_t rank, uint32_t step) {
     const bool once = rank % 2 == 0 && window == 1 + rank / 4 && step == 2;

@@ -17,7 +17,9 @@ bool RunsInMostSteps(const CrossRankView& view, FunctionId function) {
     const auto steps = static_cast<double>(rank.batch->steps.size());
     active[rank.role].push_back(steps > 0 ? column->pattern[i]->active_steps / steps : 0);
   }
-  return std::ranges::any_of(active, [&](std::vector<double>& of_role) { return Median(std::span(of_role)) >= kMostSteps; });
+  return std::ranges::any_of(active, [&](std::vector<double>& of_role) {
+    return Median(std::span(of_role)) >= kMostSteps;
+  });
 }
 
 }  // namespace eroica

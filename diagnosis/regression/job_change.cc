@@ -10,16 +10,18 @@
 namespace eroica {
 namespace {
 
-// How far the mean of a window of so many steps may lie from the next one's, as the past shows: its steps vary, and its windows do.
+// How far the mean of a window of so many steps may lie from the next one's, as the past shows: its
+// steps vary, and its windows do.
 double NoiseOf(std::span<const PatternBatch> past, size_t steps) {
   std::vector<double> durations;
   std::vector<double> means;
   for (const PatternBatch& profile : past) {
-    for (const StepRecord& step : profile.steps) durations.push_back(static_cast<double>(step.duration_ns));
+    for (const StepRecord& step : profile.steps)
+      durations.push_back(static_cast<double>(step.duration_ns));
     means.push_back(MeanStepOf(profile).duration_ns);
   }
-  const double of_steps =
-      kSigmaPerMad * TakeMedianAndMad(std::span(durations)).mad / std::sqrt(static_cast<double>(std::max<size_t>(1, steps)));
+  const double of_steps = kSigmaPerMad * TakeMedianAndMad(std::span(durations)).mad /
+                          std::sqrt(static_cast<double>(std::max<size_t>(1, steps)));
   const double of_windows = kSigmaPerMad * TakeMedianAndMad(std::span(means)).mad;
   return std::max(of_steps, of_windows);
 }
@@ -32,7 +34,9 @@ struct Typical {
   double squares = 0;                // sum of (step - mean)^2
   std::vector<double> window_means;  // of windows that have any
 
-  double share_apart() const { return static_cast<double>(apart) / static_cast<double>(std::max<size_t>(1, steps + apart)); }
+  double share_apart() const {
+    return static_cast<double>(apart) / static_cast<double>(std::max<size_t>(1, steps + apart));
+  }
 };
 
 Typical TypicalOf(std::span<const PatternBatch* const> windows) {
@@ -40,7 +44,8 @@ Typical TypicalOf(std::span<const PatternBatch* const> windows) {
   constexpr double kLeastSpread = 0.002;  // of a step: what nobody can measure
   std::vector<double> durations;
   for (const PatternBatch* window : windows) {
-    for (const StepRecord& step : window->steps) durations.push_back(static_cast<double>(step.duration_ns));
+    for (const StepRecord& step : window->steps)
+      durations.push_back(static_cast<double>(step.duration_ns));
   }
   std::vector<double> copy = durations;
   const MedianAndMad middle = TakeMedianAndMad(std::span(copy));
@@ -65,12 +70,14 @@ Typical TypicalOf(std::span<const PatternBatch* const> windows) {
   }
   typical.mean_ns = typical.steps > 0 ? sum / static_cast<double>(typical.steps) : 0;
   for (const double ns : durations) {
-    if (std::abs(ns - middle.median) <= most) typical.squares += (ns - typical.mean_ns) * (ns - typical.mean_ns);
+    if (std::abs(ns - middle.median) <= most)
+      typical.squares += (ns - typical.mean_ns) * (ns - typical.mean_ns);
   }
   return typical;
 }
 
-// Chance that the two differ so much where nothing changed. Windows that resemble the one before tell less than their steps do.
+// Chance that the two differ so much where nothing changed. Windows that resemble the one before
+// tell less than their steps do.
 double ChanceOf(const Typical& past, const Typical& since, double floor_ns) {
   const double freedom = static_cast<double>(past.steps + since.steps - 2);
   const double variance = (past.squares + since.squares) / freedom;
@@ -82,16 +89,21 @@ double ChanceOf(const Typical& past, const Typical& since, double floor_ns) {
 
 bool IsFaintChange(const Typical& past, const Typical& since, const ChangeOptions& options) {
   constexpr double kFloor = 0.0005;  // of a step: no mean of steps is known better
-  if (past.share_apart() > options.most_apart || since.share_apart() > options.most_apart) return false;
-  if (past.window_means.size() < options.faint_windows || since.window_means.size() < options.faint_windows) return false;
+  if (past.share_apart() > options.most_apart || since.share_apart() > options.most_apart)
+    return false;
+  if (past.window_means.size() < options.faint_windows ||
+      since.window_means.size() < options.faint_windows)
+    return false;
   if (since.mean_ns - past.mean_ns < options.faint_share * past.mean_ns) return false;
-  if (*std::ranges::min_element(since.window_means) <= *std::ranges::max_element(past.window_means)) return false;
+  if (*std::ranges::min_element(since.window_means) <= *std::ranges::max_element(past.window_means))
+    return false;
   return ChanceOf(past, since, kFloor * past.mean_ns) <= options.step_chance;
 }
 
 double TypicalStepNs(const PatternBatch& profile) {
   std::vector<double> durations;
-  for (const StepRecord& step : profile.steps) durations.push_back(static_cast<double>(step.duration_ns));
+  for (const StepRecord& step : profile.steps)
+    durations.push_back(static_cast<double>(step.duration_ns));
   return Median(std::span(durations));
 }
 
@@ -116,7 +128,8 @@ double JobChange::own_excess_ns() const {
 }
 
 double ChanceOfRise(std::span<const double> past, std::span<const double> since) {
-  constexpr double kFloor = 0.001;  // of what it takes: the clock of a trace and the choice of the median rank
+  // of what it takes: the clock of a trace and the choice of the median rank
+  constexpr double kFloor = 0.001;
   const auto add = [](std::span<const double> values) {
     Typical all{.steps = values.size(), .window_means = {values.begin(), values.end()}};
     for (const double value : values) all.mean_ns += value / static_cast<double>(values.size());
@@ -130,29 +143,38 @@ double ChanceOfRise(std::span<const double> past, std::span<const double> since)
   return ChanceOf(before, after, kFloor * after.mean_ns);
 }
 
-std::optional<JobChange> FindChange(std::span<const PatternBatch> history, const PatternBatch& now, const ChangeOptions& options) {
+std::optional<JobChange> FindChange(std::span<const PatternBatch> history, const PatternBatch& now,
+                                    const ChangeOptions& options) {
   if (history.size() < options.min_past + 1 || now.steps.empty()) return std::nullopt;
   JobChange change{.past = history.first(history.size() - 1), .since = {&history.back(), &now}};
   change.past_ns = MedianOver(change.past, StepNsOf);
   change.now_ns = std::min(StepNsOf(now), StepNsOf(history.back()));
-  change.least_ns = std::max(options.min_share * change.past_ns, options.min_deviations * NoiseOf(change.past, now.steps.size()));
+  change.least_ns = std::max(options.min_share * change.past_ns,
+                             options.min_deviations * NoiseOf(change.past, now.steps.size()));
   if (change.past_ns <= 0 || change.excess_ns() < change.least_ns) return std::nullopt;
-  const double typical_ns = std::min(TypicalStepNs(now), TypicalStepNs(history.back())) - MedianOver(change.past, TypicalStepNs);
+  const double typical_ns = std::min(TypicalStepNs(now), TypicalStepNs(history.back())) -
+                            MedianOver(change.past, TypicalStepNs);
   if (typical_ns < change.excess_ns() / 2) return std::nullopt;
-  change.busy_ns = std::min(BusyNsOf(now), BusyNsOf(history.back())) - MedianOver(change.past, BusyNsOf);
+  change.busy_ns =
+      std::min(BusyNsOf(now), BusyNsOf(history.back())) - MedianOver(change.past, BusyNsOf);
   return change;
 }
 
-std::optional<JobChange> FindChangeBegunBefore(std::span<const PatternBatch> history, const PatternBatch& now, const ChangeOptions& options) {
+std::optional<JobChange> FindChangeBegunBefore(std::span<const PatternBatch> history,
+                                               const PatternBatch& now,
+                                               const ChangeOptions& options) {
   if (history.size() < options.fewest_past + 1 || now.steps.empty()) return std::nullopt;
   const PatternBatch& before = history.back();
   JobChange change{.past = history.first(history.size() - 1), .since = {&now}, .begun_in = &before};
   change.past_ns = MedianOver(change.past, StepNsOf);
   change.now_ns = StepNsOf(now);
-  change.least_ns = std::max(options.min_share * change.past_ns, options.min_deviations * NoiseOf(change.past, now.steps.size()));
+  change.least_ns = std::max(options.min_share * change.past_ns,
+                             options.min_deviations * NoiseOf(change.past, now.steps.size()));
   if (change.past_ns <= 0 || change.excess_ns() < change.least_ns) return std::nullopt;
   const double half_ns = MedianOver(change.past, TypicalStepNs) + change.excess_ns() / 2;
-  const auto is_longer = [half_ns](const StepRecord& step) { return static_cast<double>(step.duration_ns) >= half_ns; };
+  const auto is_longer = [half_ns](const StepRecord& step) {
+    return static_cast<double>(step.duration_ns) >= half_ns;
+  };
   if (!std::ranges::all_of(now.steps, is_longer)) return std::nullopt;
   const auto first = std::find_if_not(before.steps.rbegin(), before.steps.rend(), is_longer).base();
   const auto longer = static_cast<size_t>(before.steps.end() - first);
@@ -163,7 +185,8 @@ std::optional<JobChange> FindChangeBegunBefore(std::span<const PatternBatch> his
   return change;
 }
 
-bool HasRisenSince(const JobChange& change, std::span<const double> past, double begun_ns, double now_ns) {
+bool HasRisenSince(const JobChange& change, std::span<const double> past, double begun_ns,
+                   double now_ns) {
   constexpr double kTimes = 4;
   constexpr double kFloor = 0.001;  // of what it takes
   const auto [least, most] = std::ranges::minmax(past);
@@ -173,9 +196,11 @@ bool HasRisenSince(const JobChange& change, std::span<const double> past, double
   return begun_ns - typical_ns >= change.begun_share * rise_ns / 2;
 }
 
-std::optional<JobChange> FindFaintChange(std::span<const PatternBatch> history, const PatternBatch& now, const ChangeOptions& options) {
+std::optional<JobChange> FindFaintChange(std::span<const PatternBatch> history,
+                                         const PatternBatch& now, const ChangeOptions& options) {
   if (now.steps.empty()) return std::nullopt;
-  for (size_t count = options.faint_windows; count <= 4 * options.faint_windows; count += std::max<size_t>(1, count / 4)) {
+  for (size_t count = options.faint_windows; count <= 4 * options.faint_windows;
+       count += std::max<size_t>(1, count / 4)) {
     if (history.size() + 1 < count + options.faint_windows) break;
     JobChange change{.past = history.first(history.size() + 1 - count), .faint = true};
     std::vector<const PatternBatch*> before;
@@ -189,7 +214,8 @@ std::optional<JobChange> FindFaintChange(std::span<const PatternBatch> history, 
     change.now_ns = since.mean_ns;
     change.least_ns = options.faint_share * past.mean_ns;
     double since_busy_ns = 0;
-    for (const PatternBatch* window : change.since) since_busy_ns += BusyNsOf(*window) / static_cast<double>(count);
+    for (const PatternBatch* window : change.since)
+      since_busy_ns += BusyNsOf(*window) / static_cast<double>(count);
     change.busy_ns = since_busy_ns - MedianOver(change.past, BusyNsOf);
     return change;
   }

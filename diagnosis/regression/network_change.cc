@@ -11,16 +11,20 @@
 namespace eroica {
 namespace {
 
-constexpr double kSpreads = 6;          // of the past's logarithms of speed: beyond chance
-constexpr double kLeastSpread = 0.02;   // what connections that carry the same differ by
+constexpr double kSpreads = 6;         // of the past's logarithms of speed: beyond chance
+constexpr double kLeastSpread = 0.02;  // what connections that carry the same differ by
 
-double SpeedOf(const ConnectionPattern& row) { return row.busy_ns > 0 ? static_cast<double>(row.bytes) / static_cast<double>(row.busy_ns) : 0; }
+double SpeedOf(const ConnectionPattern& row) {
+  return row.busy_ns > 0 ? static_cast<double>(row.bytes) / static_cast<double>(row.busy_ns) : 0;
+}
 
 // Of the same kind of connections in another window; 0 where it had none.
 double SpeedIn(const PatternBatch& profile, const ConnectionPattern& like) {
-  const auto row = std::ranges::find_if(profile.connections, [&like](const ConnectionPattern& other) {
-    return other.resource == like.resource && other.peer == like.peer && other.channels == like.channels;
-  });
+  const auto row =
+      std::ranges::find_if(profile.connections, [&like](const ConnectionPattern& other) {
+        return other.resource == like.resource && other.peer == like.peer &&
+               other.channels == like.channels;
+      });
   return row != profile.connections.end() ? SpeedOf(*row) : 0;
 }
 
@@ -31,7 +35,9 @@ struct KindChange {
 };
 
 // The faster of the two newest windows against all earlier ones.
-std::optional<KindChange> ChangeOf(const ConnectionPattern& row, std::span<const PatternBatch> history, const NetworkChangeOptions& options) {
+std::optional<KindChange> ChangeOf(const ConnectionPattern& row,
+                                   std::span<const PatternBatch> history,
+                                   const NetworkChangeOptions& options) {
   std::vector<double> past;
   for (const PatternBatch& profile : history.first(history.size() - 1)) {
     if (const double speed = SpeedIn(profile, row); speed > 0) past.push_back(std::log(speed));
@@ -43,11 +49,13 @@ std::optional<KindChange> ChangeOf(const ConnectionPattern& row, std::span<const
   const MedianAndMad typical = TakeMedianAndMad(std::span(past));
   const double spread = std::max(kSigmaPerMad * typical.mad, kLeastSpread);
   const double drop = typical.median - std::log(now);
-  const bool slower = drop >= -std::log(options.slow_share) && drop >= kSpreads * spread && std::log(now) < slowest;
+  const bool slower =
+      drop >= -std::log(options.slow_share) && drop >= kSpreads * spread && std::log(now) < slowest;
   return KindChange{.past_speed = std::exp(typical.median), .now_speed = now, .slower = slower};
 }
 
-// Of the job's windows: by how much the value has grown, the smaller of the two newest against the median of all earlier ones.
+// Of the job's windows: by how much the value has grown, the smaller of the two newest against the
+// median of all earlier ones.
 template <typename Of>
 double GrowthOf(std::span<const PatternBatch> history, const PatternBatch& now, Of of) {
   std::vector<double> past;
@@ -57,7 +65,9 @@ double GrowthOf(std::span<const PatternBatch> history, const PatternBatch& now, 
 
 double StepNsOf(const PatternBatch& profile) { return MeanStepOf(profile).duration_ns; }
 double WaitNsOf(const PatternBatch& profile) { return MeanStepOf(profile).wait_ns; }
-double TransferNsOf(const PatternBatch& profile) { return FunctionNsOf(profile, TransferOfCollectives()); }
+double TransferNsOf(const PatternBatch& profile) {
+  return FunctionNsOf(profile, TransferOfCollectives());
+}
 
 }  // namespace
 
@@ -75,7 +85,8 @@ bool IsNetworkAsFast(std::span<const PatternBatch> past, const PatternBatch& now
   return known;
 }
 
-std::optional<NetworkChange> FindNetworkChange(std::span<const PatternBatch> history, const PatternBatch& now,
+std::optional<NetworkChange> FindNetworkChange(std::span<const PatternBatch> history,
+                                               const PatternBatch& now,
                                                const NetworkChangeOptions& options) {
   if (history.size() < options.min_past + 1 || now.steps.empty()) return std::nullopt;
   for (const Resource resource : {Resource::kNic, Resource::kNvlink}) {
@@ -101,7 +112,8 @@ std::optional<NetworkChange> FindNetworkChange(std::span<const PatternBatch> his
     change.past_ns = change.now_ns - GrowthOf(history, now, StepNsOf);
     change.wait_ns = GrowthOf(history, now, WaitNsOf);
     change.transfer_ns = GrowthOf(history, now, TransferNsOf);
-    if (std::max(change.wait_ns, change.transfer_ns) >= options.min_share * change.past_ns) return change;
+    if (std::max(change.wait_ns, change.transfer_ns) >= options.min_share * change.past_ns)
+      return change;
   }
   return std::nullopt;
 }

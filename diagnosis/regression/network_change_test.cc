@@ -48,12 +48,20 @@ class Window {
   Window& Connect(uint32_t source, uint32_t peer, double speed, Resource resource) {
     constexpr uint64_t kBytes = 800'000'000;  // of eight steps
     std::vector<ConnectionPattern>& rows = job_.batches()[source].connections;
-    std::erase_if(rows, [&](const ConnectionPattern& row) { return row.peer == peer && row.resource == resource; });
-    rows.push_back({.peer = peer, .resource = resource, .bytes = kBytes, .busy_ns = static_cast<int64_t>(kBytes / speed), .channels = 1,
+    std::erase_if(rows, [&](const ConnectionPattern& row) {
+      return row.peer == peer && row.resource == resource;
+    });
+    rows.push_back({.peer = peer,
+                    .resource = resource,
+                    .bytes = kBytes,
+                    .busy_ns = static_cast<int64_t>(kBytes / speed),
+                    .channels = 1,
                     .communicator = CommId{1}});
     return *this;
   }
-  CrossRankView View(std::span<const PatternBatch> history = {}) { return {job_.batches(), job_.summaries(), {.profiles = history}}; }
+  CrossRankView View(std::span<const PatternBatch> history = {}) {
+    return {job_.batches(), job_.summaries(), {.profiles = history}};
+  }
 
  private:
   TrainingView job_;
@@ -72,7 +80,8 @@ std::optional<NetworkChange> ChangeIn(const std::vector<Network>& windows) {
 }
 
 TEST(NetworkChange, ANetworkThatHasBecomeSlowerIsSeenInTheSpeedOfItsConnections) {
-  const std::optional<NetworkChange> change = ChangeIn({{}, {}, {}, {.ring = 25, .wait_ms = 6}, {.ring = 26, .wait_ms = 6}});
+  const std::optional<NetworkChange> change =
+      ChangeIn({{}, {}, {}, {.ring = 25, .wait_ms = 6}, {.ring = 26, .wait_ms = 6}});
   ASSERT_TRUE(change.has_value());
   EXPECT_EQ(change->resource, Resource::kNic);
   EXPECT_NEAR(change->past_speed, 45, 0.1);
@@ -80,7 +89,9 @@ TEST(NetworkChange, ANetworkThatHasBecomeSlowerIsSeenInTheSpeedOfItsConnections)
   EXPECT_NEAR(change->wait_ns, 1.0 * kMillisecond, 1e4);
 }
 
-TEST(NetworkChange, OneWindowIsNoChange) { EXPECT_FALSE(ChangeIn({{}, {}, {}, {}, {.ring = 25, .wait_ms = 6}})); }
+TEST(NetworkChange, OneWindowIsNoChange) {
+  EXPECT_FALSE(ChangeIn({{}, {}, {}, {}, {.ring = 25, .wait_ms = 6}}));
+}
 
 TEST(NetworkChange, TwoWindowsOfThePastAreTheLeast) {
   EXPECT_FALSE(ChangeIn({{}, {.ring = 25, .wait_ms = 6}, {.ring = 25, .wait_ms = 6}}));
@@ -88,17 +99,30 @@ TEST(NetworkChange, TwoWindowsOfThePastAreTheLeast) {
 }
 
 TEST(NetworkChange, WhatWasAsSlowBeforeIsNoChange) {
-  EXPECT_FALSE(ChangeIn({{}, {.ring = 25, .wait_ms = 6}, {}, {}, {.ring = 25, .wait_ms = 6}, {.ring = 25, .wait_ms = 6}}));
+  EXPECT_FALSE(ChangeIn({{},
+                         {.ring = 25, .wait_ms = 6},
+                         {},
+                         {},
+                         {.ring = 25, .wait_ms = 6},
+                         {.ring = 25, .wait_ms = 6}}));
 }
 
 TEST(NetworkChange, ASpeedThatVariesSaysLess) {
-  EXPECT_FALSE(ChangeIn({{.ring = 45}, {.ring = 35}, {.ring = 50}, {.ring = 40}, {.ring = 30, .wait_ms = 6}, {.ring = 30, .wait_ms = 6}}));
+  EXPECT_FALSE(ChangeIn({{.ring = 45},
+                         {.ring = 35},
+                         {.ring = 50},
+                         {.ring = 40},
+                         {.ring = 30, .wait_ms = 6},
+                         {.ring = 30, .wait_ms = 6}}));
 }
 
-TEST(NetworkChange, WhatCostsNothingIsNotTold) { EXPECT_FALSE(ChangeIn({{}, {}, {}, {.ring = 25}, {.ring = 25}})); }
+TEST(NetworkChange, WhatCostsNothingIsNotTold) {
+  EXPECT_FALSE(ChangeIn({{}, {}, {}, {.ring = 25}, {.ring = 25}}));
+}
 
 TEST(NetworkChange, NvlinkIsANetworkToo) {
-  const std::optional<NetworkChange> change = ChangeIn({{}, {}, {}, {.pairs = 90, .wait_ms = 6}, {.pairs = 90, .wait_ms = 6}});
+  const std::optional<NetworkChange> change =
+      ChangeIn({{}, {}, {}, {.pairs = 90, .wait_ms = 6}, {.pairs = 90, .wait_ms = 6}});
   ASSERT_TRUE(change.has_value());
   EXPECT_EQ(change->resource, Resource::kNvlink);
 }

@@ -31,7 +31,8 @@ Before BeforeOf(std::span<const PatternBatch> past, FunctionId function, TimeOf 
   return before;
 }
 
-// By which half of the kernels' time is longer than in any window before: longer inputs lengthen all of it.
+// By which half of the kernels' time is longer than in any window before: longer inputs lengthen
+// all of it.
 double GrowthOfKernels(const PatternBatch& now, std::span<const PatternBatch> past) {
   std::vector<Weighted> growths;
   for (const FunctionPattern& row : now.patterns) {
@@ -43,31 +44,41 @@ double GrowthOfKernels(const PatternBatch& now, std::span<const PatternBatch> pa
   return WeightedQuantile(std::span(growths), 0.5);
 }
 
-bool HasGrown(const Before& before, double now_ns, size_t windows, double of_kernels, const NewFunctionOptions& options) {
-  if (of_kernels > options.max_of_kernels * (now_ns / std::max(1.0, before.most_ns) - 1)) return false;
+bool HasGrown(const Before& before, double now_ns, size_t windows, double of_kernels,
+              const NewFunctionOptions& options) {
+  if (of_kernels > options.max_of_kernels * (now_ns / std::max(1.0, before.most_ns) - 1))
+    return false;
   const double range_ns = before.most_ns - before.least_ns;
-  return windows >= options.min_past_of_grown && before.least_ns > 0 && now_ns >= (1 + options.min_growth) * before.most_ns &&
+  return windows >= options.min_past_of_grown && before.least_ns > 0 &&
+         now_ns >= (1 + options.min_growth) * before.most_ns &&
          now_ns - before.most_ns >= options.min_over_range * range_ns;
 }
 
 void AddSteps(const PatternBatch& profile, std::vector<double>& durations) {
-  for (const StepRecord& step : profile.steps) durations.push_back(static_cast<double>(step.duration_ns));
+  for (const StepRecord& step : profile.steps)
+    durations.push_back(static_cast<double>(step.duration_ns));
 }
 
-JobChange ChangeOf(std::span<const PatternBatch> past, const PatternBatch& before_now, const PatternBatch& now) {
+JobChange ChangeOf(std::span<const PatternBatch> past, const PatternBatch& before_now,
+                   const PatternBatch& now) {
   std::vector<double> then;
   std::vector<double> since;
   for (const PatternBatch& profile : past) AddSteps(profile, then);
   AddSteps(before_now, since);
   AddSteps(now, since);
-  return {.past = past, .since = {&before_now, &now}, .past_ns = Median(std::span(then)), .now_ns = Median(std::span(since))};
+  return {.past = past,
+          .since = {&before_now, &now},
+          .past_ns = Median(std::span(then)),
+          .now_ns = Median(std::span(since))};
 }
 
-// What ranks work and move data for in a step. The rest is waiting for what others work, which grows as their work does: kernels that all ranks run longer lengthen a
-// step of a pipeline by the same share as they lengthen this.
+// What ranks work and move data for in a step. The rest is waiting for what others work, which
+// grows as their work does: kernels that all ranks run longer lengthen a step of a pipeline by the
+// same share as they lengthen this.
 double WorkNsOf(const PatternBatch& profile) {
   const MeanStep step = MeanStepOf(profile);
-  return std::min(step.duration_ns, step.busy_ns() + FunctionNsOf(profile, TransferOfCollectives()));
+  return std::min(step.duration_ns,
+                  step.busy_ns() + FunctionNsOf(profile, TransferOfCollectives()));
 }
 
 // Whether the typical rank runs it for so long, whether anybody waits for that or not.
@@ -86,16 +97,20 @@ struct Taken {
   double more_ns() const { return now_ns - before.most_ns; }
 };
 
-Taken TakenOf(std::span<const PatternBatch> past, const PatternBatch& before_now, const PatternBatch& now, FunctionId function,
-              TimeOf time_of) {
-  return {.now_ns = std::min(time_of(now, function), time_of(before_now, function)), .before = BeforeOf(past, function, time_of)};
+Taken TakenOf(std::span<const PatternBatch> past, const PatternBatch& before_now,
+              const PatternBatch& now, FunctionId function, TimeOf time_of) {
+  return {.now_ns = std::min(time_of(now, function), time_of(before_now, function)),
+          .before = BeforeOf(past, function, time_of)};
 }
 
 bool IsNew(const FunctionPattern& row, const Taken& taken, const NewFunctionOptions& options) {
-  return RunsOnThread(row.function_class) && taken.before.most_ns <= options.max_before * taken.now_ns;
+  return RunsOnThread(row.function_class) &&
+         taken.before.most_ns <= options.max_before * taken.now_ns;
 }
 
-std::optional<NewFunction> FindAgainst(const CrossRankView& view, std::span<const PatternBatch> past, const PatternBatch& before_now,
+std::optional<NewFunction> FindAgainst(const CrossRankView& view,
+                                       std::span<const PatternBatch> past,
+                                       const PatternBatch& before_now,
                                        const NewFunctionOptions& options) {
   NewFunction best{.change = ChangeOf(past, before_now, view.profile())};
   const double of_kernels = GrowthOfKernels(view.profile(), past);
@@ -104,15 +119,20 @@ std::optional<NewFunction> FindAgainst(const CrossRankView& view, std::span<cons
   double together = 0;  // share of a step
   for (const FunctionPattern& row : view.profile().patterns) {
     if (IsSymptom(row)) continue;
-    const double of_ns = row.function_class == FunctionClass::kGpuCompute ? work_ns : best.change.now_ns;
+    const double of_ns =
+        row.function_class == FunctionClass::kGpuCompute ? work_ns : best.change.now_ns;
     const double least_ns = options.min_share_of_one * of_ns;
     Taken taken = TakenOf(past, before_now, view.profile(), row.function, FunctionNsOf);
-    const Taken on_stage = TakenOf(past, before_now, view.profile(), row.function, FunctionNsOnStage);
-    const bool hidden = on_stage.more_ns() >= least_ns && IsNew(row, on_stage, options) && on_stage.more_ns() > taken.more_ns() &&
+    const Taken on_stage =
+        TakenOf(past, before_now, view.profile(), row.function, FunctionNsOnStage);
+    const bool hidden = on_stage.more_ns() >= least_ns && IsNew(row, on_stage, options) &&
+                        on_stage.more_ns() > taken.more_ns() &&
                         IsRunByMost(view, row.function, options.min_hidden * on_stage.now_ns);
     if (hidden) taken = on_stage;
     if (taken.more_ns() < least_ns) continue;
-    if (!IsNew(row, taken, options) && !HasGrown(taken.before, taken.now_ns, past.size(), of_kernels, options)) continue;
+    if (!IsNew(row, taken, options) &&
+        !HasGrown(taken.before, taken.now_ns, past.size(), of_kernels, options))
+      continue;
     if (best.change.excess_ns() < options.min_longer * taken.more_ns()) continue;
     if (!RunsInMostSteps(view, row.function)) continue;
     together_ns += taken.more_ns();
@@ -130,13 +150,15 @@ std::optional<NewFunction> FindAgainst(const CrossRankView& view, std::span<cons
 
 }  // namespace
 
-std::optional<NewFunction> FindNewFunction(const CrossRankView& view, std::span<const PatternBatch> history,
+std::optional<NewFunction> FindNewFunction(const CrossRankView& view,
+                                           std::span<const PatternBatch> history,
                                            const NewFunctionOptions& options) {
   if (view.profile().steps.empty()) return std::nullopt;
   for (const size_t mixed : {size_t{0}, size_t{1}}) {
     if (history.size() < options.min_past + mixed + 1) break;
     const std::span<const PatternBatch> past = history.first(history.size() - 1 - mixed);
-    if (std::optional<NewFunction> found = FindAgainst(view, past, history.back(), options)) return found;
+    if (std::optional<NewFunction> found = FindAgainst(view, past, history.back(), options))
+      return found;
   }
   return std::nullopt;
 }

@@ -1,5 +1,7 @@
-// Work that a job has taken up: a function of the training threads that its past did not know, or one of any class that takes far more than it ever did, and that
-// the steps are longer by. Steps that vary with their inputs hide a change of their length; what all ranks run in every step now they do not hide.
+// Work that a job has taken up: a function of the training threads that its past did not know, or
+// one of any class that takes far more than it ever did, and that the steps are longer by. Steps
+// that vary with their inputs hide a change of their length; what all ranks run in every step now
+// they do not hide.
 #pragma once
 
 #include <optional>
@@ -10,16 +12,21 @@
 namespace eroica {
 
 struct NewFunctionOptions {
-  size_t min_past = 2;             // windows before
-  double min_share = 0.03;         // of a step, that all of them together take more; the one that is named
+  size_t min_past = 2;      // windows before
+  double min_share = 0.03;  // of a step, that all of them together take more; the one that is named
   double min_share_of_one = 0.01;  // takes so much
-  double max_before = 0.25;        // of what it takes now, in any window before: what warm-up or a collection ran is not new
-  size_t min_past_of_grown = 4;    // windows before, to tell by how much a function varies:
-  double min_growth = 0.25;        // over the most that it took in any of them, and
-  double min_over_range = 3;       // times how far they lie apart,
-  double max_of_kernels = 0.25;    // of its growth that half of the kernel time shows: longer inputs lengthen all kernels
-  double min_hidden = 0.75;        // of what it takes on the stage that is late by it, for which the typical rank runs it
-  double min_longer = 0.5;         // of what it takes, by which the median step is longer: no function that only took another's place
+  // of what it takes now, in any window before: what warm-up or a collection ran is not new
+  double max_before = 0.25;
+  size_t min_past_of_grown = 4;  // windows before, to tell by how much a function varies:
+  double min_growth = 0.25;      // over the most that it took in any of them, and
+  double min_over_range = 3;     // times how far they lie apart,
+  // of its growth that half of the kernel time shows: longer inputs lengthen all kernels
+  double max_of_kernels = 0.25;
+  // of what it takes on the stage that is late by it, for which the typical rank runs it
+  double min_hidden = 0.75;
+  // of what it takes, by which the median step is longer: no function that only took another's
+  // place
+  double min_longer = 0.5;
 };
 
 struct NewFunction {
@@ -29,9 +36,11 @@ struct NewFunction {
   JobChange change;                      // of median steps
 };
 
-// The one that takes most, of those that are new in both of the newest windows; the window before these may have the change in its midst, and need not be the past's.
-// `history` as PastWindows::profiles.
-std::optional<NewFunction> FindNewFunction(const CrossRankView& view, std::span<const PatternBatch> history,
+// The one that takes most, of those that are new in both of the newest windows; the window before
+// these may have the change in its midst, and need not be the past's. `history` as
+// PastWindows::profiles.
+std::optional<NewFunction> FindNewFunction(const CrossRankView& view,
+                                           std::span<const PatternBatch> history,
                                            const NewFunctionOptions& options);
 
 }  // namespace eroica

@@ -27,8 +27,10 @@ TrainingView Window(uint32_t index, const Reads& reads) {
   job.RunOnAll("forward", 100 - reads.less_forward);
   job.RunOnAll("gemm", 30 * reads.longer_inputs, "", FunctionClass::kGpuCompute);
   for (uint32_t rank = 0; rank < 4; ++rank) {
-    for (uint32_t step = 0; step < 8; ++step) job.Jitter(rank, step, 5.0 * ((7 * index + 3 * step) % 9));
-    if (reads.ms > 0) job.RunInSteps(rank, "read", reads.ms, 0, reads.last, "train.py: main", reads.function_class);
+    for (uint32_t step = 0; step < 8; ++step)
+      job.Jitter(rank, step, 5.0 * ((7 * index + 3 * step) % 9));
+    if (reads.ms > 0)
+      job.RunInSteps(rank, "read", reads.ms, 0, reads.last, "train.py: main", reads.function_class);
   }
   job.Finish();
   for (PatternBatch& batch : job.batches()) {
@@ -72,7 +74,9 @@ TEST(NewFunction, StepsThatDoNotCountMakeNoFunctionLonger) {
 
 TEST(NewFunction, SilentInTheFirstWindowOfIt) { EXPECT_EQ(Find({{}, {}, {}, kAlways}), ""); }
 
-TEST(NewFunction, SilentWhereThePastKnewIt) { EXPECT_EQ(Find({{}, kAlways, {}, kAlways, kAlways}), ""); }
+TEST(NewFunction, SilentWhereThePastKnewIt) {
+  EXPECT_EQ(Find({{}, kAlways, {}, kAlways, kAlways}), "");
+}
 
 TEST(NewFunction, SilentWithoutAPast) { EXPECT_EQ(Find({{}, kAlways, kAlways}), ""); }
 
@@ -91,8 +95,8 @@ TEST(NewFunction, SilentOnKernels) {
   EXPECT_EQ(Find({{}, {}, {}, kernel, kernel}), "");
 }
 
-// Four stages of four ranks. All run "mask" at the beginning of a step, of which the last three stages' receive hides all but a little, on some ranks and in some
-// windows.
+// Four stages of four ranks. All run "mask" at the beginning of a step, of which the last three
+// stages' receive hides all but a little, on some ranks and in some windows.
 TrainingView Pipeline(uint32_t index, double ms, bool runs_everywhere) {
   TrainingView job(16);
   for (uint32_t rank = 0; rank < 16; ++rank) {
@@ -124,13 +128,16 @@ TEST(NewFunction, IsWhatItTakesOnTheStageThatItIsCriticalOnWhereWaitsHideItOnThe
   EXPECT_FALSE(FindInPipeline(false)) << "one stage runs it, the others hardly do";
 }
 
-Reads Kernel(double ms) { return {.ms = ms, .last = 8, .function_class = FunctionClass::kGpuCompute}; }
+Reads Kernel(double ms) {
+  return {.ms = ms, .last = 8, .function_class = FunctionClass::kGpuCompute};
+}
 
 TEST(NewFunction, AKernelThatTakesFarMoreThanItEverDidIsToldThoughTheStepsVaryByMore) {
   EXPECT_EQ(Find({Kernel(20), Kernel(21), Kernel(20), Kernel(20), Kernel(30), Kernel(30)}), "read");
 }
 
-// Stages of a pipeline wait for each other for half of a step: by what kernels take longer on all of them, these waits are longer, too.
+// Stages of a pipeline wait for each other for half of a step: by what kernels take longer on all
+// of them, these waits are longer, too.
 TEST(NewFunction, AKernelCountsByWhatRanksWork) {
   const auto waiting = [](Reads reads, double waits_ms) {
     reads.waits_ms = waits_ms;
@@ -141,15 +148,22 @@ TEST(NewFunction, AKernelCountsByWhatRanksWork) {
   EXPECT_EQ(Find({before, before, before, before, now, now}), "read");
   const Reads little = waiting(Kernel(4), 170);
   const Reads little_more = waiting(Kernel(6), 177);
-  EXPECT_EQ(Find({little, little, little, little, little_more, little_more}), "") << "one percent of the work";
+  EXPECT_EQ(Find({little, little, little, little, little_more, little_more}), "")
+      << "one percent of the work";
   const Reads none = waiting({}, 170);
   const Reads python = waiting({.ms = 7, .last = 8}, 177);
-  EXPECT_EQ(Find({none, none, none, none, python, python}), "") << "a thread may run it while the device works";
+  EXPECT_EQ(Find({none, none, none, none, python, python}), "")
+      << "a thread may run it while the device works";
 }
 
 TEST(NewFunction, AWindowWithTheChangeInItsMidstIsNoPast) {
-  EXPECT_EQ(Find({Kernel(20), Kernel(21), Kernel(20), Kernel(20), Kernel(26), Kernel(30), Kernel(30)}), "read");
-  EXPECT_EQ(Find({Kernel(20), Kernel(26), Kernel(20), Kernel(26), Kernel(20), Kernel(30), Kernel(30)}), "") << "it always varied";
+  EXPECT_EQ(
+      Find({Kernel(20), Kernel(21), Kernel(20), Kernel(20), Kernel(26), Kernel(30), Kernel(30)}),
+      "read");
+  EXPECT_EQ(
+      Find({Kernel(20), Kernel(26), Kernel(20), Kernel(26), Kernel(20), Kernel(30), Kernel(30)}),
+      "")
+      << "it always varied";
 }
 
 TEST(NewFunction, SilentWhereLongerInputsLengthenAllKernels) {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "diagnosis/duration_text.h"
-#include "diagnosis/host_ranks.h"
 #include "diagnosis/hidden_work.h"
+#include "diagnosis/host_ranks.h"
 #include "diagnosis/job_profile.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/regression/active_steps.h"
@@ -32,10 +32,12 @@ std::vector<double> PastOf(std::span<const PatternBatch> past, FunctionId functi
 }
 
 // Whether the function differs from before beyond chance, whichever of all functions it is.
-bool HasRisen(const JobChange& change, const std::vector<double>& past, FunctionId function, const ChangeOptions& options) {
+bool HasRisen(const JobChange& change, const std::vector<double>& past, FunctionId function,
+              const ChangeOptions& options) {
   std::vector<double> since;
   for (const PatternBatch* window : change.since) since.push_back(FunctionNsOf(*window, function));
-  return ChanceOfRise(past, since) * static_cast<double>(change.since.back()->patterns.size()) <= options.function_chance;
+  return ChanceOfRise(past, since) * static_cast<double>(change.since.back()->patterns.size()) <=
+         options.function_chance;
 }
 
 struct Cause {
@@ -45,7 +47,8 @@ struct Cause {
   double coverage = 0;
 };
 
-// Whether half of the ranks of a role run it, of a role that is more than one rank: what one rank alone has come to run is that rank's, and no change of the job.
+// Whether half of the ranks of a role run it, of a role that is more than one rank: what one rank
+// alone has come to run is that rank's, and no change of the job.
 bool RunsOnARole(const CrossRankView& view, FunctionId function) {
   const FunctionColumn* column = view.FindFunction(function);
   if (column == nullptr) return true;  // no function of ranks, such as the transfer of collectives
@@ -56,12 +59,18 @@ bool RunsOnARole(const CrossRankView& view, FunctionId function) {
   for (size_t role = 0; role < members.size(); ++role) {
     if (members[role] > 1 && 2 * runners[role] >= members[role]) return true;
   }
-  const auto runs = [function](const RankView& rank) { return RunsForNs(rank, function) > 0; };  // perhaps while it waits for others
-  return 2 * std::max<size_t>(column->size(), static_cast<size_t>(std::ranges::count_if(view.ranks(), runs))) >= view.ranks().size();
+  const auto runs = [function](const RankView& rank) {
+    return RunsForNs(rank, function) > 0;
+  };  // perhaps while it waits for others
+  return 2 * std::max<size_t>(column->size(),
+                              static_cast<size_t>(std::ranges::count_if(view.ranks(), runs))) >=
+         view.ranks().size();
 }
 
-// Whether sampled stacks of so many ranks may show so much more of a function by chance. Times are of a step.
-bool MayBeChanceOfSamples(const CrossRankView& view, uint64_t ranks, double past_ns, double now_ns) {
+// Whether sampled stacks of so many ranks may show so much more of a function by chance. Times are
+// of a step.
+bool MayBeChanceOfSamples(const CrossRankView& view, uint64_t ranks, double past_ns,
+                          double now_ns) {
   std::vector<double> samples_ns;
   std::vector<double> steps;
   for (const RankView& rank : view.ranks()) {
@@ -70,33 +79,46 @@ bool MayBeChanceOfSamples(const CrossRankView& view, uint64_t ranks, double past
     steps.push_back(rank.step.steps);
   }
   if (samples_ns.empty()) return false;
-  const double times = Median(std::span(steps)) * static_cast<double>(std::min<uint64_t>(ranks, view.ranks().size()));
-  return SamplingErrorsBetween(now_ns * times, past_ns * times, Median(std::span(samples_ns))) < kSamplingErrors;
+  const double times = Median(std::span(steps)) *
+                       static_cast<double>(std::min<uint64_t>(ranks, view.ranks().size()));
+  return SamplingErrorsBetween(now_ns * times, past_ns * times, Median(std::span(samples_ns))) <
+         kSamplingErrors;
 }
 
-// The function that most of the ranks which run it have become slower in; time that collectives only wait is nobody's cause.
-std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& change, const RegressionOptions& options) {
+// The function that most of the ranks which run it have become slower in; time that collectives
+// only wait is nobody's cause.
+std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& change,
+                               const RegressionOptions& options) {
   Cause best;
   for (const FunctionPattern& row : change.since.back()->patterns) {
     if (IsSymptom(row) && row.function != TransferOfCollectives()) continue;
     std::vector<double> past = PastOf(change.past, row.function);
     if (change.faint && !HasRisen(change, past, row.function, options.change)) continue;
     if (change.begun_in != nullptr &&
-        !HasRisenSince(change, past, FunctionNsOf(*change.begun_in, row.function), static_cast<double>(row.critical_ns)))
+        !HasRisenSince(change, past, FunctionNsOf(*change.begun_in, row.function),
+                       static_cast<double>(row.critical_ns)))
       continue;
     const bool network = row.function == TransferOfCollectives();
-    // What comes now and then is in some windows and not in others: it must take more than in any of them.
+    // What comes now and then is in some windows and not in others: it must take more than in any
+    // of them.
     const bool in_most = network || RunsInMostSteps(view, row.function);
     const double past_ns = in_most ? Median(std::span(past)) : std::ranges::max(past);
     double now_ns = static_cast<double>(row.critical_ns);
-    for (const PatternBatch* window : change.since) now_ns = std::min(now_ns, FunctionNsOf(*window, row.function));
+    for (const PatternBatch* window : change.since)
+      now_ns = std::min(now_ns, FunctionNsOf(*window, row.function));
     // A function that varies as much as the job has changed is no reason that anybody could tell.
-    if (network && past_ns > 0 && IsNetworkAsFast(change.past, *change.since.back(), now_ns / past_ns - 1)) continue;
+    if (network && past_ns > 0 &&
+        IsNetworkAsFast(change.past, *change.since.back(), now_ns / past_ns - 1))
+      continue;
     if (IsSeenInStacks(row) && MayBeChanceOfSamples(view, row.count, past_ns, now_ns)) continue;
-    const double coverage = (now_ns - past_ns) / (network ? change.excess_ns() : change.own_excess_ns());
-    if (coverage > best.coverage) best = {.row = &row, .past_ns = past_ns, .now_ns = now_ns, .coverage = coverage};
+    const double coverage =
+        (now_ns - past_ns) / (network ? change.excess_ns() : change.own_excess_ns());
+    if (coverage > best.coverage)
+      best = {.row = &row, .past_ns = past_ns, .now_ns = now_ns, .coverage = coverage};
   }
-  if (best.row == nullptr || best.coverage < options.min_coverage || !RunsOnARole(view, best.row->function)) return std::nullopt;
+  if (best.row == nullptr || best.coverage < options.min_coverage ||
+      !RunsOnARole(view, best.row->function))
+    return std::nullopt;
   return best;
 }
 
@@ -105,19 +127,26 @@ std::vector<Victim> EveryRank(const CrossRankView& view, double lost_ns) {
   for (const RankView& rank : view.ranks()) {
     if (!rank.has_steps()) continue;
     const double steps = static_cast<double>(rank.batch->steps.size());
-    victims.push_back({.rank = rank.rank, .lost_ns = static_cast<int64_t>(lost_ns * steps), .lost_ns_per_step = lost_ns});
+    victims.push_back({.rank = rank.rank,
+                       .lost_ns = static_cast<int64_t>(lost_ns * steps),
+                       .lost_ns_per_step = lost_ns});
   }
   return victims;
 }
 
 std::string ActionFor(const FunctionPattern& row) {
   if (row.function == TransferOfCollectives())
-    return "Look at what all ranks share of the network: paths, flow scheduling, other jobs, a changed NCCL setting.";
-  if (IsStarvation(row.name)) return "Look at what else runs on the hosts, and at how many threads each rank starts: there are more than processors.";
-  return fmt::format("Look at what changed in {} or in what it reads; compare with the version before.", row.name);
+    return "Look at what all ranks share of the network: paths, flow scheduling, other jobs, a "
+           "changed NCCL setting.";
+  if (IsStarvation(row.name))
+    return "Look at what else runs on the hosts, and at how many threads each rank starts: there "
+           "are more than processors.";
+  return fmt::format(
+      "Look at what changed in {} or in what it reads; compare with the version before.", row.name);
 }
 
-Finding Describe(const CrossRankView& view, const JobChange& change, const Cause& cause, const RegressionOptions& options) {
+Finding Describe(const CrossRankView& view, const JobChange& change, const Cause& cause,
+                 const RegressionOptions& options) {
   const bool network = cause.row->function == TransferOfCollectives();
   Finding finding;
   finding.kind = network ? FindingKind::kCommunication : FindingKind::kRegression;
@@ -129,26 +158,33 @@ Finding Describe(const CrossRankView& view, const JobChange& change, const Cause
   finding.victims = EveryRank(view, change.excess_ns());
   finding.confidence = 0.9 * std::min(1.0, 0.5 + cause.coverage / 2);
   const auto windows = static_cast<uint64_t>(change.past.size());
-  finding.evidence = {{"step_time", "ns", change.now_ns, change.past_ns, change.past_ns + change.least_ns, windows},
-                      {"function_time_per_step", "ns", cause.now_ns, cause.past_ns,
-                       cause.past_ns + options.min_coverage * change.excess_ns(), cause.row->count},
-                      {"excess_explained_by_function", "ratio", cause.coverage, 0, options.min_coverage, windows}};
-  finding.title = fmt::format("The job has become slower on all ranks, {} a step instead of {}: {} takes {} instead of {}.",
-                              DurationText(change.now_ns), DurationText(change.past_ns), cause.row->name, DurationText(cause.now_ns),
-                              DurationText(cause.past_ns));
+  finding.evidence = {
+      {"step_time", "ns", change.now_ns, change.past_ns, change.past_ns + change.least_ns, windows},
+      {"function_time_per_step", "ns", cause.now_ns, cause.past_ns,
+       cause.past_ns + options.min_coverage * change.excess_ns(), cause.row->count},
+      {"excess_explained_by_function", "ratio", cause.coverage, 0, options.min_coverage, windows}};
+  finding.title = fmt::format(
+      "The job has become slower on all ranks, {} a step instead of {}: {} takes {} instead of {}.",
+      DurationText(change.now_ns), DurationText(change.past_ns), cause.row->name,
+      DurationText(cause.now_ns), DurationText(cause.past_ns));
   finding.explanation = fmt::format(
-      "The {} against the {} before them, each rank with its own past: {} of the longer step lie in this function, on {} "
+      "The {} against the {} before them, each rank with its own past: {} of the longer step lie "
+      "in this function, on {} "
       "ranks. No rank differs "
       "from its peers in it.",
-      change.begun_in != nullptr ? "newest window and the end of the one before" : fmt::format("{} newest windows", change.since.size()),
+      change.begun_in != nullptr ? "newest window and the end of the one before"
+                                 : fmt::format("{} newest windows", change.since.size()),
       windows, PercentText(std::min(1.0, cause.coverage)), cause.row->count);
   finding.suggested_action = ActionFor(*cause.row);
-  finding.first_step = view.ranks().front().batch->steps.empty() ? -1 : view.ranks().front().batch->steps.front().id;
-  finding.last_step = view.ranks().front().batch->steps.empty() ? -1 : view.ranks().front().batch->steps.back().id;
+  finding.first_step =
+      view.ranks().front().batch->steps.empty() ? -1 : view.ranks().front().batch->steps.front().id;
+  finding.last_step =
+      view.ranks().front().batch->steps.empty() ? -1 : view.ranks().front().batch->steps.back().id;
   return finding;
 }
 
-Finding DescribeUnneeded(const CrossRankView& view, const UnneededPython& python, const ExpectationOptions& options) {
+Finding DescribeUnneeded(const CrossRankView& view, const UnneededPython& python,
+                         const ExpectationOptions& options) {
   const double share = python.ns / python.step_ns;
   const PatternBatch& batch = *view.ranks().front().batch;
   Finding finding;
@@ -160,26 +196,37 @@ Finding DescribeUnneeded(const CrossRankView& view, const UnneededPython& python
   finding.lost_ns_per_step = python.ns;
   finding.victims = EveryRank(view, python.ns);
   finding.confidence = 0.7;
-  finding.evidence = {{"share_of_step", "ratio", share, share, options.max_python_share, python.ranks},
-                      {"function_time_per_step", "ns", python.ns, python.ns, options.max_python_share * python.step_ns, python.ranks}};
-  finding.title = fmt::format("{} takes {} of every step on all {} ranks ({} of {}), and training needs nothing of it.", python.name,
-                              PercentText(share), python.ranks, DurationText(python.ns), DurationText(python.step_ns));
+  finding.evidence = {
+      {"share_of_step", "ratio", share, share, options.max_python_share, python.ranks},
+      {"function_time_per_step", "ns", python.ns, python.ns,
+       options.max_python_share * python.step_ns, python.ranks}};
+  finding.title = fmt::format(
+      "{} takes {} of every step on all {} ranks ({} of {}), and training needs nothing of it.",
+      python.name, PercentText(share), python.ranks, DurationText(python.ns),
+      DurationText(python.step_ns));
   finding.explanation =
-      "No rank differs from its peers, so no machine is slow. It is Python on the critical path, that is while no kernel runs and nothing "
+      "No rank differs from its peers, so no machine is slow. It is Python on the critical path, "
+      "that is while no kernel runs and nothing "
       "is exchanged, and it is "
-      "neither optimizer nor data loading, nor, where Python computes, part of the forward or backward pass.";
-  finding.suggested_action = fmt::format("Look at {}: take it out of the step, do it less often, or on another thread.", python.name);
-  finding.caveats = {"The job's past does not tell: either there is none yet, or it has always been so."};
+      "neither optimizer nor data loading, nor, where Python computes, part of the forward or "
+      "backward pass.";
+  finding.suggested_action = fmt::format(
+      "Look at {}: take it out of the step, do it less often, or on another thread.", python.name);
+  finding.caveats = {
+      "The job's past does not tell: either there is none yet, or it has always been so."};
   finding.first_step = batch.steps.empty() ? -1 : batch.steps.front().id;
   finding.last_step = batch.steps.empty() ? -1 : batch.steps.back().id;
   return finding;
 }
 
-// The newest windows of the history that have as many ranks as now: a job of another size takes other time.
+// The newest windows of the history that have as many ranks as now: a job of another size takes
+// other time.
 std::span<const PatternBatch> OfThisSize(const CrossRankView& view) {
   std::span<const PatternBatch> history = view.past().profiles;
   size_t count = 0;
-  while (count < history.size() && history[history.size() - 1 - count].world_size == view.profile().world_size) ++count;
+  while (count < history.size() &&
+         history[history.size() - 1 - count].world_size == view.profile().world_size)
+    ++count;
   return history.last(count);
 }
 
@@ -190,8 +237,9 @@ double RanksOf(const PatternBatch& profile) {
   return 0;
 }
 
-// Where the number of ranks has changed for good, as against a rank whose telemetry is missing now and then: all windows before had more than any since, or fewer. The
-// first window since; 0 where there is none.
+// Where the number of ranks has changed for good, as against a rank whose telemetry is missing now
+// and then: all windows before had more than any since, or fewer. The first window since; 0 where
+// there is none.
 size_t ChangeOfRanks(std::span<const PatternBatch> history, const PatternBatch& now) {
   std::vector<double> ranks;
   for (const PatternBatch& profile : history) ranks.push_back(RanksOf(profile));
@@ -204,51 +252,63 @@ size_t ChangeOfRanks(std::span<const PatternBatch> history, const PatternBatch& 
   return 0;
 }
 
-// Of these the newest in which as many ranks reported, within a twentieth: a job whose ranks have left is another one, with other rings. The window of the change has
-// steps of both.
-std::span<const PatternBatch> OfTheseRanks(std::span<const PatternBatch> history, const PatternBatch& now) {
+// Of these the newest in which as many ranks reported, within a twentieth: a job whose ranks have
+// left is another one, with other rings. The window of the change has steps of both.
+std::span<const PatternBatch> OfTheseRanks(std::span<const PatternBatch> history,
+                                           const PatternBatch& now) {
   constexpr double kSameSize = 0.05;
   const double ranks = RanksOf(now);
   const size_t changed = ChangeOfRanks(history, now);
   size_t first = history.size();
-  while (first > changed && std::abs(RanksOf(history[first - 1]) - ranks) <= kSameSize * ranks) --first;
+  while (first > changed && std::abs(RanksOf(history[first - 1]) - ranks) <= kSameSize * ranks)
+    --first;
   const size_t mixed = first > 0 && first < history.size() ? 1 : 0;
   return history.subspan(first + mixed);
 }
 
-// Whether the job has become slower, and why. Where its ranks have changed it must be slower than with as many as now, too.
+// Whether the job has become slower, and why. Where its ranks have changed it must be slower than
+// with as many as now, too.
 std::optional<Finding> FindRegression(const CrossRankView& view, const RegressionOptions& options) {
   for (const auto find : {&FindChange, &FindChangeBegunBefore, &FindFaintChange}) {
     const std::optional<JobChange> change = find(OfThisSize(view), view.profile(), options.change);
     if (!change) continue;
     const std::optional<Cause> cause = FindCause(view, *change, options);
     const std::span<const PatternBatch> of_these = OfTheseRanks(OfThisSize(view), view.profile());
-    if (cause && find(of_these, view.profile(), options.change)) return Describe(view, *change, *cause, options);
+    if (cause && find(of_these, view.profile(), options.change))
+      return Describe(view, *change, *cause, options);
   }
-  const std::optional<NewFunction> work = FindNewFunction(view, OfTheseRanks(OfThisSize(view), view.profile()), options.new_function);
+  const std::optional<NewFunction> work =
+      FindNewFunction(view, OfTheseRanks(OfThisSize(view), view.profile()), options.new_function);
   if (!work || !RunsOnARole(view, work->row->function)) return std::nullopt;
   const FunctionPattern& row = *work->row;
-  if (IsSeenInStacks(row) && MayBeChanceOfSamples(view, row.count, work->before_ns, work->now_ns)) return std::nullopt;
+  if (IsSeenInStacks(row) && MayBeChanceOfSamples(view, row.count, work->before_ns, work->now_ns))
+    return std::nullopt;
   const double coverage = (work->now_ns - work->before_ns) / work->change.excess_ns();
-  return Describe(view, work->change, {.row = work->row, .past_ns = work->before_ns, .now_ns = work->now_ns, .coverage = coverage},
-                  options);
+  return Describe(
+      view, work->change,
+      {.row = work->row, .past_ns = work->before_ns, .now_ns = work->now_ns, .coverage = coverage},
+      options);
 }
 
 // What was not so in the window before is a pause, or a change that the next window will confirm.
-bool WasSoBefore(const CrossRankView& view, const UnneededPython& python, const ExpectationOptions& options) {
+bool WasSoBefore(const CrossRankView& view, const UnneededPython& python,
+                 const ExpectationOptions& options) {
   if (view.past().profiles.empty()) return true;
   const PatternBatch& before = view.past().profiles.back();
   double ns = 0;
   for (const FunctionPattern& row : before.patterns) {
     const std::vector<std::string_view> frames = FramesOf(row);
-    if (std::find(frames.begin(), frames.end(), python.name) != frames.end()) ns += static_cast<double>(row.critical_ns);
+    if (std::find(frames.begin(), frames.end(), python.name) != frames.end())
+      ns += static_cast<double>(row.critical_ns);
   }
   return ns >= options.max_python_share * MeanStepOf(before).duration_ns;
 }
 
-Finding DescribeNetwork(const CrossRankView& view, const NetworkChange& change, const NetworkChangeOptions& options) {
+Finding DescribeNetwork(const CrossRankView& view, const NetworkChange& change,
+                        const NetworkChangeOptions& options) {
   const std::string_view link = change.resource == Resource::kNic ? "NICs" : "NVLink";
-  const double lost_ns = std::max(1.0, std::min(change.wait_ns, std::max(change.transfer_ns, change.now_ns - change.past_ns)));
+  const double lost_ns = std::max(
+      1.0, std::min(change.wait_ns, std::max(change.transfer_ns, change.now_ns - change.past_ns)));
   const PatternBatch& batch = *view.ranks().front().batch;
   Finding finding;
   finding.kind = FindingKind::kCommunication;
@@ -258,18 +318,25 @@ Finding DescribeNetwork(const CrossRankView& view, const NetworkChange& change, 
   finding.lost_ns_per_step = lost_ns;
   finding.victims = EveryRank(view, lost_ns);
   finding.confidence = 0.9;
-  finding.evidence = {
-      {"speed", "GB/s", change.now_speed, change.past_speed, options.slow_share * change.past_speed, change.past_windows},
-      {"step_time", "ns", change.now_ns, change.past_ns, 0, change.past_windows},
-      {"collective_time_growth_per_step", "ns", change.transfer_ns, 0, options.min_share * change.past_ns, change.past_windows},
-      {"peer_wait_growth_per_step", "ns", change.wait_ns, 0, options.min_share * change.past_ns, change.past_windows}};
-  finding.title = fmt::format("Data moves more slowly than it did, over the {} of all hosts alike: at {:.3g} GB/s instead of {:.3g}.", link,
-                              change.now_speed, change.past_speed);
+  finding.evidence = {{"speed", "GB/s", change.now_speed, change.past_speed,
+                       options.slow_share * change.past_speed, change.past_windows},
+                      {"step_time", "ns", change.now_ns, change.past_ns, 0, change.past_windows},
+                      {"collective_time_growth_per_step", "ns", change.transfer_ns, 0,
+                       options.min_share * change.past_ns, change.past_windows},
+                      {"peer_wait_growth_per_step", "ns", change.wait_ns, 0,
+                       options.min_share * change.past_ns, change.past_windows}};
+  finding.title = fmt::format(
+      "Data moves more slowly than it did, over the {} of all hosts alike: at {:.3g} GB/s instead "
+      "of {:.3g}.",
+      link, change.now_speed, change.past_speed);
   finding.explanation = fmt::format(
-      "The two newest windows against the {} before them, connections of each kind with their own past. All kinds are slower, so no rank, "
+      "The two newest windows against the {} before them, connections of each kind with their own "
+      "past. All kinds are slower, so no rank, "
       "host or path is to blame.",
       change.past_windows);
-  finding.suggested_action = "Look at what all ranks share of the network: paths, flow scheduling, other jobs, a changed NCCL setting.";
+  finding.suggested_action =
+      "Look at what all ranks share of the network: paths, flow scheduling, other jobs, a changed "
+      "NCCL setting.";
   finding.first_step = batch.steps.empty() ? -1 : batch.steps.front().id;
   finding.last_step = batch.steps.empty() ? -1 : batch.steps.back().id;
   return finding;
@@ -285,13 +352,15 @@ void RegressionOperator::Evaluate(const CrossRankView& view, std::vector<Finding
   const std::span<const PatternBatch> of_these = OfTheseRanks(OfThisSize(view), view.profile());
   NetworkChangeOptions of_network = options_.network;
   of_network.has_nics = view.hosts().size() != 1;
-  if (const std::optional<NetworkChange> network = FindNetworkChange(of_these, view.profile(), of_network)) {
+  if (const std::optional<NetworkChange> network =
+          FindNetworkChange(of_these, view.profile(), of_network)) {
     findings.push_back(DescribeNetwork(view, *network, of_network));
     return;
   }
   const std::optional<UnneededPython> python = FindUnneededPython(view, options_.expectation);
   if (!python || MayBeChanceOfSamples(view, python->ranks, 0, python->ns)) return;
-  if (WasSoBefore(view, *python, options_.expectation)) findings.push_back(DescribeUnneeded(view, *python, options_.expectation));
+  if (WasSoBefore(view, *python, options_.expectation))
+    findings.push_back(DescribeUnneeded(view, *python, options_.expectation));
 }
 
 }  // namespace eroica

@@ -1,4 +1,5 @@
-// A job that has become slower than itself, on all ranks alike. Claim, evidence and silence: README.md beside this file.
+// A job that has become slower than itself, on all ranks alike. Claim, evidence and silence:
+// README.md beside this file.
 #pragma once
 
 #include "diagnosis/operator.h"

@@ -19,23 +19,28 @@ struct Work {
   double gemm_ms = 60;
   double mask_ms = 2;
   double transfer_ms = 10;
-  double wait_ms = 0;       // for peers
-  double once_ms = 0;       // in the mask of a single step
-  double often_ms = 0;      // in half of the steps
-  double late_ms = 0;       // more in the mask of the last two steps
-  double jitter_ms = 0;     // by up to seven of which the steps of all ranks differ
+  double wait_ms = 0;    // for peers
+  double once_ms = 0;    // in the mask of a single step
+  double often_ms = 0;   // in half of the steps
+  double late_ms = 0;    // more in the mask of the last two steps
+  double jitter_ms = 0;  // by up to seven of which the steps of all ranks differ
 };
 
 // One window of four ranks that all do the same.
 class Window {
  public:
   explicit Window(const Work& work, uint32_t ranks = 4) : job_(ranks) {
-    job_.RunOnAll("gemm", work.gemm_ms, "", FunctionClass::kGpuCompute).RunOnAll("build_mask", work.mask_ms, "train.py: forward");
-    for (uint32_t rank = 0; rank < ranks && work.once_ms > 0; ++rank) job_.RunInSteps(rank, "collect", work.once_ms, 5, 6);
-    for (uint32_t rank = 0; rank < ranks && work.often_ms > 0; ++rank) job_.RunInSteps(rank, "collect", work.often_ms, 4, 8);
-    for (uint32_t rank = 0; rank < ranks && work.late_ms > 0; ++rank) LengthenLate(rank, work.late_ms);
+    job_.RunOnAll("gemm", work.gemm_ms, "", FunctionClass::kGpuCompute)
+        .RunOnAll("build_mask", work.mask_ms, "train.py: forward");
+    for (uint32_t rank = 0; rank < ranks && work.once_ms > 0; ++rank)
+      job_.RunInSteps(rank, "collect", work.once_ms, 5, 6);
+    for (uint32_t rank = 0; rank < ranks && work.often_ms > 0; ++rank)
+      job_.RunInSteps(rank, "collect", work.often_ms, 4, 8);
+    for (uint32_t rank = 0; rank < ranks && work.late_ms > 0; ++rank)
+      LengthenLate(rank, work.late_ms);
     for (uint32_t rank = 0; rank < ranks; ++rank) {
-      for (uint32_t step = 0; step < 8; ++step) job_.Jitter(rank, step, work.jitter_ms * (3 * step % 8));
+      for (uint32_t step = 0; step < 8; ++step)
+        job_.Jitter(rank, step, work.jitter_ms * (3 * step % 8));
     }
     CollectiveSummary& summary = job_.AddSummary();
     for (uint32_t rank = 0; rank < ranks; ++rank) summary.members.push_back({.rank = RankId{rank}});
@@ -48,7 +53,9 @@ class Window {
       }
     }
   }
-  CrossRankView View(std::span<const PatternBatch> history = {}) { return {job_.batches(), job_.summaries(), {.profiles = history}}; }
+  CrossRankView View(std::span<const PatternBatch> history = {}) {
+    return {job_.batches(), job_.summaries(), {.profiles = history}};
+  }
   TrainingView& job() { return job_; }
 
  private:
@@ -65,10 +72,12 @@ class Window {
   TrainingView job_;
 };
 
-// What is said of the last of these windows, of which stacks are sampled so often, or functions traced.
+// What is said of the last of these windows, of which stacks are sampled so often, or functions
+// traced.
 std::vector<Finding> Evaluate(const std::vector<Work>& windows, uint64_t samples = 0) {
   std::vector<PatternBatch> history;
-  for (size_t i = 0; i + 1 < windows.size(); ++i) history.push_back(Window(windows[i]).View().profile());
+  for (size_t i = 0; i + 1 < windows.size(); ++i)
+    history.push_back(Window(windows[i]).View().profile());
   Window last(windows.back());
   if (samples > 0) last.job().SampleStacks(samples);
   std::vector<Finding> findings;
@@ -101,27 +110,32 @@ TEST(RegressionOperator, AChangeThatBeganInTheWindowBeforeIsToldByTheFirstWholeO
   EXPECT_NEAR(findings[0].lost_ns_per_step, 10e6, 1e3);
   EXPECT_THAT(Evaluate({{}, {}, {}, {}, {.mask_ms = 12}}), IsEmpty()) << "a window alone";
   EXPECT_THAT(Evaluate({{}, {}, before, {.mask_ms = 12}}), IsEmpty()) << "a past of two windows";
-  EXPECT_THAT(Evaluate({{}, {}, {.mask_ms = 5}, before, {.mask_ms = 12}}), IsEmpty()) << "it varied by a third as much before";
-  EXPECT_THAT(Evaluate({{}, {}, {}, {.once_ms = 60}, {.mask_ms = 12}}), IsEmpty()) << "a pause in a step, and something else";
+  EXPECT_THAT(Evaluate({{}, {}, {.mask_ms = 5}, before, {.mask_ms = 12}}), IsEmpty())
+      << "it varied by a third as much before";
+  EXPECT_THAT(Evaluate({{}, {}, {}, {.once_ms = 60}, {.mask_ms = 12}}), IsEmpty())
+      << "a pause in a step, and something else";
   EXPECT_THAT(Evaluate({{}, {}, {}, before, before}), IsEmpty()) << "not in all steps";
 }
 
 TEST(RegressionOperator, TransfersThatTakeLongerEverywhereAreTheNetwork) {
-  const std::vector<Finding> findings = Evaluate({{}, {}, {.transfer_ms = 25}, {.transfer_ms = 25}});
+  const std::vector<Finding> findings =
+      Evaluate({{}, {}, {.transfer_ms = 25}, {.transfer_ms = 25}});
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].kind, FindingKind::kCommunication);
   EXPECT_EQ(findings[0].subkind, "everywhere");
 }
 
 TEST(RegressionOperator, InAPipelineStagesWaitForWhatTheOthersDoLongerToo) {
-  const std::vector<Finding> findings = Evaluate({{}, {}, {.mask_ms = 12, .wait_ms = 15}, {.mask_ms = 12, .wait_ms = 15}});
+  const std::vector<Finding> findings =
+      Evaluate({{}, {}, {.mask_ms = 12, .wait_ms = 15}, {.mask_ms = 12, .wait_ms = 15}});
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].function, "build_mask");
   EXPECT_NEAR(findings[0].lost_ns_per_step, 25e6, 1e3);
 }
 
 TEST(RegressionOperator, WaitsThatGrowByThemselvesAreNoFunctionsFault) {
-  EXPECT_THAT(Evaluate({{}, {}, {.mask_ms = 3, .wait_ms = 30}, {.mask_ms = 3, .wait_ms = 30}}), IsEmpty());
+  EXPECT_THAT(Evaluate({{}, {}, {.mask_ms = 3, .wait_ms = 30}, {.mask_ms = 3, .wait_ms = 30}}),
+              IsEmpty());
 }
 
 TEST(RegressionOperator, WhatLengthensOneStepOfAWindowIsNoRegression) {
@@ -167,12 +181,22 @@ TEST(RegressionOperator, WhatComesNowAndThenMustTakeMoreThanInAnyWindowBefore) {
   EXPECT_THAT(Evaluate({{}, {}, {}, {.often_ms = 40}, {.often_ms = 40}}), SizeIs(1));
 }
 
-TEST(RegressionOperator, OneSlowWindowIsAPause) { EXPECT_THAT(Evaluate({{}, {}, {}, {.mask_ms = 40}}), IsEmpty()); }
+TEST(RegressionOperator, OneSlowWindowIsAPause) {
+  EXPECT_THAT(Evaluate({{}, {}, {}, {.mask_ms = 40}}), IsEmpty());
+}
 
-TEST(RegressionOperator, ASmallChangeIsNone) { EXPECT_THAT(Evaluate({{}, {}, {.mask_ms = 3.9}, {.mask_ms = 3.9}}), IsEmpty()); }
+TEST(RegressionOperator, ASmallChangeIsNone) {
+  EXPECT_THAT(Evaluate({{}, {}, {.mask_ms = 3.9}, {.mask_ms = 3.9}}), IsEmpty());
+}
 
 TEST(RegressionOperator, AJobThatVariesFromWindowToWindowVaries) {
-  EXPECT_THAT(Evaluate({{.gemm_ms = 50}, {.gemm_ms = 70}, {.gemm_ms = 55}, {.gemm_ms = 66}, {.gemm_ms = 72}, {.gemm_ms = 71}}), IsEmpty());
+  EXPECT_THAT(Evaluate({{.gemm_ms = 50},
+                        {.gemm_ms = 70},
+                        {.gemm_ms = 55},
+                        {.gemm_ms = 66},
+                        {.gemm_ms = 72},
+                        {.gemm_ms = 71}}),
+              IsEmpty());
 }
 
 TEST(RegressionOperator, ASmallChangeThatStaysIsToldAfterThreeWindows) {
@@ -187,7 +211,8 @@ TEST(RegressionOperator, ASmallChangeThatStaysIsToldAfterThreeWindows) {
   EXPECT_THAT(Evaluate({{}, {}, {}, less, less, less}), IsEmpty()) << "below 1 % of a step";
 }
 
-// Steps that vary more than windows do: three windows do not show 2 %, five do, of which the newest alone are no past for the others.
+// Steps that vary more than windows do: three windows do not show 2 %, five do, of which the newest
+// alone are no past for the others.
 TEST(RegressionOperator, ASmallChangeIsLookedForWhereItBegan) {
   const auto told_after = [](size_t windows_since) {
     std::vector<Work> windows(3, {.jitter_ms = 0.6});
@@ -200,26 +225,31 @@ TEST(RegressionOperator, ASmallChangeIsLookedForWhereItBegan) {
 
 TEST(RegressionOperator, FunctionsThatVaryFromWindowToWindowAreNoReason) {
   std::vector<Work> windows;
-  for (const double ms : {2.0, 3.4, 2.6, 3.2, 2.2, 3.0, 3.6, 3.5, 3.7}) windows.push_back({.mask_ms = ms});
+  for (const double ms : {2.0, 3.4, 2.6, 3.2, 2.2, 3.0, 3.6, 3.5, 3.7})
+    windows.push_back({.mask_ms = ms});
   EXPECT_THAT(Evaluate(windows), IsEmpty());
 }
 
 // Lengths that grow over the training make all kernels longer, not one.
 TEST(RegressionOperator, ADriftIsNoChangeOfOneFunction) {
   std::vector<Work> windows;
-  for (int window = 0; window < 30; ++window) windows.push_back({.gemm_ms = 60 + 0.1 * window, .mask_ms = 2});
+  for (int window = 0; window < 30; ++window)
+    windows.push_back({.gemm_ms = 60 + 0.1 * window, .mask_ms = 2});
   EXPECT_THAT(Evaluate(windows), IsEmpty());
 }
 
 TEST(RegressionOperator, WhatOneRankHasComeToRunIsThatRanks) {
-  const auto told = [](uint32_t ranks, uint32_t hidden_ranks = 0) {  // the latter wait for others meanwhile
+  const auto told = [](uint32_t ranks,
+                       uint32_t hidden_ranks = 0) {  // the latter wait for others meanwhile
     std::vector<PatternBatch> history;
     for (int window = 0; window < 3; ++window) history.push_back(Window({}).View().profile());
     const auto with = [ranks, hidden_ranks](Window& window) {
-      for (uint32_t rank = 0; rank < ranks; ++rank) window.job().Run(rank, "queue.py: get", 6, "train.py: main");
+      for (uint32_t rank = 0; rank < ranks; ++rank)
+        window.job().Run(rank, "queue.py: get", 6, "train.py: main");
       FunctionPattern hidden = window.job().batches()[0].patterns.back();
       hidden.critical_ns = 0;
-      for (uint32_t rank = ranks; rank < ranks + hidden_ranks; ++rank) window.job().batches()[rank].patterns.push_back(hidden);
+      for (uint32_t rank = ranks; rank < ranks + hidden_ranks; ++rank)
+        window.job().batches()[rank].patterns.push_back(hidden);
       for (PatternBatch& batch : window.job().batches()) {
         std::ranges::sort(batch.patterns, {}, &FunctionPattern::function);
         for (StepRecord& step : batch.steps) step.duration_ns += 6 * kMillisecond;
@@ -242,7 +272,8 @@ TEST(RegressionOperator, WhatOneRankHasComeToRunIsThatRanks) {
 TEST(RegressionOperator, AJobOfAnotherSizeIsNoPast) {
   const Work more = {.mask_ms = 6};
   std::vector<PatternBatch> history;
-  for (const Work& work : {Work{}, Work{}, Work{}, more}) history.push_back(Window(work).View().profile());
+  for (const Work& work : {Work{}, Work{}, Work{}, more})
+    history.push_back(Window(work).View().profile());
   for (size_t i = 0; i < 3; ++i) history[i].world_size = 2;
   std::vector<Finding> findings;
   Window last(more);
@@ -250,9 +281,13 @@ TEST(RegressionOperator, AJobOfAnotherSizeIsNoPast) {
   EXPECT_THAT(findings, IsEmpty());
 }
 
-TEST(RegressionOperator, WithoutAPastNothingIsKnown) { EXPECT_THAT(Evaluate({{}, {.gemm_ms = 90}, {.gemm_ms = 90}}), IsEmpty()); }
+TEST(RegressionOperator, WithoutAPastNothingIsKnown) {
+  EXPECT_THAT(Evaluate({{}, {.gemm_ms = 90}, {.gemm_ms = 90}}), IsEmpty());
+}
 
-TEST(RegressionOperator, AWarmUpThatEndsIsNone) { EXPECT_THAT(Evaluate({{.gemm_ms = 180}, {.gemm_ms = 90}, {}, {}, {}}), IsEmpty()); }
+TEST(RegressionOperator, AWarmUpThatEndsIsNone) {
+  EXPECT_THAT(Evaluate({{.gemm_ms = 180}, {.gemm_ms = 90}, {}, {}, {}}), IsEmpty());
+}
 
 }  // namespace
 }  // namespace eroica

@@ -15,23 +15,30 @@ namespace {
 
 template <size_t N>
 bool HasPart(std::string_view frame, const std::array<std::string_view, N>& parts) {
-  return std::any_of(parts.begin(), parts.end(), [frame](std::string_view part) { return frame.find(part) != std::string_view::npos; });
+  return std::any_of(parts.begin(), parts.end(), [frame](std::string_view part) {
+    return frame.find(part) != std::string_view::npos;
+  });
 }
 
 // "train.py(120): forward" and "model.py: forward" are called forward.
-bool IsCalled(std::string_view frame, std::string_view name) { return frame == name || frame.ends_with(": " + std::string(name)); }
+bool IsCalled(std::string_view frame, std::string_view name) {
+  return frame == name || frame.ends_with(": " + std::string(name));
+}
 
 // What feeds, saves, compiles or communicates: its cost has other reasons than the code.
 bool FeedsOrSaves(std::string_view frame) {
-  static constexpr std::array<std::string_view, 10> kParts = {"dataloader",    "DataLoader", "dataset",     "Dataset", "utils/data",
-                                                              "serialization", "checkpoint", "distributed", "_dynamo", "_inductor"};
+  static constexpr std::array<std::string_view, 10> kParts = {
+      "dataloader",    "DataLoader", "dataset",     "Dataset", "utils/data",
+      "serialization", "checkpoint", "distributed", "_dynamo", "_inductor"};
   return HasPart(frame, kParts) || IsCalled(frame, "__getitem__") || IsCalled(frame, "__next__");
 }
 
 // What a training step is made of.
 bool IsOfTraining(std::string_view frame) {
-  static constexpr std::array<std::string_view, 6> kParts = {"nn.Module", "torch/nn/", "autograd", "torch/optim", "optimizer", "Optimizer"};
-  return FeedsOrSaves(frame) || HasPart(frame, kParts) || IsCalled(frame, "forward") || IsCalled(frame, "backward");
+  static constexpr std::array<std::string_view, 6> kParts = {
+      "nn.Module", "torch/nn/", "autograd", "torch/optim", "optimizer", "Optimizer"};
+  return FeedsOrSaves(frame) || HasPart(frame, kParts) || IsCalled(frame, "forward") ||
+         IsCalled(frame, "backward");
 }
 
 struct FrameTime {
@@ -48,28 +55,34 @@ FrameTimes UnneededOf(const PatternBatch& batch) {
   if (!batch.host_only && !ComputesOnDevice(batch)) return times;
   const double steps = static_cast<double>(batch.steps.size());
   for (const FunctionPattern& pattern : batch.patterns) {
-    if (pattern.function_class != FunctionClass::kPython || pattern.wait != WaitKind::kNone || pattern.critical_ns <= 0) continue;
+    if (pattern.function_class != FunctionClass::kPython || pattern.wait != WaitKind::kNone ||
+        pattern.critical_ns <= 0)
+      continue;
     if (pattern.active_steps < kMostSteps * steps) continue;
     const std::vector<std::string_view> frames = FramesOf(pattern);
-    if (std::any_of(frames.begin(), frames.end(), batch.host_only ? IsOfTraining : FeedsOrSaves)) continue;
+    if (std::any_of(frames.begin(), frames.end(), batch.host_only ? IsOfTraining : FeedsOrSaves))
+      continue;
     const double ns = static_cast<double>(pattern.critical_ns) / steps;
     for (size_t depth = batch.host_only ? 0 : frames.size() - 1; depth < frames.size(); ++depth) {
-      const bool recursive = std::find(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(depth), frames[depth]) !=
-                             frames.begin() + static_cast<std::ptrdiff_t>(depth);
+      const bool recursive =
+          std::find(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(depth),
+                    frames[depth]) != frames.begin() + static_cast<std::ptrdiff_t>(depth);
       if (recursive) continue;
       FrameTime& time = times[frames[depth]];
       time.ns += ns;
       time.depth = std::max(time.depth, depth);
       const std::string_view stack = pattern.stack;
       const bool leaf = depth + 1 == frames.size();
-      time.stack = leaf ? stack : stack.substr(0, static_cast<size_t>(frames[depth].data() - stack.data()));
+      time.stack =
+          leaf ? stack : stack.substr(0, static_cast<size_t>(frames[depth].data() - stack.data()));
     }
   }
   return times;
 }
 
 // Frames that hold too much of a step on all of the ranks, with the least of them.
-FrameTimes OnAll(const CrossRankView& view, const std::vector<RankIndex>& ranks, const ExpectationOptions& options) {
+FrameTimes OnAll(const CrossRankView& view, const std::vector<RankIndex>& ranks,
+                 const ExpectationOptions& options) {
   FrameTimes least;
   std::map<std::string_view, double> most;
   for (const RankIndex rank : ranks) {
@@ -86,7 +99,9 @@ FrameTimes OnAll(const CrossRankView& view, const std::vector<RankIndex>& ranks,
       most[frame] = std::max(most[frame], ns);
     }
   }
-  std::erase_if(least, [&](const auto& entry) { return most.at(entry.first) > (1 + options.max_spread) * entry.second.ns; });
+  std::erase_if(least, [&](const auto& entry) {
+    return most.at(entry.first) > (1 + options.max_spread) * entry.second.ns;
+  });
   return least;
 }
 
@@ -97,7 +112,8 @@ std::string Callers(std::string_view stack) {
 
 }  // namespace
 
-std::optional<UnneededPython> FindUnneededPython(const CrossRankView& view, const ExpectationOptions& options) {
+std::optional<UnneededPython> FindUnneededPython(const CrossRankView& view,
+                                                 const ExpectationOptions& options) {
   constexpr double kHalf = 0.5;
   std::vector<std::vector<RankIndex>> roles(view.role_count());
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {

@@ -1,5 +1,7 @@
-// Python that takes a large part of every step on all ranks alike and is none of what a training step is made of: no comparison of ranks and no past shows it, only what
-// can be expected of a step (EROICA, NSDI'26, section 4.3: a Python function is expected to hold at most 1 % of the critical path).
+// Python that takes a large part of every step on all ranks alike and is none of what a training
+// step is made of: no comparison of ranks and no past shows it, only what can be expected of a step
+// (EROICA, NSDI'26, section 4.3: a Python function is expected to hold at most 1 % of the critical
+// path).
 #pragma once
 
 #include <optional>
@@ -10,10 +12,11 @@
 namespace eroica {
 
 struct ExpectationOptions {
-  double max_python_share =
-      0.1;  // of a step. The paper says 0.01 and leaves it to people to sort the list; a finding that no peer and no past confirms must be worth it
-  double max_spread = 0.5;         // (most - least) / least over the ranks: "alike"
-  uint32_t min_ranks = 3;          // of a role
+  // of a step. The paper says 0.01 and leaves it to people to sort the list; a finding that no peer
+  // and no past confirms must be worth it
+  double max_python_share = 0.1;
+  double max_spread = 0.5;  // (most - least) / least over the ranks: "alike"
+  uint32_t min_ranks = 3;   // of a role
   uint32_t min_steps = 3;
 };
 
@@ -25,8 +28,11 @@ struct UnneededPython {
   uint32_t ranks = 0;
 };
 
-// On ranks without a device, where Python and operators compute, only what lies outside of forward and backward pass, optimizer, data loading and communication; on
-// ranks with one, any function by itself, since the device idles meanwhile. Data loading is left out on both: what it may cost is known to the job's past alone.
-std::optional<UnneededPython> FindUnneededPython(const CrossRankView& view, const ExpectationOptions& options);
+// On ranks without a device, where Python and operators compute, only what lies outside of forward
+// and backward pass, optimizer, data loading and communication; on ranks with one, any function by
+// itself, since the device idles meanwhile. Data loading is left out on both: what it may cost is
+// known to the job's past alone.
+std::optional<UnneededPython> FindUnneededPython(const CrossRankView& view,
+                                                 const ExpectationOptions& options);
 
 }  // namespace eroica

@@ -17,7 +17,8 @@ constexpr char kMain[] = "train.py: <module> > train.py: main";
 constexpr char kForward[] = "train.py: <module> > train.py: main > model.py: forward";
 constexpr char kMetrics[] = "train.py: <module> > train.py: main > metrics.py: compute_metrics";
 
-// A step of 100 ms, half of it in the forward pass; host_only: what Python runs there stands for kernels.
+// A step of 100 ms, half of it in the forward pass; host_only: what Python runs there stands for
+// kernels.
 TrainingView Job(uint32_t ranks = 4, bool host_only = true) {
   TrainingView job(ranks);
   if (host_only) job.RunOnAll("layers", 50, kForward);
@@ -34,7 +35,8 @@ std::optional<UnneededPython> Find(TrainingView& job) {
 
 TEST(UnneededPython, NamesTheFunctionThatAllRanksSpendTheirStepsIn) {
   TrainingView job = Job();
-  job.RunOnAll("<built-in function sleep>", 40, kMetrics).RunOnAll("metrics.py: compute_metrics", 5, kMain);
+  job.RunOnAll("<built-in function sleep>", 40, kMetrics)
+      .RunOnAll("metrics.py: compute_metrics", 5, kMain);
   const std::optional<UnneededPython> found = Find(job);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->name, "metrics.py: compute_metrics");
@@ -45,8 +47,9 @@ TEST(UnneededPython, NamesTheFunctionThatAllRanksSpendTheirStepsIn) {
 
 TEST(UnneededPython, WhatTrainingIsMadeOfIsNeeded) {
   for (const char* stack :
-       {kForward, "train.py: main > torch/autograd/graph.py: _engine_run_backward", "train.py: main > torch/optim/sgd.py: step",
-        "train.py: main > dataloader.py: __next__", "train.py: main > checkpointing.py: save_checkpoint",
+       {kForward, "train.py: main > torch/autograd/graph.py: _engine_run_backward",
+        "train.py: main > torch/optim/sgd.py: step", "train.py: main > dataloader.py: __next__",
+        "train.py: main > checkpointing.py: save_checkpoint",
         "train.py: main > torch/distributed/distributed_c10d.py: all_reduce"}) {
     TrainingView job = Job();
     job.RunOnAll("<built-in function sleep>", 40, stack);
@@ -69,7 +72,8 @@ TEST(UnneededPython, RanksThatDifferAreComparedByOthers) {
 
 TEST(UnneededPython, WhatComesNowAndThenIsNotEveryStep) {
   TrainingView job = Job();
-  for (uint32_t rank = 0; rank < 4; ++rank) job.RunInSteps(rank, "evaluate.py: evaluate", 400, 2, 4, kMain);
+  for (uint32_t rank = 0; rank < 4; ++rank)
+    job.RunInSteps(rank, "evaluate.py: evaluate", 400, 2, 4, kMain);
   EXPECT_FALSE(Find(job).has_value());
 }
 
@@ -97,7 +101,8 @@ TEST(UnneededPython, OnDevicesPythonInTheForwardPassLetsThemIdle) {
   EXPECT_EQ(found->name, "masks.py: build_attention_mask");
   TrainingView many = Job(4, false);
   for (int i = 0; i < 10; ++i) many.RunOnAll("layer_" + std::to_string(i), 3, kForward);
-  EXPECT_FALSE(Find(many).has_value()) << "a job bound by launches spends its time in many functions";
+  EXPECT_FALSE(Find(many).has_value())
+      << "a job bound by launches spends its time in many functions";
 }
 
 TEST(UnneededPython, WithoutKernelsNothingIsKnownOfADevice) {

@@ -133,7 +133,8 @@ struct ChangesOfPlace {
   void Add(const Kernels& now, const Kernels& then, std::string_view place) {
     ChangeOfPlace of_place;
     for (const auto& [kernel, places] : now) {
-      if (const auto before = then.find(kernel); before != then.end()) of_place.Add(kernel, places, before->second, place);
+      if (const auto before = then.find(kernel); before != then.end())
+        of_place.Add(kernel, places, before->second, place);
     }
     const std::optional<DeviceChange> change = of_place.Take();
     if (!change) return;
@@ -154,34 +155,41 @@ double LowerMedian(std::vector<double> values) {
 double NoiseOf(std::span<const double> values) {
   if (values.size() < 2) return 0;
   std::vector<double> differences;
-  for (size_t i = 1; i < values.size(); ++i) differences.push_back(std::abs(values[i] - values[i - 1]));
+  for (size_t i = 1; i < values.size(); ++i)
+    differences.push_back(std::abs(values[i] - values[i - 1]));
   return kSigmaPerMad * LowerMedian(std::move(differences)) / std::numbers::sqrt2;
 }
 
-// Of the typical place. Inputs change all places, so that they tell nothing by themselves; a fault that comes and goes changes all that are compared with it.
+// Of the typical place. Inputs change all places, so that they tell nothing by themselves; a fault
+// that comes and goes changes all that are compared with it.
 double NoiseOf(std::span<const ChangesOfPlace> places) {
   std::vector<double> noises;
-  for (const ChangesOfPlace& place : places) noises.push_back(std::min(NoiseOf(place.own), NoiseOf(place.against_others)));
+  for (const ChangesOfPlace& place : places)
+    noises.push_back(std::min(NoiseOf(place.own), NoiseOf(place.against_others)));
   return noises.empty() ? 0 : LowerMedian(std::move(noises));
 }
 
-// Of many windows an eighth may be fast for no reason, such as lost telemetry of long steps. By value: reorders it.
+// Of many windows an eighth may be fast for no reason, such as lost telemetry of long steps. By
+// value: reorders it.
 DeviceChange Largest(std::vector<DeviceChange> changes) {
   constexpr size_t kFastForNoReason = 8;
-  const auto chosen = changes.begin() + static_cast<std::ptrdiff_t>(changes.size() / kFastForNoReason);
+  const auto chosen =
+      changes.begin() + static_cast<std::ptrdiff_t>(changes.size() / kFastForNoReason);
   std::ranges::nth_element(changes, chosen, std::ranges::greater(), &DeviceChange::growth);
   return *chosen;
 }
 
 }  // namespace
 
-std::vector<std::optional<DeviceChange>> CompareWithPast(const CrossRankView& view, std::span<const Place> places,
+std::vector<std::optional<DeviceChange>> CompareWithPast(const CrossRankView& view,
+                                                         std::span<const Place> places,
                                                          std::span<const RankTimes> past) {
   std::vector<ChangesOfPlace> changes(places.size());
   const Kernels now = KernelsOf(view.rank_times().device_calls);
   uint64_t windows = 0;
   for (const RankTimes& window : past) {
-    if (window.processes != view.rank_times().processes) continue;  // other processes may have run something else
+    if (window.processes != view.rank_times().processes)
+      continue;  // other processes may have run something else
     ++windows;
     const Kernels then = KernelsOf(window.device_calls);
     for (size_t p = 0; p < places.size(); ++p) changes[p].Add(now, then, places[p].key);

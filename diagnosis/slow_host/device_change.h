@@ -1,5 +1,6 @@
-// By how much single calls of kernels have become longer on the devices of a place that has no peers, while on other places they have not. Pipeline stages see the
-// same data, so that what changes on one of them alone is its own.
+// By how much single calls of kernels have become longer on the devices of a place that has no
+// peers, while on other places they have not. Pipeline stages see the same data, so that what
+// changes on one of them alone is its own.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +13,28 @@
 namespace eroica {
 
 struct DeviceChange {
-  double growth =
-      0;  // now / then - 1 of one call's mean duration, or of that against other places', whichever is less: two thirds of the kernel time grew by so much
-  double typical = 0;                      // the same of the median call
-  double elsewhere = 0;                    // by how much other places have changed, up or down
-  double noise = 0;                        // by how much a window differs from the next one by chance: of the typical place, over the past
-  double clock_growth = 0;                 // of the SM clock and use, the lesser fall likewise
-  double clock_noise = 0;                  // by how much it has changed elsewhere
-  std::optional<double> parameter_growth;  // of kernels that work on parameters; nothing where none is seen
-  double kernel_ns = 0;                    // a step, in these kernels
+  // now / then - 1 of one call's mean duration, or of that against other places', whichever is
+  // less: two thirds of the kernel time grew by so much
+  double growth = 0;
+  double typical = 0;    // the same of the median call
+  double elsewhere = 0;  // by how much other places have changed, up or down
+  // by how much a window differs from the next one by chance: of the typical place, over the past
+  double noise = 0;
+  double clock_growth = 0;  // of the SM clock and use, the lesser fall likewise
+  double clock_noise = 0;   // by how much it has changed elsewhere
+  // of kernels that work on parameters; nothing where none is seen
+  std::optional<double> parameter_growth;
+  double kernel_ns = 0;  // a step, in these kernels
   uint32_t kernels = 0;
   uint64_t windows = 0;                                                   // of the past
   double excess_ns() const { return kernel_ns * growth / (1 + growth); }  // a step
 };
 
-// Of each place, against the windows of the past in which its devices were fastest, an eighth of them left out; nothing where its kernels were not seen before.
-// `past`: only windows of the same processes count.
-std::vector<std::optional<DeviceChange>> CompareWithPast(const CrossRankView& view, std::span<const Place> places,
+// Of each place, against the windows of the past in which its devices were fastest, an eighth of
+// them left out; nothing where its kernels were not seen before. `past`: only windows of the same
+// processes count.
+std::vector<std::optional<DeviceChange>> CompareWithPast(const CrossRankView& view,
+                                                         std::span<const Place> places,
                                                          std::span<const RankTimes> past);
 
 }  // namespace eroica

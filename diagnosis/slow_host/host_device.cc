@@ -36,7 +36,8 @@ struct Calls {
     step_ns += PerStep(step, pattern.critical_ns);
     ++ranks;
     count += std::min<uint64_t>(pattern.count, 1u << 30);
-    if (!pattern.histogram.empty()) median_ns += static_cast<double>(pattern.histogram.Quantile(0.5));
+    if (!pattern.histogram.empty())
+      median_ns += static_cast<double>(pattern.histogram.Quantile(0.5));
     if (pattern.resource != Resource::kGpuSm || pattern.resource_samples == 0) return;
     mu += pattern.mu;
     ++sampled;
@@ -52,8 +53,9 @@ struct Calls {
 struct Kernel {
   const FunctionColumn* column = nullptr;
   bool on_parameters = false;
-  std::vector<Calls> on;       // by host
-  std::vector<Calls> usually;  // by host: medians over the other hosts; no ranks where none of them runs it
+  std::vector<Calls> on;  // by host
+  // by host: medians over the other hosts; no ranks where none of them runs it
+  std::vector<Calls> usually;
 };
 
 // Of some calls against the usual ones, over all kernels.
@@ -76,7 +78,8 @@ std::vector<const FunctionColumn*> HeaviestKernels(const CrossRankView& view) {
     if (column.sample->function_class != FunctionClass::kGpuCompute) continue;
     kernels.emplace_back(std::reduce(column.beta.begin(), column.beta.end(), 0.0), &column);
   }
-  std::ranges::stable_sort(kernels, std::greater<>(), [](const auto& kernel) { return kernel.first; });
+  std::ranges::stable_sort(kernels, std::greater<>(),
+                           [](const auto& kernel) { return kernel.first; });
   if (kernels.size() > kMostKernels) kernels.resize(kMostKernels);
   std::vector<const FunctionColumn*> heaviest;
   for (const auto& [share, column] : kernels) heaviest.push_back(column);
@@ -92,9 +95,11 @@ std::vector<int> HostOfRanks(const CrossRankView& view, std::span<const HostRank
   return host_of;
 }
 
-// The hosts on which two thirds of the kernel time may have grown by so much, at a look at columns that takes means for what they are within rounding.
-// Mostly there is none, and nothing else needs to be read.
-std::vector<size_t> MayTakeLonger(const CrossRankView& view, std::span<const HostRanks> hosts, double min_growth) {
+// The hosts on which two thirds of the kernel time may have grown by so much, at a look at columns
+// that takes means for what they are within rounding. Mostly there is none, and nothing else needs
+// to be read.
+std::vector<size_t> MayTakeLonger(const CrossRankView& view, std::span<const HostRanks> hosts,
+                                  double min_growth) {
   constexpr double kRounding = 1e-5;  // of sums of floats
   struct KernelTime {
     double less_ns = 0;  // of kernels that grew by less
@@ -129,12 +134,14 @@ std::vector<size_t> MayTakeLonger(const CrossRankView& view, std::span<const Hos
       const double usual_ns = others.Without(own_ns);
       if (usual_ns <= 0) continue;
       times[h].all_ns += on[h].step_ns / on[h].ranks;
-      if (own_ns < (1 + min_growth - kRounding) * usual_ns) times[h].less_ns += on[h].step_ns / on[h].ranks;
+      if (own_ns < (1 + min_growth - kRounding) * usual_ns)
+        times[h].less_ns += on[h].step_ns / on[h].ranks;
     }
   }
   std::vector<size_t> longer;
   for (size_t h = 0; h < hosts.size(); ++h) {
-    if (times[h].all_ns > 0 && times[h].less_ns <= (kThird + kRounding) * times[h].all_ns) longer.push_back(h);
+    if (times[h].all_ns > 0 && times[h].less_ns <= (kThird + kRounding) * times[h].all_ns)
+      longer.push_back(h);
   }
   return longer;
 }
@@ -147,14 +154,16 @@ class KernelTable {
   }
 
   std::optional<HostDevices> Compare(size_t host) const {
-    const Growth growth = GrowthOf(host, [host](const Kernel& kernel) -> const Calls& { return kernel.on[host]; });
+    const Growth growth =
+        GrowthOf(host, [host](const Kernel& kernel) -> const Calls& { return kernel.on[host]; });
     if (growth.kernels < kFewestKernels || growth.sampled < kFewestKernels) return std::nullopt;
     HostDevices devices{.growth = growth.longer,
                         .typical = growth.typical,
                         .clock_growth = growth.clock,
                         .kernel_ns = growth.step_ns,
                         .kernels = growth.kernels};
-    if (growth.usual_parameters_ns > 0) devices.parameter_growth = growth.parameters_ns / growth.usual_parameters_ns - 1;
+    if (growth.usual_parameters_ns > 0)
+      devices.parameter_growth = growth.parameters_ns / growth.usual_parameters_ns - 1;
     devices.broad = BroadOf(host, growth.longer);
     return devices;
   }
@@ -166,10 +175,12 @@ class KernelTable {
     double least_wait_ns = std::numeric_limits<double>::infinity();
     for (RankIndex rank = 0; rank < host_of_.size(); ++rank) {
       if (host_of_[rank] < 0) continue;
-      const Growth growth = GrowthOf(host, [&](const Kernel& kernel) { return OnRank(kernel, rank); });
+      const Growth growth =
+          GrowthOf(host, [&](const Kernel& kernel) { return OnRank(kernel, rank); });
       if (host_of_[rank] == static_cast<int>(host)) {
         devices.ranks += growth.longer >= kHalf * devices.growth ? 1 : 0;
-        devices.slowest_ns = std::max(devices.slowest_ns, growth.step_ns * growth.longer / (1 + growth.longer));
+        devices.slowest_ns =
+            std::max(devices.slowest_ns, growth.step_ns * growth.longer / (1 + growth.longer));
         if (view_.ranks()[rank].step.wait_ns >= least_wait_ns) continue;
         least_wait_ns = view_.ranks()[rank].step.wait_ns;
         devices.busiest_clock_growth = growth.clock;
@@ -184,7 +195,8 @@ class KernelTable {
   }
 
  private:
-  // Unweighted: what a stage has of its own under shared names may be most of its time, and is a few of its kernels.
+  // Unweighted: what a stage has of its own under shared names may be most of its time, and is a
+  // few of its kernels.
   double BroadOf(size_t host, double growth) const {
     constexpr uint64_t kOften = 20;  // on a rank, in the window: pauses at random hit so many
     double often = 0;
@@ -206,7 +218,9 @@ class KernelTable {
                   .usually = std::vector<Calls>(hosts_.size())};
     for (size_t i = 0; i < column.size(); ++i) {
       const int host = host_of_[column.rank[i]];
-      if (host >= 0) kernel.on[static_cast<size_t>(host)].Add(view_.ranks()[column.rank[i]].step, *column.pattern[i]);
+      if (host >= 0)
+        kernel.on[static_cast<size_t>(host)].Add(view_.ranks()[column.rank[i]].step,
+                                                 *column.pattern[i]);
     }
     for (Calls& calls : kernel.on) calls.Average();
     SetUsual(kernel, &Calls::call_ns, &Calls::ranks);
@@ -233,7 +247,8 @@ class KernelTable {
     Calls calls;
     const auto at = std::ranges::lower_bound(kernel.column->rank, rank);
     if (at == kernel.column->rank.end() || *at != rank) return calls;
-    calls.Add(view_.ranks()[rank].step, *kernel.column->pattern[static_cast<size_t>(at - kernel.column->rank.begin())]);
+    calls.Add(view_.ranks()[rank].step,
+              *kernel.column->pattern[static_cast<size_t>(at - kernel.column->rank.begin())]);
     return calls;
   }
 
@@ -249,7 +264,8 @@ class KernelTable {
       const Calls& own = calls_of(kernel);
       if (usual.call_ns <= 0 || own.ranks == 0) continue;
       longer.push_back({own.call_ns / usual.call_ns - 1, own.step_ns});
-      if (usual.median_ns > 0) typical.push_back({own.median_ns / usual.median_ns - 1, own.step_ns});
+      if (usual.median_ns > 0)
+        typical.push_back({own.median_ns / usual.median_ns - 1, own.step_ns});
       if (usual.mu > 0 && own.sampled > 0) clock.push_back({own.mu / usual.mu - 1, own.step_ns});
       growth.step_ns += own.step_ns;
       if (!kernel.on_parameters) continue;
@@ -272,7 +288,9 @@ class KernelTable {
 
 }  // namespace
 
-std::vector<std::optional<HostDevices>> CompareHostDevices(const CrossRankView& view, std::span<const HostRanks> hosts, double min_growth) {
+std::vector<std::optional<HostDevices>> CompareHostDevices(const CrossRankView& view,
+                                                           std::span<const HostRanks> hosts,
+                                                           double min_growth) {
   std::vector<std::optional<HostDevices>> compared(hosts.size());
   const std::vector<size_t> longer = MayTakeLonger(view, hosts, min_growth);
   if (longer.empty()) return compared;

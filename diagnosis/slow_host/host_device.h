@@ -1,5 +1,5 @@
-// By how much the devices of a host are slower than those of all other hosts, by single calls of kernels that they all run: pipeline stages run different numbers of
-// layers, but the same kernels.
+// By how much the devices of a host are slower than those of all other hosts, by single calls of
+// kernels that they all run: pipeline stages run different numbers of layers, but the same kernels.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,31 @@
 namespace eroica {
 
 struct HostDevices {
-  double growth = 0;                // own / other hosts' - 1 of one call's mean duration: two thirds of the kernel time grew by so much
-  double typical = 0;               // the same of the median call
-  double noise = 0;                 // how much hosts would differ in growth by what ranks of the others do
-  double clock_growth = 0;          // of the SM clock and use: median over the kernel time
-  double clock_noise = 0;           // likewise
-  double busiest_clock_growth = 0;  // of the rank there that waits least for others: samples of the clock hold waits
-  std::optional<double> parameter_growth;  // of kernels that work on parameters: sum over sum; nothing where none is seen
-  double broad = 0;                        // share of the kernels on data that are called often which show a quarter of the growth
-  double kernel_ns = 0;                    // a step, in these kernels: mean over the host's ranks
-  double slowest_ns = 0;                   // a step, that the rank there which lost most lost: all wait for the slowest
-  uint32_t ranks = 0;                      // of the host whose kernels grew by half as much
+  // own / other hosts' - 1 of one call's mean duration: two thirds of the kernel time grew by so
+  // much
+  double growth = 0;
+  double typical = 0;       // the same of the median call
+  double noise = 0;         // how much hosts would differ in growth by what ranks of the others do
+  double clock_growth = 0;  // of the SM clock and use: median over the kernel time
+  double clock_noise = 0;   // likewise
+  // of the rank there that waits least for others: samples of the clock hold waits
+  double busiest_clock_growth = 0;
+  // of kernels that work on parameters: sum over sum; nothing where none is seen
+  std::optional<double> parameter_growth;
+  // share of the kernels on data that are called often which show a quarter of the growth
+  double broad = 0;
+  double kernel_ns = 0;  // a step, in these kernels: mean over the host's ranks
+  // a step, that the rank there which lost most lost: all wait for the slowest
+  double slowest_ns = 0;
+  uint32_t ranks = 0;  // of the host whose kernels grew by half as much
   uint32_t kernels = 0;
   double excess_ns() const { return kernel_ns * growth / (1 + growth); }  // a step
 };
 
-// In the order of `hosts`; nothing where kernels or the clock are not recorded, or growth is below min_growth.
-std::vector<std::optional<HostDevices>> CompareHostDevices(const CrossRankView& view, std::span<const HostRanks> hosts, double min_growth);
+// In the order of `hosts`; nothing where kernels or the clock are not recorded, or growth is below
+// min_growth.
+std::vector<std::optional<HostDevices>> CompareHostDevices(const CrossRankView& view,
+                                                           std::span<const HostRanks> hosts,
+                                                           double min_growth);
 
 }  // namespace eroica

@@ -26,11 +26,13 @@ std::vector<Finding> EvaluateDevices(DeviceJob job, bool stages = true) {
 }
 
 TEST(SlowHostDevices, NamesTheHostWhoseDevicesRunAtALowerClockThoughTheyAreAllOfAStage) {
-  const std::vector<Finding> findings = EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 0.9})));
+  const std::vector<Finding> findings =
+      EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 0.9})));
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].function, "every gpu_compute function");
   EXPECT_THAT(findings[0].culprits, SizeIs(8));
-  EXPECT_THAT(findings[0].title, HasSubstr("The devices of host host1 are slow, on 8 of its 8 ranks"));
+  EXPECT_THAT(findings[0].title,
+              HasSubstr("The devices of host host1 are slow, on 8 of its 8 ranks"));
   EXPECT_THAT(findings[0].explanation, HasSubstr("SM clock"));
 }
 
@@ -41,11 +43,14 @@ TEST(SlowHostDevices, ClockAndOptimizerAgreeWithTheTimeOfKernelsWhereDevicesAreS
     return agree != nullptr ? agree->culprit - agree->threshold : -9;
   };
   EXPECT_EQ(signs({.data = 1.1, .optimizer = 1.1, .clock = 0.9}), 0);
-  EXPECT_EQ(signs({.data = 1.1, .optimizer = 1.02, .clock = 0.9}), -1) << "what is bound by memory may not follow the clock";
-  EXPECT_EQ(signs({.data = 1.1, .optimizer = 1.1, .clock = 0.98}), -1) << "a busier stage hides its clock";
+  EXPECT_EQ(signs({.data = 1.1, .optimizer = 1.02, .clock = 0.9}), -1)
+      << "what is bound by memory may not follow the clock";
+  EXPECT_EQ(signs({.data = 1.1, .optimizer = 1.1, .clock = 0.98}), -1)
+      << "a busier stage hides its clock";
 }
 
-// Longer inputs on all ranks of the host, of which one pauses: the others wait for it every few kernels, and are seen less busy.
+// Longer inputs on all ranks of the host, of which one pauses: the others wait for it every few
+// kernels, and are seen less busy.
 TEST(SlowHostDevices, SilentWhereTheRankThatWaitsLeastShowsTheUsualClock) {
   const auto with_clock = [](double clock) {
     std::vector<DeviceRank> ranks = Devices({.data = 1.1, .optimizer = 1, .clock = 0.93});
@@ -63,7 +68,8 @@ TEST(SlowHostDevices, NamesTheHostWhoseDevicesPause) {
   EXPECT_THAT(findings[0].explanation, HasSubstr("pause now and then"));
 }
 
-// Three of eight pause by turns, and stages wait for each other most of the time: their mean is little of a step, and all wait for the slowest of them.
+// Three of eight pause by turns, and stages wait for each other most of the time: their mean is
+// little of a step, and all wait for the slowest of them.
 TEST(SlowHostDevices, DevicesThatPauseByTurnsCostWhatTheSlowestDoes) {
   const auto waiting = [](int64_t ms) {
     DeviceJob job(Devices({.paused = 0.12}, 3, 3));
@@ -91,28 +97,38 @@ TEST(SlowHostDevices, NamesASlowDeviceThatHasNoPeers) {
 }
 
 TEST(SlowHostDevices, PausesThatMissTheOptimizerAreTheDevicesWhereTheHostHasStagesOfItsOwn) {
-  const DeviceRank pauses{.optimizer = 0.91, .paused = 0.1};  // so that the optimizer takes as long as elsewhere
+  const DeviceRank pauses{.optimizer = 0.91,
+                          .paused = 0.1};  // so that the optimizer takes as long as elsewhere
   const std::vector<Finding> findings = EvaluateDevices(DeviceJob(Devices(pauses)));
   ASSERT_THAT(findings, SizeIs(1));
   ASSERT_NE(FindMeasure(findings[0], kSeenInWindows), nullptr)
       << "a heavier stage that begins in the window would look the same in this one";
   EXPECT_EQ(FindMeasure(findings[0], kSeenInWindows)->threshold, 2);
   EXPECT_THAT(EvaluateDevices(DeviceJob(Devices(pauses)), false), IsEmpty());
-  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.optimizer = 0.77, .paused = 0.3}, 3, 3))), SizeIs(1));
-  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.optimizer = 0.77, .paused = 0.3}, 3, 2))), IsEmpty());
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.optimizer = 0.77, .paused = 0.3}, 3, 3))),
+              SizeIs(1));
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.optimizer = 0.77, .paused = 0.3}, 3, 2))),
+              IsEmpty());
 }
 
 TEST(SlowHostDevices, AllKernelsAlikeAreTheDevicesThoughABusierStageHidesItsClock) {
-  const std::vector<Finding> findings = EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 0.98})));
+  const std::vector<Finding> findings =
+      EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 0.98})));
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].explanation, HasSubstr("The optimizer takes 10 % longer, too"));
-  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 1.02}))), IsEmpty());
-  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.05, .clock = 0.98}))), IsEmpty());
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 1.02}))),
+              IsEmpty());
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.05, .clock = 0.98}))),
+              IsEmpty());
 }
 
 TEST(SlowHostDevices, SilentOnOneSlowDeviceOrAFewOfAHost) {
-  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.4, .optimizer = 1.4, .clock = 0.7}, 3, 1))), IsEmpty());
-  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.4, .optimizer = 1.4, .clock = 0.7}, 3, 3))), IsEmpty());
+  EXPECT_THAT(
+      EvaluateDevices(DeviceJob(Devices({.data = 1.4, .optimizer = 1.4, .clock = 0.7}, 3, 1))),
+      IsEmpty());
+  EXPECT_THAT(
+      EvaluateDevices(DeviceJob(Devices({.data = 1.4, .optimizer = 1.4, .clock = 0.7}, 3, 3))),
+      IsEmpty());
 }
 
 TEST(SlowHostDevices, SilentOnMoreWorkAtTheUsualClock) {
@@ -121,7 +137,9 @@ TEST(SlowHostDevices, SilentOnMoreWorkAtTheUsualClock) {
 }
 
 TEST(SlowHostDevices, SilentWhereTheClockIsNotSampled) {
-  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 0.9}), {.samples = false})), IsEmpty());
+  EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 0.9}),
+                                        {.samples = false})),
+              IsEmpty());
 }
 
 TEST(SlowHostDevices, NeitherOrderOfHostsNorMoreOfThemNorScaleChangeTheVerdict) {
@@ -131,10 +149,12 @@ TEST(SlowHostDevices, NeitherOrderOfHostsNorMoreOfThemNorScaleChangeTheVerdict) 
     ASSERT_THAT(findings, SizeIs(1)) << hosts;
     EXPECT_EQ(findings[0].culprits.front().host, "host1");
   }
-  for (const double scale : {0.1, 10.0}) EXPECT_THAT(EvaluateDevices(DeviceJob(Devices(slow), {.scale = scale})), SizeIs(1)) << scale;
+  for (const double scale : {0.1, 10.0})
+    EXPECT_THAT(EvaluateDevices(DeviceJob(Devices(slow), {.scale = scale})), SizeIs(1)) << scale;
 }
 
-// Two hosts, each a stage; or a pipeline of single ranks. The ranks of the first half, then those of the second.
+// Two hosts, each a stage; or a pipeline of single ranks. The ranks of the first half, then those
+// of the second.
 struct TwoStages {
   uint32_t ranks = 16;
   bool alone = false;
@@ -143,12 +163,14 @@ struct TwoStages {
     std::vector<DeviceRank> devices(ranks / 2, first);
     devices.resize(ranks, second);
     TrainingView view = DeviceJob(devices).view();
-    for (uint32_t rank = 0; rank < ranks; ++rank) view.Role(rank, "stage" + std::to_string(alone ? rank : rank / 8));
+    for (uint32_t rank = 0; rank < ranks; ++rank)
+      view.Role(rank, "stage" + std::to_string(alone ? rank : rank / 8));
     for (PatternBatch& batch : view.batches()) batch.window.index = 1;
     return view;
   }
   // What is said of a window after one like `first_then` and `second_then`.
-  std::vector<Finding> Say(DeviceRank first_then, DeviceRank second_then, DeviceRank first, DeviceRank second) const {
+  std::vector<Finding> Say(DeviceRank first_then, DeviceRank second_then, DeviceRank first,
+                           DeviceRank second) const {
     TrainingView before = View(first_then, second_then);
     for (PatternBatch& batch : before.batches()) batch.window.index = 0;
     const RankTimes times = CrossRankView(before.batches(), before.summaries()).rank_times();
@@ -161,24 +183,29 @@ struct TwoStages {
 constexpr DeviceRank kHead{.data = 1.3};
 
 TEST(SlowHostDevices, NamesTheHostWhoseDevicesHaveBecomeSlowThoughStagesAlwaysDiffered) {
-  const std::vector<Finding> findings = TwoStages().Say({}, kHead, {.data = 1.06, .optimizer = 1.06, .clock = 0.94}, kHead);
+  const std::vector<Finding> findings =
+      TwoStages().Say({}, kHead, {.data = 1.06, .optimizer = 1.06, .clock = 0.94}, kHead);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].subkind, kWholeHost);
   EXPECT_THAT(findings[0].culprits, SizeIs(8));
   EXPECT_EQ(findings[0].culprits.front().rank, 0);
-  EXPECT_THAT(findings[0].title, HasSubstr("have become slower: single calls of its kernels take 6.0 % longer than before"));
+  EXPECT_THAT(
+      findings[0].title,
+      HasSubstr("have become slower: single calls of its kernels take 6.0 % longer than before"));
 }
 
 TEST(SlowHostDevices, NamesTheRankWithoutPeersWhoseDeviceHasBecomeSlow) {
   const TwoStages pipeline{.ranks = 2, .alone = true};
-  const std::vector<Finding> findings = pipeline.Say({}, kHead, {.data = 1.06, .optimizer = 1.06}, kHead);
+  const std::vector<Finding> findings =
+      pipeline.Say({}, kHead, {.data = 1.06, .optimizer = 1.06}, kHead);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].subkind, "whole_rank");
   EXPECT_EQ(findings[0].culprits[0].rank, 0);
   EXPECT_THAT(pipeline.Say({}, kHead, {.paused = 0.1}, kHead), SizeIs(1));
 }
 
-// Telemetry that is lost takes now long calls and now short ones: windows differ for no reason, and the fastest of many by most.
+// Telemetry that is lost takes now long calls and now short ones: windows differ for no reason, and
+// the fastest of many by most.
 TEST(SlowHostDevices, SilentOnWhatWindowsDifferByForNoReason) {
   const TwoStages pipeline{.ranks = 2, .alone = true};
   const auto say = [&](const std::vector<double>& windows, double now) {
@@ -186,30 +213,41 @@ TEST(SlowHostDevices, SilentOnWhatWindowsDifferByForNoReason) {
     const bool differ = windows[1] > 1.01;  // on both stages
     for (size_t i = 0; i < windows.size(); ++i) {
       const double other = differ ? windows[(i + 1) % windows.size()] : 1;
-      TrainingView before = pipeline.View({.data = windows[i], .optimizer = windows[i]}, {.data = kHead.data * other, .optimizer = other});
-      for (PatternBatch& batch : before.batches()) batch.window.index = static_cast<int64_t>(past.size());
+      TrainingView before = pipeline.View({.data = windows[i], .optimizer = windows[i]},
+                                          {.data = kHead.data * other, .optimizer = other});
+      for (PatternBatch& batch : before.batches())
+        batch.window.index = static_cast<int64_t>(past.size());
       past.push_back(CrossRankView(before.batches(), before.summaries()).rank_times());
     }
     TrainingView view = pipeline.View({.data = now, .optimizer = now}, kHead);
-    for (PatternBatch& batch : view.batches()) batch.window.index = static_cast<int64_t>(past.size());
+    for (PatternBatch& batch : view.batches())
+      batch.window.index = static_cast<int64_t>(past.size());
     return EvaluateSlowHosts(view, {}, past);
   };
-  EXPECT_THAT(say({1.00, 1.001, 1.00, 1.002, 1.06, 1.061, 1.06, 1.06, 1.061}, 1.06), SizeIs(1)) << "a change that stays";
-  EXPECT_THAT(say({1.00, 1.03, 0.99, 1.04, 1.00, 1.05, 1.01, 1.04, 1.00}, 1.06), IsEmpty()) << "windows that always differ";
-  EXPECT_THAT(say({1.06, 1.061, 1.06, 1.00, 1.06, 1.061, 1.06, 1.06, 1.061}, 1.06), IsEmpty()) << "one window was fast";
+  EXPECT_THAT(say({1.00, 1.001, 1.00, 1.002, 1.06, 1.061, 1.06, 1.06, 1.061}, 1.06), SizeIs(1))
+      << "a change that stays";
+  EXPECT_THAT(say({1.00, 1.03, 0.99, 1.04, 1.00, 1.05, 1.01, 1.04, 1.00}, 1.06), IsEmpty())
+      << "windows that always differ";
+  EXPECT_THAT(say({1.06, 1.061, 1.06, 1.00, 1.06, 1.061, 1.06, 1.06, 1.061}, 1.06), IsEmpty())
+      << "one window was fast";
 }
 
 TEST(SlowHostDevices, SilentOnDevicesThatWereAlwaysSoOrChangeWithTheOthers) {
   const DeviceRank slow{.data = 1.06, .optimizer = 1.06, .clock = 0.99};
   EXPECT_THAT(TwoStages().Say(slow, kHead, slow, kHead), IsEmpty());
-  EXPECT_THAT(TwoStages().Say({}, {}, {.data = 1.06, .optimizer = 1.06}, {.data = 1.06, .optimizer = 1.06}), IsEmpty());
+  EXPECT_THAT(
+      TwoStages().Say({}, {}, {.data = 1.06, .optimizer = 1.06}, {.data = 1.06, .optimizer = 1.06}),
+      IsEmpty());
 }
 
 TEST(SlowHostDevices, SilentOnThoseThatSeemSlowerBecauseTheOthersHaveRecovered) {
-  EXPECT_THAT(TwoStages().Say({.data = 1.2, .optimizer = 1.2, .clock = 0.8}, {}, {}, {}), IsEmpty());
+  EXPECT_THAT(TwoStages().Say({.data = 1.2, .optimizer = 1.2, .clock = 0.8}, {}, {}, {}),
+              IsEmpty());
 }
 
-TEST(SlowHostDevices, SilentOnMoreDataOfAStageThanBefore) { EXPECT_THAT(TwoStages().Say({}, kHead, {.data = 1.2}, kHead), IsEmpty()); }
+TEST(SlowHostDevices, SilentOnMoreDataOfAStageThanBefore) {
+  EXPECT_THAT(TwoStages().Say({}, kHead, {.data = 1.2}, kHead), IsEmpty());
+}
 
 TEST(SlowHostDevices, SilentWhereOtherProcessesRanBefore) {
   const TwoStages stages;

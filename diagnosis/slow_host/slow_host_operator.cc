@@ -31,7 +31,8 @@ bool HasStagesOfItsOwn(const CrossRankView& view, const HostRanks& host) {
 
 uint64_t FewestSteps(const CrossRankView& view, const HostRanks& host) {
   size_t fewest = view.ranks()[host.ranks.front()].batch->steps.size();
-  for (const RankIndex rank : host.ranks) fewest = std::min(fewest, view.ranks()[rank].batch->steps.size());
+  for (const RankIndex rank : host.ranks)
+    fewest = std::min(fewest, view.ranks()[rank].batch->steps.size());
   return fewest;
 }
 
@@ -39,7 +40,8 @@ uint64_t FewestSteps(const CrossRankView& view, const HostRanks& host) {
 uint64_t FewestActive(const HostRanks& host, const FunctionColumn& column) {
   uint64_t fewest = std::numeric_limits<uint64_t>::max();
   for (size_t i = 0; i < column.size(); ++i) {
-    if (std::ranges::binary_search(host.ranks, column.rank[i])) fewest = std::min<uint64_t>(fewest, column.pattern[i]->active_steps);
+    if (std::ranges::binary_search(host.ranks, column.rank[i]))
+      fewest = std::min<uint64_t>(fewest, column.pattern[i]->active_steps);
   }
   return fewest;
 }
@@ -51,7 +53,10 @@ std::vector<Victim> VictimsOf(const CrossRankView& view, const HostRanks& host, 
     const RankView& rank = view.ranks()[i];
     if (std::ranges::binary_search(host.ranks, i) || rank.silent) continue;
     const double lost = std::min(rank.step.wait_ns, lost_ns);
-    if (lost > 0) victims.push_back({.rank = rank.rank, .lost_ns = static_cast<int64_t>(lost * rank.step.steps), .lost_ns_per_step = lost});
+    if (lost > 0)
+      victims.push_back({.rank = rank.rank,
+                         .lost_ns = static_cast<int64_t>(lost * rank.step.steps),
+                         .lost_ns_per_step = lost});
   }
   return victims;
 }
@@ -75,16 +80,19 @@ bool IsSeenRarely(const CrossRankView& view, const HostRanks& host, const HostFu
   return std::ranges::any_of(host.ranks, [&](RankIndex rank) {
     const PatternBatch& batch = *view.ranks()[rank].batch;
     const auto steps = static_cast<double>(batch.steps.size());
-    return SamplingErrorsBetween(function.own_ns * steps, function.others_ns * steps, SampleNs(batch)) < kSamplingErrors;
+    return SamplingErrorsBetween(function.own_ns * steps, function.others_ns * steps,
+                                 SampleNs(batch)) < kSamplingErrors;
   });
 }
 
 bool MayBeAccident(const CrossRankView& view, const HostRanks& host, const HostFunction& function) {
   const std::string_view name = function.column->sample->name;
-  return MayBeTurnOfTheScheduler(name, function.own_ns, function.others_ns, host.step_ns) || IsSeenRarely(view, host, function);
+  return MayBeTurnOfTheScheduler(name, function.own_ns, function.others_ns, host.step_ns) ||
+         IsSeenRarely(view, host, function);
 }
 
-// Built-in functions are no place in anybody's source: the frame that calls them is (cause_function.h).
+// Built-in functions are no place in anybody's source: the frame that calls them is
+// (cause_function.h).
 void NameFunction(const FunctionPattern& pattern, Finding& finding) {
   std::vector<std::string_view> frames = FramesOf(pattern);
   while (frames.size() > 1 && IsBuiltin(frames.back())) frames.pop_back();
@@ -102,41 +110,50 @@ Finding OfLoneRank(const CrossRankView& view, const HostRanks& alone, Finding fi
   const RankView& rank = view.ranks()[alone.ranks.front()];
   const bool device = finding.function_class == FunctionClass::kGpuCompute;
   finding.subkind = device ? std::string(kWholeRank) : "function";
-  std::erase_if(finding.evidence, [](const Measure& measure) { return measure.name == "slow_ranks"; });
+  std::erase_if(finding.evidence,
+                [](const Measure& measure) { return measure.name == "slow_ranks"; });
   const double step_ns = alone.step_ns;
   finding.title =
-      fmt::format("Rank {}, which has no peers, holds the others up by {} a step ({} of {}): {}.", rank.rank.value,
-                  DurationText(finding.lost_ns_per_step), PercentText(finding.lost_ns_per_step / step_ns), DurationText(step_ns),
+      fmt::format("Rank {}, which has no peers, holds the others up by {} a step ({} of {}): {}.",
+                  rank.rank.value, DurationText(finding.lost_ns_per_step),
+                  PercentText(finding.lost_ns_per_step / step_ns), DurationText(step_ns),
                   device ? "single calls of its kernels take longer than on all other ranks"
                          : fmt::format("it runs {}, and hardly anybody else", finding.function));
-  finding.suggested_action = device
-                                 ? fmt::format("Look at clock, power limit and temperature of the device of {}.", PlaceOf(rank))
-                                 : fmt::format("Look at {} on {}: only this rank spends its steps there.", finding.function, PlaceOf(rank));
+  finding.suggested_action =
+      device ? fmt::format("Look at clock, power limit and temperature of the device of {}.",
+                           PlaceOf(rank))
+             : fmt::format("Look at {} on {}: only this rank spends its steps there.",
+                           finding.function, PlaceOf(rank));
   return finding;
 }
 
 }  // namespace
 
 void SlowHostOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
-  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
+  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size())
+    return;
   EvaluateHosts(view, findings);
   EvaluateLoneRanks(view, findings);
   EvaluateChanges(view, findings);
 }
 
-void SlowHostOperator::EvaluateHosts(const CrossRankView& view, std::vector<Finding>& findings) const {
+void SlowHostOperator::EvaluateHosts(const CrossRankView& view,
+                                     std::vector<Finding>& findings) const {
   const std::vector<HostRanks>& hosts = view.hosts();
   if (!CanCompareHosts(hosts)) return;
   const auto devices = CompareHostDevices(view, hosts, options_.min_growth);
   const auto functions = FindHostFunctions(view, hosts, options_.min_share);
   for (size_t h = 0; h < hosts.size(); ++h) {
     if (FewestSteps(view, hosts[h]) < options_.min_steps) continue;
-    if (devices[h] && IsSlow(view, hosts[h], *devices[h])) findings.push_back(Describe(view, hosts[h], *devices[h]));
-    if (functions[h] && IsOfHost(view, hosts[h], *functions[h])) findings.push_back(Describe(view, hosts[h], *functions[h]));
+    if (devices[h] && IsSlow(view, hosts[h], *devices[h]))
+      findings.push_back(Describe(view, hosts[h], *devices[h]));
+    if (functions[h] && IsOfHost(view, hosts[h], *functions[h]))
+      findings.push_back(Describe(view, hosts[h], *functions[h]));
   }
 }
 
-void SlowHostOperator::EvaluateLoneRanks(const CrossRankView& view, std::vector<Finding>& findings) const {
+void SlowHostOperator::EvaluateLoneRanks(const CrossRankView& view,
+                                         std::vector<Finding>& findings) const {
   const std::vector<HostRanks> ranks = LoneRanksOf(view);
   if (ranks.size() < options_.fewest_alone) return;
   const auto devices = CompareHostDevices(view, ranks, options_.min_growth_alone);
@@ -153,62 +170,87 @@ void SlowHostOperator::EvaluateLoneRanks(const CrossRankView& view, std::vector<
   }
 }
 
-void SlowHostOperator::EvaluateChanges(const CrossRankView& view, std::vector<Finding>& findings) const {
+void SlowHostOperator::EvaluateChanges(const CrossRankView& view,
+                                       std::vector<Finding>& findings) const {
   const std::vector<Place> places = PlacesWithoutPeers(view);
   if (places.empty()) return;
-  const auto past = Uninterrupted(view.past().times, view.window_kind(), view.window_index(), view.world_size());
+  const auto past =
+      Uninterrupted(view.past().times, view.window_kind(), view.window_index(), view.world_size());
   const std::vector<std::optional<DeviceChange>> changes = CompareWithPast(view, places, past);
   for (size_t p = 0; p < places.size(); ++p) {
     const HostRanks& ranks = places[p].ranks;
-    if (!changes[p] || FewestSteps(view, ranks) < options_.min_steps || !HasSlowed(ranks, *changes[p])) continue;
+    if (!changes[p] || FewestSteps(view, ranks) < options_.min_steps ||
+        !HasSlowed(ranks, *changes[p]))
+      continue;
     const auto is_told = [&](const Finding& finding) {
       return finding.function_class == FunctionClass::kGpuCompute &&
              finding.culprits.front().rank == CulpritOf(view.ranks()[ranks.ranks.front()]).rank;
     };
-    if (std::ranges::none_of(findings, is_told)) findings.push_back(Describe(view, places[p], *changes[p]));
+    if (std::ranges::none_of(findings, is_told))
+      findings.push_back(Describe(view, places[p], *changes[p]));
   }
 }
 
 bool SlowHostOperator::HasSlowed(const HostRanks& ranks, const DeviceChange& change) const {
-  const double least_growth = std::max({options_.min_growth, change.elsewhere, options_.min_separation * change.noise});
-  if (change.growth < least_growth || change.excess_ns() < options_.min_growth * ranks.step_ns) return false;
-  const bool clock = -change.clock_growth >= std::max(options_.min_of_clock * change.growth / (1 + change.growth), 2 * change.clock_noise);
-  const bool parameters = change.parameter_growth && *change.parameter_growth >= options_.min_of_parameters * change.growth;
-  return clock || parameters || (ranks.ranks.size() == 1 && change.typical <= options_.max_typical * change.growth);
+  const double least_growth =
+      std::max({options_.min_growth, change.elsewhere, options_.min_separation * change.noise});
+  if (change.growth < least_growth || change.excess_ns() < options_.min_growth * ranks.step_ns)
+    return false;
+  const bool clock =
+      -change.clock_growth >=
+      std::max(options_.min_of_clock * change.growth / (1 + change.growth), 2 * change.clock_noise);
+  const bool parameters = change.parameter_growth &&
+                          *change.parameter_growth >= options_.min_of_parameters * change.growth;
+  return clock || parameters ||
+         (ranks.ranks.size() == 1 && change.typical <= options_.max_typical * change.growth);
 }
 
-bool SlowHostOperator::IsSlow(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const {
+bool SlowHostOperator::IsSlow(const CrossRankView& view, const HostRanks& host,
+                              const HostDevices& devices) const {
   // Devices that pause by turns cost what the slowest of them costs, not their mean.
-  if (devices.growth < options_.min_separation * devices.noise || devices.slowest_ns < options_.min_growth * host.step_ns) return false;
+  if (devices.growth < options_.min_separation * devices.noise ||
+      devices.slowest_ns < options_.min_growth * host.step_ns)
+    return false;
   const auto ranks = static_cast<double>(host.ranks.size());
-  if (Pauses(view, host, devices)) return devices.ranks >= std::min(options_.min_ranks * ranks, 1.0 * options_.fewest_pausing);
-  return (HasLowClock(devices) || IsSlowThroughout(devices)) && devices.ranks >= options_.min_ranks * ranks;
+  if (Pauses(view, host, devices))
+    return devices.ranks >= std::min(options_.min_ranks * ranks, 1.0 * options_.fewest_pausing);
+  return (HasLowClock(devices) || IsSlowThroughout(devices)) &&
+         devices.ranks >= options_.min_ranks * ranks;
 }
 
 bool SlowHostOperator::HasLowClock(const HostDevices& devices) const {
-  const double slower_clock = devices.growth / (1 + devices.growth);  // what explains all of the growth
+  // what explains all of the growth
+  const double slower_clock = devices.growth / (1 + devices.growth);
   // Ranks that wait for one of them every few kernels are seen less busy by it, all but this one.
   if (devices.busiest_clock_growth > options_.min_of_clock * devices.clock_growth) return false;
-  return -devices.clock_growth >= std::max(options_.min_of_clock * slower_clock, options_.min_separation * devices.clock_noise);
+  return -devices.clock_growth >= std::max(options_.min_of_clock * slower_clock,
+                                           options_.min_separation * devices.clock_noise);
 }
 
-bool SlowHostOperator::Pauses(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const {
+bool SlowHostOperator::Pauses(const CrossRankView& view, const HostRanks& host,
+                              const HostDevices& devices) const {
   if (devices.typical > options_.max_typical * devices.growth) return false;
-  return SlowsParameters(devices) || (devices.broad >= options_.min_broad && HasStagesOfItsOwn(view, host));
+  return SlowsParameters(devices) ||
+         (devices.broad >= options_.min_broad && HasStagesOfItsOwn(view, host));
 }
 
 bool SlowHostOperator::SlowsParameters(const HostDevices& devices) const {
-  return devices.parameter_growth.value_or(devices.growth) >= options_.min_of_parameters * devices.growth;
+  return devices.parameter_growth.value_or(devices.growth) >=
+         options_.min_of_parameters * devices.growth;
 }
 
-// All kernels alike, the optimizer's as well: neither longer inputs nor more parameters do so. A busier stage shows a higher clock and use, which hides that the clock is
-// low.
+// All kernels alike, the optimizer's as well: neither longer inputs nor more parameters do so. A
+// busier stage shows a higher clock and use, which hides that the clock is low.
 bool SlowHostOperator::IsSlowThroughout(const HostDevices& devices) const {
-  const auto alike = [&](double growth) { return std::abs(growth - devices.growth) <= options_.most_uneven * devices.growth; };
-  return devices.parameter_growth && alike(*devices.parameter_growth) && alike(devices.typical) && devices.clock_growth < 0;
+  const auto alike = [&](double growth) {
+    return std::abs(growth - devices.growth) <= options_.most_uneven * devices.growth;
+  };
+  return devices.parameter_growth && alike(*devices.parameter_growth) && alike(devices.typical) &&
+         devices.clock_growth < 0;
 }
 
-Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const {
+Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& host,
+                                   const HostDevices& devices) const {
   const uint64_t steps = FewestSteps(view, host);
   const double lost_ns = devices.excess_ns();
   Finding finding = Begin(view, host, lost_ns);
@@ -216,44 +258,60 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& h
   finding.function_class = FunctionClass::kGpuCompute;
   finding.confidence = 0.95 * static_cast<double>(steps) / static_cast<double>(steps + 1);
   finding.evidence = {
-      {"kernels_longer", "ratio", devices.growth, 0, options_.min_separation * devices.noise, devices.kernels},
-      {"clock_and_use", "ratio", 1 + devices.clock_growth, 1, 1 - options_.min_separation * devices.clock_noise, devices.kernels},
-      {"typical_calls_longer", "ratio", devices.typical, 0, options_.max_typical * devices.growth, devices.kernels},
+      {"kernels_longer", "ratio", devices.growth, 0, options_.min_separation * devices.noise,
+       devices.kernels},
+      {"clock_and_use", "ratio", 1 + devices.clock_growth, 1,
+       1 - options_.min_separation * devices.clock_noise, devices.kernels},
+      {"typical_calls_longer", "ratio", devices.typical, 0, options_.max_typical * devices.growth,
+       devices.kernels},
       {"kernel_time_per_step", "ns", devices.kernel_ns, devices.kernel_ns - lost_ns, 0, steps},
-      {"slow_ranks", "count", static_cast<double>(devices.ranks), 0, options_.min_ranks * static_cast<double>(host.ranks.size()),
-       host.ranks.size()},
+      {"slow_ranks", "count", static_cast<double>(devices.ranks), 0,
+       options_.min_ranks * static_cast<double>(host.ranks.size()), host.ranks.size()},
       {"slow_steps", "count", static_cast<double>(steps), 0, 0, steps},
   };
-  // Time, clock and the optimizer are measured apart from each other. Longer inputs and more layers change the first alone, a clock that waits lower the second.
+  // Time, clock and the optimizer are measured apart from each other. Longer inputs and more layers
+  // change the first alone, a clock that waits lower the second.
   constexpr int kSigns = 3;
-  const int signs = 1 + (HasLowClock(devices) ? 1 : 0) + (devices.parameter_growth && SlowsParameters(devices) ? 1 : 0);
-  finding.evidence.push_back({std::string(kSignsThatAgree), "count", static_cast<double>(signs), 0, kSigns, kSigns});
-  // A stage that has become heavier in the last step of a window looks like one whose devices paused in it.
+  const int signs = 1 + (HasLowClock(devices) ? 1 : 0) +
+                    (devices.parameter_growth && SlowsParameters(devices) ? 1 : 0);
+  finding.evidence.push_back(
+      {std::string(kSignsThatAgree), "count", static_cast<double>(signs), 0, kSigns, kSigns});
+  // A stage that has become heavier in the last step of a window looks like one whose devices
+  // paused in it.
   constexpr int kPausesInWindows = 2;
   if (!HasLowClock(devices) && !SlowsParameters(devices))
     finding.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kPausesInWindows, 1});
   finding.title = fmt::format(
-      "The devices of host {} are slow, on {} of its {} ranks: single calls of all its kernels take {} longer than on all other hosts, "
+      "The devices of host {} are slow, on {} of its {} ranks: single calls of all its kernels "
+      "take {} longer than on all other hosts, "
       "which is {} a step of {}.",
-      host.name, devices.ranks, host.ranks.size(), PercentText(devices.growth), DurationText(lost_ns), DurationText(host.step_ns));
+      host.name, devices.ranks, host.ranks.size(), PercentText(devices.growth),
+      DurationText(lost_ns), DurationText(host.step_ns));
   const std::string why =
       IsSlowThroughout(devices) && !HasLowClock(devices)
           ? fmt::format(
-                "The optimizer takes {} longer, too, so that it is not the inputs; whether the devices run at a lower clock or share "
+                "The optimizer takes {} longer, too, so that it is not the inputs; whether the "
+                "devices run at a lower clock or share "
                 "power with somebody is undecided, as a stage that is busier hides its clock",
                 PercentText(*devices.parameter_growth))
       : HasLowClock(devices)
-          ? fmt::format("Its SM clock and use lie {} below those of the other hosts, which is why", PercentText(-devices.clock_growth))
+          ? fmt::format("Its SM clock and use lie {} below those of the other hosts, which is why",
+                        PercentText(-devices.clock_growth))
           : fmt::format(
-                "The median call takes {} longer, so that most are as fast as ever and some much longer: its devices pause now and then",
+                "The median call takes {} longer, so that most are as fast as ever and some much "
+                "longer: its devices pause now and then",
                 PercentText(std::max(0.0, devices.typical)));
   finding.explanation = fmt::format(
-      "{}. All stages of a pipeline run the same kernels, so that calls can be compared though stages differ in how many they run.", why);
-  finding.suggested_action = fmt::format("Look at power limits, cooling and clocks of host {}.", host.name);
+      "{}. All stages of a pipeline run the same kernels, so that calls can be compared though "
+      "stages differ in how many they run.",
+      why);
+  finding.suggested_action =
+      fmt::format("Look at power limits, cooling and clocks of host {}.", host.name);
   return finding;
 }
 
-Finding SlowHostOperator::Describe(const CrossRankView& view, const Place& place, const DeviceChange& change) const {
+Finding SlowHostOperator::Describe(const CrossRankView& view, const Place& place,
+                                   const DeviceChange& change) const {
   const HostRanks& ranks = place.ranks;
   const uint64_t steps = FewestSteps(view, ranks);
   const double lost_ns = change.excess_ns();
@@ -265,27 +323,37 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const Place& place
   finding.evidence = {
       {"kernels_longer_than_before", "ratio", change.growth, change.elsewhere,
        std::max(options_.min_growth, options_.min_separation * change.noise), change.kernels},
-      {"clock_and_use", "ratio", 1 + change.clock_growth, 1, 1 - 2 * change.clock_noise, change.kernels},
-      {"typical_calls_longer", "ratio", change.typical, 0, options_.max_typical * change.growth, change.kernels},
+      {"clock_and_use", "ratio", 1 + change.clock_growth, 1, 1 - 2 * change.clock_noise,
+       change.kernels},
+      {"typical_calls_longer", "ratio", change.typical, 0, options_.max_typical * change.growth,
+       change.kernels},
       {"kernel_time_per_step", "ns", change.kernel_ns, change.kernel_ns - lost_ns, 0, steps},
       {"slow_steps", "count", static_cast<double>(steps), 0, 0, steps},
   };
-  const std::string who = ranks.ranks.size() == 1
-                              ? fmt::format("The device of {}, which has no peers, has", PlaceOf(view.ranks()[ranks.ranks.front()]))
-                              : fmt::format("The devices of host {}, where all peers of its ranks are, have", ranks.name);
-  finding.title = fmt::format("{} become slower: single calls of its kernels take {} longer than before, which is {} a step of {}.", who,
-                              PercentText(change.growth), DurationText(lost_ns), DurationText(ranks.step_ns));
+  const std::string who =
+      ranks.ranks.size() == 1
+          ? fmt::format("The device of {}, which has no peers, has",
+                        PlaceOf(view.ranks()[ranks.ranks.front()]))
+          : fmt::format("The devices of host {}, where all peers of its ranks are, have",
+                        ranks.name);
+  finding.title = fmt::format(
+      "{} become slower: single calls of its kernels take {} longer than before, which is {} a "
+      "step of {}.",
+      who, PercentText(change.growth), DurationText(lost_ns), DurationText(ranks.step_ns));
   finding.explanation = fmt::format(
-      "Compared with the fastest of {} windows of the same processes. Elsewhere the same kernels have changed by {}, the SM clock and use "
+      "Compared with the fastest of {} windows of the same processes. Elsewhere the same kernels "
+      "have changed by {}, the SM clock and use "
       "here by {}.",
       change.windows, PercentText(change.elsewhere), PercentText(change.clock_growth));
   finding.suggested_action =
       fmt::format("Look at clock, power limit, temperature and memory errors of {}.",
-                  ranks.ranks.size() == 1 ? PlaceOf(view.ranks()[ranks.ranks.front()]) : fmt::format("host {}", ranks.name));
+                  ranks.ranks.size() == 1 ? PlaceOf(view.ranks()[ranks.ranks.front()])
+                                          : fmt::format("host {}", ranks.name));
   return finding;
 }
 
-Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& alone, const SlowCopies& copies) const {
+Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& alone,
+                                   const SlowCopies& copies) const {
   const RankView& rank = view.ranks()[alone.ranks.front()];
   const uint64_t steps = FewestSteps(view, alone);
   const double lost_ns = copies.excess_ns();
@@ -298,41 +366,62 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& a
                       {"copies_per_step", "ns", copies.own_ns, copies.own_ns - lost_ns, 0, steps},
                       {"slow_steps", "count", static_cast<double>(steps), 0, 0, steps}};
   finding.title = fmt::format(
-      "Rank {}, which has no peers, copies between host and device at {} of the speed of all other ranks: {} a step of {} are lost.",
-      rank.rank.value, PercentText(copies.speed), DurationText(lost_ns), DurationText(alone.step_ns));
+      "Rank {}, which has no peers, copies between host and device at {} of the speed of all other "
+      "ranks: {} a step of {} are lost.",
+      rank.rank.value, PercentText(copies.speed), DurationText(lost_ns),
+      DurationText(alone.step_ns));
   finding.explanation = fmt::format(
-      "It is {} that goes so slowly; the slowest of the other ranks reaches {}. More to copy would take longer at the same speed.",
+      "It is {} that goes so slowly; the slowest of the other ranks reaches {}. More to copy would "
+      "take longer at the same speed.",
       finding.function, PercentText(copies.least_elsewhere));
-  finding.suggested_action =
-      fmt::format("Look at the lanes and the speed of the PCIe link of {}, and at what else uses the memory of its host.", PlaceOf(rank));
+  finding.suggested_action = fmt::format(
+      "Look at the lanes and the speed of the PCIe link of {}, and at what else uses the memory of "
+      "its host.",
+      PlaceOf(rank));
   return finding;
 }
 
-Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& host, const HostFunction& function) const {
+Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& host,
+                                   const HostFunction& function) const {
   const uint64_t steps = FewestSteps(view, host);
   Finding finding = Begin(view, host, function.excess_ns());
   NameFunction(*function.column->sample, finding);
   finding.confidence = 0.9 * static_cast<double>(steps) / static_cast<double>(steps + 1);
   finding.evidence = {
-      {"function_time_per_step", "ns", function.own_ns, function.others_ns, function.others_ns + options_.min_share * host.step_ns,
-       host.ranks.size()},
+      {"function_time_per_step", "ns", function.own_ns, function.others_ns,
+       function.others_ns + options_.min_share * host.step_ns, host.ranks.size()},
       {"slow_ranks", "count", static_cast<double>(function.ranks), 0, 0, host.ranks.size()},
       {"slow_steps", "count", static_cast<double>(steps), 0, 0, steps},
-      {"active_steps", "count", static_cast<double>(FewestActive(host, *function.column)), 0, 0, steps},
+      {"active_steps", "count", static_cast<double>(FewestActive(host, *function.column)), 0, 0,
+       steps},
   };
-  if (MayBeAccident(view, host, function)) finding.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kWindowsOfTurns, 1});
-  if (function.cpu_share) finding.evidence.push_back({"processor_use", "ratio", *function.cpu_share, 1, 0, host.ranks.size()});
+  if (MayBeAccident(view, host, function))
+    finding.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kWindowsOfTurns, 1});
+  if (function.cpu_share)
+    finding.evidence.push_back(
+        {"processor_use", "ratio", *function.cpu_share, 1, 0, host.ranks.size()});
   const bool stolen = function.cpu_share.value_or(1) <= 0.5;
   finding.title = fmt::format(
-      "Host {} holds all others up by {} a step ({} of {}): {} of its {} ranks run {} for {}, ranks elsewhere for {}.", host.name,
-      DurationText(function.excess_ns()), PercentText(function.excess_ns() / host.step_ns), DurationText(host.step_ns), function.ranks,
-      host.ranks.size(), finding.function, DurationText(function.own_ns), DurationText(function.others_ns));
-  finding.explanation = stolen ? fmt::format("Its processor is seen {} as busy for it as other hosts' are: somebody else takes its cores.",
-                                             PercentText(*function.cpu_share))
-                               : "All of its ranks do, in most steps, and hardly any elsewhere: it goes with the host, not with a rank.";
+      "Host {} holds all others up by {} a step ({} of {}): {} of its {} ranks run {} for {}, "
+      "ranks elsewhere for {}.",
+      host.name, DurationText(function.excess_ns()),
+      PercentText(function.excess_ns() / host.step_ns), DurationText(host.step_ns), function.ranks,
+      host.ranks.size(), finding.function, DurationText(function.own_ns),
+      DurationText(function.others_ns));
+  finding.explanation = stolen ? fmt::format(
+                                     "Its processor is seen {} as busy for it as other hosts' are: "
+                                     "somebody else takes its cores.",
+                                     PercentText(*function.cpu_share))
+                               : "All of its ranks do, in most steps, and hardly any elsewhere: it "
+                                 "goes with the host, not with a rank.";
   finding.suggested_action =
-      stolen ? fmt::format("List what else runs on host {}: monitoring, data loading of other jobs, a daemon gone wild.", host.name)
-             : fmt::format("Look at what {} reads or waits for on host {}: mounts, disks, its network.", finding.function, host.name);
+      stolen ? fmt::format(
+                   "List what else runs on host {}: monitoring, data loading of other jobs, a "
+                   "daemon gone wild.",
+                   host.name)
+             : fmt::format(
+                   "Look at what {} reads or waits for on host {}: mounts, disks, its network.",
+                   finding.function, host.name);
   return finding;
 }
 

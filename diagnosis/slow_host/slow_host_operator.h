@@ -1,5 +1,6 @@
-// Names a host that is slow as a whole, in ways that the comparison of its ranks with their peers cannot tell: its ranks are all of a pipeline stage, half of a role,
-// or slow by turns. And a rank that has no peers. Claim, evidence and silence: README.md beside this file.
+// Names a host that is slow as a whole, in ways that the comparison of its ranks with their peers
+// cannot tell: its ranks are all of a pipeline stage, half of a role, or slow by turns. And a rank
+// that has no peers. Claim, evidence and silence: README.md beside this file.
 #pragma once
 
 #include <span>
@@ -13,17 +14,26 @@
 namespace eroica {
 
 struct SlowHostOptions {
-  uint32_t min_steps = 3;          // fewer show no persistence
-  double min_share = 0.03;         // of a step
-  double min_growth = 0.02;        // of all kernels of a host: hosts of one kind differ by less than their devices do; and of a step, on its slowest rank
+  uint32_t min_steps = 3;   // fewer show no persistence
+  double min_share = 0.03;  // of a step
+  // of all kernels of a host: hosts of one kind differ by less than their devices do; and of a
+  // step, on its slowest rank
+  double min_growth = 0.02;
   double min_growth_alone = 0.03;  // of one device
-  size_t fewest_alone = 4;         // ranks without peers: of two or three stages nobody can say which is the odd one
-  double min_separation = 6;       // growth over what ranks elsewhere differ by
-  double min_of_clock = 0.5;       // of the growth that the clock explains
-  double max_typical = 0.5;        // of the growth that the median call shows, where the devices pause now and then,
-  double most_uneven = 0.25;  // of the growth, by which that of what works on parameters may differ where all kernels take longer alike
-  double min_of_parameters = 0.5;  // and that what works on parameters shows, if it is seen: larger inputs would leave it alone
-  double min_broad = 0.9;  // or of the kernels that are called often, where the host has stages of its own: all stages see the same data
+  // ranks without peers: of two or three stages nobody can say which is the odd one
+  size_t fewest_alone = 4;
+  double min_separation = 6;  // growth over what ranks elsewhere differ by
+  double min_of_clock = 0.5;  // of the growth that the clock explains
+  // of the growth that the median call shows, where the devices pause now and then,
+  double max_typical = 0.5;
+  // of the growth, by which that of what works on parameters may differ where all kernels take
+  // longer alike
+  double most_uneven = 0.25;
+  // and that what works on parameters shows, if it is seen: larger inputs would leave it alone
+  double min_of_parameters = 0.5;
+  // or of the kernels that are called often, where the host has stages of its own: all stages see
+  // the same data
+  double min_broad = 0.9;
   uint32_t fewest_pausing = 3;  // of its ranks, that show half of it: by turns, as power limits do
   double min_ranks = 0.5;       // of the host that show half of it: one slow device is no slow host
   double min_ranks_seen = 0.5;  // of the world
@@ -47,10 +57,13 @@ class SlowHostOperator final : public DiagnosisOperator {
   bool SlowsParameters(const HostDevices& devices) const;
   bool Pauses(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const;
   bool IsSlowThroughout(const HostDevices& devices) const;
-  Finding Describe(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const;
+  Finding Describe(const CrossRankView& view, const HostRanks& host,
+                   const HostDevices& devices) const;
   Finding Describe(const CrossRankView& view, const Place& place, const DeviceChange& change) const;
-  Finding Describe(const CrossRankView& view, const HostRanks& host, const HostFunction& function) const;
-  Finding Describe(const CrossRankView& view, const HostRanks& alone, const SlowCopies& copies) const;
+  Finding Describe(const CrossRankView& view, const HostRanks& host,
+                   const HostFunction& function) const;
+  Finding Describe(const CrossRankView& view, const HostRanks& alone,
+                   const SlowCopies& copies) const;
 
   SlowHostOptions options_;
 };

@@ -25,7 +25,8 @@ TrainingView Job(uint32_t hosts) {
   return job;
 }
 
-void Read(TrainingView& job, uint32_t first, uint32_t last, double ms, WaitKind wait = WaitKind::kOther) {
+void Read(TrainingView& job, uint32_t first, uint32_t last, double ms,
+          WaitKind wait = WaitKind::kOther) {
   for (uint32_t rank = first; rank <= last; ++rank) {
     job.Run(rank, kRead, ms, kReadStack);
     job.batches()[rank].patterns.back().wait = wait;
@@ -120,14 +121,16 @@ TEST(SlowHostOperator, AWaitIsTheHostsWhereThePastDidNotKnowIt) {
   job.Finish();
   EXPECT_THAT(EvaluateSlowHosts(job, std::vector<PatternBatch>{past.profile()}), SizeIs(1));
   const CrossRankView same(job.batches(), job.summaries());
-  EXPECT_THAT(EvaluateSlowHosts(job, std::vector<PatternBatch>{same.profile(), same.profile()}), IsEmpty());
+  EXPECT_THAT(EvaluateSlowHosts(job, std::vector<PatternBatch>{same.profile(), same.profile()}),
+              IsEmpty());
 }
 
 TEST(SlowHostOperator, AProcessorThatIsHalfAsBusyIsTakenBySomebodyElse) {
   const auto with_use = [](double here) {
     TrainingView job(24);
     for (uint32_t rank = 0; rank < 24; ++rank)
-      job.Run(rank, "dataset.py: __getitem__", rank / 8 == 1 ? 15 : 5).Run(rank, "gpt_model.py: forward", 100);
+      job.Run(rank, "dataset.py: __getitem__", rank / 8 == 1 ? 15 : 5)
+          .Run(rank, "gpt_model.py: forward", 100);
     InStages(job);
     SetProcessorUse(job, here, 0.8, 1);
     return EvaluateSlowHosts(job.Finish());
@@ -154,7 +157,8 @@ TEST(SlowHostOperator, ARankWithoutPeersIsComparedWithAllOthers) {
   EXPECT_EQ(findings[0].subkind, "function");
   ASSERT_THAT(findings[0].culprits, SizeIs(1));
   EXPECT_EQ(findings[0].culprits[0].rank, 3);
-  EXPECT_THAT(findings[0].title, HasSubstr("Rank 3, which has no peers, holds the others up by 10.0 ms a step"));
+  EXPECT_THAT(findings[0].title,
+              HasSubstr("Rank 3, which has no peers, holds the others up by 10.0 ms a step"));
 }
 
 // All ranks wait for a processor.
@@ -162,7 +166,8 @@ TEST(SlowHostOperator, WhoWaitsForAProcessorAsOthersDoMustBeSeenInMoreWindows) {
   const auto needs_windows = [](double others_ms) {
     TrainingView job = Pipeline();
     for (PatternBatch& batch : job.batches()) {
-      job.Run(batch.rank.value, "(runnable, waiting for a processor)", batch.rank.value == 3 ? 10 : others_ms);
+      job.Run(batch.rank.value, "(runnable, waiting for a processor)",
+              batch.rank.value == 3 ? 10 : others_ms);
       batch.patterns.back().wait = WaitKind::kOther;
     }
     const std::vector<Finding> findings = EvaluateSlowHosts(job.Finish());
@@ -187,7 +192,8 @@ TEST(SlowHostOperator, SaysInHowManyStepsTheFunctionRuns) {
   TrainingView job = Pipeline();
   Read(job, 3, 3, 10);
   job.Finish();
-  for (FunctionPattern& pattern : job.batches()[3].patterns) pattern.active_steps = std::min(pattern.active_steps, 6u);
+  for (FunctionPattern& pattern : job.batches()[3].patterns)
+    pattern.active_steps = std::min(pattern.active_steps, 6u);
   const std::vector<Finding> findings = EvaluateSlowHosts(job);
   ASSERT_THAT(findings, SizeIs(1));
   ASSERT_NE(FindMeasure(findings[0], "active_steps"), nullptr);
@@ -200,14 +206,17 @@ TEST(SlowHostOperator, WhatAStageOfOneRankComputesMayBeTheStages) {
   EXPECT_THAT(EvaluateSlowHosts(job.Finish()), IsEmpty());
 }
 
-// The same with kernels, and `struck` ranks that run a function for so long while their devices idle.
+// The same with kernels, and `struck` ranks that run a function for so long while their devices
+// idle.
 TrainingView DevicePipeline(double ms, std::vector<uint32_t> struck) {
   TrainingView job(8);
   for (uint32_t rank = 0; rank < 8; ++rank) {
-    for (const std::string_view kernel : {"gemm", "attention", "norm"}) job.Run(rank, kernel, 33, "", FunctionClass::kGpuCompute);
+    for (const std::string_view kernel : {"gemm", "attention", "norm"})
+      job.Run(rank, kernel, 33, "", FunctionClass::kGpuCompute);
     job.Role(rank, "stage" + std::to_string(rank));
   }
-  for (const uint32_t rank : struck) job.Run(rank, "record_histogram", ms, "train.py: main > metrics.py: record");
+  for (const uint32_t rank : struck)
+    job.Run(rank, "record_histogram", ms, "train.py: main > metrics.py: record");
   return job;
 }
 
@@ -233,7 +242,8 @@ TEST(SlowHostOperator, WhatOtherStagesRunWhileTheyWaitIsEverybodys) {
     hidden.critical_ns = 0;
     for (uint32_t rank = 1; rank <= ranks; ++rank) {
       std::vector<FunctionPattern>& rows = job.batches()[rank].patterns;
-      rows.insert(std::ranges::upper_bound(rows, hidden.function, {}, &FunctionPattern::function), hidden);
+      rows.insert(std::ranges::upper_bound(rows, hidden.function, {}, &FunctionPattern::function),
+                  hidden);
     }
     return EvaluateSlowHosts(job);
   };
@@ -254,7 +264,8 @@ TEST(SlowHostOperator, WhatARankWithoutPeersDidNotComputeBeforeIsItsOwn) {
   const CrossRankView past(before.batches(), before.summaries());
   TrainingView job = Pipeline();
   Read(job, 3, 3, 10, WaitKind::kNone);
-  const std::vector<Finding> findings = EvaluateSlowHosts(job.Finish(), std::vector{past.profile()});
+  const std::vector<Finding> findings =
+      EvaluateSlowHosts(job.Finish(), std::vector{past.profile()});
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].culprits[0].rank, 3);
   PatternBatch of_another_size = past.profile();
@@ -266,7 +277,8 @@ TEST(SlowHostOperator, WhatARankWithoutPeersDidNotComputeBeforeIsItsOwn) {
 std::vector<Finding> EvaluateCopies(double ms, double use, uint64_t bytes = 0) {
   TrainingView job = DevicePipeline(0, {});
   for (uint32_t rank = 0; rank < 8; ++rank) {
-    job.Run(rank, "Memcpy HtoD (Pinned -> Device)", rank == 5 ? ms : 4, "", FunctionClass::kMemoryOp);
+    job.Run(rank, "Memcpy HtoD (Pinned -> Device)", rank == 5 ? ms : 4, "",
+            FunctionClass::kMemoryOp);
     FunctionPattern& copies = job.batches()[rank].patterns.back();
     copies.resource = Resource::kPcieTx;
     copies.resource_samples = use > 0 ? 20 : 0;
@@ -282,7 +294,8 @@ TEST(SlowHostOperator, NamesARankWithoutPeersThatCopiesSlowly) {
   EXPECT_EQ(findings[0].culprits[0].rank, 5);
   EXPECT_EQ(findings[0].function, "Memcpy HtoD (Pinned -> Device)");
   EXPECT_NEAR(findings[0].lost_ns_per_step, 12e6, 1);
-  EXPECT_THAT(findings[0].title, HasSubstr("copies between host and device at 25 % of the speed of all other ranks"));
+  EXPECT_THAT(findings[0].title,
+              HasSubstr("copies between host and device at 25 % of the speed of all other ranks"));
   EXPECT_THAT(EvaluateCopies(16, 0, 1 << 20), SizeIs(1));
 }
 

@@ -12,19 +12,25 @@
 namespace eroica {
 namespace {
 
-// What the name of all kernels together is in FindCauseClass, so that a finding keeps its identity where one window tells more than another.
+// What the name of all kernels together is in FindCauseClass, so that a finding keeps its identity
+// where one window tells more than another.
 constexpr char kEveryKernel[] = "every gpu_compute function";
 
 std::string WhyOf(const ComputeGrowth& growth) {
   switch (growth.cause) {
     case GrowthCause::kClock:
-      return fmt::format("Its SM clock and use lie {} below the peers', which is why.", PercentText(-growth.clock_growth.value_or(0)));
-    case GrowthCause::kPauses: return "Most calls take as long as on the peers, and some much longer: the device pauses now and then.";
+      return fmt::format("Its SM clock and use lie {} below the peers', which is why.",
+                         PercentText(-growth.clock_growth.value_or(0)));
+    case GrowthCause::kPauses:
+      return "Most calls take as long as on the peers, and some much longer: the device pauses now "
+             "and then.";
     default:
       return fmt::format(
-          "{} slower too ({}), so that it is not the inputs. Whether the device runs at a lower clock or somebody else "
+          "{} slower too ({}), so that it is not the inputs. Whether the device runs at a lower "
+          "clock or somebody else "
           "uses it is undecided; {} would decide.",
-          growth.parameter_growth ? "The optimizer is" : "Its links are", PercentText(growth.apart_growth()),
+          growth.parameter_growth ? "The optimizer is" : "Its links are",
+          PercentText(growth.apart_growth()),
           growth.clock_growth ? "denser samples of the SM clock" : "samples of the SM clock");
   }
 }
@@ -32,15 +38,21 @@ std::string WhyOf(const ComputeGrowth& growth) {
 std::string ActionFor(const ComputeGrowth& growth, const RankView& rank) {
   const std::string where = PlaceOf(rank);
   switch (growth.cause) {
-    case GrowthCause::kClock: return fmt::format("Look at clock, power limit and temperature of the device of {}.", where);
+    case GrowthCause::kClock:
+      return fmt::format("Look at clock, power limit and temperature of the device of {}.", where);
     case GrowthCause::kPauses:
-      return fmt::format("Read the counters of corrected memory errors and of power brakes of the device of {}, and what else runs on it.",
+      return fmt::format(
+          "Read the counters of corrected memory errors and of power brakes of the device of {}, "
+          "and what else runs on it.",
+          where);
+    default:
+      return fmt::format("Sample the clock of the device of {}, and list the processes on it.",
                          where);
-    default: return fmt::format("Sample the clock of the device of {}, and list the processes on it.", where);
   }
 }
 
-// So many longest calls are all the same rank's by chance once in 10^12 windows, whichever of the job's ranks it is.
+// So many longest calls are all the same rank's by chance once in 10^12 windows, whichever of the
+// job's ranks it is.
 double FewestLongestCalls(const CrossRankView& view, const ComputeGrowth& growth) {
   constexpr double kNoChance = 1e-12;
   const double ranks = static_cast<double>(view.ranks().size());
@@ -50,10 +62,12 @@ double FewestLongestCalls(const CrossRankView& view, const ComputeGrowth& growth
 }  // namespace
 
 bool IsSlowDevice(GrowthCause cause) {
-  return cause == GrowthCause::kClock || cause == GrowthCause::kDevice || cause == GrowthCause::kPauses;
+  return cause == GrowthCause::kClock || cause == GrowthCause::kDevice ||
+         cause == GrowthCause::kPauses;
 }
 
-std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& growth, double min_separation) {
+std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& growth,
+                                    double min_separation) {
   std::vector<Measure> evidence = {
       {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns, 0, busy.steps},
       {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps},
@@ -62,17 +76,25 @@ std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& g
       {"kernels_that_grew_alike", "ratio", growth.uniform, 0, 0, busy.peers},
       {"excess_in_typical_calls", "ratio", growth.typical, 0, 0, busy.peers},
   };
-  const double optimizer_least = growth.separation() < min_separation ? min_separation * growth.parameter_noise : 0;
-  if (growth.parameter_growth) evidence.push_back({"optimizer_longer", "ratio", *growth.parameter_growth, 0, optimizer_least, busy.peers});
-  if (growth.link_growth) evidence.push_back({"links_slower", "ratio", *growth.link_growth, 0, 0, busy.peers});
-  if (growth.clock_growth) evidence.push_back({"clock_and_use", "ratio", 1 + *growth.clock_growth, 1, 0, busy.peers});
+  const double optimizer_least =
+      growth.separation() < min_separation ? min_separation * growth.parameter_noise : 0;
+  if (growth.parameter_growth)
+    evidence.push_back(
+        {"optimizer_longer", "ratio", *growth.parameter_growth, 0, optimizer_least, busy.peers});
+  if (growth.link_growth)
+    evidence.push_back({"links_slower", "ratio", *growth.link_growth, 0, 0, busy.peers});
+  if (growth.clock_growth)
+    evidence.push_back({"clock_and_use", "ratio", 1 + *growth.clock_growth, 1, 0, busy.peers});
   if (growth.clock_between_waits && *growth.clock_between_waits < *growth.clock_growth)
-    evidence.push_back({"clock_without_waits", "ratio", 1 + *growth.clock_between_waits, 1, 0, busy.peers});
-  if (growth.bytes_growth) evidence.push_back({"bytes_exchanged", "ratio", 1 + *growth.bytes_growth, 1, 0, busy.peers});
+    evidence.push_back(
+        {"clock_without_waits", "ratio", 1 + *growth.clock_between_waits, 1, 0, busy.peers});
+  if (growth.bytes_growth)
+    evidence.push_back({"bytes_exchanged", "ratio", 1 + *growth.bytes_growth, 1, 0, busy.peers});
   return evidence;
 }
 
-Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth, double min_separation) {
+Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy,
+                           const ComputeGrowth& growth, double min_separation) {
   const RankView& rank = view.ranks()[busy.rank];
   Finding finding;
   finding.kind = FindingKind::kSlowRank;
@@ -83,11 +105,14 @@ Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy, cons
   finding.function_class = FunctionClass::kGpuCompute;
   finding.evidence = GrowthEvidence(busy, growth, min_separation);
   if (growth.cause == GrowthCause::kPauses) {
-    // Steps vary as pauses do, which is why few of them tell little of who is late; single calls are many.
+    // Steps vary as pauses do, which is why few of them tell little of who is late; single calls
+    // are many.
     const double fewest = FewestLongestCalls(view, growth);
     const auto longest = static_cast<double>(growth.longest_calls);
-    finding.evidence.push_back({"calls_longer_than_any_of_peers", "count", longest, 0, fewest, growth.peers});
-    finding.evidence.push_back({std::string(kSignsThatAgree), "count", longest >= fewest ? 2.0 : 1.0, 0, 2, 2});
+    finding.evidence.push_back(
+        {"calls_longer_than_any_of_peers", "count", longest, 0, fewest, growth.peers});
+    finding.evidence.push_back(
+        {std::string(kSignsThatAgree), "count", longest >= fewest ? 2.0 : 1.0, 0, 2, 2});
   }
   finding.lost_ns_per_step = busy.excess_ns;
   const double sure = growth.cause == GrowthCause::kDevice ? 0.8 : 0.95;
@@ -95,19 +120,26 @@ Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy, cons
   finding.first_step = rank.batch->steps.front().id;
   finding.last_step = rank.batch->steps.back().id;
   const size_t held_up = finding.victims.size();
-  finding.title = fmt::format("Rank {} holds {} other rank{} up by {} a step ({} of {}): all its kernels take {} longer than its peers'.",
-                              rank.rank.value, held_up, held_up == 1 ? "" : "s", DurationText(busy.excess_ns), PercentText(busy.share()),
-                              DurationText(busy.step_ns), PercentText(growth.growth));
-  finding.explanation =
-      fmt::format("Over {} steps the {} other rank{} of its role ran the same kernels {} faster, and differ by {} among each other. {}",
-                  busy.steps, busy.peers, busy.peers == 1 ? "" : "s", PercentText(growth.growth), PercentText(growth.noise), WhyOf(growth));
+  finding.title = fmt::format(
+      "Rank {} holds {} other rank{} up by {} a step ({} of {}): all its kernels take {} longer "
+      "than its peers'.",
+      rank.rank.value, held_up, held_up == 1 ? "" : "s", DurationText(busy.excess_ns),
+      PercentText(busy.share()), DurationText(busy.step_ns), PercentText(growth.growth));
+  finding.explanation = fmt::format(
+      "Over {} steps the {} other rank{} of its role ran the same kernels {} faster, and differ by "
+      "{} among each other. {}",
+      busy.steps, busy.peers, busy.peers == 1 ? "" : "s", PercentText(growth.growth),
+      PercentText(growth.noise), WhyOf(growth));
   if (growth.parameter_growth && growth.separation() < min_separation) {
-    finding.explanation += fmt::format(" Inputs are uneven, but none lengthen the optimizer: it takes {} longer, where the peers differ by {}.",
-                                       PercentText(*growth.parameter_growth), PercentText(growth.parameter_noise));
+    finding.explanation += fmt::format(
+        " Inputs are uneven, but none lengthen the optimizer: it takes {} longer, where the peers "
+        "differ by {}.",
+        PercentText(*growth.parameter_growth), PercentText(growth.parameter_noise));
   }
   finding.suggested_action = ActionFor(growth, rank);
   if (busy.slow_steps * 2 < busy.steps + 1) {
-    finding.caveats.push_back(fmt::format("It shows in {} of {} steps only.", busy.slow_steps, busy.steps));
+    finding.caveats.push_back(
+        fmt::format("It shows in {} of {} steps only.", busy.slow_steps, busy.steps));
   }
   return finding;
 }

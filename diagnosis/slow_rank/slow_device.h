@@ -1,4 +1,5 @@
-// A rank whose device computes slower than its peers' in everything: what ComputeGrowth says of it, in words.
+// A rank whose device computes slower than its peers' in everything: what ComputeGrowth says of it,
+// in words.
 #pragma once
 
 #include <vector>
@@ -8,13 +9,16 @@
 
 namespace eroica {
 
-// Whether the reason is the device itself. A device that somebody else uses too is the contention operator's.
+// Whether the reason is the device itself. A device that somebody else uses too is the contention
+// operator's.
 bool IsSlowDevice(GrowthCause cause);
 
 // growth.cause is one of those.
-Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth, double min_separation);
+Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy,
+                           const ComputeGrowth& growth, double min_separation);
 
 // What of the growth a person believes it by; for findings of other operators that rest on it, too.
-std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& growth, double min_separation);
+std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& growth,
+                                    double min_separation);
 
 }  // namespace eroica

@@ -32,17 +32,22 @@ std::string BesideIt(const CauseFunction& cause) {
                      DurationText(cause.processor_wait_ns));
 }
 
-std::vector<Measure> EvidenceOf(const BusyTime& busy, const CauseFunction& cause, const SlowRankOptions& options) {
+std::vector<Measure> EvidenceOf(const BusyTime& busy, const CauseFunction& cause,
+                                const SlowRankOptions& options) {
   const double step_floor = options.min_share * busy.step_ns;
   return {
-      {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns, busy.peers_busy_ns + step_floor, busy.steps},
-      {"wait_for_peers_per_step", "ns", busy.wait_ns, busy.step_ns - busy.peers_busy_ns, 0, busy.steps},
-      {std::string(kExcessOverNoise), "ratio", busy.separation(), 1, options.min_separation, busy.steps},
+      {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns,
+       busy.peers_busy_ns + step_floor, busy.steps},
+      {"wait_for_peers_per_step", "ns", busy.wait_ns, busy.step_ns - busy.peers_busy_ns, 0,
+       busy.steps},
+      {std::string(kExcessOverNoise), "ratio", busy.separation(), 1, options.min_separation,
+       busy.steps},
       {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps},
       {std::string(kChanceOfExcess), "probability", busy.chance, 0, 0, busy.steps},
-      {"function_time_per_step", "ns", cause.own_ns, cause.peers_ns, cause.peers_ns + options.cause.min_coverage * busy.excess_ns,
+      {"function_time_per_step", "ns", cause.own_ns, cause.peers_ns,
+       cause.peers_ns + options.cause.min_coverage * busy.excess_ns, busy.peers},
+      {"excess_explained_by_function", "ratio", cause.coverage, 0, options.cause.min_coverage,
        busy.peers},
-      {"excess_explained_by_function", "ratio", cause.coverage, 0, options.cause.min_coverage, busy.peers},
   };
 }
 
@@ -56,38 +61,49 @@ double ConfidenceOf(const BusyTime& busy, const CauseFunction& cause, bool expla
 std::string CompetitorOf(const PatternBatch& batch) {
   const FunctionPattern* most = nullptr;
   for (const FunctionPattern& pattern : batch.patterns) {
-    if (IsCompetitor(pattern.name) && (most == nullptr || pattern.total_ns > most->total_ns)) most = &pattern;
+    if (IsCompetitor(pattern.name) && (most == nullptr || pattern.total_ns > most->total_ns))
+      most = &pattern;
   }
   return most == nullptr ? "" : " " + most->name;
 }
 
 // Unless somebody else is seen to use the processors.
 bool MayBeItsTurn(const BusyTime& busy, const CauseFunction& cause, const PatternBatch& batch) {
-  return MayBeTurnOfTheScheduler(cause.name, cause.own_ns, cause.peers_ns, busy.step_ns) && CompetitorOf(batch).empty();
+  return MayBeTurnOfTheScheduler(cause.name, cause.own_ns, cause.peers_ns, busy.step_ns) &&
+         CompetitorOf(batch).empty();
 }
 
 std::string ActionForStarvation(const CauseFunction& cause, const RankView& rank) {
   if (cause.name.starts_with(kWaitForGil)) {
-    return fmt::format("Look at the thread that holds the interpreter's lock on {}: move its work to another process, or to code that gives the lock away.",
-                       PlaceOf(rank));
+    return fmt::format(
+        "Look at the thread that holds the interpreter's lock on {}: move its work to another "
+        "process, or to code that gives the lock away.",
+        PlaceOf(rank));
   }
-  return fmt::format("Look at what else runs on the processors of {}{}: other jobs, and to which cores processes are pinned.", PlaceOf(rank),
-                     CompetitorOf(*rank.batch));
+  return fmt::format(
+      "Look at what else runs on the processors of {}{}: other jobs, and to which cores processes "
+      "are pinned.",
+      PlaceOf(rank), CompetitorOf(*rank.batch));
 }
 
 std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool explained) {
   const std::string where = PlaceOf(rank);
   if (explained && IsStarvation(cause.name)) return ActionForStarvation(cause, rank);
   if (!explained)
-    return fmt::format("Look for what slows {} as a whole: clocks, temperature, other processes on its cores or device.", where);
+    return fmt::format(
+        "Look for what slows {} as a whole: clocks, temperature, other processes on its cores or "
+        "device.",
+        where);
   const bool alone = cause.specificity > 0.5;
   if (cause.function_class == FunctionClass::kPython && alone)
-    return fmt::format("Look at {} on {}: only this rank spends its steps there.", cause.name, where);
-  return fmt::format("Compare {} on {} with its peers: input sizes first, then the device or host.", cause.name, where);
+    return fmt::format("Look at {} on {}: only this rank spends its steps there.", cause.name,
+                       where);
+  return fmt::format("Compare {} on {} with its peers: input sizes first, then the device or host.",
+                     cause.name, where);
 }
 
-// Whether most of the peers run half as much of it, and hardly one of them is late: then it is not what makes the rank late. Who takes turns is late as much as the rank,
-// each in other steps.
+// Whether most of the peers run half as much of it, and hardly one of them is late: then it is not
+// what makes the rank late. Who takes turns is late as much as the rank, each in other steps.
 bool PeersRunItInTime(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause) {
   constexpr double kHalf = 0.5;
   if (cause.peers_ns < kHalf * cause.own_ns) return false;
@@ -99,25 +115,30 @@ bool PeersRunItInTime(const CrossRankView& view, const BusyTime& busy, const Cau
   return 2 * late < busy.peers;
 }
 
-// Whether sampled stacks may show so much more of it by chance. That the rank is late is known already: fewer errors will do than where nothing is, and who waits for the
-// GIL is asked more often than stacks are read.
+// Whether sampled stacks may show so much more of it by chance. That the rank is late is known
+// already: fewer errors will do than where nothing is, and who waits for the GIL is asked more
+// often than stacks are read.
 bool MayBeChanceOfSamples(const PatternBatch& batch, const CauseFunction& cause) {
   constexpr double kErrors = 3;
   const auto leaf = std::ranges::find(batch.patterns, cause.leaf, &FunctionPattern::function);
-  if (leaf == batch.patterns.end() || !IsSeenInStacks(*leaf) || IsStarvation(cause.name)) return false;
+  if (leaf == batch.patterns.end() || !IsSeenInStacks(*leaf) || IsStarvation(cause.name))
+    return false;
   const auto steps = static_cast<double>(batch.steps.size());
-  return SamplingErrorsBetween(cause.own_ns * steps, cause.peers_ns * steps, SampleNs(batch)) < kErrors;
+  return SamplingErrorsBetween(cause.own_ns * steps, cause.peers_ns * steps, SampleNs(batch)) <
+         kErrors;
 }
 
-// A checkpoint, an evaluation, a reload: what runs in a single step is no habit of the rank, however much else makes it late in the others.
+// A checkpoint, an evaluation, a reload: what runs in a single step is no habit of the rank,
+// however much else makes it late in the others.
 bool RanOnce(const PatternBatch& batch, const CauseFunction& cause) {
   uint32_t steps = 0;
-  for (const FunctionPattern& pattern : batch.patterns) steps += pattern.function == cause.leaf ? pattern.active_steps : 0;
+  for (const FunctionPattern& pattern : batch.patterns)
+    steps += pattern.function == cause.leaf ? pattern.active_steps : 0;
   return steps == 1;
 }
 
-Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause, bool explained,
-                 const SlowRankOptions& options) {
+Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause,
+                 bool explained, const SlowRankOptions& options) {
   const RankView& rank = view.ranks()[busy.rank];
   Finding finding;
   finding.kind = FindingKind::kSlowRank;
@@ -132,19 +153,25 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
   finding.confidence = ConfidenceOf(busy, cause, explained);
   finding.first_step = rank.batch->steps.front().id;
   finding.last_step = rank.batch->steps.back().id;
-  finding.title =
-      fmt::format("Rank {} holds {} other rank{} up by {} a step ({} of {}): it runs {} for {}, its peers for {}.", rank.rank.value,
-                  finding.victims.size(), finding.victims.size() == 1 ? "" : "s", DurationText(busy.excess_ns), PercentText(busy.share()),
-                  DurationText(busy.step_ns), WhatItRan(cause), DurationText(cause.own_ns), DurationText(cause.peers_ns));
+  finding.title = fmt::format(
+      "Rank {} holds {} other rank{} up by {} a step ({} of {}): it runs {} for {}, its peers for "
+      "{}.",
+      rank.rank.value, finding.victims.size(), finding.victims.size() == 1 ? "" : "s",
+      DurationText(busy.excess_ns), PercentText(busy.share()), DurationText(busy.step_ns),
+      WhatItRan(cause), DurationText(cause.own_ns), DurationText(cause.peers_ns));
   finding.explanation = fmt::format(
-      "Over {} steps rank {} was busy for {} a step and waited for others for {}; the {} other rank{} of its role {} busy for {} (median). "
-      "The difference is {:.1f} times what chance explains and shows in {} of {} steps. {}{} accounts for {} of it.",
-      busy.steps, rank.rank.value, DurationText(busy.busy_ns), DurationText(busy.wait_ns), busy.peers, busy.peers == 1 ? "" : "s",
-      busy.peers == 1 ? "was" : "were", DurationText(busy.peers_busy_ns), busy.separation(), busy.slow_steps, busy.steps, cause.name,
+      "Over {} steps rank {} was busy for {} a step and waited for others for {}; the {} other "
+      "rank{} of its role {} busy for {} (median). "
+      "The difference is {:.1f} times what chance explains and shows in {} of {} steps. {}{} "
+      "accounts for {} of it.",
+      busy.steps, rank.rank.value, DurationText(busy.busy_ns), DurationText(busy.wait_ns),
+      busy.peers, busy.peers == 1 ? "" : "s", busy.peers == 1 ? "was" : "were",
+      DurationText(busy.peers_busy_ns), busy.separation(), busy.slow_steps, busy.steps, cause.name,
       BesideIt(cause), PercentText(std::min(1.0, cause.coverage)));
   finding.suggested_action = ActionFor(cause, rank, explained);
   if (busy.slow_steps * 2 < busy.steps * 1u + 1) {
-    finding.caveats.push_back(fmt::format("It shows in {} of {} steps only.", busy.slow_steps, busy.steps));
+    finding.caveats.push_back(
+        fmt::format("It shows in {} of {} steps only.", busy.slow_steps, busy.steps));
   }
   return finding;
 }
@@ -152,14 +179,16 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
 }  // namespace
 
 void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
-  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
+  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size())
+    return;
   for (const BusyTime& busy : view.busy_times()) {
     if (busy.steps < options_.min_steps || busy.share() < options_.min_share) continue;
     if (busy.lasting_ns < options_.min_lasting * busy.excess_ns) continue;
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
     if (growth.cause != GrowthCause::kUnclear && Explains(growth, busy)) {
       if (IsSlowDevice(growth.cause) && growth.StandsOut(options_.min_separation_unexplained))
-        findings.push_back(DescribeSlowDevice(view, busy, growth, options_.min_separation_unexplained));
+        findings.push_back(
+            DescribeSlowDevice(view, busy, growth, options_.min_separation_unexplained));
       continue;
     }
     EvaluateFunctions(view, busy, growth, findings);
@@ -168,30 +197,36 @@ void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
 }
 
 // What a window cannot tell is told by many; why is told by the newest one.
-void SlowRankOperator::EvaluateLasting(const CrossRankView& view, const BusyTime& lasting, std::vector<Finding>& findings) const {
+void SlowRankOperator::EvaluateLasting(const CrossRankView& view, const BusyTime& lasting,
+                                       std::vector<Finding>& findings) const {
   const std::optional<BusyTime> busy = LastingInSteps(view, lasting, findings);
   if (!busy) return;
   const ComputeGrowth growth = MeasureComputeGrowth(view, *busy, options_.least_growth);
   const size_t before = findings.size();
   if (growth.cause != GrowthCause::kUnclear && Explains(growth, *busy)) {
     if (IsSlowDevice(growth.cause) && growth.StandsOut(options_.min_separation_unexplained))
-      findings.push_back(DescribeSlowDevice(view, *busy, growth, options_.min_separation_unexplained));
-  } else if (const std::optional<CauseFunction> cause = FindCauseFunction(view, busy->rank, busy->excess_ns, options_.cause)) {
+      findings.push_back(
+          DescribeSlowDevice(view, *busy, growth, options_.min_separation_unexplained));
+  } else if (const std::optional<CauseFunction> cause =
+                 FindCauseFunction(view, busy->rank, busy->excess_ns, options_.cause)) {
     const PatternBatch& batch = *view.ranks()[busy->rank].batch;
-    if (cause->specificity >= options_.min_specificity && !MayBeChanceOfSamples(batch, *cause) && !RanOnce(batch, *cause))
+    if (cause->specificity >= options_.min_specificity && !MayBeChanceOfSamples(batch, *cause) &&
+        !RanOnce(batch, *cause))
       findings.push_back(Describe(view, *busy, *cause, true, options_));
   }
   if (findings.size() > before) TellLasting(lasting, findings.back());
 }
 
 bool SlowRankOperator::Explains(const ComputeGrowth& growth, const BusyTime& busy) const {
-  const bool more_work = growth.cause == GrowthCause::kData || growth.cause == GrowthCause::kRouting;
+  const bool more_work =
+      growth.cause == GrowthCause::kData || growth.cause == GrowthCause::kRouting;
   const double explained_ns = more_work ? growth.more_ns() : growth.excess_ns();
   return explained_ns >= options_.cause.min_coverage * busy.excess_ns;
 }
 
-// Where ranks exchange unequally much, all kernels on data may be longer on one that is sent more, some by other shares than others. What works on parameters is as on
-// the peers then, and so is the clock.
+// Where ranks exchange unequally much, all kernels on data may be longer on one that is sent more,
+// some by other shares than others. What works on parameters is as on the peers then, and so is the
+// clock.
 bool SlowRankOperator::IsUnevenWork(const ComputeGrowth& growth) {
   constexpr double kQuarter = 0.25;
   if (growth.exchange == nullptr || !growth.parameter_growth || !growth.clock_growth) return false;
@@ -200,31 +235,42 @@ bool SlowRankOperator::IsUnevenWork(const ComputeGrowth& growth) {
 }
 
 // What shows in half of the steps or fewer may be what all ranks run now and then, by turns.
-std::optional<CauseFunction> SlowRankOperator::FunctionOf(const CrossRankView& view, const BusyTime& busy) const {
+std::optional<CauseFunction> SlowRankOperator::FunctionOf(const CrossRankView& view,
+                                                          const BusyTime& busy) const {
   std::optional<CauseFunction> cause;
-  if (2 * busy.slow_steps <= busy.steps) cause = FindOccasionalFunction(view, busy.rank, busy.excess_ns, busy.steps / 2, options_.cause);
+  if (2 * busy.slow_steps <= busy.steps)
+    cause = FindOccasionalFunction(view, busy.rank, busy.excess_ns, busy.steps / 2, options_.cause);
   if (cause && PeersRunItInTime(view, busy, *cause)) cause.reset();
   if (!cause) cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause);
   if (cause && MayBeChanceOfSamples(*view.ranks()[busy.rank].batch, *cause)) cause.reset();
   return cause;
 }
 
-void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth,
+void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTime& busy,
+                                         const ComputeGrowth& growth,
                                          std::vector<Finding>& findings) const {
   if (busy.separation() < options_.min_separation) return;
   if (const std::optional<CauseFunction> cause = FunctionOf(view, busy)) {
     const PatternBatch& batch = *view.ranks()[busy.rank].batch;
     if (RanOnce(batch, *cause)) return;
     findings.push_back(Describe(view, busy, *cause, true, options_));
-    if (MayBeItsTurn(busy, *cause, batch)) findings.back().evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kWindowsOfTurns, 1});
+    if (MayBeItsTurn(busy, *cause, batch))
+      findings.back().evidence.push_back(
+          {std::string(kSeenInWindows), "count", 1, 0, kWindowsOfTurns, 1});
     return;
   }
-  if (busy.share() < options_.min_share_unexplained || busy.separation() < options_.min_separation_unexplained) return;
+  if (busy.share() < options_.min_share_unexplained ||
+      busy.separation() < options_.min_separation_unexplained)
+    return;
   if (busy.slow_steps < options_.min_slow_steps_unexplained * busy.steps) return;
-  const std::optional<CauseFunction> cause = FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause);
-  // Of a few kernels nobody can say that all of the device is slow: more may have been asked of them.
+  const std::optional<CauseFunction> cause =
+      FindCauseClass(view, busy.rank, busy.excess_ns, options_.cause);
+  // Of a few kernels nobody can say that all of the device is slow: more may have been asked of
+  // them.
   const bool few_kernels = growth.expected_ns > 0 && growth.uniform < options_.min_uniform;
-  if (cause && cause->function_class == FunctionClass::kGpuCompute && (few_kernels || IsUnevenWork(growth))) return;
+  if (cause && cause->function_class == FunctionClass::kGpuCompute &&
+      (few_kernels || IsUnevenWork(growth)))
+    return;
   if (cause && cause->specificity >= options_.min_slowdown_unexplained) {
     findings.push_back(Describe(view, busy, *cause, false, options_));
   } else if (LacksTheCause(view, busy)) {

@@ -1,4 +1,5 @@
-// Names the rank that holds a synchronizing job up, and what it runs instead. Claim, evidence and silence: README.md beside this file.
+// Names the rank that holds a synchronizing job up, and what it runs instead. Claim, evidence and
+// silence: README.md beside this file.
 #pragma once
 
 #include <optional>
@@ -11,21 +12,28 @@
 namespace eroica {
 
 struct SlowRankOptions {
-  uint32_t min_steps = 3;                    // fewer show no persistence: CollectiveWaitOperator judges those windows by arrival order
-  double min_lasting = 0.3;                  // share of the excess that the steps other than the slowest show: what happens once is a pause
-  double min_share = 0.03;                   // of a step: what is worth a finding at all (EROICA's faults begin at 3 to 5 % of step time)
-  double min_separation = 3;                 // excess over noise, where a function explains the excess
-  double min_separation_unexplained = 6;     // where only a whole class of functions does
-  double min_slow_steps_unexplained = 0.75;  // share of the window's steps: uneven inputs make a rank slower in everything in some
+  // fewer show no persistence: CollectiveWaitOperator judges those windows by arrival order
+  uint32_t min_steps = 3;
+  // share of the excess that the steps other than the slowest show: what happens once is a pause
+  double min_lasting = 0.3;
+  // of a step: what is worth a finding at all (EROICA's faults begin at 3 to 5 % of step time)
+  double min_share = 0.03;
+  double min_separation = 3;              // excess over noise, where a function explains the excess
+  double min_separation_unexplained = 6;  // where only a whole class of functions does
+  // share of the window's steps: uneven inputs make a rank slower in everything in some
+  double min_slow_steps_unexplained = 0.75;
   double min_share_unexplained = 0.05;
-  double min_slowdown_unexplained = 0.15;  // share of the class's time that the peers do not need: a rank that is 8 % slower in everything
-                                           // shares its cores with something, on a healthy host too (net_healthy_4r)
-  double min_uniform = 0.5;                // share by time of a device's kernels that are longer, where all of them are blamed
-  double min_ranks_seen = 0.5;             // of the world
+  // share of the class's time that the peers do not need: a rank that is 8 % slower in everything
+  // shares its cores with something, on a healthy host too (net_healthy_4r)
+  double min_slowdown_unexplained = 0.15;
+  // share by time of a device's kernels that are longer, where all of them are blamed
+  double min_uniform = 0.5;
+  double min_ranks_seen = 0.5;  // of the world
   // Of ranks that are late by little over many windows (lasting_excess.h):
   double least_growth = 0.01;  // of all kernels of a device
-  double min_specificity =
-      0.15;  // share of the function's time that the peers do not need: less is the way of a device or of its inputs, not of a function
+  // share of the function's time that the peers do not need: less is the way of a device or of its
+  // inputs, not of a function
+  double min_specificity = 0.15;
   CauseOptions cause;
 };
 
@@ -41,9 +49,10 @@ class SlowRankOperator final : public DiagnosisOperator {
   bool Explains(const ComputeGrowth& growth, const BusyTime& busy) const;
   static bool IsUnevenWork(const ComputeGrowth& growth);
   std::optional<CauseFunction> FunctionOf(const CrossRankView& view, const BusyTime& busy) const;
-  void EvaluateLasting(const CrossRankView& view, const BusyTime& lasting, std::vector<Finding>& findings) const;
-  void EvaluateFunctions(const CrossRankView& view, const BusyTime& busy, const ComputeGrowth& growth,
-                         std::vector<Finding>& findings) const;
+  void EvaluateLasting(const CrossRankView& view, const BusyTime& lasting,
+                       std::vector<Finding>& findings) const;
+  void EvaluateFunctions(const CrossRankView& view, const BusyTime& busy,
+                         const ComputeGrowth& growth, std::vector<Finding>& findings) const;
 
   SlowRankOptions options_;
 };

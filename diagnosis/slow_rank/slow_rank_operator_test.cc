@@ -90,7 +90,8 @@ TEST(SlowRankOperator, WhoWaitsLongerForAProcessorThanItsPeersIsNamedWhereItLast
   EXPECT_FALSE(waits_for_windows(60, 30, nullptr)) << "that much is no turn";
 }
 
-// All run it now and then, one is late: it would be late of it only if its peers were late of theirs.
+// All run it now and then, one is late: it would be late of it only if its peers were late of
+// theirs.
 TEST(SlowRankOperator, WhatPeersRunAsOftenAndInTimeIsNoReason) {
   for (const bool by_turns : {true, false}) {
     TrainingView job(4);
@@ -101,7 +102,8 @@ TEST(SlowRankOperator, WhatPeersRunAsOftenAndInTimeIsNoReason) {
     }
     for (uint32_t step = 4; step < 6; ++step) job.Jitter(2, step, by_turns ? 0 : 16);
     bool named = false;
-    for (const Finding& finding : Evaluate(job.Finish())) named = named || finding.function == "collect";
+    for (const Finding& finding : Evaluate(job.Finish()))
+      named = named || finding.function == "collect";
     EXPECT_EQ(named, by_turns);
   }
 }
@@ -126,24 +128,29 @@ TEST(SlowRankOperator, ComparesOnlyRanksOfOneRole) {
 
 TEST(SlowRankOperator, FindsAFaultThatComesEveryOtherStep) {
   TrainingView job = HealthyJob(4);
-  for (uint32_t step = 0; step < 8; step += 2) job.RunInSteps(1, "collect", 160, step, step + 1, "train > main > run_gc");
+  for (uint32_t step = 0; step < 8; step += 2)
+    job.RunInSteps(1, "collect", 160, step, step + 1, "train > main > run_gc");
   const std::vector<Finding> findings = Evaluate(job.Finish());
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].culprits[0].rank, 1);
   EXPECT_THAT(findings[0].caveats, ElementsAre(HasSubstr("4 of 8 steps")));
 }
 
-// The rank is a little late in all steps; in one of them it saves a checkpoint for longer than the others do.
+// The rank is a little late in all steps; in one of them it saves a checkpoint for longer than the
+// others do.
 TEST(SlowRankOperator, WhatRunsInASingleStepIsNoHabit) {
   TrainingView job = HealthyJob(4);
   job.Run(1, "forward_more", 20, "train > main");
-  for (uint32_t rank = 0; rank < 4; ++rank) job.RunInSteps(rank, "save", rank == 1 ? 600 : 300, 5, 6, "train > main > save_checkpoint");
-  for (const Finding& finding : Evaluate(job.Finish())) EXPECT_NE(finding.function, "save_checkpoint");
+  for (uint32_t rank = 0; rank < 4; ++rank)
+    job.RunInSteps(rank, "save", rank == 1 ? 600 : 300, 5, 6, "train > main > save_checkpoint");
+  for (const Finding& finding : Evaluate(job.Finish()))
+    EXPECT_NE(finding.function, "save_checkpoint");
 }
 
 TEST(SlowRankOperator, TwoFaultsAreTwoFindings) {
   TrainingView job = HealthyJob(8);
-  job.Run(0, "<built-in function sleep>", 60, "train > read_record").Run(3, "<built-in function sleep>", 40, "train > throttled_layer");
+  job.Run(0, "<built-in function sleep>", 60, "train > read_record")
+      .Run(3, "<built-in function sleep>", 40, "train > throttled_layer");
   const std::vector<Finding> findings = Evaluate(job.Finish());
   ASSERT_THAT(findings, SizeIs(2));
   EXPECT_EQ(findings[0].function, "read_record");
@@ -167,14 +174,16 @@ TEST(SlowRankOperator, ARankWhoseWorkWasNotToldIsNamedWithoutAFunction) {
   EXPECT_EQ(findings[0].culprits[0].rank, 1);
   EXPECT_EQ(findings[0].function, "");
   EXPECT_EQ(findings[0].subkind, "undecided");
-  EXPECT_THAT(findings[0].caveats, ElementsAre(HasSubstr("at least 1 event of this rank is missing")));
+  EXPECT_THAT(findings[0].caveats,
+              ElementsAre(HasSubstr("at least 1 event of this rank is missing")));
 
   for (const uint64_t lost : {uint64_t{0}, uint64_t{5'000}}) {
     TrainingView job = job_with(lost);
     const CrossRankView other(job.batches(), job.summaries());
     findings.clear();
     SlowRankOperator().Evaluate(other, findings);
-    EXPECT_THAT(findings, IsEmpty()) << lost << " lost: the function is not missing, or a third of the events is";
+    EXPECT_THAT(findings, IsEmpty())
+        << lost << " lost: the function is not missing, or a third of the events is";
   }
 }
 
@@ -188,7 +197,8 @@ TEST(SlowRankOperator, ASlowerDeviceIsNamedAsAWhole) {
   TrainingView job(8);
   for (uint32_t rank = 0; rank < 8; ++rank) {
     for (int kernel = 0; kernel < 10; ++kernel) {
-      job.Run(rank, "gemm_" + std::to_string(kernel), rank == 5 ? 13 : 10, "", FunctionClass::kGpuCompute);
+      job.Run(rank, "gemm_" + std::to_string(kernel), rank == 5 ? 13 : 10, "",
+              FunctionClass::kGpuCompute);
     }
   }
   const std::vector<Finding> findings = Evaluate(job.Finish());
@@ -202,7 +212,8 @@ TEST(SlowRankOperator, ARankThatIsALittleSlowerInEverythingIsNoFault) {
   TrainingView job(8);
   for (uint32_t rank = 0; rank < 8; ++rank) {
     for (int kernel = 0; kernel < 10; ++kernel) {
-      job.Run(rank, "op_" + std::to_string(kernel), rank == 5 ? 10.9 : 10, "", FunctionClass::kCpuOp);
+      job.Run(rank, "op_" + std::to_string(kernel), rank == 5 ? 10.9 : 10, "",
+              FunctionClass::kCpuOp);
     }
   }
   EXPECT_THAT(Evaluate(job.Finish()), IsEmpty());
@@ -236,7 +247,8 @@ TEST(SlowRankOperator, RemovingAVictimChangesNoCulprit) {
   EXPECT_EQ(findings[0].culprits[0].rank, 6);
 }
 
-std::vector<Finding> EvaluateDevices(const std::vector<DeviceRank>& ranks, DeviceJobShape shape = {}) {
+std::vector<Finding> EvaluateDevices(const std::vector<DeviceRank>& ranks,
+                                     DeviceJobShape shape = {}) {
   DeviceJob job(ranks, shape);
   return Evaluate(job.view());
 }
@@ -260,7 +272,8 @@ TEST(SlowRankOperator, ADeviceThatPausesIsNamed) {
   EXPECT_THAT(findings[0].explanation, HasSubstr("pauses"));
 }
 
-// Replicas with longer and shorter sequences differ by up to a tenth. None of that is in the optimizer, and a device that pauses is.
+// Replicas with longer and shorter sequences differ by up to a tenth. None of that is in the
+// optimizer, and a device that pauses is.
 TEST(SlowRankOperator, ADeviceAmongUnevenInputsIsToldByItsOptimizer) {
   std::vector<DeviceRank> ranks(8);
   for (uint32_t rank = 0; rank < 8; ++rank) ranks[rank] = {.data = 0.95 + 0.015 * rank};
@@ -281,7 +294,8 @@ TEST(SlowRankOperator, TheLongestCallsAreAllOfTheDeviceThatPauses) {
     ranks[3] = {.paused = 0.08};
     DeviceJob job(ranks);
     for (FunctionPattern& kernel : job.view().batches()[6].patterns) {
-      if (others) kernel.histogram.Add(2 * static_cast<uint64_t>(kernel.duration_mean_ns) + 1'000'000);
+      if (others)
+        kernel.histogram.Add(2 * static_cast<uint64_t>(kernel.duration_mean_ns) + 1'000'000);
     }
     const CrossRankView view(job.view().batches(), job.view().summaries());
     std::vector<Finding> findings;
@@ -301,13 +315,16 @@ TEST(SlowRankOperator, MoreWorkIsNoSlowRank) {
   ranks[3] = {.experts = 6, .bytes = 6};
   EXPECT_THAT(EvaluateDevices(ranks, {.experts = true}), IsEmpty());
   ranks[3] = {.experts = 6};
-  EXPECT_THAT(EvaluateDevices(ranks, {.experts = true}), SizeIs(1)) << "the same bytes: a slow kernel";
+  EXPECT_THAT(EvaluateDevices(ranks, {.experts = true}), SizeIs(1))
+      << "the same bytes: a slow kernel";
 }
 
-// Tokens are unevenly shared out, and a rank that is sent more computes longer, by other shares in some kernels. Without samples of the clock it may be the device.
+// Tokens are unevenly shared out, and a rank that is sent more computes longer, by other shares in
+// some kernels. Without samples of the clock it may be the device.
 TEST(SlowRankOperator, WhereRanksExchangeUnequallyMuchTheOptimizerTellsThatItIsNotTheDevice) {
   std::vector<DeviceRank> ranks(8);
-  for (uint32_t rank = 0; rank < 8; ++rank) ranks[rank] = {.experts = 0.9 + 0.025 * rank, .bytes = 0.9 + 0.025 * rank};
+  for (uint32_t rank = 0; rank < 8; ++rank)
+    ranks[rank] = {.experts = 0.9 + 0.025 * rank, .bytes = 0.9 + 0.025 * rank};
   ranks[3] = {.data = 1.3, .optimizer = 1.085, .experts = 1.6, .bytes = 1.6};
   const DeviceJobShape known{.experts = true, .expert_ms = 40};
   DeviceJobShape unknown = known;

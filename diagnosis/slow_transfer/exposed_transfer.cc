@@ -16,7 +16,8 @@ struct Waits {
 std::map<RankId, Waits> WaitsOf(const CrossRankView& view) {
   std::map<RankId, Waits> waits;
   for (const CollectiveSummary& summary : view.summaries()) {
-    for (const MemberSummary& member : summary.members) waits[member.rank].for_late_ns += static_cast<double>(member.exposed_wait_ns);
+    for (const MemberSummary& member : summary.members)
+      waits[member.rank].for_late_ns += static_cast<double>(member.exposed_wait_ns);
     for (const PairSummary& pair : summary.pairs) {
       waits[pair.destination].in_pairs_ns += static_cast<double>(pair.receive_wait_ns);
       waits[pair.source].in_pairs_ns += static_cast<double>(pair.send_wait_ns);

@@ -1,4 +1,5 @@
-// Says that the network limits a job of whose connections nothing is known, and what would tell which link. Claim, evidence and silence: README.md beside this file.
+// Says that the network limits a job of whose connections nothing is known, and what would tell
+// which link. Claim, evidence and silence: README.md beside this file.
 #pragma once
 
 #include "diagnosis/operator.h"
@@ -7,9 +8,11 @@ namespace eroica {
 
 struct SlowTransferOptions {
   size_t min_steps = 3;
-  double max_share = 0.3;       // of a step in collectives: what EROICA expects at the most (METHODS 1.10)
+  // of a step in collectives: what EROICA expects at the most (METHODS 1.10)
+  double max_share = 0.3;
   double max_late_share = 0.5;  // of that, in waiting for late members: more, and it is them
-  double least_alike = 0.75;    // of the median's time in collectives: who spends less of it there is late itself
+  // of the median's time in collectives: who spends less of it there is late itself
+  double least_alike = 0.75;
 };
 
 class SlowTransferOperator final : public DiagnosisOperator {

@@ -17,12 +17,14 @@ class Job {
  public:
   static constexpr int64_t kSteps = 8;
 
-  explicit Job(int64_t steps = kSteps, int64_t exposed_ms = 40) : steps_(steps), view_(4, static_cast<uint32_t>(steps)) {
+  explicit Job(int64_t steps = kSteps, int64_t exposed_ms = 40)
+      : steps_(steps), view_(4, static_cast<uint32_t>(steps)) {
     view_.RunOnAll("gemm", 50, "", FunctionClass::kGpuCompute).Finish();
     CollectiveSummary& summary = view_.AddSummary();
     for (uint32_t rank = 0; rank < 4; ++rank) {
       Exposed(rank, exposed_ms);
-      summary.members.push_back({.rank = RankId{rank}, .count = 8, .exposed_wait_ns = steps * 4 * kMillisecond});
+      summary.members.push_back(
+          {.rank = RankId{rank}, .count = 8, .exposed_wait_ns = steps * 4 * kMillisecond});
     }
   }
   Job& Exposed(uint32_t rank, int64_t ms) {
@@ -37,8 +39,9 @@ class Job {
     return *this;
   }
   Job& ReceiveWait(uint32_t rank, int64_t ms) {
-    view_.summaries()[0].pairs.push_back(
-        {.source = RankId{(rank + 1) % 4}, .destination = RankId{rank}, .receive_wait_ns = steps_ * ms * kMillisecond});
+    view_.summaries()[0].pairs.push_back({.source = RankId{(rank + 1) % 4},
+                                          .destination = RankId{rank},
+                                          .receive_wait_ns = steps_ * ms * kMillisecond});
     return *this;
   }
   TrainingView& view() { return view_; }
@@ -60,11 +63,15 @@ TEST(SlowTransfer, CollectivesThatTakeLongForAllAreTheNetwork) {
   EXPECT_NEAR(findings[0].evidence.front().culprit, 40 * kMillisecond, 1);
 }
 
-TEST(SlowTransfer, IsSilentBelowTheExpectedShare) { EXPECT_THAT(Job(Job::kSteps, 29).Evaluate(), IsEmpty()); }
+TEST(SlowTransfer, IsSilentBelowTheExpectedShare) {
+  EXPECT_THAT(Job(Job::kSteps, 29).Evaluate(), IsEmpty());
+}
 
 TEST(SlowTransfer, IsSilentWhereOneRankIsLate) {
-  EXPECT_THAT(Job().Exposed(2, 31).LateWait(0, 25).LateWait(1, 25).LateWait(3, 25).Evaluate(), IsEmpty());
-  EXPECT_THAT(Job(Job::kSteps, 60).Exposed(2, 40).Evaluate(), IsEmpty()) << "who waits least is late, whatever the durations say";
+  EXPECT_THAT(Job().Exposed(2, 31).LateWait(0, 25).LateWait(1, 25).LateWait(3, 25).Evaluate(),
+              IsEmpty());
+  EXPECT_THAT(Job(Job::kSteps, 60).Exposed(2, 40).Evaluate(), IsEmpty())
+      << "who waits least is late, whatever the durations say";
 }
 
 TEST(SlowTransfer, IsSilentWhereConnectionsTellMore) {
@@ -73,7 +80,8 @@ TEST(SlowTransfer, IsSilentWhereConnectionsTellMore) {
   EXPECT_THAT(job.Evaluate(), IsEmpty());
 }
 
-// The host's sampler would report connections over a network, and what devices exchange is none of its business.
+// The host's sampler would report connections over a network, and what devices exchange is none of
+// its business.
 TEST(SlowTransfer, IsSilentWhereNoNetworkLiesBetweenTheRanks) {
   const auto findings = [](const std::string& last_host, bool sampled, bool on_device) {
     Job job;
@@ -81,7 +89,9 @@ TEST(SlowTransfer, IsSilentWhereNoNetworkLiesBetweenTheRanks) {
       batch.host = batch.rank.value == 3 ? last_host : "node0";
       if (!on_device) batch.patterns[0].function_class = FunctionClass::kCpuOp;
     }
-    if (sampled) job.view().batches()[2].levels.push_back({.resource = Resource::kHostCpu, .mean = 0.8, .samples = 1});
+    if (sampled)
+      job.view().batches()[2].levels.push_back(
+          {.resource = Resource::kHostCpu, .mean = 0.8, .samples = 1});
     return job.Evaluate().size();
   };
   EXPECT_EQ(findings("node0", true, false), 0u);

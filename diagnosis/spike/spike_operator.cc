@@ -17,22 +17,26 @@
 namespace eroica {
 namespace {
 
-Finding Describe(const CrossRankView& view, const StepSpike& spike, const std::optional<CauseFunction>& cause,
-                 const StepSpikeOptions& options) {
+Finding Describe(const CrossRankView& view, const StepSpike& spike,
+                 const std::optional<CauseFunction>& cause, const StepSpikeOptions& options) {
   const RankView& rank = view.ranks()[spike.rank];
   const double spike_ns = spike.excess_ns * spike.steps / spike.slow_steps;
   const std::string how_many = spike.slow_steps == 1 ? "one" : fmt::format("{}", spike.slow_steps);
   Finding finding;
   finding.kind = FindingKind::kSlowRank;
   finding.subkind = kTransient;
-  finding.culprits = {{.rank = static_cast<int32_t>(rank.rank.value), .host = rank.batch->host, .device = rank.batch->device}};
+  finding.culprits = {{.rank = static_cast<int32_t>(rank.rank.value),
+                       .host = rank.batch->host,
+                       .device = rank.batch->device}};
   finding.lost_ns_per_step = spike.excess_ns;
   finding.first_step = rank.batch->steps.front().id;
   finding.last_step = rank.batch->steps.back().id;
   finding.confidence = 0.7;
   finding.evidence = {
-      {"busy_time_per_step", "ns", spike.busy_ns, spike.usual_ns, spike.usual_ns + options.min_share * spike.step_ns, spike.steps},
-      {std::string(kExcessOverNoise), "ratio", spike.separation, 1, options.min_separation, spike.steps},
+      {"busy_time_per_step", "ns", spike.busy_ns, spike.usual_ns,
+       spike.usual_ns + options.min_share * spike.step_ns, spike.steps},
+      {std::string(kExcessOverNoise), "ratio", spike.separation, 1, options.min_separation,
+       spike.steps},
       {"slow_steps", "count", static_cast<double>(spike.slow_steps), 0, 0, spike.steps},
   };
   std::string where = "in no function that stands out";
@@ -40,17 +44,23 @@ Finding Describe(const CrossRankView& view, const StepSpike& spike, const std::o
     finding.function = cause->name;
     finding.stack = cause->stack;
     finding.function_class = cause->function_class;
-    finding.evidence.push_back({"function_time_per_step", "ns", cause->own_ns, cause->peers_ns, 0, spike.others});
+    finding.evidence.push_back(
+        {"function_time_per_step", "ns", cause->own_ns, cause->peers_ns, 0, spike.others});
     where = "in " + cause->name;
   }
-  finding.title = fmt::format("Rank {} is slow in single steps, by {} in {} of the last {}, and well in between; that time goes by {}.",
-                              rank.rank.value, DurationText(spike_ns), how_many, spike.steps, where);
+  finding.title = fmt::format(
+      "Rank {} is slow in single steps, by {} in {} of the last {}, and well in between; that time "
+      "goes by {}.",
+      rank.rank.value, DurationText(spike_ns), how_many, spike.steps, where);
   finding.explanation = fmt::format(
-      "A step of rank {} held the others up by {}, {:.0f} times what chance explains of a step; in most steps the rank is as usual, and "
-      "so are {} others in this one. It has happened to this rank more often than accidents would hit any one rank.",
+      "A step of rank {} held the others up by {}, {:.0f} times what chance explains of a step; in "
+      "most steps the rank is as usual, and "
+      "so are {} others in this one. It has happened to this rank more often than accidents would "
+      "hit any one rank.",
       rank.rank.value, DurationText(spike_ns), spike.separation, spike.others);
   finding.suggested_action = fmt::format(
-      "Look at what visits rank {} at times: a job of the host, the device's clocks and temperature, retries; a fault may be about to "
+      "Look at what visits rank {} at times: a job of the host, the device's clocks and "
+      "temperature, retries; a fault may be about to "
       "come. "
       "Watch whether it becomes more frequent.",
       rank.rank.value);
@@ -58,11 +68,14 @@ Finding Describe(const CrossRankView& view, const StepSpike& spike, const std::o
   return finding;
 }
 
-// What runs in half of the steps at most because it has begun in this window makes ranks late in the second half alone; where a host is a stage, all peers alike, so that
-// nobody sees it.
+// What runs in half of the steps at most because it has begun in this window makes ranks late in
+// the second half alone; where a host is a stage, all peers alike, so that nobody sees it.
 uint32_t WindowsFor(const Turns& turns, const SpikeOptions& options) {
   constexpr size_t kQuarter = 4;
-  return turns.chance <= options.chance_alone && !turns.of_one_host && kQuarter * turns.early >= turns.ranks ? 1 : options.windows_with_turns;
+  return turns.chance <= options.chance_alone && !turns.of_one_host &&
+                 kQuarter * turns.early >= turns.ranks
+             ? 1
+             : options.windows_with_turns;
 }
 
 Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const SpikeOptions& options) {
@@ -81,25 +94,34 @@ Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const Spike
   finding.evidence = {
       {"slow_steps", "count", static_cast<double>(turns.turns), 0, 0, turns.rank_steps},
       {"function_time_per_slow_step", "ns", turns.turn_ns, 0, 0, turns.turns},
-      {"lateness_per_function_time", "ratio", turns.slope, 0, options.turns.min_slope, turns.rank_steps},
+      {"lateness_per_function_time", "ratio", turns.slope, 0, options.turns.min_slope,
+       turns.rank_steps},
       {"chance", "probability", turns.chance, 1, options.turns.max_chance, turns.rank_steps},
-      {std::string(kSeenInWindows), "count", 1, 0, static_cast<double>(WindowsFor(turns, options)), 1},
+      {std::string(kSeenInWindows), "count", 1, 0, static_cast<double>(WindowsFor(turns, options)),
+       1},
   };
-  finding.title = fmt::format("Now this rank and now that one holds the others up, {} of them of late: they run {} then, for {}.", turns.ranks,
-                              sample.name, DurationText(turns.turn_ns));
+  finding.title = fmt::format(
+      "Now this rank and now that one holds the others up, {} of them of late: they run {} then, "
+      "for {}.",
+      turns.ranks, sample.name, DurationText(turns.turn_ns));
   finding.explanation = fmt::format(
-      "It runs in {:.0f} % of the steps of a rank, in steps of its own for each of them, so that many steps of the job wait for somebody. Steps "
-      "differ too much to see it in one of them; but ranks that ran it for longer over the window are late by as much longer, {:.2g} ns for "
+      "It runs in {:.0f} % of the steps of a rank, in steps of its own for each of them, so that "
+      "many steps of the job wait for somebody. Steps "
+      "differ too much to see it in one of them; but ranks that ran it for longer over the window "
+      "are late by as much longer, {:.2g} ns for "
       "each nanosecond.",
       100.0 * turns.turns / turns.rank_steps, turns.slope);
-  finding.suggested_action = fmt::format("Make {} happen on all ranks at once, or less often.", sample.name);
+  finding.suggested_action =
+      fmt::format("Make {} happen on all ranks at once, or less often.", sample.name);
   finding.caveats.push_back("Transient: most steps are well.");
   return finding;
 }
 
 // What the rank runs more of than others.
-std::optional<CauseFunction> CauseOf(const CrossRankView& view, const StepSpike& spike, const CauseOptions& options) {
-  std::optional<CauseFunction> cause = FindCauseFunction(view, spike.rank, spike.excess_ns, options);
+std::optional<CauseFunction> CauseOf(const CrossRankView& view, const StepSpike& spike,
+                                     const CauseOptions& options) {
+  std::optional<CauseFunction> cause =
+      FindCauseFunction(view, spike.rank, spike.excess_ns, options);
   if (!cause && !spike.lone) cause = FindCauseClass(view, spike.rank, spike.excess_ns, options);
   return cause;
 }
@@ -114,26 +136,31 @@ std::vector<NamedSpike> NameSpikes(const CrossRankView& view, const SpikeOptions
   for (const StepSpike& spike : FindStepSpikes(view, options.steps)) {
     CauseOptions of_spike = options.cause;
     of_spike.peers_of_any_role = spike.lone;
-    named.push_back({spike, FindOccasionalFunction(view, spike.rank, spike.excess_ns, spike.steps / 2, of_spike)});
+    named.push_back({spike, FindOccasionalFunction(view, spike.rank, spike.excess_ns,
+                                                   spike.steps / 2, of_spike)});
   }
   return named;
 }
 
-// What most ranks of a role run as long, half of them must be late in, each in steps of its own: where all run it at once a rank is late for another reason.
+// What most ranks of a role run as long, half of them must be late in, each in steps of its own:
+// where all run it at once a rank is late for another reason.
 void DropWhatAllRunAtOnce(const CrossRankView& view, std::vector<NamedSpike>& named) {
-  const auto role_of = [&view](const NamedSpike& spike) { return view.ranks()[spike.spike.rank].role; };
+  const auto role_of = [&view](const NamedSpike& spike) {
+    return view.ranks()[spike.spike.rank].role;
+  };
   std::map<std::pair<uint32_t, std::string>, uint32_t> late;  // by role and function
   for (const NamedSpike& spike : named) {
     if (spike.cause) ++late[{role_of(spike), spike.cause->name}];
   }
   for (NamedSpike& spike : named) {
-    if (!spike.cause || spike.spike.lone || 2 * spike.cause->peers_ns < spike.cause->own_ns) continue;
+    if (!spike.cause || spike.spike.lone || 2 * spike.cause->peers_ns < spike.cause->own_ns)
+      continue;
     if (2 * late[{role_of(spike), spike.cause->name}] < spike.spike.others + 1) spike.cause.reset();
   }
 }
 
-// Where ranks take turns, all who are late in a function are so in the window's last step by chance in one of steps^(ranks - 1) windows: it begins there, and the next
-// window tells on whom.
+// Where ranks take turns, all who are late in a function are so in the window's last step by chance
+// in one of steps^(ranks - 1) windows: it begins there, and the next window tells on whom.
 void DropWhatBeginsAtOnce(std::vector<NamedSpike>& named) {
   constexpr double kChance = 1.0 / 8;
   struct Ranks {
@@ -150,25 +177,29 @@ void DropWhatBeginsAtOnce(std::vector<NamedSpike>& named) {
   std::erase_if(named, [&late](const NamedSpike& spike) {
     if (!spike.cause) return false;
     const Ranks& ranks = late[spike.cause->name];
-    return ranks.all == ranks.at_end && std::pow(spike.spike.steps, 1 - static_cast<double>(ranks.all)) <= kChance;
+    return ranks.all == ranks.at_end &&
+           std::pow(spike.spike.steps, 1 - static_cast<double>(ranks.all)) <= kChance;
   });
 }
 
 }  // namespace
 
 void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
-  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size()) return;
+  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size())
+    return;
   std::vector<NamedSpike> named = NameSpikes(view, options_);
   DropWhatAllRunAtOnce(view, named);
   DropWhatBeginsAtOnce(named);
   for (auto& [spike, cause] : named) {
-    if (!cause && !spike.lone && spike.slow_steps > 1) continue;  // a device that has its moods is slow_rank's
+    if (!cause && !spike.lone && spike.slow_steps > 1)
+      continue;  // a device that has its moods is slow_rank's
     CauseOptions options = options_.cause;
     options.peers_of_any_role = spike.lone;
     if (!cause) cause = CauseOf(view, spike, options);
     findings.push_back(Describe(view, spike, cause, options_.steps));
   }
-  for (const Turns& turns : FindTurns(view, options_.turns)) findings.push_back(DescribeTurns(view, turns, options_));
+  for (const Turns& turns : FindTurns(view, options_.turns))
+    findings.push_back(DescribeTurns(view, turns, options_));
 }
 
 }  // namespace eroica

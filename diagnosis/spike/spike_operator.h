@@ -1,4 +1,5 @@
-// A rank that is slow in some steps of a window and well in most; and what ranks run by turns. Claim, evidence and silence: README.md beside this file.
+// A rank that is slow in some steps of a window and well in most; and what ranks run by turns.
+// Claim, evidence and silence: README.md beside this file.
 #pragma once
 
 #include "diagnosis/cause_function.h"
@@ -13,7 +14,8 @@ struct SpikeOptions {
   StepSpikeOptions steps;
   TurnsOptions turns;
   uint32_t windows_with_turns = 2;  // of the newest ones, before they are told
-  double chance_alone = 3e-6;       // or one, of turns that chance shows as seldom as it shows them in two of four
+  // or one, of turns that chance shows as seldom as it shows them in two of four
+  double chance_alone = 3e-6;
   CauseOptions cause{.prefer_builtin = true};
 };
 

@@ -47,7 +47,8 @@ TEST(SpikeOperator, WhatBeginsOnSeveralRanksAtOnceTakesNoTurns) {
   const auto late_in = [](const std::vector<uint32_t>& steps) {
     TrainingView job(32);
     job.RunOnAll("forward", 60);
-    for (uint32_t rank = 0; rank < steps.size(); ++rank) job.RunInSteps(rank, "pin_memory", 40, steps[rank], steps[rank] + 1);
+    for (uint32_t rank = 0; rank < steps.size(); ++rank)
+      job.RunInSteps(rank, "pin_memory", 40, steps[rank], steps[rank] + 1);
     return Evaluate(job).size();
   };
   EXPECT_EQ(late_in({7, 7, 7}), 0u);
@@ -61,13 +62,15 @@ TEST(SpikeOperator, ASmallOneIsNone) {
   EXPECT_THAT(Evaluate(job), IsEmpty());
 }
 
-// Steps that differ by a millisecond or two on every rank: a spike of 30 is told, one of 10 is not, though it makes 3 % of the window.
+// Steps that differ by a millisecond or two on every rank: a spike of 30 is told, one of 10 is not,
+// though it makes 3 % of the window.
 TEST(SpikeOperator, StandsOutAgainstWhatSingleStepsDifferBy) {
   const auto with_spike = [](double ms) {
     TrainingView job(8, 4);
     job.RunOnAll("forward", 60).RunInSteps(3, "retry", ms, 2, 3);
     for (uint32_t rank = 0; rank < 8; ++rank) {
-      for (uint32_t step = 0; step < 4; ++step) job.Jitter(rank, step, 0.5 * ((3 * rank + 5 * step) % 8));
+      for (uint32_t step = 0; step < 4; ++step)
+        job.Jitter(rank, step, 0.5 * ((3 * rank + 5 * step) % 8));
     }
     return Evaluate(job);
   };
@@ -82,7 +85,8 @@ TEST(SpikeOperator, AStepThatIsLongForAllIsNone) {
   EXPECT_THAT(Evaluate(job), IsEmpty());
 }
 
-// Garbage collected on all ranks at once takes one of them half as long again; a retry of the same length that others do not have is its own.
+// Garbage collected on all ranks at once takes one of them half as long again; a retry of the same
+// length that others do not have is its own.
 TEST(SpikeOperator, WhatTakesOneLongerInAStepThatIsLongForAllIsNone) {
   const auto with_collection = [](double on_all_ms) {
     TrainingView job(8);
@@ -96,14 +100,16 @@ TEST(SpikeOperator, WhatTakesOneLongerInAStepThatIsLongForAllIsNone) {
   EXPECT_THAT(Evaluate(longer_steps), SizeIs(1));
 }
 
-// Every rank collects in two or three of eight steps, each in its own, below whatever runs then: no rank's mean says anything.
+// Every rank collects in two or three of eight steps, each in its own, below whatever runs then: no
+// rank's mean says anything.
 TEST(SpikeOperator, RanksThatAllTakeTurnsStandOutInTheirSteps) {
   TrainingView job(8);
   job.RunOnAll("forward", 60);
   for (uint32_t rank = 0; rank < 8; ++rank) {
     const char* caller = rank % 2 == 0 ? "model.py: forward" : "loader.py: next";
     job.RunInSteps(rank, "<built-in collect>", 20, rank, rank + 1, caller);
-    job.RunInSteps(rank, "<built-in collect>", 20, (rank + 3) % 8, (rank + 3) % 8 + 1, "loss.py: forward");
+    job.RunInSteps(rank, "<built-in collect>", 20, (rank + 3) % 8, (rank + 3) % 8 + 1,
+                   "loss.py: forward");
   }
   const std::vector<Finding> findings = Evaluate(job);
   ASSERT_THAT(findings, SizeIs(8));
@@ -137,7 +143,8 @@ TEST(SpikeOperator, WhatComesToManyAtOnceIsNobodys) {
   EXPECT_THAT(with_slow(3), IsEmpty());
 }
 
-// More in half of the steps than in the others is the way of a rank whose inputs are uneven, or that is slow.
+// More in half of the steps than in the others is the way of a rank whose inputs are uneven, or
+// that is slow.
 TEST(SpikeOperator, MoreThanHalfOfTheStepsTellNothing) {
   TrainingView job(8);
   job.RunOnAll("forward", 60).RunInSteps(3, "retry", 40, 2, 7);
@@ -155,13 +162,16 @@ TEST(SpikeOperator, RanksWithOtherStepsAreLeftOut) {
   EXPECT_EQ(findings[0].culprits[0].rank, 3);
 }
 
-// A pipeline of single ranks, each with work of its own; every step is longer or shorter on all of them.
+// A pipeline of single ranks, each with work of its own; every step is longer or shorter on all of
+// them.
 TrainingView Pipeline(uint32_t ranks = 6) {
   TrainingView job(ranks);
   for (uint32_t rank = 0; rank < ranks; ++rank) {
     job.Role(rank, "stage" + std::to_string(rank));
     for (uint32_t step = 0; step < 8; ++step) {
-      job.RunInSteps(rank, "forward", (40 + 5 * rank) * (1 + 0.05 * (step % 3)) + 0.1 * ((3 * rank + 5 * step) % 8), step, step + 1);
+      job.RunInSteps(rank, "forward",
+                     (40 + 5 * rank) * (1 + 0.05 * (step % 3)) + 0.1 * ((3 * rank + 5 * step) % 8),
+                     step, step + 1);
     }
   }
   return job;
@@ -169,7 +179,8 @@ TrainingView Pipeline(uint32_t ranks = 6) {
 
 TEST(SpikeOperator, StagesOfSingleRanksAreMeasuredByTheirOwnSteps) {
   TrainingView job = Pipeline();
-  job.RunInSteps(2, "<built-in collect>", 20, 3, 4, "model.py: forward").RunInSteps(4, "<built-in collect>", 20, 5, 7, "loss.py: forward");
+  job.RunInSteps(2, "<built-in collect>", 20, 3, 4, "model.py: forward")
+      .RunInSteps(4, "<built-in collect>", 20, 5, 7, "loss.py: forward");
   const std::vector<Finding> findings = Evaluate(job);
   ASSERT_THAT(findings, SizeIs(2));
   EXPECT_EQ(findings[0].culprits[0].rank, 2);

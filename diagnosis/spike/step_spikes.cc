@@ -20,22 +20,27 @@ struct Comparable {
   bool lone = false;
 };
 
-double BusyNs(const StepRecord& step) { return static_cast<double>(std::max<int64_t>(0, step.duration_ns - step.peer_wait_ns)); }
+double BusyNs(const StepRecord& step) {
+  return static_cast<double>(std::max<int64_t>(0, step.duration_ns - step.peer_wait_ns));
+}
 
 // Most report the same steps; those of others are no rows of the same table.
 void KeepSameSteps(const CrossRankView& view, std::vector<RankIndex>& ranks) {
   if (ranks.empty()) return;
   const std::vector<StepRecord>& typical = view.ranks()[ranks[ranks.size() / 2]].batch->steps;
   std::erase_if(ranks, [&](RankIndex rank) {
-    return !std::ranges::equal(view.ranks()[rank].batch->steps, typical, {}, &StepRecord::id, &StepRecord::id);
+    return !std::ranges::equal(view.ranks()[rank].batch->steps, typical, {}, &StepRecord::id,
+                               &StepRecord::id);
   });
 }
 
-// Whether the mean shows of a rank of the role that it is slow now and then: all others are not asked.
+// Whether the mean shows of a rank of the role that it is slow now and then: all others are not
+// asked.
 std::vector<bool> RolesWithSpikes(const CrossRankView& view, double min_share) {
   std::vector<bool> roles(view.role_count());
   for (const BusyTime& busy : view.busy_times()) {
-    if (busy.slow_steps > 0 && 2 * busy.slow_steps <= busy.steps && busy.share() >= min_share) roles[busy.role] = true;
+    if (busy.slow_steps > 0 && 2 * busy.slow_steps <= busy.steps && busy.share() >= min_share)
+      roles[busy.role] = true;
   }
   return roles;
 }
@@ -61,7 +66,8 @@ std::vector<Comparable> ComparableRanks(const CrossRankView& view, double min_sh
   return groups;
 }
 
-// Busy time in the rank's usual one, less the median of the others' in the same step; and what that is above the usual.
+// Busy time in the rank's usual one, less the median of the others' in the same step; and what that
+// is above the usual.
 struct Excess {
   double own = 0;
   double common = 0;
@@ -70,14 +76,17 @@ struct Excess {
 // Of ranks that report the same steps.
 class StepTable {
  public:
-  StepTable(const CrossRankView& view, const Comparable& compared, const StepSpikeOptions& options) : view_(view), compared_(compared) {
-    for (const RankIndex rank : compared.ranks) usual_ns_.push_back(UsualNs(*view.ranks()[rank].batch));
+  StepTable(const CrossRankView& view, const Comparable& compared, const StepSpikeOptions& options)
+      : view_(view), compared_(compared) {
+    for (const RankIndex rank : compared.ranks)
+      usual_ns_.push_back(UsualNs(*view.ranks()[rank].batch));
     excess_.resize(view.ranks()[compared.ranks.front()].batch->steps.size());
     if (!is_told()) return;
     for (size_t s = 0; s < excess_.size(); ++s) excess_[s] = ExcessOf(s);
     spread_ = SpreadOf(excess_);
     least_ = std::max(options.min_separation * spread_, options.min_step_share);
-    DropSharedSteps(std::max<size_t>(1, static_cast<size_t>(options.max_ranks * static_cast<double>(compared.ranks.size()))));
+    DropSharedSteps(std::max<size_t>(
+        1, static_cast<size_t>(options.max_ranks * static_cast<double>(compared.ranks.size()))));
   }
 
   // Whether all ranks were busy in most steps.
@@ -113,10 +122,12 @@ class StepTable {
 
   std::vector<Excess> ExcessOf(size_t s) const {
     std::vector<double> busy(compared_.ranks.size());
-    for (size_t r = 0; r < busy.size(); ++r) busy[r] = BusyNs(view_.ranks()[compared_.ranks[r]].batch->steps[s]) / usual_ns_[r];
+    for (size_t r = 0; r < busy.size(); ++r)
+      busy[r] = BusyNs(view_.ranks()[compared_.ranks[r]].batch->steps[s]) / usual_ns_[r];
     const PeerMedian others(busy);
     std::vector<Excess> excess;
-    for (const double own : busy) excess.push_back({.own = own - others.Without(own), .common = others.Without(own) - 1});
+    for (const double own : busy)
+      excess.push_back({.own = own - others.Without(own), .common = others.Without(own) - 1});
     return excess;
   }
 
@@ -128,12 +139,16 @@ class StepTable {
     return std::max(kRelativeNoiseFloor, kSigmaPerMad * TakeMedianAndMad(std::span(all)).mad);
   }
 
-  bool IsSlow(const Excess& excess) const { return excess.own >= least_ && 2 * excess.common < excess.own; }
+  bool IsSlow(const Excess& excess) const {
+    return excess.own >= least_ && 2 * excess.common < excess.own;
+  }
 
-  // What comes to many at once has one cause elsewhere: a group of them that waits in a collective which never ends looks busy.
+  // What comes to many at once has one cause elsewhere: a group of them that waits in a collective
+  // which never ends looks busy.
   void DropSharedSteps(size_t most_ranks) {
     for (std::vector<Excess>& of_step : excess_) {
-      const auto slow = static_cast<size_t>(std::ranges::count_if(of_step, [this](const Excess& excess) { return IsSlow(excess); }));
+      const auto slow = static_cast<size_t>(
+          std::ranges::count_if(of_step, [this](const Excess& excess) { return IsSlow(excess); }));
       if (slow > most_ranks) std::ranges::fill(of_step, Excess{});
     }
   }

@@ -1,7 +1,9 @@
-// Slow steps of ranks that are well in most others. A rank is measured by its own usual step, and by what the steps of comparable ranks differ by at the same time,
-// since a long sequence is long for all: those of its role, or all ranks without peers together (the stages of a pipeline of single ranks). So ranks that are all slow
-// in a tenth of their steps, each in steps of its own, stand out in these, where their means are alike. Several slow steps in a row until the window's end are no spike
-// of a rank with peers, but what lasts from there on: the next window tells.
+// Slow steps of ranks that are well in most others. A rank is measured by its own usual step, and
+// by what the steps of comparable ranks differ by at the same time, since a long sequence is long
+// for all: those of its role, or all ranks without peers together (the stages of a pipeline of
+// single ranks). So ranks that are all slow in a tenth of their steps, each in steps of its own,
+// stand out in these, where their means are alike. Several slow steps in a row until the window's
+// end are no spike of a rank with peers, but what lasts from there on: the next window tells.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +14,15 @@
 namespace eroica {
 
 struct StepSpikeOptions {
-  double min_share = 0.01;       // of the window's steps: all that is asked for
-  size_t min_lone = 4;           // ranks without peers that are compared: fewer share little
-  uint32_t min_steps = 3;        // that all of them have: fewer do not tell a spike from a rank that is slow
-  double min_separation = 9;     // a slow step over what steps differ by: lengths of inputs have long tails
+  double min_share = 0.01;  // of the window's steps: all that is asked for
+  size_t min_lone = 4;      // ranks without peers that are compared: fewer share little
+  // that all of them have: fewer do not tell a spike from a rank that is slow
+  uint32_t min_steps = 3;
+  // a slow step over what steps differ by: lengths of inputs have long tails
+  double min_separation = 9;
   double min_step_share = 0.03;  // of the rank's usual step: no pause of less is asked for
-  double max_ranks = 0.25;       // of those compared, or one, that are slow in the same step: more have it from elsewhere
+  // of those compared, or one, that are slow in the same step: more have it from elsewhere
+  double max_ranks = 0.25;
 };
 
 // One rank's slow steps, at most half of those of the window.

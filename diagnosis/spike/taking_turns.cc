@@ -22,7 +22,8 @@ using Columns = std::vector<const FunctionColumn*>;  // of one name: its callers
 // Most columns are of what runs in every step, which one row of them shows.
 bool MayBeOccasional(const FunctionColumn& column, uint32_t steps) {
   const FunctionPattern& sample = *column.sample;
-  return RunsOnThread(sample.function_class) && !IsSymptom(sample) && 2 * sample.active_steps <= steps;
+  return RunsOnThread(sample.function_class) && !IsSymptom(sample) &&
+         2 * sample.active_steps <= steps;
 }
 
 uint32_t StepsOf(const CrossRankView& view) {
@@ -77,7 +78,8 @@ class Role {
       if (parts_[r].turns == 0) continue;
       size_t slowest = 0;
       for (size_t s = 1; s < steps; ++s) {
-        if (BusyNs(*ranks_[r], s) - common[s] > BusyNs(*ranks_[r], slowest) - common[slowest]) slowest = s;
+        if (BusyNs(*ranks_[r], s) - common[s] > BusyNs(*ranks_[r], slowest) - common[slowest])
+          slowest = s;
       }
       ++counts[slowest];
     }
@@ -88,10 +90,12 @@ class Role {
     const auto add = [this](std::vector<double>& to, auto value) {
       std::vector<double> own;
       for (size_t r = 0; r < size(); ++r) own.push_back(value(r));
-      const double mean = std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(size());
+      const double mean =
+          std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(size());
       for (const double of_rank : own) to.push_back(of_rank - mean);
     };
-    add(function_ns, [this](size_t r) { return parts_[r].ns / std::max(1.0, ranks_[r]->step.steps); });
+    add(function_ns,
+        [this](size_t r) { return parts_[r].ns / std::max(1.0, ranks_[r]->step.steps); });
     add(busy_ns, [this](size_t r) { return ranks_[r]->step.busy_ns(); });
   }
 
@@ -120,7 +124,8 @@ Line LineThrough(const std::vector<Role>& roles) {
   if (xx <= 0 || freedom < 1) return {};
   Line line{.slope = std::inner_product(x.begin(), x.end(), y.begin(), 0.0) / xx};
   double squares = 0;
-  for (size_t i = 0; i < x.size(); ++i) squares += (y[i] - line.slope * x[i]) * (y[i] - line.slope * x[i]);
+  for (size_t i = 0; i < x.size(); ++i)
+    squares += (y[i] - line.slope * x[i]) * (y[i] - line.slope * x[i]);
   const double error = std::max(1e-6, std::sqrt(squares / freedom / xx));
   line.chance = StudentTail(line.slope / error, freedom);
   return line;
@@ -128,7 +133,8 @@ Line LineThrough(const std::vector<Role>& roles) {
 
 class Candidate {
  public:
-  Candidate(const CrossRankView& view, const Columns& columns, uint32_t steps) : view_(view), steps_(steps), parts_(view.ranks().size()) {
+  Candidate(const CrossRankView& view, const Columns& columns, uint32_t steps)
+      : view_(view), steps_(steps), parts_(view.ranks().size()) {
     double longest_ns = 0;
     for (const FunctionColumn* column : columns) {
       for (size_t i = 0; i < column->size(); ++i) {
@@ -149,7 +155,9 @@ class Candidate {
     const std::vector<size_t> counts = SlowestSteps(roles);
     if (AreAtOnce(counts, options.max_at_once)) return std::nullopt;
     const Line line = LineThrough(roles);
-    if (line.chance > options.max_chance || line.slope < options.min_slope || line.slope > options.max_slope) return std::nullopt;
+    if (line.chance > options.max_chance || line.slope < options.min_slope ||
+        line.slope > options.max_slope)
+      return std::nullopt;
     turns_.slope = line.slope;
     turns_.chance = line.chance;
     turns_.of_one_host = AreOfOneHost();
@@ -195,7 +203,8 @@ class Candidate {
     std::vector<Role> roles(view_.role_count());
     for (size_t i = 0; i < parts_.size(); ++i) {
       const RankView& rank = view_.ranks()[i];
-      if (rank.has_steps() && rank.batch->steps.size() == steps_) roles[rank.role].Add(rank, parts_[i]);
+      if (rank.has_steps() && rank.batch->steps.size() == steps_)
+        roles[rank.role].Add(rank, parts_[i]);
     }
     std::erase_if(roles, [](const Role& role) { return role.size() < 2; });
     return roles;
@@ -239,7 +248,8 @@ std::vector<Turns> FindTurns(const CrossRankView& view, const TurnsOptions& opti
   std::vector<Turns> found;
   if (steps < options.min_steps) return found;
   for (const auto& [name, columns] : OccasionalFunctions(view, steps)) {
-    if (const std::optional<Turns> turns = Candidate(view, columns, steps).Measure(options)) found.push_back(*turns);
+    if (const std::optional<Turns> turns = Candidate(view, columns, steps).Measure(options))
+      found.push_back(*turns);
   }
   return found;
 }

@@ -1,5 +1,7 @@
-// What ranks run now and then, each in steps of its own, where steps differ so much from each other that no single one stands out (step_spikes.h): a rank that ran it
-// for longer over the window is late by as much longer, nanosecond for nanosecond. That line through the ranks is known far better than any step is.
+// What ranks run now and then, each in steps of its own, where steps differ so much from each other
+// that no single one stands out (step_spikes.h): a rank that ran it for longer over the window is
+// late by as much longer, nanosecond for nanosecond. That line through the ranks is known far
+// better than any step is.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +12,17 @@
 namespace eroica {
 
 struct TurnsOptions {
-  uint32_t min_steps = 3;     // of the window
-  size_t min_ranks = 3;       // that take turns, none of them with half of the time
-  double min_share = 0.03;    // of a step: what they cost at least
-  double max_at_once = 0.1;   // chance that the slowest steps of the ranks fall together as they do: below it, they do not take turns
-  double min_slope = 0.5;     // by how much ranks are late for each nanosecond of it: around 1, or it is not this that they are late by
+  uint32_t min_steps = 3;   // of the window
+  size_t min_ranks = 3;     // that take turns, none of them with half of the time
+  double min_share = 0.03;  // of a step: what they cost at least
+  // chance that the slowest steps of the ranks fall together as they do: below it, they do not take
+  // turns
+  double max_at_once = 0.1;
+  // by how much ranks are late for each nanosecond of it: around 1, or it is not this that they are
+  // late by
+  double min_slope = 0.5;
   double max_slope = 2;
-  double max_chance = 1e-3;   // that ranks are late so much like they run it
+  double max_chance = 1e-3;  // that ranks are late so much like they run it
 };
 
 // One function of the training threads.
@@ -24,17 +30,19 @@ struct Turns {
   const FunctionPattern* sample = nullptr;  // where it took longest; lives as long as the view
   size_t ranks = 0;                         // that ran it in this window
   uint32_t turns = 0;                       // ranks times steps
-  size_t early = 0;                         // ranks that were late the most in the first half of the window
-  bool of_one_host = false;                 // of several: it may be the host's, and have begun in this window
-  uint32_t rank_steps = 0;                  // of so many
-  double turn_ns = 0;                       // mean
-  double cost_ns = 0;                       // a step of the job: what one takes, in so many steps as have one when they come at random
+  size_t early = 0;          // ranks that were late the most in the first half of the window
+  bool of_one_host = false;  // of several: it may be the host's, and have begun in this window
+  uint32_t rank_steps = 0;   // of so many
+  double turn_ns = 0;        // mean
+  // a step of the job: what one takes, in so many steps as have one when they come at random
+  double cost_ns = 0;
   double slope = 0;
   double chance = 1;
 };
 
-// By name of the function. What more than half of the ranks of a role ran equally often, all roles together, may be what all run at once (garbage that is collected on
-// all ranks in one step) and is left out.
+// By name of the function. What more than half of the ranks of a role ran equally often, all roles
+// together, may be what all run at once (garbage that is collected on all ranks in one step) and is
+// left out.
 std::vector<Turns> FindTurns(const CrossRankView& view, const TurnsOptions& options);
 
 }  // namespace eroica

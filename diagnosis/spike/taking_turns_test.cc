@@ -23,7 +23,8 @@ TrainingView UnevenJob() {
   TrainingView job(kRanks, kSteps);
   job.RunOnAll("forward", 60);
   for (uint32_t rank = 0; rank < kRanks; ++rank) {
-    for (uint32_t step = 0; step < kSteps; ++step) job.Jitter(rank, step, (7 * rank + 5 * step + 3 * rank * step) % 7);
+    for (uint32_t step = 0; step < kSteps; ++step)
+      job.Jitter(rank, step, (7 * rank + 5 * step + 3 * rank * step) % 7);
   }
   return job;
 }
@@ -33,7 +34,8 @@ TrainingView JobByTurns(double ms = 14) {
   TrainingView job = UnevenJob();
   for (uint32_t rank = 0; rank < kRanks; rank += 2) {
     const uint32_t step = (rank / 2) % kSteps;
-    job.RunInSteps(rank, kCollect, ms, step, step + 1, rank % 4 == 0 ? "model.py: forward" : "loader.py: next");
+    job.RunInSteps(rank, kCollect, ms, step, step + 1,
+                   rank % 4 == 0 ? "model.py: forward" : "loader.py: next");
   }
   job.RunInSteps(6, kCollect, ms, 5, 6, "loss.py: forward");
   return job;
@@ -65,7 +67,8 @@ TEST(FindTurns, WhatCostsLittleIsNotAskedFor) {
 // All ranks in one step, now longer, now shorter: those that it takes longer are late by as much.
 TEST(FindTurns, WhatAllRunAtOnceIsNoTurn) {
   TrainingView job = UnevenJob();
-  for (uint32_t rank = 0; rank < kRanks; ++rank) job.RunInSteps(rank, kCollect, 10 + 2 * rank, 3, 4);
+  for (uint32_t rank = 0; rank < kRanks; ++rank)
+    job.RunInSteps(rank, kCollect, 10 + 2 * rank, 3, 4);
   EXPECT_TRUE(TurnsOf(job).empty());
 }
 
@@ -108,14 +111,16 @@ TEST(FindTurns, AreToldOfOneWindowWhereChanceIsAsSmallAsOfTwo) {
   EXPECT_EQ(windows_for(20), 1);
   EXPECT_EQ(windows_for(14), 2);
   TrainingView of_one_host = JobByTurns(20);
-  for (PatternBatch& batch : of_one_host.batches()) batch.host = batch.rank.value % 2 == 0 ? "node0" : "node1";
+  for (PatternBatch& batch : of_one_host.batches())
+    batch.host = batch.rank.value % 2 == 0 ? "node0" : "node1";
   of_one_host.Finish();
   EXPECT_EQ(FindMeasure(ClaimsOf<SpikeOperator>(of_one_host).back(), kSeenInWindows)->threshold, 2);
 }
 
 TEST(FindTurns, WhatMayHaveBegunInTheWindowIsAskedForAgain) {
   TrainingView job = UnevenJob();
-  for (uint32_t rank = 0; rank < kRanks; rank += 2) job.RunInSteps(rank, kCollect, 20, 3 + (rank / 2) % 3, 4 + (rank / 2) % 3);
+  for (uint32_t rank = 0; rank < kRanks; rank += 2)
+    job.RunInSteps(rank, kCollect, 20, 3 + (rank / 2) % 3, 4 + (rank / 2) % 3);
   job.Finish();
   const std::vector<Finding> findings = ClaimsOf<SpikeOperator>(job);
   ASSERT_FALSE(findings.empty());

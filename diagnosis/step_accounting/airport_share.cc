@@ -18,7 +18,8 @@ struct Late {
 
 void ShareAirport(std::span<double> lateness) {
   std::vector<Late> order(lateness.size());
-  for (size_t i = 0; i < lateness.size(); ++i) order[i] = {std::bit_cast<uint64_t>(lateness[i] + 0.0), static_cast<uint32_t>(i)};
+  for (size_t i = 0; i < lateness.size(); ++i)
+    order[i] = {std::bit_cast<uint64_t>(lateness[i] + 0.0), static_cast<uint32_t>(i)};
   std::ranges::sort(order, {}, &Late::bits);  // equally late, equal share: in any order
   double share = 0;
   double before = 0;

@@ -12,13 +12,16 @@ constexpr auto kBackward = static_cast<size_t>(StepStage::kBackward);
 constexpr auto kOptimizer = static_cast<size_t>(StepStage::kOptimizer);
 
 // Of each role: positions in row.rank.
-std::vector<std::vector<uint32_t>> ByRole(const std::vector<uint32_t>& role, size_t roles, const StepRow& row) {
+std::vector<std::vector<uint32_t>> ByRole(const std::vector<uint32_t>& role, size_t roles,
+                                          const StepRow& row) {
   std::vector<std::vector<uint32_t>> members(roles);
   for (uint32_t i = 0; i < row.size(); ++i) members[role[row.rank[i]]].push_back(i);
   return members;
 }
 
-double BusyNs(const StepRow& row, size_t i) { return static_cast<double>(row.duration_ns[i] - row.peer_wait_ns[i]); }
+double BusyNs(const StepRow& row, size_t i) {
+  return static_cast<double>(row.duration_ns[i] - row.peer_wait_ns[i]);
+}
 
 }  // namespace
 
@@ -30,7 +33,8 @@ LateExcess::LateExcess(const CrossRankView& view) : usual_(view.role_count()) {
 template <typename Members, typename Value>
 PeerMedian LateExcess::MedianOf(const Members& members, const Value& value) {
   values_.resize(members.size());
-  std::ranges::transform(members, values_.begin(), [&](size_t i) { return static_cast<double>(value(i)); });
+  std::ranges::transform(members, values_.begin(),
+                         [&](size_t i) { return static_cast<double>(value(i)); });
   return PeerMedian(values_);
 }
 
@@ -38,7 +42,8 @@ template <typename Members, typename Value>
 PeerMedian LateExcess::MedianOfReached(const Members& members, size_t stage, const Value& value) {
   const PeerMedian median = MedianOf(members, value);
   // Who is furthest is latest.
-  if (median.has_peers()) most_lag_ns_[stage] = std::max(most_lag_ns_[stage], median.Over(std::ranges::max(values_)));
+  if (median.has_peers())
+    most_lag_ns_[stage] = std::max(most_lag_ns_[stage], median.Over(std::ranges::max(values_)));
   return median;
 }
 
@@ -49,9 +54,12 @@ LateExcess::Usual LateExcess::UsualOf(const StepRow& row, const Members& members
   const auto& [data, forward, backward, optimizer] = row.stage_ns;
   usual.stage_ns[kForward] = MedianOf(members, [&](size_t i) { return forward[i]; });
   usual.stage_ns[kOptimizer] = MedianOf(members, [&](size_t i) { return optimizer[i]; });
-  usual.reached_ns[kForward] = MedianOfReached(members, kForward, [&](size_t i) { return data[i]; });
-  usual.reached_ns[kBackward] = MedianOfReached(members, kBackward, [&](size_t i) { return data[i] + forward[i]; });
-  usual.reached_ns[kOptimizer] = MedianOfReached(members, kOptimizer, [&](size_t i) { return data[i] + forward[i] + backward[i]; });
+  usual.reached_ns[kForward] =
+      MedianOfReached(members, kForward, [&](size_t i) { return data[i]; });
+  usual.reached_ns[kBackward] =
+      MedianOfReached(members, kBackward, [&](size_t i) { return data[i] + forward[i]; });
+  usual.reached_ns[kOptimizer] = MedianOfReached(
+      members, kOptimizer, [&](size_t i) { return data[i] + forward[i] + backward[i]; });
   usual.stage_ns[kData] = usual.reached_ns[kForward];
   return usual;
 }
@@ -86,7 +94,8 @@ void LateExcess::PutToStages(const StepRow& row) {
     int64_t reached = 0;
     for (size_t stage = kForward; stage < kStepStageCount; ++stage) {
       reached += row.stage_ns[stage - 1][i];
-      late_ns_[stage][k] += std::max(0.0, usual.reached_ns[stage].Over(static_cast<double>(reached)));
+      late_ns_[stage][k] +=
+          std::max(0.0, usual.reached_ns[stage].Over(static_cast<double>(reached)));
     }
   }
 }
@@ -97,7 +106,9 @@ void LateExcess::Look(const StepRow& row) {
     usual_.front() = UsualOf(row, std::views::iota(size_t{0}, row.size()));
   } else {
     const std::vector<std::vector<uint32_t>> members = ByRole(role_, usual_.size(), row);
-    std::ranges::transform(members, usual_.begin(), [&](const std::vector<uint32_t>& of_role) { return UsualOf(row, of_role); });
+    std::ranges::transform(members, usual_.begin(), [&](const std::vector<uint32_t>& of_role) {
+      return UsualOf(row, of_role);
+    });
   }
   FindLate(row);
   if (row.marked) return PutToStages(row);

@@ -13,9 +13,10 @@
 namespace eroica {
 
 // Of one step after another, so that memory is asked for once.
-// A rank's excess is its busy time over the median of its peers, put to the stages in which it took longer than they; its lag at a stage's begin is its cumulative time
-// over the median of its peers, not below 0. A rank that is alone in its role has no peers, no excess and no lag. Who has no excess is never later than the latest at
-// a stage's begin, so that only the others are told.
+// A rank's excess is its busy time over the median of its peers, put to the stages in which it took
+// longer than they; its lag at a stage's begin is its cumulative time over the median of its peers,
+// not below 0. A rank that is alone in its role has no peers, no excess and no lag. Who has no
+// excess is never later than the latest at a stage's begin, so that only the others are told.
 class LateExcess {
  public:
   explicit LateExcess(const CrossRankView& view);
@@ -34,7 +35,8 @@ class LateExcess {
   // Of the ranks of one role: what each is compared with.
   struct Usual {
     PeerMedian busy_ns;
-    std::array<PeerMedian, kStepStageCount> stage_ns;    // of all but the backward pass, which holds what they leave
+    // of all but the backward pass, which holds what they leave
+    std::array<PeerMedian, kStepStageCount> stage_ns;
     std::array<PeerMedian, kStepStageCount> reached_ns;  // cumulative time at the stage's begin
   };
 

@@ -1,5 +1,5 @@
-// Jobs of which only the steps matter, for the tests of the accounting and of those who use it: how long each rank's stages took, and how
-// long it waited in them.
+// Jobs of which only the steps matter, for the tests of the accounting and of those who use it: how
+// long each rank's stages took, and how long it waited in them.
 #pragma once
 
 #include <array>
@@ -23,14 +23,20 @@ class StagedJob {
       batch.job = JobId{"staged"};
       batch.rank = RankId{rank};
       batch.world_size = world_size;
-      batch.window = {.kind = WindowKind::kSteps, .index = 0, .start_ns = 0, .end_ns = 0, .first_step = 0, .last_step = steps - 1};
+      batch.window = {.kind = WindowKind::kSteps,
+                      .index = 0,
+                      .start_ns = 0,
+                      .end_ns = 0,
+                      .first_step = 0,
+                      .last_step = steps - 1};
       for (uint32_t step = 0; step < steps; ++step) batch.steps.push_back({.id = step});
       Set(rank, stages, wait);
     }
   }
 
   StagedJob& Set(uint32_t rank, Stages stages, double wait) {
-    for (uint32_t step = 0; step < batches_[rank].steps.size(); ++step) SetStep(rank, step, stages, wait);
+    for (uint32_t step = 0; step < batches_[rank].steps.size(); ++step)
+      SetStep(rank, step, stages, wait);
     return *this;
   }
   StagedJob& SetStep(uint32_t rank, uint32_t step, Stages stages, double wait) {

@@ -11,7 +11,8 @@
 namespace eroica {
 namespace {
 
-constexpr std::array<std::string_view, kAccountStageCount> kStageNames = {"data", "forward", "backward", "optimizer", "step"};
+constexpr std::array<std::string_view, kAccountStageCount> kStageNames = {
+    "data", "forward", "backward", "optimizer", "step"};
 
 void AddExposed(RankIndex leader, size_t stage, int64_t increment_ns, StepAccount* account) {
   account->exposed_ns += increment_ns;
@@ -28,10 +29,12 @@ void AddExposed(const StepRow& row, StepAccount* account) {
     return;
   }
   const auto longest = std::ranges::max_element(row.duration_ns);
-  AddExposed(row.rank[static_cast<size_t>(longest - row.duration_ns.begin())], kUnmarkedStage, *longest, account);
+  AddExposed(row.rank[static_cast<size_t>(longest - row.duration_ns.begin())], kUnmarkedStage,
+             *longest, account);
 }
 
-// What ranks make the job lose in a stage of a step. Ranks that are not listed are charged with nothing.
+// What ranks make the job lose in a stage of a step. Ranks that are not listed are charged with
+// nothing.
 struct Charges {
   std::vector<RankIndex> rank;  // ascending
   std::vector<double> ns;
@@ -58,7 +61,8 @@ class LossOfStep {
   double part() const { return part_; }
 
  private:
-  // Each is charged for its lateness over that of the latest at the stage's begin; together they are charged for the largest.
+  // Each is charged for its lateness over that of the latest at the stage's begin; together they
+  // are charged for the largest.
   void Charge(const StepRow& row, size_t stage) {
     const double latest_at_begin = late_.most_lag_ns(stage);
     const std::span<const uint32_t> late = late_.late();
@@ -83,7 +87,9 @@ class LossOfStep {
   double part_ = 1;
 };
 
-size_t AccountStage(const StepRow& row, size_t stage) { return row.marked ? stage : kUnmarkedStage; }
+size_t AccountStage(const StepRow& row, size_t stage) {
+  return row.marked ? stage : kUnmarkedStage;
+}
 
 void AddLost(const StepRow& row, const LossOfStep& loss, StepAccount* account) {
   for (size_t stage = 0; stage < kStepStageCount; ++stage) {
@@ -100,7 +106,9 @@ void AddLost(const StepRow& row, const LossOfStep& loss, StepAccount* account) {
 
 }  // namespace
 
-std::string_view StageName(size_t stage) { return stage < kStageNames.size() ? kStageNames[stage] : "unknown"; }
+std::string_view StageName(size_t stage) {
+  return stage < kStageNames.size() ? kStageNames[stage] : "unknown";
+}
 
 double RankAccount::lost() const { return std::accumulate(lost_ns.begin(), lost_ns.end(), 0.0); }
 
@@ -108,7 +116,8 @@ double StepAccount::LostPerStep(std::span<const RankId> culprits) const {
   if (steps == 0) return 0;
   double lost = 0;
   for (const RankAccount& rank : ranks) {
-    if (std::find(culprits.begin(), culprits.end(), rank.rank) != culprits.end()) lost += rank.lost();
+    if (std::find(culprits.begin(), culprits.end(), rank.rank) != culprits.end())
+      lost += rank.lost();
   }
   return lost / steps;
 }
@@ -162,7 +171,8 @@ class LossOfRanks {
       const Charges& charges = loss_.charges(stage);
       const auto at = std::ranges::lower_bound(charges.rank, position);
       if (at == charges.rank.end() || *at != position) continue;
-      account.lost_ns[AccountStage(row, stage)] += loss_.part() * charges.ns[static_cast<size_t>(at - charges.rank.begin())];
+      account.lost_ns[AccountStage(row, stage)] +=
+          loss_.part() * charges.ns[static_cast<size_t>(at - charges.rank.begin())];
     }
   }
 
@@ -175,9 +185,11 @@ class LossOfRanks {
 
 }  // namespace
 
-std::optional<std::vector<double>> LostPerStep(const CrossRankView& view, std::span<const RankId> asked) {
+std::optional<std::vector<double>> LostPerStep(const CrossRankView& view,
+                                               std::span<const RankId> asked) {
   LossOfRanks of_same_steps(view, asked);
-  if (VisitSteps(view, [&](const StepRow& row) { return of_same_steps.Take(row); })) return of_same_steps.PerStep();
+  if (VisitSteps(view, [&](const StepRow& row) { return of_same_steps.Take(row); }))
+    return of_same_steps.PerStep();
   LossOfRanks loss(view, asked);
   for (const StepRow& row : LineUpSteps(view)) {
     if (!loss.Take(row)) break;

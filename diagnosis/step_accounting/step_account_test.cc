@@ -49,7 +49,8 @@ TEST(PeerMedian, IsTheMedianOfTheOthers) {
       std::sort(others.begin(), others.end());
       const size_t n = others.size();
       const double expected = n % 2 == 1 ? others[n / 2] : (others[n / 2 - 1] + others[n / 2]) / 2;
-      EXPECT_EQ(PeerMedian(values).Without(values[left_out]), expected) << count << " values without " << values[left_out];
+      EXPECT_EQ(PeerMedian(values).Without(values[left_out]), expected)
+          << count << " values without " << values[left_out];
     }
   }
 }
@@ -100,7 +101,8 @@ TEST(StepAccount, ChargesTheCulpritWithItsExcessInItsStage) {
 }
 
 TEST(StepAccount, WhatTheWaitingHidesBelongsToTheBackwardPass) {
-  // All leave the backward pass together: only the waiting tells that rank 2 works 20 ms longer in it.
+  // All leave the backward pass together: only the waiting tells that rank 2 works 20 ms longer in
+  // it.
   StagedJob job(4, 5, {10, 40, 80, 10}, 25);
   job.Set(2, {10, 40, 80, 10}, 5);
   const StepAccount account = Account(job.View());
@@ -109,7 +111,8 @@ TEST(StepAccount, WhatTheWaitingHidesBelongsToTheBackwardPass) {
 }
 
 TEST(StepAccount, ExcessesWithASynchronizationBetweenThemBothCount) {
-  // Rank 0 is 30 ms late in the data stage, all meet in forward, then rank 3 works 20 ms longer in backward.
+  // Rank 0 is 30 ms late in the data stage, all meet in forward, then rank 3 works 20 ms longer in
+  // backward.
   StagedJob job(4, 5, {10, 70, 80, 10}, 55);
   job.Set(0, {40, 40, 80, 10}, 25).Set(3, {10, 70, 80, 10}, 35);
   const StepAccount account = Account(job.View());
@@ -118,7 +121,8 @@ TEST(StepAccount, ExcessesWithASynchronizationBetweenThemBothCount) {
 }
 
 TEST(StepAccount, ExcessesSideBySideCountOnce) {
-  // The same, but nobody meets before the backward pass: rank 3's 20 ms pass while all wait for rank 0.
+  // The same, but nobody meets before the backward pass: rank 3's 20 ms pass while all wait for
+  // rank 0.
   StagedJob job(4, 5, {10, 40, 80, 10}, 35);
   job.Set(0, {40, 40, 50, 10}, 5).Set(3, {10, 40, 80, 10}, 15);
   const StepAccount account = Account(job.View());
@@ -129,7 +133,8 @@ TEST(StepAccount, RanksLateTogetherShareTheLoss) {
   StagedJob job(6, 5, {10, 40, 80, 10}, 35);
   job.Set(1, {40, 40, 50, 10}, 5).Set(4, {30, 40, 60, 10}, 15);  // 30 and 20 ms late
   const StepAccount account = Account(job.View());
-  EXPECT_THAT(LostByRank(account), ElementsAre(0, 20, 0, 0, 10, 0));  // 20 ms for both, 10 more for rank 1 alone
+  EXPECT_THAT(LostByRank(account),
+              ElementsAre(0, 20, 0, 0, 10, 0));  // 20 ms for both, 10 more for rank 1 alone
 }
 
 TEST(StepAccount, AnotherRoleIsNotLate) {
@@ -198,7 +203,8 @@ StagedJob AnyJob(uint32_t seed) {
     std::vector<StepRecord>& steps = job.batches()[rank].steps;
     for (uint32_t step = 0; step < steps.size(); ++step) {
       const StagedJob::Stages stages = {draw(50), draw(90), draw(200), 1 + draw(20)};
-      job.SetStep(rank, step, stages, draw(static_cast<uint32_t>(stages[0] + stages[1] + stages[2] + stages[3]) + 1));
+      job.SetStep(rank, step, stages,
+                  draw(static_cast<uint32_t>(stages[0] + stages[1] + stages[2] + stages[3]) + 1));
       if (random() % 40 == 0) steps[step].stage_ns = {};
     }
     if (random() % 6 == 0) steps.pop_back();
@@ -224,7 +230,9 @@ TEST(StepAccount, AddsUpAndNeverClaimsMoreThanWasLost) {
       waited += static_cast<double>(most);
     }
     EXPECT_EQ(account.exposed_ns, exposed) << "seed " << seed;
-    EXPECT_EQ(std::accumulate(account.stage_ns.begin(), account.stage_ns.end(), int64_t{0}), exposed) << "seed " << seed;
+    EXPECT_EQ(std::accumulate(account.stage_ns.begin(), account.stage_ns.end(), int64_t{0}),
+              exposed)
+        << "seed " << seed;
     int64_t led = 0;
     double lost = 0;
     for (const RankAccount& rank : account.ranks) {
@@ -234,7 +242,9 @@ TEST(StepAccount, AddsUpAndNeverClaimsMoreThanWasLost) {
     }
     EXPECT_EQ(led, exposed) << "seed " << seed;
     EXPECT_NEAR(lost, account.lost_ns, 1) << "seed " << seed;
-    EXPECT_NEAR(std::accumulate(account.stage_lost_ns.begin(), account.stage_lost_ns.end(), 0.0), account.lost_ns, 1) << "seed " << seed;
+    EXPECT_NEAR(std::accumulate(account.stage_lost_ns.begin(), account.stage_lost_ns.end(), 0.0),
+                account.lost_ns, 1)
+        << "seed " << seed;
     EXPECT_LE(account.lost_ns, waited + 1) << "seed " << seed;
   }
 }
@@ -246,13 +256,16 @@ TEST(StepAccount, SomeRanksAloneAreChargedAsAmongAll) {
     const CrossRankView view = job.View();
     const StepAccount account = Account(view);
     const auto world = static_cast<uint32_t>(job.batches().size());
-    const std::vector<RankId> asked = {RankId{world - 1}, RankId{world}, RankId{0}};  // the second is not there
+    const std::vector<RankId> asked = {RankId{world - 1}, RankId{world},
+                                       RankId{0}};  // the second is not there
     const std::optional<std::vector<double>> lost = LostPerStep(view, asked);
-    ASSERT_EQ(lost.has_value(), account.steps > 0 && account.unmarked_steps == 0) << "seed " << seed;
+    ASSERT_EQ(lost.has_value(), account.steps > 0 && account.unmarked_steps == 0)
+        << "seed " << seed;
     ASSERT_EQ(HasSteps(view), account.steps > 0) << "seed " << seed;
     if (!lost) continue;
     ++charged;
-    EXPECT_THAT(*lost, ElementsAre(account.ranks[world - 1].lost() / account.steps, 0, account.ranks[0].lost() / account.steps))
+    EXPECT_THAT(*lost, ElementsAre(account.ranks[world - 1].lost() / account.steps, 0,
+                                   account.ranks[0].lost() / account.steps))
         << "seed " << seed;
   }
   EXPECT_GT(charged, 30u);
@@ -313,7 +326,8 @@ TEST(StepAccount, PermutingTheRanksPermutesTheLosses) {
     const StepAccount mirrored = Account(job.View());
     EXPECT_EQ(mirrored.stage_ns, account.stage_ns) << "seed " << seed;
     for (uint32_t rank = 0; rank < world; ++rank) {
-      EXPECT_NEAR(mirrored.ranks[world - 1 - rank].lost(), account.ranks[rank].lost(), 1) << "seed " << seed << " rank " << rank;
+      EXPECT_NEAR(mirrored.ranks[world - 1 - rank].lost(), account.ranks[rank].lost(), 1)
+          << "seed " << seed << " rank " << rank;
     }
   }
 }
@@ -338,7 +352,8 @@ TEST(StepAccount, MoreHealthyRanksChangeNothing) {
   StagedJob large(64, 5, {10, 40, 80, 10}, 35);
   large.Set(1, {40, 40, 50, 10}, 5);
   EXPECT_DOUBLE_EQ(Account(large.View()).lost_ns, Account(small.View()).lost_ns);
-  EXPECT_DOUBLE_EQ(Account(large.View()).ranks[1].lost_ns[kDataStage], Account(small.View()).ranks[1].lost_ns[kDataStage]);
+  EXPECT_DOUBLE_EQ(Account(large.View()).ranks[1].lost_ns[kDataStage],
+                   Account(small.View()).ranks[1].lost_ns[kDataStage]);
   EXPECT_EQ(Account(large.View()).ranks[1].lost_ns[kForwardStage], 0);
 }
 

@@ -23,7 +23,8 @@ bool IsMarked(const StepRecord& step) {
 constexpr int64_t kLongestStepNs = 24 * int64_t{3'600'000'000'000};
 
 bool IsPossible(const StepRecord& step) {
-  return step.duration_ns > 0 && step.duration_ns < kLongestStepNs && step.peer_wait_ns >= 0 && step.peer_wait_ns <= step.duration_ns;
+  return step.duration_ns > 0 && step.duration_ns < kLongestStepNs && step.peer_wait_ns >= 0 &&
+         step.peer_wait_ns <= step.duration_ns;
 }
 
 // What so many have seen is taken for what all have.
@@ -40,10 +41,12 @@ void Append(RankIndex rank, const StepRecord& step, size_t ranks, StepRow& row) 
   row.rank.push_back(rank);
   row.duration_ns.push_back(step.duration_ns);
   row.peer_wait_ns.push_back(step.peer_wait_ns);
-  for (size_t stage = 0; stage < kStepStageCount; ++stage) row.stage_ns[stage].push_back(step.stage_ns[stage]);
+  for (size_t stage = 0; stage < kStepStageCount; ++stage)
+    row.stage_ns[stage].push_back(step.stage_ns[stage]);
 }
 
-// Steps of ranks, a few steps of all of them at a time: those of one rank lie together, far from those of the next.
+// Steps of ranks, a few steps of all of them at a time: those of one rank lie together, far from
+// those of the next.
 class StepsSideBySide {
  public:
   static constexpr size_t kTogether = 2;
@@ -70,7 +73,8 @@ class StepsSideBySide {
   size_t count() const { return alike_ ? count_ : 0; }  // of steps
   bool alike() const { return alike_; }
 
-  // From the given step on. Only those that all ranks report the same, after what they reported before, and as can be: fewer where one is not so.
+  // From the given step on. Only those that all ranks report the same, after what they reported
+  // before, and as can be: fewer where one is not so.
   std::span<const StepRow> Take(size_t first) {
     constexpr size_t kAhead = 16;  // ranks whose records are asked for while these are read
     const size_t steps = std::min(kTogether, count_ - first);
@@ -101,7 +105,8 @@ class StepsSideBySide {
       row.marked = row.marked && IsMarked(record);
       row.duration_ns[i] = record.duration_ns;
       row.peer_wait_ns[i] = record.peer_wait_ns;
-      for (size_t stage = 0; stage < kStepStageCount; ++stage) row.stage_ns[stage][i] = record.stage_ns[stage];
+      for (size_t stage = 0; stage < kStepStageCount; ++stage)
+        row.stage_ns[stage][i] = record.stage_ns[stage];
     }
     return records.size();
   }
@@ -138,7 +143,8 @@ std::vector<StepRow> LineUpSteps(const CrossRankView& view) {
       if (next == by_id.end() || next->first != step.id) next = by_id.try_emplace(step.id).first;
       StepRow& row = next->second;
       ++next;
-      if (row.rank.empty() || row.rank.back() != rank) Append(rank, step, view.ranks().size(), row);  // the first record of a step counts
+      if (row.rank.empty() || row.rank.back() != rank)
+        Append(rank, step, view.ranks().size(), row);  // the first record of a step counts
     }
   }
   std::vector<StepRow> rows;

@@ -1,5 +1,5 @@
-// The training steps of a window lined up over its ranks by step number, as the accounting reads them. No clocks are compared: a step's
-// time starts at 0 on each rank.
+// The training steps of a window lined up over its ranks by step number, as the accounting reads
+// them. No clocks are compared: a step's time starts at 0 on each rank.
 #pragma once
 
 #include <array>
@@ -24,12 +24,14 @@ struct StepRow {
   size_t size() const { return rank.size(); }
 };
 
-// By step number. Steps that fewer than half of the reporting ranks have seen say nothing of the job and are left out, as are records with
-// times that cannot be.
+// By step number. Steps that fewer than half of the reporting ranks have seen say nothing of the
+// job and are left out, as are records with times that cannot be.
 std::vector<StepRow> LineUpSteps(const CrossRankView& view);
 
-// The same rows, lent to `take` one after another in memory for a few, until it says that it has enough (false). Only where all ranks that report steps report the very
-// same ones, as mostly they do, and all with times that can be: otherwise false is returned, maybe after some rows, and LineUpSteps is what remains.
+// The same rows, lent to `take` one after another in memory for a few, until it says that it has
+// enough (false). Only where all ranks that report steps report the very same ones, as mostly they
+// do, and all with times that can be: otherwise false is returned, maybe after some rows, and
+// LineUpSteps is what remains.
 bool VisitSteps(const CrossRankView& view, const std::function<bool(const StepRow&)>& take);
 
 // Whether there is any row.

@@ -1,5 +1,6 @@
-// What `eroica check` concludes: which sources of events a job on this machine would have, and why not
-// the rest. Pure: from facts (machine_facts.h gathers them), so that every machine can be made up.
+// What `eroica check` concludes: which sources of events a job on this machine would have, and why
+// not the rest. Pure: from facts (machine_facts.h gathers them), so that every machine can be made
+// up.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 namespace eroica {
 
 struct PythonFacts {
-  std::string path;       // that is first on PATH; empty: there is none
-  std::string error;      // why it could not be asked
+  std::string path;   // that is first on PATH; empty: there is none
+  std::string error;  // why it could not be asked
   int major = 0;
   int minor = 0;
   bool free_threaded = false;
@@ -25,15 +26,15 @@ struct PythonFacts {
 
 struct MachineFacts {
   std::optional<ProducerFiles> files;
-  std::string files_error;      // where there are none
-  std::string core_error;       // why the core library does not load
-  std::string place;            // that a recording would go to; empty: Kafka is asked for
-  std::string place_error;      // why nothing can be written there
+  std::string files_error;  // where there are none
+  std::string core_error;   // why the core library does not load
+  std::string place;        // that a recording would go to; empty: Kafka is asked for
+  std::string place_error;  // why nothing can be written there
   uint64_t place_free_bytes = 0;
   PythonFacts python;
-  bool has_sampler = false;     // liberoica_python.so beside the core
-  std::string driver_error;     // why libcuda.so.1 does not load; empty: it does
-  std::string libcupti;         // that would be found; empty: none
+  bool has_sampler = false;  // liberoica_python.so beside the core
+  std::string driver_error;  // why libcuda.so.1 does not load; empty: it does
+  std::string libcupti;      // that would be found; empty: none
   std::string libnccl;
   bool schedstat = false;
   bool proc_stat = false;
@@ -42,8 +43,8 @@ struct MachineFacts {
   std::string tcp_info_error;
   std::string nvml_error;
   unsigned gpus = 0;
-  std::string kafka;                         // empty: not asked for
-  std::string kafka_error;                   // why it cannot be reached
+  std::string kafka;        // empty: not asked for
+  std::string kafka_error;  // why it cannot be reached
   std::vector<std::string> topic_problems;
   GetVariable variable;
 };
@@ -61,8 +62,8 @@ struct SourceCheck {
 // One a source, in the order in which a reader asks.
 std::vector<SourceCheck> CheckSources(const MachineFacts& facts);
 
-// Whether a job can be captured: the core loads, it has a place to send to, and Python or NCCL tells it
-// of steps or collectives.
+// Whether a job can be captured: the core loads, it has a place to send to, and Python or NCCL
+// tells it of steps or collectives.
 bool CanCapture(const std::vector<SourceCheck>& checks);
 
 }  // namespace eroica

@@ -100,7 +100,8 @@ TEST_F(CaptureCheckTest, LittleSpaceIsSaidAndNoObstacle) {
 }
 
 TEST_F(CaptureCheckTest, PythonFrom39To314) {
-  const std::map<int, Capture> expected = {{8, Capture::kNo}, {9, Capture::kYes}, {14, Capture::kYes}, {15, Capture::kNo}};
+  const std::map<int, Capture> expected = {
+      {8, Capture::kNo}, {9, Capture::kYes}, {14, Capture::kYes}, {15, Capture::kNo}};
   for (const auto& [minor, capture] : expected) {
     facts_.python.minor = minor;
     EXPECT_EQ(Of("python").capture, capture) << minor;
@@ -145,7 +146,8 @@ TEST_F(CaptureCheckTest, WithoutPytorchTheScriptCountsItsSteps) {
 TEST_F(CaptureCheckTest, ReasonsOfCupti) {
   facts_.libcupti = "";
   ExpectMissing("cupti", "no libcupti");
-  facts_.python.cuda_libraries = {"/site/nvidia/nccl/lib/libnccl.so.2", "/site/nvidia/cuda_cupti/lib/libcupti.so.12"};
+  facts_.python.cuda_libraries = {"/site/nvidia/nccl/lib/libnccl.so.2",
+                                  "/site/nvidia/cuda_cupti/lib/libcupti.so.12"};
   EXPECT_EQ(Of("cupti").capture, Capture::kPartly);
   EXPECT_EQ(Of("cupti").to_do, "EROICA_CUPTI_LIBRARY=/site/nvidia/cuda_cupti/lib/libcupti.so.12");
   facts_.driver_error = "libcuda.so.1: cannot open shared object file";
@@ -210,7 +212,8 @@ TEST_F(CaptureCheckTest, LaunchersAsTheCoreReadsThem) {
 }
 
 TEST(PythonAnswer, WhatIsNotAnAnswerIsAnError) {
-  for (const char* answer : {"", "{", "[]", "{}", R"({"major": "3", "minor": 12})", "hello\n{\"major\": 3, \"minor\": 12}"}) {
+  for (const char* answer : {"", "{", "[]", "{}", R"({"major": "3", "minor": 12})",
+                             "hello\n{\"major\": 3, \"minor\": 12}"}) {
     EXPECT_THAT(ParsePythonAnswer("/bin/python3", answer).error, Not(IsEmpty())) << answer;
   }
   const PythonFacts facts = ParsePythonAnswer(

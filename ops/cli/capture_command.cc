@@ -32,9 +32,11 @@ absl::Status ParseSteps(const std::string& text, Control* control) {
     return !part.empty() && error == std::errc() && end == part.data() + part.size() && *out >= 0;
   };
   const std::string_view all = text;
-  if (dots == std::string::npos || !parse(all.substr(0, dots), &control->first_step) || !parse(all.substr(dots + 2), &control->last_step) ||
+  if (dots == std::string::npos || !parse(all.substr(0, dots), &control->first_step) ||
+      !parse(all.substr(dots + 2), &control->last_step) ||
       control->last_step < control->first_step) {
-    return absl::InvalidArgumentError(fmt::format("--steps {}: must be FIRST..LAST, such as 100..131", text));
+    return absl::InvalidArgumentError(
+        fmt::format("--steps {}: must be FIRST..LAST, such as 100..131", text));
   }
   return absl::OkStatus();
 }
@@ -43,10 +45,12 @@ absl::Status Request(const CaptureFlags& flags) {
   const absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return config.status();
   const auto now = std::chrono::system_clock::now() + std::chrono::minutes(flags.expires_minutes);
-  Control control{.job = JobId{flags.job},
-                  .capture_level = flags.off ? CaptureLevel::kOff : static_cast<CaptureLevel>(flags.level),
-                  .requester = "eroica capture",
-                  .expires_at_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count()};
+  Control control{
+      .job = JobId{flags.job},
+      .capture_level = flags.off ? CaptureLevel::kOff : static_cast<CaptureLevel>(flags.level),
+      .requester = "eroica capture",
+      .expires_at_ns =
+          std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count()};
   if (!flags.off) {
     if (absl::Status status = ParseSteps(flags.steps, &control); !status.ok()) return status;
   }
@@ -59,15 +63,26 @@ absl::Status Request(const CaptureFlags& flags) {
 
 void AddCaptureCommand(CLI::App& app, int* exit_code) {
   auto flags = std::make_shared<CaptureFlags>();
-  CLI::App* command = app.add_subcommand("capture", "Ask a running job for a capture window, or switch its producers off");
+  CLI::App* command = app.add_subcommand(
+      "capture", "Ask a running job for a capture window, or switch its producers off");
   flags->config.AddTo(*command);
   command->add_option("--job", flags->job, "The job")->type_name("JOB")->required();
-  auto* steps = command->add_option("--steps", flags->steps, "Training steps, both included; the same on all ranks")->type_name("FIRST..LAST");
-  command->add_option("--level", flags->level, "0 marks and collectives, 1 patterns, 2 everything and Python in full")
+  auto* steps = command
+                    ->add_option("--steps", flags->steps,
+                                 "Training steps, both included; the same on all ranks")
+                    ->type_name("FIRST..LAST");
+  command
+      ->add_option("--level", flags->level,
+                   "0 marks and collectives, 1 patterns, 2 everything and Python in full")
       ->check(CLI::Range(0, 2))
       ->capture_default_str();
-  auto* off = command->add_flag("--off", flags->off, "The producers of the job stop for good; training goes on")->excludes(steps);
-  command->add_option("--expires", flags->expires_minutes, "Minutes until a request that nobody has heard is void")
+  auto* off = command
+                  ->add_flag("--off", flags->off,
+                             "The producers of the job stop for good; training goes on")
+                  ->excludes(steps);
+  command
+      ->add_option("--expires", flags->expires_minutes,
+                   "Minutes until a request that nobody has heard is void")
       ->check(CLI::Range(1, 7 * 24 * 60))
       ->capture_default_str();
   command->footer(
@@ -76,9 +91,10 @@ void AddCaptureCommand(CLI::App& app, int* exit_code) {
       "  eroica capture --bootstrap broker:9092 --job night --off\n\n"
       "Exit codes: 0 asked, 2 error. Ranks that are slow or blocked ask by themselves.");
   command->callback([flags, steps, off, exit_code] {
-    const absl::Status status = steps->count() + off->count() > 0
-                                    ? Request(*flags)
-                                    : absl::InvalidArgumentError("say which steps (--steps FIRST..LAST), or --off");
+    const absl::Status status =
+        steps->count() + off->count() > 0
+            ? Request(*flags)
+            : absl::InvalidArgumentError("say which steps (--steps FIRST..LAST), or --off");
     *exit_code = status.ok() ? kExitNothingFound : ExitWithError(status);
   });
 }

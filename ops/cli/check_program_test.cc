@@ -1,4 +1,5 @@
-// `eroica check` from outside: whatever this machine has, its answer is whole and agrees with its exit code.
+// `eroica check` from outside: whatever this machine has, its answer is whole and agrees with its
+// exit code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,12 +22,15 @@ std::set<std::string> SourcesOf(const nlohmann::json& answer) {
 
 TEST(CheckProgram, SaysOfEverySourceWhetherAndWhy) {
   const ScratchDirectory folder;
-  const ProgramRun run = RunProgram({"check", "--json", "--recording", folder.path() + "/not/there/yet"});
+  const ProgramRun run =
+      RunProgram({"check", "--json", "--recording", folder.path() + "/not/there/yet"});
   const nlohmann::json answer = nlohmann::json::parse(run.out);
   EXPECT_EQ(run.exit_code, answer["can_capture"].get<bool>() ? 0 : 1) << run.err;
-  EXPECT_EQ(SourcesOf(answer), (std::set<std::string>{"core", "recording", "python", "pytorch", "stacks", "cupti", "nccl", "host",
-                                                      "sockets", "nvml", "launcher"}));
-  for (const auto& source : answer["sources"]) EXPECT_FALSE(source["why"].get<std::string>().empty()) << source;
+  EXPECT_EQ(SourcesOf(answer),
+            (std::set<std::string>{"core", "recording", "python", "pytorch", "stacks", "cupti",
+                                   "nccl", "host", "sockets", "nvml", "launcher"}));
+  for (const auto& source : answer["sources"])
+    EXPECT_FALSE(source["why"].get<std::string>().empty()) << source;
   EXPECT_EQ(answer["sources"][0]["capture"], "yes") << answer["sources"][0];
   EXPECT_EQ(answer["sources"][1]["capture"], "yes") << answer["sources"][1];
   EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it only asks";
@@ -34,7 +38,8 @@ TEST(CheckProgram, SaysOfEverySourceWhetherAndWhy) {
 
 TEST(CheckProgram, TextHasALineASource) {
   const ProgramRun run = RunProgram({"check"});
-  EXPECT_THAT(run.out, AllOf(HasSubstr("\npython  "), HasSubstr("\nlauncher  "), HasSubstr("captured")));
+  EXPECT_THAT(run.out,
+              AllOf(HasSubstr("\npython  "), HasSubstr("\nlauncher  "), HasSubstr("captured")));
 }
 
 TEST(CheckProgram, APlaceBelowAFileCannotBeWritten) {

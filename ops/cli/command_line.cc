@@ -10,14 +10,16 @@
 namespace eroica {
 namespace {
 
-// What the user may have meant by a word that no command or option takes; empty where nothing is near.
+// What the user may have meant by a word that no command or option takes; empty where nothing is
+// near.
 std::string Suggestion(const CLI::App& app) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
   const std::vector<std::string> extra = app.remaining(true);
   if (extra.empty()) return "";
   std::vector<std::string> known;
-  for (const CLI::App* subcommand : command->get_subcommands([](const CLI::App*) { return true; })) known.push_back(subcommand->get_name());
+  for (const CLI::App* subcommand : command->get_subcommands([](const CLI::App*) { return true; }))
+    known.push_back(subcommand->get_name());
   for (const CLI::Option* option : command->get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   }

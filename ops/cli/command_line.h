@@ -1,6 +1,6 @@
-// A command line of subcommands, git style: parses, runs the one that is asked for, and says what went
-// wrong in one line behind the program's name. Shared by `eroica` and by the programs of the tests.
-// Owner: main().
+// A command line of subcommands, git style: parses, runs the one that is asked for, and says what
+// went wrong in one line behind the program's name. Shared by `eroica` and by the programs of the
+// tests. Owner: main().
 #pragma once
 
 #include <CLI/CLI.hpp>

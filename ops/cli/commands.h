@@ -1,5 +1,5 @@
-// The subcommands. Each adds itself with its options to the app; its callback does the work and says in *exit_code (exit_code.h) how it
-// ended.
+// The subcommands. Each adds itself with its options to the app; its callback does the work and
+// says in *exit_code (exit_code.h) how it ended.
 #pragma once
 
 #include <CLI/CLI.hpp>

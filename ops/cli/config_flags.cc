@@ -5,14 +5,20 @@
 namespace eroica {
 
 void ConfigFlags::AddTo(CLI::App& command) {
-  command.add_option("-c,--config", file_, "TOML file; docs/reference/config.md lists the keys")->type_name("FILE");
+  command.add_option("-c,--config", file_, "TOML file; docs/reference/config.md lists the keys")
+      ->type_name("FILE");
   command.add_option("--set", assignments_, "One option, over what the file says; may be repeated")
       ->type_name("SECTION.KEY=VALUE")
       ->expected(1)
       ->take_all();
-  auto* bootstrap = command.add_option("--bootstrap", bootstrap_, "Kafka brokers to begin with")->type_name("HOST:PORT,...");
-  command.add_option("--recording", recording_, "Folder of a recording, instead of Kafka")->type_name("DIR")->excludes(bootstrap);
-  command.add_option("--topic-prefix", topic_prefix_, "The topics are called PREFIX.events and so on")->type_name("PREFIX");
+  auto* bootstrap = command.add_option("--bootstrap", bootstrap_, "Kafka brokers to begin with")
+                        ->type_name("HOST:PORT,...");
+  command.add_option("--recording", recording_, "Folder of a recording, instead of Kafka")
+      ->type_name("DIR")
+      ->excludes(bootstrap);
+  command
+      .add_option("--topic-prefix", topic_prefix_, "The topics are called PREFIX.events and so on")
+      ->type_name("PREFIX");
 }
 
 absl::StatusOr<NodeConfig> ConfigFlags::Load() const {

@@ -1,5 +1,5 @@
-// The flags of every subcommand that needs a node's configuration. What holds: the defaults, then the file, then --set, then the other
-// flags.
+// The flags of every subcommand that needs a node's configuration. What holds: the defaults, then
+// the file, then --set, then the other flags.
 #pragma once
 
 #include <absl/status/statusor.h>

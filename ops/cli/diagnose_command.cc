@@ -49,7 +49,9 @@ absl::StatusOr<StageProbe> RunTopology(Log& log) {
 
 absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces) {
   MemoryLog log;
-  if (absl::Status status = CreateMissingTopics(log.admin(), kDefaultTopicPrefix, TopicLayout()); !status.ok()) return status;
+  if (absl::Status status = CreateMissingTopics(log.admin(), kDefaultTopicPrefix, TopicLayout());
+      !status.ok())
+    return status;
   Diagnosis diagnosis;
   absl::StatusOr<ImportReport> report = ImportIntoLog(traces, log, LogBatchSinkOptions());
   if (!report.ok()) return report.status();
@@ -57,7 +59,8 @@ absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces) {
   const absl::StatusOr<StageProbe> probe = RunTopology(log);
   if (!probe.ok()) return probe.status();
   diagnosis.probe = *probe;
-  const absl::StatusOr<std::unique_ptr<FindingReader>> reader = FindingReader::Open(log, std::string(kDefaultTopicPrefix));
+  const absl::StatusOr<std::unique_ptr<FindingReader>> reader =
+      FindingReader::Open(log, std::string(kDefaultTopicPrefix));
   if (!reader.ok()) return reader.status();
   absl::StatusOr<std::vector<Finding>> findings = ReadAllFindings(**reader);
   if (!findings.ok()) return findings.status();
@@ -66,8 +69,10 @@ absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces) {
 }
 
 std::string AsJson(const Diagnosis& diagnosis) {
-  std::string json = fmt::format("{{\"import\":{},\"findings\":[", ImportReportJson(diagnosis.report));
-  for (size_t i = 0; i < diagnosis.findings.size(); ++i) json += (i == 0 ? "" : ",") + ToJson(diagnosis.findings[i]);
+  std::string json =
+      fmt::format("{{\"import\":{},\"findings\":[", ImportReportJson(diagnosis.report));
+  for (size_t i = 0; i < diagnosis.findings.size(); ++i)
+    json += (i == 0 ? "" : ",") + ToJson(diagnosis.findings[i]);
   return json + "]}\n";
 }
 
@@ -87,7 +92,8 @@ std::string AsText(const Diagnosis& diagnosis) {
 
 void AddDiagnoseCommand(CLI::App& app, int* exit_code) {
   auto flags = std::make_shared<DiagnoseFlags>();
-  CLI::App* command = app.add_subcommand("diagnose", "Find the culprit in the traces of one job; needs no Kafka");
+  CLI::App* command =
+      app.add_subcommand("diagnose", "Find the culprit in the traces of one job; needs no Kafka");
   flags->traces.AddTo(*command);
   command->add_flag("--json", flags->json, "One JSON object: what was imported, and the findings");
   command->footer(

@@ -10,7 +10,8 @@ namespace eroica {
 
 int ExitWithError(const absl::Status& status) {
   std::istringstream lines{std::string(status.message())};
-  for (std::string line; std::getline(lines, line);) std::cerr << program_invocation_short_name << ": " << line << "\n";
+  for (std::string line; std::getline(lines, line);)
+    std::cerr << program_invocation_short_name << ": " << line << "\n";
   return kExitError;
 }
 

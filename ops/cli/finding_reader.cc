@@ -7,11 +7,14 @@
 
 namespace eroica {
 
-absl::StatusOr<std::unique_ptr<FindingReader>> FindingReader::Open(Log& log, const std::string& topic_prefix) {
+absl::StatusOr<std::unique_ptr<FindingReader>> FindingReader::Open(
+    Log& log, const std::string& topic_prefix) {
   absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log.NewConsumer(ConsumerOptions());
   if (!consumer.ok()) return consumer.status();
   std::unique_ptr<FindingReader> reader(new FindingReader(*std::move(consumer)));
-  if (absl::Status status = reader->consumer_->Subscribe({TopicName(topic_prefix, Topic::kFindings)}, reader.get()); !status.ok())
+  if (absl::Status status =
+          reader->consumer_->Subscribe({TopicName(topic_prefix, Topic::kFindings)}, reader.get());
+      !status.ok())
     return status;
   return reader;
 }
@@ -19,7 +22,8 @@ absl::StatusOr<std::unique_ptr<FindingReader>> FindingReader::Open(Log& log, con
 absl::Status FindingReader::Poll(std::chrono::milliseconds timeout, std::vector<Finding>* out) {
   constexpr size_t kRecordsMax = 256;
   records_.clear();
-  if (absl::Status status = consumer_->Poll(timeout, kRecordsMax, &records_); !status.ok()) return status;
+  if (absl::Status status = consumer_->Poll(timeout, kRecordsMax, &records_); !status.ok())
+    return status;
   for (const ConsumerRecord& record : records_) {
     Finding finding;
     if (decoder_.Decode(record.payload(), &finding) == DropReason::kNone) {
@@ -44,7 +48,9 @@ absl::StatusOr<bool> FindingReader::AtEnd() {
   return true;
 }
 
-std::optional<int64_t> FindingReader::OnPartitionAssigned(const TopicPartition&) { return std::nullopt; }
+std::optional<int64_t> FindingReader::OnPartitionAssigned(const TopicPartition&) {
+  return std::nullopt;
+}
 void FindingReader::OnPartitionRevoked(const TopicPartition&, bool) {}
 
 absl::StatusOr<std::vector<Finding>> ReadAllFindings(FindingReader& reader) {

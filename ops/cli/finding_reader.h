@@ -20,7 +20,8 @@ namespace eroica {
 class FindingReader : private RebalanceListener {
  public:
   // log must outlive the reader.
-  static absl::StatusOr<std::unique_ptr<FindingReader>> Open(Log& log, const std::string& topic_prefix);
+  static absl::StatusOr<std::unique_ptr<FindingReader>> Open(Log& log,
+                                                             const std::string& topic_prefix);
 
   // Appends what came within the timeout, perhaps nothing.
   absl::Status Poll(std::chrono::milliseconds timeout, std::vector<Finding>* out);

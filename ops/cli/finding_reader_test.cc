@@ -16,7 +16,11 @@ using ::testing::IsEmpty;
 class FindingReaderTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(log_.admin().CreateTopic({.name = "eroica.findings", .partitions = 2, .config = {}, .replication_factor = 1}).ok());
+    ASSERT_TRUE(
+        log_.admin()
+            .CreateTopic(
+                {.name = "eroica.findings", .partitions = 2, .config = {}, .replication_factor = 1})
+            .ok());
     producer_ = *log_.NewProducer();
     reader_ = *FindingReader::Open(log_, "eroica");
   }

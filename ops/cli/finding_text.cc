@@ -34,19 +34,22 @@ std::string CulpritText(const Culprit& culprit) {
   if (culprit.peer >= 0) text += fmt::format(" and its link to rank {}", culprit.peer);
   std::string where;
   if (!culprit.host.empty()) where = "host " + culprit.host;
-  if (culprit.device >= 0) where += fmt::format("{}device {}", where.empty() ? "" : ", ", culprit.device);
+  if (culprit.device >= 0)
+    where += fmt::format("{}device {}", where.empty() ? "" : ", ", culprit.device);
   return where.empty() ? text : fmt::format("{} ({})", text, where);
 }
 
 std::string Culprits(const Finding& finding) {
   std::string text;
-  for (const Culprit& culprit : finding.culprits) text += (text.empty() ? "" : ", ") + CulpritText(culprit);
+  for (const Culprit& culprit : finding.culprits)
+    text += (text.empty() ? "" : ", ") + CulpritText(culprit);
   return text;
 }
 
 std::string Victims(const Finding& finding, size_t victims_max) {
   std::vector<Victim> victims = finding.victims;
-  std::stable_sort(victims.begin(), victims.end(), [](const Victim& a, const Victim& b) { return a.lost_ns > b.lost_ns; });
+  std::stable_sort(victims.begin(), victims.end(),
+                   [](const Victim& a, const Victim& b) { return a.lost_ns > b.lost_ns; });
   std::string text;
   int64_t others_ns = 0;
   for (size_t i = 0; i < victims.size(); ++i) {
@@ -54,11 +57,12 @@ std::string Victims(const Finding& finding, size_t victims_max) {
       others_ns += victims[i].lost_ns;
       continue;
     }
-    text +=
-        fmt::format("{}rank {} lost {}", i == 0 ? "" : ", ", victims[i].rank.value, DurationText(static_cast<double>(victims[i].lost_ns)));
+    text += fmt::format("{}rank {} lost {}", i == 0 ? "" : ", ", victims[i].rank.value,
+                        DurationText(static_cast<double>(victims[i].lost_ns)));
   }
   if (victims.size() > victims_max) {
-    text += fmt::format(" and {} more {} together", victims.size() - victims_max, DurationText(static_cast<double>(others_ns)));
+    text += fmt::format(" and {} more {} together", victims.size() - victims_max,
+                        DurationText(static_cast<double>(others_ns)));
   }
   return text;
 }
@@ -67,7 +71,8 @@ std::string Cost(const Finding& finding) {
   std::string text;
   if (finding.lost_ns_per_step > 0) text = DurationText(finding.lost_ns_per_step) + " a step";
   if (finding.lost_gpu_seconds_per_hour > 0) {
-    text += fmt::format("{}{:.{}f} GPU seconds an hour", text.empty() ? "" : ", ", finding.lost_gpu_seconds_per_hour,
+    text += fmt::format("{}{:.{}f} GPU seconds an hour", text.empty() ? "" : ", ",
+                        finding.lost_gpu_seconds_per_hour,
                         finding.lost_gpu_seconds_per_hour < 100 ? 1 : 0);
   }
   return text;
@@ -79,7 +84,8 @@ std::string Evidence(const Finding& finding) {
   for (const Measure& m : finding.evidence) {
     if (m.name == "lasted") continue;  // a line of its own
     rows.push_back({Spaced(m.name), NumberText(m.culprit, m.unit), NumberText(m.peers, m.unit),
-                    m.threshold == 0 ? "-" : NumberText(m.threshold, m.unit), fmt::format("{}", m.samples)});
+                    m.threshold == 0 ? "-" : NumberText(m.threshold, m.unit),
+                    fmt::format("{}", m.samples)});
   }
   return AlignedColumns(rows);
 }
@@ -89,27 +95,33 @@ std::string Lasted(const Finding& finding) {
   const Measure* lasted = FindLasted(finding);
   if (lasted == nullptr) return "";
   const int64_t windows = finding.last_window - finding.first_window + 1;
-  return fmt::format("{}, seen in {} of {} window{}", DurationText(lasted->culprit), lasted->samples, windows, windows == 1 ? "" : "s");
+  return fmt::format("{}, seen in {} of {} window{}", DurationText(lasted->culprit),
+                     lasted->samples, windows, windows == 1 ? "" : "s");
 }
 
 // Each effect is a sentence of its own, with its rank and what it lost.
 std::string Chain(const Finding& finding) {
   std::string text;
-  for (const Effect& effect : finding.chain) text += (text.empty() ? "" : "\n-> ") + effect.description;
+  for (const Effect& effect : finding.chain)
+    text += (text.empty() ? "" : "\n-> ") + effect.description;
   return text;
 }
 
 std::string Basis(const Finding& finding) {
   std::string text = fmt::format("{:.2f}, ", finding.confidence);
   if (finding.first_step >= 0) {
-    text += finding.first_step == finding.last_step ? fmt::format("step {}", finding.first_step)
-                                                    : fmt::format("steps {} to {}", finding.first_step, finding.last_step);
+    text += finding.first_step == finding.last_step
+                ? fmt::format("step {}", finding.first_step)
+                : fmt::format("steps {} to {}", finding.first_step, finding.last_step);
   } else {
-    text += finding.first_window == finding.last_window ? fmt::format("window {}", finding.first_window)
-                                                        : fmt::format("windows {} to {}", finding.first_window, finding.last_window);
+    text += finding.first_window == finding.last_window
+                ? fmt::format("window {}", finding.first_window)
+                : fmt::format("windows {} to {}", finding.first_window, finding.last_window);
   }
-  return text + fmt::format(", {} of {} ranks seen, {} events, {} lost", finding.ranks_seen, finding.world_size, finding.events,
-                            finding.events_lost == 0 ? "none" : fmt::format("{}", finding.events_lost));
+  return text +
+         fmt::format(", {} of {} ranks seen, {} events, {} lost", finding.ranks_seen,
+                     finding.world_size, finding.events,
+                     finding.events_lost == 0 ? "none" : fmt::format("{}", finding.events_lost));
 }
 
 std::string What(const Finding& finding) {
@@ -129,10 +141,13 @@ std::string Caveats(const Finding& finding) {
 
 std::string FindingText(const Finding& finding, const FindingTextOptions& options) {
   constexpr size_t kLabelWidth = 14;
-  std::string text = Wrapped(fmt::format("[{}] {}", ToString(finding.severity), finding.title), options.width, 0) + "\n";
+  std::string text =
+      Wrapped(fmt::format("[{}] {}", ToString(finding.severity), finding.title), options.width, 0) +
+      "\n";
   const auto section = [&](std::string_view label, const std::string& content) {
     if (content.empty()) return;
-    text += fmt::format("  {:<{}}{}\n", label, kLabelWidth - 2, Wrapped(content, options.width, kLabelWidth));
+    text += fmt::format("  {:<{}}{}\n", label, kLabelWidth - 2,
+                        Wrapped(content, options.width, kLabelWidth));
   };
   text += "\n";
   section("who", Culprits(finding));
@@ -146,15 +161,17 @@ std::string FindingText(const Finding& finding, const FindingTextOptions& option
   section("caveats", Caveats(finding));
   section("confidence", Basis(finding));
   section("next", finding.suggested_action);
-  section("kind", finding.subkind.empty() ? std::string(ToString(finding.kind))
-                                          : fmt::format("{} ({})", ToString(finding.kind), Spaced(finding.subkind)));
+  section("kind", finding.subkind.empty()
+                      ? std::string(ToString(finding.kind))
+                      : fmt::format("{} ({})", ToString(finding.kind), Spaced(finding.subkind)));
   section("id", fmt::format("{} {}", finding.id, ToString(finding.state)));
   return text;
 }
 
 std::string FindingLine(const Finding& finding) {
-  return fmt::format("{:<8} {} {:<8} job {}: {}\n", ToString(finding.severity), finding.id.substr(0, 12), ToString(finding.state),
-                     finding.job.value, finding.title);
+  return fmt::format("{:<8} {} {:<8} job {}: {}\n", ToString(finding.severity),
+                     finding.id.substr(0, 12), ToString(finding.state), finding.job.value,
+                     finding.title);
 }
 
 }  // namespace eroica

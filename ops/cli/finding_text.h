@@ -1,5 +1,5 @@
-// A finding as people read it on a terminal: the sentence, then who, what, whom it cost how much, the numbers behind it, and what to do
-// next.
+// A finding as people read it on a terminal: the sentence, then who, what, whom it cost how much,
+// the numbers behind it, and what to do next.
 #pragma once
 
 #include <span>

@@ -25,9 +25,11 @@ Finding LateRank() {
   finding.function = "embedding_bag";
   finding.stack = "train > forward";
   finding.function_class = FunctionClass::kGpuCompute;
-  finding.evidence = {
-      {"arrived_last", "count", 5, 0.5, 1, 8}, {"caused_wait", "ns", 9.1e6, 2e5, 0, 8}, {"chance", "probability", 1.2e-4, 0.5, 0.01, 8}};
-  finding.chain = {{7, "rank 7 ran embedding_bag", 0}, {1, "rank 1 waited 7.62 ms in all_to_all", 7'625'000}};
+  finding.evidence = {{"arrived_last", "count", 5, 0.5, 1, 8},
+                      {"caused_wait", "ns", 9.1e6, 2e5, 0, 8},
+                      {"chance", "probability", 1.2e-4, 0.5, 0.01, 8}};
+  finding.chain = {{7, "rank 7 ran embedding_bag", 0},
+                   {1, "rank 1 waited 7.62 ms in all_to_all", 7'625'000}};
   finding.lost_ns_per_step = 7.625e6;
   finding.lost_gpu_seconds_per_hour = 15'300.2;
   finding.title = "Rank 7 arrived last at 5 of 8 collectives.";
@@ -69,7 +71,8 @@ TEST(FindingText, LeavesOutWhatIsNotKnown) {
   finding.title = "All ranks are slow alike.";
   finding.last_window = 3;
   const std::string text = FindingText(finding);
-  for (const char* label : {"ran ", "cost", "victims", "evidence", "chain", "why", "caveats", "next", "who"}) {
+  for (const char* label :
+       {"ran ", "cost", "victims", "evidence", "chain", "why", "caveats", "next", "who"}) {
     EXPECT_THAT(text, Not(HasSubstr(std::string("  ") + label))) << label;
   }
   EXPECT_THAT(text, HasSubstr("windows 0 to 3"));
@@ -78,7 +81,8 @@ TEST(FindingText, LeavesOutWhatIsNotKnown) {
 TEST(FindingText, SumsUpManyVictims) {
   Finding finding = LateRank();
   finding.victims.clear();
-  for (uint32_t rank = 0; rank < 100; ++rank) finding.victims.push_back({RankId{rank}, 1'000'000, 0});
+  for (uint32_t rank = 0; rank < 100; ++rank)
+    finding.victims.push_back({RankId{rank}, 1'000'000, 0});
   EXPECT_THAT(FindingText(finding, {.width = 1'000, .victims_max = 2}),
               HasSubstr("rank 0 lost 1.00 ms, rank 1 lost 1.00 ms and 98 more 98.0 ms together\n"));
 }
@@ -86,7 +90,8 @@ TEST(FindingText, SumsUpManyVictims) {
 TEST(FindingText, NoLineIsLongerThanTheWidth) {
   Finding finding = LateRank();
   for (int i = 0; i < 50; ++i) finding.stack += " > frame_" + std::to_string(i);
-  finding.explanation = finding.title + finding.title + finding.title + finding.title + finding.title;
+  finding.explanation =
+      finding.title + finding.title + finding.title + finding.title + finding.title;
   std::istringstream lines(FindingText(finding, {.width = 80}));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
 }
@@ -95,12 +100,15 @@ TEST(FindingText, LinksAndLossAreNamed) {
   Finding finding = LateRank();
   finding.culprits = {{2, "", -1, 5}, {-1, "switch-1", -1, -1}};
   finding.events_lost = 17;
-  EXPECT_THAT(FindingText(finding), HasSubstr("rank 2 and its link to rank 5, no rank (host switch-1)"));
+  EXPECT_THAT(FindingText(finding),
+              HasSubstr("rank 2 and its link to rank 5, no rank (host switch-1)"));
   EXPECT_THAT(FindingText(finding), HasSubstr("26731 events, 17 lost"));
 }
 
 TEST(FindingLine, IsOneLine) {
-  EXPECT_EQ(FindingLine(LateRank()), "major    0123456789ab opened   job dlrm: Rank 7 arrived last at 5 of 8 collectives.\n");
+  EXPECT_EQ(
+      FindingLine(LateRank()),
+      "major    0123456789ab opened   job dlrm: Rank 7 arrived last at 5 of 8 collectives.\n");
 }
 
 }  // namespace

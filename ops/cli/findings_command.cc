@@ -1,4 +1,5 @@
-// eroica findings: what diagnosis has said, from a findings topic or from the state store of a node.
+// eroica findings: what diagnosis has said, from a findings topic or from the state store of a
+// node.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,10 +42,13 @@ void Print(const Finding& finding, const FindingsFlags& flags) {
   }
 }
 
-bool Wanted(const Finding& finding, const FindingsFlags& flags) { return flags.job.empty() || finding.job.value == flags.job; }
+bool Wanted(const Finding& finding, const FindingsFlags& flags) {
+  return flags.job.empty() || finding.job.value == flags.job;
+}
 
 void PrintHosts(const std::vector<Finding>& findings, bool json) {
-  for (const HostRecord& record : RecordsByHost(findings)) std::cout << (json ? HostRecordJson(record) + "\n" : HostRecordText(record));
+  for (const HostRecord& record : RecordsByHost(findings))
+    std::cout << (json ? HostRecordJson(record) + "\n" : HostRecordText(record));
   std::cout << std::flush;
 }
 
@@ -55,12 +59,15 @@ int PrintLatest(std::vector<Finding> findings, const FindingsFlags& flags) {
   } else {
     for (const Finding& finding : findings) Print(finding, flags);
   }
-  const auto is_open = [](const Finding& finding) { return finding.state != FindingState::kResolved; };
+  const auto is_open = [](const Finding& finding) {
+    return finding.state != FindingState::kResolved;
+  };
   return std::ranges::any_of(findings, is_open) ? kExitFindings : kExitNothingFound;
 }
 
 void ReportMalformed(uint64_t malformed) {
-  if (malformed > 0) std::cerr << fmt::format("eroica: skipped {} records that are no finding\n", malformed);
+  if (malformed > 0)
+    std::cerr << fmt::format("eroica: skipped {} records that are no finding\n", malformed);
 }
 
 absl::StatusOr<int> List(FindingReader& reader, const FindingsFlags& flags) {
@@ -71,8 +78,11 @@ absl::StatusOr<int> List(FindingReader& reader, const FindingsFlags& flags) {
 
 absl::StatusOr<int> ListStored(const NodeConfig& config, const FindingsFlags& flags) {
   constexpr Table kTables[] = {Table::kFindings};
-  const RocksDbStoreOptions options{.folder = flags.state.empty() ? StateFolder(config) : flags.state, .memory_bytes = size_t{16} << 20};
-  const absl::StatusOr<std::unique_ptr<const RocksDbStore>> store = RocksDbStore::OpenReadOnly(options, kTables);
+  const RocksDbStoreOptions options{
+      .folder = flags.state.empty() ? StateFolder(config) : flags.state,
+      .memory_bytes = size_t{16} << 20};
+  const absl::StatusOr<std::unique_ptr<const RocksDbStore>> store =
+      RocksDbStore::OpenReadOnly(options, kTables);
   if (!store.ok()) return store.status();
   const absl::StatusOr<StoredFindings> stored = ReadStoredFindings(**store, flags.job);
   if (!stored.ok()) return stored.status();
@@ -87,7 +97,8 @@ absl::StatusOr<int> Follow(FindingReader& reader, const FindingsFlags& flags) {
   while (!StopRequested()) {
     findings.clear();
     const absl::Status status = reader.Poll(std::chrono::milliseconds(250), &findings);
-    if (!status.ok() && !absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return status;
+    if (!status.ok() && !absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status))
+      return status;
     for (const Finding& finding : findings) {
       if (!Wanted(finding, flags)) continue;
       Print(finding, flags);
@@ -100,7 +111,8 @@ absl::StatusOr<int> Follow(FindingReader& reader, const FindingsFlags& flags) {
 absl::StatusOr<int> ReadTopic(const NodeConfig& config, const FindingsFlags& flags) {
   const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(config, LogAccess::kRead);
   if (!log.ok()) return log.status();
-  const absl::StatusOr<std::unique_ptr<FindingReader>> reader = FindingReader::Open(**log, config.node.topic_prefix);
+  const absl::StatusOr<std::unique_ptr<FindingReader>> reader =
+      FindingReader::Open(**log, config.node.topic_prefix);
   if (!reader.ok()) return reader.status();
   if (flags.follow) CatchStopSignals();
   absl::StatusOr<int> exit_code = flags.follow ? Follow(**reader, flags) : List(**reader, flags);
@@ -111,7 +123,8 @@ absl::StatusOr<int> ReadTopic(const NodeConfig& config, const FindingsFlags& fla
 int Run(const FindingsFlags& flags) {
   const absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return ExitWithError(config.status());
-  const absl::StatusOr<int> exit_code = flags.from_state ? ListStored(*config, flags) : ReadTopic(*config, flags);
+  const absl::StatusOr<int> exit_code =
+      flags.from_state ? ListStored(*config, flags) : ReadTopic(*config, flags);
   return exit_code.ok() ? *exit_code : ExitWithError(exit_code.status());
 }
 
@@ -122,13 +135,18 @@ void AddFindingsCommand(CLI::App& app, int* exit_code) {
   CLI::App* command = app.add_subcommand("findings", "List what was found, or follow it");
   flags->config.AddTo(*command);
   command->add_option("--job", flags->job, "Only of this job")->type_name("JOB");
-  auto* state =
-      command->add_option("--state", flags->state, "From the state store of a node, also of a running one; without DIR the configured one")
-          ->type_name("[DIR]")
-          ->expected(0, 1);
-  auto* by_host =
-      command->add_flag("--by-host", flags->by_host, "What was found about each host, over all jobs: a host that recurs is first");
-  command->add_flag("-f,--follow", flags->follow, "Print all that was said, then what is said from now on, until Ctrl-C")
+  auto* state = command
+                    ->add_option("--state", flags->state,
+                                 "From the state store of a node, also of a running one; without "
+                                 "DIR the configured one")
+                    ->type_name("[DIR]")
+                    ->expected(0, 1);
+  auto* by_host = command->add_flag(
+      "--by-host", flags->by_host,
+      "What was found about each host, over all jobs: a host that recurs is first");
+  command
+      ->add_flag("-f,--follow", flags->follow,
+                 "Print all that was said, then what is said from now on, until Ctrl-C")
       ->excludes(state)
       ->excludes(by_host);
   command->add_flag("--brief", flags->brief, "One line a finding");
@@ -137,9 +155,12 @@ void AddFindingsCommand(CLI::App& app, int* exit_code) {
       "Examples:\n"
       "  eroica findings --recording recording/\n"
       "  eroica findings --bootstrap localhost:9092 --follow --json | jq .title\n"
-      "  eroica findings --state recording.state/ --job night      what a node knows, without the log\n"
-      "  eroica findings --state recording.state/ --by-host        hosts that slow one job after the other\n\n"
-      "A list shows each finding in its last state. Exit codes: 0 no open finding, 1 findings, 2 error.");
+      "  eroica findings --state recording.state/ --job night      what a node knows, without the "
+      "log\n"
+      "  eroica findings --state recording.state/ --by-host        hosts that slow one job after "
+      "the other\n\n"
+      "A list shows each finding in its last state. Exit codes: 0 no open finding, 1 findings, 2 "
+      "error.");
   command->callback([flags, state, exit_code] {
     flags->from_state = state->count() > 0;
     *exit_code = Run(*flags);

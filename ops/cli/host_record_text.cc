@@ -9,20 +9,26 @@
 namespace eroica {
 namespace {
 
-std::string Counted(size_t count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+std::string Counted(size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 }  // namespace
 
 std::string HostRecordText(const HostRecord& record) {
   std::vector<std::string> kinds;
-  for (const auto& [kind, count] : record.kinds) kinds.push_back(fmt::format("{} {}", count, ToString(kind)));
+  for (const auto& [kind, count] : record.kinds)
+    kinds.push_back(fmt::format("{} {}", count, ToString(kind)));
   std::vector<std::string> jobs;
-  for (const auto& [job, count] : record.findings_of) jobs.push_back(fmt::format("{} ({})", job, count));
+  for (const auto& [job, count] : record.findings_of)
+    jobs.push_back(fmt::format("{} ({})", job, count));
   std::string text =
-      fmt::format("{}{}: {} in {}, {} open: {}", record.recurring() ? "RECURRING " : "", record.host, Counted(record.findings(), "finding"),
+      fmt::format("{}{}: {} in {}, {} open: {}", record.recurring() ? "RECURRING " : "",
+                  record.host, Counted(record.findings(), "finding"),
                   Counted(record.findings_of.size(), "job"), record.open, fmt::join(kinds, ", "));
   if (!record.devices.empty()) text += fmt::format("; device {}", fmt::join(record.devices, ", "));
-  text += fmt::format("; at worst {:.0f} GPU-seconds lost an hour\n", record.worst_gpu_seconds_per_hour);
+  text += fmt::format("; at worst {:.0f} GPU-seconds lost an hour\n",
+                      record.worst_gpu_seconds_per_hour);
   return text + fmt::format("  jobs: {}\n", fmt::join(jobs, ", "));
 }
 

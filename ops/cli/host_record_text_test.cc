@@ -16,13 +16,19 @@ const HostRecord kRecord{.host = "node7",
 
 TEST(HostRecordText, SaysWhatWasFoundWhereAndWhatItCost) {
   EXPECT_EQ(HostRecordText(kRecord),
-            "RECURRING node7: 3 findings in 2 jobs, 1 open: 2 slow_rank, 1 hang; device 3; at worst 1234 GPU-seconds lost an hour\n"
+            "RECURRING node7: 3 findings in 2 jobs, 1 open: 2 slow_rank, 1 hang; device 3; at "
+            "worst 1234 GPU-seconds lost an hour\n"
             "  jobs: monday (1), tuesday (2)\n");
 }
 
 TEST(HostRecordText, OneJobIsNoRecurrence) {
-  const HostRecord once{.host = "node8", .findings_of = {{"monday", 1}}, .kinds = {{FindingKind::kHang, 1}}, .devices = {}};
-  EXPECT_EQ(HostRecordText(once), "node8: 1 finding in 1 job, 0 open: 1 hang; at worst 0 GPU-seconds lost an hour\n  jobs: monday (1)\n");
+  const HostRecord once{.host = "node8",
+                        .findings_of = {{"monday", 1}},
+                        .kinds = {{FindingKind::kHang, 1}},
+                        .devices = {}};
+  EXPECT_EQ(HostRecordText(once),
+            "node8: 1 finding in 1 job, 0 open: 1 hang; at worst 0 GPU-seconds lost an hour\n  "
+            "jobs: monday (1)\n");
 }
 
 TEST(HostRecordText, JsonSaysTheSame) {

@@ -23,7 +23,8 @@ struct ImportFlags {
 absl::StatusOr<ImportReport> Import(const ImportFlags& flags) {
   absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return config.status();
-  const absl::StatusOr<OutputLog> output = OpenOutputLog(*std::move(config), flags.output, flags.append);
+  const absl::StatusOr<OutputLog> output =
+      OpenOutputLog(*std::move(config), flags.output, flags.append);
   if (!output.ok()) return output.status();
   return ImportIntoLog(flags.traces, *output->log, output->sink);
 }
@@ -32,9 +33,12 @@ absl::StatusOr<ImportReport> Import(const ImportFlags& flags) {
 
 void AddImportCommand(CLI::App& app, int* exit_code) {
   auto flags = std::make_shared<ImportFlags>();
-  CLI::App* command = app.add_subcommand("import", "Turn traces into a recording, or send them to Kafka");
+  CLI::App* command =
+      app.add_subcommand("import", "Turn traces into a recording, or send them to Kafka");
   flags->traces.AddTo(*command);
-  command->add_option("-o,--output", flags->output, "Folder of the recording; made if it is not there")->type_name("DIR");
+  command
+      ->add_option("-o,--output", flags->output, "Folder of the recording; made if it is not there")
+      ->type_name("DIR");
   flags->config.AddTo(*command);
   command->add_flag("--append", flags->append, "Add to a recording that holds events already");
   command->add_flag("--json", flags->json, "What was imported and skipped, as one JSON object");

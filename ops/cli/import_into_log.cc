@@ -22,7 +22,10 @@ Json SkippedJson(const DropCounts& skipped) {
 }
 
 Json CountsJson(const ImportCounts& counts) {
-  return {{"events", counts.events}, {"imported", counts.imported}, {"skipped", SkippedJson(counts.skipped)}, {"bytes", counts.file_bytes}};
+  return {{"events", counts.events},
+          {"imported", counts.imported},
+          {"skipped", SkippedJson(counts.skipped)},
+          {"bytes", counts.file_bytes}};
 }
 
 }  // namespace
@@ -30,17 +33,20 @@ Json CountsJson(const ImportCounts& counts) {
 void TraceFlags::AddTo(CLI::App& command) {
   command
       .add_option("TRACE", paths,
-                  "Files, or folders with one file a rank: PyTorch-profiler (Kineto) traces .json or .json.gz, operation tables .csv")
+                  "Files, or folders with one file a rank: PyTorch-profiler (Kineto) traces .json "
+                  "or .json.gz, operation tables .csv")
       ->required()
       ->type_name("");
-  command.add_option("--job", job, "Name of the job (default: that of the folder)")->type_name("NAME");
+  command.add_option("--job", job, "Name of the job (default: that of the folder)")
+      ->type_name("NAME");
   command.add_option("--window-steps", window_steps, "Training steps compared at once")
       ->type_name("STEPS")
       ->check(CLI::Range(1u, 1'000'000u))
       ->capture_default_str();
 }
 
-absl::StatusOr<ImportReport> ImportIntoLog(const TraceFlags& flags, Log& log, const LogBatchSinkOptions& options) {
+absl::StatusOr<ImportReport> ImportIntoLog(const TraceFlags& flags, Log& log,
+                                           const LogBatchSinkOptions& options) {
   absl::StatusOr<std::unique_ptr<LogProducer>> producer = log.NewProducer();
   if (!producer.ok()) return producer.status();
   LogBatchSink sink(producer->get(), options);
@@ -50,8 +56,10 @@ absl::StatusOr<ImportReport> ImportIntoLog(const TraceFlags& flags, Log& log, co
   import_options.window_steps = flags.window_steps;
 
   ProgressBar bar(ProgressStream(), "importing", std::chrono::steady_clock::now());
-  absl::StatusOr<ImportReport> report = ImportTraces(
-      paths, import_options, sink, [&bar](uint64_t done, uint64_t total) { bar.Update(done, total, std::chrono::steady_clock::now()); });
+  absl::StatusOr<ImportReport> report =
+      ImportTraces(paths, import_options, sink, [&bar](uint64_t done, uint64_t total) {
+        bar.Update(done, total, std::chrono::steady_clock::now());
+      });
   bar.Clear();
   if (!report.ok()) return report.status();
   EROICA_CHECK(report->total.closed());

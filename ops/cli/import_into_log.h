@@ -1,4 +1,5 @@
-// Traces into the events topic of a log, with a progress bar: what `eroica import` does, and `eroica diagnose` first.
+// Traces into the events topic of a log, with a progress bar: what `eroica import` does, and
+// `eroica diagnose` first.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -25,7 +26,8 @@ struct TraceFlags {
 };
 
 // The topic must exist. The report's books close: events = imported + skipped.
-absl::StatusOr<ImportReport> ImportIntoLog(const TraceFlags& flags, Log& log, const LogBatchSinkOptions& options);
+absl::StatusOr<ImportReport> ImportIntoLog(const TraceFlags& flags, Log& log,
+                                           const LogBatchSinkOptions& options);
 
 // One JSON object: totals, skipped by reason, the files, the warnings.
 std::string ImportReportJson(const ImportReport& report);

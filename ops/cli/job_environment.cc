@@ -15,8 +15,8 @@ std::string IfThere(const fs::path& path) {
   return fs::exists(path, error) ? path.string() : "";
 }
 
-// In a build folder the program is <build>/ops/cli/eroica and the Python package lies in the tree; when
-// installed it is <prefix>/bin/eroica, and all the rest lies in <prefix>/lib/eroica.
+// In a build folder the program is <build>/ops/cli/eroica and the Python package lies in the tree;
+// when installed it is <prefix>/bin/eroica, and all the rest lies in <prefix>/lib/eroica.
 std::optional<ProducerFiles> FilesIn(const fs::path& libraries, const fs::path& python) {
   ProducerFiles files;
   files.core = IfThere(libraries / "libproducer_core.so");
@@ -34,28 +34,34 @@ std::optional<ProducerFiles> FilesIn(const fs::path& libraries, const fs::path& 
 absl::StatusOr<ProducerFiles> FindProducerFiles() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return absl::NotFoundError("cannot find this program's own folder: " + error.message());
+  if (error)
+    return absl::NotFoundError("cannot find this program's own folder: " + error.message());
   const fs::path build = program.parent_path().parent_path().parent_path();
-  if (auto files = FilesIn(build / "lib", fs::path(EROICA_SOURCE_DIR) / "producers" / "python")) return *files;
+  if (auto files = FilesIn(build / "lib", fs::path(EROICA_SOURCE_DIR) / "producers" / "python"))
+    return *files;
   const fs::path installed = program.parent_path().parent_path() / "lib" / "eroica";
   if (auto files = FilesIn(installed, installed / "python")) return *files;
   return absl::NotFoundError(
-      fmt::format("libproducer_core.so is neither in {} nor in {}: build all of Eroica", (build / "lib").string(), installed.string()));
+      fmt::format("libproducer_core.so is neither in {} nor in {}: build all of Eroica",
+                  (build / "lib").string(), installed.string()));
 }
 
-std::map<std::string, std::string> VariablesFor(const JobCapture& capture, const ProducerFiles& files,
+std::map<std::string, std::string> VariablesFor(const JobCapture& capture,
+                                                const ProducerFiles& files,
                                                 const GetVariable& environment) {
-  std::map<std::string, std::string> variables{{"EROICA_JOB", capture.job},
-                                               {"EROICA_EXCHANGE", capture.exchange},
-                                               {"EROICA_WINDOW_STEPS", std::to_string(capture.window_steps)},
-                                               {"EROICA_LIB_DIR", files.folder}};
+  std::map<std::string, std::string> variables{
+      {"EROICA_JOB", capture.job},
+      {"EROICA_EXCHANGE", capture.exchange},
+      {"EROICA_WINDOW_STEPS", std::to_string(capture.window_steps)},
+      {"EROICA_LIB_DIR", files.folder}};
   // Both: one that the user's shell has set would be a second destination, which the core refuses.
   variables["EROICA_RECORDING"] = capture.bootstrap.empty() ? capture.recording : "";
   variables["EROICA_BOOTSTRAP"] = capture.bootstrap;
   if (capture.level) variables["EROICA_LEVEL"] = std::to_string(*capture.level);
   if (!files.python.empty()) {
     std::string path = files.zero_code + ":" + files.python;
-    if (const auto users = environment("PYTHONPATH"); users && !users->empty()) path += ":" + *users;
+    if (const auto users = environment("PYTHONPATH"); users && !users->empty())
+      path += ":" + *users;
     variables["PYTHONPATH"] = path;
   }
   const auto set_unless_there = [&](const char* name, const std::string& value) {

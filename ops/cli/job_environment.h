@@ -1,5 +1,5 @@
-// The variables that make a training job's processes load Eroica's producers, without a change of its
-// code: what `eroica run` sets and `eroica check` explains.
+// The variables that make a training job's processes load Eroica's producers, without a change of
+// its code: what `eroica run` sets and `eroica check` explains.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -14,12 +14,12 @@ namespace eroica {
 
 // Where the parts lie that are loaded into other processes.
 struct ProducerFiles {
-  std::string core;      // libproducer_core.so
-  std::string folder;    // that it lies in
-  std::string cupti;     // liberoica_cupti.so; empty: not built
-  std::string nccl;      // libnccl-profiler-eroica.so; empty: not built
-  std::string python;    // folder of the package `eroica`; empty: not there
-  std::string zero_code; // folder of sitecustomize.py
+  std::string core;       // libproducer_core.so
+  std::string folder;     // that it lies in
+  std::string cupti;      // liberoica_cupti.so; empty: not built
+  std::string nccl;       // libnccl-profiler-eroica.so; empty: not built
+  std::string python;     // folder of the package `eroica`; empty: not there
+  std::string zero_code;  // folder of sitecustomize.py
 };
 // Beside this program: in a build folder, or installed. kNotFound says what is missing.
 absl::StatusOr<ProducerFiles> FindProducerFiles();
@@ -28,7 +28,7 @@ struct JobCapture {
   std::string recording;  // absolute; or
   std::string bootstrap;
   std::string job;
-  std::string exchange;   // folder that the ranks share
+  std::string exchange;  // folder that the ranks share
   uint32_t window_steps = 32;
   std::optional<int> level;
 };
@@ -36,7 +36,8 @@ struct JobCapture {
 using GetVariable = std::function<std::optional<std::string>(const std::string&)>;
 // What the user has set already stays: his PYTHONPATH follows ours, his own CUDA injection or NCCL
 // profiler is left alone.
-std::map<std::string, std::string> VariablesFor(const JobCapture& capture, const ProducerFiles& files,
+std::map<std::string, std::string> VariablesFor(const JobCapture& capture,
+                                                const ProducerFiles& files,
                                                 const GetVariable& environment);
 
 }  // namespace eroica

@@ -1,7 +1,7 @@
 #include "ops/cli/job_process.h"
 
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,8 @@ std::atomic<pid_t> job = 0;
 std::atomic<pid_t> ended_by_signals = 0;
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
-// What a terminal sends (Ctrl-C, Ctrl-\, Ctrl-Z) goes to the whole process group, the job has it already.
+// What a terminal sends (Ctrl-C, Ctrl-\, Ctrl-Z) goes to the whole process group, the job has it
+// already.
 constexpr int kFromTerminal[] = {SIGINT, SIGQUIT};
 constexpr int kForwarded[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT};
 
@@ -37,7 +38,8 @@ extern "C" void ForwardUnlessFromTerminal(int number, siginfo_t* info, void* con
 
 extern "C" void EndProcess(int, siginfo_t*, void*) {
   const int before = errno;
-  if (const pid_t pid = ended_by_signals.load(std::memory_order_relaxed); pid > 0) ::kill(pid, SIGKILL);
+  if (const pid_t pid = ended_by_signals.load(std::memory_order_relaxed); pid > 0)
+    ::kill(pid, SIGKILL);
   errno = before;
 }
 
@@ -49,8 +51,8 @@ void Handle(int number, void (*handler)(int, siginfo_t*, void*)) {
   ::sigaction(number, &action, nullptr);
 }
 
-// A signal that comes between the start of the job and the handlers would end this process and leave the
-// job behind alone: it waits until there is somebody to forward it to.
+// A signal that comes between the start of the job and the handlers would end this process and
+// leave the job behind alone: it waits until there is somebody to forward it to.
 class SignalsHeld {
  public:
   SignalsHeld() {
@@ -101,7 +103,8 @@ absl::StatusOr<JobProcess> JobProcess::Start(const std::vector<std::string>& com
   job.store(pid);
   for (const int number : kForwarded) Handle(number, Forward);
   for (const int number : kFromTerminal) Handle(number, ForwardUnlessFromTerminal);
-  // What this process says has nobody to read it, and that is no reason to end otherwise than the job.
+  // What this process says has nobody to read it, and that is no reason to end otherwise than the
+  // job.
   ::signal(SIGPIPE, SIG_IGN);
   return JobProcess(pid);
 }
@@ -109,7 +112,8 @@ absl::StatusOr<JobProcess> JobProcess::Start(const std::vector<std::string>& com
 int JobProcess::Wait() {
   // The number is the job's until it is waited for: no signal may go to whoever has it next.
   siginfo_t ended;
-  while (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  while (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOWAIT) < 0 &&
+         errno == EINTR) {
   }
   job.store(0);
   int status = 0;

@@ -1,6 +1,6 @@
-// The training job under `eroica run`: a child process that inherits input, output and terminal, gets
-// every signal that this process gets, and ends as it ends. Owner: the main thread, before it starts any
-// other.
+// The training job under `eroica run`: a child process that inherits input, output and terminal,
+// gets every signal that this process gets, and ends as it ends. Owner: the main thread, before it
+// starts any other.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -27,10 +27,12 @@ class JobProcess {
   pid_t pid_;
 };
 
-// From here on, SIGINT, SIGQUIT, SIGTERM and SIGHUP kill that process instead of going to the job. 0: nothing.
+// From here on, SIGINT, SIGQUIT, SIGTERM and SIGHUP kill that process instead of going to the job.
+// 0: nothing.
 void SignalsEnd(pid_t process);
 
-// Ends this process as the child ended: with its exit code, or by its signal (without a second core dump).
+// Ends this process as the child ended: with its exit code, or by its signal (without a second core
+// dump).
 [[noreturn]] void ExitAs(int wait_status);
 
 }  // namespace eroica

@@ -36,14 +36,16 @@ bool HasEnded(int fd, milliseconds timeout) {
 }
 
 std::string Since(Clock::time_point start) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start).count();
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start).count();
   return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
 }
 
 // Findings as they come: in full when they open, a line when they change, nothing of other jobs.
 class Screen {
  public:
-  Screen(const LiveWatchOptions& options, Clock::time_point start) : options_(options), start_(start) {}
+  Screen(const LiveWatchOptions& options, Clock::time_point start)
+      : options_(options), start_(start) {}
 
   void Show(const Finding& finding) {
     if (finding.job.value != options_.job) return;
@@ -51,9 +53,12 @@ class Screen {
     if (options_.json) {
       std::cerr << ToJson(finding) << std::endl;
     } else if (is_new) {
-      std::cerr << fmt::format("\n== eroica, {} into the job ==\n\n{}", Since(start_), FindingText(finding)) << std::endl;
+      std::cerr << fmt::format("\n== eroica, {} into the job ==\n\n{}", Since(start_),
+                               FindingText(finding))
+                << std::endl;
     } else if (finding.state == FindingState::kResolved) {
-      std::cerr << fmt::format("== eroica, {}: resolved: {}", Since(start_), FindingLine(finding)) << std::flush;
+      std::cerr << fmt::format("== eroica, {}: resolved: {}", Since(start_), FindingLine(finding))
+                << std::flush;
     }
     titles_[finding.id] = finding.title;
   }
@@ -61,12 +66,16 @@ class Screen {
   void Summarize() const {
     if (options_.json) return;
     if (latest_.empty()) {
-      std::cerr << fmt::format("\n== eroica, {}: nothing found: no rank or function stands out from its peers.\n", Since(start_));
+      std::cerr << fmt::format(
+          "\n== eroica, {}: nothing found: no rank or function stands out from its peers.\n",
+          Since(start_));
       return;
     }
-    std::cerr << fmt::format("\n== eroica, {}: {} finding{}:\n", Since(start_), latest_.size(), latest_.size() == 1 ? "" : "s");
+    std::cerr << fmt::format("\n== eroica, {}: {} finding{}:\n", Since(start_), latest_.size(),
+                             latest_.size() == 1 ? "" : "s");
     for (const auto& [id, state] : latest_) {
-      std::cerr << fmt::format("   {}{}\n", state == FindingState::kResolved ? "(resolved) " : "", titles_.at(id));
+      std::cerr << fmt::format("   {}{}\n", state == FindingState::kResolved ? "(resolved) " : "",
+                               titles_.at(id));
     }
   }
 
@@ -81,7 +90,8 @@ absl::Status ShowNew(FindingReader& reader, milliseconds timeout, Screen& screen
   std::vector<Finding> findings;
   const absl::Status status = reader.Poll(timeout, &findings);
   for (const Finding& finding : findings) screen.Show(finding);
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ? absl::OkStatus() : status;
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ? absl::OkStatus()
+                                                                         : status;
 }
 
 absl::StatusOr<std::unique_ptr<RocksDbStore>> OpenStore(const NodeConfig& config) {
@@ -105,12 +115,13 @@ absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config) {
   return absl::OkStatus();
 }
 
-absl::Status RunNode(const LiveWatchOptions& options, Log& log, FindingReader& reader, Screen& screen) {
+absl::Status RunNode(const LiveWatchOptions& options, Log& log, FindingReader& reader,
+                     Screen& screen) {
   const absl::StatusOr<std::unique_ptr<RocksDbStore>> store = OpenStore(options.config);
   if (!store.ok()) return store.status();
   {
-    StageThreads threads(log, **store, EroicaTopology(options.config, RunLength::kEndless), options.config.node.roles,
-                         ThreadOptions(options.config));
+    StageThreads threads(log, **store, EroicaTopology(options.config, RunLength::kEndless),
+                         options.config.node.roles, ThreadOptions(options.config));
     if (absl::Status status = threads.Start(); !status.ok()) return status;
     while (!HasEnded(options.job_ended_fd, milliseconds(0))) {
       if (absl::Status status = ShowNew(reader, kPoll, screen); !status.ok()) return status;
@@ -128,11 +139,13 @@ absl::Status RunNode(const LiveWatchOptions& options, Log& log, FindingReader& r
 absl::Status WatchLive(const LiveWatchOptions& options) {
   const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(options.config, LogAccess::kWrite);
   if (!log.ok()) return log.status();
-  const absl::StatusOr<std::unique_ptr<FindingReader>> reader = FindingReader::Open(**log, options.config.node.topic_prefix);
+  const absl::StatusOr<std::unique_ptr<FindingReader>> reader =
+      FindingReader::Open(**log, options.config.node.topic_prefix);
   if (!reader.ok()) return reader.status();
   Screen screen(options, Clock::now());
   if (options.run_node) {
-    if (absl::Status status = RunNode(options, **log, **reader, screen); !status.ok()) return status;
+    if (absl::Status status = RunNode(options, **log, **reader, screen); !status.ok())
+      return status;
   } else {
     while (!HasEnded(options.job_ended_fd, milliseconds(0))) {
       if (absl::Status status = ShowNew(**reader, kPoll, screen); !status.ok()) return status;

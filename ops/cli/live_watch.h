@@ -1,6 +1,6 @@
-// What `eroica run` does beside the job, in a process of its own: a node over the job's recording (or
-// only a reader, where a Kafka and its nodes do the work), and the findings on the screen as they come.
-// If it fails, the job does not notice.
+// What `eroica run` does beside the job, in a process of its own: a node over the job's recording
+// (or only a reader, where a Kafka and its nodes do the work), and the findings on the screen as
+// they come. If it fails, the job does not notice.
 #pragma once
 
 #include <absl/status/status.h>

@@ -70,16 +70,18 @@ Loaded Load(const std::string& name) {
     return loaded;
   }
   std::array<char, 4096> folder{};
-  const bool has_folder = name.find('/') == std::string::npos && ::dlinfo(loaded.library, RTLD_DI_ORIGIN, folder.data()) == 0;
+  const bool has_folder = name.find('/') == std::string::npos &&
+                          ::dlinfo(loaded.library, RTLD_DI_ORIGIN, folder.data()) == 0;
   loaded.path = has_folder ? fmt::format("{}/{}", folder.data(), name) : name;
   return loaded;
 }
 
 // As the library in the process looks for it (real_cupti_api.cc), where nothing is loaded yet.
 std::string FindLibcupti() {
-  if (const auto named = FromEnvironment("EROICA_CUPTI_LIBRARY"); named && !named->empty()) return Load(*named).path;
-  for (const char* name :
-       {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7", "libcupti.so.11.6", "libcupti.so"}) {
+  if (const auto named = FromEnvironment("EROICA_CUPTI_LIBRARY"); named && !named->empty())
+    return Load(*named).path;
+  for (const char* name : {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
+                           "libcupti.so.11.7", "libcupti.so.11.6", "libcupti.so"}) {
     if (const Loaded loaded = Load(name); loaded.error.empty()) return loaded.path;
   }
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
@@ -96,7 +98,8 @@ std::string FindOnPath(std::string_view program) {
   const std::string path = FromEnvironment("PATH").value_or("");
   for (size_t start = 0; start <= path.size();) {
     const size_t end = std::min(path.find(':', start), path.size());
-    const std::string file = fmt::format("{}/{}", std::string_view(path).substr(start, end - start), program);
+    const std::string file =
+        fmt::format("{}/{}", std::string_view(path).substr(start, end - start), program);
     if (end > start && ::access(file.c_str(), X_OK) == 0) return file;
     start = end + 1;
   }
@@ -111,7 +114,8 @@ PythonFacts AskPython(const std::optional<ProducerFiles>& files) {
   if (files) variables = VariablesFor({}, *files, FromEnvironment);
   // It says what it could do, and does none of it.
   variables["EROICA_DISABLE"] = "1";
-  const absl::StatusOr<std::string> answer = OutputOf({facts.path, "-c", kAskPython}, variables, kPythonTimeout);
+  const absl::StatusOr<std::string> answer =
+      OutputOf({facts.path, "-c", kAskPython}, variables, kPythonTimeout);
   if (answer.ok()) return ParsePythonAnswer(facts.path, *answer);
   facts.error = std::string(answer.status().message());
   return facts;
@@ -138,7 +142,8 @@ void AskPlace(const std::string& folder, MachineFacts* facts) {
   ::close(made);
   ::unlink(file.c_str());
   struct statvfs space {};
-  if (::statvfs(facts->place.c_str(), &space) == 0) facts->place_free_bytes = uint64_t{space.f_bavail} * space.f_frsize;
+  if (::statvfs(facts->place.c_str(), &space) == 0)
+    facts->place_free_bytes = uint64_t{space.f_bavail} * space.f_frsize;
 }
 
 bool IsReadable(const std::string& path) {
@@ -154,7 +159,8 @@ std::vector<std::string> NetworkPorts() {
     const std::string name = entry.path().filename().string();
     if (name != "lo" && IsReadable(entry.path() / "statistics" / "rx_bytes")) ports.push_back(name);
   }
-  for (const auto& entry : fs::directory_iterator("/sys/class/infiniband", error)) ports.push_back(entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator("/sys/class/infiniband", error))
+    ports.push_back(entry.path().filename().string());
   return ports;
 }
 
@@ -174,9 +180,11 @@ void AskNvml(MachineFacts* facts) {
   facts->nvml_error = nvml.error;
   if (nvml.library == nullptr) return;
   const auto init = reinterpret_cast<int (*)()>(::dlsym(nvml.library, "nvmlInit_v2"));
-  const auto count = reinterpret_cast<int (*)(unsigned*)>(::dlsym(nvml.library, "nvmlDeviceGetCount_v2"));
+  const auto count =
+      reinterpret_cast<int (*)(unsigned*)>(::dlsym(nvml.library, "nvmlDeviceGetCount_v2"));
   const int result = init == nullptr || count == nullptr ? -1 : init();
-  if (result != 0 || count(&facts->gpus) != 0) facts->nvml_error = fmt::format("nvmlInit answers {}", result);
+  if (result != 0 || count(&facts->gpus) != 0)
+    facts->nvml_error = fmt::format("nvmlInit answers {}", result);
 }
 
 void AskKafka(const std::string& bootstrap, MachineFacts* facts) {
@@ -196,7 +204,8 @@ void AskKafka(const std::string& bootstrap, MachineFacts* facts) {
       facts->kafka_error = std::string(found.status().message());
       return;
     } else {
-      for (std::string& problem : DifferencesFromPlan(planned, *found)) facts->topic_problems.push_back(std::move(problem));
+      for (std::string& problem : DifferencesFromPlan(planned, *found))
+        facts->topic_problems.push_back(std::move(problem));
     }
   }
 }
@@ -207,15 +216,19 @@ PythonFacts ParsePythonAnswer(const std::string& path, const std::string& answer
   PythonFacts facts;
   facts.path = path;
   const nlohmann::json json = nlohmann::json::parse(answer, nullptr, /*allow_exceptions=*/false);
-  const auto has = [&](const char* name, auto is) { return json.contains(name) && (json[name].*is)(); };
+  const auto has = [&](const char* name, auto is) {
+    return json.contains(name) && (json[name].*is)();
+  };
   using Json = nlohmann::json;
-  if (!json.is_object() || !has("major", &Json::is_number_integer) || !has("minor", &Json::is_number_integer)) {
+  if (!json.is_object() || !has("major", &Json::is_number_integer) ||
+      !has("minor", &Json::is_number_integer)) {
     facts.error = "says something else than what it was asked";
     return facts;
   }
   facts.major = json["major"];
   facts.minor = json["minor"];
-  if (has("path", &Json::is_string) && !json["path"].get<std::string>().empty()) facts.path = json["path"];
+  if (has("path", &Json::is_string) && !json["path"].get<std::string>().empty())
+    facts.path = json["path"];
   if (has("free_threaded", &Json::is_boolean)) facts.free_threaded = json["free_threaded"];
   if (has("error", &Json::is_string)) facts.import_error = json["error"];
   if (has("torch", &Json::is_string)) facts.torch = json["torch"];

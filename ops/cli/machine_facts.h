@@ -1,5 +1,6 @@
-// Asks this machine what capture_check.h reasons from: loads libraries, asks the first python3 on PATH,
-// reads /proc and /sys. Seconds at most; changes nothing, but for a file that it removes at once.
+// Asks this machine what capture_check.h reasons from: loads libraries, asks the first python3 on
+// PATH, reads /proc and /sys. Seconds at most; changes nothing, but for a file that it removes at
+// once.
 #pragma once
 
 #include <string>

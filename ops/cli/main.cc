@@ -24,12 +24,13 @@ constexpr const char* kFooter = R"(Examples:
 
 Exit codes: 0 nothing found, 1 findings, 2 error. `eroica COMMAND --help` tells more.)";
 
-// What stands behind `eroica run ... --` is the job's, every byte of it: CLI11 would take a word such as
-// [1,2] apart. It is cut off the command line.
+// What stands behind `eroica run ... --` is the job's, every byte of it: CLI11 would take a word
+// such as [1,2] apart. It is cut off the command line.
 std::vector<std::string> CutJob(int* argc, char** argv) {
   if (*argc < 2 || std::string_view(argv[1]) != "run") return {};
   const auto end = argv + *argc;
-  const auto dashes = std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  const auto dashes =
+      std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
   if (dashes == end) return {};
   *argc = static_cast<int>(dashes - argv);
   return {dashes + 1, end};

@@ -39,18 +39,23 @@ struct NodeFlags {
 std::string ProbeLine(const std::string& stage, const StageProbe& probe) {
   uint64_t dead_letters = 0;
   for (const auto& [reason, count] : probe.dead_letters) dead_letters += count;
-  return fmt::format("{}: received={} processed={} emitted={} dead_lettered={} ignored={} retries={} corrupt_bytes={}\n", stage,
-                     probe.records_received, probe.records_processed, probe.records_emitted, dead_letters, probe.records_ignored,
-                     probe.retries, probe.corrupt_bytes);
+  return fmt::format(
+      "{}: received={} processed={} emitted={} dead_lettered={} ignored={} retries={} "
+      "corrupt_bytes={}\n",
+      stage, probe.records_received, probe.records_processed, probe.records_emitted, dead_letters,
+      probe.records_ignored, probe.retries, probe.corrupt_bytes);
 }
 
 absl::Status RunThreads(Log& log, StateStore& store, const NodeConfig& config) {
-  StageThreads threads(log, store, EroicaTopology(config, RunLength::kEndless), config.node.roles, ThreadOptions(config));
+  StageThreads threads(log, store, EroicaTopology(config, RunLength::kEndless), config.node.roles,
+                       ThreadOptions(config));
   if (absl::Status status = threads.Start(); !status.ok()) return status;
   spdlog::info("node: running roles={} log={} state={}", fmt::join(config.node.roles, ","),
-               config.node.recording.empty() ? config.kafka.bootstrap : config.node.recording, StateFolder(config));
+               config.node.recording.empty() ? config.kafka.bootstrap : config.node.recording,
+               StateFolder(config));
   const std::jthread watcher([&threads](const std::stop_token& stop) {
-    while (!stop.stop_requested() && !StopRequested()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    while (!stop.stop_requested() && !StopRequested())
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
     threads.RequestStop();
   });
   absl::Status status = threads.Wait();
@@ -71,13 +76,16 @@ absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config) {
     if (!step.ok()) return step.status();
     more = *step;
   }
-  for (const Stage& stage : topology.stages()) std::cerr << ProbeLine(stage.name, run.probe(stage.name));
+  for (const Stage& stage : topology.stages())
+    std::cerr << ProbeLine(stage.name, run.probe(stage.name));
   return absl::OkStatus();
 }
 
-// Who works off a recording that does not exist has mistyped its path; who follows one may be there before its producers.
+// Who works off a recording that does not exist has mistyped its path; who follows one may be there
+// before its producers.
 absl::Status RequireRecording(const NodeConfig& config) {
-  return config.node.recording.empty() ? absl::OkStatus() : OpenLog(config, LogAccess::kRead).status();
+  return config.node.recording.empty() ? absl::OkStatus()
+                                       : OpenLog(config, LogAccess::kRead).status();
 }
 
 absl::Status RunNode(const NodeConfig& config, bool drain) {
@@ -88,14 +96,18 @@ absl::Status RunNode(const NodeConfig& config, bool drain) {
   }
   const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(config, LogAccess::kWrite);
   if (!log.ok()) return log.status();
-  // The topics of a recording come into being with it; those of a Kafka are for its operator to make.
-  absl::Status topics = config.node.recording.empty() ? RequirePlannedTopics((*log)->admin(), config)
-                                                      : CreateMissingTopics((*log)->admin(), config.node.topic_prefix, LayoutOf(config));
+  // The topics of a recording come into being with it; those of a Kafka are for its operator to
+  // make.
+  absl::Status topics =
+      config.node.recording.empty()
+          ? RequirePlannedTopics((*log)->admin(), config)
+          : CreateMissingTopics((*log)->admin(), config.node.topic_prefix, LayoutOf(config));
   if (!topics.ok()) return topics;
-  const absl::StatusOr<std::unique_ptr<RocksDbStore>> store =
-      RocksDbStore::Open({.folder = StateFolder(config),
-                          .memory_bytes = static_cast<size_t>(config.state.memory_mib) << 20,
-                          .durability = config.state.survive_power_loss ? Durability::kPowerLoss : Durability::kProcessDeath});
+  const absl::StatusOr<std::unique_ptr<RocksDbStore>> store = RocksDbStore::Open(
+      {.folder = StateFolder(config),
+       .memory_bytes = static_cast<size_t>(config.state.memory_mib) << 20,
+       .durability =
+           config.state.survive_power_loss ? Durability::kPowerLoss : Durability::kProcessDeath});
   if (!store.ok()) return store.status();
   return drain ? Drain(**log, **store, config) : RunThreads(**log, **store, config);
 }
@@ -123,22 +135,35 @@ void AddNodeCommand(CLI::App& app, int* exit_code) {
   auto flags = std::make_shared<NodeFlags>();
   CLI::App* command = app.add_subcommand("node", "Run the stages, over Kafka or over a recording");
   flags->config.AddTo(*command);
-  command->add_option("--role", flags->roles, "Stages to run: summarize, align, diagnose (default: all)")
+  command
+      ->add_option("--role", flags->roles,
+                   "Stages to run: summarize, align, diagnose (default: all)")
       ->type_name("ROLE,...")
       ->delimiter(',')
       ->check(CLI::IsMember({"summarize", "align", "diagnose"}));
-  command->add_option("--state", flags->state, "Folder of the state store (default: beside the recording, else eroica-state)")
+  command
+      ->add_option("--state", flags->state,
+                   "Folder of the state store (default: beside the recording, else eroica-state)")
       ->type_name("DIR");
-  command->add_flag("--drain", flags->drain, "Read to the end of what is there, close every window and stop")->excludes("--role");
-  command->add_flag("--print-config", flags->print_config, "Print the configuration that holds, with every option explained, and stop");
-  command->add_flag("--print-config-reference", flags->print_reference, "Print docs/reference/config.md and stop")->group("");
+  command
+      ->add_flag("--drain", flags->drain,
+                 "Read to the end of what is there, close every window and stop")
+      ->excludes("--role");
+  command->add_flag("--print-config", flags->print_config,
+                    "Print the configuration that holds, with every option explained, and stop");
+  command
+      ->add_flag("--print-config-reference", flags->print_reference,
+                 "Print docs/reference/config.md and stop")
+      ->group("");
   command->footer(
       "Examples:\n"
       "  eroica node --recording recording/                                 follow a recording\n"
       "  eroica node --recording recording/ --drain                         work it off and stop\n"
-      "  eroica node --bootstrap localhost:9092 --role summarize,align      part of the stages; others elsewhere\n"
+      "  eroica node --bootstrap localhost:9092 --role summarize,align      part of the stages; "
+      "others elsewhere\n"
       "  eroica node --config node.toml --set runtime.idle_timeout_ms=5000\n\n"
-      "Stops in good order on Ctrl-C or SIGTERM. Exit codes: 0 stopped, 2 error. `eroica findings` shows what was found.");
+      "Stops in good order on Ctrl-C or SIGTERM. Exit codes: 0 stopped, 2 error. `eroica findings` "
+      "shows what was found.");
   command->callback([flags, exit_code] { *exit_code = Run(*flags); });
 }
 

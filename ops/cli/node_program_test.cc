@@ -28,13 +28,18 @@ bool Await(const std::function<bool()>& condition) {
   return true;
 }
 
-bool IsRunning(const Program& node) { return node.ErrSoFar().find("node: running") != std::string::npos; }
+bool IsRunning(const Program& node) {
+  return node.ErrSoFar().find("node: running") != std::string::npos;
+}
 
 TEST(NodeProgram, PrintsTheConfigurationThatHolds) {
   const ScratchDirectory folder;
   const std::string file = folder.path() + "/node.toml";
-  WriteBytes(file, "[runtime]\nidle_timeout_ms = 777\n[kafka.properties]\n\"sasl.password\" = \"hunter2\"\n");
-  const ProgramRun run = RunProgram({"node", "--config", file, "--role", "align", "--print-config"});
+  WriteBytes(
+      file,
+      "[runtime]\nidle_timeout_ms = 777\n[kafka.properties]\n\"sasl.password\" = \"hunter2\"\n");
+  const ProgramRun run =
+      RunProgram({"node", "--config", file, "--role", "align", "--print-config"});
   EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
   EXPECT_THAT(run.out, HasSubstr("idle_timeout_ms = 777"));
   EXPECT_THAT(run.out, HasSubstr("roles = [\"align\"]"));
@@ -42,7 +47,8 @@ TEST(NodeProgram, PrintsTheConfigurationThatHolds) {
 }
 
 TEST(NodeProgram, ReferenceIsThePageInTheRepository) {
-  EXPECT_EQ(RunProgram({"node", "--print-config-reference"}).out, ReadBytes("docs/reference/config.md"));
+  EXPECT_EQ(RunProgram({"node", "--print-config-reference"}).out,
+            ReadBytes("docs/reference/config.md"));
 }
 
 TEST(NodeProgram, UnknownRoleIsRefused) {
@@ -62,7 +68,8 @@ TEST(NodeProgram, DrainsNoRecordingThatDoesNotExist) {
 }
 
 TEST(NodeProgram, SecretsInTheConfigurationStopTheStart) {
-  const ProgramRun run = RunProgram({"node", "--bootstrap", "127.0.0.1:9", "--set", "kafka.properties.sasl.password=hunter2"});
+  const ProgramRun run = RunProgram(
+      {"node", "--bootstrap", "127.0.0.1:9", "--set", "kafka.properties.sasl.password=hunter2"});
   EXPECT_EQ(run.exit_code, kExitError);
   EXPECT_THAT(run.err, AllOf(HasSubstr("sasl.password_file"), Not(HasSubstr("hunter2"))));
 }
@@ -82,7 +89,8 @@ TEST(NodeProgram, ASecondNodeOnTheSameStateIsRefused) {
   const std::string state = folder.path() + "/state";
   Program node({"node", "--recording", folder.path() + "/one", "--state", state});
   ASSERT_TRUE(Await([&] { return IsRunning(node); })) << node.ErrSoFar();
-  const ProgramRun second = RunProgram({"node", "--recording", folder.path() + "/two", "--state", state});
+  const ProgramRun second =
+      RunProgram({"node", "--recording", folder.path() + "/two", "--state", state});
   EXPECT_EQ(second.exit_code, kExitError);
   EXPECT_THAT(second.err, HasSubstr(state));
   node.Signal(SIGINT);
@@ -94,7 +102,8 @@ TEST(NodeProgram, TheFindingsOfARunningNodeCanBeRead) {
   const std::string recording = folder.path() + "/recording";
   Program node({"node", "--recording", recording});
   ASSERT_TRUE(Await([&] { return IsRunning(node); })) << node.ErrSoFar();
-  const ProgramRun configured = RunProgram({"findings", "--recording", recording, "--state", "--json"});
+  const ProgramRun configured =
+      RunProgram({"findings", "--recording", recording, "--state", "--json"});
   EXPECT_EQ(configured.exit_code, kExitNothingFound) << configured.err;
   const ProgramRun named = RunProgram({"findings", "--state", recording + ".state"});
   EXPECT_EQ(named.exit_code, kExitNothingFound) << named.err;
@@ -106,7 +115,8 @@ TEST(NodeProgram, AFolderThatCannotBeMadeIsNamed) {
   const ScratchDirectory folder;
   WriteBytes(folder.path() + "/file", "");
   const std::string below_a_file = folder.path() + "/file/below";
-  const ProgramRun state = RunProgram({"node", "--recording", folder.path() + "/recording", "--state", below_a_file});
+  const ProgramRun state =
+      RunProgram({"node", "--recording", folder.path() + "/recording", "--state", below_a_file});
   EXPECT_EQ(state.exit_code, kExitError);
   EXPECT_THAT(state.err, HasSubstr(below_a_file));
   const ProgramRun recording = RunProgram({"node", "--recording", below_a_file});

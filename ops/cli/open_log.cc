@@ -16,11 +16,15 @@ absl::StatusOr<std::unique_ptr<Log>> OpenLog(NodeConfig config, LogAccess access
   if (recording == kafka) {
     return absl::InvalidArgumentError(
         recording ? "node.recording and kafka.bootstrap are both set: give one of them"
-                  : "which log? Give --recording DIR or --bootstrap HOST:PORT (or node.recording, kafka.bootstrap in the file)");
+                  : "which log? Give --recording DIR or --bootstrap HOST:PORT (or node.recording, "
+                    "kafka.bootstrap in the file)");
   }
-  if (recording) return RecordingLog::Open({.directory = config.node.recording, .read_only = access == LogAccess::kRead});
+  if (recording)
+    return RecordingLog::Open(
+        {.directory = config.node.recording, .read_only = access == LogAccess::kRead});
   if (absl::Status status = ResolveSecrets(&config); !status.ok()) return status;
-  return KafkaLog::Open({.bootstrap_servers = config.kafka.bootstrap, .properties = config.kafka.properties});
+  return KafkaLog::Open(
+      {.bootstrap_servers = config.kafka.bootstrap, .properties = config.kafka.properties});
 }
 
 }  // namespace eroica

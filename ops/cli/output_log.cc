@@ -25,23 +25,30 @@ absl::StatusOr<int64_t> RecordsIn(Log& log, const TopicSpec& topic) {
 
 // Events, or at capture level 1 patterns.
 absl::Status RequireEmpty(Log& log, const NodeConfig& config, Topic topic, std::string_view what) {
-  const absl::StatusOr<TopicSpec> spec = log.admin().DescribeTopic(TopicName(config.node.topic_prefix, topic));
+  const absl::StatusOr<TopicSpec> spec =
+      log.admin().DescribeTopic(TopicName(config.node.topic_prefix, topic));
   if (!spec.ok()) return spec.status();
   const absl::StatusOr<int64_t> records = RecordsIn(log, *spec);
   if (!records.ok() || *records == 0) return records.status();
-  return absl::AlreadyExistsError(fmt::format("{} holds {} records of {} already: name another folder, or say --append to add to them",
-                                              config.node.recording, *records, what));
+  return absl::AlreadyExistsError(fmt::format(
+      "{} holds {} records of {} already: name another folder, or say --append to add to them",
+      config.node.recording, *records, what));
 }
 
 absl::Status PrepareRecording(Log& log, const NodeConfig& config, bool append) {
-  if (absl::Status status = CreateMissingTopics(log.admin(), config.node.topic_prefix, LayoutOf(config)); !status.ok() || append)
+  if (absl::Status status =
+          CreateMissingTopics(log.admin(), config.node.topic_prefix, LayoutOf(config));
+      !status.ok() || append)
     return status;
-  if (absl::Status status = RequireEmpty(log, config, Topic::kEvents, "events"); !status.ok()) return status;
+  if (absl::Status status = RequireEmpty(log, config, Topic::kEvents, "events"); !status.ok())
+    return status;
   return RequireEmpty(log, config, Topic::kPatterns, "patterns");
 }
 
 int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace
@@ -54,7 +61,9 @@ absl::StatusOr<OutputLog> OpenOutputLog(NodeConfig config, const std::string& fo
   absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(config, LogAccess::kWrite);
   if (!log.ok()) return log.status();
   OutputLog output{*std::move(log),
-                   {.topic_prefix = config.node.topic_prefix, .replay_id = config.node.replay_id, .timestamp_ms = std::nullopt}};
+                   {.topic_prefix = config.node.topic_prefix,
+                    .replay_id = config.node.replay_id,
+                    .timestamp_ms = std::nullopt}};
   if (config.node.recording.empty()) {
     output.sink.timestamp_ms = NowMs();
   } else if (absl::Status status = PrepareRecording(*output.log, config, append); !status.ok()) {

@@ -1,6 +1,6 @@
-// Recordings of real jobs (tests/golden/live, made by tests/live/record_golden.sh on a machine with fewer
-// cores than ranks) through the program: a node works them off, and names the rank that was made slow.
-// They lie in the repository, so that these tests run in every clone.
+// Recordings of real jobs (tests/golden/live, made by tests/live/record_golden.sh on a machine with
+// fewer cores than ranks) through the program: a node works them off, and names the rank that was
+// made slow. They lie in the repository, so that these tests run in every clone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,8 @@ std::vector<json> FindingsIn(const std::string& name) {
   const ScratchDirectory scratch;
   const std::string recording = scratch.path() + "/recording";
   std::filesystem::copy(kFolder + name, recording, std::filesystem::copy_options::recursive);
-  const ProgramRun node = RunProgram({"node", "--recording", recording, "--drain", "--set", "summarize.out_of_orderness_ms=1000"});
+  const ProgramRun node = RunProgram(
+      {"node", "--recording", recording, "--drain", "--set", "summarize.out_of_orderness_ms=1000"});
   EXPECT_EQ(node.exit_code, kExitNothingFound) << node.err;
   std::istringstream lines(RunProgram({"findings", "--recording", recording, "--json"}).out);
   std::vector<json> findings;
@@ -54,8 +55,10 @@ bool Names(const json& finding, const json& truth) {
   if (truth.contains("peer") && culprit.at("peer") != truth.at("peer")) return false;
   if (!truth.contains("function")) return true;
   const bool in_stack = !truth.contains("stack") ||
-                        std::regex_search(finding.at("stack").get<std::string>(), std::regex(truth.at("stack").get<std::string>()));
-  return in_stack && std::regex_search(finding.at("function").get<std::string>(), std::regex(truth.at("function").get<std::string>()));
+                        std::regex_search(finding.at("stack").get<std::string>(),
+                                          std::regex(truth.at("stack").get<std::string>()));
+  return in_stack && std::regex_search(finding.at("function").get<std::string>(),
+                                       std::regex(truth.at("function").get<std::string>()));
 }
 
 class LiveRecording : public ::testing::TestWithParam<std::string> {};
@@ -72,7 +75,8 @@ TEST_P(LiveRecording, TheRankThatWasMadeSlowIsNamedWithItsCauseAndNobodyElse) {
   EXPECT_EQ(right > 0, !truth.is_null());
 }
 
-INSTANTIATE_TEST_SUITE_P(Demo, LiveRecording, ::testing::ValuesIn(Cases()), [](const auto& name) { return name.param; });
+INSTANTIATE_TEST_SUITE_P(Demo, LiveRecording, ::testing::ValuesIn(Cases()),
+                         [](const auto& name) { return name.param; });
 
 }  // namespace
 }  // namespace eroica

@@ -19,7 +19,8 @@ using std::chrono::milliseconds;
 
 constexpr size_t kMostBytes = size_t{1} << 20;
 
-[[noreturn]] void Become(std::vector<char*> argv, const std::map<std::string, std::string>& variables, int out) {
+[[noreturn]] void Become(std::vector<char*> argv,
+                         const std::map<std::string, std::string>& variables, int out) {
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(nothing, STDIN_FILENO);
@@ -48,7 +49,8 @@ bool ReadAll(int fd, Clock::time_point deadline, std::string* text) {
 
 }  // namespace
 
-absl::StatusOr<std::string> OutputOf(const std::vector<std::string>& command, const std::map<std::string, std::string>& variables,
+absl::StatusOr<std::string> OutputOf(const std::vector<std::string>& command,
+                                     const std::map<std::string, std::string>& variables,
                                      milliseconds timeout) {
   std::vector<std::string> words = command;
   std::vector<char*> argv;
@@ -70,9 +72,13 @@ absl::StatusOr<std::string> OutputOf(const std::vector<std::string>& command, co
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!whole) return absl::DeadlineExceededError(fmt::format("{} did not answer within {} s", command[0], timeout.count() / 1'000));
-  if (WIFSIGNALED(status)) return absl::UnknownError(fmt::format("ended by signal {}", WTERMSIG(status)));
-  if (WEXITSTATUS(status) != 0) return absl::UnknownError(fmt::format("ended with {}", WEXITSTATUS(status)));
+  if (!whole)
+    return absl::DeadlineExceededError(
+        fmt::format("{} did not answer within {} s", command[0], timeout.count() / 1'000));
+  if (WIFSIGNALED(status))
+    return absl::UnknownError(fmt::format("ended by signal {}", WTERMSIG(status)));
+  if (WEXITSTATUS(status) != 0)
+    return absl::UnknownError(fmt::format("ended with {}", WEXITSTATUS(status)));
   return text;
 }
 

@@ -10,7 +10,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kEnough{60'000};
 
 TEST(ProgramOutput, IsWhatTheProgramPrints) {
-  EXPECT_EQ(*OutputOf({"sh", "-c", "echo $WORD; echo elsewhere >&2; cat"}, {{"WORD", "said"}}, kEnough), "said\n");
+  EXPECT_EQ(
+      *OutputOf({"sh", "-c", "echo $WORD; echo elsewhere >&2; cat"}, {{"WORD", "said"}}, kEnough),
+      "said\n");
 }
 
 TEST(ProgramOutput, FailuresAreNoOutput) {
@@ -20,7 +22,8 @@ TEST(ProgramOutput, FailuresAreNoOutput) {
 }
 
 TEST(ProgramOutput, NobodyWaitsForAProgramThatHangs) {
-  EXPECT_TRUE(absl::IsDeadlineExceeded(OutputOf({"sh", "-c", "exec tail -f /dev/null"}, {}, milliseconds(50)).status()));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      OutputOf({"sh", "-c", "exec tail -f /dev/null"}, {}, milliseconds(50)).status()));
 }
 
 TEST(ProgramOutput, EndlessOutputIsCutOff) { EXPECT_FALSE(OutputOf({"yes"}, {}, kEnough).ok()); }

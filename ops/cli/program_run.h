@@ -25,7 +25,8 @@ struct ProgramRun {
 class Program {
  public:
   // Starts it; standard output and error go to files of this object.
-  explicit Program(std::vector<std::string> arguments) : Program(EROICA_PROGRAM, std::move(arguments)) {}
+  explicit Program(std::vector<std::string> arguments)
+      : Program(EROICA_PROGRAM, std::move(arguments)) {}
   Program(const std::string& path, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), path);
     std::vector<char*> argv;
@@ -56,7 +57,8 @@ class Program {
     int status = 0;
     EROICA_CHECK(waitpid(pid_, &status, 0) == pid_);
     pid_ = 0;
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), OutSoFar(), ErrSoFar()};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), OutSoFar(),
+            ErrSoFar()};
   }
 
  private:
@@ -67,6 +69,8 @@ class Program {
   pid_t pid_ = 0;
 };
 
-inline ProgramRun RunProgram(std::vector<std::string> arguments) { return Program(std::move(arguments)).Wait(); }
+inline ProgramRun RunProgram(std::vector<std::string> arguments) {
+  return Program(std::move(arguments)).Wait();
+}
 
 }  // namespace eroica

@@ -53,7 +53,8 @@ TEST(Program, UnknownConfigurationKeyStopsTheStart) {
   WriteBytes(file, "[node]\ntopic_prefx = \"x\"\n");
   const ProgramRun run = RunProgram({"topics", "check", "--config", file});
   EXPECT_EQ(run.exit_code, kExitError);
-  EXPECT_EQ(run.err, "eroica: " + file + ":2: unknown key 'node.topic_prefx'; did you mean 'node.topic_prefix'?\n");
+  EXPECT_EQ(run.err, "eroica: " + file +
+                         ":2: unknown key 'node.topic_prefx'; did you mean 'node.topic_prefix'?\n");
 }
 
 TEST(Program, NoTransportAndMissingFilesSayWhatToDo) {
@@ -69,21 +70,26 @@ TEST(Program, NoTransportAndMissingFilesSayWhatToDo) {
 TEST(Program, TopicsAreMissingThenCreatedThenAsPlanned) {
   const ScratchDirectory folder;
   const std::string recording = folder.path() + "/recording";
-  EXPECT_EQ(RunProgram({"topics", "create", "--recording", recording}).exit_code, kExitNothingFound);
+  EXPECT_EQ(RunProgram({"topics", "create", "--recording", recording}).exit_code,
+            kExitNothingFound);
   const ProgramRun check = RunProgram({"topics", "check", "--recording", recording, "--json"});
   EXPECT_EQ(check.exit_code, kExitNothingFound) << check.out << check.err;
-  EXPECT_THAT(check.out, HasSubstr(R"({"topic":"eroica.events","state":"as planned","problems":[]})"));
-  const ProgramRun other = RunProgram({"topics", "check", "--recording", recording, "--set", "topics.events_partitions=3"});
+  EXPECT_THAT(check.out,
+              HasSubstr(R"({"topic":"eroica.events","state":"as planned","problems":[]})"));
+  const ProgramRun other = RunProgram(
+      {"topics", "check", "--recording", recording, "--set", "topics.events_partitions=3"});
   EXPECT_EQ(other.exit_code, kExitError);
   EXPECT_THAT(other.out, HasSubstr("the configuration says 3"));
-  const ProgramRun missing = RunProgram({"topics", "check", "--recording", recording, "--topic-prefix", "other"});
+  const ProgramRun missing =
+      RunProgram({"topics", "check", "--recording", recording, "--topic-prefix", "other"});
   EXPECT_EQ(missing.exit_code, kExitError);
   EXPECT_THAT(missing.out, HasSubstr("there is no such topic"));
 }
 
 TEST(Program, ARecordingWithoutFindingsListsNone) {
   const ScratchDirectory folder;
-  ASSERT_EQ(RunProgram({"topics", "create", "--recording", folder.path()}).exit_code, kExitNothingFound);
+  ASSERT_EQ(RunProgram({"topics", "create", "--recording", folder.path()}).exit_code,
+            kExitNothingFound);
   const ProgramRun run = RunProgram({"findings", "--recording", folder.path()});
   EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
   EXPECT_THAT(run.out, IsEmpty());
@@ -106,13 +112,18 @@ TEST(Program, ImportRefusesASecondTimeUnlessTold) {
       {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":100,"dur":5,"args":{"device":0,"stream":7}},
       {"ph":"i","cat":"x","name":"instant","pid":0,"tid":7,"ts":101}]})");
   const std::string recording = folder.path() + "/recording";
-  const ProgramRun first = RunProgram({"import", trace, "-o", recording, "--job", "night", "--json"});
+  const ProgramRun first =
+      RunProgram({"import", trace, "-o", recording, "--job", "night", "--json"});
   ASSERT_EQ(first.exit_code, kExitNothingFound) << first.err;
-  EXPECT_THAT(first.out, StartsWith(R"({"job":"night","world_size":1,"ranks":[0],"events":2,"imported":1,"skipped":{"unknown_phase":1})"));
+  EXPECT_THAT(
+      first.out,
+      StartsWith(
+          R"({"job":"night","world_size":1,"ranks":[0],"events":2,"imported":1,"skipped":{"unknown_phase":1})"));
   const ProgramRun second = RunProgram({"import", trace, "-o", recording});
   EXPECT_EQ(second.exit_code, kExitError);
   EXPECT_THAT(second.err, HasSubstr("--append"));
-  EXPECT_EQ(RunProgram({"import", trace, "-o", recording, "--append"}).exit_code, kExitNothingFound);
+  EXPECT_EQ(RunProgram({"import", trace, "-o", recording, "--append"}).exit_code,
+            kExitNothingFound);
 }
 
 TEST(Program, ImportSaysWhatIsNoTrace) {

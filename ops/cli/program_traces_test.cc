@@ -1,4 +1,5 @@
-// The program over real traces: what a user reads, and that a recording on the way makes no difference.
+// The program over real traces: what a user reads, and that a recording on the way makes no
+// difference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,8 @@ const std::string kTraces = "../shared/traces/";
 class ProgramTracesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kTraces)) GTEST_SKIP() << "the real traces are not beside the repository";
+    if (!std::filesystem::exists(kTraces))
+      GTEST_SKIP() << "the real traces are not beside the repository";
   }
 };
 
@@ -40,7 +42,8 @@ json ThroughARecording(const std::string& folder) {
   const ProgramRun node = RunProgram({"node", "--recording", recording, "--drain"});
   EXPECT_EQ(node.exit_code, kExitNothingFound) << node.err;
   const ProgramRun listed = RunProgram({"findings", "--recording", recording, "--json"});
-  EXPECT_EQ(RunProgram({"findings", "--recording", recording, "--state", "--json"}).out, listed.out);
+  EXPECT_EQ(RunProgram({"findings", "--recording", recording, "--state", "--json"}).out,
+            listed.out);
   std::istringstream lines(listed.out);
   json findings = json::array();
   for (std::string line; std::getline(lines, line);) {

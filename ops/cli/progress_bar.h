@@ -1,5 +1,5 @@
-// One line on a terminal that says how far a long work is: nothing for work of less than a second, and nothing where no person looks on.
-// Called from one thread; the caller brings the time.
+// One line on a terminal that says how far a long work is: nothing for work of less than a second,
+// and nothing where no person looks on. Called from one thread; the caller brings the time.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,8 @@
-// eroica run: a training job with Eroica inside its ranks and a node beside it, findings on the screen.
+// eroica run: a training job with Eroica inside its ranks and a node beside it, findings on the
+// screen.
 //
-// Three processes: this one only starts the others, forwards signals and ends as the job ends; the job;
-// and the watcher (live_watch.h), which may fail without harm to the job.
+// Three processes: this one only starts the others, forwards signals and ends as the job ends; the
+// job; and the watcher (live_watch.h), which may fail without harm to the job.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -61,7 +62,8 @@ class ExchangeFolder {
     const std::string runtime = FromEnvironment("XDG_RUNTIME_DIR").value_or("");
     const bool usable = !runtime.empty() && ::access(runtime.c_str(), W_OK) == 0;
     std::string pattern = fmt::format("{}/eroica-run-XXXXXX", usable ? runtime : "/dev/shm");
-    if (::mkdtemp(pattern.data()) == nullptr) return absl::ErrnoToStatus(errno, "cannot make " + pattern);
+    if (::mkdtemp(pattern.data()) == nullptr)
+      return absl::ErrnoToStatus(errno, "cannot make " + pattern);
     return std::make_unique<ExchangeFolder>(pattern);
   }
   explicit ExchangeFolder(std::string path) : path_(std::move(path)) {}
@@ -91,7 +93,8 @@ NodeConfig ConfigOf(const RunFlags& flags, const std::string& recording) {
   // The node trains nobody: it wakes up seldom, and has the whole job at hand after a crash.
   config.runtime.poll_timeout_ms = 250;
   config.runtime.commit_interval_ms = 2'000;
-  // Ranks send every half second, or as EROICA_SEND_MS says; a window that is closed before all of it is there is cut.
+  // Ranks send every half second, or as EROICA_SEND_MS says; a window that is closed before all of
+  // it is there is cut.
   config.runtime.idle_timeout_ms = 10'000;
   return config;
 }
@@ -130,9 +133,11 @@ void FinishWatcher(const Watcher& watcher, const RunFlags& flags, const std::str
   while (::waitpid(watcher.pid, &status, 0) < 0 && errno == EINTR) {
   }
   SignalsEnd(0);
-  if (WIFSIGNALED(status)) std::cerr << fmt::format("eroica: the watcher was ended by signal {}\n", WTERMSIG(status));
+  if (WIFSIGNALED(status))
+    std::cerr << fmt::format("eroica: the watcher was ended by signal {}\n", WTERMSIG(status));
   if (flags.json || recording.empty()) return;
-  std::cerr << fmt::format("   recording: {0}\n   again: eroica findings --recording {0}\n", recording);
+  std::cerr << fmt::format("   recording: {0}\n   again: eroica findings --recording {0}\n",
+                           recording);
 }
 
 int FailToStart(const absl::Status& status, const Watcher& watcher) {
@@ -150,27 +155,31 @@ int Run(const RunFlags& flags) {
   const std::string started = NowText();
   std::optional<RunRecording> recording;
   if (flags.kafka.empty()) {
-    absl::StatusOr<RunRecording> claimed = RunRecording::Claim(flags.recording, fmt::format("eroica-{}", started));
+    absl::StatusOr<RunRecording> claimed =
+        RunRecording::Claim(flags.recording, fmt::format("eroica-{}", started));
     if (!claimed.ok()) return ExitWithError(claimed.status());
     recording = *std::move(claimed);
   }
   const std::string recorded_in = recording ? recording->path() : "";
   const NodeConfig config = ConfigOf(flags, recorded_in);
   if (recording) {
-    if (absl::Status status = recording->Prepare(config); !status.ok()) return ExitWithError(status);
+    if (absl::Status status = recording->Prepare(config); !status.ok())
+      return ExitWithError(status);
   }
   // Two runs may start within a second, and over Kafka only the job's name tells them apart.
   const std::string program = fs::path(flags.command[0]).filename().string();
-  JobCapture capture{.recording = recorded_in,
-                     .bootstrap = flags.kafka,
-                     .job = flags.job.empty() ? fmt::format("{}-{}-{}", program, started, ::getpid()) : flags.job,
-                     .exchange = (*exchange)->path(),
-                     .window_steps = flags.window_steps,
-                     .level = flags.level < 0 ? std::nullopt : std::optional<int>(flags.level)};
-  const absl::StatusOr<Watcher> watcher =
-      StartWatcher({.config = config, .job = capture.job, .run_node = flags.kafka.empty(), .json = flags.json});
+  JobCapture capture{
+      .recording = recorded_in,
+      .bootstrap = flags.kafka,
+      .job = flags.job.empty() ? fmt::format("{}-{}-{}", program, started, ::getpid()) : flags.job,
+      .exchange = (*exchange)->path(),
+      .window_steps = flags.window_steps,
+      .level = flags.level < 0 ? std::nullopt : std::optional<int>(flags.level)};
+  const absl::StatusOr<Watcher> watcher = StartWatcher(
+      {.config = config, .job = capture.job, .run_node = flags.kafka.empty(), .json = flags.json});
   if (!watcher.ok()) return ExitWithError(watcher.status());
-  absl::StatusOr<JobProcess> job = JobProcess::Start(flags.command, VariablesFor(capture, *files, FromEnvironment));
+  absl::StatusOr<JobProcess> job =
+      JobProcess::Start(flags.command, VariablesFor(capture, *files, FromEnvironment));
   if (!job.ok()) {
     const int code = FailToStart(job.status(), *watcher);
     if (recording) recording->Discard(config);
@@ -186,16 +195,31 @@ int Run(const RunFlags& flags) {
 
 void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code) {
   auto flags = std::make_shared<RunFlags>();
-  CLI::App* command = app.add_subcommand("run", "Run a training job with Eroica inside its ranks, and show findings while it runs");
-  command->add_option("-o,--recording", flags->recording, "New or empty folder for the recording (default: eroica-DATE-TIME here)")->type_name("DIR");
-  auto* kafka = command->add_option("--kafka", flags->kafka, "Send there instead, and show what the nodes there find")->type_name("HOST:PORT");
+  CLI::App* command = app.add_subcommand(
+      "run", "Run a training job with Eroica inside its ranks, and show findings while it runs");
+  command
+      ->add_option("-o,--recording", flags->recording,
+                   "New or empty folder for the recording (default: eroica-DATE-TIME here)")
+      ->type_name("DIR");
+  auto* kafka = command
+                    ->add_option("--kafka", flags->kafka,
+                                 "Send there instead, and show what the nodes there find")
+                    ->type_name("HOST:PORT");
   command->get_option("--recording")->excludes(kafka);
-  command->add_option("--job", flags->job, "Name of the job (default: the program and the time)")->type_name("JOB");
-  command->add_option("--window-steps", flags->window_steps, "Training steps that are compared at once")
+  command->add_option("--job", flags->job, "Name of the job (default: the program and the time)")
+      ->type_name("JOB");
+  command
+      ->add_option("--window-steps", flags->window_steps,
+                   "Training steps that are compared at once")
       ->check(CLI::Range(1u, 1'000'000u))
       ->capture_default_str();
-  command->add_option("--ranks", flags->ranks, "Ranks on this host, at most")->check(CLI::Range(1, 4'096))->capture_default_str();
-  command->add_option("--level", flags->level, "Capture level: 0 marks and collectives, 1 patterns, 2 events (default: 2, over Kafka 1)")
+  command->add_option("--ranks", flags->ranks, "Ranks on this host, at most")
+      ->check(CLI::Range(1, 4'096))
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--level", flags->level,
+          "Capture level: 0 marks and collectives, 1 patterns, 2 events (default: 2, over Kafka 1)")
       ->check(CLI::Range(0, 2));
   command->add_flag("--json", flags->json, "Findings as JSON lines, on standard error");
   command->add_option("command", flags->command, "The job")->type_name("-- COMMAND...");
@@ -205,12 +229,15 @@ void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code) 
       "  eroica run -- torchrun --nproc-per-node 8 train.py\n"
       "  eroica run --job night -o night/ -- python train.py\n"
       "  eroica run --kafka broker:9092 -- mpirun -np 64 python train.py\n\n"
-      "Standard output is the job's own; what Eroica says goes to standard error. Ends as the job ends: with its\n"
+      "Standard output is the job's own; what Eroica says goes to standard error. Ends as the job "
+      "ends: with its\n"
       "exit code, or by its signal. 126, 127: the job could not be started; 2: Eroica could not.");
   command->callback([flags, exit_code, job = std::move(job)] {
     flags->command.insert(flags->command.end(), job.begin(), job.end());
     const bool given = !flags->command.empty() && !flags->command[0].empty();
-    *exit_code = given ? Run(*flags) : ExitWithError(absl::InvalidArgumentError("which job? eroica run -- COMMAND..."));
+    *exit_code =
+        given ? Run(*flags)
+              : ExitWithError(absl::InvalidArgumentError("which job? eroica run -- COMMAND..."));
   });
 }
 

@@ -23,7 +23,8 @@ std::string Absolute(const std::string& folder) {
 }
 
 absl::Status CannotMake(const std::string& path, const std::error_code& error) {
-  return absl::UnavailableError(fmt::format("cannot make the recording {}: {}", path, error.message()));
+  return absl::UnavailableError(
+      fmt::format("cannot make the recording {}: {}", path, error.message()));
 }
 
 // Whether it was made by this call: of two runs at the same time one makes it.
@@ -45,22 +46,26 @@ bool HasState(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<RunRecording> RunRecording::Claim(const std::string& wanted, const std::string& default_name) {
+absl::StatusOr<RunRecording> RunRecording::Claim(const std::string& wanted,
+                                                 const std::string& default_name) {
   constexpr int kMostAtOnce = 1'000;
   if (wanted.empty()) {
     for (int number = 1; number <= kMostAtOnce; ++number) {
-      const std::string path = Absolute(number == 1 ? default_name : fmt::format("{}-{}", default_name, number));
+      const std::string path =
+          Absolute(number == 1 ? default_name : fmt::format("{}-{}", default_name, number));
       if (HasState(path)) continue;
       const absl::StatusOr<bool> made = MakeFolder(path);
       if (!made.ok()) return made.status();
       if (*made) return RunRecording(path, true);
     }
-    return absl::FailedPreconditionError(fmt::format("{} and all its numbers are taken: name a folder with -o", default_name));
+    return absl::FailedPreconditionError(
+        fmt::format("{} and all its numbers are taken: name a folder with -o", default_name));
   }
   const std::string path = Absolute(wanted);
   if (HasState(path)) {
-    return absl::FailedPreconditionError(
-        fmt::format("{}.state belongs to an earlier recording: give another folder with -o, or delete it", path));
+    return absl::FailedPreconditionError(fmt::format(
+        "{}.state belongs to an earlier recording: give another folder with -o, or delete it",
+        path));
   }
   const absl::StatusOr<bool> made = MakeFolder(path);
   if (!made.ok()) return made.status();
@@ -69,7 +74,9 @@ absl::StatusOr<RunRecording> RunRecording::Claim(const std::string& wanted, cons
   const bool empty = fs::is_directory(path, error) && fs::is_empty(path, error) && !error;
   if (!empty) {
     return absl::FailedPreconditionError(
-        fmt::format("{} is not empty, and two jobs in one recording would be mixed: give another folder with -o, or delete it", path));
+        fmt::format("{} is not empty, and two jobs in one recording would be mixed: give another "
+                    "folder with -o, or delete it",
+                    path));
   }
   return RunRecording(path, false);
 }

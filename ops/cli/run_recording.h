@@ -13,10 +13,12 @@ namespace eroica {
 
 class RunRecording {
  public:
-  // wanted: the folder that the user named; it may be there if it is empty. Empty: default_name in the
-  // working folder, with a number behind it where another run has taken it. kFailedPrecondition: there is
-  // something in the folder, or beside it the state of a recording that was there.
-  static absl::StatusOr<RunRecording> Claim(const std::string& wanted, const std::string& default_name);
+  // wanted: the folder that the user named; it may be there if it is empty. Empty: default_name in
+  // the working folder, with a number behind it where another run has taken it.
+  // kFailedPrecondition: there is something in the folder, or beside it the state of a recording
+  // that was there.
+  static absl::StatusOr<RunRecording> Claim(const std::string& wanted,
+                                            const std::string& default_name);
 
   const std::string& path() const { return path_; }  // absolute
   // The topics in it.

@@ -11,28 +11,34 @@ namespace eroica {
 namespace {
 
 int64_t NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace
 
 Topology EroicaTopology(const NodeConfig& config, RunLength length) {
   constexpr int64_t kNsPerMs = 1'000'000;
-  const SummarizeOptions summarize{.window_ns = config.summarize.window_ms * kNsPerMs,
-                                   .out_of_orderness_ns = config.summarize.out_of_orderness_ms * kNsPerMs,
-                                   .fold_below = config.summarize.fold_below};
+  const SummarizeOptions summarize{
+      .window_ns = config.summarize.window_ms * kNsPerMs,
+      .out_of_orderness_ns = config.summarize.out_of_orderness_ms * kNsPerMs,
+      .fold_below = config.summarize.fold_below};
   AlignOptions align;
   align.pending_rows_max = static_cast<uint64_t>(config.align.pending_rows_max);
-  if (length == RunLength::kEndless) align.open_windows_max = static_cast<size_t>(config.align.open_windows_max);
-  return ThreeStages([summarize] { return std::make_unique<SummarizeProcessor>(summarize); },
-                     [align] { return std::make_unique<AlignProcessor>(align); },
-                     [] { return std::make_unique<DiagnoseProcessor>(DiagnoseOptions{.wall_clock_ns = NowNs}); });
+  if (length == RunLength::kEndless)
+    align.open_windows_max = static_cast<size_t>(config.align.open_windows_max);
+  return ThreeStages(
+      [summarize] { return std::make_unique<SummarizeProcessor>(summarize); },
+      [align] { return std::make_unique<AlignProcessor>(align); },
+      [] { return std::make_unique<DiagnoseProcessor>(DiagnoseOptions{.wall_clock_ns = NowNs}); });
 }
 
 StageThreadsOptions ThreadOptions(const NodeConfig& config) {
   using std::chrono::milliseconds;
   StageThreadsOptions options;
-  options.thread.task = {.topic_prefix = config.node.topic_prefix, .replay_id = config.node.replay_id};
+  options.thread.task = {.topic_prefix = config.node.topic_prefix,
+                         .replay_id = config.node.replay_id};
   options.thread.poll_records_max = static_cast<size_t>(config.runtime.poll_records_max);
   options.thread.poll_timeout = milliseconds(config.runtime.poll_timeout_ms);
   options.thread.commit_interval = milliseconds(config.runtime.commit_interval_ms);

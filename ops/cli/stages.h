@@ -1,4 +1,5 @@
-// The topology of the program: the three stages, with the options that the configuration gives them.
+// The topology of the program: the three stages, with the options that the configuration gives
+// them.
 #pragma once
 
 #include "ops/config/node_config.h"
@@ -7,7 +8,8 @@
 
 namespace eroica {
 
-// kBounded: the input ends, and one rank may deliver all its windows before the next begins, so that nothing is closed for being too much.
+// kBounded: the input ends, and one rank may deliver all its windows before the next begins, so
+// that nothing is closed for being too much.
 enum class RunLength { kBounded, kEndless };
 
 Topology EroicaTopology(const NodeConfig& config, RunLength length);

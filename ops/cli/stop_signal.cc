@@ -6,7 +6,8 @@
 namespace eroica {
 namespace {
 
-// Written by the handler on whichever thread the signal met, read by all: a sig_atomic_t would be a race, a lock-free atomic is none.
+// Written by the handler on whichever thread the signal met, read by all: a sig_atomic_t would be a
+// race, a lock-free atomic is none.
 std::atomic<bool> stop_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 

@@ -3,7 +3,8 @@
 
 namespace eroica {
 
-// From the first call on, the first such signal is remembered instead of ending the program; a second one ends it at once.
+// From the first call on, the first such signal is remembered instead of ending the program; a
+// second one ends it at once.
 void CatchStopSignals();
 bool StopRequested();
 

@@ -14,18 +14,21 @@ absl::StatusOr<StoredFindings> ReadStoredFindings(const StateStore& store, const
   StoredFindings stored;
   Decoder decoder;
   const std::string prefix = job.empty() ? std::string() : EncodeKey(JobId{job});
-  const absl::Status scanned = store.Scan(Table::kFindings, prefix, [&](std::string_view, std::string_view value) {
-    Finding finding;
-    if (decoder.Decode(std::as_bytes(std::span(value.data(), value.size())), &finding) == DropReason::kNone) {
-      stored.findings.push_back(std::move(finding));
-    } else {
-      ++stored.malformed;
-    }
-    return true;
-  });
+  const absl::Status scanned =
+      store.Scan(Table::kFindings, prefix, [&](std::string_view, std::string_view value) {
+        Finding finding;
+        if (decoder.Decode(std::as_bytes(std::span(value.data(), value.size())), &finding) ==
+            DropReason::kNone) {
+          stored.findings.push_back(std::move(finding));
+        } else {
+          ++stored.malformed;
+        }
+        return true;
+      });
   if (!scanned.ok()) return scanned;
   const auto order = [](const Finding& f) { return std::tie(f.job.value, f.first_window, f.id); };
-  std::sort(stored.findings.begin(), stored.findings.end(), [&](const Finding& a, const Finding& b) { return order(a) < order(b); });
+  std::sort(stored.findings.begin(), stored.findings.end(),
+            [&](const Finding& a, const Finding& b) { return order(a) < order(b); });
   return stored;
 }
 

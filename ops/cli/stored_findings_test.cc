@@ -26,14 +26,16 @@ class StoredFindingsTest : public ::testing::Test {
   }
   void StoreBytes(const std::string& job, const std::string& id, std::string value) {
     StateChanges changes;
-    changes.Put(Table::kFindings, EncodeKey(FindingKey{.job = JobId{job}, .finding = id}), std::move(value));
+    changes.Put(Table::kFindings, EncodeKey(FindingKey{.job = JobId{job}, .finding = id}),
+                std::move(value));
     ASSERT_TRUE(store_.Write(changes).ok());
   }
   std::vector<std::string> Read(const std::string& job) {
     absl::StatusOr<StoredFindings> stored = ReadStoredFindings(store_, job);
     EXPECT_TRUE(stored.ok()) << stored.status();
     std::vector<std::string> ids;
-    for (const Finding& finding : stored->findings) ids.push_back(finding.job.value + ":" + finding.id);
+    for (const Finding& finding : stored->findings)
+      ids.push_back(finding.job.value + ":" + finding.id);
     malformed_ = stored->malformed;
     return ids;
   }

@@ -11,7 +11,8 @@ namespace eroica {
 
 TopicLayout LayoutOf(const NodeConfig& config) {
   const NodeConfig::Topics& topics = config.topics;
-  return {.partitions = {topics.events_partitions, topics.collectives_partitions, topics.patterns_partitions, topics.findings_partitions,
+  return {.partitions = {topics.events_partitions, topics.collectives_partitions,
+                         topics.patterns_partitions, topics.findings_partitions,
                          topics.control_partitions, topics.deadletter_partitions},
           .replication_factor = static_cast<int16_t>(topics.replication)};
 }
@@ -19,9 +20,12 @@ TopicLayout LayoutOf(const NodeConfig& config) {
 std::vector<TopicSpec> PlanTopics(const NodeConfig& config) {
   const NodeConfig::Topics& topics = config.topics;
   // By Topic. Control is compacted and kept for ever.
-  const std::array<int64_t, kTopicCount> retention_ms = {
-      topics.events_retention_ms,    topics.events_retention_ms, topics.patterns_retention_ms, topics.findings_retention_ms, -1,
-      topics.deadletter_retention_ms};
+  const std::array<int64_t, kTopicCount> retention_ms = {topics.events_retention_ms,
+                                                         topics.events_retention_ms,
+                                                         topics.patterns_retention_ms,
+                                                         topics.findings_retention_ms,
+                                                         -1,
+                                                         topics.deadletter_retention_ms};
   std::vector<TopicSpec> plan = TopicSpecs(config.node.topic_prefix, LayoutOf(config));
   for (size_t i = 0; i < plan.size(); ++i) {
     plan[i].config["min.insync.replicas"] = std::to_string(topics.min_insync_replicas);
@@ -36,20 +40,24 @@ std::vector<std::string> DifferencesFromPlan(const TopicSpec& planned, const Top
   if (found.partitions != planned.partitions) {
     // More partitions would move keys to other tasks, away from the state that they have there.
     differences.push_back(
-        fmt::format("{} has {} partitions, the configuration says {}: set topics.*_partitions to {}, or delete the topic and run "
+        fmt::format("{} has {} partitions, the configuration says {}: set topics.*_partitions to "
+                    "{}, or delete the topic and run "
                     "`eroica topics create`",
                     planned.name, found.partitions, planned.partitions, found.partitions));
   }
   if (found.replication_factor < planned.replication_factor) {
     differences.push_back(
-        fmt::format("{} has {} copies, the configuration says {}: reassign its partitions, or set topics.replication to {}", planned.name,
-                    found.replication_factor, planned.replication_factor, found.replication_factor));
+        fmt::format("{} has {} copies, the configuration says {}: reassign its partitions, or set "
+                    "topics.replication to {}",
+                    planned.name, found.replication_factor, planned.replication_factor,
+                    found.replication_factor));
   }
   for (const auto& [key, wanted] : planned.config) {
     const auto it = found.config.find(key);
     if (it == found.config.end() || it->second == wanted) continue;
     differences.push_back(
-        fmt::format("{} has {}={}, the configuration says {}: alter the topic (kafka-configs --alter --entity-type topics --entity-name "
+        fmt::format("{} has {}={}, the configuration says {}: alter the topic (kafka-configs "
+                    "--alter --entity-type topics --entity-name "
                     "{} --add-config {}={}) or the configuration",
                     planned.name, key, it->second, wanted, planned.name, key, wanted));
   }

@@ -1,4 +1,5 @@
-// The topics as the configuration wants them, and what an existing one lacks. `eroica topics create|check` acts on it.
+// The topics as the configuration wants them, and what an existing one lacks. `eroica topics
+// create|check` acts on it.
 #pragma once
 
 #include <absl/status/status.h>
@@ -16,11 +17,12 @@ TopicLayout LayoutOf(const NodeConfig& config);
 // One spec a topic: partitions, retention, compaction of control, copies.
 std::vector<TopicSpec> PlanTopics(const NodeConfig& config);
 
-// Sentences: how the topic that is there differs from the plan, and what to do. Empty: as planned. What the log does not know of a topic (a
-// recording has no retention) is no difference.
+// Sentences: how the topic that is there differs from the plan, and what to do. Empty: as planned.
+// What the log does not know of a topic (a recording has no retention) is no difference.
 std::vector<std::string> DifferencesFromPlan(const TopicSpec& planned, const TopicSpec& found);
 
-// For Kafka: kFailedPrecondition, with what to do, where a topic is missing or has another number of partitions.
+// For Kafka: kFailedPrecondition, with what to do, where a topic is missing or has another number
+// of partitions.
 absl::Status RequirePlannedTopics(LogAdmin& admin, const NodeConfig& config);
 
 }  // namespace eroica

@@ -20,19 +20,23 @@ TEST(TopicPlan, HoldsEveryTopicUnderThePrefix) {
   config.topics.events_partitions = 5;
   const std::vector<TopicSpec> plan = PlanTopics(config);
   ASSERT_THAT(plan, SizeIs(kTopicCount));
-  for (int i = 0; i < kTopicCount; ++i) EXPECT_EQ(plan[static_cast<size_t>(i)].name, TopicName("site", static_cast<Topic>(i)));
+  for (int i = 0; i < kTopicCount; ++i)
+    EXPECT_EQ(plan[static_cast<size_t>(i)].name, TopicName("site", static_cast<Topic>(i)));
   EXPECT_EQ(plan[0].partitions, 5);
 }
 
 TEST(TopicPlan, OnlyControlIsCompacted) {
   for (const TopicSpec& spec : PlanTopics(NodeConfig())) {
-    EXPECT_EQ(spec.config.at("cleanup.policy"), spec.name == "eroica.control" ? "compact" : "delete") << spec.name;
+    EXPECT_EQ(spec.config.at("cleanup.policy"),
+              spec.name == "eroica.control" ? "compact" : "delete")
+        << spec.name;
     EXPECT_EQ(spec.config.at("retention.ms") == "-1", spec.name == "eroica.control") << spec.name;
   }
 }
 
 TEST(TopicPlan, AsPlannedIsNoDifference) {
-  for (const TopicSpec& spec : PlanTopics(NodeConfig())) EXPECT_THAT(DifferencesFromPlan(spec, spec), IsEmpty());
+  for (const TopicSpec& spec : PlanTopics(NodeConfig()))
+    EXPECT_THAT(DifferencesFromPlan(spec, spec), IsEmpty());
 }
 
 TEST(TopicPlan, WhatTheLogDoesNotKnowIsNoDifference) {
@@ -43,12 +47,20 @@ TEST(TopicPlan, WhatTheLogDoesNotKnowIsNoDifference) {
 }
 
 TEST(TopicPlan, SaysWhatDiffersAndWhatToDo) {
-  const TopicSpec planned = {.name = "eroica.events", .partitions = 16, .config = {{"retention.ms", "60000"}}, .replication_factor = 3};
-  const TopicSpec found = {.name = "eroica.events", .partitions = 4, .config = {{"retention.ms", "1"}}, .replication_factor = 1};
+  const TopicSpec planned = {.name = "eroica.events",
+                             .partitions = 16,
+                             .config = {{"retention.ms", "60000"}},
+                             .replication_factor = 3};
+  const TopicSpec found = {.name = "eroica.events",
+                           .partitions = 4,
+                           .config = {{"retention.ms", "1"}},
+                           .replication_factor = 1};
   EXPECT_THAT(DifferencesFromPlan(planned, found),
-              ElementsAre(AllOf(HasSubstr("eroica.events has 4 partitions"), HasSubstr("16"), HasSubstr("set topics.*_partitions to 4")),
+              ElementsAre(AllOf(HasSubstr("eroica.events has 4 partitions"), HasSubstr("16"),
+                                HasSubstr("set topics.*_partitions to 4")),
                           AllOf(HasSubstr("1 copies"), HasSubstr("3")),
-                          AllOf(HasSubstr("retention.ms=1,"), HasSubstr("--add-config retention.ms=60000"))));
+                          AllOf(HasSubstr("retention.ms=1,"),
+                                HasSubstr("--add-config retention.ms=60000"))));
 }
 
 TEST(TopicPlan, MoreCopiesThanPlannedAreFine) {
@@ -61,13 +73,15 @@ TEST(TopicPlan, MoreCopiesThanPlannedAreFine) {
 TEST(TopicPlan, ANodeNeedsEveryTopicWithItsPartitions) {
   MemoryLog log;
   NodeConfig config;
-  EXPECT_THAT(std::string(RequirePlannedTopics(log.admin(), config).message()), HasSubstr("there is no topic eroica.events"));
+  EXPECT_THAT(std::string(RequirePlannedTopics(log.admin(), config).message()),
+              HasSubstr("there is no topic eroica.events"));
   ASSERT_TRUE(CreateMissingTopics(log.admin(), config.node.topic_prefix, LayoutOf(config)).ok());
   EXPECT_TRUE(RequirePlannedTopics(log.admin(), config).ok());
   config.topics.patterns_partitions += 1;
   const absl::Status status = RequirePlannedTopics(log.admin(), config);
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("eroica.patterns has 8 partitions, the configuration says 9"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("eroica.patterns has 8 partitions, the configuration says 9"));
 }
 
 }  // namespace

@@ -27,7 +27,11 @@ struct Outcome {
 
 void Print(const std::string& topic, const Outcome& outcome, bool json) {
   if (json) {
-    std::cout << nlohmann::ordered_json{{"topic", topic}, {"state", outcome.state}, {"problems", outcome.problems}}.dump() << "\n";
+    std::cout << nlohmann::ordered_json{{"topic", topic},
+                                        {"state", outcome.state},
+                                        {"problems", outcome.problems}}
+                     .dump()
+              << "\n";
     return;
   }
   std::cout << fmt::format("{:<24} {}\n", topic, outcome.state);
@@ -36,7 +40,8 @@ void Print(const std::string& topic, const Outcome& outcome, bool json) {
 
 absl::StatusOr<Outcome> CheckTopic(LogAdmin& admin, const TopicSpec& planned) {
   const absl::StatusOr<TopicSpec> found = admin.DescribeTopic(planned.name);
-  if (absl::IsNotFound(found.status())) return Outcome{"missing", {"there is no such topic: run `eroica topics create`"}};
+  if (absl::IsNotFound(found.status()))
+    return Outcome{"missing", {"there is no such topic: run `eroica topics create`"}};
   if (!found.ok()) return found.status();
   Outcome outcome{"as planned", DifferencesFromPlan(planned, *found)};
   if (!outcome.problems.empty()) outcome.state = "different";
@@ -71,7 +76,8 @@ int Run(const TopicsFlags& flags, LogAccess access, Act act) {
 }  // namespace
 
 void AddTopicsCommand(CLI::App& app, int* exit_code) {
-  CLI::App* topics = app.add_subcommand("topics", "Make the topics, or check that they are as the configuration wants them");
+  CLI::App* topics = app.add_subcommand(
+      "topics", "Make the topics, or check that they are as the configuration wants them");
   topics->require_subcommand(1);
   topics->footer(
       "Examples:\n"

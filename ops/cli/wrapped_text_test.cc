@@ -11,14 +11,18 @@ TEST(Wrapped, BreaksBetweenWordsAndIndents) {
   EXPECT_EQ(Wrapped("", 12, 2), "");
 }
 
-TEST(Wrapped, KeepsLongWordsWhole) { EXPECT_EQ(Wrapped("a abcdefghijklmnop b", 8, 1), "a\n abcdefghijklmnop\n b"); }
+TEST(Wrapped, KeepsLongWordsWhole) {
+  EXPECT_EQ(Wrapped("a abcdefghijklmnop b", 8, 1), "a\n abcdefghijklmnop\n b");
+}
 
 TEST(Wrapped, KeepsLineEndsAndTables) {
   EXPECT_EQ(Wrapped("a\nb", 80, 3), "a\n   b");
   EXPECT_EQ(Wrapped("culprit  peers  threshold", 10, 1), "culprit  peers  threshold");
 }
 
-TEST(Wrapped, NamesFromATraceCannotDriveTheTerminal) { EXPECT_EQ(Wrapped("a\x1b[31mb\r\x7f", 80, 0), "a?[31mb??"); }
+TEST(Wrapped, NamesFromATraceCannotDriveTheTerminal) {
+  EXPECT_EQ(Wrapped("a\x1b[31mb\r\x7f", 80, 0), "a?[31mb??");
+}
 
 TEST(AlignedColumns, FirstLeftOthersRight) {
   EXPECT_EQ(AlignedColumns({{"", "peers"}, {"wait", "1"}}), "      peers\nwait      1");

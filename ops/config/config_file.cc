@@ -14,7 +14,9 @@ namespace eroica {
 namespace {
 
 // Where in a file, for messages.
-std::string Position(const std::string& name, const toml::source_region& region) { return fmt::format("{}:{}", name, region.begin.line); }
+std::string Position(const std::string& name, const toml::source_region& region) {
+  return fmt::format("{}:{}", name, region.begin.line);
+}
 
 std::optional<std::string> ScalarText(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
@@ -24,7 +26,8 @@ std::optional<std::string> ScalarText(const toml::node& node) {
   return std::nullopt;
 }
 
-// security.protocol = "SSL" makes nested tables of TOML, "security.protocol" = "SSL" does not: both mean the same here.
+// security.protocol = "SSL" makes nested tables of TOML, "security.protocol" = "SSL" does not: both
+// mean the same here.
 bool Flatten(const toml::table& table, const std::string& prefix, OptionTable* flat) {
   for (const auto& [key, node] : table) {
     const std::string name = prefix + std::string(key.str());
@@ -77,14 +80,17 @@ class Reader {
     }
   }
 
-  absl::Status status() const { return problems_.empty() ? absl::OkStatus() : absl::InvalidArgumentError(problems_); }
+  absl::Status status() const {
+    return problems_.empty() ? absl::OkStatus() : absl::InvalidArgumentError(problems_);
+  }
 
  private:
   void ReadOption(const Option& option, const toml::node& node) {
     std::optional<OptionValue> value = ToOptionValue(node);
     if (!value) {
       Problem(node.source(),
-              fmt::format("{} must be {}, such as {}", option.name, TypeName(option.get(NodeConfig())), ToToml(option.get(NodeConfig()))));
+              fmt::format("{} must be {}, such as {}", option.name,
+                          TypeName(option.get(NodeConfig())), ToToml(option.get(NodeConfig()))));
       return;
     }
     // 1 is a number, too.
@@ -101,7 +107,8 @@ class Reader {
 
   static bool IsSection(std::string_view name) {
     for (const Option& option : NodeOptions()) {
-      if (option.name.size() > name.size() && option.name.compare(0, name.size(), name) == 0 && option.name[name.size()] == '.')
+      if (option.name.size() > name.size() && option.name.compare(0, name.size(), name) == 0 &&
+          option.name[name.size()] == '.')
         return true;
     }
     return false;
@@ -111,8 +118,10 @@ class Reader {
     std::vector<std::string> known;
     for (const Option& option : NodeOptions()) known.push_back(option.name);
     const std::string nearest = NearestName(name, known);
-    Problem(region, nearest.empty() ? fmt::format("unknown key '{}'; `eroica node --print-config` shows all keys", name)
-                                    : fmt::format("unknown key '{}'; did you mean '{}'?", name, nearest));
+    Problem(region,
+            nearest.empty()
+                ? fmt::format("unknown key '{}'; `eroica node --print-config` shows all keys", name)
+                : fmt::format("unknown key '{}'; did you mean '{}'?", name, nearest));
   }
 
   void Problem(const toml::source_region& region, const std::string& message) {
@@ -132,7 +141,8 @@ absl::Status ApplyConfigText(std::string_view text, const std::string& name, Nod
   try {
     table = toml::parse(text);
   } catch (const toml::parse_error& error) {
-    return absl::InvalidArgumentError(fmt::format("{}: {}", Position(name, error.source()), error.description()));
+    return absl::InvalidArgumentError(
+        fmt::format("{}: {}", Position(name, error.source()), error.description()));
   }
   Reader reader(name, config);
   reader.ReadTable(table, "");
@@ -148,7 +158,8 @@ absl::Status ApplyConfigFile(const std::string& path, NodeConfig* config) {
 absl::Status ApplyAssignment(const std::string& assignment, NodeConfig* config) {
   const size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return absl::InvalidArgumentError(fmt::format("'{}' is no assignment; write SECTION.KEY=VALUE", assignment));
+    return absl::InvalidArgumentError(
+        fmt::format("'{}' is no assignment; write SECTION.KEY=VALUE", assignment));
   }
   const std::string name = assignment.substr(0, equals);
   const std::string value = assignment.substr(equals + 1);

@@ -13,7 +13,9 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
-absl::Status Apply(std::string_view text, NodeConfig* config) { return ApplyConfigText(text, "node.toml", config); }
+absl::Status Apply(std::string_view text, NodeConfig* config) {
+  return ApplyConfigText(text, "node.toml", config);
+}
 
 std::string ErrorOf(std::string_view text) {
   NodeConfig config;
@@ -22,10 +24,10 @@ std::string ErrorOf(std::string_view text) {
 
 TEST(ConfigFile, ReadsEveryTypeOfOption) {
   NodeConfig config;
-  ASSERT_TRUE(
-      Apply("[node]\nroles = [\"align\"]\ntopic_prefix = \"here\"\n[runtime]\nidle_timeout_ms = 500\n[topics]\nevents_partitions = 3\n",
-            &config)
-          .ok());
+  ASSERT_TRUE(Apply("[node]\nroles = [\"align\"]\ntopic_prefix = "
+                    "\"here\"\n[runtime]\nidle_timeout_ms = 500\n[topics]\nevents_partitions = 3\n",
+                    &config)
+                  .ok());
   EXPECT_THAT(config.node.roles, ElementsAre("align"));
   EXPECT_EQ(config.node.topic_prefix, "here");
   EXPECT_EQ(config.runtime.idle_timeout_ms, 500);
@@ -34,41 +36,52 @@ TEST(ConfigFile, ReadsEveryTypeOfOption) {
 
 TEST(ConfigFile, ANumberMayBeWrittenAsAnInteger) {
   NodeConfig config;
-  ASSERT_TRUE(Apply("[summarize]\nfold_below = 0\n[state]\nsurvive_power_loss = true\n", &config).ok());
+  ASSERT_TRUE(
+      Apply("[summarize]\nfold_below = 0\n[state]\nsurvive_power_loss = true\n", &config).ok());
   EXPECT_EQ(config.summarize.fold_below, 0);
   EXPECT_TRUE(config.state.survive_power_loss);
   ASSERT_TRUE(Apply("[summarize]\nfold_below = 0.25\n", &config).ok());
   EXPECT_EQ(config.summarize.fold_below, 0.25);
-  EXPECT_EQ(ErrorOf("[summarize]\nfold_below = 1.5\n"), "node.toml:2: summarize.fold_below is 1.5, but must be 0 to 1 share of the window");
+  EXPECT_EQ(ErrorOf("[summarize]\nfold_below = 1.5\n"),
+            "node.toml:2: summarize.fold_below is 1.5, but must be 0 to 1 share of the window");
   EXPECT_THAT(ErrorOf("[summarize]\nfold_below = nan\n"), HasSubstr("must be 0 to 1"));
-  EXPECT_THAT(ErrorOf("[runtime]\nidle_timeout_ms = 500.5\n"), HasSubstr("is a number, but must be an integer"));
+  EXPECT_THAT(ErrorOf("[runtime]\nidle_timeout_ms = 500.5\n"),
+              HasSubstr("is a number, but must be an integer"));
 }
 
 TEST(ConfigFile, PassesPropertiesThroughQuotedOrDotted) {
   NodeConfig config;
-  ASSERT_TRUE(
-      Apply("[kafka.properties]\n\"security.protocol\" = \"SSL\"\nfetch.wait.max.ms = 50\nenable.idempotence = true\n", &config).ok());
+  ASSERT_TRUE(Apply("[kafka.properties]\n\"security.protocol\" = \"SSL\"\nfetch.wait.max.ms = "
+                    "50\nenable.idempotence = true\n",
+                    &config)
+                  .ok());
   EXPECT_THAT(config.kafka.properties,
-              ElementsAre(Pair("enable.idempotence", "true"), Pair("fetch.wait.max.ms", "50"), Pair("security.protocol", "SSL")));
+              ElementsAre(Pair("enable.idempotence", "true"), Pair("fetch.wait.max.ms", "50"),
+                          Pair("security.protocol", "SSL")));
 }
 
 TEST(ConfigFile, UnknownKeyNamesLineAndNearestKey) {
-  EXPECT_EQ(ErrorOf("[runtime]\npoll_records_max = 5\nidle_timout_ms = 500\n"),
-            "node.toml:3: unknown key 'runtime.idle_timout_ms'; did you mean 'runtime.idle_timeout_ms'?");
+  EXPECT_EQ(
+      ErrorOf("[runtime]\npoll_records_max = 5\nidle_timout_ms = 500\n"),
+      "node.toml:3: unknown key 'runtime.idle_timout_ms'; did you mean 'runtime.idle_timeout_ms'?");
 }
 
 TEST(ConfigFile, UnknownSectionIsAnUnknownKey) {
-  EXPECT_THAT(ErrorOf("\n[zzz]\nx = 1\n"), AllOf(StartsWith("node.toml:2: unknown key 'zzz'"), HasSubstr("--print-config")));
+  EXPECT_THAT(ErrorOf("\n[zzz]\nx = 1\n"),
+              AllOf(StartsWith("node.toml:2: unknown key 'zzz'"), HasSubstr("--print-config")));
 }
 
 TEST(ConfigFile, OutOfRangeNamesBoundsAndUnit) {
-  EXPECT_EQ(ErrorOf("[runtime]\nidle_timeout_ms = 99\n"), "node.toml:2: runtime.idle_timeout_ms is 99, but must be 100 to 3600000 ms");
+  EXPECT_EQ(ErrorOf("[runtime]\nidle_timeout_ms = 99\n"),
+            "node.toml:2: runtime.idle_timeout_ms is 99, but must be 100 to 3600000 ms");
 }
 
 TEST(ConfigFile, WrongTypeShowsAnExample) {
-  EXPECT_EQ(ErrorOf("[runtime]\nidle_timeout_ms = \"1s\"\n"),
-            "node.toml:2: runtime.idle_timeout_ms is a string, but must be an integer, such as 2000");
-  EXPECT_THAT(ErrorOf("[runtime]\nidle_timeout_ms = 1979-05-27\n"), HasSubstr("must be an integer"));
+  EXPECT_EQ(
+      ErrorOf("[runtime]\nidle_timeout_ms = \"1s\"\n"),
+      "node.toml:2: runtime.idle_timeout_ms is a string, but must be an integer, such as 2000");
+  EXPECT_THAT(ErrorOf("[runtime]\nidle_timeout_ms = 1979-05-27\n"),
+              HasSubstr("must be an integer"));
   EXPECT_THAT(ErrorOf("[node]\nroles = [1]\n"), HasSubstr("must be a list of strings"));
   EXPECT_THAT(ErrorOf("[kafka.properties]\na = [1]\n"), HasSubstr("must be a table"));
   EXPECT_THAT(ErrorOf("node = 5\n"), HasSubstr("unknown key 'node'"));
@@ -85,7 +98,9 @@ TEST(ConfigFile, TellsEveryProblemAtOnce) {
               AllOf(HasSubstr("node.toml:2:"), HasSubstr("\nnode.toml:4:")));
 }
 
-TEST(ConfigFile, BrokenTomlNamesTheLine) { EXPECT_THAT(ErrorOf("[node]\ntopic_prefix = \n"), StartsWith("node.toml:2:")); }
+TEST(ConfigFile, BrokenTomlNamesTheLine) {
+  EXPECT_THAT(ErrorOf("[node]\ntopic_prefix = \n"), StartsWith("node.toml:2:"));
+}
 
 TEST(ConfigFile, MissingFileSaysWhich) {
   NodeConfig config;
@@ -113,8 +128,10 @@ TEST(ConfigAssignment, TakesTomlAndBareStrings) {
 
 TEST(ConfigAssignment, RefusesWhatIsNone) {
   NodeConfig config;
-  EXPECT_THAT(std::string(ApplyAssignment("node.topic_prefix", &config).message()), HasSubstr("SECTION.KEY=VALUE"));
-  EXPECT_THAT(std::string(ApplyAssignment("node.topic_prefx=a", &config).message()), HasSubstr("did you mean 'node.topic_prefix'?"));
+  EXPECT_THAT(std::string(ApplyAssignment("node.topic_prefix", &config).message()),
+              HasSubstr("SECTION.KEY=VALUE"));
+  EXPECT_THAT(std::string(ApplyAssignment("node.topic_prefx=a", &config).message()),
+              HasSubstr("did you mean 'node.topic_prefix'?"));
   EXPECT_FALSE(ApplyAssignment("a b=c", &config).ok());
 }
 

@@ -1,5 +1,5 @@
-// The configuration for people: as TOML with what each option is for (`eroica node --print-config`), and as the reference page. Both come
-// from the declarations of option.h.
+// The configuration for people: as TOML with what each option is for (`eroica node
+// --print-config`), and as the reference page. Both come from the declarations of option.h.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace eroica {
 
-// A complete file that ApplyConfigText reads back to the same configuration. Secrets are left out of it.
+// A complete file that ApplyConfigText reads back to the same configuration. Secrets are left out
+// of it.
 std::string ConfigToToml(const NodeConfig& config);
 // docs/reference/config.md.
 std::string ConfigReference();

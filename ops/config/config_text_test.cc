@@ -44,11 +44,13 @@ TEST(ConfigText, ReferencePageIsWhatTheDeclarationsSay) {
   std::ifstream file("docs/reference/config.md");
   std::ostringstream page;
   page << file.rdbuf();
-  EXPECT_EQ(page.str(), ConfigReference()) << "make it anew: eroica node --print-config-reference > docs/reference/config.md";
+  EXPECT_EQ(page.str(), ConfigReference())
+      << "make it anew: eroica node --print-config-reference > docs/reference/config.md";
 }
 
 TEST(NodeOptions, EveryDefaultIsAllowed) {
-  for (const Option& option : NodeOptions()) EXPECT_TRUE(Check(option, option.get(NodeConfig())).ok()) << option.name;
+  for (const Option& option : NodeOptions())
+    EXPECT_TRUE(Check(option, option.get(NodeConfig())).ok()) << option.name;
 }
 
 TEST(NodeOptions, EveryNameStandsOnceInItsSection) {
@@ -73,7 +75,8 @@ TEST(NodeOptions, WhatIsSetIsWhatIsRead) {
     if (auto* number = std::get_if<int64_t>(&value)) *number = static_cast<int64_t>(option.max);
     if (auto* number = std::get_if<double>(&value)) *number = option.max;
     if (auto* flag = std::get_if<bool>(&value)) *flag = !*flag;
-    if (auto* text = std::get_if<std::string>(&value)) *text = option.choices.empty() ? "other" : option.choices.back();
+    if (auto* text = std::get_if<std::string>(&value))
+      *text = option.choices.empty() ? "other" : option.choices.back();
     if (auto* list = std::get_if<std::vector<std::string>>(&value)) *list = {option.choices.back()};
     if (auto* table = std::get_if<OptionTable>(&value)) *table = {{"a", "b"}};
     option.set(&config, value);
@@ -81,7 +84,8 @@ TEST(NodeOptions, WhatIsSetIsWhatIsRead) {
     // And nothing else has moved.
     for (const Option& other : NodeOptions()) {
       if (&other == &option) continue;
-      EXPECT_EQ(other.get(config), other.get(NodeConfig())) << option.name << " moved " << other.name;
+      EXPECT_EQ(other.get(config), other.get(NodeConfig()))
+          << option.name << " moved " << other.name;
     }
   }
 }

@@ -1,5 +1,6 @@
-// What a node is told: one typed struct. The defaults stand here, everything else about an option (name, unit, bounds, what it is for) in
-// node_options.cc. Filled by config_file.h; plain data, copied freely.
+// What a node is told: one typed struct. The defaults stand here, everything else about an option
+// (name, unit, bounds, what it is for) in node_options.cc. Filled by config_file.h; plain data,
+// copied freely.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The declarations of all options. A new one is a row here and a member with its default in node_config.h.
+// The declarations of all options. A new one is a row here and a member with its default in
+// node_config.h.
 #include <fmt/format.h>
 
 #include <utility>
@@ -21,7 +22,8 @@ struct Words {
 template <typename Field>
 Option Bind(Words words, Field field) {
   using Value = std::remove_reference_t<decltype(field(std::declval<NodeConfig&>()))>;
-  using Stored = std::conditional_t<std::is_integral_v<Value> && !std::is_same_v<Value, bool>, int64_t, Value>;
+  using Stored =
+      std::conditional_t<std::is_integral_v<Value> && !std::is_same_v<Value, bool>, int64_t, Value>;
   Option option;
   option.name = std::move(words.name);
   option.unit = std::move(words.unit);
@@ -30,7 +32,9 @@ Option Bind(Words words, Field field) {
     NodeConfig copy = config;
     return OptionValue(static_cast<Stored>(field(copy)));
   };
-  option.set = [field](NodeConfig* config, OptionValue value) { field(*config) = static_cast<Value>(std::get<Stored>(std::move(value))); };
+  option.set = [field](NodeConfig* config, OptionValue value) {
+    field(*config) = static_cast<Value>(std::get<Stored>(std::move(value)));
+  };
   return option;
 }
 
@@ -53,41 +57,50 @@ Option Choice(Words words, std::vector<std::string> choices, Field field) {
   [](NodeConfig & config) -> auto& { return config.path; }
 
 void AddNode(std::vector<Option>* options) {
-  options->push_back(Choice({"node.roles", "", "The stages that this node runs."}, {"summarize", "align", "diagnose"}, FIELD(node.roles)));
-  options->push_back(Bind({"node.topic_prefix", "", "The topics are called PREFIX.events and so on."}, FIELD(node.topic_prefix)));
+  options->push_back(Choice({"node.roles", "", "The stages that this node runs."},
+                            {"summarize", "align", "diagnose"}, FIELD(node.roles)));
   options->push_back(
-      Bind({"node.recording", "",
-            "Embedded mode: the folder of the recording that is read, and that the stages write to. Give this or kafka.bootstrap."},
-           FIELD(node.recording)));
-  options->push_back(Choice({"node.log_level", "", "What is logged on standard error."}, {"debug", "info", "warn", "error", "off"},
-                            FIELD(node.log_level)));
+      Bind({"node.topic_prefix", "", "The topics are called PREFIX.events and so on."},
+           FIELD(node.topic_prefix)));
+  options->push_back(Bind({"node.recording", "",
+                           "Embedded mode: the folder of the recording that is read, and that the "
+                           "stages write to. Give this or kafka.bootstrap."},
+                          FIELD(node.recording)));
+  options->push_back(Choice({"node.log_level", "", "What is logged on standard error."},
+                            {"debug", "info", "warn", "error", "off"}, FIELD(node.log_level)));
   options->push_back(Bind({"node.replay_id", "",
-                           "Where it is not empty: stands in the headers of all that this node sends, so that a replay is told "
+                           "Where it is not empty: stands in the headers of all that this node "
+                           "sends, so that a replay is told "
                            "from the live stream."},
                           FIELD(node.replay_id)));
 }
 
 void AddKafka(std::vector<Option>* options) {
-  options->push_back(Bind({"kafka.bootstrap", "", "Brokers to begin with, HOST:PORT, comma separated. Give this or node.recording."},
-                          FIELD(kafka.bootstrap)));
   options->push_back(
-      Bind({"kafka.group_prefix", "", "The consumer groups are called PREFIX-summarize and so on."}, FIELD(kafka.group_prefix)));
-  options->push_back(Bind({"kafka.instance_id", "",
-                           "Static membership: a node that comes back under the same name within the session gets its "
-                           "partitions without a rebalance. Unique in the group."},
-                          FIELD(kafka.instance_id)));
+      Bind({"kafka.bootstrap", "",
+            "Brokers to begin with, HOST:PORT, comma separated. Give this or node.recording."},
+           FIELD(kafka.bootstrap)));
+  options->push_back(
+      Bind({"kafka.group_prefix", "", "The consumer groups are called PREFIX-summarize and so on."},
+           FIELD(kafka.group_prefix)));
   options->push_back(Bind(
-      {"kafka.properties", "",
-       "librdkafka's own properties, passed through. Secrets never stand here: NAME_file names a file that holds the value, NAME_env an "
-       "environment variable."},
-      FIELD(kafka.properties)));
+      {"kafka.instance_id", "",
+       "Static membership: a node that comes back under the same name within the session gets its "
+       "partitions without a rebalance. Unique in the group."},
+      FIELD(kafka.instance_id)));
+  options->push_back(Bind({"kafka.properties", "",
+                           "librdkafka's own properties, passed through. Secrets never stand here: "
+                           "NAME_file names a file that holds the value, NAME_env an "
+                           "environment variable."},
+                          FIELD(kafka.properties)));
 }
 
 void AddTopics(std::vector<Option>* options) {
   const auto partitions = [options](std::string topic, std::string key, auto field) {
-    options->push_back(Number(
-        {fmt::format("topics.{}_partitions", topic), "", fmt::format("Partitions of the topic {}, which is keyed by {}.", topic, key)}, 1,
-        10'000, field));
+    options->push_back(
+        Number({fmt::format("topics.{}_partitions", topic), "",
+                fmt::format("Partitions of the topic {}, which is keyed by {}.", topic, key)},
+               1, 10'000, field));
   };
   partitions("events", "job and shard of ranks", FIELD(topics.events_partitions));
   partitions("collectives", "job and communicator", FIELD(topics.collectives_partitions));
@@ -95,66 +108,83 @@ void AddTopics(std::vector<Option>* options) {
   partitions("findings", "job", FIELD(topics.findings_partitions));
   partitions("control", "job", FIELD(topics.control_partitions));
   partitions("deadletter", "the record that was refused", FIELD(topics.deadletter_partitions));
-  options->push_back(Number({"topics.replication", "", "Copies of every partition."}, 1, 16, FIELD(topics.replication)));
-  options->push_back(Number({"topics.min_insync_replicas", "", "Copies that must have a record before it counts as written."}, 1, 16,
-                            FIELD(topics.min_insync_replicas)));
+  options->push_back(Number({"topics.replication", "", "Copies of every partition."}, 1, 16,
+                            FIELD(topics.replication)));
+  options->push_back(Number({"topics.min_insync_replicas", "",
+                             "Copies that must have a record before it counts as written."},
+                            1, 16, FIELD(topics.min_insync_replicas)));
   const auto retention = [options](std::string name, std::string doc, auto field) {
-    options->push_back(Number({fmt::format("topics.{}_retention_ms", name), "ms", std::move(doc)}, kHourMs / 60, kYearMs, field));
+    options->push_back(Number({fmt::format("topics.{}_retention_ms", name), "ms", std::move(doc)},
+                              kHourMs / 60, kYearMs, field));
   };
-  retention("events", "How long events and collectives are kept: how far back an incident can be replayed.",
+  retention("events",
+            "How long events and collectives are kept: how far back an incident can be replayed.",
             FIELD(topics.events_retention_ms));
   retention("patterns", "How long patterns are kept.", FIELD(topics.patterns_retention_ms));
   retention("findings", "How long findings are kept.", FIELD(topics.findings_retention_ms));
-  retention("deadletter", "How long refused records are kept.", FIELD(topics.deadletter_retention_ms));
+  retention("deadletter", "How long refused records are kept.",
+            FIELD(topics.deadletter_retention_ms));
 }
 
 void AddState(std::vector<Option>* options) {
+  options->push_back(Bind({"state.folder", "",
+                           "Folder of the state store, one node at a time. Empty: beside the "
+                           "recording, else eroica-state."},
+                          FIELD(state.folder)));
   options->push_back(
-      Bind({"state.folder", "", "Folder of the state store, one node at a time. Empty: beside the recording, else eroica-state."},
-           FIELD(state.folder)));
-  options->push_back(Number({"state.memory_mib", "MiB", "Memory of the state store: blocks, indexes, filters and write buffers together."},
-                            16, 1'048'576, FIELD(state.memory_mib)));
-  options->push_back(
-      Bind({"state.survive_power_loss", "",
-            "Every commit is synced to the disk. Without, a commit survives the death of the process, but not of the machine."},
-           FIELD(state.survive_power_loss)));
+      Number({"state.memory_mib", "MiB",
+              "Memory of the state store: blocks, indexes, filters and write buffers together."},
+             16, 1'048'576, FIELD(state.memory_mib)));
+  options->push_back(Bind({"state.survive_power_loss", "",
+                           "Every commit is synced to the disk. Without, a commit survives the "
+                           "death of the process, but not of the machine."},
+                          FIELD(state.survive_power_loss)));
 }
 
 void AddStages(std::vector<Option>* options) {
-  options->push_back(
-      Number({"summarize.window_ms", "ms", "Length of the windows of producers that count no training steps. The same on all nodes."}, 100,
-             kHourMs, FIELD(summarize.window_ms)));
-  options->push_back(
-      Number({"summarize.out_of_orderness_ms", "ms",
-              "A rank's watermark is its latest event less this. What comes later for a closed window is counted and dropped."},
-             0, kHourMs, FIELD(summarize.out_of_orderness_ms)));
+  options->push_back(Number(
+      {"summarize.window_ms", "ms",
+       "Length of the windows of producers that count no training steps. The same on all nodes."},
+      100, kHourMs, FIELD(summarize.window_ms)));
+  options->push_back(Number({"summarize.out_of_orderness_ms", "ms",
+                             "A rank's watermark is its latest event less this. What comes later "
+                             "for a closed window is counted and dropped."},
+                            0, kHourMs, FIELD(summarize.out_of_orderness_ms)));
   options->push_back(Number({"summarize.fold_below", "share of the window",
-                             "Functions that are critical for less are folded into one row a class. Collectives and optimizers never are."},
+                             "Functions that are critical for less are folded into one row a "
+                             "class. Collectives and optimizers never are."},
                             0, 1, FIELD(summarize.fold_below)));
   options->push_back(
-      Number({"align.open_windows_max", "windows", "Of one communicator. Beyond, the oldest is closed with its missing members named."}, 1,
-             1'000'000, FIELD(align.open_windows_max)));
-  options->push_back(
-      Number({"align.pending_rows_max", "rows",
-              "Of all communicators of a task, about 90 bytes each. Beyond, the oldest window of the largest communicator is closed."},
-             1'000, 1e12, FIELD(align.pending_rows_max)));
+      Number({"align.open_windows_max", "windows",
+              "Of one communicator. Beyond, the oldest is closed with its missing members named."},
+             1, 1'000'000, FIELD(align.open_windows_max)));
+  options->push_back(Number({"align.pending_rows_max", "rows",
+                             "Of all communicators of a task, about 90 bytes each. Beyond, the "
+                             "oldest window of the largest communicator is closed."},
+                            1'000, 1e12, FIELD(align.pending_rows_max)));
 }
 
 void AddRuntime(std::vector<Option>* options) {
-  options->push_back(Number({"runtime.threads_per_stage", "threads", "The partitions of a stage's input are shared among them."}, 1, 256,
-                            FIELD(runtime.threads_per_stage)));
+  options->push_back(Number({"runtime.threads_per_stage", "threads",
+                             "The partitions of a stage's input are shared among them."},
+                            1, 256, FIELD(runtime.threads_per_stage)));
+  options->push_back(Number({"runtime.poll_records_max", "records", "Taken from the log at once."},
+                            1, 65'536, FIELD(runtime.poll_records_max)));
   options->push_back(
-      Number({"runtime.poll_records_max", "records", "Taken from the log at once."}, 1, 65'536, FIELD(runtime.poll_records_max)));
-  options->push_back(Number({"runtime.poll_timeout_ms", "ms", "How long a stage waits for records before it looks after its other work."},
-                            1, 10'000, FIELD(runtime.poll_timeout_ms)));
+      Number({"runtime.poll_timeout_ms", "ms",
+              "How long a stage waits for records before it looks after its other work."},
+             1, 10'000, FIELD(runtime.poll_timeout_ms)));
   options->push_back(Number({"runtime.commit_interval_ms", "ms",
-                             "How often state and input position are committed; what lies between is done again after a crash."},
+                             "How often state and input position are committed; what lies between "
+                             "is done again after a crash."},
                             10, 600'000, FIELD(runtime.commit_interval_ms)));
-  options->push_back(Number({"runtime.flush_timeout_ms", "ms", "How long a commit waits for the log to take the outputs."}, 100, 600'000,
-                            FIELD(runtime.flush_timeout_ms)));
-  options->push_back(
-      Number({"runtime.idle_timeout_ms", "ms", "After how long without records a partition that has been read to its end counts as idle."},
-             100, 3'600'000, FIELD(runtime.idle_timeout_ms)));
+  options->push_back(Number({"runtime.flush_timeout_ms", "ms",
+                             "How long a commit waits for the log to take the outputs."},
+                            100, 600'000, FIELD(runtime.flush_timeout_ms)));
+  options->push_back(Number(
+      {"runtime.idle_timeout_ms", "ms",
+       "After how long without records a partition that has been read to its end counts as idle."},
+      100, 3'600'000, FIELD(runtime.idle_timeout_ms)));
 }
 
 #undef FIELD

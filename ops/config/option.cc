@@ -31,10 +31,12 @@ std::optional<double> NumberOf(const OptionValue& value) {
 }
 
 absl::Status CheckChoice(const Option& option, const std::string& value) {
-  if (option.choices.empty() || std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end()) {
+  if (option.choices.empty() ||
+      std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(fmt::format("{} is '{}', but must be one of {}", option.name, value, fmt::join(option.choices, ", ")));
+  return absl::InvalidArgumentError(fmt::format("{} is '{}', but must be one of {}", option.name,
+                                                value, fmt::join(option.choices, ", ")));
 }
 
 }  // namespace
@@ -42,16 +44,20 @@ absl::Status CheckChoice(const Option& option, const std::string& value) {
 absl::Status Check(const Option& option, const OptionValue& value) {
   const OptionValue wanted = option.get(NodeConfig());
   if (value.index() != wanted.index()) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} is {}, but must be {}, such as {}", option.name, TypeName(value), TypeName(wanted), ToToml(wanted)));
+    return absl::InvalidArgumentError(fmt::format("{} is {}, but must be {}, such as {}",
+                                                  option.name, TypeName(value), TypeName(wanted),
+                                                  ToToml(wanted)));
   }
-  if (const std::optional<double> number = NumberOf(value); number && !(*number >= option.min && *number <= option.max)) {
-    return absl::InvalidArgumentError(fmt::format("{} is {}, but must be {}{}{}", option.name, ToToml(value), BoundsText(option),
+  if (const std::optional<double> number = NumberOf(value);
+      number && !(*number >= option.min && *number <= option.max)) {
+    return absl::InvalidArgumentError(fmt::format("{} is {}, but must be {}{}{}", option.name,
+                                                  ToToml(value), BoundsText(option),
                                                   option.unit.empty() ? "" : " ", option.unit));
   }
   if (const auto* text = std::get_if<std::string>(&value)) return CheckChoice(option, *text);
   if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
-    if (list->empty()) return absl::InvalidArgumentError(fmt::format("{} must not be empty", option.name));
+    if (list->empty())
+      return absl::InvalidArgumentError(fmt::format("{} must not be empty", option.name));
     for (const std::string& item : *list) {
       if (absl::Status status = CheckChoice(option, item); !status.ok()) return status;
     }
@@ -60,7 +66,8 @@ absl::Status Check(const Option& option, const OptionValue& value) {
 }
 
 std::string_view TypeName(const OptionValue& value) {
-  static constexpr std::string_view kNames[] = {"a boolean", "an integer", "a number", "a string", "a list of strings", "a table"};
+  static constexpr std::string_view kNames[] = {"a boolean", "an integer",        "a number",
+                                                "a string",  "a list of strings", "a table"};
   return kNames[value.index()];
 }
 
@@ -74,7 +81,8 @@ std::string ToToml(const OptionValue& value) {
     for (const std::string& item : *list) items.push_back(Quoted(item));
     return fmt::format("[{}]", fmt::join(items, ", "));
   }
-  for (const auto& [key, text] : std::get<OptionTable>(value)) items.push_back(fmt::format("{} = {}", Quoted(key), Quoted(text)));
+  for (const auto& [key, text] : std::get<OptionTable>(value))
+    items.push_back(fmt::format("{} = {}", Quoted(key), Quoted(text)));
   return items.empty() ? "{}" : fmt::format("{{ {} }}", fmt::join(items, ", "));
 }
 
@@ -86,7 +94,8 @@ std::string BoundsText(const Option& option) {
 
 const Option* FindOption(std::string_view name) {
   const std::vector<Option>& options = NodeOptions();
-  const auto found = std::find_if(options.begin(), options.end(), [&](const Option& option) { return option.name == name; });
+  const auto found = std::find_if(options.begin(), options.end(),
+                                  [&](const Option& option) { return option.name == name; });
   return found == options.end() ? nullptr : &*found;
 }
 

@@ -1,6 +1,6 @@
-// One option of the configuration, declared once: its name, unit, bounds and what it is for, and where its value lives in NodeConfig. From
-// the same declaration come the reading, the checks, --print-config and docs/reference/config.md. The default is what a fresh NodeConfig
-// holds.
+// One option of the configuration, declared once: its name, unit, bounds and what it is for, and
+// where its value lives in NodeConfig. From the same declaration come the reading, the checks,
+// --print-config and docs/reference/config.md. The default is what a fresh NodeConfig holds.
 #pragma once
 
 #include <absl/status/status.h>
@@ -20,12 +20,13 @@ namespace eroica {
 
 using OptionTable = std::map<std::string, std::string>;
 // As it stands in a file. OptionTable: keys that are not ours, passed through.
-using OptionValue = std::variant<bool, int64_t, double, std::string, std::vector<std::string>, OptionTable>;
+using OptionValue =
+    std::variant<bool, int64_t, double, std::string, std::vector<std::string>, OptionTable>;
 
 struct Option {
-  std::string name;                                       // with its section: "runtime.idle_timeout_ms"
-  std::string unit;                                       // empty where it has none
-  std::string doc;                                        // whole sentences
+  std::string name;  // with its section: "runtime.idle_timeout_ms"
+  std::string unit;  // empty where it has none
+  std::string doc;   // whole sentences
   double min = -std::numeric_limits<double>::infinity();  // of numbers, inclusive
   double max = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices;  // of strings and lists of strings; empty: any

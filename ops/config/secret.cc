@@ -17,15 +17,19 @@ constexpr std::string_view kEnvironmentSuffix = "_env";
 
 absl::StatusOr<std::string> ReadSecretFile(const std::string& name, const std::string& path) {
   absl::StatusOr<std::string> secret = ReadTextFile(path);
-  if (!secret.ok()) return absl::NotFoundError(fmt::format("kafka.properties.{}: {}", name, std::string(secret.status().message())));
+  if (!secret.ok())
+    return absl::NotFoundError(
+        fmt::format("kafka.properties.{}: {}", name, std::string(secret.status().message())));
   while (!secret->empty() && (secret->back() == '\n' || secret->back() == '\r')) secret->pop_back();
   return secret;
 }
 
-absl::StatusOr<std::string> ReadSecretVariable(const std::string& name, const std::string& variable) {
+absl::StatusOr<std::string> ReadSecretVariable(const std::string& name,
+                                               const std::string& variable) {
   const char* value = std::getenv(variable.c_str());
   if (value == nullptr) {
-    return absl::NotFoundError(fmt::format("kafka.properties.{} names the environment variable {}, which is not set", name, variable));
+    return absl::NotFoundError(fmt::format(
+        "kafka.properties.{} names the environment variable {}, which is not set", name, variable));
   }
   return std::string(value);
 }
@@ -33,7 +37,8 @@ absl::StatusOr<std::string> ReadSecretVariable(const std::string& name, const st
 }  // namespace
 
 bool IsSecretProperty(std::string_view property) {
-  for (const std::string_view part : {"password", "secret", "ssl.key.pem", "sasl.jaas", "sasl.oauthbearer.config"}) {
+  for (const std::string_view part :
+       {"password", "secret", "ssl.key.pem", "sasl.jaas", "sasl.oauthbearer.config"}) {
     if (property.find(part) != std::string_view::npos) return true;
   }
   return false;
@@ -47,7 +52,8 @@ absl::Status ResolveSecrets(NodeConfig* config) {
     if (!from_file && !from_environment) {
       if (IsSecretProperty(name)) {
         return absl::InvalidArgumentError(
-            fmt::format("kafka.properties.{} is a secret and must not stand in the configuration; name a file that holds it ({}_file) or "
+            fmt::format("kafka.properties.{} is a secret and must not stand in the configuration; "
+                        "name a file that holds it ({}_file) or "
                         "an environment variable ({}_env)",
                         name, name, name));
       }
@@ -55,7 +61,8 @@ absl::Status ResolveSecrets(NodeConfig* config) {
       continue;
     }
     const std::string property = name.substr(0, name.rfind('_'));
-    absl::StatusOr<std::string> secret = from_file ? ReadSecretFile(name, value) : ReadSecretVariable(name, value);
+    absl::StatusOr<std::string> secret =
+        from_file ? ReadSecretFile(name, value) : ReadSecretVariable(name, value);
     if (!secret.ok()) return secret.status();
     resolved[property] = *std::move(secret);
   }

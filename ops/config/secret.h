@@ -12,11 +12,13 @@ namespace eroica {
 
 inline constexpr std::string_view kRedacted = "(secret)";
 
-// Whether the value of a librdkafka property must not be shown: passwords, client secrets, private keys, and the lists that may hold one.
+// Whether the value of a librdkafka property must not be shown: passwords, client secrets, private
+// keys, and the lists that may hold one.
 bool IsSecretProperty(std::string_view property);
 
-// Replaces NAME_file and NAME_env among kafka.properties by NAME with what they stand for; a line's end after it is cut off.
-// kInvalidArgument for a secret that stands in the configuration itself, kNotFound for a file or variable that is not there.
+// Replaces NAME_file and NAME_env among kafka.properties by NAME with what they stand for; a line's
+// end after it is cut off. kInvalidArgument for a secret that stands in the configuration itself,
+// kNotFound for a file or variable that is not there.
 absl::Status ResolveSecrets(NodeConfig* config);
 
 }  // namespace eroica

@@ -16,11 +16,12 @@ using ::testing::Not;
 using ::testing::Pair;
 
 TEST(Secret, KnowsWhatMustNotBeShown) {
-  for (const char* secret :
-       {"sasl.password", "ssl.key.password", "ssl.keystore.password", "sasl.oauthbearer.client.secret", "ssl.key.pem"}) {
+  for (const char* secret : {"sasl.password", "ssl.key.password", "ssl.keystore.password",
+                             "sasl.oauthbearer.client.secret", "ssl.key.pem"}) {
     EXPECT_TRUE(IsSecretProperty(secret)) << secret;
   }
-  for (const char* open : {"security.protocol", "sasl.username", "ssl.ca.location"}) EXPECT_FALSE(IsSecretProperty(open)) << open;
+  for (const char* open : {"security.protocol", "sasl.username", "ssl.ca.location"})
+    EXPECT_FALSE(IsSecretProperty(open)) << open;
 }
 
 TEST(Secret, ComesFromAFileWithoutItsLineEnd) {
@@ -29,7 +30,8 @@ TEST(Secret, ComesFromAFileWithoutItsLineEnd) {
   NodeConfig config;
   config.kafka.properties = {{"sasl.password_file", path}, {"sasl.username", "eroica"}};
   ASSERT_TRUE(ResolveSecrets(&config).ok());
-  EXPECT_THAT(config.kafka.properties, ElementsAre(Pair("sasl.password", "hunter2"), Pair("sasl.username", "eroica")));
+  EXPECT_THAT(config.kafka.properties,
+              ElementsAre(Pair("sasl.password", "hunter2"), Pair("sasl.username", "eroica")));
 }
 
 TEST(Secret, ComesFromTheEnvironment) {
@@ -45,7 +47,8 @@ TEST(Secret, MustNotStandInTheConfiguration) {
   config.kafka.properties = {{"sasl.password", "hunter2"}};
   const absl::Status status = ResolveSecrets(&config);
   EXPECT_TRUE(absl::IsInvalidArgument(status));
-  EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr("sasl.password_file"), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("sasl.password_file"), Not(HasSubstr("hunter2"))));
 }
 
 TEST(Secret, MissingFileOrVariableIsNamed) {

@@ -7,7 +7,8 @@
 
 namespace eroica {
 
-// kNotFound, with the system's reason, where it cannot be opened or read (a folder, no permission); kInvalidArgument above one MiB.
+// kNotFound, with the system's reason, where it cannot be opened or read (a folder, no permission);
+// kInvalidArgument above one MiB.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path);
 
 }  // namespace eroica

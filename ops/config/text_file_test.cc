@@ -22,12 +22,14 @@ TEST(TextFile, ReadsAllBytes) {
 }
 
 TEST(TextFile, SaysWhyItCannot) {
-  EXPECT_THAT(std::string(ReadTextFile("no/such/file").status().message()), ::testing::HasSubstr("no/such/file: No such file"));
+  EXPECT_THAT(std::string(ReadTextFile("no/such/file").status().message()),
+              ::testing::HasSubstr("no/such/file: No such file"));
   EXPECT_TRUE(absl::IsNotFound(ReadTextFile("ops").status()));
 }
 
 TEST(TextFile, RefusesWhatIsNoSmallFile) {
-  EXPECT_TRUE(absl::IsInvalidArgument(ReadTextFile(Write(std::string((size_t{1} << 20) + 1, 'a'))).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      ReadTextFile(Write(std::string((size_t{1} << 20) + 1, 'a'))).status()));
 }
 
 }  // namespace

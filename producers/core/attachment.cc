@@ -22,7 +22,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kExitTimeout{2'000};
 
-// One write, so that lines of many ranks do not mix. Nobody is told of a standard error that is closed.
+// One write, so that lines of many ranks do not mix. Nobody is told of a standard error that is
+// closed.
 void Say(const std::string& text) {
   const std::string line = "eroica: " + text + "\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
@@ -35,7 +36,8 @@ std::string HostName() {
 
 ProducerIdentity IdentityOf(const ProducerConfig& config, const EroicaAttachOptions& options) {
   const int64_t rank = options.rank >= 0 ? options.rank : std::max<int64_t>(config.rank, 0);
-  const int64_t world = options.world_size > 0 ? options.world_size : std::max<int64_t>(config.world_size, 1);
+  const int64_t world =
+      options.world_size > 0 ? options.world_size : std::max<int64_t>(config.world_size, 1);
   ProducerIdentity identity;
   identity.job = JobId{config.job};
   identity.rank = RankId{static_cast<uint32_t>(rank)};
@@ -52,7 +54,8 @@ ProducerIdentity IdentityOf(const ProducerConfig& config, const EroicaAttachOpti
 }
 
 // Empty where nobody wants it. The sampler is made by the first call, on the emitter's thread.
-std::function<void(int64_t)> HostSamplingOf(const ProducerConfig& config, const ProducerIdentity& identity) {
+std::function<void(int64_t)> HostSamplingOf(const ProducerConfig& config,
+                                            const ProducerIdentity& identity) {
   if (config.host_hz <= 0) return {};
   HostSamplerOptions options;
   options.rank = identity.rank.value;
@@ -82,7 +85,8 @@ Attachment& Attachment::OfProcess() {
 }
 
 bool Attachment::Attach(const EroicaAttachOptions& options) {
-  if (forked_.load(std::memory_order_relaxed)) return TurnOff("a forked child of an attached process", false);
+  if (forked_.load(std::memory_order_relaxed))
+    return TurnOff("a forked child of an attached process", false);
   const std::lock_guard lock(mutex_);
   if (!decided_) {
     decided_ = true;
@@ -99,16 +103,19 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   if (config->recording.empty() && config->bootstrap.empty() && !config->null_transport) {
     return TurnOff("neither EROICA_RECORDING nor EROICA_BOOTSTRAP is set", false);
   }
-  for (const std::string& name : config->unknown) Say(fmt::format("nobody knows the variable {}", name));
+  for (const std::string& name : config->unknown)
+    Say(fmt::format("nobody knows the variable {}", name));
   EmitterOptions emitter{.identity = IdentityOf(*config, options),
                          .send_interval_ns = int64_t{config->send_interval_ms} * 1'000'000,
                          .level = static_cast<CaptureLevel>(config->level)};
   rank_ = emitter.identity.rank.value;
-  if (!*SelectsRank(config->ranks, rank_)) return TurnOff("EROICA_RANKS leaves this rank out", false);
+  if (!*SelectsRank(config->ranks, rank_))
+    return TurnOff("EROICA_RANKS leaves this rank out", false);
   if (config->exchange.empty()) config->exchange = DefaultExchangeFolder(config->job);
   absl::StatusOr<RankClaim> claim = RankClaim::Take(config->exchange, rank_);
   if (!claim.ok()) {
-    const bool is_news = !absl::IsAlreadyExists(claim.status()) || !RankClaim::IsHeldByAncestor(config->exchange, rank_);
+    const bool is_news = !absl::IsAlreadyExists(claim.status()) ||
+                         !RankClaim::IsHeldByAncestor(config->exchange, rank_);
     return TurnOff(std::string(claim.status().message()), is_news);
   }
   claim_ = *std::move(claim);
@@ -125,7 +132,9 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   parts.config = *std::move(config);
   parts.emitter = std::move(emitter);
   parts.give_up = [this](const std::string& reason) { TurnOff(reason, true); };
-  parts.complain = [this](const std::string& reason) { Say(fmt::format("rank {} is losing events: {}", rank_, reason)); };
+  parts.complain = [this](const std::string& reason) {
+    Say(fmt::format("rank {} is losing events: {}", rank_, reason));
+  };
   thread_ = std::make_unique<EmitterThread>(std::move(parts));
   RegisterHandlers();
   state_.store(owned_.get(), std::memory_order_release);
@@ -143,7 +152,8 @@ bool Attachment::TurnOff(const std::string& reason, bool say) {
 
 void Attachment::AddWhatIsKnown(const EroicaAttachOptions& options) {
   CoreState* const state = Attachment::state();
-  if (state != nullptr && options.device >= 0) state->device.store(options.device, std::memory_order_relaxed);
+  if (state != nullptr && options.device >= 0)
+    state->device.store(options.device, std::memory_order_relaxed);
 }
 
 void Attachment::RegisterHandlers() {
@@ -186,7 +196,8 @@ void Attachment::InForkedChild() {
 
 void Attachment::OnCheckFailed(const char* file, int line, const char* condition) {
   state_.store(nullptr, std::memory_order_release);
-  Say(fmt::format("switched off by a bug of Eroica's ({}:{}: {}). Training goes on.", file, line, condition));
+  Say(fmt::format("switched off by a bug of Eroica's ({}:{}: {}). Training goes on.", file, line,
+                  condition));
   for (;;) ::pause();
 }
 

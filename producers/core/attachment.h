@@ -1,5 +1,5 @@
-// The core's life in this process: never attached, on, off for good. One a process. See producer_core.h
-// for what the outside may rely on.
+// The core's life in this process: never attached, on, off for good. One a process. See
+// producer_core.h for what the outside may rely on.
 #pragma once
 
 #include <atomic>
@@ -43,8 +43,8 @@ class Attachment {
 
   static std::atomic<CoreState*> state_;
 
-  std::mutex mutex_;          // of attaching and detaching; no hot call takes it
-  bool decided_ = false;      // attached once, or refused
+  std::mutex mutex_;      // of attaching and detaching; no hot call takes it
+  bool decided_ = false;  // attached once, or refused
   bool handlers_ = false;
   uint32_t rank_ = 0;
   std::unique_ptr<CoreState> owned_;

@@ -13,19 +13,24 @@ namespace {
 // No event lasts longer: a stamp that makes it so is broken.
 constexpr int64_t kLongestNs = int64_t{31} * 24 * 3600 * 1'000'000'000;
 
-bool IsTime(int64_t time_ns) { return time_ns > 0 && time_ns < CodecLimits::kMaxTimeNs - kLongestNs; }
+bool IsTime(int64_t time_ns) {
+  return time_ns > 0 && time_ns < CodecLimits::kMaxTimeNs - kLongestNs;
+}
 
 template <typename Row>
 void SortByTime(std::vector<Row>& rows) {
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) { return x.time_ns < y.time_ns; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& x, const Row& y) { return x.time_ns < y.time_ns; });
 }
 
 // Moves the rows up to the moment (or all) behind what the batch has of them.
 template <typename Row>
-void MoveRows(const std::vector<Row>& rows, size_t* next, int64_t until_ns, bool all, std::vector<Row>* out) {
+void MoveRows(const std::vector<Row>& rows, size_t* next, int64_t until_ns, bool all,
+              std::vector<Row>* out) {
   const size_t from = *next;
   while (*next < rows.size() && (all || rows[*next].time_ns < until_ns)) ++*next;
-  out->insert(out->end(), rows.begin() + static_cast<std::ptrdiff_t>(from), rows.begin() + static_cast<std::ptrdiff_t>(*next));
+  out->insert(out->end(), rows.begin() + static_cast<std::ptrdiff_t>(from),
+              rows.begin() + static_cast<std::ptrdiff_t>(*next));
 }
 
 }  // namespace
@@ -36,26 +41,30 @@ void BatchMaker::Add(const RingSlot& slot, const RingSlot* second) {
     case SlotKind::kInterval:
     case SlotKind::kCollective: taken = AddInterval(slot, second); break;
     case SlotKind::kMark:
-      taken = IsTime(slot.a) && slot.e < kMarkKindCount && slot.b >= -1 && slot.b < CodecLimits::kMaxTimeNs;
+      taken = IsTime(slot.a) && slot.e < kMarkKindCount && slot.b >= -1 &&
+              slot.b < CodecLimits::kMaxTimeNs;
       if (taken) marks_.push_back({slot.a, static_cast<MarkKind>(slot.e), slot.b});
       break;
     case SlotKind::kSample: {
       const auto value = std::bit_cast<float>(slot.c);
       taken = IsTime(slot.a) && slot.e < kResourceCount && value == value;
-      if (taken) samples_.push_back({slot.a, static_cast<Resource>(slot.e), std::clamp(value, 0.0f, 1.0f)});
+      if (taken)
+        samples_.push_back({slot.a, static_cast<Resource>(slot.e), std::clamp(value, 0.0f, 1.0f)});
       break;
     }
     case SlotKind::kConnection:
-      taken = second != nullptr && IsTime(slot.a) && slot.c < world_size_ && slot.e < kResourceCount && second->a >= 0 && second->a < kLongestNs;
+      taken = second != nullptr && IsTime(slot.a) && slot.c < world_size_ &&
+              slot.e < kResourceCount && second->a >= 0 && second->a < kLongestNs;
       if (taken) {
-        connections_.push_back({.time_ns = slot.a,
-                                .peer = slot.c,
-                                .resource = static_cast<Resource>(slot.e),
-                                .bytes = static_cast<uint64_t>(slot.b),
-                                .busy_ns = second->a,
-                                .retransmits = static_cast<uint64_t>(second->b),
-                                .channels = second->e,
-                                .communicator = slot.d == NameTables::kNoCommunicator ? 0u : slot.d + 1u});
+        connections_.push_back(
+            {.time_ns = slot.a,
+             .peer = slot.c,
+             .resource = static_cast<Resource>(slot.e),
+             .bytes = static_cast<uint64_t>(slot.b),
+             .busy_ns = second->a,
+             .retransmits = static_cast<uint64_t>(second->b),
+             .channels = second->e,
+             .communicator = slot.d == NameTables::kNoCommunicator ? 0u : slot.d + 1u});
       }
       break;
     case SlotKind::kSecondHalf: break;
@@ -123,23 +132,28 @@ void BatchMaker::TakeBatches(const std::function<void(EventBatch& batch, bool la
 }
 
 void BatchMaker::SortRows() {
-  std::stable_sort(intervals_.begin(), intervals_.end(),
-                   [](const IntervalRow& x, const IntervalRow& y) { return x.start_ns < y.start_ns; });
+  std::stable_sort(
+      intervals_.begin(), intervals_.end(),
+      [](const IntervalRow& x, const IntervalRow& y) { return x.start_ns < y.start_ns; });
   SortByTime(marks_);
   SortByTime(samples_);
   SortByTime(connections_);
 }
 
-size_t BatchMaker::EndOfBatch(size_t from) const { return std::min(from + kMaxRows, intervals_.size()); }
+size_t BatchMaker::EndOfBatch(size_t from) const {
+  return std::min(from + kMaxRows, intervals_.size());
+}
 
 void BatchMaker::FillIntervals(size_t from, size_t to) {
   for (size_t i = from; i < to; ++i) {
     const IntervalRow& row = intervals_[i];
-    batch_.intervals.push_back(row.start_ns, row.duration_ns, LocalFunction(row.function), LocalLane(row.lane));
+    batch_.intervals.push_back(row.start_ns, row.duration_ns, LocalFunction(row.function),
+                               LocalLane(row.lane));
     if (!row.is_collective) continue;
     Collective collective = row.collective;
     collective.interval = static_cast<uint32_t>(i - from);
-    collective.communicator = static_cast<uint16_t>(LocalCommunicator(row.collective.communicator) - 1);
+    collective.communicator =
+        static_cast<uint16_t>(LocalCommunicator(row.collective.communicator) - 1);
     batch_.collectives.push_back(collective);
   }
 }
@@ -150,14 +164,17 @@ void BatchMaker::FillTimed(int64_t until_ns, bool last) {
   MoveRows(connections_, &next_connection_, until_ns, last, &batch_.connections);
   for (ConnectionSample& sample : batch_.connections) {
     if (sample.communicator > communicators_.size()) sample.communicator = 0;
-    if (sample.communicator > 0) sample.communicator = LocalCommunicator(static_cast<uint16_t>(sample.communicator - 1));
+    if (sample.communicator > 0)
+      sample.communicator = LocalCommunicator(static_cast<uint16_t>(sample.communicator - 1));
   }
 }
 
 uint32_t BatchMaker::LocalFunction(uint32_t function) {
   // Callers first: a row's parent stands before it.
   chain_.clear();
-  for (uint32_t row = function; row != kNoParent && local_function_[row] == 0; row = functions_[row].parent) chain_.push_back(row);
+  for (uint32_t row = function; row != kNoParent && local_function_[row] == 0;
+       row = functions_[row].parent)
+    chain_.push_back(row);
   for (auto row = chain_.rbegin(); row != chain_.rend(); ++row) {
     FunctionDef local = functions_[*row];
     if (local.parent != kNoParent) local.parent = local_function_[local.parent] - 1;
@@ -181,30 +198,36 @@ uint32_t BatchMaker::LocalCommunicator(uint16_t communicator) {
   if (local == 0) {
     batch_.communicators.push_back(communicators_[communicator]);
     auto& ranks = batch_.communicators.back().ranks;
-    if (std::any_of(ranks.begin(), ranks.end(), [&](uint32_t rank) { return rank >= world_size_; })) ranks.clear();
+    if (std::any_of(ranks.begin(), ranks.end(), [&](uint32_t rank) { return rank >= world_size_; }))
+      ranks.clear();
     local = static_cast<uint32_t>(batch_.communicators.size());
   }
   return local;
 }
 
-// Rows stay sorted: they are by communicator, whose local numbers are given in the same order where the
-// batch has none yet, so they are sorted anew.
+// Rows stay sorted: they are by communicator, whose local numbers are given in the same order where
+// the batch has none yet, so they are sorted anew.
 void BatchMaker::LocalizeReport(ProgressReport& report) {
-  report.function = report.function < functions_.size() ? LocalFunction(report.function) : kNoParent;
+  report.function =
+      report.function < functions_.size() ? LocalFunction(report.function) : kNoParent;
   const auto localize = [&](auto& rows) {
     std::erase_if(rows, [&](const auto& row) {
-      const bool no_peer = row.peer < -1 || (row.peer >= 0 && static_cast<uint32_t>(row.peer) >= world_size_);
+      const bool no_peer =
+          row.peer < -1 || (row.peer >= 0 && static_cast<uint32_t>(row.peer) >= world_size_);
       return no_peer || row.communicator >= communicators_.size();
     });
-    for (auto& row : rows) row.communicator = static_cast<uint16_t>(LocalCommunicator(row.communicator) - 1);
+    for (auto& row : rows)
+      row.communicator = static_cast<uint16_t>(LocalCommunicator(row.communicator) - 1);
   };
   localize(report.in_flight);
   localize(report.operations);
   std::sort(report.in_flight.begin(), report.in_flight.end(), [](const auto& x, const auto& y) {
-    return std::tie(x.communicator, x.operation, x.peer, x.sequence) < std::tie(y.communicator, y.operation, y.peer, y.sequence);
+    return std::tie(x.communicator, x.operation, x.peer, x.sequence) <
+           std::tie(y.communicator, y.operation, y.peer, y.sequence);
   });
   std::sort(report.operations.begin(), report.operations.end(), [](const auto& x, const auto& y) {
-    return std::tie(x.communicator, x.operation, x.peer) < std::tie(y.communicator, y.operation, y.peer);
+    return std::tie(x.communicator, x.operation, x.peer) <
+           std::tie(y.communicator, y.operation, y.peer);
   });
 }
 
@@ -227,7 +250,8 @@ void BatchMaker::ResetLocals() {
 
 size_t BatchMaker::memory_bytes() const {
   return intervals_.capacity() * sizeof(IntervalRow) + marks_.capacity() * sizeof(Mark) +
-         samples_.capacity() * sizeof(ResourceSample) + connections_.capacity() * sizeof(ConnectionSample) +
+         samples_.capacity() * sizeof(ResourceSample) +
+         connections_.capacity() * sizeof(ConnectionSample) +
          functions_.size() * sizeof(FunctionDef) + batch_.intervals.start_ns.capacity() * 21;
 }
 

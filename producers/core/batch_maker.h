@@ -1,7 +1,7 @@
-// Makes the batches of this process from what its rings held: events by time, only the names that they
-// use, in the limits of the codec. Whatever comes out keeps the invariants of schemas/invariants.h,
-// whatever went in: a row that cannot be kept (a time before 0 or far off, a number of no table) is
-// dropped and counted as malformed_event.
+// Makes the batches of this process from what its rings held: events by time, only the names that
+// they use, in the limits of the codec. Whatever comes out keeps the invariants of
+// schemas/invariants.h, whatever went in: a row that cannot be kept (a time before 0 or far off, a
+// number of no table) is dropped and counted as malformed_event.
 //
 // Owner: the emitter's thread. Memory is kept between batches.
 #pragma once
@@ -21,16 +21,19 @@ class BatchMaker {
  public:
   static constexpr size_t kMaxRows = 8'192;  // of intervals in one batch; more make several batches
 
-  BatchMaker(const NameTables* names, uint32_t world_size) : names_(names), world_size_(world_size) {}
+  BatchMaker(const NameTables* names, uint32_t world_size)
+      : names_(names), world_size_(world_size) {}
 
   // One event of a ring, see event_ring.h.
   void Add(const RingSlot& slot, const RingSlot* second);
   void AddReport(ProgressReport report) { reports_.push_back(std::move(report)); }
-  size_t events() const { return intervals_.size() + marks_.size() + samples_.size() + connections_.size(); }
+  size_t events() const {
+    return intervals_.size() + marks_.size() + samples_.size() + connections_.size();
+  }
   bool empty() const { return events() == 0 && reports_.empty(); }
 
-  // Hands out what was added, oldest first, as batches without identity, sequence, clock and losses;
-  // nothing is left. The last of them has last set.
+  // Hands out what was added, oldest first, as batches without identity, sequence, clock and
+  // losses; nothing is left. The last of them has last set.
   void TakeBatches(const std::function<void(EventBatch& batch, bool last)>& take);
   // Rows that were dropped since the last call.
   uint64_t TakeMalformed() { return std::exchange(malformed_, 0); }
@@ -60,7 +63,7 @@ class BatchMaker {
   void ResetLocals();
 
   const NameTables* const names_;
-  const uint32_t world_size_;  // peers are below it
+  const uint32_t world_size_;           // peers are below it
   std::vector<FunctionDef> functions_;  // of the process, as far as known here
   std::vector<Lane> lanes_;
   std::vector<Communicator> communicators_;

@@ -1,7 +1,7 @@
 // What shall be captured in which step: the level that the process was started with, and windows of
-// steps for which somebody asked for more (Control). A window begins and ends with the same step on all
-// ranks: the gate before the rings opens a little early and closes a little late, and what was taken
-// outside the window's steps is cut off here, by when those steps began.
+// steps for which somebody asked for more (Control). A window begins and ends with the same step on
+// all ranks: the gate before the rings opens a little early and closes a little late, and what was
+// taken outside the window's steps is cut off here, by when those steps began.
 //
 // Pure. Owner: the emitter's thread.
 #pragma once
@@ -17,7 +17,7 @@ namespace eroica {
 
 class CapturePlan {
  public:
-  static constexpr size_t kMostWindows = 16;   // at once; further requests are refused
+  static constexpr size_t kMostWindows = 16;        // at once; further requests are refused
   static constexpr int64_t kLongestWindow = 1'000;  // steps; longer ones are cut
 
   explicit CapturePlan(CaptureLevel base) : base_(base) {}
@@ -27,8 +27,8 @@ class CapturePlan {
   // Each step's begin, ascending.
   void StepBegan(int64_t step, int64_t time_ns);
 
-  // What the gate before the rings shall let through at this moment: steps_ahead: that may begin before
-  // the gate is set again.
+  // What the gate before the rings shall let through at this moment: steps_ahead: that may begin
+  // before the gate is set again.
   CaptureLevel Gate(int64_t steps_ahead, int64_t now_ns);
   // A window is open, or about to: Python may be traced in full.
   bool WantsFullTrace() const { return open_or_near_; }

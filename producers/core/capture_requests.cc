@@ -6,8 +6,8 @@
 
 namespace eroica {
 
-CaptureRequests::Answer CaptureRequests::Tick(int64_t now_ns, const ProducerIdentity& identity, Emitter& emitter,
-                                              Transport& transport) {
+CaptureRequests::Answer CaptureRequests::Tick(int64_t now_ns, const ProducerIdentity& identity,
+                                              Emitter& emitter, Transport& transport) {
   if (now_ns - last_read_ns_ < kReadIntervalNs) return Answer::kGoOn;
   last_read_ns_ = now_ns;
   for (const Control& control : transport.ReadControls()) {
@@ -24,8 +24,8 @@ CaptureRequests::Answer CaptureRequests::Tick(int64_t now_ns, const ProducerIden
   return Answer::kGoOn;
 }
 
-Control CaptureRequests::WindowFor(const ProducerIdentity& identity, Degradation degradation, const Emitter& emitter,
-                                   int64_t now_ns) {
+Control CaptureRequests::WindowFor(const ProducerIdentity& identity, Degradation degradation,
+                                   const Emitter& emitter, int64_t now_ns) {
   constexpr int64_t kHeardByAllNs = 4 * kReadIntervalNs;
   const int64_t step_ns = std::max<int64_t>(emitter.mean_step_ns(), 1);
   const int64_t first = emitter.step() + 1 + kHeardByAllNs / step_ns;
@@ -33,7 +33,8 @@ Control CaptureRequests::WindowFor(const ProducerIdentity& identity, Degradation
           .capture_level = CaptureLevel::kEvents,
           .first_step = first,
           .last_step = first + std::clamp<int64_t>(kWindowNs / step_ns, 1, kMostSteps) - 1,
-          .requester = fmt::format("rank {} ({})", identity.rank.value, degradation == Degradation::kSlow ? "slow" : "blocked"),
+          .requester = fmt::format("rank {} ({})", identity.rank.value,
+                                   degradation == Degradation::kSlow ? "slow" : "blocked"),
           .expires_at_ns = now_ns + kCoolDownNs};
 }
 

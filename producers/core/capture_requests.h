@@ -1,7 +1,7 @@
-// Between what is asked of the job and what the emitter does: takes in requests for this job, stops the
-// core when it is switched off, and asks for a capture window of all ranks when this one has become slow
-// or is blocked. Of all ranks together at most one request a cool-down: whoever has seen one is quiet.
-// Owner: the emitter's thread.
+// Between what is asked of the job and what the emitter does: takes in requests for this job, stops
+// the core when it is switched off, and asks for a capture window of all ranks when this one has
+// become slow or is blocked. Of all ranks together at most one request a cool-down: whoever has
+// seen one is quiet. Owner: the emitter's thread.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,13 @@ class CaptureRequests {
   explicit CaptureRequests(bool asks = true) : asks_(asks) {}
 
   // Does something once a second. Transport and emitter outlive the call only.
-  Answer Tick(int64_t now_ns, const ProducerIdentity& identity, Emitter& emitter, Transport& transport);
+  Answer Tick(int64_t now_ns, const ProducerIdentity& identity, Emitter& emitter,
+              Transport& transport);
 
  private:
   // Nothing where the rank is as it was.
-  static Control WindowFor(const ProducerIdentity& identity, Degradation degradation, const Emitter& emitter, int64_t now_ns);
+  static Control WindowFor(const ProducerIdentity& identity, Degradation degradation,
+                           const Emitter& emitter, int64_t now_ns);
 
   const bool asks_;
   int64_t last_read_ns_ = 0;

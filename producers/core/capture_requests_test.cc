@@ -40,7 +40,9 @@ class CaptureRequestsTest : public ::testing::Test {
   }
   void Train(int steps, int64_t step_ns) {
     for (int i = 0; i < steps; ++i) {
-      ASSERT_TRUE(ring_->Push(std::array{RingSlot{.a = now_ns_, .e = static_cast<uint8_t>(MarkKind::kStepBegin), .kind = SlotKind::kMark}}));
+      ASSERT_TRUE(ring_->Push(std::array{RingSlot{.a = now_ns_,
+                                                  .e = static_cast<uint8_t>(MarkKind::kStepBegin),
+                                                  .kind = SlotKind::kMark}}));
       now_ns_ += step_ns;
     }
     emitter_.Tick(now_ns_);
@@ -53,7 +55,8 @@ class CaptureRequestsTest : public ::testing::Test {
   CoreState state_{RingPool::Make()};
   ProducerIdentity identity_;
   MadeUpTransport transport_;
-  Emitter emitter_{&state_, EmitterOptions{.identity = {.job = JobId{"job"}, .world_size = 8}}, &transport_};
+  Emitter emitter_{&state_, EmitterOptions{.identity = {.job = JobId{"job"}, .world_size = 8}},
+                   &transport_};
   CaptureRequests requests_;
   EventRing* ring_ = nullptr;
   int64_t now_ns_ = 100 * kSecond;
@@ -77,7 +80,11 @@ TEST_F(CaptureRequestsTest, ARankThatBecomesSlowAsksOnceForStepsThatAreStillToCo
 }
 
 TEST_F(CaptureRequestsTest, WhoHasHeardOfARequestIsQuiet) {
-  transport_.incoming = {{.job = JobId{"job"}, .capture_level = CaptureLevel::kEvents, .first_step = 500, .last_step = 600, .requester = "rank 1"}};
+  transport_.incoming = {{.job = JobId{"job"},
+                          .capture_level = CaptureLevel::kEvents,
+                          .first_step = 500,
+                          .last_step = 600,
+                          .requester = "rank 1"}};
   Train(101, kSecond / 10);
   Tick();
   Train(60, kSecond / 5);
@@ -86,8 +93,9 @@ TEST_F(CaptureRequestsTest, WhoHasHeardOfARequestIsQuiet) {
 }
 
 TEST_F(CaptureRequestsTest, OffIsForThisJobAndNotForever) {
-  transport_.incoming = {{.job = JobId{"other"}, .capture_level = CaptureLevel::kOff},
-                         {.job = JobId{"job"}, .capture_level = CaptureLevel::kOff, .expires_at_ns = 5}};
+  transport_.incoming = {
+      {.job = JobId{"other"}, .capture_level = CaptureLevel::kOff},
+      {.job = JobId{"job"}, .capture_level = CaptureLevel::kOff, .expires_at_ns = 5}};
   EXPECT_EQ(Tick(), CaptureRequests::Answer::kGoOn);
   transport_.incoming = {{.job = JobId{"job"}, .capture_level = CaptureLevel::kOff}};
   EXPECT_EQ(Tick(), CaptureRequests::Answer::kStop);
@@ -96,15 +104,26 @@ TEST_F(CaptureRequestsTest, OffIsForThisJobAndNotForever) {
 TEST(CapturePlan, RefusesWhatCannotBeAndTooMuch) {
   CapturePlan plan(CaptureLevel::kCollectives);
   plan.StepBegan(50, kSecond);
-  EXPECT_FALSE(plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = 9, .last_step = 5}, kSecond));
-  EXPECT_FALSE(plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = 9, .last_step = 50}, kSecond));
-  EXPECT_FALSE(plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = 60, .last_step = 70, .expires_at_ns = 1}, kSecond));
+  EXPECT_FALSE(
+      plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = 9, .last_step = 5}, kSecond));
+  EXPECT_FALSE(plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = 9, .last_step = 50},
+                        kSecond));
+  EXPECT_FALSE(plan.Add({.capture_level = CaptureLevel::kEvents,
+                         .first_step = 60,
+                         .last_step = 70,
+                         .expires_at_ns = 1},
+                        kSecond));
   for (size_t i = 0; i < CapturePlan::kMostWindows; ++i) {
     const auto first = static_cast<int64_t>(60 + i);
-    EXPECT_TRUE(plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = first, .last_step = 1 << 30}, kSecond));
-    EXPECT_FALSE(plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = first, .last_step = 1 << 30}, kSecond));
+    EXPECT_TRUE(plan.Add(
+        {.capture_level = CaptureLevel::kEvents, .first_step = first, .last_step = 1 << 30},
+        kSecond));
+    EXPECT_FALSE(plan.Add(
+        {.capture_level = CaptureLevel::kEvents, .first_step = first, .last_step = 1 << 30},
+        kSecond));
   }
-  EXPECT_FALSE(plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = 99, .last_step = 100}, kSecond));
+  EXPECT_FALSE(plan.Add(
+      {.capture_level = CaptureLevel::kEvents, .first_step = 99, .last_step = 100}, kSecond));
   EXPECT_EQ(plan.Gate(1, kSecond), CaptureLevel::kCollectives);
   EXPECT_EQ(plan.Gate(20, kSecond), CaptureLevel::kEvents);
 }
@@ -112,7 +131,8 @@ TEST(CapturePlan, RefusesWhatCannotBeAndTooMuch) {
 TEST(CapturePlan, ALateRequestBeginsWithTheNextStepAndEndsWithItsLast) {
   CapturePlan plan(CaptureLevel::kCollectives);
   plan.StepBegan(10, 10 * kSecond);
-  ASSERT_TRUE(plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = 5, .last_step = 11}, 10 * kSecond));
+  ASSERT_TRUE(plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = 5, .last_step = 11},
+                       10 * kSecond));
   EXPECT_FALSE(plan.Keeps(10 * kSecond + 1));
   plan.StepBegan(11, 11 * kSecond);
   plan.StepBegan(12, 12 * kSecond);

@@ -1,5 +1,5 @@
-// The wall clock is set while events are taken: no event moves. The clocks are this program's own, as
-// the library sees them, too.
+// The wall clock is set while events are taken: no event moves. The clocks are this program's own,
+// as the library sees them, too.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,7 +27,9 @@ timespec ToTime(int64_t ns) {
 }  // namespace
 
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
-  const int64_t still = clock == CLOCK_REALTIME ? still_wall_ns : clock == CLOCK_MONOTONIC ? still_monotonic_ns : 0;
+  const int64_t still = clock == CLOCK_REALTIME    ? still_wall_ns
+                        : clock == CLOCK_MONOTONIC ? still_monotonic_ns
+                                                   : 0;
   if (still != 0) {
     *time = ToTime(still);
     return 0;
@@ -65,7 +67,8 @@ TEST_F(ClockJumpTest, TheLibraryReadsTheClocksOfThisProgram) {
 
 TEST_F(ClockJumpTest, TimeGoesOnWhileTheWallClockJumps) {
   const EroicaCoreStatistics before = AttachedCore::Statistics();
-  const uint32_t function = eroica_function("kernel", EROICA_GPU_COMPUTE, EROICA_WAIT_NONE, EROICA_NO_PARENT);
+  const uint32_t function =
+      eroica_function("kernel", EROICA_GPU_COMPUTE, EROICA_WAIT_NONE, EROICA_NO_PARENT);
   const uint8_t lane = eroica_lane("stream 7", EROICA_DEVICE_STREAM);
   int64_t last = eroica_now_ns();
   const int64_t first = last;
@@ -80,7 +83,8 @@ TEST_F(ClockJumpTest, TimeGoesOnWhileTheWallClockJumps) {
   EXPECT_LT(last - first, kHourNs) << "a jump of the wall clock came through";
   const uint64_t seen = before.events_taken + before.events_lost;
   ASSERT_TRUE(AttachedCore::AwaitEvents(seen + kEvents));
-  EXPECT_EQ(AttachedCore::Statistics().events_lost, before.events_lost) << "times that run backwards would be refused";
+  EXPECT_EQ(AttachedCore::Statistics().events_lost, before.events_lost)
+      << "times that run backwards would be refused";
 }
 
 TEST_F(ClockJumpTest, AStampOfTheWallClockIsMappedAsItStandsNow) {

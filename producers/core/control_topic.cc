@@ -37,7 +37,8 @@ ControlTopic::ControlTopic(Log* log, const ProducerConfig& config)
     : log_(log), topic_prefix_(config.topic_prefix), recording_(config.recording) {
   absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log->NewConsumer(ConsumerOptions());
   if (!consumer.ok()) return;
-  if ((*consumer)->Subscribe({TopicName(topic_prefix_, Topic::kControl)}, nullptr).ok()) consumer_ = *std::move(consumer);
+  if ((*consumer)->Subscribe({TopicName(topic_prefix_, Topic::kControl)}, nullptr).ok())
+    consumer_ = *std::move(consumer);
 }
 
 std::vector<Control> ControlTopic::Read() {
@@ -47,14 +48,16 @@ std::vector<Control> ControlTopic::Read() {
   consumer_->Poll(milliseconds(0), kMostAtOnce, &records_).IgnoreError();  // it may be tried again
   for (const ConsumerRecord& record : records_) {
     Control control;
-    if (decoder_.Decode(record.payload(), &control) == DropReason::kNone) controls.push_back(std::move(control));
+    if (decoder_.Decode(record.payload(), &control) == DropReason::kNone)
+      controls.push_back(std::move(control));
   }
   return controls;
 }
 
 absl::Status ControlTopic::Request(const Control& control) {
   if (recording_.empty()) return WriteControl(*log_, topic_prefix_, control);
-  const absl::StatusOr<std::unique_ptr<RecordingLog>> recording = RecordingLog::Open({.directory = recording_});
+  const absl::StatusOr<std::unique_ptr<RecordingLog>> recording =
+      RecordingLog::Open({.directory = recording_});
   if (!recording.ok()) return recording.status();
   return WriteControl(**recording, topic_prefix_, control);
 }

@@ -1,6 +1,6 @@
-// What is asked of a job's producers, and what they ask themselves: the control topic, read from its
-// beginning (it is compacted, and what has expired is refused later), and written to now and then.
-// Owner: one thread.
+// What is asked of a job's producers, and what they ask themselves: the control topic, read from
+// its beginning (it is compacted, and what has expired is refused later), and written to now and
+// then. Owner: one thread.
 #pragma once
 
 #include <absl/status/status.h>
@@ -16,8 +16,8 @@
 
 namespace eroica {
 
-// One record of the control topic, durable when it returns. Of a recording kFailedPrecondition where
-// another process is just writing one.
+// One record of the control topic, durable when it returns. Of a recording kFailedPrecondition
+// where another process is just writing one.
 absl::Status WriteControl(Log& log, const std::string& topic_prefix, const Control& control);
 
 class ControlTopic {
@@ -32,7 +32,7 @@ class ControlTopic {
  private:
   Log* const log_;
   const std::string topic_prefix_;
-  const std::string recording_;  // empty: Kafka
+  const std::string recording_;            // empty: Kafka
   std::unique_ptr<LogConsumer> consumer_;  // null: it cannot be read
   Decoder decoder_;
   std::vector<ConsumerRecord> records_;

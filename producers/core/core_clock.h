@@ -3,9 +3,8 @@
 // allocates or locks.
 #pragma once
 
-#include <ctime>
-
 #include <cstdint>
+#include <ctime>
 
 #include "schemas/event_batch.h"
 
@@ -17,12 +16,14 @@ class CoreClock {
 
   int64_t NowNs() const { return FromMonotonic(Read(CLOCK_MONOTONIC)); }
   int64_t FromMonotonic(int64_t monotonic_ns) const { return monotonic_ns + offset_ns_; }
-  // As the wall clock stands now: what was stamped before it was set is off by as much as it was set.
+  // As the wall clock stands now: what was stamped before it was set is off by as much as it was
+  // set.
   int64_t FromRealtime(int64_t realtime_ns) const {
     return FromMonotonic(realtime_ns - (Read(CLOCK_REALTIME) - Read(CLOCK_MONOTONIC)));
   }
   ClockSnapshot Snapshot() const {
-    return {.realtime_ns = Read(CLOCK_REALTIME), .monotonic_ns = Read(CLOCK_MONOTONIC), .device_ns = 0};
+    return {
+        .realtime_ns = Read(CLOCK_REALTIME), .monotonic_ns = Read(CLOCK_MONOTONIC), .device_ns = 0};
   }
 
  private:

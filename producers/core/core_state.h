@@ -1,6 +1,6 @@
 // What the threads of the host process and the emitter share. Everything in it may be used by any
-// thread at any time; what is hot neither locks nor allocates. Made once a process, never destroyed:
-// a thread may be in the middle of an event when the process ends.
+// thread at any time; what is hot neither locks nor allocates. Made once a process, never
+// destroyed: a thread may be in the middle of an event when the process ends.
 #pragma once
 
 #include <atomic>
@@ -24,10 +24,10 @@ struct CoreState {
   const std::unique_ptr<RingPool> rings;
   FlightTable flights;
   LossCounts losses;
-  std::atomic<int> level{2};             // that the gate before the rings lets through
+  std::atomic<int> level{2};  // that the gate before the rings lets through
   std::atomic<bool> full_trace{false};
   std::atomic<uint32_t> training_function{kNoParent};
-  std::atomic<int64_t> own_steps{0};     // that the script has counted
+  std::atomic<int64_t> own_steps{0};  // that the script has counted
   std::atomic<int32_t> device{-1};
   std::atomic<int64_t> rank{-1};
   std::atomic<int64_t> world_size{-1};

@@ -21,13 +21,17 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::Pair;
-using ::testing::SizeIs;
 using testing::ReadTopic;
+using ::testing::SizeIs;
 
 // One step of a rank that reduces with another.
 EventBatch Batch() {
   EventBatch batch;
-  batch.identity = {.job = JobId{"job"}, .rank = RankId{1}, .world_size = 2, .producer = "test", .window_steps = 1};
+  batch.identity = {.job = JobId{"job"},
+                    .rank = RankId{1},
+                    .world_size = 2,
+                    .producer = "test",
+                    .window_steps = 1};
   batch.functions = {{.name = "all_reduce", .function_class = FunctionClass::kCollective}};
   batch.lanes = {{.name = "main", .kind = LaneKind::kTrainingThread}};
   batch.communicators = {{CommId{7}, "0", "", 2, {0, 1}}};
@@ -82,7 +86,8 @@ class Stage final : public ProcessorContext {
   explicit Stage(MemoryLog& log) {
     SummarizeProcessor processor(EdgeSummarizer::InOrder());
     EXPECT_TRUE(processor.Init(*this).ok());
-    for (const ConsumerRecord& record : ReadTopic(log, "eroica.events")) EXPECT_TRUE(processor.Process(record).ok());
+    for (const ConsumerRecord& record : ReadTopic(log, "eroica.events"))
+      EXPECT_TRUE(processor.Process(record).ok());
   }
   struct Output {
     Topic topic;
@@ -95,8 +100,11 @@ class Stage final : public ProcessorContext {
   std::vector<DropReason> dead_letters;
 
  private:
-  void Forward(Topic topic, std::string key, PayloadType, Bytes payload, int64_t timestamp_ms, const JobId&) override {
-    outputs.push_back({topic, std::move(key), std::string(reinterpret_cast<const char*>(payload.data()), payload.size()), timestamp_ms});
+  void Forward(Topic topic, std::string key, PayloadType, Bytes payload, int64_t timestamp_ms,
+               const JobId&) override {
+    outputs.push_back({topic, std::move(key),
+                       std::string(reinterpret_cast<const char*>(payload.data()), payload.size()),
+                       timestamp_ms});
   }
   void DeadLetter(DropReason reason) override { dead_letters.push_back(reason); }
   const StateStore& store() const override { return nothing_; }
@@ -106,8 +114,8 @@ class Stage final : public ProcessorContext {
   StateChanges changes_;
 };
 
-// What a rank summarizes itself and sends through its own partition of the events topic is, byte for
-// byte, what the stage makes of the rank's events.
+// What a rank summarizes itself and sends through its own partition of the events topic is, byte
+// for byte, what the stage makes of the rank's events.
 TEST_F(EdgeBatchSinkTest, ThroughTheEventsTopicComesWhatTheStageWouldMake) {
   Send({.timestamp_ms = std::nullopt, .partition = 0});
   EXPECT_THAT(ReadTopic(log_, "eroica.patterns"), IsEmpty());
@@ -135,12 +143,16 @@ TEST_F(EdgeBatchSinkTest, WhatIsNoSummaryIsRefusedThere) {
   cut.value.resize(cut.value.size() / 2);
   Encoder encoder;
   const Bytes control = encoder.Encode(Control{.job = JobId{"job"}});
-  for (const std::string& value : {cut.value, std::string(reinterpret_cast<const char*>(control.data()), control.size())}) {
-    ASSERT_TRUE((*producer)->Append({.topic = "eroica.events", .key = "k", .value = value, .partition = 0}).ok());
+  for (const std::string& value :
+       {cut.value, std::string(reinterpret_cast<const char*>(control.data()), control.size())}) {
+    ASSERT_TRUE((*producer)
+                    ->Append({.topic = "eroica.events", .key = "k", .value = value, .partition = 0})
+                    .ok());
   }
   const Stage stage(log_);
   EXPECT_THAT(stage.outputs, SizeIs(2));
-  EXPECT_THAT(stage.dead_letters, ElementsAre(DropReason::kVerifierFailed, DropReason::kWrongIdentifier));
+  EXPECT_THAT(stage.dead_letters,
+              ElementsAre(DropReason::kVerifierFailed, DropReason::kWrongIdentifier));
 }
 
 }  // namespace

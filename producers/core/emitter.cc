@@ -13,7 +13,8 @@ bool NeedsDevice(FunctionClass function_class) {
 }
 
 uint64_t EventsIn(const EventBatch& batch) {
-  return batch.intervals.size() + batch.marks.size() + batch.samples.size() + batch.connections.size();
+  return batch.intervals.size() + batch.marks.size() + batch.samples.size() +
+         batch.connections.size();
 }
 
 }  // namespace
@@ -33,7 +34,8 @@ double Emitter::Tick(int64_t now_ns) {
   uint64_t events = 0;
   state_->rings->ForEach([&](EventRing& ring) {
     fullest = std::max(fullest, ring.size());
-    events += ring.Drain([this](const RingSlot* slot, const RingSlot* second) { Take(*slot, second); });
+    events +=
+        ring.Drain([this](const RingSlot* slot, const RingSlot* second) { Take(*slot, second); });
   });
   state_->events_taken.fetch_add(events, std::memory_order_relaxed);
   ReportIfStalled(now_ns);
@@ -80,7 +82,11 @@ void Emitter::TakeMark(const RingSlot& slot) {
 
 void Emitter::AddMark(const Mark& mark) {
   if (mark.kind == MarkKind::kStepBegin) plan_.StepBegan(mark.id, mark.time_ns);
-  maker_.Add({.a = mark.time_ns, .b = mark.id, .e = static_cast<uint8_t>(mark.kind), .kind = SlotKind::kMark}, nullptr);
+  maker_.Add({.a = mark.time_ns,
+              .b = mark.id,
+              .e = static_cast<uint8_t>(mark.kind),
+              .kind = SlotKind::kMark},
+             nullptr);
 }
 
 void Emitter::ReportIfStalled(int64_t now_ns) {
@@ -91,7 +97,8 @@ void Emitter::ReportIfStalled(int64_t now_ns) {
     return;
   }
   // Before the first step nobody trains yet.
-  if (steps_.step() < 0 || now_ns - std::max(last_progress_ns_, last_report_ns_) < kStalledNs) return;
+  if (steps_.step() < 0 || now_ns - std::max(last_progress_ns_, last_report_ns_) < kStalledNs)
+    return;
   last_report_ns_ = now_ns;
   ProgressReport report{.time_ns = now_ns,
                         .step = steps_.step(),
@@ -121,7 +128,8 @@ void Emitter::Send(int64_t now_ns, bool final) {
 void Emitter::SendBatch(EventBatch& batch, bool final) {
   batch.identity = options_.identity;
   batch.identity.device = state_->device.load(std::memory_order_relaxed);
-  if (std::any_of(batch.functions.begin(), batch.functions.end(), [](const auto& f) { return NeedsDevice(f.function_class); })) {
+  if (std::any_of(batch.functions.begin(), batch.functions.end(),
+                  [](const auto& f) { return NeedsDevice(f.function_class); })) {
     state_->has_device_events.store(true, std::memory_order_relaxed);
   }
   batch.identity.host_only = !state_->has_device_events.load(std::memory_order_relaxed);
@@ -132,9 +140,10 @@ void Emitter::SendBatch(EventBatch& batch, bool final) {
   const uint64_t events = EventsIn(batch);
   // The encoder takes a broken batch for a bug and stops the program, which is not ours to stop.
   const DropReason broken = CheckInvariants(batch);
-  absl::Status status = broken == DropReason::kNone
-                            ? sink_->Write(batch)
-                            : absl::InternalError("a batch breaks its invariants: " + std::string(ToString(broken)));
+  absl::Status status =
+      broken == DropReason::kNone
+          ? sink_->Write(batch)
+          : absl::InternalError("a batch breaks its invariants: " + std::string(ToString(broken)));
   if (status.ok()) {
     ++sequence_;
     state_->batches_sent.fetch_add(1, std::memory_order_relaxed);
@@ -145,7 +154,8 @@ void Emitter::SendBatch(EventBatch& batch, bool final) {
   state_->losses.PutBack(batch.losses);
   state_->losses.Add(EventKind::kInterval, DropReason::kQueueFull, batch.intervals.size());
   state_->losses.Add(EventKind::kMark, DropReason::kQueueFull, batch.marks.size());
-  state_->losses.Add(EventKind::kSample, DropReason::kQueueFull, batch.samples.size() + batch.connections.size());
+  state_->losses.Add(EventKind::kSample, DropReason::kQueueFull,
+                     batch.samples.size() + batch.connections.size());
 }
 
 }  // namespace eroica

@@ -1,9 +1,9 @@
-// Drains the rings of the process, finds the steps, and sends batches: everything that happens between
-// an event and the transport. Knows no thread and asks for no time: emitter_thread.h drives it.
-// Owner: one thread.
+// Drains the rings of the process, finds the steps, and sends batches: everything that happens
+// between an event and the transport. Knows no thread and asks for no time: emitter_thread.h drives
+// it. Owner: one thread.
 //
-// A batch that the transport does not take is dropped and counted; its count goes with the next one.
-// While the rank makes no progress it says once a second where it stands (ProgressReport).
+// A batch that the transport does not take is dropped and counted; its count goes with the next
+// one. While the rank makes no progress it says once a second where it stands (ProgressReport).
 #pragma once
 
 #include <absl/status/status.h>
@@ -29,13 +29,15 @@ struct EmitterOptions {
 
 class Emitter {
  public:
-  static constexpr size_t kSendRows = 4'096;                // a batch is sent at once beyond this
-  static constexpr int64_t kStalledNs = 1'000'000'000;      // without progress: a report, and one every so often
+  static constexpr size_t kSendRows = 4'096;  // a batch is sent at once beyond this
+  // without progress: a report, and one every so often
+  static constexpr int64_t kStalledNs = 1'000'000'000;
 
   // state and sink must outlive the emitter.
   Emitter(CoreState* state, EmitterOptions options, BatchSink* sink);
 
-  // One round. Returns how full the fullest ring was, 0 .. 1: the next round should come before it is.
+  // One round. Returns how full the fullest ring was, 0 .. 1: the next round should come before it
+  // is.
   double Tick(int64_t now_ns);
   // The last batch, marked final.
   void Finish(int64_t now_ns);
@@ -70,8 +72,8 @@ class Emitter {
   int64_t last_send_ns_ = 0;
   int64_t last_progress_ns_ = 0;
   int64_t last_report_ns_ = 0;
-  uint64_t progress_ = 0;        // changes of the flight table at the last round
-  bool marked_ = false;          // a mark has come since the last round
+  uint64_t progress_ = 0;  // changes of the flight table at the last round
+  bool marked_ = false;    // a mark has come since the last round
   absl::Status last_error_;
 };
 

@@ -41,18 +41,22 @@ class EmitterTest : public ::testing::Test {
     identity.job = JobId{"job"};
     identity.rank = RankId{1};
     identity.world_size = 4;
-    emitter_ = std::make_unique<Emitter>(&state_, EmitterOptions{.identity = identity, .level = level}, &sink_);
+    emitter_ = std::make_unique<Emitter>(
+        &state_, EmitterOptions{.identity = identity, .level = level}, &sink_);
     ring_ = state_.rings->Claim(1);
   }
-  uint32_t Function(const char* name, FunctionClass function_class = FunctionClass::kPython, uint32_t parent = kNoParent) {
+  uint32_t Function(const char* name, FunctionClass function_class = FunctionClass::kPython,
+                    uint32_t parent = kNoParent) {
     bool full = false;
     return state_.names.Function(name, function_class, WaitKind::kNone, parent, &full);
   }
   void Interval(int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane = 0) {
-    ASSERT_TRUE(ring_->Push(std::array{RingSlot{.a = start_ns, .b = end_ns, .c = function, .e = lane}}));
+    ASSERT_TRUE(
+        ring_->Push(std::array{RingSlot{.a = start_ns, .b = end_ns, .c = function, .e = lane}}));
   }
   void PushMark(int64_t time_ns, MarkKind kind) {
-    ASSERT_TRUE(ring_->Push(std::array{RingSlot{.a = time_ns, .e = static_cast<uint8_t>(kind), .kind = SlotKind::kMark}}));
+    ASSERT_TRUE(ring_->Push(std::array{
+        RingSlot{.a = time_ns, .e = static_cast<uint8_t>(kind), .kind = SlotKind::kMark}}));
   }
   EventBatch SendAll(int64_t now_ns) {
     sink_.batches.clear();
@@ -79,17 +83,26 @@ TEST_F(EmitterTest, EventsComeByStartWithOnlyTheNamesThatTheyUse) {
   EXPECT_THAT(batch.intervals.start_ns, ElementsAre(10 * kSecond, 20 * kSecond));
   ASSERT_THAT(batch.functions, SizeIs(2));
   EXPECT_EQ(batch.functions[batch.intervals.function[1]].name, "main.py: train");
-  EXPECT_EQ(batch.functions[batch.functions[batch.intervals.function[1]].parent].name, "main.py: main");
+  EXPECT_EQ(batch.functions[batch.functions[batch.intervals.function[1]].parent].name,
+            "main.py: main");
   EXPECT_EQ(batch.identity.rank, RankId{1});
   EXPECT_TRUE(batch.identity.host_only);
 }
 
 TEST_F(EmitterTest, WhateverAProducerSaysEveryBatchKeepsItsInvariants) {
   std::mt19937_64 random(7);
-  const int64_t wild[] = {0, 1, -1, kSecond, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), int64_t{1} << 62};
+  const int64_t wild[] = {0,
+                          1,
+                          -1,
+                          kSecond,
+                          std::numeric_limits<int64_t>::max(),
+                          std::numeric_limits<int64_t>::min(),
+                          int64_t{1} << 62};
   state_.names.LaneOf("main", LaneKind::kTrainingThread);
   state_.names.CommunicatorOf({CommId{1}, "outside", "", 2, {3, 9}});
-  const auto any = [&] { return random() % 3 == 0 ? static_cast<int64_t>(random()) : wild[random() % std::size(wild)]; };
+  const auto any = [&] {
+    return random() % 3 == 0 ? static_cast<int64_t>(random()) : wild[random() % std::size(wild)];
+  };
   for (int i = 0; i < 20'000; ++i) {
     const RingSlot slot{.a = any(),
                         .b = any(),
@@ -101,7 +114,8 @@ TEST_F(EmitterTest, WhateverAProducerSaysEveryBatchKeepsItsInvariants) {
     if (i % 1'000 == 0) emitter_->Tick(i * kSecond);
   }
   emitter_->Finish(30'000 * kSecond);
-  EXPECT_GT(state_.losses.total() + sink_.batches.size(), 0u);  // Write has held each batch against the invariants
+  EXPECT_GT(state_.losses.total() + sink_.batches.size(),
+            0u);  // Write has held each batch against the invariants
 }
 
 TEST_F(EmitterTest, ABatchThatIsNotTakenIsCountedAndItsCountGoesWithTheNext) {
@@ -136,10 +150,12 @@ TEST_F(EmitterTest, ARankThatStandsStillSaysWhereOnceASecond) {
   PushMark(kSecond, MarkKind::kStepBegin);
   emitter_->Tick(2 * kSecond);
   state_.training_function.store(waiting);
-  state_.flights.Launch({.operation = CollectiveOperation::kAllReduce, .sequence = 7, .launched_ns = 2 * kSecond});
+  state_.flights.Launch(
+      {.operation = CollectiveOperation::kAllReduce, .sequence = 7, .launched_ns = 2 * kSecond});
   emitter_->Tick(3 * kSecond);
   sink_.batches.clear();
-  for (int64_t now_ns = 3 * kSecond; now_ns <= 6 * kSecond; now_ns += kSecond / 10) emitter_->Tick(now_ns);
+  for (int64_t now_ns = 3 * kSecond; now_ns <= 6 * kSecond; now_ns += kSecond / 10)
+    emitter_->Tick(now_ns);
   std::vector<ProgressReport> reports;
   for (const EventBatch& batch : sink_.batches) {
     for (const ProgressReport& report : batch.progress) {
@@ -158,7 +174,11 @@ TEST_F(EmitterTest, ACaptureWindowBeginsAndEndsWithItsSteps) {
   Restart(CaptureLevel::kCollectives);
   state_.names.LaneOf("main", LaneKind::kTrainingThread);
   const uint32_t function = Function("f");
-  ASSERT_TRUE(emitter_->AddCapture({.capture_level = CaptureLevel::kEvents, .first_step = 3, .last_step = 4, .requester = "test"}, kSecond));
+  ASSERT_TRUE(emitter_->AddCapture({.capture_level = CaptureLevel::kEvents,
+                                    .first_step = 3,
+                                    .last_step = 4,
+                                    .requester = "test"},
+                                   kSecond));
   for (int64_t step = 0; step < 8; ++step) {
     const int64_t begin_ns = (10 + step) * kSecond;
     PushMark(begin_ns, MarkKind::kStepBegin);

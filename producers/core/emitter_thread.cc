@@ -65,7 +65,8 @@ bool EmitterThread::Stop(milliseconds timeout) {
   stop_ = true;
   close_timeout_ = timeout;
   changed_.notify_all();
-  const bool done = changed_.wait_for(lock, timeout + milliseconds(500), [this] { return finished_; });
+  const bool done =
+      changed_.wait_for(lock, timeout + milliseconds(500), [this] { return finished_; });
   lock.unlock();
   if (done) {
     thread_.join();
@@ -77,7 +78,8 @@ bool EmitterThread::Stop(milliseconds timeout) {
 
 void EmitterThread::Run() {
   RunInBackground("eroica-emitter");
-  absl::StatusOr<std::unique_ptr<Transport>> transport = OpenTransport(parts_.config, parts_.emitter.identity.rank.value);
+  absl::StatusOr<std::unique_ptr<Transport>> transport =
+      OpenTransport(parts_.config, parts_.emitter.identity.rank.value);
   if (transport.ok()) {
     Emitter emitter(parts_.state, parts_.emitter, transport->get());
     Loop(emitter, **transport);
@@ -101,7 +103,8 @@ void EmitterThread::Loop(Emitter& emitter, Transport& transport) {
     tick = NextTick(tick, full, emitter.expects_many_events(), longest);
     if (round % kTicksBetweenReclaims == 0) state.rings->Reclaim(IsAlive);
     NoteCost(transport);
-    if (requests.Tick(state.clock.NowNs(), parts_.emitter.identity, emitter, transport) == CaptureRequests::Answer::kStop) {
+    if (requests.Tick(state.clock.NowNs(), parts_.emitter.identity, emitter, transport) ==
+        CaptureRequests::Answer::kStop) {
       parts_.give_up("switched off by the control topic");
       break;
     }
@@ -124,8 +127,9 @@ void EmitterThread::NoteCost(const Transport& transport) {
   CoreState& state = *parts_.state;
   state.bytes_sent.store(transport.bytes(), std::memory_order_relaxed);
   state.emitter_cpu_ns.store(ThreadCpuNs(), std::memory_order_relaxed);
-  state.memory_bytes.store(state.rings->memory_bytes() + state.names.memory_bytes() + sizeof(CoreState),
-                           std::memory_order_relaxed);
+  state.memory_bytes.store(
+      state.rings->memory_bytes() + state.names.memory_bytes() + sizeof(CoreState),
+      std::memory_order_relaxed);
 }
 
 }  // namespace eroica

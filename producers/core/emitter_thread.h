@@ -1,6 +1,6 @@
-// The one thread that the core adds to a process: opens the transport, drains, samples the host, sends.
-// It blocks all signals, runs more often while rings fill quickly, and stops for good when something of
-// ours is broken: the host goes on.
+// The one thread that the core adds to a process: opens the transport, drains, samples the host,
+// sends. It blocks all signals, runs more often while rings fill quickly, and stops for good when
+// something of ours is broken: the host goes on.
 #pragma once
 
 #include <atomic>
@@ -20,9 +20,9 @@ namespace eroica {
 
 class EmitterThread {
  public:
-  // give_up: called once, on the emitter's thread, with the reason, when nothing can be sent at all.
-  // complain: called once, likewise, when a batch was lost.
-  // periodic: called about every 5 to 250 ms on the emitter's thread with the time.
+  // give_up: called once, on the emitter's thread, with the reason, when nothing can be sent at
+  // all. complain: called once, likewise, when a batch was lost. periodic: called about every 5 to
+  // 250 ms on the emitter's thread with the time.
   struct Parts {
     CoreState* state = nullptr;
     ProducerConfig config;
@@ -34,8 +34,8 @@ class EmitterThread {
   explicit EmitterThread(Parts parts);
 
   void Start();
-  // The last batch is sent and the transport closed; false: not within the timeout, and the thread is
-  // left to itself. Any thread, once.
+  // The last batch is sent and the transport closed; false: not within the timeout, and the thread
+  // is left to itself. Any thread, once.
   bool Stop(std::chrono::milliseconds timeout);
 
  private:

@@ -1,6 +1,7 @@
 // The ring between one thread that sees events and the emitter that sends them: one writer, one
-// reader, neither waits for the other. A push is a few stores; it allocates nothing, locks nothing and
-// makes no system call. Where there is no room the newest event is dropped, and the caller counts it.
+// reader, neither waits for the other. A push is a few stores; it allocates nothing, locks nothing
+// and makes no system call. Where there is no room the newest event is dropped, and the caller
+// counts it.
 //
 // Slots of 24 bytes. What does not fit into one (collectives, connections) takes two, which become
 // visible together.
@@ -18,10 +19,12 @@ enum class SlotKind : uint8_t { kInterval, kCollective, kMark, kSample, kConnect
 
 // One event, or half of one. What the members mean depends on the kind:
 //   kInterval    a start, b end, c function, lane
-//   kCollective  as kInterval, then a second half: a sequence, b bytes, c peer, d communicator, e operation
+//   kCollective  as kInterval, then a second half: a sequence, b bytes, c peer, d communicator, e
+//                operation
 //   kMark        a time, b id, e mark kind
 //   kSample      a time, c value (bits of a float), e resource
-//   kConnection  a time, b bytes, c peer, d communicator, e resource, then: a busy, b retransmits, e channels
+//   kConnection  a time, b bytes, c peer, d communicator, e resource, then: a busy, b retransmits,
+//                e channels
 struct RingSlot {
   int64_t a = 0;
   int64_t b = 0;
@@ -50,8 +53,8 @@ class EventRing {
     return true;
   }
 
-  // Reader's thread. Hands what is there to take(const RingSlot* slot, const RingSlot* second), second
-  // being null for events of one slot; returns the number of events.
+  // Reader's thread. Hands what is there to take(const RingSlot* slot, const RingSlot* second),
+  // second being null for events of one slot; returns the number of events.
   template <typename Take>
   size_t Drain(Take take) {
     const uint64_t head = head_.load(std::memory_order_acquire);
@@ -59,7 +62,8 @@ class EventRing {
     size_t events = 0;
     for (; tail != head; ++events) {
       const RingSlot& first = slots_[tail % kCapacity];
-      const bool pair = tail + 1 != head && slots_[(tail + 1) % kCapacity].kind == SlotKind::kSecondHalf;
+      const bool pair =
+          tail + 1 != head && slots_[(tail + 1) % kCapacity].kind == SlotKind::kSecondHalf;
       take(&first, pair ? &slots_[(tail + 1) % kCapacity] : nullptr);
       tail += pair ? 2 : 1;
     }

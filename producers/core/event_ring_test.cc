@@ -16,19 +16,22 @@ RingSlot Numbered(int64_t number) { return {.a = number}; }
 
 TEST(EventRing, WhatDoesNotFitIsRefusedWholeAndWhatWasThereStays) {
   auto ring = std::make_unique<EventRing>();
-  for (size_t i = 0; i + 1 < EventRing::kCapacity; ++i) ASSERT_TRUE(ring->Push(std::array{Numbered(static_cast<int64_t>(i))}));
+  for (size_t i = 0; i + 1 < EventRing::kCapacity; ++i)
+    ASSERT_TRUE(ring->Push(std::array{Numbered(static_cast<int64_t>(i))}));
   EXPECT_FALSE(ring->Push(std::array{Numbered(-1), RingSlot{.kind = SlotKind::kSecondHalf}}));
   EXPECT_TRUE(ring->Push(std::array{Numbered(7)}));
   EXPECT_FALSE(ring->Push(std::array{Numbered(-1)}));
   int64_t last = -1;
-  EXPECT_EQ(ring->Drain([&](const RingSlot* slot, const RingSlot*) { last = slot->a; }), EventRing::kCapacity);
+  EXPECT_EQ(ring->Drain([&](const RingSlot* slot, const RingSlot*) { last = slot->a; }),
+            EventRing::kCapacity);
   EXPECT_EQ(last, 7);
   EXPECT_TRUE(ring->Push(std::array{Numbered(8)}));
 }
 
 TEST(EventRing, HalvesStayTogetherAcrossTheEndOfTheMemory) {
   auto ring = std::make_unique<EventRing>();
-  const std::array pair{RingSlot{.a = 1, .kind = SlotKind::kCollective}, RingSlot{.a = 2, .kind = SlotKind::kSecondHalf}};
+  const std::array pair{RingSlot{.a = 1, .kind = SlotKind::kCollective},
+                        RingSlot{.a = 2, .kind = SlotKind::kSecondHalf}};
   ASSERT_TRUE(ring->Push(std::array{Numbered(0)}));
   size_t pairs = 0;
   for (size_t round = 0; round < EventRing::kCapacity; ++round) {
@@ -60,7 +63,8 @@ TEST(RingPool, EveryThreadItsOwnUntilNoneIsLeftAndDeadOnesComeBackDrained) {
   const std::unique_ptr<RingPool> pool = RingPool::Make();
   ASSERT_NE(pool, nullptr);
   std::vector<EventRing*> rings;
-  for (pid_t thread = 1; thread <= static_cast<pid_t>(RingPool::kRings); ++thread) rings.push_back(pool->Claim(thread));
+  for (pid_t thread = 1; thread <= static_cast<pid_t>(RingPool::kRings); ++thread)
+    rings.push_back(pool->Claim(thread));
   EXPECT_EQ(pool->Claim(1'000), nullptr);
   ASSERT_TRUE(rings[3]->Push(std::array{Numbered(1)}));
   const auto only_five_live = [](pid_t thread) { return thread == 5; };

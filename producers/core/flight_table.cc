@@ -22,7 +22,8 @@ uint64_t FlightTable::KeyOf(const InFlightCollective& row) {
          uint64_t{static_cast<uint32_t>(row.peer)};
 }
 
-void FlightTable::Unpack(uint64_t key, uint16_t* communicator, CollectiveOperation* operation, int32_t* peer) {
+void FlightTable::Unpack(uint64_t key, uint16_t* communicator, CollectiveOperation* operation,
+                         int32_t* peer) {
   *communicator = static_cast<uint16_t>(key >> 40);
   *operation = static_cast<CollectiveOperation>(key >> 32 & 0xFF);
   *peer = static_cast<int32_t>(static_cast<uint32_t>(key));
@@ -33,7 +34,9 @@ FlightTable::Counter* FlightTable::CounterOf(uint64_t key) {
   for (size_t i = 0; i < kProbes; ++i) {
     Counter& counter = counters_[(start + i) % kCounters];
     uint64_t found = counter.key.load(std::memory_order_acquire);
-    if (found == 0 && counter.key.compare_exchange_strong(found, key + 1, std::memory_order_acq_rel)) return &counter;
+    if (found == 0 &&
+        counter.key.compare_exchange_strong(found, key + 1, std::memory_order_acq_rel))
+      return &counter;
     if (found == key + 1) return &counter;
   }
   return nullptr;
@@ -48,7 +51,8 @@ FlightTable::Launched FlightTable::Launch(InFlightCollective in_flight) {
   } else {
     uint64_t launched = counter->launched.load(std::memory_order_relaxed);
     while (launched <= in_flight.sequence &&
-           !counter->launched.compare_exchange_weak(launched, in_flight.sequence + 1, std::memory_order_relaxed)) {
+           !counter->launched.compare_exchange_weak(launched, in_flight.sequence + 1,
+                                                    std::memory_order_relaxed)) {
     }
   }
   changes_.fetch_add(1, std::memory_order_relaxed);
@@ -58,7 +62,8 @@ FlightTable::Launched FlightTable::Launch(InFlightCollective in_flight) {
     Slot& slot = slots_[number];
     uint64_t state = slot.state.load(std::memory_order_relaxed);
     if ((state & kPhaseMask) != kFree) continue;
-    if (!slot.state.compare_exchange_strong(state, state | kTaken, std::memory_order_acq_rel)) continue;
+    if (!slot.state.compare_exchange_strong(state, state | kTaken, std::memory_order_acq_rel))
+      continue;
     slot.sequence.store(in_flight.sequence, std::memory_order_relaxed);
     slot.bytes.store(in_flight.bytes, std::memory_order_relaxed);
     slot.launched_ns.store(in_flight.launched_ns, std::memory_order_relaxed);
@@ -74,7 +79,8 @@ bool FlightTable::Start(uint64_t ticket) {
   if (ticket == 0) return false;
   Slot& slot = slots_[(ticket - 1) % kSlots];
   uint64_t expected = (ticket - 1) / kSlots << kGenerationShift | kWaiting;
-  return slot.state.compare_exchange_strong(expected, (expected & ~kPhaseMask) | kRunning, std::memory_order_acq_rel);
+  return slot.state.compare_exchange_strong(expected, (expected & ~kPhaseMask) | kRunning,
+                                            std::memory_order_acq_rel);
 }
 
 std::optional<InFlightCollective> FlightTable::End(uint64_t ticket) {
@@ -83,7 +89,9 @@ std::optional<InFlightCollective> FlightTable::End(uint64_t ticket) {
   const uint64_t generation = (ticket - 1) / kSlots;
   for (const uint64_t phase : {kRunning, kWaiting}) {
     uint64_t expected = generation << kGenerationShift | phase;
-    if (!slot.state.compare_exchange_strong(expected, generation << kGenerationShift | kTaken, std::memory_order_acq_rel)) continue;
+    if (!slot.state.compare_exchange_strong(expected, generation << kGenerationShift | kTaken,
+                                            std::memory_order_acq_rel))
+      continue;
     const InFlightCollective ended = Read(slot, phase);
     slot.state.store((generation + 1) << kGenerationShift | kFree, std::memory_order_release);
     changes_.fetch_add(1, std::memory_order_relaxed);
@@ -117,7 +125,8 @@ std::vector<InFlightCollective> FlightTable::InFlight() const {
   return rows;
 }
 
-std::vector<OperationCount> FlightTable::Operations(const std::vector<InFlightCollective>& in_flight) const {
+std::vector<OperationCount> FlightTable::Operations(
+    const std::vector<InFlightCollective>& in_flight) const {
   std::vector<OperationCount> rows;
   for (const Counter& counter : counters_) {
     const uint64_t key = counter.key.load(std::memory_order_acquire);
@@ -128,11 +137,13 @@ std::vector<OperationCount> FlightTable::Operations(const std::vector<InFlightCo
     row.completed = row.launched;
     rows.push_back(row);
   }
-  std::sort(rows.begin(), rows.end(), [](const auto& x, const auto& y) { return OrderOf(x) < OrderOf(y); });
+  std::sort(rows.begin(), rows.end(),
+            [](const auto& x, const auto& y) { return OrderOf(x) < OrderOf(y); });
   // The oldest that is in flight has not ended: in_flight is sorted, so it comes first of its kind.
   for (auto row = in_flight.rbegin(); row != in_flight.rend(); ++row) {
-    const auto count = std::lower_bound(rows.begin(), rows.end(), *row,
-                                        [](const auto& x, const auto& y) { return OrderOf(x) < OrderOf(y); });
+    const auto count =
+        std::lower_bound(rows.begin(), rows.end(), *row,
+                         [](const auto& x, const auto& y) { return OrderOf(x) < OrderOf(y); });
     if (count == rows.end() || OrderOf(*count) != OrderOf(*row)) continue;
     count->launched = std::max(count->launched, row->sequence + 1);
     count->completed = row->sequence;

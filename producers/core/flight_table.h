@@ -19,7 +19,7 @@ namespace eroica {
 class FlightTable {
  public:
   static constexpr size_t kSlots = 1'024;
-  static constexpr size_t kCounters = 4'096;  // a power of two
+  static constexpr size_t kCounters = 4'096;      // a power of two
   static constexpr uint64_t kCount = UINT64_MAX;  // as a sequence: the table counts
 
   struct Launched {
@@ -33,7 +33,8 @@ class FlightTable {
   // Takes it out. Nothing: no such ticket is in flight.
   std::optional<InFlightCollective> End(uint64_t ticket);
 
-  // Emitter's thread. As a progress report wants them, sorted; what is launched meanwhile may be missing.
+  // Emitter's thread. As a progress report wants them, sorted; what is launched meanwhile may be
+  // missing.
   std::vector<InFlightCollective> InFlight() const;
   std::vector<OperationCount> Operations(const std::vector<InFlightCollective>& in_flight) const;
   // Grows with every launch and every end.
@@ -54,7 +55,8 @@ class FlightTable {
   };
 
   static uint64_t KeyOf(const InFlightCollective& row);
-  static void Unpack(uint64_t key, uint16_t* communicator, CollectiveOperation* operation, int32_t* peer);
+  static void Unpack(uint64_t key, uint16_t* communicator, CollectiveOperation* operation,
+                     int32_t* peer);
   Counter* CounterOf(uint64_t key);
   static InFlightCollective Read(const Slot& slot, uint64_t phase);
 

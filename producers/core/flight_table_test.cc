@@ -16,7 +16,11 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 InFlightCollective AllReduce(uint64_t sequence = FlightTable::kCount, uint16_t communicator = 0) {
-  return {.communicator = communicator, .operation = CollectiveOperation::kAllReduce, .sequence = sequence, .bytes = 64, .launched_ns = 5};
+  return {.communicator = communicator,
+          .operation = CollectiveOperation::kAllReduce,
+          .sequence = sequence,
+          .bytes = 64,
+          .launched_ns = 5};
 }
 
 class FlightTableTest : public ::testing::Test {
@@ -41,7 +45,8 @@ TEST_F(FlightTableTest, CountsSequencesPerCommunicatorOperationAndPeer) {
   EXPECT_EQ(table_->Launch(AllReduce()).sequence, 0u);
   EXPECT_EQ(table_->Launch(AllReduce()).sequence, 1u);
   EXPECT_EQ(table_->Launch(AllReduce(FlightTable::kCount, 1)).sequence, 0u);
-  InFlightCollective send{.operation = CollectiveOperation::kSend, .peer = 3, .sequence = FlightTable::kCount};
+  InFlightCollective send{
+      .operation = CollectiveOperation::kSend, .peer = 3, .sequence = FlightTable::kCount};
   EXPECT_EQ(table_->Launch(send).sequence, 0u);
   send.peer = 4;
   EXPECT_EQ(table_->Launch(send).sequence, 0u);
@@ -65,7 +70,8 @@ TEST_F(FlightTableTest, SaysWhatIsInFlightAndHowFarEachKindHasCome) {
 
 TEST_F(FlightTableTest, AFullTableRefusesAndGoesOnWhenThereIsRoomAgain) {
   std::vector<uint64_t> tickets;
-  for (size_t i = 0; i < FlightTable::kSlots; ++i) tickets.push_back(table_->Launch(AllReduce()).ticket);
+  for (size_t i = 0; i < FlightTable::kSlots; ++i)
+    tickets.push_back(table_->Launch(AllReduce()).ticket);
   EXPECT_THAT(std::set<uint64_t>(tickets.begin(), tickets.end()), SizeIs(FlightTable::kSlots));
   EXPECT_EQ(table_->Launch(AllReduce()).ticket, 0u);
   for (const uint64_t ticket : tickets) EXPECT_TRUE(table_->End(ticket));

@@ -1,6 +1,6 @@
-// No hot call allocates, frees or takes a lock on the thread that makes it, in the library as training
-// processes load it: malloc and its kin and the locks of pthread are this program's own, and count on
-// a thread that asks for it. What the emitter's thread does is its own matter.
+// No hot call allocates, frees or takes a lock on the thread that makes it, in the library as
+// training processes load it: malloc and its kin and the locks of pthread are this program's own,
+// and count on a thread that asks for it. What the emitter's thread does is its own matter.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -100,19 +100,23 @@ AttachedCore& Core() {
 }
 
 struct HotCalls {
-  uint32_t kernel = eroica_function("kernel", EROICA_GPU_COMPUTE, EROICA_WAIT_NONE, EROICA_NO_PARENT);
-  uint32_t reduce = eroica_function("all_reduce", EROICA_COLLECTIVE, EROICA_WAIT_NONE, EROICA_NO_PARENT);
+  uint32_t kernel =
+      eroica_function("kernel", EROICA_GPU_COMPUTE, EROICA_WAIT_NONE, EROICA_NO_PARENT);
+  uint32_t reduce =
+      eroica_function("all_reduce", EROICA_COLLECTIVE, EROICA_WAIT_NONE, EROICA_NO_PARENT);
   uint8_t lane = eroica_lane("stream 7", EROICA_DEVICE_STREAM);
   uint16_t communicator = eroica_communicator(5, "dp", "data", 8, nullptr);
 
   void Make(int64_t i) const {
     const int64_t now = eroica_now_ns();
-    const EroicaCollective collective{.communicator = communicator,
-                                      .operation = EROICA_ALL_REDUCE,
-                                      .peer = -1,
-                                      .sequence = i % 2 == 0 ? EROICA_NO_SEQUENCE : static_cast<uint64_t>(i),
-                                      .bytes = 1 << 20};
-    const EroicaConnection connection{.peer = 3, .resource = EROICA_NIC, .bytes = 9, .communicator = communicator};
+    const EroicaCollective collective{
+        .communicator = communicator,
+        .operation = EROICA_ALL_REDUCE,
+        .peer = -1,
+        .sequence = i % 2 == 0 ? EROICA_NO_SEQUENCE : static_cast<uint64_t>(i),
+        .bytes = 1 << 20};
+    const EroicaConnection connection{
+        .peer = 3, .resource = EROICA_NIC, .bytes = 9, .communicator = communicator};
     eroica_step(now);
     eroica_dataloader_next(now);
     eroica_training_function(kernel);
@@ -128,7 +132,8 @@ struct HotCalls {
     eroica_lost(EROICA_LOST_SAMPLE, 1, 1);
     eroica_optimizer_step(eroica_from_realtime_ns(now));
     eroica_interval(eroica_from_monotonic_ns(now), now, kernel, lane);
-    if (!eroica_enabled() || !eroica_wants(EROICA_PYTHON) || eroica_capture_level() < 0) std::abort();
+    if (!eroica_enabled() || !eroica_wants(EROICA_PYTHON) || eroica_capture_level() < 0)
+      std::abort();
   }
 };
 
@@ -155,7 +160,9 @@ TEST(HotCallCost, TheCountersCount) {
 // The library's own calls to malloc meet this program's: else the test below could not fail.
 TEST(HotCallCost, TheCountersSeeIntoTheLibrary) {
   ASSERT_TRUE(Core().attached()) << eroica_off_reason();
-  CountWhile([] { eroica_function("a name that nobody has asked for yet", EROICA_PYTHON, 0, EROICA_NO_PARENT); });
+  CountWhile([] {
+    eroica_function("a name that nobody has asked for yet", EROICA_PYTHON, 0, EROICA_NO_PARENT);
+  });
   EXPECT_GT(allocations, 0u);
   EXPECT_GT(locks, 0u);
 }
@@ -163,7 +170,8 @@ TEST(HotCallCost, TheCountersSeeIntoTheLibrary) {
 TEST(HotCallCost, HotCallsNeitherAllocateNorLock) {
   ASSERT_TRUE(Core().attached()) << eroica_off_reason();
   const HotCalls calls;
-  const uint64_t before = AttachedCore::Statistics().events_taken + AttachedCore::Statistics().events_lost;
+  const uint64_t before =
+      AttachedCore::Statistics().events_taken + AttachedCore::Statistics().events_lost;
   calls.Make(0);  // the first event of a thread takes a ring
   // More than a ring holds: the path for full rings is among them.
   CountWhile([&] {
@@ -171,7 +179,8 @@ TEST(HotCallCost, HotCallsNeitherAllocateNorLock) {
   });
   EXPECT_EQ(allocations, 0u);
   EXPECT_EQ(locks, 0u);
-  EXPECT_TRUE(AttachedCore::AwaitEvents(before + 100'000)) << "nothing was taken, so that nothing was counted";
+  EXPECT_TRUE(AttachedCore::AwaitEvents(before + 100'000))
+      << "nothing was taken, so that nothing was counted";
 }
 
 TEST(HotCallCost, NorInOtherThreads) {

@@ -17,7 +17,8 @@ int64_t FirstTimeNs(const EventBatch& batch) {
 
 }  // namespace
 
-absl::Status AppendRecord(LogProducer& producer, const ProducerRecord& record, QueueFull when_full) {
+absl::Status AppendRecord(LogProducer& producer, const ProducerRecord& record,
+                          QueueFull when_full) {
   absl::Status status = producer.Append(record);
   if (!absl::IsResourceExhausted(status) || when_full == QueueFull::kRefuse) return status;
   if (status = producer.Flush(kSinkFlushTimeout); !status.ok()) return status;
@@ -25,21 +26,26 @@ absl::Status AppendRecord(LogProducer& producer, const ProducerRecord& record, Q
 }
 
 LogBatchSink::LogBatchSink(LogProducer* producer, LogBatchSinkOptions options)
-    : producer_(producer), options_(std::move(options)), topic_(TopicName(options_.topic_prefix, Topic::kEvents)) {}
+    : producer_(producer),
+      options_(std::move(options)),
+      topic_(TopicName(options_.topic_prefix, Topic::kEvents)) {}
 
 absl::Status LogBatchSink::Write(const EventBatch& batch) {
   const Bytes payload = encoder_.Encode(batch);
   const ProducerIdentity& who = batch.identity;
-  ProducerRecord record{.topic = topic_,
-                        .key = EventsKey(who.job, who.rank),
-                        .value = std::string(reinterpret_cast<const char*>(payload.data()), payload.size()),
-                        .headers = {{std::string(kHeaderSchema), std::string(SchemaId(PayloadType::kEventBatch))},
-                                    {std::string(kHeaderJob), who.job.value},
-                                    {std::string(kHeaderRank), std::to_string(who.rank.value)}},
-                        .timestamp_ms = options_.timestamp_ms.value_or(std::max<int64_t>(0, FirstTimeNs(batch) / 1'000'000)),
-                        .partition = options_.partition};
+  ProducerRecord record{
+      .topic = topic_,
+      .key = EventsKey(who.job, who.rank),
+      .value = std::string(reinterpret_cast<const char*>(payload.data()), payload.size()),
+      .headers = {{std::string(kHeaderSchema), std::string(SchemaId(PayloadType::kEventBatch))},
+                  {std::string(kHeaderJob), who.job.value},
+                  {std::string(kHeaderRank), std::to_string(who.rank.value)}},
+      .timestamp_ms =
+          options_.timestamp_ms.value_or(std::max<int64_t>(0, FirstTimeNs(batch) / 1'000'000)),
+      .partition = options_.partition};
   if (!options_.replay_id.empty()) record.headers.emplace_back(kHeaderReplay, options_.replay_id);
-  if (absl::Status status = AppendRecord(*producer_, record, options_.when_full); !status.ok()) return status;
+  if (absl::Status status = AppendRecord(*producer_, record, options_.when_full); !status.ok())
+    return status;
   ++records_;
   bytes_ += record.value.size();
   return absl::OkStatus();

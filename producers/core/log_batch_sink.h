@@ -18,12 +18,12 @@ enum class QueueFull : uint8_t { kWait, kRefuse };
 struct LogBatchSinkOptions {
   std::string topic_prefix = std::string(kDefaultTopicPrefix);
   std::string replay_id;  // not empty: in the headers of every record
-  // The records' timestamp. Nothing: the time of the batch's first event, as a recording should have it. Kafka counts its retention from
-  // the timestamp, so an import of last month's trace into Kafka is stamped with the time of the import, or the broker would delete it at
-  // once.
+  // The records' timestamp. Nothing: the time of the batch's first event, as a recording should
+  // have it. Kafka counts its retention from the timestamp, so an import of last month's trace into
+  // Kafka is stamped with the time of the import, or the broker would delete it at once.
   std::optional<int64_t> timestamp_ms;
-  // Of the events topic; nothing: the key decides. A recording has one writing process a partition, so
-  // that each rank of a live job writes one of its own.
+  // Of the events topic; nothing: the key decides. A recording has one writing process a partition,
+  // so that each rank of a live job writes one of its own.
   std::optional<int32_t> partition;
   // Where the producer's queue is full: an importer waits, a training process does not.
   QueueFull when_full = QueueFull::kWait;

@@ -51,7 +51,8 @@ EventBatch Batch(uint32_t rank) {
 
 TEST(LogBatchSink, RecordsCarryKeyHeadersTimeAndTheBatch) {
   BoundedProducer producer(10);
-  LogBatchSink sink(&producer, {.topic_prefix = "site", .replay_id = "r1", .timestamp_ms = std::nullopt});
+  LogBatchSink sink(&producer,
+                    {.topic_prefix = "site", .replay_id = "r1", .timestamp_ms = std::nullopt});
   ASSERT_TRUE(sink.Write(Batch(130)).ok());
   ASSERT_TRUE(sink.Finish().ok());
   ASSERT_THAT(producer.records, SizeIs(1));

@@ -1,5 +1,5 @@
-// What was lost inside this process, by kind and reason, until a batch has told it. Any thread counts,
-// without a lock; the emitter takes.
+// What was lost inside this process, by kind and reason, until a batch has told it. Any thread
+// counts, without a lock; the emitter takes.
 #pragma once
 
 #include <array>
@@ -25,8 +25,10 @@ class LossCounts {
     std::vector<LossEntry> taken;
     for (int kind = 0; kind < kEventKindCount; ++kind) {
       for (uint8_t reason = 0; reason < kReasons; ++reason) {
-        const uint64_t count = pending_[static_cast<size_t>(kind)][reason].exchange(0, std::memory_order_relaxed);
-        if (count > 0) taken.push_back({static_cast<EventKind>(kind), static_cast<DropReason>(reason), count});
+        const uint64_t count =
+            pending_[static_cast<size_t>(kind)][reason].exchange(0, std::memory_order_relaxed);
+        if (count > 0)
+          taken.push_back({static_cast<EventKind>(kind), static_cast<DropReason>(reason), count});
       }
     }
     return taken;
@@ -34,7 +36,8 @@ class LossCounts {
   // What was taken and could not be told after all.
   void PutBack(const std::vector<LossEntry>& losses) {
     for (const LossEntry& loss : losses) {
-      pending_[static_cast<size_t>(loss.kind)][static_cast<uint8_t>(loss.reason)].fetch_add(loss.count, std::memory_order_relaxed);
+      pending_[static_cast<size_t>(loss.kind)][static_cast<uint8_t>(loss.reason)].fetch_add(
+          loss.count, std::memory_order_relaxed);
     }
   }
   uint64_t total() const { return total_.load(std::memory_order_relaxed); }

@@ -21,19 +21,21 @@ std::string Clean(std::string_view name) {
 
 NameTables::NameTables() {
   for (int i = 0; i < kFunctionClassCount; ++i) {
-    functions_.push_back({.name = "(other functions)", .function_class = static_cast<FunctionClass>(i)});
+    functions_.push_back(
+        {.name = "(other functions)", .function_class = static_cast<FunctionClass>(i)});
     depths_.push_back(1);
   }
 }
 
-uint32_t NameTables::Function(std::string_view name, FunctionClass function_class, WaitKind wait, uint32_t parent,
-                              bool* full) {
+uint32_t NameTables::Function(std::string_view name, FunctionClass function_class, WaitKind wait,
+                              uint32_t parent, bool* full) {
   const std::lock_guard lock(mutex_);
   *full = false;
   if (parent != kNoParent && parent >= functions_.size()) parent = kNoParent;
   if (parent != kNoParent && depths_[parent] >= CodecLimits::kStackDepth) parent = kNoParent;
   // Two names of one hash would share a number: at 16,384 names once in 10^11 processes.
-  const uint64_t hash = HashFunction(function_class, name, FunctionId{static_cast<uint64_t>(wait)}).value;
+  const uint64_t hash =
+      HashFunction(function_class, name, FunctionId{static_cast<uint64_t>(wait)}).value;
   const auto known = function_numbers_.find({hash, parent});
   if (known != function_numbers_.end()) return known->second;
   if (functions_.size() >= kMaxFunctions || name_bytes_ + name.size() > kMaxNamesBytes) {
@@ -54,14 +56,16 @@ uint8_t NameTables::LaneOf(std::string_view name, LaneKind kind) {
   const auto known = std::find(lanes_.begin(), lanes_.end(), lane);
   if (known != lanes_.end()) return static_cast<uint8_t>(known - lanes_.begin());
   if (lanes_.size() > kMaxLanes) return kMaxLanes;
-  lanes_.push_back(lanes_.size() == kMaxLanes ? Lane{"(other threads)", LaneKind::kHostThread} : lane);
+  lanes_.push_back(lanes_.size() == kMaxLanes ? Lane{"(other threads)", LaneKind::kHostThread}
+                                              : lane);
   return static_cast<uint8_t>(lanes_.size() - 1);
 }
 
 uint16_t NameTables::CommunicatorOf(const Communicator& communicator) {
   const std::lock_guard lock(mutex_);
-  const auto known = std::find_if(communicators_.begin(), communicators_.end(),
-                                  [&](const Communicator& row) { return row.id == communicator.id; });
+  const auto known =
+      std::find_if(communicators_.begin(), communicators_.end(),
+                   [&](const Communicator& row) { return row.id == communicator.id; });
   if (known != communicators_.end()) return static_cast<uint16_t>(known - communicators_.begin());
   if (communicators_.size() >= kMaxCommunicators) return kNoCommunicator;
   communicators_.push_back(communicator);
@@ -84,7 +88,8 @@ void NameTables::CopyNew(std::vector<FunctionDef>* functions, std::vector<Lane>*
 size_t NameTables::memory_bytes() const {
   const std::lock_guard lock(mutex_);
   // Names are kept twice: here and in the emitter's copy.
-  return 2 * (name_bytes_ + functions_.size() * sizeof(FunctionDef)) + function_numbers_.size() * 48;
+  return 2 * (name_bytes_ + functions_.size() * sizeof(FunctionDef)) +
+         function_numbers_.size() * 48;
 }
 
 }  // namespace eroica

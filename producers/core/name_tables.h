@@ -1,6 +1,6 @@
-// What events refer to by number: functions, lanes, communicators of this process. Numbers are never
-// given twice and never change. Thread-safe: a lock that is held for a look-up only; producers keep the
-// numbers, so no callback meets it twice for one name.
+// What events refer to by number: functions, lanes, communicators of this process. Numbers are
+// never given twice and never change. Thread-safe: a lock that is held for a look-up only;
+// producers keep the numbers, so no callback meets it twice for one name.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,19 @@ class NameTables {
 
   NameTables();
 
-  // A parent that is no number is taken for none; a stack deeper than the codec takes loses its callers.
-  // Where the table is full: the one for all other functions of the class, and *full is set.
-  uint32_t Function(std::string_view name, FunctionClass function_class, WaitKind wait, uint32_t parent, bool* full);
+  // A parent that is no number is taken for none; a stack deeper than the codec takes loses its
+  // callers. Where the table is full: the one for all other functions of the class, and *full is
+  // set.
+  uint32_t Function(std::string_view name, FunctionClass function_class, WaitKind wait,
+                    uint32_t parent, bool* full);
   // Where the table is full: its last lane.
   uint8_t LaneOf(std::string_view name, LaneKind kind);
   // kNoCommunicator where the table is full.
   uint16_t CommunicatorOf(const Communicator& communicator);
 
   // Rows that the caller has not seen yet, appended to what it has. Emitter's thread.
-  void CopyNew(std::vector<FunctionDef>* functions, std::vector<Lane>* lanes, std::vector<Communicator>* communicators) const;
+  void CopyNew(std::vector<FunctionDef>* functions, std::vector<Lane>* lanes,
+               std::vector<Communicator>* communicators) const;
   size_t memory_bytes() const;
 
  private:
@@ -45,10 +48,14 @@ class NameTables {
     friend bool operator==(const FunctionKey&, const FunctionKey&) = default;
   };
   struct HashKey {
-    size_t operator()(const FunctionKey& key) const { return key.name ^ key.parent * 0x9E3779B97F4A7C15u; }
+    size_t operator()(const FunctionKey& key) const {
+      return key.name ^ key.parent * 0x9E3779B97F4A7C15u;
+    }
   };
 
-  uint32_t OtherFunctions(FunctionClass function_class) const { return static_cast<uint32_t>(function_class); }
+  uint32_t OtherFunctions(FunctionClass function_class) const {
+    return static_cast<uint32_t>(function_class);
+  }
 
   mutable std::mutex mutex_;
   std::deque<FunctionDef> functions_;

@@ -39,7 +39,8 @@ class Reader {
   void Flag(const char* name, bool* out) {
     const auto value = environment_(name);
     if (!value) return;
-    const bool off = value->empty() || *value == "0" || *value == "false" || *value == "no" || *value == "off";
+    const bool off =
+        value->empty() || *value == "0" || *value == "false" || *value == "no" || *value == "off";
     const bool on = *value == "1" || *value == "true" || *value == "yes" || *value == "on";
     if (!off && !on) Fail(Refuse(name, *value, "must be 0 or 1"));
     *out = on;
@@ -88,7 +89,8 @@ class Reader {
       const size_t equals = entry.find('=');
       // The value may be a secret: it is not repeated.
       if (equals == 0 || equals == std::string_view::npos) {
-        return Fail(absl::InvalidArgumentError(fmt::format("{}: must be key=value;key=value", name)));
+        return Fail(
+            absl::InvalidArgumentError(fmt::format("{}: must be key=value;key=value", name)));
       }
       (*out)[std::string(entry.substr(0, equals))] = std::string(entry.substr(equals + 1));
     }
@@ -105,12 +107,14 @@ class Reader {
 
 // All that Eroica's own producers read, here and elsewhere.
 constexpr const char* kKnown[] = {
-    "EROICA_DISABLE", "EROICA_RECORDING", "EROICA_BOOTSTRAP", "EROICA_KAFKA", "EROICA_NULL", "EROICA_TOPIC_PREFIX",
-    "EROICA_JOB", "EROICA_RANK", "EROICA_WORLD_SIZE", "EROICA_ROLE", "EROICA_LEVEL", "EROICA_WINDOW_STEPS",
-    "EROICA_RANKS", "EROICA_EXCHANGE", "EROICA_HOST_HZ", "EROICA_REQUESTS", "EROICA_SEND_MS", "EROICA_ATTACHED", "EROICA_LIB_DIR",
-    "EROICA_TORCH"};
+    "EROICA_DISABLE",    "EROICA_RECORDING",    "EROICA_BOOTSTRAP", "EROICA_KAFKA",
+    "EROICA_NULL",       "EROICA_TOPIC_PREFIX", "EROICA_JOB",       "EROICA_RANK",
+    "EROICA_WORLD_SIZE", "EROICA_ROLE",         "EROICA_LEVEL",     "EROICA_WINDOW_STEPS",
+    "EROICA_RANKS",      "EROICA_EXCHANGE",     "EROICA_HOST_HZ",   "EROICA_REQUESTS",
+    "EROICA_SEND_MS",    "EROICA_ATTACHED",     "EROICA_LIB_DIR",   "EROICA_TORCH"};
 // And families of other components, which check their own.
-constexpr const char* kKnownPrefixes[] = {"EROICA_PYTHON_", "EROICA_NCCL_", "EROICA_CUPTI_", "EROICA_TEST_"};
+constexpr const char* kKnownPrefixes[] = {"EROICA_PYTHON_", "EROICA_NCCL_", "EROICA_CUPTI_",
+                                          "EROICA_TEST_"};
 
 bool IsKnown(std::string_view name) {
   return std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown) ||
@@ -120,7 +124,8 @@ bool IsKnown(std::string_view name) {
 
 }  // namespace
 
-absl::StatusOr<ProducerConfig> ReadProducerConfig(const Environment& environment, const std::vector<std::string>& names) {
+absl::StatusOr<ProducerConfig> ReadProducerConfig(const Environment& environment,
+                                                  const std::vector<std::string>& names) {
   ProducerConfig config;
   Reader reader(environment);
   reader.Flag("EROICA_DISABLE", &config.disabled);
@@ -130,22 +135,30 @@ absl::StatusOr<ProducerConfig> ReadProducerConfig(const Environment& environment
   reader.Flag("EROICA_NULL", &config.null_transport);
   reader.Text("EROICA_TOPIC_PREFIX", &config.topic_prefix);
   config.job = "training";
-  reader.FirstText({"EROICA_JOB", "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PBS_JOBID", "LSB_JOBID"}, &config.job);
-  reader.FirstNumber({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"}, &config.rank);
-  reader.FirstNumber({"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"}, &config.world_size);
+  reader.FirstText({"EROICA_JOB", "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PBS_JOBID", "LSB_JOBID"},
+                   &config.job);
+  reader.FirstNumber({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                      "MV2_COMM_WORLD_RANK"},
+                     &config.rank);
+  reader.FirstNumber(
+      {"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"},
+      &config.world_size);
   reader.InRange("EROICA_RANK", int64_t{0}, kMostRanks - 1, &config.rank);
   reader.InRange("EROICA_WORLD_SIZE", int64_t{1}, kMostRanks, &config.world_size);
   reader.Text("EROICA_ROLE", &config.role);
-  if (!reader.InRange("EROICA_LEVEL", 0, 2, &config.level)) config.level = config.bootstrap.empty() ? 2 : 1;
+  if (!reader.InRange("EROICA_LEVEL", 0, 2, &config.level))
+    config.level = config.bootstrap.empty() ? 2 : 1;
   reader.InRange("EROICA_WINDOW_STEPS", uint32_t{1}, uint32_t{1'000'000}, &config.window_steps);
   reader.Text("EROICA_RANKS", &config.ranks);
-  if (const auto selected = SelectsRank(config.ranks, 0); !selected.ok()) reader.Fail(selected.status());
+  if (const auto selected = SelectsRank(config.ranks, 0); !selected.ok())
+    reader.Fail(selected.status());
   reader.Text("EROICA_EXCHANGE", &config.exchange);
   reader.InRange("EROICA_HOST_HZ", 0.0, 100.0, &config.host_hz);
   reader.Flag("EROICA_REQUESTS", &config.requests);
   reader.InRange("EROICA_SEND_MS", uint32_t{10}, uint32_t{60'000}, &config.send_interval_ms);
   if (!config.recording.empty() && !config.bootstrap.empty()) {
-    reader.Fail(absl::InvalidArgumentError("EROICA_RECORDING and EROICA_BOOTSTRAP are both set: give one of them"));
+    reader.Fail(absl::InvalidArgumentError(
+        "EROICA_RECORDING and EROICA_BOOTSTRAP are both set: give one of them"));
   }
   for (const std::string& name : names) {
     if (name.starts_with("EROICA_") && !IsKnown(name)) config.unknown.push_back(name);
@@ -170,10 +183,13 @@ absl::StatusOr<ProducerConfig> ReadProducerConfig() {
 absl::StatusOr<bool> SelectsRank(const std::string& ranks, uint32_t rank) {
   constexpr std::string_view kEvery = "every ";
   if (ranks == "all") return true;
-  const auto refuse = [&] { return Refuse("EROICA_RANKS", ranks, "must be \"all\", \"every N\" or ranks such as 0,8,16-23"); };
+  const auto refuse = [&] {
+    return Refuse("EROICA_RANKS", ranks, "must be \"all\", \"every N\" or ranks such as 0,8,16-23");
+  };
   if (ranks.starts_with(kEvery)) {
     uint32_t every = 0;
-    if (!ParseNumber(std::string_view(ranks).substr(kEvery.size()), &every) || every == 0) return refuse();
+    if (!ParseNumber(std::string_view(ranks).substr(kEvery.size()), &every) || every == 0)
+      return refuse();
     return rank % every == 0;
   }
   bool selected = false;
@@ -185,7 +201,8 @@ absl::StatusOr<bool> SelectsRank(const std::string& ranks, uint32_t rank) {
     uint32_t first = 0;
     if (!ParseNumber(entry.substr(0, dash), &first)) return refuse();
     uint32_t last = first;
-    if (dash != std::string_view::npos && !ParseNumber(entry.substr(dash + 1), &last)) return refuse();
+    if (dash != std::string_view::npos && !ParseNumber(entry.substr(dash + 1), &last))
+      return refuse();
     if (last < first) return refuse();
     selected = selected || (rank >= first && rank <= last);
   }

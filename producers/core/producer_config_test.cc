@@ -32,12 +32,12 @@ TEST(ProducerConfig, RankAndWorldComeFromWhoeverLaunched) {
 
 TEST(ProducerConfig, AValueThatCannotBeNamesItsVariable) {
   for (const auto& [name, value] : std::map<std::string, std::string>{{"EROICA_LEVEL", "3"},
-                                                                     {"EROICA_WINDOW_STEPS", "0"},
-                                                                     {"EROICA_WINDOW_STEPS ", ""},
-                                                                     {"EROICA_RANKS", "every 0"},
-                                                                     {"EROICA_HOST_HZ", "fast"},
-                                                                     {"EROICA_DISABLE", "maybe"},
-                                                                     {"EROICA_RANK", "-1"}}) {
+                                                                      {"EROICA_WINDOW_STEPS", "0"},
+                                                                      {"EROICA_WINDOW_STEPS ", ""},
+                                                                      {"EROICA_RANKS", "every 0"},
+                                                                      {"EROICA_HOST_HZ", "fast"},
+                                                                      {"EROICA_DISABLE", "maybe"},
+                                                                      {"EROICA_RANK", "-1"}}) {
     if (name.ends_with(' ')) continue;
     const auto config = Read({{name, value}});
     ASSERT_FALSE(config.ok()) << name;
@@ -56,7 +56,8 @@ TEST(ProducerConfig, SecretsAreNotRepeated) {
 }
 
 TEST(ProducerConfig, AVariableThatNobodyKnowsIsNamed) {
-  EXPECT_THAT(Read({{"EROICA_LEVLE", "1"}, {"EROICA_PYTHON_HZ", "10"}, {"PATH", "x"}})->unknown, ElementsAre("EROICA_LEVLE"));
+  EXPECT_THAT(Read({{"EROICA_LEVLE", "1"}, {"EROICA_PYTHON_HZ", "10"}, {"PATH", "x"}})->unknown,
+              ElementsAre("EROICA_LEVLE"));
 }
 
 TEST(ProducerConfig, LevelOneIsTheDefaultOverKafkaOnly) {
@@ -71,7 +72,8 @@ TEST(SelectsRank, AllSomeAndListed) {
   EXPECT_FALSE(*SelectsRank("every 8", 17));
   EXPECT_TRUE(*SelectsRank("0,8,16-23", 20));
   EXPECT_FALSE(*SelectsRank("0,8,16-23", 24));
-  for (const char* wrong : {"", "some", "5-3", "1,,2", "every", "1-"}) EXPECT_FALSE(SelectsRank(wrong, 0).ok()) << wrong;
+  for (const char* wrong : {"", "some", "5-3", "1,,2", "every", "1-"})
+    EXPECT_FALSE(SelectsRank(wrong, 0).ok()) << wrong;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The C ABI over Attachment and CoreState. What is hot is a look at one pointer, one ring and no more.
+// The C ABI over Attachment and CoreState. What is hot is a look at one pointer, one ring and no
+// more.
 #include "producers/core/producer_core.h"
 
 #include <sys/syscall.h>
@@ -32,7 +33,8 @@ void Push(CoreState& state, const std::array<RingSlot, N>& slots, EventKind kind
 }
 
 FunctionClass ClassOf(int number) {
-  return number >= 0 && number < kFunctionClassCount ? static_cast<FunctionClass>(number) : FunctionClass::kCpuOp;
+  return number >= 0 && number < kFunctionClassCount ? static_cast<FunctionClass>(number)
+                                                     : FunctionClass::kCpuOp;
 }
 
 const char* OrEmpty(const char* text) { return text == nullptr ? "" : text; }
@@ -42,11 +44,14 @@ const char* OrEmpty(const char* text) { return text == nullptr ? "" : text; }
 extern "C" {
 
 bool eroica_attach(const EroicaAttachOptions* options) {
-  constexpr EroicaAttachOptions kNothingKnown{.component = "", .rank = -1, .world_size = -1, .role = nullptr, .device = -1};
+  constexpr EroicaAttachOptions kNothingKnown{
+      .component = "", .rank = -1, .world_size = -1, .role = nullptr, .device = -1};
   return Attachment::OfProcess().Attach(options == nullptr ? kNothingKnown : *options);
 }
 
-void eroica_detach(uint32_t timeout_ms) { Attachment::OfProcess().Detach(std::chrono::milliseconds(timeout_ms)); }
+void eroica_detach(uint32_t timeout_ms) {
+  Attachment::OfProcess().Detach(std::chrono::milliseconds(timeout_ms));
+}
 
 bool eroica_enabled(void) { return Attachment::state() != nullptr; }
 
@@ -98,8 +103,9 @@ uint32_t eroica_function(const char* name, int function_class, int wait, uint32_
   if (state == nullptr) return 0;
   bool full = false;
   const bool known_wait = wait >= 0 && wait < kWaitKindCount;
-  const uint32_t number = state->names.Function(OrEmpty(name), ClassOf(function_class),
-                                                known_wait ? static_cast<WaitKind>(wait) : WaitKind::kNone, parent, &full);
+  const uint32_t number = state->names.Function(
+      OrEmpty(name), ClassOf(function_class),
+      known_wait ? static_cast<WaitKind>(wait) : WaitKind::kNone, parent, &full);
   if (full) state->losses.Add(EventKind::kInterval, DropReason::kTooManyFunctions);
   return number;
 }
@@ -108,10 +114,12 @@ uint8_t eroica_lane(const char* name, int lane_kind) {
   CoreState* const state = Attachment::state();
   if (state == nullptr) return 0;
   const bool known = lane_kind >= 0 && lane_kind < kLaneKindCount;
-  return state->names.LaneOf(OrEmpty(name), known ? static_cast<LaneKind>(lane_kind) : LaneKind::kHostThread);
+  return state->names.LaneOf(OrEmpty(name),
+                             known ? static_cast<LaneKind>(lane_kind) : LaneKind::kHostThread);
 }
 
-uint16_t eroica_communicator(uint64_t id, const char* name, const char* description, uint32_t size, const uint32_t* ranks) {
+uint16_t eroica_communicator(uint64_t id, const char* name, const char* description, uint32_t size,
+                             const uint32_t* ranks) {
   CoreState* const state = Attachment::state();
   if (state == nullptr || size > CodecLimits::kRanks) return NameTables::kNoCommunicator;
   Communicator communicator{CommId{id}, OrEmpty(name), OrEmpty(description), size, {}};
@@ -123,14 +131,17 @@ void eroica_interval(int64_t start_ns, int64_t end_ns, uint32_t function, uint8_
   CoreState* const state = Attachment::state();
   if (state == nullptr || state->level.load(std::memory_order_relaxed) == 0) return;
   Push(*state,
-       std::array{RingSlot{.a = start_ns, .b = end_ns, .c = function, .e = lane, .kind = SlotKind::kInterval}},
+       std::array{RingSlot{
+           .a = start_ns, .b = end_ns, .c = function, .e = lane, .kind = SlotKind::kInterval}},
        EventKind::kInterval);
 }
 
 void eroica_mark(int64_t time_ns, int mark_kind, int64_t id) {
   CoreState* const state = Attachment::state();
   if (state == nullptr || mark_kind < 0 || mark_kind >= kMarkKindCount) return;
-  Push(*state, std::array{RingSlot{.a = time_ns, .b = id, .e = static_cast<uint8_t>(mark_kind), .kind = SlotKind::kMark}},
+  Push(*state,
+       std::array{RingSlot{
+           .a = time_ns, .b = id, .e = static_cast<uint8_t>(mark_kind), .kind = SlotKind::kMark}},
        EventKind::kMark);
 }
 
@@ -138,21 +149,26 @@ void eroica_sample(int64_t time_ns, int resource, float value) {
   CoreState* const state = Attachment::state();
   if (state == nullptr || resource < 0 || resource >= kResourceCount) return;
   Push(*state,
-       std::array{RingSlot{
-           .a = time_ns, .c = std::bit_cast<uint32_t>(value), .e = static_cast<uint8_t>(resource), .kind = SlotKind::kSample}},
+       std::array{RingSlot{.a = time_ns,
+                           .c = std::bit_cast<uint32_t>(value),
+                           .e = static_cast<uint8_t>(resource),
+                           .kind = SlotKind::kSample}},
        EventKind::kSample);
 }
 
 uint64_t eroica_collective_launched(const EroicaCollective* collective, int64_t time_ns) {
   CoreState* const state = Attachment::state();
-  if (state == nullptr || collective == nullptr || collective->operation >= kCollectiveOperationCount) return 0;
-  const FlightTable::Launched launched = state->flights.Launch({.communicator = collective->communicator,
-                                                                .operation = static_cast<CollectiveOperation>(collective->operation),
-                                                                .started = false,
-                                                                .peer = collective->peer,
-                                                                .sequence = collective->sequence,
-                                                                .bytes = collective->bytes,
-                                                                .launched_ns = time_ns});
+  if (state == nullptr || collective == nullptr ||
+      collective->operation >= kCollectiveOperationCount)
+    return 0;
+  const FlightTable::Launched launched =
+      state->flights.Launch({.communicator = collective->communicator,
+                             .operation = static_cast<CollectiveOperation>(collective->operation),
+                             .started = false,
+                             .peer = collective->peer,
+                             .sequence = collective->sequence,
+                             .bytes = collective->bytes,
+                             .launched_ns = time_ns});
   return launched.ticket;
 }
 
@@ -161,19 +177,22 @@ void eroica_collective_started(uint64_t ticket) {
   if (state != nullptr) state->flights.Start(ticket);
 }
 
-void eroica_collective_ended(uint64_t ticket, int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane) {
+void eroica_collective_ended(uint64_t ticket, int64_t start_ns, int64_t end_ns, uint32_t function,
+                             uint8_t lane) {
   CoreState* const state = Attachment::state();
   if (state == nullptr) return;
   const auto ended = state->flights.End(ticket);
   if (!ended) return state->losses.Add(EventKind::kCollective, DropReason::kRingFull);
   Push(*state,
-       std::array{RingSlot{.a = start_ns, .b = end_ns, .c = function, .e = lane, .kind = SlotKind::kCollective},
-                  RingSlot{.a = static_cast<int64_t>(ended->sequence),
-                           .b = static_cast<int64_t>(ended->bytes),
-                           .c = static_cast<uint32_t>(ended->peer),
-                           .d = ended->communicator,
-                           .e = static_cast<uint8_t>(ended->operation),
-                           .kind = SlotKind::kSecondHalf}},
+       std::array{
+           RingSlot{
+               .a = start_ns, .b = end_ns, .c = function, .e = lane, .kind = SlotKind::kCollective},
+           RingSlot{.a = static_cast<int64_t>(ended->sequence),
+                    .b = static_cast<int64_t>(ended->bytes),
+                    .c = static_cast<uint32_t>(ended->peer),
+                    .d = ended->communicator,
+                    .e = static_cast<uint8_t>(ended->operation),
+                    .kind = SlotKind::kSecondHalf}},
        EventKind::kCollective);
 }
 
@@ -184,7 +203,9 @@ void eroica_collective_dropped(uint64_t ticket) {
 
 void eroica_connection(int64_t time_ns, const EroicaConnection* connection) {
   CoreState* const state = Attachment::state();
-  if (state == nullptr || connection == nullptr || connection->resource < 0 || connection->resource >= kResourceCount) return;
+  if (state == nullptr || connection == nullptr || connection->resource < 0 ||
+      connection->resource >= kResourceCount)
+    return;
   Push(*state,
        std::array{RingSlot{.a = time_ns,
                            .b = static_cast<int64_t>(connection->bytes),

@@ -5,14 +5,15 @@
 // Promises to the host process. No call throws, prints, ends the process or waits for a lock that a
 // training thread holds. Calls marked [hot] neither allocate nor lock nor make a system call; where
 // there is no room they drop the newest event and count it. Calls marked [setup] may lock and
-// allocate, in bounds: callers keep what these return. Every call is thread-safe, and a no-op before
-// eroica_attach, after eroica_detach, in a forked child and where Eroica is switched off.
+// allocate, in bounds: callers keep what these return. Every call is thread-safe, and a no-op
+// before eroica_attach, after eroica_detach, in a forked child and where Eroica is switched off.
 //
-// Times are nanoseconds of eroica_now_ns: the wall clock as it was when the core attached, advanced by
-// CLOCK_MONOTONIC, so that a clock that is set does not disturb the order of events.
+// Times are nanoseconds of eroica_now_ns: the wall clock as it was when the core attached, advanced
+// by CLOCK_MONOTONIC, so that a clock that is set does not disturb the order of events.
 //
-// Numbers of enumerations are those of the schemas (schemas/function.h, schemas/event_batch.h); they
-// are repeated here because C knows no enum class, and producer_core_test.cc holds them together.
+// Numbers of enumerations are those of the schemas (schemas/function.h, schemas/event_batch.h);
+// they are repeated here because C knows no enum class, and producer_core_test.cc holds them
+// together.
 #pragma once
 
 #include <stdbool.h>
@@ -27,7 +28,13 @@ extern "C" {
 #define EROICA_NO_SEQUENCE UINT64_MAX  // the core counts: per communicator, operation and peer
 
 // eroica::FunctionClass
-enum { EROICA_GPU_COMPUTE = 0, EROICA_MEMORY_OP = 1, EROICA_COLLECTIVE = 2, EROICA_PYTHON = 3, EROICA_CPU_OP = 4 };
+enum {
+  EROICA_GPU_COMPUTE = 0,
+  EROICA_MEMORY_OP = 1,
+  EROICA_COLLECTIVE = 2,
+  EROICA_PYTHON = 3,
+  EROICA_CPU_OP = 4
+};
 // eroica::WaitKind
 enum { EROICA_WAIT_NONE = 0, EROICA_WAIT_PEER = 1, EROICA_WAIT_OTHER = 2 };
 // eroica::LaneKind
@@ -85,9 +92,14 @@ enum {
   EROICA_OPTIMIZER_BEGIN = 12,
 };
 // eroica::EventKind, of what was lost
-enum { EROICA_LOST_INTERVAL = 0, EROICA_LOST_COLLECTIVE = 1, EROICA_LOST_SAMPLE = 2, EROICA_LOST_MARK = 3 };
+enum {
+  EROICA_LOST_INTERVAL = 0,
+  EROICA_LOST_COLLECTIVE = 1,
+  EROICA_LOST_SAMPLE = 2,
+  EROICA_LOST_MARK = 3
+};
 
-// ---- Life ------------------------------------------------------------------------------------------
+// ---- Life
 
 // What the framework knows of this process; what it leaves out (NULL, -1, 0) is taken from the
 // environment: EROICA_RANK, RANK, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK and the like.
@@ -101,8 +113,9 @@ typedef struct {
 
 // Starts the core in this process, once; later calls add what they know. True where events are now
 // taken. False: switched off (EROICA_DISABLE), no destination (neither EROICA_RECORDING nor
-// EROICA_BOOTSTRAP), not a rank, a child of a process that is attached, or something failed: training
-// goes on, and one line on standard error says why (nothing where Eroica was not asked for). [setup]
+// EROICA_BOOTSTRAP), not a rank, a child of a process that is attached, or something failed:
+// training goes on, and one line on standard error says why (nothing where Eroica was not asked
+// for). [setup]
 bool eroica_attach(const EroicaAttachOptions* options);
 // Sends what is there, for at most timeout_ms, says how much was lost, and stops. At exit the core
 // does it by itself. [setup]
@@ -115,43 +128,46 @@ int64_t eroica_world_size(void);
 // Why the last eroica_attach of this process returned false; "" where it did not. Never NULL.
 const char* eroica_off_reason(void);
 
-// The capture level that holds (schemas/control.h): 0 marks and collectives, 1 patterns, 2 events. [hot]
+// The capture level that holds (schemas/control.h): 0 marks and collectives, 1 patterns, 2 events.
+// [hot]
 int eroica_capture_level(void);
-// Whether functions of a class are wanted at this moment; a producer that would only make what nobody
-// takes asks first. [hot]
+// Whether functions of a class are wanted at this moment; a producer that would only make what
+// nobody takes asks first. [hot]
 bool eroica_wants(int function_class);
 // Whether a capture window with full tracing of Python is open at this moment. [hot]
 bool eroica_wants_full_trace(void);
 
-// ---- Time ------------------------------------------------------------------------------------------
+// ---- Time
 
 int64_t eroica_now_ns(void);  // [hot]
 // From another clock's moment: CLOCK_REALTIME (CUPTI), CLOCK_MONOTONIC. [hot]
 int64_t eroica_from_realtime_ns(int64_t realtime_ns);
 int64_t eroica_from_monotonic_ns(int64_t monotonic_ns);
 
-// ---- Names [setup] ---------------------------------------------------------------------------------
+// ---- Names [setup]
 
-// The number of a function; the same for the same name, class, wait and parent. parent: the caller's
-// number, or EROICA_NO_PARENT. Names longer than 4,096 bytes are cut. Where the table is full (16,384)
-// all further functions of a class are one, "(other functions)", counted as too_many_functions.
+// The number of a function; the same for the same name, class, wait and parent. parent: the
+// caller's number, or EROICA_NO_PARENT. Names longer than 4,096 bytes are cut. Where the table is
+// full (16,384) all further functions of a class are one, "(other functions)", counted as
+// too_many_functions.
 uint32_t eroica_function(const char* name, int function_class, int wait, uint32_t parent);
 // The number of a thread or device stream, at most 255; the last one stands for all further ones.
 uint8_t eroica_lane(const char* name, int lane_kind);
 // id: equal on all members. ranks: global ranks in group order, or NULL where not known.
 // At most 4,095; UINT16_MAX beyond.
-uint16_t eroica_communicator(uint64_t id, const char* name, const char* description, uint32_t size, const uint32_t* ranks);
+uint16_t eroica_communicator(uint64_t id, const char* name, const char* description, uint32_t size,
+                             const uint32_t* ranks);
 
-// ---- Events [hot] ----------------------------------------------------------------------------------
+// ---- Events [hot]
 
 void eroica_interval(int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane);
 void eroica_mark(int64_t time_ns, int mark_kind, int64_t id);
 // value: share of the resource in use, 0 .. 1.
 void eroica_sample(int64_t time_ns, int resource, float value);
 
-// A collective or point-to-point operation. Launch it when it is called or enqueued: what was launched
-// and has not ended is what a hang is seen by. Returns a ticket, 0 where there is no room (it may be
-// used like any other).
+// A collective or point-to-point operation. Launch it when it is called or enqueued: what was
+// launched and has not ended is what a hang is seen by. Returns a ticket, 0 where there is no room
+// (it may be used like any other).
 typedef struct {
   uint16_t communicator;
   uint8_t operation;
@@ -164,7 +180,8 @@ uint64_t eroica_collective_launched(const EroicaCollective* collective, int64_t 
 void eroica_collective_started(uint64_t ticket);
 // It has ended: an interval of class collective, from any thread. function: an eroica_function of
 // EROICA_COLLECTIVE. A ticket 0 is counted as lost.
-void eroica_collective_ended(uint64_t ticket, int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane);
+void eroica_collective_ended(uint64_t ticket, int64_t start_ns, int64_t end_ns, uint32_t function,
+                             uint8_t lane);
 // It was given up (an error, an aborted communicator): it is no longer in flight.
 void eroica_collective_dropped(uint64_t ticket);
 
@@ -175,31 +192,32 @@ typedef struct {
   uint64_t bytes;
   int64_t busy_ns;
   uint64_t retransmits;
-  uint8_t channels;           // connections side by side; 0: not known
-  uint16_t communicator;      // UINT16_MAX: not known
+  uint8_t channels;       // connections side by side; 0: not known
+  uint16_t communicator;  // UINT16_MAX: not known
 } EroicaConnection;
 void eroica_connection(int64_t time_ns, const EroicaConnection* connection);
 
 // The innermost function of the training thread, for progress reports; EROICA_NO_PARENT: not known.
 void eroica_training_function(uint32_t function);
-// Something that the producer could not take. kind: EROICA_LOST_*, reason: a DropReason of producers.
+// Something that the producer could not take. kind: EROICA_LOST_*, reason: a DropReason of
+// producers.
 void eroica_lost(int kind, uint8_t reason, uint64_t count);
 
-// ---- Steps [hot] -----------------------------------------------------------------------------------
+// ---- Steps [hot]
 
-// The script counts its own steps: the step before ends, the next begins. What the detector has found
-// counts no longer. Returns the id of the step that begins.
+// The script counts its own steps: the step before ends, the next begins. What the detector has
+// found counts no longer. Returns the id of the step that begins.
 int64_t eroica_step(int64_t time_ns);
 // What step detection goes by where nobody counts (METHODS 1.4). They are marks, too.
 void eroica_dataloader_next(int64_t time_ns);
 void eroica_optimizer_step(int64_t time_ns);
 
-// ---- What it costs ---------------------------------------------------------------------------------
+// ---- What it costs
 
 typedef struct {
-  uint64_t events_taken;    // pushed into rings
-  uint64_t events_sent;     // in batches that the transport took
-  uint64_t events_lost;     // for whatever reason
+  uint64_t events_taken;  // pushed into rings
+  uint64_t events_sent;   // in batches that the transport took
+  uint64_t events_lost;   // for whatever reason
   uint64_t batches_sent;
   uint64_t bytes_sent;
   uint64_t emitter_cpu_ns;  // processor time of the emitter thread

@@ -25,7 +25,9 @@ absl::Status SystemError(std::string_view what, const std::string& path) {
   return absl::ErrnoToStatus(errno, fmt::format("cannot {} {}", what, path));
 }
 
-std::string LockPath(const std::string& folder, uint32_t rank) { return fmt::format("{}/rank-{}.lock", folder, rank); }
+std::string LockPath(const std::string& folder, uint32_t rank) {
+  return fmt::format("{}/rank-{}.lock", folder, rank);
+}
 
 // A folder that somebody else made for us could be a link to anywhere.
 absl::Status CheckIsOurs(const std::string& folder) {
@@ -50,7 +52,8 @@ std::string DefaultExchangeFolder(const std::string& job) {
 absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t rank) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return absl::UnavailableError(fmt::format("cannot make {}: {}", folder, error.message()));
+  if (error)
+    return absl::UnavailableError(fmt::format("cannot make {}: {}", folder, error.message()));
   if (absl::Status status = CheckIsOurs(folder); !status.ok()) return status;
   const std::string path = LockPath(folder, rank);
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -61,11 +64,12 @@ absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t ra
     const ssize_t length = ::pread(file, holder.data(), holder.size() - 1, 0);
     ::close(file);
     if (code != EWOULDBLOCK) return absl::ErrnoToStatus(code, "cannot lock " + path);
-    return absl::AlreadyExistsError(
-        fmt::format("rank {} is attached in process {} already", rank, length > 0 ? holder.data() : "unknown"));
+    return absl::AlreadyExistsError(fmt::format("rank {} is attached in process {} already", rank,
+                                                length > 0 ? holder.data() : "unknown"));
   }
   const std::string holder = std::to_string(::getpid());
-  const bool written = ::ftruncate(file, 0) == 0 && ::pwrite(file, holder.data(), holder.size(), 0) > 0;
+  const bool written =
+      ::ftruncate(file, 0) == 0 && ::pwrite(file, holder.data(), holder.size(), 0) > 0;
   if (!written) {
     const absl::Status status = SystemError("write", path);
     ::close(file);

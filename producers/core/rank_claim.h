@@ -1,6 +1,7 @@
-// One process of a host is a rank, and no other: its children, a second Eroica in the same process, a
-// data loader's worker with the same environment are not. Whoever holds the lock of the rank's file in
-// the exchange folder is the rank; the kernel lets go of it when the process dies or replaces itself.
+// One process of a host is a rank, and no other: its children, a second Eroica in the same process,
+// a data loader's worker with the same environment are not. Whoever holds the lock of the rank's
+// file in the exchange folder is the rank; the kernel lets go of it when the process dies or
+// replaces itself.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -10,14 +11,14 @@
 
 namespace eroica {
 
-// Of all ranks of a job on this host that were given none: below the user's runtime folder, else below
-// the shared memory's, readable by this user only.
+// Of all ranks of a job on this host that were given none: below the user's runtime folder, else
+// below the shared memory's, readable by this user only.
 std::string DefaultExchangeFolder(const std::string& job);
 
 class RankClaim {
  public:
-  // kAlreadyExists: another process (its number is in the message) or another library of this process is
-  // the rank. Makes the folder.
+  // kAlreadyExists: another process (its number is in the message) or another library of this
+  // process is the rank. Makes the folder.
   static absl::StatusOr<RankClaim> Take(const std::string& folder, uint32_t rank);
 
   // Whether the rank belongs to a process that this one descends from: then it is no news.

@@ -10,7 +10,8 @@ std::unique_ptr<RingPool> RingPool::Make() {
   void* memory = ::mmap(nullptr, kRings * sizeof(EventRing), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  // Fresh pages are zero, which is what an empty ring is made of: constructing them would touch them.
+  // Fresh pages are zero, which is what an empty ring is made of: constructing them would touch
+  // them.
   return std::unique_ptr<RingPool>(new RingPool(static_cast<EventRing*>(memory)));
 }
 

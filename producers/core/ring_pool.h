@@ -1,6 +1,7 @@
-// The rings of all threads of the process, mapped at the start: a thread takes its ring at its first
-// event without allocating (untouched pages cost nothing), and the emitter takes it back when the
-// thread is gone and the ring is drained. Where all are taken, events of further threads are dropped.
+// The rings of all threads of the process, mapped at the start: a thread takes its ring at its
+// first event without allocating (untouched pages cost nothing), and the emitter takes it back when
+// the thread is gone and the ring is drained. Where all are taken, events of further threads are
+// dropped.
 #pragma once
 
 #include <sys/types.h>
@@ -39,7 +40,8 @@ class RingPool {
   void Reclaim(IsAlive is_alive) {
     for (size_t i = 0; i < kRings; ++i) {
       const pid_t thread = owner_[i].load(std::memory_order_acquire);
-      if (thread > 0 && !is_alive(thread) && rings_[i].size() == 0) owner_[i].store(0, std::memory_order_release);
+      if (thread > 0 && !is_alive(thread) && rings_[i].size() == 0)
+        owner_[i].store(0, std::memory_order_release);
     }
   }
 

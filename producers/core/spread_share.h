@@ -1,8 +1,8 @@
 // A share of a stretch of time as intervals, where it is known how long something lasted within the
 // stretch and not when. Every cell of 10 ms gets its part: a single interval would be covered by
-// whatever the thread began after it did, as of two functions on a lane the later one counts. What is
-// put at the beginnings of cells never meets what is put at their ends, as long as both together are
-// no more than the time there was.
+// whatever the thread began after it did, as of two functions on a lane the later one counts. What
+// is put at the beginnings of cells never meets what is put at their ends, as long as both together
+// are no more than the time there was.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@ enum class CellSide : uint8_t { kBegin, kEnd };
 inline constexpr int64_t kSpreadCellNs = 10'000'000;
 inline constexpr int64_t kMostSpreadCells = 1'000;
 
-// share: 0 to 1, else taken for the nearer. emit(start_ns, end_ns): not empty, ascending, within the
-// stretch; at most kMostSpreadCells + 1. Cells begin at multiples of their length, so that different
-// stretches share them.
+// share: 0 to 1, else taken for the nearer. emit(start_ns, end_ns): not empty, ascending, within
+// the stretch; at most kMostSpreadCells + 1. Cells begin at multiples of their length, so that
+// different stretches share them.
 template <typename Emit>
 void SpreadShare(int64_t start_ns, int64_t end_ns, double share, CellSide side, const Emit& emit) {
   if (start_ns >= end_ns || !(share > 0)) return;

@@ -14,7 +14,8 @@ void StepDetector::DataloaderNext(int64_t time_ns, std::vector<Mark>* marks) {
     BeginStep(time_ns, marks);
   }
   ++run_.dataloader;
-  if (template_ && !evaluating_ && run_.dataloader > template_->dataloader && template_->dataloader > 0) {
+  if (template_ && !evaluating_ && run_.dataloader > template_->dataloader &&
+      template_->dataloader > 0) {
     evaluating_ = true;
     unmeasured_ = true;
     marks->push_back({time_ns, MarkKind::kEvaluationBegin, step_});
@@ -53,7 +54,8 @@ void StepDetector::BeginStep(int64_t time_ns, std::vector<Mark>* marks) {
 }
 
 void StepDetector::Finish(std::vector<Mark>* marks) const {
-  if (step_ >= 0) marks->push_back({std::max(last_optimizer_ns_, step_begin_ns_), MarkKind::kStepEnd, step_});
+  if (step_ >= 0)
+    marks->push_back({std::max(last_optimizer_ns_, step_begin_ns_), MarkKind::kStepEnd, step_});
 }
 
 // The run before the event at hand is whole.
@@ -63,7 +65,8 @@ void StepDetector::EndRun() {
   if (runs_.size() > kLearn) runs_.pop_front();
   if (template_ && run_ == *template_) events_since_match_ = 0;
   if (template_ && events_since_match_ > kRelearn) template_.reset();
-  const bool equal = std::all_of(runs_.begin(), runs_.end(), [&](const Run& run) { return run == runs_.front(); });
+  const bool equal =
+      std::all_of(runs_.begin(), runs_.end(), [&](const Run& run) { return run == runs_.front(); });
   if (!template_ && runs_.size() == kLearn && equal) {
     template_ = runs_.front();
     events_since_match_ = 0;
@@ -85,7 +88,8 @@ void StepDetector::NoteDuration(int64_t duration_ns) {
 }
 
 int64_t StepDetector::mean_step_ns() const {
-  return durations_.size() < kLearn ? 0 : duration_sum_ns_ / static_cast<int64_t>(durations_.size());
+  return durations_.size() < kLearn ? 0
+                                    : duration_sum_ns_ / static_cast<int64_t>(durations_.size());
 }
 
 Degradation StepDetector::Check(int64_t now_ns) {
@@ -94,11 +98,13 @@ Degradation StepDetector::Check(int64_t now_ns) {
   if (mean_ns == 0 || paused_ || evaluating_) return Degradation::kNone;
   Degradation found = Degradation::kNone;
   const double silent_ns = static_cast<double>(now_ns - last_event_ns_);
-  if (silent_ns > kBlocked * static_cast<double>(mean_ns) && now_ns - last_event_ns_ > kLeastBlockedNs) {
+  if (silent_ns > kBlocked * static_cast<double>(mean_ns) &&
+      now_ns - last_event_ns_ > kLeastBlockedNs) {
     found = Degradation::kBlocked;
   } else if (durations_.size() == kRecent && !means_.empty()) {
     const int64_t shortest_ns = *std::min_element(means_.begin(), means_.end());
-    if (static_cast<double>(mean_ns) > kSlow * static_cast<double>(shortest_ns)) found = Degradation::kSlow;
+    if (static_cast<double>(mean_ns) > kSlow * static_cast<double>(shortest_ns))
+      found = Degradation::kSlow;
   }
   if (found != Degradation::kNone) last_alarm_ns_ = now_ns;
   return found;

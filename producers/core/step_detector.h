@@ -4,16 +4,17 @@
 //
 //   learn    ten equal runs (d times D, o times O) one after the other are the template
 //   match    a step begins at the first D after an O, and the step before ends there
-//   pause    more D than the template has are an evaluation: the step is marked as such until the next O
+//   pause    more D than the template has are an evaluation: the step is marked as such until the
+//            next O
 //   relearn  200 events without a run that matches
 //
-// Steps are counted from the first event, learning or not, so that all ranks number them the same. A
-// loop that has no data loader steps from O to O. Where the script counts its own steps (Step), the
-// detector only watches how long they take.
+// Steps are counted from the first event, learning or not, so that all ranks number them the same.
+// A loop that has no data loader steps from O to O. Where the script counts its own steps (Step),
+// the detector only watches how long they take.
 //
 // Besides, it says when the rank has become slow (mean of the last 50 steps above 1.05 times the
-// shortest recent mean of 50; the paper's single
-// shortest step would make noise an alarm) or is blocked (no event for five mean steps); then it keeps quiet for a while.
+// shortest recent mean of 50; the paper's single shortest step would make noise an alarm) or is
+// blocked (no event for five mean steps); then it keeps quiet for a while.
 //
 // Pure: takes the time as an argument. Owner: one thread at a time.
 #pragma once
@@ -38,8 +39,9 @@ class StepDetector {
   static constexpr size_t kRecent = 50;
   static constexpr double kSlow = 1.05;
   static constexpr double kBlocked = 5;
-  static constexpr size_t kLookBack = 20;            // recent means that "recent shortest" reaches back over
-  static constexpr int64_t kLeastBlockedNs = 2'000'000'000;  // shorter stops are not worth a capture
+  static constexpr size_t kLookBack = 20;  // recent means that "recent shortest" reaches back over
+  // shorter stops are not worth a capture
+  static constexpr int64_t kLeastBlockedNs = 2'000'000'000;
   static constexpr int64_t kCoolDownNs = int64_t{600} * 1'000'000'000;
 
   // Appends the marks that follow from the event (step begin and end, evaluation begin and end).
@@ -47,8 +49,8 @@ class StepDetector {
   void OptimizerStep(int64_t time_ns, std::vector<Mark>* marks);
   // The script's own count; from here on the events above begin no steps.
   void Step(int64_t time_ns, std::vector<Mark>* marks);
-  // Nothing follows any more. The step at hand ends with its last optimizer step. Where it has none,
-  // nobody knows when it ended: it ends where it began, by which readers know it.
+  // Nothing follows any more. The step at hand ends with its last optimizer step. Where it has
+  // none, nobody knows when it ended: it ends where it began, by which readers know it.
   void Finish(std::vector<Mark>* marks) const;
   // Around a checkpoint: the steps in it are not measured.
   void SetPaused(bool paused) { paused_ = paused; }
@@ -86,7 +88,7 @@ class StepDetector {
   size_t events_since_match_ = 0;
   std::deque<int64_t> durations_;  // of the last kRecent steps
   int64_t duration_sum_ns_ = 0;
-  std::deque<int64_t> means_;      // one every kRecent steps
+  std::deque<int64_t> means_;  // one every kRecent steps
   size_t steps_since_mean_ = 0;
   std::optional<int64_t> last_alarm_ns_;
 };

@@ -73,7 +73,8 @@ TEST_F(StepDetectorTest, MoreBatchesThanTheTemplateHasAreAnEvaluation) {
   Repeat(11, "DO");
   marks_.clear();
   Feed("DDDDOD");  // the evaluation's batches, then the next step's
-  EXPECT_THAT(Marks(), ElementsAre("e10@230", "b11@230", "v11@240", "w11@280", "e11@280", "b12@280"));
+  EXPECT_THAT(Marks(),
+              ElementsAre("e10@230", "b11@230", "v11@240", "w11@280", "e11@280", "b12@280"));
 }
 
 TEST_F(StepDetectorTest, LearnsAnewWhenTheLoopHasChanged) {

@@ -26,7 +26,9 @@ class NullTransport final : public Transport {
   absl::Status Close(std::chrono::milliseconds) override { return absl::OkStatus(); }
   uint64_t bytes() const override { return bytes_; }
   std::vector<Control> ReadControls() override { return {}; }
-  absl::Status RequestCapture(const Control&) override { return absl::UnavailableError("nobody is asked"); }
+  absl::Status RequestCapture(const Control&) override {
+    return absl::UnavailableError("nobody is asked");
+  }
 
  private:
   Encoder encoder_;
@@ -36,7 +38,8 @@ class NullTransport final : public Transport {
 // Batches, or at level 1 what they are summarized to, as records of a log.
 class LogTransport final : public Transport {
  public:
-  LogTransport(std::unique_ptr<Log> log, std::unique_ptr<LogProducer> producer, LogBatchSinkOptions options, const ProducerConfig& config)
+  LogTransport(std::unique_ptr<Log> log, std::unique_ptr<LogProducer> producer,
+               LogBatchSinkOptions options, const ProducerConfig& config)
       : log_(std::move(log)),
         producer_(std::move(producer)),
         durable_at_once_(options.partition.has_value()),
@@ -48,7 +51,9 @@ class LogTransport final : public Transport {
     }
   }
 
-  absl::Status Write(const EventBatch& batch) override { return edge_ ? edge_->Write(batch) : raw_->Write(batch); }
+  absl::Status Write(const EventBatch& batch) override {
+    return edge_ ? edge_->Write(batch) : raw_->Write(batch);
+  }
 
   absl::Status Close(std::chrono::milliseconds timeout) override {
     if (edge_) {
@@ -60,7 +65,9 @@ class LogTransport final : public Transport {
 
   uint64_t bytes() const override { return edge_ ? edge_->bytes() : raw_->bytes(); }
   std::vector<Control> ReadControls() override { return controls_.Read(); }
-  absl::Status RequestCapture(const Control& control) override { return controls_.Request(control); }
+  absl::Status RequestCapture(const Control& control) override {
+    return controls_.Request(control);
+  }
 
  private:
   const std::unique_ptr<Log> log_;
@@ -71,15 +78,17 @@ class LogTransport final : public Transport {
   std::optional<EdgeBatchSink> edge_;
 };
 
-absl::StatusOr<std::unique_ptr<Transport>> OpenRecording(const ProducerConfig& config, uint32_t rank) {
+absl::StatusOr<std::unique_ptr<Transport>> OpenRecording(const ProducerConfig& config,
+                                                         uint32_t rank) {
   auto log = RecordingLog::Open({.directory = config.recording});
   if (!log.ok()) return log.status();
   const auto topic = (*log)->admin().DescribeTopic(TopicName(config.topic_prefix, Topic::kEvents));
   if (!topic.ok()) return topic.status();
   if (rank >= static_cast<uint32_t>(topic->partitions)) {
-    return absl::OutOfRangeError(fmt::format(
-        "the recording {} has room for {} ranks and this is rank {}: start it with `eroica run --ranks N`",
-        config.recording, topic->partitions, rank));
+    return absl::OutOfRangeError(
+        fmt::format("the recording {} has room for {} ranks and this is rank {}: start it with "
+                    "`eroica run --ranks N`",
+                    config.recording, topic->partitions, rank));
   }
   auto producer = (*log)->NewProducer();
   if (!producer.ok()) return producer.status();
@@ -87,7 +96,8 @@ absl::StatusOr<std::unique_ptr<Transport>> OpenRecording(const ProducerConfig& c
   options.topic_prefix = config.topic_prefix;
   options.partition = static_cast<int32_t>(rank);
   options.when_full = QueueFull::kRefuse;
-  return std::make_unique<LogTransport>(*std::move(log), *std::move(producer), std::move(options), config);
+  return std::make_unique<LogTransport>(*std::move(log), *std::move(producer), std::move(options),
+                                        config);
 }
 
 absl::StatusOr<std::unique_ptr<Transport>> OpenKafka(const ProducerConfig& config) {
@@ -103,12 +113,14 @@ absl::StatusOr<std::unique_ptr<Transport>> OpenKafka(const ProducerConfig& confi
   LogBatchSinkOptions options;
   options.topic_prefix = config.topic_prefix;
   options.when_full = QueueFull::kRefuse;
-  return std::make_unique<LogTransport>(*std::move(log), *std::move(producer), std::move(options), config);
+  return std::make_unique<LogTransport>(*std::move(log), *std::move(producer), std::move(options),
+                                        config);
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Transport>> OpenTransport(const ProducerConfig& config, uint32_t rank) {
+absl::StatusOr<std::unique_ptr<Transport>> OpenTransport(const ProducerConfig& config,
+                                                         uint32_t rank) {
   if (config.null_transport) return std::make_unique<NullTransport>();
   return config.recording.empty() ? OpenKafka(config) : OpenRecording(config, rank);
 }

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-
 #include <vector>
 
 #include "producers/core/batch_sink.h"
@@ -24,10 +23,12 @@ class Transport : public BatchSink {
   virtual uint64_t bytes() const = 0;
   // What was asked of the job's producers since the last call, of any job; never waits.
   virtual std::vector<Control> ReadControls() = 0;
-  // Asks all ranks of the job for a capture window. kFailedPrecondition: somebody else is just asking.
+  // Asks all ranks of the job for a capture window. kFailedPrecondition: somebody else is just
+  // asking.
   virtual absl::Status RequestCapture(const Control& control) = 0;
 };
 
-absl::StatusOr<std::unique_ptr<Transport>> OpenTransport(const ProducerConfig& config, uint32_t rank);
+absl::StatusOr<std::unique_ptr<Transport>> OpenTransport(const ProducerConfig& config,
+                                                         uint32_t rank);
 
 }  // namespace eroica

@@ -25,9 +25,10 @@ Ran RunHost(const std::string& environment, const std::string& host = INJECTION_
   const fs::path folder = fs::path(testing::TempDir()) / ("injection_" + std::to_string(getpid()));
   fs::create_directories(folder);
   const fs::path err = folder / "err";
-  const std::string command = "env -u EROICA_DISABLE EROICA_RANK=0 EROICA_NULL=1 EROICA_EXCHANGE='" +
-                              (folder / "exchange").string() + "' " + environment + " '" + host +
-                              "' '" INJECTED_LIBRARY "' " + argument + " 2>'" + err.string() + "'";
+  const std::string command =
+      "env -u EROICA_DISABLE EROICA_RANK=0 EROICA_NULL=1 EROICA_EXCHANGE='" +
+      (folder / "exchange").string() + "' " + environment + " '" + host +
+      "' '" INJECTED_LIBRARY "' " + argument + " 2>'" + err.string() + "'";
   Ran ran;
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return ran;

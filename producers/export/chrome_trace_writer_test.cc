@@ -38,7 +38,9 @@ EventBatch Batch() {
                      {"ncclDevKernel_SendRecv", FunctionClass::kCollective},
                      {"cudaStreamSynchronize", FunctionClass::kCpuOp, WaitKind::kPeer},
                      {"aten::copy_", FunctionClass::kCpuOp}};
-  batch.lanes = {{"main", LaneKind::kTrainingThread}, {"compute", LaneKind::kDeviceStream}, {"nccl", LaneKind::kDeviceStream}};
+  batch.lanes = {{"main", LaneKind::kTrainingThread},
+                 {"compute", LaneKind::kDeviceStream},
+                 {"nccl", LaneKind::kDeviceStream}};
   batch.communicators = {{CommId(9), "0", "default_pg", 2, {0, 1}}};
   batch.intervals.push_back(kStart, 900'001, 0, 0);
   batch.intervals.push_back(kStart + 10, 100, 1, 0);
@@ -48,9 +50,11 @@ EventBatch Batch() {
   batch.intervals.push_back(kStart + 3'600, 50, 5, 2);
   batch.intervals.push_back(kStart + 4'000, 70, 6, 0);
   batch.intervals.push_back(kStart + 5'000, 0, 7, 0);
-  batch.collectives = {{4, 0, CollectiveOperation::kAllReduce, -1, 17, 4096}, {5, 0, CollectiveOperation::kSend, 0, 0, 333}};
-  batch.marks = {
-      {kStart, MarkKind::kStepBegin, 40}, {kStart + 5, MarkKind::kDataloaderNext, 0}, {kStart + 800'000, MarkKind::kStepEnd, 40}};
+  batch.collectives = {{4, 0, CollectiveOperation::kAllReduce, -1, 17, 4096},
+                       {5, 0, CollectiveOperation::kSend, 0, 0, 333}};
+  batch.marks = {{kStart, MarkKind::kStepBegin, 40},
+                 {kStart + 5, MarkKind::kDataloaderNext, 0},
+                 {kStart + 800'000, MarkKind::kStepEnd, 40}};
   batch.final = true;
   return batch;
 }
@@ -68,7 +72,8 @@ BatchCollector Reimport(const std::filesystem::path& folder) {
   BatchCollector collector;
   ImportOptions options;
   options.job = JobId("job");
-  const absl::StatusOr<ImportReport> report = ImportTraces(std::vector{folder}, options, collector, [](uint64_t, uint64_t) {});
+  const absl::StatusOr<ImportReport> report =
+      ImportTraces(std::vector{folder}, options, collector, [](uint64_t, uint64_t) {});
   EXPECT_TRUE(report.ok()) << report.status();
   if (report.ok()) {
     EXPECT_TRUE(report->warnings.empty()) << report->ToText();
@@ -98,7 +103,9 @@ TEST(ChromeTraceWriter, TheImporterReadsTheSameBack) {
     EXPECT_EQ(intervals[i].wait, function.wait) << i;
     EXPECT_EQ(intervals[i].lane, written.lanes[written.intervals.lane[i]]) << i;
   }
-  EXPECT_EQ(intervals[1].name, "dataset.py: read \"x\"\\y");  // the importer knows that lines of frames open at the start mean nothing
+  EXPECT_EQ(intervals[1].name,
+            // the importer knows that lines of frames open at the start mean nothing
+            "dataset.py: read \"x\"\\y");
   EXPECT_EQ(intervals[1].stack, "train.py: main");
   EXPECT_EQ(intervals[2].name, "gemm<float, 128>");
   const ProducerIdentity& identity = read.First(1).identity;
@@ -137,8 +144,8 @@ TEST(ChromeTraceWriter, LargeGroupsAreNamedInFullOnceAndCutBesideKernels) {
   ASSERT_TRUE(writer.ok());
   for (const EventBatch& batch : batches) ASSERT_TRUE((*writer)->Write(batch).ok());
   BatchCollector collector;
-  const absl::StatusOr<ImportReport> report =
-      ImportTraces(std::vector{folder.path()}, ImportOptions(), collector, [](uint64_t, uint64_t) {});
+  const absl::StatusOr<ImportReport> report = ImportTraces(
+      std::vector{folder.path()}, ImportOptions(), collector, [](uint64_t, uint64_t) {});
   ASSERT_TRUE(report.ok()) << report.status();
   ASSERT_EQ(collector.Collectives(1).size(), 2);
   EXPECT_EQ(collector.Collectives(1)[0].communicator.ranks, batches[0].communicators[0].ranks);
@@ -148,8 +155,10 @@ TEST(ChromeTraceWriter, StepsBecomeAnnotationsAndWhatIsOpenEndsWithTheTrace) {
   EventBatch batch = Batch();
   batch.marks = {{kStart, MarkKind::kStepBegin, 40}, {kStart + 3'000, MarkKind::kStepBegin, 41}};
   const std::vector<Mark> marks = RoundTrip({PeerBatch(), batch}).Marks(1);
-  EXPECT_THAT(marks, ElementsAre(Mark{kStart, MarkKind::kStepBegin, 40}, Mark{kStart + 3'000, MarkKind::kStepEnd, 40},
-                                 Mark{kStart + 3'000, MarkKind::kStepBegin, 41}, Mark{kStart + 900'001, MarkKind::kStepEnd, 41}));
+  EXPECT_THAT(marks, ElementsAre(Mark{kStart, MarkKind::kStepBegin, 40},
+                                 Mark{kStart + 3'000, MarkKind::kStepEnd, 40},
+                                 Mark{kStart + 3'000, MarkKind::kStepBegin, 41},
+                                 Mark{kStart + 900'001, MarkKind::kStepEnd, 41}));
 }
 
 TEST(ChromeTraceWriter, CallersWithoutAnIntervalAreFramesOfTheSameSpan) {
@@ -178,7 +187,8 @@ TEST(ChromeTraceWriter, RefusesWhatWouldMixOrCannotBeWritten) {
     const auto writer = ChromeTraceWriter::Open(folder.path().string());
     ASSERT_TRUE(writer.ok());
     ASSERT_TRUE((*writer)->Write(Batch()).ok());
-    EXPECT_TRUE(absl::IsInvalidArgument((*writer)->Write(Batch()))) << "a batch behind the final one";
+    EXPECT_TRUE(absl::IsInvalidArgument((*writer)->Write(Batch())))
+        << "a batch behind the final one";
     EventBatch early = PeerBatch();
     early.final = false;
     ASSERT_TRUE((*writer)->Write(early).ok());

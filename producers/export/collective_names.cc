@@ -11,8 +11,9 @@
 namespace eroica {
 namespace {
 
-constexpr size_t kMostNamedRanks =
-    30;  // of a group, beside a kernel: beyond, PyTorch cuts the list short. The head of the trace has them all
+// of a group, beside a kernel: beyond, PyTorch cuts the list short. The head of the trace has them
+// all
+constexpr size_t kMostNamedRanks = 30;
 
 std::string_view NameOf(CollectiveOperation operation) {
   switch (operation) {
@@ -34,13 +35,17 @@ std::string_view NameOf(CollectiveOperation operation) {
 
 }  // namespace
 
-void AppendCollectiveArgs(const Communicator& communicator, const Collective& collective, RankId rank, std::string* json) {
+void AppendCollectiveArgs(const Communicator& communicator, const Collective& collective,
+                          RankId rank, std::string* json) {
   const auto out = std::back_inserter(*json);
   // Elements of two bytes where that goes, as gradients and activations mostly are.
   const bool halves = collective.bytes % 2 == 0;
   const uint64_t elements = halves ? collective.bytes / 2 : collective.bytes;
-  fmt::format_to(out, "\"Collective name\":\"{}\",\"dtype\":\"{}\",\"In msg nelems\":{},\"Out msg nelems\":{},\"Group size\":{},",
-                 NameOf(collective.operation), halves ? "BFloat16" : "Byte", elements, elements, communicator.size);
+  fmt::format_to(out,
+                 "\"Collective name\":\"{}\",\"dtype\":\"{}\",\"In msg nelems\":{},\"Out msg "
+                 "nelems\":{},\"Group size\":{},",
+                 NameOf(collective.operation), halves ? "BFloat16" : "Byte", elements, elements,
+                 communicator.size);
   *json += "\"Process Group Name\":";
   AppendJsonString(communicator.name, json);
   *json += ",\"Process Group Description\":";
@@ -48,13 +53,15 @@ void AppendCollectiveArgs(const Communicator& communicator, const Collective& co
   if (!communicator.ranks.empty()) {
     const bool cut = communicator.ranks.size() > kMostNamedRanks;
     const auto end = cut ? communicator.ranks.begin() + kMostNamedRanks : communicator.ranks.end();
-    fmt::format_to(out, ",\"Process Group Ranks\":\"[{}{}]\"", fmt::join(communicator.ranks.begin(), end, ", "), cut ? ", ..." : "");
+    fmt::format_to(out, ",\"Process Group Ranks\":\"[{}{}]\"",
+                   fmt::join(communicator.ranks.begin(), end, ", "), cut ? ", ..." : "");
   }
   fmt::format_to(out, ",\"Seq\":{}", collective.sequence);
   if (!IsPointToPoint(collective.operation)) return;
   const bool sends = collective.operation == CollectiveOperation::kSend;
   const auto own = static_cast<int64_t>(rank.value);
-  fmt::format_to(out, ",\"Src Rank\":{},\"Dst Rank\":{}", sends ? own : collective.peer, sends ? collective.peer : own);
+  fmt::format_to(out, ",\"Src Rank\":{},\"Dst Rank\":{}", sends ? own : collective.peer,
+                 sends ? collective.peer : own);
 }
 
 void AppendProcessGroup(const Communicator& communicator, std::string* json) {
@@ -62,8 +69,9 @@ void AppendProcessGroup(const Communicator& communicator, std::string* json) {
   AppendJsonString(communicator.name, json);
   *json += ",\"pg_desc\":";
   AppendJsonString(communicator.description, json);
-  fmt::format_to(std::back_inserter(*json), ",\"backend_config\":\"cuda:nccl\",\"pg_size\":{},\"ranks\":[{}]}}", communicator.size,
-                 fmt::join(communicator.ranks, ","));
+  fmt::format_to(std::back_inserter(*json),
+                 ",\"backend_config\":\"cuda:nccl\",\"pg_size\":{},\"ranks\":[{}]}}",
+                 communicator.size, fmt::join(communicator.ranks, ","));
 }
 
 }  // namespace eroica

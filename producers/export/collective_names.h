@@ -1,4 +1,5 @@
-// Collectives and process groups in the words of PyTorch's traces (2.4 and newer, which state them beside NCCL's kernels).
+// Collectives and process groups in the words of PyTorch's traces (2.4 and newer, which state them
+// beside NCCL's kernels).
 #pragma once
 
 #include <string>
@@ -8,7 +9,8 @@
 namespace eroica {
 
 // "Collective name" and its companions, without braces. rank: whose trace it is.
-void AppendCollectiveArgs(const Communicator& communicator, const Collective& collective, RankId rank, std::string* json);
+void AppendCollectiveArgs(const Communicator& communicator, const Collective& collective,
+                          RankId rank, std::string* json);
 // An entry of pg_config.
 void AppendProcessGroup(const Communicator& communicator, std::string* json);
 

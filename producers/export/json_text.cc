@@ -13,7 +13,8 @@ void AppendJsonString(std::string_view text, std::string* json) {
       json->push_back('\\');
       json->push_back(c);
     } else if (static_cast<unsigned char>(c) < 0x20) {
-      fmt::format_to(std::back_inserter(*json), "\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+      fmt::format_to(std::back_inserter(*json), "\\u{:04x}",
+                     static_cast<unsigned>(static_cast<unsigned char>(c)));
     } else {
       json->push_back(c);
     }

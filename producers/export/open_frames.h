@@ -1,4 +1,5 @@
-// The Python frames that are open on one thread while its events are written out: who called whom, by the ids that a trace names frames with.
+// The Python frames that are open on one thread while its events are written out: who called whom,
+// by the ids that a trace names frames with.
 #pragma once
 
 #include <cstdint>

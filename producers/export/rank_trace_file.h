@@ -1,5 +1,6 @@
-// The Chrome trace of one rank while it is written. Owner: ChromeTraceWriter. Text is kept until it is worth a write, and the file is open only meanwhile: a job has
-// more ranks than a process has files.
+// The Chrome trace of one rank while it is written. Owner: ChromeTraceWriter. Text is kept until it
+// is worth a write, and the file is open only meanwhile: a job has more ranks than a process has
+// files.
 #pragma once
 
 #include <absl/status/status.h>
@@ -50,14 +51,19 @@ class RankTraceFile {
   void AddInterval(const EventBatch& batch, size_t index);
   void AddFrame(const EventBatch& batch, size_t index);
   void AddMark(const Mark& mark);
-  void WriteFrame(const Row& row, uint32_t parent_id, Place& place, int64_t start_ns, int64_t duration_ns);
+  void WriteFrame(const Row& row, uint32_t parent_id, Place& place, int64_t start_ns,
+                  int64_t duration_ns);
   void WriteStep(int64_t end_ns);
   void WriteAnnotation(std::string_view name, int64_t start_ns, int64_t duration_ns);
-  void BeginEvent(const char* category, std::string_view name_json, const Place& place, int64_t start_ns, int64_t duration_ns);
-  void WriteMetadata(const char* name, const Place& place, const char* key, std::string_view value, bool first);
+  void BeginEvent(const char* category, std::string_view name_json, const Place& place,
+                  int64_t start_ns, int64_t duration_ns);
+  void WriteMetadata(const char* name, const Place& place, const char* key, std::string_view value,
+                     bool first);
   void WriteDistributedInfo();
   absl::Status Flush();
-  uint32_t Device() const { return identity_.device < 0 ? 0 : static_cast<uint32_t>(identity_.device); }
+  uint32_t Device() const {
+    return identity_.device < 0 ? 0 : static_cast<uint32_t>(identity_.device);
+  }
 
   const std::string path_;
   std::string text_;  // not yet in the file

@@ -1,13 +1,13 @@
 // Who else runs on the processors that the training thread may use: of the processes that do not
-// belong to the job, the program that takes more than half of what all of them take. Owner: the thread
-// that samples.
+// belong to the job, the program that takes more than half of what all of them take. Owner: the
+// thread that samples.
 //
-// Looked at only while somebody asks, some processes a tick, a whole round every few seconds: what a
-// process used is the difference of two rounds, of the same process (its number may be another's by
-// then: it is known by the moment it started). A process counts on the processor that it ran on last,
-// which is all that is cheap to know. Processes that cannot be seen (hidepid) are not named. Kernel
-// threads are no competitors with a name that helps; they are left out, and remembered for some
-// rounds, so that on hosts with thousands of them there is time for the others.
+// Looked at only while somebody asks, some processes a tick, a whole round every few seconds: what
+// a process used is the difference of two rounds, of the same process (its number may be another's
+// by then: it is known by the moment it started). A process counts on the processor that it ran on
+// last, which is all that is cheap to know. Processes that cannot be seen (hidepid) are not named.
+// Kernel threads are no competitors with a name that helps; they are left out, and remembered for
+// some rounds, so that on hosts with thousands of them there is time for the others.
 #pragma once
 
 #include <cstdint>
@@ -43,16 +43,16 @@ struct ProcessStat {
 std::optional<ProcessStat> ParseProcessStat(std::string_view text);
 // "0-3,8" as numbers, at most 4,096 of them; empty where the text is not such a list.
 std::vector<uint64_t> ParseProcessorList(std::string_view text);
-// A name that is the same in every run: letters, digits and ".-_" as they are, without what follows the
-// first other character, and without a number of three digits or more at its end.
+// A name that is the same in every run: letters, digits and ".-_" as they are, without what follows
+// the first other character, and without a number of three digits or more at its end.
 std::string StableName(std::string_view name);
 
 class CompetitorWatch {
  public:
   explicit CompetitorWatch(CompetitorOptions options) : options_(std::move(options)) {}
 
-  // wait_share: of the training thread over the last second. job: processes of the job on this host;
-  // what they started belongs to them.
+  // wait_share: of the training thread over the last second. job: processes of the job on this
+  // host; what they started belongs to them.
   void Tick(int64_t now_ns, double wait_share, std::span<const int> job);
   // Empty where nobody dominates.
   const std::string& name() const { return name_; }

@@ -1,11 +1,11 @@
 // What the rank's own sockets carry to other ranks: eroica_connection of each peer, some times a
-// second, from TCP_INFO. Says what the importer of `ss` output says (producers/host/peer_table.h), of
-// stretches instead of whole lives. Owner: the thread that samples. Times: eroica_now_ns.
+// second, from TCP_INFO. Says what the importer of `ss` output says (producers/host/peer_table.h),
+// of stretches instead of whole lives. Owner: the thread that samples. Times: eroica_now_ns.
 //
 // Descriptors are walked by number, some a tick, a new walk every second at most, so that a process
 // with a million of them costs no more a tick than one with a hundred. A socket that was there when
-// the first walk began counts from then on; a later one from when it was made. What a socket carried
-// before its peer was known is told once it is.
+// the first walk began counts from then on; a later one from when it was made. What a socket
+// carried before its peer was known is told once it is.
 #pragma once
 
 #include <cstdint>

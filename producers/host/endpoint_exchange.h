@@ -1,6 +1,7 @@
-// How ranks learn whose sockets their own ones lead to: each writes the local ends of its sockets into
-// one small file of a folder that the ranks of the job share, and reads those of the others. Owner:
-// the thread that samples. It blocks as long as the folder's file system does, and never throws.
+// How ranks learn whose sockets their own ones lead to: each writes the local ends of its sockets
+// into one small file of a folder that the ranks of the job share, and reads those of the others.
+// Owner: the thread that samples. It blocks as long as the folder's file system does, and never
+// throws.
 //
 //   eroica-ends 1
 //   rank 3
@@ -9,11 +10,11 @@
 //   end 10.0.0.4:37922
 //   whole
 //
-// A file is written beside its place and renamed into it, so nobody sees half of one; one without its
-// last line is not used. It is written anew when the ends change, and now and then anyway: one that is
-// much older than the rank's own, by the clock of the file system, is that of a rank that is no more.
-// Of the others' ends only those are kept that the rank asks about. Files and the folder must belong
-// to this user, or they are not used: an end in them decides who is blamed.
+// A file is written beside its place and renamed into it, so nobody sees half of one; one without
+// its last line is not used. It is written anew when the ends change, and now and then anyway: one
+// that is much older than the rank's own, by the clock of the file system, is that of a rank that
+// is no more. Of the others' ends only those are kept that the rank asks about. Files and the
+// folder must belong to this user, or they are not used: an end in them decides who is blamed.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,8 @@ struct ExchangeOptions {
   int64_t publish_ns = 1'000'000'000;  // at most so often
   int64_t publish_anyway_ns = 10'000'000'000;
   int64_t stale_ns = 60'000'000'000;
-  int64_t first_round_ns =
-      2'000'000'000;  // from round to round, doubled up to the last while nothing new comes
+  // from round to round, doubled up to the last while nothing new comes
+  int64_t first_round_ns = 2'000'000'000;
   int64_t last_round_ns = 60'000'000'000;
 };
 

@@ -1,5 +1,5 @@
-// The rank's GPU as its driver sees it. A seam: NVML where its library can be loaded, made-up devices
-// in tests, nothing on hosts without.
+// The rank's GPU as its driver sees it. A seam: NVML where its library can be loaded, made-up
+// devices in tests, nothing on hosts without.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace eroica {
 
 // What a device does not say is left out.
 struct GpuReading {
-  std::optional<double> clock_share;      // of the highest SM clock
-  std::optional<bool> throttled;          // by heat or by its power supply; not by its power limit,
-                                          // at which healthy devices run under load
+  std::optional<double> clock_share;  // of the highest SM clock
+  // by heat or by its power supply; not by its power limit, at which healthy devices run under load
+  std::optional<bool> throttled;
   std::optional<uint64_t> memory_errors;  // corrected and uncorrected, since the driver was loaded
   std::optional<double> others_share;     // of the device's time, what other processes used lately
 };
@@ -35,8 +35,8 @@ struct NvmlOptions {
 // takes some hundred milliseconds where a driver has to wake up first.
 std::unique_ptr<GpuDevice> OpenNvmlDevice(const NvmlOptions& options);
 
-// The device of that number, as NVML names it: an index, or an identifier ("GPU-..."). Empty where the
-// list does not name it, or names a part of a device ("MIG-...").
+// The device of that number, as NVML names it: an index, or an identifier ("GPU-..."). Empty where
+// the list does not name it, or names a part of a device ("MIG-...").
 std::string VisibleDevice(int device, const std::string& visible_devices);
 
 }  // namespace eroica

@@ -229,8 +229,8 @@ void HostCounters::FindNetworkDevices() {
     KeptFile speed(device + "/speed");
     std::string_view text = Read(speed, 0);
     std::string_view line;
-    const auto megabits =
-        TakeLine(&text, &line) ? TakeNumber(&line) : std::nullopt;  // -1 where not known
+    // -1 where not known
+    const auto megabits = TakeLine(&text, &line) ? TakeNumber(&line) : std::nullopt;
     if (!megabits || *megabits == 0 || *megabits > 100'000'000) continue;
     ports_.push_back({.sent = KeptFile(device + "/statistics/tx_bytes"),
                       .received = KeptFile(device + "/statistics/rx_bytes"),

@@ -1,11 +1,11 @@
-// Which rank of a job speaks for its host: the one that holds a lock on a file of the folder that its
-// ranks share. When its process ends, however it ends, the kernel lets the lock go, and another rank
-// takes it at its next try. Owner: the thread that samples.
+// Which rank of a job speaks for its host: the one that holds a lock on a file of the folder that
+// its ranks share. When its process ends, however it ends, the kernel lets the lock go, and another
+// rank takes it at its next try. Owner: the thread that samples.
 //
-// A record lock (fcntl), not flock: one of flock lives as long as any child that was forked and holds
-// the descriptor, and data loaders outlive the rank that made them. A record lock belongs to the
-// process alone. It is lost when the process closes any descriptor of the file, so it is asked for
-// again at every try, which is free where it is still held.
+// A record lock (fcntl), not flock: one of flock lives as long as any child that was forked and
+// holds the descriptor, and data loaders outlive the rank that made them. A record lock belongs to
+// the process alone. It is lost when the process closes any descriptor of the file, so it is asked
+// for again at every try, which is free where it is still held.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-// Another process that holds the lock, and a child of its own that was forked afterwards and lives on.
+// Another process that holds the lock, and a child of its own that was forked afterwards and lives
+// on.
 class Holder {
  public:
   explicit Holder(const std::string& path) {

@@ -44,7 +44,8 @@ struct Due {
   int64_t period_ns = 0;
   std::optional<int64_t> last_ns{};
   bool operator()(int64_t now_ns) {
-    if (last_ns && now_ns >= *last_ns && now_ns - *last_ns < period_ns - period_ns / 16) return false;
+    if (last_ns && now_ns >= *last_ns && now_ns - *last_ns < period_ns - period_ns / 16)
+      return false;
     last_ns = now_ns;
     return true;
   }
@@ -133,8 +134,8 @@ void HostSampler::TickParts(int64_t now_ns) {
   if (p.gpu_due(now_ns)) ReadGpu(now_ns);
 }
 
-// By the rank that speaks for the host, and by one that has processors of its own to look at: not by
-// all ranks of a host, which would look at the same.
+// By the rank that speaks for the host, and by one that has processors of its own to look at: not
+// by all ranks of a host, which would look at the same.
 void HostSampler::WatchCompetitors(int64_t now_ns) {
   Parts& p = *parts_;
   if (p.pinned_due(now_ns))

@@ -1,11 +1,12 @@
 // What the host knows of a rank: its training thread's processor, its sockets, its GPU, and, by one
-// rank a host and job, the host itself. Start reading here; README.md says what is read and how often.
+// rank a host and job, the host itself. Start reading here; README.md says what is read and how
+// often.
 //
 // Owner: one background thread, which calls Tick every 5 to 250 ms. A tick does what is due, in
-// bounds, and reports through the C ABI of producers/core/producer_core.h. It does not throw, print or
-// start a thread; where a source is missing (a container without /sys, processes that are hidden, no
-// GPU) the rest goes on, and after an error that it does not expect it does nothing more.
-// Times: eroica_now_ns.
+// bounds, and reports through the C ABI of producers/core/producer_core.h. It does not throw, print
+// or start a thread; where a source is missing (a container without /sys, processes that are
+// hidden, no GPU) the rest goes on, and after an error that it does not expect it does nothing
+// more. Times: eroica_now_ns.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +27,15 @@ struct HostSamplerOptions {
   uint32_t rank = 0;
   uint32_t world_size = 1;
   std::string host;  // empty: as the system calls itself
-  std::string
-      exchange_folder;  // that the ranks of the job share, on all hosts where they can; empty: no
-                        // connections and no counters of the host
+  // that the ranks of the job share, on all hosts where they can; empty: no connections and no
+  // counters of the host
+  std::string exchange_folder;
   int processors_of_host = 0;  // 0: as many as are online
   int64_t thread_period_ns = 40'000'000;
   int64_t host_period_ns = 200'000'000;  // one of five kinds of counters each time
   int64_t gpu_period_ns = 1'000'000'000;
-  // Null: none, as on a rank without a GPU. Called once, by the first tick that looks at the device.
+  // Null: none, as on a rank without a GPU. Called once, by the first tick that looks at the
+  // device.
   std::function<std::unique_ptr<GpuDevice>()> open_gpu;
   // Null: those of this process.
   std::unique_ptr<SocketTable> sockets;

@@ -1,10 +1,10 @@
 // A file of the kernel that is kept open and read from its beginning again and again. Owner: one
 // thread. No call throws or waits for more than the kernel's own making of the text.
 //
-// The host process may close every descriptor it does not know (daemons do), and the number may then
-// be a file of its own: before each read and before it is closed the descriptor is compared with the
-// file that was opened, and let go where it is another one. A file that is not there is looked for
-// again, at most every ten seconds.
+// The host process may close every descriptor it does not know (daemons do), and the number may
+// then be a file of its own: before each read and before it is closed the descriptor is compared
+// with the file that was opened, and let go where it is another one. A file that is not there is
+// looked for again, at most every ten seconds.
 #pragma once
 
 #include <sys/types.h>

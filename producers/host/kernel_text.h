@@ -1,5 +1,5 @@
-// Reading the text of the kernel's files, and of files that claim to be. Takes any bytes; what is cut
-// off counts as absent, so that half a number is never taken for a whole one.
+// Reading the text of the kernel's files, and of files that claim to be. Takes any bytes; what is
+// cut off counts as absent, so that half a number is never taken for a whole one.
 #pragma once
 
 #include <cstdint>

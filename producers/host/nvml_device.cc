@@ -15,8 +15,8 @@ using NvmlHandle = void*;
 using NvmlResult = int;
 constexpr NvmlResult kSuccess = 0;
 constexpr unsigned kSmClock = 1;
-constexpr uint64_t kHeatOrPower =
-    0x8 | 0x20 | 0x40 | 0x80;  // hardware slowdown, heat (software, hardware), power brake
+// hardware slowdown, heat (software, hardware), power brake
+constexpr uint64_t kHeatOrPower = 0x8 | 0x20 | 0x40 | 0x80;
 constexpr unsigned kCorrected = 0;
 constexpr unsigned kUncorrected = 1;
 constexpr unsigned kSinceDriver = 0;

@@ -2,9 +2,9 @@
 //
 // The race with the application, which opens and closes sockets meanwhile. Nothing is duplicated: a
 // second descriptor would keep a connection open that the application closes, and closing it last
-// could block. Only calls that change nothing are made (fstat, getsockname, getpeername, getsockopt),
-// by number, so at worst they tell of another socket: each is made between two looks at the inode of
-// the number, and what is not of the socket that was asked for is thrown away.
+// could block. Only calls that change nothing are made (fstat, getsockname, getpeername,
+// getsockopt), by number, so at worst they tell of another socket: each is made between two looks
+// at the inode of the number, and what is not of the socket that was asked for is thrown away.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,8 @@ class SocketTable {
   virtual bool ReadCounters(int descriptor, uint64_t inode, TcpConnection* connection) = 0;
 };
 
-// The sockets of this process. proc_root: where its own status is read, for the number of descriptors.
+// The sockets of this process. proc_root: where its own status is read, for the number of
+// descriptors.
 std::unique_ptr<SocketTable> OwnSockets(const std::string& proc_root);
 
 // The counters of a TCP_INFO of any length; false where it is too short to have them (Linux before

@@ -1,6 +1,6 @@
 // A TCP connection as the kernel counts it, whether `ss -ti` printed it or the process asked for
-// TCP_INFO itself: one meaning for both. Counters are since the connection was made; bytes are those
-// that reached the other end (tcpi_bytes_acked), busy the time in which some were under way
+// TCP_INFO itself: one meaning for both. Counters are since the connection was made; bytes are
+// those that reached the other end (tcpi_bytes_acked), busy the time in which some were under way
 // (tcpi_busy_time), retransmits segments (tcpi_total_retrans).
 #pragma once
 

@@ -1,12 +1,12 @@
-// What the training thread got of the processors: the share of time in which it ran, and as intervals
-// on its lane the time in which it was runnable and waited for one. From the kernel's own account
-// (schedstat, nanoseconds), so a rank whose core is shared with a busy neighbour shows it as a
-// function that its peers do not run. Owner: the thread that samples. Times: eroica_now_ns.
+// What the training thread got of the processors: the share of time in which it ran, and as
+// intervals on its lane the time in which it was runnable and waited for one. From the kernel's own
+// account (schedstat, nanoseconds), so a rank whose core is shared with a busy neighbour shows it
+// as a function that its peers do not run. Owner: the thread that samples. Times: eroica_now_ns.
 //
 // The kernel says how long it waited since the last reading, and not when: the wait is spread over
-// that time (spread_share.h). It adds a wait when that ends, so one that is longer than the time since
-// the last reading reaches back beyond it. None reaches into the one before; what does not fit is
-// added to the next, in bounds. Time that a hypervisor takes away is no wait to this kernel.
+// that time (spread_share.h). It adds a wait when that ends, so one that is longer than the time
+// since the last reading reaches back beyond it. None reaches into the one before; what does not
+// fit is added to the next, in bounds. Time that a hypervisor takes away is no wait to this kernel.
 #pragma once
 
 #include <array>
@@ -43,8 +43,8 @@ class TrainingThread {
   // Over the last whole second: time that it waited; its share.
   int64_t wait_of_last_second_ns() const { return last_second_.wait_ns; }
   double wait_share_of_last_second() const;
-  // Who uses the processors that it waits for, told beside its waits on a lane of its own; empty: nobody in
-  // particular.
+  // Who uses the processors that it waits for, told beside its waits on a lane of its own; empty:
+  // nobody in particular.
   void NameCompetitor(std::string_view name);
 
  private:

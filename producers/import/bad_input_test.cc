@@ -1,4 +1,5 @@
-// Input as it comes from crashed jobs, full disks and wrong folders: nothing crashes, nothing is lost silently, the rest still counts.
+// Input as it comes from crashed jobs, full disks and wrong folders: nothing crashes, nothing is
+// lost silently, the rest still counts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,21 +15,24 @@
 namespace eroica {
 namespace {
 
-std::string Event(std::string_view category, std::string_view name, std::string_view ts, std::string_view dur,
-                  std::string_view args = "{}") {
-  return fmt::format(R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": 1, "tid": 1, "ts": {}, "dur": {}, "args": {}}})", category, name, ts,
-                     dur, args);
+std::string Event(std::string_view category, std::string_view name, std::string_view ts,
+                  std::string_view dur, std::string_view args = "{}") {
+  return fmt::format(
+      R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": 1, "tid": 1, "ts": {}, "dur": {}, "args": {}}})",
+      category, name, ts, dur, args);
 }
 
 std::string Trace(int rank, int world_size, const std::string& events) {
-  return fmt::format(R"({{"distributedInfo": {{"backend": "gloo", "rank": {}, "world_size": {}}}, "traceEvents": [{}], "traceName": "t"}})",
-                     rank, world_size, events);
+  return fmt::format(
+      R"({{"distributedInfo": {{"backend": "gloo", "rank": {}, "world_size": {}}}, "traceEvents": [{}], "traceName": "t"}})",
+      rank, world_size, events);
 }
 
 std::string ManyEvents(int count) {
   std::string events;
   for (int i = 0; i < count; ++i)
-    events += (i == 0 ? "" : ", ") + Event("cpu_op", fmt::format("op{}", i % 7), fmt::format("{}", 10 * i), "5");
+    events += (i == 0 ? "" : ", ") +
+              Event("cpu_op", fmt::format("op{}", i % 7), fmt::format("{}", 10 * i), "5");
   return events;
 }
 
@@ -47,9 +51,11 @@ class BadInput : public testing::Test {
     return *std::move(report);
   }
   static void ExpectSays(const std::vector<std::string>& warnings, std::string_view text) {
-    const bool found =
-        std::any_of(warnings.begin(), warnings.end(), [&](const std::string& w) { return w.find(text) != std::string::npos; });
-    EXPECT_TRUE(found) << "no warning says: " << text << (warnings.empty() ? "" : "; the first: " + warnings[0]);
+    const bool found = std::any_of(warnings.begin(), warnings.end(), [&](const std::string& w) {
+      return w.find(text) != std::string::npos;
+    });
+    EXPECT_TRUE(found) << "no warning says: " << text
+                       << (warnings.empty() ? "" : "; the first: " + warnings[0]);
   }
 
   TestFolder folder;
@@ -63,7 +69,8 @@ TEST_F(BadInput, TruncatedGzipKeepsWhatWasWhole) {
   EXPECT_GT(report.total.imported, 1'000u);
   EXPECT_LT(report.total.imported, 5'000u);
   ExpectSays(report.files[0].warnings, "the gzip data is cut off");
-  EXPECT_EQ(sink.batches.back().losses.size(), report.total.skipped.of(DropReason::kTruncatedInput));
+  EXPECT_EQ(sink.batches.back().losses.size(),
+            report.total.skipped.of(DropReason::kTruncatedInput));
 }
 
 TEST_F(BadInput, CorruptGzipKeepsWhatWasWhole) {
@@ -77,7 +84,8 @@ TEST_F(BadInput, CorruptGzipKeepsWhatWasWhole) {
 
 TEST_F(BadInput, SeveralGzipMembersAreOneFile) {
   const std::string trace = Trace(0, 1, ManyEvents(100));
-  folder.Write("rank0.json.gz", TestFolder::Gzip(trace.substr(0, 777)) + TestFolder::Gzip(trace.substr(777)));
+  folder.Write("rank0.json.gz",
+               TestFolder::Gzip(trace.substr(0, 777)) + TestFolder::Gzip(trace.substr(777)));
   EXPECT_EQ(Import().total.imported, 100u);
 }
 
@@ -111,29 +119,38 @@ TEST_F(BadInput, NothingUsableIsAnErrorThatSaysWhy) {
   folder.Write("x.json", "not json");
   const absl::StatusOr<ImportReport> report = TryImport();
   ASSERT_FALSE(report.ok());
-  EXPECT_NE(std::string(report.status().message()).find("not JSON"), std::string::npos) << report.status();
+  EXPECT_NE(std::string(report.status().message()).find("not JSON"), std::string::npos)
+      << report.status();
   const std::filesystem::path absent = folder.path() / "absent";
-  EXPECT_EQ(ImportTraces({&absent, 1}, {}, sink, nullptr).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ImportTraces({&absent, 1}, {}, sink, nullptr).status().code(),
+            absl::StatusCode::kNotFound);
 }
 
 TEST_F(BadInput, ARecordingSaysHowItIsRead) {
   std::filesystem::create_directories(folder.path() / "eroica.events");
   folder.Write("eroica.events/topic.json", "{}");
-  EXPECT_NE(std::string(TryImport().status().message()).find("eroica node --recording"), std::string::npos) << TryImport().status();
+  EXPECT_NE(std::string(TryImport().status().message()).find("eroica node --recording"),
+            std::string::npos)
+      << TryImport().status();
 }
 
 TEST_F(BadInput, DumpsThatAreNoneSaySo) {
   folder.Write("fr_rank0.json", "{}");
   const absl::StatusOr<ImportReport> report = TryImport();
-  EXPECT_NE(std::string(report.status().message()).find("it has no list \"entries\""), std::string::npos) << report.status();
+  EXPECT_NE(std::string(report.status().message()).find("it has no list \"entries\""),
+            std::string::npos)
+      << report.status();
 }
 
 TEST_F(BadInput, TimesThatCannotBe) {
-  folder.Write("rank0.json", Trace(0, 1,
-                                   Event("cpu_op", "good", "1", "2") + "," + Event("cpu_op", "negative", "1", "-2") + "," +
-                                       Event("cpu_op", "early", "-5", "2") + "," + Event("cpu_op", "huge", "1e300", "2") + "," +
-                                       Event("cpu_op", "long", "1", "4e15") + "," + Event("cpu_op", "text", "\"x\"", "2") + "," +
-                                       Event("cpu_op", "zero", "3", "0") + "," + R"({"ph": "X", "cat": "cpu_op", "name": "no time"})"));
+  folder.Write(
+      "rank0.json",
+      Trace(0, 1,
+            Event("cpu_op", "good", "1", "2") + "," + Event("cpu_op", "negative", "1", "-2") + "," +
+                Event("cpu_op", "early", "-5", "2") + "," + Event("cpu_op", "huge", "1e300", "2") +
+                "," + Event("cpu_op", "long", "1", "4e15") + "," +
+                Event("cpu_op", "text", "\"x\"", "2") + "," + Event("cpu_op", "zero", "3", "0") +
+                "," + R"({"ph": "X", "cat": "cpu_op", "name": "no time"})"));
   const ImportReport report = Import();
   EXPECT_EQ(report.total.events, 8u);
   EXPECT_EQ(report.total.imported, 3u);  // a long one is no impossible one
@@ -144,7 +161,8 @@ TEST_F(BadInput, TimesThatCannotBe) {
 }
 
 TEST_F(BadInput, TimeBeyondTheRangeOnlyWithItsBase) {
-  folder.Write("rank0.json", R"({"baseTimeNanoseconds": 4611686018427387000, "traceEvents": [)" + Event("cpu_op", "a", "0", "0.1") + "," +
+  folder.Write("rank0.json", R"({"baseTimeNanoseconds": 4611686018427387000, "traceEvents": [)" +
+                                 Event("cpu_op", "a", "0", "0.1") + "," +
                                  Event("cpu_op", "b", "5", "1") + "]}");
   const ImportReport report = Import();
   EXPECT_EQ(report.total.imported, 1u);
@@ -152,9 +170,12 @@ TEST_F(BadInput, TimeBeyondTheRangeOnlyWithItsBase) {
 }
 
 TEST_F(BadInput, EventsThatAreNone) {
-  folder.Write("rank0.json", Trace(0, 1,
-                                   R"(17, null, "x", [1, [2]], {}, {"ph": 3}, {"ph": "X"}, {"ph": "i", "ts": 1}, {"a": {"b": }}, )" +
-                                       Event("cpu_op", "good", "1", "2")));
+  folder.Write(
+      "rank0.json",
+      Trace(
+          0, 1,
+          R"(17, null, "x", [1, [2]], {}, {"ph": 3}, {"ph": "X"}, {"ph": "i", "ts": 1}, {"a": {"b": }}, )" +
+              Event("cpu_op", "good", "1", "2")));
   const ImportReport report = Import();
   EXPECT_EQ(report.total.events, 10u);
   EXPECT_EQ(report.total.imported, 1u);
@@ -179,7 +200,9 @@ TEST_F(BadInput, TwoJobsInOneFolder) {
   folder.Write("rank1.json", Trace(1, 4, ManyEvents(3)));
   const absl::StatusOr<ImportReport> report = TryImport();
   EXPECT_EQ(report.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_NE(std::string(report.status().message()).find("each job in a folder of its own"), std::string::npos) << report.status();
+  EXPECT_NE(std::string(report.status().message()).find("each job in a folder of its own"),
+            std::string::npos)
+      << report.status();
   EXPECT_TRUE(sink.batches.empty());
 }
 
@@ -199,20 +222,25 @@ TEST_F(BadInput, GroupWithMembersOutsideTheWorld) {
   folder.Write(
       "rank0.json",
       R"({"distributedInfo": {"rank": 0, "world_size": 1, "pg_config": [{"pg_name": "0", "pg_desc": "d", "ranks": [5]}]}, "traceEvents": [)" +
-          Event("user_annotation", "gloo:all_reduce", "1", "2", R"({"Collective name": "allreduce", "Process Group Name": "0"})") + "]}");
+          Event("user_annotation", "gloo:all_reduce", "1", "2",
+                R"({"Collective name": "allreduce", "Process Group Name": "0"})") +
+          "]}");
   ExpectSays(Import().files[0].warnings, "names rank 5 in a job of 1 ranks");
-  for (const Communicator& communicator : sink.batches[0].communicators) EXPECT_TRUE(communicator.ranks.empty());
+  for (const Communicator& communicator : sink.batches[0].communicators)
+    EXPECT_TRUE(communicator.ranks.empty());
 }
 
 // A batch closes before its function table outgrows a payload.
 TEST_F(BadInput, ManyLongNames) {
   std::string events;
   for (int i = 0; i < 5'000; ++i)
-    events += (i == 0 ? "" : ",") + Event("cpu_op", std::string(3'990, 'x') + std::to_string(i), std::to_string(i), "1");
+    events += (i == 0 ? "" : ",") +
+              Event("cpu_op", std::string(3'990, 'x') + std::to_string(i), std::to_string(i), "1");
   folder.Write("rank0.json", Trace(0, 1, events));
   EXPECT_EQ(Import().total.imported, 5'000u);
   Encoder encoder;
-  for (const EventBatch& batch : sink.batches) EXPECT_LE(encoder.Encode(batch).size(), size_t{16} << 20);
+  for (const EventBatch& batch : sink.batches)
+    EXPECT_LE(encoder.Encode(batch).size(), size_t{16} << 20);
 }
 
 TEST_F(BadInput, MissingRanksAreNamed) {
@@ -245,7 +273,9 @@ TEST_F(BadInput, InvalidUtf8InNames) {
 
 TEST_F(BadInput, NamesBeyondTheLimitStayDistinct) {
   const std::string longer(6'000, 'x');
-  folder.Write("rank0.json", Trace(0, 1, Event("cpu_op", longer + "1", "1", "2") + "," + Event("cpu_op", longer + "2", "5", "2")));
+  folder.Write("rank0.json", Trace(0, 1,
+                                   Event("cpu_op", longer + "1", "1", "2") + "," +
+                                       Event("cpu_op", longer + "2", "5", "2")));
   Import();
   const std::vector<SeenInterval> seen = sink.Intervals(0);
   EXPECT_LE(seen[0].name.size(), size_t{TraceFunctions::kMaxNameBytes});
@@ -260,7 +290,8 @@ TEST_F(BadInput, MoreDistinctNamesThanTheTableHolds) {
     std::ofstream out(file);
     out << R"({"distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": [)";
     for (int i = 0; i < kEvents; ++i)
-      out << (i == 0 ? "" : ",") << R"({"ph":"X","cat":"cpu_op","name":"op)" << i << R"(","pid":1,"tid":1,"ts":)" << i << R"(,"dur":1})";
+      out << (i == 0 ? "" : ",") << R"({"ph":"X","cat":"cpu_op","name":"op)" << i
+          << R"(","pid":1,"tid":1,"ts":)" << i << R"(,"dur":1})";
     out << "]}";
   }
   class Checking final : public BatchSink {
@@ -275,7 +306,8 @@ TEST_F(BadInput, MoreDistinctNamesThanTheTableHolds) {
   } checking;
   ImportOptions options;
   options.function_limits.names = 100'000;
-  options.sort_memory_bytes = size_t{1} << 20;  // so that the intervals go through the temporary file, too
+  options.sort_memory_bytes = size_t{1}
+                              << 20;  // so that the intervals go through the temporary file, too
   const absl::StatusOr<ImportReport> report = ImportTraces({&file, 1}, options, checking, nullptr);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(checking.intervals, static_cast<uint64_t>(kEvents));
@@ -287,16 +319,19 @@ TEST_F(BadInput, DeepStacksAreCutAtTheLimit) {
   std::string events;
   constexpr int kDepth = 3'000;
   for (int i = 1; i <= kDepth; ++i) {
-    events += (i == 1 ? "" : ",") + Event("python_function", fmt::format("deep.py({}): f{}", i, i), fmt::format("{}", i),
-                                          fmt::format("{}", 10'000 - 2 * i),
-                                          fmt::format(R"({{"Python id": {}, "Python parent id": {}}})", i, i - 1));
+    events += (i == 1 ? "" : ",") +
+              Event("python_function", fmt::format("deep.py({}): f{}", i, i), fmt::format("{}", i),
+                    fmt::format("{}", 10'000 - 2 * i),
+                    fmt::format(R"({{"Python id": {}, "Python parent id": {}}})", i, i - 1));
   }
   folder.Write("rank0.json", Trace(0, 1, events));
   EXPECT_EQ(Import().total.imported, static_cast<uint64_t>(kDepth));
   for (const EventBatch& batch : sink.batches) {
     for (size_t i = 0; i < batch.functions.size(); ++i) {
       uint32_t depth = 1;
-      for (uint32_t at = batch.functions[i].parent; at != kNoParent; at = batch.functions[at].parent) ++depth;
+      for (uint32_t at = batch.functions[i].parent; at != kNoParent;
+           at = batch.functions[at].parent)
+        ++depth;
       ASSERT_LE(depth, CodecLimits::kStackDepth);
     }
   }
@@ -305,8 +340,9 @@ TEST_F(BadInput, DeepStacksAreCutAtTheLimit) {
 TEST_F(BadInput, MoreThreadsThanLanes) {
   std::string events;
   for (int i = 0; i < 1'000; ++i) {
-    events +=
-        fmt::format(R"({}{{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": {}, "ts": {}, "dur": 1}})", i == 0 ? "" : ",", i, i);
+    events += fmt::format(
+        R"({}{{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": {}, "ts": {}, "dur": 1}})",
+        i == 0 ? "" : ",", i, i);
   }
   folder.Write("rank0.json", Trace(0, 1, events));
   EXPECT_EQ(Import().total.imported, 1'000u);
@@ -325,10 +361,14 @@ TEST_F(BadInput, BrokenDumpIsSaidAndLeftOut) {
 }
 
 TEST_F(BadInput, CsvWithBadRows) {
-  const std::string header = "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc\n";
-  folder.Write("trace.csv", header +
-                                "0,0,0,5,forward-compute,0.1,0.2,0,0,0,0\n0,0,0,5,forward-compute,0.4\n0,0,x,5,gc,1,1,0,0,0,0\n"
-                                "0,0,0,5,gc,1,-1,0,0,0,0\n0,0,0,5,gc,1e99,1,0,0,0,0\n0,0,0,6,optimizer,0.4,0.1,0,0,0,0");
+  const std::string header =
+      "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc\n";
+  folder.Write(
+      "trace.csv",
+      header +
+          "0,0,0,5,forward-compute,0.1,0.2,0,0,0,0\n0,0,0,5,forward-compute,0.4\n0,0,x,5,gc,1,1,0,"
+          "0,0,0\n"
+          "0,0,0,5,gc,1,-1,0,0,0,0\n0,0,0,5,gc,1e99,1,0,0,0,0\n0,0,0,6,optimizer,0.4,0.1,0,0,0,0");
   const ImportReport report = Import();
   EXPECT_EQ(report.total.events, 6u);
   EXPECT_EQ(report.total.imported, 2u);
@@ -340,11 +380,14 @@ TEST_F(BadInput, CsvWithBadRows) {
 TEST_F(BadInput, SinkThatFailsEndsTheImport) {
   class Failing final : public BatchSink {
    public:
-    absl::Status Write(const EventBatch&) override { return absl::ResourceExhaustedError("the disk is full"); }
+    absl::Status Write(const EventBatch&) override {
+      return absl::ResourceExhaustedError("the disk is full");
+    }
   } failing;
   folder.Write("rank0.json", Trace(0, 1, ManyEvents(3)));
   const std::filesystem::path path = folder.path();
-  EXPECT_EQ(ImportTraces({&path, 1}, {}, failing, nullptr).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(ImportTraces({&path, 1}, {}, failing, nullptr).status().code(),
+            absl::StatusCode::kResourceExhausted);
 }
 
 }  // namespace

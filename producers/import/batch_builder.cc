@@ -7,9 +7,13 @@
 
 namespace eroica {
 
-BatchBuilder::BatchBuilder(const TraceFunctions& functions, ProducerIdentity identity, uint32_t time_unit_ns, std::vector<Lane> lanes,
+BatchBuilder::BatchBuilder(const TraceFunctions& functions, ProducerIdentity identity,
+                           uint32_t time_unit_ns, std::vector<Lane> lanes,
                            std::vector<Communicator> communicators, BatchSink& sink)
-    : functions_(functions), lanes_(std::move(lanes)), communicators_(std::move(communicators)), sink_(sink) {
+    : functions_(functions),
+      lanes_(std::move(lanes)),
+      communicators_(std::move(communicators)),
+      sink_(sink) {
   EROICA_CHECK(lanes_.size() <= local_lane_.size());
   batch_.identity = std::move(identity);
   batch_.time_unit_ns = time_unit_ns;
@@ -18,8 +22,8 @@ BatchBuilder::BatchBuilder(const TraceFunctions& functions, ProducerIdentity ide
   for (size_t i = 0; i < communicators_.size(); ++i) LocalCommunicator(static_cast<uint16_t>(i));
 }
 
-absl::Status BatchBuilder::AddInterval(int64_t start_ns, int64_t duration_ns, uint32_t function, uint8_t lane,
-                                       const Collective* collective) {
+absl::Status BatchBuilder::AddInterval(int64_t start_ns, int64_t duration_ns, uint32_t function,
+                                       uint8_t lane, const Collective* collective) {
   const bool full = batch_.intervals.size() >= kMaxIntervals || name_bytes_ > kMaxNameBytes ||
                     batch_.functions.size() + functions_.row(function).depth > kMaxFunctions;
   if (full) {
@@ -79,10 +83,12 @@ absl::Status BatchBuilder::Flush(bool final) {
 
 // Callers get their row before what they call.
 uint32_t BatchBuilder::LocalFunction(uint32_t function) {
-  if (local_function_.size() < functions_.size()) local_function_.resize(functions_.size(), kAbsent);
+  if (local_function_.size() < functions_.size())
+    local_function_.resize(functions_.size(), kAbsent);
   if (local_function_[function] != kAbsent) return local_function_[function];
   chain_.clear();
-  for (uint32_t at = function; at != TraceFunctions::kNone && local_function_[at] == kAbsent; at = functions_.row(at).parent) {
+  for (uint32_t at = function; at != TraceFunctions::kNone && local_function_[at] == kAbsent;
+       at = functions_.row(at).parent) {
     chain_.push_back(at);
   }
   for (auto at = chain_.rbegin(); at != chain_.rend(); ++at) {
@@ -90,7 +96,8 @@ uint32_t BatchBuilder::LocalFunction(uint32_t function) {
     local_function_[*at] = static_cast<uint32_t>(batch_.functions.size());
     interned_.push_back(*at);
     name_bytes_ += functions_.name(row.name).size();
-    const uint32_t parent = row.parent == TraceFunctions::kNone ? kNoParent : local_function_[row.parent];
+    const uint32_t parent =
+        row.parent == TraceFunctions::kNone ? kNoParent : local_function_[row.parent];
     batch_.functions.push_back({functions_.name(row.name), row.function_class, row.wait, parent});
   }
   return local_function_[function];

@@ -1,4 +1,5 @@
-// Cuts the intervals and marks of one rank, given in order of time, into EventBatches that decode alone. One builder a rank, one thread.
+// Cuts the intervals and marks of one rank, given in order of time, into EventBatches that decode
+// alone. One builder a rank, one thread.
 #pragma once
 
 #include <absl/status/status.h>
@@ -16,19 +17,21 @@ namespace eroica {
 class BatchBuilder {
  public:
   static constexpr size_t kMaxIntervals = 8'192;
-  static constexpr size_t kMaxFunctions = 16'384;           // with their callers; a batch closes early where it would get more
+  // with their callers; a batch closes early where it would get more
+  static constexpr size_t kMaxFunctions = 16'384;
   static constexpr size_t kMaxNameBytes = size_t{4} << 20;  // of functions; likewise
   static constexpr size_t kMaxMarks = 8'192;
   static constexpr size_t kMaxConnections = 16'384;
 
-  // lanes and communicators are all that the rank has; a batch gets those that it refers to, the first and the last batch all
-  // communicators.
-  BatchBuilder(const TraceFunctions& functions, ProducerIdentity identity, uint32_t time_unit_ns, std::vector<Lane> lanes,
-               std::vector<Communicator> communicators, BatchSink& sink);
+  // lanes and communicators are all that the rank has; a batch gets those that it refers to, the
+  // first and the last batch all communicators.
+  BatchBuilder(const TraceFunctions& functions, ProducerIdentity identity, uint32_t time_unit_ns,
+               std::vector<Lane> lanes, std::vector<Communicator> communicators, BatchSink& sink);
 
-  // Times must not decrease from call to call, intervals and marks together. collective: null, or with communicator as an index into the
-  // constructor's list; its interval is filled in here.
-  absl::Status AddInterval(int64_t start_ns, int64_t duration_ns, uint32_t function, uint8_t lane, const Collective* collective);
+  // Times must not decrease from call to call, intervals and marks together. collective: null, or
+  // with communicator as an index into the constructor's list; its interval is filled in here.
+  absl::Status AddInterval(int64_t start_ns, int64_t duration_ns, uint32_t function, uint8_t lane,
+                           const Collective* collective);
   absl::Status AddMark(const Mark& mark);
   // By time, too; no later than the next mark.
   absl::Status AddConnection(const ConnectionSample& sample);

@@ -1,4 +1,5 @@
-// For tests: a BatchSink that keeps every batch and checks what a batch must keep (schemas/event_batch.h), and views of the whole.
+// For tests: a BatchSink that keeps every batch and checks what a batch must keep
+// (schemas/event_batch.h), and views of the whole.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -60,13 +61,16 @@ class BatchCollector final : public BatchSink {
   std::vector<Mark> Marks(uint32_t rank) const {
     std::vector<Mark> seen;
     for (const EventBatch& batch : batches) {
-      if (batch.identity.rank.value == rank) seen.insert(seen.end(), batch.marks.begin(), batch.marks.end());
+      if (batch.identity.rank.value == rank)
+        seen.insert(seen.end(), batch.marks.begin(), batch.marks.end());
     }
     return seen;
   }
 
   const EventBatch& First(uint32_t rank) const {
-    return *std::find_if(batches.begin(), batches.end(), [rank](const EventBatch& batch) { return batch.identity.rank.value == rank; });
+    return *std::find_if(batches.begin(), batches.end(), [rank](const EventBatch& batch) {
+      return batch.identity.rank.value == rank;
+    });
   }
 
   std::vector<EventBatch> batches;
@@ -74,11 +78,16 @@ class BatchCollector final : public BatchSink {
  private:
   static SeenInterval Spell(const EventBatch& batch, uint32_t i) {
     const FunctionDef& function = batch.functions[batch.intervals.function[i]];
-    SeenInterval seen{
-        batch.intervals.start_ns[i],         batch.intervals.duration_ns[i], function.name, "", function.function_class, function.wait,
-        batch.lanes[batch.intervals.lane[i]]};
+    SeenInterval seen{batch.intervals.start_ns[i],
+                      batch.intervals.duration_ns[i],
+                      function.name,
+                      "",
+                      function.function_class,
+                      function.wait,
+                      batch.lanes[batch.intervals.lane[i]]};
     for (uint32_t at = function.parent; at != kNoParent; at = batch.functions[at].parent) {
-      seen.stack = batch.functions[at].name + (seen.stack.empty() ? "" : std::string(kStackSeparator) + seen.stack);
+      seen.stack = batch.functions[at].name +
+                   (seen.stack.empty() ? "" : std::string(kStackSeparator) + seen.stack);
     }
     return seen;
   }

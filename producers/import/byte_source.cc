@@ -34,7 +34,8 @@ class PlainSource final : public ByteSource {
   File file_;
 };
 
-// Members of a gzip file follow each other (pigz, concatenated files): the decoder starts anew at each.
+// Members of a gzip file follow each other (pigz, concatenated files): the decoder starts anew at
+// each.
 class GzipSource final : public ByteSource {
  public:
   explicit GzipSource(File file) : file_(std::move(file)), input_(kInputBytes) {
@@ -50,7 +51,8 @@ class GzipSource final : public ByteSource {
 
   size_t Read(char* out, size_t size) override {
     size_t produced = 0;
-    while (produced < size && damage_.empty() && !ended_) produced += Inflate(out + produced, size - produced);
+    while (produced < size && damage_.empty() && !ended_)
+      produced += Inflate(out + produced, size - produced);
     return produced;
   }
 
@@ -84,7 +86,8 @@ class GzipSource final : public ByteSource {
     if (result == Z_STREAM_END) {
       between_members_ = true;
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      damage_ = fmt::format("the gzip data is corrupt ({})", stream_.msg != nullptr ? stream_.msg : "bad data");
+      damage_ = fmt::format("the gzip data is corrupt ({})",
+                            stream_.msg != nullptr ? stream_.msg : "bad data");
     }
     return room - stream_.avail_out;
   }
@@ -114,12 +117,14 @@ class GzipSource final : public ByteSource {
 
 absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::Open(const std::filesystem::path& path) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return absl::NotFoundError(fmt::format("{}: no such file", path.string()));
+  if (!std::filesystem::exists(path, error))
+    return absl::NotFoundError(fmt::format("{}: no such file", path.string()));
   if (!std::filesystem::is_regular_file(path, error)) {
     return absl::InvalidArgumentError(fmt::format("{}: not a regular file", path.string()));
   }
   File file(std::fopen(path.c_str(), "rb"));
-  if (file == nullptr) return absl::PermissionDeniedError(fmt::format("{}: {}", path.string(), std::strerror(errno)));
+  if (file == nullptr)
+    return absl::PermissionDeniedError(fmt::format("{}: {}", path.string(), std::strerror(errno)));
   std::array<unsigned char, 2> magic{};
   const size_t read = std::fread(magic.data(), 1, magic.size(), file.get());
   std::rewind(file.get());

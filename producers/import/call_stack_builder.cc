@@ -8,7 +8,8 @@
 namespace eroica {
 namespace {
 
-// By how much a caller may end before what it calls begins: the tracer takes their times one after the other.
+// By how much a caller may end before what it calls begins: the tracer takes their times one after
+// the other.
 constexpr int64_t kClockSlackNs = 1'000'000;
 
 }  // namespace
@@ -18,7 +19,8 @@ uint32_t CallStackBuilder::Resolve(const IntervalRecord& record) {
   if (record.kind == IntervalKind::kAnnotation) {
     const uint32_t parent = ParentOf(record, lane);
     const std::string& name = functions_.name(record.function);
-    const uint32_t function = functions_.Intern(parent, record.function, FunctionClass::kPython, WaitOfAnnotation(name));
+    const uint32_t function =
+        functions_.Intern(parent, record.function, FunctionClass::kPython, WaitOfAnnotation(name));
     Remember(record, function, lane);
     return function;
   }
@@ -28,7 +30,8 @@ uint32_t CallStackBuilder::Resolve(const IntervalRecord& record) {
   const uint32_t parent = ParentOf(record, lane);
   uint32_t name = record.function;
   if (lane.at_start) name = functions_.InternName(StripLine(functions_.name(name)));
-  const uint32_t function = functions_.Intern(parent, name, FunctionClass::kPython, WaitOfPythonFrame(functions_.name(name)));
+  const uint32_t function = functions_.Intern(parent, name, FunctionClass::kPython,
+                                              WaitOfPythonFrame(functions_.name(name)));
   Remember(record, function, lane);
   return function;
 }
@@ -54,7 +57,9 @@ void CallStackBuilder::Remember(const IntervalRecord& record, uint32_t function,
 }
 
 void CallStackBuilder::ForgetEnded(int64_t now_ns) {
-  absl::erase_if(frames_, [now_ns](const auto& entry) { return entry.second.end_ns < now_ns - kClockSlackNs; });
+  absl::erase_if(frames_, [now_ns](const auto& entry) {
+    return entry.second.end_ns < now_ns - kClockSlackNs;
+  });
   forget_at_ = std::max<size_t>(4'096, 2 * frames_.size());
 }
 

@@ -1,11 +1,13 @@
-// The call stack of each Python frame, as a row of the TraceFunctions. Frames come by start time, callers first. One builder a rank, one
-// thread.
+// The call stack of each Python frame, as a row of the TraceFunctions. Frames come by start time,
+// callers first. One builder a rank, one thread.
 //
-// A frame that names its caller by id gets exactly that; one that does not (annotations, older profilers) is called by the innermost
-// frame of its lane that is open when it starts. Memory: the open frames.
+// A frame that names its caller by id gets exactly that; one that does not (annotations, older
+// profilers) is called by the innermost frame of its lane that is open when it starts. Memory: the
+// open frames.
 //
-// Frames that were open when the profiler started carry the line that they were at, not the line of their definition, and that differs
-// between ranks: their line is dropped. They are the unbroken chain of first frames of a lane, each called by the one before.
+// Frames that were open when the profiler started carry the line that they were at, not the line of
+// their definition, and that differs between ranks: their line is dropped. They are the unbroken
+// chain of first frames of a lane, each called by the one before.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -43,7 +45,8 @@ class CallStackBuilder {
 
   TraceFunctions& functions_;
   std::array<LaneState, 256> lanes_;
-  absl::flat_hash_map<uint32_t, Frame> frames_;  // by id; ended ones are dropped when it has doubled
+  // by id; ended ones are dropped when it has doubled
+  absl::flat_hash_map<uint32_t, Frame> frames_;
   size_t forget_at_ = 4'096;
 };
 

@@ -82,10 +82,12 @@ void AppendUtf8(uint32_t code, std::string* out) {
   }
 }
 
-// Bytes of the well-formed UTF-8 sequence at `at`, 0 where there is none (overlong forms, surrogates and code points beyond U+10FFFF are
-// none).
+// Bytes of the well-formed UTF-8 sequence at `at`, 0 where there is none (overlong forms,
+// surrogates and code points beyond U+10FFFF are none).
 size_t Utf8Length(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
   const unsigned first = byte(at);
   if (first < 0x80) return 1;
   const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
@@ -94,8 +96,8 @@ size_t Utf8Length(std::string_view text, size_t at) {
     if ((byte(at + i) & 0xC0) != 0x80) return 0;
   }
   const unsigned second = byte(at + 1);
-  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) || (first == 0xF0 && second < 0x90) ||
-      (first == 0xF4 && second > 0x8F)) {
+  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
+      (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) {
     return 0;
   }
   return length;
@@ -107,7 +109,10 @@ bool ParseHex4(std::string_view raw, size_t at, uint32_t* code) {
   *code = 0;
   for (size_t i = at; i < at + 4; ++i) {
     const char c = raw[i];
-    const int digit = IsDigit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    const int digit = IsDigit(c)             ? c - '0'
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                             : -1;
     if (digit < 0) return false;
     *code = 16 * *code + static_cast<uint32_t>(digit);
   }
@@ -137,7 +142,8 @@ size_t DecodeEscape(std::string_view raw, size_t at, std::string* out) {
   at += 6;
   if (code >= 0xD800 && code < 0xDC00) {
     uint32_t low = 0;
-    const bool pair = at + 1 < raw.size() && raw[at] == '\\' && raw[at + 1] == 'u' && ParseHex4(raw, at + 2, &low);
+    const bool pair = at + 1 < raw.size() && raw[at] == '\\' && raw[at + 1] == 'u' &&
+                      ParseHex4(raw, at + 2, &low);
     if (pair && low >= 0xDC00 && low < 0xE000) {
       AppendUtf8(0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), out);
       return at + 6;
@@ -211,9 +217,13 @@ bool ParseScaled(std::string_view text, int scale, int64_t* result) {
 
 }  // namespace
 
-bool ParseMicroseconds(std::string_view text, int64_t* nanoseconds) { return ParseScaled(text, 3, nanoseconds); }
+bool ParseMicroseconds(std::string_view text, int64_t* nanoseconds) {
+  return ParseScaled(text, 3, nanoseconds);
+}
 
-bool ParseSeconds(std::string_view text, int64_t* nanoseconds) { return ParseScaled(text, 9, nanoseconds); }
+bool ParseSeconds(std::string_view text, int64_t* nanoseconds) {
+  return ParseScaled(text, 9, nanoseconds);
+}
 
 std::string DecodeJsonString(std::string_view raw) {
   std::string text;
@@ -238,7 +248,9 @@ std::string DecodeJsonString(std::string_view raw) {
 
 bool ParseChromeEvent(std::string_view text, ChromeEvent* event) {
   *event = {};
-  return VisitJsonMembers(text, [event](std::string_view key, std::string_view value) { AssignMember(key, value, event); });
+  return VisitJsonMembers(text, [event](std::string_view key, std::string_view value) {
+    AssignMember(key, value, event);
+  });
 }
 
 }  // namespace eroica

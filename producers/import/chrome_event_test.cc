@@ -40,7 +40,8 @@ TEST(ParseMicroseconds, ReadsExponents) {
 
 TEST(ParseMicroseconds, RefusesWhatIsNoTime) {
   int64_t ns = 0;
-  for (const char* text : {"", "-", ".5", "1.2.3", "1e", "NaN", "1e30", "99999999999999999999999", "0x10", "1 ", "true", "1e+"}) {
+  for (const char* text : {"", "-", ".5", "1.2.3", "1e", "NaN", "1e30", "99999999999999999999999",
+                           "0x10", "1 ", "true", "1e+"}) {
     EXPECT_FALSE(ParseMicroseconds(text, &ns)) << text;
   }
 }
@@ -53,8 +54,9 @@ TEST(DecodeJsonString, ResolvesEscapes) {
 TEST(DecodeJsonString, ReplacesWhatIsNoText) {
   const std::string replacement = "\xEF\xBF\xBD";
   EXPECT_EQ(DecodeJsonString("a\xFF"), "a" + replacement);
-  EXPECT_EQ(DecodeJsonString("\xC0\x80"), replacement + replacement);                    // overlong
-  EXPECT_EQ(DecodeJsonString("\xED\xA0\x80"), replacement + replacement + replacement);  // a surrogate
+  EXPECT_EQ(DecodeJsonString("\xC0\x80"), replacement + replacement);  // overlong
+  EXPECT_EQ(DecodeJsonString("\xED\xA0\x80"),
+            replacement + replacement + replacement);  // a surrogate
   EXPECT_EQ(DecodeJsonString(R"(\ud83d)"), replacement);
   EXPECT_EQ(DecodeJsonString(R"(\ud83dx)"), replacement + "x");
   EXPECT_EQ(DecodeJsonString(R"(\uZZZZ)"), replacement + "ZZZZ");
@@ -62,8 +64,8 @@ TEST(DecodeJsonString, ReplacesWhatIsNoText) {
 }
 
 TEST(ParseChromeEvent, TakesFieldsInAnyOrder) {
-  const std::string text =
-      Padded(R"( {"args": {"a": "}\"{", "b": [1, {"c": 2}]}, "dur" : 2.5 ,"ts":1,"ph":"X","name":"n\"m","tid":"t","pid":7,"cat":"k"})");
+  const std::string text = Padded(
+      R"( {"args": {"a": "}\"{", "b": [1, {"c": 2}]}, "dur" : 2.5 ,"ts":1,"ph":"X","name":"n\"m","tid":"t","pid":7,"cat":"k"})");
   ChromeEvent event;
   const std::string_view object(text.data() + 1, text.size() - 1 - kJsonPadding);
   ASSERT_TRUE(ParseChromeEvent(object, &event));
@@ -78,8 +80,8 @@ TEST(ParseChromeEvent, TakesFieldsInAnyOrder) {
 }
 
 TEST(ParseChromeEvent, RefusesBrokenObjects) {
-  for (const char* broken :
-       {"{", "{}x", "[]", "17", R"({"ph")", R"({"ph":})", R"({"ph":"X",})", R"({"ph":"X" "ts":1})", R"({ph:"X"})", R"({"ph":"X)"}) {
+  for (const char* broken : {"{", "{}x", "[]", "17", R"({"ph")", R"({"ph":})", R"({"ph":"X",})",
+                             R"({"ph":"X" "ts":1})", R"({ph:"X"})", R"({"ph":"X)"}) {
     const std::string text = Padded(broken);
     ChromeEvent event;
     EXPECT_FALSE(ParseChromeEvent({text.data(), text.size() - kJsonPadding}, &event)) << broken;
@@ -92,7 +94,8 @@ TEST(FindBracketEnd, MatchesAcrossBlocks) {
     const std::string value = "{" + inside + "}";
     const std::string text = Padded(value + "}}}");
     EXPECT_EQ(FindBracketEnd(text.data(), 0, text.size() - kJsonPadding), value.size()) << filler;
-    EXPECT_EQ(FindBracketEnd(text.data(), 0, value.size() - 1), value.size()) << filler;  // cut off: one behind the end
+    EXPECT_EQ(FindBracketEnd(text.data(), 0, value.size() - 1), value.size())
+        << filler;  // cut off: one behind the end
   }
 }
 

@@ -21,17 +21,21 @@ struct X {
 };
 
 std::string Event(const X& x) {
-  return fmt::format(R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": 1, "tid": {}, "ts": {}, "dur": {}, "args": {}}})", x.category,
-                     x.name, x.tid, x.ts, x.dur, x.args);
+  return fmt::format(
+      R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": 1, "tid": {}, "ts": {}, "dur": {}, "args": {}}})",
+      x.category, x.name, x.tid, x.ts, x.dur, x.args);
 }
 
 class ChromeTraceImport : public testing::Test {
  protected:
-  void Write(int rank, int world_size, const std::vector<X>& events, const std::string& header = "") {
+  void Write(int rank, int world_size, const std::vector<X>& events,
+             const std::string& header = "") {
     std::string text =
-        fmt::format(R"({{"distributedInfo": {{"rank": {}, "world_size": {}{}}}, "traceEvents": [)", rank, world_size, header);
+        fmt::format(R"({{"distributedInfo": {{"rank": {}, "world_size": {}{}}}, "traceEvents": [)",
+                    rank, world_size, header);
     for (size_t i = 0; i < events.size(); ++i) text += (i == 0 ? "" : ",\n") + Event(events[i]);
-    folder.Write(fmt::format("rank{}.json", rank), text + R"(], "baseTimeNanoseconds": 1000000000})");
+    folder.Write(fmt::format("rank{}.json", rank),
+                 text + R"(], "baseTimeNanoseconds": 1000000000})");
   }
   ImportReport Import() {
     const std::filesystem::path path = folder.path();
@@ -63,19 +67,21 @@ TEST_F(ChromeTraceImport, ATraceWithoutStepsIsOneStep) {
 }
 
 TEST_F(ChromeTraceImport, StepsAreMarksInTheOrderOfTime) {
-  Write(0, 1,
-        {{"user_annotation", "ProfilerStep#7", 1, 0, 100},
-         {"user_annotation", "ProfilerStep#8", 1, 100, 100},
-         {"user_annotation", "Optimizer.step#AdamW.step", 1, 80, 10},
-         {"user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1, 2, 5},
-         {"python_function", "train.py(5): main", 1, 0, 250, R"({"Python id": 1})"}});
+  Write(
+      0, 1,
+      {{"user_annotation", "ProfilerStep#7", 1, 0, 100},
+       {"user_annotation", "ProfilerStep#8", 1, 100, 100},
+       {"user_annotation", "Optimizer.step#AdamW.step", 1, 80, 10},
+       {"user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1, 2, 5},
+       {"python_function", "train.py(5): main", 1, 0, 250, R"({"Python id": 1})"}});
   const ImportReport report = Import();
   EXPECT_EQ(report.total.imported, 5u);
   const std::vector<Mark> marks = sink.Marks(0);
   ASSERT_EQ(marks.size(), 6u);
   EXPECT_EQ(marks[1].kind, MarkKind::kDataloaderNext);
   EXPECT_EQ(marks[2].kind, MarkKind::kOptimizerStep);
-  EXPECT_EQ(marks[3], (Mark{1'000'100'000, MarkKind::kStepEnd, 7}));  // before the next one begins at the same time
+  EXPECT_EQ(marks[3], (Mark{1'000'100'000, MarkKind::kStepEnd,
+                            7}));  // before the next one begins at the same time
   EXPECT_EQ(marks[4], (Mark{1'000'100'000, MarkKind::kStepBegin, 8}));
   EXPECT_EQ(sink.Intervals(0).size(), 1u);  // with Python frames annotations are no intervals
 }
@@ -83,10 +89,14 @@ TEST_F(ChromeTraceImport, StepsAreMarksInTheOrderOfTime) {
 TEST_F(ChromeTraceImport, StacksComeFromTheIds) {
   Write(0, 1,
         {{"python_function", "train.py(229): <module>", 1, 0, 100, R"({"Python id": 1})"},
-         {"python_function", "train.py(220): main", 1, 1, 99, R"({"Python id": 2, "Python parent id": 1})"},
-         {"python_function", "model.py(10): forward", 1, 10, 20, R"({"Python id": 3, "Python parent id": 2})"},
-         {"python_function", "<built-in method get of dict object at 0x7f00>", 1, 40, 1, R"({"Python id": 4, "Python parent id": 2})"},
-         {"python_function", "model.py(30): backward", 1, 50, 5, R"({"Python id": 5, "Python parent id": 2})"},
+         {"python_function", "train.py(220): main", 1, 1, 99,
+          R"({"Python id": 2, "Python parent id": 1})"},
+         {"python_function", "model.py(10): forward", 1, 10, 20,
+          R"({"Python id": 3, "Python parent id": 2})"},
+         {"python_function", "<built-in method get of dict object at 0x7f00>", 1, 40, 1,
+          R"({"Python id": 4, "Python parent id": 2})"},
+         {"python_function", "model.py(30): backward", 1, 50, 5,
+          R"({"Python id": 5, "Python parent id": 2})"},
          {"python_function", "threading.py(1002): _bootstrap", 2, 0, 500, R"({"Python id": 6})"}});
   Import();
   const std::vector<SeenInterval> seen = sink.Intervals(0);
@@ -114,9 +124,10 @@ TEST_F(ChromeTraceImport, AnnotationsAreFramesWhereThereIsNoPython) {
 }
 
 std::string Stated(int sequence, const char* ranks = "[0, 1]") {
-  return fmt::format(R"({{"device": 3, "Collective name": "allreduce", "In msg nelems": 100, "Group size": 2, "dtype": "BFloat16",
+  return fmt::format(
+      R"({{"device": 3, "Collective name": "allreduce", "In msg nelems": 100, "Group size": 2, "dtype": "BFloat16",
                          "Process Group Name": "9", "Process Group Description": "dp", "Process Group Ranks": "{}", "Seq": {}}})",
-                     ranks, sequence);
+      ranks, sequence);
 }
 
 TEST_F(ChromeTraceImport, KernelsOfNewVersionsStateTheirCollective) {
@@ -140,13 +151,18 @@ TEST_F(ChromeTraceImport, KernelsOfNewVersionsStateTheirCollective) {
 }
 
 TEST_F(ChromeTraceImport, RanksCutShortComeFromTheHeader) {
-  const std::string header = R"(, "pg_config": [{"pg_name": "9", "pg_desc": "dp", "pg_size": 2, "ranks": [0, 1]}])";
-  for (const int rank : {0, 1}) Write(rank, 2, {{"kernel", "ncclDevKernel_AllReduce_Sum(x)", 7, 10, 5, Stated(3, "[0, ..., 1]")}}, header);
+  const std::string header =
+      R"(, "pg_config": [{"pg_name": "9", "pg_desc": "dp", "pg_size": 2, "ranks": [0, 1]}])";
+  for (const int rank : {0, 1})
+    Write(rank, 2,
+          {{"kernel", "ncclDevKernel_AllReduce_Sum(x)", 7, 10, 5, Stated(3, "[0, ..., 1]")}},
+          header);
   Import();
   EXPECT_EQ(sink.Collectives(0)[0].communicator.ranks, (std::vector<uint32_t>{0, 1}));
 }
 
-// A recv that crosses other events of its thread, and two threads that execute in another order than they were asked to.
+// A recv that crosses other events of its thread, and two threads that execute in another order
+// than they were asked to.
 TEST_F(ChromeTraceImport, ExecutionsFindTheirEnqueues) {
   const auto dims = [](int elements, const char* more = "") {
     return fmt::format(R"({{"Input Dims": [[{}]], "Input type": ["float"]{}}})", elements, more);
@@ -163,16 +179,21 @@ TEST_F(ChromeTraceImport, ExecutionsFindTheirEnqueues) {
   EXPECT_EQ(Import().collectives, 4u);
   for (const uint32_t rank : {0u, 1u}) {
     for (const SeenCollective& seen : sink.Collectives(rank)) {
-      EXPECT_EQ(seen.row.operation, seen.row.bytes == 32 ? CollectiveOperation::kAllReduce : CollectiveOperation::kReduceScatter);
+      EXPECT_EQ(seen.row.operation, seen.row.bytes == 32 ? CollectiveOperation::kAllReduce
+                                                         : CollectiveOperation::kReduceScatter);
     }
   }
 }
 
 TEST_F(ChromeTraceImport, ADumpBesideTheTraceTellsGroupAndSequence) {
-  const std::string header = R"(, "pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [0, 1]}])";
+  const std::string header =
+      R"(, "pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [0, 1]}])";
   const std::string dims = R"({"Input Dims": [[8]], "Input type": ["float"]})";
   for (const int rank : {0, 1}) {
-    Write(rank, 2, {{"cpu_op", "c10d::allreduce_", 1, 100, 20, dims}, {"user_annotation", "gloo:all_reduce", 2, 130, 10, dims}}, header);
+    Write(rank, 2,
+          {{"cpu_op", "c10d::allreduce_", 1, 100, 20, dims},
+           {"user_annotation", "gloo:all_reduce", 2, 130, 10, dims}},
+          header);
     folder.Write(fmt::format("fr_rank{}.json", rank), R"({"entries": [
       {"time_created_ns": 1000050000, "collective_seq_id": 76, "process_group": ["0", "default_pg"], "is_p2p": false},
       {"time_created_ns": 1000110000, "collective_seq_id": 77, "process_group": ["0", "default_pg"], "is_p2p": false},
@@ -184,7 +205,8 @@ TEST_F(ChromeTraceImport, ADumpBesideTheTraceTellsGroupAndSequence) {
 
 TEST_F(ChromeTraceImport, LongTracesBecomeManyBatches) {
   std::vector<X> events;
-  for (int i = 0; i < 20'000; ++i) events.push_back({"cpu_op", "op" + std::to_string(i % 100), 1, i, 1});
+  for (int i = 0; i < 20'000; ++i)
+    events.push_back({"cpu_op", "op" + std::to_string(i % 100), 1, i, 1});
   Write(0, 1, events);
   const ImportReport report = Import();
   EXPECT_EQ(report.batches, 3u);
@@ -198,7 +220,9 @@ TEST_F(ChromeTraceImport, ProgressEndsAtTheWhole) {
   const std::filesystem::path path = folder.path();
   uint64_t done = 0;
   uint64_t total = 0;
-  ASSERT_TRUE(ImportTraces({&path, 1}, {}, sink, [&](uint64_t d, uint64_t t) { done = d, total = t; }).ok());
+  ASSERT_TRUE(ImportTraces({&path, 1}, {}, sink, [&](uint64_t d, uint64_t t) {
+                done = d, total = t;
+              }).ok());
   EXPECT_GT(total, 0u);
   EXPECT_EQ(done, total);
 }

@@ -30,10 +30,12 @@ bool IsThreadStart(std::string_view name) { return name.ends_with(": _bootstrap"
 
 }  // namespace
 
-ChromeTraceImporter::ChromeTraceImporter(TraceFunctions& functions, RankTrace& trace, FileReport& report)
+ChromeTraceImporter::ChromeTraceImporter(TraceFunctions& functions, RankTrace& trace,
+                                         FileReport& report)
     : functions_(functions), trace_(trace), report_(report) {}
 
-absl::Status ChromeTraceImporter::Import(ByteSource& source, const std::function<void(uint64_t)>& progress) {
+absl::Status ChromeTraceImporter::Import(ByteSource& source,
+                                         const std::function<void(uint64_t)>& progress) {
   JsonEventSplitter splitter(source);
   ImportCounts& counts = report_.counts;
   JsonEventSplitter::Item item = splitter.Next();
@@ -52,13 +54,16 @@ absl::Status ChromeTraceImporter::Import(ByteSource& source, const std::function
     ++counts.events;
     Skip(DropReason::kTruncatedInput);
   }
-  if (splitter.outcome() == JsonEventSplitter::Outcome::kNoTrace || (counts.events == 0 && !splitter.has_events())) {
+  if (splitter.outcome() == JsonEventSplitter::Outcome::kNoTrace ||
+      (counts.events == 0 && !splitter.has_events())) {
     report_.refused = true;
-    report_.warnings.push_back(
-        fmt::format("not a trace: {}; give Chrome traces (.json, .json.gz) as torch.profiler writes them", splitter.complaint()));
+    report_.warnings.push_back(fmt::format(
+        "not a trace: {}; give Chrome traces (.json, .json.gz) as torch.profiler writes them",
+        splitter.complaint()));
   } else if (splitter.outcome() == JsonEventSplitter::Outcome::kTruncated) {
-    report_.warnings.push_back(fmt::format("the file is incomplete: {}; the {} events before that were read, what followed is lost",
-                                           splitter.complaint(), counts.events - (splitter.ended_inside_event() ? 1 : 0)));
+    report_.warnings.push_back(fmt::format(
+        "the file is incomplete: {}; the {} events before that were read, what followed is lost",
+        splitter.complaint(), counts.events - (splitter.ended_inside_event() ? 1 : 0)));
   }
   CloseAnnotations();
   ChooseTrainingThread();
@@ -69,7 +74,8 @@ absl::Status ChromeTraceImporter::Import(ByteSource& source, const std::function
 
 void ChromeTraceImporter::ReadMetadata(std::string_view key, std::string_view value) {
   if (key == "baseTimeNanoseconds") {
-    trace_.base_time_ns = static_cast<int64_t>(std::min<uint64_t>(ParseUnsigned(value), kMaxTimeNs));
+    trace_.base_time_ns =
+        static_cast<int64_t>(std::min<uint64_t>(ParseUnsigned(value), kMaxTimeNs));
   } else if (key == "host_name") {
     trace_.host = DecodeJsonString(Unquoted(value));
   } else if (key == "distributedInfo") {
@@ -81,7 +87,8 @@ void ChromeTraceImporter::ReadDistributedInfo(std::string_view value) {
   simdjson::dom::parser parser;
   simdjson::dom::element info;
   if (parser.parse(value.data(), value.size(), true).get(info) != simdjson::SUCCESS) {
-    report_.warnings.push_back("distributedInfo is not valid JSON: rank and world size are not taken from it");
+    report_.warnings.push_back(
+        "distributedInfo is not valid JSON: rank and world size are not taken from it");
     return;
   }
   int64_t number = 0;
@@ -94,7 +101,8 @@ void ChromeTraceImporter::ReadDistributedInfo(std::string_view value) {
     std::string_view text;
     if (element["pg_name"].get(text) == simdjson::SUCCESS) group.name = text;
     if (element["pg_desc"].get(text) == simdjson::SUCCESS) group.description = text;
-    if (element["pg_size"].get(number) == simdjson::SUCCESS) group.size = static_cast<uint32_t>(std::clamp<int64_t>(number, 0, 1 << 20));
+    if (element["pg_size"].get(number) == simdjson::SUCCESS)
+      group.size = static_cast<uint32_t>(std::clamp<int64_t>(number, 0, 1 << 20));
     simdjson::dom::array ranks;
     if (element["ranks"].get(ranks) == simdjson::SUCCESS) {
       for (const simdjson::dom::element rank : ranks) {
@@ -143,18 +151,22 @@ absl::Status ChromeTraceImporter::ImportInterval(const ChromeEvent& event) {
 absl::Status ChromeTraceImporter::Store(const ChromeEvent& event, IntervalRecord record) {
   record.start_ns = event.start_ns;
   record.duration_ns = event.duration_ns;
-  if (event.start_ns % 1000 != 0 || event.duration_ns % 1000 != 0) trace_.whole_microseconds = false;
+  if (event.start_ns % 1000 != 0 || event.duration_ns % 1000 != 0)
+    trace_.whole_microseconds = false;
   ++report_.counts.imported;
   return trace_.intervals.Add(record);
 }
 
-absl::Status ChromeTraceImporter::AddInterval(const ChromeEvent& event, const NamedEvent& named, uint8_t lane) {
+absl::Status ChromeTraceImporter::AddInterval(const ChromeEvent& event, const NamedEvent& named,
+                                              uint8_t lane) {
   using Use = NamedEvent::Use;
   const CollectiveCalls::Span span{event.start_ns, event.start_ns + event.duration_ns, lane};
   IntervalRecord record{.function = named.function, .lane = lane};
   switch (named.use) {
     case Use::kFunction: break;
-    case Use::kEnqueue: calls_.AddEnqueue(span, named.operation, ParseCollectiveArgs(event.args)); break;
+    case Use::kEnqueue:
+      calls_.AddEnqueue(span, named.operation, ParseCollectiveArgs(event.args));
+      break;
     case Use::kLaunch:
       VisitJsonMembers(event.args, [&](std::string_view key, std::string_view value) {
         if (key == "correlation") calls_.AddLaunch(span, ParseUnsigned(value));
@@ -175,7 +187,8 @@ absl::Status ChromeTraceImporter::AddInterval(const ChromeEvent& event, const Na
   return Store(event, record);
 }
 
-absl::Status ChromeTraceImporter::AddFrame(const ChromeEvent& event, const NamedEvent& named, uint8_t lane) {
+absl::Status ChromeTraceImporter::AddFrame(const ChromeEvent& event, const NamedEvent& named,
+                                           uint8_t lane) {
   IntervalRecord record{.function = named.function, .kind = IntervalKind::kPython, .lane = lane};
   VisitJsonMembers(event.args, [&](std::string_view key, std::string_view value) {
     if (key == "Python id") record.a = static_cast<uint32_t>(ParseUnsigned(value));
@@ -187,7 +200,8 @@ absl::Status ChromeTraceImporter::AddFrame(const ChromeEvent& event, const Named
   return Store(event, record);
 }
 
-absl::Status ChromeTraceImporter::AddAnnotation(const ChromeEvent& event, const NamedEvent& named, uint8_t lane) {
+absl::Status ChromeTraceImporter::AddAnnotation(const ChromeEvent& event, const NamedEvent& named,
+                                                uint8_t lane) {
   using Use = NamedEvent::Use;
   const CollectiveCalls::Span span{event.start_ns, event.start_ns + event.duration_ns, lane};
   switch (named.use) {
@@ -199,7 +213,8 @@ absl::Status ChromeTraceImporter::AddAnnotation(const ChromeEvent& event, const 
       ++report_.counts.imported;
       return absl::OkStatus();
     case Use::kExecution: {
-      IntervalRecord record{.function = named.function, .kind = IntervalKind::kCollective, .lane = lane};
+      IntervalRecord record{
+          .function = named.function, .kind = IntervalKind::kCollective, .lane = lane};
       record.a = calls_.AddExecution(span, named.operation, ParseCollectiveArgs(event.args));
       return Store(event, record);
     }
@@ -212,7 +227,8 @@ absl::Status ChromeTraceImporter::AddAnnotation(const ChromeEvent& event, const 
   if (named.optimizer) trace_.marks.push_back({span.start_ns, MarkKind::kOptimizerStep, 0});
   if (named.dataloader) trace_.marks.push_back({span.start_ns, MarkKind::kDataloaderNext, 0});
   if (!named.optimizer && !named.dataloader) ++annotations_;
-  return Store(event, {.function = named.function, .kind = IntervalKind::kAnnotation, .lane = lane});
+  return Store(event,
+               {.function = named.function, .kind = IntervalKind::kAnnotation, .lane = lane});
 }
 
 void ChromeTraceImporter::ReadThreadName(const ChromeEvent& event) {
@@ -221,13 +237,15 @@ void ChromeTraceImporter::ReadThreadName(const ChromeEvent& event) {
     if (key != "name") return;
     std::string name = DecodeJsonString(Unquoted(value));
     while (!name.empty() && name.back() == ' ') name.pop_back();
-    if (thread_names_.size() < 65'536) thread_names_.insert_or_assign(fmt::format("{}/{}", event.pid, event.tid), std::move(name));
+    if (thread_names_.size() < 65'536)
+      thread_names_.insert_or_assign(fmt::format("{}/{}", event.pid, event.tid), std::move(name));
   });
 }
 
 void ChromeTraceImporter::ReadDevice(std::string_view args) {
   VisitJsonMembers(args, [this](std::string_view key, std::string_view value) {
-    if (key == "device") trace_.device = static_cast<int32_t>(std::min<uint64_t>(ParseUnsigned(value), 1 << 20));
+    if (key == "device")
+      trace_.device = static_cast<int32_t>(std::min<uint64_t>(ParseUnsigned(value), 1 << 20));
   });
 }
 
@@ -239,12 +257,14 @@ TraceCategory ChromeTraceImporter::CategoryOf(std::string_view raw) {
   return last_category_value_;
 }
 
-const ChromeTraceImporter::NamedEvent& ChromeTraceImporter::Lookup(TraceCategory category, std::string_view raw_name) {
+const ChromeTraceImporter::NamedEvent& ChromeTraceImporter::Lookup(TraceCategory category,
+                                                                   std::string_view raw_name) {
   lookup_key_.assign(1, static_cast<char>('0' + static_cast<int>(category)));
   lookup_key_.append(raw_name);
   const auto found = names_.find(lookup_key_);
   if (found != names_.end()) return found->second;
-  // Addresses inside names make them countless: the cache starts anew now and then, the table behind it does not grow by them.
+  // Addresses inside names make them countless: the cache starts anew now and then, the table
+  // behind it does not grow by them.
   if (name_bytes_ > kMaxNameCacheBytes) {
     names_.clear();
     name_bytes_ = 0;
@@ -253,11 +273,14 @@ const ChromeTraceImporter::NamedEvent& ChromeTraceImporter::Lookup(TraceCategory
   return names_.emplace(lookup_key_, Classify(category, DecodeJsonString(raw_name))).first->second;
 }
 
-uint32_t ChromeTraceImporter::InternFunction(const std::string& name, FunctionClass function_class, WaitKind wait) {
-  return functions_.Intern(TraceFunctions::kNone, functions_.InternName(name), function_class, wait);
+uint32_t ChromeTraceImporter::InternFunction(const std::string& name, FunctionClass function_class,
+                                             WaitKind wait) {
+  return functions_.Intern(TraceFunctions::kNone, functions_.InternName(name), function_class,
+                           wait);
 }
 
-ChromeTraceImporter::NamedEvent ChromeTraceImporter::Classify(TraceCategory category, const std::string& name) {
+ChromeTraceImporter::NamedEvent ChromeTraceImporter::Classify(TraceCategory category,
+                                                              const std::string& name) {
   using Use = NamedEvent::Use;
   NamedEvent named;
   switch (category) {
@@ -265,7 +288,9 @@ ChromeTraceImporter::NamedEvent ChromeTraceImporter::Classify(TraceCategory cate
       const bool collective = IsCollectiveKernel(name);
       named.use = collective ? Use::kCollectiveKernel : Use::kKernel;
       if (collective) named.operation = OperationOfKernel(name);
-      named.function = InternFunction(name, collective ? FunctionClass::kCollective : FunctionClass::kGpuCompute, WaitKind::kNone);
+      named.function =
+          InternFunction(name, collective ? FunctionClass::kCollective : FunctionClass::kGpuCompute,
+                         WaitKind::kNone);
       return named;
     }
     case TraceCategory::kGpuMemory:
@@ -282,7 +307,8 @@ ChromeTraceImporter::NamedEvent ChromeTraceImporter::Classify(TraceCategory cate
       return named;
     case TraceCategory::kAnnotation: break;
     default:
-      named.operation = name.starts_with("c10d::") ? OperationOfName(name) : CollectiveOperation::kUnknown;
+      named.operation =
+          name.starts_with("c10d::") ? OperationOfName(name) : CollectiveOperation::kUnknown;
       named.use = named.operation != CollectiveOperation::kUnknown ? Use::kEnqueue : Use::kFunction;
       named.function = InternFunction(name, FunctionClass::kCpuOp, WaitOfOperator(name));
       return named;
@@ -328,12 +354,13 @@ uint8_t ChromeTraceImporter::LaneOf(const ChromeEvent& event, bool device) {
   return last_lane_;
 }
 
-// The thread that ran the steps; without steps the one whose Python code did not start as a thread; without Python the process's first,
-// or busiest.
+// The thread that ran the steps; without steps the one whose Python code did not start as a thread;
+// without Python the process's first, or busiest.
 void ChromeTraceImporter::ChooseTrainingThread() {
   const LaneState* best = nullptr;
   const auto rank_of = [](const LaneState& lane) {
-    return std::tuple(lane.steps, lane.frames > 0 && !lane.background, lane.is_process, lane.frames, lane.events);
+    return std::tuple(lane.steps, lane.frames > 0 && !lane.background, lane.is_process, lane.frames,
+                      lane.events);
   };
   for (const LaneState& lane : lanes_) {
     if (!lane.device && (best == nullptr || rank_of(lane) > rank_of(*best))) best = &lane;
@@ -341,7 +368,9 @@ void ChromeTraceImporter::ChooseTrainingThread() {
   trace_.lanes.clear();
   for (const LaneState& lane : lanes_) {
     const auto name = thread_names_.find(lane.name);
-    const LaneKind kind = lane.device ? LaneKind::kDeviceStream : &lane == best ? LaneKind::kTrainingThread : LaneKind::kHostThread;
+    const LaneKind kind = lane.device     ? LaneKind::kDeviceStream
+                          : &lane == best ? LaneKind::kTrainingThread
+                                          : LaneKind::kHostThread;
     trace_.lanes.push_back({name != thread_names_.end() ? name->second : lane.name, kind});
   }
 }
@@ -353,6 +382,8 @@ void ChromeTraceImporter::CloseAnnotations() {
   report_.counts.skipped.Add(DropReason::kUnwantedCategory, annotations_);
 }
 
-void ChromeTraceImporter::Finish(FlightRecorderDump dump) { calls_.Finish(std::move(dump), &trace_); }
+void ChromeTraceImporter::Finish(FlightRecorderDump dump) {
+  calls_.Finish(std::move(dump), &trace_);
+}
 
 }  // namespace eroica

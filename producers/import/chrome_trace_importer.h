@@ -1,14 +1,18 @@
-// Reads one Chrome trace of the PyTorch profiler (Kineto) into a RankTrace. One owner, one thread; a new importer for each file.
+// Reads one Chrome trace of the PyTorch profiler (Kineto) into a RankTrace. One owner, one thread;
+// a new importer for each file.
 //
 // What becomes of the events:
-//   kernel, gpu_memcpy, gpu_memset           intervals on device streams (gpu_compute, memory_op; nccl kernels: collective)
+//   kernel, gpu_memcpy, gpu_memset           intervals on device streams (gpu_compute, memory_op;
+//                                            nccl kernels: collective)
 //   cpu_op, cuda_runtime and the like        intervals on host threads (cpu_op)
 //   python_function                          intervals with their call stack (python)
 //   user_annotation  ProfilerStep#N          marks of the step's begin and end
 //                    Optimizer.step#...      a mark; likewise enumerate(DataLoader)#...__next__
 //                    gloo:...                the execution of a collective (collective)
-//                    nccl:...                only enqueues a kernel: operation and size go to the kernel, the event is skipped
-//                    others                  frames (python) where the trace has no Python frames, else skipped, as the frames say the same
+//                    nccl:...                only enqueues a kernel: operation and size go to the
+//                                            kernel, the event is skipped
+//                    others                  frames (python) where the trace has no Python frames,
+//                                            else skipped, as the frames say the same
 //   phases other than X, spans of the profiler itself   skipped
 // Events of zero duration are imported: in traces of whole microseconds they are short, not absent.
 #pragma once
@@ -37,11 +41,12 @@ class ChromeTraceImporter {
   // All must outlive the importer. report: path is set, counts and warnings are filled in.
   ChromeTraceImporter(TraceFunctions& functions, RankTrace& trace, FileReport& report);
 
-  // progress: called now and then with the bytes of the file read so far. Fails only where the import as a whole must stop (the disk is
-  // full); a file that is no trace is reported as refused.
+  // progress: called now and then with the bytes of the file read so far. Fails only where the
+  // import as a whole must stop (the disk is full); a file that is no trace is reported as refused.
   absl::Status Import(ByteSource& source, const std::function<void(uint64_t)>& progress);
 
-  // The flight-recorder dump of this rank, to be given once trace.rank is known. Joins the collectives; no further Import.
+  // The flight-recorder dump of this rank, to be given once trace.rank is known. Joins the
+  // collectives; no further Import.
   void Finish(FlightRecorderDump dump);
 
  private:
@@ -110,7 +115,8 @@ class ChromeTraceImporter {
   std::string last_lane_key_;
   uint8_t last_lane_ = 0;
   absl::flat_hash_map<std::string, std::string> thread_names_;
-  uint64_t annotations_ = 0;  // kept as intervals, of which it is decided at the end whether they are frames
+  // kept as intervals, of which it is decided at the end whether they are frames
+  uint64_t annotations_ = 0;
 };
 
 }  // namespace eroica

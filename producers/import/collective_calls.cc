@@ -19,7 +19,8 @@ int64_t ParseInteger(std::string_view text, int64_t fallback) {
   return value;
 }
 
-// Elements of each entry of "Input Dims": an entry is a shape, or a list of shapes whose elements add up. [] is no tensor, 0 elements.
+// Elements of each entry of "Input Dims": an entry is a shape, or a list of shapes whose elements
+// add up. [] is no tensor, 0 elements.
 std::vector<uint64_t> ParseDims(std::string_view text) {
   std::vector<uint64_t> elements;
   int depth = 0;
@@ -40,7 +41,8 @@ std::vector<uint64_t> ParseDims(std::string_view text) {
       --depth;
     } else if (c >= '0' && c <= '9') {
       uint64_t extent = 0;
-      const auto [rest, error] = std::from_chars(text.data() + at, text.data() + text.size(), extent);
+      const auto [rest, error] =
+          std::from_chars(text.data() + at, text.data() + text.size(), extent);
       if (error != std::errc()) return {};
       const bool overflow = any && product != 0 && extent > (uint64_t{1} << 60) / product;
       product = overflow ? 0 : any ? product * extent : extent;
@@ -99,16 +101,19 @@ struct RawCollectiveArgs {
   int64_t destination = -1;
 };
 
-// The group of this name, with its members, where the trace's header lists it; else as it is stated.
+// The group of this name, with its members, where the trace's header lists it; else as it is
+// stated.
 int32_t StatedGroup(const ProcessGroup& group, RankTrace* trace) {
   for (size_t i = 0; i < trace->groups.size(); ++i) {
     const ProcessGroup& known = trace->groups[i];
-    if (known.name == group.name && (group.ranks.empty() || known.ranks == group.ranks)) return static_cast<int32_t>(i);
+    if (known.name == group.name && (group.ranks.empty() || known.ranks == group.ranks))
+      return static_cast<int32_t>(i);
   }
   return trace->GroupIndex(group);
 }
 
-void AssignStated(std::string_view key, std::string_view value, RawCollectiveArgs* raw, CollectiveArgs* args) {
+void AssignStated(std::string_view key, std::string_view value, RawCollectiveArgs* raw,
+                  CollectiveArgs* args) {
   if (key == "Collective name") {
     args->states_collective = true;
     args->operation = OperationOfName(Unquoted(value));
@@ -119,7 +124,8 @@ void AssignStated(std::string_view key, std::string_view value, RawCollectiveArg
   } else if (key == "Process Group Ranks") {
     raw->group_ranks = value;
   } else if (key == "Group size") {
-    args->group.size = static_cast<uint32_t>(std::clamp<int64_t>(ParseInteger(value, 0), 0, 1 << 20));
+    args->group.size =
+        static_cast<uint32_t>(std::clamp<int64_t>(ParseInteger(value, 0), 0, 1 << 20));
   } else if (key == "In msg nelems") {
     raw->in_elements = ParseInteger(value, -1);
   } else if (key == "dtype") {
@@ -156,14 +162,18 @@ CollectiveArgs ParseCollectiveArgs(std::string_view text) {
   args.input_elements = ParseDims(raw.dims);
   const std::vector<std::string_view> types = ParseList(raw.types);
   for (size_t i = 0; i < args.input_elements.size(); ++i) {
-    args.input_bytes.push_back(i < types.size() ? args.input_elements[i] * BytesOfType(types[i]) : 0);
+    args.input_bytes.push_back(i < types.size() ? args.input_elements[i] * BytesOfType(types[i])
+                                                : 0);
   }
   const std::vector<std::string_view> concrete = ParseList(raw.concrete);
-  if (concrete.size() > 2 && !concrete[2].empty()) args.group_peer = static_cast<int32_t>(ParseInteger(concrete[2], -1));
+  if (concrete.size() > 2 && !concrete[2].empty())
+    args.group_peer = static_cast<int32_t>(ParseInteger(concrete[2], -1));
   args.group.ranks = ParseRanks(raw.group_ranks);
   if (!args.group.ranks.empty()) args.group.size = static_cast<uint32_t>(args.group.ranks.size());
-  if (raw.in_elements > 0) args.bytes = static_cast<uint64_t>(raw.in_elements) * BytesOfType(raw.dtype);
-  if (args.operation == CollectiveOperation::kSend) args.peer = static_cast<int32_t>(raw.destination);
+  if (raw.in_elements > 0)
+    args.bytes = static_cast<uint64_t>(raw.in_elements) * BytesOfType(raw.dtype);
+  if (args.operation == CollectiveOperation::kSend)
+    args.peer = static_cast<int32_t>(raw.destination);
   if (args.operation == CollectiveOperation::kRecv) args.peer = static_cast<int32_t>(raw.source);
   return args;
 }
@@ -172,8 +182,11 @@ void CollectiveCalls::AddEnqueue(Span span, CollectiveOperation operation, Colle
   enqueues_.push_back({span, operation, std::move(args)});
 }
 
-void CollectiveCalls::AddAnnotation(Span span, CollectiveOperation operation, const CollectiveArgs& args) {
-  annotations_.push_back({span, operation, std::accumulate(args.input_bytes.begin(), args.input_bytes.end(), uint64_t{0})});
+void CollectiveCalls::AddAnnotation(Span span, CollectiveOperation operation,
+                                    const CollectiveArgs& args) {
+  annotations_.push_back(
+      {span, operation,
+       std::accumulate(args.input_bytes.begin(), args.input_bytes.end(), uint64_t{0})});
 }
 
 void CollectiveCalls::AddLaunch(Span span, uint64_t correlation) {
@@ -185,7 +198,8 @@ uint32_t CollectiveCalls::AddKernel(Span span, CollectiveOperation operation, Co
   return static_cast<uint32_t>(executions_.size() - 1);
 }
 
-uint32_t CollectiveCalls::AddExecution(Span span, CollectiveOperation operation, CollectiveArgs args) {
+uint32_t CollectiveCalls::AddExecution(Span span, CollectiveOperation operation,
+                                       CollectiveArgs args) {
   executions_.push_back({span, operation, std::move(args), false});
   return static_cast<uint32_t>(executions_.size() - 1);
 }
@@ -199,7 +213,8 @@ void CollectiveCalls::Finish(FlightRecorderDump dump, RankTrace* trace) {
     const CollectiveArgs& args = execution.args;
     if (args.states_collective) {
       if (args.operation != CollectiveOperation::kUnknown) call.operation = args.operation;
-      if (!args.group.name.empty() || !args.group.ranks.empty()) call.group = StatedGroup(args.group, trace);
+      if (!args.group.name.empty() || !args.group.ranks.empty())
+        call.group = StatedGroup(args.group, trace);
       call.bytes = args.bytes;
       call.stated_sequence = args.sequence;
       call.peer = args.peer;
@@ -208,24 +223,30 @@ void CollectiveCalls::Finish(FlightRecorderDump dump, RankTrace* trace) {
     }
     trace->collectives.push_back(call);
   }
-  std::stable_sort(enqueues_.begin(), enqueues_.end(),
-                   [](const Enqueue& x, const Enqueue& y) { return x.span.start_ns < y.span.start_ns; });
+  std::stable_sort(enqueues_.begin(), enqueues_.end(), [](const Enqueue& x, const Enqueue& y) {
+    return x.span.start_ns < y.span.start_ns;
+  });
   JoinDump(std::move(dump), trace);
   JoinExecutions(trace);
   JoinKernels(trace);
 }
 
-// A dump's entry is made while the enqueue runs: the one entry whose time lies inside belongs to it. None or several: not told.
+// A dump's entry is made while the enqueue runs: the one entry whose time lies inside belongs to
+// it. None or several: not told.
 void CollectiveCalls::JoinDump(FlightRecorderDump dump, RankTrace* trace) {
   using Entry = FlightRecorderDump::Entry;
   std::erase_if(dump.entries, [](const Entry& entry) { return entry.point_to_point; });
-  std::sort(dump.entries.begin(), dump.entries.end(), [](const Entry& x, const Entry& y) { return x.created_ns < y.created_ns; });
+  std::sort(dump.entries.begin(), dump.entries.end(),
+            [](const Entry& x, const Entry& y) { return x.created_ns < y.created_ns; });
   for (Enqueue& enqueue : enqueues_) {
     if (IsPointToPoint(enqueue.operation)) continue;
-    const auto created_before = [](const Entry& entry, int64_t time) { return entry.created_ns < time; };
+    const auto created_before = [](const Entry& entry, int64_t time) {
+      return entry.created_ns < time;
+    };
     const int64_t start = trace->base_time_ns + enqueue.span.start_ns;
     const int64_t end = trace->base_time_ns + enqueue.span.end_ns;
-    const auto first = std::lower_bound(dump.entries.begin(), dump.entries.end(), start, created_before);
+    const auto first =
+        std::lower_bound(dump.entries.begin(), dump.entries.end(), start, created_before);
     const auto behind = std::lower_bound(first, dump.entries.end(), end, created_before);
     if (behind - first != 1) continue;
     ProcessGroup group{first->group_name, first->group_description, {}, 0};
@@ -239,9 +260,10 @@ void CollectiveCalls::JoinDump(FlightRecorderDump dump, RankTrace* trace) {
   }
 }
 
-// The first enqueue, in order, that is still without an execution, began before it and has a tensor of its size. Point to point
-// operations name it by id.
-CollectiveCalls::Enqueue* CollectiveCalls::FindEnqueue(const Execution& execution, size_t* first_open) {
+// The first enqueue, in order, that is still without an execution, began before it and has a tensor
+// of its size. Point to point operations name it by id.
+CollectiveCalls::Enqueue* CollectiveCalls::FindEnqueue(const Execution& execution,
+                                                       size_t* first_open) {
   const bool point_to_point = IsPointToPoint(execution.operation);
   while (*first_open < enqueues_.size() && enqueues_[*first_open].taken) ++*first_open;
   for (size_t i = *first_open; i < enqueues_.size(); ++i) {
@@ -249,12 +271,16 @@ CollectiveCalls::Enqueue* CollectiveCalls::FindEnqueue(const Execution& executio
     if (enqueue.span.start_ns > execution.span.start_ns) break;
     if (enqueue.taken || IsPointToPoint(enqueue.operation) != point_to_point) continue;
     if (point_to_point) {
-      if (enqueue.operation == execution.operation && enqueue.args.external_id + 1 == execution.args.external_id) return &enqueue;
+      if (enqueue.operation == execution.operation &&
+          enqueue.args.external_id + 1 == execution.args.external_id)
+        return &enqueue;
       continue;
     }
-    // FSDP's reduce-scatter runs as an all-reduce in gloo; any other difference tells that they do not belong together.
+    // FSDP's reduce-scatter runs as an all-reduce in gloo; any other difference tells that they do
+    // not belong together.
     const bool same = enqueue.operation == execution.operation ||
-                      (enqueue.operation == CollectiveOperation::kReduceScatter && execution.operation == CollectiveOperation::kAllReduce);
+                      (enqueue.operation == CollectiveOperation::kReduceScatter &&
+                       execution.operation == CollectiveOperation::kAllReduce);
     if (!same) continue;
     if (execution.args.input_elements.empty()) return &enqueue;
     const uint64_t elements = execution.args.input_elements[0];
@@ -269,8 +295,9 @@ void CollectiveCalls::JoinExecutions(RankTrace* trace) {
   for (size_t i = 0; i < executions_.size(); ++i) {
     if (!executions_[i].kernel) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [this](size_t x, size_t y) { return executions_[x].span.start_ns < executions_[y].span.start_ns; });
+  std::stable_sort(order.begin(), order.end(), [this](size_t x, size_t y) {
+    return executions_[x].span.start_ns < executions_[y].span.start_ns;
+  });
   size_t first_open = 0;
   for (const size_t i : order) {
     Enqueue* enqueue = FindEnqueue(executions_[i], &first_open);
@@ -287,46 +314,54 @@ void CollectiveCalls::JoinExecutions(RankTrace* trace) {
 
 // Annotations are sorted by lane and start; those of one lane do not overlap.
 const CollectiveCalls::Annotation* CollectiveCalls::FindAnnotation(const Launch& launch) const {
-  auto behind = std::upper_bound(annotations_.begin(), annotations_.end(), launch, [](const Launch& x, const Annotation& y) {
-    return std::pair(x.lane, x.start_ns) < std::pair(y.span.lane, y.span.start_ns);
-  });
+  auto behind = std::upper_bound(
+      annotations_.begin(), annotations_.end(), launch, [](const Launch& x, const Annotation& y) {
+        return std::pair(x.lane, x.start_ns) < std::pair(y.span.lane, y.span.start_ns);
+      });
   if (behind == annotations_.begin()) return nullptr;
   const Annotation& candidate = *--behind;
-  const bool inside = candidate.span.lane == launch.lane && launch.start_ns <= candidate.span.end_ns;
+  const bool inside =
+      candidate.span.lane == launch.lane && launch.start_ns <= candidate.span.end_ns;
   return inside ? &candidate : nullptr;
 }
 
 // enqueues_ is sorted by start, and few are open at one time.
 CollectiveCalls::Enqueue* CollectiveCalls::FindEnqueueAround(const Launch& launch) {
   constexpr int kLookBack = 64;
-  auto at = std::upper_bound(enqueues_.begin(), enqueues_.end(), launch.start_ns,
-                             [](int64_t time, const Enqueue& enqueue) { return time < enqueue.span.start_ns; });
+  auto at = std::upper_bound(
+      enqueues_.begin(), enqueues_.end(), launch.start_ns,
+      [](int64_t time, const Enqueue& enqueue) { return time < enqueue.span.start_ns; });
   for (int i = 0; i < kLookBack && at != enqueues_.begin(); ++i) {
     --at;
-    if (at->span.lane == launch.lane && launch.start_ns <= at->span.end_ns && !at->taken) return &*at;
+    if (at->span.lane == launch.lane && launch.start_ns <= at->span.end_ns && !at->taken)
+      return &*at;
   }
   return nullptr;
 }
 
-// A kernel's correlation id is that of its launch. The launch lies inside the annotation that names operation and sizes, and inside the
-// enqueue of which a dump names group and sequence number.
+// A kernel's correlation id is that of its launch. The launch lies inside the annotation that names
+// operation and sizes, and inside the enqueue of which a dump names group and sequence number.
 void CollectiveCalls::JoinKernels(RankTrace* trace) {
-  std::sort(launches_.begin(), launches_.end(), [](const Launch& x, const Launch& y) { return x.correlation < y.correlation; });
+  std::sort(launches_.begin(), launches_.end(),
+            [](const Launch& x, const Launch& y) { return x.correlation < y.correlation; });
   std::sort(annotations_.begin(), annotations_.end(), [](const Annotation& x, const Annotation& y) {
     return std::pair(x.span.lane, x.span.start_ns) < std::pair(y.span.lane, y.span.start_ns);
   });
   for (size_t i = 0; i < executions_.size(); ++i) {
     const Execution& kernel = executions_[i];
     if (!kernel.kernel) continue;
-    const auto launch = std::lower_bound(launches_.begin(), launches_.end(), kernel.args.correlation,
-                                         [](const Launch& x, uint64_t correlation) { return x.correlation < correlation; });
+    const auto launch = std::lower_bound(
+        launches_.begin(), launches_.end(), kernel.args.correlation,
+        [](const Launch& x, uint64_t correlation) { return x.correlation < correlation; });
     if (launch == launches_.end() || launch->correlation != kernel.args.correlation) continue;
     CollectiveCall& call = trace->collectives[i];
     call.order_ns = launch->start_ns;
-    if (Enqueue* enqueue = FindEnqueueAround(*launch); enqueue != nullptr && !IsPointToPoint(call.operation)) {
+    if (Enqueue* enqueue = FindEnqueueAround(*launch);
+        enqueue != nullptr && !IsPointToPoint(call.operation)) {
       enqueue->taken = true;
       if (call.group < 0) call.group = enqueue->group;
-      if (call.stated_sequence < 0 && call.group == enqueue->group) call.stated_sequence = enqueue->sequence;
+      if (call.stated_sequence < 0 && call.group == enqueue->group)
+        call.stated_sequence = enqueue->sequence;
     }
     const Annotation* annotation = FindAnnotation(*launch);
     if (kernel.args.states_collective || annotation == nullptr) continue;

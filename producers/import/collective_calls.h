@@ -1,6 +1,7 @@
-// Brings together what a trace tells of one collective in several places: the enqueue (c10d::*), the annotation around it (nccl:*), the
-// kernel's launch, and the execution (a kernel, or gloo:*), none of which says which of the others it belongs to. One collector a rank,
-// fed in file order, in any order of time.
+// Brings together what a trace tells of one collective in several places: the enqueue (c10d::*),
+// the annotation around it (nccl:*), the kernel's launch, and the execution (a kernel, or gloo:*),
+// none of which says which of the others it belongs to. One collector a rank, fed in file order, in
+// any order of time.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,9 @@ struct CollectiveArgs {
   uint64_t external_id = 0;
   uint64_t correlation = 0;
   std::vector<uint64_t> input_elements;  // "Input Dims": elements of each input
-  std::vector<uint64_t> input_bytes;     // the same times the size of "Input type"; 0 where that is unknown
-  int32_t group_peer = -1;               // "Concrete Inputs"[2] of c10d::send and recv_
+  // the same times the size of "Input type"; 0 where that is unknown
+  std::vector<uint64_t> input_bytes;
+  int32_t group_peer = -1;  // "Concrete Inputs"[2] of c10d::send and recv_
   // Newer versions say it outright.
   bool states_collective = false;
   CollectiveOperation operation = CollectiveOperation::kUnknown;
@@ -35,7 +37,7 @@ struct FlightRecorderDump {
     int64_t created_ns = 0;  // wall clock
     std::string group_name;
     std::string group_description;
-    int64_t sequence = -1;   // within the group; point to point: of those alone
+    int64_t sequence = -1;  // within the group; point to point: of those alone
     bool point_to_point = false;
     CollectiveOperation operation = CollectiveOperation::kUnknown;
     int32_t group_peer = -1;  // point to point: the peer's rank within the group
@@ -66,7 +68,8 @@ class CollectiveCalls {
   void Finish(FlightRecorderDump dump, RankTrace* trace);
 
  private:
-  static constexpr size_t kMaxLaunches = size_t{4} << 20;  // 96 MiB; kernels launched beyond it keep the operation of their name
+  // 96 MiB; kernels launched beyond it keep the operation of their name
+  static constexpr size_t kMaxLaunches = size_t{4} << 20;
 
   struct Enqueue {
     Span span;

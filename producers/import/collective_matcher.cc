@@ -14,7 +14,8 @@
 namespace eroica {
 namespace {
 
-constexpr uint32_t kMaxNamedMembers = 65'536;  // of a communicator that no trace lists; beyond, its size must do
+// of a communicator that no trace lists; beyond, its size must do
+constexpr uint32_t kMaxNamedMembers = 65'536;
 
 using Calls = std::vector<CollectiveCall*>;
 
@@ -56,11 +57,14 @@ bool SameCall(const CollectiveCall& x, const CollectiveCall& y) {
 }
 
 bool SameOrder(const Calls& x, const Calls& y) {
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                    [](const CollectiveCall* a, const CollectiveCall* b) { return SameCall(*a, *b); });
+  return std::equal(
+      x.begin(), x.end(), y.begin(), y.end(),
+      [](const CollectiveCall* a, const CollectiveCall* b) { return SameCall(*a, *b); });
 }
 
-bool EarlierCall(const CollectiveCall* x, const CollectiveCall* y) { return x->order_ns < y->order_ns; }
+bool EarlierCall(const CollectiveCall* x, const CollectiveCall* y) {
+  return x->order_ns < y->order_ns;
+}
 
 class Matcher {
  public:
@@ -130,7 +134,8 @@ class Matcher {
   void Warn(std::string text) { report_.warnings.push_back(std::move(text)); }
 
   static std::string NameOf(const ProcessGroup& info) {
-    return info.description.empty() ? fmt::format("\"{}\"", info.name) : fmt::format("\"{}\" ({})", info.name, info.description);
+    return info.description.empty() ? fmt::format("\"{}\"", info.name)
+                                    : fmt::format("\"{}\" ({})", info.name, info.description);
   }
 
   // Sequence numbers: as stated where every call of every member has one, else by order.
@@ -146,7 +151,8 @@ class Matcher {
       std::map<CollectiveOperation, uint64_t> next;
       for (CollectiveCall* call : member.calls) {
         call->communicator = communicator;
-        call->sequence = stated ? static_cast<uint64_t>(call->stated_sequence) : next[call->operation]++;
+        call->sequence =
+            stated ? static_cast<uint64_t>(call->stated_sequence) : next[call->operation]++;
       }
     }
   }
@@ -155,31 +161,38 @@ class Matcher {
     const Member& first = group.members.begin()->second;
     for (const auto& [rank, member] : group.members) {
       if (SameOrder(first.calls, member.calls)) continue;
-      Warn(fmt::format(
-          "group {}: the order of collectives differs between rank {} ({} calls) and rank {} ({} calls), so they are not matched; "
-          "put the flight-recorder dumps (fr_rankN.json) beside the traces to have them matched exactly",
-          NameOf(group.info), group.members.begin()->first, first.calls.size(), rank, member.calls.size()));
+      Warn(
+          fmt::format("group {}: the order of collectives differs between rank {} ({} calls) and "
+                      "rank {} ({} calls), so they are not matched; "
+                      "put the flight-recorder dumps (fr_rankN.json) beside the traces to have "
+                      "them matched exactly",
+                      NameOf(group.info), group.members.begin()->first, first.calls.size(), rank,
+                      member.calls.size()));
       return false;
     }
     return true;
   }
 
-  // Calls without a group belong to the world's communicator if there is no other that they could belong to, and all ranks made the same ones in the
-  // same order. With smaller groups about, agreement shows nothing: ranks that do the same work in different groups agree as well.
+  // Calls without a group belong to the world's communicator if there is no other that they could
+  // belong to, and all ranks made the same ones in the same order. With smaller groups about,
+  // agreement shows nothing: ranks that do the same work in different groups agree as well.
   void MatchUntold() {
     if (untold_.empty()) return;
     if (2 * traces_.size() < world_size_) {
-      Warn(fmt::format(
-          "the traces do not say which process group their collectives belong to, and the order that {} of {} ranks show cannot "
-          "speak for the others: they are not matched; give the traces of all ranks",
-          traces_.size(), world_size_));
+      Warn(
+          fmt::format("the traces do not say which process group their collectives belong to, and "
+                      "the order that {} of {} ranks show cannot "
+                      "speak for the others: they are not matched; give the traces of all ranks",
+                      traces_.size(), world_size_));
       return;
     }
     if (const ProcessGroup* smaller = SmallerGroup(); smaller != nullptr) {
-      Warn(fmt::format(
-          "the traces do not say which process group their collectives belong to, and there are several (such as {}): those that "
-          "nothing tells are not matched; put the flight-recorder dumps (fr_rankN.json) beside the traces to have them matched exactly",
-          NameOf(*smaller)));
+      Warn(
+          fmt::format("the traces do not say which process group their collectives belong to, and "
+                      "there are several (such as {}): those that "
+                      "nothing tells are not matched; put the flight-recorder dumps "
+                      "(fr_rankN.json) beside the traces to have them matched exactly",
+                      NameOf(*smaller)));
       return;
     }
     ProcessGroup world = WorldGroup();
@@ -211,18 +224,20 @@ class Matcher {
     return world;
   }
 
-  // --- Point to point
-  // ------------------------------------------------------------------------------------------------------------------------ The k-th
-  // send i -> j meets the k-th receive at j from i.
+  // Point to point.
+  // The k-th send i -> j meets the k-th receive at j from i.
 
-  static std::optional<uint32_t> GlobalPeer(const ProcessGroup& group, uint32_t rank, int32_t group_peer) {
-    if (group_peer < 0 || static_cast<size_t>(group_peer) >= group.ranks.size()) return std::nullopt;
+  static std::optional<uint32_t> GlobalPeer(const ProcessGroup& group, uint32_t rank,
+                                            int32_t group_peer) {
+    if (group_peer < 0 || static_cast<size_t>(group_peer) >= group.ranks.size())
+      return std::nullopt;
     const uint32_t peer = group.ranks[static_cast<size_t>(group_peer)];
     if (peer == rank) return std::nullopt;
     return peer;
   }
 
-  static const ProcessGroup* GroupDescribed(const RankTrace& trace, const std::string& description) {
+  static const ProcessGroup* GroupDescribed(const RankTrace& trace,
+                                            const std::string& description) {
     const ProcessGroup* found = nullptr;
     for (const ProcessGroup& group : trace.groups) {
       if (group.description != description) continue;
@@ -234,7 +249,8 @@ class Matcher {
 
   using Channel = std::tuple<uint32_t, uint32_t>;  // sender, receiver
 
-  // Whether, if all peers are meant within the groups of this description, sends and receives of all present ranks pair up.
+  // Whether, if all peers are meant within the groups of this description, sends and receives of
+  // all present ranks pair up.
   bool PairsUp(const std::string& description) const {
     std::map<Channel, std::vector<uint64_t>> sent;
     std::map<Channel, std::vector<uint64_t>> received;
@@ -261,7 +277,8 @@ class Matcher {
     std::set<std::string> descriptions;
     for (const auto& [rank, calls] : point_to_point_) {
       for (const CollectiveCall* call : calls) told = told && call->peer >= 0;
-      for (const ProcessGroup& group : TraceOf(rank)->groups) descriptions.insert(group.description);
+      for (const ProcessGroup& group : TraceOf(rank)->groups)
+        descriptions.insert(group.description);
     }
     if (told) {
       for (auto& [rank, calls] : point_to_point_) NumberChannels(*TraceOf(rank), nullptr, calls);
@@ -272,8 +289,10 @@ class Matcher {
       if (PairsUp(description)) fitting.push_back(description);
     }
     if (fitting.size() != 1) {
-      Warn(fmt::format("sends and receives are not matched: {} of the process groups make them pair up between the ranks",
-                       fitting.empty() ? "none" : "several"));
+      Warn(
+          fmt::format("sends and receives are not matched: {} of the process groups make them pair "
+                      "up between the ranks",
+                      fitting.empty() ? "none" : "several"));
       return;
     }
     for (auto& [rank, calls] : point_to_point_) {
@@ -287,8 +306,10 @@ class Matcher {
     const ProcessGroup world = WorldGroup();
     std::map<std::tuple<uint32_t, int32_t, CollectiveOperation>, uint64_t> next;
     for (CollectiveCall* call : calls) {
-      const ProcessGroup* own = call->group >= 0 ? &trace.groups[static_cast<size_t>(call->group)] : &world;
-      if (group != nullptr) call->peer = static_cast<int32_t>(*GlobalPeer(*group, RankOf(trace), call->group_peer));
+      const ProcessGroup* own =
+          call->group >= 0 ? &trace.groups[static_cast<size_t>(call->group)] : &world;
+      if (group != nullptr)
+        call->peer = static_cast<int32_t>(*GlobalPeer(*group, RankOf(trace), call->group_peer));
       call->communicator = CommunicatorOf(trace, group != nullptr ? *group : *own);
       call->sequence = next[{call->communicator, call->peer, call->operation}]++;
     }
@@ -311,7 +332,8 @@ CommId CommunicatorId(const JobId& job, const ProcessGroup& group) {
   return CommId{HashFunction(FunctionClass::kCollective, text, FunctionId{0}).value};
 }
 
-MatchReport MatchCollectives(const JobId& job, uint32_t world_size, std::span<RankTrace* const> traces) {
+MatchReport MatchCollectives(const JobId& job, uint32_t world_size,
+                             std::span<RankTrace* const> traces) {
   return Matcher(job, world_size, traces).Run();
 }
 

@@ -1,7 +1,8 @@
-// Finds out which collectives of different ranks are one and the same: gives each CollectiveCall a communicator and a sequence number
-// that are equal on all members. What the traces (or flight-recorder dumps) state is taken; what they do not is taken from the order of
-// the calls, and only where all ranks agree on that order. A wrong match would blame the wrong rank: where they do not agree the calls
-// stay unmatched, and a warning says so.
+// Finds out which collectives of different ranks are one and the same: gives each CollectiveCall a
+// communicator and a sequence number that are equal on all members. What the traces (or
+// flight-recorder dumps) state is taken; what they do not is taken from the order of the calls, and
+// only where all ranks agree on that order. A wrong match would blame the wrong rank: where they do
+// not agree the calls stay unmatched, and a warning says so.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,9 @@ struct MatchReport {
 // Equal on all members of a group.
 CommId CommunicatorId(const JobId& job, const ProcessGroup& group);
 
-// Fills communicator and sequence of all calls, and RankTrace::communicators. Traces have distinct ranks; world_size is that of the job.
-MatchReport MatchCollectives(const JobId& job, uint32_t world_size, std::span<RankTrace* const> traces);
+// Fills communicator and sequence of all calls, and RankTrace::communicators. Traces have distinct
+// ranks; world_size is that of the job.
+MatchReport MatchCollectives(const JobId& job, uint32_t world_size,
+                             std::span<RankTrace* const> traces);
 
 }  // namespace eroica

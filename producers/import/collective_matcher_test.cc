@@ -33,7 +33,8 @@ class Job {
   std::vector<std::unique_ptr<RankTrace>> traces_;
 };
 
-void Call(RankTrace& trace, CollectiveOperation operation, uint64_t bytes, int32_t group = -1, int64_t sequence = -1) {
+void Call(RankTrace& trace, CollectiveOperation operation, uint64_t bytes, int32_t group = -1,
+          int64_t sequence = -1) {
   CollectiveCall call;
   call.order_ns = static_cast<int64_t>(trace.collectives.size());
   call.operation = operation;
@@ -43,7 +44,8 @@ void Call(RankTrace& trace, CollectiveOperation operation, uint64_t bytes, int32
   trace.collectives.push_back(call);
 }
 
-void PointToPoint(RankTrace& trace, CollectiveOperation operation, int32_t group_peer, uint64_t bytes = 8) {
+void PointToPoint(RankTrace& trace, CollectiveOperation operation, int32_t group_peer,
+                  uint64_t bytes = 8) {
   Call(trace, operation, bytes);
   trace.collectives.back().group_peer = group_peer;
 }
@@ -77,7 +79,8 @@ TEST(MatchCollectives, NotWhereOneDiffers) {
     const MatchReport report = job.Match();
     EXPECT_EQ(report.matched, 0u) << flaw;
     ASSERT_EQ(report.warnings.size(), 1u);
-    EXPECT_NE(report.warnings[0].find("order of collectives differs"), std::string::npos) << report.warnings[0];
+    EXPECT_NE(report.warnings[0].find("order of collectives differs"), std::string::npos)
+        << report.warnings[0];
   }
 }
 
@@ -88,13 +91,15 @@ TEST(MatchCollectives, AllToAllMayDifferInSize) {
   EXPECT_EQ(job.Match().matched, 2u);
 }
 
-// Two groups that do the same: all four ranks agree on the order, and yet the calls are not one collective of four.
+// Two groups that do the same: all four ranks agree on the order, and yet the calls are not one
+// collective of four.
 TEST(MatchCollectives, NotAcrossGroupsThatNothingTells) {
   Job job(4);
   for (uint32_t rank = 0; rank < 4; ++rank) {
     RankTrace& trace = job.Rank(rank);
     trace.groups = {{"0", "default_pg", {0, 1, 2, 3}, 4},
-                    {rank < 2 ? "1" : "2", "dp", rank < 2 ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{2, 3}, 2}};
+                    {rank < 2 ? "1" : "2", "dp",
+                     rank < 2 ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{2, 3}, 2}};
     Call(trace, kAllReduce, 8);
   }
   const MatchReport report = job.Match();
@@ -108,7 +113,9 @@ TEST(MatchCollectives, AsStated) {
   std::vector<RankTrace*> traces;
   for (uint32_t rank = 0; rank < 4; ++rank) {
     traces.push_back(&job.Rank(rank));
-    traces[rank]->groups = {{rank < 2 ? "1" : "2", "dp", rank < 2 ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{2, 3}, 2}};
+    traces[rank]->groups = {{rank < 2 ? "1" : "2", "dp",
+                             rank < 2 ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{2, 3},
+                             2}};
     // The capture of rank 1 began one collective later.
     if (rank != 1) Call(*traces[rank], kAllReduce, 8, 0, 40);
     Call(*traces[rank], kAllReduce, 8, 0, 41);
@@ -127,16 +134,18 @@ TEST(MatchCollectives, FewOfManyRanksShowNoOrder) {
   EXPECT_EQ(job.Match().matched, 0u);
 }
 
-// Pipelines {0, 1} and {2, 3}, data parallel {0, 2} and {1, 3}: the peer's rank in the group fits several groups, but only one makes all pair up.
+// Pipelines {0, 1} and {2, 3}, data parallel {0, 2} and {1, 3}: the peer's rank in the group fits
+// several groups, but only one makes all pair up.
 class PipelineJob : public Job {
  public:
   PipelineJob() : Job(4) {
     for (uint32_t rank = 0; rank < 4; ++rank) {
       traces.push_back(&Rank(rank));
       const uint32_t pipeline = rank / 2;
-      traces[rank]->groups = {{"0", "default_pg", {0, 1, 2, 3}, 4},
-                              {"p" + std::to_string(pipeline), "mesh_pp", {2 * pipeline, 2 * pipeline + 1}, 2},
-                              {"d" + std::to_string(rank % 2), "mesh_dp", {rank % 2, rank % 2 + 2}, 2}};
+      traces[rank]->groups = {
+          {"0", "default_pg", {0, 1, 2, 3}, 4},
+          {"p" + std::to_string(pipeline), "mesh_pp", {2 * pipeline, 2 * pipeline + 1}, 2},
+          {"d" + std::to_string(rank % 2), "mesh_dp", {rank % 2, rank % 2 + 2}, 2}};
     }
   }
   std::vector<RankTrace*> traces;
@@ -146,11 +155,15 @@ TEST(MatchCollectives, SendsMeetReceivesInTheGroupThatFits) {
   PipelineJob job;
   for (uint32_t rank = 0; rank < 4; ++rank) {
     const bool first = rank % 2 == 0;
-    PointToPoint(*job.traces[rank], first ? CollectiveOperation::kSend : CollectiveOperation::kRecv, first ? 1 : 0);
-    PointToPoint(*job.traces[rank], first ? CollectiveOperation::kSend : CollectiveOperation::kRecv, first ? 1 : 0, 16);
-    PointToPoint(*job.traces[rank], first ? CollectiveOperation::kRecv : CollectiveOperation::kSend, first ? 1 : 0);
+    PointToPoint(*job.traces[rank], first ? CollectiveOperation::kSend : CollectiveOperation::kRecv,
+                 first ? 1 : 0);
+    PointToPoint(*job.traces[rank], first ? CollectiveOperation::kSend : CollectiveOperation::kRecv,
+                 first ? 1 : 0, 16);
+    PointToPoint(*job.traces[rank], first ? CollectiveOperation::kRecv : CollectiveOperation::kSend,
+                 first ? 1 : 0);
   }
-  // Within the data-parallel groups rank 0 would send to rank 2, which receives nothing from it: only the pipeline makes all pair up.
+  // Within the data-parallel groups rank 0 would send to rank 2, which receives nothing from it:
+  // only the pipeline makes all pair up.
   const MatchReport report = job.Match();
   EXPECT_EQ(report.matched, 12u) << (report.warnings.empty() ? "" : report.warnings[0]);
   EXPECT_EQ(job.traces[2]->collectives[0].peer, 3);

@@ -41,9 +41,12 @@ RankConnections JoinConnections(const std::map<uint32_t, TcpInfo>& by_rank) {
 
 std::filesystem::path FindTcpInfo(const std::filesystem::path& trace, int64_t rank) {
   std::error_code error;
-  const std::filesystem::path folder = std::filesystem::absolute(trace, error).lexically_normal().parent_path();
-  for (const std::filesystem::path& place : {folder, folder.parent_path() / "tcp-info" / folder.filename()}) {
-    for (const std::string& name : {fmt::format("ss_rank{}.txt", rank), fmt::format("ss_rank{}.txt.gz", rank)}) {
+  const std::filesystem::path folder =
+      std::filesystem::absolute(trace, error).lexically_normal().parent_path();
+  for (const std::filesystem::path& place :
+       {folder, folder.parent_path() / "tcp-info" / folder.filename()}) {
+    for (const std::string& name :
+         {fmt::format("ss_rank{}.txt", rank), fmt::format("ss_rank{}.txt.gz", rank)}) {
       if (std::filesystem::is_regular_file(place / name, error)) return place / name;
     }
   }
@@ -55,7 +58,8 @@ TcpInfoFile ReadTcpInfo(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
   absl::StatusOr<std::unique_ptr<ByteSource>> source = ByteSource::Open(path);
   if (!source.ok()) {
-    file.warnings.push_back(fmt::format("{} was not read: {}", name, std::string(source.status().message())));
+    file.warnings.push_back(
+        fmt::format("{} was not read: {}", name, std::string(source.status().message())));
     return file;
   }
   std::string text;
@@ -65,15 +69,21 @@ TcpInfoFile ReadTcpInfo(const std::filesystem::path& path) {
     if (read == 0) break;
     text.append(buffer.data(), read);
   }
-  if (text.size() >= kMaxBytes) file.warnings.push_back(fmt::format("{} is longer than {} bytes: the rest was not read", name, kMaxBytes));
-  if (!(*source)->damage().empty()) file.warnings.push_back(fmt::format("{} ends early: {}", name, (*source)->damage()));
+  if (text.size() >= kMaxBytes)
+    file.warnings.push_back(
+        fmt::format("{} is longer than {} bytes: the rest was not read", name, kMaxBytes));
+  if (!(*source)->damage().empty())
+    file.warnings.push_back(fmt::format("{} ends early: {}", name, (*source)->damage()));
   file.info = ParseTcpInfo(text);
   if (file.info.connections.empty())
-    file.warnings.push_back(fmt::format("{} lists no connection; the output of `ss -tin` was expected", name));
+    file.warnings.push_back(
+        fmt::format("{} lists no connection; the output of `ss -tin` was expected", name));
   if (file.info.malformed > 0) {
-    file.warnings.push_back(fmt::format("{}: {} of its lines were not understood and not used", name, file.info.malformed));
+    file.warnings.push_back(fmt::format("{}: {} of its lines were not understood and not used",
+                                        name, file.info.malformed));
   }
-  if (file.info.truncated > 0) file.warnings.push_back(fmt::format("{} is cut off: its last connection was not used", name));
+  if (file.info.truncated > 0)
+    file.warnings.push_back(fmt::format("{} is cut off: its last connection was not used", name));
   return file;
 }
 

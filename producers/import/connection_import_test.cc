@@ -18,29 +18,37 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TcpInfo Listing(std::vector<TcpConnection> connections) { return {.connections = std::move(connections)}; }
+TcpInfo Listing(std::vector<TcpConnection> connections) {
+  return {.connections = std::move(connections)};
+}
 
 TEST(JoinConnections, TheOtherEndIsAnotherRanks) {
-  const RankConnections joined =
-      JoinConnections({{0, Listing({{"10.0.0.1:5", "10.0.0.2:6", 100, 7, 1}, {"10.0.0.1:8", "10.0.0.2:9", 50, 3, 0}})},
-                       {1, Listing({{"10.0.0.2:6", "10.0.0.1:5", 10, 2, 0}, {"10.0.0.2:9", "10.0.0.1:8", 0, 0, 0}})}});
-  EXPECT_THAT(joined.samples.at(0), ElementsAre(ConnectionSample{.peer = 1, .bytes = 150, .busy_ns = 10, .retransmits = 1}));
-  EXPECT_THAT(joined.samples.at(1), ElementsAre(ConnectionSample{.peer = 0, .bytes = 10, .busy_ns = 2}));
+  const RankConnections joined = JoinConnections(
+      {{0,
+        Listing({{"10.0.0.1:5", "10.0.0.2:6", 100, 7, 1}, {"10.0.0.1:8", "10.0.0.2:9", 50, 3, 0}})},
+       {1,
+        Listing({{"10.0.0.2:6", "10.0.0.1:5", 10, 2, 0}, {"10.0.0.2:9", "10.0.0.1:8", 0, 0, 0}})}});
+  EXPECT_THAT(joined.samples.at(0), ElementsAre(ConnectionSample{
+                                        .peer = 1, .bytes = 150, .busy_ns = 10, .retransmits = 1}));
+  EXPECT_THAT(joined.samples.at(1),
+              ElementsAre(ConnectionSample{.peer = 0, .bytes = 10, .busy_ns = 2}));
   EXPECT_EQ(joined.elsewhere, 0u);
 }
 
 TEST(JoinConnections, WhatLeadsElsewhereOrStaysOnTheHostIsNotUsed) {
-  const RankConnections joined = JoinConnections({{0, Listing({{"10.0.0.1:5", "10.9.9.9:443", 100, 7, 0},
-                                                               {"10.0.0.1:8", "10.0.0.1:9", 50, 3, 0},
-                                                               {"10.0.0.1:9", "10.0.0.1:8", 50, 3, 0}})},
-                                                  {1, {}}});
+  const RankConnections joined =
+      JoinConnections({{0, Listing({{"10.0.0.1:5", "10.9.9.9:443", 100, 7, 0},
+                                    {"10.0.0.1:8", "10.0.0.1:9", 50, 3, 0},
+                                    {"10.0.0.1:9", "10.0.0.1:8", 50, 3, 0}})},
+                       {1, {}}});
   EXPECT_THAT(joined.samples, IsEmpty());
   EXPECT_EQ(joined.elsewhere, 3u);
 }
 
 TEST(JoinConnections, AListOfAWholeHostTellsNoRank) {
   const TcpInfo host = Listing({{"10.0.0.1:5", "10.0.0.2:6", 100, 7, 0}});
-  const RankConnections joined = JoinConnections({{0, host}, {1, host}, {2, Listing({{"10.0.0.2:6", "10.0.0.1:5", 9, 1, 0}})}});
+  const RankConnections joined = JoinConnections(
+      {{0, host}, {1, host}, {2, Listing({{"10.0.0.2:6", "10.0.0.1:5", 9, 1, 0}})}});
   EXPECT_THAT(joined.samples, IsEmpty());
   EXPECT_EQ(joined.ambiguous, 1u);
 }
@@ -48,7 +56,8 @@ TEST(JoinConnections, AListOfAWholeHostTellsNoRank) {
 TEST(JoinConnections, CountersThatAreTooLargeStopAtTheLargest) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   const RankConnections joined =
-      JoinConnections({{0, Listing({{"10.0.0.1:5", "10.0.0.2:6", ~0ull, kMost, 1}, {"10.0.0.1:8", "10.0.0.2:6", 50, kMost, 0}})},
+      JoinConnections({{0, Listing({{"10.0.0.1:5", "10.0.0.2:6", ~0ull, kMost, 1},
+                                    {"10.0.0.1:8", "10.0.0.2:6", 50, kMost, 0}})},
                        {1, Listing({{"10.0.0.2:6", "10.0.0.1:5", 0, 0, 0}})}});
   EXPECT_EQ(joined.samples.at(0).front().bytes, ~0ull);
   EXPECT_EQ(joined.samples.at(0).front().busy_ns, CodecLimits::kMaxTimeNs);
@@ -57,13 +66,16 @@ TEST(JoinConnections, CountersThatAreTooLargeStopAtTheLargest) {
 std::string Trace(int rank) {
   std::string events;
   for (int step = 0; step < 3; ++step) {
-    events +=
-        fmt::format(R"({}{{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{}", "pid": 1, "tid": 1, "ts": {}, "dur": 90}})",
-                    step == 0 ? "" : ", ", step, 1000 + 100 * step);
-    events += fmt::format(R"(, {{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": {}, "dur": 50}})", 1010 + 100 * step);
+    events += fmt::format(
+        R"({}{{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{}", "pid": 1, "tid": 1, "ts": {}, "dur": 90}})",
+        step == 0 ? "" : ", ", step, 1000 + 100 * step);
+    events += fmt::format(
+        R"(, {{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": {}, "dur": 50}})",
+        1010 + 100 * step);
   }
-  return fmt::format(R"({{"distributedInfo": {{"backend": "gloo", "rank": {}, "world_size": 2}}, "traceEvents": [{}], "traceName": "t"}})",
-                     rank, events);
+  return fmt::format(
+      R"({{"distributedInfo": {{"backend": "gloo", "rank": {}, "world_size": 2}}, "traceEvents": [{}], "traceName": "t"}})",
+      rank, events);
 }
 
 // Two ranks with TCP_INFO beside their traces.
@@ -72,7 +84,8 @@ class ConnectionImport : public testing::Test {
   ConnectionImport() {
     for (const int rank : {0, 1}) folder.Write(fmt::format("rank{}.json", rank), Trace(rank));
     folder.Write("ss_rank0.txt", "0 0 10.0.0.1:5 10.0.0.2:6\n\t bytes_acked:100 busy:7ms\n");
-    folder.Write("ss_rank1.txt", "0 0 10.0.0.2:6 10.0.0.1:5\n\t bytes_acked:10 busy:1ms retrans:0/2\n");
+    folder.Write("ss_rank1.txt",
+                 "0 0 10.0.0.2:6 10.0.0.1:5\n\t bytes_acked:10 busy:1ms retrans:0/2\n");
   }
   ImportReport Import() {
     const std::filesystem::path path = folder.path();
@@ -83,7 +96,8 @@ class ConnectionImport : public testing::Test {
   std::vector<ConnectionSample> Samples(uint32_t rank) const {
     std::vector<ConnectionSample> samples;
     for (const EventBatch& batch : sink.batches) {
-      if (batch.identity.rank.value == rank) samples.insert(samples.end(), batch.connections.begin(), batch.connections.end());
+      if (batch.identity.rank.value == rank)
+        samples.insert(samples.end(), batch.connections.begin(), batch.connections.end());
     }
     return samples;
   }
@@ -121,7 +135,9 @@ TEST_F(ConnectionImport, AFileThatIsNoneIsSaidAndTheTracesCount) {
 }
 
 TEST_F(ConnectionImport, AFileThatIsCutOffIsSaid) {
-  folder.Write("ss_rank1.txt", "0 0 10.0.0.2:6 10.0.0.1:5\n\t bytes_acked:10 busy:1ms\n0 0 10.0.0.2:7 10.0.0.1:9\n\t bytes_ack");
+  folder.Write("ss_rank1.txt",
+               "0 0 10.0.0.2:6 10.0.0.1:5\n\t bytes_acked:10 busy:1ms\n0 0 10.0.0.2:7 "
+               "10.0.0.1:9\n\t bytes_ack");
   const ImportReport report = Import();
   EXPECT_THAT(report.ToText(), HasSubstr("ss_rank1.txt is cut off"));
   EXPECT_EQ(report.connections, 6u) << "what was whole counts";
@@ -136,7 +152,8 @@ TEST_F(ConnectionImport, ARankWithoutAFileIsSaid) {
 
 TEST_F(ConnectionImport, CompressedFilesAreRead) {
   std::filesystem::remove(folder.path() / "ss_rank0.txt");
-  folder.Write("ss_rank0.txt.gz", TestFolder::Gzip("0 0 10.0.0.1:5 10.0.0.2:6\n\t bytes_acked:100 busy:7ms\n"));
+  folder.Write("ss_rank0.txt.gz",
+               TestFolder::Gzip("0 0 10.0.0.1:5 10.0.0.2:6\n\t bytes_acked:100 busy:7ms\n"));
   EXPECT_EQ(Import().connections, 6u);
 }
 

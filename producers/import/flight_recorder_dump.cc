@@ -30,13 +30,15 @@ std::vector<uint32_t> ParseRanks(std::string_view text) {
   return ranks;
 }
 
-ProcessGroup MakeGroup(std::string_view name, std::string_view description, std::string_view ranks) {
+ProcessGroup MakeGroup(std::string_view name, std::string_view description,
+                       std::string_view ranks) {
   ProcessGroup group{std::string(name), std::string(description), ParseRanks(ranks), 0};
   group.size = static_cast<uint32_t>(group.ranks.size());
   return group;
 }
 
-// "nccl:send 0->3", "gloo:recv 3<-0", "nccl:_all_gather_base"; the own rank stands before the arrow.
+// "nccl:send 0->3", "gloo:recv 3<-0", "nccl:_all_gather_base"; the own rank stands before the
+// arrow.
 void ReadProfilingName(std::string_view name, FlightRecorderDump::Entry* entry) {
   entry->operation = OperationOfName(name.substr(0, name.find(' ')));
   for (const std::string_view arrow : {"->", "<-"}) {
@@ -56,13 +58,17 @@ uint64_t Times(uint64_t elements, int64_t extent) {
 
 uint64_t BytesOf(const simdjson::dom::element& element) {
   simdjson::dom::array sizes, types;
-  if (element["input_sizes"].get(sizes) != simdjson::SUCCESS || element["input_dtypes"].get(types) != simdjson::SUCCESS) return 0;
+  if (element["input_sizes"].get(sizes) != simdjson::SUCCESS ||
+      element["input_dtypes"].get(types) != simdjson::SUCCESS)
+    return 0;
   uint64_t bytes = 0;
   auto type = types.begin();
   for (const simdjson::dom::element shape : sizes) {
     simdjson::dom::array extents;
     std::string_view word;
-    if (!(type != types.end()) || shape.get(extents) != simdjson::SUCCESS || (*type).get(word) != simdjson::SUCCESS) break;
+    if (!(type != types.end()) || shape.get(extents) != simdjson::SUCCESS ||
+        (*type).get(word) != simdjson::SUCCESS)
+      break;
     uint64_t elements = 1;
     for (const simdjson::dom::element extent : extents) {
       int64_t number = 0;
@@ -82,9 +88,12 @@ FlightRecorderDump::Entry ReadEntry(const simdjson::dom::element& element) {
   simdjson::dom::array group;
   if (element["time_created_ns"].get(number) == simdjson::SUCCESS) entry.created_ns = number;
   if (element["is_p2p"].get(flag) == simdjson::SUCCESS) entry.point_to_point = flag;
-  if (element[entry.point_to_point ? "p2p_seq_id" : "collective_seq_id"].get(number) == simdjson::SUCCESS) entry.sequence = number;
+  if (element[entry.point_to_point ? "p2p_seq_id" : "collective_seq_id"].get(number) ==
+      simdjson::SUCCESS)
+    entry.sequence = number;
   if (element["profiling_name"].get(text) == simdjson::SUCCESS) ReadProfilingName(text, &entry);
-  if (element["state"].get(text) == simdjson::SUCCESS) entry.started = text == "started", entry.ended = text == "completed";
+  if (element["state"].get(text) == simdjson::SUCCESS)
+    entry.started = text == "started", entry.ended = text == "completed";
   if (element["retired"].get(flag) == simdjson::SUCCESS) entry.ended = entry.ended || flag;
   entry.bytes = BytesOf(element);
   if (element["process_group"].get(group) == simdjson::SUCCESS && group.size() >= 2) {
@@ -100,7 +109,8 @@ absl::StatusOr<FlightRecorderDump> ParseJsonDump(std::string_view content) {
   simdjson::dom::array entries;
   if (parser.parse(content.data(), content.size(), true).get(root) != simdjson::SUCCESS)
     return absl::InvalidArgumentError("not valid JSON");
-  if (root["entries"].get(entries) != simdjson::SUCCESS) return absl::InvalidArgumentError("it has no list \"entries\"");
+  if (root["entries"].get(entries) != simdjson::SUCCESS)
+    return absl::InvalidArgumentError("it has no list \"entries\"");
   FlightRecorderDump dump;
   for (const simdjson::dom::element entry : entries) dump.entries.push_back(ReadEntry(entry));
   simdjson::dom::object groups;
@@ -108,7 +118,8 @@ absl::StatusOr<FlightRecorderDump> ParseJsonDump(std::string_view content) {
     for (const auto& [key, group] : groups) {
       std::string_view description;
       std::string_view ranks;
-      if (group["desc"].get(description) == simdjson::SUCCESS && group["ranks"].get(ranks) == simdjson::SUCCESS) {
+      if (group["desc"].get(description) == simdjson::SUCCESS &&
+          group["ranks"].get(ranks) == simdjson::SUCCESS) {
         dump.groups.push_back(MakeGroup(key, description, ranks));
       }
     }
@@ -116,7 +127,9 @@ absl::StatusOr<FlightRecorderDump> ParseJsonDump(std::string_view content) {
   return dump;
 }
 
-std::string_view TextOf(const PickleValue* value) { return value != nullptr ? std::string_view(value->text) : std::string_view(); }
+std::string_view TextOf(const PickleValue* value) {
+  return value != nullptr ? std::string_view(value->text) : std::string_view();
+}
 
 uint64_t BytesOf(const PickleValue& value) {
   const PickleValue* sizes = value.Find("input_sizes");
@@ -125,7 +138,8 @@ uint64_t BytesOf(const PickleValue& value) {
   uint64_t bytes = 0;
   for (size_t i = 0; i < std::min(sizes->items.size(), types->items.size()); ++i) {
     uint64_t elements = 1;
-    for (const PickleValue& extent : sizes->items[i].items) elements = Times(elements, extent.integer);
+    for (const PickleValue& extent : sizes->items[i].items)
+      elements = Times(elements, extent.integer);
     bytes += elements * BytesOfType(types->items[i].text);
   }
   return bytes;
@@ -133,16 +147,21 @@ uint64_t BytesOf(const PickleValue& value) {
 
 FlightRecorderDump::Entry ReadEntry(const PickleValue& value) {
   FlightRecorderDump::Entry entry;
-  if (const PickleValue* created = value.Find("time_created_ns")) entry.created_ns = created->integer;
-  if (const PickleValue* point_to_point = value.Find("is_p2p")) entry.point_to_point = point_to_point->integer != 0;
-  if (const PickleValue* sequence = value.Find(entry.point_to_point ? "p2p_seq_id" : "collective_seq_id")) entry.sequence = sequence->integer;
+  if (const PickleValue* created = value.Find("time_created_ns"))
+    entry.created_ns = created->integer;
+  if (const PickleValue* point_to_point = value.Find("is_p2p"))
+    entry.point_to_point = point_to_point->integer != 0;
+  if (const PickleValue* sequence =
+          value.Find(entry.point_to_point ? "p2p_seq_id" : "collective_seq_id"))
+    entry.sequence = sequence->integer;
   ReadProfilingName(TextOf(value.Find("profiling_name")), &entry);
   const std::string_view state = TextOf(value.Find("state"));
   const PickleValue* retired = value.Find("retired");
   entry.started = state == "started";
   entry.ended = state == "completed" || (retired != nullptr && retired->integer != 0);
   entry.bytes = BytesOf(value);
-  if (const PickleValue* group = value.Find("process_group"); group != nullptr && group->items.size() >= 2) {
+  if (const PickleValue* group = value.Find("process_group");
+      group != nullptr && group->items.size() >= 2) {
     entry.group_name = group->items[0].text;
     entry.group_description = group->items[1].text;
   }
@@ -159,7 +178,8 @@ absl::StatusOr<FlightRecorderDump> ParsePickleDump(std::string_view content) {
   if (const PickleValue* groups = root->Find("pg_config")) {
     for (size_t i = 0; i + 1 < groups->items.size(); i += 2) {
       const PickleValue& group = groups->items[i + 1];
-      dump.groups.push_back(MakeGroup(groups->items[i].text, TextOf(group.Find("desc")), TextOf(group.Find("ranks"))));
+      dump.groups.push_back(MakeGroup(groups->items[i].text, TextOf(group.Find("desc")),
+                                      TextOf(group.Find("ranks"))));
     }
   }
   return dump;
@@ -184,7 +204,8 @@ absl::StatusOr<FlightRecorderDump> ReadFlightRecorderDump(const std::filesystem:
     content.resize(size + read);
   }
   if (!(*source)->damage().empty()) return absl::DataLossError((*source)->damage());
-  if (read > 0) return absl::InvalidArgumentError(fmt::format("larger than {} MiB", kMaxDumpBytes >> 20));
+  if (read > 0)
+    return absl::InvalidArgumentError(fmt::format("larger than {} MiB", kMaxDumpBytes >> 20));
   return ParseFlightRecorderDump(content);
 }
 

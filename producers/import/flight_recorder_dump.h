@@ -1,4 +1,5 @@
-// PyTorch flight-recorder dumps: which collectives a rank enqueued, in which group, with which sequence number. JSON, or Python's pickle.
+// PyTorch flight-recorder dumps: which collectives a rank enqueued, in which group, with which
+// sequence number. JSON, or Python's pickle.
 #pragma once
 
 #include <absl/status/statusor.h>

@@ -13,9 +13,12 @@ bool AnyOf(std::string_view text, const std::array<std::string_view, N>& list) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
-// Lower case letters and digits only, so that "_all_gather_base", "allgather_" and "AllGather" are one word.
+// Lower case letters and digits only, so that "_all_gather_base", "allgather_" and "AllGather" are
+// one word.
 std::string Squeeze(std::string_view name) {
   std::string squeezed;
   for (const char c : name) {
@@ -25,7 +28,8 @@ std::string Squeeze(std::string_view name) {
   return squeezed;
 }
 
-// The longest words first: "allreduce" holds "reduce", "allgather" holds "gather", "reducescatter" both.
+// The longest words first: "allreduce" holds "reduce", "allgather" holds "gather", "reducescatter"
+// both.
 constexpr std::array<std::pair<std::string_view, CollectiveOperation>, 12> kOperationWords = {{
     {"reducescatter", CollectiveOperation::kReduceScatter},
     {"allreduce", CollectiveOperation::kAllReduce},
@@ -51,14 +55,16 @@ CollectiveOperation OperationOfWord(std::string_view word) {
 }  // namespace
 
 TraceCategory ParseCategory(std::string_view category) {
-  static constexpr std::array<std::string_view, 8> kRuntime = {"cuda_runtime", "cuda_driver",         "runtime",      "hip_runtime",
-                                                               "xpu_runtime",  "privateuse1_runtime", "mtia_runtime", "driver"};
-  static constexpr std::array<std::string_view, 7> kUnwanted = {"Trace", "gpu_user_annotation", "overhead", "fwdbwd",
-                                                                "ac2g",  "async_cpu_to_gpu",    "profiler"};
+  static constexpr std::array<std::string_view, 8> kRuntime = {
+      "cuda_runtime", "cuda_driver",         "runtime",      "hip_runtime",
+      "xpu_runtime",  "privateuse1_runtime", "mtia_runtime", "driver"};
+  static constexpr std::array<std::string_view, 7> kUnwanted = {
+      "Trace", "gpu_user_annotation", "overhead", "fwdbwd", "ac2g", "async_cpu_to_gpu", "profiler"};
   if (category == "cpu_op" || category == "Operator") return TraceCategory::kCpuOp;
   if (category == "python_function") return TraceCategory::kPython;
   if (category == "kernel" || category == "Kernel") return TraceCategory::kKernel;
-  if (category == "gpu_memcpy" || category == "gpu_memset" || category == "Memcpy" || category == "Memset")
+  if (category == "gpu_memcpy" || category == "gpu_memset" || category == "Memcpy" ||
+      category == "Memset")
     return TraceCategory::kGpuMemory;
   if (category == "user_annotation") return TraceCategory::kAnnotation;
   if (AnyOf(category, kRuntime)) return TraceCategory::kRuntime;
@@ -68,37 +74,44 @@ TraceCategory ParseCategory(std::string_view category) {
 
 bool IsCollectiveKernel(std::string_view name) {
   for (const std::string_view prefix : {"nccl", "rccl", "msccl"}) {
-    if (name.starts_with(prefix) && (Contains(name, "Kernel") || Contains(name, "Symk") || Contains(name, "kernel"))) return true;
+    if (name.starts_with(prefix) &&
+        (Contains(name, "Kernel") || Contains(name, "Symk") || Contains(name, "kernel")))
+      return true;
   }
   return false;
 }
 
 CollectiveOperation OperationOfKernel(std::string_view name) {
-  for (const std::string_view word : {"AllReduce", "AllGather", "ReduceScatter", "Broadcast", "AllToAll", "Reduce"}) {
+  for (const std::string_view word :
+       {"AllReduce", "AllGather", "ReduceScatter", "Broadcast", "AllToAll", "Reduce"}) {
     if (Contains(name, word)) return OperationOfName(word);
   }
   return CollectiveOperation::kUnknown;
 }
 
 CollectiveOperation OperationOfName(std::string_view name) {
-  if (const size_t colon = name.rfind(':'); colon != std::string_view::npos) name.remove_prefix(colon + 1);
+  if (const size_t colon = name.rfind(':'); colon != std::string_view::npos)
+    name.remove_prefix(colon + 1);
   return OperationOfWord(Squeeze(name));
 }
 
 WaitKind WaitOfRuntimeCall(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kSynchronize = {"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize",
-                                                                   "hipStreamSynchronize",  "hipDeviceSynchronize",  "hipEventSynchronize",
-                                                                   "cuStreamSynchronize",   "cuCtxSynchronize",      "cuEventSynchronize"};
+  static constexpr std::array<std::string_view, 9> kSynchronize = {
+      "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize",
+      "hipStreamSynchronize",  "hipDeviceSynchronize",  "hipEventSynchronize",
+      "cuStreamSynchronize",   "cuCtxSynchronize",      "cuEventSynchronize"};
   return AnyOf(name, kSynchronize) ? WaitKind::kPeer : WaitKind::kNone;
 }
 
 WaitKind WaitOfOperator(std::string_view name) {
-  if (const size_t colon = name.rfind(':'); colon != std::string_view::npos) name.remove_prefix(colon + 1);
+  if (const size_t colon = name.rfind(':'); colon != std::string_view::npos)
+    name.remove_prefix(colon + 1);
   return name == "wait_tensor" || name == "wait_tensors" ? WaitKind::kPeer : WaitKind::kNone;
 }
 
 WaitKind WaitOfAnnotation(std::string_view name) {
-  if (Contains(name, "Awaitable wait()") || Contains(name, "Request wait()") || Contains(name, "wait_sparse_data_dist")) {
+  if (Contains(name, "Awaitable wait()") || Contains(name, "Request wait()") ||
+      Contains(name, "wait_sparse_data_dist")) {
     return WaitKind::kPeer;
   }
   return Contains(name, "wait_for_batch") ? WaitKind::kOther : WaitKind::kNone;
@@ -109,7 +122,8 @@ std::string StripLine(std::string_view name) {
   const size_t open = close == std::string_view::npos ? close : name.rfind('(', close);
   if (open == std::string_view::npos || open + 1 == close) return std::string(name);
   const std::string_view line = name.substr(open + 1, close - open - 1);
-  const bool digits = std::all_of(line.begin(), line.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits =
+      std::all_of(line.begin(), line.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!digits) return std::string(name);
   return std::string(name.substr(0, open)) + std::string(name.substr(close + 1));
 }
@@ -126,16 +140,19 @@ int64_t StepOfAnnotation(std::string_view name) {
 
 uint64_t BytesOfType(std::string_view type) {
   const std::string word = Squeeze(type);
-  for (const std::string_view wide : {"double", "long", "longint", "int64", "complexfloat", "c10complexfloat", "unsignedlong"}) {
+  for (const std::string_view wide :
+       {"double", "long", "longint", "int64", "complexfloat", "c10complexfloat", "unsignedlong"}) {
     if (word == wide) return 8;
   }
   for (const std::string_view four : {"float", "int", "int32", "unsignedint", "uint32"}) {
     if (word == four) return 4;
   }
-  for (const std::string_view two : {"half", "c10half", "bfloat16", "c10bfloat16", "short", "int16", "shortint"}) {
+  for (const std::string_view two :
+       {"half", "c10half", "bfloat16", "c10bfloat16", "short", "int16", "shortint"}) {
     if (word == two) return 2;
   }
-  for (const std::string_view one : {"bool", "byte", "char", "signedchar", "unsignedchar", "int8", "uint8"}) {
+  for (const std::string_view one :
+       {"bool", "byte", "char", "signedchar", "unsignedchar", "int8", "uint8"}) {
     if (word == one) return 1;
   }
   return word.starts_with("float8") || word.starts_with("c10float8") ? 1 : 0;

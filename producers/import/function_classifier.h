@@ -1,4 +1,5 @@
-// What the names and categories of a PyTorch trace mean: class, kind of wait, collective operation. Pure tables; names as decoded text.
+// What the names and categories of a PyTorch trace mean: class, kind of wait, collective operation.
+// Pure tables; names as decoded text.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +23,18 @@ enum class TraceCategory : uint8_t {
 };
 TraceCategory ParseCategory(std::string_view category);
 
-// nccl and rccl kernels of all versions: ncclKernel_AllReduce_..., ncclDevKernel_SendRecv(...), ncclSymk...
+// nccl and rccl kernels of all versions: ncclKernel_AllReduce_..., ncclDevKernel_SendRecv(...),
+// ncclSymk...
 bool IsCollectiveKernel(std::string_view name);
-// From a kernel's name alone; kUnknown for SendRecv kernels, which carry all-to-all, gather, scatter and point to point alike.
+// From a kernel's name alone; kUnknown for SendRecv kernels, which carry all-to-all, gather,
+// scatter and point to point alike.
 CollectiveOperation OperationOfKernel(std::string_view name);
-// "nccl:all_reduce", "gloo:recv", "nccl:_all_gather_base", "c10d::allreduce_", "_reduce_scatter_base_", "allreduce"; kUnknown where it is
-// none.
+// "nccl:all_reduce", "gloo:recv", "nccl:_all_gather_base", "c10d::allreduce_",
+// "_reduce_scatter_base_", "allreduce"; kUnknown where it is none.
 CollectiveOperation OperationOfName(std::string_view name);
 
-// Whether a host function only waits, and for what. Sleeping is no wait: it is what the function that sleeps wanted to do.
+// Whether a host function only waits, and for what. Sleeping is no wait: it is what the function
+// that sleeps wanted to do.
 WaitKind WaitOfRuntimeCall(std::string_view name);
 WaitKind WaitOfOperator(std::string_view name);
 WaitKind WaitOfAnnotation(std::string_view name);

@@ -19,33 +19,39 @@ TEST(FunctionClassifier, OperationsByAllTheirNames) {
 }
 
 TEST(FunctionClassifier, CollectiveKernels) {
-  for (const char* name : {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)",
-                           "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-                           "ncclKernel_AllReduce_TREE_LL_Sum_float(ncclWorkElem)"}) {
+  for (const char* name :
+       {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)",
+        "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+        "ncclKernel_AllReduce_TREE_LL_Sum_float(ncclWorkElem)"}) {
     EXPECT_TRUE(IsCollectiveKernel(name));
     EXPECT_EQ(OperationOfKernel(name), CollectiveOperation::kAllReduce);
   }
   EXPECT_TRUE(IsCollectiveKernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"));
-  EXPECT_EQ(OperationOfKernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"), CollectiveOperation::kUnknown);
-  EXPECT_EQ(OperationOfKernel("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(x)"), CollectiveOperation::kReduceScatter);
+  EXPECT_EQ(OperationOfKernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"),
+            CollectiveOperation::kUnknown);
+  EXPECT_EQ(OperationOfKernel("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(x)"),
+            CollectiveOperation::kReduceScatter);
   EXPECT_FALSE(IsCollectiveKernel("void gemm_kernel<float>()"));
 }
 
 TEST(FunctionClassifier, WaitsForPeersAreSymptoms) {
   EXPECT_EQ(WaitOfRuntimeCall("cudaStreamSynchronize"), WaitKind::kPeer);
-  EXPECT_EQ(WaitOfRuntimeCall("cudaStreamWaitEvent"), WaitKind::kNone);  // the stream waits, the host does not
+  EXPECT_EQ(WaitOfRuntimeCall("cudaStreamWaitEvent"),
+            WaitKind::kNone);  // the stream waits, the host does not
   EXPECT_EQ(WaitOfOperator("_c10d_functional::wait_tensor"), WaitKind::kPeer);
 }
 
 TEST(FunctionClassifier, NamesAreEqualOnAllRanks) {
   EXPECT_EQ(StripLine("train.py(220): main"), "train.py: main");
   EXPECT_EQ(StripLine("f(x).py(1): <lambda>"), "f(x).py: <lambda>");
-  for (const char* name : {"<built-in function len>", "nn.Module: Block_0", "a(b): c", "(): x", ""}) EXPECT_EQ(StripLine(name), name);
+  for (const char* name : {"<built-in function len>", "nn.Module: Block_0", "a(b): c", "(): x", ""})
+    EXPECT_EQ(StripLine(name), name);
 }
 
 TEST(FunctionClassifier, StepsAndTypes) {
   EXPECT_EQ(StepOfAnnotation("ProfilerStep#1009"), 1'009);
-  for (const char* name : {"ProfilerStep#", "ProfilerStep#-1", "ProfilerStep#1x", "ProfilerStep", "ProfilerStep#99999999999999999999"}) {
+  for (const char* name : {"ProfilerStep#", "ProfilerStep#-1", "ProfilerStep#1x", "ProfilerStep",
+                           "ProfilerStep#99999999999999999999"}) {
     EXPECT_EQ(StepOfAnnotation(name), -1) << name;
   }
   EXPECT_EQ(BytesOfType("float"), 4u);

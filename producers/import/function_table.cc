@@ -14,12 +14,15 @@ namespace {
 std::string Shortened(std::string_view name) {
   size_t length = TraceFunctions::kMaxNameBytes - 20;
   while (length > 0 && (static_cast<unsigned char>(name[length]) & 0xC0) == 0x80) --length;
-  return fmt::format("{}...#{:016x}", name.substr(0, length), XXH3_64bits(name.data(), name.size()));
+  return fmt::format("{}...#{:016x}", name.substr(0, length),
+                     XXH3_64bits(name.data(), name.size()));
 }
 
 }  // namespace
 
-size_t HashStringView::operator()(std::string_view text) const { return XXH3_64bits(text.data(), text.size()); }
+size_t HashStringView::operator()(std::string_view text) const {
+  return XXH3_64bits(text.data(), text.size());
+}
 
 TraceFunctions::TraceFunctions(Limits limits) : limits_(limits) {
   names_.emplace_back(kOverflowName);
@@ -41,14 +44,16 @@ uint32_t TraceFunctions::InternName(std::string_view name) {
   return id;
 }
 
-uint32_t TraceFunctions::Intern(uint32_t parent, uint32_t name, FunctionClass function_class, WaitKind wait) {
+uint32_t TraceFunctions::Intern(uint32_t parent, uint32_t name, FunctionClass function_class,
+                                WaitKind wait) {
   EROICA_CHECK(name < names_.size());
   const uint16_t depth = parent == kNone ? uint16_t{0} : rows_[parent].depth;
   if (depth >= kMaxDepth) return parent;
   const Key key{parent, name, function_class};
   const auto found = row_index_.find(key);
   if (found != row_index_.end()) return found->second;
-  // The rows for what overflows (one per class, without a caller) are the only ones beyond the limit.
+  // The rows for what overflows (one per class, without a caller) are the only ones beyond the
+  // limit.
   if (rows_.size() >= limits_.functions && !(name == 0 && parent == kNone)) {
     ++overflowed_;
     return Intern(kNone, 0, function_class, WaitKind::kNone);

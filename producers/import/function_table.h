@@ -1,5 +1,6 @@
-// Every function that an import has seen, on all ranks: names stored once, a call stack as a chain of rows. Bounded: what comes after the
-// limits is counted to one function per class named kOverflowName. One owner, one thread.
+// Every function that an import has seen, on all ranks: names stored once, a call stack as a chain
+// of rows. Bounded: what comes after the limits is counted to one function per class named
+// kOverflowName. One owner, one thread.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -28,10 +29,13 @@ class TraceFunctions {
     size_t functions = size_t{1} << 22;
   };
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-  static constexpr std::string_view kOverflowName = "(more functions than the importer tells apart)";
-  // Of a name, as the codec allows it; a longer one is cut and gets a hash of the whole, so that ranks agree on it.
+  static constexpr std::string_view kOverflowName =
+      "(more functions than the importer tells apart)";
+  // Of a name, as the codec allows it; a longer one is cut and gets a hash of the whole, so that
+  // ranks agree on it.
   static constexpr size_t kMaxNameBytes = 4'000;
-  static constexpr uint16_t kMaxDepth = 500;  // deeper frames are counted to the frame at this depth
+  // deeper frames are counted to the frame at this depth
+  static constexpr uint16_t kMaxDepth = 500;
 
   struct Row {
     uint32_t name = 0;
@@ -61,7 +65,8 @@ class TraceFunctions {
     friend bool operator==(const Key&, const Key&) = default;
     template <typename H>
     friend H AbslHashValue(H state, const Key& key) {
-      return H::combine(std::move(state), key.parent, key.name, static_cast<uint8_t>(key.function_class));
+      return H::combine(std::move(state), key.parent, key.name,
+                        static_cast<uint8_t>(key.function_class));
     }
   };
 

@@ -13,20 +13,23 @@ void ImportCounts::Add(const ImportCounts& other) {
 }
 
 std::string ImportReport::ToText() const {
-  std::string text = fmt::format("job {}: {} of {} ranks from {} files, {} events, {} imported", job.value, ranks.size(), world_size,
-                                 files.size(), total.events, total.imported);
+  std::string text =
+      fmt::format("job {}: {} of {} ranks from {} files, {} events, {} imported", job.value,
+                  ranks.size(), world_size, files.size(), total.events, total.imported);
   if (total.skipped.total() > 0) {
     text += ", skipped:";
     for (int reason = 0; reason < 64; ++reason) {
       const auto drop = static_cast<DropReason>(reason);
-      if (total.skipped.of(drop) > 0) text += fmt::format(" {} {}", total.skipped.of(drop), ToString(drop));
+      if (total.skipped.of(drop) > 0)
+        text += fmt::format(" {} {}", total.skipped.of(drop), ToString(drop));
     }
   }
   text += fmt::format("; {} collectives matched, {} not", collectives, collectives_unmatched);
   text += connections > 0 ? fmt::format("; {} connection samples\n", connections) : "\n";
   for (const std::string& warning : warnings) text += fmt::format("warning: {}\n", warning);
   for (const FileReport& file : files) {
-    for (const std::string& warning : file.warnings) text += fmt::format("warning: {}: {}\n", file.path.filename().string(), warning);
+    for (const std::string& warning : file.warnings)
+      text += fmt::format("warning: {}: {}\n", file.path.filename().string(), warning);
   }
   return text;
 }

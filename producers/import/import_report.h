@@ -1,4 +1,5 @@
-// What an import did with what it was given: the books, which must close, and what the user should know, in sentences.
+// What an import did with what it was given: the books, which must close, and what the user should
+// know, in sentences.
 #pragma once
 
 #include <array>
@@ -32,7 +33,8 @@ class DropCounts {
 
 // events = imported + skipped.total(), for every file and in total.
 struct ImportCounts {
-  uint64_t events = 0;    // event objects (or CSV rows) in the file; one that the file's end cuts off counts
+  // event objects (or CSV rows) in the file; one that the file's end cuts off counts
+  uint64_t events = 0;
   uint64_t imported = 0;  // as an interval, a mark or both
   DropCounts skipped;
   uint64_t file_bytes = 0;     // as the file lies on disk
@@ -58,9 +60,10 @@ struct ImportReport {
   ImportCounts total;
   uint64_t intervals = 0;
   uint64_t marks = 0;
-  uint64_t connections = 0;            // samples of what ranks sent to each other
-  uint64_t collectives = 0;            // executed operations with communicator and sequence number
-  uint64_t collectives_unmatched = 0;  // executed operations of which it is not known which of the other ranks' they meet
+  uint64_t connections = 0;  // samples of what ranks sent to each other
+  uint64_t collectives = 0;  // executed operations with communicator and sequence number
+  // executed operations of which it is not known which of the other ranks' they meet
+  uint64_t collectives_unmatched = 0;
   uint64_t batches = 0;
   std::vector<std::string> warnings;  // about the job as a whole, each one sentence
 

@@ -21,7 +21,9 @@ bool operator<(const IntervalRecord& x, const IntervalRecord& y) {
   return std::tie(x.a, x.function, x.lane) < std::tie(y.a, y.function, y.lane);
 }
 
-IntervalStore::~IntervalStore() { budget_.used_bytes -= records_.capacity() * sizeof(IntervalRecord); }
+IntervalStore::~IntervalStore() {
+  budget_.used_bytes -= records_.capacity() * sizeof(IntervalRecord);
+}
 
 absl::Status IntervalStore::Grow() {
   const size_t wanted = std::max(kFirstRecords, 2 * records_.capacity());
@@ -35,14 +37,20 @@ absl::Status IntervalStore::Grow() {
 
 absl::Status IntervalStore::Spill() {
   if (file_ == nullptr) file_.reset(std::tmpfile());
-  if (file_ == nullptr) return absl::ResourceExhaustedError(fmt::format("no temporary file to sort the trace: {}", std::strerror(errno)));
+  if (file_ == nullptr)
+    return absl::ResourceExhaustedError(
+        fmt::format("no temporary file to sort the trace: {}", std::strerror(errno)));
   std::sort(records_.begin(), records_.end());
   if (std::fseek(file_.get(), 0, SEEK_END) != 0 ||
-      std::fwrite(records_.data(), sizeof(IntervalRecord), records_.size(), file_.get()) != records_.size()) {
+      std::fwrite(records_.data(), sizeof(IntervalRecord), records_.size(), file_.get()) !=
+          records_.size()) {
     return absl::ResourceExhaustedError(
-        fmt::format("writing a temporary file to sort the trace: {}; free space in the folder for temporary files", std::strerror(errno)));
+        fmt::format("writing a temporary file to sort the trace: {}; free space in the folder for "
+                    "temporary files",
+                    std::strerror(errno)));
   }
-  runs_.push_back({.first = spilled_, .count = records_.size(), .read = 0, .buffer = {}, .position = 0});
+  runs_.push_back(
+      {.first = spilled_, .count = records_.size(), .read = 0, .buffer = {}, .position = 0});
   spilled_ += records_.size();
   records_.clear();
   return absl::OkStatus();
@@ -54,7 +62,8 @@ bool IntervalStore::FillRun(Run& run) {
   run.buffer.resize(count);
   run.position = 0;
   const auto offset = static_cast<int64_t>((run.first + run.read) * sizeof(IntervalRecord));
-  if (fseeko(file_.get(), offset, SEEK_SET) != 0 || std::fread(run.buffer.data(), sizeof(IntervalRecord), count, file_.get()) != count) {
+  if (fseeko(file_.get(), offset, SEEK_SET) != 0 ||
+      std::fread(run.buffer.data(), sizeof(IntervalRecord), count, file_.get()) != count) {
     status_ = absl::DataLossError("the temporary file of the sort could not be read back");
     return false;
   }
@@ -78,14 +87,18 @@ absl::Status IntervalStore::Rewind() {
     runs_[i].read = 0;
     if (FillRun(runs_[i])) heap_.push_back(i);
   }
-  const auto later = [this](uint32_t x, uint32_t y) { return runs_[y].buffer[runs_[y].position] < runs_[x].buffer[runs_[x].position]; };
+  const auto later = [this](uint32_t x, uint32_t y) {
+    return runs_[y].buffer[runs_[y].position] < runs_[x].buffer[runs_[x].position];
+  };
   std::make_heap(heap_.begin(), heap_.end(), later);
   return status_;
 }
 
 bool IntervalStore::NextMerged(IntervalRecord* record) {
   if (heap_.empty() || !status_.ok()) return false;
-  const auto later = [this](uint32_t x, uint32_t y) { return runs_[y].buffer[runs_[y].position] < runs_[x].buffer[runs_[x].position]; };
+  const auto later = [this](uint32_t x, uint32_t y) {
+    return runs_[y].buffer[runs_[y].position] < runs_[x].buffer[runs_[x].position];
+  };
   std::pop_heap(heap_.begin(), heap_.end(), later);
   Run& run = runs_[heap_.back()];
   *record = run.buffer[run.position++];

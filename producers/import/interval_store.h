@@ -1,6 +1,6 @@
-// The intervals of one rank, in whatever order its trace lists them, given back by start time. In memory as long as the import's budget
-// lasts, else as sorted runs in one unnamed temporary file that are merged while reading: 32 bytes an interval on disk, 32 KiB of memory
-// a run.
+// The intervals of one rank, in whatever order its trace lists them, given back by start time. In
+// memory as long as the import's budget lasts, else as sorted runs in one unnamed temporary file
+// that are merged while reading: 32 bytes an interval on disk, 32 KiB of memory a run.
 #pragma once
 
 #include <absl/status/status.h>
@@ -31,7 +31,8 @@ struct IntervalRecord {
 };
 static_assert(sizeof(IntervalRecord) == 32);
 
-// By start; what lasts longer first, so that a caller comes before what it calls; then by id. A total order but for equal records.
+// By start; what lasts longer first, so that a caller comes before what it calls; then by id. A
+// total order but for equal records.
 bool operator<(const IntervalRecord& x, const IntervalRecord& y);
 
 // Shared by all stores of an import.
@@ -59,8 +60,8 @@ class IntervalStore {
   uint64_t size() const { return spilled_ + records_.size(); }
   size_t spilled_runs() const { return runs_.size(); }
 
-  // Reading: Rewind, then Next until it gives false. May be repeated. A file that cannot be read back ends the reading with an error in
-  // status().
+  // Reading: Rewind, then Next until it gives false. May be repeated. A file that cannot be read
+  // back ends the reading with an error in status().
   absl::Status Rewind();
   bool Next(IntervalRecord* record);
   const absl::Status& status() const { return status_; }

@@ -15,7 +15,8 @@ constexpr size_t kInitialBufferBytes = size_t{1} << 20;
 
 }  // namespace
 
-JsonEventSplitter::JsonEventSplitter(ByteSource& source) : source_(source), buffer_(kInitialBufferBytes + kJsonPadding) {}
+JsonEventSplitter::JsonEventSplitter(ByteSource& source)
+    : source_(source), buffer_(kInitialBufferBytes + kJsonPadding) {}
 
 bool JsonEventSplitter::Fill() {
   if (begin_ > 0) {
@@ -56,7 +57,9 @@ size_t JsonEventSplitter::FindValueEnd() const {
   bool escaped = false;
   if (first == '"') return FindStringEnd(buffer_.data(), begin_, end_, &escaped);
   size_t at = begin_;
-  while (at < end_ && buffer_[at] != ',' && buffer_[at] != '}' && buffer_[at] != ']' && !IsJsonSpace(buffer_[at])) ++at;
+  while (at < end_ && buffer_[at] != ',' && buffer_[at] != '}' && buffer_[at] != ']' &&
+         !IsJsonSpace(buffer_[at]))
+    ++at;
   return at < end_ ? at : end_ + 1;
 }
 
@@ -81,9 +84,11 @@ JsonEventSplitter::Item JsonEventSplitter::End(Outcome outcome, std::string comp
 }
 
 JsonEventSplitter::Item JsonEventSplitter::EndTruncated(std::string_view where) {
-  if (!source_.damage().empty()) return End(Outcome::kTruncated, fmt::format("{} {}", source_.damage(), where));
+  if (!source_.damage().empty())
+    return End(Outcome::kTruncated, fmt::format("{} {}", source_.damage(), where));
   if (end_ - begin_ >= kMaxValueBytes / 2) {
-    return End(Outcome::kTruncated, fmt::format("a single value of more than {} MiB stands {}", kMaxValueBytes >> 20, where));
+    return End(Outcome::kTruncated, fmt::format("a single value of more than {} MiB stands {}",
+                                                kMaxValueBytes >> 20, where));
   }
   return End(Outcome::kTruncated, fmt::format("the JSON ends {}", where));
 }
@@ -93,10 +98,12 @@ JsonEventSplitter::Item JsonEventSplitter::Next() {
   if (state_ == State::kStart) {
     if (!SkipTo(false)) {
       if (!source_.damage().empty()) return End(Outcome::kNoTrace, source_.damage());
-      return End(Outcome::kNoTrace, bytes_ == 0 ? "the file is empty" : "the file holds nothing but white space");
+      return End(Outcome::kNoTrace,
+                 bytes_ == 0 ? "the file is empty" : "the file holds nothing but white space");
     }
     const char first = buffer_[begin_];
-    if (first != '{' && first != '[') return End(Outcome::kNoTrace, "the file is not JSON: it begins neither with { nor with [");
+    if (first != '{' && first != '[')
+      return End(Outcome::kNoTrace, "the file is not JSON: it begins neither with { nor with [");
     bare_array_ = first == '[';
     saw_events_ = bare_array_;
     state_ = bare_array_ ? State::kEvents : State::kMembers;
@@ -108,14 +115,19 @@ JsonEventSplitter::Item JsonEventSplitter::Next() {
 JsonEventSplitter::Item JsonEventSplitter::NextMember() {
   if (!SkipTo(true)) return EndTruncated("between two members of the outermost object");
   if (buffer_[begin_] == '}') {
-    if (!saw_events_) return End(Outcome::kNoTrace, "the JSON object has no member \"traceEvents\"");
+    if (!saw_events_)
+      return End(Outcome::kNoTrace, "the JSON object has no member \"traceEvents\"");
     return End(Outcome::kComplete, "");
   }
-  if (buffer_[begin_] != '"') return End(Outcome::kTruncated, "the JSON is broken: a member of the outermost object has no key");
+  if (buffer_[begin_] != '"')
+    return End(Outcome::kTruncated,
+               "the JSON is broken: a member of the outermost object has no key");
   if (!DelimitValue()) return EndTruncated("inside a key of the outermost object");
   key_.assign(value().substr(1, value().size() - 2));
   if (!SkipTo(false)) return EndTruncated("behind a key of the outermost object");
-  if (buffer_[begin_] != ':') return End(Outcome::kTruncated, fmt::format("the JSON is broken: no colon behind the key \"{}\"", key_));
+  if (buffer_[begin_] != ':')
+    return End(Outcome::kTruncated,
+               fmt::format("the JSON is broken: no colon behind the key \"{}\"", key_));
   ++begin_;
   if (!SkipTo(false)) return EndTruncated("behind a key of the outermost object");
   if (key_ == "traceEvents" && buffer_[begin_] == '[') {
@@ -125,7 +137,9 @@ JsonEventSplitter::Item JsonEventSplitter::NextMember() {
     return NextEvent();
   }
   if (!DelimitValue()) return EndTruncated(fmt::format("inside the value of \"{}\"", key_));
-  if (value().empty()) return End(Outcome::kTruncated, fmt::format("the JSON is broken: the key \"{}\" has no value", key_));
+  if (value().empty())
+    return End(Outcome::kTruncated,
+               fmt::format("the JSON is broken: the key \"{}\" has no value", key_));
   return Item::kMetadata;
 }
 
@@ -141,12 +155,15 @@ JsonEventSplitter::Item JsonEventSplitter::NextEvent() {
     state_ = State::kMembers;
     return NextMember();
   }
-  if (buffer_[begin_] == '}') return End(Outcome::kTruncated, "the JSON is broken: a closing brace stands between two events");
+  if (buffer_[begin_] == '}')
+    return End(Outcome::kTruncated,
+               "the JSON is broken: a closing brace stands between two events");
   if (!DelimitValue()) {
     ended_inside_event_ = true;
     return EndTruncated("inside an event");
   }
-  if (value().empty()) return End(Outcome::kTruncated, "the JSON is broken: a colon stands between two events");
+  if (value().empty())
+    return End(Outcome::kTruncated, "the JSON is broken: a colon stands between two events");
   return Item::kEvent;
 }
 

@@ -1,5 +1,6 @@
-// Takes a Chrome trace apart while it streams by: one event object at a time, and what the header and trailer say. The file is never in
-// memory as a whole: the buffer holds some 1 MiB, or as much as the largest single value, at most kMaxValueBytes.
+// Takes a Chrome trace apart while it streams by: one event object at a time, and what the header
+// and trailer say. The file is never in memory as a whole: the buffer holds some 1 MiB, or as much
+// as the largest single value, at most kMaxValueBytes.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +13,16 @@
 
 namespace eroica {
 
-// A Chrome trace is {"key": value, ..., "traceEvents": [event, ...], "key": value ...}, or the bare array of events. One owner, one thread.
+// A Chrome trace is {"key": value, ..., "traceEvents": [event, ...], "key": value ...}, or the bare
+// array of events. One owner, one thread.
 class JsonEventSplitter {
  public:
   static constexpr size_t kMaxValueBytes = size_t{64} << 20;
 
   enum class Item : uint8_t {
-    kEvent,     // value(): one element of traceEvents, as it stands in the file (an object, or whatever else stands there)
+    // value(): one element of traceEvents, as it stands in the file (an object, or whatever else
+    // stands there)
+    kEvent,
     kMetadata,  // key() and value(): a member beside traceEvents
     kEnd,       // nothing more: see outcome()
   };
@@ -33,7 +37,9 @@ class JsonEventSplitter {
   Item Next();
   // Both live until the next call of Next().
   std::string_view key() const { return key_; }
-  std::string_view value() const { return {buffer_.data() + value_begin_, value_end_ - value_begin_}; }
+  std::string_view value() const {
+    return {buffer_.data() + value_begin_, value_end_ - value_begin_};
+  }
 
   Outcome outcome() const { return outcome_; }
   // What is wrong, as the end of a sentence; empty where the outcome is kComplete.
@@ -45,8 +51,10 @@ class JsonEventSplitter {
  private:
   enum class State : uint8_t { kStart, kMembers, kEvents, kDone };
 
-  bool Fill();  // more bytes behind end_, dropping those before begin_; false at the end of the source
-  // The first byte at or behind begin_ that is no white space (nor, where told, a comma) becomes begin_; false at the end of the source.
+  bool
+  Fill();  // more bytes behind end_, dropping those before begin_; false at the end of the source
+  // The first byte at or behind begin_ that is no white space (nor, where told, a comma) becomes
+  // begin_; false at the end of the source.
   bool SkipTo(bool commas);
   bool DelimitValue();  // value_begin_ = begin_, value_end_ behind the value that starts there
   size_t FindValueEnd() const;

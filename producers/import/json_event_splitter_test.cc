@@ -45,7 +45,10 @@ Split SplitAll(const std::string& content, size_t piece = 1 << 20, const std::st
     if (item == JsonEventSplitter::Item::kEvent) {
       split.events.emplace_back(splitter.value());
     } else {
-      split.metadata.push_back(splitter.key().data() == nullptr ? "" : std::string(splitter.key()) + "=" + std::string(splitter.value()));
+      split.metadata.push_back(splitter.key().data() == nullptr
+                                   ? ""
+                                   : std::string(splitter.key()) + "=" +
+                                         std::string(splitter.value()));
     }
   }
   split.outcome = splitter.outcome();
@@ -63,7 +66,8 @@ TEST(JsonEventSplitter, FindsHeaderEventsAndTrailer) {
   for (const size_t piece : {size_t{1}, size_t{3}, size_t{64}, size_t{1} << 20}) {
     const Split split = SplitAll(content, piece);
     EXPECT_EQ(split.outcome, Outcome::kComplete) << split.complaint;
-    EXPECT_EQ(split.events, (std::vector<std::string>{R"({"a": 1})", R"({"b": "]"})", R"({"c": {}})"}));
+    EXPECT_EQ(split.events,
+              (std::vector<std::string>{R"({"a": 1})", R"({"b": "]"})", R"({"c": {}})"}));
     EXPECT_EQ(split.metadata.size(), 5u);
     EXPECT_EQ(split.metadata[1], R"(distributedInfo={"rank": 3, "traceEvents": []})");
     EXPECT_EQ(split.metadata[3], "baseTimeNanoseconds=5");
@@ -80,7 +84,8 @@ TEST(JsonEventSplitter, TakesABareArray) {
 }
 
 TEST(JsonEventSplitter, DeliversWhatWasWholeBeforeTheCut) {
-  const std::string content = R"({"traceEvents": [{"a": 1}, {"b": 2}, {"c": 3}], "traceName": "x"})";
+  const std::string content =
+      R"({"traceEvents": [{"a": 1}, {"b": 2}, {"c": 3}], "traceName": "x"})";
   for (size_t cut = 1; cut < content.size(); ++cut) {
     const Split split = SplitAll(content.substr(0, cut), 7);
     EXPECT_NE(split.outcome, Outcome::kComplete) << cut;
@@ -109,15 +114,17 @@ TEST(JsonEventSplitter, TellsWhatIsNoTrace) {
 
 TEST(JsonEventSplitter, SurvivesGarbage) {
   for (const char* content :
-       {"{\"a\" 1}", "{:}", "{\"traceEvents\":[}]}", "{\"traceEvents\":[:]}", "{\"traceEvents\":[1,null,\"x\",[2],{}]}", "[[[[[[",
-        "{\"traceEvents\":{}}", "{\"traceEvents\":[,,,]}", "{\"a\":,\"traceEvents\":[]}", "{\"a\":]}"}) {
+       {"{\"a\" 1}", "{:}", "{\"traceEvents\":[}]}", "{\"traceEvents\":[:]}",
+        "{\"traceEvents\":[1,null,\"x\",[2],{}]}", "[[[[[[", "{\"traceEvents\":{}}",
+        "{\"traceEvents\":[,,,]}", "{\"a\":,\"traceEvents\":[]}", "{\"a\":]}"}) {
     SplitAll(content, 1);
   }
   EXPECT_EQ(SplitAll("{\"traceEvents\":[1,null,\"x\",[2],{}]}").events.size(), 5u);
 }
 
 TEST(JsonEventSplitter, GivesUpOnAValueWithoutEnd) {
-  const Split split = SplitAll("{\"traceEvents\":[{\"a\": \"" + std::string(JsonEventSplitter::kMaxValueBytes + 10, 'x'));
+  const Split split = SplitAll("{\"traceEvents\":[{\"a\": \"" +
+                               std::string(JsonEventSplitter::kMaxValueBytes + 10, 'x'));
   EXPECT_EQ(split.outcome, Outcome::kTruncated);
   EXPECT_TRUE(split.inside_event);
 }

@@ -17,12 +17,15 @@ inline size_t FindJsonValueEnd(const char* text, size_t at, size_t end) {
   }
   if (first == '{' || first == '[') return FindBracketEnd(text, at, end);
   const size_t begin = at;
-  while (at < end && text[at] != ',' && text[at] != '}' && text[at] != ']' && !IsJsonSpace(text[at])) ++at;
+  while (at < end && text[at] != ',' && text[at] != '}' && text[at] != ']' &&
+         !IsJsonSpace(text[at]))
+    ++at;
   return at > begin ? at : end + 1;
 }
 
-// Calls visit(key, value) for each member, both raw: the key without its quotes, a string value with them. False where the object is
-// malformed; members before the flaw have been visited. The text must lie within a buffer that goes on for kJsonPadding bytes.
+// Calls visit(key, value) for each member, both raw: the key without its quotes, a string value
+// with them. False where the object is malformed; members before the flaw have been visited. The
+// text must lie within a buffer that goes on for kJsonPadding bytes.
 template <typename Visit>
 bool VisitJsonMembers(std::string_view object, Visit&& visit) {
   const char* text = object.data();

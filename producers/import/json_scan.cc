@@ -24,7 +24,9 @@ BlockMasks Classify(const char* block) {
   for (int i = 0; i < 4; ++i) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 16 * i));
     const __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
-    const auto bits = [i](__m128i equal) { return static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(equal))) << (16 * i); };
+    const auto bits = [i](__m128i equal) {
+      return static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(equal))) << (16 * i);
+    };
     masks.quote |= bits(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
     masks.backslash |= bits(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
     masks.open |= bits(_mm_cmpeq_epi8(folded, _mm_set1_epi8('{')));
@@ -47,7 +49,8 @@ BlockMasks Classify(const char* block) {
 }
 #endif
 
-// Bits of the bytes that follow an unescaped backslash. *carry: whether the next block's first byte is one.
+// Bits of the bytes that follow an unescaped backslash. *carry: whether the next block's first byte
+// is one.
 uint64_t EscapedBytes(uint64_t backslash, bool* carry) {
   uint64_t escaped = *carry ? 1 : 0;
   *carry = false;
@@ -64,7 +67,8 @@ uint64_t EscapedBytes(uint64_t backslash, bool* carry) {
   return escaped;
 }
 
-// Bit i of the result is the parity of the bits 0 .. i: inside a string from its opening quote up to, but without, its closing one.
+// Bit i of the result is the parity of the bits 0 .. i: inside a string from its opening quote up
+// to, but without, its closing one.
 uint64_t PrefixParity(uint64_t bits) {
   for (int shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
   return bits;
@@ -79,7 +83,8 @@ size_t FindBracketEnd(const char* text, size_t begin, size_t end) {
   for (size_t at = begin; at < end; at += 64) {
     const BlockMasks masks = Classify(text + at);
     uint64_t quote = masks.quote;
-    if (masks.backslash != 0 || escape_carry) quote &= ~EscapedBytes(masks.backslash, &escape_carry);
+    if (masks.backslash != 0 || escape_carry)
+      quote &= ~EscapedBytes(masks.backslash, &escape_carry);
     const uint64_t in_string = PrefixParity(quote) ^ inside_string;
     inside_string = static_cast<uint64_t>(static_cast<int64_t>(in_string) >> 63);
     const uint64_t open = masks.open & ~in_string;
@@ -89,7 +94,8 @@ size_t FindBracketEnd(const char* text, size_t begin, size_t end) {
       depth += std::popcount(open) - closes;
       continue;
     }
-    // The value may end here: the depth at each closing bracket is what was opened before it less what was closed.
+    // The value may end here: the depth at each closing bracket is what was opened before it less
+    // what was closed.
     int64_t closed = 0;
     while (close != 0) {
       const int bit = std::countr_zero(close);
@@ -112,7 +118,8 @@ size_t FindStringEnd(const char* text, size_t begin, size_t end, bool* escaped) 
   while (at < end) {
 #if defined(__SSE2__)
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + at));
-    const __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+    const __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                                     _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
     const auto mask = static_cast<uint32_t>(_mm_movemask_epi8(hit));
     if (mask == 0) {
       at += 16;

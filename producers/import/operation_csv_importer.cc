@@ -56,7 +56,8 @@ absl::Status OperationCsvImporter::ForEachLine(ByteSource& source, Visit&& visit
     buffer.resize(size + read);
     content += read;
     more = read > 0;
-    for (size_t end = buffer.find('\n', begin); end != std::string::npos; end = buffer.find('\n', begin)) {
+    for (size_t end = buffer.find('\n', begin); end != std::string::npos;
+         end = buffer.find('\n', begin)) {
       std::string_view line(buffer.data() + begin, end - begin);
       if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
       begin = end + 1;
@@ -72,10 +73,12 @@ absl::Status OperationCsvImporter::ForEachLine(ByteSource& source, Visit&& visit
   report_.counts.content_bytes = content;
   report_.counts.file_bytes = source.file_bytes_read();
   if (begin == buffer.size()) return absl::OkStatus();
-  return visit(std::string_view(buffer.data() + begin, buffer.size() - begin), source.damage().empty());
+  return visit(std::string_view(buffer.data() + begin, buffer.size() - begin),
+               source.damage().empty());
 }
 
-absl::Status OperationCsvImporter::Import(const Opener& open, const std::function<void(uint64_t)>& progress,
+absl::Status OperationCsvImporter::Import(const Opener& open,
+                                          const std::function<void(uint64_t)>& progress,
                                           std::vector<std::unique_ptr<RankTrace>>* traces) {
   absl::StatusOr<std::unique_ptr<ByteSource>> source = open();
   if (!source.ok()) return source.status();
@@ -92,7 +95,8 @@ absl::Status OperationCsvImporter::Import(const Opener& open, const std::functio
   if (header || report_.refused || places_.empty()) {
     report_.refused = true;
     report_.warnings.push_back(
-        "not an operation CSV: it needs the columns dp_rank, stage, rank, step, optype, start_ts, duration and at least one row");
+        "not an operation CSV: it needs the columns dp_rank, stage, rank, step, optype, start_ts, "
+        "duration and at least one row");
     return absl::OkStatus();
   }
   LayOutSteps();
@@ -111,8 +115,9 @@ absl::Status OperationCsvImporter::Import(const Opener& open, const std::functio
   });
   if (!status.ok()) return status;
   if (!(*source)->damage().empty()) {
-    report_.warnings.push_back(fmt::format("the file is incomplete: {}; the {} rows before that were read, what followed is lost",
-                                           (*source)->damage(), report_.counts.events));
+    report_.warnings.push_back(fmt::format(
+        "the file is incomplete: {}; the {} rows before that were read, what followed is lost",
+        (*source)->damage(), report_.counts.events));
   }
   progress((*source)->file_bytes_read());
   report_.rank = traces_.begin()->first;
@@ -125,12 +130,14 @@ bool OperationCsvImporter::ReadHeader(std::string_view line) {
   columns_.count = SplitLine(line, &names);
   if (columns_.count > kMaxColumns) return false;
   const auto find = [&](std::string_view name, size_t* column) {
-    const auto found = std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(columns_.count), name);
+    const auto found =
+        std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(columns_.count), name);
     *column = static_cast<size_t>(found - names.begin());
     return *column < columns_.count;
   };
-  return find("dp_rank", &columns_.replica) && find("stage", &columns_.stage) && find("rank", &columns_.rank) &&
-         find("step", &columns_.step) && find("optype", &columns_.operation) && find("start_ts", &columns_.start) &&
+  return find("dp_rank", &columns_.replica) && find("stage", &columns_.stage) &&
+         find("rank", &columns_.rank) && find("step", &columns_.step) &&
+         find("optype", &columns_.operation) && find("start_ts", &columns_.start) &&
          find("duration", &columns_.duration);
 }
 
@@ -138,18 +145,23 @@ DropReason OperationCsvImporter::ReadRow(std::string_view line, Row* row) const 
   std::array<std::string_view, kMaxColumns> fields;
   if (SplitLine(line, &fields) != columns_.count) return DropReason::kMalformedEvent;
   row->operation = fields[columns_.operation];
-  const bool numbers = ParseNumber(fields[columns_.replica], &row->replica) && ParseNumber(fields[columns_.stage], &row->stage) &&
-                       ParseNumber(fields[columns_.rank], &row->rank) && ParseNumber(fields[columns_.step], &row->step);
-  if (!numbers || row->operation.empty() || row->step < 0 || row->rank >= kMaxRank || row->stage >= kMaxRank || row->replica >= kMaxRank) {
+  const bool numbers = ParseNumber(fields[columns_.replica], &row->replica) &&
+                       ParseNumber(fields[columns_.stage], &row->stage) &&
+                       ParseNumber(fields[columns_.rank], &row->rank) &&
+                       ParseNumber(fields[columns_.step], &row->step);
+  if (!numbers || row->operation.empty() || row->step < 0 || row->rank >= kMaxRank ||
+      row->stage >= kMaxRank || row->replica >= kMaxRank) {
     return DropReason::kMalformedEvent;
   }
-  if (!ParseSeconds(fields[columns_.start], &row->start_ns) || !ParseSeconds(fields[columns_.duration], &row->duration_ns)) {
+  if (!ParseSeconds(fields[columns_.start], &row->start_ns) ||
+      !ParseSeconds(fields[columns_.duration], &row->duration_ns)) {
     return DropReason::kTimeOutOfRange;
   }
   if (row->duration_ns < 0) return DropReason::kNegativeDuration;
   // A step of more than a day is no step; so the sum over all steps stays in range.
   constexpr int64_t kMaxStepNs = int64_t{86'400} * 1'000'000'000;
-  if (row->start_ns < 0 || row->start_ns > kMaxStepNs || row->duration_ns > kMaxStepNs) return DropReason::kTimeOutOfRange;
+  if (row->start_ns < 0 || row->start_ns > kMaxStepNs || row->duration_ns > kMaxStepNs)
+    return DropReason::kTimeOutOfRange;
   return DropReason::kNone;
 }
 
@@ -200,9 +212,11 @@ uint32_t OperationCsvImporter::RankAt(uint32_t replica, uint32_t stage) const {
   return found != rank_at_.end() ? found->second : kMaxRank;
 }
 
-// Index of the group among those of the row's rank; its members are those of whose place `member` is true, by rank.
+// Index of the group among those of the row's rank; its members are those of whose place `member`
+// is true, by rank.
 template <typename IsMember>
-int32_t OperationCsvImporter::GroupOf(const Row& row, const char* name, std::string description, IsMember&& member) {
+int32_t OperationCsvImporter::GroupOf(const Row& row, const char* name, std::string description,
+                                      IsMember&& member) {
   const auto [known, added] = groups_.try_emplace({row.rank, description}, -1);
   if (added) {
     ProcessGroup group{name, std::move(description), {}, 0};
@@ -218,19 +232,28 @@ int32_t OperationCsvImporter::GroupOf(const Row& row, const char* name, std::str
 int32_t OperationCsvImporter::GroupOfCollective(const Row& row) {
   // The file shows a stage of a replica as one rank, however many tensor-parallel ranks it has.
   if (row.operation.starts_with("layernorm")) {
-    return GroupOf(row, "tp", fmt::format("tensor parallel, stage {} of replica {}", row.stage, row.replica),
-                   [&](const Place& place) { return place.replica == row.replica && place.stage == row.stage; });
+    return GroupOf(row, "tp",
+                   fmt::format("tensor parallel, stage {} of replica {}", row.stage, row.replica),
+                   [&](const Place& place) {
+                     return place.replica == row.replica && place.stage == row.stage;
+                   });
   }
-  if (row.operation.starts_with("optimizer")) return GroupOf(row, "world", "all ranks", [](const Place&) { return true; });
+  if (row.operation.starts_with("optimizer"))
+    return GroupOf(row, "world", "all ranks", [](const Place&) { return true; });
   if (row.operation.starts_with("embedding")) {
     return GroupOf(row, "embedding", fmt::format("first and last stage of replica {}", row.replica),
-                   [&](const Place& place) { return place.replica == row.replica && (place.stage == 0 || place.stage + 1 == stages_); });
+                   [&](const Place& place) {
+                     return place.replica == row.replica &&
+                            (place.stage == 0 || place.stage + 1 == stages_);
+                   });
   }
-  return GroupOf(row, "dp", fmt::format("replicas of stage {}", row.stage), [&](const Place& place) { return place.stage == row.stage; });
+  return GroupOf(row, "dp", fmt::format("replicas of stage {}", row.stage),
+                 [&](const Place& place) { return place.stage == row.stage; });
 }
 
 // Whether the operation is a collective or point to point.
-bool OperationCsvImporter::Describe(const Row& row, CollectiveCall* call, uint8_t* lane, FunctionClass* function_class) {
+bool OperationCsvImporter::Describe(const Row& row, CollectiveCall* call, uint8_t* lane,
+                                    FunctionClass* function_class) {
   const bool send = row.operation.ends_with("-send");
   const bool forward = row.operation.starts_with("forward");
   *function_class = FunctionClass::kCollective;
@@ -245,7 +268,8 @@ bool OperationCsvImporter::Describe(const Row& row, CollectiveCall* call, uint8_
     return true;
   }
   const bool gradient_norm = row.operation == "optimizer-clip-main-grad";
-  for (const auto& [word, operation] : {std::pair<std::string_view, CollectiveOperation>{"all-reduce", CollectiveOperation::kAllReduce},
+  for (const auto& [word, operation] : {std::pair<std::string_view, CollectiveOperation>{
+                                            "all-reduce", CollectiveOperation::kAllReduce},
                                         {"all-gather", CollectiveOperation::kAllGather},
                                         {"reduce-scatter", CollectiveOperation::kReduceScatter}}) {
     if (row.operation.ends_with(word)) call->operation = operation;
@@ -256,7 +280,8 @@ bool OperationCsvImporter::Describe(const Row& row, CollectiveCall* call, uint8_
     call->group = GroupOfCollective(row);
     return true;
   }
-  const bool compute = row.operation.ends_with("-compute") || row.operation.starts_with("optimizer");
+  const bool compute =
+      row.operation.ends_with("-compute") || row.operation.starts_with("optimizer");
   *function_class = compute ? FunctionClass::kGpuCompute : FunctionClass::kCpuOp;
   *lane = compute ? kComputeLane : kHostLane;
   return false;
@@ -275,9 +300,11 @@ absl::Status OperationCsvImporter::Add(const Row& row) {
     call.start_ns = call.order_ns = record.start_ns;
     trace.collectives.push_back(call);
   }
-  // Not from the file's encoding of names: a CSV in another one gets its bytes replaced as JSON does.
-  record.function =
-      functions_.Intern(TraceFunctions::kNone, functions_.InternName(DecodeJsonString(row.operation)), function_class, WaitKind::kNone);
+  // Not from the file's encoding of names: a CSV in another one gets its bytes replaced as JSON
+  // does.
+  record.function = functions_.Intern(TraceFunctions::kNone,
+                                      functions_.InternName(DecodeJsonString(row.operation)),
+                                      function_class, WaitKind::kNone);
   ++report_.counts.imported;
   ++trace.events;
   return trace.intervals.Add(record);

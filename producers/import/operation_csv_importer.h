@@ -1,14 +1,17 @@
-// Reads an operation-level CSV (dp_rank, stage, rank, step, optype, start_ts, duration, ...; one row an operation of one pipeline stage
-// of one replica, times in seconds from the step's start) into one RankTrace a rank. The file is read twice, as a stream: the first time
-// for the length of each step.
+// Reads an operation-level CSV (dp_rank, stage, rank, step, optype, start_ts, duration, ...; one
+// row an operation of one pipeline stage of one replica, times in seconds from the step's start)
+// into one RankTrace a rank. The file is read twice, as a stream: the first time for the length of
+// each step.
 //
 // Steps are laid one after another, at the same time on all ranks. What the operations are:
 //   *-compute, optimizer       gpu_compute
-//   *-send, *-recv             point to point with the next (forward-send, backward-recv) or previous stage of the replica
+//   *-send, *-recv             point to point with the next (forward-send, backward-recv) or
+//                              previous stage of the replica
 //   *-all-reduce, *-all-gather, *-reduce-scatter   a collective of the ranks that hold the stage;
-//                              embedding-*: of the replica's first and last stage;
-//                              layernorm-*: of the stage's tensor-parallel ranks, which the file shows as one
-//   optimizer-clip-main-grad   an all-reduce of all ranks: the norm of the gradients, for which every stage waits
+//                              embedding-*: of the replica's first and last stage; layernorm-*: of
+//                              the stage's tensor-parallel ranks, which the file shows as one
+//   optimizer-clip-main-grad   an all-reduce of all ranks: the norm of the gradients, for which
+//                              every stage waits
 //   others                     cpu_op on the host
 #pragma once
 
@@ -37,8 +40,10 @@ class OperationCsvImporter {
 
   using Opener = std::function<absl::StatusOr<std::unique_ptr<ByteSource>>()>;
 
-  // open: gives the file from its beginning. Fails only where the import as a whole must stop. A file without the columns is reported as refused.
-  absl::Status Import(const Opener& open, const std::function<void(uint64_t)>& progress, std::vector<std::unique_ptr<RankTrace>>* traces);
+  // open: gives the file from its beginning. Fails only where the import as a whole must stop. A
+  // file without the columns is reported as refused.
+  absl::Status Import(const Opener& open, const std::function<void(uint64_t)>& progress,
+                      std::vector<std::unique_ptr<RankTrace>>* traces);
 
  private:
   struct Columns {
@@ -76,7 +81,8 @@ class OperationCsvImporter {
   int32_t GroupOf(const Row& row, const char* name, std::string description, IsMember&& member);
   int32_t GroupOfCollective(const Row& row);
   uint32_t RankAt(uint32_t replica, uint32_t stage) const;
-  // Calls visit(line) for every line; false from it ends the reading. The last line, without an end, is left out where the file is damaged.
+  // Calls visit(line) for every line; false from it ends the reading. The last line, without an
+  // end, is left out where the file is damaged.
   template <typename Visit>
   absl::Status ForEachLine(ByteSource& source, Visit&& visit);
 
@@ -86,11 +92,13 @@ class OperationCsvImporter {
   Columns columns_;
   std::map<int64_t, int64_t> step_length_ns_;  // by step: until its last rank ends
   std::map<int64_t, int64_t> step_base_ns_;
-  std::map<std::pair<uint32_t, int64_t>, int64_t> rank_step_end_ns_;  // by rank and step, from the step's start
-  std::map<uint32_t, Place> places_;                                  // by rank
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> rank_at_;         // by replica and stage
+  // by rank and step, from the step's start
+  std::map<std::pair<uint32_t, int64_t>, int64_t> rank_step_end_ns_;
+  std::map<uint32_t, Place> places_;                           // by rank
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> rank_at_;  // by replica and stage
   uint32_t stages_ = 0;
-  std::map<std::pair<uint32_t, std::string>, int32_t> groups_;  // by rank and description: index in the rank's trace
+  // by rank and description: index in the rank's trace
+  std::map<std::pair<uint32_t, std::string>, int32_t> groups_;
   std::map<uint32_t, std::unique_ptr<RankTrace>> traces_;
 };
 

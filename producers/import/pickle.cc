@@ -14,8 +14,9 @@ constexpr size_t kMaxNodes = size_t{4} << 20;
 constexpr size_t kMaxTreeNodes = size_t{4} << 20;
 constexpr int kMaxDepth = 256;
 
-// Values as the machine builds them: containers hold numbers of nodes, so that the memo can name a list that still grows. What refers to
-// itself, or unfolds to more than the limit, is refused when the tree is made.
+// Values as the machine builds them: containers hold numbers of nodes, so that the memo can name a
+// list that still grows. What refers to itself, or unfolds to more than the limit, is refused when
+// the tree is made.
 struct Node {
   PickleValue::Kind kind = PickleValue::Kind::kNone;
   int64_t integer = 0;
@@ -42,12 +43,15 @@ class Machine {
   using Kind = PickleValue::Kind;
 
   std::string Complaint(unsigned char opcode) const {
-    static constexpr std::string_view kCalls =
-        "cRioObQP\x93\x92\x81\x82\x83\x84";  // GLOBAL, REDUCE, INST, OBJ, BUILD, NEWOBJ, persistent ids, extensions
+    // GLOBAL, REDUCE, INST, OBJ, BUILD, NEWOBJ, persistent ids, extensions
+    static constexpr std::string_view kCalls = "cRioObQP\x93\x92\x81\x82\x83\x84";
     if (kCalls.find(static_cast<char>(opcode)) != std::string_view::npos) {
-      return fmt::format("it names a class or calls a function (opcode 0x{:02x} at byte {}), which is never done", opcode, at_ - 1);
+      return fmt::format(
+          "it names a class or calls a function (opcode 0x{:02x} at byte {}), which is never done",
+          opcode, at_ - 1);
     }
-    return fmt::format("it is no pickle of plain data (opcode 0x{:02x} at byte {})", opcode, at_ - 1);
+    return fmt::format("it is no pickle of plain data (opcode 0x{:02x} at byte {})", opcode,
+                       at_ - 1);
   }
 
   bool Execute(unsigned char opcode) {
@@ -121,7 +125,8 @@ class Machine {
       return 0;
     }
     uint64_t value = 0;
-    for (size_t i = 0; i < count; ++i) value |= static_cast<uint64_t>(static_cast<unsigned char>(bytes_[at_ + i])) << (8 * i);
+    for (size_t i = 0; i < count; ++i)
+      value |= static_cast<uint64_t>(static_cast<unsigned char>(bytes_[at_ + i])) << (8 * i);
     at_ += count;
     return value;
   }
@@ -138,7 +143,8 @@ class Machine {
   // Two's complement of any length; what does not fit into 64 bits keeps its low ones.
   bool Long(uint64_t size) {
     if (bad_ || bytes_.size() - at_ < size) return false;
-    uint64_t value = size > 0 && static_cast<signed char>(bytes_[at_ + size - 1]) < 0 ? ~uint64_t{0} : 0;
+    uint64_t value =
+        size > 0 && static_cast<signed char>(bytes_[at_ + size - 1]) < 0 ? ~uint64_t{0} : 0;
     for (size_t i = 0; i < size && i < 8; ++i) {
       value &= ~(uint64_t{0xFF} << (8 * i));
       value |= static_cast<uint64_t>(static_cast<unsigned char>(bytes_[at_ + i])) << (8 * i);
@@ -152,9 +158,11 @@ class Machine {
     if (end == std::string_view::npos) return false;
     const std::string_view line = bytes_.substr(at_, end - at_);
     at_ = end + 1;
-    if (line == "00" || line == "01") return Push({.kind = Kind::kBool, .integer = line == "01" ? 1 : 0});
+    if (line == "00" || line == "01")
+      return Push({.kind = Kind::kBool, .integer = line == "01" ? 1 : 0});
     int64_t value = 0;
-    if (std::from_chars(line.data(), line.data() + line.size(), value).ec != std::errc()) return false;
+    if (std::from_chars(line.data(), line.data() + line.size(), value).ec != std::errc())
+      return false;
     return Integer(value);
   }
 
@@ -211,7 +219,8 @@ class Machine {
 
   bool Append(size_t count, Kind kind) {
     if (stack_.size() < count + 1) return false;
-    const std::vector<uint32_t> items(stack_.end() - static_cast<std::ptrdiff_t>(count), stack_.end());
+    const std::vector<uint32_t> items(stack_.end() - static_cast<std::ptrdiff_t>(count),
+                                      stack_.end());
     stack_.resize(stack_.size() - count);
     return AppendTo(items, kind);
   }
@@ -219,7 +228,8 @@ class Machine {
   bool AppendMarked(Kind kind) {
     if (marks_.empty()) return false;
     const std::vector<uint32_t> items = TakeMarked();
-    return !stack_.empty() && (kind != Kind::kDict || items.size() % 2 == 0) && AppendTo(items, kind);
+    return !stack_.empty() && (kind != Kind::kDict || items.size() % 2 == 0) &&
+           AppendTo(items, kind);
   }
 
   bool AppendTo(const std::vector<uint32_t>& items, Kind kind) {
@@ -233,14 +243,16 @@ class Machine {
   absl::StatusOr<PickleValue> Result() {
     if (stack_.size() != 1) return absl::InvalidArgumentError("it does not end with one value");
     PickleValue value;
-    if (!MakeTree(stack_.back(), 0, &value)) return absl::InvalidArgumentError("its values are nested too deeply, or unfold to too many");
+    if (!MakeTree(stack_.back(), 0, &value))
+      return absl::InvalidArgumentError("its values are nested too deeply, or unfold to too many");
     return value;
   }
 
   bool MakeTree(uint32_t number, int depth, PickleValue* value) {
     if (depth > kMaxDepth || ++tree_nodes_ > kMaxTreeNodes) return false;
     const Node& node = nodes_[number];
-    tree_nodes_ += node.text.size() / 64;  // a text that is named again and again is copied again and again
+    // a text that is named again and again is copied again and again
+    tree_nodes_ += node.text.size() / 64;
     value->kind = node.kind;
     value->integer = node.integer;
     value->real = node.real;

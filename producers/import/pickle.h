@@ -1,5 +1,6 @@
-// Reads Python pickles of plain data: None, bool, int, float, str, bytes, list, tuple, dict, set. Every opcode that names a class or
-// calls anything is refused, so that a hostile file can do nothing but be wrong.
+// Reads Python pickles of plain data: None, bool, int, float, str, bytes, list, tuple, dict, set.
+// Every opcode that names a class or calls anything is refused, so that a hostile file can do
+// nothing but be wrong.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -17,8 +18,9 @@ struct PickleValue {
   Kind kind = Kind::kNone;
   int64_t integer = 0;  // kBool: 0 or 1
   double real = 0;
-  std::string text;                // kString; bytes too
-  std::vector<PickleValue> items;  // kList: of a list, tuple or set; kDict: key, value, key, value ...
+  std::string text;  // kString; bytes too
+  // kList: of a list, tuple or set; kDict: key, value, key, value ...
+  std::vector<PickleValue> items;
 
   // The value of a text key; null where there is none or this is no dict.
   const PickleValue* Find(std::string_view key) const;

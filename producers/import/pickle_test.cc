@@ -16,12 +16,14 @@ std::string Complaint(const std::string& bytes) {
   return value.ok() ? "" : std::string(value.status().message());
 }
 
-// What pickle.dumps writes for {'a': [1, -2, 300, 70000, 2**40, 1.5, 'x', None, True, False], 'b': (1, 2)} with protocols 2 and 4.
+// What pickle.dumps writes for {'a': [1, -2, 300, 70000, 2**40, 1.5, 'x', None, True, False], 'b':
+// (1, 2)} with protocols 2 and 4.
 TEST(Pickle, ReadsPlainData) {
-  const std::string protocol2 =
-      "\x80\x02}q\x00(X\x01\x00\x00\x00"s +
-      "aq\x01]q\x02(K\x01J\xfe\xff\xff\xffM,\x01Jp\x11\x01\x00\x8a\x06\x00\x00\x00\x00\x00\x01G?\xf8\x00\x00\x00\x00\x00\x00"s +
-      "X\x01\x00\x00\x00xq\x03N\x88\x89"s + "eX\x01\x00\x00\x00"s + "bq\x04K\x01K\x02\x86q\x05u."s;
+  const std::string protocol2 = "\x80\x02}q\x00(X\x01\x00\x00\x00"s +
+                                "aq\x01]q\x02(K\x01J\xfe\xff\xff\xffM,\x01Jp\x11\x01\x00"
+                                "\x8a\x06\x00\x00\x00\x00\x00\x01G?\xf8\x00\x00\x00\x00\x00\x00"s +
+                                "X\x01\x00\x00\x00xq\x03N\x88\x89"s + "eX\x01\x00\x00\x00"s +
+                                "bq\x04K\x01K\x02\x86q\x05u."s;
   const absl::StatusOr<PickleValue> value = ParsePickle(protocol2);
   ASSERT_TRUE(value.ok()) << value.status();
   const PickleValue* list = value->Find("a");
@@ -38,16 +40,20 @@ TEST(Pickle, ReadsPlainData) {
   EXPECT_EQ(value->Find("b")->items[1].integer, 2);
   EXPECT_EQ(value->Find("c"), nullptr);
 
-  const absl::StatusOr<PickleValue> protocol4 = ParsePickle("\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00}\x94\x8c\x01"s + "a\x94K\x05s."s);
+  const absl::StatusOr<PickleValue> protocol4 =
+      ParsePickle("\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00}\x94\x8c\x01"s + "a\x94K\x05s."s);
   ASSERT_TRUE(protocol4.ok()) << protocol4.status();
   EXPECT_EQ(protocol4->Find("a")->integer, 5);
 }
 
 TEST(Pickle, RefusesClassesAndCalls) {
   for (const std::string& hostile :
-       {"\x80\x02"s + "cos\nsystem\nq\x00X\x02\x00\x00\x00lsq\x01\x85q\x02Rq\x03."s,  // REDUCE of os.system
-        "\x80\x04\x8c\x02os\x8c\x06system\x93."s, "\x80\x02\x82\x01."s, "Ptext\n."s, "(ios\nsystem\n."s, "\x80\x02}b."s}) {
-    EXPECT_NE(Complaint(hostile).find("names a class or calls a function"), std::string::npos) << Complaint(hostile);
+       {"\x80\x02"s +
+            "cos\nsystem\nq\x00X\x02\x00\x00\x00lsq\x01\x85q\x02Rq\x03."s,  // REDUCE of os.system
+        "\x80\x04\x8c\x02os\x8c\x06system\x93."s, "\x80\x02\x82\x01."s, "Ptext\n."s,
+        "(ios\nsystem\n."s, "\x80\x02}b."s}) {
+    EXPECT_NE(Complaint(hostile).find("names a class or calls a function"), std::string::npos)
+        << Complaint(hostile);
   }
 }
 
@@ -74,7 +80,8 @@ TEST(Pickle, RefusesWhatUnfoldsWithoutBound) {
   }
   bomb = bomb + "h\x28"s;  // and 40 lists lie below it
   for (int i = 0; i < 41; ++i) bomb += "\x86"s;
-  EXPECT_NE(Complaint(bomb + "."s).find("unfold to too many"), std::string::npos) << Complaint(bomb + "."s);
+  EXPECT_NE(Complaint(bomb + "."s).find("unfold to too many"), std::string::npos)
+      << Complaint(bomb + "."s);
 }
 
 TEST(FlightRecorderDump, IsTheSameAsJsonAndPickle) {
@@ -82,8 +89,10 @@ TEST(FlightRecorderDump, IsTheSameAsJsonAndPickle) {
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the folder of real traces is absent";
   for (const int rank : {0, 1, 2, 3}) {
     const std::string name = "fr_rank" + std::to_string(rank);
-    const absl::StatusOr<FlightRecorderDump> json = ReadFlightRecorderDump(folder / (name + ".json"));
-    const absl::StatusOr<FlightRecorderDump> pickle = ReadFlightRecorderDump(folder / (name + ".pkl"));
+    const absl::StatusOr<FlightRecorderDump> json =
+        ReadFlightRecorderDump(folder / (name + ".json"));
+    const absl::StatusOr<FlightRecorderDump> pickle =
+        ReadFlightRecorderDump(folder / (name + ".pkl"));
     ASSERT_TRUE(json.ok()) << json.status();
     ASSERT_TRUE(pickle.ok()) << pickle.status();
     ASSERT_EQ(json->entries.size(), pickle->entries.size());
@@ -99,7 +108,8 @@ TEST(FlightRecorderDump, ReadsDumpsOfMegatron) {
   const std::filesystem::path folder = "../shared/traces/flight-recorder-16rank/gpu_error_1st";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the folder of real traces is absent";
   for (int rank = 0; rank < 16; ++rank) {
-    const absl::StatusOr<FlightRecorderDump> dump = ReadFlightRecorderDump(folder / ("_dump_" + std::to_string(rank)));
+    const absl::StatusOr<FlightRecorderDump> dump =
+        ReadFlightRecorderDump(folder / ("_dump_" + std::to_string(rank)));
     ASSERT_TRUE(dump.ok()) << rank << dump.status();
     EXPECT_GT(dump->groups.size(), 5u);
   }

@@ -1,5 +1,5 @@
-// Which rank of which job each trace is of: what the trace says, else its file's name. Tells two files of one rank and two jobs in one
-// folder.
+// Which rank of which job each trace is of: what the trace says, else its file's name. Tells two
+// files of one rank and two jobs in one folder.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -20,8 +20,10 @@ struct SettledRanks {
   std::vector<std::string> warnings;  // about the job
 };
 
-// Fills RankTrace::rank. A trace that cannot be used (its rank is taken, or nothing tells it) is refused: its file's events are counted
-// as skipped, a warning says why. Fails where the traces belong to different jobs. files: by RankTrace::file.
-absl::StatusOr<SettledRanks> SettleRanks(std::span<RankTrace* const> traces, std::span<FileReport> files);
+// Fills RankTrace::rank. A trace that cannot be used (its rank is taken, or nothing tells it) is
+// refused: its file's events are counted as skipped, a warning says why. Fails where the traces
+// belong to different jobs. files: by RankTrace::file.
+absl::StatusOr<SettledRanks> SettleRanks(std::span<RankTrace* const> traces,
+                                         std::span<FileReport> files);
 
 }  // namespace eroica

@@ -1,4 +1,5 @@
-// All that an import has learnt of one rank before the ranks are matched with each other and written out as batches.
+// All that an import has learnt of one rank before the ranks are matched with each other and
+// written out as batches.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 
 namespace eroica {
 
-// A process group as the trace names it. Two ranks speak of the same group when name, description and members are equal.
+// A process group as the trace names it. Two ranks speak of the same group when name, description
+// and members are equal.
 struct ProcessGroup {
   std::string name;
   std::string description;
@@ -25,14 +27,17 @@ struct ProcessGroup {
 struct CollectiveCall {
   static constexpr uint32_t kUnmatched = std::numeric_limits<uint32_t>::max();
 
-  int64_t order_ns = 0;  // start of its enqueue where that is known, else its own: the order in which the program asked for it
+  // start of its enqueue where that is known, else its own: the order in which the program asked
+  // for it
+  int64_t order_ns = 0;
   int64_t start_ns = 0;  // of the execution
   CollectiveOperation operation = CollectiveOperation::kUnknown;
-  uint64_t bytes = 0;            // of this rank's input, 0 where unknown
-  int32_t group = -1;            // index into RankTrace::groups, -1 where the trace does not tell
-  int64_t stated_sequence = -1;  // within the group, as the trace or a flight-recorder dump states it
-  int32_t group_peer = -1;       // point to point: the peer's rank within the group
-  int32_t peer = -1;             // and its global rank
+  uint64_t bytes = 0;  // of this rank's input, 0 where unknown
+  int32_t group = -1;  // index into RankTrace::groups, -1 where the trace does not tell
+  // within the group, as the trace or a flight-recorder dump states it
+  int64_t stated_sequence = -1;
+  int32_t group_peer = -1;  // point to point: the peer's rank within the group
+  int32_t peer = -1;        // and its global rank
   // Filled by the matcher.
   uint32_t communicator = kUnmatched;  // index into RankTrace::communicators
   uint64_t sequence = 0;
@@ -41,8 +46,9 @@ struct CollectiveCall {
 struct RankTrace {
   explicit RankTrace(SortBudget& budget) : intervals(budget) {}
 
-  static constexpr size_t kMaxGroups = 4'000;             // the codec takes 4,096 communicators a batch
-  static constexpr size_t kMaxMembers = size_t{2} << 20;  // of all groups together; those of further groups count as unknown
+  static constexpr size_t kMaxGroups = 4'000;  // the codec takes 4,096 communicators a batch
+  // of all groups together; those of further groups count as unknown
+  static constexpr size_t kMaxMembers = size_t{2} << 20;
 
   // Index of the group in `groups`, added where it is new; -1 where there are too many.
   int32_t GroupIndex(const ProcessGroup& group) {
@@ -74,7 +80,7 @@ struct RankTrace {
   IntervalStore intervals;
   std::vector<Mark> marks;  // any order; times relative to base_time_ns
   std::vector<CollectiveCall> collectives;
-  std::vector<Communicator> communicators;  // filled by the matcher
+  std::vector<Communicator> communicators;    // filled by the matcher
   std::vector<ConnectionSample> connections;  // by peer, without a time: what it sent in all
 };
 

@@ -15,24 +15,27 @@ constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
 constexpr uint32_t kMicrosecondNs = 1'000;
 
 // Reasons that mean a loss to diagnosis; the others leave out what it has no use for.
-constexpr DropReason kLosses[] = {DropReason::kNegativeDuration, DropReason::kTimeOutOfRange, DropReason::kMalformedEvent,
-                                  DropReason::kTruncatedInput};
+constexpr DropReason kLosses[] = {DropReason::kNegativeDuration, DropReason::kTimeOutOfRange,
+                                  DropReason::kMalformedEvent, DropReason::kTruncatedInput};
 
 std::vector<LossEntry> LossesOf(const ImportCounts& counts) {
   std::vector<LossEntry> losses;
   for (const DropReason reason : kLosses) {
-    if (counts.skipped.of(reason) > 0) losses.push_back({EventKind::kInterval, reason, counts.skipped.of(reason)});
+    if (counts.skipped.of(reason) > 0)
+      losses.push_back({EventKind::kInterval, reason, counts.skipped.of(reason)});
   }
   return losses;
 }
 
 class Writer {
  public:
-  Writer(TraceFunctions& functions, RankTrace& trace, ProducerIdentity identity, ImportCounts& counts, ImportReport& report, BatchSink& sink)
+  Writer(TraceFunctions& functions, RankTrace& trace, ProducerIdentity identity,
+         ImportCounts& counts, ImportReport& report, BatchSink& sink)
       : trace_(trace),
         stacks_(functions),
-        builder_(functions, Completed(trace, std::move(identity)), trace.whole_microseconds ? kMicrosecondNs : 1, trace.lanes,
-                 trace.communicators, sink),
+        builder_(functions, Completed(trace, std::move(identity)),
+                 trace.whole_microseconds ? kMicrosecondNs : 1, trace.lanes, trace.communicators,
+                 sink),
         counts_(counts),
         report_(report) {}
 
@@ -45,8 +48,10 @@ class Writer {
       if (absl::Status status = Write(record); !status.ok()) return status;
     }
     if (!trace_.intervals.status().ok()) return trace_.intervals.status();
-    if (!has_steps_ && last_end_ns_ >= 0) trace_.marks.push_back({last_end_ns_ - trace_.base_time_ns, MarkKind::kStepEnd, 0});
-    if (absl::Status status = WriteMarks(std::numeric_limits<int64_t>::max()); !status.ok()) return status;
+    if (!has_steps_ && last_end_ns_ >= 0)
+      trace_.marks.push_back({last_end_ns_ - trace_.base_time_ns, MarkKind::kStepEnd, 0});
+    if (absl::Status status = WriteMarks(std::numeric_limits<int64_t>::max()); !status.ok())
+      return status;
     absl::Status status = builder_.Finish(LossesOf(counts_));
     report_.batches += builder_.batches();
     return status;
@@ -64,11 +69,18 @@ class Writer {
 
   // A step ends before the next one begins, also where both bear the same time.
   void PrepareMarks() {
-    const auto order = [](const Mark& mark) { return std::tuple(mark.time_ns, mark.kind != MarkKind::kStepEnd, mark.kind, mark.id); };
-    std::sort(trace_.marks.begin(), trace_.marks.end(), [&](const Mark& x, const Mark& y) { return order(x) < order(y); });
-    std::erase_if(trace_.marks, [this](const Mark& mark) { return mark.time_ns > kMaxTimeNs - trace_.base_time_ns; });
-    steps_ = std::count_if(trace_.marks.begin(), trace_.marks.end(), [](const Mark& mark) { return mark.kind == MarkKind::kStepEnd; });
-    has_steps_ = std::any_of(trace_.marks.begin(), trace_.marks.end(), [](const Mark& mark) { return mark.kind == MarkKind::kStepBegin; });
+    const auto order = [](const Mark& mark) {
+      return std::tuple(mark.time_ns, mark.kind != MarkKind::kStepEnd, mark.kind, mark.id);
+    };
+    std::sort(trace_.marks.begin(), trace_.marks.end(),
+              [&](const Mark& x, const Mark& y) { return order(x) < order(y); });
+    std::erase_if(trace_.marks, [this](const Mark& mark) {
+      return mark.time_ns > kMaxTimeNs - trace_.base_time_ns;
+    });
+    steps_ = std::count_if(trace_.marks.begin(), trace_.marks.end(),
+                           [](const Mark& mark) { return mark.kind == MarkKind::kStepEnd; });
+    has_steps_ = std::any_of(trace_.marks.begin(), trace_.marks.end(),
+                             [](const Mark& mark) { return mark.kind == MarkKind::kStepBegin; });
   }
 
   absl::Status Write(const IntervalRecord& record) {
@@ -77,17 +89,21 @@ class Writer {
       counts_.skipped.Add(DropReason::kTimeOutOfRange);
       return absl::OkStatus();
     }
-    const bool frame = record.kind == IntervalKind::kPython || record.kind == IntervalKind::kAnnotation;
+    const bool frame =
+        record.kind == IntervalKind::kPython || record.kind == IntervalKind::kAnnotation;
     const uint32_t function = frame ? stacks_.Resolve(record) : record.function;
     const int64_t start_ns = trace_.base_time_ns + record.start_ns;
     // A trace without steps is one step: it begins with its first interval and ends with its last.
-    if (!has_steps_ && last_end_ns_ < 0) trace_.marks.insert(trace_.marks.begin(), {record.start_ns, MarkKind::kStepBegin, 0});
+    if (!has_steps_ && last_end_ns_ < 0)
+      trace_.marks.insert(trace_.marks.begin(), {record.start_ns, MarkKind::kStepBegin, 0});
     last_end_ns_ = std::max(last_end_ns_, start_ns + record.duration_ns);
     if (absl::Status status = WriteMarks(record.start_ns); !status.ok()) return status;
     ++report_.intervals;
     Collective collective;
-    const bool matched = record.kind == IntervalKind::kCollective && Describe(trace_.collectives[record.a], &collective);
-    return builder_.AddInterval(start_ns, record.duration_ns, function, record.lane, matched ? &collective : nullptr);
+    const bool matched = record.kind == IntervalKind::kCollective &&
+                         Describe(trace_.collectives[record.a], &collective);
+    return builder_.AddInterval(start_ns, record.duration_ns, function, record.lane,
+                                matched ? &collective : nullptr);
   }
 
   // Marks up to and at `until_ns`, relative to the base time.
@@ -104,7 +120,8 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // What the connections carried in all is spread over the steps evenly: when they carried it is not known.
+  // What the connections carried in all is spread over the steps evenly: when they carried it is
+  // not known.
   absl::Status WriteConnections(int64_t step_end_ns) {
     const auto steps = static_cast<uint64_t>(std::max<int64_t>(steps_, 1));
     const uint64_t step = steps_ended_++;
@@ -145,8 +162,8 @@ class Writer {
 
 }  // namespace
 
-absl::Status WriteRankTrace(TraceFunctions& functions, RankTrace& trace, ProducerIdentity identity, ImportCounts& counts,
-                            ImportReport& report, BatchSink& sink) {
+absl::Status WriteRankTrace(TraceFunctions& functions, RankTrace& trace, ProducerIdentity identity,
+                            ImportCounts& counts, ImportReport& report, BatchSink& sink) {
   return Writer(functions, trace, std::move(identity), counts, report, sink).Run();
 }
 

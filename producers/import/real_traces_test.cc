@@ -1,4 +1,5 @@
-// The importer on the real traces. Expected numbers were counted from the files with Python's json and csv.
+// The importer on the real traces. Expected numbers were counted from the files with Python's json
+// and csv.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,7 +19,8 @@ const std::filesystem::path kTraces = "../shared/traces";
 class RealTraces : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kTraces)) GTEST_SKIP() << "the folder of real traces is absent: " << kTraces;
+    if (!std::filesystem::exists(kTraces))
+      GTEST_SKIP() << "the folder of real traces is absent: " << kTraces;
   }
 
   ImportReport Import(const std::string& folder) {
@@ -37,13 +39,16 @@ class RealTraces : public testing::Test {
     for (const uint32_t rank : report.ranks) {
       for (const SeenCollective& seen : sink.Collectives(rank)) {
         if (IsPointToPoint(seen.row.operation)) continue;
-        EXPECT_TRUE(met[std::tuple(seen.communicator.id, seen.row.operation, seen.row.sequence)].insert(rank).second);
+        EXPECT_TRUE(met[std::tuple(seen.communicator.id, seen.row.operation, seen.row.sequence)]
+                        .insert(rank)
+                        .second);
       }
     }
     for (const uint32_t rank : report.ranks) {
       for (const SeenCollective& seen : sink.Collectives(rank)) {
         if (IsPointToPoint(seen.row.operation)) continue;
-        const auto& ranks = met[std::tuple(seen.communicator.id, seen.row.operation, seen.row.sequence)];
+        const auto& ranks =
+            met[std::tuple(seen.communicator.id, seen.row.operation, seen.row.sequence)];
         EXPECT_EQ(ranks.size(), seen.communicator.ranks.size());
       }
     }
@@ -93,7 +98,9 @@ TEST_F(RealTraces, DataParallelOverGloo) {
   // The injected fault is a leaf of the training thread's call stacks, named alike on all ranks.
   bool found = false;
   for (const SeenInterval& seen : sink.Intervals(1)) {
-    if (seen.stack.find("throttled_layer_extra_work") == std::string::npos || seen.name != "<built-in function sleep>") continue;
+    if (seen.stack.find("throttled_layer_extra_work") == std::string::npos ||
+        seen.name != "<built-in function sleep>")
+      continue;
     found = true;
     EXPECT_EQ(seen.lane.kind, LaneKind::kTrainingThread);
     EXPECT_TRUE(seen.stack.starts_with("train.py: <module> > train.py: main > ")) << seen.stack;
@@ -128,7 +135,8 @@ TEST_P(EveryTrace, IsAccountedFor) {
   EXPECT_TRUE(report.warnings.empty()) << report.ToText();
   ExpectAllMeet(report);
   for (const uint32_t rank : report.ranks) {
-    EXPECT_TRUE(sink.First(rank).identity.host_only == (std::string(expected.folder) != "dlrm-kineto-8rank"));
+    EXPECT_TRUE(sink.First(rank).identity.host_only ==
+                (std::string(expected.folder) != "dlrm-kineto-8rank"));
   }
 }
 
@@ -139,24 +147,27 @@ std::string NameOfCase(const testing::TestParamInfo<ExpectedCounts>& expected) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryTrace,
-                         testing::Values(ExpectedCounts{"dlrm-kineto-8rank", 8, 26538, 6749, 72, 19717, 64},
-                                         ExpectedCounts{"torch-gloo/all_slow_python_4r", 4, 101308, 6208, 68, 95032, 96},
-                                         ExpectedCounts{"torch-gloo/gc_4r", 4, 101252, 6208, 68, 94976, 96},
-                                         ExpectedCounts{"torch-gloo/healthy_4r", 4, 101244, 6208, 68, 94968, 96},
-                                         ExpectedCounts{"torch-gloo/imbalance_4r", 4, 101244, 6208, 68, 94968, 96},
-                                         ExpectedCounts{"torch-gloo/slow_compute_4r", 4, 101996, 6208, 68, 95720, 96},
-                                         ExpectedCounts{"torch-gloo/slow_data_inline_4r", 4, 92320, 6200, 68, 86052, 96},
-                                         ExpectedCounts{"torch-parallel/ddp_healthy_4r", 4, 98048, 6328, 68, 91652, 96},
-                                         ExpectedCounts{"torch-parallel/ddp_two_faults_sync_4r", 4, 99680, 6328, 68, 93284, 128},
-                                         ExpectedCounts{"torch-parallel/fsdp_slow_compute_4r", 4, 214048, 2232, 1028, 210788, 256},
-                                         ExpectedCounts{"torch-parallel/moe_hot_expert_4r", 4, 146176, 8888, 36, 137252, 352},
-                                         ExpectedCounts{"torch-parallel/net_healthy_4r", 4, 96928, 6328, 68, 90532, 128},
-                                         ExpectedCounts{"torch-parallel/net_slow_link_4r", 4, 96928, 6328, 68, 90532, 128},
-                                         ExpectedCounts{"torch-parallel/pp2dp2_gpipe_healthy_4r", 4, 206880, 12728, 420, 193732, 320},
-                                         ExpectedCounts{"torch-parallel/pp4dp2_healthy_8r", 8, 389920, 24304, 328, 365288, 864},
-                                         ExpectedCounts{"torch-parallel/pp4dp2_slow_mid_8r", 8, 391200, 24304, 328, 366568, 864}),
-                         NameOfCase);
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryTrace,
+    testing::Values(
+        ExpectedCounts{"dlrm-kineto-8rank", 8, 26538, 6749, 72, 19717, 64},
+        ExpectedCounts{"torch-gloo/all_slow_python_4r", 4, 101308, 6208, 68, 95032, 96},
+        ExpectedCounts{"torch-gloo/gc_4r", 4, 101252, 6208, 68, 94976, 96},
+        ExpectedCounts{"torch-gloo/healthy_4r", 4, 101244, 6208, 68, 94968, 96},
+        ExpectedCounts{"torch-gloo/imbalance_4r", 4, 101244, 6208, 68, 94968, 96},
+        ExpectedCounts{"torch-gloo/slow_compute_4r", 4, 101996, 6208, 68, 95720, 96},
+        ExpectedCounts{"torch-gloo/slow_data_inline_4r", 4, 92320, 6200, 68, 86052, 96},
+        ExpectedCounts{"torch-parallel/ddp_healthy_4r", 4, 98048, 6328, 68, 91652, 96},
+        ExpectedCounts{"torch-parallel/ddp_two_faults_sync_4r", 4, 99680, 6328, 68, 93284, 128},
+        ExpectedCounts{"torch-parallel/fsdp_slow_compute_4r", 4, 214048, 2232, 1028, 210788, 256},
+        ExpectedCounts{"torch-parallel/moe_hot_expert_4r", 4, 146176, 8888, 36, 137252, 352},
+        ExpectedCounts{"torch-parallel/net_healthy_4r", 4, 96928, 6328, 68, 90532, 128},
+        ExpectedCounts{"torch-parallel/net_slow_link_4r", 4, 96928, 6328, 68, 90532, 128},
+        ExpectedCounts{"torch-parallel/pp2dp2_gpipe_healthy_4r", 4, 206880, 12728, 420, 193732,
+                       320},
+        ExpectedCounts{"torch-parallel/pp4dp2_healthy_8r", 8, 389920, 24304, 328, 365288, 864},
+        ExpectedCounts{"torch-parallel/pp4dp2_slow_mid_8r", 8, 391200, 24304, 328, 366568, 864}),
+    NameOfCase);
 
 // Sends and receives of two ranks pair up: as many, of the same sizes, in the same order.
 TEST_F(RealTraces, PipelineSendsMeetTheirReceives) {
@@ -166,7 +177,8 @@ TEST_F(RealTraces, PipelineSendsMeetTheirReceives) {
   for (const uint32_t rank : report.ranks) {
     for (const SeenCollective& seen : sink.Collectives(rank)) {
       const auto peer = static_cast<uint32_t>(seen.row.peer);
-      if (seen.row.operation == CollectiveOperation::kSend) sent[{seen.communicator.id, rank, peer, seen.row.sequence}] = seen.row.bytes;
+      if (seen.row.operation == CollectiveOperation::kSend)
+        sent[{seen.communicator.id, rank, peer, seen.row.sequence}] = seen.row.bytes;
       if (seen.row.operation == CollectiveOperation::kRecv)
         received[{seen.communicator.id, peer, rank, seen.row.sequence}] = seen.row.bytes;
       if (IsPointToPoint(seen.row.operation)) {
@@ -210,8 +222,9 @@ TEST_F(RealTraces, CsvBesideItsTimelineCountsOnce) {
 }
 
 TEST_F(RealTraces, SingleRanksOfOlderVersions) {
-  for (const auto& [file, events, imported] : {std::tuple("trace_diff_control_control.json.gz", 109'123u, 74'876u),
-                                               std::tuple("trace_diff_test_test.json.gz", 105'167u, 68'263u)}) {
+  for (const auto& [file, events, imported] :
+       {std::tuple("trace_diff_control_control.json.gz", 109'123u, 74'876u),
+        std::tuple("trace_diff_test_test.json.gz", 105'167u, 68'263u)}) {
     sink = {};
     const ImportReport report = Import(std::string("hta-kineto/") + file);
     EXPECT_EQ(report.total.events, events);
@@ -223,8 +236,9 @@ TEST_F(RealTraces, SingleRanksOfOlderVersions) {
 
 TEST_F(RealTraces, TwoRanksOfMany) {
   BatchCollector both;
-  const std::vector<std::filesystem::path> paths = {kTraces / "hta-kineto/trace_filter_sampled_rank-0.json.gz",
-                                                    kTraces / "hta-kineto/trace_filter_sampled_rank-1.json.gz"};
+  const std::vector<std::filesystem::path> paths = {
+      kTraces / "hta-kineto/trace_filter_sampled_rank-0.json.gz",
+      kTraces / "hta-kineto/trace_filter_sampled_rank-1.json.gz"};
   const absl::StatusOr<ImportReport> report = ImportTraces(paths, {}, both, nullptr);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->world_size, 128u);
@@ -233,16 +247,20 @@ TEST_F(RealTraces, TwoRanksOfMany) {
   EXPECT_EQ(report->collectives, 0u);
   EXPECT_EQ(report->collectives_unmatched, 20u);
   ASSERT_EQ(report->warnings.size(), 2u);
-  EXPECT_NE(report->warnings[0].find("126 of 128 ranks are missing"), std::string::npos) << report->warnings[0];
+  EXPECT_NE(report->warnings[0].find("126 of 128 ranks are missing"), std::string::npos)
+      << report->warnings[0];
 }
 
-// The same traces where no dump lies beside them: matched by order where there is one group only, and not at all where there are several.
+// The same traces where no dump lies beside them: matched by order where there is one group only,
+// and not at all where there are several.
 TEST_F(RealTraces, WithoutDumps) {
   for (const auto& [name, matched, unmatched] :
        {std::tuple("fsdp_slow_compute_4r", 256u, 0u), std::tuple("pp4dp2_healthy_8r", 768u, 96u)}) {
     const TestFolder folder;
-    for (const auto& entry : std::filesystem::directory_iterator(kTraces / "torch-parallel" / name)) {
-      std::filesystem::create_symlink(std::filesystem::absolute(entry.path()), folder.path() / entry.path().filename());
+    for (const auto& entry :
+         std::filesystem::directory_iterator(kTraces / "torch-parallel" / name)) {
+      std::filesystem::create_symlink(std::filesystem::absolute(entry.path()),
+                                      folder.path() / entry.path().filename());
     }
     BatchCollector without;
     const std::filesystem::path path = folder.path();
@@ -254,13 +272,15 @@ TEST_F(RealTraces, WithoutDumps) {
   }
 }
 
-// The names of frames are equal on all ranks: what one rank alone ran is the injected fault and what it calls.
+// The names of frames are equal on all ranks: what one rank alone ran is the injected fault and
+// what it calls.
 TEST_F(RealTraces, StacksAgreeAcrossRanks) {
   const ImportReport report = Import("torch-gloo/slow_compute_4r");
   std::map<std::string, std::set<uint32_t>> ranks_of;
   for (const uint32_t rank : report.ranks) {
     for (const SeenInterval& seen : sink.Intervals(rank)) {
-      if (seen.function_class == FunctionClass::kPython && seen.lane.kind == LaneKind::kTrainingThread)
+      if (seen.function_class == FunctionClass::kPython &&
+          seen.lane.kind == LaneKind::kTrainingThread)
         ranks_of[seen.stack + " > " + seen.name].insert(rank);
     }
   }
@@ -280,7 +300,8 @@ TEST_F(RealTraces, FolderOfThreeJobsIsRefused) {
   const std::filesystem::path path = kTraces / "hta-kineto";
   const absl::StatusOr<ImportReport> report = ImportTraces({&path, 1}, {}, sink, nullptr);
   ASSERT_FALSE(report.ok());
-  EXPECT_NE(std::string(report.status().message()).find("more than one job"), std::string::npos) << report.status();
+  EXPECT_NE(std::string(report.status().message()).find("more than one job"), std::string::npos)
+      << report.status();
   EXPECT_TRUE(sink.batches.empty());
 }
 

@@ -42,7 +42,8 @@ Dumps ReadDumps(ImportReport* report) {
       file.counts.file_bytes = file.counts.content_bytes = size;
     const int64_t rank = RankOfFileName(file.path);
     if (rank < 0 || rank > kMaxRank) {
-      refuse(file, "its name does not say which rank it is of; name it by its rank (fr_rank3.json)");
+      refuse(file,
+             "its name does not say which rank it is of; name it by its rank (fr_rank3.json)");
       continue;
     }
     file.rank = rank;
@@ -51,14 +52,15 @@ Dumps ReadDumps(ImportReport* report) {
       refuse(file, fmt::format("not read: {}", std::string(dump.status().message())));
       continue;
     }
-    const auto [taken, added] = dumps.try_emplace(static_cast<uint32_t>(rank), RankDump{*std::move(dump), i});
+    const auto [taken, added] =
+        dumps.try_emplace(static_cast<uint32_t>(rank), RankDump{*std::move(dump), i});
     if (!added) refuse(file, fmt::format("a second dump of rank {}: it was left out", rank));
   }
   return dumps;
 }
 
-// PyTorch lists the default group of gloo under no name, and calls it by one in the entries: of the whole job's entries the first that names a group which
-// nobody lists.
+// PyTorch lists the default group of gloo under no name, and calls it by one in the entries: of the
+// whole job's entries the first that names a group which nobody lists.
 void NameTheNameless(Dumps* dumps) {
   const Entry* named = nullptr;
   for (const auto& [rank, own] : *dumps) {
@@ -92,7 +94,9 @@ uint32_t WorldSize(const Dumps& dumps) {
 // One batch of one rank.
 class Standing {
  public:
-  Standing(const JobId& job, uint32_t rank, uint32_t world_size, uint32_t window_steps, const FlightRecorderDump& dump) : dump_(dump) {
+  Standing(const JobId& job, uint32_t rank, uint32_t world_size, uint32_t window_steps,
+           const FlightRecorderDump& dump)
+      : dump_(dump) {
     batch_.identity = {.job = job,
                        .rank = RankId{rank},
                        .world_size = world_size,
@@ -109,7 +113,8 @@ class Standing {
     for (const Entry& entry : dump_.entries) {
       ++counts->events;
       const std::optional<uint16_t> communicator = CommunicatorOf(entry);
-      const bool known = communicator && entry.sequence >= 0 && entry.created_ns >= 0 && entry.created_ns <= CodecLimits::kMaxTimeNs;
+      const bool known = communicator && entry.sequence >= 0 && entry.created_ns >= 0 &&
+                         entry.created_ns <= CodecLimits::kMaxTimeNs;
       if (!known) {
         counts->skipped.Add(DropReason::kMalformedEvent);
         continue;
@@ -133,8 +138,11 @@ class Standing {
       count.launched = std::max(count.launched, sequence + 1);
       if (entry.ended) count.completed = std::max(count.completed, sequence + 1);
     }
-    const auto key = [](const InFlightCollective& row) { return std::tuple(row.communicator, row.operation, row.peer, row.sequence); };
-    std::sort(report.in_flight.begin(), report.in_flight.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+    const auto key = [](const InFlightCollective& row) {
+      return std::tuple(row.communicator, row.operation, row.peer, row.sequence);
+    };
+    std::sort(report.in_flight.begin(), report.in_flight.end(),
+              [&](const auto& a, const auto& b) { return key(a) < key(b); });
     for (const auto& [unused, count] : operations) report.operations.push_back(count);
     batch_.progress = {std::move(report)};
     return batch_;
@@ -145,8 +153,11 @@ class Standing {
   void AddGroup(ProcessGroup group) {
     if (batch_.communicators.size() == CodecLimits::kCommunicators) return;
     const uint32_t world_size = batch_.identity.world_size;
-    if (std::any_of(group.ranks.begin(), group.ranks.end(), [&](uint32_t rank) { return rank >= world_size; })) group.ranks.clear();
-    batch_.communicators.push_back({CommunicatorId(batch_.identity.job, group), group.name, group.description, group.size, group.ranks});
+    if (std::any_of(group.ranks.begin(), group.ranks.end(),
+                    [&](uint32_t rank) { return rank >= world_size; }))
+      group.ranks.clear();
+    batch_.communicators.push_back({CommunicatorId(batch_.identity.job, group), group.name,
+                                    group.description, group.size, group.ranks});
   }
 
   std::optional<uint16_t> CommunicatorOf(const Entry& entry) const {
@@ -158,7 +169,9 @@ class Standing {
 
   int32_t PeerOf(const Entry& entry, uint16_t communicator) const {
     const std::vector<uint32_t>& ranks = batch_.communicators[communicator].ranks;
-    if (!entry.point_to_point || entry.group_peer < 0 || static_cast<size_t>(entry.group_peer) >= ranks.size()) return -1;
+    if (!entry.point_to_point || entry.group_peer < 0 ||
+        static_cast<size_t>(entry.group_peer) >= ranks.size())
+      return -1;
     return static_cast<int32_t>(ranks[static_cast<size_t>(entry.group_peer)]);
   }
 
@@ -170,7 +183,8 @@ class Standing {
 int64_t LatestTime(const Dumps& dumps) {
   int64_t latest_ns = 0;
   for (const auto& [rank, own] : dumps) {
-    for (const Entry& entry : own.dump.entries) latest_ns = std::max(latest_ns, std::min(entry.created_ns, CodecLimits::kMaxTimeNs));
+    for (const Entry& entry : own.dump.entries)
+      latest_ns = std::max(latest_ns, std::min(entry.created_ns, CodecLimits::kMaxTimeNs));
   }
   return latest_ns;
 }
@@ -178,14 +192,17 @@ int64_t LatestTime(const Dumps& dumps) {
 absl::Status NothingRead(const ImportReport& report) {
   std::string why;
   for (const FileReport& file : report.files) {
-    if (!file.warnings.empty() && why.size() < 2'000) why += fmt::format("\n  {}: {}", file.path.string(), file.warnings.front());
+    if (!file.warnings.empty() && why.size() < 2'000)
+      why += fmt::format("\n  {}: {}", file.path.string(), file.warnings.front());
   }
-  return absl::InvalidArgumentError(fmt::format("none of the {} flight-recorder dumps could be read:{}", report.files.size(), why));
+  return absl::InvalidArgumentError(fmt::format(
+      "none of the {} flight-recorder dumps could be read:{}", report.files.size(), why));
 }
 
 }  // namespace
 
-absl::StatusOr<ImportReport> ImportStandstill(std::span<const std::filesystem::path> paths, const JobId& job, uint32_t window_steps,
+absl::StatusOr<ImportReport> ImportStandstill(std::span<const std::filesystem::path> paths,
+                                              const JobId& job, uint32_t window_steps,
                                               BatchSink& sink) {
   ImportReport report;
   report.job = job;
@@ -195,12 +212,16 @@ absl::StatusOr<ImportReport> ImportStandstill(std::span<const std::filesystem::p
   NameTheNameless(&dumps);
   report.world_size = WorldSize(dumps);
   if (dumps.size() < report.world_size) {
-    report.warnings.push_back(fmt::format("{} of {} ranks have no dump", report.world_size - dumps.size(), report.world_size));
+    report.warnings.push_back(fmt::format("{} of {} ranks have no dump",
+                                          report.world_size - dumps.size(), report.world_size));
   }
   const int64_t time_ns = LatestTime(dumps);
   for (const auto& [rank, own] : dumps) {
     Standing standing(job, rank, report.world_size, window_steps, own.dump);
-    if (absl::Status status = sink.Write(standing.Describe(time_ns, &report.files[own.file].counts)); !status.ok()) return status;
+    if (absl::Status status =
+            sink.Write(standing.Describe(time_ns, &report.files[own.file].counts));
+        !status.ok())
+      return status;
     report.ranks.push_back(rank);
     ++report.batches;
   }

@@ -12,7 +12,8 @@
 namespace eroica {
 namespace {
 
-std::string EntryJson(std::string_view group, std::string_view name, int sequence, std::string_view more) {
+std::string EntryJson(std::string_view group, std::string_view name, int sequence,
+                      std::string_view more) {
   return fmt::format(
       R"({{"process_group": ["{}", "of {}"], "profiling_name": "{}", "collective_seq_id": {}, "p2p_seq_id": {}, "time_created_ns": {},
                          "input_sizes": [[4, 8]], "input_dtypes": ["Float"], {}}})",
@@ -27,23 +28,30 @@ std::string DumpJson(const std::string& entries) {
 
 TEST(StandstillImport, WhatHasNotEndedIsInFlight) {
   const TestFolder folder;
-  folder.Write("fr_rank0.json",
-               DumpJson(EntryJson("0", "nccl:all_reduce", 1, R"("is_p2p": false, "state": "completed")") + "," +
-                        EntryJson("0", "gloo:all_reduce", 2, R"("is_p2p": false, "state": "scheduled", "retired": true)") + "," +
-                        EntryJson("0", "nccl:_all_gather_base", 3, R"("is_p2p": false, "state": "started", "retired": false)") + "," +
-                        EntryJson("7", "nccl:send 1->0", 9, R"("is_p2p": true, "state": "scheduled")") + "," +
-                        EntryJson("8", "nccl:all_reduce", 4, R"("state": "scheduled")")));
+  folder.Write(
+      "fr_rank0.json",
+      DumpJson(
+          EntryJson("0", "nccl:all_reduce", 1, R"("is_p2p": false, "state": "completed")") + "," +
+          EntryJson("0", "gloo:all_reduce", 2,
+                    R"("is_p2p": false, "state": "scheduled", "retired": true)") +
+          "," +
+          EntryJson("0", "nccl:_all_gather_base", 3,
+                    R"("is_p2p": false, "state": "started", "retired": false)") +
+          "," + EntryJson("7", "nccl:send 1->0", 9, R"("is_p2p": true, "state": "scheduled")") +
+          "," + EntryJson("8", "nccl:all_reduce", 4, R"("state": "scheduled")")));
   folder.Write("fr_rank1.json", DumpJson(""));
   BatchCollector sink;
   const std::filesystem::path path = folder.path();
-  const absl::StatusOr<ImportReport> report = ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr);
+  const absl::StatusOr<ImportReport> report =
+      ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->world_size, 3u);
   EXPECT_EQ(report->ranks, (std::vector<uint32_t>{0, 1}));
   EXPECT_EQ(report->warnings.size(), 1u) << "rank 2 has no dump";
   EXPECT_TRUE(report->total.closed());
   EXPECT_EQ(report->total.events, 5u);
-  EXPECT_EQ(report->total.skipped.of(DropReason::kMalformedEvent), 1u) << "of a group that nobody lists";
+  EXPECT_EQ(report->total.skipped.of(DropReason::kMalformedEvent), 1u)
+      << "of a group that nobody lists";
 
   ASSERT_EQ(sink.batches.size(), 2u);
   const EventBatch& batch = sink.batches[0];
@@ -81,7 +89,8 @@ TEST(StandstillImport, TheNamelessGroupOfGlooGetsItsName) {
   const TestFolder folder;
   const std::string group = R"("pg_config": {"": {"name": "", "desc": "", "ranks": "[0, 1]"}})";
   folder.Write("fr_rank0.json",
-               fmt::format(R"({{{}, "entries": [{}]}})", group, EntryJson("0", "gloo:all_reduce", 1, R"("state": "scheduled")")));
+               fmt::format(R"({{{}, "entries": [{}]}})", group,
+                           EntryJson("0", "gloo:all_reduce", 1, R"("state": "scheduled")")));
   folder.Write("fr_rank1.json", fmt::format(R"({{{}, "entries": []}})", group));
   BatchCollector sink;
   const std::filesystem::path path = folder.path();
@@ -99,7 +108,8 @@ TEST(StandstillImport, OneDumpARank) {
   folder.Write("fr_rank1.json", "broken");
   BatchCollector sink;
   const std::filesystem::path path = folder.path();
-  const absl::StatusOr<ImportReport> report = ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr);
+  const absl::StatusOr<ImportReport> report =
+      ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr);
   ASSERT_TRUE(report.ok()) << report.status();
   ASSERT_EQ(report->files.size(), 2u) << "the pickle is the same dump";
   EXPECT_TRUE(report->files[1].refused);

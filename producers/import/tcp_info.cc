@@ -32,18 +32,23 @@ bool ReadNumber(std::string_view text, T* number) {
   return error == std::errc() && rest == text.data() + text.size();
 }
 
-// "10.0.0.1:80" of "10.0.0.1%eth0:80" and "[::ffff:10.0.0.1]:80"; nothing where the word is no address with a port.
+// "10.0.0.1:80" of "10.0.0.1%eth0:80" and "[::ffff:10.0.0.1]:80"; nothing where the word is no
+// address with a port.
 std::optional<std::string> Endpoint(std::string_view word) {
   const size_t colon = word.rfind(':');
   uint16_t port = 0;
-  if (colon == std::string_view::npos || colon == 0 || !ReadNumber(word.substr(colon + 1), &port)) return std::nullopt;
+  if (colon == std::string_view::npos || colon == 0 || !ReadNumber(word.substr(colon + 1), &port))
+    return std::nullopt;
   std::string_view address = word.substr(0, colon);
-  if (address.front() == '[' && address.back() == ']') address = address.substr(1, address.size() - 2);
+  if (address.front() == '[' && address.back() == ']')
+    address = address.substr(1, address.size() - 2);
   address = address.substr(0, address.find('%'));
   constexpr std::string_view kMapped = "::ffff:";
-  if (address.starts_with(kMapped) && address.find('.') != std::string_view::npos) address.remove_prefix(kMapped.size());
+  if (address.starts_with(kMapped) && address.find('.') != std::string_view::npos)
+    address.remove_prefix(kMapped.size());
   for (const char c : address) {
-    const bool known = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '.' || c == ':';
+    const bool known = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') ||
+                       c == '.' || c == ':';
     if (!known) return std::nullopt;
   }
   if (address.empty()) return std::nullopt;
@@ -53,14 +58,17 @@ std::optional<std::string> Endpoint(std::string_view word) {
 // "452ms" of busy:452ms, "4ms" of rwnd_limited:4ms(5.9%).
 bool ReadMilliseconds(std::string_view text, int64_t* ns) {
   int64_t milliseconds = 0;
-  if (!text.ends_with("ms") || !ReadNumber(text.substr(0, text.size() - 2), &milliseconds)) return false;
-  if (milliseconds < 0 || milliseconds > std::numeric_limits<int64_t>::max() / kNsPerMs) return false;
+  if (!text.ends_with("ms") || !ReadNumber(text.substr(0, text.size() - 2), &milliseconds))
+    return false;
+  if (milliseconds < 0 || milliseconds > std::numeric_limits<int64_t>::max() / kNsPerMs)
+    return false;
   *ns = milliseconds * kNsPerMs;
   return true;
 }
 
 // False where a number that is of use cannot be read.
-bool ReadDetails(const std::vector<std::string_view>& words, size_t first, TcpConnection* connection) {
+bool ReadDetails(const std::vector<std::string_view>& words, size_t first,
+                 TcpConnection* connection) {
   bool sound = true;
   for (size_t i = first; i < words.size(); ++i) {
     const size_t colon = words[i].find(':');
@@ -73,7 +81,8 @@ bool ReadDetails(const std::vector<std::string_view>& words, size_t first, TcpCo
       sound = ReadMilliseconds(value, &connection->busy_ns) && sound;
     } else if (key == "retrans") {
       const size_t slash = value.find('/');  // now and in all
-      sound = slash != std::string_view::npos && ReadNumber(value.substr(slash + 1), &connection->retransmits) && sound;
+      sound = slash != std::string_view::npos &&
+              ReadNumber(value.substr(slash + 1), &connection->retransmits) && sound;
     }
   }
   return sound;
@@ -113,7 +122,8 @@ class Reader {
       if (i + 2 < words.size()) ReadSecondLine(words, i + 2);
       return;
     }
-    const bool header = words.front() == "State" || words.front() == "Recv-Q" || words.front() == "Netid";
+    const bool header =
+        words.front() == "State" || words.front() == "Recv-Q" || words.front() == "Netid";
     if (!header) ++info_.malformed;
   }
 
@@ -134,7 +144,8 @@ class Reader {
       ++info_.malformed;
       return;
     }
-    const auto [known, added] = places_.try_emplace(std::pair(current_.local, current_.peer), info_.connections.size());
+    const auto [known, added] =
+        places_.try_emplace(std::pair(current_.local, current_.peer), info_.connections.size());
     if (added) {
       info_.connections.push_back(std::move(current_));
     } else {

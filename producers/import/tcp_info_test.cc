@@ -13,11 +13,15 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const TcpConnection kToThree = {
-    .local = "10.77.0.4:37922", .peer = "10.77.0.3:44609", .bytes = 71'208'969, .busy_ns = 572'000'000, .retransmits = 1};
+const TcpConnection kToThree = {.local = "10.77.0.4:37922",
+                                .peer = "10.77.0.3:44609",
+                                .bytes = 71'208'969,
+                                .busy_ns = 572'000'000,
+                                .retransmits = 1};
 const std::string kLines =
     "0      0               10.77.0.4:37922          10.77.0.3:44609\n"
-    "\t bbr wscale:10,10 rtt:1.328/0.303 bytes_sent:71210416 bytes_retrans:1448 bytes_acked:71208969 bbr:(bw:13663179360bps,mrtt:0.01) "
+    "\t bbr wscale:10,10 rtt:1.328/0.303 bytes_sent:71210416 bytes_retrans:1448 "
+    "bytes_acked:71208969 bbr:(bw:13663179360bps,mrtt:0.01) "
     "app_limited "
     "busy:572ms rwnd_limited:4ms(0.6%) retrans:0/1 minrtt:0.01        \n";
 
@@ -31,15 +35,18 @@ TEST(TcpInfo, ReadsWhatAConnectionCarried) {
 TEST(TcpInfo, StatesHeadersProcessesAndSingleLinesAreRead) {
   const TcpInfo info = ParseTcpInfo(
       "State Recv-Q Send-Q Local Address:Port Peer Address:Port Process\r\n"
-      "ESTAB 0 48 [::ffff:10.77.0.4%eth0]:37922 10.77.0.3:44609 users:((\"python\",pid=7,fd=9)) bytes_acked:71208969 busy:572ms "
+      "ESTAB 0 48 [::ffff:10.77.0.4%eth0]:37922 10.77.0.3:44609 users:((\"python\",pid=7,fd=9)) "
+      "bytes_acked:71208969 busy:572ms "
       "retrans:0/1\r\n"
       "ESTAB 0 0 [fe80::1]:9 [fe80::2]:10\r\n\t cubic rto:204\r\n");
-  EXPECT_THAT(info.connections, ElementsAre(kToThree, TcpConnection{.local = "fe80::1:9", .peer = "fe80::2:10"}));
+  EXPECT_THAT(info.connections,
+              ElementsAre(kToThree, TcpConnection{.local = "fe80::1:9", .peer = "fe80::2:10"}));
   EXPECT_EQ(info.malformed, 0u);
 }
 
 TEST(TcpInfo, OfWhatIsListedAgainTheLastCounts) {
-  const TcpInfo info = ParseTcpInfo("0 0 10.77.0.4:37922 10.77.0.3:44609\n\t bytes_acked:5 busy:1ms\n" + kLines);
+  const TcpInfo info =
+      ParseTcpInfo("0 0 10.77.0.4:37922 10.77.0.3:44609\n\t bytes_acked:5 busy:1ms\n" + kLines);
   EXPECT_THAT(info.connections, ElementsAre(kToThree));
 }
 
@@ -52,8 +59,9 @@ TEST(TcpInfo, WhatTheEndCutsOffIsCountedAndNotUsed) {
 }
 
 TEST(TcpInfo, NumbersThatAreNoneMakeTheConnectionUnusable) {
-  for (const std::string bad : {"bytes_acked:7x", "bytes_acked:99999999999999999999", "bytes_acked:", "busy:572", "busy:-1ms",
-                                "busy:9999999999999999999ms", "retrans:1"}) {
+  for (const std::string bad :
+       {"bytes_acked:7x", "bytes_acked:99999999999999999999", "bytes_acked:", "busy:572",
+        "busy:-1ms", "busy:9999999999999999999ms", "retrans:1"}) {
     const TcpInfo info = ParseTcpInfo("0 0 10.77.0.4:1 10.77.0.3:2\n\t " + bad + "\n" + kLines);
     EXPECT_THAT(info.connections, ElementsAre(kToThree)) << bad;
     EXPECT_EQ(info.malformed, 1u) << bad;
@@ -61,7 +69,10 @@ TEST(TcpInfo, NumbersThatAreNoneMakeTheConnectionUnusable) {
 }
 
 TEST(TcpInfo, GarbageIsCounted) {
-  const TcpInfo info = ParseTcpInfo(std::string("ss: command not found\n\x1f\x8b\0\xff garbage\n10.0.0.1:99999 10.0.0.2:5\n", 61) + kLines);
+  const TcpInfo info = ParseTcpInfo(
+      std::string("ss: command not found\n\x1f\x8b\0\xff garbage\n10.0.0.1:99999 10.0.0.2:5\n",
+                  61) +
+      kLines);
   EXPECT_THAT(info.connections, SizeIs(1));
   EXPECT_EQ(info.malformed, 3u);
 }
@@ -70,7 +81,8 @@ TEST(TcpInfo, AnyBytesAreTaken) {
   std::mt19937 random(7);
   for (int i = 0; i < 2'000; ++i) {
     std::string text = kLines + kLines;
-    for (int changes = 0; changes < 8; ++changes) text[random() % text.size()] = static_cast<char>(random());
+    for (int changes = 0; changes < 8; ++changes)
+      text[random() % text.size()] = static_cast<char>(random());
     EXPECT_LE(ParseTcpInfo(text).connections.size(), 2u);
   }
 }

@@ -14,7 +14,9 @@ namespace eroica {
 
 class TestFolder {
  public:
-  TestFolder() : path_(std::filesystem::temp_directory_path() / fmt::format("eroica_import_test_{}_{}", ::getpid(), next_++)) {
+  TestFolder()
+      : path_(std::filesystem::temp_directory_path() /
+              fmt::format("eroica_import_test_{}_{}", ::getpid(), next_++)) {
     std::filesystem::create_directories(path_);
   }
   TestFolder(const TestFolder&) = delete;

@@ -40,7 +40,8 @@ bool NaturalLess(const std::string& x, const std::string& y) {
 }
 
 bool IsFlightRecorderDump(const std::string& name) {
-  return name.starts_with("fr_rank") || name.starts_with("_dump_") || name.starts_with("fr_trace") || name.starts_with("nccl_trace_rank_");
+  return name.starts_with("fr_rank") || name.starts_with("_dump_") ||
+         name.starts_with("fr_trace") || name.starts_with("nccl_trace_rank_");
 }
 
 bool LooksLikeTrace(const std::string& name) {
@@ -51,7 +52,9 @@ bool LooksLikeTrace(const std::string& name) {
   return false;
 }
 
-bool ByNaturalName(const fs::path& x, const fs::path& y) { return NaturalLess(x.filename().string(), y.filename().string()); }
+bool ByNaturalName(const fs::path& x, const fs::path& y) {
+  return NaturalLess(x.filename().string(), y.filename().string());
+}
 
 // One a rank: the same dump may lie there as JSON and as a pickle.
 std::vector<fs::path> OneARank(std::vector<fs::path> dumps) {
@@ -68,7 +71,9 @@ std::vector<fs::path> OneARank(std::vector<fs::path> dumps) {
 bool IsRecording(const fs::path& folder) {
   std::error_code error;
   return std::any_of(fs::directory_iterator(folder, error), fs::directory_iterator(),
-                     [&error](const fs::directory_entry& entry) { return fs::exists(entry.path() / "topic.json", error); });
+                     [&error](const fs::directory_entry& entry) {
+                       return fs::exists(entry.path() / "topic.json", error);
+                     });
 }
 
 absl::Status AddFolder(const fs::path& folder, TraceFiles* found) {
@@ -81,16 +86,19 @@ absl::Status AddFolder(const fs::path& folder, TraceFiles* found) {
     if (IsFlightRecorderDump(name)) dumps.push_back(at->path());
     if (LooksLikeTrace(name)) files.push_back(at->path());
   }
-  if (error) return absl::PermissionDeniedError(fmt::format("{}: {}", folder.string(), error.message()));
+  if (error)
+    return absl::PermissionDeniedError(fmt::format("{}: {}", folder.string(), error.message()));
   if (files.empty()) files = OneARank(std::move(dumps));
   if (files.empty() && IsRecording(folder)) {
-    return absl::NotFoundError(fmt::format(
-        "{0}: a recording, not traces; `eroica node --recording {0} --drain` works it off, `eroica findings --recording {0}` shows what was found",
-        folder.string()));
+    return absl::NotFoundError(
+        fmt::format("{0}: a recording, not traces; `eroica node --recording {0} --drain` works it "
+                    "off, `eroica findings --recording {0}` shows what was found",
+                    folder.string()));
   }
   if (files.empty()) {
     return absl::NotFoundError(
-        fmt::format("{}: neither traces (.json, .json.gz, .csv, .csv.gz) nor flight-recorder dumps in this folder; subfolders are not "
+        fmt::format("{}: neither traces (.json, .json.gz, .csv, .csv.gz) nor flight-recorder dumps "
+                    "in this folder; subfolders are not "
                     "searched, give the one that holds the ranks of one job",
                     folder.string()));
   }
@@ -104,7 +112,8 @@ int64_t NumberBehind(const std::string& name, std::string_view word) {
     size_t digits = at + word.size();
     if (digits < name.size() && (name[digits] == '-' || name[digits] == '_')) ++digits;
     int64_t number = -1;
-    const auto [rest, error] = std::from_chars(name.data() + digits, name.data() + name.size(), number);
+    const auto [rest, error] =
+        std::from_chars(name.data() + digits, name.data() + name.size(), number);
     if (error == std::errc() && number >= 0) return number;
   }
   return -1;
@@ -117,23 +126,28 @@ absl::StatusOr<TraceFiles> FindTraceFiles(std::span<const fs::path> paths) {
   for (const fs::path& path : paths) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
-    if (!fs::exists(status)) return absl::NotFoundError(fmt::format("{}: no such file or folder", path.string()));
+    if (!fs::exists(status))
+      return absl::NotFoundError(fmt::format("{}: no such file or folder", path.string()));
     if (fs::is_directory(status)) {
       if (absl::Status added = AddFolder(path, &found); !added.ok()) return added;
     } else {
       found.files.push_back(path);
     }
   }
-  if (found.files.empty()) return absl::InvalidArgumentError("no trace was given; name a folder with the traces of a job, or its files");
+  if (found.files.empty())
+    return absl::InvalidArgumentError(
+        "no trace was given; name a folder with the traces of a job, or its files");
   for (const fs::path& file : found.files) {
     std::error_code error;
     const uintmax_t size = fs::file_size(file, error);
     if (!error) found.bytes += size;
   }
-  found.dumps = std::all_of(found.files.begin(), found.files.end(),
-                            [](const fs::path& file) { return IsFlightRecorderDump(file.filename().string()); });
+  found.dumps = std::all_of(found.files.begin(), found.files.end(), [](const fs::path& file) {
+    return IsFlightRecorderDump(file.filename().string());
+  });
   std::error_code error;
-  found.folder_name = fs::absolute(found.files.front(), error).lexically_normal().parent_path().filename().string();
+  found.folder_name =
+      fs::absolute(found.files.front(), error).lexically_normal().parent_path().filename().string();
   return found;
 }
 
@@ -153,10 +167,12 @@ int64_t RankOfFileName(const fs::path& path) {
 fs::path FindFlightRecorderDump(const fs::path& trace, int64_t rank) {
   std::error_code error;
   const fs::path folder = fs::absolute(trace, error).lexically_normal().parent_path();
-  for (const fs::path& place : {folder, folder.parent_path() / "flight-recorder" / folder.filename()}) {
+  for (const fs::path& place :
+       {folder, folder.parent_path() / "flight-recorder" / folder.filename()}) {
     for (const std::string& name :
-         {fmt::format("fr_rank{}.json", rank), fmt::format("fr_rank{}.json.gz", rank), fmt::format("fr_rank{}.pkl", rank),
-          fmt::format("_dump_{}", rank), fmt::format("nccl_trace_rank_{}", rank)}) {
+         {fmt::format("fr_rank{}.json", rank), fmt::format("fr_rank{}.json.gz", rank),
+          fmt::format("fr_rank{}.pkl", rank), fmt::format("_dump_{}", rank),
+          fmt::format("nccl_trace_rank_{}", rank)}) {
       if (fs::is_regular_file(place / name, error)) return place / name;
     }
   }

@@ -1,4 +1,5 @@
-// Which files hold the traces, which rank each is of by its name, and where the flight-recorder dump of a rank lies.
+// Which files hold the traces, which rank each is of by its name, and where the flight-recorder
+// dump of a rank lies.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -12,22 +13,25 @@
 namespace eroica {
 
 struct TraceFiles {
-  std::vector<std::filesystem::path> files;  // sorted by name within a folder, numbers by value; in the order given between paths
-  std::string folder_name;                   // of the first file's folder
+  // sorted by name within a folder, numbers by value; in the order given between paths
+  std::vector<std::filesystem::path> files;
+  std::string folder_name;  // of the first file's folder
   uint64_t bytes = 0;
   bool dumps = false;  // all are flight-recorder dumps, without a trace
 };
 
-// Of a folder: every .json, .json.gz, .csv and .csv.gz file in it that is no flight-recorder dump; where there is none, its dumps, one a rank. A file given by
-// name is taken as it is.
+// Of a folder: every .json, .json.gz, .csv and .csv.gz file in it that is no flight-recorder dump;
+// where there is none, its dumps, one a rank. A file given by name is taken as it is.
 absl::StatusOr<TraceFiles> FindTraceFiles(std::span<const std::filesystem::path> paths);
 
 bool IsOperationCsv(const std::filesystem::path& path);
 
-// 3 of "rank3.json.gz", "trace_rank-3.json", "worker3_step_12.pt.trace.json.gz"; -1 where the name does not tell.
+// 3 of "rank3.json.gz", "trace_rank-3.json", "worker3_step_12.pt.trace.json.gz"; -1 where the name
+// does not tell.
 int64_t RankOfFileName(const std::filesystem::path& path);
 
-// Beside the trace (fr_rank3.json, .json.gz, .pkl, _dump_3), or in ../flight-recorder/FOLDER/. Empty where there is none.
+// Beside the trace (fr_rank3.json, .json.gz, .pkl, _dump_3), or in ../flight-recorder/FOLDER/.
+// Empty where there is none.
 std::filesystem::path FindFlightRecorderDump(const std::filesystem::path& trace, int64_t rank);
 
 }  // namespace eroica

@@ -37,7 +37,8 @@ class Import {
     report_.job = options_.job.value.empty() ? JobId{found->folder_name} : options_.job;
     if (report_.job.value.empty()) report_.job = JobId{std::string("traces")};
     bytes_total_ = found->bytes;
-    if (found->dumps) return ImportStandstill(found->files, report_.job, options_.window_steps, sink_);
+    if (found->dumps)
+      return ImportStandstill(found->files, report_.job, options_.window_steps, sink_);
     report_.files.resize(found->files.size());  // and no further, as importers keep references
     for (size_t file = 0; file < found->files.size(); ++file) {
       report_.files[file].path = found->files[file];
@@ -59,23 +60,27 @@ class Import {
     absl::StatusOr<std::unique_ptr<ByteSource>> source = ByteSource::Open(report.path);
     if (!source.ok()) {
       report.refused = true;
-      report.warnings.push_back(fmt::format("not read: {}", std::string(source.status().message())));
+      report.warnings.push_back(
+          fmt::format("not read: {}", std::string(source.status().message())));
       return absl::OkStatus();
     }
     const auto progress = [this](uint64_t bytes) {
       if (progress_) progress_(bytes_done_ + bytes, bytes_total_);
     };
     const bool csv = IsOperationCsv(report.path);
-    absl::Status status = csv ? ReadOperationCsv(file, progress) : ReadChromeTrace(file, **source, progress);
+    absl::Status status =
+        csv ? ReadOperationCsv(file, progress) : ReadChromeTrace(file, **source, progress);
     bytes_done_ += report.counts.file_bytes;
     return status;
   }
 
-  absl::Status ReadChromeTrace(size_t file, ByteSource& source, const std::function<void(uint64_t)>& progress) {
+  absl::Status ReadChromeTrace(size_t file, ByteSource& source,
+                               const std::function<void(uint64_t)>& progress) {
     Entry entry;
     entry.trace = std::make_unique<RankTrace>(budget_);
     entry.trace->file = file;
-    entry.importer = std::make_unique<ChromeTraceImporter>(functions_, *entry.trace, report_.files[file]);
+    entry.importer =
+        std::make_unique<ChromeTraceImporter>(functions_, *entry.trace, report_.files[file]);
     if (absl::Status status = entry.importer->Import(source, progress); !status.ok()) return status;
     if (!report_.files[file].refused) entries_.push_back(std::move(entry));
     return absl::OkStatus();
@@ -102,7 +107,8 @@ class Import {
     report_.world_size = settled->world_size;
     report_.warnings = settled->warnings;
     for (Entry& entry : entries_) {
-      if (entry.importer != nullptr && !report_.files[entry.trace->file].refused) entry.importer->Finish(ReadDump(*entry.trace));
+      if (entry.importer != nullptr && !report_.files[entry.trace->file].refused)
+        entry.importer->Finish(ReadDump(*entry.trace));
     }
     MatchReport matches = MatchCollectives(report_.job, settled->world_size, settled->traces);
     report_.collectives = matches.matched;
@@ -122,8 +128,8 @@ class Import {
     if (path.empty()) return {};
     absl::StatusOr<FlightRecorderDump> dump = ReadFlightRecorderDump(path);
     if (dump.ok()) return *std::move(dump);
-    report.warnings.push_back(
-        fmt::format("its flight-recorder dump {} was not used: {}", path.string(), std::string(dump.status().message())));
+    report.warnings.push_back(fmt::format("its flight-recorder dump {} was not used: {}",
+                                          path.string(), std::string(dump.status().message())));
     return {};
   }
 
@@ -140,13 +146,16 @@ class Import {
     }
     if (by_rank.empty()) return;
     RankConnections joined = JoinConnections(by_rank);
-    for (RankTrace* trace : traces) trace->connections = std::move(joined.samples[static_cast<uint32_t>(trace->rank)]);
+    for (RankTrace* trace : traces)
+      trace->connections = std::move(joined.samples[static_cast<uint32_t>(trace->rank)]);
     if (by_rank.size() < traces.size()) {
-      report_.warnings.push_back(fmt::format("{} of {} ranks have no TCP_INFO beside their traces", traces.size() - by_rank.size(), traces.size()));
+      report_.warnings.push_back(fmt::format("{} of {} ranks have no TCP_INFO beside their traces",
+                                             traces.size() - by_rank.size(), traces.size()));
     }
     if (joined.ambiguous > 0) {
       report_.warnings.push_back(
-          fmt::format("{} ends of connections are listed by more than one rank and not used: each rank's list must be its own (ss -p and its process)",
+          fmt::format("{} ends of connections are listed by more than one rank and not used: each "
+                      "rank's list must be its own (ss -p and its process)",
                       joined.ambiguous));
     }
   }
@@ -160,21 +169,25 @@ class Import {
     identity.producer_version = std::string(kProducerVersion);
     identity.window_steps = options_.window_steps;
     report_.ranks.push_back(identity.rank.value);
-    return WriteRankTrace(functions_, trace, std::move(identity), report_.files[trace.file].counts, report_, sink_);
+    return WriteRankTrace(functions_, trace, std::move(identity), report_.files[trace.file].counts,
+                          report_, sink_);
   }
 
   absl::Status NothingToImport() const {
     std::string why;
     for (const FileReport& file : report_.files) {
-      if (!file.warnings.empty() && why.size() < 2'000) why += fmt::format("\n  {}: {}", file.path.string(), file.warnings.front());
+      if (!file.warnings.empty() && why.size() < 2'000)
+        why += fmt::format("\n  {}: {}", file.path.string(), file.warnings.front());
     }
-    return absl::InvalidArgumentError(fmt::format("none of the {} files could be imported:{}", report_.files.size(), why));
+    return absl::InvalidArgumentError(
+        fmt::format("none of the {} files could be imported:{}", report_.files.size(), why));
   }
 
   void WarnOfOverflow() {
     if (functions_.overflowed() == 0) return;
     report_.warnings.push_back(
-        fmt::format("the traces hold more distinct functions than the importer tells apart ({}): {} events are counted as \"{}\"",
+        fmt::format("the traces hold more distinct functions than the importer tells apart ({}): "
+                    "{} events are counted as \"{}\"",
                     functions_.size(), functions_.overflowed(), TraceFunctions::kOverflowName));
   }
 
@@ -191,7 +204,8 @@ class Import {
 
 }  // namespace
 
-absl::StatusOr<ImportReport> ImportTraces(std::span<const std::filesystem::path> paths, const ImportOptions& options, BatchSink& sink,
+absl::StatusOr<ImportReport> ImportTraces(std::span<const std::filesystem::path> paths,
+                                          const ImportOptions& options, BatchSink& sink,
                                           const ImportProgress& progress) {
   return Import(options, sink, progress).Run(paths);
 }

@@ -12,8 +12,8 @@ namespace {
 
 class NcclThreadsTest : public RecorderFixture {
  protected:
-  // Every ticket that was given has been closed, once; or, where a communicator goes away while its channels
-  // run, some twice: the core knows such a ticket by its generation and takes no harm.
+  // Every ticket that was given has been closed, once; or, where a communicator goes away while its
+  // channels run, some twice: the core knows such a ticket by its generation and takes no harm.
   void ExpectClosedBooks(uint64_t launched, uint64_t most_closed_twice = 0) {
     const recorded_core::Recorded all = recorded_core::Read();
     EXPECT_LE(all.misuse, most_closed_twice);

@@ -33,7 +33,8 @@ class Arguments {
  public:
   Arguments(PyPointer const* arguments, ptrdiff_t count, ptrdiff_t wanted)
       : next_(arguments), ok_(count == wanted) {
-    if (!ok_) python.PyErr_SetString(*python.PyExc_TypeError, "eroica: a wrong number of arguments");
+    if (!ok_)
+      python.PyErr_SetString(*python.PyExc_TypeError, "eroica: a wrong number of arguments");
   }
 
   int64_t Signed() {

@@ -47,13 +47,13 @@ struct CPythonApi {
   PyPointer* PyExc_TypeError;
   long long (*PyLong_AsLongLong)(PyPointer);
   unsigned long long (*PyLong_AsUnsignedLongLongMask)(PyPointer);
-  PyPointer (*PyLong_FromLongLong)(long long);                    // new
-  PyPointer (*PyLong_FromUnsignedLongLong)(unsigned long long);   // new
-  PyPointer (*PyCFunction_NewEx)(void*, PyPointer, PyPointer);    // new
-  PyPointer _Py_NoneStruct;          // None itself
-  PyPointer (*PyThreadState_Get)();  // may be null
-  PyPointer PyCode_Type;             // likewise
-  PyPointer PyUnicode_Type;          // likewise
+  PyPointer (*PyLong_FromLongLong)(long long);                   // new
+  PyPointer (*PyLong_FromUnsignedLongLong)(unsigned long long);  // new
+  PyPointer (*PyCFunction_NewEx)(void*, PyPointer, PyPointer);   // new
+  PyPointer _Py_NoneStruct;                                      // None itself
+  PyPointer (*PyThreadState_Get)();                              // may be null
+  PyPointer PyCode_Type;                                         // likewise
+  PyPointer PyUnicode_Type;                                      // likewise
 };
 
 // Looks the functions up. False, and why, where this is no CPython that we know.

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "producers/python/stack_walker.h"
 #include "producers/python/run_times.h"
+#include "producers/python/stack_walker.h"
 
 namespace eroica {
 namespace {

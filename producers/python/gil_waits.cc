@@ -58,7 +58,8 @@ void GilWaits::BeginSpan(int64_t begin_ns) {
 double GilWaits::WaitedShareOfSpan() {
   const auto length_ns = static_cast<double>(last_ns_ - span_ns_);
   const std::optional<int64_t> active_ns = span_active_ns_ ? active_() : std::nullopt;
-  waiting_share_ = (waiting_ticks_ + kTicksBefore * waiting_share_) / (blocked_ticks_ + kTicksBefore);
+  waiting_share_ =
+      (waiting_ticks_ + kTicksBefore * waiting_share_) / (blocked_ticks_ + kTicksBefore);
   if (!active_ns) return static_cast<double>(waited_ns_) / length_ns;
   const auto ran_ns = static_cast<double>(*active_ns - *span_active_ns_);
   return waiting_share_ * std::clamp(1 - ran_ns / length_ns, 0.0, 1.0);

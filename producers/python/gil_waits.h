@@ -52,13 +52,13 @@ class GilWaits {
   Holder holder_;
   ActiveNs active_;
   bool waiting_ = false;
-  int64_t since_ns_ = 0;  // of the wait
-  int64_t span_ns_ = 0;   // begin of what is not emitted yet, 0 where nothing is
-  int64_t waited_ns_ = 0;  // of that, by ticks
+  int64_t since_ns_ = 0;                   // of the wait
+  int64_t span_ns_ = 0;                    // begin of what is not emitted yet, 0 where nothing is
+  int64_t waited_ns_ = 0;                  // of that, by ticks
   std::optional<int64_t> span_active_ns_;  // at its begin
-  int blocked_ticks_ = 0;  // of the span
-  int waiting_ticks_ = 0;  // of these, those that saw the GIL waited for
-  double waiting_share_ = 0;  // of blocked ticks, of late
+  int blocked_ticks_ = 0;                  // of the span
+  int waiting_ticks_ = 0;                  // of these, those that saw the GIL waited for
+  double waiting_share_ = 0;               // of blocked ticks, of late
   int64_t last_ns_ = 0;
   int64_t second_ns_ = 0;  // in which ticks are counted: its begin
   int ticks_ = 0;

@@ -77,8 +77,8 @@ TEST_F(GilWaitsTest, HalfASecondHasItsShareAtTheEndsOfItsCells) {
   EXPECT_EQ(functions[0].wait, EROICA_WAIT_OTHER);
 }
 
-// A quarter of the time it was blocked, says the kernel; three of four blocked ticks saw the GIL. How
-// many ticks saw it run, or wait for a processor, tells nothing more.
+// A quarter of the time it was blocked, says the kernel; three of four blocked ticks saw the GIL.
+// How many ticks saw it run, or wait for a processor, tells nothing more.
 TEST_F(GilWaitsTest, OfTheTimeThatTheKernelHasCountedItIsTheTicksShare) {
   for (const int running : {0, 4, 16}) {
     active_ns_ = 0;

@@ -56,12 +56,12 @@ void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function) {
 uint64_t eroica_python_collective_launched(uint16_t communicator, uint8_t operation, int32_t peer,
                                            uint64_t sequence, uint64_t bytes) {
   const bool waits = (operation & EROICA_PYTHON_WAITS) != 0;
-  const EroicaCollective collective = {.communicator = communicator,
-                                       .operation =
-                                           static_cast<uint8_t>(operation & ~EROICA_PYTHON_WAITS),
-                                       .peer = peer,
-                                       .sequence = sequence,
-                                       .bytes = bytes};
+  const EroicaCollective collective = {
+      .communicator = communicator,
+      .operation = static_cast<uint8_t>(operation & ~EROICA_PYTHON_WAITS),
+      .peer = peer,
+      .sequence = sequence,
+      .bytes = bytes};
   const int64_t now_ns = eroica_now_ns();
   PassBoundary(now_ns);
   const uint64_t ticket = eroica_collective_launched(&collective, now_ns);

@@ -46,12 +46,11 @@ TEST(PythonFrame, WaitsForPeersAreSymptoms) {
       WaitKind::kPeer);
   EXPECT_EQ(WaitOfPythonFrame("<built-in method wait of torch._C._distributed_c10d.Work object>"),
             WaitKind::kPeer);
-  for (const char* name :
-       {"torch/cuda/__init__.py(783): synchronize",
-        "torch/distributed/distributed_c10d.py(5320): all_gather_single",
-        "torch/distributed/distributed_c10d.py(3610): send",
-        "torch/distributed/pipelining/schedules.py(953): _wait_batch_p2p",
-        "torch/distributed/_functional_collectives.py(144): wait_tensor"}) {
+  for (const char* name : {"torch/cuda/__init__.py(783): synchronize",
+                           "torch/distributed/distributed_c10d.py(5320): all_gather_single",
+                           "torch/distributed/distributed_c10d.py(3610): send",
+                           "torch/distributed/pipelining/schedules.py(953): _wait_batch_p2p",
+                           "torch/distributed/_functional_collectives.py(144): wait_tensor"}) {
     EXPECT_EQ(WaitOfPythonFrame(name), WaitKind::kPeer) << name;
   }
 }

@@ -1,9 +1,9 @@
 // How often stacks are sampled: as often as is asked for where that costs next to nothing, and less
-// often where it would not. What a sample costs depends on the machine: some 10 us on a processor of
-// its own, 50 us and a rank's turn where ranks share processors and caches are cold. So the sampler
-// counts what it uses and keeps to a share of what the training thread uses; a thread that waits is
-// sampled least. Samples come irregularly: at equal distances they would meet every training step of
-// that length, or a multiple of it, at the same place. Owner: one thread.
+// often where it would not. What a sample costs depends on the machine: some 10 us on a processor
+// of its own, 50 us and a rank's turn where ranks share processors and caches are cold. So the
+// sampler counts what it uses and keeps to a share of what the training thread uses; a thread that
+// waits is sampled least. Samples come irregularly: at equal distances they would meet every
+// training step of that length, or a multiple of it, at the same place. Owner: one thread.
 #pragma once
 
 #include <cstdint>

@@ -26,8 +26,8 @@ class StackAttribution {
   void Sample(int64_t requested_ns, int64_t taken_ns, uint32_t leaf,
               int64_t boundary_ns = kNoBoundary);
   // The thread is inside something that needs no samples since boundary_ns: a collective that it
-  // waits for. What is open goes on behind it: from the boundary on that the next sample, or the next
-  // interruption, says. May be said again and again.
+  // waits for. What is open goes on behind it: from the boundary on that the next sample, or the
+  // next interruption, says. May be said again and again.
   void Interrupt(int64_t boundary_ns);
   // Emits what is open, and forgets the sample before: what follows begins anew.
   void Finish();

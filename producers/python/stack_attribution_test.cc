@@ -97,8 +97,8 @@ TEST_F(StackAttributionTest, ClocksThatGoBackMakeNoNegativeInterval) {
   EXPECT_EQ(std::get<1>(pieces_.back()), 20 * kMs);
 }
 
-// Two samples in steps that follow each other, both inside the collective at their ends, would cover
-// all that lies between.
+// Two samples in steps that follow each other, both inside the collective at their ends, would
+// cover all that lies between.
 TEST_F(StackAttributionTest, WhatRunsInsideACollectiveStandsForNothingElse) {
   attribution_.Sample(0, 10 * kMs, 1);
   attribution_.Interrupt(15 * kMs);

@@ -1,6 +1,7 @@
 // The functions of Python stacks: from code numbers (StackWalker) to numbers of the core's function
 // table. A stack that was seen before costs one look-up a frame and no call into the core, and none
-// for the outer frames that it shares with the stack before. Owner: one thread. Bounded: beyond kMostNodes stacks end in the last caller that is known.
+// for the outer frames that it shares with the stack before. Owner: one thread. Bounded: beyond
+// kMostNodes stacks end in the last caller that is known.
 #pragma once
 
 #include <cstdint>

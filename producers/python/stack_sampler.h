@@ -36,11 +36,11 @@
 #include "producers/python/gil_holder.h"
 #include "producers/python/gil_probe.h"
 #include "producers/python/gil_waits.h"
+#include "producers/python/run_times.h"
 #include "producers/python/sampling_pace.h"
 #include "producers/python/stack_attribution.h"
 #include "producers/python/stack_functions.h"
 #include "producers/python/stack_walker.h"
-#include "producers/python/run_times.h"
 
 namespace eroica {
 

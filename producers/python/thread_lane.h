@@ -10,14 +10,14 @@ namespace eroica {
 // Interned once a thread; without a lock afterwards.
 uint8_t LaneOfThisThread();
 uint8_t TrainingLane();
-// What a capture window traces of the training thread. Not a training lane: patterns and the critical
-// path come from samples there, as in every other window.
+// What a capture window traces of the training thread. Not a training lane: patterns and the
+// critical path come from samples there, as in every other window.
 uint8_t FullTraceLane();
 
 // When the training thread last passed from one thing to another that it named exactly: a step, the
-// begin or end of a collective, the end of a region or of a garbage collection. A sampled stack that
-// would begin before the end of such an interval covers it (the later one counts). INT64_MIN before
-// that. Written by the training thread.
+// begin or end of a collective, the end of a region or of a garbage collection. A sampled stack
+// that would begin before the end of such an interval covers it (the later one counts). INT64_MIN
+// before that. Written by the training thread.
 extern std::atomic<int64_t> training_boundary_ns;
 // Of any thread; only the training thread's counts.
 void PassBoundary(int64_t now_ns);

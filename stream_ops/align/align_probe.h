@@ -1,6 +1,7 @@
 // What align counts. The books close at any time:
-//   batches_received = batches_malformed + batches_late + batches_duplicate + batches_closed + open batches
-//   rows_received + rows_restored = rows_dropped + rows.aligned + rows.incomplete + rows.unobserved + rows.duplicate + pending rows
+//   batches_received = batches_malformed + batches_late + batches_duplicate + batches_closed + open
+//   batches rows_received + rows_restored = rows_dropped + rows.aligned + rows.incomplete +
+//   rows.unobserved + rows.duplicate + pending rows
 #pragma once
 
 #include <cstdint>

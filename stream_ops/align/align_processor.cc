@@ -22,7 +22,8 @@ uint64_t RowsOf(const std::vector<CollectiveBatch>& batches) {
 
 absl::Status DamagedProgress(std::string_view what) {
   return absl::DataLossError(
-      fmt::format("align: the task's {} in the state store cannot be read: move the store's folder away and restart, windows are rebuilt "
+      fmt::format("align: the task's {} in the state store cannot be read: move the store's folder "
+                  "away and restart, windows are rebuilt "
                   "from the input",
                   what));
 }
@@ -41,42 +42,48 @@ absl::Status AlignProcessor::Init(ProcessorContext& context) {
 
 absl::Status AlignProcessor::RestoreProgress() {
   bool damaged = false;
-  absl::Status status = context_->store().Scan(Table::kProgress, ProgressPrefix(), [&](std::string_view key, std::string_view value) {
-    const auto align_key = DecodeAlignKey(key);
-    const auto progress = DecodeProgress(value);
-    damaged = !align_key || !progress;
-    if (!damaged) units_[*align_key].windows.Restore(progress->closed_through, progress->finished);
-    return !damaged;
-  });
+  absl::Status status = context_->store().Scan(
+      Table::kProgress, ProgressPrefix(), [&](std::string_view key, std::string_view value) {
+        const auto align_key = DecodeAlignKey(key);
+        const auto progress = DecodeProgress(value);
+        damaged = !align_key || !progress;
+        if (!damaged)
+          units_[*align_key].windows.Restore(progress->closed_through, progress->finished);
+        return !damaged;
+      });
   if (damaged) status.Update(DamagedProgress("progress"));
   return status;
 }
 
 absl::Status AlignProcessor::RestoreMembers() {
   bool damaged = false;
-  absl::Status status = context_->store().Scan(Table::kProgress, MembersPrefix(), [&](std::string_view key, std::string_view value) {
-    const auto align_key = DecodeAlignKey(key);
-    auto members = DecodeMembers(value);
-    damaged = !align_key || !members;
-    if (!damaged) units_[*align_key].windows.RestoreMembers(*std::move(members));
-    return !damaged;
-  });
+  absl::Status status = context_->store().Scan(
+      Table::kProgress, MembersPrefix(), [&](std::string_view key, std::string_view value) {
+        const auto align_key = DecodeAlignKey(key);
+        auto members = DecodeMembers(value);
+        damaged = !align_key || !members;
+        if (!damaged) units_[*align_key].windows.RestoreMembers(*std::move(members));
+        return !damaged;
+      });
   if (damaged) status.Update(DamagedProgress("list of members"));
   return status;
 }
 
 absl::Status AlignProcessor::RestoreCarried() {
   bool damaged = false;
-  absl::Status status = context_->store().Scan(Table::kProgress, CarriedPrefix(), [&](std::string_view key, std::string_view value) {
-    const auto align_key = DecodeAlignKey(key);
-    CollectiveBatch batch;
-    damaged = !align_key || decoder_.Decode(std::as_bytes(std::span(value)), &batch) != DropReason::kNone;
-    if (damaged) return false;
-    pending_rows_ += batch.records.size();
-    probe_.rows_restored += batch.records.size();
-    units_[*align_key].carried.push_back(std::move(batch));  // the keys' order is that of the ranks
-    return true;
-  });
+  absl::Status status = context_->store().Scan(
+      Table::kProgress, CarriedPrefix(), [&](std::string_view key, std::string_view value) {
+        const auto align_key = DecodeAlignKey(key);
+        CollectiveBatch batch;
+        damaged = !align_key ||
+                  decoder_.Decode(std::as_bytes(std::span(value)), &batch) != DropReason::kNone;
+        if (damaged) return false;
+        pending_rows_ += batch.records.size();
+        probe_.rows_restored += batch.records.size();
+        // the keys' order is that of the ranks
+        units_[*align_key].carried.push_back(std::move(batch));
+        return true;
+      });
   if (damaged) status.Update(DamagedProgress("carried rows"));
   return status;
 }
@@ -85,7 +92,8 @@ absl::Status AlignProcessor::Process(const ConsumerRecord& record) {
   EROICA_CHECK(context_ != nullptr);
   ++probe_.batches_received;
   CollectiveBatch batch;
-  if (const DropReason reason = decoder_.Decode(record.payload(), &batch); reason != DropReason::kNone) {
+  if (const DropReason reason = decoder_.Decode(record.payload(), &batch);
+      reason != DropReason::kNone) {
     ++probe_.batches_malformed;
     context_->DeadLetter(reason);
     return absl::OkStatus();
@@ -116,7 +124,8 @@ void AlignProcessor::CloseWhatIsTooMuch(const AlignKey& key, Unit& unit) {
     CloseOldest(key, unit, /*input_has_ended=*/false);
   }
   while (pending_rows_ > options_.pending_rows_max) {
-    const auto largest = std::ranges::max_element(units_, {}, [](const auto& entry) { return entry.second.rows(); });
+    const auto largest =
+        std::ranges::max_element(units_, {}, [](const auto& entry) { return entry.second.rows(); });
     if (largest->second.windows.HasOpen()) {
       ++probe_.windows_overrun;
       CloseOldest(largest->first, largest->second, /*input_has_ended=*/false);
@@ -152,14 +161,16 @@ void AlignProcessor::CloseOldest(const AlignKey& key, Unit& unit, bool input_has
   Send(key, unit, std::move(alignment));
 }
 
-// The last window was closed before it was known that none would follow. What it left is said in a summary of the window behind it, which stays open: if
-// there is more to come after all, that window has a summary of its own.
+// The last window was closed before it was known that none would follow. What it left is said in a
+// summary of the window behind it, which stays open: if there is more to come after all, that
+// window has a summary of its own.
 void AlignProcessor::SettleCarried(const AlignKey& key, Unit& unit) {
   Window window = unit.carried.front().window;
   window.index = std::min(window.index + 1, CodecLimits::kMaxTimeNs);
   window.start_ns = window.end_ns;
   window.first_step = window.last_step;
-  Alignment alignment = aligner_.Align({.window = window, .batches = {}, .carried = unit.carried, .missing = {}, .settle = true});
+  Alignment alignment = aligner_.Align(
+      {.window = window, .batches = {}, .carried = unit.carried, .missing = {}, .settle = true});
   Send(key, unit, std::move(alignment));
 }
 
@@ -169,7 +180,8 @@ void AlignProcessor::KeepMembers(const AlignKey& key, Unit& unit) {
   if (unit.windows.listed().empty()) {
     context_->changes().Delete(Table::kProgress, MembersKey(key));
   } else {
-    context_->changes().Put(Table::kProgress, MembersKey(key), EncodeMembers(unit.windows.listed()));
+    context_->changes().Put(Table::kProgress, MembersKey(key),
+                            EncodeMembers(unit.windows.listed()));
   }
 }
 
@@ -179,25 +191,31 @@ void AlignProcessor::Send(const AlignKey& key, Unit& unit, Alignment alignment) 
   const Bytes payload = encoder_.Encode(summary);
   StateChanges& changes = context_->changes();
   const SummaryKey summary_key{{key.job, key.kind, summary.window.index}, key.communicator};
-  changes.Put(Table::kSummaries, EncodeKey(summary_key), std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
-  context_->Forward(Topic::kPatterns, JobKey(key.job), PayloadType::kCollectiveSummary, payload, summary.window.end_ns / kNsPerMs, key.job);
+  changes.Put(Table::kSummaries, EncodeKey(summary_key),
+              std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+  context_->Forward(Topic::kPatterns, JobKey(key.job), PayloadType::kCollectiveSummary, payload,
+                    summary.window.end_ns / kNsPerMs, key.job);
   ++probe_.summaries_sent;
 
-  for (const CollectiveBatch& batch : unit.carried) changes.Delete(Table::kProgress, CarriedKey(key, batch.rank));
+  for (const CollectiveBatch& batch : unit.carried)
+    changes.Delete(Table::kProgress, CarriedKey(key, batch.rank));
   for (const CollectiveBatch& batch : alignment.carried) {
     const Bytes carried = encoder_.Encode(batch);
-    changes.Put(Table::kProgress, CarriedKey(key, batch.rank), std::string(reinterpret_cast<const char*>(carried.data()), carried.size()));
+    changes.Put(Table::kProgress, CarriedKey(key, batch.rank),
+                std::string(reinterpret_cast<const char*>(carried.data()), carried.size()));
   }
   unit.carried = std::move(alignment.carried);
   if (unit.windows.closed_through()) {
-    changes.Put(Table::kProgress, ProgressKey(key), EncodeProgress({*unit.windows.closed_through(), unit.windows.FinishedRanks()}));
+    changes.Put(Table::kProgress, ProgressKey(key),
+                EncodeProgress({*unit.windows.closed_through(), unit.windows.FinishedRanks()}));
   }
   pending_rows_ -= alignment.rows.total() - alignment.rows.carried;
   probe_.rows += alignment.rows;
 }
 
 int64_t AlignProcessor::RestartOffset(int64_t next) const {
-  for (const auto& [key, unit] : units_) next = std::min(next, unit.windows.first_offset().value_or(next));
+  for (const auto& [key, unit] : units_)
+    next = std::min(next, unit.windows.first_offset().value_or(next));
   return next;
 }
 

@@ -1,8 +1,10 @@
-// The align stage: CollectiveBatches of the ranks in, one CollectiveSummary a communicator and window out.
+// The align stage: CollectiveBatches of the ranks in, one CollectiveSummary a communicator and
+// window out.
 //
-// A window is closed when all members have delivered (communicator_windows.h), when nothing comes any more, or when too much is open. Late batches are
-// counted and left out. Replay-safe: closed windows, members, finished ranks and carried rows are in the store; open windows are read again from RestartOffset.
-// Time: none but the windows' own. Owner: one task.
+// A window is closed when all members have delivered (communicator_windows.h), when nothing comes
+// any more, or when too much is open. Late batches are counted and left out. Replay-safe: closed
+// windows, members, finished ranks and carried rows are in the store; open windows are read again
+// from RestartOffset. Time: none but the windows' own. Owner: one task.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +23,13 @@
 namespace eroica {
 
 struct AlignOptions {
-  // Of one communicator; beyond, the oldest is closed with its missing members named. A node that runs for ever sets it: where other jobs keep the
-  // partition busy there is never idleness, and one silent rank would hold its communicator's windows open. A bounded run leaves it: there, one rank may
-  // deliver all its windows before the next delivers its first.
+  // Of one communicator; beyond, the oldest is closed with its missing members named. A node that
+  // runs for ever sets it: where other jobs keep the partition busy there is never idleness, and
+  // one silent rank would hold its communicator's windows open. A bounded run leaves it: there, one
+  // rank may deliver all its windows before the next delivers its first.
   size_t open_windows_max = std::numeric_limits<size_t>::max();
-  // Of all communicators, open and carried; about 90 bytes each. Beyond, the oldest window of the communicator with the most rows is closed.
+  // Of all communicators, open and carried; about 90 bytes each. Beyond, the oldest window of the
+  // communicator with the most rows is closed.
   uint64_t pending_rows_max = uint64_t{16} << 20;
 };
 

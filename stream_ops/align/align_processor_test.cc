@@ -30,11 +30,13 @@ const std::vector<uint32_t> kBoth = {0, 1};
 // A task around the processor: forwards are decoded, changes are committed when the test says so.
 class Task : public ProcessorContext {
  public:
-  explicit Task(InMemoryStore* store, AlignOptions options = {}) : store_(store), processor_(options) {
+  explicit Task(InMemoryStore* store, AlignOptions options = {})
+      : store_(store), processor_(options) {
     EXPECT_TRUE(processor_.Init(*this).ok());
   }
 
-  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms, const JobId& job) override {
+  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms,
+               const JobId& job) override {
     EXPECT_EQ(topic, Topic::kPatterns);
     EXPECT_EQ(type, PayloadType::kCollectiveSummary);
     EXPECT_EQ(key, JobKey(job));
@@ -68,10 +70,12 @@ class Task : public ProcessorContext {
   }
   void CheckBooks() const {
     const AlignProbe& probe = processor_.probe();
-    EXPECT_EQ(probe.batches_received,
-              probe.batches_malformed + probe.batches_late + probe.batches_duplicate + probe.batches_closed + processor_.open_batches());
-    EXPECT_EQ(probe.rows_received + probe.rows_restored,
-              probe.rows_dropped + probe.rows.total() - probe.rows.carried + processor_.pending_rows());
+    EXPECT_EQ(probe.batches_received, probe.batches_malformed + probe.batches_late +
+                                          probe.batches_duplicate + probe.batches_closed +
+                                          processor_.open_batches());
+    EXPECT_EQ(
+        probe.rows_received + probe.rows_restored,
+        probe.rows_dropped + probe.rows.total() - probe.rows.carried + processor_.pending_rows());
     EXPECT_EQ(probe.summaries_sent, sent.size());
   }
   AlignProcessor& processor() { return processor_; }
@@ -103,7 +107,8 @@ TEST_F(AlignProcessorTest, SendsAndKeepsOneSummaryAWindow) {
   EXPECT_EQ(task.sent[0].members[1].caused_wait_ns, 40 * kMs);
   task.Commit();
 
-  const auto stored = store_.Get(Table::kSummaries, EncodeKey(SummaryKey{{JobId("job"), WindowKind::kTime, 3}, CommId(7)}));
+  const auto stored = store_.Get(
+      Table::kSummaries, EncodeKey(SummaryKey{{JobId("job"), WindowKind::kTime, 3}, CommId(7)}));
   ASSERT_TRUE(stored.ok() && stored->has_value());
   CollectiveSummary summary;
   ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(**stored)), &summary), DropReason::kNone);
@@ -220,9 +225,10 @@ TEST_F(AlignProcessorTest, ABadPayloadGoesToTheDeadLetters) {
 }
 
 TEST_F(AlignProcessorTest, DamagedProgressIsSaid) {
-  for (const auto& [key, value] : {std::pair(ProgressKey({JobId("job"), CommId(7), WindowKind::kTime}), "cut"),
-                                   std::pair(MembersKey({JobId("job"), CommId(7), WindowKind::kTime}), "cut"),
-                                   std::pair(CarriedKey({JobId("job"), CommId(7), WindowKind::kTime}, RankId(0)), "cut")}) {
+  for (const auto& [key, value] :
+       {std::pair(ProgressKey({JobId("job"), CommId(7), WindowKind::kTime}), "cut"),
+        std::pair(MembersKey({JobId("job"), CommId(7), WindowKind::kTime}), "cut"),
+        std::pair(CarriedKey({JobId("job"), CommId(7), WindowKind::kTime}, RankId(0)), "cut")}) {
     InMemoryStore store;
     StateChanges changes;
     changes.Put(Table::kProgress, key, value);
@@ -251,8 +257,9 @@ TEST_F(AlignProcessorTest, WhatIsReadAgainFromTheRestartOffsetRebuildsTheOpenWin
   EXPECT_EQ(task.processor().RestartOffset(11), 11);
 }
 
-// A run of four ranks over eight windows, on two communicators. Rank 2 is late by clock, so that its last row of each window lies in the next one; rank 3 is
-// slow in every third operation; rank 1 is finished two windows early.
+// A run of four ranks over eight windows, on two communicators. Rank 2 is late by clock, so that
+// its last row of each window lies in the next one; rank 3 is slow in every third operation; rank 1
+// is finished two windows early.
 std::vector<CollectiveBatch> MakeRun() {
   std::vector<CollectiveBatch> run;
   for (uint64_t window = 0; window < 8; ++window) {
@@ -263,14 +270,17 @@ std::vector<CollectiveBatch> MakeRun() {
       for (uint64_t i = window * 3; i < window * 3 + 3; ++i) {
         const uint64_t sequence = rank == 2 ? i - 1 : i;
         if (rank == 2 && i == 0) continue;
-        CollectiveRecord row = RowOf(kAllReduce, sequence, rank == 3 && sequence % 3 == 0 ? 2 : 20 + rank, static_cast<int64_t>(sequence));
+        CollectiveRecord row =
+            RowOf(kAllReduce, sequence, rank == 3 && sequence % 3 == 0 ? 2 : 20 + rank,
+                  static_cast<int64_t>(sequence));
         row.before = 1;
         batch.records.push_back(row);
       }
       batch.final = window == (rank == 1 ? 5 : 7);
       run.push_back(batch);
       batch.communicator.id = CommId(100 + rank / 2);
-      batch.communicator.ranks = rank < 2 ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{2, 3};
+      batch.communicator.ranks =
+          rank < 2 ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{2, 3};
       batch.communicator.size = 2;
       run.push_back(std::move(batch));
     }
@@ -283,7 +293,8 @@ std::vector<CollectiveBatch> MakeRunListedByFew() {
   std::vector<CollectiveBatch> run = MakeRun();
   for (CollectiveBatch& batch : run) {
     std::vector<uint32_t>& ranks = batch.communicator.ranks;
-    if (ranks[static_cast<size_t>(batch.window.index) % ranks.size()] != batch.rank.value) ranks.clear();
+    if (ranks[static_cast<size_t>(batch.window.index) % ranks.size()] != batch.rank.value)
+      ranks.clear();
   }
   return run;
 }
@@ -293,7 +304,8 @@ using SummaryByKey = std::map<std::pair<CommId, int64_t>, CollectiveSummary>;
 // A summary that is sent again must say the same.
 void Collect(const std::vector<CollectiveSummary>& sent, SummaryByKey* out) {
   for (const CollectiveSummary& summary : sent) {
-    const auto [entry, is_new] = out->try_emplace({summary.communicator, summary.window.index}, summary);
+    const auto [entry, is_new] =
+        out->try_emplace({summary.communicator, summary.window.index}, summary);
     EXPECT_EQ(entry->second, summary);
   }
 }
@@ -356,7 +368,9 @@ TEST_F(AlignProcessorTest, DuplicatesDoNotMatter) {
   EXPECT_EQ(RunStraight(run), RunStraight(MakeRun()));
 }
 
-TEST_F(AlignProcessorTest, WhoListsTheMembersDoesNotMatter) { EXPECT_EQ(RunStraight(MakeRunListedByFew()), RunStraight(MakeRun())); }
+TEST_F(AlignProcessorTest, WhoListsTheMembersDoesNotMatter) {
+  EXPECT_EQ(RunStraight(MakeRunListedByFew()), RunStraight(MakeRun()));
+}
 
 // Rank 0 alone lists the members, then it says no more.
 TEST_F(AlignProcessorTest, TheMembersAreRememberedOverARestart) {
@@ -384,7 +398,8 @@ TEST_P(AlignRestartTest, ARestartAnywhereChangesNothing) {
   const std::vector<CollectiveBatch> run = GetParam() ? MakeRunListedByFew() : MakeRun();
   const SummaryByKey expected = RunStraight(run);
   for (size_t committed = 0; committed <= run.size(); ++committed) {
-    const size_t crash = std::min(run.size(), committed + 3);  // what comes after the commit is lost and done again
+    // what comes after the commit is lost and done again
+    const size_t crash = std::min(run.size(), committed + 3);
     InMemoryStore store;
     SummaryByKey summaries;
     size_t restart = 0;
@@ -398,7 +413,8 @@ TEST_P(AlignRestartTest, ARestartAnywhereChangesNothing) {
         task.Process(run[i], static_cast<int64_t>(i));
       }
       if (committed == run.size()) {
-        restart = static_cast<size_t>(task.processor().RestartOffset(static_cast<int64_t>(committed)));
+        restart =
+            static_cast<size_t>(task.processor().RestartOffset(static_cast<int64_t>(committed)));
         task.Commit();
       }
       Collect(task.sent, &summaries);
@@ -420,15 +436,21 @@ TEST_F(AlignProcessorTest, AfterTheEndNothingIsLeftToRemember) {
   task.Commit();
   for (const std::string& prefix : {CarriedPrefix(), MembersPrefix()}) {
     int left = 0;
-    ASSERT_TRUE(store.Scan(Table::kProgress, prefix, [&](std::string_view, std::string_view) { return ++left > 0; }).ok());
+    ASSERT_TRUE(store
+                    .Scan(Table::kProgress, prefix,
+                          [&](std::string_view, std::string_view) { return ++left > 0; })
+                    .ok());
     EXPECT_EQ(left, 0);
   }
 }
 
-// Rows with arbitrary numbers, in any order: the books close (Task checks them), and what is sent can be encoded.
+// Rows with arbitrary numbers, in any order: the books close (Task checks them), and what is sent
+// can be encoded.
 TEST_F(AlignProcessorTest, ArbitraryRowsDoNoHarm) {
   std::mt19937_64 random(1);
-  const auto pick = [&random](std::initializer_list<int64_t> values) { return *(values.begin() + random() % values.size()); };
+  const auto pick = [&random](std::initializer_list<int64_t> values) {
+    return *(values.begin() + random() % values.size());
+  };
   for (int round = 0; round < 50; ++round) {
     InMemoryStore store;
     Task task(&store, {.open_windows_max = 3, .pending_rows_max = 200});
@@ -460,25 +482,6 @@ TEST_F(AlignProcessorTest, ArbitraryRowsDoNoHarm) {
     task.Punctuate(PunctuationType::kEndOfInput);
     EXPECT_EQ(task.processor().pending_rows(), 0u);
     EXPECT_EQ(task.processor().RestartOffset(1'000), 1'000);
-  }
-}
-
-TEST(AlignProgress, KeysAndValuesReadBack) {
-  const AlignKey key{JobId(std::string("a\0b", 3)), CommId(~uint64_t{0}), WindowKind::kSteps};
-  EXPECT_EQ(DecodeAlignKey(ProgressKey(key)), key);
-  EXPECT_EQ(DecodeAlignKey(CarriedKey(key, RankId(3))), key);
-  EXPECT_EQ(DecodeAlignKey(MembersKey(key)), key);
-  EXPECT_TRUE(ProgressKey(key).starts_with(ProgressPrefix()));
-  EXPECT_TRUE(CarriedKey(key, RankId(3)).starts_with(CarriedPrefix()));
-  EXPECT_EQ(DecodeAlignKey(ProgressKey(key) + "x"), std::nullopt);
-  EXPECT_TRUE(MembersKey(key).starts_with(MembersPrefix()));
-  const std::vector<uint32_t> members{0, 9, 70'000};
-  EXPECT_EQ(DecodeMembers(EncodeMembers(members)), members);
-  EXPECT_EQ(DecodeMembers(EncodeMembers(members) + "x"), std::nullopt);
-  EXPECT_EQ(DecodeAlignKey(""), std::nullopt);
-  for (const AlignProgress& progress : {AlignProgress{-5, {}}, AlignProgress{7, {RankId(0), RankId(9)}}}) {
-    EXPECT_EQ(DecodeProgress(EncodeProgress(progress)), progress);
-    EXPECT_EQ(DecodeProgress(EncodeProgress(progress) + "x"), std::nullopt);
   }
 }
 

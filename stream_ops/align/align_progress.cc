@@ -13,7 +13,10 @@ constexpr uint8_t kMembersTag = 2;
 
 KeyWriter BeginKey(uint8_t tag, const AlignKey& key) {
   KeyWriter writer;
-  writer.PutByte(tag).PutString(key.job.value).PutUint64(key.communicator.value).PutByte(static_cast<uint8_t>(key.kind));
+  writer.PutByte(tag)
+      .PutString(key.job.value)
+      .PutUint64(key.communicator.value)
+      .PutByte(static_cast<uint8_t>(key.kind));
   return writer;
 }
 
@@ -23,7 +26,9 @@ std::string ProgressPrefix() { return KeyWriter().PutByte(kProgressTag).key(); }
 std::string CarriedPrefix() { return KeyWriter().PutByte(kCarriedTag).key(); }
 std::string MembersPrefix() { return KeyWriter().PutByte(kMembersTag).key(); }
 std::string ProgressKey(const AlignKey& key) { return BeginKey(kProgressTag, key).key(); }
-std::string CarriedKey(const AlignKey& key, RankId rank) { return BeginKey(kCarriedTag, key).PutUint32(rank.value).key(); }
+std::string CarriedKey(const AlignKey& key, RankId rank) {
+  return BeginKey(kCarriedTag, key).PutUint32(rank.value).key();
+}
 std::string MembersKey(const AlignKey& key) { return BeginKey(kMembersTag, key).key(); }
 
 std::optional<AlignKey> DecodeAlignKey(std::string_view key) {

@@ -1,6 +1,7 @@
-// What align must remember over a restart, in Table::kProgress of its task: per communicator how far windows are closed and which ranks are finished
-// (one row), who its members are (one row; few batches say it), and the rows that are carried over to the next window (a CollectiveBatch a rank). Open
-// windows are not kept: they are read again.
+// What align must remember over a restart, in Table::kProgress of its task: per communicator how
+// far windows are closed and which ranks are finished (one row), who its members are (one row; few
+// batches say it), and the rows that are carried over to the next window (a CollectiveBatch a
+// rank). Open windows are not kept: they are read again.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -18,7 +19,8 @@
 
 namespace eroica {
 
-// Whose windows are aligned together. One communicator's windows of time and of steps have nothing to do with each other.
+// Whose windows are aligned together. One communicator's windows of time and of steps have nothing
+// to do with each other.
 struct AlignKey {
   JobId job;
   CommId communicator;
@@ -40,7 +42,8 @@ std::string MembersPrefix();
 std::string ProgressKey(const AlignKey& key);
 std::string CarriedKey(const AlignKey& key, RankId rank);
 std::string MembersKey(const AlignKey& key);
-// Of a progress or members row, or of a carried row without the rank. Nothing where the bytes are no such key.
+// Of a progress or members row, or of a carried row without the rank. Nothing where the bytes are
+// no such key.
 std::optional<AlignKey> DecodeAlignKey(std::string_view key);
 
 std::string EncodeProgress(const AlignProgress& progress);

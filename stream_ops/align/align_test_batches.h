@@ -13,11 +13,15 @@ inline constexpr int64_t kMillisecond = 1'000'000;
 
 inline Window TimeWindow(int64_t index) {
   constexpr int64_t kSize = 10'000 * kMillisecond;
-  return {.kind = WindowKind::kTime, .index = index, .start_ns = index * kSize, .end_ns = (index + 1) * kSize};
+  return {.kind = WindowKind::kTime,
+          .index = index,
+          .start_ns = index * kSize,
+          .end_ns = (index + 1) * kSize};
 }
 
 // One batch of communicator 7 of job "job", whose members are given.
-inline CollectiveBatch BatchOf(uint32_t rank, int64_t window, std::vector<uint32_t> members, std::vector<CollectiveRecord> records = {}) {
+inline CollectiveBatch BatchOf(uint32_t rank, int64_t window, std::vector<uint32_t> members,
+                               std::vector<CollectiveRecord> records = {}) {
   CollectiveBatch batch;
   batch.job = JobId("job");
   batch.rank = RankId(rank);
@@ -33,7 +37,8 @@ inline CollectiveBatch BatchOf(uint32_t rank, int64_t window, std::vector<uint32
 }
 
 // A collective that nothing hides, of the given length.
-inline CollectiveRecord RowOf(CollectiveOperation operation, uint64_t sequence, int64_t duration_ms, int64_t step = 0) {
+inline CollectiveRecord RowOf(CollectiveOperation operation, uint64_t sequence, int64_t duration_ms,
+                              int64_t step = 0) {
   CollectiveRecord row;
   row.operation = operation;
   row.sequence = sequence;
@@ -44,7 +49,8 @@ inline CollectiveRecord RowOf(CollectiveOperation operation, uint64_t sequence, 
   return row;
 }
 
-inline CollectiveRecord PairRow(CollectiveOperation operation, uint32_t peer, uint64_t sequence, int64_t duration_ms) {
+inline CollectiveRecord PairRow(CollectiveOperation operation, uint32_t peer, uint64_t sequence,
+                                int64_t duration_ms) {
   CollectiveRecord row = RowOf(operation, sequence, duration_ms);
   row.peer = static_cast<int32_t>(peer);
   return row;

@@ -16,14 +16,16 @@ CollectiveSummary SummaryWithMembers(const AlignmentInput& input, const MemberRo
     summary.job = batch.job;
     summary.communicator = batch.communicator.id;
     if (summary.communicator_name.empty()) summary.communicator_name = batch.communicator.name;
-    if (summary.communicator_description.empty()) summary.communicator_description = batch.communicator.description;
+    if (summary.communicator_description.empty())
+      summary.communicator_description = batch.communicator.description;
     summary.world_size = std::max(summary.world_size, batch.world_size);
     summary.members.emplace_back().rank = member.rank;
   }
   return summary;
 }
 
-// Collects the rows that go on to the next window. Only a window's own rows do, never those that were carried already.
+// Collects the rows that go on to the next window. Only a window's own rows do, never those that
+// were carried already.
 class Carrier {
  public:
   void Carry(const CollectiveBatch& from, const CollectiveRecord& row) {
@@ -54,7 +56,8 @@ class Carrier {
   }
 
   const CollectiveBatch* from_ = nullptr;
-  std::vector<uint32_t> renumbered_;  // by predecessor of from_: 1 + its index in the carried batch; 0: not there yet
+  // by predecessor of from_: 1 + its index in the carried batch; 0: not there yet
+  std::vector<uint32_t> renumbered_;
   std::vector<CollectiveBatch> carried_;
 };
 
@@ -80,10 +83,11 @@ Alignment CollectiveAligner::Align(AlignmentInput input) {
   groups_.Align(rows, input.settle, &result.summary, fates_);
   pairs_.Align(rows, input.settle, &result.summary, fates_);
   Carrier carrier;
-  rows.ForEach([&](uint32_t, const CollectiveBatch& batch, const CollectiveRecord& row, size_t number) {
-    Count(fates_[number], &result.rows);
-    if (fates_[number] == RowFate::kCarried) carrier.Carry(batch, row);
-  });
+  rows.ForEach(
+      [&](uint32_t, const CollectiveBatch& batch, const CollectiveRecord& row, size_t number) {
+        Count(fates_[number], &result.rows);
+        if (fates_[number] == RowFate::kCarried) carrier.Carry(batch, row);
+      });
   result.carried = carrier.Take();
   EROICA_CHECK(result.rows.total() == rows.size());
   return result;

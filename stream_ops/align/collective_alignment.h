@@ -1,8 +1,10 @@
-// One communicator, one window: the members' batches become a CollectiveSummary. Pure: the same batches give the same summary, in whatever order they
-// came. See group_alignment.h for what is counted of collectives, pair_alignment.h for point to point.
+// One communicator, one window: the members' batches become a CollectiveSummary. Pure: the same
+// batches give the same summary, in whatever order they came. See group_alignment.h for what is
+// counted of collectives, pair_alignment.h for point to point.
 //
-// Windows of time end by each rank's own clock, so the rows of one operation may lie in neighboring windows. What finds no counterpart is carried over
-// to the next window of the communicator, once; what finds none there either is incomplete.
+// Windows of time end by each rank's own clock, so the rows of one operation may lie in neighboring
+// windows. What finds no counterpart is carried over to the next window of the communicator, once;
+// what finds none there either is incomplete.
 #pragma once
 
 #include <span>
@@ -18,8 +20,9 @@
 namespace eroica {
 
 struct AlignmentInput {
-  Window window;                             // that of the summary
-  std::span<const CollectiveBatch> batches;  // at most one a rank, ascending by rank; not both empty
+  Window window;  // that of the summary
+  // at most one a rank, ascending by rank; not both empty
+  std::span<const CollectiveBatch> batches;
   std::span<const CollectiveBatch> carried;  // from the window before, likewise
   std::vector<RankId> missing;               // members that reported nothing, ascending
   bool settle = false;                       // no window follows: nothing is carried on

@@ -20,22 +20,27 @@ using enum CollectiveOperation;
 constexpr int64_t kMs = kMillisecond;
 
 // Rows of several ranks: rows[r] are those of rank r.
-std::vector<CollectiveBatch> Batches(std::vector<std::vector<CollectiveRecord>> rows, int64_t window = 0) {
+std::vector<CollectiveBatch> Batches(std::vector<std::vector<CollectiveRecord>> rows,
+                                     int64_t window = 0) {
   std::vector<uint32_t> ranks;
   for (uint32_t rank = 0; rank < rows.size(); ++rank) ranks.push_back(rank);
   std::vector<CollectiveBatch> batches;
-  for (uint32_t rank = 0; rank < rows.size(); ++rank) batches.push_back(BatchOf(rank, window, ranks, std::move(rows[rank])));
+  for (uint32_t rank = 0; rank < rows.size(); ++rank)
+    batches.push_back(BatchOf(rank, window, ranks, std::move(rows[rank])));
   return batches;
 }
 
-Alignment Align(const std::vector<CollectiveBatch>& batches, const std::vector<CollectiveBatch>& carried = {}, bool settle = false) {
+Alignment Align(const std::vector<CollectiveBatch>& batches,
+                const std::vector<CollectiveBatch>& carried = {}, bool settle = false) {
   CollectiveAligner aligner;
   const Window window = batches.empty() ? carried.front().window : batches.front().window;
-  return aligner.Align({.window = window, .batches = batches, .carried = carried, .missing = {}, .settle = settle});
+  return aligner.Align(
+      {.window = window, .batches = batches, .carried = carried, .missing = {}, .settle = settle});
 }
 
 TEST(CollectiveAlignment, TheLastStarterHasTheShortestKernel) {
-  // DLRM-like: rank 1 comes 40 ms late to the all_to_all and 18 ms late to the all_reduce. Transfers take 10 and 2 ms.
+  // DLRM-like: rank 1 comes 40 ms late to the all_to_all and 18 ms late to the all_reduce.
+  // Transfers take 10 and 2 ms.
   const Alignment result = Align(Batches({{RowOf(kAllToAll, 0, 50), RowOf(kAllReduce, 0, 20)},
                                           {RowOf(kAllToAll, 0, 10), RowOf(kAllReduce, 0, 2)},
                                           {RowOf(kAllToAll, 0, 45), RowOf(kAllReduce, 0, 12)}}));
@@ -52,9 +57,12 @@ TEST(CollectiveAlignment, TheLastStarterHasTheShortestKernel) {
   EXPECT_EQ(summary.bytes, 2'000u);
   EXPECT_EQ(summary.steps, 1u);
   ASSERT_EQ(summary.members.size(), 3u);
-  EXPECT_EQ(
-      summary.members[0],
-      (MemberSummary{.rank = RankId(0), .count = 2, .wait_ns = 58 * kMs, .exposed_wait_ns = 58 * kMs, .late_steps = {}, .blockers = {}}));
+  EXPECT_EQ(summary.members[0], (MemberSummary{.rank = RankId(0),
+                                               .count = 2,
+                                               .wait_ns = 58 * kMs,
+                                               .exposed_wait_ns = 58 * kMs,
+                                               .late_steps = {},
+                                               .blockers = {}}));
   EXPECT_EQ(summary.members[1], (MemberSummary{.rank = RankId(1),
                                                .count = 2,
                                                .wait_ns = 0,
@@ -70,7 +78,8 @@ TEST(CollectiveAlignment, TheLastStarterHasTheShortestKernel) {
 }
 
 TEST(CollectiveAlignment, AWaitIsExposedOnlyWhereNothingElseRan) {
-  std::vector<CollectiveBatch> batches = Batches({{RowOf(kAllReduce, 0, 50)}, {RowOf(kAllReduce, 0, 10)}, {RowOf(kAllReduce, 0, 30)}});
+  std::vector<CollectiveBatch> batches =
+      Batches({{RowOf(kAllReduce, 0, 50)}, {RowOf(kAllReduce, 0, 10)}, {RowOf(kAllReduce, 0, 30)}});
   batches[0].records[0].exposed_ns = 5 * kMs;   // 40 ms of wait, 5 of them exposed
   batches[2].records[0].exposed_ns = 25 * kMs;  // 20 ms of wait, all of them may have been exposed
   const CollectiveSummary summary = Align(batches).summary;
@@ -81,17 +90,22 @@ TEST(CollectiveAlignment, AWaitIsExposedOnlyWhereNothingElseRan) {
 }
 
 TEST(CollectiveAlignment, WhenAllAreEqualNobodyIsLast) {
-  const CollectiveSummary summary =
-      Align(Batches({{RowOf(kAllReduce, 0, 30)}, {RowOf(kAllReduce, 0, 30)}, {RowOf(kAllReduce, 0, 30)}})).summary;
+  const CollectiveSummary summary = Align(Batches({{RowOf(kAllReduce, 0, 30)},
+                                                   {RowOf(kAllReduce, 0, 30)},
+                                                   {RowOf(kAllReduce, 0, 30)}}))
+                                        .summary;
   EXPECT_EQ(summary.operations, 1u);
   EXPECT_EQ(summary.transfer_ns, 30 * kMs);
   for (const MemberSummary& member : summary.members)
-    EXPECT_EQ(member, (MemberSummary{.rank = member.rank, .count = 1, .late_steps = {}, .blockers = {}}));
+    EXPECT_EQ(member,
+              (MemberSummary{.rank = member.rank, .count = 1, .late_steps = {}, .blockers = {}}));
 }
 
 TEST(CollectiveAlignment, ATieIsNobodys) {
-  const auto last_count = [](CollectiveOperation operation, int64_t shortest_ns, int64_t second_ns) {
-    std::vector<CollectiveBatch> batches = Batches({{RowOf(operation, 0, 100)}, {RowOf(operation, 0, 0)}, {RowOf(operation, 0, 0)}});
+  const auto last_count = [](CollectiveOperation operation, int64_t shortest_ns,
+                             int64_t second_ns) {
+    std::vector<CollectiveBatch> batches =
+        Batches({{RowOf(operation, 0, 100)}, {RowOf(operation, 0, 0)}, {RowOf(operation, 0, 0)}});
     batches[1].records[0].duration_ns = shortest_ns;
     batches[2].records[0].duration_ns = second_ns;
     const CollectiveSummary summary = Align(batches).summary;
@@ -107,15 +121,19 @@ TEST(CollectiveAlignment, ATieIsNobodys) {
 }
 
 TEST(CollectiveAlignment, ATieStillCountsTheWaitsOfTheOthers) {
-  const CollectiveSummary summary =
-      Align(Batches({{RowOf(kAllReduce, 0, 50)}, {RowOf(kAllReduce, 0, 10)}, {RowOf(kAllReduce, 0, 10)}})).summary;
+  const CollectiveSummary summary = Align(Batches({{RowOf(kAllReduce, 0, 50)},
+                                                   {RowOf(kAllReduce, 0, 10)},
+                                                   {RowOf(kAllReduce, 0, 10)}}))
+                                        .summary;
   EXPECT_EQ(summary.members[0].wait_ns, 40 * kMs);
   EXPECT_EQ(summary.members[1].caused_wait_ns + summary.members[2].caused_wait_ns, 0);
 }
 
 TEST(CollectiveAlignment, TheRootOfABroadcastIsNotLate) {
-  // The root, rank 0, sends and leaves; its short duration says nothing. 0.9 ms are what a transfer takes.
-  std::vector<CollectiveBatch> batches = Batches({{RowOf(kBroadcast, 0, 0)}, {RowOf(kBroadcast, 0, 0)}, {RowOf(kBroadcast, 0, 0)}});
+  // The root, rank 0, sends and leaves; its short duration says nothing. 0.9 ms are what a transfer
+  // takes.
+  std::vector<CollectiveBatch> batches =
+      Batches({{RowOf(kBroadcast, 0, 0)}, {RowOf(kBroadcast, 0, 0)}, {RowOf(kBroadcast, 0, 0)}});
   batches[0].records[0].duration_ns = 5'000;
   batches[1].records[0].duration_ns = 905'000;
   batches[2].records[0].duration_ns = 950'000;
@@ -131,14 +149,18 @@ TEST(CollectiveAlignment, TheRootOfABroadcastIsNotLate) {
 TEST(CollectiveAlignment, ALateMemberOfABroadcastThatHeldUpNobodyIsNotNamed) {
   // Rank 1 came late; rank 0, the root, had left long ago, rank 2 had its data.
   const CollectiveSummary summary =
-      Align(Batches({{RowOf(kBroadcast, 0, 1)}, {RowOf(kBroadcast, 0, 1)}, {RowOf(kBroadcast, 0, 90)}})).summary;
+      Align(Batches(
+                {{RowOf(kBroadcast, 0, 1)}, {RowOf(kBroadcast, 0, 1)}, {RowOf(kBroadcast, 0, 90)}}))
+          .summary;
   for (const MemberSummary& member : summary.members) EXPECT_EQ(member.last_count, 0u);
 }
 
 TEST(CollectiveAlignment, WhoEverybodyWaitedForInARootedOperationIsLate) {
   for (const CollectiveOperation operation : {kBroadcast, kReduce, kGather, kScatter, kUnknown}) {
     const CollectiveSummary summary =
-        Align(Batches({{RowOf(operation, 0, 1)}, {RowOf(operation, 0, 90)}, {RowOf(operation, 0, 91)}})).summary;
+        Align(Batches(
+                  {{RowOf(operation, 0, 1)}, {RowOf(operation, 0, 90)}, {RowOf(operation, 0, 91)}}))
+            .summary;
     EXPECT_EQ(summary.members[0].last_count, 1u);
     EXPECT_EQ(summary.members[0].lateness_ns, 89 * kMs);
     EXPECT_EQ(summary.members[0].caused_wait_ns, (89 + 90) * kMs);
@@ -147,8 +169,10 @@ TEST(CollectiveAlignment, WhoEverybodyWaitedForInARootedOperationIsLate) {
 
 TEST(CollectiveAlignment, BlockersAreWhatTheLastOneRanBefore) {
   std::vector<CollectiveBatch> batches =
-      Batches({{RowOf(kAllReduce, 0, 50), RowOf(kAllReduce, 1, 30), RowOf(kAllReduce, 2, 5), RowOf(kAllReduce, 3, 9)},
-               {RowOf(kAllReduce, 0, 10), RowOf(kAllReduce, 1, 10), RowOf(kAllReduce, 2, 9), RowOf(kAllReduce, 3, 5)}});
+      Batches({{RowOf(kAllReduce, 0, 50), RowOf(kAllReduce, 1, 30), RowOf(kAllReduce, 2, 5),
+                RowOf(kAllReduce, 3, 9)},
+               {RowOf(kAllReduce, 0, 10), RowOf(kAllReduce, 1, 10), RowOf(kAllReduce, 2, 9),
+                RowOf(kAllReduce, 3, 5)}});
   batches[1].predecessors = {{FunctionId(1), "sleep", "forward"}, {FunctionId(2), "gemm", ""}};
   const auto ran_before = [&](uint32_t rank, size_t row, uint32_t before, int64_t ms) {
     batches[rank].records[row].before = before;
@@ -159,10 +183,12 @@ TEST(CollectiveAlignment, BlockersAreWhatTheLastOneRanBefore) {
   ran_before(1, 2, 1, 100);  // rank 0 came last there
   ran_before(1, 3, 1, 4);
   const CollectiveSummary summary = Align(batches).summary;
-  EXPECT_THAT(summary.members[0].blockers, IsEmpty());  // it came last once, and nothing is known of what it ran
+  EXPECT_THAT(summary.members[0].blockers,
+              IsEmpty());  // it came last once, and nothing is known of what it ran
   EXPECT_EQ(summary.members[0].last_count, 1u);
-  EXPECT_THAT(summary.members[1].blockers, ElementsAre(Blocker{FunctionId(2), "gemm", "", 1, 40 * kMs, 41 * kMs},
-                                                       Blocker{FunctionId(1), "sleep", "forward", 2, 24 * kMs, 25 * kMs}));
+  EXPECT_THAT(summary.members[1].blockers,
+              ElementsAre(Blocker{FunctionId(2), "gemm", "", 1, 40 * kMs, 41 * kMs},
+                          Blocker{FunctionId(1), "sleep", "forward", 2, 24 * kMs, 25 * kMs}));
 }
 
 TEST(CollectiveAlignment, OnlyTheWorstBlockersAreKept) {
@@ -184,12 +210,15 @@ TEST(CollectiveAlignment, OnlyTheWorstBlockersAreKept) {
 }
 
 TEST(CollectiveAlignment, AStepIsLateForWhoCausedMostWaitInIt) {
-  // Step 4: rank 0 causes 5 + 5, rank 1 causes 9. Step 5: 7 each, nobody's. Step 6: rank 1 alone. No step: not counted.
-  const Alignment result =
-      Align(Batches({{RowOf(kAllReduce, 0, 1, 4), RowOf(kAllReduce, 1, 1, 4), RowOf(kAllReduce, 2, 10, 4), RowOf(kAllReduce, 3, 1, 5),
-                      RowOf(kAllReduce, 4, 8, 5), RowOf(kAllReduce, 5, 4, 6), RowOf(kAllReduce, 6, 1, -1)},
-                     {RowOf(kAllReduce, 0, 6, 4), RowOf(kAllReduce, 1, 6, 4), RowOf(kAllReduce, 2, 1, 4), RowOf(kAllReduce, 3, 8, 5),
-                      RowOf(kAllReduce, 4, 1, 5), RowOf(kAllReduce, 5, 1, 6), RowOf(kAllReduce, 6, 9, -1)}}));
+  // Step 4: rank 0 causes 5 + 5, rank 1 causes 9. Step 5: 7 each, nobody's. Step 6: rank 1 alone.
+  // No step: not counted.
+  const Alignment result = Align(
+      Batches({{RowOf(kAllReduce, 0, 1, 4), RowOf(kAllReduce, 1, 1, 4), RowOf(kAllReduce, 2, 10, 4),
+                RowOf(kAllReduce, 3, 1, 5), RowOf(kAllReduce, 4, 8, 5), RowOf(kAllReduce, 5, 4, 6),
+                RowOf(kAllReduce, 6, 1, -1)},
+               {RowOf(kAllReduce, 0, 6, 4), RowOf(kAllReduce, 1, 6, 4), RowOf(kAllReduce, 2, 1, 4),
+                RowOf(kAllReduce, 3, 8, 5), RowOf(kAllReduce, 4, 1, 5), RowOf(kAllReduce, 5, 1, 6),
+                RowOf(kAllReduce, 6, 9, -1)}}));
   EXPECT_THAT(result.summary.members[0].late_steps, ElementsAre(4));
   EXPECT_THAT(result.summary.members[1].late_steps, ElementsAre(6));
   EXPECT_EQ(result.summary.steps, 3u);
@@ -198,8 +227,8 @@ TEST(CollectiveAlignment, AStepIsLateForWhoCausedMostWaitInIt) {
 
 TEST(CollectiveAlignment, OperationsAreCountedApart) {
   // Sequence numbers count per operation: 0 of the one is not 0 of the other.
-  const Alignment result =
-      Align(Batches({{RowOf(kAllGather, 0, 5), RowOf(kReduceScatter, 0, 9)}, {RowOf(kReduceScatter, 0, 5), RowOf(kAllGather, 0, 9)}}));
+  const Alignment result = Align(Batches({{RowOf(kAllGather, 0, 5), RowOf(kReduceScatter, 0, 9)},
+                                          {RowOf(kReduceScatter, 0, 5), RowOf(kAllGather, 0, 9)}}));
   EXPECT_EQ(result.summary.operations, 2u);
   EXPECT_EQ(result.summary.members[0].last_count, 1u);
   EXPECT_EQ(result.summary.members[1].last_count, 1u);
@@ -207,11 +236,15 @@ TEST(CollectiveAlignment, OperationsAreCountedApart) {
 
 TEST(CollectiveAlignment, WaitsAreThoseOfTheMembersThatReported) {
   // Rank 2 of four reported nothing. What the others did together still counts.
-  std::vector<CollectiveBatch> batches = Batches({{RowOf(kAllReduce, 0, 50)}, {RowOf(kAllReduce, 0, 10)}, {}, {RowOf(kAllReduce, 0, 50)}});
+  std::vector<CollectiveBatch> batches = Batches(
+      {{RowOf(kAllReduce, 0, 50)}, {RowOf(kAllReduce, 0, 10)}, {}, {RowOf(kAllReduce, 0, 50)}});
   batches.erase(batches.begin() + 2);
   CollectiveAligner aligner;
-  const Alignment result =
-      aligner.Align({.window = TimeWindow(0), .batches = batches, .carried = {}, .missing = {RankId(2)}, .settle = true});
+  const Alignment result = aligner.Align({.window = TimeWindow(0),
+                                          .batches = batches,
+                                          .carried = {},
+                                          .missing = {RankId(2)},
+                                          .settle = true});
   EXPECT_THAT(result.summary.missing, ElementsAre(RankId(2)));
   EXPECT_EQ(result.summary.operations, 1u);
   EXPECT_EQ(result.summary.incomplete, 0u);
@@ -235,8 +268,9 @@ TEST(CollectiveAlignment, WhatAMemberNeverJoinedIsIncomplete) {
 
 TEST(CollectiveAlignment, ARowThatWasLostIsNoHang) {
   // Rank 1 has no row of number 1, but one of number 2: it has been there.
-  const auto batches = Batches(
-      {{RowOf(kAllReduce, 0, 5), RowOf(kAllReduce, 1, 5), RowOf(kAllReduce, 2, 5)}, {RowOf(kAllReduce, 0, 5), RowOf(kAllReduce, 2, 5)}});
+  const auto batches =
+      Batches({{RowOf(kAllReduce, 0, 5), RowOf(kAllReduce, 1, 5), RowOf(kAllReduce, 2, 5)},
+               {RowOf(kAllReduce, 0, 5), RowOf(kAllReduce, 2, 5)}});
   const Alignment result = Align(batches, {}, /*settle=*/true);
   EXPECT_EQ(result.summary.operations, 2u);
   EXPECT_EQ(result.summary.incomplete, 0u);
@@ -253,7 +287,8 @@ TEST(CollectiveAlignment, MismatchedOperationsAreIncompleteOnBothSides) {
 
 TEST(CollectiveAlignment, WhatLiesBehindTheEdgeOfAWindowIsCarriedOver) {
   // The clock of rank 1 runs ahead: its number 1 lies in the next window already.
-  std::vector<CollectiveBatch> first = Batches({{RowOf(kAllReduce, 0, 5), RowOf(kAllReduce, 1, 50)}, {RowOf(kAllReduce, 0, 5)}});
+  std::vector<CollectiveBatch> first =
+      Batches({{RowOf(kAllReduce, 0, 5), RowOf(kAllReduce, 1, 50)}, {RowOf(kAllReduce, 0, 5)}});
   first[0].predecessors = {{FunctionId(1), "unused", ""}, {FunctionId(2), "gemm", "forward"}};
   first[0].records[1].before = 2;
   const Alignment early = Align(first);
@@ -262,7 +297,8 @@ TEST(CollectiveAlignment, WhatLiesBehindTheEdgeOfAWindowIsCarriedOver) {
   EXPECT_EQ(early.rows, (RowCounts{.aligned = 2, .carried = 1}));
   ASSERT_EQ(early.carried.size(), 1u);
   EXPECT_EQ(early.carried[0].rank, RankId(0));
-  EXPECT_THAT(early.carried[0].predecessors, ElementsAre(Predecessor{FunctionId(2), "gemm", "forward"}));
+  EXPECT_THAT(early.carried[0].predecessors,
+              ElementsAre(Predecessor{FunctionId(2), "gemm", "forward"}));
   EXPECT_EQ(early.carried[0].records[0].before, 1u);
 
   std::vector<CollectiveBatch> second = Batches({{}, {RowOf(kAllReduce, 1, 90)}}, 1);
@@ -270,7 +306,8 @@ TEST(CollectiveAlignment, WhatLiesBehindTheEdgeOfAWindowIsCarriedOver) {
   EXPECT_EQ(late.summary.window, TimeWindow(1));
   EXPECT_EQ(late.summary.operations, 1u);
   EXPECT_EQ(late.summary.members[0].caused_wait_ns, 40 * kMs);
-  EXPECT_THAT(late.summary.members[0].blockers, ElementsAre(Blocker{FunctionId(2), "gemm", "forward", 1, 40 * kMs, 0}));
+  EXPECT_THAT(late.summary.members[0].blockers,
+              ElementsAre(Blocker{FunctionId(2), "gemm", "forward", 1, 40 * kMs, 0}));
   EXPECT_EQ(late.rows, (RowCounts{.aligned = 2}));
 }
 
@@ -292,7 +329,8 @@ TEST(CollectiveAlignment, CarriedRowsAloneAreSettled) {
 }
 
 TEST(CollectiveAlignment, ASecondRowOfTheSameOperationIsADuplicate) {
-  const auto batches = Batches({{RowOf(kAllReduce, 0, 50), RowOf(kAllReduce, 0, 1)}, {RowOf(kAllReduce, 0, 10)}});
+  const auto batches =
+      Batches({{RowOf(kAllReduce, 0, 50), RowOf(kAllReduce, 0, 1)}, {RowOf(kAllReduce, 0, 10)}});
   const Alignment result = Align(batches);
   EXPECT_EQ(result.summary.members[1].caused_wait_ns, 40 * kMs);
   EXPECT_EQ(result.rows, (RowCounts{.aligned = 2, .duplicate = 1}));
@@ -300,24 +338,31 @@ TEST(CollectiveAlignment, ASecondRowOfTheSameOperationIsADuplicate) {
 
 TEST(CollectiveAlignment, APointToPointRingMeetsPairByPair) {
   // Three stages in a ring, two micro-batches each. Rank 0 is slow: rank 1 waits in its receives.
-  const auto batches = Batches({{PairRow(kSend, 1, 0, 1), PairRow(kRecv, 2, 0, 2), PairRow(kSend, 1, 1, 1), PairRow(kRecv, 2, 1, 2)},
-                                {PairRow(kRecv, 0, 0, 30), PairRow(kSend, 2, 0, 3), PairRow(kRecv, 0, 1, 40), PairRow(kSend, 2, 1, 3)},
-                                {PairRow(kRecv, 1, 0, 7), PairRow(kSend, 0, 0, 1), PairRow(kRecv, 1, 1, 8), PairRow(kSend, 0, 1, 1)}});
+  const auto batches = Batches({{PairRow(kSend, 1, 0, 1), PairRow(kRecv, 2, 0, 2),
+                                 PairRow(kSend, 1, 1, 1), PairRow(kRecv, 2, 1, 2)},
+                                {PairRow(kRecv, 0, 0, 30), PairRow(kSend, 2, 0, 3),
+                                 PairRow(kRecv, 0, 1, 40), PairRow(kSend, 2, 1, 3)},
+                                {PairRow(kRecv, 1, 0, 7), PairRow(kSend, 0, 0, 1),
+                                 PairRow(kRecv, 1, 1, 8), PairRow(kSend, 0, 1, 1)}});
   const Alignment result = Align(batches);
-  EXPECT_THAT(result.summary.pairs, ElementsAre(PairSummary{RankId(0), RankId(1), 2, 70 * kMs, 2 * kMs, 0},
-                                                PairSummary{RankId(1), RankId(2), 2, 15 * kMs, 6 * kMs, 0},
-                                                PairSummary{RankId(2), RankId(0), 2, 4 * kMs, 2 * kMs, 0}));
+  EXPECT_THAT(result.summary.pairs,
+              ElementsAre(PairSummary{RankId(0), RankId(1), 2, 70 * kMs, 2 * kMs, 0},
+                          PairSummary{RankId(1), RankId(2), 2, 15 * kMs, 6 * kMs, 0},
+                          PairSummary{RankId(2), RankId(0), 2, 4 * kMs, 2 * kMs, 0}));
   EXPECT_EQ(result.summary.operations, 0u);  // collectives only
   EXPECT_EQ(result.rows, (RowCounts{.aligned = 12}));
 }
 
 TEST(CollectiveAlignment, ASendWithoutItsReceiveWaitsOneWindowForIt) {
-  const Alignment first = Align(Batches({{PairRow(kSend, 1, 0, 1), PairRow(kSend, 1, 1, 2)}, {PairRow(kRecv, 0, 0, 5)}}));
-  EXPECT_THAT(first.summary.pairs, ElementsAre(PairSummary{RankId(0), RankId(1), 1, 5 * kMs, 1 * kMs, 0}));
+  const Alignment first = Align(
+      Batches({{PairRow(kSend, 1, 0, 1), PairRow(kSend, 1, 1, 2)}, {PairRow(kRecv, 0, 0, 5)}}));
+  EXPECT_THAT(first.summary.pairs,
+              ElementsAre(PairSummary{RankId(0), RankId(1), 1, 5 * kMs, 1 * kMs, 0}));
   EXPECT_EQ(first.rows, (RowCounts{.aligned = 2, .carried = 1}));
 
   const Alignment met = Align(Batches({{}, {PairRow(kRecv, 0, 1, 6)}}, 1), first.carried);
-  EXPECT_THAT(met.summary.pairs, ElementsAre(PairSummary{RankId(0), RankId(1), 1, 6 * kMs, 2 * kMs, 0}));
+  EXPECT_THAT(met.summary.pairs,
+              ElementsAre(PairSummary{RankId(0), RankId(1), 1, 6 * kMs, 2 * kMs, 0}));
   const Alignment never = Align(Batches({{}, {}}, 1), first.carried);
   EXPECT_THAT(never.summary.pairs, ElementsAre(PairSummary{RankId(0), RankId(1), 0, 0, 0, 1}));
   EXPECT_EQ(never.rows, (RowCounts{.incomplete = 1}));
@@ -327,8 +372,10 @@ TEST(CollectiveAlignment, ASendWithoutItsReceiveWaitsOneWindowForIt) {
 
 TEST(CollectiveAlignment, APeerlessOrRepeatedPointToPointRowMeetsNothing) {
   const Alignment result =
-      Align(Batches({{PairRow(kSend, 1, 0, 1), PairRow(kSend, 1, 0, 9), RowOf(kSend, 0, 1)}, {PairRow(kRecv, 0, 0, 5)}}));
-  EXPECT_THAT(result.summary.pairs, ElementsAre(PairSummary{RankId(0), RankId(1), 1, 5 * kMs, 1 * kMs, 0}));
+      Align(Batches({{PairRow(kSend, 1, 0, 1), PairRow(kSend, 1, 0, 9), RowOf(kSend, 0, 1)},
+                     {PairRow(kRecv, 0, 0, 5)}}));
+  EXPECT_THAT(result.summary.pairs,
+              ElementsAre(PairSummary{RankId(0), RankId(1), 1, 5 * kMs, 1 * kMs, 0}));
   EXPECT_EQ(result.rows, (RowCounts{.aligned = 2, .unobserved = 1, .duplicate = 1}));
 }
 
@@ -340,11 +387,14 @@ TEST(CollectiveAlignment, AnEmptyWindowIsASummaryWithoutOperations) {
 
 TEST(CollectiveAlignment, TheLargestNumbersDoNotOverflow) {
   const uint64_t largest = ~uint64_t{0};
-  std::vector<CollectiveBatch> batches = Batches({{RowOf(kAllReduce, largest, 0)}, {RowOf(kAllReduce, largest, 0)}});
+  std::vector<CollectiveBatch> batches =
+      Batches({{RowOf(kAllReduce, largest, 0)}, {RowOf(kAllReduce, largest, 0)}});
   for (CollectiveBatch& batch : batches) {
-    for (const CollectiveOperation operation : {kAllGather, kReduceScatter}) batch.records.push_back(RowOf(operation, largest, 0));
+    for (const CollectiveOperation operation : {kAllGather, kReduceScatter})
+      batch.records.push_back(RowOf(operation, largest, 0));
   }
-  for (CollectiveRecord& row : batches[0].records) row.duration_ns = row.exposed_ns = int64_t{1} << 62;
+  for (CollectiveRecord& row : batches[0].records)
+    row.duration_ns = row.exposed_ns = int64_t{1} << 62;
   const Alignment result = Align(batches, {}, true);
   EXPECT_EQ(result.summary.operations, 3u);
   EXPECT_EQ(result.summary.members[0].wait_ns, CodecLimits::kMaxTimeNs);

@@ -20,8 +20,12 @@ DropReason CommunicatorWindows::Add(CollectiveBatch batch, int64_t offset) {
   const uint32_t rank = batch.rank.value;
   LearnMembers(&batch);
   const auto member = latest_.find(rank);
-  const int64_t before = member == latest_.end() || member->second == kFinished ? kNothing : member->second;
-  Advance(rank, batch.final ? kFinished : std::max(before, index));  // a rank that reports again after its end is not finished
+  const int64_t before =
+      member == latest_.end() || member->second == kFinished ? kNothing : member->second;
+  Advance(rank, batch.final
+                    ? kFinished
+                    : std::max(before,
+                               index));  // a rank that reports again after its end is not finished
   if (closed_through_ && index <= *closed_through_) return DropReason::kLate;
   OpenWindow& window = Open(index, offset);
   if (!window.ranks.insert(rank).second) return DropReason::kDuplicate;
@@ -30,7 +34,8 @@ DropReason CommunicatorWindows::Add(CollectiveBatch batch, int64_t offset) {
   return DropReason::kNone;
 }
 
-// The list of members is the same in every batch that has one, and as long as the communicator: it is read when it changes and kept once.
+// The list of members is the same in every batch that has one, and as long as the communicator: it
+// is read when it changes and kept once.
 void CommunicatorWindows::LearnMembers(CollectiveBatch* batch) {
   std::vector<uint32_t> ranks = std::exchange(batch->communicator.ranks, {});
   if (!ranks.empty() && ranks != listed_) {
@@ -42,7 +47,8 @@ void CommunicatorWindows::LearnMembers(CollectiveBatch* batch) {
 }
 
 void CommunicatorWindows::SetList(std::vector<uint32_t> ranks) {
-  for (const uint32_t rank : ranks) Advance(rank, latest_.contains(rank) ? latest_.at(rank) : kNothing);
+  for (const uint32_t rank : ranks)
+    Advance(rank, latest_.contains(rank) ? latest_.at(rank) : kNothing);
   listed_ = std::move(ranks);
   declared_ = std::max(declared_, listed_.size());
 }
@@ -82,17 +88,21 @@ uint64_t CommunicatorWindows::open_batches() const {
 
 std::optional<int64_t> CommunicatorWindows::first_offset() const {
   std::optional<int64_t> first;
-  for (const auto& [index, window] : open_) first = std::min(first.value_or(window.first_offset), window.first_offset);
+  for (const auto& [index, window] : open_)
+    first = std::min(first.value_or(window.first_offset), window.first_offset);
   return first;
 }
 
 bool CommunicatorWindows::OldestIsComplete() const {
   if (open_.empty()) return false;
   const OpenWindow& oldest = open_.begin()->second;
-  return declared_ > 0 ? oldest.reached >= std::max(declared_, latest_.size()) : oldest.passed == latest_.size();
+  return declared_ > 0 ? oldest.reached >= std::max(declared_, latest_.size())
+                       : oldest.passed == latest_.size();
 }
 
-bool CommunicatorWindows::AllFinished() const { return finished_ >= std::max(declared_, latest_.size()); }
+bool CommunicatorWindows::AllFinished() const {
+  return finished_ >= std::max(declared_, latest_.size());
+}
 
 ClosedWindow CommunicatorWindows::CloseOldest() {
   EROICA_CHECK(HasOpen());

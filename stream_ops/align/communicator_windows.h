@@ -1,9 +1,11 @@
 // The open windows of one communicator, and which of its members have delivered how far.
 //
-// A window is complete when every member has delivered its batch for it, or one for a later window, or has said that it is finished. Members are
-// those that the communicator's own list or size names (large communicators are listed by a few members, whose batches may come at any time); where a
-// producer knows neither, a window is complete when everyone seen so far has delivered a later one. A rank's batches come in the order of its windows
-// (one summarize task writes them, one partition holds them), so the lowest window is always the first to be complete, and what is closed does not
+// A window is complete when every member has delivered its batch for it, or one for a later window,
+// or has said that it is finished. Members are those that the communicator's own list or size names
+// (large communicators are listed by a few members, whose batches may come at any time); where a
+// producer knows neither, a window is complete when everyone seen so far has delivered a later one.
+// A rank's batches come in the order of its windows (one summarize task writes them, one partition
+// holds them), so the lowest window is always the first to be complete, and what is closed does not
 // depend on how the ranks' batches are interleaved. What never completes is closed by the caller.
 #pragma once
 
@@ -24,13 +26,15 @@ namespace eroica {
 struct ClosedWindow {
   Window window;                         // of the lowest rank that reported
   std::vector<CollectiveBatch> batches;  // ascending by rank, at least one
-  std::vector<RankId> missing;           // known members that reported nothing and are not finished, ascending
-  bool last = false;                     // every member is finished, and no window is open
+  // known members that reported nothing and are not finished, ascending
+  std::vector<RankId> missing;
+  bool last = false;  // every member is finished, and no window is open
 };
 
 class CommunicatorWindows {
  public:
-  // kNone: taken. kLate: its window is closed. kDuplicate: the rank's batch for that window is here already. offset: of the record that it came in.
+  // kNone: taken. kLate: its window is closed. kDuplicate: the rank's batch for that window is here
+  // already. offset: of the record that it came in.
   DropReason Add(CollectiveBatch batch, int64_t offset);
 
   bool HasOpen() const { return !open_.empty(); }
@@ -46,7 +50,8 @@ class CommunicatorWindows {
   uint32_t world_size() const { return world_size_; }  // the largest that a member named
   std::optional<int64_t> closed_through() const { return closed_through_; }
   std::vector<RankId> FinishedRanks() const;  // ascending
-  // The list of members that was read last, empty where none was; and whether it is another one than when this was asked last.
+  // The list of members that was read last, empty where none was; and whether it is another one
+  // than when this was asked last.
   const std::vector<uint32_t>& listed() const { return listed_; }
   bool TakeListChange() { return std::exchange(list_changed_, false); }
   // What a former life had closed, and whom it knew. In this order, before any Add.
@@ -69,10 +74,11 @@ class CommunicatorWindows {
   bool AllFinished() const;
 
   std::map<int64_t, OpenWindow> open_;
-  absl::flat_hash_map<uint32_t, int64_t> latest_;  // by member: the latest window that it has delivered
+  // by member: the latest window that it has delivered
+  absl::flat_hash_map<uint32_t, int64_t> latest_;
   std::vector<uint32_t> listed_;
   bool list_changed_ = false;
-  size_t declared_ = 0;                            // members that the communicator has by its own account; 0: it does not say
+  size_t declared_ = 0;  // members that the communicator has by its own account; 0: it does not say
   size_t finished_ = 0;
   uint64_t open_rows_ = 0;
   uint32_t world_size_ = 1;

@@ -162,7 +162,8 @@ TEST(CommunicatorWindows, KeepsTheListOfMembersOnce) {
   CommunicatorWindows windows;
   windows.Add(BatchOf(0, 5, kBoth), 0);
   windows.Add(BatchOf(1, 5, kBoth), 1);
-  for (const CollectiveBatch& batch : windows.CloseOldest().batches) EXPECT_THAT(batch.communicator.ranks, IsEmpty());
+  for (const CollectiveBatch& batch : windows.CloseOldest().batches)
+    EXPECT_THAT(batch.communicator.ranks, IsEmpty());
 }
 
 }  // namespace

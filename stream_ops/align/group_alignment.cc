@@ -24,11 +24,14 @@ constexpr bool Synchronizes(CollectiveOperation operation) {
   }
 }
 
-constexpr uint64_t After(uint64_t sequence) { return sequence == std::numeric_limits<uint64_t>::max() ? sequence : sequence + 1; }
+constexpr uint64_t After(uint64_t sequence) {
+  return sequence == std::numeric_limits<uint64_t>::max() ? sequence : sequence + 1;
+}
 
 }  // namespace
 
-void GroupAlignment::Align(const MemberRows& rows, bool settle, CollectiveSummary* summary, std::span<RowFate> fates) {
+void GroupAlignment::Align(const MemberRows& rows, bool settle, CollectiveSummary* summary,
+                           std::span<RowFate> fates) {
   EROICA_CHECK(fates.size() == rows.size() && summary->members.size() == rows.members().size());
   Meet(rows);
   Judge(rows, settle);
@@ -39,9 +42,11 @@ void GroupAlignment::Align(const MemberRows& rows, bool settle, CollectiveSummar
 }
 
 uint32_t GroupAlignment::GroupOf(const CollectiveRecord& row) {
-  if (guess_ < groups_.size() && groups_[guess_].operation == row.operation && groups_[guess_].sequence == row.sequence) return guess_++;
-  const auto [entry, is_new] =
-      group_by_key_.try_emplace({static_cast<uint8_t>(row.operation), row.sequence}, static_cast<uint32_t>(groups_.size()));
+  if (guess_ < groups_.size() && groups_[guess_].operation == row.operation &&
+      groups_[guess_].sequence == row.sequence)
+    return guess_++;
+  const auto [entry, is_new] = group_by_key_.try_emplace(
+      {static_cast<uint8_t>(row.operation), row.sequence}, static_cast<uint32_t>(groups_.size()));
   if (is_new) {
     groups_.emplace_back();
     groups_.back().operation = row.operation;
@@ -56,14 +61,16 @@ void GroupAlignment::Meet(const MemberRows& rows) {
   groups_.clear();
   group_of_row_.resize(rows.size());
   slowest_.next.fill(rows.reporting() == 0 ? 0 : std::numeric_limits<uint64_t>::max());
-  std::array<uint64_t, kCollectiveOperationCount> next{};  // of the member whose rows are being read
+  // of the member whose rows are being read
+  std::array<uint64_t, kCollectiveOperationCount> next{};
   uint32_t reader = 0;
   const auto finish = [&](uint32_t member) {
     if (rows.members()[member].own == nullptr) return;
     for (size_t operation = 0; operation < next.size(); ++operation)
       slowest_.next[operation] = std::min(slowest_.next[operation], next[operation]);
   };
-  rows.ForEach([&](uint32_t member, const CollectiveBatch& batch, const CollectiveRecord& row, size_t number) {
+  rows.ForEach([&](uint32_t member, const CollectiveBatch& batch, const CollectiveRecord& row,
+                   size_t number) {
     for (; reader < member; ++reader) {
       finish(reader);
       next.fill(0);
@@ -87,15 +94,16 @@ void GroupAlignment::Meet(const MemberRows& rows) {
   }
 }
 
-void GroupAlignment::Join(uint32_t member, bool reported, const CollectiveBatch& batch, const CollectiveRecord& row, bool waited,
-                          Group* group) {
+void GroupAlignment::Join(uint32_t member, bool reported, const CollectiveBatch& batch,
+                          const CollectiveRecord& row, bool waited, Group* group) {
   group->newest = member + 1;
   group->reporting += reported ? 1 : 0;
   group->waited |= waited;
   group->bytes = std::max(group->bytes, row.bytes);
   group->step = std::max(group->step, row.step);
   if (group->joined++ == 0 || row.duration_ns < group->shortest_ns) {
-    group->second_ns = group->joined == 1 ? std::numeric_limits<int64_t>::max() : group->shortest_ns;
+    group->second_ns =
+        group->joined == 1 ? std::numeric_limits<int64_t>::max() : group->shortest_ns;
     group->shortest_ns = row.duration_ns;
     group->shortest_member = member;
     group->shortest_batch = &batch;
@@ -108,7 +116,9 @@ void GroupAlignment::Join(uint32_t member, bool reported, const CollectiveBatch&
 void GroupAlignment::Judge(const MemberRows& rows, bool settle) {
   for (Group& group : groups_) {
     if (rows.reporting() == 0 || group.reporting < rows.reporting()) {
-      group.fate = FateOfUnmatched(group.sequence < slowest_.next[static_cast<size_t>(group.operation)], group.waited, settle);
+      group.fate =
+          FateOfUnmatched(group.sequence < slowest_.next[static_cast<size_t>(group.operation)],
+                          group.waited, settle);
       continue;
     }
     group.fate = RowFate::kAligned;
@@ -124,27 +134,29 @@ void GroupAlignment::Judge(const MemberRows& rows, bool settle) {
   }
 }
 
-void GroupAlignment::CountRows(const MemberRows& rows, CollectiveSummary* summary, std::span<RowFate> fates) {
-  rows.ForEach([&](uint32_t member, const CollectiveBatch&, const CollectiveRecord& row, size_t number) {
-    const uint32_t index = group_of_row_[number];
-    if (index == kNoGroup) return;
-    if (index == kSecondTime) {
-      fates[number] = RowFate::kDuplicate;
-      return;
-    }
-    Group& group = groups_[index];
-    fates[number] = group.fate;
-    MemberSummary& out = summary->members[member];
-    if (group.fate == RowFate::kIncomplete) ++out.incomplete;
-    if (group.fate != RowFate::kAligned) return;
-    ++out.count;
-    if (!group.counts_waits) return;
-    const int64_t wait = row.duration_ns - group.shortest_ns;
-    const int64_t exposed = std::min(wait, row.exposed_ns);
-    AddSaturating(wait, &out.wait_ns);
-    AddSaturating(exposed, &out.exposed_wait_ns);
-    if (member != group.shortest_member) AddSaturating(exposed, &group.exposed_wait_ns);
-  });
+void GroupAlignment::CountRows(const MemberRows& rows, CollectiveSummary* summary,
+                               std::span<RowFate> fates) {
+  rows.ForEach(
+      [&](uint32_t member, const CollectiveBatch&, const CollectiveRecord& row, size_t number) {
+        const uint32_t index = group_of_row_[number];
+        if (index == kNoGroup) return;
+        if (index == kSecondTime) {
+          fates[number] = RowFate::kDuplicate;
+          return;
+        }
+        Group& group = groups_[index];
+        fates[number] = group.fate;
+        MemberSummary& out = summary->members[member];
+        if (group.fate == RowFate::kIncomplete) ++out.incomplete;
+        if (group.fate != RowFate::kAligned) return;
+        ++out.count;
+        if (!group.counts_waits) return;
+        const int64_t wait = row.duration_ns - group.shortest_ns;
+        const int64_t exposed = std::min(wait, row.exposed_ns);
+        AddSaturating(wait, &out.wait_ns);
+        AddSaturating(exposed, &out.exposed_wait_ns);
+        if (member != group.shortest_member) AddSaturating(exposed, &group.exposed_wait_ns);
+      });
 }
 
 void GroupAlignment::CountGroups(CollectiveSummary* summary) {
@@ -179,7 +191,8 @@ void GroupAlignment::CountLateSteps(CollectiveSummary* summary) {
       shares.push_back({group.step, group.shortest_member, group.exposed_wait_ns});
     }
   }
-  std::ranges::sort(shares, {}, [](const Share& share) { return std::tuple(share.step, share.member); });
+  std::ranges::sort(shares, {},
+                    [](const Share& share) { return std::tuple(share.step, share.member); });
   for (size_t i = 0; i < shares.size();) {
     const int64_t step = shares[i].step;
     int64_t most = 0;
@@ -215,14 +228,16 @@ void GroupAlignment::CountBlockers(CollectiveSummary* summary) {
   for (const Group& group : groups_) {
     if (!group.has_last || group.shortest_row->before == 0) continue;
     EROICA_CHECK(group.shortest_row->before <= group.shortest_batch->predecessors.size());
-    uses.push_back({group.shortest_member, &group.shortest_batch->predecessors[group.shortest_row->before - 1], group.exposed_wait_ns,
-                    group.shortest_row->before_ns});
+    uses.push_back({group.shortest_member,
+                    &group.shortest_batch->predecessors[group.shortest_row->before - 1],
+                    group.exposed_wait_ns, group.shortest_row->before_ns});
   }
   const auto identity = [](const Use& use) { return std::tuple(use.member, use.before->function); };
   std::ranges::stable_sort(uses, {}, identity);
   for (size_t i = 0; i < uses.size();) {
     const auto [member, function] = identity(uses[i]);
-    Blocker blocker{.function = function, .name = uses[i].before->name, .stack = uses[i].before->stack};
+    Blocker blocker{
+        .function = function, .name = uses[i].before->name, .stack = uses[i].before->stack};
     for (; i < uses.size() && identity(uses[i]) == std::tuple(member, function); ++i) {
       ++blocker.count;
       AddSaturating(uses[i].caused_ns, &blocker.caused_wait_ns);
@@ -231,8 +246,9 @@ void GroupAlignment::CountBlockers(CollectiveSummary* summary) {
     summary->members[member].blockers.push_back(std::move(blocker));
   }
   for (MemberSummary& member : summary->members) {
-    std::ranges::stable_sort(member.blockers, std::greater<>(),
-                             &Blocker::caused_wait_ns);  // equal ones stay in the order of their identity
+    std::ranges::stable_sort(
+        member.blockers, std::greater<>(),
+        &Blocker::caused_wait_ns);  // equal ones stay in the order of their identity
     if (member.blockers.size() > kBlockersMax) member.blockers.resize(kBlockersMax);
   }
 }

@@ -1,21 +1,28 @@
 // Collectives: the members' rows of one (operation, sequence number) meet, whatever the clocks say.
 //
-// All members leave a synchronizing collective together, because none can end before the last has brought its data. So a member's duration tells when it
-// came: the longer, the earlier; the shortest came last, and what the others stayed longer is what they waited for it. Clocks are not compared.
+// All members leave a synchronizing collective together, because none can end before the last has
+// brought its data. So a member's duration tells when it came: the longer, the earlier; the
+// shortest came last, and what the others stayed longer is what they waited for it. Clocks are not
+// compared.
 //
 //   wait           own duration - shortest duration
-//   exposed wait   the same, but no more than the time in which nothing more important ran on the rank
-//   last           the member with the shortest duration, if it is shorter than the next by more than 1 us and more than 1 % of that; a tie is nobody's
+//   exposed wait   the same, but no more than the time in which nothing more important ran on the
+//                  rank
+//   last           the member with the shortest duration, if it is shorter than the next by more
+//                  than 1 us and more than 1 % of that; a tie is nobody's
 //   lateness       of the last: second shortest - own duration
 //   caused wait    of the last: the sum of the others' exposed waits
 //
-// Rooted operations (broadcast, reduce, scatter, gather, and operations that we do not know) synchronize only in part: a broadcast's root sends and leaves, a
-// reduce's leaves hand in and leave. A short duration alone says nothing there; the root of a broadcast would be late in every one. But where EVERY other
-// member stays long behind the shortest one, all of them waited for it, root or not: the shortest is the last if it is shorter than the next by at least
-// 1 ms, more than hand-over without waiting takes. Otherwise a rooted operation counts no wait at all.
+// Rooted operations (broadcast, reduce, scatter, gather, and operations that we do not know)
+// synchronize only in part: a broadcast's root sends and leaves, a reduce's leaves hand in and
+// leave. A short duration alone says nothing there; the root of a broadcast would be late in every
+// one. But where EVERY other member stays long behind the shortest one, all of them waited for it,
+// root or not: the shortest is the last if it is shorter than the next by at least 1 ms, more than
+// hand-over without waiting takes. Otherwise a rooted operation counts no wait at all.
 //
-// "All members" are those that reported for the window. A member that reported nothing is named in CollectiveSummary::missing; waits among the others are then
-// a lower bound, and nobody is blamed for the missing member's lateness, as all of them waited for it alike.
+// "All members" are those that reported for the window. A member that reported nothing is named in
+// CollectiveSummary::missing; waits among the others are then a lower bound, and nobody is blamed
+// for the missing member's lateness, as all of them waited for it alike.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -38,8 +45,10 @@ inline constexpr size_t kBlockersMax = 8;  // of a member; those with the most c
 // One use a window; the memory is kept from window to window.
 class GroupAlignment {
  public:
-  // Fills the collectives' part of *summary (members by rank must be there already) and the fates of all rows that are no point-to-point operations.
-  void Align(const MemberRows& rows, bool settle, CollectiveSummary* summary, std::span<RowFate> fates);
+  // Fills the collectives' part of *summary (members by rank must be there already) and the fates
+  // of all rows that are no point-to-point operations.
+  void Align(const MemberRows& rows, bool settle, CollectiveSummary* summary,
+             std::span<RowFate> fates);
 
  private:
   struct Group {
@@ -62,12 +71,14 @@ class GroupAlignment {
     uint64_t bytes = 0;
   };
   struct Progress {
-    std::array<uint64_t, kCollectiveOperationCount> next{};  // 1 + the last sequence number that the slowest reporting member has joined
+    // 1 + the last sequence number that the slowest reporting member has joined
+    std::array<uint64_t, kCollectiveOperationCount> next{};
   };
 
   uint32_t GroupOf(const CollectiveRecord& row);
   void Meet(const MemberRows& rows);
-  void Join(uint32_t member, bool reported, const CollectiveBatch& batch, const CollectiveRecord& row, bool waited, Group* group);
+  void Join(uint32_t member, bool reported, const CollectiveBatch& batch,
+            const CollectiveRecord& row, bool waited, Group* group);
   void Judge(const MemberRows& rows, bool settle);
   void CountRows(const MemberRows& rows, CollectiveSummary* summary, std::span<RowFate> fates);
   void CountGroups(CollectiveSummary* summary);
@@ -77,7 +88,8 @@ class GroupAlignment {
   absl::flat_hash_map<std::pair<uint8_t, uint64_t>, uint32_t> group_by_key_;
   std::vector<Group> groups_;
   std::vector<uint32_t> group_of_row_;  // by row number; kNoGroup: point to point, kDuplicate
-  uint32_t guess_ = 0;                  // members run the same operations in the same order: the next row is of the next group
+  // members run the same operations in the same order: the next row is of the next group
+  uint32_t guess_ = 0;
   Progress slowest_;
 };
 

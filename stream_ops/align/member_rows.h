@@ -1,5 +1,6 @@
-// The rows of one window of a communicator, member by member: what was carried over from the window before, then the window's own, in the order in
-// which the rank started them. A view: the batches must outlive it.
+// The rows of one window of a communicator, member by member: what was carried over from the window
+// before, then the window's own, in the order in which the rank started them. A view: the batches
+// must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,8 @@ class MemberRows {
 // What becomes of a row, see RowCounts.
 enum class RowFate : uint8_t { kAligned, kIncomplete, kUnobserved, kDuplicate, kCarried };
 
-// The fate of a row whose counterpart is not there. waited: it was carried over already; settle: there is no next window.
+// The fate of a row whose counterpart is not there. waited: it was carried over already; settle:
+// there is no next window.
 constexpr RowFate FateOfUnmatched(bool others_came_further, bool waited, bool settle) {
   if (others_came_further) return RowFate::kUnobserved;
   return waited || settle ? RowFate::kIncomplete : RowFate::kCarried;

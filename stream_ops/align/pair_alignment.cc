@@ -9,18 +9,23 @@
 namespace eroica {
 namespace {
 
-constexpr uint64_t After(uint64_t sequence) { return sequence == std::numeric_limits<uint64_t>::max() ? sequence : sequence + 1; }
+constexpr uint64_t After(uint64_t sequence) {
+  return sequence == std::numeric_limits<uint64_t>::max() ? sequence : sequence + 1;
+}
 
 }  // namespace
 
-void PairAlignment::Align(const MemberRows& rows, bool settle, CollectiveSummary* summary, std::span<RowFate> fates) {
+void PairAlignment::Align(const MemberRows& rows, bool settle, CollectiveSummary* summary,
+                          std::span<RowFate> fates) {
   EROICA_CHECK(fates.size() == rows.size());
   Meet(rows, fates);
   Judge(settle);
   for (const auto& [number, meeting] : meeting_of_row_) fates[number] = meetings_[meeting].fate;
   summary->pairs.clear();
   for (Pair& pair : pairs_) summary->pairs.push_back(std::move(pair.summary));
-  std::ranges::sort(summary->pairs, {}, [](const PairSummary& pair) { return std::tuple(pair.source, pair.destination); });
+  std::ranges::sort(summary->pairs, {}, [](const PairSummary& pair) {
+    return std::tuple(pair.source, pair.destination);
+  });
   if (summary->pairs.size() > CodecLimits::kRanks) summary->pairs.resize(CodecLimits::kRanks);
 }
 
@@ -30,7 +35,8 @@ void PairAlignment::Meet(const MemberRows& rows, std::span<RowFate> fates) {
   pairs_.clear();
   meetings_.clear();
   meeting_of_row_.clear();
-  rows.ForEach([&](uint32_t member, const CollectiveBatch& batch, const CollectiveRecord& row, size_t number) {
+  rows.ForEach([&](uint32_t member, const CollectiveBatch& batch, const CollectiveRecord& row,
+                   size_t number) {
     if (!IsPointToPoint(row.operation)) return;
     fates[number] = RowFate::kUnobserved;
     if (row.peer < 0) return;
@@ -39,12 +45,14 @@ void PairAlignment::Meet(const MemberRows& rows, std::span<RowFate> fates) {
     const Side side = row.operation == CollectiveOperation::kSend ? kSend : kReceive;
     const RankId source = side == kSend ? self : peer;
     const RankId destination = side == kSend ? peer : self;
-    const auto [pair, new_pair] = pair_by_ranks_.try_emplace({source.value, destination.value}, static_cast<uint32_t>(pairs_.size()));
+    const auto [pair, new_pair] = pair_by_ranks_.try_emplace({source.value, destination.value},
+                                                             static_cast<uint32_t>(pairs_.size()));
     if (new_pair) pairs_.push_back({.summary = {.source = source, .destination = destination}});
     uint64_t& reached = pairs_[pair->second].next[side];
     reached = std::max(reached, After(row.sequence));
 
-    const auto [entry, new_meeting] = meeting_by_key_.try_emplace({pair->second, row.sequence}, static_cast<uint32_t>(meetings_.size()));
+    const auto [entry, new_meeting] = meeting_by_key_.try_emplace(
+        {pair->second, row.sequence}, static_cast<uint32_t>(meetings_.size()));
     if (new_meeting) meetings_.push_back({.pair = pair->second, .sequence = row.sequence});
     Meeting& meeting = meetings_[entry->second];
     if (meeting.present[side]) {

@@ -1,5 +1,6 @@
-// Point to point: the k-th send i -> j meets the k-th receive at j. A receive mostly waits (FACTS 21: 99.7 %), a send mostly does not; the exposed time of
-// the receives is the link of the chain by which diagnosis walks from a victim back to the rank that waited for nobody.
+// Point to point: the k-th send i -> j meets the k-th receive at j. A receive mostly waits (FACTS
+// 21: 99.7 %), a send mostly does not; the exposed time of the receives is the link of the chain by
+// which diagnosis walks from a victim back to the rank that waited for nobody.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -18,8 +19,10 @@ namespace eroica {
 // One use a window; the memory is kept from window to window.
 class PairAlignment {
  public:
-  // Fills summary->pairs and the fates of all rows that are point-to-point operations. A row that names no peer cannot meet anything: unobserved.
-  void Align(const MemberRows& rows, bool settle, CollectiveSummary* summary, std::span<RowFate> fates);
+  // Fills summary->pairs and the fates of all rows that are point-to-point operations. A row that
+  // names no peer cannot meet anything: unobserved.
+  void Align(const MemberRows& rows, bool settle, CollectiveSummary* summary,
+             std::span<RowFate> fates);
 
  private:
   enum Side : uint8_t { kSend = 0, kReceive = 1 };

@@ -1,4 +1,5 @@
-// Sums of times from outside: a payload may name durations of up to 2^62 ns. A sum of them stops at what a payload may say, instead of overflowing.
+// Sums of times from outside: a payload may name durations of up to 2^62 ns. A sum of them stops at
+// what a payload may say, instead of overflowing.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,8 @@ absl::StatusOr<KafkaEvent> KafkaAdmin::Await(rd_kafka_queue_t* answers, std::str
     KafkaEvent event(rd_kafka_queue_poll(answers, ToKafkaTimeout(kStep)));
     if (event != nullptr) {
       const rd_kafka_resp_err_t error = rd_kafka_event_error(event.get());
-      if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaStatus(error, doing, rd_kafka_event_error_string(event.get()));
+      if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return KafkaStatus(error, doing, rd_kafka_event_error_string(event.get()));
       NoteAnswer();
       return event;
     }
@@ -37,29 +38,38 @@ absl::StatusOr<KafkaEvent> KafkaAdmin::Await(rd_kafka_queue_t* answers, std::str
 
 absl::Status KafkaAdmin::CreateTopic(const TopicSpec& spec) {
   if (spec.name.empty() || spec.partitions < 1 || spec.replication_factor < 1) {
-    return absl::InvalidArgumentError(fmt::format("topic '{}' needs a name, at least one partition and one replica, not {} and {}",
-                                                  spec.name, spec.partitions, spec.replication_factor));
+    return absl::InvalidArgumentError(fmt::format(
+        "topic '{}' needs a name, at least one partition and one replica, not {} and {}", spec.name,
+        spec.partitions, spec.replication_factor));
   }
   const std::lock_guard lock(mutex_);
   if (absl::Status status = Connect(); !status.ok()) return status;
   const std::string doing = fmt::format("create topic {}", spec.name);
   char reason[512] = "";
-  const KafkaNewTopic topic(rd_kafka_NewTopic_new(spec.name.c_str(), spec.partitions, spec.replication_factor, reason, sizeof(reason)));
-  if (topic == nullptr) return absl::InvalidArgumentError(fmt::format("cannot {}: {}", doing, reason));
-  for (const auto& [name, value] : spec.config) rd_kafka_NewTopic_set_config(topic.get(), name.c_str(), value.c_str());
+  const KafkaNewTopic topic(rd_kafka_NewTopic_new(spec.name.c_str(), spec.partitions,
+                                                  spec.replication_factor, reason, sizeof(reason)));
+  if (topic == nullptr)
+    return absl::InvalidArgumentError(fmt::format("cannot {}: {}", doing, reason));
+  for (const auto& [name, value] : spec.config)
+    rd_kafka_NewTopic_set_config(topic.get(), name.c_str(), value.c_str());
 
   const KafkaQueue answers(rd_kafka_queue_new(handle_.get()));
-  const KafkaAdminOptions options(rd_kafka_AdminOptions_new(handle_.get(), RD_KAFKA_ADMIN_OP_CREATETOPICS));
-  rd_kafka_AdminOptions_set_request_timeout(options.get(), ToKafkaTimeout(options_.request_timeout), reason, sizeof(reason));
+  const KafkaAdminOptions options(
+      rd_kafka_AdminOptions_new(handle_.get(), RD_KAFKA_ADMIN_OP_CREATETOPICS));
+  rd_kafka_AdminOptions_set_request_timeout(options.get(), ToKafkaTimeout(options_.request_timeout),
+                                            reason, sizeof(reason));
   rd_kafka_NewTopic_t* topics[] = {topic.get()};
   rd_kafka_CreateTopics(handle_.get(), topics, 1, options.get(), answers.get());
   const absl::StatusOr<KafkaEvent> event = Await(answers.get(), doing);
   if (!event.ok()) return event.status();
   size_t count = 0;
-  const rd_kafka_topic_result_t** results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event->get()), &count);
+  const rd_kafka_topic_result_t** results =
+      rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event->get()), &count);
   for (size_t i = 0; i < count; ++i) {
     const char* why = rd_kafka_topic_result_error_string(results[i]);
-    if (absl::Status status = KafkaStatus(rd_kafka_topic_result_error(results[i]), doing, why == nullptr ? "" : why); !status.ok())
+    if (absl::Status status =
+            KafkaStatus(rd_kafka_topic_result_error(results[i]), doing, why == nullptr ? "" : why);
+        !status.ok())
       return status;
   }
   return AwaitLeaders(spec.name);
@@ -69,12 +79,14 @@ absl::Status KafkaAdmin::CreateTopic(const TopicSpec& spec) {
 absl::Status KafkaAdmin::AwaitLeaders(const std::string& topic) {
   const auto deadline = std::chrono::steady_clock::now() + options_.request_timeout;
   while (true) {
-    const absl::StatusOr<KafkaTopicState> state = DescribeKafkaTopic(handle_.get(), topic, options_.request_timeout, *this);
+    const absl::StatusOr<KafkaTopicState> state =
+        DescribeKafkaTopic(handle_.get(), topic, options_.request_timeout, *this);
     if (state.ok() && state->has_leaders) return absl::OkStatus();
     if (!state.ok() && !absl::IsNotFound(state.status())) return state.status();
     if (std::chrono::steady_clock::now() >= deadline) {
-      return absl::UnavailableError(
-          fmt::format("topic {} is made, but not all of its partitions have a leader yet: look at the brokers", topic));
+      return absl::UnavailableError(fmt::format(
+          "topic {} is made, but not all of its partitions have a leader yet: look at the brokers",
+          topic));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -83,9 +95,13 @@ absl::Status KafkaAdmin::AwaitLeaders(const std::string& topic) {
 absl::StatusOr<TopicSpec> KafkaAdmin::DescribeTopic(const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (absl::Status status = Connect(); !status.ok()) return status;
-  const absl::StatusOr<KafkaTopicState> state = DescribeKafkaTopic(handle_.get(), name, options_.request_timeout, *this);
+  const absl::StatusOr<KafkaTopicState> state =
+      DescribeKafkaTopic(handle_.get(), name, options_.request_timeout, *this);
   if (!state.ok()) return state.status();
-  TopicSpec spec{.name = name, .partitions = state->partitions, .config = {}, .replication_factor = state->replication_factor};
+  TopicSpec spec{.name = name,
+                 .partitions = state->partitions,
+                 .config = {},
+                 .replication_factor = state->replication_factor};
   absl::StatusOr<std::map<std::string, std::string>> config = DescribeConfig(name);
   if (config.ok()) {
     spec.config = *std::move(config);
@@ -97,9 +113,11 @@ absl::StatusOr<TopicSpec> KafkaAdmin::DescribeTopic(const std::string& name) {
   return spec;
 }
 
-absl::StatusOr<std::map<std::string, std::string>> KafkaAdmin::DescribeConfig(const std::string& topic) {
+absl::StatusOr<std::map<std::string, std::string>> KafkaAdmin::DescribeConfig(
+    const std::string& topic) {
   const std::string doing = fmt::format("read the settings of topic {}", topic);
-  const KafkaConfigResource resource(rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
+  const KafkaConfigResource resource(
+      rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
   const KafkaQueue answers(rd_kafka_queue_new(handle_.get()));
   rd_kafka_ConfigResource_t* resources[] = {resource.get()};
   rd_kafka_DescribeConfigs(handle_.get(), resources, 1, nullptr, answers.get());
@@ -107,17 +125,21 @@ absl::StatusOr<std::map<std::string, std::string>> KafkaAdmin::DescribeConfig(co
   if (!event.ok()) return event.status();
   std::map<std::string, std::string> config;
   size_t count = 0;
-  const rd_kafka_ConfigResource_t** results =
-      rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event->get()), &count);
+  const rd_kafka_ConfigResource_t** results = rd_kafka_DescribeConfigs_result_resources(
+      rd_kafka_event_DescribeConfigs_result(event->get()), &count);
   for (size_t i = 0; i < count; ++i) {
     const char* why = rd_kafka_ConfigResource_error_string(results[i]);
-    if (absl::Status status = KafkaStatus(rd_kafka_ConfigResource_error(results[i]), doing, why == nullptr ? "" : why); !status.ok())
+    if (absl::Status status = KafkaStatus(rd_kafka_ConfigResource_error(results[i]), doing,
+                                          why == nullptr ? "" : why);
+        !status.ok())
       return status;
     size_t entry_count = 0;
-    const rd_kafka_ConfigEntry_t** entries = rd_kafka_ConfigResource_configs(results[i], &entry_count);
+    const rd_kafka_ConfigEntry_t** entries =
+        rd_kafka_ConfigResource_configs(results[i], &entry_count);
     for (size_t j = 0; j < entry_count; ++j) {
       const char* value = rd_kafka_ConfigEntry_value(entries[j]);
-      if (value != nullptr && rd_kafka_ConfigEntry_is_sensitive(entries[j]) <= 0) config[rd_kafka_ConfigEntry_name(entries[j])] = value;
+      if (value != nullptr && rd_kafka_ConfigEntry_is_sensitive(entries[j]) <= 0)
+        config[rd_kafka_ConfigEntry_name(entries[j])] = value;
     }
   }
   return config;

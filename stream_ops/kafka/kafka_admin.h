@@ -1,4 +1,5 @@
-// Makes and describes topics. Included only by the .cc files of this folder. Thread-safe; connects at the first call.
+// Makes and describes topics. Included only by the .cc files of this folder. Thread-safe; connects
+// at the first call.
 #pragma once
 
 #include <memory>
@@ -11,11 +12,13 @@ namespace eroica {
 
 class KafkaAdmin final : public LogAdmin, private KafkaEvents {
  public:
-  explicit KafkaAdmin(const KafkaOptions& options) : KafkaEvents(options.bootstrap_servers), options_(options) {}
+  explicit KafkaAdmin(const KafkaOptions& options)
+      : KafkaEvents(options.bootstrap_servers), options_(options) {}
 
   // Returns when every partition of the new topic has a leader.
   absl::Status CreateTopic(const TopicSpec& spec) override;
-  // config: everything that the cluster tells of the topic, defaults too; empty where we may not ask.
+  // config: everything that the cluster tells of the topic, defaults too; empty where we may not
+  // ask.
   absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name) override;
 
  private:

@@ -14,9 +14,10 @@ namespace eroica {
 namespace {
 
 // How the log's contract is kept; to change one of these would break it.
-constexpr std::array kReservedProperties{"bootstrap.servers",    "metadata.broker.list", "group.id",
-                                         "group.instance.id",    "enable.auto.commit",   "enable.auto.offset.store",
-                                         "enable.partition.eof", "auto.offset.reset",    "partitioner"};
+constexpr std::array kReservedProperties{
+    "bootstrap.servers",    "metadata.broker.list", "group.id",
+    "group.instance.id",    "enable.auto.commit",   "enable.auto.offset.store",
+    "enable.partition.eof", "auto.offset.reset",    "partitioner"};
 
 KafkaProperties DefaultProperties(KafkaRole role) {
   KafkaProperties properties{
@@ -29,15 +30,19 @@ KafkaProperties DefaultProperties(KafkaRole role) {
       {"log.connection.close", "false"},
   };
   if (role == KafkaRole::kConsumer) {
-    properties.insert({{"enable.auto.commit", "false"},
-                       {"enable.auto.offset.store", "false"},
-                       {"enable.partition.eof", "true"},  // tells the end of a topic that ends in transaction markers
-                       {"auto.offset.reset", "error"},    // we say where to start; what is out of range is told, not skipped in silence
-                       {"isolation.level", "read_committed"},
-                       {"fetch.wait.max.ms", "50"},
-                       // A partition whose queue is full waits a whole second before the next fetch: let only the bytes fill it.
-                       {"queued.min.messages", "1000000"},
-                       {"queued.max.messages.kbytes", "131072"}});
+    properties.insert(
+        {{"enable.auto.commit", "false"},
+         {"enable.auto.offset.store", "false"},
+         {"enable.partition.eof",
+          "true"},  // tells the end of a topic that ends in transaction markers
+         {"auto.offset.reset",
+          "error"},  // we say where to start; what is out of range is told, not skipped in silence
+         {"isolation.level", "read_committed"},
+         {"fetch.wait.max.ms", "50"},
+         // A partition whose queue is full waits a whole second before the next fetch: let only the
+         // bytes fill it.
+         {"queued.min.messages", "1000000"},
+         {"queued.max.messages.kbytes", "131072"}});
   }
   if (role == KafkaRole::kProducer) {
     properties.insert({{"partitioner", "murmur2"},
@@ -48,30 +53,38 @@ KafkaProperties DefaultProperties(KafkaRole role) {
                        {"enable.idempotence", "true"},
                        {"queue.buffering.max.messages", "1000000"},
                        {"queue.buffering.max.kbytes", "262144"},
-                       {"topic.metadata.propagation.max.ms", "3000"}});  // a topic that does not exist is told after this
+                       {"topic.metadata.propagation.max.ms",
+                        "3000"}});  // a topic that does not exist is told after this
   }
   return properties;
 }
 
 absl::Status SetProperty(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
   char reason[512] = "";
-  const rd_kafka_conf_res_t result = rd_kafka_conf_set(conf, name.c_str(), value.c_str(), reason, sizeof(reason));
+  const rd_kafka_conf_res_t result =
+      rd_kafka_conf_set(conf, name.c_str(), value.c_str(), reason, sizeof(reason));
   if (result == RD_KAFKA_CONF_OK) return absl::OkStatus();
   if (result == RD_KAFKA_CONF_UNKNOWN) {
     return absl::InvalidArgumentError(
-        fmt::format("librdkafka {} knows no property '{}': see its CONFIGURATION.md for the names", rd_kafka_version_str(), name));
+        fmt::format("librdkafka {} knows no property '{}': see its CONFIGURATION.md for the names",
+                    rd_kafka_version_str(), name));
   }
   if (IsSecretKafkaProperty(name))
-    return absl::InvalidArgumentError(fmt::format("the value of Kafka property '{}' is refused (it is not shown)", name));
-  return absl::InvalidArgumentError(fmt::format("Kafka property '{}' = '{}' is refused: {}", name, value, reason));
+    return absl::InvalidArgumentError(
+        fmt::format("the value of Kafka property '{}' is refused (it is not shown)", name));
+  return absl::InvalidArgumentError(
+      fmt::format("Kafka property '{}' = '{}' is refused: {}", name, value, reason));
 }
 
 constexpr std::chrono::milliseconds kFirstStep{1'000};
 
 // librdkafka counts in syslog's levels.
 void LogLine(const rd_kafka_t*, int level, const char* facility, const char* text) {
-  if (std::string_view(facility) == "CONFWARN") return;  // one set of properties serves consumers and producers; each ignores the other's
-  const auto severity = level <= LOG_ERR ? spdlog::level::warn : level <= LOG_WARNING ? spdlog::level::info : spdlog::level::debug;
+  if (std::string_view(facility) == "CONFWARN")
+    return;  // one set of properties serves consumers and producers; each ignores the other's
+  const auto severity = level <= LOG_ERR       ? spdlog::level::warn
+                        : level <= LOG_WARNING ? spdlog::level::info
+                                               : spdlog::level::debug;
   spdlog::log(severity, "kafka: {} {}", facility, text);
 }
 
@@ -80,12 +93,18 @@ KafkaEvents& EventsOf(void* opaque) { return *static_cast<KafkaEvents*>(opaque);
 }  // namespace
 
 bool IsSecretKafkaProperty(std::string_view name) {
-  constexpr std::array kMarks{"password", "secret", "key.pem", "ssl.key", "token", "oauthbearer", "jaas", "keystore"};
-  return std::any_of(kMarks.begin(), kMarks.end(), [&](std::string_view mark) { return name.find(mark) != std::string_view::npos; });
+  constexpr std::array kMarks{"password", "secret",      "key.pem", "ssl.key",
+                              "token",    "oauthbearer", "jaas",    "keystore"};
+  return std::any_of(kMarks.begin(), kMarks.end(), [&](std::string_view mark) {
+    return name.find(mark) != std::string_view::npos;
+  });
 }
 
-absl::StatusOr<KafkaConf> MakeKafkaConf(const KafkaOptions& options, KafkaRole role, const KafkaProperties& more) {
-  if (options.bootstrap_servers.empty()) return absl::InvalidArgumentError("no bootstrap servers: name at least one broker as host:port");
+absl::StatusOr<KafkaConf> MakeKafkaConf(const KafkaOptions& options, KafkaRole role,
+                                        const KafkaProperties& more) {
+  if (options.bootstrap_servers.empty())
+    return absl::InvalidArgumentError(
+        "no bootstrap servers: name at least one broker as host:port");
   KafkaProperties properties = DefaultProperties(role);
   properties["bootstrap.servers"] = options.bootstrap_servers;
   for (const auto& [name, value] : options.properties) properties[name] = value;
@@ -99,34 +118,44 @@ absl::StatusOr<KafkaConf> MakeKafkaConf(const KafkaOptions& options, KafkaRole r
 
 absl::Status CheckKafkaProperties(const KafkaProperties& properties) {
   for (const auto& [name, value] : properties) {
-    if (std::find(kReservedProperties.begin(), kReservedProperties.end(), name) != kReservedProperties.end()) {
-      return absl::InvalidArgumentError(fmt::format("Kafka property '{}' is set by eroica itself: remove it", name));
+    if (std::find(kReservedProperties.begin(), kReservedProperties.end(), name) !=
+        kReservedProperties.end()) {
+      return absl::InvalidArgumentError(
+          fmt::format("Kafka property '{}' is set by eroica itself: remove it", name));
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<KafkaHandle> MakeKafkaHandle(const KafkaOptions& options, KafkaRole role, const KafkaProperties& more, KafkaEvents* events) {
+absl::StatusOr<KafkaHandle> MakeKafkaHandle(const KafkaOptions& options, KafkaRole role,
+                                            const KafkaProperties& more, KafkaEvents* events) {
   absl::StatusOr<KafkaConf> conf = MakeKafkaConf(options, role, more);
   if (!conf.ok()) return conf.status();
   rd_kafka_conf_set_opaque(conf->get(), events);
   rd_kafka_conf_set_log_cb(conf->get(), LogLine);
-  rd_kafka_conf_set_error_cb(conf->get(), [](rd_kafka_t*, int error, const char* reason, void* opaque) {
-    EventsOf(opaque).NoteError(static_cast<rd_kafka_resp_err_t>(error), reason);
-  });
+  rd_kafka_conf_set_error_cb(
+      conf->get(), [](rd_kafka_t*, int error, const char* reason, void* opaque) {
+        EventsOf(opaque).NoteError(static_cast<rd_kafka_resp_err_t>(error), reason);
+      });
   if (role == KafkaRole::kConsumer) {
-    rd_kafka_conf_set_rebalance_cb(conf->get(), [](rd_kafka_t*, rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t* partitions,
-                                                   void* opaque) { EventsOf(opaque).OnRebalance(what, partitions); });
+    rd_kafka_conf_set_rebalance_cb(
+        conf->get(),
+        [](rd_kafka_t*, rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t* partitions,
+           void* opaque) { EventsOf(opaque).OnRebalance(what, partitions); });
   }
   if (role == KafkaRole::kProducer) {
-    rd_kafka_conf_set_dr_msg_cb(
-        conf->get(), [](rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) { EventsOf(opaque).OnDelivery(*message); });
+    rd_kafka_conf_set_dr_msg_cb(conf->get(),
+                                [](rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
+                                  EventsOf(opaque).OnDelivery(*message);
+                                });
   }
   char reason[512] = "";
   // The admin client is a consumer to librdkafka: a producer that looks for a topic may create it.
   const rd_kafka_type_t type = role == KafkaRole::kProducer ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER;
   KafkaHandle handle(rd_kafka_new(type, conf->get(), reason, sizeof(reason)));
-  if (handle == nullptr) return absl::InvalidArgumentError(fmt::format("Kafka's settings do not fit together: {}", reason));
+  if (handle == nullptr)
+    return absl::InvalidArgumentError(
+        fmt::format("Kafka's settings do not fit together: {}", reason));
   conf->release();  // the handle's now
   return handle;
 }
@@ -141,17 +170,19 @@ void KafkaEvents::NoteError(rd_kafka_resp_err_t error, const char* reason) {
   last_error_ = error;
   last_reason_ = reason;
   // A log-in that is refused is refused again; nobody needs to wait for all brokers to say so.
-  if (KafkaErrorCode(error) == absl::StatusCode::kPermissionDenied) down_.store(true, std::memory_order_relaxed);
+  if (KafkaErrorCode(error) == absl::StatusCode::kPermissionDenied)
+    down_.store(true, std::memory_order_relaxed);
 }
 
 absl::Status KafkaEvents::DownStatus() const {
   const std::lock_guard lock(mutex_);
   const bool refused = KafkaErrorCode(last_error_) == absl::StatusCode::kPermissionDenied;
-  return KafkaStatus(refused ? last_error_ : RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, fmt::format("reach Kafka at {}", bootstrap_servers_),
-                     last_reason_);
+  return KafkaStatus(refused ? last_error_ : RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN,
+                     fmt::format("reach Kafka at {}", bootstrap_servers_), last_reason_);
 }
 
-absl::StatusOr<KafkaTopicState> DescribeKafkaTopic(rd_kafka_t* handle, const std::string& topic, std::chrono::milliseconds timeout,
+absl::StatusOr<KafkaTopicState> DescribeKafkaTopic(rd_kafka_t* handle, const std::string& topic,
+                                                   std::chrono::milliseconds timeout,
                                                    KafkaEvents& events) {
   const std::string doing = fmt::format("look up topic {}", topic);
   const KafkaTopicHandle topic_handle(rd_kafka_topic_new(handle, topic.c_str(), nullptr));
@@ -160,27 +191,35 @@ absl::StatusOr<KafkaTopicState> DescribeKafkaTopic(rd_kafka_t* handle, const std
   const rd_kafka_metadata_t* raw = nullptr;
   rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR__TIMED_OUT;
   for (auto step = kFirstStep; timeout.count() > 0 && raw == nullptr; timeout -= step, step *= 2) {
-    error = rd_kafka_metadata(handle, 0, topic_handle.get(), &raw, ToKafkaTimeout(std::min(step, timeout)));
+    error = rd_kafka_metadata(handle, 0, topic_handle.get(), &raw,
+                              ToKafkaTimeout(std::min(step, timeout)));
     if (raw == nullptr) rd_kafka_poll(handle, 0);  // hears of brokers that are down
     if (events.down() && raw == nullptr) return events.DownStatus();
   }
-  if (raw == nullptr) return KafkaErrorCode(error) == absl::StatusCode::kUnavailable ? events.DownStatus() : KafkaStatus(error, doing);
+  if (raw == nullptr)
+    return KafkaErrorCode(error) == absl::StatusCode::kUnavailable ? events.DownStatus()
+                                                                   : KafkaStatus(error, doing);
   const KafkaMetadata metadata(raw);
   events.NoteAnswer();
   if (metadata->topic_cnt != 1) return KafkaStatus(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, doing);
   const rd_kafka_metadata_topic& found = metadata->topics[0];
   if (found.err != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaStatus(found.err, doing);
-  KafkaTopicState state{.partitions = found.partition_cnt, .replication_factor = 0, .has_leaders = found.partition_cnt > 0};
+  KafkaTopicState state{.partitions = found.partition_cnt,
+                        .replication_factor = 0,
+                        .has_leaders = found.partition_cnt > 0};
   for (int i = 0; i < found.partition_cnt; ++i) {
     if (found.partitions[i].leader < 0) state.has_leaders = false;
-    if (found.partitions[i].id == 0) state.replication_factor = static_cast<int16_t>(found.partitions[i].replica_cnt);
+    if (found.partitions[i].id == 0)
+      state.replication_factor = static_cast<int16_t>(found.partitions[i].replica_cnt);
   }
   return state;
 }
 
 bool KafkaAnswers(rd_kafka_t* handle, std::chrono::milliseconds timeout, KafkaEvents& events) {
   const rd_kafka_metadata_t* raw = nullptr;
-  if (rd_kafka_metadata(handle, 0, nullptr, &raw, ToKafkaTimeout(timeout)) != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
+  if (rd_kafka_metadata(handle, 0, nullptr, &raw, ToKafkaTimeout(timeout)) !=
+      RD_KAFKA_RESP_ERR_NO_ERROR)
+    return false;
   const KafkaMetadata metadata(raw);
   events.NoteAnswer();
   return true;

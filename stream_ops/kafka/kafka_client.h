@@ -1,7 +1,9 @@
-// What every librdkafka client of ours has: its configuration from our defaults, the user's properties and its role; what it says on its own (log
-// lines, connections lost); and whether the cluster answers. Included only by the .cc files of this folder.
+// What every librdkafka client of ours has: its configuration from our defaults, the user's
+// properties and its role; what it says on its own (log lines, connections lost); and whether the
+// cluster answers. Included only by the .cc files of this folder.
 //
-// librdkafka runs threads of its own; they call only the log callback. All other callbacks run on the thread that polls the handle.
+// librdkafka runs threads of its own; they call only the log callback. All other callbacks run on
+// the thread that polls the handle.
 #pragma once
 
 #include <absl/status/status.h>
@@ -24,7 +26,8 @@ using KafkaProperties = std::map<std::string, std::string>;
 // What librdkafka tells a client. Outlives its handle.
 class KafkaEvents {
  public:
-  explicit KafkaEvents(std::string bootstrap_servers) : bootstrap_servers_(std::move(bootstrap_servers)) {}
+  explicit KafkaEvents(std::string bootstrap_servers)
+      : bootstrap_servers_(std::move(bootstrap_servers)) {}
   virtual ~KafkaEvents() = default;
 
   virtual void OnRebalance(rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*) {}
@@ -46,9 +49,12 @@ class KafkaEvents {
 
 // kInvalidArgument, naming the property: it is unknown, or its value is refused.
 // more: what this one client needs, over everything else.
-absl::StatusOr<KafkaConf> MakeKafkaConf(const KafkaOptions& options, KafkaRole role, const KafkaProperties& more);
-// Connects to nothing yet: librdkafka does that by itself. events: told of everything from the first moment on.
-absl::StatusOr<KafkaHandle> MakeKafkaHandle(const KafkaOptions& options, KafkaRole role, const KafkaProperties& more, KafkaEvents* events);
+absl::StatusOr<KafkaConf> MakeKafkaConf(const KafkaOptions& options, KafkaRole role,
+                                        const KafkaProperties& more);
+// Connects to nothing yet: librdkafka does that by itself. events: told of everything from the
+// first moment on.
+absl::StatusOr<KafkaHandle> MakeKafkaHandle(const KafkaOptions& options, KafkaRole role,
+                                            const KafkaProperties& more, KafkaEvents* events);
 // kInvalidArgument: one of them is ours to set.
 absl::Status CheckKafkaProperties(const KafkaProperties& properties);
 // A property whose value is never shown.
@@ -60,7 +66,8 @@ struct KafkaTopicState {
   bool has_leaders = false;  // every partition has one
 };
 // Not for a consumer that has started: it would take its events away.
-absl::StatusOr<KafkaTopicState> DescribeKafkaTopic(rd_kafka_t* handle, const std::string& topic, std::chrono::milliseconds timeout,
+absl::StatusOr<KafkaTopicState> DescribeKafkaTopic(rd_kafka_t* handle, const std::string& topic,
+                                                   std::chrono::milliseconds timeout,
                                                    KafkaEvents& events);
 // Whether any broker answers within the timeout.
 bool KafkaAnswers(rd_kafka_t* handle, std::chrono::milliseconds timeout, KafkaEvents& events);

@@ -14,38 +14,57 @@ namespace eroica {
 
 namespace {
 
-// While the caller wants no records, rebalances are still heard; up to this many records are kept for later then.
+// While the caller wants no records, rebalances are still heard; up to this many records are kept
+// for later then.
 constexpr size_t kPendingLimit = 1'000;
 // A probe of a cluster that did not answer.
 constexpr std::chrono::milliseconds kProbeTimeout{500};
 
-std::string Name(const TopicPartition& partition) { return fmt::format("{}/{}", partition.topic, partition.partition); }
+std::string Name(const TopicPartition& partition) {
+  return fmt::format("{}/{}", partition.topic, partition.partition);
+}
 
-TopicPartition PartitionOf(const rd_kafka_topic_partition_t& partition) { return {partition.topic, partition.partition}; }
+TopicPartition PartitionOf(const rd_kafka_topic_partition_t& partition) {
+  return {partition.topic, partition.partition};
+}
 
-KafkaPartitionList MakeList(size_t size = 1) { return KafkaPartitionList(rd_kafka_topic_partition_list_new(static_cast<int>(size))); }
+KafkaPartitionList MakeList(size_t size = 1) {
+  return KafkaPartitionList(rd_kafka_topic_partition_list_new(static_cast<int>(size)));
+}
 
-rd_kafka_topic_partition_t* Add(rd_kafka_topic_partition_list_t* list, const TopicPartition& partition, int64_t offset) {
-  rd_kafka_topic_partition_t* added = rd_kafka_topic_partition_list_add(list, partition.topic.c_str(), partition.partition);
+rd_kafka_topic_partition_t* Add(rd_kafka_topic_partition_list_t* list,
+                                const TopicPartition& partition, int64_t offset) {
+  rd_kafka_topic_partition_t* added =
+      rd_kafka_topic_partition_list_add(list, partition.topic.c_str(), partition.partition);
   added->offset = offset;
   return added;
 }
 
 ConsumerRecord MakeRecord(const rd_kafka_message_t& message, const TopicPartition& partition) {
-  ConsumerRecord record{
-      .topic = partition.topic, .partition = partition.partition, .offset = message.offset, .key = {}, .value = {}, .headers = {}};
+  ConsumerRecord record{.topic = partition.topic,
+                        .partition = partition.partition,
+                        .offset = message.offset,
+                        .key = {},
+                        .value = {},
+                        .headers = {}};
   rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
   const int64_t timestamp = rd_kafka_message_timestamp(&message, &type);
   if (type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE) record.timestamp_ms = timestamp;
-  if (message.key != nullptr) record.key.assign(static_cast<const char*>(message.key), message.key_len);
-  if (message.payload != nullptr) record.value.assign(static_cast<const char*>(message.payload), message.len);
+  if (message.key != nullptr)
+    record.key.assign(static_cast<const char*>(message.key), message.key_len);
+  if (message.payload != nullptr)
+    record.value.assign(static_cast<const char*>(message.payload), message.len);
   rd_kafka_headers_t* headers = nullptr;
   if (rd_kafka_message_headers(&message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
     const char* name = nullptr;
     const void* value = nullptr;
     size_t size = 0;
-    for (size_t i = 0; rd_kafka_header_get_all(headers, i, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR; ++i) {
-      record.headers.emplace_back(name, value == nullptr ? std::string() : std::string(static_cast<const char*>(value), size));
+    for (size_t i = 0;
+         rd_kafka_header_get_all(headers, i, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
+         ++i) {
+      record.headers.emplace_back(name, value == nullptr
+                                            ? std::string()
+                                            : std::string(static_cast<const char*>(value), size));
     }
   }
   return record;
@@ -53,14 +72,20 @@ ConsumerRecord MakeRecord(const rd_kafka_message_t& message, const TopicPartitio
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<KafkaConsumer>> KafkaConsumer::Make(const KafkaOptions& options, const ConsumerOptions& consumer_options) {
-  if (absl::Status status = CheckKafkaProperties(consumer_options.properties); !status.ok()) return status;
+absl::StatusOr<std::unique_ptr<KafkaConsumer>> KafkaConsumer::Make(
+    const KafkaOptions& options, const ConsumerOptions& consumer_options) {
+  if (absl::Status status = CheckKafkaProperties(consumer_options.properties); !status.ok())
+    return status;
   KafkaProperties properties = consumer_options.properties;
-  // librdkafka asks for a group even where partitions are assigned by hand; nothing is joined or committed then.
-  properties["group.id"] = consumer_options.group_id.empty() ? "eroica-reader" : consumer_options.group_id;
-  if (!consumer_options.group_instance_id.empty()) properties["group.instance.id"] = consumer_options.group_instance_id;
+  // librdkafka asks for a group even where partitions are assigned by hand; nothing is joined or
+  // committed then.
+  properties["group.id"] =
+      consumer_options.group_id.empty() ? "eroica-reader" : consumer_options.group_id;
+  if (!consumer_options.group_instance_id.empty())
+    properties["group.instance.id"] = consumer_options.group_instance_id;
   std::unique_ptr<KafkaConsumer> consumer(new KafkaConsumer(options, consumer_options.group_id));
-  absl::StatusOr<KafkaHandle> handle = MakeKafkaHandle(options, KafkaRole::kConsumer, properties, consumer.get());
+  absl::StatusOr<KafkaHandle> handle =
+      MakeKafkaHandle(options, KafkaRole::kConsumer, properties, consumer.get());
   if (!handle.ok()) return handle.status();
   consumer->handle_ = *std::move(handle);
   return consumer;
@@ -74,24 +99,30 @@ KafkaConsumer::~KafkaConsumer() {
   rd_kafka_destroy_flags(handle_.release(), RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
 }
 
-absl::Status KafkaConsumer::Subscribe(std::vector<std::string> topics, RebalanceListener* listener) {
-  if (!topics_.empty()) return absl::FailedPreconditionError("this consumer has subscribed already: make another one");
+absl::Status KafkaConsumer::Subscribe(std::vector<std::string> topics,
+                                      RebalanceListener* listener) {
+  if (!topics_.empty())
+    return absl::FailedPreconditionError("this consumer has subscribed already: make another one");
   if (topics.empty()) return absl::InvalidArgumentError("no topics to subscribe to");
   topics_ = std::move(topics);
   listener_ = listener;
   return absl::OkStatus();
 }
 
-absl::Status KafkaConsumer::Poll(std::chrono::milliseconds timeout, size_t max_records, std::vector<ConsumerRecord>* out) {
+absl::Status KafkaConsumer::Poll(std::chrono::milliseconds timeout, size_t max_records,
+                                 std::vector<ConsumerRecord>* out) {
   if (topics_.empty()) return absl::FailedPreconditionError("subscribe before polling");
-  const auto deadline = Clock::now() + std::min<std::chrono::milliseconds>(timeout, std::chrono::hours(24));
+  const auto deadline =
+      Clock::now() + std::min<std::chrono::milliseconds>(timeout, std::chrono::hours(24));
   if (!started_) {
     if (absl::Status status = Start(); !status.ok()) return status;
   }
   const size_t wanted = max_records == 0 ? kPendingLimit : max_records;
   while (pending_.size() < wanted) {
     std::chrono::milliseconds wait{0};
-    if (pending_.empty()) wait = std::max(wait, std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()));
+    if (pending_.empty())
+      wait = std::max(
+          wait, std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()));
     const KafkaMessage message(rd_kafka_consumer_poll(handle_.get(), ToKafkaTimeout(wait)));
     if (message == nullptr && wait.count() == 0) break;
     if (message == nullptr) continue;
@@ -107,7 +138,8 @@ size_t KafkaConsumer::HandOver(size_t max_records, std::vector<ConsumerRecord>* 
   const auto end = pending_.begin() + static_cast<ptrdiff_t>(count);
   for (auto record = pending_.begin(); record != end; ++record) {
     const auto position = positions_.find({record->topic, record->partition});
-    if (position != positions_.end()) position->second = std::max(position->second, record->offset + 1);
+    if (position != positions_.end())
+      position->second = std::max(position->second, record->offset + 1);
   }
   out->insert(out->end(), std::make_move_iterator(pending_.begin()), std::make_move_iterator(end));
   pending_.erase(pending_.begin(), end);
@@ -125,7 +157,8 @@ size_t KafkaConsumer::HandOver(size_t max_records, std::vector<ConsumerRecord>* 
 absl::Status KafkaConsumer::Start() {
   std::map<std::string, int32_t> partition_counts;
   for (const std::string& topic : topics_) {
-    const absl::StatusOr<KafkaTopicState> state = DescribeKafkaTopic(handle_.get(), topic, request_timeout_, *this);
+    const absl::StatusOr<KafkaTopicState> state =
+        DescribeKafkaTopic(handle_.get(), topic, request_timeout_, *this);
     if (!state.ok()) return state.status();
     partition_counts[topic] = state->partitions;
   }
@@ -134,7 +167,8 @@ absl::Status KafkaConsumer::Start() {
     if (absl::Status status = AssignAll(partition_counts); !status.ok()) return status;
   } else {
     const KafkaPartitionList list = MakeList(topics_.size());
-    for (const std::string& topic : topics_) Add(list.get(), {topic, RD_KAFKA_PARTITION_UA}, RD_KAFKA_OFFSET_INVALID);
+    for (const std::string& topic : topics_)
+      Add(list.get(), {topic, RD_KAFKA_PARTITION_UA}, RD_KAFKA_OFFSET_INVALID);
     if (const auto error = rd_kafka_subscribe(handle_.get(), list.get()))
       return KafkaStatus(error, fmt::format("subscribe as group {}", group_));
   }
@@ -145,15 +179,19 @@ absl::Status KafkaConsumer::Start() {
 absl::Status KafkaConsumer::AssignAll(const std::map<std::string, int32_t>& partition_counts) {
   const KafkaPartitionList list = MakeList(partition_counts.size());
   for (const auto& [topic, count] : partition_counts) {
-    for (int32_t partition = 0; partition < count; ++partition) Add(list.get(), {topic, partition}, RD_KAFKA_OFFSET_INVALID);
+    for (int32_t partition = 0; partition < count; ++partition)
+      Add(list.get(), {topic, partition}, RD_KAFKA_OFFSET_INVALID);
   }
   ChooseStarts(list.get());
   return KafkaStatus(rd_kafka_assign(handle_.get(), list.get()), "take the partitions");
 }
 
-// Called by librdkafka from within Poll (and from the destructor). It must be answered by an assign or unassign of its kind.
-void KafkaConsumer::OnRebalance(rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t* partitions) {
-  const bool cooperative = std::string_view(rd_kafka_rebalance_protocol(handle_.get())) == "COOPERATIVE";
+// Called by librdkafka from within Poll (and from the destructor). It must be answered by an assign
+// or unassign of its kind.
+void KafkaConsumer::OnRebalance(rd_kafka_resp_err_t what,
+                                rd_kafka_topic_partition_list_t* partitions) {
+  const bool cooperative =
+      std::string_view(rd_kafka_rebalance_protocol(handle_.get())) == "COOPERATIVE";
   KafkaError error;
   if (what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS && !closing_) {
     if (!group_.empty()) ReadCommitted(partitions);
@@ -171,29 +209,37 @@ void KafkaConsumer::OnRebalance(rd_kafka_resp_err_t what, rd_kafka_topic_partiti
       rd_kafka_assign(handle_.get(), nullptr);
     }
   }
-  if (error != nullptr) spdlog::warn("kafka: rebalance group={} error={}", group_, rd_kafka_error_string(error.get()));
+  if (error != nullptr)
+    spdlog::warn("kafka: rebalance group={} error={}", group_, rd_kafka_error_string(error.get()));
 }
 
-// Where the group's commit stands goes to the offsets. Where it cannot be had, librdkafka asks again itself.
+// Where the group's commit stands goes to the offsets. Where it cannot be had, librdkafka asks
+// again itself.
 void KafkaConsumer::ReadCommitted(rd_kafka_topic_partition_list_t* partitions) {
-  const auto error = rd_kafka_committed(handle_.get(), partitions, ToKafkaTimeout(request_timeout_));
+  const auto error =
+      rd_kafka_committed(handle_.get(), partitions, ToKafkaTimeout(request_timeout_));
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    spdlog::warn("kafka: committed offsets are not known yet group={} error={}", group_, rd_kafka_err2name(error));
+    spdlog::warn("kafka: committed offsets are not known yet group={} error={}", group_,
+                 rd_kafka_err2name(error));
     return;
   }
-  for (rd_kafka_topic_partition_t& partition : std::span(partitions->elems, static_cast<size_t>(partitions->cnt))) {
+  for (rd_kafka_topic_partition_t& partition :
+       std::span(partitions->elems, static_cast<size_t>(partitions->cnt))) {
     if (partition.offset < 0) partition.offset = RD_KAFKA_OFFSET_BEGINNING;
   }
 }
 
-// The listener's word, else the commit, else the beginning. A position of 0 is right until the first record or the partition's end tells better.
+// The listener's word, else the commit, else the beginning. A position of 0 is right until the
+// first record or the partition's end tells better.
 void KafkaConsumer::ChooseStarts(rd_kafka_topic_partition_list_t* partitions) {
-  for (rd_kafka_topic_partition_t& partition : std::span(partitions->elems, static_cast<size_t>(partitions->cnt))) {
+  for (rd_kafka_topic_partition_t& partition :
+       std::span(partitions->elems, static_cast<size_t>(partitions->cnt))) {
     const TopicPartition name = PartitionOf(partition);
     if (listener_ != nullptr) {
       if (const auto start = listener_->OnPartitionAssigned(name)) partition.offset = *start;
     }
-    if (group_.empty() && partition.offset == RD_KAFKA_OFFSET_INVALID) partition.offset = RD_KAFKA_OFFSET_BEGINNING;
+    if (group_.empty() && partition.offset == RD_KAFKA_OFFSET_INVALID)
+      partition.offset = RD_KAFKA_OFFSET_BEGINNING;
     positions_[name] = std::max<int64_t>(partition.offset, 0);
   }
 }
@@ -201,7 +247,8 @@ void KafkaConsumer::ChooseStarts(rd_kafka_topic_partition_list_t* partitions) {
 // Records of these partitions that are still with us belong to their next owner.
 void KafkaConsumer::Revoked(const rd_kafka_topic_partition_list_t* partitions) {
   const bool lost = rd_kafka_assignment_lost(handle_.get()) != 0;
-  for (const rd_kafka_topic_partition_t& partition : std::span(partitions->elems, static_cast<size_t>(partitions->cnt))) {
+  for (const rd_kafka_topic_partition_t& partition :
+       std::span(partitions->elems, static_cast<size_t>(partitions->cnt))) {
     const TopicPartition name = PartitionOf(partition);
     DropPending(name);
     if (listener_ != nullptr) listener_->OnPartitionRevoked(name, lost);
@@ -210,8 +257,9 @@ void KafkaConsumer::Revoked(const rd_kafka_topic_partition_list_t* partitions) {
 }
 
 void KafkaConsumer::DropPending(const TopicPartition& partition) {
-  std::erase_if(pending_,
-                [&](const ConsumerRecord& record) { return record.partition == partition.partition && record.topic == partition.topic; });
+  std::erase_if(pending_, [&](const ConsumerRecord& record) {
+    return record.partition == partition.partition && record.topic == partition.topic;
+  });
   ends_.erase(partition);
 }
 
@@ -227,7 +275,8 @@ absl::Status KafkaConsumer::Take(const rd_kafka_message_t& message) {
 }
 
 absl::Status KafkaConsumer::TakeError(const rd_kafka_message_t& message) {
-  const TopicPartition partition{message.rkt == nullptr ? "" : rd_kafka_topic_name(message.rkt), message.partition};
+  const TopicPartition partition{message.rkt == nullptr ? "" : rd_kafka_topic_name(message.rkt),
+                                 message.partition};
   switch (message.err) {
     case RD_KAFKA_RESP_ERR__PARTITION_EOF:
       NoteAnswer();
@@ -236,34 +285,42 @@ absl::Status KafkaConsumer::TakeError(const rd_kafka_message_t& message) {
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
     case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE: return ReturnIntoRange(partition);
     case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
-      spdlog::warn("kafka: polled too late, the group goes on without us until the next poll group={}", group_);
+      spdlog::warn(
+          "kafka: polled too late, the group goes on without us until the next poll group={}",
+          group_);
       return absl::OkStatus();
     case RD_KAFKA_RESP_ERR__FATAL: {
       char reason[512] = "";
       const rd_kafka_resp_err_t error = rd_kafka_fatal_error(handle_.get(), reason, sizeof(reason));
-      return absl::FailedPreconditionError(KafkaStatus(error, fmt::format("go on reading as group {}", group_), reason).message());
+      return absl::FailedPreconditionError(
+          KafkaStatus(error, fmt::format("go on reading as group {}", group_), reason).message());
     }
     default: break;
   }
   // What passes by itself is told by Poll when nothing answers any more.
   if (KafkaErrorCode(message.err) == absl::StatusCode::kUnavailable) return absl::OkStatus();
-  return KafkaStatus(message.err, fmt::format("read {}", partition.topic.empty() ? "from Kafka" : Name(partition)),
-                     rd_kafka_message_errstr(&message));
+  return KafkaStatus(
+      message.err, fmt::format("read {}", partition.topic.empty() ? "from Kafka" : Name(partition)),
+      rd_kafka_message_errstr(&message));
 }
 
-// The position lies outside of what the partition holds: retention has removed it, or the topic was made anew. Goes on with the oldest record.
+// The position lies outside of what the partition holds: retention has removed it, or the topic was
+// made anew. Goes on with the oldest record.
 absl::Status KafkaConsumer::ReturnIntoRange(const TopicPartition& partition) {
   const auto position = positions_.find(partition);
   if (position == positions_.end()) return absl::OkStatus();
   const auto watermarks = Watermarks(partition);
   if (!watermarks.ok()) return watermarks.status();
   const auto [low, high] = *watermarks;
-  spdlog::warn("kafka: the position is gone, going on with the oldest record partition={} position={} oldest={} end={} lost={}",
-               Name(partition), position->second, low, high, std::max<int64_t>(low - position->second, 0));
+  spdlog::warn(
+      "kafka: the position is gone, going on with the oldest record partition={} position={} "
+      "oldest={} end={} lost={}",
+      Name(partition), position->second, low, high, std::max<int64_t>(low - position->second, 0));
   return Reassign(partition, low);
 }
 
-// A partition whose fetching has stopped on an error takes no seek: it is assigned anew, and the others with it where the protocol knows no less.
+// A partition whose fetching has stopped on an error takes no seek: it is assigned anew, and the
+// others with it where the protocol knows no less.
 absl::Status KafkaConsumer::Reassign(const TopicPartition& partition, int64_t offset) {
   const std::string doing = fmt::format("go on at {} in {}", offset, Name(partition));
   positions_[partition] = offset;
@@ -273,12 +330,15 @@ absl::Status KafkaConsumer::Reassign(const TopicPartition& partition, int64_t of
     DropPending(partition);
     KafkaError error(rd_kafka_incremental_unassign(handle_.get(), one.get()));
     if (error == nullptr) error.reset(rd_kafka_incremental_assign(handle_.get(), one.get()));
-    return error == nullptr ? absl::OkStatus() : KafkaStatus(rd_kafka_error_code(error.get()), doing, rd_kafka_error_string(error.get()));
+    return error == nullptr ? absl::OkStatus()
+                            : KafkaStatus(rd_kafka_error_code(error.get()), doing,
+                                          rd_kafka_error_string(error.get()));
   }
   pending_.clear();
   ends_.clear();
   const KafkaPartitionList all = MakeList(positions_.size());
-  for (const auto& [name, position] : positions_) Add(all.get(), name, position == 0 ? RD_KAFKA_OFFSET_BEGINNING : position);
+  for (const auto& [name, position] : positions_)
+    Add(all.get(), name, position == 0 ? RD_KAFKA_OFFSET_BEGINNING : position);
   return KafkaStatus(rd_kafka_assign(handle_.get(), all.get()), doing);
 }
 
@@ -287,17 +347,20 @@ absl::Status KafkaConsumer::Seek(const TopicPartition& partition, int64_t offset
   if (position == positions_.end()) return UnassignedPartitionError(partition);
   if (offset < 0) return absl::InvalidArgumentError(fmt::format("offset {} is negative", offset));
   const KafkaTopicHandle topic(rd_kafka_topic_new(handle_.get(), partition.topic.c_str(), nullptr));
-  if (topic == nullptr) return KafkaStatus(rd_kafka_last_error(), fmt::format("seek in {}", Name(partition)));
+  if (topic == nullptr)
+    return KafkaStatus(rd_kafka_last_error(), fmt::format("seek in {}", Name(partition)));
   const auto deadline = Clock::now() + request_timeout_;
   rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
   while (true) {
-    error = rd_kafka_seek(topic.get(), partition.partition, offset, ToKafkaTimeout(request_timeout_));
+    error =
+        rd_kafka_seek(topic.get(), partition.partition, offset, ToKafkaTimeout(request_timeout_));
     // Right after an assignment the partition is not being fetched yet.
     if (error != RD_KAFKA_RESP_ERR__STATE && error != RD_KAFKA_RESP_ERR__PREV_IN_PROGRESS) break;
     if (Clock::now() >= deadline) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaStatus(error, fmt::format("seek to {} in {}", offset, Name(partition)));
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
+    return KafkaStatus(error, fmt::format("seek to {} in {}", offset, Name(partition)));
   DropPending(partition);
   position->second = offset;
   return absl::OkStatus();
@@ -309,12 +372,16 @@ absl::StatusOr<int64_t> KafkaConsumer::Position(const TopicPartition& partition)
   return position->second;
 }
 
-// The oldest offset and one past the last that this consumer may see: for read_committed the end of the last finished transaction.
-absl::StatusOr<std::pair<int64_t, int64_t>> KafkaConsumer::Watermarks(const TopicPartition& partition) {
+// The oldest offset and one past the last that this consumer may see: for read_committed the end of
+// the last finished transaction.
+absl::StatusOr<std::pair<int64_t, int64_t>> KafkaConsumer::Watermarks(
+    const TopicPartition& partition) {
   std::pair<int64_t, int64_t> watermarks;
   const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
-      handle_.get(), partition.topic.c_str(), partition.partition, &watermarks.first, &watermarks.second, ToKafkaTimeout(request_timeout_));
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaStatus(error, fmt::format("find the end of {}", Name(partition)));
+      handle_.get(), partition.topic.c_str(), partition.partition, &watermarks.first,
+      &watermarks.second, ToKafkaTimeout(request_timeout_));
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
+    return KafkaStatus(error, fmt::format("find the end of {}", Name(partition)));
   return watermarks;
 }
 
@@ -324,12 +391,15 @@ absl::StatusOr<int64_t> KafkaConsumer::EndOffset(const TopicPartition& partition
   return watermarks->second;
 }
 
-absl::StatusOr<int64_t> KafkaConsumer::OffsetForTime(const TopicPartition& partition, int64_t timestamp_ms) {
+absl::StatusOr<int64_t> KafkaConsumer::OffsetForTime(const TopicPartition& partition,
+                                                     int64_t timestamp_ms) {
   const KafkaPartitionList list = MakeList();
   Add(list.get(), partition, std::max<int64_t>(timestamp_ms, 0));
-  rd_kafka_resp_err_t error = rd_kafka_offsets_for_times(handle_.get(), list.get(), ToKafkaTimeout(request_timeout_));
+  rd_kafka_resp_err_t error =
+      rd_kafka_offsets_for_times(handle_.get(), list.get(), ToKafkaTimeout(request_timeout_));
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) error = list->elems[0].err;
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaStatus(error, fmt::format("find a time in {}", Name(partition)));
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
+    return KafkaStatus(error, fmt::format("find a time in {}", Name(partition)));
   if (list->elems[0].offset < 0) return EndOffset(partition);
   return list->elems[0].offset;
 }
@@ -341,13 +411,17 @@ absl::Status KafkaConsumer::Commit(const std::map<TopicPartition, int64_t>& next
   for (const auto& [partition, offset] : next_offsets) Add(list.get(), partition, offset);
   // Through a queue of its own: the plain synchronous call waits without limit.
   const KafkaQueue answers(rd_kafka_queue_new(handle_.get()));
-  rd_kafka_resp_err_t error = rd_kafka_commit_queue(handle_.get(), list.get(), answers.get(), nullptr, nullptr);
+  rd_kafka_resp_err_t error =
+      rd_kafka_commit_queue(handle_.get(), list.get(), answers.get(), nullptr, nullptr);
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaStatus(error, doing);
   const KafkaEvent answer(rd_kafka_queue_poll(answers.get(), ToKafkaTimeout(request_timeout_)));
-  if (answer == nullptr) return down() ? DownStatus() : KafkaStatus(RD_KAFKA_RESP_ERR__TIMED_OUT, doing);
+  if (answer == nullptr)
+    return down() ? DownStatus() : KafkaStatus(RD_KAFKA_RESP_ERR__TIMED_OUT, doing);
   error = rd_kafka_event_error(answer.get());
-  if (const rd_kafka_topic_partition_list_t* results = rd_kafka_event_topic_partition_list(answer.get())) {
-    for (int i = 0; i < results->cnt && error == RD_KAFKA_RESP_ERR_NO_ERROR; ++i) error = results->elems[i].err;
+  if (const rd_kafka_topic_partition_list_t* results =
+          rd_kafka_event_topic_partition_list(answer.get())) {
+    for (int i = 0; i < results->cnt && error == RD_KAFKA_RESP_ERR_NO_ERROR; ++i)
+      error = results->elems[i].err;
   }
   return KafkaStatus(error, doing);
 }

@@ -1,8 +1,10 @@
 // A Kafka consumer. Included only by the .cc files of this folder. One thread.
 //
-// With a group it follows the group protocol, whichever assignor the properties name; without one it takes all partitions of its topics. Records are
-// taken from librdkafka one at a time, not by its batch call: that one hands out records of a partition that a rebalance within the same call has
-// taken away, and in 2.0.2 it loses or repeats records around seeks; at our record sizes it is no faster.
+// With a group it follows the group protocol, whichever assignor the properties name; without one
+// it takes all partitions of its topics. Records are taken from librdkafka one at a time, not by
+// its batch call: that one hands out records of a partition that a rebalance within the same call
+// has taken away, and in 2.0.2 it loses or repeats records around seeks; at our record sizes it is
+// no faster.
 #pragma once
 
 #include <map>
@@ -17,15 +19,18 @@ namespace eroica {
 
 class KafkaConsumer final : public LogConsumer, private KafkaEvents {
  public:
-  static absl::StatusOr<std::unique_ptr<KafkaConsumer>> Make(const KafkaOptions& options, const ConsumerOptions& consumer_options);
+  static absl::StatusOr<std::unique_ptr<KafkaConsumer>> Make(
+      const KafkaOptions& options, const ConsumerOptions& consumer_options);
   ~KafkaConsumer() override;
 
   absl::Status Subscribe(std::vector<std::string> topics, RebalanceListener* listener) override;
-  absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records, std::vector<ConsumerRecord>* out) override;
+  absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records,
+                    std::vector<ConsumerRecord>* out) override;
   absl::Status Seek(const TopicPartition& partition, int64_t offset) override;
   absl::StatusOr<int64_t> Position(const TopicPartition& partition) override;
   absl::StatusOr<int64_t> EndOffset(const TopicPartition& partition) override;
-  absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition, int64_t timestamp_ms) override;
+  absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition,
+                                        int64_t timestamp_ms) override;
   absl::Status Commit(const std::map<TopicPartition, int64_t>& next_offsets) override;
   std::vector<TopicPartition> Assignment() const override;
 
@@ -33,7 +38,9 @@ class KafkaConsumer final : public LogConsumer, private KafkaEvents {
   using Clock = std::chrono::steady_clock;
 
   KafkaConsumer(const KafkaOptions& options, std::string group)
-      : KafkaEvents(options.bootstrap_servers), group_(std::move(group)), request_timeout_(options.request_timeout) {}
+      : KafkaEvents(options.bootstrap_servers),
+        group_(std::move(group)),
+        request_timeout_(options.request_timeout) {}
 
   absl::Status Start();
   absl::Status AssignAll(const std::map<std::string, int32_t>& partition_counts);
@@ -56,11 +63,14 @@ class KafkaConsumer final : public LogConsumer, private KafkaEvents {
   RebalanceListener* listener_ = nullptr;
   bool started_ = false;
   bool closing_ = false;
-  // What is assigned, and the next offset of each. Moved on by records, and by the end of a partition (past transaction markers).
+  // What is assigned, and the next offset of each. Moved on by records, and by the end of a
+  // partition (past transaction markers).
   std::map<TopicPartition, int64_t> positions_;
-  // Taken from librdkafka, not handed over yet: what a rebalance or a seek makes stale can still be dropped.
+  // Taken from librdkafka, not handed over yet: what a rebalance or a seek makes stale can still be
+  // dropped.
   std::vector<ConsumerRecord> pending_;
-  // Where partitions ended when librdkafka came to their end; becomes the position when nothing is pending.
+  // Where partitions ended when librdkafka came to their end; becomes the position when nothing is
+  // pending.
   std::map<TopicPartition, int64_t> ends_;
 };
 

@@ -87,8 +87,8 @@ constexpr Meaning kMeanings[] = {
 }  // namespace
 
 absl::StatusCode KafkaErrorCode(rd_kafka_resp_err_t error) {
-  const auto* found =
-      std::find_if(std::begin(kMeanings), std::end(kMeanings), [&](const Meaning& meaning) { return meaning.error == error; });
+  const auto* found = std::find_if(std::begin(kMeanings), std::end(kMeanings),
+                                   [&](const Meaning& meaning) { return meaning.error == error; });
   return found == std::end(kMeanings) ? StatusCode::kInternal : found->code;
 }
 
@@ -98,23 +98,33 @@ std::string_view Advice(rd_kafka_resp_err_t error) {
   switch (error) {
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
-      return "raise message.max.bytes of the client and max.message.bytes of the topic, or send smaller batches";
+      return "raise message.max.bytes of the client and max.message.bytes of the topic, or send "
+             "smaller batches";
     case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
-      return "the record's time is too far from the broker's (message.timestamp.after.max.ms): check the clocks";
+      return "the record's time is too far from the broker's (message.timestamp.after.max.ms): "
+             "check the clocks";
     case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS:
     case RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND:
-      return "fewer replicas are in sync than min.insync.replicas asks for: look at the brokers; it is tried again";
-    case RD_KAFKA_RESP_ERR__SSL: return "check ssl.ca.location, the certificates and that the port speaks TLS";
-    case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID: return "another consumer uses the same group_instance_id: give each its own";
+      return "fewer replicas are in sync than min.insync.replicas asks for: look at the brokers; "
+             "it is tried again";
+    case RD_KAFKA_RESP_ERR__SSL:
+      return "check ssl.ca.location, the certificates and that the port speaks TLS";
+    case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
+      return "another consumer uses the same group_instance_id: give each its own";
     default: break;
   }
   switch (KafkaErrorCode(error)) {
-    case absl::StatusCode::kUnavailable: return "is the broker running and reachable? It may be tried again";
-    case absl::StatusCode::kNotFound: return "create the topic with its partitions first (eroica topics create)";
+    case absl::StatusCode::kUnavailable:
+      return "is the broker running and reachable? It may be tried again";
+    case absl::StatusCode::kNotFound:
+      return "create the topic with its partitions first (eroica topics create)";
     case absl::StatusCode::kPermissionDenied:
-      return "check security.protocol, sasl.mechanisms, user and password, and the access lists of the broker";
-    case absl::StatusCode::kResourceExhausted: return "wait and try again, or raise queue.buffering.max.kbytes";
-    case absl::StatusCode::kAborted: return "poll again and go on with the partitions that are assigned then";
+      return "check security.protocol, sasl.mechanisms, user and password, and the access lists of "
+             "the broker";
+    case absl::StatusCode::kResourceExhausted:
+      return "wait and try again, or raise queue.buffering.max.kbytes";
+    case absl::StatusCode::kAborted:
+      return "poll again and go on with the partitions that are assigned then";
     case absl::StatusCode::kFailedPrecondition: return "this client is finished, make another one";
     default: return "";
   }
@@ -122,11 +132,13 @@ std::string_view Advice(rd_kafka_resp_err_t error) {
 
 }  // namespace
 
-absl::Status KafkaStatus(rd_kafka_resp_err_t error, std::string_view doing, std::string_view reason) {
+absl::Status KafkaStatus(rd_kafka_resp_err_t error, std::string_view doing,
+                         std::string_view reason) {
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return absl::OkStatus();
   std::string message = fmt::format("cannot {}: {}", doing, rd_kafka_err2str(error));
   if (!reason.empty() && reason != rd_kafka_err2str(error)) message += fmt::format(" ({})", reason);
-  if (const std::string_view advice = Advice(error); !advice.empty()) message += fmt::format(": {}", advice);
+  if (const std::string_view advice = Advice(error); !advice.empty())
+    message += fmt::format(": {}", advice);
   return absl::Status(KafkaErrorCode(error), message);
 }
 

@@ -17,7 +17,9 @@
 namespace eroica {
 
 absl::StatusCode KafkaErrorCode(rd_kafka_resp_err_t error);
-// doing: what was tried, with its object, e.g. "commit for group g". reason: what the broker adds, may be empty.
-absl::Status KafkaStatus(rd_kafka_resp_err_t error, std::string_view doing, std::string_view reason = "");
+// doing: what was tried, with its object, e.g. "commit for group g". reason: what the broker adds,
+// may be empty.
+absl::Status KafkaStatus(rd_kafka_resp_err_t error, std::string_view doing,
+                         std::string_view reason = "");
 
 }  // namespace eroica

@@ -25,14 +25,17 @@ using KafkaEvent = KafkaOwned<rd_kafka_event_t, rd_kafka_event_destroy>;
 using KafkaMessage = KafkaOwned<rd_kafka_message_t, rd_kafka_message_destroy>;
 using KafkaHeaders = KafkaOwned<rd_kafka_headers_t, rd_kafka_headers_destroy>;
 using KafkaTopicHandle = KafkaOwned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
-using KafkaPartitionList = KafkaOwned<rd_kafka_topic_partition_list_t, rd_kafka_topic_partition_list_destroy>;
+using KafkaPartitionList =
+    KafkaOwned<rd_kafka_topic_partition_list_t, rd_kafka_topic_partition_list_destroy>;
 using KafkaError = KafkaOwned<rd_kafka_error_t, rd_kafka_error_destroy>;
 using KafkaNewTopic = KafkaOwned<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy>;
 using KafkaConfigResource = KafkaOwned<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
 using KafkaAdminOptions = KafkaOwned<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy>;
 
 struct KafkaMetadataDeleter {
-  void operator()(const rd_kafka_metadata_t* metadata) const { rd_kafka_metadata_destroy(metadata); }
+  void operator()(const rd_kafka_metadata_t* metadata) const {
+    rd_kafka_metadata_destroy(metadata);
+  }
 };
 using KafkaMetadata = std::unique_ptr<const rd_kafka_metadata_t, KafkaMetadataDeleter>;
 

@@ -10,7 +10,8 @@ namespace eroica {
 
 namespace {
 
-// Before 2.6.1 librdkafka makes a nonce that Kafka 4 refuses, and the broker then speaks of wrong credentials.
+// Before 2.6.1 librdkafka makes a nonce that Kafka 4 refuses, and the broker then speaks of wrong
+// credentials.
 void WarnOfScram(const KafkaProperties& properties) {
   constexpr int kFixedIn = 0x020601ff;
   if (rd_kafka_version() >= kFixedIn) return;
@@ -18,19 +19,22 @@ void WarnOfScram(const KafkaProperties& properties) {
     const auto mechanism = properties.find(name);
     if (mechanism == properties.end() || !mechanism->second.starts_with("SCRAM")) continue;
     spdlog::warn(
-        "kafka: librdkafka {} cannot log in to Kafka 4 by {} (fixed in 2.6.1): use PLAIN over TLS, certificates, or a newer librdkafka",
+        "kafka: librdkafka {} cannot log in to Kafka 4 by {} (fixed in 2.6.1): use PLAIN over TLS, "
+        "certificates, or a newer librdkafka",
         rd_kafka_version_str(), mechanism->second);
   }
 }
 
 }  // namespace
 
-KafkaLog::KafkaLog(const KafkaOptions& options) : options_(options), admin_(std::make_unique<KafkaAdmin>(options)) {}
+KafkaLog::KafkaLog(const KafkaOptions& options)
+    : options_(options), admin_(std::make_unique<KafkaAdmin>(options)) {}
 KafkaLog::~KafkaLog() = default;
 
 absl::StatusOr<std::unique_ptr<KafkaLog>> KafkaLog::Open(const KafkaOptions& options) {
   if (absl::Status status = CheckKafkaProperties(options.properties); !status.ok()) return status;
-  if (absl::StatusOr<KafkaConf> conf = MakeKafkaConf(options, KafkaRole::kProducer, {}); !conf.ok()) return conf.status();
+  if (absl::StatusOr<KafkaConf> conf = MakeKafkaConf(options, KafkaRole::kProducer, {}); !conf.ok())
+    return conf.status();
   WarnOfScram(options.properties);
   return std::unique_ptr<KafkaLog>(new KafkaLog(options));
 }
@@ -39,7 +43,9 @@ absl::StatusOr<std::unique_ptr<LogConsumer>> KafkaLog::NewConsumer(const Consume
   return KafkaConsumer::Make(options_, options);
 }
 
-absl::StatusOr<std::unique_ptr<LogProducer>> KafkaLog::NewProducer() { return KafkaProducer::Make(options_); }
+absl::StatusOr<std::unique_ptr<LogProducer>> KafkaLog::NewProducer() {
+  return KafkaProducer::Make(options_);
+}
 
 LogAdmin& KafkaLog::admin() { return *admin_; }
 

@@ -1,7 +1,10 @@
-// The log on a Kafka cluster, by librdkafka. Only this folder knows of librdkafka, and only inside its .cc files.
+// The log on a Kafka cluster, by librdkafka. Only this folder knows of librdkafka, and only inside
+// its .cc files.
 //
-// Consumers without a group read all partitions of their topics; those of a group share them by Kafka's protocol. Only committed records are read. A
-// cluster that goes away is waited for (kUnavailable meanwhile) and taken up again without help. Thread-safe; consumers and producers may outlive it.
+// Consumers without a group read all partitions of their topics; those of a group share them by
+// Kafka's protocol. Only committed records are read. A cluster that goes away is waited for
+// (kUnavailable meanwhile) and taken up again without help. Thread-safe; consumers and producers
+// may outlive it.
 #pragma once
 
 #include <memory>
@@ -15,7 +18,8 @@ class KafkaAdmin;
 
 class KafkaLog final : public Log {
  public:
-  // Checks the properties, connects to nothing yet. kInvalidArgument names the property that is unknown, refused or ours to set.
+  // Checks the properties, connects to nothing yet. kInvalidArgument names the property that is
+  // unknown, refused or ours to set.
   static absl::StatusOr<std::unique_ptr<KafkaLog>> Open(const KafkaOptions& options);
   ~KafkaLog() override;
 

@@ -1,4 +1,5 @@
-// What needs no broker: settings and their errors, and how a cluster that is not there is told. The rest: tests/integration/kafka_log_test.cc.
+// What needs no broker: settings and their errors, and how a cluster that is not there is told. The
+// rest: tests/integration/kafka_log_test.cc.
 #include "stream_ops/kafka/kafka_log.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +15,9 @@ using testing::Not;
 
 // Port 1 on loopback: nobody listens there.
 KafkaOptions NobodyListens() {
-  return {.bootstrap_servers = "127.0.0.1:1", .properties = {}, .request_timeout = std::chrono::milliseconds(3'000)};
+  return {.bootstrap_servers = "127.0.0.1:1",
+          .properties = {},
+          .request_timeout = std::chrono::milliseconds(3'000)};
 }
 
 absl::Status OpenWith(const std::string& name, const std::string& value) {
@@ -46,8 +49,10 @@ TEST(KafkaOptions, SecretsAreNotShown) {
   const absl::Status status = OpenWith("ssl.key.pem", "not a key: hunter2");
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("hunter2"))) << status;
   KafkaOptions options = NobodyListens();
-  options.properties = {
-      {"security.protocol", "sasl_plaintext"}, {"sasl.mechanisms", "PLAIN"}, {"sasl.username", "u"}, {"sasl.password", "hunter2"}};
+  options.properties = {{"security.protocol", "sasl_plaintext"},
+                        {"sasl.mechanisms", "PLAIN"},
+                        {"sasl.username", "u"},
+                        {"sasl.password", "hunter2"}};
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   {
@@ -55,10 +60,13 @@ TEST(KafkaOptions, SecretsAreNotShown) {
     ASSERT_TRUE(log.ok()) << log.status();
     EXPECT_THAT((*log)->admin().DescribeTopic("t").status().ToString(), Not(HasSubstr("hunter2")));
   }
-  EXPECT_THAT(testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr(), Not(HasSubstr("hunter2")));
+  EXPECT_THAT(testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr(),
+              Not(HasSubstr("hunter2")));
 }
 
-TEST(KafkaOptions, NoBootstrapServersIsToldAtOnce) { EXPECT_EQ(KafkaLog::Open({}).status().code(), absl::StatusCode::kInvalidArgument); }
+TEST(KafkaOptions, NoBootstrapServersIsToldAtOnce) {
+  EXPECT_EQ(KafkaLog::Open({}).status().code(), absl::StatusCode::kInvalidArgument);
+}
 
 TEST(KafkaOptions, SettingsThatDoNotFitTogetherAreTold) {
   KafkaOptions options = NobodyListens();
@@ -74,7 +82,8 @@ TEST(KafkaLog, ADeadClusterIsToldToTheConsumerWithItsAddress) {
   auto log = KafkaLog::Open(NobodyListens());
   ASSERT_TRUE(log.ok());
   for (const std::string group : {"", "g"}) {
-    auto consumer = (*log)->NewConsumer({.group_id = group, .group_instance_id = "", .properties = {}});
+    auto consumer =
+        (*log)->NewConsumer({.group_id = group, .group_instance_id = "", .properties = {}});
     ASSERT_TRUE(consumer.ok()) << consumer.status();
     ASSERT_TRUE((*consumer)->Subscribe({"t"}, nullptr).ok());
     std::vector<ConsumerRecord> records;
@@ -89,8 +98,14 @@ TEST(KafkaLog, ADeadClusterIsToldToTheProducerWithItsAddress) {
   ASSERT_TRUE(log.ok());
   auto producer = (*log)->NewProducer();
   ASSERT_TRUE(producer.ok()) << producer.status();
-  const ProducerRecord record{.topic = "t", .key = "k", .value = "v", .headers = {{"h", "v"}}, .timestamp_ms = 1, .partition = {}};
-  // Whether the cluster is known to be dead yet or the record still goes to the queue is a matter of microseconds; in the end both say so.
+  const ProducerRecord record{.topic = "t",
+                              .key = "k",
+                              .value = "v",
+                              .headers = {{"h", "v"}},
+                              .timestamp_ms = 1,
+                              .partition = {}};
+  // Whether the cluster is known to be dead yet or the record still goes to the queue is a matter
+  // of microseconds; in the end both say so.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   absl::Status appended;
   while (appended.ok() && std::chrono::steady_clock::now() < deadline) {
@@ -99,7 +114,8 @@ TEST(KafkaLog, ADeadClusterIsToldToTheProducerWithItsAddress) {
       EXPECT_FALSE((*producer)->Flush(std::chrono::milliseconds(100)).ok());
     }
   }
-  for (const absl::Status& status : {appended, (*producer)->Flush(std::chrono::milliseconds(100))}) {
+  for (const absl::Status& status :
+       {appended, (*producer)->Flush(std::chrono::milliseconds(100))}) {
     if (status.ok()) continue;  // a flush of nothing
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("127.0.0.1:1"));
@@ -111,7 +127,8 @@ TEST(KafkaLog, ADeadClusterIsToldToTheAdmin) {
   auto log = KafkaLog::Open(NobodyListens());
   ASSERT_TRUE(log.ok());
   EXPECT_EQ((*log)->admin().DescribeTopic("t").status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ((*log)->admin().CreateTopic({.name = "t", .partitions = 1, .config = {}}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ((*log)->admin().CreateTopic({.name = "t", .partitions = 1, .config = {}}).code(),
+            absl::StatusCode::kUnavailable);
 }
 
 TEST(KafkaLog, AFullQueueIsTold) {
@@ -123,9 +140,16 @@ TEST(KafkaLog, AFullQueueIsTold) {
   absl::Status status;
   // The cluster is found to be dead at some point; until then the queue fills.
   for (int i = 0; i < 11 && status.ok(); ++i) {
-    status = (*producer)->Append({.topic = "t", .key = "k", .value = "v", .headers = {}, .timestamp_ms = 1, .partition = {}});
+    status = (*producer)->Append({.topic = "t",
+                                  .key = "k",
+                                  .value = "v",
+                                  .headers = {},
+                                  .timestamp_ms = 1,
+                                  .partition = {}});
   }
-  EXPECT_THAT(status.code(), testing::AnyOf(absl::StatusCode::kResourceExhausted, absl::StatusCode::kUnavailable)) << status;
+  EXPECT_THAT(status.code(),
+              testing::AnyOf(absl::StatusCode::kResourceExhausted, absl::StatusCode::kUnavailable))
+      << status;
 }
 
 }  // namespace

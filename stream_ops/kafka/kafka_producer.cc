@@ -19,7 +19,8 @@ rd_kafka_vu_t Argument(rd_kafka_vtype_t type) {
 
 rd_kafka_vu_t Memory(rd_kafka_vtype_t type, const std::string& bytes) {
   rd_kafka_vu_t argument = Argument(type);
-  argument.u.mem = {const_cast<char*>(bytes.data()), bytes.size()};  // copied (F_COPY), never written to
+  argument.u.mem = {const_cast<char*>(bytes.data()),
+                    bytes.size()};  // copied (F_COPY), never written to
   return argument;
 }
 
@@ -27,7 +28,8 @@ KafkaHeaders MakeHeaders(const Headers& headers) {
   if (headers.empty()) return nullptr;
   KafkaHeaders made(rd_kafka_headers_new(headers.size()));
   for (const auto& [name, value] : headers) {
-    rd_kafka_header_add(made.get(), name.data(), static_cast<ssize_t>(name.size()), value.data(), static_cast<ssize_t>(value.size()));
+    rd_kafka_header_add(made.get(), name.data(), static_cast<ssize_t>(name.size()), value.data(),
+                        static_cast<ssize_t>(value.size()));
   }
   return made;
 }
@@ -36,7 +38,8 @@ KafkaHeaders MakeHeaders(const Headers& headers) {
 
 absl::StatusOr<std::unique_ptr<KafkaProducer>> KafkaProducer::Make(const KafkaOptions& options) {
   std::unique_ptr<KafkaProducer> producer(new KafkaProducer(options));
-  absl::StatusOr<KafkaHandle> handle = MakeKafkaHandle(options, KafkaRole::kProducer, {}, producer.get());
+  absl::StatusOr<KafkaHandle> handle =
+      MakeKafkaHandle(options, KafkaRole::kProducer, {}, producer.get());
   if (!handle.ok()) return handle.status();
   producer->handle_ = *std::move(handle);
   return producer;
@@ -46,14 +49,16 @@ KafkaProducer::~KafkaProducer() {
   if (handle_ == nullptr) return;
   rd_kafka_poll(handle_.get(), 0);
   const int lost = rd_kafka_outq_len(handle_.get());
-  if (lost > 0) spdlog::warn("kafka: a producer was closed before its records were flushed lost={}", lost);
+  if (lost > 0)
+    spdlog::warn("kafka: a producer was closed before its records were flushed lost={}", lost);
   rd_kafka_purge(handle_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
 }
 
 absl::Status KafkaProducer::Append(ProducerRecord record) {
   rd_kafka_poll(handle_.get(), 0);
   if (absl::Status status = TakeFailure(); !status.ok()) return status;
-  if (down() && !ever_delivered_.load(std::memory_order_relaxed) && !KafkaAnswers(handle_.get(), std::chrono::milliseconds(0), *this)) {
+  if (down() && !ever_delivered_.load(std::memory_order_relaxed) &&
+      !KafkaAnswers(handle_.get(), std::chrono::milliseconds(0), *this)) {
     return DownStatus();
   }
   KafkaHeaders headers = MakeHeaders(record.headers);
@@ -83,7 +88,8 @@ absl::Status KafkaProducer::Append(ProducerRecord record) {
     headers.release();  // the message's now
     return absl::OkStatus();
   }
-  return KafkaStatus(rd_kafka_error_code(error.get()), fmt::format("append to {}", record.topic), rd_kafka_error_string(error.get()));
+  return KafkaStatus(rd_kafka_error_code(error.get()), fmt::format("append to {}", record.topic),
+                     rd_kafka_error_string(error.get()));
 }
 
 void KafkaProducer::OnDelivery(const rd_kafka_message_t& message) {
@@ -94,8 +100,11 @@ void KafkaProducer::OnDelivery(const rd_kafka_message_t& message) {
   }
   const std::lock_guard lock(mutex_);
   if (failed_.fetch_add(1) == 0) {
-    // Not rd_kafka_message_errstr: it takes the payload of a message for its text, which is right for consumers only.
-    first_failure_ = KafkaStatus(message.err, fmt::format("deliver to {}", rd_kafka_topic_name(message.rkt)), rd_kafka_err2str(message.err));
+    // Not rd_kafka_message_errstr: it takes the payload of a message for its text, which is right
+    // for consumers only.
+    first_failure_ =
+        KafkaStatus(message.err, fmt::format("deliver to {}", rd_kafka_topic_name(message.rkt)),
+                    rd_kafka_err2str(message.err));
   }
 }
 
@@ -106,7 +115,8 @@ absl::Status KafkaProducer::TakeFailure() {
   const uint64_t failed = failed_.exchange(0);
   if (failed == 0) return absl::OkStatus();
   return absl::Status(first_failure_.code(),
-                      fmt::format("{} records are lost, the first: {}", failed, std::string(first_failure_.message())));
+                      fmt::format("{} records are lost, the first: {}", failed,
+                                  std::string(first_failure_.message())));
 }
 
 absl::Status KafkaProducer::Flush(std::chrono::milliseconds timeout) {
@@ -116,7 +126,8 @@ absl::Status KafkaProducer::Flush(std::chrono::milliseconds timeout) {
   if (down()) return DownStatus();
   if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) {
     return absl::DeadlineExceededError(
-        fmt::format("{} records are not acknowledged after {} ms: flush again", rd_kafka_outq_len(handle_.get()), timeout.count()));
+        fmt::format("{} records are not acknowledged after {} ms: flush again",
+                    rd_kafka_outq_len(handle_.get()), timeout.count()));
   }
   return KafkaStatus(error, "flush");
 }

@@ -1,7 +1,8 @@
 // A Kafka producer. Included only by the .cc files of this folder.
 //
-// Idempotent, acks=all, lz4 unless the properties say otherwise. A record that the cluster did not take in the end (unknown topic, too large, timed out
-// after message.timeout.ms) is told by the next Append or Flush of whichever thread comes first, with how many there were. Thread-safe.
+// Idempotent, acks=all, lz4 unless the properties say otherwise. A record that the cluster did not
+// take in the end (unknown topic, too large, timed out after message.timeout.ms) is told by the
+// next Append or Flush of whichever thread comes first, with how many there were. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,8 @@ class KafkaProducer final : public LogProducer, private KafkaEvents {
   // What is not flushed is lost, and a log line says how much that is.
   ~KafkaProducer() override;
 
-  // kUnavailable: no broker has answered since the producer was made. Later outages are ridden out in the queue.
+  // kUnavailable: no broker has answered since the producer was made. Later outages are ridden out
+  // in the queue.
   absl::Status Append(ProducerRecord record) override;
   absl::Status Flush(std::chrono::milliseconds timeout) override;
 

@@ -1,5 +1,6 @@
-// The end of a topic that was written in transactions: the marker that closes one takes an offset and is never delivered, so whoever waits for "last
-// record + 1" waits for ever. Here rather than in tests/integration because it speaks librdkafka itself: KafkaLog has no transactions.
+// The end of a topic that was written in transactions: the marker that closes one takes an offset
+// and is never delivered, so whoever waits for "last record + 1" waits for ever. Here rather than
+// in tests/integration because it speaks librdkafka itself: KafkaLog has no transactions.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -21,16 +22,21 @@ std::string UniqueName() {
 }
 
 void Produce(rd_kafka_t* producer, const std::string& topic, const std::string& value) {
-  ASSERT_EQ(rd_kafka_producev(producer, RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(0), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-                              RD_KAFKA_V_VALUE(const_cast<char*>(value.data()), value.size()), RD_KAFKA_V_END),
+  ASSERT_EQ(rd_kafka_producev(producer, RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(0),
+                              RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                              RD_KAFKA_V_VALUE(const_cast<char*>(value.data()), value.size()),
+                              RD_KAFKA_V_END),
             RD_KAFKA_RESP_ERR_NO_ERROR);
 }
 
 KafkaHandle NewTransactionalProducer(const std::string& address) {
   KafkaConf conf(rd_kafka_conf_new());
   char reason[512];
-  for (const auto& [name, value] : std::map<std::string, std::string>{{"bootstrap.servers", address}, {"transactional.id", UniqueName()}}) {
-    EXPECT_EQ(rd_kafka_conf_set(conf.get(), name.c_str(), value.c_str(), reason, sizeof(reason)), RD_KAFKA_CONF_OK) << reason;
+  for (const auto& [name, value] : std::map<std::string, std::string>{
+           {"bootstrap.servers", address}, {"transactional.id", UniqueName()}}) {
+    EXPECT_EQ(rd_kafka_conf_set(conf.get(), name.c_str(), value.c_str(), reason, sizeof(reason)),
+              RD_KAFKA_CONF_OK)
+        << reason;
   }
   KafkaHandle producer(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), reason, sizeof(reason)));
   EXPECT_NE(producer, nullptr) << reason;
@@ -43,7 +49,8 @@ KafkaHandle NewTransactionalProducer(const std::string& address) {
 TEST(KafkaTransactions, OnlyCommittedRecordsAreReadAndTheEndIsReached) {
   const char* address = std::getenv("EROICA_TEST_BROKER");
   if (address == nullptr)
-    GTEST_SKIP() << "EROICA_TEST_BROKER is not set: run ops/test.sh, or export EROICA_TEST_BROKER=$(ops/kafka.sh start)";
+    GTEST_SKIP() << "EROICA_TEST_BROKER is not set: run ops/test.sh, or export "
+                    "EROICA_TEST_BROKER=$(ops/kafka.sh start)";
   auto log = KafkaLog::Open({.bootstrap_servers = address, .properties = {}});
   ASSERT_TRUE(log.ok()) << log.status();
   const std::string topic = UniqueName();

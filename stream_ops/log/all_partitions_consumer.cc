@@ -7,39 +7,48 @@
 namespace eroica {
 
 absl::Status UnknownTopicError(std::string_view topic) {
-  return absl::NotFoundError(fmt::format("topic {} does not exist: create it first (eroica topics create)", topic));
+  return absl::NotFoundError(
+      fmt::format("topic {} does not exist: create it first (eroica topics create)", topic));
 }
 
 absl::Status UnknownPartitionError(const TopicPartition& partition) {
-  return absl::NotFoundError(fmt::format("topic {} has no partition {}", partition.topic, partition.partition));
+  return absl::NotFoundError(
+      fmt::format("topic {} has no partition {}", partition.topic, partition.partition));
 }
 
 absl::Status UnassignedPartitionError(const TopicPartition& partition) {
   return absl::FailedPreconditionError(
-      fmt::format("partition {}/{} is not assigned to this consumer: poll first", partition.topic, partition.partition));
+      fmt::format("partition {}/{} is not assigned to this consumer: poll first", partition.topic,
+                  partition.partition));
 }
 
-AllPartitionsConsumer::AllPartitionsConsumer(PartitionSource& source, std::string group) : source_(source), group_(std::move(group)) {}
+AllPartitionsConsumer::AllPartitionsConsumer(PartitionSource& source, std::string group)
+    : source_(source), group_(std::move(group)) {}
 AllPartitionsConsumer::~AllPartitionsConsumer() = default;
 
-absl::Status AllPartitionsConsumer::Subscribe(std::vector<std::string> topics, RebalanceListener* listener) {
-  if (!topics_.empty()) return absl::FailedPreconditionError("this consumer has subscribed already: make another one");
+absl::Status AllPartitionsConsumer::Subscribe(std::vector<std::string> topics,
+                                              RebalanceListener* listener) {
+  if (!topics_.empty())
+    return absl::FailedPreconditionError("this consumer has subscribed already: make another one");
   if (topics.empty()) return absl::InvalidArgumentError("no topics to subscribe to");
   topics_ = std::move(topics);
   listener_ = listener;
   return absl::OkStatus();
 }
 
-absl::Status AllPartitionsConsumer::Poll(std::chrono::milliseconds timeout, size_t max_records, std::vector<ConsumerRecord>* out) {
+absl::Status AllPartitionsConsumer::Poll(std::chrono::milliseconds timeout, size_t max_records,
+                                         std::vector<ConsumerRecord>* out) {
   if (topics_.empty()) return absl::FailedPreconditionError("subscribe before polling");
-  const auto deadline = std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(timeout, std::chrono::hours(24));
+  const auto deadline = std::chrono::steady_clock::now() +
+                        std::min<std::chrono::milliseconds>(timeout, std::chrono::hours(24));
   if (readers_.empty()) {
     if (absl::Status status = Assign(); !status.ok()) return status;
   }
   const size_t before = out->size();
   while (true) {
     if (absl::Status status = Drain(max_records, out); !status.ok()) return status;
-    if (out->size() > before || max_records == 0 || std::chrono::steady_clock::now() >= deadline) return absl::OkStatus();
+    if (out->size() > before || max_records == 0 || std::chrono::steady_clock::now() >= deadline)
+      return absl::OkStatus();
     std::map<TopicPartition, int64_t> positions;
     for (const auto& [partition, reader] : readers_) positions[partition] = reader->position();
     source_.WaitForRecords(positions, deadline);
@@ -72,14 +81,17 @@ absl::Status AllPartitionsConsumer::Assign() {
   return absl::OkStatus();
 }
 
-// One round over the partitions, each time beginning with the next one, so that a full partition starves no other.
+// One round over the partitions, each time beginning with the next one, so that a full partition
+// starves no other.
 absl::Status AllPartitionsConsumer::Drain(size_t max_records, std::vector<ConsumerRecord>* out) {
   const size_t before = out->size();
   auto next = readers_.upper_bound(served_first_);
   for (size_t i = 0; i < readers_.size() && out->size() - before < max_records; ++i, ++next) {
     if (next == readers_.end()) next = readers_.begin();
     if (i == 0) served_first_ = next->first;
-    if (absl::Status status = next->second->Read(max_records - (out->size() - before), out); !status.ok()) return status;
+    if (absl::Status status = next->second->Read(max_records - (out->size() - before), out);
+        !status.ok())
+      return status;
   }
   return absl::OkStatus();
 }
@@ -106,7 +118,8 @@ absl::StatusOr<int64_t> AllPartitionsConsumer::EndOffset(const TopicPartition& p
   return (*reader)->EndOffset();
 }
 
-absl::StatusOr<int64_t> AllPartitionsConsumer::OffsetForTime(const TopicPartition& partition, int64_t timestamp_ms) {
+absl::StatusOr<int64_t> AllPartitionsConsumer::OffsetForTime(const TopicPartition& partition,
+                                                             int64_t timestamp_ms) {
   const auto found = readers_.find(partition);
   if (found != readers_.end()) return found->second->OffsetForTime(timestamp_ms);
   auto reader = source_.OpenPartition(partition);

@@ -1,5 +1,6 @@
-// The consumer of a log that has no group protocol: every consumer is given all partitions of its topics, a group only keeps committed offsets.
-// Two things vary, and stand behind interfaces here: how one partition is read, and what the log knows of topics and groups.
+// The consumer of a log that has no group protocol: every consumer is given all partitions of its
+// topics, a group only keeps committed offsets. Two things vary, and stand behind interfaces here:
+// how one partition is read, and what the log knows of topics and groups.
 #pragma once
 
 #include <chrono>
@@ -37,11 +38,15 @@ class PartitionSource {
   // kNotFound: no such topic.
   virtual absl::StatusOr<int32_t> PartitionCount(const std::string& topic) = 0;
   // At offset 0. kNotFound: no such partition.
-  virtual absl::StatusOr<std::unique_ptr<PartitionReader>> OpenPartition(const TopicPartition& partition) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PartitionReader>> OpenPartition(
+      const TopicPartition& partition) = 0;
   // Returns when any of these positions may have a record, and at the deadline.
-  virtual void WaitForRecords(const std::map<TopicPartition, int64_t>& positions, std::chrono::steady_clock::time_point deadline) = 0;
-  virtual absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group, const TopicPartition& partition) = 0;
-  virtual absl::Status Commit(const std::string& group, const std::map<TopicPartition, int64_t>& next_offsets) = 0;
+  virtual void WaitForRecords(const std::map<TopicPartition, int64_t>& positions,
+                              std::chrono::steady_clock::time_point deadline) = 0;
+  virtual absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group,
+                                                           const TopicPartition& partition) = 0;
+  virtual absl::Status Commit(const std::string& group,
+                              const std::map<TopicPartition, int64_t>& next_offsets) = 0;
 };
 
 class AllPartitionsConsumer final : public LogConsumer {
@@ -50,11 +55,13 @@ class AllPartitionsConsumer final : public LogConsumer {
   ~AllPartitionsConsumer() override;
 
   absl::Status Subscribe(std::vector<std::string> topics, RebalanceListener* listener) override;
-  absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records, std::vector<ConsumerRecord>* out) override;
+  absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records,
+                    std::vector<ConsumerRecord>* out) override;
   absl::Status Seek(const TopicPartition& partition, int64_t offset) override;
   absl::StatusOr<int64_t> Position(const TopicPartition& partition) override;
   absl::StatusOr<int64_t> EndOffset(const TopicPartition& partition) override;
-  absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition, int64_t timestamp_ms) override;
+  absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition,
+                                        int64_t timestamp_ms) override;
   absl::Status Commit(const std::map<TopicPartition, int64_t>& next_offsets) override;
   std::vector<TopicPartition> Assignment() const override;
   uint64_t corrupt_bytes() const override;

@@ -1,6 +1,8 @@
-// The partitioned log under the stages, as Kafka defines it: topics of numbered partitions, each an ordered sequence of records with offsets from 0.
-// Three implementations: MemoryLog (bounded runs and tests), Recording (segments on disk, embedded mode, incidents), Kafka (librdkafka).
-// Operations that can fail answer with absl::Status: kUnavailable and kDeadlineExceeded may be tried again, everything else needs a person.
+// The partitioned log under the stages, as Kafka defines it: topics of numbered partitions, each an
+// ordered sequence of records with offsets from 0. Three implementations: MemoryLog (bounded runs
+// and tests), Recording (segments on disk, embedded mode, incidents), Kafka (librdkafka).
+// Operations that can fail answer with absl::Status: kUnavailable and kDeadlineExceeded may be
+// tried again, everything else needs a person.
 #pragma once
 
 #include <absl/status/status.h>
@@ -32,7 +34,8 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 // The value of the first header of that name, or nothing.
 std::optional<std::string_view> FindHeader(const Headers& headers, std::string_view name);
 
-// What a producer appends. Without a partition, the key decides by Kafka's default partitioner (murmur2).
+// What a producer appends. Without a partition, the key decides by Kafka's default partitioner
+// (murmur2).
 struct ProducerRecord {
   std::string topic;
   std::string key;
@@ -55,50 +58,59 @@ struct ConsumerRecord {
   Bytes payload() const { return std::as_bytes(std::span(value.data(), value.size())); }
 };
 
-// Told by Poll, on the polling thread, when the group protocol moves partitions. Without a group: once, at the first Poll.
+// Told by Poll, on the polling thread, when the group protocol moves partitions. Without a group:
+// once, at the first Poll.
 class RebalanceListener {
  public:
   virtual ~RebalanceListener() = default;
-  // The offset to start from, per partition, is asked for here: nothing = where the group's commit stands, else the beginning.
+  // The offset to start from, per partition, is asked for here: nothing = where the group's commit
+  // stands, else the beginning.
   virtual std::optional<int64_t> OnPartitionAssigned(const TopicPartition& partition) = 0;
   // The last moment to commit. lost: another member owns it already, do not commit.
   virtual void OnPartitionRevoked(const TopicPartition& partition, bool lost) = 0;
 };
 
 struct ConsumerOptions {
-  std::string group_id;                           // empty: no group, all partitions of the topics are this consumer's
-  std::string group_instance_id;                  // static membership
-  std::map<std::string, std::string> properties;  // Kafka only: librdkafka properties, passed through
+  std::string group_id;  // empty: no group, all partitions of the topics are this consumer's
+  std::string group_instance_id;  // static membership
+  // Kafka only: librdkafka properties, passed through
+  std::map<std::string, std::string> properties;
 };
 
-// One consumer, one thread. Destroying it leaves the group and tells the listener nothing: its owner commits first.
+// One consumer, one thread. Destroying it leaves the group and tells the listener nothing: its
+// owner commits first.
 class LogConsumer {
  public:
   virtual ~LogConsumer() = default;
-  // The listener (nullptr: none) must outlive the consumer. Once. A topic that does not exist is told by Poll (kNotFound), which may be tried again.
+  // The listener (nullptr: none) must outlive the consumer. Once. A topic that does not exist is
+  // told by Poll (kNotFound), which may be tried again.
   virtual absl::Status Subscribe(std::vector<std::string> topics, RebalanceListener* listener) = 0;
-  // Appends up to max_records to *out in offset order within each partition; returns at once when there are some, else waits up to timeout.
-  // Corrupt input of the log itself (a torn tail, a failed checksum) is skipped, counted in corrupt_bytes() and reported once by a log line.
-  virtual absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records, std::vector<ConsumerRecord>* out) = 0;
+  // Appends up to max_records to *out in offset order within each partition; returns at once when
+  // there are some, else waits up to timeout. Corrupt input of the log itself (a torn tail, a
+  // failed checksum) is skipped, counted in corrupt_bytes() and reported once by a log line.
+  virtual absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records,
+                            std::vector<ConsumerRecord>* out) = 0;
   virtual absl::Status Seek(const TopicPartition& partition, int64_t offset) = 0;
   // The offset that the next record polled from the partition will have, at least.
   virtual absl::StatusOr<int64_t> Position(const TopicPartition& partition) = 0;
   // One past the last record (Kafka: of the committed ones).
   virtual absl::StatusOr<int64_t> EndOffset(const TopicPartition& partition) = 0;
   // The first offset whose timestamp is at least timestamp_ms; the end offset where there is none.
-  virtual absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition, int64_t timestamp_ms) = 0;
+  virtual absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition,
+                                                int64_t timestamp_ms) = 0;
   // Offsets of the next record to read, per partition, kept for the group. A no-op without a group.
   virtual absl::Status Commit(const std::map<TopicPartition, int64_t>& next_offsets) = 0;
   virtual std::vector<TopicPartition> Assignment() const = 0;
   virtual uint64_t corrupt_bytes() const { return 0; }
 };
 
-// Thread-safe. An Append that fails has not handed its record over. Append hands over and returns; Flush waits until everything handed over is
-// durable in the log's own sense, or says what is not.
+// Thread-safe. An Append that fails has not handed its record over. Append hands over and returns;
+// Flush waits until everything handed over is durable in the log's own sense, or says what is not.
 class LogProducer {
  public:
   virtual ~LogProducer() = default;
-  // kResourceExhausted: the queue is full; the caller waits and tries again, or drops and counts (inside a training process).
+  // kResourceExhausted: the queue is full; the caller waits and tries again, or drops and counts
+  // (inside a training process).
   virtual absl::Status Append(ProducerRecord record) = 0;
   virtual absl::Status Flush(std::chrono::milliseconds timeout) = 0;
 };
@@ -106,7 +118,8 @@ class LogProducer {
 struct TopicSpec {
   std::string name;
   int32_t partitions = 1;
-  std::map<std::string, std::string> config;  // retention.ms, cleanup.policy, min.insync.replicas ...
+  // retention.ms, cleanup.policy, min.insync.replicas ...
+  std::map<std::string, std::string> config;
   int16_t replication_factor = 1;
 };
 
@@ -122,7 +135,8 @@ class LogAdmin {
 class Log {
  public:
   virtual ~Log() = default;
-  virtual absl::StatusOr<std::unique_ptr<LogConsumer>> NewConsumer(const ConsumerOptions& options) = 0;
+  virtual absl::StatusOr<std::unique_ptr<LogConsumer>> NewConsumer(
+      const ConsumerOptions& options) = 0;
   virtual absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer() = 0;
   virtual LogAdmin& admin() = 0;
 };

@@ -1,4 +1,5 @@
-// What every Log must do, written once and run over all three (MemoryLog, RecordingLog, KafkaLog). Include it in one test file of a program and say
+// What every Log must do, written once and run over all three (MemoryLog, RecordingLog, KafkaLog).
+// Include it in one test file of a program and say
 //   INSTANTIATE_TEST_SUITE_P(Memory, LogConformance, testing::Values(LogFactory{...}));
 #pragma once
 
@@ -8,59 +9,15 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <ostream>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "stream_ops/log/log.h"
+#include "stream_ops/log/log_under_test.h"
 #include "stream_ops/log/partitioner.h"
 
 namespace eroica {
-
-// A log together with what it stands on.
-class LogUnderTest {
- public:
-  virtual ~LogUnderTest() = default;
-  virtual Log& log() = 0;
-  // A name that nothing else uses, where logs are shared between tests.
-  virtual std::string Unique(std::string name) { return name; }
-};
-
-struct LogFactory {
-  std::string name;
-  // nullptr: what it stands on is not there; the tests are skipped, saying `missing`.
-  std::function<std::unique_ptr<LogUnderTest>()> make;
-  std::string missing;
-  friend std::ostream& operator<<(std::ostream& out, const LogFactory& factory) { return out << factory.name; }
-};
-
-class RecordingListener final : public RebalanceListener {
- public:
-  std::optional<int64_t> OnPartitionAssigned(const TopicPartition& partition) override {
-    assigned.push_back(partition);
-    const auto found = starts.find(partition);
-    return found == starts.end() ? std::nullopt : std::optional(found->second);
-  }
-  void OnPartitionRevoked(const TopicPartition& partition, bool) override { revoked.push_back(partition); }
-
-  std::map<TopicPartition, int64_t> starts;
-  std::vector<TopicPartition> assigned;
-  std::vector<TopicPartition> revoked;
-};
-
-inline constexpr int64_t kTestTimeMs = 1'700'000'000'000;
-
-inline ProducerRecord TestRecord(std::string topic, std::string value, std::optional<int32_t> partition = std::nullopt,
-                                 std::string key = "k") {
-  return {.topic = std::move(topic),
-          .key = std::move(key),
-          .value = std::move(value),
-          .headers = {},
-          .timestamp_ms = kTestTimeMs,
-          .partition = partition};
-}
 
 class LogConformance : public testing::TestWithParam<LogFactory> {
  protected:
@@ -75,7 +32,8 @@ class LogConformance : public testing::TestWithParam<LogFactory> {
   std::string NewTopic(const std::string& name, int32_t partitions) {
     const std::string topic = Unique(name);
     // Kafka counts retention from the records' own times, and those of tests are long past.
-    const absl::Status status = log().admin().CreateTopic({.name = topic, .partitions = partitions, .config = {{"retention.ms", "-1"}}});
+    const absl::Status status = log().admin().CreateTopic(
+        {.name = topic, .partitions = partitions, .config = {{"retention.ms", "-1"}}});
     EXPECT_TRUE(status.ok()) << status;
     return topic;
   }
@@ -86,9 +44,11 @@ class LogConformance : public testing::TestWithParam<LogFactory> {
     return *std::move(producer);
   }
 
-  std::unique_ptr<LogConsumer> NewConsumer(const std::string& group, std::vector<std::string> topics,
+  std::unique_ptr<LogConsumer> NewConsumer(const std::string& group,
+                                           std::vector<std::string> topics,
                                            RebalanceListener* listener = nullptr) {
-    auto consumer = log().NewConsumer({.group_id = group, .group_instance_id = "", .properties = {}});
+    auto consumer =
+        log().NewConsumer({.group_id = group, .group_instance_id = "", .properties = {}});
     EXPECT_TRUE(consumer.ok()) << consumer.status();
     EXPECT_TRUE((*consumer)->Subscribe(std::move(topics), listener).ok());
     return *std::move(consumer);
@@ -111,7 +71,8 @@ class LogConformance : public testing::TestWithParam<LogFactory> {
     std::vector<ConsumerRecord> records;
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (records.size() < count && std::chrono::steady_clock::now() < deadline) {
-      const absl::Status status = consumer.Poll(std::chrono::milliseconds(100), count - records.size(), &records);
+      const absl::Status status =
+          consumer.Poll(std::chrono::milliseconds(100), count - records.size(), &records);
       EXPECT_TRUE(status.ok()) << status;
       if (!status.ok()) break;
     }
@@ -123,7 +84,8 @@ class LogConformance : public testing::TestWithParam<LogFactory> {
   void AwaitAssignment(LogConsumer& consumer, size_t partitions) {
     std::vector<ConsumerRecord> none;
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (consumer.Assignment().size() < partitions && std::chrono::steady_clock::now() < deadline) {
+    while (consumer.Assignment().size() < partitions &&
+           std::chrono::steady_clock::now() < deadline) {
       ASSERT_TRUE(consumer.Poll(std::chrono::milliseconds(20), 0, &none).ok());
     }
     ASSERT_EQ(consumer.Assignment().size(), partitions);
@@ -146,7 +108,8 @@ TEST_P(LogConformance, RecordsComeBackAsTheyWereAppended) {
   const std::string topic = NewTopic("round-trip", 3);
   const std::string binary("\0\xff\n\0value", 9);
   auto producer = NewProducer();
-  const Headers headers{{"schema", "EVB1"}, {"rank", "7"}, {"rank", "8"}, {"empty", ""}, {"binary", binary}};
+  const Headers headers{
+      {"schema", "EVB1"}, {"rank", "7"}, {"rank", "8"}, {"empty", ""}, {"binary", binary}};
   ProducerRecord record = TestRecord(topic, binary, 2, std::string("job\0/1", 6));
   record.headers = headers;
   record.timestamp_ms = kTestTimeMs + 5;
@@ -184,7 +147,8 @@ TEST_P(LogConformance, LargeRecordsComeBackWhole) {
   const std::string topic = NewTopic("large", 1);
   std::string incompressible(500'000, '\0');
   uint32_t state = 1;
-  for (char& c : incompressible) c = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  for (char& c : incompressible)
+    c = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
   const std::string compressible(900'000, 'e');
   auto producer = NewProducer();
   ASSERT_TRUE(producer->Append(TestRecord(topic, incompressible)).ok());
@@ -203,7 +167,8 @@ TEST_P(LogConformance, OffsetsCountFromZeroInEveryPartition) {
   Append(topic, 1, 3);
   auto consumer = NewConsumer("", {topic});
   std::map<int32_t, std::vector<int64_t>> offsets;
-  for (const ConsumerRecord& record : Read(*consumer, 8)) offsets[record.partition].push_back(record.offset);
+  for (const ConsumerRecord& record : Read(*consumer, 8))
+    offsets[record.partition].push_back(record.offset);
   EXPECT_THAT(offsets[0], testing::ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(offsets[1], testing::ElementsAre(0, 1, 2));
 }
@@ -212,11 +177,15 @@ TEST_P(LogConformance, KeyDecidesThePartitionAsInKafka) {
   const std::string topic = NewTopic("keys", 7);
   auto producer = NewProducer();
   for (int i = 0; i < 50; ++i) {
-    ASSERT_TRUE(producer->Append(TestRecord(topic, "v", std::nullopt, i == 0 ? "" : "job/" + std::to_string(i))).ok());
+    ASSERT_TRUE(
+        producer
+            ->Append(TestRecord(topic, "v", std::nullopt, i == 0 ? "" : "job/" + std::to_string(i)))
+            .ok());
   }
   ASSERT_TRUE(producer->Flush(kPatience).ok());
   auto consumer = NewConsumer("", {topic});
-  for (const ConsumerRecord& record : Read(*consumer, 50)) EXPECT_EQ(record.partition, PartitionForKey(record.key, 7)) << record.key;
+  for (const ConsumerRecord& record : Read(*consumer, 50))
+    EXPECT_EQ(record.partition, PartitionForKey(record.key, 7)) << record.key;
 }
 
 TEST_P(LogConformance, PollReturnsNoMoreThanAskedFor) {
@@ -271,7 +240,8 @@ TEST_P(LogConformance, ListenerIsToldOnceOfEveryPartitionAndNamesTheStart) {
   listener.starts[{topic, 2}] = 4;
   auto consumer = NewConsumer("", {topic}, &listener);
   std::map<int32_t, std::vector<int64_t>> offsets;
-  for (const ConsumerRecord& record : Read(*consumer, 5)) offsets[record.partition].push_back(record.offset);
+  for (const ConsumerRecord& record : Read(*consumer, 5))
+    offsets[record.partition].push_back(record.offset);
   EXPECT_THAT(offsets[0], testing::ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(offsets[1], testing::ElementsAre(3));
   EXPECT_TRUE(offsets[2].empty());
@@ -279,7 +249,8 @@ TEST_P(LogConformance, ListenerIsToldOnceOfEveryPartitionAndNamesTheStart) {
   EXPECT_THAT(listener.assigned, testing::UnorderedElementsAreArray(expected));
   EXPECT_THAT(consumer->Assignment(), testing::UnorderedElementsAreArray(expected));
   consumer.reset();
-  EXPECT_TRUE(listener.revoked.empty()) << "a consumer that is destroyed tells nobody: its owner knows";
+  EXPECT_TRUE(listener.revoked.empty())
+      << "a consumer that is destroyed tells nobody: its owner knows";
 }
 
 TEST_P(LogConformance, SeekGoesBackAndForth) {
@@ -409,7 +380,8 @@ TEST_P(LogConformance, ConsumerOfAnUnknownTopicStartsOnceItExists) {
   const std::string topic = Unique("late-topic");
   auto consumer = NewConsumer("", {topic});
   std::vector<ConsumerRecord> records;
-  EXPECT_EQ(consumer->Poll(std::chrono::milliseconds(10), 1, &records).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(consumer->Poll(std::chrono::milliseconds(10), 1, &records).code(),
+            absl::StatusCode::kNotFound);
   ASSERT_TRUE(log().admin().CreateTopic({.name = topic, .partitions = 1, .config = {}}).ok());
   Append(topic, 0, 1);
   EXPECT_THAT(Values(Read(*consumer, 1)), testing::ElementsAre("0"));
@@ -429,14 +401,22 @@ TEST_P(LogConformance, TopicsAreCreatedOnceAndDescribed) {
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_EQ(spec->name, topic);
   EXPECT_EQ(spec->partitions, 5);
-  EXPECT_EQ(log().admin().CreateTopic({.name = topic, .partitions = 5, .config = {}}).code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(log().admin().CreateTopic({.name = Unique("none"), .partitions = 0, .config = {}}).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(log().admin().CreateTopic({.name = "", .partitions = 1, .config = {}}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(log().admin().CreateTopic({.name = topic, .partitions = 5, .config = {}}).code(),
+            absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(
+      log().admin().CreateTopic({.name = Unique("none"), .partitions = 0, .config = {}}).code(),
+      absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(log().admin().CreateTopic({.name = "", .partitions = 1, .config = {}}).code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST_P(LogConformance, TopicConfigIsKept) {
   const std::string topic = Unique("configured");
-  ASSERT_TRUE(log().admin().CreateTopic({.name = topic, .partitions = 1, .config = {{"retention.ms", "86400000"}}}).ok());
+  ASSERT_TRUE(
+      log()
+          .admin()
+          .CreateTopic({.name = topic, .partitions = 1, .config = {{"retention.ms", "86400000"}}})
+          .ok());
   const auto spec = log().admin().DescribeTopic(topic);
   ASSERT_TRUE(spec.ok()) << spec.status();
   ASSERT_TRUE(spec->config.contains("retention.ms"));
@@ -448,7 +428,8 @@ TEST_P(LogConformance, CallsInTheWrongOrderAreRefused) {
   auto consumer = log().NewConsumer({});
   ASSERT_TRUE(consumer.ok()) << consumer.status();
   std::vector<ConsumerRecord> records;
-  EXPECT_EQ((*consumer)->Poll(std::chrono::milliseconds(0), 1, &records).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ((*consumer)->Poll(std::chrono::milliseconds(0), 1, &records).code(),
+            absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ((*consumer)->Subscribe({}, nullptr).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE((*consumer)->Subscribe({topic}, nullptr).ok());
   EXPECT_EQ((*consumer)->Subscribe({topic}, nullptr).code(), absl::StatusCode::kFailedPrecondition);
@@ -463,7 +444,8 @@ TEST_P(LogConformance, ManyThreadsAppendThroughOneProducer) {
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       for (int i = 0; i < kRecords; ++i) {
-        const absl::Status status = producer->Append(TestRecord(topic, std::to_string(i), thread % 2, std::to_string(thread)));
+        const absl::Status status = producer->Append(
+            TestRecord(topic, std::to_string(i), thread % 2, std::to_string(thread)));
         EXPECT_TRUE(status.ok()) << status;
       }
     });

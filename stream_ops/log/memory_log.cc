@@ -18,10 +18,12 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
   absl::Status CreateTopic(const TopicSpec& spec) override {
     if (spec.name.empty() || spec.partitions < 1) {
       return absl::InvalidArgumentError(
-          fmt::format("topic '{}' needs a name and at least one partition, not {}", spec.name, spec.partitions));
+          fmt::format("topic '{}' needs a name and at least one partition, not {}", spec.name,
+                      spec.partitions));
     }
     const std::lock_guard lock(mutex_);
-    Topic topic{.spec = spec, .partitions = std::vector<Records>(static_cast<size_t>(spec.partitions))};
+    Topic topic{.spec = spec,
+                .partitions = std::vector<Records>(static_cast<size_t>(spec.partitions))};
     if (!topics_.try_emplace(spec.name, std::move(topic)).second) {
       return absl::AlreadyExistsError(fmt::format("topic {} exists already", spec.name));
     }
@@ -41,9 +43,11 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
     return spec->partitions;
   }
 
-  absl::StatusOr<std::unique_ptr<PartitionReader>> OpenPartition(const TopicPartition& partition) override;
+  absl::StatusOr<std::unique_ptr<PartitionReader>> OpenPartition(
+      const TopicPartition& partition) override;
 
-  void WaitForRecords(const std::map<TopicPartition, int64_t>& positions, std::chrono::steady_clock::time_point deadline) override {
+  void WaitForRecords(const std::map<TopicPartition, int64_t>& positions,
+                      std::chrono::steady_clock::time_point deadline) override {
     std::unique_lock lock(mutex_);
     appended_.wait_until(lock, deadline, [&] {
       return std::any_of(positions.begin(), positions.end(), [&](const auto& position) {
@@ -53,14 +57,16 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
     });
   }
 
-  absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group, const TopicPartition& partition) override {
+  absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group,
+                                                   const TopicPartition& partition) override {
     const std::lock_guard lock(mutex_);
     const auto& offsets = committed_[group];
     const auto found = offsets.find(partition);
     return found == offsets.end() ? std::nullopt : std::optional(found->second);
   }
 
-  absl::Status Commit(const std::string& group, const std::map<TopicPartition, int64_t>& next_offsets) override {
+  absl::Status Commit(const std::string& group,
+                      const std::map<TopicPartition, int64_t>& next_offsets) override {
     const std::lock_guard lock(mutex_);
     for (const auto& [partition, offset] : next_offsets) committed_[group][partition] = offset;
     return absl::OkStatus();
@@ -72,8 +78,10 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
       const auto found = topics_.find(record.topic);
       if (found == topics_.end()) return UnknownTopicError(record.topic);
       auto& partitions = found->second.partitions;
-      const int32_t partition = record.partition.value_or(PartitionForKey(record.key, static_cast<int32_t>(partitions.size())));
-      if (partition < 0 || static_cast<size_t>(partition) >= partitions.size()) return UnknownPartitionError({record.topic, partition});
+      const int32_t partition = record.partition.value_or(
+          PartitionForKey(record.key, static_cast<int32_t>(partitions.size())));
+      if (partition < 0 || static_cast<size_t>(partition) >= partitions.size())
+        return UnknownPartitionError({record.topic, partition});
       Records& records = partitions[static_cast<size_t>(partition)];
       records.push_back({.topic = std::move(record.topic),
                          .partition = partition,
@@ -88,7 +96,8 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
   }
 
   // Copies records of the partition from `offset` on, up to `max`, to *out. Returns how many.
-  size_t Read(const TopicPartition& partition, int64_t offset, size_t max, std::vector<ConsumerRecord>* out) const {
+  size_t Read(const TopicPartition& partition, int64_t offset, size_t max,
+              std::vector<ConsumerRecord>* out) const {
     const std::lock_guard lock(mutex_);
     const Records& records = *Find(partition);
     if (offset >= static_cast<int64_t>(records.size())) return 0;
@@ -106,7 +115,9 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
   int64_t OffsetForTime(const TopicPartition& partition, int64_t timestamp_ms) const {
     const std::lock_guard lock(mutex_);
     const Records& records = *Find(partition);
-    const auto reached = [&](const ConsumerRecord& record) { return record.timestamp_ms >= timestamp_ms; };
+    const auto reached = [&](const ConsumerRecord& record) {
+      return record.timestamp_ms >= timestamp_ms;
+    };
     return std::find_if(records.begin(), records.end(), reached) - records.begin();
   }
 
@@ -133,7 +144,8 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
 
 class MemoryLog::Reader final : public PartitionReader {
  public:
-  Reader(const Store& store, TopicPartition partition) : store_(store), partition_(std::move(partition)) {}
+  Reader(const Store& store, TopicPartition partition)
+      : store_(store), partition_(std::move(partition)) {}
 
   absl::Status Read(size_t max_records, std::vector<ConsumerRecord>* out) override {
     position_ += static_cast<int64_t>(store_.Read(partition_, position_, max_records, out));
@@ -142,7 +154,9 @@ class MemoryLog::Reader final : public PartitionReader {
   void Seek(int64_t offset) override { position_ = offset; }
   int64_t position() const override { return position_; }
   absl::StatusOr<int64_t> EndOffset() override { return store_.EndOffset(partition_); }
-  absl::StatusOr<int64_t> OffsetForTime(int64_t timestamp_ms) override { return store_.OffsetForTime(partition_, timestamp_ms); }
+  absl::StatusOr<int64_t> OffsetForTime(int64_t timestamp_ms) override {
+    return store_.OffsetForTime(partition_, timestamp_ms);
+  }
 
  private:
   const Store& store_;
@@ -150,7 +164,8 @@ class MemoryLog::Reader final : public PartitionReader {
   int64_t position_ = 0;
 };
 
-absl::StatusOr<std::unique_ptr<PartitionReader>> MemoryLog::Store::OpenPartition(const TopicPartition& partition) {
+absl::StatusOr<std::unique_ptr<PartitionReader>> MemoryLog::Store::OpenPartition(
+    const TopicPartition& partition) {
   const std::lock_guard lock(mutex_);
   if (Find(partition) == nullptr) return UnknownPartitionError(partition);
   return std::make_unique<Reader>(*this, partition);
@@ -169,11 +184,14 @@ class MemoryLog::Producer final : public LogProducer {
 MemoryLog::MemoryLog() : store_(std::make_unique<Store>()) {}
 MemoryLog::~MemoryLog() = default;
 
-absl::StatusOr<std::unique_ptr<LogConsumer>> MemoryLog::NewConsumer(const ConsumerOptions& options) {
+absl::StatusOr<std::unique_ptr<LogConsumer>> MemoryLog::NewConsumer(
+    const ConsumerOptions& options) {
   return std::make_unique<AllPartitionsConsumer>(*store_, options.group_id);
 }
 
-absl::StatusOr<std::unique_ptr<LogProducer>> MemoryLog::NewProducer() { return std::make_unique<Producer>(*store_); }
+absl::StatusOr<std::unique_ptr<LogProducer>> MemoryLog::NewProducer() {
+  return std::make_unique<Producer>(*store_);
+}
 
 LogAdmin& MemoryLog::admin() { return *store_; }
 

@@ -1,7 +1,9 @@
-// The log in memory: bounded runs, the embedded shuffle between stages, and tests. Keeps every record until it is destroyed.
+// The log in memory: bounded runs, the embedded shuffle between stages, and tests. Keeps every
+// record until it is destroyed.
 //
-// Thread-safe; consumers and producers must not outlive it. Topics must be created before they are used. Every consumer is given all partitions of its
-// topics, with a group or without; a group only keeps committed offsets. A timestamp of 0 stays 0: this log never asks for the time.
+// Thread-safe; consumers and producers must not outlive it. Topics must be created before they are
+// used. Every consumer is given all partitions of its topics, with a group or without; a group only
+// keeps committed offsets. A timestamp of 0 stays 0: this log never asks for the time.
 #pragma once
 
 #include <memory>

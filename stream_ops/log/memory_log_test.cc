@@ -18,7 +18,8 @@ class MemoryLogUnderTest final : public LogUnderTest {
 };
 
 INSTANTIATE_TEST_SUITE_P(Memory, LogConformance,
-                         testing::Values(LogFactory{"Memory", [] { return std::make_unique<MemoryLogUnderTest>(); }, ""}));
+                         testing::Values(LogFactory{
+                             "Memory", [] { return std::make_unique<MemoryLogUnderTest>(); }, ""}));
 
 TEST(MemoryLog, AppendWakesAWaitingConsumer) {
   MemoryLog log;
@@ -46,7 +47,8 @@ TEST(MemoryLog, AFullPartitionStarvesNoOther) {
   auto consumer = log.NewConsumer({});
   ASSERT_TRUE((*consumer)->Subscribe({"t"}, nullptr).ok());
   std::vector<ConsumerRecord> records;
-  for (int round = 0; round < 3; ++round) ASSERT_TRUE((*consumer)->Poll(std::chrono::milliseconds(0), 10, &records).ok());
+  for (int round = 0; round < 3; ++round)
+    ASSERT_TRUE((*consumer)->Poll(std::chrono::milliseconds(0), 10, &records).ok());
   std::set<int32_t> seen;
   for (const ConsumerRecord& record : records) seen.insert(record.partition);
   EXPECT_EQ(seen.size(), 3u);

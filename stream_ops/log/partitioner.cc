@@ -19,7 +19,8 @@ uint32_t Murmur2(std::string_view key) {
   uint32_t hash = kSeed ^ static_cast<uint32_t>(key.size());
   size_t at = 0;
   for (; at + 4 <= key.size(); at += 4) {
-    uint32_t word = ByteAt(key, at) | ByteAt(key, at + 1) << 8 | ByteAt(key, at + 2) << 16 | ByteAt(key, at + 3) << 24;
+    uint32_t word = ByteAt(key, at) | ByteAt(key, at + 1) << 8 | ByteAt(key, at + 2) << 16 |
+                    ByteAt(key, at + 3) << 24;
     word *= kMultiplier;
     word ^= word >> kShift;
     word *= kMultiplier;

@@ -1,5 +1,6 @@
-// Which partition a key belongs to: Kafka's default partitioner (murmur2 over the key, sign bit cleared, modulo partitions), so that every client
-// agrees with us. An empty key is hashed like any other, so that its records keep their order.
+// Which partition a key belongs to: Kafka's default partitioner (murmur2 over the key, sign bit
+// cleared, modulo partitions), so that every client agrees with us. An empty key is hashed like any
+// other, so that its records keep their order.
 #pragma once
 
 #include <cstdint>

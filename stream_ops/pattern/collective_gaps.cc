@@ -22,8 +22,10 @@ void CollectiveGaps::AddCollective(uint32_t ticket, int64_t begin_ns, int64_t en
   last_end_ns_ = std::max(last_end_ns_, end_ns);
 }
 
-void CollectiveGaps::AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock) {
-  auto gap = std::upper_bound(gaps_.begin(), gaps_.end(), begin_ns, [](int64_t t, const Gap& g) { return t < g.end_ns; });
+void CollectiveGaps::AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns,
+                               const CriticalClock& clock) {
+  auto gap = std::upper_bound(gaps_.begin(), gaps_.end(), begin_ns,
+                              [](int64_t t, const Gap& g) { return t < g.end_ns; });
   for (; gap != gaps_.end() && gap->begin_ns < end_ns; ++gap) {
     const int64_t from = std::max(begin_ns, gap->begin_ns);
     const int64_t to = std::min(end_ns, gap->end_ns);
@@ -38,7 +40,8 @@ void CollectiveGaps::Finish(std::span<const FunctionTraits> functions) {
   for (const Share& share : shares_) ++first_share_[share.gap + 1];
   for (size_t i = 1; i < first_share_.size(); ++i) first_share_[i] += first_share_[i - 1];
   ordered_.resize(shares_.size());
-  for (const Share& share : shares_) ordered_[first_share_[share.gap]++] = share;  // afterwards first_share_[i] is where gap i ends
+  for (const Share& share : shares_)
+    ordered_[first_share_[share.gap]++] = share;  // afterwards first_share_[i] is where gap i ends
 
   sum_.resize(std::max(sum_.size(), functions.size()), 0);
   size_t begin = 0;
@@ -52,8 +55,9 @@ void CollectiveGaps::Finish(std::span<const FunctionTraits> functions) {
     CollectiveExposure& collective = collectives_[gaps_[i].collective];
     for (uint32_t function : touched_) {
       const int64_t sum = sum_[function];
-      const bool longer = sum > collective.before_ns ||
-                          (sum == collective.before_ns && functions[function].id < functions[collective.before].id);
+      const bool longer =
+          sum > collective.before_ns ||
+          (sum == collective.before_ns && functions[function].id < functions[collective.before].id);
       if (longer) {
         collective.before = function;
         collective.before_ns = sum;

@@ -1,5 +1,6 @@
-// What a rank ran before it joined a collective: the gap since its previous operation on any communicator, and which function held the critical path
-// longest in it. Functions that wait for peers are not named: they are symptoms. Owner: one CriticalPathSweep.
+// What a rank ran before it joined a collective: the gap since its previous operation on any
+// communicator, and which function held the critical path longest in it. Functions that wait for
+// peers are not named: they are symptoms. Owner: one CriticalPathSweep.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ struct CollectiveExposure {
   int64_t exposed_ns = 0;       // its critical time
   int64_t gap_ns = 0;
   uint32_t before = kNoFunction;
-  int64_t before_ns = 0;        // critical time of `before` in the gap
+  int64_t before_ns = 0;  // critical time of `before` in the gap
 };
 
 class CollectiveGaps {
@@ -31,8 +32,10 @@ class CollectiveGaps {
   void AddCollective(uint32_t ticket, int64_t begin_ns, int64_t end_ns);
   bool wanted() const { return !gaps_.empty(); }
 
-  // The function was the leaf of its priority in [begin, end), and the clock ran for critical_ns of it.
-  void Add(uint32_t function, int64_t begin_ns, int64_t end_ns, int64_t critical_ns, const CriticalClock& clock) {
+  // The function was the leaf of its priority in [begin, end), and the clock ran for critical_ns of
+  // it.
+  void Add(uint32_t function, int64_t begin_ns, int64_t end_ns, int64_t critical_ns,
+           const CriticalClock& clock) {
     if (begin_ns >= gaps_[position_].end_ns && position_ + 1 < gaps_.size()) ++position_;
     const Gap& gap = gaps_[position_];
     if (begin_ns >= gap.begin_ns && end_ns <= gap.end_ns) {
@@ -58,16 +61,19 @@ class CollectiveGaps {
     int64_t critical_ns;
   };
   void AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock);
-  void Note(size_t gap, uint32_t function, int64_t critical_ns) { shares_.push_back({static_cast<uint32_t>(gap), function, critical_ns}); }
+  void Note(size_t gap, uint32_t function, int64_t critical_ns) {
+    shares_.push_back({static_cast<uint32_t>(gap), function, critical_ns});
+  }
 
   std::vector<CollectiveExposure> collectives_;
   std::vector<Gap> gaps_;  // disjoint, ascending
   int64_t last_end_ns_ = 0;
-  size_t position_ = 0;    // segments come nearly in time order: the gap of the last one is looked at first
+  // segments come nearly in time order: the gap of the last one is looked at first
+  size_t position_ = 0;
   std::vector<Share> shares_;
   std::vector<uint32_t> first_share_;  // shares ordered by gap, by counting
   std::vector<Share> ordered_;
-  std::vector<int64_t> sum_;           // by function, of the gap at hand
+  std::vector<int64_t> sum_;  // by function, of the gap at hand
   std::vector<uint32_t> touched_;
 };
 

@@ -70,7 +70,8 @@ void CriticalClocks::Finish() {
   for (size_t priority = 0; priority < running_.size(); ++priority) {
     const std::vector<TimeSpan>& own = running_[priority].spans();
     clocks_[priority].Set(own, above_);
-    if (own.empty() || priority + 1 >= lowest) continue;  // nothing runs below that it could disturb
+    if (own.empty() || priority + 1 >= lowest)
+      continue;  // nothing runs below that it could disturb
     if (above_.empty()) {
       above_ = own;
       continue;

@@ -7,7 +7,8 @@ namespace {
 
 TEST(CriticalClock, ShowsTimeThatNothingAboveTook) {
   CriticalClock clock;
-  clock.Set({{10, 20}, {30, 60}}, {{0, 5}, {15, 35}, {40, 41}, {50, 55}});  // runs in [10,15) [35,40) [41,50) [55,60)
+  clock.Set({{10, 20}, {30, 60}},
+            {{0, 5}, {15, 35}, {40, 41}, {50, 55}});  // runs in [10,15) [35,40) [41,50) [55,60)
   EXPECT_FALSE(clock.undisturbed());
   EXPECT_EQ(clock.At(0), 0);
   EXPECT_EQ(clock.At(12), 2);
@@ -33,7 +34,8 @@ TEST(CriticalClock, AheadAgreesWithAtFromWhereverItStands) {
   clock.Set({{0, 1000}}, above);
   for (int64_t now = 0; now < 1000; now += 7) {
     EXPECT_EQ(clock.Advance(now), clock.At(now));
-    for (int64_t t = now; t < 1010; t += 13) EXPECT_EQ(clock.Ahead(t), clock.At(t)) << now << " " << t;
+    for (int64_t t = now; t < 1010; t += 13)
+      EXPECT_EQ(clock.Ahead(t), clock.At(t)) << now << " " << t;
   }
 }
 

@@ -13,7 +13,8 @@ bool IsHost(FunctionClass function_class) {
   return function_class == FunctionClass::kPython || function_class == FunctionClass::kCpuOp;
 }
 
-// The part of an interval that lies in the window. Empty (begin > end) where none does; a moment in the window has begin == end.
+// The part of an interval that lies in the window. Empty (begin > end) where none does; a moment in
+// the window has begin == end.
 TimeSpan Clip(const SweepInput& input, const Interval& interval) {
   const int64_t begin_ns = std::max(interval.start_ns, input.start_ns);
   if (begin_ns >= input.end_ns) return {1, 0};
@@ -24,7 +25,8 @@ TimeSpan Clip(const SweepInput& input, const Interval& interval) {
 }  // namespace
 
 void CriticalPathSweep::Run(const SweepInput& input) {
-  EROICA_CHECK(input.start_ns >= 0 && input.start_ns <= input.end_ns && input.end_ns - input.start_ns <= kLongestWindowNs);
+  EROICA_CHECK(input.start_ns >= 0 && input.start_ns <= input.end_ns &&
+               input.end_ns - input.start_ns <= kLongestWindowNs);
   EROICA_CHECK(input.lanes.size() <= kMostLanes);
   Reset(input);
   BuildClocks(input);
@@ -32,7 +34,8 @@ void CriticalPathSweep::Run(const SweepInput& input) {
   FlushStacks();
   gaps_.Finish(input.functions);
   activity_.Finish(input.functions.size());
-  peer_wait_.Finish(input.steps, clocks_, CriticalPathPriority(FunctionClass::kCollective, input.host_only), &steps_);
+  peer_wait_.Finish(input.steps, clocks_,
+                    CriticalPathPriority(FunctionClass::kCollective, input.host_only), &steps_);
 }
 
 void CriticalPathSweep::Reset(const SweepInput& input) {
@@ -44,7 +47,8 @@ void CriticalPathSweep::Reset(const SweepInput& input) {
   histograms_.Recycle();
   histograms_.Resize(input.functions.size());
   if (totals_.size() < input.functions.size()) totals_.resize(input.functions.size());
-  if (stacks_.size() < kHostClasses * input.lanes.size()) stacks_.resize(kHostClasses * input.lanes.size());
+  if (stacks_.size() < kHostClasses * input.lanes.size())
+    stacks_.resize(kHostClasses * input.lanes.size());
   clocks_.Clear();
   peer_wait_.Clear();
   gaps_.Start(input.start_ns);
@@ -55,8 +59,9 @@ void CriticalPathSweep::Reset(const SweepInput& input) {
 void CriticalPathSweep::SetRules(const SweepInput& input) {
   rules_.clear();
   for (const FunctionTraits& traits : input.functions) {
-    rules_.push_back({static_cast<int8_t>(CriticalPathPriority(traits.function_class, input.host_only)), traits.function_class,
-                      traits.wait == WaitKind::kPeer && IsHost(traits.function_class)});
+    rules_.push_back(
+        {static_cast<int8_t>(CriticalPathPriority(traits.function_class, input.host_only)),
+         traits.function_class, traits.wait == WaitKind::kPeer && IsHost(traits.function_class)});
   }
 }
 
@@ -65,7 +70,8 @@ void CriticalPathSweep::BuildClocks(const SweepInput& input) {
     const TimeSpan part = Clip(input, interval);
     const Rule rule = rules_[interval.function];
     if (part.begin_ns > part.end_ns || !Counts(input, rule, interval)) continue;
-    if (rule.function_class == FunctionClass::kCollective) gaps_.AddCollective(interval.lane, part.begin_ns, part.end_ns);
+    if (rule.function_class == FunctionClass::kCollective)
+      gaps_.AddCollective(interval.lane, part.begin_ns, part.end_ns);
     if (part.begin_ns < part.end_ns) clocks_.Add(rule.priority, part.begin_ns, part.end_ns);
   }
   clocks_.Finish();
@@ -90,15 +96,19 @@ void CriticalPathSweep::Account(const SweepInput& input) {
     const int64_t clock_at_end = clock.Ahead(part.end_ns);
     if (IsHost(rule.function_class)) {
       if (duration_ns == 0) continue;
-      Stack& stack = stacks_[kHostClasses * interval.lane + (rule.function_class == FunctionClass::kCpuOp ? 1 : 0)];
-      StartHostFunction(stack, {part.end_ns, clock_at_end, part.begin_ns, clock_at_begin, function});
+      Stack& stack = stacks_[kHostClasses * interval.lane +
+                             (rule.function_class == FunctionClass::kCpuOp ? 1 : 0)];
+      StartHostFunction(stack,
+                        {part.end_ns, clock_at_end, part.begin_ns, clock_at_begin, function});
       continue;
     }
-    if (rule.function_class == FunctionClass::kCollective) gaps_.collectives()[next_collective++].exposed_ns = clock_at_end - clock_at_begin;
+    if (rule.function_class == FunctionClass::kCollective)
+      gaps_.collectives()[next_collective++].exposed_ns = clock_at_end - clock_at_begin;
     const int64_t fresh_ns = std::max(part.begin_ns, totals.covered_until_ns);
     if (fresh_ns >= part.end_ns) continue;
     totals.covered_until_ns = part.end_ns;
-    const int64_t clock_at_fresh = fresh_ns == part.begin_ns ? clock_at_begin : clock.Ahead(fresh_ns);
+    const int64_t clock_at_fresh =
+        fresh_ns == part.begin_ns ? clock_at_begin : clock.Ahead(fresh_ns);
     AddLeaf(function, fresh_ns, part.end_ns, clock_at_end - clock_at_fresh);
   }
 }
@@ -107,13 +117,16 @@ void CriticalPathSweep::StartHostFunction(Stack& stack, const Frame& frame) {
   const int64_t now_ns = frame.leaf_since_ns;
   while (!stack.empty() && stack.back().end_ns <= now_ns) {
     const Frame& ended = stack.back();
-    AddLeaf(ended.function, ended.leaf_since_ns, ended.end_ns, ended.clock_at_end - ended.clock_at_leaf);
+    AddLeaf(ended.function, ended.leaf_since_ns, ended.end_ns,
+            ended.clock_at_end - ended.clock_at_leaf);
     stack.pop_back();
   }
   if (!stack.empty()) {
     const Frame& caller = stack.back();
-    AddLeaf(caller.function, caller.leaf_since_ns, now_ns, frame.clock_at_leaf - caller.clock_at_leaf);
-    while (!stack.empty() && stack.back().end_ns <= frame.end_ns) stack.pop_back();  // never the leaf again
+    AddLeaf(caller.function, caller.leaf_since_ns, now_ns,
+            frame.clock_at_leaf - caller.clock_at_leaf);
+    while (!stack.empty() && stack.back().end_ns <= frame.end_ns)
+      stack.pop_back();  // never the leaf again
     if (!stack.empty()) {
       stack.back().leaf_since_ns = frame.end_ns;
       stack.back().clock_at_leaf = frame.clock_at_end;
@@ -126,12 +139,14 @@ void CriticalPathSweep::FlushStacks() {
   for (Stack& stack : stacks_) {
     for (; !stack.empty(); stack.pop_back()) {
       const Frame& ended = stack.back();
-      AddLeaf(ended.function, ended.leaf_since_ns, ended.end_ns, ended.clock_at_end - ended.clock_at_leaf);
+      AddLeaf(ended.function, ended.leaf_since_ns, ended.end_ns,
+              ended.clock_at_end - ended.clock_at_leaf);
     }
   }
 }
 
-void CriticalPathSweep::AddLeaf(uint32_t function, int64_t begin_ns, int64_t end_ns, int64_t critical_ns) {
+void CriticalPathSweep::AddLeaf(uint32_t function, int64_t begin_ns, int64_t end_ns,
+                                int64_t critical_ns) {
   if (critical_ns <= 0) return;
   FunctionTotals& totals = totals_[function];
   totals.critical_ns += critical_ns;

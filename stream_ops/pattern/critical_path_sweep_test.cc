@@ -15,7 +15,8 @@ constexpr uint32_t kStream = 2;
 class Rank {
  public:
   uint32_t Function(FunctionClass function_class, WaitKind wait = WaitKind::kNone) {
-    functions_.push_back({.id = FunctionId{functions_.size() + 1}, .function_class = function_class, .wait = wait});
+    functions_.push_back(
+        {.id = FunctionId{functions_.size() + 1}, .function_class = function_class, .wait = wait});
     return static_cast<uint32_t>(functions_.size() - 1);
   }
   Rank& Ran(uint32_t function, uint32_t lane, int64_t start, int64_t end) {
@@ -28,8 +29,14 @@ class Rank {
   }
   const CriticalPathSweep& Sweep(int64_t start, int64_t end, bool host_only = false) {
     IntervalSorter().Sort(functions_, intervals_);
-    static constexpr LaneKind kLanes[] = {LaneKind::kTrainingThread, LaneKind::kHostThread, LaneKind::kDeviceStream};
-    sweep_.Run({.intervals = intervals_, .functions = functions_, .lanes = kLanes, .steps = steps_, .start_ns = start, .end_ns = end,
+    static constexpr LaneKind kLanes[] = {LaneKind::kTrainingThread, LaneKind::kHostThread,
+                                          LaneKind::kDeviceStream};
+    sweep_.Run({.intervals = intervals_,
+                .functions = functions_,
+                .lanes = kLanes,
+                .steps = steps_,
+                .start_ns = start,
+                .end_ns = end,
                 .host_only = host_only});
     return sweep_;
   }
@@ -98,7 +105,10 @@ TEST(CriticalPathSweep, OnlyTheLeafOfAStackIsCritical) {
   const uint32_t step = rank.Function(FunctionClass::kPython);
   const uint32_t forward = rank.Function(FunctionClass::kPython);
   const uint32_t layer = rank.Function(FunctionClass::kPython);
-  rank.Ran(step, kTraining, 0, 100).Ran(forward, kTraining, 10, 60).Ran(layer, kTraining, 20, 30).Ran(layer, kTraining, 40, 60);
+  rank.Ran(step, kTraining, 0, 100)
+      .Ran(forward, kTraining, 10, 60)
+      .Ran(layer, kTraining, 20, 30)
+      .Ran(layer, kTraining, 40, 60);
   rank.Sweep(0, 100);
   EXPECT_EQ(rank.critical(step), 50);
   EXPECT_EQ(rank.critical(forward), 20);
@@ -185,12 +195,16 @@ TEST(CriticalPathSweep, PeerWaitIsTheUnionOfExposedCollectivesAndWaitingLeaves) 
   const uint32_t wait = rank.Function(FunctionClass::kPython, WaitKind::kPeer);
   const uint32_t reduce = rank.Function(FunctionClass::kCollective);
   const uint32_t kernel = rank.Function(FunctionClass::kGpuCompute);
-  rank.Ran(frame, kTraining, 0, 200).Ran(wait, kTraining, 20, 80).Ran(reduce, 0, 30, 70).Ran(kernel, kStream, 60, 75);
+  rank.Ran(frame, kTraining, 0, 200)
+      .Ran(wait, kTraining, 20, 80)
+      .Ran(reduce, 0, 30, 70)
+      .Ran(kernel, kStream, 60, 75);
   rank.Ran(wait, kTraining, 90, 120).Ran(frame, kTraining, 95, 99);
   rank.Step(4, 0, 100).Step(5, 100, 200);
   const CriticalPathSweep& sweep = rank.Sweep(0, 200);
   ASSERT_EQ(sweep.steps().size(), 2u);
-  // Step 4: waiting [20,30), collective [30,60), kernel until 75, waiting [75,80), [90,95), another frame, [99,100).
+  // Step 4: waiting [20,30), collective [30,60), kernel until 75, waiting [75,80), [90,95), another
+  // frame, [99,100).
   EXPECT_EQ(sweep.steps()[0], (StepRecord{4, 100, 10 + 30 + 5 + 5 + 1}));
   EXPECT_EQ(sweep.steps()[1], (StepRecord{5, 100, 20}));
   EXPECT_EQ(sweep.active_steps(wait), 2u);
@@ -204,8 +218,9 @@ TEST(CriticalPathSweep, CollectivesKnowWhatRanBeforeThem) {
   const uint32_t wait = rank.Function(FunctionClass::kPython, WaitKind::kPeer);
   const uint32_t reduce = rank.Function(FunctionClass::kCollective);
   rank.Ran(frame, kTraining, 0, 300).Ran(sleep, kTraining, 20, 90);
-  rank.Ran(reduce, 11, 100, 150).Ran(reduce, 12, 140, 160);          // overlap: no gap
-  rank.Ran(wait, kTraining, 160, 195).Ran(reduce, 13, 200, 210);     // 35 of the gap are waiting, 5 the frame
+  rank.Ran(reduce, 11, 100, 150).Ran(reduce, 12, 140, 160);  // overlap: no gap
+  rank.Ran(wait, kTraining, 160, 195)
+      .Ran(reduce, 13, 200, 210);  // 35 of the gap are waiting, 5 the frame
   const auto& collectives = rank.Sweep(0, 300).collectives();
   ASSERT_EQ(collectives.size(), 3u);
   EXPECT_EQ(collectives[0].gap_ns, 100);
@@ -220,7 +235,8 @@ TEST(CriticalPathSweep, CollectivesKnowWhatRanBeforeThem) {
 }
 
 TEST(CriticalPathSweep, BackwardOnAnotherThreadLeavesCollectivesExposed) {
-  // DistributedDataParallel on CPUs: the training thread sits in run_backward while gloo's threads reduce.
+  // DistributedDataParallel on CPUs: the training thread sits in run_backward while gloo's threads
+  // reduce.
   Rank rank;
   const uint32_t backward = rank.Function(FunctionClass::kPython);
   const uint32_t reduce = rank.Function(FunctionClass::kCollective);

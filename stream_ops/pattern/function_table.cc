@@ -6,7 +6,9 @@
 namespace eroica {
 namespace {
 
-bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 }  // namespace
 
@@ -14,7 +16,8 @@ ResourceChoice ResourceOf(FunctionClass function_class, std::string_view name) {
   switch (function_class) {
     case FunctionClass::kGpuCompute: return {Resource::kGpuSm, Resource::kNone};
     case FunctionClass::kMemoryOp:
-      if (Contains(name, "HtoD") || Contains(name, "DtoH")) return {Resource::kPcieTx, Resource::kGpuDram};
+      if (Contains(name, "HtoD") || Contains(name, "DtoH"))
+        return {Resource::kPcieTx, Resource::kGpuDram};
       if (Contains(name, "PtoP")) return {Resource::kNvlink, Resource::kPcieTx};
       return {Resource::kGpuDram, Resource::kNone};
     case FunctionClass::kCollective: return {Resource::kNic, Resource::kPcieTx};
@@ -24,7 +27,8 @@ ResourceChoice ResourceOf(FunctionClass function_class, std::string_view name) {
   return {};
 }
 
-FunctionTable::FunctionTable(size_t most_functions) : most_functions_(most_functions), slots_(1024, 0) {}
+FunctionTable::FunctionTable(size_t most_functions)
+    : most_functions_(most_functions), slots_(1024, 0) {}
 
 void FunctionTable::Intern(std::span<const FunctionDef> functions, std::vector<uint32_t>* numbers) {
   numbers->clear();
@@ -42,14 +46,17 @@ uint32_t FunctionTable::InternOne(const FunctionDef& definition, uint32_t parent
   ++overflowed_;
   const FunctionId other = HashFunction(definition.function_class, kOtherFunctions, FunctionId{0});
   if (const uint32_t slot = *SlotOf(other); slot != 0) return slot - 1;
-  return Append(other, {.name = {}, .function_class = definition.function_class}, kOtherFunctions, kNoParent);
+  return Append(other, {.name = {}, .function_class = definition.function_class}, kOtherFunctions,
+                kNoParent);
 }
 
-uint32_t FunctionTable::Append(FunctionId id, const FunctionDef& definition, std::string_view name, uint32_t parent) {
+uint32_t FunctionTable::Append(FunctionId id, const FunctionDef& definition, std::string_view name,
+                               uint32_t parent) {
   const auto number = static_cast<uint32_t>(traits_.size());
   const ResourceChoice resource = ResourceOf(definition.function_class, name);
   const uint32_t depth = parent == kNoParent ? 0 : traits_[parent].depth + 1;
-  traits_.push_back({id, definition.function_class, definition.wait, resource.first, resource.second, depth});
+  traits_.push_back(
+      {id, definition.function_class, definition.wait, resource.first, resource.second, depth});
   names_.emplace_back(name);
   parents_.push_back(parent);
   if (traits_.size() * 2 > slots_.size()) {

@@ -8,11 +8,13 @@ namespace {
 TEST(FunctionTable, OneNumberForOneStackWhateverTheBatch) {
   FunctionTable table;
   std::vector<uint32_t> first;
-  table.Intern(std::vector<FunctionDef>{{"main", FunctionClass::kPython}, {"step", FunctionClass::kPython, WaitKind::kNone, 0},
+  table.Intern(std::vector<FunctionDef>{{"main", FunctionClass::kPython},
+                                        {"step", FunctionClass::kPython, WaitKind::kNone, 0},
                                         {"sleep", FunctionClass::kPython, WaitKind::kOther, 1}},
                &first);
   std::vector<uint32_t> second;
-  table.Intern(std::vector<FunctionDef>{{"sleep", FunctionClass::kPython}, {"main", FunctionClass::kPython},
+  table.Intern(std::vector<FunctionDef>{{"sleep", FunctionClass::kPython},
+                                        {"main", FunctionClass::kPython},
                                         {"step", FunctionClass::kPython, WaitKind::kNone, 1},
                                         {"sleep", FunctionClass::kPython, WaitKind::kOther, 2}},
                &second);
@@ -24,13 +26,15 @@ TEST(FunctionTable, OneNumberForOneStackWhateverTheBatch) {
   EXPECT_EQ(table.Stack(first[0]), "");
   EXPECT_EQ(table.traits()[first[2]].depth, 2u);
   EXPECT_EQ(table.traits()[first[2]].wait, WaitKind::kOther);
-  EXPECT_EQ(table.traits()[first[1]].id, HashFunction(FunctionClass::kPython, "step", table.traits()[first[0]].id));
+  EXPECT_EQ(table.traits()[first[1]].id,
+            HashFunction(FunctionClass::kPython, "step", table.traits()[first[0]].id));
 }
 
 TEST(FunctionTable, KeepsFindingThemAsItGrows) {
   FunctionTable table;
   std::vector<FunctionDef> functions;
-  for (int i = 0; i < 5000; ++i) functions.push_back({"kernel " + std::to_string(i), FunctionClass::kGpuCompute});
+  for (int i = 0; i < 5000; ++i)
+    functions.push_back({"kernel " + std::to_string(i), FunctionClass::kGpuCompute});
   std::vector<uint32_t> first, second;
   table.Intern(functions, &first);
   table.Intern(functions, &second);
@@ -41,7 +45,9 @@ TEST(FunctionTable, KeepsFindingThemAsItGrows) {
 TEST(FunctionTable, EndlessNamesShareARow) {
   FunctionTable table(10);
   std::vector<FunctionDef> functions;
-  for (int i = 0; i < 30; ++i) functions.push_back({"k" + std::to_string(i), i % 2 == 0 ? FunctionClass::kGpuCompute : FunctionClass::kCpuOp});
+  for (int i = 0; i < 30; ++i)
+    functions.push_back(
+        {"k" + std::to_string(i), i % 2 == 0 ? FunctionClass::kGpuCompute : FunctionClass::kCpuOp});
   std::vector<uint32_t> numbers;
   table.Intern(functions, &numbers);
   EXPECT_EQ(table.size(), 12u);
@@ -55,7 +61,8 @@ TEST(FunctionTable, EndlessNamesShareARow) {
 }
 
 TEST(ResourceOf, MemoryOperationsByTheirDirection) {
-  EXPECT_EQ(ResourceOf(FunctionClass::kMemoryOp, "Memcpy HtoD (Pinned -> Device)").first, Resource::kPcieTx);
+  EXPECT_EQ(ResourceOf(FunctionClass::kMemoryOp, "Memcpy HtoD (Pinned -> Device)").first,
+            Resource::kPcieTx);
   EXPECT_EQ(ResourceOf(FunctionClass::kMemoryOp, "Memcpy PtoP").first, Resource::kNvlink);
   EXPECT_EQ(ResourceOf(FunctionClass::kMemoryOp, "Memset (Device)").first, Resource::kGpuDram);
   EXPECT_EQ(ResourceOf(FunctionClass::kCollective, "ncclDevKernel").second, Resource::kPcieTx);

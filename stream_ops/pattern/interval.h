@@ -1,4 +1,5 @@
-// What a sweep looks at: the intervals of one rank in one window, and what it must know of their functions and lanes.
+// What a sweep looks at: the intervals of one rank in one window, and what it must know of their
+// functions and lanes.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +12,12 @@
 
 namespace eroica {
 
-// Latest moment that the pattern core computes with: sums of two times stay inside int64_t. Times before 0 do not exist here.
+// Latest moment that the pattern core computes with: sums of two times stay inside int64_t. Times
+// before 0 do not exist here.
 inline constexpr int64_t kEndOfTimeNs = int64_t{1} << 62;
 
-// With no longer window and no more lanes, the critical time of a function stays below kEndOfTimeNs. (13 days)
+// With no longer window and no more lanes, the critical time of a function stays below
+// kEndOfTimeNs. (13 days)
 inline constexpr int64_t kLongestWindowNs = int64_t{1} << 50;
 inline constexpr size_t kMostLanes = 4096;
 
@@ -26,7 +29,9 @@ struct Interval {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   uint32_t function = 0;  // index into SweepInput::functions
-  uint32_t lane = 0;      // index into SweepInput::lanes. The lane of a collective plays no part: it has the caller's ticket here, or kNoTicket
+  // index into SweepInput::lanes. The lane of a collective plays no part: it has the caller's
+  // ticket here, or kNoTicket
+  uint32_t lane = 0;
 
   int64_t duration_ns() const { return end_ns - start_ns; }
   friend bool operator==(const Interval&, const Interval&) = default;
@@ -37,7 +42,8 @@ struct FunctionTraits {
   FunctionId id;
   FunctionClass function_class = FunctionClass::kCpuOp;
   WaitKind wait = WaitKind::kNone;
-  Resource resource = Resource::kNone;         // what mu and sigma speak of, where the rank has samples of it ...
+  // what mu and sigma speak of, where the rank has samples of it ...
+  Resource resource = Resource::kNone;
   Resource second_resource = Resource::kNone;  // ... else of this one
   uint32_t depth = 0;                          // callers above it
 };

@@ -23,7 +23,8 @@ struct Before {
 
 }  // namespace
 
-void IntervalSorter::Sort(std::span<const FunctionTraits> functions, std::vector<Interval>& intervals) {
+void IntervalSorter::Sort(std::span<const FunctionTraits> functions,
+                          std::vector<Interval>& intervals) {
   const Before before{functions};
   bounds_.assign(1, 0);
   for (size_t i = 1; i < intervals.size(); ++i) {
@@ -36,7 +37,8 @@ void IntervalSorter::Sort(std::span<const FunctionTraits> functions, std::vector
 }
 
 // One round: runs 0 and 1, 2 and 3 ... become one each.
-void IntervalSorter::MergeRuns(std::span<const FunctionTraits> functions, std::vector<Interval>& intervals) {
+void IntervalSorter::MergeRuns(std::span<const FunctionTraits> functions,
+                               std::vector<Interval>& intervals) {
   const Before before{functions};
   const auto at = [&](size_t i) { return intervals.begin() + static_cast<ptrdiff_t>(i); };
   size_t kept = 1;
@@ -50,7 +52,8 @@ void IntervalSorter::MergeRuns(std::span<const FunctionTraits> functions, std::v
     auto out = first;
     auto right = at(middle);
     auto left = left_.begin();
-    while (left != left_.end() && right != last) *out++ = before(*right, *left) ? *right++ : *left++;
+    while (left != left_.end() && right != last)
+      *out++ = before(*right, *left) ? *right++ : *left++;
     std::copy(left, left_.end(), out);
     bounds_[kept++] = end;
   }

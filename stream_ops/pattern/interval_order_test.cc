@@ -10,7 +10,8 @@ namespace eroica {
 namespace {
 
 TEST(IntervalSorter, CallersComeBeforeWhatTheyCall) {
-  const std::vector<FunctionTraits> functions = {{.id = FunctionId{9}, .depth = 0}, {.id = FunctionId{1}, .depth = 1}};
+  const std::vector<FunctionTraits> functions = {{.id = FunctionId{9}, .depth = 0},
+                                                 {.id = FunctionId{1}, .depth = 1}};
   std::vector<Interval> intervals = {{5, 6, 0, 0}, {0, 4, 1, 0}, {0, 4, 0, 0}, {0, 9, 1, 0}};
   IntervalSorter().Sort(functions, intervals);
   EXPECT_EQ(intervals[0].end_ns, 9);
@@ -30,12 +31,14 @@ TEST(IntervalSorter, AgreesWithStandardSortHoweverBroken) {
     const auto count = static_cast<int64_t>(random() % 300);
     for (int64_t i = 0; i < count; ++i) {
       const int64_t start = i + static_cast<int64_t>(random()) % (disorder + 1);
-      intervals.push_back({start, start + static_cast<int64_t>(random() % 4), static_cast<uint32_t>(random() % 5), 0});
+      intervals.push_back({start, start + static_cast<int64_t>(random() % 4),
+                           static_cast<uint32_t>(random() % 5), 0});
     }
     std::vector<Interval> expected = intervals;
     std::sort(expected.begin(), expected.end(), [&](const Interval& a, const Interval& b) {
       const auto key = [&](const Interval& v) {
-        return std::tuple(v.start_ns, -v.end_ns, functions[v.function].depth, functions[v.function].id);
+        return std::tuple(v.start_ns, -v.end_ns, functions[v.function].depth,
+                          functions[v.function].id);
       };
       return key(a) < key(b);
     });

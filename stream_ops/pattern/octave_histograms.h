@@ -1,5 +1,7 @@
-// Duration histograms of many functions while they are being filled: an update is two loads and an increment, whatever the distribution. A function
-// takes one page of counters for each octave in which it has durations; pages are recycled. The end of a window turns them into DurationHistograms.
+// Duration histograms of many functions while they are being filled: an update is two loads and an
+// increment, whatever the distribution. A function takes one page of counters for each octave in
+// which it has durations; pages are recycled. The end of a window turns them into
+// DurationHistograms.
 #pragma once
 
 #include <array>
@@ -30,7 +32,8 @@ class OctaveHistograms {
 
  private:
   static constexpr uint32_t kNoPage = 0;
-  static constexpr size_t kOctaves = DurationHistogram::kBucketCount / DurationHistogram::kSubBuckets;
+  static constexpr size_t kOctaves =
+      DurationHistogram::kBucketCount / DurationHistogram::kSubBuckets;
   using PageTable = std::array<uint32_t, kOctaves>;
   using Page = std::array<uint32_t, DurationHistogram::kSubBuckets>;
 

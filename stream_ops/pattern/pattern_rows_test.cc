@@ -8,24 +8,31 @@ namespace {
 class PatternRowsTest : public testing::Test {
  protected:
   PatternRowsTest() {
-    functions_.Intern(std::vector<FunctionDef>{{"step", FunctionClass::kPython},
-                                               {"sleep", FunctionClass::kPython, WaitKind::kOther, 0},
-                                               {"gemm", FunctionClass::kGpuCompute},
-                                               {"tiny", FunctionClass::kGpuCompute},
-                                               {"all_reduce", FunctionClass::kCollective}},
-                      &numbers_);
+    functions_.Intern(
+        std::vector<FunctionDef>{{"step", FunctionClass::kPython},
+                                 {"sleep", FunctionClass::kPython, WaitKind::kOther, 0},
+                                 {"gemm", FunctionClass::kGpuCompute},
+                                 {"tiny", FunctionClass::kGpuCompute},
+                                 {"all_reduce", FunctionClass::kCollective}},
+        &numbers_);
     intervals_ = {{0, 1000, numbers_[0], 0},
                   {100, 400, numbers_[1], 0},
                   {500, 700, numbers_[2], 1},
                   {700, 703, numbers_[3], 1},
                   {703, 704, numbers_[4], kNoTicket}};
-    input_ = {.intervals = intervals_, .functions = functions_.traits(), .lanes = lanes_, .start_ns = 0, .end_ns = 1000};
+    input_ = {.intervals = intervals_,
+              .functions = functions_.traits(),
+              .lanes = lanes_,
+              .start_ns = 0,
+              .end_ns = 1000};
     batch_.window = {.start_ns = 0, .end_ns = 1000};
   }
   void Build(const RowLimits& limits = {}, std::vector<ResourceSample> samples = {}) {
     sweep_.Run(input_);
     resources_.Run(input_, samples);
-    BuildPatternRows(sweep_, functions_, resources_, std::vector<FunctionBytes>{{numbers_[4], 100}, {numbers_[4], 28}}, limits, &batch_);
+    BuildPatternRows(sweep_, functions_, resources_,
+                     std::vector<FunctionBytes>{{numbers_[4], 100}, {numbers_[4], 28}}, limits,
+                     &batch_);
   }
   const FunctionPattern* Find(std::string_view name) const {
     for (const FunctionPattern& row : batch_.patterns) {
@@ -47,8 +54,8 @@ class PatternRowsTest : public testing::Test {
 TEST_F(PatternRowsTest, RowsSayWhatTheSweepFound) {
   Build();
   ASSERT_EQ(batch_.patterns.size(), 5u);
-  EXPECT_TRUE(
-      std::is_sorted(batch_.patterns.begin(), batch_.patterns.end(), [](const auto& a, const auto& b) { return a.function < b.function; }));
+  EXPECT_TRUE(std::is_sorted(batch_.patterns.begin(), batch_.patterns.end(),
+                             [](const auto& a, const auto& b) { return a.function < b.function; }));
   const FunctionPattern* sleep = Find("sleep");
   ASSERT_NE(sleep, nullptr);
   EXPECT_EQ(sleep->stack, "step");
@@ -64,7 +71,8 @@ TEST_F(PatternRowsTest, RowsSayWhatTheSweepFound) {
 
 TEST_F(PatternRowsTest, MuAndSigmaComeFromTheResourceOfTheClass) {
   std::vector<ResourceSample> samples;
-  for (int64_t t = 0; t < 1000; t += 100) samples.push_back({t, Resource::kGpuSm, t < 600 ? 0.4f : 0.8f});
+  for (int64_t t = 0; t < 1000; t += 100)
+    samples.push_back({t, Resource::kGpuSm, t < 600 ? 0.4f : 0.8f});
   Build({}, samples);
   EXPECT_EQ(Find("gemm")->resource, Resource::kGpuSm);
   EXPECT_EQ(Find("gemm")->resource_samples, 2u);
@@ -107,9 +115,12 @@ TEST(FoldSmallRows, CallsOfTheRuntimeStayBelowTheirFrames) {
     pattern.total_ns = total_ns;
     return pattern;
   };
-  batch.patterns = {
-      row("cudaMalloc", WaitKind::kNone, 50), row("cuMemAlloc", WaitKind::kNone, 50),  row("cudaStreamSynchronize", WaitKind::kOther, 50),
-      row("cudaFree", WaitKind::kNone, 3),    row("cublasSgemm", WaitKind::kNone, 50), row("aten::add", WaitKind::kNone, 50)};
+  batch.patterns = {row("cudaMalloc", WaitKind::kNone, 50),
+                    row("cuMemAlloc", WaitKind::kNone, 50),
+                    row("cudaStreamSynchronize", WaitKind::kOther, 50),
+                    row("cudaFree", WaitKind::kNone, 3),
+                    row("cublasSgemm", WaitKind::kNone, 50),
+                    row("aten::add", WaitKind::kNone, 50)};
   FoldSmallRows(0.005, &batch);
   ASSERT_EQ(batch.patterns.size(), 2u);
   EXPECT_EQ(batch.patterns[0].name, "cudaMalloc");
@@ -119,7 +130,8 @@ TEST(FoldSmallRows, CallsOfTheRuntimeStayBelowTheirFrames) {
 TEST(FoldSmallRows, WhatTheTrainingThreadRunsHiddenStaysUnlessItWaits) {
   PatternBatch batch;
   batch.window.end_ns = 1000;
-  const auto row = [](FunctionClass function_class, int64_t total_ns, WaitKind wait = WaitKind::kNone) {
+  const auto row = [](FunctionClass function_class, int64_t total_ns,
+                      WaitKind wait = WaitKind::kNone) {
     FunctionPattern pattern;
     pattern.function_class = function_class;
     pattern.wait = wait;
@@ -127,7 +139,8 @@ TEST(FoldSmallRows, WhatTheTrainingThreadRunsHiddenStaysUnlessItWaits) {
     pattern.total_ns = total_ns;
     return pattern;
   };
-  batch.patterns = {row(FunctionClass::kPython, 20), row(FunctionClass::kPython, 19), row(FunctionClass::kCpuOp, 20),
+  batch.patterns = {row(FunctionClass::kPython, 20), row(FunctionClass::kPython, 19),
+                    row(FunctionClass::kCpuOp, 20),
                     row(FunctionClass::kPython, 20, WaitKind::kOther)};
   FoldSmallRows(0.005, &batch);
   ASSERT_EQ(batch.patterns.size(), 1u);

@@ -16,13 +16,15 @@ void ResourceAccount::Run(const SweepInput& input, std::span<const ResourceSampl
   sums_.clear();
   for (SampleSeries& series : series_) series.Clear();
   if (samples.empty()) return;
-  for (const ResourceSample& sample : samples) series_[static_cast<size_t>(sample.resource)].Add(sample.time_ns, sample.value);
+  for (const ResourceSample& sample : samples)
+    series_[static_cast<size_t>(sample.resource)].Add(sample.time_ns, sample.value);
   for (SampleSeries& series : series_) series.Finish();
   sums_.resize(functions_.size());
   for (const Interval& interval : input.intervals) {
     const Resource resource = Choose(functions_[interval.function]);
     if (resource == Resource::kNone) continue;
-    const ResourceUse use = SeriesOf(resource).Measure(std::max(interval.start_ns, input.start_ns), std::min(interval.end_ns, input.end_ns));
+    const ResourceUse use = SeriesOf(resource).Measure(std::max(interval.start_ns, input.start_ns),
+                                                       std::min(interval.end_ns, input.end_ns));
     if (use.samples == 0) continue;
     Sums& sums = sums_[interval.function];
     sums.samples += use.samples;

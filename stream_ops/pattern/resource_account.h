@@ -1,5 +1,6 @@
-// mu and sigma of every function of a window: its resource's use, averaged over its executions by the length of their critical execution durations
-// (EROICA, NSDI'26, section 4.2). Owner: one thread; memory is kept between runs.
+// mu and sigma of every function of a window: its resource's use, averaged over its executions by
+// the length of their critical execution durations (EROICA, NSDI'26, section 4.2). Owner: one
+// thread; memory is kept between runs.
 #pragma once
 
 #include <array>
@@ -35,7 +36,9 @@ class ResourceAccount {
   };
   // What to measure the function by, of what there are samples of.
   Resource Choose(const FunctionTraits& traits) const;
-  const SampleSeries& SeriesOf(Resource resource) const { return series_[static_cast<size_t>(resource)]; }
+  const SampleSeries& SeriesOf(Resource resource) const {
+    return series_[static_cast<size_t>(resource)];
+  }
 
   std::array<SampleSeries, kResourceCount> series_;
   std::span<const FunctionTraits> functions_;

@@ -1,6 +1,6 @@
 // How far each resource was used in a window, whatever ran: mean, highest, and of how many samples.
-// Pure. Samples are counted in whole steps of 1/65535, as they travel, so that sums are exact and the
-// edge says what the node says.
+// Pure. Samples are counted in whole steps of 1/65535, as they travel, so that sums are exact and
+// the edge says what the node says.
 #pragma once
 
 #include <span>

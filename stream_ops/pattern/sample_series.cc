@@ -21,7 +21,8 @@ void SampleSeries::Clear() {
 }
 
 void SampleSeries::Add(int64_t time_ns, float share) {
-  const auto steps = static_cast<uint64_t>(std::lround(std::clamp(static_cast<double>(share), 0.0, 1.0) * kSteps));
+  const auto steps =
+      static_cast<uint64_t>(std::lround(std::clamp(static_cast<double>(share), 0.0, 1.0) * kSteps));
   const size_t index = times_.size();
   if (steps <= kIdleSteps) {
     if (!idle_runs_.empty() && idle_runs_.back().first + idle_runs_.back().length == index) {
@@ -48,30 +49,38 @@ void SampleSeries::Finish() {
 ResourceUse SampleSeries::Measure(int64_t begin_ns, int64_t end_ns) const {
   const auto index = [&](auto at) { return static_cast<size_t>(at - times_.begin()); };
   Range range{index(std::lower_bound(times_.begin(), times_.end(), begin_ns)), 0};
-  range.last = index(std::lower_bound(times_.begin() + static_cast<ptrdiff_t>(range.first), times_.end(), end_ns));
+  range.last = index(
+      std::lower_bound(times_.begin() + static_cast<ptrdiff_t>(range.first), times_.end(), end_ns));
   const auto length_ns = static_cast<double>(end_ns - begin_ns);
   if (length_ns <= 0) return {};
   if (range.first == range.last) {
-    const bool covered = range.first < times_.size() && times_[range.first] - end_ns <= 2 * period_ns_;
+    const bool covered =
+        range.first < times_.size() && times_[range.first] - end_ns <= 2 * period_ns_;
     return covered ? Describe({range.first, range.first + 1}, length_ns) : ResourceUse{};
   }
   const Range part = CriticalPart(range);
-  return Describe(part, length_ns * static_cast<double>(part.last - part.first) / static_cast<double>(range.last - range.first));
+  return Describe(part, length_ns * static_cast<double>(part.last - part.first) /
+                            static_cast<double>(range.last - range.first));
 }
 
 ResourceUse SampleSeries::Describe(Range part, double length_ns) const {
   const auto count = static_cast<double>(part.last - part.first);
   const double mean = static_cast<double>(Sum(part)) / count;
-  const double square = static_cast<double>(square_sum_[part.last] - square_sum_[part.first]) / count;
-  return {mean / kSteps, std::sqrt(std::max(0.0, square - mean * mean)) / kSteps, length_ns, part.last - part.first};
+  const double square =
+      static_cast<double>(square_sum_[part.last] - square_sum_[part.first]) / count;
+  return {mean / kSteps, std::sqrt(std::max(0.0, square - mean * mean)) / kSteps, length_ns,
+          part.last - part.first};
 }
 
-// The smallest longest idle run for which some part still holds 80 % of the use, by bisection: a longer allowed run only joins parts.
+// The smallest longest idle run for which some part still holds 80 % of the use, by bisection: a
+// longer allowed run only joins parts.
 SampleSeries::Range SampleSeries::CriticalPart(Range range) const {
   if (Sum(range) == 0) return range;
   const bool runs_begin_inside = idle_before_[range.last] != idle_before_[range.first];
-  const bool run_reaches_in = idle_before_[range.first] > 0 &&
-                              idle_runs_[idle_before_[range.first] - 1].first + idle_runs_[idle_before_[range.first] - 1].length > range.first;
+  const bool run_reaches_in =
+      idle_before_[range.first] > 0 && idle_runs_[idle_before_[range.first] - 1].first +
+                                               idle_runs_[idle_before_[range.first] - 1].length >
+                                           range.first;
   if (!runs_begin_inside && !run_reaches_in) return range;
   size_t low = 0;
   size_t high = range.last - range.first;
@@ -88,7 +97,8 @@ SampleSeries::Range SampleSeries::CriticalPart(Range range) const {
   return best;
 }
 
-// Parts: what is left of range when idle runs at its ends and those longer than idle_max are taken out. Since 0.8 > 0.5, one part at most qualifies.
+// Parts: what is left of range when idle runs at its ends and those longer than idle_max are taken
+// out. Since 0.8 > 0.5, one part at most qualifies.
 bool SampleSeries::HoldsEnough(Range range, size_t idle_max, Range* part) const {
   const uint64_t all = Sum(range);
   const auto enough = [&](size_t first, size_t last) {

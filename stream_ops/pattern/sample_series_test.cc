@@ -13,7 +13,8 @@ namespace {
 SampleSeries Series(const std::vector<double>& shares) {
   SampleSeries series;
   series.Clear();
-  for (size_t i = 0; i < shares.size(); ++i) series.Add(static_cast<int64_t>(i) * 10, static_cast<float>(shares[i]));
+  for (size_t i = 0; i < shares.size(); ++i)
+    series.Add(static_cast<int64_t>(i) * 10, static_cast<float>(shares[i]));
   series.Finish();
   return series;
 }
@@ -91,7 +92,8 @@ TEST(SampleSeries, Empty) {
   EXPECT_EQ(series.Measure(0, 10).samples, 0u);
 }
 
-// The paper's own search: the smallest gap for which some sub-interval holds 80 % of the use without a longer run of idle samples; -1: no use at all.
+// The paper's own search: the smallest gap for which some sub-interval holds 80 % of the use
+// without a longer run of idle samples; -1: no use at all.
 int SmallestGap(const std::vector<double>& shares) {
   double all = 0;
   for (double share : shares) all += share;
@@ -128,7 +130,9 @@ TEST(SampleSeries, FindsThePapersGap) {
   std::mt19937 random(11);
   for (int round = 0; round < 500; ++round) {
     std::vector<double> shares(1 + random() % 25);
-    for (double& share : shares) share = random() % 3 == 0 ? 0.2 * static_cast<double>(1 + random() % 5) : 0.0;  // whole steps of 1/65535
+    for (double& share : shares)
+      share = random() % 3 == 0 ? 0.2 * static_cast<double>(1 + random() % 5)
+                                : 0.0;  // whole steps of 1/65535
     const int gap = SmallestGap(shares);
     if (gap < 0) continue;
     const ResourceUse use = Series(shares).Measure(0, static_cast<int64_t>(shares.size()) * 10);

@@ -1,4 +1,5 @@
-// In how many training steps of the window a function was on the critical path. Owner: one CriticalPathSweep.
+// In how many training steps of the window a function was on the critical path. Owner: one
+// CriticalPathSweep.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,10 @@ class StepActivity {
   void Start(std::span<const StepSpan> steps);
   bool wanted() const { return !steps_.empty(); }
 
-  // The function was the leaf of its priority in [begin, end); the clock ran in it. mark: kept for the function, 0 at the start.
-  void Add(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock, uint32_t* mark) {
+  // The function was the leaf of its priority in [begin, end); the clock ran in it. mark: kept for
+  // the function, 0 at the start.
+  void Add(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock,
+           uint32_t* mark) {
     const StepSpan& step = steps_[position_];
     if (begin_ns >= step.begin_ns && end_ns <= step.end_ns) {
       Note(function, position_, mark);
@@ -31,8 +34,10 @@ class StepActivity {
   uint32_t Of(uint32_t function) const { return counts_[function]; }
 
  private:
-  void AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock, uint32_t* mark);
-  // The mark, the step before of the function, spares most of the repetitions. Where a function goes back to an earlier step, Finish looks for the rest.
+  void AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock,
+                 uint32_t* mark);
+  // The mark, the step before of the function, spares most of the repetitions. Where a function
+  // goes back to an earlier step, Finish looks for the rest.
   void Note(uint32_t function, size_t step, uint32_t* mark) {
     if (*mark == step + 1) return;
     if (*mark > step + 1) went_back_.push_back(function);
@@ -41,10 +46,11 @@ class StepActivity {
   }
 
   std::span<const StepSpan> steps_;
-  size_t position_ = 0;            // segments come nearly in time order: the step of the last one is looked at first
+  // segments come nearly in time order: the step of the last one is looked at first
+  size_t position_ = 0;
   std::vector<uint64_t> entries_;    // function << 32 | step
   std::vector<uint32_t> went_back_;  // functions, some of them several times
-  std::vector<uint32_t> counts_;   // by function
+  std::vector<uint32_t> counts_;     // by function
 };
 
 }  // namespace eroica

@@ -10,8 +10,8 @@ namespace {
 constexpr int kNothing = kPriorityCount;
 
 struct Moment {
-  int priority = kNothing;          // the highest that runs
-  std::vector<size_t> critical;     // intervals on the critical path
+  int priority = kNothing;       // the highest that runs
+  std::vector<size_t> critical;  // intervals on the critical path
 };
 
 bool Counts(const SweepInput& input, const Interval& interval) {
@@ -20,7 +20,8 @@ bool Counts(const SweepInput& input, const Interval& interval) {
 }
 
 bool InWindow(const SweepInput& input, const Interval& interval) {
-  const bool starts_inside = interval.start_ns >= input.start_ns && interval.start_ns < input.end_ns;
+  const bool starts_inside =
+      interval.start_ns >= input.start_ns && interval.start_ns < input.end_ns;
   const bool reaches_in = interval.start_ns < input.start_ns && interval.end_ns > input.start_ns;
   return starts_inside || (reaches_in && input.start_ns < input.end_ns);
 }
@@ -32,14 +33,17 @@ Moment At(const SweepInput& input, int64_t t) {
     const Interval& interval = input.intervals[i];
     if (interval.start_ns > t || interval.end_ns <= t || !Counts(input, interval)) continue;
     running.push_back(i);
-    const int priority = CriticalPathPriority(input.functions[interval.function].function_class, input.host_only);
+    const int priority =
+        CriticalPathPriority(input.functions[interval.function].function_class, input.host_only);
     moment.priority = std::min(moment.priority, priority);
   }
   std::map<uint32_t, size_t> leaf;  // by lane: the last to start
   for (size_t i : running) {
-    const FunctionClass function_class = input.functions[input.intervals[i].function].function_class;
+    const FunctionClass function_class =
+        input.functions[input.intervals[i].function].function_class;
     if (CriticalPathPriority(function_class, input.host_only) != moment.priority) continue;
-    const bool host = function_class == FunctionClass::kPython || function_class == FunctionClass::kCpuOp;
+    const bool host =
+        function_class == FunctionClass::kPython || function_class == FunctionClass::kCpuOp;
     if (host) {
       leaf[input.intervals[i].lane] = i;
     } else {
@@ -65,20 +69,25 @@ bool WaitsForPeers(const SweepInput& input, const Moment& moment) {
   });
 }
 
-void NamePredecessor(const SweepInput& input, const std::vector<Moment>& moments, int64_t from, int64_t to, CollectiveExposure* out) {
+void NamePredecessor(const SweepInput& input, const std::vector<Moment>& moments, int64_t from,
+                     int64_t to, CollectiveExposure* out) {
   std::map<uint32_t, int64_t> sums;
   for (int64_t t = from; t < to; ++t) {
     const Moment& moment = moments[static_cast<size_t>(t - input.start_ns)];
-    for (size_t i : moment.critical) sums[input.intervals[i].function] += AddsTime(input, moment, i) ? 1 : 0;
+    for (size_t i : moment.critical)
+      sums[input.intervals[i].function] += AddsTime(input, moment, i) ? 1 : 0;
   }
   for (const auto& [function, sum] : sums) {
     if (input.functions[function].wait == WaitKind::kPeer) continue;
-    const bool better = sum > out->before_ns || (sum == out->before_ns && input.functions[function].id < input.functions[out->before].id);
+    const bool better =
+        sum > out->before_ns ||
+        (sum == out->before_ns && input.functions[function].id < input.functions[out->before].id);
     if (better) std::tie(out->before, out->before_ns) = std::tuple(function, sum);
   }
 }
 
-void DescribeCollectives(const SweepInput& input, const std::vector<Moment>& moments, ReferenceResult* result) {
+void DescribeCollectives(const SweepInput& input, const std::vector<Moment>& moments,
+                         ReferenceResult* result) {
   int64_t last_end = input.start_ns;
   for (size_t i = 0; i < input.intervals.size(); ++i) {
     const Interval& interval = input.intervals[i];
@@ -87,7 +96,8 @@ void DescribeCollectives(const SweepInput& input, const std::vector<Moment>& mom
     const int64_t end = std::min(interval.end_ns, input.end_ns);
     if (!InWindow(input, interval)) continue;
     CollectiveExposure exposure{.ticket = interval.lane};
-    for (const Moment& moment : moments) exposure.exposed_ns += std::count(moment.critical.begin(), moment.critical.end(), i);
+    for (const Moment& moment : moments)
+      exposure.exposed_ns += std::count(moment.critical.begin(), moment.critical.end(), i);
     exposure.gap_ns = std::max<int64_t>(0, begin - last_end);
     NamePredecessor(input, moments, last_end, begin, &exposure);
     last_end = std::max(last_end, end);
@@ -109,7 +119,8 @@ ReferenceResult SweepByMoments(const SweepInput& input) {
   std::vector<Moment> moments;
   for (int64_t t = input.start_ns; t < input.end_ns; ++t) {
     moments.push_back(At(input, t));
-    for (size_t i : moments.back().critical) result.critical_ns[input.intervals[i].function] += AddsTime(input, moments.back(), i) ? 1 : 0;
+    for (size_t i : moments.back().critical)
+      result.critical_ns[input.intervals[i].function] += AddsTime(input, moments.back(), i) ? 1 : 0;
   }
   for (const StepSpan& step : input.steps) {
     int64_t wait = 0;

@@ -15,18 +15,22 @@ class RandomJob {
   explicit RandomJob(uint32_t seed) : random_(seed) {
     const uint32_t function_count = 3 + Below(12);
     for (uint32_t i = 0; i < function_count; ++i) {
-      FunctionTraits traits{.id = FunctionId{random_()}, .function_class = static_cast<FunctionClass>(Below(kFunctionClassCount))};
+      FunctionTraits traits{
+          .id = FunctionId{random_()},
+          .function_class = static_cast<FunctionClass>(Below(kFunctionClassCount))};
       const bool host = traits.function_class >= FunctionClass::kPython;
       if (host && Below(4) == 0) traits.wait = WaitKind::kPeer;
       traits.depth = Below(3);
       functions_.push_back(traits);
     }
-    for (uint32_t i = 0, lanes = 1 + Below(4); i < lanes; ++i) lanes_.push_back(static_cast<LaneKind>(Below(3)));
+    for (uint32_t i = 0, lanes = 1 + Below(4); i < lanes; ++i)
+      lanes_.push_back(static_cast<LaneKind>(Below(3)));
     const int64_t longest = 1 + Below(40);
     for (uint32_t i = 0, count = Below(60); i < count; ++i) {
       const int64_t start = Below(150);
       const auto lane_count = static_cast<uint32_t>(lanes_.size());
-      intervals_.push_back({start, start + Below(static_cast<uint32_t>(longest)), Below(function_count), Below(lane_count)});
+      intervals_.push_back({start, start + Below(static_cast<uint32_t>(longest)),
+                            Below(function_count), Below(lane_count)});
     }
     IntervalSorter().Sort(functions_, intervals_);
     input_.start_ns = Below(40);
@@ -55,7 +59,8 @@ class RandomJob {
   SweepInput input_;
 };
 
-void ExpectEqual(const CriticalPathSweep& sweep, const ReferenceResult& expected, size_t function_count) {
+void ExpectEqual(const CriticalPathSweep& sweep, const ReferenceResult& expected,
+                 size_t function_count) {
   EXPECT_EQ(sweep.functions().size(), expected.count.size());
   for (uint32_t f = 0; f < function_count; ++f) {
     const auto value = [f](const auto& map) { return map.contains(f) ? map.at(f) : 0; };
@@ -70,7 +75,8 @@ void ExpectEqual(const CriticalPathSweep& sweep, const ReferenceResult& expected
     EXPECT_EQ(histogram.count(), totals.count);
   }
   ASSERT_EQ(sweep.steps().size(), expected.peer_wait_ns.size());
-  for (size_t i = 0; i < expected.peer_wait_ns.size(); ++i) EXPECT_EQ(sweep.steps()[i].peer_wait_ns, expected.peer_wait_ns[i]) << "step " << i;
+  for (size_t i = 0; i < expected.peer_wait_ns.size(); ++i)
+    EXPECT_EQ(sweep.steps()[i].peer_wait_ns, expected.peer_wait_ns[i]) << "step " << i;
   ASSERT_EQ(sweep.collectives().size(), expected.collectives.size());
   for (size_t i = 0; i < expected.collectives.size(); ++i) {
     EXPECT_EQ(sweep.collectives()[i].ticket, expected.collectives[i].ticket) << i;

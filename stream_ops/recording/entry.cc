@@ -8,7 +8,8 @@
 
 namespace eroica {
 
-static_assert(std::endian::native == std::endian::little, "segments are little endian, and so is every machine that we run on");
+static_assert(std::endian::native == std::endian::little,
+              "segments are little endian, and so is every machine that we run on");
 
 namespace {
 
@@ -54,7 +55,9 @@ class BodyReader {
   std::string_view rest_;
 };
 
-uint32_t HeaderChecksum(std::string_view header) { return static_cast<uint32_t>(XXH3_64bits(header.data(), kHeaderChecksumAt)); }
+uint32_t HeaderChecksum(std::string_view header) {
+  return static_cast<uint32_t>(XXH3_64bits(header.data(), kHeaderChecksumAt));
+}
 
 // Appends the value, packed if that is smaller. Returns whether it is packed.
 bool AppendValue(std::string_view value, bool compress, std::string* out) {
@@ -63,7 +66,8 @@ bool AppendValue(std::string_view value, bool compress, std::string* out) {
     // One byte less than the value: what does not get smaller is stored as it is.
     out->resize(start + value.size() - 1);
     const int packed =
-        LZ4_compress_default(value.data(), out->data() + start, static_cast<int>(value.size()), static_cast<int>(value.size() - 1));
+        LZ4_compress_default(value.data(), out->data() + start, static_cast<int>(value.size()),
+                             static_cast<int>(value.size() - 1));
     out->resize(start + static_cast<size_t>(packed));
     if (packed > 0) return true;
   }
@@ -75,8 +79,10 @@ bool AppendValue(std::string_view value, bool compress, std::string* out) {
 
 bool EncodeEntry(const ProducerRecord& record, int64_t offset, bool compress, std::string* out) {
   size_t headers_size = 0;
-  for (const auto& [name, value] : record.headers) headers_size += 2 * sizeof(uint32_t) + name.size() + value.size();
-  if (3 * sizeof(uint32_t) + headers_size + record.key.size() + record.value.size() > kMaxEntryBody) return false;
+  for (const auto& [name, value] : record.headers)
+    headers_size += 2 * sizeof(uint32_t) + name.size() + value.size();
+  if (3 * sizeof(uint32_t) + headers_size + record.key.size() + record.value.size() > kMaxEntryBody)
+    return false;
 
   out->assign(kEntryHeaderSize, '\0');
   Put(static_cast<uint32_t>(record.key.size()), out);
@@ -117,7 +123,8 @@ std::optional<EntryHeader> DecodeEntryHeader(std::string_view bytes) {
 }
 
 bool BodyIsIntact(const EntryHeader& header, std::string_view body) {
-  return body.size() == header.body_size && XXH3_64bits(body.data(), body.size()) == header.body_checksum;
+  return body.size() == header.body_size &&
+         XXH3_64bits(body.data(), body.size()) == header.body_checksum;
 }
 
 bool DecodeEntry(const EntryHeader& header, std::string_view body, ConsumerRecord* record) {
@@ -127,8 +134,10 @@ bool DecodeEntry(const EntryHeader& header, std::string_view body, ConsumerRecor
   uint32_t key_size = 0;
   uint32_t value_size = 0;
   uint32_t header_count = 0;
-  if (!reader.Take(&key_size) || !reader.Take(&value_size) || !reader.Take(&header_count)) return false;
-  if (header_count > body.size() / (2 * sizeof(uint32_t)) || value_size > kMaxEntryBody) return false;
+  if (!reader.Take(&key_size) || !reader.Take(&value_size) || !reader.Take(&header_count))
+    return false;
+  if (header_count > body.size() / (2 * sizeof(uint32_t)) || value_size > kMaxEntryBody)
+    return false;
   record->headers.resize(header_count);
   for (auto& [name, value] : record->headers) {
     uint32_t name_size = 0;
@@ -145,7 +154,8 @@ bool DecodeEntry(const EntryHeader& header, std::string_view body, ConsumerRecor
   }
   record->value.resize(value_size);
   const int unpacked =
-      LZ4_decompress_safe(stored.data(), record->value.data(), static_cast<int>(stored.size()), static_cast<int>(value_size));
+      LZ4_decompress_safe(stored.data(), record->value.data(), static_cast<int>(stored.size()),
+                          static_cast<int>(value_size));
   return unpacked >= 0 && static_cast<uint32_t>(unpacked) == value_size;
 }
 

@@ -1,9 +1,13 @@
-// One record as it lies in a segment: a header of fixed size, then a body. All numbers are little endian.
+// One record as it lies in a segment: a header of fixed size, then a body. All numbers are little
+// endian.
 //
-//   header  sync marker u32 | body size u32 | offset i64 | timestamp (ms) i64 | body checksum u64 | flags u32 | header checksum u32
-//   body    key size u32 | value size u32 | headers u32 | per header: name size u32, value size u32, name, value | key | value
+//   header  sync marker u32 | body size u32 | offset i64 | timestamp (ms) i64 | body checksum u64 |
+//           flags u32 | header checksum u32
+//   body    key size u32 | value size u32 | headers u32 | per header: name size u32, value size
+//           u32, name, value | key | value
 //
-// The checksums are XXH3. The header has its own, so that a damaged size leads nobody astray: an entry's end is known even where its body is damaged.
+// The checksums are XXH3. The header has its own, so that a damaged size leads nobody astray: an
+// entry's end is known even where its body is damaged.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +32,8 @@ struct EntryHeader {
   bool compressed = false;  // the value is an lz4 block; "value size" is what it unpacks to
 };
 
-// The bytes of the entry replace those in *out. compress: try lz4 on the value and keep the smaller. False: beyond kMaxEntryBody.
+// The bytes of the entry replace those in *out. compress: try lz4 on the value and keep the
+// smaller. False: beyond kMaxEntryBody.
 bool EncodeEntry(const ProducerRecord& record, int64_t offset, bool compress, std::string* out);
 
 // Nothing: these are not the bytes of an intact header.

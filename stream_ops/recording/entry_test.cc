@@ -16,7 +16,9 @@ ProducerRecord SampleRecord() {
           .partition = {}};
 }
 
-std::string_view BodyOf(const std::string& entry) { return std::string_view(entry).substr(kEntryHeaderSize); }
+std::string_view BodyOf(const std::string& entry) {
+  return std::string_view(entry).substr(kEntryHeaderSize);
+}
 
 TEST(Entry, ComesBackAsItWentIn) {
   for (const bool compress : {false, true}) {
@@ -78,12 +80,15 @@ TEST(Entry, BodiesThatLieAreRefused) {
     const EntryHeader header = *DecodeEntryHeader(bytes);
     const std::string body(BodyOf(bytes));
     ConsumerRecord record;
-    for (size_t size = 0; size < body.size(); ++size) EXPECT_FALSE(DecodeEntry(header, body.substr(0, size), &record)) << size;
-    // Whatever the sizes say, nothing is read beyond the body (the sanitizers watch) and nothing huge is allocated.
+    for (size_t size = 0; size < body.size(); ++size)
+      EXPECT_FALSE(DecodeEntry(header, body.substr(0, size), &record)) << size;
+    // Whatever the sizes say, nothing is read beyond the body (the sanitizers watch) and nothing
+    // huge is allocated.
     std::mt19937 random(7);
     for (int round = 0; round < 20'000; ++round) {
       std::string hostile = body;
-      for (int flips = 0; flips < 3; ++flips) hostile[random() % std::min<size_t>(hostile.size(), 60)] = static_cast<char>(random());
+      for (int flips = 0; flips < 3; ++flips)
+        hostile[random() % std::min<size_t>(hostile.size(), 60)] = static_cast<char>(random());
       DecodeEntry(header, hostile, &record);
       EXPECT_LE(record.value.size(), size_t{kMaxEntryBody});
     }

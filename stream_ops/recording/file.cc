@@ -22,14 +22,23 @@ absl::Status FileError(int error, std::string_view action, std::string_view path
     case EEXIST: return absl::AlreadyExistsError(what);
     case ENOSPC:
     case EDQUOT:
-      return absl::FailedPreconditionError(what + ": free some space, or record to another disk; writing goes on by itself then");
-    case EFBIG: return absl::FailedPreconditionError(what + ": raise the limit on file sizes (ulimit -f), or make the segments smaller");
+      return absl::FailedPreconditionError(
+          what + ": free some space, or record to another disk; writing goes on by itself then");
+    case EFBIG:
+      return absl::FailedPreconditionError(
+          what + ": raise the limit on file sizes (ulimit -f), or make the segments smaller");
     case EACCES:
     case EPERM:
-    case EROFS: return absl::PermissionDeniedError(what + ": choose a folder that this user may write to, or change its permissions");
-    case ENOTDIR: return absl::FailedPreconditionError(what + ": a part of the path is a file; choose another folder");
+    case EROFS:
+      return absl::PermissionDeniedError(
+          what + ": choose a folder that this user may write to, or change its permissions");
+    case ENOTDIR:
+      return absl::FailedPreconditionError(what +
+                                           ": a part of the path is a file; choose another folder");
     case EMFILE:
-    case ENFILE: return absl::FailedPreconditionError(what + ": raise the limit on open files (ulimit -n), or use fewer partitions");
+    case ENFILE:
+      return absl::FailedPreconditionError(
+          what + ": raise the limit on open files (ulimit -n), or use fewer partitions");
     case EINVAL: return absl::InvalidArgumentError(what);
     default: return absl::InternalError(what + ": check the disk (dmesg)");
   }
@@ -41,7 +50,8 @@ absl::StatusOr<File> File::Open(std::string path, int flags) {
   return File(fd, std::move(path));
 }
 
-File::File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+File::File(File&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
 
 File& File::operator=(File&& other) noexcept {
   std::swap(fd_, other.fd_);
@@ -62,7 +72,8 @@ absl::StatusOr<int64_t> File::Size() const {
 absl::StatusOr<size_t> File::ReadAt(int64_t position, size_t size, char* out) const {
   size_t done = 0;
   while (done < size) {
-    const ssize_t count = ::pread(fd_, out + done, size - done, position + static_cast<int64_t>(done));
+    const ssize_t count =
+        ::pread(fd_, out + done, size - done, position + static_cast<int64_t>(done));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return FileError(errno, "read", path_);
     if (count == 0) break;
@@ -92,7 +103,8 @@ absl::Status File::SyncData() {
   return absl::OkStatus();
 }
 
-// Locks of the open file description: two openings within one process exclude each other too, and the lock can be asked for without taking it.
+// Locks of the open file description: two openings within one process exclude each other too, and
+// the lock can be asked for without taking it.
 absl::StatusOr<bool> File::TryLock() {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -142,12 +154,14 @@ absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& path) 
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
   // A name of its own for every attempt, so that two writers never share a half-written file.
   static std::atomic<uint64_t> attempts{0};
-  const std::string temporary = fmt::format("{}.{}.{}.tmp", path, ::getpid(), attempts.fetch_add(1));
+  const std::string temporary =
+      fmt::format("{}.{}.{}.tmp", path, ::getpid(), attempts.fetch_add(1));
   absl::StatusOr<File> file = File::Open(temporary, O_WRONLY | O_CREAT | O_TRUNC);
   if (!file.ok()) return file.status();
   absl::Status status = file->WriteAt(0, bytes);
   if (status.ok()) status = file->SyncData();
-  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) status = FileError(errno, "replace", path);
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0)
+    status = FileError(errno, "replace", path);
   if (!status.ok()) ::unlink(temporary.c_str());
   return status;
 }

@@ -1,4 +1,5 @@
-// A file descriptor and what the recording does with it; errors say which file, what failed and what to do.
+// A file descriptor and what the recording does with it; errors say which file, what failed and
+// what to do.
 #pragma once
 
 #include <absl/status/status.h>
@@ -30,7 +31,8 @@ class File {
   absl::Status WriteAt(int64_t position, std::string_view bytes);
   absl::Status Truncate(int64_t size);
   absl::Status SyncData();
-  // The whole file, for writing, until it is closed; false: someone else holds it, in this process or another.
+  // The whole file, for writing, until it is closed; false: someone else holds it, in this process
+  // or another.
   absl::StatusOr<bool> TryLock();
   // Whether anyone else holds it.
   bool IsLocked() const;

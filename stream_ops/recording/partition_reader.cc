@@ -19,7 +19,8 @@ constexpr size_t kReadWindow = 256u << 10;
 constexpr size_t kHopWindow = 4096;
 // A hole in the row of segments (someone deleted one) is noticed this late.
 constexpr std::chrono::seconds kListInterval{1};
-// A folder that is not there is looked for this often: followers ask hundreds of times a second for each partition.
+// A folder that is not there is looked for this often: followers ask hundreds of times a second for
+// each partition.
 constexpr std::chrono::milliseconds kMissingInterval{250};
 
 }  // namespace
@@ -54,26 +55,29 @@ void RecordedPartitionReader::Seek(int64_t offset) {
   successor_.reset();
 }
 
-// A recording of one host has many partitions that no rank ever writes: listing their folders again and again would be most of what
-// following it costs. Only a folder that has rested for a while is left out, as its time of change is a coarse one.
+// A recording of one host has many partitions that no rank ever writes: listing their folders again
+// and again would be most of what following it costs. Only a folder that has rested for a while is
+// left out, as its time of change is a coarse one.
 bool RecordedPartitionReader::IsStillEmpty() {
   constexpr std::chrono::seconds kRest{1};
   const auto now = std::chrono::steady_clock::now();
   if (missing_at_ && now - *missing_at_ < kMissingInterval) return true;
   missing_at_.reset();
-  struct stat folder{};
+  struct stat folder {};
   if (::stat(directory_.c_str(), &folder) != 0) {
     if (errno == ENOENT) missing_at_ = now;
     return errno == ENOENT;
   }
-  const auto changed = std::chrono::seconds(folder.st_mtim.tv_sec) + std::chrono::nanoseconds(folder.st_mtim.tv_nsec);
+  const auto changed = std::chrono::seconds(folder.st_mtim.tv_sec) +
+                       std::chrono::nanoseconds(folder.st_mtim.tv_nsec);
   const bool still_empty = empty_since_ == changed;
   const bool rested = std::chrono::system_clock::now().time_since_epoch() - changed > kRest;
   empty_since_ = rested ? std::optional(changed) : std::nullopt;
   return still_empty && rested;
 }
 
-// The segment that holds position_: the last that begins at or before it, else the first. False: there is none yet.
+// The segment that holds position_: the last that begins at or before it, else the first. False:
+// there is none yet.
 absl::StatusOr<bool> RecordedPartitionReader::OpenSegment() {
   if (IsStillEmpty()) return false;
   const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
@@ -89,7 +93,8 @@ absl::StatusOr<bool> RecordedPartitionReader::OpenSegment() {
   return true;
 }
 
-// The entry that the segment has just shown, if it is at or behind the position and its body is intact.
+// The entry that the segment has just shown, if it is at or behind the position and its body is
+// intact.
 absl::Status RecordedPartitionReader::TakeEntry(std::vector<ConsumerRecord>* out) {
   const EntryHeader& header = segment_->header();
   const int64_t start = segment_->entry_position();
@@ -117,7 +122,8 @@ absl::StatusOr<bool> RecordedPartitionReader::Advance(SegmentReader::Step step) 
     absl::StatusOr<std::optional<int64_t>> successor = FindSuccessor(step);
     if (!successor.ok()) return successor.status();
     successor_ = *successor;
-    if (!successor_ && tail && !WriterLives()) CountDamage(segment_->position(), segment_->tail_end(), "a torn tail");
+    if (!successor_ && tail && !WriterLives())
+      CountDamage(segment_->position(), segment_->tail_end(), "a torn tail");
     return successor_.has_value();
   }
   if (tail) CountDamage(segment_->position(), segment_->tail_end(), "damaged bytes");
@@ -127,10 +133,14 @@ absl::StatusOr<bool> RecordedPartitionReader::Advance(SegmentReader::Step step) 
   return true;
 }
 
-// In the ordinary case the segment behind is named by the next offset, which costs one look; a list is made where that cannot be relied on.
-absl::StatusOr<std::optional<int64_t>> RecordedPartitionReader::FindSuccessor(SegmentReader::Step step) {
+// In the ordinary case the segment behind is named by the next offset, which costs one look; a list
+// is made where that cannot be relied on.
+absl::StatusOr<std::optional<int64_t>> RecordedPartitionReader::FindSuccessor(
+    SegmentReader::Step step) {
   const int64_t expected = segment_->next_offset();
-  if (expected > segment_->base_offset() && ::access(SegmentPath(directory_, expected).c_str(), F_OK) == 0) return expected;
+  if (expected > segment_->base_offset() &&
+      ::access(SegmentPath(directory_, expected).c_str(), F_OK) == 0)
+    return expected;
   const auto now = std::chrono::steady_clock::now();
   if (step == SegmentReader::Step::kEnd && now - listed_at_ < kListInterval) return std::nullopt;
   listed_at_ = now;
@@ -141,7 +151,8 @@ absl::StatusOr<std::optional<int64_t>> RecordedPartitionReader::FindSuccessor(Se
 }
 
 bool RecordedPartitionReader::WriterLives() const {
-  const absl::StatusOr<File> lock = File::Open(fmt::format("{}/{}", directory_, kWriterLockName), O_RDONLY);
+  const absl::StatusOr<File> lock =
+      File::Open(fmt::format("{}/{}", directory_, kWriterLockName), O_RDONLY);
   return lock.ok() && lock->IsLocked();
 }
 
@@ -150,7 +161,8 @@ void RecordedPartitionReader::CountDamage(int64_t from, int64_t to, std::string_
   if (from >= to) return;
   counted_to_ = to;
   corrupt_bytes_ += static_cast<uint64_t>(to - from);
-  spdlog::warn("recording: skipped {} file={} position={} bytes={} next_offset={}", what, segment_->path(), from, to - from, position_);
+  spdlog::warn("recording: skipped {} file={} position={} bytes={} next_offset={}", what,
+               segment_->path(), from, to - from, position_);
 }
 
 absl::StatusOr<int64_t> RecordedPartitionReader::EndOffset() {
@@ -165,13 +177,15 @@ absl::StatusOr<int64_t> RecordedPartitionReader::EndOffset() {
     if (bases->empty()) return 0;
     missing_at_.reset();  // who knows of an end may read up to it
     if (end_ && bases->back() <= end_->base_offset()) return end_->next_offset();
-    absl::StatusOr<SegmentReader> newest = SegmentReader::Open(directory_, bases->back(), kHopWindow);
+    absl::StatusOr<SegmentReader> newest =
+        SegmentReader::Open(directory_, bases->back(), kHopWindow);
     if (!newest.ok()) return newest.status();
     end_ = *std::move(newest);
   }
 }
 
-// Times are not in order within a partition, so every header up to the first that is late enough is looked at.
+// Times are not in order within a partition, so every header up to the first that is late enough is
+// looked at.
 absl::StatusOr<int64_t> RecordedPartitionReader::OffsetForTime(int64_t timestamp_ms) {
   const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
   if (!bases.ok()) return bases.status();

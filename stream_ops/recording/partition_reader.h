@@ -1,7 +1,8 @@
 // Reads a recorded partition over all its segments, and goes on as it is being written.
 //
-// Damaged bytes are skipped up to the next intact entry, counted once and reported in a log line each. Bytes at the very end that are no whole entry
-// are waited for while a writer lives, and counted as torn when there is none. One thread.
+// Damaged bytes are skipped up to the next intact entry, counted once and reported in a log line
+// each. Bytes at the very end that are no whole entry are waited for while a writer lives, and
+// counted as torn when there is none. One thread.
 #pragma once
 
 #include <chrono>
@@ -38,11 +39,14 @@ class RecordedPartitionReader final : public PartitionReader {
   const TopicPartition partition_;
   int64_t position_ = 0;
   std::optional<SegmentReader> segment_;
-  // The segment behind this one. Found once this one seemed at its end, which must be looked at once more: it may have grown in between.
+  // The segment behind this one. Found once this one seemed at its end, which must be looked at
+  // once more: it may have grown in between.
   std::optional<int64_t> successor_;
   std::chrono::steady_clock::time_point listed_at_;
-  std::optional<std::chrono::steady_clock::time_point> missing_at_;  // when last there was no folder
-  std::optional<std::chrono::nanoseconds> empty_since_;  // time of change of the folder that was listed and held no segment
+  // when last there was no folder
+  std::optional<std::chrono::steady_clock::time_point> missing_at_;
+  // time of change of the folder that was listed and held no segment
+  std::optional<std::chrono::nanoseconds> empty_since_;
   int64_t counted_to_ = 0;  // in this segment: damage before it has been counted
   uint64_t corrupt_bytes_ = 0;
   std::optional<SegmentReader> end_;  // walks the newest segment for EndOffset

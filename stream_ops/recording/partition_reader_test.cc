@@ -14,7 +14,8 @@ namespace {
 
 using testing::ElementsAre;
 
-std::unique_ptr<PartitionWriter> OpenWriter(const std::string& directory, int64_t segment_bytes = 1 << 20) {
+std::unique_ptr<PartitionWriter> OpenWriter(const std::string& directory,
+                                            int64_t segment_bytes = 1 << 20) {
   auto writer = PartitionWriter::Open(directory, {.segment_bytes = segment_bytes});
   EXPECT_TRUE(writer.ok()) << writer.status();
   return *std::move(writer);
@@ -97,7 +98,8 @@ TEST(RecordedPartitionReader, AFlippedBitCostsOneEntryAndIsCounted) {
       EXPECT_EQ(reader.corrupt_bytes(), kSegmentHeaderSize);
     } else {
       std::vector<int64_t> expected{0, 1, 2};
-      expected.erase(expected.begin() + static_cast<ptrdiff_t>((byte - kSegmentHeaderSize) / entry_size));
+      expected.erase(expected.begin() +
+                     static_cast<ptrdiff_t>((byte - kSegmentHeaderSize) / entry_size));
       EXPECT_EQ(offsets, expected) << "bit " << bit;
       EXPECT_EQ(reader.corrupt_bytes(), entry_size) << "bit " << bit;
     }
@@ -115,7 +117,8 @@ TEST(RecordedPartitionReader, ADamagedStretchAcrossEntriesLosesOnlyThose) {
   const std::string path = SegmentPath(scratch.path(), 0);
   std::string bytes = ReadBytes(path);
   const size_t from = bytes.size() / 4;
-  std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(from), bytes.size() / 4, '\xe5');  // the first byte of the marker
+  std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(from), bytes.size() / 4,
+              '\xe5');  // the first byte of the marker
   WriteBytes(path, bytes);
   RecordedPartitionReader reader(scratch.path(), {"t", 0});
   const std::vector<int64_t> offsets = ReadOffsets(reader);
@@ -215,7 +218,8 @@ TEST(RecordedPartitionReader, ASegmentOfAnotherVersionIsRefused) {
   Append(*OpenWriter(scratch.path()), 0, 1);
   const std::string path = SegmentPath(scratch.path(), 0);
   std::string bytes = ReadBytes(path);
-  // The header of a later version with its checksum in order; made as version 1 makes it, with the version changed.
+  // The header of a later version with its checksum in order; made as version 1 makes it, with the
+  // version changed.
   bytes.replace(0, kSegmentHeaderSize, EncodeSegmentHeader(0, 2));
   WriteBytes(path, bytes);
   RecordedPartitionReader reader(scratch.path(), {"t", 0});
@@ -223,7 +227,8 @@ TEST(RecordedPartitionReader, ASegmentOfAnotherVersionIsRefused) {
   const absl::Status status = reader.Read(1, &records);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr("format version 2"));
-  EXPECT_EQ(PartitionWriter::Open(scratch.path(), {}).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(PartitionWriter::Open(scratch.path(), {}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(RecordedPartitionReader, APartitionThatNobodyHasWrittenIsEmpty) {

@@ -18,13 +18,15 @@ constexpr size_t kHopWindow = 4096;
 absl::Status LockedByOther(const std::string& directory, const std::string& lock_path) {
   const absl::StatusOr<std::string> owner = ReadWholeFile(lock_path);
   return absl::FailedPreconditionError(
-      fmt::format("{} is being recorded by another writer (process {}): stop that one, or record to another folder", directory,
-                  owner.ok() && !owner->empty() ? *owner : "unknown"));
+      fmt::format("{} is being recorded by another writer (process {}): stop that one, or record "
+                  "to another folder",
+                  directory, owner.ok() && !owner->empty() ? *owner : "unknown"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PartitionWriter>> PartitionWriter::Open(std::string directory, const PartitionWriterOptions& options) {
+absl::StatusOr<std::unique_ptr<PartitionWriter>> PartitionWriter::Open(
+    std::string directory, const PartitionWriterOptions& options) {
   if (absl::Status status = MakeDirectories(directory); !status.ok()) return status;
   const std::string lock_path = fmt::format("{}/{}", directory, kWriterLockName);
   absl::StatusOr<File> lock = File::Open(lock_path, O_RDWR | O_CREAT);
@@ -33,9 +35,11 @@ absl::StatusOr<std::unique_ptr<PartitionWriter>> PartitionWriter::Open(std::stri
   if (!locked.ok()) return locked.status();
   if (!*locked) return LockedByOther(directory, lock_path);
   if (absl::Status status = lock->Truncate(0); !status.ok()) return status;
-  if (absl::Status status = lock->WriteAt(0, std::to_string(::getpid())); !status.ok()) return status;
+  if (absl::Status status = lock->WriteAt(0, std::to_string(::getpid())); !status.ok())
+    return status;
 
-  std::unique_ptr<PartitionWriter> writer(new PartitionWriter(std::move(directory), options, *std::move(lock)));
+  std::unique_ptr<PartitionWriter> writer(
+      new PartitionWriter(std::move(directory), options, *std::move(lock)));
   if (absl::Status status = writer->Recover(); !status.ok()) return status;
   return writer;
 }
@@ -59,12 +63,13 @@ absl::Status PartitionWriter::Recover() {
   next_offset_ = reader->next_offset();
   if (*step == SegmentReader::Step::kTail) {
     torn_bytes_ = reader->tail_end() - position_;
-    spdlog::warn("recording: cut off a torn tail file={} position={} bytes={} next_offset={}", reader->path(), position_, torn_bytes_,
-                 next_offset_);
+    spdlog::warn("recording: cut off a torn tail file={} position={} bytes={} next_offset={}",
+                 reader->path(), position_, torn_bytes_, next_offset_);
     if (absl::Status status = segment->Truncate(position_); !status.ok()) return status;
   }
   if (position_ == 0) {
-    if (absl::Status status = segment->WriteAt(0, EncodeSegmentHeader(bases->back())); !status.ok()) return status;
+    if (absl::Status status = segment->WriteAt(0, EncodeSegmentHeader(bases->back())); !status.ok())
+      return status;
     position_ = kSegmentHeaderSize;
   }
   segment_ = *std::move(segment);
@@ -77,9 +82,11 @@ absl::Status PartitionWriter::BeginSegment(int64_t base_offset) {
   if (segment_) {
     if (absl::Status status = segment_->SyncData(); !status.ok()) return status;
   }
-  absl::StatusOr<File> segment = File::Open(SegmentPath(directory_, base_offset), O_WRONLY | O_CREAT);
+  absl::StatusOr<File> segment =
+      File::Open(SegmentPath(directory_, base_offset), O_WRONLY | O_CREAT);
   if (!segment.ok()) return segment.status();
-  if (absl::Status status = segment->WriteAt(0, EncodeSegmentHeader(base_offset)); !status.ok()) return status;
+  if (absl::Status status = segment->WriteAt(0, EncodeSegmentHeader(base_offset)); !status.ok())
+    return status;
   if (absl::Status status = SyncDirectory(directory_); !status.ok()) return status;
   segment_ = *std::move(segment);
   position_ = kSegmentHeaderSize;
@@ -90,8 +97,9 @@ absl::Status PartitionWriter::BeginSegment(int64_t base_offset) {
 absl::Status PartitionWriter::Append(const ProducerRecord& record) {
   const std::lock_guard guard(mutex_);
   if (!EncodeEntry(record, next_offset_, options_.compress, &entry_)) {
-    return absl::InvalidArgumentError(fmt::format("a record of {} bytes for {} is larger than the {} that an entry may have",
-                                                  record.value.size(), record.topic, kMaxEntryBody));
+    return absl::InvalidArgumentError(
+        fmt::format("a record of {} bytes for {} is larger than the {} that an entry may have",
+                    record.value.size(), record.topic, kMaxEntryBody));
   }
   const bool full = position_ + static_cast<int64_t>(entry_.size()) > options_.segment_bytes;
   if (full && position_ > static_cast<int64_t>(kSegmentHeaderSize)) {
@@ -100,7 +108,8 @@ absl::Status PartitionWriter::Append(const ProducerRecord& record) {
   return Write(entry_);
 }
 
-// All of the entry or nothing: what a full disk leaves half-written is taken back, now or before the next try.
+// All of the entry or nothing: what a full disk leaves half-written is taken back, now or before
+// the next try.
 absl::Status PartitionWriter::Write(std::string_view entry) {
   if (torn_) {
     if (absl::Status status = segment_->Truncate(position_); !status.ok()) return status;

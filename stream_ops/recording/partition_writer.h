@@ -1,7 +1,9 @@
-// The one writer of a recorded partition: appends entries to its newest segment and begins a new one when that is full.
+// The one writer of a recorded partition: appends entries to its newest segment and begins a new
+// one when that is full.
 //
-// Holds the partition's lock file as long as it lives. On opening it cuts off what a crash left behind the last whole entry, and says so.
-// An entry is one write: other processes see it at once, and a kill -9 of this one loses nothing that Append took. Thread-safe.
+// Holds the partition's lock file as long as it lives. On opening it cuts off what a crash left
+// behind the last whole entry, and says so. An entry is one write: other processes see it at once,
+// and a kill -9 of this one loses nothing that Append took. Thread-safe.
 #pragma once
 
 #include <absl/status/status.h>
@@ -27,7 +29,8 @@ inline constexpr std::string_view kWriterLockName = "writer.lock";
 class PartitionWriter {
  public:
   // kFailedPrecondition: someone else writes it.
-  static absl::StatusOr<std::unique_ptr<PartitionWriter>> Open(std::string directory, const PartitionWriterOptions& options);
+  static absl::StatusOr<std::unique_ptr<PartitionWriter>> Open(
+      std::string directory, const PartitionWriterOptions& options);
 
   absl::Status Append(const ProducerRecord& record);
   // Waits until everything appended is on the disk.

@@ -20,10 +20,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 ProducerRecord Record(std::string value) {
-  return {.topic = "t", .key = "k", .value = std::move(value), .headers = {{"h", "1"}}, .timestamp_ms = 1'000, .partition = 0};
+  return {.topic = "t",
+          .key = "k",
+          .value = std::move(value),
+          .headers = {{"h", "1"}},
+          .timestamp_ms = 1'000,
+          .partition = 0};
 }
 
-std::unique_ptr<PartitionWriter> OpenWriter(const std::string& directory, const PartitionWriterOptions& options = {}) {
+std::unique_ptr<PartitionWriter> OpenWriter(const std::string& directory,
+                                            const PartitionWriterOptions& options = {}) {
   auto writer = PartitionWriter::Open(directory, options);
   EXPECT_TRUE(writer.ok()) << writer.status();
   return *std::move(writer);
@@ -33,7 +39,8 @@ void AppendAll(PartitionWriter& writer, const std::vector<std::string>& values) 
   for (const std::string& value : values) ASSERT_TRUE(writer.Append(Record(value)).ok());
 }
 
-std::vector<std::string> ReadValues(const std::string& directory, uint64_t* corrupt_bytes = nullptr) {
+std::vector<std::string> ReadValues(const std::string& directory,
+                                    uint64_t* corrupt_bytes = nullptr) {
   RecordedPartitionReader reader(directory, {"t", 0});
   std::vector<ConsumerRecord> records;
   EXPECT_TRUE(reader.Read(1'000'000, &records).ok());
@@ -91,7 +98,8 @@ TEST(PartitionWriter, KeepsWhatLiesBehindDamageInTheMiddle) {
   AppendAll(*OpenWriter(scratch.path()), {"a", "b", "c"});
   const std::string path = SegmentPath(scratch.path(), 0);
   std::string bytes = ReadBytes(path);
-  bytes[kSegmentHeaderSize + 5] = static_cast<char>(bytes[kSegmentHeaderSize + 5] ^ 1);  // the size of "a"
+  // the size of "a"
+  bytes[kSegmentHeaderSize + 5] = static_cast<char>(bytes[kSegmentHeaderSize + 5] ^ 1);
   WriteBytes(path, bytes);
   auto writer = OpenWriter(scratch.path());
   EXPECT_EQ(writer->torn_bytes(), 0);
@@ -107,18 +115,21 @@ TEST(PartitionWriter, BeginsANewSegmentWhenOneIsFull) {
     auto writer = OpenWriter(scratch.path(), {.segment_bytes = 1'000});
     AppendAll(*writer, {values.begin(), values.begin() + 50});
   }
-  AppendAll(*OpenWriter(scratch.path(), {.segment_bytes = 1'000}), {values.begin() + 50, values.end()});
+  AppendAll(*OpenWriter(scratch.path(), {.segment_bytes = 1'000}),
+            {values.begin() + 50, values.end()});
   const auto bases = ListSegments(scratch.path());
   ASSERT_TRUE(bases.ok());
   EXPECT_GT(bases->size(), 5u);
-  for (const int64_t base : *bases) EXPECT_LE(ReadBytes(SegmentPath(scratch.path(), base)).size(), 1'000u);
+  for (const int64_t base : *bases)
+    EXPECT_LE(ReadBytes(SegmentPath(scratch.path(), base)).size(), 1'000u);
   EXPECT_EQ(ReadValues(scratch.path()), values);
 }
 
 TEST(PartitionWriter, AnEntryLargerThanASegmentHasOneOfItsOwn) {
   const ScratchDirectory scratch;
   const std::string large(5'000, 'x');
-  AppendAll(*OpenWriter(scratch.path(), {.segment_bytes = 1'000, .compress = false}), {"a", large, "b"});
+  AppendAll(*OpenWriter(scratch.path(), {.segment_bytes = 1'000, .compress = false}),
+            {"a", large, "b"});
   EXPECT_THAT(ReadValues(scratch.path()), ElementsAre("a", large, "b"));
 }
 
@@ -127,7 +138,8 @@ TEST(PartitionWriter, ASecondWriterIsRefused) {
   auto first = OpenWriter(scratch.path());
   const auto second = PartitionWriter::Open(scratch.path(), {});
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(second.status().message()), HasSubstr("being recorded by another writer (process " + std::to_string(::getpid())));
+  EXPECT_THAT(std::string(second.status().message()),
+              HasSubstr("being recorded by another writer (process " + std::to_string(::getpid())));
   AppendAll(*first, {"a"});
   first.reset();
   AppendAll(*OpenWriter(scratch.path()), {"b"});
@@ -137,7 +149,8 @@ TEST(PartitionWriter, ASecondWriterIsRefused) {
 TEST(PartitionWriter, ARecordBeyondTheLimitIsRefusedAndHarmsNothing) {
   const ScratchDirectory scratch;
   auto writer = OpenWriter(scratch.path());
-  EXPECT_EQ(writer->Append(Record(std::string(size_t{kMaxEntryBody} + 1, 'x'))).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(writer->Append(Record(std::string(size_t{kMaxEntryBody} + 1, 'x'))).code(),
+            absl::StatusCode::kInvalidArgument);
   AppendAll(*writer, {"a"});
   EXPECT_THAT(ReadValues(scratch.path()), ElementsAre("a"));
 }
@@ -174,10 +187,12 @@ TEST(PartitionWriter, AnUnwritableFolderIsRefusedWithAdvice) {
   }
   ASSERT_EQ(::chmod(scratch.path().c_str(), 0755), 0);
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("choose a folder that this user may write to"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("choose a folder that this user may write to"));
 }
 
-// The kernel refuses to let a file grow beyond the limit in the middle of a write, just as a full disk does.
+// The kernel refuses to let a file grow beyond the limit in the middle of a write, just as a full
+// disk does.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -216,7 +231,8 @@ TEST(PartitionWriter, AWriteThatFailsHalfWayLeavesNothingAndIsTriedAgain) {
 TEST(FileError, SaysWhatToDo) {
   const absl::Status full = FileError(ENOSPC, "write", "/data/x");
   EXPECT_EQ(full.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(full.message()), HasSubstr("/data/x: No space left on device: free some space"));
+  EXPECT_THAT(std::string(full.message()),
+              HasSubstr("/data/x: No space left on device: free some space"));
   EXPECT_EQ(FileError(EROFS, "create", "/x").code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(FileError(ENOENT, "open", "/x").code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(FileError(EIO, "read", "/x").code(), absl::StatusCode::kInternal);

@@ -18,25 +18,32 @@ constexpr std::string_view kGroupsFolder = "__groups";
 constexpr size_t kMaxNameSize = 200;
 constexpr int32_t kMaxPartitions = 10'000;
 
-// The names that Kafka allows, less those beginning with two underscores: they become names of files.
+// The names that Kafka allows, less those beginning with two underscores: they become names of
+// files.
 bool IsLegalName(std::string_view name) {
   const auto legal = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
   };
-  return !name.empty() && name.size() <= kMaxNameSize && name != "." && name != ".." && !name.starts_with("__") &&
-         std::all_of(name.begin(), name.end(), legal);
+  return !name.empty() && name.size() <= kMaxNameSize && name != "." && name != ".." &&
+         !name.starts_with("__") && std::all_of(name.begin(), name.end(), legal);
 }
 
 // Bytes that are no UTF-8 are replaced, not thrown about.
-std::string Dump(const json& value) { return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n"; }
+std::string Dump(const json& value) {
+  return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
 
 absl::Status Unreadable(const std::string& path) {
-  return absl::DataLossError(fmt::format("{} is damaged: restore it from a copy, or remove it and create it anew", path));
+  return absl::DataLossError(
+      fmt::format("{} is damaged: restore it from a copy, or remove it and create it anew", path));
 }
 
 }  // namespace
 
-std::string RecordingDirectory::TopicPath(const std::string& topic) const { return fmt::format("{}/{}", path_, topic); }
+std::string RecordingDirectory::TopicPath(const std::string& topic) const {
+  return fmt::format("{}/{}", path_, topic);
+}
 
 std::string RecordingDirectory::PartitionPath(const TopicPartition& partition) const {
   return fmt::format("{}/{}", TopicPath(partition.topic), partition.partition);
@@ -45,14 +52,17 @@ std::string RecordingDirectory::PartitionPath(const TopicPartition& partition) c
 absl::Status RecordingDirectory::CreateTopic(const TopicSpec& spec) {
   if (!IsLegalName(spec.name)) {
     return absl::InvalidArgumentError(
-        fmt::format("'{}' cannot name a topic: letters, digits, '.', '_' and '-' can, up to {}", spec.name, kMaxNameSize));
+        fmt::format("'{}' cannot name a topic: letters, digits, '.', '_' and '-' can, up to {}",
+                    spec.name, kMaxNameSize));
   }
   if (spec.partitions < 1 || spec.partitions > kMaxPartitions) {
-    return absl::InvalidArgumentError(fmt::format("topic {} needs 1 to {} partitions, not {}", spec.name, kMaxPartitions, spec.partitions));
+    return absl::InvalidArgumentError(fmt::format("topic {} needs 1 to {} partitions, not {}",
+                                                  spec.name, kMaxPartitions, spec.partitions));
   }
   const std::lock_guard lock(mutex_);
   const absl::StatusOr<TopicSpec> existing = DescribeTopic(spec.name);
-  if (existing.ok()) return absl::AlreadyExistsError(fmt::format("topic {} exists already in {}", spec.name, path_));
+  if (existing.ok())
+    return absl::AlreadyExistsError(fmt::format("topic {} exists already in {}", spec.name, path_));
   if (!absl::IsNotFound(existing.status())) return existing.status();
   if (absl::Status status = MakeDirectories(TopicPath(spec.name)); !status.ok()) return status;
   const json topic = {{"format", 1}, {"partitions", spec.partitions}, {"config", spec.config}};
@@ -66,7 +76,9 @@ absl::StatusOr<TopicSpec> RecordingDirectory::DescribeTopic(const std::string& n
   if (absl::IsNotFound(bytes.status())) return UnknownTopicError(name);
   if (!bytes.ok()) return bytes.status();
   const json topic = json::parse(*bytes, nullptr, /*allow_exceptions=*/false);
-  if (!topic.is_object() || !topic.contains("partitions") || !topic["partitions"].is_number_integer()) return Unreadable(path);
+  if (!topic.is_object() || !topic.contains("partitions") ||
+      !topic["partitions"].is_number_integer())
+    return Unreadable(path);
   const int64_t partitions = topic["partitions"].get<int64_t>();
   if (partitions < 1 || partitions > kMaxPartitions) return Unreadable(path);
   TopicSpec spec{.name = name, .partitions = static_cast<int32_t>(partitions), .config = {}};
@@ -81,12 +93,14 @@ absl::StatusOr<TopicSpec> RecordingDirectory::DescribeTopic(const std::string& n
 absl::StatusOr<std::string> RecordingDirectory::GroupPath(const std::string& group) const {
   if (!IsLegalName(group)) {
     return absl::InvalidArgumentError(
-        fmt::format("'{}' cannot name a group: letters, digits, '.', '_' and '-' can, up to {}", group, kMaxNameSize));
+        fmt::format("'{}' cannot name a group: letters, digits, '.', '_' and '-' can, up to {}",
+                    group, kMaxNameSize));
   }
   return fmt::format("{}/{}/{}.json", path_, kGroupsFolder, group);
 }
 
-absl::StatusOr<RecordingDirectory::Offsets> RecordingDirectory::ReadGroup(const std::string& path) const {
+absl::StatusOr<RecordingDirectory::Offsets> RecordingDirectory::ReadGroup(
+    const std::string& path) const {
   Offsets offsets;
   const absl::StatusOr<std::string> bytes = ReadWholeFile(path);
   if (absl::IsNotFound(bytes.status())) return offsets;
@@ -94,16 +108,20 @@ absl::StatusOr<RecordingDirectory::Offsets> RecordingDirectory::ReadGroup(const 
   const json group = json::parse(*bytes, nullptr, /*allow_exceptions=*/false);
   if (!group.is_array()) return Unreadable(path);
   for (const json& entry : group) {
-    if (!entry.is_object() || !entry.contains("topic") || !entry["topic"].is_string()) return Unreadable(path);
-    if (!entry.contains("partition") || !entry["partition"].is_number_integer()) return Unreadable(path);
-    if (!entry.contains("next_offset") || !entry["next_offset"].is_number_integer()) return Unreadable(path);
+    if (!entry.is_object() || !entry.contains("topic") || !entry["topic"].is_string())
+      return Unreadable(path);
+    if (!entry.contains("partition") || !entry["partition"].is_number_integer())
+      return Unreadable(path);
+    if (!entry.contains("next_offset") || !entry["next_offset"].is_number_integer())
+      return Unreadable(path);
     offsets[{entry["topic"].get<std::string>(), entry["partition"].get<int32_t>()}] =
         std::max<int64_t>(entry["next_offset"].get<int64_t>(), 0);
   }
   return offsets;
 }
 
-absl::StatusOr<std::optional<int64_t>> RecordingDirectory::Committed(const std::string& group, const TopicPartition& partition) {
+absl::StatusOr<std::optional<int64_t>> RecordingDirectory::Committed(
+    const std::string& group, const TopicPartition& partition) {
   const absl::StatusOr<std::string> path = GroupPath(group);
   if (!path.ok()) return path.status();
   const std::lock_guard lock(mutex_);
@@ -114,7 +132,8 @@ absl::StatusOr<std::optional<int64_t>> RecordingDirectory::Committed(const std::
   return std::optional(found->second);
 }
 
-absl::Status RecordingDirectory::Commit(const std::string& group, const std::map<TopicPartition, int64_t>& next_offsets) {
+absl::Status RecordingDirectory::Commit(const std::string& group,
+                                        const std::map<TopicPartition, int64_t>& next_offsets) {
   const absl::StatusOr<std::string> path = GroupPath(group);
   if (!path.ok()) return path.status();
   const std::lock_guard lock(mutex_);
@@ -123,9 +142,12 @@ absl::Status RecordingDirectory::Commit(const std::string& group, const std::map
   for (const auto& [partition, offset] : next_offsets) (*offsets)[partition] = offset;
   json entries = json::array();
   for (const auto& [partition, offset] : *offsets) {
-    entries.push_back({{"topic", partition.topic}, {"partition", partition.partition}, {"next_offset", offset}});
+    entries.push_back(
+        {{"topic", partition.topic}, {"partition", partition.partition}, {"next_offset", offset}});
   }
-  if (absl::Status status = MakeDirectories(fmt::format("{}/{}", path_, kGroupsFolder)); !status.ok()) return status;
+  if (absl::Status status = MakeDirectories(fmt::format("{}/{}", path_, kGroupsFolder));
+      !status.ok())
+    return status;
   return WriteFileAtomically(*path, Dump(entries));
 }
 

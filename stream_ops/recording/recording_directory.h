@@ -28,8 +28,10 @@ class RecordingDirectory {
   absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name);
   std::string PartitionPath(const TopicPartition& partition) const;
 
-  absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group, const TopicPartition& partition);
-  absl::Status Commit(const std::string& group, const std::map<TopicPartition, int64_t>& next_offsets);
+  absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group,
+                                                   const TopicPartition& partition);
+  absl::Status Commit(const std::string& group,
+                      const std::map<TopicPartition, int64_t>& next_offsets);
 
  private:
   using Offsets = std::map<TopicPartition, int64_t>;

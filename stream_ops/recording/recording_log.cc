@@ -15,10 +15,12 @@
 
 namespace eroica {
 
-// What the log's users share: the folder, and the writers of the partitions that this process has appended to.
+// What the log's users share: the folder, and the writers of the partitions that this process has
+// appended to.
 class RecordingLog::Store final : public PartitionSource, public LogAdmin {
  public:
-  explicit Store(const RecordingOptions& options) : options_(options), directory_(options.directory) {}
+  explicit Store(const RecordingOptions& options)
+      : options_(options), directory_(options.directory) {}
 
   const RecordingOptions& options() const { return options_; }
 
@@ -26,7 +28,9 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
     if (options_.read_only) return ReadOnlyError();
     return directory_.CreateTopic(spec);
   }
-  absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name) override { return directory_.DescribeTopic(name); }
+  absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name) override {
+    return directory_.DescribeTopic(name);
+  }
 
   absl::StatusOr<int32_t> PartitionCount(const std::string& topic) override {
     const absl::StatusOr<TopicSpec> spec = directory_.DescribeTopic(topic);
@@ -34,28 +38,37 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
     return spec->partitions;
   }
 
-  absl::StatusOr<std::unique_ptr<PartitionReader>> OpenPartition(const TopicPartition& partition) override {
+  absl::StatusOr<std::unique_ptr<PartitionReader>> OpenPartition(
+      const TopicPartition& partition) override {
     const absl::StatusOr<int32_t> count = PartitionCount(partition.topic);
     if (!count.ok()) return count.status();
-    if (partition.partition < 0 || partition.partition >= *count) return UnknownPartitionError(partition);
-    return std::make_unique<RecordedPartitionReader>(directory_.PartitionPath(partition), partition);
+    if (partition.partition < 0 || partition.partition >= *count)
+      return UnknownPartitionError(partition);
+    return std::make_unique<RecordedPartitionReader>(directory_.PartitionPath(partition),
+                                                     partition);
   }
 
-  // What this process appends wakes the consumer at once; for what others append it looks again after the interval.
-  void WaitForRecords(const std::map<TopicPartition, int64_t>&, std::chrono::steady_clock::time_point deadline) override {
+  // What this process appends wakes the consumer at once; for what others append it looks again
+  // after the interval.
+  void WaitForRecords(const std::map<TopicPartition, int64_t>&,
+                      std::chrono::steady_clock::time_point deadline) override {
     std::unique_lock lock(mutex_);
-    appended_.wait_until(lock, std::min(deadline, std::chrono::steady_clock::now() + options_.tail_interval));
+    appended_.wait_until(
+        lock, std::min(deadline, std::chrono::steady_clock::now() + options_.tail_interval));
   }
 
-  absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group, const TopicPartition& partition) override {
+  absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group,
+                                                   const TopicPartition& partition) override {
     return directory_.Committed(group, partition);
   }
-  absl::Status Commit(const std::string& group, const std::map<TopicPartition, int64_t>& next_offsets) override {
+  absl::Status Commit(const std::string& group,
+                      const std::map<TopicPartition, int64_t>& next_offsets) override {
     return directory_.Commit(group, next_offsets);
   }
 
   absl::Status ReadOnlyError() const {
-    return absl::FailedPreconditionError(fmt::format("{} was opened for reading only", options_.directory));
+    return absl::FailedPreconditionError(
+        fmt::format("{} was opened for reading only", options_.directory));
   }
 
   absl::Status Append(const ProducerRecord& record) {
@@ -82,7 +95,8 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
   uint64_t torn_bytes() const {
     const std::lock_guard lock(mutex_);
     uint64_t bytes = 0;
-    for (const auto& [partition, writer] : writers_) bytes += static_cast<uint64_t>(writer->torn_bytes());
+    for (const auto& [partition, writer] : writers_)
+      bytes += static_cast<uint64_t>(writer->torn_bytes());
     return bytes;
   }
 
@@ -96,12 +110,15 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
       if (!count.ok()) return count.status();
       known = partition_counts_.emplace(record.topic, *count).first;
     }
-    const TopicPartition partition{record.topic, record.partition.value_or(PartitionForKey(record.key, known->second))};
-    if (partition.partition < 0 || partition.partition >= known->second) return UnknownPartitionError(partition);
+    const TopicPartition partition{
+        record.topic, record.partition.value_or(PartitionForKey(record.key, known->second))};
+    if (partition.partition < 0 || partition.partition >= known->second)
+      return UnknownPartitionError(partition);
     auto found = writers_.find(partition);
     if (found == writers_.end()) {
-      auto writer = PartitionWriter::Open(directory_.PartitionPath(partition),
-                                          {.segment_bytes = options_.segment_bytes, .compress = options_.compress});
+      auto writer = PartitionWriter::Open(
+          directory_.PartitionPath(partition),
+          {.segment_bytes = options_.segment_bytes, .compress = options_.compress});
       if (!writer.ok()) return writer.status();
       found = writers_.emplace(partition, *std::move(writer)).first;
     }
@@ -140,7 +157,8 @@ absl::StatusOr<std::unique_ptr<RecordingLog>> RecordingLog::Open(const Recording
   return std::unique_ptr<RecordingLog>(new RecordingLog(std::make_unique<Store>(options)));
 }
 
-absl::StatusOr<std::unique_ptr<LogConsumer>> RecordingLog::NewConsumer(const ConsumerOptions& options) {
+absl::StatusOr<std::unique_ptr<LogConsumer>> RecordingLog::NewConsumer(
+    const ConsumerOptions& options) {
   return std::make_unique<AllPartitionsConsumer>(*store_, options.group_id);
 }
 

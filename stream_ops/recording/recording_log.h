@@ -1,8 +1,11 @@
-// The log on disk: embedded mode, archived incidents, `eroica record` and `eroica replay`. See recording_directory.h and segment.h for the files.
+// The log on disk: embedded mode, archived incidents, `eroica record` and `eroica replay`. See
+// recording_directory.h and segment.h for the files.
 //
-// Each topic partition has one writing process (more are refused) and any number of readers, in any process, which may read while it is written.
-// Every consumer is given all partitions of its topics; a group only keeps committed offsets. Append writes through to the operating system, Flush to
-// the disk. Thread-safe; consumers and producers must not outlive it. A timestamp of 0 stays 0.
+// Each topic partition has one writing process (more are refused) and any number of readers, in any
+// process, which may read while it is written. Every consumer is given all partitions of its
+// topics; a group only keeps committed offsets. Append writes through to the operating system,
+// Flush to the disk. Thread-safe; consumers and producers must not outlive it. A timestamp of 0
+// stays 0.
 #pragma once
 
 #include <chrono>
@@ -15,10 +18,11 @@ namespace eroica {
 
 struct RecordingOptions {
   std::string directory;
-  int64_t segment_bytes = int64_t{256} << 20;   // a new file is begun beyond this
-  bool compress = true;                         // values by lz4, where that makes them smaller
-  bool read_only = false;                       // nothing is created or appended; committing for a group is still tried
-  std::chrono::milliseconds tail_interval{250};  // how often a waiting consumer looks for what other processes have written
+  int64_t segment_bytes = int64_t{256} << 20;  // a new file is begun beyond this
+  bool compress = true;                        // values by lz4, where that makes them smaller
+  bool read_only = false;  // nothing is created or appended; committing for a group is still tried
+  std::chrono::milliseconds tail_interval{
+      250};  // how often a waiting consumer looks for what other processes have written
 };
 
 class RecordingLog final : public Log {

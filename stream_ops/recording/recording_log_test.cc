@@ -22,7 +22,8 @@ std::unique_ptr<RecordingLog> OpenLog(const RecordingOptions& options) {
 
 class RecordingUnderTest final : public LogUnderTest {
  public:
-  explicit RecordingUnderTest(int64_t segment_bytes) : log_(OpenLog({.directory = scratch_.path(), .segment_bytes = segment_bytes})) {}
+  explicit RecordingUnderTest(int64_t segment_bytes)
+      : log_(OpenLog({.directory = scratch_.path(), .segment_bytes = segment_bytes})) {}
   Log& log() override { return *log_; }
 
  private:
@@ -30,10 +31,12 @@ class RecordingUnderTest final : public LogUnderTest {
   std::unique_ptr<RecordingLog> log_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Recording, LogConformance,
-                         testing::Values(LogFactory{"Recording", [] { return std::make_unique<RecordingUnderTest>(256 << 20); }, ""},
-                                         LogFactory{"SmallSegments", [] { return std::make_unique<RecordingUnderTest>(300); }, ""}),
-                         [](const auto& instance) { return instance.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Recording, LogConformance,
+    testing::Values(
+        LogFactory{"Recording", [] { return std::make_unique<RecordingUnderTest>(256 << 20); }, ""},
+        LogFactory{"SmallSegments", [] { return std::make_unique<RecordingUnderTest>(300); }, ""}),
+    [](const auto& instance) { return instance.param.name; });
 
 absl::Status AppendOne(RecordingLog& log, const std::string& value, int32_t partition = 0) {
   return (*log.NewProducer())->Append(TestRecord("t", value, partition));
@@ -51,7 +54,9 @@ TEST(RecordingLog, SurvivesItsProcess) {
   const ScratchDirectory scratch;
   {
     auto log = OpenLog({.directory = scratch.path()});
-    ASSERT_TRUE(log->admin().CreateTopic({.name = "t", .partitions = 2, .config = {{"retention.ms", "5"}}}).ok());
+    ASSERT_TRUE(log->admin()
+                    .CreateTopic({.name = "t", .partitions = 2, .config = {{"retention.ms", "5"}}})
+                    .ok());
     ASSERT_TRUE(AppendOne(*log, "a").ok());
     auto consumer = log->NewConsumer({.group_id = "g", .group_instance_id = "", .properties = {}});
     ASSERT_TRUE((*consumer)->Subscribe({"t"}, nullptr).ok());
@@ -120,7 +125,10 @@ TEST(RecordingLog, TellsOfTornAndDamagedBytes) {
 
 TEST(RecordingLog, ReadOnlyWritesNothing) {
   const ScratchDirectory scratch;
-  EXPECT_EQ(RecordingLog::Open({.directory = scratch.path() + "/none", .read_only = true}).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(RecordingLog::Open({.directory = scratch.path() + "/none", .read_only = true})
+                .status()
+                .code(),
+            absl::StatusCode::kNotFound);
   {
     auto log = OpenLog({.directory = scratch.path()});
     ASSERT_TRUE(log->admin().CreateTopic({.name = "t", .partitions = 1, .config = {}}).ok());
@@ -128,7 +136,8 @@ TEST(RecordingLog, ReadOnlyWritesNothing) {
   }
   auto log = OpenLog({.directory = scratch.path(), .read_only = true});
   EXPECT_EQ(log->NewProducer().status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(log->admin().CreateTopic({.name = "u", .partitions = 1, .config = {}}).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(log->admin().CreateTopic({.name = "u", .partitions = 1, .config = {}}).code(),
+            absl::StatusCode::kFailedPrecondition);
   auto consumer = log->NewConsumer({});
   ASSERT_TRUE((*consumer)->Subscribe({"t"}, nullptr).ok());
   EXPECT_THAT(PollValues(**consumer), testing::ElementsAre("a"));
@@ -138,10 +147,14 @@ TEST(RecordingLog, NamesThatAreNoFileNamesAreRefused) {
   const ScratchDirectory scratch;
   auto log = OpenLog({.directory = scratch.path()});
   for (const std::string name : {"", ".", "..", "../x", "a/b", "__groups", "a b", "\xff"}) {
-    EXPECT_EQ(log->admin().CreateTopic({.name = name, .partitions = 1, .config = {}}).code(), absl::StatusCode::kInvalidArgument) << name;
-    EXPECT_EQ(log->admin().DescribeTopic(name).status().code(), absl::StatusCode::kNotFound) << name;
+    EXPECT_EQ(log->admin().CreateTopic({.name = name, .partitions = 1, .config = {}}).code(),
+              absl::StatusCode::kInvalidArgument)
+        << name;
+    EXPECT_EQ(log->admin().DescribeTopic(name).status().code(), absl::StatusCode::kNotFound)
+        << name;
   }
-  auto consumer = log->NewConsumer({.group_id = "../escape", .group_instance_id = "", .properties = {}});
+  auto consumer =
+      log->NewConsumer({.group_id = "../escape", .group_instance_id = "", .properties = {}});
   EXPECT_EQ((*consumer)->Commit({{{"t", 0}, 1}}).code(), absl::StatusCode::kInvalidArgument);
 }
 
@@ -149,14 +162,16 @@ TEST(RecordingLog, DamagedSettingsAreNamed) {
   const ScratchDirectory scratch;
   auto log = OpenLog({.directory = scratch.path()});
   ASSERT_TRUE(log->admin().CreateTopic({.name = "t", .partitions = 1, .config = {}}).ok());
-  for (const std::string content : {"", "{", "[]", "{\"partitions\": 0}", "{\"partitions\": \"3\"}", "{\"partitions\": 99999999999}"}) {
+  for (const std::string content : {"", "{", "[]", "{\"partitions\": 0}", "{\"partitions\": \"3\"}",
+                                    "{\"partitions\": 99999999999}"}) {
     WriteBytes(scratch.path() + "/t/topic.json", content);
     const absl::Status status = log->admin().DescribeTopic("t").status();
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << content;
     EXPECT_THAT(std::string(status.message()), HasSubstr("topic.json is damaged"));
   }
   std::filesystem::create_directories(scratch.path() + "/__groups");
-  for (const std::string content : {"", "{}", "[1]", "[{\"topic\": 1}]", "[{\"topic\": \"t\", \"partition\": 0}]"}) {
+  for (const std::string content :
+       {"", "{}", "[1]", "[{\"topic\": 1}]", "[{\"topic\": \"t\", \"partition\": 0}]"}) {
     WriteBytes(scratch.path() + "/__groups/g.json", content);
     auto consumer = log->NewConsumer({.group_id = "g", .group_instance_id = "", .properties = {}});
     EXPECT_EQ((*consumer)->Commit({{{"t", 0}, 1}}).code(), absl::StatusCode::kDataLoss) << content;

@@ -54,7 +54,8 @@ absl::StatusOr<std::vector<int64_t>> ListSegments(const std::string& directory) 
   return bases;
 }
 
-absl::StatusOr<SegmentReader> SegmentReader::Open(const std::string& directory, int64_t base_offset, size_t window) {
+absl::StatusOr<SegmentReader> SegmentReader::Open(const std::string& directory, int64_t base_offset,
+                                                  size_t window) {
   absl::StatusOr<File> file = File::Open(SegmentPath(directory, base_offset), O_RDONLY);
   if (!file.ok()) return file.status();
   return SegmentReader(*std::move(file), base_offset, window);
@@ -89,10 +90,13 @@ absl::StatusOr<SegmentReader::Step> SegmentReader::ReadSegmentHeader() {
   uint32_t checksum = 0;
   std::memcpy(&version, header->data() + 8, sizeof(version));
   std::memcpy(&checksum, header->data() + 12, sizeof(checksum));
-  if (!header->starts_with(kMagic) || checksum != SegmentHeaderChecksum(*header)) return Step::kEntry;
+  if (!header->starts_with(kMagic) || checksum != SegmentHeaderChecksum(*header))
+    return Step::kEntry;
   if (version != kSegmentVersion) {
-    return absl::FailedPreconditionError(fmt::format(
-        "{} has format version {}, this program reads {}: use the version of eroica that recorded it", path(), version, kSegmentVersion));
+    return absl::FailedPreconditionError(
+        fmt::format("{} has format version {}, this program reads {}: use the version of eroica "
+                    "that recorded it",
+                    path(), version, kSegmentVersion));
   }
   position_ = kSegmentHeaderSize;
   return Step::kEntry;
@@ -156,7 +160,8 @@ absl::StatusOr<std::string_view> SegmentReader::ReadBody() {
   return View(entry_position_ + static_cast<int64_t>(kEntryHeaderSize), header_.body_size);
 }
 
-// `size` bytes at the position, fewer at the end of the file. Reads a window at once and keeps what it has of it.
+// `size` bytes at the position, fewer at the end of the file. Reads a window at once and keeps what
+// it has of it.
 absl::StatusOr<std::string_view> SegmentReader::View(int64_t position, size_t size) {
   const int64_t buffer_end = buffer_position_ + static_cast<int64_t>(buffer_.size());
   if (position < buffer_position_ || position + static_cast<int64_t>(size) > buffer_end) {
@@ -164,12 +169,14 @@ absl::StatusOr<std::string_view> SegmentReader::View(int64_t position, size_t si
     buffer_.erase(0, overlaps ? static_cast<size_t>(position - buffer_position_) : buffer_.size());
     buffer_position_ = position;
     const size_t kept = buffer_.size();
-    // Whoever follows a file that grows finds a little each time: no room is made, and cleared, for a window that is not there.
+    // Whoever follows a file that grows finds a little each time: no room is made, and cleared, for
+    // a window that is not there.
     const absl::StatusOr<int64_t> end = file_.Size();
     if (!end.ok()) return end.status();
     const auto there = static_cast<size_t>(std::max<int64_t>(*end - position, 0));
     buffer_.resize(std::max(kept, std::min(std::max(size, window_), there)));
-    const absl::StatusOr<size_t> count = file_.ReadAt(position + static_cast<int64_t>(kept), buffer_.size() - kept, buffer_.data() + kept);
+    const absl::StatusOr<size_t> count = file_.ReadAt(position + static_cast<int64_t>(kept),
+                                                      buffer_.size() - kept, buffer_.data() + kept);
     buffer_.resize(kept + (count.ok() ? *count : 0));
     if (!count.ok()) return count.status();
   }

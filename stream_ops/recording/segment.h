@@ -1,4 +1,5 @@
-// One segment file of a partition: a header, then entries to the end. Named by the offset of its first entry; written only at its end.
+// One segment file of a partition: a header, then entries to the end. Named by the offset of its
+// first entry; written only at its end.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +21,24 @@ std::string SegmentPath(const std::string& directory, int64_t base_offset);
 // The base offsets of the partition's segments, in order.
 absl::StatusOr<std::vector<int64_t>> ListSegments(const std::string& directory);
 
-// Walks the entries of one segment, which may be growing. Only an entry whose header is intact and whose body is all there is ever shown; where bytes
-// are damaged it looks for the next such entry behind them. The bodies are checked only by who reads them. Bytes at the end behind which there is
-// nothing (yet) are left alone: they may be an entry that is being written, and the next writer cuts them off.
+// Walks the entries of one segment, which may be growing. Only an entry whose header is intact and
+// whose body is all there is ever shown; where bytes are damaged it looks for the next such entry
+// behind them. The bodies are checked only by who reads them. Bytes at the end behind which there
+// is nothing (yet) are left alone: they may be an entry that is being written, and the next writer
+// cuts them off.
 class SegmentReader {
  public:
   enum class Step : uint8_t {
     kEntry,  // header() and entry_position() tell of it
     kEnd,    // nothing behind the last entry; may be tried again
-    kTail,   // bytes behind the last entry that are no entry (yet), up to tail_end(); may be tried again
+    // bytes behind the last entry that are no entry (yet), up to tail_end(); may be tried again
+    kTail,
   };
 
-  // window: bytes to read at once; small for hopping from header to header, large for reading everything.
-  static absl::StatusOr<SegmentReader> Open(const std::string& directory, int64_t base_offset, size_t window);
+  // window: bytes to read at once; small for hopping from header to header, large for reading
+  // everything.
+  static absl::StatusOr<SegmentReader> Open(const std::string& directory, int64_t base_offset,
+                                            size_t window);
 
   absl::StatusOr<Step> Next();
 
@@ -54,7 +60,10 @@ class SegmentReader {
   enum class Found : uint8_t { kEntry, kNothing, kIncomplete, kDamaged };
 
   SegmentReader(File file, int64_t base_offset, size_t window)
-      : file_(std::move(file)), base_offset_(base_offset), window_(window), next_offset_(base_offset) {}
+      : file_(std::move(file)),
+        base_offset_(base_offset),
+        window_(window),
+        next_offset_(base_offset) {}
 
   absl::StatusOr<Step> ReadSegmentHeader();
   absl::StatusOr<Step> Search(int64_t from);

@@ -11,7 +11,8 @@ StreamThreadOptions ThreadOptions(const BoundedRunOptions& options) {
   StreamThreadOptions thread;
   thread.task = {options.topic_prefix, options.replay_id};
   thread.poll_records_max = options.poll_records_max;
-  thread.poll_timeout = std::chrono::milliseconds(1);  // an empty topic is known to be empty after the first poll
+  // an empty topic is known to be empty after the first poll
+  thread.poll_timeout = std::chrono::milliseconds(1);
   thread.commit_interval = std::nullopt;
   thread.commit_records_max = options.commit_records_max;
   thread.idle_timeout = std::nullopt;
@@ -21,7 +22,8 @@ StreamThreadOptions ThreadOptions(const BoundedRunOptions& options) {
 
 }  // namespace
 
-BoundedRun::BoundedRun(Log& log, StateStore& store, const Topology& topology, BoundedRunOptions options)
+BoundedRun::BoundedRun(Log& log, StateStore& store, const Topology& topology,
+                       BoundedRunOptions options)
     : log_(log), store_(store), topology_(topology), options_(std::move(options)) {}
 
 absl::Status BoundedRun::Run() {
@@ -35,7 +37,8 @@ absl::Status BoundedRun::Run() {
 absl::StatusOr<bool> BoundedRun::Step() {
   if (stage_ == topology_.stages().size()) return false;
   const Stage& stage = topology_.stages()[stage_];
-  if (thread_ == nullptr) thread_ = std::make_unique<StreamThread>(log_, store_, stage, ThreadOptions(options_));
+  if (thread_ == nullptr)
+    thread_ = std::make_unique<StreamThread>(log_, store_, stage, ThreadOptions(options_));
   const absl::StatusOr<bool> caught_up = thread_->CaughtUp();
   if (!caught_up.ok()) return caught_up.status();
   if (!*caught_up) {
@@ -58,7 +61,8 @@ StageProbe BoundedRun::probe() const {
 }
 
 StageProbe BoundedRun::probe(std::string_view stage) const {
-  if (const auto finished = finished_.find(stage); finished != finished_.end()) return finished->second;
+  if (const auto finished = finished_.find(stage); finished != finished_.end())
+    return finished->second;
   if (thread_ != nullptr && topology_.stages()[stage_].name == stage) return thread_->probe();
   return {};
 }

@@ -1,6 +1,8 @@
-// Runs a topology in this process until its input is used up: each stage in turn reads to the end of its topic, is told that nothing more will come, and
-// commits. No thread, no clock, no randomness: equal input gives equal output. `eroica diagnose` is one such run over a MemoryLog; the tests use it as
-// Kafka Streams' TopologyTestDriver, step by step. Findings are read from the findings topic of the log.
+// Runs a topology in this process until its input is used up: each stage in turn reads to the end
+// of its topic, is told that nothing more will come, and commits. No thread, no clock, no
+// randomness: equal input gives equal output. `eroica diagnose` is one such run over a MemoryLog;
+// the tests use it as Kafka Streams' TopologyTestDriver, step by step. Findings are read from the
+// findings topic of the log.
 #pragma once
 
 #include <absl/status/status.h>
@@ -32,8 +34,9 @@ class BoundedRun {
 
   // Every stage to its end. The first error ends the run.
   absl::Status Run();
-  // One poll of the stage whose turn it is, or its end. false: nothing is left to do. To destroy a run between two steps is to crash there: what was
-  // committed stays, and a new run over the same store and log goes on from it.
+  // One poll of the stage whose turn it is, or its end. false: nothing is left to do. To destroy a
+  // run between two steps is to crash there: what was committed stays, and a new run over the same
+  // store and log goes on from it.
   absl::StatusOr<bool> Step();
 
   // Of all stages that ran, added up; or of one of them.

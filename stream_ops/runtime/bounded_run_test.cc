@@ -23,8 +23,10 @@ using testing::WindowSum;
 
 // Two stages that sum: by key, then what the first says by the same key, as if it were input.
 Topology TwoStages() {
-  return Topology({{"first", Topic::kEvents, [] { return std::make_unique<WindowSum>(Topic::kPatterns); }},
-                   {"second", Topic::kPatterns, [] { return std::make_unique<WindowSum>(Topic::kFindings, Repeats::kIgnore); }}});
+  return Topology(
+      {{"first", Topic::kEvents, [] { return std::make_unique<WindowSum>(Topic::kPatterns); }},
+       {"second", Topic::kPatterns,
+        [] { return std::make_unique<WindowSum>(Topic::kFindings, Repeats::kIgnore); }}});
 }
 
 std::vector<ProducerRecord> Input() {
@@ -32,10 +34,16 @@ std::vector<ProducerRecord> Input() {
   for (int window = 10; window < 20; ++window) {
     for (int amount = 1; amount <= 3; ++amount) {
       for (const char* key : {"a", "b", "c", "d", "e"}) {
-        records.push_back({"eroica.events", key, fmt::format("{}:{}:{}", key, window, amount), {}, window, std::nullopt});
+        records.push_back({"eroica.events",
+                           key,
+                           fmt::format("{}:{}:{}", key, window, amount),
+                           {},
+                           window,
+                           std::nullopt});
       }
     }
-    records.push_back({"eroica.events", "bad", fmt::format("not a record {}", window), {}, window, std::nullopt});
+    records.push_back(
+        {"eroica.events", "bad", fmt::format("not a record {}", window), {}, window, std::nullopt});
   }
   return records;
 }
@@ -43,7 +51,8 @@ std::vector<ProducerRecord> Input() {
 std::vector<std::string> Expected() {
   std::vector<std::string> values;
   for (const char* key : {"a", "b", "c", "d", "e"}) {
-    for (int window = 10; window < 20; ++window) values.push_back(fmt::format("{}:{}:6", key, window));
+    for (int window = 10; window < 20; ++window)
+      values.push_back(fmt::format("{}:{}:6", key, window));
   }
   return values;
 }
@@ -110,7 +119,8 @@ TEST(BoundedRun, ACrashAfterAnyStepChangesNothing) {
     BoundedRun run(log, store, topology, options);
     const absl::Status status = run.Run();
     ASSERT_TRUE(status.ok()) << status;
-    ASSERT_EQ(DistinctValues(log, "eroica.findings"), Expected()) << "crash after step " << crash_after;
+    ASSERT_EQ(DistinctValues(log, "eroica.findings"), Expected())
+        << "crash after step " << crash_after;
     if (finished) {
       // The whole work was done and committed: the second run says nothing again.
       EXPECT_EQ(SortedValues(log, "eroica.findings"), Expected());
@@ -154,7 +164,8 @@ TEST(Topology, TheThreeStagesFollowTheData) {
 }
 
 TEST(TopicLayout, RecordsAreStampedAsTheyArrive) {
-  for (const TopicSpec& spec : TopicSpecs("eroica", {})) EXPECT_EQ(spec.config.at("message.timestamp.type"), "LogAppendTime") << spec.name;
+  for (const TopicSpec& spec : TopicSpecs("eroica", {}))
+    EXPECT_EQ(spec.config.at("message.timestamp.type"), "LogAppendTime") << spec.name;
 }
 
 TEST(TopicLayout, LeavesWhatIsThere) {

@@ -1,5 +1,6 @@
-// What the runtime counts of a stage. Plain numbers, owned by one thread; readers get copies (StageThreads::Probes). ops exposes them as metrics.
-// Books: received = processed + dead-lettered + replayed dead letters + ignored + still pending.
+// What the runtime counts of a stage. Plain numbers, owned by one thread; readers get copies
+// (StageThreads::Probes). ops exposes them as metrics. Books: received = processed + dead-lettered
+// + replayed dead letters + ignored + still pending.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +15,21 @@ struct StageProbe {
   uint64_t records_received = 0;
   uint64_t bytes_received = 0;
   uint64_t records_processed = 0;
-  uint64_t records_ignored = 0;  // of partitions that are no longer ours, or behind the task's position
+  // of partitions that are no longer ours, or behind the task's position
+  uint64_t records_ignored = 0;
   uint64_t records_emitted = 0;
   uint64_t bytes_emitted = 0;
   std::map<DropReason, uint64_t> dead_letters;
-  uint64_t dead_letters_replayed = 0;  // were on the dead-letter topic already before a restart: not sent again
-  uint64_t corrupt_bytes = 0;          // skipped by the log itself
+  // were on the dead-letter topic already before a restart: not sent again
+  uint64_t dead_letters_replayed = 0;
+  uint64_t corrupt_bytes = 0;  // skipped by the log itself
   uint64_t commits = 0;
   uint64_t idle_punctuations = 0;
-  uint64_t retries = 0;   // after an error that may pass
-  uint64_t restarts = 0;  // tasks set back to their last commit, because outputs were lost on their way
-  uint64_t errors = 0;    // that stopped the stage
-  uint64_t tasks = 0;     // open now
+  uint64_t retries = 0;  // after an error that may pass
+  // tasks set back to their last commit, because outputs were lost on their way
+  uint64_t restarts = 0;
+  uint64_t errors = 0;  // that stopped the stage
+  uint64_t tasks = 0;   // open now
 
   void Add(const StageProbe& other) {
     records_received += other.records_received;

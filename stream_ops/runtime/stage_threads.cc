@@ -22,32 +22,42 @@ void WaitFor(const std::stop_token& stop, std::chrono::milliseconds duration) {
 
 }  // namespace
 
-StageThreads::StageThreads(Log& log, StateStore& store, Topology topology, std::vector<std::string> roles, StageThreadsOptions options)
-    : log_(log), store_(store), topology_(std::move(topology)), roles_(std::move(roles)), options_(std::move(options)) {
+StageThreads::StageThreads(Log& log, StateStore& store, Topology topology,
+                           std::vector<std::string> roles, StageThreadsOptions options)
+    : log_(log),
+      store_(store),
+      topology_(std::move(topology)),
+      roles_(std::move(roles)),
+      options_(std::move(options)) {
   EROICA_CHECK(options_.threads_per_stage > 0);
 }
 
 StageThreads::~StageThreads() {
   if (threads_.empty()) return;
-  if (const absl::Status status = Stop(); !status.ok()) spdlog::error("stages ended: {}", std::string(status.message()));
+  if (const absl::Status status = Stop(); !status.ok())
+    spdlog::error("stages ended: {}", std::string(status.message()));
 }
 
 absl::Status StageThreads::Start() {
   EROICA_CHECK(threads_.empty());
   for (const std::string& role : roles_) {
-    if (topology_.Find(role) == nullptr) return absl::InvalidArgumentError(fmt::format("there is no stage '{}'", role));
+    if (topology_.Find(role) == nullptr)
+      return absl::InvalidArgumentError(fmt::format("there is no stage '{}'", role));
   }
   int depth = 0;
   for (const Stage& stage : topology_.stages()) {
     ++depth;
-    if (!roles_.empty() && std::find(roles_.begin(), roles_.end(), stage.name) == roles_.end()) continue;
+    if (!roles_.empty() && std::find(roles_.begin(), roles_.end(), stage.name) == roles_.end())
+      continue;
     for (int number = 0; number < options_.threads_per_stage; ++number) {
       StreamThreadOptions thread = options_.thread;
       thread.consumer.group_id = fmt::format("{}-{}", options_.group_prefix, stage.name);
       if (!options_.group_instance_prefix.empty()) {
-        thread.consumer.group_instance_id = fmt::format("{}-{}-{}", options_.group_instance_prefix, stage.name, number);
+        thread.consumer.group_instance_id =
+            fmt::format("{}-{}-{}", options_.group_instance_prefix, stage.name, number);
       }
-      // What an earlier stage closes because of silence must have arrived before a later stage calls the same silence its own.
+      // What an earlier stage closes because of silence must have arrived before a later stage
+      // calls the same silence its own.
       if (thread.idle_timeout) *thread.idle_timeout *= depth;
       size_t index = 0;
       {
@@ -55,19 +65,24 @@ absl::Status StageThreads::Start() {
         index = probes_.size();
         probes_.emplace_back(stage.name, StageProbe{});
       }
-      threads_.emplace_back([this, &stage, index, thread = std::move(thread)] { Run(stage, index, thread, stop_.get_token()); });
+      threads_.emplace_back([this, &stage, index, thread = std::move(thread)] {
+        Run(stage, index, thread, stop_.get_token());
+      });
     }
   }
   return absl::OkStatus();
 }
 
-void StageThreads::Run(const Stage& stage, size_t index, StreamThreadOptions options, const std::stop_token& stop) {
+void StageThreads::Run(const Stage& stage, size_t index, StreamThreadOptions options,
+                       const std::stop_token& stop) {
   StreamThread thread(log_, store_, stage, std::move(options));
   while (!stop.stop_requested()) {
-    const absl::StatusOr<std::chrono::milliseconds> wait = thread.RunOnce(std::chrono::steady_clock::now());
+    const absl::StatusOr<std::chrono::milliseconds> wait =
+        thread.RunOnce(std::chrono::steady_clock::now());
     Publish(index, stage.name, thread.probe());
     if (!wait.ok()) {
-      Finish(absl::Status(wait.status().code(), fmt::format("stage {}: {}", stage.name, std::string(wait.status().message()))));
+      Finish(absl::Status(wait.status().code(), fmt::format("stage {}: {}", stage.name,
+                                                            std::string(wait.status().message()))));
       return;  // with nothing committed: what failed is done again after a restart
     }
     if (wait->count() > 0) WaitFor(stop, *wait);

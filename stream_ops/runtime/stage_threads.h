@@ -1,8 +1,8 @@
-// The threads of a node: one StreamThread after the other for every stage that the node runs, each on a thread of its own. The only place of the runtime
-// that starts threads and reads the clock.
+// The threads of a node: one StreamThread after the other for every stage that the node runs, each
+// on a thread of its own. The only place of the runtime that starts threads and reads the clock.
 //
-// Owner: ops. Start, Wait and Stop are for the owner's thread; Probes is thread-safe. An error that ends one stage stops them all: half a node would look alive
-// and fall behind.
+// Owner: ops. Start, Wait and Stop are for the owner's thread; Probes is thread-safe. An error that
+// ends one stage stops them all: half a node would look alive and fall behind.
 #pragma once
 
 #include <absl/status/status.h>
@@ -20,7 +20,8 @@
 namespace eroica {
 
 struct StageThreadsOptions {
-  StreamThreadOptions thread;           // of every stage; the group id is set here, idle_timeout is that of the first stage
+  StreamThreadOptions
+      thread;  // of every stage; the group id is set here, idle_timeout is that of the first stage
   std::string group_prefix = "eroica";  // group of a stage: PREFIX-STAGE
   std::string group_instance_prefix;    // static membership: PREFIX-STAGE-NUMBER; empty: dynamic
   int threads_per_stage = 1;
@@ -29,7 +30,8 @@ struct StageThreadsOptions {
 class StageThreads {
  public:
   // roles: names of the stages to run; empty: all. log and store must outlive this.
-  StageThreads(Log& log, StateStore& store, Topology topology, std::vector<std::string> roles, StageThreadsOptions options);
+  StageThreads(Log& log, StateStore& store, Topology topology, std::vector<std::string> roles,
+               StageThreadsOptions options);
   // Stops, if that was not done.
   ~StageThreads();
 
@@ -37,16 +39,19 @@ class StageThreads {
   absl::Status Start();
   // Until Stop was called from another thread or a stage ended by itself: its error.
   absl::Status Wait();
-  // Every stage finishes its step, commits and lets go of its partitions. Answers with the first error, of then or before.
+  // Every stage finishes its step, commits and lets go of its partitions. Answers with the first
+  // error, of then or before.
   absl::Status Stop();
-  // Thread-safe and at once: Wait returns, the stages begin to stop. Safe in a signal-handling thread, not in a signal handler.
+  // Thread-safe and at once: Wait returns, the stages begin to stop. Safe in a signal-handling
+  // thread, not in a signal handler.
   void RequestStop();
 
   // By stage, all threads added up; as of their last step.
   std::map<std::string, StageProbe> Probes() const;
 
  private:
-  void Run(const Stage& stage, size_t index, StreamThreadOptions options, const std::stop_token& stop);
+  void Run(const Stage& stage, size_t index, StreamThreadOptions options,
+           const std::stop_token& stop);
   void Publish(size_t index, const std::string& stage, const StageProbe& probe);
   void Finish(const absl::Status& status);
 

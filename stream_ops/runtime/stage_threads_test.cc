@@ -23,8 +23,10 @@ using testing::WindowSum;
 constexpr std::chrono::seconds kDeadline{60};
 
 Topology TwoStages() {
-  return Topology({{"first", Topic::kEvents, [] { return std::make_unique<WindowSum>(Topic::kPatterns); }},
-                   {"second", Topic::kPatterns, [] { return std::make_unique<WindowSum>(Topic::kFindings, Repeats::kIgnore); }}});
+  return Topology(
+      {{"first", Topic::kEvents, [] { return std::make_unique<WindowSum>(Topic::kPatterns); }},
+       {"second", Topic::kPatterns,
+        [] { return std::make_unique<WindowSum>(Topic::kFindings, Repeats::kIgnore); }}});
 }
 
 class StageThreadsTest : public ::testing::Test {
@@ -38,7 +40,8 @@ class StageThreadsTest : public ::testing::Test {
 
   void Send(const std::vector<std::string>& values) {
     std::vector<ProducerRecord> records;
-    for (const std::string& value : values) records.push_back({"eroica.events", "", value, {}, 0, 0});
+    for (const std::string& value : values)
+      records.push_back({"eroica.events", "", value, {}, 0, 0});
     AppendAll(log_, std::move(records));
   }
 
@@ -101,7 +104,8 @@ TEST_F(StageThreadsTest, AnErrorOfOneStageEndsAllAndIsTold) {
   ASSERT_TRUE(threads.Start().ok());
   const absl::Status status = threads.Wait();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("stage first: task first/eroica.events/0 at offset 1"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("stage first: task first/eroica.events/0 at offset 1"));
   EXPECT_EQ(threads.Stop(), status);
 }
 

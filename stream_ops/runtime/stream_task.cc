@@ -14,7 +14,8 @@ constexpr std::string_view kInputKey = "input";  // of the task's own part of kP
 
 }  // namespace
 
-StreamTask::StreamTask(TaskId id, StreamTaskOptions options, std::unique_ptr<Processor> processor, StateStore& store, StageProbe* probe)
+StreamTask::StreamTask(TaskId id, StreamTaskOptions options, std::unique_ptr<Processor> processor,
+                       StateStore& store, StageProbe* probe)
     : id_(std::move(id)),
       options_(std::move(options)),
       node_store_(store),
@@ -32,7 +33,9 @@ absl::Status StreamTask::Init() {
   if (!value.ok()) return value.status();
   if (value->has_value()) {
     committed_ = DecodePosition(**value);
-    if (!committed_) return absl::DataLossError(fmt::format("the store's position of task {} is not one of ours", id_.ToString()));
+    if (!committed_)
+      return absl::DataLossError(
+          fmt::format("the store's position of task {} is not one of ours", id_.ToString()));
     next_ = committed_->restart;
   }
   return processor_->Init(*this);
@@ -55,8 +58,8 @@ absl::Status StreamTask::Process(const ConsumerRecord& record) {
   const absl::Status status = processor_->Process(record);
   current_ = nullptr;
   if (!status.ok()) {
-    return absl::Status(status.code(),
-                        fmt::format("task {} at offset {}: {}", id_.ToString(), record.offset, std::string(status.message())));
+    return absl::Status(status.code(), fmt::format("task {} at offset {}: {}", id_.ToString(),
+                                                   record.offset, std::string(status.message())));
   }
   next_ = record.offset + 1;
   ++probe_->records_processed;
@@ -65,7 +68,9 @@ absl::Status StreamTask::Process(const ConsumerRecord& record) {
 
 absl::Status StreamTask::Punctuate(PunctuationType type) {
   const absl::Status status = processor_->Punctuate(type);
-  if (!status.ok()) return absl::Status(status.code(), fmt::format("task {}: {}", id_.ToString(), std::string(status.message())));
+  if (!status.ok())
+    return absl::Status(status.code(),
+                        fmt::format("task {}: {}", id_.ToString(), std::string(status.message())));
   dirty_ = dirty_ || !changes_.empty() || !outbox_.empty();
   return absl::OkStatus();
 }
@@ -99,13 +104,15 @@ void StreamTask::CollectCommit() {
     EROICA_CHECK(restart >= 0 && restart <= *next_);
     // While records come again after a restart, what was processed before stays processed.
     const TaskPosition position{restart, std::max(*next_, committed_ ? committed_->processed : 0)};
-    if (committed_ != position) changes_.Put(Table::kPositions, std::string(kInputKey), EncodePosition(position));
+    if (committed_ != position)
+      changes_.Put(Table::kPositions, std::string(kInputKey), EncodePosition(position));
     committed_ = position;
   }
   to_store_ = store_.Scoped(std::exchange(changes_, {}));
 }
 
-void StreamTask::Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms, const JobId& job) {
+void StreamTask::Forward(Topic topic, std::string key, PayloadType type, Bytes payload,
+                         int64_t timestamp_ms, const JobId& job) {
   ProducerRecord record;
   record.topic = topic_names_[static_cast<size_t>(topic)];
   record.key = std::move(key);

@@ -1,9 +1,13 @@
-// One task: a stage's processor over one partition of its input. Owned and called by one StreamThread.
+// One task: a stage's processor over one partition of its input. Owned and called by one
+// StreamThread.
 //
-// The cycle: records are processed, what the processor forwards waits in the outbox and is handed to the log at once; at the commit, first everything that was
-// handed over must be durable, then the processor's changes and the task's position enter the store in one write. A crash in between repeats outputs,
-// it never loses one: outputs are deterministic and carry identities, so that a consumer knows the second copy. What a bad record leaves on the
-// dead-letter topic has no identity of its own, so the position also says which records were processed before: they are not dead-lettered again.
+// The cycle: records are processed, what the processor forwards waits in the outbox and is handed
+// to the log at once; at the commit, first everything that was handed over must be durable, then
+// the processor's changes and the task's position enter the store in one write. A crash in between
+// repeats outputs, it never loses one: outputs are deterministic and carry identities, so that a
+// consumer knows the second copy. What a bad record leaves on the dead-letter topic has no identity
+// of its own, so the position also says which records were processed before: they are not
+// dead-lettered again.
 #pragma once
 
 #include <absl/status/status.h>
@@ -24,7 +28,8 @@
 namespace eroica {
 
 // Headers of a dead letter, after the record's own ones.
-inline constexpr std::string_view kHeaderDeadLetterReason = "dead-letter-reason";  // ToString(DropReason)
+// ToString(DropReason)
+inline constexpr std::string_view kHeaderDeadLetterReason = "dead-letter-reason";
 inline constexpr std::string_view kHeaderDeadLetterStage = "dead-letter-stage";
 inline constexpr std::string_view kHeaderDeadLetterTopic = "dead-letter-topic";
 inline constexpr std::string_view kHeaderDeadLetterPartition = "dead-letter-partition";
@@ -38,28 +43,33 @@ struct StreamTaskOptions {
 class StreamTask : private ProcessorContext {
  public:
   // store and probe must outlive the task.
-  StreamTask(TaskId id, StreamTaskOptions options, std::unique_ptr<Processor> processor, StateStore& store, StageProbe* probe);
+  StreamTask(TaskId id, StreamTaskOptions options, std::unique_ptr<Processor> processor,
+             StateStore& store, StageProbe* probe);
 
   // Loads the position, then the processor. Before any other call.
   absl::Status Init();
-  // Where the input must be read from: the committed restart position; else the first record that the task saw; else nothing.
+  // Where the input must be read from: the committed restart position; else the first record that
+  // the task saw; else nothing.
   std::optional<int64_t> restart_offset() const;
 
   // A record behind the task's position is ignored and counted.
   absl::Status Process(const ConsumerRecord& record);
   absl::Status Punctuate(PunctuationType type);
-  // Hands the outbox to the producer, in order, until it refuses a record: that one and those after it stay.
+  // Hands the outbox to the producer, in order, until it refuses a record: that one and those after
+  // it stay.
   absl::Status SendOutputs(LogProducer& producer);
   bool has_outputs() const { return !outbox_.empty(); }
   // Something happened that a commit would have to say.
   bool dirty() const { return dirty_; }
 
-  // Writes changes and position. Everything sent must be durable by now. After an error: again, before the task goes on.
+  // Writes changes and position. Everything sent must be durable by now. After an error: again,
+  // before the task goes on.
   absl::Status Commit();
   const TaskId& id() const { return id_; }
 
  private:
-  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms, const JobId& job) override;
+  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms,
+               const JobId& job) override;
   void DeadLetter(DropReason reason) override;
   const StateStore& store() const override { return store_; }
   StateChanges& changes() override { return changes_; }

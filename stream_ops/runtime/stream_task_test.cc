@@ -32,13 +32,15 @@ class CountingStore : public InMemoryStore {
 class StreamTaskTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* topic : {"eroica.patterns", "eroica.deadletter"}) ASSERT_TRUE(log_.admin().CreateTopic({topic, 1, {}, 1}).ok());
+    for (const char* topic : {"eroica.patterns", "eroica.deadletter"})
+      ASSERT_TRUE(log_.admin().CreateTopic({topic, 1, {}, 1}).ok());
     producer_ = *log_.NewProducer();
   }
 
   std::unique_ptr<StreamTask> NewTask() {
-    auto task = std::make_unique<StreamTask>(TaskId{"sum", {"eroica.events", 3}}, StreamTaskOptions{},
-                                             std::make_unique<WindowSum>(Topic::kPatterns), store_, &probe_);
+    auto task = std::make_unique<StreamTask>(
+        TaskId{"sum", {"eroica.events", 3}}, StreamTaskOptions{},
+        std::make_unique<WindowSum>(Topic::kPatterns), store_, &probe_);
     const absl::Status status = task->Init();
     EXPECT_TRUE(status.ok()) << status;
     return task;
@@ -76,10 +78,12 @@ TEST_F(StreamTaskTest, ForwardsWithSchemaAndJob) {
 }
 
 TEST_F(StreamTaskTest, MarksReplayedRecords) {
-  StreamTask task({"sum", {"eroica.events", 3}}, {"eroica", "replay 7"}, std::make_unique<WindowSum>(Topic::kPatterns), store_, &probe_);
+  StreamTask task({"sum", {"eroica.events", 3}}, {"eroica", "replay 7"},
+                  std::make_unique<WindowSum>(Topic::kPatterns), store_, &probe_);
   ASSERT_TRUE(task.Init().ok());
   ProcessAndCommit(task, {Record(0, "a:1:5"), Record(1, "a:2:1")});
-  EXPECT_EQ(FindHeader(ReadTopic(log_, "eroica.patterns").at(0).headers, kHeaderReplay), "replay 7");
+  EXPECT_EQ(FindHeader(ReadTopic(log_, "eroica.patterns").at(0).headers, kHeaderReplay),
+            "replay 7");
 }
 
 TEST_F(StreamTaskTest, DeadLetterKeepsTheBytesAndSaysWhereTheyCameFrom) {
@@ -90,9 +94,11 @@ TEST_F(StreamTaskTest, DeadLetterKeepsTheBytesAndSaysWhereTheyCameFrom) {
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out[0].value, bytes);
   EXPECT_EQ(out[0].key, "the key");
-  EXPECT_THAT(out[0].headers, ElementsAre(Pair("schema", "EVB1"), Pair("dead-letter-reason", "malformed_event"),
-                                          Pair("dead-letter-stage", "sum"), Pair("dead-letter-topic", "eroica.events"),
-                                          Pair("dead-letter-partition", "3"), Pair("dead-letter-offset", "41")));
+  EXPECT_THAT(
+      out[0].headers,
+      ElementsAre(Pair("schema", "EVB1"), Pair("dead-letter-reason", "malformed_event"),
+                  Pair("dead-letter-stage", "sum"), Pair("dead-letter-topic", "eroica.events"),
+                  Pair("dead-letter-partition", "3"), Pair("dead-letter-offset", "41")));
   EXPECT_EQ(probe_.dead_letters.at(DropReason::kMalformedEvent), 1u);
 }
 
@@ -127,7 +133,8 @@ TEST_F(StreamTaskTest, GoesOnWhereItWasCommitted) {
   ProcessAndCommit(*task, {Record(1, "b:1:5"), Record(2, "a:2:1"), Record(3, "b:2:7")});
   ASSERT_TRUE(task->Punctuate(PunctuationType::kEndOfInput).ok());
   ProcessAndCommit(*task, {});
-  EXPECT_THAT(testing::SortedValues(log_, "eroica.patterns"), ElementsAre("a:1:5", "a:2:1", "b:1:5", "b:2:7"));
+  EXPECT_THAT(testing::SortedValues(log_, "eroica.patterns"),
+              ElementsAre("a:1:5", "a:2:1", "b:1:5", "b:2:7"));
   EXPECT_EQ(NewTask()->restart_offset(), 4);
 }
 
@@ -144,20 +151,23 @@ TEST_F(StreamTaskTest, DoesNotRepeatDeadLettersThatAnOpenWindowBringsBack) {
 TEST_F(StreamTaskTest, RemembersWhatWasProcessedOverASecondRestart) {
   ProcessAndCommit(*NewTask(), {Record(0, "a:1:5"), Record(1, "bad"), Record(2, "bad")});
   ProcessAndCommit(*NewTask(), {Record(0, "a:1:5")});  // dies again before it reaches the bad ones
-  ProcessAndCommit(*NewTask(), {Record(0, "a:1:5"), Record(1, "bad"), Record(2, "bad"), Record(3, "bad")});
+  ProcessAndCommit(*NewTask(),
+                   {Record(0, "a:1:5"), Record(1, "bad"), Record(2, "bad"), Record(3, "bad")});
   EXPECT_EQ(ReadTopic(log_, "eroica.deadletter").size(), 3u);
 }
 
 TEST_F(StreamTaskTest, IgnoresRecordsBehindItsPosition) {
   auto task = NewTask();
-  ProcessAndCommit(*task, {Record(5, "a:1:5"), Record(5, "a:1:5"), Record(4, "a:1:1"), Record(6, "a:1:2"), Record(7, "a:2:0")});
+  ProcessAndCommit(*task, {Record(5, "a:1:5"), Record(5, "a:1:5"), Record(4, "a:1:1"),
+                           Record(6, "a:1:2"), Record(7, "a:2:0")});
   EXPECT_EQ(testing::SortedValues(log_, "eroica.patterns"), std::vector<std::string>{"a:1:7"});
   EXPECT_EQ(probe_.records_ignored, 2u);
 }
 
 TEST_F(StreamTaskTest, KeepsWhatTheLogRefuses) {
   auto task = NewTask();
-  for (const auto& record : {Record(0, "a:1:5"), Record(1, "a:2:6"), Record(2, "a:3:7")}) ASSERT_TRUE(task->Process(record).ok());
+  for (const auto& record : {Record(0, "a:1:5"), Record(1, "a:2:6"), Record(2, "a:3:7")})
+    ASSERT_TRUE(task->Process(record).ok());
   log_.appends_refused = 2;
   EXPECT_EQ(task->SendOutputs(*producer_).code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(task->SendOutputs(*producer_).code(), absl::StatusCode::kResourceExhausted);
@@ -172,7 +182,8 @@ TEST_F(StreamTaskTest, KeepsWhatTheLogRefuses) {
 
 TEST_F(StreamTaskTest, TasksDoNotSeeEachOthersProgress) {
   ProcessAndCommit(*NewTask(), {Record(0, "a:1:5"), Record(1, "a:9:1")});
-  StreamTask other({"sum", {"eroica.events", 33}}, {}, std::make_unique<WindowSum>(Topic::kPatterns), store_, &probe_);
+  StreamTask other({"sum", {"eroica.events", 33}}, {},
+                   std::make_unique<WindowSum>(Topic::kPatterns), store_, &probe_);
   ASSERT_TRUE(other.Init().ok());
   EXPECT_EQ(other.restart_offset(), std::nullopt);
   ConsumerRecord record = Record(0, "a:1:2");
@@ -196,19 +207,22 @@ TEST_F(StreamTaskTest, RefusesAPositionThatIsNotOneOfOurs) {
   StateChanges changes;
   changes.Put(Table::kPositions, keys[0], "twelve");
   ASSERT_TRUE(store_.Write(changes).ok());
-  StreamTask task({"sum", {"eroica.events", 3}}, {}, std::make_unique<WindowSum>(Topic::kPatterns), store_, &probe_);
+  StreamTask task({"sum", {"eroica.events", 3}}, {}, std::make_unique<WindowSum>(Topic::kPatterns),
+                  store_, &probe_);
   EXPECT_EQ(task.Init().code(), absl::StatusCode::kDataLoss);
 }
 
 TEST(TaskPosition, SurvivesItsEncoding) {
-  for (const TaskPosition position : {TaskPosition{0, 0}, TaskPosition{7, 4'000'000'000'000}, TaskPosition{255, 256}}) {
+  for (const TaskPosition position :
+       {TaskPosition{0, 0}, TaskPosition{7, 4'000'000'000'000}, TaskPosition{255, 256}}) {
     EXPECT_EQ(DecodePosition(EncodePosition(position)), position);
   }
 }
 
 TEST(TaskPosition, RefusesHostileBytes) {
   const std::string good = EncodePosition({7, 9});
-  for (size_t size = 0; size < good.size(); ++size) EXPECT_EQ(DecodePosition(good.substr(0, size)), std::nullopt);
+  for (size_t size = 0; size < good.size(); ++size)
+    EXPECT_EQ(DecodePosition(good.substr(0, size)), std::nullopt);
   EXPECT_EQ(DecodePosition(good + '\0'), std::nullopt);
   std::string version = good;
   version[0] = 2;

@@ -14,17 +14,24 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kRetryLogInterval{10'000};
-constexpr milliseconds kEndQueryInterval{100};  // asking for the end of a partition may cost a round trip
+constexpr milliseconds kEndQueryInterval{
+    100};  // asking for the end of a partition may cost a round trip
 
 bool MayPass(const absl::Status& status) {
-  return status.code() == absl::StatusCode::kUnavailable || status.code() == absl::StatusCode::kDeadlineExceeded ||
+  return status.code() == absl::StatusCode::kUnavailable ||
+         status.code() == absl::StatusCode::kDeadlineExceeded ||
          status.code() == absl::StatusCode::kResourceExhausted;
 }
 
 }  // namespace
 
-StreamThread::StreamThread(Log& log, StateStore& store, const Stage& stage, StreamThreadOptions options)
-    : log_(log), store_(store), stage_(stage), options_(std::move(options)), input_(TopicName(options_.task.topic_prefix, stage.input)) {
+StreamThread::StreamThread(Log& log, StateStore& store, const Stage& stage,
+                           StreamThreadOptions options)
+    : log_(log),
+      store_(store),
+      stage_(stage),
+      options_(std::move(options)),
+      input_(TopicName(options_.task.topic_prefix, stage.input)) {
   EROICA_CHECK(options_.poll_records_max > 0);
 }
 
@@ -33,7 +40,8 @@ StreamThread::~StreamThread() { closing_ = true; }
 absl::StatusOr<milliseconds> StreamThread::RunOnce(TimePoint now) {
   EROICA_CHECK(!closing_);
   now_ = now;
-  if (options_.idle_timeout && stepped_at_ && now - *stepped_at_ > *options_.idle_timeout / 2) RestartIdleTimers(now);
+  if (options_.idle_timeout && stepped_at_ && now - *stepped_at_ > *options_.idle_timeout / 2)
+    RestartIdleTimers(now);
   stepped_at_ = now;
   if (now < retry_at_) return std::chrono::ceil<milliseconds>(retry_at_ - now);
   const absl::Status status = Work(now);
@@ -63,7 +71,8 @@ absl::Status StreamThread::Open() {
   if (!producer.ok()) return producer.status();
   absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log_.NewConsumer(options_.consumer);
   if (!consumer.ok()) return consumer.status();
-  if (const absl::Status status = (*consumer)->Subscribe({input_}, this); !status.ok()) return status;
+  if (const absl::Status status = (*consumer)->Subscribe({input_}, this); !status.ok())
+    return status;
   producer_ = *std::move(producer);
   consumer_ = *std::move(consumer);
   return absl::OkStatus();
@@ -73,7 +82,8 @@ absl::Status StreamThread::Poll(TimePoint now) {
   pending_.clear();
   pending_next_ = 0;
   stale_below_.clear();
-  const absl::Status status = consumer_->Poll(options_.poll_timeout, options_.poll_records_max, &pending_);
+  const absl::Status status =
+      consumer_->Poll(options_.poll_timeout, options_.poll_records_max, &pending_);
   probe_.corrupt_bytes = consumer_->corrupt_bytes();
   probe_.records_received += pending_.size();
   for (const ConsumerRecord& record : pending_) {
@@ -115,14 +125,17 @@ absl::Status StreamThread::ProcessPending(TimePoint) {
 absl::Status StreamThread::PunctuateIdle(TimePoint now) {
   if (!options_.idle_timeout) return absl::OkStatus();
   for (auto& [partition, state] : tasks_) {
-    if (state.idle_told || now - state.active_at < *options_.idle_timeout || now - state.end_asked_at < kEndQueryInterval) continue;
+    if (state.idle_told || now - state.active_at < *options_.idle_timeout ||
+        now - state.end_asked_at < kEndQueryInterval)
+      continue;
     state.end_asked_at = now;
     const absl::StatusOr<bool> at_end = AtEnd(partition);
     if (!at_end.ok()) return at_end.status();
     if (!*at_end) continue;
     state.idle_told = true;
     ++probe_.idle_punctuations;
-    if (const absl::Status status = Punctuate(*state.task, PunctuationType::kIdle); !status.ok()) return status;
+    if (const absl::Status status = Punctuate(*state.task, PunctuationType::kIdle); !status.ok())
+      return status;
   }
   return absl::OkStatus();
 }
@@ -150,14 +163,16 @@ absl::Status StreamThread::SendOutputs(StreamTask& task) {
     if (const absl::Status flushed = FlushOutputs(); !flushed.ok()) return flushed;  // makes room
     status = task.SendOutputs(*producer_);
   }
-  // A full queue keeps what it has. Any other error may speak of records that were handed over before.
+  // A full queue keeps what it has. Any other error may speak of records that were handed over
+  // before.
   if (!status.ok() && status.code() != absl::StatusCode::kResourceExhausted) restart_needed_ = true;
   return status;
 }
 
 absl::Status StreamThread::FlushOutputs() {
   const absl::Status status = producer_->Flush(options_.flush_timeout);
-  // kDeadlineExceeded: still on its way. Anything else: something is lost, and only reading its input again brings it back.
+  // kDeadlineExceeded: still on its way. Anything else: something is lost, and only reading its
+  // input again brings it back.
   if (!status.ok() && status.code() != absl::StatusCode::kDeadlineExceeded) restart_needed_ = true;
   return status;
 }
@@ -186,13 +201,16 @@ absl::Status StreamThread::FinishCommit() {
   std::map<TopicPartition, int64_t> restart_offsets;
   for (auto& [partition, state] : tasks_) {
     if (const absl::Status status = state.task->Commit(); !status.ok()) return status;
-    if (const std::optional<int64_t> restart = state.task->restart_offset()) restart_offsets[partition] = *restart;
+    if (const std::optional<int64_t> restart = state.task->restart_offset())
+      restart_offsets[partition] = *restart;
   }
   commit_begun_ = false;
   records_since_commit_ = 0;
   ++probe_.commits;
-  // The group's offsets are for those who watch its lag: the store's are what we go on from. So losing one costs nothing.
-  if (const absl::Status status = consumer_->Commit(restart_offsets); !status.ok()) LogRetry(status, now_);
+  // The group's offsets are for those who watch its lag: the store's are what we go on from. So
+  // losing one costs nothing.
+  if (const absl::Status status = consumer_->Commit(restart_offsets); !status.ok())
+    LogRetry(status, now_);
   return absl::OkStatus();
 }
 
@@ -208,7 +226,8 @@ absl::Status StreamThread::RestartTasks(TimePoint now) {
     absl::StatusOr<std::unique_ptr<StreamTask>> task = NewTask(partition);
     if (!task.ok()) return task.status();
     if (first) {
-      if (const absl::Status status = consumer_->Seek(partition, *first); !status.ok()) return status;
+      if (const absl::Status status = consumer_->Seek(partition, *first); !status.ok())
+        return status;
     }
     state.task = *std::move(task);
     state.idle_told = false;
@@ -220,7 +239,8 @@ absl::Status StreamThread::RestartTasks(TimePoint now) {
 }
 
 absl::StatusOr<std::unique_ptr<StreamTask>> StreamThread::NewTask(const TopicPartition& partition) {
-  auto task = std::make_unique<StreamTask>(TaskId{stage_.name, partition}, options_.task, stage_.new_processor(), store_, &probe_);
+  auto task = std::make_unique<StreamTask>(TaskId{stage_.name, partition}, options_.task,
+                                           stage_.new_processor(), store_, &probe_);
   if (const absl::Status status = task->Init(); !status.ok()) return status;
   return task;
 }
@@ -232,8 +252,9 @@ std::optional<int64_t> StreamThread::OnPartitionAssigned(const TopicPartition& p
     callback_status_.Update(task.status());
     return std::nullopt;
   }
-  // A task that this store does not know begins with the oldest record, not with the group's commit: without the former owner's progress the windows
-  // around the commit would be cut in two, and half a window makes a false finding.
+  // A task that this store does not know begins with the oldest record, not with the group's
+  // commit: without the former owner's progress the windows around the commit would be cut in two,
+  // and half a window makes a false finding.
   const int64_t start = (*task)->restart_offset().value_or(0);
   tasks_[partition] = TaskState{*std::move(task), now_, {}, false};
   probe_.tasks = tasks_.size();
@@ -259,7 +280,8 @@ absl::StatusOr<milliseconds> StreamThread::BackOff(const absl::Status& status, T
     return status;
   }
   ++probe_.retries;
-  const milliseconds pause = std::min(options_.retry_backoff * (int64_t{1} << std::min(retries_, 16u)), options_.retry_backoff_max);
+  const milliseconds pause = std::min(
+      options_.retry_backoff * (int64_t{1} << std::min(retries_, 16u)), options_.retry_backoff_max);
   ++retries_;
   retry_at_ = now + pause;
   RestartIdleTimers(retry_at_);
@@ -272,7 +294,8 @@ void StreamThread::LogRetry(const absl::Status& status, TimePoint now) {
     ++retries_unlogged_;
     return;
   }
-  spdlog::warn("stage={} topic={} retry=\"{}\" not_logged={}", stage_.name, input_, std::string(status.message()), retries_unlogged_);
+  spdlog::warn("stage={} topic={} retry=\"{}\" not_logged={}", stage_.name, input_,
+               std::string(status.message()), retries_unlogged_);
   retry_logged_at_ = now;
   retries_unlogged_ = 0;
 }
@@ -289,7 +312,9 @@ absl::StatusOr<bool> StreamThread::CaughtUp() {
 absl::Status StreamThread::EndInput(TimePoint now) {
   now_ = now;
   for (auto& [partition, state] : tasks_) {
-    if (const absl::Status status = Punctuate(*state.task, PunctuationType::kEndOfInput); !status.ok()) return status;
+    if (const absl::Status status = Punctuate(*state.task, PunctuationType::kEndOfInput);
+        !status.ok())
+      return status;
   }
   return Commit(now);
 }

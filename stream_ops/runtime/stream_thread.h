@@ -1,12 +1,17 @@
-// The loop of a stage: poll -> process -> punctuate -> commit, over the partitions that one consumer was given. One step is RunOnce(now): it starts no
-// thread and asks no clock, so that tests drive it by hand; StageThreads gives each its thread. Every part of a step is bounded by an option.
+// The loop of a stage: poll -> process -> punctuate -> commit, over the partitions that one
+// consumer was given. One step is RunOnce(now): it starts no thread and asks no clock, so that
+// tests drive it by hand; StageThreads gives each its thread. Every part of a step is bounded by an
+// option.
 //
-// Idleness (wall time) is told to a task once, when its position is the end of its partition, nothing came for idle_timeout, and we were looking all that
-// while: after a retry or a step that took long the timer starts anew, because silence that we caused ourselves is no silence of the rank.
+// Idleness (wall time) is told to a task once, when its position is the end of its partition,
+// nothing came for idle_timeout, and we were looking all that while: after a retry or a step that
+// took long the timer starts anew, because silence that we caused ourselves is no silence of the
+// rank.
 //
-// Errors that may pass (kUnavailable, kDeadlineExceeded, a full queue) pause the stage with growing steps and are logged at a bounded rate; while paused
-// nothing is polled and the outbox keeps what waits. Where outputs were lost on their way, the tasks go back to their last commit, as after a crash.
-// Any other error ends the stage: RunOnce answers with it.
+// Errors that may pass (kUnavailable, kDeadlineExceeded, a full queue) pause the stage with growing
+// steps and are logged at a bounded rate; while paused nothing is polled and the outbox keeps what
+// waits. Where outputs were lost on their way, the tasks go back to their last commit, as after a
+// crash. Any other error ends the stage: RunOnce answers with it.
 #pragma once
 
 #include <absl/status/status.h>
@@ -39,10 +44,12 @@ struct StreamThreadOptions {
   std::optional<std::chrono::milliseconds> commit_interval{500};  // nothing: by records only
   uint64_t commit_records_max = 1024;
   std::chrono::milliseconds flush_timeout{10'000};
-  std::optional<std::chrono::milliseconds> idle_timeout{2'000};  // nothing: a task never counts as idle
+  std::optional<std::chrono::milliseconds> idle_timeout{
+      2'000};  // nothing: a task never counts as idle
   std::chrono::milliseconds retry_backoff{100};
   std::chrono::milliseconds retry_backoff_max{5'000};
-  uint32_t retries_max = std::numeric_limits<uint32_t>::max();  // in a row; then the error ends the stage
+  // in a row; then the error ends the stage
+  uint32_t retries_max = std::numeric_limits<uint32_t>::max();
 };
 
 class StreamThread : private RebalanceListener {
@@ -52,7 +59,8 @@ class StreamThread : private RebalanceListener {
   // Without Close nothing is committed any more, as if the process had died.
   ~StreamThread() override;
 
-  // One step at the time `now`, which never goes back. Answers how long the caller should wait before the next one: 0 unless paused.
+  // One step at the time `now`, which never goes back. Answers how long the caller should wait
+  // before the next one: 0 unless paused.
   absl::StatusOr<std::chrono::milliseconds> RunOnce(TimePoint now);
   // Everything that was there when it was asked is processed; false before the first poll.
   absl::StatusOr<bool> CaughtUp();
@@ -66,7 +74,7 @@ class StreamThread : private RebalanceListener {
  private:
   struct TaskState {
     std::unique_ptr<StreamTask> task;
-    TimePoint active_at;     // the last record, or the last moment at which we could not have seen one
+    TimePoint active_at;  // the last record, or the last moment at which we could not have seen one
     TimePoint end_asked_at;  // the log was last asked whether we are at the end
     bool idle_told = false;
   };
@@ -102,10 +110,12 @@ class StreamThread : private RebalanceListener {
   std::map<TopicPartition, TaskState> tasks_;
   std::vector<ConsumerRecord> pending_;  // polled; from pending_next_ on not processed yet
   size_t pending_next_ = 0;
-  std::map<TopicPartition, size_t> stale_below_;  // pending_ records of a partition at smaller indices belong to a former assignment
-  bool commit_begun_ = false;                     // the outputs are durable, but not every task's changes are in the store
-  absl::Status callback_status_;                  // of the rebalance callbacks, which cannot return one
-  TimePoint now_;                                 // of the step that runs, for the callbacks
+  // pending_ records of a partition at smaller indices belong to a former assignment
+  std::map<TopicPartition, size_t> stale_below_;
+  // the outputs are durable, but not every task's changes are in the store
+  bool commit_begun_ = false;
+  absl::Status callback_status_;  // of the rebalance callbacks, which cannot return one
+  TimePoint now_;                 // of the step that runs, for the callbacks
   std::optional<TimePoint> stepped_at_;
   std::optional<TimePoint> committed_at_;
   uint64_t records_since_commit_ = 0;

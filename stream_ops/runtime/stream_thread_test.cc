@@ -47,16 +47,20 @@ class StreamThreadTest : public ::testing::Test {
 
   void CreateTopics(int32_t events_partitions) {
     ASSERT_TRUE(log_.admin().CreateTopic({"eroica.events", events_partitions, {}, 1}).ok());
-    for (const char* topic : {"eroica.patterns", "eroica.deadletter"}) ASSERT_TRUE(log_.admin().CreateTopic({topic, 1, {}, 1}).ok());
+    for (const char* topic : {"eroica.patterns", "eroica.deadletter"})
+      ASSERT_TRUE(log_.admin().CreateTopic({topic, 1, {}, 1}).ok());
   }
 
   void Send(const std::vector<std::string>& values) {
     std::vector<ProducerRecord> records;
-    for (const std::string& value : values) records.push_back({"eroica.events", "", value, {}, 0, 0});
+    for (const std::string& value : values)
+      records.push_back({"eroica.events", "", value, {}, 0, 0});
     AppendAll(inner_log_, std::move(records));
   }
 
-  std::unique_ptr<StreamThread> NewThread() { return std::make_unique<StreamThread>(log_, store_, stage_, options_); }
+  std::unique_ptr<StreamThread> NewThread() {
+    return std::make_unique<StreamThread>(log_, store_, stage_, options_);
+  }
 
   // One step that must succeed, `after` the last one.
   void Step(StreamThread& thread, milliseconds after = milliseconds(100)) {
@@ -73,7 +77,9 @@ class StreamThreadTest : public ::testing::Test {
   FaultyLog log_{inner_log_};
   FailingStore store_;
   std::vector<PunctuationType> told_;
-  Stage stage_{"sum", Topic::kEvents, [this] { return std::make_unique<WindowSum>(Topic::kPatterns, Repeats::kAdd, &told_); }};
+  Stage stage_{"sum", Topic::kEvents, [this] {
+                 return std::make_unique<WindowSum>(Topic::kPatterns, Repeats::kAdd, &told_);
+               }};
   StreamThreadOptions options_;
   TimePoint now_{std::chrono::hours(1)};
 };
@@ -224,7 +230,8 @@ TEST_F(StreamThreadTest, AFailingProcessorEndsTheStageAndSaysWhere) {
   auto thread = NewThread();
   const absl::Status status = thread->RunOnce(now_).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
-  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("task sum/eroica.events/0 at offset 1"));
+  EXPECT_THAT(std::string(status.message()),
+              ::testing::HasSubstr("task sum/eroica.events/0 at offset 1"));
 }
 
 TEST_F(StreamThreadTest, LostOutputsAreMadeAgainFromTheLastCommit) {
@@ -269,8 +276,10 @@ TEST_F(StreamThreadTest, ASlowFlushIsWaitedForAndRepeatsNothing) {
 TEST_F(StreamThreadTest, AFullQueueHoldsTheInputBackAndLosesNothing) {
   std::vector<std::string> values;
   std::vector<std::string> expected;
-  for (int window = 10; window < 40; ++window) values.push_back("a:" + std::to_string(window) + ":1");
-  for (int window = 10; window < 39; ++window) expected.push_back("a:" + std::to_string(window) + ":1");
+  for (int window = 10; window < 40; ++window)
+    values.push_back("a:" + std::to_string(window) + ":1");
+  for (int window = 10; window < 39; ++window)
+    expected.push_back("a:" + std::to_string(window) + ":1");
   Send(values);
   options_.idle_timeout = std::nullopt;
   log_.appends_refused = 7;
@@ -303,7 +312,9 @@ TEST_F(StreamThreadTest, ARevokedPartitionIsCommittedALostOneIsNot) {
     auto thread = NewThread();
     Step(*thread);
     const int writes = store_.writes;
-    log_.at_next_poll.push_back([&](RebalanceListener& listener, auto*) { listener.OnPartitionRevoked({"eroica.events", 0}, lost); });
+    log_.at_next_poll.push_back([&](RebalanceListener& listener, auto*) {
+      listener.OnPartitionRevoked({"eroica.events", 0}, lost);
+    });
     Step(*thread);
     EXPECT_EQ(store_.writes - writes, lost ? 0 : 1);
     EXPECT_EQ(thread->probe().tasks, 0u);
@@ -317,14 +328,16 @@ TEST_F(StreamThreadTest, RecordsOfAFormerAssignmentAreIgnored) {
   Send({"b:1:1", "a:1:5", "a:1:6"});
   auto thread = NewThread();
   Step(*thread);
-  // In one poll: a record arrives, the partition goes and comes back, and is read again from where b's window opened.
+  // In one poll: a record arrives, the partition goes and comes back, and is read again from where
+  // b's window opened.
   log_.at_next_poll.push_back([&](RebalanceListener& listener, std::vector<ConsumerRecord>* out) {
     out->push_back({"eroica.events", 0, 3, 0, "", "a:1:7", {}});
     listener.OnPartitionRevoked({"eroica.events", 0}, false);
     const std::optional<int64_t> from = listener.OnPartitionAssigned({"eroica.events", 0});
     ASSERT_EQ(from, 0);
     const char* values[] = {"b:1:1", "a:1:5", "a:1:6", "a:1:7", "a:2:0"};
-    for (int64_t offset = *from; offset < 5; ++offset) out->push_back({"eroica.events", 0, offset, 0, "", values[offset], {}});
+    for (int64_t offset = *from; offset < 5; ++offset)
+      out->push_back({"eroica.events", 0, offset, 0, "", values[offset], {}});
   });
   StepFor(*thread, milliseconds(800));
   EXPECT_EQ(thread->probe().records_ignored, 1u);

@@ -11,18 +11,22 @@ constexpr char kPositionVersion = 1;
 constexpr size_t kPositionBytes = 1 + 2 * sizeof(uint64_t);
 
 void AppendBigEndian(uint64_t value, std::string* out) {
-  for (int shift = 56; shift >= 0; shift -= 8) out->push_back(static_cast<char>((value >> shift) & 0xff));
+  for (int shift = 56; shift >= 0; shift -= 8)
+    out->push_back(static_cast<char>((value >> shift) & 0xff));
 }
 
 int64_t ReadBigEndian(std::string_view bytes) {
   uint64_t value = 0;
-  for (size_t i = 0; i < sizeof(value); ++i) value = (value << 8) | static_cast<unsigned char>(bytes[i]);
+  for (size_t i = 0; i < sizeof(value); ++i)
+    value = (value << 8) | static_cast<unsigned char>(bytes[i]);
   return static_cast<int64_t>(value);
 }
 
 }  // namespace
 
-std::string TaskId::ToString() const { return fmt::format("{}/{}/{}", stage, partition.topic, partition.partition); }
+std::string TaskId::ToString() const {
+  return fmt::format("{}/{}/{}", stage, partition.topic, partition.partition);
+}
 
 std::string EncodePosition(const TaskPosition& position) {
   EROICA_CHECK(position.restart >= 0 && position.processed >= position.restart);
@@ -34,7 +38,8 @@ std::string EncodePosition(const TaskPosition& position) {
 
 std::optional<TaskPosition> DecodePosition(std::string_view value) {
   if (value.size() != kPositionBytes || value[0] != kPositionVersion) return std::nullopt;
-  const TaskPosition position{ReadBigEndian(value.substr(1)), ReadBigEndian(value.substr(1 + sizeof(uint64_t)))};
+  const TaskPosition position{ReadBigEndian(value.substr(1)),
+                              ReadBigEndian(value.substr(1 + sizeof(uint64_t)))};
   if (position.restart < 0 || position.processed < position.restart) return std::nullopt;
   return position;
 }

@@ -9,7 +9,8 @@ namespace eroica {
 Topology::Topology(std::vector<Stage> stages) : stages_(std::move(stages)) {
   for (size_t i = 0; i < stages_.size(); ++i) {
     EROICA_CHECK(!stages_[i].name.empty());
-    EROICA_CHECK(stages_[i].name.find('/') == std::string::npos);  // separates the parts of a task's keys
+    // separates the parts of a task's keys
+    EROICA_CHECK(stages_[i].name.find('/') == std::string::npos);
     EROICA_CHECK(stages_[i].new_processor != nullptr);
     for (size_t j = 0; j < i; ++j) EROICA_CHECK(stages_[i].name != stages_[j].name);
   }
@@ -22,7 +23,8 @@ const Stage* Topology::Find(std::string_view name) const {
   return nullptr;
 }
 
-Topology ThreeStages(ProcessorFactory summarize, ProcessorFactory align, ProcessorFactory diagnose) {
+Topology ThreeStages(ProcessorFactory summarize, ProcessorFactory align,
+                     ProcessorFactory diagnose) {
   return Topology({{std::string(kSummarizeStage), Topic::kEvents, std::move(summarize)},
                    {std::string(kAlignStage), Topic::kCollectives, std::move(align)},
                    {std::string(kDiagnoseStage), Topic::kPatterns, std::move(diagnose)}});

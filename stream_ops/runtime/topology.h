@@ -1,5 +1,6 @@
-// The one definition of what runs after what: stages, each with the topic that it reads and the logic that it runs. A node, a bounded run and the
-// tests all run this same definition. Immutable once made; processors are made by its factories, one a task.
+// The one definition of what runs after what: stages, each with the topic that it reads and the
+// logic that it runs. A node, a bounded run and the tests all run this same definition. Immutable
+// once made; processors are made by its factories, one a task.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,8 @@ struct Stage {
   ProcessorFactory new_processor;
 };
 
-// In the order of the data: no stage writes to the input of an earlier one, so that a bounded run may drain them one after the other.
+// In the order of the data: no stage writes to the input of an earlier one, so that a bounded run
+// may drain them one after the other.
 class Topology {
  public:
   explicit Topology(std::vector<Stage> stages);

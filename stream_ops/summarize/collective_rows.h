@@ -1,4 +1,5 @@
-// What is known of the collectives of a rank whose windows are open, by ticket (Interval::lane). Owner: RankWindows.
+// What is known of the collectives of a rank whose windows are open, by ticket (Interval::lane).
+// Owner: RankWindows.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,8 @@
 
 namespace eroica {
 
-bool CommunicatorTable::Intern(std::span<const Communicator> communicators, std::vector<uint32_t>* numbers) {
+bool CommunicatorTable::Intern(std::span<const Communicator> communicators,
+                               std::vector<uint32_t>* numbers) {
   numbers->clear();
   bool learnt = false;
   for (const Communicator& communicator : communicators) {

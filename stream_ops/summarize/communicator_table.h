@@ -13,7 +13,8 @@ namespace eroica {
 
 class CommunicatorTable {
  public:
-  // numbers[i] is the number of communicators[i]. True where something was learnt: a new communicator, or the members of one.
+  // numbers[i] is the number of communicators[i]. True where something was learnt: a new
+  // communicator, or the members of one.
   bool Intern(std::span<const Communicator> communicators, std::vector<uint32_t>* numbers);
   const Communicator& operator[](uint32_t number) const { return communicators_[number]; }
   uint32_t size() const { return static_cast<uint32_t>(communicators_.size()); }

@@ -9,25 +9,29 @@
 
 namespace eroica {
 
-EdgeSummarizer::EdgeSummarizer(const SummarizeOptions& options, Emit emit) : emit_(std::move(emit)), processor_(options) {
+EdgeSummarizer::EdgeSummarizer(const SummarizeOptions& options, Emit emit)
+    : emit_(std::move(emit)), processor_(options) {
   EROICA_CHECK(emit_ != nullptr);
   EROICA_CHECK(processor_.Init(*this).ok());  // of an empty store
 }
 
 absl::Status EdgeSummarizer::Add(const EventBatch& batch) {
   if (const DropReason reason = CheckInvariants(batch); reason != DropReason::kNone) {
-    return absl::InvalidArgumentError(fmt::format("batch {} of rank {}: {}", batch.sequence, batch.identity.rank.value, ToString(reason)));
+    return absl::InvalidArgumentError(fmt::format("batch {} of rank {}: {}", batch.sequence,
+                                                  batch.identity.rank.value, ToString(reason)));
   }
   processor_.ProcessBatch(batch, batches_++);
   return TakeStatus();
 }
 
 absl::Status EdgeSummarizer::Finish() {
-  if (absl::Status status = processor_.Punctuate(PunctuationType::kEndOfInput); !status.ok()) return status;
+  if (absl::Status status = processor_.Punctuate(PunctuationType::kEndOfInput); !status.ok())
+    return status;
   return TakeStatus();
 }
 
-void EdgeSummarizer::Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms, const JobId& job) {
+void EdgeSummarizer::Forward(Topic topic, std::string key, PayloadType type, Bytes payload,
+                             int64_t timestamp_ms, const JobId& job) {
   if (!status_.ok()) return;
   status_ = emit_({topic, std::move(key), type, payload, timestamp_ms, job});
 }

@@ -1,7 +1,9 @@
-// The stage summarize inside a producer (capture level 1): batches in memory in, the records that the stage would send out, byte for byte, with neither a log nor
-// a wire between. Level 1 costs the transport a few kilobytes a rank and window instead of every event.
+// The stage summarize inside a producer (capture level 1): batches in memory in, the records that
+// the stage would send out, byte for byte, with neither a log nor a wire between. Level 1 costs the
+// transport a few kilobytes a rank and window instead of every event.
 //
-// Owner: one thread. Any number of ranks and jobs; their batches may be interleaved, each producer's come in order. Memory: what lies in open windows.
+// Owner: one thread. Any number of ranks and jobs; their batches may be interleaved, each
+// producer's come in order. Memory: what lies in open windows.
 #pragma once
 
 #include <absl/status/status.h>
@@ -19,7 +21,8 @@
 
 namespace eroica {
 
-// A record as the stage forwards it: for Topic::kPatterns or Topic::kCollectives. The payload lives until the call returns.
+// A record as the stage forwards it: for Topic::kPatterns or Topic::kCollectives. The payload lives
+// until the call returns.
 struct EdgeRecord {
   Topic topic = Topic::kPatterns;
   std::string key;
@@ -38,7 +41,8 @@ class EdgeSummarizer final : private ProcessorContext {
   EdgeSummarizer(const EdgeSummarizer&) = delete;
   EdgeSummarizer& operator=(const EdgeSummarizer&) = delete;
 
-  // For producers that hand over their own batches in order: windows close at once when the rank begins the next.
+  // For producers that hand over their own batches in order: windows close at once when the rank
+  // begins the next.
   static SummarizeOptions InOrder() { return {.out_of_orderness_ns = 0, .keep_in_full = false}; }
 
   // kInvalidArgument for a batch that breaks its invariants; it is left out.
@@ -50,7 +54,8 @@ class EdgeSummarizer final : private ProcessorContext {
   uint64_t events_held() const { return processor_.events_held(); }
 
  private:
-  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms, const JobId& job) override;
+  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms,
+               const JobId& job) override;
   void DeadLetter(DropReason) override {}  // only what cannot be decoded is one
   const StateStore& store() const override { return nothing_; }
   // At the edge nothing is kept: after a crash a producer begins anew.

@@ -45,7 +45,10 @@ struct Edge {
 
   explicit Edge(const SummarizeOptions& options)
       : summarizer(options, [this](const EdgeRecord& record) {
-          records.push_back({record.topic, record.key, {reinterpret_cast<const char*>(record.payload.data()), record.payload.size()}});
+          records.push_back(
+              {record.topic,
+               record.key,
+               {reinterpret_cast<const char*>(record.payload.data()), record.payload.size()}});
           return absl::OkStatus();
         }) {}
 };
@@ -65,7 +68,8 @@ TEST_P(EdgeSummarizerWindows, SaysWhatTheStageSays) {
   ASSERT_THAT(expected, Not(IsEmpty()));
   std::sort(expected.begin(), expected.end());
   std::sort(edge.records.begin(), edge.records.end());
-  EXPECT_TRUE(edge.records == expected) << edge.records.size() << " records, the stage says " << expected.size();
+  EXPECT_TRUE(edge.records == expected)
+      << edge.records.size() << " records, the stage says " << expected.size();
   EXPECT_EQ(edge.summarizer.events_held(), 0);
   EXPECT_EQ(edge.summarizer.probe().events_used, stage.processor().probe().events_used);
 }
@@ -97,7 +101,9 @@ TEST(EdgeSummarizer, LeavesOutABatchThatBreaksItsInvariants) {
 }
 
 TEST(EdgeSummarizer, PassesOnWhatTheTransportAnswers) {
-  EdgeSummarizer summarizer(EdgeSummarizer::InOrder(), [](const EdgeRecord&) { return absl::UnavailableError("broker gone"); });
+  EdgeSummarizer summarizer(EdgeSummarizer::InOrder(), [](const EdgeRecord&) {
+    return absl::UnavailableError("broker gone");
+  });
   absl::Status status;
   for (const EventBatch& batch : Job(1)) {
     status = summarizer.Add(batch);

@@ -1,5 +1,6 @@
-// One batch of a rank as it waits for its windows: intervals under the job's numbers, by start. Memory goes round through a pool, because touching
-// fresh memory costs more than everything else that is done to an event. Owner: RankWindows; the pool: the processor.
+// One batch of a rank as it waits for its windows: intervals under the job's numbers, by start.
+// Memory goes round through a pool, because touching fresh memory costs more than everything else
+// that is done to an event. Owner: RankWindows; the pool: the processor.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +24,15 @@ struct EventChunk {
   int64_t offset = 0;  // of the record
   ProducerKey producer;
   uint64_t sequence = 0;
-  uint64_t events = 0;       // of the batch
-  uint64_t lost = 0;         // reported by the producer
-  bool settled = false;      // its losses are accounted for already: it comes again for what of it lies in an open window
-  int64_t last_time_ns = 0;  // of anything in the batch; the window that it falls in is the one that settles the batch's losses
-  int64_t uncounted_ns = 0;  // the last end of a collective that the rank's advance does not count yet, 0 where there is none
+  uint64_t events = 0;  // of the batch
+  uint64_t lost = 0;    // reported by the producer
+  // its losses are accounted for already: it comes again for what of it lies in an open window
+  bool settled = false;
+  // of anything in the batch; the window that it falls in is the one that settles the batch's
+  // losses
+  int64_t last_time_ns = 0;
+  // the last end of a collective that the rank's advance does not count yet, 0 where there is none
+  int64_t uncounted_ns = 0;
   std::vector<Interval> intervals;
   size_t taken = 0;  // the first intervals, by windows already
   std::vector<ResourceSample> samples;
@@ -63,11 +68,13 @@ class EventChunkPool {
   }
 
  private:
-  // What ten thousand ranks of a producer have in hand between two windows. It is needed again in the next one: kept or not, the peak is the same.
+  // What ten thousand ranks of a producer have in hand between two windows. It is needed again in
+  // the next one: kept or not, the peak is the same.
   static constexpr size_t kMostSpareBytes = size_t{512} << 20;
 
   static size_t Bytes(const EventChunk& chunk) {
-    return sizeof(EventChunk) + chunk.intervals.capacity() * sizeof(Interval) + chunk.samples.capacity() * sizeof(ResourceSample);
+    return sizeof(EventChunk) + chunk.intervals.capacity() * sizeof(Interval) +
+           chunk.samples.capacity() * sizeof(ResourceSample);
   }
 
   std::vector<EventChunk> spare_;

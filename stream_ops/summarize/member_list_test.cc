@@ -10,7 +10,8 @@ namespace eroica {
 namespace {
 
 Communicator CommunicatorOf(uint32_t size) {
-  Communicator communicator{.id = CommId(7), .name = "dp", .description = "data parallel", .size = size, .ranks = {}};
+  Communicator communicator{
+      .id = CommId(7), .name = "dp", .description = "data parallel", .size = size, .ranks = {}};
   communicator.ranks.resize(size);
   std::iota(communicator.ranks.begin(), communicator.ranks.end(), 100u);
   return communicator;
@@ -36,7 +37,8 @@ TEST(MemberList, ThreeOfALargeOneDoAndOthersInTheNextWindow) {
   const Communicator communicator = CommunicatorOf(1'000);
   EXPECT_EQ(Listers(communicator, 0), (std::set<uint32_t>{100, 433, 766}));
   EXPECT_EQ(Listers(communicator, 1), (std::set<uint32_t>{101, 434, 767}));
-  for (const int64_t window : {int64_t{-1}, int64_t{999}, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
+  for (const int64_t window : {int64_t{-1}, int64_t{999}, std::numeric_limits<int64_t>::max(),
+                               std::numeric_limits<int64_t>::min()}) {
     EXPECT_EQ(Listers(communicator, window).size(), 3u) << window;
   }
   EXPECT_EQ(Listers(CommunicatorOf(65), 64).size(), 3u);
@@ -49,7 +51,11 @@ TEST(MemberList, WithoutTheListTheRestIsSaid) {
   EXPECT_EQ(listed, communicator);
   communicator.size = 0;  // the producer knew the list only
   const Communicator said = AsSaidBy(communicator, RankId(101), 0);
-  EXPECT_EQ(said, (Communicator{.id = CommId(7), .name = "dp", .description = "data parallel", .size = 1'000, .ranks = {}}));
+  EXPECT_EQ(said, (Communicator{.id = CommId(7),
+                                .name = "dp",
+                                .description = "data parallel",
+                                .size = 1'000,
+                                .ranks = {}}));
 }
 
 }  // namespace

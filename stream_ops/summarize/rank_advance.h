@@ -1,5 +1,5 @@
-// How far a rank has come, up to a moment of its own clock: its steps, its collectives, whether it is in a pause. Part of RankProgress, so that a restart
-// forgets none of it. Owner: RankWindows.
+// How far a rank has come, up to a moment of its own clock: its steps, its collectives, whether it
+// is in a pause. Part of RankProgress, so that a restart forgets none of it. Owner: RankWindows.
 #pragma once
 
 #include <compare>
@@ -21,7 +21,8 @@ struct OperationKey {
   friend auto operator<=>(const OperationKey&, const OperationKey&) = default;
 };
 
-// The pause that a rank is in once it has passed the mark; nothing where the mark says nothing of pauses.
+// The pause that a rank is in once it has passed the mark; nothing where the mark says nothing of
+// pauses.
 std::optional<Pause> PauseAfter(const Mark& mark);
 
 struct RankAdvance {
@@ -29,9 +30,9 @@ struct RankAdvance {
   static constexpr int64_t kMeanSteps = 64;
 
   std::map<OperationKey, uint64_t> completed;  // every sequence number below has ended
-  int64_t last_progress_ns = 0;                // when a collective last ended, or a mark last passed
-  int64_t last_step = -1;                      // that ended
-  int64_t step_count = 0;                      // that step_sum_ns is over
+  int64_t last_progress_ns = 0;  // when a collective last ended, or a mark last passed
+  int64_t last_step = -1;        // that ended
+  int64_t step_count = 0;        // that step_sum_ns is over
   int64_t step_sum_ns = 0;
   Pause pause = Pause::kNone;
   int64_t pause_since_ns = 0;

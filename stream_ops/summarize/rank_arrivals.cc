@@ -12,7 +12,8 @@ constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
 
 // Those that come with reports of progress speak of the standstill, and of no window.
 std::span<const ConnectionSample> ConnectionsOfWindows(const EventBatch& batch) {
-  return batch.progress.empty() ? std::span<const ConnectionSample>(batch.connections) : std::span<const ConnectionSample>();
+  return batch.progress.empty() ? std::span<const ConnectionSample>(batch.connections)
+                                : std::span<const ConnectionSample>();
 }
 
 int64_t EarliestTime(const EventBatch& batch) {
@@ -36,12 +37,16 @@ int64_t LatestTime(const EventBatch& batch) {
   return time_ns;
 }
 
-bool IsStepMark(const Mark& mark) { return mark.kind == MarkKind::kStepBegin || mark.kind == MarkKind::kStepEnd; }
+bool IsStepMark(const Mark& mark) {
+  return mark.kind == MarkKind::kStepBegin || mark.kind == MarkKind::kStepEnd;
+}
 
-// As the wire carries it (event_batch.h), whether it has been on the wire or not: a summary at the edge is that of the stage.
+// As the wire carries it (event_batch.h), whether it has been on the wire or not: a summary at the
+// edge is that of the stage.
 ResourceSample OnWire(ResourceSample sample) {
   constexpr float kSteps = 65535;
-  const auto step = static_cast<int32_t>(static_cast<double>(std::clamp(sample.value, 0.0f, 1.0f) * kSteps) + 0.5);
+  const auto step = static_cast<int32_t>(
+      static_cast<double>(std::clamp(sample.value, 0.0f, 1.0f) * kSteps) + 0.5);
   sample.value = static_cast<float>(step) / kSteps;
   return sample;
 }
@@ -72,13 +77,15 @@ ProducerIdentity SuccessorOf(const ProducerIdentity& before, const ProducerIdent
 
 uint64_t ReportedLost(const EventBatch& batch) {
   uint64_t lost = 0;
-  for (const LossEntry& loss : batch.losses) lost += std::min(loss.count, std::numeric_limits<uint64_t>::max() - lost);
+  for (const LossEntry& loss : batch.losses)
+    lost += std::min(loss.count, std::numeric_limits<uint64_t>::max() - lost);
   return lost;
 }
 
 }  // namespace
 
-void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumbers& numbers, const CommunicatorTable& communicators) {
+void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumbers& numbers,
+                      const CommunicatorTable& communicators) {
   SummarizeProbe& probe = shared_->probe;
   ++probe.batches_received;
   probe.events_received += batch.intervals.size();
@@ -99,9 +106,12 @@ void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumber
   chunk.events = batch.intervals.size();
   chunk.lost = ReportedLost(batch);
   const int64_t latest_event_ns = LatestTime(batch);
-  chunk.last_time_ns = batch.progress.empty() ? latest_event_ns : std::max(latest_event_ns, batch.progress.back().time_ns);
+  chunk.last_time_ns = batch.progress.empty()
+                           ? latest_event_ns
+                           : std::max(latest_event_ns, batch.progress.back().time_ns);
   chunk.settled = offset <= replayed_until_ && chunk.last_time_ns < progress_.closed_until_ns;
-  progress_.max_event_ns = std::max(progress_.max_event_ns, latest_event_ns);  // reports close no window
+  // reports close no window
+  progress_.max_event_ns = std::max(progress_.max_event_ns, latest_event_ns);
   AddIntervals(batch, numbers, &chunk);
   for (const ResourceSample& sample : batch.samples) {
     if (sample.time_ns >= progress_.closed_until_ns) chunk.samples.push_back(OnWire(sample));
@@ -142,14 +152,17 @@ void RankWindows::Learn(const EventBatch& batch) {
   } else if (successor_ && IsSameProcess(successor_->identity, batch.identity)) {
     TakeIn(batch.identity, successor_->identity);
     successor_->since_ns = std::min(successor_->since_ns, EarliestTime(batch));
-  } else if (const int64_t since_ns = EarliestTime(batch); since_ns != kAlways && since_ns >= progress_.closed_until_ns) {
-    if (successor_ && since_ns <= successor_->since_ns) return;  // one in between, of which nothing will be told
+  } else if (const int64_t since_ns = EarliestTime(batch);
+             since_ns != kAlways && since_ns >= progress_.closed_until_ns) {
+    if (successor_ && since_ns <= successor_->since_ns)
+      return;  // one in between, of which nothing will be told
     successor_ = {.identity = SuccessorOf(known, batch.identity), .since_ns = since_ns};
     progress_.finished = false;
   }
 }
 
-void RankWindows::LearnCommunicators(const EventBatch& batch, const BatchNumbers& numbers, const CommunicatorTable& communicators) {
+void RankWindows::LearnCommunicators(const EventBatch& batch, const BatchNumbers& numbers,
+                                     const CommunicatorTable& communicators) {
   const RankId rank = batch.identity.rank;
   const int64_t since_ns = EarliestTime(batch);
   for (uint32_t number : numbers.communicators) {
@@ -167,7 +180,8 @@ void RankWindows::MapLanes(const std::vector<Lane>& lanes) {
   lane_numbers_.clear();
   for (const Lane& lane : lanes) {
     auto known = std::find(lanes_.begin(), lanes_.end(), lane);
-    if (known == lanes_.end() && lanes_.size() == kMostLanes) known = lanes_.begin();  // nothing that we know has so many
+    if (known == lanes_.end() && lanes_.size() == kMostLanes)
+      known = lanes_.begin();  // nothing that we know has so many
     if (known == lanes_.end()) {
       known = lanes_.insert(known, lane);
       lane_kinds_.push_back(lane.kind);
@@ -176,11 +190,13 @@ void RankWindows::MapLanes(const std::vector<Lane>& lanes) {
   }
 }
 
-void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numbers, EventChunk* chunk) {
+void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numbers,
+                               EventChunk* chunk) {
   const IntervalColumns& rows = batch.intervals;
   const bool steps = progress_.kind == WindowKind::kSteps;
   const int64_t closed_until_ns = progress_.closed_until_ns;
-  const int64_t longest_ns = steps ? kEndOfTimeNs : kMostWindowsSpanned * shared_->options.window_ns;
+  const int64_t longest_ns =
+      steps ? kEndOfTimeNs : kMostWindowsSpanned * shared_->options.window_ns;
   auto collective = batch.collectives.begin();
   bool in_order = true;
   int64_t max_event_ns = progress_.max_event_ns;
@@ -188,7 +204,8 @@ void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numb
   Interval* next = chunk->intervals.data();
   for (size_t i = 0; i < rows.size(); ++i) {
     const int64_t end_ns = rows.start_ns[i] + rows.duration_ns[i];
-    Interval interval{rows.start_ns[i], end_ns, numbers.functions[rows.function[i]], lane_numbers_[rows.lane[i]]};
+    Interval interval{rows.start_ns[i], end_ns, numbers.functions[rows.function[i]],
+                      lane_numbers_[rows.lane[i]]};
     max_event_ns = std::max(max_event_ns, end_ns);
     while (collective != batch.collectives.end() && collective->interval < i) ++collective;
     if (interval.start_ns < closed_until_ns) {
@@ -203,8 +220,9 @@ void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numb
       interval.lane = kNoTicket;
       if (collective != batch.collectives.end() && collective->interval == i) {
         chunk->uncounted_ns = std::max(chunk->uncounted_ns, end_ns);
-        interval.lane =
-            collectives_.Add({*collective, interval.function, numbers.communicators[collective->communicator], rows.start_ns[i], end_ns});
+        interval.lane = collectives_.Add({*collective, interval.function,
+                                          numbers.communicators[collective->communicator],
+                                          rows.start_ns[i], end_ns});
       }
     }
     *next++ = interval;
@@ -215,7 +233,8 @@ void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numb
     std::stable_sort(chunk->intervals.begin(), chunk->intervals.end(),
                      [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });
   }
-  if (!chunk->intervals.empty()) chunk->last_time_ns = std::max(chunk->last_time_ns, chunk->intervals.back().start_ns);
+  if (!chunk->intervals.empty())
+    chunk->last_time_ns = std::max(chunk->last_time_ns, chunk->intervals.back().start_ns);
   CountLate(rows.size() - chunk->intervals.size(), chunk->offset);
 }
 
@@ -223,15 +242,17 @@ void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numb
 void RankWindows::AddConnections(const EventBatch& batch, EventChunk* chunk) const {
   for (const ConnectionSample& sample : ConnectionsOfWindows(batch)) {
     if (sample.time_ns < progress_.closed_until_ns) continue;
-    const CommId named = sample.communicator > 0 ? batch.communicators[sample.communicator - 1].id : CommId{};
-    chunk->connections.push_back({.time_ns = sample.time_ns,
-                                  .row = {.peer = sample.peer,
-                                          .resource = sample.resource,
-                                          .bytes = sample.bytes,
-                                          .busy_ns = sample.busy_ns,
-                                          .retransmits = sample.retransmits,
-                                          .channels = sample.channels,
-                                          .communicator = progress_.communicators.contains(named) ? named : CommId{}}});
+    const CommId named =
+        sample.communicator > 0 ? batch.communicators[sample.communicator - 1].id : CommId{};
+    chunk->connections.push_back(
+        {.time_ns = sample.time_ns,
+         .row = {.peer = sample.peer,
+                 .resource = sample.resource,
+                 .bytes = sample.bytes,
+                 .busy_ns = sample.busy_ns,
+                 .retransmits = sample.retransmits,
+                 .channels = sample.channels,
+                 .communicator = progress_.communicators.contains(named) ? named : CommId{}}});
   }
 }
 
@@ -240,8 +261,10 @@ void RankWindows::AddReports(const EventBatch& batch, const BatchNumbers& number
     ++shared_->probe.reports_received;
     max_report_ns_ = std::max(max_report_ns_, report.time_ns);
     const bool late = report.time_ns <= reported_ns_;
-    const uint32_t function = report.function == kNoParent ? kNoParent : numbers.functions[report.function];
-    const bool added = !late && reports_.try_emplace(report.time_ns, HeldReport{report, function, {}, {}}).second;
+    const uint32_t function =
+        report.function == kNoParent ? kNoParent : numbers.functions[report.function];
+    const bool added =
+        !late && reports_.try_emplace(report.time_ns, HeldReport{report, function, {}, {}}).second;
     if (!added) {
       ++shared_->probe.reports_left_out;
       continue;
@@ -249,7 +272,8 @@ void RankWindows::AddReports(const EventBatch& batch, const BatchNumbers& number
     HeldReport& held = reports_[report.time_ns];
     held.communicators.assign(numbers.communicators.begin(), numbers.communicators.end());
     held.connections = batch.connections;
-    for (ConnectionSample& sample : held.connections) sample.communicator = 0;  // a standing lists them in an order of its own
+    for (ConnectionSample& sample : held.connections)
+      sample.communicator = 0;  // a standing lists them in an order of its own
   }
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 constexpr uint64_t kVersion = 2;
 
-// Fixed-width numbers in the machine's order (a store stays on its node), strings with their length before them.
+// Fixed-width numbers in the machine's order (a store stays on its node), strings with their length
+// before them.
 class Writer {
  public:
   template <typename T>
@@ -188,7 +189,8 @@ std::string Encode(const RankProgress& progress) {
 
 absl::StatusOr<RankProgress> DecodeRankProgress(std::string_view bytes) {
   Reader in(bytes);
-  if (in.Number<uint64_t>() != kVersion) return absl::DataLossError("progress of a rank: another version");
+  if (in.Number<uint64_t>() != kVersion)
+    return absl::DataLossError("progress of a rank: another version");
   RankProgress progress;
   progress.identity = GetIdentity(in);
   progress.kind = in.Number<uint64_t>() == 0 ? WindowKind::kTime : WindowKind::kSteps;
@@ -222,7 +224,8 @@ std::string Encode(const JobId& job, const Communicator& communicator) {
 
 absl::StatusOr<std::pair<JobId, Communicator>> DecodeCommunicator(std::string_view bytes) {
   Reader in(bytes);
-  if (in.Number<uint64_t>() != kVersion) return absl::DataLossError("communicator of a job: another version");
+  if (in.Number<uint64_t>() != kVersion)
+    return absl::DataLossError("communicator of a job: another version");
   JobId job{in.Text()};
   Communicator communicator;
   communicator.id = CommId{in.Number<uint64_t>()};
@@ -245,7 +248,8 @@ std::string Encode(const ReportedUntil& reported) {
 
 absl::StatusOr<ReportedUntil> DecodeReportedUntil(std::string_view bytes) {
   Reader in(bytes);
-  if (in.Number<uint64_t>() != kVersion) return absl::DataLossError("reports of a rank: another version");
+  if (in.Number<uint64_t>() != kVersion)
+    return absl::DataLossError("reports of a rank: another version");
   ReportedUntil reported;
   reported.job = JobId{in.Text()};
   reported.rank = RankId{in.Number<uint32_t>()};
@@ -254,12 +258,16 @@ absl::StatusOr<ReportedUntil> DecodeReportedUntil(std::string_view bytes) {
   return reported;
 }
 
-std::string RankProgressKey(const JobId& job, RankId rank) { return fmt::format("{}{}/{:08x}", kRankPrefix, job.value, rank.value); }
+std::string RankProgressKey(const JobId& job, RankId rank) {
+  return fmt::format("{}{}/{:08x}", kRankPrefix, job.value, rank.value);
+}
 
 std::string CommunicatorProgressKey(const JobId& job, CommId communicator) {
   return fmt::format("{}{}/{:016x}", kCommunicatorPrefix, job.value, communicator.value);
 }
 
-std::string ReportedKey(const JobId& job, RankId rank) { return fmt::format("{}{}/{:08x}", kReportedPrefix, job.value, rank.value); }
+std::string ReportedKey(const JobId& job, RankId rank) {
+  return fmt::format("{}{}/{:08x}", kReportedPrefix, job.value, rank.value);
+}
 
 }  // namespace eroica

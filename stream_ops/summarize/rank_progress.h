@@ -1,4 +1,5 @@
-// How far the windows of a rank are closed: what survives a restart, as one value in Table::kProgress. Everything else is read again from the input.
+// How far the windows of a rank are closed: what survives a restart, as one value in
+// Table::kProgress. Everything else is read again from the input.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -21,8 +22,8 @@ namespace eroica {
 using ProducerKey = std::pair<uint32_t, std::string>;
 
 struct ProducerProgress {
-  uint64_t next_sequence = 0;            // smaller ones belong to closed windows
-  SequenceRanges declared_lost;          // those of them that had not come
+  uint64_t next_sequence = 0;    // smaller ones belong to closed windows
+  SequenceRanges declared_lost;  // those of them that had not come
   std::optional<uint64_t> final_sequence;
 };
 
@@ -34,14 +35,15 @@ inline uint32_t WorldSizeOf(const ProducerIdentity& identity, uint32_t of_job) {
 struct RankProgress {
   ProducerIdentity identity;
   WindowKind kind = WindowKind::kTime;
-  int64_t last_index = -1;          // of the newest closed window
-  int64_t closed_until_ns = 0;      // events that start earlier are late
+  int64_t last_index = -1;      // of the newest closed window
+  int64_t closed_until_ns = 0;  // events that start earlier are late
   int64_t max_event_ns = 0;
-  int64_t closed_at_offset = -1;    // the record at which the newest window was closed; what comes again up to it is no late news
+  // the record at which the newest window was closed; what comes again up to it is no late news
+  int64_t closed_at_offset = -1;
   bool finished = false;
   std::map<CommId, int64_t> communicators;  // and when the rank first spoke of them
   std::map<ProducerKey, ProducerProgress> producers;
-  RankAdvance advance;              // up to the newest closed window, and to the newest report of progress
+  RankAdvance advance;  // up to the newest closed window, and to the newest report of progress
 };
 
 std::string Encode(const RankProgress& progress);
@@ -51,8 +53,9 @@ absl::StatusOr<RankProgress> DecodeRankProgress(std::string_view bytes);
 std::string Encode(const JobId& job, const Communicator& communicator);
 absl::StatusOr<std::pair<JobId, Communicator>> DecodeCommunicator(std::string_view bytes);
 
-// When the newest report of progress was that went on to diagnose. A value of its own: it changes between windows, and what a rank's progress says of
-// its watermark must be as it was when the newest window closed.
+// When the newest report of progress was that went on to diagnose. A value of its own: it changes
+// between windows, and what a rank's progress says of its watermark must be as it was when the
+// newest window closed.
 struct ReportedUntil {
   JobId job;
   RankId rank;

@@ -7,8 +7,15 @@ namespace {
 
 RankProgress Example() {
   RankProgress progress;
-  progress.identity = {.job = JobId{"job"}, .rank = RankId{3}, .world_size = 8, .role = "stage 1", .host = "node-7", .pid = 42, .device = -1,
-                       .host_only = true, .window_steps = 5};
+  progress.identity = {.job = JobId{"job"},
+                       .rank = RankId{3},
+                       .world_size = 8,
+                       .role = "stage 1",
+                       .host = "node-7",
+                       .pid = 42,
+                       .device = -1,
+                       .host_only = true,
+                       .window_steps = 5};
   progress.kind = WindowKind::kSteps;
   progress.last_index = 17;
   progress.closed_until_ns = 1234;
@@ -44,14 +51,16 @@ TEST(RankProgress, ComesBackAsItWas) {
   EXPECT_EQ(decoded->communicators, progress.communicators);
   const ProducerProgress& producer = decoded->producers.at({42, "cupti"});
   EXPECT_EQ(producer.next_sequence, 12u);
-  EXPECT_EQ(producer.declared_lost.ranges(), progress.producers.at({42, "cupti"}).declared_lost.ranges());
+  EXPECT_EQ(producer.declared_lost.ranges(),
+            progress.producers.at({42, "cupti"}).declared_lost.ranges());
   EXPECT_EQ(producer.final_sequence, 30u);
   EXPECT_EQ(decoded->producers.at({42, "nccl"}).final_sequence, std::nullopt);
 }
 
 TEST(RankProgress, AnyCutIsRefused) {
   const std::string bytes = Encode(Example());
-  for (size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(DecodeRankProgress(std::string_view(bytes).substr(0, size)).ok()) << size;
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(DecodeRankProgress(std::string_view(bytes).substr(0, size)).ok()) << size;
   EXPECT_FALSE(DecodeRankProgress(bytes + "x").ok());
 }
 
@@ -72,7 +81,8 @@ TEST(RankProgress, WhenItLastReportedToo) {
   EXPECT_EQ(decoded->job, JobId{"job"});
   EXPECT_EQ(decoded->rank, RankId{3});
   EXPECT_EQ(decoded->time_ns, 1250);
-  for (size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(DecodeReportedUntil(std::string_view(bytes).substr(0, size)).ok()) << size;
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(DecodeReportedUntil(std::string_view(bytes).substr(0, size)).ok()) << size;
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ constexpr int64_t kShortestPeriodNs = 900'000'000;
 }  // namespace
 
 bool RankWindows::TakeReport(Close close, const CommunicatorTable& communicators, HeldReport* out) {
-  const int64_t watermark = std::max(progress_.max_event_ns, max_report_ns_) - shared_->options.out_of_orderness_ns;
+  const int64_t watermark =
+      std::max(progress_.max_event_ns, max_report_ns_) - shared_->options.out_of_orderness_ns;
   while (!reports_.empty() && (close != Close::kPassed || reports_.begin()->first <= watermark)) {
     *out = std::move(reports_.begin()->second);
     reports_.erase(reports_.begin());
@@ -30,13 +31,15 @@ bool RankWindows::TakeReport(Close close, const CommunicatorTable& communicators
   return false;
 }
 
-// Counts the collectives of open windows that have ended by the moment. Each chunk is looked through until all of its own have.
+// Counts the collectives of open windows that have ended by the moment. Each chunk is looked
+// through until all of its own have.
 void RankWindows::AdvanceTo(int64_t time_ns, const CommunicatorTable& communicators) {
   const auto count = [&](const Interval& interval) {
     if (!CollectiveRows::IsTicket(interval.lane)) return;
     const CollectiveRow& row = collectives_[interval.lane];
     if (row.end_ns > time_ns) return;
-    const OperationKey key{communicators[row.communicator].id, row.collective.operation, row.collective.peer};
+    const OperationKey key{communicators[row.communicator].id, row.collective.operation,
+                           row.collective.peer};
     progress_.advance.Complete(key, row.collective.sequence, row.end_ns);
   };
   for (const Interval& interval : carried_) count(interval);
@@ -50,7 +53,8 @@ void RankWindows::AdvanceTo(int64_t time_ns, const CommunicatorTable& communicat
 // Only such steps are counted when windows of time close.
 bool RankWindows::LiesInOneWindow(const StepSpan& step) const {
   const int64_t size_ns = shared_->options.window_ns;
-  return progress_.kind == WindowKind::kSteps || step.end_ns <= (step.begin_ns / size_ns + 1) * size_ns;
+  return progress_.kind == WindowKind::kSteps ||
+         step.end_ns <= (step.begin_ns / size_ns + 1) * size_ns;
 }
 
 RankAdvance RankWindows::AdvanceOfOpenWindows(int64_t time_ns) const {
@@ -60,7 +64,8 @@ RankAdvance RankWindows::AdvanceOfOpenWindows(int64_t time_ns) const {
     if (mark.time_ns <= time_ns) marks.push_back(mark);
   }
   const auto key = [](const Mark& mark) { return std::tuple(mark.time_ns, mark.kind, mark.id); };
-  std::sort(marks.begin(), marks.end(), [&](const Mark& a, const Mark& b) { return key(a) < key(b); });
+  std::sort(marks.begin(), marks.end(),
+            [&](const Mark& a, const Mark& b) { return key(a) < key(b); });
   for (const Mark& mark : marks) advance.Pass(mark);
   for (const StepSpan& step : steps_.Resolve(progress_.closed_until_ns, time_ns + 1)) {
     advance.last_progress_ns = std::max(advance.last_progress_ns, step.begin_ns);

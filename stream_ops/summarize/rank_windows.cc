@@ -14,17 +14,22 @@ namespace {
 constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
 
 uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
-  return b > std::numeric_limits<uint64_t>::max() - a ? std::numeric_limits<uint64_t>::max() : a + b;
+  return b > std::numeric_limits<uint64_t>::max() - a ? std::numeric_limits<uint64_t>::max()
+                                                      : a + b;
 }
 
 uint64_t SaturatingMultiply(uint64_t a, uint64_t b) {
-  return b != 0 && a > std::numeric_limits<uint64_t>::max() / b ? std::numeric_limits<uint64_t>::max() : a * b;
+  return b != 0 && a > std::numeric_limits<uint64_t>::max() / b
+             ? std::numeric_limits<uint64_t>::max()
+             : a * b;
 }
 
 }  // namespace
 
 RankWindows::RankWindows(RankProgress progress, Shared* shared)
-    : progress_(std::move(progress)), shared_(shared), replayed_until_(progress_.closed_at_offset) {}
+    : progress_(std::move(progress)),
+      shared_(shared),
+      replayed_until_(progress_.closed_at_offset) {}
 
 bool RankWindows::TakeNext(Close close, int64_t offset, ClosedRankWindow* out) {
   out->intervals.clear();
@@ -33,7 +38,8 @@ bool RankWindows::TakeNext(Close close, int64_t offset, ClosedRankWindow* out) {
   out->marks.clear();
   out->connections.clear();
   out->completeness = {};
-  const bool taken = progress_.kind == WindowKind::kTime ? TakeTimeWindow(close, out) : TakeStepWindow(close, offset, out);
+  const bool taken = progress_.kind == WindowKind::kTime ? TakeTimeWindow(close, out)
+                                                         : TakeStepWindow(close, offset, out);
   if (!taken) return false;
   progress_.closed_at_offset = offset;
   if (successor_ && successor_->since_ns <= out->window.start_ns) {
@@ -56,7 +62,10 @@ bool RankWindows::TakeTimeWindow(Close close, ClosedRankWindow* out) {
   const int64_t begin_ns = index * size_ns;
   const int64_t end_ns = begin_ns + size_ns;
   if (close == Close::kPassed && end_ns > watermark_ns()) return false;
-  out->window = {.kind = WindowKind::kTime, .index = index, .start_ns = begin_ns, .end_ns = std::min(end_ns, kEndOfTimeNs)};
+  out->window = {.kind = WindowKind::kTime,
+                 .index = index,
+                 .start_ns = begin_ns,
+                 .end_ns = std::min(end_ns, kEndOfTimeNs)};
   out->steps = steps_.Resolve(begin_ns, end_ns);
   std::erase_if(out->steps, [&](const StepSpan& step) { return step.end_ns > end_ns; });
   if (!out->steps.empty()) {
@@ -77,7 +86,8 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
     const int64_t size = window_steps();
     const auto first = steps_.FirstFrom((progress_.last_index + 1) * size);
     if (!first) {
-      // While records come again after a restart the watermark is ahead of what has come again: the steps may be in the next record.
+      // While records come again after a restart the watermark is ahead of what has come again: the
+      // steps may be in the next record.
       const bool replaying = close == Close::kPassed && offset <= replayed_until_;
       if (!replaying) DropOutsideSteps(close == Close::kPassed ? watermark_ns() : kAlways);
       return false;
@@ -88,10 +98,13 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
     const auto next = steps_.FirstFrom((index + 1) * size);
     const int64_t until_ns = next ? next->time_ns : kAlways;
     std::vector<StepSpan> steps = steps_.Resolve(progress_.closed_until_ns, until_ns);
-    // The last step may end with the telemetry, but only where that is whole: else it was cut, and how long it took nobody knows.
-    if (!next && !AllBatchesSeen()) std::erase_if(steps, [](const StepSpan& step) { return step.end_ns == kEndOfTimeNs; });
+    // The last step may end with the telemetry, but only where that is whole: else it was cut, and
+    // how long it took nobody knows.
+    if (!next && !AllBatchesSeen())
+      std::erase_if(steps, [](const StepSpan& step) { return step.end_ns == kEndOfTimeNs; });
     for (StepSpan& step : steps) {
-      const int64_t last_ns = next ? next->time_ns : std::max(progress_.max_event_ns, step.begin_ns);
+      const int64_t last_ns =
+          next ? next->time_ns : std::max(progress_.max_event_ns, step.begin_ns);
       if (step.end_ns == kEndOfTimeNs || step.end_ns > last_ns) step.end_ns = last_ns;
     }
     TakeIntervalsOfSteps(until_ns, index, steps, out);
@@ -131,7 +144,8 @@ void RankWindows::TakeIntervals(int64_t until_ns, ClosedRankWindow* out) {
   for (EventChunk& chunk : chunks_) {
     const size_t before = chunk.taken;
     for (; !chunk.drained() && chunk.next_start_ns() < until_ns; ++chunk.taken) {
-      if (take(chunk.intervals[chunk.taken])) carried_offset = std::min(carried_offset, chunk.offset);
+      if (take(chunk.intervals[chunk.taken]))
+        carried_offset = std::min(carried_offset, chunk.offset);
     }
     shared_->probe.events_used += chunk.taken - before;
   }
@@ -139,7 +153,8 @@ void RankWindows::TakeIntervals(int64_t until_ns, ClosedRankWindow* out) {
   carried_offset_ = carried_offset;
 }
 
-void RankWindows::TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const std::vector<StepSpan>& steps, ClosedRankWindow* out) {
+void RankWindows::TakeIntervalsOfSteps(int64_t until_ns, int64_t index,
+                                       const std::vector<StepSpan>& steps, ClosedRankWindow* out) {
   SummarizeProbe& probe = shared_->probe;
   for (EventChunk& chunk : chunks_) {
     auto step = steps.begin();
@@ -151,8 +166,9 @@ void RankWindows::TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const st
       if (window == index) {  // and with it all that starts until the step's end
         const auto first = chunk.intervals.begin() + static_cast<ptrdiff_t>(chunk.taken);
         const int64_t end_ns = std::min(step->end_ns, until_ns);
-        const auto last =
-            std::partition_point(first, chunk.intervals.end(), [end_ns](const Interval& later) { return later.start_ns < end_ns; });
+        const auto last = std::partition_point(
+            first, chunk.intervals.end(),
+            [end_ns](const Interval& later) { return later.start_ns < end_ns; });
         out->intervals.insert(out->intervals.end(), first, last);
         const auto count = static_cast<size_t>(last - first);
         probe.events_used += count;
@@ -177,22 +193,29 @@ void RankWindows::TakeSamples(int64_t until_ns, ClosedRankWindow* out) {
     for (; chunk.samples_taken < chunk.samples.size(); ++chunk.samples_taken) {
       const ResourceSample& sample = chunk.samples[chunk.samples_taken];
       if (sample.time_ns >= until_ns) break;
-      if (sample.time_ns >= out->window.start_ns && sample.time_ns < out->window.end_ns) out->samples.push_back(sample);
+      if (sample.time_ns >= out->window.start_ns && sample.time_ns < out->window.end_ns)
+        out->samples.push_back(sample);
     }
   }
-  const auto key = [](const ResourceSample& s) { return std::tuple(s.time_ns, s.resource, s.value); };
-  std::sort(out->samples.begin(), out->samples.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  const auto key = [](const ResourceSample& s) {
+    return std::tuple(s.time_ns, s.resource, s.value);
+  };
+  std::sort(out->samples.begin(), out->samples.end(),
+            [&](const auto& a, const auto& b) { return key(a) < key(b); });
 }
 
 void RankWindows::TakeMarks(int64_t until_ns, ClosedRankWindow* out) {
-  const auto open = std::partition(marks_.begin(), marks_.end(), [until_ns](const Mark& mark) { return mark.time_ns < until_ns; });
+  const auto open = std::partition(marks_.begin(), marks_.end(), [until_ns](const Mark& mark) {
+    return mark.time_ns < until_ns;
+  });
   const auto key = [](const Mark& mark) { return std::tuple(mark.time_ns, mark.kind, mark.id); };
   std::sort(marks_.begin(), open, [&](const Mark& a, const Mark& b) { return key(a) < key(b); });
   out->pause_before = progress_.advance.pause;
   for (auto mark = marks_.begin(); mark != open; ++mark) {
     progress_.advance.Pass(*mark);
     if (mark->time_ns < out->window.start_ns) out->pause_before = progress_.advance.pause;
-    if (mark->time_ns >= out->window.start_ns && mark->time_ns < out->window.end_ns) out->marks.push_back(*mark);
+    if (mark->time_ns >= out->window.start_ns && mark->time_ns < out->window.end_ns)
+      out->marks.push_back(*mark);
   }
   marks_.erase(marks_.begin(), open);
 }
@@ -204,8 +227,11 @@ void RankWindows::TakeConnections(int64_t until_ns, ClosedRankWindow* out) {
     for (; chunk.connections_taken < chunk.connections.size(); ++chunk.connections_taken) {
       const auto& [time_ns, sample] = chunk.connections[chunk.connections_taken];
       if (time_ns >= until_ns) break;
-      const ConnectionPattern empty{.peer = sample.peer, .resource = sample.resource, .communicator = sample.communicator};
-      ConnectionPattern& sum = sums.try_emplace({sample.peer, sample.resource, sample.communicator}, empty).first->second;
+      const ConnectionPattern empty{
+          .peer = sample.peer, .resource = sample.resource, .communicator = sample.communicator};
+      ConnectionPattern& sum =
+          sums.try_emplace({sample.peer, sample.resource, sample.communicator}, empty)
+              .first->second;
       sum.channels = std::max(sum.channels, sample.channels);
       sum.bytes = SaturatingAdd(sum.bytes, sample.bytes);
       sum.busy_ns += std::min(sample.busy_ns, kEndOfTimeNs - sum.busy_ns);
@@ -262,9 +288,11 @@ void RankWindows::Release(int64_t until_ns, Completeness* completeness) {
     const SequenceRanges& seen = seen_[key];
     const uint64_t missing = seen.CountMissing(producer.next_sequence, tally.last_sequence);
     const uint64_t mean_events = std::max<uint64_t>(1, tally.events / tally.batches);
-    completeness->lost = SaturatingAdd(completeness->lost, SaturatingMultiply(missing, mean_events));
-    seen.VisitMissing(producer.next_sequence, tally.last_sequence,
-                      [&](uint64_t first, uint64_t last) { producer.declared_lost.AddRange(first, last); });
+    completeness->lost =
+        SaturatingAdd(completeness->lost, SaturatingMultiply(missing, mean_events));
+    seen.VisitMissing(
+        producer.next_sequence, tally.last_sequence,
+        [&](uint64_t first, uint64_t last) { producer.declared_lost.AddRange(first, last); });
     producer.next_sequence = SaturatingAdd(tally.last_sequence, 1);
   }
   shared_->probe.events_lost = SaturatingAdd(shared_->probe.events_lost, completeness->lost);
@@ -280,7 +308,8 @@ std::optional<int64_t> RankWindows::EarliestStart() const {
   std::optional<int64_t> earliest;
   if (!carried_.empty()) earliest = carried_.front().start_ns;
   for (const EventChunk& chunk : chunks_) {
-    if (!chunk.drained()) earliest = std::min(earliest.value_or(chunk.next_start_ns()), chunk.next_start_ns());
+    if (!chunk.drained())
+      earliest = std::min(earliest.value_or(chunk.next_start_ns()), chunk.next_start_ns());
   }
   return earliest;
 }
@@ -318,7 +347,8 @@ void RankWindows::Finish(int64_t offset) {
 
 void RankWindows::Skip(int64_t index) {
   progress_.last_index = std::max(progress_.last_index, index);
-  if (progress_.kind == WindowKind::kTime) CloseUntil((index + 1) * shared_->options.window_ns, index);
+  if (progress_.kind == WindowKind::kTime)
+    CloseUntil((index + 1) * shared_->options.window_ns, index);
 }
 
 std::optional<int64_t> RankWindows::first_offset() const {

@@ -1,12 +1,15 @@
-// The open windows of one rank: holds what its producers sent until the rank's watermark, its last batch or the end of the input closes a window.
+// The open windows of one rank: holds what its producers sent until the rank's watermark, its last
+// batch or the end of the input closes a window.
 //
-// Time is the rank's own clock. The watermark is its latest event less the out-of-orderness bound. Windows close in order and never open again: what
-// comes for a closed window is late, counted and dropped. Nothing is assigned to a window before it closes, so the order in which batches arrive
+// Time is the rank's own clock. The watermark is its latest event less the out-of-orderness bound.
+// Windows close in order and never open again: what comes for a closed window is late, counted and
+// dropped. Nothing is assigned to a window before it closes, so the order in which batches arrive
 // (within the bound) cannot show in the result.
-//   kTime:  a window holds the parts of the intervals that lie in it; one that spans a boundary is cut there and counted on both sides.
-//   kSteps: an interval belongs to the step in which it starts, whole until the window's end; what starts between steps is outside of all windows.
-// A rank may be started anew, on another host, in a job of another size: windows from the new process's first event on are of that one.
-// Owner: the task's thread.
+//   kTime:  a window holds the parts of the intervals that lie in it; one that spans a boundary is
+//   cut there and counted on both sides. kSteps: an interval belongs to the step in which it
+//   starts, whole until the window's end; what starts between steps is outside of all windows.
+// A rank may be started anew, on another host, in a job of another size: windows from the new
+// process's first event on are of that one. Owner: the task's thread.
 #pragma once
 
 #include <cstdint>
@@ -30,20 +33,21 @@ namespace eroica {
 // What a window held when it closed.
 struct ClosedRankWindow {
   Window window;
-  bool final = false;                // no further window of the rank follows
+  bool final = false;  // no further window of the rank follows
   Completeness completeness;
-  std::vector<Interval> intervals;   // in no order
-  std::vector<StepSpan> steps;       // whole ones, ascending
-  std::vector<ResourceSample> samples;  // by time
-  std::vector<Mark> marks;           // by time, all but the begins and ends of steps
-  Pause pause_before = Pause::kNone;  // that the rank was in when the window began
+  std::vector<Interval> intervals;             // in no order
+  std::vector<StepSpan> steps;                 // whole ones, ascending
+  std::vector<ResourceSample> samples;         // by time
+  std::vector<Mark> marks;                     // by time, all but the begins and ends of steps
+  Pause pause_before = Pause::kNone;           // that the rank was in when the window began
   std::vector<ConnectionPattern> connections;  // by peer, resource and communicator
 };
 
-// A report of progress as it waits for the watermark to pass it, so that all that ended before it is known.
+// A report of progress as it waits for the watermark to pass it, so that all that ended before it
+// is known.
 struct HeldReport {
   ProgressReport report;
-  uint32_t function = kNoParent;       // that the training thread is in, under the job's number
+  uint32_t function = kNoParent;        // that the training thread is in, under the job's number
   std::vector<uint32_t> communicators;  // under the job's numbers
   std::vector<ConnectionSample> connections;  // of the report's batch
 };
@@ -68,21 +72,26 @@ class RankWindows {
   };
   RankWindows(RankProgress progress, Shared* shared);
 
-  void Add(const EventBatch& batch, int64_t offset, const BatchNumbers& numbers, const CommunicatorTable& communicators);
+  void Add(const EventBatch& batch, int64_t offset, const BatchNumbers& numbers,
+           const CommunicatorTable& communicators);
 
   enum class Close {
     kPassed,  // windows that the watermark has passed
     kAll,     // everything that is there; more may follow
     kLast,    // everything that is there; the last of them is final
   };
-  // Takes the next window that closes, oldest first; false where there is none. offset: of the record that is being processed, or the last one.
+  // Takes the next window that closes, oldest first; false where there is none. offset: of the
+  // record that is being processed, or the last one.
   bool TakeNext(Close close, int64_t offset, ClosedRankWindow* out);
-  // Takes the next report that is due, oldest first, and moves progress().advance on to it; false where there is none. Reports close no window. Those
-  // that come too late, or within a second of the one before, are left out. Call it before TakeNext: windows that close move the advance on as well.
+  // Takes the next report that is due, oldest first, and moves progress().advance on to it; false
+  // where there is none. Reports close no window. Those that come too late, or within a second of
+  // the one before, are left out. Call it before TakeNext: windows that close move the advance on
+  // as well.
   bool TakeReport(Close close, const CommunicatorTable& communicators, HeldReport* out);
   // Those up to here were taken before a restart.
   void RestoreReported(int64_t time_ns) { reported_ns_ = time_ns; }
-  // How far the rank has come at the moment of the report that was just taken: what is counted, and what its open windows say.
+  // How far the rank has come at the moment of the report that was just taken: what is counted, and
+  // what its open windows say.
   RankAdvance AdvanceOfOpenWindows(int64_t time_ns) const;
   // Every producer has sent its last batch and every batch before it is here.
   bool AllBatchesSeen() const;
@@ -105,7 +114,8 @@ class RankWindows {
  private:
   bool IsNew(const EventBatch& batch, bool replayed);
   void Learn(const EventBatch& batch);
-  void LearnCommunicators(const EventBatch& batch, const BatchNumbers& numbers, const CommunicatorTable& communicators);
+  void LearnCommunicators(const EventBatch& batch, const BatchNumbers& numbers,
+                          const CommunicatorTable& communicators);
   void AddConnections(const EventBatch& batch, EventChunk* chunk) const;
   void MapLanes(const std::vector<Lane>& lanes);
   void AddIntervals(const EventBatch& batch, const BatchNumbers& numbers, EventChunk* chunk);
@@ -115,7 +125,8 @@ class RankWindows {
   bool TakeTimeWindow(Close close, ClosedRankWindow* out);
   bool TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* out);
   void TakeIntervals(int64_t until_ns, ClosedRankWindow* out);
-  void TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const std::vector<StepSpan>& steps, ClosedRankWindow* out);
+  void TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const std::vector<StepSpan>& steps,
+                            ClosedRankWindow* out);
   void TakeSamples(int64_t until_ns, ClosedRankWindow* out);
   void TakeMarks(int64_t until_ns, ClosedRankWindow* out);
   void AdvanceTo(int64_t time_ns, const CommunicatorTable& communicators);
@@ -128,7 +139,9 @@ class RankWindows {
   std::optional<int64_t> EarliestStart() const;
   bool HasWindow() const;
   void Discard(const Interval& interval);
-  int64_t watermark_ns() const { return progress_.max_event_ns - shared_->options.out_of_orderness_ns; }
+  int64_t watermark_ns() const {
+    return progress_.max_event_ns - shared_->options.out_of_orderness_ns;
+  }
   int64_t window_steps() const { return progress_.identity.window_steps; }
 
   // The process that has taken the rank over, while windows of the one before are open.
@@ -140,22 +153,22 @@ class RankWindows {
   RankProgress progress_;
   std::optional<Successor> successor_;
   Shared* shared_;
-  int64_t replayed_until_;                   // records up to here were processed before a restart
+  int64_t replayed_until_;  // records up to here were processed before a restart
   std::map<ProducerKey, SequenceRanges> seen_;  // since the start of this process
-  std::vector<EventChunk> chunks_;           // by offset
-  std::vector<Interval> carried_;            // what spans into the next window of time
+  std::vector<EventChunk> chunks_;              // by offset
+  std::vector<Interval> carried_;               // what spans into the next window of time
   int64_t carried_offset_ = 0;
   StepTable steps_;
-  std::vector<Mark> marks_;                  // of open windows, all but the begins and ends of steps; in no order
-  std::map<int64_t, HeldReport> reports_;    // by time
+  std::vector<Mark> marks_;  // of open windows, all but the begins and ends of steps; in no order
+  std::map<int64_t, HeldReport> reports_;  // by time
   int64_t max_report_ns_ = 0;
-  int64_t reported_ns_ = -1;                 // of the newest report that was taken
+  int64_t reported_ns_ = -1;  // of the newest report that was taken
   CollectiveRows collectives_;
   std::vector<Lane> lanes_;
   std::vector<LaneKind> lane_kinds_;
-  std::vector<uint32_t> lane_numbers_;       // of the batch at hand
-  uint64_t late_ = 0;                        // for the next window's completeness
-  int64_t late_offset_ = 0;                  // of the first of them
+  std::vector<uint32_t> lane_numbers_;  // of the batch at hand
+  uint64_t late_ = 0;                   // for the next window's completeness
+  int64_t late_offset_ = 0;             // of the first of them
 };
 
 }  // namespace eroica

@@ -44,7 +44,9 @@ uint64_t SequenceRanges::CountMissing(uint64_t first, uint64_t last) const {
   uint64_t missing = 0;
   VisitMissing(first, last, [&](uint64_t begin, uint64_t end) {
     const uint64_t length = end - begin;
-    missing = length >= std::numeric_limits<uint64_t>::max() - missing ? std::numeric_limits<uint64_t>::max() : missing + length + 1;
+    missing = length >= std::numeric_limits<uint64_t>::max() - missing
+                  ? std::numeric_limits<uint64_t>::max()
+                  : missing + length + 1;
   });
   return missing;
 }

@@ -10,7 +10,8 @@ namespace eroica {
 
 class SequenceRanges {
  public:
-  // Hostile numbers must not fill the memory: with more ranges than this, the two lowest become one.
+  // Hostile numbers must not fill the memory: with more ranges than this, the two lowest become
+  // one.
   static constexpr size_t kMostRanges = 1024;
 
   // False where it is in the set already.

@@ -24,9 +24,11 @@ TEST(SequenceRanges, AgreesWithAPlainSet) {
       }
     }
     uint64_t missing = 0;
-    for (uint64_t sequence = 3; sequence <= 30; ++sequence) missing += plain.contains(sequence) ? 0 : 1;
+    for (uint64_t sequence = 3; sequence <= 30; ++sequence)
+      missing += plain.contains(sequence) ? 0 : 1;
     EXPECT_EQ(ranges.CountMissing(3, 30), missing);
-    for (uint64_t sequence = 0; sequence < 41; ++sequence) EXPECT_EQ(ranges.Contains(sequence), plain.contains(sequence));
+    for (uint64_t sequence = 0; sequence < 41; ++sequence)
+      EXPECT_EQ(ranges.Contains(sequence), plain.contains(sequence));
     for (auto range = ranges.ranges().begin(); range != ranges.ranges().end(); ++range) {
       const auto next = std::next(range);
       const bool apart = next == ranges.ranges().end() || range->second + 1 < next->first;

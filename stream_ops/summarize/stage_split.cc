@@ -24,7 +24,8 @@ std::array<int64_t, kStepStageCount> Split(const StepSpan& span, const StageBegi
   int64_t since_ns = span.begin_ns;
   for (size_t next = 1; next < kStepStageCount; ++next) {
     if (!begins[next]) continue;
-    const int64_t begin_ns = std::max(*begins[next], since_ns);  // stages do not run backwards, whatever the marks say
+    // stages do not run backwards, whatever the marks say
+    const int64_t begin_ns = std::max(*begins[next], since_ns);
     stage_ns[stage] = begin_ns - since_ns;
     since_ns = begin_ns;
     stage = next;
@@ -35,7 +36,8 @@ std::array<int64_t, kStepStageCount> Split(const StepSpan& span, const StageBegi
 
 }  // namespace
 
-void SplitIntoStages(std::span<const Mark> marks, std::span<const StepSpan> spans, std::vector<StepRecord>* steps) {
+void SplitIntoStages(std::span<const Mark> marks, std::span<const StepSpan> spans,
+                     std::vector<StepRecord>* steps) {
   EROICA_CHECK(spans.size() == steps->size());
   auto mark = marks.begin();
   for (size_t i = 0; i < spans.size(); ++i) {

@@ -1,4 +1,5 @@
-// Splits the steps of a window into their stages, as the marks of the training thread divide them. Pure.
+// Splits the steps of a window into their stages, as the marks of the training thread divide them.
+// Pure.
 #pragma once
 
 #include <span>
@@ -9,8 +10,10 @@
 
 namespace eroica {
 
-// marks: by time, of any kind; those inside a step count, the earliest of each kind. steps[i] is the record of spans[i].
-// The data stage begins with the step. A stage without a mark of its own is part of the one before it; a step without any mark of its stages has none.
-void SplitIntoStages(std::span<const Mark> marks, std::span<const StepSpan> spans, std::vector<StepRecord>* steps);
+// marks: by time, of any kind; those inside a step count, the earliest of each kind. steps[i] is
+// the record of spans[i]. The data stage begins with the step. A stage without a mark of its own is
+// part of the one before it; a step without any mark of its stages has none.
+void SplitIntoStages(std::span<const Mark> marks, std::span<const StepSpan> spans,
+                     std::vector<StepRecord>* steps);
 
 }  // namespace eroica

@@ -12,11 +12,14 @@ namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
 
-uint64_t Following(uint64_t sequence) { return sequence == std::numeric_limits<uint64_t>::max() ? sequence : sequence + 1; }
+uint64_t Following(uint64_t sequence) {
+  return sequence == std::numeric_limits<uint64_t>::max() ? sequence : sequence + 1;
+}
 
 // Not of the job before it was started anew with fewer ranks.
 bool IsWithin(const Communicator& communicator, uint32_t world_size) {
-  return std::ranges::all_of(communicator.ranks, [world_size](uint32_t rank) { return rank < world_size; });
+  return std::ranges::all_of(communicator.ranks,
+                             [world_size](uint32_t rank) { return rank < world_size; });
 }
 
 bool IsPeer(int64_t peer, uint32_t world_size) { return peer < int64_t{world_size}; }
@@ -25,16 +28,20 @@ bool IsPeer(int64_t peer, uint32_t world_size) { return peer < int64_t{world_siz
 bool Lists(const Communicator& communicator, RankId rank) {
   if (communicator.ranks.size() <= StandingEmitter::kListedBy) return true;
   const auto own = std::find(communicator.ranks.begin(), communicator.ranks.end(), rank.value);
-  return (own - communicator.ranks.begin()) % static_cast<std::ptrdiff_t>(StandingEmitter::kListedBy) == 0;
+  return (own - communicator.ranks.begin()) %
+             static_cast<std::ptrdiff_t>(StandingEmitter::kListedBy) ==
+         0;
 }
 
 int64_t LatestLaunch(const ProgressReport& report) {
   int64_t latest_ns = 0;
-  for (const InFlightCollective& row : report.in_flight) latest_ns = std::max(latest_ns, row.launched_ns);
+  for (const InFlightCollective& row : report.in_flight)
+    latest_ns = std::max(latest_ns, row.launched_ns);
   return latest_ns;
 }
 
-// In which window the rank is: of the step that it says, else of the steps and windows that it has behind it.
+// In which window the rank is: of the step that it says, else of the steps and windows that it has
+// behind it.
 int64_t WindowAt(const ProgressReport& report, const RankProgress& progress, int64_t window_ns) {
   if (progress.kind == WindowKind::kTime) return report.time_ns / window_ns;
   if (report.step >= 0) return report.step / progress.identity.window_steps;
@@ -43,8 +50,9 @@ int64_t WindowAt(const ProgressReport& report, const RankProgress& progress, int
 
 }  // namespace
 
-void StandingEmitter::Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size,
-                           const HeldReport& held, const RankWindows& rank, ProcessorContext& context) {
+void StandingEmitter::Emit(const FunctionTable& functions, const CommunicatorTable& communicators,
+                           uint32_t world_size, const HeldReport& held, const RankWindows& rank,
+                           ProcessorContext& context) {
   const ProgressReport& report = held.report;
   const RankProgress& progress = rank.progress();
   const RankAdvance advance = rank.AdvanceOfOpenWindows(report.time_ns);
@@ -74,37 +82,49 @@ void StandingEmitter::Emit(const FunctionTable& functions, const CommunicatorTab
   AddCommunicators(communicators, progress);
   AddOperations(communicators, held, advance);
   standing_.connections = held.connections;
-  std::erase_if(standing_.connections, [this](const ConnectionSample& sample) { return !IsPeer(sample.peer, standing_.world_size); });
-  context.Forward(Topic::kPatterns, JobKey(standing_.job), PayloadType::kRankStanding, encoder_.Encode(standing_),
-                  report.time_ns / kNsPerMs, standing_.job);
+  std::erase_if(standing_.connections, [this](const ConnectionSample& sample) {
+    return !IsPeer(sample.peer, standing_.world_size);
+  });
+  context.Forward(Topic::kPatterns, JobKey(standing_.job), PayloadType::kRankStanding,
+                  encoder_.Encode(standing_), report.time_ns / kNsPerMs, standing_.job);
   ++shared_->probe.standings_sent;
 }
 
-void StandingEmitter::AddCommunicators(const CommunicatorTable& communicators, const RankProgress& progress) {
+void StandingEmitter::AddCommunicators(const CommunicatorTable& communicators,
+                                       const RankProgress& progress) {
   for (const auto& [id, since_ns] : progress.communicators) {  // by id
     const std::optional<uint32_t> number = communicators.Find(id);
     if (!number || standing_.communicators.size() == CodecLimits::kCommunicators) continue;
     if (!IsWithin(communicators[*number], standing_.world_size)) continue;
     standing_.communicators.push_back(communicators[*number]);
-    if (!Lists(communicators[*number], standing_.rank)) standing_.communicators.back().ranks.clear();
+    if (!Lists(communicators[*number], standing_.rank))
+      standing_.communicators.back().ranks.clear();
   }
 }
 
-// What is in flight under the numbers of the standing, and the counts: what was seen to end, what is in flight, and what the producer itself counted.
-void StandingEmitter::AddOperations(const CommunicatorTable& communicators, const HeldReport& held, const RankAdvance& advance) {
+// What is in flight under the numbers of the standing, and the counts: what was seen to end, what
+// is in flight, and what the producer itself counted.
+void StandingEmitter::AddOperations(const CommunicatorTable& communicators, const HeldReport& held,
+                                    const RankAdvance& advance) {
   std::map<CommId, uint16_t> places;
   for (const Communicator& communicator : standing_.communicators)
     places.try_emplace(communicator.id, static_cast<uint16_t>(places.size()));
   using Key = std::tuple<uint16_t, CollectiveOperation, int32_t>;
   std::map<Key, OperationCount> counts;
-  const auto count = [&](uint16_t place, CollectiveOperation operation, int32_t peer, uint64_t launched, uint64_t completed) {
-    OperationCount& row = counts.try_emplace({place, operation, peer}, OperationCount{place, operation, peer, 0, 0}).first->second;
+  const auto count = [&](uint16_t place, CollectiveOperation operation, int32_t peer,
+                         uint64_t launched, uint64_t completed) {
+    OperationCount& row =
+        counts.try_emplace({place, operation, peer}, OperationCount{place, operation, peer, 0, 0})
+            .first->second;
     row.completed = std::max(row.completed, completed);
     row.launched = std::max({row.launched, launched, row.completed});
   };
-  const auto place_of = [&](uint16_t communicator) { return places.find(communicators[held.communicators[communicator]].id); };
+  const auto place_of = [&](uint16_t communicator) {
+    return places.find(communicators[held.communicators[communicator]].id);
+  };
   for (const auto& [key, below] : advance.completed) {
-    if (const auto place = places.find(key.communicator); place != places.end() && IsPeer(key.peer, standing_.world_size))
+    if (const auto place = places.find(key.communicator);
+        place != places.end() && IsPeer(key.peer, standing_.world_size))
       count(place->second, key.operation, key.peer, below, below);
   }
   for (InFlightCollective row : held.report.in_flight) {
@@ -115,12 +135,16 @@ void StandingEmitter::AddOperations(const CommunicatorTable& communicators, cons
     count(place->second, row.operation, row.peer, Following(row.sequence), 0);
   }
   for (const OperationCount& row : held.report.operations) {
-    if (const auto place = place_of(row.communicator); place != places.end() && IsPeer(row.peer, standing_.world_size)) {
+    if (const auto place = place_of(row.communicator);
+        place != places.end() && IsPeer(row.peer, standing_.world_size)) {
       count(place->second, row.operation, row.peer, row.launched, row.completed);
     }
   }
-  const auto key = [](const InFlightCollective& row) { return std::tuple(row.communicator, row.operation, row.peer, row.sequence); };
-  std::sort(standing_.in_flight.begin(), standing_.in_flight.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  const auto key = [](const InFlightCollective& row) {
+    return std::tuple(row.communicator, row.operation, row.peer, row.sequence);
+  };
+  std::sort(standing_.in_flight.begin(), standing_.in_flight.end(),
+            [&](const auto& a, const auto& b) { return key(a) < key(b); });
   for (const auto& [unused, row] : counts) standing_.operations.push_back(row);
 }
 

@@ -1,4 +1,5 @@
-// From a rank's report of progress to what summarize says of it to diagnose: where the rank stands. Owner: one processor; memory is kept.
+// From a rank's report of progress to what summarize says of it to diagnose: where the rank stands.
+// Owner: one processor; memory is kept.
 #pragma once
 
 #include "schemas/codec.h"
@@ -12,18 +13,21 @@ namespace eroica {
 
 class StandingEmitter {
  public:
-  // Of communicators with more members than this only each kListedBy-th lists them: at 10,000 ranks a second of standings would else be half a gigabyte.
+  // Of communicators with more members than this only each kListedBy-th lists them: at 10,000 ranks
+  // a second of standings would else be half a gigabyte.
   static constexpr size_t kListedBy = 64;
 
   explicit StandingEmitter(RankWindows::Shared* shared) : shared_(shared) {}
 
   // held: just taken from the rank. world_size: of the job.
-  void Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size, const HeldReport& held,
-            const RankWindows& rank, ProcessorContext& context);
+  void Emit(const FunctionTable& functions, const CommunicatorTable& communicators,
+            uint32_t world_size, const HeldReport& held, const RankWindows& rank,
+            ProcessorContext& context);
 
  private:
   void AddCommunicators(const CommunicatorTable& communicators, const RankProgress& progress);
-  void AddOperations(const CommunicatorTable& communicators, const HeldReport& held, const RankAdvance& advance);
+  void AddOperations(const CommunicatorTable& communicators, const HeldReport& held,
+                     const RankAdvance& advance);
 
   RankWindows::Shared* shared_;
   Encoder encoder_;

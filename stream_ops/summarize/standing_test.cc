@@ -26,9 +26,11 @@ EventBatch TwoSteps() {
 TEST(Standing, SaysWhereTheRankStands) {
   SummarizeHarness harness;
   harness.Process(TwoSteps());
-  harness.Process(EventBatchBuilder(0, 1, 10).Reported(18 * kSecond, 2, "backward", 2, 16 * kSecond).Build());
+  harness.Process(
+      EventBatchBuilder(0, 1, 10).Reported(18 * kSecond, 2, "backward", 2, 16 * kSecond).Build());
   EXPECT_TRUE(harness.standings().empty()) << "what ended before it may still come";
-  harness.Process(EventBatchBuilder(0, 2, 10).Reported(23 * kSecond, 2, "backward", 2, 16 * kSecond).Build());
+  harness.Process(
+      EventBatchBuilder(0, 2, 10).Reported(23 * kSecond, 2, "backward", 2, 16 * kSecond).Build());
   ASSERT_EQ(harness.standings().size(), 1u);
   const RankStanding standing = harness.standings()[0];
   EXPECT_EQ(standing.job, JobId{"job"});
@@ -57,8 +59,15 @@ TEST(Standing, SaysWhereTheRankStands) {
 TEST(Standing, ConnectionsOfAReportSpeakOfTheStandstillAndOfNoWindow) {
   SummarizeHarness harness;
   harness.Process(TwoSteps());
-  EventBatch batch = EventBatchBuilder(0, 1, 10).Reported(18 * kSecond, 2, "backward", 2, 16 * kSecond).Final().Build();
-  batch.connections = {{.time_ns = 18 * kSecond, .peer = 1, .resource = Resource::kNic, .bytes = 0, .busy_ns = kSecond}};
+  EventBatch batch = EventBatchBuilder(0, 1, 10)
+                         .Reported(18 * kSecond, 2, "backward", 2, 16 * kSecond)
+                         .Final()
+                         .Build();
+  batch.connections = {{.time_ns = 18 * kSecond,
+                        .peer = 1,
+                        .resource = Resource::kNic,
+                        .bytes = 0,
+                        .busy_ns = kSecond}};
   harness.Process(batch);
   harness.Punctuate(PunctuationType::kEndOfInput);
   ASSERT_EQ(harness.standings().size(), 1u);
@@ -79,7 +88,9 @@ TEST(Standing, EndsOfCollectivesAndStepsAreProgress) {
 // Whatever is known of what comes after the report is not part of it.
 TEST(Standing, IsOfTheMomentOfItsReport) {
   SummarizeHarness harness;
-  harness.Process(EventBatchBuilder(0, 1, 10).Reported(14 * kSecond + kSecond / 2, 1, "backward", 1, 14 * kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 1, 10)
+                      .Reported(14 * kSecond + kSecond / 2, 1, "backward", 1, 14 * kSecond)
+                      .Build());
   harness.Process(TwoSteps());
   harness.Punctuate(PunctuationType::kEndOfInput);
   ASSERT_EQ(harness.standings().size(), 1u);
@@ -146,10 +157,12 @@ TEST(Standing, PausesAreKnownByTheirMarks) {
 
 // A watchdog's dump: nothing but what is in flight and what the framework counted.
 TEST(Standing, OfADumpAlone) {
-  EventBatch batch = EventBatchBuilder(1, 0, 10).Reported(20 * kSecond, -1, "f", 41, 10 * kSecond).Final().Build();
+  EventBatch batch =
+      EventBatchBuilder(1, 0, 10).Reported(20 * kSecond, -1, "f", 41, 10 * kSecond).Final().Build();
   batch.progress[0].timed_out = true;
-  batch.progress[0].operations = {{.operation = CollectiveOperation::kUnknown, .launched = 43, .completed = 40},
-                                  {.operation = CollectiveOperation::kAllReduce, .launched = 41, .completed = 30}};
+  batch.progress[0].operations = {
+      {.operation = CollectiveOperation::kUnknown, .launched = 43, .completed = 40},
+      {.operation = CollectiveOperation::kAllReduce, .launched = 41, .completed = 30}};
   SummarizeHarness harness;
   harness.Process(batch);
   ASSERT_EQ(harness.standings().size(), 1u);
@@ -159,21 +172,26 @@ TEST(Standing, OfADumpAlone) {
   EXPECT_EQ(standing.window_index, 0);
   ASSERT_EQ(standing.operations.size(), 2u);
   EXPECT_EQ(standing.operations[0].launched, 43u);
-  EXPECT_EQ(standing.operations[1].launched, 42u) << "what is in flight was launched, whatever the count says";
+  EXPECT_EQ(standing.operations[1].launched, 42u)
+      << "what is in flight was launched, whatever the count says";
   EXPECT_EQ(standing.operations[1].completed, 30u);
   EXPECT_TRUE(harness.patterns().empty());
 }
 
 TEST(Standing, FewMembersOfALargeCommunicatorListIt) {
   for (const uint32_t rank : {0u, 1u, 63u, 64u, 199u}) {
-    EventBatch batch = EventBatchBuilder(rank, 0).Reported(20 * kSecond, -1, "f", 1, 10 * kSecond).Final().Build();
+    EventBatch batch =
+        EventBatchBuilder(rank, 0).Reported(20 * kSecond, -1, "f", 1, 10 * kSecond).Final().Build();
     batch.identity.world_size = 200;
     batch.communicators[0].ranks.clear();
-    for (uint32_t member = 0; member < 200; ++member) batch.communicators[0].ranks.push_back(member);
+    for (uint32_t member = 0; member < 200; ++member)
+      batch.communicators[0].ranks.push_back(member);
     SummarizeHarness harness;
     harness.Process(batch);
     ASSERT_EQ(harness.standings().size(), 1u);
-    EXPECT_EQ(harness.standings()[0].communicators[0].ranks.size(), rank % StandingEmitter::kListedBy == 0 ? 200u : 0u) << rank;
+    EXPECT_EQ(harness.standings()[0].communicators[0].ranks.size(),
+              rank % StandingEmitter::kListedBy == 0 ? 200u : 0u)
+        << rank;
   }
 }
 
@@ -181,8 +199,9 @@ TEST(Standing, AfterARestartNoneIsSentAgainAndNoneIsLost) {
   SummarizeHarness harness;
   harness.Process(TwoSteps());
   for (int i = 1; i <= 20; ++i) {
-    harness.Process(
-        EventBatchBuilder(0, static_cast<uint64_t>(i), 10).Reported((15 + i) * kSecond, 2, "backward", 2, 15 * kSecond).Build());
+    harness.Process(EventBatchBuilder(0, static_cast<uint64_t>(i), 10)
+                        .Reported((15 + i) * kSecond, 2, "backward", 2, 15 * kSecond)
+                        .Build());
     harness.Restart();
   }
   harness.Punctuate(PunctuationType::kEndOfInput);
@@ -196,7 +215,8 @@ TEST(Standing, AfterARestartNoneIsSentAgainAndNoneIsLost) {
 
 TEST(Standing, TheMeanIsOfRecentSteps) {
   RankAdvance advance;
-  for (int64_t step = 0; step < 1000; ++step) advance.EndStep({step, step * kSecond, step * kSecond + (step < 500 ? 100 : 10)});
+  for (int64_t step = 0; step < 1000; ++step)
+    advance.EndStep({step, step * kSecond, step * kSecond + (step < 500 ? 100 : 10)});
   EXPECT_EQ(advance.step_mean_ns(), 10);
   EXPECT_EQ(advance.last_step, 999);
 }

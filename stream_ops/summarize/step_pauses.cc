@@ -5,7 +5,8 @@
 
 namespace eroica {
 
-void NotePauses(Pause before, std::span<const Mark> marks, std::span<const StepSpan> spans, std::vector<StepRecord>* steps) {
+void NotePauses(Pause before, std::span<const Mark> marks, std::span<const StepSpan> spans,
+                std::vector<StepRecord>* steps) {
   EROICA_CHECK(spans.size() == steps->size());
   Pause pause = before;
   auto mark = marks.begin();

@@ -23,17 +23,24 @@ std::vector<Pause> PausesOf(Pause before, const std::vector<Mark>& marks) {
 }
 
 TEST(StepPauses, WithoutMarksThePauseBeforeGoesOn) {
-  EXPECT_THAT(PausesOf(kNone, {{150, MarkKind::kForwardBegin, 7}}), ElementsAre(kNone, kNone, kNone));
+  EXPECT_THAT(PausesOf(kNone, {{150, MarkKind::kForwardBegin, 7}}),
+              ElementsAre(kNone, kNone, kNone));
   EXPECT_THAT(PausesOf(kEvaluation, {}), ElementsAre(kEvaluation, kEvaluation, kEvaluation));
 }
 
 TEST(StepPauses, APartOfAStepIsEnough) {
-  EXPECT_THAT(PausesOf(kNone, {{250, MarkKind::kCheckpointBegin, 8}, {260, MarkKind::kCheckpointEnd, 8}}), ElementsAre(kNone, kCheckpoint, kNone));
-  EXPECT_THAT(PausesOf(kNone, {{299, MarkKind::kCheckpointBegin, 8}, {330, MarkKind::kCheckpointEnd, 9}}), ElementsAre(kNone, kCheckpoint, kCheckpoint));
+  EXPECT_THAT(
+      PausesOf(kNone, {{250, MarkKind::kCheckpointBegin, 8}, {260, MarkKind::kCheckpointEnd, 8}}),
+      ElementsAre(kNone, kCheckpoint, kNone));
+  EXPECT_THAT(
+      PausesOf(kNone, {{299, MarkKind::kCheckpointBegin, 8}, {330, MarkKind::kCheckpointEnd, 9}}),
+      ElementsAre(kNone, kCheckpoint, kCheckpoint));
 }
 
 TEST(StepPauses, BetweenTheStepsItIsNone) {
-  EXPECT_THAT(PausesOf(kEvaluation, {{100, MarkKind::kEvaluationEnd, 6}, {300, MarkKind::kEvaluationBegin, 8}, {320, MarkKind::kEvaluationEnd, 8}}),
+  EXPECT_THAT(PausesOf(kEvaluation, {{100, MarkKind::kEvaluationEnd, 6},
+                                     {300, MarkKind::kEvaluationBegin, 8},
+                                     {320, MarkKind::kEvaluationEnd, 8}}),
               ElementsAre(kNone, kNone, kNone));
 }
 

@@ -18,11 +18,14 @@ std::vector<StepSpan> StepTable::Resolve(int64_t from_ns, int64_t until_ns) cons
     if (step.begin_ns < from_ns || step.begin_ns == kUnknown) continue;
     if (!spans.empty()) {
       StepSpan& last = spans.back();
-      if (step.begin_ns < last.begin_ns) continue;  // a number that went back in time: no step of this window
+      if (step.begin_ns < last.begin_ns)
+        continue;  // a number that went back in time: no step of this window
       last.end_ns = std::min(last.end_ns, step.begin_ns);
     }
     if (step.begin_ns >= until_ns) break;
-    spans.push_back({id, step.begin_ns, step.end_ns >= step.begin_ns ? std::min(step.end_ns, kEndOfTimeNs) : kEndOfTimeNs});
+    spans.push_back(
+        {id, step.begin_ns,
+         step.end_ns >= step.begin_ns ? std::min(step.end_ns, kEndOfTimeNs) : kEndOfTimeNs});
   }
   std::erase_if(spans, [](const StepSpan& step) { return step.end_ns == step.begin_ns; });
   return spans;

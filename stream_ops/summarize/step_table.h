@@ -1,6 +1,7 @@
-// The training steps that a rank has marked, as far as they belong to windows that are not closed. Whatever the order in which the marks arrive, the steps
-// are the same: of several marks of one step the earliest counts. A step is [its begin, its end or, without one, the next begin).
-// One that ends where it begins is none: nobody knows when it ended (producers/core/step_detector.h).
+// The training steps that a rank has marked, as far as they belong to windows that are not closed.
+// Whatever the order in which the marks arrive, the steps are the same: of several marks of one
+// step the earliest counts. A step is [its begin, its end or, without one, the next begin). One
+// that ends where it begins is none: nobody knows when it ended (producers/core/step_detector.h).
 // Owner: RankWindows.
 #pragma once
 
@@ -19,7 +20,8 @@ class StepTable {
  public:
   // offset: of the record that brought the mark. Marks of other kinds are ignored.
   void Add(const Mark& mark, int64_t offset);
-  // The steps that begin in [from, until), ascending by time and by id. One without an end and without a successor ends at kEndOfTimeNs.
+  // The steps that begin in [from, until), ascending by time and by id. One without an end and
+  // without a successor ends at kEndOfTimeNs.
   std::vector<StepSpan> Resolve(int64_t from_ns, int64_t until_ns) const;
   // The largest id whose step begins at or before the moment.
   std::optional<int64_t> LatestBegunBy(int64_t time_ns) const;

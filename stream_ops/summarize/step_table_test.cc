@@ -23,8 +23,10 @@ TEST(StepTable, AStepLastsUntilItsEndOrTheNextBegin) {
   table.Add({40, kBegin, 3}, 0);
   table.Add({60, kEnd, 3}, 0);
   table.Add({50, kBegin, 4}, 0);
-  EXPECT_EQ(Rows(table.Resolve(0, 100)), (Expected{{1, 10, 20}, {2, 25, 40}, {3, 40, 50}, {4, 50, kEndOfTimeNs}}));
-  EXPECT_EQ(Rows(table.Resolve(20, 45)), (Expected{{2, 25, 40}, {3, 40, 50}})) << "the next begin cuts, also from outside";
+  EXPECT_EQ(Rows(table.Resolve(0, 100)),
+            (Expected{{1, 10, 20}, {2, 25, 40}, {3, 40, 50}, {4, 50, kEndOfTimeNs}}));
+  EXPECT_EQ(Rows(table.Resolve(20, 45)), (Expected{{2, 25, 40}, {3, 40, 50}}))
+      << "the next begin cuts, also from outside";
 }
 
 TEST(StepTable, OrderOfArrivalDoesNotMatter) {

@@ -7,8 +7,15 @@
 namespace eroica {
 
 EventBatchBuilder::EventBatchBuilder(uint32_t rank, uint64_t sequence, uint32_t window_steps) {
-  batch_.identity = {.job = JobId{"job"}, .rank = RankId{rank}, .world_size = 2, .host = "host", .pid = 100 + rank, .producer = "test",
-                     .producer_version = "1", .host_only = true, .window_steps = window_steps};
+  batch_.identity = {.job = JobId{"job"},
+                     .rank = RankId{rank},
+                     .world_size = 2,
+                     .host = "host",
+                     .pid = 100 + rank,
+                     .producer = "test",
+                     .producer_version = "1",
+                     .host_only = true,
+                     .window_steps = window_steps};
   batch_.sequence = sequence;
   batch_.lanes = {{"main", LaneKind::kTrainingThread}};
 }
@@ -21,21 +28,29 @@ uint32_t EventBatchBuilder::FunctionNumber(const std::string& name, FunctionClas
   return static_cast<uint32_t>(batch_.functions.size() - 1);
 }
 
-EventBatchBuilder& EventBatchBuilder::Ran(const std::string& function, int64_t start_ns, int64_t end_ns, FunctionClass function_class) {
-  batch_.intervals.push_back(start_ns, end_ns - start_ns, FunctionNumber(function, function_class), 0);
+EventBatchBuilder& EventBatchBuilder::Ran(const std::string& function, int64_t start_ns,
+                                          int64_t end_ns, FunctionClass function_class) {
+  batch_.intervals.push_back(start_ns, end_ns - start_ns, FunctionNumber(function, function_class),
+                             0);
   return *this;
 }
 
 void EventBatchBuilder::AddCommunicator() {
-  if (batch_.communicators.empty()) batch_.communicators = {{CommId{7}, "default_pg", "", 2, {0, 1}}};
+  if (batch_.communicators.empty())
+    batch_.communicators = {{CommId{7}, "default_pg", "", 2, {0, 1}}};
 }
 
-EventBatchBuilder& EventBatchBuilder::Reported(int64_t time_ns, int64_t step, const std::string& function, int64_t sequence,
+EventBatchBuilder& EventBatchBuilder::Reported(int64_t time_ns, int64_t step,
+                                               const std::string& function, int64_t sequence,
                                                int64_t launched_ns) {
-  ProgressReport report{.time_ns = time_ns, .step = step, .function = FunctionNumber(function, FunctionClass::kPython)};
+  ProgressReport report{.time_ns = time_ns,
+                        .step = step,
+                        .function = FunctionNumber(function, FunctionClass::kPython)};
   if (sequence >= 0) {
     AddCommunicator();
-    report.in_flight = {{.operation = CollectiveOperation::kAllReduce, .sequence = static_cast<uint64_t>(sequence), .bytes = 64,
+    report.in_flight = {{.operation = CollectiveOperation::kAllReduce,
+                         .sequence = static_cast<uint64_t>(sequence),
+                         .bytes = 64,
                          .launched_ns = launched_ns}};
   }
   batch_.progress.push_back(report);
@@ -45,7 +60,10 @@ EventBatchBuilder& EventBatchBuilder::Reported(int64_t time_ns, int64_t step, co
 EventBatchBuilder& EventBatchBuilder::Reduced(uint64_t sequence, int64_t start_ns, int64_t end_ns) {
   AddCommunicator();
   const auto interval = static_cast<uint32_t>(batch_.intervals.size());
-  batch_.collectives.push_back({.interval = interval, .operation = CollectiveOperation::kAllReduce, .sequence = sequence, .bytes = 64});
+  batch_.collectives.push_back({.interval = interval,
+                                .operation = CollectiveOperation::kAllReduce,
+                                .sequence = sequence,
+                                .bytes = 64});
   return Ran("all_reduce", start_ns, end_ns, FunctionClass::kCollective);
 }
 
@@ -110,9 +128,11 @@ void SummarizeHarness::Restart() {
   for (auto i = static_cast<size_t>(restart_offset_); i < log_.size(); ++i) Deliver(log_[i]);
 }
 
-void SummarizeHarness::Forward(Topic topic, std::string key, PayloadType, Bytes payload, int64_t, const JobId& job) {
+void SummarizeHarness::Forward(Topic topic, std::string key, PayloadType, Bytes payload, int64_t,
+                               const JobId& job) {
   EXPECT_EQ(job, JobId{"job"});
-  forwarded_.push_back({topic, std::move(key), {reinterpret_cast<const char*>(payload.data()), payload.size()}});
+  forwarded_.push_back(
+      {topic, std::move(key), {reinterpret_cast<const char*>(payload.data()), payload.size()}});
 }
 
 namespace {
@@ -132,13 +152,17 @@ std::vector<T> AllOf(const std::vector<Forwarded>& forwarded, PayloadType type) 
 
 }  // namespace
 
-std::vector<PatternBatch> SummarizeHarness::patterns() const { return AllOf<PatternBatch>(forwarded_, PayloadType::kPatternBatch); }
+std::vector<PatternBatch> SummarizeHarness::patterns() const {
+  return AllOf<PatternBatch>(forwarded_, PayloadType::kPatternBatch);
+}
 
 std::vector<CollectiveBatch> SummarizeHarness::collectives() const {
   return AllOf<CollectiveBatch>(forwarded_, PayloadType::kCollectiveBatch);
 }
 
-std::vector<RankStanding> SummarizeHarness::standings() const { return AllOf<RankStanding>(forwarded_, PayloadType::kRankStanding); }
+std::vector<RankStanding> SummarizeHarness::standings() const {
+  return AllOf<RankStanding>(forwarded_, PayloadType::kRankStanding);
+}
 
 PatternBatch SummarizeHarness::Patterns(uint32_t rank, int64_t index) const {
   PatternBatch found;
@@ -154,12 +178,14 @@ PatternBatch SummarizeHarness::Patterns(uint32_t rank, int64_t index) const {
 
 void SummarizeHarness::ExpectBooksClosed() const {
   const SummarizeProbe& probe = processor_->probe();
-  EXPECT_EQ(probe.events_received, probe.events_used + probe.events_late + probe.events_outside + probe.events_duplicate +
-                                       probe.events_replayed + processor_->events_held());
+  EXPECT_EQ(probe.events_received, probe.events_used + probe.events_late + probe.events_outside +
+                                       probe.events_duplicate + probe.events_replayed +
+                                       processor_->events_held());
 }
 
 const FunctionPattern* FindPattern(const PatternBatch& batch, std::string_view name) {
-  const auto found = std::find_if(batch.patterns.begin(), batch.patterns.end(), [&](const FunctionPattern& row) { return row.name == name; });
+  const auto found = std::find_if(batch.patterns.begin(), batch.patterns.end(),
+                                  [&](const FunctionPattern& row) { return row.name == name; });
   return found == batch.patterns.end() ? nullptr : &*found;
 }
 

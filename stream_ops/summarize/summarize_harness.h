@@ -17,13 +17,16 @@ class EventBatchBuilder {
  public:
   EventBatchBuilder(uint32_t rank, uint64_t sequence, uint32_t window_steps = 0);
 
-  EventBatchBuilder& Ran(const std::string& function, int64_t start_ns, int64_t end_ns, FunctionClass function_class = FunctionClass::kPython);
+  EventBatchBuilder& Ran(const std::string& function, int64_t start_ns, int64_t end_ns,
+                         FunctionClass function_class = FunctionClass::kPython);
   // An all-reduce of communicator 7, members 0 and 1.
   EventBatchBuilder& Reduced(uint64_t sequence, int64_t start_ns, int64_t end_ns);
   EventBatchBuilder& Marked(MarkKind kind, int64_t id, int64_t time_ns);
   EventBatchBuilder& Sampled(Resource resource, int64_t time_ns, float value);
-  // A report of progress; in flight: this all-reduce of communicator 7, launched then. sequence < 0: nothing is in flight.
-  EventBatchBuilder& Reported(int64_t time_ns, int64_t step, const std::string& function, int64_t sequence = -1, int64_t launched_ns = 0);
+  // A report of progress; in flight: this all-reduce of communicator 7, launched then. sequence <
+  // 0: nothing is in flight.
+  EventBatchBuilder& Reported(int64_t time_ns, int64_t step, const std::string& function,
+                              int64_t sequence = -1, int64_t launched_ns = 0);
   EventBatchBuilder& Lost(uint64_t count);
   EventBatchBuilder& Final();
   EventBatch Build() const { return batch_; }
@@ -65,7 +68,8 @@ class SummarizeHarness : public ProcessorContext {
   // received = used + dropped by reason + held.
   void ExpectBooksClosed() const;
 
-  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms, const JobId& job) override;
+  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms,
+               const JobId& job) override;
   void DeadLetter(DropReason reason) override { dead_letters_.push_back(reason); }
   const StateStore& store() const override { return store_; }
   StateChanges& changes() override { return changes_; }

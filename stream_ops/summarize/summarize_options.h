@@ -1,4 +1,5 @@
-// How summarize cuts and closes windows. The options' ranges are checked where they are declared (ops/config).
+// How summarize cuts and closes windows. The options' ranges are checked where they are declared
+// (ops/config).
 #pragma once
 
 #include <cstdint>
@@ -6,12 +7,15 @@
 namespace eroica {
 
 struct SummarizeOptions {
-  // Windows of time, for producers that count no steps (ProducerIdentity::window_steps is 0). The same on all nodes.
+  // Windows of time, for producers that count no steps (ProducerIdentity::window_steps is 0). The
+  // same on all nodes.
   int64_t window_ns = int64_t{10} * 1'000'000'000;
-  // A rank's watermark is its latest event less this. What comes later than that for a closed window is counted and dropped.
+  // A rank's watermark is its latest event less this. What comes later than that for a closed
+  // window is counted and dropped.
   int64_t out_of_orderness_ns = int64_t{5} * 1'000'000'000;
-  // Functions that are critical for less than this share of the window are folded in what goes to diagnose. Collectives never are,
-  // nor kernels that work on parameters, nor calls of the device's runtime that run for as long.
+  // Functions that are critical for less than this share of the window are folded in what goes to
+  // diagnose. Collectives never are, nor kernels that work on parameters, nor calls of the device's
+  // runtime that run for as long.
   double fold_below = 0.005;
   // The patterns in full go to the store. At the edge there is nobody who would read them.
   bool keep_in_full = true;

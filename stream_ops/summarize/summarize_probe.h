@@ -1,5 +1,6 @@
 // What summarize has seen, in plain counters. An event is an interval. At any time
-//   events_received = events_used + events_late + events_outside + events_duplicate + events_replayed + those in open windows.
+//   events_received = events_used + events_late + events_outside + events_duplicate +
+//   events_replayed + those in open windows.
 // Owner: the task's thread.
 #pragma once
 
@@ -8,22 +9,25 @@
 namespace eroica {
 
 struct SummarizeProbe {
-  uint64_t batches_received = 0;   // that could be decoded
-  uint64_t batches_bad = 0;        // to the dead-letter topic
+  uint64_t batches_received = 0;  // that could be decoded
+  uint64_t batches_bad = 0;       // to the dead-letter topic
   uint64_t batches_duplicate = 0;
   uint64_t batches_forwarded = 0;  // records that a producer had summarized itself
   uint64_t events_received = 0;
   uint64_t events_used = 0;
-  uint64_t events_late = 0;        // DropReason::kLate
-  uint64_t events_outside = 0;     // DropReason::kOutsideWindow
-  uint64_t events_duplicate = 0;   // DropReason::kDuplicate
-  uint64_t events_replayed = 0;    // read again after a restart, for windows that were closed before it
-  uint64_t events_lost = 0;        // reported lost by producers, or missing from their sequences (by their batches' mean size); never received
+  uint64_t events_late = 0;       // DropReason::kLate
+  uint64_t events_outside = 0;    // DropReason::kOutsideWindow
+  uint64_t events_duplicate = 0;  // DropReason::kDuplicate
+  // read again after a restart, for windows that were closed before it
+  uint64_t events_replayed = 0;
+  // reported lost by producers, or missing from their sequences (by their batches' mean size);
+  // never received
+  uint64_t events_lost = 0;
   uint64_t windows_closed = 0;
   uint64_t windows_silent = 0;
   uint64_t collectives_left_out = 0;  // more in one window than a batch can hold
-  uint64_t reports_received = 0;   // of progress
-  uint64_t reports_left_out = 0;   // late, or within a second of the one before
+  uint64_t reports_received = 0;      // of progress
+  uint64_t reports_left_out = 0;      // late, or within a second of the one before
   uint64_t standings_sent = 0;
 };
 

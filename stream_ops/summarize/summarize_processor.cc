@@ -12,20 +12,24 @@ namespace {
 template <typename Decode, typename Load>
 absl::Status LoadAll(const StateStore& store, std::string_view prefix, Decode decode, Load load) {
   absl::Status status;
-  const absl::Status scan = store.Scan(Table::kProgress, prefix, [&](std::string_view, std::string_view value) {
-    auto decoded = decode(value);
-    status = decoded.status();
-    if (status.ok()) load(*std::move(decoded));
-    return status.ok();
-  });
+  const absl::Status scan =
+      store.Scan(Table::kProgress, prefix, [&](std::string_view, std::string_view value) {
+        auto decoded = decode(value);
+        status = decoded.status();
+        if (status.ok()) load(*std::move(decoded));
+        return status.ok();
+      });
   return scan.ok() ? status : scan;
 }
 
 }  // namespace
 
 SummarizeProcessor::SummarizeProcessor(const SummarizeOptions& options)
-    : shared_{.options = options, .probe = {}, .pool = {}}, emitter_(&shared_), standing_emitter_(&shared_) {
-  EROICA_CHECK(options.window_ns > 0 && options.window_ns <= kLongestWindowNs / RankWindows::kMostWindowsSpanned);
+    : shared_{.options = options, .probe = {}, .pool = {}},
+      emitter_(&shared_),
+      standing_emitter_(&shared_) {
+  EROICA_CHECK(options.window_ns > 0 &&
+               options.window_ns <= kLongestWindowNs / RankWindows::kMostWindowsSpanned);
   EROICA_CHECK(options.out_of_orderness_ns >= 0);
 }
 
@@ -44,11 +48,17 @@ absl::Status SummarizeProcessor::Init(ProcessorContext& context) {
   const auto load_reported = [&](const ReportedUntil& reported) {
     Job& job = jobs_[reported.job];
     job.reported[reported.rank] = reported.time_ns;
-    if (const auto rank = job.ranks.find(reported.rank); rank != job.ranks.end()) rank->second.RestoreReported(reported.time_ns);
+    if (const auto rank = job.ranks.find(reported.rank); rank != job.ranks.end())
+      rank->second.RestoreReported(reported.time_ns);
   };
   const StateStore& store = context.store();
-  if (absl::Status status = LoadAll(store, kRankPrefix, DecodeRankProgress, load_rank); !status.ok()) return status;
-  if (absl::Status status = LoadAll(store, kCommunicatorPrefix, DecodeCommunicator, load_communicator); !status.ok()) return status;
+  if (absl::Status status = LoadAll(store, kRankPrefix, DecodeRankProgress, load_rank);
+      !status.ok())
+    return status;
+  if (absl::Status status =
+          LoadAll(store, kCommunicatorPrefix, DecodeCommunicator, load_communicator);
+      !status.ok())
+    return status;
   return LoadAll(store, kReportedPrefix, DecodeReportedUntil, load_reported);
 }
 
@@ -59,7 +69,8 @@ absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {
     ForwardSummarized(record, type);
     return absl::OkStatus();
   }
-  if (const DropReason reason = decoder_.Decode(record.payload(), &batch_); reason != DropReason::kNone) {
+  if (const DropReason reason = decoder_.Decode(record.payload(), &batch_);
+      reason != DropReason::kNone) {
     offset_ = record.offset;
     ++shared_.probe.batches_bad;
     context_->DeadLetter(reason);
@@ -69,17 +80,19 @@ absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {
   return absl::OkStatus();
 }
 
-// What a producer has summarized itself (capture level 1) goes where the stage's own output goes, after
-// the same checks.
+// What a producer has summarized itself (capture level 1) goes where the stage's own output goes,
+// after the same checks.
 void SummarizeProcessor::ForwardSummarized(const ConsumerRecord& record, PayloadType type) {
   const auto forward = [&](auto payload, Topic topic, auto key_of) {
-    if (const DropReason reason = decoder_.Decode(record.payload(), &payload); reason != DropReason::kNone) {
+    if (const DropReason reason = decoder_.Decode(record.payload(), &payload);
+        reason != DropReason::kNone) {
       ++shared_.probe.batches_bad;
       context_->DeadLetter(reason);
       return;
     }
     ++shared_.probe.batches_forwarded;
-    context_->Forward(topic, key_of(payload), type, record.payload(), record.timestamp_ms, payload.job);
+    context_->Forward(topic, key_of(payload), type, record.payload(), record.timestamp_ms,
+                      payload.job);
   };
   const auto job_key = [](const auto& payload) { return JobKey(payload.job); };
   if (type == PayloadType::kPatternBatch) {
@@ -87,8 +100,9 @@ void SummarizeProcessor::ForwardSummarized(const ConsumerRecord& record, Payload
   } else if (type == PayloadType::kRankStanding) {
     forward(RankStanding{}, Topic::kPatterns, job_key);
   } else if (type == PayloadType::kCollectiveBatch) {
-    forward(CollectiveBatch{}, Topic::kCollectives,
-            [](const CollectiveBatch& batch) { return CollectivesKey(batch.job, batch.communicator.id); });
+    forward(CollectiveBatch{}, Topic::kCollectives, [](const CollectiveBatch& batch) {
+      return CollectivesKey(batch.job, batch.communicator.id);
+    });
   } else {
     ++shared_.probe.batches_bad;
     context_->DeadLetter(DropReason::kWrongIdentifier);
@@ -105,19 +119,22 @@ void SummarizeProcessor::ProcessBatch(const EventBatch& batch, int64_t offset) {
     StoreNewCommunicators(identity.job, job, communicator_numbers_);
 
   RankWindows& rank = RankOf(job, identity.rank);
-  rank.Add(batch, offset, {function_numbers_, job.functions.traits(), communicator_numbers_}, job.communicators);
+  rank.Add(batch, offset, {function_numbers_, job.functions.traits(), communicator_numbers_},
+           job.communicators);
   CloseWindows(job, rank, RankWindows::Close::kPassed);
   if (!rank.progress().finished && rank.AllBatchesSeen()) {
     CloseWindows(job, rank, RankWindows::Close::kLast);
     rank.Finish(offset);
-    context_->changes().Put(Table::kProgress, RankProgressKey(identity.job, identity.rank), Encode(rank.progress()));
+    context_->changes().Put(Table::kProgress, RankProgressKey(identity.job, identity.rank),
+                            Encode(rank.progress()));
   }
 }
 
 absl::Status SummarizeProcessor::Punctuate(PunctuationType type) {
   const bool end = type == PunctuationType::kEndOfInput;
   for (auto& [id, job] : jobs_) {
-    for (auto& [rank_id, rank] : job.ranks) CloseWindows(job, rank, end ? RankWindows::Close::kLast : RankWindows::Close::kAll);
+    for (auto& [rank_id, rank] : job.ranks)
+      CloseWindows(job, rank, end ? RankWindows::Close::kLast : RankWindows::Close::kAll);
     if (!end) ReportSilence(job);
   }
   return absl::OkStatus();
@@ -126,7 +143,8 @@ absl::Status SummarizeProcessor::Punctuate(PunctuationType type) {
 int64_t SummarizeProcessor::RestartOffset(int64_t next) const {
   int64_t first = next;
   for (const auto& [id, job] : jobs_) {
-    for (const auto& [rank_id, rank] : job.ranks) first = std::min(first, rank.first_offset().value_or(next));
+    for (const auto& [rank_id, rank] : job.ranks)
+      first = std::min(first, rank.first_offset().value_or(next));
   }
   return first;
 }
@@ -146,10 +164,12 @@ RankWindows& SummarizeProcessor::RankOf(Job& job, RankId rank) {
   return entry->second;
 }
 
-void SummarizeProcessor::StoreNewCommunicators(const JobId& id, const Job& job, const std::vector<uint32_t>& numbers) {
+void SummarizeProcessor::StoreNewCommunicators(const JobId& id, const Job& job,
+                                               const std::vector<uint32_t>& numbers) {
   for (uint32_t number : numbers) {
     const Communicator& communicator = job.communicators[number];
-    context_->changes().Put(Table::kProgress, CommunicatorProgressKey(id, communicator.id), Encode(id, communicator));
+    context_->changes().Put(Table::kProgress, CommunicatorProgressKey(id, communicator.id),
+                            Encode(id, communicator));
   }
 }
 
@@ -157,13 +177,15 @@ void SummarizeProcessor::StoreNewCommunicators(const JobId& id, const Job& job, 
 void SummarizeProcessor::SendStandings(Job& job, RankWindows& rank, RankWindows::Close close) {
   bool sent_any = false;
   while (rank.TakeReport(close, job.communicators, &held_)) {
-    standing_emitter_.Emit(job.functions, job.communicators, job.world_size, held_, rank, *context_);
+    standing_emitter_.Emit(job.functions, job.communicators, job.world_size, held_, rank,
+                           *context_);
     sent_any = true;
   }
   if (!sent_any) return;
   const ProducerIdentity& identity = rank.progress().identity;
   const ReportedUntil reported{identity.job, identity.rank, held_.report.time_ns};
-  context_->changes().Put(Table::kProgress, ReportedKey(identity.job, identity.rank), Encode(reported));
+  context_->changes().Put(Table::kProgress, ReportedKey(identity.job, identity.rank),
+                          Encode(reported));
 }
 
 void SummarizeProcessor::CloseWindows(Job& job, RankWindows& rank, RankWindows::Close close) {
@@ -175,10 +197,12 @@ void SummarizeProcessor::CloseWindows(Job& job, RankWindows& rank, RankWindows::
   }
   if (!closed_any) return;
   const ProducerIdentity& identity = rank.progress().identity;
-  context_->changes().Put(Table::kProgress, RankProgressKey(identity.job, identity.rank), Encode(rank.progress()));
+  context_->changes().Put(Table::kProgress, RankProgressKey(identity.job, identity.rank),
+                          Encode(rank.progress()));
 }
 
-// A rank is silent in the windows that its peers have closed and it has not, with nothing of it at hand.
+// A rank is silent in the windows that its peers have closed and it has not, with nothing of it at
+// hand.
 void SummarizeProcessor::ReportSilence(Job& job) {
   for (WindowKind kind : {WindowKind::kTime, WindowKind::kSteps}) {
     int64_t newest = -1;
@@ -194,9 +218,11 @@ void SummarizeProcessor::ReportSilence(Job& job) {
       if (progress.kind != kind || progress.finished || progress.last_index >= newest) continue;
       const int64_t first = std::max(progress.last_index + 1, newest - kMostSilentWindows + 1);
       const bool has_left = id.value >= world_size;  // the job goes on with fewer ranks
-      for (int64_t index = first; index <= newest && !has_left; ++index) emitter_.EmitSilent(progress, world_size, index, *context_);
+      for (int64_t index = first; index <= newest && !has_left; ++index)
+        emitter_.EmitSilent(progress, world_size, index, *context_);
       rank.Skip(newest);
-      context_->changes().Put(Table::kProgress, RankProgressKey(progress.identity.job, id), Encode(progress));
+      context_->changes().Put(Table::kProgress, RankProgressKey(progress.identity.job, id),
+                              Encode(progress));
     }
   }
 }

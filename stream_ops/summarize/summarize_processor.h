@@ -1,11 +1,15 @@
-// The first stage: EventBatches of ranks in, their patterns and collectives by window out (DESIGN 7). One a task; ranks of many jobs meet in it.
+// The first stage: EventBatches of ranks in, their patterns and collectives by window out (DESIGN
+// 7). One a task; ranks of many jobs meet in it.
 //
 // In:  Topic::kEvents, EventBatch. What cannot be decoded goes to the dead-letter topic.
-// Out: Topic::kPatterns, a PatternBatch a rank and window, small functions folded, and a RankStanding a report of progress; Topic::kCollectives,
-//      a CollectiveBatch for each communicator that the rank is a member of, empty ones too, so that align knows the rank is through.
-//      Table::kPatterns: the patterns in full. Table::kProgress: how far each rank's windows are closed; the rest of the state is read again from
-//      the input, see RestartOffset.
-// Time: event time of each rank (rank_windows.h). The result depends neither on the order of arrival within the out-of-orderness bound, nor on
+// Out: Topic::kPatterns, a PatternBatch a rank and window, small functions folded, and a
+// RankStanding a report of progress; Topic::kCollectives,
+//      a CollectiveBatch for each communicator that the rank is a member of, empty ones too, so
+//      that align knows the rank is through. Table::kPatterns: the patterns in full.
+//      Table::kProgress: how far each rank's windows are closed; the rest of the state is read
+//      again from the input, see RestartOffset.
+// Time: event time of each rank (rank_windows.h). The result depends neither on the order of
+// arrival within the out-of-orderness bound, nor on
 //      duplicates, the number of partitions, or a restart.
 #pragma once
 
@@ -31,7 +35,8 @@ class SummarizeProcessor final : public Processor {
 
   absl::Status Init(ProcessorContext& context) override;
   absl::Status Process(const ConsumerRecord& record) override;
-  // The same of a batch at hand, which keeps its invariants (schemas/invariants.h). offset: grows from batch to batch.
+  // The same of a batch at hand, which keeps its invariants (schemas/invariants.h). offset: grows
+  // from batch to batch.
   void ProcessBatch(const EventBatch& batch, int64_t offset);
   absl::Status Punctuate(PunctuationType type) override;
   int64_t RestartOffset(int64_t next) const override;
@@ -63,13 +68,13 @@ class SummarizeProcessor final : public Processor {
   StandingEmitter standing_emitter_;
   ProcessorContext* context_ = nullptr;
   Decoder decoder_;
-  EventBatch batch_;      // recycled, like everything below
+  EventBatch batch_;  // recycled, like everything below
   ClosedRankWindow closed_;
   HeldReport held_;
   std::vector<uint32_t> function_numbers_;
   std::vector<uint32_t> communicator_numbers_;
   std::map<JobId, Job> jobs_;
-  int64_t offset_ = -1;   // of the last record
+  int64_t offset_ = -1;  // of the last record
 };
 
 }  // namespace eroica

@@ -14,7 +14,8 @@ constexpr MarkKind kEnd = MarkKind::kStepEnd;
 TEST(SummarizeProcessor, AWindowOfTimeClosesWhenTheWatermarkHasPassedIt) {
   SummarizeHarness harness;
   harness.Process(EventBatchBuilder(0, 0).Ran("load", 1 * kSecond, 4 * kSecond).Build());
-  harness.Process(EventBatchBuilder(0, 1).Ran("step", 9 * kSecond, 14 * kSecond + 999'999'999).Build());
+  harness.Process(
+      EventBatchBuilder(0, 1).Ran("step", 9 * kSecond, 14 * kSecond + 999'999'999).Build());
   EXPECT_TRUE(harness.forwarded().empty()) << "latest event less 5 s is still before 10 s";
   harness.Process(EventBatchBuilder(0, 2).Ran("step", 15 * kSecond, 15 * kSecond).Build());
   const PatternBatch window = harness.Patterns(0, 0);
@@ -24,7 +25,8 @@ TEST(SummarizeProcessor, AWindowOfTimeClosesWhenTheWatermarkHasPassedIt) {
   EXPECT_DOUBLE_EQ(FindPattern(window, "load")->beta, 0.3);
   EXPECT_EQ(FindPattern(window, "step")->critical_ns, 1 * kSecond) << "cut at the boundary";
   harness.Punctuate(PunctuationType::kEndOfInput);
-  EXPECT_EQ(FindPattern(harness.Patterns(0, 1), "step")->critical_ns, 4'999'999'999) << "and the rest on the other side";
+  EXPECT_EQ(FindPattern(harness.Patterns(0, 1), "step")->critical_ns, 4'999'999'999)
+      << "and the rest on the other side";
   EXPECT_TRUE(harness.Patterns(0, 1).final);
   harness.ExpectBooksClosed();
 }
@@ -47,7 +49,8 @@ TEST(SummarizeProcessor, AnIntervalMaySpanManyWindows) {
 
 TEST(SummarizeProcessor, AnAbsurdlyLongIntervalIsCut) {
   SummarizeHarness harness;
-  harness.Process(EventBatchBuilder(0, 0).Ran("clock gone mad", 5, int64_t{1} << 61).Final().Build());
+  harness.Process(
+      EventBatchBuilder(0, 0).Ran("clock gone mad", 5, int64_t{1} << 61).Final().Build());
   EXPECT_LE(harness.patterns().size(), static_cast<size_t>(RankWindows::kMostWindowsSpanned + 1));
   harness.ExpectBooksClosed();
 }
@@ -56,16 +59,26 @@ TEST(SummarizeProcessor, ConnectionsAddUpByPeerInTheWindowInWhichTheirStretchEnd
   SummarizeHarness harness;
   EventBatch batch = EventBatchBuilder(0, 0).Ran("step", 1 * kSecond, 14 * kSecond).Final().Build();
   const auto sample = [](int64_t time_ns, uint32_t peer, Resource resource, uint64_t bytes) {
-    return ConnectionSample{.time_ns = time_ns, .peer = peer, .resource = resource, .bytes = bytes, .busy_ns = 10, .retransmits = 1};
+    return ConnectionSample{.time_ns = time_ns,
+                            .peer = peer,
+                            .resource = resource,
+                            .bytes = bytes,
+                            .busy_ns = 10,
+                            .retransmits = 1};
   };
-  batch.connections = {sample(2 * kSecond, 1, Resource::kNic, 100), sample(3 * kSecond, 1, Resource::kNic, 200), sample(3 * kSecond, 1, Resource::kNvlink, 5),
-                       sample(10 * kSecond, 1, Resource::kNic, 7)};
+  batch.connections = {
+      sample(2 * kSecond, 1, Resource::kNic, 100), sample(3 * kSecond, 1, Resource::kNic, 200),
+      sample(3 * kSecond, 1, Resource::kNvlink, 5), sample(10 * kSecond, 1, Resource::kNic, 7)};
   harness.Process(batch);
-  EXPECT_EQ(harness.Patterns(0, 0).connections,
-            (std::vector<ConnectionPattern>{{.peer = 1, .resource = Resource::kNvlink, .bytes = 5, .busy_ns = 10, .retransmits = 1},
-                                            {.peer = 1, .resource = Resource::kNic, .bytes = 300, .busy_ns = 20, .retransmits = 2}}));
-  EXPECT_EQ(harness.Patterns(0, 1).connections,
-            (std::vector<ConnectionPattern>{{.peer = 1, .resource = Resource::kNic, .bytes = 7, .busy_ns = 10, .retransmits = 1}}));
+  EXPECT_EQ(
+      harness.Patterns(0, 0).connections,
+      (std::vector<ConnectionPattern>{
+          {.peer = 1, .resource = Resource::kNvlink, .bytes = 5, .busy_ns = 10, .retransmits = 1},
+          {.peer = 1, .resource = Resource::kNic, .bytes = 300, .busy_ns = 20, .retransmits = 2}}));
+  EXPECT_EQ(
+      harness.Patterns(0, 1).connections,
+      (std::vector<ConnectionPattern>{
+          {.peer = 1, .resource = Resource::kNic, .bytes = 7, .busy_ns = 10, .retransmits = 1}}));
 }
 
 // How the rank fares is told beside the functions and changes nothing of what they are measured by.
@@ -75,7 +88,8 @@ TEST(SummarizeProcessor, LevelsOfAWindowLeaveFunctionsAsTheyAre) {
     EventBatchBuilder batch(0, 0);
     batch.Ran("step", 1 * kSecond, 14 * kSecond).Final();
     batch.Sampled(Resource::kCpu, 2 * kSecond, 0.2f);
-    if (host) batch.Sampled(Resource::kCpuWait, 3 * kSecond, 1).Sampled(Resource::kHostNic, 3 * kSecond, 1);
+    if (host)
+      batch.Sampled(Resource::kCpuWait, 3 * kSecond, 1).Sampled(Resource::kHostNic, 3 * kSecond, 1);
     batch.Sampled(Resource::kCpu, 4 * kSecond, 0.4f);
     if (host) batch.Sampled(Resource::kCpuWait, 12 * kSecond, 0);
     harness.Process(batch.Build());
@@ -98,23 +112,35 @@ TEST(SummarizeProcessor, LevelsOfAWindowLeaveFunctionsAsTheyAre) {
 
 TEST(SummarizeProcessor, ConnectionsOfSeveralCommunicatorsStayApart) {
   SummarizeHarness harness;
-  EventBatch batch = EventBatchBuilder(0, 0).Ran("step", 1 * kSecond, 5 * kSecond).Reduced(0, 1 * kSecond, 2 * kSecond).Final().Build();
+  EventBatch batch = EventBatchBuilder(0, 0)
+                         .Ran("step", 1 * kSecond, 5 * kSecond)
+                         .Reduced(0, 1 * kSecond, 2 * kSecond)
+                         .Final()
+                         .Build();
   const CommId communicator = batch.communicators.at(0).id;
   const auto sample = [](uint32_t number, uint8_t channels, uint64_t bytes) {
-    return ConnectionSample{.time_ns = 3 * kSecond, .peer = 1, .bytes = bytes, .busy_ns = 10, .channels = channels, .communicator = number};
+    return ConnectionSample{.time_ns = 3 * kSecond,
+                            .peer = 1,
+                            .bytes = bytes,
+                            .busy_ns = 10,
+                            .channels = channels,
+                            .communicator = number};
   };
   batch.connections = {sample(0, 0, 1), sample(1, 2, 20), sample(1, 4, 30)};
   harness.Process(batch);
-  EXPECT_EQ(harness.Patterns(0, 0).connections,
-            (std::vector<ConnectionPattern>{{.peer = 1, .bytes = 1, .busy_ns = 10},
-                                            {.peer = 1, .bytes = 50, .busy_ns = 20, .channels = 4, .communicator = communicator}}));
+  EXPECT_EQ(
+      harness.Patterns(0, 0).connections,
+      (std::vector<ConnectionPattern>{
+          {.peer = 1, .bytes = 1, .busy_ns = 10},
+          {.peer = 1, .bytes = 50, .busy_ns = 20, .channels = 4, .communicator = communicator}}));
 }
 
 EventBatch Steps(uint64_t sequence, int64_t first, int64_t last, uint32_t window_steps = 2) {
   EventBatchBuilder batch(0, sequence, window_steps);
   for (int64_t step = first; step <= last; ++step) {
     const int64_t begin = step * kSecond;
-    batch.Ran("step", begin, begin + kSecond / 2).Ran("between", begin + 900'000'000, begin + 950'000'000);
+    batch.Ran("step", begin, begin + kSecond / 2)
+        .Ran("between", begin + 900'000'000, begin + 950'000'000);
     batch.Marked(kBegin, step, begin).Marked(kEnd, step, begin + 800'000'000);
   }
   return batch.Build();
@@ -124,10 +150,12 @@ TEST(SummarizeProcessor, WindowsOfStepsHoldWhatStartsInTheirSteps) {
   SummarizeHarness harness({.out_of_orderness_ns = kSecond / 10});
   harness.Process(Steps(0, 3, 7));
   const PatternBatch first = harness.Patterns(0, 1);  // step 3 alone
-  EXPECT_EQ(first.window, (Window{WindowKind::kSteps, 1, 3 * kSecond, 3 * kSecond + 800'000'000, 3, 3}));
+  EXPECT_EQ(first.window,
+            (Window{WindowKind::kSteps, 1, 3 * kSecond, 3 * kSecond + 800'000'000, 3, 3}));
   EXPECT_EQ(first.completeness.outside, 1u);
   const PatternBatch second = harness.Patterns(0, 2);
-  EXPECT_EQ(second.window, (Window{WindowKind::kSteps, 2, 4 * kSecond, 5 * kSecond + 800'000'000, 4, 5}));
+  EXPECT_EQ(second.window,
+            (Window{WindowKind::kSteps, 2, 4 * kSecond, 5 * kSecond + 800'000'000, 4, 5}));
   EXPECT_EQ(second.completeness.outside, 2u);
   EXPECT_EQ(second.completeness.events, 2u);
   ASSERT_EQ(second.steps.size(), 2u);
@@ -150,7 +178,8 @@ TEST(SummarizeProcessor, AStepWithoutAnEndLastsUntilTheNextOrTheLastEvent) {
   EXPECT_EQ(harness.Patterns(0, 1).steps[0].duration_ns, 90);
 }
 
-// A recording with a torn tail, a producer that died: how long its last step took is not known, and its record would look like a slow step.
+// A recording with a torn tail, a producer that died: how long its last step took is not known, and
+// its record would look like a slow step.
 TEST(SummarizeProcessor, AStepThatWasCutIsNone) {
   SummarizeHarness harness;
   EventBatchBuilder batch(0, 0, 2);
@@ -167,7 +196,8 @@ TEST(SummarizeProcessor, WithoutStepsEverythingIsOutside) {
   SummarizeHarness harness;
   harness.Process(EventBatchBuilder(0, 0, 5).Ran("a", 0, 1).Reduced(0, 2, 3).Build());
   harness.Process(EventBatchBuilder(0, 1, 5).Ran("a", 100 * kSecond, 100 * kSecond).Build());
-  EXPECT_EQ(harness.processor().probe().events_outside, 2u) << "the watermark has passed them: no step can come to hold them";
+  EXPECT_EQ(harness.processor().probe().events_outside, 2u)
+      << "the watermark has passed them: no step can come to hold them";
   harness.Punctuate(PunctuationType::kEndOfInput);
   EXPECT_TRUE(harness.forwarded().empty());
   EXPECT_EQ(harness.processor().events_held(), 0u);
@@ -179,11 +209,15 @@ TEST(SummarizeProcessor, LateEventsAreCountedInTheNextWindow) {
   harness.Process(EventBatchBuilder(0, 0).Ran("a", 0, kSecond).Build());
   harness.Process(EventBatchBuilder(0, 1).Ran("a", 15 * kSecond, 15 * kSecond).Build());
   ASSERT_EQ(harness.patterns().size(), 1u);
-  harness.Process(EventBatchBuilder(0, 2).Ran("late", 2 * kSecond, 3 * kSecond).Ran("partly", 8 * kSecond, 12 * kSecond).Build());
+  harness.Process(EventBatchBuilder(0, 2)
+                      .Ran("late", 2 * kSecond, 3 * kSecond)
+                      .Ran("partly", 8 * kSecond, 12 * kSecond)
+                      .Build());
   harness.Punctuate(PunctuationType::kEndOfInput);
   const PatternBatch second = harness.Patterns(0, 1);
   EXPECT_EQ(second.completeness.late, 1u);
-  EXPECT_EQ(FindPattern(second, "partly")->total_ns, 2 * kSecond) << "the part in the open window is used";
+  EXPECT_EQ(FindPattern(second, "partly")->total_ns, 2 * kSecond)
+      << "the part in the open window is used";
   EXPECT_EQ(harness.processor().probe().events_late, 1u);
   harness.ExpectBooksClosed();
 }
@@ -203,8 +237,11 @@ TEST(SummarizeProcessor, DuplicatesAreDropped) {
 
 TEST(SummarizeProcessor, WhatIsLostIsSaid) {
   SummarizeHarness harness;
-  harness.Process(EventBatchBuilder(0, 0).Ran("a", 0, 1).Ran("a", 1, 2).Ran("a", 2, 3).Lost(10).Build());
-  harness.Process(EventBatchBuilder(0, 3).Ran("a", 4, 5).Build());  // 1 and 2 are missing; a batch holds 2 events on average
+  harness.Process(
+      EventBatchBuilder(0, 0).Ran("a", 0, 1).Ran("a", 1, 2).Ran("a", 2, 3).Lost(10).Build());
+  harness.Process(EventBatchBuilder(0, 3)
+                      .Ran("a", 4, 5)
+                      .Build());  // 1 and 2 are missing; a batch holds 2 events on average
   harness.Process(EventBatchBuilder(0, 4).Ran("a", 20 * kSecond, 20 * kSecond).Lost(5).Build());
   EXPECT_EQ(harness.Patterns(0, 0).completeness.lost, 10u + 2 * 2);
   harness.Process(EventBatchBuilder(0, 1).Ran("a", 6, 7).Build());  // not lost after all, but late
@@ -229,7 +266,8 @@ TEST(SummarizeProcessor, ARankIsFinishedOnceNothingBeforeItsLastBatchIsMissing) 
   harness.ExpectBooksClosed();
 }
 
-EventBatch OfProcess(EventBatchBuilder builder, uint32_t pid, const std::string& host, uint32_t world_size) {
+EventBatch OfProcess(EventBatchBuilder builder, uint32_t pid, const std::string& host,
+                     uint32_t world_size) {
   EventBatch batch = builder.Build();
   batch.identity.pid = pid;
   batch.identity.host = host;
@@ -237,21 +275,24 @@ EventBatch OfProcess(EventBatchBuilder builder, uint32_t pid, const std::string&
   return batch;
 }
 
-// Whatever its last word was; and where batches of both processes wait for their windows, in either order.
+// Whatever its last word was; and where batches of both processes wait for their windows, in either
+// order.
 TEST(SummarizeProcessor, WindowsAreOfTheProcessThatRanInThem) {
   for (const bool said_last_word : {false, true}) {
     for (const bool in_order : {true, false}) {
       EventBatchBuilder last(0, 1);
       last.Ran("a", 11 * kSecond, 12 * kSecond);
       const EventBatch before = OfProcess(said_last_word ? last.Final() : last, 7, "node-1", 4);
-      const EventBatch after = OfProcess(EventBatchBuilder(0, 0).Ran("a", 20 * kSecond, 21 * kSecond), 8, "node-2", 3);
+      const EventBatch after =
+          OfProcess(EventBatchBuilder(0, 0).Ran("a", 20 * kSecond, 21 * kSecond), 8, "node-2", 3);
       SummarizeHarness harness;
       harness.Process(OfProcess(EventBatchBuilder(0, 0).Ran("a", 0, kSecond), 7, "node-1", 4));
       harness.Process(in_order ? before : after);
       harness.Restart();
       harness.Process(in_order ? after : before);
       harness.Restart();
-      harness.Process(OfProcess(EventBatchBuilder(0, 1).Ran("a", 60 * kSecond, 61 * kSecond), 8, "node-2", 3));
+      harness.Process(
+          OfProcess(EventBatchBuilder(0, 1).Ran("a", 60 * kSecond, 61 * kSecond), 8, "node-2", 3));
       EXPECT_EQ(harness.Patterns(0, 0).host, "node-1");
       EXPECT_EQ(harness.Patterns(0, 1).host, "node-1");
       EXPECT_EQ(harness.Patterns(0, 1).pid, 7u);
@@ -267,21 +308,28 @@ TEST(SummarizeProcessor, WindowsAreOfTheProcessThatRanInThem) {
 TEST(SummarizeProcessor, RanksThatTheJobGoesOnWithoutAreNotSilent) {
   SummarizeHarness harness;
   for (uint32_t rank = 0; rank < 3; ++rank) {
-    EventBatch batch = OfProcess(EventBatchBuilder(rank, 0).Reduced(1, 0, kSecond), 7 + rank, "host", 3);
+    EventBatch batch =
+        OfProcess(EventBatchBuilder(rank, 0).Reduced(1, 0, kSecond), 7 + rank, "host", 3);
     batch.communicators = {{CommId{7}, "default_pg", "", 3, {0, 1, 2}}};
     harness.Process(batch);
   }
-  EventBatch anew = OfProcess(EventBatchBuilder(0, 0).Ran("a", 20 * kSecond, 21 * kSecond), 17, "host", 2);
-  EventBatch left = OfProcess(EventBatchBuilder(0, 1).Ran("a", 9 * kSecond, 10 * kSecond), 7, "host", 3);
-  left.connections = {{.time_ns = 22 * kSecond, .peer = 2, .bytes = 1}};  // what the process before says late
+  EventBatch anew =
+      OfProcess(EventBatchBuilder(0, 0).Ran("a", 20 * kSecond, 21 * kSecond), 17, "host", 2);
+  EventBatch left =
+      OfProcess(EventBatchBuilder(0, 1).Ran("a", 9 * kSecond, 10 * kSecond), 7, "host", 3);
+  left.connections = {
+      {.time_ns = 22 * kSecond, .peer = 2, .bytes = 1}};  // what the process before says late
   harness.Process(anew);
   harness.Process(left);
-  harness.Process(OfProcess(EventBatchBuilder(0, 1).Reported(25 * kSecond, -1, "a"), 17, "host", 2));
+  harness.Process(
+      OfProcess(EventBatchBuilder(0, 1).Reported(25 * kSecond, -1, "a"), 17, "host", 2));
   harness.Punctuate(PunctuationType::kIdle);
   EXPECT_TRUE(harness.Patterns(1, 2).silent);
   EXPECT_EQ(harness.Patterns(1, 2).world_size, 3u) << "as its process said";
-  for (const PatternBatch& window : harness.patterns()) EXPECT_FALSE(window.rank == RankId{2} && window.silent);
-  for (const CollectiveBatch& batch : harness.collectives()) EXPECT_EQ(batch.world_size, 3u) << "the communicator has three members";
+  for (const PatternBatch& window : harness.patterns())
+    EXPECT_FALSE(window.rank == RankId{2} && window.silent);
+  for (const CollectiveBatch& batch : harness.collectives())
+    EXPECT_EQ(batch.world_size, 3u) << "the communicator has three members";
   ASSERT_EQ(harness.standings().size(), 1u);
   EXPECT_EQ(harness.standings()[0].world_size, 2u);
   EXPECT_TRUE(harness.standings()[0].communicators.empty());
@@ -324,7 +372,12 @@ TEST(SummarizeProcessor, CollectivesGoToTheirCommunicatorsAlsoWhenThereAreNone) 
   EventBatchBuilder batch(0, 0, 1);
   batch.Ran("compute", 0, 60).Reduced(5, 60, 90);
   batch.Ran("compute", 100, 200);
-  harness.Process(batch.Marked(kBegin, 0, 0).Marked(kEnd, 0, 95).Marked(kBegin, 1, 100).Marked(kEnd, 1, 200).Final().Build());
+  harness.Process(batch.Marked(kBegin, 0, 0)
+                      .Marked(kEnd, 0, 95)
+                      .Marked(kBegin, 1, 100)
+                      .Marked(kEnd, 1, 200)
+                      .Final()
+                      .Build());
   const auto collectives = harness.collectives();
   ASSERT_EQ(collectives.size(), 2u);
   EXPECT_EQ(collectives[0].communicator.id, CommId{7});
@@ -354,17 +407,23 @@ TEST(SummarizeProcessor, FewMembersOfALargeCommunicatorListIt) {
   for (const uint32_t rank : {0u, 1u}) {
     EventBatchBuilder builder(rank, 0, 1);
     builder.Reduced(5, 60, 90).Reduced(6, 160, 190);
-    EventBatch batch =
-        builder.Marked(kBegin, 0, 0).Marked(kEnd, 0, 95).Marked(kBegin, 1, 100).Marked(kEnd, 1, 200).Final().Build();
+    EventBatch batch = builder.Marked(kBegin, 0, 0)
+                           .Marked(kEnd, 0, 95)
+                           .Marked(kBegin, 1, 100)
+                           .Marked(kEnd, 1, 200)
+                           .Final()
+                           .Build();
     batch.identity.world_size = 100;
     batch.communicators[0].size = 0;
-    for (uint32_t member = 2; member < 100; ++member) batch.communicators[0].ranks.push_back(member);
+    for (uint32_t member = 2; member < 100; ++member)
+      batch.communicators[0].ranks.push_back(member);
     harness.Process(batch);
   }
   ASSERT_EQ(harness.collectives().size(), 4u);
   for (const CollectiveBatch& batch : harness.collectives()) {
     const bool lists = batch.window.index == static_cast<int64_t>(batch.rank.value);
-    EXPECT_EQ(batch.communicator.ranks.size(), lists ? 100u : 0u) << batch.rank.value << " " << batch.window.index;
+    EXPECT_EQ(batch.communicator.ranks.size(), lists ? 100u : 0u)
+        << batch.rank.value << " " << batch.window.index;
     EXPECT_EQ(batch.communicator.size, lists ? 0u : 100u);
     EXPECT_EQ(batch.communicator.name, "default_pg");
   }
@@ -372,12 +431,17 @@ TEST(SummarizeProcessor, FewMembersOfALargeCommunicatorListIt) {
 
 TEST(SummarizeProcessor, SmallFunctionsAreFoldedForDiagnoseAndKeptInTheStore) {
   SummarizeHarness harness;
-  harness.Process(EventBatchBuilder(0, 0).Ran("large", 0, kSecond).Ran("small", kSecond, kSecond + 1000).Final().Build());
+  harness.Process(EventBatchBuilder(0, 0)
+                      .Ran("large", 0, kSecond)
+                      .Ran("small", kSecond, kSecond + 1000)
+                      .Final()
+                      .Build());
   const PatternBatch sent = harness.Patterns(0, 0);
   EXPECT_EQ(FindPattern(sent, "small"), nullptr);
   EXPECT_EQ(sent.folded_functions, 1u);
   EXPECT_EQ(sent.folded_critical_ns[static_cast<size_t>(FunctionClass::kPython)], 1000);
-  const auto stored = harness.stored().Get(Table::kPatterns, EncodeKey(PatternKey{{JobId{"job"}, WindowKind::kTime, 0}, RankId{0}}));
+  const auto stored = harness.stored().Get(
+      Table::kPatterns, EncodeKey(PatternKey{{JobId{"job"}, WindowKind::kTime, 0}, RankId{0}}));
   ASSERT_TRUE(stored.ok() && stored->has_value());
   PatternBatch full;
   ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(**stored)), &full), DropReason::kNone);
@@ -389,7 +453,8 @@ TEST(SummarizeProcessor, SamplesBecomeMuAndSigma) {
   SummarizeHarness harness;
   EventBatchBuilder batch(0, 0);
   batch.Ran("busy", 0, 4 * kSecond);
-  for (int64_t t = 0; t < 10; ++t) batch.Sampled(Resource::kCpu, t * kSecond, t < 2 ? 0.25f : 0.75f);
+  for (int64_t t = 0; t < 10; ++t)
+    batch.Sampled(Resource::kCpu, t * kSecond, t < 2 ? 0.25f : 0.75f);
   harness.Process(batch.Final().Build());
   const PatternBatch window = harness.Patterns(0, 0);
   EXPECT_EQ(FindPattern(window, "busy")->resource, Resource::kCpu);

@@ -14,21 +14,28 @@ namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
 
-std::string Copy(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string Copy(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
-// Of the job before it was started anew with fewer ranks: what it left in a window, and its communicators.
-void MakeRoomFor(uint32_t rank, uint32_t& world_size) { world_size = std::max(world_size, rank + 1); }
+// Of the job before it was started anew with fewer ranks: what it left in a window, and its
+// communicators.
+void MakeRoomFor(uint32_t rank, uint32_t& world_size) {
+  world_size = std::max(world_size, rank + 1);
+}
 
 // The step in which the moment lies, -1 where there is none.
 int64_t StepAt(const std::vector<StepSpan>& steps, int64_t time_ns) {
-  const auto step = std::upper_bound(steps.begin(), steps.end(), time_ns, [](int64_t t, const StepSpan& s) { return t < s.end_ns; });
+  const auto step = std::upper_bound(steps.begin(), steps.end(), time_ns,
+                                     [](int64_t t, const StepSpan& s) { return t < s.end_ns; });
   return step != steps.end() && step->begin_ns <= time_ns ? step->id : -1;
 }
 
 }  // namespace
 
-void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size,
-                         ClosedRankWindow& closed, RankWindows& rank, ProcessorContext& context) {
+void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable& communicators,
+                         uint32_t world_size, ClosedRankWindow& closed, RankWindows& rank,
+                         ProcessorContext& context) {
   const Sink sink{functions, communicators, context};
   sorter_.Sort(functions.traits(), closed.intervals);
   const SweepInput input{.intervals = closed.intervals,
@@ -49,27 +56,33 @@ void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable
   NotePauses(closed.pause_before, closed.marks, closed.steps, &patterns_.steps);
   patterns_.connections = closed.connections;
   patterns_.levels = LevelsOf(closed.samples);
-  for (const ConnectionPattern& connection : patterns_.connections) MakeRoomFor(connection.peer, patterns_.world_size);
+  for (const ConnectionPattern& connection : patterns_.connections)
+    MakeRoomFor(connection.peer, patterns_.world_size);
   for (const auto& [communicator, since_ns] : rank.progress().communicators) {
     if (since_ns < closed.window.end_ns) patterns_.communicators.push_back(communicator);
   }
   CollectRecords(sink, closed, rank);
   const SummarizeOptions& options = shared_->options;
-  BuildPatternRows(sweep_, functions, resources_, bytes_, {.fold_below = options.keep_in_full ? 0 : options.fold_below}, &patterns_);
+  BuildPatternRows(sweep_, functions, resources_, bytes_,
+                   {.fold_below = options.keep_in_full ? 0 : options.fold_below}, &patterns_);
   SendPatterns(context);
   SendCollectives(sink, closed, world_size, rank.progress());
 }
 
-void WindowEmitter::EmitSilent(const RankProgress& progress, uint32_t world_size, int64_t index, ProcessorContext& context) {
+void WindowEmitter::EmitSilent(const RankProgress& progress, uint32_t world_size, int64_t index,
+                               ProcessorContext& context) {
   const int64_t now_ns = std::min(progress.closed_until_ns, kEndOfTimeNs);
-  StartPatterns(progress, world_size, {.kind = progress.kind, .index = index, .start_ns = now_ns, .end_ns = now_ns});
+  StartPatterns(progress, world_size,
+                {.kind = progress.kind, .index = index, .start_ns = now_ns, .end_ns = now_ns});
   patterns_.silent = true;
-  for (const auto& [communicator, since_ns] : progress.communicators) patterns_.communicators.push_back(communicator);
+  for (const auto& [communicator, since_ns] : progress.communicators)
+    patterns_.communicators.push_back(communicator);
   SendPatterns(context);
   ++shared_->probe.windows_silent;
 }
 
-void WindowEmitter::StartPatterns(const RankProgress& progress, uint32_t world_size, const Window& window) {
+void WindowEmitter::StartPatterns(const RankProgress& progress, uint32_t world_size,
+                                  const Window& window) {
   const ProducerIdentity& identity = progress.identity;
   patterns_ = {};
   patterns_.job = identity.job;
@@ -81,20 +94,23 @@ void WindowEmitter::StartPatterns(const RankProgress& progress, uint32_t world_s
   patterns_.pid = identity.pid;
   patterns_.host_only = identity.host_only;
   patterns_.window = window;
-  patterns_.watermark_ns = window.end_ns;  // the rank's may be later, by how much depends on when what arrived
+  // the rank's may be later, by how much depends on when what arrived
+  patterns_.watermark_ns = window.end_ns;
 }
 
 void WindowEmitter::SendPatterns(ProcessorContext& context) {
   if (shared_->options.keep_in_full) {
     const WindowKey window{patterns_.job, patterns_.window.kind, patterns_.window.index};
-    context.changes().Put(Table::kPatterns, EncodeKey(PatternKey{window, patterns_.rank}), Copy(encoder_.Encode(patterns_)));
+    context.changes().Put(Table::kPatterns, EncodeKey(PatternKey{window, patterns_.rank}),
+                          Copy(encoder_.Encode(patterns_)));
   }
   FoldSmallRows(shared_->options.fold_below, &patterns_);
-  context.Forward(Topic::kPatterns, JobKey(patterns_.job), PayloadType::kPatternBatch, encoder_.Encode(patterns_),
-                  patterns_.window.end_ns / kNsPerMs, patterns_.job);
+  context.Forward(Topic::kPatterns, JobKey(patterns_.job), PayloadType::kPatternBatch,
+                  encoder_.Encode(patterns_), patterns_.window.end_ns / kNsPerMs, patterns_.job);
 }
 
-void WindowEmitter::CollectRecords(const Sink& sink, const ClosedRankWindow& closed, RankWindows& rank) {
+void WindowEmitter::CollectRecords(const Sink& sink, const ClosedRankWindow& closed,
+                                   RankWindows& rank) {
   size_t members = 0;  // what is kept of those of the window before is their memory
   bytes_.clear();
   for (const auto& [communicator, since_ns] : rank.progress().communicators) {
@@ -111,20 +127,26 @@ void WindowEmitter::CollectRecords(const Sink& sink, const ClosedRankWindow& clo
   for (const CollectiveExposure& exposure : sweep_.collectives()) {
     if (!CollectiveRows::IsTicket(exposure.ticket)) continue;
     const CollectiveRow& row = rank.collectives()[exposure.ticket];
-    // An operation that spans windows of time counts in the one in which it ends: there its members leave it together.
+    // An operation that spans windows of time counts in the one in which it ends: there its members
+    // leave it together.
     if (closed.window.kind == WindowKind::kTime && row.end_ns > closed.window.end_ns) continue;
     const CommId communicator = sink.communicators[row.communicator].id;
-    rank.advance().Complete({communicator, row.collective.operation, row.collective.peer}, row.collective.sequence, row.end_ns);
+    rank.advance().Complete({communicator, row.collective.operation, row.collective.peer},
+                            row.collective.sequence, row.end_ns);
     AddBytes(row.function, row.collective.bytes);
-    const auto member = std::find_if(members_.begin(), members_.end(), [&](const Member& m) { return m.communicator == row.communicator; });
-    if (member == members_.end() || !AddRecord(sink, closed, exposure, row, &*member)) ++shared_->probe.collectives_left_out;
+    const auto member = std::find_if(members_.begin(), members_.end(), [&](const Member& m) {
+      return m.communicator == row.communicator;
+    });
+    if (member == members_.end() || !AddRecord(sink, closed, exposure, row, &*member))
+      ++shared_->probe.collectives_left_out;
     rank.collectives().Free(exposure.ticket);
   }
 }
 
 void WindowEmitter::AddBytes(uint32_t function, uint64_t bytes) {
   const auto known =
-      std::find_if(bytes_.begin(), bytes_.end(), [function](const FunctionBytes& entry) { return entry.function == function; });
+      std::find_if(bytes_.begin(), bytes_.end(),
+                   [function](const FunctionBytes& entry) { return entry.function == function; });
   if (known != bytes_.end()) {
     known->bytes += bytes;
   } else {
@@ -133,16 +155,20 @@ void WindowEmitter::AddBytes(uint32_t function, uint64_t bytes) {
 }
 
 // False where the batch is full.
-bool WindowEmitter::AddRecord(const Sink& sink, const ClosedRankWindow& closed, const CollectiveExposure& exposure,
-                              const CollectiveRow& row, Member* member) {
+bool WindowEmitter::AddRecord(const Sink& sink, const ClosedRankWindow& closed,
+                              const CollectiveExposure& exposure, const CollectiveRow& row,
+                              Member* member) {
   CollectiveBatch& batch = member->batch;
-  if (batch.records.size() == CodecLimits::kRecords || batch.predecessors.size() == CodecLimits::kPatterns) return false;
+  if (batch.records.size() == CodecLimits::kRecords ||
+      batch.predecessors.size() == CodecLimits::kPatterns)
+    return false;
   uint32_t before = 0;
   if (exposure.before != kNoFunction) {
     uint32_t& place = member->predecessors[exposure.before];
     if (place == 0) {
-      batch.predecessors.push_back(
-          {sink.functions.traits()[exposure.before].id, sink.functions.name(exposure.before), sink.functions.Stack(exposure.before)});
+      batch.predecessors.push_back({sink.functions.traits()[exposure.before].id,
+                                    sink.functions.name(exposure.before),
+                                    sink.functions.Stack(exposure.before)});
       place = static_cast<uint32_t>(batch.predecessors.size());
     }
     before = place;
@@ -160,21 +186,24 @@ bool WindowEmitter::AddRecord(const Sink& sink, const ClosedRankWindow& closed, 
   return true;
 }
 
-void WindowEmitter::SendCollectives(const Sink& sink, const ClosedRankWindow& closed, uint32_t world_size, const RankProgress& progress) {
+void WindowEmitter::SendCollectives(const Sink& sink, const ClosedRankWindow& closed,
+                                    uint32_t world_size, const RankProgress& progress) {
   for (Member& member : members_) {
     CollectiveBatch& batch = member.batch;
     batch.job = progress.identity.job;
     batch.rank = progress.identity.rank;
     batch.world_size = WorldSizeOf(progress.identity, world_size);
-    batch.communicator = AsSaidBy(sink.communicators[member.communicator], batch.rank, closed.window.index);
+    batch.communicator =
+        AsSaidBy(sink.communicators[member.communicator], batch.rank, closed.window.index);
     for (const uint32_t rank : batch.communicator.ranks) MakeRoomFor(rank, batch.world_size);
     for (const CollectiveRecord& record : batch.records) {
       if (record.peer >= 0) MakeRoomFor(static_cast<uint32_t>(record.peer), batch.world_size);
     }
     batch.window = closed.window;
     batch.final = closed.final;
-    sink.context.Forward(Topic::kCollectives, CollectivesKey(batch.job, batch.communicator.id), PayloadType::kCollectiveBatch,
-                         encoder_.Encode(batch), closed.window.end_ns / kNsPerMs, batch.job);
+    sink.context.Forward(Topic::kCollectives, CollectivesKey(batch.job, batch.communicator.id),
+                         PayloadType::kCollectiveBatch, encoder_.Encode(batch),
+                         closed.window.end_ns / kNsPerMs, batch.job);
   }
 }
 

@@ -1,5 +1,6 @@
-// From a closed window to what summarize says of it: the sweep, the patterns to the store, the patterns that matter to diagnose and the rank's
-// collectives, one batch a communicator, to align. Owner: one processor; memory is kept from window to window.
+// From a closed window to what summarize says of it: the sweep, the patterns to the store, the
+// patterns that matter to diagnose and the rank's collectives, one batch a communicator, to align.
+// Owner: one processor; memory is kept from window to window.
 #pragma once
 
 #include <unordered_map>
@@ -23,11 +24,14 @@ class WindowEmitter {
  public:
   explicit WindowEmitter(RankWindows::Shared* shared) : shared_(shared) {}
 
-  // Sorts the window's intervals in place; frees the tickets of its collectives. world_size: of the job.
-  void Emit(const FunctionTable& functions, const CommunicatorTable& communicators, uint32_t world_size, ClosedRankWindow& closed,
-            RankWindows& rank, ProcessorContext& context);
+  // Sorts the window's intervals in place; frees the tickets of its collectives. world_size: of the
+  // job.
+  void Emit(const FunctionTable& functions, const CommunicatorTable& communicators,
+            uint32_t world_size, ClosedRankWindow& closed, RankWindows& rank,
+            ProcessorContext& context);
   // RankSilent: the rank said nothing for this window, and its peers have moved on.
-  void EmitSilent(const RankProgress& progress, uint32_t world_size, int64_t index, ProcessorContext& context);
+  void EmitSilent(const RankProgress& progress, uint32_t world_size, int64_t index,
+                  ProcessorContext& context);
 
  private:
   struct Sink {
@@ -38,16 +42,19 @@ class WindowEmitter {
   struct Member {
     uint32_t communicator = 0;  // number in the job's table
     CollectiveBatch batch;
-    std::unordered_map<uint32_t, uint32_t> predecessors;  // by function: 1 + its place in batch.predecessors
+    // by function: 1 + its place in batch.predecessors
+    std::unordered_map<uint32_t, uint32_t> predecessors;
   };
-  static bool AddRecord(const Sink& sink, const ClosedRankWindow& closed, const CollectiveExposure& exposure, const CollectiveRow& row,
+  static bool AddRecord(const Sink& sink, const ClosedRankWindow& closed,
+                        const CollectiveExposure& exposure, const CollectiveRow& row,
                         Member* member);
 
   void StartPatterns(const RankProgress& progress, uint32_t world_size, const Window& window);
   void SendPatterns(ProcessorContext& context);
   void AddBytes(uint32_t function, uint64_t bytes);
   void CollectRecords(const Sink& sink, const ClosedRankWindow& closed, RankWindows& rank);
-  void SendCollectives(const Sink& sink, const ClosedRankWindow& closed, uint32_t world_size, const RankProgress& progress);
+  void SendCollectives(const Sink& sink, const ClosedRankWindow& closed, uint32_t world_size,
+                       const RankProgress& progress);
 
   RankWindows::Shared* shared_;
   IntervalSorter sorter_;

@@ -1,4 +1,5 @@
-// How long it takes to align one window of one communicator, ranks x operations: the alignment alone, and the whole stage from payload to summary.
+// How long it takes to align one window of one communicator, ranks x operations: the alignment
+// alone, and the whole stage from payload to summary.
 #include <benchmark/benchmark.h>
 
 #include <numeric>
@@ -14,7 +15,8 @@
 namespace eroica {
 namespace {
 
-// A data-parallel communicator with jitter: one rank in a thousand is late, and every rank names what it ran before.
+// A data-parallel communicator with jitter: one rank in a thousand is late, and every rank names
+// what it ran before.
 std::vector<CollectiveBatch> MakeWindow(uint32_t ranks, uint32_t operations) {
   std::mt19937 random(1);
   std::vector<CollectiveBatch> batches(ranks);
@@ -23,15 +25,18 @@ std::vector<CollectiveBatch> MakeWindow(uint32_t ranks, uint32_t operations) {
     batch.job = JobId("benchmark");
     batch.rank = RankId(rank);
     batch.world_size = ranks;
-    batch.communicator = {.id = CommId(1), .name = "dp", .description = "", .size = ranks, .ranks = {}};
+    batch.communicator = {
+        .id = CommId(1), .name = "dp", .description = "", .size = ranks, .ranks = {}};
     batch.window = {.kind = WindowKind::kTime, .index = 1, .start_ns = 0, .end_ns = 10'000'000'000};
     batch.predecessors = {{FunctionId(1), "gemm", ""}, {FunctionId(2), "layer_norm", ""}};
     for (uint32_t i = 0; i < operations; ++i) {
       CollectiveRecord& row = batch.records.emplace_back();
-      row.operation = i % 2 == 0 ? CollectiveOperation::kAllReduce : CollectiveOperation::kAllGather;
+      row.operation =
+          i % 2 == 0 ? CollectiveOperation::kAllReduce : CollectiveOperation::kAllGather;
       row.sequence = i / 2;
       row.step = i / 10;
-      row.duration_ns = (rank % 1'000 == 17 ? 1'000'000 : 20'000'000) + static_cast<int64_t>(random() % 4'000'000);
+      row.duration_ns = (rank % 1'000 == 17 ? 1'000'000 : 20'000'000) +
+                        static_cast<int64_t>(random() % 4'000'000);
       row.exposed_ns = row.duration_ns / 2;
       row.bytes = 1 << 20;
       row.before = 1 + i % 2;
@@ -47,18 +52,29 @@ void BM_AlignWindow(benchmark::State& state) {
   const std::vector<CollectiveBatch> batches = MakeWindow(ranks, operations);
   CollectiveAligner aligner;
   for (auto _ : state) {
-    Alignment result = aligner.Align({.window = batches[0].window, .batches = batches, .carried = {}, .missing = {}, .settle = true});
-    if (result.summary.operations != operations) state.SkipWithError("not all operations were aligned");
+    Alignment result = aligner.Align({.window = batches[0].window,
+                                      .batches = batches,
+                                      .carried = {},
+                                      .missing = {},
+                                      .settle = true});
+    if (result.summary.operations != operations)
+      state.SkipWithError("not all operations were aligned");
     benchmark::DoNotOptimize(result);
   }
   state.SetItemsProcessed(state.iterations() * ranks * operations);
 }
-BENCHMARK(BM_AlignWindow)->Args({8, 1'000})->Args({1'000, 100})->Args({10'000, 100})->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_AlignWindow)
+    ->Args({8, 1'000})
+    ->Args({1'000, 100})
+    ->Args({10'000, 100})
+    ->Unit(benchmark::kMillisecond);
 
 // Takes what the stage sends and keeps only its size.
 class Sink : public ProcessorContext {
  public:
-  void Forward(Topic, std::string, PayloadType, Bytes payload, int64_t, const JobId&) override { bytes_ += payload.size(); }
+  void Forward(Topic, std::string, PayloadType, Bytes payload, int64_t, const JobId&) override {
+    bytes_ += payload.size();
+  }
   void DeadLetter(DropReason) override {}
   const StateStore& store() const override { return store_; }
   StateChanges& changes() override { return changes_; }
@@ -105,11 +121,16 @@ void BM_AlignStage(benchmark::State& state) {
     }
     state.counters["summary_bytes"] = static_cast<double>(sink.TakeBytes());
   }
-  if (processor.probe().summaries_sent != static_cast<uint64_t>(window)) state.SkipWithError("a window did not close");
+  if (processor.probe().summaries_sent != static_cast<uint64_t>(window))
+    state.SkipWithError("a window did not close");
   state.counters["input_bytes"] = static_cast<double>(input_bytes);
   state.SetItemsProcessed(state.iterations() * ranks * operations);
 }
-BENCHMARK(BM_AlignStage)->Args({8, 1'000})->Args({1'000, 100})->Args({10'000, 100})->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_AlignStage)
+    ->Args({8, 1'000})
+    ->Args({1'000, 100})
+    ->Args({10'000, 100})
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace eroica

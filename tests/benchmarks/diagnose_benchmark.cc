@@ -1,8 +1,9 @@
-// One window of a large job from its batches to its findings, all operators, on one core. DESIGN 12 and the targets of the diagnosis: 10,000 ranks x 100 functions
-// in 100 ms, 100,000 x 20 in 300 ms.
+// One window of a large job from its batches to its findings, all operators, on one core. DESIGN 12
+// and the targets of the diagnosis: 10,000 ranks x 100 functions in 100 ms, 100,000 x 20 in 300 ms.
 //
-// The job: tensor-parallel groups of 8, data-parallel groups across them; most functions are kernels, the others Python frames. Healthy: log-normal
-// jitter alone. Faulty: one rank runs one kernel for 15 % of the step more, and its peers wait for it in every step.
+// The job: tensor-parallel groups of 8, data-parallel groups across them; most functions are
+// kernels, the others Python frames. Healthy: log-normal jitter alone. Faulty: one rank runs one
+// kernel for 15 % of the step more, and its peers wait for it in every step.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -28,7 +29,9 @@ struct LargeJob {
   double pattern_bytes = 0;
 };
 
-FunctionClass ClassOf(uint32_t function) { return function % 4 == 3 ? FunctionClass::kPython : FunctionClass::kGpuCompute; }
+FunctionClass ClassOf(uint32_t function) {
+  return function % 4 == 3 ? FunctionClass::kPython : FunctionClass::kGpuCompute;
+}
 
 void AddGroups(uint32_t ranks, SyntheticJob& job) {
   std::vector<uint32_t> members(kTensorParallel);
@@ -64,13 +67,16 @@ LargeJob Make(uint32_t ranks, uint32_t functions, bool faulty) {
     batch.host = fmt::format("host{}", batch.rank.value / 8);
     batch.completeness.events = 100'000;
     for (StepRecord& step : batch.steps) {
-      const double wait = 0.02 * std::exp(jitter(random)) + (batch.rank.value == culprit ? 0 : extra);
+      const double wait =
+          0.02 * std::exp(jitter(random)) + (batch.rank.value == culprit ? 0 : extra);
       step.peer_wait_ns = static_cast<int64_t>(wait * static_cast<double>(kStepNs));
-      const auto forward_ns = static_cast<int64_t>(0.3 * std::exp(jitter(random)) * static_cast<double>(kStepNs));
+      const auto forward_ns =
+          static_cast<int64_t>(0.3 * std::exp(jitter(random)) * static_cast<double>(kStepNs));
       step.stage_ns = {0, forward_ns, step.duration_ns - forward_ns, 0};
     }
     for (FunctionPattern& pattern : batch.patterns)
-      pattern.duration_mean_ns = static_cast<double>(pattern.critical_ns) / static_cast<double>(pattern.count);
+      pattern.duration_mean_ns =
+          static_cast<double>(pattern.critical_ns) / static_cast<double>(pattern.count);
     large.pattern_bytes += static_cast<double>(batch.patterns.size() * sizeof(FunctionPattern));
   }
   AddGroups(ranks, job);
@@ -78,7 +84,8 @@ LargeJob Make(uint32_t ranks, uint32_t functions, bool faulty) {
 }
 
 void BM_BuildWindowView(benchmark::State& state) {
-  const LargeJob large = Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), false);
+  const LargeJob large =
+      Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), false);
   for (auto _ : state) {
     const CrossRankView view(large.job.batches, large.job.summaries);
     benchmark::DoNotOptimize(view.functions().data());
@@ -88,9 +95,12 @@ void BM_BuildWindowView(benchmark::State& state) {
 
 // The same with what ranks took in earlier windows, which every look compares (lasting_excess.h).
 void BM_BuildWindowViewWithPast(benchmark::State& state) {
-  const LargeJob large = Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), state.range(2) != 0);
-  std::vector<RankTimes> past(kRankTimesKept, CrossRankView(large.job.batches, large.job.summaries).rank_times());
-  for (size_t i = 0; i < past.size(); ++i) past[i].window.index = static_cast<int64_t>(i) - static_cast<int64_t>(past.size());
+  const LargeJob large = Make(static_cast<uint32_t>(state.range(0)),
+                              static_cast<uint32_t>(state.range(1)), state.range(2) != 0);
+  std::vector<RankTimes> past(kRankTimesKept,
+                              CrossRankView(large.job.batches, large.job.summaries).rank_times());
+  for (size_t i = 0; i < past.size(); ++i)
+    past[i].window.index = static_cast<int64_t>(i) - static_cast<int64_t>(past.size());
   for (auto _ : state) {
     const CrossRankView view(large.job.batches, large.job.summaries, {.times = past});
     benchmark::DoNotOptimize(view.lasting_excess().data());
@@ -98,20 +108,25 @@ void BM_BuildWindowViewWithPast(benchmark::State& state) {
 }
 
 void BM_DiagnoseWindow(benchmark::State& state, bool faulty) {
-  const LargeJob large = Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), faulty);
-  const std::vector<PatternBatch> history(kProfilesKept, CrossRankView(large.job.batches, large.job.summaries).profile());
+  const LargeJob large =
+      Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), faulty);
+  const std::vector<PatternBatch> history(
+      kProfilesKept, CrossRankView(large.job.batches, large.job.summaries).profile());
   const CrossRankView view(large.job.batches, large.job.summaries, {.profiles = history});
   const RootCause root_cause(DefaultOperators());
   size_t findings = 0;
   for (auto _ : state) findings = root_cause.Diagnose(view).size();
-  if (findings != (faulty ? 1 : 0)) state.SkipWithError(fmt::format("{} findings", findings).c_str());
+  if (findings != (faulty ? 1 : 0))
+    state.SkipWithError(fmt::format("{} findings", findings).c_str());
   state.counters["findings"] = static_cast<double>(findings);
 }
 
 // What the targets ask for: from the batches to the findings.
 void BM_WholeWindow(benchmark::State& state, bool faulty) {
-  const LargeJob large = Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), faulty);
-  const std::vector<PatternBatch> history(kProfilesKept, CrossRankView(large.job.batches, large.job.summaries).profile());
+  const LargeJob large =
+      Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), faulty);
+  const std::vector<PatternBatch> history(
+      kProfilesKept, CrossRankView(large.job.batches, large.job.summaries).profile());
   const RootCause root_cause(DefaultOperators());
   for (auto _ : state) {
     const CrossRankView view(large.job.batches, large.job.summaries, {.profiles = history});
@@ -121,11 +136,13 @@ void BM_WholeWindow(benchmark::State& state, bool faulty) {
 
 // The same of a job that has run for a while: with all that is kept of its earlier windows.
 void BM_WholeWindowWithPast(benchmark::State& state, bool faulty) {
-  const LargeJob large = Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), faulty);
+  const LargeJob large =
+      Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), faulty);
   const CrossRankView first(large.job.batches, large.job.summaries);
   const auto before = []<typename T>(size_t windows, const T& row) {
     std::vector<T> past(windows, row);
-    for (size_t i = 0; i < past.size(); ++i) past[i].window.index = static_cast<int64_t>(i) - static_cast<int64_t>(past.size());
+    for (size_t i = 0; i < past.size(); ++i)
+      past[i].window.index = static_cast<int64_t>(i) - static_cast<int64_t>(past.size());
     return past;
   };
   const std::vector<PatternBatch> history = before(kProfilesKept, first.profile());
@@ -134,7 +151,8 @@ void BM_WholeWindowWithPast(benchmark::State& state, bool faulty) {
   const std::vector<RankTimes> bytes = before(kRankTimesKept, first.exchanged());
   const RootCause root_cause(DefaultOperators());
   for (auto _ : state) {
-    const CrossRankView view(large.job.batches, large.job.summaries, {.profiles = history, .times = times, .work = work, .bytes = bytes});
+    const CrossRankView view(large.job.batches, large.job.summaries,
+                             {.profiles = history, .times = times, .work = work, .bytes = bytes});
     benchmark::DoNotOptimize(root_cause.Diagnose(view).data());
   }
 }
@@ -158,14 +176,19 @@ void Sizes(benchmark::internal::Benchmark* b) {
 }
 
 BENCHMARK(BM_BuildWindowView)->Apply(Sizes);
-BENCHMARK(BM_BuildWindowViewWithPast)->Args({10'000, 100, 0})->Args({10'000, 100, 1})->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_BuildWindowViewWithPast)
+    ->Args({10'000, 100, 0})
+    ->Args({10'000, 100, 1})
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_DiagnoseWindow, healthy, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_DiagnoseWindow, faulty, true)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_WholeWindow, healthy, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_WholeWindow, faulty, true)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_WholeWindowWithPast, healthy, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_WholeWindowWithPast, faulty, true)->Apply(Sizes);
-BENCHMARK(BM_OneOperator)->DenseRange(0, static_cast<int64_t>(DefaultOperators().size()) - 1)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_OneOperator)
+    ->DenseRange(0, static_cast<int64_t>(DefaultOperators().size()) - 1)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace eroica

@@ -1,6 +1,8 @@
-// How many events a second the summarize stage takes out of a real Kafka: fetch, decode, critical-path sweep, patterns, and their way into RocksDB and the
-// next topics. The batches are in the broker before the clock starts; it runs from the first record to the last commit.
-//   ops/kafka.sh start; build/release/tests/benchmarks/end_to_end_benchmark --bootstrap 127.0.0.1:19092
+// How many events a second the summarize stage takes out of a real Kafka: fetch, decode,
+// critical-path sweep, patterns, and their way into RocksDB and the next topics. The batches are in
+// the broker before the clock starts; it runs from the first record to the last commit.
+//   ops/kafka.sh start; build/release/tests/benchmarks/end_to_end_benchmark --bootstrap
+//   127.0.0.1:19092
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -54,7 +56,8 @@ void Require(const absl::Status& status) {
 
 // The same work on every rank, batch after batch of all ranks, as a live job sends them.
 Input Produce(Log& log, const std::string& prefix, const Options& options) {
-  std::vector<EventBatch> batches = MakeRankWorkload({.world_size = options.ranks, .steps = options.steps});
+  std::vector<EventBatch> batches =
+      MakeRankWorkload({.world_size = options.ranks, .steps = options.steps});
   absl::StatusOr<std::unique_ptr<LogProducer>> producer = log.NewProducer();
   Require(producer.status());
   Encoder encoder;
@@ -64,12 +67,13 @@ Input Produce(Log& log, const std::string& prefix, const Options& options) {
     for (uint32_t rank = 0; rank < options.ranks; ++rank) {
       batch.identity.rank = RankId(rank);
       const Bytes bytes = encoder.Encode(batch);
-      const ProducerRecord record{.topic = topic,
-                                  .key = EventsKey(batch.identity.job, batch.identity.rank),
-                                  .value = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
-                                  // Spread evenly: with few shards the key's hash would measure luck.
-                                  .headers = {},
-                                  .partition = static_cast<int32_t>(rank / kRanksPerShard) % options.partitions};
+      const ProducerRecord record{
+          .topic = topic,
+          .key = EventsKey(batch.identity.job, batch.identity.rank),
+          .value = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+          // Spread evenly: with few shards the key's hash would measure luck.
+          .headers = {},
+          .partition = static_cast<int32_t>(rank / kRanksPerShard) % options.partitions};
       absl::Status status = (*producer)->Append(record);
       while (status.code() == absl::StatusCode::kResourceExhausted) {
         Require((*producer)->Flush(std::chrono::minutes(1)));
@@ -85,20 +89,26 @@ Input Produce(Log& log, const std::string& prefix, const Options& options) {
   return input;
 }
 
-// Of this process, all threads, librdkafka's and RocksDB's too: what a busy machine cannot take from the measurement.
+// Of this process, all threads, librdkafka's and RocksDB's too: what a busy machine cannot take
+// from the measurement.
 double CpuSeconds() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Drives one StreamThread a thread, all of one group, until all records are processed and committed.
-double Consume(Log& log, const std::string& prefix, const std::string& group, const std::string& store_folder, uint64_t records,
-               int threads) {
-  absl::StatusOr<std::unique_ptr<RocksDbStore>> store = RocksDbStore::Open({.folder = store_folder});
+// Drives one StreamThread a thread, all of one group, until all records are processed and
+// committed.
+double Consume(Log& log, const std::string& prefix, const std::string& group,
+               const std::string& store_folder, uint64_t records, int threads) {
+  absl::StatusOr<std::unique_ptr<RocksDbStore>> store =
+      RocksDbStore::Open({.folder = store_folder});
   Require(store.status());
-  const Stage stage{"summarize", Topic::kEvents, [] { return std::make_unique<SummarizeProcessor>(SummarizeOptions{}); }};
+  const Stage stage{"summarize", Topic::kEvents,
+                    [] { return std::make_unique<SummarizeProcessor>(SummarizeOptions{}); }};
   std::atomic<uint64_t> processed{0};
   std::mutex mutex;
   Clock::time_point begin = Clock::time_point::max();
@@ -131,25 +141,30 @@ double Consume(Log& log, const std::string& prefix, const std::string& group, co
 }
 
 void Run(const Options& options) {
-  absl::StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open({.bootstrap_servers = options.bootstrap});
+  absl::StatusOr<std::unique_ptr<KafkaLog>> log =
+      KafkaLog::Open({.bootstrap_servers = options.bootstrap});
   Require(log.status());
   const std::string prefix = fmt::format("benchmark-{}", Clock::now().time_since_epoch().count());
   TopicLayout layout;
   layout.partitions.fill(options.partitions);
   Require(CreateMissingTopics((*log)->admin(), prefix, layout));
   const Input input = Produce(**log, prefix, options);
-  fmt::print("{} batches, {:.1f} M events, {:.2f} bytes an event before compression\n", input.records,
-             static_cast<double>(input.events) / 1e6, static_cast<double>(input.bytes) / static_cast<double>(input.events));
+  fmt::print("{} batches, {:.1f} M events, {:.2f} bytes an event before compression\n",
+             input.records, static_cast<double>(input.events) / 1e6,
+             static_cast<double>(input.bytes) / static_cast<double>(input.events));
   for (int run = 0; run < options.runs; ++run) {
     std::string folder = std::filesystem::temp_directory_path() / "eroica-benchmark-XXXXXX";
     if (::mkdtemp(folder.data()) == nullptr) Require(absl::InternalError("no temporary folder"));
     const double cpu_before = CpuSeconds();
-    const double seconds = Consume(**log, prefix, fmt::format("{}-{}", prefix, run), folder, input.records, options.threads);
+    const double seconds = Consume(**log, prefix, fmt::format("{}-{}", prefix, run), folder,
+                                   input.records, options.threads);
     const double cpu = CpuSeconds() - cpu_before;
     std::filesystem::remove_all(folder);
     const double million = static_cast<double>(input.events) / 1e6;
-    fmt::print("run {}: {:.3f} s, {:.2f} M events/s with {} thread(s); {:.2f} s of CPU, {:.2f} M events a CPU second\n", run + 1, seconds,
-               million / seconds, options.threads, cpu, million / cpu);
+    fmt::print(
+        "run {}: {:.3f} s, {:.2f} M events/s with {} thread(s); {:.2f} s of CPU, {:.2f} M events a "
+        "CPU second\n",
+        run + 1, seconds, million / seconds, options.threads, cpu, million / cpu);
   }
 }
 
@@ -161,10 +176,13 @@ int main(int argc, char** argv) {
   CLI::App app("Events a second of the summarize stage, from a real Kafka into RocksDB");
   app.add_option("--bootstrap", options.bootstrap, "broker, host:port")->capture_default_str();
   app.add_option("--ranks", options.ranks, "ranks of the job")->capture_default_str();
-  app.add_option("--steps", options.steps, "training steps, about 4,000 events a rank each")->capture_default_str();
-  app.add_option("--partitions", options.partitions, "partitions of each topic")->capture_default_str();
+  app.add_option("--steps", options.steps, "training steps, about 4,000 events a rank each")
+      ->capture_default_str();
+  app.add_option("--partitions", options.partitions, "partitions of each topic")
+      ->capture_default_str();
   app.add_option("--threads", options.threads, "threads of the stage")->capture_default_str();
-  app.add_option("--runs", options.runs, "how often the same input is consumed")->capture_default_str();
+  app.add_option("--runs", options.runs, "how often the same input is consumed")
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   eroica::Run(options);
   return 0;

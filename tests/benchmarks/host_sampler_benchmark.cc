@@ -1,7 +1,7 @@
-// What the host sampler costs the process that it lives in: nanoseconds of processor time a tick, of
-// 20 ms each, on this machine's own /proc and /sys and with connections of this process, averaged over
-// all that falls due in a minute. The counter core_percent is the share of one core that it takes.
-// Its budget is 0.2 %.
+// What the host sampler costs the process that it lives in: nanoseconds of processor time a tick,
+// of 20 ms each, on this machine's own /proc and /sys and with connections of this process,
+// averaged over all that falls due in a minute. The counter core_percent is the share of one core
+// that it takes. Its budget is 0.2 %.
 #include <arpa/inet.h>
 #include <benchmark/benchmark.h>
 #include <netinet/in.h>

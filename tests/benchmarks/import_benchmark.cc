@@ -1,4 +1,5 @@
-// Import on one core: MB/s of uncompressed JSON up to finished batches, the gzip decoder alone, and the wire size of what comes out.
+// Import on one core: MB/s of uncompressed JSON up to finished batches, the gzip decoder alone, and
+// the wire size of what comes out.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <lz4.h>
@@ -35,8 +36,9 @@ class WireSink final : public BatchSink {
   absl::Status Write(const EventBatch& batch) override {
     const Bytes payload = encoder_.Encode(batch);
     compressed_.resize(static_cast<size_t>(LZ4_compressBound(static_cast<int>(payload.size()))));
-    const int size = LZ4_compress_default(reinterpret_cast<const char*>(payload.data()), compressed_.data(),
-                                          static_cast<int>(payload.size()), static_cast<int>(compressed_.size()));
+    const int size = LZ4_compress_default(reinterpret_cast<const char*>(payload.data()),
+                                          compressed_.data(), static_cast<int>(payload.size()),
+                                          static_cast<int>(compressed_.size()));
     events += batch.intervals.size() + batch.marks.size();
     raw_bytes += payload.size();
     wire_bytes += static_cast<uint64_t>(size);
@@ -54,7 +56,8 @@ class WireSink final : public BatchSink {
 // A folder of its own with one file, gone at the end.
 class TraceFile {
  public:
-  explicit TraceFile(const std::string& name) : folder_(fs::temp_directory_path() / fmt::format("eroica_import_benchmark_{}", name)) {
+  explicit TraceFile(const std::string& name)
+      : folder_(fs::temp_directory_path() / fmt::format("eroica_import_benchmark_{}", name)) {
     fs::create_directories(folder_);
     path_ = folder_ / "rank0.json";
   }
@@ -71,11 +74,13 @@ void Decompress(const fs::path& from, const fs::path& to) {
   std::unique_ptr<ByteSource> source = *ByteSource::Open(from);
   std::FILE* file = std::fopen(to.c_str(), "wb");
   std::vector<char> buffer(size_t{1} << 20);
-  while (const size_t read = source->Read(buffer.data(), buffer.size())) std::fwrite(buffer.data(), 1, read, file);
+  while (const size_t read = source->Read(buffer.data(), buffer.size()))
+    std::fwrite(buffer.data(), 1, read, file);
   std::fclose(file);
 }
 
-// Steps of a training loop on a GPU as PyTorch 2 writes them: frames, operators, launches, kernels; some 280 bytes an event.
+// Steps of a training loop on a GPU as PyTorch 2 writes them: frames, operators, launches, kernels;
+// some 280 bytes an event.
 void WriteSyntheticTrace(const fs::path& path, int steps) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   fmt::print(
@@ -84,7 +89,8 @@ void WriteSyntheticTrace(const fs::path& path, int steps) {
   "traceEvents": [)");
   const char* separator = "\n";
   int64_t id = 0;
-  const auto event = [&](const char* category, const std::string& name, int pid, int tid, double ts, double dur, const std::string& args) {
+  const auto event = [&](const char* category, const std::string& name, int pid, int tid, double ts,
+                         double dur, const std::string& args) {
     fmt::print(file, R"({}  {{
     "ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {},
     "ts": {:.3f}, "dur": {:.3f},
@@ -95,13 +101,17 @@ void WriteSyntheticTrace(const fs::path& path, int steps) {
   };
   for (int step = 0; step < steps; ++step) {
     const double start = 4'401'701'000'000.0 + step * 200'000.0;
-    event("user_annotation", fmt::format("ProfilerStep#{}", step), 100, 100, start, 199'000, R"("External id": 1, "Ev Idx": 1)");
+    event("user_annotation", fmt::format("ProfilerStep#{}", step), 100, 100, start, 199'000,
+          R"("External id": 1, "Ev Idx": 1)");
     for (int layer = 0; layer < 500; ++layer) {
       const double at = start + layer * 390.123;
       ++id;
       event(
-          "python_function", fmt::format("model/layers.py({}): forward", 10 + layer % 40), 100, 100, at, 380.5,
-          fmt::format(R"("CallFrom": "model/block.py:77", "Python id": {}, "Python parent id": {}, "Ev Idx": {})", 2 * id, 2 * id - 3, id));
+          "python_function", fmt::format("model/layers.py({}): forward", 10 + layer % 40), 100, 100,
+          at, 380.5,
+          fmt::format(
+              R"("CallFrom": "model/block.py:77", "Python id": {}, "Python parent id": {}, "Ev Idx": {})",
+              2 * id, 2 * id - 3, id));
       event(
           "cpu_op", fmt::format("aten::op_{}", layer % 60), 100, 100, at + 2.5, 300.25,
           fmt::format(
@@ -110,11 +120,13 @@ void WriteSyntheticTrace(const fs::path& path, int steps) {
               id, id));
       event("cuda_runtime", "cudaLaunchKernel", 100, 100, at + 20.75, 8.5,
             fmt::format(R"("External id": {}, "cbid": 211, "correlation": {})", id, id));
-      event("kernel", fmt::format("void gemm_kernel_{}<float, 128, 16, 2>(Params)", layer % 30), 0, 7, at + 40.125, 310.0,
-            fmt::format(
-                R"("External id": {}, "queued": 0, "device": 0, "context": 1, "stream": 7, "correlation": {}, "registers per thread": 72, )"
-                R"("shared memory": 13824, "blocks per SM": 0.8, "warps per SM": 3.2, "grid": [32, 2, 1], "block": [128, 1, 1])",
-                id, id));
+      event(
+          "kernel", fmt::format("void gemm_kernel_{}<float, 128, 16, 2>(Params)", layer % 30), 0, 7,
+          at + 40.125, 310.0,
+          fmt::format(
+              R"("External id": {}, "queued": 0, "device": 0, "context": 1, "stream": 7, "correlation": {}, "registers per thread": 72, )"
+              R"("shared memory": 13824, "blocks per SM": 0.8, "warps per SM": 3.2, "grid": [32, 2, 1], "block": [128, 1, 1])",
+              id, id));
     }
   }
   fmt::print(file, "\n  ], \"traceName\": \"trace.json\"}}\n");
@@ -144,13 +156,16 @@ void BM_ImportSyntheticJson(benchmark::State& state) {
 BENCHMARK(BM_ImportSyntheticJson)->Arg(50)->Arg(500)->Unit(benchmark::kMillisecond);
 
 void BM_ImportRealJson(benchmark::State& state, const char* trace) {
-  if (!fs::exists(kTraces / trace)) return state.SkipWithError("the folder of real traces is absent");
+  if (!fs::exists(kTraces / trace))
+    return state.SkipWithError("the folder of real traces is absent");
   const TraceFile file("real");
   Decompress(kTraces / trace, file.path());
   ImportFile(state, file.path());
 }
-BENCHMARK_CAPTURE(BM_ImportRealJson, torch_gloo, "torch-gloo/slow_compute_4r/rank1.json.gz")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_ImportRealJson, kineto_a100, "hta-kineto/trace_diff_control_control.json.gz")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_ImportRealJson, torch_gloo, "torch-gloo/slow_compute_4r/rank1.json.gz")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_ImportRealJson, kineto_a100, "hta-kineto/trace_diff_control_control.json.gz")
+    ->Unit(benchmark::kMillisecond);
 
 void BM_Gunzip(benchmark::State& state) {
   const fs::path path = kTraces / "hta-kineto/trace_diff_control_control.json.gz";
@@ -159,7 +174,8 @@ void BM_Gunzip(benchmark::State& state) {
   int64_t bytes = 0;
   for (auto _ : state) {
     std::unique_ptr<ByteSource> source = *ByteSource::Open(path);
-    while (const size_t read = source->Read(buffer.data(), buffer.size())) bytes += static_cast<int64_t>(read);
+    while (const size_t read = source->Read(buffer.data(), buffer.size()))
+      bytes += static_cast<int64_t>(read);
   }
   state.SetBytesProcessed(bytes);
 }
@@ -172,15 +188,21 @@ void BM_WireSize(benchmark::State& state, const char* folder) {
   WireSink sink;
   for (auto _ : state) {
     sink = {};
-    if (!ImportTraces({&path, 1}, {}, sink, nullptr).ok()) return state.SkipWithError("not imported");
+    if (!ImportTraces({&path, 1}, {}, sink, nullptr).ok())
+      return state.SkipWithError("not imported");
   }
-  state.counters["wire_B_event"] = static_cast<double>(sink.wire_bytes) / static_cast<double>(sink.events);
-  state.counters["raw_B_event"] = static_cast<double>(sink.raw_bytes) / static_cast<double>(sink.events);
+  state.counters["wire_B_event"] =
+      static_cast<double>(sink.wire_bytes) / static_cast<double>(sink.events);
+  state.counters["raw_B_event"] =
+      static_cast<double>(sink.raw_bytes) / static_cast<double>(sink.events);
 }
 BENCHMARK_CAPTURE(BM_WireSize, dlrm, "dlrm-kineto-8rank")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_WireSize, torch_gloo, "torch-gloo/slow_compute_4r")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_WireSize, pipeline, "torch-parallel/pp4dp2_healthy_8r")->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_WireSize, kineto_a100, "hta-kineto/trace_diff_control_control.json.gz")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_WireSize, torch_gloo, "torch-gloo/slow_compute_4r")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_WireSize, pipeline, "torch-parallel/pp4dp2_healthy_8r")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_WireSize, kineto_a100, "hta-kineto/trace_diff_control_control.json.gz")
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace eroica

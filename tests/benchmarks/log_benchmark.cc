@@ -1,4 +1,5 @@
-// How fast the logs take and give records of the size of an EventBatch. Bytes are those of the values, before compression. Kafka needs a broker:
+// How fast the logs take and give records of the size of an EventBatch. Bytes are those of the
+// values, before compression. Kafka needs a broker:
 //   EROICA_TEST_BROKER=$(ops/kafka.sh start) log_benchmark
 #include <benchmark/benchmark.h>
 
@@ -36,7 +37,9 @@ std::string BatchLikeValue() {
 std::string UniqueTopic() {
   static int count = 0;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return "benchmark-" + std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) + "-" + std::to_string(count++);
+  return "benchmark-" +
+         std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) + "-" +
+         std::to_string(count++);
 }
 
 void AppendAll(LogProducer& producer, const std::string& topic, const std::string& value) {
@@ -70,7 +73,8 @@ void ReadAll(Log& log, const std::string& topic) {
 
 std::string NewTopic(Log& log) {
   const std::string topic = UniqueTopic();
-  EROICA_CHECK(log.admin().CreateTopic({.name = topic, .partitions = kPartitions, .config = {}}).ok());
+  EROICA_CHECK(
+      log.admin().CreateTopic({.name = topic, .partitions = kPartitions, .config = {}}).ok());
   return topic;
 }
 
@@ -96,7 +100,8 @@ void ReadBenchmark(benchmark::State& state, Log& log) {
 // A recording in the current folder: the disk that is asked about.
 class ScratchRecording {
  public:
-  explicit ScratchRecording(bool compress) : path_(std::filesystem::current_path() / UniqueTopic()) {
+  explicit ScratchRecording(bool compress)
+      : path_(std::filesystem::current_path() / UniqueTopic()) {
     log_ = *RecordingLog::Open({.directory = path_.string(), .compress = compress});
   }
   ~ScratchRecording() {
@@ -110,11 +115,25 @@ class ScratchRecording {
   std::unique_ptr<RecordingLog> log_;
 };
 
-void RecordingAppend(benchmark::State& state) { AppendBenchmark(state, ScratchRecording(state.range(0) != 0).log()); }
-BENCHMARK(RecordingAppend)->ArgName("lz4")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->UseRealTime();
+void RecordingAppend(benchmark::State& state) {
+  AppendBenchmark(state, ScratchRecording(state.range(0) != 0).log());
+}
+BENCHMARK(RecordingAppend)
+    ->ArgName("lz4")
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
-void RecordingRead(benchmark::State& state) { ReadBenchmark(state, ScratchRecording(state.range(0) != 0).log()); }
-BENCHMARK(RecordingRead)->ArgName("lz4")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->UseRealTime();
+void RecordingRead(benchmark::State& state) {
+  ReadBenchmark(state, ScratchRecording(state.range(0) != 0).log());
+}
+BENCHMARK(RecordingRead)
+    ->ArgName("lz4")
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 std::unique_ptr<KafkaLog> OpenKafka(benchmark::State& state) {
   const char* address = std::getenv("EROICA_TEST_BROKER");
@@ -122,18 +141,30 @@ std::unique_ptr<KafkaLog> OpenKafka(benchmark::State& state) {
     state.SkipWithError("EROICA_TEST_BROKER is not set");
     return nullptr;
   }
-  return *KafkaLog::Open({.bootstrap_servers = address, .properties = {{"compression.codec", state.range(0) != 0 ? "lz4" : "none"}}});
+  return *KafkaLog::Open(
+      {.bootstrap_servers = address,
+       .properties = {{"compression.codec", state.range(0) != 0 ? "lz4" : "none"}}});
 }
 
 void KafkaProduce(benchmark::State& state) {
   if (const auto log = OpenKafka(state)) AppendBenchmark(state, *log);
 }
-BENCHMARK(KafkaProduce)->ArgName("lz4")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(KafkaProduce)
+    ->ArgName("lz4")
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 void KafkaConsume(benchmark::State& state) {
   if (const auto log = OpenKafka(state)) ReadBenchmark(state, *log);
 }
-BENCHMARK(KafkaConsume)->ArgName("lz4")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(KafkaConsume)
+    ->ArgName("lz4")
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 void MemoryAppendAndRead(benchmark::State& state) {
   const std::string value = BatchLikeValue();

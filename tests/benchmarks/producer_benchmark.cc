@@ -1,6 +1,6 @@
-// What an event costs the thread that sees it, by the C ABI of libproducer_core.so with the core running
-// (null transport: the emitter drains, encodes and throws away on the other core), what the emitter costs,
-// and how many bytes an event takes on the wire.
+// What an event costs the thread that sees it, by the C ABI of libproducer_core.so with the core
+// running (null transport: the emitter drains, encodes and throws away on the other core), what the
+// emitter costs, and how many bytes an event takes on the wire.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -17,11 +17,14 @@ class RunningCore {
  public:
   RunningCore() {
     ::setenv("EROICA_NULL", "1", 1);
-    ::setenv("EROICA_EXCHANGE", ("/dev/shm/eroica-benchmark-" + std::to_string(::getpid())).c_str(), 1);
+    ::setenv("EROICA_EXCHANGE", ("/dev/shm/eroica-benchmark-" + std::to_string(::getpid())).c_str(),
+             1);
     attached_ = eroica_attach(nullptr);
     for (int i = 0; i < kFunctions; ++i) {
-      const std::string name = "train.py(" + std::to_string(10 * i) + "): layer_" + std::to_string(i);
-      function_[i] = eroica_function(name.c_str(), EROICA_PYTHON, EROICA_WAIT_NONE, i == 0 ? EROICA_NO_PARENT : function_[i / 2]);
+      const std::string name =
+          "train.py(" + std::to_string(10 * i) + "): layer_" + std::to_string(i);
+      function_[i] = eroica_function(name.c_str(), EROICA_PYTHON, EROICA_WAIT_NONE,
+                                     i == 0 ? EROICA_NO_PARENT : function_[i / 2]);
     }
     reduce_ = eroica_function("all_reduce", EROICA_COLLECTIVE, EROICA_WAIT_NONE, EROICA_NO_PARENT);
     lane_ = eroica_lane("training thread", EROICA_TRAINING_THREAD);
@@ -66,7 +69,8 @@ void Measure(benchmark::State& state, Push push) {
 
 void Interval(benchmark::State& state) {
   Measure(state, [](int64_t time_ns, uint64_t i) {
-    eroica_interval(time_ns, time_ns + 9'000, Core().function_[i % RunningCore::kFunctions], Core().lane_);
+    eroica_interval(time_ns, time_ns + 9'000, Core().function_[i % RunningCore::kFunctions],
+                    Core().lane_);
   });
 }
 BENCHMARK(Interval)->Iterations(300'000);
@@ -74,14 +78,16 @@ BENCHMARK(Interval)->Iterations(300'000);
 void IntervalWithTheClockReadTwice(benchmark::State& state) {
   Measure(state, [](int64_t, uint64_t i) {
     const int64_t begin_ns = eroica_now_ns();
-    eroica_interval(begin_ns, eroica_now_ns(), Core().function_[i % RunningCore::kFunctions], Core().lane_);
+    eroica_interval(begin_ns, eroica_now_ns(), Core().function_[i % RunningCore::kFunctions],
+                    Core().lane_);
   });
 }
 BENCHMARK(IntervalWithTheClockReadTwice)->Iterations(300'000);
 
 void CollectiveLaunchedAndEnded(benchmark::State& state) {
   Measure(state, [](int64_t time_ns, uint64_t) {
-    const EroicaCollective all_reduce{Core().world_, EROICA_ALL_REDUCE, -1, EROICA_NO_SEQUENCE, 1 << 20};
+    const EroicaCollective all_reduce{Core().world_, EROICA_ALL_REDUCE, -1, EROICA_NO_SEQUENCE,
+                                      1 << 20};
     const uint64_t ticket = eroica_collective_launched(&all_reduce, time_ns);
     eroica_collective_ended(ticket, time_ns, time_ns + 9'000, Core().reduce_, Core().lane_);
   });
@@ -103,19 +109,22 @@ void EmitterAtHundredThousandEventsASecond(benchmark::State& state) {
       for (int i = 0; i < kEventsASlice; ++i) {
         noise = noise * 6364136223846793005u + 1442695040888963407u;
         const int64_t start_ns = base_ns + i * 10'000;
-        eroica_interval(start_ns, start_ns + 2'000 + static_cast<int64_t>(noise >> 51), Core().function_[i % RunningCore::kFunctions],
-                        Core().lane_);
+        eroica_interval(start_ns, start_ns + 2'000 + static_cast<int64_t>(noise >> 51),
+                        Core().function_[i % RunningCore::kFunctions], Core().lane_);
       }
       std::this_thread::sleep_until(start + std::chrono::milliseconds(5) * (slice + 1));
     }
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::this_thread::sleep_for(std::chrono::milliseconds(700));
     EroicaCoreStatistics after{};
     eroica_core_statistics(&after);
     const auto events = static_cast<double>(after.events_sent - before.events_sent);
     state.counters["events_a_second"] = events / seconds;
-    state.counters["share_of_a_core"] = static_cast<double>(after.emitter_cpu_ns - before.emitter_cpu_ns) / 1e9 / seconds;
-    state.counters["encoded_bytes_an_event"] = static_cast<double>(after.bytes_sent - before.bytes_sent) / events;
+    state.counters["share_of_a_core"] =
+        static_cast<double>(after.emitter_cpu_ns - before.emitter_cpu_ns) / 1e9 / seconds;
+    state.counters["encoded_bytes_an_event"] =
+        static_cast<double>(after.bytes_sent - before.bytes_sent) / events;
     state.counters["lost"] = static_cast<double>(after.events_lost - before.events_lost);
     state.counters["memory_MiB"] = static_cast<double>(after.memory_bytes) / (1 << 20);
   }

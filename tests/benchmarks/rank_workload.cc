@@ -31,12 +31,13 @@ class Workload {
     uint64_t bytes;  // > 0: a collective
   };
   struct LayerFunctions {
-    std::vector<uint32_t> frames;    // layer, attention, projection, mlp and what they call
+    std::vector<uint32_t> frames;  // layer, attention, projection, mlp and what they call
     std::vector<uint32_t> operators;
     std::vector<uint32_t> kernels;
   };
 
-  uint32_t Define(std::string name, FunctionClass function_class, uint32_t parent = kNoParent, WaitKind wait = WaitKind::kNone) {
+  uint32_t Define(std::string name, FunctionClass function_class, uint32_t parent = kNoParent,
+                  WaitKind wait = WaitKind::kNone) {
     functions_.push_back({std::move(name), function_class, wait, parent});
     return static_cast<uint32_t>(functions_.size() - 1);
   }
@@ -50,7 +51,9 @@ class Workload {
   void Add(uint32_t function, uint8_t lane, int64_t start, int64_t end, uint64_t bytes = 0) {
     rows_.push_back({start, end - start, function, lane, bytes});
   }
-  int64_t About(int64_t ns) { return ns - ns / 8 + static_cast<int64_t>(random_() % static_cast<uint64_t>(ns / 4)); }
+  int64_t About(int64_t ns) {
+    return ns - ns / 8 + static_cast<int64_t>(random_() % static_cast<uint64_t>(ns / 4));
+  }
 
   WorkloadOptions options_;
   std::mt19937_64 random_;
@@ -72,20 +75,26 @@ void Workload::DefineFunctions() {
   backward_ = Define("autograd.py(340): backward", FunctionClass::kPython, train_step_);
   optimizer_ = Define("optimizer.py(90): step", FunctionClass::kPython, train_step_);
   copy_to_device_ = Define("Memcpy HtoD (Pinned -> Device)", FunctionClass::kMemoryOp);
-  reduce_scatter_ = Define("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", FunctionClass::kCollective);
+  reduce_scatter_ =
+      Define("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", FunctionClass::kCollective);
   all_gather_ = Define("ncclDevKernel_AllGather_RING_LL", FunctionClass::kCollective);
   fused_adam_ = Define("void multi_tensor_apply_kernel<FusedAdam>", FunctionClass::kGpuCompute);
-  const char* calls[] = {"norm", "query_key_value", "rotary", "attention", "dropout", "projection", "residual", "up", "gelu", "down"};
+  const char* calls[] = {"norm",       "query_key_value", "rotary", "attention", "dropout",
+                         "projection", "residual",        "up",     "gelu",      "down"};
   for (int i = 0; i < options_.layers; ++i) {
     LayerFunctions& layer = layers_.emplace_back();
-    layer.frames.push_back(Define("nn.Module: Layer_" + std::to_string(i), FunctionClass::kPython, forward_));
+    layer.frames.push_back(
+        Define("nn.Module: Layer_" + std::to_string(i), FunctionClass::kPython, forward_));
     for (const char* call : calls) {
-      const uint32_t frame = Define(std::string("layer.py(50): ") + call, FunctionClass::kPython, layer.frames[0]);
+      const uint32_t frame =
+          Define(std::string("layer.py(50): ") + call, FunctionClass::kPython, layer.frames[0]);
       layer.frames.push_back(frame);
-      layer.frames.push_back(Define(std::string("functional.py(10): ") + call, FunctionClass::kPython, frame));
+      layer.frames.push_back(
+          Define(std::string("functional.py(10): ") + call, FunctionClass::kPython, frame));
       if (i > 0) continue;  // kernels and operators are the same in every layer
       layer.operators.push_back(Define(std::string("aten::") + call, FunctionClass::kCpuOp));
-      layer.kernels.push_back(Define(std::string("void ") + call + "_kernel<bf16, 128, 64, 32>", FunctionClass::kGpuCompute));
+      layer.kernels.push_back(Define(std::string("void ") + call + "_kernel<bf16, 128, 64, 32>",
+                                     FunctionClass::kGpuCompute));
     }
     layer.operators = layers_[0].operators;
     layer.kernels = layers_[0].kernels;
@@ -132,19 +141,23 @@ void Workload::Backward(const LayerFunctions& layer) {
 }
 
 void Workload::Communicate(uint32_t function, int64_t duration) {
-  const int64_t start = std::max({network_free_ns_ + 5 * kMicrosecond, host_ns_, device_free_ns_ - 40 * kMicrosecond});
+  const int64_t start = std::max(
+      {network_free_ns_ + 5 * kMicrosecond, host_ns_, device_free_ns_ - 40 * kMicrosecond});
   network_free_ns_ = start + About(duration);
   Add(function, kNetwork, start, network_free_ns_, 25'000'000);
 }
 
 void Workload::Step(int step) {
-  const int64_t begin = std::max(host_ns_, std::max(device_free_ns_, network_free_ns_)) + 10 * kMicrosecond;
+  const int64_t begin =
+      std::max(host_ns_, std::max(device_free_ns_, network_free_ns_)) + 10 * kMicrosecond;
   host_ns_ = begin;
   marks_.push_back({begin, MarkKind::kStepBegin, step});
   host_ns_ += About(300 * kMicrosecond);
   Add(next_batch_, kMain, begin + 1, host_ns_);
   if (!options_.host_only) {
-    for (int i = 0; i < 64; ++i) Add(copy_to_device_, kCopy, begin + i * 4 * kMicrosecond, begin + i * 4 * kMicrosecond + About(3 * kMicrosecond));
+    for (int i = 0; i < 64; ++i)
+      Add(copy_to_device_, kCopy, begin + i * 4 * kMicrosecond,
+          begin + i * 4 * kMicrosecond + About(3 * kMicrosecond));
   }
   const int64_t forward = host_ns_;
   for (const LayerFunctions& layer : layers_) Forward(layer);
@@ -179,14 +192,25 @@ std::vector<EventBatch> Workload::Cut() const {
   for (size_t first = 0; first < rows_.size(); first += options_.intervals_per_batch) {
     const size_t last = std::min(first + options_.intervals_per_batch, rows_.size());
     EventBatch& batch = batches.emplace_back();
-    batch.identity = {.job = JobId{options_.job}, .rank = RankId{options_.rank}, .world_size = options_.world_size, .role = "", .host = "host",
-                      .pid = 1, .device = 0, .producer = "workload", .producer_version = "1", .host_only = options_.host_only,
+    batch.identity = {.job = JobId{options_.job},
+                      .rank = RankId{options_.rank},
+                      .world_size = options_.world_size,
+                      .role = "",
+                      .host = "host",
+                      .pid = 1,
+                      .device = 0,
+                      .producer = "workload",
+                      .producer_version = "1",
+                      .host_only = options_.host_only,
                       .window_steps = options_.window_steps};
     batch.sequence = batches.size() - 1;
     batch.final = last == rows_.size();
     batch.functions = functions_;
-    batch.lanes = {{"main", LaneKind::kTrainingThread}, {"autograd", LaneKind::kHostThread}, {"stream 7", LaneKind::kDeviceStream},
-                   {"stream 8", LaneKind::kDeviceStream}, {"stream 20", LaneKind::kDeviceStream}};
+    batch.lanes = {{"main", LaneKind::kTrainingThread},
+                   {"autograd", LaneKind::kHostThread},
+                   {"stream 7", LaneKind::kDeviceStream},
+                   {"stream 8", LaneKind::kDeviceStream},
+                   {"stream 20", LaneKind::kDeviceStream}};
     std::vector<uint32_t> members(options_.world_size);
     std::iota(members.begin(), members.end(), 0u);
     batch.communicators = {{CommId{77}, "default_pg", "", options_.world_size, members}};
@@ -194,17 +218,23 @@ std::vector<EventBatch> Workload::Cut() const {
       const Row& row = rows_[i];
       if (row.bytes > 0) {
         const bool gather = row.function == all_gather_;
-        batch.collectives.push_back({.interval = static_cast<uint32_t>(batch.intervals.size()), .communicator = 0,
-                                     .operation = gather ? CollectiveOperation::kAllGather : CollectiveOperation::kReduceScatter, .peer = -1,
-                                     .sequence = sequence[gather ? 1 : 0]++, .bytes = row.bytes});
+        batch.collectives.push_back({.interval = static_cast<uint32_t>(batch.intervals.size()),
+                                     .communicator = 0,
+                                     .operation = gather ? CollectiveOperation::kAllGather
+                                                         : CollectiveOperation::kReduceScatter,
+                                     .peer = -1,
+                                     .sequence = sequence[gather ? 1 : 0]++,
+                                     .bytes = row.bytes});
       }
       batch.intervals.push_back(row.start, row.duration, row.function, row.lane);
     }
     const int64_t end = batch.final ? std::numeric_limits<int64_t>::max() : rows_[last].start;
-    while (mark < marks_.size() && marks_[mark].time_ns < end) batch.marks.push_back(marks_[mark++]);
+    while (mark < marks_.size() && marks_[mark].time_ns < end)
+      batch.marks.push_back(marks_[mark++]);
     for (; options_.samples && sample_ns < rows_[last - 1].start; sample_ns += 100 * kMicrosecond) {
       const float value = static_cast<float>(sample_ns / (100 * kMicrosecond) % 10) / 10;
-      for (Resource resource : {Resource::kGpuSm, Resource::kNic, Resource::kCpu}) batch.samples.push_back({sample_ns, resource, value});
+      for (Resource resource : {Resource::kGpuSm, Resource::kNic, Resource::kCpu})
+        batch.samples.push_back({sample_ns, resource, value});
     }
   }
   return batches;
@@ -212,6 +242,8 @@ std::vector<EventBatch> Workload::Cut() const {
 
 }  // namespace
 
-std::vector<EventBatch> MakeRankWorkload(const WorkloadOptions& options) { return Workload(options).Cut(); }
+std::vector<EventBatch> MakeRankWorkload(const WorkloadOptions& options) {
+  return Workload(options).Cut();
+}
 
 }  // namespace eroica

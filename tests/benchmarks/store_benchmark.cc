@@ -1,4 +1,5 @@
-// The store under a big job: the patterns of 10,000 ranks in one window, 40 KB each, written and scanned.
+// The store under a big job: the patterns of 10,000 ranks in one window, 40 KB each, written and
+// scanned.
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
@@ -26,7 +27,9 @@ std::string MakeValue() {
 
 class Folder {
  public:
-  Folder() : path_(std::filesystem::temp_directory_path() / "eroica_store_benchmark") { std::filesystem::remove_all(path_); }
+  Folder() : path_(std::filesystem::temp_directory_path() / "eroica_store_benchmark") {
+    std::filesystem::remove_all(path_);
+  }
   ~Folder() { std::filesystem::remove_all(path_); }
   std::string path() const { return path_.string(); }
 
@@ -45,7 +48,8 @@ std::unique_ptr<RocksDbStore> Open(const Folder& folder, benchmark::State& state
 WindowKey Window(int64_t index) { return {JobId("benchmark"), WindowKind::kTime, index}; }
 
 // In commits of so many ranks at once.
-bool WriteWindow(StateStore& store, int64_t index, uint32_t ranks_at_once, const std::string& value) {
+bool WriteWindow(StateStore& store, int64_t index, uint32_t ranks_at_once,
+                 const std::string& value) {
   for (uint32_t rank = 0; rank < kRanks;) {
     StateChanges changes;
     for (uint32_t i = 0; i < ranks_at_once; ++i, ++rank) {
@@ -64,12 +68,18 @@ void BM_WriteWindow(benchmark::State& state) {
   const std::string value = MakeValue();
   int64_t index = 0;
   for (auto _ : state) {
-    if (!WriteWindow(*store, index++, static_cast<uint32_t>(state.range(0)), value)) state.SkipWithError("a write failed");
+    if (!WriteWindow(*store, index++, static_cast<uint32_t>(state.range(0)), value))
+      state.SkipWithError("a write failed");
   }
   state.SetItemsProcessed(state.iterations() * kRanks);
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(kRanks * kValueBytes));
 }
-BENCHMARK(BM_WriteWindow)->Arg(10)->Arg(100)->Iterations(5)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_WriteWindow)
+    ->Arg(10)
+    ->Arg(100)
+    ->Iterations(5)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 void BM_ScanWindow(benchmark::State& state) {
   const Folder folder;
@@ -83,11 +93,12 @@ void BM_ScanWindow(benchmark::State& state) {
   for (auto _ : state) {
     size_t rows = 0;
     size_t bytes = 0;
-    const absl::Status status = store->Scan(Table::kPatterns, prefix, [&](std::string_view, std::string_view row) {
-      ++rows;
-      bytes += row.size();
-      return true;
-    });
+    const absl::Status status =
+        store->Scan(Table::kPatterns, prefix, [&](std::string_view, std::string_view row) {
+          ++rows;
+          bytes += row.size();
+          return true;
+        });
     if (!status.ok() || rows != kRanks) state.SkipWithError("the window is not whole");
     benchmark::DoNotOptimize(bytes);
   }
@@ -102,7 +113,9 @@ void BM_GetOneRank(benchmark::State& state) {
   if (store == nullptr || !WriteWindow(*store, 0, 100, MakeValue())) return;
   std::mt19937 random(1);
   for (auto _ : state) {
-    const auto value = store->Get(Table::kPatterns, EncodeKey(PatternKey{Window(0), RankId(static_cast<uint32_t>(random() % kRanks))}));
+    const auto value = store->Get(
+        Table::kPatterns,
+        EncodeKey(PatternKey{Window(0), RankId(static_cast<uint32_t>(random() % kRanks))}));
     if (!value.ok() || !value->has_value()) state.SkipWithError("a rank is missing");
   }
 }

@@ -1,5 +1,6 @@
-// The stage summarize as it runs in a node: decode, windows, critical-path sweep, patterns, encoding, and the RocksDB write of what was closed. One core,
-// no transport. Reach: 20 M events/s (DESIGN 12). Beside it what decoding alone costs.
+// The stage summarize as it runs in a node: decode, windows, critical-path sweep, patterns,
+// encoding, and the RocksDB write of what was closed. One core, no transport. Reach: 20 M events/s
+// (DESIGN 12). Beside it what decoding alone costs.
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
@@ -26,7 +27,11 @@ Input MakeInput(const std::string& job, uint32_t ranks, uint32_t window_steps, b
   Input input;
   std::vector<std::vector<EventBatch>> batches;
   for (uint32_t rank = 0; rank < ranks; ++rank) {
-    batches.push_back(MakeRankWorkload({.job = job, .rank = rank, .steps = 100, .window_steps = window_steps, .samples = samples}));
+    batches.push_back(MakeRankWorkload({.job = job,
+                                        .rank = rank,
+                                        .steps = 100,
+                                        .window_steps = window_steps,
+                                        .samples = samples}));
   }
   Encoder encoder;
   for (size_t turn = 0;; ++turn) {
@@ -49,7 +54,9 @@ class BenchmarkContext final : public ProcessorContext {
  public:
   explicit BenchmarkContext(StateStore* store) : store_(store) {}
 
-  void Forward(Topic, std::string, PayloadType, Bytes payload, int64_t, const JobId&) override { forwarded_bytes_ += payload.size(); }
+  void Forward(Topic, std::string, PayloadType, Bytes payload, int64_t, const JobId&) override {
+    forwarded_bytes_ += payload.size();
+  }
   void DeadLetter(DropReason) override { ++dead_letters_; }
   const StateStore& store() const override { return *store_; }
   StateChanges& changes() override { return changes_; }
@@ -65,7 +72,8 @@ class BenchmarkContext final : public ProcessorContext {
 };
 
 // All records, with a write every 64 of them; then the end of the input.
-bool ProcessAll(const Input& input, SummarizeProcessor& processor, BenchmarkContext& context, StateStore* store) {
+bool ProcessAll(const Input& input, SummarizeProcessor& processor, BenchmarkContext& context,
+                StateStore* store) {
   bool ok = true;
   for (const ConsumerRecord& record : input.records) {
     ok = ok && processor.Process(record).ok();
@@ -73,7 +81,8 @@ bool ProcessAll(const Input& input, SummarizeProcessor& processor, BenchmarkCont
     ok = ok && store->Write(context.changes()).ok();
     context.changes().clear();
   }
-  ok = ok && processor.Punctuate(PunctuationType::kEndOfInput).ok() && store->Write(context.changes()).ok();
+  ok = ok && processor.Punctuate(PunctuationType::kEndOfInput).ok() &&
+       store->Write(context.changes()).ok();
   context.changes().clear();
   return ok && context.dead_letters() == 0 && processor.events_held() == 0;
 }
@@ -91,7 +100,8 @@ void Run(benchmark::State& state, StateStore* store, bool samples) {
     SummarizeProcessor processor({});
     BenchmarkContext context(&nothing);
     // A node that runs has touched its memory: another job has gone before.
-    if (!processor.Init(context).ok() || !ProcessAll(before, processor, context, &nothing)) state.SkipWithError("before");
+    if (!processor.Init(context).ok() || !ProcessAll(before, processor, context, &nothing))
+      state.SkipWithError("before");
     forwarded = context.forwarded_bytes();
     windows = processor.probe().windows_closed;
     state.ResumeTiming();
@@ -101,8 +111,10 @@ void Run(benchmark::State& state, StateStore* store, bool samples) {
   }
   state.SetItemsProcessed(state.iterations() * input.events);
   state.counters["events"] = static_cast<double>(input.events);
-  state.counters["events_a_window"] = static_cast<double>(input.events) / static_cast<double>(windows);
-  state.counters["bytes_sent_a_window"] = static_cast<double>(forwarded) / static_cast<double>(windows);
+  state.counters["events_a_window"] =
+      static_cast<double>(input.events) / static_cast<double>(windows);
+  state.counters["bytes_sent_a_window"] =
+      static_cast<double>(forwarded) / static_cast<double>(windows);
 }
 
 void BM_Summarize(benchmark::State& state) {
@@ -117,13 +129,20 @@ void BM_Summarize(benchmark::State& state) {
   store = absl::CancelledError();
   std::filesystem::remove_all(folder);
 }
-BENCHMARK(BM_Summarize)->ArgNames({"ranks", "window_steps"})->Args({8, 50})->Args({8, 10})->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Summarize)
+    ->ArgNames({"ranks", "window_steps"})
+    ->Args({8, 50})
+    ->Args({8, 10})
+    ->Unit(benchmark::kMillisecond);
 
 void BM_SummarizeWithSamples(benchmark::State& state) {
   InMemoryStore store;
   Run(state, &store, true);
 }
-BENCHMARK(BM_SummarizeWithSamples)->ArgNames({"ranks", "window_steps"})->Args({8, 50})->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_SummarizeWithSamples)
+    ->ArgNames({"ranks", "window_steps"})
+    ->Args({8, 50})
+    ->Unit(benchmark::kMillisecond);
 
 // The same in a producer: batches at hand, in order, neither decoded nor stored.
 void BM_SummarizeAtTheEdge(benchmark::State& state) {
@@ -132,8 +151,12 @@ void BM_SummarizeAtTheEdge(benchmark::State& state) {
   int64_t events = 0;
   for (uint32_t rank = 0; rank < ranks; ++rank) {
     const auto window_steps = static_cast<uint32_t>(state.range(1));
-    batches.push_back(MakeRankWorkload({.rank = rank, .steps = 100, .window_steps = window_steps, .samples = state.range(2) != 0}));
-    for (const EventBatch& batch : batches.back()) events += static_cast<int64_t>(batch.intervals.size());
+    batches.push_back(MakeRankWorkload({.rank = rank,
+                                        .steps = 100,
+                                        .window_steps = window_steps,
+                                        .samples = state.range(2) != 0}));
+    for (const EventBatch& batch : batches.back())
+      events += static_cast<int64_t>(batch.intervals.size());
   }
   for (auto _ : state) {
     size_t bytes = 0;
@@ -150,7 +173,8 @@ void BM_SummarizeAtTheEdge(benchmark::State& state) {
         if (!summarizer.Add(of_rank[turn]).ok()) state.SkipWithError("refused");
       }
     }
-    if (!summarizer.Finish().ok() || summarizer.events_held() != 0 || bytes == 0) state.SkipWithError("not all was used");
+    if (!summarizer.Finish().ok() || summarizer.events_held() != 0 || bytes == 0)
+      state.SkipWithError("not all was used");
   }
   state.SetItemsProcessed(state.iterations() * events);
 }
@@ -167,7 +191,8 @@ void BM_FloorDecode(benchmark::State& state) {
   EventBatch batch;
   for (auto _ : state) {
     for (const ConsumerRecord& record : input.records) {
-      if (decoder.Decode(record.payload(), &batch) != DropReason::kNone) state.SkipWithError("decode");
+      if (decoder.Decode(record.payload(), &batch) != DropReason::kNone)
+        state.SkipWithError("decode");
     }
   }
   state.SetItemsProcessed(state.iterations() * input.events);

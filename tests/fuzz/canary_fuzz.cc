@@ -1,4 +1,5 @@
-// An error that only a changed input reaches: two bytes of a seed, far apart, must take values that no seed has there.
+// An error that only a changed input reaches: two bytes of a seed, far apart, must take values that
+// no seed has there.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,5 @@
-// Any bytes are refused with a reason or decode to a batch that keeps its invariants and, encoded and decoded again, is the same batch.
+// Any bytes are refused with a reason or decode to a batch that keeps its invariants and, encoded
+// and decoded again, is the same batch.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,7 +12,8 @@
 namespace eroica {
 namespace {
 
-// The bytes are read as each type in turn, under that type's identifier, so that no run is wasted on a wrong one.
+// The bytes are read as each type in turn, under that type's identifier, so that no run is wasted
+// on a wrong one.
 template <typename T>
 void TryAs(PayloadType type, const uint8_t* data, size_t size) {
   constexpr size_t kIdentifierEnd = 8;

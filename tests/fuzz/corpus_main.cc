@@ -1,5 +1,6 @@
-// The driver of a fuzz target where there is no libFuzzer: runs every file of the corpus, then seeded mutations of them, the same in every
-// run. Usage: TARGET [-runs=N] [-seed=N] FILE_OR_FOLDER...
+// The driver of a fuzz target where there is no libFuzzer: runs every file of the corpus, then
+// seeded mutations of them, the same in every run. Usage: TARGET [-runs=N] [-seed=N]
+// FILE_OR_FOLDER...
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -18,14 +19,16 @@ namespace {
 
 using Input = std::vector<uint8_t>;
 
-// Changes an input as damage or malice would: bits, bytes and words in place; stretches removed, repeated or taken from another input.
+// Changes an input as damage or malice would: bits, bytes and words in place; stretches removed,
+// repeated or taken from another input.
 class Mutator {
  public:
   explicit Mutator(uint64_t seed) : random_(seed) {}
 
   Input Mutate(const std::vector<Input>& corpus) {
     Input input = corpus[Below(corpus.size())];
-    for (size_t changes = 1 + Below(6); changes > 0; --changes) Change(corpus[Below(corpus.size())], &input);
+    for (size_t changes = 1 + Below(6); changes > 0; --changes)
+      Change(corpus[Below(corpus.size())], &input);
     return input;
   }
 
@@ -45,20 +48,24 @@ class Mutator {
       case 4: input->erase(begin, begin + static_cast<std::ptrdiff_t>(length)); break;
       case 5: {
         const Input copy(begin, begin + static_cast<std::ptrdiff_t>(length));
-        input->insert(input->begin() + static_cast<std::ptrdiff_t>(Below(input->size())), copy.begin(), copy.end());
+        input->insert(input->begin() + static_cast<std::ptrdiff_t>(Below(input->size())),
+                      copy.begin(), copy.end());
         break;
       }
       default:
-        for (size_t i = 0; i < length && at + i < other.size(); ++i) (*input)[at + i] = other[at + i];
+        for (size_t i = 0; i < length && at + i < other.size(); ++i)
+          (*input)[at + i] = other[at + i];
     }
   }
 
   // Four bytes of a number at which code breaks.
   void OverwriteWord(size_t at, Input* input) {
-    static constexpr uint32_t kNumbers[] = {0, 1, 4, 0x7f, 0x80, 0xff, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffc, 0xffffffff};
+    static constexpr uint32_t kNumbers[] = {
+        0, 1, 4, 0x7f, 0x80, 0xff, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffc, 0xffffffff};
     const uint32_t number = kNumbers[Below(std::size(kNumbers))];
     const size_t aligned = at & ~size_t{3};
-    for (size_t i = 0; i < 4 && aligned + i < input->size(); ++i) (*input)[aligned + i] = static_cast<uint8_t>(number >> (8 * i));
+    for (size_t i = 0; i < 4 && aligned + i < input->size(); ++i)
+      (*input)[aligned + i] = static_cast<uint8_t>(number >> (8 * i));
   }
 
   std::mt19937_64 random_;
@@ -91,7 +98,8 @@ std::vector<Input> ReadCorpus(const std::vector<std::string>& arguments) {
 bool ParseOption(std::string_view argument, std::string_view prefix, uint64_t* value) {
   if (!argument.starts_with(prefix)) return false;
   argument.remove_prefix(prefix.size());
-  return std::from_chars(argument.data(), argument.data() + argument.size(), *value).ec == std::errc();
+  return std::from_chars(argument.data(), argument.data() + argument.size(), *value).ec ==
+         std::errc();
 }
 
 }  // namespace
@@ -100,7 +108,8 @@ int main(int argc, char** argv) {
   uint64_t runs = 0, seed = 1;
   std::vector<std::string> paths;
   for (int i = 1; i < argc; ++i) {
-    if (!ParseOption(argv[i], "-runs=", &runs) && !ParseOption(argv[i], "-seed=", &seed)) paths.emplace_back(argv[i]);
+    if (!ParseOption(argv[i], "-runs=", &runs) && !ParseOption(argv[i], "-seed=", &seed))
+      paths.emplace_back(argv[i]);
   }
   const std::vector<Input> corpus = ReadCorpus(paths);
   if (corpus.empty()) {

@@ -1,5 +1,6 @@
-// The importer on hostile files: traces, CSVs and flight-recorder dumps, told apart by their first byte. Whatever comes out must be batches that the codec takes
-// and gives back unchanged, and the books must close.
+// The importer on hostile files: traces, CSVs and flight-recorder dumps, told apart by their first
+// byte. Whatever comes out must be batches that the codec takes and gives back unchanged, and the
+// books must close.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -51,7 +52,8 @@ class CodecSink final : public BatchSink {
   Decoder decoder_;
 };
 
-void WriteAll(TraceFunctions& functions, const std::vector<RankTrace*>& traces, std::vector<FileReport>& files) {
+void WriteAll(TraceFunctions& functions, const std::vector<RankTrace*>& traces,
+              std::vector<FileReport>& files) {
   const absl::StatusOr<SettledRanks> settled = SettleRanks(traces, files);
   if (!settled.ok()) return;
   const JobId job{"fuzz"};
@@ -63,7 +65,8 @@ void WriteAll(TraceFunctions& functions, const std::vector<RankTrace*>& traces, 
     identity.job = job;
     identity.rank = RankId{static_cast<uint32_t>(trace->rank)};
     identity.world_size = settled->world_size;
-    EROICA_CHECK(WriteRankTrace(functions, *trace, identity, files[trace->file].counts, report, sink).ok());
+    EROICA_CHECK(
+        WriteRankTrace(functions, *trace, identity, files[trace->file].counts, report, sink).ok());
   }
   for (const FileReport& file : files) EROICA_CHECK(file.counts.closed());
   EROICA_CHECK(matches.warnings.size() < 1'000'000);
@@ -97,7 +100,9 @@ void ImportCsv(std::string_view content) {
   TraceFunctions functions;
   std::vector<FileReport> files(1);
   std::vector<std::unique_ptr<RankTrace>> owned;
-  const auto open = [content]() -> absl::StatusOr<std::unique_ptr<ByteSource>> { return std::make_unique<MemorySource>(content); };
+  const auto open = [content]() -> absl::StatusOr<std::unique_ptr<ByteSource>> {
+    return std::make_unique<MemorySource>(content);
+  };
   OperationCsvImporter importer(functions, budget, files[0]);
   EROICA_CHECK(importer
                    .Import(

@@ -1,4 +1,5 @@
-// The same job on other ways than that of the whole stream of events: summarized at the edge, and as Chrome traces.
+// The same job on other ways than that of the whole stream of events: summarized at the edge, and
+// as Chrome traces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -31,7 +32,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 const JobOptions kSlow{.ranks = 12, .fault = JobFault::kSlowKernel, .culprit = 7};
-const JobOptions kSlowReader{.ranks = 8, .fault = JobFault::kSlowPython, .culprit = 2, .factor = 0.4};
+const JobOptions kSlowReader{
+    .ranks = 8, .fault = JobFault::kSlowPython, .culprit = 2, .factor = 0.4};
 
 class Kept final : public BatchSink {
  public:
@@ -43,7 +45,8 @@ class Kept final : public BatchSink {
 };
 
 PipelineOutput WholeStream(const std::vector<EventBatch>& batches) {
-  const absl::StatusOr<PipelineOutput> output = RunPipeline(batches, EroicaTopology(), {"in order"});
+  const absl::StatusOr<PipelineOutput> output =
+      RunPipeline(batches, EroicaTopology(), {"in order"});
   EXPECT_TRUE(output.ok()) << output.status();
   return output.ok() ? *output : PipelineOutput();
 }
@@ -70,14 +73,16 @@ TEST(CaptureLevelOne, SaysWhatTheWholeStreamSaysByteForByte) {
     const PipelineOutput whole = WholeStream(batches);
     const PipelineOutput edge = SummarizedAtTheEdge(batches);
     ASSERT_THAT(whole.patterns, Not(IsEmpty()));
-    EXPECT_TRUE(edge.patterns == whole.patterns) << options.job << ": PatternBatches or CollectiveSummaries differ";
+    EXPECT_TRUE(edge.patterns == whole.patterns)
+        << options.job << ": PatternBatches or CollectiveSummaries differ";
     EXPECT_EQ(edge.findings, whole.findings);
   }
 }
 
 // --- Chrome traces
 
-std::vector<EventBatch> AsChromeTraces(const std::vector<EventBatch>& batches, const ScratchDirectory& folder) {
+std::vector<EventBatch> AsChromeTraces(const std::vector<EventBatch>& batches,
+                                       const ScratchDirectory& folder) {
   const auto writer = ChromeTraceWriter::Open(folder.path());
   EXPECT_TRUE(writer.ok()) << writer.status();
   for (const EventBatch& batch : batches) EXPECT_TRUE((*writer)->Write(batch).ok());
@@ -86,7 +91,8 @@ std::vector<EventBatch> AsChromeTraces(const std::vector<EventBatch>& batches, c
   ImportOptions options;
   options.job = batches.front().identity.job;
   options.window_steps = batches.front().identity.window_steps;
-  const auto report = ImportTraces(std::vector{std::filesystem::path(folder.path())}, options, kept, [](uint64_t, uint64_t) {});
+  const auto report = ImportTraces(std::vector{std::filesystem::path(folder.path())}, options, kept,
+                                   [](uint64_t, uint64_t) {});
   EXPECT_TRUE(report.ok()) << report.status();
   if (report.ok()) {
     EXPECT_THAT(report->warnings, IsEmpty()) << report->ToText();
@@ -105,7 +111,8 @@ std::string StackOf(const EventBatch& batch, uint32_t function) {
 // All that a Chrome trace carries, whatever the batches were cut into.
 struct Content {
   std::multiset<std::tuple<uint32_t, int64_t, int64_t, std::string, FunctionClass>> intervals;
-  std::multiset<std::tuple<uint32_t, int64_t, std::string, std::vector<uint32_t>, CollectiveOperation, int32_t, uint64_t, uint64_t>>
+  std::multiset<std::tuple<uint32_t, int64_t, std::string, std::vector<uint32_t>,
+                           CollectiveOperation, int32_t, uint64_t, uint64_t>>
       collectives;
   std::multiset<std::tuple<uint32_t, int64_t, MarkKind, int64_t>> steps;
 };
@@ -117,13 +124,13 @@ Content ContentOf(const std::vector<EventBatch>& batches) {
     const IntervalColumns& columns = batch.intervals;
     for (size_t i = 0; i < columns.size(); ++i) {
       const FunctionDef& function = batch.functions[columns.function[i]];
-      content.intervals.emplace(rank, columns.start_ns[i], columns.duration_ns[i], StackOf(batch, columns.function[i]),
-                                function.function_class);
+      content.intervals.emplace(rank, columns.start_ns[i], columns.duration_ns[i],
+                                StackOf(batch, columns.function[i]), function.function_class);
     }
     for (const Collective& row : batch.collectives) {
       const Communicator& group = batch.communicators[row.communicator];
-      content.collectives.emplace(rank, columns.start_ns[row.interval], group.name, group.ranks, row.operation, row.peer, row.sequence,
-                                  row.bytes);
+      content.collectives.emplace(rank, columns.start_ns[row.interval], group.name, group.ranks,
+                                  row.operation, row.peer, row.sequence, row.bytes);
     }
     for (const Mark& mark : batch.marks) {
       const bool step = mark.kind == MarkKind::kStepBegin || mark.kind == MarkKind::kStepEnd;
@@ -138,7 +145,8 @@ std::set<std::string> Verdicts(const PipelineOutput& output) {
   std::set<std::string> verdicts;
   for (const std::string& line : output.findings) {
     const nlohmann::json finding = nlohmann::json::parse(line);
-    verdicts.insert(finding.at("kind").dump() + finding.at("culprits").dump() + finding.at("function").dump());
+    verdicts.insert(finding.at("kind").dump() + finding.at("culprits").dump() +
+                    finding.at("function").dump());
   }
   return verdicts;
 }

@@ -1,4 +1,5 @@
-// The case studies of EROICA (NSDI'26, sections 6 and appendices A and B), as far as a simulated job can stand for them: what a person was told, or should have been.
+// The case studies of EROICA (NSDI'26, sections 6 and appendices A and B), as far as a simulated
+// job can stand for them: what a person was told, or should have been.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,8 +47,16 @@ std::vector<CaseStudy> CaseStudies() {
        FindingKind::kCommunication,
        {"on all ranks", "transfer of collectives"},
        "flow scheduling"},
-      {"2.2: NIC down", "nic_down_gross_dp_64r", FindingKind::kCommunication, {"host node0003", "fewer NICs"}, "NIC"},
-      {"2.3: pin_memory on three workers", "pin_memory_gross_dp_64r", FindingKind::kSlowRank, {"pin_memory", "on 3 ranks"}, "pin_memory"},
+      {"2.2: NIC down",
+       "nic_down_gross_dp_64r",
+       FindingKind::kCommunication,
+       {"host node0003", "fewer NICs"},
+       "NIC"},
+      {"2.3: pin_memory on three workers",
+       "pin_memory_gross_dp_64r",
+       FindingKind::kSlowRank,
+       {"pin_memory", "on 3 ranks"},
+       "pin_memory"},
       {"2.4: inputs of unequal length",
        "sequence_imbalance_mild_dp_8r",
        FindingKind::kImbalance,
@@ -63,7 +72,11 @@ std::vector<CaseStudy> CaseStudies() {
        FindingKind::kSlowRank,
        {"all its kernels", "8 ranks", "node0001"},
        "clock"},
-      {"4.2: NVLink down", "nvlink_down_gross_tp_dp_32r", FindingKind::kCommunication, {"NVLink of rank 23", "goes over PCIe"}, "NVLink"},
+      {"4.2: NVLink down",
+       "nvlink_down_gross_tp_dp_32r",
+       FindingKind::kCommunication,
+       {"NVLink of rank 23", "goes over PCIe"},
+       "NVLink"},
       {"5: a forgotten process on the host (not found by the paper)",
        "gpu_shared_gross_dp_8r",
        FindingKind::kContention,
@@ -76,7 +89,8 @@ class CaseStudyTest : public ::testing::TestWithParam<CaseStudy> {};
 
 TEST_P(CaseStudyTest, IsTold) {
   const CaseStudy& study = GetParam();
-  const absl::StatusOr<Scenario> scenario = ReadScenario("tests/scenarios/dev/" + study.scenario + ".toml");
+  const absl::StatusOr<Scenario> scenario =
+      ReadScenario("tests/scenarios/dev/" + study.scenario + ".toml");
   ASSERT_TRUE(scenario.ok()) << scenario.status();
   const absl::StatusOr<std::vector<Method>> methods = ChooseMethods({kEroicaMethod});
   ASSERT_TRUE(methods.ok());

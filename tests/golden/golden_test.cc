@@ -1,5 +1,6 @@
-// Scenarios with a known truth through the whole topology. Each runs in every way that must not make a difference; there is one expected output, in
-// expected/NAME.json, a finding a line. To accept a change of the findings after having read it: EROICA_UPDATE_GOLDEN=1 ctest -L golden.
+// Scenarios with a known truth through the whole topology. Each runs in every way that must not
+// make a difference; there is one expected output, in expected/NAME.json, a finding a line. To
+// accept a change of the findings after having read it: EROICA_UPDATE_GOLDEN=1 ctest -L golden.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,8 @@ const std::filesystem::path kExpected = "tests/golden/expected";
 struct Scenario {
   std::string name;
   std::vector<JobOptions> jobs;
-  // What must stand in the first finding's title or culprits; empty: a healthy job, of which nothing may be said.
+  // What must stand in the first finding's title or culprits; empty: a healthy job, of which
+  // nothing may be said.
   std::vector<std::string> truth;
 };
 
@@ -33,9 +35,11 @@ std::vector<Scenario> Scenarios() {
   JobOptions slow_python{.fault = JobFault::kSlowPython, .culprit = 2, .factor = 0.4};
   JobOptions often{.fault = JobFault::kSlowPythonOften, .culprit = 3, .factor = 0.8};
   JobOptions uneven{.fault = JobFault::kDataImbalance, .factor = 1.6};
-  JobOptions many{.job = "many", .ranks = 130, .steps = 8, .fault = JobFault::kSlowKernel, .culprit = 77};
+  JobOptions many{
+      .job = "many", .ranks = 130, .steps = 8, .fault = JobFault::kSlowKernel, .culprit = 77};
   JobOptions neighbor{.job = "neighbor", .ranks = 6, .seed = 9};
-  JobOptions other{.job = "other", .fault = JobFault::kSlowPython, .culprit = 0, .factor = 0.4, .seed = 4};
+  JobOptions other{
+      .job = "other", .fault = JobFault::kSlowPython, .culprit = 0, .factor = 0.4, .seed = 4};
   return {
       {"healthy", {healthy}, {}},
       {"slow_kernel", {slow_kernel}, {R"("rank":1)"}},
@@ -63,12 +67,14 @@ std::string ReadFile(const std::filesystem::path& path) {
 void ExpectSame(const PipelineOutput& expected, const PipelineOutput& actual) {
   EXPECT_EQ(Text(expected), Text(actual));
   EXPECT_EQ(expected.patterns.size(), actual.patterns.size());
-  EXPECT_TRUE(expected.patterns == actual.patterns) << "PatternBatches or CollectiveSummaries differ";
+  EXPECT_TRUE(expected.patterns == actual.patterns)
+      << "PatternBatches or CollectiveSummaries differ";
   EXPECT_EQ(expected.dead_letters, actual.dead_letters);
 }
 
 // The output in order; every other way is compared with it.
-PipelineOutput RunAllWays(const std::vector<EventBatch>& batches, const std::vector<PipelineWay>& ways) {
+PipelineOutput RunAllWays(const std::vector<EventBatch>& batches,
+                          const std::vector<PipelineWay>& ways) {
   const Topology topology = EroicaTopology();
   PipelineOutput first;
   for (size_t i = 0; i < ways.size(); ++i) {
@@ -101,10 +107,12 @@ TEST_P(Golden, SaysTheSameInEveryWay) {
   const std::filesystem::path path = kExpected / (scenario.name + ".json");
   if (std::getenv("EROICA_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
   ASSERT_TRUE(std::filesystem::exists(path)) << path;
-  EXPECT_EQ(ReadFile(path), text) << "read the difference; if it is right: EROICA_UPDATE_GOLDEN=1 ctest -L golden";
+  EXPECT_EQ(ReadFile(path), text)
+      << "read the difference; if it is right: EROICA_UPDATE_GOLDEN=1 ctest -L golden";
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenarios, Golden, ::testing::ValuesIn(Scenarios()), [](const auto& job) { return job.param.name; });
+INSTANTIATE_TEST_SUITE_P(Scenarios, Golden, ::testing::ValuesIn(Scenarios()),
+                         [](const auto& job) { return job.param.name; });
 
 class GoldenTraces : public ::testing::TestWithParam<TraceJob> {};
 
@@ -112,14 +120,17 @@ TEST_P(GoldenTraces, SayTheSameInEveryWay) {
   if (!HaveTraces()) GTEST_SKIP() << "the folder of real traces is absent: " << kTraceRoot;
   const absl::StatusOr<std::vector<EventBatch>> batches = ImportJob(GetParam());
   ASSERT_TRUE(batches.ok()) << batches.status();
-  const std::vector<PipelineWay> ways = {
-      {"in order", 1, false, false, 1}, {"disordered", 3, true, false, 2}, {"crashing", 8, false, true, 3}, {"both", 3, true, true, 4}};
+  const std::vector<PipelineWay> ways = {{"in order", 1, false, false, 1},
+                                         {"disordered", 3, true, false, 2},
+                                         {"crashing", 8, false, true, 3},
+                                         {"both", 3, true, true, 4}};
   const PipelineOutput output = RunAllWays(*batches, ways);
   EXPECT_TRUE(output.dead_letters.empty());
   EXPECT_FALSE(output.patterns.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Traces, GoldenTraces, ::testing::ValuesIn(TraceJobs()), [](const auto& job) { return job.param.name; });
+INSTANTIATE_TEST_SUITE_P(Traces, GoldenTraces, ::testing::ValuesIn(TraceJobs()),
+                         [](const auto& job) { return job.param.name; });
 
 }  // namespace
 }  // namespace eroica::testing

@@ -1,5 +1,6 @@
-// Jobs that stand still, through the whole topology, in every way that must not make a difference: real flight-recorder dumps against the truth that is
-// known of each (fault_injection.log, truth/), and jobs made of a few lines.
+// Jobs that stand still, through the whole topology, in every way that must not make a difference:
+// real flight-recorder dumps against the truth that is known of each (fault_injection.log, truth/),
+// and jobs made of a few lines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +34,8 @@ std::vector<json> Diagnose(const std::vector<EventBatch>& batches) {
     if (!output.ok()) return {};
     if (way.name == AllWays().front().name) first = *output;
     EXPECT_EQ(output->findings, first.findings);
-    EXPECT_TRUE(output->patterns == first.patterns) << "PatternBatches, CollectiveSummaries or RankStandings differ";
+    EXPECT_TRUE(output->patterns == first.patterns)
+        << "PatternBatches, CollectiveSummaries or RankStandings differ";
     EXPECT_THAT(output->dead_letters, IsEmpty());
   }
   std::vector<json> findings;
@@ -61,7 +63,8 @@ class HangTruth : public ::testing::TestWithParam<Truth> {};
 
 TEST_P(HangTruth, IsFoundInRealDumps) {
   if (!HaveTraces()) GTEST_SKIP() << "the folder of real traces is absent: " << kTraceRoot;
-  const absl::StatusOr<std::vector<EventBatch>> batches = ImportJob({GetParam().name, {GetParam().folder}});
+  const absl::StatusOr<std::vector<EventBatch>> batches =
+      ImportJob({GetParam().name, {GetParam().folder}});
   ASSERT_TRUE(batches.ok()) << batches.status();
   const std::vector<json> findings = Diagnose(*batches);
   ASSERT_THAT(findings, SizeIs(1)) << json(findings).dump(2);
@@ -73,11 +76,13 @@ TEST_P(HangTruth, IsFoundInRealDumps) {
   EXPECT_THAT(findings[0].at("caveats").dump(), HasSubstr("flight recorder"));
 }
 
-INSTANTIATE_TEST_SUITE_P(RealDumps, HangTruth,
-                         ::testing::Values(Truth{"gpu_error_1st", "flight-recorder-16rank/gpu_error_1st", "device", {12, 14}, 14},
-                                           Truth{"lock_gil_1st", "flight-recorder-16rank/lock_gil_1st", "never_launched", {9, 14}, 14},
-                                           Truth{"hang_rank2_4r", "torch-gloo/hang_rank2_4r", "never_launched", {2}, 3}),
-                         [](const auto& truth) { return truth.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    RealDumps, HangTruth,
+    ::testing::Values(
+        Truth{"gpu_error_1st", "flight-recorder-16rank/gpu_error_1st", "device", {12, 14}, 14},
+        Truth{"lock_gil_1st", "flight-recorder-16rank/lock_gil_1st", "never_launched", {9, 14}, 14},
+        Truth{"hang_rank2_4r", "torch-gloo/hang_rank2_4r", "never_launched", {2}, 3}),
+    [](const auto& truth) { return truth.param.name; });
 
 // The latest version of the one finding.
 json Only(const std::vector<json>& findings) {
@@ -93,8 +98,8 @@ json Only(const std::vector<json>& findings) {
 }
 
 TEST(HangInAJob, OfARankThatStopsLaunching) {
-  const std::vector<json> findings =
-      Diagnose(StandingJobBatches({.ranks = 4, .steps = 10, .fault = StandingFault::kNeverLaunches, .culprit = 2}));
+  const std::vector<json> findings = Diagnose(StandingJobBatches(
+      {.ranks = 4, .steps = 10, .fault = StandingFault::kNeverLaunches, .culprit = 2}));
   const json finding = Only(findings);
   EXPECT_EQ(finding.at("subkind"), "never_launched");
   EXPECT_THAT(Ranks(finding.at("culprits")), ElementsAre(2));
@@ -106,41 +111,52 @@ TEST(HangInAJob, OfARankThatStopsLaunching) {
 }
 
 TEST(HangInAJob, OfARankThatDies) {
-  const json finding = Only(Diagnose(StandingJobBatches({.ranks = 4, .steps = 10, .fault = StandingFault::kDies, .culprit = 1})));
+  const json finding = Only(Diagnose(
+      StandingJobBatches({.ranks = 4, .steps = 10, .fault = StandingFault::kDies, .culprit = 1})));
   EXPECT_EQ(finding.at("subkind"), "silent");
   EXPECT_THAT(Ranks(finding.at("culprits")), ElementsAre(1));
   EXPECT_THAT(Ranks(finding.at("victims")), ElementsAre(0, 2, 3));
 }
 
 TEST(HangInAJob, OfATransfer) {
-  const json finding = Only(Diagnose(StandingJobBatches({.ranks = 3, .steps = 10, .fault = StandingFault::kTransferStands})));
+  const json finding = Only(Diagnose(
+      StandingJobBatches({.ranks = 3, .steps = 10, .fault = StandingFault::kTransferStands})));
   EXPECT_EQ(finding.at("subkind"), "communication");
   EXPECT_THAT(Ranks(finding.at("culprits")), IsEmpty());
 }
 
 TEST(HangInAJob, OfARankInAnotherCollective) {
-  const json finding =
-      Only(Diagnose(StandingJobBatches({.ranks = 4, .steps = 10, .fault = StandingFault::kWrongCollective, .culprit = 3})));
+  const json finding = Only(Diagnose(StandingJobBatches(
+      {.ranks = 4, .steps = 10, .fault = StandingFault::kWrongCollective, .culprit = 3})));
   EXPECT_EQ(finding.at("subkind"), "mismatch");
   EXPECT_THAT(Ranks(finding.at("culprits")), ElementsAre(3));
 }
 
 TEST(HangInAJob, OfSlowStepsThereIsNone) {
-  EXPECT_THAT(
-      Diagnose(StandingJobBatches(
-          {.ranks = 4, .steps = 10, .step_seconds = 4, .fault = StandingFault::kNeverLaunches, .culprit = 2, .report_seconds = 19})),
-      IsEmpty())
+  EXPECT_THAT(Diagnose(StandingJobBatches({.ranks = 4,
+                                           .steps = 10,
+                                           .step_seconds = 4,
+                                           .fault = StandingFault::kNeverLaunches,
+                                           .culprit = 2,
+                                           .report_seconds = 19})),
+              IsEmpty())
       << "19 s are less than five steps of 4 s";
 }
 
 TEST(HangInAJob, OfACheckpointThereIsNone) {
-  EXPECT_THAT(Diagnose(StandingJobBatches({.ranks = 4, .steps = 10, .fault = StandingFault::kCheckpoint})), IsEmpty());
+  EXPECT_THAT(
+      Diagnose(StandingJobBatches({.ranks = 4, .steps = 10, .fault = StandingFault::kCheckpoint})),
+      IsEmpty());
 }
 
 // All stand for half a minute, and go on: opened, and resolved when windows close again.
 TEST(HangInAJob, ThatGoesOnIsResolved) {
   const std::vector<json> findings =
-      Diagnose(StandingJobBatches({.ranks = 4, .steps = 10, .fault = StandingFault::kNeverLaunches, .culprit = 2, .steps_after = 20}));
+      Diagnose(StandingJobBatches({.ranks = 4,
+                                   .steps = 10,
+                                   .fault = StandingFault::kNeverLaunches,
+                                   .culprit = 2,
+                                   .steps_after = 20}));
   std::vector<std::string> states;
   for (const json& finding : findings) {
     EXPECT_EQ(finding.at("kind"), "hang");

@@ -39,12 +39,16 @@ class BlamesTwo final : public DiagnosisOperator {
   }
 };
 
-const Truth kSlowKernel{.expected = {.kinds = {FindingKind::kSlowRank}, .ranks = {1}, .functions = {testing::kMatrixKernel}}};
+const Truth kSlowKernel{.expected = {.kinds = {FindingKind::kSlowRank},
+                                     .ranks = {1},
+                                     .functions = {testing::kMatrixKernel}}};
 
 TEST(JudgedJob, EveryMethodOnTheSameJob) {
   const auto run = RunOf(BuildJob({.fault = JobFault::kSlowKernel, .culprit = 1}));
   const std::vector<Method> methods = {
-      {.name = "alone", .about = "", .make = [] { return std::unique_ptr<DiagnosisOperator>(new BlamesTwo()); }},
+      {.name = "alone",
+       .about = "",
+       .make = [] { return std::unique_ptr<DiagnosisOperator>(new BlamesTwo()); }},
       {.name = "whole", .about = ""}};
   const auto scored = JudgeJob(*run, {.scenario = "slow kernel"}, {kSlowKernel}, methods, 8);
   ASSERT_TRUE(scored.ok()) << scored.status();
@@ -61,7 +65,8 @@ TEST(JudgedJob, EveryMethodOnTheSameJob) {
 
 TEST(JudgedJob, AHealthyJobIsSilent) {
   const auto run = RunOf(BuildJob({}));
-  const auto scored = JudgeJob(*run, {}, {}, std::vector<Method>{{.name = "whole", .about = ""}}, 8);
+  const auto scored =
+      JudgeJob(*run, {}, {}, std::vector<Method>{{.name = "whole", .about = ""}}, 8);
   ASSERT_TRUE(scored.ok());
   EXPECT_TRUE(scored->at(0).verdict.right());
   EXPECT_TRUE(scored->at(0).said.empty());
@@ -69,16 +74,20 @@ TEST(JudgedJob, AHealthyJobIsSilent) {
 
 // The edge summarizes what the stage would; so what is scored is what the program says.
 TEST(JobRun, SaysWhatTheTopologySays) {
-  const std::vector<EventBatch> batches = BuildJob({.fault = JobFault::kSlowPython, .culprit = 2, .factor = 0.4});
+  const std::vector<EventBatch> batches =
+      BuildJob({.fault = JobFault::kSlowPython, .culprit = 2, .factor = 0.4});
   const auto run = RunOf(batches);
   ASSERT_TRUE(run->Align().ok());
   const auto said = run->Diagnose();
   ASSERT_TRUE(said.ok()) << said.status();
   ASSERT_FALSE(said->empty());
-  const auto output = testing::RunPipeline(batches, testing::EroicaTopology(), testing::AllWays().front());
+  const auto output =
+      testing::RunPipeline(batches, testing::EroicaTopology(), testing::AllWays().front());
   ASSERT_TRUE(output.ok());
   for (const SaidFinding& one : *said) {
-    EXPECT_EQ(std::count(output->findings.begin(), output->findings.end(), ToJson(one.finding, JsonTimes::kOmit)), 1);
+    EXPECT_EQ(std::count(output->findings.begin(), output->findings.end(),
+                         ToJson(one.finding, JsonTimes::kOmit)),
+              1);
     EXPECT_EQ(one.opened_window, one.finding.first_window) << "its steps are all alike";
   }
 }

@@ -1,5 +1,6 @@
-// A part of the scored suite that is small enough for every build: what is right stays right. tests/scenarios/fast.txt lists the scenarios,
-// tests/scenarios/known_misses.txt those that are known not to come out right.
+// A part of the scored suite that is small enough for every build: what is right stays right.
+// tests/scenarios/fast.txt lists the scenarios, tests/scenarios/known_misses.txt those that are
+// known not to come out right.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,11 +48,12 @@ class ScoreSuite : public ::testing::Test {
     ASSERT_TRUE(methods.ok());
     std::vector<RunTask> tasks;
     for (const Scenario& scenario : scenarios_) {
-      tasks.push_back(
-          {.name = scenario.name,
-           .ranks = scenario.job.layout.world_size(),
-           .steps = StepsOf(scenario),
-           .run = [&](const RunProgress& progress) { return RunScenario(scenario, scenario.seeds.front(), *methods, progress); }});
+      tasks.push_back({.name = scenario.name,
+                       .ranks = scenario.job.layout.world_size(),
+                       .steps = StepsOf(scenario),
+                       .run = [&](const RunProgress& progress) {
+                         return RunScenario(scenario, scenario.seeds.front(), *methods, progress);
+                       }});
     }
     absl::StatusOr<std::vector<ScoredRun>> runs = RunTasks(tasks, {.threads = 2}, nullptr);
     ASSERT_TRUE(runs.ok()) << runs.status();
@@ -70,7 +72,8 @@ class ScoreSuite : public ::testing::Test {
     std::string text;
     const TextTable misses = Misses(std::vector<ScoredRun>{run}, run.method, {});
     for (size_t i = 1; i < misses.rows.size(); ++i)
-      text += misses.rows[i][1] + ": expected " + misses.rows[i][2] + ", said " + misses.rows[i][3] + "\n";
+      text += misses.rows[i][1] + ": expected " + misses.rows[i][2] + ", said " +
+              misses.rows[i][3] + "\n";
     return text;
   }
 
@@ -80,7 +83,8 @@ class ScoreSuite : public ::testing::Test {
 };
 
 TEST_F(ScoreSuite, HoldsFaultsAndHealthyJobs) {
-  const auto healthy = std::count_if(runs_.begin(), runs_.end(), [](const ScoredRun& run) { return run.truths.empty(); });
+  const auto healthy = std::count_if(runs_.begin(), runs_.end(),
+                                     [](const ScoredRun& run) { return run.truths.empty(); });
   EXPECT_GE(healthy, 5);
   EXPECT_GE(static_cast<long>(runs_.size()) - healthy, 10);
 }
@@ -103,7 +107,8 @@ TEST_F(ScoreSuite, HealthyJobsAreSilentWithoutException) {
 TEST_F(ScoreSuite, KnownMissesAreStillMisses) {
   for (const ScoredRun& run : runs_) {
     if (known_.contains(run.facts.scenario)) {
-      EXPECT_FALSE(run.verdict.right()) << run.facts.scenario << " is right now: take it out of known_misses.txt";
+      EXPECT_FALSE(run.verdict.right())
+          << run.facts.scenario << " is right now: take it out of known_misses.txt";
     }
   }
 }

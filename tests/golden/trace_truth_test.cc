@@ -1,5 +1,6 @@
-// What diagnosis says of the real traces, held against the truth that is known of each (../shared/traces/README.md and the truth folders).
-// Jobs whose truth needs operators that are not built yet (a fault equal on all ranks, a hot expert) are not listed.
+// What diagnosis says of the real traces, held against the truth that is known of each
+// (../shared/traces/README.md and the truth folders). Jobs whose truth needs operators that are not
+// built yet (a fault equal on all ranks, a hot expert) are not listed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +33,8 @@ struct Expected {
 
 struct Truth {
   std::string job;
-  std::vector<Expected> findings;  // by culprit; none: a healthy job, or one that cannot support a finding
+  // by culprit; none: a healthy job, or one that cannot support a finding
+  std::vector<Expected> findings;
 };
 
 void PrintTo(const Truth& truth, std::ostream* out) { *out << truth.job; }
@@ -42,8 +44,10 @@ std::vector<Truth> Truths() {
       {"dlrm", {{"slow_rank", "late_arrival", 7, "", 7, 8.5, 1.5}}},
       {"stage_imbalance", {{"imbalance", "stage", -1, "compute", 6, 530, 60}}},
       {"gloo_healthy_4r", {}},
-      {"gloo_slow_compute_4r", {{"slow_rank", "function", 1, "throttled_layer_extra_work", 3, 37, 3}}},
-      {"gloo_slow_data_inline_4r", {{"slow_rank", "function", 0, "read_record_from_slow_storage", 3, 58, 4}}},
+      {"gloo_slow_compute_4r",
+       {{"slow_rank", "function", 1, "throttled_layer_extra_work", 3, 37, 3}}},
+      {"gloo_slow_data_inline_4r",
+       {{"slow_rank", "function", 0, "read_record_from_slow_storage", 3, 58, 4}}},
       {"gloo_gc_4r", {{"slow_rank", "function", 1, "run_full_garbage_collection", 3, 80, 8}}},
       {"gloo_imbalance_4r", {{"imbalance", "data", -1, "emulate_device_kernels", 3, 48, 6}}},
       {"ddp_healthy_4r", {}},
@@ -52,10 +56,12 @@ std::vector<Truth> Truths() {
         {"slow_rank", "function", 3, "throttled_layer_extra_work", 3, 40, 6}}},
       {"net_healthy_4r", {}},
       {"net_slow_link_4r", {{"communication", "nic", 2, "", 0, 112, 10}}},
-      {"fsdp_slow_compute_4r", {{"slow_rank", "function", 2, "throttled_layer_extra_work", 3, 27, 4}}},
+      {"fsdp_slow_compute_4r",
+       {{"slow_rank", "function", 2, "throttled_layer_extra_work", 3, 27, 4}}},
       {"pp4dp2_healthy_8r", {}},
       {"pp2dp2_gpipe_healthy_4r", {}},
-      {"pp4dp2_slow_mid_8r", {{"slow_rank", "function", 6, "throttled_layer_extra_work", 7, 135, 8}}},
+      {"pp4dp2_slow_mid_8r",
+       {{"slow_rank", "function", 6, "throttled_layer_extra_work", 7, 135, 8}}},
       {"hta_two_of_many", {}},
       {"hta_diff_control", {}},
       {"hta_diff_test", {}},
@@ -68,11 +74,13 @@ std::vector<json> LatestFindings(const PipelineOutput& output) {
   for (const std::string& text : output.findings) {
     json finding = json::parse(text);
     json& latest = by_id[finding.at("id")];
-    if (latest.is_null() || finding.at("windows").at("last") >= latest.at("windows").at("last")) latest = finding;
+    if (latest.is_null() || finding.at("windows").at("last") >= latest.at("windows").at("last"))
+      latest = finding;
   }
   std::vector<json> findings;
   for (const auto& [id, finding] : by_id) findings.push_back(finding);
-  std::sort(findings.begin(), findings.end(), [](const json& a, const json& b) { return a.at("culprits") < b.at("culprits"); });
+  std::sort(findings.begin(), findings.end(),
+            [](const json& a, const json& b) { return a.at("culprits") < b.at("culprits"); });
   return findings;
 }
 
@@ -81,7 +89,8 @@ void ExpectFinding(const json& finding, const Expected& expected) {
   EXPECT_EQ(finding.at("subkind"), expected.subkind);
   EXPECT_THAT(finding.at("function").get<std::string>(), HasSubstr(expected.function));
   EXPECT_EQ(finding.at("victims").size(), expected.victims);
-  EXPECT_NEAR(finding.at("lost_ns_per_step").get<double>() / 1e6, expected.lost_ms_per_step, expected.tolerance_ms);
+  EXPECT_NEAR(finding.at("lost_ns_per_step").get<double>() / 1e6, expected.lost_ms_per_step,
+              expected.tolerance_ms);
   if (expected.culprit < 0) {
     EXPECT_TRUE(finding.at("culprits").empty());
   } else {
@@ -97,7 +106,8 @@ class TraceTruth : public ::testing::TestWithParam<Truth> {
       if (job.name != GetParam().job) continue;
       const absl::StatusOr<std::vector<EventBatch>> batches = ImportJob(job);
       EXPECT_TRUE(batches.ok()) << batches.status();
-      const absl::StatusOr<PipelineOutput> output = RunPipeline(*batches, EroicaTopology(), AllWays().front());
+      const absl::StatusOr<PipelineOutput> output =
+          RunPipeline(*batches, EroicaTopology(), AllWays().front());
       EXPECT_TRUE(output.ok()) << output.status();
       return LatestFindings(*output);
     }
@@ -113,7 +123,8 @@ TEST_P(TraceTruth, IsFound) {
   for (size_t i = 0; i < findings.size(); ++i) ExpectFinding(findings[i], GetParam().findings[i]);
 }
 
-INSTANTIATE_TEST_SUITE_P(RealTraces, TraceTruth, ::testing::ValuesIn(Truths()), [](const auto& truth) { return truth.param.job; });
+INSTANTIATE_TEST_SUITE_P(RealTraces, TraceTruth, ::testing::ValuesIn(Truths()),
+                         [](const auto& truth) { return truth.param.job; });
 
 // The traces of the network cases as they are without the TCP_INFO beside them.
 std::vector<json> DiagnoseWithoutConnections(const std::string& name) {
@@ -125,7 +136,8 @@ std::vector<json> DiagnoseWithoutConnections(const std::string& name) {
     batch.connections.clear();
   }
   EXPECT_GT(connections, 0u);
-  const absl::StatusOr<PipelineOutput> output = RunPipeline(*batches, EroicaTopology(), AllWays().front());
+  const absl::StatusOr<PipelineOutput> output =
+      RunPipeline(*batches, EroicaTopology(), AllWays().front());
   EXPECT_TRUE(output.ok()) << output.status();
   return LatestFindings(*output);
 }
@@ -135,7 +147,8 @@ TEST(TraceTruthWithoutConnections, TheNetworkIsToBlameAndTheLinkIsUndecided) {
   const std::vector<json> findings = DiagnoseWithoutConnections("net_slow_link_4r");
   ASSERT_EQ(findings.size(), 1u);
   ExpectFinding(findings[0], {"communication", "undecided", -1, "", 4, 37, 5});
-  EXPECT_THAT(findings[0].at("title").get<std::string>(), HasSubstr("which link is slow is undecided"));
+  EXPECT_THAT(findings[0].at("title").get<std::string>(),
+              HasSubstr("which link is slow is undecided"));
   EXPECT_THAT(findings[0].at("suggested_action").get<std::string>(), HasSubstr("TCP_INFO"));
 }
 
@@ -148,7 +161,8 @@ TEST(TraceTruthOfOneStep, SaysThatPersistenceIsNotShown) {
   if (!HaveTraces()) GTEST_SKIP() << "the folder of real traces is absent: " << kTraceRoot;
   const absl::StatusOr<std::vector<EventBatch>> batches = ImportJob(TraceJobs().front());
   ASSERT_TRUE(batches.ok()) << batches.status();
-  const absl::StatusOr<PipelineOutput> output = RunPipeline(*batches, EroicaTopology(), AllWays().front());
+  const absl::StatusOr<PipelineOutput> output =
+      RunPipeline(*batches, EroicaTopology(), AllWays().front());
   ASSERT_TRUE(output.ok()) << output.status();
   const std::vector<json> findings = LatestFindings(*output);
   ASSERT_EQ(findings.size(), 1u);

@@ -1,5 +1,6 @@
-// Every real trace from batches to findings, through a recording on disk and through a real Kafka: byte for byte what the run in memory says. Then the
-// same with a broker that dies in the middle, and with stages that die at any point.
+// Every real trace from batches to findings, through a recording on disk and through a real Kafka:
+// byte for byte what the run in memory says. Then the same with a broker that dies in the middle,
+// and with stages that die at any point.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
@@ -37,7 +38,9 @@ constexpr seconds kDeadline{150};
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(::testing::TempDir() + "eroica-e2e-XXXXXX") { EROICA_CHECK(::mkdtemp(path_.data()) != nullptr); }
+  TemporaryFolder() : path_(::testing::TempDir() + "eroica-e2e-XXXXXX") {
+    EROICA_CHECK(::mkdtemp(path_.data()) != nullptr);
+  }
   ~TemporaryFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
@@ -60,7 +63,9 @@ std::unique_ptr<KafkaLog> OpenKafka(const std::string& bootstrap) {
   return log.ok() ? *std::move(log) : nullptr;
 }
 
-std::vector<const EventBatch*> InOrder(const std::vector<EventBatch>& batches) { return Arrange(batches, {}); }
+std::vector<const EventBatch*> InOrder(const std::vector<EventBatch>& batches) {
+  return Arrange(batches, {});
+}
 
 void CreateTopics(Log& log, const std::string& prefix, int32_t partitions) {
   TopicLayout layout;
@@ -74,7 +79,8 @@ StageThreadsOptions NodeOptions(const std::string& prefix) {
   options.thread.task.topic_prefix = prefix;
   options.thread.poll_timeout = milliseconds(20);
   options.thread.commit_interval = milliseconds(100);
-  // Jobs that are all there end by themselves. The one of which most ranks are missing ends by silence: longer than any hiccup of a busy machine.
+  // Jobs that are all there end by themselves. The one of which most ranks are missing ends by
+  // silence: longer than any hiccup of a busy machine.
   options.thread.idle_timeout = milliseconds(8'000);
   options.group_prefix = prefix;
   return options;
@@ -83,7 +89,8 @@ StageThreadsOptions NodeOptions(const std::string& prefix) {
 void ExpectSame(const PipelineOutput& expected, const PipelineOutput& actual) {
   EXPECT_EQ(expected.findings, actual.findings);
   EXPECT_EQ(expected.patterns.size(), actual.patterns.size());
-  EXPECT_TRUE(expected.patterns == actual.patterns) << "PatternBatches or CollectiveSummaries differ";
+  EXPECT_TRUE(expected.patterns == actual.patterns)
+      << "PatternBatches or CollectiveSummaries differ";
   EXPECT_EQ(expected.dead_letters, actual.dead_letters);
 }
 
@@ -130,7 +137,8 @@ class EndToEnd : public ::testing::TestWithParam<TraceJob> {
 };
 
 TEST_P(EndToEnd, ARecordingSaysTheSame) {
-  absl::StatusOr<std::unique_ptr<RecordingLog>> log = RecordingLog::Open({.directory = folder_.path() + "/recording"});
+  absl::StatusOr<std::unique_ptr<RecordingLog>> log =
+      RecordingLog::Open({.directory = folder_.path() + "/recording"});
   ASSERT_TRUE(log.ok()) << log.status();
   CreateTopics(**log, "eroica", 3);
   ASSERT_TRUE(AppendBatches(**log, "eroica", InOrder(batches_)).ok());
@@ -161,14 +169,16 @@ TEST_P(EndToEnd, KafkaSaysTheSame) {
   ExpectSame(expected_, ReadOutput(*log, prefix));
 }
 
-INSTANTIATE_TEST_SUITE_P(Traces, EndToEnd, ::testing::ValuesIn(TraceJobs()), [](const auto& job) { return job.param.name; });
+INSTANTIATE_TEST_SUITE_P(Traces, EndToEnd, ::testing::ValuesIn(TraceJobs()),
+                         [](const auto& job) { return job.param.name; });
 
 class EndToEndFaults : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!HaveTraces()) GTEST_SKIP() << "the folder of real traces is absent: " << kTraceRoot;
     const std::vector<TraceJob> jobs = TraceJobs();
-    const auto job = std::find_if(jobs.begin(), jobs.end(), [](const TraceJob& j) { return j.name == "pp4dp2_slow_mid_8r"; });
+    const auto job = std::find_if(jobs.begin(), jobs.end(),
+                                  [](const TraceJob& j) { return j.name == "pp4dp2_slow_mid_8r"; });
     absl::StatusOr<std::vector<EventBatch>> batches = ImportJob(*job);
     ASSERT_TRUE(batches.ok()) << batches.status();
     batches_ = *std::move(batches);
@@ -210,10 +220,11 @@ TEST_F(EndToEndFaults, ABrokerThatDiesInTheMiddleChangesNothing) {
 // A stage_node process.
 class NodeProcess {
  public:
-  NodeProcess(const std::string& broker, const std::string& prefix, const std::string& store, uint64_t die_at_append,
-              uint64_t die_at_write) {
-    std::vector<std::string> arguments = {EROICA_STAGE_NODE,           broker, prefix, store, std::to_string(die_at_append),
-                                          std::to_string(die_at_write)};
+  NodeProcess(const std::string& broker, const std::string& prefix, const std::string& store,
+              uint64_t die_at_append, uint64_t die_at_write) {
+    std::vector<std::string> arguments = {
+        EROICA_STAGE_NODE,           broker, prefix, store, std::to_string(die_at_append),
+        std::to_string(die_at_write)};
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
@@ -269,7 +280,8 @@ TEST_F(EndToEndFaults, StagesThatDieAtAnyPointLoseAndRepeatNothing) {
     NodeProcess node(*broker, prefix, store, append, write);
     const auto deadline = steady_clock::now() + seconds(20);
     // A life that has nothing left to do does not reach its end.
-    while (!node.Gone() && steady_clock::now() < deadline && ReadOutput(*log, prefix) != expected_) {
+    while (!node.Gone() && steady_clock::now() < deadline &&
+           ReadOutput(*log, prefix) != expected_) {
     }
     if (node.Gone()) ++deaths;
   }

@@ -27,7 +27,9 @@ class KafkaLogUnderTest final : public LogUnderTest {
  public:
   explicit KafkaLogUnderTest(const std::string& address) : log_(OpenLog(address)) {}
   Log& log() override { return *log_; }
-  std::string Unique(std::string name) override { return names_.try_emplace(name, UniqueName(name)).first->second; }
+  std::string Unique(std::string name) override {
+    return names_.try_emplace(name, UniqueName(name)).first->second;
+  }
 
  private:
   std::unique_ptr<KafkaLog> log_;
@@ -40,7 +42,9 @@ std::unique_ptr<LogUnderTest> MakeKafkaLogUnderTest() {
   return std::make_unique<KafkaLogUnderTest>(*address);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kafka, LogConformance, testing::Values(LogFactory{"Kafka", MakeKafkaLogUnderTest, kNoBrokerMessage}),
+INSTANTIATE_TEST_SUITE_P(Kafka, LogConformance,
+                         testing::Values(LogFactory{"Kafka", MakeKafkaLogUnderTest,
+                                                    kNoBrokerMessage}),
                          [](const auto& instance) { return instance.param.name; });
 
 class KafkaLogTest : public testing::Test {
@@ -53,34 +57,40 @@ class KafkaLogTest : public testing::Test {
 
   std::string NewTopic(const std::string& name, int32_t partitions) {
     const std::string topic = UniqueName(name);
-    const absl::Status status = log_->admin().CreateTopic({.name = topic, .partitions = partitions, .config = {{"retention.ms", "-1"}}});
+    const absl::Status status = log_->admin().CreateTopic(
+        {.name = topic, .partitions = partitions, .config = {{"retention.ms", "-1"}}});
     EXPECT_TRUE(status.ok()) << status;
     return topic;
   }
 
   void Append(const std::string& topic, int32_t partitions, int count) {
     auto producer = log_->NewProducer();
-    for (int i = 0; i < count; ++i) ASSERT_TRUE((*producer)->Append(TestRecord(topic, std::to_string(i), i % partitions)).ok());
+    for (int i = 0; i < count; ++i)
+      ASSERT_TRUE((*producer)->Append(TestRecord(topic, std::to_string(i), i % partitions)).ok());
     ASSERT_TRUE((*producer)->Flush(kPatience).ok());
   }
 
   std::unique_ptr<KafkaLog> log_;
 };
 
-// A member of a group that commits what it has read when a partition is taken away, as the runtime does.
+// A member of a group that commits what it has read when a partition is taken away, as the runtime
+// does.
 class Member final : public RebalanceListener {
  public:
-  Member(Log& log, const std::string& group, const std::string& topic, const std::string& assignor) {
+  Member(Log& log, const std::string& group, const std::string& topic,
+         const std::string& assignor) {
     consumer_ = *log.NewConsumer({.group_id = group,
                                   .group_instance_id = "",
-                                  .properties = {{"partition.assignment.strategy", assignor}, {"session.timeout.ms", "6000"}}});
+                                  .properties = {{"partition.assignment.strategy", assignor},
+                                                 {"session.timeout.ms", "6000"}}});
     EXPECT_TRUE(consumer_->Subscribe({topic}, this).ok());
   }
 
   void Poll() {
     const absl::Status status = consumer_->Poll(std::chrono::milliseconds(20), 7, &records);
     ASSERT_TRUE(status.ok()) << status;
-    for (; seen_ < records.size(); ++seen_) next_[{records[seen_].topic, records[seen_].partition}] = records[seen_].offset + 1;
+    for (; seen_ < records.size(); ++seen_)
+      next_[{records[seen_].topic, records[seen_].partition}] = records[seen_].offset + 1;
   }
   std::optional<int64_t> OnPartitionAssigned(const TopicPartition& partition) override {
     ++assigned_count;
@@ -153,7 +163,9 @@ TEST_P(KafkaGroupTest, PartitionsMoveBetweenMembersAndEachRecordIsReadOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Assignors, KafkaGroupTest, testing::Values("range", "cooperative-sticky"),
-                         [](const auto& instance) { return instance.param == "range" ? "Range" : "CooperativeSticky"; });
+                         [](const auto& instance) {
+                           return instance.param == "range" ? "Range" : "CooperativeSticky";
+                         });
 
 class KafkaPositionTest : public KafkaLogTest, public testing::WithParamInterface<std::string> {};
 
@@ -166,7 +178,8 @@ TEST_P(KafkaPositionTest, APositionThatIsGoneGoesOnWithTheOldestRecord) {
   listener.starts[{topic, 1}] = 3;
   auto consumer = *log_->NewConsumer({.group_id = GetParam().empty() ? "" : UniqueName("group"),
                                       .group_instance_id = "",
-                                      .properties = {{"partition.assignment.strategy", GetParam().empty() ? "range" : GetParam()}}});
+                                      .properties = {{"partition.assignment.strategy",
+                                                      GetParam().empty() ? "range" : GetParam()}}});
   ASSERT_TRUE(consumer->Subscribe({topic}, &listener).ok());
   std::vector<ConsumerRecord> records;
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -180,9 +193,13 @@ TEST_P(KafkaPositionTest, APositionThatIsGoneGoesOnWithTheOldestRecord) {
   EXPECT_THAT(offsets[1], ElementsAre(3, 4));
 }
 
-INSTANTIATE_TEST_SUITE_P(Assignors, KafkaPositionTest, testing::Values("", "range", "cooperative-sticky"), [](const auto& instance) {
-  return instance.param.empty() ? "NoGroup" : instance.param == "range" ? "Range" : "CooperativeSticky";
-});
+INSTANTIATE_TEST_SUITE_P(Assignors, KafkaPositionTest,
+                         testing::Values("", "range", "cooperative-sticky"),
+                         [](const auto& instance) {
+                           return instance.param.empty()      ? "NoGroup"
+                                  : instance.param == "range" ? "Range"
+                                                              : "CooperativeSticky";
+                         });
 
 TEST_F(KafkaLogTest, PollingForNothingKeepsRecordsForLater) {
   const std::string topic = NewTopic("pause", 1);
@@ -190,7 +207,8 @@ TEST_F(KafkaLogTest, PollingForNothingKeepsRecordsForLater) {
   auto consumer = *log_->NewConsumer({});
   ASSERT_TRUE(consumer->Subscribe({topic}, nullptr).ok());
   std::vector<ConsumerRecord> records;
-  for (int i = 0; i < 10; ++i) ASSERT_TRUE(consumer->Poll(std::chrono::milliseconds(20), 0, &records).ok());
+  for (int i = 0; i < 10; ++i)
+    ASSERT_TRUE(consumer->Poll(std::chrono::milliseconds(20), 0, &records).ok());
   EXPECT_TRUE(records.empty());
   EXPECT_EQ(*consumer->Position({topic, 0}), 0);
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -210,11 +228,20 @@ TEST_F(KafkaLogTest, ARecordThatIsTooLargeIsRefused) {
 }
 
 TEST_F(KafkaLogTest, TopicSettingsThatAreWrongAreRefused) {
-  EXPECT_EQ(log_->admin().CreateTopic({.name = UniqueName("t"), .partitions = 1, .config = {{"no.such.setting", "1"}}}).code(),
+  EXPECT_EQ(
+      log_->admin()
+          .CreateTopic(
+              {.name = UniqueName("t"), .partitions = 1, .config = {{"no.such.setting", "1"}}})
+          .code(),
+      absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(log_->admin().CreateTopic({.name = "a b", .partitions = 1, .config = {}}).code(),
             absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(log_->admin().CreateTopic({.name = "a b", .partitions = 1, .config = {}}).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(log_->admin().CreateTopic({.name = UniqueName("t"), .partitions = 1, .config = {}, .replication_factor = 3}).code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      log_->admin()
+          .CreateTopic(
+              {.name = UniqueName("t"), .partitions = 1, .config = {}, .replication_factor = 3})
+          .code(),
+      absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(KafkaLogTest, AStaticMemberComesBackToItsPartitionsWithoutARebalance) {
@@ -222,7 +249,8 @@ TEST_F(KafkaLogTest, AStaticMemberComesBackToItsPartitionsWithoutARebalance) {
   const std::string group = UniqueName("group");
   Append(topic, 2, 10);
   for (int round = 0; round < 2; ++round) {
-    auto consumer = *log_->NewConsumer({.group_id = group, .group_instance_id = "node-1", .properties = {}});
+    auto consumer =
+        *log_->NewConsumer({.group_id = group, .group_instance_id = "node-1", .properties = {}});
     ASSERT_TRUE(consumer->Subscribe({topic}, nullptr).ok());
     std::vector<ConsumerRecord> records;
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -233,7 +261,8 @@ TEST_F(KafkaLogTest, AStaticMemberComesBackToItsPartitionsWithoutARebalance) {
   }
 }
 
-// Goes on behind what was read last, wherever the group's commit stands: the runtime's store knows that.
+// Goes on behind what was read last, wherever the group's commit stands: the runtime's store knows
+// that.
 class ResumingListener final : public RebalanceListener {
  public:
   std::optional<int64_t> OnPartitionAssigned(const TopicPartition& partition) override {
@@ -256,20 +285,24 @@ TEST(KafkaBrokerTest, ABrokerThatIsKilledIsWaitedForAndTakenUpAgain) {
   auto log = OpenLog(broker.address());
   ASSERT_TRUE(log->admin().CreateTopic({.name = "t", .partitions = 2, .config = {}}).ok());
   auto producer = *log->NewProducer();
-  auto consumer = *log->NewConsumer({.group_id = "g", .group_instance_id = "", .properties = {{"session.timeout.ms", "6000"}}});
+  auto consumer = *log->NewConsumer(
+      {.group_id = "g", .group_instance_id = "", .properties = {{"session.timeout.ms", "6000"}}});
   ResumingListener listener;
   std::vector<ConsumerRecord>& records = listener.records;
   ASSERT_TRUE(consumer->Subscribe({"t"}, &listener).ok());
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   const auto patient = [&] { return std::chrono::steady_clock::now() < deadline; };
 
-  for (int i = 0; i < kRecords / 2; ++i) ASSERT_TRUE(producer->Append(TestRecord("t", std::to_string(i), i % 2)).ok());
+  for (int i = 0; i < kRecords / 2; ++i)
+    ASSERT_TRUE(producer->Append(TestRecord("t", std::to_string(i), i % 2)).ok());
   ASSERT_TRUE(producer->Flush(kPatience).ok());
-  while (records.size() < kRecords / 4 && patient()) ASSERT_TRUE(consumer->Poll(std::chrono::milliseconds(100), 100, &records).ok());
+  while (records.size() < kRecords / 4 && patient())
+    ASSERT_TRUE(consumer->Poll(std::chrono::milliseconds(100), 100, &records).ok());
 
   broker.Kill();
   absl::Status polled;
-  while (polled.ok() && patient()) polled = consumer->Poll(std::chrono::milliseconds(100), 100, &records);
+  while (polled.ok() && patient())
+    polled = consumer->Poll(std::chrono::milliseconds(100), 100, &records);
   EXPECT_EQ(polled.code(), absl::StatusCode::kUnavailable) << polled;
   EXPECT_THAT(std::string(polled.message()), HasSubstr(broker.address()));
   for (int i = kRecords / 2; i < kRecords; ++i) {

@@ -45,8 +45,8 @@ TEST_F(ProgramKafkaTest, TopicsAreMissingThenCreatedThenAsPlanned) {
   EXPECT_EQ(Run({"topics", "create"}).exit_code, kExitNothingFound);
   const ProgramRun check = Run({"topics", "check"});
   EXPECT_EQ(check.exit_code, kExitNothingFound) << check.out << check.err;
-  const ProgramRun different =
-      Run({"topics", "check", "--set", "topics.events_partitions=3", "--set", "topics.findings_retention_ms=60000"});
+  const ProgramRun different = Run({"topics", "check", "--set", "topics.events_partitions=3",
+                                    "--set", "topics.findings_retention_ms=60000"});
   EXPECT_EQ(different.exit_code, kExitError);
   EXPECT_THAT(different.out, HasSubstr("the configuration says 3"));
   EXPECT_THAT(different.out, HasSubstr("retention.ms"));
@@ -66,7 +66,8 @@ TEST_F(ProgramKafkaTest, FindingsOfATopicThatIsNotThereIsAnError) {
 
 TEST_F(ProgramKafkaTest, ANodeOverKafkaFindsWhatDiagnoseFinds) {
   const std::string traces = "../shared/traces/dlrm-kineto-8rank";
-  if (!std::filesystem::exists(traces)) GTEST_SKIP() << "the real traces are not beside the repository";
+  if (!std::filesystem::exists(traces))
+    GTEST_SKIP() << "the real traces are not beside the repository";
   ASSERT_EQ(Run({"topics", "create"}).exit_code, kExitNothingFound);
   const ProgramRun imported = Run({"import", traces});
   ASSERT_EQ(imported.exit_code, kExitNothingFound) << imported.err;
@@ -76,33 +77,45 @@ TEST_F(ProgramKafkaTest, ANodeOverKafkaFindsWhatDiagnoseFinds) {
   const ProgramRun findings = Run({"findings", "--json"});
   EXPECT_EQ(findings.exit_code, kExitFindings) << imported.err << node.err << findings.err;
   nlohmann::json over_kafka = nlohmann::json::parse(findings.out);  // one line, so one document
-  nlohmann::json in_process = nlohmann::json::parse(RunProgram({"diagnose", traces, "--json"}).out).at("findings").at(0);
+  nlohmann::json in_process =
+      nlohmann::json::parse(RunProgram({"diagnose", traces, "--json"}).out).at("findings").at(0);
   over_kafka.erase("emitted_at_ns");  // the time of processing, the only thing that may differ
   in_process.erase("emitted_at_ns");
   EXPECT_EQ(over_kafka, in_process);
 }
 
-// Event times of an old incident as Kafka's timestamps would let its retention delete what it gave rise to, within minutes of the import.
+// Event times of an old incident as Kafka's timestamps would let its retention delete what it gave
+// rise to, within minutes of the import.
 TEST_F(ProgramKafkaTest, WhatAnOldIncidentGivesRiseToIsKeptFromItsArrivalOn) {
   const std::string traces = "../shared/traces/dlrm-kineto-8rank";
-  if (!std::filesystem::exists(traces)) GTEST_SKIP() << "the real traces are not beside the repository";
+  if (!std::filesystem::exists(traces))
+    GTEST_SKIP() << "the real traces are not beside the repository";
   const auto begin = std::chrono::system_clock::now().time_since_epoch();
   ASSERT_EQ(Run({"topics", "create"}).exit_code, kExitNothingFound);
   ASSERT_EQ(Run({"import", traces}).exit_code, kExitNothingFound);
   const ScratchDirectory state;
-  ASSERT_EQ(Run({"node", "--drain", "--state", state.path() + "/state"}).exit_code, kExitNothingFound);
-  const absl::StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open({.bootstrap_servers = broker_});
+  ASSERT_EQ(Run({"node", "--drain", "--state", state.path() + "/state"}).exit_code,
+            kExitNothingFound);
+  const absl::StatusOr<std::unique_ptr<KafkaLog>> log =
+      KafkaLog::Open({.bootstrap_servers = broker_});
   ASSERT_TRUE(log.ok()) << log.status();
-  const absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = (*log)->NewConsumer(ConsumerOptions());
+  const absl::StatusOr<std::unique_ptr<LogConsumer>> consumer =
+      (*log)->NewConsumer(ConsumerOptions());
   ASSERT_TRUE(consumer.ok()) << consumer.status();
-  ASSERT_TRUE((*consumer)->Subscribe({TopicName(prefix_, Topic::kPatterns), TopicName(prefix_, Topic::kFindings)}, nullptr).ok());
+  ASSERT_TRUE(
+      (*consumer)
+          ->Subscribe({TopicName(prefix_, Topic::kPatterns), TopicName(prefix_, Topic::kFindings)},
+                      nullptr)
+          .ok());
   std::set<std::string> topics;
   for (std::vector<ConsumerRecord> records; topics.size() < 2; records.clear()) {
     const absl::Status status = (*consumer)->Poll(std::chrono::seconds(30), 100, &records);
     ASSERT_TRUE(status.ok() && !records.empty()) << status;
     for (const ConsumerRecord& record : records) {
       topics.insert(record.topic);
-      EXPECT_GE(record.timestamp_ms, std::chrono::duration_cast<std::chrono::milliseconds>(begin).count()) << record.topic;
+      EXPECT_GE(record.timestamp_ms,
+                std::chrono::duration_cast<std::chrono::milliseconds>(begin).count())
+          << record.topic;
     }
   }
 }

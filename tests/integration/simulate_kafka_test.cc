@@ -37,17 +37,21 @@ class SimulateKafkaTest : public ::testing::TestWithParam<const char*> {};
 TEST_P(SimulateKafkaTest, ASlowGpuAmong64IsFound) {
   const std::optional<std::string> broker = SharedBroker();
   if (!broker) GTEST_SKIP() << kNoBrokerMessage;
-  const std::vector<std::string> place = {"--bootstrap", *broker, "--topic-prefix", UniqueName("simulate")};
+  const std::vector<std::string> place = {"--bootstrap", *broker, "--topic-prefix",
+                                          UniqueName("simulate")};
   const auto here = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), place.begin(), place.end());
     return arguments;
   };
-  const auto run = [&](std::vector<std::string> arguments) { return RunProgram(here(std::move(arguments))); };
+  const auto run = [&](std::vector<std::string> arguments) {
+    return RunProgram(here(std::move(arguments)));
+  };
   const ScratchDirectory folder;
   const std::string scenario = folder.path() + "/slow_gpu.toml";
   WriteBytes(scenario, kScenario);
   ASSERT_EQ(run({"topics", "create"}).exit_code, kExitNothingFound);
-  const ProgramRun simulated = RunLab(here({"simulate", scenario, "--level", GetParam(), "--json"}));
+  const ProgramRun simulated =
+      RunLab(here({"simulate", scenario, "--level", GetParam(), "--json"}));
   ASSERT_EQ(simulated.exit_code, kExitNothingFound) << simulated.err;
   EXPECT_EQ(nlohmann::json::parse(simulated.out).at("steps"), 12);
   const ProgramRun node = run({"node", "--drain", "--state", folder.path() + "/state"});
@@ -57,9 +61,11 @@ TEST_P(SimulateKafkaTest, ASlowGpuAmong64IsFound) {
   EXPECT_EQ(findings.exit_code, kExitFindings) << findings.err;
   std::set<int> blamed;
   size_t begin = 0;
-  for (size_t end = findings.out.find('\n'); end != std::string::npos; begin = end + 1, end = findings.out.find('\n', begin)) {
+  for (size_t end = findings.out.find('\n'); end != std::string::npos;
+       begin = end + 1, end = findings.out.find('\n', begin)) {
     const nlohmann::json finding = nlohmann::json::parse(findings.out.substr(begin, end - begin));
-    for (const nlohmann::json& culprit : finding.at("culprits")) blamed.insert(culprit.at("rank").get<int>());
+    for (const nlohmann::json& culprit : finding.at("culprits"))
+      blamed.insert(culprit.at("rank").get<int>());
   }
   EXPECT_EQ(blamed, std::set<int>{21}) << findings.out;
 }

@@ -1,5 +1,6 @@
-// A node that can be told where to die, for end_to_end_test: the three stages over Kafka and RocksDB, until SIGTERM, or until it kills itself as
-// kill -9 would: at the APPENDth record that it sends, or around the WRITEth commit (odd: before, even: after the write).
+// A node that can be told where to die, for end_to_end_test: the three stages over Kafka and
+// RocksDB, until SIGTERM, or until it kills itself as kill -9 would: at the APPENDth record that it
+// sends, or around the WRITEth commit (odd: before, even: after the write).
 //   stage_node BOOTSTRAP PREFIX STORE_FOLDER APPEND WRITE      0: never
 #include <pthread.h>
 #include <spdlog/spdlog.h>
@@ -26,7 +27,8 @@ void Die() { ::kill(::getpid(), SIGKILL); }
 
 class DyingProducer : public LogProducer {
  public:
-  DyingProducer(std::unique_ptr<LogProducer> inner, std::atomic<int64_t>* left) : inner_(std::move(inner)), left_(left) {}
+  DyingProducer(std::unique_ptr<LogProducer> inner, std::atomic<int64_t>* left)
+      : inner_(std::move(inner)), left_(left) {}
   absl::Status Append(ProducerRecord record) override {
     if (left_->fetch_sub(1) == 1) Die();
     return inner_->Append(std::move(record));
@@ -41,7 +43,10 @@ class DyingProducer : public LogProducer {
 class DyingLog : public Log {
  public:
   DyingLog(Log& inner, int64_t append) : inner_(inner), left_(append) {}
-  absl::StatusOr<std::unique_ptr<LogConsumer>> NewConsumer(const ConsumerOptions& options) override { return inner_.NewConsumer(options); }
+  absl::StatusOr<std::unique_ptr<LogConsumer>> NewConsumer(
+      const ConsumerOptions& options) override {
+    return inner_.NewConsumer(options);
+  }
   absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer() override {
     absl::StatusOr<std::unique_ptr<LogProducer>> inner = inner_.NewProducer();
     if (!inner.ok()) return inner.status();
@@ -57,8 +62,12 @@ class DyingLog : public Log {
 class DyingStore : public StateStore {
  public:
   DyingStore(StateStore& inner, int64_t write) : inner_(inner), write_(write) {}
-  absl::StatusOr<std::optional<std::string>> Get(Table table, std::string_view key) const override { return inner_.Get(table, key); }
-  absl::Status Scan(Table table, std::string_view prefix, const Visitor& visit) const override { return inner_.Scan(table, prefix, visit); }
+  absl::StatusOr<std::optional<std::string>> Get(Table table, std::string_view key) const override {
+    return inner_.Get(table, key);
+  }
+  absl::Status Scan(Table table, std::string_view prefix, const Visitor& visit) const override {
+    return inner_.Scan(table, prefix, visit);
+  }
   absl::Status Write(const StateChanges& changes) override {
     const bool last = ++writes_ == write_;
     if (last && write_ % 2 == 1) Die();
@@ -66,7 +75,9 @@ class DyingStore : public StateStore {
     if (last) Die();
     return status;
   }
-  absl::Status DropRange(Table table, std::string_view begin, std::string_view end) override { return inner_.DropRange(table, begin, end); }
+  absl::Status DropRange(Table table, std::string_view begin, std::string_view end) override {
+    return inner_.DropRange(table, begin, end);
+  }
 
  private:
   StateStore& inner_;
@@ -78,7 +89,9 @@ int Run(char** argv) {
   sigset_t stop_signals;
   sigemptyset(&stop_signals);
   sigaddset(&stop_signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);  // before any thread starts: the waiting below is the only one to get it
+  pthread_sigmask(
+      SIG_BLOCK, &stop_signals,
+      nullptr);  // before any thread starts: the waiting below is the only one to get it
   absl::StatusOr<std::unique_ptr<KafkaLog>> kafka = KafkaLog::Open({.bootstrap_servers = argv[1]});
   absl::StatusOr<std::unique_ptr<RocksDbStore>> store = RocksDbStore::Open({.folder = argv[3]});
   if (!kafka.ok() || !store.ok()) {
@@ -96,7 +109,9 @@ int Run(char** argv) {
   options.thread.idle_timeout = std::nullopt;
   options.thread.consumer.properties["session.timeout.ms"] = "6000";
   options.group_prefix = argv[2];
-  options.group_instance_prefix = std::string(argv[2]) + "-node";  // the next life takes over without waiting for the session of this one
+  options.group_instance_prefix =
+      std::string(argv[2]) +
+      "-node";  // the next life takes over without waiting for the session of this one
   StageThreads threads(log, dying_store, EroicaTopology(), {}, std::move(options));
   if (const absl::Status status = threads.Start(); !status.ok()) return 1;
   std::jthread terminator([&] {

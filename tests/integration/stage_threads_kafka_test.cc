@@ -1,4 +1,5 @@
-// The runtime alone on a real Kafka, with small stages: nodes that come and go, and a broker that does.
+// The runtime alone on a real Kafka, with small stages: nodes that come and go, and a broker that
+// does.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,8 +26,10 @@ constexpr std::chrono::seconds kDeadline{120};
 constexpr int kKeys = 12;
 
 Topology TwoStages() {
-  return Topology({{"first", Topic::kEvents, [] { return std::make_unique<WindowSum>(Topic::kPatterns); }},
-                   {"second", Topic::kPatterns, [] { return std::make_unique<WindowSum>(Topic::kFindings, Repeats::kIgnore); }}});
+  return Topology(
+      {{"first", Topic::kEvents, [] { return std::make_unique<WindowSum>(Topic::kPatterns); }},
+       {"second", Topic::kPatterns,
+        [] { return std::make_unique<WindowSum>(Topic::kFindings, Repeats::kIgnore); }}});
 }
 
 class StageThreadsKafka : public ::testing::Test {
@@ -64,11 +67,13 @@ class StageThreadsKafka : public ::testing::Test {
     AppendAll(*log_, std::move(records));
   }
 
-  // What the second stage has said once windows before last were sent: the newest window is open in the first, the one before it in the second.
+  // What the second stage has said once windows before last were sent: the newest window is open in
+  // the first, the one before it in the second.
   static std::vector<std::string> Expected(int first, int last) {
     std::vector<std::string> values;
     for (int key = 0; key < kKeys; ++key) {
-      for (int window = first; window + 2 < last; ++window) values.push_back(fmt::format("k{}:{}:6", key, window));
+      for (int window = first; window + 2 < last; ++window)
+        values.push_back(fmt::format("k{}:{}:6", key, window));
     }
     std::sort(values.begin(), values.end());
     return values;
@@ -92,7 +97,8 @@ class StageThreadsKafka : public ::testing::Test {
     options.thread.consumer.properties["session.timeout.ms"] = "6000";
     options.group_prefix = prefix_;
     options.threads_per_stage = threads_per_stage;
-    auto node = std::make_unique<StageThreads>(*log_, store, TwoStages(), std::vector<std::string>{}, options);
+    auto node = std::make_unique<StageThreads>(*log_, store, TwoStages(),
+                                               std::vector<std::string>{}, options);
     const absl::Status status = node->Start();
     EXPECT_TRUE(status.ok()) << status;
     return node;

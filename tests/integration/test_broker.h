@@ -1,5 +1,5 @@
-// The brokers of integration tests: the shared one that ops/test.sh starts, and brokers of a test's own that it may kill. Tests run in the root of the
-// repository, where ops/kafka.sh is.
+// The brokers of integration tests: the shared one that ops/test.sh starts, and brokers of a test's
+// own that it may kill. Tests run in the root of the repository, where ops/kafka.sh is.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,8 @@
 namespace eroica {
 
 inline constexpr const char* kNoBrokerMessage =
-    "EROICA_TEST_BROKER is not set: run ops/test.sh, or export EROICA_TEST_BROKER=$(ops/kafka.sh start)";
+    "EROICA_TEST_BROKER is not set: run ops/test.sh, or export EROICA_TEST_BROKER=$(ops/kafka.sh "
+    "start)";
 
 // host:port of the shared broker, or nothing: skip the test with kNoBrokerMessage then.
 inline std::optional<std::string> SharedBroker() {
@@ -31,8 +32,8 @@ inline std::string UniqueName(const std::string& name) {
   static int count = 0;
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  return name + "-" + std::to_string(::getpid()) + "-" + std::to_string(now.tv_sec % 1'000'000) + std::to_string(now.tv_nsec / 1'000) +
-         "-" + std::to_string(count++);
+  return name + "-" + std::to_string(::getpid()) + "-" + std::to_string(now.tv_sec % 1'000'000) +
+         std::to_string(now.tv_nsec / 1'000) + "-" + std::to_string(count++);
 }
 
 // A broker of the test's own, on a free port.

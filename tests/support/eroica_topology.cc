@@ -10,7 +10,8 @@ namespace eroica::testing {
 
 Topology EroicaTopology() {
   return ThreeStages([] { return std::make_unique<SummarizeProcessor>(SummarizeOptions{}); },
-                     [] { return std::make_unique<AlignProcessor>(); }, [] { return std::make_unique<DiagnoseProcessor>(); });
+                     [] { return std::make_unique<AlignProcessor>(); },
+                     [] { return std::make_unique<DiagnoseProcessor>(); });
 }
 
 }  // namespace eroica::testing

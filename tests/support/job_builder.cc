@@ -37,13 +37,16 @@ enum LaneIndex : uint8_t { kMainThread, kComputeStream, kCommunicationStream };
 std::vector<FunctionDef> FunctionTable() {
   std::vector<FunctionDef> table(kFunctionCount);
   table[kTrainStep] = {"train.py: train_step", FunctionClass::kPython, WaitKind::kNone, kNoParent};
-  table[kNextBatch] = {"loader.py: next_batch", FunctionClass::kPython, WaitKind::kNone, kTrainStep};
+  table[kNextBatch] = {"loader.py: next_batch", FunctionClass::kPython, WaitKind::kNone,
+                       kTrainStep};
   table[kSlowRead] = {kSlowFunction, FunctionClass::kPython, WaitKind::kNone, kNextBatch};
-  table[kSynchronize] = {"cudaStreamSynchronize", FunctionClass::kCpuOp, WaitKind::kPeer, kNoParent};
+  table[kSynchronize] = {"cudaStreamSynchronize", FunctionClass::kCpuOp, WaitKind::kPeer,
+                         kNoParent};
   table[kMatrixMultiply] = {kMatrixKernel, FunctionClass::kGpuCompute, WaitKind::kNone, kNoParent};
   table[kActivation] = {"fused_gelu", FunctionClass::kGpuCompute, WaitKind::kNone, kNoParent};
   table[kHostToDevice] = {"Memcpy HtoD", FunctionClass::kMemoryOp, WaitKind::kNone, kNoParent};
-  table[kAllReduce] = {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL", FunctionClass::kCollective, WaitKind::kNone, kNoParent};
+  table[kAllReduce] = {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL", FunctionClass::kCollective,
+                       WaitKind::kNone, kNoParent};
   table[kAdam] = {"multi_tensor_adam", FunctionClass::kGpuCompute, WaitKind::kNone, kNoParent};
   return table;
 }
@@ -94,11 +97,14 @@ class Job {
  private:
   // +- 1 %, never the same for two operations.
   int64_t Jitter(int64_t duration, uint32_t rank, int step, int operation) const {
-    const uint64_t h = Mix(Mix(Mix(options_.seed + rank) + static_cast<uint64_t>(step)) + static_cast<uint64_t>(operation));
+    const uint64_t h = Mix(Mix(Mix(options_.seed + rank) + static_cast<uint64_t>(step)) +
+                           static_cast<uint64_t>(operation));
     return duration + duration * (static_cast<int64_t>(h % 2001) - 1000) / 100'000;
   }
 
-  bool IsCulprit(uint32_t rank, JobFault fault) const { return options_.fault == fault && rank == options_.culprit; }
+  bool IsCulprit(uint32_t rank, JobFault fault) const {
+    return options_.fault == fault && rank == options_.culprit;
+  }
 
   double WorkFactor(uint32_t rank) const {
     if (IsCulprit(rank, JobFault::kSlowKernel)) return options_.factor;
@@ -107,10 +113,13 @@ class Job {
   }
 
   bool ReadsSlowly(uint32_t rank, int step) const {
-    return IsCulprit(rank, JobFault::kSlowPython) || (IsCulprit(rank, JobFault::kSlowPythonOften) && step % 2 == 0);
+    return IsCulprit(rank, JobFault::kSlowPython) ||
+           (IsCulprit(rank, JobFault::kSlowPythonOften) && step % 2 == 0);
   }
 
-  int64_t StepTime() const { return kLoad + kCopy + options_.layers * 3 * (kMatrix + kPointwise) + kTransfer + kOptimizer; }
+  int64_t StepTime() const {
+    return kLoad + kCopy + options_.layers * 3 * (kMatrix + kPointwise) + kTransfer + kOptimizer;
+  }
 
   // Data loading, forward and backward: all that a rank does without the others.
   void Compute(uint32_t number, int step) {
@@ -130,11 +139,14 @@ class Job {
     rank.device = load_end + kHostGap;
     Run(&rank, kHostToDevice, Jitter(kCopy, number, step, 3));
     rank.ready.clear();
-    for (int layer = 0; layer < 3 * options_.layers; ++layer) {  // a third forward, two thirds backward
+    for (int layer = 0; layer < 3 * options_.layers;
+         ++layer) {  // a third forward, two thirds backward
       Run(&rank, kMatrixMultiply,
-          static_cast<int64_t>(static_cast<double>(Jitter(kMatrix, number, step, 10 + layer)) * WorkFactor(number)));
+          static_cast<int64_t>(static_cast<double>(Jitter(kMatrix, number, step, 10 + layer)) *
+                               WorkFactor(number)));
       Run(&rank, kActivation, Jitter(kPointwise, number, step, 100 + layer));
-      if (layer == 2 * options_.layers || layer + 1 == 3 * options_.layers) rank.ready.push_back(rank.device);
+      if (layer == 2 * options_.layers || layer + 1 == 3 * options_.layers)
+        rank.ready.push_back(rank.device);
     }
   }
 
@@ -146,9 +158,12 @@ class Job {
   // Nobody leaves before the last one has come.
   void Communicate(int bucket, int step) {
     int64_t last = 0;
-    for (RankTrace& rank : ranks_) last = std::max({last, rank.ready[static_cast<size_t>(bucket)], rank.network});
+    for (RankTrace& rank : ranks_)
+      last = std::max({last, rank.ready[static_cast<size_t>(bucket)], rank.network});
     const double slow = options_.fault == JobFault::kSlowNetwork ? options_.factor : 1;
-    const int64_t end = last + static_cast<int64_t>(static_cast<double>(Jitter(kTransfer, 0, step, 200 + bucket)) * slow);
+    const int64_t end =
+        last +
+        static_cast<int64_t>(static_cast<double>(Jitter(kTransfer, 0, step, 200 + bucket)) * slow);
     const auto sequence = static_cast<uint64_t>(step * kBuckets + bucket);
     for (RankTrace& rank : ranks_) {
       const int64_t start = std::max(rank.ready[static_cast<size_t>(bucket)], rank.network);
@@ -161,20 +176,24 @@ class Job {
     RankTrace& rank = ranks_[number];
     rank.device = std::max(rank.device, rank.network);
     Run(&rank, kAdam, Jitter(kOptimizer, number, step, 4));
-    rank.intervals.push_back({rank.now + kHostGap, rank.device - rank.now - kHostGap, kSynchronize, kMainThread});
+    rank.intervals.push_back(
+        {rank.now + kHostGap, rank.device - rank.now - kHostGap, kSynchronize, kMainThread});
     rank.marks.push_back({rank.device - kOptimizer, MarkKind::kOptimizerStep, step});
     rank.now = rank.device + kHostGap;
-    rank.intervals.push_back({rank.step_begin, rank.now - rank.step_begin, kTrainStep, kMainThread});
+    rank.intervals.push_back(
+        {rank.step_begin, rank.now - rank.step_begin, kTrainStep, kMainThread});
     rank.marks.push_back({rank.now, MarkKind::kStepEnd, step});
     rank.now += kUs;
   }
 
-  // Into batches, by start time; what a batch says of samples and marks ends where the next batch begins.
+  // Into batches, by start time; what a batch says of samples and marks ends where the next batch
+  // begins.
   void Cut(uint32_t number, std::vector<EventBatch>* batches) const {
     RankTrace rank = ranks_[number];
-    std::stable_sort(rank.intervals.begin(), rank.intervals.end(), [](const Interval& a, const Interval& b) {
-      return std::pair(a.start, -a.duration) < std::pair(b.start, -b.duration);
-    });
+    std::stable_sort(rank.intervals.begin(), rank.intervals.end(),
+                     [](const Interval& a, const Interval& b) {
+                       return std::pair(a.start, -a.duration) < std::pair(b.start, -b.duration);
+                     });
     const int64_t skew = kSkew * number;
     int64_t sample_time = kStart;
     size_t mark = 0;
@@ -191,7 +210,8 @@ class Job {
         batch.marks.back().time_ns += skew;
       }
       for (; sample_time < until; sample_time += kSamplePeriod) {
-        batch.samples.push_back({sample_time + skew, Resource::kGpuSm, IsComputing(rank, sample_time) ? 0.875f : 0.125f});
+        batch.samples.push_back({sample_time + skew, Resource::kGpuSm,
+                                 IsComputing(rank, sample_time) ? 0.875f : 0.125f});
       }
       batches->push_back(std::move(batch));
     }
@@ -212,7 +232,9 @@ class Job {
                       options_.window_steps};
     batch.sequence = sequence;
     batch.functions = FunctionTable();
-    batch.lanes = {{"main", LaneKind::kTrainingThread}, {"stream 7", LaneKind::kDeviceStream}, {"stream 20", LaneKind::kDeviceStream}};
+    batch.lanes = {{"main", LaneKind::kTrainingThread},
+                   {"stream 7", LaneKind::kDeviceStream},
+                   {"stream 20", LaneKind::kDeviceStream}};
     Communicator world{CommId(0xc0ffee), "0", "default_pg", options_.ranks, {}};
     for (uint32_t i = 0; i < options_.ranks; ++i) world.ranks.push_back(i);
     batch.communicators = {std::move(world)};
@@ -222,15 +244,19 @@ class Job {
   static void AddInterval(const Interval& interval, int64_t skew, EventBatch* batch) {
     if (interval.function == kAllReduce) {
       const auto index = static_cast<uint32_t>(batch->intervals.size());
-      batch->collectives.push_back({index, 0, CollectiveOperation::kAllReduce, -1, interval.sequence, uint64_t{25} << 20});
+      batch->collectives.push_back(
+          {index, 0, CollectiveOperation::kAllReduce, -1, interval.sequence, uint64_t{25} << 20});
     }
-    batch->intervals.push_back(interval.start + skew, interval.duration, interval.function, interval.lane);
+    batch->intervals.push_back(interval.start + skew, interval.duration, interval.function,
+                               interval.lane);
   }
 
   static bool IsComputing(const RankTrace& rank, int64_t time) {
-    auto it = std::upper_bound(rank.intervals.begin(), rank.intervals.end(), time,
-                               [](int64_t t, const Interval& interval) { return t < interval.start; });
-    for (int back = 0; back < 4 && it != rank.intervals.begin(); ++back) {  // kernels follow each other on one stream
+    auto it =
+        std::upper_bound(rank.intervals.begin(), rank.intervals.end(), time,
+                         [](int64_t t, const Interval& interval) { return t < interval.start; });
+    for (int back = 0; back < 4 && it != rank.intervals.begin();
+         ++back) {  // kernels follow each other on one stream
       --it;
       if (it->lane == kComputeStream && time < it->start + it->duration) return true;
     }

@@ -1,5 +1,7 @@
-// Makes small training jobs with known faults: data-parallel ranks that run kernels, wait for each other in their collectives exactly as long as the
-// others make them, load data and run Python in between. Deterministic: equal options give equal batches. Times are those of each rank's own, skewed clock.
+// Makes small training jobs with known faults: data-parallel ranks that run kernels, wait for each
+// other in their collectives exactly as long as the others make them, load data and run Python in
+// between. Deterministic: equal options give equal batches. Times are those of each rank's own,
+// skewed clock.
 #pragma once
 
 #include <cstdint>

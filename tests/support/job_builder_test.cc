@@ -9,11 +9,13 @@ namespace eroica::testing {
 namespace {
 
 // Duration of every collective, by sequence and rank.
-std::map<uint64_t, std::map<uint32_t, int64_t>> CollectiveDurations(const std::vector<EventBatch>& batches) {
+std::map<uint64_t, std::map<uint32_t, int64_t>> CollectiveDurations(
+    const std::vector<EventBatch>& batches) {
   std::map<uint64_t, std::map<uint32_t, int64_t>> durations;
   for (const EventBatch& batch : batches) {
     for (const Collective& collective : batch.collectives) {
-      durations[collective.sequence][batch.identity.rank.value] = batch.intervals.duration_ns[collective.interval];
+      durations[collective.sequence][batch.identity.rank.value] =
+          batch.intervals.duration_ns[collective.interval];
     }
   }
   return durations;
@@ -28,13 +30,15 @@ TEST(JobBuilder, KeepsTheInvariantsOfBatches) {
     EXPECT_FALSE(final[rank]);
     final[rank] = batch.final;
     EXPECT_TRUE(std::is_sorted(batch.intervals.start_ns.begin(), batch.intervals.start_ns.end()));
-    EXPECT_TRUE(std::all_of(batch.intervals.duration_ns.begin(), batch.intervals.duration_ns.end(), [](int64_t d) { return d > 0; }));
+    EXPECT_TRUE(std::all_of(batch.intervals.duration_ns.begin(), batch.intervals.duration_ns.end(),
+                            [](int64_t d) { return d > 0; }));
     const auto by_time = [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; };
     EXPECT_TRUE(std::is_sorted(batch.marks.begin(), batch.marks.end(), by_time));
     EXPECT_TRUE(std::is_sorted(batch.samples.begin(), batch.samples.end(), by_time));
   }
   EXPECT_EQ(final.size(), 4u);
-  EXPECT_TRUE(std::all_of(final.begin(), final.end(), [](const auto& entry) { return entry.second; }));
+  EXPECT_TRUE(
+      std::all_of(final.begin(), final.end(), [](const auto& entry) { return entry.second; }));
 }
 
 TEST(JobBuilder, TheSlowRankWaitsLeast) {
@@ -47,7 +51,8 @@ TEST(JobBuilder, TheSlowRankWaitsLeast) {
     for (const auto& [sequence, by_rank] : durations) {
       ASSERT_EQ(by_rank.size(), 4u);
       for (const auto& [rank, duration] : by_rank) {
-        if (rank == 2 || sequence % 2 == 1) continue;  // the second bucket may queue behind the first
+        if (rank == 2 || sequence % 2 == 1)
+          continue;  // the second bucket may queue behind the first
         EXPECT_GT(duration, 2 * by_rank.at(2)) << sequence;
       }
     }

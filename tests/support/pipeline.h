@@ -1,4 +1,5 @@
-// Runs batches of events through a whole topology, in the several ways that must not make a difference, and says what came out in a form to compare.
+// Runs batches of events through a whole topology, in the several ways that must not make a
+// difference, and says what came out in a form to compare.
 #pragma once
 
 #include <absl/status/status.h>
@@ -19,8 +20,10 @@ namespace eroica::testing {
 struct PipelineWay {
   std::string name;
   int32_t partitions = 1;
-  bool disorder = false;  // ranks mixed, batches of a rank swapped with their neighbors, some sent twice
-  bool crashes = false;   // the run dies after random steps, with what was not committed, until it gets through
+  // ranks mixed, batches of a rank swapped with their neighbors, some sent twice
+  bool disorder = false;
+  // the run dies after random steps, with what was not committed, until it gets through
+  bool crashes = false;
   uint64_t seed = 1;
 };
 
@@ -29,20 +32,24 @@ std::vector<PipelineWay> AllWays();
 
 // Without repetitions, sorted: what was said, whatever the order and however often.
 struct PipelineOutput {
-  std::vector<std::string> patterns;      // keys and bytes of the patterns topic: PatternBatches and CollectiveSummaries
+  // keys and bytes of the patterns topic: PatternBatches and CollectiveSummaries
+  std::vector<std::string> patterns;
   std::vector<std::string> findings;      // as JSON, without the wall clock
   std::vector<std::string> dead_letters;  // their reasons, with repetitions
   friend bool operator==(const PipelineOutput&, const PipelineOutput&) = default;
 };
 
 // The batches in the order of the way.
-std::vector<const EventBatch*> Arrange(const std::vector<EventBatch>& batches, const PipelineWay& way);
+std::vector<const EventBatch*> Arrange(const std::vector<EventBatch>& batches,
+                                       const PipelineWay& way);
 // To the events topic of the prefix.
-absl::Status AppendBatches(Log& log, std::string_view prefix, const std::vector<const EventBatch*>& batches);
+absl::Status AppendBatches(Log& log, std::string_view prefix,
+                           const std::vector<const EventBatch*>& batches);
 // Of the topics of the prefix, as they are now.
 PipelineOutput ReadOutput(Log& log, std::string_view prefix);
 
 // All of it in memory.
-absl::StatusOr<PipelineOutput> RunPipeline(const std::vector<EventBatch>& batches, const Topology& topology, const PipelineWay& way);
+absl::StatusOr<PipelineOutput> RunPipeline(const std::vector<EventBatch>& batches,
+                                           const Topology& topology, const PipelineWay& way);
 
 }  // namespace eroica::testing

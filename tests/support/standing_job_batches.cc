@@ -12,7 +12,10 @@ constexpr int64_t kSecond = 1'000'000'000;
 class RankWriter {
  public:
   RankWriter(const StandingJobOptions& options, uint32_t rank, std::vector<EventBatch>* batches)
-      : options_(options), rank_(rank), batches_(batches), now_ns_(1'000 * kSecond + rank * 37 * kSecond) {}
+      : options_(options),
+        rank_(rank),
+        batches_(batches),
+        now_ns_(1'000 * kSecond + rank * 37 * kSecond) {}
 
   void Run() {
     for (; step_ < options_.steps; ++step_) WriteStep();
@@ -49,11 +52,14 @@ class RankWriter {
   void WriteStep() {
     const int64_t length_ns = options_.step_seconds * kSecond;
     EventBatch& batch = NewBatch();
-    batch.marks = {{now_ns_, MarkKind::kStepBegin, step_}, {now_ns_ + length_ns, MarkKind::kStepEnd, step_}};
+    batch.marks = {{now_ns_, MarkKind::kStepBegin, step_},
+                   {now_ns_ + length_ns, MarkKind::kStepEnd, step_}};
     batch.intervals.push_back(now_ns_, length_ns * 6 / 10, 0, 1);
     batch.intervals.push_back(now_ns_ + length_ns * 6 / 10, length_ns * 3 / 10, 1, 1);
-    batch.collectives = {
-        {.interval = 1, .operation = CollectiveOperation::kAllReduce, .sequence = static_cast<uint64_t>(step_), .bytes = 64}};
+    batch.collectives = {{.interval = 1,
+                          .operation = CollectiveOperation::kAllReduce,
+                          .sequence = static_cast<uint64_t>(step_),
+                          .bytes = 64}};
     now_ns_ += length_ns;
   }
 
@@ -71,7 +77,11 @@ class RankWriter {
                              .bytes = 64,
                              .launched_ns = now_ns_ + 1'000};
       if (options_.fault == StandingFault::kWrongCollective && culprit)
-        row = {.operation = CollectiveOperation::kBroadcast, .started = true, .sequence = 0, .bytes = 64, .launched_ns = now_ns_ + 1'000};
+        row = {.operation = CollectiveOperation::kBroadcast,
+               .started = true,
+               .sequence = 0,
+               .bytes = 64,
+               .launched_ns = now_ns_ + 1'000};
       const bool stuck = culprit && (options_.fault == StandingFault::kNeverLaunches || checkpoint);
       if (stuck) report.function = 2;
       if (!stuck) report.in_flight = {row};
@@ -83,7 +93,9 @@ class RankWriter {
     // The step that stood still ends after all.
     EventBatch& last = NewBatch();
     last.intervals.push_back(now_ns_, kSecond / 10, 1, 1);
-    last.collectives = {{.operation = CollectiveOperation::kAllReduce, .sequence = static_cast<uint64_t>(step_), .bytes = 64}};
+    last.collectives = {{.operation = CollectiveOperation::kAllReduce,
+                         .sequence = static_cast<uint64_t>(step_),
+                         .bytes = 64}};
     now_ns_ += kSecond;
     last.marks = {{now_ns_, MarkKind::kStepEnd, step_}};
     ++step_;

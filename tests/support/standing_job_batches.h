@@ -1,4 +1,5 @@
-// Small jobs that get on for some steps and then stand still, as their producers would report it: one all-reduce a step, then a report each second.
+// Small jobs that get on for some steps and then stand still, as their producers would report it:
+// one all-reduce a step, then a report each second.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 namespace eroica::testing {
 
 enum class StandingFault {
-  kNeverLaunches,    // the culprit's training thread is in kStuckFunction, its peers wait in the next all-reduce
+  // the culprit's training thread is in kStuckFunction, its peers wait in the next all-reduce
+  kNeverLaunches,
   kDies,             // nothing more comes from the culprit
   kTransferStands,   // all are in the next all-reduce
   kWrongCollective,  // the culprit is in a broadcast instead

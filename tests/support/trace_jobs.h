@@ -1,4 +1,5 @@
-// The real traces as batches. They lie beside the repository and are never part of it: where they are absent, tests skip.
+// The real traces as batches. They lie beside the repository and are never part of it: where they
+// are absent, tests skip.
 #pragma once
 
 #include <absl/status/statusor.h>

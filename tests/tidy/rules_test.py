@@ -110,14 +110,14 @@ class Length(unittest.TestCase):
         self.assertFalse(broken(rules.file_length, schemas__a_dot_cc="\n" * 500))
 
     def test_lines(self):
-        code = "\nint a = 0;" + " " * 150
+        code = "\nint a = 0;" + " " * 90
         self.assertEqual(broken(rules.line_length, schemas__a_dot_cc=code + "\n"), [])
         self.assertEqual(broken(rules.line_length, schemas__a_dot_cc=code + "b\n"), [("schemas/a.cc", 2)])
         self.assertEqual(broken(rules.line_length, schemas__a_dot_cc=code + "// why\n"), [("schemas/a.cc", 2)])
-        comment = "  // " + "a" * 165
+        comment = "  // " + "a" * 95
         self.assertEqual(broken(rules.line_length, schemas__a_dot_h=comment + "\n"), [])
         self.assertEqual(broken(rules.line_length, schemas__a_dot_h=comment + "a\n"), [("schemas/a.h", 1)])
-        self.assertFalse(broken(rules.line_length, schemas__a_dot_cc="// " + "ä" * 167 + "\n"), "columns, not bytes")
+        self.assertFalse(broken(rules.line_length, schemas__a_dot_cc="// " + "ä" * 97 + "\n"), "columns, not bytes")
         raw = 'char a[] = R"(\n' + "a" * 200 + '\n)";\n'
         self.assertFalse(broken(rules.line_length, ops__a_dot_cc=raw))
         self.assertTrue(broken(rules.line_length, ops__a_dot_cc=raw + 'char b[] = "' + "b" * 200 + '";\n'))

@@ -1,6 +1,6 @@
-// fmt, compiled into libproducer_core.so: Debian ships it as a shared library only, and what is loaded
-// into a training process brings no further libraries with it. The explicit instantiations are those
-// that fmt's header leaves to its library.
+// fmt, compiled into libproducer_core.so: Debian ships it as a shared library only, and what is
+// loaded into a training process brings no further libraries with it. The explicit instantiations
+// are those that fmt's header leaves to its library.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
@@ -11,6 +11,7 @@ template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<cha
 template FMT_API auto decimal_point_impl(locale_ref) -> char;
 template FMT_API void buffer<char>::append(const char*, const char*);
 template FMT_API void vformat_to(buffer<char>&, string_view,
-                                 basic_format_args<FMT_BUFFER_CONTEXT(type_identity_t<char>)>, locale_ref);
+                                 basic_format_args<FMT_BUFFER_CONTEXT(type_identity_t<char>)>,
+                                 locale_ref);
 }  // namespace detail
 FMT_END_NAMESPACE

@@ -1,5 +1,6 @@
-// spdlog, compiled into libproducer_core.so for the reason given in fmt.cc, and so that its logger is
-// ours alone: the host may log by spdlog, too. Only what the transports use; the logger discards all.
+// spdlog, compiled into libproducer_core.so for the reason given in fmt.cc, and so that its logger
+// is ours alone: the host may log by spdlog, too. Only what the transports use; the logger discards
+// all.
 #include <spdlog/async.h>
 #include <spdlog/async_logger-inl.h>
 #include <spdlog/common-inl.h>

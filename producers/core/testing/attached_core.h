@@ -1,4 +1,5 @@
-// The real core, attached once in this test's process, with events that are encoded and thrown away.
+// The real core, attached once in this test's process, with events that are encoded and thrown
+// away.
 #pragma once
 
 #include <gtest/gtest.h>

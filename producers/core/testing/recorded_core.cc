@@ -126,7 +126,8 @@ bool eroica_wants_full_trace(void) {
 }
 
 int64_t eroica_now_ns(void) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
@@ -135,13 +136,15 @@ int64_t eroica_from_monotonic_ns(int64_t monotonic_ns) { return monotonic_ns; }
 
 uint32_t eroica_function(const char* name, int function_class, int wait, uint32_t parent) {
   return With([&](State& state) {
-    return Intern<eroica::recorded_core::TakenFunction>(state.recorded.functions, {name, function_class, wait, parent});
+    return Intern<eroica::recorded_core::TakenFunction>(state.recorded.functions,
+                                                        {name, function_class, wait, parent});
   });
 }
 
 uint8_t eroica_lane(const char* name, int lane_kind) {
   return With([&](State& state) {
-    return static_cast<uint8_t>(Intern<eroica::recorded_core::TakenLane>(state.recorded.lanes, {name, lane_kind}));
+    return static_cast<uint8_t>(
+        Intern<eroica::recorded_core::TakenLane>(state.recorded.lanes, {name, lane_kind}));
   });
 }
 
@@ -149,7 +152,8 @@ uint16_t eroica_communicator(uint64_t id, const char* name, const char* descript
                              const uint32_t* ranks) {
   return With([&](State& state) {
     auto& all = state.recorded.communicators;
-    const auto known = std::find_if(all.begin(), all.end(), [&](const auto& row) { return row.id == id; });
+    const auto known =
+        std::find_if(all.begin(), all.end(), [&](const auto& row) { return row.id == id; });
     if (known != all.end()) return static_cast<uint16_t>(known - all.begin());
     all.push_back({id, name, description, size, {}});
     if (ranks != nullptr) all.back().ranks.assign(ranks, ranks + size);
@@ -160,7 +164,8 @@ uint16_t eroica_communicator(uint64_t id, const char* name, const char* descript
 void eroica_interval(int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane) {
   With([&](State& state) {
     if (!state.enabled) return;
-    if (function >= state.recorded.functions.size() || lane >= state.recorded.lanes.size()) ++state.recorded.misuse;
+    if (function >= state.recorded.functions.size() || lane >= state.recorded.lanes.size())
+      ++state.recorded.misuse;
     state.recorded.intervals.push_back({start_ns, end_ns, function, lane});
   });
 }
@@ -181,7 +186,8 @@ uint64_t eroica_collective_launched(const EroicaCollective* collective, int64_t 
   return With([&](State& state) -> uint64_t {
     if (!state.enabled) return 0;
     if (collective->communicator >= state.recorded.communicators.size()) ++state.recorded.misuse;
-    state.recorded.operations.push_back({.call = *collective, .launched_ns = time_ns, .interval = {}});
+    state.recorded.operations.push_back(
+        {.call = *collective, .launched_ns = time_ns, .interval = {}});
     return state.recorded.operations.size();
   });
 }
@@ -190,7 +196,8 @@ void eroica_collective_started(uint64_t ticket) {
   Update(ticket, [](auto& operation) { operation.started = true; });
 }
 
-void eroica_collective_ended(uint64_t ticket, int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane) {
+void eroica_collective_ended(uint64_t ticket, int64_t start_ns, int64_t end_ns, uint32_t function,
+                             uint8_t lane) {
   Update(ticket, [&](auto& operation) {
     operation.ended = true;
     operation.interval = {start_ns, end_ns, function, lane};

@@ -1,5 +1,5 @@
-// The C ABI of producer_core.h as a small real thing for tests: it takes every call into memory, in the
-// order in which they came. Link eroica::recorded_core in place of the core. Thread-safe.
+// The C ABI of producer_core.h as a small real thing for tests: it takes every call into memory, in
+// the order in which they came. Link eroica::recorded_core in place of the core. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// For tests: a folder of files that stand for those of the kernel, gone at the end. Files keep their
-// inode when they are written again, as the kernel's do.
+// For tests: a folder of files that stand for those of the kernel, gone at the end. Files keep
+// their inode when they are written again, as the kernel's do.
 #pragma once
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// A library with the names of NVML's, for tests: one device, whose answers are set by variables of the
-// environment, so that what is loaded at run time is really loaded at run time.
+// A library with the names of NVML's, for tests: one device, whose answers are set by variables of
+// the environment, so that what is loaded at run time is really loaded at run time.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

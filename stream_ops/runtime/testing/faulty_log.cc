@@ -15,13 +15,15 @@ bool TakeOne(int* count) {
 
 class FaultyLog::Consumer : public LogConsumer {
  public:
-  Consumer(FaultyLog& log, std::unique_ptr<LogConsumer> inner) : log_(log), inner_(std::move(inner)) {}
+  Consumer(FaultyLog& log, std::unique_ptr<LogConsumer> inner)
+      : log_(log), inner_(std::move(inner)) {}
 
   absl::Status Subscribe(std::vector<std::string> topics, RebalanceListener* listener) override {
     listener_ = listener;
     return inner_->Subscribe(std::move(topics), listener);
   }
-  absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records, std::vector<ConsumerRecord>* out) override {
+  absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records,
+                    std::vector<ConsumerRecord>* out) override {
     ++log_.polls;
     if (TakeOne(&log_.polls_unavailable)) return absl::UnavailableError("broker away");
     if (!log_.poll_error.ok()) return log_.poll_error;
@@ -31,13 +33,22 @@ class FaultyLog::Consumer : public LogConsumer {
     }
     return inner_->Poll(timeout, max_records, out);
   }
-  absl::Status Seek(const TopicPartition& partition, int64_t offset) override { return inner_->Seek(partition, offset); }
-  absl::StatusOr<int64_t> Position(const TopicPartition& partition) override { return inner_->Position(partition); }
-  absl::StatusOr<int64_t> EndOffset(const TopicPartition& partition) override { return inner_->EndOffset(partition); }
-  absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition, int64_t timestamp_ms) override {
+  absl::Status Seek(const TopicPartition& partition, int64_t offset) override {
+    return inner_->Seek(partition, offset);
+  }
+  absl::StatusOr<int64_t> Position(const TopicPartition& partition) override {
+    return inner_->Position(partition);
+  }
+  absl::StatusOr<int64_t> EndOffset(const TopicPartition& partition) override {
+    return inner_->EndOffset(partition);
+  }
+  absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition,
+                                        int64_t timestamp_ms) override {
     return inner_->OffsetForTime(partition, timestamp_ms);
   }
-  absl::Status Commit(const std::map<TopicPartition, int64_t>& next_offsets) override { return inner_->Commit(next_offsets); }
+  absl::Status Commit(const std::map<TopicPartition, int64_t>& next_offsets) override {
+    return inner_->Commit(next_offsets);
+  }
   std::vector<TopicPartition> Assignment() const override { return inner_->Assignment(); }
 
  private:
@@ -49,7 +60,8 @@ class FaultyLog::Consumer : public LogConsumer {
 // Holds what was appended back until the flush, as a client's queue does.
 class FaultyLog::Producer : public LogProducer {
  public:
-  Producer(FaultyLog& log, std::unique_ptr<LogProducer> inner) : log_(log), inner_(std::move(inner)) {}
+  Producer(FaultyLog& log, std::unique_ptr<LogProducer> inner)
+      : log_(log), inner_(std::move(inner)) {}
 
   absl::Status Append(ProducerRecord record) override {
     if (TakeOne(&log_.appends_refused)) return absl::ResourceExhaustedError("queue full");
@@ -80,7 +92,8 @@ class FaultyLog::Producer : public LogProducer {
   std::deque<ProducerRecord> queue_;
 };
 
-absl::StatusOr<std::unique_ptr<LogConsumer>> FaultyLog::NewConsumer(const ConsumerOptions& options) {
+absl::StatusOr<std::unique_ptr<LogConsumer>> FaultyLog::NewConsumer(
+    const ConsumerOptions& options) {
   if (TakeOne(&consumers_unavailable)) return absl::UnavailableError("no broker");
   absl::StatusOr<std::unique_ptr<LogConsumer>> inner = inner_.NewConsumer(options);
   if (!inner.ok()) return inner.status();

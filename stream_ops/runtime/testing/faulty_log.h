@@ -1,5 +1,6 @@
-// A log that fails where a test wants it to: a real log behind switches. Also where a test plays the group protocol: what is scripted runs at the next
-// poll, before the records are read, as a broker's rebalance would. Single-threaded.
+// A log that fails where a test wants it to: a real log behind switches. Also where a test plays
+// the group protocol: what is scripted runs at the next poll, before the records are read, as a
+// broker's rebalance would. Single-threaded.
 #pragma once
 
 #include <deque>

@@ -21,11 +21,12 @@ constexpr size_t kPollRecords = 1024;
 
 bool AtEnd(LogConsumer& consumer) {
   const std::vector<TopicPartition> partitions = consumer.Assignment();
-  return !partitions.empty() && std::all_of(partitions.begin(), partitions.end(), [&](const TopicPartition& partition) {
-    const absl::StatusOr<int64_t> position = consumer.Position(partition);
-    const absl::StatusOr<int64_t> end = consumer.EndOffset(partition);
-    return position.ok() && end.ok() && *position >= *end;
-  });
+  return !partitions.empty() &&
+         std::all_of(partitions.begin(), partitions.end(), [&](const TopicPartition& partition) {
+           const absl::StatusOr<int64_t> position = consumer.Position(partition);
+           const absl::StatusOr<int64_t> end = consumer.EndOffset(partition);
+           return position.ok() && end.ok() && *position >= *end;
+         });
 }
 
 }  // namespace
@@ -58,9 +59,10 @@ std::vector<ConsumerRecord> ReadTopic(Log& log, const std::string& topic) {
       break;
     }
   } while (!AtEnd(**consumer));
-  std::stable_sort(records.begin(), records.end(), [](const ConsumerRecord& a, const ConsumerRecord& b) {
-    return std::tie(a.partition, a.offset) < std::tie(b.partition, b.offset);
-  });
+  std::stable_sort(records.begin(), records.end(),
+                   [](const ConsumerRecord& a, const ConsumerRecord& b) {
+                     return std::tie(a.partition, a.offset) < std::tie(b.partition, b.offset);
+                   });
   return records;
 }
 

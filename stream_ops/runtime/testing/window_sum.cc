@@ -19,16 +19,18 @@ bool ParseRecord(std::string_view text, std::string* key, int64_t* window, int64
   const size_t second = text.find(':', first == std::string_view::npos ? first : first + 1);
   if (second == std::string_view::npos) return false;
   *key = std::string(text.substr(0, first));
-  return ParseNumber(text.substr(first + 1, second - first - 1), window) && ParseNumber(text.substr(second + 1), amount);
+  return ParseNumber(text.substr(first + 1, second - first - 1), window) &&
+         ParseNumber(text.substr(second + 1), amount);
 }
 
 }  // namespace
 
 absl::Status WindowSum::Init(ProcessorContext& context) {
   context_ = &context;
-  return context.store().Scan(Table::kProgress, "", [this](std::string_view key, std::string_view value) {
-    return ParseNumber(value, &closed_[std::string(key)]);
-  });
+  return context.store().Scan(Table::kProgress, "",
+                              [this](std::string_view key, std::string_view value) {
+                                return ParseNumber(value, &closed_[std::string(key)]);
+                              });
 }
 
 absl::Status WindowSum::Process(const ConsumerRecord& record) {
@@ -40,7 +42,8 @@ absl::Status WindowSum::Process(const ConsumerRecord& record) {
     context_->DeadLetter(DropReason::kMalformedEvent);
     return absl::OkStatus();
   }
-  if (const auto closed = closed_.find(key); closed != closed_.end() && window <= closed->second) return absl::OkStatus();
+  if (const auto closed = closed_.find(key); closed != closed_.end() && window <= closed->second)
+    return absl::OkStatus();
   CloseWindowsOf(key, window);
   Open& open = open_.try_emplace({key, window}, Open{record.offset, 0, {}}).first->second;
   const bool repeated = !open.amounts.insert(amount).second;
@@ -50,7 +53,8 @@ absl::Status WindowSum::Process(const ConsumerRecord& record) {
 
 absl::Status WindowSum::Punctuate(PunctuationType type) {
   if (told_ != nullptr) told_->push_back(type);
-  while (!open_.empty()) CloseWindowsOf(std::string(open_.begin()->first.first), std::numeric_limits<int64_t>::max());
+  while (!open_.empty())
+    CloseWindowsOf(std::string(open_.begin()->first.first), std::numeric_limits<int64_t>::max());
   return absl::OkStatus();
 }
 
@@ -60,10 +64,12 @@ int64_t WindowSum::RestartOffset(int64_t next) const {
 }
 
 void WindowSum::CloseWindowsOf(const std::string& key, int64_t before) {
-  for (auto it = open_.lower_bound({key, std::numeric_limits<int64_t>::min()}); it != open_.end() && it->first.first == key;) {
+  for (auto it = open_.lower_bound({key, std::numeric_limits<int64_t>::min()});
+       it != open_.end() && it->first.first == key;) {
     if (it->first.second >= before) break;
     const std::string text = fmt::format("{}:{}:{}", key, it->first.second, it->second.sum);
-    context_->Forward(output_, key, PayloadType::kPatternBatch, std::as_bytes(std::span(text.data(), text.size())), it->first.second,
+    context_->Forward(output_, key, PayloadType::kPatternBatch,
+                      std::as_bytes(std::span(text.data(), text.size())), it->first.second,
                       JobId("job"));
     context_->changes().Put(Table::kProgress, key, std::to_string(it->first.second));
     closed_[key] = it->first.second;

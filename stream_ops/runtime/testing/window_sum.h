@@ -1,6 +1,8 @@
-// A small stage for the tests of the runtime, with all that the real ones have: keyed windows that stay open over many records, a restart position that
-// goes back to the oldest open window, progress in the store, dead letters. Records are texts "KEY:WINDOW:AMOUNT"; a key's window closes when a later window
-// of the key comes, or when the input ends, and forwards "KEY:WINDOW:SUM". What comes late or again for a closed window is ignored.
+// A small stage for the tests of the runtime, with all that the real ones have: keyed windows that
+// stay open over many records, a restart position that goes back to the oldest open window,
+// progress in the store, dead letters. Records are texts "KEY:WINDOW:AMOUNT"; a key's window closes
+// when a later window of the key comes, or when the input ends, and forwards "KEY:WINDOW:SUM". What
+// comes late or again for a closed window is ignored.
 #pragma once
 
 #include <map>
@@ -13,14 +15,15 @@
 
 namespace eroica::testing {
 
-// What a stage that reads another stage's output must do with an amount that it has already seen in the window: the sender may have died after sending
-// and before its commit.
+// What a stage that reads another stage's output must do with an amount that it has already seen in
+// the window: the sender may have died after sending and before its commit.
 enum class Repeats { kAdd, kIgnore };
 
 class WindowSum : public Processor {
  public:
   // told, if there is one, gets a line for every punctuation.
-  explicit WindowSum(Topic output, Repeats repeats = Repeats::kAdd, std::vector<PunctuationType>* told = nullptr)
+  explicit WindowSum(Topic output, Repeats repeats = Repeats::kAdd,
+                     std::vector<PunctuationType>* told = nullptr)
       : output_(output), repeats_(repeats), told_(told) {}
 
   absl::Status Init(ProcessorContext& context) override;

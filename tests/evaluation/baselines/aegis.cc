@@ -18,17 +18,21 @@ constexpr double kSlowFactor = kAegisSlowFactor;
 
 std::string NameOf(const CollectiveSummary& summary) {
   if (!summary.communicator_description.empty()) return summary.communicator_description;
-  return summary.communicator_name.empty() ? fmt::format("{:016x}", summary.communicator.value) : summary.communicator_name;
+  return summary.communicator_name.empty() ? fmt::format("{:016x}", summary.communicator.value)
+                                           : summary.communicator_name;
 }
 
 // Those who launched less than the most that any member of the communicator did.
 std::vector<RankId> LaunchedLess(const CollectiveSummary& summary) {
-  const auto launched = [](const MemberSummary& member) { return member.count + member.incomplete; };
+  const auto launched = [](const MemberSummary& member) {
+    return member.count + member.incomplete;
+  };
   uint64_t most = 0;
   for (const MemberSummary& member : summary.members) most = std::max(most, launched(member));
   std::vector<RankId> ranks = summary.missing;
   for (const MemberSummary& member : summary.members) {
-    const bool missing = std::find(summary.missing.begin(), summary.missing.end(), member.rank) != summary.missing.end();
+    const bool missing = std::find(summary.missing.begin(), summary.missing.end(), member.rank) !=
+                         summary.missing.end();
     if (!missing && launched(member) < most) ranks.push_back(member.rank);
   }
   std::sort(ranks.begin(), ranks.end());
@@ -40,12 +44,14 @@ std::vector<Claim> Hangs(const CrossRankView& view) {
   std::set<std::vector<RankId>> said;
   for (const CollectiveSummary& summary : view.summaries()) {
     if (summary.incomplete == 0) continue;
-    Claim claim{.kind = FindingKind::kHang, .subkind = "computation", .ranks = LaunchedLess(summary)};
+    Claim claim{
+        .kind = FindingKind::kHang, .subkind = "computation", .ranks = LaunchedLess(summary)};
     if (claim.ranks.empty() || !said.insert(claim.ranks).second) continue;
-    claim.evidence = {
-        {"incomplete_operations", "count", static_cast<double>(summary.incomplete), 0, 0, summary.operations + summary.incomplete}};
-    claim.title = fmt::format("On communicator {} {} launched fewer operations than the others; {} were never completed.", NameOf(summary),
-                              RankList(claim.ranks), summary.incomplete);
+    claim.evidence = {{"incomplete_operations", "count", static_cast<double>(summary.incomplete), 0,
+                       0, summary.operations + summary.incomplete}};
+    claim.title = fmt::format(
+        "On communicator {} {} launched fewer operations than the others; {} were never completed.",
+        NameOf(summary), RankList(claim.ranks), summary.incomplete);
     claims.push_back(std::move(claim));
   }
   return claims;
@@ -65,10 +71,12 @@ std::vector<Claim> SlowComputing(const CrossRankView& view) {
     if (summary.operations == 0 || summary.members.size() < 2) continue;
     const auto operations = static_cast<double>(summary.operations);
     const auto duration = [&](const MemberSummary& m) {
-      return (static_cast<double>(m.wait_ns) + static_cast<double>(summary.transfer_ns)) / operations;
+      return (static_cast<double>(m.wait_ns) + static_cast<double>(summary.transfer_ns)) /
+             operations;
     };
     double mean = 0;
-    for (const MemberSummary& member : summary.members) mean += duration(member) / static_cast<double>(summary.members.size());
+    for (const MemberSummary& member : summary.members)
+      mean += duration(member) / static_cast<double>(summary.members.size());
     for (const MemberSummary& member : summary.members) {
       const Short found{&summary, duration(member), mean};
       if (!(found.duration_ns < kShortDuration * mean)) continue;
@@ -77,46 +85,61 @@ std::vector<Claim> SlowComputing(const CrossRankView& view) {
     }
   }
   std::vector<std::pair<RankId, Short>> worst(by_rank.begin(), by_rank.end());
-  std::stable_sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) { return a.second.ratio() < b.second.ratio(); });
+  std::stable_sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) {
+    return a.second.ratio() < b.second.ratio();
+  });
   std::vector<Claim> claims;
   for (const auto& [rank, found] : worst) {
     Claim claim{.subkind = "computation", .ranks = {rank}};
-    claim.evidence = {
-        {"collective_duration", "ns", found.duration_ns, found.mean_ns, kShortDuration * found.mean_ns, found.summary->operations}};
-    claim.title = fmt::format("{} computes slowly: it spends {} in a collective of communicator {}, where the mean is {}.",
-                              RankList(claim.ranks), DurationText(found.duration_ns), NameOf(*found.summary), DurationText(found.mean_ns));
+    claim.evidence = {{"collective_duration", "ns", found.duration_ns, found.mean_ns,
+                       kShortDuration * found.mean_ns, found.summary->operations}};
+    claim.title = fmt::format(
+        "{} computes slowly: it spends {} in a collective of communicator {}, where the mean is "
+        "{}.",
+        RankList(claim.ranks), DurationText(found.duration_ns), NameOf(*found.summary),
+        DurationText(found.mean_ns));
     claims.push_back(std::move(claim));
   }
   return claims;
 }
 
-bool IsFabric(Resource resource) { return resource == Resource::kNic || resource == Resource::kPcieTx || resource == Resource::kNvlink; }
+bool IsFabric(Resource resource) {
+  return resource == Resource::kNic || resource == Resource::kPcieTx ||
+         resource == Resource::kNvlink;
+}
 
-void AddSlowSenders(const CrossRankView& view, const FunctionColumn& column, std::set<SlowConnection>* slow) {
+void AddSlowSenders(const CrossRankView& view, const FunctionColumn& column,
+                    std::set<SlowConnection>* slow) {
   if (column.sample->function_class != FunctionClass::kCollective) return;
   std::vector<size_t> measured;
   double mean = 0;
   for (size_t i = 0; i < column.size(); ++i) {
-    if (column.pattern[i]->resource_samples == 0 || !IsFabric(column.pattern[i]->resource)) continue;
+    if (column.pattern[i]->resource_samples == 0 || !IsFabric(column.pattern[i]->resource))
+      continue;
     measured.push_back(i);
     mean += static_cast<double>(column.mu[i]);
   }
   if (measured.empty()) return;
   mean /= static_cast<double>(measured.size());
   for (const size_t i : measured) {
-    if (static_cast<double>(column.mu[i]) * kSlowFactor < mean) slow->insert({.source = view.ranks()[column.rank[i]].rank.value});
+    if (static_cast<double>(column.mu[i]) * kSlowFactor < mean)
+      slow->insert({.source = view.ranks()[column.rank[i]].rank.value});
   }
 }
 
 double DelayOf(const PairSummary& pair) {
-  return pair.count == 0 ? 0 : static_cast<double>(std::min(pair.send_wait_ns, pair.receive_wait_ns)) / static_cast<double>(pair.count);
+  return pair.count == 0 ? 0
+                         : static_cast<double>(std::min(pair.send_wait_ns, pair.receive_wait_ns)) /
+                               static_cast<double>(pair.count);
 }
 
 void AddSlowPairs(const CollectiveSummary& summary, std::set<SlowConnection>* slow) {
   double mean = 0;
-  for (const PairSummary& pair : summary.pairs) mean += DelayOf(pair) / static_cast<double>(summary.pairs.size());
+  for (const PairSummary& pair : summary.pairs)
+    mean += DelayOf(pair) / static_cast<double>(summary.pairs.size());
   for (const PairSummary& pair : summary.pairs) {
-    if (DelayOf(pair) > kSlowFactor * mean) slow->insert({pair.source.value, pair.destination.value});
+    if (DelayOf(pair) > kSlowFactor * mean)
+      slow->insert({pair.source.value, pair.destination.value});
   }
 }
 
@@ -155,8 +178,10 @@ std::vector<Claim> SlowCommunication(const CrossRankView& view) {
       break;
     case MatrixShape::kNetwork: break;
   }
-  claim.evidence = {{"slow_connections", "count", static_cast<double>(slow.size()), 0, 0, slow.size()}};
-  claim.title = fmt::format("{} slow connections (beyond {:.1f} times the mean): {}.", slow.size(), kSlowFactor, where);
+  claim.evidence = {
+      {"slow_connections", "count", static_cast<double>(slow.size()), 0, 0, slow.size()}};
+  claim.title = fmt::format("{} slow connections (beyond {:.1f} times the mean): {}.", slow.size(),
+                            kSlowFactor, where);
   return {std::move(claim)};
 }
 

@@ -70,7 +70,8 @@ TrainingView Matrix(const std::vector<std::pair<uint32_t, uint32_t>>& hot) {
   for (uint32_t source = 0; source < 6; ++source) {
     for (uint32_t destination = 0; destination < 6; ++destination) {
       if (source == destination) continue;
-      const bool is_hot = std::find(hot.begin(), hot.end(), std::pair(source, destination)) != hot.end();
+      const bool is_hot =
+          std::find(hot.begin(), hot.end(), std::pair(source, destination)) != hot.end();
       AddPair(summary, source, destination, is_hot ? 9 : 3, is_hot ? 20 : 4);
     }
   }
@@ -106,7 +107,8 @@ TEST(AegisBaseline, AHotCellIsALinkARowASenderAColumnAReceiver) {
 TEST(AegisBaseline, WhoSendsLittleInsideACollectiveHasASlowSide) {
   SyntheticJob job(8);
   for (uint32_t rank = 0; rank < 8; ++rank)
-    job.Run(rank, FunctionClass::kCollective, "all_reduce", 0.2, rank == 6 ? 0.2 : 0.5).resource = Resource::kNic;
+    job.Run(rank, FunctionClass::kCollective, "all_reduce", 0.2, rank == 6 ? 0.2 : 0.5).resource =
+        Resource::kNic;
   const std::vector<Finding> findings = Ask<AegisBaseline>(job);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].kind, FindingKind::kCommunication);
@@ -122,8 +124,10 @@ TrainingView Connected(const std::vector<std::pair<uint32_t, uint32_t>>& slow,
   std::vector<std::pair<uint32_t, uint32_t>> pairs = further;
   for (uint32_t rank = 0; rank < 8; ++rank) pairs.emplace_back(rank, (rank + 1) % 8);
   for (const auto& [source, destination] : pairs) {
-    const bool is_slow = std::find(slow.begin(), slow.end(), std::pair(source, destination)) != slow.end();
-    job.batches()[source].connections.push_back({.peer = destination, .bytes = 400'000'000, .busy_ns = is_slow ? 40'000'000 : 10'000'000});
+    const bool is_slow =
+        std::find(slow.begin(), slow.end(), std::pair(source, destination)) != slow.end();
+    job.batches()[source].connections.push_back(
+        {.peer = destination, .bytes = 400'000'000, .busy_ns = is_slow ? 40'000'000 : 10'000'000});
   }
   return job;
 }
@@ -157,7 +161,9 @@ TEST(AegisBaseline, ConnectionsOfOtherCommunicatorsAreNoMeasure) {
   CollectiveSummary& tensor = AddWaits(job, {{0, 1}, {4, 1}});
   tensor.communicator_description = "tensor";
   for (const uint32_t rank : {0u, 4u}) {
-    job.batches()[rank].connections.push_back({.peer = 4 - rank, .bytes = 1'000'000, .busy_ns = 1'000'000});  // 1 GB/s, both ways
+    // 1 GB/s, both ways
+    job.batches()[rank].connections.push_back(
+        {.peer = 4 - rank, .bytes = 1'000'000, .busy_ns = 1'000'000});
   }
   EXPECT_THAT(Ask<AegisBaseline>(job), IsEmpty());
 }
@@ -171,7 +177,8 @@ TEST(AegisBaseline, ASlowSwitchIsTheNetworkAndNoPlace) {
 }
 
 TEST(AegisBaseline, BlamesTheVictimThatIsLastAtACollectiveForAnEarlierWait) {
-  // METHODS 9, pp4dp2_slow_mid_8r: rank 6 is slow, rank 7 waits for it in a receive and so comes last at its all-reduce with rank 3.
+  // METHODS 9, pp4dp2_slow_mid_8r: rank 6 is slow, rank 7 waits for it in a receive and so comes
+  // last at its all-reduce with rank 3.
   TrainingView job(8);
   AddPair(job.AddSummary(), 6, 7, 40);
   AddWaits(job, {{3, 30}, {7, 0}});

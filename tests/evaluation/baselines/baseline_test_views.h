@@ -1,4 +1,5 @@
-// What the tests of the baselines share: asking one, and the communicators that they are asked about.
+// What the tests of the baselines share: asking one, and the communicators that they are asked
+// about.
 #pragma once
 
 #include <initializer_list>
@@ -30,20 +31,26 @@ std::vector<Finding> Ask(Job&& job) {
   return findings;
 }
 
-// A communicator with ten collectives, in each of which a member waited so many milliseconds and data moved for `transfer_ms`.
-inline CollectiveSummary& AddWaits(TrainingView& job, std::initializer_list<std::pair<uint32_t, double>> waits, double transfer_ms = 5) {
+// A communicator with ten collectives, in each of which a member waited so many milliseconds and
+// data moved for `transfer_ms`.
+inline CollectiveSummary& AddWaits(TrainingView& job,
+                                   std::initializer_list<std::pair<uint32_t, double>> waits,
+                                   double transfer_ms = 5) {
   CollectiveSummary& summary = job.AddSummary();
   summary.operations = 10;
   summary.bytes = 10'000'000;
   summary.transfer_ns = static_cast<int64_t>(10 * transfer_ms * kMillisecond);
   for (const auto& [rank, wait_ms] : waits) {
-    summary.members.push_back({.rank = RankId{rank}, .count = 10, .wait_ns = static_cast<int64_t>(10 * wait_ms * kMillisecond)});
+    summary.members.push_back({.rank = RankId{rank},
+                               .count = 10,
+                               .wait_ns = static_cast<int64_t>(10 * wait_ms * kMillisecond)});
   }
   return summary;
 }
 
 // Receives of ten messages, each waited for so many milliseconds by the receiver and by the sender.
-inline void AddPair(CollectiveSummary& summary, uint32_t source, uint32_t destination, double receive_ms, double send_ms = 0) {
+inline void AddPair(CollectiveSummary& summary, uint32_t source, uint32_t destination,
+                    double receive_ms, double send_ms = 0) {
   summary.pairs.push_back({.source = RankId{source},
                            .destination = RankId{destination},
                            .count = 10,

@@ -40,7 +40,8 @@ TEST(Baselines, TakeRanksAndTimesThatCannotBe) {
   job.batches[2].silent = true;
   job.batches[0].steps[3].duration_ns = std::numeric_limits<int64_t>::max();
   CollectiveSummary& group = job.Group({0, 1, 2});
-  group.members.push_back({.rank = RankId{99}, .count = 10, .wait_ns = std::numeric_limits<int64_t>::max()});
+  group.members.push_back(
+      {.rank = RankId{99}, .count = 10, .wait_ns = std::numeric_limits<int64_t>::max()});
   group.missing = {RankId{77}};
   group.incomplete = 5;
   group.transfer_ns = std::numeric_limits<int64_t>::max();

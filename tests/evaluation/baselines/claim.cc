@@ -47,13 +47,16 @@ std::string RankList(const std::vector<RankId>& ranks) {
   if (ranks.empty()) return "no rank";
   std::string text = ranks.size() == 1 ? "rank" : "ranks";
   const size_t shown = std::min(kRanksInTitle, ranks.size());
-  for (size_t i = 0; i < shown; ++i) text += fmt::format("{} {}", i == 0 ? "" : ",", ranks[i].value);
+  for (size_t i = 0; i < shown; ++i)
+    text += fmt::format("{} {}", i == 0 ? "" : ",", ranks[i].value);
   if (shown < ranks.size()) text += fmt::format(" and {} more", ranks.size() - shown);
   return text;
 }
 
 double MeanDuration(const FunctionPattern& pattern) {
-  return pattern.count == 0 ? 0 : static_cast<double>(pattern.total_ns) / static_cast<double>(pattern.count);
+  return pattern.count == 0
+             ? 0
+             : static_cast<double>(pattern.total_ns) / static_cast<double>(pattern.count);
 }
 
 }  // namespace eroica

@@ -1,4 +1,5 @@
-// What a baseline says, as a finding: who, what it ran, one sentence. Baselines know no impact, chain or severity, and so leave them out.
+// What a baseline says, as a finding: who, what it ran, one sentence. Baselines know no impact,
+// chain or severity, and so leave them out.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ struct Claim {
   std::string title;
 };
 
-// Complete but for the data quality: identity, window and operator are set, so that it can be scored as it is. Every claim is as sure as
-// the next: the methods grade none.
+// Complete but for the data quality: identity, window and operator are set, so that it can be
+// scored as it is. Every claim is as sure as the next: the methods grade none.
 Finding ToFinding(const CrossRankView& view, const DiagnosisOperator& baseline, Claim claim);
 
 // "rank 3", "ranks 3, 5, 7 and 40 more"

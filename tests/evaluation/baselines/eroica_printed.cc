@@ -57,7 +57,8 @@ std::vector<uint32_t> SampleOf(size_t workers, FunctionId function) {
   for (size_t i = 0; i < workers; ++i) order[i] = static_cast<uint32_t>(i);
   uint64_t state = kSeed ^ function.value;
   const size_t size = std::min(kSample, workers);
-  for (size_t i = 0; i < size; ++i) std::swap(order[i], order[i + NextRandom(state) % (workers - i)]);
+  for (size_t i = 0; i < size; ++i)
+    std::swap(order[i], order[i + NextRandom(state) % (workers - i)]);
   order.resize(size);
   return order;
 }
@@ -70,7 +71,8 @@ struct Workers {
 
 Workers WorkersOf(const CrossRankView& view) {
   Workers workers;
-  for (const RankView& rank : view.ranks()) workers.of_rank.push_back(static_cast<uint32_t>(rank.batch->silent ? 0 : workers.count++));
+  for (const RankView& rank : view.ranks())
+    workers.of_rank.push_back(static_cast<uint32_t>(rank.batch->silent ? 0 : workers.count++));
   return workers;
 }
 
@@ -84,14 +86,16 @@ std::vector<Pattern3> Normalized(const FunctionColumn& column, const Workers& wo
     for (size_t d = 0; d < pattern.size(); ++d) largest[d] = std::max(largest[d], pattern[d]);
   }
   for (Pattern3& pattern : patterns) {
-    for (size_t d = 0; d < pattern.size(); ++d) pattern[d] = largest[d] > 0 ? pattern[d] / largest[d] : 0;
+    for (size_t d = 0; d < pattern.size(); ++d)
+      pattern[d] = largest[d] > 0 ? pattern[d] / largest[d] : 0;
   }
   return patterns;
 }
 
 double Distance(const Pattern3& a, const Pattern3& b) {
   double sum = 0;
-  for (size_t d = 0; d < a.size(); ++d) sum += std::abs(static_cast<double>(a[d]) - static_cast<double>(b[d]));
+  for (size_t d = 0; d < a.size(); ++d)
+    sum += std::abs(static_cast<double>(a[d]) - static_cast<double>(b[d]));
   return sum;
 }
 
@@ -102,7 +106,8 @@ std::vector<double> DeltasOf(const FunctionColumn& column, const Workers& worker
   std::vector<double> deltas(workers.count, 0);
   for (size_t worker = 0; worker < workers.count; ++worker) {
     size_t distant = 0;
-    for (const uint32_t other : sample) distant += Distance(patterns[worker], patterns[other]) >= kDelta ? 1 : 0;
+    for (const uint32_t other : sample)
+      distant += Distance(patterns[worker], patterns[other]) >= kDelta ? 1 : 0;
     deltas[worker] = static_cast<double>(distant) / static_cast<double>(sample.size());
   }
   return deltas;
@@ -134,33 +139,43 @@ Claim ClaimOf(const CrossRankView& view, const Row& row, size_t workers) {
   const bool everywhere = row.flagged.size() == workers;
   claim.function = row.column->pattern[row.worst];
   const bool collective = claim.function->function_class == FunctionClass::kCollective;
-  claim.kind = collective ? FindingKind::kCommunication : everywhere ? FindingKind::kRegression : FindingKind::kSlowRank;
+  claim.kind = collective   ? FindingKind::kCommunication
+               : everywhere ? FindingKind::kRegression
+                            : FindingKind::kSlowRank;
   claim.subkind = row.unexpected > 0 ? "unexpected" : "different";
   if (!everywhere) {
-    for (const size_t i : row.flagged) claim.ranks.push_back(view.ranks()[row.column->rank[i]].rank);
+    for (const size_t i : row.flagged)
+      claim.ranks.push_back(view.ranks()[row.column->rank[i]].rank);
   }
   std::vector<float> betas = row.column->beta;
-  claim.evidence = {{"beta", "ratio", row.mean_beta, Median(std::span(betas)), static_cast<double>(kMinBeta), row.column->size()},
-                    {"distance_from_expectation", "ratio", row.unexpected, 0, 0, row.column->size()},
-                    {"differential_distance", "ratio", row.delta, 0, row.threshold, std::min(kSample, workers)}};
-  claim.title = fmt::format("{} on {} is abnormal: {} of the window, {} over what is expected, unlike {} of the workers.",
-                            claim.function->name, everywhere ? "all ranks" : RankList(claim.ranks), PercentText(row.mean_beta),
-                            PercentText(row.unexpected), PercentText(row.delta));
+  claim.evidence = {
+      {"beta", "ratio", row.mean_beta, Median(std::span(betas)), static_cast<double>(kMinBeta),
+       row.column->size()},
+      {"distance_from_expectation", "ratio", row.unexpected, 0, 0, row.column->size()},
+      {"differential_distance", "ratio", row.delta, 0, row.threshold, std::min(kSample, workers)}};
+  claim.title = fmt::format(
+      "{} on {} is abnormal: {} of the window, {} over what is expected, unlike {} of the workers.",
+      claim.function->name, everywhere ? "all ranks" : RankList(claim.ranks),
+      PercentText(row.mean_beta), PercentText(row.unexpected), PercentText(row.delta));
   return claim;
 }
 
 }  // namespace
 
-void EroicaPrintedBaseline::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
+void EroicaPrintedBaseline::Evaluate(const CrossRankView& view,
+                                     std::vector<Finding>& findings) const {
   const Workers workers = WorkersOf(view);
   std::vector<Row> rows;
   for (const FunctionColumn& column : view.functions()) {
-    if (!(*std::max_element(column.beta.begin(), column.beta.end()) > kMinBeta)) continue;  // nothing to flag
+    if (!(*std::max_element(column.beta.begin(), column.beta.end()) > kMinBeta))
+      continue;  // nothing to flag
     Row row = Judge(column, workers);
     if (!row.flagged.empty()) rows.push_back(std::move(row));
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.mean_beta > b.mean_beta; });
-  for (const Row& row : rows) findings.push_back(ToFinding(view, *this, ClaimOf(view, row, workers.count)));
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.mean_beta > b.mean_beta; });
+  for (const Row& row : rows)
+    findings.push_back(ToFinding(view, *this, ClaimOf(view, row, workers.count)));
 }
 
 }  // namespace eroica

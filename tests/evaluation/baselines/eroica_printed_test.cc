@@ -16,7 +16,8 @@ using ::testing::SizeIs;
 
 TEST(EroicaPrintedBaseline, NamesTheWorkerThatIsUnlikeTheOthers) {
   SyntheticJob job(64);
-  for (uint32_t rank = 0; rank < 64; ++rank) job.Run(rank, FunctionClass::kGpuCompute, "gemm", 0.5, rank == 7 ? 0.3 : 0.9, 0.1);
+  for (uint32_t rank = 0; rank < 64; ++rank)
+    job.Run(rank, FunctionClass::kGpuCompute, "gemm", 0.5, rank == 7 ? 0.3 : 0.9, 0.1);
   const std::vector<Finding> findings = Ask<EroicaPrintedBaseline>(job);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].function, "gemm");
@@ -46,7 +47,8 @@ TEST(EroicaPrintedBaseline, AFunctionThatFewWorkersRunIsTheirs) {
   // Case study 2-P3: pin_memory on 3 workers of 3,400.
   SyntheticJob job(340);
   job.RunOnAll(FunctionClass::kGpuCompute, "gemm", 0.5, 0.9, 0.1);
-  for (const uint32_t rank : {17u, 80u, 200u}) job.Run(rank, FunctionClass::kMemoryOp, "pin_memory", 0.25);
+  for (const uint32_t rank : {17u, 80u, 200u})
+    job.Run(rank, FunctionClass::kMemoryOp, "pin_memory", 0.25);
   const std::vector<Finding> findings = Ask<EroicaPrintedBaseline>(job);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].function, "pin_memory");
@@ -75,7 +77,8 @@ TEST(EroicaPrintedBaseline, TinyDimensionsAreBlownUp) {
   // Healthy: sigma scatters between 0.001 and 0.004 of the clock.
   SyntheticJob job(128);
   for (uint32_t rank = 0; rank < 128; ++rank) {
-    job.Run(rank, FunctionClass::kGpuCompute, "gemm", 0.5, 0.9, rank % 16 == 5 ? 0.004 : 0.0015 + 0.00001 * (rank % 3));
+    job.Run(rank, FunctionClass::kGpuCompute, "gemm", 0.5, 0.9,
+            rank % 16 == 5 ? 0.004 : 0.0015 + 0.00001 * (rank % 3));
   }
   const std::vector<Finding> findings = Ask<EroicaPrintedBaseline>(job);
   ASSERT_THAT(findings, SizeIs(1));
@@ -95,7 +98,8 @@ TEST(EroicaPrintedBaseline, FlagsAHealthyRole) {
 
 TEST(EroicaPrintedBaseline, DoesNotSeeALoneDropOfAThird) {
   SyntheticJob job(64);
-  for (uint32_t rank = 0; rank < 64; ++rank) job.Run(rank, FunctionClass::kGpuCompute, "gemm", 0.5, rank == 7 ? 0.61 : 0.9, 0.1);
+  for (uint32_t rank = 0; rank < 64; ++rank)
+    job.Run(rank, FunctionClass::kGpuCompute, "gemm", 0.5, rank == 7 ? 0.61 : 0.9, 0.1);
   EXPECT_THAT(Ask<EroicaPrintedBaseline>(job), IsEmpty());
 }
 
@@ -104,7 +108,8 @@ TEST(EroicaPrintedBaseline, NamesTheLateRankForItsShortCollectiveAndTheGroupOfVi
   SyntheticJob job(64);
   job.RunOnAll(FunctionClass::kGpuCompute, "gemm", 0.5, 0.9, 0.1);
   for (uint32_t rank = 0; rank < 64; ++rank)
-    job.Run(rank, FunctionClass::kCollective, "all_reduce", rank < 8 && rank != 3 ? 0.25 : 0.1, 0.5, 0.1);
+    job.Run(rank, FunctionClass::kCollective, "all_reduce", rank < 8 && rank != 3 ? 0.25 : 0.1, 0.5,
+            0.1);
   const std::vector<Finding> findings = Ask<EroicaPrintedBaseline>(job);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(CulpritRanks(findings[0]), ElementsAre(0, 1, 2, 4, 5, 6, 7));
@@ -112,7 +117,8 @@ TEST(EroicaPrintedBaseline, NamesTheLateRankForItsShortCollectiveAndTheGroupOfVi
 
 TEST(EroicaPrintedBaseline, EveryPythonFunctionAboveOnePercentIsReported) {
   SyntheticJob job(8);
-  for (const char* name : {"forward", "backward", "optimizer", "log"}) job.RunOnAll(FunctionClass::kPython, name, 0.02);
+  for (const char* name : {"forward", "backward", "optimizer", "log"})
+    job.RunOnAll(FunctionClass::kPython, name, 0.02);
   const std::vector<Finding> findings = Ask<EroicaPrintedBaseline>(job);
   EXPECT_THAT(findings, SizeIs(4));
   EXPECT_THAT(findings, Each(::testing::Field(&Finding::kind, FindingKind::kRegression)));

@@ -20,7 +20,9 @@ constexpr size_t kReported = 2;
 struct Source {
   const CollectiveSummary* communication = nullptr;
   RankId rank;
-  auto Key() const { return std::pair(communication == nullptr ? CommId{0} : communication->communicator, rank); }
+  auto Key() const {
+    return std::pair(communication == nullptr ? CommId{0} : communication->communicator, rank);
+  }
   bool operator<(const Source& other) const { return Key() < other.Key(); }
 };
 
@@ -35,7 +37,8 @@ Source Follow(const OperatorGraph& graph, RankId start) {
     if (most.receive != nullptr) {
       next = most.receive->pair->source;
     } else if (most.collective != nullptr) {
-      if (most.collective->abnormal == most.collective->members()) return {.communication = most.collective->summary, .rank = RankId{0}};
+      if (most.collective->abnormal == most.collective->members())
+        return {.communication = most.collective->summary, .rank = RankId{0}};
       next = most.collective->NormalAmongAbnormal().value_or(rank);
     }
     if (visited.contains(next)) return {.communication = nullptr, .rank = rank};
@@ -54,22 +57,27 @@ std::map<Source, double> ProlongedBySource(const OperatorGraph& graph) {
       prolonged_ns[Follow(graph, *normal)] += sum;
     }
   }
-  for (const ReceiveNode& node : graph.receives()) prolonged_ns[Follow(graph, node.pair->source)] += node.prolonged_ns;
+  for (const ReceiveNode& node : graph.receives())
+    prolonged_ns[Follow(graph, node.pair->source)] += node.prolonged_ns;
   return prolonged_ns;
 }
 
 Claim ClaimOf(const Source& source, double prolonged_ns, double all_ns) {
   Claim claim;
-  claim.evidence = {{"prolonged_time_per_iteration", "ns", prolonged_ns, all_ns - prolonged_ns, 0, 1}};
+  claim.evidence = {
+      {"prolonged_time_per_iteration", "ns", prolonged_ns, all_ns - prolonged_ns, 0, 1}};
   const std::string share = PercentText(prolonged_ns / all_ns);
   if (source.communication != nullptr) {
     claim.kind = FindingKind::kCommunication;
-    claim.title = fmt::format("{} of all prolonged time of communication leads to communicator {:016x} itself: all its members are slow.",
-                              share, source.communication->communicator.value);
+    claim.title = fmt::format(
+        "{} of all prolonged time of communication leads to communicator {:016x} itself: all its "
+        "members are slow.",
+        share, source.communication->communicator.value);
     return claim;
   }
   claim.ranks = {source.rank};
-  claim.title = fmt::format("{} of all prolonged time of communication leads to {}.", share, RankList(claim.ranks));
+  claim.title = fmt::format("{} of all prolonged time of communication leads to {}.", share,
+                            RankList(claim.ranks));
   return claim;
 }
 
@@ -79,7 +87,8 @@ void HolmesBaseline::Evaluate(const CrossRankView& view, std::vector<Finding>& f
   const OperatorGraph graph(view, kDelta);
   const std::map<Source, double> prolonged_ns = ProlongedBySource(graph);
   std::vector<std::pair<Source, double>> ranked(prolonged_ns.begin(), prolonged_ns.end());
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   double all = 0;
   for (const auto& [source, prolonged] : ranked) all += prolonged;
   for (size_t i = 0; i < std::min(kReported, ranked.size()); ++i) {

@@ -105,7 +105,8 @@ TEST(HolmesBaseline, TwoLateRanksInOneGroupHideEachOther) {
 
 TEST(HolmesBaseline, AGroupWithoutItsLikesIsNeverSlowItself) {
   TrainingView job = Job(4);
-  AddWaits(job, {{0, 0}, {1, 0}, {2, 0}, {3, 0}}, 60);  // 60 of 100 ms in one communicator of its kind
+  AddWaits(job, {{0, 0}, {1, 0}, {2, 0}, {3, 0}},
+           60);  // 60 of 100 ms in one communicator of its kind
   EXPECT_THAT(Ask<HolmesBaseline>(job.Finish()), IsEmpty());
 }
 

@@ -25,7 +25,8 @@ Longest LongestOf(const FunctionColumn& column) {
   Longest longest;
   std::vector<double> durations;
   for (const FunctionPattern* pattern : column.pattern) durations.push_back(MeanDuration(*pattern));
-  longest.row = static_cast<size_t>(std::max_element(durations.begin(), durations.end()) - durations.begin());
+  longest.row =
+      static_cast<size_t>(std::max_element(durations.begin(), durations.end()) - durations.begin());
   longest.duration_ns = durations[longest.row];
   longest.median_ns = Median(std::span(durations));
   longest.ratio = longest.median_ns > 0 ? longest.duration_ns / longest.median_ns : 0;
@@ -34,7 +35,8 @@ Longest LongestOf(const FunctionColumn& column) {
 
 }  // namespace
 
-void LongestDurationBaseline::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
+void LongestDurationBaseline::Evaluate(const CrossRankView& view,
+                                       std::vector<Finding>& findings) const {
   const FunctionColumn* worst = nullptr;
   Longest longest;
   for (const FunctionColumn& column : view.functions()) {
@@ -48,9 +50,11 @@ void LongestDurationBaseline::Evaluate(const CrossRankView& view, std::vector<Fi
   Claim claim;
   claim.ranks = {view.ranks()[worst->rank[longest.row]].rank};
   claim.function = worst->pattern[longest.row];
-  claim.evidence = {{"mean_duration", "ns", longest.duration_ns, longest.median_ns, kMinRatio * longest.median_ns, worst->size()}};
-  claim.title = fmt::format("{} takes {} a call on {}, {:.2f} times the median of all ranks.", claim.function->name,
-                            DurationText(longest.duration_ns), RankList(claim.ranks), longest.ratio);
+  claim.evidence = {{"mean_duration", "ns", longest.duration_ns, longest.median_ns,
+                     kMinRatio * longest.median_ns, worst->size()}};
+  claim.title = fmt::format("{} takes {} a call on {}, {:.2f} times the median of all ranks.",
+                            claim.function->name, DurationText(longest.duration_ns),
+                            RankList(claim.ranks), longest.ratio);
   findings.push_back(ToFinding(view, *this, std::move(claim)));
 }
 

@@ -42,15 +42,21 @@ TEST(LongestDurationBaseline, LooksAtNothingBelowOnePercent) {
 // Known traps.
 
 TEST(LongestDurationBaseline, BlamesTheVictimOfALateArriver) {
-  // Rank 3 computes 20 % longer; whoever waits for it has collectives three times as long. Rank 0 came first.
+  // Rank 3 computes 20 % longer; whoever waits for it has collectives three times as long. Rank 0
+  // came first.
   TrainingView job(8);
   for (uint32_t rank = 0; rank < 8; ++rank) {
     job.Run(rank, "gemm", rank == 3 ? 120 : 100, "", FunctionClass::kGpuCompute);
-    job.Run(rank, "all_reduce", rank == 3 ? 10 : rank == 0 ? 33 : 30, "", FunctionClass::kCollective);
+    job.Run(rank, "all_reduce",
+            rank == 3   ? 10
+            : rank == 0 ? 33
+                        : 30,
+            "", FunctionClass::kCollective);
   }
   const std::vector<Finding> findings = Ask<LongestDurationBaseline>(job.Finish());
   ASSERT_THAT(findings, SizeIs(1));
-  EXPECT_EQ(findings[0].function, "gemm");  // 1.2 beats 33 / 30 here: the median itself is a victim's ...
+  EXPECT_EQ(findings[0].function,
+            "gemm");  // 1.2 beats 33 / 30 here: the median itself is a victim's ...
 
   TrainingView mixed(8);
   for (uint32_t rank = 0; rank < 8; ++rank) {
@@ -75,7 +81,8 @@ TEST(LongestDurationBaseline, HasNobodyToCompareAFunctionWithThatOneRankAloneRun
 
 TEST(LongestDurationBaseline, BlamesAHealthyRoleForBeingOne) {
   TrainingView job(8);
-  for (uint32_t rank = 0; rank < 8; ++rank) job.Role(rank, rank >= 6 ? "last" : "first").Run(rank, "gemm", rank >= 6 ? 140 : 100);
+  for (uint32_t rank = 0; rank < 8; ++rank)
+    job.Role(rank, rank >= 6 ? "last" : "first").Run(rank, "gemm", rank >= 6 ? 140 : 100);
   const std::vector<Finding> findings = Ask<LongestDurationBaseline>(job.Finish());
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(CulpritRanks(findings[0]), ElementsAre(6));

@@ -1,4 +1,5 @@
-// The communication operators of a window as Holmes links them: which of them are prolonged, and whose.
+// The communication operators of a window as Holmes links them: which of them are prolonged, and
+// whose.
 #pragma once
 
 #include <map>
@@ -9,8 +10,8 @@
 
 namespace eroica {
 
-// A collective communicator. prolonged_ns: by member, time an iteration over the shortest mean duration of the likes; 0 where the member is
-// normal.
+// A collective communicator. prolonged_ns: by member, time an iteration over the shortest mean
+// duration of the likes; 0 where the member is normal.
 struct CollectiveNode {
   const CollectiveSummary* summary = nullptr;
   std::vector<double> prolonged_ns;
@@ -36,7 +37,8 @@ struct ProlongedOperator {
 
 class OperatorGraph {
  public:
-  // delta: how many times as long an iteration must become by an operator for it to be abnormal. The view must outlive the graph.
+  // delta: how many times as long an iteration must become by an operator for it to be abnormal.
+  // The view must outlive the graph.
   OperatorGraph(const CrossRankView& view, double delta);
   OperatorGraph(const OperatorGraph&) = delete;
   OperatorGraph& operator=(const OperatorGraph&) = delete;

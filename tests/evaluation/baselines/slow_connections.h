@@ -1,4 +1,5 @@
-// Connections that Aegis and C4D call slow, and what they make of them: the matrix of delays by source and destination.
+// Connections that Aegis and C4D call slow, and what they make of them: the matrix of delays by
+// source and destination.
 #pragma once
 
 #include <compare>
@@ -23,8 +24,9 @@ inline constexpr double kAegisSlowFactor = 1.5;
 // Whether any rank reports connections.
 bool HasConnections(const CrossRankView& view);
 
-// Whose throughput in the window is below the mean of their communicator's connections of the same resource / kAegisSlowFactor. A connection is of the smallest
-// communicator that both of its ends are in.
+// Whose throughput in the window is below the mean of their communicator's connections of the same
+// resource / kAegisSlowFactor. A connection is of the smallest communicator that both of its ends
+// are in.
 std::set<SlowConnection> FindSlowConnections(const CrossRankView& view);
 
 enum class MatrixShape : uint8_t { kLink, kSender, kReceiver, kRank, kNetwork };

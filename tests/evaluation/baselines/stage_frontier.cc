@@ -27,12 +27,14 @@ struct Suspect {
 
 bool IsDecided(const FrontierAdvance& advance) {
   const double margin = kMinLead * static_cast<double>(advance.increment_ns);
-  return static_cast<double>(advance.lead_ns) > margin && static_cast<double>(advance.own_ns - advance.longest_other_ns) > margin;
+  return static_cast<double>(advance.lead_ns) > margin &&
+         static_cast<double>(advance.own_ns - advance.longest_other_ns) > margin;
 }
 
 }  // namespace
 
-void StageFrontierBaseline::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
+void StageFrontierBaseline::Evaluate(const CrossRankView& view,
+                                     std::vector<Finding>& findings) const {
   std::vector<Suspect> suspects(kStepStageCount);
   uint32_t steps = 0;
   int64_t exposed_ns = 0;
@@ -54,16 +56,21 @@ void StageFrontierBaseline::Evaluate(const CrossRankView& view, std::vector<Find
       suspect.led = led;
     }
   }
-  std::erase_if(suspects, [&](const Suspect& s) { return s.led == 0 || s.led < kMinSteps * steps; });
-  std::stable_sort(suspects.begin(), suspects.end(), [](const Suspect& a, const Suspect& b) { return a.exposed_ns > b.exposed_ns; });
+  std::erase_if(suspects,
+                [&](const Suspect& s) { return s.led == 0 || s.led < kMinSteps * steps; });
+  std::stable_sort(suspects.begin(), suspects.end(),
+                   [](const Suspect& a, const Suspect& b) { return a.exposed_ns > b.exposed_ns; });
   for (size_t i = 0; i < std::min(kSuspects, suspects.size()); ++i) {
     const Suspect& suspect = suspects[i];
     const double share = static_cast<double>(suspect.exposed_ns) / static_cast<double>(exposed_ns);
-    Claim claim{.subkind = std::string(StageName(suspect.stage)), .ranks = {view.ranks()[suspect.leader].rank}};
-    claim.evidence = {{"share_of_exposed_time", "ratio", share, 0, 0, steps},
-                      {"steps_led", "count", static_cast<double>(suspect.led), 0, kMinSteps * steps, steps}};
-    claim.title = fmt::format("The {} stage is {} of the exposed time, and {} leads it in {} of {} steps.", claim.subkind,
-                              PercentText(share), RankList(claim.ranks), suspect.led, steps);
+    Claim claim{.subkind = std::string(StageName(suspect.stage)),
+                .ranks = {view.ranks()[suspect.leader].rank}};
+    claim.evidence = {
+        {"share_of_exposed_time", "ratio", share, 0, 0, steps},
+        {"steps_led", "count", static_cast<double>(suspect.led), 0, kMinSteps * steps, steps}};
+    claim.title =
+        fmt::format("The {} stage is {} of the exposed time, and {} leads it in {} of {} steps.",
+                    claim.subkind, PercentText(share), RankList(claim.ranks), suspect.led, steps);
     findings.push_back(ToFinding(view, *this, std::move(claim)));
   }
 }

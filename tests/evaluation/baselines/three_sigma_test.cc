@@ -15,7 +15,8 @@ using ::testing::SizeIs;
 TrainingView OneSlow(uint32_t world, uint32_t slow, double ms) {
   TrainingView job(world);
   for (uint32_t rank = 0; rank < world; ++rank)
-    job.Run(rank, "gemm", rank == slow ? ms : 100 + 0.1 * (rank % 5), "", FunctionClass::kGpuCompute);
+    job.Run(rank, "gemm", rank == slow ? ms : 100 + 0.1 * (rank % 5), "",
+            FunctionClass::kGpuCompute);
   return job.Finish();
 }
 
@@ -57,7 +58,8 @@ TEST(ThreeSigmaBaseline, CannotSeeAnythingAmongTenRanks) {
 
 TEST(ThreeSigmaBaseline, FlagsAHealthyRoleThatFewRanksHave) {
   TrainingView job(32);
-  for (uint32_t rank = 0; rank < 32; ++rank) job.Role(rank, rank >= 30 ? "last" : "first").Run(rank, "gemm", rank >= 30 ? 140 : 100);
+  for (uint32_t rank = 0; rank < 32; ++rank)
+    job.Role(rank, rank >= 30 ? "last" : "first").Run(rank, "gemm", rank >= 30 ? 140 : 100);
   const std::vector<Finding> findings = Ask<ThreeSigmaBaseline>(job.Finish());
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(CulpritRanks(findings[0]), ElementsAre(30, 31));
@@ -65,7 +67,8 @@ TEST(ThreeSigmaBaseline, FlagsAHealthyRoleThatFewRanksHave) {
 
 TEST(ThreeSigmaBaseline, ALargerFaultHidesASmallerOne) {
   TrainingView job(64);
-  for (uint32_t rank = 0; rank < 64; ++rank) job.Run(rank, "gemm", rank == 9 ? 130 : rank == 4 ? 400 : 100);
+  for (uint32_t rank = 0; rank < 64; ++rank)
+    job.Run(rank, "gemm", rank == 9 ? 130 : rank == 4 ? 400 : 100);
   const std::vector<Finding> findings = Ask<ThreeSigmaBaseline>(job.Finish());
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(CulpritRanks(findings[0]), ElementsAre(4));
@@ -74,7 +77,8 @@ TEST(ThreeSigmaBaseline, ALargerFaultHidesASmallerOne) {
 TEST(ThreeSigmaBaseline, FlagsTheVictimsOfALateArriver) {
   // Only the four ranks of its group wait for rank 3, which shows nothing itself.
   TrainingView job(64);
-  for (uint32_t rank = 0; rank < 64; ++rank) job.Run(rank, "all_reduce", rank < 3 ? 40 : 10, "", FunctionClass::kCollective);
+  for (uint32_t rank = 0; rank < 64; ++rank)
+    job.Run(rank, "all_reduce", rank < 3 ? 40 : 10, "", FunctionClass::kCollective);
   const std::vector<Finding> findings = Ask<ThreeSigmaBaseline>(job.Finish());
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(CulpritRanks(findings[0]), ElementsAre(0, 1, 2));

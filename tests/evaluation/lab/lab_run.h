@@ -9,6 +9,8 @@
 
 namespace eroica {
 
-inline ProgramRun RunLab(std::vector<std::string> arguments) { return Program(EROICA_LAB_PROGRAM, std::move(arguments)).Wait(); }
+inline ProgramRun RunLab(std::vector<std::string> arguments) {
+  return Program(EROICA_LAB_PROGRAM, std::move(arguments)).Wait();
+}
 
 }  // namespace eroica

@@ -1,5 +1,5 @@
-// The program `eroica-lab`: how right the diagnosis is, on training jobs with a known truth. Nothing of
-// the product links it.
+// The program `eroica-lab`: how right the diagnosis is, on training jobs with a known truth.
+// Nothing of the product links it.
 #include <CLI/CLI.hpp>
 #include <string>
 

@@ -84,23 +84,28 @@ absl::StatusOr<std::vector<Scenario>> ReadScenarios(const ScoreFlags& flags) {
   return scenarios;
 }
 
-std::vector<RunTask> Tasks(const std::vector<Scenario>& scenarios, const ScoreFlags& flags, const std::vector<Method>& methods) {
+std::vector<RunTask> Tasks(const std::vector<Scenario>& scenarios, const ScoreFlags& flags,
+                           const std::vector<Method>& methods) {
   std::vector<RunTask> tasks;
   for (const Scenario& scenario : scenarios) {
     const uint32_t ranks = scenario.job.layout.world_size();
     if (!scenario.traces.empty()) {
       if (flags.traces.empty()) continue;
-      tasks.push_back({.name = scenario.name, .ranks = ranks, .steps = 1, .run = [&scenario, &flags, &methods](const auto&) {
+      tasks.push_back({.name = scenario.name,
+                       .ranks = ranks,
+                       .steps = 1,
+                       .run = [&scenario, &flags, &methods](const auto&) {
                          return RunTrace(scenario, flags.traces, methods);
                        }});
       continue;
     }
     for (const uint64_t seed : Seeds(scenario, flags.seeds)) {
-      tasks.push_back(
-          {.name = fmt::format("{}, seed {}", scenario.name, seed),
-           .ranks = ranks,
-           .steps = StepsOf(scenario),
-           .run = [&scenario, seed, &methods](const RunProgress& progress) { return RunScenario(scenario, seed, methods, progress); }});
+      tasks.push_back({.name = fmt::format("{}, seed {}", scenario.name, seed),
+                       .ranks = ranks,
+                       .steps = StepsOf(scenario),
+                       .run = [&scenario, seed, &methods](const RunProgress& progress) {
+                         return RunScenario(scenario, seed, methods, progress);
+                       }});
     }
   }
   return tasks;
@@ -108,9 +113,13 @@ std::vector<RunTask> Tasks(const std::vector<Scenario>& scenarios, const ScoreFl
 
 absl::StatusOr<std::vector<ScoredRun>> RunAll(const std::vector<RunTask>& tasks, int jobs) {
   RunQueueOptions options;
-  options.threads = jobs > 0 ? jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  ProgressBar bar(ProgressStream(), fmt::format("scoring {} runs", tasks.size()), std::chrono::steady_clock::now());
-  return RunTasks(tasks, options, [&bar](uint64_t done, uint64_t total) { bar.Update(done, total, std::chrono::steady_clock::now()); });
+  options.threads =
+      jobs > 0 ? jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  ProgressBar bar(ProgressStream(), fmt::format("scoring {} runs", tasks.size()),
+                  std::chrono::steady_clock::now());
+  return RunTasks(tasks, options, [&bar](uint64_t done, uint64_t total) {
+    bar.Update(done, total, std::chrono::steady_clock::now());
+  });
 }
 
 std::string AsText(const std::vector<TextTable>& tables) {
@@ -129,7 +138,8 @@ std::string MissesAsText(const TextTable& misses) {
   std::string text = fmt::format("\n{}\n", misses.title);
   for (size_t i = 1; i < misses.rows.size(); ++i) {
     const std::vector<std::string>& row = misses.rows[i];
-    text += fmt::format("  {}  {}: expected {}, said {}{}\n", row[0], row[1], row[2], row[3], row[4] == "-" ? "" : "; known: " + row[4]);
+    text += fmt::format("  {}  {}: expected {}, said {}{}\n", row[0], row[1], row[2], row[3],
+                        row[4] == "-" ? "" : "; known: " + row[4]);
   }
   return text;
 }
@@ -154,28 +164,34 @@ std::string CommandOf(const ScoreFlags& flags) {
   return command;
 }
 
-absl::Status WriteFiles(const ScoreFlags& flags, const std::vector<ScoredRun>& runs, const std::vector<MethodScore>& scores,
-                        const KnownMisses& known) {
+absl::Status WriteFiles(const ScoreFlags& flags, const std::vector<ScoredRun>& runs,
+                        const std::vector<MethodScore>& scores, const KnownMisses& known) {
   if (!flags.svg.empty()) {
     const std::vector<Chart> charts = {AccuracyChart(runs), ReliabilityChart(scores)};
-    if (absl::Status status = WriteTextFile(flags.svg, ChartSvg(charts)); !status.ok()) return status;
+    if (absl::Status status = WriteTextFile(flags.svg, ChartSvg(charts)); !status.ok())
+      return status;
   }
   if (flags.markdown.empty()) return absl::OkStatus();
-  AccuracyPage page{.command = CommandOf(flags), .chart = "", .live = "", .runs = runs, .known = known};
+  AccuracyPage page{
+      .command = CommandOf(flags), .chart = "", .live = "", .runs = runs, .known = known};
   if (!flags.live.empty()) {
     absl::StatusOr<std::string> live = ReadTextFile(flags.live);
     if (!live.ok()) return live.status();
     page.live = *std::move(live);
   }
-  if (!flags.svg.empty()) page.chart = fs::path(flags.svg).lexically_proximate(fs::path(flags.markdown).parent_path()).generic_string();
+  if (!flags.svg.empty())
+    page.chart = fs::path(flags.svg)
+                     .lexically_proximate(fs::path(flags.markdown).parent_path())
+                     .generic_string();
   return WriteTextFile(flags.markdown, AccuracyMarkdown(page));
 }
 
 // Eroica where it is among the methods, else all.
 bool AllRight(const std::vector<ScoredRun>& runs, const std::vector<Method>& methods) {
   const bool with_eroica = methods.front().name == kEroicaMethod;
-  return std::all_of(runs.begin(), runs.end(),
-                     [with_eroica](const ScoredRun& run) { return run.verdict.right() || (with_eroica && run.method != kEroicaMethod); });
+  return std::all_of(runs.begin(), runs.end(), [with_eroica](const ScoredRun& run) {
+    return run.verdict.right() || (with_eroica && run.method != kEroicaMethod);
+  });
 }
 
 absl::StatusOr<int> RunScore(const ScoreFlags& flags) {
@@ -190,7 +206,9 @@ absl::StatusOr<int> RunScore(const ScoreFlags& flags) {
   const absl::StatusOr<std::vector<Scenario>> scenarios = ReadScenarios(flags);
   if (!scenarios.ok()) return scenarios.status();
   const std::vector<RunTask> tasks = Tasks(*scenarios, flags, *methods);
-  if (tasks.empty()) return absl::NotFoundError("no scenario to run: none of the files fits --family, --max-ranks and --traces");
+  if (tasks.empty())
+    return absl::NotFoundError(
+        "no scenario to run: none of the files fits --family, --max-ranks and --traces");
   const absl::StatusOr<std::vector<ScoredRun>> runs = RunAll(tasks, flags.jobs);
   if (!runs.ok()) return runs.status();
   const std::vector<MethodScore> scores = Score(*runs);
@@ -199,7 +217,8 @@ absl::StatusOr<int> RunScore(const ScoreFlags& flags) {
     std::cout << ScoreJson(scores, *runs);
   } else {
     std::vector<TextTable> tables = ScoreTables(scores);
-    if (TextTable effects = Effects(*runs); effects.rows.size() > 1) tables.push_back(std::move(effects));
+    if (TextTable effects = Effects(*runs); effects.rows.size() > 1)
+      tables.push_back(std::move(effects));
     std::cout << AsText(tables) << MissesAsText(Misses(*runs, methods->front().name, known));
   }
   return AllRight(*runs, *methods) ? kExitNothingFound : kExitFindings;
@@ -208,26 +227,51 @@ absl::StatusOr<int> RunScore(const ScoreFlags& flags) {
 void AddOptions(CLI::App& command, ScoreFlags& flags) {
   command
       .add_option("SCENARIO", flags.paths,
-                  fmt::format("Scenario files, or folders of them (default: {}, with --traces {})", kScenarios, kTraceScenarios))
+                  fmt::format("Scenario files, or folders of them (default: {}, with --traces {})",
+                              kScenarios, kTraceScenarios))
       ->type_name("");
-  command.add_option("--seeds", flags.seeds, "Runs of each scenario: its own seeds first, then on from the largest (default: its own)")
+  command
+      .add_option(
+          "--seeds", flags.seeds,
+          "Runs of each scenario: its own seeds first, then on from the largest (default: its own)")
       ->type_name("N");
-  command.add_option("--jobs", flags.jobs, "Runs at once (default: one a core)")->type_name("N")->check(CLI::Range(1, 1024));
-  command.add_option("--family", flags.family, "Only scenarios of this family, such as \"gpu slow\"")->type_name("NAME");
-  command.add_option("--max-ranks", flags.max_ranks, "Only scenarios of at most so many ranks")->type_name("N");
+  command.add_option("--jobs", flags.jobs, "Runs at once (default: one a core)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  command
+      .add_option("--family", flags.family, "Only scenarios of this family, such as \"gpu slow\"")
+      ->type_name("NAME");
+  command.add_option("--max-ranks", flags.max_ranks, "Only scenarios of at most so many ranks")
+      ->type_name("N");
   std::string names;
-  for (const Method& method : AllMethods()) names += fmt::format("\n{}: {}", method.name, method.about);
-  command.add_option("--method", flags.methods, "What is scored, may be given several times (default: all):" + names)->type_name("NAME");
+  for (const Method& method : AllMethods())
+    names += fmt::format("\n{}: {}", method.name, method.about);
+  command
+      .add_option("--method", flags.methods,
+                  "What is scored, may be given several times (default: all):" + names)
+      ->type_name("NAME");
   command
       .add_option("--traces", flags.traces,
-                  "Folder of real traces: scenarios of traces are scored, too, and alone where no SCENARIO is given")
+                  "Folder of real traces: scenarios of traces are scored, too, and alone where no "
+                  "SCENARIO is given")
       ->type_name("FOLDER");
-  command.add_option("--known", flags.known, "File of misses that are known, with their reasons: \"scenario: reason\"")->type_name("FILE");
-  command.add_flag("--json", flags.json, "One JSON object instead of tables: the score of each method, and every run");
-  command.add_option("--live", flags.live, "Markdown of what was found in real jobs (ops/live.sh), to stand first on the page")
+  command
+      .add_option("--known", flags.known,
+                  "File of misses that are known, with their reasons: \"scenario: reason\"")
       ->type_name("FILE");
-  command.add_option("--markdown", flags.markdown, "Write a page of all tables, too")->type_name("FILE");
-  command.add_option("--svg", flags.svg, "Write charts, too: accuracy against the effect of the fault, and confidence against being right")
+  command.add_flag("--json", flags.json,
+                   "One JSON object instead of tables: the score of each method, and every run");
+  command
+      .add_option(
+          "--live", flags.live,
+          "Markdown of what was found in real jobs (ops/live.sh), to stand first on the page")
+      ->type_name("FILE");
+  command.add_option("--markdown", flags.markdown, "Write a page of all tables, too")
+      ->type_name("FILE");
+  command
+      .add_option("--svg", flags.svg,
+                  "Write charts, too: accuracy against the effect of the fault, and confidence "
+                  "against being right")
       ->type_name("FILE");
 }
 
@@ -235,15 +279,19 @@ void AddOptions(CLI::App& command, ScoreFlags& flags) {
 
 void AddScoreCommand(CLI::App& app, int* exit_code) {
   auto flags = std::make_shared<ScoreFlags>();
-  CLI::App* command = app.add_subcommand("score", "Run scenarios with a known truth and say how right the diagnosis is");
+  CLI::App* command = app.add_subcommand(
+      "score", "Run scenarios with a known truth and say how right the diagnosis is");
   AddOptions(*command, *flags);
   command->footer(
       "Examples:\n"
-      "  eroica-lab score                                          all of tests/scenarios/dev, every method\n"
-      "  eroica-lab score tests/scenarios/dev/gpu_slow_gross_dp_8r.toml --seeds 20 --method eroica\n"
+      "  eroica-lab score                                          all of tests/scenarios/dev, "
+      "every method\n"
+      "  eroica-lab score tests/scenarios/dev/gpu_slow_gross_dp_8r.toml --seeds 20 --method "
+      "eroica\n"
       "  eroica-lab score --max-ranks 512 --json | jq '.methods[].faults'\n"
       "  eroica-lab score --traces traces/                         real traces with a known truth\n"
-      "  eroica-lab score tests/scenarios/evaluation --live tests/live/results.md --markdown docs/ACCURACY.md --svg docs/accuracy.svg\n\n"
+      "  eroica-lab score tests/scenarios/evaluation --live tests/live/results.md --markdown "
+      "docs/ACCURACY.md --svg docs/accuracy.svg\n\n"
       "Exit codes: 0 all right, 1 misses or false findings, 2 error.");
   command->callback([flags, exit_code] {
     const absl::StatusOr<int> code = RunScore(*flags);

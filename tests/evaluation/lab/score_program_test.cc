@@ -51,7 +51,8 @@ class ScoreProgram : public ::testing::Test {
 };
 
 TEST_F(ScoreProgram, AllRightIsExitZero) {
-  const ProgramRun run = RunLab({"score", Write("slow.toml", kSlow + std::string("2\n")), "--method", "eroica"});
+  const ProgramRun run =
+      RunLab({"score", Write("slow.toml", kSlow + std::string("2\n")), "--method", "eroica"});
   EXPECT_EQ(run.exit_code, kExitNothingFound) << run.out << run.err;
   EXPECT_THAT(run.out, HasSubstr("gpu slow"));
   EXPECT_THAT(run.out, Not(HasSubstr("Not right")));
@@ -79,8 +80,8 @@ TEST_F(ScoreProgram, WritesThePageAndTheCharts) {
   const std::string page = folder_.path() + "/page.md";
   const std::string charts = folder_.path() + "/charts.svg";
   const std::string known = Write("known.txt", "slow: a device that is too fast\n");
-  const ProgramRun run =
-      RunLab({"score", Write("slow.toml", kSlow + std::string("1\n")), "--markdown", page, "--svg", charts, "--known", known});
+  const ProgramRun run = RunLab({"score", Write("slow.toml", kSlow + std::string("1\n")),
+                                 "--markdown", page, "--svg", charts, "--known", known});
   EXPECT_EQ(run.exit_code, kExitFindings) << run.err;
   EXPECT_THAT(Read(page), HasSubstr("](charts.svg)"));
   EXPECT_THAT(Read(page), HasSubstr("a device that is too fast"));
@@ -89,13 +90,13 @@ TEST_F(ScoreProgram, WritesThePageAndTheCharts) {
 
 TEST_F(ScoreProgram, WhatCannotBeRunIsAnError) {
   const std::string file = Write("slow.toml", kSlow + std::string("2\n"));
-  for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{"score", "no_such_file.toml"},
-                                             {"score", file, "--method", "magic"},
-                                             {"score", file, "--family", "none such"},
-                                             {"score", file, "--markdown", "/no/such/folder/page.md"},
-                                             {"score", file, "--known", "no_such_file.txt"},
-                                             {"score", file, "--jobs", "0"}}) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"score", "no_such_file.toml"},
+           {"score", file, "--method", "magic"},
+           {"score", file, "--family", "none such"},
+           {"score", file, "--markdown", "/no/such/folder/page.md"},
+           {"score", file, "--known", "no_such_file.txt"},
+           {"score", file, "--jobs", "0"}}) {
     const ProgramRun run = RunProgram(arguments);
     EXPECT_EQ(run.exit_code, kExitError) << arguments.back();
     EXPECT_THAT(run.err, HasSubstr("eroica: ")) << arguments.back();

@@ -1,4 +1,5 @@
-// Moves all times of the batches by a constant on their way to another sink: a simulated job happens when its epoch says, a live demonstration now. One thread.
+// Moves all times of the batches by a constant on their way to another sink: a simulated job
+// happens when its epoch says, a live demonstration now. One thread.
 #pragma once
 
 #include <cstdint>

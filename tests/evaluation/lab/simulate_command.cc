@@ -1,4 +1,5 @@
-// eroica-lab simulate: a training job that never ran, into a recording, into Kafka, or as Chrome traces.
+// eroica-lab simulate: a training job that never ran, into a recording, into Kafka, or as Chrome
+// traces.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -68,11 +69,13 @@ absl::Status Run(const SimulateFlags& flags, BatchSink& sink, Outcome* outcome) 
   const Clock::time_point start = Clock::now();
   ProgressBar bar(ProgressStream(), "simulating", start);
   const auto progress = [&](uint32_t steps_done, int64_t job_time_ns) {
-    if (flags.pace == "real") std::this_thread::sleep_until(start + std::chrono::nanoseconds(job_time_ns));
+    if (flags.pace == "real")
+      std::this_thread::sleep_until(start + std::chrono::nanoseconds(job_time_ns));
     bar.Update(steps_done, outcome->job.steps, Clock::now());
     return absl::OkStatus();
   };
-  absl::StatusOr<simulate::SimulationReport> report = simulate::Simulate(outcome->job, sink, progress);
+  absl::StatusOr<simulate::SimulationReport> report =
+      simulate::Simulate(outcome->job, sink, progress);
   if (!report.ok()) return report.status();
   outcome->report = *std::move(report);
   outcome->seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -81,12 +84,16 @@ absl::Status Run(const SimulateFlags& flags, BatchSink& sink, Outcome* outcome) 
 
 absl::Status RunIntoTraces(const SimulateFlags& flags, Outcome* outcome) {
   if (outcome->job.telemetry.level == CaptureLevel::kPatterns) {
-    return absl::InvalidArgumentError("capture level 1 are patterns, which no Chrome trace can hold: say --level 2");
+    return absl::InvalidArgumentError(
+        "capture level 1 are patterns, which no Chrome trace can hold: say --level 2");
   }
   if (!outcome->job.resizes.empty()) {
-    return absl::InvalidArgumentError("the job changes its size: a Chrome trace is of one process of a rank; write a recording instead");
+    return absl::InvalidArgumentError(
+        "the job changes its size: a Chrome trace is of one process of a rank; write a recording "
+        "instead");
   }
-  const absl::StatusOr<std::unique_ptr<ChromeTraceWriter>> writer = ChromeTraceWriter::Open(flags.chrome);
+  const absl::StatusOr<std::unique_ptr<ChromeTraceWriter>> writer =
+      ChromeTraceWriter::Open(flags.chrome);
   if (!writer.ok()) return writer.status();
   if (absl::Status status = Run(flags, **writer, outcome); !status.ok()) return status;
   return (*writer)->Finish();
@@ -107,12 +114,15 @@ absl::Status RunInto(const SimulateFlags& flags, Sink& sink, int64_t shift_ns, O
 absl::Status RunIntoLog(const SimulateFlags& flags, Outcome* outcome) {
   absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return config.status();
-  const absl::StatusOr<OutputLog> output = OpenOutputLog(*std::move(config), flags.output, flags.append);
+  const absl::StatusOr<OutputLog> output =
+      OpenOutputLog(*std::move(config), flags.output, flags.append);
   if (!output.ok()) return output.status();
   const absl::StatusOr<std::unique_ptr<LogProducer>> producer = output->log->NewProducer();
   if (!producer.ok()) return producer.status();
   // What a broker keeps goes by its age: into Kafka the job happens now.
-  const int64_t shift_ns = output->sink.timestamp_ms ? *output->sink.timestamp_ms * 1'000'000 - simulate::HostClock::kEpochNs : 0;
+  const int64_t shift_ns = output->sink.timestamp_ms ? *output->sink.timestamp_ms * 1'000'000 -
+                                                           simulate::HostClock::kEpochNs
+                                                     : 0;
   if (outcome->job.telemetry.level == CaptureLevel::kPatterns) {
     EdgeBatchSink sink(producer->get(), output->sink);
     return RunInto(flags, sink, shift_ns, outcome);
@@ -123,11 +133,13 @@ absl::Status RunIntoLog(const SimulateFlags& flags, Outcome* outcome) {
 
 absl::StatusOr<Outcome> SimulateJob(const SimulateFlags& flags) {
   if (flags.scenario.empty())
-    return absl::InvalidArgumentError("which scenario? Give a file such as tests/scenarios/dev/gpu_slow_dp_8r.toml");
+    return absl::InvalidArgumentError(
+        "which scenario? Give a file such as tests/scenarios/dev/gpu_slow_dp_8r.toml");
   absl::StatusOr<simulate::SimulatedJob> job = JobOf(flags);
   if (!job.ok()) return job.status();
   Outcome outcome{.job = *std::move(job)};
-  const absl::Status status = flags.chrome.empty() ? RunIntoLog(flags, &outcome) : RunIntoTraces(flags, &outcome);
+  const absl::Status status =
+      flags.chrome.empty() ? RunIntoLog(flags, &outcome) : RunIntoTraces(flags, &outcome);
   if (!status.ok()) return status;
   return outcome;
 }
@@ -145,11 +157,15 @@ double EventsPerSecond(const Outcome& outcome) {
 
 std::string AsText(const Outcome& outcome) {
   const simulate::SimulationReport& report = outcome.report;
-  std::string text = fmt::format("{}: {} ranks, {} steps of {:.1f} ms, {} events in {:.1f} s ({:.2f} M/s)\n", outcome.job.job,
-                                 outcome.job.layout.world_size(), report.steps, MeanStepNs(report) / 1e6, report.events, outcome.seconds,
-                                 EventsPerSecond(outcome) / 1e6);
-  if (outcome.records > 0) text += fmt::format("{} records, {:.1f} MB\n", outcome.records, static_cast<double>(outcome.bytes) / 1e6);
-  if (report.lost > 0) text += fmt::format("{} events were lost on the way, as the scenario wants it\n", report.lost);
+  std::string text = fmt::format(
+      "{}: {} ranks, {} steps of {:.1f} ms, {} events in {:.1f} s ({:.2f} M/s)\n", outcome.job.job,
+      outcome.job.layout.world_size(), report.steps, MeanStepNs(report) / 1e6, report.events,
+      outcome.seconds, EventsPerSecond(outcome) / 1e6);
+  if (outcome.records > 0)
+    text += fmt::format("{} records, {:.1f} MB\n", outcome.records,
+                        static_cast<double>(outcome.bytes) / 1e6);
+  if (report.lost > 0)
+    text += fmt::format("{} events were lost on the way, as the scenario wants it\n", report.lost);
   if (report.hangs) text += fmt::format("the job hangs in step {}\n", report.steps);
   return text;
 }
@@ -173,39 +189,55 @@ std::string AsJson(const Outcome& outcome) {
 }
 
 void AddFlags(CLI::App& command, SimulateFlags& flags) {
-  command.add_option("SCENARIO", flags.scenario, "TOML file; docs/reference/scenario.md lists the keys")->type_name("");
-  command.add_option("--job", flags.job, "Name of the job (default: that of the file)")->type_name("NAME");
+  command
+      .add_option("SCENARIO", flags.scenario,
+                  "TOML file; docs/reference/scenario.md lists the keys")
+      ->type_name("");
+  command.add_option("--job", flags.job, "Name of the job (default: that of the file)")
+      ->type_name("NAME");
   command.add_option("--seed", flags.seed, "Instead of the scenario's first one")->type_name("N");
   command.add_option("--steps", flags.steps, "Training steps, instead of the scenario's")
       ->type_name("N")
       ->check(CLI::Range(1u, 10'000'000u));
   command
-      .add_option("--level", flags.level, "What is reported, instead of the scenario's: 0 marks and collectives, 1 patterns, 2 every event")
+      .add_option("--level", flags.level,
+                  "What is reported, instead of the scenario's: 0 marks and collectives, 1 "
+                  "patterns, 2 every event")
       ->type_name("0|1|2")
       ->check(CLI::Range(0, kCaptureLevelCount - 1));
-  auto* output = command.add_option("-o,--output", flags.output, "Folder of the recording; made if it is not there")->type_name("DIR");
-  command.add_option("--chrome", flags.chrome, "Folder for Chrome traces, one a rank; made if it is not there")
+  auto* output = command
+                     .add_option("-o,--output", flags.output,
+                                 "Folder of the recording; made if it is not there")
+                     ->type_name("DIR");
+  command
+      .add_option("--chrome", flags.chrome,
+                  "Folder for Chrome traces, one a rank; made if it is not there")
       ->type_name("DIR")
       ->excludes(output);
   flags.config.AddTo(command);
-  command.add_option("--pace", flags.pace, "full: as fast as it goes; real: a step takes as long as it would")
+  command
+      .add_option("--pace", flags.pace,
+                  "full: as fast as it goes; real: a step takes as long as it would")
       ->check(CLI::IsMember({"full", "real"}))
       ->capture_default_str();
   command.add_flag("--append", flags.append, "Add to a recording that holds events already");
   command.add_flag("--json", flags.json, "What was simulated, as one JSON object");
-  command.add_flag("--print-scenario-reference", flags.print_reference, "Print docs/reference/scenario.md, and nothing else");
+  command.add_flag("--print-scenario-reference", flags.print_reference,
+                   "Print docs/reference/scenario.md, and nothing else");
 }
 
 }  // namespace
 
 void AddSimulateCommand(CLI::App& app, int* exit_code) {
   auto flags = std::make_shared<SimulateFlags>();
-  CLI::App* command = app.add_subcommand("simulate", "Run a training job that is not there, with its faults");
+  CLI::App* command =
+      app.add_subcommand("simulate", "Run a training job that is not there, with its faults");
   AddFlags(*command, *flags);
   command->footer(
       "Examples:\n"
       "  eroica-lab simulate tests/scenarios/dev/gpu_slow_dp_8r.toml -o recording/\n"
-      "  eroica-lab simulate tests/scenarios/dev/gpu_slow_dp_8r.toml --chrome traces/ && eroica diagnose traces/\n"
+      "  eroica-lab simulate tests/scenarios/dev/gpu_slow_dp_8r.toml --chrome traces/ && eroica "
+      "diagnose traces/\n"
       "  eroica-lab simulate job.toml --bootstrap localhost:9092 --level 1 --pace real\n\n"
       "Exit codes: 0 simulated, 2 error.");
   command->callback([flags, exit_code] {

@@ -32,14 +32,17 @@ nlohmann::json Parsed(const ProgramRun& run) {
 // The ranks that are blamed in what `eroica findings --json` prints.
 std::vector<int> Blamed(const std::string& recording) {
   const ScratchDirectory state;
-  const ProgramRun node = RunProgram({"node", "--recording", recording, "--drain", "--state", state.path() + "/state"});
+  const ProgramRun node =
+      RunProgram({"node", "--recording", recording, "--drain", "--state", state.path() + "/state"});
   EXPECT_EQ(node.exit_code, kExitNothingFound) << node.err;
   const ProgramRun run = RunProgram({"findings", "--recording", recording, "--json"});
   std::vector<int> ranks;
   size_t begin = 0;
-  for (size_t end = run.out.find('\n'); end != std::string::npos; begin = end + 1, end = run.out.find('\n', begin)) {
+  for (size_t end = run.out.find('\n'); end != std::string::npos;
+       begin = end + 1, end = run.out.find('\n', begin)) {
     const nlohmann::json finding = nlohmann::json::parse(run.out.substr(begin, end - begin));
-    for (const nlohmann::json& culprit : finding.at("culprits")) ranks.push_back(culprit.at("rank"));
+    for (const nlohmann::json& culprit : finding.at("culprits"))
+      ranks.push_back(culprit.at("rank"));
   }
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
@@ -50,7 +53,8 @@ TEST(SimulateProgram, AJobInARecordingIsDiagnosedAtEachLevelAlike) {
   for (const char* level : {"1", "2"}) {
     const ScratchDirectory folder;
     const std::string recording = folder.path() + "/recording";
-    const nlohmann::json said = Parsed(RunLab({"simulate", kScenario, "-o", recording, "--level", level, "--json"}));
+    const nlohmann::json said =
+        Parsed(RunLab({"simulate", kScenario, "-o", recording, "--level", level, "--json"}));
     EXPECT_EQ(said.at("job"), "gpu_slow_dp_8r");
     EXPECT_EQ(said.at("ranks"), 8);
     EXPECT_EQ(said.at("steps"), 24);
@@ -65,7 +69,8 @@ TEST(SimulateProgram, AHostThatSlowsTwoJobsIsSeenToRecur) {
   const ScratchDirectory folder;
   const std::string recording = folder.path() + "/recording";
   Parsed(RunLab({"simulate", kScenario, "-o", recording, "--job", "monday", "--json"}));
-  Parsed(RunLab({"simulate", kScenario, "-o", recording, "--job", "tuesday", "--seed", "9", "--append", "--json"}));
+  Parsed(RunLab({"simulate", kScenario, "-o", recording, "--job", "tuesday", "--seed", "9",
+                 "--append", "--json"}));
   EXPECT_EQ(Blamed(recording), std::vector<int>{kCulprit});
   const ProgramRun run = RunProgram({"findings", "--recording", recording, "--by-host", "--json"});
   EXPECT_EQ(run.exit_code, kExitFindings) << run.err;
@@ -74,7 +79,8 @@ TEST(SimulateProgram, AHostThatSlowsTwoJobsIsSeenToRecur) {
   EXPECT_TRUE(record.at("recurring"));
   EXPECT_EQ(record.at("devices"), nlohmann::json::array({kCulprit}));
   EXPECT_EQ(record.at("jobs").size(), 2u);
-  const ProgramRun one = RunProgram({"findings", "--recording", recording, "--by-host", "--job", "monday"});
+  const ProgramRun one =
+      RunProgram({"findings", "--recording", recording, "--by-host", "--job", "monday"});
   EXPECT_THAT(one.out, StartsWith("node0000: 1 finding in 1 job")) << one.err;
 }
 
@@ -83,7 +89,9 @@ TEST(SimulateProgram, ChromeTracesAreDiagnosedAlike) {
   const std::string traces = folder.path() + "/traces";
   const nlohmann::json said = Parsed(RunLab({"simulate", kScenario, "--chrome", traces, "--json"}));
   EXPECT_EQ(said.at("records"), 0);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(traces), std::filesystem::directory_iterator()), 8);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(traces),
+                          std::filesystem::directory_iterator()),
+            8);
   const ProgramRun diagnosed = RunProgram({"diagnose", traces, "--window-steps", "4", "--json"});
   EXPECT_EQ(diagnosed.exit_code, kExitFindings) << diagnosed.err;
   const nlohmann::json json = nlohmann::json::parse(diagnosed.out);
@@ -99,7 +107,8 @@ TEST(SimulateProgram, EqualSeedsGiveEqualRecordingsAndOthersOthers) {
   std::vector<uint64_t> bytes;
   for (const char* seed : {"4", "4", "5"}) {
     const std::string recording = folder.path() + "/" + std::to_string(bytes.size());
-    const nlohmann::json said = Parsed(RunLab({"simulate", kScenario, "-o", recording, "--seed", seed, "--steps", "6", "--json"}));
+    const nlohmann::json said = Parsed(
+        RunLab({"simulate", kScenario, "-o", recording, "--seed", seed, "--steps", "6", "--json"}));
     EXPECT_EQ(said.at("steps"), 6);
     bytes.push_back(said.at("bytes"));
   }
@@ -110,7 +119,8 @@ TEST(SimulateProgram, EqualSeedsGiveEqualRecordingsAndOthersOthers) {
 TEST(SimulateProgram, RealPaceTakesAsLongAsTheJob) {
   const ScratchDirectory folder;
   const auto start = std::chrono::steady_clock::now();
-  const nlohmann::json said = Parsed(RunLab({"simulate", kScenario, "-o", folder.path(), "--steps", "5", "--pace", "real", "--json"}));
+  const nlohmann::json said = Parsed(RunLab(
+      {"simulate", kScenario, "-o", folder.path(), "--steps", "5", "--pace", "real", "--json"}));
   const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
   EXPECT_GE(taken.count(), 5 * said.at("step_ns_mean").get<double>() * 0.9);
 }
@@ -123,15 +133,18 @@ TEST(SimulateProgram, SaysWhatIsWrong) {
   const ProgramRun nowhere = RunLab({"simulate", kScenario});
   EXPECT_EQ(nowhere.exit_code, kExitError);
   EXPECT_THAT(nowhere.err, HasSubstr("--recording"));
-  const ProgramRun patterns = RunLab({"simulate", kScenario, "--chrome", folder.path() + "/t", "--level", "1"});
+  const ProgramRun patterns =
+      RunLab({"simulate", kScenario, "--chrome", folder.path() + "/t", "--level", "1"});
   EXPECT_EQ(patterns.exit_code, kExitError);
   EXPECT_THAT(patterns.err, HasSubstr("--level 2"));
   const std::string file = folder.path() + "/job.toml";
   WriteBytes(file, "family = \"x\"\nabout = \"y\"\n[layout]\ndta = 8\n");
   const ProgramRun unknown = RunLab({"simulate", file, "-o", folder.path() + "/r"});
   EXPECT_EQ(unknown.exit_code, kExitError);
-  EXPECT_EQ(unknown.err, "eroica: " + file + ":4: unknown key 'layout.dta'; did you mean 'layout.data'?\n");
-  EXPECT_EQ(RunLab({"simulate", kScenario, "-o", folder.path() + "/r", "--steps", "5"}).exit_code, kExitNothingFound);
+  EXPECT_EQ(unknown.err,
+            "eroica: " + file + ":4: unknown key 'layout.dta'; did you mean 'layout.data'?\n");
+  EXPECT_EQ(RunLab({"simulate", kScenario, "-o", folder.path() + "/r", "--steps", "5"}).exit_code,
+            kExitNothingFound);
   const ProgramRun twice = RunLab({"simulate", kScenario, "-o", folder.path() + "/r"});
   EXPECT_EQ(twice.exit_code, kExitError);
   EXPECT_THAT(twice.err, HasSubstr("--append"));

@@ -28,17 +28,22 @@ How a run is judged (`tests/evaluation/score/verdict.h`):
 // What the method reached where the telemetry tells at all. Nothing where it tells everything.
 std::vector<TextTable> TargetsOfTold(const AccuracyPage& page) {
   std::vector<ScoredRun> told;
-  std::ranges::copy_if(page.runs, std::back_inserter(told),
-                       [&](const ScoredRun& run) { return !CannotBeTold(page.known, run.facts.scenario); });
+  std::ranges::copy_if(page.runs, std::back_inserter(told), [&](const ScoredRun& run) {
+    return !CannotBeTold(page.known, run.facts.scenario);
+  });
   if (told.empty() || told.size() == page.runs.size()) return {};
   std::vector<ScoredRun> prompt;
-  std::ranges::copy_if(told, std::back_inserter(prompt),
-                       [&](const ScoredRun& run) { return WhyMoreWindows(page.known, run.facts.scenario, run.facts.family).empty(); });
-  const FaultCounts large = prompt.empty() ? FaultCounts{} : Score(prompt).front().by_effect[static_cast<size_t>(EffectClass::kLarge)];
+  std::ranges::copy_if(told, std::back_inserter(prompt), [&](const ScoredRun& run) {
+    return WhyMoreWindows(page.known, run.facts.scenario, run.facts.family).empty();
+  });
+  const FaultCounts large =
+      prompt.empty() ? FaultCounts{}
+                     : Score(prompt).front().by_effect[static_cast<size_t>(EffectClass::kLarge)];
   TextTable table = Targets(Score(told).front(), large);
   table.title += ", without what nothing in the telemetry tells";
   table.note =
-      "Without the scenarios of which the list of what is not right says that they cannot be told, and by what they could be; of those "
+      "Without the scenarios of which the list of what is not right says that they cannot be told, "
+      "and by what they could be; of those "
       "named within 2 windows "
       "also without those that two windows cannot tell (see what was told late).";
   return {table};
@@ -59,7 +64,9 @@ std::string AccuracyMarkdown(const AccuracyPage& page) {
   std::string text = fmt::format(kHead, page.command);
   if (!page.live.empty()) text += "\n" + page.live;
   if (!page.chart.empty())
-    text += fmt::format("\n![Accuracy against the effect of the fault, and confidence against being right]({})\n", page.chart);
+    text += fmt::format(
+        "\n![Accuracy against the effect of the fault, and confidence against being right]({})\n",
+        page.chart);
   return text + "\n" + AsMarkdown(tables);
 }
 

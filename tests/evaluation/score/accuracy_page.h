@@ -12,7 +12,8 @@ namespace eroica {
 struct AccuracyPage {
   std::string command;  // that made it
   std::string chart;    // the file of the charts, relative to the page; empty: none
-  std::string live;     // Markdown of what was found in real jobs (tests/live); comes first. Empty: none
+  // Markdown of what was found in real jobs (tests/live); comes first. Empty: none
+  std::string live;
   std::span<const ScoredRun> runs;
   KnownMisses known;
 };

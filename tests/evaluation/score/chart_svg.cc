@@ -39,12 +39,15 @@ std::string Escaped(std::string_view text) {
   return escaped;
 }
 
-std::string Text(double x, double y, std::string_view anchor, std::string_view text, std::string_view style = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, style, Escaped(text));
+std::string Text(double x, double y, std::string_view anchor, std::string_view text,
+                 std::string_view style = "") {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
+                     anchor, style, Escaped(text));
 }
 
 std::string Line(double x1, double y1, double x2, double y2, std::string_view style) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1, y1, x2, y2, style);
+  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1, y1,
+                     x2, y2, style);
 }
 
 // One chart, its upper left corner at (0, top).
@@ -67,13 +70,15 @@ class Drawing {
     const double low = chart_.x_ticks.front().value;
     const double high = chart_.x_ticks.back().value;
     const double inside = std::clamp(value, low, high);
-    const double share = chart_.logarithmic_x ? std::log(inside / low) / std::log(high / low) : (inside - low) / (high - low);
+    const double share = chart_.logarithmic_x ? std::log(inside / low) / std::log(high / low)
+                                              : (inside - low) / (high - low);
     return kLeft + share * (kWidth - kLeft - kRight);
   }
   double Y(double value) const {
     const double low = chart_.y_ticks.front().value;
     const double high = chart_.y_ticks.back().value;
-    return top_ + kHeight - kBottom - (std::clamp(value, low, high) - low) / (high - low) * (kHeight - kTop - kBottom);
+    return top_ + kHeight - kBottom -
+           (std::clamp(value, low, high) - low) / (high - low) * (kHeight - kTop - kBottom);
   }
 
   std::string Axes() const {
@@ -83,18 +88,22 @@ class Drawing {
     const double top = Y(chart_.y_ticks.back().value);
     std::string svg;
     for (const ChartTick& tick : chart_.y_ticks) {
-      svg += Line(left, Y(tick.value), right, Y(tick.value), "class=\"grid\"") + Text(left - 8, Y(tick.value) + 4, "end", tick.label);
+      svg += Line(left, Y(tick.value), right, Y(tick.value), "class=\"grid\"") +
+             Text(left - 8, Y(tick.value) + 4, "end", tick.label);
     }
     for (const ChartTick& tick : chart_.x_ticks) {
-      svg +=
-          Line(X(tick.value), bottom, X(tick.value), bottom + 5, "class=\"axis\"") + Text(X(tick.value), bottom + 20, "middle", tick.label);
+      svg += Line(X(tick.value), bottom, X(tick.value), bottom + 5, "class=\"axis\"") +
+             Text(X(tick.value), bottom + 20, "middle", tick.label);
     }
-    for (const ChartTick& note : chart_.notes) svg += Text(X(note.value), bottom - 6, "middle", note.label, " class=\"note\"");
+    for (const ChartTick& note : chart_.notes)
+      svg += Text(X(note.value), bottom - 6, "middle", note.label, " class=\"note\"");
     if (chart_.diagonal) svg += Line(left, bottom, right, top, "class=\"diagonal\"");
-    svg += Line(left, bottom, right, bottom, "class=\"axis\"") + Line(left, bottom, left, top, "class=\"axis\"");
+    svg += Line(left, bottom, right, bottom, "class=\"axis\"") +
+           Line(left, bottom, left, top, "class=\"axis\"");
     svg += Text((left + right) / 2, bottom + 44, "middle", chart_.x_label);
     const double middle = (bottom + top) / 2;
-    svg += Text(18, middle, "middle", chart_.y_label, fmt::format(" transform=\"rotate(-90 18 {:.1f})\"", middle));
+    svg += Text(18, middle, "middle", chart_.y_label,
+                fmt::format(" transform=\"rotate(-90 18 {:.1f})\"", middle));
     return svg;
   }
 
@@ -107,17 +116,23 @@ class Drawing {
     std::string points;
     for (const ChartPoint& point : series.points) {
       path += fmt::format("{}{:.1f},{:.1f}", path.empty() ? "" : " ", X(point.x), Y(point.y));
-      const double radius = std::clamp(2 + std::sqrt(static_cast<double>(point.count)) / 2, 3.0, 8.0);
-      points +=
-          fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"{}\"><title>{}: {:.3g} at {:.3g}, n = {}</title></circle>\n",
-                      X(point.x), Y(point.y), radius, color, Escaped(series.name), point.y, point.x, point.count);
+      const double radius =
+          std::clamp(2 + std::sqrt(static_cast<double>(point.count)) / 2, 3.0, 8.0);
+      points += fmt::format(
+          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"{}\"><title>{}: {:.3g} at "
+          "{:.3g}, n = {}</title></circle>\n",
+          X(point.x), Y(point.y), radius, color, Escaped(series.name), point.y, point.x,
+          point.count);
     }
     std::string svg;
     if (series.points.size() > 1)
-      svg += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"{}/>\n", path, color, dash);
+      svg += fmt::format(
+          "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"{}/>\n", path,
+          color, dash);
     const double y = top_ + kTop + kLegendLine * static_cast<double>(index);
     const double x = kWidth - kRight + 18;
-    svg += points + Line(x, y, x + 22, y, fmt::format("stroke=\"{}\" stroke-width=\"2\"{}", color, dash)) +
+    svg += points +
+           Line(x, y, x + 22, y, fmt::format("stroke=\"{}\" stroke-width=\"2\"{}", color, dash)) +
            Text(x + 30, y + 4, "start", series.name);
     return svg;
   }
@@ -131,7 +146,9 @@ class Drawing {
 std::string ChartSvg(std::span<const Chart> charts) {
   const double height = kHeight * static_cast<double>(charts.size());
   std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\">\n", kWidth, height);
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 "
+      "0 {0:.0f} {1:.0f}\">\n",
+      kWidth, height);
   svg +=
       "<style>\n"
       "text { font: 13px sans-serif; fill: #222 }\n"
@@ -142,7 +159,8 @@ std::string ChartSvg(std::span<const Chart> charts) {
       ".diagonal { stroke: #999; stroke-dasharray: 3 3 }\n"
       "</style>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
-  for (size_t i = 0; i < charts.size(); ++i) svg += Drawing(charts[i], kHeight * static_cast<double>(i)).Draw();
+  for (size_t i = 0; i < charts.size(); ++i)
+    svg += Drawing(charts[i], kHeight * static_cast<double>(i)).Draw();
   return svg + "</svg>\n";
 }
 

@@ -1,4 +1,5 @@
-// Charts of lines as an SVG document: axes, ticks, labels, a legend, a point's count. Equal charts give equal text.
+// Charts of lines as an SVG document: axes, ticks, labels, a legend, a point's count. Equal charts
+// give equal text.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@ namespace eroica {
 struct ChartPoint {
   double x = 0;
   double y = 0;
-  uint64_t count = 0;  // that the point stands for: shown as its size, and when the pointer rests on it
+  // that the point stands for: shown as its size, and when the pointer rests on it
+  uint64_t count = 0;
 };
 
 struct ChartSeries {
@@ -29,8 +31,9 @@ struct Chart {
   std::string x_label;
   std::string y_label;
   bool logarithmic_x = false;
-  std::vector<ChartTick>
-      x_ticks;  // ascending; the first and the last are the ends of the axis. At least two. What lies outside is drawn at the end
+  // ascending; the first and the last are the ends of the axis. At least two. What lies outside is
+  // drawn at the end
+  std::vector<ChartTick> x_ticks;
   std::vector<ChartTick> y_ticks;  // likewise
   std::vector<ChartTick> notes;    // words above the axis, at x
   bool diagonal = false;           // a thin line from corner to corner

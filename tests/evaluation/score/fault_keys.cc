@@ -22,25 +22,31 @@ template <typename Target, typename Field>
 FileKey<Target> Numbers(KeyWords words, KeyMember<Target, Field> member) {
   FileKey<Target> key = Start(std::move(words), member);
   key.get = [member](const Target& target) { return OptionValue(ToTexts(member(target))); };
-  key.set = [member](Target* target, OptionValue value) { return ParseNumbers(std::get<Texts>(value), &member(target)); };
+  key.set = [member](Target* target, OptionValue value) {
+    return ParseNumbers(std::get<Texts>(value), &member(target));
+  };
   return key;
 }
 
 absl::Status UnknownName(std::string_view key, const std::string& name, const Texts& known) {
   const std::string nearest = NearestName(name, known);
-  return absl::InvalidArgumentError(nearest.empty() ? fmt::format("{} '{}' is unknown; it is one of {}", key, name, fmt::join(known, ", "))
-                                                    : fmt::format("{} '{}' is unknown; did you mean '{}'?", key, name, nearest));
+  return absl::InvalidArgumentError(
+      nearest.empty()
+          ? fmt::format("{} '{}' is unknown; it is one of {}", key, name, fmt::join(known, ", "))
+          : fmt::format("{} '{}' is unknown; did you mean '{}'?", key, name, nearest));
 }
 
 Texts FaultKindNames() {
   Texts names;
-  for (int kind = 0; kind < simulate::kFaultKindCount; ++kind) names.emplace_back(ToString(static_cast<simulate::FaultKind>(kind)));
+  for (int kind = 0; kind < simulate::kFaultKindCount; ++kind)
+    names.emplace_back(ToString(static_cast<simulate::FaultKind>(kind)));
   return names;
 }
 
 Texts FindingKindNames() {
   Texts names;
-  for (int kind = 0; kind < kFindingKindCount; ++kind) names.emplace_back(ToString(static_cast<FindingKind>(kind)));
+  for (int kind = 0; kind < kFindingKindCount; ++kind)
+    names.emplace_back(ToString(static_cast<FindingKind>(kind)));
   return names;
 }
 
@@ -49,7 +55,9 @@ FileKey<FaultEntry> FaultKindKey() {
   key.name = key.member = "kind";
   key.doc = "A case of the fault library, see below.";
   key.required = true;
-  key.get = [](const FaultEntry& entry) { return OptionValue(std::string(ToString(entry.fault.kind))); };
+  key.get = [](const FaultEntry& entry) {
+    return OptionValue(std::string(ToString(entry.fault.kind)));
+  };
   key.set = [](FaultEntry* entry, OptionValue value) {
     const auto& name = std::get<std::string>(value);
     const std::optional<simulate::FaultKind> kind = simulate::ParseFaultKind(name);
@@ -63,8 +71,12 @@ FileKey<FaultEntry> FaultKindKey() {
 FileKey<FaultEntry> FaultRanksKey() {
   FileKey<FaultEntry> key;
   key.name = key.member = "ranks";
-  key.doc = "Whom it strikes: numbers and ranges such as \"8-15\", or \"all\". Of host and rack faults all ranks there.";
-  key.get = [](const FaultEntry& entry) { return OptionValue(entry.everywhere ? Texts{"all"} : ToTexts(entry.fault.ranks)); };
+  key.doc =
+      "Whom it strikes: numbers and ranges such as \"8-15\", or \"all\". Of host and rack faults "
+      "all ranks there.";
+  key.get = [](const FaultEntry& entry) {
+    return OptionValue(entry.everywhere ? Texts{"all"} : ToTexts(entry.fault.ranks));
+  };
   key.set = [](FaultEntry* entry, OptionValue value) {
     const auto& texts = std::get<Texts>(value);
     entry->everywhere = texts.size() == 1 && texts.front() == "all";
@@ -76,7 +88,8 @@ FileKey<FaultEntry> FaultRanksKey() {
 FileKey<ExpectedFinding> ExpectedKindsKey() {
   FileKey<ExpectedFinding> key;
   key.name = key.member = "kinds";
-  key.doc = fmt::format("Kinds of findings that are right, of {}.", fmt::join(FindingKindNames(), ", "));
+  key.doc =
+      fmt::format("Kinds of findings that are right, of {}.", fmt::join(FindingKindNames(), ", "));
   key.required = true;
   key.get = [](const ExpectedFinding& expected) {
     Texts names;
@@ -90,7 +103,8 @@ FileKey<ExpectedFinding> ExpectedKindsKey() {
       if (found == known.end()) return UnknownName("kinds", name, known);
       expected->kinds.push_back(static_cast<FindingKind>(found - known.begin()));
     }
-    return expected->kinds.empty() ? absl::InvalidArgumentError("kinds must not be empty") : absl::OkStatus();
+    return expected->kinds.empty() ? absl::InvalidArgumentError("kinds must not be empty")
+                                   : absl::OkStatus();
   };
   return key;
 }
@@ -110,9 +124,11 @@ absl::Status ParseNumbers(const Texts& texts, std::vector<uint32_t>* numbers) {
   for (const std::string& text : texts) {
     const size_t dash = text.find('-');
     const std::optional<uint32_t> first = ParseNumber(std::string_view(text).substr(0, dash));
-    const std::optional<uint32_t> last = dash == std::string::npos ? first : ParseNumber(std::string_view(text).substr(dash + 1));
+    const std::optional<uint32_t> last =
+        dash == std::string::npos ? first : ParseNumber(std::string_view(text).substr(dash + 1));
     if (!first || !last || *first > *last || *last > kLimit || numbers->size() > kLimit) {
-      return absl::InvalidArgumentError(fmt::format("'{}' is neither a number nor a range such as \"8-15\", up to {}", text, kLimit));
+      return absl::InvalidArgumentError(fmt::format(
+          "'{}' is neither a number nor a range such as \"8-15\", up to {}", text, kLimit));
     }
     for (uint32_t number = *first; number <= *last; ++number) numbers->push_back(number);
   }
@@ -123,14 +139,18 @@ const std::vector<FileKey<FaultEntry>>& FaultKeys() {
   static const std::vector<FileKey<FaultEntry>> keys = {
       FaultKindKey(),
       FaultRanksKey(),
-      Numbers({"hosts", "", "The same for all ranks of these hosts, by number."}, EROICA_MEMBER(FaultEntry, hosts)),
-      Plain({"peer_rank", "", "Of a link: a rank of the other host."}, EROICA_MEMBER_OF(FaultEntry, fault.peer_rank, "peer_rank")),
+      Numbers({"hosts", "", "The same for all ranks of these hosts, by number."},
+              EROICA_MEMBER(FaultEntry, hosts)),
+      Plain({"peer_rank", "", "Of a link: a rank of the other host."},
+            EROICA_MEMBER_OF(FaultEntry, fault.peer_rank, "peer_rank")),
       Plain({"severity", "", "How bad it is; what it measures stands with the kind."},
             EROICA_MEMBER_OF(FaultEntry, fault.severity, "severity")),
-      Plain({"first_step", "", "The step that it begins in, from 0."}, EROICA_MEMBER_OF(FaultEntry, fault.first_step, "first_step")),
+      Plain({"first_step", "", "The step that it begins in, from 0."},
+            EROICA_MEMBER_OF(FaultEntry, fault.first_step, "first_step")),
       Plain({"last_step", "", "The last step that it may show in; by default it stays."},
             EROICA_MEMBER_OF(FaultEntry, fault.last_step, "last_step")),
-      Plain({"duty", "", "Share of the steps between in which it shows."}, EROICA_MEMBER_OF(FaultEntry, fault.duty, "duty")),
+      Plain({"duty", "", "Share of the steps between in which it shows."},
+            EROICA_MEMBER_OF(FaultEntry, fault.duty, "duty")),
   };
   return keys;
 }
@@ -139,9 +159,11 @@ const std::vector<FileKey<simulate::Resize>>& ResizeKeys() {
   static const std::vector<FileKey<simulate::Resize>> keys = [] {
     std::vector<FileKey<simulate::Resize>> made = {
         Plain({"step", "", "Before it."}, EROICA_MEMBER(simulate::Resize, step)),
-        Plain({"data", "ranks", "Data parallelism from then on."}, EROICA_MEMBER(simulate::Resize, data)),
-        Scaled({"pause_ms", "ms", "From the end of the old processes to the beginning of the new ones."}, 1e6,
-               EROICA_MEMBER(simulate::Resize, pause_ns)),
+        Plain({"data", "ranks", "Data parallelism from then on."},
+              EROICA_MEMBER(simulate::Resize, data)),
+        Scaled({"pause_ms", "ms",
+                "From the end of the old processes to the beginning of the new ones."},
+               1e6, EROICA_MEMBER(simulate::Resize, pause_ns)),
     };
     made[0].required = made[1].required = true;
     return made;
@@ -152,13 +174,19 @@ const std::vector<FileKey<simulate::Resize>>& ResizeKeys() {
 const std::vector<FileKey<ExpectedFinding>>& ExpectedKeys() {
   static const std::vector<FileKey<ExpectedFinding>> keys = {
       ExpectedKindsKey(),
-      Numbers({"ranks", "", "All culprits, numbers and ranges. None where nobody is to be blamed."}, EROICA_MEMBER(ExpectedFinding, ranks)),
-      Plain({"hosts", "", "Names of hosts, where naming the host is enough."}, EROICA_MEMBER(ExpectedFinding, hosts)),
-      Plain({"peer_rank", "", "Of a link: the other end."}, EROICA_MEMBER(ExpectedFinding, peer_rank)),
-      Plain({"functions", "", "What the culprit runs: parts of names, of which one must fit. None: any function is right."},
+      Numbers({"ranks", "", "All culprits, numbers and ranges. None where nobody is to be blamed."},
+              EROICA_MEMBER(ExpectedFinding, ranks)),
+      Plain({"hosts", "", "Names of hosts, where naming the host is enough."},
+            EROICA_MEMBER(ExpectedFinding, hosts)),
+      Plain({"peer_rank", "", "Of a link: the other end."},
+            EROICA_MEMBER(ExpectedFinding, peer_rank)),
+      Plain({"functions", "",
+             "What the culprit runs: parts of names, of which one must fit. None: any function is "
+             "right."},
             EROICA_MEMBER(ExpectedFinding, functions)),
       Plain({"fault", "",
-             "Number of the [[fault]] that it is about, from 0. By default those that strike one of its ranks, or all where none does."},
+             "Number of the [[fault]] that it is about, from 0. By default those that strike one "
+             "of its ranks, or all where none does."},
             EROICA_MEMBER(ExpectedFinding, fault)),
   };
   return keys;

@@ -18,20 +18,26 @@ namespace {
 constexpr std::chrono::seconds kTimeout{60};  // memory never makes anybody wait
 
 Stage MakeStage(std::string_view name) {
-  if (name == kAlignStage) return {std::string(name), Topic::kCollectives, [] { return std::make_unique<AlignProcessor>(); }};
-  return {std::string(name), Topic::kPatterns, [] { return std::make_unique<DiagnoseProcessor>(); }};
+  if (name == kAlignStage)
+    return {std::string(name), Topic::kCollectives,
+            [] { return std::make_unique<AlignProcessor>(); }};
+  return {std::string(name), Topic::kPatterns,
+          [] { return std::make_unique<DiagnoseProcessor>(); }};
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<JobRun>> JobRun::Create(const SummarizeOptions& options) {
   std::unique_ptr<JobRun> run(new JobRun());
-  if (absl::Status status = CreateMissingTopics(run->log_.admin(), kDefaultTopicPrefix, TopicLayout()); !status.ok()) return status;
+  if (absl::Status status =
+          CreateMissingTopics(run->log_.admin(), kDefaultTopicPrefix, TopicLayout());
+      !status.ok())
+    return status;
   absl::StatusOr<std::unique_ptr<LogProducer>> producer = run->log_.NewProducer();
   if (!producer.ok()) return producer.status();
   run->producer_ = *std::move(producer);
-  run->summarizer_ =
-      std::make_unique<EdgeSummarizer>(options, [self = run.get()](const EdgeRecord& record) { return self->Append(record); });
+  run->summarizer_ = std::make_unique<EdgeSummarizer>(
+      options, [self = run.get()](const EdgeRecord& record) { return self->Append(record); });
   return run;
 }
 
@@ -43,7 +49,8 @@ absl::Status JobRun::Append(const EdgeRecord& record) {
                      .timestamp_ms = record.timestamp_ms,
                      .partition = {}};
   out.value.assign(reinterpret_cast<const char*>(record.payload.data()), record.payload.size());
-  out.headers = {{std::string(kHeaderSchema), std::string(SchemaId(record.type))}, {std::string(kHeaderJob), record.job.value}};
+  out.headers = {{std::string(kHeaderSchema), std::string(SchemaId(record.type))},
+                 {std::string(kHeaderJob), record.job.value}};
   return producer_->Append(std::move(out));
 }
 
@@ -66,7 +73,8 @@ absl::StatusOr<std::vector<SaidFinding>> JobRun::Diagnose() {
   Decoder decoder;
   const absl::Status status = ForEachRecord(Topic::kFindings, [&](const ConsumerRecord& record) {
     Finding finding;
-    if (decoder.Decode(record.payload(), &finding) != DropReason::kNone) return absl::DataLossError("a finding cannot be decoded");
+    if (decoder.Decode(record.payload(), &finding) != DropReason::kNone)
+      return absl::DataLossError("a finding cannot be decoded");
     const auto [it, is_new] = index.try_emplace(finding.id, said.size());
     if (is_new) said.push_back({.finding = {}, .opened_window = finding.last_window});
     said[it->second].finding = std::move(finding);
@@ -80,16 +88,21 @@ absl::Status JobRun::ForEachPattern(const std::function<absl::Status(const Consu
   return ForEachRecord(Topic::kPatterns, use);
 }
 
-absl::Status JobRun::ForEachRecord(Topic topic, const std::function<absl::Status(const ConsumerRecord&)>& use) {
+absl::Status JobRun::ForEachRecord(Topic topic,
+                                   const std::function<absl::Status(const ConsumerRecord&)>& use) {
   constexpr size_t kRecordsMax = 64;
   const TopicPartition partition{TopicName(kDefaultTopicPrefix, topic), 0};
   const absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log_.NewConsumer(ConsumerOptions());
   if (!consumer.ok()) return consumer.status();
-  if (absl::Status status = (*consumer)->Subscribe({partition.topic}, nullptr); !status.ok()) return status;
+  if (absl::Status status = (*consumer)->Subscribe({partition.topic}, nullptr); !status.ok())
+    return status;
   std::vector<ConsumerRecord> records;
   for (int64_t next = 0;;) {
     records.clear();
-    if (absl::Status status = (*consumer)->Poll(std::chrono::milliseconds(0), kRecordsMax, &records); !status.ok()) return status;
+    if (absl::Status status =
+            (*consumer)->Poll(std::chrono::milliseconds(0), kRecordsMax, &records);
+        !status.ok())
+      return status;
     for (const ConsumerRecord& record : records) {
       if (absl::Status status = use(record); !status.ok()) return status;
       next = record.offset + 1;

@@ -1,5 +1,6 @@
-// One job through all stages in memory: batches in, findings out. Batches are summarized at once, as a producer at capture level 1 does, so that a job of
-// 8,192 ranks needs the memory of its patterns and not of its events. One thread, no clock: equal batches give equal findings.
+// One job through all stages in memory: batches in, findings out. Batches are summarized at once,
+// as a producer at capture level 1 does, so that a job of 8,192 ranks needs the memory of its
+// patterns and not of its events. One thread, no clock: equal batches give equal findings.
 #pragma once
 
 #include <absl/status/status.h>
@@ -24,7 +25,8 @@ class JobRun final : public BatchSink {
   absl::Status Write(const EventBatch& batch) override { return summarizer_->Add(batch); }
   // After the last batch: who waited for whom. What align makes is needed by every method.
   absl::Status Align();
-  // After Align: every finding that the whole diagnosis opened, in its latest version, in the order in which they were opened.
+  // After Align: every finding that the whole diagnosis opened, in its latest version, in the order
+  // in which they were opened.
   absl::StatusOr<std::vector<SaidFinding>> Diagnose();
   // After Align: the records of the patterns topic, in order.
   absl::Status ForEachPattern(const std::function<absl::Status(const ConsumerRecord&)>& use);
@@ -33,7 +35,8 @@ class JobRun final : public BatchSink {
   JobRun() = default;
   absl::Status Append(const EdgeRecord& record);
   absl::Status RunStage(std::string_view name);
-  absl::Status ForEachRecord(Topic topic, const std::function<absl::Status(const ConsumerRecord&)>& use);
+  absl::Status ForEachRecord(Topic topic,
+                             const std::function<absl::Status(const ConsumerRecord&)>& use);
 
   MemoryLog log_;
   std::unique_ptr<LogProducer> producer_;

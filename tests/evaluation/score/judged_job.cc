@@ -12,7 +12,8 @@ namespace eroica {
 namespace {
 
 // Every operator's claims of every window.
-absl::StatusOr<std::vector<WindowClaims>> ClaimsOf(JobRun& run, const std::vector<std::unique_ptr<DiagnosisOperator>>& operators) {
+absl::StatusOr<std::vector<WindowClaims>> ClaimsOf(
+    JobRun& run, const std::vector<std::unique_ptr<DiagnosisOperator>>& operators) {
   std::vector<WindowClaims> claims(operators.size());
   WindowViews views([&](const CrossRankView& view) {
     for (size_t i = 0; i < operators.size(); ++i) {
@@ -22,7 +23,9 @@ absl::StatusOr<std::vector<WindowClaims>> ClaimsOf(JobRun& run, const std::vecto
       claims[i].Add(view.window_index(), std::move(found));
     }
   });
-  if (absl::Status status = run.ForEachPattern([&views](const ConsumerRecord& record) { return views.Add(record); }); !status.ok())
+  if (absl::Status status =
+          run.ForEachPattern([&views](const ConsumerRecord& record) { return views.Add(record); });
+      !status.ok())
     return status;
   views.Finish();
   return claims;
@@ -30,22 +33,27 @@ absl::StatusOr<std::vector<WindowClaims>> ClaimsOf(JobRun& run, const std::vecto
 
 }  // namespace
 
-absl::StatusOr<std::vector<ScoredRun>> JudgeJob(JobRun& run, const RunFacts& facts, const std::vector<Truth>& truths,
-                                                std::span<const Method> methods, uint32_t ranks_per_host) {
+absl::StatusOr<std::vector<ScoredRun>> JudgeJob(JobRun& run, const RunFacts& facts,
+                                                const std::vector<Truth>& truths,
+                                                std::span<const Method> methods,
+                                                uint32_t ranks_per_host) {
   if (absl::Status status = run.Align(); !status.ok()) return status;
   int64_t first_window = truths.empty() ? 0 : std::numeric_limits<int64_t>::max();
   for (const Truth& truth : truths) first_window = std::min(first_window, truth.first_window);
   std::vector<std::unique_ptr<DiagnosisOperator>> operators;
-  for (const Method& method : methods) operators.push_back(method.make == nullptr ? nullptr : method.make());
+  for (const Method& method : methods)
+    operators.push_back(method.make == nullptr ? nullptr : method.make());
   std::vector<WindowClaims> claims;
-  if (std::any_of(operators.begin(), operators.end(), [](const auto& one) { return one != nullptr; })) {
+  if (std::any_of(operators.begin(), operators.end(),
+                  [](const auto& one) { return one != nullptr; })) {
     absl::StatusOr<std::vector<WindowClaims>> all = ClaimsOf(run, operators);
     if (!all.ok()) return all.status();
     claims = *std::move(all);
   }
   std::vector<ScoredRun> scored;
   for (size_t i = 0; i < methods.size(); ++i) {
-    ScoredRun& one = scored.emplace_back(ScoredRun{.method = methods[i].name, .facts = facts, .truths = truths, .said = {}, .verdict = {}});
+    ScoredRun& one = scored.emplace_back(ScoredRun{
+        .method = methods[i].name, .facts = facts, .truths = truths, .said = {}, .verdict = {}});
     if (operators[i]) {
       one.said = claims[i].Standing(first_window);
     } else {

@@ -14,7 +14,9 @@
 namespace eroica {
 
 // One a method, as given. All batches are in the run.
-absl::StatusOr<std::vector<ScoredRun>> JudgeJob(JobRun& run, const RunFacts& facts, const std::vector<Truth>& truths,
-                                                std::span<const Method> methods, uint32_t ranks_per_host);
+absl::StatusOr<std::vector<ScoredRun>> JudgeJob(JobRun& run, const RunFacts& facts,
+                                                const std::vector<Truth>& truths,
+                                                std::span<const Method> methods,
+                                                uint32_t ranks_per_host);
 
 }  // namespace eroica

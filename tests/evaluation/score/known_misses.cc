@@ -21,11 +21,13 @@ bool CannotBeTold(const KnownMisses& known, const std::string& scenario) {
   return it != known.end() && it->second.starts_with("cannot be told: ");
 }
 
-std::string WhyMoreWindows(const KnownMisses& known, const std::string& scenario, const std::string& family) {
+std::string WhyMoreWindows(const KnownMisses& known, const std::string& scenario,
+                           const std::string& family) {
   constexpr std::string_view kPrefix = "more than two windows: ";
   for (const std::string& name : {scenario, "family " + family}) {
     const auto it = known.find(name);
-    if (it != known.end() && it->second.starts_with(kPrefix)) return it->second.substr(kPrefix.size());
+    if (it != known.end() && it->second.starts_with(kPrefix))
+      return it->second.substr(kPrefix.size());
   }
   return "";
 }
@@ -39,9 +41,13 @@ absl::StatusOr<KnownMisses> ParseKnownMisses(std::string_view text) {
     if (line.empty() || line.starts_with('#')) continue;
     const size_t colon = line.find(':');
     const std::string name(Trimmed(line.substr(0, colon)));
-    const std::string reason(colon == std::string_view::npos ? "" : Trimmed(line.substr(colon + 1)));
-    if (name.empty() || reason.empty()) return absl::InvalidArgumentError(fmt::format("line {}: must be 'scenario: reason'", number));
-    if (!known.emplace(name, reason).second) return absl::InvalidArgumentError(fmt::format("line {}: {} stands there twice", number, name));
+    const std::string reason(colon == std::string_view::npos ? ""
+                                                             : Trimmed(line.substr(colon + 1)));
+    if (name.empty() || reason.empty())
+      return absl::InvalidArgumentError(fmt::format("line {}: must be 'scenario: reason'", number));
+    if (!known.emplace(name, reason).second)
+      return absl::InvalidArgumentError(
+          fmt::format("line {}: {} stands there twice", number, name));
   }
   return known;
 }
@@ -50,7 +56,9 @@ absl::StatusOr<KnownMisses> ReadKnownMisses(const std::string& path) {
   const absl::StatusOr<std::string> text = ReadTextFile(path);
   if (!text.ok()) return text.status();
   absl::StatusOr<KnownMisses> known = ParseKnownMisses(*text);
-  if (!known.ok()) return absl::InvalidArgumentError(fmt::format("{}: {}", path, std::string(known.status().message())));
+  if (!known.ok())
+    return absl::InvalidArgumentError(
+        fmt::format("{}: {}", path, std::string(known.status().message())));
   return known;
 }
 

@@ -10,7 +10,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-std::string MessageOf(std::string_view text) { return std::string(ParseKnownMisses(text).status().message()); }
+std::string MessageOf(std::string_view text) {
+  return std::string(ParseKnownMisses(text).status().message());
+}
 
 TEST(KnownMisses, OneALine) {
   const auto known = ParseKnownMisses("# for people\n\n b: needs: a history\r\na: too small");
@@ -33,15 +35,18 @@ TEST(KnownMisses, SayWhatNothingTells) {
 }
 
 TEST(KnownMisses, SayWhatTwoWindowsDoNotTell) {
-  const KnownMisses known = {
-      {"a", "more than two windows: too even"}, {"family spike", "more than two windows: comes seldom"}, {"c", "too small"}};
+  const KnownMisses known = {{"a", "more than two windows: too even"},
+                             {"family spike", "more than two windows: comes seldom"},
+                             {"c", "too small"}};
   EXPECT_EQ(WhyMoreWindows(known, "a", "spike"), "too even");
   EXPECT_EQ(WhyMoreWindows(known, "b", "spike"), "comes seldom");
   EXPECT_EQ(WhyMoreWindows(known, "c", "link"), "");
   EXPECT_EQ(WhyMoreWindows(known, "spike", "link"), "");
 }
 
-TEST(KnownMisses, NeedTheirFile) { EXPECT_EQ(ReadKnownMisses("no/such/file").status().code(), absl::StatusCode::kNotFound); }
+TEST(KnownMisses, NeedTheirFile) {
+  EXPECT_EQ(ReadKnownMisses("no/such/file").status().code(), absl::StatusCode::kNotFound);
+}
 
 }  // namespace
 }  // namespace eroica

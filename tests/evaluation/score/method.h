@@ -14,14 +14,16 @@ namespace eroica {
 struct Method {
   std::string name;
   std::string about;
-  std::unique_ptr<DiagnosisOperator> (*make)() = nullptr;  // an operator alone, window by window; none: the whole diagnosis
+  // an operator alone, window by window; none: the whole diagnosis
+  std::unique_ptr<DiagnosisOperator> (*make)() = nullptr;
 };
 
 inline constexpr char kEroicaMethod[] = "eroica";
 
 // Eroica first.
 std::vector<Method> AllMethods();
-// By name, in the order of AllMethods; none: all. kInvalidArgument for a name that is none, with those that are.
+// By name, in the order of AllMethods; none: all. kInvalidArgument for a name that is none, with
+// those that are.
 absl::StatusOr<std::vector<Method>> ChooseMethods(const std::vector<std::string>& names);
 
 }  // namespace eroica

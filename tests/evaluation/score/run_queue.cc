@@ -16,11 +16,13 @@ namespace {
 
 class Queue {
  public:
-  Queue(const std::vector<RunTask>& tasks, const RunQueueOptions& options) : tasks_(tasks), options_(options), results_(tasks.size()) {
+  Queue(const std::vector<RunTask>& tasks, const RunQueueOptions& options)
+      : tasks_(tasks), options_(options), results_(tasks.size()) {
     waiting_.resize(tasks.size());
     std::iota(waiting_.begin(), waiting_.end(), size_t{0});
     // The longest first, so that nobody is left alone with it at the end.
-    std::stable_sort(waiting_.begin(), waiting_.end(), [this](size_t a, size_t b) { return Work(a) > Work(b); });
+    std::stable_sort(waiting_.begin(), waiting_.end(),
+                     [this](size_t a, size_t b) { return Work(a) > Work(b); });
     for (size_t i = 0; i < tasks.size(); ++i) total_ += Work(i);
   }
 
@@ -43,8 +45,9 @@ class Queue {
   // Until nothing runs, or a tenth of a second. false: all is done.
   bool Wait() {
     std::unique_lock lock(mutex_);
-    return !changed_.wait_for(lock, std::chrono::milliseconds(100),
-                              [this] { return finished_ == tasks_.size() || (stop_ && running_ == 0); });
+    return !changed_.wait_for(lock, std::chrono::milliseconds(100), [this] {
+      return finished_ == tasks_.size() || (stop_ && running_ == 0);
+    });
   }
 
   absl::StatusOr<std::vector<ScoredRun>> TakeResults() {
@@ -61,14 +64,18 @@ class Queue {
   uint64_t total() const { return total_; }
 
  private:
-  uint64_t Work(size_t index) const { return static_cast<uint64_t>(tasks_[index].ranks) * tasks_[index].steps; }
+  uint64_t Work(size_t index) const {
+    return static_cast<uint64_t>(tasks_[index].ranks) * tasks_[index].steps;
+  }
   bool Big(size_t index) const { return tasks_[index].ranks > options_.big_ranks; }
 
-  // The next task that may start now, waiting for one where a big one runs; nothing where there is none any more.
+  // The next task that may start now, waiting for one where a big one runs; nothing where there is
+  // none any more.
   std::optional<size_t> Take() {
     std::unique_lock lock(mutex_);
     const auto next = [this] {
-      return std::find_if(waiting_.begin(), waiting_.end(), [this](size_t index) { return !Big(index) || !big_runs_; });
+      return std::find_if(waiting_.begin(), waiting_.end(),
+                          [this](size_t index) { return !Big(index) || !big_runs_; });
     };
     changed_.wait(lock, [&] { return stop_ || waiting_.empty() || next() != waiting_.end(); });
     if (stop_ || waiting_.empty()) return std::nullopt;
@@ -89,7 +96,9 @@ class Queue {
     if (result.ok()) {
       results_[index] = *std::move(result);
     } else if (!stop_) {
-      status_ = absl::Status(result.status().code(), fmt::format("{}: {}", tasks_[index].name, std::string(result.status().message())));
+      status_ = absl::Status(
+          result.status().code(),
+          fmt::format("{}: {}", tasks_[index].name, std::string(result.status().message())));
       stop_ = true;
     }
     changed_.notify_all();
@@ -112,12 +121,14 @@ class Queue {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ScoredRun>> RunTasks(const std::vector<RunTask>& tasks, const RunQueueOptions& options,
+absl::StatusOr<std::vector<ScoredRun>> RunTasks(const std::vector<RunTask>& tasks,
+                                                const RunQueueOptions& options,
                                                 const QueueProgress& progress) {
   Queue queue(tasks, options);
   {
     std::vector<std::jthread> threads;
-    for (int i = 0; i < std::max(1, options.threads); ++i) threads.emplace_back([&queue] { queue.Work(); });
+    for (int i = 0; i < std::max(1, options.threads); ++i)
+      threads.emplace_back([&queue] { queue.Work(); });
     while (queue.Wait()) {
       if (progress) progress(queue.done(), queue.total());
     }

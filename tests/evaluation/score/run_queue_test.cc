@@ -14,13 +14,15 @@ using ::testing::HasSubstr;
 std::vector<ScoredRun> Named(const std::string& name) { return {ScoredRun{.method = name}}; }
 
 RunTask Task(const std::string& name, uint32_t ranks) {
-  return {
-      .name = name, .ranks = ranks, .steps = 1, .run = [name](const auto&) { return absl::StatusOr<std::vector<ScoredRun>>(Named(name)); }};
+  return {.name = name, .ranks = ranks, .steps = 1, .run = [name](const auto&) {
+            return absl::StatusOr<std::vector<ScoredRun>>(Named(name));
+          }};
 }
 
 TEST(RunQueue, ResultsStandInTheOrderOfTheTasks) {
   std::vector<RunTask> tasks;
-  for (int i = 0; i < 50; ++i) tasks.push_back(Task(std::to_string(i), static_cast<uint32_t>(i % 7)));
+  for (int i = 0; i < 50; ++i)
+    tasks.push_back(Task(std::to_string(i), static_cast<uint32_t>(i % 7)));
   for (const int threads : {1, 4}) {
     const auto runs = RunTasks(tasks, {.threads = threads}, nullptr);
     ASSERT_TRUE(runs.ok());
@@ -72,7 +74,8 @@ TEST(RunQueue, TheFirstErrorEndsAllAndSaysWhose) {
     failed.count_down();
     return absl::StatusOr<std::vector<ScoredRun>>(absl::InvalidArgumentError("no such rank"));
   };
-  tasks[1].run = [&failed](const std::function<absl::Status(uint32_t)>& progress) -> absl::StatusOr<std::vector<ScoredRun>> {
+  tasks[1].run = [&failed](const std::function<absl::Status(uint32_t)>& progress)
+      -> absl::StatusOr<std::vector<ScoredRun>> {
     failed.wait();
     while (true) {
       if (absl::Status status = progress(0); !status.ok()) return status;

@@ -1,4 +1,5 @@
-// A scenario: a simulated job, and what diagnosis must say of it, or that it must say nothing. Read from a TOML file (scenario_file.h) in tests/scenarios.
+// A scenario: a simulated job, and what diagnosis must say of it, or that it must say nothing. Read
+// from a TOML file (scenario_file.h) in tests/scenarios.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +11,17 @@
 
 namespace eroica {
 
-// One finding that must come. A finding is right where its culprits are the expected ones, its function is one of functions (parts of names; none: any), and its kind is
-// one of kinds.
+// One finding that must come. A finding is right where its culprits are the expected ones, its
+// function is one of functions (parts of names; none: any), and its kind is one of kinds.
 struct ExpectedFinding {
   std::vector<FindingKind> kinds;
   std::vector<uint32_t> ranks;         // all culprits; none where nobody is to be blamed ...
   std::vector<std::string> hosts;      // ... or where naming the host is enough
   int32_t peer_rank = -1;              // of a link
   std::vector<std::string> functions;  // what the culprit runs, parts of names
-  int32_t fault = -1;  // number of the fault that it is about; -1: of those that strike one of its ranks, of all where none does
+  // number of the fault that it is about; -1: of those that strike one of its ranks, of all where
+  // none does
+  int32_t fault = -1;
 };
 
 struct Scenario {
@@ -26,7 +29,8 @@ struct Scenario {
   std::string family;  // a line of the score's table: "gpu slow", "nic slow", ..., "healthy"
   std::string about;   // one sentence
   std::vector<uint64_t> seeds;
-  std::vector<std::string> traces;        // of a real job: files and folders below the folder of all traces. Empty: the job is simulated
+  // of a real job: files and folders below the folder of all traces. Empty: the job is simulated
+  std::vector<std::string> traces;
   simulate::SimulatedJob job;             // its seed is the first one
   std::vector<ExpectedFinding> expected;  // none: a healthy job
 };

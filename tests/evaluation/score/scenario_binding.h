@@ -14,14 +14,17 @@
 
 namespace eroica {
 
-// A member by a function that answers with a reference to it, and its name as simulate::Check calls it.
+// A member by a function that answers with a reference to it, and its name as simulate::Check calls
+// it.
 template <typename Target, typename Field>
 struct KeyMember {
   std::string_view path;
   Field field;
   using Value = std::remove_reference_t<decltype(std::declval<Field>()(std::declval<Target&>()))>;
 
-  const Value& operator()(const Target& target) const { return field(const_cast<Target&>(target)); }  // read only
+  const Value& operator()(const Target& target) const {
+    return field(const_cast<Target&>(target));
+  }  // read only
   Value& operator()(Target* target) const { return field(*target); }
 };
 
@@ -47,12 +50,15 @@ FileKey<Target> Plain(KeyWords words, KeyMember<Target, Field> member) {
   using Value = typename KeyMember<Target, Field>::Value;
   FileKey<Target> key = Start(std::move(words), member);
   if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
-    key.get = [member](const Target& target) { return OptionValue(static_cast<int64_t>(member(target))); };
+    key.get = [member](const Target& target) {
+      return OptionValue(static_cast<int64_t>(member(target)));
+    };
     key.set = [member, name = key.name](Target* target, OptionValue value) {
       const auto number = std::get<int64_t>(value);
       if (!std::in_range<Value>(number)) {
-        return absl::InvalidArgumentError(fmt::format("{} is {}; it must be between {} and {}", name, number,
-                                                      std::numeric_limits<Value>::min(), std::numeric_limits<Value>::max()));
+        return absl::InvalidArgumentError(
+            fmt::format("{} is {}; it must be between {} and {}", name, number,
+                        std::numeric_limits<Value>::min(), std::numeric_limits<Value>::max()));
       }
       member(target) = static_cast<Value>(number);
       return absl::OkStatus();
@@ -67,18 +73,21 @@ FileKey<Target> Plain(KeyWords words, KeyMember<Target, Field> member) {
   return key;
 }
 
-// A whole number of small units, written as a number of larger ones: nanoseconds as milliseconds, bytes as MiB.
+// A whole number of small units, written as a number of larger ones: nanoseconds as milliseconds,
+// bytes as MiB.
 template <typename Target, typename Field>
 FileKey<Target> Scaled(KeyWords words, double units, KeyMember<Target, Field> member) {
   using Value = typename KeyMember<Target, Field>::Value;
   FileKey<Target> key = Start(std::move(words), member);
-  key.get = [member, units](const Target& target) { return OptionValue(static_cast<double>(member(target)) / units); };
+  key.get = [member, units](const Target& target) {
+    return OptionValue(static_cast<double>(member(target)) / units);
+  };
   key.set = [member, units, name = key.name](Target* target, OptionValue value) {
     constexpr double kLimit = 1e18;  // far beyond every range, and within 64 bits
     const double number = std::get<double>(value) * units;
     if (!(number >= 0 && number <= kLimit)) {
-      return absl::InvalidArgumentError(
-          fmt::format("{} is {}; it must be between 0 and {}", name, std::get<double>(value), kLimit / units));
+      return absl::InvalidArgumentError(fmt::format("{} is {}; it must be between 0 and {}", name,
+                                                    std::get<double>(value), kLimit / units));
     }
     member(target) = static_cast<Value>(std::llround(number));
     return absl::OkStatus();

@@ -31,9 +31,12 @@ std::optional<std::string> ItemText(const toml::node& node) {
 std::optional<OptionValue> ValueLike(const OptionValue& wanted, const toml::node& node) {
   if (std::holds_alternative<bool>(wanted) && node.is_boolean()) return node.as_boolean()->get();
   if (std::holds_alternative<int64_t>(wanted) && node.is_integer()) return node.as_integer()->get();
-  if (std::holds_alternative<double>(wanted) && node.is_integer()) return static_cast<double>(node.as_integer()->get());
-  if (std::holds_alternative<double>(wanted) && node.is_floating_point()) return node.as_floating_point()->get();
-  if (std::holds_alternative<std::string>(wanted) && node.is_string()) return node.as_string()->get();
+  if (std::holds_alternative<double>(wanted) && node.is_integer())
+    return static_cast<double>(node.as_integer()->get());
+  if (std::holds_alternative<double>(wanted) && node.is_floating_point())
+    return node.as_floating_point()->get();
+  if (std::holds_alternative<std::string>(wanted) && node.is_string())
+    return node.as_string()->get();
   if (!std::holds_alternative<std::vector<std::string>>(wanted)) return std::nullopt;
   std::vector<std::string> list;
   if (const std::optional<std::string> only = ItemText(node)) {
@@ -79,18 +82,21 @@ class Reader {
     std::vector<std::string> others = {"fault", "resize", "expect"};
     ReadKeys(file, "", ScenarioKeys(), others, &scenario_, &lines_);
     for (const FileKey<Scenario>& key : ScenarioKeys()) {
-      if (key.required && !lines_.contains(key.member)) Problem(1, fmt::format("{} is missing: {}", key.name, key.doc));
+      if (key.required && !lines_.contains(key.member))
+        Problem(1, fmt::format("{} is missing: {}", key.name, key.doc));
     }
   }
 
   template <typename Target>
-  void ReadTables(const toml::table& file, std::string_view name, const std::vector<FileKey<Target>>& keys,
-                  std::vector<Placed<Target>>* tables) {
+  void ReadTables(const toml::table& file, std::string_view name,
+                  const std::vector<FileKey<Target>>& keys, std::vector<Placed<Target>>* tables) {
     const toml::node* node = file.get(name);
     if (node == nullptr) return;
     const toml::array* array = node->as_array();
-    if (array == nullptr || !std::all_of(array->begin(), array->end(), [](const toml::node& item) { return item.is_table(); })) {
-      return Problem(node->source().begin.line, fmt::format("{0} must be tables, each begun with [[{0}]]", name));
+    if (array == nullptr || !std::all_of(array->begin(), array->end(),
+                                         [](const toml::node& item) { return item.is_table(); })) {
+      return Problem(node->source().begin.line,
+                     fmt::format("{0} must be tables, each begun with [[{0}]]", name));
     }
     for (const toml::node& item : *array) {
       Placed<Target>& placed = tables->emplace_back();
@@ -98,23 +104,28 @@ class Reader {
       std::map<std::string, Line> lines;
       ReadKeys(*item.as_table(), "", keys, {}, &placed.target, &lines);
       for (const FileKey<Target>& key : keys) {
-        if (key.required && !lines.contains(key.member)) Problem(placed.line, fmt::format("{}.{} is missing: {}", name, key.name, key.doc));
+        if (key.required && !lines.contains(key.member))
+          Problem(placed.line, fmt::format("{}.{} is missing: {}", name, key.name, key.doc));
       }
     }
   }
 
   // others: names that are read elsewhere.
   template <typename Target>
-  void ReadKeys(const toml::table& table, const std::string& section, const std::vector<FileKey<Target>>& keys,
-                const std::vector<std::string>& others, Target* target, std::map<std::string, Line>* lines) {
+  void ReadKeys(const toml::table& table, const std::string& section,
+                const std::vector<FileKey<Target>>& keys, const std::vector<std::string>& others,
+                Target* target, std::map<std::string, Line>* lines) {
     for (const auto& [toml_key, node] : table) {
       const std::string name = section + std::string(toml_key.str());
-      const auto key = std::find_if(keys.begin(), keys.end(), [&](const FileKey<Target>& known) { return known.name == name; });
+      const auto key = std::find_if(keys.begin(), keys.end(), [&](const FileKey<Target>& known) {
+        return known.name == name;
+      });
       if (key != keys.end()) {
         (*lines)[key->member] = node.source().begin.line;
         ReadValue(*key, node, target);
-      } else if (node.is_table() &&
-                 std::any_of(keys.begin(), keys.end(), [&](const auto& known) { return known.name.starts_with(name + "."); })) {
+      } else if (node.is_table() && std::any_of(keys.begin(), keys.end(), [&](const auto& known) {
+                   return known.name.starts_with(name + ".");
+                 })) {
         ReadKeys(*node.as_table(), name + ".", keys, {}, target, lines);
       } else if (std::find(others.begin(), others.end(), name) == others.end()) {
         std::vector<std::string> known = others;
@@ -130,26 +141,34 @@ class Reader {
     const OptionValue wanted = key.get(Target());
     std::optional<OptionValue> value = ValueLike(wanted, node);
     if (key.takes_number && node.is_integer()) value = node.as_integer()->get();
-    if (!value) return Problem(line, fmt::format("{} must be {}, such as {}", key.name, TypeName(wanted), ToToml(wanted)));
-    if (absl::Status status = key.set(target, *std::move(value)); !status.ok()) Problem(line, std::string(status.message()));
+    if (!value)
+      return Problem(line, fmt::format("{} must be {}, such as {}", key.name, TypeName(wanted),
+                                       ToToml(wanted)));
+    if (absl::Status status = key.set(target, *std::move(value)); !status.ok())
+      Problem(line, std::string(status.message()));
   }
 
   // What only the whole file can tell.
   void Complete() {
     simulate::SimulatedJob& job = scenario_.job;
     job.seed = scenario_.seeds.front();
-    if (absl::Status status = Check(job); !status.ok()) return Impossible(std::string(status.message()));
+    if (absl::Status status = Check(job); !status.ok())
+      return Impossible(std::string(status.message()));
     for (Placed<FaultEntry>& entry : faults_) AddFault(entry);
     for (const Placed<simulate::Resize>& entry : resizes_) job.resizes.push_back(entry.target);
-    if (absl::Status status = Check(job); !status.ok()) return Impossible(std::string(status.message()));
+    if (absl::Status status = Check(job); !status.ok())
+      return Impossible(std::string(status.message()));
     for (Placed<ExpectedFinding>& entry : expected_) {
       for (const uint32_t rank : entry.target.ranks) {
         if (rank >= job.layout.world_size())
           return Problem(entry.line,
-                         fmt::format("expect.ranks has {}, but the job's ranks are 0 to {}", rank, job.layout.world_size() - 1));
+                         fmt::format("expect.ranks has {}, but the job's ranks are 0 to {}", rank,
+                                     job.layout.world_size() - 1));
       }
       if (entry.target.fault < -1 || entry.target.fault >= static_cast<int32_t>(faults_.size()))
-        return Problem(entry.line, fmt::format("expect.fault is {}, but there are {} faults, from 0", entry.target.fault, faults_.size()));
+        return Problem(entry.line,
+                       fmt::format("expect.fault is {}, but there are {} faults, from 0",
+                                   entry.target.fault, faults_.size()));
       scenario_.expected.push_back(std::move(entry.target));
     }
   }
@@ -163,10 +182,13 @@ class Reader {
     }
     for (const uint32_t host : entry.target.hosts) {
       if (host >= layout.hosts()) {
-        return Problem(entry.line, fmt::format("fault.hosts has {}, but the job's hosts are 0 to {}", host, layout.hosts() - 1));
+        return Problem(entry.line,
+                       fmt::format("fault.hosts has {}, but the job's hosts are 0 to {}", host,
+                                   layout.hosts() - 1));
       }
       const uint32_t end = std::min((host + 1) * layout.ranks_per_host, layout.world_size());
-      for (uint32_t rank = host * layout.ranks_per_host; rank < end; ++rank) fault.ranks.push_back(rank);
+      for (uint32_t rank = host * layout.ranks_per_host; rank < end; ++rank)
+        fault.ranks.push_back(rank);
     }
     std::sort(fault.ranks.begin(), fault.ranks.end());
     fault.ranks.erase(std::unique(fault.ranks.begin(), fault.ranks.end()), fault.ranks.end());
@@ -188,8 +210,10 @@ class Reader {
 
   void Unknown(Line line, const std::string& name, const std::vector<std::string>& known) {
     const std::string nearest = NearestName(name, known);
-    Problem(line, nearest.empty() ? fmt::format("unknown key '{}'; docs/reference/scenario.md has all keys", name)
-                                  : fmt::format("unknown key '{}'; did you mean '{}'?", name, nearest));
+    Problem(line,
+            nearest.empty()
+                ? fmt::format("unknown key '{}'; docs/reference/scenario.md has all keys", name)
+                : fmt::format("unknown key '{}'; did you mean '{}'?", name, nearest));
   }
 
   void Problem(Line line, const std::string& message) {
@@ -213,7 +237,8 @@ absl::StatusOr<Scenario> ReadScenarioText(std::string_view text, const std::stri
   try {
     file = toml::parse(text);
   } catch (const toml::parse_error& error) {
-    return absl::InvalidArgumentError(fmt::format("{}:{}: {}", path, error.source().begin.line, error.description()));
+    return absl::InvalidArgumentError(
+        fmt::format("{}:{}: {}", path, error.source().begin.line, error.description()));
   }
   return Reader(path).Read(file);
 }
@@ -227,8 +252,10 @@ absl::StatusOr<Scenario> ReadScenario(const std::string& path) {
 absl::StatusOr<std::vector<std::string>> ListScenarioFiles(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code error;
-  for (std::filesystem::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->is_regular_file(error) && entry->path().extension() == ".toml") files.push_back(entry->path().string());
+  for (std::filesystem::recursive_directory_iterator entry(folder, error), end;
+       !error && entry != end; entry.increment(error)) {
+    if (entry->is_regular_file(error) && entry->path().extension() == ".toml")
+      files.push_back(entry->path().string());
   }
   if (error) return absl::NotFoundError(fmt::format("cannot read {}: {}", folder, error.message()));
   std::sort(files.begin(), files.end());

@@ -82,21 +82,24 @@ functions = ["gemm"]
   EXPECT_EQ(job.faults[0].first_step, 5);
   EXPECT_EQ(job.faults[1].ranks.size(), 32);
   ASSERT_EQ(scenario->expected.size(), 1);
-  EXPECT_THAT(scenario->expected[0].kinds, ElementsAre(FindingKind::kSlowRank, FindingKind::kContention));
+  EXPECT_THAT(scenario->expected[0].kinds,
+              ElementsAre(FindingKind::kSlowRank, FindingKind::kContention));
   EXPECT_THAT(scenario->expected[0].ranks, ElementsAre(3));
   EXPECT_THAT(scenario->expected[0].functions, ElementsAre("gemm"));
 }
 
 TEST(ScenarioFile, ReadsChangesOfSize) {
   const std::string head = std::string(kHead) + "[layout]\ndata = 4\n";
-  const absl::StatusOr<Scenario> scenario = ReadScenarioText(head + "[[resize]]\nstep = 5\ndata = 8\npause_ms = 1.5\n", "x.toml");
+  const absl::StatusOr<Scenario> scenario =
+      ReadScenarioText(head + "[[resize]]\nstep = 5\ndata = 8\npause_ms = 1.5\n", "x.toml");
   ASSERT_TRUE(scenario.ok()) << scenario.status();
   ASSERT_EQ(scenario->job.resizes.size(), 1u);
   EXPECT_EQ(scenario->job.resizes[0].step, 5u);
   EXPECT_EQ(scenario->job.resizes[0].data, 8u);
   EXPECT_EQ(scenario->job.resizes[0].pause_ns, 1'500'000);
   const std::string late = head + "[[resize]]\nstep = 500\ndata = 8\n";
-  EXPECT_THAT(std::string(ReadScenarioText(late, "x.toml").status().message()), HasSubstr("resizes[0].step is 500"));
+  EXPECT_THAT(std::string(ReadScenarioText(late, "x.toml").status().message()),
+              HasSubstr("resizes[0].step is 500"));
 }
 
 TEST(ScenarioFile, ShortestFileIsAHealthyJobOfDefaults) {
@@ -105,7 +108,8 @@ TEST(ScenarioFile, ShortestFileIsAHealthyJobOfDefaults) {
   EXPECT_THAT(scenario->seeds, ElementsAre(1));
   EXPECT_THAT(scenario->expected, IsEmpty());
   EXPECT_THAT(scenario->job.faults, IsEmpty());
-  const absl::StatusOr<Scenario> four = ReadScenarioText(std::string(kHead) + "seeds = 4\n", "x.toml");
+  const absl::StatusOr<Scenario> four =
+      ReadScenarioText(std::string(kHead) + "seeds = 4\n", "x.toml");
   ASSERT_TRUE(four.ok()) << four.status();
   EXPECT_THAT(four->seeds, ElementsAre(1, 2, 3, 4));
 }
@@ -127,30 +131,42 @@ kinds = ["slow_rnk"]
   EXPECT_THAT(message, HasSubstr("a/b.toml:2: unknown key 'stepps'; did you mean 'steps'?"));
   EXPECT_THAT(message, HasSubstr("a/b.toml:4: layout.data must be an integer, such as 1"));
   EXPECT_THAT(message, HasSubstr("a/b.toml:6: workload.layer_forward_us is -1"));
-  EXPECT_THAT(message, HasSubstr("a/b.toml:8: kind 'gpu_slw' is unknown; did you mean 'gpu_slow'?"));
+  EXPECT_THAT(message,
+              HasSubstr("a/b.toml:8: kind 'gpu_slw' is unknown; did you mean 'gpu_slow'?"));
   EXPECT_THAT(message, HasSubstr("a/b.toml:9: '9-8' is neither"));
-  EXPECT_THAT(message, HasSubstr("a/b.toml:11: kinds 'slow_rnk' is unknown; did you mean 'slow_rank'?"));
+  EXPECT_THAT(message,
+              HasSubstr("a/b.toml:11: kinds 'slow_rnk' is unknown; did you mean 'slow_rank'?"));
 }
 
 TEST(ScenarioFile, AnImpossibleJobIsToldAtItsLine) {
   const std::string head = kHead;
-  EXPECT_THAT(MessageOf(head + "[layout]\ndata = 4\nexpert = 3\n"), HasSubstr("a/b.toml:5: layout.expert is 3"));
-  EXPECT_THAT(MessageOf(head + "[layout]\ndata = -4\n"), HasSubstr("a/b.toml:4: layout.data is -4"));
-  EXPECT_THAT(MessageOf(head + "[[fault]]\nkind = \"gpu_slow\"\nranks = [77]\n"), HasSubstr("a/b.toml:3: faults[0].ranks has 77"));
-  EXPECT_THAT(MessageOf(head + "[[fault]]\nkind = \"gpu_slow\"\nhosts = [5]\n"), HasSubstr("a/b.toml:3: fault.hosts has 5"));
-  EXPECT_THAT(MessageOf(head + "[[fault]]\nranks = [0]\n"), HasSubstr("a/b.toml:3: fault.kind is missing"));
-  EXPECT_THAT(MessageOf(head + "[[expect]]\nkinds = [\"hang\"]\nranks = [1]\n"), HasSubstr("a/b.toml:3: expect.ranks has 1"));
-  EXPECT_THAT(MessageOf(head + "[fault]\nkind = \"gpu_slow\"\n"), HasSubstr("a/b.toml:3: fault must be tables"));
+  EXPECT_THAT(MessageOf(head + "[layout]\ndata = 4\nexpert = 3\n"),
+              HasSubstr("a/b.toml:5: layout.expert is 3"));
+  EXPECT_THAT(MessageOf(head + "[layout]\ndata = -4\n"),
+              HasSubstr("a/b.toml:4: layout.data is -4"));
+  EXPECT_THAT(MessageOf(head + "[[fault]]\nkind = \"gpu_slow\"\nranks = [77]\n"),
+              HasSubstr("a/b.toml:3: faults[0].ranks has 77"));
+  EXPECT_THAT(MessageOf(head + "[[fault]]\nkind = \"gpu_slow\"\nhosts = [5]\n"),
+              HasSubstr("a/b.toml:3: fault.hosts has 5"));
+  EXPECT_THAT(MessageOf(head + "[[fault]]\nranks = [0]\n"),
+              HasSubstr("a/b.toml:3: fault.kind is missing"));
+  EXPECT_THAT(MessageOf(head + "[[expect]]\nkinds = [\"hang\"]\nranks = [1]\n"),
+              HasSubstr("a/b.toml:3: expect.ranks has 1"));
+  EXPECT_THAT(MessageOf(head + "[fault]\nkind = \"gpu_slow\"\n"),
+              HasSubstr("a/b.toml:3: fault must be tables"));
 }
 
 TEST(ScenarioFile, HostileFiles) {
   const std::string head = kHead;
   EXPECT_THAT(MessageOf("family = \"unclosed"), HasSubstr("a/b.toml:1: "));
-  EXPECT_THAT(MessageOf(head + "seeds = [\"0-4294967295\"]\n"), HasSubstr("neither a number nor a range"));
+  EXPECT_THAT(MessageOf(head + "seeds = [\"0-4294967295\"]\n"),
+              HasSubstr("neither a number nor a range"));
   EXPECT_THAT(MessageOf(head + "seeds = []\n"), HasSubstr("seeds must not be empty"));
   EXPECT_THAT(MessageOf(head + "seeds = 0\n"), HasSubstr("'1-0'"));
-  EXPECT_THAT(MessageOf(head + "[workload]\nlayer_forward_us = nan\n"), HasSubstr("a/b.toml:4: workload.layer_forward_us is nan"));
-  EXPECT_THAT(MessageOf(head + "[workload]\nlayer_forward_us = 1e300\n"), HasSubstr("workload.layer_forward_us is 1e+300"));
+  EXPECT_THAT(MessageOf(head + "[workload]\nlayer_forward_us = nan\n"),
+              HasSubstr("a/b.toml:4: workload.layer_forward_us is nan"));
+  EXPECT_THAT(MessageOf(head + "[workload]\nlayer_forward_us = 1e300\n"),
+              HasSubstr("workload.layer_forward_us is 1e+300"));
   EXPECT_THAT(MessageOf(head + "[[expect]]\nkinds = [\"hang\"]\nfault = 0\n"),
               HasSubstr("a/b.toml:3: expect.fault is 0, but there are 0 faults"));
   EXPECT_THAT(MessageOf(head + "[[expect]]\nkinds = []\n"), HasSubstr("kinds must not be empty"));
@@ -159,11 +175,13 @@ TEST(ScenarioFile, HostileFiles) {
 
 TEST(ScenarioFile, ListsTheFilesOfAFolderAndOfThoseInItSorted) {
   const ScratchDirectory folder;
-  for (const char* name : {"/b.toml", "/a.toml", "/notes.md"}) WriteBytes(folder.path() + name, kHead);
+  for (const char* name : {"/b.toml", "/a.toml", "/notes.md"})
+    WriteBytes(folder.path() + name, kHead);
   const absl::StatusOr<std::vector<std::string>> files = ListScenarioFiles(folder.path());
   ASSERT_TRUE(files.ok()) << files.status();
   EXPECT_THAT(*files, ElementsAre(folder.path() + "/a.toml", folder.path() + "/b.toml"));
-  EXPECT_EQ(ListScenarioFiles(folder.path() + "/none").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ListScenarioFiles(folder.path() + "/none").status().code(),
+            absl::StatusCode::kNotFound);
 }
 
 TEST(ScenarioFile, EveryScenarioOfTheTreeCanBeRead) {

@@ -1,5 +1,6 @@
-// One key of a scenario file, declared once: its name and unit, what it is for, and where its value lives. From the declarations come the reading, the checks and
-// docs/reference/scenario.md. Defaults are those of the structs; ranges are checked by simulate::Check.
+// One key of a scenario file, declared once: its name and unit, what it is for, and where its value
+// lives. From the declarations come the reading, the checks and docs/reference/scenario.md.
+// Defaults are those of the structs; ranges are checked by simulate::Check.
 #pragma once
 
 #include <absl/status/status.h>

@@ -21,8 +21,9 @@ Scenario WithFaults(std::vector<Fault> faults, std::vector<ExpectedFinding> expe
 }
 
 TEST(TruthsOf, AFaultCountsForWhomItStrikes) {
-  const Scenario scenario = WithFaults({{.ranks = {1}, .first_step = 3}, {.ranks = {5, 6}, .first_step = 9}},
-                                       {{.ranks = {6}}, {.ranks = {1}}, {.hosts = {"host"}}});
+  const Scenario scenario =
+      WithFaults({{.ranks = {1}, .first_step = 3}, {.ranks = {5, 6}, .first_step = 9}},
+                 {{.ranks = {6}}, {.ranks = {1}}, {.hosts = {"host"}}});
   const std::vector<Truth> truths = TruthsOf(scenario);
   ASSERT_EQ(truths.size(), 3u);
   EXPECT_EQ(truths[0].first_window, 2);
@@ -31,15 +32,17 @@ TEST(TruthsOf, AFaultCountsForWhomItStrikes) {
 }
 
 TEST(TruthsOf, AFindingMaySayWhichFaultItIsAbout) {
-  const Scenario scenario = WithFaults({{.ranks = {1}, .first_step = 3}, {.ranks = {0, 1, 2, 3, 4, 5, 6, 7}, .first_step = 9}},
-                                       {{.ranks = {1}, .fault = 0}, {.kinds = {FindingKind::kRegression}, .fault = 1}});
+  const Scenario scenario = WithFaults(
+      {{.ranks = {1}, .first_step = 3}, {.ranks = {0, 1, 2, 3, 4, 5, 6, 7}, .first_step = 9}},
+      {{.ranks = {1}, .fault = 0}, {.kinds = {FindingKind::kRegression}, .fault = 1}});
   const std::vector<Truth> truths = TruthsOf(scenario);
   EXPECT_EQ(truths[0].first_window, 0);
   EXPECT_EQ(truths[1].first_window, 2);
 }
 
 TEST(TruthsOf, WhatIsNoFaultShowsFromTheBeginning) {
-  const std::vector<Truth> truths = TruthsOf(WithFaults({}, {{.kinds = {FindingKind::kImbalance}}}));
+  const std::vector<Truth> truths =
+      TruthsOf(WithFaults({}, {{.kinds = {FindingKind::kImbalance}}}));
   ASSERT_EQ(truths.size(), 1u);
   EXPECT_EQ(truths[0].first_window, 0);
 }
@@ -50,7 +53,8 @@ SimulationReport Steps(std::vector<int64_t> step_ns) {
 
 TEST(EffectOnSteps, ComparesTheStepsInWhichAFaultCanShow) {
   const Scenario scenario = WithFaults({{.ranks = {1}, .first_step = 1, .last_step = 2}}, {});
-  const auto effect = EffectOnSteps(scenario.job.faults, Steps({100, 150, 250, 900}), Steps({100, 100, 100, 100}));
+  const auto effect =
+      EffectOnSteps(scenario.job.faults, Steps({100, 150, 250, 900}), Steps({100, 100, 100, 100}));
   ASSERT_TRUE(effect.has_value());
   EXPECT_DOUBLE_EQ(*effect, 1.0);
 }
@@ -62,13 +66,15 @@ TEST(EffectOnSteps, IsNotKnownWithoutStepsToCompare) {
   EXPECT_FALSE(EffectOnSteps(late.job.faults, Steps({1, 1}), Steps({1, 1})).has_value());
   SimulationReport hangs = Steps({1, 1});
   hangs.hangs = true;
-  EXPECT_FALSE(EffectOnSteps(WithFaults({{.ranks = {1}}}, {}).job.faults, hangs, Steps({1, 1})).has_value());
+  EXPECT_FALSE(
+      EffectOnSteps(WithFaults({{.ranks = {1}}}, {}).job.faults, hangs, Steps({1, 1})).has_value());
 }
 
 TEST(FirstWindowOfEffect, IsTheFirstWithLongerSteps) {
   const auto first = [](std::vector<int64_t> with, uint32_t first_step) {
     const Scenario scenario = WithFaults({{.ranks = {1}, .first_step = first_step}}, {});
-    return FirstWindowOfEffect(scenario.job.faults, Steps(std::move(with)), Steps(std::vector<int64_t>(6, 1000)), 2);
+    return FirstWindowOfEffect(scenario.job.faults, Steps(std::move(with)),
+                               Steps(std::vector<int64_t>(6, 1000)), 2);
   };
   EXPECT_EQ(first({1000, 1000, 1000, 1000, 1000, 1500}, 0), 2);
   EXPECT_EQ(first({1000, 1030, 1500, 1500, 1500, 1500}, 1), 0);
@@ -79,8 +85,9 @@ TEST(FirstWindowOfEffect, IsTheFirstWithLongerSteps) {
 }
 
 TEST(RunScenario, IsTheSameTwice) {
-  const Scenario scenario = WithFaults({{.kind = simulate::FaultKind::kGpuSlow, .ranks = {3}, .severity = 0.5}},
-                                       {{.kinds = {FindingKind::kSlowRank}, .ranks = {3}}});
+  const Scenario scenario =
+      WithFaults({{.kind = simulate::FaultKind::kGpuSlow, .ranks = {3}, .severity = 0.5}},
+                 {{.kinds = {FindingKind::kSlowRank}, .ranks = {3}}});
   const absl::StatusOr<std::vector<Method>> methods = ChooseMethods({kEroicaMethod});
   ASSERT_TRUE(methods.ok());
   uint32_t steps = 0;
@@ -99,15 +106,18 @@ TEST(RunScenario, IsTheSameTwice) {
   EXPECT_GT(first->at(0).facts.effect.value_or(0), 0.1);
   EXPECT_EQ(first->at(0).facts.effect, second->at(0).facts.effect);
   ASSERT_EQ(first->at(0).said.size(), second->at(0).said.size());
-  for (size_t i = 0; i < first->at(0).said.size(); ++i) EXPECT_EQ(first->at(0).said[i].finding, second->at(0).said[i].finding);
+  for (size_t i = 0; i < first->at(0).said.size(); ++i)
+    EXPECT_EQ(first->at(0).said[i].finding, second->at(0).said[i].finding);
 }
 
-// The slow device hides what the slow loader costs: its own effect is what the job would gain without it.
+// The slow device hides what the slow loader costs: its own effect is what the job would gain
+// without it.
 TEST(RunScenario, TellsWhatEachFaultCostsAlone) {
   const Scenario scenario =
       WithFaults({{.kind = simulate::FaultKind::kGpuSlow, .ranks = {3}, .severity = 0.5},
                   {.kind = simulate::FaultKind::kSlowFunction, .ranks = {6}, .severity = 0.1}},
-                 {{.kinds = {FindingKind::kSlowRank}, .ranks = {3}}, {.kinds = {FindingKind::kSlowRank}, .ranks = {6}}});
+                 {{.kinds = {FindingKind::kSlowRank}, .ranks = {3}},
+                  {.kinds = {FindingKind::kSlowRank}, .ranks = {6}}});
   const absl::StatusOr<std::vector<Method>> methods = ChooseMethods({kEroicaMethod});
   ASSERT_TRUE(methods.ok());
   uint32_t steps = 0;
@@ -122,13 +132,15 @@ TEST(RunScenario, TellsWhatEachFaultCostsAlone) {
   ASSERT_EQ(truths.size(), 2u);
   EXPECT_GT(truths[0].effect.value_or(0), 0.2);
   EXPECT_LT(truths[1].effect.value_or(1), 0.02);
-  EXPECT_GE(runs->at(0).facts.effect.value_or(0), truths[0].effect.value_or(1)) << "of both together";
+  EXPECT_GE(runs->at(0).facts.effect.value_or(0), truths[0].effect.value_or(1))
+      << "of both together";
 }
 
 TEST(RunScenario, EndsWhereProgressFails) {
   const Scenario scenario = WithFaults({}, {});
   const absl::StatusOr<std::vector<Method>> methods = ChooseMethods({});
-  const auto runs = RunScenario(scenario, 1, *methods, [](uint32_t) { return absl::CancelledError("enough"); });
+  const auto runs =
+      RunScenario(scenario, 1, *methods, [](uint32_t) { return absl::CancelledError("enough"); });
   EXPECT_EQ(runs.status().code(), absl::StatusCode::kCancelled);
 }
 

@@ -15,7 +15,9 @@ TEST(ScenarioText, ReferencePageIsWhatTheDeclarationsSay) {
   std::ifstream file("docs/reference/scenario.md");
   std::ostringstream page;
   page << file.rdbuf();
-  EXPECT_EQ(page.str(), ScenarioReference()) << "make it anew: eroica-lab simulate --print-scenario-reference > docs/reference/scenario.md";
+  EXPECT_EQ(page.str(), ScenarioReference())
+      << "make it anew: eroica-lab simulate --print-scenario-reference > "
+         "docs/reference/scenario.md";
 }
 
 template <typename Target>

@@ -28,7 +28,8 @@ void CountSaid(const ScoredRun& run, FaultCounts& counts) {
 void Count(const ScoredRun& run, FaultCounts& counts) {
   ++counts.runs;
   CountSaid(run, counts);
-  for (size_t i = 0; i < run.truths.size(); ++i) CountFault(run.truths[i], run.verdict.truths[i], counts);
+  for (size_t i = 0; i < run.truths.size(); ++i)
+    CountFault(run.truths[i], run.verdict.truths[i], counts);
 }
 
 void CountByEffect(const ScoredRun& run, std::array<FaultCounts, kEffectClassCount>& by_effect) {
@@ -38,8 +39,10 @@ void CountByEffect(const ScoredRun& run, std::array<FaultCounts, kEffectClassCou
     CountFault(run.truths[i], run.verdict.truths[i], by_effect[effect]);
     seen[effect] = true;
   }
-  for (size_t effect = 0; effect < seen.size(); ++effect) by_effect[effect].runs += seen[effect] ? 1 : 0;
-  for (const EffectClass costliest : {EffectClass::kLarge, EffectClass::kMiddle, EffectClass::kSmall, EffectClass::kUnknown}) {
+  for (size_t effect = 0; effect < seen.size(); ++effect)
+    by_effect[effect].runs += seen[effect] ? 1 : 0;
+  for (const EffectClass costliest :
+       {EffectClass::kLarge, EffectClass::kMiddle, EffectClass::kSmall, EffectClass::kUnknown}) {
     if (!seen[static_cast<size_t>(costliest)]) continue;
     CountSaid(run, by_effect[static_cast<size_t>(costliest)]);
     return;
@@ -67,7 +70,8 @@ void CountKinds(const ScoredRun& run, MethodScore& score) {
     ++score.confusion[expected][said];
   }
   for (size_t i = 0; i < run.said.size(); ++i) {
-    if (run.verdict.said[i].truth < 0) ++score.confusion["nothing"][std::string(ToString(run.said[i].finding.kind))];
+    if (run.verdict.said[i].truth < 0)
+      ++score.confusion["nothing"][std::string(ToString(run.said[i].finding.kind))];
   }
 }
 
@@ -86,11 +90,13 @@ void CountConfidence(const ScoredRun& run, MethodScore& score) {
 }  // namespace
 
 int ScaleOf(uint32_t ranks) {
-  return static_cast<int>(std::lower_bound(kScaleBounds.begin(), kScaleBounds.end(), ranks) - kScaleBounds.begin());
+  return static_cast<int>(std::lower_bound(kScaleBounds.begin(), kScaleBounds.end(), ranks) -
+                          kScaleBounds.begin());
 }
 
 std::string_view ScaleName(int scale) {
-  constexpr std::array<std::string_view, kScaleCount> kNames = {"up to 64", "65 to 512", "513 to 4096", "over 4096"};
+  constexpr std::array<std::string_view, kScaleCount> kNames = {"up to 64", "65 to 512",
+                                                                "513 to 4096", "over 4096"};
   return kNames[static_cast<size_t>(scale)];
 }
 
@@ -119,7 +125,8 @@ std::vector<MethodScore> Score(std::span<const ScoredRun> runs) {
   std::map<std::string, size_t> index;
   for (const ScoredRun& run : runs) {
     order.push_back(&run);
-    if (index.try_emplace(run.method, scores.size()).second) scores.push_back({.method = run.method});
+    if (index.try_emplace(run.method, scores.size()).second)
+      scores.push_back({.method = run.method});
   }
   // Sums of floating point come out alike whatever run ended first.
   std::stable_sort(order.begin(), order.end(), [](const ScoredRun* a, const ScoredRun* b) {
@@ -140,8 +147,11 @@ std::vector<MethodScore> Score(std::span<const ScoredRun> runs) {
     Count(*run, score.by_scale[static_cast<size_t>(scale)]);
     CountByEffect(*run, score.by_effect);
     for (size_t i = 0; i < run->truths.size(); ++i) {
-      const bool large = EffectClassOf(run->truths[i].effect, run->facts.hangs) == EffectClass::kLarge;
-      if (large) CountFault(run->truths[i], run->verdict.truths[i], score.large_by_scale[static_cast<size_t>(scale)]);
+      const bool large =
+          EffectClassOf(run->truths[i].effect, run->facts.hangs) == EffectClass::kLarge;
+      if (large)
+        CountFault(run->truths[i], run->verdict.truths[i],
+                   score.large_by_scale[static_cast<size_t>(scale)]);
     }
   }
   return scores;

@@ -1,4 +1,5 @@
-// The score: what is counted over many judged runs. Pure; the same runs give the same score in whatever order they come.
+// The score: what is counted over many judged runs. Pure; the same runs give the same score in
+// whatever order they come.
 #pragma once
 
 #include <array>
@@ -19,7 +20,8 @@ inline constexpr int kScaleCount = 4;
 int ScaleOf(uint32_t ranks);
 std::string_view ScaleName(int scale);
 
-// By how much longer a step takes: under 1 %, 1 to 3 %, more (or the job hangs), and what is not known.
+// By how much longer a step takes: under 1 %, 1 to 3 %, more (or the job hangs), and what is not
+// known.
 enum class EffectClass : uint8_t { kSmall = 0, kMiddle = 1, kLarge = 2, kUnknown = 3 };
 inline constexpr int kEffectClassCount = 4;
 EffectClass EffectClassOf(std::optional<double> effect, bool hangs);
@@ -48,7 +50,8 @@ struct QuietCounts {
   uint32_t runs_disturbed = 0;  // with at least one
 };
 
-// Findings said with a confidence between two bounds, and how many of them were right in culprit and kind.
+// Findings said with a confidence between two bounds, and how many of them were right in culprit
+// and kind.
 inline constexpr std::array<double, 7> kConfidenceBounds = {0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0};
 struct ConfidenceBin {
   uint32_t said = 0;
@@ -70,10 +73,13 @@ struct MethodScore {
   std::map<FamilyScale, FaultCounts> families;
   std::map<FamilyScale, QuietCounts> quiet;
   std::array<FaultCounts, kScaleCount> by_scale;
-  std::array<FaultCounts, kScaleCount> large_by_scale;  // of these the faults of EffectClass::kLarge
-  // By what each fault costs alone. False findings and repetitions count where the costliest fault of their run does.
+  // of these the faults of EffectClass::kLarge
+  std::array<FaultCounts, kScaleCount> large_by_scale;
+  // By what each fault costs alone. False findings and repetitions count where the costliest fault
+  // of their run does.
   std::array<FaultCounts, kEffectClassCount> by_effect;
-  // Expected kind (the first that is right; "nothing" for false findings) and said kind ("nothing" for misses).
+  // Expected kind (the first that is right; "nothing" for false findings) and said kind ("nothing"
+  // for misses).
   std::map<std::string, std::map<std::string, uint32_t>> confusion;
   std::array<ConfidenceBin, kConfidenceBounds.size() - 1> confidence;
 };

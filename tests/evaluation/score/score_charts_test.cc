@@ -24,13 +24,16 @@ Chart Lines() {
           .y_label = "y",
           .x_ticks = {{0, "none"}, {10, "all"}},
           .y_ticks = {{0, "0"}, {1, "1"}},
-          .series = {
-              {.name = "a<b&c", .points = {{.x = 0, .y = 0, .count = 4}, {.x = 10, .y = 1, .count = 1}, {.x = 99, .y = -5, .count = 1}}}}};
+          .series = {{.name = "a<b&c",
+                      .points = {{.x = 0, .y = 0, .count = 4},
+                                 {.x = 10, .y = 1, .count = 1},
+                                 {.x = 99, .y = -5, .count = 1}}}}};
 }
 
 TEST(ChartSvg, DrawsPointsWithinTheAxes) {
   const std::string svg = ChartSvg(std::vector<Chart>{Lines()});
-  EXPECT_THAT(svg, HasSubstr("points=\"70.0,368.0 650.0,46.0 650.0,368.0\"")) << "what lies outside stands at the end";
+  EXPECT_THAT(svg, HasSubstr("points=\"70.0,368.0 650.0,46.0 650.0,368.0\""))
+      << "what lies outside stands at the end";
   EXPECT_THAT(svg, HasSubstr("a&lt;b&amp;c"));
   EXPECT_THAT(svg, Not(HasSubstr("a<b")));
   EXPECT_THAT(svg, HasSubstr("n = 4"));
@@ -44,7 +47,8 @@ TEST(ChartSvg, ClosesEveryElement) {
     return n;
   };
   for (const std::string element : {"text", "svg", "circle", "style", "title"}) {
-    EXPECT_EQ(count("<" + element + " ") + count("<" + element + ">"), count("</" + element + ">")) << element;
+    EXPECT_EQ(count("<" + element + " ") + count("<" + element + ">"), count("</" + element + ">"))
+        << element;
   }
   EXPECT_THAT(svg, HasSubstr("height=\"860\""));
 }
@@ -52,8 +56,9 @@ TEST(ChartSvg, ClosesEveryElement) {
 TEST(AccuracyChart, BinsFaultsByEffect) {
   std::vector<ScoredRun> runs;
   for (uint64_t seed = 0; seed < 4; ++seed) {
-    runs.push_back(Judged(Faulty(seed, 64, 0.05), {SlowRank(5)},
-                          seed == 0 ? std::vector<SaidFinding>() : std::vector<SaidFinding>{Says(kSlowRank, 5)}));
+    runs.push_back(Judged(
+        Faulty(seed, 64, 0.05), {SlowRank(5)},
+        seed == 0 ? std::vector<SaidFinding>() : std::vector<SaidFinding>{Says(kSlowRank, 5)}));
   }
   runs.push_back(Judged(Faulty(9, 64, 0.0), {SlowRank(5)}, {}));
   runs.push_back(Judged({.scenario = "hang", .hangs = true}, {SlowRank(5)}, {Says(kSlowRank, 5)}));
@@ -85,7 +90,8 @@ TEST(ReliabilityChart, SetsConfidenceAgainstBeingRight) {
 }
 
 TEST(ReliabilityChart, CanBeDrawnOfNothing) {
-  EXPECT_THAT(ChartSvg(std::vector<Chart>{AccuracyChart({}), ReliabilityChart({})}), HasSubstr("</svg>"));
+  EXPECT_THAT(ChartSvg(std::vector<Chart>{AccuracyChart({}), ReliabilityChart({})}),
+              HasSubstr("</svg>"));
 }
 
 }  // namespace

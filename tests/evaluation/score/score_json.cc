@@ -18,7 +18,8 @@ ordered_json ToJson(const FaultCounts& counts) {
           {"false_findings", counts.false_findings},
           {"repetitions", counts.repetitions},
           {"median_windows", Median({counts.windows.begin(), counts.windows.end()})},
-          {"median_effect", counts.effects.empty() ? ordered_json() : ordered_json(Median(counts.effects))}};
+          {"median_effect",
+           counts.effects.empty() ? ordered_json() : ordered_json(Median(counts.effects))}};
 }
 
 ordered_json ToJson(const QuietCounts& counts) {
@@ -55,9 +56,11 @@ ordered_json Rows(const std::array<ConfidenceBin, kCount>& bins) {
 ordered_json ToJson(const MethodScore& score) {
   ordered_json effects;
   for (int i = 0; i < kEffectClassCount; ++i)
-    effects[std::string(ToString(static_cast<EffectClass>(i)))] = ToJson(score.by_effect[static_cast<size_t>(i)]);
+    effects[std::string(ToString(static_cast<EffectClass>(i)))] =
+        ToJson(score.by_effect[static_cast<size_t>(i)]);
   ordered_json scales;
-  for (int i = 0; i < kScaleCount; ++i) scales[std::string(ScaleName(i))] = ToJson(score.by_scale[static_cast<size_t>(i)]);
+  for (int i = 0; i < kScaleCount; ++i)
+    scales[std::string(ScaleName(i))] = ToJson(score.by_scale[static_cast<size_t>(i)]);
   return {{"method", score.method},
           {"faults", ToJson(score.total)},
           {"quiet", ToJson(score.quiet_total)},
@@ -77,11 +80,12 @@ ordered_json ToJson(const ScoredRun& run) {
   ordered_json truths = ordered_json::array();
   for (size_t i = 0; i < run.truths.size(); ++i) {
     const TruthVerdict& verdict = run.verdict.truths[i];
-    truths.push_back({{"expected", Brief(run.truths[i].expected)},
-                      {"found", verdict.found()},
-                      {"agreement", ToJson(verdict.agreement)},
-                      {"windows", verdict.windows},
-                      {"effect", run.truths[i].effect ? ordered_json(*run.truths[i].effect) : ordered_json()}});
+    truths.push_back(
+        {{"expected", Brief(run.truths[i].expected)},
+         {"found", verdict.found()},
+         {"agreement", ToJson(verdict.agreement)},
+         {"windows", verdict.windows},
+         {"effect", run.truths[i].effect ? ordered_json(*run.truths[i].effect) : ordered_json()}});
   }
   ordered_json said = ordered_json::array();
   for (size_t i = 0; i < run.said.size(); ++i) {

@@ -25,7 +25,8 @@ std::vector<ScoredRun> SomeRuns() {
       Judged(Faulty(3), {SlowRank(5)}, {Says(kContention, 5, 0.6)}),
       Judged(Faulty(4), {SlowRank(5)}, {}),
       Judged(Faulty(5), {SlowRank(5)}, {Says(kSlowRank, 6, 0.7)}),
-      Judged(Faulty(1, 1024, 0.02), {SlowRank(5), SlowRank(9)}, {Says(kSlowRank, 5), Says(kSlowRank, 9)}),
+      Judged(Faulty(1, 1024, 0.02), {SlowRank(5), SlowRank(9)},
+             {Says(kSlowRank, 5), Says(kSlowRank, 9)}),
       Judged(Healthy(1), {}, {}),
       Judged(Healthy(2), {}, {Says(kImbalance, -1, 0.5)}),
   };
@@ -43,7 +44,8 @@ TEST(Score, CountsWhatWasFound) {
   EXPECT_EQ(total.right_kind, 4u);
   EXPECT_EQ(total.right, 3u);
   EXPECT_EQ(total.false_findings, 1u);
-  EXPECT_EQ(total.windows, (std::vector<int64_t>{1, 1, 2, 1})) << "by scenario and seed, each fault whose culprit was named";
+  EXPECT_EQ(total.windows, (std::vector<int64_t>{1, 1, 2, 1}))
+      << "by scenario and seed, each fault whose culprit was named";
 }
 
 TEST(Score, KeepsQuietJobsApart) {
@@ -65,7 +67,8 @@ TEST(Score, DividesByScaleAndEffect) {
 }
 
 TEST(Score, EachFaultCountsByWhatItCostsAlone) {
-  ScoredRun run = Judged(Faulty(1, 64, 0.1), {SlowRank(5), SlowRank(9)}, {Says(kSlowRank, 9), Says(kSlowRank, 6)});
+  ScoredRun run = Judged(Faulty(1, 64, 0.1), {SlowRank(5), SlowRank(9)},
+                         {Says(kSlowRank, 9), Says(kSlowRank, 6)});
   run.truths[0].effect = 0.02;
   const auto by_effect = Score(std::vector<ScoredRun>{run}).at(0).by_effect;
   const FaultCounts& large = by_effect[static_cast<size_t>(EffectClass::kLarge)];
@@ -105,7 +108,8 @@ TEST(Score, TheOrderOfRunsIsNothing) {
 }
 
 TEST(Score, OneAMethodInTheirOrder) {
-  const std::vector<ScoredRun> runs = {Judged(Faulty(1), {SlowRank(5)}, {}, "zeta"), Judged(Faulty(1), {SlowRank(5)}, {}, "alpha"),
+  const std::vector<ScoredRun> runs = {Judged(Faulty(1), {SlowRank(5)}, {}, "zeta"),
+                                       Judged(Faulty(1), {SlowRank(5)}, {}, "alpha"),
                                        Judged(Faulty(2), {SlowRank(5)}, {}, "zeta")};
   const std::vector<MethodScore> scores = Score(runs);
   ASSERT_EQ(scores.size(), 2u);

@@ -11,19 +11,24 @@ constexpr size_t kFunctionColumns = 48;
 
 std::string Listed(const std::vector<std::string>& names) {
   const size_t shown = std::min(names.size(), kNamesMax);
-  std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  std::string text = fmt::format(
+      "{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
   if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
   return text;
 }
 
 // Ranks "5", links "3-17", hosts by name.
 std::string Who(const std::vector<std::string>& ranks, const std::vector<std::string>& hosts) {
-  if (!ranks.empty()) return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", Listed(ranks));
-  if (!hosts.empty()) return fmt::format("{} {}", hosts.size() == 1 ? "host" : "hosts", Listed(hosts));
+  if (!ranks.empty())
+    return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", Listed(ranks));
+  if (!hosts.empty())
+    return fmt::format("{} {}", hosts.size() == 1 ? "host" : "hosts", Listed(hosts));
   return "nobody";
 }
 
-std::string RankName(int64_t rank, int32_t peer) { return peer < 0 ? fmt::format("{}", rank) : fmt::format("{}-{}", rank, peer); }
+std::string RankName(int64_t rank, int32_t peer) {
+  return peer < 0 ? fmt::format("{}", rank) : fmt::format("{}-{}", rank, peer);
+}
 
 }  // namespace
 
@@ -39,7 +44,8 @@ std::string Brief(const SaidFinding& said) {
     }
   }
   std::string text = fmt::format("{} of {}", ToString(finding.kind), Who(ranks, hosts));
-  if (!finding.function.empty()) text += fmt::format(" in {}", finding.function.substr(0, kFunctionColumns));
+  if (!finding.function.empty())
+    text += fmt::format(" in {}", finding.function.substr(0, kFunctionColumns));
   return text + fmt::format(" (window {})", said.opened_window);
 }
 
@@ -49,7 +55,8 @@ std::string Brief(const ExpectedFinding& expected) {
   std::vector<std::string> ranks;
   for (const uint32_t rank : expected.ranks) ranks.push_back(RankName(rank, expected.peer_rank));
   std::string text = fmt::format("{} of {}", fmt::join(kinds, " or "), Who(ranks, expected.hosts));
-  if (!expected.functions.empty()) text += fmt::format(" in {}", fmt::join(expected.functions, " or "));
+  if (!expected.functions.empty())
+    text += fmt::format(" in {}", fmt::join(expected.functions, " or "));
   return text;
 }
 

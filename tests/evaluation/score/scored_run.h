@@ -18,7 +18,9 @@ struct RunFacts {
   uint32_t ranks = 0;
   double job_hours = 0;  // of the training job, as it would have run
   std::optional<double>
-      effect;  // by how much the faults lengthen a step, as a share of the step without them; nothing where there is no fault, or no twin to compare with
+      // by how much the faults lengthen a step, as a share of the step without them; nothing where
+      // there is no fault, or no twin to compare with
+      effect;
   bool hangs = false;
 };
 

@@ -1,4 +1,5 @@
-// A real trace with a known truth, judged as a simulated job is. Its scenario file names the folders and files of the trace instead of a workload.
+// A real trace with a known truth, judged as a simulated job is. Its scenario file names the
+// folders and files of the trace instead of a workload.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -14,6 +15,7 @@
 namespace eroica {
 
 // scenario.traces are below root. One run a method, as given.
-absl::StatusOr<std::vector<ScoredRun>> RunTrace(const Scenario& scenario, const std::string& root, std::span<const Method> methods);
+absl::StatusOr<std::vector<ScoredRun>> RunTrace(const Scenario& scenario, const std::string& root,
+                                                std::span<const Method> methods);
 
 }  // namespace eroica

@@ -1,8 +1,11 @@
-// Judges one run: what was said against what had to be said. Pure; knows no detector and no simulator.
+// Judges one run: what was said against what had to be said. Pure; knows no detector and no
+// simulator.
 //
-// A finding belongs to an expected one where its culprits are the expected ones or some of them; or where it names nobody and is right in kind, or says no more than that
-// steps take longer. What belongs to nothing is a false finding: it sends a person to the wrong machine. So is what was over before the fault first showed. Of several
-// findings that belong to one expected finding the best counts, the others are repetitions.
+// A finding belongs to an expected one where its culprits are the expected ones or some of them; or
+// where it names nobody and is right in kind, or says no more than that steps take longer. What
+// belongs to nothing is a false finding: it sends a person to the wrong machine. So is what was
+// over before the fault first showed. Of several findings that belong to one expected finding the
+// best counts, the others are repetitions.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +28,18 @@ struct SaidFinding {
 // One finding that must come, and from when on.
 struct Truth {
   ExpectedFinding expected;
-  int64_t first_window = 0;             // in which the fault can show for the first time
-  std::optional<int64_t> shown_window;  // in which it does, not before; nothing where that is not known
-  std::optional<double> effect;         // by how much this fault alone lengthens a step; nothing where that is not known
+  int64_t first_window = 0;  // in which the fault can show for the first time
+  // in which it does, not before; nothing where that is not known
+  std::optional<int64_t> shown_window;
+  // by how much this fault alone lengthens a step; nothing where that is not known
+  std::optional<double> effect;
 };
 
 // How near a finding comes to an expected one.
 struct Agreement {
-  bool rank =
-      false;  // all culprits and nobody else; or the host, where that is enough; or the link; or nobody, where nobody is to be blamed
+  // all culprits and nobody else; or the host, where that is enough; or the link; or nobody, where
+  // nobody is to be blamed
+  bool rank = false;
   bool function = false;  // one of the expected parts of names; always where any function will do
   bool kind = false;
   bool culprit() const { return rank && function; }
@@ -44,8 +50,9 @@ struct Agreement {
 struct TruthVerdict {
   int said = -1;  // the finding that it is judged by; -1: missed
   Agreement agreement;
-  int64_t windows =
-      -1;  // until a finding with the right culprit was opened; 1: in the window in which the fault first shows, or before; -1: never
+  // until a finding with the right culprit was opened; 1: in the window in which the fault first
+  // shows, or before; -1: never
+  int64_t windows = -1;
   bool found() const { return said >= 0; }
 };
 
@@ -65,7 +72,9 @@ struct RunVerdict {
   bool right() const;
 };
 
-// ranks_per_host: a link between two hosts may be named by any two ranks of them; 0 where hosts are unknown.
-RunVerdict Judge(std::span<const Truth> truths, std::span<const SaidFinding> said, uint32_t ranks_per_host);
+// ranks_per_host: a link between two hosts may be named by any two ranks of them; 0 where hosts are
+// unknown.
+RunVerdict Judge(std::span<const Truth> truths, std::span<const SaidFinding> said,
+                 uint32_t ranks_per_host);
 
 }  // namespace eroica

@@ -17,11 +17,14 @@ Finding Says(FindingKind kind, std::vector<Culprit> culprits, std::string functi
   return finding;
 }
 
-SaidFinding SaidAt(int64_t window, Finding finding) { return {.finding = std::move(finding), .opened_window = window}; }
+SaidFinding SaidAt(int64_t window, Finding finding) {
+  return {.finding = std::move(finding), .opened_window = window};
+}
 
 Truth SlowRank5() {
   Truth truth;
-  truth.expected = {.kinds = {FindingKind::kSlowRank}, .ranks = {5}, .functions = {"gemm", "flash"}};
+  truth.expected = {
+      .kinds = {FindingKind::kSlowRank}, .ranks = {5}, .functions = {"gemm", "flash"}};
   truth.first_window = 2;
   return truth;
 }
@@ -39,9 +42,11 @@ struct Line {
 
 void PrintTo(const Line& line, std::ostream* out) { *out << line.name; }
 
-const ExpectedFinding kRank5{.kinds = {FindingKind::kSlowRank}, .ranks = {5}, .functions = {"gemm", "flash"}};
+const ExpectedFinding kRank5{
+    .kinds = {FindingKind::kSlowRank}, .ranks = {5}, .functions = {"gemm", "flash"}};
 const ExpectedFinding kRanks45{.kinds = {FindingKind::kSlowRank}, .ranks = {4, 5}};
-const ExpectedFinding kHost1{.kinds = {FindingKind::kSlowRank}, .ranks = {8, 9, 10}, .hosts = {"host-1"}};
+const ExpectedFinding kHost1{
+    .kinds = {FindingKind::kSlowRank}, .ranks = {8, 9, 10}, .hosts = {"host-1"}};
 const ExpectedFinding kHostOnly{.kinds = {FindingKind::kContention}, .hosts = {"host-1"}};
 const ExpectedFinding kNobody{.kinds = {FindingKind::kImbalance, FindingKind::kRegression}};
 const ExpectedFinding kLink{.kinds = {FindingKind::kCommunication}, .ranks = {3}, .peer_rank = 17};
@@ -56,36 +61,56 @@ std::vector<Line> Lines() {
   const std::string conv = "conv";
   return {
       {"all_right", kRank5, Says(kSlowRank, {{.rank = 5}}), true, true, true, true},
-      {"part_of_the_stack", kRank5, WithStack(Says(kSlowRank, {{.rank = 5}}, conv), "train > flash_attention"), true, true, true, true},
+      {"part_of_the_stack", kRank5,
+       WithStack(Says(kSlowRank, {{.rank = 5}}, conv), "train > flash_attention"), true, true, true,
+       true},
       {"wrong_function", kRank5, Says(kSlowRank, {{.rank = 5}}, conv), true, true, false, true},
-      {"a_link_to_the_rank", kRank5, Says(kCommunication, {{.rank = 13, .peer = 5}}), true, false, true, false},
-      {"a_link_elsewhere", kRank5, Says(kCommunication, {{.rank = 13, .peer = 4}}), false, false, false, false},
+      {"a_link_to_the_rank", kRank5, Says(kCommunication, {{.rank = 13, .peer = 5}}), true, false,
+       true, false},
+      {"a_link_elsewhere", kRank5, Says(kCommunication, {{.rank = 13, .peer = 4}}), false, false,
+       false, false},
       {"wrong_kind", kRank5, Says(kContention, {{.rank = 5}}), true, true, true, false},
       {"wrong_rank", kRank5, Says(kSlowRank, {{.rank = 6}}), false, false, false, false},
-      {"one_too_many", kRank5, Says(kSlowRank, {{.rank = 5}, {.rank = 6}}), true, false, true, true},
+      {"one_too_many", kRank5, Says(kSlowRank, {{.rank = 5}, {.rank = 6}}), true, false, true,
+       true},
       {"one_too_few", kRanks45, Says(kSlowRank, {{.rank = 5}}), true, false, true, true},
-      {"order_is_nothing", kRanks45, Says(kSlowRank, {{.rank = 5}, {.rank = 4}}), true, true, true, true},
+      {"order_is_nothing", kRanks45, Says(kSlowRank, {{.rank = 5}, {.rank = 4}}), true, true, true,
+       true},
       {"nobody_named_right_kind", kRank5, Says(kSlowRank, {}), true, false, true, true},
       {"nobody_named_wrong_kind", kRank5, Says(kImbalance, {}), false, false, false, false},
       {"only_that_steps_are_slow", kRank5, Says(kStepTime, {}), true, false, true, false},
-      {"some_ranks_of_the_host", kHost1, Says(kSlowRank, {{.rank = 8, .host = "host-1"}}), true, true, true, true},
-      {"the_host_without_a_rank", kHost1, Says(kSlowRank, {{.host = "host-1"}}), true, true, true, true},
-      {"another_rank_of_the_host", kHost1, Says(kSlowRank, {{.rank = 11, .host = "host-1"}}), false, false, false, false},
-      {"two_hosts", kHost1, Says(kSlowRank, {{.rank = 8, .host = "host-1"}, {.rank = 0, .host = "host-0"}}), true, false, true, true},
-      {"any_rank_of_the_host", kHostOnly, Says(kContention, {{.rank = 12, .host = "host-1"}}), true, true, true, true},
-      {"host_and_another", kHostOnly, Says(kContention, {{.host = "host-1"}, {.host = "host-2"}}), true, false, true, true},
-      {"another_host", kHostOnly, Says(kContention, {{.rank = 12, .host = "host-2"}}), false, false, false, false},
+      {"some_ranks_of_the_host", kHost1, Says(kSlowRank, {{.rank = 8, .host = "host-1"}}), true,
+       true, true, true},
+      {"the_host_without_a_rank", kHost1, Says(kSlowRank, {{.host = "host-1"}}), true, true, true,
+       true},
+      {"another_rank_of_the_host", kHost1, Says(kSlowRank, {{.rank = 11, .host = "host-1"}}), false,
+       false, false, false},
+      {"two_hosts", kHost1,
+       Says(kSlowRank, {{.rank = 8, .host = "host-1"}, {.rank = 0, .host = "host-0"}}), true, false,
+       true, true},
+      {"any_rank_of_the_host", kHostOnly, Says(kContention, {{.rank = 12, .host = "host-1"}}), true,
+       true, true, true},
+      {"host_and_another", kHostOnly, Says(kContention, {{.host = "host-1"}, {.host = "host-2"}}),
+       true, false, true, true},
+      {"another_host", kHostOnly, Says(kContention, {{.rank = 12, .host = "host-2"}}), false, false,
+       false, false},
       {"nobody_to_blame", kNobody, Says(kRegression, {}), true, true, true, true},
       {"nobody_to_blame_wrong_kind", kNobody, Says(kCommunication, {}), true, true, true, false},
       {"somebody_blamed", kNobody, Says(kImbalance, {{.rank = 5}}), false, false, false, false},
       {"the_link", kLink, Says(kCommunication, {{.rank = 3, .peer = 17}}), true, true, true, true},
-      {"the_link_from_the_other_end", kLink, Says(kCommunication, {{.rank = 17, .peer = 3}}), true, true, true, true},
-      {"other_ranks_of_the_hosts", kLink, Says(kCommunication, {{.rank = 1, .peer = 16}}), true, true, true, true},
+      {"the_link_from_the_other_end", kLink, Says(kCommunication, {{.rank = 17, .peer = 3}}), true,
+       true, true, true},
+      {"other_ranks_of_the_hosts", kLink, Says(kCommunication, {{.rank = 1, .peer = 16}}), true,
+       true, true, true},
       {"one_end", kLink, Says(kCommunication, {{.rank = 3}}), true, false, true, true},
       {"the_peer_alone", kLink, Says(kSlowRank, {{.rank = 17}}), true, false, true, false},
-      {"another_link_of_the_rank", kLink, Says(kCommunication, {{.rank = 3, .peer = 9}}), true, false, true, true},
-      {"another_link", kLink, Says(kCommunication, {{.rank = 8, .peer = 25}}), false, false, false, false},
-      {"the_link_and_another", kLink, Says(kCommunication, {{.rank = 3, .peer = 17}, {.rank = 8, .peer = 25}}), true, false, true, true},
+      {"another_link_of_the_rank", kLink, Says(kCommunication, {{.rank = 3, .peer = 9}}), true,
+       false, true, true},
+      {"another_link", kLink, Says(kCommunication, {{.rank = 8, .peer = 25}}), false, false, false,
+       false},
+      {"the_link_and_another", kLink,
+       Says(kCommunication, {{.rank = 3, .peer = 17}, {.rank = 8, .peer = 25}}), true, false, true,
+       true},
   };
 }
 
@@ -106,7 +131,8 @@ TEST_P(VerdictLine, IsJudged) {
   EXPECT_EQ(truth.windows, line.rank && line.function ? 1 : -1);
 }
 
-INSTANTIATE_TEST_SUITE_P(TruthTable, VerdictLine, ::testing::ValuesIn(Lines()), [](const auto& line) { return line.param.name; });
+INSTANTIATE_TEST_SUITE_P(TruthTable, VerdictLine, ::testing::ValuesIn(Lines()),
+                         [](const auto& line) { return line.param.name; });
 
 TEST(Verdict, OfAHealthyJob) {
   EXPECT_TRUE(Judge({}, {}, 8).right());
@@ -126,24 +152,29 @@ TEST(Verdict, SilenceIsAMiss) {
 
 TEST(Verdict, TheBestFindingCountsAndOthersRepeat) {
   const std::vector<Truth> truths = {SlowRank5()};
-  const std::vector<SaidFinding> said = {SaidAt(3, Says(FindingKind::kContention, {{.rank = 5}})),
-                                         SaidAt(4, Says(FindingKind::kSlowRank, {{.rank = 5}})),
-                                         SaidAt(3, Says(FindingKind::kSlowRank, {{.rank = 5}, {.rank = 6}}))};
+  const std::vector<SaidFinding> said = {
+      SaidAt(3, Says(FindingKind::kContention, {{.rank = 5}})),
+      SaidAt(4, Says(FindingKind::kSlowRank, {{.rank = 5}})),
+      SaidAt(3, Says(FindingKind::kSlowRank, {{.rank = 5}, {.rank = 6}}))};
   const RunVerdict verdict = Judge(truths, said, 8);
   EXPECT_EQ(verdict.truths[0].said, 1);
   EXPECT_TRUE(verdict.right());
   EXPECT_EQ(verdict.repetitions(), 2u);
-  EXPECT_EQ(verdict.truths[0].windows, 2) << "the right culprit was named in window 3 already, if in the wrong kind";
+  EXPECT_EQ(verdict.truths[0].windows, 2)
+      << "the right culprit was named in window 3 already, if in the wrong kind";
 }
 
 TEST(Verdict, TwoFaultsNeedTwoFindings) {
   Truth other;
   other.expected = {.kinds = {FindingKind::kCommunication}, .ranks = {9}};
   const std::vector<Truth> truths = {SlowRank5(), other};
-  std::vector<SaidFinding> said = {SaidAt(2, Says(FindingKind::kSlowRank, {{.rank = 5}, {.rank = 9}}))};
+  std::vector<SaidFinding> said = {
+      SaidAt(2, Says(FindingKind::kSlowRank, {{.rank = 5}, {.rank = 9}}))};
   RunVerdict verdict = Judge(truths, said, 8);
-  EXPECT_NE(verdict.truths[0].found(), verdict.truths[1].found()) << "one finding stands for one fault";
-  said = {SaidAt(2, Says(FindingKind::kCommunication, {{.rank = 9}})), SaidAt(2, Says(FindingKind::kSlowRank, {{.rank = 5}}))};
+  EXPECT_NE(verdict.truths[0].found(), verdict.truths[1].found())
+      << "one finding stands for one fault";
+  said = {SaidAt(2, Says(FindingKind::kCommunication, {{.rank = 9}})),
+          SaidAt(2, Says(FindingKind::kSlowRank, {{.rank = 5}}))};
   verdict = Judge(truths, said, 8);
   EXPECT_TRUE(verdict.right());
   EXPECT_EQ(verdict.truths[0].said, 1);
@@ -154,8 +185,9 @@ TEST(Verdict, TwoFaultsOfOneRankAreToldApartByKind) {
   Truth other;
   other.expected = {.kinds = {FindingKind::kCommunication}, .ranks = {5}};
   const std::vector<Truth> truths = {SlowRank5(), other};
-  const std::vector<SaidFinding> said = {SaidAt(2, Says(FindingKind::kCommunication, {{.rank = 5}})),
-                                         SaidAt(2, Says(FindingKind::kSlowRank, {{.rank = 5}}))};
+  const std::vector<SaidFinding> said = {
+      SaidAt(2, Says(FindingKind::kCommunication, {{.rank = 5}})),
+      SaidAt(2, Says(FindingKind::kSlowRank, {{.rank = 5}}))};
   EXPECT_TRUE(Judge(truths, said, 8).right());
 }
 
@@ -181,7 +213,8 @@ TEST(Verdict, WindowsCountFromTheOneInWhichTheFaultShows) {
 
 TEST(Verdict, WithoutHostsALinkIsItsTwoRanks) {
   const std::vector<Truth> truths = {{.expected = kLink}};
-  const std::vector<SaidFinding> said = {SaidAt(0, Says(FindingKind::kCommunication, {{.rank = 1, .peer = 16}}))};
+  const std::vector<SaidFinding> said = {
+      SaidAt(0, Says(FindingKind::kCommunication, {{.rank = 1, .peer = 16}}))};
   EXPECT_FALSE(Judge(truths, said, 0).truths[0].found());
   EXPECT_TRUE(Judge(truths, said, 8).truths[0].agreement.rank);
 }

@@ -8,7 +8,8 @@ namespace eroica {
 
 WindowClaims::Identity WindowClaims::IdentityOf(const Finding& finding) {
   std::vector<std::string> culprits;
-  for (const Culprit& culprit : finding.culprits) culprits.push_back(fmt::format("{} {} {}", culprit.rank, culprit.peer, culprit.host));
+  for (const Culprit& culprit : finding.culprits)
+    culprits.push_back(fmt::format("{} {} {}", culprit.rank, culprit.peer, culprit.host));
   std::sort(culprits.begin(), culprits.end());
   return {finding.kind, std::move(culprits)};
 }
@@ -18,7 +19,8 @@ void WindowClaims::Add(int64_t window, std::vector<Finding> claims) {
   for (Finding& finding : claims) {
     Claim& claim = claims_[IdentityOf(finding)];
     if (!claim.windows.insert(window).second) continue;
-    const auto [named, is_new] = claim.index.try_emplace(finding.stack + '\n' + finding.function, claim.functions.size());
+    const auto [named, is_new] =
+        claim.index.try_emplace(finding.stack + '\n' + finding.function, claim.functions.size());
     if (is_new) claim.functions.push_back({.windows = 0, .first = std::move(finding)});
     ++claim.functions[named->second].windows;
   }
@@ -33,9 +35,11 @@ std::vector<SaidFinding> WindowClaims::Standing(int64_t first_window) const {
   for (const auto& [identity, claim] : claims_) {
     const std::ptrdiff_t made = after(claim.windows);
     if (made == 0 || 2 * made < total) continue;
-    const auto most = std::max_element(claim.functions.begin(), claim.functions.end(),
-                                       [](const Named& a, const Named& b) { return a.windows < b.windows; });
-    SaidFinding said{.finding = most->first, .opened_window = *claim.windows.lower_bound(first_window)};
+    const auto most =
+        std::max_element(claim.functions.begin(), claim.functions.end(),
+                         [](const Named& a, const Named& b) { return a.windows < b.windows; });
+    SaidFinding said{.finding = most->first,
+                     .opened_window = *claim.windows.lower_bound(first_window)};
     said.finding.first_window = *claim.windows.begin();
     said.finding.last_window = *claim.windows.rbegin();
     said.finding.id = FindingId(said.finding);

@@ -1,8 +1,11 @@
-// What an operator alone says of a run. It claims window by window and has no life of findings, so that noise of a single window would count against it as a false
-// finding. The rule, the same for all operators that are scored alone and kinder than what Eroica is measured by (everything that it ever opened): a claim stands where
-// it was made in at least half of the run's windows from the one on in which the fault first shows; of a healthy run, in at least half of all windows.
-// Claims are the same where kind and culprits are. Operators say the most suspicious first: of the same claims of one window the first counts; the function is the one
-// that was named in most windows, the earlier of two.
+// What an operator alone says of a run. It claims window by window and has no life of findings, so
+// that noise of a single window would count against it as a false finding. The rule, the same for
+// all operators that are scored alone and kinder than what Eroica is measured by (everything that
+// it ever opened): a claim stands where it was made in at least half of the run's windows from the
+// one on in which the fault first shows; of a healthy run, in at least half of all windows. Claims
+// are the same where kind and culprits are. Operators say the most suspicious first: of the same
+// claims of one window the first counts; the function is the one that was named in most windows,
+// the earlier of two.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,8 @@ TEST(WindowClaims, StandWhereMadeInHalfOfTheWindows) {
 TEST(WindowClaims, CountFromTheWindowInWhichTheFaultShows) {
   WindowClaims claims;
   for (int64_t window = 0; window < 6; ++window) {
-    claims.Add(window, window < 4 ? std::vector<Finding>{Claim(1)} : std::vector<Finding>{Claim(2)});
+    claims.Add(window,
+               window < 4 ? std::vector<Finding>{Claim(1)} : std::vector<Finding>{Claim(2)});
   }
   const std::vector<SaidFinding> standing = claims.Standing(3);
   ASSERT_EQ(standing.size(), 1u) << "rank 1 is claimed in one of three windows";

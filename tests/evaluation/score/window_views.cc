@@ -6,8 +6,10 @@
 namespace eroica {
 
 absl::Status WindowViews::Add(const ConsumerRecord& record) {
-  if (TypeOf(record.payload()) == PayloadType::kRankStanding) return absl::OkStatus();  // where ranks stand is no part of a window
-  const absl::Status undecodable = absl::DataLossError("a record of the patterns topic cannot be decoded");
+  if (TypeOf(record.payload()) == PayloadType::kRankStanding)
+    return absl::OkStatus();  // where ranks stand is no part of a window
+  const absl::Status undecodable =
+      absl::DataLossError("a record of the patterns topic cannot be decoded");
   if (TypeOf(record.payload()) == PayloadType::kCollectiveSummary) {
     CollectiveSummary summary;
     if (decoder_.Decode(record.payload(), &summary) != DropReason::kNone) return undecodable;

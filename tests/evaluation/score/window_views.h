@@ -1,4 +1,5 @@
-// The windows of a run as operators see them: the same views, closed at the same moments, as the diagnose stage builds.
+// The windows of a run as operators see them: the same views, closed at the same moments, as the
+// diagnose stage builds.
 #pragma once
 
 #include <absl/status/status.h>

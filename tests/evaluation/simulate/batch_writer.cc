@@ -11,7 +11,8 @@ namespace eroica::simulate {
 namespace {
 
 constexpr uint64_t kLossDomain = uint64_t{1} << 42;
-constexpr int64_t kBootedNs = int64_t{3} * 86'400 * 1'000'000'000;  // hosts have run so long when the job begins
+// hosts have run so long when the job begins
+constexpr int64_t kBootedNs = int64_t{3} * 86'400 * 1'000'000'000;
 
 // All that happened; who sends, and the tables, stay.
 void ClearContents(EventBatch& batch) {
@@ -25,8 +26,9 @@ void ClearContents(EventBatch& batch) {
 
 }  // namespace
 
-BatchWriter::BatchWriter(const SimulatedJob& job, const GroupTable& groups, std::span<const StageProgram> stages,
-                         const FunctionCatalog& catalog, StepRunner& runner, BatchSink& sink, uint32_t process)
+BatchWriter::BatchWriter(const SimulatedJob& job, const GroupTable& groups,
+                         std::span<const StageProgram> stages, const FunctionCatalog& catalog,
+                         StepRunner& runner, BatchSink& sink, uint32_t process)
     : job_(job),
       groups_(groups),
       stages_(stages),
@@ -35,7 +37,8 @@ BatchWriter::BatchWriter(const SimulatedJob& job, const GroupTable& groups, std:
       sink_(sink),
       first_pid_(4000 + 100 * process),
       next_sequence_(job.layout.world_size()) {
-  for (uint32_t host = 0; host < job.layout.hosts(); ++host) clocks_.emplace_back(job.telemetry, job.seed, host);
+  for (uint32_t host = 0; host < job.layout.hosts(); ++host)
+    clocks_.emplace_back(job.telemetry, job.seed, host);
   for (size_t i = 0; i < stages.size(); ++i) {
     EventBatch& batch = batches_.emplace_back();
     batch.identity.job = JobId(job.job);
@@ -51,7 +54,8 @@ BatchWriter::BatchWriter(const SimulatedJob& job, const GroupTable& groups, std:
   }
 }
 
-absl::Status BatchWriter::Write(RankState& rank, std::span<const ResourceSample> samples, bool final) {
+absl::Status BatchWriter::Write(RankState& rank, std::span<const ResourceSample> samples,
+                                bool final) {
   const StageProgram& stage = stages_[rank.stage];
   const HostClock& clock = clocks_[job_.layout.HostOf(rank.rank)];
   OpenRuns(rank);
@@ -66,20 +70,22 @@ absl::Status BatchWriter::Write(RankState& rank, std::span<const ResourceSample>
     last = cut_ns == kNeverNs;
     TakeSamplesAndMarks(rank, samples, cut_ns);
     if (last && job_.telemetry.connections) TakeConnections(rank);
-    const bool empty = batch_->intervals.size() == 0 && batch_->samples.empty() && batch_->marks.empty() && batch_->connections.empty();
+    const bool empty = batch_->intervals.size() == 0 && batch_->samples.empty() &&
+                       batch_->marks.empty() && batch_->connections.empty();
     if (!empty || final) status = Flush(rank, std::min(cut_ns, rank.host_ns), final && last);
   }
   ForgetWritten(rank);
   return status;
 }
 
-absl::Status BatchWriter::WriteProgress(const RankState& rank, ProgressReport report, std::vector<ConnectionSample> connections,
-                                        bool final) {
+absl::Status BatchWriter::WriteProgress(const RankState& rank, ProgressReport report,
+                                        std::vector<ConnectionSample> connections, bool final) {
   OpenBatch(rank);
   const HostClock& clock = clocks_[job_.layout.HostOf(rank.rank)];
   const int64_t true_ns = report.time_ns;
   report.time_ns = clock.Show(true_ns);
-  for (InFlightCollective& collective : report.in_flight) collective.launched_ns = clock.Show(collective.launched_ns);
+  for (InFlightCollective& collective : report.in_flight)
+    collective.launched_ns = clock.Show(collective.launched_ns);
   batch_->progress.push_back(std::move(report));
   batch_->connections = std::move(connections);
   for (ConnectionSample& sample : batch_->connections) sample.time_ns = clock.Show(sample.time_ns);
@@ -112,8 +118,10 @@ void BatchWriter::OpenBatch(const RankState& rank) {
     if (lists) {
       batch.communicators[i] = communicator;
     } else {
-      batch.communicators[i] = {
-          .id = communicator.id, .name = communicator.name, .description = communicator.description, .size = communicator.size};
+      batch.communicators[i] = {.id = communicator.id,
+                                .name = communicator.name,
+                                .description = communicator.description,
+                                .size = communicator.size};
     }
   }
   ClearContents(batch);
@@ -132,7 +140,8 @@ void BatchWriter::OpenRuns(RankState& rank) {
     thread = closed_rows_;
   }
   if (!thread.empty()) runs_.push_back({.rows = thread, .lane = StageProgram::kThreadLane});
-  if (!rank.kernels.empty()) runs_.push_back({.rows = rank.kernels, .lane = StageProgram::kComputeLane});
+  if (!rank.kernels.empty())
+    runs_.push_back({.rows = rank.kernels, .lane = StageProgram::kComputeLane});
   if (stream_rows_.size() < rank.streams.size()) stream_rows_.resize(rank.streams.size());
   for (size_t i = 0; i < rank.streams.size(); ++i) AddStreamRun(rank, i);
 }
@@ -144,10 +153,13 @@ void BatchWriter::AddStreamRun(const RankState& rank, size_t index) {
   rows.clear();
   for (const LaunchedCollective& row : stream.rows) {
     if (row.slot >= meeting.ended()) break;
-    rows.push_back(
-        {.start_ns = std::max(row.ready_ns, meeting.EndBefore(row.slot)), .end_ns = meeting.EndOf(row.slot), .function = row.function});
+    rows.push_back({.start_ns = std::max(row.ready_ns, meeting.EndBefore(row.slot)),
+                    .end_ns = meeting.EndOf(row.slot),
+                    .function = row.function});
   }
-  if (!rows.empty()) runs_.push_back({.rows = rows, .lane = stages_[rank.stage].streams[index].lane, .stream = &stream});
+  if (!rows.empty())
+    runs_.push_back(
+        {.rows = rows, .lane = stages_[rank.stage].streams[index].lane, .stream = &stream});
 }
 
 int64_t BatchWriter::Merge(const StageProgram& stage, const HostClock& clock, int64_t cut_ns) {
@@ -193,7 +205,8 @@ int64_t BatchWriter::Merge(const StageProgram& stage, const HostClock& clock, in
     } while (at < end && run.rows[at].start_ns < until_ns);
     run.next = at;
     heads_[earliest] = run.head_ns();
-    if (run.stream != nullptr) TakeCollectives(stage, *run.stream, first, at - first, count - (at - first));
+    if (run.stream != nullptr)
+      TakeCollectives(stage, *run.stream, first, at - first, count - (at - first));
   }
   columns.start_ns.resize(count);
   columns.duration_ns.resize(count);
@@ -202,7 +215,8 @@ int64_t BatchWriter::Merge(const StageProgram& stage, const HostClock& clock, in
   return start_ns;
 }
 
-void BatchWriter::TakeCollectives(const StageProgram& stage, const RankStream& stream, size_t row, size_t count, size_t interval) {
+void BatchWriter::TakeCollectives(const StageProgram& stage, const RankStream& stream, size_t row,
+                                  size_t count, size_t interval) {
   for (size_t i = 0; i < count; ++i) {
     const LaunchedCollective& collective = stream.rows[row + i];
     const OperationSeries& series = stage.series[collective.series];
@@ -215,13 +229,16 @@ void BatchWriter::TakeCollectives(const StageProgram& stage, const RankStream& s
   }
 }
 
-void BatchWriter::TakeSamplesAndMarks(const RankState& rank, std::span<const ResourceSample> samples, int64_t cut_ns) {
+void BatchWriter::TakeSamplesAndMarks(const RankState& rank,
+                                      std::span<const ResourceSample> samples, int64_t cut_ns) {
   const HostClock& clock = clocks_[job_.layout.HostOf(rank.rank)];
-  for (; samples_taken_ < samples.size() && samples[samples_taken_].time_ns < cut_ns; ++samples_taken_) {
+  for (; samples_taken_ < samples.size() && samples[samples_taken_].time_ns < cut_ns;
+       ++samples_taken_) {
     batch_->samples.push_back(samples[samples_taken_]);
     batch_->samples.back().time_ns = clock.Show(batch_->samples.back().time_ns);
   }
-  for (; marks_taken_ < rank.marks.size() && rank.marks[marks_taken_].time_ns < cut_ns; ++marks_taken_) {
+  for (; marks_taken_ < rank.marks.size() && rank.marks[marks_taken_].time_ns < cut_ns;
+       ++marks_taken_) {
     batch_->marks.push_back(rank.marks[marks_taken_]);
     batch_->marks.back().time_ns = clock.Show(batch_->marks.back().time_ns);
   }
@@ -241,7 +258,8 @@ void BatchWriter::TakeConnections(const RankState& rank) {
     for (size_t i = 0; i < times_moved_.size(); ++i) {
       if (times_moved_[i] == 0) continue;
       for (const LinkFlow& flow : meeting.transfers[i].transfer.flows[stream.member]) {
-        ConnectionSample& sum = sums[{meeting.members()[flow.destination], flow.resource, communicator}];
+        ConnectionSample& sum =
+            sums[{meeting.members()[flow.destination], flow.resource, communicator}];
         sum.bytes += times_moved_[i] * flow.bytes;
         sum.busy_ns += times_moved_[i] * flow.busy_ns;
         sum.channels = std::max(sum.channels, flow.channels);
@@ -269,7 +287,8 @@ void BatchWriter::ForgetWritten(RankState& rank) {
   for (RankStream& stream : rank.streams) {
     const uint32_t ended = runner_.rendezvous(stream.rendezvous).ended();
     const auto first_open =
-        std::find_if(stream.rows.begin(), stream.rows.end(), [&](const LaunchedCollective& row) { return row.slot >= ended; });
+        std::find_if(stream.rows.begin(), stream.rows.end(),
+                     [&](const LaunchedCollective& row) { return row.slot >= ended; });
     stream.rows.erase(stream.rows.begin(), first_open);
   }
 }
@@ -278,7 +297,9 @@ absl::Status BatchWriter::Flush(const RankState& rank, int64_t true_ns, bool fin
   const HostClock& clock = clocks_[job_.layout.HostOf(rank.rank)];
   EventBatch& batch = *batch_;
   batch.final = final;
-  batch.clock = {.realtime_ns = clock.Show(true_ns), .monotonic_ns = kBootedNs + true_ns, .device_ns = clock.Show(true_ns)};
+  batch.clock = {.realtime_ns = clock.Show(true_ns),
+                 .monotonic_ns = kBootedNs + true_ns,
+                 .device_ns = clock.Show(true_ns)};
   ++next_sequence_[rank.rank];
   if (IsLost(rank, batch.sequence)) LoseContents();
   events_ += batch.intervals.size() + batch.samples.size() + batch.marks.size();
@@ -286,14 +307,16 @@ absl::Status BatchWriter::Flush(const RankState& rank, int64_t true_ns, bool fin
 }
 
 bool BatchWriter::IsLost(const RankState& rank, uint64_t sequence) const {
-  const double share = job_.telemetry.loss + static_cast<double>(rank.effects.telemetry_loss) / kUnit;
+  const double share =
+      job_.telemetry.loss + static_cast<double>(rank.effects.telemetry_loss) / kUnit;
   return share > 0 && UniformOf(NoiseKey(job_.seed, rank.rank, kLossDomain, sequence)) < share;
 }
 
 void BatchWriter::LoseContents() {
   EventBatch& batch = *batch_;
   const auto lose = [&](EventKind kind, size_t count) {
-    if (count > 0) batch.losses.push_back({.kind = kind, .reason = DropReason::kQueueFull, .count = count});
+    if (count > 0)
+      batch.losses.push_back({.kind = kind, .reason = DropReason::kQueueFull, .count = count});
   };
   lose(EventKind::kInterval, batch.intervals.size());
   lose(EventKind::kCollective, batch.collectives.size());

@@ -1,5 +1,6 @@
-// Makes EventBatches of what ranks have run: sorted, on the clock of the rank's host, at most kMaxIntervals in one. What has not ended stays with the
-// rank for a later batch. Some batches are lost where telemetry loses them: those arrive without their contents, and say how much that was.
+// Makes EventBatches of what ranks have run: sorted, on the clock of the rank's host, at most
+// kMaxIntervals in one. What has not ended stays with the rank for a later batch. Some batches are
+// lost where telemetry loses them: those arrive without their contents, and say how much that was.
 #pragma once
 
 #include <absl/status/status.h>
@@ -22,19 +23,22 @@ class BatchWriter {
  public:
   static constexpr size_t kMaxIntervals = 8'192;  // of a batch
   static constexpr size_t kMaxSamples = 16'384;
-  // Members of larger groups are listed in every kListEvery-th batch only: who reads learns them once.
+  // Members of larger groups are listed in every kListEvery-th batch only: who reads learns them
+  // once.
   static constexpr size_t kLargeGroup = 64;
   static constexpr uint64_t kListEvery = 16;
 
   // All arguments must outlive the writer.
   // process: of the processes that ran the job's ranks, the how many-eth.
-  BatchWriter(const SimulatedJob& job, const GroupTable& groups, std::span<const StageProgram> stages, const FunctionCatalog& catalog,
+  BatchWriter(const SimulatedJob& job, const GroupTable& groups,
+              std::span<const StageProgram> stages, const FunctionCatalog& catalog,
               StepRunner& runner, BatchSink& sink, uint32_t process = 0);
 
   // Reports and forgets what the rank has run. samples: of the rank, by true time.
   absl::Status Write(RankState& rank, std::span<const ResourceSample> samples, bool final);
   // Times of the report and of what connections did meanwhile are true time.
-  absl::Status WriteProgress(const RankState& rank, ProgressReport report, std::vector<ConnectionSample> connections, bool final);
+  absl::Status WriteProgress(const RankState& rank, ProgressReport report,
+                             std::vector<ConnectionSample> connections, bool final);
 
   uint64_t events() const { return events_; }
   uint64_t lost() const { return lost_; }
@@ -53,12 +57,15 @@ class BatchWriter {
   void OpenBatch(const RankState& rank);
   void OpenRuns(RankState& rank);
   void AddStreamRun(const RankState& rank, size_t index);
-  // Moves rows that start before cut_ns into the batch, until it is full. Answers with the start of the earliest row that is left, kNeverNs where none is.
+  // Moves rows that start before cut_ns into the batch, until it is full. Answers with the start of
+  // the earliest row that is left, kNeverNs where none is.
   int64_t Merge(const StageProgram& stage, const HostClock& clock, int64_t cut_ns);
-  void TakeCollectives(const StageProgram& stage, const RankStream& stream, size_t row, size_t count, size_t interval);
+  void TakeCollectives(const StageProgram& stage, const RankStream& stream, size_t row,
+                       size_t count, size_t interval);
   // What the rank's connections carried in the collectives that have ended, for the batch at hand.
   void TakeConnections(const RankState& rank);
-  void TakeSamplesAndMarks(const RankState& rank, std::span<const ResourceSample> samples, int64_t cut_ns);
+  void TakeSamplesAndMarks(const RankState& rank, std::span<const ResourceSample> samples,
+                           int64_t cut_ns);
   void ForgetWritten(RankState& rank);
   absl::Status Flush(const RankState& rank, int64_t true_ns, bool final);
   bool IsLost(const RankState& rank, uint64_t sequence) const;
@@ -74,8 +81,8 @@ class BatchWriter {
   std::vector<HostClock> clocks_;        // by host
   std::vector<uint64_t> next_sequence_;  // by rank
   std::vector<EventBatch> batches_;      // by stage; its tables are kept between batches
-  std::vector<std::vector<uint64_t>>
-      listed_;  // by stage and communicator: what the batch holds of it, so that equal lists are not copied again
+  // by stage and communicator: what the batch holds of it, so that equal lists are not copied again
+  std::vector<std::vector<uint64_t>> listed_;
 
   EventBatch* batch_ = nullptr;  // at hand
   std::vector<Run> runs_;

@@ -28,7 +28,10 @@ EngineHarness NoisyJob() {
       const uint32_t ticket = 3 * micro_batch;
       writer.Enter("train > forward");
       if (!first) writer.Receive(-1, 1 << 20, ticket).Await(ticket);
-      writer.Kernel("matmul", 1'000'000).AllReduce(GroupKind::kTensor, 1 << 20, ticket + 1).Await(ticket + 1).Kernel("gelu", 100'000);
+      writer.Kernel("matmul", 1'000'000)
+          .AllReduce(GroupKind::kTensor, 1 << 20, ticket + 1)
+          .Await(ticket + 1)
+          .Kernel("gelu", 100'000);
       if (first) writer.Send(1, 1 << 20, ticket + 2);
       writer.Leave();
     }
@@ -86,7 +89,8 @@ TEST(BatchWriter, MembersOfAGroupAgreeOnWhatWasWhich) {
   for (const EventBatch& batch : run.batches) {
     for (const Collective& row : batch.collectives) {
       if (IsPointToPoint(row.operation)) continue;
-      Seen& seen = collectives[{batch.communicators[row.communicator].id.value, row.operation, row.sequence}];
+      Seen& seen = collectives[{batch.communicators[row.communicator].id.value, row.operation,
+                                row.sequence}];
       ++seen.members;
       seen.bytes = row.bytes;
       seen.longest_ns = std::max(seen.longest_ns, batch.intervals.duration_ns[row.interval]);
@@ -111,8 +115,11 @@ TEST(BatchWriter, ConnectionsAreThoseOfACommunicator) {
       const Communicator& communicator = batch.communicators.at(sample.communicator - 1);
       seen.insert(communicator.description);
       const bool network = sample.resource == Resource::kNic;
-      EXPECT_EQ(sample.channels, network ? 1u : harness.job.fabric.rings) << communicator.description;
-      EXPECT_EQ(sample.bytes, network ? 3u << 20 : communicator.description.starts_with("TENSOR") ? 3u << 20 : 1u << 24);
+      EXPECT_EQ(sample.channels, network ? 1u : harness.job.fabric.rings)
+          << communicator.description;
+      EXPECT_EQ(sample.bytes, network                                          ? 3u << 20
+                              : communicator.description.starts_with("TENSOR") ? 3u << 20
+                                                                               : 1u << 24);
     }
   }
   EXPECT_THAT(seen, ::testing::SizeIs(3)) << "tensor and data groups, and the pipeline";
@@ -122,7 +129,8 @@ TEST(BatchWriter, ClocksOfHostsAreOffAndThoseOfAHostAgree) {
   EngineHarness harness = NoisyJob();
   const EngineRun run = harness.Run();
   std::vector<int64_t> begins;
-  for (uint32_t rank = 0; rank < 8; ++rank) begins.push_back(run.BatchesOf(rank)[0]->marks[0].time_ns - HostClock::kEpochNs);
+  for (uint32_t rank = 0; rank < 8; ++rank)
+    begins.push_back(run.BatchesOf(rank)[0]->marks[0].time_ns - HostClock::kEpochNs);
   for (uint32_t host = 0; host < 4; ++host) {
     EXPECT_EQ(begins[2 * host], begins[2 * host + 1]);
     EXPECT_LE(std::abs(begins[2 * host]), 10'000'000);
@@ -157,7 +165,8 @@ TEST(HostClock, DriftsOnForDays) {
       const int64_t true_ns = hours * 3'600'000'000'000;
       return clock.Show(true_ns) - clock.Show(0) - true_ns;
     };
-    EXPECT_NEAR(static_cast<double>(drifted_ns(240)), 240.0 * static_cast<double>(drifted_ns(1)), 1'000.0);
+    EXPECT_NEAR(static_cast<double>(drifted_ns(240)), 240.0 * static_cast<double>(drifted_ns(1)),
+                1'000.0);
   }
 }
 
@@ -165,7 +174,9 @@ TEST(BatchWriter, LostBatchesSayWhatTheyHeld) {
   EngineHarness harness = NoisyJob();
   const EngineRun whole = harness.Run();
   harness.job.steps = 3;
-  harness.effects.script = [](uint32_t rank, uint32_t, StepEffects& effects) { effects.telemetry_loss = rank == 5 ? kUnit : 0; };
+  harness.effects.script = [](uint32_t rank, uint32_t, StepEffects& effects) {
+    effects.telemetry_loss = rank == 5 ? kUnit : 0;
+  };
   const EngineRun run = harness.Run();
   const std::vector<const EventBatch*> lost = run.BatchesOf(5);
   ASSERT_EQ(lost.size(), 3u);
@@ -187,8 +198,8 @@ TEST(BatchWriter, LostBatchesSayWhatTheyHeld) {
   harness.effects.script = nullptr;
   harness.job.telemetry.loss = 0.5;
   const EngineRun half = harness.Run();
-  const auto losses =
-      std::count_if(half.batches.begin(), half.batches.end(), [](const EventBatch& batch) { return !batch.losses.empty(); });
+  const auto losses = std::count_if(half.batches.begin(), half.batches.end(),
+                                    [](const EventBatch& batch) { return !batch.losses.empty(); });
   EXPECT_GT(losses, 4);
   EXPECT_LT(losses, 20);
 }
@@ -223,7 +234,9 @@ TEST(BatchWriter, LongStepsAreSplit) {
   EXPECT_EQ(marks, 4u);
   EXPECT_GE(samples, 2u * 3 * 40'000);
   EXPECT_TRUE(run.batches.back().final);
-  EXPECT_EQ(std::count_if(run.batches.begin(), run.batches.end(), [](const EventBatch& batch) { return batch.final; }), 1);
+  EXPECT_EQ(std::count_if(run.batches.begin(), run.batches.end(),
+                          [](const EventBatch& batch) { return batch.final; }),
+            1);
 }
 
 TEST(BatchWriter, RolesAndLargeGroups) {

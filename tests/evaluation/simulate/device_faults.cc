@@ -35,11 +35,14 @@ void ThermalThrottling(const FaultMoment& moment, StepEffects& effects) {
 // Pulses that add added_ns each, so often that kernels get longer by the severity on the mean.
 void Pulse(const FaultMoment& moment, int64_t added_ns, StepEffects& effects) {
   const int64_t kernel_ns = moment.fault.mean_kernel_ns[moment.stage];
-  const double chance = moment.fault.severity * static_cast<double>(kernel_ns) / static_cast<double>(added_ns);
-  effects.pulses = {.per_million_kernels = static_cast<uint32_t>(std::min(chance, 1.0) * 1e6 + 0.5), .duration_ns = added_ns};
+  const double chance =
+      moment.fault.severity * static_cast<double>(kernel_ns) / static_cast<double>(added_ns);
+  effects.pulses = {.per_million_kernels = static_cast<uint32_t>(std::min(chance, 1.0) * 1e6 + 0.5),
+                    .duration_ns = added_ns};
 }
 
-// Powers of two from 100 us to 6.4 ms, all alike; at a third of the clock a pulse adds two thirds of its length.
+// Powers of two from 100 us to 6.4 ms, all alike; at a third of the clock a pulse adds two thirds
+// of its length.
 void PowerThrottling(const FaultMoment& moment, StepEffects& effects) {
   const uint64_t turn = NoiseKey(moment.fault.key, moment.rank, moment.step / kThrottlingSteps);
   if (turn & 1) return;
@@ -47,19 +50,24 @@ void PowerThrottling(const FaultMoment& moment, StepEffects& effects) {
   Multiply(effects.sm_clock, Inverse(moment.amount));
 }
 
-void EccRetries(const FaultMoment& moment, StepEffects& effects) { Pulse(moment, kEccPauseNs, effects); }
+void EccRetries(const FaultMoment& moment, StepEffects& effects) {
+  Pulse(moment, kEccPauseNs, effects);
+}
 
 void GpuShared(const FaultMoment& moment, StepEffects& effects) {
   SlowKernels(moment.amount, effects);
   const Factor speed = Inverse(moment.amount);
-  for (Factor* link : {&effects.nvlink, &effects.nic_send, &effects.nic_receive, &effects.pcie}) Multiply(*link, speed);
+  for (Factor* link : {&effects.nvlink, &effects.nic_send, &effects.nic_receive, &effects.pcie})
+    Multiply(*link, speed);
 }
 
 void MemoryFragmentation(const FaultMoment& moment, StepEffects& effects) {
   if (UniformOf(moment.key) >= kFragmentedSteps) return;
   const auto calls = static_cast<int64_t>(moment.fault.functions.size());
   for (const PlannedFunction& call : moment.fault.functions) {
-    effects.insertions.push_back({.phase = call.phase, .function = call.function, .duration_ns = moment.fault.duration_ns / calls});
+    effects.insertions.push_back({.phase = call.phase,
+                                  .function = call.function,
+                                  .duration_ns = moment.fault.duration_ns / calls});
   }
 }
 

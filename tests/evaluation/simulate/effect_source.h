@@ -14,7 +14,8 @@ class EffectSource {
   virtual ~EffectSource() = default;
   // What differs from a healthy, even job for this rank in this step. effects is overwritten.
   virtual void EffectsOn(uint32_t rank, uint32_t step, StepEffects& effects) const = 0;
-  // Paths between hosts that are slow in the step, by source, then destination, none twice. paths is overwritten.
+  // Paths between hosts that are slow in the step, by source, then destination, none twice. paths
+  // is overwritten.
   virtual void PathsIn(uint32_t step, std::vector<PathEffect>& paths) const = 0;
 };
 

@@ -49,8 +49,11 @@ HandmadeProgram& HandmadeProgram::Append(Instruction instruction) {
   return *this;
 }
 
-HandmadeProgram& HandmadeProgram::Host(std::string_view frames, int64_t duration_ns, WaitKind wait) {
-  return Append({.kind = InstructionKind::kHost, .function = catalog_.AddStack(frames, wait), .duration_ns = duration_ns});
+HandmadeProgram& HandmadeProgram::Host(std::string_view frames, int64_t duration_ns,
+                                       WaitKind wait) {
+  return Append({.kind = InstructionKind::kHost,
+                 .function = catalog_.AddStack(frames, wait),
+                 .duration_ns = duration_ns});
 }
 
 HandmadeProgram& HandmadeProgram::Kernel(std::string_view name, int64_t duration_ns, double level) {
@@ -60,7 +63,8 @@ HandmadeProgram& HandmadeProgram::Kernel(std::string_view name, int64_t duration
                  .level = static_cast<float>(level)});
 }
 
-HandmadeProgram& HandmadeProgram::Communicate(InstructionKind kind, GroupKind group, CollectiveOperation operation, uint64_t bytes,
+HandmadeProgram& HandmadeProgram::Communicate(InstructionKind kind, GroupKind group,
+                                              CollectiveOperation operation, uint64_t bytes,
                                               uint32_t ticket) {
   program_.tickets = std::max(program_.tickets, ticket + 1);
   const std::string name = "nccl " + std::string(ToString(operation));
@@ -73,30 +77,37 @@ HandmadeProgram& HandmadeProgram::Communicate(InstructionKind kind, GroupKind gr
 }
 
 HandmadeProgram& HandmadeProgram::AllReduce(GroupKind group, uint64_t bytes, uint32_t ticket) {
-  return Communicate(InstructionKind::kCollective, group, CollectiveOperation::kAllReduce, bytes, ticket);
+  return Communicate(InstructionKind::kCollective, group, CollectiveOperation::kAllReduce, bytes,
+                     ticket);
 }
 
 HandmadeProgram& HandmadeProgram::AllGather(GroupKind group, uint64_t bytes, uint32_t ticket) {
-  return Communicate(InstructionKind::kCollective, group, CollectiveOperation::kAllGather, bytes, ticket);
+  return Communicate(InstructionKind::kCollective, group, CollectiveOperation::kAllGather, bytes,
+                     ticket);
 }
 
 HandmadeProgram& HandmadeProgram::Send(int32_t peer_stages, uint64_t bytes, uint32_t ticket) {
-  Communicate(InstructionKind::kSend, GroupKind::kPipeline, CollectiveOperation::kSend, bytes, ticket);
+  Communicate(InstructionKind::kSend, GroupKind::kPipeline, CollectiveOperation::kSend, bytes,
+              ticket);
   program_.instructions.back().peer_stages = peer_stages;
   return *this;
 }
 
 HandmadeProgram& HandmadeProgram::Receive(int32_t peer_stages, uint64_t bytes, uint32_t ticket) {
-  Communicate(InstructionKind::kReceive, GroupKind::kPipeline, CollectiveOperation::kRecv, bytes, ticket);
+  Communicate(InstructionKind::kReceive, GroupKind::kPipeline, CollectiveOperation::kRecv, bytes,
+              ticket);
   program_.instructions.back().peer_stages = peer_stages;
   return *this;
 }
 
-HandmadeProgram& HandmadeProgram::Await(uint32_t ticket) { return Append({.kind = InstructionKind::kAwait, .ticket = ticket}); }
+HandmadeProgram& HandmadeProgram::Await(uint32_t ticket) {
+  return Append({.kind = InstructionKind::kAwait, .ticket = ticket});
+}
 
 HandmadeProgram& HandmadeProgram::Synchronize() {
   return Append({.kind = InstructionKind::kSynchronize,
-                 .function = catalog_.Add("", "cudaDeviceSynchronize", FunctionClass::kCpuOp, WaitKind::kPeer)});
+                 .function = catalog_.Add("", "cudaDeviceSynchronize", FunctionClass::kCpuOp,
+                                          WaitKind::kPeer)});
 }
 
 HandmadeProgram& HandmadeProgram::Enter(std::string_view frames) {
@@ -105,7 +116,9 @@ HandmadeProgram& HandmadeProgram::Enter(std::string_view frames) {
 
 HandmadeProgram& HandmadeProgram::Leave() { return Append({.kind = InstructionKind::kLeaveFrame}); }
 
-HandmadeProgram& HandmadeProgram::Mark(MarkKind kind) { return Append({.kind = InstructionKind::kMark, .mark = kind}); }
+HandmadeProgram& HandmadeProgram::Mark(MarkKind kind) {
+  return Append({.kind = InstructionKind::kMark, .mark = kind});
+}
 
 HandmadeProgram& HandmadeProgram::Every(uint32_t steps) {
   program_.instructions.back().every = steps;
@@ -121,7 +134,8 @@ std::vector<EngineRun::Interval> EngineRun::Of(uint32_t rank, std::string_view f
       const std::string& name = batch.functions[rows.function[i]].name;
       if (name.find(function) == std::string::npos) continue;
       const int64_t start_ns = rows.start_ns[i] - HostClock::kEpochNs;
-      found.push_back({start_ns, start_ns + rows.duration_ns[i], name, batch.lanes[rows.lane[i]].name});
+      found.push_back(
+          {start_ns, start_ns + rows.duration_ns[i], name, batch.lanes[rows.lane[i]].name});
     }
   }
   return found;
@@ -155,7 +169,8 @@ RankProgram EngineHarness::DataParallelStep() {
   return writer.program();
 }
 
-absl::StatusOr<SimulationReport> EngineHarness::RunInto(BatchSink& sink, const SimulationProgress& progress) {
+absl::StatusOr<SimulationReport> EngineHarness::RunInto(BatchSink& sink,
+                                                        const SimulationProgress& progress) {
   const GroupTable groups(job.layout, job.job);
   JobEngine engine(job, groups, programs, catalog, effects, sink);
   engine.Shuffle(shuffle);

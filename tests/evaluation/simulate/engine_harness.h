@@ -1,4 +1,5 @@
-// A job of hand-made programs and effects for tests of the engine. Jitter and clock errors are off, so that times are exact.
+// A job of hand-made programs and effects for tests of the engine. Jitter and clock errors are off,
+// so that times are exact.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -30,13 +31,15 @@ struct ScriptedEffects : EffectSource {
   void PathsIn(uint32_t, std::vector<PathEffect>& paths) const override { paths = slow_paths; }
 };
 
-// Writes one stage's program, instruction by instruction. Every member answers with the program itself.
+// Writes one stage's program, instruction by instruction. Every member answers with the program
+// itself.
 class HandmadeProgram {
  public:
   explicit HandmadeProgram(FunctionCatalog& catalog) : catalog_(catalog) {}
 
   HandmadeProgram& In(Phase phase);
-  HandmadeProgram& Host(std::string_view frames, int64_t duration_ns, WaitKind wait = WaitKind::kNone);
+  HandmadeProgram& Host(std::string_view frames, int64_t duration_ns,
+                        WaitKind wait = WaitKind::kNone);
   HandmadeProgram& Kernel(std::string_view name, int64_t duration_ns, double level = 0.5);
   HandmadeProgram& AllReduce(GroupKind group, uint64_t bytes, uint32_t ticket);
   HandmadeProgram& AllGather(GroupKind group, uint64_t bytes, uint32_t ticket);
@@ -52,7 +55,8 @@ class HandmadeProgram {
   const RankProgram& program() const { return program_; }
 
  private:
-  HandmadeProgram& Communicate(InstructionKind kind, GroupKind group, CollectiveOperation operation, uint64_t bytes, uint32_t ticket);
+  HandmadeProgram& Communicate(InstructionKind kind, GroupKind group, CollectiveOperation operation,
+                               uint64_t bytes, uint32_t ticket);
   HandmadeProgram& Append(Instruction instruction);
 
   FunctionCatalog& catalog_;
@@ -73,7 +77,8 @@ struct EngineRun {
     std::string lane;
     friend bool operator==(const Interval&, const Interval&) = default;
     friend void PrintTo(const Interval& interval, std::ostream* out) {
-      *out << interval.function << " [" << interval.start_ns << ", " << interval.end_ns << ") on " << interval.lane;
+      *out << interval.function << " [" << interval.start_ns << ", " << interval.end_ns << ") on "
+           << interval.lane;
     }
   };
   // Of a rank, over all batches, in their order. function: part of the name.
@@ -83,11 +88,13 @@ struct EngineRun {
 
 struct EngineHarness {
   EngineHarness();
-  // One step of data-parallel training on every rank: a kernel of 1 ms, an all-reduce of the data group, its end.
+  // One step of data-parallel training on every rank: a kernel of 1 ms, an all-reduce of the data
+  // group, its end.
   RankProgram DataParallelStep();
   // EXPECTs that the run succeeds.
   EngineRun Run();
-  absl::StatusOr<SimulationReport> RunInto(BatchSink& sink, const SimulationProgress& progress = nullptr);
+  absl::StatusOr<SimulationReport> RunInto(BatchSink& sink,
+                                           const SimulationProgress& progress = nullptr);
 
   SimulatedJob job;
   FunctionCatalog catalog;

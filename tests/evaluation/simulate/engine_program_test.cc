@@ -1,4 +1,5 @@
-// The engine runs the programs of whole jobs. With a fabric that costs next to nothing its steps take what IdealStepTime says: two implementations, one answer.
+// The engine runs the programs of whole jobs. With a fabric that costs next to nothing its steps
+// take what IdealStepTime says: two implementations, one answer.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -22,7 +23,13 @@ std::vector<ParallelLayout> Layouts() {
       {.tensor = 2, .data = 2, .pipeline = 2},
       {.tensor = 2, .data = 2, .pipeline = 2, .virtual_stages = 2},
       {.data = 2, .pipeline = 3, .virtual_stages = 2},
-      {.tensor = 2, .context = 2, .data = 4, .pipeline = 4, .expert = 4, .virtual_stages = 2, .sharded = true},
+      {.tensor = 2,
+       .context = 2,
+       .data = 4,
+       .pipeline = 4,
+       .expert = 4,
+       .virtual_stages = 2,
+       .sharded = true},
   };
 }
 
@@ -51,7 +58,8 @@ TEST(EngineProgram, WithAFreeFabricStepsTakeTheIdealTime) {
     EXPECT_FALSE(run.report.hangs);
     ASSERT_EQ(run.report.step_ns.size(), 2u);
     for (const int64_t step_ns : run.report.step_ns) {
-      EXPECT_NEAR(static_cast<double>(step_ns) / static_cast<double>(*ideal_ns), 1, 1e-3) << layout.world_size() << " ranks";
+      EXPECT_NEAR(static_cast<double>(step_ns) / static_cast<double>(*ideal_ns), 1, 1e-3)
+          << layout.world_size() << " ranks";
     }
   }
 }

@@ -50,7 +50,8 @@ constexpr std::array<std::string_view, kFaultKindCount> kNames = {
     "transient_spike",
 };
 static_assert(!kNames.back().empty(), "a kind has no name");
-static_assert(kNames[static_cast<size_t>(FaultKind::kNetworkSlowEverywhere)] == "network_slow_everywhere");
+static_assert(kNames[static_cast<size_t>(FaultKind::kNetworkSlowEverywhere)] ==
+              "network_slow_everywhere");
 static_assert(kNames[static_cast<size_t>(FaultKind::kSequenceImbalance)] == "sequence_imbalance");
 
 }  // namespace

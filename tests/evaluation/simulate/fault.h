@@ -1,4 +1,5 @@
-// Something wrong with a job: what, where, when, how badly. What a fault does to a rank in a step is said by fault_plan.h.
+// Something wrong with a job: what, where, when, how badly. What a fault does to a rank in a step
+// is said by fault_plan.h.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +10,18 @@
 
 namespace eroica::simulate {
 
-// One enumerator a case of the library; names in scenario files are those of ToString. Sources are said beside each in fault_library.cc.
+// One enumerator a case of the library; names in scenario files are those of ToString. Sources are
+// said beside each in fault_library.cc.
 enum class FaultKind : uint8_t {
   // The device
-  kGpuSlow,              // Holmes: kernels of a rank take longer, its clock is lower
-  kThermalThrottling,    // the same on a host's ranks, rising and falling over steps
-  kPowerThrottling,      // EROICA CS4-P1: pulses of 100 us to 10 ms at a third of the clock
-  kEccRetries,           // short pauses of the device at random
-  kGpuShared,            // EROICA CS5: another process on the device; everything a little longer at equal clock
-  kMemoryFragmentation,  // allocator retries: cudaFree and cudaMalloc between kernels, in some steps
+  kGpuSlow,            // Holmes: kernels of a rank take longer, its clock is lower
+  kThermalThrottling,  // the same on a host's ranks, rising and falling over steps
+  kPowerThrottling,    // EROICA CS4-P1: pulses of 100 us to 10 ms at a third of the clock
+  kEccRetries,         // short pauses of the device at random
+  // EROICA CS5: another process on the device; everything a little longer at equal clock
+  kGpuShared,
+  // allocator retries: cudaFree and cudaMalloc between kernels, in some steps
+  kMemoryFragmentation,
   // The network
   kNicSlow,         // Holmes, C4D: one NIC at a part of its speed, both directions
   kNicSendSlow,     // C4D: hot row
@@ -32,15 +36,15 @@ enum class FaultKind : uint8_t {
   kNvlinkDown,             // EROICA CS4-P2: all traffic of a rank over PCIe
   kPcieDowngrade,          // copies to and from the device take longer
   kNetworkSlowEverywhere,  // EROICA CS2-P1: no affinity in flow scheduling
-  kNcclSetting,            // a wrong setting on one rank: its collectives move at a part of the speed
+  kNcclSetting,  // a wrong setting on one rank: its collectives move at a part of the speed
   // The host
   kStorageSlow,  // EROICA CS1-P1: recv_into, on the ranks of one host
   kStorageSlowEverywhere,
   kDataLoaderSlow,     // one rank's loader
   kPinMemory,          // EROICA CS2-P3
   kGarbageCollection,  // EROICA CS1-P3: pauses at random on every rank
-  kGilContention,      // another thread holds the interpreter lock: all host work of a rank is longer
-  kCpuStolen,          // another process on the host: likewise for all its ranks
+  kGilContention,  // another thread holds the interpreter lock: all host work of a rank is longer
+  kCpuStolen,      // another process on the host: likewise for all its ranks
   // The code
   kCpuBoundForward,  // EROICA CS1-P2: Python in forward, all ranks
   kCodeRegression,   // a change that slows a kernel on all ranks, from a step on
@@ -50,10 +54,11 @@ enum class FaultKind : uint8_t {
   kStageImbalance,
   kExpertImbalance,
   // Hangs
-  kCollectiveMismatch,  // EROICA CS3, desynchronised collectives: one rank enters another collective
-  kHostHang,            // C4D non-communication hang: one rank never launches
-  kCommunicationHang,   // C4D communication hang: all launched, a transfer stands still
-  kRankDies,            // silently
+  // EROICA CS3, desynchronised collectives: one rank enters another collective
+  kCollectiveMismatch,
+  kHostHang,           // C4D non-communication hang: one rank never launches
+  kCommunicationHang,  // C4D communication hang: all launched, a transfer stands still
+  kRankDies,           // silently
   // No fault of the job's speed
   kTelemetryLoss,   // some ranks' batches are lost
   kTransientSpike,  // one rank is slow in a few scattered steps, and well again
@@ -69,7 +74,7 @@ struct Fault {
   double severity = 0.2;        // what it means differs: FaultDescription::severity
   uint32_t first_step = 0;
   uint32_t last_step = std::numeric_limits<uint32_t>::max();  // inclusive
-  double duty = 1;                                            // share of the steps between in which it shows
+  double duty = 1;  // share of the steps between in which it shows
 };
 
 }  // namespace eroica::simulate

@@ -1,4 +1,5 @@
-// What faults do to a rank in a step in which they show: one small function a kind, in a file a family.
+// What faults do to a rank in a step in which they show: one small function a kind, in a file a
+// family.
 #pragma once
 
 #include <algorithm>
@@ -59,9 +60,12 @@ FaultEffect FindHang(FaultKind kind);  // and lost telemetry
 std::vector<PlannedFunction> FunctionsOf(FaultKind kind, FunctionCatalog& catalog);
 
 inline void Multiply(Factor& factor, Factor by) {
-  factor = static_cast<Factor>(std::min((uint64_t{factor} * by) >> 16, uint64_t{std::numeric_limits<Factor>::max()}));
+  factor = static_cast<Factor>(
+      std::min((uint64_t{factor} * by) >> 16, uint64_t{std::numeric_limits<Factor>::max()}));
 }
 // Speed where a duration is multiplied, and back.
-constexpr Factor Inverse(Factor factor) { return static_cast<Factor>((uint64_t{kUnit} << 16) / (factor == 0 ? 1 : factor)); }
+constexpr Factor Inverse(Factor factor) {
+  return static_cast<Factor>((uint64_t{kUnit} << 16) / (factor == 0 ? 1 : factor));
+}
 
 }  // namespace eroica::simulate

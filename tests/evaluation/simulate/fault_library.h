@@ -1,5 +1,5 @@
-// What each fault is, for people: its family, what it does, what its severity means, whom it strikes, and where it is described.
-// docs/reference/faults.md is made from it.
+// What each fault is, for people: its family, what it does, what its severity means, whom it
+// strikes, and where it is described. docs/reference/faults.md is made from it.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,16 @@ namespace eroica::simulate {
 
 // Whom a fault strikes, given Fault::ranks.
 enum class FaultReach : uint8_t {
-  kRanks = 0,         // those ranks
-  kHosts = 1,         // all ranks of their hosts
-  kRacks = 2,         // all ranks of their racks
-  kStages = 3,        // all ranks of their pipeline stages
-  kDataReplicas = 4,  // all ranks that work on the same data as one of them; all replicas where none are given
-  kExperts = 5,       // all ranks that share an expert with one of them; all experts where none are given
-  kPath = 6,          // the paths between their hosts and the host of peer_rank, both ways
-  kEveryone = 7,      // all ranks of the job
+  kRanks = 0,   // those ranks
+  kHosts = 1,   // all ranks of their hosts
+  kRacks = 2,   // all ranks of their racks
+  kStages = 3,  // all ranks of their pipeline stages
+  // all ranks that work on the same data as one of them; all replicas where none are given
+  kDataReplicas = 4,
+  // all ranks that share an expert with one of them; all experts where none are given
+  kExperts = 5,
+  kPath = 6,      // the paths between their hosts and the host of peer_rank, both ways
+  kEveryone = 7,  // all ranks of the job
 };
 inline constexpr int kFaultReachCount = 8;
 std::string_view ToString(FaultReach reach);

@@ -14,7 +14,8 @@ TEST(FaultLibrary, NamesComeBack) {
   for (int i = 0; i < kFaultKindCount; ++i) {
     const auto kind = static_cast<FaultKind>(i);
     EXPECT_EQ(ParseFaultKind(ToString(kind)), kind);
-    EXPECT_EQ(ToString(kind).find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string_view::npos);
+    EXPECT_EQ(ToString(kind).find_first_not_of("abcdefghijklmnopqrstuvwxyz_"),
+              std::string_view::npos);
     names.insert(ToString(kind));
   }
   EXPECT_EQ(names.size(), size_t{kFaultKindCount});

@@ -22,7 +22,8 @@ void NoEffect(const FaultMoment&, StepEffects&) {}
 
 FaultEffect EffectOf(FaultKind kind) {
   if (kind == FaultKind::kLinkSlow || kind == FaultKind::kCongestedPath) return NoEffect;
-  for (const auto find : {FindDeviceFault, FindNetworkFault, FindThreadFault, FindLoadFault, FindHang}) {
+  for (const auto find :
+       {FindDeviceFault, FindNetworkFault, FindThreadFault, FindLoadFault, FindHang}) {
     if (const FaultEffect effect = find(kind); effect != nullptr) return effect;
   }
   EROICA_CHECK(false);
@@ -36,7 +37,8 @@ FaultPlan::FaultPlan(const SimulatedJob& job, FunctionCatalog& catalog, uint32_t
       warmup_steps_(job.workload.warmup_steps),
       warmup_factor_(job.workload.warmup_factor) {
   const Workload& workload = job.workload;
-  if (workload.length_spread > 0) lengths_ = std::make_unique<LogNormalTable>(workload.length_spread);
+  if (workload.length_spread > 0)
+    lengths_ = std::make_unique<LogNormalTable>(workload.length_spread);
   if (workload.routing_spread > 0 && workload.expert_every > 0 && layout_.expert > 1) {
     routing_ = std::make_unique<LogNormalTable>(workload.routing_spread);
   }
@@ -53,8 +55,8 @@ FaultPlan::FaultPlan(const SimulatedJob& job, FunctionCatalog& catalog, uint32_t
   first_blow_.push_back(static_cast<uint32_t>(blows_.size()));
 }
 
-void FaultPlan::Plan(const Fault& fault, const SimulatedJob& job, const HealthyStep& healthy, FunctionCatalog& catalog,
-                     std::vector<std::vector<Blow>>& by_rank) {
+void FaultPlan::Plan(const Fault& fault, const SimulatedJob& job, const HealthyStep& healthy,
+                     FunctionCatalog& catalog, std::vector<std::vector<Blow>>& by_rank) {
   const auto index = static_cast<uint32_t>(faults_.size());
   PlannedFault& planned = faults_.emplace_back();
   planned.kind = fault.kind;
@@ -64,8 +66,10 @@ void FaultPlan::Plan(const Fault& fault, const SimulatedJob& job, const HealthyS
   planned.duty = fault.duty;
   planned.key = NoiseKey(seed_, kFaultDraws, index);
   planned.effect = EffectOf(fault.kind);
-  planned.duration_ns = static_cast<int64_t>(std::min(static_cast<double>(healthy.step_ns()) * fault.severity, kLongestNs));
-  for (uint32_t stage = 0; stage < layout_.pipeline; ++stage) planned.mean_kernel_ns.push_back(healthy.mean_kernel_ns(stage));
+  planned.duration_ns = static_cast<int64_t>(
+      std::min(static_cast<double>(healthy.step_ns()) * fault.severity, kLongestNs));
+  for (uint32_t stage = 0; stage < layout_.pipeline; ++stage)
+    planned.mean_kernel_ns.push_back(healthy.mean_kernel_ns(stage));
   planned.functions = FunctionsOf(fault.kind, catalog);
   AddPaths(fault, job, planned.paths);
   for (const Strike& strike : StrikesOf(fault, job, healthy, planned.key))
@@ -95,17 +99,24 @@ void FaultPlan::EffectsOn(uint32_t rank, uint32_t step, StepEffects& effects) co
                   .key = NoiseKey(fault.key, rank, step, 1)},
                  effects);
   }
-  const auto by_phase = [](const HostInsertion& a, const HostInsertion& b) { return a.phase < b.phase; };
-  if (effects.insertions.size() > 1) std::stable_sort(effects.insertions.begin(), effects.insertions.end(), by_phase);
+  const auto by_phase = [](const HostInsertion& a, const HostInsertion& b) {
+    return a.phase < b.phase;
+  };
+  if (effects.insertions.size() > 1)
+    std::stable_sort(effects.insertions.begin(), effects.insertions.end(), by_phase);
 }
 
 void FaultPlan::PathsIn(uint32_t step, std::vector<PathEffect>& paths) const {
   paths.clear();
   for (const PlannedFault& fault : faults_) {
-    if (!fault.paths.empty() && ShowsIn(fault, step)) paths.insert(paths.end(), fault.paths.begin(), fault.paths.end());
+    if (!fault.paths.empty() && ShowsIn(fault, step))
+      paths.insert(paths.end(), fault.paths.begin(), fault.paths.end());
   }
-  const auto ends = [](const PathEffect& path) { return std::pair(path.source_host, path.destination_host); };
-  std::sort(paths.begin(), paths.end(), [&](const PathEffect& a, const PathEffect& b) { return ends(a) < ends(b); });
+  const auto ends = [](const PathEffect& path) {
+    return std::pair(path.source_host, path.destination_host);
+  };
+  std::sort(paths.begin(), paths.end(),
+            [&](const PathEffect& a, const PathEffect& b) { return ends(a) < ends(b); });
   size_t kept = 0;
   for (size_t i = 0; i < paths.size(); ++i) {
     if (i > 0 && ends(paths[i]) == ends(paths[kept - 1])) {

@@ -1,4 +1,5 @@
-// The faults of a job, made ready: what they do to each rank in each step. Pure and deterministic: same job, rank and step, same effects, in any order of asking.
+// The faults of a job, made ready: what they do to each rank in each step. Pure and deterministic:
+// same job, rank and step, same effects, in any order of asking.
 #pragma once
 
 #include <memory>
@@ -15,10 +16,12 @@ namespace eroica::simulate {
 
 class FaultPlan : public EffectSource {
  public:
-  // Adds the functions that faults run to the catalog. Requires Check(job).ok(). Keeps its own copy of what it needs. first_step: of the processes, which warm up.
+  // Adds the functions that faults run to the catalog. Requires Check(job).ok(). Keeps its own copy
+  // of what it needs. first_step: of the processes, which warm up.
   FaultPlan(const SimulatedJob& job, FunctionCatalog& catalog, uint32_t first_step = 0);
 
-  // What differs from a healthy, even job for this rank in this step: faults, and the workload's own unevenness (lengths, routing, warm-up). effects is overwritten.
+  // What differs from a healthy, even job for this rank in this step: faults, and the workload's
+  // own unevenness (lengths, routing, warm-up). effects is overwritten.
   void EffectsOn(uint32_t rank, uint32_t step, StepEffects& effects) const override;
   // By source, then destination, none twice.
   void PathsIn(uint32_t step, std::vector<PathEffect>& paths) const override;
@@ -29,8 +32,8 @@ class FaultPlan : public EffectSource {
     Factor amount = kUnit;
   };
 
-  void Plan(const Fault& fault, const SimulatedJob& job, const HealthyStep& healthy, FunctionCatalog& catalog,
-            std::vector<std::vector<Blow>>& by_rank);
+  void Plan(const Fault& fault, const SimulatedJob& job, const HealthyStep& healthy,
+            FunctionCatalog& catalog, std::vector<std::vector<Blow>>& by_rank);
   bool ShowsIn(const PlannedFault& fault, uint32_t step) const;
   // The job's own unevenness.
   void Warm(uint32_t step, StepEffects& effects) const;

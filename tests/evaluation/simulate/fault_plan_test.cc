@@ -26,21 +26,31 @@ constexpr uint32_t kFirstStep = 40;
 constexpr uint32_t kLastStep = 239;
 
 Fault MakeFault(FaultKind kind) {
-  return {.kind = kind, .ranks = {19}, .peer_rank = 10, .severity = 0.3, .first_step = kFirstStep, .last_step = kLastStep};
+  return {.kind = kind,
+          .ranks = {19},
+          .peer_rank = 10,
+          .severity = 0.3,
+          .first_step = kFirstStep,
+          .last_step = kLastStep};
 }
 
 bool SameInsertions(const StepEffects& a, const StepEffects& b) {
-  return std::equal(a.insertions.begin(), a.insertions.end(), b.insertions.begin(), b.insertions.end(),
-                    [](const HostInsertion& x, const HostInsertion& y) {
-                      return x.phase == y.phase && x.function == y.function && x.duration_ns == y.duration_ns;
+  return std::equal(a.insertions.begin(), a.insertions.end(), b.insertions.begin(),
+                    b.insertions.end(), [](const HostInsertion& x, const HostInsertion& y) {
+                      return x.phase == y.phase && x.function == y.function &&
+                             x.duration_ns == y.duration_ns;
                     });
 }
 
 bool Same(const StepEffects& a, const StepEffects& b) {
-  return a.kernel == b.kernel && a.host == b.host && a.work == b.work && a.expert_work == b.expert_work && a.nvlink == b.nvlink &&
-         a.nic_send == b.nic_send && a.nic_receive == b.nic_receive && a.pcie == b.pcie && a.nvlink_over_pcie == b.nvlink_over_pcie &&
-         a.sm_clock == b.sm_clock && a.cpu_level == b.cpu_level && a.pulses.per_million_kernels == b.pulses.per_million_kernels &&
-         a.pulses.duration_ns == b.pulses.duration_ns && SameInsertions(a, b) && a.stop == b.stop && a.telemetry_loss == b.telemetry_loss;
+  return a.kernel == b.kernel && a.host == b.host && a.work == b.work &&
+         a.expert_work == b.expert_work && a.nvlink == b.nvlink && a.nic_send == b.nic_send &&
+         a.nic_receive == b.nic_receive && a.pcie == b.pcie &&
+         a.nvlink_over_pcie == b.nvlink_over_pcie && a.sm_clock == b.sm_clock &&
+         a.cpu_level == b.cpu_level &&
+         a.pulses.per_million_kernels == b.pulses.per_million_kernels &&
+         a.pulses.duration_ns == b.pulses.duration_ns && SameInsertions(a, b) && a.stop == b.stop &&
+         a.telemetry_loss == b.telemetry_loss;
 }
 
 bool Healthy(const StepEffects& effects) { return Same(effects, StepEffects{}); }
@@ -56,7 +66,8 @@ uint32_t Shows(const FaultPlan& plan, uint32_t rank, uint32_t begin, uint32_t en
   return steps;
 }
 
-// Who should be struck where rank 19 is named: host 2, rack 0, stage 1, data replica 1, expert 1 of the group of replicas 0 to 3.
+// Who should be struck where rank 19 is named: host 2, rack 0, stage 1, data replica 1, expert 1 of
+// the group of replicas 0 to 3.
 std::set<uint32_t> Expected(FaultKind kind) {
   const auto range = [](uint32_t begin, uint32_t end) {
     std::set<uint32_t> ranks;
@@ -64,11 +75,13 @@ std::set<uint32_t> Expected(FaultKind kind) {
     return ranks;
   };
   if (kind == FaultKind::kNicDown) return {18, 19};
-  if (kind == FaultKind::kExpertImbalance) return range(16, 24);  // what one expert gets, its group does not
+  if (kind == FaultKind::kExpertImbalance)
+    return range(16, 24);  // what one expert gets, its group does not
   switch (Describe(kind).reach) {
     case FaultReach::kRanks: return {19};
     case FaultReach::kHosts: return range(16, 24);
-    case FaultReach::kRacks: return kind == FaultKind::kCongestedPath ? std::set<uint32_t>{} : range(0, 32);
+    case FaultReach::kRacks:
+      return kind == FaultKind::kCongestedPath ? std::set<uint32_t>{} : range(0, 32);
     case FaultReach::kStages: return range(16, 32);
     case FaultReach::kDataReplicas: return {2, 3, 18, 19, 34, 35, 50, 51};
     case FaultReach::kExperts: return {18, 19};
@@ -83,7 +96,9 @@ class EveryFault : public testing::TestWithParam<int> {
   FaultKind kind() const { return static_cast<FaultKind>(GetParam()); }
 };
 
-std::string NameOf(const testing::TestParamInfo<int>& info) { return std::string(ToString(static_cast<FaultKind>(info.param))); }
+std::string NameOf(const testing::TestParamInfo<int>& info) {
+  return std::string(ToString(static_cast<FaultKind>(info.param)));
+}
 
 TEST_P(EveryFault, StrikesWhomItShouldAndNobodyElse) {
   SimulatedJob job = Job();
@@ -232,11 +247,14 @@ TEST(FaultPlan, PulsesLengthenKernelsByTheSeverity) {
       plan.EffectsOn(0, step, effects);
       if (effects.pulses.duration_ns == 0) continue;
       ++steps;
-      longer += 1e-6 * effects.pulses.per_million_kernels * static_cast<double>(effects.pulses.duration_ns) /
+      longer += 1e-6 * effects.pulses.per_million_kernels *
+                static_cast<double>(effects.pulses.duration_ns) /
                 static_cast<double>(healthy.mean_kernel_ns(0));
     }
     EXPECT_NEAR(longer / steps, 0.1, 0.001) << ToString(kind);
-    EXPECT_NEAR(steps, kind == FaultKind::kEccRetries ? 400 : 200, kind == FaultKind::kEccRetries ? 0 : 60) << ToString(kind);
+    EXPECT_NEAR(steps, kind == FaultKind::kEccRetries ? 400 : 200,
+                kind == FaultKind::kEccRetries ? 0 : 60)
+        << ToString(kind);
   }
 }
 
@@ -251,7 +269,8 @@ TEST(FaultPlan, HostFunctionsTakeTheirShareOfAStep) {
   ASSERT_EQ(effects.insertions.size(), 1u);
   EXPECT_EQ(effects.insertions[0].duration_ns, step_ns / 4);
   EXPECT_EQ(effects.insertions[0].phase, Phase::kData);
-  EXPECT_EQ(catalog.functions()[effects.insertions[0].function].name, "<built-in method pin_memory of Tensor>");
+  EXPECT_EQ(catalog.functions()[effects.insertions[0].function].name,
+            "<built-in method pin_memory of Tensor>");
 }
 
 TEST(FaultPlan, SlowStorageIsAWaitForNobodysPeer) {
@@ -275,7 +294,8 @@ TEST(FaultPlan, StolenProcessorMakesTheStepOfARankLonger) {
   const HealthyStep healthy(healthy_job, catalog);
   job.faults = {{.kind = FaultKind::kCpuStolen, .ranks = {16}, .severity = 0.2}};
   const StepEffects effects = EffectsAt(job, 17, 0);
-  const auto alone_ns = static_cast<double>(healthy.AloneNs(1, static_cast<double>(effects.host) / kUnit));
+  const auto alone_ns =
+      static_cast<double>(healthy.AloneNs(1, static_cast<double>(effects.host) / kUnit));
   EXPECT_NEAR(alone_ns / static_cast<double>(healthy.AloneNs(1, 1)), 1.2, 0.002);
   EXPECT_LT(effects.cpu_level, kUnit);
   EXPECT_EQ(EffectsAt(job, 15, 0).host, kUnit);
@@ -294,7 +314,8 @@ TEST(FaultPlan, GarbageIsCollectedByEachRankInItsOwnSteps) {
     uint32_t in_step = 0;
     for (uint32_t rank = 0; rank < 64; ++rank) {
       plan.EffectsOn(rank, step, effects);
-      for (const HostInsertion& insertion : effects.insertions) functions.insert(insertion.function);
+      for (const HostInsertion& insertion : effects.insertions)
+        functions.insert(insertion.function);
       in_step += effects.insertions.empty() ? 0 : 1;
     }
     EXPECT_LT(in_step, 32u);
@@ -324,11 +345,14 @@ TEST(FaultPlan, LinkIsSlowBothWaysAndPathsComeInOrder) {
   const FaultPlan plan(job, catalog);
   std::vector<PathEffect> paths;
   plan.PathsIn(0, paths);
-  const auto ends = [](const PathEffect& path) { return std::pair(path.source_host, path.destination_host); };
+  const auto ends = [](const PathEffect& path) {
+    return std::pair(path.source_host, path.destination_host);
+  };
   EXPECT_EQ(paths.size(), 2u + 2 * 4 * 4);
   for (size_t i = 1; i < paths.size(); ++i) EXPECT_LT(ends(paths[i - 1]), ends(paths[i]));
   for (const PathEffect& path : paths) {
-    const bool twice = (path.source_host == 0 && path.destination_host == 4) || (path.source_host == 4 && path.destination_host == 0);
+    const bool twice = (path.source_host == 0 && path.destination_host == 4) ||
+                       (path.source_host == 4 && path.destination_host == 0);
     EXPECT_EQ(path.speed, twice ? kUnit / 4 : kUnit / 2);
     const bool link = ends(path) == std::pair(2u, 1u) || ends(path) == std::pair(1u, 2u);
     EXPECT_TRUE(link || (path.source_host < 4) != (path.destination_host < 4));

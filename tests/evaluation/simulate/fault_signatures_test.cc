@@ -1,4 +1,5 @@
-// Faults seen as a producer's events show them: what papers say of them must come out of the simulation by itself.
+// Faults seen as a producer's events show them: what papers say of them must come out of the
+// simulation by itself.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,10 +39,13 @@ class KeepingSink : public BatchSink {
     RankSeen& rank = ranks_.at(batch.identity.rank.value);
     for (size_t i = 0; i < batch.intervals.size(); ++i) {
       const FunctionDef& function = batch.functions[batch.intervals.function[i]];
-      const Seen seen = {batch.intervals.start_ns[i], batch.intervals.start_ns[i] + batch.intervals.duration_ns[i], function.name};
+      const Seen seen = {batch.intervals.start_ns[i],
+                         batch.intervals.start_ns[i] + batch.intervals.duration_ns[i],
+                         function.name};
       if (function.function_class == FunctionClass::kCollective) rank.collectives.push_back(seen);
       if (function.function_class == FunctionClass::kGpuCompute) rank.kernels.push_back(seen);
-      if (batch.lanes[batch.intervals.lane[i]].kind == LaneKind::kTrainingThread) rank.thread.push_back(seen);
+      if (batch.lanes[batch.intervals.lane[i]].kind == LaneKind::kTrainingThread)
+        rank.thread.push_back(seen);
     }
     rank.marks.insert(rank.marks.end(), batch.marks.begin(), batch.marks.end());
     rank.samples.insert(rank.samples.end(), batch.samples.begin(), batch.samples.end());
@@ -91,7 +95,8 @@ struct Usage {
   double deviation = 0;
 };
 
-// Of all ranks, while the longest-lasting transfers move: from the last arrival to the first end, for the n-th collective of each rank.
+// Of all ranks, while the longest-lasting transfers move: from the last arrival to the first end,
+// for the n-th collective of each rank.
 std::vector<Usage> UsageIn(const KeepingSink& seen, Resource resource, size_t collective) {
   int64_t begin_ns = 0;
   int64_t end_ns = std::numeric_limits<int64_t>::max();
@@ -103,7 +108,8 @@ std::vector<Usage> UsageIn(const KeepingSink& seen, Resource resource, size_t co
   for (size_t rank = 0; rank < seen.size(); ++rank) {
     std::vector<double> values;
     for (const ResourceSample& sample : seen.rank(rank).samples) {
-      if (sample.resource == resource && sample.time_ns >= begin_ns + 200'000 && sample.time_ns <= end_ns - 200'000)
+      if (sample.resource == resource && sample.time_ns >= begin_ns + 200'000 &&
+          sample.time_ns <= end_ns - 200'000)
         values.push_back(sample.value);
     }
     // What is over before the others is not part of it.
@@ -112,7 +118,8 @@ std::vector<Usage> UsageIn(const KeepingSink& seen, Resource resource, size_t co
     Usage& usage = usages[rank];
     const auto count = static_cast<double>(values.size());
     usage.mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
-    for (const double value : values) usage.deviation += (value - usage.mean) * (value - usage.mean) / count;
+    for (const double value : values)
+      usage.deviation += (value - usage.mean) * (value - usage.mean) / count;
     usage.deviation = std::sqrt(usage.deviation);
   }
   return usages;
@@ -121,8 +128,9 @@ std::vector<Usage> UsageIn(const KeepingSink& seen, Resource resource, size_t co
 // The first big one of the data group: gradients.
 size_t FirstLongCollective(const KeepingSink& seen) {
   const std::vector<Seen>& collectives = seen.rank(0).collectives;
-  const auto found =
-      std::find_if(collectives.begin(), collectives.end(), [](const Seen& one) { return one.end_ns - one.start_ns > 2'000'000; });
+  const auto found = std::find_if(collectives.begin(), collectives.end(), [](const Seen& one) {
+    return one.end_ns - one.start_ns > 2'000'000;
+  });
   EXPECT_NE(found, collectives.end());
   return static_cast<size_t>(found - collectives.begin());
 }
@@ -181,8 +189,9 @@ TEST(FaultSignature, OfSlowStorageIsAReadOnTheTrainingThread) {
   job.faults = {{.kind = FaultKind::kStorageSlow, .ranks = {13}, .severity = 0.2}};
   const KeepingSink seen = Simulated(job);
   for (uint32_t rank = 0; rank < seen.size(); ++rank) {
-    const auto reads = std::count_if(seen.rank(rank).thread.begin(), seen.rank(rank).thread.end(),
-                                     [](const Seen& one) { return one.name.find("recv_into") != std::string::npos; });
+    const auto reads = std::count_if(
+        seen.rank(rank).thread.begin(), seen.rank(rank).thread.end(),
+        [](const Seen& one) { return one.name.find("recv_into") != std::string::npos; });
     EXPECT_EQ(reads, rank / 8 == 1 ? 4 : 0) << rank;
   }
 }
@@ -209,15 +218,21 @@ TEST(FaultSignature, OfFunctionsLiesInTheStageThatTheySlowDown) {
       const bool records = one.name.find("record_activation_histogram") != std::string::npos;
       if (!pins && !records) continue;
       ++found;
-      EXPECT_EQ(last_before(one.start_ns), pins ? MarkKind::kDataloaderNext : MarkKind::kForwardBegin) << rank;
-      EXPECT_EQ(last_before(one.end_ns - 1), pins ? MarkKind::kDataloaderNext : MarkKind::kForwardBegin) << rank;
+      EXPECT_EQ(last_before(one.start_ns),
+                pins ? MarkKind::kDataloaderNext : MarkKind::kForwardBegin)
+          << rank;
+      EXPECT_EQ(last_before(one.end_ns - 1),
+                pins ? MarkKind::kDataloaderNext : MarkKind::kForwardBegin)
+          << rank;
     }
     EXPECT_EQ(found, 8);
   }
 }
 
 // What a gross fault does to the steps of jobs in which it matters.
-std::string NameOf(const testing::TestParamInfo<int>& one) { return std::string(ToString(static_cast<FaultKind>(one.param))); }
+std::string NameOf(const testing::TestParamInfo<int>& one) {
+  return std::string(ToString(static_cast<FaultKind>(one.param)));
+}
 
 class FaultEffectOnSteps : public testing::TestWithParam<int> {};
 
@@ -246,7 +261,8 @@ TEST_P(FaultEffectOnSteps, IsThere) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryFault, FaultEffectOnSteps, testing::Range(0, kFaultKindCount), NameOf);
+INSTANTIATE_TEST_SUITE_P(EveryFault, FaultEffectOnSteps, testing::Range(0, kFaultKindCount),
+                         NameOf);
 
 }  // namespace
 }  // namespace eroica::simulate

@@ -15,8 +15,10 @@ struct Strike {
   Factor amount = kUnit;  // what the fault multiplies, see fault_effects.h
 };
 
-// By rank, none twice. key: of all that is drawn for the fault. Requires Check(job).ok(); none for faults of paths.
-std::vector<Strike> StrikesOf(const Fault& fault, const SimulatedJob& job, const HealthyStep& healthy, uint64_t key);
+// By rank, none twice. key: of all that is drawn for the fault. Requires Check(job).ok(); none for
+// faults of paths.
+std::vector<Strike> StrikesOf(const Fault& fault, const SimulatedJob& job,
+                              const HealthyStep& healthy, uint64_t key);
 
 // Of faults of paths: adds what they do, in any order.
 void AddPaths(const Fault& fault, const SimulatedJob& job, std::vector<PathEffect>& paths);

@@ -7,8 +7,10 @@ namespace {
 
 TEST(FunctionCatalog, SharesTheCallersOfStacks) {
   FunctionCatalog catalog;
-  const uint32_t read = catalog.AddStack("train.py: main > dataset.py: __getitem__ > dataset.py: read");
-  const uint32_t decode = catalog.AddStack("train.py: main > dataset.py: __getitem__ > dataset.py: decode");
+  const uint32_t read =
+      catalog.AddStack("train.py: main > dataset.py: __getitem__ > dataset.py: read");
+  const uint32_t decode =
+      catalog.AddStack("train.py: main > dataset.py: __getitem__ > dataset.py: decode");
   ASSERT_EQ(catalog.functions().size(), 4u);
   EXPECT_EQ(catalog.functions()[read].parent, catalog.functions()[decode].parent);
   EXPECT_EQ(catalog.functions()[read].name, "dataset.py: read");

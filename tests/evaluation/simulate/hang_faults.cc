@@ -6,7 +6,8 @@
 namespace eroica::simulate {
 namespace {
 
-// In the backward pass every layout communicates: tensor groups and pipelines at once, data groups before its end.
+// In the backward pass every layout communicates: tensor groups and pipelines at once, data groups
+// before its end.
 void EnterAnother(const FaultMoment&, StepEffects& effects) {
   effects.stop = Stop::kWrongCollective;
   effects.stop_phase = Phase::kBackward;
@@ -30,7 +31,8 @@ void Die(const FaultMoment&, StepEffects& effects) {
 }
 
 void LoseTelemetry(const FaultMoment& moment, StepEffects& effects) {
-  effects.telemetry_loss = std::max(effects.telemetry_loss, ToFactor(std::min(moment.fault.severity, 1.0)));
+  effects.telemetry_loss =
+      std::max(effects.telemetry_loss, ToFactor(std::min(moment.fault.severity, 1.0)));
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ constexpr double kLargestThreadFactor = 50'000;
 // One rank of a stage whose peers are always there: times grow from instruction to instruction.
 class LonelyRank {
  public:
-  LonelyRank(const SimulatedJob& job, const GroupTable& groups, uint32_t rank, double thread_factor, bool communicates)
+  LonelyRank(const SimulatedJob& job, const GroupTable& groups, uint32_t rank, double thread_factor,
+             bool communicates)
       : job_(job),
         groups_(groups),
         rank_(rank),
@@ -29,7 +30,8 @@ class LonelyRank {
     for (const Instruction& instruction : program.instructions) {
       if (instruction.every == 0) Run(instruction);
     }
-    return std::max({thread_ns_, device_ns_, *std::max_element(stream_end_ns_.begin(), stream_end_ns_.end())});
+    return std::max(
+        {thread_ns_, device_ns_, *std::max_element(stream_end_ns_.begin(), stream_end_ns_.end())});
   }
 
  private:
@@ -49,7 +51,9 @@ class LonelyRank {
         ticket_end_ns_[instruction.ticket] = stream_ns;
         return;
       }
-      case InstructionKind::kAwait: device_ns_ = std::max(device_ns_, ticket_end_ns_[instruction.ticket]); return;
+      case InstructionKind::kAwait:
+        device_ns_ = std::max(device_ns_, ticket_end_ns_[instruction.ticket]);
+        return;
       case InstructionKind::kEnterFrame:
       case InstructionKind::kLeaveFrame:
       case InstructionKind::kSynchronize:
@@ -57,21 +61,29 @@ class LonelyRank {
     }
   }
 
-  void Work(int64_t duration_ns) { thread_ns_ += static_cast<int64_t>(static_cast<double>(duration_ns) * thread_factor_); }
+  void Work(int64_t duration_ns) {
+    thread_ns_ += static_cast<int64_t>(static_cast<double>(duration_ns) * thread_factor_);
+  }
 
-  // Sends and receives of a pipeline that runs hide behind what is computed meanwhile. Each operation and size is computed once.
+  // Sends and receives of a pipeline that runs hide behind what is computed meanwhile. Each
+  // operation and size is computed once.
   int64_t TransferNs(const Instruction& instruction) {
     if (!communicates_ || instruction.kind != InstructionKind::kCollective) return 0;
     for (const KnownTransfer& known : known_) {
-      if (known.group == instruction.group && known.operation == instruction.operation && known.bytes == instruction.bytes) return known.ns;
+      if (known.group == instruction.group && known.operation == instruction.operation &&
+          known.bytes == instruction.bytes)
+        return known.ns;
     }
     std::vector<MemberLinks> members;
-    for (const uint32_t member : groups_.groups()[groups_.Find(rank_, instruction.group)].communicator.ranks) {
-      members.push_back({.host = job_.layout.HostOf(member), .device = job_.layout.DeviceOf(member)});
+    for (const uint32_t member :
+         groups_.groups()[groups_.Find(rank_, instruction.group)].communicator.ranks) {
+      members.push_back(
+          {.host = job_.layout.HostOf(member), .device = job_.layout.DeviceOf(member)});
     }
     Transfer transfer;
     model_.Collective(instruction.operation, instruction.bytes, members, {}, false, transfer);
-    known_.push_back({instruction.group, instruction.operation, instruction.bytes, transfer.duration_ns});
+    known_.push_back(
+        {instruction.group, instruction.operation, instruction.bytes, transfer.duration_ns});
     return transfer.duration_ns;
   }
 
@@ -124,7 +136,8 @@ HealthyStep::HealthyStep(const SimulatedJob& job, FunctionCatalog& catalog)
 }
 
 int64_t HealthyStep::AloneNs(uint32_t stage, double slower) const {
-  return LonelyRank(job_, groups_, RankAt(job_.layout, {.pipeline = stage}), slower, true).Run(programs_[stage]);
+  return LonelyRank(job_, groups_, RankAt(job_.layout, {.pipeline = stage}), slower, true)
+      .Run(programs_[stage]);
 }
 
 double HealthyStep::ThreadFactor(uint32_t stage, double longer) const {

@@ -1,4 +1,5 @@
-// How long a step of the job takes where nothing is wrong, communication included, estimated from its programs: what severities of the host's faults are shares of.
+// How long a step of the job takes where nothing is wrong, communication included, estimated from
+// its programs: what severities of the host's faults are shares of.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +18,16 @@ class HealthyStep {
   // Requires Check(job).ok(). Adds the functions of the job's programs to the catalog.
   HealthyStep(const SimulatedJob& job, FunctionCatalog& catalog);
 
-  // The ideal step (ideal_step.h), and the communication that a stage alone could not hide behind its kernels.
+  // The ideal step (ideal_step.h), and the communication that a stage alone could not hide behind
+  // its kernels.
   int64_t step_ns() const { return step_ns_; }
   // Of one kernel of the pipeline stage.
   int64_t mean_kernel_ns(uint32_t stage) const { return mean_kernel_ns_[stage]; }
-  // A rank of the stage alone, with peers that are always there, whose training thread takes `slower` times as long for everything.
+  // A rank of the stage alone, with peers that are always there, whose training thread takes
+  // `slower` times as long for everything.
   int64_t AloneNs(uint32_t stage, double slower) const;
-  // How many times as long the training thread must take for the step of a rank alone to get longer by the share. 1 where it is 0.
+  // How many times as long the training thread must take for the step of a rank alone to get longer
+  // by the share. 1 where it is 0.
   double ThreadFactor(uint32_t stage, double longer) const;
 
  private:

@@ -1,4 +1,5 @@
-// What a host's clock shows: true time, off by an offset and drifting. Integers only, so that it never goes backwards and is the same on every machine.
+// What a host's clock shows: true time, off by an offset and drifting. Integers only, so that it
+// never goes backwards and is the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,11 @@ class HostClock {
   // Off by up to the telemetry's offset and drift, in either direction; drawn for the host.
   HostClock(const Telemetry& telemetry, uint64_t seed, uint32_t host);
 
-  // true_ns: since the beginning of the job. A product of 64 bits would not hold six hours of 100 ppm.
-  int64_t Show(int64_t true_ns) const { return true_ns + static_cast<int64_t>((Wide{true_ns} * drift_) >> 32) + offset_ns_; }
+  // true_ns: since the beginning of the job. A product of 64 bits would not hold six hours of 100
+  // ppm.
+  int64_t Show(int64_t true_ns) const {
+    return true_ns + static_cast<int64_t>((Wide{true_ns} * drift_) >> 32) + offset_ns_;
+  }
 
  private:
   __extension__ typedef __int128 Wide;

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int64_t kOpen = -1;
 
-// One rank stands for each stage: all ranks of a stage do the same at the same time. Times are max-plus: each is the latest of those that it follows.
+// One rank stands for each stage: all ranks of a stage do the same at the same time. Times are
+// max-plus: each is the latest of those that it follows.
 struct Stage {
   size_t next = 0;            // instruction
   int64_t thread_ns = 0;      // the training thread has got so far,
@@ -58,7 +59,9 @@ class Interpreter {
     while (progress && error_.ok()) {
       progress = false;
       for (uint32_t stage = 0; stage < stages_.size(); ++stage) {
-        while (error_.ok() && stages_[stage].next < programs_[stage].instructions.size() && Step(stage)) progress = true;
+        while (error_.ok() && stages_[stage].next < programs_[stage].instructions.size() &&
+               Step(stage))
+          progress = true;
       }
     }
     if (!error_.ok()) return error_;
@@ -66,7 +69,8 @@ class Interpreter {
     for (size_t i = 0; i < stages_.size(); ++i) {
       if (stages_[i].next < programs_[i].instructions.size()) {
         return absl::FailedPreconditionError(
-            fmt::format("stage {} stands still at instruction {} of {}", i, stages_[i].next, programs_[i].instructions.size()));
+            fmt::format("stage {} stands still at instruction {} of {}", i, stages_[i].next,
+                        programs_[i].instructions.size()));
       }
       end_ns = std::max(end_ns, stages_[i].thread_ns);
     }
@@ -111,8 +115,10 @@ class Interpreter {
     Stage& stage = stages_[number];
     stage.thread_ns += job_.workload.launch_ns;
     ++stage.open;
-    const Member member = {
-        .stage = number, .ticket = instruction.ticket, .join_ns = std::max(stage.device_ns, stage.thread_ns), .bytes = instruction.bytes};
+    const Member member = {.stage = number,
+                           .ticket = instruction.ticket,
+                           .join_ns = std::max(stage.device_ns, stage.thread_ns),
+                           .bytes = instruction.bytes};
     if (instruction.kind != InstructionKind::kCollective) {
       JoinChannel(member, instruction);
     } else if (instruction.group == GroupKind::kWorld) {
@@ -126,18 +132,21 @@ class Interpreter {
 
   void JoinChannel(const Member& member, const Instruction& instruction) {
     const auto count = static_cast<int64_t>(stages_.size());
-    const auto peer = static_cast<uint32_t>((member.stage + count + instruction.peer_stages) % count);
+    const auto peer =
+        static_cast<uint32_t>((member.stage + count + instruction.peer_stages) % count);
     const bool sends = instruction.kind == InstructionKind::kSend;
     const uint32_t source = sends ? member.stage : peer;
     const uint32_t destination = sends ? peer : member.stage;
-    Channel& channel = channels_[size_t{source} * 2 + (destination == (source + 1) % stages_.size() ? 0 : 1)];
+    Channel& channel =
+        channels_[size_t{source} * 2 + (destination == (source + 1) % stages_.size() ? 0 : 1)];
     (sends ? channel.sends : channel.receives).push_back(member);
     while (channel.done < std::min(channel.sends.size(), channel.receives.size())) {
       const Member& send = channel.sends[channel.done];
       const Member& receive = channel.receives[channel.done];
       if (send.bytes != receive.bytes) {
-        error_ = absl::FailedPreconditionError(fmt::format("send {} of stage {} to stage {} has {} bytes, the receive {}", channel.done,
-                                                           source, destination, send.bytes, receive.bytes));
+        error_ = absl::FailedPreconditionError(
+            fmt::format("send {} of stage {} to stage {} has {} bytes, the receive {}",
+                        channel.done, source, destination, send.bytes, receive.bytes));
       }
       channel.end_ns = std::max({channel.end_ns, send.join_ns, receive.join_ns});
       End(send, channel.end_ns);
@@ -173,7 +182,8 @@ class Interpreter {
 
 }  // namespace
 
-absl::StatusOr<int64_t> IdealStepTime(const SimulatedJob& job, const std::vector<RankProgram>& programs) {
+absl::StatusOr<int64_t> IdealStepTime(const SimulatedJob& job,
+                                      const std::vector<RankProgram>& programs) {
   return Interpreter(job, programs).Run();
 }
 

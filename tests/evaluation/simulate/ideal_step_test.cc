@@ -1,4 +1,5 @@
-// Every combination of dimensions gives programs that are well formed and that end, in the time that the papers on pipelines say.
+// Every combination of dimensions gives programs that are well formed and that end, in the time
+// that the papers on pipelines say.
 #include "tests/evaluation/simulate/ideal_step.h"
 
 #include <fmt/format.h>
@@ -31,7 +32,8 @@ std::vector<SimulatedJob> ManyJobs() {
                       .virtual_stages = virtual_stages,
                       .sharded = variant >= 8};
         job.workload.layers = pipeline * virtual_stages + variant % 5;
-        job.workload.micro_batches = virtual_stages > 1 ? pipeline * (1 + variant % 3) : 1 + variant;
+        job.workload.micro_batches =
+            virtual_stages > 1 ? pipeline * (1 + variant % 3) : 1 + variant;
         job.workload.expert_every = variant / 4 % 2 * 2;
         job.workload.checkpoint = {.every = variant % 3, .duration_ns = 1'000'000};
         job.workload.evaluation = {.every = variant % 4, .duration_ns = 1'000'000};
@@ -43,9 +45,12 @@ std::vector<SimulatedJob> ManyJobs() {
 }
 
 std::string Describe(const SimulatedJob& job) {
-  return fmt::format("tensor {} context {} data {} pipeline {} expert {} virtual {} sharded {} layers {} micro batches {}",
-                     job.layout.tensor, job.layout.context, job.layout.data, job.layout.pipeline, job.layout.expert,
-                     job.layout.virtual_stages, job.layout.sharded, job.workload.layers, job.workload.micro_batches);
+  return fmt::format(
+      "tensor {} context {} data {} pipeline {} expert {} virtual {} sharded {} layers {} micro "
+      "batches {}",
+      job.layout.tensor, job.layout.context, job.layout.data, job.layout.pipeline,
+      job.layout.expert, job.layout.virtual_stages, job.layout.sharded, job.workload.layers,
+      job.workload.micro_batches);
 }
 
 void ExpectWellFormed(const SimulatedJob& job, const RankProgram& program) {
@@ -93,7 +98,8 @@ TEST(IdealStep, EveryCombinationIsWellFormedAndEnds) {
     ASSERT_TRUE(step_ns.ok()) << step_ns.status();
     // Nobody works faster than the stage's share of the layers.
     const Workload& workload = job.workload;
-    EXPECT_GE(*step_ns, 3 * workload.layer_forward_ns * workload.micro_batches * (workload.layers / job.layout.pipeline));
+    EXPECT_GE(*step_ns, 3 * workload.layer_forward_ns * workload.micro_batches *
+                            (workload.layers / job.layout.pipeline));
   }
 }
 
@@ -122,8 +128,10 @@ TEST(IdealStep, TheBubbleIsThatOfThePapers) {
         const auto step_ns = IdealStepTime(EvenJob(pipeline, virtual_stages, micro_batches));
         ASSERT_TRUE(step_ns.ok());
         const double all_micro_batches = 3.0 * 100e6 * micro_batches * 24 / pipeline;
-        const double expected = all_micro_batches * (1 + (pipeline - 1.0) / (micro_batches * virtual_stages));
-        EXPECT_NEAR(static_cast<double>(*step_ns) / expected, 1, 0.001) << pipeline << " " << virtual_stages << " " << micro_batches;
+        const double expected =
+            all_micro_batches * (1 + (pipeline - 1.0) / (micro_batches * virtual_stages));
+        EXPECT_NEAR(static_cast<double>(*step_ns) / expected, 1, 0.001)
+            << pipeline << " " << virtual_stages << " " << micro_batches;
       }
     }
   }
@@ -144,8 +152,10 @@ TEST(IdealStep, SaysWhereStagesStandStill) {
   FunctionCatalog catalog;
   std::vector<RankProgram> programs = BuildPrograms(job, catalog);
   auto& first = programs[0].instructions;
-  first.erase(std::find_if(first.begin(), first.end(), [](const Instruction& i) { return i.kind == InstructionKind::kSend; }));
-  EXPECT_THAT(std::string(IdealStepTime(job, programs).status().message()), HasSubstr("stands still at instruction"));
+  first.erase(std::find_if(first.begin(), first.end(),
+                           [](const Instruction& i) { return i.kind == InstructionKind::kSend; }));
+  EXPECT_THAT(std::string(IdealStepTime(job, programs).status().message()),
+              HasSubstr("stands still at instruction"));
 }
 
 TEST(IdealStep, SaysWhichMessagesDiffer) {
@@ -154,8 +164,11 @@ TEST(IdealStep, SaysWhichMessagesDiffer) {
   FunctionCatalog catalog;
   std::vector<RankProgram> programs = BuildPrograms(job, catalog);
   auto& first = programs[0].instructions;
-  std::find_if(first.begin(), first.end(), [](const Instruction& i) { return i.kind == InstructionKind::kSend; })->bytes += 1;
-  EXPECT_THAT(std::string(IdealStepTime(job, programs).status().message()), HasSubstr("send 0 of stage 0 to stage 1 has"));
+  std::find_if(first.begin(), first.end(), [](const Instruction& i) {
+    return i.kind == InstructionKind::kSend;
+  })->bytes += 1;
+  EXPECT_THAT(std::string(IdealStepTime(job, programs).status().message()),
+              HasSubstr("send 0 of stage 0 to stage 1 has"));
 }
 
 }  // namespace

@@ -9,21 +9,27 @@
 namespace eroica::simulate {
 namespace {
 
-std::vector<StageProgram> MakeStages(const SimulatedJob& job, const std::vector<RankProgram>& programs, const FunctionCatalog& catalog) {
+std::vector<StageProgram> MakeStages(const SimulatedJob& job,
+                                     const std::vector<RankProgram>& programs,
+                                     const FunctionCatalog& catalog) {
   const bool launches = job.telemetry.launches && job.telemetry.level != CaptureLevel::kCollectives;
   std::vector<StageProgram> stages;
-  for (const RankProgram& program : programs) stages.push_back(MakeStageProgram(program, catalog, job.layout, launches));
+  for (const RankProgram& program : programs)
+    stages.push_back(MakeStageProgram(program, catalog, job.layout, launches));
   return stages;
 }
 
 }  // namespace
 
-JobEngine::JobEngine(const SimulatedJob& job, const GroupTable& groups, const std::vector<RankProgram>& programs,
-                     const FunctionCatalog& catalog, const EffectSource& effects, BatchSink& sink)
-    : JobEngine(job, groups, programs, catalog, effects, sink, {.end_step = job.steps, .layout = job.layout}, {}) {}
+JobEngine::JobEngine(const SimulatedJob& job, const GroupTable& groups,
+                     const std::vector<RankProgram>& programs, const FunctionCatalog& catalog,
+                     const EffectSource& effects, BatchSink& sink)
+    : JobEngine(job, groups, programs, catalog, effects, sink,
+                {.end_step = job.steps, .layout = job.layout}, {}) {}
 
-JobEngine::JobEngine(const SimulatedJob& job, const GroupTable& groups, const std::vector<RankProgram>& programs,
-                     const FunctionCatalog& catalog, const EffectSource& effects, BatchSink& sink, const JobStretch& stretch,
+JobEngine::JobEngine(const SimulatedJob& job, const GroupTable& groups,
+                     const std::vector<RankProgram>& programs, const FunctionCatalog& catalog,
+                     const EffectSource& effects, BatchSink& sink, const JobStretch& stretch,
                      SimulationReport before)
     : job_(job),
       stretch_(stretch),
@@ -39,9 +45,12 @@ JobEngine::JobEngine(const SimulatedJob& job, const GroupTable& groups, const st
 absl::StatusOr<SimulationReport> JobEngine::Run(const SimulationProgress& progress) {
   std::vector<RankState>& ranks = runner_.ranks();
   absl::Status status;
-  for (uint32_t step = stretch_.first_step; step < stretch_.end_step && status.ok() && !report_.hangs; ++step) {
+  for (uint32_t step = stretch_.first_step;
+       step < stretch_.end_step && status.ok() && !report_.hangs; ++step) {
     runner_.Run(step);
-    const auto is = [](RankCondition condition) { return [condition](const RankState& rank) { return rank.condition == condition; }; };
+    const auto is = [](RankCondition condition) {
+      return [condition](const RankState& rank) { return rank.condition == condition; };
+    };
     const auto finished = std::count_if(ranks.begin(), ranks.end(), is(RankCondition::kStepDone));
     const auto dead = std::count_if(ranks.begin(), ranks.end(), is(RankCondition::kDead));
     const auto all = static_cast<int64_t>(ranks.size());
@@ -65,14 +74,16 @@ absl::Status JobEngine::ReportStep(uint32_t step) {
     if (rank.condition == RankCondition::kDead) continue;
     const bool ends = step + 1 == stretch_.end_step && rank.rank >= stretch_.leaves_from;
     const bool final = ends && rank.condition == RankCondition::kStepDone && !rank.stalled;
-    if (absl::Status status = writer_.Write(rank, sampler_.Collect(rank), final); !status.ok()) return status;
+    if (absl::Status status = writer_.Write(rank, sampler_.Collect(rank), final); !status.ok())
+      return status;
   }
   runner_.Forget();
   return absl::OkStatus();
 }
 
 bool JobEngine::StandsStill(const RankState& rank) const {
-  return rank.condition == RankCondition::kResting || rank.condition == RankCondition::kHangs || rank.stalled;
+  return rank.condition == RankCondition::kResting || rank.condition == RankCondition::kHangs ||
+         rank.stalled;
 }
 
 absl::Status JobEngine::ReportStandstill(const SimulationProgress& progress, uint32_t steps_done) {
@@ -82,8 +93,10 @@ absl::Status JobEngine::ReportStandstill(const SimulationProgress& progress, uin
       if (!StandsStill(rank)) continue;
       ProgressReport report = DescribeStandstill(rank, stages_[rank.stage], runner_, time_ns);
       std::vector<ConnectionSample> connections;
-      if (job_.telemetry.connections) connections = DescribeStalledConnections(rank, runner_, time_ns, kStandstillPeriodNs);
-      absl::Status status = writer_.WriteProgress(rank, std::move(report), std::move(connections), number == kStandstillReports);
+      if (job_.telemetry.connections)
+        connections = DescribeStalledConnections(rank, runner_, time_ns, kStandstillPeriodNs);
+      absl::Status status = writer_.WriteProgress(rank, std::move(report), std::move(connections),
+                                                  number == kStandstillReports);
       if (!status.ok()) return status;
     }
     if (!progress) continue;

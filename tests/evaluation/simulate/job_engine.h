@@ -1,4 +1,5 @@
-// The simulation of job_simulation.h with its parts in hand: programs, faults and fabric come from outside, so that tests bring their own.
+// The simulation of job_simulation.h with its parts in hand: programs, faults and fabric come from
+// outside, so that tests bring their own.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -28,12 +29,17 @@ class JobEngine {
   static constexpr int kStandstillReports = 30;
   static constexpr int64_t kStandstillPeriodNs = 1'000'000'000;
 
-  // One program a pipeline stage. All but programs must outlive the engine. Requires Check(job).ok().
-  JobEngine(const SimulatedJob& job, const GroupTable& groups, const std::vector<RankProgram>& programs, const FunctionCatalog& catalog,
+  // One program a pipeline stage. All but programs must outlive the engine. Requires
+  // Check(job).ok().
+  JobEngine(const SimulatedJob& job, const GroupTable& groups,
+            const std::vector<RankProgram>& programs, const FunctionCatalog& catalog,
             const EffectSource& effects, BatchSink& sink);
-  // Runs this part of the job, whose layout is the part's; before has what was run until then, and is counted on.
-  JobEngine(const SimulatedJob& job, const GroupTable& groups, const std::vector<RankProgram>& programs, const FunctionCatalog& catalog,
-            const EffectSource& effects, BatchSink& sink, const JobStretch& stretch, SimulationReport before);
+  // Runs this part of the job, whose layout is the part's; before has what was run until then, and
+  // is counted on.
+  JobEngine(const SimulatedJob& job, const GroupTable& groups,
+            const std::vector<RankProgram>& programs, const FunctionCatalog& catalog,
+            const EffectSource& effects, BatchSink& sink, const JobStretch& stretch,
+            SimulationReport before);
   JobEngine(const JobEngine&) = delete;
   JobEngine& operator=(const JobEngine&) = delete;
 

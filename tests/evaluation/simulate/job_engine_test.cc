@@ -24,7 +24,8 @@ int64_t AllReduceNs(const SimulatedJob& job, uint64_t bytes) {
     return all;
   }();
   Transfer transfer;
-  TransferModel(job.fabric, job.layout.ranks_per_host).Collective(CollectiveOperation::kAllReduce, bytes, members, {}, false, transfer);
+  TransferModel(job.fabric, job.layout.ranks_per_host)
+      .Collective(CollectiveOperation::kAllReduce, bytes, members, {}, false, transfer);
   return transfer.duration_ns;
 }
 
@@ -39,11 +40,14 @@ TEST(JobEngine, LastArriverHasTheShortestKernel) {
   const int64_t duration = AllReduceNs(harness.job, 1 << 20);
   const int64_t last_arrival = kLaunch + 3 * kMillisecond / 2;
   for (uint32_t rank = 0; rank < 4; ++rank) {
-    const int64_t arrival = kLaunch + (rank == 2 ? 3 * kMillisecond / 2 : kMillisecond + rank * kMillisecond / 8);
+    const int64_t arrival =
+        kLaunch + (rank == 2 ? 3 * kMillisecond / 2 : kMillisecond + rank * kMillisecond / 8);
     EXPECT_THAT(run.Of(rank),
-                testing::ElementsAre(Interval{kLaunch, arrival, "matmul", "compute"},
-                                     Interval{2 * kLaunch, last_arrival + duration, "cudaDeviceSynchronize", "training thread"},
-                                     Interval{arrival, last_arrival + duration, "nccl all_reduce", "nccl data"}));
+                testing::ElementsAre(
+                    Interval{kLaunch, arrival, "matmul", "compute"},
+                    Interval{2 * kLaunch, last_arrival + duration, "cudaDeviceSynchronize",
+                             "training thread"},
+                    Interval{arrival, last_arrival + duration, "nccl all_reduce", "nccl data"}));
   }
   EXPECT_EQ(run.report.steps, 1u);
   EXPECT_THAT(run.report.step_ns, testing::ElementsAre(last_arrival + duration));
@@ -51,14 +55,21 @@ TEST(JobEngine, LastArriverHasTheShortestKernel) {
 }
 
 TEST(JobEngine, WaitingPassesFromCommunicatorToCommunicator) {
-  // Ranks 0 and 1 are one tensor group, 2 and 3 the other; 0 and 2, 1 and 3 share data groups. Only rank 3 is slow, rank 0 never meets it.
+  // Ranks 0 and 1 are one tensor group, 2 and 3 the other; 0 and 2, 1 and 3 share data groups. Only
+  // rank 3 is slow, rank 0 never meets it.
   EngineHarness harness;
   harness.job.layout.tensor = 2;
   harness.job.layout.data = 2;
   HandmadeProgram writer(harness.catalog);
-  writer.Kernel("matmul", kMillisecond).AllReduce(GroupKind::kTensor, 1024, 0).Await(0).AllReduce(GroupKind::kData, 1024, 1).Synchronize();
+  writer.Kernel("matmul", kMillisecond)
+      .AllReduce(GroupKind::kTensor, 1024, 0)
+      .Await(0)
+      .AllReduce(GroupKind::kData, 1024, 1)
+      .Synchronize();
   harness.programs = {writer.program()};
-  harness.effects.script = [](uint32_t rank, uint32_t, StepEffects& effects) { effects.kernel.fill(rank == 3 ? 2 * kUnit : kUnit); };
+  harness.effects.script = [](uint32_t rank, uint32_t, StepEffects& effects) {
+    effects.kernel.fill(rank == 3 ? 2 * kUnit : kUnit);
+  };
   const EngineRun run = harness.Run();
   const auto length = [&](uint32_t rank, std::string_view lane) {
     for (const Interval& interval : run.Of(rank, "nccl")) {
@@ -66,9 +77,10 @@ TEST(JobEngine, WaitingPassesFromCommunicatorToCommunicator) {
     }
     return int64_t{-1};
   };
-  EXPECT_EQ(length(0, "nccl tensor"), length(3, "nccl tensor"));                 // nobody is late there
+  EXPECT_EQ(length(0, "nccl tensor"), length(3, "nccl tensor"));  // nobody is late there
   EXPECT_EQ(length(2, "nccl tensor"), length(3, "nccl tensor") + kMillisecond);  // waits for rank 3
-  EXPECT_EQ(length(0, "nccl data"), length(2, "nccl data") + kMillisecond);      // waits for rank 2, which waited
+  EXPECT_EQ(length(0, "nccl data"),
+            length(2, "nccl data") + kMillisecond);  // waits for rank 2, which waited
   EXPECT_EQ(length(1, "nccl data"), length(3, "nccl data") + kMillisecond);
 }
 
@@ -76,7 +88,9 @@ TEST(JobEngine, OperationsOfOneStreamRunOneAfterAnother) {
   EngineHarness harness;
   harness.job.layout.data = 2;
   HandmadeProgram writer(harness.catalog);
-  writer.AllReduce(GroupKind::kData, 1 << 24, 0).AllReduce(GroupKind::kData, 1 << 24, 1).Synchronize();
+  writer.AllReduce(GroupKind::kData, 1 << 24, 0)
+      .AllReduce(GroupKind::kData, 1 << 24, 1)
+      .Synchronize();
   harness.programs = {writer.program()};
   const EngineRun run = harness.Run();
   const int64_t duration = AllReduceNs(harness.job, 1 << 24);
@@ -84,7 +98,8 @@ TEST(JobEngine, OperationsOfOneStreamRunOneAfterAnother) {
   ASSERT_EQ(reduces.size(), 2u);
   EXPECT_EQ(reduces[0].start_ns, kLaunch);
   EXPECT_EQ(reduces[0].end_ns, kLaunch + duration);
-  EXPECT_EQ(reduces[1].start_ns, reduces[0].end_ns);  // launched long before, it starts when the stream is free
+  EXPECT_EQ(reduces[1].start_ns,
+            reduces[0].end_ns);  // launched long before, it starts when the stream is free
   EXPECT_EQ(reduces[1].end_ns, reduces[0].end_ns + duration);
   const EventBatch& batch = *run.BatchesOf(1)[0];
   ASSERT_EQ(batch.collectives.size(), 2u);
@@ -106,12 +121,14 @@ TEST(JobEngine, LaterStagesStandInABubble) {
   harness.programs = {stage(true, false), stage(false, false), stage(false, true)};
   const EngineRun run = harness.Run();
   Transfer transfer;
-  TransferModel(harness.job.fabric, 8).PointToPoint(1 << 20, {.device = 0}, {.device = 1}, {}, false, transfer);
+  TransferModel(harness.job.fabric, 8)
+      .PointToPoint(1 << 20, {.device = 0}, {.device = 1}, {}, false, transfer);
   const int64_t moves = transfer.duration_ns;
   EXPECT_EQ(run.Of(0, "forward")[0].start_ns, kLaunch);
   EXPECT_EQ(run.Of(1, "forward")[0].start_ns, kLaunch + kMillisecond + moves);
   EXPECT_EQ(run.Of(2, "forward")[0].start_ns, kLaunch + 2 * (kMillisecond + moves));
-  EXPECT_EQ(run.Of(2, "recv")[0], (Interval{kLaunch, kLaunch + 2 * (kMillisecond + moves), "nccl recv", "nccl pipeline receive previous"}));
+  EXPECT_EQ(run.Of(2, "recv")[0], (Interval{kLaunch, kLaunch + 2 * (kMillisecond + moves),
+                                            "nccl recv", "nccl pipeline receive previous"}));
   EXPECT_EQ(run.BatchesOf(2)[0]->collectives[0].peer, 1);
   EXPECT_EQ(run.BatchesOf(1)[0]->collectives[0].operation, CollectiveOperation::kRecv);
   EXPECT_EQ(run.BatchesOf(1)[0]->collectives[1].operation, CollectiveOperation::kSend);
@@ -144,12 +161,18 @@ TEST(JobEngine, OfTwoStagesBothWaysMeetInTheOrderOfOperations) {
 TEST(JobEngine, FramesHoldWhatTheyCall) {
   EngineHarness harness;
   HandmadeProgram writer(harness.catalog);
-  writer.Enter("main > step").Host("main > step > load", 500).Enter("main > step > forward").Kernel("matmul", 100).Leave().Leave();
+  writer.Enter("main > step")
+      .Host("main > step > load", 500)
+      .Enter("main > step > forward")
+      .Kernel("matmul", 100)
+      .Leave()
+      .Leave();
   harness.programs = {writer.program()};
   const EngineRun run = harness.Run();
-  EXPECT_THAT(run.Of(0),
-              testing::ElementsAre(Interval{0, 1'500, "step", "training thread"}, Interval{0, 500, "load", "training thread"},
-                                   Interval{500, 1'500, "forward", "training thread"}, Interval{1'500, 1'600, "matmul", "compute"}));
+  EXPECT_THAT(run.Of(0), testing::ElementsAre(Interval{0, 1'500, "step", "training thread"},
+                                              Interval{0, 500, "load", "training thread"},
+                                              Interval{500, 1'500, "forward", "training thread"},
+                                              Interval{1'500, 1'600, "matmul", "compute"}));
   const EventBatch& batch = run.batches[0];
   EXPECT_EQ(batch.functions[batch.functions[batch.intervals.function[1]].parent].name, "step");
 }
@@ -175,7 +198,8 @@ TEST(JobEngine, InsertionsComeFirstInTheirPhase) {
   const uint32_t collect = harness.catalog.AddStack("gc.py: callback > collect");
   harness.effects.script = [&](uint32_t rank, uint32_t step, StepEffects& effects) {
     if (rank == 1 && step == 1)
-      effects.insertions.push_back({.phase = Phase::kGradients, .function = collect, .duration_ns = 7 * kMillisecond});
+      effects.insertions.push_back(
+          {.phase = Phase::kGradients, .function = collect, .duration_ns = 7 * kMillisecond});
   };
   const EngineRun run = harness.Run();
   EXPECT_TRUE(run.Of(0, "collect").empty());
@@ -220,8 +244,10 @@ TEST(JobEngine, LaunchesAreCallsOfTheTrainingThread) {
   harness.job.layout.data = 2;
   harness.job.telemetry.launches = true;
   const EngineRun run = harness.Run();
-  EXPECT_THAT(run.Of(0, "cudaLaunchKernel"), testing::ElementsAre(Interval{0, kLaunch, "cudaLaunchKernel", "training thread"},
-                                                                  Interval{kLaunch, 2 * kLaunch, "cudaLaunchKernel", "training thread"}));
+  EXPECT_THAT(
+      run.Of(0, "cudaLaunchKernel"),
+      testing::ElementsAre(Interval{0, kLaunch, "cudaLaunchKernel", "training thread"},
+                           Interval{kLaunch, 2 * kLaunch, "cudaLaunchKernel", "training thread"}));
 }
 
 TEST(JobEngine, ASinkThatFailsEndsTheRun) {

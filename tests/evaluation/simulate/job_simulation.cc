@@ -11,14 +11,17 @@
 
 namespace eroica::simulate {
 
-absl::StatusOr<SimulationReport> Simulate(const SimulatedJob& job, BatchSink& sink, const SimulationProgress& progress) {
+absl::StatusOr<SimulationReport> Simulate(const SimulatedJob& job, BatchSink& sink,
+                                          const SimulationProgress& progress) {
   if (absl::Status status = Check(job); !status.ok()) return status;
   SimulationReport report;
   for (const JobStretch& stretch : StretchesOf(job)) {
     SimulatedJob part = job;
     part.layout = stretch.layout;
-    // Processes that are started anew make communicators of their own, also where members are the same.
-    const GroupTable groups(part.layout, stretch.number == 0 ? job.job : fmt::format("{} {}", job.job, stretch.number));
+    // Processes that are started anew make communicators of their own, also where members are the
+    // same.
+    const GroupTable groups(
+        part.layout, stretch.number == 0 ? job.job : fmt::format("{} {}", job.job, stretch.number));
     FunctionCatalog catalog;
     const std::vector<RankProgram> programs = BuildPrograms(part, catalog);
     const FaultPlan plan(part, catalog, stretch.first_step);

@@ -23,7 +23,8 @@ struct BatchCheck : BatchSink {
     progress += batch.progress.size();
     events += batch.intervals.size() + batch.samples.size() + batch.marks.size();
     for (size_t i = 0; i < batch.intervals.size(); ++i) {
-      const bool computes = batch.functions[batch.intervals.function[i]].function_class == FunctionClass::kGpuCompute;
+      const bool computes =
+          batch.functions[batch.intervals.function[i]].function_class == FunctionClass::kGpuCompute;
       if (computes && batch.identity.rank.value == 0) kernel_ns += batch.intervals.duration_ns[i];
     }
     return absl::OkStatus();
@@ -53,7 +54,12 @@ std::vector<ParallelLayout> Layouts() {
           {.data = 16, .sharded = true},
           {.tensor = 4, .data = 2, .pipeline = 4},
           {.tensor = 2, .data = 2, .pipeline = 2, .virtual_stages = 2},
-          {.tensor = 2, .context = 2, .data = 2, .pipeline = 4, .virtual_stages = 2, .ranks_per_host = 4},
+          {.tensor = 2,
+           .context = 2,
+           .data = 2,
+           .pipeline = 4,
+           .virtual_stages = 2,
+           .ranks_per_host = 4},
           {.data = 8, .pipeline = 2, .expert = 4, .ranks_per_host = 4},
           {}};
 }
@@ -109,12 +115,13 @@ TEST(Simulate, JitterOfOneRankCostsAllOfThem) {
 TEST(Simulate, ThoseFaultsHangThatShould) {
   for (int i = 0; i < kFaultKindCount; ++i) {
     const auto kind = static_cast<FaultKind>(i);
-    const bool stops = kind == FaultKind::kCollectiveMismatch || kind == FaultKind::kHostHang || kind == FaultKind::kCommunicationHang ||
-                       kind == FaultKind::kRankDies;
+    const bool stops = kind == FaultKind::kCollectiveMismatch || kind == FaultKind::kHostHang ||
+                       kind == FaultKind::kCommunicationHang || kind == FaultKind::kRankDies;
     SimulatedJob job = SmallJob({.tensor = 2, .data = 4, .pipeline = 2, .ranks_per_host = 4});
     job.faults.push_back({.kind = kind, .ranks = {5}, .severity = 0.3, .first_step = 2});
     if (kind == FaultKind::kLinkSlow) job.faults.back().peer_rank = 12;
-    if (absl::Status status = Check(job); !status.ok()) continue;  // kinds that strike others than a rank
+    if (absl::Status status = Check(job); !status.ok())
+      continue;  // kinds that strike others than a rank
     BatchCheck check;
     const absl::StatusOr<SimulationReport> report = Simulate(job, check);
     ASSERT_TRUE(report.ok()) << report.status();

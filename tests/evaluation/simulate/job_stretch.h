@@ -1,5 +1,7 @@
-// A stretch of a job: what one set of processes runs. A job that changes its size stops all of them, and starts others with the layout that is new: the same job, its
-// steps counted on, with ranks, communicators and process numbers of their own (torchelastic's restart of the worker group).
+// A stretch of a job: what one set of processes runs. A job that changes its size stops all of
+// them, and starts others with the layout that is new: the same job, its steps counted on, with
+// ranks, communicators and process numbers of their own (torchelastic's restart of the worker
+// group).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +16,9 @@ struct JobStretch {
   uint32_t first_step = 0;
   uint32_t end_step = 0;  // not included
   int64_t pause_ns = 0;   // before its first step
-  uint32_t leaves_from =
-      0;  // ranks from this one on are gone when it is over, and say so with their last batch; the others are silent until the next one
+  // ranks from this one on are gone when it is over, and say so with their last batch; the others
+  // are silent until the next one
+  uint32_t leaves_from = 0;
   ParallelLayout layout;
 };
 

@@ -26,7 +26,8 @@ SimulatedJob ElasticJob() {
   job.telemetry.clock_offset_ns = 0;
   job.telemetry.clock_drift_ppm = 0;
   job.steps = 10;
-  job.resizes = {{.step = 3, .data = 2, .pause_ns = kPauseNs}, {.step = 7, .data = 6, .pause_ns = kPauseNs}};
+  job.resizes = {{.step = 3, .data = 2, .pause_ns = kPauseNs},
+                 {.step = 7, .data = 6, .pause_ns = kPauseNs}};
   return job;
 }
 
@@ -56,7 +57,8 @@ struct Seen : BatchSink {
     }
     for (const ResourceSample& sample : batch.samples)
       EXPECT_GT(sample.time_ns, process.first_ns - 2'000'000) << "nothing of the time before";
-    for (const Communicator& communicator : batch.communicators) process.communicators.insert(communicator.id.value);
+    for (const Communicator& communicator : batch.communicators)
+      process.communicators.insert(communicator.id.value);
     return absl::OkStatus();
   }
   // By rank and process number.
@@ -88,9 +90,12 @@ TEST(ElasticJob, ProcessesEndAndOthersGoOnWithTheSteps) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->steps, 10u);
   EXPECT_EQ(report->step_ns.size(), 10u);
-  for (const int64_t step_ns : report->step_ns) EXPECT_LT(step_ns, kPauseNs) << "the pause belongs to no step";
+  for (const int64_t step_ns : report->step_ns)
+    EXPECT_LT(step_ns, kPauseNs) << "the pause belongs to no step";
   EXPECT_EQ(seen.processes.size(), 16u + 8u + 24u);
-  const auto of_rank_0 = [&seen](uint32_t process) { return seen.processes.at({0, 4000 + 100 * process}); };
+  const auto of_rank_0 = [&seen](uint32_t process) {
+    return seen.processes.at({0, 4000 + 100 * process});
+  };
   EXPECT_THAT(of_rank_0(0).steps, ElementsAre(0, 1, 2));
   EXPECT_THAT(of_rank_0(1).steps, ElementsAre(3, 4, 5, 6));
   EXPECT_THAT(of_rank_0(2).steps, ElementsAre(7, 8, 9));
@@ -105,7 +110,8 @@ TEST(ElasticJob, OnlyThoseWhoLeaveForGoodSaySo) {
   for (const auto& [key, process] : seen.processes) {
     const auto [rank, pid] = key;
     const uint32_t number = (pid - 4000) / 100;
-    EXPECT_EQ(process.final, number == 2 || (number == 0 && rank >= 8)) << "rank " << rank << ", process " << number;
+    EXPECT_EQ(process.final, number == 2 || (number == 0 && rank >= 8))
+        << "rank " << rank << ", process " << number;
     EXPECT_EQ(process.hosts.size(), 1u);
   }
 }
@@ -113,7 +119,8 @@ TEST(ElasticJob, OnlyThoseWhoLeaveForGoodSaySo) {
 TEST(ElasticJob, NewProcessesMakeNewCommunicators) {
   Seen seen;
   ASSERT_TRUE(Simulate(ElasticJob(), seen).ok());
-  // Ranks 0 and 1 are a tensor group all the time, and yet no communicator of one process is known to another.
+  // Ranks 0 and 1 are a tensor group all the time, and yet no communicator of one process is known
+  // to another.
   std::set<uint64_t> all;
   size_t sum = 0;
   for (uint32_t number = 0; number < 3; ++number) {

@@ -13,8 +13,9 @@ namespace eroica::simulate {
 namespace {
 
 int64_t Total(const std::vector<Kernel>& kernels) {
-  return std::accumulate(kernels.begin(), kernels.end(), int64_t{0},
-                         [](int64_t sum, const Kernel& kernel) { return sum + kernel.duration_ns; });
+  return std::accumulate(
+      kernels.begin(), kernels.end(), int64_t{0},
+      [](int64_t sum, const Kernel& kernel) { return sum + kernel.duration_ns; });
 }
 
 ModelKernels Make(const Workload& workload) {
@@ -54,10 +55,17 @@ TEST(LayerKernels, TheBackwardPassTurnsTheLayerRound) {
 TEST(LayerKernels, HasOneAttentionKernelAndOnlyExpertKernelsBetweenTheAllToAlls) {
   const ModelKernels kernels = Make({.kernels_per_layer = 12, .expert_every = 1});
   const auto attends = [](const Kernel& kernel) { return kernel.kind == KernelKind::kAttention; };
-  const auto of_experts = [](const Kernel& kernel) { return kernel.kind == KernelKind::kExpertMatrix; };
-  EXPECT_EQ(std::count_if(kernels.attention.forward.begin(), kernels.attention.forward.end(), attends), 1);
-  EXPECT_EQ(std::count_if(kernels.attention.backward.begin(), kernels.attention.backward.end(), attends), 1);
-  EXPECT_TRUE(std::all_of(kernels.experts.forward.begin(), kernels.experts.forward.end(), of_experts));
+  const auto of_experts = [](const Kernel& kernel) {
+    return kernel.kind == KernelKind::kExpertMatrix;
+  };
+  EXPECT_EQ(
+      std::count_if(kernels.attention.forward.begin(), kernels.attention.forward.end(), attends),
+      1);
+  EXPECT_EQ(
+      std::count_if(kernels.attention.backward.begin(), kernels.attention.backward.end(), attends),
+      1);
+  EXPECT_TRUE(
+      std::all_of(kernels.experts.forward.begin(), kernels.experts.forward.end(), of_experts));
   EXPECT_TRUE(std::none_of(kernels.mlp.forward.begin(), kernels.mlp.forward.end(), of_experts));
 }
 
@@ -71,7 +79,8 @@ TEST(LayerKernels, WhatTheWorkloadLacksIsNotThere) {
 }
 
 TEST(LayerKernels, StagesThatDifferTakeLonger) {
-  const Workload workload = {.layer_forward_ns = 1'000'000, .embedding_layers = 0.5, .head_layers = 2};
+  const Workload workload = {
+      .layer_forward_ns = 1'000'000, .embedding_layers = 0.5, .head_layers = 2};
   const ModelKernels kernels = Make(workload);
   EXPECT_NEAR(static_cast<double>(Total(kernels.embedding.forward)), 5e5, 2);
   EXPECT_NEAR(static_cast<double>(Total(kernels.head.forward)), 2e6, 2);
@@ -79,7 +88,8 @@ TEST(LayerKernels, StagesThatDifferTakeLonger) {
 }
 
 TEST(LayerKernels, OptimizerAndEvaluationTakeTheirTime) {
-  const Workload workload = {.optimizer_ns = 4'000'000, .evaluation = {.every = 5, .duration_ns = 64'000'000}};
+  const Workload workload = {.optimizer_ns = 4'000'000,
+                             .evaluation = {.every = 5, .duration_ns = 64'000'000}};
   const ModelKernels kernels = Make(workload);
   EXPECT_NEAR(static_cast<double>(Total(kernels.optimizer) + Total(kernels.gradient_norm)), 4e6, 5);
   EXPECT_NEAR(static_cast<double>(Total(kernels.evaluation)), 64e6, 32);
@@ -87,16 +97,21 @@ TEST(LayerKernels, OptimizerAndEvaluationTakeTheirTime) {
 
 TEST(LayerKernels, TheBatchGoesOverThePciBus) {
   FunctionCatalog catalog;
-  const ModelKernels kernels = MakeModelKernels({.activation_bytes = 100'000'000}, {.pcie = 25}, catalog);
+  const ModelKernels kernels =
+      MakeModelKernels({.activation_bytes = 100'000'000}, {.pcie = 25}, catalog);
   EXPECT_EQ(kernels.batch_copy.kind, KernelKind::kCopy);
   EXPECT_EQ(kernels.batch_copy.bytes, 25'000'000u);
   EXPECT_EQ(kernels.batch_copy.duration_ns, 1'000'000);
-  EXPECT_EQ(catalog.functions()[kernels.batch_copy.function].function_class, FunctionClass::kMemoryOp);
+  EXPECT_EQ(catalog.functions()[kernels.batch_copy.function].function_class,
+            FunctionClass::kMemoryOp);
 }
 
 TEST(LayerKernels, NoNameHoldsTheSeparatorOfStacks) {
   FunctionCatalog catalog;
-  MakeModelKernels({.kernels_per_layer = 20, .expert_every = 1, .evaluation = {.every = 1, .duration_ns = 1'000}}, Fabric{}, catalog);
+  MakeModelKernels({.kernels_per_layer = 20,
+                    .expert_every = 1,
+                    .evaluation = {.every = 1, .duration_ns = 1'000}},
+                   Fabric{}, catalog);
   for (const FunctionDef& function : catalog.functions())
     EXPECT_EQ(function.name.find(kStackSeparator), std::string::npos) << function.name;
 }

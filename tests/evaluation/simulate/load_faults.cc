@@ -3,8 +3,12 @@
 namespace eroica::simulate {
 namespace {
 
-void MoreWork(const FaultMoment& moment, StepEffects& effects) { Multiply(effects.work, moment.amount); }
-void OtherTokens(const FaultMoment& moment, StepEffects& effects) { Multiply(effects.expert_work, moment.amount); }
+void MoreWork(const FaultMoment& moment, StepEffects& effects) {
+  Multiply(effects.work, moment.amount);
+}
+void OtherTokens(const FaultMoment& moment, StepEffects& effects) {
+  Multiply(effects.expert_work, moment.amount);
+}
 
 }  // namespace
 

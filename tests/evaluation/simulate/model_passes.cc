@@ -11,29 +11,40 @@ LayerRange LayersOf(const SimulatedJob& job, uint32_t stage, uint32_t chunk) {
           .end = static_cast<uint32_t>(job.workload.layers * (number + 1) / chunks)};
 }
 
-ModelPasses::ModelPasses(const SimulatedJob& job, const ModelKernels& kernels, uint32_t stage, ProgramWriter& writer)
+ModelPasses::ModelPasses(const SimulatedJob& job, const ModelKernels& kernels, uint32_t stage,
+                         ProgramWriter& writer)
     : job_(job), workload_(job.workload), kernels_(kernels), stage_(stage), writer_(writer) {
-  for (uint32_t chunk = 0; chunk < job.layout.virtual_stages; ++chunk) stage_layers_ += LayersOf(job, stage, chunk).size();
+  for (uint32_t chunk = 0; chunk < job.layout.virtual_stages; ++chunk)
+    stage_layers_ += LayersOf(job, stage, chunk).size();
   buckets_ = std::min(workload_.gradient_buckets, stage_layers_);
 }
 
 // Keys and values of all heads would be twice the activations; grouped queries need a part.
-uint64_t ModelPasses::KeyValueBytes() const { return std::max<uint64_t>(1, workload_.activation_bytes / 2); }
+uint64_t ModelPasses::KeyValueBytes() const {
+  return std::max<uint64_t>(1, workload_.activation_bytes / 2);
+}
 
 bool ModelPasses::HasEmbedding(uint32_t chunk) const { return stage_ == 0 && chunk == 0; }
-bool ModelPasses::HasHead(uint32_t chunk) const { return stage_ + 1 == job_.layout.pipeline && chunk + 1 == job_.layout.virtual_stages; }
-bool ModelPasses::HasExperts(uint32_t layer) const { return workload_.expert_every > 0 && (layer + 1) % workload_.expert_every == 0; }
+bool ModelPasses::HasHead(uint32_t chunk) const {
+  return stage_ + 1 == job_.layout.pipeline && chunk + 1 == job_.layout.virtual_stages;
+}
+bool ModelPasses::HasExperts(uint32_t layer) const {
+  return workload_.expert_every > 0 && (layer + 1) % workload_.expert_every == 0;
+}
 
 uint32_t ModelPasses::GatherParameters() {
   if (!job_.layout.sharded) return ProgramWriter::kNoTicket;
-  return writer_.Collective(GroupKind::kData, CollectiveOperation::kAllGather, workload_.parameter_bytes);
+  return writer_.Collective(GroupKind::kData, CollectiveOperation::kAllGather,
+                            workload_.parameter_bytes);
 }
 
 void ModelPasses::Launch(const std::vector<Kernel>& kernels) {
   for (const Kernel& kernel : kernels) writer_.Launch(kernel);
 }
 
-void ModelPasses::ReduceTensor() { writer_.Exchange(GroupKind::kTensor, CollectiveOperation::kAllReduce, workload_.activation_bytes); }
+void ModelPasses::ReduceTensor() {
+  writer_.Exchange(GroupKind::kTensor, CollectiveOperation::kAllReduce, workload_.activation_bytes);
+}
 
 void ModelPasses::Forward(uint32_t chunk, uint32_t input) {
   writer_.SetPhase(Phase::kForward);
@@ -91,9 +102,11 @@ void ModelPasses::LayerForward(uint32_t layer) {
   AttentionForward();
   ReduceTensor();
   if (HasExperts(layer)) {
-    writer_.Exchange(GroupKind::kExpert, CollectiveOperation::kAllToAll, workload_.activation_bytes);
+    writer_.Exchange(GroupKind::kExpert, CollectiveOperation::kAllToAll,
+                     workload_.activation_bytes);
     Launch(kernels_.experts.forward);
-    writer_.Exchange(GroupKind::kExpert, CollectiveOperation::kAllToAll, workload_.activation_bytes);
+    writer_.Exchange(GroupKind::kExpert, CollectiveOperation::kAllToAll,
+                     workload_.activation_bytes);
   } else {
     Launch(kernels_.mlp.forward);
   }
@@ -102,9 +115,11 @@ void ModelPasses::LayerForward(uint32_t layer) {
 
 void ModelPasses::LayerBackward(uint32_t layer) {
   if (HasExperts(layer)) {
-    writer_.Exchange(GroupKind::kExpert, CollectiveOperation::kAllToAll, workload_.activation_bytes);
+    writer_.Exchange(GroupKind::kExpert, CollectiveOperation::kAllToAll,
+                     workload_.activation_bytes);
     Launch(kernels_.experts.backward);
-    writer_.Exchange(GroupKind::kExpert, CollectiveOperation::kAllToAll, workload_.activation_bytes);
+    writer_.Exchange(GroupKind::kExpert, CollectiveOperation::kAllToAll,
+                     workload_.activation_bytes);
   } else {
     Launch(kernels_.mlp.backward);
   }
@@ -126,13 +141,16 @@ void ModelPasses::AttentionForward() {
 void ModelPasses::AttentionBackward() {
   for (const Kernel& kernel : kernels_.attention.backward) {
     const bool attention = kernel.kind == KernelKind::kAttention;
-    if (attention) writer_.Exchange(GroupKind::kContext, CollectiveOperation::kAllGather, KeyValueBytes());
+    if (attention)
+      writer_.Exchange(GroupKind::kContext, CollectiveOperation::kAllGather, KeyValueBytes());
     writer_.Launch(kernel);
-    if (attention) writer_.Exchange(GroupKind::kContext, CollectiveOperation::kReduceScatter, KeyValueBytes());
+    if (attention)
+      writer_.Exchange(GroupKind::kContext, CollectiveOperation::kReduceScatter, KeyValueBytes());
   }
 }
 
-// Buckets are of equally many layers, as far as these can be divided; the last one is reduced after the pass, with the embedding.
+// Buckets are of equally many layers, as far as these can be divided; the last one is reduced after
+// the pass, with the embedding.
 void ModelPasses::FinishLayerGradients() {
   gradient_bytes_ += workload_.parameter_bytes;
   ++finished_layers_;
@@ -142,7 +160,8 @@ void ModelPasses::FinishLayerGradients() {
 
 void ModelPasses::ReduceGradients() {
   writer_.SetPhase(Phase::kGradients);
-  const CollectiveOperation operation = job_.layout.sharded ? CollectiveOperation::kReduceScatter : CollectiveOperation::kAllReduce;
+  const CollectiveOperation operation =
+      job_.layout.sharded ? CollectiveOperation::kReduceScatter : CollectiveOperation::kAllReduce;
   gradient_tickets_.push_back(writer_.Collective(GroupKind::kData, operation, gradient_bytes_));
   writer_.SetPhase(Phase::kBackward);
   gradient_bytes_ = 0;

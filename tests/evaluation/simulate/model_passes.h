@@ -1,6 +1,8 @@
-// The forward and the backward pass of one micro batch through the layers that a pipeline stage holds, with all communication inside: tensor-parallel
-// all-reduces (Megatron-LM, Shoeybi et al. 2019), the context's keys and values, all-to-alls around experts (GShard, Lepikhin et al., ICLR'21), parameters
-// gathered one layer ahead (FSDP, Zhao et al., VLDB'23), and gradients reduced bucket by bucket while the last backward pass goes on (PyTorch DDP, Li et al., VLDB'20).
+// The forward and the backward pass of one micro batch through the layers that a pipeline stage
+// holds, with all communication inside: tensor-parallel all-reduces (Megatron-LM, Shoeybi et al.
+// 2019), the context's keys and values, all-to-alls around experts (GShard, Lepikhin et al.,
+// ICLR'21), parameters gathered one layer ahead (FSDP, Zhao et al., VLDB'23), and gradients reduced
+// bucket by bucket while the last backward pass goes on (PyTorch DDP, Li et al., VLDB'20).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,8 @@ LayerRange LayersOf(const SimulatedJob& job, uint32_t stage, uint32_t chunk);
 // One step of one stage. All references outlive it.
 class ModelPasses {
  public:
-  ModelPasses(const SimulatedJob& job, const ModelKernels& kernels, uint32_t stage, ProgramWriter& writer);
+  ModelPasses(const SimulatedJob& job, const ModelKernels& kernels, uint32_t stage,
+              ProgramWriter& writer);
 
   // input: the ticket that the first kernel waits for, or kNoTicket.
   void Forward(uint32_t chunk, uint32_t input);

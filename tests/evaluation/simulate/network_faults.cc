@@ -16,9 +16,15 @@ void SlowNic(Factor speed, StepEffects& effects) {
   Multiply(effects.nic_receive, speed);
 }
 
-void NicSlow(const FaultMoment& moment, StepEffects& effects) { SlowNic(SpeedLeft(moment.fault.severity), effects); }
-void NicSendSlow(const FaultMoment& moment, StepEffects& effects) { Multiply(effects.nic_send, SpeedLeft(moment.fault.severity)); }
-void NicReceiveSlow(const FaultMoment& moment, StepEffects& effects) { Multiply(effects.nic_receive, SpeedLeft(moment.fault.severity)); }
+void NicSlow(const FaultMoment& moment, StepEffects& effects) {
+  SlowNic(SpeedLeft(moment.fault.severity), effects);
+}
+void NicSendSlow(const FaultMoment& moment, StepEffects& effects) {
+  Multiply(effects.nic_send, SpeedLeft(moment.fault.severity));
+}
+void NicReceiveSlow(const FaultMoment& moment, StepEffects& effects) {
+  Multiply(effects.nic_receive, SpeedLeft(moment.fault.severity));
+}
 
 void NicFlapping(const FaultMoment& moment, StepEffects& effects) {
   if (UniformOf(moment.key) < moment.fault.severity) SlowNic(SpeedLeft(kFlappingLoses), effects);
@@ -26,7 +32,9 @@ void NicFlapping(const FaultMoment& moment, StepEffects& effects) {
 
 void NicDown(const FaultMoment& moment, StepEffects& effects) { SlowNic(moment.amount, effects); }
 
-void NvlinkSlow(const FaultMoment& moment, StepEffects& effects) { Multiply(effects.nvlink, SpeedLeft(moment.fault.severity)); }
+void NvlinkSlow(const FaultMoment& moment, StepEffects& effects) {
+  Multiply(effects.nvlink, SpeedLeft(moment.fault.severity));
+}
 void NvlinkDown(const FaultMoment&, StepEffects& effects) { effects.nvlink_over_pcie = true; }
 
 void PcieDowngrade(const FaultMoment& moment, StepEffects& effects) {

@@ -11,7 +11,8 @@ double Exponential(double x) {
   return result;
 }
 
-// The standard normal's quantile by stepping along its distribution function: dx = dp / density(x), in steps small enough (fourth order, from the median outward).
+// The standard normal's quantile by stepping along its distribution function: dx = dp / density(x),
+// in steps small enough (fourth order, from the median outward).
 double StepQuantile(double x, double dp) {
   constexpr double kRootOfTwoPi = 2.5066282746310002;
   const auto slope = [](double at) { return kRootOfTwoPi * Exponential(at * at / 2); };

@@ -1,4 +1,5 @@
-// Randomness that depends on what it is for and on nothing else: a hash of (seed, rank, step, number), so that no order of computing changes it, on no machine.
+// Randomness that depends on what it is for and on nothing else: a hash of (seed, rank, step,
+// number), so that no order of computing changes it, on no machine.
 #pragma once
 
 #include <array>
@@ -16,11 +17,14 @@ constexpr uint64_t Mix(uint64_t x) {
   x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
   return x ^ (x >> 31);
 }
-constexpr uint64_t NoiseKey(uint64_t seed, uint64_t a, uint64_t b, uint64_t c = 0) { return Mix(Mix(Mix(seed ^ Mix(a)) ^ b) ^ c); }
+constexpr uint64_t NoiseKey(uint64_t seed, uint64_t a, uint64_t b, uint64_t c = 0) {
+  return Mix(Mix(Mix(seed ^ Mix(a)) ^ b) ^ c);
+}
 // [0, 1)
 constexpr double UniformOf(uint64_t key) { return static_cast<double>(key >> 11) * 0x1.0p-53; }
 
-// Log-normal factors of median 1 as a table of quantiles: a duration's noise costs one load. Computed with additions, multiplications and divisions only.
+// Log-normal factors of median 1 as a table of quantiles: a duration's noise costs one load.
+// Computed with additions, multiplications and divisions only.
 class LogNormalTable {
  public:
   explicit LogNormalTable(double sigma);
@@ -31,11 +35,14 @@ class LogNormalTable {
   std::array<Factor, size_t{1} << kBits> factors_;
 };
 
-// Factors spread evenly around 1 with the given standard deviation (at most 0.5), for what is too short for its tail to matter: no table, no load.
+// Factors spread evenly around 1 with the given standard deviation (at most 0.5), for what is too
+// short for its tail to matter: no table, no load.
 class UniformNoise {
  public:
   explicit UniformNoise(double sigma) : width_(ToFactor(sigma * 3.4641016151377544)) {}
-  Factor Of(uint64_t key) const { return static_cast<Factor>(kUnit - width_ / 2 + (((key & 0xFFFF) * width_) >> 16)); }
+  Factor Of(uint64_t key) const {
+    return static_cast<Factor>(kUnit - width_ / 2 + (((key & 0xFFFF) * width_) >> 16));
+  }
 
  private:
   Factor width_;

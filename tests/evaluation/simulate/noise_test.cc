@@ -13,7 +13,8 @@ TEST(LogNormalTable, HasTheMomentsOfItsDistribution) {
   double squares = 0;
   constexpr int kDraws = 200'000;
   for (int i = 0; i < kDraws; ++i) {
-    const double log = std::log(static_cast<double>(table.Of(NoiseKey(1, 2, 3, static_cast<uint64_t>(i)))) / kUnit);
+    const double log = std::log(
+        static_cast<double>(table.Of(NoiseKey(1, 2, 3, static_cast<uint64_t>(i)))) / kUnit);
     sum += log;
     squares += log * log;
   }
@@ -39,7 +40,8 @@ TEST(UniformNoise, HasItsMomentsAndNoTail) {
   double squares = 0;
   constexpr int kDraws = 100'000;
   for (int i = 0; i < kDraws; ++i) {
-    const double factor = static_cast<double>(noise.Of(NoiseKey(1, 2, 3, static_cast<uint64_t>(i)))) / kUnit;
+    const double factor =
+        static_cast<double>(noise.Of(NoiseKey(1, 2, 3, static_cast<uint64_t>(i)))) / kUnit;
     EXPECT_NEAR(factor, 1, 0.18);
     sum += factor;
     squares += factor * factor;

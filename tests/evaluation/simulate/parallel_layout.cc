@@ -40,35 +40,42 @@ CommId IdOf(GroupKind kind, std::string_view job, const std::vector<uint32_t>& r
 }  // namespace
 
 absl::Status Check(const ParallelLayout& layout) {
-  const std::array<std::pair<std::string_view, uint32_t>, 5> degrees = {{{"tensor", layout.tensor},
-                                                                         {"context", layout.context},
-                                                                         {"data", layout.data},
-                                                                         {"pipeline", layout.pipeline},
-                                                                         {"expert", layout.expert}}};
+  const std::array<std::pair<std::string_view, uint32_t>, 5> degrees = {
+      {{"tensor", layout.tensor},
+       {"context", layout.context},
+       {"data", layout.data},
+       {"pipeline", layout.pipeline},
+       {"expert", layout.expert}}};
   uint64_t world_size = 1;
   for (const auto& [name, degree] : degrees) {
-    if (degree == 0) return absl::InvalidArgumentError(fmt::format("layout.{} is 0; it must be at least 1", name));
+    if (degree == 0)
+      return absl::InvalidArgumentError(fmt::format("layout.{} is 0; it must be at least 1", name));
     if (name != "expert") world_size *= degree;
     if (world_size > kMaxWorldSize) {
       return absl::InvalidArgumentError(
-          fmt::format("layout.tensor x context x data x pipeline is {} x {} x {} x {}; there may be at most {} ranks", layout.tensor,
-                      layout.context, layout.data, layout.pipeline, kMaxWorldSize));
+          fmt::format("layout.tensor x context x data x pipeline is {} x {} x {} x {}; there may "
+                      "be at most {} ranks",
+                      layout.tensor, layout.context, layout.data, layout.pipeline, kMaxWorldSize));
     }
   }
   if (layout.data % layout.expert != 0) {
-    return absl::InvalidArgumentError(fmt::format("layout.expert is {}; it must divide layout.data, {}", layout.expert, layout.data));
+    return absl::InvalidArgumentError(fmt::format(
+        "layout.expert is {}; it must divide layout.data, {}", layout.expert, layout.data));
   }
   if (layout.virtual_stages == 0 || layout.virtual_stages > kMaxVirtualStages) {
     return absl::InvalidArgumentError(
-        fmt::format("layout.virtual_stages is {}; it must be between 1 and {}", layout.virtual_stages, kMaxVirtualStages));
+        fmt::format("layout.virtual_stages is {}; it must be between 1 and {}",
+                    layout.virtual_stages, kMaxVirtualStages));
   }
   if (layout.virtual_stages > 1 && layout.pipeline == 1) {
     return absl::InvalidArgumentError(
-        fmt::format("layout.virtual_stages is {}; more than 1 needs layout.pipeline > 1", layout.virtual_stages));
+        fmt::format("layout.virtual_stages is {}; more than 1 needs layout.pipeline > 1",
+                    layout.virtual_stages));
   }
   if (layout.ranks_per_host == 0 || layout.ranks_per_host > kMaxRanksPerHost) {
     return absl::InvalidArgumentError(
-        fmt::format("layout.ranks_per_host is {}; it must be between 1 and {}", layout.ranks_per_host, kMaxRanksPerHost));
+        fmt::format("layout.ranks_per_host is {}; it must be between 1 and {}",
+                    layout.ranks_per_host, kMaxRanksPerHost));
   }
   return absl::OkStatus();
 }
@@ -85,7 +92,8 @@ Coordinates CoordinatesOf(const ParallelLayout& layout, uint32_t rank) {
 }
 
 uint32_t RankAt(const ParallelLayout& layout, const Coordinates& at) {
-  return at.tensor + layout.tensor * (at.context + layout.context * (at.data + layout.data * at.pipeline));
+  return at.tensor +
+         layout.tensor * (at.context + layout.context * (at.data + layout.data * at.pipeline));
 }
 
 std::string_view ToString(GroupKind kind) {
@@ -119,20 +127,23 @@ GroupTable::GroupTable(const ParallelLayout& layout, std::string_view job)
   const uint32_t world = layout.world_size();
   const uint32_t model = layout.tensor * layout.context;  // from one data index to the next
   const uint32_t stage = model * layout.data;             // from one pipeline stage to the next
-  // The members of a group are evenly spaced. Each kind partitions the ranks below `end` and those that are reached from there.
+  // The members of a group are evenly spaced. Each kind partitions the ranks below `end` and those
+  // that are reached from there.
   struct Spacing {
     GroupKind kind;
     uint32_t stride;
     uint32_t end;
   };
-  // In the order in which Megatron-LM makes the groups, which numbers them; torch.distributed has made the world before.
-  const std::array<Spacing, kGroupKindCount> spacings = {{{GroupKind::kWorld, 1, world},
-                                                          {GroupKind::kData, layout.tensor, world},
-                                                          {GroupKind::kContext, layout.tensor, world},
-                                                          {GroupKind::kTensor, 1, world},
-                                                          {GroupKind::kPipeline, stage, world},
-                                                          {GroupKind::kEmbedding, stage * (layout.pipeline - 1), stage},
-                                                          {GroupKind::kExpert, model, world}}};
+  // In the order in which Megatron-LM makes the groups, which numbers them; torch.distributed has
+  // made the world before.
+  const std::array<Spacing, kGroupKindCount> spacings = {
+      {{GroupKind::kWorld, 1, world},
+       {GroupKind::kData, layout.tensor, world},
+       {GroupKind::kContext, layout.tensor, world},
+       {GroupKind::kTensor, 1, world},
+       {GroupKind::kPipeline, stage, world},
+       {GroupKind::kEmbedding, stage * (layout.pipeline - 1), stage},
+       {GroupKind::kExpert, model, world}}};
   for (const Spacing& spacing : spacings) {
     const uint32_t size = GroupSize(layout, spacing.kind);
     if (size == 1) continue;
@@ -145,10 +156,12 @@ GroupTable::GroupTable(const ParallelLayout& layout, std::string_view job)
   }
 }
 
-// groups_ grows in the order of the names: torch.distributed numbers process groups through the job.
+// groups_ grows in the order of the names: torch.distributed numbers process groups through the
+// job.
 void GroupTable::Add(GroupKind kind, std::string_view job, std::vector<uint32_t> ranks) {
   const auto index = static_cast<uint32_t>(groups_.size());
-  for (const uint32_t rank : ranks) of_rank_[size_t{rank} * kGroupKindCount + static_cast<uint32_t>(kind)] = index;
+  for (const uint32_t rank : ranks)
+    of_rank_[size_t{rank} * kGroupKindCount + static_cast<uint32_t>(kind)] = index;
   Communicator communicator;
   communicator.id = IdOf(kind, job, ranks);
   communicator.name = std::to_string(index);

@@ -1,5 +1,6 @@
-// How a training job spreads over its ranks: tensor, context, expert, data and pipeline parallelism, and the communicators that follow from it.
-// Ranks are numbered as Megatron-LM numbers them, the fastest first: tensor, context, data, pipeline. Experts divide the data dimension.
+// How a training job spreads over its ranks: tensor, context, expert, data and pipeline
+// parallelism, and the communicators that follow from it. Ranks are numbered as Megatron-LM numbers
+// them, the fastest first: tensor, context, data, pipeline. Experts divide the data dimension.
 #pragma once
 
 #include <absl/status/status.h>
@@ -21,7 +22,8 @@ struct ParallelLayout {
   uint32_t pipeline = 1;
   uint32_t expert = 1;          // divides data
   uint32_t virtual_stages = 1;  // > 1: the interleaved schedule, so many model chunks a rank
-  bool sharded = false;         // FSDP over the data dimension: parameters gathered layer by layer, gradients scattered
+  // FSDP over the data dimension: parameters gathered layer by layer, gradients scattered
+  bool sharded = false;
   uint32_t ranks_per_host = 8;
 
   uint32_t world_size() const { return tensor * context * data * pipeline; }
@@ -62,7 +64,8 @@ struct Group {
   Communicator communicator;  // id, name, size and ranks, as a producer reports them
 };
 
-// All communicators of a job. Groups of one member do not exist: nobody communicates in them. Requires Check(layout).ok().
+// All communicators of a job. Groups of one member do not exist: nobody communicates in them.
+// Requires Check(layout).ok().
 class GroupTable {
  public:
   static constexpr uint32_t kNone = 0xFFFFFFFF;
@@ -71,7 +74,9 @@ class GroupTable {
 
   const std::vector<Group>& groups() const { return groups_; }
   // Index into groups() of the rank's group of the kind, or kNone.
-  uint32_t Find(uint32_t rank, GroupKind kind) const { return of_rank_[size_t{rank} * kGroupKindCount + static_cast<uint32_t>(kind)]; }
+  uint32_t Find(uint32_t rank, GroupKind kind) const {
+    return of_rank_[size_t{rank} * kGroupKindCount + static_cast<uint32_t>(kind)];
+  }
 
  private:
   void Add(GroupKind kind, std::string_view job, std::vector<uint32_t> ranks);

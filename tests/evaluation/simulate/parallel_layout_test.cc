@@ -26,21 +26,31 @@ TEST(ParallelLayout, RanksAreNumberedTensorContextDataPipeline) {
   EXPECT_EQ(CoordinatesOf(layout, 2), (Coordinates{.context = 1}));
   EXPECT_EQ(CoordinatesOf(layout, 6), (Coordinates{.data = 1}));
   EXPECT_EQ(CoordinatesOf(layout, 24), (Coordinates{.pipeline = 1}));
-  for (uint32_t rank = 0; rank < layout.world_size(); ++rank) EXPECT_EQ(RankAt(layout, CoordinatesOf(layout, rank)), rank);
+  for (uint32_t rank = 0; rank < layout.world_size(); ++rank)
+    EXPECT_EQ(RankAt(layout, CoordinatesOf(layout, rank)), rank);
 }
 
 TEST(ParallelLayout, SaysWhichNumberIsWrong) {
-  EXPECT_TRUE(Check(ParallelLayout{.tensor = 8, .context = 2, .data = 4, .pipeline = 4, .expert = 4, .virtual_stages = 2}).ok());
+  EXPECT_TRUE(Check(ParallelLayout{.tensor = 8,
+                                   .context = 2,
+                                   .data = 4,
+                                   .pipeline = 4,
+                                   .expert = 4,
+                                   .virtual_stages = 2})
+                  .ok());
   EXPECT_THAT(Complaint({.tensor = 0}), HasSubstr("layout.tensor is 0"));
   EXPECT_THAT(Complaint({.expert = 0}), HasSubstr("layout.expert is 0"));
-  EXPECT_THAT(Complaint({.data = 6, .expert = 4}), HasSubstr("layout.expert is 4; it must divide layout.data, 6"));
+  EXPECT_THAT(Complaint({.data = 6, .expert = 4}),
+              HasSubstr("layout.expert is 4; it must divide layout.data, 6"));
   EXPECT_THAT(Complaint({.virtual_stages = 2}), HasSubstr("needs layout.pipeline > 1"));
-  EXPECT_THAT(Complaint({.pipeline = 2, .virtual_stages = 0}), HasSubstr("layout.virtual_stages is 0"));
+  EXPECT_THAT(Complaint({.pipeline = 2, .virtual_stages = 0}),
+              HasSubstr("layout.virtual_stages is 0"));
   EXPECT_THAT(Complaint({.ranks_per_host = 0}), HasSubstr("layout.ranks_per_host is 0"));
 }
 
 TEST(ParallelLayout, RefusesAProductThatOverflows) {
-  EXPECT_THAT(Complaint({.tensor = 65536, .context = 65536, .data = 65536, .pipeline = 65536}), HasSubstr("at most 1048576 ranks"));
+  EXPECT_THAT(Complaint({.tensor = 65536, .context = 65536, .data = 65536, .pipeline = 65536}),
+              HasSubstr("at most 1048576 ranks"));
 }
 
 TEST(GroupTable, HoldsTheMembersInOrder) {
@@ -68,11 +78,14 @@ TEST(GroupTable, EveryRankIsInOneGroupOfEachKindWithItsCoordinates) {
       EXPECT_EQ(group.size, GroupSize(layout, static_cast<GroupKind>(kind)));
       EXPECT_EQ(group.ranks.size(), group.size);
     }
-    EXPECT_EQ(CoordinatesOf(layout, GroupOf(table, rank, GroupKind::kExpert).ranks[0]).data % layout.expert, 0u);
+    EXPECT_EQ(CoordinatesOf(layout, GroupOf(table, rank, GroupKind::kExpert).ranks[0]).data %
+                  layout.expert,
+              0u);
   }
   size_t members = 0;
   for (const Group& group : table.groups()) members += group.communicator.size;
-  EXPECT_EQ(members, size_t{layout.world_size()} * kGroupKindCount);  // with two stages all are in an embedding group
+  EXPECT_EQ(members, size_t{layout.world_size()} *
+                         kGroupKindCount);  // with two stages all are in an embedding group
 }
 
 TEST(GroupTable, GroupsOfOneDoNotExist) {

@@ -12,7 +12,8 @@ struct Pass {
   uint32_t chunk = 0;
 };
 
-// The number-th forward or backward pass of a stage: groups of `stages` micro batches go through chunk after chunk; backward from the last chunk on.
+// The number-th forward or backward pass of a stage: groups of `stages` micro batches go through
+// chunk after chunk; backward from the last chunk on.
 Pass NumberedPass(const PipelineShape& shape, uint32_t number, bool backward) {
   if (shape.chunks == 1) return {.backward = backward, .micro_batch = number};
   const uint32_t group = number / (shape.stages * shape.chunks);
@@ -26,7 +27,8 @@ Pass NumberedPass(const PipelineShape& shape, uint32_t number, bool backward) {
 // Forward passes before the first backward one.
 uint32_t WarmUpPasses(const PipelineShape& shape, uint32_t stage) {
   const uint32_t after = shape.stages - 1 - stage;
-  const uint32_t warm_up = shape.chunks == 1 ? after : 2 * after + (shape.chunks - 1) * shape.stages;
+  const uint32_t warm_up =
+      shape.chunks == 1 ? after : 2 * after + (shape.chunks - 1) * shape.stages;
   return std::min(warm_up, shape.micro_batches * shape.chunks);
 }
 
@@ -43,12 +45,14 @@ std::vector<Pass> PassesOf(const PipelineShape& shape, uint32_t stage) {
   return passes;
 }
 
-// What a stage is sent, from each side in the order of sending: from the stage before, then from the one after; all in the first where these two are one.
+// What a stage is sent, from each side in the order of sending: from the stage before, then from
+// the one after; all in the first where these two are one.
 struct Inbox {
   std::vector<PipelineAction> from[2];
 };
 
-// The stages of one step. Sends follow the passes; receives follow the order of what the neighbors send.
+// The stages of one step. Sends follow the passes; receives follow the order of what the neighbors
+// send.
 class Scheduler {
  public:
   explicit Scheduler(const PipelineShape& shape) : shape_(shape), inboxes_(shape.stages) {
@@ -64,12 +68,14 @@ class Scheduler {
     const std::vector<Pass>& passes = passes_[stage];
     const size_t ahead = shape_.chunks > 1 ? 1 : 0;
     for (size_t i = 0; i < passes.size(); ++i) {
-      for (size_t j = i; j <= i + ahead && j < passes.size(); ++j) receiver.ReceiveFor(passes[j], NeedsInput(stage, passes[j]));
+      for (size_t j = i; j <= i + ahead && j < passes.size(); ++j)
+        receiver.ReceiveFor(passes[j], NeedsInput(stage, passes[j]));
       const Pass& pass = passes[i];
-      schedule.push_back({.kind = pass.backward ? PipelineActionKind::kBackward : PipelineActionKind::kForward,
-                          .micro_batch = pass.micro_batch,
-                          .chunk = pass.chunk,
-                          .message = receiver.MessageFor(pass)});
+      schedule.push_back(
+          {.kind = pass.backward ? PipelineActionKind::kBackward : PipelineActionKind::kForward,
+           .micro_batch = pass.micro_batch,
+           .chunk = pass.chunk,
+           .message = receiver.MessageFor(pass)});
       if (!GivesOutput(stage, pass)) continue;
       schedule.push_back({.kind = PipelineActionKind::kSend,
                           .gradients = pass.backward,
@@ -81,7 +87,8 @@ class Scheduler {
   }
 
  private:
-  // Adds receives to a stage's schedule, each once, none before those that its sender sends earlier.
+  // Adds receives to a stage's schedule, each once, none before those that its sender sends
+  // earlier.
   class Receiver {
    public:
     Receiver(const PipelineShape& shape, const Inbox& inbox, StageSchedule& schedule)
@@ -95,7 +102,9 @@ class Scheduler {
       while (needs_input && MessageFor(pass) == PipelineAction::kNoMessage) {
         PipelineAction receive = inbox_.from[side][received_[side]++];
         receive.message = count_++;
-        messages_[PlaceOf({.backward = receive.gradients, .micro_batch = receive.micro_batch, .chunk = receive.chunk})] = receive.message;
+        messages_[PlaceOf({.backward = receive.gradients,
+                           .micro_batch = receive.micro_batch,
+                           .chunk = receive.chunk})] = receive.message;
         schedule_.push_back(receive);
       }
     }
@@ -103,7 +112,8 @@ class Scheduler {
 
    private:
     size_t PlaceOf(const Pass& pass) const {
-      return (size_t{pass.chunk} * shape_.micro_batches + pass.micro_batch) * 2 + (pass.backward ? 1 : 0);
+      return (size_t{pass.chunk} * shape_.micro_batches + pass.micro_batch) * 2 +
+             (pass.backward ? 1 : 0);
     }
 
     const PipelineShape& shape_;
@@ -115,7 +125,9 @@ class Scheduler {
   };
 
   bool IsFirst(uint32_t stage, uint32_t chunk) const { return stage == 0 && chunk == 0; }
-  bool IsLast(uint32_t stage, uint32_t chunk) const { return stage + 1 == shape_.stages && chunk + 1 == shape_.chunks; }
+  bool IsLast(uint32_t stage, uint32_t chunk) const {
+    return stage + 1 == shape_.stages && chunk + 1 == shape_.chunks;
+  }
   bool NeedsInput(uint32_t stage, const Pass& pass) const {
     return pass.backward ? !IsLast(stage, pass.chunk) : !IsFirst(stage, pass.chunk);
   }
@@ -125,7 +137,9 @@ class Scheduler {
 
   void FillInbox(uint32_t stage, const Pass& pass) {
     if (!GivesOutput(stage, pass)) return;
-    PipelineAction receive = {.kind = PipelineActionKind::kReceive, .gradients = pass.backward, .micro_batch = pass.micro_batch};
+    PipelineAction receive = {.kind = PipelineActionKind::kReceive,
+                              .gradients = pass.backward,
+                              .micro_batch = pass.micro_batch};
     const bool wraps = pass.backward ? stage == 0 : stage + 1 == shape_.stages;
     const uint32_t to = (stage + (pass.backward ? shape_.stages - 1 : 1)) % shape_.stages;
     receive.chunk = !wraps ? pass.chunk : pass.backward ? pass.chunk - 1 : pass.chunk + 1;
@@ -144,7 +158,8 @@ std::vector<StageSchedule> SchedulePipeline(const PipelineShape& shape) {
   const Scheduler scheduler(shape);
   std::vector<StageSchedule> schedules;
   schedules.reserve(shape.stages);
-  for (uint32_t stage = 0; stage < shape.stages; ++stage) schedules.push_back(scheduler.Schedule(stage));
+  for (uint32_t stage = 0; stage < shape.stages; ++stage)
+    schedules.push_back(scheduler.Schedule(stage));
   return schedules;
 }
 

@@ -20,7 +20,9 @@ std::vector<PipelineShape> ManyShapes() {
     for (const uint32_t chunks : {1u, 2u, 3u, 4u}) {
       for (const uint32_t rounds : {1u, 2u, 3u, 5u}) {
         if (chunks > 1 && stages == 1) continue;
-        shapes.push_back({.stages = stages, .chunks = chunks, .micro_batches = chunks == 1 ? rounds * 2 - 1 : rounds * stages});
+        shapes.push_back({.stages = stages,
+                          .chunks = chunks,
+                          .micro_batches = chunks == 1 ? rounds * 2 - 1 : rounds * stages});
       }
     }
   }
@@ -31,29 +33,35 @@ std::vector<PipelineShape> ManyShapes() {
 std::vector<std::string> Passes(const StageSchedule& schedule) {
   std::vector<std::string> passes;
   for (const PipelineAction& action : schedule) {
-    if (action.kind != PipelineActionKind::kForward && action.kind != PipelineActionKind::kBackward) continue;
+    if (action.kind != PipelineActionKind::kForward && action.kind != PipelineActionKind::kBackward)
+      continue;
     const char* letter = action.kind == PipelineActionKind::kForward ? "F" : "B";
-    passes.push_back(letter + std::to_string(action.micro_batch) + "." + std::to_string(action.chunk));
+    passes.push_back(letter + std::to_string(action.micro_batch) + "." +
+                     std::to_string(action.chunk));
   }
   return passes;
 }
 
 TEST(PipelineSchedule, OneForwardOneBackwardAsInThePaper) {
   const auto schedules = SchedulePipeline({.stages = 3, .micro_batches = 4});
-  EXPECT_THAT(Passes(schedules[0]), ElementsAre("F0.0", "F1.0", "F2.0", "B0.0", "F3.0", "B1.0", "B2.0", "B3.0"));
-  EXPECT_THAT(Passes(schedules[2]), ElementsAre("F0.0", "B0.0", "F1.0", "B1.0", "F2.0", "B2.0", "F3.0", "B3.0"));
+  EXPECT_THAT(Passes(schedules[0]),
+              ElementsAre("F0.0", "F1.0", "F2.0", "B0.0", "F3.0", "B1.0", "B2.0", "B3.0"));
+  EXPECT_THAT(Passes(schedules[2]),
+              ElementsAre("F0.0", "B0.0", "F1.0", "B1.0", "F2.0", "B2.0", "F3.0", "B3.0"));
 }
 
 TEST(PipelineSchedule, InterleavedAsInThePaper) {
   const auto schedules = SchedulePipeline({.stages = 2, .chunks = 2, .micro_batches = 4});
-  EXPECT_THAT(Passes(schedules[1]), ElementsAre("F0.0", "F1.0", "F0.1", "B0.1", "F1.1", "B1.1", "F2.0", "B0.0", "F3.0", "B1.0", "F2.1",
-                                                "B2.1", "F3.1", "B3.1", "B2.0", "B3.0"));
+  EXPECT_THAT(Passes(schedules[1]),
+              ElementsAre("F0.0", "F1.0", "F0.1", "B0.1", "F1.1", "B1.1", "F2.0", "B0.0", "F3.0",
+                          "B1.0", "F2.1", "B2.1", "F3.1", "B3.1", "B2.0", "B3.0"));
 }
 
 TEST(PipelineSchedule, AStageOnItsOwnSendsNothing) {
   const auto schedules = SchedulePipeline({.micro_batches = 3});
   for (const PipelineAction& action : schedules[0]) {
-    EXPECT_TRUE(action.kind == PipelineActionKind::kForward || action.kind == PipelineActionKind::kBackward);
+    EXPECT_TRUE(action.kind == PipelineActionKind::kForward ||
+                action.kind == PipelineActionKind::kBackward);
     EXPECT_EQ(action.message, PipelineAction::kNoMessage);
   }
 }
@@ -94,18 +102,22 @@ TEST(PipelineSchedule, HoldsNoMoreActivationsThanStagesFollow) {
 }
 
 // What a message is: where it comes from in the model, and of which micro batch.
-using Message = std::tuple<bool, uint32_t, uint32_t>;  // gradients, micro batch, chunk of the whole model that has made it
+// gradients, micro batch, chunk of the whole model that has made it
+using Message = std::tuple<bool, uint32_t, uint32_t>;
 
-std::vector<Message> Between(const PipelineShape& shape, const std::vector<StageSchedule>& schedules, uint32_t source, uint32_t destination,
-                             PipelineActionKind side) {
+std::vector<Message> Between(const PipelineShape& shape,
+                             const std::vector<StageSchedule>& schedules, uint32_t source,
+                             uint32_t destination, PipelineActionKind side) {
   const uint32_t stage = side == PipelineActionKind::kSend ? source : destination;
   const uint32_t other = side == PipelineActionKind::kSend ? destination : source;
   std::vector<Message> messages;
   for (const PipelineAction& action : schedules[stage]) {
     if (action.kind != side) continue;
-    if ((stage + shape.stages + static_cast<uint32_t>(action.peer_stages)) % shape.stages != other) continue;
+    if ((stage + shape.stages + static_cast<uint32_t>(action.peer_stages)) % shape.stages != other)
+      continue;
     uint32_t made_by = action.chunk * shape.stages + stage;
-    if (side == PipelineActionKind::kReceive) made_by += action.gradients ? 1 : static_cast<uint32_t>(-1);
+    if (side == PipelineActionKind::kReceive)
+      made_by += action.gradients ? 1 : static_cast<uint32_t>(-1);
     messages.emplace_back(action.gradients, action.micro_batch, made_by);
   }
   return messages;
@@ -117,9 +129,12 @@ TEST(PipelineSchedule, NeighborsSendAndReceiveTheSameInTheSameOrder) {
     size_t sent = 0;
     for (uint32_t source = 0; source < shape.stages; ++source) {
       for (uint32_t destination = 0; destination < shape.stages; ++destination) {
-        const auto sends = Between(shape, schedules, source, destination, PipelineActionKind::kSend);
-        EXPECT_EQ(sends, Between(shape, schedules, source, destination, PipelineActionKind::kReceive))
-            << shape.stages << " stages, " << shape.chunks << " chunks, from " << source << " to " << destination;
+        const auto sends =
+            Between(shape, schedules, source, destination, PipelineActionKind::kSend);
+        EXPECT_EQ(sends,
+                  Between(shape, schedules, source, destination, PipelineActionKind::kReceive))
+            << shape.stages << " stages, " << shape.chunks << " chunks, from " << source << " to "
+            << destination;
         sent += sends.size();
       }
     }
@@ -136,7 +151,8 @@ TEST(PipelineSchedule, EachPassWaitsForItsOwnInput) {
           EXPECT_EQ(action.message, received.size());
           received.push_back(action);
         }
-        if (action.kind == PipelineActionKind::kSend || action.kind == PipelineActionKind::kReceive) continue;
+        if (action.kind == PipelineActionKind::kSend || action.kind == PipelineActionKind::kReceive)
+          continue;
         if (action.message == PipelineAction::kNoMessage) continue;
         ASSERT_LT(action.message, received.size());
         const PipelineAction& input = received[action.message];

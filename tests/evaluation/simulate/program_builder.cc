@@ -12,15 +12,21 @@ namespace eroica::simulate {
 namespace {
 
 constexpr uint64_t kScalarBytes = 4;
-// Of the training thread between the launches: looking whether gradients overflowed, adding up what is logged.
+// Of the training thread between the launches: looking whether gradients overflowed, adding up what
+// is logged.
 constexpr int64_t kBookkeepingNs = 100'000;
 constexpr std::string_view kSynchronizeCall = "cudaStreamSynchronize";
 
 // One step of one stage, from its beginning to its end.
 class StepBuilder {
  public:
-  StepBuilder(const SimulatedJob& job, const ModelKernels& kernels, uint32_t stage, FunctionCatalog& catalog)
-      : job_(job), kernels_(kernels), stage_(stage), writer_(job.layout, catalog), passes_(job, kernels, stage, writer_) {}
+  StepBuilder(const SimulatedJob& job, const ModelKernels& kernels, uint32_t stage,
+              FunctionCatalog& catalog)
+      : job_(job),
+        kernels_(kernels),
+        stage_(stage),
+        writer_(job.layout, catalog),
+        passes_(job, kernels, stage, writer_) {}
 
   RankProgram Build(const StageSchedule& schedule) {
     writer_.Mark(MarkKind::kStepBegin);
@@ -49,7 +55,8 @@ class StepBuilder {
   void RunPasses(const StageSchedule& schedule) {
     std::vector<uint32_t> tickets;  // by message
     for (const PipelineAction& action : schedule) {
-      const uint32_t input = action.message < tickets.size() ? tickets[action.message] : ProgramWriter::kNoTicket;
+      const uint32_t input =
+          action.message < tickets.size() ? tickets[action.message] : ProgramWriter::kNoTicket;
       switch (action.kind) {
         case PipelineActionKind::kReceive:
           writer_.SetPhase(action.gradients ? Phase::kBackward : Phase::kForward);
@@ -65,7 +72,8 @@ class StepBuilder {
           break;
         case PipelineActionKind::kBackward:
           MarkFirst(MarkKind::kBackwardBegin, backward_began_);
-          passes_.Backward(action.chunk, input, action.micro_batch + 1 == job_.workload.micro_batches);
+          passes_.Backward(action.chunk, input,
+                           action.micro_batch + 1 == job_.workload.micro_batches);
           break;
       }
     }
@@ -81,7 +89,8 @@ class StepBuilder {
     writer_.Enter("finalize_model_grads.py: finalize_model_grads");
     for (const uint32_t ticket : passes_.gradient_tickets()) writer_.Await(ticket);
     if (stage_ == 0 || stage_ + 1 == job_.layout.pipeline) {
-      writer_.Exchange(GroupKind::kEmbedding, CollectiveOperation::kAllReduce, job_.workload.parameter_bytes);
+      writer_.Exchange(GroupKind::kEmbedding, CollectiveOperation::kAllReduce,
+                       job_.workload.parameter_bytes);
     }
     writer_.Work("finalize_model_grads.py: scale_gradients", kBookkeepingNs);
     writer_.Leave();
@@ -153,7 +162,9 @@ class StepBuilder {
 std::vector<RankProgram> BuildPrograms(const SimulatedJob& job, FunctionCatalog& catalog) {
   const ModelKernels kernels = MakeModelKernels(job.workload, job.fabric, catalog);
   const std::vector<StageSchedule> schedules =
-      SchedulePipeline({.stages = job.layout.pipeline, .chunks = job.layout.virtual_stages, .micro_batches = job.workload.micro_batches});
+      SchedulePipeline({.stages = job.layout.pipeline,
+                        .chunks = job.layout.virtual_stages,
+                        .micro_batches = job.workload.micro_batches});
   std::vector<RankProgram> programs;
   programs.reserve(schedules.size());
   for (uint32_t stage = 0; stage < job.layout.pipeline; ++stage) {

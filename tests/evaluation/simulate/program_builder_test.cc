@@ -18,12 +18,15 @@ struct Built {
   std::vector<RankProgram> programs;
 
   explicit Built(const SimulatedJob& job) { programs = BuildPrograms(job, catalog); }
-  std::vector<Instruction> Where(uint32_t stage, const std::function<bool(const Instruction&)>& fits) const {
+  std::vector<Instruction> Where(uint32_t stage,
+                                 const std::function<bool(const Instruction&)>& fits) const {
     std::vector<Instruction> found;
-    std::copy_if(programs[stage].instructions.begin(), programs[stage].instructions.end(), std::back_inserter(found), fits);
+    std::copy_if(programs[stage].instructions.begin(), programs[stage].instructions.end(),
+                 std::back_inserter(found), fits);
     return found;
   }
-  std::vector<Instruction> Collectives(uint32_t stage, GroupKind group, CollectiveOperation operation) const {
+  std::vector<Instruction> Collectives(uint32_t stage, GroupKind group,
+                                       CollectiveOperation operation) const {
     return Where(stage, [&](const Instruction& i) {
       return i.kind == InstructionKind::kCollective && i.group == group && i.operation == operation;
     });
@@ -45,31 +48,44 @@ TEST(ProgramBuilder, MarksTheStepInOrder) {
   for (const Instruction& instruction : built.programs[0].instructions) {
     if (instruction.kind != InstructionKind::kMark) continue;
     marks.push_back(instruction.mark);
-    const bool evaluation = instruction.mark == MarkKind::kEvaluationBegin || instruction.mark == MarkKind::kEvaluationEnd;
-    const bool checkpoint = instruction.mark == MarkKind::kCheckpointBegin || instruction.mark == MarkKind::kCheckpointEnd;
+    const bool evaluation = instruction.mark == MarkKind::kEvaluationBegin ||
+                            instruction.mark == MarkKind::kEvaluationEnd;
+    const bool checkpoint = instruction.mark == MarkKind::kCheckpointBegin ||
+                            instruction.mark == MarkKind::kCheckpointEnd;
     EXPECT_EQ(instruction.every, evaluation ? 4u : checkpoint ? 8u : 0u);
   }
-  EXPECT_THAT(marks, ElementsAre(MarkKind::kStepBegin, MarkKind::kDataloaderNext, MarkKind::kForwardBegin, MarkKind::kBackwardBegin,
-                                 MarkKind::kOptimizerBegin, MarkKind::kOptimizerStep, MarkKind::kEvaluationBegin, MarkKind::kEvaluationEnd,
-                                 MarkKind::kCheckpointBegin, MarkKind::kCheckpointEnd, MarkKind::kStepEnd));
+  EXPECT_THAT(
+      marks,
+      ElementsAre(MarkKind::kStepBegin, MarkKind::kDataloaderNext, MarkKind::kForwardBegin,
+                  MarkKind::kBackwardBegin, MarkKind::kOptimizerBegin, MarkKind::kOptimizerStep,
+                  MarkKind::kEvaluationBegin, MarkKind::kEvaluationEnd, MarkKind::kCheckpointBegin,
+                  MarkKind::kCheckpointEnd, MarkKind::kStepEnd));
 }
 
 TEST(ProgramBuilder, EachPhaseIsThere) {
   const Built built(Job({}));
   for (int phase = 0; phase < kPhaseCount; ++phase) {
-    EXPECT_FALSE(built.Where(0, [phase](const Instruction& i) { return i.phase == static_cast<Phase>(phase); }).empty()) << phase;
+    EXPECT_FALSE(
+        built
+            .Where(0,
+                   [phase](const Instruction& i) { return i.phase == static_cast<Phase>(phase); })
+            .empty())
+        << phase;
   }
 }
 
 TEST(ProgramBuilder, ARankOnItsOwnCommunicatesWithNobody) {
   const Built built(Job({}));
   EXPECT_EQ(built.programs[0].tickets, 0u);
-  EXPECT_TRUE(built.Where(0, [](const Instruction& i) { return i.kind == InstructionKind::kAwait; }).empty());
+  EXPECT_TRUE(built.Where(0, [](const Instruction& i) { return i.kind == InstructionKind::kAwait; })
+                  .empty());
 }
 
 TEST(ProgramBuilder, DatasetFramesHangUnderTheLoader) {
   const Built built(Job({}));
-  const auto host = built.Where(0, [](const Instruction& i) { return i.kind == InstructionKind::kHost && i.phase == Phase::kData; });
+  const auto host = built.Where(0, [](const Instruction& i) {
+    return i.kind == InstructionKind::kHost && i.phase == Phase::kData;
+  });
   ASSERT_EQ(host.size(), 1u);
   EXPECT_EQ(host[0].duration_ns, Workload{}.data_ns);
   const auto& functions = built.catalog.functions();
@@ -83,9 +99,11 @@ TEST(ProgramBuilder, TensorParallelLayersReduceTwiceEachWay) {
   SimulatedJob job = Job({.tensor = 2});
   job.workload.layers = 3;
   job.workload.micro_batches = 5;
-  const auto reduced = Built(job).Collectives(0, GroupKind::kTensor, CollectiveOperation::kAllReduce);
+  const auto reduced =
+      Built(job).Collectives(0, GroupKind::kTensor, CollectiveOperation::kAllReduce);
   EXPECT_EQ(reduced.size(), 5u * (3 * 4 + 1));  // and once after the embedding
-  for (const Instruction& instruction : reduced) EXPECT_EQ(instruction.bytes, job.workload.activation_bytes);
+  for (const Instruction& instruction : reduced)
+    EXPECT_EQ(instruction.bytes, job.workload.activation_bytes);
 }
 
 TEST(ProgramBuilder, TensorExchangesAreAwaitedAtOnce) {
@@ -104,11 +122,14 @@ TEST(ProgramBuilder, ContextExchangesStandAroundAttention) {
   job.workload.layers = 2;
   job.workload.micro_batches = 1;
   const Built built(job);
-  EXPECT_EQ(built.Collectives(0, GroupKind::kContext, CollectiveOperation::kAllGather).size(), 2u * 2);
-  EXPECT_EQ(built.Collectives(0, GroupKind::kContext, CollectiveOperation::kReduceScatter).size(), 2u);
+  EXPECT_EQ(built.Collectives(0, GroupKind::kContext, CollectiveOperation::kAllGather).size(),
+            2u * 2);
+  EXPECT_EQ(built.Collectives(0, GroupKind::kContext, CollectiveOperation::kReduceScatter).size(),
+            2u);
   const std::vector<Instruction>& program = built.programs[0].instructions;
   for (size_t i = 0; i < program.size(); ++i) {
-    if (program[i].kind != InstructionKind::kKernel || program[i].kernel != KernelKind::kAttention) continue;
+    if (program[i].kind != InstructionKind::kKernel || program[i].kernel != KernelKind::kAttention)
+      continue;
     EXPECT_EQ(program[i - 1].kind, InstructionKind::kAwait);
     EXPECT_EQ(program[i - 2].group, GroupKind::kContext);
   }
@@ -120,8 +141,10 @@ TEST(ProgramBuilder, EveryOtherLayerOfExpertsHasTwoAllToAllsEachWay) {
   job.workload.micro_batches = 2;
   job.workload.expert_every = 2;
   const Built built(job);
-  EXPECT_EQ(built.Collectives(0, GroupKind::kExpert, CollectiveOperation::kAllToAll).size(), 2u * 2 * 4);
-  const auto experts = built.Where(0, [](const Instruction& i) { return i.kernel == KernelKind::kExpertMatrix; });
+  EXPECT_EQ(built.Collectives(0, GroupKind::kExpert, CollectiveOperation::kAllToAll).size(),
+            2u * 2 * 4);
+  const auto experts =
+      built.Where(0, [](const Instruction& i) { return i.kernel == KernelKind::kExpertMatrix; });
   EXPECT_FALSE(experts.empty());
 }
 
@@ -131,7 +154,8 @@ TEST(ProgramBuilder, GradientsAreReducedOnceInBucketsAndAwaitedBeforeTheOptimize
     job.workload.layers = 7;
     job.workload.gradient_buckets = 3;
     const Built built(job);
-    const auto operation = sharded ? CollectiveOperation::kReduceScatter : CollectiveOperation::kAllReduce;
+    const auto operation =
+        sharded ? CollectiveOperation::kReduceScatter : CollectiveOperation::kAllReduce;
     const auto buckets = built.Collectives(0, GroupKind::kData, operation);
     ASSERT_EQ(buckets.size(), 3u);
     uint64_t bytes = 0;
@@ -142,9 +166,15 @@ TEST(ProgramBuilder, GradientsAreReducedOnceInBucketsAndAwaitedBeforeTheOptimize
     EXPECT_EQ(bytes, 9 * job.workload.parameter_bytes);  // and embedding and head
     size_t awaited = 0;
     for (const Instruction& instruction : built.programs[0].instructions) {
-      if (instruction.kind == InstructionKind::kMark && instruction.mark == MarkKind::kOptimizerBegin) break;
-      const auto same = [&](const Instruction& bucket) { return bucket.ticket == instruction.ticket; };
-      if (instruction.kind == InstructionKind::kAwait && std::any_of(buckets.begin(), buckets.end(), same)) ++awaited;
+      if (instruction.kind == InstructionKind::kMark &&
+          instruction.mark == MarkKind::kOptimizerBegin)
+        break;
+      const auto same = [&](const Instruction& bucket) {
+        return bucket.ticket == instruction.ticket;
+      };
+      if (instruction.kind == InstructionKind::kAwait &&
+          std::any_of(buckets.begin(), buckets.end(), same))
+        ++awaited;
     }
     EXPECT_EQ(awaited, 3u);
   }
@@ -154,7 +184,8 @@ TEST(ProgramBuilder, MoreBucketsThanLayersAreAsManyAsLayers) {
   SimulatedJob job = Job({.data = 2});
   job.workload.layers = 2;
   job.workload.gradient_buckets = 100;
-  EXPECT_EQ(Built(job).Collectives(0, GroupKind::kData, CollectiveOperation::kAllReduce).size(), 2u);
+  EXPECT_EQ(Built(job).Collectives(0, GroupKind::kData, CollectiveOperation::kAllReduce).size(),
+            2u);
 }
 
 TEST(ProgramBuilder, ShardedParametersAreGatheredOneLayerAhead) {
@@ -163,13 +194,15 @@ TEST(ProgramBuilder, ShardedParametersAreGatheredOneLayerAhead) {
   job.workload.micro_batches = 3;
   job.workload.kernels_per_layer = 2;
   const Built built(job);
-  EXPECT_EQ(built.Collectives(0, GroupKind::kData, CollectiveOperation::kAllGather).size(), 3u * 4 * 2);
+  EXPECT_EQ(built.Collectives(0, GroupKind::kData, CollectiveOperation::kAllGather).size(),
+            3u * 4 * 2);
   // When a layer's parameters are awaited, those of the next one but the last have been asked for.
   int32_t gathering = 0;
   int32_t most = 0;
   for (const Instruction& instruction : built.programs[0].instructions) {
     if (instruction.phase == Phase::kGradients) break;
-    if (instruction.operation == CollectiveOperation::kAllGather) most = std::max(most, ++gathering);
+    if (instruction.operation == CollectiveOperation::kAllGather)
+      most = std::max(most, ++gathering);
     if (instruction.kind == InstructionKind::kAwait) --gathering;
     EXPECT_GE(gathering, 0);
   }
@@ -185,7 +218,9 @@ TEST(ProgramBuilder, OnlyTheEndsOfThePipelineShareTheEmbedding) {
   EXPECT_EQ(shared(1), 0u);
   EXPECT_EQ(shared(2), 0u);
   EXPECT_EQ(shared(3), 1u);
-  const auto embeds = [](const Instruction& i) { return i.kind == InstructionKind::kKernel && i.kernel == KernelKind::kEmbedding; };
+  const auto embeds = [](const Instruction& i) {
+    return i.kind == InstructionKind::kKernel && i.kernel == KernelKind::kEmbedding;
+  };
   EXPECT_EQ(built.Where(0, embeds).size(), size_t{2} * Workload{}.micro_batches);
   EXPECT_TRUE(built.Where(3, embeds).empty());
 }
@@ -235,8 +270,10 @@ TEST(ProgramBuilder, TheSameJobGivesTheSameProgram) {
   for (size_t stage = 0; stage < one.programs.size(); ++stage) {
     ASSERT_EQ(one.programs[stage].instructions.size(), two.programs[stage].instructions.size());
     for (size_t i = 0; i < one.programs[stage].instructions.size(); ++i) {
-      EXPECT_EQ(one.programs[stage].instructions[i].function, two.programs[stage].instructions[i].function);
-      EXPECT_EQ(one.programs[stage].instructions[i].ticket, two.programs[stage].instructions[i].ticket);
+      EXPECT_EQ(one.programs[stage].instructions[i].function,
+                two.programs[stage].instructions[i].function);
+      EXPECT_EQ(one.programs[stage].instructions[i].ticket,
+                two.programs[stage].instructions[i].ticket);
     }
   }
 }

@@ -7,21 +7,29 @@
 namespace eroica::simulate {
 namespace {
 
-// As NCCL names its kernels: operation, reduction, type, algorithm, protocol. Activations are bf16, gradients f32; what is small goes by tree.
+// As NCCL names its kernels: operation, reduction, type, algorithm, protocol. Activations are bf16,
+// gradients f32; what is small goes by tree.
 std::string_view KernelName(GroupKind group, CollectiveOperation operation, uint64_t bytes) {
   constexpr uint64_t kSmall = uint64_t{1} << 20;
-  const bool gradients = group == GroupKind::kData || group == GroupKind::kEmbedding || group == GroupKind::kWorld;
+  const bool gradients =
+      group == GroupKind::kData || group == GroupKind::kEmbedding || group == GroupKind::kWorld;
   switch (operation) {
     case CollectiveOperation::kAllReduce:
     case CollectiveOperation::kBarrier:
-      if (bytes < kSmall) return "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevKernelArgsStorage<4096ul>)";
-      return gradients ? "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
-                       : "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
-    case CollectiveOperation::kAllGather: return "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+      if (bytes < kSmall)
+        return "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevKernelArgsStorage<4096ul>)";
+      return gradients
+                 ? "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+                 : "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+    case CollectiveOperation::kAllGather:
+      return "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
     case CollectiveOperation::kReduceScatter:
-      return gradients ? "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
-                       : "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
-    default: return "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)";  // all-to-all and point to point alike
+      return gradients
+                 ? "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+                 : "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+    default:
+      // all-to-all and point to point alike
+      return "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)";
   }
 }
 
@@ -74,23 +82,30 @@ uint32_t ProgramWriter::Collective(GroupKind group, CollectiveOperation operatio
   instruction.group = group;
   instruction.operation = operation;
   instruction.bytes = bytes;
-  instruction.function = catalog_.Add("", KernelName(group, operation, bytes), FunctionClass::kCollective);
+  instruction.function =
+      catalog_.Add("", KernelName(group, operation, bytes), FunctionClass::kCollective);
   instruction.ticket = program_.tickets++;
   return instruction.ticket;
 }
 
-uint32_t ProgramWriter::AppendPointToPoint(InstructionKind kind, int32_t peer_stages, uint64_t bytes) {
+uint32_t ProgramWriter::AppendPointToPoint(InstructionKind kind, int32_t peer_stages,
+                                           uint64_t bytes) {
   Instruction& instruction = Append(kind);
   instruction.group = GroupKind::kPipeline;
-  instruction.operation = kind == InstructionKind::kSend ? CollectiveOperation::kSend : CollectiveOperation::kRecv;
+  instruction.operation =
+      kind == InstructionKind::kSend ? CollectiveOperation::kSend : CollectiveOperation::kRecv;
   instruction.peer_stages = peer_stages;
   instruction.bytes = bytes;
-  instruction.function = catalog_.Add("", KernelName(GroupKind::kPipeline, instruction.operation, bytes), FunctionClass::kCollective);
+  instruction.function =
+      catalog_.Add("", KernelName(GroupKind::kPipeline, instruction.operation, bytes),
+                   FunctionClass::kCollective);
   instruction.ticket = program_.tickets++;
   return instruction.ticket;
 }
 
-void ProgramWriter::Send(int32_t peer_stages, uint64_t bytes) { AppendPointToPoint(InstructionKind::kSend, peer_stages, bytes); }
+void ProgramWriter::Send(int32_t peer_stages, uint64_t bytes) {
+  AppendPointToPoint(InstructionKind::kSend, peer_stages, bytes);
+}
 
 uint32_t ProgramWriter::Receive(int32_t peer_stages, uint64_t bytes) {
   return AppendPointToPoint(InstructionKind::kReceive, peer_stages, bytes);
@@ -100,9 +115,11 @@ void ProgramWriter::Await(uint32_t ticket) {
   if (ticket != kNoTicket) Append(InstructionKind::kAwait).ticket = ticket;
 }
 
-// The importer takes these calls for waits for peers: what the device waits for are mostly collectives.
+// The importer takes these calls for waits for peers: what the device waits for are mostly
+// collectives.
 void ProgramWriter::Synchronize(std::string_view call) {
-  Append(InstructionKind::kSynchronize).function = catalog_.Add("", call, FunctionClass::kCpuOp, WaitKind::kPeer);
+  Append(InstructionKind::kSynchronize).function =
+      catalog_.Add("", call, FunctionClass::kCpuOp, WaitKind::kPeer);
 }
 
 RankProgram ProgramWriter::Finish() {

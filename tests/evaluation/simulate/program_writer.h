@@ -1,5 +1,5 @@
-// Writes the program of one pipeline stage, instruction by instruction: keeps the Python stack, the phase, and the tickets. Communication in groups
-// of one member is left out.
+// Writes the program of one pipeline stage, instruction by instruction: keeps the Python stack, the
+// phase, and the tickets. Communication in groups of one member is left out.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ class ProgramWriter {
   static constexpr uint32_t kNoTicket = 0xFFFFFFFF;
 
   // Both outlive the writer.
-  ProgramWriter(const ParallelLayout& layout, FunctionCatalog& catalog) : layout_(layout), catalog_(catalog) {}
+  ProgramWriter(const ParallelLayout& layout, FunctionCatalog& catalog)
+      : layout_(layout), catalog_(catalog) {}
 
   // Of what follows.
   void SetPhase(Phase phase) { phase_ = phase; }
@@ -40,7 +41,9 @@ class ProgramWriter {
   // Nothing for kNoTicket.
   void Await(uint32_t ticket);
   // The collective, and the wait for it at once.
-  void Exchange(GroupKind group, CollectiveOperation operation, uint64_t bytes) { Await(Collective(group, operation, bytes)); }
+  void Exchange(GroupKind group, CollectiveOperation operation, uint64_t bytes) {
+    Await(Collective(group, operation, bytes));
+  }
   // Inside a CUDA call of that name.
   void Synchronize(std::string_view call);
 

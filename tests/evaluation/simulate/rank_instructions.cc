@@ -30,20 +30,24 @@ void StepRunner::RunRank(RankState& rank) {
         if (!Synchronize(rank, instruction)) return;
         break;
       case InstructionKind::kHost:
-        RunHost(rank, instruction.function, Scale(instruction.duration_ns, host_noise_.Of(Mix(rank.noise ^ rank.counter))),
+        RunHost(rank, instruction.function,
+                Scale(instruction.duration_ns, host_noise_.Of(Mix(rank.noise ^ rank.counter))),
                 instruction.only_waits);
         break;
       case InstructionKind::kEnterFrame:
         if (!records_all_) break;
         rank.open_frames.push_back(static_cast<uint32_t>(rank.thread.size()));
-        rank.thread.push_back({.start_ns = rank.host_ns, .end_ns = kNeverNs, .function = instruction.function});
+        rank.thread.push_back(
+            {.start_ns = rank.host_ns, .end_ns = kNeverNs, .function = instruction.function});
         break;
       case InstructionKind::kLeaveFrame:
         if (!records_all_) break;
         rank.thread[rank.open_frames.back()].end_ns = rank.host_ns;
         rank.open_frames.pop_back();
         break;
-      case InstructionKind::kMark: rank.marks.push_back({.time_ns = rank.host_ns, .kind = instruction.mark, .id = rank.step}); break;
+      case InstructionKind::kMark:
+        rank.marks.push_back({.time_ns = rank.host_ns, .kind = instruction.mark, .id = rank.step});
+        break;
     }
   }
   rank.condition = RankCondition::kStepDone;
@@ -52,7 +56,8 @@ void StepRunner::RunRank(RankState& rank) {
 void StepRunner::RunHost(RankState& rank, uint32_t function, int64_t duration_ns, bool only_waits) {
   const int64_t start_ns = rank.host_ns;
   rank.host_ns += Scale(duration_ns, rank.effects.host);
-  if (records_all_) rank.thread.push_back({.start_ns = start_ns, .end_ns = rank.host_ns, .function = function});
+  if (records_all_)
+    rank.thread.push_back({.start_ns = start_ns, .end_ns = rank.host_ns, .function = function});
   if (only_waits && samples_) rank.waits.push_back({.start_ns = start_ns, .end_ns = rank.host_ns});
 }
 
@@ -60,9 +65,12 @@ void StepRunner::RunKernel(RankState& rank, const StageInstruction& instruction)
   const uint64_t key = Mix(rank.noise ^ rank.counter);
   Launch(rank, key);
   const int64_t start_ns = std::max(rank.host_ns, rank.device_ns);
-  int64_t duration_ns = Scale(Scale(instruction.duration_ns, rank.kernel[static_cast<size_t>(instruction.kernel)]), kernel_noise_.Of(key));
+  int64_t duration_ns =
+      Scale(Scale(instruction.duration_ns, rank.kernel[static_cast<size_t>(instruction.kernel)]),
+            kernel_noise_.Of(key));
   const DevicePulses& pulses = rank.effects.pulses;
-  if (pulses.per_million_kernels > 0 && (((key & 0xFFFFFFFF) * 1'000'000) >> 32) < pulses.per_million_kernels)
+  if (pulses.per_million_kernels > 0 &&
+      (((key & 0xFFFFFFFF) * 1'000'000) >> 32) < pulses.per_million_kernels)
     duration_ns += pulses.duration_ns;
   rank.device_ns = start_ns + duration_ns;
   if (!records_all_) return;
@@ -77,18 +85,22 @@ void StepRunner::Join(RankState& rank, const StageInstruction& instruction) {
   Launch(rank, Mix(rank.noise ^ rank.counter));
   const StageProgram& stage = stages_[rank.stage];
   const bool collective = instruction.kind == InstructionKind::kCollective;
-  const uint8_t series_index = rank.stop == Stop::kWrongCollective && collective ? instruction.wrong_series : instruction.series;
+  const uint8_t series_index = rank.stop == Stop::kWrongCollective && collective
+                                   ? instruction.wrong_series
+                                   : instruction.series;
   const OperationSeries& series = stage.series[series_index];
   RankStream& stream = rank.streams[series.stream];
   const auto kind = static_cast<size_t>(stage.streams[series.stream].kind);
   const uint64_t sequence = rank.counts[series_index]++;
   const uint32_t slot = stream.launched++;
-  const Rendezvous::Joining joining = {.ready_ns = std::max(rank.host_ns, rank.device_ns),
-                                       .operation = collective ? series.operation : CollectiveOperation::kSend,
-                                       .declared_bytes = instruction.bytes,
-                                       .bytes = static_cast<uint64_t>(Scale(static_cast<int64_t>(instruction.bytes), rank.bytes[kind])),
-                                       .stands_still = rank.stop == Stop::kTransferHangs,
-                                       .member = stream.member};
+  const Rendezvous::Joining joining = {
+      .ready_ns = std::max(rank.host_ns, rank.device_ns),
+      .operation = collective ? series.operation : CollectiveOperation::kSend,
+      .declared_bytes = instruction.bytes,
+      .bytes =
+          static_cast<uint64_t>(Scale(static_cast<int64_t>(instruction.bytes), rank.bytes[kind])),
+      .stands_still = rank.stop == Stop::kTransferHangs,
+      .member = stream.member};
   if (joining.stands_still) rank.stop = Stop::kNone;
   stream.rows.push_back({.launched_ns = rank.host_ns,
                          .ready_ns = joining.ready_ns,
@@ -126,7 +138,9 @@ bool StepRunner::Synchronize(RankState& rank, const StageInstruction& instructio
     end_ns = std::max(end_ns, meeting.EndOf(stream.launched - 1));
   }
   if (end_ns <= rank.host_ns) return true;
-  if (records_all_) rank.thread.push_back({.start_ns = rank.host_ns, .end_ns = end_ns, .function = instruction.function});
+  if (records_all_)
+    rank.thread.push_back(
+        {.start_ns = rank.host_ns, .end_ns = end_ns, .function = instruction.function});
   if (samples_) rank.waits.push_back({.start_ns = rank.host_ns, .end_ns = end_ns});
   rank.host_ns = end_ns;
   return true;
@@ -144,7 +158,8 @@ bool StepRunner::BeginPhase(RankState& rank) {
     const bool only_waits = catalog_.functions()[insertion.function].wait != WaitKind::kNone;
     RunHost(rank, function, Scale(insertion.duration_ns, host_noise_.Of(key)), only_waits);
   }
-  const bool stops = effects.stop != Stop::kNone && stage.first_of_phase[static_cast<size_t>(effects.stop_phase)] == rank.counter;
+  const bool stops = effects.stop != Stop::kNone &&
+                     stage.first_of_phase[static_cast<size_t>(effects.stop_phase)] == rank.counter;
   FindNextPhase(rank, rank.counter + 1);
   if (!stops) return true;
   if (effects.stop == Stop::kHostHangs) {

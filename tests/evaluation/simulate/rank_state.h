@@ -1,4 +1,5 @@
-// Where one rank stands in the simulation, and what it has run and not yet reported. Times are true time.
+// Where one rank stands in the simulation, and what it has run and not yet reported. Times are true
+// time.
 #pragma once
 
 #include <array>
@@ -17,11 +18,13 @@ struct IntervalRow {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   uint32_t function = 0;  // of the rank's table: its stage's, and extra_functions
-  uint16_t level = 0;     // of kernels, in units of 2^-16: share of the SMs in use, of copies of the bus
+  // of kernels, in units of 2^-16: share of the SMs in use, of copies of the bus
+  uint16_t level = 0;
   KernelKind kernel = KernelKind::kMatrix;
 };
 
-// A collective that the rank has launched. It starts when it is ready and the one before it on its stream has ended.
+// A collective that the rank has launched. It starts when it is ready and the one before it on its
+// stream has ended.
 struct LaunchedCollective {
   int64_t launched_ns = 0;
   int64_t ready_ns = 0;

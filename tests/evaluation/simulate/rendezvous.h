@@ -1,8 +1,10 @@
-// Where the members of a communicator meet, operation after operation; a sender and its receiver likewise. Each operation is a slot: it moves from its last arrival on.
+// Where the members of a communicator meet, operation after operation; a sender and its receiver
+// likewise. Each operation is a slot: it moves from its last arrival on.
 //
-// A member may join several slots before the first is full; it never waits to join. Slots end in order, since all members run them on one stream each: when slot k has
-// ended and all have joined slot k + 1, that one can end too.
-// A slot whose members ran different operations or sizes, and one in which a transfer stands still, never ends, nor does any after it.
+// A member may join several slots before the first is full; it never waits to join. Slots end in
+// order, since all members run them on one stream each: when slot k has ended and all have joined
+// slot k + 1, that one can end too. A slot whose members ran different operations or sizes, and one
+// in which a transfer stands still, never ends, nor does any after it.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +49,8 @@ class Rendezvous {
     bool stands_still = false;
     uint32_t member = 0;
   };
-  // What transfers of this rendezvous take, by operation and size; valid as long as its members' links and paths stay as they are.
+  // What transfers of this rendezvous take, by operation and size; valid as long as its members'
+  // links and paths stay as they are.
   struct KnownTransfer {
     CollectiveOperation operation = CollectiveOperation::kUnknown;
     uint64_t bytes = 0;
@@ -67,7 +70,8 @@ class Rendezvous {
       at.operation = joining.operation;
       at.declared_bytes = joining.declared_bytes;
     }
-    at.impossible |= at.operation != joining.operation || at.declared_bytes != joining.declared_bytes || joining.stands_still;
+    at.impossible |= at.operation != joining.operation ||
+                     at.declared_bytes != joining.declared_bytes || joining.stands_still;
     if (joining.stands_still) at.broken = joining.member;
     if (joining.ready_ns > at.latest_ready_ns) at.latest_ready_ns = joining.ready_ns;
     if (joining.bytes > at.bytes) at.bytes = joining.bytes;
@@ -85,7 +89,9 @@ class Rendezvous {
   const OpenSlot* StandingStill() const {
     if (first_open_ >= open_.size()) return nullptr;
     const OpenSlot& at = open_[first_open_];
-    return at.joined == members_.size() && at.broken != kNobody && at.latest_ready_ns < kNeverNs ? &at : nullptr;
+    return at.joined == members_.size() && at.broken != kNobody && at.latest_ready_ns < kNeverNs
+               ? &at
+               : nullptr;
   }
   void EndOpen(const EndedSlot& slot) {
     ended_.push_back(slot);
@@ -98,16 +104,21 @@ class Rendezvous {
   // Of a slot that has ended after the last call of Forget.
   const EndedSlot& slot(uint32_t number) const { return ended_[number - base_]; }
   // When the slot before ended; 0 for the first. Requires that it has.
-  int64_t EndBefore(uint32_t slot) const { return slot <= base_ ? last_forgotten_end_ns_ : ended_[slot - base_ - 1].end_ns; }
+  int64_t EndBefore(uint32_t slot) const {
+    return slot <= base_ ? last_forgotten_end_ns_ : ended_[slot - base_ - 1].end_ns;
+  }
   // Of a slot given up long ago: the end of the last that was.
-  int64_t EndOf(uint32_t slot) const { return slot < base_ ? last_forgotten_end_ns_ : ended_[slot - base_].end_ns; }
+  int64_t EndOf(uint32_t slot) const {
+    return slot < base_ ? last_forgotten_end_ns_ : ended_[slot - base_].end_ns;
+  }
   // Gives up the slots that have ended, but for the end of the last.
   void Forget();
 
   std::span<const uint32_t> members() const { return members_; }
 
   std::vector<KnownTransfer> transfers;
-  uint32_t first_waiter = kNobody;  // of the ranks that rest until a slot ends: a chain through RankState::next_waiter
+  // of the ranks that rest until a slot ends: a chain through RankState::next_waiter
+  uint32_t first_waiter = kNobody;
 
  private:
   static constexpr size_t kMostTransfers = 64;  // kept from step to step

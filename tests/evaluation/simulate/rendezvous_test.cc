@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::array<uint32_t, 3> kMembers = {4, 5, 6};
 
-Rendezvous::Joining At(int64_t ready_ns, CollectiveOperation operation = CollectiveOperation::kAllReduce, uint64_t bytes = 8) {
+Rendezvous::Joining At(int64_t ready_ns,
+                       CollectiveOperation operation = CollectiveOperation::kAllReduce,
+                       uint64_t bytes = 8) {
   return {.ready_ns = ready_ns, .operation = operation, .declared_bytes = bytes, .bytes = bytes};
 }
 
@@ -40,11 +42,13 @@ TEST(Rendezvous, MembersMayRunAheadButSlotsEndInOrder) {
 }
 
 TEST(Rendezvous, DifferentOperationsOrSizesNeverEnd) {
-  for (const Rendezvous::Joining& odd : {At(1, CollectiveOperation::kAllGather), At(1, CollectiveOperation::kAllReduce, 9), At(kNeverNs)}) {
+  for (const Rendezvous::Joining& odd : {At(1, CollectiveOperation::kAllGather),
+                                         At(1, CollectiveOperation::kAllReduce, 9), At(kNeverNs)}) {
     for (const int place : {0, 1, 2}) {
       Rendezvous meeting(kMembers);
       bool ends = false;
-      for (int member = 0; member < 3; ++member) ends |= meeting.Join(0, member == place ? odd : At(1));
+      for (int member = 0; member < 3; ++member)
+        ends |= meeting.Join(0, member == place ? odd : At(1));
       EXPECT_FALSE(ends);
       EXPECT_FALSE(meeting.CanEnd());
     }

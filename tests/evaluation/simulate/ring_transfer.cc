@@ -5,7 +5,8 @@
 namespace eroica::simulate {
 namespace {
 
-// A link that moves nothing would take forever: who wants that stops the rank (Stop::kTransferHangs).
+// A link that moves nothing would take forever: who wants that stops the rank
+// (Stop::kTransferHangs).
 double Share(Factor factor) { return static_cast<double>(std::max(factor, Factor{1})) / kUnit; }
 
 }  // namespace
@@ -26,8 +27,11 @@ RingLink RingLinks::NetworkLink(uint32_t ring, uint32_t segment) const {
   const double send = Share(std::min(sender.nic_send, from.path)) / RingsThrough(from, out);
   const double receive = Share(std::min(receiver.nic_receive, from.path)) / RingsThrough(to, in);
   const double level = std::min(send, receive);
-  return {
-      .member = from.first + out, .receiver = to.first + in, .resource = Resource::kNic, .cost = 1 / (fabric_.nic * level), .level = level};
+  return {.member = from.first + out,
+          .receiver = to.first + in,
+          .resource = Resource::kNic,
+          .cost = 1 / (fabric_.nic * level),
+          .level = level};
 }
 
 uint32_t RingLinks::RingsOverPcie(const HostSegment& segment, uint32_t place) const {
@@ -35,8 +39,8 @@ uint32_t RingLinks::RingsOverPcie(const HostSegment& segment, uint32_t place) co
   uint32_t rings = 0;
   for (uint32_t ring = 0; ring < fabric_.rings; ++ring) {
     if (Leaves(segment, ring, place)) continue;
-    const bool over =
-        members_[segment.first + place].nvlink_over_pcie || members_[segment.first + NextPlace(segment, ring, place)].nvlink_over_pcie;
+    const bool over = members_[segment.first + place].nvlink_over_pcie ||
+                      members_[segment.first + NextPlace(segment, ring, place)].nvlink_over_pcie;
     rings += over ? 1 : 0;
   }
   return std::max(rings, 1u);

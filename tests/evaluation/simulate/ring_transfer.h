@@ -1,10 +1,14 @@
-// The pace of one ring. Member i ends its k-th slice at T(i, k) = max(T(i, k - 1), T(i - 1, k - chunks) + latency) + s(i): it needs its link free,
-// and the slice that it passes on. Such a recurrence of maxima and sums soon repeats itself with the period of its slowest cycle, and has only two: a
-// link that works without a rest, or a chunk that goes around the ring. So the period is the larger of max s(i) and mean (s(i) + latency) / chunks,
-// and the end comes after so many periods (transfer_test.cc computes both).
+// The pace of one ring. Member i ends its k-th slice at T(i, k) = max(T(i, k - 1), T(i - 1, k -
+// chunks) + latency) + s(i): it needs its link free, and the slice that it passes on. Such a
+// recurrence of maxima and sums soon repeats itself with the period of its slowest cycle, and has
+// only two: a link that works without a rest, or a chunk that goes around the ring. So the period
+// is the larger of max s(i) and mean (s(i) + latency) / chunks, and the end comes after so many
+// periods (transfer_test.cc computes both).
 //
-// Where rings run: ring r visits the hosts in order. It enters and leaves a host at the NIC of member r modulo the members there, as rail-aligned networks want it, and
-// passes the others on the way, upwards where r is even and downwards where it is odd: a member has other neighbors on other rings, as NCCL's channels have.
+// Where rings run: ring r visits the hosts in order. It enters and leaves a host at the NIC of
+// member r modulo the members there, as rail-aligned networks want it, and passes the others on the
+// way, upwards where r is even and downwards where it is odd: a member has other neighbors on other
+// rings, as NCCL's channels have.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +35,15 @@ struct RingLink {
   double level = 0;  // own speed in shares of the link's nominal speed
 };
 
-// The links of all rings of one group; a view, made for one call. members: all of the group; segments: their hosts.
+// The links of all rings of one group; a view, made for one call. members: all of the group;
+// segments: their hosts.
 class RingLinks {
  public:
   // Between devices of a host data is passed on so much faster than through a NIC and the network.
   static constexpr int64_t kNvlinkHops = 4;
 
-  RingLinks(const Fabric& fabric, std::span<const MemberLinks> members, std::span<const HostSegment> segments)
+  RingLinks(const Fabric& fabric, std::span<const MemberLinks> members,
+            std::span<const HostSegment> segments)
       : fabric_(fabric), members_(members), segments_(segments) {}
 
   uint32_t rings() const { return fabric_.rings; }

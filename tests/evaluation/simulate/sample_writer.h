@@ -1,6 +1,7 @@
-// Resource samples of a rank: what ran, averaged over equal periods of true time. A sample stands for the period that ends with it.
-// A period is reported when the training thread has passed its end: nothing that it launches later runs before that.
-// All periods are written, idle ones too: diagnosis tells busy from idle by counting samples.
+// Resource samples of a rank: what ran, averaged over equal periods of true time. A sample stands
+// for the period that ends with it. A period is reported when the training thread has passed its
+// end: nothing that it launches later runs before that. All periods are written, idle ones too:
+// diagnosis tells busy from idle by counting samples.
 #pragma once
 
 #include <array>
@@ -20,7 +21,8 @@ class SampleWriter {
   // Both must outlive the writer. begin_ns: before it there is nothing to report.
   SampleWriter(const SimulatedJob& job, const StepRunner& runner, int64_t begin_ns = 0);
 
-  // Samples of the periods that are over, by true time; valid until the next call. To be called before the rank's rows are reported and forgotten.
+  // Samples of the periods that are over, by true time; valid until the next call. To be called
+  // before the rank's rows are reported and forgotten.
   std::span<const ResourceSample> Collect(const RankState& rank);
 
  private:
@@ -33,13 +35,18 @@ class SampleWriter {
 
   void AddRows(const RankState& rank, OpenPeriods& open) const;
   void AddTransfers(const RankStream& stream, OpenPeriods& open) const;
-  void Add(Resource resource, int64_t start_ns, int64_t end_ns, int64_t level, OpenPeriods& open) const;
-  void AddActivity(const LinkActivity& activity, int64_t begin_ns, Factor noise, OpenPeriods& open) const;
-  int64_t OfMemory(Resource link, int64_t level) const { return level * memory_of_link_[static_cast<size_t>(link)] / kUnit; }
+  void Add(Resource resource, int64_t start_ns, int64_t end_ns, int64_t level,
+           OpenPeriods& open) const;
+  void AddActivity(const LinkActivity& activity, int64_t begin_ns, Factor noise,
+                   OpenPeriods& open) const;
+  int64_t OfMemory(Resource link, int64_t level) const {
+    return level * memory_of_link_[static_cast<size_t>(link)] / kUnit;
+  }
   void Emit(const RankState& rank, OpenPeriods& open);
 
   const StepRunner& runner_;
-  // What moves over a full link is so much of the memory's bandwidth: read where it comes from, written where it goes to.
+  // What moves over a full link is so much of the memory's bandwidth: read where it comes from,
+  // written where it goes to.
   std::array<int64_t, kResourceCount> memory_of_link_ = {};
   int64_t period_ns_ = 0;  // 0: no samples
   std::array<bool, kResourceCount> has_ = {};

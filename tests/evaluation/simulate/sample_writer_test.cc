@@ -26,15 +26,20 @@ TEST(SampleWriter, AKernelShowsForItsShareOfThePeriod) {
   EngineHarness harness;
   harness.job.workload.launch_ns = 0;
   harness.job.telemetry.sample_period_ns = 1'000;
-  harness.effects.script = [](uint32_t, uint32_t, StepEffects& effects) { effects.sm_clock = kUnit / 2; };
+  harness.effects.script = [](uint32_t, uint32_t, StepEffects& effects) {
+    effects.sm_clock = kUnit / 2;
+  };
   HandmadeProgram writer(harness.catalog);
   writer.Host("load", 500).Kernel("matmul", 2'000, 0.75).Synchronize().Host("log", 1'500);
   harness.programs = {writer.program()};
   const EngineRun run = harness.Run();
-  EXPECT_THAT(Values(run, 0, Resource::kGpuSm), testing::Pointwise(testing::DoubleNear(1e-4), {0.1875, 0.375, 0.1875, 0.0}));
-  EXPECT_THAT(Values(run, 0, Resource::kCpu), testing::Pointwise(testing::DoubleNear(1e-4), {0.5, 0.0, 0.5, 1.0}));
+  EXPECT_THAT(Values(run, 0, Resource::kGpuSm),
+              testing::Pointwise(testing::DoubleNear(1e-4), {0.1875, 0.375, 0.1875, 0.0}));
+  EXPECT_THAT(Values(run, 0, Resource::kCpu),
+              testing::Pointwise(testing::DoubleNear(1e-4), {0.5, 0.0, 0.5, 1.0}));
   // A matrix product takes 0.35 of the memory's bandwidth, half of that at half the clock.
-  EXPECT_THAT(Values(run, 0, Resource::kGpuDram), testing::Pointwise(testing::DoubleNear(1e-4), {0.0875, 0.175, 0.0875, 0.0}));
+  EXPECT_THAT(Values(run, 0, Resource::kGpuDram),
+              testing::Pointwise(testing::DoubleNear(1e-4), {0.0875, 0.175, 0.0875, 0.0}));
   EXPECT_EQ(run.batches[0].samples[0].time_ns - HostClock::kEpochNs, 1'000);
   EXPECT_TRUE(Values(run, 0, Resource::kNic).empty());
   EXPECT_TRUE(Values(run, 0, Resource::kNvlink).empty());
@@ -50,7 +55,8 @@ TEST(SampleWriter, WhatRunsAcrossStepsIsCountedOnce) {
   harness.programs = {writer.program()};
   const EngineRun run = harness.Run();
   // Kernels at 1.5, 3.0 and 4.5 us, of 0.7 us; the thread has come to 4.5 us.
-  EXPECT_THAT(Values(run, 0, Resource::kGpuSm), testing::Pointwise(testing::DoubleNear(1e-4), {0.0, 0.25, 0.1, 0.35}));
+  EXPECT_THAT(Values(run, 0, Resource::kGpuSm),
+              testing::Pointwise(testing::DoubleNear(1e-4), {0.0, 0.25, 0.1, 0.35}));
 }
 
 TEST(SampleWriter, LinksAreBusyWhileDataMoves) {
@@ -62,22 +68,28 @@ TEST(SampleWriter, LinksAreBusyWhileDataMoves) {
   HandmadeProgram writer(harness.catalog);
   writer.Host("load", 1'000'000).AllReduce(GroupKind::kData, uint64_t{1} << 28, 0).Synchronize();
   harness.programs = {writer.program()};
-  harness.effects.script = [](uint32_t rank, uint32_t, StepEffects& effects) { effects.host = rank == 0 ? 2 * kUnit : kUnit; };
+  harness.effects.script = [](uint32_t rank, uint32_t, StepEffects& effects) {
+    effects.host = rank == 0 ? 2 * kUnit : kUnit;
+  };
   const EngineRun run = harness.Run();
   const std::vector<double> nic = Values(run, 1, Resource::kNic);
   ASSERT_GT(nic.size(), 300u);
-  for (size_t i = 0; i < 200; ++i) EXPECT_EQ(nic[i], 0) << i;  // rank 1 is inside the collective from 1 ms on, rank 0 joins at 2 ms
+  for (size_t i = 0; i < 200; ++i)
+    EXPECT_EQ(nic[i], 0)
+        << i;  // rank 1 is inside the collective from 1 ms on, rank 0 joins at 2 ms
   EXPECT_GT(*std::max_element(nic.begin(), nic.end()), 0.2);
   // As much as the model says.
   std::vector<MemberLinks> members;
-  for (uint32_t rank = 0; rank < 4; ++rank) members.push_back({.host = rank / 2, .device = rank % 2});
+  for (uint32_t rank = 0; rank < 4; ++rank)
+    members.push_back({.host = rank / 2, .device = rank % 2});
   Transfer transfer;
-  TransferModel(harness.job.fabric, 2).Collective(CollectiveOperation::kAllReduce, uint64_t{1} << 28, members, {}, true, transfer);
+  TransferModel(harness.job.fabric, 2)
+      .Collective(CollectiveOperation::kAllReduce, uint64_t{1} << 28, members, {}, true, transfer);
   double expected = 0;
   for (const LinkActivity& activity : transfer.activities[1]) {
     if (activity.resource != Resource::kNic) continue;
-    expected += static_cast<double>(activity.level) * static_cast<double>(activity.duration_ns) * static_cast<double>(activity.slice_ns) /
-                static_cast<double>(activity.period_ns);
+    expected += static_cast<double>(activity.level) * static_cast<double>(activity.duration_ns) *
+                static_cast<double>(activity.slice_ns) / static_cast<double>(activity.period_ns);
   }
   double sum = 0;
   for (const double value : nic) sum += value * 10'000;
@@ -86,7 +98,8 @@ TEST(SampleWriter, LinksAreBusyWhileDataMoves) {
   const std::vector<double> memory = Values(run, 1, Resource::kGpuDram);
   const std::vector<double> nvlink = Values(run, 1, Resource::kNvlink);
   ASSERT_EQ(memory.size(), nic.size());
-  for (size_t i = 0; i < memory.size(); ++i) EXPECT_NEAR(memory[i], 2 * (45 * nic[i] + 450 * nvlink[i]) / 3'350, 1e-3) << i;
+  for (size_t i = 0; i < memory.size(); ++i)
+    EXPECT_NEAR(memory[i], 2 * (45 * nic[i] + 450 * nvlink[i]) / 3'350, 1e-3) << i;
   EXPECT_GT(*std::max_element(memory.begin(), memory.end()), 0.01);
 }
 

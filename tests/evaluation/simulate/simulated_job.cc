@@ -28,8 +28,9 @@ struct Bound {
 absl::Status CheckBounds(std::string_view section, std::span<const Bound> bounds) {
   for (const Bound& bound : bounds) {
     if (bound.value >= bound.low && bound.value <= bound.high) continue;  // not so for NaN
-    return absl::InvalidArgumentError(
-        fmt::format("{}{} is {}; it must be between {} and {}", section, bound.name, bound.value, bound.low, bound.high));
+    return absl::InvalidArgumentError(fmt::format("{}{} is {}; it must be between {} and {}",
+                                                  section, bound.name, bound.value, bound.low,
+                                                  bound.high));
   }
   return absl::OkStatus();
 }
@@ -66,8 +67,10 @@ absl::Status CheckWorkload(const Workload& workload) {
       {"jitter.transfer", workload.jitter.transfer, 0, 1},
   };
   if (absl::Status status = CheckBounds("workload.", bounds); !status.ok()) return status;
-  if (absl::Status status = CheckOccasion("checkpoint", workload.checkpoint); !status.ok()) return status;
-  if (absl::Status status = CheckOccasion("evaluation", workload.evaluation); !status.ok()) return status;
+  if (absl::Status status = CheckOccasion("checkpoint", workload.checkpoint); !status.ok())
+    return status;
+  if (absl::Status status = CheckOccasion("evaluation", workload.evaluation); !status.ok())
+    return status;
   return CheckOccasion("garbage_collection", workload.garbage_collection);
 }
 
@@ -93,7 +96,8 @@ absl::Status CheckTelemetry(const Telemetry& telemetry) {
   };
   if (absl::Status status = CheckBounds("telemetry.", bounds); !status.ok()) return status;
   if (telemetry.sample_period_ns == 0) return absl::OkStatus();
-  const Bound period = {"sample_period_ns", ToDouble(telemetry.sample_period_ns), 10 * kMicrosecond, kMinute};
+  const Bound period = {"sample_period_ns", ToDouble(telemetry.sample_period_ns), 10 * kMicrosecond,
+                        kMinute};
   return CheckBounds("telemetry.", {&period, 1});
 }
 
@@ -102,66 +106,82 @@ absl::Status CheckShape(const ParallelLayout& layout, const Workload& workload) 
   const uint64_t chunks = uint64_t{layout.pipeline} * layout.virtual_stages;
   if (workload.layers < chunks) {
     return absl::InvalidArgumentError(
-        fmt::format("workload.layers is {}; it must be at least {}, one for each of layout.pipeline x layout.virtual_stages model chunks",
+        fmt::format("workload.layers is {}; it must be at least {}, one for each of "
+                    "layout.pipeline x layout.virtual_stages model chunks",
                     workload.layers, chunks));
   }
   if (layout.virtual_stages > 1 && workload.micro_batches % layout.pipeline != 0) {
     return absl::InvalidArgumentError(
-        fmt::format("workload.micro_batches is {}; with layout.virtual_stages > 1 it must be a multiple of layout.pipeline, {}",
+        fmt::format("workload.micro_batches is {}; with layout.virtual_stages > 1 it must be a "
+                    "multiple of layout.pipeline, {}",
                     workload.micro_batches, layout.pipeline));
   }
   if (layout.expert > 1 && workload.expert_every == 0) {
     return absl::InvalidArgumentError(
-        fmt::format("workload.expert_every is 0; with layout.expert of {} it must be at least 1", layout.expert));
+        fmt::format("workload.expert_every is 0; with layout.expert of {} it must be at least 1",
+                    layout.expert));
   }
-  const uint64_t kernels = uint64_t{workload.layers} * workload.micro_batches * workload.kernels_per_layer;
+  const uint64_t kernels =
+      uint64_t{workload.layers} * workload.micro_batches * workload.kernels_per_layer;
   if (kernels > kMaxForwardKernels) {
     return absl::InvalidArgumentError(
-        fmt::format("workload.layers x micro_batches x kernels_per_layer is {} x {} x {} = {}; it may be at most {}", workload.layers,
-                    workload.micro_batches, workload.kernels_per_layer, kernels, kMaxForwardKernels));
+        fmt::format("workload.layers x micro_batches x kernels_per_layer is {} x {} x {} = {}; it "
+                    "may be at most {}",
+                    workload.layers, workload.micro_batches, workload.kernels_per_layer, kernels,
+                    kMaxForwardKernels));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckFaultPlace(const std::string& name, const Fault& fault, const ParallelLayout& layout) {
+absl::Status CheckFaultPlace(const std::string& name, const Fault& fault,
+                             const ParallelLayout& layout) {
   const uint32_t world = layout.world_size();
   for (const uint32_t rank : fault.ranks) {
     if (rank >= world) {
-      return absl::InvalidArgumentError(fmt::format("{}.ranks has {}; the job's ranks are 0 to {}", name, rank, world - 1));
+      return absl::InvalidArgumentError(
+          fmt::format("{}.ranks has {}; the job's ranks are 0 to {}", name, rank, world - 1));
     }
   }
   if (fault.peer_rank < -1 || fault.peer_rank >= static_cast<int64_t>(world)) {
     return absl::InvalidArgumentError(
-        fmt::format("{}.peer_rank is {}; it must be -1 (none) or a rank, 0 to {}", name, fault.peer_rank, world - 1));
+        fmt::format("{}.peer_rank is {}; it must be -1 (none) or a rank, 0 to {}", name,
+                    fault.peer_rank, world - 1));
   }
   if (fault.kind != FaultKind::kLinkSlow) return absl::OkStatus();
   if (fault.ranks.empty() || fault.peer_rank < 0) {
-    return absl::InvalidArgumentError(fmt::format("{} is a slow link; it needs ranks and a peer_rank", name));
+    return absl::InvalidArgumentError(
+        fmt::format("{} is a slow link; it needs ranks and a peer_rank", name));
   }
   const uint32_t peer_host = layout.HostOf(static_cast<uint32_t>(fault.peer_rank));
   for (const uint32_t rank : fault.ranks) {
     if (layout.HostOf(rank) == peer_host) {
-      return absl::InvalidArgumentError(fmt::format("{}.peer_rank is {}; it must be on another host than rank {}, but both are on host {}",
-                                                    name, fault.peer_rank, rank, peer_host));
+      return absl::InvalidArgumentError(fmt::format(
+          "{}.peer_rank is {}; it must be on another host than rank {}, but both are on host {}",
+          name, fault.peer_rank, rank, peer_host));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckFault(const std::string& name, const Fault& fault, const ParallelLayout& layout, uint32_t steps) {
+absl::Status CheckFault(const std::string& name, const Fault& fault, const ParallelLayout& layout,
+                        uint32_t steps) {
   if (absl::Status status = CheckFaultPlace(name, fault, layout); !status.ok()) return status;
   if (!(fault.severity > 0) || !std::isfinite(fault.severity)) {
-    return absl::InvalidArgumentError(fmt::format("{}.severity is {}; it must be above 0", name, fault.severity));
+    return absl::InvalidArgumentError(
+        fmt::format("{}.severity is {}; it must be above 0", name, fault.severity));
   }
   if (!(fault.duty > 0 && fault.duty <= 1)) {
-    return absl::InvalidArgumentError(fmt::format("{}.duty is {}; it must be above 0 and at most 1", name, fault.duty));
+    return absl::InvalidArgumentError(
+        fmt::format("{}.duty is {}; it must be above 0 and at most 1", name, fault.duty));
   }
   if (fault.first_step >= steps) {
-    return absl::InvalidArgumentError(fmt::format("{}.first_step is {}; the job's steps are 0 to {}", name, fault.first_step, steps - 1));
+    return absl::InvalidArgumentError(fmt::format(
+        "{}.first_step is {}; the job's steps are 0 to {}", name, fault.first_step, steps - 1));
   }
   if (fault.last_step < fault.first_step) {
     return absl::InvalidArgumentError(
-        fmt::format("{}.last_step is {}; it must be at least first_step, {}", name, fault.last_step, fault.first_step));
+        fmt::format("{}.last_step is {}; it must be at least first_step, {}", name, fault.last_step,
+                    fault.first_step));
   }
   return absl::OkStatus();
 }
@@ -172,8 +192,9 @@ absl::Status CheckResizes(const SimulatedJob& job) {
     const std::string name = fmt::format("resizes[{}]", i);
     const uint32_t earliest = i == 0 ? 1 : job.resizes[i - 1].step + 1;
     if (resize.step < earliest || resize.step >= job.steps) {
-      return absl::InvalidArgumentError(fmt::format("{}.step is {}; it must be between {} and {}, after the one before and within the job",
-                                                    name, resize.step, earliest, std::max(earliest, job.steps - 1)));
+      return absl::InvalidArgumentError(fmt::format(
+          "{}.step is {}; it must be between {} and {}, after the one before and within the job",
+          name, resize.step, earliest, std::max(earliest, job.steps - 1)));
     }
     const Bound pause = {".pause_ns", ToDouble(resize.pause_ns), 0, 60 * kMinute};
     if (absl::Status status = CheckBounds(name, {&pause, 1}); !status.ok()) return status;
@@ -182,7 +203,10 @@ absl::Status CheckResizes(const SimulatedJob& job) {
     if (absl::Status status = Check(layout); !status.ok())
       return absl::InvalidArgumentError(name + " makes " + std::string(status.message()));
     for (size_t fault = 0; fault < job.faults.size(); ++fault) {
-      if (absl::Status status = CheckFaultPlace(fmt::format("faults[{}]", fault), job.faults[fault], layout); !status.ok()) return status;
+      if (absl::Status status =
+              CheckFaultPlace(fmt::format("faults[{}]", fault), job.faults[fault], layout);
+          !status.ok())
+        return status;
     }
   }
   return absl::OkStatus();
@@ -200,7 +224,10 @@ absl::Status Check(const SimulatedJob& job) {
   if (absl::Status status = CheckTelemetry(job.telemetry); !status.ok()) return status;
   if (absl::Status status = CheckShape(job.layout, job.workload); !status.ok()) return status;
   for (size_t i = 0; i < job.faults.size(); ++i) {
-    if (absl::Status status = CheckFault(fmt::format("faults[{}]", i), job.faults[i], job.layout, job.steps); !status.ok()) return status;
+    if (absl::Status status =
+            CheckFault(fmt::format("faults[{}]", i), job.faults[i], job.layout, job.steps);
+        !status.ok())
+      return status;
   }
   return CheckResizes(job);
 }

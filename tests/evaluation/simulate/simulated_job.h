@@ -1,5 +1,7 @@
-// What a simulated training job is made of: its layout, its work, the fabric under it, its telemetry, and what is wrong with it. Plain values, all of
-// them read from a scenario file. Times of the model are nanoseconds of true time, the same on every host; what is reported is the host's own clock.
+// What a simulated training job is made of: its layout, its work, the fabric under it, its
+// telemetry, and what is wrong with it. Plain values, all of them read from a scenario file. Times
+// of the model are nanoseconds of true time, the same on every host; what is reported is the host's
+// own clock.
 #pragma once
 
 #include <absl/status/status.h>
@@ -28,22 +30,26 @@ struct Occasion {
 };
 
 struct Workload {
-  uint32_t layers = 8;                   // of the whole model, spread evenly over the pipeline
-  uint32_t micro_batches = 4;            // of one step
-  int64_t layer_forward_ns = 2'000'000;  // device time of one layer and micro batch on one rank; the backward pass takes twice that
-  double embedding_layers = 0.2;         // what the first stage has more, in layers
-  double head_layers = 0.6;              // what the last stage has more
-  uint32_t kernels_per_layer = 6;        // of the forward pass; capture cost follows from it
+  uint32_t layers = 8;         // of the whole model, spread evenly over the pipeline
+  uint32_t micro_batches = 4;  // of one step
+  // device time of one layer and micro batch on one rank; the backward pass takes twice that
+  int64_t layer_forward_ns = 2'000'000;
+  double embedding_layers = 0.2;   // what the first stage has more, in layers
+  double head_layers = 0.6;        // what the last stage has more
+  uint32_t kernels_per_layer = 6;  // of the forward pass; capture cost follows from it
   uint64_t activation_bytes = uint64_t{32} << 20;  // of one micro batch between layers and stages
   uint64_t parameter_bytes = uint64_t{256} << 20;  // of one layer on one rank
-  uint32_t gradient_buckets = 2;                   // all-reduces (or reduce-scatters) of gradients a step
-  uint32_t expert_every = 0;                       // > 0: every so many layers is a mixture of experts, with its two all-to-alls
-  double routing_spread = 0.1;                     // sigma of the log of the tokens that an expert gets, drawn anew each step
-  double length_spread = 0;                        // sigma of the log of a micro batch's sequence length, drawn for each data rank and step
-  int64_t data_ns = 1'000'000;                     // the training thread takes a batch from the loader
-  int64_t launch_ns = 5'000;                       // of one kernel on the training thread
-  int64_t optimizer_ns = 4'000'000;                // device time
-  uint32_t warmup_steps = 0;                       // the first steps are slower, less so each step
+  uint32_t gradient_buckets = 2;  // all-reduces (or reduce-scatters) of gradients a step
+  // > 0: every so many layers is a mixture of experts, with its two all-to-alls
+  uint32_t expert_every = 0;
+  // sigma of the log of the tokens that an expert gets, drawn anew each step
+  double routing_spread = 0.1;
+  // sigma of the log of a micro batch's sequence length, drawn for each data rank and step
+  double length_spread = 0;
+  int64_t data_ns = 1'000'000;       // the training thread takes a batch from the loader
+  int64_t launch_ns = 5'000;         // of one kernel on the training thread
+  int64_t optimizer_ns = 4'000'000;  // device time
+  uint32_t warmup_steps = 0;         // the first steps are slower, less so each step
   double warmup_factor = 3;
   Occasion checkpoint;
   Occasion evaluation;
@@ -60,8 +66,9 @@ struct Fabric {
   double pcie = 25;
   double dram = 3'350;  // of a device's memory, reads and writes together
   int64_t hop_latency_ns = 6'000;
-  // Channels of a collective: ring r leaves a host by the NIC of the group's member there number r modulo their count. Fewer rings than ranks on a host
-  // leave some NICs idle where groups fill hosts.
+  // Channels of a collective: ring r leaves a host by the NIC of the group's member there number r
+  // modulo their count. Fewer rings than ranks on a host leave some NICs idle where groups fill
+  // hosts.
   uint32_t rings = 8;
   uint32_t hosts_per_rack = 4;
 };
@@ -69,17 +76,17 @@ struct Fabric {
 struct Telemetry {
   CaptureLevel level = CaptureLevel::kEvents;
   uint32_t window_steps = 4;
-  bool launches = false;                 // launch calls of the training thread, one an operation on the device
+  bool launches = false;  // launch calls of the training thread, one an operation on the device
   int64_t sample_period_ns = 1'000'000;  // of resource samples; 0: none
   int64_t clock_offset_ns = 10'000'000;  // hosts' clocks are off by up to this
   double clock_drift_ppm = 20;           // and drift by up to this
-  double loss = 0;                       // share of batches that are lost on every rank, and reported as lost
-  bool connections = true;               // what each connection carried, once a step
-  bool roles = false;                    // producers say their pipeline stage
+  double loss = 0;          // share of batches that are lost on every rank, and reported as lost
+  bool connections = true;  // what each connection carried, once a step
+  bool roles = false;       // producers say their pipeline stage
 };
 
-// Before the step all processes end; the job goes on with so many data replicas after the pause. Rank numbers go to other places of the layout, as they do in a job
-// that is started anew.
+// Before the step all processes end; the job goes on with so many data replicas after the pause.
+// Rank numbers go to other places of the layout, as they do in a job that is started anew.
 struct Resize {
   uint32_t step = 0;
   uint32_t data = 1;

@@ -31,17 +31,25 @@ TEST(SimulatedJob, AJobAsItComesIsPossible) {
 }
 
 TEST(SimulatedJob, SaysTheNumberAndItsRange) {
-  EXPECT_EQ(After([](SimulatedJob& job) { job.workload.micro_batches = 0; }), "workload.micro_batches is 0; it must be between 1 and 4096");
-  EXPECT_EQ(After([](SimulatedJob& job) { job.fabric.nic = 0; }), "fabric.nic is 0; it must be between 0.001 and 100000");
-  EXPECT_EQ(After([](SimulatedJob& job) { job.telemetry.loss = 1.5; }), "telemetry.loss is 1.5; it must be between 0 and 1");
-  EXPECT_EQ(After([](SimulatedJob& job) { job.steps = 0; }), "steps is 0; it must be between 1 and 10000000");
+  EXPECT_EQ(After([](SimulatedJob& job) { job.workload.micro_batches = 0; }),
+            "workload.micro_batches is 0; it must be between 1 and 4096");
+  EXPECT_EQ(After([](SimulatedJob& job) { job.fabric.nic = 0; }),
+            "fabric.nic is 0; it must be between 0.001 and 100000");
+  EXPECT_EQ(After([](SimulatedJob& job) { job.telemetry.loss = 1.5; }),
+            "telemetry.loss is 1.5; it must be between 0 and 1");
+  EXPECT_EQ(After([](SimulatedJob& job) { job.steps = 0; }),
+            "steps is 0; it must be between 1 and 10000000");
 }
 
 TEST(SimulatedJob, ChangesOfSizeComeInOrderAndAreLayouts) {
-  const auto with = [](std::vector<Resize> resizes) { return After([&resizes](SimulatedJob& job) { job.resizes = std::move(resizes); }); };
+  const auto with = [](std::vector<Resize> resizes) {
+    return After([&resizes](SimulatedJob& job) { job.resizes = std::move(resizes); });
+  };
   EXPECT_EQ(with({{.step = 4, .data = 2}, {.step = 9, .data = 8}}), "");
-  EXPECT_THAT(with({{.step = 0, .data = 2}}), HasSubstr("resizes[0].step is 0; it must be between 1 and 23"));
-  EXPECT_THAT(with({{.step = 4, .data = 2}, {.step = 4, .data = 8}}), HasSubstr("resizes[1].step is 4; it must be between 5 and 23"));
+  EXPECT_THAT(with({{.step = 0, .data = 2}}),
+              HasSubstr("resizes[0].step is 0; it must be between 1 and 23"));
+  EXPECT_THAT(with({{.step = 4, .data = 2}, {.step = 4, .data = 8}}),
+              HasSubstr("resizes[1].step is 4; it must be between 5 and 23"));
   EXPECT_THAT(with({{.step = 4, .data = 0}}), HasSubstr("resizes[0] makes layout.data is 0"));
   EXPECT_THAT(with({{.step = 4, .data = 2, .pause_ns = -1}}), HasSubstr("resizes[0].pause_ns"));
   EXPECT_THAT(After([](SimulatedJob& job) {
@@ -53,26 +61,38 @@ TEST(SimulatedJob, ChangesOfSizeComeInOrderAndAreLayouts) {
 
 TEST(SimulatedJob, RefusesEachKindOfNonsense) {
   EXPECT_THAT(After([](SimulatedJob& job) { job.job = ""; }), HasSubstr("job is empty"));
-  EXPECT_THAT(After([](SimulatedJob& job) { job.layout.tensor = 0; }), HasSubstr("layout.tensor is 0"));
-  EXPECT_THAT(After([](SimulatedJob& job) { job.workload.layer_forward_ns = -5; }), HasSubstr("layer_forward_ns is -5"));
-  EXPECT_THAT(After([](SimulatedJob& job) { job.workload.embedding_layers = std::nan(""); }), HasSubstr("embedding_layers is nan"));
-  EXPECT_THAT(After([](SimulatedJob& job) { job.workload.jitter.host = std::numeric_limits<double>::infinity(); }),
+  EXPECT_THAT(After([](SimulatedJob& job) { job.layout.tensor = 0; }),
+              HasSubstr("layout.tensor is 0"));
+  EXPECT_THAT(After([](SimulatedJob& job) { job.workload.layer_forward_ns = -5; }),
+              HasSubstr("layer_forward_ns is -5"));
+  EXPECT_THAT(After([](SimulatedJob& job) { job.workload.embedding_layers = std::nan(""); }),
+              HasSubstr("embedding_layers is nan"));
+  EXPECT_THAT(After([](SimulatedJob& job) {
+                job.workload.jitter.host = std::numeric_limits<double>::infinity();
+              }),
               HasSubstr("jitter.host is inf"));
-  EXPECT_THAT(After([](SimulatedJob& job) { job.workload.checkpoint = {.every = 3, .duration_ns = 0}; }),
-              HasSubstr("workload.checkpoint.duration_ns is 0"));
-  EXPECT_THAT(After([](SimulatedJob& job) { job.workload.evaluation = {.every = 1, .duration_ns = -1}; }),
-              HasSubstr("workload.evaluation.duration_ns is -1"));
-  EXPECT_THAT(After([](SimulatedJob& job) { job.telemetry.sample_period_ns = 1; }), HasSubstr("sample_period_ns is 1"));
-  EXPECT_THAT(After([](SimulatedJob& job) { job.telemetry.window_steps = 0; }), HasSubstr("window_steps is 0"));
+  EXPECT_THAT(
+      After([](SimulatedJob& job) { job.workload.checkpoint = {.every = 3, .duration_ns = 0}; }),
+      HasSubstr("workload.checkpoint.duration_ns is 0"));
+  EXPECT_THAT(
+      After([](SimulatedJob& job) { job.workload.evaluation = {.every = 1, .duration_ns = -1}; }),
+      HasSubstr("workload.evaluation.duration_ns is -1"));
+  EXPECT_THAT(After([](SimulatedJob& job) { job.telemetry.sample_period_ns = 1; }),
+              HasSubstr("sample_period_ns is 1"));
+  EXPECT_THAT(After([](SimulatedJob& job) { job.telemetry.window_steps = 0; }),
+              HasSubstr("window_steps is 0"));
 }
 
 TEST(SimulatedJob, SamplesAndOccasionsMayBeOff) {
   EXPECT_EQ(After([](SimulatedJob& job) { job.telemetry.sample_period_ns = 0; }), "");
-  EXPECT_EQ(After([](SimulatedJob& job) { job.workload.checkpoint = {.every = 0, .duration_ns = -1}; }), "");
+  EXPECT_EQ(
+      After([](SimulatedJob& job) { job.workload.checkpoint = {.every = 0, .duration_ns = -1}; }),
+      "");
 }
 
 TEST(SimulatedJob, TheModelMustFitThePipeline) {
-  EXPECT_THAT(After([](SimulatedJob& job) { job.workload.layers = 1; }), HasSubstr("workload.layers is 1; it must be at least 2"));
+  EXPECT_THAT(After([](SimulatedJob& job) { job.workload.layers = 1; }),
+              HasSubstr("workload.layers is 1; it must be at least 2"));
   const auto interleave = [](uint32_t micro_batches) {
     return After([micro_batches](SimulatedJob& job) {
       job.layout.virtual_stages = 2;
@@ -81,7 +101,8 @@ TEST(SimulatedJob, TheModelMustFitThePipeline) {
   };
   EXPECT_EQ(interleave(4), "");
   EXPECT_THAT(interleave(5), HasSubstr("must be a multiple of layout.pipeline, 2"));
-  EXPECT_THAT(After([](SimulatedJob& job) { job.layout.expert = 2; }), HasSubstr("workload.expert_every is 0"));
+  EXPECT_THAT(After([](SimulatedJob& job) { job.layout.expert = 2; }),
+              HasSubstr("workload.expert_every is 0"));
 }
 
 TEST(SimulatedJob, AStepMustBeOfASizeThatCanBeRun) {
@@ -98,21 +119,30 @@ TEST(SimulatedJob, FaultsMustStrikeWhatIsThere) {
   EXPECT_THAT(WithFault({.ranks = {1}, .peer_rank = 16}), HasSubstr("faults[0].peer_rank is 16"));
   EXPECT_THAT(WithFault({.ranks = {1}, .peer_rank = -2}), HasSubstr("faults[0].peer_rank is -2"));
   EXPECT_EQ(WithFault({.kind = FaultKind::kLinkSlow, .ranks = {1}, .peer_rank = 8}), "");
-  EXPECT_THAT(WithFault({.kind = FaultKind::kLinkSlow, .ranks = {1}}), HasSubstr("needs ranks and a peer_rank"));
-  EXPECT_THAT(WithFault({.kind = FaultKind::kLinkSlow, .ranks = {1}, .peer_rank = 7}), HasSubstr("both are on host 0"));
+  EXPECT_THAT(WithFault({.kind = FaultKind::kLinkSlow, .ranks = {1}}),
+              HasSubstr("needs ranks and a peer_rank"));
+  EXPECT_THAT(WithFault({.kind = FaultKind::kLinkSlow, .ranks = {1}, .peer_rank = 7}),
+              HasSubstr("both are on host 0"));
 }
 
 TEST(SimulatedJob, FaultsMustShow) {
-  EXPECT_THAT(WithFault({.ranks = {1}, .severity = 0}), HasSubstr("faults[0].severity is 0; it must be above 0"));
-  EXPECT_THAT(WithFault({.ranks = {1}, .severity = std::nan("")}), HasSubstr("faults[0].severity is nan"));
+  EXPECT_THAT(WithFault({.ranks = {1}, .severity = 0}),
+              HasSubstr("faults[0].severity is 0; it must be above 0"));
+  EXPECT_THAT(WithFault({.ranks = {1}, .severity = std::nan("")}),
+              HasSubstr("faults[0].severity is nan"));
   EXPECT_THAT(WithFault({.ranks = {1}, .duty = 0}), HasSubstr("faults[0].duty is 0"));
   EXPECT_THAT(WithFault({.ranks = {1}, .duty = 1.1}), HasSubstr("faults[0].duty is 1.1"));
-  EXPECT_THAT(WithFault({.ranks = {1}, .first_step = 24}), HasSubstr("faults[0].first_step is 24; the job's steps are 0 to 23"));
-  EXPECT_THAT(WithFault({.ranks = {1}, .first_step = 5, .last_step = 4}), HasSubstr("faults[0].last_step is 4"));
+  EXPECT_THAT(WithFault({.ranks = {1}, .first_step = 24}),
+              HasSubstr("faults[0].first_step is 24; the job's steps are 0 to 23"));
+  EXPECT_THAT(WithFault({.ranks = {1}, .first_step = 5, .last_step = 4}),
+              HasSubstr("faults[0].last_step is 4"));
 }
 
 TEST(SimulatedJob, CountsTheFaultsFromZero) {
-  EXPECT_THAT(After([](SimulatedJob& job) { job.faults = {{.ranks = {1}}, {.ranks = {99}}}; }), HasSubstr("faults[1].ranks has 99"));
+  EXPECT_THAT(After([](SimulatedJob& job) {
+                job.faults = {{.ranks = {1}}, {.ranks = {99}}};
+              }),
+              HasSubstr("faults[1].ranks has 99"));
 }
 
 }  // namespace

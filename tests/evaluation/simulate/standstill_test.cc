@@ -28,7 +28,8 @@ struct Standstill : testing::Test {
   }
   static std::vector<ProgressReport> ReportsOf(const EngineRun& run, uint32_t rank) {
     std::vector<ProgressReport> reports;
-    for (const EventBatch* batch : run.BatchesOf(rank)) reports.insert(reports.end(), batch->progress.begin(), batch->progress.end());
+    for (const EventBatch* batch : run.BatchesOf(rank))
+      reports.insert(reports.end(), batch->progress.begin(), batch->progress.end());
     return reports;
   }
   static std::string FunctionOf(const EngineRun& run, uint32_t rank) {
@@ -138,7 +139,11 @@ TEST_F(Standstill, WhoDiesSaysNothingMore) {
 TEST_F(Standstill, TheThreadGoesOnLaunchingBehindACollectiveThatItDoesNotWaitFor) {
   harness.job.layout.data = 2;
   HandmadeProgram writer(harness.catalog);
-  writer.Kernel("before", 1'000).AllReduce(GroupKind::kData, 1024, 0).Await(0).Kernel("after", 1'000).AllGather(GroupKind::kData, 1024, 1);
+  writer.Kernel("before", 1'000)
+      .AllReduce(GroupKind::kData, 1024, 0)
+      .Await(0)
+      .Kernel("after", 1'000)
+      .AllGather(GroupKind::kData, 1024, 1);
   writer.Host("log", 5'000).Synchronize();
   harness.programs = {writer.program()};
   harness.effects.script = [](uint32_t rank, uint32_t, StepEffects& effects) {

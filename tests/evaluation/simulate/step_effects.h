@@ -1,5 +1,6 @@
-// What is wrong with one rank in one step, and what differs there for good reasons: what the simulation asks before it runs the step. The meeting point
-// of the fault library, which writes it, and the simulation, which knows no fault by name.
+// What is wrong with one rank in one step, and what differs there for good reasons: what the
+// simulation asks before it runs the step. The meeting point of the fault library, which writes it,
+// and the simulation, which knows no fault by name.
 #pragma once
 
 #include <array>
@@ -9,7 +10,14 @@
 namespace eroica::simulate {
 
 // Where in a step something happens.
-enum class Phase : uint8_t { kData = 0, kForward = 1, kBackward = 2, kGradients = 3, kOptimizer = 4, kStepEnd = 5 };
+enum class Phase : uint8_t {
+  kData = 0,
+  kForward = 1,
+  kBackward = 2,
+  kGradients = 3,
+  kOptimizer = 4,
+  kStepEnd = 5
+};
 inline constexpr int kPhaseCount = 6;
 
 // What kernels stress, so that a fault can strike some of them.
@@ -28,9 +36,12 @@ inline constexpr int kKernelKindCount = 7;
 using Factor = uint32_t;
 inline constexpr Factor kUnit = 1u << 16;
 constexpr Factor ToFactor(double value) { return static_cast<Factor>(value * kUnit + 0.5); }
-constexpr int64_t Scale(int64_t duration_ns, Factor factor) { return (duration_ns * static_cast<int64_t>(factor)) >> 16; }
+constexpr int64_t Scale(int64_t duration_ns, Factor factor) {
+  return (duration_ns * static_cast<int64_t>(factor)) >> 16;
+}
 
-// The training thread runs a function that is no part of the program, where the phase's work begins (its first in the step), inside its frames.
+// The training thread runs a function that is no part of the program, where the phase's work begins
+// (its first in the step), inside its frames.
 struct HostInsertion {
   Phase phase = Phase::kData;
   uint32_t function = 0;  // of the function catalog
@@ -45,16 +56,17 @@ struct DevicePulses {
 
 enum class Stop : uint8_t {
   kNone = 0,
-  kHostHangs,        // the training thread never leaves `stop_function`, at the beginning of stop_phase
+  kHostHangs,  // the training thread never leaves `stop_function`, at the beginning of stop_phase
   kWrongCollective,  // from stop_phase on the rank enters another collective than its peers
   kTransferHangs,    // its next collective in stop_phase starts, and moves nothing
   kDies,             // the process is gone: neither work nor telemetry
 };
 
 struct StepEffects {
-  std::array<Factor, kKernelKindCount> kernel = {kUnit, kUnit, kUnit, kUnit, kUnit, kUnit, kUnit};  // on durations
-  Factor host = kUnit;         // on durations of everything on the training thread
-  Factor work = kUnit;         // on the amount of work: sequence length, tokens; kernels and bytes alike
+  std::array<Factor, kKernelKindCount> kernel = {kUnit, kUnit, kUnit, kUnit,
+                                                 kUnit, kUnit, kUnit};  // on durations
+  Factor host = kUnit;  // on durations of everything on the training thread
+  Factor work = kUnit;  // on the amount of work: sequence length, tokens; kernels and bytes alike
   Factor expert_work = kUnit;  // the same for expert kernels and their all-to-alls
   Factor nvlink = kUnit;       // on speeds
   Factor nic_send = kUnit;

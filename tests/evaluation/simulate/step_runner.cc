@@ -10,7 +10,9 @@ namespace {
 // Keeps the draws of transfers apart from those of instructions.
 constexpr uint64_t kTransferDomain = uint64_t{1} << 40;
 
-constexpr Factor Combine(Factor a, Factor b) { return static_cast<Factor>((uint64_t{a} * b) >> 16); }
+constexpr Factor Combine(Factor a, Factor b) {
+  return static_cast<Factor>((uint64_t{a} * b) >> 16);
+}
 
 // Whether what the group moves grows with the tokens at hand; gradients and parameters do not.
 constexpr bool MovesActivations(GroupKind kind) {
@@ -18,20 +20,23 @@ constexpr bool MovesActivations(GroupKind kind) {
 }
 
 bool SameLinks(const MemberLinks& a, const MemberLinks& b) {
-  return a.nvlink == b.nvlink && a.nic_send == b.nic_send && a.nic_receive == b.nic_receive && a.pcie == b.pcie &&
-         a.nvlink_over_pcie == b.nvlink_over_pcie;
+  return a.nvlink == b.nvlink && a.nic_send == b.nic_send && a.nic_receive == b.nic_receive &&
+         a.pcie == b.pcie && a.nvlink_over_pcie == b.nvlink_over_pcie;
 }
 
 bool SamePaths(const std::vector<PathEffect>& a, const std::vector<PathEffect>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const PathEffect& x, const PathEffect& y) {
-    return x.source_host == y.source_host && x.destination_host == y.destination_host && x.speed == y.speed;
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const PathEffect& x, const PathEffect& y) {
+                      return x.source_host == y.source_host &&
+                             x.destination_host == y.destination_host && x.speed == y.speed;
+                    });
 }
 
 }  // namespace
 
-StepRunner::StepRunner(const SimulatedJob& job, const GroupTable& groups, std::span<const StageProgram> stages,
-                       const FunctionCatalog& catalog, const EffectSource& effects)
+StepRunner::StepRunner(const SimulatedJob& job, const GroupTable& groups,
+                       std::span<const StageProgram> stages, const FunctionCatalog& catalog,
+                       const EffectSource& effects)
     : job_(job),
       groups_(groups),
       stages_(stages),
@@ -76,16 +81,19 @@ void StepRunner::MakeChannels() {
       channel_members_.push_back(RankAt(layout, at));
     }
   }
-  for (size_t i = 0; i < channel_members_.size(); i += 2) rendezvous_.emplace_back(std::span<const uint32_t>(&channel_members_[i], 2));
+  for (size_t i = 0; i < channel_members_.size(); i += 2)
+    rendezvous_.emplace_back(std::span<const uint32_t>(&channel_members_[i], 2));
 }
 
-// A rank's channels lead to the next stage and to the one before; what it receives comes over the other rank's. Of two stages only the first channel is used.
+// A rank's channels lead to the next stage and to the one before; what it receives comes over the
+// other rank's. Of two stages only the first channel is used.
 uint32_t StepRunner::ChannelOf(uint32_t rank, const ProgramStream& stream, int32_t& peer) const {
   const bool peer_is_next = stream.peer_stages > 0;
   const uint32_t other = channel_members_[size_t{4} * rank + (peer_is_next ? 1 : 3)];
   peer = static_cast<int32_t>(other);
   const bool leads_to_next = peer_is_next == stream.sends || job_.layout.pipeline == 2;
-  return static_cast<uint32_t>(groups_.groups().size()) + 2 * (stream.sends ? rank : other) + (leads_to_next ? 0 : 1);
+  return static_cast<uint32_t>(groups_.groups().size()) + 2 * (stream.sends ? rank : other) +
+         (leads_to_next ? 0 : 1);
 }
 
 void StepRunner::MakeRank(uint32_t rank) {
@@ -123,7 +131,8 @@ void StepRunner::Run(uint32_t step) {
     if (rank.condition == RankCondition::kStepDone) BeginStep(rank, step);
   }
   for (size_t i = ranks_.size(); i-- > 0;) {
-    if (ranks_[i].condition == RankCondition::kRunning) runnable_.push_back(static_cast<uint32_t>(i));
+    if (ranks_[i].condition == RankCondition::kRunning)
+      runnable_.push_back(static_cast<uint32_t>(i));
   }
   while (!runnable_.empty()) {
     RankState& rank = ranks_[NextRunnable()];
@@ -173,18 +182,23 @@ void StepRunner::BeginStep(RankState& rank, uint32_t step) {
   for (size_t kind = 0; kind < rank.kernel.size(); ++kind) {
     const auto kernel = static_cast<KernelKind>(kind);
     const bool grows = kernel != KernelKind::kOptimizer && kernel != KernelKind::kCopy;
-    const Factor work = kernel == KernelKind::kExpertMatrix ? effects.expert_work : grows ? effects.work : kUnit;
+    const Factor work = kernel == KernelKind::kExpertMatrix ? effects.expert_work
+                        : grows                             ? effects.work
+                                                            : kUnit;
     rank.kernel[kind] = Combine(effects.kernel[kind], work);
   }
   for (size_t kind = 0; kind < rank.bytes.size(); ++kind) {
     const auto group = static_cast<GroupKind>(kind);
-    rank.bytes[kind] = group == GroupKind::kExpert ? effects.expert_work : MovesActivations(group) ? effects.work : kUnit;
+    rank.bytes[kind] = group == GroupKind::kExpert ? effects.expert_work
+                       : MovesActivations(group)   ? effects.work
+                                                   : kUnit;
   }
   TakeLinks(rank);
   const Workload& workload = job_.workload;
   rank.launch_ns = Scale(workload.launch_ns, effects.host);
   if (workload.pause_at_step > 0 && step == workload.pause_at_step) {
-    if (samples_) rank.waits.push_back({.start_ns = rank.host_ns, .end_ns = rank.host_ns + workload.pause_ns});
+    if (samples_)
+      rank.waits.push_back({.start_ns = rank.host_ns, .end_ns = rank.host_ns + workload.pause_ns});
     rank.host_ns += workload.pause_ns;
   }
   FindNextPhase(rank, 0);
@@ -218,9 +232,11 @@ void StepRunner::EndSlots(uint32_t index) {
   while (meeting.CanEnd()) {
     const Rendezvous::OpenSlot& slot = meeting.open();
     const int64_t begin_ns = std::max(slot.latest_ready_ns, meeting.EndBefore(meeting.ended()));
-    const Factor noise = transfer_noise_.Of(NoiseKey(job_.seed, kTransferDomain + index, meeting.ended()));
+    const Factor noise =
+        transfer_noise_.Of(NoiseKey(job_.seed, kTransferDomain + index, meeting.ended()));
     const uint16_t transfer = TransferOf(meeting, slot);
-    const int64_t end_ns = begin_ns + Scale(meeting.transfers[transfer].transfer.duration_ns, noise);
+    const int64_t end_ns =
+        begin_ns + Scale(meeting.transfers[transfer].transfer.duration_ns, noise);
     meeting.EndOpen({.begin_ns = begin_ns, .end_ns = end_ns, .noise = noise, .transfer = transfer});
   }
   uint32_t* chain = &meeting.first_waiter;
@@ -238,7 +254,9 @@ void StepRunner::EndSlots(uint32_t index) {
 
 uint16_t StepRunner::TransferOf(Rendezvous& meeting, const Rendezvous::OpenSlot& slot) {
   for (size_t i = 0; i < meeting.transfers.size(); ++i) {
-    if (meeting.transfers[i].operation == slot.operation && meeting.transfers[i].bytes == slot.bytes) return static_cast<uint16_t>(i);
+    if (meeting.transfers[i].operation == slot.operation &&
+        meeting.transfers[i].bytes == slot.bytes)
+      return static_cast<uint16_t>(i);
   }
   EROICA_CHECK(meeting.transfers.size() < 65'536);
   Rendezvous::KnownTransfer& known = meeting.transfers.emplace_back();
@@ -248,7 +266,8 @@ uint16_t StepRunner::TransferOf(Rendezvous& meeting, const Rendezvous::OpenSlot&
   return static_cast<uint16_t>(meeting.transfers.size() - 1);
 }
 
-void StepRunner::Compute(const Rendezvous& meeting, const Rendezvous::OpenSlot& slot, bool details, Transfer& transfer) const {
+void StepRunner::Compute(const Rendezvous& meeting, const Rendezvous::OpenSlot& slot, bool details,
+                         Transfer& transfer) const {
   members_.clear();
   for (const uint32_t member : meeting.members()) members_.push_back(links_[member]);
   if (slot.operation == CollectiveOperation::kSend) {
@@ -268,10 +287,13 @@ std::vector<StepRunner::StalledFlow> StepRunner::StalledFlows(const RankState& r
     Compute(meeting, *slot, true, transfer);
     if (transfer.flows.size() < meeting.members().size()) continue;
     const std::vector<LinkFlow>& broken = transfer.flows[slot->broken];
-    const bool network = std::any_of(broken.begin(), broken.end(), [](const LinkFlow& flow) { return flow.resource == Resource::kNic; });
+    const bool network = std::any_of(broken.begin(), broken.end(), [](const LinkFlow& flow) {
+      return flow.resource == Resource::kNic;
+    });
     for (const LinkFlow& flow : transfer.flows[stream.member]) {
       const bool touches = stream.member == slot->broken || flow.destination == slot->broken;
-      if (touches && (flow.resource == Resource::kNic) == network) stalled.push_back({meeting.members()[flow.destination], flow.resource});
+      if (touches && (flow.resource == Resource::kNic) == network)
+        stalled.push_back({meeting.members()[flow.destination], flow.resource});
     }
   }
   return stalled;

@@ -1,6 +1,7 @@
-// Runs the programs of all ranks, a step at a time. A rank runs until it needs the end of a collective that cannot end yet; then it rests, and
-// whoever lets it end wakes it. Owns the ranks and the places where they meet. The order in which ranks run changes nothing: all times are maxima and
-// sums of earlier ones.
+// Runs the programs of all ranks, a step at a time. A rank runs until it needs the end of a
+// collective that cannot end yet; then it rests, and whoever lets it end wakes it. Owns the ranks
+// and the places where they meet. The order in which ranks run changes nothing: all times are
+// maxima and sums of earlier ones.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,17 @@ namespace eroica::simulate {
 class StepRunner {
  public:
   // All arguments must outlive the runner. One program a pipeline stage.
-  StepRunner(const SimulatedJob& job, const GroupTable& groups, std::span<const StageProgram> stages, const FunctionCatalog& catalog,
+  StepRunner(const SimulatedJob& job, const GroupTable& groups,
+             std::span<const StageProgram> stages, const FunctionCatalog& catalog,
              const EffectSource& effects);
   StepRunner(const StepRunner&) = delete;
   StepRunner& operator=(const StepRunner&) = delete;
 
-  // All ranks that finished the step before run this one, until they have finished it or can go no further.
+  // All ranks that finished the step before run this one, until they have finished it or can go no
+  // further.
   void Run(uint32_t step);
-  // After a step that not all have finished and nobody can: ranks whose device waits for what does not come launch on until their thread waits too.
+  // After a step that not all have finished and nobody can: ranks whose device waits for what does
+  // not come launch on until their thread waits too.
   void Stall();
   // Ranks take turns at random instead, by this seed. Changes nothing, as tests show.
   void Shuffle(uint64_t seed) { order_ = seed; }
@@ -41,8 +45,9 @@ class StepRunner {
     uint32_t peer = 0;
     Resource resource = Resource::kNic;
   };
-  // Of the transfers that stand still and that the rank is in: what it sends to the member whose transport stands still, or as that member to all it sends to. Over the
-  // network, where that member's data takes it; the others have sent all that they have.
+  // Of the transfers that stand still and that the rank is in: what it sends to the member whose
+  // transport stands still, or as that member to all it sends to. Over the network, where that
+  // member's data takes it; the others have sent all that they have.
   std::vector<StalledFlow> StalledFlows(const RankState& rank) const;
 
   std::vector<RankState>& ranks() { return ranks_; }
@@ -63,7 +68,9 @@ class StepRunner {
     const int64_t start_ns = rank.host_ns;
     rank.host_ns += Scale(rank.launch_ns, launch_noise_.Of(key));
     if (!records_launches_) return;
-    rank.thread.push_back({.start_ns = start_ns, .end_ns = rank.host_ns, .function = stages_[rank.stage].launch_function});
+    rank.thread.push_back({.start_ns = start_ns,
+                           .end_ns = rank.host_ns,
+                           .function = stages_[rank.stage].launch_function});
   }
   void Join(RankState& rank, const StageInstruction& instruction);
   bool Await(RankState& rank, const StageInstruction& instruction);
@@ -74,7 +81,8 @@ class StepRunner {
   void Rest(RankState& rank, uint32_t rendezvous, uint32_t slot);
   void EndSlots(uint32_t index);
   uint16_t TransferOf(Rendezvous& meeting, const Rendezvous::OpenSlot& slot);
-  void Compute(const Rendezvous& meeting, const Rendezvous::OpenSlot& slot, bool details, Transfer& transfer) const;
+  void Compute(const Rendezvous& meeting, const Rendezvous::OpenSlot& slot, bool details,
+               Transfer& transfer) const;
 
   const SimulatedJob& job_;
   const GroupTable& groups_;
@@ -93,8 +101,10 @@ class StepRunner {
 
   std::vector<RankState> ranks_;
   std::vector<uint32_t> channel_members_;  // of all channels, source and destination
-  std::vector<Rendezvous> rendezvous_;  // groups in their table's order, then two channels a rank: to the next stage, and to the one before
-  std::vector<MemberLinks> links_;      // by rank
+  // groups in their table's order, then two channels a rank: to the next stage, and to the one
+  // before
+  std::vector<Rendezvous> rendezvous_;
+  std::vector<MemberLinks> links_;  // by rank
   std::vector<PathEffect> paths_;
   std::vector<uint32_t> runnable_;
   uint64_t order_ = 0;                        // 0: who was woken last runs first

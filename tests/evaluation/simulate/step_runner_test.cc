@@ -18,7 +18,8 @@ TEST(StepRunner, KeepsNothingOfStepsThatAreReported) {
   harness.job.workload.jitter = {.kernel = 0.2, .host = 0.2, .transfer = 0.2};
   harness.job.telemetry.sample_period_ns = 10'000;
   const GroupTable groups(harness.job.layout, "job");
-  const std::vector<StageProgram> stages = {MakeStageProgram(harness.DataParallelStep(), harness.catalog, harness.job.layout, false)};
+  const std::vector<StageProgram> stages = {
+      MakeStageProgram(harness.DataParallelStep(), harness.catalog, harness.job.layout, false)};
   StepRunner runner(harness.job, groups, stages, harness.catalog, harness.effects);
   NullSink sink;
   BatchWriter writer(harness.job, groups, stages, harness.catalog, runner, sink);
@@ -30,15 +31,17 @@ TEST(StepRunner, KeepsNothingOfStepsThatAreReported) {
       EXPECT_EQ(rank.condition, RankCondition::kStepDone);
       EXPECT_EQ(rank.kernels.size(), 1u);
       ASSERT_TRUE(writer.Write(rank, {}, false).ok());
-      EXPECT_TRUE(rank.kernels.empty() && rank.thread.empty() && rank.marks.empty() && rank.waits.empty());
+      EXPECT_TRUE(rank.kernels.empty() && rank.thread.empty() && rank.marks.empty() &&
+                  rank.waits.empty());
       EXPECT_TRUE(rank.streams[0].rows.empty());
     }
     runner.Forget();
     EXPECT_EQ(meeting.ended(), step + 1);
     EXPECT_EQ(meeting.transfers.size(), 1u);
     const RankState& rank = runner.ranks()[3];
-    const std::vector<size_t> now = {rank.kernels.capacity(), rank.thread.capacity(), rank.streams[0].rows.capacity(),
-                                     rank.marks.capacity(), rank.waits.capacity()};
+    const std::vector<size_t> now = {rank.kernels.capacity(), rank.thread.capacity(),
+                                     rank.streams[0].rows.capacity(), rank.marks.capacity(),
+                                     rank.waits.capacity()};
     if (step > 0) {
       EXPECT_EQ(now, capacities);
     }
@@ -83,7 +86,9 @@ TEST(StepRunner, MoreTokensAreMoreWorkAndMoreBytesButNotMoreGradients) {
       .AllReduce(GroupKind::kData, 1 << 20, 1)
       .Synchronize();
   harness.programs = {writer.program()};
-  harness.effects.script = [](uint32_t, uint32_t, StepEffects& effects) { effects.work = 2 * kUnit; };
+  harness.effects.script = [](uint32_t, uint32_t, StepEffects& effects) {
+    effects.work = 2 * kUnit;
+  };
   const EngineRun run = harness.Run();
   EXPECT_EQ(run.Of(0, "matmul")[0].end_ns - run.Of(0, "matmul")[0].start_ns, 2'000'000);
   const EventBatch& batch = *run.BatchesOf(0)[0];

@@ -1,4 +1,5 @@
-// Faults of the training thread, the host's and the code's: functions that it runs or waits in, and all that it does taking longer.
+// Faults of the training thread, the host's and the code's: functions that it runs or waits in, and
+// all that it does taking longer.
 #include <span>
 
 #include "tests/evaluation/simulate/fault_effects.h"
@@ -17,28 +18,39 @@ struct ThreadFunction {
   WaitKind wait = WaitKind::kNone;
 };
 
-constexpr std::string_view kItem = "train.py: main > dataloader.py: __next__ > dataset.py: __getitem__";
+constexpr std::string_view kItem =
+    "train.py: main > dataloader.py: __next__ > dataset.py: __getitem__";
 constexpr std::string_view kLoader = "train.py: main > dataloader.py: __next__";
-constexpr std::string_view kForward = "train.py: main > train.py: train_step > schedules.py: forward_step";
-constexpr std::string_view kModel = "train.py: main > train.py: train_step > schedules.py: forward_step > gpt_model.py: forward";
+constexpr std::string_view kForward =
+    "train.py: main > train.py: train_step > schedules.py: forward_step";
+constexpr std::string_view kModel =
+    "train.py: main > train.py: train_step > schedules.py: forward_step > gpt_model.py: forward";
 
 constexpr ThreadFunction kStorageRead[] = {
-    {Phase::kData, "train.py: main > dataloader.py: __next__ > dataset.py: __getitem__ > storage.py: read > socket.py: readinto",
+    {Phase::kData,
+     "train.py: main > dataloader.py: __next__ > dataset.py: __getitem__ > storage.py: read > "
+     "socket.py: readinto",
      "<built-in method recv_into of _socket.socket>", FunctionClass::kPython, WaitKind::kOther}};
-constexpr ThreadFunction kLoaderQueue[] = {{Phase::kData, "train.py: main > dataloader.py: __next__ > dataloader.py: _get_data",
-                                            "queue.py: get", FunctionClass::kPython, WaitKind::kOther}};
+constexpr ThreadFunction kLoaderQueue[] = {
+    {Phase::kData, "train.py: main > dataloader.py: __next__ > dataloader.py: _get_data",
+     "queue.py: get", FunctionClass::kPython, WaitKind::kOther}};
 constexpr ThreadFunction kPinning[] = {
-    {Phase::kData, "train.py: main > dataloader.py: __next__ > pin_memory.py: pin_memory", "<built-in method pin_memory of Tensor>"}};
-constexpr ThreadFunction kCollections[] = {{Phase::kData, kItem, "<built-in function collect>"},
-                                           {Phase::kData, kLoader, "<built-in function collect>"},
-                                           {Phase::kForward, kForward, "<built-in function collect>"},
-                                           {Phase::kForward, kModel, "<built-in function collect>"}};
-constexpr ThreadFunction kRetries[] = {{Phase::kForward, kModel, "cudaFree", FunctionClass::kCpuOp},
-                                       {Phase::kForward, kModel, "cudaMalloc", FunctionClass::kCpuOp}};
+    {Phase::kData, "train.py: main > dataloader.py: __next__ > pin_memory.py: pin_memory",
+     "<built-in method pin_memory of Tensor>"}};
+constexpr ThreadFunction kCollections[] = {
+    {Phase::kData, kItem, "<built-in function collect>"},
+    {Phase::kData, kLoader, "<built-in function collect>"},
+    {Phase::kForward, kForward, "<built-in function collect>"},
+    {Phase::kForward, kModel, "<built-in function collect>"}};
+constexpr ThreadFunction kRetries[] = {
+    {Phase::kForward, kModel, "cudaFree", FunctionClass::kCpuOp},
+    {Phase::kForward, kModel, "cudaMalloc", FunctionClass::kCpuOp}};
 constexpr ThreadFunction kMasks[] = {{Phase::kForward, kModel, "masks.py: build_attention_mask"}};
-constexpr ThreadFunction kStatistics[] = {{Phase::kForward, kForward, "metrics.py: record_activation_histogram"}};
-constexpr ThreadFunction kFullQueue[] = {{Phase::kData, "train.py: main > dataloader.py: __next__ > dataset.py: _preload", "queue.py: put",
-                                          FunctionClass::kPython, WaitKind::kOther}};
+constexpr ThreadFunction kStatistics[] = {
+    {Phase::kForward, kForward, "metrics.py: record_activation_histogram"}};
+constexpr ThreadFunction kFullQueue[] = {
+    {Phase::kData, "train.py: main > dataloader.py: __next__ > dataset.py: _preload",
+     "queue.py: put", FunctionClass::kPython, WaitKind::kOther}};
 
 std::span<const ThreadFunction> ThreadFunctionsOf(FaultKind kind) {
   switch (kind) {
@@ -57,24 +69,32 @@ std::span<const ThreadFunction> ThreadFunctionsOf(FaultKind kind) {
 
 void Insert(const FaultMoment& moment, StepEffects& effects) {
   for (const PlannedFunction& run : moment.fault.functions) {
-    effects.insertions.push_back({.phase = run.phase, .function = run.function, .duration_ns = moment.fault.duration_ns});
+    effects.insertions.push_back(
+        {.phase = run.phase, .function = run.function, .duration_ns = moment.fault.duration_ns});
   }
 }
 
 // Reads and queues take now longer, now shorter: from half to one and a half.
 void Wait(const FaultMoment& moment, StepEffects& effects) {
   const PlannedFunction& waited = moment.fault.functions.front();
-  const int64_t duration_ns = Scale(moment.fault.duration_ns, ToFactor(0.5 + UniformOf(moment.key)));
-  effects.insertions.push_back({.phase = waited.phase, .function = waited.function, .duration_ns = duration_ns});
+  const int64_t duration_ns =
+      Scale(moment.fault.duration_ns, ToFactor(0.5 + UniformOf(moment.key)));
+  effects.insertions.push_back(
+      {.phase = waited.phase, .function = waited.function, .duration_ns = duration_ns});
 }
 
 void CollectGarbage(const FaultMoment& moment, StepEffects& effects) {
   if (UniformOf(moment.key) >= kCollectingSteps) return;
-  const PlannedFunction& interrupted = moment.fault.functions[Mix(moment.key) % moment.fault.functions.size()];
-  effects.insertions.push_back({.phase = interrupted.phase, .function = interrupted.function, .duration_ns = moment.fault.duration_ns});
+  const PlannedFunction& interrupted =
+      moment.fault.functions[Mix(moment.key) % moment.fault.functions.size()];
+  effects.insertions.push_back({.phase = interrupted.phase,
+                                .function = interrupted.function,
+                                .duration_ns = moment.fault.duration_ns});
 }
 
-void SlowThread(const FaultMoment& moment, StepEffects& effects) { Multiply(effects.host, moment.amount); }
+void SlowThread(const FaultMoment& moment, StepEffects& effects) {
+  Multiply(effects.host, moment.amount);
+}
 
 void StealProcessor(const FaultMoment& moment, StepEffects& effects) {
   Multiply(effects.host, moment.amount);
@@ -90,7 +110,9 @@ void SlowAttention(const FaultMoment& moment, StepEffects& effects) {
 std::vector<PlannedFunction> FunctionsOf(FaultKind kind, FunctionCatalog& catalog) {
   std::vector<PlannedFunction> functions;
   for (const ThreadFunction& run : ThreadFunctionsOf(kind)) {
-    functions.push_back({.phase = run.phase, .function = catalog.Add(run.stack, run.name, run.function_class, run.wait)});
+    functions.push_back(
+        {.phase = run.phase,
+         .function = catalog.Add(run.stack, run.name, run.function_class, run.wait)});
   }
   return functions;
 }

@@ -9,8 +9,8 @@
 namespace eroica::simulate {
 namespace {
 
-// NCCL has a buffer of 4 MiB for each channel at both ends of a link: a sender that runs ahead sends so much or twice as much before it waits. A
-// broadcast's chunks are an eighth of it.
+// NCCL has a buffer of 4 MiB for each channel at both ends of a link: a sender that runs ahead
+// sends so much or twice as much before it waits. A broadcast's chunks are an eighth of it.
 constexpr double kChunkBytes = 4 << 20;
 constexpr double kBroadcastChunkBytes = 512 << 10;
 // Below, an all-reduce takes the tree.
@@ -24,20 +24,25 @@ double TreeHops(size_t members) { return 2.0 * static_cast<double>(std::bit_widt
 double Share(Factor factor) { return static_cast<double>(std::max(factor, Factor{1})) / kUnit; }
 
 bool IsEven(const MemberLinks& links) {
-  return links.nvlink == kUnit && links.nic_send == kUnit && links.nic_receive == kUnit && links.pcie == kUnit && !links.nvlink_over_pcie;
+  return links.nvlink == kUnit && links.nic_send == kUnit && links.nic_receive == kUnit &&
+         links.pcie == kUnit && !links.nvlink_over_pcie;
 }
 
 Factor PathSpeed(std::span<const PathEffect> paths, uint32_t source, uint32_t destination) {
   const auto before = [](const PathEffect& path, const std::pair<uint32_t, uint32_t>& hosts) {
     return std::pair(path.source_host, path.destination_host) < hosts;
   };
-  const auto found = std::lower_bound(paths.begin(), paths.end(), std::pair(source, destination), before);
-  const bool hit = found != paths.end() && found->source_host == source && found->destination_host == destination;
+  const auto found =
+      std::lower_bound(paths.begin(), paths.end(), std::pair(source, destination), before);
+  const bool hit = found != paths.end() && found->source_host == source &&
+                   found->destination_host == destination;
   return hit ? found->speed : kUnit;
 }
 
 double NominalSpeed(const Fabric& fabric, Resource resource) {
-  return resource == Resource::kNic ? fabric.nic : resource == Resource::kPcieTx ? fabric.pcie : fabric.nvlink;
+  return resource == Resource::kNic      ? fabric.nic
+         : resource == Resource::kPcieTx ? fabric.pcie
+                                         : fabric.nvlink;
 }
 
 struct SpeedOver {
@@ -46,9 +51,11 @@ struct SpeedOver {
 };
 
 // From one rank to another, where nobody else is on the way.
-SpeedOver PairSpeed(const Fabric& fabric, const MemberLinks& source, const MemberLinks& destination, std::span<const PathEffect> paths) {
+SpeedOver PairSpeed(const Fabric& fabric, const MemberLinks& source, const MemberLinks& destination,
+                    std::span<const PathEffect> paths) {
   if (source.host != destination.host) {
-    const Factor factor = std::min({source.nic_send, destination.nic_receive, PathSpeed(paths, source.host, destination.host)});
+    const Factor factor = std::min({source.nic_send, destination.nic_receive,
+                                    PathSpeed(paths, source.host, destination.host)});
     return {fabric.nic * Share(factor), Resource::kNic};
   }
   if (source.nvlink_over_pcie || destination.nvlink_over_pcie)
@@ -56,10 +63,12 @@ SpeedOver PairSpeed(const Fabric& fabric, const MemberLinks& source, const Membe
   return {fabric.nvlink * Share(std::min(source.nvlink, destination.nvlink)), Resource::kNvlink};
 }
 
-void FindSegments(std::span<const MemberLinks> members, std::span<const PathEffect> paths, std::vector<HostSegment>& segments) {
+void FindSegments(std::span<const MemberLinks> members, std::span<const PathEffect> paths,
+                  std::vector<HostSegment>& segments) {
   segments.clear();
   for (uint32_t i = 0; i < members.size(); ++i) {
-    if (segments.empty() || segments.back().host != members[i].host) segments.push_back({.first = i, .count = 0, .host = members[i].host});
+    if (segments.empty() || segments.back().host != members[i].host)
+      segments.push_back({.first = i, .count = 0, .host = members[i].host});
     ++segments.back().count;
     segments.back().even = segments.back().even && IsEven(members[i]);
   }
@@ -72,8 +81,8 @@ void FindSegments(std::span<const MemberLinks> members, std::span<const PathEffe
 // Rings that keep one pace show as one activity of a link.
 void AddActivity(std::vector<LinkActivity>& activities, const LinkActivity& added) {
   for (LinkActivity& activity : activities) {
-    if (activity.resource == added.resource && activity.period_ns == added.period_ns && activity.slice_ns == added.slice_ns &&
-        activity.duration_ns == added.duration_ns) {
+    if (activity.resource == added.resource && activity.period_ns == added.period_ns &&
+        activity.slice_ns == added.slice_ns && activity.duration_ns == added.duration_ns) {
       activity.level += added.level;
       return;
     }
@@ -81,7 +90,8 @@ void AddActivity(std::vector<LinkActivity>& activities, const LinkActivity& adde
   activities.push_back(added);
 }
 
-void AddFlow(std::vector<LinkFlow>& flows, uint32_t destination, Resource resource, double bytes, double ns) {
+void AddFlow(std::vector<LinkFlow>& flows, uint32_t destination, Resource resource, double bytes,
+             double ns) {
   for (LinkFlow& flow : flows) {
     if (flow.destination != destination || flow.resource != resource) continue;
     flow.bytes += static_cast<uint64_t>(Round(bytes));
@@ -115,11 +125,13 @@ struct Call {
 
   bool one_host() const { return transfer.segments.size() == 1; }
   double latency_ns() const {
-    return static_cast<double>(one_host() ? fabric.hop_latency_ns / RingLinks::kNvlinkHops : fabric.hop_latency_ns);
+    return static_cast<double>(one_host() ? fabric.hop_latency_ns / RingLinks::kNvlinkHops
+                                          : fabric.hop_latency_ns);
   }
 };
 
-// rounds: slices that each link moves one after another. fill: a pipeline's first chunk must pass all links before the last one works.
+// rounds: slices that each link moves one after another. fill: a pipeline's first chunk must pass
+// all links before the last one works.
 struct RingPlan {
   double slice_bytes = 0;
   double rounds = 0;
@@ -134,7 +146,8 @@ void Ring(const Call& call, const RingPlan& plan) {
   double total_ns = 0;
   for (uint32_t ring = 0; ring < links.rings(); ++ring) {
     if (ring == 0 || !alike || call.want_activities) cost = links.CostOf(ring);
-    const double mean_ns = (plan.slice_bytes * cost.sum / plan.chunks + cost.latency_ns) / cost.links;
+    const double mean_ns =
+        (plan.slice_bytes * cost.sum / plan.chunks + cost.latency_ns) / cost.links;
     const double slowest_ns = plan.slice_bytes * cost.slowest;
     const double period_ns = plan.fill ? slowest_ns : std::max(slowest_ns, mean_ns);
     const double moving_ns = plan.rounds * period_ns;
@@ -142,13 +155,15 @@ void Ring(const Call& call, const RingPlan& plan) {
     total_ns = std::max({total_ns, moving_ns, plan.rounds * slowest_ns + last_ns});
     if (call.want_activities) {
       links.ForEachLink(ring, [&](const RingLink& link) {
-        AddActivity(call.transfer.activities[link.member], {.resource = link.resource,
-                                                            .period_ns = std::max<int64_t>(Round(period_ns / plan.chunks), 1),
-                                                            .slice_ns = Round(plan.slice_bytes * link.cost / plan.chunks),
-                                                            .duration_ns = Round(moving_ns),
-                                                            .level = static_cast<float>(link.level)});
+        AddActivity(call.transfer.activities[link.member],
+                    {.resource = link.resource,
+                     .period_ns = std::max<int64_t>(Round(period_ns / plan.chunks), 1),
+                     .slice_ns = Round(plan.slice_bytes * link.cost / plan.chunks),
+                     .duration_ns = Round(moving_ns),
+                     .level = static_cast<float>(link.level)});
         const double bytes = plan.slice_bytes * plan.rounds;
-        AddFlow(call.transfer.flows[link.member], link.receiver, link.resource, bytes, bytes * link.cost);
+        AddFlow(call.transfer.flows[link.member], link.receiver, link.resource, bytes,
+                bytes * link.cost);
       });
     } else if (alike) {
       break;
@@ -160,7 +175,8 @@ void Ring(const Call& call, const RingPlan& plan) {
 // slices: that a member's buffer is cut into for each ring.
 RingPlan PlanOf(uint64_t bytes, uint32_t rings, double slices, double rounds) {
   RingPlan plan{.slice_bytes = static_cast<double>(bytes) / (slices * rings), .rounds = rounds};
-  plan.chunks = std::max(1.0, static_cast<double>(static_cast<int64_t>(plan.slice_bytes / kChunkBytes)));
+  plan.chunks =
+      std::max(1.0, static_cast<double>(static_cast<int64_t>(plan.slice_bytes / kChunkBytes)));
   return plan;
 }
 
@@ -170,7 +186,8 @@ RingPlan BroadcastPlan(uint64_t bytes, uint32_t rings) {
   return {.slice_bytes = chunk, .rounds = all / chunk, .fill = true};
 }
 
-// Two trees, half of the data each; up to the root and down again. Every link that is slower than the others holds it up once on each way.
+// Two trees, half of the data each; up to the root and down again. Every link that is slower than
+// the others holds it up once on each way.
 void Tree(const Call& call, uint64_t bytes) {
   const double hops = TreeHops(call.members.size());
   const double half = static_cast<double>(bytes) / 2;
@@ -180,7 +197,8 @@ void Tree(const Call& call, uint64_t bytes) {
   double slowest_ns = even_ns;
   const auto level_of = [&](const HostSegment& segment, const MemberLinks& links) {
     if (network) return Share(std::min({links.nic_send, links.nic_receive, segment.path}));
-    return links.nvlink_over_pcie ? Share(links.pcie) * call.fabric.pcie / nominal : Share(links.nvlink);
+    return links.nvlink_over_pcie ? Share(links.pcie) * call.fabric.pcie / nominal
+                                  : Share(links.nvlink);
   };
   for (const HostSegment& segment : call.transfer.segments) {
     if (segment.even && segment.path == kUnit) continue;
@@ -194,22 +212,25 @@ void Tree(const Call& call, uint64_t bytes) {
   for (const HostSegment& segment : call.transfer.segments) {
     for (uint32_t i = segment.first; i < segment.first + segment.count; ++i) {
       const double level = level_of(segment, call.members[i]);
-      AddActivity(call.transfer.activities[i], {.resource = network ? Resource::kNic : Resource::kNvlink,
-                                                .period_ns = std::max<int64_t>(Round(total_ns / 2), 1),
-                                                .slice_ns = Round(even_ns / level),
-                                                .duration_ns = call.transfer.duration_ns,
-                                                .level = static_cast<float>(level)});
+      AddActivity(call.transfer.activities[i],
+                  {.resource = network ? Resource::kNic : Resource::kNvlink,
+                   .period_ns = std::max<int64_t>(Round(total_ns / 2), 1),
+                   .slice_ns = Round(even_ns / level),
+                   .duration_ns = call.transfer.duration_ns,
+                   .level = static_cast<float>(level)});
     }
   }
 }
 
-// Nanoseconds a byte by which slow paths from or to the segment's host lengthen what one member of it exchanges with all others through its NIC.
+// Nanoseconds a byte by which slow paths from or to the segment's host lengthen what one member of
+// it exchanges with all others through its NIC.
 double PathDelay(const Call& call, const HostSegment& segment, bool sends) {
   double delay = 0;
   if (call.paths.empty()) return delay;
   for (const HostSegment& other : call.transfer.segments) {
     if (other.host == segment.host) continue;
-    const Factor speed = sends ? PathSpeed(call.paths, segment.host, other.host) : PathSpeed(call.paths, other.host, segment.host);
+    const Factor speed = sends ? PathSpeed(call.paths, segment.host, other.host)
+                               : PathSpeed(call.paths, other.host, segment.host);
     if (speed < kUnit) delay += other.count * (1 / Share(speed) - 1) / call.fabric.nic;
   }
   return delay;
@@ -219,13 +240,15 @@ void AddPairFlows(const Call& call, double piece) {
   for (uint32_t i = 0; i < call.members.size(); ++i) {
     for (uint32_t j = 0; j < call.members.size(); ++j) {
       if (i == j) continue;
-      const auto [speed, resource] = PairSpeed(call.fabric, call.members[i], call.members[j], call.paths);
+      const auto [speed, resource] =
+          PairSpeed(call.fabric, call.members[i], call.members[j], call.paths);
       AddFlow(call.transfer.flows[i], j, resource, piece, piece / speed);
     }
   }
 }
 
-// Each member exchanges a piece with every other, over NVLink on its host and by its own NIC beyond. It is done when its busiest link is.
+// Each member exchanges a piece with every other, over NVLink on its host and by its own NIC
+// beyond. It is done when its busiest link is.
 void Pairwise(const Call& call, uint64_t bytes) {
   const double piece = static_cast<double>(bytes) / static_cast<double>(call.members.size());
   double slowest_ns = 0;
@@ -238,30 +261,39 @@ void Pairwise(const Call& call, uint64_t bytes) {
       const MemberLinks& links = call.members[i];
       const Resource local = links.nvlink_over_pcie ? Resource::kPcieTx : Resource::kNvlink;
       const double local_level = Share(links.nvlink_over_pcie ? links.pcie : links.nvlink);
-      const double local_ns = piece * inside / ((links.nvlink_over_pcie ? call.fabric.pcie : call.fabric.nvlink) * local_level);
-      const double send_ns = piece * (outside / (call.fabric.nic * Share(links.nic_send)) + send_delay);
-      const double receive_ns = piece * (outside / (call.fabric.nic * Share(links.nic_receive)) + receive_delay);
+      const double local_ns =
+          piece * inside /
+          ((links.nvlink_over_pcie ? call.fabric.pcie : call.fabric.nvlink) * local_level);
+      const double send_ns =
+          piece * (outside / (call.fabric.nic * Share(links.nic_send)) + send_delay);
+      const double receive_ns =
+          piece * (outside / (call.fabric.nic * Share(links.nic_receive)) + receive_delay);
       slowest_ns = std::max({slowest_ns, local_ns, send_ns, receive_ns});
       if (!call.want_activities) continue;
       const auto add = [&](Resource resource, double ns, double pieces, double nominal) {
         if (pieces == 0) return;
         const int64_t each = std::max<int64_t>(Round(ns / pieces), 1);
         const double level = piece * pieces / (ns * nominal);
-        call.transfer.activities[i].push_back({resource, each, each, Round(ns), static_cast<float>(level)});
+        call.transfer.activities[i].push_back(
+            {resource, each, each, Round(ns), static_cast<float>(level)});
       };
-      add(local, local_ns, inside, local == Resource::kPcieTx ? call.fabric.pcie : call.fabric.nvlink);
+      add(local, local_ns, inside,
+          local == Resource::kPcieTx ? call.fabric.pcie : call.fabric.nvlink);
       add(Resource::kNic, std::max(send_ns, receive_ns), outside, call.fabric.nic);
     }
   }
   if (call.want_activities) AddPairFlows(call, piece);
-  const double turns = static_cast<double>((call.members.size() - 1 + kPairsAtOnce - 1) / kPairsAtOnce);
+  const double turns =
+      static_cast<double>((call.members.size() - 1 + kPairsAtOnce - 1) / kPairsAtOnce);
   call.transfer.duration_ns = Round(slowest_ns + turns * call.latency_ns());
 }
 
 }  // namespace
 
-void TransferModel::Collective(CollectiveOperation operation, uint64_t bytes, std::span<const MemberLinks> members,
-                               std::span<const PathEffect> paths, bool want_activities, Transfer& transfer) const {
+void TransferModel::Collective(CollectiveOperation operation, uint64_t bytes,
+                               std::span<const MemberLinks> members,
+                               std::span<const PathEffect> paths, bool want_activities,
+                               Transfer& transfer) const {
   EROICA_CHECK(!members.empty());
   FindSegments(members, paths, transfer.segments);
   if (want_activities) PrepareActivities(members.size(), transfer);
@@ -271,10 +303,13 @@ void TransferModel::Collective(CollectiveOperation operation, uint64_t bytes, st
   const double others = static_cast<double>(members.size() - 1);
   const double slices = static_cast<double>(members.size());
   switch (operation) {
-    case CollectiveOperation::kBarrier: transfer.duration_ns = Round(TreeHops(members.size()) * call.latency_ns()); return;
+    case CollectiveOperation::kBarrier:
+      transfer.duration_ns = Round(TreeHops(members.size()) * call.latency_ns());
+      return;
     case CollectiveOperation::kAllToAll: return Pairwise(call, bytes);
     case CollectiveOperation::kAllGather:
-    case CollectiveOperation::kReduceScatter: return Ring(call, PlanOf(bytes, fabric_.rings, slices, others));
+    case CollectiveOperation::kReduceScatter:
+      return Ring(call, PlanOf(bytes, fabric_.rings, slices, others));
     case CollectiveOperation::kAllReduce:
     case CollectiveOperation::kUnknown:
       if (bytes < kTreeBytes) return Tree(call, bytes);
@@ -289,18 +324,22 @@ void TransferModel::Collective(CollectiveOperation operation, uint64_t bytes, st
   }
 }
 
-void TransferModel::PointToPoint(uint64_t bytes, const MemberLinks& source, const MemberLinks& destination,
-                                 std::span<const PathEffect> paths, bool want_activities, Transfer& transfer) const {
+void TransferModel::PointToPoint(uint64_t bytes, const MemberLinks& source,
+                                 const MemberLinks& destination, std::span<const PathEffect> paths,
+                                 bool want_activities, Transfer& transfer) const {
   const auto [speed, resource] = PairSpeed(fabric_, source, destination, paths);
   const bool network = resource == Resource::kNic;
   const double moving_ns = static_cast<double>(bytes) / speed;
-  transfer.duration_ns = Round(moving_ns) + (network ? fabric_.hop_latency_ns : fabric_.hop_latency_ns / RingLinks::kNvlinkHops);
+  transfer.duration_ns =
+      Round(moving_ns) +
+      (network ? fabric_.hop_latency_ns : fabric_.hop_latency_ns / RingLinks::kNvlinkHops);
   if (!want_activities) return;
   PrepareActivities(2, transfer);
   const int64_t busy_ns = std::max<int64_t>(Round(moving_ns), 1);
   const float level = static_cast<float>(speed / NominalSpeed(fabric_, resource));
   for (int end = 0; end < 2; ++end) {
-    transfer.activities[static_cast<size_t>(end)].push_back({resource, busy_ns, busy_ns, busy_ns, level});
+    transfer.activities[static_cast<size_t>(end)].push_back(
+        {resource, busy_ns, busy_ns, busy_ns, level});
   }
   AddFlow(transfer.flows[0], 1, resource, static_cast<double>(bytes), moving_ns);
 }

@@ -1,9 +1,13 @@
-// How long the data of a collective moves, and what the links do meanwhile. Ring and tree move data link by link: each member passes a slice on as soon as it has it,
-// so after the first round all members send at the pace of the slowest link, and who is faster waits between slices (EROICA, NSDI'26, section 6.1: low mean
-// with high deviation on the victims of a bad link, low mean with low deviation at the link itself).
+// How long the data of a collective moves, and what the links do meanwhile. Ring and tree move data
+// link by link: each member passes a slice on as soon as it has it, so after the first round all
+// members send at the pace of the slowest link, and who is faster waits between slices (EROICA,
+// NSDI'26, section 6.1: low mean with high deviation on the victims of a bad link, low mean with
+// low deviation at the link itself).
 //
-// Nothing is drawn here: same links, same times. Speeds are those of one direction. A link runs at the worst of what its two ends and the path between them allow; what
-// several rings use is shared evenly among them. Intervals are given as mean pace, not slice by slice (ring_transfer.h says why this is exact).
+// Nothing is drawn here: same links, same times. Speeds are those of one direction. A link runs at
+// the worst of what its two ends and the path between them allow; what several rings use is shared
+// evenly among them. Intervals are given as mean pace, not slice by slice (ring_transfer.h says why
+// this is exact).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +31,8 @@ struct MemberLinks {
   bool nvlink_over_pcie = false;
 };
 
-// What one link of a member does while the collective moves: slices of slice_ns, one each period_ns, at `level` of the link's nominal speed while a slice moves.
+// What one link of a member does while the collective moves: slices of slice_ns, one each
+// period_ns, at `level` of the link's nominal speed while a slice moves.
 struct LinkActivity {
   Resource resource = Resource::kNvlink;
   int64_t period_ns = 0;
@@ -36,8 +41,8 @@ struct LinkActivity {
   float level = 0;
 };
 
-// What a member sends to another one while the collective moves: so many bytes, in so much time at the speed that this link has. What small all-reduces send over their
-// trees is left out.
+// What a member sends to another one while the collective moves: so many bytes, in so much time at
+// the speed that this link has. What small all-reduces send over their trees is left out.
 struct LinkFlow {
   uint32_t destination = 0;  // member
   Resource resource = Resource::kNvlink;
@@ -58,22 +63,29 @@ struct HostSegment {
 struct Transfer {
   int64_t duration_ns = 0;  // from the last arrival to the end, for all
   std::vector<std::vector<LinkActivity>>
-      activities;  // by member, where the caller wants them; what stands behind the last member is of an earlier call
+      // by member, where the caller wants them; what stands behind the last member is of an earlier
+      // call
+      activities;
   std::vector<std::vector<LinkFlow>> flows;  // likewise
-  std::vector<HostSegment> segments;         // of the last call; kept, like the activities, so that a call allocates nothing
+  // of the last call; kept, like the activities, so that a call allocates nothing
+  std::vector<HostSegment> segments;
 };
 
 class TransferModel {
  public:
-  TransferModel(const Fabric& fabric, uint32_t ranks_per_host) : fabric_(fabric), ranks_per_host_(ranks_per_host) {}
+  TransferModel(const Fabric& fabric, uint32_t ranks_per_host)
+      : fabric_(fabric), ranks_per_host_(ranks_per_host) {}
 
-  // members in group order, those of one host together. bytes: of the whole buffer of a member, the gathered one where ranks gather. paths by source, then destination,
-  // none twice. Ring for what is large, double binary tree for small all-reduces, pairwise for all-to-all.
-  void Collective(CollectiveOperation operation, uint64_t bytes, std::span<const MemberLinks> members, std::span<const PathEffect> paths,
+  // members in group order, those of one host together. bytes: of the whole buffer of a member, the
+  // gathered one where ranks gather. paths by source, then destination, none twice. Ring for what
+  // is large, double binary tree for small all-reduces, pairwise for all-to-all.
+  void Collective(CollectiveOperation operation, uint64_t bytes,
+                  std::span<const MemberLinks> members, std::span<const PathEffect> paths,
                   bool want_activities, Transfer& transfer) const;
   // From one rank to another; activities of sender and receiver, whose link is as busy.
-  void PointToPoint(uint64_t bytes, const MemberLinks& source, const MemberLinks& destination, std::span<const PathEffect> paths,
-                    bool want_activities, Transfer& transfer) const;
+  void PointToPoint(uint64_t bytes, const MemberLinks& source, const MemberLinks& destination,
+                    std::span<const PathEffect> paths, bool want_activities,
+                    Transfer& transfer) const;
 
  private:
   Fabric fabric_;

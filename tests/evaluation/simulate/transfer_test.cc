@@ -19,7 +19,8 @@ constexpr Factor kHalf = kUnit / 2;
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 // Slice by slice: when the last of so many slices has arrived everywhere.
-double ExactEnd(const std::vector<double>& slice_ns, double latency_ns, size_t rounds, size_t chunks) {
+double ExactEnd(const std::vector<double>& slice_ns, double latency_ns, size_t rounds,
+                size_t chunks) {
   const size_t n = slice_ns.size();
   const size_t slices = rounds * chunks;
   std::vector<std::vector<double>> end(slices + 1, std::vector<double>(n, 0));
@@ -53,19 +54,24 @@ TEST_P(RingRecurrence, EndsWhenTheClosedFormSays) {
   const TransferModel model(fabric, 8);
   Transfer transfer;
   for (const auto& [operation, rounds] :
-       {std::pair(CollectiveOperation::kAllReduce, 2 * (with.members - 1)), std::pair(CollectiveOperation::kAllGather, with.members - 1),
+       {std::pair(CollectiveOperation::kAllReduce, 2 * (with.members - 1)),
+        std::pair(CollectiveOperation::kAllGather, with.members - 1),
         std::pair(CollectiveOperation::kReduceScatter, with.members - 1)}) {
     model.Collective(operation, with.bytes, members, {}, false, transfer);
-    const double exact = ExactEnd(slice_ns, static_cast<double>(fabric.hop_latency_ns), rounds, static_cast<size_t>(chunks));
-    EXPECT_NEAR(static_cast<double>(transfer.duration_ns) / exact, 1, 0.03) << ToString(operation) << " takes " << exact;
+    const double exact = ExactEnd(slice_ns, static_cast<double>(fabric.hop_latency_ns), rounds,
+                                  static_cast<size_t>(chunks));
+    EXPECT_NEAR(static_cast<double>(transfer.duration_ns) / exact, 1, 0.03)
+        << ToString(operation) << " takes " << exact;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Transfer, RingRecurrence,
-                         testing::Values(RingCase{4, 64 * kMiB, kUnit}, RingCase{4, 64 * kMiB, kHalf}, RingCase{8, 4 * kMiB, kUnit},
-                                         RingCase{8, 4 * kMiB, ToFactor(0.9)}, RingCase{16, 1024 * kMiB, ToFactor(0.97)},
-                                         RingCase{16, 1024 * kMiB, ToFactor(0.25)}, RingCase{32, 2 * kMiB, kHalf},
-                                         RingCase{32, 256 * kMiB, ToFactor(0.8)}, RingCase{32, 4096 * kMiB, kHalf}));
+INSTANTIATE_TEST_SUITE_P(
+    Transfer, RingRecurrence,
+    testing::Values(RingCase{4, 64 * kMiB, kUnit}, RingCase{4, 64 * kMiB, kHalf},
+                    RingCase{8, 4 * kMiB, kUnit}, RingCase{8, 4 * kMiB, ToFactor(0.9)},
+                    RingCase{16, 1024 * kMiB, ToFactor(0.97)},
+                    RingCase{16, 1024 * kMiB, ToFactor(0.25)}, RingCase{32, 2 * kMiB, kHalf},
+                    RingCase{32, 256 * kMiB, ToFactor(0.8)}, RingCase{32, 4096 * kMiB, kHalf}));
 
 struct Usage {
   double mean = 0;
@@ -82,9 +88,11 @@ Usage Sampled(const std::vector<LinkActivity>& activities, Resource resource, in
       if (activity.resource != resource || at + period_ns > activity.duration_ns) continue;
       moving = true;
       const auto busy_until = [&](int64_t time) {
-        return time / activity.period_ns * activity.slice_ns + std::min(time % activity.period_ns, activity.slice_ns);
+        return time / activity.period_ns * activity.slice_ns +
+               std::min(time % activity.period_ns, activity.slice_ns);
       };
-      value += static_cast<double>(activity.level) * static_cast<double>(busy_until(at + period_ns) - busy_until(at)) /
+      value += static_cast<double>(activity.level) *
+               static_cast<double>(busy_until(at + period_ns) - busy_until(at)) /
                static_cast<double>(period_ns);
     }
     if (!moving) break;
@@ -92,13 +100,16 @@ Usage Sampled(const std::vector<LinkActivity>& activities, Resource resource, in
   }
   if (samples.empty()) return {};
   Usage usage;
-  usage.mean = std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
-  for (const double sample : samples) usage.deviation += (sample - usage.mean) * (sample - usage.mean);
+  usage.mean =
+      std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
+  for (const double sample : samples)
+    usage.deviation += (sample - usage.mean) * (sample - usage.mean);
   usage.deviation = std::sqrt(usage.deviation / static_cast<double>(samples.size()));
   return usage;
 }
 
-// EROICA (NSDI'26), section 6.1: 32 ranks on 4 hosts, one of them sends at half its speed. 8 rings, so that each rank has one.
+// EROICA (NSDI'26), section 6.1: 32 ranks on 4 hosts, one of them sends at half its speed. 8 rings,
+// so that each rank has one.
 TEST(TransferSignature, SlowNicIsSteadyAndItsVictimsSwing) {
   const TransferModel model(Fabric{}, 8);
   std::vector<MemberLinks> members = Members(32, 8);
@@ -127,8 +138,10 @@ TEST(TransferSignature, BondLostBothWaysIsSteadyAtBothItsLinks) {
   members[10].nic_send = members[10].nic_receive = kHalf;
   Transfer transfer;
   model.Collective(CollectiveOperation::kAllReduce, 1024 * kMiB, members, {}, true, transfer);
-  for (const size_t at_the_link : {2u, 10u}) EXPECT_LT(Sampled(transfer.activities[at_the_link], Resource::kNic, 100'000).deviation, 0.02);
-  for (const size_t victim : {18u, 26u}) EXPECT_GT(Sampled(transfer.activities[victim], Resource::kNic, 100'000).deviation, 0.25);
+  for (const size_t at_the_link : {2u, 10u})
+    EXPECT_LT(Sampled(transfer.activities[at_the_link], Resource::kNic, 100'000).deviation, 0.02);
+  for (const size_t victim : {18u, 26u})
+    EXPECT_GT(Sampled(transfer.activities[victim], Resource::kNic, 100'000).deviation, 0.25);
 }
 
 TEST(TransferSignature, SlowNvlinkIsBusiestWithoutRest) {
@@ -173,20 +186,25 @@ TEST(TransferSignature, LostNvlinkShowsAsPcie) {
 TEST(Transfer, OneNicCarriesAllRingsOfItsHostsOnlyMember) {
   Transfer transfer;
   const std::vector<MemberLinks> members = Members(8, 1);
-  TransferModel(Fabric{.rings = 1}, 8).Collective(CollectiveOperation::kAllReduce, 1024 * kMiB, members, {}, true, transfer);
+  TransferModel(Fabric{.rings = 1}, 8)
+      .Collective(CollectiveOperation::kAllReduce, 1024 * kMiB, members, {}, true, transfer);
   const int64_t one_ring_ns = transfer.duration_ns;
-  TransferModel(Fabric{.rings = 8}, 8).Collective(CollectiveOperation::kAllReduce, 1024 * kMiB, members, {}, true, transfer);
-  EXPECT_NEAR(static_cast<double>(transfer.duration_ns) / static_cast<double>(one_ring_ns), 1, 0.02);
+  TransferModel(Fabric{.rings = 8}, 8)
+      .Collective(CollectiveOperation::kAllReduce, 1024 * kMiB, members, {}, true, transfer);
+  EXPECT_NEAR(static_cast<double>(transfer.duration_ns) / static_cast<double>(one_ring_ns), 1,
+              0.02);
   ASSERT_EQ(transfer.activities[0].size(), 1u);
   EXPECT_EQ(transfer.activities[0][0].resource, Resource::kNic);
   EXPECT_NEAR(transfer.activities[0][0].level, 1, 1e-6);
 }
 
 TEST(Transfer, MovesAtBusBandwidth) {
-  // 1 GiB over 8 rails of 45 GB/s: an all-reduce moves 2 (n - 1) / n of it through each host's NICs.
+  // 1 GiB over 8 rails of 45 GB/s: an all-reduce moves 2 (n - 1) / n of it through each host's
+  // NICs.
   const TransferModel model(Fabric{}, 8);
   Transfer transfer;
-  model.Collective(CollectiveOperation::kAllReduce, 1024 * kMiB, Members(32, 8), {}, false, transfer);
+  model.Collective(CollectiveOperation::kAllReduce, 1024 * kMiB, Members(32, 8), {}, false,
+                   transfer);
   EXPECT_NEAR(static_cast<double>(transfer.duration_ns), 2.0 * 31 / 32 * 1024 * kMiB / (8 * 45.0),
               0.03 * static_cast<double>(transfer.duration_ns));
 }
@@ -229,7 +247,8 @@ TEST(Transfer, SmallAllReducesTakeTheTreeAndBarriersOnlyLatency) {
   model.Collective(CollectiveOperation::kBarrier, 0, Members(64, 1), {}, false, transfer);
   EXPECT_EQ(transfer.duration_ns, 12 * fabric.hop_latency_ns);
   model.Collective(CollectiveOperation::kAllReduce, 8, Members(1024, 1), {}, false, transfer);
-  EXPECT_NEAR(static_cast<double>(transfer.duration_ns), 20.0 * static_cast<double>(fabric.hop_latency_ns), 100);
+  EXPECT_NEAR(static_cast<double>(transfer.duration_ns),
+              20.0 * static_cast<double>(fabric.hop_latency_ns), 100);
   model.Collective(CollectiveOperation::kAllReduce, 8, Members(8, 8), {}, false, transfer);
   EXPECT_LT(transfer.duration_ns, 2 * 3 * fabric.hop_latency_ns);
 }
@@ -278,7 +297,8 @@ TEST(Transfer, KeepsItsRoomBetweenCalls) {
 
 TEST(Transfer, OfOneMemberTakesNoTime) {
   Transfer transfer;
-  TransferModel(Fabric{}, 8).Collective(CollectiveOperation::kAllReduce, 64 * kMiB, Members(1, 8), {}, true, transfer);
+  TransferModel(Fabric{}, 8)
+      .Collective(CollectiveOperation::kAllReduce, 64 * kMiB, Members(1, 8), {}, true, transfer);
   EXPECT_EQ(transfer.duration_ns, 0);
 }
 
