@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
 #include "stream_ops/recording/partition_writer.h"
 
@@ -19,14 +20,19 @@ constexpr size_t kReadWindow = 256u << 10;
 constexpr size_t kHopWindow = 4096;
 // A hole in the row of segments (someone deleted one) is noticed this late.
 constexpr std::chrono::seconds kListInterval{1};
-// A folder that is not there is looked for this often: followers ask hundreds of times a second for
-// each partition.
-constexpr std::chrono::milliseconds kMissingInterval{250};
+
+std::string ParentOf(const std::string& directory) {
+  return std::filesystem::path(directory).parent_path().string();
+}
 
 }  // namespace
 
-RecordedPartitionReader::RecordedPartitionReader(std::string directory, TopicPartition partition)
-    : directory_(std::move(directory)), partition_(std::move(partition)) {}
+RecordedPartitionReader::RecordedPartitionReader(std::string directory, TopicPartition partition,
+                                                 std::shared_ptr<TopicFolder> topic)
+    : directory_(std::move(directory)),
+      partition_(std::move(partition)),
+      topic_(topic != nullptr ? std::move(topic)
+                              : std::make_shared<TopicFolder>(ParentOf(directory_))) {}
 
 absl::Status RecordedPartitionReader::Read(size_t max_records, std::vector<ConsumerRecord>* out) {
   const size_t wanted = out->size() + max_records;
@@ -60,12 +66,12 @@ void RecordedPartitionReader::Seek(int64_t offset) {
 // left out, as its time of change is a coarse one.
 bool RecordedPartitionReader::IsStillEmpty() {
   constexpr std::chrono::seconds kRest{1};
-  const auto now = std::chrono::steady_clock::now();
-  if (missing_at_ && now - *missing_at_ < kMissingInterval) return true;
-  missing_at_.reset();
+  const std::optional<std::chrono::nanoseconds> topic_changed = topic_->LastChange();
+  if (missing_since_ && missing_since_ == topic_changed) return true;
+  missing_since_.reset();
   struct stat folder {};
   if (::stat(directory_.c_str(), &folder) != 0) {
-    if (errno == ENOENT) missing_at_ = now;
+    if (errno == ENOENT) missing_since_ = topic_changed;
     return errno == ENOENT;
   }
   const auto changed = std::chrono::seconds(folder.st_mtim.tv_sec) +
@@ -175,7 +181,7 @@ absl::StatusOr<int64_t> RecordedPartitionReader::EndOffset() {
     const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
     if (!bases.ok()) return bases.status();
     if (bases->empty()) return 0;
-    missing_at_.reset();  // who knows of an end may read up to it
+    missing_since_.reset();  // who knows of an end may read up to it
     if (end_ && bases->back() <= end_->base_offset()) return end_->next_offset();
     absl::StatusOr<SegmentReader> newest =
         SegmentReader::Open(directory_, bases->back(), kHopWindow);

@@ -6,18 +6,23 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "stream_ops/log/all_partitions_consumer.h"
 #include "stream_ops/recording/segment.h"
+#include "stream_ops/recording/topic_folder.h"
 
 namespace eroica {
 
 class RecordedPartitionReader final : public PartitionReader {
  public:
-  RecordedPartitionReader(std::string directory, TopicPartition partition);
+  // topic: the folder that `directory` is in, shared by the readers of its partitions; null: one of
+  // the reader's own.
+  RecordedPartitionReader(std::string directory, TopicPartition partition,
+                          std::shared_ptr<TopicFolder> topic = nullptr);
 
   absl::Status Read(size_t max_records, std::vector<ConsumerRecord>* out) override;
   void Seek(int64_t offset) override;
@@ -43,8 +48,9 @@ class RecordedPartitionReader final : public PartitionReader {
   // once more: it may have grown in between.
   std::optional<int64_t> successor_;
   std::chrono::steady_clock::time_point listed_at_;
-  // when last there was no folder
-  std::optional<std::chrono::steady_clock::time_point> missing_at_;
+  const std::shared_ptr<TopicFolder> topic_;
+  // last change of the topic's folder when the partition was not in it
+  std::optional<std::chrono::nanoseconds> missing_since_;
   // time of change of the folder that was listed and held no segment
   std::optional<std::chrono::nanoseconds> empty_since_;
   int64_t counted_to_ = 0;  // in this segment: damage before it has been counted

@@ -72,6 +72,18 @@ TEST(RecordedPartitionReader, AFolderThatWasMissingIsReadSoonAfterItIsThere) {
   EXPECT_THAT(offsets, ElementsAre(0, 1));
 }
 
+TEST(RecordedPartitionReader, APartitionThatIsAddedToATopicThatHasRestedIsRead) {
+  const ScratchDirectory scratch;
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::filesystem::last_write_time(scratch.path(), long_ago);
+  RecordedPartitionReader reader(scratch.path() + "/late", {"t", 0});
+  for (int look = 0; look < 3; ++look) EXPECT_TRUE(ReadOffsets(reader).empty());
+  Append(*OpenWriter(scratch.path() + "/late"), 0, 2);
+  std::vector<int64_t> offsets;
+  while (offsets.empty()) offsets = ReadOffsets(reader);
+  EXPECT_THAT(offsets, ElementsAre(0, 1));
+}
+
 TEST(RecordedPartitionReader, AFolderThatWasMissingIsReadAtOnceByWhoKnowsItsEnd) {
   const ScratchDirectory scratch;
   const std::string folder = scratch.path() + "/late";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 
 #include "stream_ops/log/all_partitions_consumer.h"
@@ -44,8 +45,8 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
     if (!count.ok()) return count.status();
     if (partition.partition < 0 || partition.partition >= *count)
       return UnknownPartitionError(partition);
-    return std::make_unique<RecordedPartitionReader>(directory_.PartitionPath(partition),
-                                                     partition);
+    return std::make_unique<RecordedPartitionReader>(directory_.PartitionPath(partition), partition,
+                                                     FolderOf(partition));
   }
 
   // What this process appends wakes the consumer at once; for what others append it looks again
@@ -101,6 +102,17 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
   }
 
  private:
+  // One for all readers of a topic.
+  std::shared_ptr<TopicFolder> FolderOf(const TopicPartition& partition) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<TopicFolder>& folder = folders_[partition.topic];
+    if (folder == nullptr) {
+      const std::filesystem::path path = directory_.PartitionPath(partition);
+      folder = std::make_shared<TopicFolder>(path.parent_path().string());
+    }
+    return folder;
+  }
+
   // Opened at the first record for its partition, kept until the log is closed.
   absl::StatusOr<PartitionWriter*> WriterOf(const ProducerRecord& record) {
     const std::lock_guard lock(mutex_);
@@ -131,6 +143,7 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
   mutable std::mutex mutex_;  // guards all below
   std::map<std::string, int32_t> partition_counts_;
   std::map<TopicPartition, std::unique_ptr<PartitionWriter>> writers_;
+  std::map<std::string, std::shared_ptr<TopicFolder>> folders_;
 };
 
 class RecordingLog::Producer final : public LogProducer {

@@ -1,0 +1,36 @@
+#include "stream_ops/recording/topic_folder.h"
+
+#include <sys/stat.h>
+
+#include <utility>
+
+namespace eroica {
+namespace {
+
+// The coarsest times of change that file systems keep.
+constexpr std::chrono::seconds kRest{2};
+
+std::optional<std::chrono::nanoseconds> LastChangeOf(const std::string& path) {
+  struct stat folder {};
+  if (::stat(path.c_str(), &folder) != 0) return std::nullopt;
+  const auto changed = std::chrono::seconds(folder.st_mtim.tv_sec) +
+                       std::chrono::nanoseconds(folder.st_mtim.tv_nsec);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return now - changed > kRest ? std::optional<std::chrono::nanoseconds>(changed) : std::nullopt;
+}
+
+}  // namespace
+
+TopicFolder::TopicFolder(std::string path) : path_(std::move(path)) {}
+
+std::optional<std::chrono::nanoseconds> TopicFolder::LastChange() {
+  const std::lock_guard lock(mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  if (!looked_at_ || now - *looked_at_ >= kInterval) {
+    looked_at_ = now;
+    last_change_ = LastChangeOf(path_);
+  }
+  return last_change_;
+}
+
+}  // namespace eroica
