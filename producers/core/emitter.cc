@@ -112,7 +112,7 @@ void Emitter::ReportIfStalled(int64_t now_ns) {
 
 void Emitter::SetGate(int64_t now_ns) {
   // As many steps as may begin until the next rounds have set the gate.
-  constexpr int64_t kAheadNs = 600'000'000;
+  constexpr int64_t kAheadNs = 1'200'000'000;
   const int64_t mean_ns = steps_.mean_step_ns();
   const int64_t steps_ahead = 1 + (mean_ns > 0 ? std::min<int64_t>(kAheadNs / mean_ns, 1'000) : 1);
   state_->level.store(static_cast<int>(plan_.Gate(steps_ahead, now_ns)), std::memory_order_relaxed);

@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // On a host with fewer processors than ranks each tick takes one from somebody who trains.
-constexpr milliseconds kLongestTick{250};
+constexpr milliseconds kLongestTick{500};
 constexpr milliseconds kLongestTickOfMany{100};  // a burst of 160,000 events a second still fits
 constexpr milliseconds kShortestTick{5};
 constexpr int kTicksBetweenReclaims = 8;
@@ -94,7 +94,7 @@ void EmitterThread::Run() {
 void EmitterThread::Loop(Emitter& emitter, Transport& transport) {
   CoreState& state = *parts_.state;
   const milliseconds longest = LongestTick(parts_.config);
-  milliseconds tick = longest;
+  milliseconds tick = std::min(longest, kLongestTickOfMany);
   absl::Status told;
   CaptureRequests requests(parts_.config.requests);
   for (int round = 0; !WaitFor(tick); ++round) {

@@ -21,8 +21,9 @@ namespace eroica {
 class EmitterThread {
  public:
   // give_up: called once, on the emitter's thread, with the reason, when nothing can be sent at
-  // all. complain: called once, likewise, when a batch was lost. periodic: called about every 5 to
-  // 250 ms on the emitter's thread with the time.
+  // all.
+  // complain: called once, likewise, when a batch was lost.
+  // periodic: called about every 5 to 500 ms on the emitter's thread with the time.
   struct Parts {
     CoreState* state = nullptr;
     ProducerConfig config;

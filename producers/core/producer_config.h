@@ -30,7 +30,7 @@ struct ProducerConfig {
   uint32_t window_steps = 32;  // EROICA_WINDOW_STEPS
   std::string ranks = "all";   // EROICA_RANKS: "all", "every N", or "0,8,16-23"
   std::string exchange;        // EROICA_EXCHANGE: folder that the ranks of the job share
-  double host_hz = 4;          // EROICA_HOST_HZ: of the processor's samples; 0: none
+  double host_hz = 2;          // EROICA_HOST_HZ: of the processor's samples; 0: none
   // EROICA_REQUESTS: a rank that is slow or blocked asks for a capture window
   bool requests = true;
   uint32_t send_interval_ms = 500;   // EROICA_SEND_MS: no batch is held back for longer

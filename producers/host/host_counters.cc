@@ -17,7 +17,6 @@ constexpr size_t kMostDisks = 256;
 constexpr size_t kMostPorts = 64;
 constexpr int64_t kSearchNs = 60'000'000'000;
 constexpr double kNsPerSecond = 1e9;
-constexpr int kKinds = 5;
 
 float Share(double value) { return static_cast<float>(std::clamp(value, 0.0, 1.0)); }
 

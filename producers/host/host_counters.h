@@ -34,6 +34,8 @@ std::optional<double> ParsePortRate(std::string_view text);
 
 class HostCounters {
  public:
+  static constexpr int kKinds = 5;  // of counters
+
   HostCounters(std::string proc_root, std::string sys_root);
   // Reads the next kind; call it some times a second.
   void Step(int64_t now_ns);

@@ -38,16 +38,19 @@ std::string FileNameOf(std::string host) {
   return host;
 }
 
-// True once in a period, and at the first call. A sixteenth early will do: whoever comes once a
-// period, by another clock, would else be sent away every now and then.
+// How many periods are due: none, or those that have begun since the last time; one at the first
+// call. A sixteenth early will do: whoever comes once a period, by another clock, would else be sent
+// away every now and then.
 struct Due {
   int64_t period_ns = 0;
   std::optional<int64_t> last_ns{};
-  bool operator()(int64_t now_ns) {
-    if (last_ns && now_ns >= *last_ns && now_ns - *last_ns < period_ns - period_ns / 16)
-      return false;
+  int64_t operator()(int64_t now_ns) {
+    const bool known = last_ns && now_ns >= *last_ns;
+    const int64_t length_ns = known ? now_ns - *last_ns : period_ns;
+    const int64_t early_ns = period_ns / 16;
+    if (length_ns < period_ns - early_ns) return 0;
     last_ns = now_ns;
-    return true;
+    return std::max<int64_t>(1, (length_ns - early_ns + period_ns - 1) / period_ns);
   }
 };
 
@@ -124,33 +127,34 @@ void HostSampler::Tick(int64_t now_ns) noexcept {
 
 void HostSampler::TickParts(int64_t now_ns) {
   Parts& p = *parts_;
-  if (p.thread_due(now_ns)) p.thread.Read(now_ns);
+  if (p.thread_due(now_ns) > 0) p.thread.Read(now_ns);
   WatchCompetitors(now_ns);
   if (!p.options.exchange_folder.empty()) {
     p.connections.Tick(now_ns);
     p.exchange.Tick(now_ns);
   }
-  if (p.host_due(now_ns)) ReadHost(now_ns);
-  if (p.gpu_due(now_ns)) ReadGpu(now_ns);
+  if (const int64_t due = p.host_due(now_ns); due > 0) ReadHost(now_ns, due);
+  if (p.gpu_due(now_ns) > 0) ReadGpu(now_ns);
 }
 
 // By the rank that speaks for the host, and by one that has processors of its own to look at: not
 // by all ranks of a host, which would look at the same.
 void HostSampler::WatchCompetitors(int64_t now_ns) {
   Parts& p = *parts_;
-  if (p.pinned_due(now_ns))
+  if (p.pinned_due(now_ns) > 0)
     p.pinned = p.competitors.IsPinned(static_cast<size_t>(p.options.processors_of_host));
   const double wait = p.pinned || p.spoke ? p.thread.wait_share_of_last_second() : 0;
   p.competitors.Tick(now_ns, wait, p.exchange.job_processes());
   p.thread.NameCompetitor(p.competitors.name());
 }
 
-void HostSampler::ReadHost(int64_t now_ns) {
+void HostSampler::ReadHost(int64_t now_ns, int64_t kinds) {
   Parts& p = *parts_;
   const bool speaks = p.exchange.usable() && p.election.Holds(now_ns);
   if (speaks && !p.spoke) p.counters.Forget();
   p.spoke = speaks;
-  if (speaks) p.counters.Step(now_ns);
+  for (int64_t i = 0; speaks && i < std::min<int64_t>(kinds, HostCounters::kKinds); ++i)
+    p.counters.Step(now_ns);
 }
 
 void HostSampler::ReadGpu(int64_t now_ns) {

@@ -2,11 +2,12 @@
 // rank a host and job, the host itself. Start reading here; README.md says what is read and how
 // often.
 //
-// Owner: one background thread, which calls Tick every 5 to 250 ms. A tick does what is due, in
+// Owner: one background thread, which calls Tick every 5 to 500 ms. A tick does what is due, in
 // bounds, and reports through the C ABI of producers/core/producer_core.h. It does not throw, print
 // or start a thread; where a source is missing (a container without /sys, processes that are
 // hidden, no GPU) the rest goes on, and after an error that it does not expect it does nothing
-// more. Times: eroica_now_ns.
+// more.
+// Times: eroica_now_ns.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ struct HostSamplerOptions {
   std::string exchange_folder;
   int processors_of_host = 0;  // 0: as many as are online
   int64_t thread_period_ns = 40'000'000;
-  int64_t host_period_ns = 200'000'000;  // one of five kinds of counters each time
+  int64_t host_period_ns = 200'000'000;  // of one of five kinds of counters; then the next
   int64_t gpu_period_ns = 1'000'000'000;
   // Null: none, as on a rank without a GPU. Called once, by the first tick that looks at the
   // device.
@@ -55,7 +56,8 @@ class HostSampler {
   void Start(HostSamplerOptions options);
   void TickParts(int64_t now_ns);
   void WatchCompetitors(int64_t now_ns);
-  void ReadHost(int64_t now_ns);
+  // So many kinds of counters.
+  void ReadHost(int64_t now_ns, int64_t kinds);
   void ReadGpu(int64_t now_ns);
 
   std::unique_ptr<Parts> parts_;  // null: switched off
