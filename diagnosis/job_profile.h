@@ -20,10 +20,11 @@ inline constexpr size_t kProfilesKept = 32;
 // steps: each with the medians over the ranks of its duration and peer wait. patterns: the
 // functions that take at least 0.2 % of a step, critical_ns a STEP (median over the ranks that run
 // it), total_ns likewise of the role that it takes most on, count = how many ranks run it; and one
-// row of TransferOfCollectives(). connections: one row a kind, that is resource, channels and size
-// of the communicator (peer: its other members, 0 where it is not known); bytes a step of all of
-// them, busy_ns what these take at the median speed. Everything else is empty. rank is 0 and means
-// nobody. Operators ask CrossRankView::profile().
+// row of TransferOfCollectives().
+// connections: one row a kind, that is resource, channels and size of the communicator (peer: its
+// other members, 0 where it is not known); bytes a step of all of them, busy_ns what these take at
+// the median speed. Everything else is empty. rank is 0 and means nobody. Operators ask
+// CrossRankView::profile().
 PatternBatch ProfileOf(const CrossRankView& view, std::vector<StepRecord> typical_steps);
 
 // The steps of a profile. Ranks are added while their steps are at hand, since all steps of all

@@ -37,9 +37,9 @@ class JobWindows {
   Added Add(CollectiveSummary summary, int64_t offset, int64_t timestamp_ms);
 
   // The oldest open window, if every rank of the world has reported it or is past it, and every
-  // communicator that they name has been summarized. Called after every record: what was seen to be
-  // there is not looked at again, so that all calls for a window cost no more than its ranks and
-  // communicators.
+  // communicator that they name has been summarized.
+  // Called after every record: what was seen to be there is not looked at again, so that all calls
+  // for a window cost no more than its ranks and communicators.
   std::optional<WindowId> OldestComplete();
   // The oldest open window, complete or not.
   std::optional<WindowId> Oldest() const;

@@ -1,5 +1,6 @@
 // EROICA_CHECK(condition): a bug stops the program, in release too, with file, line and the
-// condition. Not for bad input: see drop_reason.h.
+// condition.
+// Not for bad input: see drop_reason.h.
 #pragma once
 
 #include <atomic>

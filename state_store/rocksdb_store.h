@@ -36,12 +36,13 @@ struct RocksDbStoreOptions {
 class RocksDbStore : public StateStore {
  public:
   // kPermissionDenied: the folder cannot be made or written. kFailedPrecondition: another store has
-  // it open, or another version of Eroica wrote it. kDataLoss: it is damaged. kResourceExhausted:
-  // no space. Each message names the folder and says what to do.
+  // it open, or another version of Eroica wrote it.
+  // kDataLoss: it is damaged. kResourceExhausted: no space. Each message names the folder and says
+  // what to do.
   static absl::StatusOr<std::unique_ptr<RocksDbStore>> Open(const RocksDbStoreOptions& options);
   // Some tables as they are now, to look at, without touching the folder: beside the node that has
-  // it open, too, whose later writes are not seen. kNotFound: there is no store. Otherwise as Open;
-  // asking for another table is a bug.
+  // it open, too, whose later writes are not seen.
+  // kNotFound: there is no store. Otherwise as Open; asking for another table is a bug.
   static absl::StatusOr<std::unique_ptr<const RocksDbStore>> OpenReadOnly(
       const RocksDbStoreOptions& options, std::span<const Table> tables);
   ~RocksDbStore() override;

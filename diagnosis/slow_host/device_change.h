@@ -31,8 +31,8 @@ struct DeviceChange {
 };
 
 // Of each place, against the windows of the past in which its devices were fastest, an eighth of
-// them left out; nothing where its kernels were not seen before. `past`: only windows of the same
-// processes count.
+// them left out; nothing where its kernels were not seen before.
+// `past`: only windows of the same processes count.
 std::vector<std::optional<DeviceChange>> CompareWithPast(const CrossRankView& view,
                                                          std::span<const Place> places,
                                                          std::span<const RankTimes> past);

@@ -1,6 +1,7 @@
 // What is asked of a job's producers, and what they ask themselves: the control topic, read from
 // its beginning (it is compacted, and what has expired is refused later), and written to now and
-// then. Owner: one thread.
+// then.
+// Owner: one thread.
 #pragma once
 
 #include <absl/status/status.h>

@@ -1,6 +1,7 @@
 // Drains the rings of the process, finds the steps, and sends batches: everything that happens
 // between an event and the transport. Knows no thread and asks for no time: emitter_thread.h drives
-// it. Owner: one thread.
+// it.
+// Owner: one thread.
 //
 // A batch that the transport does not take is dropped and counted; its count goes with the next
 // one. While the rank makes no progress it says once a second where it stands (ProgressReport).

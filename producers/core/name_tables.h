@@ -27,8 +27,8 @@ class NameTables {
   NameTables();
 
   // A parent that is no number is taken for none; a stack deeper than the codec takes loses its
-  // callers. Where the table is full: the one for all other functions of the class, and *full is
-  // set.
+  // callers.
+  // Where the table is full: the one for all other functions of the class, and *full is set.
   uint32_t Function(std::string_view name, FunctionClass function_class, WaitKind wait,
                     uint32_t parent, bool* full);
   // Where the table is full: its last lane.

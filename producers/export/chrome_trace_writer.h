@@ -5,11 +5,12 @@
 // What the format carries: kernels, copies, CPU operators and Python frames with their callers;
 // NCCL kernels with operation, group, members, sequence number, peer and size; steps
 // (ProfilerStep#N), the beginnings of data loading and of optimizer steps; rank, world size, host,
-// device. What it does not: samples, progress reports, losses, roles, marks of checkpoints,
-// evaluations, suspended capture and of a step's stages; what waits for what (readers tell by
-// names); the callers of kernels; the names of lanes beyond their trailing spaces. A Python caller
-// without an interval of its own is written as a frame of the same span, since that is what a
-// profiler would have seen. A step without an end ends where the next begins.
+// device.
+// What it does not: samples, progress reports, losses, roles, marks of checkpoints, evaluations,
+// suspended capture and of a step's stages; what waits for what (readers tell by names); the
+// callers of kernels; the names of lanes beyond their trailing spaces. A Python caller without an
+// interval of its own is written as a frame of the same span, since that is what a profiler would
+// have seen. A step without an end ends where the next begins.
 //
 // One thread. Memory: some 20 KiB a rank.
 #pragma once

@@ -4,7 +4,8 @@
 // A window is closed when all members have delivered (communicator_windows.h), when nothing comes
 // any more, or when too much is open. Late batches are counted and left out. Replay-safe: closed
 // windows, members, finished ranks and carried rows are in the store; open windows are read again
-// from RestartOffset. Time: none but the windows' own. Owner: one task.
+// from RestartOffset.
+// Time: none but the windows' own. Owner: one task.
 #pragma once
 
 #include <cstdint>

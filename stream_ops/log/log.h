@@ -1,8 +1,8 @@
 // The partitioned log under the stages, as Kafka defines it: topics of numbered partitions, each an
-// ordered sequence of records with offsets from 0. Three implementations: MemoryLog (bounded runs
-// and tests), Recording (segments on disk, embedded mode, incidents), Kafka (librdkafka).
-// Operations that can fail answer with absl::Status: kUnavailable and kDeadlineExceeded may be
-// tried again, everything else needs a person.
+// ordered sequence of records with offsets from 0.
+// Three implementations: MemoryLog (bounded runs and tests), Recording (segments on disk, embedded
+// mode, incidents), Kafka (librdkafka). Operations that can fail answer with absl::Status:
+// kUnavailable and kDeadlineExceeded may be tried again, everything else needs a person.
 #pragma once
 
 #include <absl/status/status.h>

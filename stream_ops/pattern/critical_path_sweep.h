@@ -10,8 +10,9 @@
 // critical clocks, the second reads each interval's clock at its start and end and lets host
 // functions take their time from their callers on a stack a lane and class. The stack stays ordered
 // by end, because a function that would end before one that started later can never be the leaf
-// again; so intervals may cross as they like. Owner: one thread. Memory is kept between runs; a run
-// allocates nothing once it has seen its like.
+// again; so intervals may cross as they like.
+// Owner: one thread. Memory is kept between runs; a run allocates nothing once it has seen its
+// like.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,9 @@
 // one when that is full.
 //
 // Holds the partition's lock file as long as it lives. On opening it cuts off what a crash left
-// behind the last whole entry, and says so. An entry is one write: other processes see it at once,
-// and a kill -9 of this one loses nothing that Append took. Thread-safe.
+// behind the last whole entry, and says so.
+// An entry is one write: other processes see it at once, and a kill -9 of this one loses nothing
+// that Append took. Thread-safe.
 #pragma once
 
 #include <absl/status/status.h>

@@ -1,6 +1,6 @@
 // What the runtime counts of a stage. Plain numbers, owned by one thread; readers get copies
-// (StageThreads::Probes). ops exposes them as metrics. Books: received = processed + dead-lettered
-// + replayed dead letters + ignored + still pending.
+// (StageThreads::Probes). ops exposes them as metrics.
+// Books: received = processed + dead-lettered + replayed dead letters + ignored + still pending.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,8 @@
 // Errors that may pass (kUnavailable, kDeadlineExceeded, a full queue) pause the stage with growing
 // steps and are logged at a bounded rate; while paused nothing is polled and the outbox keeps what
 // waits. Where outputs were lost on their way, the tasks go back to their last commit, as after a
-// crash. Any other error ends the stage: RunOnce answers with it.
+// crash.
+// Any other error ends the stage: RunOnce answers with it.
 #pragma once
 
 #include <absl/status/status.h>

@@ -9,7 +9,8 @@
 //   cut there and counted on both sides. kSteps: an interval belongs to the step in which it
 //   starts, whole until the window's end; what starts between steps is outside of all windows.
 // A rank may be started anew, on another host, in a job of another size: windows from the new
-// process's first event on are of that one. Owner: the task's thread.
+// process's first event on are of that one.
+// Owner: the task's thread.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // The training steps that a rank has marked, as far as they belong to windows that are not closed.
 // Whatever the order in which the marks arrive, the steps are the same: of several marks of one
-// step the earliest counts. A step is [its begin, its end or, without one, the next begin). One
-// that ends where it begins is none: nobody knows when it ended (producers/core/step_detector.h).
+// step the earliest counts. A step is [its begin, its end or, without one, the next begin).
+// One that ends where it begins is none: nobody knows when it ended
+// (producers/core/step_detector.h).
 // Owner: RankWindows.
 #pragma once
 

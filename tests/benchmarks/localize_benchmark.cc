@@ -2,9 +2,9 @@
 // one core. DESIGN 12: 3 ms, 30 ms, 0.5 s at 1e4, 1e5, 1e6 ranks.
 //
 // Healthy: one tight cloud a function. Faulty: the same with 1 % of the ranks off in a third of the
-// functions, and a function that few ranks run. Mixed: shares spread evenly over [0, 1], so that no
-// box of the sample settles anything: the worst case. Roles: faulty, in 8 roles by turns, so that
-// the columns have to be gathered.
+// functions, and a function that few ranks run.
+// Mixed: shares spread evenly over [0, 1], so that no box of the sample settles anything: the worst
+// case. Roles: faulty, in 8 roles by turns, so that the columns have to be gathered.
 #include <benchmark/benchmark.h>
 
 #include <random>

@@ -5,8 +5,8 @@
 // smaller ones), the mean duration of a call on each rank that ran it, over the median of these
 // ranks. The one rank and function with the largest ratio is blamed, whatever the function is,
 // where the ratio is at least 1.05 (the factor at which EROICA's trigger calls an iteration slow):
-// below it, all bars look alike. Source: none; the habit. METHODS 6 calls it the rule that blames
-// victims.
+// below it, all bars look alike.
+// Source: none; the habit. METHODS 6 calls it the rule that blames victims.
 #pragma once
 
 #include "diagnosis/operator.h"

@@ -3,8 +3,9 @@
 // Rule: for every function, the mean and standard deviation of the ranks' mean duration of a call
 // over all ranks that ran it; a rank above mean + 3 sigma is blamed. One claim a function, the
 // function whose worst rank lies the most sigmas out first. No roles, no gate. Functions below 0.5
-// % of a rank's window never reach the view. Source: the 3-sigma rule, which Holmes (NSDI'25,
-// METHODS 2.3 and 2.6) takes as a baseline and finds wanting.
+// % of a rank's window never reach the view.
+// Source: the 3-sigma rule, which Holmes (NSDI'25, METHODS 2.3 and 2.6) takes as a baseline and
+// finds wanting.
 #pragma once
 
 #include "diagnosis/operator.h"

@@ -1,8 +1,8 @@
 // The scenarios that are known not to come out right, each with the reason: a list to be shortened.
-// One a line, "name: reason"; lines that begin with # are for people. A reason that begins with
-// "cannot be told: " says that nothing in the telemetry tells it, and what would; one that begins
-// with "more than two windows: ", that two windows cannot tell it, and why. That may be said of a
-// family of faults, too: "family NAME: more than two windows: reason".
+// One a line, "name: reason"; lines that begin with # are for people.
+// A reason that begins with "cannot be told: " says that nothing in the telemetry tells it, and
+// what would; one that begins with "more than two windows: ", that two windows cannot tell it, and
+// why. That may be said of a family of faults, too: "family NAME: more than two windows: reason".
 #pragma once
 
 #include <absl/status/statusor.h>

@@ -1,7 +1,7 @@
 // Resource samples of a rank: what ran, averaged over equal periods of true time. A sample stands
 // for the period that ends with it. A period is reported when the training thread has passed its
-// end: nothing that it launches later runs before that. All periods are written, idle ones too:
-// diagnosis tells busy from idle by counting samples.
+// end: nothing that it launches later runs before that.
+// All periods are written, idle ones too: diagnosis tells busy from idle by counting samples.
 #pragma once
 
 #include <array>
