@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <filesystem>
+#include <list>
 #include <mutex>
 
 #include "stream_ops/log/all_partitions_consumer.h"
@@ -49,13 +50,17 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
                                                      FolderOf(partition));
   }
 
-  // What this process appends wakes the consumer at once; for what others append it looks again
-  // after the interval.
-  void WaitForRecords(const std::map<TopicPartition, int64_t>&,
+  // What this process appends wakes those who read the partition at once; for what others append
+  // they look again after the interval.
+  void WaitForRecords(const std::map<TopicPartition, int64_t>& positions,
                       std::chrono::steady_clock::time_point deadline) override {
+    Waiter waiter{.positions = positions};
     std::unique_lock lock(mutex_);
-    appended_.wait_until(
-        lock, std::min(deadline, std::chrono::steady_clock::now() + options_.tail_interval));
+    const auto place = waiters_.insert(waiters_.end(), &waiter);
+    waiter.appended.wait_until(
+        lock, std::min(deadline, std::chrono::steady_clock::now() + options_.tail_interval),
+        [&waiter] { return waiter.woken; });
+    waiters_.erase(place);
   }
 
   absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group,
@@ -73,10 +78,12 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
   }
 
   absl::Status Append(const ProducerRecord& record) {
-    const absl::StatusOr<PartitionWriter*> writer = WriterOf(record);
+    const absl::StatusOr<TopicPartition> partition = PartitionOf(record);
+    if (!partition.ok()) return partition.status();
+    const absl::StatusOr<PartitionWriter*> writer = WriterOf(*partition);
     if (!writer.ok()) return writer.status();
     if (absl::Status status = (*writer)->Append(record); !status.ok()) return status;
-    appended_.notify_all();
+    Wake(*partition);
     return absl::OkStatus();
   }
 
@@ -113,8 +120,22 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
     return folder;
   }
 
-  // Opened at the first record for its partition, kept until the log is closed.
-  absl::StatusOr<PartitionWriter*> WriterOf(const ProducerRecord& record) {
+  struct Waiter {
+    const std::map<TopicPartition, int64_t>& positions;
+    std::condition_variable appended{};
+    bool woken = false;
+  };
+
+  void Wake(const TopicPartition& partition) {
+    const std::lock_guard lock(mutex_);
+    for (Waiter* waiter : waiters_) {
+      if (!waiter->positions.contains(partition)) continue;
+      waiter->woken = true;
+      waiter->appended.notify_one();
+    }
+  }
+
+  absl::StatusOr<TopicPartition> PartitionOf(const ProducerRecord& record) {
     const std::lock_guard lock(mutex_);
     auto known = partition_counts_.find(record.topic);
     if (known == partition_counts_.end()) {
@@ -122,10 +143,16 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
       if (!count.ok()) return count.status();
       known = partition_counts_.emplace(record.topic, *count).first;
     }
-    const TopicPartition partition{
-        record.topic, record.partition.value_or(PartitionForKey(record.key, known->second))};
+    const int32_t key_partition = PartitionForKey(record.key, known->second);
+    const TopicPartition partition{record.topic, record.partition.value_or(key_partition)};
     if (partition.partition < 0 || partition.partition >= known->second)
       return UnknownPartitionError(partition);
+    return partition;
+  }
+
+  // Opened at the first record for its partition, kept until the log is closed.
+  absl::StatusOr<PartitionWriter*> WriterOf(const TopicPartition& partition) {
+    const std::lock_guard lock(mutex_);
     auto found = writers_.find(partition);
     if (found == writers_.end()) {
       auto writer = PartitionWriter::Open(
@@ -139,11 +166,11 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
 
   const RecordingOptions options_;
   RecordingDirectory directory_;
-  std::condition_variable appended_;
   mutable std::mutex mutex_;  // guards all below
   std::map<std::string, int32_t> partition_counts_;
   std::map<TopicPartition, std::unique_ptr<PartitionWriter>> writers_;
   std::map<std::string, std::shared_ptr<TopicFolder>> folders_;
+  std::list<Waiter*> waiters_;
 };
 
 class RecordingLog::Producer final : public LogProducer {

@@ -1,7 +1,7 @@
 // The folder of a topic, as those who follow a recording see it: whether a partition may have been
-// added since somebody looked. A recording of one host has many partitions that no rank ever writes,
-// and its followers ask for each of them several times a second: one look at the folder answers for
-// all. Thread-safe.
+// added since somebody looked. A recording of one host has many partitions that no rank ever
+// writes, and its followers ask for each of them several times a second: one look at the folder
+// answers for all. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ class TopicFolder {
   explicit TopicFolder(std::string path);
 
   // When an entry was last added to the folder or taken away, by the clock of the file system.
-  // Nothing while that is so recent that a further change may bear the same time, and where there is
-  // no folder: then nobody can rely on it. At most kInterval old.
+  // Nothing while that is so recent that a further change may bear the same time, and where there
+  // is no folder: then nobody can rely on it. At most kInterval old.
   std::optional<std::chrono::nanoseconds> LastChange();
 
  private:
