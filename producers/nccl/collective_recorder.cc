@@ -202,6 +202,7 @@ uint64_t CollectiveRecorder::StartOperation(uint64_t handle, const OperationLaun
   const bool has_peer = launch.point_to_point && (kind == EROICA_SEND || kind == EROICA_RECV);
   const bool channels_known = launch.channels > 0 && launch.channels <= kMostChannels;
   operation->launched_ns = now_ns;
+  operation->communicator_handle = handle;
   operation->communicator = communicators_.IndexOf(*communicator);
   operation->lane = communicator->lane.load(std::memory_order_relaxed);
   operation->name = static_cast<uint8_t>(name);

@@ -55,7 +55,10 @@ void CollectiveRecorder::Finish(RunningOperation* operation, int children_left, 
   const FunctionPair& function = functions_[operation->name];
   const bool ran = children_left == 0 && stretch.complete();
   const bool stopped = operation->stopped.load(std::memory_order_relaxed);
-  if (!stopped) communicator->starting.fetch_sub(1, std::memory_order_relaxed);
+  // A thread that held the operation while its communicator was finalized must not count it, nor
+  // settle anything, in the communicator that has been given the slot since.
+  const bool open = communicators_.Find(operation->communicator_handle) != nullptr;
+  if (!stopped && open) communicator->starting.fetch_sub(1, std::memory_order_relaxed);
   if (ran) {
     eroica_collective_ended(operation->ticket, stretch.start_ns, stretch.end_ns,
                             function.on_device.load(std::memory_order_relaxed), operation->lane);
@@ -72,7 +75,7 @@ void CollectiveRecorder::Finish(RunningOperation* operation, int children_left, 
   }
   const uint64_t plan_begin = operation->plan_begin;
   operations_.Free(operation);
-  if (ran && settle) SettleBefore(communicator, plan_begin, false);
+  if (ran && settle && open) SettleBefore(communicator, plan_begin, false);
 }
 
 void CollectiveRecorder::GiveUp(uint64_t handle) {

@@ -29,7 +29,8 @@ struct alignas(64) RunningOperation {
   uint64_t order = 0;       // of its launch, within its communicator
   uint64_t plan_begin = 0;  // every operation of a lower order belongs to an earlier kernel
   int64_t launched_ns = 0;
-  uint16_t communicator = 0;  // slot
+  uint64_t communicator_handle = 0;
+  uint16_t communicator = 0;  // slot; another communicator's, perhaps, once that handle is stale
   uint8_t lane = 0;
   uint8_t name = 0;                // of operation_names.h
   uint16_t expected_channels = 0;  // kernel channels to come; 0: not known
