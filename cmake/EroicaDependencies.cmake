@@ -11,6 +11,8 @@ find_package(simdjson REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
+# Headers alone: Boost.Math.
+find_package(Boost REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(RDKAFKA REQUIRED IMPORTED_TARGET rdkafka)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)

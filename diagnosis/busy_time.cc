@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "diagnosis/distributions.h"
 #include "diagnosis/peer_median.h"
 #include "diagnosis/prefetch.h"
 #include "diagnosis/robust_statistics.h"

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "diagnosis/distributions.h"
 #include "diagnosis/duration_text.h"
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/robust_statistics.h"
@@ -68,8 +69,7 @@ bool IsLateForReason(const Finding& claim) {
   return noise == nullptr || noise->culprit >= kDeviations;
 }
 
-// Data that leaves its usual way shows it in a single transfer; a link that is slower than others
-// may be busy for a while.
+// Data that leaves its usual way shows it in a single transfer; a slower link may only be busy.
 bool IsADetour(const Finding& claim) {
   return claim.kind == FindingKind::kCommunication && claim.subkind == kNvlinkDown;
 }

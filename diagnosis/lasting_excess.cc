@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 
+#include "diagnosis/distributions.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 #include "schemas/parameter_kernel.h"

@@ -62,23 +62,6 @@ double WeightedMedian(std::span<Weighted> values, double guess);
 // Of a population of whole numbers given as counts: counts[k] of them have the value k.
 MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts);
 
-// Probability of at least k successes in n independent trials of probability p: how often chance
-// alone makes a rank the last of its group.
-double BinomialTail(uint64_t n, uint64_t k, double p);
-
-// Probability that Student's t of so many degrees of freedom is at least t: how often chance alone
-// makes a mean stand out that far, where the spread had to be estimated from the same few values.
-double StudentTail(double t, double freedom);
-
-// Probability that a standard normal value is at least so large, and how large one is that chance
-// makes so seldom: 0 for one half and more, no more than 38.
-double NormalTail(double deviations);
-double NormalDeviations(double chance);
-
-// Probability that Fisher's F, of so many degrees of freedom above and below, is at least f: how
-// often chance alone makes means differ by so much more than what they are the means of.
-double FisherTail(double f, double above, double below);
-
 // What the n-th question of a job may cost of the false alarms that all its questions may cost
 // together: 6 / (pi n)^2, which adds up to 1 over all n from 1 on (alpha spending: Lan and DeMets,
 // Biometrika 70, 1983).
@@ -93,10 +76,5 @@ double CorrelationOf(std::span<const double> values);
 // + 2 sum over k of (1 - k/n) correlation^k. (Law, Simulation Modeling and Analysis, 4.4: variance
 // of the mean, and bias of the sample variance, of correlated values)
 double ErrorFactor(size_t n, double correlation);
-
-// For each point its mean Manhattan distance to all other points, exact. The distance is separable,
-// so each dimension is sorted once and prefix sums give all distances: O(n log n), against O(n^2)
-// for pairs. All dimensions are equally long; a lone point is at 0.
-std::vector<double> MeanManhattanDistances(std::span<const std::vector<float>> dimensions);
 
 }  // namespace eroica

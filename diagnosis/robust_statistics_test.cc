@@ -97,71 +97,11 @@ TEST(RobustStatistics, CountsGiveWhatTheValuesGive) {
   EXPECT_EQ(MedianAndMadOfCounts({}).median, 0);
 }
 
-TEST(RobustStatistics, BinomialTailMatchesTheSumOfItsTerms) {
-  EXPECT_DOUBLE_EQ(BinomialTail(10, 0, 0.3), 1);
-  EXPECT_EQ(BinomialTail(10, 11, 0.3), 0);
-  EXPECT_EQ(BinomialTail(10, 3, 0), 0);
-  EXPECT_EQ(BinomialTail(10, 3, 1), 1);
-  EXPECT_NEAR(BinomialTail(2, 1, 0.5), 0.75, 1e-12);
-  EXPECT_NEAR(BinomialTail(24, 21, 0.25), 2.0323e-10, 1e-14);  // rank 1 of slow_compute_4r
-  EXPECT_NEAR(BinomialTail(24, 11, 0.25), 0.0213, 2e-4);       // rank 3 of healthy_4r
-  EXPECT_NEAR(BinomialTail(1'000'000, 499'000, 0.5), 0.9773, 1e-3);
-  EXPECT_GT(BinomialTail(100, 100, 0.01), 0);
-}
-
-TEST(RobustStatistics, MeanDistancesEqualThoseOfAllPairs) {
-  std::mt19937 random(5);
-  std::uniform_real_distribution<float> uniform(0, 1);
-  std::vector<std::vector<float>> dimensions(3, std::vector<float>(300));
-  for (auto& dimension : dimensions) {
-    for (float& value : dimension) value = uniform(random);
-  }
-  dimensions[0][7] = dimensions[0][8];  // ties
-  const std::vector<double> got = MeanManhattanDistances(dimensions);
-  for (size_t i = 0; i < 300; ++i) {
-    double sum = 0;
-    for (size_t j = 0; j < 300; ++j) {
-      for (const auto& dimension : dimensions)
-        sum += std::abs(static_cast<double>(dimension[i]) - static_cast<double>(dimension[j]));
-    }
-    ASSERT_NEAR(got[i], sum / 299, 1e-9);
-  }
-  EXPECT_EQ(MeanManhattanDistances(std::vector<std::vector<float>>(2, {0.5f})).at(0), 0);
-}
-
-TEST(StudentTail, IsThatOfTheTables) {
-  EXPECT_DOUBLE_EQ(StudentTail(0, 5), 0.5);
-  EXPECT_NEAR(StudentTail(1, 1), 0.25, 1e-12);  // Cauchy
-  EXPECT_NEAR(StudentTail(2.015, 5), 0.05, 1e-4);
-  EXPECT_NEAR(StudentTail(3.365, 5), 0.01, 1e-4);
-  EXPECT_NEAR(StudentTail(-2.015, 5), 0.95, 1e-4);
-  EXPECT_NEAR(StudentTail(3, 1e6), 0.00134990, 1e-6);  // normal
-  EXPECT_NEAR(StudentTail(10, 21) / 9.6e-10, 1, 0.05);
-}
-
 TEST(RobustStatistics, AllQuestionsTogetherCostWhatTheyMay) {
   double sum = 0;
   for (int n = 1; n <= 100'000; ++n) sum += SpentOnQuestion(n);
   EXPECT_NEAR(sum, 1, 1e-4);
   EXPECT_EQ(SpentOnQuestion(-5), SpentOnQuestion(1));
-}
-
-TEST(NormalDeviations, AreThoseOfTheTables) {
-  EXPECT_NEAR(NormalTail(3), 0.00134990, 1e-8);
-  EXPECT_NEAR(NormalDeviations(0.00134990), 3, 1e-5);
-  EXPECT_NEAR(NormalDeviations(1e-10), 6.3613, 1e-4);
-  EXPECT_NEAR(NormalDeviations(0.5), 0, 1e-9);
-  EXPECT_NEAR(NormalDeviations(0.9), 0, 1e-9);
-  EXPECT_NEAR(NormalDeviations(0), 38, 1e-9);
-  for (double chance = 0.49; chance > 1e-290; chance /= 3)
-    EXPECT_NEAR(NormalTail(NormalDeviations(chance)) / chance, 1, 1e-6) << chance;
-}
-
-TEST(FisherTail, OfTwoMeansIsStudents) {
-  for (const double freedom : {3.0, 14.0, 60.0})
-    EXPECT_NEAR(FisherTail(2.5 * 2.5, 1, freedom), 2 * StudentTail(2.5, freedom), 1e-9);
-  EXPECT_NEAR(FisherTail(3.39, 9, 8), 0.05, 1e-4);
-  EXPECT_EQ(FisherTail(0, 3, 7), 1);
 }
 
 }  // namespace

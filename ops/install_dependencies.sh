@@ -19,6 +19,7 @@ packages=(
   # Libraries.
   libabsl-dev
   libbenchmark-dev
+  libboost-dev
   libcli11-dev
   libflatbuffers-dev
   libfmt-dev

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "diagnosis/distributions.h"
 #include "diagnosis/robust_statistics.h"
 
 namespace eroica {

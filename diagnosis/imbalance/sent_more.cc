@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "diagnosis/distributions.h"
 #include "diagnosis/lasting_excess.h"
 #include "diagnosis/robust_statistics.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "diagnosis/distributions.h"
 #include "diagnosis/lasting_excess.h"
 #include "diagnosis/peer_median.h"
 #include "diagnosis/robust_statistics.h"

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "diagnosis/distributions.h"
 #include "diagnosis/lasting_excess.h"
 #include "diagnosis/robust_statistics.h"
 

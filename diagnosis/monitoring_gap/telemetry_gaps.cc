@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "diagnosis/distributions.h"
 #include "diagnosis/monitoring_gap/gap_sentences.h"
 #include "diagnosis/robust_statistics.h"
 

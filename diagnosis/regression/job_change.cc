@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "diagnosis/distributions.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 

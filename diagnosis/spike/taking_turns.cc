@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "diagnosis/distributions.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"

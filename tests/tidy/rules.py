@@ -38,6 +38,7 @@ ONLY = (
     (r'[<"](?:flatbuffers/|\w+_generated\.h)', ("schemas/",)),
     (r'[<"]toml\+\+/', ("ops/config/",)),
     (r'[<"]CLI/', ("ops/cli/",)),
+    (r'[<"]boost/math/', ("diagnosis/distributions.cc",)),
     (r'[<"]simdjson', ("producers/import/",)),
     (r'[<"](?:zlib|libdeflate|isa-l/|igzip)', ("producers/import/",)),
     (r'[<"](?:cupti|cuda)\w*\.h', ("producers/cupti/real_cupti_api.cc",)),
