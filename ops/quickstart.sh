@@ -54,8 +54,11 @@ END
   echo "\$ $eroica diagnose $traces"
   local status=0
   "$eroica" diagnose "$traces" || status=$?
-  # 0: nothing found, 1: findings. Both mean that the pipeline ran to its end.
-  if [ "$status" -gt 1 ]; then exit "$status"; fi
+  # 0: nothing found, 1: findings, 3: cannot tell. All mean that the pipeline ran to its end.
+  case "$status" in
+    0 | 1 | 3) ;;
+    *) exit "$status" ;;
+  esac
   cat <<END
 
 Where to look next:

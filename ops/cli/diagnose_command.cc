@@ -4,15 +4,19 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "ops/cli/capture_gaps.h"
 #include "ops/cli/commands.h"
 #include "ops/cli/exit_code.h"
 #include "ops/cli/finding_reader.h"
 #include "ops/cli/finding_text.h"
 #include "ops/cli/import_into_log.h"
+#include "ops/cli/job_coverage.h"
 #include "ops/cli/progress_bar.h"
 #include "ops/cli/stages.h"
+#include "ops/cli/wrapped_text.h"
 #include "schemas/finding_json.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/log/memory_log.h"
@@ -31,6 +35,8 @@ struct Diagnosis {
   ImportReport report;
   StageProbe probe;  // of all stages
   std::vector<Finding> findings;
+  CaptureGaps gaps;
+  bool undecided() const { return findings.empty() && gaps.undecided; }
 };
 
 absl::StatusOr<StageProbe> RunTopology(Log& log) {
@@ -65,6 +71,10 @@ absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces) {
   absl::StatusOr<std::vector<Finding>> findings = ReadAllFindings(**reader);
   if (!findings.ok()) return findings.status();
   diagnosis.findings = LatestVersions(*std::move(findings));
+  const absl::StatusOr<JobCoverage> coverage =
+      MeasureJobCoverage(log, std::string(kDefaultTopicPrefix));
+  if (!coverage.ok()) return coverage.status();
+  diagnosis.gaps = FindTraceGaps(diagnosis.report, *coverage);
   return diagnosis;
 }
 
@@ -73,7 +83,16 @@ std::string AsJson(const Diagnosis& diagnosis) {
       fmt::format("{{\"import\":{},\"findings\":[", ImportReportJson(diagnosis.report));
   for (size_t i = 0; i < diagnosis.findings.size(); ++i)
     json += (i == 0 ? "" : ",") + ToJson(diagnosis.findings[i]);
-  return json + "]}\n";
+  return json + fmt::format("],\"cannot_tell\":{},\"left_open\":{}}}\n", diagnosis.undecided(),
+                            nlohmann::json(diagnosis.gaps.sentences).dump());
+}
+
+std::string GapsText(const CaptureGaps& gaps) {
+  constexpr size_t kIndent = 2;
+  std::string text = gaps.sentences.empty() ? "" : "\nLeft open by what was recorded:\n";
+  for (const std::string& sentence : gaps.sentences)
+    text += Wrapped("- " + sentence, FindingTextOptions().width, kIndent) + "\n";
+  return text;
 }
 
 std::string AsText(const Diagnosis& diagnosis) {
@@ -82,10 +101,20 @@ std::string AsText(const Diagnosis& diagnosis) {
     text += fmt::format("warning: {} records were not used: {}\n", count, ToString(reason));
   }
   const size_t count = diagnosis.findings.size();
-  if (count == 0) return text + "\nNothing found: no rank or function stands out from its peers.\n";
-  text += fmt::format("\n{} finding{}\n", count, count == 1 ? "" : "s");
+  if (diagnosis.undecided()) {
+    text += "\nCannot tell: nothing stands out in what was recorded, and that does not suffice.\n";
+  } else if (count == 0) {
+    text += "\nNothing found: no rank or function stands out from its peers.\n";
+  } else {
+    text += fmt::format("\n{} finding{}\n", count, count == 1 ? "" : "s");
+  }
   for (const Finding& finding : diagnosis.findings) text += "\n" + FindingText(finding);
-  return text;
+  return text + GapsText(diagnosis.gaps);
+}
+
+int ExitCodeOf(const Diagnosis& diagnosis) {
+  if (!diagnosis.findings.empty()) return kExitFindings;
+  return diagnosis.undecided() ? kExitCannotTell : kExitNothingFound;
 }
 
 }  // namespace
@@ -100,7 +129,8 @@ void AddDiagnoseCommand(CLI::App& app, int* exit_code) {
       "Examples:\n"
       "  eroica diagnose traces/\n"
       "  eroica diagnose rank*.json.gz --json | jq '.findings[].title'\n\n"
-      "Exit codes: 0 nothing found, 1 findings, 2 error.");
+      "Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell (ranks or step marks are "
+      "missing).");
   command->callback([flags, exit_code] {
     const absl::StatusOr<Diagnosis> diagnosis = Diagnose(flags->traces);
     if (!diagnosis.ok()) {
@@ -108,7 +138,7 @@ void AddDiagnoseCommand(CLI::App& app, int* exit_code) {
       return;
     }
     std::cout << (flags->json ? AsJson(*diagnosis) : AsText(*diagnosis));
-    *exit_code = diagnosis->findings.empty() ? kExitNothingFound : kExitFindings;
+    *exit_code = ExitCodeOf(*diagnosis);
   });
 }
 

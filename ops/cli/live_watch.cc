@@ -11,11 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "ops/cli/capture_gaps.h"
 #include "ops/cli/finding_reader.h"
 #include "ops/cli/finding_text.h"
+#include "ops/cli/job_coverage.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/stages.h"
 #include "ops/cli/state_folder.h"
+#include "ops/cli/wrapped_text.h"
 #include "schemas/finding_json.h"
 #include "state_store/rocksdb_store.h"
 #include "stream_ops/runtime/bounded_run.h"
@@ -63,14 +66,19 @@ class Screen {
     titles_[finding.id] = finding.title;
   }
 
-  void Summarize() const {
+  // gaps: of what was recorded of the job; none where nobody knows.
+  void Summarize(const CaptureGaps& gaps) const {
     if (options_.json) return;
     if (latest_.empty()) {
-      std::cerr << fmt::format(
-          "\n== eroica, {}: nothing found: no rank or function stands out from its peers.\n",
-          Since(start_));
-      return;
+      std::cerr << fmt::format("\n== eroica, {}: {}\n", Since(start_),
+                               gaps.undecided
+                                   ? "cannot tell: nothing stands out, and that does not suffice."
+                                   : "nothing found: no rank or function stands out from its "
+                                     "peers.");
     }
+    for (const std::string& sentence : gaps.sentences)
+      std::cerr << Wrapped("   - " + sentence, FindingTextOptions().width, 5) << "\n";
+    if (latest_.empty()) return;
     std::cerr << fmt::format("\n== eroica, {}: {} finding{}:\n", Since(start_), latest_.size(),
                              latest_.size() == 1 ? "" : "s");
     for (const auto& [id, state] : latest_) {
@@ -151,7 +159,14 @@ absl::Status WatchLive(const LiveWatchOptions& options) {
       if (absl::Status status = ShowNew(**reader, kPoll, screen); !status.ok()) return status;
     }
   }
-  screen.Summarize();
+  CaptureGaps gaps;
+  if (options.run_node) {  // a recording holds this job alone, Kafka those of everybody
+    const absl::StatusOr<JobCoverage> coverage =
+        MeasureJobCoverage(**log, options.config.node.topic_prefix);
+    if (!coverage.ok()) return coverage.status();
+    gaps = FindLiveGaps(*coverage);
+  }
+  screen.Summarize(gaps);
   return absl::OkStatus();
 }
 

@@ -22,7 +22,7 @@ constexpr const char* kFooter = R"(Examples:
   eroica node --bootstrap localhost:9092             run all stages over Kafka
   eroica findings --bootstrap localhost:9092 --follow
 
-Exit codes: 0 nothing found, 1 findings, 2 error. `eroica COMMAND --help` tells more.)";
+Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell. `eroica COMMAND --help` tells more.)";
 
 // What stands behind `eroica run ... --` is the job's, every byte of it: CLI11 would take a word
 // such as [1,2] apart. It is cut off the command line.

@@ -39,8 +39,8 @@ std::string FileNameOf(std::string host) {
 }
 
 // How many periods are due: none, or those that have begun since the last time; one at the first
-// call. A sixteenth early will do: whoever comes once a period, by another clock, would else be sent
-// away every now and then.
+// call. A sixteenth early will do: whoever comes once a period, by another clock, would else be
+// sent away every now and then.
 struct Due {
   int64_t period_ns = 0;
   std::optional<int64_t> last_ns{};

@@ -55,7 +55,10 @@ struct FileReport {
 struct ImportReport {
   JobId job;
   uint32_t world_size = 0;
-  std::vector<uint32_t> ranks;  // imported, ascending
+  std::vector<uint32_t> ranks;     // imported, ascending
+  uint32_t ranks_with_steps = 0;   // of these, whose traces mark their training steps
+  uint32_t ranks_with_stacks = 0;  // of these, whose traces hold Python call stacks
+  bool stalled_only = false;       // flight-recorder dumps without traces
   std::vector<FileReport> files;
   ImportCounts total;
   uint64_t intervals = 0;

@@ -50,8 +50,7 @@ absl::Status CheckOneJob(std::span<RankTrace* const> traces, std::span<const Fil
       if (!added && overlap && known->second.second->ranks != group.ranks) {
         return absl::FailedPreconditionError(fmt::format(
             "these are traces of more than one job: the process group \"{}\" has other members in "
-            "{} than in {}; give the "
-            "files of one job at a time",
+            "{} than in {}; give the files of one job at a time",
             group.name, NameOf(files[trace->file]), NameOf(files[known->second.first->file])));
       }
     }

@@ -205,6 +205,7 @@ absl::StatusOr<ImportReport> ImportStandstill(std::span<const std::filesystem::p
                                               const JobId& job, uint32_t window_steps,
                                               BatchSink& sink) {
   ImportReport report;
+  report.stalled_only = true;
   report.job = job;
   for (const std::filesystem::path& path : paths) report.files.push_back({.path = path});
   Dumps dumps = ReadDumps(&report);

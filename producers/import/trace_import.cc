@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,10 @@ namespace eroica {
 namespace {
 
 constexpr std::string_view kProducerVersion = "1";
+
+bool HasSteps(const RankTrace& trace) {
+  return std::ranges::find(trace.marks, MarkKind::kStepBegin, &Mark::kind) != trace.marks.end();
+}
 
 class Import {
  public:
@@ -169,6 +174,8 @@ class Import {
     identity.producer_version = std::string(kProducerVersion);
     identity.window_steps = options_.window_steps;
     report_.ranks.push_back(identity.rank.value);
+    report_.ranks_with_steps += HasSteps(trace) ? 1 : 0;
+    report_.ranks_with_stacks += trace.has_python_frames ? 1 : 0;
     return WriteRankTrace(functions_, trace, std::move(identity), report_.files[trace.file].counts,
                           report_, sink_);
   }

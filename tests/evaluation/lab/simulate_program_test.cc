@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr char kScenario[] = "tests/scenarios/dev/gpu_slow_dp_8r.toml";
@@ -102,6 +103,27 @@ TEST(SimulateProgram, ChromeTracesAreDiagnosedAlike) {
   EXPECT_THAT(again.err, HasSubstr("holds traces already"));
 }
 
+TEST(SimulateProgram, OfTracesWithoutTheCulpritsNobodyCanTell) {
+  const ScratchDirectory folder;
+  const std::string traces = folder.path() + "/traces";
+  Parsed(RunLab({"simulate", kScenario, "--chrome", traces, "--json"}));
+  for (const auto& entry : std::filesystem::directory_iterator(traces)) {
+    const bool culprits =
+        entry.path().filename().string().find(std::to_string(kCulprit)) != std::string::npos;
+    if (culprits) std::filesystem::remove(entry.path());
+  }
+  const ProgramRun run = RunProgram({"diagnose", traces, "--window-steps", "4", "--json"});
+  EXPECT_EQ(run.exit_code, kExitCannotTell) << run.out << run.err;
+  const nlohmann::json json = nlohmann::json::parse(run.out);
+  EXPECT_TRUE(json.at("cannot_tell"));
+  EXPECT_THAT(json.at("left_open").at(0).get<std::string>(),
+              HasSubstr("rank 5 of 8 is not recorded"));
+  const ProgramRun text = RunProgram({"diagnose", traces, "--window-steps", "4"});
+  EXPECT_EQ(text.exit_code, kExitCannotTell);
+  EXPECT_THAT(text.out, HasSubstr("Cannot tell"));
+  EXPECT_THAT(text.out, Not(HasSubstr("Nothing found")));
+}
+
 TEST(SimulateProgram, EqualSeedsGiveEqualRecordingsAndOthersOthers) {
   const ScratchDirectory folder;
   std::vector<uint64_t> bytes;
@@ -142,7 +164,7 @@ TEST(SimulateProgram, SaysWhatIsWrong) {
   const ProgramRun unknown = RunLab({"simulate", file, "-o", folder.path() + "/r"});
   EXPECT_EQ(unknown.exit_code, kExitError);
   EXPECT_EQ(unknown.err,
-            "eroica: " + file + ":4: unknown key 'layout.dta'; did you mean 'layout.data'?\n");
+            "eroica-lab: " + file + ":4: unknown key 'layout.dta'; did you mean 'layout.data'?\n");
   EXPECT_EQ(RunLab({"simulate", kScenario, "-o", folder.path() + "/r", "--steps", "5"}).exit_code,
             kExitNothingFound);
   const ProgramRun twice = RunLab({"simulate", kScenario, "-o", folder.path() + "/r"});

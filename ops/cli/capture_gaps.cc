@@ -1,0 +1,110 @@
+#include "ops/cli/capture_gaps.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "diagnosis/duration_text.h"
+#include "diagnosis/hang/hang_text.h"
+
+namespace eroica {
+namespace {
+
+// Of a step in waiting for peers, from here on the ranks that are missing are suspects: more than
+// communication takes of the steps of a healthy job (EROICA's expectation, METHODS 1.10).
+constexpr double kSuspiciousShare = 0.3;
+
+void Add(bool undecided, std::string sentence, CaptureGaps* gaps) {
+  gaps->undecided = gaps->undecided || undecided;
+  gaps->sentences.push_back(std::move(sentence));
+}
+
+std::string WhatMissingRanksCost(size_t missing, const JobCoverage& coverage) {
+  if (coverage.step_ns <= 0) return "";
+  const std::string waits =
+      fmt::format(" The ranks recorded wait for peers for {} of each step of {} ({})",
+                  DurationText(coverage.wait_ns), DurationText(coverage.step_ns),
+                  PercentText(coverage.wait_share()));
+  if (coverage.wait_share() < kSuspiciousShare) {
+    return waits + fmt::format(": whatever {}, that is the most by which they are held up.",
+                               missing == 1 ? "the missing rank does" : "the missing ranks do");
+  }
+  return waits + fmt::format(", more than communication takes in healthy jobs. {} suspect{}.",
+                             missing == 1 ? "The missing rank is the first"
+                                          : "The missing ranks are the first",
+                             missing == 1 ? "" : "s");
+}
+
+void AddMissingRanks(const JobCoverage& coverage, const std::vector<uint32_t>& missing,
+                     const char* action, CaptureGaps* gaps) {
+  std::vector<RankId> ranks;
+  for (const uint32_t rank : missing) ranks.push_back(RankId{rank});
+  Add(true,
+      fmt::format("{} of {} {} not recorded: nobody can tell what {} did.{} {}", RanksText(ranks),
+                  coverage.world_size, missing.size() == 1 ? "is" : "are",
+                  missing.size() == 1 ? "it" : "they",
+                  WhatMissingRanksCost(missing.size(), coverage), action),
+      gaps);
+}
+
+}  // namespace
+
+CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverage) {
+  CaptureGaps gaps;
+  if (report.stalled_only) return gaps;
+  JobCoverage imported = coverage;
+  imported.world_size = report.world_size;
+  imported.ranks = report.ranks;
+  if (const std::vector<uint32_t> missing = imported.missing_ranks(); !missing.empty())
+    AddMissingRanks(imported, missing, "Record all ranks.", &gaps);
+  if (report.world_size <= 1) {
+    Add(true,
+        "The job is one rank, or the traces do not say of how many: it has no peers to be "
+        "compared with. Record all ranks of the job, one file a rank.",
+        &gaps);
+  }
+  if (report.ranks_with_steps == 0) {
+    Add(true,
+        "No trace marks its training steps, so that the whole capture counts as one step: what "
+        "lasts and what happened once look the same. Call prof.step() after each training step.",
+        &gaps);
+  } else if (report.ranks_with_steps < report.ranks.size()) {
+    Add(false,
+        fmt::format("{} of {} traces do not mark their training steps: call prof.step() after each "
+                    "training step, on all ranks.",
+                    report.ranks.size() - report.ranks_with_steps, report.ranks.size()),
+        &gaps);
+  }
+  if (report.ranks_with_stacks == 0) {
+    Add(false,
+        "No trace holds Python call stacks: a slow function of the training thread can be seen, "
+        "and not be named. Record with with_stack=True.",
+        &gaps);
+  }
+  return gaps;
+}
+
+CaptureGaps FindLiveGaps(const JobCoverage& coverage) {
+  CaptureGaps gaps;
+  if (coverage.ranks.empty()) {
+    Add(true,
+        "Nothing was recorded: no process of the job attached, or none came to a training step. "
+        "`eroica check` says what can be captured on this machine.",
+        &gaps);
+    return gaps;
+  }
+  if (const std::vector<uint32_t> missing = coverage.missing_ranks(); !missing.empty()) {
+    AddMissingRanks(coverage, missing, "The standard error of the job says why, if it knows.",
+                    &gaps);
+  }
+  if (coverage.ranks_with_steps == 0) {
+    Add(true,
+        "No training step was seen: without PyTorch's data loader and optimizer a script says "
+        "eroica.step().",
+        &gaps);
+  }
+  return gaps;
+}
+
+}  // namespace eroica

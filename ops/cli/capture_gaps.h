@@ -1,0 +1,26 @@
+// What was not recorded of a job, what it leaves open, and what to record. Silence of the diagnosis
+// means a healthy job only where nothing of this kind is missing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/cli/job_coverage.h"
+#include "producers/import/import_report.h"
+
+namespace eroica {
+
+struct CaptureGaps {
+  // Each says in full sentences what is missing, what it leaves open, and what to record.
+  std::vector<std::string> sentences;
+  // Without findings nobody can tell whether the job is healthy: ranks are missing, nobody has a
+  // peer, or no step is marked.
+  bool undecided = false;
+};
+
+// Of traces; coverage: of the job that was imported from them.
+CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverage);
+// Of a live job.
+CaptureGaps FindLiveGaps(const JobCoverage& coverage);
+
+}  // namespace eroica

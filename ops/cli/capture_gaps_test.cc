@@ -1,0 +1,102 @@
+#include "ops/cli/capture_gaps.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace eroica {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const JobCoverage kHealthy{.step_ns = 100e6, .wait_ns = 20e6};
+const JobCoverage kHeldUp{.step_ns = 100e6, .wait_ns = 45e6};
+
+ImportReport Whole() {
+  ImportReport report;
+  report.world_size = 4;
+  report.ranks = {0, 1, 2, 3};
+  report.ranks_with_steps = report.ranks_with_stacks = 4;
+  return report;
+}
+
+TEST(CaptureGaps, AWholeCaptureHasNone) {
+  const CaptureGaps gaps = FindTraceGaps(Whole(), kHeldUp);
+  EXPECT_THAT(gaps.sentences, IsEmpty());
+  EXPECT_FALSE(gaps.undecided);
+}
+
+TEST(CaptureGaps, ARankThatIsNotRecordedCostsNoMoreThanTheOthersWait) {
+  ImportReport report = Whole();
+  report.ranks = {0, 1, 3};
+  report.ranks_with_steps = report.ranks_with_stacks = 3;
+  const CaptureGaps healthy = FindTraceGaps(report, kHealthy);
+  EXPECT_TRUE(healthy.undecided);
+  EXPECT_THAT(healthy.sentences,
+              ElementsAre(AllOf(HasSubstr("rank 2 of 4 is not recorded"), HasSubstr("20.0 ms"),
+                                HasSubstr("that is the most by which they are held up"),
+                                Not(HasSubstr("suspect")))));
+  const CaptureGaps held_up = FindTraceGaps(report, kHeldUp);
+  EXPECT_TRUE(held_up.undecided);
+  EXPECT_THAT(held_up.sentences, ElementsAre(HasSubstr("The missing rank is the first suspect")));
+}
+
+TEST(CaptureGaps, RanksOfALargeJobAreListedShortly) {
+  ImportReport report = Whole();
+  report.world_size = 100'000;
+  const CaptureGaps gaps = FindTraceGaps(report, {});
+  EXPECT_THAT(gaps.sentences,
+              ElementsAre(HasSubstr("ranks 4 to 99999 of 100000 are not recorded")));
+}
+
+TEST(CaptureGaps, ARankAloneHasNoPeers) {
+  ImportReport report = Whole();
+  report.world_size = 1;
+  report.ranks = {0};
+  report.ranks_with_steps = report.ranks_with_stacks = 1;
+  const CaptureGaps gaps = FindTraceGaps(report, kHealthy);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, ElementsAre(HasSubstr("one rank")));
+}
+
+TEST(CaptureGaps, WithoutStepMarksNothingIsSeenToLast) {
+  ImportReport report = Whole();
+  report.ranks_with_steps = 0;
+  const CaptureGaps none = FindTraceGaps(report, kHealthy);
+  EXPECT_TRUE(none.undecided);
+  EXPECT_THAT(none.sentences, ElementsAre(HasSubstr("prof.step()")));
+  report.ranks_with_steps = 3;
+  const CaptureGaps some = FindTraceGaps(report, kHealthy);
+  EXPECT_FALSE(some.undecided);
+  EXPECT_THAT(some.sentences, ElementsAre(HasSubstr("1 of 4 traces")));
+}
+
+TEST(CaptureGaps, WithoutStacksTheJobIsJudgedAllTheSame) {
+  ImportReport report = Whole();
+  report.ranks_with_stacks = 0;
+  const CaptureGaps gaps = FindTraceGaps(report, kHealthy);
+  EXPECT_FALSE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, ElementsAre(HasSubstr("with_stack=True")));
+}
+
+TEST(CaptureGaps, AJobOfWhichNothingWasRecordedIsNotHealthy) {
+  const CaptureGaps gaps = FindLiveGaps({});
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, ElementsAre(HasSubstr("eroica check")));
+}
+
+TEST(CaptureGaps, ALiveJobIsWholeWithAllRanksAndSteps) {
+  JobCoverage coverage{.world_size = 3, .ranks = {0, 1, 2}, .ranks_with_steps = 3};
+  EXPECT_THAT(FindLiveGaps(coverage).sentences, IsEmpty());
+  coverage.ranks = {0, 2};
+  EXPECT_THAT(FindLiveGaps(coverage).sentences, ElementsAre(HasSubstr("rank 1 of 3")));
+  coverage.ranks_with_steps = 0;
+  EXPECT_THAT(FindLiveGaps(coverage).sentences,
+              ElementsAre(HasSubstr("rank 1 of 3"), HasSubstr("eroica.step()")));
+}
+
+}  // namespace
+}  // namespace eroica

@@ -1,0 +1,83 @@
+#include "ops/cli/job_coverage.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <span>
+
+#include "diagnosis/robust_statistics.h"
+#include "schemas/codec.h"
+#include "stream_ops/topics.h"
+
+namespace eroica {
+namespace {
+
+struct RankSteps {
+  double steps = 0;
+  double step_ns = 0;
+  double wait_ns = 0;
+};
+
+void Add(const PatternBatch& batch, RankSteps* sum) {
+  for (const StepRecord& step : batch.steps) {
+    sum->steps += 1;
+    sum->step_ns += static_cast<double>(step.duration_ns);
+    sum->wait_ns += static_cast<double>(step.peer_wait_ns);
+  }
+}
+
+double MedianAStep(const std::map<uint32_t, RankSteps>& ranks, double RankSteps::*time) {
+  std::vector<double> values;
+  for (const auto& [rank, sum] : ranks) {
+    if (sum.steps > 0) values.push_back(sum.*time / sum.steps);
+  }
+  return Median(std::span(values));
+}
+
+}  // namespace
+
+std::vector<uint32_t> JobCoverage::missing_ranks() const {
+  std::vector<uint32_t> missing;
+  for (uint32_t rank = 0; rank < world_size; ++rank) {
+    if (!std::ranges::binary_search(ranks, rank)) missing.push_back(rank);
+  }
+  return missing;
+}
+
+absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topic_prefix) {
+  constexpr size_t kRecordsMax = 256;
+  const absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log.NewConsumer(ConsumerOptions());
+  if (!consumer.ok()) return consumer.status();
+  if (absl::Status status =
+          (*consumer)->Subscribe({TopicName(topic_prefix, Topic::kPatterns)}, nullptr);
+      !status.ok())
+    return status;
+  JobCoverage coverage;
+  std::map<uint32_t, RankSteps> ranks;
+  Decoder decoder;
+  PatternBatch batch;
+  std::vector<ConsumerRecord> records;
+  do {
+    records.clear();
+    if (absl::Status status =
+            (*consumer)->Poll(std::chrono::milliseconds(0), kRecordsMax, &records);
+        !status.ok())
+      return status;
+    for (const ConsumerRecord& record : records) {
+      // Summaries of communicators lie on the same topic. A silent rank has sent nothing.
+      if (decoder.Decode(record.payload(), &batch) != DropReason::kNone) continue;
+      coverage.world_size = std::max(coverage.world_size, batch.world_size);
+      if (!batch.silent) Add(batch, &ranks[batch.rank.value]);
+    }
+  } while (!records.empty());
+  for (const auto& [rank, sum] : ranks) {
+    coverage.ranks.push_back(rank);
+    coverage.ranks_with_steps += sum.steps > 0 ? 1 : 0;
+  }
+  coverage.step_ns = MedianAStep(ranks, &RankSteps::step_ns);
+  coverage.wait_ns = MedianAStep(ranks, &RankSteps::wait_ns);
+  return coverage;
+}
+
+}  // namespace eroica

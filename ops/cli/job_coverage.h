@@ -1,0 +1,28 @@
+// What the patterns of all windows cover of a job: which ranks, with how many steps, and how long
+// they wait for others, which is what a rank that is not covered can cost them at the most.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stream_ops/log/log.h"
+
+namespace eroica {
+
+struct JobCoverage {
+  uint32_t world_size = 0;        // the largest that a rank names
+  std::vector<uint32_t> ranks;    // that have patterns, ascending
+  uint32_t ranks_with_steps = 0;  // of these
+  double step_ns = 0;             // mean duration of a step: median over the ranks with steps
+  double wait_ns = 0;             // of that, exposed waiting for peers: likewise
+  double wait_share() const { return step_ns > 0 ? wait_ns / step_ns : 0; }
+  std::vector<uint32_t> missing_ranks() const;  // ascending
+};
+
+// Of a log that holds one job. Reads its patterns topic from the beginning to where it ends now.
+absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topic_prefix);
+
+}  // namespace eroica
