@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "diagnosis/distributions.h"
+#include "diagnosis/healthy_spread.h"
 #include "diagnosis/peer_median.h"
 #include "diagnosis/prefetch.h"
 #include "diagnosis/robust_statistics.h"
@@ -218,12 +219,16 @@ class RoleTable {
     return excess;
   }
 
-  // For each member how far its peers' means lie apart. In a big role one member more or less
-  // changes nothing, so the role's own spread does for all there.
-  static std::vector<double> PeerSpreads(const std::vector<double>& means) {
+  // For each member how far its peers' means lie apart, of ranks without devices moderated towards
+  // what healthy ones differ by. In a big role one member more or less changes nothing, so the
+  // role's own spread does for all there.
+  std::vector<double> PeerSpreads(const std::vector<double>& means) const {
     constexpr size_t kExactUpTo = 64;
-    const auto spread = [](std::vector<double> of) {
-      return kSigmaPerMad * TakeMedianAndMad(std::span(of)).mad;
+    const bool host_only = ranks_[members_.front()].batch->host_only;
+    const auto spread = [host_only](std::vector<double> of) {
+      const MedianAndMad peers = TakeMedianAndMad(std::span(of));
+      const double seen = kSigmaPerMad * peers.mad;
+      return host_only ? ModeratedSpread(seen, of.size(), kProcessorSpread * peers.median) : seen;
     };
     if (means.size() > kExactUpTo) return std::vector<double>(means.size(), spread(means));
     std::vector<double> spreads;

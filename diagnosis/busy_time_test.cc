@@ -93,6 +93,23 @@ TEST(BusyTime, ManyEqualRanksLeaveTheOneThatDiffers) {
   }
 }
 
+// Two peers that happen to be equal do not show that a third rank must be.
+TEST(BusyTime, TheSpreadOfFewPeersIsModeratedByWhatHealthyRanksDifferBy) {
+  const auto noise_of = [](uint32_t ranks, bool host_only) {
+    SyntheticJob job(ranks);
+    for (PatternBatch& batch : job.batches) {
+      batch.host_only = host_only;
+      for (StepRecord& step : batch.steps)
+        step = {.id = step.id, .duration_ns = 100'000'000, .peer_wait_ns = 0};
+    }
+    const CrossRankView view(job.batches, job.summaries);
+    return view.busy_times().front().noise_ns;
+  };
+  EXPECT_NEAR(noise_of(3, true), 0.05 * 1e8 * std::sqrt(4.0 / 5), 1e3);
+  EXPECT_LT(noise_of(33, true), 0.4 * noise_of(3, true)) << "many equal peers show it";
+  EXPECT_LT(noise_of(3, false), 0.01 * 1e8) << "devices show their own";
+}
+
 TEST(BusyTime, SpreadOfABigRoleIsThatOfItsPeers) {
   // the first size at which the role's own spread stands for that of the peers
   SyntheticJob job(65);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "diagnosis/distributions.h"
+#include "diagnosis/healthy_spread.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 // How far the mean of a window of so many steps may lie from the next one's, as the past shows: its
 // steps vary, and its windows do.
-double NoiseOf(std::span<const PatternBatch> past, size_t steps) {
+double NoiseOf(std::span<const PatternBatch> past, size_t steps, double drift) {
   std::vector<double> durations;
   std::vector<double> means;
   for (const PatternBatch& profile : past) {
@@ -23,7 +24,9 @@ double NoiseOf(std::span<const PatternBatch> past, size_t steps) {
   }
   const double of_steps = kSigmaPerMad * TakeMedianAndMad(std::span(durations)).mad /
                           std::sqrt(static_cast<double>(std::max<size_t>(1, steps)));
-  const double of_windows = kSigmaPerMad * TakeMedianAndMad(std::span(means)).mad;
+  const MedianAndMad windows = TakeMedianAndMad(std::span(means));
+  double of_windows = kSigmaPerMad * windows.mad;
+  if (drift > 0) of_windows = ModeratedSpread(of_windows, means.size(), drift * windows.median);
   return std::max(of_steps, of_windows);
 }
 
@@ -95,7 +98,8 @@ bool IsFaintChange(const Typical& past, const Typical& since, const ChangeOption
   if (past.window_means.size() < options.faint_windows ||
       since.window_means.size() < options.faint_windows)
     return false;
-  if (since.mean_ns - past.mean_ns < options.faint_share * past.mean_ns) return false;
+  const double least_share = std::max(options.faint_share, options.min_deviations * options.drift);
+  if (since.mean_ns - past.mean_ns < least_share * past.mean_ns) return false;
   if (*std::ranges::min_element(since.window_means) <= *std::ranges::max_element(past.window_means))
     return false;
   return ChanceOf(past, since, kFloor * past.mean_ns) <= options.step_chance;
@@ -150,8 +154,9 @@ std::optional<JobChange> FindChange(std::span<const PatternBatch> history, const
   JobChange change{.past = history.first(history.size() - 1), .since = {&history.back(), &now}};
   change.past_ns = MedianOver(change.past, StepNsOf);
   change.now_ns = std::min(StepNsOf(now), StepNsOf(history.back()));
-  change.least_ns = std::max(options.min_share * change.past_ns,
-                             options.min_deviations * NoiseOf(change.past, now.steps.size()));
+  change.least_ns =
+      std::max(options.min_share * change.past_ns,
+               options.min_deviations * NoiseOf(change.past, now.steps.size(), options.drift));
   if (change.past_ns <= 0 || change.excess_ns() < change.least_ns) return std::nullopt;
   const double typical_ns = std::min(TypicalStepNs(now), TypicalStepNs(history.back())) -
                             MedianOver(change.past, TypicalStepNs);
@@ -169,8 +174,9 @@ std::optional<JobChange> FindChangeBegunBefore(std::span<const PatternBatch> his
   JobChange change{.past = history.first(history.size() - 1), .since = {&now}, .begun_in = &before};
   change.past_ns = MedianOver(change.past, StepNsOf);
   change.now_ns = StepNsOf(now);
-  change.least_ns = std::max(options.min_share * change.past_ns,
-                             options.min_deviations * NoiseOf(change.past, now.steps.size()));
+  change.least_ns =
+      std::max(options.min_share * change.past_ns,
+               options.min_deviations * NoiseOf(change.past, now.steps.size(), options.drift));
   if (change.past_ns <= 0 || change.excess_ns() < change.least_ns) return std::nullopt;
   const double half_ns = MedianOver(change.past, TypicalStepNs) + change.excess_ns() / 2;
   const auto is_longer = [half_ns](const StepRecord& step) {

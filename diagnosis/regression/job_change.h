@@ -14,6 +14,9 @@ struct ChangeOptions {
   size_t min_past = 2;        // windows before the change
   double min_share = 0.03;    // of a step
   double min_deviations = 4;  // of the noise of a window's mean
+  // share of a step by which windows of healthy jobs of this kind drift (healthy_spread.h); 0: not
+  // known, the past alone shows it
+  double drift = 0;
   // A change of less than that share, seen over many windows:
   double faint_share = 0.01;
   size_t faint_windows = 3;  // before the change, and since

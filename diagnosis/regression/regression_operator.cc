@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "diagnosis/duration_text.h"
+#include "diagnosis/healthy_spread.h"
 #include "diagnosis/hidden_work.h"
 #include "diagnosis/host_ranks.h"
 #include "diagnosis/job_profile.h"
@@ -169,9 +170,7 @@ Finding Describe(const CrossRankView& view, const JobChange& change, const Cause
       DurationText(cause.now_ns), DurationText(cause.past_ns));
   finding.explanation = fmt::format(
       "The {} against the {} before them, each rank with its own past: {} of the longer step lie "
-      "in this function, on {} "
-      "ranks. No rank differs "
-      "from its peers in it.",
+      "in this function, on {} ranks. No rank differs from its peers in it.",
       change.begun_in != nullptr ? "newest window and the end of the one before"
                                  : fmt::format("{} newest windows", change.since.size()),
       windows, PercentText(std::min(1.0, cause.coverage)), cause.row->count);
@@ -206,10 +205,8 @@ Finding DescribeUnneeded(const CrossRankView& view, const UnneededPython& python
       DurationText(python.step_ns));
   finding.explanation =
       "No rank differs from its peers, so no machine is slow. It is Python on the critical path, "
-      "that is while no kernel runs and nothing "
-      "is exchanged, and it is "
-      "neither optimizer nor data loading, nor, where Python computes, part of the forward or "
-      "backward pass.";
+      "that is while no kernel runs and nothing is exchanged, and it is neither optimizer nor "
+      "data loading, nor, where Python computes, part of the forward or backward pass.";
   finding.suggested_action = fmt::format(
       "Look at {}: take it out of the step, do it less often, or on another thread.", python.name);
   finding.caveats = {
@@ -266,15 +263,24 @@ std::span<const PatternBatch> OfTheseRanks(std::span<const PatternBatch> history
   return history.subspan(first + mixed);
 }
 
+// Ranks without devices share their processors with whatever else runs there.
+ChangeOptions OptionsFor(const CrossRankView& view, ChangeOptions options) {
+  const bool host_only = std::ranges::all_of(
+      view.ranks(), [](const RankView& rank) { return rank.batch->host_only; });
+  if (host_only) options.drift = std::max(options.drift, kProcessorDrift);
+  return options;
+}
+
 // Whether the job has become slower, and why. Where its ranks have changed it must be slower than
 // with as many as now, too.
 std::optional<Finding> FindRegression(const CrossRankView& view, const RegressionOptions& options) {
+  const ChangeOptions change_options = OptionsFor(view, options.change);
   for (const auto find : {&FindChange, &FindChangeBegunBefore, &FindFaintChange}) {
-    const std::optional<JobChange> change = find(OfThisSize(view), view.profile(), options.change);
+    const std::optional<JobChange> change = find(OfThisSize(view), view.profile(), change_options);
     if (!change) continue;
     const std::optional<Cause> cause = FindCause(view, *change, options);
     const std::span<const PatternBatch> of_these = OfTheseRanks(OfThisSize(view), view.profile());
-    if (cause && find(of_these, view.profile(), options.change))
+    if (cause && find(of_these, view.profile(), change_options))
       return Describe(view, *change, *cause, options);
   }
   const std::optional<NewFunction> work =
@@ -326,7 +332,7 @@ Finding DescribeNetwork(const CrossRankView& view, const NetworkChange& change,
                       {"peer_wait_growth_per_step", "ns", change.wait_ns, 0,
                        options.min_share * change.past_ns, change.past_windows}};
   finding.title = fmt::format(
-      "Data moves more slowly than it did, over the {} of all hosts alike: at {:.3g} GB/s instead "
+      "Data moves more slowly than it did, over the {} of all hosts: at {:.3g} GB/s instead "
       "of {:.3g}.",
       link, change.now_speed, change.past_speed);
   finding.explanation = fmt::format(

@@ -73,16 +73,28 @@ class Window {
 };
 
 // What is said of the last of these windows, of which stacks are sampled so often, or functions
-// traced.
-std::vector<Finding> Evaluate(const std::vector<Work>& windows, uint64_t samples = 0) {
+// traced; host_only: of ranks without devices.
+std::vector<Finding> Evaluate(const std::vector<Work>& windows, uint64_t samples = 0,
+                              bool host_only = false) {
   std::vector<PatternBatch> history;
   for (size_t i = 0; i + 1 < windows.size(); ++i)
     history.push_back(Window(windows[i]).View().profile());
   Window last(windows.back());
   if (samples > 0) last.job().SampleStacks(samples);
+  for (PatternBatch& batch : last.job().batches()) batch.host_only = host_only;
   std::vector<Finding> findings;
   RegressionOperator().Evaluate(last.View(history), findings);
   return findings;
+}
+
+// Processors are shared with whatever else runs on the host, or below it.
+TEST(RegressionOperator, WindowsOfRanksWithoutDevicesDriftByMore) {
+  const auto claims_of = [](double mask_ms, bool host_only) {
+    return Evaluate({{}, {}, {}, {.mask_ms = mask_ms}, {.mask_ms = mask_ms}}, 0, host_only).size();
+  };
+  EXPECT_EQ(claims_of(6, false), 1u) << "5.6 % of a step";
+  EXPECT_EQ(claims_of(6, true), 0u);
+  EXPECT_EQ(claims_of(22, true), 1u) << "28 %";
 }
 
 TEST(RegressionOperator, AFunctionThatGrewOnAllRanksIsNamed) {

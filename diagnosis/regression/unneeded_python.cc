@@ -56,7 +56,7 @@ FrameTimes UnneededOf(const PatternBatch& batch) {
   const double steps = static_cast<double>(batch.steps.size());
   for (const FunctionPattern& pattern : batch.patterns) {
     if (pattern.function_class != FunctionClass::kPython || pattern.wait != WaitKind::kNone ||
-        pattern.critical_ns <= 0)
+        pattern.critical_ns <= 0 || !IsPythonCall(pattern.name))
       continue;
     if (pattern.active_steps < kMostSteps * steps) continue;
     const std::vector<std::string_view> frames = FramesOf(pattern);

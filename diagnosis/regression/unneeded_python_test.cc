@@ -57,6 +57,13 @@ TEST(UnneededPython, WhatTrainingIsMadeOfIsNeeded) {
   }
 }
 
+// Traces without stacks hold what frameworks annotate instead.
+TEST(UnneededPython, AnAnnotationSaysNothingOfWhatRanInIt) {
+  TrainingView job = Job();
+  job.RunOnAll("DistributedDataParallel.forward", 40, "");
+  EXPECT_FALSE(Find(job).has_value());
+}
+
 TEST(UnneededPython, OneRankWithoutItIsNotAll) {
   TrainingView job = Job();
   for (uint32_t rank = 0; rank < 3; ++rank) job.Run(rank, "metrics.py: compute_metrics", 40, kMain);
