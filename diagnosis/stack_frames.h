@@ -21,6 +21,14 @@ inline std::vector<std::string_view> FramesOf(const FunctionPattern& pattern) {
   return frames;
 }
 
+// A call of Python as profilers and samplers name it ("train.py(53): forward",
+// "nn.Module: Linear_0", "<built-in function sleep>"), as against a stretch that the script or the
+// framework has annotated ("DistributedDataParallel.forward"), of which nobody knows what ran in
+// it.
+inline bool IsPythonCall(std::string_view frame) {
+  return frame.find(": ") != std::string_view::npos || frame.starts_with("<built-in");
+}
+
 // CPython shows what C code it calls as "<built-in ...>": true, but no place in anybody's source.
 inline bool IsBuiltin(std::string_view frame) { return frame.starts_with("<built-in"); }
 

@@ -27,8 +27,7 @@ std::string WhyOf(const ComputeGrowth& growth) {
     default:
       return fmt::format(
           "{} slower too ({}), so that it is not the inputs. Whether the device runs at a lower "
-          "clock or somebody else "
-          "uses it is undecided; {} would decide.",
+          "clock or somebody else uses it is undecided; {} would decide.",
           growth.parameter_growth ? "The optimizer is" : "Its links are",
           PercentText(growth.apart_growth()),
           growth.clock_growth ? "denser samples of the SM clock" : "samples of the SM clock");

@@ -13,7 +13,7 @@
 #include "diagnosis/sampled_stacks.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/slow_rank/slow_device.h"
-#include "diagnosis/slow_rank/untold_work.h"
+#include "diagnosis/slow_rank/unattributed_work.h"
 #include "diagnosis/starvation.h"
 #include "diagnosis/thread_function.h"
 
@@ -162,7 +162,7 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
   finding.explanation = fmt::format(
       "Over {} steps rank {} was busy for {} a step and waited for others for {}; the {} other "
       "rank{} of its role {} busy for {} (median). "
-      "The difference is {:.1f} times what chance explains and shows in {} of {} steps. {}{} "
+      "The difference is {:.1f} times the noise and shows in {} of {} steps. {}{} "
       "accounts for {} of it.",
       busy.steps, rank.rank.value, DurationText(busy.busy_ns), DurationText(busy.wait_ns),
       busy.peers, busy.peers == 1 ? "" : "s", busy.peers == 1 ? "was" : "were",
@@ -179,10 +179,14 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
 }  // namespace
 
 void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
-  if (static_cast<double>(view.ranks().size()) < options_.min_ranks_seen * view.world_size())
-    return;
+  // Of two ranks that are recorded of a larger role nobody can say which one differs from the rest.
+  const uint32_t role_size = view.world_size() / std::max(1u, view.role_count());
+  const auto fewest_peers = [role_size](uint32_t recorded) {
+    return recorded < role_size ? 2u : 1u;
+  };
   for (const BusyTime& busy : view.busy_times()) {
     if (busy.steps < options_.min_steps || busy.share() < options_.min_share) continue;
+    if (busy.peers < fewest_peers(busy.peers + 1)) continue;
     if (busy.lasting_ns < options_.min_lasting * busy.excess_ns) continue;
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
     if (growth.cause != GrowthCause::kUnclear && Explains(growth, busy)) {
@@ -273,8 +277,10 @@ void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTi
     return;
   if (cause && cause->specificity >= options_.min_slowdown_unexplained) {
     findings.push_back(Describe(view, busy, *cause, false, options_));
-  } else if (LacksTheCause(view, busy)) {
-    findings.push_back(DescribeUntoldWork(view, busy, options_.min_separation_unexplained));
+  } else if (const std::optional<UnattributedWork> work =
+                 FindUnattributedWork(view, busy, options_.cause.min_coverage)) {
+    findings.push_back(
+        DescribeUnattributedWork(view, busy, *work, options_.min_separation_unexplained));
   }
 }
 

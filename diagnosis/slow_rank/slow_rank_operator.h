@@ -28,7 +28,6 @@ struct SlowRankOptions {
   double min_slowdown_unexplained = 0.15;
   // share by time of a device's kernels that are longer, where all of them are blamed
   double min_uniform = 0.5;
-  double min_ranks_seen = 0.5;  // of the world
   // Of ranks that are late by little over many windows (lasting_excess.h):
   double least_growth = 0.01;  // of all kernels of a device
   // share of the function's time that the peers do not need: less is the way of a device or of its

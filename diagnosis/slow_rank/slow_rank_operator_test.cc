@@ -157,34 +157,60 @@ TEST(SlowRankOperator, TwoFaultsAreTwoFindings) {
   EXPECT_EQ(findings[1].function, "throttled_layer");
 }
 
-// A file that was cut: its steps are told, the function that makes them long is not.
-TEST(SlowRankOperator, ARankWhoseWorkWasNotToldIsNamedWithoutAFunction) {
-  const auto job_with = [](uint64_t lost) {
-    TrainingView job = HealthyJob(4);
-    for (uint32_t step = 0; step < 8; ++step) job.Jitter(1, step, 40);
-    job.Finish();
-    job.batches()[1].completeness = {.events = 10'000, .lost = lost};
-    return job;
+// Four ranks; the thread of rank 1 takes 40 ms a step in nothing that was recorded.
+std::vector<Finding> ClaimsOfUnattributedWork(uint64_t lost, FunctionClass recorded) {
+  TrainingView job(4);
+  job.RunOnAll("forward", 40, "train > main", recorded);
+  for (uint32_t rank = 0; rank < 4; ++rank) {
+    for (uint32_t step = 0; step < 8; ++step) job.Jitter(rank, step, 40 + (rank + step) % 3);
+  }
+  for (uint32_t step = 0; step < 8; ++step) job.Jitter(1, step, 40);
+  job.Finish();
+  job.batches()[1].completeness = {.events = 10'000, .lost = lost};
+  const CrossRankView view(job.batches(), job.summaries());
+  std::vector<Finding> findings;
+  SlowRankOperator().Evaluate(view, findings);
+  return findings;
+}
+
+TEST(SlowRankOperator, AStragglerWhoseWorkWasNotRecordedIsNamedWithoutAFunction) {
+  struct Case {
+    uint64_t lost;
+    FunctionClass recorded;
+    std::string caveat;
   };
-  TrainingView cut = job_with(1);
-  const CrossRankView view(cut.batches(), cut.summaries());
+  for (const Case& one :
+       {Case{1, FunctionClass::kPython, "at least 1 event of this rank is missing"},
+        Case{0, FunctionClass::kCpuOp, "Python call stacks of this rank were not recorded"},
+        Case{0, FunctionClass::kPython, "left no events"}}) {
+    const std::vector<Finding> findings = ClaimsOfUnattributedWork(one.lost, one.recorded);
+    ASSERT_THAT(findings, SizeIs(1)) << one.caveat;
+    EXPECT_EQ(findings[0].culprits[0].rank, 1);
+    EXPECT_EQ(findings[0].function, "");
+    EXPECT_EQ(findings[0].subkind, "undecided");
+    EXPECT_THAT(findings[0].title, HasSubstr("in functions that were not recorded"));
+    EXPECT_THAT(findings[0].caveats, ElementsAre(HasSubstr(one.caveat)));
+    const Measure* unattributed = FindMeasure(findings[0], "unattributed_time_per_step");
+    ASSERT_NE(unattributed, nullptr);
+    EXPECT_NEAR(unattributed->culprit - unattributed->peers, 40e6, 2e6);
+  }
+}
+
+TEST(SlowRankOperator, LostWaitsMayLookLikeUnattributedWork) {
+  EXPECT_THAT(ClaimsOfUnattributedWork(5'000, FunctionClass::kPython), IsEmpty())
+      << "a third of the events is missing";
+}
+
+TEST(SlowRankOperator, AStragglerIsNamedWhereAQuarterOfTheRanksIsRecorded) {
+  TrainingView job = HealthyJob(4);
+  job.Run(1, "<built-in function sleep>", 80, "train > main > forward > throttled_layer");
+  job.Finish();
+  for (PatternBatch& batch : job.batches()) batch.world_size = 16;
+  const CrossRankView view(job.batches(), job.summaries());
   std::vector<Finding> findings;
   SlowRankOperator().Evaluate(view, findings);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].culprits[0].rank, 1);
-  EXPECT_EQ(findings[0].function, "");
-  EXPECT_EQ(findings[0].subkind, "undecided");
-  EXPECT_THAT(findings[0].caveats,
-              ElementsAre(HasSubstr("at least 1 event of this rank is missing")));
-
-  for (const uint64_t lost : {uint64_t{0}, uint64_t{5'000}}) {
-    TrainingView job = job_with(lost);
-    const CrossRankView other(job.batches(), job.summaries());
-    findings.clear();
-    SlowRankOperator().Evaluate(other, findings);
-    EXPECT_THAT(findings, IsEmpty())
-        << lost << " lost: the function is not missing, or a third of the events is";
-  }
 }
 
 TEST(SlowRankOperator, WorkThatGrowsFromRankToRankIsNobodysFault) {

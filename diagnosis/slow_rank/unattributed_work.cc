@@ -1,9 +1,17 @@
-#include "diagnosis/slow_rank/untold_work.h"
+#include "diagnosis/slow_rank/unattributed_work.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+#include <vector>
+
 #include "diagnosis/duration_text.h"
+#include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
+#include "diagnosis/robust_statistics.h"
+#include "diagnosis/symptom.h"
+#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {
@@ -12,19 +20,62 @@ uint64_t MissingOf(const PatternBatch& batch) {
   return batch.completeness.lost + batch.completeness.late;
 }
 
-}  // namespace
-
-bool LacksTheCause(const CrossRankView& view, const BusyTime& busy) {
-  constexpr double kFactor = 2;  // events that are lost may be longer than others
-  const PatternBatch& batch = *view.ranks()[busy.rank].batch;
-  const auto missing = static_cast<double>(MissingOf(batch));
-  const double lost_share = missing / (missing + static_cast<double>(batch.completeness.events));
-  return missing > 0 && busy.excess_ns > kFactor * lost_share * busy.step_ns;
+double UnattributedNs(const RankView& rank) {
+  int64_t attributed_ns = 0;
+  for (const FunctionPattern& pattern : rank.batch->patterns)
+    attributed_ns += IsSymptom(pattern) ? 0 : pattern.critical_ns;
+  for (int i = 0; i < kFunctionClassCount; ++i) {
+    if (static_cast<FunctionClass>(i) != FunctionClass::kCollective)
+      attributed_ns += rank.batch->folded_critical_ns[static_cast<size_t>(i)];
+  }
+  return std::max(0.0, rank.step.busy_ns() - PerStep(rank.step, attributed_ns));
 }
 
-Finding DescribeUntoldWork(const CrossRankView& view, const BusyTime& busy, double min_separation) {
+// Lost events may be longer than others.
+bool MayBeLostWaits(const PatternBatch& batch, const BusyTime& busy) {
+  constexpr double kFactor = 2;
+  const auto missing = static_cast<double>(MissingOf(batch));
+  if (missing <= 0) return false;
+  const double lost_share = missing / (missing + static_cast<double>(batch.completeness.events));
+  return busy.excess_ns <= kFactor * lost_share * busy.step_ns;
+}
+
+bool HasStacks(const PatternBatch& batch) {
+  return std::ranges::any_of(batch.patterns, [](const FunctionPattern& pattern) {
+    return pattern.function_class == FunctionClass::kPython && !IsStarvation(pattern.name);
+  });
+}
+
+std::string CaveatOf(const PatternBatch& batch) {
+  const uint64_t missing = MissingOf(batch);
+  if (missing > 0)
+    return fmt::format("Undecided which function: at least {} of this rank {} missing.",
+                       missing == 1 ? "1 event" : fmt::format("{} events", missing),
+                       missing == 1 ? "is" : "are");
+  if (!HasStacks(batch))
+    return "Undecided which function: Python call stacks of this rank were not recorded.";
+  return "Undecided which function: what the thread ran there left no events.";
+}
+
+}  // namespace
+
+std::optional<UnattributedWork> FindUnattributedWork(const CrossRankView& view,
+                                                     const BusyTime& busy, double min_coverage) {
   const RankView& rank = view.ranks()[busy.rank];
-  const uint64_t missing = MissingOf(*rank.batch);
+  if (MayBeLostWaits(*rank.batch, busy)) return std::nullopt;
+  std::vector<double> peers;
+  for (const RankView& peer : view.ranks()) {
+    if (peer.role == rank.role && peer.has_steps() && &peer != &rank)
+      peers.push_back(UnattributedNs(peer));
+  }
+  const UnattributedWork work{.own_ns = UnattributedNs(rank), .peers_ns = Median(std::span(peers))};
+  if (work.excess_ns() < min_coverage * busy.excess_ns) return std::nullopt;
+  return work;
+}
+
+Finding DescribeUnattributedWork(const CrossRankView& view, const BusyTime& busy,
+                                 const UnattributedWork& work, double min_separation) {
+  const RankView& rank = view.ranks()[busy.rank];
   Finding finding;
   finding.kind = FindingKind::kSlowRank;
   finding.subkind = "undecided";
@@ -34,7 +85,8 @@ Finding DescribeUntoldWork(const CrossRankView& view, const BusyTime& busy, doub
       {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns, 0, busy.steps},
       {"wait_for_peers_per_step", "ns", busy.wait_ns, busy.step_ns - busy.peers_busy_ns, 0,
        busy.steps},
-      {"excess_over_noise", "ratio", busy.separation(), 1, min_separation, busy.steps},
+      {"unattributed_time_per_step", "ns", work.own_ns, work.peers_ns, 0, busy.steps},
+      {std::string(kExcessOverNoise), "ratio", busy.separation(), 1, min_separation, busy.steps},
       {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps}};
   finding.lost_ns_per_step = busy.excess_ns;
   finding.confidence = 0.8 * busy.slow_steps / (busy.slow_steps + 1.0);
@@ -42,23 +94,22 @@ Finding DescribeUntoldWork(const CrossRankView& view, const BusyTime& busy, doub
   finding.last_step = rank.batch->steps.back().id;
   const size_t held_up = finding.victims.size();
   finding.title = fmt::format(
-      "Rank {} holds {} other rank{} up by {} a step ({} of {}): what it ran is not in its "
-      "telemetry, which has gaps.",
+      "Rank {} holds {} other rank{} up by {} a step ({} of {}): its training thread takes it, in "
+      "functions that were not recorded.",
       rank.rank.value, held_up, held_up == 1 ? "" : "s", DurationText(busy.excess_ns),
       PercentText(busy.share()), DurationText(busy.step_ns));
   finding.explanation = fmt::format(
       "Over {} steps rank {} was busy for {} a step and waited for others for {}; the {} other "
-      "rank{} of its role {} busy for {} (median). "
-      "The difference is {:.1f} times what chance explains and shows in {} of {} steps. No "
-      "function that it told of accounts for that.",
+      "rank{} of its role {} busy for {} (median). The difference is {:.1f} times the noise "
+      "and shows in {} of {} steps. For {} a step of rank {}, and for {} of its peers', "
+      "nothing was recorded.",
       busy.steps, rank.rank.value, DurationText(busy.busy_ns), DurationText(busy.wait_ns),
       busy.peers, busy.peers == 1 ? "" : "s", busy.peers == 1 ? "was" : "were",
-      DurationText(busy.peers_busy_ns), busy.separation(), busy.slow_steps, busy.steps);
-  finding.caveats = {fmt::format("Undecided which function: at least {} of this rank {} missing.",
-                                 missing == 1 ? "1 event" : fmt::format("{} events", missing),
-                                 missing == 1 ? "is" : "are")};
+      DurationText(busy.peers_busy_ns), busy.separation(), busy.slow_steps, busy.steps,
+      DurationText(work.own_ns), rank.rank.value, DurationText(work.peers_ns));
+  finding.caveats = {CaveatOf(*rank.batch)};
   finding.suggested_action = fmt::format(
-      "Capture the trace of {} again, whole and with Python stacks: it tells what runs there.",
+      "Capture the trace of {} again, whole and with Python stacks: it shows what runs there.",
       PlaceOf(rank));
   return finding;
 }

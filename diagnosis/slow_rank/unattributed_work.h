@@ -1,17 +1,31 @@
-// A rank that surely holds the others up, though what it ran in that time is not in its telemetry:
-// a file was cut, events were lost.
+// A straggler whose excess lies in time in which nothing was recorded on its training thread:
+// Python call stacks were not recorded, events were lost, or a file was cut. The rank is certain,
+// the function cannot be named.
 #pragma once
+
+#include <optional>
 
 #include "diagnosis/busy_time.h"
 #include "schemas/finding.h"
 
 namespace eroica {
 
-// Whether telemetry of the rank is missing, and yet too little for the lost waits (which look like
-// work) to make up its excess.
-bool LacksTheCause(const CrossRankView& view, const BusyTime& busy);
+// Times are means a step.
+struct UnattributedWork {
+  // busy time less the critical time of every function that was recorded, at least 0
+  double own_ns = 0;
+  double peers_ns = 0;  // median over the other ranks of its role
+  double excess_ns() const { return own_ns - peers_ns; }
+};
+
+// Nothing where less than `min_coverage` of the rank's excess is unattributed, or where the events
+// that are missing could themselves make up the excess: waits for peers that are lost look like
+// work.
+std::optional<UnattributedWork> FindUnattributedWork(const CrossRankView& view,
+                                                     const BusyTime& busy, double min_coverage);
 
 // Names the rank, no function, and says what is missing.
-Finding DescribeUntoldWork(const CrossRankView& view, const BusyTime& busy, double min_separation);
+Finding DescribeUnattributedWork(const CrossRankView& view, const BusyTime& busy,
+                                 const UnattributedWork& work, double min_separation);
 
 }  // namespace eroica

@@ -35,6 +35,16 @@ bool LiesNoNetworkBetween(const CrossRankView& view) {
   return std::ranges::any_of(view.ranks(), SamplesItsHost);
 }
 
+// Time that passes in waiting for a member of which nothing is recorded looks as time in which the
+// network is slow.
+bool LacksMembers(const CrossRankView& view) {
+  if (view.ranks().size() < view.world_size() ||
+      std::ranges::any_of(view.ranks(), &RankView::silent))
+    return true;
+  return std::ranges::any_of(
+      view.summaries(), [](const CollectiveSummary& summary) { return !summary.missing.empty(); });
+}
+
 // Collectives can take no more of a step than all waiting for peers: mostly it is short, and
 // nothing needs to be looked at closer.
 bool AllWaitLong(const CrossRankView& view, double min_share) {
@@ -74,8 +84,8 @@ Finding Describe(const CrossRankView& view, const std::vector<ExposedTransfer>& 
                                .lost_ns_per_step = lost_ns});
   }
   finding.title = fmt::format(
-      "The network holds all ranks up: {} of each step of {} pass in collectives, on all ranks "
-      "alike; which link is slow is undecided.",
+      "The network holds all ranks up: {} of each step of {} pass in collectives, on all ranks; "
+      "which link is slow is undecided.",
       DurationText(exposed_ns), DurationText(step_ns));
   finding.explanation = fmt::format(
       "Every rank spends more than {} of its steps in collectives with nothing else running, none "
@@ -103,7 +113,8 @@ Finding Describe(const CrossRankView& view, const std::vector<ExposedTransfer>& 
 
 void SlowTransferOperator::Evaluate(const CrossRankView& view,
                                     std::vector<Finding>& findings) const {
-  if (!AllWaitLong(view, options_.max_share) || HasConnections(view) || LiesNoNetworkBetween(view))
+  if (!AllWaitLong(view, options_.max_share) || HasConnections(view) ||
+      LiesNoNetworkBetween(view) || LacksMembers(view))
     return;
   const std::vector<ExposedTransfer> transfers = FindExposedTransfers(view);
   if (transfers.size() < 2) return;

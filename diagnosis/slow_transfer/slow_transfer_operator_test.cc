@@ -74,6 +74,18 @@ TEST(SlowTransfer, IsSilentWhereOneRankIsLate) {
       << "who waits least is late, whatever the durations say";
 }
 
+TEST(SlowTransfer, IsSilentWhereAMemberIsNotRecorded) {
+  Job unseen;
+  for (PatternBatch& batch : unseen.view().batches()) batch.world_size = 5;
+  EXPECT_THAT(unseen.Evaluate(), IsEmpty());
+  Job silent;
+  silent.view().batches()[3].silent = true;
+  EXPECT_THAT(silent.Evaluate(), IsEmpty());
+  Job missing;
+  missing.view().summaries()[0].missing = {RankId{3}};
+  EXPECT_THAT(missing.Evaluate(), IsEmpty());
+}
+
 TEST(SlowTransfer, IsSilentWhereConnectionsTellMore) {
   Job job;
   job.view().batches()[3].connections.push_back({.peer = 0, .bytes = 1, .busy_ns = 1});
