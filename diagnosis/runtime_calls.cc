@@ -70,11 +70,9 @@ bool IsMemoryCall(std::string_view name) {
 std::string ActionFor(std::string_view call, uint32_t rank) {
   if (IsMemoryCall(call)) {
     return fmt::format(
-        "The allocator of rank {} gives memory back to the driver and asks for it anew: its memory "
-        "is short or fragmented. Look for sizes "
-        "that "
-        "vary from step to step there, leave more room, or let segments grow "
-        "(expandable_segments).",
+        "The allocator of rank {} gives memory back to the driver and asks for it anew: its "
+        "memory is short or fragmented. Look for sizes that vary from step to step there, leave "
+        "more room, or let segments grow (expandable_segments).",
         rank);
   }
   return fmt::format("Look at what makes {} block on rank {}.", call, rank);

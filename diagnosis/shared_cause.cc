@@ -202,8 +202,8 @@ Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
   finding.lost_ns_per_step = lost_ns_per_step;
   finding.lost_gpu_seconds_per_hour = lost_per_hour;
   finding.title = fmt::format(
-      "Now this rank and now that one holds the others up, {} of them of late: most run {} when "
-      "they do.",
+      "The straggler rotates among {} ranks: when one of them holds the others up, it mostly runs "
+      "{}.",
       ranks, function);
   finding.explanation =
       "No rank is late in most of the steps, so no rank or machine is to blame; what they ran when "

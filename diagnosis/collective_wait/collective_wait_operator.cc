@@ -128,9 +128,8 @@ Finding Describe(const CrossRankView& view, const std::vector<ArrivalAccount>& a
       DurationText(static_cast<double>(worst)), Meanwhile(culprit));
   finding.explanation = fmt::format(
       "All members leave a collective together, so the one whose own operation is the shortest "
-      "came last. Rank {} caused {} of all {} that "
-      "ranks spent waiting for a late one, and itself waited {}. By chance a rank would arrive "
-      "last at {:.1f} of {}.{}",
+      "came last. Rank {} caused {} of all {} that ranks spent waiting for a late one, and itself "
+      "waited {}. A rank like all others would arrive last at {:.1f} of {}.{}",
       culprit.rank.value, PercentText(caused_share),
       DurationText(static_cast<double>(caused_by_all)),
       DurationText(static_cast<double>(culprit.exposed_wait_ns)), culprit.expected_last,

@@ -65,7 +65,7 @@ TEST(HangOperator, NamesTheRankThatNeverLaunched) {
   EXPECT_EQ(finding.title,
             "The job hangs for 20.0 s: rank 2 never launched all_reduce 41 of dp (its training "
             "thread is in queue.py: put), 3 ranks wait "
-            "in vain.");
+            "for it.");
   EXPECT_THAT(finding.chain, SizeIs(1));
   EXPECT_EQ(finding.chain[0].description,
             "ranks 0, 1 and 3 wait in all_reduce 41 of dp, without rank 2");
@@ -133,7 +133,7 @@ TEST(HangOperator, AllThereIsTheCommunication) {
   EXPECT_THAT(finding.culprits, IsEmpty());
   EXPECT_THAT(Victims(finding), ElementsAre(0, 1, 2));
   EXPECT_EQ(finding.function, "all_reduce");
-  EXPECT_THAT(finding.caveats, ElementsAre(HasSubstr("Which link stands still is undecided")));
+  EXPECT_THAT(finding.caveats, ElementsAre(HasSubstr("Which link is stalled is undecided")));
 }
 
 TEST(HangOperator, OfATransferBetweenTwoTheLinkIsKnown) {
@@ -146,7 +146,7 @@ TEST(HangOperator, OfATransferBetweenTwoTheLinkIsKnown) {
   EXPECT_EQ(finding.culprits[0].rank, 0);
   EXPECT_EQ(finding.culprits[0].peer, 1);
   EXPECT_THAT(Victims(finding), ElementsAre(2));
-  EXPECT_THAT(finding.title, HasSubstr("the send from rank 0 to rank 1 over pp stands still"));
+  EXPECT_THAT(finding.title, HasSubstr("the send from rank 0 to rank 1 over pp is stalled"));
 }
 
 TEST(HangOperator, NamesTheRankInAnotherCollective) {
@@ -302,7 +302,7 @@ TEST(HangOperator, OfDumpsNoDurationIsSaid) {
   for (uint32_t rank = 0; rank < 3; ++rank) job[rank].timed_out = true;
   const Finding finding = Only(job);
   EXPECT_EQ(finding.title,
-            "The job hangs: rank 1 never launched all_reduce 41 of dp, 2 ranks wait in vain.");
+            "The job hangs: rank 1 never launched all_reduce 41 of dp, 2 ranks wait for it.");
   EXPECT_THAT(finding.caveats, ElementsAre(HasSubstr("flight recorder")));
 }
 

@@ -49,14 +49,13 @@ std::string Count(size_t number, std::string_view noun) {
 
 void SayNeverLaunched(const Words& w, const HungOperation& operation, Finding* f) {
   f->title = fmt::format(
-      "The job hangs{}: {} never launched {}{}, {} in vain.", w.since, w.culprits, w.operation,
+      "The job hangs{}: {} never launched {}{}, {} for it.", w.since, w.culprits, w.operation,
       w.function,
       f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
   f->explanation = fmt::format(
       "{} {} launched {} and {} in it. {} {} not: by the sequence numbers {} behind all others "
-      "there, and no collective in flight holds "
-      "{}. So the "
-      "fault lies in what {} training thread does, not in the communication.",
+      "there, and no collective in flight holds {}. So the fault lies in what {} training thread "
+      "does, not in the communication.",
       w.waiting, operation.waiting.size() == 1 ? "has" : "have", w.operation,
       operation.waiting.size() == 1 ? "stands" : "stand", w.culprits, w.one ? "has" : "have",
       w.one ? "it is" : "they are", w.one ? "it" : "them", w.one ? "its" : "their");
@@ -69,13 +68,11 @@ void SayNeverLaunched(const Words& w, const HungOperation& operation, Finding* f
 
 void SaySilent(const Words& w, const HungOperation&, Finding* f) {
   f->title = fmt::format(
-      "The job hangs{}: {} {} silent, {} in vain.", w.since, w.culprits, w.one ? "is" : "are",
+      "The job hangs{}: {} {} silent, {} for it.", w.since, w.culprits, w.one ? "is" : "are",
       f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
   f->explanation = fmt::format(
       "{} wait in {}. Nothing has come from {} since: neither events nor reports of progress, "
-      "which every living producer sends each "
-      "second. The process or "
-      "its host is gone.",
+      "which every living producer sends each second. The process or its host is gone.",
       w.waiting, w.operation, w.culprits);
   f->suggested_action = fmt::format(
       "See whether the process of {} lives (out of memory, Xid, host down), replace the host where "
@@ -86,7 +83,7 @@ void SaySilent(const Words& w, const HungOperation&, Finding* f) {
 
 void SayDevice(const Words& w, const HungOperation& operation, Finding* f) {
   f->title = fmt::format(
-      "The job hangs{}: {} launched {}, and {} own device{} not get on; {} in vain.", w.since,
+      "The job hangs{}: {} launched {}, and {} own device{} not make progress; {} for it.", w.since,
       w.culprits, w.operation, w.one ? "its" : "their", w.one ? " does" : "s do",
       f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
   f->explanation =
@@ -162,7 +159,7 @@ void SayWhichTransport(const Stall& stall, const Words& w, Finding* f) {
       ConnectionsText(stall.connections));
   switch (stall.place) {
     case StallPlace::kRank:
-      f->title = fmt::format("The job hangs{}: {} stands still, since nothing passes the {} of {}.",
+      f->title = fmt::format("The job hangs{}: {} is stalled, since nothing passes the {} of {}.",
                              w.since, w.operation, link, w.culprits);
       f->suggested_action = fmt::format(
           "Look at the {} of {} (link state, error counters, lost routes), isolate its host and "
@@ -171,8 +168,8 @@ void SayWhichTransport(const Stall& stall, const Words& w, Finding* f) {
       return;
     case StallPlace::kLink:
       f->title = fmt::format(
-          "The job hangs{}: {} stands still, since nothing passes from rank {} to rank {}.",
-          w.since, w.operation, stall.culprits[0].value, stall.culprits[1].value);
+          "The job hangs{}: {} is stalled, since nothing passes from rank {} to rank {}.", w.since,
+          w.operation, stall.culprits[0].value, stall.culprits[1].value);
       f->suggested_action = fmt::format(
           "Test the path from rank {} to rank {} (link state of both ports, lost routes), then "
           "restart the job.",
@@ -184,7 +181,7 @@ void SayWhichTransport(const Stall& stall, const Words& w, Finding* f) {
       return;
     case StallPlace::kHost:
       f->title = fmt::format(
-          "The job hangs{}: {} stands still, since nothing passes the network of host {}.", w.since,
+          "The job hangs{}: {} is stalled, since nothing passes the network of host {}.", w.since,
           w.operation, f->culprits.front().host);
       f->suggested_action = fmt::format(
           "Look at the switch port, bonds and routes of host {}, isolate it and restart the job.",
@@ -192,12 +189,12 @@ void SayWhichTransport(const Stall& stall, const Words& w, Finding* f) {
       return;
     case StallPlace::kScattered:
       f->caveats.push_back(
-          "Which link is to blame is undecided: those that stand still have no rank and no host in "
+          "Which link is to blame is undecided: those that are stalled have no rank and no host in "
           "common.");
       break;
     case StallPlace::kUnknown: break;
   }
-  f->title = fmt::format("The job hangs{}: {} stands still on {}.", w.since, w.operation,
+  f->title = fmt::format("The job hangs{}: {} is stalled on {}.", w.since, w.operation,
                          Count(stall.connections.size(), "connection"));
   f->suggested_action =
       "Look at what these connections share of the network (switches, routes), then restart the "
@@ -211,7 +208,7 @@ void SayCommunication(const HangClaim& claim, const Words& w, const HungOperatio
           ? "both ranks"
           : fmt::format("all {}",
                         Count(operation.waiting.size() + operation.through.size(), "rank"));
-  f->title = fmt::format("The job hangs{}: {} stands still, though {} take part.", w.since,
+  f->title = fmt::format("The job hangs{}: {} is stalled, though {} take part.", w.since,
                          w.operation, who);
   f->explanation =
       fmt::format("{} {} launched it and started it; it is the transfer itself that does not end.",
@@ -221,8 +218,8 @@ void SayCommunication(const HangClaim& claim, const Words& w, const HungOperatio
   if (!claim.stall.connections.empty()) return SayWhichTransport(claim.stall, w, f);
   if (!operation.point_to_point()) {
     f->caveats.push_back(
-        "Which link stands still is undecided: transport evidence (TCP_INFO, NIC counters, "
-        "progress of the proxy threads) would tell.");
+        "Which link is stalled is undecided: transport evidence (TCP_INFO, NIC counters, "
+        "progress of the proxy threads) would show it.");
   }
   f->suggested_action =
       "Look at the links and NICs between the hosts of these ranks (link down, lost routes, error "

@@ -87,7 +87,7 @@ TEST(StalledConnections, WhatMovesOrRestsIsNotStalled) {
   EXPECT_THAT(Only(InOneAllReduce().Connection(4, 12, kBusy, 4096).Connection(12, 5, 0)).culprits,
               IsEmpty());
   EXPECT_THAT(Only(InOneAllReduce()).caveats,
-              ElementsAre(HasSubstr("Which link stands still is undecided")));
+              ElementsAre(HasSubstr("Which link is stalled is undecided")));
 }
 
 TEST(StalledConnections, OtherGroupsConnectionsDoNotCount) {

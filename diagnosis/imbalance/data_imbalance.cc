@@ -134,10 +134,9 @@ Finding Describe(const CrossRankView& view, const RoleTimes& times, const CauseF
       DurationText(busiest.busy_ns), view.ranks()[busiest.rank].rank.value,
       DurationText(busiest.step_ns));
   finding.explanation = fmt::format(
-      "Busy time grows gradually from rank to rank, in {} of {} steps alike, and the busiest rank "
-      "runs what its peers run, only longer: {} "
-      "takes it {}, "
-      "its peers {}. That is the size of the inputs, not a machine.",
+      "Busy time grows gradually from rank to rank, in {} of {} steps, and the busiest rank runs "
+      "what its peers run, only longer: {} takes it {}, its peers {}. That is the size of the "
+      "inputs, not a machine.",
       busiest.slow_steps, busiest.steps, cause.name, DurationText(cause.own_ns),
       DurationText(cause.peers_ns));
   finding.suggested_action = "Balance the inputs: batch by length, or shuffle samples over ranks.";

@@ -164,9 +164,8 @@ Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const 
                           PercentText(-layers.clock_growth.value_or(0)))
             : fmt::format(
                   "The optimizer is slower, too ({}), and no kernel is called more often, so that "
-                  "it is not the "
-                  "layers. Whether they run at a lower clock "
-                  "or somebody else uses them is undecided; {} would decide.",
+                  "it is not the layers. Whether they run at a lower clock or somebody else uses "
+                  "them is undecided; {} would decide.",
                   PercentText(layers.parameter_growth.value_or(0)),
                   layers.clock_growth ? "a list of the processes there"
                                       : "samples of the SM clock");
@@ -180,7 +179,7 @@ Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const 
       fmt::format("{} is too heavy: the kernels that every stage runs take {} longer there ({}).",
                   stage, PercentText(layers.growth), times);
   finding.explanation = fmt::format(
-      "Three quarters of the {} ranks of the stage show it by {} and more, in {} kernels alike, so "
+      "Three quarters of the {} ranks of the stage show it by {} and more, in {} kernels, so "
       "no rank or machine is slow: it has more "
       "layers than the others, or longer ones. Embedding, head and loss, which only one stage has, "
       "are not counted.",
@@ -222,10 +221,8 @@ Finding DescribeStage(const CrossRankView& view, const StageWork& heavy, double 
       heavy.name, RanksText(view, heavy.members), DurationText(heavy.work_ns),
       DurationText(others_ns), stages - 1, heavy.work_ns / others_ns, DurationText(heavy.step_ns));
   finding.explanation = fmt::format(
-      "All {} ranks of the stage carry the same load ({} at least), so no rank or machine is slow: "
-      "the layers are shared out unevenly. The "
-      "other "
-      "stages wait for this one in every step.",
+      "All {} ranks of the stage carry the same load ({} at least), so no rank or machine is "
+      "slow: the layers are shared out unevenly. The other stages wait for this one in every step.",
       heavy.members.size(), DurationText(heavy.least_ns));
   finding.suggested_action =
       "Move layers from this stage to the others (the last one also holds the head and the loss), "

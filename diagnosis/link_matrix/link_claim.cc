@@ -170,10 +170,10 @@ class Claim {
         static_cast<double>(worst_.bytes) / time_.steps / 1e6, worst_.peers,
         DurationText(static_cast<double>(worst_.bytes) / worst_.peers_speed / time_.steps));
     if (worst_.detour)
-      text += " Its likes exchange the same over NVLink, and nothing of theirs takes PCIe.";
+      text += " Its peers exchange the same over NVLink, and nothing of theirs takes PCIe.";
     if (spot_.copies > 0) {
       text += fmt::format(
-          " Copies between host and device take {:.1f} times as long there as on its likes, and "
+          " Copies between host and device take {:.1f} times as long there as on its peers, and "
           "pass the same slot.",
           spot_.copies);
     }
@@ -248,10 +248,10 @@ class Claim {
       return {
           fmt::format("Undecided: the path or {}; rank {} receives from others at full speed.{}",
                       sends, Rank(worst_.destination), end)};
-    return {
-        fmt::format("Undecided: {}, the path or {} cannot be told apart without other traffic over "
-                    "the same ports.{}",
-                    sends, receives, end)};
+    return {fmt::format(
+        "Undecided: {}, the path or {} cannot be distinguished without other traffic over "
+        "the same ports.{}",
+        sends, receives, end)};
   }
 
   // That exchange data slowly.

@@ -145,7 +145,7 @@ TEST(LinkMatrixOperator, ALoneSlowCellIsAPathWithTwoEnds) {
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].subkind, "link");
   EXPECT_THAT(findings[0].culprits, ElementsAre(Culprit{.rank = 7, .host = "host0", .peer = 8}));
-  EXPECT_THAT(findings[0].caveats, ElementsAre(HasSubstr("cannot be told")));
+  EXPECT_THAT(findings[0].caveats, ElementsAre(HasSubstr("cannot be distinguished")));
 }
 
 TEST(LinkMatrixOperator, ARowIsASender) {

@@ -69,10 +69,8 @@ void Tell(const GapStory& story, Finding* finding) {
       count, plural, ShareText(story.ranks), plural, RankList(story.ranks), since);
   finding->explanation = fmt::format(
       "The job ran these steps, since the other ranks tell of them (of theirs {} are missing). "
-      "Whether {} slow in the missing steps cannot "
-      "be judged, "
-      "and a fault of {} may be seen late or not at all. Nothing says that {} slow: nobody is "
-      "blamed.{}",
+      "Whether {} slow in the missing steps cannot be judged, and a fault of {} may be seen late "
+      "or not at all. Nothing says that {} slow: nobody is blamed.{}",
       PercentText(story.usual_share), count == 1 ? "this rank was" : "these ranks were",
       count == 1 ? "it" : "theirs", count == 1 ? "it is" : "they are",
       silent > 0 ? fmt::format(" {} of them send{} nothing at all.", silent, silent == 1 ? "s" : "")

@@ -53,16 +53,14 @@ Finding Describe(const CrossRankView& view, const StepSpike& spike,
       "goes by {}.",
       rank.rank.value, DurationText(spike_ns), how_many, spike.steps, where);
   finding.explanation = fmt::format(
-      "A step of rank {} held the others up by {}, {:.0f} times what chance explains of a step; in "
+      "A step of rank {} held the others up by {}, {:.0f} times the noise of a step; in "
       "most steps the rank is as usual, and "
       "so are {} others in this one. It has happened to this rank more often than accidents would "
       "hit any one rank.",
       rank.rank.value, DurationText(spike_ns), spike.separation, spike.others);
   finding.suggested_action = fmt::format(
       "Look at what visits rank {} at times: a job of the host, the device's clocks and "
-      "temperature, retries; a fault may be about to "
-      "come. "
-      "Watch whether it becomes more frequent.",
+      "temperature, retries; a fault may be about to come. Watch whether it becomes more frequent.",
       rank.rank.value);
   finding.caveats.push_back("Transient: most steps are well.");
   return finding;
@@ -101,8 +99,8 @@ Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const Spike
        1},
   };
   finding.title = fmt::format(
-      "Now this rank and now that one holds the others up, {} of them of late: they run {} then, "
-      "for {}.",
+      "The straggler rotates among {} ranks: when one of them holds the others up, it runs {}, for "
+      "{}.",
       turns.ranks, sample.name, DurationText(turns.turn_ns));
   finding.explanation = fmt::format(
       "It runs in {:.0f} % of the steps of a rank, in steps of its own for each of them, so that "

@@ -40,7 +40,7 @@ std::vector<CaseStudy> CaseStudies() {
       {"1.3: unsynchronized garbage collection",
        "garbage_collection_mild_tp_dp_32r",
        FindingKind::kStepTime,
-       {"now that one", "collect"},
+       {"straggler rotates", "collect"},
        "on all ranks at once"},
       {"2.1: no affinity of flows",
        "network_slow_everywhere_mild_tp_pp_dp_64r",
