@@ -51,19 +51,18 @@ void CollectiveRecorder::Attach() {
   attached_.store(eroica_attach(&options), std::memory_order_release);
 }
 
-bool CollectiveRecorder::RegisterFunctions() {
-  int registered = 0;
-  if (!functions_registered_.compare_exchange_strong(registered, 1)) return registered == 2;
-  for (int i = 0; i < kOperationNameCount; ++i) {
-    const OperationName& name = OperationNameAt(i);
-    const auto number = [](const char* function) {
-      return eroica_function(function, EROICA_COLLECTIVE, EROICA_WAIT_PEER, EROICA_NO_PARENT);
-    };
-    functions_[static_cast<size_t>(i)].on_device = number(name.function);
-    functions_[static_cast<size_t>(i)].enqueued = number(name.enqueued_function);
-  }
-  functions_registered_.store(2, std::memory_order_release);
-  return true;
+// By the first communicator; the others wait for it, or they would lose what they launch meanwhile.
+void CollectiveRecorder::RegisterFunctions() {
+  std::call_once(functions_registered_, [this] {
+    for (int i = 0; i < kOperationNameCount; ++i) {
+      const OperationName& name = OperationNameAt(i);
+      const auto number = [](const char* function) {
+        return eroica_function(function, EROICA_COLLECTIVE, EROICA_WAIT_PEER, EROICA_NO_PARENT);
+      };
+      functions_[static_cast<size_t>(i)].on_device = number(name.function);
+      functions_[static_cast<size_t>(i)].enqueued = number(name.enqueued_function);
+    }
+  });
 }
 
 bool CollectiveRecorder::Bind(CommunicatorSlot* communicator, const OperationLaunch* launch) {
@@ -76,10 +75,11 @@ bool CollectiveRecorder::Bind(CommunicatorSlot* communicator, const OperationLau
     communicator->id_known = true;
   }
   if (launch != nullptr && launch->comm_name != nullptr) name = launch->comm_name;
-  if (!communicator->id_known || !RegisterFunctions()) {
+  if (!communicator->id_known) {
     communicator->bound = 0;
     return false;
   }
+  RegisterFunctions();
   const int ranks = std::max(communicator->ranks.load(), 0);
   communicator->core_number =
       eroica_communicator(communicator->id, name, "", static_cast<uint32_t>(ranks), nullptr);

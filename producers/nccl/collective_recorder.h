@@ -24,6 +24,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 
 #include "producers/nccl/child_table.h"
 #include "producers/nccl/communicator_pool.h"
@@ -121,7 +122,7 @@ class CollectiveRecorder {
     counter.fetch_add(1, std::memory_order_relaxed);
   }
   void Attach();
-  bool RegisterFunctions();
+  void RegisterFunctions();
   bool Bind(CommunicatorSlot* communicator, const OperationLaunch* launch);
   bool FollowMask(CommunicatorSlot* communicator, bool at_operation);
   bool Accepts(CommunicatorSlot* communicator, const OperationLaunch& launch);
@@ -154,7 +155,7 @@ class CollectiveRecorder {
   ChildTable children_;
   CommunicatorPool communicators_;
   std::array<FunctionPair, kOperationNameCount> functions_;
-  std::atomic<int> functions_registered_{0};  // 0 no, 1 a thread is at it, 2 yes
+  std::once_flag functions_registered_;
   std::atomic<bool> attached_{false};
   std::atomic<uint32_t> sampled_{0};  // counts operations, for proxy_sampling
   Counters counters_;

@@ -12,11 +12,10 @@ namespace {
 
 class NcclThreadsTest : public RecorderFixture {
  protected:
-  // Every ticket that was given has been closed, once; or, where a communicator goes away while its
-  // channels run, some twice: the core knows such a ticket by its generation and takes no harm.
-  void ExpectClosedBooks(uint64_t launched, uint64_t most_closed_twice = 0) {
+  // Every ticket that was given has been closed, once.
+  void ExpectClosedBooks(uint64_t launched) {
     const recorded_core::Recorded all = recorded_core::Read();
-    EXPECT_LE(all.misuse, most_closed_twice);
+    EXPECT_EQ(all.misuse, 0u);
     EXPECT_EQ(all.operations.size(), launched);
     for (const auto& operation : all.operations) {
       ASSERT_NE(operation.ended, operation.dropped);
@@ -56,7 +55,7 @@ TEST_P(NcclThreadsTest, CommunicatorsAreFinalizedWhileChannelsRun) {
     PlayJob(&harness(),
             {.communicators = 3, .kernels = 40, .network = true, .finalize_early = true});
   }
-  ExpectClosedBooks(statistics().launched, statistics().launched / 100);
+  ExpectClosedBooks(statistics().launched);
 }
 
 TEST_P(NcclThreadsTest, PoolsRunOutUnderLoad) {
