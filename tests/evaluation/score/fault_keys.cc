@@ -171,7 +171,7 @@ const std::vector<FileKey<simulate::Resize>>& ResizeKeys() {
   return keys;
 }
 
-const std::vector<FileKey<ExpectedFinding>>& ExpectedKeys() {
+const std::vector<FileKey<ExpectedFinding>>& AlternativeKeys() {
   static const std::vector<FileKey<ExpectedFinding>> keys = {
       ExpectedKindsKey(),
       Numbers({"ranks", "", "All culprits, numbers and ranges. None where nobody is to be blamed."},
@@ -184,11 +184,24 @@ const std::vector<FileKey<ExpectedFinding>>& ExpectedKeys() {
              "What the culprit runs: parts of names, of which one must fit. None: any function is "
              "right."},
             EROICA_MEMBER(ExpectedFinding, functions)),
-      Plain({"fault", "",
-             "Number of the [[fault]] that it is about, from 0. By default those that strike one "
-             "of its ranks, or all where none does."},
-            EROICA_MEMBER(ExpectedFinding, fault)),
   };
+  return keys;
+}
+
+const std::vector<FileKey<ExpectedFinding>>& ExpectedKeys() {
+  static const std::vector<FileKey<ExpectedFinding>> keys = [] {
+    std::vector<FileKey<ExpectedFinding>> all = AlternativeKeys();
+    all.push_back(
+        Plain({"fault", "",
+               "Number of the [[fault]] that it is about, from 0. By default those that strike one "
+               "of its ranks, or all where none does."},
+              EROICA_MEMBER(ExpectedFinding, fault)));
+    all.push_back(Plain({"optional", "",
+                         "It may be found and need not be: true, and nothing that a person must "
+                         "hear of."},
+                        EROICA_MEMBER(ExpectedFinding, optional)));
+    return all;
+  }();
   return keys;
 }
 

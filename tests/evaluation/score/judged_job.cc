@@ -38,8 +38,12 @@ absl::StatusOr<std::vector<ScoredRun>> JudgeJob(JobRun& run, const RunFacts& fac
                                                 std::span<const Method> methods,
                                                 uint32_t ranks_per_host) {
   if (absl::Status status = run.Align(); !status.ok()) return status;
-  int64_t first_window = truths.empty() ? 0 : std::numeric_limits<int64_t>::max();
-  for (const Truth& truth : truths) first_window = std::min(first_window, truth.first_window);
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  int64_t first_window = kNever;
+  for (const Truth& truth : truths) {
+    if (!truth.expected.optional) first_window = std::min(first_window, truth.first_window);
+  }
+  if (first_window == kNever) first_window = 0;
   std::vector<std::unique_ptr<DiagnosisOperator>> operators;
   for (const Method& method : methods)
     operators.push_back(method.make == nullptr ? nullptr : method.make());

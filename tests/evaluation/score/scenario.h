@@ -12,7 +12,8 @@
 namespace eroica {
 
 // One finding that must come. A finding is right where its culprits are the expected ones, its
-// function is one of functions (parts of names; none: any), and its kind is one of kinds.
+// function is one of functions (parts of names; none: any), and its kind is one of kinds; or where
+// all that holds of an alternative.
 struct ExpectedFinding {
   std::vector<FindingKind> kinds;
   std::vector<uint32_t> ranks;         // all culprits; none where nobody is to be blamed ...
@@ -22,6 +23,11 @@ struct ExpectedFinding {
   // number of the fault that it is about; -1: of those that strike one of its ranks, of all where
   // none does
   int32_t fault = -1;
+  // it may come and need not: true, and nothing that a person must hear of
+  bool optional = false;
+  // What every measurement agrees with as well: the other end of a link, another cause. As right as
+  // this one, and about the same faults. They have no alternatives of their own.
+  std::vector<ExpectedFinding> alternatives;
 };
 
 struct Scenario {
@@ -32,7 +38,7 @@ struct Scenario {
   // of a real job: files and folders below the folder of all traces. Empty: the job is simulated
   std::vector<std::string> traces;
   simulate::SimulatedJob job;             // its seed is the first one
-  std::vector<ExpectedFinding> expected;  // none: a healthy job
+  std::vector<ExpectedFinding> expected;  // none, or optional ones only: a healthy job
 };
 
 }  // namespace eroica

@@ -53,6 +53,8 @@ std::optional<OptionValue> ValueLike(const OptionValue& wanted, const toml::node
   return list;
 }
 
+constexpr char kAlternatives[] = "or";  // of an [[expect]]
+
 class Reader {
  public:
   explicit Reader(std::string path) : path_(std::move(path)) {
@@ -63,9 +65,10 @@ class Reader {
 
   absl::StatusOr<Scenario> Read(const toml::table& file) {
     ReadHead(file);
-    ReadTables(file, "fault", FaultKeys(), &faults_);
-    ReadTables(file, "resize", ResizeKeys(), &resizes_);
-    ReadTables(file, "expect", ExpectedKeys(), &expected_);
+    ReadTables(file, "fault", FaultKeys(), {}, &faults_);
+    ReadTables(file, "resize", ResizeKeys(), {}, &resizes_);
+    ReadTables(file, "expect", ExpectedKeys(), {kAlternatives}, &expected_);
+    ReadAlternatives(file);
     if (problems_.empty()) Complete();
     if (!problems_.empty()) return absl::InvalidArgumentError(problems_);
     return std::move(scenario_);
@@ -87,9 +90,25 @@ class Reader {
     }
   }
 
+  // What stands under each [[expect]], if that is a table.
+  void ReadAlternatives(const toml::table& file) {
+    const toml::node* node = file.get("expect");
+    const toml::array* array = node == nullptr ? nullptr : node->as_array();
+    for (size_t i = 0; array != nullptr && i < std::min(array->size(), expected_.size()); ++i) {
+      const toml::table* table = array->get(i)->as_table();
+      if (table == nullptr) continue;
+      std::vector<Placed<ExpectedFinding>> alternatives;
+      ReadTables(*table, kAlternatives, AlternativeKeys(), {}, &alternatives);
+      for (Placed<ExpectedFinding>& one : alternatives)
+        expected_[i].target.alternatives.push_back(std::move(one.target));
+    }
+  }
+
+  // others: names in a table that are read elsewhere.
   template <typename Target>
   void ReadTables(const toml::table& file, std::string_view name,
-                  const std::vector<FileKey<Target>>& keys, std::vector<Placed<Target>>* tables) {
+                  const std::vector<FileKey<Target>>& keys, const std::vector<std::string>& others,
+                  std::vector<Placed<Target>>* tables) {
     const toml::node* node = file.get(name);
     if (node == nullptr) return;
     const toml::array* array = node->as_array();
@@ -102,7 +121,7 @@ class Reader {
       Placed<Target>& placed = tables->emplace_back();
       placed.line = item.source().begin.line;
       std::map<std::string, Line> lines;
-      ReadKeys(*item.as_table(), "", keys, {}, &placed.target, &lines);
+      ReadKeys(*item.as_table(), "", keys, others, &placed.target, &lines);
       for (const FileKey<Target>& key : keys) {
         if (key.required && !lines.contains(key.member))
           Problem(placed.line, fmt::format("{}.{} is missing: {}", name, key.name, key.doc));
@@ -159,7 +178,10 @@ class Reader {
     if (absl::Status status = Check(job); !status.ok())
       return Impossible(std::string(status.message()));
     for (Placed<ExpectedFinding>& entry : expected_) {
-      for (const uint32_t rank : entry.target.ranks) {
+      std::vector<uint32_t> ranks = entry.target.ranks;
+      for (const ExpectedFinding& alternative : entry.target.alternatives)
+        ranks.insert(ranks.end(), alternative.ranks.begin(), alternative.ranks.end());
+      for (const uint32_t rank : ranks) {
         if (rank >= job.layout.world_size())
           return Problem(entry.line,
                          fmt::format("expect.ranks has {}, but the job's ranks are 0 to {}", rank,

@@ -88,6 +88,42 @@ functions = ["gemm"]
   EXPECT_THAT(scenario->expected[0].functions, ElementsAre("gemm"));
 }
 
+TEST(ScenarioFile, ReadsAlternativesAndWhatIsOptional) {
+  const std::string job = std::string(kHead) + "[layout]\ndata = 16\n";
+  const absl::StatusOr<Scenario> scenario = ReadScenarioText(job + R"([[expect]]
+kinds = ["communication"]
+ranks = [3]
+[[expect.or]]
+kinds = ["communication"]
+ranks = [11]
+[[expect.or]]
+kinds = ["communication"]
+ranks = [3]
+peer_rank = 11
+[[expect]]
+kinds = ["imbalance"]
+optional = true
+)",
+                                                             "x.toml");
+  ASSERT_TRUE(scenario.ok()) << scenario.status();
+  ASSERT_EQ(scenario->expected.size(), 2u);
+  const std::vector<ExpectedFinding>& either = scenario->expected[0].alternatives;
+  ASSERT_EQ(either.size(), 2u);
+  EXPECT_THAT(either[0].ranks, ElementsAre(11));
+  EXPECT_EQ(either[1].peer_rank, 11);
+  EXPECT_FALSE(scenario->expected[0].optional);
+  EXPECT_TRUE(scenario->expected[1].optional);
+  EXPECT_THAT(scenario->expected[1].alternatives, IsEmpty());
+  const std::string expect = job + "[[expect]]\nkinds = [\"hang\"]\n";
+  EXPECT_THAT(MessageOf(expect + "[[expect.or]]\nranks = [1]\n"),
+              HasSubstr("a/b.toml:7: or.kinds is missing"));
+  EXPECT_THAT(MessageOf(expect + "[[expect.or]]\nkinds = [\"hang\"]\nranks = [16]\n"),
+              HasSubstr("a/b.toml:5: expect.ranks has 16"));
+  EXPECT_THAT(MessageOf(expect + "[[expect.or]]\nkinds = [\"hang\"]\noptional = true\n"),
+              HasSubstr("a/b.toml:9: unknown key 'optional'"));
+  EXPECT_THAT(MessageOf(expect + "or = 3\n"), HasSubstr("a/b.toml:7: or must be tables"));
+}
+
 TEST(ScenarioFile, ReadsChangesOfSize) {
   const std::string head = std::string(kHead) + "[layout]\ndata = 4\n";
   const absl::StatusOr<Scenario> scenario =

@@ -38,9 +38,10 @@ struct FileKey {
 
 // By section, the top level first.
 const std::vector<FileKey<Scenario>>& ScenarioKeys();
-const std::vector<FileKey<FaultEntry>>& FaultKeys();          // of a [[fault]]
-const std::vector<FileKey<simulate::Resize>>& ResizeKeys();   // of a [[resize]]
-const std::vector<FileKey<ExpectedFinding>>& ExpectedKeys();  // of an [[expect]]
+const std::vector<FileKey<FaultEntry>>& FaultKeys();             // of a [[fault]]
+const std::vector<FileKey<simulate::Resize>>& ResizeKeys();      // of a [[resize]]
+const std::vector<FileKey<ExpectedFinding>>& ExpectedKeys();     // of an [[expect]]
+const std::vector<FileKey<ExpectedFinding>>& AlternativeKeys();  // of an [[expect.or]]
 
 // "3" and "8-15", ascending within each; kInvalidArgument for what is neither, or beyond 2^20.
 absl::Status ParseNumbers(const std::vector<std::string>& texts, std::vector<uint32_t>* numbers);

@@ -114,11 +114,14 @@ absl::StatusOr<std::vector<ScoredRun>> RunScenario(const Scenario& scenario, uin
     const absl::StatusOr<SimulationReport> twin = SimulateTwin(job, {}, on_step);
     if (!twin.ok()) return twin.status();
     facts.effect = EffectOnSteps(job.faults, *report, *twin);
-    for (Truth& truth : truths)
+    for (Truth& truth : truths) {
+      if (truth.expected.optional) continue;
       truth.shown_window =
           FirstWindowOfEffect(job.faults, *report, *twin, job.telemetry.window_steps);
+    }
   }
   for (Truth& truth : truths) {
+    if (truth.expected.optional) continue;
     truth.effect = facts.effect;
     std::vector<Fault> faults = job.faults;
     const size_t own = OwnFirst(truth.expected, faults);
@@ -137,6 +140,7 @@ absl::StatusOr<std::vector<ScoredRun>> RunScenario(const Scenario& scenario, uin
 uint32_t StepsOf(const Scenario& scenario) {
   uint32_t runs = scenario.job.faults.empty() ? 1 : 2;
   for (const ExpectedFinding& expected : scenario.expected) {
+    if (expected.optional) continue;
     std::vector<Fault> faults = scenario.job.faults;
     if (OwnFirst(expected, faults) < faults.size()) ++runs;
   }
@@ -149,7 +153,7 @@ std::vector<Truth> TruthsOf(const Scenario& scenario) {
   for (const ExpectedFinding& expected : scenario.expected) {
     Truth& truth = truths.emplace_back(Truth{.expected = expected});
     std::vector<Fault> faults = scenario.job.faults;
-    if (faults.empty()) continue;
+    if (faults.empty() || expected.optional) continue;
     faults.resize(OwnFirst(expected, faults));
     const auto first = std::min_element(
         faults.begin(), faults.end(),

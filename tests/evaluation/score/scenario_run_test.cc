@@ -47,6 +47,16 @@ TEST(TruthsOf, WhatIsNoFaultShowsFromTheBeginning) {
   EXPECT_EQ(truths[0].first_window, 0);
 }
 
+TEST(TruthsOf, WhatIsOptionalMayBeSaidBeforeAnyFault) {
+  const Scenario scenario =
+      WithFaults({{.ranks = {1}, .first_step = 9}},
+                 {{.ranks = {1}}, {.kinds = {FindingKind::kImbalance}, .optional = true}});
+  const std::vector<Truth> truths = TruthsOf(scenario);
+  EXPECT_EQ(truths[0].first_window, 2);
+  EXPECT_EQ(truths[1].first_window, 0);
+  EXPECT_EQ(StepsOf(scenario), 2 * scenario.job.steps) << "no run of its own";
+}
+
 SimulationReport Steps(std::vector<int64_t> step_ns) {
   return {.steps = static_cast<uint32_t>(step_ns.size()), .step_ns = std::move(step_ns)};
 }

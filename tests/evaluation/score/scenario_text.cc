@@ -62,6 +62,10 @@ std::string ScenarioReference() {
   for (const FileKey<simulate::Resize>& key : ResizeKeys()) page += Row(key);
   page += Rows("[[expect]]", "One table a finding that must come; none: nothing may be found.");
   for (const FileKey<ExpectedFinding>& key : ExpectedKeys()) page += Row(key);
+  page += Rows("[[expect.or]]",
+               "What every measurement agrees with as well as with the [[expect]] above it, and "
+               "which is as right: the other end of a link, another cause.");
+  for (const FileKey<ExpectedFinding>& key : AlternativeKeys()) page += Row(key);
   page +=
       "\n## Kinds of faults\n\nWhat each does, where it is known from, and what its severity "
       "measures: "

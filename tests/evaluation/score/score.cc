@@ -9,6 +9,7 @@ namespace {
 constexpr std::array<uint32_t, kScaleCount - 1> kScaleBounds = {64, 512, 4096};
 
 void CountFault(const Truth& truth, const TruthVerdict& verdict, FaultCounts& counts) {
+  if (!verdict.required) return;
   ++counts.faults;
   if (truth.effect) counts.effects.push_back(*truth.effect);
   if (!verdict.found()) return;
@@ -35,6 +36,7 @@ void Count(const ScoredRun& run, FaultCounts& counts) {
 void CountByEffect(const ScoredRun& run, std::array<FaultCounts, kEffectClassCount>& by_effect) {
   std::array<bool, kEffectClassCount> seen = {};
   for (size_t i = 0; i < run.truths.size(); ++i) {
+    if (!run.verdict.truths[i].required) continue;
     const auto effect = static_cast<size_t>(EffectClassOf(run.truths[i].effect, run.facts.hangs));
     CountFault(run.truths[i], run.verdict.truths[i], by_effect[effect]);
     seen[effect] = true;
@@ -60,6 +62,7 @@ void CountKinds(const ScoredRun& run, MethodScore& score) {
   for (size_t i = 0; i < run.truths.size(); ++i) {
     const std::vector<FindingKind>& kinds = run.truths[i].expected.kinds;
     const TruthVerdict& verdict = run.verdict.truths[i];
+    if (!verdict.required && !verdict.found()) continue;
     std::string said = "nothing";
     std::string expected = kinds.empty() ? "any" : std::string(ToString(kinds.front()));
     if (verdict.found()) {
@@ -137,7 +140,7 @@ std::vector<MethodScore> Score(std::span<const ScoredRun> runs) {
     const int scale = ScaleOf(run->facts.ranks);
     CountKinds(*run, score);
     CountConfidence(*run, score);
-    if (run->truths.empty()) {
+    if (run->verdict.quiet()) {
       Count(*run, score.quiet_total);
       Count(*run, score.quiet[{run->facts.family, scale}]);
       continue;

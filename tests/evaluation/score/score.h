@@ -27,7 +27,8 @@ inline constexpr int kEffectClassCount = 4;
 EffectClass EffectClassOf(std::optional<double> effect, bool hangs);
 std::string_view ToString(EffectClass effect);
 
-// Runs in which something had to be found. Each fault counts, where a run has several.
+// Runs in which something had to be found. Each fault counts, where a run has several. What may be
+// found and need not be counts nowhere but in the confidence and among the kinds.
 struct FaultCounts {
   uint32_t runs = 0;
   uint32_t faults = 0;

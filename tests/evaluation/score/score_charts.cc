@@ -58,7 +58,7 @@ Chart AccuracyChart(std::span<const ScoredRun> runs) {
       bins.emplace_back();
     }
     for (size_t i = 0; i < run.truths.size(); ++i) {
-      if (!is_known(run.truths[i])) continue;
+      if (!is_known(run.truths[i]) || !run.verdict.truths[i].required) continue;
       const double effect = std::clamp(run.facts.hangs ? kMostEffect : *run.truths[i].effect,
                                        kLeastEffect, kMostEffect);
       const auto number =

@@ -82,6 +82,7 @@ ordered_json ToJson(const ScoredRun& run) {
     const TruthVerdict& verdict = run.verdict.truths[i];
     truths.push_back(
         {{"expected", Brief(run.truths[i].expected)},
+         {"optional", run.truths[i].expected.optional},
          {"found", verdict.found()},
          {"agreement", ToJson(verdict.agreement)},
          {"windows", verdict.windows},

@@ -184,18 +184,22 @@ std::string Seeded(const RunFacts& facts) {
   return fmt::format("{} / {}", facts.scenario, facts.seed);
 }
 
-// What each of the expected findings' faults costs, as they stand in the scenario.
-std::string EffectsAlone(const std::map<uint64_t, const ScoredRun*>& seeds, size_t truths) {
+// What each of the expected findings' faults costs, as they stand in the scenario; empty where
+// there is one.
+std::string EffectsAlone(const std::map<uint64_t, const ScoredRun*>& seeds) {
   std::string text;
-  for (size_t i = 0; i < truths; ++i) {
+  int faults = 0;
+  const std::vector<TruthVerdict>& truths = seeds.begin()->second->verdict.truths;
+  for (size_t i = 0; i < truths.size(); ++i) {
+    if (!truths[i].required) continue;
     std::vector<double> effects;
     for (const auto& [seed, run] : seeds) {
       if (run->truths[i].effect) effects.push_back(*run->truths[i].effect);
     }
-    text +=
-        fmt::format("{}{}", i == 0 ? "" : ", ", effects.empty() ? "-" : Percent(Median(effects)));
+    text += fmt::format("{}{}", faults++ == 0 ? "" : ", ",
+                        effects.empty() ? "-" : Percent(Median(effects)));
   }
-  return text;
+  return faults > 1 ? text : "";
 }
 
 std::string Shortcoming(const Agreement& agreement) {
@@ -279,7 +283,7 @@ TextTable Misses(std::span<const ScoredRun> runs, const std::string& method,
     const std::string reason = it == known.end() ? "-" : it->second;
     for (size_t i = 0; i < run.truths.size(); ++i) {
       const TruthVerdict& verdict = run.verdict.truths[i];
-      if (verdict.agreement.all()) continue;
+      if (verdict.agreement.all() || !verdict.required) continue;
       table.rows.push_back(
           {Seeded(run.facts), verdict.found() ? Shortcoming(verdict.agreement) : "missed",
            Brief(run.truths[i].expected),
@@ -303,7 +307,7 @@ TextTable ToldLate(std::span<const ScoredRun> runs, const std::string& method,
     for (size_t i = 0; i < run.truths.size(); ++i) {
       const int64_t windows = run.verdict.truths[i].windows;
       const std::optional<double>& effect = run.truths[i].effect;
-      if (windows <= kPromptWindows ||
+      if (windows <= kPromptWindows || !run.verdict.truths[i].required ||
           EffectClassOf(effect, run.facts.hangs) != EffectClass::kLarge)
         continue;
       late.push_back(
@@ -343,9 +347,9 @@ TextTable Effects(std::span<const ScoredRun> runs) {
       if (run->facts.effect) effects.push_back(*run->facts.effect);
     }
     const ScoredRun& first = *seeds.begin()->second;
+    const std::string alone = EffectsAlone(seeds);
     std::string effect = hangs ? "hangs" : Percent(Median(effects));
-    if (!hangs && first.truths.size() > 1)
-      effect += " (" + EffectsAlone(seeds, first.truths.size()) + ")";
+    if (!hangs && !alone.empty()) effect += " (" + alone + ")";
     table.rows.push_back({key.first, key.second, fmt::format("{}", first.facts.ranks),
                           fmt::format("{}", seeds.size()), effect});
   }

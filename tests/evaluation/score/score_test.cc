@@ -57,6 +57,26 @@ TEST(Score, KeepsQuietJobsApart) {
   EXPECT_EQ(score.quiet.count({.family = "healthy", .scale = 1}), 1u);
 }
 
+TEST(Score, AJobThatNeedsNothingIsQuiet) {
+  Truth optional{.expected = {.kinds = {kImbalance}, .optional = true}};
+  const MethodScore score =
+      Score(std::vector<ScoredRun>{
+                Judged(Healthy(1), {optional}, {}),
+                Judged(Healthy(2), {optional}, {Says(kImbalance, -1, 0.95)}),
+                Judged(Healthy(3), {optional}, {Says(kSlowRank, 3, 0.95)}),
+                Judged(Faulty(1), {SlowRank(5), optional}, {Says(kSlowRank, 5, 0.95)})})
+          .at(0);
+  EXPECT_EQ(score.quiet_total.runs, 3u);
+  EXPECT_EQ(score.quiet_total.false_findings, 1u);
+  EXPECT_EQ(score.total.runs, 1u);
+  EXPECT_EQ(score.total.faults, 1u);
+  EXPECT_EQ(score.total.right, 1u);
+  EXPECT_EQ(score.confidence[5].said, 3u);
+  EXPECT_EQ(score.confidence[5].right, 2u);
+  EXPECT_EQ(score.confusion.at("imbalance").at("imbalance"), 1u);
+  EXPECT_EQ(score.confusion.at("imbalance").count("nothing"), 0u);
+}
+
 TEST(Score, DividesByScaleAndEffect) {
   const MethodScore score = Score(SomeRuns()).at(0);
   EXPECT_EQ(score.by_scale[0].runs, 5u);

@@ -30,6 +30,17 @@ std::string RankName(int64_t rank, int32_t peer) {
   return peer < 0 ? fmt::format("{}", rank) : fmt::format("{}-{}", rank, peer);
 }
 
+std::string BriefOne(const ExpectedFinding& expected) {
+  std::vector<std::string> kinds;
+  for (const FindingKind kind : expected.kinds) kinds.emplace_back(ToString(kind));
+  std::vector<std::string> ranks;
+  for (const uint32_t rank : expected.ranks) ranks.push_back(RankName(rank, expected.peer_rank));
+  std::string text = fmt::format("{} of {}", fmt::join(kinds, " or "), Who(ranks, expected.hosts));
+  if (!expected.functions.empty())
+    text += fmt::format(" in {}", fmt::join(expected.functions, " or "));
+  return text;
+}
+
 }  // namespace
 
 std::string Brief(const SaidFinding& said) {
@@ -50,13 +61,9 @@ std::string Brief(const SaidFinding& said) {
 }
 
 std::string Brief(const ExpectedFinding& expected) {
-  std::vector<std::string> kinds;
-  for (const FindingKind kind : expected.kinds) kinds.emplace_back(ToString(kind));
-  std::vector<std::string> ranks;
-  for (const uint32_t rank : expected.ranks) ranks.push_back(RankName(rank, expected.peer_rank));
-  std::string text = fmt::format("{} of {}", fmt::join(kinds, " or "), Who(ranks, expected.hosts));
-  if (!expected.functions.empty())
-    text += fmt::format(" in {}", fmt::join(expected.functions, " or "));
+  std::string text = BriefOne(expected);
+  for (const ExpectedFinding& alternative : expected.alternatives)
+    text += ", or " + BriefOne(alternative);
   return text;
 }
 

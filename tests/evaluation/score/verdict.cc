@@ -98,21 +98,39 @@ bool MatchFunction(const ExpectedFinding& expected, const Finding& finding) {
                      });
 }
 
-// Nothing where the finding has to do with something else.
-std::optional<Agreement> Compare(const Truth& truth, const SaidFinding& said,
-                                 uint32_t ranks_per_host) {
-  const Finding& finding = said.finding;
-  if (finding.last_window < truth.first_window) return std::nullopt;
-  const CulpritMatch culprits = MatchCulprits(truth.expected, NamedBy(finding), ranks_per_host);
+// Without its alternatives. Nothing where the finding has to do with something else.
+std::optional<Agreement> CompareOne(const ExpectedFinding& expected, const Finding& finding,
+                                    const Named& named, uint32_t ranks_per_host) {
+  const CulpritMatch culprits = MatchCulprits(expected, named, ranks_per_host);
   if (culprits == CulpritMatch::kNone) return std::nullopt;
-  const auto& kinds = truth.expected.kinds;
+  const auto& kinds = expected.kinds;
   const Agreement agreement{
       .rank = culprits == CulpritMatch::kRight,
-      .function = MatchFunction(truth.expected, finding),
+      .function = MatchFunction(expected, finding),
       .kind = std::find(kinds.begin(), kinds.end(), finding.kind) != kinds.end()};
   const bool says_something_true = agreement.kind || finding.kind == FindingKind::kStepTime;
   if (culprits == CulpritMatch::kUnnamed && !says_something_true) return std::nullopt;
   return agreement;
+}
+
+// The most telling first.
+std::tuple<bool, bool, bool> Shortcomings(const Agreement& agreement) {
+  return {!agreement.rank, !agreement.function, !agreement.kind};
+}
+
+// With the expected finding or with the alternative that comes nearest.
+std::optional<Agreement> Compare(const Truth& truth, const SaidFinding& said,
+                                 uint32_t ranks_per_host) {
+  const Finding& finding = said.finding;
+  if (finding.last_window < truth.first_window) return std::nullopt;
+  const Named named = NamedBy(finding);
+  std::optional<Agreement> best = CompareOne(truth.expected, finding, named, ranks_per_host);
+  for (const ExpectedFinding& alternative : truth.expected.alternatives) {
+    const std::optional<Agreement> other = CompareOne(alternative, finding, named, ranks_per_host);
+    if (other && (!best || Shortcomings(*other) < Shortcomings(*best))) best = other;
+  }
+  if (best && truth.expected.optional && !best->all()) return std::nullopt;
+  return best;
 }
 
 struct Pair {
@@ -125,8 +143,7 @@ struct Pair {
 // The better first; the earlier of equally good ones.
 bool Better(const Pair& a, const Pair& b) {
   const auto key = [](const Pair& pair) {
-    return std::tuple(!pair.agreement.rank, !pair.agreement.function, !pair.agreement.kind,
-                      pair.opened_window, pair.truth, pair.said);
+    return std::tuple(Shortcomings(pair.agreement), pair.opened_window, pair.truth, pair.said);
   };
   return key(a) < key(b);
 }
@@ -146,7 +163,12 @@ size_t RunVerdict::repetitions() const {
 bool RunVerdict::right() const {
   return false_findings() == 0 &&
          std::all_of(truths.begin(), truths.end(),
-                     [](const TruthVerdict& one) { return one.agreement.all(); });
+                     [](const TruthVerdict& one) { return !one.required || one.agreement.all(); });
+}
+
+bool RunVerdict::quiet() const {
+  return std::none_of(truths.begin(), truths.end(),
+                      [](const TruthVerdict& one) { return one.required; });
 }
 
 RunVerdict Judge(std::span<const Truth> truths, std::span<const SaidFinding> said,
@@ -155,6 +177,7 @@ RunVerdict Judge(std::span<const Truth> truths, std::span<const SaidFinding> sai
                      .said = std::vector<SaidVerdict>(said.size())};
   std::vector<Pair> pairs;
   for (size_t t = 0; t < truths.size(); ++t) {
+    verdict.truths[t].required = !truths[t].expected.optional;
     for (size_t s = 0; s < said.size(); ++s) {
       if (const auto agreement = Compare(truths[t], said[s], ranks_per_host))
         pairs.push_back({*agreement, t, s, said[s].opened_window});

@@ -6,6 +6,10 @@
 // belongs to nothing is a false finding: it sends a person to the wrong machine. So is what was
 // over before the fault first showed. Of several findings that belong to one expected finding the
 // best counts, the others are repetitions.
+//
+// Where every measurement agrees with several causes, an expected finding has alternatives: a
+// finding is judged by the one that it comes nearest to. An optional one need not come; what
+// belongs to it is right in everything, or false.
 #pragma once
 
 #include <cstddef>
@@ -53,6 +57,7 @@ struct TruthVerdict {
   // until a finding with the right culprit was opened; 1: in the window in which the fault first
   // shows, or before; -1: never
   int64_t windows = -1;
+  bool required = true;  // the expected finding is not optional
   bool found() const { return said >= 0; }
 };
 
@@ -70,6 +75,8 @@ struct RunVerdict {
   size_t repetitions() const;
   // Everything that had to be said was said rightly, and nothing false.
   bool right() const;
+  // Nothing had to be said.
+  bool quiet() const;
 };
 
 // ranks_per_host: a link between two hosts may be named by any two ranks of them; 0 where hosts are

@@ -134,6 +134,66 @@ TEST_P(VerdictLine, IsJudged) {
 INSTANTIATE_TEST_SUITE_P(TruthTable, VerdictLine, ::testing::ValuesIn(Lines()),
                          [](const auto& line) { return line.param.name; });
 
+// A NIC that sends slowly from rank 3 to rank 11 on a ring: no measurement tells it from one that
+// receives slowly there, nor from the path between.
+ExpectedFinding EitherEnd() {
+  ExpectedFinding expected{.kinds = {FindingKind::kCommunication}, .ranks = {3}};
+  expected.alternatives = {{.kinds = {FindingKind::kCommunication}, .ranks = {11}},
+                           {.kinds = {FindingKind::kCommunication}, .ranks = {3}, .peer_rank = 11}};
+  return expected;
+}
+
+TEST(Verdict, OfSeveralCausesThatLookTheSameEachIsRight) {
+  const std::vector<Truth> truths = {{.expected = EitherEnd()}};
+  const auto judged = [&truths](std::vector<Culprit> culprits, FindingKind kind) {
+    const std::vector<SaidFinding> said = {SaidAt(0, Says(kind, std::move(culprits)))};
+    return Judge(truths, said, 8);
+  };
+  constexpr auto kRight = FindingKind::kCommunication;
+  EXPECT_TRUE(judged({{.rank = 3}}, kRight).right());
+  EXPECT_TRUE(judged({{.rank = 11}}, kRight).right());
+  EXPECT_TRUE(judged({{.rank = 11, .peer = 3}}, kRight).right());
+  EXPECT_FALSE(judged({{.rank = 3}, {.rank = 11}}, kRight).right()) << "one of them, not both";
+  EXPECT_TRUE(judged({{.rank = 3}, {.rank = 11}}, kRight).truths[0].found());
+  EXPECT_FALSE(judged({{.rank = 11}}, FindingKind::kSlowRank).right());
+  EXPECT_EQ(judged({{.rank = 12}}, kRight).false_findings(), 1u);
+}
+
+TEST(Verdict, AnAlternativeMayBeAnotherCause) {
+  ExpectedFinding expected{.kinds = {FindingKind::kSlowRank}, .ranks = {5}, .functions = {"gemm"}};
+  expected.alternatives = {{.kinds = {FindingKind::kImbalance}}};
+  const std::vector<Truth> truths = {{.expected = expected}};
+  std::vector<SaidFinding> said = {SaidAt(0, Says(FindingKind::kImbalance, {}, "conv"))};
+  EXPECT_TRUE(Judge(truths, said, 8).right());
+  said = {SaidAt(0, Says(FindingKind::kSlowRank, {{.rank = 5}}, "conv"))};
+  EXPECT_FALSE(Judge(truths, said, 8).right()) << "the function goes with its cause";
+}
+
+TEST(Verdict, WhatIsOptionalNeedNotBeSaidAndMustBeRight) {
+  ExpectedFinding expected = kNobody;
+  expected.optional = true;
+  const std::vector<Truth> truths = {{.expected = expected}};
+  EXPECT_TRUE(Judge(truths, {}, 8).right());
+  EXPECT_TRUE(Judge(truths, {}, 8).quiet());
+  std::vector<SaidFinding> said = {SaidAt(0, Says(FindingKind::kImbalance, {}))};
+  EXPECT_TRUE(Judge(truths, said, 8).right());
+  EXPECT_TRUE(Judge(truths, said, 8).quiet());
+  said = {SaidAt(0, Says(FindingKind::kCommunication, {}))};
+  EXPECT_EQ(Judge(truths, said, 8).false_findings(), 1u) << "of another kind";
+  said = {SaidAt(0, Says(FindingKind::kImbalance, {{.rank = 5}}))};
+  EXPECT_EQ(Judge(truths, said, 8).false_findings(), 1u) << "somebody is blamed";
+}
+
+TEST(Verdict, BesideAFaultWhatIsOptionalIsNoFault) {
+  Truth optional{.expected = kNobody};
+  optional.expected.optional = true;
+  const std::vector<Truth> truths = {SlowRank5(), optional};
+  const std::vector<SaidFinding> said = {SaidAt(2, Says(FindingKind::kSlowRank, {{.rank = 5}}))};
+  EXPECT_TRUE(Judge(truths, said, 8).right());
+  EXPECT_FALSE(Judge(truths, said, 8).quiet());
+  EXPECT_FALSE(Judge(truths, {}, 8).right());
+}
+
 TEST(Verdict, OfAHealthyJob) {
   EXPECT_TRUE(Judge({}, {}, 8).right());
   const std::vector<SaidFinding> said = {SaidAt(0, Says(FindingKind::kSlowRank, {{.rank = 5}}))};
