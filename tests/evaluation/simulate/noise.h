@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "tests/evaluation/simulate/step_effects.h"
 
@@ -23,16 +24,49 @@ constexpr uint64_t NoiseKey(uint64_t seed, uint64_t a, uint64_t b, uint64_t c = 
 // [0, 1)
 constexpr double UniformOf(uint64_t key) { return static_cast<double>(key >> 11) * 0x1.0p-53; }
 
-// Log-normal factors of median 1 as a table of quantiles: a duration's noise costs one load.
-// Computed with additions, multiplications and divisions only.
-class LogNormalTable {
+// e^log, for logs beyond 7 in either direction that of 7. Additions, multiplications and divisions
+// only, like all that follows (and square roots, which every machine rounds the same).
+Factor LogFactor(double log);
+
+// A distribution of mean 0 and standard deviation 1, as the quantiles in the middles of 4,096 equal
+// slices of probability: a draw costs one load.
+class Quantiles {
  public:
-  explicit LogNormalTable(double sigma);
-  Factor Of(uint64_t key) const { return factors_[key >> (64 - kBits)]; }
+  // Student's t of so many degrees of freedom, at least 3; 0: the normal distribution.
+  explicit Quantiles(uint32_t tail_degrees);
+  double Of(uint64_t key) const { return quantiles_[key >> (64 - kBits)]; }
+
+  static constexpr int kBits = 12;
+  const std::array<double, size_t{1} << kBits>& all() const { return quantiles_; }
 
  private:
-  static constexpr int kBits = 12;
-  std::array<Factor, size_t{1} << kBits> factors_;
+  std::array<double, size_t{1} << kBits> quantiles_;
+};
+
+// Factors of median 1 whose logarithms have the standard deviation sigma: log-normal, or with the
+// heavier tails of Student's t (Quantiles).
+class LogNormalTable {
+ public:
+  explicit LogNormalTable(double sigma, uint32_t tail_degrees = 0);
+  Factor Of(uint64_t key) const { return factors_[key >> (64 - Quantiles::kBits)]; }
+
+ private:
+  std::array<Factor, size_t{1} << Quantiles::kBits> factors_;
+};
+
+// What the steps of one thing have in common with their neighbors: a first-order autoregression of
+// mean 0 and standard deviation 1. Each step is summed from its own draws and those of the steps
+// before, as far back as they count for a hundredth: any step at any time.
+class CorrelatedNoise {
+ public:
+  // correlation: with the step before, at most 0.95; tail_degrees: as of Quantiles.
+  CorrelatedNoise(double correlation, uint32_t tail_degrees);
+  // key: of the thing.
+  double Of(uint64_t key, uint32_t step) const;
+
+ private:
+  Quantiles quantiles_;
+  std::vector<double> weights_;  // of the step itself, of the one before, ...
 };
 
 // Factors spread evenly around 1 with the given standard deviation (at most 0.5), for what is too
