@@ -116,6 +116,105 @@ std::optional<uint32_t> ParseNumber(std::string_view text) {
   return number;
 }
 
+#define SHAPE(member) EROICA_MEMBER_OF(FaultEntry, fault.shape.member, #member)
+
+void AddFault(std::vector<FileKey<FaultEntry>>* keys) {
+  keys->push_back(FaultKindKey());
+  keys->push_back(FaultRanksKey());
+  keys->push_back(Numbers({"hosts", "", "The same for all ranks of these hosts, by number."},
+                          EROICA_MEMBER(FaultEntry, hosts)));
+  keys->push_back(Plain({"peer_rank", "", "Of a link: a rank of the other host."},
+                        EROICA_MEMBER_OF(FaultEntry, fault.peer_rank, "peer_rank")));
+  keys->push_back(Plain({"severity", "", "How bad it is; what it measures stands with the kind."},
+                        EROICA_MEMBER_OF(FaultEntry, fault.severity, "severity")));
+  keys->push_back(Plain({"first_step", "", "The step that it begins in, from 0."},
+                        EROICA_MEMBER_OF(FaultEntry, fault.first_step, "first_step")));
+  keys->push_back(
+      Plain({"last_step", "", "The last step that it may show in; by default it stays."},
+            EROICA_MEMBER_OF(FaultEntry, fault.last_step, "last_step")));
+  keys->push_back(Plain({"duty", "", "Share of the steps between in which it shows."},
+                        EROICA_MEMBER_OF(FaultEntry, fault.duty, "duty")));
+}
+
+// How faults of devices show.
+void AddDeviceShape(std::vector<FileKey<FaultEntry>>* keys) {
+  keys->push_back(Plain({"period_steps", "steps",
+                         "Of `thermal_throttling`: from one minimum to the next; 2 and more."},
+                        SHAPE(period_steps)));
+  keys->push_back(
+      Scaled({"pulse_us", "us", "Of `power_throttling`: the shortest pulse; 1 to 1,000,000."}, 1e3,
+             EROICA_MEMBER_OF(FaultEntry, fault.shape.pulse_ns, "pulse_ns")));
+  keys->push_back(Plain({"pulse_lengths", "",
+                         "Of `power_throttling`: lengths that pulses have, each twice the one "
+                         "before; 1 to 16."},
+                        SHAPE(pulse_lengths)));
+  keys->push_back(Plain({"pulse_loss", "",
+                         "Of `power_throttling`: share of the clock that a pulse takes; 0.01 to "
+                         "0.99."},
+                        SHAPE(pulse_loss)));
+  keys->push_back(Plain({"turn_steps", "steps",
+                         "Of `power_throttling`: for so long the same ranks show it; 1 and more."},
+                        SHAPE(turn_steps)));
+  keys->push_back(Plain({"turn_share", "",
+                         "Of `power_throttling`: share of the ranks that show it at a time; 0.001 "
+                         "to 1. 1: all of them always."},
+                        SHAPE(turn_share)));
+  keys->push_back(
+      Scaled({"pause_us", "us", "Of `ecc_retries`: the shortest pause; 1 to 1,000,000."}, 1e3,
+             EROICA_MEMBER_OF(FaultEntry, fault.shape.pause_ns, "pause_ns")));
+  keys->push_back(Plain({"pause_lengths", "",
+                         "Of `ecc_retries`: lengths that pauses have, each twice the one before; 1 "
+                         "to 16."},
+                        SHAPE(pause_lengths)));
+  keys->push_back(Plain({"by_time", "",
+                         "Of `power_throttling` and `ecc_retries`: pauses come as time passes, in "
+                         "a long kernel several; else a kernel has one or none, a short one as "
+                         "often."},
+                        SHAPE(by_time)));
+  keys->push_back(Plain({"link_share", "",
+                         "Of `gpu_shared`: how much longer transfers get, of the severity; 0 to "
+                         "10."},
+                        SHAPE(link_share)));
+  keys->push_back(Plain({"fragmented_share", "",
+                         "Of `memory_fragmentation`: share of the steps with retries; 0.001 to 1."},
+                        SHAPE(fragmented_share)));
+  keys->push_back(Plain(
+      {"spike_share", "", "Of `transient_spike`: share of the steps that are slow; 0.001 to 1."},
+      SHAPE(spike_share)));
+}
+
+// How faults of the network and of hosts show.
+void AddOtherShape(std::vector<FileKey<FaultEntry>>* keys) {
+  keys->push_back(Plain({"flapping_loss", "",
+                         "Of `nic_flapping`: share of the speed that is lost meanwhile; 0.01 to "
+                         "0.99."},
+                        SHAPE(flapping_loss)));
+  keys->push_back(Plain({"own_nic_share", "",
+                         "Of `nic_down`: what the rank itself still gets, in shares of a NIC's "
+                         "speed; 0.01 to 1."},
+                        SHAPE(own_nic_share)));
+  keys->push_back(Plain({"neighbor_nic_share", "",
+                         "Of `nic_down`: what is left to the neighbor that lends its NIC; 0.01 to "
+                         "1."},
+                        SHAPE(neighbor_nic_share)));
+  keys->push_back(Plain({"collecting_share", "",
+                         "Of `garbage_collection`: share of a rank's steps with one; 0.001 to 1."},
+                        SHAPE(collecting_share)));
+  keys->push_back(Plain(
+      {"collecting_places", "", "Of `garbage_collection`: callers below which it shows; 1 to 8."},
+      SHAPE(collecting_places)));
+  keys->push_back(Plain({"wait_spread", "",
+                         "Of `storage_slow`, `storage_slow_everywhere` and `data_loader_slow`: a "
+                         "wait differs from the mean by up to this share; 0 to 1."},
+                        SHAPE(wait_spread)));
+  keys->push_back(Plain({"seen_share", "",
+                         "Of `cpu_stolen`: how much of what is stolen the samples of the processor "
+                         "show; 0 to 1."},
+                        SHAPE(seen_share)));
+}
+
+#undef SHAPE
+
 }  // namespace
 
 absl::Status ParseNumbers(const Texts& texts, std::vector<uint32_t>* numbers) {
@@ -136,22 +235,13 @@ absl::Status ParseNumbers(const Texts& texts, std::vector<uint32_t>* numbers) {
 }
 
 const std::vector<FileKey<FaultEntry>>& FaultKeys() {
-  static const std::vector<FileKey<FaultEntry>> keys = {
-      FaultKindKey(),
-      FaultRanksKey(),
-      Numbers({"hosts", "", "The same for all ranks of these hosts, by number."},
-              EROICA_MEMBER(FaultEntry, hosts)),
-      Plain({"peer_rank", "", "Of a link: a rank of the other host."},
-            EROICA_MEMBER_OF(FaultEntry, fault.peer_rank, "peer_rank")),
-      Plain({"severity", "", "How bad it is; what it measures stands with the kind."},
-            EROICA_MEMBER_OF(FaultEntry, fault.severity, "severity")),
-      Plain({"first_step", "", "The step that it begins in, from 0."},
-            EROICA_MEMBER_OF(FaultEntry, fault.first_step, "first_step")),
-      Plain({"last_step", "", "The last step that it may show in; by default it stays."},
-            EROICA_MEMBER_OF(FaultEntry, fault.last_step, "last_step")),
-      Plain({"duty", "", "Share of the steps between in which it shows."},
-            EROICA_MEMBER_OF(FaultEntry, fault.duty, "duty")),
-  };
+  static const std::vector<FileKey<FaultEntry>> keys = [] {
+    std::vector<FileKey<FaultEntry>> all;
+    AddFault(&all);
+    AddDeviceShape(&all);
+    AddOtherShape(&all);
+    return all;
+  }();
   return keys;
 }
 

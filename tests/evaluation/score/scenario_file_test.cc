@@ -88,6 +88,51 @@ functions = ["gemm"]
   EXPECT_THAT(scenario->expected[0].functions, ElementsAre("gemm"));
 }
 
+TEST(ScenarioFile, ReadsHardwareNoiseAndShapes) {
+  const absl::StatusOr<Scenario> scenario = ReadScenarioText(std::string(kHead) + R"(
+[layout]
+data = 4
+[workload]
+micro_batch_spread = 0.2
+micro_batches_shared = true
+[workload.loader_wait]
+rate = 0.05
+longest_ms = 20
+[fabric]
+slot_over_nic = 100
+[hardware]
+device_spread = 0.012
+clock_on_memory = 0.0
+[hardware.memory_bound]
+elementwise = 0.95
+[noise]
+tail_degrees = 4
+correlation = 0.5
+[[fault]]
+kind = "power_throttling"
+ranks = 1
+turn_share = 1
+pulse_us = 250.0
+)",
+                                                             "x.toml");
+  ASSERT_TRUE(scenario.ok()) << scenario.status();
+  const simulate::SimulatedJob& job = scenario->job;
+  EXPECT_EQ(job.workload.micro_batch_spread, 0.2);
+  EXPECT_TRUE(job.workload.micro_batches_shared);
+  EXPECT_EQ(job.workload.loader_wait.rate, 0.05);
+  EXPECT_EQ(job.workload.loader_wait.longest_ns, 20'000'000);
+  EXPECT_EQ(job.fabric.slot_over_nic, 100);
+  EXPECT_EQ(job.hardware.device_spread, 0.012);
+  EXPECT_EQ(job.hardware.clock_on_memory, 0);
+  EXPECT_EQ(job.hardware.memory_bound.elementwise, 0.95);
+  EXPECT_EQ(job.hardware.memory_bound.matrix, simulate::MemoryBound().matrix);
+  EXPECT_EQ(job.noise.tail_degrees, 4u);
+  EXPECT_EQ(job.noise.correlation, 0.5);
+  EXPECT_EQ(job.faults[0].shape.turn_share, 1);
+  EXPECT_EQ(job.faults[0].shape.pulse_ns, 250'000);
+  EXPECT_EQ(job.faults[0].shape.turn_steps, simulate::FaultShape().turn_steps);
+}
+
 TEST(ScenarioFile, ReadsAlternativesAndWhatIsOptional) {
   const std::string job = std::string(kHead) + "[layout]\ndata = 16\n";
   const absl::StatusOr<Scenario> scenario = ReadScenarioText(job + R"([[expect]]
@@ -182,6 +227,10 @@ TEST(ScenarioFile, AnImpossibleJobIsToldAtItsLine) {
               HasSubstr("a/b.toml:4: layout.data is -4"));
   EXPECT_THAT(MessageOf(head + "[[fault]]\nkind = \"gpu_slow\"\nranks = [77]\n"),
               HasSubstr("a/b.toml:3: faults[0].ranks has 77"));
+  EXPECT_THAT(MessageOf(head + "[[fault]]\nkind = \"gpu_slow\"\nturn_share = 2\n"),
+              HasSubstr("a/b.toml:3: faults[0].turn_share is 2"));
+  EXPECT_THAT(MessageOf(head + "[hardware]\nlink_spread = 2\n"),
+              HasSubstr("a/b.toml:4: hardware.link_spread is 2"));
   EXPECT_THAT(MessageOf(head + "[[fault]]\nkind = \"gpu_slow\"\nhosts = [5]\n"),
               HasSubstr("a/b.toml:3: fault.hosts has 5"));
   EXPECT_THAT(MessageOf(head + "[[fault]]\nranks = [0]\n"),

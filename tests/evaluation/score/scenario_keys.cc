@@ -116,6 +116,18 @@ void AddModel(Keys* keys) {
       {"workload.length_spread", "",
        "Sigma of the log of a micro batch's sequence length, drawn for each data rank and step."},
       JOB(workload.length_spread)));
+  keys->push_back(Plain({"workload.micro_batch_spread", "",
+                         "Sigma of the log of the length of each micro batch, of mean 1, drawn "
+                         "anew each step; 0 to 1."},
+                        JOB(workload.micro_batch_spread)));
+  keys->push_back(Plain({"workload.micro_batches_shared", "",
+                         "All ranks have micro batches of the same lengths; else each data replica "
+                         "has its own."},
+                        JOB(workload.micro_batches_shared)));
+  keys->push_back(Plain({"workload.attention_squares", "",
+                         "Share of the attention kernels' time that grows with the square of the "
+                         "length; 0 to 1."},
+                        JOB(workload.attention_squares)));
 }
 
 void AddHostWork(Keys* keys) {
@@ -136,6 +148,9 @@ void AddHostWork(Keys* keys) {
                         JOB(workload.pause_at_step)));
   keys->push_back(Scaled({"workload.pause_ms", "ms", "For how long it rests."}, kMillisecond,
                          JOB(workload.pause_ns)));
+}
+
+void AddOccasions(Keys* keys) {
   keys->push_back(Plain({"workload.jitter.kernel", "", "Sigma of the log of a kernel's duration."},
                         JOB(workload.jitter.kernel)));
   keys->push_back(Plain({"workload.jitter.host", "", "The same of the training thread's work."},
@@ -158,6 +173,15 @@ void AddHostWork(Keys* keys) {
       JOB(workload.garbage_collection.every)));
   keys->push_back(Scaled({"workload.garbage_collection.duration_ms", "ms", "How long it takes."},
                          kMillisecond, JOB(workload.garbage_collection.duration_ns)));
+  keys->push_back(Plain({"workload.loader_wait.rate", "",
+                         "Share of its steps in which a rank waits for its data loaders, each rank "
+                         "in its own; 0 to 1."},
+                        JOB(workload.loader_wait.rate)));
+  keys->push_back(Scaled({"workload.loader_wait.shortest_ms", "ms",
+                          "The shortest such wait. Of twice the length are half as many."},
+                         kMillisecond, JOB(workload.loader_wait.shortest_ns)));
+  keys->push_back(Scaled({"workload.loader_wait.longest_ms", "ms", "The longest."}, kMillisecond,
+                         JOB(workload.loader_wait.longest_ns)));
 }
 
 void AddFabric(Keys* keys) {
@@ -177,6 +201,68 @@ void AddFabric(Keys* keys) {
                         JOB(fabric.rings)));
   keys->push_back(Plain({"fabric.hosts_per_rack", "hosts", "That share a switch."},
                         JOB(fabric.hosts_per_rack)));
+  keys->push_back(Plain({"fabric.slot_over_nic", "",
+                         "Speed of a device's PCIe slot in shares of that of the NIC behind it, 1 "
+                         "to 100; 100: the NIC has a slot of its own."},
+                        JOB(fabric.slot_over_nic)));
+}
+
+// How far machines of one kind are from each other, and what bounds their kernels.
+void AddHardware(Keys* keys) {
+  keys->push_back(Plain({"hardware.device_spread", "",
+                         "Devices differ for good: standard deviation of the log of what a "
+                         "device's clock bounds; 0 to 0.3, and none beyond two of it."},
+                        JOB(hardware.device_spread)));
+  keys->push_back(Plain({"hardware.memory_spread", "", "The same of what its memory bounds."},
+                        JOB(hardware.memory_spread)));
+  keys->push_back(Plain({"hardware.processor_spread", "",
+                         "The same of the training threads of one host against those of others."},
+                        JOB(hardware.processor_spread)));
+  keys->push_back(Plain(
+      {"hardware.core_spread", "", "The same of the training threads of a host among each other."},
+      JOB(hardware.core_spread)));
+  keys->push_back(Plain({"hardware.link_spread", "",
+                         "The same of links: a device's NVLink, its NIC sending, its NIC "
+                         "receiving."},
+                        JOB(hardware.link_spread)));
+  keys->push_back(Plain({"hardware.clock_on_memory", "",
+                         "How much of a lower clock is felt by what the memory bounds: 0 nothing, "
+                         "1 all of it."},
+                        JOB(hardware.clock_on_memory)));
+  keys->push_back(Plain({"hardware.clock_on_copies", "", "The same by copies to the device."},
+                        JOB(hardware.clock_on_copies)));
+  keys->push_back(Plain({"hardware.memory_bound.matrix", "",
+                         "Share of a matrix product's time that the memory bounds; 0 to 1."},
+                        JOB(hardware.memory_bound.matrix)));
+  keys->push_back(Plain({"hardware.memory_bound.attention", "", "The same of attention."},
+                        JOB(hardware.memory_bound.attention)));
+  keys->push_back(Plain({"hardware.memory_bound.elementwise", "",
+                         "The same of norms, activations and other kernels element by element."},
+                        JOB(hardware.memory_bound.elementwise)));
+  keys->push_back(Plain({"hardware.memory_bound.experts", "", "The same of experts."},
+                        JOB(hardware.memory_bound.experts)));
+  keys->push_back(Plain({"hardware.memory_bound.embedding", "", "The same of the embedding."},
+                        JOB(hardware.memory_bound.embedding)));
+  keys->push_back(Plain({"hardware.memory_bound.optimizer", "", "The same of the optimizer."},
+                        JOB(hardware.memory_bound.optimizer)));
+}
+
+void AddNoise(Keys* keys) {
+  keys->push_back(Plain({"noise.tail_degrees", "",
+                         "Tails of all noise: Student's t of so many degrees of freedom, 3 to 100; "
+                         "0: the normal distribution."},
+                        JOB(noise.tail_degrees)));
+  keys->push_back(Plain({"noise.step_kernel", "",
+                         "Sigma of the log of what a rank's kernels of one step have in common; 0 "
+                         "to 0.5."},
+                        JOB(noise.step_kernel)));
+  keys->push_back(Plain({"noise.step_host", "", "The same of the training thread's work."},
+                        JOB(noise.step_host)));
+  keys->push_back(Plain({"noise.step_transfer", "", "The same of the transfers of a communicator."},
+                        JOB(noise.step_transfer)));
+  keys->push_back(Plain({"noise.correlation", "",
+                         "Of what a step has in common with the step before, AR(1); 0 to 0.95."},
+                        JOB(noise.correlation)));
 }
 
 FileKey<Scenario> Level() {
@@ -235,7 +321,10 @@ const std::vector<FileKey<Scenario>>& ScenarioKeys() {
     AddLayout(&all);
     AddModel(&all);
     AddHostWork(&all);
+    AddOccasions(&all);
     AddFabric(&all);
+    AddHardware(&all);
+    AddNoise(&all);
     AddTelemetry(&all);
     return all;
   }();

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/evaluation/simulate/fault_shape.h"
+
 namespace eroica::simulate {
 
 // One enumerator a case of the library; names in scenario files are those of ToString. Sources are
@@ -16,10 +18,11 @@ enum class FaultKind : uint8_t {
   // The device
   kGpuSlow,            // Holmes: kernels of a rank take longer, its clock is lower
   kThermalThrottling,  // the same on a host's ranks, rising and falling over steps
-  kPowerThrottling,    // EROICA CS4-P1: pulses of 100 us to 10 ms at a third of the clock
+  kPowerThrottling,    // EROICA CS4-P1: pulses of 100 us to 10 ms at a part of the clock
   kEccRetries,         // short pauses of the device at random
   // EROICA CS5: another process on the device; everything a little longer at equal clock
   kGpuShared,
+  kMemorySlow,  // the device's memory at a part of its speed: what it bounds takes longer
   // allocator retries: cudaFree and cudaMalloc between kernels, in some steps
   kMemoryFragmentation,
   // The network
@@ -51,6 +54,7 @@ enum class FaultKind : uint8_t {
   kSlowFunction,     // one rank runs a function that the others do not
   // The load
   kSequenceImbalance,  // EROICA CS2-P4
+  kVaryingLengths,     // micro-batches of unequal length everywhere, other ones each step
   kStageImbalance,
   kExpertImbalance,
   // Hangs
@@ -75,6 +79,7 @@ struct Fault {
   uint32_t first_step = 0;
   uint32_t last_step = std::numeric_limits<uint32_t>::max();  // inclusive
   double duty = 1;  // share of the steps between in which it shows
+  FaultShape shape;
 };
 
 }  // namespace eroica::simulate

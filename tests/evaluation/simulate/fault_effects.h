@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "tests/evaluation/simulate/fault.h"
 #include "tests/evaluation/simulate/function_catalog.h"
 #include "tests/evaluation/simulate/healthy_step.h"
+#include "tests/evaluation/simulate/micro_batch_lengths.h"
+#include "tests/evaluation/simulate/roofline.h"
 #include "tests/evaluation/simulate/step_effects.h"
 
 namespace eroica::simulate {
@@ -20,6 +23,7 @@ struct FaultMoment {
   const PlannedFault& fault;
   Factor amount = kUnit;  // of the strike
   uint32_t stage = 0;     // of the rank
+  uint32_t replica = 0;   // whose data it works on
   uint32_t rank = 0;
   uint32_t step = 0;
   uint64_t key = 0;  // of the fault, rank and step: what it draws
@@ -39,12 +43,16 @@ struct PlannedFault {
   uint32_t first_step = 0;
   uint32_t last_step = 0;
   double duty = 1;
+  FaultShape shape;
   uint64_t key = 0;
   FaultEffect effect = nullptr;
+  Roofline roofline;                    // of the job's devices
+  double slot_over_nic = 1;             // of its fabric
   int64_t duration_ns = 0;              // the severity's share of a healthy step
   std::vector<int64_t> mean_kernel_ns;  // by stage
   std::vector<PlannedFunction> functions;
   std::vector<PathEffect> paths;
+  std::shared_ptr<const MicroBatchLengths> lengths;  // of varying_lengths
 };
 
 // The fault's effect on ranks. Faults of paths have none: it does nothing.
@@ -57,7 +65,7 @@ FaultEffect FindLoadFault(FaultKind kind);
 FaultEffect FindHang(FaultKind kind);  // and lost telemetry
 
 // What the fault runs on the training thread, added to the catalog.
-std::vector<PlannedFunction> FunctionsOf(FaultKind kind, FunctionCatalog& catalog);
+std::vector<PlannedFunction> FunctionsOf(const Fault& fault, FunctionCatalog& catalog);
 
 inline void Multiply(Factor& factor, Factor by) {
   factor = static_cast<Factor>(

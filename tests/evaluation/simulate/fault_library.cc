@@ -24,28 +24,33 @@ constexpr std::array<FaultDescription, kFaultKindCount> kDescriptions = {{
     {kGpuSlow, Reach::kRanks, "device", "All kernels of the rank take longer, at a lower clock.",
      kLonger, "Holmes (NSDI'25): GPU among the root devices"},
     {kThermalThrottling, Reach::kHosts, "device",
-     "The same on all devices of a host, rising and falling again over 12 steps.",
+     "The same on all devices of a host, rising and falling again over `period_steps` steps.",
      "Share by which kernels get longer at the peak; 0.05 to 1.",
      "EROICA (NSDI'26), appendix A; operation of dense racks"},
     {kPowerThrottling, Reach::kRanks, "device",
-     "Pulses of 100 us to 10 ms at a third of the clock. Half of the ranks show it at a time; "
-     "which ones changes every 4 steps.",
+     "Pulses at a part of the clock, lost: `pulse_loss`; of `pulse_us` or twice that, or four "
+     "times, `pulse_lengths` of them. A share `turn_share` of the ranks shows it at a time; which "
+     "ones changes every `turn_steps` steps.",
      "Share by which kernels get longer on the mean, while it shows; 0.05 to 0.5.",
      "EROICA (NSDI'26), appendix A, problem 1"},
     {kEccRetries, Reach::kRanks, "device",
-     "Memory errors that are corrected: the device pauses for 0.5 ms at random, at its usual "
-     "clock.",
+     "Memory errors that are corrected: the device pauses at random, at its usual clock, for "
+     "`pause_us` or twice that, or four times, `pause_lengths` of them.",
      "Share by which kernels get longer on the mean; 0.03 to 0.5.",
      "Holmes (NSDI'25): GPU among the root devices; error handling of HBM"},
     {kGpuShared, Reach::kRanks, "device",
-     "Another process runs on the device: kernels and transfers of the rank take longer at the "
-     "usual clock.",
-     "Share by which kernels and transfers get longer; 0.03 to 0.5.",
+     "Another process runs on the device: kernels of the rank take longer at the usual clock, and "
+     "transfers by `link_share` of the same.",
+     "Share by which kernels get longer; 0.03 to 0.5.",
      "EROICA (NSDI'26), appendix B: the case that it failed on"},
+    {kMemorySlow, Reach::kRanks, "device",
+     "The device's memory at a part of its speed: of each kernel gets longer what the memory "
+     "bounds ([hardware.memory_bound]), at the usual clock.",
+     "Share by which what the memory bounds gets longer; 0.1 to 1.",
+     "issue 20: memory-bound kernels 30 to 40 % slower; thermal limits of HBM"},
     {kMemoryFragmentation, Reach::kRanks, "device",
      "The allocator finds no block, frees its cache and tries again: cudaFree and cudaMalloc "
-     "before the first forward pass of every other "
-     "step or so.",
+     "before the first forward pass, in a share `fragmented_share` of the steps.",
      "Share of a healthy step that the calls take, where they come; 0.05 to 1.",
      "PyTorch's caching allocator: num_alloc_retries"},
     {kNicSlow, Reach::kRanks, "network", "A NIC at a part of its speed, both directions.",
@@ -55,12 +60,11 @@ constexpr std::array<FaultDescription, kFaultKindCount> kDescriptions = {{
     {kNicReceiveSlow, Reach::kRanks, "network", "A NIC that receives at a part of its speed.",
      kSpeedLost, "C4 (HPCA'25): hot column of the latency matrix"},
     {kNicFlapping, Reach::kRanks, "network",
-     "A NIC that runs at a tenth of its speed in some steps.",
+     "A NIC that loses `flapping_loss` of its speed in some steps.",
      "Share of the steps in which it does; 0.1 to 0.5.", "issue 4: NIC flapping"},
     {kNicDown, Reach::kRanks, "network",
      "The NIC is gone. Its traffic takes that of the neighboring device, by way of the host's bus: "
-     "two fifths of a NIC for the rank, half "
-     "of one for the neighbor.",
+     "`own_nic_share` of a NIC for the rank, `neighbor_nic_share` of one for the neighbor.",
      kNoSeverity, "EROICA (NSDI'26), case study 2, problem 2"},
     {kBondDegraded, Reach::kRanks, "network",
      "One of two bonded NICs is lost, for all ranks that share them.",
@@ -83,8 +87,7 @@ constexpr std::array<FaultDescription, kFaultKindCount> kDescriptions = {{
      kNoSeverity, "EROICA (NSDI'26), appendix A, problem 2"},
     {kPcieDowngrade, Reach::kRanks, "network",
      "The slot of a device has fewer lanes: copies take longer, and so do transfers where the slot "
-     "falls below its NIC's speed (four "
-     "fifths of the slot's).",
+     "falls below its NIC's speed (fabric.slot_over_nic).",
      kSpeedLost, "issue 4: PCIe downgrade"},
     {kNetworkSlowEverywhere, Reach::kEveryone, "network",
      "All NICs of the job: flows of many ranks meet on few paths.",
@@ -93,8 +96,9 @@ constexpr std::array<FaultDescription, kFaultKindCount> kDescriptions = {{
      "A wrong NCCL setting on a rank: whatever it takes part in moves at a part of the speed.",
      kSpeedLost, "EROICA (NSDI'26), table 2: misconfigured communication"},
     {kStorageSlow, Reach::kHosts, "host",
-     "The training threads of a host wait for reads from storage.", kShareOfStep,
-     "EROICA (NSDI'26), case study 1, problem 1, on one host"},
+     "The training threads of a host wait for reads from storage, each time longer or shorter by "
+     "up to `wait_spread`.",
+     kShareOfStep, "EROICA (NSDI'26), case study 1, problem 1, on one host"},
     {kStorageSlowEverywhere, Reach::kEveryone, "host",
      "All training threads wait for reads from storage.", kShareOfStep,
      "EROICA (NSDI'26), case study 1, problem 1"},
@@ -105,16 +109,16 @@ constexpr std::array<FaultDescription, kFaultKindCount> kDescriptions = {{
     {kPinMemory, Reach::kRanks, "host", "Pinning memory takes long, under memory pressure.",
      kShareOfStep, "EROICA (NSDI'26), case study 2, problem 3"},
     {kGarbageCollection, Reach::kEveryone, "host",
-     "Each rank collects garbage in a tenth of its steps, each in its own, below whatever frame "
-     "runs.",
-     "Share of a healthy step that one collection takes; 0.05 to 1.",
+     "Each rank collects garbage in a share `collecting_share` of its steps, each in its own, "
+     "below whatever frame runs, of `collecting_places`.",
+     "Share of a healthy step that one collection takes; 0.01 to 1.",
      "EROICA (NSDI'26), case study 1, problem 3"},
     {kGilContention, Reach::kRanks, "host",
      "Another thread holds the interpreter's lock: all that the training thread does takes longer.",
      kThreadOutlasts, "CPython's switch interval; issue 4"},
     {kCpuStolen, Reach::kHosts, "host",
      "Another process takes the host's cores: the same for all ranks there, and the processor is "
-     "seen less busy for them.",
+     "seen less busy for them, by `seen_share` of what is taken.",
      kThreadOutlasts, "Minder (NSDI'25): CPU among the faulty machine's metrics; issue 4"},
     {kCpuBoundForward, Reach::kEveryone, "code",
      "Python in the forward pass holds up the launches, on all ranks.", kShareOfStep,
@@ -132,6 +136,11 @@ constexpr std::array<FaultDescription, kFaultKindCount> kDescriptions = {{
      "Share by which the sequences are longer, or the sigma of the logarithm of the lengths; 0.05 "
      "to 0.5.",
      "EROICA (NSDI'26), case study 2, problem 4"},
+    {kVaryingLengths, Reach::kEveryone, "load",
+     "Micro-batches of unequal length on every data replica, other ones each step: a step is as "
+     "long as its longest, and no rank is slower than the others.",
+     "Sigma of the logarithm of the lengths, whose mean stays 1; 0.05 to 0.6.",
+     "WLB-LLM (OSDI'25): documents of unequal length; issue 20"},
     {kStageImbalance, Reach::kStages, "load", "A pipeline stage has more work than the others.",
      "Share of work that the stage has more; 0.05 to 0.5.",
      "What-if analysis of stragglers (arXiv 2505.05713): uneven stages"},
@@ -157,7 +166,8 @@ constexpr std::array<FaultDescription, kFaultKindCount> kDescriptions = {{
      "Batches of the rank are lost, and reported as lost; training is well.",
      "Share of the batches; 0.05 to 0.9.", "issue 4: telemetry loss"},
     {kTransientSpike, Reach::kRanks, "transient",
-     "All kernels of the rank take longer in a step out of 16, at random, and are well again.",
+     "All kernels of the rank take longer in a share `spike_share` of the steps, at random, and "
+     "are well again.",
      kLonger, "Holmes (NSDI'25): spikes among the shapes of irregularity"},
 }};
 
@@ -191,7 +201,8 @@ std::string FaultReference() {
       "`last_step`, both included, and of these the share `duty`, drawn at random. A healthy step "
       "is one of the same job without faults, "
       "as estimated from its programs.\n"
-      "Several faults of one rank multiply.\n";
+      "Several faults of one rank multiply. Words in `code` under *what happens* are further "
+      "keys of the fault.\n";
   std::string_view family;
   for (const FaultDescription& fault : kDescriptions) {
     if (fault.family != family) {

@@ -1,6 +1,7 @@
 #include "tests/evaluation/simulate/fault_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "schemas/check.h"
 #include "tests/evaluation/simulate/fault_strikes.h"
@@ -10,8 +11,6 @@ namespace {
 
 // Keep the draws of one thing apart from those of another.
 constexpr uint64_t kFaultDraws = 0xFA017;
-constexpr uint64_t kLengthDraws = 0x1E46;
-constexpr uint64_t kRoutingDraws = 0x4007E;
 
 // What a fault adds to a step at the most.
 constexpr double kLongestNs = 3.6e12;
@@ -31,17 +30,7 @@ FaultEffect EffectOf(FaultKind kind) {
 }
 
 FaultPlan::FaultPlan(const SimulatedJob& job, FunctionCatalog& catalog, uint32_t first_step)
-    : layout_(job.layout),
-      seed_(job.seed),
-      first_step_(first_step),
-      warmup_steps_(job.workload.warmup_steps),
-      warmup_factor_(job.workload.warmup_factor) {
-  const Workload& workload = job.workload;
-  if (workload.length_spread > 0)
-    lengths_ = std::make_unique<LogNormalTable>(workload.length_spread);
-  if (workload.routing_spread > 0 && workload.expert_every > 0 && layout_.expert > 1) {
-    routing_ = std::make_unique<LogNormalTable>(workload.routing_spread);
-  }
+    : layout_(job.layout), seed_(job.seed), variation_(job, catalog, first_step) {
   std::vector<std::vector<Blow>> by_rank(layout_.world_size());
   if (!job.faults.empty()) {
     const HealthyStep healthy(job, catalog);
@@ -58,22 +47,29 @@ FaultPlan::FaultPlan(const SimulatedJob& job, FunctionCatalog& catalog, uint32_t
 void FaultPlan::Plan(const Fault& fault, const SimulatedJob& job, const HealthyStep& healthy,
                      FunctionCatalog& catalog, std::vector<std::vector<Blow>>& by_rank) {
   const auto index = static_cast<uint32_t>(faults_.size());
-  PlannedFault& planned = faults_.emplace_back();
-  planned.kind = fault.kind;
-  planned.severity = fault.severity;
-  planned.first_step = fault.first_step;
-  planned.last_step = fault.last_step;
-  planned.duty = fault.duty;
-  planned.key = NoiseKey(seed_, kFaultDraws, index);
-  planned.effect = EffectOf(fault.kind);
+  PlannedFault planned{.kind = fault.kind,
+                       .severity = fault.severity,
+                       .first_step = fault.first_step,
+                       .last_step = fault.last_step,
+                       .duty = fault.duty,
+                       .shape = fault.shape,
+                       .key = NoiseKey(seed_, kFaultDraws, index),
+                       .effect = EffectOf(fault.kind),
+                       .roofline = Roofline(job.hardware),
+                       .slot_over_nic = job.fabric.slot_over_nic};
   planned.duration_ns = static_cast<int64_t>(
       std::min(static_cast<double>(healthy.step_ns()) * fault.severity, kLongestNs));
   for (uint32_t stage = 0; stage < layout_.pipeline; ++stage)
     planned.mean_kernel_ns.push_back(healthy.mean_kernel_ns(stage));
-  planned.functions = FunctionsOf(fault.kind, catalog);
+  planned.functions = FunctionsOf(fault, catalog);
   AddPaths(fault, job, planned.paths);
+  if (fault.kind == FaultKind::kVaryingLengths) {
+    planned.lengths = std::make_shared<const MicroBatchLengths>(
+        fault.severity, job.workload.micro_batches, planned.key);
+  }
   for (const Strike& strike : StrikesOf(fault, job, healthy, planned.key))
     by_rank[strike.rank].push_back({.fault = index, .amount = strike.amount});
+  faults_.push_back(std::move(planned));
 }
 
 bool FaultPlan::ShowsIn(const PlannedFault& fault, uint32_t step) const {
@@ -84,16 +80,16 @@ bool FaultPlan::ShowsIn(const PlannedFault& fault, uint32_t step) const {
 void FaultPlan::EffectsOn(uint32_t rank, uint32_t step, StepEffects& effects) const {
   static const StepEffects kNone;
   effects = kNone;
-  if (step - first_step_ < warmup_steps_) Warm(step, effects);
-  if (lengths_ != nullptr) DrawLength(rank, step, effects);
-  if (routing_ != nullptr) Route(rank, step, effects);
+  variation_.AddTo(rank, step, effects);
   const uint32_t end = first_blow_[rank + 1];
   for (uint32_t i = first_blow_[rank]; i < end; ++i) {
     const PlannedFault& fault = faults_[blows_[i].fault];
     if (!ShowsIn(fault, step)) continue;
+    const Coordinates at = CoordinatesOf(layout_, rank);
     fault.effect({.fault = fault,
                   .amount = blows_[i].amount,
-                  .stage = CoordinatesOf(layout_, rank).pipeline,
+                  .stage = at.pipeline,
+                  .replica = at.data,
                   .rank = rank,
                   .step = step,
                   .key = NoiseKey(fault.key, rank, step, 1)},
@@ -126,37 +122,6 @@ void FaultPlan::PathsIn(uint32_t step, std::vector<PathEffect>& paths) const {
     }
   }
   paths.resize(kept);
-}
-
-// Caches fill and kernels are tuned: from the factor down to 1, evenly.
-void FaultPlan::Warm(uint32_t step, StepEffects& effects) const {
-  const double left = static_cast<double>(warmup_steps_ - (step - first_step_)) / warmup_steps_;
-  const Factor factor = Longer((warmup_factor_ - 1) * left);
-  for (Factor& kernel : effects.kernel) Multiply(kernel, factor);
-  Multiply(effects.host, factor);
-}
-
-// A micro batch's sequences are shared by the tensor and context ranks, and by all stages.
-void FaultPlan::DrawLength(uint32_t rank, uint32_t step, StepEffects& effects) const {
-  const uint32_t data = rank / (layout_.tensor * layout_.context) % layout_.data;
-  Multiply(effects.work, lengths_->Of(NoiseKey(seed_ ^ kLengthDraws, data, step)));
-}
-
-// Every token goes somewhere: the shares of a group have the mean 1. Tensor ranks share an expert.
-void FaultPlan::Route(uint32_t rank, uint32_t step, StepEffects& effects) const {
-  Coordinates at = CoordinatesOf(layout_, rank);
-  const uint32_t expert = at.data % layout_.expert;
-  at.tensor = 0;
-  at.data -= expert;
-  const uint64_t group = NoiseKey(seed_ ^ kRoutingDraws, RankAt(layout_, at), step);
-  uint64_t sum = 0;
-  uint64_t own = 0;
-  for (uint32_t i = 0; i < layout_.expert; ++i) {
-    const Factor tokens = routing_->Of(Mix(group ^ i));
-    sum += tokens;
-    if (i == expert) own = tokens;
-  }
-  Multiply(effects.expert_work, static_cast<Factor>((own * layout_.expert << 16) / sum));
 }
 
 }  // namespace eroica::simulate

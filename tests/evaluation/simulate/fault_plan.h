@@ -2,13 +2,12 @@
 // same job, rank and step, same effects, in any order of asking.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "tests/evaluation/simulate/effect_source.h"
 #include "tests/evaluation/simulate/fault_effects.h"
 #include "tests/evaluation/simulate/function_catalog.h"
-#include "tests/evaluation/simulate/noise.h"
+#include "tests/evaluation/simulate/job_variation.h"
 #include "tests/evaluation/simulate/simulated_job.h"
 #include "tests/evaluation/simulate/step_effects.h"
 
@@ -20,8 +19,8 @@ class FaultPlan : public EffectSource {
   // of what it needs. first_step: of the processes, which warm up.
   FaultPlan(const SimulatedJob& job, FunctionCatalog& catalog, uint32_t first_step = 0);
 
-  // What differs from a healthy, even job for this rank in this step: faults, and the workload's
-  // own unevenness (lengths, routing, warm-up). effects is overwritten.
+  // What differs from a healthy, even job for this rank in this step: faults, and what differs
+  // where nothing is wrong (job_variation.h). effects is overwritten.
   void EffectsOn(uint32_t rank, uint32_t step, StepEffects& effects) const override;
   // By source, then destination, none twice.
   void PathsIn(uint32_t step, std::vector<PathEffect>& paths) const override;
@@ -35,18 +34,10 @@ class FaultPlan : public EffectSource {
   void Plan(const Fault& fault, const SimulatedJob& job, const HealthyStep& healthy,
             FunctionCatalog& catalog, std::vector<std::vector<Blow>>& by_rank);
   bool ShowsIn(const PlannedFault& fault, uint32_t step) const;
-  // The job's own unevenness.
-  void Warm(uint32_t step, StepEffects& effects) const;
-  void DrawLength(uint32_t rank, uint32_t step, StepEffects& effects) const;
-  void Route(uint32_t rank, uint32_t step, StepEffects& effects) const;
 
   ParallelLayout layout_;
   uint64_t seed_;
-  uint32_t first_step_;
-  uint32_t warmup_steps_;
-  double warmup_factor_;
-  std::unique_ptr<LogNormalTable> lengths_;  // null: all sequences are equally long
-  std::unique_ptr<LogNormalTable> routing_;  // null: no experts, or all get equally many tokens
+  JobVariation variation_;
   std::vector<PlannedFault> faults_;
   // Blows of rank r: [first_blow_[r], first_blow_[r + 1]).
   std::vector<uint32_t> first_blow_;

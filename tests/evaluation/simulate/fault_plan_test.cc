@@ -47,7 +47,7 @@ bool Same(const StepEffects& a, const StepEffects& b) {
          a.expert_work == b.expert_work && a.nvlink == b.nvlink && a.nic_send == b.nic_send &&
          a.nic_receive == b.nic_receive && a.pcie == b.pcie &&
          a.nvlink_over_pcie == b.nvlink_over_pcie && a.sm_clock == b.sm_clock &&
-         a.cpu_level == b.cpu_level &&
+         a.cpu_level == b.cpu_level && a.memory == b.memory && a.micro_batches == b.micro_batches &&
          a.pulses.per_million_kernels == b.pulses.per_million_kernels &&
          a.pulses.duration_ns == b.pulses.duration_ns && SameInsertions(a, b) && a.stop == b.stop &&
          a.telemetry_loss == b.telemetry_loss;

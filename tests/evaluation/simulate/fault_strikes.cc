@@ -9,9 +9,6 @@
 namespace eroica::simulate {
 namespace {
 
-// A device without a NIC reaches its neighbor's over the host's bus.
-constexpr double kDetour = 0.4;
-constexpr double kSharedNic = 0.5;
 constexpr double kLargestFactor = 50'000;
 // A group whose hot experts get all tokens leaves the others at least so much.
 constexpr double kLeastTokens = 0.05;
@@ -58,10 +55,11 @@ std::vector<Strike> RanksReached(FaultReach reach, const Fault& fault, const Sim
   return strikes;
 }
 
-// The ranks and, where they still have their NIC, the neighbors that lend them theirs.
+// The ranks, which reach a neighbor's NIC over the host's bus, and the neighbors where these still
+// have theirs.
 std::vector<Strike> NicDown(const Fault& fault, const SimulatedJob& job) {
   std::vector<Strike> strikes = RanksReached(FaultReach::kRanks, fault, job);
-  for (Strike& strike : strikes) strike.amount = ToFactor(kDetour);
+  for (Strike& strike : strikes) strike.amount = ToFactor(fault.shape.own_nic_share);
   const size_t down = strikes.size();
   for (size_t i = 0; i < down; ++i) {
     const uint32_t device = job.layout.DeviceOf(strikes[i].rank) ^ 1;
@@ -70,7 +68,8 @@ std::vector<Strike> NicDown(const Fault& fault, const SimulatedJob& job) {
     const bool exists = device < job.layout.ranks_per_host && neighbor < job.layout.world_size();
     const bool known = std::any_of(strikes.begin(), strikes.end(),
                                    [&](const Strike& strike) { return strike.rank == neighbor; });
-    if (exists && !known) strikes.push_back({.rank = neighbor, .amount = ToFactor(kSharedNic)});
+    if (!exists || known) continue;
+    strikes.push_back({.rank = neighbor, .amount = ToFactor(fault.shape.neighbor_nic_share)});
   }
   std::sort(strikes.begin(), strikes.end(),
             [](const Strike& a, const Strike& b) { return a.rank < b.rank; });

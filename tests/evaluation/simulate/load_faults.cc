@@ -10,6 +10,10 @@ void OtherTokens(const FaultMoment& moment, StepEffects& effects) {
   Multiply(effects.expert_work, moment.amount);
 }
 
+void OtherLengths(const FaultMoment& moment, StepEffects& effects) {
+  moment.fault.lengths->MultiplyInto(moment.replica, moment.step, effects.micro_batches);
+}
+
 }  // namespace
 
 FaultEffect FindLoadFault(FaultKind kind) {
@@ -17,6 +21,7 @@ FaultEffect FindLoadFault(FaultKind kind) {
     case FaultKind::kSequenceImbalance:
     case FaultKind::kStageImbalance: return MoreWork;
     case FaultKind::kExpertImbalance: return OtherTokens;
+    case FaultKind::kVaryingLengths: return OtherLengths;
     default: return nullptr;
   }
 }

@@ -7,10 +7,6 @@
 namespace eroica::simulate {
 namespace {
 
-constexpr double kFlappingLoses = 0.9;
-// A slot's speed in shares of that of the NIC behind it.
-constexpr double kSlotOverNic = 1.25;
-
 void SlowNic(Factor speed, StepEffects& effects) {
   Multiply(effects.nic_send, speed);
   Multiply(effects.nic_receive, speed);
@@ -27,7 +23,8 @@ void NicReceiveSlow(const FaultMoment& moment, StepEffects& effects) {
 }
 
 void NicFlapping(const FaultMoment& moment, StepEffects& effects) {
-  if (UniformOf(moment.key) < moment.fault.severity) SlowNic(SpeedLeft(kFlappingLoses), effects);
+  if (UniformOf(moment.key) < moment.fault.severity)
+    SlowNic(SpeedLeft(moment.fault.shape.flapping_loss), effects);
 }
 
 void NicDown(const FaultMoment& moment, StepEffects& effects) { SlowNic(moment.amount, effects); }
@@ -41,7 +38,7 @@ void PcieDowngrade(const FaultMoment& moment, StepEffects& effects) {
   const Factor left = SpeedLeft(moment.fault.severity);
   Multiply(effects.pcie, left);
   Multiply(effects.kernel[static_cast<size_t>(KernelKind::kCopy)], Inverse(left));
-  SlowNic(std::min(kUnit, static_cast<Factor>(left * kSlotOverNic)), effects);
+  SlowNic(std::min(kUnit, static_cast<Factor>(left * moment.fault.slot_over_nic)), effects);
 }
 
 void NcclSetting(const FaultMoment& moment, StepEffects& effects) {

@@ -55,6 +55,7 @@ class StepBuilder {
   void RunPasses(const StageSchedule& schedule) {
     std::vector<uint32_t> tickets;  // by message
     for (const PipelineAction& action : schedule) {
+      writer_.SetMicroBatch(action.micro_batch);
       const uint32_t input =
           action.message < tickets.size() ? tickets[action.message] : ProgramWriter::kNoTicket;
       switch (action.kind) {
@@ -77,6 +78,7 @@ class StepBuilder {
           break;
       }
     }
+    writer_.SetMicroBatch(Instruction::kNoMicroBatch);
   }
 
   void MarkFirst(MarkKind mark, bool& began) {

@@ -62,6 +62,25 @@ TEST(ProgramBuilder, MarksTheStepInOrder) {
                   MarkKind::kCheckpointEnd, MarkKind::kStepEnd));
 }
 
+TEST(ProgramBuilder, WhatGrowsWithItsMicroBatchNamesIt) {
+  const Built built(Job({.tensor = 2, .data = 2, .pipeline = 2}));
+  for (uint32_t stage = 0; stage < 2; ++stage) {
+    for (const Instruction& instruction : built.programs[stage].instructions) {
+      const bool of_pass =
+          instruction.kind == InstructionKind::kKernel &&
+          (instruction.phase == Phase::kForward || instruction.phase == Phase::kBackward);
+      const bool passed_on = instruction.kind == InstructionKind::kSend ||
+                             instruction.kind == InstructionKind::kReceive;
+      if (of_pass || passed_on || instruction.group == GroupKind::kTensor) {
+        EXPECT_LT(instruction.micro_batch, Workload{}.micro_batches);
+      }
+      if (instruction.phase == Phase::kOptimizer || instruction.kind == InstructionKind::kHost) {
+        EXPECT_EQ(instruction.micro_batch, Instruction::kNoMicroBatch);
+      }
+    }
+  }
+}
+
 TEST(ProgramBuilder, EachPhaseIsThere) {
   const Built built(Job({}));
   for (int phase = 0; phase < kPhaseCount; ++phase) {

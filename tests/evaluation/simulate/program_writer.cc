@@ -40,6 +40,7 @@ Instruction& ProgramWriter::Append(InstructionKind kind) {
   instruction.kind = kind;
   instruction.phase = phase_;
   instruction.every = every_;
+  instruction.micro_batch = micro_batch_;
   return instruction;
 }
 

@@ -25,6 +25,7 @@ class ProgramWriter {
   // Of what follows.
   void SetPhase(Phase phase) { phase_ = phase; }
   void SetEvery(uint32_t every) { every_ = every; }
+  void SetMicroBatch(uint32_t micro_batch) { micro_batch_ = micro_batch; }
 
   // A Python frame, called by the innermost that is open.
   void Enter(std::string_view frame);
@@ -59,6 +60,7 @@ class ProgramWriter {
   RankProgram program_;
   Phase phase_ = Phase::kData;
   uint32_t every_ = 0;
+  uint32_t micro_batch_ = Instruction::kNoMicroBatch;
   std::string stack_;  // the open frames, outermost first, with separators
   struct Frame {
     uint32_t function = 0;

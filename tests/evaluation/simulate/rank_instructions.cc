@@ -9,6 +9,18 @@ namespace {
 // Keeps the draws of inserted work apart from those of instructions.
 constexpr uint64_t kInsertionDomain = uint64_t{1} << 41;
 
+// What pulses add to a kernel of that length. draw: of 32 bits.
+int64_t PulsesIn(int64_t kernel_ns, uint64_t draw, const DevicePulses& pulses) {
+  if (pulses.period_ns == 0)
+    return (draw * 1'000'000) >> 32 < pulses.per_million_kernels ? pulses.duration_ns : 0;
+  constexpr int64_t kMost = 1'000'000;
+  const int64_t rest_ns = kernel_ns % pulses.period_ns;
+  const bool one_more =
+      static_cast<double>(draw) * 0x1.0p-32 * static_cast<double>(pulses.period_ns) <
+      static_cast<double>(rest_ns);
+  return std::min(kernel_ns / pulses.period_ns + (one_more ? 1 : 0), kMost) * pulses.duration_ns;
+}
+
 }  // namespace
 
 void StepRunner::RunRank(RankState& rank) {
@@ -68,10 +80,13 @@ void StepRunner::RunKernel(RankState& rank, const StageInstruction& instruction)
   int64_t duration_ns =
       Scale(Scale(instruction.duration_ns, rank.kernel[static_cast<size_t>(instruction.kernel)]),
             kernel_noise_.Of(key));
-  const DevicePulses& pulses = rank.effects.pulses;
-  if (pulses.per_million_kernels > 0 &&
-      (((key & 0xFFFFFFFF) * 1'000'000) >> 32) < pulses.per_million_kernels)
-    duration_ns += pulses.duration_ns;
+  const Factor length = LengthOf(rank, instruction);
+  if (length != kUnit) duration_ns = Scale(duration_ns, WorkOf(instruction.kernel, length));
+  if (const DevicePulses& pulses = rank.effects.pulses; pulses.duration_ns > 0) {
+    const int64_t added_ns = PulsesIn(duration_ns, key & 0xFFFFFFFF, pulses);
+    duration_ns +=
+        pulses.of_clock ? Scale(added_ns, roofline_.ClockShare(instruction.kernel)) : added_ns;
+  }
   rank.device_ns = start_ns + duration_ns;
   if (!records_all_) return;
   rank.kernels.push_back({.start_ns = start_ns,
@@ -93,14 +108,17 @@ void StepRunner::Join(RankState& rank, const StageInstruction& instruction) {
   const auto kind = static_cast<size_t>(stage.streams[series.stream].kind);
   const uint64_t sequence = rank.counts[series_index]++;
   const uint32_t slot = stream.launched++;
+  const Factor bytes = MovesActivations(stage.streams[series.stream].kind)
+                           ? Combine(rank.bytes[kind], LengthOf(rank, instruction))
+                           : rank.bytes[kind];
   const Rendezvous::Joining joining = {
       .ready_ns = std::max(rank.host_ns, rank.device_ns),
       .operation = collective ? series.operation : CollectiveOperation::kSend,
       .declared_bytes = instruction.bytes,
-      .bytes =
-          static_cast<uint64_t>(Scale(static_cast<int64_t>(instruction.bytes), rank.bytes[kind])),
+      .bytes = static_cast<uint64_t>(Scale(static_cast<int64_t>(instruction.bytes), bytes)),
       .stands_still = rank.stop == Stop::kTransferHangs,
-      .member = stream.member};
+      .member = stream.member,
+      .step = rank.step};
   if (joining.stands_still) rank.stop = Stop::kNone;
   stream.rows.push_back({.launched_ns = rank.host_ns,
                          .ready_ns = joining.ready_ns,

@@ -37,6 +37,8 @@ enum class InstructionKind : uint8_t {
 };
 
 struct Instruction {
+  static constexpr uint32_t kNoMicroBatch = 0xFFFFFFFF;
+
   InstructionKind kind = InstructionKind::kHost;
   Phase phase = Phase::kForward;
   KernelKind kernel = KernelKind::kMatrix;
@@ -50,7 +52,8 @@ struct Instruction {
   // kSend, kReceive: +1 the next pipeline stage, -1 the one before, around the ends where schedules
   // interleave
   int32_t peer_stages = 0;
-  uint32_t every = 0;       // > 0: only in the last step of each `every` steps
+  uint32_t every = 0;                    // > 0: only in the last step of each `every` steps
+  uint32_t micro_batch = kNoMicroBatch;  // whose length it grows with
   int64_t duration_ns = 0;  // kKernel: on the device at full speed; kHost: on the thread
   // collectives: of the whole buffer, that is the output of an all-gather and the input of a
   // reduce-scatter; kCopy kernels: copied

@@ -31,6 +31,7 @@ class Rendezvous {
     uint64_t declared_bytes = 0;  // must be equal among members
     uint64_t bytes = 0;           // the largest of what members move
     uint32_t joined = 0;
+    uint32_t step = 0;
     CollectiveOperation operation = CollectiveOperation::kUnknown;
     bool impossible = false;
     uint32_t broken = kNobody;  // member whose transfer stands still
@@ -48,6 +49,7 @@ class Rendezvous {
     uint64_t bytes = 0;
     bool stands_still = false;
     uint32_t member = 0;
+    uint32_t step = 0;
   };
   // What transfers of this rendezvous take, by operation and size; valid as long as its members'
   // links and paths stay as they are.
@@ -69,6 +71,7 @@ class Rendezvous {
       at.latest_ready_ns = joining.ready_ns;
       at.operation = joining.operation;
       at.declared_bytes = joining.declared_bytes;
+      at.step = joining.step;
     }
     at.impossible |= at.operation != joining.operation ||
                      at.declared_bytes != joining.declared_bytes || joining.stands_still;

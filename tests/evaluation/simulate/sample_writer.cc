@@ -29,7 +29,7 @@ int64_t MovedUntil(int64_t x, int64_t slice_ns, int64_t period_ns) {
 }  // namespace
 
 SampleWriter::SampleWriter(const SimulatedJob& job, const StepRunner& runner, int64_t begin_ns)
-    : runner_(runner) {
+    : runner_(runner), roofline_(job.hardware) {
   if (job.telemetry.level == CaptureLevel::kCollectives) return;
   period_ns_ = job.telemetry.sample_period_ns;
   const uint32_t world_size = job.layout.world_size();
@@ -71,8 +71,11 @@ void SampleWriter::AddRows(const RankState& rank, OpenPeriods& open) const {
         copies ? (int64_t{row.level} << 16) / rank.kernel[static_cast<size_t>(KernelKind::kCopy)]
                : Scale(row.level, rank.effects.sm_clock);
     Add(copies ? Resource::kPcieTx : Resource::kGpuSm, row.start_ns, row.end_ns, level, open);
-    const int64_t memory = copies ? OfMemory(Resource::kPcieTx, level)
-                                  : Scale(MemoryLevelOf(row.kernel), rank.effects.sm_clock);
+    const int64_t memory =
+        copies
+            ? OfMemory(Resource::kPcieTx, level)
+            : Scale(MemoryLevelOf(row.kernel),
+                    roofline_.MemoryLevel(row.kernel, rank.effects.sm_clock, rank.effects.memory));
     Add(Resource::kGpuDram, row.start_ns, row.end_ns, memory, open);
   }
   for (const IntervalRow& row : rank.waits)

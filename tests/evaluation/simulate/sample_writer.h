@@ -11,6 +11,7 @@
 
 #include "schemas/event_batch.h"
 #include "tests/evaluation/simulate/rank_state.h"
+#include "tests/evaluation/simulate/roofline.h"
 #include "tests/evaluation/simulate/simulated_job.h"
 #include "tests/evaluation/simulate/step_runner.h"
 
@@ -45,6 +46,7 @@ class SampleWriter {
   void Emit(const RankState& rank, OpenPeriods& open);
 
   const StepRunner& runner_;
+  Roofline roofline_;
   // What moves over a full link is so much of the memory's bandwidth: read where it comes from,
   // written where it goes to.
   std::array<int64_t, kResourceCount> memory_of_link_ = {};

@@ -45,6 +45,25 @@ TEST(SampleWriter, AKernelShowsForItsShareOfThePeriod) {
   EXPECT_TRUE(Values(run, 0, Resource::kNvlink).empty());
 }
 
+TEST(SampleWriter, SlowMemoryMovesAsManyBytesInALongerTime) {
+  EngineHarness harness;
+  harness.job.workload.launch_ns = 0;
+  harness.job.telemetry.sample_period_ns = 1'000;
+  harness.job.hardware.memory_bound.elementwise = 1;
+  harness.effects.script = [](uint32_t, uint32_t, StepEffects& effects) {
+    effects.memory = 2 * kUnit;
+  };
+  HandmadeProgram writer(harness.catalog);
+  writer.Kernel("norm", 1'000).Synchronize().Host("log", 1'000);
+  RankProgram program = writer.program();
+  program.instructions[0].kernel = KernelKind::kElementwise;
+  harness.programs = {program};
+  // An elementwise kernel takes 0.85 of the memory's bandwidth, here half of that for twice as
+  // long.
+  EXPECT_THAT(Values(harness.Run(), 0, Resource::kGpuDram),
+              testing::Pointwise(testing::DoubleNear(1e-4), {0.425, 0.425, 0.0}));
+}
+
 TEST(SampleWriter, WhatRunsAcrossStepsIsCountedOnce) {
   EngineHarness harness;
   harness.job.workload.launch_ns = 0;

@@ -57,6 +57,8 @@ absl::Status CheckWorkload(const Workload& workload) {
       {"gradient_buckets", ToDouble(uint64_t{workload.gradient_buckets}), 1, 4096},
       {"routing_spread", workload.routing_spread, 0, 1},
       {"length_spread", workload.length_spread, 0, 1},
+      {"micro_batch_spread", workload.micro_batch_spread, 0, 1},
+      {"attention_squares", workload.attention_squares, 0, 1},
       {"data_ns", ToDouble(workload.data_ns), 0, 10 * kMinute},
       {"launch_ns", ToDouble(workload.launch_ns), 1, kSecond},
       {"optimizer_ns", ToDouble(workload.optimizer_ns), 1, 10 * kMinute},
@@ -65,6 +67,10 @@ absl::Status CheckWorkload(const Workload& workload) {
       {"jitter.kernel", workload.jitter.kernel, 0, 1},
       {"jitter.host", workload.jitter.host, 0, 1},
       {"jitter.transfer", workload.jitter.transfer, 0, 1},
+      {"loader_wait.rate", workload.loader_wait.rate, 0, 1},
+      {"loader_wait.shortest_ns", ToDouble(workload.loader_wait.shortest_ns), 1, kMinute},
+      {"loader_wait.longest_ns", ToDouble(workload.loader_wait.longest_ns),
+       ToDouble(workload.loader_wait.shortest_ns), kMinute},
   };
   if (absl::Status status = CheckBounds("workload.", bounds); !status.ok()) return status;
   if (absl::Status status = CheckOccasion("checkpoint", workload.checkpoint); !status.ok())
@@ -83,8 +89,43 @@ absl::Status CheckFabric(const Fabric& fabric) {
       {"hop_latency_ns", ToDouble(fabric.hop_latency_ns), 0, kSecond},
       {"rings", ToDouble(uint64_t{fabric.rings}), 1, 64},
       {"hosts_per_rack", ToDouble(uint64_t{fabric.hosts_per_rack}), 1, 1'000'000},
+      {"slot_over_nic", fabric.slot_over_nic, 1, 100},
   };
   return CheckBounds("fabric.", bounds);
+}
+
+absl::Status CheckHardware(const Hardware& hardware) {
+  constexpr double kMostSpread = 0.3;
+  const Bound bounds[] = {
+      {"device_spread", hardware.device_spread, 0, kMostSpread},
+      {"memory_spread", hardware.memory_spread, 0, kMostSpread},
+      {"processor_spread", hardware.processor_spread, 0, kMostSpread},
+      {"core_spread", hardware.core_spread, 0, kMostSpread},
+      {"link_spread", hardware.link_spread, 0, kMostSpread},
+      {"memory_bound.matrix", hardware.memory_bound.matrix, 0, 1},
+      {"memory_bound.attention", hardware.memory_bound.attention, 0, 1},
+      {"memory_bound.elementwise", hardware.memory_bound.elementwise, 0, 1},
+      {"memory_bound.experts", hardware.memory_bound.experts, 0, 1},
+      {"memory_bound.embedding", hardware.memory_bound.embedding, 0, 1},
+      {"memory_bound.optimizer", hardware.memory_bound.optimizer, 0, 1},
+      {"clock_on_memory", hardware.clock_on_memory, 0, 1},
+      {"clock_on_copies", hardware.clock_on_copies, 0, 1},
+  };
+  return CheckBounds("hardware.", bounds);
+}
+
+absl::Status CheckNoise(const Noise& noise) {
+  const Bound bounds[] = {
+      {"step_kernel", noise.step_kernel, 0, 0.5},
+      {"step_host", noise.step_host, 0, 0.5},
+      {"step_transfer", noise.step_transfer, 0, 0.5},
+      {"correlation", noise.correlation, 0, 0.95},
+  };
+  if (absl::Status status = CheckBounds("noise.", bounds); !status.ok()) return status;
+  if (noise.tail_degrees == 0) return absl::OkStatus();
+  // With two degrees of freedom or fewer the distribution has no standard deviation.
+  const Bound degrees = {"tail_degrees", ToDouble(uint64_t{noise.tail_degrees}), 3, 100};
+  return CheckBounds("noise.", {&degrees, 1});
 }
 
 absl::Status CheckTelemetry(const Telemetry& telemetry) {
@@ -163,6 +204,30 @@ absl::Status CheckFaultPlace(const std::string& name, const Fault& fault,
   return absl::OkStatus();
 }
 
+absl::Status CheckFaultShape(const std::string& name, const FaultShape& shape) {
+  const Bound bounds[] = {
+      {"fragmented_share", shape.fragmented_share, 0.001, 1},
+      {"collecting_share", shape.collecting_share, 0.001, 1},
+      {"collecting_places", ToDouble(uint64_t{shape.collecting_places}), 1, 8},
+      {"spike_share", shape.spike_share, 0.001, 1},
+      {"pause_ns", ToDouble(shape.pause_ns), 1'000, kSecond},
+      {"pause_lengths", ToDouble(uint64_t{shape.pause_lengths}), 1, 16},
+      {"pulse_ns", ToDouble(shape.pulse_ns), 1'000, kSecond},
+      {"pulse_lengths", ToDouble(uint64_t{shape.pulse_lengths}), 1, 16},
+      {"pulse_loss", shape.pulse_loss, 0.01, 0.99},
+      {"turn_steps", ToDouble(uint64_t{shape.turn_steps}), 1, 10'000'000},
+      {"turn_share", shape.turn_share, 0.001, 1},
+      {"period_steps", ToDouble(uint64_t{shape.period_steps}), 2, 10'000'000},
+      {"flapping_loss", shape.flapping_loss, 0.01, 0.99},
+      {"own_nic_share", shape.own_nic_share, 0.01, 1},
+      {"neighbor_nic_share", shape.neighbor_nic_share, 0.01, 1},
+      {"link_share", shape.link_share, 0, 10},
+      {"seen_share", shape.seen_share, 0, 1},
+      {"wait_spread", shape.wait_spread, 0, 1},
+  };
+  return CheckBounds(name + ".", bounds);
+}
+
 absl::Status CheckFault(const std::string& name, const Fault& fault, const ParallelLayout& layout,
                         uint32_t steps) {
   if (absl::Status status = CheckFaultPlace(name, fault, layout); !status.ok()) return status;
@@ -174,6 +239,7 @@ absl::Status CheckFault(const std::string& name, const Fault& fault, const Paral
     return absl::InvalidArgumentError(
         fmt::format("{}.duty is {}; it must be above 0 and at most 1", name, fault.duty));
   }
+  if (absl::Status status = CheckFaultShape(name, fault.shape); !status.ok()) return status;
   if (fault.first_step >= steps) {
     return absl::InvalidArgumentError(fmt::format(
         "{}.first_step is {}; the job's steps are 0 to {}", name, fault.first_step, steps - 1));
@@ -221,6 +287,8 @@ absl::Status Check(const SimulatedJob& job) {
   if (absl::Status status = Check(job.layout); !status.ok()) return status;
   if (absl::Status status = CheckWorkload(job.workload); !status.ok()) return status;
   if (absl::Status status = CheckFabric(job.fabric); !status.ok()) return status;
+  if (absl::Status status = CheckHardware(job.hardware); !status.ok()) return status;
+  if (absl::Status status = CheckNoise(job.noise); !status.ok()) return status;
   if (absl::Status status = CheckTelemetry(job.telemetry); !status.ok()) return status;
   if (absl::Status status = CheckShape(job.layout, job.workload); !status.ok()) return status;
   for (size_t i = 0; i < job.faults.size(); ++i) {

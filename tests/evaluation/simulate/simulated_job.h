@@ -29,6 +29,14 @@ struct Occasion {
   int64_t duration_ns = 0;
 };
 
+// The training thread waits for its loaders now and then, on every rank, each in its own steps.
+// Lengths lie between the two bounds, short ones more often: half as many for twice the length.
+struct LoaderWait {
+  double rate = 0;  // share of a rank's steps in which it waits
+  int64_t shortest_ns = 1'000'000;
+  int64_t longest_ns = 50'000'000;
+};
+
 struct Workload {
   uint32_t layers = 8;         // of the whole model, spread evenly over the pipeline
   uint32_t micro_batches = 4;  // of one step
@@ -46,6 +54,12 @@ struct Workload {
   double routing_spread = 0.1;
   // sigma of the log of a micro batch's sequence length, drawn for each data rank and step
   double length_spread = 0;
+  // sigma of the log of each micro batch's length, of mean 1, drawn anew each step; for all ranks
+  // together, or for each data replica its own
+  double micro_batch_spread = 0;
+  bool micro_batches_shared = false;
+  // share of the attention kernels' time that grows with the square of the length
+  double attention_squares = 0;
   int64_t data_ns = 1'000'000;       // the training thread takes a batch from the loader
   int64_t launch_ns = 5'000;         // of one kernel on the training thread
   int64_t optimizer_ns = 4'000'000;  // device time
@@ -54,7 +68,8 @@ struct Workload {
   Occasion checkpoint;
   Occasion evaluation;
   Occasion garbage_collection;  // on all ranks at once
-  uint32_t pause_at_step = 0;   // > 0: the job rests between two steps
+  LoaderWait loader_wait;
+  uint32_t pause_at_step = 0;  // > 0: the job rests between two steps
   int64_t pause_ns = 0;
   Jitter jitter;
 };
@@ -71,6 +86,44 @@ struct Fabric {
   // hosts.
   uint32_t rings = 8;
   uint32_t hosts_per_rack = 4;
+  // a slot's speed in shares of that of the NIC behind it; large where the NIC has its own slot
+  double slot_over_nic = 1.25;
+};
+
+// Share of a kernel's time that the device's memory bounds, by what it does.
+struct MemoryBound {
+  double matrix = 0.1;
+  double attention = 0.1;
+  double elementwise = 0.9;
+  double experts = 0.2;
+  double embedding = 0.9;
+  double optimizer = 0.95;
+};
+
+// By how much machines of one kind differ for good, as the standard deviation of the logarithm of a
+// speed. None is farther from its kind than two of them: what is, acceptance tests sort out.
+struct Hardware {
+  double device_spread = 0;     // what a device's clock bounds
+  double memory_spread = 0;     // what its memory bounds
+  double processor_spread = 0;  // training threads of one host against those of others
+  double core_spread = 0;       // training threads of a host among each other
+  double link_spread = 0;       // NVLink of a device, its NIC sending, its NIC receiving
+  MemoryBound memory_bound;
+  // how much of a lower clock is felt by what the memory bounds, and by copies
+  double clock_on_memory = 1;
+  double clock_on_copies = 1;
+};
+
+// What noise is like, beyond its size (Jitter): its tails, and what a whole step shares.
+struct Noise {
+  // Student's t of so many degrees of freedom instead of the normal distribution; 0: normal
+  uint32_t tail_degrees = 0;
+  // sigma of the log of what a step's kernels, thread work and transfers have in common, on a rank
+  // or in a communicator
+  double step_kernel = 0;
+  double step_host = 0;
+  double step_transfer = 0;
+  double correlation = 0;  // of that with the step before: AR(1)
 };
 
 struct Telemetry {
@@ -98,6 +151,8 @@ struct SimulatedJob {
   ParallelLayout layout;
   Workload workload;
   Fabric fabric;
+  Hardware hardware;
+  Noise noise;
   Telemetry telemetry;
   std::vector<Fault> faults;
   std::vector<Resize> resizes;  // by step

@@ -41,6 +41,33 @@ TEST(SimulatedJob, SaysTheNumberAndItsRange) {
             "steps is 0; it must be between 1 and 10000000");
 }
 
+TEST(SimulatedJob, HardwareAndNoiseHaveTheirRanges) {
+  EXPECT_EQ(After([](SimulatedJob& job) { job.hardware.device_spread = 0.5; }),
+            "hardware.device_spread is 0.5; it must be between 0 and 0.3");
+  EXPECT_EQ(After([](SimulatedJob& job) { job.hardware.memory_bound.matrix = 1.1; }),
+            "hardware.memory_bound.matrix is 1.1; it must be between 0 and 1");
+  EXPECT_EQ(After([](SimulatedJob& job) { job.noise.correlation = 1; }),
+            "noise.correlation is 1; it must be between 0 and 0.95");
+  EXPECT_EQ(After([](SimulatedJob& job) { job.noise.tail_degrees = 2; }),
+            "noise.tail_degrees is 2; it must be between 3 and 100");
+  EXPECT_EQ(After([](SimulatedJob& job) { job.noise.tail_degrees = 3; }), "");
+  EXPECT_EQ(After([](SimulatedJob& job) { job.fabric.slot_over_nic = 0.5; }),
+            "fabric.slot_over_nic is 0.5; it must be between 1 and 100");
+  EXPECT_THAT(After([](SimulatedJob& job) { job.workload.loader_wait.longest_ns = 1; }),
+              HasSubstr("workload.loader_wait.longest_ns is 1; it must be between 1000000"));
+}
+
+TEST(SimulatedJob, ShapesOfFaultsHaveTheirRanges) {
+  EXPECT_EQ(WithFault({.ranks = {1}, .shape = {.turn_share = 0}}),
+            "faults[0].turn_share is 0; it must be between 0.001 and 1");
+  EXPECT_THAT(WithFault({.ranks = {1}, .shape = {.pause_lengths = 0}}),
+              HasSubstr("faults[0].pause_lengths is 0"));
+  EXPECT_THAT(WithFault({.ranks = {1}, .shape = {.period_steps = 1}}),
+              HasSubstr("faults[0].period_steps is 1"));
+  EXPECT_THAT(WithFault({.ranks = {1}, .shape = {.wait_spread = std::nan("")}}),
+              HasSubstr("faults[0].wait_spread is nan"));
+}
+
 TEST(SimulatedJob, ChangesOfSizeComeInOrderAndAreLayouts) {
   const auto with = [](std::vector<Resize> resizes) {
     return After([&resizes](SimulatedJob& job) { job.resizes = std::move(resizes); });

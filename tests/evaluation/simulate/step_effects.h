@@ -52,6 +52,9 @@ struct HostInsertion {
 struct DevicePulses {
   uint32_t per_million_kernels = 0;  // chance that one strikes a kernel
   int64_t duration_ns = 0;           // that it adds
+  // of kernels from one to the next, on the mean; 0: per_million_kernels says how many there are
+  int64_t period_ns = 0;
+  bool of_clock = false;  // they slow what the clock bounds; else all stands still
 };
 
 enum class Stop : uint8_t {
@@ -68,7 +71,10 @@ struct StepEffects {
   Factor host = kUnit;  // on durations of everything on the training thread
   Factor work = kUnit;  // on the amount of work: sequence length, tokens; kernels and bytes alike
   Factor expert_work = kUnit;  // the same for expert kernels and their all-to-alls
-  Factor nvlink = kUnit;       // on speeds
+  // the same for each micro batch, beside `work`; empty: all are equally long
+  std::vector<Factor> micro_batches;
+  Factor memory = kUnit;  // on durations of what the device's memory bounds (roofline.h)
+  Factor nvlink = kUnit;  // on speeds
   Factor nic_send = kUnit;
   Factor nic_receive = kUnit;
   Factor pcie = kUnit;

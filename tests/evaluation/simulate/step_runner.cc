@@ -10,14 +10,8 @@ namespace {
 // Keeps the draws of transfers apart from those of instructions.
 constexpr uint64_t kTransferDomain = uint64_t{1} << 40;
 
-constexpr Factor Combine(Factor a, Factor b) {
-  return static_cast<Factor>((uint64_t{a} * b) >> 16);
-}
-
-// Whether what the group moves grows with the tokens at hand; gradients and parameters do not.
-constexpr bool MovesActivations(GroupKind kind) {
-  return kind == GroupKind::kTensor || kind == GroupKind::kContext || kind == GroupKind::kPipeline;
-}
+// And those of what its steps have in common.
+constexpr uint64_t kTransferStepDomain = uint64_t{1} << 43;
 
 bool SameLinks(const MemberLinks& a, const MemberLinks& b) {
   return a.nvlink == b.nvlink && a.nic_send == b.nic_send && a.nic_receive == b.nic_receive &&
@@ -43,10 +37,12 @@ StepRunner::StepRunner(const SimulatedJob& job, const GroupTable& groups,
       catalog_(catalog),
       effects_(effects),
       model_(job.fabric, job.layout.ranks_per_host),
-      kernel_noise_(job.workload.jitter.kernel),
-      host_noise_(job.workload.jitter.host),
+      roofline_(job.hardware),
+      attention_squares_(ToFactor(job.workload.attention_squares)),
+      kernel_noise_(job.workload.jitter.kernel, job.noise.tail_degrees),
+      host_noise_(job.workload.jitter.host, job.noise.tail_degrees),
       launch_noise_(job.workload.jitter.host),
-      transfer_noise_(job.workload.jitter.transfer),
+      transfer_noise_(job.workload.jitter.transfer, job.noise.tail_degrees),
       records_all_(job.telemetry.level != CaptureLevel::kCollectives),
       records_launches_(records_all_ && job.telemetry.launches),
       samples_(records_all_ && job.telemetry.sample_period_ns > 0),
@@ -55,6 +51,9 @@ StepRunner::StepRunner(const SimulatedJob& job, const GroupTable& groups,
   const uint32_t world_size = job.layout.world_size();
   for (const Group& group : groups.groups()) rendezvous_.emplace_back(group.communicator.ranks);
   MakeChannels();
+  if (job.noise.step_transfer > 0) {
+    step_noise_ = std::make_unique<CorrelatedNoise>(job.noise.correlation, job.noise.tail_degrees);
+  }
   ranks_.resize(world_size);
   links_.resize(world_size);
   for (uint32_t rank = 0; rank < world_size; ++rank) MakeRank(rank);
@@ -181,11 +180,10 @@ void StepRunner::BeginStep(RankState& rank, uint32_t step) {
   effects_.EffectsOn(rank.rank, step, effects);
   for (size_t kind = 0; kind < rank.kernel.size(); ++kind) {
     const auto kernel = static_cast<KernelKind>(kind);
-    const bool grows = kernel != KernelKind::kOptimizer && kernel != KernelKind::kCopy;
-    const Factor work = kernel == KernelKind::kExpertMatrix ? effects.expert_work
-                        : grows                             ? effects.work
-                                                            : kUnit;
-    rank.kernel[kind] = Combine(effects.kernel[kind], work);
+    const Factor work =
+        kernel == KernelKind::kExpertMatrix ? effects.expert_work : WorkOf(kernel, effects.work);
+    rank.kernel[kind] =
+        Combine(Combine(effects.kernel[kind], work), roofline_.UnderMemory(kernel, effects.memory));
   }
   for (size_t kind = 0; kind < rank.bytes.size(); ++kind) {
     const auto group = static_cast<GroupKind>(kind);
@@ -232,8 +230,9 @@ void StepRunner::EndSlots(uint32_t index) {
   while (meeting.CanEnd()) {
     const Rendezvous::OpenSlot& slot = meeting.open();
     const int64_t begin_ns = std::max(slot.latest_ready_ns, meeting.EndBefore(meeting.ended()));
-    const Factor noise =
+    Factor noise =
         transfer_noise_.Of(NoiseKey(job_.seed, kTransferDomain + index, meeting.ended()));
+    if (step_noise_ != nullptr) noise = Combine(noise, StepNoiseOf(index, slot.step));
     const uint16_t transfer = TransferOf(meeting, slot);
     const int64_t end_ns =
         begin_ns + Scale(meeting.transfers[transfer].transfer.duration_ns, noise);
@@ -250,6 +249,11 @@ void StepRunner::EndSlots(uint32_t index) {
     waiter.condition = RankCondition::kRunning;
     runnable_.push_back(waiter.rank);
   }
+}
+
+Factor StepRunner::StepNoiseOf(uint32_t rendezvous, uint32_t step) const {
+  const uint64_t key = NoiseKey(job_.seed, kTransferStepDomain, rendezvous);
+  return LogFactor(job_.noise.step_transfer * step_noise_->Of(key, step));
 }
 
 uint16_t StepRunner::TransferOf(Rendezvous& meeting, const Rendezvous::OpenSlot& slot) {

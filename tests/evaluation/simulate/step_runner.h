@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "tests/evaluation/simulate/parallel_layout.h"
 #include "tests/evaluation/simulate/rank_state.h"
 #include "tests/evaluation/simulate/rendezvous.h"
+#include "tests/evaluation/simulate/roofline.h"
 #include "tests/evaluation/simulate/simulated_job.h"
 #include "tests/evaluation/simulate/stage_program.h"
 #include "tests/evaluation/simulate/transfer.h"
@@ -80,6 +82,31 @@ class StepRunner {
   uint32_t NextRunnable();
   void Rest(RankState& rank, uint32_t rendezvous, uint32_t slot);
   void EndSlots(uint32_t index);
+  // What the transfers of a step have in common there.
+  Factor StepNoiseOf(uint32_t rendezvous, uint32_t step) const;
+
+  static constexpr Factor Combine(Factor a, Factor b) {
+    return static_cast<Factor>((uint64_t{a} * b) >> 16);
+  }
+  // Whether what the group moves grows with the tokens at hand; gradients and parameters do not.
+  static constexpr bool MovesActivations(GroupKind kind) {
+    return kind == GroupKind::kTensor || kind == GroupKind::kContext ||
+           kind == GroupKind::kPipeline;
+  }
+  // By what a kernel gets longer where sequences are `length` times as long. Those of experts grow
+  // with the tokens that come to them (StepEffects::expert_work).
+  Factor WorkOf(KernelKind kind, Factor length) const {
+    if (kind == KernelKind::kOptimizer || kind == KernelKind::kCopy ||
+        kind == KernelKind::kExpertMatrix)
+      return kUnit;
+    if (kind != KernelKind::kAttention || attention_squares_ == 0) return length;
+    return Combine(length, kUnit - attention_squares_ + Combine(attention_squares_, length));
+  }
+  // Of the micro batch that the instruction belongs to, against the others.
+  static Factor LengthOf(const RankState& rank, const StageInstruction& instruction) {
+    const std::vector<Factor>& lengths = rank.effects.micro_batches;
+    return instruction.micro_batch < lengths.size() ? lengths[instruction.micro_batch] : kUnit;
+  }
   uint16_t TransferOf(Rendezvous& meeting, const Rendezvous::OpenSlot& slot);
   void Compute(const Rendezvous& meeting, const Rendezvous::OpenSlot& slot, bool details,
                Transfer& transfer) const;
@@ -90,11 +117,14 @@ class StepRunner {
   const FunctionCatalog& catalog_;
   const EffectSource& effects_;
   TransferModel model_;
+  Roofline roofline_;
+  Factor attention_squares_;
   LogNormalTable kernel_noise_;
   LogNormalTable host_noise_;
   UniformNoise launch_noise_;
   LogNormalTable transfer_noise_;
-  const bool records_all_;  // beyond marks and collectives
+  std::unique_ptr<CorrelatedNoise> step_noise_;  // null: transfers of a step have none in common
+  const bool records_all_;                       // beyond marks and collectives
   const bool records_launches_;
   const bool samples_;
   const bool details_;  // of transfers: activities for samples, flows for connections

@@ -97,6 +97,113 @@ TEST(StepRunner, MoreTokensAreMoreWorkAndMoreBytesButNotMoreGradients) {
   EXPECT_EQ(batch.collectives[1].bytes, uint64_t{1} << 20);
 }
 
+// A step of two micro batches of a tensor group, and an optimizer that belongs to none.
+RankProgram TwoMicroBatches(FunctionCatalog& catalog) {
+  HandmadeProgram writer(catalog);
+  writer.Kernel("first", 1'000'000)
+      .AllReduce(GroupKind::kTensor, 1 << 20, 0)
+      .Await(0)
+      .Kernel("second", 1'000'000)
+      .Kernel("optimizer", 1'000'000)
+      .Synchronize();
+  RankProgram program = writer.program();
+  program.instructions[0].micro_batch = 0;
+  program.instructions[1].micro_batch = 0;
+  program.instructions[3].micro_batch = 1;
+  return program;
+}
+
+TEST(StepRunner, AMicroBatchIsAsLongAsItIs) {
+  EngineHarness harness;
+  harness.job.layout.tensor = 2;
+  harness.programs = {TwoMicroBatches(harness.catalog)};
+  harness.effects.script = [](uint32_t, uint32_t, StepEffects& effects) {
+    effects.micro_batches = {2 * kUnit, kUnit / 2};
+  };
+  const EngineRun run = harness.Run();
+  const auto duration_ns = [&run](std::string_view kernel) {
+    const EngineRun::Interval interval = run.Of(0, kernel).at(0);
+    return interval.end_ns - interval.start_ns;
+  };
+  EXPECT_EQ(duration_ns("first"), 2'000'000);
+  EXPECT_EQ(duration_ns("second"), 500'000);
+  EXPECT_EQ(duration_ns("optimizer"), 1'000'000);
+  EXPECT_EQ(run.BatchesOf(0)[0]->collectives.at(0).bytes, uint64_t{2} << 20);
+}
+
+TEST(StepRunner, AttentionMayGrowWithTheSquareOfTheLength) {
+  EngineHarness harness;
+  harness.job.workload.attention_squares = 0.5;
+  HandmadeProgram writer(harness.catalog);
+  writer.Kernel("matmul", 1'000'000).Kernel("attention", 1'000'000).Synchronize();
+  RankProgram program = writer.program();
+  program.instructions[1].kernel = KernelKind::kAttention;
+  harness.programs = {program};
+  harness.effects.script = [](uint32_t, uint32_t, StepEffects& effects) {
+    effects.work = 2 * kUnit;
+  };
+  const EngineRun run = harness.Run();
+  EXPECT_EQ(run.Of(0, "matmul")[0].end_ns - run.Of(0, "matmul")[0].start_ns, 2'000'000);
+  EXPECT_EQ(run.Of(0, "attention")[0].end_ns - run.Of(0, "attention")[0].start_ns, 3'000'000);
+}
+
+TEST(StepRunner, SlowMemorySlowsWhatItBounds) {
+  EngineHarness harness;
+  harness.job.hardware.memory_bound = {.matrix = 0, .elementwise = 0.5};
+  HandmadeProgram writer(harness.catalog);
+  writer.Kernel("matmul", 1'000'000).Kernel("norm", 1'000'000).Synchronize();
+  RankProgram program = writer.program();
+  program.instructions[1].kernel = KernelKind::kElementwise;
+  harness.programs = {program};
+  harness.effects.script = [](uint32_t, uint32_t, StepEffects& effects) {
+    effects.memory = 3 * kUnit;
+  };
+  const EngineRun run = harness.Run();
+  EXPECT_EQ(run.Of(0, "matmul")[0].end_ns - run.Of(0, "matmul")[0].start_ns, 1'000'000);
+  EXPECT_EQ(run.Of(0, "norm")[0].end_ns - run.Of(0, "norm")[0].start_ns, 2'000'000);
+}
+
+TEST(StepRunner, TransfersOfAStepHaveTheirNoiseInCommon) {
+  EngineHarness harness;
+  harness.job.layout.data = 2;
+  harness.job.layout.ranks_per_host = 1;
+  harness.job.noise.step_transfer = 0.2;
+  harness.job.steps = 3;
+  HandmadeProgram writer(harness.catalog);
+  writer.AllReduce(GroupKind::kData, 64 << 20, 0)
+      .AllReduce(GroupKind::kData, 64 << 20, 1)
+      .Synchronize();
+  harness.programs = {writer.program()};
+  const std::vector<EngineRun::Interval> seen = harness.Run().Of(0, "nccl");
+  ASSERT_EQ(seen.size(), 6u);
+  const auto duration_ns = [&seen](size_t i) { return seen[i].end_ns - seen[i].start_ns; };
+  for (size_t step = 0; step < 3; ++step)
+    EXPECT_NEAR(static_cast<double>(duration_ns(2 * step)),
+                static_cast<double>(duration_ns(2 * step + 1)), 2'000)
+        << step;
+  EXPECT_NE(duration_ns(0), duration_ns(2));
+  EXPECT_NE(duration_ns(2), duration_ns(4));
+}
+
+TEST(StepRunner, PulsesThatComeAsTimePassesStrikeLongKernelsMoreOften) {
+  EngineHarness harness;
+  HandmadeProgram writer(harness.catalog);
+  for (int i = 0; i < 2'000; ++i) writer.Kernel("short", 1'000).Kernel("long", 10'500);
+  harness.programs = {writer.program()};
+  harness.effects.script = [](uint32_t, uint32_t, StepEffects& effects) {
+    effects.pulses = {.duration_ns = 500, .period_ns = 4'000};
+  };
+  const EngineRun run = harness.Run();
+  const auto mean_ns = [&run](std::string_view kernel) {
+    double sum = 0;
+    for (const EngineRun::Interval& interval : run.Of(0, kernel))
+      sum += static_cast<double>(interval.end_ns - interval.start_ns) / 2'000;
+    return sum;
+  };
+  EXPECT_NEAR(mean_ns("short"), 1'125, 20);
+  EXPECT_NEAR(mean_ns("long"), 10'500 + 500 * 10.5 / 4, 40);
+}
+
 TEST(StepRunner, PulsesOfTheDeviceStrikeAsOftenAsTheySay) {
   EngineHarness harness;
   HandmadeProgram writer(harness.catalog);

@@ -1,5 +1,6 @@
 // Faults of the training thread, the host's and the code's: functions that it runs or waits in, and
 // all that it does taking longer.
+#include <algorithm>
 #include <span>
 
 #include "tests/evaluation/simulate/fault_effects.h"
@@ -7,8 +8,6 @@
 
 namespace eroica::simulate {
 namespace {
-
-constexpr double kCollectingSteps = 0.1;
 
 struct ThreadFunction {
   Phase phase;
@@ -25,6 +24,14 @@ constexpr std::string_view kForward =
     "train.py: main > train.py: train_step > schedules.py: forward_step";
 constexpr std::string_view kModel =
     "train.py: main > train.py: train_step > schedules.py: forward_step > gpt_model.py: forward";
+constexpr std::string_view kBackward =
+    "train.py: main > train.py: train_step > schedules.py: backward_step";
+constexpr std::string_view kAutograd =
+    "train.py: main > train.py: train_step > schedules.py: backward_step > "
+    "torch/autograd/graph.py: _engine_run_backward";
+constexpr std::string_view kOptimizer =
+    "train.py: main > train.py: train_step > optimizer.py: step";
+constexpr std::string_view kLogging = "train.py: main > train.py: training_log";
 
 constexpr ThreadFunction kStorageRead[] = {
     {Phase::kData,
@@ -41,7 +48,11 @@ constexpr ThreadFunction kCollections[] = {
     {Phase::kData, kItem, "<built-in function collect>"},
     {Phase::kData, kLoader, "<built-in function collect>"},
     {Phase::kForward, kForward, "<built-in function collect>"},
-    {Phase::kForward, kModel, "<built-in function collect>"}};
+    {Phase::kForward, kModel, "<built-in function collect>"},
+    {Phase::kBackward, kBackward, "<built-in function collect>"},
+    {Phase::kBackward, kAutograd, "<built-in function collect>"},
+    {Phase::kOptimizer, kOptimizer, "<built-in function collect>"},
+    {Phase::kStepEnd, kLogging, "<built-in function collect>"}};
 constexpr ThreadFunction kRetries[] = {
     {Phase::kForward, kModel, "cudaFree", FunctionClass::kCpuOp},
     {Phase::kForward, kModel, "cudaMalloc", FunctionClass::kCpuOp}};
@@ -74,17 +85,18 @@ void Insert(const FaultMoment& moment, StepEffects& effects) {
   }
 }
 
-// Reads and queues take now longer, now shorter: from half to one and a half.
+// Reads and queues take now longer, now shorter, evenly.
 void Wait(const FaultMoment& moment, StepEffects& effects) {
   const PlannedFunction& waited = moment.fault.functions.front();
+  const double spread = moment.fault.shape.wait_spread;
   const int64_t duration_ns =
-      Scale(moment.fault.duration_ns, ToFactor(0.5 + UniformOf(moment.key)));
+      Scale(moment.fault.duration_ns, ToFactor(1 - spread + 2 * spread * UniformOf(moment.key)));
   effects.insertions.push_back(
       {.phase = waited.phase, .function = waited.function, .duration_ns = duration_ns});
 }
 
 void CollectGarbage(const FaultMoment& moment, StepEffects& effects) {
-  if (UniformOf(moment.key) >= kCollectingSteps) return;
+  if (UniformOf(moment.key) >= moment.fault.shape.collecting_share) return;
   const PlannedFunction& interrupted =
       moment.fault.functions[Mix(moment.key) % moment.fault.functions.size()];
   effects.insertions.push_back({.phase = interrupted.phase,
@@ -98,7 +110,9 @@ void SlowThread(const FaultMoment& moment, StepEffects& effects) {
 
 void StealProcessor(const FaultMoment& moment, StepEffects& effects) {
   Multiply(effects.host, moment.amount);
-  Multiply(effects.cpu_level, Inverse(moment.amount));
+  const uint64_t stolen = kUnit - Inverse(moment.amount);
+  Multiply(effects.cpu_level,
+           kUnit - static_cast<Factor>(stolen * ToFactor(moment.fault.shape.seen_share) >> 16));
 }
 
 void SlowAttention(const FaultMoment& moment, StepEffects& effects) {
@@ -107,9 +121,12 @@ void SlowAttention(const FaultMoment& moment, StepEffects& effects) {
 
 }  // namespace
 
-std::vector<PlannedFunction> FunctionsOf(FaultKind kind, FunctionCatalog& catalog) {
+std::vector<PlannedFunction> FunctionsOf(const Fault& fault, FunctionCatalog& catalog) {
   std::vector<PlannedFunction> functions;
-  for (const ThreadFunction& run : ThreadFunctionsOf(kind)) {
+  std::span<const ThreadFunction> runs = ThreadFunctionsOf(fault.kind);
+  if (fault.kind == FaultKind::kGarbageCollection)
+    runs = runs.first(std::min<size_t>(runs.size(), fault.shape.collecting_places));
+  for (const ThreadFunction& run : runs) {
     functions.push_back(
         {.phase = run.phase,
          .function = catalog.Add(run.stack, run.name, run.function_class, run.wait)});
