@@ -1,6 +1,7 @@
 """Draws scenarios anew: every fault kind, and healthy jobs, in layouts, step times and windows of many kinds. The same seed draws the same files.
 
     python3 tests/scenarios/draw/draw.py --seed 7 --out FOLDER [--faults 4] [--healthy 60] [--max-ranks 128] [--huge 1] [--only gpu_slow]
+    python3 tests/scenarios/draw/draw.py --seed 7 --out FOLDER --realistic [--jobs 60] [--max-ranks 64]
 """
 import argparse
 import pathlib
@@ -8,77 +9,9 @@ import random
 
 import faults
 import layouts
-
-QUIET = (  # what a healthy job shows that is no fault
-    ("Nothing wrong", {}),
-    ("Sequences of changing length", {"workload": {"length_spread": (0.03, 0.3)}}),
-    ("A noisy cluster", {"workload.jitter": {"kernel": (0.01, 0.04), "host": (0.1, 0.35), "transfer": (0.03, 0.15)}}),
-    ("Checkpoints and evaluations", {"workload.checkpoint": {"every": (7, 30), "duration_ms": (1, 8)},
-                                     "workload.evaluation": {"every": (5, 25), "duration_ms": (0.3, 3)}}),
-    ("A slow beginning", {"workload": {"warmup_steps": (2, 12), "warmup_factor": (1.5, 5.0)}}),
-    ("A rest between two steps", {"workload": {"pause_at_step": (6, 30), "pause_ms": (1000.0, 300000.0)}}),
-    ("Garbage collected on all ranks at once", {"workload.garbage_collection": {"every": (3, 20), "duration_ms": (0.05, 1)}}),
-    ("Clocks that drift, telemetry that is lost", {"telemetry": {"clock_drift_ppm": (20.0, 200.0), "loss": (0.0, 0.05)}}),
-    ("Host work as long as the kernels", {"workload": {"kernels_per_layer": (10, 14)}}),
-    ("A slow network, much to move", {"fabric": {"nic_gb_per_s": (8.0, 25.0), "nvlink_gb_per_s": (150.0, 300.0)}}),
-)
-OF_A_STEP = "duration_ms"  # drawn in steps of the job, written in ms
-
-
-def text_of(value):
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return '"%s"' % value
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(text_of(item) for item in value) + "]"
-    return repr(value)
-
-
-def drawn(bounds, rng):
-    low, high = bounds
-    return rng.randint(low, high) if isinstance(low, int) and isinstance(high, int) else float("%.3g" % rng.uniform(low, high))
-
-
-class Job:
-    """One scenario that is being drawn: its tables in the order in which they are written."""
-
-    def __init__(self, layout, rng):
-        self.layout = layout
-        self.rng = rng
-        self.layer_us = float(round(300 * 30 ** rng.random()))
-        self.tables = {"layout": dict(layout.keys), "workload": {"layers": layout.layers, "micro_batches": layout.micro_batches, **layout.workload}}
-        self.faults = []
-        workload = self.tables["workload"]
-        workload["layer_forward_us"] = self.layer_us
-        workload["data_us"] = float(round(rng.uniform(0.1, 1) * self.layer_us))
-        workload["optimizer_us"] = float(round(rng.uniform(0.5, 2) * self.layer_us))
-        workload["parameter_mib"] = float(rng.choice((64, 128, 256, 512)))
-        workload["activation_mib"] = float(rng.choice((8, 16, 32, 64)))
-        self.window_steps = rng.choice((2, 3, 4, 4, 4, 6, 8))
-        step_us = layout.step_us(self.layer_us)
-        self.step_ms = step_us / 1e3
-        self.tables["telemetry"] = {"window_steps": self.window_steps, "sample_period_us": float(max(500, round(step_us / 60, -2)))}
-        if layout.degree("expert") > 1:
-            workload["routing_spread"] = drawn((0.03, 0.3), rng)
-
-    def disturb(self, kinds):
-        for _, tables in kinds:
-            for name, keys in tables.items():
-                table = self.tables.setdefault(name, {})
-                for key, bounds in keys.items():
-                    value = drawn(bounds, self.rng)
-                    table[key] = float("%.3g" % (value * self.step_ms)) if key == OF_A_STEP else value
-
-    def write(self, folder, name, family, about, steps, seed, tail=""):
-        lines = ['family = "%s"' % family, 'about = "%s"' % about, "seeds = [%d]" % seed, "steps = %d" % steps]
-        for table, keys in self.tables.items():
-            lines += ["", "[%s]" % table] + ["%s = %s" % item for item in ((key, text_of(value)) for key, value in keys.items())]
-        (folder / (name + ".toml")).write_text("\n".join(lines) + "\n" + tail)
-
-
-def table_text(name, keys):
-    return "\n[[%s]]\n" % name + "".join("%s = %s\n" % (key, text_of(value)) for key, value in keys.items())
+import realistic
+from job import OF_A_STEP, Job, drawn, table_text
+from quiet import QUIET
 
 
 def draw_fault(folder, kind, layout, number, rng):
@@ -151,8 +84,12 @@ def main():
     parser.add_argument("--max-ranks", type=int, default=128)
     parser.add_argument("--huge", type=int, default=0, help="jobs a fault kind of 512 to 8,192 ranks besides")
     parser.add_argument("--only", default="", help="one fault kind")
+    parser.add_argument("--realistic", action="store_true", help="every habit of the simulator is drawn, too (realism.py)")
+    parser.add_argument("--jobs", type=int, default=60, help="with --realistic: faulty jobs, and as many healthy ones")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    if options.realistic:
+        return realistic.draw(options.out, options.seed, options.jobs, options.max_ranks, options.only)
     pool = [layout for layout in layouts.LAYOUTS if layout.ranks <= options.max_ranks]
     for kind in faults.KINDS:
         if options.only in ("", kind.name):
