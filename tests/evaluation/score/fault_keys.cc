@@ -274,6 +274,8 @@ const std::vector<FileKey<ExpectedFinding>>& AlternativeKeys() {
              "What the culprit runs: parts of names, of which one must fit. None: any function is "
              "right."},
             EROICA_MEMBER(ExpectedFinding, functions)),
+      Plain({"subkinds", "", "Subkinds of these that are right. None: any."},
+            EROICA_MEMBER(ExpectedFinding, subkinds)),
   };
   return keys;
 }

@@ -12,8 +12,8 @@
 namespace eroica {
 
 // One finding that must come. A finding is right where its culprits are the expected ones, its
-// function is one of functions (parts of names; none: any), and its kind is one of kinds; or where
-// all that holds of an alternative.
+// function is one of functions (parts of names; none: any), and its kind is one of kinds, of one of
+// subkinds (none: any); or where all that holds of an alternative.
 struct ExpectedFinding {
   std::vector<FindingKind> kinds;
   std::vector<uint32_t> ranks;         // all culprits; none where nobody is to be blamed ...
@@ -23,6 +23,7 @@ struct ExpectedFinding {
   // number of the fault that it is about; -1: of those that strike one of its ranks, of all where
   // none does
   int32_t fault = -1;
+  std::vector<std::string> subkinds;
   // it may come and need not: true, and nothing that a person must hear of
   bool optional = false;
   // What every measurement agrees with as well: the other end of a link, another cause. As right as

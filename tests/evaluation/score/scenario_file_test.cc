@@ -147,6 +147,7 @@ ranks = [3]
 peer_rank = 11
 [[expect]]
 kinds = ["imbalance"]
+subkinds = ["varying"]
 optional = true
 )",
                                                              "x.toml");
@@ -158,6 +159,7 @@ optional = true
   EXPECT_EQ(either[1].peer_rank, 11);
   EXPECT_FALSE(scenario->expected[0].optional);
   EXPECT_TRUE(scenario->expected[1].optional);
+  EXPECT_THAT(scenario->expected[1].subkinds, ElementsAre("varying"));
   EXPECT_THAT(scenario->expected[1].alternatives, IsEmpty());
   const std::string expect = job + "[[expect]]\nkinds = [\"hang\"]\n";
   EXPECT_THAT(MessageOf(expect + "[[expect.or]]\nranks = [1]\n"),

@@ -35,7 +35,10 @@ std::string BriefOne(const ExpectedFinding& expected) {
   for (const FindingKind kind : expected.kinds) kinds.emplace_back(ToString(kind));
   std::vector<std::string> ranks;
   for (const uint32_t rank : expected.ranks) ranks.push_back(RankName(rank, expected.peer_rank));
-  std::string text = fmt::format("{} of {}", fmt::join(kinds, " or "), Who(ranks, expected.hosts));
+  std::string text = fmt::format("{}", fmt::join(kinds, " or "));
+  if (!expected.subkinds.empty())
+    text += fmt::format(" ({})", fmt::join(expected.subkinds, " or "));
+  text += fmt::format(" of {}", Who(ranks, expected.hosts));
   if (!expected.functions.empty())
     text += fmt::format(" in {}", fmt::join(expected.functions, " or "));
   return text;

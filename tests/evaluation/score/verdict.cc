@@ -98,16 +98,22 @@ bool MatchFunction(const ExpectedFinding& expected, const Finding& finding) {
                      });
 }
 
+bool MatchKind(const ExpectedFinding& expected, const Finding& finding) {
+  const auto& kinds = expected.kinds;
+  const auto& subkinds = expected.subkinds;
+  return std::find(kinds.begin(), kinds.end(), finding.kind) != kinds.end() &&
+         (subkinds.empty() ||
+          std::find(subkinds.begin(), subkinds.end(), finding.subkind) != subkinds.end());
+}
+
 // Without its alternatives. Nothing where the finding has to do with something else.
 std::optional<Agreement> CompareOne(const ExpectedFinding& expected, const Finding& finding,
                                     const Named& named, uint32_t ranks_per_host) {
   const CulpritMatch culprits = MatchCulprits(expected, named, ranks_per_host);
   if (culprits == CulpritMatch::kNone) return std::nullopt;
-  const auto& kinds = expected.kinds;
-  const Agreement agreement{
-      .rank = culprits == CulpritMatch::kRight,
-      .function = MatchFunction(expected, finding),
-      .kind = std::find(kinds.begin(), kinds.end(), finding.kind) != kinds.end()};
+  const Agreement agreement{.rank = culprits == CulpritMatch::kRight,
+                            .function = MatchFunction(expected, finding),
+                            .kind = MatchKind(expected, finding)};
   const bool says_something_true = agreement.kind || finding.kind == FindingKind::kStepTime;
   if (culprits == CulpritMatch::kUnnamed && !says_something_true) return std::nullopt;
   return agreement;

@@ -184,6 +184,24 @@ TEST(Verdict, WhatIsOptionalNeedNotBeSaidAndMustBeRight) {
   EXPECT_EQ(Judge(truths, said, 8).false_findings(), 1u) << "somebody is blamed";
 }
 
+TEST(Verdict, OfAKindOnlyTheExpectedSubkindsAreRight) {
+  ExpectedFinding expected{.kinds = {FindingKind::kImbalance}, .subkinds = {"varying"}};
+  SaidFinding said = SaidAt(0, Says(FindingKind::kImbalance, {}));
+  said.finding.subkind = "data";
+  const auto judged = [&] {
+    const std::vector<Truth> truths = {{.expected = expected}};
+    return Judge(truths, std::vector<SaidFinding>{said}, 8);
+  };
+  EXPECT_TRUE(judged().truths[0].found());
+  EXPECT_FALSE(judged().right());
+  expected.optional = true;
+  EXPECT_EQ(judged().false_findings(), 1u);
+  said.finding.subkind = "varying";
+  EXPECT_EQ(judged().false_findings(), 0u);
+  expected.optional = false;
+  EXPECT_TRUE(judged().right());
+}
+
 TEST(Verdict, BesideAFaultWhatIsOptionalIsNoFault) {
   Truth optional{.expected = kNobody};
   optional.expected.optional = true;
