@@ -16,7 +16,8 @@ KINDS = faults.KINDS + (
 OF_A_DEVICE = {"gpu_slow", "thermal_throttling", "power_throttling", "gpu_shared", "ecc_retries", "transient_spike"}
 NOT_FAINTER = {"memory_slow", "varying_lengths", "garbage_collection", "telemetry_loss", "transient_spike"}
 UNLIKE = {"own_nic_share": 0.0, "neighbor_nic_share": 1.0}  # a lost NIC that looks like no other
-VARYING = {"kinds": ["imbalance"], "optional": True}
+OTHER_LENGTHS = {"kinds": ["imbalance"], "subkinds": ["varying"]}  # lasting unevenness is another matter
+VARYING = {**OTHER_LENGTHS, "optional": True}
 WAITING = {"kinds": ["regression", "step_time", "imbalance"], "functions": ["queue.py: get", "dataloader"], "optional": True}
 
 
@@ -183,6 +184,10 @@ def draw_fault(folder, kind, layout, count, rng):
         fault["duty"] = float("%.3g" % rng.uniform(0.3, 0.8))
     fault.update(shape)
     expect = faults.expectation(kind, layout, ranks, peer)
+    if kind.name == "varying_lengths":
+        expect = OTHER_LENGTHS
+    if kind.strikes == "rack":  # a path to one of its ranks is a part of it
+        expect["ranks"] = faults.spans(ranks)
     tail = table_text("fault", fault) + table_text("expect", expect)
     tail += "".join(table_text("expect.or", one) for one in alternatives(kind, layout, ranks, shape))
     job.write(folder, "%s_real%d_%s" % (kind.name, count, layout.name), kind.family, "%s in a realistic job, drawn." % kind.name,
