@@ -11,7 +11,7 @@
 namespace eroica {
 namespace {
 
-// Of a step in waiting for peers, from here on the ranks that are missing are suspects: more than
+// Of a step in collectives, from here on the ranks that are missing are suspects: more than
 // communication takes of the steps of a healthy job (EROICA's expectation, METHODS 1.10).
 constexpr double kSuspiciousShare = 0.3;
 
@@ -25,8 +25,8 @@ std::string WhatMissingRanksCost(size_t missing, const JobCoverage& coverage) {
   const std::string waits =
       fmt::format(" The ranks recorded wait for peers for {} of each step of {} ({})",
                   DurationText(coverage.wait_ns), DurationText(coverage.step_ns),
-                  PercentText(coverage.wait_share()));
-  if (coverage.wait_share() < kSuspiciousShare) {
+                  PercentText(coverage.ShareOf(coverage.wait_ns)));
+  if (coverage.ShareOf(coverage.collective_wait_ns) < kSuspiciousShare) {
     return waits + fmt::format(": whatever {}, that is the most by which they are held up.",
                                missing == 1 ? "the missing rank does" : "the missing ranks do");
   }

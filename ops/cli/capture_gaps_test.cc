@@ -13,7 +13,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 const JobCoverage kHealthy{.step_ns = 100e6, .wait_ns = 20e6};
-const JobCoverage kHeldUp{.step_ns = 100e6, .wait_ns = 45e6};
+const JobCoverage kHeldUp{.step_ns = 100e6, .wait_ns = 45e6, .collective_wait_ns = 45e6};
+const JobCoverage kPipeline{.step_ns = 100e6, .wait_ns = 45e6, .collective_wait_ns = 5e6};
 
 ImportReport Whole() {
   ImportReport report;
@@ -39,6 +40,9 @@ TEST(CaptureGaps, ARankThatIsNotRecordedCostsNoMoreThanTheOthersWait) {
               ElementsAre(AllOf(HasSubstr("rank 2 of 4 is not recorded"), HasSubstr("20.0 ms"),
                                 HasSubstr("that is the most by which they are held up"),
                                 Not(HasSubstr("suspect")))));
+  const CaptureGaps bubble = FindTraceGaps(report, kPipeline);
+  EXPECT_THAT(bubble.sentences,
+              ElementsAre(AllOf(HasSubstr("45.0 ms"), Not(HasSubstr("suspect")))));
   const CaptureGaps held_up = FindTraceGaps(report, kHeldUp);
   EXPECT_TRUE(held_up.undecided);
   EXPECT_THAT(held_up.sentences, ElementsAre(HasSubstr("The missing rank is the first suspect")));

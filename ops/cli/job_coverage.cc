@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 
 #include "diagnosis/robust_statistics.h"
@@ -17,20 +18,32 @@ struct RankSteps {
   double steps = 0;
   double step_ns = 0;
   double wait_ns = 0;
+  double collective_wait_ns = 0;
 };
+
+// Of pairs of ranks, at both ends.
+void SubtractPairs(const CollectiveSummary& summary, std::map<uint32_t, RankSteps>* ranks) {
+  for (const PairSummary& pair : summary.pairs) {
+    RankSteps& destination = (*ranks)[pair.destination.value];
+    destination.collective_wait_ns -= static_cast<double>(pair.receive_wait_ns);
+    RankSteps& source = (*ranks)[pair.source.value];
+    source.collective_wait_ns -= static_cast<double>(pair.send_wait_ns);
+  }
+}
 
 void Add(const PatternBatch& batch, RankSteps* sum) {
   for (const StepRecord& step : batch.steps) {
     sum->steps += 1;
     sum->step_ns += static_cast<double>(step.duration_ns);
     sum->wait_ns += static_cast<double>(step.peer_wait_ns);
+    sum->collective_wait_ns += static_cast<double>(step.peer_wait_ns);
   }
 }
 
 double MedianAStep(const std::map<uint32_t, RankSteps>& ranks, double RankSteps::*time) {
   std::vector<double> values;
   for (const auto& [rank, sum] : ranks) {
-    if (sum.steps > 0) values.push_back(sum.*time / sum.steps);
+    if (sum.steps > 0) values.push_back(std::max(0.0, sum.*time) / sum.steps);
   }
   return Median(std::span(values));
 }
@@ -55,8 +68,10 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
     return status;
   JobCoverage coverage;
   std::map<uint32_t, RankSteps> ranks;
+  std::set<uint32_t> reported;
   Decoder decoder;
   PatternBatch batch;
+  CollectiveSummary summary;
   std::vector<ConsumerRecord> records;
   do {
     records.clear();
@@ -66,17 +81,25 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
       return status;
     for (const ConsumerRecord& record : records) {
       // Summaries of communicators lie on the same topic. A silent rank has sent nothing.
-      if (decoder.Decode(record.payload(), &batch) != DropReason::kNone) continue;
+      if (decoder.Decode(record.payload(), &batch) != DropReason::kNone) {
+        if (decoder.Decode(record.payload(), &summary) == DropReason::kNone)
+          SubtractPairs(summary, &ranks);
+        continue;
+      }
       coverage.world_size = std::max(coverage.world_size, batch.world_size);
-      if (!batch.silent) Add(batch, &ranks[batch.rank.value]);
+      if (batch.silent) continue;
+      reported.insert(batch.rank.value);
+      Add(batch, &ranks[batch.rank.value]);
     }
   } while (!records.empty());
   for (const auto& [rank, sum] : ranks) {
+    if (!reported.contains(rank)) continue;  // the other end of a pair
     coverage.ranks.push_back(rank);
     coverage.ranks_with_steps += sum.steps > 0 ? 1 : 0;
   }
   coverage.step_ns = MedianAStep(ranks, &RankSteps::step_ns);
   coverage.wait_ns = MedianAStep(ranks, &RankSteps::wait_ns);
+  coverage.collective_wait_ns = MedianAStep(ranks, &RankSteps::collective_wait_ns);
   return coverage;
 }
 
