@@ -37,9 +37,9 @@ class ChromeTraceImport : public testing::Test {
     folder.Write(fmt::format("rank{}.json", rank),
                  text + R"(], "baseTimeNanoseconds": 1000000000})");
   }
-  ImportReport Import() {
+  ImportReport Import(const ImportOptions& options = {}) {
     const std::filesystem::path path = folder.path();
-    absl::StatusOr<ImportReport> report = ImportTraces({&path, 1}, {}, sink, nullptr);
+    absl::StatusOr<ImportReport> report = ImportTraces({&path, 1}, options, sink, nullptr);
     EXPECT_TRUE(report.ok()) << report.status();
     return report.ok() ? *std::move(report) : ImportReport{};
   }
@@ -84,6 +84,22 @@ TEST_F(ChromeTraceImport, StepsAreMarksInTheOrderOfTime) {
                             7}));  // before the next one begins at the same time
   EXPECT_EQ(marks[4], (Mark{1'000'100'000, MarkKind::kStepBegin, 8}));
   EXPECT_EQ(sink.Intervals(0).size(), 1u);  // with Python frames annotations are no intervals
+}
+
+TEST_F(ChromeTraceImport, WithoutPythonStacksAnnotationsAreTheFunctions) {
+  Write(0, 1,
+        {{"python_function", "train.py(5): main", 1, 0, 250, R"({"Python id": 1})"},
+         {"user_annotation", "DistributedDataParallel.forward", 1, 10, 40},
+         {"cpu_op", "aten::mm", 1, 20, 5}});
+  const ImportReport report = Import({.python_stacks = false});
+  EXPECT_EQ(report.total.imported, 2u);
+  EXPECT_EQ(report.total.skipped.of(DropReason::kUnwantedCategory), 1u);
+  EXPECT_TRUE(report.total.closed());
+  const std::vector<SeenInterval> seen = sink.Intervals(0);
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].name, "DistributedDataParallel.forward");
+  EXPECT_EQ(seen[0].function_class, FunctionClass::kPython);
+  EXPECT_EQ(seen[1].name, "aten::mm");
 }
 
 TEST_F(ChromeTraceImport, StacksComeFromTheIds) {

@@ -31,8 +31,8 @@ bool IsThreadStart(std::string_view name) { return name.ends_with(": _bootstrap"
 }  // namespace
 
 ChromeTraceImporter::ChromeTraceImporter(TraceFunctions& functions, RankTrace& trace,
-                                         FileReport& report)
-    : functions_(functions), trace_(trace), report_(report) {}
+                                         FileReport& report, bool python_stacks)
+    : functions_(functions), trace_(trace), report_(report), python_stacks_(python_stacks) {}
 
 absl::Status ChromeTraceImporter::Import(ByteSource& source,
                                          const std::function<void(uint64_t)>& progress) {
@@ -129,7 +129,9 @@ absl::Status ChromeTraceImporter::ImportEvent(std::string_view text) {
 }
 
 absl::Status ChromeTraceImporter::ImportInterval(const ChromeEvent& event) {
-  if (CategoryOf(event.category) == TraceCategory::kUnwanted) {
+  const TraceCategory category = CategoryOf(event.category);
+  if (category == TraceCategory::kUnwanted ||
+      (category == TraceCategory::kPython && !python_stacks_)) {
     Skip(DropReason::kUnwantedCategory);
   } else if (!event.has_start || !event.has_duration || event.name.empty()) {
     Skip(DropReason::kMalformedEvent);
@@ -140,7 +142,6 @@ absl::Status ChromeTraceImporter::ImportInterval(const ChromeEvent& event) {
   } else if (event.duration_ns > kMaxTimeNs - event.start_ns) {
     Skip(DropReason::kTimeOutOfRange);
   } else {
-    const TraceCategory category = CategoryOf(event.category);
     const bool device = category == TraceCategory::kKernel || category == TraceCategory::kGpuMemory;
     const uint8_t lane = LaneOf(event, device);
     return AddInterval(event, Lookup(category, event.name), lane);

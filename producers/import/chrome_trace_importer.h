@@ -39,7 +39,9 @@ namespace eroica {
 class ChromeTraceImporter {
  public:
   // All must outlive the importer. report: path is set, counts and warnings are filled in.
-  ChromeTraceImporter(TraceFunctions& functions, RankTrace& trace, FileReport& report);
+  // python_stacks: else Python functions are skipped.
+  ChromeTraceImporter(TraceFunctions& functions, RankTrace& trace, FileReport& report,
+                      bool python_stacks);
 
   // progress: called now and then with the bytes of the file read so far. Fails only where the
   // import as a whole must stop (the disk is full); a file that is no trace is reported as refused.
@@ -103,6 +105,7 @@ class ChromeTraceImporter {
   TraceFunctions& functions_;
   RankTrace& trace_;
   FileReport& report_;
+  const bool python_stacks_;
   CollectiveCalls calls_;
   absl::flat_hash_map<std::string, NamedEvent, HashStringView, std::equal_to<>> names_;
   size_t name_bytes_ = 0;

@@ -84,8 +84,8 @@ class Import {
     Entry entry;
     entry.trace = std::make_unique<RankTrace>(budget_);
     entry.trace->file = file;
-    entry.importer =
-        std::make_unique<ChromeTraceImporter>(functions_, *entry.trace, report_.files[file]);
+    entry.importer = std::make_unique<ChromeTraceImporter>(
+        functions_, *entry.trace, report_.files[file], options_.python_stacks);
     if (absl::Status status = entry.importer->Import(source, progress); !status.ok()) return status;
     if (!report_.files[file].refused) entries_.push_back(std::move(entry));
     return absl::OkStatus();

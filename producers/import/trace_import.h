@@ -34,6 +34,8 @@ struct ImportOptions {
   size_t sort_memory_bytes = size_t{512} << 20;
   TraceFunctions::Limits
       function_limits;  // what comes beyond is counted as one function, and said in the report
+  // false: Python functions are skipped, as if the profiler had recorded with_stack=False
+  bool python_stacks = true;
 };
 
 using ImportProgress = std::function<void(uint64_t bytes_done, uint64_t bytes_total)>;
