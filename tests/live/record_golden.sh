@@ -17,8 +17,11 @@ if [ $# -eq 0 ]; then
   mapfile -t cases < <(python3 -c "import json; print(*json.load(open('$golden/truth.json')), sep='\n')")
 fi
 for case in "${cases[@]}"; do
-  rank=$(python3 -c "import json; print((json.load(open('$golden/truth.json'))['$case'] or {'rank': 0})['rank'])")
-  fault=(--fault "$case" --fault-rank "$rank" --fault-step 48)
+  read -r rank step < <(python3 -c "
+import json
+truth = json.load(open('$golden/truth.json'))['$case'] or {'rank': 0, 'from_step': 0}
+print(truth['rank'], truth['from_step'])")
+  fault=(--fault "$case" --fault-rank "$rank" --fault-step "$step")
   [ "$case" != healthy ] || fault=()
   echo "recording $case" >&2
   "$eroica" run --recording "$work/$case" --job "demo-$case" --ranks 8 -- \
