@@ -28,6 +28,8 @@ class JobRun final : public BatchSink {
   // After Align: every finding that the whole diagnosis opened, in its latest version, in the order
   // in which they were opened.
   absl::StatusOr<std::vector<SaidFinding>> Diagnose();
+  // What the stages have written, below kDefaultTopicPrefix.
+  Log& log() { return log_; }
   // After Align: the records of the patterns topic, in order.
   absl::Status ForEachPattern(const std::function<absl::Status(const ConsumerRecord&)>& use);
 
