@@ -5,6 +5,7 @@
 
 namespace eroica {
 
+void AddRealCommand(CLI::App& app, int* exit_code);
 void AddScoreCommand(CLI::App& app, int* exit_code);
 void AddSimulateCommand(CLI::App& app, int* exit_code);
 

@@ -14,6 +14,7 @@ constexpr const char* kFooter = R"(Examples:
   eroica-lab simulate tests/scenarios/dev/gpu_slow_dp_8r.toml -o recording/
   eroica-lab score                                   every scenario of tests/scenarios/dev
   eroica-lab score --traces ../shared/traces         real traces
+  eroica-lab real --traces ../shared/traces          the same as people record theirs
 
 Exit codes: 0 all right, 1 something is not, 2 error. `eroica-lab COMMAND --help` tells more.)";
 
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(0, 1);
   int exit_code = eroica::kExitNothingFound;
+  eroica::AddRealCommand(app, &exit_code);
   eroica::AddScoreCommand(app, &exit_code);
   eroica::AddSimulateCommand(app, &exit_code);
   return eroica::RunCommandLine(app, argc, argv, exit_code);

@@ -44,6 +44,7 @@ struct ScoreFlags {
   bool json = false;
   std::string markdown;
   std::string live;
+  std::vector<std::string> real;
   std::string svg;
   std::string traces;
   std::string known;
@@ -172,12 +173,13 @@ absl::Status WriteFiles(const ScoreFlags& flags, const std::vector<ScoredRun>& r
       return status;
   }
   if (flags.markdown.empty()) return absl::OkStatus();
-  AccuracyPage page{
-      .command = CommandOf(flags), .chart = "", .live = "", .runs = runs, .known = known};
-  if (!flags.live.empty()) {
-    absl::StatusOr<std::string> live = ReadTextFile(flags.live);
-    if (!live.ok()) return live.status();
-    page.live = *std::move(live);
+  AccuracyPage page{.command = CommandOf(flags), .chart = "", .runs = runs, .known = known};
+  std::vector<std::string> sections = flags.real;
+  if (!flags.live.empty()) sections.insert(sections.begin(), flags.live);
+  for (const std::string& path : sections) {
+    absl::StatusOr<std::string> section = ReadTextFile(path);
+    if (!section.ok()) return section.status();
+    page.sections.push_back(*std::move(section));
   }
   if (!flags.svg.empty())
     page.chart = fs::path(flags.svg)
@@ -266,6 +268,12 @@ void AddOptions(CLI::App& command, ScoreFlags& flags) {
           "--live", flags.live,
           "Markdown of what was found in real jobs (ops/live.sh), to stand first on the page")
       ->type_name("FILE");
+  command
+      .add_option(
+          "--real", flags.real,
+          "Markdown of how real jobs are diagnosed as people record them (eroica-lab real), "
+          "to stand behind that; may be given several times")
+      ->type_name("FILE");
   command.add_option("--markdown", flags.markdown, "Write a page of all tables, too")
       ->type_name("FILE");
   command
@@ -290,7 +298,8 @@ void AddScoreCommand(CLI::App& app, int* exit_code) {
       "eroica\n"
       "  eroica-lab score --max-ranks 512 --json | jq '.methods[].faults'\n"
       "  eroica-lab score --traces traces/                         real traces with a known truth\n"
-      "  eroica-lab score tests/scenarios/evaluation --live tests/live/results.md --markdown "
+      "  eroica-lab score tests/scenarios/evaluation --live tests/live/results.md --real "
+      "tests/evaluation/real/results.md --real tests/evaluation/real/baseline.md --markdown "
       "docs/ACCURACY.md --svg docs/accuracy.svg\n\n"
       "Exit codes: 0 all right, 1 misses or false findings, 2 error.");
   command->callback([flags, exit_code] {

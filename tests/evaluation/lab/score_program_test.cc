@@ -97,9 +97,9 @@ TEST_F(ScoreProgram, WhatCannotBeRunIsAnError) {
            {"score", file, "--markdown", "/no/such/folder/page.md"},
            {"score", file, "--known", "no_such_file.txt"},
            {"score", file, "--jobs", "0"}}) {
-    const ProgramRun run = RunProgram(arguments);
+    const ProgramRun run = RunLab(arguments);
     EXPECT_EQ(run.exit_code, kExitError) << arguments.back();
-    EXPECT_THAT(run.err, HasSubstr("eroica: ")) << arguments.back();
+    EXPECT_THAT(run.err, HasSubstr("eroica-lab: ")) << arguments.back();
   }
 }
 

@@ -62,7 +62,7 @@ std::string AccuracyMarkdown(const AccuracyPage& page) {
   }
   std::erase_if(tables, [](const TextTable& table) { return table.rows.size() < 2; });
   std::string text = fmt::format(kHead, page.command);
-  if (!page.live.empty()) text += "\n" + page.live;
+  for (const std::string& section : page.sections) text += "\n" + section;
   if (!page.chart.empty())
     text += fmt::format(
         "\n![Accuracy against the effect of the fault, and confidence against being right]({})\n",

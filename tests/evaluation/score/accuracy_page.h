@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tests/evaluation/score/known_misses.h"
 #include "tests/evaluation/score/score_tables.h"
@@ -12,8 +13,8 @@ namespace eroica {
 struct AccuracyPage {
   std::string command;  // that made it
   std::string chart;    // the file of the charts, relative to the page; empty: none
-  // Markdown of what was found in real jobs (tests/live); comes first. Empty: none
-  std::string live;
+  // Markdown of what was found in real jobs (tests/live, tests/evaluation/real); comes first
+  std::vector<std::string> sections;
   std::span<const ScoredRun> runs;
   KnownMisses known;
 };
