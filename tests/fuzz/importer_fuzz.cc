@@ -85,7 +85,7 @@ void ImportTrace(std::string_view content) {
     trace.file = i;
     files[i].path = i == 0 ? "rank0.json" : "rank1.json";
     MemorySource source(content);
-    ChromeTraceImporter importer(functions, trace, files[i]);
+    ChromeTraceImporter importer(functions, trace, files[i], /*python_stacks=*/i == 0);
     EROICA_CHECK(importer.Import(source, [](uint64_t) {}).ok());
     if (files[i].refused) return;
     if (i == 1 && trace.rank >= 0) ++trace.rank;
