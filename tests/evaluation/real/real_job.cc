@@ -5,6 +5,8 @@
 
 namespace eroica {
 
+bool RealJob::healthy() const { return std::ranges::all_of(expected, &ExpectedFinding::optional); }
+
 std::vector<uint32_t> RanksOf(const std::vector<EventBatch>& batches) {
   std::set<uint32_t> ranks;
   for (const EventBatch& batch : batches) ranks.insert(batch.identity.rank.value);

@@ -30,7 +30,7 @@ struct RealJob {
   std::vector<EventBatch> batches;  // of each producer in order
   // The same job without Python stacks; empty where batches hold none.
   std::vector<EventBatch> without_stacks;
-  std::vector<ExpectedFinding> expected;  // none: a healthy job
+  std::vector<ExpectedFinding> expected;  // none, or optional ones only: a healthy job
   int64_t from_step = 0;                  // in which its fault begins
   uint32_t ranks_per_host = 0;            // 0: which ranks share a host is unknown
   uint32_t tensor = 1;                    // so many consecutive ranks share their layers
@@ -38,6 +38,7 @@ struct RealJob {
   std::optional<ImportReport> imported;   // of traces; nothing: recorded by our own producers
   // What it becomes where nobody marks steps.
   StepMarks unmarked() const { return imported ? StepMarks::kOneStep : StepMarks::kNone; }
+  bool healthy() const;
 };
 
 // Of the batches.

@@ -64,7 +64,7 @@ absl::StatusOr<RealRun> RunReal(const RealJob& job, const Variation& variation) 
   if (!said.ok()) return said.status();
   const RealTruth truth = TruthOf(job, variation);
   RealRun run{.job = job.name,
-              .healthy = job.expected.empty(),
+              .healthy = job.healthy(),
               .variation = variation,
               .culprit_recorded = !truth.recorded.empty() || truth.unrecorded.empty(),
               .expected = job.expected,

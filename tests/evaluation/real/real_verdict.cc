@@ -82,8 +82,9 @@ RealOutcome NearnessOfUnnamed(const Finding& finding) {
   return undecided ? RealOutcome::kUnsure : RealOutcome::kPartly;
 }
 
-Nearness NearnessTo(const ExpectedFinding& expected, const RealTruth& truth,
-                    const SaidFinding& said) {
+// One that has no alternatives.
+Nearness NearnessToOne(const ExpectedFinding& expected, const RealTruth& truth,
+                       const SaidFinding& said) {
   const Finding& finding = said.finding;
   const bool nobody_to_blame = expected.ranks.empty();
   if (BlamesNobody(finding) && Says(finding.title, kOfUnrecorded))
@@ -101,12 +102,12 @@ Nearness NearnessTo(const ExpectedFinding& expected, const RealTruth& truth,
   return function && one.agreement.kind ? RealOutcome::kRight : RealOutcome::kPartly;
 }
 
-Nearness NearnessToUnrecorded(const ExpectedFinding& expected, const RealTruth& truth,
-                              const SaidFinding& said) {
+Nearness NearnessToUnrecordedOne(const ExpectedFinding& expected, const RealTruth& truth,
+                                 const SaidFinding& said) {
   const Finding& finding = said.finding;
   if (finding.last_window < truth.first_window) return std::nullopt;
   if (expected.peer_rank >= 0) {  // its other end may be recorded, and tell of it
-    if (const Nearness nearness = NearnessTo(expected, truth, said)) return nearness;
+    if (const Nearness nearness = NearnessToOne(expected, truth, said)) return nearness;
   }
   if (BlamesNobody(finding)) {
     if (Says(finding.title, kOfUnrecorded)) return RealOutcome::kRight;
@@ -114,6 +115,25 @@ Nearness NearnessToUnrecorded(const ExpectedFinding& expected, const RealTruth& 
     return true_as_such ? Nearness(NearnessOfUnnamed(finding)) : Nearness();
   }
   return SuspectsUnrecorded(truth, expected.ranks, finding) ? RealOutcome::kRight : Nearness();
+}
+
+// The expected finding and its alternatives, each alone.
+std::vector<ExpectedFinding> EachOf(ExpectedFinding expected) {
+  std::vector<ExpectedFinding> each = std::move(expected.alternatives);
+  expected.alternatives.clear();
+  each.insert(each.begin(), std::move(expected));
+  return each;
+}
+
+// To the nearest alternative. What is optional is right in everything or has nothing to do with it.
+template <typename NearnessToAlternative>
+Nearness Nearest(const ExpectedFinding& expected, NearnessToAlternative nearness_to) {
+  Nearness nearest;
+  for (const ExpectedFinding& one : EachOf(expected)) {
+    const Nearness nearness = nearness_to(one);
+    if (nearness && (!nearest || *nearness < *nearest)) nearest = nearness;
+  }
+  return expected.optional && nearest != RealOutcome::kRight ? Nearness() : nearest;
 }
 
 void Improve(Nearness by, RealOutcome* outcome, bool* belongs) {
@@ -142,19 +162,24 @@ RealTruth TruthOf(const RealJob& job, const Variation& variation) {
                   .ranks_per_host = job.ranks_per_host};
   if (variation.step_marks == StepMarks::kKept)
     truth.first_window = job.from_step / variation.window_steps;
-  for (ExpectedFinding expected : job.expected) {
-    const bool blames = !expected.ranks.empty();
-    std::ranges::copy(expected.ranks, std::back_inserter(truth.guilty));
-    if (expected.peer_rank >= 0) truth.guilty.push_back(static_cast<uint32_t>(expected.peer_rank));
-    std::vector<uint32_t> recorded;
-    std::ranges::copy_if(expected.ranks, std::back_inserter(recorded),
-                         [&truth](uint32_t rank) { return IsRecorded(truth, rank); });
-    if (blames && recorded.empty()) {
-      truth.unrecorded.push_back(std::move(expected));
+  truth.healthy = job.healthy();
+  for (const ExpectedFinding& expected : job.expected) {
+    std::vector<ExpectedFinding> visible;  // of its alternatives
+    for (ExpectedFinding& one : EachOf(expected)) {
+      std::ranges::copy(one.ranks, std::back_inserter(truth.guilty));
+      if (one.peer_rank >= 0) truth.guilty.push_back(static_cast<uint32_t>(one.peer_rank));
+      const bool blames = !one.ranks.empty();
+      std::erase_if(one.ranks, [&truth](uint32_t rank) { return !IsRecorded(truth, rank); });
+      if (!blames || !one.ranks.empty()) visible.push_back(std::move(one));
+    }
+    if (visible.empty()) {
+      truth.unrecorded.push_back(expected);
       continue;
     }
-    expected.ranks = std::move(recorded);
-    truth.recorded.push_back(std::move(expected));
+    ExpectedFinding& recorded = truth.recorded.emplace_back(visible.front());
+    recorded.optional = expected.optional;
+    recorded.alternatives.assign(std::make_move_iterator(visible.begin() + 1),
+                                 std::make_move_iterator(visible.end()));
   }
   std::ranges::sort(truth.guilty);
   return truth;
@@ -181,9 +206,20 @@ bool ImproveSuspected(const RealTruth& truth, std::vector<RealOutcome>& outcomes
   return any;
 }
 
-// Of all that was to be said. What is said of one fault is no silence on another.
-RealOutcome Together(std::span<const RealOutcome> outcomes) {
-  const auto [best, worst] = std::ranges::minmax(outcomes);
+// Of all that had to be said. What is said of one fault is no silence on another.
+RealOutcome Together(const RealTruth& truth, std::span<const RealOutcome> outcomes,
+                     bool cannot_tell) {
+  RealOutcome best = RealOutcome::kWrong;
+  RealOutcome worst = RealOutcome::kRight;
+  for (size_t t = 0; t < outcomes.size(); ++t) {
+    const size_t recorded = truth.recorded.size();
+    if (t < recorded ? truth.recorded[t].optional : truth.unrecorded[t - recorded].optional)
+      continue;
+    const RealOutcome outcome =
+        cannot_tell ? std::min(outcomes[t], RealOutcome::kUnsure) : outcomes[t];
+    best = std::min(best, outcome);
+    worst = std::max(worst, outcome);
+  }
   return worst == RealOutcome::kMissed && best != worst ? std::max(best, RealOutcome::kPartly)
                                                         : worst;
 }
@@ -201,25 +237,28 @@ RealVerdict JudgeReal(const RealTruth& truth, std::span<const SaidFinding> said,
     if (finding.kind == FindingKind::kMonitoringGap) continue;
     bool belongs = false;
     for (size_t t = 0; t < outcomes.size(); ++t) {
-      Improve(t < recorded ? NearnessTo(truth.recorded[t], truth, said[i])
-                           : NearnessToUnrecorded(truth.unrecorded[t - recorded], truth, said[i]),
+      const ExpectedFinding& expected =
+          t < recorded ? truth.recorded[t] : truth.unrecorded[t - recorded];
+      Improve(Nearest(expected,
+                      [&](const ExpectedFinding& one) {
+                        return t < recorded ? NearnessToOne(one, truth, said[i])
+                                            : NearnessToUnrecordedOne(one, truth, said[i]);
+                      }),
               &outcomes[t], &belongs);
     }
     // Of several culprits of one fault, one that is not recorded: it need not be named, but may be.
-    const bool in_time = finding.last_window >= truth.first_window;
+    const bool in_time = !truth.healthy && finding.last_window >= truth.first_window;
     belongs = belongs || (in_time && (BlamesOnlyGuilty(truth, finding) ||
                                       SuspectsUnrecorded(truth, truth.guilty, finding)));
     verdict.wrong[i] = !belongs;
     any_wrong = any_wrong || !belongs;
   }
   if (SuspectsMissing(gaps)) verdict.wrong_suspects = !ImproveSuspected(truth, outcomes);
-  if (said.empty() && gaps.undecided) {
-    for (RealOutcome& outcome : outcomes) outcome = std::min(outcome, RealOutcome::kUnsure);
-    verdict.outcome = RealOutcome::kUnsure;
-  }
-  if (!outcomes.empty()) verdict.outcome = Together(outcomes);
+  const bool cannot_tell = said.empty() && gaps.undecided;
+  verdict.outcome = truth.healthy ? (cannot_tell ? RealOutcome::kUnsure : RealOutcome::kRight)
+                                  : Together(truth, outcomes, cannot_tell);
   // Whoever reads who it is reads further down that others are suspected.
-  const bool found = !outcomes.empty() && verdict.outcome <= RealOutcome::kPartly;
+  const bool found = !truth.healthy && verdict.outcome <= RealOutcome::kPartly;
   if (verdict.wrong_suspects) verdict.outcome = found ? RealOutcome::kPartly : RealOutcome::kWrong;
   if (any_wrong) verdict.outcome = RealOutcome::kWrong;
   return verdict;

@@ -45,7 +45,7 @@ struct RealTruth {
   bool stacks = true;
   int64_t first_window = 0;     // in which the fault can show; what is over before it is wrong
   uint32_t ranks_per_host = 0;  // as in Judge
-  bool healthy() const { return recorded.empty() && unrecorded.empty(); }
+  bool healthy = true;
 };
 RealTruth TruthOf(const RealJob& job, const Variation& variation);
 

@@ -225,6 +225,27 @@ TEST(RealVerdict, WhatIsOverBeforeTheFaultBeginsIsWrong) {
   EXPECT_EQ(OutcomeOf(job, variation, {early}), kRight) << "nobody knows which window that is";
 }
 
+TEST(RealVerdict, AnAlternativeIsAsRight) {
+  RealJob job = SlowGemmOf({3});
+  job.expected[0].alternatives = {{.kinds = {FindingKind::kContention}, .ranks = {4}}};
+  EXPECT_EQ(OutcomeOf(job, All(), {SlowGemm(3)}), kRight);
+  EXPECT_EQ(OutcomeOf(job, All(), {Says(FindingKind::kContention, 4)}), kRight);
+  EXPECT_EQ(OutcomeOf(job, All(), {SlowGemm(4)}), kPartly);
+  EXPECT_EQ(OutcomeOf(job, All(), {SlowGemm(5)}), kWrong);
+  EXPECT_EQ(OutcomeOf(job, Half(0), {}), kMissed) << "of the two, rank 4 is recorded";
+  EXPECT_EQ(OutcomeOf(job, Half(0), {Says(FindingKind::kContention, 4)}), kRight);
+}
+
+TEST(RealVerdict, WhatIsOptionalNeedNotBeSaidAndIsRightOrWrong) {
+  RealJob job = SlowGemmOf({3});
+  job.expected[0].optional = true;
+  EXPECT_EQ(OutcomeOf(job, All(), {}), kRight);
+  EXPECT_EQ(OutcomeOf(job, All(), {SlowGemm(3)}), kRight);
+  EXPECT_EQ(OutcomeOf(job, All(), {Says(FindingKind::kSlowRank, 3, 0.9, "softmax")}), kWrong);
+  EXPECT_EQ(OutcomeOf(job, Half(0), {}, kCannotTell), kUnsure);
+  EXPECT_EQ(OutcomeOf(job, Half(1), {}, kSuspects), kWrong);
+}
+
 TEST(RealTruth, IsWhatCanBeSeen) {
   const RealTruth all = TruthOf(SlowGemmOf({3, 4}), All());
   EXPECT_EQ(all.recorded.size(), 2u);
@@ -237,7 +258,7 @@ TEST(RealTruth, IsWhatCanBeSeen) {
   EXPECT_THAT(half.unrecorded[0].ranks, ElementsAre(3u));
   EXPECT_THAT(half.guilty, ElementsAre(3u, 4u));
   EXPECT_FALSE(half.all_recorded);
-  EXPECT_FALSE(half.healthy());
+  EXPECT_FALSE(half.healthy);
 }
 
 }  // namespace
