@@ -14,26 +14,39 @@ namespace {
 // Of a step in collectives, from here on the ranks that are missing are suspects: more than
 // communication takes of the steps of a healthy job (EROICA's expectation, METHODS 1.10).
 constexpr double kSuspiciousShare = 0.3;
+// Of that, so much is what all recorded ranks wait at once: then none of them is who they wait for.
+constexpr double kLeastInCommon = 0.5;
 
 void Add(bool undecided, std::string sentence, CaptureGaps* gaps) {
   gaps->undecided = gaps->undecided || undecided;
   gaps->sentences.push_back(std::move(sentence));
 }
 
+// Of a rank alone nobody knows how long it waits in a healthy step.
+bool AreSuspects(const JobCoverage& coverage) {
+  return coverage.ranks.size() > 1 &&
+         coverage.ShareOf(coverage.collective_wait_ns) >= kSuspiciousShare &&
+         coverage.common_wait_ns >= kLeastInCommon * coverage.collective_wait_ns;
+}
+
 std::string WhatMissingRanksCost(size_t missing, const JobCoverage& coverage) {
   if (coverage.step_ns <= 0) return "";
-  const std::string waits =
-      fmt::format(" The ranks recorded wait for peers for {} of each step of {} ({})",
-                  DurationText(coverage.wait_ns), DurationText(coverage.step_ns),
-                  PercentText(coverage.ShareOf(coverage.wait_ns)));
-  if (coverage.ShareOf(coverage.collective_wait_ns) < kSuspiciousShare) {
-    return waits + fmt::format(": whatever {}, that is the most by which they are held up.",
-                               missing == 1 ? "the missing rank does" : "the missing ranks do");
+  const bool one = missing == 1;
+  if (!AreSuspects(coverage)) {
+    return fmt::format(
+        " The ranks recorded wait for peers for {} of each step of {} ({}): whatever {}, that is "
+        "the most by which they are held up.",
+        DurationText(coverage.wait_ns), DurationText(coverage.step_ns),
+        PercentText(coverage.ShareOf(coverage.wait_ns)),
+        one ? "the missing rank does" : "the missing ranks do");
   }
-  return waits + fmt::format(", more than communication takes in healthy jobs. {} suspect{}.",
-                             missing == 1 ? "The missing rank is the first"
-                                          : "The missing ranks are the first",
-                             missing == 1 ? "" : "s");
+  return fmt::format(
+      " The ranks recorded wait for peers for {} of each step of {} ({}), more than communication "
+      "takes in healthy jobs, and for {} of it all at once: none of them is who they wait for. {} "
+      "first suspect{}.",
+      DurationText(coverage.wait_ns), DurationText(coverage.step_ns),
+      PercentText(coverage.ShareOf(coverage.wait_ns)), DurationText(coverage.common_wait_ns),
+      one ? "The missing rank is the" : "The missing ranks are the", one ? "" : "s");
 }
 
 void AddMissingRanks(const JobCoverage& coverage, const std::vector<uint32_t>& missing,

@@ -7,14 +7,17 @@ namespace eroica {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
 const JobCoverage kHealthy{.step_ns = 100e6, .wait_ns = 20e6};
-const JobCoverage kHeldUp{.step_ns = 100e6, .wait_ns = 45e6, .collective_wait_ns = 45e6};
-const JobCoverage kPipeline{.step_ns = 100e6, .wait_ns = 45e6, .collective_wait_ns = 5e6};
+const JobCoverage kHeldUp{
+    .step_ns = 100e6, .wait_ns = 45e6, .collective_wait_ns = 45e6, .common_wait_ns = 40e6};
+const JobCoverage kPipeline{
+    .step_ns = 100e6, .wait_ns = 45e6, .collective_wait_ns = 5e6, .common_wait_ns = 2e6};
 
 ImportReport Whole() {
   ImportReport report;
@@ -46,6 +49,24 @@ TEST(CaptureGaps, ARankThatIsNotRecordedCostsNoMoreThanTheOthersWait) {
   const CaptureGaps held_up = FindTraceGaps(report, kHeldUp);
   EXPECT_TRUE(held_up.undecided);
   EXPECT_THAT(held_up.sentences, ElementsAre(HasSubstr("The missing rank is the first suspect")));
+}
+
+TEST(CaptureGaps, WhereARecordedRankHardlyWaitsTheMissingOnesAreNoSuspects) {
+  ImportReport report = Whole();
+  report.ranks = {0, 1, 3};
+  JobCoverage coverage = kHeldUp;
+  coverage.common_wait_ns = 10e6;
+  const CaptureGaps gaps = FindTraceGaps(report, coverage);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, Not(Contains(HasSubstr("suspect"))));
+}
+
+TEST(CaptureGaps, OfOneRankNobodyKnowsWhatItUsuallyWaits) {
+  ImportReport report = Whole();
+  report.ranks = {0};
+  const CaptureGaps gaps = FindTraceGaps(report, kHeldUp);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, Not(Contains(HasSubstr("suspect"))));
 }
 
 TEST(CaptureGaps, RanksOfALargeJobAreListedShortly) {

@@ -18,16 +18,36 @@ struct RankSteps {
   double steps = 0;
   double step_ns = 0;
   double wait_ns = 0;
-  double collective_wait_ns = 0;
+  double pair_wait_ns = 0;  // in sends and receives
+};
+
+// Of each step the least that any rank waits: of the newest steps, so that a job of months needs no
+// more memory than one of hours.
+class CommonWait {
+ public:
+  void Add(const PatternBatch& batch) {
+    for (const StepRecord& step : batch.steps) {
+      const auto [least, fresh] = least_ns_.try_emplace(step.id, step.peer_wait_ns);
+      if (!fresh) least->second = std::min(least->second, step.peer_wait_ns);
+    }
+    while (least_ns_.size() > kStepsMax) least_ns_.erase(least_ns_.begin());
+  }
+  double MeanNs() const {
+    double sum = 0;
+    for (const auto& [step, ns] : least_ns_) sum += static_cast<double>(ns);
+    return least_ns_.empty() ? 0 : sum / static_cast<double>(least_ns_.size());
+  }
+
+ private:
+  static constexpr size_t kStepsMax = 65536;
+  std::map<int64_t, int64_t> least_ns_;  // by step
 };
 
 // Of pairs of ranks, at both ends.
-void SubtractPairs(const CollectiveSummary& summary, std::map<uint32_t, RankSteps>* ranks) {
+void AddPairs(const CollectiveSummary& summary, std::map<uint32_t, RankSteps>* ranks) {
   for (const PairSummary& pair : summary.pairs) {
-    RankSteps& destination = (*ranks)[pair.destination.value];
-    destination.collective_wait_ns -= static_cast<double>(pair.receive_wait_ns);
-    RankSteps& source = (*ranks)[pair.source.value];
-    source.collective_wait_ns -= static_cast<double>(pair.send_wait_ns);
+    (*ranks)[pair.destination.value].pair_wait_ns += static_cast<double>(pair.receive_wait_ns);
+    (*ranks)[pair.source.value].pair_wait_ns += static_cast<double>(pair.send_wait_ns);
   }
 }
 
@@ -36,16 +56,25 @@ void Add(const PatternBatch& batch, RankSteps* sum) {
     sum->steps += 1;
     sum->step_ns += static_cast<double>(step.duration_ns);
     sum->wait_ns += static_cast<double>(step.peer_wait_ns);
-    sum->collective_wait_ns += static_cast<double>(step.peer_wait_ns);
   }
 }
 
 double MedianAStep(const std::map<uint32_t, RankSteps>& ranks, double RankSteps::*time) {
   std::vector<double> values;
   for (const auto& [rank, sum] : ranks) {
-    if (sum.steps > 0) values.push_back(std::max(0.0, sum.*time) / sum.steps);
+    if (sum.steps > 0) values.push_back(sum.*time / sum.steps);
   }
   return Median(std::span(values));
+}
+
+// Of their waits what lies in collectives, by the median rank.
+double ShareInCollectives(const std::map<uint32_t, RankSteps>& ranks) {
+  std::vector<double> shares;
+  for (const auto& [rank, sum] : ranks) {
+    if (sum.steps > 0 && sum.wait_ns > 0)
+      shares.push_back(std::max(0.0, 1 - sum.pair_wait_ns / sum.wait_ns));
+  }
+  return Median(std::span(shares));
 }
 
 }  // namespace
@@ -69,6 +98,7 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
   JobCoverage coverage;
   std::map<uint32_t, RankSteps> ranks;
   std::set<uint32_t> reported;
+  CommonWait common_wait;
   Decoder decoder;
   PatternBatch batch;
   CollectiveSummary summary;
@@ -83,13 +113,14 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
       // Summaries of communicators lie on the same topic. A silent rank has sent nothing.
       if (decoder.Decode(record.payload(), &batch) != DropReason::kNone) {
         if (decoder.Decode(record.payload(), &summary) == DropReason::kNone)
-          SubtractPairs(summary, &ranks);
+          AddPairs(summary, &ranks);
         continue;
       }
       coverage.world_size = std::max(coverage.world_size, batch.world_size);
       if (batch.silent) continue;
       reported.insert(batch.rank.value);
       Add(batch, &ranks[batch.rank.value]);
+      common_wait.Add(batch);
     }
   } while (!records.empty());
   for (const auto& [rank, sum] : ranks) {
@@ -99,7 +130,9 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
   }
   coverage.step_ns = MedianAStep(ranks, &RankSteps::step_ns);
   coverage.wait_ns = MedianAStep(ranks, &RankSteps::wait_ns);
-  coverage.collective_wait_ns = MedianAStep(ranks, &RankSteps::collective_wait_ns);
+  const double in_collectives = ShareInCollectives(ranks);
+  coverage.collective_wait_ns = coverage.wait_ns * in_collectives;
+  coverage.common_wait_ns = common_wait.MeanNs() * in_collectives;
   return coverage;
 }
 

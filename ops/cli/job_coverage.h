@@ -18,8 +18,11 @@ struct JobCoverage {
   uint32_t ranks_with_steps = 0;  // of these
   double step_ns = 0;             // mean duration of a step: median over the ranks with steps
   double wait_ns = 0;             // of that, exposed waiting for peers: likewise
-  // Of that, not in sends and receives: waiting in a pipeline is mostly its bubble.
+  // Of that, without waits in sends and receives: waiting in a pipeline is mostly its bubble.
   double collective_wait_ns = 0;
+  // Likewise what all recorded ranks wait at once: in each step the least of any of them. Who holds
+  // the others up hardly waits itself.
+  double common_wait_ns = 0;
   double ShareOf(double ns) const { return step_ns > 0 ? ns / step_ns : 0; }
   std::vector<uint32_t> missing_ranks() const;  // ascending
 };
