@@ -1,15 +1,23 @@
 #include "diagnosis/compute_growth.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "diagnosis/deciding_numbers.h"
+#include "diagnosis/distributions.h"
 #include "diagnosis/exchange_line.h"
+#include "diagnosis/healthy_spread.h"
+#include "diagnosis/hypotheses/device_cause.h"
+#include "diagnosis/kernel_growths.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"
+#include "diagnosis/typical_call.h"
+#include "schemas/kernel_bound.h"
 
 namespace eroica {
 namespace {
@@ -17,18 +25,11 @@ namespace {
 constexpr size_t kMostPeers = 64;
 constexpr size_t kFewestPoints = 4;    // of a line through the ranks
 constexpr double kNoiseFloor = 0.002;  // nobody measures growth better
-constexpr double kHalf = 0.5;          // "grew as the others": more than half of their growth ...
-// ... "did not": less than a quarter; between them nobody can tell
-constexpr double kQuarter = 0.25;
-constexpr double kMostKernels = 0.8;  // by time
-// Where what works on parameters grew as well, so that it is not the inputs: pauses that come at
-// random hit some kernels harder than others.
-constexpr double kMostKernelsOfDevice = 2.0 / 3;
-constexpr double kAllKernels = 0.95;  // but for those too short to tell
-// that grew alike: of one or two nobody can say that it is all of them
+constexpr double kHalf = 0.5;
+constexpr double kMostKernels = 0.8;      // by time
+constexpr double kCallResolution = 0.01;  // of a typical call: a 32nd over the root of twelve
+// on data: of one or two nobody can say that it is all of them
 constexpr uint32_t kFewestKernels = 3;
-constexpr double kMostSteps = 0.75;
-constexpr double kClockDeviations = 6;
 constexpr double kDeviations = 3;
 
 double StepsOf(const PatternBatch& batch) {
@@ -48,6 +49,7 @@ struct Row {
   double peers_ns = 0;     // median over the peers that have it
   double expected_ns = 0;  // of the rank, for what it exchanges
   bool routed = false;     // goes with the bytes of the exchange
+  KernelBound bound = KernelBound::kUnknown;
 };
 
 class GrowthTable {
@@ -64,6 +66,8 @@ class GrowthTable {
     ComputeGrowth growth;
     FindRouted(growth);
     SumUp(growth);
+    MeasureBounds(growth);
+    MeasureCalls(growth);
     MeasureClock(growth);
     if (growth.clock_growth) growth.clock_between_waits = ClockBetweenWaits(*growth.clock_growth);
     if (!growth.parameter_growth) growth.link_growth = LinkGrowth();
@@ -77,7 +81,7 @@ class GrowthTable {
     const bool kernel = pattern.function_class ==
                         (own_.host_only ? FunctionClass::kCpuOp : FunctionClass::kGpuCompute);
     if (!exchange && (!kernel || pattern.wait == WaitKind::kPeer)) return;
-    Row row{.own = &pattern};
+    Row row{.own = &pattern, .bound = exchange ? KernelBound::kUnknown : BoundOf(pattern.name)};
     row.own_ns = static_cast<double>(pattern.critical_ns) / StepsOf(own_);
     const FunctionColumn* column = view_.FindFunction(pattern.function);
     std::vector<double> times;
@@ -149,7 +153,7 @@ class GrowthTable {
     return TimeExplainedByBytes(bytes, times, own_bytes, own_ns);
   }
 
-  static bool OnData(const Row& row) { return !WorksOnParameters(row.own->name); }
+  static bool OnData(const Row& row) { return row.bound != KernelBound::kParameters; }
 
   void SumUp(ComputeGrowth& growth) const {
     double own = 0;
@@ -175,30 +179,83 @@ class GrowthTable {
   // Whether all kernels on data grew alike, and all calls of them.
   void Compare(ComputeGrowth& growth) const {
     double grown_ns = 0;
-    double grown_own_ns = 0;
-    double own_ns = 0;
     double excess_ns = 0;
     double typical_ns = 0;
     for (const Row& row : kernels_) {
       if (!OnData(row)) continue;
+      ++growth.data_kernels;
       const double of_kernel = GrowthOf(row.own_ns, row.expected_ns);
-      own_ns += row.routed ? 0 : row.expected_ns;
-      if (of_kernel >= kHalf * growth.growth) {
-        grown_ns += row.expected_ns;
-        grown_own_ns += row.routed ? 0 : row.expected_ns;
-        ++growth.grown_kernels;
-      }
+      if (of_kernel >= kHalf * growth.growth) grown_ns += row.expected_ns;
       if (of_kernel <= 0) continue;
       excess_ns += row.own_ns - row.expected_ns;
       const double whole = GrowthOf(row.own_ns, row.peers_ns);  // medians know nothing of bytes
-      if (MedianGrowth(row).value_or(whole) >= kHalf * whole)
+      if (TypicalGrowth(row).value_or(whole) >= kHalf * whole)
         typical_ns += row.own_ns - row.expected_ns;
     }
     for (const Row& row : kernels_) growth.longest_calls += CallsBeyondPeers(row);
     growth.peers = static_cast<uint32_t>(peers_.size());
     growth.uniform = growth.expected_ns > 0 ? grown_ns / growth.expected_ns : 0;
-    growth.own_uniform = own_ns > 0 ? grown_own_ns / own_ns : 0;
     growth.typical = excess_ns > 0 ? typical_ns / excess_ns : 1;
+  }
+
+  // By time: so few others are left that they say nothing.
+  bool AreMostlyRouted() const {
+    double routed_ns = 0;
+    double all_ns = 0;
+    for (const Row& row : kernels_) {
+      if (!OnData(row)) continue;
+      all_ns += row.expected_ns;
+      routed_ns += row.routed ? row.expected_ns : 0;
+    }
+    return routed_ns >= kMostKernels * all_ns;
+  }
+
+  void MeasureBounds(ComputeGrowth& growth) const {
+    KernelGrowths growths;
+    const bool by_all = AreMostlyRouted();
+    for (const Row& row : kernels_) {
+      if (by_all || !row.routed)
+        growths.Add(row.bound, GrowthOf(row.own_ns, row.expected_ns), row.expected_ns);
+    }
+    // Ranks differ by their inputs, too, which is one of the causes that are asked for: how healthy
+    // devices differ is what is left.
+    growth.compute = growths.compute(kDeviceSpread);
+    growth.memory = growths.memory(kDeviceSpread);
+    growth.parameters =
+        growths.parameters(ModeratedSpread(growth.parameter_noise, peers_.size(), kDeviceSpread));
+  }
+
+  // Means over the kernels on data by the time that they are expected to take.
+  void MeasureCalls(ComputeGrowth& growth) const {
+    double calls = 0;
+    double calls_ns = 0;
+    double typical = 0;
+    double typical_ns = 0;
+    for (const Row& row : kernels_) {
+      if (!OnData(row) || row.routed) continue;
+      if (const std::optional<double> more = CallsGrowth(row)) {
+        calls += *more * row.expected_ns;
+        calls_ns += row.expected_ns;
+      }
+      if (const std::optional<double> longer = TypicalGrowth(row)) {
+        typical += *longer * row.expected_ns;
+        typical_ns += row.expected_ns;
+      }
+    }
+    growth.calls_growth = calls_ns > 0 ? calls / calls_ns : 0;
+    if (typical_ns > 0) growth.typical_growth = typical / typical_ns;
+  }
+
+  std::optional<double> CallsGrowth(const Row& row) const {
+    std::vector<double> calls;
+    for (size_t i = 0; i < peers_.size(); ++i) {
+      if (row.peers[i] != nullptr)
+        calls.push_back(static_cast<double>(row.peers[i]->count) /
+                        StepsOf(*view_.ranks()[peers_[i]].batch));
+    }
+    const double usual = MedianOf(std::move(calls));
+    if (usual <= 0) return std::nullopt;
+    return GrowthOf(static_cast<double>(row.own->count) / StepsOf(own_), usual);
   }
 
   template <typename Counts>
@@ -232,17 +289,15 @@ class GrowthTable {
     return calls;
   }
 
-  // Of the median duration of one call.
-  static std::optional<double> MedianGrowth(const Row& row) {
+  // Of the typical duration of one call.
+  static std::optional<double> TypicalGrowth(const Row& row) {
     if (row.own->histogram.empty()) return std::nullopt;
-    std::vector<double> medians;
+    DurationHistogram of_peers;
     for (const FunctionPattern* peer : row.peers) {
-      if (peer != nullptr && !peer->histogram.empty())
-        medians.push_back(static_cast<double>(peer->histogram.Quantile(0.5)));
+      if (peer != nullptr) of_peers.Merge(peer->histogram);
     }
-    if (medians.empty()) return std::nullopt;
-    return GrowthOf(static_cast<double>(row.own->histogram.Quantile(0.5)),
-                    MedianOf(std::move(medians)));
+    if (of_peers.empty()) return std::nullopt;
+    return TypicalCallGrowth(row.own->histogram, of_peers);
   }
 
   // NCCL's channels of one kind of link are alike, whatever they carry. What ends at the rank is as
@@ -326,12 +381,31 @@ class GrowthTable {
     return (1 + clock_growth) * std::max(0.0, 1 - waits_ns / own_ns) - 1;
   }
 
-  // What no inputs lengthen has grown, too. A link that is much slower than the kernels is slow for
-  // a reason of its own.
-  static bool IsApartFromInputs(const ComputeGrowth& growth) {
-    if (growth.parameter_growth) return *growth.parameter_growth >= kHalf * growth.growth;
-    return growth.link_growth && *growth.link_growth >= kHalf * growth.growth &&
-           kHalf * *growth.link_growth <= growth.growth;
+  // The clock lies between what samples show and what they show without the waits that they hold.
+  static Change ClockChange(const ComputeGrowth& growth) {
+    const double clock = *growth.clock_growth;
+    return ClockChangeBetween(std::min(clock, growth.clock_between_waits.value_or(clock)), clock,
+                              growth.clock_noise);
+  }
+
+  KernelChanges ChangesOf(const ComputeGrowth& growth, const BusyTime& busy) const {
+    KernelChanges changes;
+    const auto a_call = [&growth](Change change) {
+      change.value = (1 + change.value) / (1 + growth.calls_growth) - 1;
+      return change;
+    };
+    if (growth.compute) changes[KernelMeasurement::kCompute] = a_call(*growth.compute);
+    if (growth.memory) changes[KernelMeasurement::kMemory] = a_call(*growth.memory);
+    changes[KernelMeasurement::kCalls] = {.value = growth.calls_growth, .error = kDeviceSpread};
+    if (growth.typical_growth)
+      changes[KernelMeasurement::kTypical] = {.value = *growth.typical_growth,
+                                              .error = std::hypot(kDeviceSpread, kCallResolution)};
+    changes[KernelMeasurement::kParameters] = growth.parameters;
+    if (growth.clock_growth) changes[KernelMeasurement::kClock] = ClockChange(growth);
+    if (growth.link_growth)
+      changes[KernelMeasurement::kLinks] = {.value = *growth.link_growth, .error = kLinkSpread};
+    changes.slow_share = busy.steps > 0 ? static_cast<double>(busy.slow_steps) / busy.steps : 1;
+    return changes;
   }
 
   GrowthCause CauseOf(const ComputeGrowth& growth, const BusyTime& busy) const {
@@ -342,40 +416,25 @@ class GrowthTable {
     const GrowthCause routed =
         growth.routed_share >= kMostKernels ? GrowthCause::kData : GrowthCause::kRouting;
     if (by_bytes && bytes_explain) return routed;
-    if (!grew || own_.host_only)
-      // CPU operators share their cores with whatever else runs on a host
+    // CPU operators share their cores with whatever else runs on a host.
+    if (!grew || own_.host_only || growth.data_kernels < kFewestKernels)
       return GrowthCause::kUnclear;
-    // what explains all of the growth
-    const double slower_clock = growth.growth / (1 + growth.growth);
-    const double clock = growth.clock_growth.value_or(0);
-    if (-clock >= std::max(kHalf * slower_clock, kClockDeviations * growth.clock_noise))
-      return GrowthCause::kClock;
-    const bool every_kernel = growth.uniform >= kMostKernelsOfDevice;
-    if (every_kernel && IsApartFromInputs(growth)) {
-      if (growth.typical < kHalf) return GrowthCause::kPauses;
-      // What comes and goes within a window may be a clock that dropped between two samples of it;
-      // and a clock that is lower by too little to explain the growth, calls that are longer only
-      // now and then, or kernels that are not, are no sign of somebody else on the device.
-      const bool clock_known =
-          growth.clock_growth && kClockDeviations * growth.clock_noise <= kHalf * slower_clock;
-      const double lowest_clock = std::min(clock, growth.clock_between_waits.value_or(clock));
-      const bool usual = clock_known && -lowest_clock <= kQuarter * slower_clock &&
-                         growth.typical >= kMostKernels && growth.uniform >= kAllKernels;
-      return usual && busy.slow_steps >= kMostSteps * busy.steps ? GrowthCause::kShared
-                                                                 : GrowthCause::kDevice;
-    }
-    // Inputs that are larger in most steps lengthen most calls.
-    if (growth.typical < kHalf && busy.slow_steps >= kMostSteps * busy.steps)
-      return GrowthCause::kPauses;
-    const bool parameters_alike =
-        growth.parameter_growth && *growth.parameter_growth <= kQuarter * growth.growth;
-    // Experts work on tokens of all ranks: they need not grow with the rank's own inputs.
-    const bool of_data = growth.own_uniform >= kMostKernels &&
-                         growth.grown_kernels >= kFewestKernels && parameters_alike &&
-                         growth.typical >= kMostKernels;
-    if (!of_data) return GrowthCause::kUnclear;
+    const DeviceCauses causes(ChangesOf(growth, busy));
     // Of two that come together it is the one that costs more.
-    return bytes_explain && growth.routed_ns > growth.excess_ns() ? routed : GrowthCause::kData;
+    if (causes.is_more_work())
+      return bytes_explain && growth.routed_ns > growth.excess_ns() ? routed : GrowthCause::kData;
+    return causes.is_device() ? CauseOfDevice(causes.decided()) : GrowthCause::kUnclear;
+  }
+
+  static GrowthCause CauseOfDevice(std::optional<DeviceCause> decided) {
+    if (!decided) return GrowthCause::kDevice;
+    switch (*decided) {
+      case DeviceCause::kLowClock: return GrowthCause::kClock;
+      case DeviceCause::kSlowMemory: return GrowthCause::kMemory;
+      case DeviceCause::kShared: return GrowthCause::kShared;
+      case DeviceCause::kPauses: return GrowthCause::kPauses;
+      default: return GrowthCause::kDevice;
+    }
   }
 
   const CrossRankView& view_;
@@ -389,7 +448,28 @@ class GrowthTable {
   std::vector<double> bytes_;
 };
 
+// The spread of healthy devices is known from this job and from others (healthy_spread.h).
+bool IsBeyondHealthy(double growth, double noise, size_t peers, size_t ranks) {
+  const double spread = ModeratedSpread(noise, peers, kDeviceSpread);
+  const double freedom = kPriorFreedom + static_cast<double>(peers > 0 ? peers - 1 : 0);
+  return static_cast<double>(ranks) * StudentTail(growth / spread, freedom) <=
+         kFalseAlarmsOfHealthyDevices;
+}
+
 }  // namespace
+
+bool StandsOut(const ComputeGrowth& growth, double separation_least, size_t ranks) {
+  const auto stands_out = [&](double longer, double noise) {
+    return longer >= separation_least * noise &&
+           IsBeyondHealthy(longer, noise, growth.peers, ranks);
+  };
+  if (stands_out(growth.growth, growth.noise)) return true;
+  if (growth.cause == GrowthCause::kMemory && growth.memory &&
+      stands_out(growth.memory->value, growth.memory->error))
+    return true;
+  return growth.parameter_noise > 0 &&
+         stands_out(growth.parameter_growth.value_or(0), growth.parameter_noise);
+}
 
 ComputeGrowth MeasureComputeGrowth(const CrossRankView& view, const BusyTime& busy,
                                    double least_growth) {

@@ -1,16 +1,8 @@
-// By how much a rank computes longer than its peers, in which kernels, and what that tells of the
-// reason. All ranks of a role run the same kernels, so that
-// - a device at a lower clock shows it in its clock, and in what is bound by it;
-// - a device that somebody else uses too is slower in everything, the optimizer too, at its usual
-// clock (EROICA, NSDI'26, appendix B). Where the optimizer is too
-//   short to be seen its connections tell the same: larger inputs are more bytes, not slower ones;
-// - a device that pauses now and then runs most kernels as fast as ever, and some much longer;
-// - larger inputs lengthen what works on them, and nothing that works on parameters (EROICA, case
-// study 2, problem 4: longer at the same clock);
-// - more tokens for a rank's experts lengthen the experts' kernels alone, in proportion to the
-// bytes that the rank exchanges for them. So do longer sequences with
-//   all that works on data, where ranks share a layer (tensor parallel): what bytes explain is
-//   taken out before anything else is judged.
+// By how much a rank computes longer than its peers, in which kernels, and what that says of the
+// reason (hypotheses/device_cause.h). All ranks of a role run the same kernels. More tokens for a
+// rank's experts lengthen the experts' kernels alone, in proportion to the bytes that the rank
+// exchanges for them. So do longer sequences with all that works on data, where ranks share a layer
+// (tensor parallel): what bytes explain is taken out before anything else is judged.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +11,19 @@
 
 #include "diagnosis/busy_time.h"
 #include "diagnosis/cross_rank_view.h"
-#include "schemas/parameter_kernel.h"
+#include "diagnosis/hypotheses/signature.h"
 
 namespace eroica {
 
 enum class GrowthCause : uint8_t {
-  kUnclear = 0,  // the telemetry does not tell
+  kUnclear = 0,  // the telemetry does not say
   kClock = 1,    // lower clock
-  // slower in everything; the clock is not known, or the window shows it in some steps only
-  kDevice = 2,
-  kShared = 3,  // slower in everything in most steps, at the usual clock
+  kDevice = 2,   // the device itself, undecided what is wrong with it
+  kShared = 3,   // slower in everything at the usual clock
   kPauses = 4,
   kData = 5,
   kRouting = 6,
+  kMemory = 7,  // slower memory
 };
 
 // The kernels of one rank against those of its role. Growths are own / peers - 1.
@@ -39,6 +31,12 @@ struct ComputeGrowth {
   GrowthCause cause = GrowthCause::kUnclear;
   double growth = 0;  // of all that works on data, beyond what the exchanged bytes explain
   double noise = 0;   // how much ranks of the role differ in that
+  // Of the typical kernel on data that no bytes explain: of those that arithmetic bounds, and of
+  // those that memory bounds; and of those that work on parameters. Nothing where no such kernel is
+  // seen. Kernels whose bound is not known count as the first where hardly any other is.
+  std::optional<Change> compute;
+  std::optional<Change> memory;
+  std::optional<Change> parameters;
   // a step: what the same kernels take on the peers, for what the rank exchanges
   double expected_ns = 0;
   // of what works on parameters; nothing where no such kernel is seen
@@ -51,10 +49,12 @@ struct ComputeGrowth {
   // the same as low as it may be, where samples hold waits between kernels
   std::optional<double> clock_between_waits;
   double clock_noise = 0;
-  double uniform = 0;      // share by time of the kernels on data that grew at least half as much
-  double own_uniform = 0;  // the same of the kernels whose work is no matter of exchanged bytes
-  uint32_t grown_kernels = 0;  // how many these are
-  double typical = 0;  // share of the kernels whose median duration grew at least half as much
+  double uniform = 0;  // share by time of the kernels on data that grew at least half as much
+  double typical = 0;  // share of the excess in kernels whose median call grew half as much or more
+  // of the median call, mean over the kernels on data by time; nothing where calls are not known
+  std::optional<double> typical_growth;
+  double calls_growth = 0;    // of how often the kernels on data are called a step, likewise
+  uint32_t data_kernels = 0;  // how many kernels on data were compared
   // of all its kernels: that took longer than any call of the same kernel on any peer
   uint64_t longest_calls = 0;
   uint32_t peers = 0;  // that it was compared with
@@ -70,13 +70,6 @@ struct ComputeGrowth {
   // Of what no inputs lengthen: the optimizer, or else the links.
   double apart_growth() const { return parameter_growth.value_or(link_growth.value_or(0)); }
   double separation() const { return noise > 0 ? growth / noise : 0; }
-  // By so many times what the peers differ by: in all kernels on data, or, where uneven inputs make
-  // these differ, in those on parameters, which no inputs lengthen.
-  bool StandsOut(double separation_least) const {
-    return separation() >= separation_least ||
-           (parameter_noise > 0 &&
-            parameter_growth.value_or(0) >= separation_least * parameter_noise);
-  }
   double excess_ns() const { return growth * expected_ns; }  // a step, beyond what bytes explain
   // A step, with what bytes explain; and as a share of what the peers take.
   double more_ns() const { return excess_ns() + routed_ns; }
@@ -84,6 +77,11 @@ struct ComputeGrowth {
     return expected_ns > routed_ns ? more_ns() / (expected_ns - routed_ns) : 0;
   }
 };
+
+// Whether the growth is by so many times what the peers differ by, in all kernels on data, in those
+// that memory bounds, or, where uneven inputs make these differ, in those on parameters, which no
+// inputs lengthen; and by more than healthy devices differ for good, the slowest of `ranks` too.
+bool StandsOut(const ComputeGrowth& growth, double separation_least, size_t ranks);
 
 // Below it causes look alike in one window: devices of one kind differ by so much.
 inline constexpr double kLeastGrowth = 0.03;

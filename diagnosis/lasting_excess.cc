@@ -10,7 +10,7 @@
 #include "diagnosis/distributions.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
-#include "schemas/parameter_kernel.h"
+#include "schemas/kernel_bound.h"
 
 namespace eroica {
 namespace {

@@ -56,20 +56,22 @@ void ContentionOperator::Evaluate(const CrossRankView& view, std::vector<Finding
     if (busy.steps < options_.min_steps || busy.share() < options_.min_share) continue;
     if (busy.lasting_ns < options_.min_lasting * busy.excess_ns) continue;
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
-    if (IsShared(growth, busy)) findings.push_back(Describe(view, busy, growth, options_));
+    if (IsShared(view, growth, busy)) findings.push_back(Describe(view, busy, growth, options_));
   }
   for (const BusyTime& lasting : view.lasting_excess()) {
     const std::optional<BusyTime> busy = LastingInSteps(view, lasting, findings);
     if (!busy) continue;
     const ComputeGrowth growth = MeasureComputeGrowth(view, *busy, options_.least_growth);
-    if (!IsShared(growth, *busy)) continue;
+    if (!IsShared(view, growth, *busy)) continue;
     findings.push_back(Describe(view, *busy, growth, options_));
     TellLasting(lasting, findings.back());
   }
 }
 
-bool ContentionOperator::IsShared(const ComputeGrowth& growth, const BusyTime& busy) const {
-  return growth.cause == GrowthCause::kShared && growth.StandsOut(options_.min_separation) &&
+bool ContentionOperator::IsShared(const CrossRankView& view, const ComputeGrowth& growth,
+                                  const BusyTime& busy) const {
+  return growth.cause == GrowthCause::kShared &&
+         StandsOut(growth, options_.min_separation, view.ranks().size()) &&
          growth.excess_ns() >= options_.min_coverage * busy.excess_ns;
 }
 

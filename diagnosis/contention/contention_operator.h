@@ -28,7 +28,7 @@ class ContentionOperator final : public DiagnosisOperator {
 
  private:
   // Whether somebody else is on the rank's device, and that is what makes it late.
-  bool IsShared(const ComputeGrowth& growth, const BusyTime& busy) const;
+  bool IsShared(const CrossRankView& view, const ComputeGrowth& growth, const BusyTime& busy) const;
 
   ContentionOptions options_;
 };

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "diagnosis/deciding_numbers.h"
 #include "diagnosis/duration_text.h"
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
@@ -67,43 +68,15 @@ std::vector<Culprit> MembersOf(const CrossRankView& view, const StageWork& stage
 // Why the layers of a stage take longer.
 enum class HeavyReason : uint8_t { kUnclear, kLayers, kClock, kDevice };
 
-// Most calls are as fast as ever, some much longer: the devices pause.
-bool Pauses(const StageLayers& layers) {
-  constexpr double kHalf = 0.5;
-  const double by_call = (1 + layers.growth) / (1 + layers.calls_growth) - 1;
-  return layers.typical_growth && by_call >= kHalf * layers.growth &&
-         *layers.typical_growth <= kHalf * by_call;
-}
-
-// alike: in every step. A busier device shows a higher clock and use, never a lower one. More
-// layers are called more often; longer ones leave the optimizer as it is; and a device that
-// somebody else uses, or that is slow whatever its clock, does neither: all of its kernels take
-// longer by the same share.
-HeavyReason ReasonOf(const StageLayers& layers, bool alike, double least_growth) {
+// alike: in every step, as layers are. What comes and goes may be heat, or load.
+HeavyReason ReasonOf(const StageLayers& layers, size_t members, bool alike) {
   if (layers.beside_experts) return HeavyReason::kLayers;
-  constexpr double kHalf = 0.5;
-  constexpr double kQuarter = 0.25;
-  constexpr double kLeastLower = 0.01;  // of clock and use
-  // what explains all of the growth
-  const double slower_clock = layers.growth / (1 + layers.growth);
-  const double slowed_clock = std::max(0.0, -layers.clock_growth.value_or(0));
-  if (slowed_clock >= kHalf * slower_clock) return HeavyReason::kClock;
-  if (Pauses(layers)) return HeavyReason::kUnclear;
-  // What comes and goes may be heat, or load: neither leaves both the clock and the optimizer as
-  // they are. Tokens that are routed anew for each step come and go, too.
-  const bool parameters_alike =
-      layers.parameter_growth && std::abs(*layers.parameter_growth) <= kQuarter * layers.growth;
-  if (!alike && !(parameters_alike && layers.clock_growth && slowed_clock <= kLeastLower))
-    return HeavyReason::kUnclear;
-  const bool unexplained = (1 + layers.growth) * (1 - slowed_clock) - 1 >= least_growth;
-  if (layers.calls_growth >= kHalf * layers.growth && unexplained) return HeavyReason::kLayers;
-  if (layers.parameter_growth) {
-    if (*layers.parameter_growth <= kQuarter * layers.growth && unexplained)
-      return HeavyReason::kLayers;
-    if (std::abs(*layers.parameter_growth - layers.growth) <= kQuarter * layers.growth)
-      return HeavyReason::kDevice;
-  }
-  return slowed_clock > kLeastLower ? HeavyReason::kUnclear : HeavyReason::kLayers;
+  const DeviceCauses causes(layers.changes(members, alike ? 1 : 0), alike ? kOddsOfSlowStage : 1);
+  if (causes.is_more_work()) return HeavyReason::kLayers;
+  if (!causes.is_device()) return HeavyReason::kUnclear;
+  const std::optional<DeviceCause> cause = causes.decided();
+  if (cause == DeviceCause::kLowClock) return HeavyReason::kClock;
+  return cause == DeviceCause::kPauses ? HeavyReason::kUnclear : HeavyReason::kDevice;
 }
 
 // In every call, on every member and in every step, and not in the optimizer: pauses lengthen some
@@ -270,9 +243,8 @@ bool ImbalanceOperator::EvaluateLayers(const CrossRankView& view, std::span<cons
       layers->least < kHalf * layers->growth)
     return false;
   if (!IsHeavier(stages, heavy, *layers)) return false;
-  const double least_growth = options_.min_layer_gap * std::max(layers->spread, kLeastSpread);
   const bool alike = IsBusierAlike(stages, heavy, excess_ns);
-  const HeavyReason reason = ReasonOf(*layers, alike, least_growth);
+  const HeavyReason reason = ReasonOf(*layers, heavy.members.size(), alike);
   if (reason == HeavyReason::kUnclear) return false;
   findings.push_back(DescribeLayers(view, heavy, *layers, reason));
   // Devices that pause, and events that are lost, may hit one stage in one window; longer layers

@@ -66,7 +66,7 @@ class UnevenWindows {
     }
     const double data = Draw(job, rank, job_.lengths, longer, 20 * kernels);
     for (int kernel = 0; kernel < kernels; ++kernel)
-      Kernel(job, rank, "gemm_" + std::to_string(kernel), 20, data);
+      Kernel(job, rank, kernel == 0 ? "layer_norm" : "gemm_" + std::to_string(kernel), 20, data);
     job.Run(rank, "AdamFunctor", 4, "", FunctionClass::kGpuCompute);
     if (burden.copy_ms > 0)
       job.Run(rank, "Memcpy HtoD", burden.copy_ms, "", FunctionClass::kMemoryOp);

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "diagnosis/compute_growth.h"
+#include "diagnosis/deciding_numbers.h"
 #include "diagnosis/device_kernels.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/peer_median.h"
@@ -100,6 +100,7 @@ constexpr uint64_t kMostCalls = uint64_t{1} << 62;  // of what hostile payloads 
 
 // One kernel on all stages.
 struct SharedKernel {
+  KernelBound bound = KernelBound::kUnknown;
   std::vector<double> ns;                       // a step; [stage], median over the members
   std::vector<double> calls;                    // likewise
   std::vector<double> median_ns;                // of a call; [stage], 0 where it is not known
@@ -167,6 +168,7 @@ std::optional<SharedKernel> Share(const CrossRankView& view, const FunctionColum
                                   std::span<const StageWork> stages,
                                   const std::vector<int>& stage_of) {
   SharedKernel kernel;
+  kernel.bound = BoundOf(column.sample->name);
   kernel.of_members.resize(stages.size());
   std::vector<std::vector<double>> mu(stages.size());
   std::vector<std::vector<double>> calls(stages.size());
@@ -318,6 +320,12 @@ std::optional<StageLayers> HeavyStage(const StageComparison& comparison) {
                              : Ratio(kernel.mu[stage], MedianOfOthers(kernel.mu, stage));
   });
   heavy.calls_growth = comparison.MoreCalls();
+  for (const SharedKernel& kernel : comparison.kernels()) {
+    const double usual_ns = comparison.UsualNs(kernel);
+    const double calls =
+        comparison.OthersHaveMore(kernel) ? 0 : CallsGrowth(kernel, stage).value_or(0);
+    heavy.by_bound.Add(kernel.bound, kernel.ns[stage] / usual_ns / (1 + calls) - 1, usual_ns);
+  }
   heavy.typical_growth =
       comparison.Typical([stage](const SharedKernel& kernel) { return CallGrowth(kernel, stage); });
   for (const SharedKernel& kernel : comparison.kernels()) {
@@ -371,6 +379,23 @@ std::vector<SharedKernel> WithoutExperts(const std::vector<SharedKernel>& kernel
 }
 
 }  // namespace
+
+KernelChanges StageLayers::changes(size_t members, double slow_share) const {
+  const double error = kDeviceSpread / std::sqrt(static_cast<double>(std::max<size_t>(1, members)));
+  const auto of = [error](std::optional<double> value) {
+    return value ? std::optional<Change>({.value = *value, .error = error}) : std::nullopt;
+  };
+  KernelChanges changes;
+  changes[KernelMeasurement::kCompute] = by_bound.compute(error);
+  changes[KernelMeasurement::kMemory] = by_bound.memory(error);
+  changes[KernelMeasurement::kParameters] = of(parameter_growth);
+  changes[KernelMeasurement::kTypical] = of(typical_growth);
+  changes[KernelMeasurement::kCalls] = of(calls_growth);
+  if (clock_growth)
+    changes[KernelMeasurement::kClock] = ClockChangeBetween(*clock_growth, *clock_growth, error);
+  changes.slow_share = slow_share;
+  return changes;
+}
 
 bool IsWork(const FunctionPattern& pattern) {
   return !IsSymptom(pattern) && !IsStarvation(pattern.name);

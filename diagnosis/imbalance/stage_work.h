@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "diagnosis/cross_rank_view.h"
+#include "diagnosis/hypotheses/device_cause.h"
+#include "diagnosis/kernel_growths.h"
 
 namespace eroica {
 
@@ -54,10 +56,14 @@ struct StageLayers {
   // of how often they are called a step: with layers, not with their length
   double calls_growth = 0;
   std::optional<double> typical_growth;  // of the median call; nothing where it is not known
-  // of what works on parameters; nothing where a stage shows no such kernel
+  KernelGrowths by_bound;                // of one call of the kernels on data
+  // a step, of what works on parameters; nothing where a stage shows no such kernel
   std::optional<double> parameter_growth;
 
   double excess_ns() const { return growth * others_ns; }  // a step
+  // For hypotheses/device_cause.h. members: of the stage, whose devices are taken together;
+  // slow_share: of the steps.
+  KernelChanges changes(size_t members, double slow_share) const;
 };
 
 // The stage whose layers take longest; kernels of experts do not count, nor ranks of which events

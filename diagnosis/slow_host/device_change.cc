@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "diagnosis/robust_statistics.h"
-#include "schemas/parameter_kernel.h"
 
 namespace eroica {
 namespace {
@@ -18,6 +17,7 @@ namespace {
 constexpr uint32_t kFewestKernels = 3;  // of one or two nobody can say that it is the device
 constexpr double kHalf = 0.5;
 constexpr double kThird = 1.0 / 3;
+constexpr double kLeastNoise = 0.002;  // nobody measures growth better
 
 struct Calls {
   double mean_ns = 0;
@@ -89,9 +89,7 @@ class ChangeOfPlace {
     if (clock.own > 0) clock_.push_back({clock.most() - 1, step_ns});
     if (clock.own > 0) clock_elsewhere_.push_back({clock.spread, step_ns});
     step_ns_ += step_ns;
-    if (!WorksOnParameters(kernel)) return;
-    parameters_ns_ += own->second.mean_ns;
-    parameters_then_ns_ += own->second.mean_ns / mean.least();
+    by_bound_.Add(BoundOf(kernel), mean.least() - 1, step_ns);
   }
 
   // Changes of the typical kernel, by itself and against other places.
@@ -103,11 +101,11 @@ class ChangeOfPlace {
     DeviceChange change{.growth = WeightedQuantile(std::span(longer_), kThird),
                         .typical = WeightedQuantile(std::span(typical_), kHalf),
                         .elsewhere = WeightedQuantile(std::span(elsewhere_), kHalf),
-                        .clock_growth = WeightedQuantile(std::span(clock_), kHalf),
                         .clock_noise = WeightedQuantile(std::span(clock_elsewhere_), kHalf),
                         .kernel_ns = step_ns_,
                         .kernels = static_cast<uint32_t>(longer_.size())};
-    if (parameters_then_ns_ > 0) change.parameter_growth = parameters_ns_ / parameters_then_ns_ - 1;
+    if (!clock_.empty()) change.clock_growth = WeightedQuantile(std::span(clock_), kHalf);
+    change.by_bound = by_bound_;
     return change;
   }
 
@@ -120,8 +118,7 @@ class ChangeOfPlace {
   std::vector<Weighted> clock_;
   std::vector<Weighted> clock_elsewhere_;
   double step_ns_ = 0;
-  double parameters_ns_ = 0;
-  double parameters_then_ns_ = 0;
+  KernelGrowths by_bound_;
 };
 
 // What a place has become against the windows of the past, one after the other.
@@ -180,6 +177,19 @@ DeviceChange Largest(std::vector<DeviceChange> changes) {
 }
 
 }  // namespace
+
+KernelChanges DeviceChange::changes() const {
+  const double error = std::max(noise, kLeastNoise);
+  KernelChanges changes;
+  changes[KernelMeasurement::kCompute] = by_bound.compute(error);
+  changes[KernelMeasurement::kMemory] = by_bound.memory(error);
+  changes[KernelMeasurement::kParameters] = by_bound.parameters(error);
+  changes[KernelMeasurement::kTypical] = {.value = typical, .error = error};
+  if (clock_growth)
+    changes[KernelMeasurement::kClock] =
+        ClockChangeBetween(*clock_growth, *clock_growth, std::max(clock_noise, kLeastNoise));
+  return changes;
+}
 
 std::vector<std::optional<DeviceChange>> CompareWithPast(const CrossRankView& view,
                                                          std::span<const Place> places,

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "diagnosis/device_calls.h"
+#include "diagnosis/hypotheses/device_cause.h"
+#include "diagnosis/kernel_growths.h"
 
 namespace eroica {
 
@@ -20,14 +22,16 @@ struct DeviceChange {
   double elsewhere = 0;  // by how much other places have changed, up or down
   // by how much a window differs from the next one by chance: of the typical place, over the past
   double noise = 0;
-  double clock_growth = 0;  // of the SM clock and use, the lesser fall likewise
-  double clock_noise = 0;   // by how much it has changed elsewhere
-  // of kernels that work on parameters; nothing where none is seen
-  std::optional<double> parameter_growth;
-  double kernel_ns = 0;  // a step, in these kernels
+  // of the SM clock and use, the lesser fall likewise; nothing where it is not sampled
+  std::optional<double> clock_growth;
+  double clock_noise = 0;  // by how much it has changed elsewhere
+  KernelGrowths by_bound;  // of the mean call
+  double kernel_ns = 0;    // a step, in these kernels
   uint32_t kernels = 0;
   uint64_t windows = 0;                                                   // of the past
   double excess_ns() const { return kernel_ns * growth / (1 + growth); }  // a step
+  // For hypotheses/device_cause.h.
+  KernelChanges changes() const;
 };
 
 // Of each place, against the windows of the past in which its devices were fastest, an eighth of

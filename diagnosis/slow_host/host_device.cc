@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "diagnosis/compute_growth.h"
+#include "diagnosis/deciding_numbers.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/peer_median.h"
 #include "diagnosis/robust_statistics.h"
@@ -18,7 +18,6 @@ namespace {
 constexpr uint32_t kFewestKernels = 3;  // of one or two nobody can say that it is the device
 constexpr double kNoiseFloor = 0.002;   // nobody measures growth better
 constexpr double kHalf = 0.5;
-constexpr double kQuarter = 0.25;
 constexpr double kThird = 1.0 / 3;
 
 // One kernel on some ranks: means over these.
@@ -52,7 +51,7 @@ struct Calls {
 
 struct Kernel {
   const FunctionColumn* column = nullptr;
-  bool on_parameters = false;
+  KernelBound bound = KernelBound::kUnknown;
   std::vector<Calls> on;  // by host
   // by host: medians over the other hosts; no ranks where none of them runs it
   std::vector<Calls> usually;
@@ -64,8 +63,7 @@ struct Growth {
   double typical = 0;
   double clock = 0;
   double step_ns = 0;
-  double parameters_ns = 0;        // of a call, over the kernels that work on parameters
-  double usual_parameters_ns = 0;  // likewise
+  KernelGrowths by_bound;
   uint32_t kernels = 0;
   uint32_t sampled = 0;  // kernels
 };
@@ -162,9 +160,7 @@ class KernelTable {
                         .clock_growth = growth.clock,
                         .kernel_ns = growth.step_ns,
                         .kernels = growth.kernels};
-    if (growth.usual_parameters_ns > 0)
-      devices.parameter_growth = growth.parameters_ns / growth.usual_parameters_ns - 1;
-    devices.broad = BroadOf(host, growth.longer);
+    devices.by_bound = growth.by_bound;
     return devices;
   }
 
@@ -195,25 +191,9 @@ class KernelTable {
   }
 
  private:
-  // Unweighted: what a stage has of its own under shared names may be most of its time, and is a
-  // few of its kernels.
-  double BroadOf(size_t host, double growth) const {
-    constexpr uint64_t kOften = 20;  // on a rank, in the window: pauses at random hit so many
-    double often = 0;
-    double longer = 0;
-    for (const Kernel& kernel : kernels_) {
-      const Calls& own = kernel.on[host];
-      const Calls& usual = kernel.usually[host];
-      if (kernel.on_parameters || usual.call_ns <= 0 || own.count < kOften * own.ranks) continue;
-      ++often;
-      longer += own.call_ns >= (1 + kQuarter * growth) * usual.call_ns ? 1 : 0;
-    }
-    return often >= kFewestKernels ? longer / often : 0;
-  }
-
   void AddKernel(const FunctionColumn& column) {
     Kernel kernel{.column = &column,
-                  .on_parameters = WorksOnParameters(column.sample->name),
+                  .bound = BoundOf(column.sample->name),
                   .on = std::vector<Calls>(hosts_.size()),
                   .usually = std::vector<Calls>(hosts_.size())};
     for (size_t i = 0; i < column.size(); ++i) {
@@ -268,9 +248,7 @@ class KernelTable {
         typical.push_back({own.median_ns / usual.median_ns - 1, own.step_ns});
       if (usual.mu > 0 && own.sampled > 0) clock.push_back({own.mu / usual.mu - 1, own.step_ns});
       growth.step_ns += own.step_ns;
-      if (!kernel.on_parameters) continue;
-      growth.parameters_ns += own.call_ns;
-      growth.usual_parameters_ns += usual.call_ns;
+      growth.by_bound.Add(kernel.bound, longer.back().value, own.step_ns);
     }
     growth.kernels = static_cast<uint32_t>(longer.size());
     growth.sampled = static_cast<uint32_t>(clock.size());
@@ -287,6 +265,21 @@ class KernelTable {
 };
 
 }  // namespace
+
+KernelChanges HostDevices::changes(size_t ranks_of_host) const {
+  const double error =
+      std::max(noise, kDeviceSpread / std::sqrt(static_cast<double>(ranks_of_host)));
+  KernelChanges changes;
+  changes[KernelMeasurement::kCompute] = by_bound.compute(error);
+  changes[KernelMeasurement::kMemory] = by_bound.memory(error);
+  changes[KernelMeasurement::kParameters] = by_bound.parameters(error);
+  changes[KernelMeasurement::kTypical] = {.value = typical, .error = error};
+  // Ranks that wait for one of them every few kernels are seen less busy by it, all but that one.
+  changes[KernelMeasurement::kClock] =
+      ClockChangeBetween(std::min(clock_growth, busiest_clock_growth),
+                         std::max(clock_growth, busiest_clock_growth), clock_noise);
+  return changes;
+}
 
 std::vector<std::optional<HostDevices>> CompareHostDevices(const CrossRankView& view,
                                                            std::span<const HostRanks> hosts,

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "diagnosis/host_ranks.h"
+#include "diagnosis/hypotheses/device_cause.h"
+#include "diagnosis/kernel_growths.h"
 
 namespace eroica {
 
@@ -21,16 +23,15 @@ struct HostDevices {
   double clock_noise = 0;   // likewise
   // of the rank there that waits least for others: samples of the clock hold waits
   double busiest_clock_growth = 0;
-  // of kernels that work on parameters: sum over sum; nothing where none is seen
-  std::optional<double> parameter_growth;
-  // share of the kernels on data that are called often which show a quarter of the growth
-  double broad = 0;
-  double kernel_ns = 0;  // a step, in these kernels: mean over the host's ranks
+  KernelGrowths by_bound;  // of the mean call
+  double kernel_ns = 0;    // a step, in these kernels: mean over the host's ranks
   // a step, that the rank there which lost most lost: all wait for the slowest
   double slowest_ns = 0;
   uint32_t ranks = 0;  // of the host whose kernels grew by half as much
   uint32_t kernels = 0;
   double excess_ns() const { return kernel_ns * growth / (1 + growth); }  // a step
+  // For hypotheses/device_cause.h. ranks_of_host: whose devices are taken together.
+  KernelChanges changes(size_t ranks_of_host) const;
 };
 
 // In the order of `hosts`; nothing where kernels or the clock are not recorded, or growth is below

@@ -3,6 +3,7 @@
 // that has no peers. Claim, evidence and silence: README.md beside this file.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "diagnosis/operator.h"
@@ -23,17 +24,8 @@ struct SlowHostOptions {
   // ranks without peers: of two or three stages nobody can say which is the odd one
   size_t fewest_alone = 4;
   double min_separation = 6;  // growth over what ranks elsewhere differ by
-  double min_of_clock = 0.5;  // of the growth that the clock explains
-  // of the growth that the median call shows, where the devices pause now and then,
-  double max_typical = 0.5;
-  // of the growth, by which that of what works on parameters may differ where all kernels take
-  // longer alike
-  double most_uneven = 0.25;
-  // and that what works on parameters shows, if it is seen: larger inputs would leave it alone
+  // of the growth, that what works on parameters shows where the device is slow
   double min_of_parameters = 0.5;
-  // or of the kernels that are called often, where the host has stages of its own: all stages see
-  // the same data
-  double min_broad = 0.9;
   uint32_t fewest_pausing = 3;  // of its ranks, that show half of it: by turns, as power limits do
   double min_ranks = 0.5;       // of the host that show half of it: one slow device is no slow host
   double min_ranks_seen = 0.5;  // of the world
@@ -52,11 +44,8 @@ class SlowHostOperator final : public DiagnosisOperator {
   void EvaluateChanges(const CrossRankView& view, std::vector<Finding>& findings) const;
   bool HasSlowed(const HostRanks& ranks, const DeviceChange& change) const;
   bool IsSlow(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const;
-  bool HasLowClock(const HostDevices& devices) const;
-  // What works on parameters, too: no heavier stage does that.
-  bool SlowsParameters(const HostDevices& devices) const;
-  bool Pauses(const CrossRankView& view, const HostRanks& host, const HostDevices& devices) const;
-  bool IsSlowThroughout(const HostDevices& devices) const;
+  // What works on parameters, too: no heavier stage does that. Nothing where none is seen.
+  std::optional<bool> SlowsParameters(const HostDevices& devices) const;
   Finding Describe(const CrossRankView& view, const HostRanks& host,
                    const HostDevices& devices) const;
   Finding Describe(const CrossRankView& view, const Place& place, const DeviceChange& change) const;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "diagnosis/duration_text.h"
@@ -16,6 +17,14 @@ namespace {
 // where one window tells more than another.
 constexpr char kEveryKernel[] = "every gpu_compute function";
 
+std::string WhyNoInputs(const ComputeGrowth& growth) {
+  constexpr double kLeast = 0.01;
+  if (growth.apart_growth() < kLeast) return "";
+  return fmt::format("{} slower too ({}), so that it is not the inputs. ",
+                     growth.parameter_growth ? "The optimizer is" : "Its links are",
+                     PercentText(growth.apart_growth()));
+}
+
 std::string WhyOf(const ComputeGrowth& growth) {
   switch (growth.cause) {
     case GrowthCause::kClock:
@@ -24,14 +33,33 @@ std::string WhyOf(const ComputeGrowth& growth) {
     case GrowthCause::kPauses:
       return "Most calls take as long as on the peers, and some much longer: the device pauses now "
              "and then.";
+    case GrowthCause::kMemory:
+      return fmt::format(
+          "What memory bounds takes {} longer, what arithmetic bounds {}: the device's memory is "
+          "slower.",
+          PercentText(growth.memory ? growth.memory->value : 0),
+          PercentText(growth.compute ? std::max(0.0, growth.compute->value) : 0));
     default:
       return fmt::format(
-          "{} slower too ({}), so that it is not the inputs. Whether the device runs at a lower "
-          "clock or somebody else uses it is undecided; {} would decide.",
-          growth.parameter_growth ? "The optimizer is" : "Its links are",
-          PercentText(growth.apart_growth()),
+          "{}Whether the device runs at a lower clock or somebody else uses it is undecided; {} "
+          "would decide.",
+          WhyNoInputs(growth),
           growth.clock_growth ? "denser samples of the SM clock" : "samples of the SM clock");
   }
+}
+
+std::string TitleOf(const RankView& rank, const BusyTime& busy, const ComputeGrowth& growth,
+                    size_t held_up) {
+  const std::string what =
+      growth.cause == GrowthCause::kMemory && growth.memory
+          ? fmt::format("its kernels that memory bounds take {} longer than its peers'",
+                        PercentText(growth.memory->value))
+          : fmt::format("all its kernels take {} longer than its peers'",
+                        PercentText(growth.growth));
+  return fmt::format("Rank {} holds {} other rank{} up by {} a step ({} of {}): {}.",
+                     rank.rank.value, held_up, held_up == 1 ? "" : "s",
+                     DurationText(busy.excess_ns), PercentText(busy.share()),
+                     DurationText(busy.step_ns), what);
 }
 
 std::string ActionFor(const ComputeGrowth& growth, const RankView& rank) {
@@ -44,6 +72,9 @@ std::string ActionFor(const ComputeGrowth& growth, const RankView& rank) {
           "Read the counters of corrected memory errors and of power brakes of the device of {}, "
           "and what else runs on it.",
           where);
+    case GrowthCause::kMemory:
+      return fmt::format(
+          "Look at the memory clock, row remapping and memory errors of the device of {}.", where);
     default:
       return fmt::format("Sample the clock of the device of {}, and list the processes on it.",
                          where);
@@ -62,7 +93,7 @@ double FewestLongestCalls(const CrossRankView& view, const ComputeGrowth& growth
 
 bool IsSlowDevice(GrowthCause cause) {
   return cause == GrowthCause::kClock || cause == GrowthCause::kDevice ||
-         cause == GrowthCause::kPauses;
+         cause == GrowthCause::kPauses || cause == GrowthCause::kMemory;
 }
 
 std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& growth,
@@ -77,6 +108,12 @@ std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& g
   };
   const double optimizer_least =
       growth.separation() < min_separation ? min_separation * growth.parameter_noise : 0;
+  if (growth.memory) {
+    evidence.push_back({"arithmetic_kernels_longer", "ratio", growth.compute->value, 0,
+                        growth.compute->error, busy.peers});
+    evidence.push_back({"memory_kernels_longer", "ratio", growth.memory->value, 0,
+                        growth.memory->error, busy.peers});
+  }
   if (growth.parameter_growth)
     evidence.push_back(
         {"optimizer_longer", "ratio", *growth.parameter_growth, 0, optimizer_least, busy.peers});
@@ -118,18 +155,14 @@ Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy,
   finding.confidence = sure * busy.steps / (busy.steps + 1.0);
   finding.first_step = rank.batch->steps.front().id;
   finding.last_step = rank.batch->steps.back().id;
-  const size_t held_up = finding.victims.size();
-  finding.title = fmt::format(
-      "Rank {} holds {} other rank{} up by {} a step ({} of {}): all its kernels take {} longer "
-      "than its peers'.",
-      rank.rank.value, held_up, held_up == 1 ? "" : "s", DurationText(busy.excess_ns),
-      PercentText(busy.share()), DurationText(busy.step_ns), PercentText(growth.growth));
+  finding.title = TitleOf(rank, busy, growth, finding.victims.size());
   finding.explanation = fmt::format(
       "Over {} steps the {} other rank{} of its role ran the same kernels {} faster, and differ by "
       "{} among each other. {}",
       busy.steps, busy.peers, busy.peers == 1 ? "" : "s", PercentText(growth.growth),
       PercentText(growth.noise), WhyOf(growth));
-  if (growth.parameter_growth && growth.separation() < min_separation) {
+  if (growth.parameter_growth && growth.separation() < min_separation &&
+      growth.cause != GrowthCause::kMemory) {
     finding.explanation += fmt::format(
         " Inputs are uneven, but none lengthen the optimizer: it takes {} longer, where the peers "
         "differ by {}.",

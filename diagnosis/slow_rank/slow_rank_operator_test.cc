@@ -358,6 +358,7 @@ TEST(SlowRankOperator, WhereRanksExchangeUnequallyMuchTheOptimizerTellsThatItIsN
   EXPECT_THAT(EvaluateDevices(ranks, unknown), SizeIs(1));
   EXPECT_THAT(EvaluateDevices(ranks, known), IsEmpty());
   ranks[3].optimizer = 1.2;
+  ranks[3].clock = 0.8;
   EXPECT_THAT(EvaluateDevices(ranks, known), SizeIs(1)) << "no token lengthens it";
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "schemas/hidden_row.h"
-#include "schemas/parameter_kernel.h"
+#include "schemas/kernel_bound.h"
 
 namespace eroica {
 namespace {
