@@ -203,6 +203,45 @@ Finding DescribeStage(const CrossRankView& view, const StageWork& heavy, double 
   return finding;
 }
 
+Finding DescribeVarying(const CrossRankView& view, const VaryingWork& work,
+                        const VaryingWorkOptions& options) {
+  // One window more shows that it goes on.
+  constexpr double kWindows = 2;
+  const auto first = std::ranges::find_if(view.ranks(), &RankView::has_steps);
+  Finding finding;
+  finding.kind = FindingKind::kImbalance;
+  finding.subkind = "varying";
+  finding.function = "every kernel that works on data";
+  finding.function_class = FunctionClass::kGpuCompute;
+  finding.lost_ns_per_step = work.cost_ns;
+  finding.first_step = first->batch->steps.front().id;
+  finding.last_step = first->batch->steps.back().id;
+  finding.confidence = 0.9 * work.steps / (work.steps + 1.0);
+  finding.evidence = {
+      {"wait_for_slowest_rank_per_step", "ns", work.cost_ns, 0, options.min_share * work.step_ns,
+       work.steps},
+      {"explained_by_kernels", "ratio", work.explained, 0, 0, work.ranks},
+      {"chance", "probability", work.chance, 1, options.max_chance, work.ranks},
+      {"different_slowest_ranks", "count", static_cast<double>(work.slowest), 0, 0, work.steps},
+      {std::string(kSeenInWindows), "count", 1, 0, kWindows, 1},
+  };
+  finding.title = fmt::format(
+      "Work varies from step to step: each step lasts as long as its slowest rank, another one "
+      "each time, which costs {} a step ({} of {}).",
+      DurationText(work.cost_ns), PercentText(work.cost_ns / work.step_ns),
+      DurationText(work.step_ns));
+  finding.explanation = fmt::format(
+      "In {} steps {} different ranks were the slowest one, and none of them for good. It is the "
+      "kernels that work on data: {} of how much busier a rank was than in the window before goes "
+      "with how much longer these took on it. So no rank and no machine is slow: micro-batches "
+      "are of different lengths, or experts get other tokens each time.",
+      work.steps, work.slowest, PercentText(work.explained));
+  finding.suggested_action =
+      "Batch samples by length, pack sequences, or share out the micro-batches of a step so that "
+      "all ranks have as much to do.";
+  return finding;
+}
+
 // Whether the stage is busier than the median of the others in every step alike: layers are, heat,
 // load and evaluations are not. In a step of longer sequences all stages are busier by as much, and
 // the stage by as much more.
@@ -309,6 +348,13 @@ void ImbalanceOperator::Evaluate(const CrossRankView& view, std::vector<Finding>
     return;
   EvaluateStages(view, findings);
   if (!EvaluateGrowth(view, findings)) EvaluateData(view, findings);
+  EvaluateVarying(view, findings);
+}
+
+void ImbalanceOperator::EvaluateVarying(const CrossRankView& view,
+                                        std::vector<Finding>& findings) const {
+  if (const std::optional<VaryingWork> work = FindVaryingWork(view, options_.varying))
+    findings.push_back(DescribeVarying(view, *work, options_.varying));
 }
 
 }  // namespace eroica

@@ -6,6 +6,7 @@
 
 #include "diagnosis/imbalance/hidden_waits.h"
 #include "diagnosis/imbalance/stage_work.h"
+#include "diagnosis/imbalance/varying_work.h"
 #include "diagnosis/operator.h"
 
 namespace eroica {
@@ -40,6 +41,7 @@ struct ImbalanceOptions {
   uint32_t min_steps = 3;
   double min_ranks_seen = 0.5;  // of the world
   HiddenWaitsOptions hidden_waits;
+  VaryingWorkOptions varying;
 };
 
 class ImbalanceOperator final : public DiagnosisOperator {
@@ -58,6 +60,7 @@ class ImbalanceOperator final : public DiagnosisOperator {
                  const StageLayers& layers) const;
   // Ranks whose kernels show that they have more work than their peers. Whether that is the inputs.
   bool EvaluateGrowth(const CrossRankView& view, std::vector<Finding>& findings) const;
+  void EvaluateVarying(const CrossRankView& view, std::vector<Finding>& findings) const;
   void EvaluateData(const CrossRankView& view, std::vector<Finding>& findings) const;
 
   ImbalanceOptions options_;

@@ -48,6 +48,7 @@ class UnevenWindows {
         {.profiles = profiles_, .times = times_, .work = work_, .bytes = bytes_});
     std::vector<Finding> findings;
     ImbalanceOperator().Evaluate(view, findings);
+    std::erase_if(findings, [](const Finding& finding) { return finding.subkind == "varying"; });
     profiles_.push_back(view.profile());
     times_.push_back(view.rank_times());
     work_.push_back(view.work_times());

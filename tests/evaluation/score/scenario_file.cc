@@ -193,6 +193,20 @@ class Reader {
                                    entry.target.fault, faults_.size()));
       scenario_.expected.push_back(std::move(entry.target));
     }
+    AddVaryingWork();
+  }
+
+  // Lengths or routing that are drawn anew for each step make it as long as its slowest rank: true
+  // of the job, and nothing that a person must hear of.
+  void AddVaryingWork() {
+    const simulate::Workload& workload = scenario_.job.workload;
+    const bool routed_anew = workload.expert_every > 0 && workload.routing_spread > 0;
+    if (!scenario_.traces.empty() || (workload.length_spread <= 0 && !routed_anew)) return;
+    ExpectedFinding varying;
+    varying.kinds = {FindingKind::kImbalance};
+    varying.subkinds = {"varying"};
+    varying.optional = true;
+    scenario_.expected.push_back(std::move(varying));
   }
 
   void AddFault(Placed<FaultEntry>& entry) {

@@ -280,5 +280,17 @@ TEST(ScenarioFile, EveryScenarioOfTheTreeCanBeRead) {
   }
 }
 
+TEST(ScenarioFile, OfLengthsThatAreDrawnAnewItMayBeSaidThatWorkVaries) {
+  const absl::StatusOr<Scenario> even = ReadScenarioText(kHead, "x.toml");
+  ASSERT_TRUE(even.ok()) << even.status();
+  EXPECT_THAT(even->expected, IsEmpty());
+  const absl::StatusOr<Scenario> uneven =
+      ReadScenarioText(std::string(kHead) + "[workload]\nlength_spread = 0.1\n", "x.toml");
+  ASSERT_TRUE(uneven.ok()) << uneven.status();
+  ASSERT_EQ(uneven->expected.size(), 1u);
+  EXPECT_TRUE(uneven->expected[0].optional);
+  EXPECT_THAT(uneven->expected[0].subkinds, ::testing::ElementsAre("varying"));
+}
+
 }  // namespace
 }  // namespace eroica
