@@ -139,10 +139,15 @@ std::optional<VaryingWork> FindVaryingWork(const CrossRankView& view,
                                            const VaryingWorkOptions& options) {
   const RankTimes* busy_before = Before(view, view.past().times);
   const RankTimes* work_before = Before(view, view.past().work);
-  const std::vector<std::vector<RankIndex>> roles = RolesOf(view);
-  if (busy_before == nullptr || work_before == nullptr || view.work_times().rows.empty() ||
-      roles.empty())
+  if (busy_before == nullptr || work_before == nullptr || view.work_times().rows.empty())
     return std::nullopt;
+  // First what takes a look at a few bytes of each rank: mostly nothing else needs to be read.
+  const Line line =
+      LineThrough(Minus(OverPeers(view, view.work_times()), OverPeers(view, *work_before)),
+                  Minus(OverPeers(view, view.rank_times()), OverPeers(view, *busy_before)));
+  if (line.ranks < options.min_ranks || line.chance > options.max_chance) return std::nullopt;
+  const std::vector<std::vector<RankIndex>> roles = RolesOf(view);
+  if (roles.empty()) return std::nullopt;
   const RankView& first = view.ranks()[roles.front().front()];
   const size_t steps = first.batch->steps.size();
   if (steps < options.min_steps) return std::nullopt;
@@ -153,22 +158,16 @@ std::optional<VaryingWork> FindVaryingWork(const CrossRankView& view,
   }
   // Means are of the same few steps, so that what is left of a step is less than it was.
   const double shrunk = std::sqrt(static_cast<double>(steps - 1) / static_cast<double>(steps));
-  VaryingWork work{.cost_ns = slowest.all_ns() / static_cast<double>(steps) / shrunk,
-                   .step_ns = first.step.duration_ns,
-                   .slowest = slowest.different(view.ranks().size()),
-                   .steps = static_cast<uint32_t>(steps)};
+  const VaryingWork work{
+      .cost_ns = line.explained * slowest.all_ns() / static_cast<double>(steps) / shrunk,
+      .step_ns = first.step.duration_ns,
+      .explained = line.explained,
+      .chance = line.chance,
+      .slowest = slowest.different(view.ranks().size()),
+      .steps = static_cast<uint32_t>(steps),
+      .ranks = line.ranks};
   if (work.cost_ns < options.min_share * work.step_ns ||
       slowest.most_of_one_ns(view.ranks().size()) > options.max_of_one * slowest.all_ns())
-    return std::nullopt;
-  const Line line =
-      LineThrough(Minus(OverPeers(view, view.work_times()), OverPeers(view, *work_before)),
-                  Minus(OverPeers(view, view.rank_times()), OverPeers(view, *busy_before)));
-  work.explained = line.explained;
-  work.chance = line.chance;
-  work.ranks = line.ranks;
-  work.cost_ns *= line.explained;
-  if (line.ranks < options.min_ranks || line.chance > options.max_chance ||
-      work.cost_ns < options.min_share * work.step_ns)
     return std::nullopt;
   return work;
 }
