@@ -226,4 +226,12 @@ const FunctionColumn* CrossRankView::FindFunction(FunctionId function) const {
   return it != functions_.end() && it->function == function ? &*it : nullptr;
 }
 
+bool LacksMembers(const CrossRankView& view) {
+  return view.ranks().size() < view.world_size() ||
+         std::ranges::any_of(view.ranks(), &RankView::silent) ||
+         std::ranges::any_of(view.summaries(), [](const CollectiveSummary& summary) {
+           return !summary.missing.empty();
+         });
+}
+
 }  // namespace eroica

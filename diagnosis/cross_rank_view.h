@@ -99,4 +99,8 @@ class CrossRankView {
   PastWindows past_;
 };
 
+// Whether ranks of the job, or members of a collective, are not recorded: who waits in a collective
+// may wait for one of them.
+bool LacksMembers(const CrossRankView& view);
+
 }  // namespace eroica

@@ -48,8 +48,8 @@ struct Cause {
   double coverage = 0;
 };
 
-// Whether half of the ranks of a role run it, of a role that is more than one rank: what one rank
-// alone has come to run is that rank's, and no change of the job.
+// Whether half of the ranks of a role run it, and more than one: what one rank alone has come to
+// run is that rank's, and no change of the job.
 bool RunsOnARole(const CrossRankView& view, FunctionId function) {
   const FunctionColumn* column = view.FindFunction(function);
   if (column == nullptr) return true;  // no function of ranks, such as the transfer of collectives
@@ -58,14 +58,14 @@ bool RunsOnARole(const CrossRankView& view, FunctionId function) {
   for (const RankView& rank : view.ranks()) ++members[rank.role];
   for (const RankIndex rank : column->rank) ++runners[view.ranks()[rank].role];
   for (size_t role = 0; role < members.size(); ++role) {
-    if (members[role] > 1 && 2 * runners[role] >= members[role]) return true;
+    if (runners[role] > 1 && 2 * runners[role] >= members[role]) return true;
   }
   const auto runs = [function](const RankView& rank) {
     return RunsForNs(rank, function) > 0;
   };  // perhaps while it waits for others
-  return 2 * std::max<size_t>(column->size(),
-                              static_cast<size_t>(std::ranges::count_if(view.ranks(), runs))) >=
-         view.ranks().size();
+  const size_t all = std::max<size_t>(
+      column->size(), static_cast<size_t>(std::ranges::count_if(view.ranks(), runs)));
+  return (all > 1 || view.world_size() == 1) && 2 * all >= view.ranks().size();
 }
 
 // Whether sampled stacks of so many ranks may show so much more of a function by chance. Times are
@@ -146,6 +146,24 @@ std::string ActionFor(const FunctionPattern& row) {
       "Look at what changed in {} or in what it reads; compare with the version before.", row.name);
 }
 
+constexpr std::string_view kUnrecordedRanks = "unrecorded_ranks";
+
+// Time in collectives that has grown where members of them are not recorded: it is the wait for one
+// of these, or the network.
+void SuspectUnrecorded(const Cause& cause, Finding& finding) {
+  finding.kind = FindingKind::kStepTime;
+  finding.subkind = kUnrecordedRanks;
+  finding.title = fmt::format(
+      "The ranks recorded have come to wait for ranks that are not: {} instead of {} of each step "
+      "pass in collectives, on all of them.",
+      DurationText(cause.now_ns), DurationText(cause.past_ns));
+  finding.explanation +=
+      " Not all members of these collectives are recorded, so that one of them may arrive later "
+      "than it did, or the network be slower.";
+  finding.suggested_action = "Record all ranks: the one that hardly waits is the straggler.";
+  finding.caveats.push_back("Undecided between a rank that is not recorded and the network.");
+}
+
 Finding Describe(const CrossRankView& view, const JobChange& change, const Cause& cause,
                  const RegressionOptions& options) {
   const bool network = cause.row->function == TransferOfCollectives();
@@ -175,6 +193,7 @@ Finding Describe(const CrossRankView& view, const JobChange& change, const Cause
                                  : fmt::format("{} newest windows", change.since.size()),
       windows, PercentText(std::min(1.0, cause.coverage)), cause.row->count);
   finding.suggested_action = ActionFor(*cause.row);
+  if (network && LacksMembers(view)) SuspectUnrecorded(cause, finding);
   finding.first_step =
       view.ranks().front().batch->steps.empty() ? -1 : view.ranks().front().batch->steps.front().id;
   finding.last_step =
@@ -265,8 +284,8 @@ std::span<const PatternBatch> OfTheseRanks(std::span<const PatternBatch> history
 
 // Ranks without devices share their processors with whatever else runs there.
 ChangeOptions OptionsFor(const CrossRankView& view, ChangeOptions options) {
-  const bool host_only = std::ranges::all_of(
-      view.ranks(), [](const RankView& rank) { return rank.batch->host_only; });
+  const bool host_only =
+      std::ranges::all_of(view.ranks(), [](const RankView& rank) { return rank.batch->host_only; });
   if (host_only) options.drift = std::max(options.drift, kProcessorDrift);
   return options;
 }
@@ -351,7 +370,8 @@ Finding DescribeNetwork(const CrossRankView& view, const NetworkChange& change,
 }  // namespace
 
 void RegressionOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
-  if (std::optional<Finding> regression = FindRegression(view, options_)) {
+  std::optional<Finding> regression = FindRegression(view, options_);
+  if (regression && regression->subkind != kUnrecordedRanks) {
     findings.push_back(std::move(*regression));
     return;
   }
@@ -361,6 +381,10 @@ void RegressionOperator::Evaluate(const CrossRankView& view, std::vector<Finding
   if (const std::optional<NetworkChange> network =
           FindNetworkChange(of_these, view.profile(), of_network)) {
     findings.push_back(DescribeNetwork(view, *network, of_network));
+    return;
+  }
+  if (regression) {
+    findings.push_back(std::move(*regression));
     return;
   }
   const std::optional<UnneededPython> python = FindUnneededPython(view, options_.expectation);

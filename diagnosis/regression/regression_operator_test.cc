@@ -281,6 +281,51 @@ TEST(RegressionOperator, WhatOneRankHasComeToRunIsThatRanks) {
   EXPECT_EQ(told(1, 1), 1u);
 }
 
+// Where members of the collectives are not recorded, all others wait for one of these as they would
+// for a slower network.
+TEST(RegressionOperator, LongerCollectivesOfAJobRecordedInPartAreNotTheNetworks) {
+  const auto said = [](uint32_t world_size) {
+    const auto recorded = [world_size](Window window) {
+      for (PatternBatch& batch : window.job().batches()) batch.world_size = world_size;
+      return window;
+    };
+    std::vector<PatternBatch> history;
+    for (int window = 0; window < 3; ++window)
+      history.push_back(recorded(Window({})).View().profile());
+    history.push_back(recorded(Window({.transfer_ms = 40})).View().profile());
+    Window last = recorded(Window({.transfer_ms = 40}));
+    std::vector<Finding> findings;
+    RegressionOperator().Evaluate(last.View(history), findings);
+    return findings;
+  };
+  ASSERT_THAT(said(4), SizeIs(1));
+  EXPECT_EQ(said(4)[0].kind, FindingKind::kCommunication);
+  ASSERT_THAT(said(5), SizeIs(1));
+  EXPECT_EQ(said(5)[0].kind, FindingKind::kStepTime);
+  EXPECT_THAT(said(5)[0].culprits, IsEmpty());
+  EXPECT_THAT(said(5)[0].title, HasSubstr("wait for ranks that are not"));
+}
+
+// What the only recorded rank has come to run may be its own.
+TEST(RegressionOperator, OneRecordedRankIsNotAllRanks) {
+  const auto said = [](uint32_t world_size) {
+    const auto recorded = [world_size](Window window) {
+      for (PatternBatch& batch : window.job().batches()) batch.world_size = world_size;
+      return window;
+    };
+    std::vector<PatternBatch> history;
+    for (int window = 0; window < 3; ++window)
+      history.push_back(recorded(Window({}, 1)).View().profile());
+    history.push_back(recorded(Window({.mask_ms = 20}, 1)).View().profile());
+    Window last = recorded(Window({.mask_ms = 20}, 1));
+    std::vector<Finding> findings;
+    RegressionOperator().Evaluate(last.View(history), findings);
+    return findings.size();
+  };
+  EXPECT_EQ(said(1), 1u);
+  EXPECT_EQ(said(8), 0u);
+}
+
 TEST(RegressionOperator, AJobOfAnotherSizeIsNoPast) {
   const Work more = {.mask_ms = 6};
   std::vector<PatternBatch> history;

@@ -35,16 +35,6 @@ bool LiesNoNetworkBetween(const CrossRankView& view) {
   return std::ranges::any_of(view.ranks(), SamplesItsHost);
 }
 
-// Time that passes in waiting for a member of which nothing is recorded looks as time in which the
-// network is slow.
-bool LacksMembers(const CrossRankView& view) {
-  if (view.ranks().size() < view.world_size() ||
-      std::ranges::any_of(view.ranks(), &RankView::silent))
-    return true;
-  return std::ranges::any_of(
-      view.summaries(), [](const CollectiveSummary& summary) { return !summary.missing.empty(); });
-}
-
 // Collectives can take no more of a step than all waiting for peers: mostly it is short, and
 // nothing needs to be looked at closer.
 bool AllWaitLong(const CrossRankView& view, double min_share) {
