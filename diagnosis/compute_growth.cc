@@ -391,7 +391,8 @@ class GrowthTable {
   KernelChanges ChangesOf(const ComputeGrowth& growth, const BusyTime& busy) const {
     KernelChanges changes;
     const auto a_call = [&growth](Change change) {
-      change.value = (1 + change.value) / (1 + growth.calls_growth) - 1;
+      constexpr double kFewestCalls = 0.01;  // of the usual ones
+      change.value = (1 + change.value) / std::max(kFewestCalls, 1 + growth.calls_growth) - 1;
       return change;
     };
     if (growth.compute) changes[KernelMeasurement::kCompute] = a_call(*growth.compute);

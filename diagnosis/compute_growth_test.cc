@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "diagnosis/device_job.h"
@@ -177,6 +178,21 @@ TEST(ComputeGrowth, BytesThatExplainAllKernelsAreLongerInputs) {
   ranks[5] = {.data = 1.2, .experts = 1.2, .bytes = 1.2};
   DeviceJob job(ranks, {.optimizer = false, .experts = true});
   EXPECT_EQ(Measure(job, 5).cause, GrowthCause::kData);
+}
+
+// Whatever a payload says of counts and times.
+TEST(ComputeGrowth, CountsAndTimesMayBeNonsense) {
+  for (const uint64_t count : {uint64_t{0}, uint64_t{1} << 63}) {
+    std::vector<DeviceRank> ranks(8);
+    ranks[5] = {.data = 1.1};
+    DeviceJob job(ranks);
+    for (FunctionPattern& kernel : job.view().batches()[5].patterns) kernel.count = count;
+    for (FunctionPattern& kernel : job.view().batches()[2].patterns) kernel.critical_ns = 0;
+    const ComputeGrowth growth = Measure(job, 5);
+    ASSERT_TRUE(growth.compute);
+    EXPECT_TRUE(std::isfinite(growth.compute->value));
+    EXPECT_TRUE(std::isfinite(growth.calls_growth));
+  }
 }
 
 TEST(ComputeGrowth, SmallDifferencesAreThoseOfDevices) {

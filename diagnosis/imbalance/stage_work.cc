@@ -324,7 +324,8 @@ std::optional<StageLayers> HeavyStage(const StageComparison& comparison) {
     const double usual_ns = comparison.UsualNs(kernel);
     const double calls =
         comparison.OthersHaveMore(kernel) ? 0 : CallsGrowth(kernel, stage).value_or(0);
-    heavy.by_bound.Add(kernel.bound, kernel.ns[stage] / usual_ns / (1 + calls) - 1, usual_ns);
+    if (usual_ns > 0 && calls > -1)
+      heavy.by_bound.Add(kernel.bound, kernel.ns[stage] / usual_ns / (1 + calls) - 1, usual_ns);
   }
   heavy.typical_growth =
       comparison.Typical([stage](const SharedKernel& kernel) { return CallGrowth(kernel, stage); });
