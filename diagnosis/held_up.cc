@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "diagnosis/duration_text.h"
 #include "diagnosis/mean_step.h"
 
 namespace eroica {
@@ -31,6 +32,16 @@ std::vector<Victim> VictimsOf(const CrossRankView& view, const BusyTime& busy) {
 std::string PlaceOf(const RankView& rank) {
   if (rank.batch->host.empty()) return fmt::format("rank {}", rank.rank.value);
   return fmt::format("rank {} (host {})", rank.rank.value, rank.batch->host);
+}
+
+std::string BusierThanPeersText(const RankView& rank, const BusyTime& busy) {
+  return fmt::format(
+      "Over {} steps rank {} was busy for {} a step and waited for others for {}; the {} other "
+      "rank{} of its role {} busy for {} (median). The difference is {:.1f} times the noise and "
+      "shows in {} of {} steps.",
+      busy.steps, rank.rank.value, DurationText(busy.busy_ns), DurationText(busy.wait_ns),
+      busy.peers, busy.peers == 1 ? "" : "s", busy.peers == 1 ? "was" : "were",
+      DurationText(busy.peers_busy_ns), busy.separation(), busy.slow_steps, busy.steps);
 }
 
 }  // namespace eroica

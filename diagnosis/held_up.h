@@ -19,4 +19,8 @@ std::vector<Victim> VictimsOf(const CrossRankView& view, const BusyTime& busy);
 // "rank 3 (host node0001)".
 std::string PlaceOf(const RankView& rank);
 
+// By how much the rank is busier than its peers, over how many steps, and how far that is from
+// noise: two sentences.
+std::string BusierThanPeersText(const RankView& rank, const BusyTime& busy);
+
 }  // namespace eroica

@@ -159,15 +159,9 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
       rank.rank.value, finding.victims.size(), finding.victims.size() == 1 ? "" : "s",
       DurationText(busy.excess_ns), PercentText(busy.share()), DurationText(busy.step_ns),
       WhatItRan(cause), DurationText(cause.own_ns), DurationText(cause.peers_ns));
-  finding.explanation = fmt::format(
-      "Over {} steps rank {} was busy for {} a step and waited for others for {}; the {} other "
-      "rank{} of its role {} busy for {} (median). "
-      "The difference is {:.1f} times the noise and shows in {} of {} steps. {}{} "
-      "accounts for {} of it.",
-      busy.steps, rank.rank.value, DurationText(busy.busy_ns), DurationText(busy.wait_ns),
-      busy.peers, busy.peers == 1 ? "" : "s", busy.peers == 1 ? "was" : "were",
-      DurationText(busy.peers_busy_ns), busy.separation(), busy.slow_steps, busy.steps, cause.name,
-      BesideIt(cause), PercentText(std::min(1.0, cause.coverage)));
+  finding.explanation =
+      fmt::format("{} {}{} accounts for {} of it.", BusierThanPeersText(rank, busy), cause.name,
+                  BesideIt(cause), PercentText(std::min(1.0, cause.coverage)));
   finding.suggested_action = ActionFor(cause, rank, explained);
   if (busy.slow_steps * 2 < busy.steps * 1u + 1) {
     finding.caveats.push_back(

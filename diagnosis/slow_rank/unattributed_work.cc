@@ -98,15 +98,10 @@ Finding DescribeUnattributedWork(const CrossRankView& view, const BusyTime& busy
       "functions that were not recorded.",
       rank.rank.value, held_up, held_up == 1 ? "" : "s", DurationText(busy.excess_ns),
       PercentText(busy.share()), DurationText(busy.step_ns));
-  finding.explanation = fmt::format(
-      "Over {} steps rank {} was busy for {} a step and waited for others for {}; the {} other "
-      "rank{} of its role {} busy for {} (median). The difference is {:.1f} times the noise "
-      "and shows in {} of {} steps. For {} a step of rank {}, and for {} of its peers', "
-      "nothing was recorded.",
-      busy.steps, rank.rank.value, DurationText(busy.busy_ns), DurationText(busy.wait_ns),
-      busy.peers, busy.peers == 1 ? "" : "s", busy.peers == 1 ? "was" : "were",
-      DurationText(busy.peers_busy_ns), busy.separation(), busy.slow_steps, busy.steps,
-      DurationText(work.own_ns), rank.rank.value, DurationText(work.peers_ns));
+  finding.explanation =
+      fmt::format("{} For {} a step of rank {}, and for {} of its peers', nothing was recorded.",
+                  BusierThanPeersText(rank, busy), DurationText(work.own_ns), rank.rank.value,
+                  DurationText(work.peers_ns));
   finding.caveats = {CaveatOf(*rank.batch)};
   finding.suggested_action = fmt::format(
       "Capture the trace of {} again, whole and with Python stacks: it shows what runs there.",
