@@ -353,6 +353,12 @@ void ImbalanceOperator::Evaluate(const CrossRankView& view, std::vector<Finding>
 
 void ImbalanceOperator::EvaluateVarying(const CrossRankView& view,
                                         std::vector<Finding>& findings) const {
+  // Devices that are slow by turns make kernels longer by turns, too.
+  const auto is_of_device = [](const Finding& finding) {
+    return finding.function_class == FunctionClass::kGpuCompute &&
+           (finding.kind == FindingKind::kSlowRank || finding.kind == FindingKind::kContention);
+  };
+  if (std::ranges::any_of(findings, is_of_device)) return;
   if (const std::optional<VaryingWork> work = FindVaryingWork(view, options_.varying))
     findings.push_back(DescribeVarying(view, *work, options_.varying));
 }
