@@ -68,10 +68,10 @@ std::vector<Culprit> MembersOf(const CrossRankView& view, const StageWork& stage
 // Why the layers of a stage take longer.
 enum class HeavyReason : uint8_t { kUnclear, kLayers, kClock, kDevice };
 
-// alike: in every step, as layers are. What comes and goes may be heat, or load.
-HeavyReason ReasonOf(const StageLayers& layers, size_t members, bool alike) {
+// steady: as heavy in every step, as layers are. What comes and goes may be heat, or load.
+HeavyReason ReasonOf(const StageLayers& layers, size_t members, bool steady) {
   if (layers.beside_experts) return HeavyReason::kLayers;
-  const DeviceCauses causes(layers.changes(members, alike ? 1 : 0), alike ? kOddsOfSlowStage : 1);
+  const DeviceCauses causes(layers.changes(members, steady ? 1 : 0), steady ? kOddsOfSlowStage : 1);
   if (causes.is_more_work()) return HeavyReason::kLayers;
   if (!causes.is_device()) return HeavyReason::kUnclear;
   const std::optional<DeviceCause> cause = causes.decided();
@@ -83,10 +83,10 @@ HeavyReason ReasonOf(const StageLayers& layers, size_t members, bool alike) {
 // calls, heat lengthens all kernels, and events that are lost make stages lighter. What is left is
 // work, of which a second window says no more. Median calls tell longer layers, counts tell more of
 // them.
-bool IsInEveryCall(const StageLayers& layers, bool alike) {
+bool IsInEveryCall(const StageLayers& layers, bool steady) {
   constexpr double kMost = 0.75;
   constexpr double kQuarter = 0.25;
-  if (!alike || !layers.typical_growth || !layers.parameter_growth ||
+  if (!steady || !layers.typical_growth || !layers.parameter_growth ||
       layers.least < kMost * layers.growth)
     return false;
   const double by_call = (1 + *layers.typical_growth) * (1 + layers.calls_growth) - 1;
@@ -242,10 +242,10 @@ Finding DescribeVarying(const CrossRankView& view, const VaryingWork& work,
   return finding;
 }
 
-// Whether the stage is busier than the median of the others in every step alike: layers are, heat,
-// load and evaluations are not. In a step of longer sequences all stages are busier by as much, and
-// the stage by as much more.
-bool IsBusierAlike(std::span<const StageWork> stages, const StageWork& heavy, double excess_ns) {
+// Whether the stage is busier than the median of the others by the same share in every step: layers
+// make it so, heat, load and evaluations do not. In a step of longer sequences all stages are
+// busier by as much, and the stage by as much more.
+bool IsSteadilyBusier(std::span<const StageWork> stages, const StageWork& heavy, double excess_ns) {
   constexpr double kMostVariation = 0.25;  // of the excess
   std::vector<double> busier;
   std::vector<double> usual_ns;
@@ -282,13 +282,14 @@ bool ImbalanceOperator::EvaluateLayers(const CrossRankView& view, std::span<cons
       layers->least < kHalf * layers->growth)
     return false;
   if (!IsHeavier(stages, heavy, *layers)) return false;
-  const bool alike = IsBusierAlike(stages, heavy, excess_ns);
-  const HeavyReason reason = ReasonOf(*layers, heavy.members.size(), alike);
+  const bool steady = IsSteadilyBusier(stages, heavy, excess_ns);
+  const HeavyReason reason = ReasonOf(*layers, heavy.members.size(), steady);
   if (reason == HeavyReason::kUnclear) return false;
   findings.push_back(DescribeLayers(view, heavy, *layers, reason));
   // Devices that pause, and events that are lost, may hit one stage in one window; longer layers
   // come in every window.
-  const int least_windows = reason == HeavyReason::kLayers && IsInEveryCall(*layers, alike) ? 1 : 2;
+  const int least_windows =
+      reason == HeavyReason::kLayers && IsInEveryCall(*layers, steady) ? 1 : 2;
   findings.back().evidence.push_back(
       {std::string(kSeenInWindows), "count", 1, 0, static_cast<double>(least_windows), 1});
   return true;
@@ -353,12 +354,6 @@ void ImbalanceOperator::Evaluate(const CrossRankView& view, std::vector<Finding>
 
 void ImbalanceOperator::EvaluateVarying(const CrossRankView& view,
                                         std::vector<Finding>& findings) const {
-  // Devices that are slow by turns make kernels longer by turns, too.
-  const auto is_of_device = [](const Finding& finding) {
-    return finding.function_class == FunctionClass::kGpuCompute &&
-           (finding.kind == FindingKind::kSlowRank || finding.kind == FindingKind::kContention);
-  };
-  if (std::ranges::any_of(findings, is_of_device)) return;
   if (const std::optional<VaryingWork> work = FindVaryingWork(view, options_.varying))
     findings.push_back(DescribeVarying(view, *work, options_.varying));
 }

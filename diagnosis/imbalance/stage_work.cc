@@ -386,9 +386,7 @@ KernelChanges StageLayers::changes(size_t members, double slow_share) const {
   const auto of = [error](std::optional<double> value) {
     return value ? std::optional<Change>({.value = *value, .error = error}) : std::nullopt;
   };
-  KernelChanges changes;
-  changes[KernelMeasurement::kCompute] = by_bound.compute(error);
-  changes[KernelMeasurement::kMemory] = by_bound.memory(error);
+  KernelChanges changes = ChangesOf(by_bound, error);
   changes[KernelMeasurement::kParameters] = of(parameter_growth);
   changes[KernelMeasurement::kTypical] = of(typical_growth);
   changes[KernelMeasurement::kCalls] = of(calls_growth);

@@ -101,18 +101,19 @@ struct Line {
   uint32_t ranks = 0;
 };
 
-// How busy ranks have become against how much longer their kernels have.
-Line LineThrough(std::span<const double> kernels, std::span<const double> busy) {
+// Through the ranks of which both are known; explains nothing where the one falls as the other
+// rises.
+Line LineThrough(std::span<const double> xs, std::span<const double> ys) {
   double xx = 0;
   double yy = 0;
   double xy = 0;
   Line line;
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    if (std::isnan(kernels[i]) || std::isnan(busy[i])) continue;
+  for (size_t i = 0; i < xs.size(); ++i) {
+    if (std::isnan(xs[i]) || std::isnan(ys[i])) continue;
     ++line.ranks;
-    xx += kernels[i] * kernels[i];
-    yy += busy[i] * busy[i];
-    xy += kernels[i] * busy[i];
+    xx += xs[i] * xs[i];
+    yy += ys[i] * ys[i];
+    xy += xs[i] * ys[i];
   }
   if (xx <= 0 || yy <= 0 || xy <= 0 || line.ranks < 3) return line;
   const double freedom = line.ranks - 2;
@@ -120,6 +121,36 @@ Line LineThrough(std::span<const double> kernels, std::span<const double> busy) 
   line.chance = StudentTail(
       std::sqrt(line.explained * freedom / std::max(1e-9, 1 - line.explained)), freedom);
   return line;
+}
+
+// By position in the view: how much longer the rank's clock and use make its kernels than those of
+// its role; NaN where it is not sampled.
+std::vector<double> SlownessOfClocks(const CrossRankView& view) {
+  struct Samples {
+    double clock_ns = 0;
+    double ns = 0;
+  };
+  std::vector<Samples> samples(view.ranks().size());
+  for (const FunctionColumn& column : view.functions()) {
+    for (size_t i = 0; i < column.size(); ++i) {
+      const FunctionPattern& pattern = *column.pattern[i];
+      if (pattern.resource != Resource::kGpuSm || pattern.resource_samples == 0) continue;
+      Samples& of_rank = samples[column.rank[i]];
+      of_rank.clock_ns += pattern.mu * static_cast<double>(pattern.critical_ns);
+      of_rank.ns += static_cast<double>(pattern.critical_ns);
+    }
+  }
+  std::vector<double> slowness(samples.size(), std::nan(""));
+  std::vector<std::vector<double>> of_role(view.role_count());
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (samples[i].clock_ns <= 0) continue;
+    slowness[i] = samples[i].ns / samples[i].clock_ns;
+    of_role[view.ranks()[i].role].push_back(slowness[i]);
+  }
+  std::vector<double> medians;
+  for (std::vector<double>& values : of_role) medians.push_back(Median(std::span(values)));
+  for (size_t i = 0; i < slowness.size(); ++i) slowness[i] -= medians[view.ranks()[i].role];
+  return slowness;
 }
 
 std::vector<double> Minus(std::vector<double> now, std::span<const double> before) {
@@ -146,6 +177,8 @@ std::optional<VaryingWork> FindVaryingWork(const CrossRankView& view,
       LineThrough(Minus(OverPeers(view, view.work_times()), OverPeers(view, *work_before)),
                   Minus(OverPeers(view, view.rank_times()), OverPeers(view, *busy_before)));
   if (line.ranks < options.min_ranks || line.chance > options.max_chance) return std::nullopt;
+  const Line by_clock = LineThrough(SlownessOfClocks(view), OverPeers(view, view.work_times()));
+  if (by_clock.explained > options.max_of_clock) return std::nullopt;
   const std::vector<std::vector<RankIndex>> roles = RolesOf(view);
   if (roles.empty()) return std::nullopt;
   const RankView& first = view.ranks()[roles.front().front()];

@@ -3,7 +3,8 @@
 // and no mean over a window shows it: what it costs is that the slowest rank of a step is another
 // one each time. Its cause is the work, and not what a thread waits for at times, where the kernels
 // say so: a rank whose kernels on data took longer than in the window before, against its peers,
-// was busier by as much. (What-if analysis of stragglers, OSDI'25, on sequence lengths: METHODS 9)
+// was busier by as much, and its clock does not say that the device was slower. (What-if analysis
+// of stragglers, OSDI'25, on sequence lengths: METHODS 9)
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,8 @@ struct VaryingWorkOptions {
   double min_share = 0.03;   // of a step: what a person would still act on
   double max_of_one = 0.5;   // of the cost, by a single rank: else it is that rank's
   double max_chance = 1e-4;  // that kernels explain it by accident
+  // of how much longer kernels take, by the clock: else it is the devices that are slow
+  double max_of_clock = 0.5;
 };
 
 // Against the window before; nothing where there is none of the same ranks, or where kernels are

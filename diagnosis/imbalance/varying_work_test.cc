@@ -17,6 +17,7 @@ struct Varies {
   double thread = 0;      // of what the thread does beside them, likewise
   double slow_rank = 1;   // times the kernels of rank 3 are as long as of the others
   double spiky_rank = 0;  // of rank 3 alone
+  bool by_clock = false;  // it is the clock of a rank's device that varies, not its work
   uint32_t ranks = 8;
 };
 
@@ -38,7 +39,8 @@ class Windows {
         kernels_ms += of_step;
         job.Jitter(rank, step, of_step + 20 * std::exp(varies_.thread * normal_(random_)));
       }
-      for (int kernel = 0; kernel < 4; ++kernel) AddKernel(job, rank, kernel, kernels_ms / 4);
+      for (int kernel = 0; kernel < 4; ++kernel)
+        AddKernel(job, rank, kernel, kernels_ms / 4, usual * kSteps);
     }
     job.Finish();
     for (PatternBatch& batch : job.batches())
@@ -51,10 +53,14 @@ class Windows {
   }
 
  private:
-  static void AddKernel(TrainingView& job, uint32_t rank, int kernel, double window_ms) {
+  void AddKernel(TrainingView& job, uint32_t rank, int kernel, double window_ms,
+                 double usual_ms) const {
     job.Run(rank, "gemm_" + std::to_string(kernel), 0, "", FunctionClass::kGpuCompute);
     FunctionPattern& pattern = job.batches()[rank].patterns.back();
     pattern.critical_ns = pattern.total_ns = static_cast<int64_t>(window_ms * 1e6);
+    pattern.resource = Resource::kGpuSm;
+    pattern.resource_samples = 100;
+    pattern.mu = 0.9 * (varies_.by_clock ? usual_ms / 4 / window_ms : 1);
   }
 
   Varies varies_;
@@ -89,6 +95,11 @@ TEST(VaryingWork, WhatThreadsTakeNowAndThenIsNoWork) {
 TEST(VaryingWork, ARankThatIsSlowForGoodOrAloneIsNobodysLengths) {
   EXPECT_FALSE(InSecondWindow({.slow_rank = 1.5}));
   EXPECT_FALSE(InSecondWindow({.spiky_rank = 0.5}));
+}
+
+TEST(VaryingWork, DevicesThatSlowDownInTurnAreNoWork) {
+  EXPECT_TRUE(InSecondWindow({.lengths = 0.15}));
+  EXPECT_FALSE(InSecondWindow({.lengths = 0.15, .by_clock = true}));
 }
 
 TEST(VaryingWork, EvenWorkAndFewRanksSayNothing) {
