@@ -50,6 +50,7 @@ struct Row {
   double expected_ns = 0;  // of the rank, for what it exchanges
   bool routed = false;     // goes with the bytes of the exchange
   KernelBound bound = KernelBound::kUnknown;
+  std::optional<double> typical_growth;  // of the typical call; nothing where calls are not known
 };
 
 class GrowthTable {
@@ -96,6 +97,7 @@ class GrowthTable {
     if (2 * times.size() < peers_.size() || times.empty()) return;
     row.peers_ns = MedianOf(std::move(times));
     row.expected_ns = row.peers_ns;
+    if (!exchange) row.typical_growth = TypicalGrowth(row);
     (exchange ? exchanges_ : kernels_).push_back(std::move(row));
   }
 
@@ -189,7 +191,7 @@ class GrowthTable {
       if (of_kernel <= 0) continue;
       excess_ns += row.own_ns - row.expected_ns;
       const double whole = GrowthOf(row.own_ns, row.peers_ns);  // medians know nothing of bytes
-      if (TypicalGrowth(row).value_or(whole) >= kHalf * whole)
+      if (row.typical_growth.value_or(whole) >= kHalf * whole)
         typical_ns += row.own_ns - row.expected_ns;
     }
     for (const Row& row : kernels_) growth.longest_calls += CallsBeyondPeers(row);
@@ -237,8 +239,8 @@ class GrowthTable {
         calls += *more * row.expected_ns;
         calls_ns += row.expected_ns;
       }
-      if (const std::optional<double> longer = TypicalGrowth(row)) {
-        typical += *longer * row.expected_ns;
+      if (row.typical_growth) {
+        typical += *row.typical_growth * row.expected_ns;
         typical_ns += row.expected_ns;
       }
     }

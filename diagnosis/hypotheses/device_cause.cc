@@ -83,6 +83,14 @@ Change ClockChangeBetween(double lowest, double highest, double error) {
   return {.value = (least + most) / 2, .error = std::hypot(error, (most - least) / 2)};
 }
 
+KernelChanges ChangesOf(const KernelGrowths& growths, double error) {
+  KernelChanges changes;
+  changes[KernelMeasurement::kCompute] = growths.compute(error);
+  changes[KernelMeasurement::kMemory] = growths.memory(error);
+  changes[KernelMeasurement::kParameters] = growths.parameters(error);
+  return changes;
+}
+
 DeviceCauses::DeviceCauses(const KernelChanges& changes, double device_odds) {
   const double scale = ScaleOf(changes);
   std::array<double, kDeviceCauseCount> logs{};

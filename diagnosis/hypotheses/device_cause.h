@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "diagnosis/hypotheses/signature.h"
+#include "diagnosis/kernel_growths.h"
 
 namespace eroica {
 
@@ -59,6 +60,9 @@ struct KernelChanges {
     return of[static_cast<size_t>(which)];
   }
 };
+
+// What kernels show of a place, each with this error.
+KernelChanges ChangesOf(const KernelGrowths& growths, double error);
 
 // The probability of each cause. Before anything was measured all are equally likely, and "none of
 // these" less (kOddsOfNone, deciding_numbers.h); device_odds: those of the device by so much less,

@@ -281,22 +281,23 @@ TEST(RegressionOperator, WhatOneRankHasComeToRunIsThatRanks) {
   EXPECT_EQ(told(1, 1), 1u);
 }
 
+// Three windows as `usual`, then two as `changed`, of a job of which these ranks are recorded.
+std::vector<Finding> AfterAChange(Window usual, Window changed, uint32_t world_size) {
+  for (Window* window : {&usual, &changed}) {
+    for (PatternBatch& batch : window->job().batches()) batch.world_size = world_size;
+  }
+  std::vector<PatternBatch> history(3, usual.View().profile());
+  history.push_back(changed.View().profile());
+  std::vector<Finding> findings;
+  RegressionOperator().Evaluate(changed.View(history), findings);
+  return findings;
+}
+
 // Where members of the collectives are not recorded, all others wait for one of these as they would
 // for a slower network.
 TEST(RegressionOperator, LongerCollectivesOfAJobRecordedInPartAreNotTheNetworks) {
   const auto said = [](uint32_t world_size) {
-    const auto recorded = [world_size](Window window) {
-      for (PatternBatch& batch : window.job().batches()) batch.world_size = world_size;
-      return window;
-    };
-    std::vector<PatternBatch> history;
-    for (int window = 0; window < 3; ++window)
-      history.push_back(recorded(Window({})).View().profile());
-    history.push_back(recorded(Window({.transfer_ms = 40})).View().profile());
-    Window last = recorded(Window({.transfer_ms = 40}));
-    std::vector<Finding> findings;
-    RegressionOperator().Evaluate(last.View(history), findings);
-    return findings;
+    return AfterAChange(Window({}), Window({.transfer_ms = 40}), world_size);
   };
   ASSERT_THAT(said(4), SizeIs(1));
   EXPECT_EQ(said(4)[0].kind, FindingKind::kCommunication);
@@ -309,18 +310,7 @@ TEST(RegressionOperator, LongerCollectivesOfAJobRecordedInPartAreNotTheNetworks)
 // What the only recorded rank has come to run may be its own.
 TEST(RegressionOperator, OneRecordedRankIsNotAllRanks) {
   const auto said = [](uint32_t world_size) {
-    const auto recorded = [world_size](Window window) {
-      for (PatternBatch& batch : window.job().batches()) batch.world_size = world_size;
-      return window;
-    };
-    std::vector<PatternBatch> history;
-    for (int window = 0; window < 3; ++window)
-      history.push_back(recorded(Window({}, 1)).View().profile());
-    history.push_back(recorded(Window({.mask_ms = 20}, 1)).View().profile());
-    Window last = recorded(Window({.mask_ms = 20}, 1));
-    std::vector<Finding> findings;
-    RegressionOperator().Evaluate(last.View(history), findings);
-    return findings.size();
+    return AfterAChange(Window({}, 1), Window({.mask_ms = 20}, 1), world_size).size();
   };
   EXPECT_EQ(said(1), 1u);
   EXPECT_EQ(said(8), 0u);

@@ -180,10 +180,7 @@ DeviceChange Largest(std::vector<DeviceChange> changes) {
 
 KernelChanges DeviceChange::changes() const {
   const double error = std::max(noise, kLeastNoise);
-  KernelChanges changes;
-  changes[KernelMeasurement::kCompute] = by_bound.compute(error);
-  changes[KernelMeasurement::kMemory] = by_bound.memory(error);
-  changes[KernelMeasurement::kParameters] = by_bound.parameters(error);
+  KernelChanges changes = ChangesOf(by_bound, error);
   changes[KernelMeasurement::kTypical] = {.value = typical, .error = error};
   if (clock_growth)
     changes[KernelMeasurement::kClock] =

@@ -269,10 +269,7 @@ class KernelTable {
 KernelChanges HostDevices::changes(size_t ranks_of_host) const {
   const double error =
       std::max(noise, kDeviceSpread / std::sqrt(static_cast<double>(ranks_of_host)));
-  KernelChanges changes;
-  changes[KernelMeasurement::kCompute] = by_bound.compute(error);
-  changes[KernelMeasurement::kMemory] = by_bound.memory(error);
-  changes[KernelMeasurement::kParameters] = by_bound.parameters(error);
+  KernelChanges changes = ChangesOf(by_bound, error);
   changes[KernelMeasurement::kTypical] = {.value = typical, .error = error};
   // Ranks that wait for one of them every few kernels are seen less busy by it, all but that one.
   changes[KernelMeasurement::kClock] =

@@ -46,15 +46,15 @@ TEST(RunReal, AHealthyJobIsSilent) {
 
 TEST(RunVariations, RunsEachAndTellsHowFarItIs) {
   const RealJob job = SlowRankOne();
-  std::vector<size_t> told;
-  const auto runs = RunVariations(job, [&told](size_t done, size_t total) {
-    told.push_back(done);
+  std::vector<size_t> reported;
+  const auto runs = RunVariations(job, [&reported](size_t done, size_t total) {
+    reported.push_back(done);
     EXPECT_GE(total, done);
     return absl::OkStatus();
   });
   ASSERT_TRUE(runs.ok());
   EXPECT_EQ(runs->size(), VariationsOf(job).size());
-  EXPECT_EQ(told.size(), runs->size());
+  EXPECT_EQ(reported.size(), runs->size());
   const OutcomeCounts counts = CountOutcomes(*runs);
   EXPECT_GE(counts[static_cast<size_t>(RealOutcome::kRight)], 2u);
   for (const RealRun& run : *runs) {

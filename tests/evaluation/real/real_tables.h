@@ -11,8 +11,8 @@
 namespace eroica {
 
 // A row for each job and length of windows, a column for each kind of recording, a word a cell: how
-// the run ended. Of several choices of ranks all that ended alike, else the worst of them and how
-// many there are of it: "wrong 2/7".
+// the run ended. Of several choices of ranks all where they ended the same, else the worst of them
+// and how many there are of it: "wrong 2/7".
 TextTable RealTable(std::span<const RealRun> runs);
 // How many runs ended how, by kind of recording and by length of windows.
 std::vector<TextTable> RealTotals(std::span<const RealRun> runs);

@@ -90,7 +90,7 @@ absl::StatusOr<std::vector<EventBatch>> ReadRecordedBatches(const std::string& f
   Decoder decoder;
   do {
     records.clear();
-    // One at a time, so that partitions, which are ranks, take turns.
+    // One at a time, so that partitions, which are ranks, are read evenly.
     if (absl::Status status = (*consumer)->Poll(std::chrono::milliseconds(0), 1, &records);
         !status.ok())
       return status;

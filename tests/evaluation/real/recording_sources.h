@@ -20,8 +20,8 @@ namespace eroica {
 // kInvalidArgument for what it says.
 absl::StatusOr<std::vector<RealJobSource>> RecordingSources(const std::string& folder);
 
-// All batches of a recording, those of each rank in order, ranks taking turns. kDataLoss where some
-// cannot be read.
+// All batches of a recording, those of each rank in order, one of each rank after the other.
+// kDataLoss where some cannot be read.
 absl::StatusOr<std::vector<EventBatch>> ReadRecordedBatches(const std::string& folder);
 
 }  // namespace eroica

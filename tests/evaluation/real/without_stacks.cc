@@ -34,7 +34,7 @@ EventBatch WithoutStacks(EventBatch batch) {
   for (ProgressReport& report : batch.progress) {
     if (IsPython(batch, report.function)) report.function = kNoParent;
   }
-  // Last, as the rows above are told by their class: what Python called is called by nobody.
+  // Last, as the rows above are known by their class: what Python called is called by nobody.
   for (FunctionDef& function : batch.functions) {
     const bool is_python = function.function_class == FunctionClass::kPython;
     if (!is_python && IsPython(batch, function.parent)) function.parent = kNoParent;

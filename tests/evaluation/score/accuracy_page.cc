@@ -12,7 +12,7 @@ namespace {
 constexpr char kHead[] = R"(# Accuracy
 
 Written by `{}`. Each scenario (`tests/scenarios`) is a training job that is simulated with every seed and diagnosed by every method; real traces with a known truth are
-judged alike.
+judged by the same rules.
 
 How a run is judged (`tests/evaluation/score/verdict.h`):
 
