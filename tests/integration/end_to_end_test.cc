@@ -1,6 +1,7 @@
-// Every real trace from batches to findings, through a recording on disk and through a real Kafka:
-// byte for byte what the run in memory says. Then the same with a broker that dies in the middle,
-// and with stages that die at any point.
+// Real jobs from batches to findings, through a recording on disk and through a real Kafka: byte
+// for byte what the run in memory says. Then the same with a broker that dies in the middle, and
+// with stages that die at any point. The recordings of tests/golden/live are in every clone; traces
+// are looked at where they lie beside it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
@@ -20,6 +21,7 @@
 #include "stream_ops/runtime/bounded_run.h"
 #include "stream_ops/runtime/stage_threads.h"
 #include "stream_ops/runtime/topic_layout.h"
+#include "tests/evaluation/real/recording_sources.h"
 #include "tests/integration/test_broker.h"
 #include "tests/support/eroica_topology.h"
 #include "tests/support/pipeline.h"
@@ -120,11 +122,31 @@ PipelineOutput InMemory(const std::vector<EventBatch>& batches) {
   return output.ok() ? *std::move(output) : PipelineOutput();
 }
 
-class EndToEnd : public ::testing::TestWithParam<TraceJob> {
+struct RealCase {
+  std::string name;
+  std::optional<TraceJob> trace;  // else the recording of that name
+};
+
+void PrintTo(const RealCase& job, std::ostream* out) { *out << job.name; }
+
+absl::StatusOr<std::vector<EventBatch>> BatchesOf(const RealCase& job) {
+  return job.trace ? ImportJob(*job.trace) : ReadRecordedBatches("tests/golden/live/" + job.name);
+}
+
+std::vector<RealCase> Recordings() { return {{.name = "healthy"}, {.name = "compute"}}; }
+
+std::vector<RealCase> Traces() {
+  std::vector<RealCase> cases;
+  for (const TraceJob& job : TraceJobs()) cases.push_back({.name = job.name, .trace = job});
+  return cases;
+}
+
+class EndToEnd : public ::testing::TestWithParam<RealCase> {
  protected:
   void SetUp() override {
-    if (!HaveTraces()) GTEST_SKIP() << "the folder of real traces is absent: " << kTraceRoot;
-    absl::StatusOr<std::vector<EventBatch>> batches = ImportJob(GetParam());
+    if (GetParam().trace && !HaveTraces())
+      GTEST_SKIP() << "the folder of real traces is absent: " << kTraceRoot;
+    absl::StatusOr<std::vector<EventBatch>> batches = BatchesOf(GetParam());
     ASSERT_TRUE(batches.ok()) << batches.status();
     batches_ = *std::move(batches);
     expected_ = InMemory(batches_);
@@ -169,17 +191,15 @@ TEST_P(EndToEnd, KafkaSaysTheSame) {
   ExpectSame(expected_, ReadOutput(*log, prefix));
 }
 
-INSTANTIATE_TEST_SUITE_P(Traces, EndToEnd, ::testing::ValuesIn(TraceJobs()),
+INSTANTIATE_TEST_SUITE_P(Recordings, EndToEnd, ::testing::ValuesIn(Recordings()),
+                         [](const auto& job) { return job.param.name; });
+INSTANTIATE_TEST_SUITE_P(Traces, EndToEnd, ::testing::ValuesIn(Traces()),
                          [](const auto& job) { return job.param.name; });
 
 class EndToEndFaults : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!HaveTraces()) GTEST_SKIP() << "the folder of real traces is absent: " << kTraceRoot;
-    const std::vector<TraceJob> jobs = TraceJobs();
-    const auto job = std::find_if(jobs.begin(), jobs.end(),
-                                  [](const TraceJob& j) { return j.name == "pp4dp2_slow_mid_8r"; });
-    absl::StatusOr<std::vector<EventBatch>> batches = ImportJob(*job);
+    absl::StatusOr<std::vector<EventBatch>> batches = BatchesOf({.name = "compute"});
     ASSERT_TRUE(batches.ok()) << batches.status();
     batches_ = *std::move(batches);
     expected_ = InMemory(batches_);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,12 +13,22 @@
 #include "ops/cli/program_run.h"
 #include "stream_ops/kafka/kafka_log.h"
 #include "stream_ops/topics.h"
+#include "tests/evaluation/lab/lab_run.h"
 #include "tests/integration/test_broker.h"
 
 namespace eroica {
 namespace {
 
 using ::testing::HasSubstr;
+
+// Chrome traces of an old incident: a simulated job, whose clock begins with the year 2026.
+std::string TracesOfASlowDevice(const ScratchDirectory& folder) {
+  const std::string traces = folder.path() + "/traces";
+  const ProgramRun simulated =
+      RunLab({"simulate", "tests/scenarios/dev/gpu_slow_dp_8r.toml", "--chrome", traces});
+  EXPECT_EQ(simulated.exit_code, kExitNothingFound) << simulated.err;
+  return traces;
+}
 
 class ProgramKafkaTest : public ::testing::Test {
  protected:
@@ -65,9 +74,8 @@ TEST_F(ProgramKafkaTest, FindingsOfATopicThatIsNotThereIsAnError) {
 }
 
 TEST_F(ProgramKafkaTest, ANodeOverKafkaFindsWhatDiagnoseFinds) {
-  const std::string traces = "../shared/traces/dlrm-kineto-8rank";
-  if (!std::filesystem::exists(traces))
-    GTEST_SKIP() << "the real traces are not beside the repository";
+  const ScratchDirectory folder;
+  const std::string traces = TracesOfASlowDevice(folder);
   ASSERT_EQ(Run({"topics", "create"}).exit_code, kExitNothingFound);
   const ProgramRun imported = Run({"import", traces});
   ASSERT_EQ(imported.exit_code, kExitNothingFound) << imported.err;
@@ -87,9 +95,8 @@ TEST_F(ProgramKafkaTest, ANodeOverKafkaFindsWhatDiagnoseFinds) {
 // Event times of an old incident as Kafka's timestamps would let its retention delete what it gave
 // rise to, within minutes of the import.
 TEST_F(ProgramKafkaTest, WhatAnOldIncidentGivesRiseToIsKeptFromItsArrivalOn) {
-  const std::string traces = "../shared/traces/dlrm-kineto-8rank";
-  if (!std::filesystem::exists(traces))
-    GTEST_SKIP() << "the real traces are not beside the repository";
+  const ScratchDirectory folder;
+  const std::string traces = TracesOfASlowDevice(folder);
   const auto begin = std::chrono::system_clock::now().time_since_epoch();
   ASSERT_EQ(Run({"topics", "create"}).exit_code, kExitNothingFound);
   ASSERT_EQ(Run({"import", traces}).exit_code, kExitNothingFound);
