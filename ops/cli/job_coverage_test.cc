@@ -1,0 +1,93 @@
+#include "ops/cli/job_coverage.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schemas/codec.h"
+#include "stream_ops/log/memory_log.h"
+#include "stream_ops/runtime/topic_layout.h"
+#include "stream_ops/topics.h"
+
+namespace eroica {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kStepMs = 100;
+
+class JobCoverageTest : public ::testing::Test {
+ protected:
+  JobCoverageTest() {
+    EXPECT_TRUE(CreateMissingTopics(log_.admin(), kDefaultTopicPrefix, TopicLayout()).ok());
+  }
+
+  // Steps from 0 on of 100 ms, of which the rank waits for others for so long.
+  void Report(uint32_t rank, const std::vector<int64_t>& waits_ms) {
+    PatternBatch batch;
+    batch.job = JobId{"job"};
+    batch.rank = RankId{rank};
+    batch.world_size = 4;
+    batch.window = {.kind = WindowKind::kSteps,
+                    .index = 0,
+                    .start_ns = 0,
+                    .end_ns = kStepMs * kMs * static_cast<int64_t>(waits_ms.size()),
+                    .first_step = 0,
+                    .last_step = static_cast<int64_t>(waits_ms.size()) - 1};
+    for (const int64_t wait_ms : waits_ms)
+      batch.steps.push_back({.id = static_cast<int64_t>(batch.steps.size()),
+                             .duration_ns = kStepMs * kMs,
+                             .peer_wait_ns = wait_ms * kMs});
+    const Bytes payload = encoder_.Encode(batch);
+    absl::StatusOr<std::unique_ptr<LogProducer>> producer = log_.NewProducer();
+    ASSERT_TRUE(producer.ok()) << producer.status();
+    ASSERT_TRUE(
+        (*producer)
+            ->Append({.topic = TopicName(kDefaultTopicPrefix, Topic::kPatterns),
+                      .key = "job",
+                      .value = {reinterpret_cast<const char*>(payload.data()), payload.size()},
+                      .headers = {},
+                      .timestamp_ms = 1,
+                      .partition = 0})
+            .ok());
+  }
+
+  JobCoverage Measure() {
+    absl::StatusOr<JobCoverage> coverage =
+        MeasureJobCoverage(log_, std::string(kDefaultTopicPrefix));
+    EXPECT_TRUE(coverage.ok()) << coverage.status();
+    return coverage.ok() ? *coverage : JobCoverage();
+  }
+
+  MemoryLog log_;
+  Encoder encoder_;
+};
+
+TEST_F(JobCoverageTest, RanksThatAllWaitHaveThatInCommon) {
+  Report(0, {50, 60});
+  Report(1, {40, 70});
+  const JobCoverage coverage = Measure();
+  EXPECT_EQ(coverage.missing_ranks(), (std::vector<uint32_t>{2, 3}));
+  EXPECT_DOUBLE_EQ(coverage.step_ns, kStepMs * kMs);
+  EXPECT_DOUBLE_EQ(coverage.wait_ns, 55 * kMs);
+  EXPECT_DOUBLE_EQ(coverage.common_wait_ns, 50 * kMs) << "40 in the one step, 60 in the other";
+}
+
+TEST_F(JobCoverageTest, WhereSomeRankHardlyWaitsInEachStepNothingIsInCommon) {
+  Report(0, {50, 1});
+  Report(1, {1, 50});
+  const JobCoverage coverage = Measure();
+  EXPECT_DOUBLE_EQ(coverage.wait_ns, 25.5 * kMs) << "each waits for the other one";
+  EXPECT_DOUBLE_EQ(coverage.common_wait_ns, 1 * kMs);
+}
+
+TEST_F(JobCoverageTest, OfNothingNothingIsKnown) {
+  const JobCoverage coverage = Measure();
+  EXPECT_TRUE(coverage.ranks.empty());
+  EXPECT_EQ(coverage.step_ns, 0);
+  EXPECT_EQ(coverage.common_wait_ns, 0);
+}
+
+}  // namespace
+}  // namespace eroica
