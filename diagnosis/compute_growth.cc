@@ -12,7 +12,6 @@
 #include "diagnosis/distributions.h"
 #include "diagnosis/exchange_line.h"
 #include "diagnosis/healthy_spread.h"
-#include "diagnosis/hypotheses/device_cause.h"
 #include "diagnosis/kernel_growths.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/symptom.h"
@@ -72,7 +71,7 @@ class GrowthTable {
     MeasureClock(growth);
     if (growth.clock_growth) growth.clock_between_waits = ClockBetweenWaits(*growth.clock_growth);
     if (!growth.parameter_growth) growth.link_growth = LinkGrowth();
-    growth.cause = CauseOf(growth, busy);
+    SetCause(growth, busy);
     return growth;
   }
 
@@ -411,22 +410,27 @@ class GrowthTable {
     return changes;
   }
 
-  GrowthCause CauseOf(const ComputeGrowth& growth, const BusyTime& busy) const {
+  void SetCause(ComputeGrowth& growth, const BusyTime& busy) const {
     const bool grew = growth.growth >= least_growth_;
     // What bytes leave of it may be no more than all ranks differ by.
     const bool by_bytes = !grew || growth.growth <= kDeviations * growth.noise;
     const bool bytes_explain = growth.routed_ns > 0 && growth.routed_ns >= kHalf * busy.excess_ns;
     const GrowthCause routed =
         growth.routed_share >= kMostKernels ? GrowthCause::kData : GrowthCause::kRouting;
-    if (by_bytes && bytes_explain) return routed;
+    if (by_bytes && bytes_explain) {
+      growth.cause = routed;
+      return;
+    }
     // CPU operators share their cores with whatever else runs on a host.
-    if (!grew || own_.host_only || growth.data_kernels < kFewestKernels)
-      return GrowthCause::kUnclear;
+    if (!grew || own_.host_only || growth.data_kernels < kFewestKernels) return;
     const DeviceCauses causes(ChangesOf(growth, busy));
     // Of two that come together it is the one that costs more.
     if (causes.is_more_work())
-      return bytes_explain && growth.routed_ns > growth.excess_ns() ? routed : GrowthCause::kData;
-    return causes.is_device() ? CauseOfDevice(causes.decided()) : GrowthCause::kUnclear;
+      growth.cause =
+          bytes_explain && growth.routed_ns > growth.excess_ns() ? routed : GrowthCause::kData;
+    if (!causes.is_device()) return;
+    growth.cause = CauseOfDevice(causes.decided());
+    if (growth.cause == GrowthCause::kDevice) growth.undecided = causes.of_device_undecided();
   }
 
   static GrowthCause CauseOfDevice(std::optional<DeviceCause> decided) {

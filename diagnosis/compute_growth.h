@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "diagnosis/busy_time.h"
 #include "diagnosis/cross_rank_view.h"
-#include "diagnosis/hypotheses/signature.h"
+#include "diagnosis/hypotheses/device_cause.h"
 
 namespace eroica {
 
@@ -29,6 +30,7 @@ enum class GrowthCause : uint8_t {
 // The kernels of one rank against those of its role. Growths are own / peers - 1.
 struct ComputeGrowth {
   GrowthCause cause = GrowthCause::kUnclear;
+  std::vector<DeviceCause> undecided;  // of kDevice: what it may be, likeliest first
   double growth = 0;  // of all that works on data, beyond what the exchanged bytes explain
   double noise = 0;   // how much ranks of the role differ in that
   // Of the typical kernel on data that no bytes explain: of those that arithmetic bounds, and of

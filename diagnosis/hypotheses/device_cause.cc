@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -126,6 +127,18 @@ std::optional<DeviceCause> DeviceCauses::decided() const {
   const auto most = std::ranges::max_element(of_);
   if (!IsDecisive(*most)) return std::nullopt;
   return static_cast<DeviceCause>(most - of_.begin());
+}
+
+std::vector<DeviceCause> DeviceCauses::of_device_undecided() const {
+  constexpr double kTenth = 0.1;
+  std::vector<DeviceCause> causes;
+  for (size_t i = 0; i < kDeviceCauseCount; ++i) {
+    const auto cause = static_cast<DeviceCause>(i);
+    if (IsOfDevice(cause) && of_[i] >= kTenth * of_device()) causes.push_back(cause);
+  }
+  std::ranges::stable_sort(causes, std::greater<>(),
+                           [this](DeviceCause cause) { return probability(cause); });
+  return causes;
 }
 
 bool DeviceCauses::is_device() const { return IsDecisive(of_device()); }

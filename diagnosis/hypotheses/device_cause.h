@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "diagnosis/hypotheses/signature.h"
 #include "diagnosis/kernel_growths.h"
@@ -79,6 +80,9 @@ class DeviceCauses {
   // The one that is named (kDecisive, deciding_numbers.h); nothing where it is undecided between
   // several, or none of them.
   std::optional<DeviceCause> decided() const;
+  // Those of the device that it is undecided between, likeliest first: each at least a tenth as
+  // likely as all of them together.
+  std::vector<DeviceCause> of_device_undecided() const;
   bool is_device() const;
   bool is_more_work() const;
 

@@ -149,11 +149,18 @@ std::string WhyOf(const HostDevices& devices, std::optional<DeviceCause> cause) 
   if (cause == DeviceCause::kSlowMemory)
     return "What memory bounds takes longer, what arithmetic bounds does not: its devices' memory "
            "is slower";
+  constexpr double kLeast = 0.01;
+  const double optimizer = devices.by_bound.parameters(0).value_or(Change()).value;
+  const std::string no_inputs =
+      optimizer < kLeast ? ""
+                         : fmt::format(
+                               "The optimizer takes {} longer, too, so that it is not the "
+                               "inputs; ",
+                               PercentText(optimizer));
   return fmt::format(
-      "The optimizer takes {} longer, too, so that it is not the inputs; whether the devices run "
-      "at a lower clock or share power with somebody is undecided, as a stage that is busier hides "
-      "its clock",
-      PercentText(devices.by_bound.parameters(0).value_or(Change()).value));
+      "{}{}hether the devices run at a lower clock or share power with somebody is undecided, as a "
+      "stage that is busier hides its clock",
+      no_inputs, no_inputs.empty() ? "W" : "w");
 }
 
 }  // namespace

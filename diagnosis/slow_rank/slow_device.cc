@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "diagnosis/duration_text.h"
 #include "diagnosis/finding_measures.h"
@@ -25,6 +26,38 @@ std::string WhyNoInputs(const ComputeGrowth& growth) {
                      PercentText(growth.apart_growth()));
 }
 
+std::string_view NameOf(DeviceCause cause) {
+  switch (cause) {
+    case DeviceCause::kLowClock: return "a lower clock";
+    case DeviceCause::kSlowMemory: return "slower memory";
+    case DeviceCause::kShared: return "somebody else on the device";
+    default: return "pauses";
+  }
+}
+
+// What would tell it from the others.
+std::string_view WhatDecides(DeviceCause cause, const ComputeGrowth& growth) {
+  switch (cause) {
+    case DeviceCause::kLowClock:
+      return growth.clock_growth ? "denser samples of the SM clock" : "samples of the SM clock";
+    case DeviceCause::kSlowMemory: return "rows of more kernels that memory bounds";
+    case DeviceCause::kShared: return "a list of its processes";
+    default: return "every call of its kernels";
+  }
+}
+
+std::string UndecidedText(const ComputeGrowth& growth) {
+  std::string causes;
+  std::string decide;
+  for (const DeviceCause cause : growth.undecided) {
+    causes += fmt::format("{}{}", causes.empty() ? "" : " and ", NameOf(cause));
+    decide += fmt::format("{}{}", decide.empty() ? "" : ", ", WhatDecides(cause, growth));
+  }
+  return fmt::format("{} {}; what would decide: {}.",
+                     growth.undecided.size() > 1 ? "It is undecided between" : "It is most likely",
+                     causes, decide);
+}
+
 std::string WhyOf(const ComputeGrowth& growth) {
   switch (growth.cause) {
     case GrowthCause::kClock:
@@ -35,16 +68,11 @@ std::string WhyOf(const ComputeGrowth& growth) {
              "and then.";
     case GrowthCause::kMemory:
       return fmt::format(
-          "What memory bounds takes {} longer, what arithmetic bounds {}: the device's memory is "
-          "slower.",
-          PercentText(growth.memory ? growth.memory->value : 0),
+          "{} takes {} longer, what arithmetic bounds {}: the device's memory is slower.",
+          growth.memory ? "What memory bounds" : "The optimizer, which memory bounds,",
+          PercentText(growth.memory ? growth.memory->value : growth.parameter_growth.value_or(0)),
           PercentText(growth.compute ? std::max(0.0, growth.compute->value) : 0));
-    default:
-      return fmt::format(
-          "{}Whether the device runs at a lower clock or somebody else uses it is undecided; {} "
-          "would decide.",
-          WhyNoInputs(growth),
-          growth.clock_growth ? "denser samples of the SM clock" : "samples of the SM clock");
+    default: return WhyNoInputs(growth) + UndecidedText(growth);
   }
 }
 

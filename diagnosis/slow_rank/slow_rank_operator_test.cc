@@ -334,6 +334,19 @@ TEST(SlowRankOperator, TheLongestCallsAreAllOfTheDeviceThatPauses) {
   }
 }
 
+// Kernels that memory bounds are too small for rows of their own; the optimizer may stand for them.
+TEST(SlowRankOperator, WhatADeviceIsUndecidedBetweenIsSaidWithWhatWouldDecide) {
+  std::vector<DeviceRank> ranks(16);
+  ranks[3] = {.data = 1.07, .optimizer = 1.35};
+  const std::vector<Finding> findings = EvaluateDevices(ranks);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 3);
+  EXPECT_THAT(findings[0].explanation,
+              HasSubstr("undecided between slower memory and somebody else on the device; what "
+                        "would decide: rows of more kernels that memory bounds, a list of its "
+                        "processes."));
+}
+
 TEST(SlowRankOperator, MoreWorkIsNoSlowRank) {
   std::vector<DeviceRank> ranks(8);
   ranks[3] = {.data = 1.5};
