@@ -43,8 +43,9 @@ struct PairSummary {
   RankId source;
   RankId destination;
   uint64_t count = 0;
-  int64_t receive_wait_ns = 0;  // exposed time of the receives
-  int64_t send_wait_ns = 0;     // exposed time of the sends
+  // Exposed time of the receives and of the sends, also of those whose other end nobody recorded.
+  int64_t receive_wait_ns = 0;
+  int64_t send_wait_ns = 0;
   uint64_t unmatched = 0;
   friend bool operator==(const PairSummary&, const PairSummary&) = default;
 };

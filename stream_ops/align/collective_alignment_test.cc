@@ -364,7 +364,8 @@ TEST(CollectiveAlignment, ASendWithoutItsReceiveWaitsOneWindowForIt) {
   EXPECT_THAT(met.summary.pairs,
               ElementsAre(PairSummary{RankId(0), RankId(1), 1, 6 * kMs, 2 * kMs, 0}));
   const Alignment never = Align(Batches({{}, {}}, 1), first.carried);
-  EXPECT_THAT(never.summary.pairs, ElementsAre(PairSummary{RankId(0), RankId(1), 0, 0, 0, 1}));
+  EXPECT_THAT(never.summary.pairs,
+              ElementsAre(PairSummary{RankId(0), RankId(1), 0, 0, 2 * kMs, 1}));
   EXPECT_EQ(never.rows, (RowCounts{.incomplete = 1}));
   const Alignment lost = Align(Batches({{}, {PairRow(kRecv, 0, 2, 6)}}, 1), first.carried);
   EXPECT_EQ(lost.rows, (RowCounts{.unobserved = 1, .carried = 1}));

@@ -72,13 +72,14 @@ void PairAlignment::Judge(bool settle) {
     if (meeting.present[kSend] && meeting.present[kReceive]) {
       meeting.fate = RowFate::kAligned;
       ++pair.summary.count;
-      AddSaturating(meeting.exposed_ns[kSend], &pair.summary.send_wait_ns);
-      AddSaturating(meeting.exposed_ns[kReceive], &pair.summary.receive_wait_ns);
-      continue;
+    } else {
+      const Side absent = meeting.present[kSend] ? kReceive : kSend;
+      meeting.fate = FateOfUnmatched(meeting.sequence < pair.next[absent], meeting.waited, settle);
+      if (meeting.fate == RowFate::kIncomplete) ++pair.summary.unmatched;
     }
-    const Side absent = meeting.present[kSend] ? kReceive : kSend;
-    meeting.fate = FateOfUnmatched(meeting.sequence < pair.next[absent], meeting.waited, settle);
-    if (meeting.fate == RowFate::kIncomplete) ++pair.summary.unmatched;
+    if (meeting.fate == RowFate::kCarried) continue;
+    AddSaturating(meeting.exposed_ns[kSend], &pair.summary.send_wait_ns);
+    AddSaturating(meeting.exposed_ns[kReceive], &pair.summary.receive_wait_ns);
   }
 }
 
