@@ -87,6 +87,7 @@ TEST(Codec, KeepsTheLargestNumbers) {
   EventBatch batch = ExampleEventBatch();
   batch.sequence = kHuge;
   batch.identity.pid = batch.identity.window_steps = std::numeric_limits<uint32_t>::max();
+  batch.identity.window_offset = std::numeric_limits<uint32_t>::max() - 1;
   batch.identity.world_size = CodecLimits::kRanks;
   batch.identity.rank = RankId(CodecLimits::kRanks - 1);
   batch.collectives[0].sequence = batch.collectives[0].bytes = batch.losses[0].count = kHuge;

@@ -55,7 +55,9 @@ struct Communicator {
 };
 
 struct Collective {
-  uint32_t interval = 0;      // index of the interval that it is
+  // Index of the interval that it is. Operations of a group, as in batch_isend_irecv, run as one
+  // kernel: they name the same one.
+  uint32_t interval = 0;
   uint16_t communicator = 0;  // index into EventBatch::communicators
   CollectiveOperation operation = CollectiveOperation::kUnknown;
   int32_t peer = -1;  // global rank, point to point only
@@ -210,8 +212,10 @@ struct ProducerIdentity {
   std::string producer;
   std::string producer_version;
   bool host_only = false;  // no device on this rank
-  // > 0: windows are [n * window_steps, (n + 1) * window_steps) training steps; 0: windows of time
+  // > 0: windows are [offset + n * window_steps, offset + (n + 1) * window_steps) training steps,
+  // where offset is window_offset, less than window_steps; 0: windows of time, and no offset.
   uint32_t window_steps = 0;
+  uint32_t window_offset = 0;
   friend bool operator==(const ProducerIdentity&, const ProducerIdentity&) = default;
 };
 

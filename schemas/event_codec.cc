@@ -66,6 +66,7 @@ void AddIdentity(const ProducerIdentity& identity, const IdentityOffsets& texts,
   table.add_producer(texts.producer);
   table.add_producer_version(texts.producer_version);
   table.add_window_steps(identity.window_steps);
+  table.add_window_offset(identity.window_offset);
   table.add_host_only(identity.host_only);
 }
 
@@ -81,6 +82,7 @@ void ReadIdentity(const wire::EventBatch& from, WireReader& reader, ProducerIden
   reader.Text(from.producer_version(), &to->producer_version);
   to->host_only = from.host_only();
   to->window_steps = from.window_steps();
+  to->window_offset = from.window_offset();
 }
 
 void ReadTables(const wire::EventBatch& from, WireReader& reader, EventBatch* to) {

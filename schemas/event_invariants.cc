@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include "schemas/invariants.h"
@@ -14,6 +15,8 @@ void CheckIdentity(const ProducerIdentity& identity, Violation& violation) {
   violation.RequireWorld(identity.world_size);
   violation.RequireRank(identity.rank, identity.world_size);
   violation.Require(identity.device >= -1, DropReason::kIndexOutOfRange);
+  violation.Require(identity.window_offset < std::max(identity.window_steps, 1u),
+                    DropReason::kIndexOutOfRange);
 }
 
 void CheckFunctions(const std::vector<FunctionDef>& functions, Violation& violation) {

@@ -139,7 +139,8 @@ EventBatch ExampleEventBatch() {
                     .producer = "eroica-cupti",
                     .producer_version = "0.1.0",
                     .host_only = true,
-                    .window_steps = 10};
+                    .window_steps = 10,
+                    .window_offset = 3};
   batch.sequence = 12;
   batch.final = true;
   batch.clock = {

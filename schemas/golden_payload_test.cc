@@ -44,9 +44,24 @@ TEST(GoldenPayloadOfBefore, EventsWithoutProgress) {
   EventBatch expected = ExampleEventBatch();
   expected.progress.clear();
   expected.connections.clear();
+  expected.identity.window_offset = 0;
   EventBatch read;
   ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
   EXPECT_TRUE(read == expected);
+}
+
+// What has no offset is written as it was.
+TEST(GoldenPayloadOfBefore, EventsWithoutWindowOffset) {
+  const std::string golden = ReadPayload("EVB1_without_window_offset");
+  EventBatch expected = ExampleEventBatch();
+  expected.identity.window_offset = 0;
+  EventBatch read;
+  ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
+  EXPECT_TRUE(read == expected);
+  Encoder encoder;
+  const Bytes written = encoder.Encode(expected);
+  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(written.data()), written.size()),
+            golden);
 }
 
 TEST(GoldenPayloadOfBefore, StandingsWithoutConnections) {

@@ -39,10 +39,11 @@ void TraceFlags::AddTo(CLI::App& command) {
       ->type_name("");
   command.add_option("--job", job, "Name of the job (default: that of the folder)")
       ->type_name("NAME");
-  command.add_option("--window-steps", window_steps, "Training steps compared at once")
+  command
+      .add_option("--window-steps", window_steps,
+                  "Training steps compared at once (default: a fourth of the trace, 6 to 64)")
       ->type_name("STEPS")
-      ->check(CLI::Range(1u, 1'000'000u))
-      ->capture_default_str();
+      ->check(CLI::Range(1u, 1'000'000u));
 }
 
 absl::StatusOr<ImportReport> ImportIntoLog(const TraceFlags& flags, Log& log,

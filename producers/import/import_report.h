@@ -10,6 +10,7 @@
 
 #include "schemas/drop_reason.h"
 #include "schemas/ids.h"
+#include "schemas/window.h"
 
 namespace eroica {
 
@@ -58,6 +59,7 @@ struct ImportReport {
   std::vector<uint32_t> ranks;     // imported, ascending
   uint32_t ranks_with_steps = 0;   // of these, whose traces mark their training steps
   uint32_t ranks_with_stacks = 0;  // of these, whose traces hold Python call stacks
+  StepWindows windows;             // into which the steps are cut
   bool stalled_only = false;       // flight-recorder dumps without traces
   std::vector<FileReport> files;
   ImportCounts total;

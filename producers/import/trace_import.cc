@@ -19,6 +19,7 @@
 #include "producers/import/rank_trace_writer.h"
 #include "producers/import/standstill_import.h"
 #include "producers/import/trace_folder.h"
+#include "producers/import/window_choice.h"
 
 namespace eroica {
 namespace {
@@ -42,8 +43,10 @@ class Import {
     report_.job = options_.job.value.empty() ? JobId{found->folder_name} : options_.job;
     if (report_.job.value.empty()) report_.job = JobId{std::string("traces")};
     bytes_total_ = found->bytes;
+    report_.windows = ChooseWindows({}, options_.window_steps);
     if (found->dumps)
-      return ImportStandstill(found->files, report_.job, options_.window_steps, sink_);
+      return ImportStandstill(found->files, report_.job,
+                              static_cast<uint32_t>(report_.windows.size), sink_);
     report_.files.resize(found->files.size());  // and no further, as importers keep references
     for (size_t file = 0; file < found->files.size(); ++file) {
       report_.files[file].path = found->files[file];
@@ -120,6 +123,7 @@ class Import {
     report_.collectives_unmatched = matches.unmatched;
     for (std::string& warning : matches.warnings) report_.warnings.push_back(std::move(warning));
     TakeConnections(settled->traces);
+    report_.windows = ChooseWindows(settled->traces, options_.window_steps);
     for (RankTrace* trace : settled->traces) {
       if (absl::Status status = WriteRank(*trace); !status.ok()) return status;
     }
@@ -172,7 +176,8 @@ class Import {
     identity.world_size = report_.world_size;
     identity.producer = std::string("eroica-import");
     identity.producer_version = std::string(kProducerVersion);
-    identity.window_steps = options_.window_steps;
+    identity.window_steps = static_cast<uint32_t>(report_.windows.size);
+    identity.window_offset = static_cast<uint32_t>(report_.windows.offset);
     report_.ranks.push_back(identity.rank.value);
     report_.ranks_with_steps += HasSteps(trace) ? 1 : 0;
     report_.ranks_with_stacks += trace.has_python_frames ? 1 : 0;

@@ -29,8 +29,8 @@
 namespace eroica {
 
 struct ImportOptions {
-  JobId job;                   // empty: the name of the folder that holds the traces
-  uint32_t window_steps = 64;  // for ProducerIdentity::window_steps
+  JobId job;                  // empty: the name of the folder that holds the traces
+  uint32_t window_steps = 0;  // for ProducerIdentity::window_steps; 0: chosen (window_choice.h)
   size_t sort_memory_bytes = size_t{512} << 20;
   TraceFunctions::Limits
       function_limits;  // what comes beyond is counted as one function, and said in the report

@@ -9,7 +9,7 @@
 namespace eroica {
 namespace {
 
-constexpr uint64_t kVersion = 2;
+constexpr uint64_t kVersion = 3;
 
 // Fixed-width numbers in the machine's order (a store stays on its node), strings with their length
 // before them.
@@ -86,6 +86,7 @@ void Put(const ProducerIdentity& identity, Writer& out) {
   out.Number(identity.device);
   out.Number(identity.host_only);
   out.Number(identity.window_steps);
+  out.Number(identity.window_offset);
 }
 
 ProducerIdentity GetIdentity(Reader& in) {
@@ -99,6 +100,7 @@ ProducerIdentity GetIdentity(Reader& in) {
   identity.device = in.Number<int32_t>();
   identity.host_only = in.Number<uint64_t>() != 0;
   identity.window_steps = in.Number<uint32_t>();
+  identity.window_offset = in.Number<uint32_t>();
   return identity;
 }
 

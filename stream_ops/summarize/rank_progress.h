@@ -32,6 +32,11 @@ inline uint32_t WorldSizeOf(const ProducerIdentity& identity, uint32_t of_job) {
   return identity.world_size > 1 ? identity.world_size : of_job;
 }
 
+// identity.window_steps > 0.
+inline StepWindows StepWindowsOf(const ProducerIdentity& identity) {
+  return {.size = identity.window_steps, .offset = identity.window_offset};
+}
+
 struct RankProgress {
   ProducerIdentity identity;
   WindowKind kind = WindowKind::kTime;

@@ -15,7 +15,8 @@ RankProgress Example() {
                        .pid = 42,
                        .device = -1,
                        .host_only = true,
-                       .window_steps = 5};
+                       .window_steps = 5,
+                       .window_offset = 2};
   progress.kind = WindowKind::kSteps;
   progress.last_index = 17;
   progress.closed_until_ns = 1234;

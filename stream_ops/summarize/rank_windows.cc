@@ -83,8 +83,8 @@ bool RankWindows::TakeTimeWindow(Close close, ClosedRankWindow* out) {
 
 bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* out) {
   for (;;) {
-    const int64_t size = window_steps();
-    const auto first = steps_.FirstFrom((progress_.last_index + 1) * size);
+    const StepWindows windows = StepWindowsOf(progress_.identity);
+    const auto first = steps_.FirstFrom(windows.FirstStepOf(progress_.last_index + 1));
     if (!first) {
       // While records come again after a restart the watermark is ahead of what has come again: the
       // steps may be in the next record.
@@ -92,10 +92,10 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
       if (!replaying) DropOutsideSteps(close == Close::kPassed ? watermark_ns() : kAlways);
       return false;
     }
-    const int64_t index = first->id / size;
+    const int64_t index = windows.IndexOf(first->id);
     const auto latest = steps_.LatestBegunBy(watermark_ns());
-    if (close == Close::kPassed && (!latest || *latest / size <= index)) return false;
-    const auto next = steps_.FirstFrom((index + 1) * size);
+    if (close == Close::kPassed && (!latest || windows.IndexOf(*latest) <= index)) return false;
+    const auto next = steps_.FirstFrom(windows.FirstStepOf(index + 1));
     const int64_t until_ns = next ? next->time_ns : kAlways;
     std::vector<StepSpan> steps = steps_.Resolve(progress_.closed_until_ns, until_ns);
     // The last step may end with the telemetry, but only where that is whole: else it was cut, and
@@ -108,7 +108,7 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
       if (step.end_ns == kEndOfTimeNs || step.end_ns > last_ns) step.end_ns = last_ns;
     }
     TakeIntervalsOfSteps(until_ns, index, steps, out);
-    std::erase_if(steps, [&](const StepSpan& step) { return step.id / size != index; });
+    std::erase_if(steps, [&](const StepSpan& step) { return windows.IndexOf(step.id) != index; });
     if (!steps.empty()) {
       const int64_t begin_ns = steps.front().begin_ns;
       out->window = {.kind = WindowKind::kSteps,
@@ -156,13 +156,14 @@ void RankWindows::TakeIntervals(int64_t until_ns, ClosedRankWindow* out) {
 void RankWindows::TakeIntervalsOfSteps(int64_t until_ns, int64_t index,
                                        const std::vector<StepSpan>& steps, ClosedRankWindow* out) {
   SummarizeProbe& probe = shared_->probe;
+  const StepWindows windows = StepWindowsOf(progress_.identity);
   for (EventChunk& chunk : chunks_) {
     auto step = steps.begin();
     for (; !chunk.drained() && chunk.next_start_ns() < until_ns; ++chunk.taken) {
       const Interval& interval = chunk.intervals[chunk.taken];
       while (step != steps.end() && step->end_ns <= interval.start_ns) ++step;
       const bool inside = step != steps.end() && step->begin_ns <= interval.start_ns;
-      const int64_t window = inside ? step->id / window_steps() : index + 1;
+      const int64_t window = inside ? windows.IndexOf(step->id) : index + 1;
       if (window == index) {  // and with it all that starts until the step's end
         const auto first = chunk.intervals.begin() + static_cast<ptrdiff_t>(chunk.taken);
         const int64_t end_ns = std::min(step->end_ns, until_ns);
@@ -316,7 +317,8 @@ std::optional<int64_t> RankWindows::EarliestStart() const {
 
 bool RankWindows::HasWindow() const {
   if (progress_.kind == WindowKind::kTime) return EarliestStart().has_value();
-  return steps_.FirstFrom((progress_.last_index + 1) * window_steps()).has_value();
+  const StepWindows windows = StepWindowsOf(progress_.identity);
+  return steps_.FirstFrom(windows.FirstStepOf(progress_.last_index + 1)).has_value();
 }
 
 const ProducerIdentity& RankWindows::ProcessAt(int64_t time_ns) const {

@@ -143,7 +143,6 @@ class RankWindows {
   int64_t watermark_ns() const {
     return progress_.max_event_ns - shared_->options.out_of_orderness_ns;
   }
-  int64_t window_steps() const { return progress_.identity.window_steps; }
 
   // The process that has taken the rank over, while windows of the one before are open.
   struct Successor {

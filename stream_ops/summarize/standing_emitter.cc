@@ -44,7 +44,7 @@ int64_t LatestLaunch(const ProgressReport& report) {
 // behind it.
 int64_t WindowAt(const ProgressReport& report, const RankProgress& progress, int64_t window_ns) {
   if (progress.kind == WindowKind::kTime) return report.time_ns / window_ns;
-  if (report.step >= 0) return report.step / progress.identity.window_steps;
+  if (report.step >= 0) return StepWindowsOf(progress.identity).IndexOf(report.step);
   return std::max<int64_t>(progress.last_index + 1, 0);
 }
 

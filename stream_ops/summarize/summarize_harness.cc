@@ -6,7 +6,8 @@
 
 namespace eroica {
 
-EventBatchBuilder::EventBatchBuilder(uint32_t rank, uint64_t sequence, uint32_t window_steps) {
+EventBatchBuilder::EventBatchBuilder(uint32_t rank, uint64_t sequence, uint32_t window_steps,
+                                     uint32_t window_offset) {
   batch_.identity = {.job = JobId{"job"},
                      .rank = RankId{rank},
                      .world_size = 2,
@@ -15,7 +16,8 @@ EventBatchBuilder::EventBatchBuilder(uint32_t rank, uint64_t sequence, uint32_t 
                      .producer = "test",
                      .producer_version = "1",
                      .host_only = true,
-                     .window_steps = window_steps};
+                     .window_steps = window_steps,
+                     .window_offset = window_offset};
   batch_.sequence = sequence;
   batch_.lanes = {{"main", LaneKind::kTrainingThread}};
 }

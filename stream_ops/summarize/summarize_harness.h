@@ -15,7 +15,8 @@ inline constexpr int64_t kSecond = 1'000'000'000;
 // One batch, row by row.
 class EventBatchBuilder {
  public:
-  EventBatchBuilder(uint32_t rank, uint64_t sequence, uint32_t window_steps = 0);
+  EventBatchBuilder(uint32_t rank, uint64_t sequence, uint32_t window_steps = 0,
+                    uint32_t window_offset = 0);
 
   EventBatchBuilder& Ran(const std::string& function, int64_t start_ns, int64_t end_ns,
                          FunctionClass function_class = FunctionClass::kPython);

@@ -135,8 +135,9 @@ TEST(SummarizeProcessor, ConnectionsOfSeveralCommunicatorsStayApart) {
           {.peer = 1, .bytes = 50, .busy_ns = 20, .channels = 4, .communicator = communicator}}));
 }
 
-EventBatch Steps(uint64_t sequence, int64_t first, int64_t last, uint32_t window_steps = 2) {
-  EventBatchBuilder batch(0, sequence, window_steps);
+EventBatch Steps(uint64_t sequence, int64_t first, int64_t last, uint32_t window_steps = 2,
+                 uint32_t window_offset = 0) {
+  EventBatchBuilder batch(0, sequence, window_steps, window_offset);
   for (int64_t step = first; step <= last; ++step) {
     const int64_t begin = step * kSecond;
     batch.Ran("step", begin, begin + kSecond / 2)
@@ -165,6 +166,19 @@ TEST(SummarizeProcessor, WindowsOfStepsHoldWhatStartsInTheirSteps) {
   EXPECT_EQ(harness.patterns().size(), 2u) << "steps 6 and 7 wait for an 8";
   harness.Punctuate(PunctuationType::kEndOfInput);
   EXPECT_EQ(harness.Patterns(0, 3).window.end_ns, 7 * kSecond + 800'000'000);
+  harness.ExpectBooksClosed();
+}
+
+TEST(SummarizeProcessor, WindowsOfStepsBeginAtTheirOffset) {
+  SummarizeHarness harness;
+  harness.Process(Steps(0, 0, 8, 3, 2));  // 0 1 | 2 3 4 | 5 6 7 | 8
+  harness.Punctuate(PunctuationType::kEndOfInput);
+  ASSERT_EQ(harness.patterns().size(), 4u);
+  const std::vector<std::pair<int64_t, int64_t>> steps = {{0, 1}, {2, 4}, {5, 7}, {8, 8}};
+  for (int64_t index = 0; index < 4; ++index) {
+    const Window window = harness.Patterns(0, index).window;
+    EXPECT_EQ(std::pair(window.first_step, window.last_step), steps[static_cast<size_t>(index)]);
+  }
   harness.ExpectBooksClosed();
 }
 

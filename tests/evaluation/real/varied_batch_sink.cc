@@ -39,6 +39,7 @@ absl::Status VariedBatchSink::Write(const EventBatch& batch) {
     return absl::OkStatus();
   batch_ = batch;  // its memory is used again
   batch_.identity.window_steps = variation_.window_steps;
+  batch_.identity.window_offset = 0;
   if (variation_.step_marks == StepMarks::kOneStep) {
     RemoveStepMarks(batch_, 0);
     MakeOneStep();
