@@ -23,16 +23,17 @@ BatchBuilder::BatchBuilder(const TraceFunctions& functions, ProducerIdentity ide
 }
 
 absl::Status BatchBuilder::AddInterval(int64_t start_ns, int64_t duration_ns, uint32_t function,
-                                       uint8_t lane, const Collective* collective) {
-  const bool full = batch_.intervals.size() >= kMaxIntervals || name_bytes_ > kMaxNameBytes ||
+                                       uint8_t lane, std::span<const Collective> operations) {
+  const bool full = batch_.intervals.size() >= kMaxIntervals ||
+                    batch_.collectives.size() + operations.size() > kMaxIntervals ||
+                    name_bytes_ > kMaxNameBytes ||
                     batch_.functions.size() + functions_.row(function).depth > kMaxFunctions;
   if (full) {
     if (absl::Status status = Flush(false); !status.ok()) return status;
   }
-  if (collective != nullptr) {
-    Collective row = *collective;
+  for (Collective row : operations) {
     row.interval = static_cast<uint32_t>(batch_.intervals.size());
-    row.communicator = LocalCommunicator(collective->communicator);
+    row.communicator = LocalCommunicator(row.communicator);
     batch_.collectives.push_back(row);
   }
   batch_.intervals.push_back(start_ns, duration_ns, LocalFunction(function), LocalLane(lane));

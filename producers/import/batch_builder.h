@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "producers/core/batch_sink.h"
@@ -28,10 +29,11 @@ class BatchBuilder {
   BatchBuilder(const TraceFunctions& functions, ProducerIdentity identity, uint32_t time_unit_ns,
                std::vector<Lane> lanes, std::vector<Communicator> communicators, BatchSink& sink);
 
-  // Times must not decrease from call to call, intervals and marks together. collective: null, or
-  // with communicator as an index into the constructor's list; its interval is filled in here.
+  // Times must not decrease from call to call, intervals and marks together. operations: what the
+  // interval is as a collective, each with communicator as an index into the constructor's list;
+  // its interval is filled in here.
   absl::Status AddInterval(int64_t start_ns, int64_t duration_ns, uint32_t function, uint8_t lane,
-                           const Collective* collective);
+                           std::span<const Collective> operations);
   absl::Status AddMark(const Mark& mark);
   // By time, too; no later than the next mark.
   absl::Status AddConnection(const ConnectionSample& sample);

@@ -125,7 +125,7 @@ class BatchCollector final : public BatchSink {
       ASSERT_LT(batch.collectives[i].interval, columns.size());
       ASSERT_LT(batch.collectives[i].communicator, batch.communicators.size());
       if (i > 0) {
-        ASSERT_LT(batch.collectives[i - 1].interval, batch.collectives[i].interval);
+        ASSERT_LE(batch.collectives[i - 1].interval, batch.collectives[i].interval);
       }
     }
   }

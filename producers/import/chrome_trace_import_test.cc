@@ -201,6 +201,73 @@ TEST_F(ChromeTraceImport, ExecutionsFindTheirEnqueues) {
   }
 }
 
+std::string Sent(const char* operation, const char* end, int peer) {
+  return fmt::format(
+      R"({{"Collective name": "{}", "{} Rank": {}, "In msg nelems": 100, "dtype": "BFloat16",
+           "Process Group Name": "5", "Process Group Description": "pp", "Process Group Ranks": "[2, 6]"}})",
+      operation, end, peer);
+}
+
+const X kLaunch{"cuda_runtime", "cudaLaunchKernelExC", 1, 40, 5, R"({"correlation": 7})"};
+const X kSendRecv{"kernel", "ncclDevKernel_SendRecv(x)", 9, 60, 30, R"({"correlation": 7})"};
+
+// What batch_isend_irecv enqueues runs as one kernel, launched behind, that says nothing of it.
+TEST_F(ChromeTraceImport, SendsAndReceivesOfAGroupGoToTheirKernel) {
+  for (const auto& [rank, peer] : {std::pair(2, 6), std::pair(6, 2)}) {
+    Write(rank, 8,
+          {{"cpu_op", "c10d::send", 1, 10, 9},
+           {"cpu_op", "record_param_comms", 1, 11, 5, Sent("send", "Dst", peer)},
+           {"cpu_op", "c10d::recv_", 1, 20, 9},
+           {"cpu_op", "record_param_comms", 1, 21, 5, Sent("recv", "Src", peer)},
+           kLaunch,
+           kSendRecv});
+  }
+  const ImportReport report = Import();
+  EXPECT_EQ(report.collectives, 4u);
+  EXPECT_EQ(report.collectives_unmatched, 0u);
+  const std::vector<SeenCollective> seen = sink.Collectives(2);
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].row.interval, seen[1].row.interval);
+  EXPECT_EQ(seen[0].row.operation, CollectiveOperation::kSend);
+  EXPECT_EQ(seen[1].row.operation, CollectiveOperation::kRecv);
+  for (const SeenCollective& operation : seen) {
+    EXPECT_EQ(operation.row.peer, 6);
+    EXPECT_EQ(operation.row.bytes, 200u);
+    EXPECT_EQ(operation.communicator.description, "pp");
+  }
+}
+
+// PyTorch 1.13 to 2.3 says the ends in an annotation, by their ranks in the group, or, where shapes
+// are recorded, in the operator's arguments.
+TEST_F(ChromeTraceImport, OlderVersionsSayTheEndsOfASend) {
+  const std::string header =
+      R"(, "pg_config": [{"pg_name": "5", "pg_desc": "pp", "pg_size": 2, "ranks": [2, 6]}])";
+  Write(2, 8, {{"user_annotation", "nccl:send 0->1", 1, 10, 9}, kLaunch, kSendRecv}, header);
+  Write(6, 8,
+        {{"cpu_op", "c10d::recv_", 1, 10, 9, R"({"Concrete Inputs": ["", "", "0", "0"]})"},
+         kLaunch,
+         kSendRecv},
+        header);
+  EXPECT_EQ(Import().collectives, 2u);
+  ASSERT_EQ(sink.Collectives(2).size(), 1u);
+  EXPECT_EQ(sink.Collectives(2)[0].row.operation, CollectiveOperation::kSend);
+  EXPECT_EQ(sink.Collectives(2)[0].row.peer, 6);
+  ASSERT_EQ(sink.Collectives(6).size(), 1u);
+  EXPECT_EQ(sink.Collectives(6)[0].row.operation, CollectiveOperation::kRecv);
+}
+
+// An all-to-all is made of sends and receives, too, and of none that wait for their kernel.
+TEST_F(ChromeTraceImport, AnAllToAllCarriesNoSendOfItsThread) {
+  Write(0, 2,
+        {{"cpu_op", "c10d::send", 1, 10, 9, R"({"Concrete Inputs": ["", "", "1", "0"]})"},
+         {"cpu_op", "c10d::alltoall_base_", 1, 35, 20},
+         kLaunch,
+         kSendRecv});
+  Import();
+  EXPECT_TRUE(sink.Collectives(0).empty() ||
+              sink.Collectives(0)[0].row.operation == CollectiveOperation::kAllToAll);
+}
+
 TEST_F(ChromeTraceImport, ADumpBesideTheTraceTellsGroupAndSequence) {
   const std::string header =
       R"(, "pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [0, 1]}])";

@@ -168,6 +168,7 @@ absl::Status ChromeTraceImporter::AddInterval(const ChromeEvent& event, const Na
     case Use::kEnqueue:
       calls_.AddEnqueue(span, named.operation, ParseCollectiveArgs(event.args));
       break;
+    case Use::kRecord: calls_.AddRecord(span, ParseCollectiveArgs(event.args)); break;
     case Use::kLaunch:
       VisitJsonMembers(event.args, [&](std::string_view key, std::string_view value) {
         if (key == "correlation") calls_.AddLaunch(span, ParseUnsigned(value));
@@ -220,7 +221,7 @@ absl::Status ChromeTraceImporter::AddAnnotation(const ChromeEvent& event, const 
       return Store(event, record);
     }
     case Use::kEnqueueAnnotation:
-      calls_.AddAnnotation(span, named.operation, ParseCollectiveArgs(event.args));
+      calls_.AddAnnotation(span, named.operation, named.peer, ParseCollectiveArgs(event.args));
       Skip(DropReason::kUnwantedCategory);
       return absl::OkStatus();
     default: break;
@@ -310,7 +311,9 @@ ChromeTraceImporter::NamedEvent ChromeTraceImporter::Classify(TraceCategory cate
     default:
       named.operation =
           name.starts_with("c10d::") ? OperationOfName(name) : CollectiveOperation::kUnknown;
-      named.use = named.operation != CollectiveOperation::kUnknown ? Use::kEnqueue : Use::kFunction;
+      named.use = named.operation != CollectiveOperation::kUnknown ? Use::kEnqueue
+                  : name == "record_param_comms"                   ? Use::kRecord
+                                                                   : Use::kFunction;
       named.function = InternFunction(name, FunctionClass::kCpuOp, WaitOfOperator(name));
       return named;
   }
@@ -323,6 +326,7 @@ ChromeTraceImporter::NamedEvent ChromeTraceImporter::Classify(TraceCategory cate
     named.function = InternFunction(name, FunctionClass::kCollective, WaitKind::kNone);
   } else if (name.starts_with("nccl:") || name.starts_with("rccl:")) {
     named.use = Use::kEnqueueAnnotation;
+    if (IsPointToPoint(named.operation)) named.peer = PeerOfAnnotation(name);
   } else {
     named.use = Use::kFrame;
     named.optimizer = name.starts_with("Optimizer.step#");

@@ -57,6 +57,7 @@ class ChromeTraceImporter {
     enum class Use : uint8_t {
       kFunction,
       kEnqueue,
+      kRecord,
       kLaunch,
       kKernel,
       kCollectiveKernel,
@@ -72,6 +73,7 @@ class ChromeTraceImporter {
     bool dataloader = false;
     uint32_t function = 0;  // row of the table, or the name's index for frames
     int64_t step = -1;
+    int32_t peer = -1;  // within the group: of the annotation of a send or receive
   };
   struct LaneState {
     std::string name;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -139,6 +140,28 @@ void AssignStated(std::string_view key, std::string_view value, RawCollectiveArg
   }
 }
 
+// What two places say of one send or receive.
+void TakeIn(CollectiveArgs more, CollectiveArgs* args) {
+  if (args->peer < 0) args->peer = more.peer;
+  if (args->group_peer < 0) args->group_peer = more.group_peer;
+  if (args->bytes == 0) args->bytes = more.bytes;
+  if (args->input_bytes.empty()) args->input_bytes = std::move(more.input_bytes);
+  if (args->group.name.empty() && args->group.ranks.empty()) args->group = std::move(more.group);
+}
+
+// An operation of a group, as its enqueue says it. The group's sequence numbers are of the batch.
+void Describe(const CollectiveArgs& args, CollectiveOperation operation, RankTrace* trace,
+              CollectiveCall* call) {
+  call->operation = operation;
+  call->peer = args.peer;
+  call->group_peer = args.group_peer;
+  if (!args.group.name.empty() || !args.group.ranks.empty())
+    call->group = StatedGroup(args.group, trace);
+  call->bytes = args.bytes > 0 ? args.bytes
+                               : std::accumulate(args.input_bytes.begin(), args.input_bytes.end(),
+                                                 uint64_t{0});
+}
+
 }  // namespace
 
 CollectiveArgs ParseCollectiveArgs(std::string_view text) {
@@ -182,8 +205,17 @@ void CollectiveCalls::AddEnqueue(Span span, CollectiveOperation operation, Colle
   enqueues_.push_back({span, operation, std::move(args)});
 }
 
-void CollectiveCalls::AddAnnotation(Span span, CollectiveOperation operation,
+void CollectiveCalls::AddRecord(Span span, CollectiveArgs args) {
+  const CollectiveOperation operation = args.operation;
+  if (IsPointToPoint(operation)) records_.push_back({span, operation, std::move(args)});
+}
+
+void CollectiveCalls::AddAnnotation(Span span, CollectiveOperation operation, int32_t peer,
                                     const CollectiveArgs& args) {
+  if (peer >= 0) {
+    records_.push_back({span, operation, args});
+    records_.back().args.group_peer = peer;
+  }
   annotations_.push_back(
       {span, operation,
        std::accumulate(args.input_bytes.begin(), args.input_bytes.end(), uint64_t{0})});
@@ -223,12 +255,41 @@ void CollectiveCalls::Finish(FlightRecorderDump dump, RankTrace* trace) {
     }
     trace->collectives.push_back(call);
   }
-  std::stable_sort(enqueues_.begin(), enqueues_.end(), [](const Enqueue& x, const Enqueue& y) {
-    return x.span.start_ns < y.span.start_ns;
-  });
+  JoinRecords();
   JoinDump(std::move(dump), trace);
   JoinExecutions(trace);
   JoinKernels(trace);
+  JoinGroups(trace);
+}
+
+// What a record says goes to the enqueue that it lies in, or that lies in it; without one it is an
+// enqueue itself. Leaves enqueues_ by start.
+void CollectiveCalls::JoinRecords() {
+  const auto by_start = [](const Enqueue& x, const Enqueue& y) {
+    return x.span.start_ns < y.span.start_ns;
+  };
+  std::ranges::stable_sort(enqueues_, by_start);
+  std::ranges::stable_sort(records_, by_start);
+  const size_t known = enqueues_.size();
+  size_t first_open = 0;
+  for (Enqueue& record : records_) {
+    while (first_open < known && enqueues_[first_open].span.end_ns < record.span.start_ns)
+      ++first_open;
+    Enqueue* around = nullptr;
+    for (size_t i = first_open; i < known; ++i) {
+      Enqueue& enqueue = enqueues_[i];
+      if (enqueue.span.start_ns > record.span.end_ns) break;
+      if (enqueue.operation == record.operation && enqueue.span.lane == record.span.lane)
+        around = &enqueue;
+    }
+    if (around == nullptr) {
+      enqueues_.push_back(std::move(record));
+    } else {
+      TakeIn(std::move(record.args), &around->args);
+    }
+  }
+  records_.clear();
+  std::ranges::stable_sort(enqueues_, by_start);
 }
 
 // A dump's entry is made while the enqueue runs: the one entry whose time lies inside belongs to
@@ -339,6 +400,14 @@ CollectiveCalls::Enqueue* CollectiveCalls::FindEnqueueAround(const Launch& launc
   return nullptr;
 }
 
+// launches_ is sorted by correlation.
+const CollectiveCalls::Launch* CollectiveCalls::FindLaunch(const Execution& kernel) const {
+  const auto launch =
+      std::ranges::lower_bound(launches_, kernel.args.correlation, {}, &Launch::correlation);
+  const bool found = launch != launches_.end() && launch->correlation == kernel.args.correlation;
+  return found ? &*launch : nullptr;
+}
+
 // A kernel's correlation id is that of its launch. The launch lies inside the annotation that names
 // operation and sizes, and inside the enqueue of which a dump names group and sequence number.
 void CollectiveCalls::JoinKernels(RankTrace* trace) {
@@ -350,15 +419,15 @@ void CollectiveCalls::JoinKernels(RankTrace* trace) {
   for (size_t i = 0; i < executions_.size(); ++i) {
     const Execution& kernel = executions_[i];
     if (!kernel.kernel) continue;
-    const auto launch = std::lower_bound(
-        launches_.begin(), launches_.end(), kernel.args.correlation,
-        [](const Launch& x, uint64_t correlation) { return x.correlation < correlation; });
-    if (launch == launches_.end() || launch->correlation != kernel.args.correlation) continue;
+    const Launch* launch = FindLaunch(kernel);
+    if (launch == nullptr) continue;
     CollectiveCall& call = trace->collectives[i];
     call.order_ns = launch->start_ns;
-    if (Enqueue* enqueue = FindEnqueueAround(*launch);
-        enqueue != nullptr && !IsPointToPoint(call.operation)) {
+    if (Enqueue* enqueue = FindEnqueueAround(*launch); enqueue != nullptr &&
+                                                       !IsPointToPoint(enqueue->operation) &&
+                                                       !IsPointToPoint(call.operation)) {
       enqueue->taken = true;
+      if (call.operation == CollectiveOperation::kUnknown) call.operation = enqueue->operation;
       if (call.group < 0) call.group = enqueue->group;
       if (call.stated_sequence < 0 && call.group == enqueue->group)
         call.stated_sequence = enqueue->sequence;
@@ -367,6 +436,50 @@ void CollectiveCalls::JoinKernels(RankTrace* trace) {
     if (kernel.args.states_collective || annotation == nullptr) continue;
     if (call.operation == CollectiveOperation::kUnknown) call.operation = annotation->operation;
     call.bytes = annotation->bytes;
+  }
+}
+
+// Of each thread, in order of time: an enqueue is carried by the first kernel that is launched
+// inside it or behind it.
+void CollectiveCalls::JoinGroups(RankTrace* trace) {
+  struct Kernel {
+    const Launch* launch;
+    size_t execution;
+  };
+  std::vector<Kernel> kernels;
+  for (size_t i = 0; i < executions_.size(); ++i) {
+    const CollectiveOperation operation = trace->collectives[i].operation;
+    const bool sends = operation == CollectiveOperation::kUnknown || IsPointToPoint(operation);
+    const Launch* launch = executions_[i].kernel && sends ? FindLaunch(executions_[i]) : nullptr;
+    if (launch != nullptr) kernels.push_back({launch, i});
+  }
+  std::ranges::sort(kernels, {}, [](const Kernel& kernel) {
+    return std::pair(kernel.launch->start_ns, kernel.execution);
+  });
+  std::map<uint8_t, std::vector<const Enqueue*>> waiting;  // by lane
+  size_t next = 0;
+  for (const Kernel& kernel : kernels) {
+    for (; next < enqueues_.size() && enqueues_[next].span.start_ns <= kernel.launch->start_ns;
+         ++next) {
+      if (IsPointToPoint(enqueues_[next].operation) && !enqueues_[next].taken)
+        waiting[enqueues_[next].span.lane].push_back(&enqueues_[next]);
+    }
+    std::vector<const Enqueue*> carried = std::move(waiting[kernel.launch->lane]);
+    waiting[kernel.launch->lane].clear();
+    const CollectiveArgs& stated = executions_[kernel.execution].args;
+    if (stated.states_collective && IsPointToPoint(stated.operation)) continue;
+    if (carried.size() > kMaxOperationsOfKernel) carried.resize(kMaxOperationsOfKernel);
+    size_t last = kernel.execution;
+    for (size_t i = 0; i < carried.size(); ++i) {
+      if (i > 0) {
+        CollectiveCall further = trace->collectives[kernel.execution];
+        further.next = -1;
+        trace->collectives[last].next = static_cast<int32_t>(trace->collectives.size());
+        last = trace->collectives.size();
+        trace->collectives.push_back(further);
+      }
+      Describe(carried[i]->args, carried[i]->operation, trace, &trace->collectives[last]);
+    }
   }
 }
 

@@ -1,7 +1,11 @@
 // Brings together what a trace tells of one collective in several places: the enqueue (c10d::*),
-// the annotation around it (nccl:*), the kernel's launch, and the execution (a kernel, or gloo:*),
-// none of which says which of the others it belongs to. One collector a rank, fed in file order, in
-// any order of time.
+// the record inside it (record_param_comms) and the annotation around it (nccl:*), the kernel's
+// launch, and the execution (a kernel, or gloo:*), none of which says which of the others it
+// belongs to. One collector a rank, fed in file order, in any order of time.
+//
+// Sends and receives of a group (batch_isend_irecv) run as one kernel that is launched behind their
+// enqueues and says nothing of them (pytorch issue 194693): it carries those that its thread has
+// enqueued since the kernel before.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +62,11 @@ class CollectiveCalls {
   };
 
   void AddEnqueue(Span span, CollectiveOperation operation, CollectiveArgs args);
-  void AddAnnotation(Span span, CollectiveOperation operation, const CollectiveArgs& args);
+  // What a thread records of a send or receive while it enqueues it; others are ignored.
+  void AddRecord(Span span, CollectiveArgs args);
+  // peer: of a send or receive, within the group; -1 where the annotation does not say it.
+  void AddAnnotation(Span span, CollectiveOperation operation, int32_t peer,
+                     const CollectiveArgs& args);
   void AddLaunch(Span span, uint64_t correlation);
   // Both return the index of the call in RankTrace::collectives.
   uint32_t AddKernel(Span span, CollectiveOperation operation, CollectiveArgs args);
@@ -96,14 +104,21 @@ class CollectiveCalls {
     bool kernel = false;
   };
 
+  // The operations that a kernel may carry; of more nobody has heard.
+  static constexpr size_t kMaxOperationsOfKernel = 256;
+
+  void JoinRecords();
   void JoinDump(FlightRecorderDump dump, RankTrace* trace);
   void JoinExecutions(RankTrace* trace);
   void JoinKernels(RankTrace* trace);
+  void JoinGroups(RankTrace* trace);
+  const Launch* FindLaunch(const Execution& kernel) const;
   Enqueue* FindEnqueue(const Execution& execution, size_t* first_open);
   const Annotation* FindAnnotation(const Launch& launch) const;
   Enqueue* FindEnqueueAround(const Launch& launch);
 
   std::vector<Enqueue> enqueues_;
+  std::vector<Enqueue> records_;  // of sends and receives
   std::vector<Annotation> annotations_;
   std::vector<Launch> launches_;
   std::vector<Execution> executions_;

@@ -273,16 +273,23 @@ class Matcher {
 
   void MatchPointToPoint() {
     if (point_to_point_.empty()) return;
-    bool told = true;
+    bool stated = false;
     std::set<std::string> descriptions;
     for (const auto& [rank, calls] : point_to_point_) {
-      for (const CollectiveCall* call : calls) told = told && call->peer >= 0;
+      for (const CollectiveCall* call : calls) stated = stated || call->peer >= 0;
       for (const ProcessGroup& group : TraceOf(rank)->groups)
         descriptions.insert(group.description);
     }
-    if (told) {
-      for (auto& [rank, calls] : point_to_point_) NumberChannels(*TraceOf(rank), nullptr, calls);
+    if (stated) {
+      for (auto& [rank, calls] : point_to_point_) {
+        std::erase_if(calls, [](const CollectiveCall* call) { return call->peer < 0; });
+        NumberChannels(*TraceOf(rank), nullptr, calls);
+      }
       return;
+    }
+    if (descriptions.empty()) {  // no trace lists a group: peers may be meant within the world
+      for (RankTrace* trace : traces_) trace->groups.push_back(WorldGroup());
+      descriptions.insert(std::string());
     }
     std::vector<std::string> fitting;
     for (const std::string& description : descriptions) {

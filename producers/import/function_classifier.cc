@@ -128,6 +128,18 @@ std::string StripLine(std::string_view name) {
   return std::string(name.substr(0, open)) + std::string(name.substr(close + 1));
 }
 
+int32_t PeerOfAnnotation(std::string_view name) {
+  for (const std::string_view arrow : {"->", "<-"}) {
+    const size_t at = name.find(arrow);
+    if (at == std::string_view::npos) continue;
+    const char* const first = name.data() + at + arrow.size();
+    int32_t peer = -1;
+    const auto [rest, error] = std::from_chars(first, name.data() + name.size(), peer);
+    return error == std::errc() && peer >= 0 ? peer : -1;
+  }
+  return -1;
+}
+
 int64_t StepOfAnnotation(std::string_view name) {
   constexpr std::string_view kPrefix = "ProfilerStep#";
   if (!name.starts_with(kPrefix)) return -1;

@@ -41,6 +41,8 @@ WaitKind WaitOfAnnotation(std::string_view name);
 
 // "train.py(220): main" -> "train.py: main". Anything else stays as it is.
 std::string StripLine(std::string_view name);
+// The other end, within its group, of "nccl:send 0->1" or "nccl:recv 1<-0", or -1.
+int32_t PeerOfAnnotation(std::string_view name);
 // N of "ProfilerStep#N", or -1.
 int64_t StepOfAnnotation(std::string_view name);
 

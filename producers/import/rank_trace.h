@@ -41,6 +41,9 @@ struct CollectiveCall {
   // Filled by the matcher.
   uint32_t communicator = kUnmatched;  // index into RankTrace::communicators
   uint64_t sequence = 0;
+  // Index into RankTrace::collectives of a further operation of the same kernel; -1: none. What a
+  // group sends and receives runs as one kernel.
+  int32_t next = -1;
 };
 
 struct RankTrace {

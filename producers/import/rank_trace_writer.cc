@@ -99,11 +99,19 @@ class Writer {
     last_end_ns_ = std::max(last_end_ns_, start_ns + record.duration_ns);
     if (absl::Status status = WriteMarks(record.start_ns); !status.ok()) return status;
     ++report_.intervals;
-    Collective collective;
-    const bool matched = record.kind == IntervalKind::kCollective &&
-                         Describe(trace_.collectives[record.a], &collective);
-    return builder_.AddInterval(start_ns, record.duration_ns, function, record.lane,
-                                matched ? &collective : nullptr);
+    operations_.clear();
+    if (record.kind == IntervalKind::kCollective) CollectOperations(record.a);
+    return builder_.AddInterval(start_ns, record.duration_ns, function, record.lane, operations_);
+  }
+
+  // Those of the kernel that are matched.
+  void CollectOperations(uint32_t first) {
+    for (auto index = static_cast<int32_t>(first); index >= 0;) {
+      const CollectiveCall& call = trace_.collectives[static_cast<size_t>(index)];
+      Collective collective;
+      if (Describe(call, &collective)) operations_.push_back(collective);
+      index = call.next;
+    }
   }
 
   // Marks up to and at `until_ns`, relative to the base time.
@@ -153,6 +161,7 @@ class Writer {
   BatchBuilder builder_;
   ImportCounts& counts_;
   ImportReport& report_;
+  std::vector<Collective> operations_;  // of the interval at hand
   bool has_steps_ = false;
   int64_t steps_ = 0;  // that end
   uint64_t steps_ended_ = 0;

@@ -17,6 +17,7 @@ struct CollectiveRow {
   uint32_t communicator = 0;  // number in the job's CommunicatorTable
   int64_t start_ns = 0;       // whole, also where windows cut the interval
   int64_t end_ns = 0;
+  uint32_t next = kNoTicket;  // a further operation of the same interval
 };
 
 class CollectiveRows {
@@ -35,7 +36,18 @@ class CollectiveRows {
     return ticket;
   }
   const CollectiveRow& operator[](uint32_t ticket) const { return rows_[ticket & ~kTicketBit]; }
-  void Free(uint32_t ticket) { free_.push_back(ticket); }
+  // Of the interval whose first operation has the ticket, each operation. Nothing of no ticket.
+  template <typename Visitor>
+  void Visit(uint32_t first, Visitor visit) const {
+    if (!IsTicket(first)) return;
+    for (uint32_t ticket = first; ticket != kNoTicket; ticket = (*this)[ticket].next)
+      visit((*this)[ticket]);
+  }
+  // All operations of the interval.
+  void Free(uint32_t first) {
+    for (uint32_t ticket = first; ticket != kNoTicket; ticket = (*this)[ticket].next)
+      free_.push_back(ticket);
+  }
   size_t size() const { return rows_.size() - free_.size(); }
 
  private:

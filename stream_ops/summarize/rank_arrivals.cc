@@ -218,11 +218,11 @@ void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numb
     }
     if (numbers.traits[interval.function].function_class == FunctionClass::kCollective) {
       interval.lane = kNoTicket;
-      if (collective != batch.collectives.end() && collective->interval == i) {
+      for (; collective != batch.collectives.end() && collective->interval == i; ++collective) {
         chunk->uncounted_ns = std::max(chunk->uncounted_ns, end_ns);
         interval.lane = collectives_.Add({*collective, interval.function,
                                           numbers.communicators[collective->communicator],
-                                          rows.start_ns[i], end_ns});
+                                          rows.start_ns[i], end_ns, interval.lane});
       }
     }
     *next++ = interval;

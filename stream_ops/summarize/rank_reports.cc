@@ -35,12 +35,12 @@ bool RankWindows::TakeReport(Close close, const CommunicatorTable& communicators
 // through until all of its own have.
 void RankWindows::AdvanceTo(int64_t time_ns, const CommunicatorTable& communicators) {
   const auto count = [&](const Interval& interval) {
-    if (!CollectiveRows::IsTicket(interval.lane)) return;
-    const CollectiveRow& row = collectives_[interval.lane];
-    if (row.end_ns > time_ns) return;
-    const OperationKey key{communicators[row.communicator].id, row.collective.operation,
-                           row.collective.peer};
-    progress_.advance.Complete(key, row.collective.sequence, row.end_ns);
+    collectives_.Visit(interval.lane, [&](const CollectiveRow& row) {
+      if (row.end_ns > time_ns) return;
+      const OperationKey key{communicators[row.communicator].id, row.collective.operation,
+                             row.collective.peer};
+      progress_.advance.Complete(key, row.collective.sequence, row.end_ns);
+    });
   };
   for (const Interval& interval : carried_) count(interval);
   for (EventChunk& chunk : chunks_) {

@@ -126,21 +126,27 @@ void WindowEmitter::CollectRecords(const Sink& sink, const ClosedRankWindow& clo
   members_.resize(members);
   for (const CollectiveExposure& exposure : sweep_.collectives()) {
     if (!CollectiveRows::IsTicket(exposure.ticket)) continue;
-    const CollectiveRow& row = rank.collectives()[exposure.ticket];
     // An operation that spans windows of time counts in the one in which it ends: there its members
     // leave it together.
-    if (closed.window.kind == WindowKind::kTime && row.end_ns > closed.window.end_ns) continue;
-    const CommId communicator = sink.communicators[row.communicator].id;
-    rank.advance().Complete({communicator, row.collective.operation, row.collective.peer},
-                            row.collective.sequence, row.end_ns);
-    AddBytes(row.function, row.collective.bytes);
-    const auto member = std::find_if(members_.begin(), members_.end(), [&](const Member& m) {
-      return m.communicator == row.communicator;
+    const int64_t end_ns = rank.collectives()[exposure.ticket].end_ns;
+    if (closed.window.kind == WindowKind::kTime && end_ns > closed.window.end_ns) continue;
+    rank.collectives().Visit(exposure.ticket, [&](const CollectiveRow& row) {
+      AddOperation(sink, closed, exposure, row, rank);
     });
-    if (member == members_.end() || !AddRecord(sink, closed, exposure, row, &*member))
-      ++shared_->probe.collectives_left_out;
     rank.collectives().Free(exposure.ticket);
   }
+}
+
+void WindowEmitter::AddOperation(const Sink& sink, const ClosedRankWindow& closed,
+                                 const CollectiveExposure& exposure, const CollectiveRow& row,
+                                 RankWindows& rank) {
+  const CommId communicator = sink.communicators[row.communicator].id;
+  rank.advance().Complete({communicator, row.collective.operation, row.collective.peer},
+                          row.collective.sequence, row.end_ns);
+  AddBytes(row.function, row.collective.bytes);
+  const auto member = std::ranges::find(members_, row.communicator, &Member::communicator);
+  if (member == members_.end() || !AddRecord(sink, closed, exposure, row, &*member))
+    ++shared_->probe.collectives_left_out;
 }
 
 void WindowEmitter::AddBytes(uint32_t function, uint64_t bytes) {

@@ -52,6 +52,9 @@ class WindowEmitter {
   void StartPatterns(const RankProgress& progress, uint32_t world_size, const Window& window);
   void SendPatterns(ProcessorContext& context);
   void AddBytes(uint32_t function, uint64_t bytes);
+  void AddOperation(const Sink& sink, const ClosedRankWindow& closed,
+                    const CollectiveExposure& exposure, const CollectiveRow& row,
+                    RankWindows& rank);
   void CollectRecords(const Sink& sink, const ClosedRankWindow& closed, RankWindows& rank);
   void SendCollectives(const Sink& sink, const ClosedRankWindow& closed, uint32_t world_size,
                        const RankProgress& progress);
