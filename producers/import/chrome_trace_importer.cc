@@ -67,6 +67,7 @@ absl::Status ChromeTraceImporter::Import(ByteSource& source,
   }
   CloseAnnotations();
   ChooseTrainingThread();
+  pauses_.AppendTo(&trace_);
   trace_.events = counts.imported;
   progress(source.file_bytes_read());
   return absl::OkStatus();
@@ -197,6 +198,8 @@ absl::Status ChromeTraceImporter::AddFrame(const ChromeEvent& event, const Named
     if (key == "Python parent id") record.b = static_cast<uint32_t>(ParseUnsigned(value));
   });
   trace_.has_python_frames = true;
+  if (named.pause != Pause::kNone)
+    pauses_.Add(event.start_ns, event.start_ns + event.duration_ns, lane, named.pause);
   LaneState& state = lanes_[lane];
   if (state.frames++ == 0) state.background = IsThreadStart(functions_.name(named.function));
   return Store(event, record);
@@ -306,6 +309,7 @@ ChromeTraceImporter::NamedEvent ChromeTraceImporter::Classify(TraceCategory cate
     case TraceCategory::kPython:
       named.use = Use::kPython;
       named.function = functions_.InternName(StripAddress(name));
+      named.pause = PauseOfFunction(StripLine(name));
       return named;
     case TraceCategory::kAnnotation: break;
     default:

@@ -32,6 +32,7 @@
 #include "producers/import/function_table.h"
 #include "producers/import/import_report.h"
 #include "producers/import/json_event_splitter.h"
+#include "producers/import/pause_marks.h"
 #include "producers/import/rank_trace.h"
 
 namespace eroica {
@@ -73,6 +74,7 @@ class ChromeTraceImporter {
     bool dataloader = false;
     uint32_t function = 0;  // row of the table, or the name's index for frames
     int64_t step = -1;
+    Pause pause = Pause::kNone;
     int32_t peer = -1;  // within the group: of the annotation of a send or receive
   };
   struct LaneState {
@@ -109,6 +111,7 @@ class ChromeTraceImporter {
   FileReport& report_;
   const bool python_stacks_;
   CollectiveCalls calls_;
+  PauseMarks pauses_;
   absl::flat_hash_map<std::string, NamedEvent, HashStringView, std::equal_to<>> names_;
   size_t name_bytes_ = 0;
   std::string lookup_key_;
