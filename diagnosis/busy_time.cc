@@ -101,6 +101,9 @@ std::vector<int64_t> StepsOfAll(std::span<const RankView> ranks,
   return ids;
 }
 
+// Of a step: nobody would ask about an excess of less.
+constexpr double kLeastShareAsked = 0.01;
+
 // The members of one role that report all of the given steps. Values by step lie together: that is
 // how they are compared.
 class RoleTable {
@@ -151,6 +154,7 @@ class RoleTable {
       entry.excess_ns = excess.sum_ns[m] / steps;
       if (steps > 1) entry.lasting_ns = (excess.sum_ns[m] - excess.largest_ns[m]) / (steps - 1);
       entry.slow_steps = excess.slow_steps[m];
+      entry.onset.first_step = OnsetOf(m, entry);
     }
     AddChances(means, std::span(out).subspan(first));
   }
@@ -217,6 +221,30 @@ class RoleTable {
       }
     }
     return excess;
+  }
+
+  // The first of the steps that are slow to the end of the window, with all before not slow; -1
+  // where there is none, or where the excess is not worth the question. Slow: at least half of the
+  // mean excess of the steps from there on.
+  int64_t OnsetOf(size_t member, const BusyTime& entry) const {
+    constexpr double kLeastSeparation = 3;
+    const size_t steps = step_ids_.size();
+    if (entry.share() < kLeastShareAsked || entry.separation() < kLeastSeparation) return -1;
+    if (entry.slow_steps == steps || steps <= Onset::kFewest) return -1;
+    std::vector<double> excess;
+    for (const std::vector<double>& column : busy_)
+      excess.push_back(PeerMedian(column).Over(column[member]));
+    double since = 0;
+    for (size_t from = steps; from-- > 1;) {
+      since += excess[from];
+      const auto begin = excess.begin() + static_cast<std::ptrdiff_t>(from);
+      const double half = since / static_cast<double>(steps - from) / 2;
+      if (steps - from < Onset::kFewest || half <= 0) continue;
+      if (*std::max_element(excess.begin(), begin) < half &&
+          *std::min_element(begin, excess.end()) >= half)
+        return step_ids_[from];
+    }
+    return -1;
   }
 
   // For each member how far its peers' means lie apart, of ranks without devices moderated towards
@@ -302,10 +330,9 @@ class RoleTable {
 
   // Where no rank is slower by what anybody would ask about, all chances stay 1.
   void AddChances(const std::vector<double>& means, std::span<BusyTime> entries) {
-    constexpr double kLeastShare = 0.01;
     const double steps = static_cast<double>(step_ids_.size());
     const bool asked = std::ranges::any_of(
-        entries, [](const BusyTime& entry) { return entry.share() >= kLeastShare; });
+        entries, [](const BusyTime& entry) { return entry.share() >= kLeastShareAsked; });
     if (!asked || steps < 2) return;
     const std::vector<std::vector<double>> residuals = TakeResiduals(means);
     double squares = 0;
@@ -338,6 +365,23 @@ class RoleTable {
   std::vector<std::vector<double>> busy_;  // [step][member]
 };
 
+// Of the entries that begin within the window, the steps since then.
+void MeasureOnsets(std::span<const RankView> ranks, const std::vector<RankIndex>& members,
+                   const std::vector<int64_t>& ids, std::span<BusyTime> entries) {
+  std::map<int64_t, std::vector<BusyTime>> since;  // of all members, by first step
+  for (BusyTime& entry : entries) {
+    if (!entry.begins_within()) continue;
+    const auto first = std::ranges::lower_bound(ids, entry.onset.first_step);
+    auto [measured, fresh] = since.try_emplace(entry.onset.first_step);
+    if (fresh)
+      RoleTable(ranks, members, std::vector<int64_t>(first, ids.end())).Compare(measured->second);
+    const auto own = std::ranges::find(measured->second, entry.rank, &BusyTime::rank);
+    const double beginnings = static_cast<double>(ids.size() - Onset::kFewest);
+    entry.onset.steps = static_cast<uint32_t>(ids.end() - first);
+    entry.onset.chance = std::min(1.0, beginnings * own->chance);
+  }
+}
+
 void CompareRole(std::span<const RankView> ranks, const std::vector<RankIndex>& members,
                  std::vector<BusyTime>& result) {
   // Mostly all report the very same steps, which is seen when they are put into the table.
@@ -348,7 +392,9 @@ void CompareRole(std::span<const RankView> ranks, const std::vector<RankIndex>& 
     table = RoleTable(ranks, members, ids);
   }
   const std::vector<RankIndex> with_gaps = WithGaps(ranks, table.left_out(), ids);
+  const size_t first = result.size();
   if (table.comparable()) std::move(table).Compare(result);
+  MeasureOnsets(ranks, members, ids, std::span(result).subspan(first));
   if (with_gaps.empty()) return;
   RoleTable fewer_steps(ranks, members, StepsOfAll(ranks, with_gaps, ids));
   if (!fewer_steps.comparable()) return;

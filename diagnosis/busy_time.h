@@ -12,6 +12,16 @@
 
 namespace eroica {
 
+// Where an excess begins within the window: no step before is slow, and all from there on are, at
+// least kFewest of them. steps: from there on. chance: as BusyTime::chance, of these steps, for any
+// beginning that the window could have had.
+struct Onset {
+  static constexpr uint32_t kFewest = 3;
+  int64_t first_step = -1;  // -1: it does not begin within the window
+  uint32_t steps = 0;
+  double chance = 1;
+};
+
 // Of one rank against the other ranks of its role, over the training steps that they all report.
 struct BusyTime {
   RankIndex rank = 0;
@@ -37,7 +47,14 @@ struct BusyTime {
   // degrees of freedom
   double error_ns = 0;
   double freedom = 0;
+  Onset onset;
 
+  bool begins_within() const { return onset.first_step >= 0; }
+  // The steps that were watched for the excess, how many of them show it, and the chance of that:
+  // since its beginning, where that lies within the window.
+  uint32_t watched_steps() const { return begins_within() ? onset.steps : steps; }
+  uint32_t slow_watched() const { return begins_within() ? onset.steps : slow_steps; }
+  double chance_watched() const { return begins_within() ? onset.chance : chance; }
   double share() const { return step_ns > 0 ? excess_ns / step_ns : 0; }
   double separation() const { return noise_ns > 0 ? excess_ns / noise_ns : 0; }
 };

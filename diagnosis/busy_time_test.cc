@@ -182,5 +182,34 @@ TEST(BusyTime, ChanceOfARankThatIsSlowInAllStepsIs) {
   }
 }
 
+// Ranks that are equally busy in ten steps, of which one loses a twentieth of each from `first` on.
+std::vector<BusyTime> WithOnset(size_t first) {
+  SyntheticJob job(8);
+  for (PatternBatch& batch : job.batches) {
+    for (StepRecord& step : batch.steps) step.peer_wait_ns = step.duration_ns / 5;
+    if (batch.rank != RankId{3}) continue;
+    for (size_t s = first; s < batch.steps.size(); ++s)
+      batch.steps[s].peer_wait_ns -= batch.steps[s].duration_ns / 20;
+  }
+  const CrossRankView view(job.batches, job.summaries);
+  return {view.busy_times().begin(), view.busy_times().end()};
+}
+
+TEST(BusyTime, AnExcessThatBeginsWithinTheWindowIsMeasuredFromThere) {
+  const std::vector<BusyTime> compared = WithOnset(5);
+  const BusyTime& slow = compared[3];
+  ASSERT_TRUE(slow.begins_within());
+  EXPECT_EQ(slow.watched_steps(), 5u);
+  EXPECT_EQ(slow.slow_watched(), 5u);
+  EXPECT_LT(slow.chance_watched(), slow.chance) << "the steps before are no noise of those after";
+  for (const BusyTime& busy : compared)
+    EXPECT_TRUE(busy.rank == slow.rank || !busy.begins_within());
+}
+
+TEST(BusyTime, WhatAllStepsShowOrTheLastTwoBeginsNowhereWithin) {
+  EXPECT_FALSE(WithOnset(0)[3].begins_within());
+  EXPECT_FALSE(WithOnset(8)[3].begins_within());
+}
+
 }  // namespace
 }  // namespace eroica

@@ -44,4 +44,25 @@ std::string BusierThanPeersText(const RankView& rank, const BusyTime& busy) {
       DurationText(busy.peers_busy_ns), busy.separation(), busy.slow_steps, busy.steps);
 }
 
+Measure SlowStepsOf(const BusyTime& busy) {
+  return {"slow_steps",        "count", static_cast<double>(busy.slow_watched()), 0, 0,
+          busy.watched_steps()};
+}
+
+int64_t FirstStepOf(const RankView& rank, const BusyTime& busy) {
+  return busy.begins_within() ? busy.onset.first_step : rank.batch->steps.front().id;
+}
+
+void AddCaveatOfSteps(const BusyTime& busy, Finding* finding) {
+  if (busy.begins_within()) {
+    const uint32_t before = busy.steps - busy.onset.steps;
+    finding->caveats.push_back(
+        fmt::format("It begins at step {}: in the {} step{} before, the rank is as its peers are.",
+                    busy.onset.first_step, before, before == 1 ? "" : "s"));
+  } else if (busy.slow_steps * 2 < busy.steps + 1) {
+    finding->caveats.push_back(
+        fmt::format("It shows in {} of {} steps only.", busy.slow_steps, busy.steps));
+  }
+}
+
 }  // namespace eroica

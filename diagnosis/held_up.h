@@ -23,4 +23,12 @@ std::string PlaceOf(const RankView& rank);
 // noise: two sentences.
 std::string BusierThanPeersText(const RankView& rank, const BusyTime& busy);
 
+// The measure "slow_steps": in how many of the steps watched the rank is slow, since its excess
+// begins.
+Measure SlowStepsOf(const BusyTime& busy);
+// The first step of which a finding about the excess speaks.
+int64_t FirstStepOf(const RankView& rank, const BusyTime& busy);
+// Adds what is to be known of an excess that begins within the window, or shows in few steps.
+void AddCaveatOfSteps(const BusyTime& busy, Finding* finding);
+
 }  // namespace eroica

@@ -25,7 +25,7 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const ComputeG
   finding.evidence = GrowthEvidence(busy, growth, options.min_separation);
   finding.lost_ns_per_step = busy.excess_ns;
   finding.confidence = 0.9 * busy.steps / (busy.steps + 1.0);
-  finding.first_step = rank.batch->steps.front().id;
+  finding.first_step = FirstStepOf(rank, busy);
   finding.last_step = rank.batch->steps.back().id;
   finding.title = fmt::format(
       "The device of rank {} is shared: all its kernels take {} longer than its peers', {} too, at "
@@ -44,6 +44,7 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const ComputeG
   finding.suggested_action = fmt::format(
       "List the processes on the device of {}: nvidia-smi pmon, or DCGM's fields by process.",
       PlaceOf(rank));
+  AddCaveatOfSteps(busy, &finding);
   return finding;
 }
 

@@ -128,8 +128,9 @@ std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& g
                                     double min_separation) {
   std::vector<Measure> evidence = {
       {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns, 0, busy.steps},
-      {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps},
-      {std::string(kChanceOfExcess), "probability", busy.chance, 0, 0, busy.steps},
+      SlowStepsOf(busy),
+      {std::string(kChanceOfExcess), "probability", busy.chance_watched(), 0, 0,
+       busy.watched_steps()},
       {"kernels_longer", "ratio", growth.growth, 0, min_separation * growth.noise, busy.peers},
       {"kernels_that_grew_alike", "ratio", growth.uniform, 0, 0, busy.peers},
       {"excess_in_typical_calls", "ratio", growth.typical, 0, 0, busy.peers},
@@ -181,7 +182,7 @@ Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy,
   finding.lost_ns_per_step = busy.excess_ns;
   const double sure = growth.cause == GrowthCause::kDevice ? 0.8 : 0.95;
   finding.confidence = sure * busy.steps / (busy.steps + 1.0);
-  finding.first_step = rank.batch->steps.front().id;
+  finding.first_step = FirstStepOf(rank, busy);
   finding.last_step = rank.batch->steps.back().id;
   finding.title = TitleOf(rank, busy, growth, finding.victims.size());
   finding.explanation = fmt::format(
@@ -197,10 +198,7 @@ Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy,
         PercentText(*growth.parameter_growth), PercentText(growth.parameter_noise));
   }
   finding.suggested_action = ActionFor(growth, rank);
-  if (busy.slow_steps * 2 < busy.steps + 1) {
-    finding.caveats.push_back(
-        fmt::format("It shows in {} of {} steps only.", busy.slow_steps, busy.steps));
-  }
+  AddCaveatOfSteps(busy, &finding);
   return finding;
 }
 

@@ -42,8 +42,9 @@ std::vector<Measure> EvidenceOf(const BusyTime& busy, const CauseFunction& cause
        busy.steps},
       {std::string(kExcessOverNoise), "ratio", busy.separation(), 1, options.min_separation,
        busy.steps},
-      {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps},
-      {std::string(kChanceOfExcess), "probability", busy.chance, 0, 0, busy.steps},
+      SlowStepsOf(busy),
+      {std::string(kChanceOfExcess), "probability", busy.chance_watched(), 0, 0,
+       busy.watched_steps()},
       {"function_time_per_step", "ns", cause.own_ns, cause.peers_ns,
        cause.peers_ns + options.cause.min_coverage * busy.excess_ns, busy.peers},
       {"excess_explained_by_function", "ratio", cause.coverage, 0, options.cause.min_coverage,
@@ -151,7 +152,7 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
   finding.evidence = EvidenceOf(busy, cause, options);
   finding.lost_ns_per_step = busy.excess_ns;
   finding.confidence = ConfidenceOf(busy, cause, explained);
-  finding.first_step = rank.batch->steps.front().id;
+  finding.first_step = FirstStepOf(rank, busy);
   finding.last_step = rank.batch->steps.back().id;
   finding.title = fmt::format(
       "Rank {} holds {} other rank{} up by {} a step ({} of {}): it runs {} for {}, its peers for "
@@ -163,10 +164,7 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
       fmt::format("{} {}{} accounts for {} of it.", BusierThanPeersText(rank, busy), cause.name,
                   BesideIt(cause), PercentText(std::min(1.0, cause.coverage)));
   finding.suggested_action = ActionFor(cause, rank, explained);
-  if (busy.slow_steps * 2 < busy.steps * 1u + 1) {
-    finding.caveats.push_back(
-        fmt::format("It shows in {} of {} steps only.", busy.slow_steps, busy.steps));
-  }
+  AddCaveatOfSteps(busy, &finding);
   return finding;
 }
 

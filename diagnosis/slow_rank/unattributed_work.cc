@@ -87,10 +87,10 @@ Finding DescribeUnattributedWork(const CrossRankView& view, const BusyTime& busy
        busy.steps},
       {"unattributed_time_per_step", "ns", work.own_ns, work.peers_ns, 0, busy.steps},
       {std::string(kExcessOverNoise), "ratio", busy.separation(), 1, min_separation, busy.steps},
-      {"slow_steps", "count", static_cast<double>(busy.slow_steps), 0, 0, busy.steps}};
+      SlowStepsOf(busy)};
   finding.lost_ns_per_step = busy.excess_ns;
   finding.confidence = 0.8 * busy.slow_steps / (busy.slow_steps + 1.0);
-  finding.first_step = rank.batch->steps.front().id;
+  finding.first_step = FirstStepOf(rank, busy);
   finding.last_step = rank.batch->steps.back().id;
   const size_t held_up = finding.victims.size();
   finding.title = fmt::format(
