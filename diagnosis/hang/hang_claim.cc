@@ -174,6 +174,27 @@ HangClaim Claim(const WaitGraph& graph, const HangRoot& root) {
   return OfCycle(graph, root);
 }
 
+// The operations in which others are waited for that are known to hold them up: members that have
+// not launched it, or whose device does not get on; or members that wait in such an operation
+// themselves.
+std::vector<bool> FindHeldUp(const WaitGraph& graph) {
+  const std::vector<HungOperation>& operations = graph.operations();
+  std::vector<bool> held_up(operations.size());
+  const auto holds = [&](const AbsentRank& absent) {
+    if (absent.why != Absence::kElsewhere) return absent.why != Absence::kSilent;
+    return std::ranges::any_of(graph.OperationsOf(absent.rank),
+                               [&](uint32_t operation) { return held_up[operation]; });
+  };
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (size_t i = 0; i < operations.size(); ++i) {
+      if (held_up[i] || std::ranges::none_of(operations[i].absent, holds)) continue;
+      held_up[i] = grown = true;
+    }
+  }
+  return held_up;
+}
+
 void Merge(HangClaim&& from, HangClaim* into) {
   const auto append = [](auto& to, const auto& rows) {
     to.insert(to.end(), rows.begin(), rows.end());
@@ -202,8 +223,13 @@ std::string_view ToString(HangKind kind) {
 
 std::vector<HangClaim> ClaimsOf(const WaitGraph& graph) {
   std::map<HangKind, HangClaim> claims;
+  const std::vector<bool> held_up = FindHeldUp(graph);
   for (const HangRoot& root : graph.Roots()) {
     HangClaim claim = Claim(graph, root);
+    // The silent rank may stand there as well.
+    if (claim.kind == HangKind::kSilent &&
+        std::ranges::any_of(claim.operations, [&](uint32_t i) { return held_up[i]; }))
+      continue;
     const auto [known, is_new] = claims.try_emplace(claim.kind, claim);
     if (!is_new) Merge(std::move(claim), &known->second);
   }

@@ -37,7 +37,8 @@ struct HangClaim {
   Stall stall;
 };
 
-// One claim a kind: roots of one kind are one hang.
+// One claim a kind: roots of one kind are one hang. A silent rank is not claimed where it is a
+// member of an operation in which others are known to hold all up: it may stand there, too.
 std::vector<HangClaim> ClaimsOf(const WaitGraph& graph);
 
 }  // namespace eroica

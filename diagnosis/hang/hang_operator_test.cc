@@ -104,6 +104,22 @@ TEST(HangOperator, AWaitInAnotherCommunicatorMakesAVictim) {
             "ranks 1, 4 and 5 wait in all_reduce 3 of dp, without rank 3");
 }
 
+// A dump is missing: what others wait for in it is no news where the rank may stand in an operation
+// that somebody is known to hold up.
+TEST(HangOperator, ASilentRankIsNotBlamedWhereItMayStandAsOthersDo) {
+  StandingJob job(4);
+  const uint16_t dp = job.Group("dp", {0, 1, 2});
+  const uint16_t pp = job.Group("pp", {2, 3});
+  job.Completed(dp, kAllReduce, 41, {1})
+      .InFlight(dp, kAllReduce, 41, {0})
+      .InFlight(pp, kAllReduce, 7, {3})
+      .Silence(2);
+  const std::vector<Finding> findings = Evaluate(job);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "never_launched");
+  EXPECT_THAT(Culprits(findings[0]), ElementsAre(1));
+}
+
 TEST(HangOperator, NamesTheRankThatIsSilent) {
   StandingJob job(3);
   const uint16_t dp = job.Group("dp", {0, 1, 2});

@@ -29,6 +29,11 @@ bool AreSuspects(const JobCoverage& coverage) {
          coverage.common_wait_ns >= kLeastInCommon * coverage.collective_wait_ns;
 }
 
+// Whether what the ranks exchange may take so long by itself, nobody being late.
+bool TransfersFillIt(const JobCoverage& coverage) {
+  return coverage.transfer_ns >= coverage.common_wait_ns;
+}
+
 std::string WhatMissingRanksCost(size_t missing, const JobCoverage& coverage) {
   if (coverage.step_ns <= 0) return "";
   const bool one = missing == 1;
@@ -39,6 +44,15 @@ std::string WhatMissingRanksCost(size_t missing, const JobCoverage& coverage) {
         DurationText(coverage.wait_ns), DurationText(coverage.step_ns),
         PercentText(coverage.ShareOf(coverage.wait_ns)),
         one ? "the missing rank does" : "the missing ranks do");
+  }
+  if (TransfersFillIt(coverage)) {
+    return fmt::format(
+        " The ranks recorded wait in collectives for {} of each step of {} ({}), more than "
+        "communication takes in healthy jobs, and a connection of theirs carries data for {}: "
+        "what they exchange may take that long, or {} may be late.",
+        DurationText(coverage.wait_ns), DurationText(coverage.step_ns),
+        PercentText(coverage.ShareOf(coverage.wait_ns)), DurationText(coverage.transfer_ns),
+        one ? "the missing rank" : "a missing rank");
   }
   return fmt::format(
       " The ranks recorded wait for peers for {} of each step of {} ({}), more than communication "

@@ -51,6 +51,18 @@ TEST(CaptureGaps, ARankThatIsNotRecordedCostsNoMoreThanTheOthersWait) {
   EXPECT_THAT(held_up.sentences, ElementsAre(HasSubstr("The missing rank is the first suspect")));
 }
 
+TEST(CaptureGaps, WhereTransfersFillTheWaitNobodyNeedsToBeLate) {
+  ImportReport report = Whole();
+  report.ranks = {0, 1, 3};
+  JobCoverage coverage = kHeldUp;
+  coverage.transfer_ns = 1.2 * coverage.common_wait_ns;
+  EXPECT_THAT(FindTraceGaps(report, coverage).sentences,
+              ElementsAre(AllOf(HasSubstr("what they exchange may take that long, or the missing"),
+                                Not(HasSubstr("suspect")))));
+  coverage.transfer_ns = 0.5 * coverage.common_wait_ns;
+  EXPECT_THAT(FindTraceGaps(report, coverage).sentences, ElementsAre(HasSubstr("first suspect")));
+}
+
 TEST(CaptureGaps, WhereARecordedRankHardlyWaitsTheMissingOnesAreNoSuspects) {
   ImportReport report = Whole();
   report.ranks = {0, 1, 3};

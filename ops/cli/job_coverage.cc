@@ -19,6 +19,7 @@ struct RankSteps {
   double step_ns = 0;
   double wait_ns = 0;
   double pair_wait_ns = 0;  // in sends and receives
+  double transfer_ns = 0;   // of the busiest connection of each window
 };
 
 // Of each step the least that any rank waits: of the newest steps, so that a job of months needs no
@@ -57,6 +58,10 @@ void Add(const PatternBatch& batch, RankSteps* sum) {
     sum->step_ns += static_cast<double>(step.duration_ns);
     sum->wait_ns += static_cast<double>(step.peer_wait_ns);
   }
+  int64_t busiest_ns = 0;
+  for (const ConnectionPattern& connection : batch.connections)
+    busiest_ns = std::max(busiest_ns, connection.busy_ns);
+  sum->transfer_ns += static_cast<double>(busiest_ns);
 }
 
 double MedianAStep(const std::map<uint32_t, RankSteps>& ranks, double RankSteps::*time) {
@@ -130,6 +135,10 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
   }
   coverage.step_ns = MedianAStep(ranks, &RankSteps::step_ns);
   coverage.wait_ns = MedianAStep(ranks, &RankSteps::wait_ns);
+  for (const auto& [rank, sum] : ranks) {
+    if (sum.steps > 0)
+      coverage.transfer_ns = std::max(coverage.transfer_ns, sum.transfer_ns / sum.steps);
+  }
   const double in_collectives = ShareInCollectives(ranks);
   coverage.collective_wait_ns = coverage.wait_ns * in_collectives;
   coverage.common_wait_ns = common_wait.MeanNs() * in_collectives;

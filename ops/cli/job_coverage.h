@@ -23,6 +23,9 @@ struct JobCoverage {
   // Likewise what all recorded ranks wait at once: in each step the least of any of them. Who holds
   // the others up hardly waits itself.
   double common_wait_ns = 0;
+  // The longest that a connection of any recorded rank carries data, a step: while they wait for a
+  // rank that is late, connections carry nothing.
+  double transfer_ns = 0;
   double ShareOf(double ns) const { return step_ns > 0 ? ns / step_ns : 0; }
   std::vector<uint32_t> missing_ranks() const;  // ascending
 };
