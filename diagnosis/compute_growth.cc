@@ -455,20 +455,19 @@ class GrowthTable {
   std::vector<double> bytes_;
 };
 
-// The spread of healthy devices is known from this job and from others (healthy_spread.h).
-bool IsBeyondHealthy(double growth, double noise, size_t peers, size_t ranks) {
+}  // namespace
+
+bool IsBeyondHealthyDevices(double growth, double noise, size_t peers, size_t ranks) {
   const double spread = ModeratedSpread(noise, peers, kDeviceSpread);
   const double freedom = kPriorFreedom + static_cast<double>(peers > 0 ? peers - 1 : 0);
   return static_cast<double>(ranks) * StudentTail(growth / spread, freedom) <=
          kFalseAlarmsOfHealthyDevices;
 }
 
-}  // namespace
-
 bool StandsOut(const ComputeGrowth& growth, double separation_least, size_t ranks) {
   const auto stands_out = [&](double longer, double noise) {
     return longer >= separation_least * noise &&
-           IsBeyondHealthy(longer, noise, growth.peers, ranks);
+           IsBeyondHealthyDevices(longer, noise, growth.peers, ranks);
   };
   if (stands_out(growth.growth, growth.noise)) return true;
   if (growth.cause == GrowthCause::kMemory && growth.memory &&

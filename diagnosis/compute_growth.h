@@ -80,6 +80,10 @@ struct ComputeGrowth {
   }
 };
 
+// Whether a device of so many `ranks` is slower by more than healthy ones differ for good. noise:
+// how much the peers differ; what is known of devices of one kind moderates it (healthy_spread.h).
+bool IsBeyondHealthyDevices(double growth, double noise, size_t peers, size_t ranks);
+
 // Whether the growth is by so many times what the peers differ by, in all kernels on data, in those
 // that memory bounds, or, where uneven inputs make these differ, in those on parameters, which no
 // inputs lengthen; and by more than healthy devices differ for good, the slowest of `ranks` too.

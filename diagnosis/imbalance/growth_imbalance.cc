@@ -263,6 +263,14 @@ bool IsLateOnThread(const CrossRankView& view, const BusyTime& busy) {
   return cause && RunsOnThread(cause->function_class);
 }
 
+// What the rank has more of over many windows is more than healthy devices differ by.
+bool IsBeyondHealthy(const CrossRankView& view, const BusyTime& lasting) {
+  return lasting.peers_busy_ns > 0 &&
+         IsBeyondHealthyDevices(lasting.excess_ns / lasting.peers_busy_ns,
+                                lasting.noise_ns / lasting.peers_busy_ns, lasting.peers,
+                                view.ranks().size());
+}
+
 struct LateRank {
   BusyTime busy;
   bool by_work = false;  // it is its kernels that say so,
@@ -289,12 +297,14 @@ std::vector<LateRank> LateRanks(const CrossRankView& view, const ImbalanceOption
     } else if (busy.steps >= options.min_steps && busy.share() >= options.min_share && lasts) {
       late.push_back({.busy = busy});
     } else if (const BusyTime* work = Find(more_work, busy.rank);
-               work != nullptr && ErrorsOfSteps(*work, busy) >= kErrorsOfRoutedWork) {
+               work != nullptr && IsBeyondHealthy(view, *work) &&
+               ErrorsOfSteps(*work, busy) >= kErrorsOfRoutedWork) {
       late.push_back({.busy = InSteps(*work, busy),
                       .by_work = true,
                       .lasting = true,
                       .errors = ErrorsOfSteps(*work, busy)});
-    } else if (over_many != nullptr && busy.excess_ns >= over_many->excess_ns / 2 &&
+    } else if (over_many != nullptr && IsBeyondHealthy(view, *over_many) &&
+               busy.excess_ns >= over_many->excess_ns / 2 &&
                ErrorsOfSteps(*over_many, busy) >= kErrorsOfTime) {
       late.push_back({.busy = InSteps(*over_many, busy), .lasting = true});
     }
@@ -355,10 +365,13 @@ std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
     if (now != nullptr && ErrorsOfSteps(less, *now) >= kErrorsOfWork)
       few[less.role].push_back(less.rank);
   }
+  constexpr double kMostToOne = 4;  // else it is a few that have less, and nobody has more
   std::vector<GrownRank> grown;
   for (const BusyTime& now : view.busy_times()) {
     const std::vector<RankIndex>& peers = few[now.role];
-    if (peers.empty() || std::ranges::binary_search(peers, now.rank)) continue;
+    if (kMostToOne * static_cast<double>(peers.size()) < now.peers + 1 ||
+        std::ranges::binary_search(peers, now.rank))
+      continue;
     BusyTime busy = InSteps(*Find(less_work, peers.front()), now);
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy, peers);
     if (growth.cause == GrowthCause::kData && TakeLonger(growth, busy))

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "diagnosis/deciding_numbers.h"
 #include "diagnosis/distributions.h"
 #include "diagnosis/lasting_excess.h"
 #include "diagnosis/robust_statistics.h"
@@ -78,8 +79,9 @@ class WorkTable {
     if (independent < min_independent) return 1;
     const double factor = ErrorFactor(rows_.size(), Correlation());
     const auto freedom = static_cast<double>(independent - 1);
-    return FisherTail(between / others / (variance * factor), freedom,
-                      freedom * (windows - 1) / factor);
+    // Devices differ for good, which no number of windows averages away.
+    const double expected = variance * factor + windows * kDeviceSpread * kDeviceSpread;
+    return FisherTail(between / others / expected, freedom, freedom * (windows - 1) / factor);
   }
 
  private:

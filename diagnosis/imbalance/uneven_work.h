@@ -2,7 +2,8 @@
 // among equal ones is lasting_excess.h's; where nearly half of the replicas have longer sequences
 // than the others there is no usual rank to stand out from. What is left is that ranks differ by
 // more than windows do: analysis of variance, ranks by windows (two-way layout without
-// interaction), of how much longer the typical kernel of a rank takes (WorkTimesOf).
+// interaction), of how much longer the typical kernel of a rank takes (WorkTimesOf). Healthy
+// devices differ for good by kDeviceSpread (deciding_numbers.h): ranks must differ by more.
 #pragma once
 
 #include <cstdint>
