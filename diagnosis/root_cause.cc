@@ -8,7 +8,6 @@
 
 #include "diagnosis/collective_wait/collective_wait_operator.h"
 #include "diagnosis/confidence.h"
-#include "diagnosis/contention/contention_operator.h"
 #include "diagnosis/differential/differential_operator.h"
 #include "diagnosis/duration_text.h"
 #include "diagnosis/effect_chain.h"
@@ -222,7 +221,6 @@ std::vector<std::unique_ptr<DiagnosisOperator>> DefaultOperators() {
   std::vector<std::unique_ptr<DiagnosisOperator>> operators;
   operators.push_back(std::make_unique<SlowRankOperator>());
   operators.push_back(std::make_unique<SlowHostOperator>());
-  operators.push_back(std::make_unique<ContentionOperator>());
   operators.push_back(std::make_unique<CollectiveWaitOperator>());
   operators.push_back(std::make_unique<LinkMatrixOperator>());
   operators.push_back(std::make_unique<ImbalanceOperator>());

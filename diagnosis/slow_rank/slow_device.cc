@@ -58,8 +58,19 @@ std::string UndecidedText(const ComputeGrowth& growth) {
                      causes, decide);
 }
 
+// What a device that somebody else uses too is told by.
+std::string WhyShared(const ComputeGrowth& growth) {
+  return fmt::format(
+      "Larger inputs would not lengthen {} (here by {}), a throttled device would show a lower SM "
+      "clock (here {:+.1f} % of the peers'). What is left is somebody else on the device: another "
+      "process, a monitor, a profiler.",
+      growth.parameter_growth ? "the optimizer" : "what its links take for a byte",
+      PercentText(growth.apart_growth()), 100 * growth.clock_growth.value_or(0));
+}
+
 std::string WhyOf(const ComputeGrowth& growth) {
   switch (growth.cause) {
+    case GrowthCause::kShared: return WhyShared(growth);
     case GrowthCause::kClock:
       return fmt::format("Its SM clock and use lie {} below the peers', which is why.",
                          PercentText(-growth.clock_growth.value_or(0)));
@@ -78,6 +89,14 @@ std::string WhyOf(const ComputeGrowth& growth) {
 
 std::string TitleOf(const RankView& rank, const BusyTime& busy, const ComputeGrowth& growth,
                     size_t held_up) {
+  if (growth.cause == GrowthCause::kShared) {
+    return fmt::format(
+        "The device of rank {} is shared: all its kernels take {} longer than its peers', {} too, "
+        "at the usual clock; {} a step of {} are lost.",
+        rank.rank.value, PercentText(growth.growth),
+        growth.parameter_growth ? "the optimizer's" : "and what moves over its links",
+        DurationText(busy.excess_ns), DurationText(busy.step_ns));
+  }
   const std::string what =
       growth.cause == GrowthCause::kMemory && growth.memory
           ? fmt::format("its kernels that memory bounds take {} longer than its peers'",
@@ -100,6 +119,10 @@ std::string ActionFor(const ComputeGrowth& growth, const RankView& rank) {
           "Read the counters of corrected memory errors and of power brakes of the device of {}, "
           "and what else runs on it.",
           where);
+    case GrowthCause::kShared:
+      return fmt::format(
+          "List the processes on the device of {}: nvidia-smi pmon, or DCGM's fields by process.",
+          where);
     case GrowthCause::kMemory:
       return fmt::format(
           "Look at the memory clock, row remapping and memory errors of the device of {}.", where);
@@ -119,9 +142,10 @@ double FewestLongestCalls(const CrossRankView& view, const ComputeGrowth& growth
 
 }  // namespace
 
-bool IsSlowDevice(GrowthCause cause) {
+bool IsOfDevice(GrowthCause cause) {
   return cause == GrowthCause::kClock || cause == GrowthCause::kDevice ||
-         cause == GrowthCause::kPauses || cause == GrowthCause::kMemory;
+         cause == GrowthCause::kShared || cause == GrowthCause::kPauses ||
+         cause == GrowthCause::kMemory;
 }
 
 std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& growth,
@@ -162,8 +186,9 @@ Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy,
                            const ComputeGrowth& growth, double min_separation) {
   const RankView& rank = view.ranks()[busy.rank];
   Finding finding;
-  finding.kind = FindingKind::kSlowRank;
-  finding.subkind = kWholeRank;
+  const bool shared = growth.cause == GrowthCause::kShared;
+  finding.kind = shared ? FindingKind::kContention : FindingKind::kSlowRank;
+  finding.subkind = shared ? "device" : kWholeRank;
   finding.culprits = {CulpritOf(rank)};
   finding.victims = VictimsOf(view, busy);
   finding.function = kEveryKernel;
@@ -180,7 +205,7 @@ Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy,
         {std::string(kSignsThatAgree), "count", longest >= fewest ? 2.0 : 1.0, 0, 2, 2});
   }
   finding.lost_ns_per_step = busy.excess_ns;
-  const double sure = growth.cause == GrowthCause::kDevice ? 0.8 : 0.95;
+  const double sure = growth.cause == GrowthCause::kDevice ? 0.8 : shared ? 0.9 : 0.95;
   finding.confidence = sure * busy.steps / (busy.steps + 1.0);
   finding.first_step = FirstStepOf(rank, busy);
   finding.last_step = rank.batch->steps.back().id;

@@ -9,11 +9,10 @@
 
 namespace eroica {
 
-// Whether the reason is the device itself. A device that somebody else uses too is the contention
-// operator's.
-bool IsSlowDevice(GrowthCause cause);
+// Whether the reason is the device itself, somebody else who uses it among them.
+bool IsOfDevice(GrowthCause cause);
 
-// growth.cause is one of those.
+// growth.cause is one of those. A shared device is a finding of kind contention.
 Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy,
                            const ComputeGrowth& growth, double min_separation);
 

@@ -182,7 +182,7 @@ void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
     if (busy.lasting_ns < options_.min_lasting * busy.excess_ns) continue;
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
     if (growth.cause != GrowthCause::kUnclear && Explains(growth, busy)) {
-      if (IsSlowDevice(growth.cause) &&
+      if (IsOfDevice(growth.cause) &&
           StandsOut(growth, options_.min_separation_unexplained, view.ranks().size()))
         findings.push_back(
             DescribeSlowDevice(view, busy, growth, options_.min_separation_unexplained));
@@ -201,7 +201,7 @@ void SlowRankOperator::EvaluateLasting(const CrossRankView& view, const BusyTime
   const ComputeGrowth growth = MeasureComputeGrowth(view, *busy, options_.least_growth);
   const size_t before = findings.size();
   if (growth.cause != GrowthCause::kUnclear && Explains(growth, *busy)) {
-    if (IsSlowDevice(growth.cause) &&
+    if (IsOfDevice(growth.cause) &&
         StandsOut(growth, options_.min_separation_unexplained, view.ranks().size()))
       findings.push_back(
           DescribeSlowDevice(view, *busy, growth, options_.min_separation_unexplained));

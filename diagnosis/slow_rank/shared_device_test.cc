@@ -1,7 +1,9 @@
-#include "diagnosis/contention/contention_operator.h"
-
+// A device that somebody outside the job uses, too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
 
 #include "diagnosis/device_job.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
@@ -13,9 +15,15 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
+std::vector<Finding> OfSharedDevices(std::vector<Finding> findings) {
+  std::erase_if(findings,
+                [](const Finding& finding) { return finding.kind != FindingKind::kContention; });
+  return findings;
+}
+
 std::vector<Finding> Evaluate(const std::vector<DeviceRank>& ranks, DeviceJobShape shape = {}) {
   DeviceJob job(ranks, shape);
-  return ClaimsOf<ContentionOperator>(job.view());
+  return OfSharedDevices(ClaimsOf<SlowRankOperator>(job.view()));
 }
 
 std::vector<DeviceRank> JobWith(uint32_t rank, const DeviceRank& odd, size_t ranks = 8) {
@@ -24,7 +32,7 @@ std::vector<DeviceRank> JobWith(uint32_t rank, const DeviceRank& odd, size_t ran
   return job;
 }
 
-TEST(ContentionOperator, NamesTheRankWhoseDeviceIsShared) {
+TEST(SharedDevice, NamesTheRankWhoseDeviceIsShared) {
   const std::vector<Finding> findings = Evaluate(JobWith(6, {.data = 1.06, .optimizer = 1.06}));
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].kind, FindingKind::kContention);
@@ -35,13 +43,13 @@ TEST(ContentionOperator, NamesTheRankWhoseDeviceIsShared) {
   EXPECT_NEAR(findings[0].lost_ns_per_step, 0.06 * 88e6, 1e5);
 }
 
-TEST(ContentionOperator, LeavesLowerClocksAndLongerInputsToOthers) {
+TEST(SharedDevice, IsNoLowerClockNoPausesAndNoLongerInputs) {
   EXPECT_THAT(Evaluate(JobWith(6, {.data = 1.2, .optimizer = 1.2, .clock = 1 / 1.2})), IsEmpty());
   EXPECT_THAT(Evaluate(JobWith(6, {.data = 1.2})), IsEmpty());
   EXPECT_THAT(Evaluate(JobWith(6, {.paused = 0.2})), IsEmpty());
 }
 
-TEST(ContentionOperator, WithoutTheClockItIsUndecidedAndSaidOnceAsASlowRank) {
+TEST(SharedDevice, WithoutTheClockItIsUndecidedAndSaidOnceAsASlowRank) {
   EXPECT_THAT(Evaluate(JobWith(6, {.data = 1.2, .optimizer = 1.2}), {.samples = false}), IsEmpty());
   DeviceJob job(JobWith(6, {.data = 1.2, .optimizer = 1.2}), {.samples = false});
   const CrossRankView view(job.view().batches(), job.view().summaries());
@@ -53,7 +61,7 @@ TEST(ContentionOperator, WithoutTheClockItIsUndecidedAndSaidOnceAsASlowRank) {
 
 // Two percent of a step: too little for one window, and more than ranks that are alike are off by
 // in all of them.
-TEST(ContentionOperator, WhatNoWindowAloneShowsAddsUp) {
+TEST(SharedDevice, WhatNoWindowAloneShowsAddsUp) {
   const auto told_after = [](const DeviceRank& odd, int64_t windows) {
     std::vector<RankTimes> past;
     std::vector<Finding> findings;
@@ -63,9 +71,9 @@ TEST(ContentionOperator, WhatNoWindowAloneShowsAddsUp) {
       const CrossRankView view(job.view().batches(), job.view().summaries(), {.times = past});
       past.push_back(view.rank_times());
       findings.clear();
-      ContentionOperator().Evaluate(view, findings);
+      SlowRankOperator().Evaluate(view, findings);
     }
-    return findings;
+    return OfSharedDevices(std::move(findings));
   };
   EXPECT_THAT(told_after({.data = 1.06, .optimizer = 1.06}, 1), IsEmpty());
   const std::vector<Finding> findings = told_after({.data = 1.06, .optimizer = 1.06}, 4);
@@ -73,11 +81,11 @@ TEST(ContentionOperator, WhatNoWindowAloneShowsAddsUp) {
   EXPECT_EQ(findings[0].culprits[0].rank, 6);
   EXPECT_THAT(findings[0].explanation, HasSubstr("adds up over 4"));
   EXPECT_THAT(told_after({.data = 1.06, .optimizer = 1.06, .clock = 1 / 1.06}, 4), IsEmpty())
-      << "a lower clock is slow_rank's";
+      << "a lower clock";
   EXPECT_THAT(told_after({}, 4), IsEmpty());
 }
 
-TEST(ContentionOperator, SilentOnHealthyDevicesThatDifferALittle) {
+TEST(SharedDevice, SilentOnHealthyDevicesThatDifferALittle) {
   std::vector<DeviceRank> ranks(16);
   for (uint32_t rank = 0; rank < 16; ++rank)
     ranks[rank] = {.data = 1 + 0.004 * rank, .optimizer = 1 + 0.004 * rank};
@@ -85,7 +93,7 @@ TEST(ContentionOperator, SilentOnHealthyDevicesThatDifferALittle) {
   EXPECT_THAT(Evaluate(std::vector<DeviceRank>(16)), IsEmpty());
 }
 
-TEST(ContentionOperator, MovesWithTheRank) {
+TEST(SharedDevice, MovesWithTheRank) {
   for (uint32_t rank = 0; rank < 8; ++rank) {
     const std::vector<Finding> findings = Evaluate(JobWith(rank, {.data = 1.1, .optimizer = 1.1}));
     ASSERT_THAT(findings, SizeIs(1));
@@ -93,7 +101,7 @@ TEST(ContentionOperator, MovesWithTheRank) {
   }
 }
 
-TEST(ContentionOperator, NeitherMoreHealthyRanksNorScaleChangeTheVerdict) {
+TEST(SharedDevice, NeitherMoreHealthyRanksNorScaleChangeTheVerdict) {
   for (const size_t ranks : {8u, 32u, 200u})
     EXPECT_THAT(Evaluate(JobWith(6, {.data = 1.1, .optimizer = 1.1}, ranks)), SizeIs(1)) << ranks;
   for (const double scale : {0.1, 10.0}) {
