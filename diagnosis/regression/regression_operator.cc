@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "diagnosis/busiest_connection.h"
 #include "diagnosis/duration_text.h"
 #include "diagnosis/healthy_spread.h"
 #include "diagnosis/hidden_work.h"
@@ -148,15 +149,30 @@ std::string ActionFor(const FunctionPattern& row) {
 
 constexpr std::string_view kUnrecordedRanks = "unrecorded_ranks";
 
+// Whether some connection carries data for as long as the ranks are in collectives a step.
+bool TransfersFill(const CrossRankView& view, double collectives_ns) {
+  return std::ranges::any_of(view.ranks(), [&](const RankView& rank) {
+    return PerStep(rank.step, BusiestConnectionNs(*rank.batch)) >= collectives_ns;
+  });
+}
+
 // Time in collectives that has grown where members of them are not recorded: it is the wait for one
 // of these, or the network.
-void SuspectUnrecorded(const Cause& cause, Finding& finding) {
+void SuspectUnrecorded(const CrossRankView& view, const Cause& cause, Finding& finding) {
   finding.kind = FindingKind::kStepTime;
   finding.subkind = kUnrecordedRanks;
-  finding.title = fmt::format(
-      "The ranks recorded have come to wait for ranks that are not: {} instead of {} of each step "
-      "pass in collectives, on all of them.",
-      DurationText(cause.now_ns), DurationText(cause.past_ns));
+  const std::string times =
+      fmt::format("{} instead of {}", DurationText(cause.now_ns), DurationText(cause.past_ns));
+  finding.title =
+      TransfersFill(view, cause.now_ns)
+          ? fmt::format(
+                "On all ranks recorded {} of each step pass in collectives, undecided "
+                "whether a rank that is not recorded or the network is slower.",
+                times)
+          : fmt::format(
+                "The ranks recorded have come to wait for ranks that are not: {} of each "
+                "step pass in collectives, on all of them.",
+                times);
   finding.explanation +=
       " Not all members of these collectives are recorded, so that one of them may arrive later "
       "than it did, or the network be slower.";
@@ -193,7 +209,7 @@ Finding Describe(const CrossRankView& view, const JobChange& change, const Cause
                                  : fmt::format("{} newest windows", change.since.size()),
       windows, PercentText(std::min(1.0, cause.coverage)), cause.row->count);
   finding.suggested_action = ActionFor(*cause.row);
-  if (network && LacksMembers(view)) SuspectUnrecorded(cause, finding);
+  if (network && LacksMembers(view)) SuspectUnrecorded(view, cause, finding);
   finding.first_step =
       view.ranks().front().batch->steps.empty() ? -1 : view.ranks().front().batch->steps.front().id;
   finding.last_step =

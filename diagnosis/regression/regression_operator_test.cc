@@ -307,6 +307,18 @@ TEST(RegressionOperator, LongerCollectivesOfAJobRecordedInPartAreNotTheNetworks)
   EXPECT_THAT(said(5)[0].title, HasSubstr("wait for ranks that are not"));
 }
 
+// A connection that carries data all the while waits for nobody.
+TEST(RegressionOperator, LongerCollectivesThatTransfersFillAreUndecided) {
+  Window changed({.transfer_ms = 40});
+  PatternBatch& batch = changed.job().batches()[1];
+  const auto steps = static_cast<int64_t>(batch.steps.size());
+  batch.connections = {{.peer = 2, .bytes = 1 << 30, .busy_ns = 45'000'000 * steps}};
+  const std::vector<Finding> said = AfterAChange(Window({}), changed, 5);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_EQ(said[0].kind, FindingKind::kStepTime);
+  EXPECT_THAT(said[0].title, HasSubstr("undecided whether a rank that is not recorded"));
+}
+
 // What the only recorded rank has come to run may be its own.
 TEST(RegressionOperator, OneRecordedRankIsNotAllRanks) {
   const auto said = [](uint32_t world_size) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 
+#include "diagnosis/busiest_connection.h"
 #include "diagnosis/robust_statistics.h"
 #include "schemas/codec.h"
 #include "stream_ops/topics.h"
@@ -58,10 +59,7 @@ void Add(const PatternBatch& batch, RankSteps* sum) {
     sum->step_ns += static_cast<double>(step.duration_ns);
     sum->wait_ns += static_cast<double>(step.peer_wait_ns);
   }
-  int64_t busiest_ns = 0;
-  for (const ConnectionPattern& connection : batch.connections)
-    busiest_ns = std::max(busiest_ns, connection.busy_ns);
-  sum->transfer_ns += static_cast<double>(busiest_ns);
+  sum->transfer_ns += static_cast<double>(BusiestConnectionNs(batch));
 }
 
 double MedianAStep(const std::map<uint32_t, RankSteps>& ranks, double RankSteps::*time) {
