@@ -20,6 +20,7 @@ struct DeviceRank {
   double bytes = 1;    // of what the rank exchanges for its experts
   double clock = 1;
   double paused = 0;      // share by which its kernels are longer, all of it in one call out of 20
+  double thread_ms = 0;   // a step, in a function of its thread that no other rank runs
   double first_data = 0;  // > 0: of the time in the first kernel on data, in place of `data`
 };
 
@@ -51,6 +52,7 @@ class DeviceJob {
       const double longer = kernel == 0 && is.first_data > 0 ? is.first_data : is.data;
       Kernel(rank, "gemm_" + std::to_string(kernel), 14, longer, is);
     }
+    if (is.thread_ms > 0) Append(rank, "fetch", is.thread_ms, FunctionClass::kPython);
     if (shape_.host_ms > 0) Append(rank, "train_step", shape_.host_ms, FunctionClass::kPython);
     if (shape_.experts) {
       Kernel(rank, "grouped_gemm", shape_.expert_ms, is.experts, is);

@@ -10,6 +10,7 @@
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
 #include "diagnosis/lasting_claim.h"
+#include "diagnosis/lasting_excess.h"
 #include "diagnosis/sampled_stacks.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/slow_rank/slow_device.h"
@@ -193,6 +194,21 @@ void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
   for (const BusyTime& lasting : view.lasting_excess()) EvaluateLasting(view, lasting, findings);
 }
 
+namespace {
+
+// Whether the rank would be late over many windows without what its kernels take longer, which may
+// be what healthy devices differ by. busy: `lasting` in the steps of this window.
+bool IsLateBesideKernels(const BusyTime& lasting, const BusyTime& busy,
+                         const ComputeGrowth& growth) {
+  const LastingOptions options;
+  const double rest_ns = busy.excess_ns - std::max(0.0, growth.excess_ns());
+  const double noise_ns = lasting.noise_ns * busy.step_ns / lasting.step_ns;
+  return rest_ns >= options.min_separation * noise_ns &&
+         rest_ns >= options.min_share * busy.step_ns;
+}
+
+}  // namespace
+
 // What a window cannot tell is told by many; why is told by the newest one.
 void SlowRankOperator::EvaluateLasting(const CrossRankView& view, const BusyTime& lasting,
                                        std::vector<Finding>& findings) const {
@@ -209,7 +225,7 @@ void SlowRankOperator::EvaluateLasting(const CrossRankView& view, const BusyTime
                  FindCauseFunction(view, busy->rank, busy->excess_ns, options_.cause)) {
     const PatternBatch& batch = *view.ranks()[busy->rank].batch;
     if (cause->specificity >= options_.min_specificity && !MayBeChanceOfSamples(batch, *cause) &&
-        !RanOnce(batch, *cause))
+        !RanOnce(batch, *cause) && IsLateBesideKernels(lasting, *busy, growth))
       findings.push_back(Describe(view, *busy, *cause, true, options_));
   }
   if (findings.size() > before) TellLasting(lasting, findings.back());

@@ -313,6 +313,33 @@ TEST(SlowRankOperator, ADeviceAmongUnevenInputsIsToldByItsOptimizer) {
   EXPECT_THAT(EvaluateDevices(ranks), IsEmpty()) << "longer inputs yet";
 }
 
+// Of 16 ranks whose devices differ a little, five windows.
+std::vector<Finding> AfterWindowsWith(const DeviceRank& odd) {
+  std::vector<DeviceRank> ranks(16);
+  for (uint32_t rank = 0; rank < 16; ++rank) ranks[rank].data = 1 + 0.0045 * (rank % 3 - 1.0);
+  ranks[6] = odd;
+  std::vector<RankTimes> past;
+  std::vector<Finding> findings;
+  for (int64_t window = 0; window < 5; ++window) {
+    DeviceJob job(ranks);
+    for (PatternBatch& batch : job.view().batches()) batch.window.index = window;
+    const CrossRankView view(job.view().batches(), job.view().summaries(), {.times = past});
+    past.push_back(view.rank_times());
+    findings.clear();
+    SlowRankOperator().Evaluate(view, findings);
+  }
+  return findings;
+}
+
+// What a function adds to a device that is slower by no more than healthy ones are is no fault of
+// as much as both are late by.
+TEST(SlowRankOperator, AFunctionIsNotBlamedForWhatItsDeviceLasts) {
+  const std::vector<Finding> findings = AfterWindowsWith({.thread_ms = 2.6});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].function, "fetch");
+  EXPECT_THAT(AfterWindowsWith({.data = 1.009, .thread_ms = 1.8}), IsEmpty());
+}
+
 // Of calls that are as long on others now and then nobody can say that they are all one rank's.
 TEST(SlowRankOperator, TheLongestCallsAreAllOfTheDeviceThatPauses) {
   for (const bool others : {false, true}) {
