@@ -102,18 +102,13 @@ class ColumnBuilder {
     uint32_t count = 0;
     std::array<RankIndex, kGathered> rank;
     std::array<float, kGathered> beta;
-    std::array<float, kGathered> mu;
-    std::array<float, kGathered> sigma;
     std::array<float, kGathered> call_ns;
     std::array<int64_t, kGathered> critical_ns;
     std::array<const FunctionPattern*, kGathered> pattern;
 
     void Append(RankIndex of, const FunctionPattern& row) {
-      const bool known = row.resource_samples > 0;
       rank[count] = of;
       beta[count] = Share(row.beta);
-      mu[count] = known ? Share(row.mu) : 0;
-      sigma[count] = known ? Share(row.sigma) : 0;
       call_ns[count] = static_cast<float>(row.duration_mean_ns);
       critical_ns[count] = row.critical_ns;
       pattern[count] = &row;
@@ -148,8 +143,6 @@ class ColumnBuilder {
       };
       put(rows.rank, column.rank);
       put(rows.beta, column.beta);
-      put(rows.mu, column.mu);
-      put(rows.sigma, column.sigma);
       put(rows.call_ns, column.call_ns);
       put(rows.critical_ns, column.critical_ns);
       put(rows.pattern, column.pattern);

@@ -31,14 +31,12 @@ struct RankView {
   bool has_steps() const { return !silent && step.steps > 0; }
 };
 
-// One function over the ranks that ran it: columns for the differential comparison.
+// One function over the ranks that ran it, as columns.
 struct FunctionColumn {
   FunctionId function;
   const FunctionPattern* sample = nullptr;  // of any rank: name, stack, class, wait, resource
   std::vector<RankIndex> rank;              // ascending
   std::vector<float> beta;
-  std::vector<float> mu;       // 0 where unknown
-  std::vector<float> sigma;    // 0 where unknown
   std::vector<float> call_ns;  // mean duration of a call
   std::vector<int64_t> critical_ns;
   std::vector<const FunctionPattern*> pattern;

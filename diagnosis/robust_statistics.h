@@ -1,6 +1,5 @@
 // Statistics that a few wild values cannot move. All functions of spans may reorder what they are
 // given; of nothing they return 0.
-// For samples of hundreds of floats: differential/order_statistics.h.
 #pragma once
 
 #include <algorithm>

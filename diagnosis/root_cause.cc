@@ -8,7 +8,6 @@
 
 #include "diagnosis/collective_wait/collective_wait_operator.h"
 #include "diagnosis/confidence.h"
-#include "diagnosis/differential/differential_operator.h"
 #include "diagnosis/duration_text.h"
 #include "diagnosis/effect_chain.h"
 #include "diagnosis/finding_measures.h"
@@ -224,7 +223,6 @@ std::vector<std::unique_ptr<DiagnosisOperator>> DefaultOperators() {
   operators.push_back(std::make_unique<CollectiveWaitOperator>());
   operators.push_back(std::make_unique<LinkMatrixOperator>());
   operators.push_back(std::make_unique<ImbalanceOperator>());
-  operators.push_back(std::make_unique<DifferentialOperator>());
   operators.push_back(std::make_unique<RegressionOperator>());
   operators.push_back(std::make_unique<SlowTransferOperator>());
   operators.push_back(std::make_unique<SpikeOperator>());

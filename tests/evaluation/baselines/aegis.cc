@@ -117,12 +117,12 @@ void AddSlowSenders(const CrossRankView& view, const FunctionColumn& column,
     if (column.pattern[i]->resource_samples == 0 || !IsFabric(column.pattern[i]->resource))
       continue;
     measured.push_back(i);
-    mean += static_cast<double>(column.mu[i]);
+    mean += column.pattern[i]->mu;
   }
   if (measured.empty()) return;
   mean /= static_cast<double>(measured.size());
   for (const size_t i : measured) {
-    if (static_cast<double>(column.mu[i]) * kSlowFactor < mean)
+    if (column.pattern[i]->mu * kSlowFactor < mean)
       slow->insert({.source = view.ranks()[column.rank[i]].rank.value});
   }
 }

@@ -82,7 +82,8 @@ std::vector<Pattern3> Normalized(const FunctionColumn& column, const Workers& wo
   Pattern3 largest{};
   for (size_t i = 0; i < column.size(); ++i) {
     Pattern3& pattern = patterns[workers.of_rank[column.rank[i]]];
-    pattern = {column.beta[i], column.mu[i], column.sigma[i]};
+    const FunctionPattern& row = *column.pattern[i];
+    pattern = {column.beta[i], static_cast<float>(row.mu), static_cast<float>(row.sigma)};
     for (size_t d = 0; d < pattern.size(); ++d) largest[d] = std::max(largest[d], pattern[d]);
   }
   for (Pattern3& pattern : patterns) {

@@ -1,4 +1,4 @@
-#include "diagnosis/differential/function_excess.h"
+#include "diagnosis/function_excess.h"
 
 #include "diagnosis/synthetic_job.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,4 @@
-#include "diagnosis/differential/function_excess.h"
+#include "diagnosis/function_excess.h"
 
 #include <algorithm>
 #include <span>
