@@ -38,64 +38,58 @@ TYPED_TEST(GoldenPayload, IsReadAndWrittenUnchanged) {
             golden);
 }
 
+// Payloads of before something was added: they are read as what they say.
+template <typename T>
+void ExpectRead(const std::string& payload, const T& expected) {
+  T read;
+  ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(payload)), &read), DropReason::kNone);
+  EXPECT_TRUE(read == expected);
+}
+
+// And what has nothing of the addition is written as it was.
+template <typename T>
+void ExpectUnchanged(const std::string& payload, const T& expected) {
+  ExpectRead(payload, expected);
+  Encoder encoder;
+  const Bytes written = encoder.Encode(expected);
+  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(written.data()), written.size()),
+            payload);
+}
+
 // Before progress reports, the stages of steps and connections were added.
 TEST(GoldenPayloadOfBefore, EventsWithoutProgress) {
-  const std::string golden = ReadPayload("EVB1_without_progress");
   EventBatch expected = ExampleEventBatch();
   expected.progress.clear();
   expected.connections.clear();
   expected.identity.window_offset = 0;
-  EventBatch read;
-  ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
-  EXPECT_TRUE(read == expected);
+  ExpectRead(ReadPayload("EVB1_without_progress"), expected);
 }
 
-// What has no offset is written as it was.
 TEST(GoldenPayloadOfBefore, EventsWithoutWindowOffset) {
-  const std::string golden = ReadPayload("EVB1_without_window_offset");
   EventBatch expected = ExampleEventBatch();
   expected.identity.window_offset = 0;
-  EventBatch read;
-  ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
-  EXPECT_TRUE(read == expected);
-  Encoder encoder;
-  const Bytes written = encoder.Encode(expected);
-  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(written.data()), written.size()),
-            golden);
+  ExpectUnchanged(ReadPayload("EVB1_without_window_offset"), expected);
 }
 
 TEST(GoldenPayloadOfBefore, StandingsWithoutConnections) {
-  const std::string golden = ReadPayload("RST1_without_connections");
   RankStanding expected = ExampleRankStanding();
   expected.connections.clear();
-  RankStanding read;
-  ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
-  EXPECT_TRUE(read == expected);
+  ExpectRead(ReadPayload("RST1_without_connections"), expected);
 }
 
 TEST(GoldenPayloadOfBefore, PatternsWithoutStages) {
-  const std::string golden = ReadPayload("PTB1_without_stages");
   PatternBatch expected = ExamplePatternBatch();
   for (StepRecord& step : expected.steps) step.stage_ns = {};
   expected.connections.clear();
   expected.levels.clear();
-  PatternBatch read;
-  ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
-  EXPECT_TRUE(read == expected);
+  ExpectRead(ReadPayload("PTB1_without_stages"), expected);
 }
 
-// Before how far resources were used was told. What has nothing of it is written as it was.
+// Before how far resources were used was told.
 TEST(GoldenPayloadOfBefore, PatternsWithoutLevels) {
-  const std::string golden = ReadPayload("PTB1_without_levels");
   PatternBatch expected = ExamplePatternBatch();
   expected.levels.clear();
-  PatternBatch read;
-  ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(golden)), &read), DropReason::kNone);
-  EXPECT_TRUE(read == expected);
-  Encoder encoder;
-  const Bytes written = encoder.Encode(expected);
-  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(written.data()), written.size()),
-            golden);
+  ExpectUnchanged(ReadPayload("PTB1_without_levels"), expected);
 }
 
 }  // namespace
