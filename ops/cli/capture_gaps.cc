@@ -37,29 +37,27 @@ bool TransfersFillIt(const JobCoverage& coverage) {
 std::string WhatMissingRanksCost(size_t missing, const JobCoverage& coverage) {
   if (coverage.step_ns <= 0) return "";
   const bool one = missing == 1;
+  const std::string wait =
+      fmt::format("{} of each step of {} ({})", DurationText(coverage.wait_ns),
+                  DurationText(coverage.step_ns), PercentText(coverage.ShareOf(coverage.wait_ns)));
   if (!AreSuspects(coverage)) {
     return fmt::format(
-        " The ranks recorded wait for peers for {} of each step of {} ({}): whatever {}, that is "
-        "the most by which they are held up.",
-        DurationText(coverage.wait_ns), DurationText(coverage.step_ns),
-        PercentText(coverage.ShareOf(coverage.wait_ns)),
-        one ? "the missing rank does" : "the missing ranks do");
+        " The ranks recorded wait for peers for {}: whatever {}, that is the most by which they "
+        "are "
+        "held up.",
+        wait, one ? "the missing rank does" : "the missing ranks do");
   }
   if (TransfersFillIt(coverage)) {
     return fmt::format(
-        " The ranks recorded wait in collectives for {} of each step of {} ({}), more than "
-        "communication takes in healthy jobs, and a connection of theirs carries data for {}: "
-        "what they exchange may take that long, or {} may be late.",
-        DurationText(coverage.wait_ns), DurationText(coverage.step_ns),
-        PercentText(coverage.ShareOf(coverage.wait_ns)), DurationText(coverage.transfer_ns),
-        one ? "the missing rank" : "a missing rank");
+        " The ranks recorded wait in collectives for {}, more than communication takes in healthy "
+        "jobs, and a connection of theirs carries data for {}: what they exchange may take that "
+        "long, or {} may be late.",
+        wait, DurationText(coverage.transfer_ns), one ? "the missing rank" : "a missing rank");
   }
   return fmt::format(
-      " The ranks recorded wait for peers for {} of each step of {} ({}), more than communication "
-      "takes in healthy jobs, and for {} of it all at once: none of them is who they wait for. {} "
-      "first suspect{}.",
-      DurationText(coverage.wait_ns), DurationText(coverage.step_ns),
-      PercentText(coverage.ShareOf(coverage.wait_ns)), DurationText(coverage.common_wait_ns),
+      " The ranks recorded wait for peers for {}, more than communication takes in healthy jobs, "
+      "and for {} of it all at once: none of them is who they wait for. {} first suspect{}.",
+      wait, DurationText(coverage.common_wait_ns),
       one ? "The missing rank is the" : "The missing ranks are the", one ? "" : "s");
 }
 
