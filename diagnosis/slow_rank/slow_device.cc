@@ -58,7 +58,7 @@ std::string UndecidedText(const ComputeGrowth& growth) {
                      causes, decide);
 }
 
-// What a device that somebody else uses too is told by.
+// Why it is somebody else on the device.
 std::string WhyShared(const ComputeGrowth& growth) {
   return fmt::format(
       "Larger inputs would not lengthen {} (here by {}), a throttled device would show a lower SM "

@@ -169,6 +169,17 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
   return finding;
 }
 
+// Whether the rank would be late over many windows without what its kernels take longer, which may
+// be what healthy devices differ by. busy: `lasting` in the steps of this window.
+bool IsLateBesideKernels(const BusyTime& lasting, const BusyTime& busy,
+                         const ComputeGrowth& growth) {
+  const LastingOptions options;
+  const double rest_ns = busy.excess_ns - std::max(0.0, growth.excess_ns());
+  const double noise_ns = lasting.noise_ns * busy.step_ns / lasting.step_ns;
+  return rest_ns >= options.min_separation * noise_ns &&
+         rest_ns >= options.min_share * busy.step_ns;
+}
+
 }  // namespace
 
 void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
@@ -193,21 +204,6 @@ void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
   }
   for (const BusyTime& lasting : view.lasting_excess()) EvaluateLasting(view, lasting, findings);
 }
-
-namespace {
-
-// Whether the rank would be late over many windows without what its kernels take longer, which may
-// be what healthy devices differ by. busy: `lasting` in the steps of this window.
-bool IsLateBesideKernels(const BusyTime& lasting, const BusyTime& busy,
-                         const ComputeGrowth& growth) {
-  const LastingOptions options;
-  const double rest_ns = busy.excess_ns - std::max(0.0, growth.excess_ns());
-  const double noise_ns = lasting.noise_ns * busy.step_ns / lasting.step_ns;
-  return rest_ns >= options.min_separation * noise_ns &&
-         rest_ns >= options.min_share * busy.step_ns;
-}
-
-}  // namespace
 
 // What a window cannot tell is told by many; why is told by the newest one.
 void SlowRankOperator::EvaluateLasting(const CrossRankView& view, const BusyTime& lasting,
