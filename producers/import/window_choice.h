@@ -1,7 +1,7 @@
-// Into which windows the steps of traces are cut where nobody says it: into a few, so that what
-// lasts is told from what happened once, and a fault that begins late is compared with its own
-// past; into one where the steps are too few for that, or where the trace holds but a sample of
-// them.
+// Into which windows the steps of traces are cut where nobody says it: into a few, so that a fault
+// that lasts is distinguished from what happened once, and one that begins late is compared with
+// its own past; into one where the steps are too few for that, or where the trace holds but a
+// sample of them.
 #pragma once
 
 #include <cstdint>
