@@ -1,9 +1,7 @@
 #include "diagnosis/distributions.h"
 
-#include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/fisher_f.hpp>
-#include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
@@ -21,7 +19,6 @@ using Quiet = policies::policy<
     policies::underflow_error<policies::ignore_error>,
     policies::evaluation_error<policies::ignore_error>, policies::promote_double<false>>;
 
-using Normal = boost::math::normal_distribution<double, Quiet>;
 using Student = boost::math::students_t_distribution<double, Quiet>;
 using Fisher = boost::math::fisher_f_distribution<double, Quiet>;
 using Binomial = boost::math::binomial_distribution<double, Quiet>;
@@ -44,15 +41,6 @@ double StudentTail(double t, double freedom) {
   EROICA_CHECK(freedom > 0);
   if (std::isinf(t)) return t > 0 ? 0 : 1;
   return Tail(Student(freedom), t);
-}
-
-double NormalTail(double deviations) { return Tail(Normal(), deviations); }
-
-double NormalDeviations(double probability) {
-  constexpr double kMost = 38;  // beyond, the probability is no double
-  if (probability >= 0.5) return 0;
-  if (probability <= 0) return kMost;
-  return std::min(kMost, boost::math::quantile(boost::math::complement(Normal(), probability)));
 }
 
 double FisherTail(double f, double above, double below) {

@@ -13,11 +13,6 @@ double BinomialTail(uint64_t n, uint64_t k, double p);
 // noise makes a mean stand out that far, where the spread was estimated from the same few values.
 double StudentTail(double t, double freedom);
 
-// Probability that a standard normal value is at least so large; and the value that is exceeded
-// with a probability: 0 for one half and more, no more than 38.
-double NormalTail(double deviations);
-double NormalDeviations(double probability);
-
 // Probability that Fisher's F, of so many degrees of freedom above and below, more than 0, is at
 // least f: that noise makes means differ by so much more than what they are the means of.
 double FisherTail(double f, double above, double below);

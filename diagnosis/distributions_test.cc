@@ -31,17 +31,6 @@ TEST(StudentTail, IsThatOfTheTables) {
   EXPECT_NEAR(StudentTail(10, 21) / 9.6e-10, 1, 0.05);
 }
 
-TEST(NormalDeviations, AreThoseOfTheTables) {
-  EXPECT_NEAR(NormalTail(3), 0.00134990, 1e-8);
-  EXPECT_NEAR(NormalDeviations(0.00134990), 3, 1e-5);
-  EXPECT_NEAR(NormalDeviations(1e-10), 6.3613, 1e-4);
-  EXPECT_NEAR(NormalDeviations(0.5), 0, 1e-9);
-  EXPECT_NEAR(NormalDeviations(0.9), 0, 1e-9);
-  EXPECT_NEAR(NormalDeviations(0), 38, 1e-9);
-  for (double chance = 0.49; chance > 1e-290; chance /= 3)
-    EXPECT_NEAR(NormalTail(NormalDeviations(chance)) / chance, 1, 1e-6) << chance;
-}
-
 TEST(FisherTail, OfTwoMeansIsStudents) {
   for (const double freedom : {3.0, 14.0, 60.0})
     EXPECT_NEAR(FisherTail(2.5 * 2.5, 1, freedom), 2 * StudentTail(2.5, freedom), 1e-9);
@@ -57,8 +46,6 @@ TEST(Distributions, WhatIsOutOfRangeHasItsLimit) {
   EXPECT_EQ(FisherTail(-1, 2, 3), 1);
   EXPECT_EQ(BinomialTail(5, 6, 0.5), 0);
   EXPECT_EQ(BinomialTail(5, 5, 1), 1);
-  EXPECT_EQ(NormalDeviations(0), 38);
-  EXPECT_EQ(NormalDeviations(0.9), 0);
   EXPECT_GT(StudentTail(40, 1'000), 0) << "accurate far out";
 }
 

@@ -17,8 +17,6 @@
 #include "diagnosis/held_up.h"
 #include "diagnosis/imbalance/hidden_waits.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
-#include "diagnosis/imbalance/sent_more.h"
-#include "diagnosis/imbalance/two_windows.h"
 #include "diagnosis/imbalance/uneven_work.h"
 #include "diagnosis/lasting_excess.h"
 #include "diagnosis/slow_rank/slow_device.h"
@@ -40,7 +38,6 @@ constexpr double kMostRouted = 2.0 / 3;
 struct GrownRank {
   BusyTime busy;
   ComputeGrowth growth;
-  uint32_t windows = 1;  // that were looked at
 };
 
 std::string RanksText(const CrossRankView& view, const std::vector<GrownRank>& grown) {
@@ -81,9 +78,6 @@ Finding Describe(const CrossRankView& view, const std::vector<GrownRank>& grown,
   if (slowest.busy.chance <= max_chance)
     finding.evidence.push_back(
         {"chance", "probability", slowest.busy.chance, 1, max_chance, slowest.busy.steps});
-  if (slowest.windows > 1)
-    finding.evidence.push_back({std::string(kSlowWindows), "count",
-                                static_cast<double>(slowest.windows), 0, 0, slowest.windows});
   finding.evidence.push_back({"ranks_with_more_work", "count", static_cast<double>(grown.size()), 0,
                               0, slowest.busy.peers + 1});
   finding.lost_ns_per_step = slowest.busy.excess_ns;
@@ -142,7 +136,7 @@ void DropFewReplicasOverFewWindows(const CrossRankView& view, std::vector<GrownR
 
 Finding DescribeData(const CrossRankView& view, const std::vector<GrownRank>& grown,
                      double max_chance) {
-  const auto& [busy, growth, windows] = Slowest(grown);
+  const auto& [busy, growth] = Slowest(grown);
   Finding finding = Describe(view, grown, max_chance);
   finding.subkind = "data";
   // Pauses, too, are longer kernels with an optimizer that is as on the peers, where they miss it
@@ -185,7 +179,7 @@ Finding DescribeData(const CrossRankView& view, const std::vector<GrownRank>& gr
 
 Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>& grown,
                         double max_chance) {
-  const auto& [busy, growth, windows] = Slowest(grown);
+  const auto& [busy, growth] = Slowest(grown);
   Finding finding = Describe(view, grown, max_chance);
   finding.subkind = "expert";
   // the time of the kernels and the bytes of the collective, which no device changes
@@ -276,7 +270,8 @@ struct LateRank {
   bool by_work = false;  // it is its kernels that say so,
   bool lasting = false;  // and many windows, as this one alone does not
   double errors = 0;     // of the steps, by which it stands out then
-  uint32_t windows = 1;  // that were looked at step by step
+  // more than healthy devices differ by, so that it may be its inputs; its bytes are no device's
+  bool beyond_devices = true;
 };
 
 // Ranks that are late in this window, or over many, or that have more work than their peers over
@@ -285,28 +280,25 @@ struct LateRank {
 std::vector<LateRank> LateRanks(const CrossRankView& view, const ImbalanceOptions& options) {
   const std::vector<BusyTime> more_work =
       FindLastingExcess(view.ranks(), view.role_count(), view.past().work, view.work_times());
-  const std::vector<BusyTime> in_two = LateInTwoWindows(view, options.max_chance);
   std::vector<LateRank> late;
   for (const BusyTime& busy : view.busy_times()) {
-    const BusyTime* both = Find(in_two, busy.rank);
     const bool lasts = busy.chance <= options.max_chance &&
                        busy.slow_steps >= options.min_growth_steps * busy.steps;
     const BusyTime* over_many = Find(view.lasting_excess(), busy.rank);
-    if (both != nullptr && both->share() >= options.min_share && both->chance <= busy.chance) {
-      late.push_back({.busy = *both, .windows = 2});
-    } else if (busy.steps >= options.min_steps && busy.share() >= options.min_share && lasts) {
+    if (busy.steps >= options.min_steps && busy.share() >= options.min_share && lasts) {
       late.push_back({.busy = busy});
     } else if (const BusyTime* work = Find(more_work, busy.rank);
-               work != nullptr && IsBeyondHealthy(view, *work) &&
-               ErrorsOfSteps(*work, busy) >= kErrorsOfRoutedWork) {
+               work != nullptr && ErrorsOfSteps(*work, busy) >= kErrorsOfRoutedWork) {
       late.push_back({.busy = InSteps(*work, busy),
                       .by_work = true,
                       .lasting = true,
-                      .errors = ErrorsOfSteps(*work, busy)});
-    } else if (over_many != nullptr && IsBeyondHealthy(view, *over_many) &&
-               busy.excess_ns >= over_many->excess_ns / 2 &&
+                      .errors = ErrorsOfSteps(*work, busy),
+                      .beyond_devices = IsBeyondHealthy(view, *work)});
+    } else if (over_many != nullptr && busy.excess_ns >= over_many->excess_ns / 2 &&
                ErrorsOfSteps(*over_many, busy) >= kErrorsOfTime) {
-      late.push_back({.busy = InSteps(*over_many, busy), .lasting = true});
+      late.push_back({.busy = InSteps(*over_many, busy),
+                      .lasting = true,
+                      .beyond_devices = IsBeyondHealthy(view, *over_many)});
     }
   }
   return late;
@@ -320,26 +312,6 @@ void KeepThoseSentMore(const CrossRankView& view, std::vector<GrownRank>& routin
       FindLastingExcess(view.ranks(), view.role_count(), view.past().bytes, view.exchanged());
   std::erase_if(routing,
                 [&](const GrownRank& rank) { return Find(sent_more, rank.busy.rank) == nullptr; });
-}
-
-// Ranks that are late in this window and were sent more in it and the one before, where nothing
-// else has told it: their experts compute for what they are sent.
-void AddThoseSentMoreOfLate(const CrossRankView& view, const ImbalanceOptions& options,
-                            std::vector<GrownRank>& routing) {
-  constexpr uint32_t kWindows = 2;
-  for (const SentMore& sent : SentMoreInTwoWindows(view)) {
-    const BusyTime* now = Find(view.busy_times(), sent.rank);
-    if (now == nullptr || now->share() < options.min_share || 2 * now->slow_steps < now->steps ||
-        IsLateOnThread(view, *now))
-      continue;
-    const ComputeGrowth growth = MeasureComputeGrowth(view, *now);
-    if (growth.cause != GrowthCause::kRouting) continue;
-    BusyTime busy = *now;
-    busy.chance = sent.chance;
-    busy.steps *= kWindows;
-    busy.slow_steps *= kWindows;
-    routing.push_back({busy, growth, kWindows});
-  }
 }
 
 // Longer inputs are more tokens for some expert: a rank that is sent no more than they are longer
@@ -410,21 +382,20 @@ bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view,
   std::vector<GrownRank> data_over_many;
   std::vector<GrownRank> routing;
   std::vector<GrownRank> routing_over_many;
-  for (auto& [busy, by_work, lasting, errors, windows] : LateRanks(view, options_)) {
+  for (auto& [busy, by_work, lasting, errors, beyond_devices] : LateRanks(view, options_)) {
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
     if (by_work && errors < kErrorsOfWork && !IsRoutedInPart(growth)) continue;
     if (by_work ? !TakeLonger(growth, busy) : IsLateOnThread(view, busy)) continue;
-    if (growth.cause == GrowthCause::kData &&
+    if (growth.cause == GrowthCause::kData && beyond_devices &&
         growth.more_ns() >= options_.min_coverage * busy.excess_ns)
-      (lasting ? data_over_many : data).push_back({busy, growth, windows});
+      (lasting ? data_over_many : data).push_back({busy, growth});
     if (growth.cause == GrowthCause::kRouting)
-      (lasting ? routing_over_many : routing).push_back({busy, growth, windows});
+      (lasting ? routing_over_many : routing).push_back({busy, growth});
   }
   KeepThoseSentMore(view, routing_over_many);
   routing.insert(routing.end(), routing_over_many.begin(), routing_over_many.end());
   DropFewReplicasOverFewWindows(view, data_over_many);
   data.insert(data.end(), data_over_many.begin(), data_over_many.end());
-  if (data.empty() && routing.empty()) AddThoseSentMoreOfLate(view, options_, routing);
   if (data.empty() && routing.empty()) {
     data = MoreThanFew(view);
     DropFewReplicasOverFewWindows(view, data);

@@ -215,20 +215,20 @@ TEST(LastingImbalance, AnExpertThatIsAskedForMoreInEveryWindow) {
   EXPECT_THAT(findings[0].title, HasSubstr("rank 5"));
 }
 
-TEST(LastingImbalance, AnExpertThatIsAskedForMuchMoreShowsInTwoWindows) {
-  int told = 0;
+// A device takes longer for the same bytes; that a rank exchanges more is its routing, whether or
+// not it computes longer for that by more than healthy devices differ.
+TEST(LastingImbalance, AnExpertThatIsAskedForMuchMoreShowsInFewWindows) {
+  int found = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    UnevenWindows job({.seed = seed, .routing = 0.25});
-    const std::vector<double> alike(16, 1);
+    UnevenWindows job({.seed = seed, .routing = 0.2, .steps = 3});
+    const std::vector<double> same(8, 1);
     for (int window = 0; window < 10; ++window)
-      EXPECT_THAT(job.Next(alike), IsEmpty()) << "seed " << seed << ", window " << window;
-    for (int window = 0; window < 2; ++window) {
-      // some single window tells it, too
-      const std::vector<Finding> findings = job.Next(alike, {.tokens = 2.2});
-      told += window == 1 && findings.size() == 1 && findings[0].subkind == "expert" ? 1 : 0;
-    }
+      EXPECT_THAT(job.Next(same), IsEmpty()) << "seed " << seed << ", window " << window;
+    std::vector<Finding> findings;
+    for (int window = 0; window < 8; ++window) findings = job.Next(same, {.tokens = 1.7});
+    found += findings.size() == 1 && findings[0].subkind == "expert" ? 1 : 0;
   }
-  EXPECT_GE(told, 15);
+  EXPECT_GE(found, 17);
 }
 
 TEST(LastingImbalance, MoreTokensInOneWindowAreNotWhyARankIsLateInAll) {
