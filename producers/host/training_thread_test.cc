@@ -7,7 +7,9 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "producers/core/testing/recorded_core.h"
@@ -198,6 +200,7 @@ class RealThread {
     changed_.wait(lock, [&] { return id_ != 0; });
   }
   int id() const { return id_; }
+  // Until the system has forgotten it, which is a moment after it was joined.
   void End() {
     {
       const std::lock_guard lock(mutex_);
@@ -205,6 +208,9 @@ class RealThread {
     }
     changed_.notify_all();
     thread_.join();
+    while (std::filesystem::exists("/proc/self/task/" + std::to_string(id_))) {
+      std::this_thread::yield();
+    }
   }
 
  private:
