@@ -269,6 +269,13 @@ void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTi
           {std::string(kSeenInWindows), "count", 1, 0, kWindowsOfTurns, 1});
     return;
   }
+  const std::optional<UnattributedWork> unattributed =
+      FindUnattributedWork(view, busy, options_.cause.min_coverage);
+  if (unattributed && unattributed->specificity() >= options_.min_specificity) {
+    findings.push_back(
+        DescribeUnattributedWork(view, busy, *unattributed, options_.min_separation));
+    return;
+  }
   if (busy.share() < options_.min_share_unexplained ||
       busy.separation() < options_.min_separation_unexplained)
     return;
@@ -283,10 +290,9 @@ void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTi
     return;
   if (cause && cause->specificity >= options_.min_slowdown_unexplained) {
     findings.push_back(Describe(view, busy, *cause, false, options_));
-  } else if (const std::optional<UnattributedWork> work =
-                 FindUnattributedWork(view, busy, options_.cause.min_coverage)) {
+  } else if (unattributed) {
     findings.push_back(
-        DescribeUnattributedWork(view, busy, *work, options_.min_separation_unexplained));
+        DescribeUnattributedWork(view, busy, *unattributed, options_.min_separation_unexplained));
   }
 }
 

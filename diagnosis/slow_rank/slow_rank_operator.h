@@ -28,11 +28,12 @@ struct SlowRankOptions {
   double min_slowdown_unexplained = 0.15;
   // share by time of a device's kernels that are longer, where all of them are blamed
   double min_uniform = 0.5;
-  // Of ranks that are late by little over many windows (lasting_excess.h):
-  double least_growth = 0.01;  // of all kernels of a device
-  // share of the function's time that the peers do not need: less is the way of a device or of its
-  // inputs, not of a function
+  // Share of a function's time that the peers do not need, and of the time in which nothing was
+  // recorded: less is the way of a device or of its inputs, not of a function. Asked of that time,
+  // which is a function whose name is missing, and where many windows show a rank late by little
+  // (lasting_excess.h).
   double min_specificity = 0.15;
+  double least_growth = 0.01;  // of all kernels of a device, over many windows
   CauseOptions cause;
 };
 

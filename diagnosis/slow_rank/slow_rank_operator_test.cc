@@ -157,14 +157,16 @@ TEST(SlowRankOperator, TwoFaultsAreTwoFindings) {
   EXPECT_EQ(findings[1].function, "throttled_layer");
 }
 
-// Four ranks; the thread of rank 1 takes 40 ms a step in nothing that was recorded.
-std::vector<Finding> ClaimsOfUnattributedWork(uint64_t lost, FunctionClass recorded) {
+// Four ranks; the thread of rank 1 takes 40 ms in nothing that was recorded, in these steps.
+std::vector<Finding> ClaimsOfUnattributedWork(uint64_t lost, FunctionClass recorded,
+                                              const std::vector<uint32_t>& steps = {0, 1, 2, 3, 4,
+                                                                                    5, 6, 7}) {
   TrainingView job(4);
   job.RunOnAll("forward", 40, "train > main", recorded);
   for (uint32_t rank = 0; rank < 4; ++rank) {
     for (uint32_t step = 0; step < 8; ++step) job.Jitter(rank, step, 40 + (rank + step) % 3);
   }
-  for (uint32_t step = 0; step < 8; ++step) job.Jitter(1, step, 40);
+  for (const uint32_t step : steps) job.Jitter(1, step, 40);
   job.Finish();
   job.batches()[1].completeness = {.events = 10'000, .lost = lost};
   const CrossRankView view(job.batches(), job.summaries());
@@ -194,6 +196,16 @@ TEST(SlowRankOperator, AStragglerWhoseWorkWasNotRecordedIsNamedWithoutAFunction)
     ASSERT_NE(unattributed, nullptr);
     EXPECT_NEAR(unattributed->culprit - unattributed->peers, 40e6, 2e6);
   }
+}
+
+// A fault that begins within a recording, or that not every step has, leaves time without events as
+// it leaves time in a function.
+TEST(SlowRankOperator, TimeWithoutEventsIsAFunctionWhoseNameIsMissing) {
+  const std::vector<Finding> findings =
+      ClaimsOfUnattributedWork(0, FunctionClass::kCpuOp, {1, 2, 4, 6, 7});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 1);
+  EXPECT_EQ(SlowSteps(findings[0])->culprit, 5);
 }
 
 TEST(SlowRankOperator, LostWaitsMayLookLikeUnattributedWork) {

@@ -16,6 +16,7 @@ struct UnattributedWork {
   double own_ns = 0;
   double peers_ns = 0;  // median over the other ranks of its role
   double excess_ns() const { return own_ns - peers_ns; }
+  double specificity() const { return own_ns > 0 ? excess_ns() / own_ns : 0; }  // at most 1
 };
 
 // Nothing where less than `min_coverage` of the rank's excess is unattributed, or where the events
