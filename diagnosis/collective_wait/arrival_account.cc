@@ -1,6 +1,7 @@
 #include "diagnosis/collective_wait/arrival_account.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "diagnosis/distributions.h"
 #include "diagnosis/robust_statistics.h"
@@ -44,11 +45,41 @@ bool CrossesRoles(const CrossRankView& view, const CollectiveSummary& summary) {
                      });
 }
 
+// How often it arrives last.
+double ChanceOfCount(const ArrivalAccount& rank) {
+  return BinomialTail(rank.operations, rank.last,
+                      rank.expected_last / static_cast<double>(rank.operations));
+}
+
+// By how much longer the others wait for it than for each other.
+double ChanceOfWaits(std::span<const ArrivalAccount> accounts, const ArrivalAccount& rank) {
+  constexpr double kTimerResolutionNs = 1e3;
+  double others_last = 0;
+  double others_ns = 0;
+  for (const ArrivalAccount& other : accounts) {
+    if (other.rank == rank.rank) continue;
+    others_last += static_cast<double>(other.last);
+    others_ns += static_cast<double>(other.caused_wait_ns);
+  }
+  const auto last = static_cast<double>(rank.last);
+  if (last < 1 || others_last < 1) return 1;
+  return FisherTail(static_cast<double>(rank.caused_wait_ns) / last /
+                        std::max(kTimerResolutionNs, others_ns / others_last),
+                    last, others_last);
+}
+
+// Of two independent ones: the tail of a chi-squared with four degrees of freedom.
+double Together(double a, double b) {
+  const double product = a * b;
+  return product > 0 ? product * (1 - std::log(product)) : 0;
+}
+
 }  // namespace
 
-double ArrivalAccount::chance() const {
-  if (operations == 0) return 1;
-  return BinomialTail(operations, last, expected_last / static_cast<double>(operations));
+double ChanceOfArrivals(std::span<const ArrivalAccount> accounts, const ArrivalAccount& rank) {
+  if (rank.operations == 0) return 1;
+  return std::min(1.0, static_cast<double>(accounts.size()) *
+                           Together(ChanceOfCount(rank), ChanceOfWaits(accounts, rank)));
 }
 
 std::vector<ArrivalAccount> AccountArrivals(const CrossRankView& view) {
@@ -58,6 +89,12 @@ std::vector<ArrivalAccount> AccountArrivals(const CrossRankView& view) {
       continue;
     for (const MemberSummary& member : summary.members)
       AddMember(member, summary.members.size(), by_rank[member.rank]);
+  }
+  for (const CollectiveSummary& summary : view.summaries()) {
+    for (const PairSummary& pair : summary.pairs) {
+      const auto account = by_rank.find(pair.destination);
+      if (account != by_rank.end()) account->second.receive_wait_ns += pair.receive_wait_ns;
+    }
   }
   std::vector<ArrivalAccount> accounts;
   for (auto& [rank, account] : by_rank) {

@@ -51,6 +51,16 @@ std::vector<Victim> VictimsOf(const std::vector<ArrivalAccount>& accounts,
   return victims;
 }
 
+// It comes late because what others send to it does: it waits for them for half as long and more as
+// anybody waits for it. In a pipeline the stage behind the slow one does.
+bool IsVictim(const std::vector<ArrivalAccount>& accounts, const ArrivalAccount& rank) {
+  int64_t worst = 0;
+  for (const ArrivalAccount& other : accounts) {
+    if (other.rank != rank.rank) worst = std::max(worst, other.exposed_wait_ns);
+  }
+  return 2 * rank.receive_wait_ns >= worst;
+}
+
 // "then rank 5 at 2 and rank 4 at 1": the others that came last, so that nobody takes the main
 // culprit for the only one.
 std::string OthersThatCameLast(const std::vector<ArrivalAccount>& accounts,
@@ -79,8 +89,7 @@ std::string Meanwhile(const ArrivalAccount& culprit) {
 }
 
 Finding Describe(const CrossRankView& view, const std::vector<ArrivalAccount>& accounts,
-                 const ArrivalAccount& culprit, int64_t caused_by_all,
-                 const CollectiveWaitOptions& options) {
+                 const ArrivalAccount& culprit, int64_t caused_by_all, double most_chance) {
   const RankView& rank = *view.FindRank(culprit.rank);
   const size_t steps = std::max<size_t>(1, StepsIn(view));
   Finding finding;
@@ -107,8 +116,8 @@ Finding Describe(const CrossRankView& view, const std::vector<ArrivalAccount>& a
   finding.evidence = {
       {"arrived_last", "count", static_cast<double>(culprit.last), peers_last,
        culprit.expected_last, culprit.operations},
-      {"chance_of_arriving_last_so_often", "probability", culprit.chance(), 0.5, options.max_chance,
-       culprit.operations},
+      {"chance_of_arriving_last_so_often", "probability", ChanceOfArrivals(accounts, culprit), 0.5,
+       most_chance, culprit.operations},
       {"caused_wait", "ns", static_cast<double>(culprit.caused_wait_ns),
        static_cast<double>(caused_by_all - culprit.caused_wait_ns) /
            (static_cast<double>(accounts.size()) - 1),
@@ -163,14 +172,13 @@ void CollectiveWaitOperator::Evaluate(const CrossRankView& view,
   const double victims = static_cast<double>(accounts.size()) - 1;
   const double lost_share =
       static_cast<double>(worst.caused_wait_ns) / victims / std::max(1.0, WindowLength(view));
+  const double most_chance = lost_share >= options_.large_loss ? options_.max_chance_of_large_loss
+                                                               : options_.max_chance;
   if (view.FindRank(worst.rank) == nullptr || worst.operations < options_.min_operations ||
-      worst.chance() > options_.max_chance)
+      ChanceOfArrivals(accounts, worst) > most_chance)
     return;
-  if (static_cast<double>(worst.caused_wait_ns) <
-      options_.min_caused_share * static_cast<double>(caused_by_all))
-    return;
-  if (lost_share < options_.min_lost_share) return;
-  findings.push_back(Describe(view, accounts, worst, caused_by_all, options_));
+  if (lost_share < options_.min_lost_share || IsVictim(accounts, worst)) return;
+  findings.push_back(Describe(view, accounts, worst, caused_by_all, most_chance));
 }
 
 }  // namespace eroica

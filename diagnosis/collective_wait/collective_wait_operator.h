@@ -9,9 +9,13 @@ namespace eroica {
 struct CollectiveWaitOptions {
   uint32_t max_steps = 2;         // windows of more steps belong to SlowRankOperator
   uint64_t min_operations = 4;    // that all members joined
-  double min_caused_share = 0.4;  // of all waiting that late arrivals caused
-  // probability that a rank like all others arrives last so often (binomial)
-  double max_chance = 0.01;
+  // probability that any rank of a job whose ranks are the same would make the others wait so
+  // often and so long (arrival_account.h)
+  double max_chance = 1e-3;
+  // or so seldom, where the window lost so much: what to do about a third of a step is worth a look
+  // that one in twenty healthy windows wastes
+  double max_chance_of_large_loss = 0.05;
+  double large_loss = 0.3;
   double min_lost_share = 0.05;  // of the window: mean over the victims of what they lost
 };
 

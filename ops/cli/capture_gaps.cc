@@ -7,6 +7,7 @@
 
 #include "diagnosis/duration_text.h"
 #include "diagnosis/hang/hang_text.h"
+#include "diagnosis/slow_rank/slow_rank_operator.h"
 
 namespace eroica {
 namespace {
@@ -73,6 +74,18 @@ void AddMissingRanks(const JobCoverage& coverage, const std::vector<uint32_t>& m
       gaps);
 }
 
+// Of few steps nobody knows what lasts.
+void AddShortWindows(const JobCoverage& coverage, const char* action, CaptureGaps* gaps) {
+  const uint32_t steps = coverage.most_steps;
+  if (coverage.ranks_with_steps == 0 || steps >= SlowRankOptions{}.min_steps) return;
+  Add(true,
+      fmt::format("No more than {} can be compared at once, and who is late in {} need not be so "
+                  "in the next: what lasts and what happened once look the same. {}",
+                  steps == 1 ? "one step" : fmt::format("{} steps", steps),
+                  steps == 1 ? "one" : "them", action),
+      gaps);
+}
+
 }  // namespace
 
 CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverage) {
@@ -101,6 +114,8 @@ CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverag
                     report.ranks.size() - report.ranks_with_steps, report.ranks.size()),
         &gaps);
   }
+  if (report.ranks_with_steps > 0)
+    AddShortWindows(coverage, "Record ten steps and more, and compare them together.", &gaps);
   if (report.ranks_with_stacks == 0) {
     Add(false,
         "No trace holds Python call stacks: a slow function of the training thread can be seen, "
@@ -129,6 +144,7 @@ CaptureGaps FindLiveGaps(const JobCoverage& coverage) {
         "eroica.step().",
         &gaps);
   }
+  AddShortWindows(coverage, "Let the job run for longer, or compare more steps at once.", &gaps);
   return gaps;
 }
 

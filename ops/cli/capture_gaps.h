@@ -14,7 +14,7 @@ struct CaptureGaps {
   // Each says in full sentences what is missing, what it leaves open, and what to record.
   std::vector<std::string> sentences;
   // Without findings nobody can tell whether the job is healthy: ranks are missing, nobody has a
-  // peer, or no step is marked.
+  // peer, no step is marked, or too few are compared at once.
   bool undecided = false;
 };
 

@@ -13,11 +13,19 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-const JobCoverage kHealthy{.step_ns = 100e6, .wait_ns = 20e6};
+const JobCoverage kHealthy{.most_steps = 8, .step_ns = 100e6, .wait_ns = 20e6};
 const JobCoverage kHeldUp{
-    .step_ns = 100e6, .wait_ns = 45e6, .collective_wait_ns = 45e6, .common_wait_ns = 40e6};
+    .most_steps = 8,
+    .step_ns = 100e6,
+    .wait_ns = 45e6,
+    .collective_wait_ns = 45e6,
+    .common_wait_ns = 40e6};
 const JobCoverage kPipeline{
-    .step_ns = 100e6, .wait_ns = 45e6, .collective_wait_ns = 5e6, .common_wait_ns = 2e6};
+    .most_steps = 8,
+    .step_ns = 100e6,
+    .wait_ns = 45e6,
+    .collective_wait_ns = 5e6,
+    .common_wait_ns = 2e6};
 
 ImportReport Whole() {
   ImportReport report;
@@ -31,6 +39,22 @@ TEST(CaptureGaps, AWholeCaptureHasNone) {
   const CaptureGaps gaps = FindTraceGaps(Whole(), kHeldUp);
   EXPECT_THAT(gaps.sentences, IsEmpty());
   EXPECT_FALSE(gaps.undecided);
+}
+
+TEST(CaptureGaps, OfOneStepOrTwoNobodyKnowsWhatLasts) {
+  JobCoverage coverage = kHealthy;
+  coverage.ranks_with_steps = 4;
+  coverage.most_steps = 1;
+  const CaptureGaps one = FindTraceGaps(Whole(), coverage);
+  EXPECT_TRUE(one.undecided);
+  EXPECT_THAT(one.sentences, ElementsAre(AllOf(HasSubstr("No more than one step can be compared"),
+                                               HasSubstr("Record ten steps and more"))));
+  coverage.ranks = {0, 1};
+  coverage.world_size = 2;
+  coverage.most_steps = 2;
+  EXPECT_THAT(FindLiveGaps(coverage).sentences, ElementsAre(HasSubstr("No more than 2 steps")));
+  coverage.most_steps = 3;
+  EXPECT_FALSE(FindTraceGaps(Whole(), coverage).undecided);
 }
 
 TEST(CaptureGaps, ARankThatIsNotRecordedCostsNoMoreThanTheOthersWait) {
@@ -126,7 +150,8 @@ TEST(CaptureGaps, AJobOfWhichNothingWasRecordedIsNotHealthy) {
 }
 
 TEST(CaptureGaps, ALiveJobIsWholeWithAllRanksAndSteps) {
-  JobCoverage coverage{.world_size = 3, .ranks = {0, 1, 2}, .ranks_with_steps = 3};
+  JobCoverage coverage{
+      .world_size = 3, .ranks = {0, 1, 2}, .ranks_with_steps = 3, .most_steps = 3};
   EXPECT_THAT(FindLiveGaps(coverage).sentences, IsEmpty());
   coverage.ranks = {0, 2};
   EXPECT_THAT(FindLiveGaps(coverage).sentences, ElementsAre(HasSubstr("rank 1 of 3")));

@@ -129,8 +129,8 @@ void AddDiagnoseCommand(CLI::App& app, int* exit_code) {
       "Examples:\n"
       "  eroica diagnose traces/\n"
       "  eroica diagnose rank*.json.gz --json | jq '.findings[].title'\n\n"
-      "Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell (ranks or step marks are "
-      "missing).");
+      "Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell (ranks, steps or "
+      "step marks are missing).");
   command->callback([flags, exit_code] {
     const absl::StatusOr<Diagnosis> diagnosis = Diagnose(flags->traces);
     if (!diagnosis.ok()) {

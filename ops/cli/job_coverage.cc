@@ -122,6 +122,8 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
       coverage.world_size = std::max(coverage.world_size, batch.world_size);
       if (batch.silent) continue;
       reported.insert(batch.rank.value);
+      coverage.most_steps =
+          std::max(coverage.most_steps, static_cast<uint32_t>(batch.steps.size()));
       Add(batch, &ranks[batch.rank.value]);
       common_wait.Add(batch);
     }

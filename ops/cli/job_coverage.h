@@ -16,6 +16,7 @@ struct JobCoverage {
   uint32_t world_size = 0;        // the largest that a rank names
   std::vector<uint32_t> ranks;    // that have patterns, ascending
   uint32_t ranks_with_steps = 0;  // of these
+  uint32_t most_steps = 0;        // of a window: the most that any of these ranks shows at once
   double step_ns = 0;             // mean duration of a step: median over the ranks with steps
   double wait_ns = 0;             // of that, exposed waiting for peers: likewise
   // Of that, without waits in sends and receives: waiting in a pipeline is mostly its bubble.
