@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -21,6 +22,8 @@ struct RankSteps {
   double wait_ns = 0;
   double pair_wait_ns = 0;  // in sends and receives
   double transfer_ns = 0;   // of the busiest connection of each window
+  // in collectives with all of their members that are recorded, of communicators that lack others
+  double together_ns = 0;
 };
 
 // Of each step the least that any rank waits: of the newest steps, so that a job of months needs no
@@ -45,8 +48,13 @@ class CommonWait {
   std::map<int64_t, int64_t> least_ns_;  // by step
 };
 
-// Of pairs of ranks, at both ends.
-void AddPairs(const CollectiveSummary& summary, std::map<uint32_t, RankSteps>* ranks) {
+// What the recorded members of a communicator wait in its operations at the same time: none of them
+// is who they wait for. And the waits of pairs of ranks, at both ends.
+void AddWaits(const CollectiveSummary& summary, std::map<uint32_t, RankSteps>* ranks) {
+  for (const MemberSummary& member : summary.members) {
+    if (!summary.missing.empty())
+      (*ranks)[member.rank.value].together_ns += static_cast<double>(summary.transfer_ns);
+  }
   for (const PairSummary& pair : summary.pairs) {
     (*ranks)[pair.destination.value].pair_wait_ns += static_cast<double>(pair.receive_wait_ns);
     (*ranks)[pair.source.value].pair_wait_ns += static_cast<double>(pair.send_wait_ns);
@@ -68,6 +76,19 @@ double MedianAStep(const std::map<uint32_t, RankSteps>& ranks, double RankSteps:
     if (sum.steps > 0) values.push_back(sum.*time / sum.steps);
   }
   return Median(std::span(values));
+}
+
+// A step, of the rank that is together with others in collectives for the shortest time. Infinite
+// where nothing was recorded of that.
+double LeastTogether(const std::map<uint32_t, RankSteps>& ranks) {
+  double least = std::numeric_limits<double>::infinity();
+  bool known = false;
+  for (const auto& [rank, sum] : ranks) {
+    if (sum.steps <= 0) continue;
+    least = std::min(least, sum.together_ns / sum.steps);
+    known = known || sum.together_ns > 0;
+  }
+  return known ? least : std::numeric_limits<double>::infinity();
 }
 
 // Of their waits what lies in collectives, by the median rank.
@@ -116,7 +137,7 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
       // Summaries of communicators lie on the same topic. A silent rank has sent nothing.
       if (decoder.Decode(record.payload(), &batch) != DropReason::kNone) {
         if (decoder.Decode(record.payload(), &summary) == DropReason::kNone)
-          AddPairs(summary, &ranks);
+          AddWaits(summary, &ranks);
         continue;
       }
       coverage.world_size = std::max(coverage.world_size, batch.world_size);
@@ -141,7 +162,7 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
   }
   const double in_collectives = ShareInCollectives(ranks);
   coverage.collective_wait_ns = coverage.wait_ns * in_collectives;
-  coverage.common_wait_ns = common_wait.MeanNs() * in_collectives;
+  coverage.common_wait_ns = std::min(common_wait.MeanNs() * in_collectives, LeastTogether(ranks));
   return coverage;
 }
 

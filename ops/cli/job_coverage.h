@@ -21,8 +21,9 @@ struct JobCoverage {
   double wait_ns = 0;             // of that, exposed waiting for peers: likewise
   // Of that, without waits in sends and receives: waiting in a pipeline is mostly its bubble.
   double collective_wait_ns = 0;
-  // Likewise what all recorded ranks wait at once: in each step the least of any of them. Who holds
-  // the others up hardly waits itself.
+  // Likewise what all recorded ranks wait at once: in each step the least of any of them, and no
+  // more than what they spend in collectives together. Who holds the others up hardly waits itself,
+  // or does so in operations that the others come late to.
   double common_wait_ns = 0;
   // The longest that a connection of any recorded rank carries data, a step: while they wait for a
   // rank that is late, connections carry nothing.

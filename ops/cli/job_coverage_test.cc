@@ -39,7 +39,31 @@ class JobCoverageTest : public ::testing::Test {
       batch.steps.push_back({.id = static_cast<int64_t>(batch.steps.size()),
                              .duration_ns = kStepMs * kMs,
                              .peer_wait_ns = wait_ms * kMs});
-    const Bytes payload = encoder_.Encode(batch);
+    Append(encoder_.Encode(batch));
+  }
+
+  // Ranks 0 and 1 were in collectives of a communicator for so long at the same time; rank 2, which
+  // is in it too, reports nothing.
+  void ReportTogether(int64_t together_ms) {
+    CollectiveSummary summary;
+    summary.job = JobId{"job"};
+    summary.communicator = CommId{1};
+    summary.world_size = 4;
+    summary.members = {{.rank = RankId{0}}, {.rank = RankId{1}}};
+    summary.transfer_ns = together_ms * kMs;
+    summary.missing = {RankId{2}};
+    Append(encoder_.Encode(summary));
+  }
+
+  JobCoverage Measure() {
+    absl::StatusOr<JobCoverage> coverage =
+        MeasureJobCoverage(log_, std::string(kDefaultTopicPrefix));
+    EXPECT_TRUE(coverage.ok()) << coverage.status();
+    return coverage.ok() ? *coverage : JobCoverage();
+  }
+
+ private:
+  void Append(const Bytes& payload) {
     absl::StatusOr<std::unique_ptr<LogProducer>> producer = log_.NewProducer();
     ASSERT_TRUE(producer.ok()) << producer.status();
     ASSERT_TRUE(
@@ -51,13 +75,6 @@ class JobCoverageTest : public ::testing::Test {
                       .timestamp_ms = 1,
                       .partition = 0})
             .ok());
-  }
-
-  JobCoverage Measure() {
-    absl::StatusOr<JobCoverage> coverage =
-        MeasureJobCoverage(log_, std::string(kDefaultTopicPrefix));
-    EXPECT_TRUE(coverage.ok()) << coverage.status();
-    return coverage.ok() ? *coverage : JobCoverage();
   }
 
   MemoryLog log_;
@@ -80,6 +97,16 @@ TEST_F(JobCoverageTest, WhereSomeRankHardlyWaitsInEachStepNothingIsInCommon) {
   const JobCoverage coverage = Measure();
   EXPECT_DOUBLE_EQ(coverage.wait_ns, 25.5 * kMs) << "each waits for the other one";
   EXPECT_DOUBLE_EQ(coverage.common_wait_ns, 1 * kMs);
+}
+
+// One is late to the data, the other one to the gradients: each waits, and never both at once.
+TEST_F(JobCoverageTest, RanksThatWaitForEachOtherWithinAStepDoNotWaitAtOnce) {
+  Report(0, {50, 60});
+  Report(1, {40, 70});
+  ReportTogether(14);
+  const JobCoverage coverage = Measure();
+  EXPECT_DOUBLE_EQ(coverage.wait_ns, 55 * kMs);
+  EXPECT_DOUBLE_EQ(coverage.common_wait_ns, 7 * kMs) << "14 ms of two steps";
 }
 
 TEST_F(JobCoverageTest, OfNothingNothingIsKnown) {
