@@ -195,6 +195,26 @@ std::vector<bool> FindHeldUp(const WaitGraph& graph) {
   return held_up;
 }
 
+size_t WaitingIn(const WaitGraph& graph, const HangClaim& claim) {
+  size_t ranks = 0;
+  for (const uint32_t operation : claim.operations)
+    ranks += graph.operations()[operation].waiting.size();
+  return ranks;
+}
+
+// Who is silent is blamed for want of a better reason: it may be held up by what holds others up,
+// in an operation that nobody else recorded. A job seldom hangs twice at once.
+void DropSilentBesideLargerHang(const WaitGraph& graph, std::map<HangKind, HangClaim>* claims) {
+  const auto silent = claims->find(HangKind::kSilent);
+  if (silent == claims->end()) return;
+  const size_t waiting = WaitingIn(graph, silent->second);
+  const bool larger = std::ranges::any_of(*claims, [&](const auto& entry) {
+    const auto& [kind, claim] = entry;
+    return kind != HangKind::kSilent && !claim.undecided && WaitingIn(graph, claim) > waiting;
+  });
+  if (larger) claims->erase(silent);
+}
+
 void Merge(HangClaim&& from, HangClaim* into) {
   const auto append = [](auto& to, const auto& rows) {
     to.insert(to.end(), rows.begin(), rows.end());
@@ -233,6 +253,7 @@ std::vector<HangClaim> ClaimsOf(const WaitGraph& graph) {
     const auto [known, is_new] = claims.try_emplace(claim.kind, claim);
     if (!is_new) Merge(std::move(claim), &known->second);
   }
+  DropSilentBesideLargerHang(graph, &claims);
   std::vector<HangClaim> all;
   for (auto& [kind, claim] : claims) {
     if (kind == HangKind::kCommunication &&

@@ -38,7 +38,8 @@ struct HangClaim {
 };
 
 // One claim a kind: roots of one kind are one hang. A silent rank is not claimed where it is a
-// member of an operation in which others are known to hold all up: it may stand there, too.
+// member of an operation in which others are known to hold all up (it may stand there, too), nor
+// beside a hang that holds up more ranks.
 std::vector<HangClaim> ClaimsOf(const WaitGraph& graph);
 
 }  // namespace eroica

@@ -120,6 +120,18 @@ TEST(HangOperator, ASilentRankIsNotBlamedWhereItMayStandAsOthersDo) {
   EXPECT_THAT(Culprits(findings[0]), ElementsAre(1));
 }
 
+// Rank 4 waits to receive from a rank whose dump is missing; that one may wait for the rank that
+// never launched what the others wait in, in a receive of its own.
+TEST(HangOperator, ASilentRankIsNotBlamedBesideWhoHoldsUpMore) {
+  StandingJob job(6);
+  const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
+  const uint16_t pp = job.Group("pp", {4, 5});
+  job.InFlight(dp, kAllReduce, 41, {0, 1, 2}).In(3, "sleep").Receive(pp, 4, 5).Silence(5);
+  const std::vector<Finding> findings = Evaluate(job);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(Culprits(findings[0]), ElementsAre(3));
+}
+
 TEST(HangOperator, NamesTheRankThatIsSilent) {
   StandingJob job(3);
   const uint16_t dp = job.Group("dp", {0, 1, 2});

@@ -90,12 +90,12 @@ void AddShortWindows(const JobCoverage& coverage, const char* action, CaptureGap
 
 CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverage) {
   CaptureGaps gaps;
-  if (report.stalled_only) return gaps;
   JobCoverage imported = coverage;
   imported.world_size = report.world_size;
   imported.ranks = report.ranks;
   if (const std::vector<uint32_t> missing = imported.missing_ranks(); !missing.empty())
     AddMissingRanks(imported, missing, "Record all ranks.", &gaps);
+  if (report.stalled_only) return gaps;
   if (report.world_size <= 1) {
     Add(true,
         "The job is one rank, or the traces do not say of how many: it has no peers to be "
