@@ -12,6 +12,7 @@
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/sampled_stacks.h"
 #include "diagnosis/stack_frames.h"
+#include "diagnosis/starvation.h"
 #include "diagnosis/symptom.h"
 #include "diagnosis/thread_function.h"
 
@@ -177,26 +178,31 @@ double FoldedBeyond(const PatternBatch& own, const PatternBatch& peer,
 class PeerTimes {
  public:
   PeerTimes(const CrossRankView& view, RankIndex rank, const CauseOptions& options)
-      : view_(view), own_(*view.ranks()[rank].batch), peers_(PeersOf(view, rank, options)) {
+      : view_(view), own_(view.ranks()[rank]), peers_(PeersOf(view, rank, options)) {
     for (const RankIndex peer : peers_)
       times_.push_back(InclusiveTimesOf(*view.ranks()[peer].batch));
   }
 
-  // A step; 0 without peers.
+  // A step; 0 without peers. Of waits for a processor what they would be on a peer that wants one
+  // for as long as the rank: who runs more waits more, and that is no fault of the processors.
   double MedianNs(std::string_view frame, const Inclusive& own) const {
     std::vector<double> ns;
     for (size_t i = 0; i < peers_.size(); ++i) {
+      const RankView& peer = view_.ranks()[peers_[i]];
       const auto it = times_[i].find(KeyOf(frame));
-      ns.push_back(it != times_[i].end() ? it->second.ns
-                                         : FoldedBeyond(own_, *view_.ranks()[peers_[i]].batch,
-                                                        own.heaviest->function_class));
+      ns.push_back(it != times_[i].end()
+                       ? it->second.ns
+                       : FoldedBeyond(*own_.batch, *peer.batch, own.heaviest->function_class));
+      const double runs_ns = WantsToRunNs(*peer.batch, peer.step);
+      if (frame.starts_with(kWaitForProcessor) && runs_ns > 0)
+        ns.back() *= WantsToRunNs(*own_.batch, own_.step) / runs_ns;
     }
     return ns.empty() ? 0 : Median(std::span(ns));
   }
 
  private:
   const CrossRankView& view_;
-  const PatternBatch& own_;
+  const RankView& own_;
   std::vector<RankIndex> peers_;
   std::vector<InclusiveTimes> times_;  // by peer
 };

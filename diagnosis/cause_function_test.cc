@@ -107,7 +107,8 @@ TEST(FindCauseFunction, WaitsForTheLockAreOneWhoeverHeldIt) {
   }
 }
 
-// Its holder runs, and so takes a processor from the rank, too.
+// Its holder runs, and so takes a processor from the rank, too: more than the rank would wait for
+// one anyhow, as it wants to run for 70 ms and its peers for 60.
 TEST(FindCauseFunction, WhoHoldsTheLockMakesItWaitForAProcessorToo) {
   TrainingView job(8);
   job.RunOnAll("forward", 60, "main").RunOnAll(kRunnable, 20);
@@ -115,8 +116,21 @@ TEST(FindCauseFunction, WhoHoldsTheLockMakesItWaitForAProcessorToo) {
   const auto cause = CauseOf(job, 3, 30);
   ASSERT_TRUE(cause);
   EXPECT_EQ(cause->name, kHeld);
-  EXPECT_NEAR(cause->processor_wait_ns, 20 * kMs, 1);
-  EXPECT_NEAR(cause->coverage, 1, 1e-6);
+  EXPECT_NEAR(cause->processor_wait_ns, (40 - 20 * 70 / 60.0) * kMs, 1);
+  EXPECT_NEAR(cause->coverage, (10 + 40 - 20 * 70 / 60.0) / 30, 1e-6);
+}
+
+// Ranks outnumber processors: all wait for one, the longer the more they run.
+TEST(FindCauseFunction, WhoRunsLongerWaitsLongerForAProcessor) {
+  for (const double longer_ms : {0.0, 30.0}) {
+    TrainingView job(8);
+    job.RunOnAll("forward", 30, "main").RunOnAll(kRunnable, 30);
+    job.Run(3, "extra_layer", longer_ms, "main > forward").Run(3, kRunnable, 30);
+    const auto cause = CauseOf(job, 3, 30 + longer_ms);
+    ASSERT_TRUE(cause);
+    EXPECT_EQ(cause->name, longer_ms > 0 ? "extra_layer" : kRunnable);
+    EXPECT_NEAR(cause->peers_ns, longer_ms > 0 ? 0 : 30 * kMs, 1);
+  }
 }
 
 // All ranks wait for the lock as long, or one hardly at all: the processor is what it lacks.

@@ -2,8 +2,9 @@
 // for the interpreter's lock.
 #pragma once
 
-#include <string_view>
+#include <algorithm>
 
+#include "diagnosis/mean_step.h"
 #include "diagnosis/thread_function.h"
 #include "schemas/pattern_batch.h"
 
@@ -27,18 +28,16 @@ inline double CriticalStarvedNs(const PatternBatch& batch) {
   return ns;
 }
 
-// Where a host has fewer processors than its ranks want, all of them wait for one, and who waits
-// longer may be the scheduler's turn for a window or two. So it is where the others wait for a
-// third as long at least, and it costs less than a sixth of the step: healthy ranks of live jobs
-// differed by up to a tenth, those that shared a processor with a neighbor by a third. A claim of
-// it must be made in so many windows.
-inline constexpr double kWindowsOfTurns = 3;
-inline bool MayBeTurnOfTheScheduler(std::string_view function, double own_ns, double others_ns,
-                                    double step_ns) {
-  constexpr double kThird = 1.0 / 3;
-  constexpr double kSixth = 1.0 / 6;
-  return function.starts_with(kWaitForProcessor) && others_ns >= kThird * own_ns &&
-         own_ns - others_ns < kSixth * step_ns;
+// For how long its thread wants to run in a mean step: busy, and not waiting for a processor. Who
+// wants to run for longer also waits for longer, where ranks outnumber processors, and that is no
+// fault of these.
+inline double WantsToRunNs(const PatternBatch& batch, const MeanStep& step) {
+  double waits_ns = 0;
+  for (const FunctionPattern& pattern : batch.patterns) {
+    if (pattern.name.starts_with(kWaitForProcessor))
+      waits_ns += static_cast<double>(pattern.critical_ns);
+  }
+  return std::max(0.0, step.busy_ns() - waits_ns / std::max(1.0, step.steps));
 }
 
 }  // namespace eroica

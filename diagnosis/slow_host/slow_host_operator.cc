@@ -15,7 +15,6 @@
 #include "diagnosis/sampled_stacks.h"
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/stack_frames.h"
-#include "diagnosis/starvation.h"
 
 namespace eroica {
 namespace {
@@ -83,6 +82,8 @@ Finding Begin(const CrossRankView& view, const HostRanks& host, double lost_ns) 
   return finding;
 }
 
+constexpr double kWindowsOfFewStacks = 3;  // that must show what few stacks saw
+
 // Of stacks that are sampled, a few in a window tell little.
 bool IsSeenRarely(const CrossRankView& view, const HostRanks& host, const HostFunction& function) {
   if (!IsSeenInStacks(*function.column->sample)) return false;
@@ -92,12 +93,6 @@ bool IsSeenRarely(const CrossRankView& view, const HostRanks& host, const HostFu
     return SamplingErrorsBetween(function.own_ns * steps, function.others_ns * steps,
                                  SampleNs(batch)) < kSamplingErrors;
   });
-}
-
-bool MayBeAccident(const CrossRankView& view, const HostRanks& host, const HostFunction& function) {
-  const std::string_view name = function.column->sample->name;
-  return MayBeTurnOfTheScheduler(name, function.own_ns, function.others_ns, host.step_ns) ||
-         IsSeenRarely(view, host, function);
 }
 
 // Built-in functions are no place in anybody's source: the frame that calls them is
@@ -387,8 +382,9 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& h
       {"active_steps", "count", static_cast<double>(FewestActive(host, *function.column)), 0, 0,
        steps},
   };
-  if (MayBeAccident(view, host, function))
-    finding.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, kWindowsOfTurns, 1});
+  if (IsSeenRarely(view, host, function))
+    finding.evidence.push_back(
+        {std::string(kSeenInWindows), "count", 1, 0, kWindowsOfFewStacks, 1});
   if (function.cpu_share)
     finding.evidence.push_back(
         {"processor_use", "ratio", *function.cpu_share, 1, 0, host.ranks.size()});

@@ -161,22 +161,6 @@ TEST(SlowHostOperator, ARankWithoutPeersIsComparedWithAllOthers) {
               HasSubstr("Rank 3, which has no peers, holds the others up by 10.0 ms a step"));
 }
 
-// All ranks wait for a processor.
-TEST(SlowHostOperator, WhoWaitsForAProcessorAsOthersDoMustBeSeenInMoreWindows) {
-  const auto needs_windows = [](double others_ms) {
-    TrainingView job = Pipeline();
-    for (PatternBatch& batch : job.batches()) {
-      job.Run(batch.rank.value, "(runnable, waiting for a processor)",
-              batch.rank.value == 3 ? 10 : others_ms);
-      batch.patterns.back().wait = WaitKind::kOther;
-    }
-    const std::vector<Finding> findings = EvaluateSlowHosts(job.Finish());
-    return findings.size() == 1 && FindMeasure(findings[0], kSeenInWindows) != nullptr;
-  };
-  EXPECT_TRUE(needs_windows(4));
-  EXPECT_FALSE(needs_windows(1));
-}
-
 TEST(SlowHostOperator, WhatAFewSampledStacksShowMustBeSeenInMoreWindows) {
   for (const uint64_t samples : {20u, 2'000u}) {
     TrainingView job = Pipeline();

@@ -69,12 +69,6 @@ std::string CompetitorOf(const PatternBatch& batch) {
   return most == nullptr ? "" : " " + most->name;
 }
 
-// Unless somebody else is seen to use the processors.
-bool MayBeItsTurn(const BusyTime& busy, const CauseFunction& cause, const PatternBatch& batch) {
-  return MayBeTurnOfTheScheduler(cause.name, cause.own_ns, cause.peers_ns, busy.step_ns) &&
-         CompetitorOf(batch).empty();
-}
-
 std::string ActionForStarvation(const CauseFunction& cause, const RankView& rank) {
   if (cause.name.starts_with(kWaitForGil)) {
     return fmt::format(
@@ -264,9 +258,6 @@ void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTi
     const PatternBatch& batch = *view.ranks()[busy.rank].batch;
     if (RanOnce(batch, *cause)) return;
     findings.push_back(Describe(view, busy, *cause, true, options_));
-    if (MayBeItsTurn(busy, *cause, batch))
-      findings.back().evidence.push_back(
-          {std::string(kSeenInWindows), "count", 1, 0, kWindowsOfTurns, 1});
     return;
   }
   const std::optional<UnattributedWork> unattributed =

@@ -10,6 +10,7 @@
 #include "diagnosis/finding_measures.h"
 #include "diagnosis/held_up.h"
 #include "diagnosis/robust_statistics.h"
+#include "diagnosis/starvation.h"
 #include "diagnosis/symptom.h"
 #include "diagnosis/thread_function.h"
 
@@ -29,6 +30,12 @@ double UnattributedNs(const RankView& rank) {
       attributed_ns += rank.batch->folded_critical_ns[static_cast<size_t>(i)];
   }
   return std::max(0.0, rank.step.busy_ns() - PerStep(rank.step, attributed_ns));
+}
+
+// By how much waits for a processor lengthen whatever a rank's thread runs, recorded or not.
+double LengthenedByWaits(const RankView& rank) {
+  const double runs_ns = WantsToRunNs(*rank.batch, rank.step);
+  return runs_ns > 0 ? rank.step.busy_ns() / runs_ns : 1;
 }
 
 // Lost events may be longer than others.
@@ -64,11 +71,15 @@ std::optional<UnattributedWork> FindUnattributedWork(const CrossRankView& view,
   const RankView& rank = view.ranks()[busy.rank];
   if (MayBeLostWaits(*rank.batch, busy)) return std::nullopt;
   std::vector<double> peers;
+  std::vector<double> lengthened;
   for (const RankView& peer : view.ranks()) {
-    if (peer.role == rank.role && peer.has_steps() && &peer != &rank)
-      peers.push_back(UnattributedNs(peer));
+    if (peer.role != rank.role || !peer.has_steps() || &peer == &rank) continue;
+    peers.push_back(UnattributedNs(peer));
+    lengthened.push_back(LengthenedByWaits(peer));
   }
-  const UnattributedWork work{.own_ns = UnattributedNs(rank), .peers_ns = Median(std::span(peers))};
+  const double factor = Median(std::span(lengthened));
+  const UnattributedWork work{.own_ns = factor * UnattributedNs(rank),
+                              .peers_ns = factor * Median(std::span(peers))};
   if (work.excess_ns() < min_coverage * busy.excess_ns) return std::nullopt;
   return work;
 }

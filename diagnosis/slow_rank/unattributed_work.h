@@ -12,7 +12,8 @@ namespace eroica {
 
 // Times are means a step.
 struct UnattributedWork {
-  // busy time less the critical time of every function that was recorded, at least 0
+  // busy time less the critical time of every function that was recorded, at least 0; lengthened by
+  // what the peers wait for a processor meanwhile
   double own_ns = 0;
   double peers_ns = 0;  // median over the other ranks of its role
   double excess_ns() const { return own_ns - peers_ns; }

@@ -3,12 +3,16 @@
 #include <utility>
 #include <vector>
 
+#include "diagnosis/thread_function.h"
+
 namespace eroica {
 namespace {
 
+// What stacks show. That a thread waits for a processor the system says, with stacks or without.
 bool IsPython(const EventBatch& batch, uint32_t function) {
-  return function != kNoParent &&
-         batch.functions[function].function_class == FunctionClass::kPython;
+  if (function == kNoParent) return false;
+  const FunctionDef& def = batch.functions[function];
+  return def.function_class == FunctionClass::kPython && !def.name.starts_with(kWaitForProcessor);
 }
 
 bool IsOfStack(const EventBatch& batch, size_t interval) {

@@ -16,13 +16,15 @@ EventBatch BatchWithStacks() {
   batch.functions = {{"main", FunctionClass::kPython},
                      {"forward", FunctionClass::kPython, WaitKind::kNone, 0},
                      {"all_reduce", FunctionClass::kCollective, WaitKind::kNone, 1},
-                     {"aten::mm", FunctionClass::kCpuOp}};
+                     {"aten::mm", FunctionClass::kCpuOp},
+                     {"(runnable, waiting for a processor)", FunctionClass::kPython}};
   batch.communicators = {{.id = CommId{7}, .name = "world", .size = 4}};
   batch.intervals.push_back(100, 40, 0, kTraining);
   batch.intervals.push_back(110, 20, 1, kTraining);
   batch.intervals.push_back(115, 5, 3, kTraining);
   batch.intervals.push_back(120, 30, 1, kOther);
   batch.intervals.push_back(130, 10, 2, kTraining);
+  batch.intervals.push_back(141, 4, 4, kTraining);
   batch.collectives = {
       {.interval = 4, .operation = CollectiveOperation::kAllReduce, .sequence = 9}};
   batch.samples = {{105, Resource::kStacks, 1}, {106, Resource::kCpu, 0.5f}};
@@ -36,6 +38,7 @@ TEST(WithoutStacks, LeavesWhatIsNotPythonOfTheTrainingThread) {
   expected.push_back(115, 5, 3, kTraining);
   expected.push_back(120, 30, 1, kOther);
   expected.push_back(130, 10, 2, kTraining);
+  expected.push_back(141, 4, 4, kTraining);
   EXPECT_EQ(batch.intervals, expected);
   EXPECT_EQ(batch.sequence, 3u);
   EXPECT_TRUE(batch.final);
