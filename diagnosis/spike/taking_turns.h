@@ -14,7 +14,7 @@ namespace eroica {
 struct TurnsOptions {
   uint32_t min_steps = 3;   // of the window
   size_t min_ranks = 3;     // that take turns, none of them with half of the time
-  double min_share = 0.03;  // of a step: what they cost at least
+  double min_share = 0.01;  // of a step: what they cost at least
   // chance that the slowest steps of the ranks fall together as they do: below it, they do not take
   // turns
   double max_at_once = 0.1;
