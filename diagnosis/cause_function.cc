@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "diagnosis/function_excess.h"
+#include "diagnosis/class_excess.h"
 #include "diagnosis/mean_step.h"
 #include "diagnosis/robust_statistics.h"
 #include "diagnosis/sampled_stacks.h"

@@ -72,8 +72,7 @@ double SumOf(const std::vector<Finding*>& claims) {
 }  // namespace
 
 bool ConcernsEverybody(const Finding& claim) {
-  return claim.kind == FindingKind::kRegression || claim.operator_name == "regression" ||
-         claim.operator_name == "slow_transfer";
+  return claim.kind == FindingKind::kRegression || claim.operator_name == "regression";
 }
 
 void AssignImpacts(const CrossRankView& view, std::vector<Finding>& claims) {

@@ -6,30 +6,6 @@
 #include <numeric>
 
 namespace eroica {
-namespace {
-
-uint64_t Total(std::span<const uint64_t> counts) {
-  return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
-}
-
-// The value at a position of the sorted population.
-size_t ValueAt(std::span<const uint64_t> counts, uint64_t position) {
-  uint64_t below = 0;
-  for (size_t value = 0; value < counts.size(); ++value) {
-    below += counts[value];
-    if (position < below) return value;
-  }
-  return counts.size() - 1;
-}
-
-double MedianOfCounts(std::span<const uint64_t> counts, uint64_t total) {
-  const auto upper = static_cast<double>(ValueAt(counts, total / 2));
-  if (total % 2 == 1) return upper;
-  return (static_cast<double>(ValueAt(counts, total / 2 - 1)) + upper) / 2;
-}
-
-}  // namespace
-
 double WeightedQuantile(std::span<Weighted> values, double share) {
   std::ranges::sort(values, {}, &Weighted::value);
   double all = 0;
@@ -68,21 +44,6 @@ double WeightedMedian(std::span<Weighted> values, double guess) {
     if (left == 1 || (up ? reached >= half : reached > half)) return sign * next.value;
     next = values[--left];
   }
-}
-
-MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts) {
-  const uint64_t total = Total(counts);
-  if (total == 0) return {};
-  MedianAndMad result{.median = MedianOfCounts(counts, total)};
-  // The median is a multiple of one half, so twice the deviations are whole numbers again.
-  const auto twice_median = static_cast<size_t>(2 * result.median);
-  std::vector<uint64_t> deviations(2 * counts.size(), 0);
-  for (size_t value = 0; value < counts.size(); ++value) {
-    const size_t twice = 2 * value;
-    deviations[twice > twice_median ? twice - twice_median : twice_median - twice] += counts[value];
-  }
-  result.mad = MedianOfCounts(deviations, total) / 2;
-  return result;
 }
 
 double SpentOnQuestion(double n) {

@@ -58,9 +58,6 @@ double WeightedQuantile(std::span<Weighted> values, double share);
 // few looks at half of them and no sorting. Overwrites the values.
 double WeightedMedian(std::span<Weighted> values, double guess);
 
-// Of a population of whole numbers given as counts: counts[k] of them have the value k.
-MedianAndMad MedianAndMadOfCounts(std::span<const uint64_t> counts);
-
 // What the n-th question of a job may cost of the false alarms that all its questions may cost
 // together: 6 / (pi n)^2, which adds up to 1 over all n from 1 on (alpha spending: Lan and DeMets,
 // Biometrika 70, 1983).

@@ -78,25 +78,6 @@ TEST(RobustStatistics, MadIgnoresOneWildValue) {
   EXPECT_EQ(result.mad, 1);
 }
 
-TEST(RobustStatistics, CountsGiveWhatTheValuesGive) {
-  std::mt19937 random(3);
-  for (int round = 0; round < 200; ++round) {
-    const size_t n = 1 + random() % 40;
-    std::vector<uint64_t> counts(12, 0);
-    std::vector<double> values;
-    for (size_t i = 0; i < n; ++i) {
-      const size_t value = random() % counts.size();
-      ++counts[value];
-      values.push_back(static_cast<double>(value));
-    }
-    const MedianAndMad expected = TakeMedianAndMad(std::span(values));
-    const MedianAndMad got = MedianAndMadOfCounts(counts);
-    ASSERT_EQ(got.median, expected.median) << round;
-    ASSERT_EQ(got.mad, expected.mad) << round;
-  }
-  EXPECT_EQ(MedianAndMadOfCounts({}).median, 0);
-}
-
 TEST(RobustStatistics, AllQuestionsTogetherCostWhatTheyMay) {
   double sum = 0;
   for (int n = 1; n <= 100'000; ++n) sum += SpentOnQuestion(n);

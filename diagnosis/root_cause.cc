@@ -21,7 +21,6 @@
 #include "diagnosis/shared_cause.h"
 #include "diagnosis/slow_host/slow_host_operator.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
-#include "diagnosis/slow_transfer/slow_transfer_operator.h"
 #include "diagnosis/spike/spike_operator.h"
 #include "diagnosis/thread_function.h"
 
@@ -96,8 +95,6 @@ double StepLength(const CrossRankView& view) {
   return count > 0 ? sum / count : 0;
 }
 
-bool IsSlowTransfer(const Finding& finding) { return finding.operator_name == "slow_transfer"; }
-
 // Mean over the ranks.
 double WindowLength(const CrossRankView& view) {
   double sum = 0;
@@ -168,10 +165,6 @@ void DropExplainedChanges(const CrossRankView& view, std::vector<Finding>& findi
            (of_paths || explained_ns >= finding.lost_ns_per_step / 2) &&
            !StandsAlone(finding, all, sampled);
   });
-  const bool network = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
-    return finding.kind == FindingKind::kCommunication && !IsSlowTransfer(finding);
-  });
-  if (network) std::erase_if(findings, IsSlowTransfer);
 }
 
 void Complete(const CrossRankView& view, const DataQuality& quality, double step_ns,
@@ -224,7 +217,6 @@ std::vector<std::unique_ptr<DiagnosisOperator>> DefaultOperators() {
   operators.push_back(std::make_unique<LinkMatrixOperator>());
   operators.push_back(std::make_unique<ImbalanceOperator>());
   operators.push_back(std::make_unique<RegressionOperator>());
-  operators.push_back(std::make_unique<SlowTransferOperator>());
   operators.push_back(std::make_unique<SpikeOperator>());
   return operators;
 }

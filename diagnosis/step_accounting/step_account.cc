@@ -1,37 +1,15 @@
 #include "diagnosis/step_accounting/step_account.h"
 
 #include <algorithm>
-#include <numeric>
+#include <array>
+#include <utility>
 
 #include "diagnosis/step_accounting/airport_share.h"
 #include "diagnosis/step_accounting/late_excess.h"
-#include "diagnosis/step_accounting/step_frontier.h"
 #include "diagnosis/step_accounting/step_table.h"
 
 namespace eroica {
 namespace {
-
-constexpr std::array<std::string_view, kAccountStageCount> kStageNames = {
-    "data", "forward", "backward", "optimizer", "step"};
-
-void AddExposed(RankIndex leader, size_t stage, int64_t increment_ns, StepAccount* account) {
-  account->exposed_ns += increment_ns;
-  account->stage_ns[stage] += increment_ns;
-  account->ranks[leader].led_ns[stage] += increment_ns;
-  ++account->ranks[leader].led_steps[stage];
-}
-
-void AddExposed(const StepRow& row, StepAccount* account) {
-  if (row.marked) {
-    const StepFrontier frontier = FrontierOf(row);
-    for (size_t stage = 0; stage < frontier.size(); ++stage)
-      AddExposed(frontier[stage].leader, stage, frontier[stage].increment_ns, account);
-    return;
-  }
-  const auto longest = std::ranges::max_element(row.duration_ns);
-  AddExposed(row.rank[static_cast<size_t>(longest - row.duration_ns.begin())], kUnmarkedStage,
-             *longest, account);
-}
 
 // What ranks make the job lose in a stage of a step. Ranks that are not listed are charged with
 // nothing.
@@ -87,62 +65,11 @@ class LossOfStep {
   double part_ = 1;
 };
 
-size_t AccountStage(const StepRow& row, size_t stage) {
-  return row.marked ? stage : kUnmarkedStage;
-}
-
-void AddLost(const StepRow& row, const LossOfStep& loss, StepAccount* account) {
-  for (size_t stage = 0; stage < kStepStageCount; ++stage) {
-    const size_t to = AccountStage(row, stage);
-    const Charges& charges = loss.charges(stage);
-    for (size_t i = 0; i < charges.rank.size(); ++i) {
-      const double own = loss.part() * charges.ns[i];
-      account->ranks[charges.rank[i]].lost_ns[to] += own;
-      account->stage_lost_ns[to] += own;
-      account->lost_ns += own;
-    }
-  }
-}
-
-}  // namespace
-
-std::string_view StageName(size_t stage) {
-  return stage < kStageNames.size() ? kStageNames[stage] : "unknown";
-}
-
-double RankAccount::lost() const { return std::accumulate(lost_ns.begin(), lost_ns.end(), 0.0); }
-
-double StepAccount::LostPerStep(std::span<const RankId> culprits) const {
-  if (steps == 0) return 0;
-  double lost = 0;
-  for (const RankAccount& rank : ranks) {
-    if (std::find(culprits.begin(), culprits.end(), rank.rank) != culprits.end())
-      lost += rank.lost();
-  }
-  return lost / steps;
-}
-
-StepAccount Account(const CrossRankView& view) {
-  StepAccount account;
-  for (const RankView& rank : view.ranks()) account.ranks.push_back({.rank = rank.rank});
-  LossOfStep loss(view);
-  for (const StepRow& row : LineUpSteps(view)) {
-    ++account.steps;
-    if (!row.marked) ++account.unmarked_steps;
-    AddExposed(row, &account);
-    loss.Look(row);
-    AddLost(row, loss, &account);
-  }
-  return account;
-}
-
-namespace {
-
-// The same of some ranks alone.
+// Added up over steps, of the ranks asked for.
 class LossOfRanks {
  public:
   LossOfRanks(const CrossRankView& view, std::span<const RankId> asked) : view_(view), loss_(view) {
-    for (const RankId rank : asked) ranks_.push_back({.rank = rank});
+    for (const RankId rank : asked) ranks_.push_back({rank, 0});
   }
 
   // Whether the next is worth taking.
@@ -151,34 +78,36 @@ class LossOfRanks {
     marked_ = marked_ && row.marked;
     if (!marked_) return false;
     loss_.Look(row);
-    for (RankAccount& account : ranks_) Add(row, account);
+    for (auto& [rank, lost_ns] : ranks_) lost_ns += LostBy(rank);
     return true;
   }
 
   std::optional<std::vector<double>> PerStep() const {
     if (steps_ == 0 || !marked_) return std::nullopt;
     std::vector<double> lost;
-    for (const RankAccount& account : ranks_) lost.push_back(account.lost() / steps_);
+    for (const auto& [rank, lost_ns] : ranks_) lost.push_back(lost_ns / steps_);
     return lost;
   }
 
  private:
-  void Add(const StepRow& row, RankAccount& account) const {
-    const RankView* rank = view_.FindRank(account.rank);
-    if (rank == nullptr) return;
+  // In the step that was looked at last.
+  double LostBy(RankId asked) const {
+    const RankView* rank = view_.FindRank(asked);
+    if (rank == nullptr) return 0;
     const auto position = static_cast<RankIndex>(rank - view_.ranks().data());
+    double lost_ns = 0;
     for (size_t stage = 0; stage < kStepStageCount; ++stage) {
       const Charges& charges = loss_.charges(stage);
       const auto at = std::ranges::lower_bound(charges.rank, position);
-      if (at == charges.rank.end() || *at != position) continue;
-      account.lost_ns[AccountStage(row, stage)] +=
-          loss_.part() * charges.ns[static_cast<size_t>(at - charges.rank.begin())];
+      if (at != charges.rank.end() && *at == position)
+        lost_ns += loss_.part() * charges.ns[static_cast<size_t>(at - charges.rank.begin())];
     }
+    return lost_ns;
   }
 
   const CrossRankView& view_;
   LossOfStep loss_;
-  std::vector<RankAccount> ranks_;
+  std::vector<std::pair<RankId, double>> ranks_;  // lost ns
   uint32_t steps_ = 0;
   bool marked_ = true;
 };

@@ -74,6 +74,23 @@ void AddMissingRanks(const JobCoverage& coverage, const std::vector<uint32_t>& m
       gaps);
 }
 
+// All wait at once, and what their connections carry meanwhile nobody recorded. All members leave a
+// collective together, when its slowest link is done, so that durations alone do not show which one
+// that is (METHODS 1.11).
+void AddUnknownNetwork(const JobCoverage& coverage, CaptureGaps* gaps) {
+  const double share = coverage.ShareOf(coverage.common_wait_ns);
+  if (coverage.ranks.size() < 2 || coverage.transfer_ns > 0 || share < kSuspiciousShare) return;
+  Add(true,
+      fmt::format("All ranks are in collectives at once for {} of each step of {} ({}), more than "
+                  "communication takes in healthy jobs, and what their connections carry was not "
+                  "recorded: a slow link, a slow network and a job that exchanges so much look the "
+                  "same. Record TCP_INFO of every rank, NCCL's profiler plugin or the counters of "
+                  "the NICs.",
+                  DurationText(coverage.common_wait_ns), DurationText(coverage.step_ns),
+                  PercentText(share)),
+      gaps);
+}
+
 // Of few steps nobody knows what lasts.
 void AddShortWindows(const JobCoverage& coverage, const char* action, CaptureGaps* gaps) {
   const uint32_t steps = coverage.most_steps;
@@ -93,8 +110,11 @@ CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverag
   JobCoverage imported = coverage;
   imported.world_size = report.world_size;
   imported.ranks = report.ranks;
-  if (const std::vector<uint32_t> missing = imported.missing_ranks(); !missing.empty())
+  if (const std::vector<uint32_t> missing = imported.missing_ranks(); !missing.empty()) {
     AddMissingRanks(imported, missing, "Record all ranks.", &gaps);
+  } else {
+    AddUnknownNetwork(imported, &gaps);
+  }
   if (report.stalled_only) return gaps;
   if (report.world_size <= 1) {
     Add(true,
@@ -137,6 +157,8 @@ CaptureGaps FindLiveGaps(const JobCoverage& coverage) {
   if (const std::vector<uint32_t> missing = coverage.missing_ranks(); !missing.empty()) {
     AddMissingRanks(coverage, missing, "The standard error of the job says why, if it knows.",
                     &gaps);
+  } else {
+    AddUnknownNetwork(coverage, &gaps);
   }
   if (coverage.ranks_with_steps == 0) {
     Add(true,

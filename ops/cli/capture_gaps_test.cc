@@ -36,9 +36,23 @@ ImportReport Whole() {
 }
 
 TEST(CaptureGaps, AWholeCaptureHasNone) {
-  const CaptureGaps gaps = FindTraceGaps(Whole(), kHeldUp);
+  JobCoverage coverage = kHeldUp;
+  coverage.transfer_ns = 30e6;
+  const CaptureGaps gaps = FindTraceGaps(Whole(), coverage);
   EXPECT_THAT(gaps.sentences, IsEmpty());
   EXPECT_FALSE(gaps.undecided);
+}
+
+// One ring alone: all members leave a collective when its slowest link is done.
+TEST(CaptureGaps, WhereAllAreInCollectivesForLongTheirConnectionsSayWhy) {
+  const CaptureGaps gaps = FindTraceGaps(Whole(), kHeldUp);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences,
+              ElementsAre(AllOf(HasSubstr("All ranks are in collectives at once for 40.0 ms of "
+                                          "each step of 100 ms (40 %)"),
+                                HasSubstr("Record TCP_INFO of every rank"))));
+  EXPECT_THAT(FindTraceGaps(Whole(), kHealthy).sentences, IsEmpty());
+  EXPECT_THAT(FindTraceGaps(Whole(), kPipeline).sentences, IsEmpty()) << "a bubble";
 }
 
 TEST(CaptureGaps, OfOneStepOrTwoNobodyKnowsWhatLasts) {

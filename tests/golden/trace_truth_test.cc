@@ -142,14 +142,10 @@ std::vector<json> DiagnoseWithoutConnections(const std::string& name) {
   return LatestFindings(*output);
 }
 
-TEST(TraceTruthWithoutConnections, TheNetworkIsToBlameAndTheLinkIsUndecided) {
+// One ring alone shows that all ranks are in collectives, and not why (ops/cli/capture_gaps.h).
+TEST(TraceTruthWithoutConnections, NobodyIsBlamedForTheNetwork) {
   if (!HaveTraces()) GTEST_SKIP() << "the folder of real traces is absent: " << kTraceRoot;
-  const std::vector<json> findings = DiagnoseWithoutConnections("net_slow_link_4r");
-  ASSERT_EQ(findings.size(), 1u);
-  ExpectFinding(findings[0], {"communication", "undecided", -1, "", 4, 37, 5});
-  EXPECT_THAT(findings[0].at("title").get<std::string>(),
-              HasSubstr("which link is slow is undecided"));
-  EXPECT_THAT(findings[0].at("suggested_action").get<std::string>(), HasSubstr("TCP_INFO"));
+  EXPECT_TRUE(DiagnoseWithoutConnections("net_slow_link_4r").empty());
 }
 
 TEST(TraceTruthWithoutConnections, AHealthyNetworkIsNone) {

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 
 #include "diagnosis/duration_text.h"
-#include "diagnosis/step_accounting/step_account.h"
-#include "diagnosis/step_accounting/step_frontier.h"
 #include "tests/evaluation/baselines/claim.h"
+#include "tests/evaluation/baselines/step_frontier.h"
 
 namespace eroica {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 constexpr double kMinLead = 0.05;   // of the increment
 constexpr double kMinSteps = 0.75;  // of the steps
 constexpr size_t kSuspects = 2;
+constexpr std::array<std::string_view, kStepStageCount> kStageNames = {"data", "forward",
+                                                                      "backward", "optimizer"};
 
 struct Suspect {
   size_t stage = 0;
@@ -63,7 +66,7 @@ void StageFrontierBaseline::Evaluate(const CrossRankView& view,
   for (size_t i = 0; i < std::min(kSuspects, suspects.size()); ++i) {
     const Suspect& suspect = suspects[i];
     const double share = static_cast<double>(suspect.exposed_ns) / static_cast<double>(exposed_ns);
-    Claim claim{.subkind = std::string(StageName(suspect.stage)),
+    Claim claim{.subkind = std::string(kStageNames[suspect.stage]),
                 .ranks = {view.ranks()[suspect.leader].rank}};
     claim.evidence = {
         {"share_of_exposed_time", "ratio", share, 0, 0, steps},

@@ -5,6 +5,7 @@
 
 #include "diagnosis/step_accounting/staged_job.h"
 #include "tests/evaluation/baselines/baseline_test_views.h"
+#include "tests/evaluation/baselines/step_frontier.h"
 
 namespace eroica {
 namespace {
@@ -12,6 +13,23 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+
+TEST(StepFrontier, NamesTheLeaderOfEachStageAndAddsUp) {
+  StagedJob job(3, 1, {10, 40, 80, 10});
+  job.Set(1, {40, 40, 50, 10}, 0).Set(2, {10, 45, 60, 40}, 0);
+  const CrossRankView view = job.View();
+  const StepFrontier frontier = FrontierOf(LineUpSteps(view).front());
+  EXPECT_EQ(frontier[0].leader, 1u);
+  EXPECT_EQ(frontier[0].increment_ns, 40 * 1e6);
+  EXPECT_EQ(frontier[0].lead_ns, 30 * 1e6);
+  EXPECT_EQ(frontier[1].leader, 1u);
+  EXPECT_EQ(frontier[1].increment_ns, 40 * 1e6);
+  EXPECT_EQ(frontier[1].longest_other_ns, 45 * 1e6);
+  EXPECT_EQ(frontier[2].increment_ns, 50 * 1e6);
+  EXPECT_EQ(frontier[2].lead_ns, 0);  // rank 0 is as far
+  EXPECT_EQ(frontier[3].leader, 2u);
+  EXPECT_EQ(frontier[3].increment_ns, 25 * 1e6);
+}
 
 TEST(StageFrontierBaseline, NamesTheStageAndRankWhereDelayFirstShows) {
   StagedJob job(4, 8, {10, 40, 80, 10});

@@ -1,4 +1,4 @@
-#include "diagnosis/step_accounting/step_frontier.h"
+#include "tests/evaluation/baselines/step_frontier.h"
 
 #include <algorithm>
 
