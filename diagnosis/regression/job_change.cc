@@ -112,6 +112,12 @@ double TypicalStepNs(const PatternBatch& profile) {
   return Median(std::span(durations));
 }
 
+size_t StepsIn(std::span<const PatternBatch> past) {
+  size_t steps = 0;
+  for (const PatternBatch& profile : past) steps += profile.steps.size();
+  return steps;
+}
+
 double MedianOf(std::vector<double> values) { return Median(std::span(values)); }
 
 double StepNsOf(const PatternBatch& profile) { return MeanStepOf(profile).duration_ns; }
@@ -152,6 +158,7 @@ std::optional<JobChange> FindChange(std::span<const PatternBatch> history, const
                                     const ChangeOptions& options) {
   if (history.size() < options.min_past + 1 || now.steps.empty()) return std::nullopt;
   JobChange change{.past = history.first(history.size() - 1), .since = {&history.back(), &now}};
+  if (StepsIn(change.past) < options.min_past_steps) return std::nullopt;
   change.past_ns = MedianOver(change.past, StepNsOf);
   change.now_ns = std::min(StepNsOf(now), StepNsOf(history.back()));
   change.least_ns =

@@ -11,7 +11,8 @@
 namespace eroica {
 
 struct ChangeOptions {
-  size_t min_past = 2;        // windows before the change
+  size_t min_past = 2;        // windows before the change,
+  size_t min_past_steps = 6;  // and steps of these: of fewer nobody knows what steps vary by
   double min_share = 0.03;    // of a step
   double min_deviations = 4;  // of the noise of a window's mean
   // share of a step by which windows of healthy jobs of this kind drift (healthy_spread.h); 0: not

@@ -344,6 +344,20 @@ TEST(RegressionOperator, WithoutAPastNothingIsKnown) {
   EXPECT_THAT(Evaluate({{}, {.gemm_ms = 90}, {.gemm_ms = 90}}), IsEmpty());
 }
 
+// Windows of a step each: what steps vary by is known when there are some.
+TEST(RegressionOperator, AFewStepsAreNoPast) {
+  for (const size_t past : {2u, 6u}) {
+    std::vector<PatternBatch> history;
+    for (size_t i = 0; i < past; ++i) history.push_back(Window({}).View().profile());
+    history.push_back(Window({.gemm_ms = 90}).View().profile());
+    for (PatternBatch& profile : history) profile.steps.resize(1);
+    std::vector<Finding> findings;
+    Window last({.gemm_ms = 90});
+    RegressionOperator().Evaluate(last.View(history), findings);
+    EXPECT_THAT(findings, SizeIs(past == 6 ? 1 : 0)) << past << " windows before";
+  }
+}
+
 TEST(RegressionOperator, AWarmUpThatEndsIsNone) {
   EXPECT_THAT(Evaluate({{.gemm_ms = 180}, {.gemm_ms = 90}, {}, {}, {}}), IsEmpty());
 }
