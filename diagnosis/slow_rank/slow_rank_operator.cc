@@ -174,17 +174,18 @@ bool IsLateBesideKernels(const BusyTime& lasting, const BusyTime& busy,
          rest_ns >= options.min_share * busy.step_ns;
 }
 
+// Of two ranks that are recorded of a larger role nobody can say which one differs from the rest.
+bool IsOneOfTwoRecorded(const CrossRankView& view, const BusyTime& busy) {
+  const uint32_t role_size = view.world_size() / std::max(1u, view.role_count());
+  return busy.peers < 2 && busy.peers + 1 < role_size;
+}
+
 }  // namespace
 
 void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
-  // Of two ranks that are recorded of a larger role nobody can say which one differs from the rest.
-  const uint32_t role_size = view.world_size() / std::max(1u, view.role_count());
-  const auto fewest_peers = [role_size](uint32_t recorded) {
-    return recorded < role_size ? 2u : 1u;
-  };
   for (const BusyTime& busy : view.busy_times()) {
     if (busy.steps < options_.min_steps || busy.share() < options_.min_share) continue;
-    if (busy.peers < fewest_peers(busy.peers + 1)) continue;
+    if (IsOneOfTwoRecorded(view, busy)) continue;
     if (busy.lasting_ns < options_.min_lasting * busy.excess_ns) continue;
     const ComputeGrowth growth = MeasureComputeGrowth(view, busy);
     if (growth.cause != GrowthCause::kUnclear && Explains(growth, busy)) {
@@ -196,7 +197,9 @@ void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
     }
     EvaluateFunctions(view, busy, growth, findings);
   }
-  for (const BusyTime& lasting : view.lasting_excess()) EvaluateLasting(view, lasting, findings);
+  for (const BusyTime& lasting : view.lasting_excess()) {
+    if (!IsOneOfTwoRecorded(view, lasting)) EvaluateLasting(view, lasting, findings);
+  }
 }
 
 // What a window cannot tell is told by many; why is told by the newest one.

@@ -226,6 +226,28 @@ TEST(SlowRankOperator, AStragglerIsNamedWhereAQuarterOfTheRanksIsRecorded) {
   EXPECT_EQ(findings[0].culprits[0].rank, 1);
 }
 
+// Of a role of eight any of the six others may be the usual one; over many windows, too.
+TEST(SlowRankOperator, OfTwoRecordedRanksOfMoreNobodyIsTheOddOne) {
+  for (const uint32_t world : {2u, 8u}) {
+    std::vector<RankTimes> past;
+    std::vector<Finding> findings;
+    for (int64_t window = 0; window < 8; ++window) {
+      TrainingView job(2, 2);
+      job.RunOnAll("forward", 60, "main").Run(1, "fetch", 20, "main");
+      job.Jitter(0, static_cast<uint32_t>(window % 2), 1).Finish();
+      for (PatternBatch& batch : job.batches()) {
+        batch.world_size = world;
+        batch.window.index = window;
+      }
+      const CrossRankView view(job.batches(), job.summaries(), {.times = past});
+      past.push_back(view.rank_times());
+      findings.clear();
+      SlowRankOperator().Evaluate(view, findings);
+    }
+    EXPECT_THAT(findings, SizeIs(world == 2 ? 1 : 0)) << world;
+  }
+}
+
 TEST(SlowRankOperator, WorkThatGrowsFromRankToRankIsNobodysFault) {
   TrainingView job(4);
   for (uint32_t rank = 0; rank < 4; ++rank) job.Run(rank, "forward", 30 + 24.0 * rank);
