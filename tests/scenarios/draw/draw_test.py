@@ -71,6 +71,10 @@ class Realistic(unittest.TestCase):
         far = {"own_nic_share": 0.3, "neighbor_nic_share": 0.7}
         self.assertEqual([one["ranks"] for one in realistic.alternatives(lost, ring, [5], near)], [[4], ["4-5"]])
         self.assertEqual(realistic.alternatives(lost, ring, [5], far), [])
+        retries = next(kind for kind in faults.KINDS if kind.name == "ecc_retries")
+        pauses = {"pause_us": 300.0, "pause_lengths": 2, "severity": 0.1}  # 450 us in each 4.5 ms
+        self.assertEqual(realistic.alternatives(retries, ring, [5], pauses, 5000), [{"kinds": ["contention"], "ranks": [5]}])
+        self.assertEqual(realistic.alternatives(retries, ring, [5], pauses, 4000), [])
 
     def test_every_number_says_why_it_is_plausible(self):
         text = pathlib.Path(realism.__file__).read_text()

@@ -117,8 +117,8 @@ def shape_of(kind, rng):
     return shape
 
 
-def alternatives(kind, layout, ranks, shape):
-    """What every measurement agrees with as well: keys of [[expect.or]] tables."""
+def alternatives(kind, layout, ranks, shape, layer_us=0):
+    """What every measurement agrees with as well: keys of [[expect.or]] tables. layer_us: a layer's forward pass."""
     rank, kinds = ranks[0], list(kind.kinds)
     if kind.name in faults.ONE_SIDED and is_on_a_ring_alone(layout):  # sender, receiver and the path between look the same
         onward = layout.per_host if kind.name == "nic_send_slow" else -layout.per_host
@@ -128,7 +128,15 @@ def alternatives(kind, layout, ranks, shape):
         return [{"kinds": kinds, "ranks": [rank ^ 1]}, {"kinds": kinds, "ranks": faults.spans(sorted((rank, rank ^ 1)))}]
     if kind.name == "nic_down" and shape["own_nic_share"] >= realism.INDISTINCT_NICS * shape["neighbor_nic_share"]:
         return [{"kinds": kinds, "ranks": [rank ^ 1]}, {"kinds": kinds, "ranks": faults.spans(sorted((rank, rank ^ 1)))}]
+    if kind.name == "ecc_retries" and layer_us > 0 and us_between_pauses(shape) < layer_us:
+        return [{"kinds": ["contention"], "ranks": [rank]}]
     return []
+
+
+def us_between_pauses(shape):
+    """Those that come more often than long kernels end strike most calls, as somebody else on the device does."""
+    lengths = shape["pause_lengths"]
+    return shape["pause_us"] * sum(2**k for k in range(lengths)) / lengths / shape["severity"]
 
 
 def is_on_a_ring_alone(layout):
@@ -189,7 +197,7 @@ def draw_fault(folder, kind, layout, count, rng):
     if kind.strikes == "rack":  # a path to one of its ranks is a part of it
         expect["ranks"] = faults.spans(ranks)
     tail = table_text("fault", fault) + table_text("expect", expect)
-    tail += "".join(table_text("expect.or", one) for one in alternatives(kind, layout, ranks, shape))
+    tail += "".join(table_text("expect.or", one) for one in alternatives(kind, layout, ranks, fault, job.tables["workload"].get("layer_forward_us", 0)))
     job.write(folder, "%s_real%d_%s" % (kind.name, count, layout.name), kind.family, "%s in a realistic job, drawn." % kind.name,
               steps, rng.randrange(1, 100000), tail + world.expectations())
 
