@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "diagnosis/job_profile.h"
-#include "diagnosis/lasting_excess.h"
+#include "diagnosis/measurements/job_profile.h"
+#include "diagnosis/measurements/lasting_excess.h"
 #include "schemas/check.h"
 #include "state_store/key_schema.h"
 

@@ -12,12 +12,12 @@
 #include <memory>
 #include <vector>
 
-#include "diagnosis/finding_lifecycle.h"
+#include "diagnosis/explanation/root_cause.h"
 #include "diagnosis/hang/hang_operator.h"
 #include "diagnosis/hang/hang_watch.h"
 #include "diagnosis/job_windows.h"
+#include "diagnosis/ledger/finding_lifecycle.h"
 #include "diagnosis/monitoring_gap/telemetry_gaps.h"
-#include "diagnosis/root_cause.h"
 #include "diagnosis/suppressed_steps.h"
 #include "schemas/codec.h"
 #include "stream_ops/processor.h"

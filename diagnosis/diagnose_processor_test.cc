@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "diagnosis/hang/standing_job.h"
-#include "diagnosis/training_view.h"
+#include "diagnosis/measurements/training_view.h"
 #include "schemas/finding_json.h"
 #include "state_store/in_memory_store.h"
 #include "state_store/key_schema.h"

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "diagnosis/thread_function.h"
+#include "diagnosis/measurements/thread_function.h"
 
 namespace eroica {
 namespace {

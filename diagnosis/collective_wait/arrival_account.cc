@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "diagnosis/distributions.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/statistics/distributions.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "diagnosis/cross_rank_view.h"
+#include "diagnosis/measurements/cross_rank_view.h"
 
 namespace eroica {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "diagnosis/collective_wait/arrival_account.h"
-#include "diagnosis/duration_text.h"
-#include "diagnosis/shared_cause.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/subkinds.h"
 
 namespace eroica {
 namespace {
@@ -172,8 +172,8 @@ void CollectiveWaitOperator::Evaluate(const CrossRankView& view,
   const double victims = static_cast<double>(accounts.size()) - 1;
   const double lost_share =
       static_cast<double>(worst.caused_wait_ns) / victims / std::max(1.0, WindowLength(view));
-  const double most_chance = lost_share >= options_.large_loss ? options_.max_chance_of_large_loss
-                                                               : options_.max_chance;
+  const double most_chance =
+      lost_share >= options_.large_loss ? options_.max_chance_of_large_loss : options_.max_chance;
   if (view.FindRank(worst.rank) == nullptr || worst.operations < options_.min_operations ||
       ChanceOfArrivals(accounts, worst) > most_chance)
     return;

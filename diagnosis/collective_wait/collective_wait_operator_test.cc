@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/training_view.h"
+#include "diagnosis/measurements/training_view.h"
+#include "diagnosis/report/finding_measures.h"
 
 namespace eroica {
 namespace {
@@ -69,9 +69,8 @@ TEST(CollectiveWaitOperator, StagesOfAPipelineArriveInTheirOrder) {
 TEST(CollectiveWaitOperator, WhoWaitsForWhatItIsSentIsAVictim) {
   for (const int64_t wait_ms : {1, 3}) {
     TrainingView job = OneStep(7, 7, 4);
-    job.AddSummary().pairs = {{.source = RankId{6},
-                               .destination = RankId{7},
-                               .receive_wait_ns = wait_ms * kMillisecond}};
+    job.AddSummary().pairs = {
+        {.source = RankId{6}, .destination = RankId{7}, .receive_wait_ns = wait_ms * kMillisecond}};
     EXPECT_THAT(Evaluate(job), SizeIs(wait_ms == 1 ? 1 : 0)) << "rank 7 holds up for 4 ms";
   }
 }

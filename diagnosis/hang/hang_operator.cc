@@ -7,12 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "diagnosis/duration_text.h"
 #include "diagnosis/hang/hang_claim.h"
 #include "diagnosis/hang/hang_sentences.h"
 #include "diagnosis/hang/hang_victims.h"
 #include "diagnosis/hang/standing_lookup.h"
 #include "diagnosis/hang/wait_graph.h"
+#include "diagnosis/report/duration_text.h"
 
 namespace eroica {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string>
 
-#include "diagnosis/duration_text.h"
 #include "diagnosis/hang/hang_text.h"
 #include "diagnosis/hang/standing_lookup.h"
+#include "diagnosis/report/duration_text.h"
 
 namespace eroica {
 namespace {

@@ -17,8 +17,8 @@
 #include <optional>
 #include <vector>
 
+#include "diagnosis/hypotheses/kernel_growths.h"
 #include "diagnosis/hypotheses/signature.h"
-#include "diagnosis/kernel_growths.h"
 
 namespace eroica {
 

@@ -7,12 +7,12 @@
 #include <optional>
 #include <vector>
 
-#include "diagnosis/busy_time.h"
-#include "diagnosis/cause_function.h"
-#include "diagnosis/compute_growth.h"
-#include "diagnosis/duration_text.h"
+#include "diagnosis/hypotheses/compute_growth.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
-#include "diagnosis/starvation.h"
+#include "diagnosis/measurements/busy_time.h"
+#include "diagnosis/measurements/cause_function.h"
+#include "diagnosis/measurements/starvation.h"
+#include "diagnosis/report/duration_text.h"
 
 namespace eroica {
 namespace {

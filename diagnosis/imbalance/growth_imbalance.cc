@@ -10,17 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "diagnosis/cause_function.h"
-#include "diagnosis/compute_growth.h"
-#include "diagnosis/duration_text.h"
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/held_up.h"
+#include "diagnosis/hypotheses/compute_growth.h"
 #include "diagnosis/imbalance/hidden_waits.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
 #include "diagnosis/imbalance/uneven_work.h"
-#include "diagnosis/lasting_excess.h"
+#include "diagnosis/measurements/cause_function.h"
+#include "diagnosis/measurements/lasting_excess.h"
+#include "diagnosis/measurements/thread_function.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/held_up.h"
 #include "diagnosis/slow_rank/slow_device.h"
-#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {

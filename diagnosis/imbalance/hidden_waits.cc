@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "diagnosis/symptom.h"
+#include "diagnosis/measurements/symptom.h"
 
 namespace eroica {
 namespace {

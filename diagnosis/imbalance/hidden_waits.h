@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "diagnosis/compute_growth.h"
+#include "diagnosis/hypotheses/compute_growth.h"
 
 namespace eroica {
 

@@ -9,14 +9,14 @@
 #include <string>
 
 #include "diagnosis/deciding_numbers.h"
-#include "diagnosis/duration_text.h"
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/held_up.h"
 #include "diagnosis/imbalance/stage_work.h"
-#include "diagnosis/mean_step.h"
-#include "diagnosis/robust_statistics.h"
-#include "diagnosis/shared_cause.h"
-#include "diagnosis/symptom.h"
+#include "diagnosis/measurements/mean_step.h"
+#include "diagnosis/measurements/symptom.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/held_up.h"
+#include "diagnosis/report/subkinds.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

@@ -6,9 +6,9 @@
 #include <random>
 #include <vector>
 
-#include "diagnosis/device_job.h"
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/training_view.h"
+#include "diagnosis/measurements/device_job.h"
+#include "diagnosis/measurements/training_view.h"
+#include "diagnosis/report/finding_measures.h"
 
 namespace eroica {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "diagnosis/imbalance/imbalance_operator.h"
-#include "diagnosis/training_view.h"
+#include "diagnosis/measurements/training_view.h"
 
 namespace eroica {
 namespace {

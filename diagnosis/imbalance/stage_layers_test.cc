@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "diagnosis/finding_measures.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
-#include "diagnosis/training_view.h"
+#include "diagnosis/measurements/training_view.h"
+#include "diagnosis/report/finding_measures.h"
 
 namespace eroica {
 namespace {

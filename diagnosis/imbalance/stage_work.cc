@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "diagnosis/deciding_numbers.h"
-#include "diagnosis/device_kernels.h"
-#include "diagnosis/mean_step.h"
-#include "diagnosis/peer_median.h"
-#include "diagnosis/robust_statistics.h"
-#include "diagnosis/sampled_stacks.h"
-#include "diagnosis/symptom.h"
-#include "diagnosis/thread_function.h"
+#include "diagnosis/measurements/device_kernels.h"
+#include "diagnosis/measurements/mean_step.h"
+#include "diagnosis/measurements/sampled_stacks.h"
+#include "diagnosis/measurements/symptom.h"
+#include "diagnosis/measurements/thread_function.h"
+#include "diagnosis/statistics/peer_median.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

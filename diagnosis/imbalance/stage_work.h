@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "diagnosis/cross_rank_view.h"
 #include "diagnosis/hypotheses/device_cause.h"
-#include "diagnosis/kernel_growths.h"
+#include "diagnosis/hypotheses/kernel_growths.h"
+#include "diagnosis/measurements/cross_rank_view.h"
 
 namespace eroica {
 

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "diagnosis/deciding_numbers.h"
-#include "diagnosis/distributions.h"
-#include "diagnosis/lasting_excess.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/measurements/lasting_excess.h"
+#include "diagnosis/statistics/distributions.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "diagnosis/distributions.h"
-#include "diagnosis/lasting_excess.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/measurements/lasting_excess.h"
+#include "diagnosis/statistics/distributions.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "diagnosis/cross_rank_view.h"
+#include "diagnosis/measurements/cross_rank_view.h"
 
 namespace eroica {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnosis/training_view.h"
+#include "diagnosis/measurements/training_view.h"
 
 namespace eroica {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "diagnosis/link_matrix/link_cells.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 

@@ -9,12 +9,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include "diagnosis/host_ranks.h"
 #include "diagnosis/link_matrix/crowded_ports.h"
 #include "diagnosis/link_matrix/host_groups.h"
 #include "diagnosis/link_matrix/link_ends.h"
 #include "diagnosis/link_matrix/slow_share.h"
-#include "diagnosis/starvation.h"
+#include "diagnosis/measurements/host_ranks.h"
+#include "diagnosis/measurements/starvation.h"
 
 namespace eroica {
 namespace {

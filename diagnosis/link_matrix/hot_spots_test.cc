@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "diagnosis/finding_measures.h"
 #include "diagnosis/link_matrix/rail_job.h"
+#include "diagnosis/report/finding_measures.h"
 
 namespace eroica {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "diagnosis/duration_text.h"
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/shared_cause.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/subkinds.h"
 
 namespace eroica {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "diagnosis/link_matrix/slow_share.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "diagnosis/finding_measures.h"
 #include "diagnosis/link_matrix/rail_job.h"
+#include "diagnosis/report/finding_measures.h"
 
 namespace eroica {
 namespace {

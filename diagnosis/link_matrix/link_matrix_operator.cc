@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "diagnosis/finding_measures.h"
 #include "diagnosis/link_matrix/link_claim.h"
+#include "diagnosis/report/finding_measures.h"
 
 namespace eroica {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/training_view.h"
+#include "diagnosis/measurements/training_view.h"
+#include "diagnosis/report/finding_measures.h"
 
 namespace eroica {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "diagnosis/link_matrix/hot_spots.h"
 #include "diagnosis/link_matrix/speed_groups.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

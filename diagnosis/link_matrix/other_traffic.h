@@ -5,8 +5,8 @@
 
 #include <span>
 
-#include "diagnosis/cross_rank_view.h"
 #include "diagnosis/link_matrix/link_cells.h"
+#include "diagnosis/measurements/cross_rank_view.h"
 
 namespace eroica {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "diagnosis/link_matrix/link_matrix_operator.h"
-#include "diagnosis/training_view.h"
+#include "diagnosis/measurements/training_view.h"
 
 namespace eroica {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "diagnosis/link_matrix/link_matrix_operator.h"
-#include "diagnosis/training_view.h"
+#include "diagnosis/measurements/training_view.h"
 
 namespace eroica {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

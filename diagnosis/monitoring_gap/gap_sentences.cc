@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "diagnosis/duration_text.h"
+#include "diagnosis/report/duration_text.h"
 
 namespace eroica {
 namespace {

@@ -9,9 +9,9 @@
 #include <set>
 #include <sstream>
 
-#include "diagnosis/distributions.h"
 #include "diagnosis/monitoring_gap/gap_sentences.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/statistics/distributions.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

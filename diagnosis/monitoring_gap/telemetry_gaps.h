@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnosis/cross_rank_view.h"
+#include "diagnosis/measurements/cross_rank_view.h"
 #include "schemas/finding.h"
 
 namespace eroica {

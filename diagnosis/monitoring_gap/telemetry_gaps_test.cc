@@ -8,7 +8,7 @@
 #include <random>
 #include <utility>
 
-#include "diagnosis/training_view.h"
+#include "diagnosis/measurements/training_view.h"
 
 namespace eroica {
 namespace {

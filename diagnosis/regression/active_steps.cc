@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 

@@ -2,7 +2,7 @@
 // evaluation, a collection) is in some windows and not in others, and the job is the same.
 #pragma once
 
-#include "diagnosis/cross_rank_view.h"
+#include "diagnosis/measurements/cross_rank_view.h"
 
 namespace eroica {
 

@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 
-#include "diagnosis/distributions.h"
-#include "diagnosis/healthy_spread.h"
-#include "diagnosis/mean_step.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/measurements/mean_step.h"
+#include "diagnosis/statistics/distributions.h"
+#include "diagnosis/statistics/healthy_spread.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

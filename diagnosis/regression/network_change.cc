@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "diagnosis/job_profile.h"
-#include "diagnosis/mean_step.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/measurements/job_profile.h"
+#include "diagnosis/measurements/mean_step.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

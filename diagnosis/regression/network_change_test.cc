@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "diagnosis/job_profile.h"
+#include "diagnosis/measurements/job_profile.h"
+#include "diagnosis/measurements/training_view.h"
 #include "diagnosis/regression/regression_operator.h"
-#include "diagnosis/training_view.h"
 
 namespace eroica {
 namespace {

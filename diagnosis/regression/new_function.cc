@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "diagnosis/hidden_work.h"
-#include "diagnosis/job_profile.h"
-#include "diagnosis/mean_step.h"
+#include "diagnosis/measurements/hidden_work.h"
+#include "diagnosis/measurements/job_profile.h"
+#include "diagnosis/measurements/mean_step.h"
+#include "diagnosis/measurements/symptom.h"
+#include "diagnosis/measurements/thread_function.h"
 #include "diagnosis/regression/active_steps.h"
-#include "diagnosis/robust_statistics.h"
-#include "diagnosis/symptom.h"
-#include "diagnosis/thread_function.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "diagnosis/cross_rank_view.h"
+#include "diagnosis/measurements/cross_rank_view.h"
 #include "diagnosis/regression/job_change.h"
 
 namespace eroica {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <string>
 
-#include "diagnosis/job_profile.h"
+#include "diagnosis/measurements/job_profile.h"
+#include "diagnosis/measurements/training_view.h"
 #include "diagnosis/suppressed_steps.h"
-#include "diagnosis/training_view.h"
 
 namespace eroica {
 namespace {

@@ -10,19 +10,19 @@
 #include <utility>
 #include <vector>
 
-#include "diagnosis/busiest_connection.h"
-#include "diagnosis/duration_text.h"
-#include "diagnosis/healthy_spread.h"
-#include "diagnosis/hidden_work.h"
-#include "diagnosis/host_ranks.h"
-#include "diagnosis/job_profile.h"
-#include "diagnosis/mean_step.h"
+#include "diagnosis/measurements/busiest_connection.h"
+#include "diagnosis/measurements/hidden_work.h"
+#include "diagnosis/measurements/host_ranks.h"
+#include "diagnosis/measurements/job_profile.h"
+#include "diagnosis/measurements/mean_step.h"
+#include "diagnosis/measurements/sampled_stacks.h"
+#include "diagnosis/measurements/stack_frames.h"
+#include "diagnosis/measurements/symptom.h"
+#include "diagnosis/measurements/thread_function.h"
 #include "diagnosis/regression/active_steps.h"
-#include "diagnosis/robust_statistics.h"
-#include "diagnosis/sampled_stacks.h"
-#include "diagnosis/stack_frames.h"
-#include "diagnosis/symptom.h"
-#include "diagnosis/thread_function.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/statistics/healthy_spread.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

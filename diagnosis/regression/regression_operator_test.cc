@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "diagnosis/job_profile.h"
-#include "diagnosis/training_view.h"
+#include "diagnosis/measurements/job_profile.h"
+#include "diagnosis/measurements/training_view.h"
 
 namespace eroica {
 namespace {

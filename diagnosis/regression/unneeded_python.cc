@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnosis/device_kernels.h"
+#include "diagnosis/measurements/device_kernels.h"
+#include "diagnosis/measurements/stack_frames.h"
 #include "diagnosis/regression/active_steps.h"
-#include "diagnosis/stack_frames.h"
 
 namespace eroica {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnosis/measurements/training_view.h"
 #include "diagnosis/regression/regression_operator.h"
-#include "diagnosis/training_view.h"
 
 namespace eroica {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

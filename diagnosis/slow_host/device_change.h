@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "diagnosis/device_calls.h"
 #include "diagnosis/hypotheses/device_cause.h"
-#include "diagnosis/kernel_growths.h"
+#include "diagnosis/hypotheses/kernel_growths.h"
+#include "diagnosis/measurements/device_calls.h"
 
 namespace eroica {
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "diagnosis/deciding_numbers.h"
-#include "diagnosis/mean_step.h"
-#include "diagnosis/peer_median.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/measurements/mean_step.h"
+#include "diagnosis/statistics/peer_median.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

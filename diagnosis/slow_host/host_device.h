@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "diagnosis/host_ranks.h"
 #include "diagnosis/hypotheses/device_cause.h"
-#include "diagnosis/kernel_growths.h"
+#include "diagnosis/hypotheses/kernel_growths.h"
+#include "diagnosis/measurements/host_ranks.h"
 
 namespace eroica {
 

@@ -5,13 +5,13 @@
 #include <span>
 #include <utility>
 
-#include "diagnosis/device_kernels.h"
-#include "diagnosis/hidden_work.h"
-#include "diagnosis/job_profile.h"
-#include "diagnosis/mean_step.h"
-#include "diagnosis/robust_statistics.h"
-#include "diagnosis/symptom.h"
-#include "diagnosis/thread_function.h"
+#include "diagnosis/measurements/device_kernels.h"
+#include "diagnosis/measurements/hidden_work.h"
+#include "diagnosis/measurements/job_profile.h"
+#include "diagnosis/measurements/mean_step.h"
+#include "diagnosis/measurements/symptom.h"
+#include "diagnosis/measurements/thread_function.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "diagnosis/mean_step.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/measurements/mean_step.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

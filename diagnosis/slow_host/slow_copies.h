@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "diagnosis/host_ranks.h"
+#include "diagnosis/measurements/host_ranks.h"
 
 namespace eroica {
 

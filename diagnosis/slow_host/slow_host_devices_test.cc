@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "diagnosis/device_job.h"
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/shared_cause.h"
+#include "diagnosis/measurements/device_job.h"
+#include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/subkinds.h"
 #include "diagnosis/slow_host/slow_host_views.h"
 
 namespace eroica {

@@ -8,13 +8,13 @@
 #include <set>
 #include <string>
 
-#include "diagnosis/duration_text.h"
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/held_up.h"
-#include "diagnosis/lasting_excess.h"
-#include "diagnosis/sampled_stacks.h"
-#include "diagnosis/shared_cause.h"
-#include "diagnosis/stack_frames.h"
+#include "diagnosis/measurements/lasting_excess.h"
+#include "diagnosis/measurements/sampled_stacks.h"
+#include "diagnosis/measurements/stack_frames.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/held_up.h"
+#include "diagnosis/report/subkinds.h"
 
 namespace eroica {
 namespace {

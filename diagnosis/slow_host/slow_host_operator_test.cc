@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/shared_cause.h"
+#include "diagnosis/explanation/shared_cause.h"
+#include "diagnosis/measurements/training_view.h"
+#include "diagnosis/report/finding_measures.h"
 #include "diagnosis/slow_host/slow_host_views.h"
-#include "diagnosis/training_view.h"
 
 namespace eroica {
 namespace {

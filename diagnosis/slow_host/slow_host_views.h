@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "diagnosis/measurements/training_view.h"
 #include "diagnosis/slow_host/slow_host_operator.h"
-#include "diagnosis/training_view.h"
 
 namespace eroica {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "diagnosis/device_job.h"
+#include "diagnosis/measurements/device_job.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 
 namespace eroica {

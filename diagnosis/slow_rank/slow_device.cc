@@ -6,10 +6,10 @@
 #include <cmath>
 #include <string_view>
 
-#include "diagnosis/duration_text.h"
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/held_up.h"
-#include "diagnosis/shared_cause.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/held_up.h"
+#include "diagnosis/report/subkinds.h"
 
 namespace eroica {
 namespace {

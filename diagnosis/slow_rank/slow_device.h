@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "diagnosis/compute_growth.h"
+#include "diagnosis/hypotheses/compute_growth.h"
 #include "schemas/finding.h"
 
 namespace eroica {

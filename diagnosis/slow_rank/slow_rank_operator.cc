@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <optional>
 
-#include "diagnosis/compute_growth.h"
-#include "diagnosis/duration_text.h"
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/held_up.h"
-#include "diagnosis/lasting_claim.h"
-#include "diagnosis/lasting_excess.h"
-#include "diagnosis/sampled_stacks.h"
-#include "diagnosis/shared_cause.h"
+#include "diagnosis/hypotheses/compute_growth.h"
+#include "diagnosis/measurements/lasting_excess.h"
+#include "diagnosis/measurements/sampled_stacks.h"
+#include "diagnosis/measurements/starvation.h"
+#include "diagnosis/measurements/thread_function.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/held_up.h"
+#include "diagnosis/report/lasting_claim.h"
+#include "diagnosis/report/subkinds.h"
 #include "diagnosis/slow_rank/slow_device.h"
 #include "diagnosis/slow_rank/unattributed_work.h"
-#include "diagnosis/starvation.h"
-#include "diagnosis/thread_function.h"
 
 namespace eroica {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "diagnosis/busy_time.h"
-#include "diagnosis/cause_function.h"
-#include "diagnosis/compute_growth.h"
+#include "diagnosis/hypotheses/compute_growth.h"
+#include "diagnosis/measurements/busy_time.h"
+#include "diagnosis/measurements/cause_function.h"
 #include "diagnosis/operator.h"
 
 namespace eroica {

@@ -6,13 +6,13 @@
 #include <span>
 #include <vector>
 
-#include "diagnosis/duration_text.h"
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/held_up.h"
-#include "diagnosis/robust_statistics.h"
-#include "diagnosis/starvation.h"
-#include "diagnosis/symptom.h"
-#include "diagnosis/thread_function.h"
+#include "diagnosis/measurements/starvation.h"
+#include "diagnosis/measurements/symptom.h"
+#include "diagnosis/measurements/thread_function.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/held_up.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

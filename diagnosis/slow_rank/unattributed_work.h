@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "diagnosis/busy_time.h"
+#include "diagnosis/measurements/busy_time.h"
 #include "schemas/finding.h"
 
 namespace eroica {

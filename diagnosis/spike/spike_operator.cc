@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "diagnosis/duration_text.h"
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/shared_cause.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/subkinds.h"
 
 namespace eroica {
 namespace {

@@ -2,7 +2,7 @@
 // Claim, evidence and silence: README.md beside this file.
 #pragma once
 
-#include "diagnosis/cause_function.h"
+#include "diagnosis/measurements/cause_function.h"
 #include "diagnosis/operator.h"
 #include "diagnosis/spike/step_spikes.h"
 #include "diagnosis/spike/taking_turns.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/shared_cause.h"
-#include "diagnosis/training_view.h"
+#include "diagnosis/measurements/training_view.h"
+#include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/subkinds.h"
 
 namespace eroica {
 namespace {

@@ -5,9 +5,9 @@
 #include <iterator>
 #include <span>
 
-#include "diagnosis/busy_time.h"
-#include "diagnosis/peer_median.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/measurements/busy_time.h"
+#include "diagnosis/statistics/peer_median.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

@@ -9,11 +9,11 @@
 #include <span>
 #include <string_view>
 
-#include "diagnosis/distributions.h"
-#include "diagnosis/mean_step.h"
-#include "diagnosis/robust_statistics.h"
-#include "diagnosis/symptom.h"
-#include "diagnosis/thread_function.h"
+#include "diagnosis/measurements/mean_step.h"
+#include "diagnosis/measurements/symptom.h"
+#include "diagnosis/measurements/thread_function.h"
+#include "diagnosis/statistics/distributions.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {

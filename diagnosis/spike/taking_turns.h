@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "diagnosis/cross_rank_view.h"
+#include "diagnosis/measurements/cross_rank_view.h"
 
 namespace eroica {
 

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnosis/claim_memory.h"
-#include "diagnosis/finding_measures.h"
-#include "diagnosis/shared_cause.h"
+#include "diagnosis/ledger/claim_memory.h"
+#include "diagnosis/measurements/training_view.h"
+#include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/subkinds.h"
 #include "diagnosis/spike/spike_operator.h"
-#include "diagnosis/training_view.h"
 
 namespace eroica {
 namespace {

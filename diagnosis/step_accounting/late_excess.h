@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "diagnosis/peer_median.h"
+#include "diagnosis/statistics/peer_median.h"
 #include "diagnosis/step_accounting/step_table.h"
 
 namespace eroica {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "diagnosis/peer_median.h"
+#include "diagnosis/statistics/peer_median.h"
 #include "diagnosis/step_accounting/airport_share.h"
 #include "diagnosis/step_accounting/staged_job.h"
 #include "diagnosis/step_accounting/step_table.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <span>
 
-#include "diagnosis/prefetch.h"
+#include "diagnosis/statistics/prefetch.h"
 
 namespace eroica {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "diagnosis/duration_text.h"
 #include "diagnosis/hang/hang_text.h"
+#include "diagnosis/report/duration_text.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 
 namespace eroica {

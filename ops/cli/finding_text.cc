@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnosis/duration_text.h"
-#include "diagnosis/finding_measures.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/finding_measures.h"
 #include "ops/cli/wrapped_text.h"
 #include "schemas/function.h"
 

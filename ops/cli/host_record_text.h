@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "diagnosis/host_record.h"
+#include "diagnosis/ledger/host_record.h"
 
 namespace eroica {
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <span>
 
-#include "diagnosis/busiest_connection.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/measurements/busiest_connection.h"
+#include "diagnosis/statistics/robust_statistics.h"
 #include "schemas/codec.h"
 #include "stream_ops/topics.h"
 

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "diagnosis/cross_rank_view.h"
-#include "diagnosis/job_profile.h"
-#include "diagnosis/lasting_excess.h"
-#include "diagnosis/root_cause.h"
-#include "diagnosis/synthetic_job.h"
+#include "diagnosis/explanation/root_cause.h"
+#include "diagnosis/measurements/cross_rank_view.h"
+#include "diagnosis/measurements/job_profile.h"
+#include "diagnosis/measurements/lasting_excess.h"
+#include "diagnosis/measurements/synthetic_job.h"
 
 namespace eroica {
 namespace {

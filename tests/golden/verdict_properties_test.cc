@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnosis/root_cause.h"
+#include "diagnosis/explanation/root_cause.h"
 #include "tests/evaluation/score/job_run.h"
 #include "tests/evaluation/score/scenario_file.h"
 #include "tests/evaluation/score/window_views.h"

@@ -12,6 +12,28 @@ MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70
 MAX_COLUMNS = 100
 
+# The rooms of diagnosis, from measurements to findings: each includes those before it (diagnosis/README.md),
+# but for its tests, which may ask the whole.
+_NUMBERS = ("schemas/", "diagnosis/deciding_numbers.h", "diagnosis/statistics/")
+_MEASUREMENTS = (*_NUMBERS, "diagnosis/measurements/", "diagnosis/step_accounting/")
+_REPORT = (*_MEASUREMENTS, "diagnosis/hypotheses/", "diagnosis/report/")
+OPERATORS = tuple(
+    "diagnosis/%s/" % name
+    for name in ("collective_wait", "hang", "imbalance", "link_matrix", "monitoring_gap", "regression", "slow_host", "slow_rank", "spike")
+)
+_CLAIMS = (*_REPORT, "diagnosis/operator.h", *OPERATORS)
+ROOMS_OF_DIAGNOSIS = (
+    ("diagnosis/statistics/", _NUMBERS),
+    ("diagnosis/measurements/", _MEASUREMENTS),
+    ("diagnosis/step_accounting/", _MEASUREMENTS),
+    ("diagnosis/hypotheses/", (*_MEASUREMENTS, "diagnosis/hypotheses/")),
+    ("diagnosis/report/", _REPORT),
+    ("diagnosis/operator.h", _CLAIMS),
+    *((folder, _CLAIMS) for folder in OPERATORS),
+    ("diagnosis/explanation/", (*_CLAIMS, "diagnosis/explanation/")),
+    ("diagnosis/ledger/", (*_CLAIMS, "diagnosis/explanation/", "diagnosis/ledger/")),
+)
+
 # What a folder may include; the first entry that fits holds. The program's folder and the tests see
 # everything, except that the simulator and the diagnosis which it measures know nothing of each other.
 # Nothing outside tests/ may include or link (evaluation_stays_out) what is in it.
@@ -25,6 +47,7 @@ LAYERS = (
     ("producers/", ("schemas/", "stream_ops/pattern/", "producers/")),
     # The adapter that makes a stage of the operators.
     ("diagnosis/diagnose_processor", ("schemas/", "state_store/", "stream_ops/", "diagnosis/")),
+    *ROOMS_OF_DIAGNOSIS,
     ("diagnosis/", ("schemas/", "diagnosis/")),
     ("ops/", tuple(folder + "/" for folder in SOURCE_FOLDERS)),
     ("tests/evaluation/simulate/", ("schemas/", "producers/core/batch_sink.h", "tests/evaluation/simulate/")),
@@ -38,7 +61,7 @@ ONLY = (
     (r'[<"](?:flatbuffers/|\w+_generated\.h)', ("schemas/",)),
     (r'[<"]toml\+\+/', ("ops/config/",)),
     (r'[<"]CLI/', ("ops/cli/",)),
-    (r'[<"]boost/math/', ("diagnosis/distributions.cc",)),
+    (r'[<"]boost/math/', ("diagnosis/statistics/distributions.cc",)),
     (r'[<"]simdjson', ("producers/import/",)),
     (r'[<"](?:zlib|libdeflate|isa-l/|igzip)', ("producers/import/",)),
     (r'[<"](?:cupti|cuda)\w*\.h', ("producers/cupti/real_cupti_api.cc",)),
@@ -75,7 +98,8 @@ def _cpp(tree):
 
 def layering(tree):
     for path, text in _cpp(tree):
-        allowed = next((layers for prefix, layers in LAYERS if path.startswith(prefix)), None)
+        layers = [one for one in LAYERS if one not in ROOMS_OF_DIAGNOSIS] if path.endswith("_test.cc") else LAYERS
+        allowed = next((allowed for prefix, allowed in layers if path.startswith(prefix)), None)
         if allowed is None:
             continue
         for line, name in cpp_source.includes(text):

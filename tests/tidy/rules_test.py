@@ -26,6 +26,11 @@ class Layering(unittest.TestCase):
     def test_the_adapter_of_diagnosis_may(self):
         self.assertFalse(broken(rules.layering, diagnosis__diagnose_processor_dot_h='#include "stream_ops/processor.h"\n'))
 
+    def test_rooms_of_diagnosis_include_those_before(self):
+        self.assertTrue(broken(rules.layering, diagnosis__measurements__a_dot_h='#include "diagnosis/report/held_up.h"\n'))
+        self.assertTrue(broken(rules.layering, diagnosis__spike__a_dot_h='#include "diagnosis/explanation/impact.h"\n'))
+        self.assertFalse(broken(rules.layering, diagnosis__ledger__a_dot_h='#include "diagnosis/explanation/shared_cause.h"\n'))
+
     def test_producers_use_only_the_pattern_core(self):
         self.assertFalse(broken(rules.layering, producers__nccl__a_dot_h='#include "stream_ops/pattern/sweep.h"\n'))
         self.assertTrue(broken(rules.layering, producers__nccl__a_dot_h='#include "stream_ops/topics.h"\n'))

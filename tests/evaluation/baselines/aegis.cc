@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "diagnosis/duration_text.h"
+#include "diagnosis/report/duration_text.h"
 #include "tests/evaluation/baselines/claim.h"
 #include "tests/evaluation/baselines/slow_connections.h"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "diagnosis/synthetic_job.h"
+#include "diagnosis/measurements/synthetic_job.h"
 #include "tests/evaluation/baselines/baseline_test_views.h"
 
 namespace eroica {

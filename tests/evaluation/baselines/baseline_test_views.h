@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "diagnosis/measurements/training_view.h"
 #include "diagnosis/operator.h"
-#include "diagnosis/training_view.h"
 
 namespace eroica {
 

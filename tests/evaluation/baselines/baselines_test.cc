@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "diagnosis/synthetic_job.h"
+#include "diagnosis/measurements/synthetic_job.h"
 #include "tests/evaluation/baselines/claim.h"
 
 namespace eroica {

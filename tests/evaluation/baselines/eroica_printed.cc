@@ -6,8 +6,8 @@
 #include <array>
 #include <cmath>
 
-#include "diagnosis/duration_text.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/statistics/robust_statistics.h"
 #include "tests/evaluation/baselines/claim.h"
 
 namespace eroica {

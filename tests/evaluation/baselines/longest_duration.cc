@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "diagnosis/duration_text.h"
-#include "diagnosis/robust_statistics.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/statistics/robust_statistics.h"
 #include "tests/evaluation/baselines/claim.h"
 
 namespace eroica {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "diagnosis/cross_rank_view.h"
+#include "diagnosis/measurements/cross_rank_view.h"
 
 namespace eroica {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <string_view>
 
-#include "diagnosis/duration_text.h"
+#include "diagnosis/report/duration_text.h"
 #include "tests/evaluation/baselines/claim.h"
 #include "tests/evaluation/baselines/step_frontier.h"
 
@@ -18,7 +18,7 @@ constexpr double kMinLead = 0.05;   // of the increment
 constexpr double kMinSteps = 0.75;  // of the steps
 constexpr size_t kSuspects = 2;
 constexpr std::array<std::string_view, kStepStageCount> kStageNames = {"data", "forward",
-                                                                      "backward", "optimizer"};
+                                                                       "backward", "optimizer"};
 
 struct Suspect {
   size_t stage = 0;

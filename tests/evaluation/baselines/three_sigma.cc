@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "diagnosis/duration_text.h"
+#include "diagnosis/report/duration_text.h"
 #include "tests/evaluation/baselines/claim.h"
 
 namespace eroica {

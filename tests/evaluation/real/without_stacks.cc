@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "diagnosis/thread_function.h"
+#include "diagnosis/measurements/thread_function.h"
 
 namespace eroica {
 namespace {

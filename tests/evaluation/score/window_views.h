@@ -6,8 +6,8 @@
 
 #include <functional>
 
-#include "diagnosis/cross_rank_view.h"
 #include "diagnosis/job_windows.h"
+#include "diagnosis/measurements/cross_rank_view.h"
 #include "schemas/codec.h"
 #include "stream_ops/log/log.h"
 

@@ -1,0 +1,169 @@
+#include "diagnosis/explanation/rotating_straggler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "diagnosis/explanation/shared_cause.h"
+#include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/subkinds.h"
+
+namespace eroica {
+namespace {
+
+constexpr size_t kFewestRoaming = 3;  // ranks
+
+// In less than half of the steps: a fault that begins within a window is in half of them.
+bool TakesTurns(const Finding& claim) {
+  const Measure* slow = SlowSteps(claim);
+  return claim.kind == FindingKind::kSlowRank && slow != nullptr &&
+         2 * slow->culprit < static_cast<double>(slow->samples);
+}
+
+// Says that a rank differs, and not how often.
+bool IsTimeless(const Finding& claim) {
+  return claim.kind == FindingKind::kSlowRank && SlowSteps(claim) == nullptr;
+}
+
+// By how many of the claims' culprits it is named; of equals the first by name. What most run
+// nothing in that stands out is told by the others.
+std::string MostNamedFunction(const std::vector<Finding>& claims) {
+  std::map<std::string, size_t> ranks;
+  for (const Finding& claim : claims) {
+    if (!claim.function.empty()) ranks[claim.function] += claim.culprits.size();
+  }
+  return std::max_element(ranks.begin(), ranks.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+size_t RanksOf(const std::vector<Finding>& claims) {
+  std::set<int32_t> ranks;
+  for (const Finding& claim : claims) {
+    for (const Culprit& culprit : claim.culprits) ranks.insert(culprit.rank);
+  }
+  return ranks.size();
+}
+
+// Where who takes turns is at random, the other hosts have their share: all are of one host by
+// chance in one of hosts^(ranks - 1) windows. The next one tells.
+template <typename Roams>
+bool RoamOnOneHost(const std::vector<Finding>& claims, size_t hosts, Roams roams) {
+  constexpr double kChance = 1.0 / 8;
+  std::set<std::string_view> names;
+  size_t ranks = 0;
+  for (const Finding& claim : claims) {
+    if (!roams(claim)) continue;
+    ranks += claim.culprits.size();
+    for (const Culprit& culprit : claim.culprits) names.insert(culprit.host);
+  }
+  return names.size() == 1 && !names.begin()->empty() &&
+         std::pow(static_cast<double>(hosts), 1 - static_cast<double>(ranks)) <= kChance;
+}
+
+// What a rank runs in one slow step is told by few samples. Where a claim of turns, which is
+// measured over all ranks, accounts for half of the cost, it says what they run; and, told by the
+// steps as well, it has no need of a second window.
+bool NameAsMeasuredOverAll(const Finding& turns, std::vector<Finding>& claims) {
+  const auto told = std::ranges::find_if(claims, [&turns](const Finding& claim) {
+    return claim.subkind == kRoaming && 2 * claim.lost_ns_per_step >= turns.lost_ns_per_step;
+  });
+  if (told == claims.end()) return false;
+  std::erase_if(told->evidence,
+                [](const Measure& measure) { return measure.name == kSeenInWindows; });
+  return true;
+}
+
+// Where the steps name something else than what is measured over all ranks, the next window tells
+// which of them calls the other.
+void AskForAnotherWindow(std::vector<Finding>& claims) {
+  constexpr double kWindows = 2;
+  for (Finding& claim : claims) {
+    if (claim.subkind != kRoaming) continue;
+    for (Measure& measure : claim.evidence) {
+      if (measure.name == kSeenInWindows) measure.threshold = std::max(measure.threshold, kWindows);
+    }
+  }
+}
+
+}  // namespace
+
+Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
+  double lost_ns_per_step = 0;
+  double lost_per_hour = 0;
+  for (const Finding& claim : claims) {
+    lost_ns_per_step += claim.lost_ns_per_step;
+    lost_per_hour += claim.lost_gpu_seconds_per_hour;
+  }
+  const std::string function = MostNamedFunction(claims);
+  Finding finding = *std::find_if(claims.begin(), claims.end(),
+                                  [&](const Finding& claim) { return claim.function == function; });
+  finding.kind = FindingKind::kStepTime;
+  finding.subkind = kRoaming;
+  finding.culprits.clear();
+  finding.victims.clear();
+  finding.lost_ns_per_step = lost_ns_per_step;
+  finding.lost_gpu_seconds_per_hour = lost_per_hour;
+  finding.title = fmt::format(
+      "The straggler rotates among {} ranks: when one of them holds the others up, it mostly runs "
+      "{}.",
+      ranks, function);
+  finding.explanation =
+      "No rank is late in most of the steps, so no rank or machine is to blame; what they ran when "
+      "they were late is what they share.";
+  finding.suggested_action =
+      fmt::format("Make {} happen on all ranks at once, or less often.", function);
+  return finding;
+}
+
+std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
+  std::set<std::string> functions;  // of ranks that are late now and then
+  for (const Finding& claim : claims) {
+    if (TakesTurns(claim) && !claim.function.empty() && !IsOnDevice(claim))
+      functions.insert(claim.function);
+  }
+  const auto shares = [&](const Finding& claim) { return functions.contains(claim.function); };
+  const auto roams = [&](const Finding& claim) {
+    return (TakesTurns(claim) && !IsOnDevice(claim)) || (IsTimeless(claim) && shares(claim));
+  };
+  size_t roaming = 0;
+  size_t lasting = 0;  // in the same functions
+  for (const Finding& claim : claims) {
+    if (roams(claim)) roaming += claim.culprits.size();
+    if (!roams(claim) && claim.kind == FindingKind::kSlowRank && !IsTimeless(claim) &&
+        shares(claim))
+      lasting += claim.culprits.size();
+  }
+  if (roaming < kFewestRoaming || functions.empty() || RoamOnOneHost(claims, hosts, roams))
+    return claims;
+  // Of many ranks that are late by turns some are late in most steps of a short window.
+  const auto chance = [&](const Finding& claim) {
+    return lasting < roaming && claim.kind == FindingKind::kSlowRank && shares(claim);
+  };
+  const auto others =
+      std::stable_partition(claims.begin(), claims.end(),
+                            [&](const Finding& claim) { return !roams(claim) && !chance(claim); });
+  std::vector<Finding> merged(std::make_move_iterator(others),
+                              std::make_move_iterator(claims.end()));
+  claims.erase(others, claims.end());
+  const size_t ranks = RanksOf(merged);
+  Finding finding = RoamingOf(std::move(merged), ranks);
+  const auto tells_same = [&](const Finding& claim) {
+    return claim.subkind == kRoaming && claim.function == finding.function;
+  };
+  if (std::erase_if(claims, tells_same) == 0) {
+    if (NameAsMeasuredOverAll(finding, claims)) return claims;
+    AskForAnotherWindow(claims);
+  }
+  claims.push_back(std::move(finding));
+  return claims;
+}
+
+}  // namespace eroica

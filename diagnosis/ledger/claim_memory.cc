@@ -1,0 +1,441 @@
+#include "diagnosis/ledger/claim_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "diagnosis/explanation/rotating_straggler.h"
+#include "diagnosis/explanation/shared_cause.h"
+#include "diagnosis/measurements/thread_function.h"
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/subkinds.h"
+#include "diagnosis/statistics/distributions.h"
+#include "diagnosis/statistics/robust_statistics.h"
+
+namespace eroica {
+namespace {
+
+// Hangs stand, and what is measured against the job's own past has seen two windows already.
+bool IsHeldBack(const Finding& claim) {
+  if (FindMeasure(claim, kSeenInWindows) != nullptr) return true;
+  if (claim.kind == FindingKind::kCommunication) return !claim.culprits.empty();
+  return claim.kind == FindingKind::kSlowRank || claim.kind == FindingKind::kContention ||
+         claim.kind == FindingKind::kImbalance;
+}
+
+// No rank of a large job gets so far by chance, in any of thousands of windows: the largest of 64
+// is three deviations off in every tenth.
+bool IsFarOff(const Finding& claim) {
+  constexpr double kDeviations = 6;
+  const Measure* noise = FindMeasure(claim, kExcessOverNoise);
+  return noise == nullptr || noise->culprit >= kDeviations;
+}
+
+// What only the culprit's thread runs, in every slow step: no length of steps does so.
+bool IsForeign(const Finding& claim) {
+  const Measure* time = FindMeasure(claim, "function_time_per_step");
+  if (time == nullptr) time = FindMeasure(claim, "beta");
+  const Measure* active = FindMeasure(claim, "active_steps");
+  if (!RunsOnThread(claim.function_class) || time == nullptr || active == nullptr) return false;
+  return time->culprit > 0 && time->peers <= 0 && active->culprit >= SlowSteps(claim)->culprit;
+}
+
+// Steps of healthy jobs with uneven routing and lengths go fifteen deviations off, once in hundreds
+// of windows; but into calls that the peers' threads do not make (memory that is given back and
+// taken anew) no uneven step goes, however few or many the steps are. What Python runs now and then
+// (collections) comes to every rank in its turn: it is told by the turns.
+bool IsAccident(const Finding& claim) {
+  constexpr double kDeviations = 30;
+  if (claim.function_class == FunctionClass::kPython) return false;
+  if (IsForeign(claim)) return true;
+  const Measure* noise = FindMeasure(claim, kExcessOverNoise);
+  return noise != nullptr && noise->culprit >= kDeviations && IsInFewSteps(claim);
+}
+
+// In how many windows one that looks back over several saw it.
+int64_t WindowsLookedAt(const Finding& claim) {
+  const Measure* windows = FindMeasure(claim, kSlowWindows);
+  return windows != nullptr ? static_cast<int64_t>(windows->culprit) : 1;
+}
+
+// Of ranks that take turns in what all of them run: each of them three deviations off is noise.
+bool IsLateForReason(const Finding& claim) {
+  constexpr double kDeviations = 4;
+  const Measure* noise = FindMeasure(claim, kExcessOverNoise);
+  return noise == nullptr || noise->culprit >= kDeviations;
+}
+
+// Data that leaves its usual way shows it in a single transfer; a slower link may only be busy.
+bool IsADetour(const Finding& claim) {
+  return claim.kind == FindingKind::kCommunication && claim.subkind == kNvlinkDown;
+}
+
+double ShareOf(const Finding& claim) {
+  return claim.world_size > 0 ? claim.lost_gpu_seconds_per_hour / 3600 / claim.world_size : 0;
+}
+
+}  // namespace
+
+ClaimMemory::Record ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
+  Record record{.window = index,
+                .kind = claim.kind,
+                .first_step = claim.first_step,
+                .share = ShareOf(claim),
+                .function = claim.function};
+  std::replace(record.function.begin(), record.function.end(), '\n', ' ');  // a record is a line
+  const Measure* slow = SlowSteps(claim);
+  record.steps = claim.first_step >= 0 ? claim.last_step - claim.first_step + 1 : 0;
+  record.slow_steps = record.steps;
+  if (slow != nullptr) {
+    record.steps = static_cast<int64_t>(slow->samples);
+    record.slow_steps = static_cast<int64_t>(slow->culprit);
+  }
+  record.roams = claim.kind == FindingKind::kSlowRank && !claim.function.empty() &&
+                 IsLateForReason(claim) && RunsOnThread(claim.function_class);
+  if (const Measure* seen = FindMeasure(claim, kSeenInWindows))
+    record.least_windows = static_cast<int64_t>(seen->threshold);
+  record.far_off =
+      FindMeasure(claim, kExcessOverNoise) != nullptr ? IsFarOff(claim) : IsForeign(claim);
+  record.accident = IsAccident(claim);
+  for (const Culprit& culprit : claim.culprits) record.ranks.push_back(culprit.rank);
+  std::sort(record.ranks.begin(), record.ranks.end());
+  return record;
+}
+
+// The same rank; or nobody, twice.
+bool ClaimMemory::SameFault(const Record& a, const Record& b) {
+  if (a.ranks.empty() && b.ranks.empty()) return a.kind == b.kind;
+  return std::any_of(a.ranks.begin(), a.ranks.end(), [&b](int32_t rank) {
+    return std::binary_search(b.ranks.begin(), b.ranks.end(), rank);
+  });
+}
+
+// One more window that shows what the record says. A fault that begins late in a window, or that
+// not every step has, shows in few of its steps: far off in the same function twice is no chance.
+bool ClaimMemory::ShowsAsWell(const Record& other, const Record& record) {
+  if (!SameFault(record, other)) return false;
+  return other.may_last() || (record.may_last() && other.far_off && record.far_off &&
+                              other.function == record.function);
+}
+
+// One window is enough where the rank is far off, and most steps show it: what comes now and then
+// may come to this rank in four of eight steps, and to another one in the next window. Where a rank
+// has one peer, few steps tell little of what they vary by: their own chance counts as well.
+bool ClaimMemory::StandsOutAlone(const Record& record, const Finding& claim) const {
+  if (const Measure* chance = FindMeasure(claim, kChanceOfExcess)) {
+    const double allowed =
+        std::max(options_.least_single_window_chance,
+                 options_.single_window_chance * SpentOnQuestion(WindowsUntil(record)));
+    if (claim.ranks_seen * chance->culprit > allowed) return false;
+  }
+  if (FindMeasure(claim, kExcessOverNoise) == nullptr) return true;
+  const Measure* slow = SlowSteps(claim);
+  return IsFarOff(claim) &&
+         (slow == nullptr || 2 * slow->culprit > static_cast<double>(slow->samples));
+}
+
+// Few steps are enough where all of them show it alike, by so much more than they differ that no
+// uneven lengths do it; or where what else was measured says the same, of which uneven work changes
+// nothing; or where the time goes by in what the peers' threads do not run at all, on several ranks
+// or on one that is late by no chance. That it is the inputs, and no device, is told by what is no
+// longer (the optimizer), which pauses may miss in few steps: there it is both that must hold.
+bool ClaimMemory::AreFewStepsEnough(const Record& record, const Finding& claim) const {
+  if (record.steps < options_.fewest_steps || record.slow_steps < record.steps) return false;
+  const Measure* chance = FindMeasure(claim, kChanceOfExcess);
+  const Measure* signs = FindMeasure(claim, kSignsThatAgree);
+  const bool no_chance =
+      chance != nullptr && claim.ranks_seen * chance->culprit <= options_.no_chance;
+  const bool agreed = signs != nullptr && signs->culprit >= signs->threshold;
+  const bool is_late = chance != nullptr &&
+                       claim.ranks_seen * chance->culprit <= options_.least_single_window_chance;
+  if (record.kind == FindingKind::kSlowRank && IsForeign(claim) &&
+      (is_late || claim.culprits.size() > 1))
+    return true;
+  return record.kind == FindingKind::kImbalance ? no_chance && agreed : no_chance || agreed;
+}
+
+double ClaimMemory::WindowsUntil(const Record& record) const {
+  return static_cast<double>(record.window - first_window_ + 1);
+}
+
+// Ranks, window by window, other than the record's. What has come back as it has may be a fault
+// beside it, and what was claimed beside it a victim.
+double ClaimMemory::OthersThatCameToNothing(const Record& record) const {
+  int64_t others = unrest_[static_cast<size_t>(record.kind)];
+  std::set<int64_t> beside;
+  for (const Record& other : records_) {
+    if (other.kind == record.kind && SameFault(record, other)) beside.insert(other.window);
+  }
+  for (const Record& other : records_) {
+    if (other.kind != record.kind || other.ripe || !other.may_last()) continue;
+    const bool lasts = record.window - other.window < options_.lasting_windows &&
+                       LastingOf(other, options_.lasting_windows).windows > 1;
+    if (lasts || beside.contains(other.window)) others -= static_cast<int64_t>(other.ranks.size());
+  }
+  return static_cast<double>(std::max<int64_t>(0, others));
+}
+
+bool ClaimMemory::IsBeyondUnrest(const Record& record, int64_t windows, uint32_t ranks,
+                                 int64_t kept) const {
+  const auto own = static_cast<double>(record.ranks.size());
+  const double rest = ranks - own;
+  if (own < 1 || rest < 1) return true;
+  const double others = OthersThatCameToNothing(record);
+  const double quiet = options_.quiet_windows + WindowsUntil(record);
+  const double rate = others > 0 ? (others + 1) / (WindowsUntil(record) + 1) : 0.5 / quiet;
+  const double chance =
+      ranks / own *
+      BinomialTail(static_cast<uint64_t>(kept), static_cast<uint64_t>(std::min(kept, windows)),
+                   std::min(1.0, rate / rest));
+  const double fewer = options_.quiet_windows / quiet;
+  return chance <= options_.lasting_chance * fewer * fewer;
+}
+
+// A finding has come of it.
+void ClaimMemory::TakeForFault(const Record& record) {
+  for (Record& other : records_) {
+    if (other.kind != record.kind || other.ripe || !other.may_last() || !SameFault(record, other))
+      continue;
+    unrest_[static_cast<size_t>(other.kind)] -= static_cast<int64_t>(other.ranks.size());
+    other.ripe = true;
+  }
+}
+
+void ClaimMemory::Forget(int64_t index) {
+  while (!records_.empty() && index - records_.front().window >= options_.occasional_windows)
+    records_.pop_front();
+}
+
+ClaimMemory::Lasting ClaimMemory::LastingOf(const Record& record, int64_t kept) const {
+  Lasting lasting;
+  int64_t last = -1;
+  for (const Record& other : records_) {
+    if (record.window - other.window >= kept || !ShowsAsWell(other, record)) continue;
+    lasting.steps += other.may_last() ? other.steps : other.slow_steps;
+    lasting.windows += other.window != last ? 1 : 0;
+    last = other.window;
+  }
+  return lasting;
+}
+
+// Of the newest ones, in which it was claimed.
+int64_t ClaimMemory::WindowsOf(const Record& record) const {
+  std::set<int64_t> windows;
+  for (const Record& other : records_) {
+    if (record.window - other.window < options_.lasting_windows && record.kind == other.kind &&
+        SameFault(record, other))
+      windows.insert(other.window);
+  }
+  return static_cast<int64_t>(windows.size());
+}
+
+// The chance that the next question may cost.
+double ClaimMemory::TakeAllowedChance() {
+  const auto asked = static_cast<double>(++asked_);
+  const auto whole = static_cast<double>(options_.whole_questions);
+  return asked <= whole ? options_.chance : options_.chance * whole * whole / (asked * asked);
+}
+
+// That so many accidents of all windows happen to any one rank, at the rate at which the job has
+// seen those of others.
+double ClaimMemory::ChanceOfAccidents(const Record& record, double places) const {
+  std::set<int64_t> own;
+  double others = 0;
+  for (const Record& other : records_) {
+    if (!other.accident) continue;
+    if (SameFault(record, other)) {
+      own.insert(other.window);
+    } else {
+      ++others;
+    }
+  }
+  const double windows =
+      std::min(WindowsUntil(record), static_cast<double>(options_.occasional_windows));
+  const double rate =
+      others > 0 ? (others + 1) / (windows + 1) : 0.5 / (options_.quiet_windows + windows);
+  return places *
+         BinomialTail(static_cast<uint64_t>(windows), own.size(), std::min(1.0, rate / places));
+}
+
+bool ClaimMemory::ComesBack(const Record& record, const Finding& claim) {
+  const bool in_most = !record.ranks.empty() && 2 * record.slow_steps > record.steps;
+  int64_t own = 0;
+  int64_t all = 0;
+  double share = 0;
+  int64_t first = record.window;
+  for (const Record& other : records_) {
+    // Steps that are slow in a row may be one accident, unless no more than that is claimed now.
+    const bool one_accident = !other.occasional() &&
+                              (in_most || record.window - other.window >= options_.lasting_windows);
+    const int64_t times = one_accident ? 1 : other.slow_steps;
+    all += times;
+    if (!SameFault(record, other)) continue;
+    own += times;
+    share += other.share;
+    first = std::min(first, other.window);
+  }
+  if (share / static_cast<double>(record.window - first + 1) < options_.min_share) return false;
+  const double places = static_cast<double>(claim.ranks_seen) /
+                        static_cast<double>(std::max<size_t>(1, record.ranks.size()));
+  if (places <= 1) return true;
+  const double part = claim.subkind == kLateArrival ? options_.chance_of_arrival : 1;
+  const double by_turns =
+      places * BinomialTail(static_cast<uint64_t>(all), static_cast<uint64_t>(own), 1 / places);
+  const double by_rate = record.accident ? ChanceOfAccidents(record, places) : 1;
+  return std::min(by_turns, by_rate) < part * TakeAllowedChance();
+}
+
+// How many ranks take turns in the function of the record; 0 where one of them has half of the
+// turns, or few do. So many as would be enough come together here: what took turns among them was
+// told already (MergeRoaming).
+size_t ClaimMemory::RanksThatRoam(const Record& record) const {
+  if (!record.may_roam() || record.ranks.size() >= options_.fewest_roaming) return 0;
+  std::map<int32_t, int64_t> turns;
+  int64_t all = 0;
+  for (const Record& other : records_) {
+    if (record.window - other.window >= options_.lasting_windows || !other.may_roam() ||
+        other.function != record.function)
+      continue;
+    for (const int32_t rank : other.ranks) turns[rank] += other.slow_steps;
+    all += other.slow_steps * static_cast<int64_t>(other.ranks.size());
+  }
+  const bool shared = std::all_of(turns.begin(), turns.end(),
+                                  [all](const auto& entry) { return 2 * entry.second < all; });
+  return shared && turns.size() >= options_.fewest_roaming ? turns.size() : 0;
+}
+
+// Before, in one of the newest windows. What a finding about a few of the ranks came of says
+// nothing of the others: a slow device is no slow host.
+bool ClaimMemory::WasClaimed(const Record& record, int64_t kept) const {
+  return std::ranges::any_of(records_, [&](const Record& other) {
+    const bool told_of_few = other.ripe && 2 * other.ranks.size() < record.ranks.size();
+    return other.window < record.window && record.window - other.window < kept &&
+           SameFault(record, other) && !told_of_few;
+  });
+}
+
+// In most steps of several of the newest windows, of more than chance explains.
+bool ClaimMemory::Lasts(const Record& record, const Finding& claim, int64_t kept) const {
+  Lasting lasting = LastingOf(record, kept);
+  const int64_t looked_at = WindowsLookedAt(claim);
+  lasting.windows = std::max(lasting.windows, looked_at);
+  // Links are measured over all that they carried in a window, however few its steps are; and no
+  // chance goes far off twice.
+  const bool two_are_enough = record.kind == FindingKind::kCommunication || record.far_off;
+  const int64_t windows_to_open = two_are_enough ? 2 : options_.windows_to_open;
+  const bool enough =
+      lasting.steps >= options_.steps_to_open_again || lasting.windows >= windows_to_open;
+  return enough && (looked_at > 1 || WasClaimed(record, kept)) &&
+         IsBeyondUnrest(record, lasting.windows, claim.ranks_seen, kept);
+}
+
+// A port that flaps, and a path that is crowded at times, are well for windows on end.
+bool ClaimMemory::Flaps(const Record& record, const Finding& claim) const {
+  const auto windows = static_cast<int64_t>(WindowsUntil(record));
+  return record.kind == FindingKind::kCommunication &&
+         Lasts(record, claim, std::min(options_.occasional_windows, windows));
+}
+
+bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
+  if (record.least_windows > 0) return WindowsOf(record) >= record.least_windows;
+  if (record.steps == 0 || IsADetour(claim) || AreFewStepsEnough(record, claim))
+    return true;  // of no steps nothing says how often
+  if (!record.occasional()) {
+    if (record.steps >= options_.steps_to_open && StandsOutAlone(record, claim)) return true;
+    if (Lasts(record, claim, options_.lasting_windows) || Flaps(record, claim)) return true;
+  }
+  // Of steps that differ by chance the rank with most of the slow ones is the one that is claimed:
+  // these come back to it in this window, and not in the next.
+  const bool returns = 2 * record.slow_steps <= record.steps &&
+                       (IsFarOff(claim) || WasClaimed(record, options_.occasional_windows));
+  return (returns || (!record.occasional() && WasClaimed(record, options_.lasting_windows))) &&
+         ComesBack(record, claim);
+}
+
+// Since when, how often, and what it costs of all steps since then.
+void ClaimMemory::TellPast(const Record& record, Finding* claim) const {
+  const bool comes_and_goes = record.occasional() || record.kind == FindingKind::kCommunication;
+  const int64_t kept = comes_and_goes ? options_.occasional_windows : options_.lasting_windows;
+  uint64_t windows = 0;
+  int64_t last = -1;
+  double share = 0;
+  for (const Record& other : records_) {
+    if (record.window - other.window >= kept || !SameFault(record, other)) continue;
+    claim->first_window = std::min(claim->first_window, other.window);
+    if (other.first_step >= 0) claim->first_step = std::min(claim->first_step, other.first_step);
+    windows += other.window != last ? 1 : 0;
+    last = other.window;
+    share += other.share;
+  }
+  const auto since = static_cast<double>(record.window - claim->first_window + 1);
+  if (Measure* lasted = FindLasted(*claim)) {
+    lasted->culprit *= since;
+    lasted->samples = windows;
+  }
+  if (!record.occasional() || record.share <= 0) return;
+  if (2 * static_cast<double>(windows) <= since) claim->subkind = kTransient;
+  claim->id = FindingId(*claim);
+  const double part = share / since / record.share;
+  claim->lost_ns_per_step *= part;
+  claim->lost_gpu_seconds_per_hour *= part;
+  if (claim->chain.empty()) return;
+  Effect& end = claim->chain.back();
+  end.description =
+      fmt::format("over the {:.0f} windows since then, every step of the job takes {} longer",
+                  since, DurationText(claim->lost_ns_per_step));
+  end.lost_ns = static_cast<int64_t>(claim->lost_ns_per_step);
+}
+
+void ClaimMemory::Add(Record record, bool is_open) {
+  record.ripe = is_open;
+  if (!record.ripe && record.may_last())
+    unrest_[static_cast<size_t>(record.kind)] += static_cast<int64_t>(record.ranks.size());
+  records_.push_back(std::move(record));
+}
+
+std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> claims,
+                                        const std::vector<bool>& is_open, bool job_ends) {
+  if (first_window_ < 0) first_window_ = index;
+  const bool only_window = job_ends && first_window_ == index;
+  Forget(index);
+  std::vector<size_t> record_of;  // of each claim
+  for (size_t i = 0; i < claims.size(); ++i) {
+    record_of.push_back(records_.size());
+    if (IsHeldBack(claims[i])) Add(RecordOf(index, claims[i]), is_open[i]);
+  }
+  std::vector<Finding> ripe;
+  // by function: ranks, and the claims of this window
+  std::map<std::string, std::pair<size_t, std::vector<Finding>>> roaming;
+  for (size_t i = 0; i < claims.size(); ++i) {
+    Finding& claim = claims[i];
+    const bool worth_telling = ShareOf(claim) >= options_.min_share && IsLateForReason(claim);
+    if (claim.subkind == kRoaming && !is_open[i] && !worth_telling) continue;
+    if (!IsHeldBack(claim) || is_open[i] || only_window) {
+      ripe.push_back(std::move(claim));
+      continue;
+    }
+    const Record& record = records_[record_of[i]];
+    if (const size_t ranks = RanksThatRoam(record)) {
+      auto& [count, parts] = roaming[record.function];
+      count = ranks;
+      parts.push_back(std::move(claim));
+    } else if (IsRipe(record, claim)) {
+      TellPast(record, &claim);
+      TakeForFault(record);
+      ripe.push_back(std::move(claim));
+    }
+  }
+  for (auto& [function, parts] : roaming) {
+    Finding finding = RoamingOf(std::move(parts.second), parts.first);
+    if (ShareOf(finding) < options_.min_share) continue;
+    finding.id = FindingId(finding);
+    ripe.push_back(std::move(finding));
+  }
+  return ripe;
+}
+
+}  // namespace eroica

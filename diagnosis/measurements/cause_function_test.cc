@@ -1,0 +1,203 @@
+#include "diagnosis/measurements/cause_function.h"
+
+#include <gtest/gtest.h>
+
+#include "diagnosis/measurements/training_view.h"
+
+namespace eroica {
+namespace {
+
+constexpr double kMs = kMillisecond;
+
+std::optional<CauseFunction> CauseOf(TrainingView& job, RankIndex rank, double excess_ms) {
+  job.Finish();
+  const CrossRankView view(job.batches(), job.summaries());
+  return FindCauseFunction(view, rank, excess_ms * kMs, CauseOptions{});
+}
+
+TEST(FindCauseFunction, ABuiltInFunctionIsNamedByTheFrameThatCallsIt) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60, "main").Run(3, "<built-in function sleep>", 40, "main > read_record");
+  const auto cause = CauseOf(job, 3, 40);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, "read_record");
+  EXPECT_EQ(cause->hottest_leaf, "<built-in function sleep>");
+}
+
+TEST(FindCauseFunction, WhatRanksRunBelowAnyFrameIsNamedItself) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60, "main");
+  job.Run(3, "<built-in function collect>", 40, "main > next");
+  job.Run(4, "<built-in function collect>", 30, "main > forward")
+      .Run(5, "<built-in function collect>", 35, "main > step");
+  const auto cause = CauseOf(job, 3, 40);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, "<built-in function collect>");
+}
+
+// More of it below one frame than below others is chance, though the peers run nothing below that
+// frame.
+TEST(FindCauseFunction, WhatExplainsMoreThanTheFrameAboveIsNamedItself) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60, "main").Run(3, "<built-in function collect>", 40, "main > next");
+  job.Run(3, "<built-in function collect>", 20, "main > step");
+  for (uint32_t rank = 4; rank < 8; ++rank)
+    job.Run(rank, "<built-in function collect>", 12, "main > step");
+  const auto cause = CauseOf(job, 3, 60);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, "<built-in function collect>");
+}
+
+TEST(FindCauseFunction, TwoRanksThatSleepInTwoPlacesHaveTwoFaults) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60, "main");
+  job.Run(3, "<built-in function sleep>", 40, "main > read_record")
+      .Run(5, "<built-in function sleep>", 40, "main > throttled_layer");
+  const auto cause = CauseOf(job, 3, 40);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, "read_record");
+}
+
+TEST(FindCauseFunction, ManyRanksThatSleepInOnePlaceSleepThere) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60, "main");
+  for (uint32_t rank = 0; rank < 3; ++rank)
+    job.Run(rank, "<built-in function sleep>", 40, "main > read_record");
+  const auto cause = CauseOf(job, 1, 40);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, "read_record");
+}
+
+// Experts that are asked for little more run their kernels for long enough to have rows; the peers'
+// were folded.
+TEST(FindCauseFunction, WhatPeersFoldedTheyRan) {
+  for (const double folded_ms : {0.0, 3.0}) {
+    TrainingView job(8);
+    job.RunOnAll("forward", 900, "main").Run(3, "grouped_gemm", 5, "", FunctionClass::kGpuCompute);
+    for (PatternBatch& batch : job.batches()) {
+      auto& folded_ns = batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kGpuCompute)];
+      folded_ns = static_cast<int64_t>((batch.rank.value == 3 ? 2 : 2 + folded_ms) * 8 * kMs);
+    }
+    EXPECT_EQ(CauseOf(job, 3, 5).has_value(), folded_ms < 2.5) << folded_ms;
+  }
+}
+
+TEST(FindCauseFunction, WhatExplainsLessThanHalfIsNoCause) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60, "main").Run(3, "extra", 15, "main");
+  EXPECT_FALSE(CauseOf(job, 3, 40));
+}
+
+constexpr std::string_view kHeld = "(waiting for the GIL, held by thread metrics in a.py(3): run)";
+constexpr std::string_view kRunnable = "(runnable, waiting for a processor)";
+
+// Who holds the lock is found a second later only, and may be another thread on each rank.
+TEST(FindCauseFunction, WaitsForTheLockAreOneWhoeverHeldIt) {
+  for (const double all_ms : {0.0, 40.0}) {
+    TrainingView job(8);
+    job.RunOnAll("forward", 60, "main");
+    for (uint32_t rank = 0; rank < 8; ++rank)
+      job.Run(rank, "(waiting for the GIL, held by thread " + std::to_string(rank) + ")", all_ms);
+    job.Run(3, "(waiting for the GIL)", 14).Run(3, kHeld, 10);
+    const auto cause = CauseOf(job, 3, 30);
+    ASSERT_TRUE(cause);
+    EXPECT_TRUE(cause->name.starts_with("(waiting for the GIL, held by thread ")) << cause->name;
+    EXPECT_NEAR(cause->own_ns, (24 + all_ms) * kMs, 1);
+    EXPECT_NEAR(cause->peers_ns, all_ms * kMs, 1);
+  }
+}
+
+// Its holder runs, and so takes a processor from the rank, too: more than the rank would wait for
+// one anyhow, as it wants to run for 70 ms and its peers for 60.
+TEST(FindCauseFunction, WhoHoldsTheLockMakesItWaitForAProcessorToo) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60, "main").RunOnAll(kRunnable, 20);
+  job.Run(3, kHeld, 10).Run(3, kRunnable, 20);
+  const auto cause = CauseOf(job, 3, 30);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, kHeld);
+  EXPECT_NEAR(cause->processor_wait_ns, (40 - 20 * 70 / 60.0) * kMs, 1);
+  EXPECT_NEAR(cause->coverage, (10 + 40 - 20 * 70 / 60.0) / 30, 1e-6);
+}
+
+// Ranks outnumber processors: all wait for one, the longer the more they run.
+TEST(FindCauseFunction, WhoRunsLongerWaitsLongerForAProcessor) {
+  for (const double longer_ms : {0.0, 30.0}) {
+    TrainingView job(8);
+    job.RunOnAll("forward", 30, "main").RunOnAll(kRunnable, 30);
+    job.Run(3, "extra_layer", longer_ms, "main > forward").Run(3, kRunnable, 30);
+    const auto cause = CauseOf(job, 3, 30 + longer_ms);
+    ASSERT_TRUE(cause);
+    EXPECT_EQ(cause->name, longer_ms > 0 ? "extra_layer" : kRunnable);
+    EXPECT_NEAR(cause->peers_ns, longer_ms > 0 ? 0 : 30 * kMs, 1);
+  }
+}
+
+// All ranks wait for the lock as long, or one hardly at all: the processor is what it lacks.
+TEST(FindCauseFunction, AWaitForAProcessorHasOtherReasonsThanALockThatAllWaitFor) {
+  for (const double ms : {2.0, 10.0}) {
+    TrainingView job(8);
+    job.RunOnAll("forward", 60, "main")
+        .RunOnAll(kRunnable, 20)
+        .Run(3, kRunnable, 20)
+        .Run(3, kHeld, ms);
+    if (ms > 5) job.RunOnAll(kHeld, ms);
+    const auto cause = CauseOf(job, 3, 22);
+    ASSERT_TRUE(cause);
+    EXPECT_EQ(cause->name, kRunnable) << ms;
+  }
+}
+
+// Of eight stacks that a window holds three or four may see the lock waited for, where a fifth
+// does.
+TEST(FindCauseFunction, WhatFewTicksSawOfTheLockExplainsNoWaitForAProcessor) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60, "main")
+      .RunOnAll(kRunnable, 20)
+      .Run(3, kRunnable, 20)
+      .Run(3, kHeld, 8);
+  job.Finish();
+  for (PatternBatch& batch : job.batches())
+    batch.levels.push_back({.resource = Resource::kStacks, .mean = 1, .max = 1, .samples = 8});
+  const CrossRankView view(job.batches(), job.summaries());
+  const auto cause = FindCauseFunction(view, 3, 28 * kMs, CauseOptions{});
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, kRunnable);
+}
+
+// All ranks collect about equally often: its means tell nothing of a rank whose steps with it are
+// slow.
+std::optional<CauseFunction> OccasionalCauseOf(TrainingView& job, RankIndex rank,
+                                               double excess_ms) {
+  job.Finish();
+  const CrossRankView view(job.batches(), job.summaries());
+  return FindOccasionalFunction(view, rank, excess_ms * kMs, 4, CauseOptions{});
+}
+
+TEST(FindOccasionalFunction, IsWhatRunsInFewStepsHoweverOftenPeersRunIt) {
+  TrainingView job(8);
+  job.RunOnAll("forward", 60, "main");
+  for (uint32_t rank = 0; rank < 8; ++rank) {
+    job.RunInSteps(rank, "<built-in collect>", 40, rank, rank + 1,
+                   rank % 2 == 0 ? "main > forward" : "main > next");
+  }
+  const auto cause = OccasionalCauseOf(job, 3, 40.0 / 8);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, "<built-in collect>");
+  EXPECT_EQ(cause->own_ns, 40e6 / 8);
+  EXPECT_EQ(cause->peers_ns, 40e6 / 8);
+}
+
+TEST(FindOccasionalFunction, IsNotWhatRunsInMostStepsOrMuchLonger) {
+  TrainingView often(8);
+  often.RunOnAll("forward", 60, "main").RunInSteps(3, "retry", 40, 2, 7, "main");
+  EXPECT_FALSE(OccasionalCauseOf(often, 3, 25));
+  TrainingView evaluation(8);
+  evaluation.RunOnAll("forward", 60, "main")
+      .RunInSteps(3, "evaluate", 400, 2, 3, "main")
+      .Jitter(3, 5, 40);
+  EXPECT_FALSE(OccasionalCauseOf(evaluation, 3, 40.0 / 8));
+}
+
+}  // namespace
+}  // namespace eroica

@@ -1,0 +1,25 @@
+// Subkinds of claims by which those of one fault are known (explanation/shared_cause.h).
+#pragma once
+
+#include <string_view>
+
+namespace eroica {
+
+// Subkind of a claim that a rank is slow in single steps, and well in between.
+inline constexpr std::string_view kTransient = "transient";
+
+// Subkind of a claim that a host is slow as a whole: its culprits are the ranks there.
+inline constexpr std::string_view kWholeHost = "host";
+inline constexpr std::string_view kRoaming = "roaming";  // now this rank is late, and now that one
+
+// Subkind of a claim that all that a rank runs of a class is slow.
+inline constexpr std::string_view kWholeRank = "whole_rank";
+
+// Subkind of a claim by the order of arrival alone, of windows of few steps: what the rank ran at
+// that moment is told, which need not be why.
+inline constexpr std::string_view kLateArrival = "late_arrival";
+
+// Subkind of a claim of the communication: what NVLink carried goes over PCIe.
+inline constexpr std::string_view kNvlinkDown = "nvlink_down";
+
+}  // namespace eroica
