@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kFewestRoaming = 3;  // ranks
 
 // In less than half of the steps: a fault that begins within a window is in half of them.
-bool TakesTurns(const Finding& claim) {
+bool IsOccasional(const Finding& claim) {
   const Measure* slow = SlowSteps(claim);
   return claim.kind == FindingKind::kSlowRank && slow != nullptr &&
          2 * slow->culprit < static_cast<double>(slow->samples);
@@ -33,7 +33,7 @@ bool IsTimeless(const Finding& claim) {
 }
 
 // By how many of the claims' culprits it is named; of equals the first by name. What most run
-// nothing in that stands out is told by the others.
+// nothing in that stands out the others say.
 std::string MostNamedFunction(const std::vector<Finding>& claims) {
   std::map<std::string, size_t> ranks;
   for (const Finding& claim : claims) {
@@ -52,8 +52,8 @@ size_t RanksOf(const std::vector<Finding>& claims) {
   return ranks.size();
 }
 
-// Where who takes turns is at random, the other hosts have their share: all are of one host by
-// chance in one of hosts^(ranks - 1) windows. The next one tells.
+// Where it rotates at random, the other hosts have their share: all are of one host by chance in
+// one of hosts^(ranks - 1) windows. The next one decides.
 template <typename Roams>
 bool RoamOnOneHost(const std::vector<Finding>& claims, size_t hosts, Roams roams) {
   constexpr double kChance = 1.0 / 8;
@@ -68,20 +68,20 @@ bool RoamOnOneHost(const std::vector<Finding>& claims, size_t hosts, Roams roams
          std::pow(static_cast<double>(hosts), 1 - static_cast<double>(ranks)) <= kChance;
 }
 
-// What a rank runs in one slow step is told by few samples. Where a claim of turns, which is
-// measured over all ranks, accounts for half of the cost, it says what they run; and, told by the
-// steps as well, it has no need of a second window.
-bool NameAsMeasuredOverAll(const Finding& turns, std::vector<Finding>& claims) {
-  const auto told = std::ranges::find_if(claims, [&turns](const Finding& claim) {
-    return claim.subkind == kRoaming && 2 * claim.lost_ns_per_step >= turns.lost_ns_per_step;
+// What a rank runs in one slow step few samples show. Where a claim of a rotation, which is
+// measured over all ranks, accounts for half of the cost, it says what they run; and, as the steps
+// show it as well, it has no need of a second window.
+bool NameAsMeasuredOverAll(const Finding& rotation, std::vector<Finding>& claims) {
+  const auto measured = std::ranges::find_if(claims, [&rotation](const Finding& claim) {
+    return claim.subkind == kRoaming && 2 * claim.lost_ns_per_step >= rotation.lost_ns_per_step;
   });
-  if (told == claims.end()) return false;
-  std::erase_if(told->evidence,
+  if (measured == claims.end()) return false;
+  std::erase_if(measured->evidence,
                 [](const Measure& measure) { return measure.name == kSeenInWindows; });
   return true;
 }
 
-// Where the steps name something else than what is measured over all ranks, the next window tells
+// Where the steps name something else than what is measured over all ranks, the next window says
 // which of them calls the other.
 void AskForAnotherWindow(std::vector<Finding>& claims) {
   constexpr double kWindows = 2;
@@ -126,12 +126,12 @@ Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
 std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
   std::set<std::string> functions;  // of ranks that are late now and then
   for (const Finding& claim : claims) {
-    if (TakesTurns(claim) && !claim.function.empty() && !IsOnDevice(claim))
+    if (IsOccasional(claim) && !claim.function.empty() && !IsOnDevice(claim))
       functions.insert(claim.function);
   }
   const auto shares = [&](const Finding& claim) { return functions.contains(claim.function); };
   const auto roams = [&](const Finding& claim) {
-    return (TakesTurns(claim) && !IsOnDevice(claim)) || (IsTimeless(claim) && shares(claim));
+    return (IsOccasional(claim) && !IsOnDevice(claim)) || (IsTimeless(claim) && shares(claim));
   };
   size_t roaming = 0;
   size_t lasting = 0;  // in the same functions
@@ -143,7 +143,7 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
   }
   if (roaming < kFewestRoaming || functions.empty() || RoamOnOneHost(claims, hosts, roams))
     return claims;
-  // Of many ranks that are late by turns some are late in most steps of a short window.
+  // Of many ranks that are late now and then some are late in most steps of a short window.
   const auto chance = [&](const Finding& claim) {
     return lasting < roaming && claim.kind == FindingKind::kSlowRank && shares(claim);
   };

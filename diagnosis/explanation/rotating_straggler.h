@@ -13,13 +13,13 @@ namespace eroica {
 // the host, the place is not what they share: claims of such ranks, and those that do not say how
 // often, become one finding of the kind kStepTime that blames nobody, with the function that most
 // of them name. Fewer ranks that are late in most steps, in the same function, are part of it: in a
-// short window some always are; and so is a claim of such turns, which stands in its place where it
-// names another function and accounts for half of the cost. (EROICA, NSDI'26, section 6: garbage
+// short window some always are; and so is a claim of such a rotation, which takes its place where
+// it names another function and accounts for half of the cost. (EROICA, NSDI'26, section 6: garbage
 // collections, each rank's at a moment of its own.) Ranks of one host alone, where the job has
 // several `hosts`, share the host.
 std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts = 1);
 
-// The finding that it is then; `ranks`: how many take turns, if more than these claims name.
+// The finding that it is then; `ranks`: among how many it rotates, if more than these claims name.
 Finding RoamingOf(std::vector<Finding> claims, size_t ranks);
 
 }  // namespace eroica

@@ -16,7 +16,7 @@ inline constexpr std::string_view kRoaming = "roaming";  // now this rank is lat
 inline constexpr std::string_view kWholeRank = "whole_rank";
 
 // Subkind of a claim by the order of arrival alone, of windows of few steps: what the rank ran at
-// that moment is told, which need not be why.
+// that moment is named, which need not be why.
 inline constexpr std::string_view kLateArrival = "late_arrival";
 
 // Subkind of a claim of the communication: what NVLink carried goes over PCIe.

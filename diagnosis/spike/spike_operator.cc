@@ -68,16 +68,17 @@ Finding Describe(const CrossRankView& view, const StepSpike& spike,
 
 // What runs in half of the steps at most because it has begun in this window makes ranks late in
 // the second half alone; where a host is a stage, all peers alike, so that nobody sees it.
-uint32_t WindowsFor(const Turns& turns, const SpikeOptions& options) {
+uint32_t WindowsFor(const Rotation& rotation, const SpikeOptions& options) {
   constexpr size_t kQuarter = 4;
-  return turns.chance <= options.chance_alone && !turns.of_one_host &&
-                 kQuarter * turns.early >= turns.ranks
+  return rotation.chance <= options.chance_alone && !rotation.of_one_host &&
+                 kQuarter * rotation.early >= rotation.ranks
              ? 1
-             : options.windows_with_turns;
+             : options.windows_with_rotation;
 }
 
-Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const SpikeOptions& options) {
-  const FunctionPattern& sample = *turns.sample;
+Finding DescribeRotation(const CrossRankView& view, const Rotation& rotation,
+                         const SpikeOptions& options) {
+  const FunctionPattern& sample = *rotation.sample;
   const Window& window = view.ranks().front().batch->window;
   Finding finding;
   finding.kind = FindingKind::kStepTime;
@@ -85,30 +86,31 @@ Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const Spike
   finding.function = sample.name;
   finding.stack = sample.stack;
   finding.function_class = sample.function_class;
-  finding.lost_ns_per_step = turns.cost_ns;
+  finding.lost_ns_per_step = rotation.cost_ns;
   finding.first_step = window.first_step;
   finding.last_step = window.last_step;
   finding.confidence = 0.7;
   finding.evidence = {
-      {"slow_steps", "count", static_cast<double>(turns.turns), 0, 0, turns.rank_steps},
-      {"function_time_per_slow_step", "ns", turns.turn_ns, 0, 0, turns.turns},
-      {"lateness_per_function_time", "ratio", turns.slope, 0, options.turns.min_slope,
-       turns.rank_steps},
-      {"chance", "probability", turns.chance, 1, options.turns.max_chance, turns.rank_steps},
-      {std::string(kSeenInWindows), "count", 1, 0, static_cast<double>(WindowsFor(turns, options)),
-       1},
+      {"slow_steps", "count", static_cast<double>(rotation.occurrences), 0, 0, rotation.rank_steps},
+      {"function_time_per_slow_step", "ns", rotation.occurrence_ns, 0, 0, rotation.occurrences},
+      {"lateness_per_function_time", "ratio", rotation.slope, 0, options.rotation.min_slope,
+       rotation.rank_steps},
+      {"chance", "probability", rotation.chance, 1, options.rotation.max_chance,
+       rotation.rank_steps},
+      {std::string(kSeenInWindows), "count", 1, 0,
+       static_cast<double>(WindowsFor(rotation, options)), 1},
   };
   finding.title = fmt::format(
       "The straggler rotates among {} ranks: when one of them holds the others up, it runs {}, for "
       "{}.",
-      turns.ranks, sample.name, DurationText(turns.turn_ns));
+      rotation.ranks, sample.name, DurationText(rotation.occurrence_ns));
   finding.explanation = fmt::format(
       "It runs in {:.0f} % of the steps of a rank, in steps of its own for each of them, so that "
       "many steps of the job wait for somebody. Steps "
       "differ too much to see it in one of them; but ranks that ran it for longer over the window "
       "are late by as much longer, {:.2g} ns for "
       "each nanosecond.",
-      100.0 * turns.turns / turns.rank_steps, turns.slope);
+      100.0 * rotation.occurrences / rotation.rank_steps, rotation.slope);
   finding.suggested_action =
       fmt::format("Make {} happen on all ranks at once, or less often.", sample.name);
   finding.caveats.push_back("Transient: most steps are well.");
@@ -157,8 +159,8 @@ void DropWhatAllRunAtOnce(const CrossRankView& view, std::vector<NamedSpike>& na
   }
 }
 
-// Where ranks take turns, all who are late in a function are so in the window's last step by chance
-// in one of steps^(ranks - 1) windows: it begins there, and the next window tells on whom.
+// Where the straggler rotates, all who are late in a function are so in the window's last step by
+// chance in one of steps^(ranks - 1) windows: it begins there, and the next window says on whom.
 void DropWhatBeginsAtOnce(std::vector<NamedSpike>& named) {
   constexpr double kChance = 1.0 / 8;
   struct Ranks {
@@ -196,8 +198,8 @@ void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& fi
     if (!cause) cause = CauseOf(view, spike, options);
     findings.push_back(Describe(view, spike, cause, options_.steps));
   }
-  for (const Turns& turns : FindTurns(view, options_.turns))
-    findings.push_back(DescribeTurns(view, turns, options_));
+  for (const Rotation& rotation : FindRotations(view, options_.rotation))
+    findings.push_back(DescribeRotation(view, rotation, options_));
 }
 
 }  // namespace eroica

@@ -1,20 +1,20 @@
-// A rank that is slow in some steps of a window and well in most; and what ranks run by turns.
+// A rank that is slow in some steps of a window and well in most; and what rotating stragglers run.
 // Claim, evidence and silence: README.md beside this file.
 #pragma once
 
 #include "diagnosis/measurements/cause_function.h"
 #include "diagnosis/operator.h"
+#include "diagnosis/spike/rotation.h"
 #include "diagnosis/spike/step_spikes.h"
-#include "diagnosis/spike/taking_turns.h"
 
 namespace eroica {
 
 struct SpikeOptions {
   double min_ranks_seen = 0.5;
   StepSpikeOptions steps;
-  TurnsOptions turns;
-  uint32_t windows_with_turns = 2;  // of the newest ones, before they are told
-  // or one, of turns that chance shows as seldom as it shows them in two of four
+  RotationOptions rotation;
+  uint32_t windows_with_rotation = 2;  // of the newest ones, before it is claimed
+  // or one, of a rotation that chance shows as seldom as it shows it in two of four
   double chance_alone = 3e-6;
   CauseOptions cause{.prefer_builtin = true};
 };

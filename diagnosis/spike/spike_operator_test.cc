@@ -43,7 +43,7 @@ TEST(SpikeOperator, WhatLastsUntilTheEndOfTheWindowIsNone) {
   EXPECT_EQ(slow_in(7, 8), 1u) << "of one step nobody knows";
 }
 
-TEST(SpikeOperator, WhatBeginsOnSeveralRanksAtOnceTakesNoTurns) {
+TEST(SpikeOperator, WhatBeginsOnSeveralRanksAtOnceDoesNotRotate) {
   const auto late_in = [](const std::vector<uint32_t>& steps) {
     TrainingView job(32);
     job.RunOnAll("forward", 60);
@@ -52,7 +52,7 @@ TEST(SpikeOperator, WhatBeginsOnSeveralRanksAtOnceTakesNoTurns) {
     return Evaluate(job).size();
   };
   EXPECT_EQ(late_in({7, 7, 7}), 0u);
-  EXPECT_EQ(late_in({7, 7, 5}), 4u) << "three of them, and that they take turns";
+  EXPECT_EQ(late_in({7, 7, 5}), 4u) << "three of them, and that the straggler rotates";
   EXPECT_EQ(late_in({7}), 1u);
 }
 
@@ -102,7 +102,7 @@ TEST(SpikeOperator, WhatTakesOneLongerInAStepThatIsLongForAllIsNone) {
 
 // Every rank collects in two or three of eight steps, each in its own, below whatever runs then: no
 // rank's mean says anything.
-TEST(SpikeOperator, RanksThatAllTakeTurnsStandOutInTheirSteps) {
+TEST(SpikeOperator, RotatingStragglersStandOutInTheirSteps) {
   TrainingView job(8);
   job.RunOnAll("forward", 60);
   for (uint32_t rank = 0; rank < 8; ++rank) {

@@ -11,12 +11,12 @@
 
 namespace eroica {
 
-struct TurnsOptions {
+struct RotationOptions {
   uint32_t min_steps = 3;   // of the window
-  size_t min_ranks = 3;     // that take turns, none of them with half of the time
+  size_t min_ranks = 3;     // that run it, none of them with half of the time
   double min_share = 0.01;  // of a step: what they cost at least
   // chance that the slowest steps of the ranks fall together as they do: below it, they do not take
-  // turns
+  // rotate
   double max_at_once = 0.1;
   // by how much ranks are late for each nanosecond of it: around 1, or it is not this that they are
   // late by
@@ -26,14 +26,14 @@ struct TurnsOptions {
 };
 
 // One function of the training threads.
-struct Turns {
+struct Rotation {
   const FunctionPattern* sample = nullptr;  // where it took longest; lives as long as the view
   size_t ranks = 0;                         // that ran it in this window
-  uint32_t turns = 0;                       // ranks times steps
+  uint32_t occurrences = 0;                 // ranks times steps
   size_t early = 0;          // ranks that were late the most in the first half of the window
   bool of_one_host = false;  // of several: it may be the host's, and have begun in this window
   uint32_t rank_steps = 0;   // of so many
-  double turn_ns = 0;        // mean
+  double occurrence_ns = 0;  // mean
   // a step of the job: what one takes, in so many steps as have one when they come at random
   double cost_ns = 0;
   double slope = 0;
@@ -43,6 +43,6 @@ struct Turns {
 // By name of the function. What more than half of the ranks of a role ran equally often, all roles
 // together, may be what all run at once (garbage that is collected on all ranks in one step) and is
 // left out.
-std::vector<Turns> FindTurns(const CrossRankView& view, const TurnsOptions& options);
+std::vector<Rotation> FindRotations(const CrossRankView& view, const RotationOptions& options);
 
 }  // namespace eroica

@@ -1,4 +1,4 @@
-#include "diagnosis/spike/taking_turns.h"
+#include "diagnosis/spike/rotation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,7 +44,7 @@ std::map<std::string_view, Columns> OccasionalFunctions(const CrossRankView& vie
 // What one rank ran of a function in the window.
 struct Part {
   double ns = 0;
-  uint32_t turns = 0;  // steps
+  uint32_t occurrences = 0;  // steps
 };
 
 // Ranks of one role that all report the steps of the window.
@@ -61,7 +61,7 @@ class Role {
     std::map<uint32_t, size_t> ranks;
     size_t most = 0;
     for (const Part& part : parts_) {
-      if (part.turns > 0) most = std::max(most, ++ranks[part.turns]);
+      if (part.occurrences > 0) most = std::max(most, ++ranks[part.occurrences]);
     }
     return most;
   }
@@ -76,7 +76,7 @@ class Role {
       common[s] = Median(std::span(busy));
     }
     for (size_t r = 0; r < size(); ++r) {
-      if (parts_[r].turns == 0) continue;
+      if (parts_[r].occurrences == 0) continue;
       size_t slowest = 0;
       for (size_t s = 1; s < steps; ++s) {
         if (BusyNs(*ranks_[r], s) - common[s] > BusyNs(*ranks_[r], slowest) - common[slowest])
@@ -141,15 +141,15 @@ class Candidate {
       for (size_t i = 0; i < column->size(); ++i) {
         Part& part = parts_[column->rank[i]];
         part.ns += static_cast<double>(column->critical_ns[i]);
-        part.turns += column->pattern[i]->active_steps;
+        part.occurrences += column->pattern[i]->active_steps;
         if (static_cast<double>(column->critical_ns[i]) <= longest_ns) continue;
         longest_ns = static_cast<double>(column->critical_ns[i]);
-        turns_.sample = column->pattern[i];
+        rotation_.sample = column->pattern[i];
       }
     }
   }
 
-  std::optional<Turns> Measure(const TurnsOptions& options) {
+  std::optional<Rotation> Measure(const RotationOptions& options) {
     if (!SumUp(options)) return std::nullopt;
     const std::vector<Role> roles = Roles();
     if (roles.empty() || RunAlike(roles)) return std::nullopt;
@@ -159,45 +159,46 @@ class Candidate {
     if (line.chance > options.max_chance || line.slope < options.min_slope ||
         line.slope > options.max_slope)
       return std::nullopt;
-    turns_.slope = line.slope;
-    turns_.chance = line.chance;
-    turns_.of_one_host = AreOfOneHost();
-    turns_.early = std::accumulate(counts.begin(), counts.begin() + steps_ / 2, size_t{0});
-    return turns_;
+    rotation_.slope = line.slope;
+    rotation_.chance = line.chance;
+    rotation_.of_one_host = AreOfOneHost();
+    rotation_.early = std::accumulate(counts.begin(), counts.begin() + steps_ / 2, size_t{0});
+    return rotation_;
   }
 
  private:
-  // Whether several take turns, and it is worth asking.
-  bool SumUp(const TurnsOptions& options) {
+  // Whether it rotates among several, and is worth asking.
+  bool SumUp(const RotationOptions& options) {
     double all_ns = 0;
     double most_ns = 0;
     double step_ns = 0;
     for (size_t i = 0; i < parts_.size(); ++i) {
       const RankView& rank = view_.ranks()[i];
-      if (rank.has_steps()) turns_.rank_steps += steps_;
+      if (rank.has_steps()) rotation_.rank_steps += steps_;
       step_ns = std::max(step_ns, rank.step.duration_ns);
-      if (parts_[i].turns == 0) continue;
-      if (2 * parts_[i].turns > steps_) return false;
-      ++turns_.ranks;
-      turns_.turns += parts_[i].turns;
+      if (parts_[i].occurrences == 0) continue;
+      if (2 * parts_[i].occurrences > steps_) return false;
+      ++rotation_.ranks;
+      rotation_.occurrences += parts_[i].occurrences;
       all_ns += parts_[i].ns;
       most_ns = std::max(most_ns, parts_[i].ns);
     }
-    if (turns_.ranks < options.min_ranks || 2 * most_ns >= all_ns) return false;
-    turns_.turn_ns = all_ns / turns_.turns;
-    turns_.cost_ns = turns_.turn_ns * -std::expm1(-static_cast<double>(turns_.turns) / steps_);
-    return turns_.cost_ns >= options.min_share * step_ns;
+    if (rotation_.ranks < options.min_ranks || 2 * most_ns >= all_ns) return false;
+    rotation_.occurrence_ns = all_ns / rotation_.occurrences;
+    rotation_.cost_ns =
+        rotation_.occurrence_ns * -std::expm1(-static_cast<double>(rotation_.occurrences) / steps_);
+    return rotation_.cost_ns >= options.min_share * step_ns;
   }
 
   bool AreOfOneHost() const {
     std::set<std::string_view> hosts;
-    std::set<std::string_view> of_turns;
+    std::set<std::string_view> of_rotation;
     for (size_t i = 0; i < parts_.size(); ++i) {
       const RankView& rank = view_.ranks()[i];
       hosts.insert(rank.batch->host);
-      if (parts_[i].turns > 0) of_turns.insert(rank.batch->host);
+      if (parts_[i].occurrences > 0) of_rotation.insert(rank.batch->host);
     }
-    return hosts.size() > 1 && of_turns.size() == 1;
+    return hosts.size() > 1 && of_rotation.size() == 1;
   }
 
   std::vector<Role> Roles() const {
@@ -211,7 +212,7 @@ class Candidate {
     return roles;
   }
 
-  // What most ranks ran equally often is no matter of turns.
+  // What most ranks ran equally often does not rotate.
   static bool RunAlike(const std::vector<Role>& roles) {
     size_t ranks = 0;
     size_t alike = 0;
@@ -239,18 +240,18 @@ class Candidate {
   const CrossRankView& view_;
   const uint32_t steps_;
   std::vector<Part> parts_;  // by rank
-  Turns turns_;
+  Rotation rotation_;
 };
 
 }  // namespace
 
-std::vector<Turns> FindTurns(const CrossRankView& view, const TurnsOptions& options) {
+std::vector<Rotation> FindRotations(const CrossRankView& view, const RotationOptions& options) {
   const uint32_t steps = StepsOf(view);
-  std::vector<Turns> found;
+  std::vector<Rotation> found;
   if (steps < options.min_steps) return found;
   for (const auto& [name, columns] : OccasionalFunctions(view, steps)) {
-    if (const std::optional<Turns> turns = Candidate(view, columns, steps).Measure(options))
-      found.push_back(*turns);
+    if (const std::optional<Rotation> rotation = Candidate(view, columns, steps).Measure(options))
+      found.push_back(*rotation);
   }
   return found;
 }

@@ -1,4 +1,4 @@
-#include "diagnosis/spike/taking_turns.h"
+#include "diagnosis/spike/rotation.h"
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ TrainingView UnevenJob() {
 }
 
 // Half of the ranks, one of them twice, each in a step of its own.
-TrainingView JobByTurns(double ms = 14) {
+TrainingView RotatingJob(double ms = 14) {
   TrainingView job = UnevenJob();
   for (uint32_t rank = 0; rank < kRanks; rank += 2) {
     const uint32_t step = (rank / 2) % kSteps;
@@ -41,83 +41,83 @@ TrainingView JobByTurns(double ms = 14) {
   return job;
 }
 
-std::vector<Turns> TurnsOf(TrainingView& job) {
+std::vector<Rotation> RotationsOf(TrainingView& job) {
   job.Finish();
   const CrossRankView view(job.batches(), job.summaries());
-  return FindTurns(view, TurnsOptions{});
+  return FindRotations(view, RotationOptions{});
 }
 
-TEST(FindTurns, RanksAreLateAsTheyRunIt) {
-  TrainingView job = JobByTurns();
-  const std::vector<Turns> turns = TurnsOf(job);
-  ASSERT_EQ(turns.size(), 1);
-  EXPECT_EQ(turns[0].sample->name, kCollect);
-  EXPECT_EQ(turns[0].ranks, kRanks / 2);
-  EXPECT_EQ(turns[0].turns, kRanks / 2 + 1);
-  EXPECT_EQ(turns[0].rank_steps, kRanks * kSteps);
-  EXPECT_NEAR(turns[0].slope, 1, 0.3);
-  EXPECT_NEAR(turns[0].turn_ns, 14e6, 1e3);
+TEST(FindRotations, RanksAreLateAsTheyRunIt) {
+  TrainingView job = RotatingJob();
+  const std::vector<Rotation> rotations = RotationsOf(job);
+  ASSERT_EQ(rotations.size(), 1);
+  EXPECT_EQ(rotations[0].sample->name, kCollect);
+  EXPECT_EQ(rotations[0].ranks, kRanks / 2);
+  EXPECT_EQ(rotations[0].occurrences, kRanks / 2 + 1);
+  EXPECT_EQ(rotations[0].rank_steps, kRanks * kSteps);
+  EXPECT_NEAR(rotations[0].slope, 1, 0.3);
+  EXPECT_NEAR(rotations[0].occurrence_ns, 14e6, 1e3);
 }
 
-TEST(FindTurns, WhatCostsLittleIsNotAskedFor) {
-  TrainingView job = JobByTurns(2);
-  EXPECT_TRUE(TurnsOf(job).empty());
+TEST(FindRotations, WhatCostsLittleIsNotAskedFor) {
+  TrainingView job = RotatingJob(2);
+  EXPECT_TRUE(RotationsOf(job).empty());
 }
 
 // All ranks in one step, now longer, now shorter: those that it takes longer are late by as much.
-TEST(FindTurns, WhatAllRunAtOnceIsNoTurn) {
+TEST(FindRotations, WhatAllRunAtOnceDoesNotRotate) {
   TrainingView job = UnevenJob();
   for (uint32_t rank = 0; rank < kRanks; ++rank)
     job.RunInSteps(rank, kCollect, 10 + 2 * rank, 3, 4);
-  EXPECT_TRUE(TurnsOf(job).empty());
+  EXPECT_TRUE(RotationsOf(job).empty());
 }
 
 // The others are in a stage that hides it.
-TEST(FindTurns, WhatSomeRunAtOnceIsNoTurn) {
+TEST(FindRotations, WhatSomeRunAtOnceDoesNotRotate) {
   TrainingView job = UnevenJob();
   for (uint32_t rank = 0; rank < kRanks / 2; ++rank) job.RunInSteps(rank, kCollect, 20, 3, 4);
-  EXPECT_TRUE(TurnsOf(job).empty());
+  EXPECT_TRUE(RotationsOf(job).empty());
 }
 
 // It runs while the device has enough to do, and nobody is late by it.
-TEST(FindTurns, WhatMakesNobodyLateIsNoTurn) {
-  TrainingView job = JobByTurns();
+TEST(FindRotations, WhatMakesNobodyLateDoesNotRotate) {
+  TrainingView job = RotatingJob();
   for (uint32_t rank = 0; rank < kRanks; rank += 2) job.Jitter(rank, (rank / 2) % kSteps, -14);
   job.Jitter(6, 5, -14);
-  EXPECT_TRUE(TurnsOf(job).empty());
+  EXPECT_TRUE(RotationsOf(job).empty());
 }
 
 // Beside it the rank does ten times as much that nobody tells of.
-TEST(FindTurns, WhatIsAPartOfMoreIsNoTurn) {
-  TrainingView job = JobByTurns();
+TEST(FindRotations, WhatIsAPartOfMoreDoesNotRotate) {
+  TrainingView job = RotatingJob();
   for (uint32_t rank = 0; rank < kRanks; rank += 2) job.Jitter(rank, (rank / 2) % kSteps, 126);
   job.Jitter(6, 5, 126);
-  EXPECT_TRUE(TurnsOf(job).empty());
+  EXPECT_TRUE(RotationsOf(job).empty());
 }
 
-TEST(FindTurns, TwoRanksTakeNoTurns) {
+TEST(FindRotations, TwoRanksAreNoRotation) {
   TrainingView job = UnevenJob();
   job.RunInSteps(2, kCollect, 40, 1, 2).RunInSteps(7, kCollect, 40, 4, 5);
-  EXPECT_TRUE(TurnsOf(job).empty());
+  EXPECT_TRUE(RotationsOf(job).empty());
 }
 
-TEST(FindTurns, AreToldOfOneWindowWhereChanceIsAsSmallAsOfTwo) {
+TEST(FindRotations, AreClaimedOfOneWindowWhereChanceIsAsSmallAsOfTwo) {
   const auto windows_for = [](double ms) {
-    TrainingView job = JobByTurns(ms);
+    TrainingView job = RotatingJob(ms);
     job.Finish();
     const std::vector<Finding> findings = ClaimsOf<SpikeOperator>(job);
     return findings.empty() ? 0 : FindMeasure(findings.back(), kSeenInWindows)->threshold;
   };
   EXPECT_EQ(windows_for(20), 1);
   EXPECT_EQ(windows_for(14), 2);
-  TrainingView of_one_host = JobByTurns(20);
+  TrainingView of_one_host = RotatingJob(20);
   for (PatternBatch& batch : of_one_host.batches())
     batch.host = batch.rank.value % 2 == 0 ? "node0" : "node1";
   of_one_host.Finish();
   EXPECT_EQ(FindMeasure(ClaimsOf<SpikeOperator>(of_one_host).back(), kSeenInWindows)->threshold, 2);
 }
 
-TEST(FindTurns, WhatMayHaveBegunInTheWindowIsAskedForAgain) {
+TEST(FindRotations, WhatMayHaveBegunInTheWindowIsAskedForAgain) {
   TrainingView job = UnevenJob();
   for (uint32_t rank = 0; rank < kRanks; rank += 2)
     job.RunInSteps(rank, kCollect, 20, 3 + (rank / 2) % 3, 4 + (rank / 2) % 3);
@@ -127,8 +127,8 @@ TEST(FindTurns, WhatMayHaveBegunInTheWindowIsAskedForAgain) {
   EXPECT_EQ(FindMeasure(findings.back(), kSeenInWindows)->threshold, 2);
 }
 
-TEST(FindTurns, AreNobodysFaultAndToldWhenSeenTwice) {
-  TrainingView job = JobByTurns();
+TEST(FindRotations, AreNobodysFaultAndClaimedWhenSeenTwice) {
+  TrainingView job = RotatingJob();
   job.Finish();
   const std::vector<Finding> findings = ClaimsOf<SpikeOperator>(job);
   ASSERT_EQ(findings.size(), 1);
