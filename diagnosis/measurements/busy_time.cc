@@ -328,6 +328,23 @@ class RoleTable {
     return independent;
   }
 
+  // How much a step of a rank goes with the one before, of what neither the rank nor the step
+  // explains; 0 where too few of them are independent to know.
+  static double CorrelationOfSteps(const std::vector<std::vector<double>>& residuals,
+                                   double others) {
+    constexpr double kFewest = 30;
+    if (others * static_cast<double>(residuals.size() - 1) < kFewest) return 0;
+    double squares = 0;
+    double products = 0;
+    for (size_t s = 0; s < residuals.size(); ++s) {
+      const std::vector<double>& column = residuals[s];
+      squares += std::inner_product(column.begin(), column.end(), column.begin(), 0.0);
+      if (s > 0)
+        products += std::inner_product(column.begin(), column.end(), residuals[s - 1].begin(), 0.0);
+    }
+    return CorrelationOfRows(residuals.size(), squares, products);
+  }
+
   // Where no rank is slower by what anybody would ask about, all chances stay 1.
   void AddChances(const std::vector<double>& means, std::span<BusyTime> entries) {
     const double steps = static_cast<double>(step_ids_.size());
@@ -346,11 +363,12 @@ class RoleTable {
     if (independent < 2) return;
     constexpr double kVarianceOfMedian = 1.5708;  // of a mean's, for normal data
     const double others = static_cast<double>(independent - 1);
+    const double factor = ErrorFactor(step_ids_.size(), CorrelationOfSteps(residuals, others));
     const double error_ns =
-        std::max(floor_ns, std::sqrt(variance * (1 + kVarianceOfMedian / others) / steps));
+        std::max(floor_ns, std::sqrt(variance * factor * (1 + kVarianceOfMedian / others) / steps));
     for (BusyTime& entry : entries) {
       entry.error_ns = error_ns;
-      entry.freedom = others * (steps - 1);
+      entry.freedom = others * (steps - 1) / factor;
       if (entry.excess_ns > 0)
         entry.chance = StudentTail(entry.excess_ns / error_ns, entry.freedom);
     }

@@ -42,6 +42,7 @@ struct BusyTime {
   // Probability that uneven steps alone make one given rank's excess that large: t-test with the
   // variance that steps show between the ranks, pooled over the role. Unlike separation() it asks
   // whether the same ranks are slow in all steps, however different the ranks are among each other.
+  // Where steps of a rank go with the one before, as many of them tell less (AR(1)).
   double chance = 1;  // where there is no excess, nothing is asked
   // what that test takes for the standard error of the excess, 0 where it was not made; and its
   // degrees of freedom

@@ -211,5 +211,24 @@ TEST(BusyTime, WhatAllStepsShowOrTheLastTwoBeginsNowhereWithin) {
   EXPECT_FALSE(WithOnset(8)[3].begins_within());
 }
 
+// Steps that go with the one before tell less than as many that do not: the same lengths, in
+// another order.
+TEST(BusyTime, StepsThatResembleTheOneBeforeCountForFewer) {
+  const auto chance_of_rank_3 = [](const std::vector<double>& of_step) {
+    TrainingView job(16, 8);
+    for (uint32_t rank = 0; rank < 16; ++rank) {
+      job.Run(rank, "forward", rank == 3 ? 106 : 100);
+      for (uint32_t step = 0; step < 8; ++step)
+        job.Jitter(rank, step, 4 + of_step[(step + rank % 2 * 4) % 8]);
+    }
+    job.Finish();
+    const CrossRankView view(job.batches(), job.summaries());
+    return view.busy_times()[3].chance;
+  };
+  const double independent = chance_of_rank_3({4, -4, 4, 4, -4, -4, 4, -4});
+  const double slow_and_fast = chance_of_rank_3({4, 4, 4, 4, -4, -4, -4, -4});
+  EXPECT_GT(slow_and_fast, 3 * independent);
+}
+
 }  // namespace
 }  // namespace eroica

@@ -75,4 +75,37 @@ double ErrorFactor(size_t n, double correlation) {
   return v < count ? v * (count - 1) / (count - v) : std::numeric_limits<double>::infinity();
 }
 
+namespace {
+
+// Products of neighbors over squares, as expected of n values in a row less their mean.
+double ExpectedRatio(size_t n, double correlation) {
+  const auto count = static_cast<double>(n);
+  double v = 1;
+  double of_first = 1;  // n times the covariance of the first value and the mean
+  for (size_t k = 1; k < n; ++k) {
+    const double power = std::pow(correlation, static_cast<double>(k));
+    v += 2 * (1 - static_cast<double>(k) / count) * power;
+    of_first += power;
+  }
+  const double products =
+      (count - 1) * correlation - 2 * v + 2 * of_first / count + (count - 1) * v / count;
+  return products / (count - v);
+}
+
+}  // namespace
+
+double CorrelationOfRows(size_t n, double squares, double products) {
+  constexpr double kMost = 0.95;
+  constexpr int kHalvings = 20;
+  if (n < 3 || squares <= 0) return 0;
+  const double ratio = products / squares;
+  double low = 0;
+  double high = kMost;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (ExpectedRatio(n, middle) < ratio ? low : high) = middle;
+  }
+  return low;
+}
+
 }  // namespace eroica

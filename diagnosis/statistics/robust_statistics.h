@@ -73,4 +73,10 @@ double CorrelationOf(std::span<const double> values);
 // of the mean, and bias of the sample variance, of correlated values)
 double ErrorFactor(size_t n, double correlation);
 
+// How much each value goes with the one before (AR(1), from 0 to 0.95), from what short rows of n
+// values show, pooled: their sums of squares, and of products of neighbors, each value less its
+// row's mean. That mean takes a part of the correlation away, which is given back: of four
+// independent values in a row neighbors seem to go against each other by a quarter.
+double CorrelationOfRows(size_t n, double squares, double products);
+
 }  // namespace eroica

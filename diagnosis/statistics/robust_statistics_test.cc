@@ -85,5 +85,34 @@ TEST(RobustStatistics, AllQuestionsTogetherCostWhatTheyMay) {
   EXPECT_EQ(SpentOnQuestion(-5), SpentOnQuestion(1));
 }
 
+// Each value goes with the one before; rows are as short as windows are.
+TEST(RobustStatistics, ShortRowsShowHowNeighborsGoTogether) {
+  for (const size_t n : {3u, 4u, 8u, 32u}) {
+    for (const double correlation : {0.0, 0.3, 0.6, 0.9}) {
+      std::mt19937 random(static_cast<uint32_t>(n));
+      std::normal_distribution<double> normal(0, 1);
+      double squares = 0;
+      double products = 0;
+      for (int row = 0; row < 20'000; ++row) {
+        std::vector<double> values(n);
+        double value = normal(random);
+        for (double& one : values) {
+          one = value;
+          value = correlation * value + std::sqrt(1 - correlation * correlation) * normal(random);
+        }
+        double mean = 0;
+        for (const double one : values) mean += one / static_cast<double>(n);
+        for (size_t i = 0; i < n; ++i) {
+          squares += (values[i] - mean) * (values[i] - mean);
+          if (i > 0) products += (values[i] - mean) * (values[i - 1] - mean);
+        }
+      }
+      EXPECT_NEAR(CorrelationOfRows(n, squares, products), correlation, 0.04) << n;
+    }
+  }
+  EXPECT_EQ(CorrelationOfRows(2, 1, 1), 0) << "of two values one is the other, less the mean";
+  EXPECT_EQ(CorrelationOfRows(8, 0, 0), 0);
+}
+
 }  // namespace
 }  // namespace eroica
