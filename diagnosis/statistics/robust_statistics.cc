@@ -67,32 +67,35 @@ double CorrelationOf(std::span<const double> values) {
                      : 0;
 }
 
-double ErrorFactor(size_t n, double correlation) {
+namespace {
+
+// n times the variance of the mean of n values in a row, over their own variance (AR(1)).
+double TimesOfMean(size_t n, double correlation) {
   const auto count = static_cast<double>(n);
   double v = 1;
   for (size_t k = 1; k < n; ++k)
     v += 2 * (1 - static_cast<double>(k) / count) * std::pow(correlation, static_cast<double>(k));
-  return v < count ? v * (count - 1) / (count - v) : std::numeric_limits<double>::infinity();
+  return v;
 }
-
-namespace {
 
 // Products of neighbors over squares, as expected of n values in a row less their mean.
 double ExpectedRatio(size_t n, double correlation) {
   const auto count = static_cast<double>(n);
-  double v = 1;
-  double of_first = 1;  // n times the covariance of the first value and the mean
-  for (size_t k = 1; k < n; ++k) {
-    const double power = std::pow(correlation, static_cast<double>(k));
-    v += 2 * (1 - static_cast<double>(k) / count) * power;
-    of_first += power;
-  }
+  const double v = TimesOfMean(n, correlation);
+  double of_first = 0;  // n times the covariance of the first value and the mean
+  for (size_t k = 0; k < n; ++k) of_first += std::pow(correlation, static_cast<double>(k));
   const double products =
       (count - 1) * correlation - 2 * v + 2 * of_first / count + (count - 1) * v / count;
   return products / (count - v);
 }
 
 }  // namespace
+
+double ErrorFactor(size_t n, double correlation) {
+  const auto count = static_cast<double>(n);
+  const double v = TimesOfMean(n, correlation);
+  return v < count ? v * (count - 1) / (count - v) : std::numeric_limits<double>::infinity();
+}
 
 double CorrelationOfRows(size_t n, double squares, double products) {
   constexpr double kMost = 0.95;
