@@ -29,13 +29,6 @@ bool StepsAreLeftOut(const CrossRankView& view) {
   });
 }
 
-double WindowLength(const CrossRankView& view) {
-  double sum = 0;
-  for (const RankView& rank : view.ranks())
-    sum += static_cast<double>(rank.batch->window.duration_ns());
-  return view.ranks().empty() ? 0 : sum / static_cast<double>(view.ranks().size());
-}
-
 std::vector<Victim> VictimsOf(const std::vector<ArrivalAccount>& accounts,
                               const ArrivalAccount& culprit, int64_t caused_by_all, size_t steps) {
   std::vector<Victim> victims;

@@ -97,14 +97,6 @@ double StepLength(const CrossRankView& view) {
   return count > 0 ? sum / count : 0;
 }
 
-// Mean over the ranks.
-double WindowLength(const CrossRankView& view) {
-  double sum = 0;
-  for (const RankView& rank : view.ranks())
-    sum += static_cast<double>(rank.batch->window.duration_ns());
-  return view.ranks().empty() ? 0 : sum / static_cast<double>(view.ranks().size());
-}
-
 Severity SeverityOf(double share) {
   if (share >= 0.30) return Severity::kCritical;
   if (share >= 0.10) return Severity::kMajor;

@@ -227,4 +227,11 @@ bool LacksMembers(const CrossRankView& view) {
          });
 }
 
+double WindowLength(const CrossRankView& view) {
+  double sum = 0;
+  for (const RankView& rank : view.ranks())
+    sum += static_cast<double>(rank.batch->window.duration_ns());
+  return view.ranks().empty() ? 0 : sum / static_cast<double>(view.ranks().size());
+}
+
 }  // namespace eroica

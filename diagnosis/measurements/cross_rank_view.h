@@ -101,4 +101,7 @@ class CrossRankView {
 // may wait for one of them.
 bool LacksMembers(const CrossRankView& view);
 
+// How long the window lasted, in ns: mean over the ranks, 0 without any.
+double WindowLength(const CrossRankView& view);
+
 }  // namespace eroica
