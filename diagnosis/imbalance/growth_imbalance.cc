@@ -13,7 +13,6 @@
 #include "diagnosis/hypotheses/compute_growth.h"
 #include "diagnosis/imbalance/hidden_waits.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
-#include "diagnosis/imbalance/uneven_work.h"
 #include "diagnosis/measurements/cause_function.h"
 #include "diagnosis/measurements/lasting_excess.h"
 #include "diagnosis/measurements/thread_function.h"
@@ -352,28 +351,6 @@ std::vector<GrownRank> MoreThanFew(const CrossRankView& view) {
   return grown;
 }
 
-// Ranks of roles that are uneven as a whole, with those compared that have less.
-std::vector<GrownRank> MoreThanOthers(const CrossRankView& view) {
-  std::vector<UnevenWork> of_role(view.role_count());
-  for (UnevenWork& uneven : FindUnevenWork(view, UnevenWorkOptions{}))
-    of_role[view.ranks()[uneven.less.front()].role] = std::move(uneven);
-  std::vector<GrownRank> grown;
-  for (const BusyTime& now : view.busy_times()) {
-    const UnevenWork& uneven = of_role[now.role];
-    if (uneven.less.empty() || std::ranges::binary_search(uneven.less, now.rank)) continue;
-    BusyTime busy = now;
-    busy.steps *= uneven.windows;
-    busy.slow_steps = busy.steps;
-    busy.chance = uneven.chance;
-    const ComputeGrowth growth = MeasureComputeGrowth(view, busy, uneven.less);
-    if (growth.cause != GrowthCause::kData || !TakeLonger(growth, busy)) continue;
-    BusyTime over_many = busy;
-    over_many.steps = uneven.windows;
-    if (ErrorsOfSteps(over_many, now) >= kErrorsOfWork) grown.push_back({busy, growth});
-  }
-  return grown;
-}
-
 }  // namespace
 
 bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view,
@@ -400,7 +377,6 @@ bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view,
     data = MoreThanFew(view);
     DropFewReplicasOverFewWindows(view, data);
   }
-  if (data.empty() && routing.empty()) data = MoreThanOthers(view);
   if (routing.empty()) {
     for (const HotRank& hot : FindHotRanks(view, options_.hidden_waits))
       routing.push_back({hot.busy, hot.growth});

@@ -152,25 +152,6 @@ TEST(LastingImbalance, OneOfTwoReplicasAlwaysHasMore) {
   EXPECT_THAT(AfterWindows({.lengths = 0.03}, {1.1, 1, 1, 1, 1, 1}, 4), SizeIs(1));
 }
 
-// No replica is usual then, and most have no more than a third of the others has: that they differ
-// is what stands out, from one window to the next.
-TEST(LastingImbalance, NearlyHalfOfTheReplicasMayHaveLongerSequences) {
-  std::vector<double> longer(16, 1);
-  for (const size_t replica : {1, 2, 3, 5, 7, 10, 14}) longer[replica] = 1.14;
-  EXPECT_THAT(AfterWindows({.lengths = 0.15}, longer, 2), IsEmpty()) << "few windows tell nothing";
-  const std::vector<Finding> findings = AfterWindows({.lengths = 0.15}, longer, 12);
-  ASSERT_THAT(findings, SizeIs(1));
-  EXPECT_EQ(findings[0].subkind, "data");
-  EXPECT_THAT(findings[0].culprits, IsEmpty());
-  EXPECT_THAT(
-      AfterWindows({.lengths = 0.15, .shared = 4},
-                   {1, 1, 1, 1, 1.14, 1.14, 1.14, 1.14, 1, 1, 1, 1, 1.14, 1.14, 1.14, 1.14}, 5),
-      IsEmpty())
-      << "four replicas, which differ by chance";
-  for (double& replica : longer) replica = 1 + 0.15 * (replica - 1);
-  EXPECT_THAT(AfterWindows({}, longer, 12), IsEmpty()) << "two percent, as plain as can be";
-}
-
 TEST(LastingImbalance, WhatAllReplicasHaveIsNoImbalance) {
   EXPECT_THAT(AfterWindows({.lengths = 0.02}, {1.2, 1.2, 1.2, 1.2}, 8), IsEmpty());
 }
