@@ -9,6 +9,7 @@
 
 #include "diagnosis/deciding_numbers.h"
 #include "diagnosis/measurements/mean_step.h"
+#include "diagnosis/statistics/healthy_spread.h"
 #include "diagnosis/statistics/peer_median.h"
 #include "diagnosis/statistics/robust_statistics.h"
 
@@ -185,9 +186,14 @@ class KernelTable {
         clocks.push_back(growth.clock);
       }
     }
-    const double of_mean = kSigmaPerMad / std::sqrt(static_cast<double>(hosts_[host].ranks.size()));
-    devices.noise = std::max(kNoiseFloor, of_mean * TakeMedianAndMad(std::span(longer)).mad);
+    const auto own = static_cast<double>(hosts_[host].ranks.size());
+    const double of_mean = kSigmaPerMad / std::sqrt(own);
     devices.clock_noise = std::max(kNoiseFloor, of_mean * TakeMedianAndMad(std::span(clocks)).mad);
+    // One other host is the mean of as few devices as this one.
+    const double of_difference =
+        std::sqrt(1 / own + 1 / std::max(1.0, static_cast<double>(longer.size())));
+    const double seen = kSigmaPerMad * TakeMedianAndMad(std::span(longer)).mad;
+    devices.noise = of_difference * ModeratedSpread(seen, longer.size(), kDeviceSpread);
   }
 
  private:
