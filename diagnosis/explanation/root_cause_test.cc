@@ -6,6 +6,7 @@
 #include <string>
 
 #include "diagnosis/measurements/training_view.h"
+#include "diagnosis/report/confidence.h"
 #include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/subkinds.h"
 
@@ -222,7 +223,7 @@ TEST(RootCause, LossLowersConfidenceAndIsSaid) {
   TrainingView job = Job();
   job.batches()[0].completeness.lost = 4000;
   const std::vector<Finding> findings = Diagnose(job, {Claim(1, 1.0, 4e7)});
-  EXPECT_DOUBLE_EQ(findings[0].confidence, 0.5);
+  EXPECT_DOUBLE_EQ(findings[0].confidence, ConfidenceAfter(1, 1, 0.5));
   EXPECT_THAT(findings[0].caveats, Contains(HasSubstr("4000 of 8000 events")));
 }
 

@@ -212,7 +212,7 @@ void FindingLifecycle::Place(Finding* finding) {
   if (const Measure* lasted = FindLasted(*finding)) {
     const double told = ToldShare(*finding);
     finding->confidence =
-        ConfidenceAfter(told > 0 ? finding->confidence / told : 0, lasted->samples, told);
+        ConfidenceAfter(FirstOf(finding->confidence, told), lasted->samples, told);
   }
   open_.insert_or_assign(finding->id, *finding);
   resolved_.erase(finding->id);

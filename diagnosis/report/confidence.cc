@@ -3,7 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "diagnosis/deciding_numbers.h"
+
 namespace eroica {
+namespace {
+
+constexpr double kMostCertain = 0.99;
+
+}  // namespace
 
 double ToldShare(const Finding& finding) {
   const double all = static_cast<double>(finding.events) + static_cast<double>(finding.events_lost);
@@ -16,7 +23,12 @@ double ToldShare(const Finding& finding) {
 double ConfidenceAfter(double first, uint64_t windows, double told) {
   const double doubt = (1 - std::clamp(first, 0.0, 1.0)) * 3 /
                        (static_cast<double>(std::max<uint64_t>(1, windows)) + 2);
-  return std::round(100 * told * (1 - doubt)) / 100;
+  const double confidence = 1 - kWrongOfDoubt * (1 - told * (1 - doubt));
+  return std::min(kMostCertain, std::round(1000 * confidence) / 1000);
+}
+
+double FirstOf(double confidence, double told) {
+  return told > 0 ? std::clamp((1 - (1 - confidence) / kWrongOfDoubt) / told, 0.0, 1.0) : 0;
 }
 
 }  // namespace eroica

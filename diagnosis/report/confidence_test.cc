@@ -2,25 +2,36 @@
 
 #include <gtest/gtest.h>
 
+#include "diagnosis/deciding_numbers.h"
+
 namespace eroica {
 namespace {
 
-TEST(Confidence, OneWindowIsWorthItsOwnEvidence) {
-  EXPECT_DOUBLE_EQ(ConfidenceAfter(0.8, 1, 1), 0.8);
+TEST(Confidence, IsOneWithoutItsDoubtThatComesTrue) {
+  EXPECT_DOUBLE_EQ(ConfidenceAfter(0.8, 1, 1), 1 - kWrongOfDoubt * 0.2);
+  EXPECT_DOUBLE_EQ(ConfidenceAfter(0, 1, 1), 1 - kWrongOfDoubt);
+  EXPECT_DOUBLE_EQ(ConfidenceAfter(0.8, 4, 1), 1 - kWrongOfDoubt * 0.1);
 }
 
 TEST(Confidence, GrowsWithTheWindowsThatAgree) {
-  EXPECT_DOUBLE_EQ(ConfidenceAfter(0.8, 4, 1), 0.9);
-  EXPECT_DOUBLE_EQ(ConfidenceAfter(0.8, 10, 1), 0.95);
   for (uint64_t windows = 1; windows < 100; ++windows) {
     EXPECT_LE(ConfidenceAfter(0.6, windows, 1), ConfidenceAfter(0.6, windows + 1, 1));
     EXPECT_LE(ConfidenceAfter(0.6, windows, 1), ConfidenceAfter(0.7, windows, 1));
+    EXPECT_LT(ConfidenceAfter(1, windows, 1), 1);
   }
 }
 
 TEST(Confidence, WhatIsNotToldStaysDoubtful) {
-  EXPECT_DOUBLE_EQ(ConfidenceAfter(0.9, 1, 0.5), 0.45);
-  EXPECT_LE(ConfidenceAfter(0.9, 1000, 0.5), 0.5);
+  EXPECT_DOUBLE_EQ(ConfidenceAfter(1, 1, 0.5), 1 - kWrongOfDoubt * 0.5);
+  EXPECT_LE(ConfidenceAfter(0.9, 1000, 0.5), ConfidenceAfter(1, 1, 0.5));
+}
+
+TEST(Confidence, FirstIsFoundAgain) {
+  for (const double told : {0.25, 1.0}) {
+    for (const double first : {0.0, 0.3, 0.9})
+      EXPECT_NEAR(FirstOf(ConfidenceAfter(first, 1, told), told), first, 0.01);
+  }
+  EXPECT_EQ(FirstOf(0.9, 0), 0);
 }
 
 TEST(Confidence, LossAndSilenceCount) {
