@@ -80,14 +80,22 @@ std::string_view SchemaId(PayloadType type) {
 
 struct Encoder::Impl {
   template <typename T>
-  Bytes Encode(const T& value) {
+  DropReason TryEncode(const T& value, Bytes* out) {
     const DropReason violation = CheckInvariants(value);
-    if (violation != DropReason::kNone) CheckFailed(__FILE__, __LINE__, ToString(violation).data());
+    if (violation != DropReason::kNone) return violation;
     writer.Clear();
     Write(value, writer);
-    const Bytes bytes(reinterpret_cast<const std::byte*>(writer.builder().GetBufferPointer()),
-                      writer.builder().GetSize());
-    EROICA_CHECK(bytes.size() <= CodecLimits::kPayloadBytes);
+    if (writer.full()) return DropReason::kLimitExceeded;
+    *out = Bytes(reinterpret_cast<const std::byte*>(writer.builder().GetBufferPointer()),
+                 writer.builder().GetSize());
+    return DropReason::kNone;
+  }
+
+  template <typename T>
+  Bytes Encode(const T& value) {
+    Bytes bytes;
+    const DropReason violation = TryEncode(value, &bytes);
+    if (violation != DropReason::kNone) CheckFailed(__FILE__, __LINE__, ToString(violation).data());
     return bytes;
   }
 
@@ -123,6 +131,22 @@ Bytes Encoder::Encode(const CollectiveSummary& summary) { return impl_->Encode(s
 Bytes Encoder::Encode(const Finding& finding) { return impl_->Encode(finding); }
 Bytes Encoder::Encode(const Control& control) { return impl_->Encode(control); }
 Bytes Encoder::Encode(const RankStanding& standing) { return impl_->Encode(standing); }
+
+DropReason Encoder::TryEncode(const PatternBatch& batch, Bytes* out) {
+  return impl_->TryEncode(batch, out);
+}
+DropReason Encoder::TryEncode(const CollectiveBatch& batch, Bytes* out) {
+  return impl_->TryEncode(batch, out);
+}
+DropReason Encoder::TryEncode(const CollectiveSummary& summary, Bytes* out) {
+  return impl_->TryEncode(summary, out);
+}
+DropReason Encoder::TryEncode(const Finding& finding, Bytes* out) {
+  return impl_->TryEncode(finding, out);
+}
+DropReason Encoder::TryEncode(const RankStanding& standing, Bytes* out) {
+  return impl_->TryEncode(standing, out);
+}
 
 Decoder::Decoder() : impl_(std::make_unique<Impl>()) {}
 Decoder::~Decoder() = default;

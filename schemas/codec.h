@@ -84,6 +84,14 @@ class Encoder {
   Bytes Encode(const Control& control);
   Bytes Encode(const RankStanding& standing);
 
+  // The same of what was made of data from outside. kNone: *out are the bytes. Anything else: the
+  // invariant that it breaks; kLimitExceeded too where it is larger than a payload may be.
+  DropReason TryEncode(const PatternBatch& batch, Bytes* out);
+  DropReason TryEncode(const CollectiveBatch& batch, Bytes* out);
+  DropReason TryEncode(const CollectiveSummary& summary, Bytes* out);
+  DropReason TryEncode(const Finding& finding, Bytes* out);
+  DropReason TryEncode(const RankStanding& standing, Bytes* out);
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -2,6 +2,7 @@
 // that the decoder sees it too.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -319,6 +320,33 @@ TEST(RankStandingInvariants, Standing) {
   REFUSED(kNotInOrder, std::swap(v.in_flight[0], v.in_flight[1]));
   REFUSED(kIndexOutOfRange, v.operations[0].communicator = 1);
   REFUSED(kValueOutOfRange, v.operations[0].completed = 44);
+}
+
+TEST(Encoder, WhatCameFromOutsideIsTried) {
+  Encoder encoder;
+  Bytes bytes;
+  PatternBatch pattern = ExamplePatternBatch();
+  pattern.patterns[0].mu = kNan;
+  EXPECT_EQ(encoder.TryEncode(pattern, &bytes), DropReason::kValueOutOfRange);
+  pattern = ExamplePatternBatch();
+  EXPECT_EQ(encoder.TryEncode(pattern, &bytes), DropReason::kNone);
+  EXPECT_TRUE(std::ranges::equal(bytes, Encoder().Encode(pattern)));
+}
+
+// Rows and texts within their limits can be more together than a FlatBuffer can address.
+TEST(Encoder, IsFullBeforeAFlatBufferOverflows) {
+  PatternBatch pattern = ExamplePatternBatch();
+  FunctionPattern row = pattern.patterns.back();
+  row.stack = std::string(1 << 12, 's');
+  row.histogram.clear();
+  for (uint16_t bucket = 0; bucket < DurationHistogram::kBucketCount; ++bucket)
+    row.histogram.AddBucket(bucket, 1);
+  pattern.patterns.assign(CodecLimits::kPatterns / 3, row);
+  Encoder encoder;
+  Bytes bytes;
+  EXPECT_EQ(encoder.TryEncode(pattern, &bytes), DropReason::kLimitExceeded);
+  EXPECT_EQ(encoder.TryEncode(ExamplePatternBatch(), &bytes), DropReason::kNone);
+  EXPECT_DEATH(encoder.Encode(pattern), "limit_exceeded");
 }
 
 TEST(EncoderDeath, ABrokenBatchIsABug) {

@@ -1,6 +1,6 @@
 // What the codecs write with: a FlatBuffers builder and the scratch memory of columns, both kept
-// from payload to payload. Included by
-// *_codec.cc only.
+// from payload to payload. Beyond what a payload may hold no further rows are written: rows times
+// texts would outgrow what a FlatBuffer can address. Included by *_codec.cc only.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>
@@ -22,6 +22,8 @@ class WireWriter {
 
   flatbuffers::FlatBufferBuilder& builder() { return builder_; }
   void Clear() { builder_.Clear(); }
+  // Larger than a payload may be; what was written is no payload.
+  bool full() const { return builder_.GetSize() > CodecLimits::kPayloadBytes; }
 
   // Nothing where the text is empty. What is longer than the limit is cut, at a character's begin
   // where it is UTF-8.
@@ -31,7 +33,7 @@ class WireWriter {
   // A vector of `count` scalars, the i-th being value(i). Nothing where the count is 0.
   template <typename T, typename F>
   VectorOffset<T> Scalars(size_t count, F value) {
-    if (count == 0) return 0;
+    if (count == 0 || full()) return 0;
     T* out = nullptr;
     const VectorOffset<T> vector = builder_.CreateUninitializedVector<T>(count, &out);
     for (size_t i = 0; i < count; ++i) out[i] = static_cast<T>(value(i));
@@ -41,7 +43,7 @@ class WireWriter {
   // A vector of `count` varints, the i-th being value(i).
   template <typename F>
   VectorOffset<uint8_t> Varints(size_t count, F value) {
-    if (count == 0) return 0;
+    if (count == 0 || full()) return 0;
     const std::span<const uint8_t> bytes = column_.Write(count, value);
     return builder_.CreateVector(bytes.data(), bytes.size());
   }
@@ -59,14 +61,16 @@ class WireWriter {
     if (rows.empty()) return 0;
     const size_t begin = offsets_.size();
     for (const S& row : rows) {
+      if (full()) break;
       const flatbuffers::Offset<T> offset = write(row);
       offsets_.push_back(offset.o);
     }
-    builder_.StartVector(rows.size(), sizeof(flatbuffers::uoffset_t));
+    const size_t written = offsets_.size() - begin;
+    builder_.StartVector(written, sizeof(flatbuffers::uoffset_t));
     for (size_t i = offsets_.size(); i > begin; --i)
       builder_.PushElement(flatbuffers::Offset<T>(offsets_[i - 1]));
     offsets_.resize(begin);
-    return VectorOffset<flatbuffers::Offset<T>>(builder_.EndVector(rows.size()));
+    return VectorOffset<flatbuffers::Offset<T>>(builder_.EndVector(written));
   }
 
  private:
