@@ -36,6 +36,7 @@ class RecordingContext final : public ProcessorContext {
     timestamps.push_back(timestamp_ms);
   }
   void DeadLetter(DropReason reason) override { dead_letters.push_back(reason); }
+  void DropOutput(DropReason reason) override { outputs_dropped.push_back(reason); }
   const StateStore& store() const override { return store_; }
   StateChanges& changes() override { return changes_; }
   void Commit() {
@@ -46,6 +47,7 @@ class RecordingContext final : public ProcessorContext {
   std::vector<Finding> findings;
   std::vector<int64_t> timestamps;
   std::vector<DropReason> dead_letters;
+  std::vector<DropReason> outputs_dropped;
 
  private:
   InMemoryStore& store_;

@@ -6,6 +6,7 @@
 #include <absl/status/status.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,12 +35,25 @@ class ProcessorContext {
   // The record that is being processed goes to the dead-letter topic, original bytes untouched,
   // with reason and position in its headers; counted.
   virtual void DeadLetter(DropReason reason) = 0;
+  // An output was not sent, because what arrived has made it break the rules of its type; counted.
+  virtual void DropOutput(DropReason reason) = 0;
   // The task's own part of the store; keys need no task prefix. Reads see what was committed, not
   // this cycle's changes.
   virtual const StateStore& store() const = 0;
   // Changes of this cycle; committed together with the input position.
   virtual StateChanges& changes() = 0;
 };
+
+// The payload of an output. Nothing where it can be none: then it is dropped, whatever arrived, and
+// the stage goes on. The bytes live until the encoder's next call.
+template <typename T>
+std::optional<Bytes> EncodeOutput(const T& output, Encoder& encoder, ProcessorContext& context) {
+  Bytes payload;
+  const DropReason reason = encoder.TryEncode(output, &payload);
+  if (reason == DropReason::kNone) return payload;
+  context.DropOutput(reason);
+  return std::nullopt;
+}
 
 class Processor {
  public:

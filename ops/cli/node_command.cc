@@ -39,11 +39,13 @@ struct NodeFlags {
 std::string ProbeLine(const std::string& stage, const StageProbe& probe) {
   uint64_t dead_letters = 0;
   for (const auto& [reason, count] : probe.dead_letters) dead_letters += count;
+  uint64_t outputs_dropped = 0;
+  for (const auto& [reason, count] : probe.outputs_dropped) outputs_dropped += count;
   return fmt::format(
-      "{}: received={} processed={} emitted={} dead_lettered={} ignored={} retries={} "
-      "corrupt_bytes={}\n",
+      "{}: received={} processed={} emitted={} dead_lettered={} outputs_dropped={} ignored={} "
+      "retries={} corrupt_bytes={}\n",
       stage, probe.records_received, probe.records_processed, probe.records_emitted, dead_letters,
-      probe.records_ignored, probe.retries, probe.corrupt_bytes);
+      outputs_dropped, probe.records_ignored, probe.retries, probe.corrupt_bytes);
 }
 
 absl::Status RunThreads(Log& log, StateStore& store, const NodeConfig& config) {

@@ -98,6 +98,7 @@ class Stage final : public ProcessorContext {
   };
   std::vector<Output> outputs;
   std::vector<DropReason> dead_letters;
+  std::vector<DropReason> outputs_dropped;
 
  private:
   void Forward(Topic topic, std::string key, PayloadType, Bytes payload, int64_t timestamp_ms,
@@ -107,6 +108,7 @@ class Stage final : public ProcessorContext {
                        timestamp_ms});
   }
   void DeadLetter(DropReason reason) override { dead_letters.push_back(reason); }
+  void DropOutput(DropReason reason) override { outputs_dropped.push_back(reason); }
   const StateStore& store() const override { return nothing_; }
   StateChanges& changes() override { return changes_; }
 

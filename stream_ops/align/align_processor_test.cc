@@ -46,6 +46,7 @@ class Task : public ProcessorContext {
     sent.push_back(std::move(summary));
   }
   void DeadLetter(DropReason reason) override { dead_letters.push_back(reason); }
+  void DropOutput(DropReason reason) override { outputs_dropped.push_back(reason); }
   const StateStore& store() const override { return *store_; }
   StateChanges& changes() override { return changes_; }
 
@@ -83,6 +84,7 @@ class Task : public ProcessorContext {
 
   std::vector<CollectiveSummary> sent;
   std::vector<DropReason> dead_letters;
+  std::vector<DropReason> outputs_dropped;
 
  private:
   InMemoryStore* store_;
@@ -237,6 +239,7 @@ TEST_F(AlignProcessorTest, DamagedProgressIsSaid) {
       explicit Context(StateStore* s) : store_(s) {}
       void Forward(Topic, std::string, PayloadType, Bytes, int64_t, const JobId&) override {}
       void DeadLetter(DropReason) override {}
+      void DropOutput(DropReason) override {}
       const StateStore& store() const override { return *store_; }
       StateChanges& changes() override { return changes_; }
       StateStore* store_;

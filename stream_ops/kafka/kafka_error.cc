@@ -92,6 +92,17 @@ absl::StatusCode KafkaErrorCode(rd_kafka_resp_err_t error) {
   return found == std::end(kMeanings) ? StatusCode::kInternal : found->code;
 }
 
+std::optional<DropReason> KafkaRefusal(rd_kafka_resp_err_t error) {
+  switch (error) {
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE: return DropReason::kLimitExceeded;
+    case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP: return DropReason::kTimeOutOfRange;
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD: return DropReason::kValueOutOfRange;
+    default: return std::nullopt;
+  }
+}
+
 namespace {
 
 std::string_view Advice(rd_kafka_resp_err_t error) {

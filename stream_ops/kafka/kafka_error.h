@@ -12,11 +12,16 @@
 #include <absl/status/status.h>
 #include <librdkafka/rdkafka.h>
 
+#include <optional>
 #include <string_view>
+
+#include "schemas/drop_reason.h"
 
 namespace eroica {
 
 absl::StatusCode KafkaErrorCode(rd_kafka_resp_err_t error);
+// Where the broker refuses a record for what it is: why. Nothing for every other error.
+std::optional<DropReason> KafkaRefusal(rd_kafka_resp_err_t error);
 // doing: what was tried, with its object, e.g. "commit for group g". reason: what the broker adds,
 // may be empty.
 absl::Status KafkaStatus(rd_kafka_resp_err_t error, std::string_view doing,

@@ -4,7 +4,11 @@
 #include <spdlog/spdlog.h>
 
 #include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
 
+#include "schemas/check.h"
 #include "stream_ops/kafka/kafka_error.h"
 
 namespace eroica {
@@ -22,6 +26,19 @@ rd_kafka_vu_t Memory(rd_kafka_vtype_t type, const std::string& bytes) {
   argument.u.mem = {const_cast<char*>(bytes.data()),
                     bytes.size()};  // copied (F_COPY), never written to
   return argument;
+}
+
+// Around the records of a request, at most; message.max.bytes is at least 1,000.
+constexpr size_t kBytesOfBatch = 128;
+
+size_t MessageMaxBytes(rd_kafka_t* handle) {
+  std::array<char, 32> text{};
+  size_t size = text.size();
+  EROICA_CHECK(rd_kafka_conf_get(rd_kafka_conf(handle), "message.max.bytes", text.data(), &size) ==
+               RD_KAFKA_CONF_OK);
+  size_t bytes = 0;
+  EROICA_CHECK(std::from_chars(text.data(), text.data() + size - 1, bytes).ec == std::errc{});
+  return bytes;
 }
 
 KafkaHeaders MakeHeaders(const Headers& headers) {
@@ -42,6 +59,7 @@ absl::StatusOr<std::unique_ptr<KafkaProducer>> KafkaProducer::Make(const KafkaOp
       MakeKafkaHandle(options, KafkaRole::kProducer, {}, producer.get());
   if (!handle.ok()) return handle.status();
   producer->handle_ = *std::move(handle);
+  producer->record_bytes_max_ = MessageMaxBytes(producer->handle_.get()) - kBytesOfBatch;
   return producer;
 }
 
@@ -98,14 +116,25 @@ void KafkaProducer::OnDelivery(const rd_kafka_message_t& message) {
     NoteAnswer();
     return;
   }
+  const std::optional<DropReason> refusal = KafkaRefusal(message.err);
   const std::lock_guard lock(mutex_);
-  if (failed_.fetch_add(1) == 0) {
-    // Not rd_kafka_message_errstr: it takes the payload of a message for its text, which is right
-    // for consumers only.
-    first_failure_ =
-        KafkaStatus(message.err, fmt::format("deliver to {}", rd_kafka_topic_name(message.rkt)),
-                    rd_kafka_err2str(message.err));
-  }
+  if (refusal) ++refused_[*refusal];
+  const bool first = failed_.fetch_add(1) == 0;
+  if (!first && (refusal || first_failure_.code() != absl::StatusCode::kInvalidArgument)) return;
+  // Not rd_kafka_message_errstr: it takes the payload of a message for its text, which is right
+  // for consumers only.
+  absl::Status failure =
+      KafkaStatus(message.err, fmt::format("deliver to {}", rd_kafka_topic_name(message.rkt)),
+                  rd_kafka_err2str(message.err));
+  // kInvalidArgument says that nothing else was lost than what was refused.
+  if (!refusal && failure.code() == absl::StatusCode::kInvalidArgument)
+    failure = absl::FailedPreconditionError(failure.message());
+  first_failure_ = std::move(failure);
+}
+
+std::map<DropReason, uint64_t> KafkaProducer::TakeRefused() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(refused_, {});
 }
 
 // What deliveries have failed since this was last asked.

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "schemas/codec.h"
+#include "schemas/drop_reason.h"
 
 namespace eroica {
 
@@ -44,6 +46,9 @@ struct ProducerRecord {
   int64_t timestamp_ms = 0;  // event time; Kafka takes 0 as now
   std::optional<int32_t> partition;
 };
+
+// What the record takes of a log, at most.
+size_t RecordBytes(const ProducerRecord& record);
 
 // What a consumer reads. Owns its bytes.
 struct ConsumerRecord {
@@ -111,8 +116,15 @@ class LogProducer {
   virtual ~LogProducer() = default;
   // kResourceExhausted: the queue is full; the caller waits and tries again, or drops and counts
   // (inside a training process).
+  // kInvalidArgument: the log never takes this record, or, by TakeRefused, one before it.
   virtual absl::Status Append(ProducerRecord record) = 0;
+  // kInvalidArgument: nothing but what TakeRefused tells of was lost.
   virtual absl::Status Flush(std::chrono::milliseconds timeout) = 0;
+  // Of a record, by RecordBytes. What is larger is refused.
+  virtual size_t record_bytes_max() const { return std::numeric_limits<size_t>::max(); }
+  // Records that were handed over and that the log refused for good, each for what it is, since
+  // this was last asked. To hand them over again is of no use.
+  virtual std::map<DropReason, uint64_t> TakeRefused() { return {}; }
 };
 
 struct TopicSpec {

@@ -10,6 +10,7 @@
 
 #include "stream_ops/log/all_partitions_consumer.h"
 #include "stream_ops/log/partitioner.h"
+#include "stream_ops/recording/entry.h"
 #include "stream_ops/recording/file.h"
 #include "stream_ops/recording/partition_reader.h"
 #include "stream_ops/recording/partition_writer.h"
@@ -177,6 +178,7 @@ class RecordingLog::Producer final : public LogProducer {
  public:
   explicit Producer(Store& store) : store_(store) {}
   absl::Status Append(ProducerRecord record) override { return store_.Append(record); }
+  size_t record_bytes_max() const override { return kMaxEntryBody; }
   // The disk decides how long it takes; the timeout cannot shorten that.
   absl::Status Flush(std::chrono::milliseconds) override { return store_.Flush(); }
 

@@ -22,6 +22,9 @@ struct StageProbe {
   std::map<DropReason, uint64_t> dead_letters;
   // were on the dead-letter topic already before a restart: not sent again
   uint64_t dead_letters_replayed = 0;
+  uint64_t dead_letters_cut = 0;  // were larger than the log takes
+  // Never emitted: they broke the rules of their type, or the log refused them for good.
+  std::map<DropReason, uint64_t> outputs_dropped;
   uint64_t corrupt_bytes = 0;  // skipped by the log itself
   uint64_t commits = 0;
   uint64_t idle_punctuations = 0;
@@ -40,6 +43,8 @@ struct StageProbe {
     bytes_emitted += other.bytes_emitted;
     for (const auto& [reason, count] : other.dead_letters) dead_letters[reason] += count;
     dead_letters_replayed += other.dead_letters_replayed;
+    dead_letters_cut += other.dead_letters_cut;
+    for (const auto& [reason, count] : other.outputs_dropped) outputs_dropped[reason] += count;
     corrupt_bytes += other.corrupt_bytes;
     commits += other.commits;
     idle_punctuations += other.idle_punctuations;

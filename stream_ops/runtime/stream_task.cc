@@ -1,6 +1,7 @@
 #include "stream_ops/runtime/stream_task.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <utility>
@@ -78,14 +79,40 @@ absl::Status StreamTask::Punctuate(PunctuationType type) {
 absl::Status StreamTask::SendOutputs(LogProducer& producer) {
   size_t sent = 0;
   absl::Status status;
-  for (; sent < outbox_.size(); ++sent) {
-    status = producer.Append(outbox_[sent]);  // a copy: a refused record must still be there
-    if (!status.ok()) break;
-    ++probe_->records_emitted;
-    probe_->bytes_emitted += outbox_[sent].value.size();
-  }
+  for (; status.ok() && sent < outbox_.size(); sent += status.ok() ? 1 : 0)
+    status = SendOne(outbox_[sent], producer);
   outbox_.erase(outbox_.begin(), outbox_.begin() + static_cast<std::ptrdiff_t>(sent));
   return status;
+}
+
+// Ok: the record needs no more, be it that it was dropped.
+absl::Status StreamTask::SendOne(Output& output, LogProducer& producer) {
+  const size_t bytes_max = producer.record_bytes_max();
+  if (output.own_headers && RecordBytes(output.record) > bytes_max) {
+    Cut(bytes_max, &output);
+    ++probe_->dead_letters_cut;
+  }
+  if (RecordBytes(output.record) > bytes_max) {
+    CountDropped(DropReason::kLimitExceeded, 1);
+    return absl::OkStatus();
+  }
+  absl::Status status = producer.Append(output.record);  // a copy: it may have to stay
+  while (status.code() == absl::StatusCode::kInvalidArgument && CountRefused(producer))
+    status = producer.Append(output.record);
+  if (status.code() == absl::StatusCode::kInvalidArgument) {
+    CountDropped(DropReason::kLimitExceeded, 1);
+    return absl::OkStatus();
+  }
+  if (!status.ok()) return status;
+  ++probe_->records_emitted;
+  probe_->bytes_emitted += output.record.value.size();
+  return absl::OkStatus();
+}
+
+bool StreamTask::CountRefused(LogProducer& producer) {
+  const std::map<DropReason, uint64_t> refused = producer.TakeRefused();
+  for (const auto& [reason, count] : refused) CountDropped(reason, count);
+  return !refused.empty();
 }
 
 absl::Status StreamTask::Commit() {
@@ -141,12 +168,36 @@ void StreamTask::DeadLetter(DropReason reason) {
   record.headers.emplace_back(kHeaderDeadLetterTopic, current_->topic);
   record.headers.emplace_back(kHeaderDeadLetterPartition, std::to_string(current_->partition));
   record.headers.emplace_back(kHeaderDeadLetterOffset, std::to_string(current_->offset));
-  Send(std::move(record));
+  Send(std::move(record), current_->headers.size());
 }
 
-void StreamTask::Send(ProducerRecord record) {
+void StreamTask::Send(ProducerRecord record, std::optional<size_t> own_headers) {
   if (!options_.replay_id.empty()) record.headers.emplace_back(kHeaderReplay, options_.replay_id);
-  outbox_.push_back(std::move(record));
+  outbox_.push_back({std::move(record), own_headers});
+}
+
+void StreamTask::Cut(size_t bytes_max, Output* dead_letter) {
+  ProducerRecord& record = dead_letter->record;
+  const std::string value = std::exchange(record.value, {});
+  record.headers.emplace_back(kHeaderDeadLetterCut, std::to_string(value.size()));
+  if (RecordBytes(record) > bytes_max) {
+    const auto own =
+        static_cast<std::ptrdiff_t>(std::exchange(dead_letter->own_headers, 0).value());
+    record.headers.erase(record.headers.begin(), record.headers.begin() + own);
+  }
+  if (RecordBytes(record) > bytes_max) record.key.clear();
+  const size_t without_value = RecordBytes(record);
+  if (without_value < bytes_max) record.value = value.substr(0, bytes_max - without_value);
+}
+
+// The log hears of each reason once.
+void StreamTask::CountDropped(DropReason reason, uint64_t count) {
+  uint64_t& dropped = probe_->outputs_dropped[reason];
+  if (dropped == 0) {
+    spdlog::warn("stage={} partition={} dropped an output reason={}; further ones are counted",
+                 id_.stage, id_.partition.partition, eroica::ToString(reason));
+  }
+  dropped += count;
 }
 
 }  // namespace eroica

@@ -34,6 +34,9 @@ inline constexpr std::string_view kHeaderDeadLetterStage = "dead-letter-stage";
 inline constexpr std::string_view kHeaderDeadLetterTopic = "dead-letter-topic";
 inline constexpr std::string_view kHeaderDeadLetterPartition = "dead-letter-partition";
 inline constexpr std::string_view kHeaderDeadLetterOffset = "dead-letter-offset";
+// The size of the record's value, where the log does not take all of it: the dead letter has what
+// fits. The record's own headers and its key are left out only where they alone are too large.
+inline constexpr std::string_view kHeaderDeadLetterCut = "dead-letter-cut";
 
 struct StreamTaskOptions {
   std::string topic_prefix = std::string(kDefaultTopicPrefix);
@@ -55,9 +58,11 @@ class StreamTask : private ProcessorContext {
   // A record behind the task's position is ignored and counted.
   absl::Status Process(const ConsumerRecord& record);
   absl::Status Punctuate(PunctuationType type);
-  // Hands the outbox to the producer, in order, until it refuses a record: that one and those after
-  // it stay.
+  // Hands the outbox to the producer, in order, until it fails: the record at hand and those after
+  // it stay. What the log never takes is cut, if it is a dead letter, else dropped and counted.
   absl::Status SendOutputs(LogProducer& producer);
+  // Counts what the log has refused after it was handed over. False where there was nothing.
+  bool CountRefused(LogProducer& producer);
   bool has_outputs() const { return !outbox_.empty(); }
   // Something happened that a commit would have to say.
   bool dirty() const { return dirty_; }
@@ -68,13 +73,23 @@ class StreamTask : private ProcessorContext {
   const TaskId& id() const { return id_; }
 
  private:
+  struct Output {
+    ProducerRecord record;
+    // of a dead letter: how many of its headers are the record's own, in front
+    std::optional<size_t> own_headers;
+  };
+
   void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms,
                const JobId& job) override;
   void DeadLetter(DropReason reason) override;
+  void DropOutput(DropReason reason) override { CountDropped(reason, 1); }
   const StateStore& store() const override { return store_; }
   StateChanges& changes() override { return changes_; }
 
-  void Send(ProducerRecord record);
+  void Send(ProducerRecord record, std::optional<size_t> own_headers = std::nullopt);
+  static void Cut(size_t bytes_max, Output* dead_letter);
+  absl::Status SendOne(Output& output, LogProducer& producer);
+  void CountDropped(DropReason reason, uint64_t count);
   void CollectCommit();
 
   const TaskId id_;
@@ -85,7 +100,7 @@ class StreamTask : private ProcessorContext {
   StageProbe* const probe_;
   StateChanges changes_;
   StateChanges to_store_;  // collected for a commit, not in the store yet
-  std::vector<ProducerRecord> outbox_;
+  std::vector<Output> outbox_;
   const ConsumerRecord* current_ = nullptr;  // during Process
   std::optional<TaskPosition> committed_;
   std::optional<int64_t> first_;  // offset of the first record since Init

@@ -102,6 +102,62 @@ TEST_F(StreamTaskTest, DeadLetterKeepsTheBytesAndSaysWhereTheyCameFrom) {
   EXPECT_EQ(probe_.dead_letters.at(DropReason::kMalformedEvent), 1u);
 }
 
+TEST_F(StreamTaskTest, ADeadLetterThatIsTooLargeIsCutToWhatTheLogTakes) {
+  log_.record_bytes_max = 1'000;
+  auto task = NewTask();
+  std::string bytes(5'000, 'x');
+  bytes[700] = 'y';
+  ProcessAndCommit(*task, {Record(41, bytes)});
+  const std::vector<ConsumerRecord> out = ReadTopic(log_, "eroica.deadletter");
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(RecordBytes({.key = out[0].key, .value = out[0].value, .headers = out[0].headers}),
+            1'000u);
+  EXPECT_FALSE(out[0].value.empty());
+  EXPECT_EQ(out[0].value, bytes.substr(0, out[0].value.size()));
+  EXPECT_EQ(out[0].key, "the key");
+  EXPECT_EQ(FindHeader(out[0].headers, "schema"), "EVB1");
+  EXPECT_EQ(FindHeader(out[0].headers, kHeaderDeadLetterReason), "malformed_event");
+  EXPECT_EQ(FindHeader(out[0].headers, kHeaderDeadLetterOffset), "41");
+  EXPECT_EQ(FindHeader(out[0].headers, kHeaderDeadLetterCut), "5000");
+  EXPECT_EQ(probe_.dead_letters_cut, 1u);
+  EXPECT_EQ(probe_.records_emitted, 1u);
+}
+
+TEST_F(StreamTaskTest, ADeadLetterKeepsItsOwnHeadersBeforeThoseOfTheRecord) {
+  log_.record_bytes_max = 1'000;
+  auto task = NewTask();
+  ConsumerRecord record = Record(41, "not ours");
+  record.key = std::string(2'000, 'k');
+  record.headers.emplace_back("long", std::string(2'000, 'h'));
+  ProcessAndCommit(*task, {record});
+  const std::vector<ConsumerRecord> out = ReadTopic(log_, "eroica.deadletter");
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(out[0].value, "not ours");
+  EXPECT_EQ(out[0].key, "");
+  EXPECT_EQ(out[0].headers.front(),
+            std::pair(std::string(kHeaderDeadLetterReason), std::string("malformed_event")));
+  EXPECT_EQ(FindHeader(out[0].headers, kHeaderDeadLetterCut), "8");
+}
+
+TEST_F(StreamTaskTest, AnOutputThatTheLogNeverTakesIsDroppedAndCounted) {
+  const std::string large(2'000, 'k');
+  int64_t offset = 0;
+  for (const bool known : {true, false}) {
+    log_.record_bytes_max = 1'000;
+    log_.limit_known = known;
+    auto task = NewTask();
+    const std::string window = known ? ":1:5" : ":2:5";
+    ProcessAndCommit(*task, {Record(offset, large + window), Record(offset + 1, "a" + window)});
+    offset += 2;
+    ASSERT_TRUE(task->Punctuate(PunctuationType::kEndOfInput).ok());
+    ProcessAndCommit(*task, {});
+    EXPECT_FALSE(task->has_outputs());
+    log_.record_bytes_max = std::numeric_limits<size_t>::max();
+  }
+  EXPECT_EQ(probe_.outputs_dropped.at(DropReason::kLimitExceeded), 2u);
+  EXPECT_THAT(testing::SortedValues(log_, "eroica.patterns"), ElementsAre("a:1:5", "a:2:5"));
+}
+
 TEST_F(StreamTaskTest, CommitsChangesAndPositionInOneWrite) {
   auto task = NewTask();
   ProcessAndCommit(*task, {Record(0, "a:1:5"), Record(1, "b:1:5"), Record(2, "a:2:1")});

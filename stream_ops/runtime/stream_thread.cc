@@ -170,7 +170,11 @@ absl::Status StreamThread::SendOutputs(StreamTask& task) {
 }
 
 absl::Status StreamThread::FlushOutputs() {
-  const absl::Status status = producer_->Flush(options_.flush_timeout);
+  absl::Status status = producer_->Flush(options_.flush_timeout);
+  // What was refused for good is counted, by whichever task: its input need not be read again.
+  while (status.code() == absl::StatusCode::kInvalidArgument && !tasks_.empty() &&
+         tasks_.begin()->second.task->CountRefused(*producer_))
+    status = producer_->Flush(options_.flush_timeout);
   // kDeadlineExceeded: still on its way. Anything else: something is lost, and only reading its
   // input again brings it back.
   if (!status.ok() && status.code() != absl::StatusCode::kDeadlineExceeded) restart_needed_ = true;

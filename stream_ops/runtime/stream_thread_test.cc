@@ -264,6 +264,18 @@ TEST_F(StreamThreadTest, OutputsLostWhileSendingAreMadeAgain) {
   EXPECT_THAT(SortedValues(inner_log_, "eroica.patterns"), ElementsAre("a:1:5", "a:2:6", "a:3:7"));
 }
 
+TEST_F(StreamThreadTest, WhatTheLogRefusesForGoodIsCountedAndNotMadeAgain) {
+  Send({"a:1:5", "a:2:1", "a:3:1", "a:4:1"});
+  log_.refused_at_flush = "a:2:1";
+  auto thread = NewThread();
+  StepFor(*thread, milliseconds(1000));
+  EXPECT_EQ(thread->probe().outputs_dropped.at(DropReason::kTimeOutOfRange), 1u);
+  EXPECT_EQ(thread->probe().restarts, 0u);
+  EXPECT_EQ(thread->probe().retries, 0u);
+  EXPECT_EQ(thread->probe().commits, 1u);
+  EXPECT_THAT(SortedValues(inner_log_, "eroica.patterns"), ElementsAre("a:1:5", "a:3:1"));
+}
+
 TEST_F(StreamThreadTest, ASlowFlushIsWaitedForAndRepeatsNothing) {
   Send({"a:1:5", "a:2:6"});
   log_.flushes_timed_out = 3;

@@ -57,6 +57,7 @@ class EdgeSummarizer final : private ProcessorContext {
   void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms,
                const JobId& job) override;
   void DeadLetter(DropReason) override {}  // only what cannot be decoded is one
+  void DropOutput(DropReason) override {}  // the probe has it
   const StateStore& store() const override { return nothing_; }
   // At the edge nothing is kept: after a crash a producer begins anew.
   StateChanges& changes() override { return changes_; }

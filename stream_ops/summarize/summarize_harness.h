@@ -65,6 +65,7 @@ class SummarizeHarness : public ProcessorContext {
   // The one pattern batch of the rank and window; fails the test where there is not exactly one.
   PatternBatch Patterns(uint32_t rank, int64_t index) const;
   const std::vector<DropReason>& dead_letters() const { return dead_letters_; }
+  const std::vector<DropReason>& outputs_dropped() const { return outputs_dropped_; }
   const InMemoryStore& stored() const { return store_; }
   // received = used + dropped by reason + held.
   void ExpectBooksClosed() const;
@@ -72,6 +73,7 @@ class SummarizeHarness : public ProcessorContext {
   void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms,
                const JobId& job) override;
   void DeadLetter(DropReason reason) override { dead_letters_.push_back(reason); }
+  void DropOutput(DropReason reason) override { outputs_dropped_.push_back(reason); }
   const StateStore& store() const override { return store_; }
   StateChanges& changes() override { return changes_; }
 
@@ -87,6 +89,7 @@ class SummarizeHarness : public ProcessorContext {
   int64_t restart_offset_ = 0;
   std::vector<Forwarded> forwarded_;
   std::vector<DropReason> dead_letters_;
+  std::vector<DropReason> outputs_dropped_;
 };
 
 const FunctionPattern* FindPattern(const PatternBatch& batch, std::string_view name);

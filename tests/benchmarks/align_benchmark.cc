@@ -76,6 +76,7 @@ class Sink : public ProcessorContext {
     bytes_ += payload.size();
   }
   void DeadLetter(DropReason) override {}
+  void DropOutput(DropReason) override {}
   const StateStore& store() const override { return store_; }
   StateChanges& changes() override { return changes_; }
   size_t TakeBytes() {

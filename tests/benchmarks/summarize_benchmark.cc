@@ -58,6 +58,7 @@ class BenchmarkContext final : public ProcessorContext {
     forwarded_bytes_ += payload.size();
   }
   void DeadLetter(DropReason) override { ++dead_letters_; }
+  void DropOutput(DropReason) override { ++dead_letters_; }
   const StateStore& store() const override { return *store_; }
   StateChanges& changes() override { return changes_; }
 

@@ -69,6 +69,8 @@ class FaultyLog::Producer : public LogProducer {
       queue_.clear();
       return absl::UnavailableError("records are lost");
     }
+    if (RecordBytes(record) > log_.record_bytes_max)
+      return absl::InvalidArgumentError("the record is too large");
     queue_.push_back(std::move(record));
     return absl::OkStatus();
   }
@@ -79,6 +81,14 @@ class FaultyLog::Producer : public LogProducer {
       queue_.clear();
       return absl::UnavailableError("messages timed out");
     }
+    const uint64_t refused = std::erase_if(queue_, [this](const ProducerRecord& record) {
+      return !log_.refused_at_flush.empty() &&
+             record.value.find(log_.refused_at_flush) != std::string::npos;
+    });
+    if (refused > 0) {
+      refused_[DropReason::kTimeOutOfRange] += refused;
+      return absl::InvalidArgumentError("records are refused");
+    }
     for (ProducerRecord& record : queue_) {
       if (absl::Status status = inner_->Append(std::move(record)); !status.ok()) return status;
     }
@@ -86,10 +96,16 @@ class FaultyLog::Producer : public LogProducer {
     return inner_->Flush(timeout);
   }
 
+  size_t record_bytes_max() const override {
+    return log_.limit_known ? log_.record_bytes_max : std::numeric_limits<size_t>::max();
+  }
+  std::map<DropReason, uint64_t> TakeRefused() override { return std::exchange(refused_, {}); }
+
  private:
   FaultyLog& log_;
   std::unique_ptr<LogProducer> inner_;
   std::deque<ProducerRecord> queue_;
+  std::map<DropReason, uint64_t> refused_;
 };
 
 absl::StatusOr<std::unique_ptr<LogConsumer>> FaultyLog::NewConsumer(

@@ -5,7 +5,9 @@
 
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <string>
 
 #include "stream_ops/log/log.h"
 
@@ -24,6 +26,12 @@ class FaultyLog : public Log {
   int flushes_lost = 0;       // kUnavailable; what was appended since the last flush is gone
   int consumers_unavailable = 0;
   absl::Status poll_error;  // while not ok: of every poll
+  // Appends of larger records are refused; said by the producer, unless it does not know.
+  size_t record_bytes_max = std::numeric_limits<size_t>::max();
+  bool limit_known = true;
+  // Records whose value holds this text are taken and refused for good at the flush, as a broker
+  // does; empty: none.
+  std::string refused_at_flush;
   // Runs at the next poll with the consumer's listener.
   std::deque<std::function<void(RebalanceListener&, std::vector<ConsumerRecord>*)>> at_next_poll;
   // Counted.
