@@ -26,7 +26,7 @@ void CollectiveGaps::AddAcross(uint32_t function, int64_t begin_ns, int64_t end_
                                const CriticalClock& clock) {
   auto gap = std::upper_bound(gaps_.begin(), gaps_.end(), begin_ns,
                               [](int64_t t, const Gap& g) { return t < g.end_ns; });
-  for (; gap != gaps_.end() && gap->begin_ns < end_ns; ++gap) {
+  for (; gap != gaps_.end() && gap->begin_ns < end_ns && !full(); ++gap) {
     const int64_t from = std::max(begin_ns, gap->begin_ns);
     const int64_t to = std::min(end_ns, gap->end_ns);
     const int64_t critical_ns = clock.undisturbed() ? to - from : clock.At(to) - clock.At(from);

@@ -1,6 +1,7 @@
 // What a rank ran before it joined a collective: the gap since its previous operation on any
 // communicator, and which function held the critical path longest in it. Functions that wait for
-// peers are not named: they are symptoms. Owner: one CriticalPathSweep.
+// peers are not named: they are symptoms. Functions times gaps must not fill the memory: beyond
+// kMostShares the gaps are told from what was seen by then. Owner: one CriticalPathSweep.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,10 @@ struct CollectiveExposure {
 
 class CollectiveGaps {
  public:
+  static constexpr size_t kMostShares = size_t{1} << 24;
+
+  explicit CollectiveGaps(size_t most_shares = kMostShares) : most_shares_(most_shares) {}
+
   void Start(int64_t window_start_ns);
   // Collectives come by start; all of them before the first Add.
   void AddCollective(uint32_t ticket, int64_t begin_ns, int64_t end_ns);
@@ -60,11 +65,13 @@ class CollectiveGaps {
     uint32_t function;
     int64_t critical_ns;
   };
+  bool full() const { return shares_.size() >= most_shares_; }
   void AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock);
   void Note(size_t gap, uint32_t function, int64_t critical_ns) {
-    shares_.push_back({static_cast<uint32_t>(gap), function, critical_ns});
+    if (!full()) shares_.push_back({static_cast<uint32_t>(gap), function, critical_ns});
   }
 
+  size_t most_shares_;
   std::vector<CollectiveExposure> collectives_;
   std::vector<Gap> gaps_;  // disjoint, ascending
   int64_t last_end_ns_ = 0;

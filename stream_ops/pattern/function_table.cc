@@ -27,8 +27,8 @@ ResourceChoice ResourceOf(FunctionClass function_class, std::string_view name) {
   return {};
 }
 
-FunctionTable::FunctionTable(size_t most_functions)
-    : most_functions_(most_functions), slots_(1024, 0) {}
+FunctionTable::FunctionTable(size_t most_functions, size_t most_name_bytes)
+    : most_functions_(most_functions), name_bytes_left_(most_name_bytes), slots_(1024, 0) {}
 
 void FunctionTable::Intern(std::span<const FunctionDef> functions, std::vector<uint32_t>* numbers) {
   numbers->clear();
@@ -42,7 +42,10 @@ uint32_t FunctionTable::InternOne(const FunctionDef& definition, uint32_t parent
   const FunctionId parent_id = parent == kNoParent ? FunctionId{0} : traits_[parent].id;
   const FunctionId id = HashFunction(definition.function_class, definition.name, parent_id);
   if (const uint32_t slot = *SlotOf(id); slot != 0) return slot - 1;
-  if (traits_.size() < most_functions_) return Append(id, definition, definition.name, parent);
+  if (traits_.size() < most_functions_ && definition.name.size() <= name_bytes_left_) {
+    name_bytes_left_ -= definition.name.size();
+    return Append(id, definition, definition.name, parent);
+  }
   ++overflowed_;
   const FunctionId other = HashFunction(definition.function_class, kOtherFunctions, FunctionId{0});
   if (const uint32_t slot = *SlotOf(other); slot != 0) return slot - 1;

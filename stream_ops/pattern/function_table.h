@@ -28,12 +28,14 @@ ResourceChoice ResourceOf(FunctionClass function_class, std::string_view name);
 
 class FunctionTable {
  public:
-  // A job that never stops inventing names must not fill the memory: beyond this many, all new
-  // functions of a class are one, kOtherFunctions.
+  // A job that never stops inventing names must not fill the memory: beyond this many, and beyond
+  // so many bytes of names, all new functions of a class are one, kOtherFunctions.
   static constexpr size_t kMostFunctions = size_t{1} << 20;
+  static constexpr size_t kMostNameBytes = size_t{256} << 20;
   static constexpr std::string_view kOtherFunctions = "(other functions)";
 
-  explicit FunctionTable(size_t most_functions = kMostFunctions);
+  explicit FunctionTable(size_t most_functions = kMostFunctions,
+                         size_t most_name_bytes = kMostNameBytes);
 
   // numbers[i] is the number of functions[i]. Callers must come before what they call, as the codec
   // has checked.
@@ -55,6 +57,7 @@ class FunctionTable {
   void Grow();
 
   size_t most_functions_;
+  size_t name_bytes_left_;
   std::vector<FunctionTraits> traits_;
   std::vector<std::string> names_;
   std::vector<uint32_t> parents_;

@@ -60,6 +60,17 @@ TEST(FunctionTable, EndlessNamesShareARow) {
   EXPECT_EQ(table.size(), 12u) << "and it stays so";
 }
 
+TEST(FunctionTable, LongNamesShareARowBeyondTheirBytes) {
+  FunctionTable table(FunctionTable::kMostFunctions, /*most_name_bytes=*/8);
+  const std::vector<FunctionDef> functions{{"12345"}, {"123"}, {"1"}, {"12345"}, {"2"}};
+  std::vector<uint32_t> numbers;
+  table.Intern(functions, &numbers);
+  EXPECT_EQ(table.name(numbers[1]), "123");
+  EXPECT_EQ(table.name(numbers[2]), FunctionTable::kOtherFunctions);
+  EXPECT_EQ(numbers[3], numbers[0]) << "what is known stays known";
+  EXPECT_EQ(numbers[4], numbers[2]);
+}
+
 TEST(ResourceOf, MemoryOperationsByTheirDirection) {
   EXPECT_EQ(ResourceOf(FunctionClass::kMemoryOp, "Memcpy HtoD (Pinned -> Device)").first,
             Resource::kPcieTx);

@@ -15,7 +15,7 @@ void StepActivity::AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns
                              const CriticalClock& clock, uint32_t* mark) {
   auto step = std::upper_bound(steps_.begin(), steps_.end(), begin_ns,
                                [](int64_t t, const StepSpan& s) { return t < s.end_ns; });
-  for (; step != steps_.end() && step->begin_ns < end_ns; ++step) {
+  for (; step != steps_.end() && step->begin_ns < end_ns && !full(); ++step) {
     const int64_t from = std::max(begin_ns, step->begin_ns);
     const int64_t to = std::min(end_ns, step->end_ns);
     if (!clock.undisturbed() && clock.At(from) == clock.At(to)) continue;

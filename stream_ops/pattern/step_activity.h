@@ -1,4 +1,5 @@
-// In how many training steps of the window a function was on the critical path. Owner: one
+// In how many training steps of the window a function was on the critical path. Functions times
+// steps must not fill the memory: beyond kMostEntries no more are counted. Owner: one
 // CriticalPathSweep.
 #pragma once
 
@@ -14,6 +15,10 @@ namespace eroica {
 
 class StepActivity {
  public:
+  static constexpr size_t kMostEntries = size_t{1} << 24;
+
+  explicit StepActivity(size_t most_entries = kMostEntries) : most_entries_(most_entries) {}
+
   // steps: ascending, disjoint; lives until Finish.
   void Start(std::span<const StepSpan> steps);
   bool wanted() const { return !steps_.empty(); }
@@ -34,17 +39,19 @@ class StepActivity {
   uint32_t Of(uint32_t function) const { return counts_[function]; }
 
  private:
+  bool full() const { return entries_.size() >= most_entries_; }
   void AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock,
                  uint32_t* mark);
   // The mark, the step before of the function, spares most of the repetitions. Where a function
   // goes back to an earlier step, Finish looks for the rest.
   void Note(uint32_t function, size_t step, uint32_t* mark) {
-    if (*mark == step + 1) return;
+    if (*mark == step + 1 || full()) return;
     if (*mark > step + 1) went_back_.push_back(function);
     *mark = static_cast<uint32_t>(step + 1);
     entries_.push_back(uint64_t{function} << 32 | static_cast<uint32_t>(step));
   }
 
+  size_t most_entries_;
   std::span<const StepSpan> steps_;
   // segments come nearly in time order: the step of the last one is looked at first
   size_t position_ = 0;

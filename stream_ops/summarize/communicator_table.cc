@@ -9,19 +9,42 @@ bool CommunicatorTable::Intern(std::span<const Communicator> communicators,
   numbers->clear();
   bool learnt = false;
   for (const Communicator& communicator : communicators) {
-    const auto [entry, is_new] = numbers_.try_emplace(communicator.id, size());
-    numbers->push_back(entry->second);
-    if (is_new) {
-      communicators_.push_back(communicator);
-      lists_members_.push_back(!communicator.ranks.empty());
-      learnt = true;
-    } else if (!communicator.ranks.empty() && !lists_members_[entry->second]) {
-      communicators_[entry->second] = communicator;
-      lists_members_[entry->second] = true;
+    const auto known = numbers_.find(communicator.id);
+    if (known == numbers_.end()) {
+      const bool has_room = TakeBytes(communicator);
+      if (!has_room && other_ == kNone) other_ = Append({});
+      const uint32_t number = has_room ? Append(communicator) : other_;
+      if (has_room) numbers_.emplace(communicator.id, number);
+      numbers->push_back(number);
+      learnt |= has_room;
+      continue;
+    }
+    numbers->push_back(known->second);
+    if (!communicator.ranks.empty() && !lists_members_[known->second] && TakeBytes(communicator)) {
+      communicators_[known->second] = communicator;
+      lists_members_[known->second] = true;
       learnt = true;
     }
   }
   return learnt;
+}
+
+bool CommunicatorTable::TakeBytes(const Communicator& communicator) {
+  const size_t bytes = sizeof(Communicator) + communicator.name.size() +
+                       communicator.description.size() +
+                       communicator.ranks.size() * sizeof(uint32_t);
+  if (bytes > most_bytes_ - bytes_) {
+    ++overflowed_;
+    return false;
+  }
+  bytes_ += bytes;
+  return true;
+}
+
+uint32_t CommunicatorTable::Append(const Communicator& communicator) {
+  communicators_.push_back(communicator);
+  lists_members_.push_back(!communicator.ranks.empty());
+  return size() - 1;
 }
 
 std::optional<uint32_t> CommunicatorTable::Find(CommId id) const {
@@ -30,6 +53,7 @@ std::optional<uint32_t> CommunicatorTable::Find(CommId id) const {
 }
 
 bool CommunicatorTable::MayHoldMember(uint32_t number, RankId rank) const {
+  if (IsOther(number)) return false;
   const std::vector<uint32_t>& ranks = communicators_[number].ranks;
   return ranks.empty() || std::find(ranks.begin(), ranks.end(), rank.value) != ranks.end();
 }

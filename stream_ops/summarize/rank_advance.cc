@@ -17,9 +17,13 @@ std::optional<Pause> PauseAfter(const Mark& mark) {
 
 void RankAdvance::Complete(const OperationKey& key, uint64_t sequence, int64_t end_ns) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-  uint64_t& below = completed[key];
-  below = std::max(below, sequence == kMost ? kMost : sequence + 1);
   last_progress_ns = std::max(last_progress_ns, end_ns);
+  auto known = completed.find(key);
+  if (known == completed.end()) {
+    if (completed.size() == kMostOperations) return;
+    known = completed.emplace(key, 0).first;
+  }
+  known->second = std::max(known->second, sequence == kMost ? kMost : sequence + 1);
 }
 
 void RankAdvance::Pass(const Mark& mark) {

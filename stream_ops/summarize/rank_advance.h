@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -28,6 +29,8 @@ std::optional<Pause> PauseAfter(const Mark& mark);
 struct RankAdvance {
   // Steps that the mean is over: a job's pace of an hour ago says little of what is long now.
   static constexpr int64_t kMeanSteps = 64;
+  // Kinds of operations; what a standing has room for. Of those beyond nothing is said.
+  static constexpr size_t kMostOperations = 65'536;
 
   std::map<OperationKey, uint64_t> completed;  // every sequence number below has ended
   int64_t last_progress_ns = 0;  // when a collective last ended, or a mark last passed

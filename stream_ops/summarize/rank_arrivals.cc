@@ -3,6 +3,7 @@
 #include <limits>
 #include <span>
 
+#include "schemas/codec.h"
 #include "stream_ops/summarize/rank_windows.h"
 
 namespace eroica {
@@ -171,7 +172,11 @@ void RankWindows::LearnCommunicators(const EventBatch& batch, const BatchNumbers
     if (entry != progress_.communicators.end()) {
       entry->second = std::min(entry->second, since_ns);
     } else if (communicators.MayHoldMember(number, rank)) {
-      progress_.communicators.emplace(id, since_ns);
+      if (progress_.communicators.size() < CodecLimits::kCommunicators) {
+        progress_.communicators.emplace(id, since_ns);
+      } else {
+        ++shared_->probe.communicators_left_out;
+      }
     }
   }
 }
@@ -256,7 +261,9 @@ void RankWindows::AddConnections(const EventBatch& batch, EventChunk* chunk) con
   }
 }
 
+// Each report has the samples since the one before; the last one also what came behind it.
 void RankWindows::AddReports(const EventBatch& batch, const BatchNumbers& numbers) {
+  auto samples = batch.connections.begin();
   for (const ProgressReport& report : batch.progress) {
     ++shared_->probe.reports_received;
     max_report_ns_ = std::max(max_report_ns_, report.time_ns);
@@ -271,7 +278,14 @@ void RankWindows::AddReports(const EventBatch& batch, const BatchNumbers& number
     }
     HeldReport& held = reports_[report.time_ns];
     held.communicators.assign(numbers.communicators.begin(), numbers.communicators.end());
-    held.connections = batch.connections;
+    const auto until = &report == &batch.progress.back()
+                           ? batch.connections.end()
+                           : std::upper_bound(samples, batch.connections.end(), report.time_ns,
+                                              [](int64_t time_ns, const ConnectionSample& sample) {
+                                                return time_ns < sample.time_ns;
+                                              });
+    held.connections.assign(samples, until);
+    samples = until;
     for (ConnectionSample& sample : held.connections)
       sample.communicator = 0;  // a standing lists them in an order of its own
   }

@@ -13,6 +13,11 @@ namespace {
 
 constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
 
+// Of the window behind this one; a step that no rank can be in where there is none.
+int64_t FirstStepBehind(const StepWindows& windows, int64_t index) {
+  return index < kEndOfTimeNs / windows.size ? windows.FirstStepOf(index + 1) : kEndOfTimeNs + 1;
+}
+
 uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
   return b > std::numeric_limits<uint64_t>::max() - a ? std::numeric_limits<uint64_t>::max()
                                                       : a + b;
@@ -50,6 +55,12 @@ bool RankWindows::TakeNext(Close close, int64_t offset, ClosedRankWindow* out) {
   out->completeness.late = std::exchange(late_, 0);
   out->completeness.events = out->intervals.size();
   for (const StepSpan& step : out->steps) progress_.advance.EndStep(step);
+  if (out->steps.size() > CodecLimits::kPatterns) {
+    const uint64_t left_out = out->steps.size() - CodecLimits::kPatterns;
+    shared_->probe.steps_left_out += left_out;
+    out->completeness.lost = SaturatingAdd(out->completeness.lost, left_out);
+    out->steps.resize(CodecLimits::kPatterns);
+  }
   ++shared_->probe.windows_closed;
   return true;
 }
@@ -84,7 +95,7 @@ bool RankWindows::TakeTimeWindow(Close close, ClosedRankWindow* out) {
 bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* out) {
   for (;;) {
     const StepWindows windows = StepWindowsOf(progress_.identity);
-    const auto first = steps_.FirstFrom(windows.FirstStepOf(progress_.last_index + 1));
+    const auto first = steps_.FirstFrom(FirstStepBehind(windows, progress_.last_index));
     if (!first) {
       // While records come again after a restart the watermark is ahead of what has come again: the
       // steps may be in the next record.
@@ -95,7 +106,7 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
     const int64_t index = windows.IndexOf(first->id);
     const auto latest = steps_.LatestBegunBy(watermark_ns());
     if (close == Close::kPassed && (!latest || windows.IndexOf(*latest) <= index)) return false;
-    const auto next = steps_.FirstFrom(windows.FirstStepOf(index + 1));
+    const auto next = steps_.FirstFrom(FirstStepBehind(windows, index));
     const int64_t until_ns = next ? next->time_ns : kAlways;
     std::vector<StepSpan> steps = steps_.Resolve(progress_.closed_until_ns, until_ns);
     // The last step may end with the telemetry, but only where that is whole: else it was cut, and
@@ -221,18 +232,22 @@ void RankWindows::TakeMarks(int64_t until_ns, ClosedRankWindow* out) {
   marks_.erase(marks_.begin(), open);
 }
 
-// A sample counts in the window in which its stretch ends.
+// A sample counts in the window in which its stretch ends. It may have come behind the last step of
+// the window, with the first word of its communicator: then the window does not name that one.
 void RankWindows::TakeConnections(int64_t until_ns, ClosedRankWindow* out) {
   std::map<std::tuple<uint32_t, Resource, CommId>, ConnectionPattern> sums;
   for (EventChunk& chunk : chunks_) {
     for (; chunk.connections_taken < chunk.connections.size(); ++chunk.connections_taken) {
       const auto& [time_ns, sample] = chunk.connections[chunk.connections_taken];
       if (time_ns >= until_ns) break;
+      const auto known = progress_.communicators.find(sample.communicator);
+      const bool named =
+          known != progress_.communicators.end() && known->second < out->window.end_ns;
+      const CommId communicator = named ? sample.communicator : CommId{};
       const ConnectionPattern empty{
-          .peer = sample.peer, .resource = sample.resource, .communicator = sample.communicator};
+          .peer = sample.peer, .resource = sample.resource, .communicator = communicator};
       ConnectionPattern& sum =
-          sums.try_emplace({sample.peer, sample.resource, sample.communicator}, empty)
-              .first->second;
+          sums.try_emplace({sample.peer, sample.resource, communicator}, empty).first->second;
       sum.channels = std::max(sum.channels, sample.channels);
       sum.bytes = SaturatingAdd(sum.bytes, sample.bytes);
       sum.busy_ns += std::min(sample.busy_ns, kEndOfTimeNs - sum.busy_ns);
@@ -240,7 +255,11 @@ void RankWindows::TakeConnections(int64_t until_ns, ClosedRankWindow* out) {
     }
   }
   for (const auto& [key, sum] : sums) {
-    if (out->connections.size() < CodecLimits::kConnections) out->connections.push_back(sum);
+    if (out->connections.size() < CodecLimits::kConnections) {
+      out->connections.push_back(sum);
+    } else {
+      ++shared_->probe.connections_left_out;
+    }
   }
 }
 
@@ -318,7 +337,7 @@ std::optional<int64_t> RankWindows::EarliestStart() const {
 bool RankWindows::HasWindow() const {
   if (progress_.kind == WindowKind::kTime) return EarliestStart().has_value();
   const StepWindows windows = StepWindowsOf(progress_.identity);
-  return steps_.FirstFrom(windows.FirstStepOf(progress_.last_index + 1)).has_value();
+  return steps_.FirstFrom(FirstStepBehind(windows, progress_.last_index)).has_value();
 }
 
 const ProducerIdentity& RankWindows::ProcessAt(int64_t time_ns) const {

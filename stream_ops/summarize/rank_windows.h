@@ -50,7 +50,7 @@ struct HeldReport {
   ProgressReport report;
   uint32_t function = kNoParent;        // that the training thread is in, under the job's number
   std::vector<uint32_t> communicators;  // under the job's numbers
-  std::vector<ConnectionSample> connections;  // of the report's batch
+  std::vector<ConnectionSample> connections;  // of its batch, since the report before
 };
 
 // The batch's rows in the tables of its job.

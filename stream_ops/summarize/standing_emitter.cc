@@ -45,7 +45,7 @@ int64_t LatestLaunch(const ProgressReport& report) {
 int64_t WindowAt(const ProgressReport& report, const RankProgress& progress, int64_t window_ns) {
   if (progress.kind == WindowKind::kTime) return report.time_ns / window_ns;
   if (report.step >= 0) return StepWindowsOf(progress.identity).IndexOf(report.step);
-  return std::max<int64_t>(progress.last_index + 1, 0);
+  return std::clamp<int64_t>(progress.last_index + 1, 0, CodecLimits::kMaxTimeNs);
 }
 
 }  // namespace
@@ -85,25 +85,44 @@ void StandingEmitter::Emit(const FunctionTable& functions, const CommunicatorTab
   std::erase_if(standing_.connections, [this](const ConnectionSample& sample) {
     return !IsPeer(sample.peer, standing_.world_size);
   });
-  context.Forward(Topic::kPatterns, JobKey(standing_.job), PayloadType::kRankStanding,
-                  encoder_.Encode(standing_), report.time_ns / kNsPerMs, standing_.job);
+  const auto payload = EncodeOutput(standing_, encoder_, context);
+  if (!payload) {
+    ++shared_->probe.outputs_dropped;
+    return;
+  }
+  context.Forward(Topic::kPatterns, JobKey(standing_.job), PayloadType::kRankStanding, *payload,
+                  report.time_ns / kNsPerMs, standing_.job);
   ++shared_->probe.standings_sent;
 }
 
 void StandingEmitter::AddCommunicators(const CommunicatorTable& communicators,
                                        const RankProgress& progress) {
-  for (const auto& [id, since_ns] : progress.communicators) {  // by id
+  size_t listed = 0;
+  for (const auto& [id, since_ns] : progress.communicators) {  // by id, no more than have room
     const std::optional<uint32_t> number = communicators.Find(id);
-    if (!number || standing_.communicators.size() == CodecLimits::kCommunicators) continue;
-    if (!IsWithin(communicators[*number], standing_.world_size)) continue;
-    standing_.communicators.push_back(communicators[*number]);
-    if (!Lists(communicators[*number], standing_.rank))
-      standing_.communicators.back().ranks.clear();
+    if (number && IsWithin(communicators[*number], standing_.world_size))
+      AddCommunicator(communicators[*number], &listed);
   }
 }
 
-// What is in flight under the numbers of the standing, and the counts: what was seen to end, what
-// is in flight, and what the producer itself counted.
+void StandingEmitter::AddCommunicator(const Communicator& communicator, size_t* listed) {
+  const bool lists = Lists(communicator, standing_.rank);
+  const bool has_room = communicator.ranks.size() <= kMostListed - *listed;
+  standing_.communicators.push_back({.id = communicator.id,
+                                     .name = communicator.name,
+                                     .description = communicator.description,
+                                     .size = communicator.size,
+                                     .ranks = {}});
+  if (lists && has_room) {
+    standing_.communicators.back().ranks = communicator.ranks;
+    *listed += communicator.ranks.size();
+  } else if (lists) {
+    ++shared_->probe.lists_left_out;
+  }
+}
+
+// What is in flight under the numbers of the standing, and the counts: what is in flight, what the
+// producer itself counted, and what was seen to end. Where they are too many, in this order.
 void StandingEmitter::AddOperations(const CommunicatorTable& communicators, const HeldReport& held,
                                     const RankAdvance& advance) {
   std::map<CommId, uint16_t> places;
@@ -113,20 +132,22 @@ void StandingEmitter::AddOperations(const CommunicatorTable& communicators, cons
   std::map<Key, OperationCount> counts;
   const auto count = [&](uint16_t place, CollectiveOperation operation, int32_t peer,
                          uint64_t launched, uint64_t completed) {
-    OperationCount& row =
-        counts.try_emplace({place, operation, peer}, OperationCount{place, operation, peer, 0, 0})
-            .first->second;
+    const Key key{place, operation, peer};
+    auto known = counts.find(key);
+    if (known == counts.end()) {
+      if (counts.size() == CodecLimits::kIntervals) {
+        ++shared_->probe.operations_left_out;
+        return;
+      }
+      known = counts.emplace(key, OperationCount{place, operation, peer, 0, 0}).first;
+    }
+    OperationCount& row = known->second;
     row.completed = std::max(row.completed, completed);
     row.launched = std::max({row.launched, launched, row.completed});
   };
   const auto place_of = [&](uint16_t communicator) {
     return places.find(communicators[held.communicators[communicator]].id);
   };
-  for (const auto& [key, below] : advance.completed) {
-    if (const auto place = places.find(key.communicator);
-        place != places.end() && IsPeer(key.peer, standing_.world_size))
-      count(place->second, key.operation, key.peer, below, below);
-  }
   for (InFlightCollective row : held.report.in_flight) {
     const auto place = place_of(row.communicator);
     if (place == places.end() || !IsPeer(row.peer, standing_.world_size)) continue;
@@ -139,6 +160,11 @@ void StandingEmitter::AddOperations(const CommunicatorTable& communicators, cons
         place != places.end() && IsPeer(row.peer, standing_.world_size)) {
       count(place->second, row.operation, row.peer, row.launched, row.completed);
     }
+  }
+  for (const auto& [key, below] : advance.completed) {
+    if (const auto place = places.find(key.communicator);
+        place != places.end() && IsPeer(key.peer, standing_.world_size))
+      count(place->second, key.operation, key.peer, below, below);
   }
   const auto key = [](const InFlightCollective& row) {
     return std::tuple(row.communicator, row.operation, row.peer, row.sequence);

@@ -16,6 +16,8 @@ class StandingEmitter {
   // Of communicators with more members than this only each kListedBy-th lists them: at 10,000 ranks
   // a second of standings would else be half a gigabyte.
   static constexpr size_t kListedBy = 64;
+  // Ranks that all lists of a standing have together; those of further communicators are left out.
+  static constexpr size_t kMostListed = CodecLimits::kRanks;
 
   explicit StandingEmitter(RankWindows::Shared* shared) : shared_(shared) {}
 
@@ -26,6 +28,7 @@ class StandingEmitter {
 
  private:
   void AddCommunicators(const CommunicatorTable& communicators, const RankProgress& progress);
+  void AddCommunicator(const Communicator& communicator, size_t* listed);
   void AddOperations(const CommunicatorTable& communicators, const HeldReport& held,
                      const RankAdvance& advance);
 

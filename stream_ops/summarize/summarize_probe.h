@@ -25,10 +25,19 @@ struct SummarizeProbe {
   uint64_t events_lost = 0;
   uint64_t windows_closed = 0;
   uint64_t windows_silent = 0;
-  uint64_t collectives_left_out = 0;  // more in one window than a batch can hold
-  uint64_t reports_received = 0;      // of progress
-  uint64_t reports_left_out = 0;      // late, or within a second of the one before
+  // What had no room in what goes on, each time:
+  uint64_t collectives_left_out = 0;    // of one window and communicator, or of too many of those
+  uint64_t predecessors_left_out = 0;   // what ran before a collective that went on without it
+  uint64_t communicators_left_out = 0;  // of a job or a rank, each time that a batch names them
+  uint64_t steps_left_out = 0;          // of one window
+  uint64_t connections_left_out = 0;    // of one window
+  uint64_t operations_left_out = 0;     // of one standing
+  uint64_t lists_left_out = 0;          // of members, of one standing
+  uint64_t reports_received = 0;        // of progress
+  uint64_t reports_left_out = 0;        // late, or within a second of the one before
   uint64_t standings_sent = 0;
+  // of any kind, that broke the rules of its type (ProcessorContext::DropOutput)
+  uint64_t outputs_dropped = 0;
 };
 
 }  // namespace eroica

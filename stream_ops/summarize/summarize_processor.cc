@@ -114,9 +114,11 @@ void SummarizeProcessor::ProcessBatch(const EventBatch& batch, int64_t offset) {
   const ProducerIdentity& identity = batch.identity;
   Job& job = jobs_[identity.job];
   job.world_size = std::max(job.world_size, identity.world_size);
+  const uint64_t left_out_before = job.communicators.overflowed();
   job.functions.Intern(batch.functions, &function_numbers_);
   if (job.communicators.Intern(batch.communicators, &communicator_numbers_))
     StoreNewCommunicators(identity.job, job, communicator_numbers_);
+  shared_.probe.communicators_left_out += job.communicators.overflowed() - left_out_before;
 
   RankWindows& rank = RankOf(job, identity.rank);
   rank.Add(batch, offset, {function_numbers_, job.functions.traits(), communicator_numbers_},
@@ -167,6 +169,7 @@ RankWindows& SummarizeProcessor::RankOf(Job& job, RankId rank) {
 void SummarizeProcessor::StoreNewCommunicators(const JobId& id, const Job& job,
                                                const std::vector<uint32_t>& numbers) {
   for (uint32_t number : numbers) {
+    if (job.communicators.IsOther(number)) continue;
     const Communicator& communicator = job.communicators[number];
     context_->changes().Put(Table::kProgress, CommunicatorProgressKey(id, communicator.id),
                             Encode(id, communicator));

@@ -1,7 +1,9 @@
 #include "stream_ops/summarize/window_emitter.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "state_store/key_schema.h"
 #include "stream_ops/pattern/resource_levels.h"
@@ -98,15 +100,24 @@ void WindowEmitter::StartPatterns(const RankProgress& progress, uint32_t world_s
   patterns_.watermark_ns = window.end_ns;
 }
 
+template <typename T>
+std::optional<Bytes> WindowEmitter::Encode(const T& output, ProcessorContext& context) {
+  const std::optional<Bytes> payload = EncodeOutput(output, encoder_, context);
+  if (!payload) ++shared_->probe.outputs_dropped;
+  return payload;
+}
+
 void WindowEmitter::SendPatterns(ProcessorContext& context) {
   if (shared_->options.keep_in_full) {
     const WindowKey window{patterns_.job, patterns_.window.kind, patterns_.window.index};
-    context.changes().Put(Table::kPatterns, EncodeKey(PatternKey{window, patterns_.rank}),
-                          Copy(encoder_.Encode(patterns_)));
+    if (const auto payload = Encode(patterns_, context))
+      context.changes().Put(Table::kPatterns, EncodeKey(PatternKey{window, patterns_.rank}),
+                            Copy(*payload));
   }
   FoldSmallRows(shared_->options.fold_below, &patterns_);
-  context.Forward(Topic::kPatterns, JobKey(patterns_.job), PayloadType::kPatternBatch,
-                  encoder_.Encode(patterns_), patterns_.window.end_ns / kNsPerMs, patterns_.job);
+  if (const auto payload = Encode(patterns_, context))
+    context.Forward(Topic::kPatterns, JobKey(patterns_.job), PayloadType::kPatternBatch, *payload,
+                    patterns_.window.end_ns / kNsPerMs, patterns_.job);
 }
 
 void WindowEmitter::CollectRecords(const Sink& sink, const ClosedRankWindow& closed,
@@ -122,6 +133,7 @@ void WindowEmitter::CollectRecords(const Sink& sink, const ClosedRankWindow& clo
     member.batch.records.clear();
     member.batch.predecessors.clear();
     member.predecessors.clear();
+    member.predecessor_bytes = 0;
   }
   members_.resize(members);
   for (const CollectiveExposure& exposure : sweep_.collectives()) {
@@ -145,8 +157,20 @@ void WindowEmitter::AddOperation(const Sink& sink, const ClosedRankWindow& close
                           row.collective.sequence, row.end_ns);
   AddBytes(row.function, row.collective.bytes);
   const auto member = std::ranges::find(members_, row.communicator, &Member::communicator);
-  if (member == members_.end() || !AddRecord(sink, closed, exposure, row, &*member))
-    ++shared_->probe.collectives_left_out;
+  if (member == members_.end()) {
+    // The operation of a communicator that the rank is no member of is nobody's loss.
+    const bool has_all = rank.progress().communicators.size() < CodecLimits::kCommunicators;
+    LeaveOut(has_all ? 0 : 1);
+  } else if (!AddRecord(sink, closed, exposure, row, &*member)) {
+    LeaveOut(1);
+  }
+}
+
+// lost: of it, what align would have looked at.
+void WindowEmitter::LeaveOut(uint64_t lost) {
+  ++shared_->probe.collectives_left_out;
+  uint64_t& all = patterns_.completeness.lost;
+  all += std::min(lost, std::numeric_limits<uint64_t>::max() - all);
 }
 
 void WindowEmitter::AddBytes(uint32_t function, uint64_t bytes) {
@@ -165,19 +189,11 @@ bool WindowEmitter::AddRecord(const Sink& sink, const ClosedRankWindow& closed,
                               const CollectiveExposure& exposure, const CollectiveRow& row,
                               Member* member) {
   CollectiveBatch& batch = member->batch;
-  if (batch.records.size() == CodecLimits::kRecords ||
-      batch.predecessors.size() == CodecLimits::kPatterns)
-    return false;
+  if (batch.records.size() == kMostRecords) return false;
   uint32_t before = 0;
   if (exposure.before != kNoFunction) {
-    uint32_t& place = member->predecessors[exposure.before];
-    if (place == 0) {
-      batch.predecessors.push_back({sink.functions.traits()[exposure.before].id,
-                                    sink.functions.name(exposure.before),
-                                    sink.functions.Stack(exposure.before)});
-      place = static_cast<uint32_t>(batch.predecessors.size());
-    }
-    before = place;
+    before = PlaceOf(sink, exposure.before, member);
+    if (before == 0) ++shared_->probe.predecessors_left_out;
   }
   batch.records.push_back({.operation = row.collective.operation,
                            .sequence = row.collective.sequence,
@@ -188,8 +204,23 @@ bool WindowEmitter::AddRecord(const Sink& sink, const ClosedRankWindow& closed,
                            .gap_ns = exposure.gap_ns,
                            .bytes = row.collective.bytes,
                            .before = before,
-                           .before_ns = exposure.before_ns});
+                           .before_ns = before > 0 ? exposure.before_ns : 0});
   return true;
+}
+
+// 1 + the function's place among the predecessors; 0 where it has no room there.
+uint32_t WindowEmitter::PlaceOf(const Sink& sink, uint32_t function, Member* member) {
+  const auto [entry, is_new] = member->predecessors.try_emplace(function, 0);
+  std::vector<Predecessor>& predecessors = member->batch.predecessors;
+  if (!is_new || predecessors.size() == CodecLimits::kPatterns) return entry->second;
+  Predecessor row{sink.functions.traits()[function].id, sink.functions.name(function),
+                  sink.functions.Stack(function)};
+  const size_t bytes = row.name.size() + row.stack.size();
+  if (bytes > kMostPredecessorBytes - member->predecessor_bytes) return 0;
+  member->predecessor_bytes += bytes;
+  predecessors.push_back(std::move(row));
+  entry->second = static_cast<uint32_t>(predecessors.size());
+  return entry->second;
 }
 
 void WindowEmitter::SendCollectives(const Sink& sink, const ClosedRankWindow& closed,
@@ -207,9 +238,10 @@ void WindowEmitter::SendCollectives(const Sink& sink, const ClosedRankWindow& cl
     }
     batch.window = closed.window;
     batch.final = closed.final;
-    sink.context.Forward(Topic::kCollectives, CollectivesKey(batch.job, batch.communicator.id),
-                         PayloadType::kCollectiveBatch, encoder_.Encode(batch),
-                         closed.window.end_ns / kNsPerMs, batch.job);
+    if (const auto payload = Encode(batch, sink.context))
+      sink.context.Forward(Topic::kCollectives, CollectivesKey(batch.job, batch.communicator.id),
+                           PayloadType::kCollectiveBatch, *payload, closed.window.end_ns / kNsPerMs,
+                           batch.job);
   }
 }
 

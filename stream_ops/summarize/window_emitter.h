@@ -3,6 +3,9 @@
 // Owner: one processor; memory is kept from window to window.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -42,16 +45,24 @@ class WindowEmitter {
   struct Member {
     uint32_t communicator = 0;  // number in the job's table
     CollectiveBatch batch;
-    // by function: 1 + its place in batch.predecessors
+    // by function: 1 + its place in batch.predecessors, 0 where there was no room
     std::unordered_map<uint32_t, uint32_t> predecessors;
+    size_t predecessor_bytes = 0;  // of names and stacks
   };
-  static bool AddRecord(const Sink& sink, const ClosedRankWindow& closed,
-                        const CollectiveExposure& exposure, const CollectiveRow& row,
-                        Member* member);
+  // Both at once, with a list of all ranks, are less than a payload may hold.
+  static constexpr size_t kMostRecords = size_t{1} << 19;
+  static constexpr size_t kMostPredecessorBytes = size_t{16} << 20;
+
+  static uint32_t PlaceOf(const Sink& sink, uint32_t function, Member* member);
+  bool AddRecord(const Sink& sink, const ClosedRankWindow& closed,
+                 const CollectiveExposure& exposure, const CollectiveRow& row, Member* member);
 
   void StartPatterns(const RankProgress& progress, uint32_t world_size, const Window& window);
   void SendPatterns(ProcessorContext& context);
+  template <typename T>
+  std::optional<Bytes> Encode(const T& output, ProcessorContext& context);
   void AddBytes(uint32_t function, uint64_t bytes);
+  void LeaveOut(uint64_t lost);
   void AddOperation(const Sink& sink, const ClosedRankWindow& closed,
                     const CollectiveExposure& exposure, const CollectiveRow& row,
                     RankWindows& rank);
