@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "stream_ops/align/row_counts.h"
+#include "stream_ops/align/summary_limits.h"
 
 namespace eroica {
 
@@ -18,12 +19,15 @@ struct AlignProbe {
   uint64_t batches_closed = 0;  // their window became a summary
   uint64_t rows_received = 0;
   uint64_t rows_restored = 0;  // carried over a restart
-  uint64_t rows_dropped = 0;   // in late and duplicate batches
-  RowCounts rows;              // carried ones come again and are then counted as something else
+  // in late and duplicate batches, and to be carried on in what the store cannot hold
+  uint64_t rows_dropped = 0;
+  RowCounts rows;  // carried ones come again and are then counted as something else
   uint64_t windows_complete = 0;
   uint64_t windows_idle = 0;     // closed because nothing came any more
   uint64_t windows_overrun = 0;  // closed because too much was open
   uint64_t summaries_sent = 0;
+  uint64_t summaries_dropped = 0;  // broke the rules of their type (ProcessorContext::DropOutput)
+  SummaryCuts cuts;                // of summaries that went on without
 };
 
 }  // namespace eroica

@@ -20,6 +20,10 @@ uint64_t RowsOf(const std::vector<CollectiveBatch>& batches) {
   return rows;
 }
 
+std::string Copy(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 absl::Status DamagedProgress(std::string_view what) {
   return absl::DataLossError(
       fmt::format("align: the task's {} in the state store cannot be read: move the store's folder "
@@ -188,29 +192,42 @@ void AlignProcessor::KeepMembers(const AlignKey& key, Unit& unit) {
 void AlignProcessor::Send(const AlignKey& key, Unit& unit, Alignment alignment) {
   CollectiveSummary& summary = alignment.summary;
   summary.world_size = std::max(summary.world_size, unit.windows.world_size());
-  const Bytes payload = encoder_.Encode(summary);
   StateChanges& changes = context_->changes();
-  const SummaryKey summary_key{{key.job, key.kind, summary.window.index}, key.communicator};
-  changes.Put(Table::kSummaries, EncodeKey(summary_key),
-              std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
-  context_->Forward(Topic::kPatterns, JobKey(key.job), PayloadType::kCollectiveSummary, payload,
-                    summary.window.end_ns / kNsPerMs, key.job);
-  ++probe_.summaries_sent;
+  if (const auto payload = EncodeOutput(summary, encoder_, *context_)) {
+    const SummaryKey summary_key{{key.job, key.kind, summary.window.index}, key.communicator};
+    changes.Put(Table::kSummaries, EncodeKey(summary_key), Copy(*payload));
+    context_->Forward(Topic::kPatterns, JobKey(key.job), PayloadType::kCollectiveSummary, *payload,
+                      summary.window.end_ns / kNsPerMs, key.job);
+    ++probe_.summaries_sent;
+  } else {
+    ++probe_.summaries_dropped;
+  }
+  probe_.cuts += alignment.cuts;
 
   for (const CollectiveBatch& batch : unit.carried)
     changes.Delete(Table::kProgress, CarriedKey(key, batch.rank));
-  for (const CollectiveBatch& batch : alignment.carried) {
-    const Bytes carried = encoder_.Encode(batch);
-    changes.Put(Table::kProgress, CarriedKey(key, batch.rank),
-                std::string(reinterpret_cast<const char*>(carried.data()), carried.size()));
-  }
   unit.carried = std::move(alignment.carried);
+  KeepCarried(key, unit);
   if (unit.windows.closed_through()) {
     changes.Put(Table::kProgress, ProgressKey(key),
                 EncodeProgress({*unit.windows.closed_through(), unit.windows.FinishedRanks()}));
   }
   pending_rows_ -= alignment.rows.total() - alignment.rows.carried;
   probe_.rows += alignment.rows;
+}
+
+// What the store cannot hold is carried no further: a restart would not have it.
+void AlignProcessor::KeepCarried(const AlignKey& key, Unit& unit) {
+  std::erase_if(unit.carried, [&](const CollectiveBatch& batch) {
+    const auto payload = EncodeOutput(batch, encoder_, *context_);
+    if (payload) {
+      context_->changes().Put(Table::kProgress, CarriedKey(key, batch.rank), Copy(*payload));
+      return false;
+    }
+    probe_.rows_dropped += batch.records.size();
+    pending_rows_ -= batch.records.size();
+    return true;
+  });
 }
 
 int64_t AlignProcessor::RestartOffset(int64_t next) const {

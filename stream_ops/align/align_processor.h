@@ -64,6 +64,7 @@ class AlignProcessor : public Processor {
   void SettleCarried(const AlignKey& key, Unit& unit);
   void KeepMembers(const AlignKey& key, Unit& unit);
   void Send(const AlignKey& key, Unit& unit, Alignment alignment);
+  void KeepCarried(const AlignKey& key, Unit& unit);
 
   const AlignOptions options_;
   ProcessorContext* context_ = nullptr;

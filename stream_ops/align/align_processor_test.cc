@@ -14,6 +14,7 @@
 
 #include "state_store/in_memory_store.h"
 #include "state_store/key_schema.h"
+#include "stream_ops/align/align_task.h"
 #include "stream_ops/align/align_test_batches.h"
 
 namespace eroica {
@@ -27,80 +28,13 @@ using enum CollectiveOperation;
 constexpr int64_t kMs = kMillisecond;
 const std::vector<uint32_t> kBoth = {0, 1};
 
-// A task around the processor: forwards are decoded, changes are committed when the test says so.
-class Task : public ProcessorContext {
- public:
-  explicit Task(InMemoryStore* store, AlignOptions options = {})
-      : store_(store), processor_(options) {
-    EXPECT_TRUE(processor_.Init(*this).ok());
-  }
-
-  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms,
-               const JobId& job) override {
-    EXPECT_EQ(topic, Topic::kPatterns);
-    EXPECT_EQ(type, PayloadType::kCollectiveSummary);
-    EXPECT_EQ(key, JobKey(job));
-    CollectiveSummary summary;
-    ASSERT_EQ(decoder_.Decode(payload, &summary), DropReason::kNone);
-    EXPECT_EQ(timestamp_ms, summary.window.end_ns / kMs);
-    sent.push_back(std::move(summary));
-  }
-  void DeadLetter(DropReason reason) override { dead_letters.push_back(reason); }
-  void DropOutput(DropReason reason) override { outputs_dropped.push_back(reason); }
-  const StateStore& store() const override { return *store_; }
-  StateChanges& changes() override { return changes_; }
-
-  void Process(const CollectiveBatch& batch, int64_t offset = 0) {
-    const Bytes payload = encoder_.Encode(batch);
-    Process(std::string(reinterpret_cast<const char*>(payload.data()), payload.size()), offset);
-  }
-  void Process(std::string payload, int64_t offset) {
-    ConsumerRecord record;
-    record.offset = offset;
-    record.value = std::move(payload);
-    ASSERT_TRUE(processor_.Process(record).ok());
-    CheckBooks();
-  }
-  void Punctuate(PunctuationType type) {
-    ASSERT_TRUE(processor_.Punctuate(type).ok());
-    CheckBooks();
-  }
-  void Commit() {
-    ASSERT_TRUE(store_->Write(changes_).ok());
-    changes_.clear();
-  }
-  void CheckBooks() const {
-    const AlignProbe& probe = processor_.probe();
-    EXPECT_EQ(probe.batches_received, probe.batches_malformed + probe.batches_late +
-                                          probe.batches_duplicate + probe.batches_closed +
-                                          processor_.open_batches());
-    EXPECT_EQ(
-        probe.rows_received + probe.rows_restored,
-        probe.rows_dropped + probe.rows.total() - probe.rows.carried + processor_.pending_rows());
-    EXPECT_EQ(probe.summaries_sent, sent.size());
-  }
-  AlignProcessor& processor() { return processor_; }
-  const AlignProbe& probe() const { return processor_.probe(); }
-
-  std::vector<CollectiveSummary> sent;
-  std::vector<DropReason> dead_letters;
-  std::vector<DropReason> outputs_dropped;
-
- private:
-  InMemoryStore* store_;
-  StateChanges changes_;
-  Encoder encoder_;
-  Decoder decoder_;
-  AlignProcessor processor_;
-};
-
 class AlignProcessorTest : public ::testing::Test {
  protected:
   InMemoryStore store_;
 };
 
 TEST_F(AlignProcessorTest, SendsAndKeepsOneSummaryAWindow) {
-  Task task(&store_);
+  AlignTask task(&store_);
   task.Process(BatchOf(0, 3, kBoth, {RowOf(kAllReduce, 0, 50)}));
   EXPECT_THAT(task.sent, IsEmpty());
   task.Process(BatchOf(1, 3, kBoth, {RowOf(kAllReduce, 0, 10)}));
@@ -118,7 +52,7 @@ TEST_F(AlignProcessorTest, SendsAndKeepsOneSummaryAWindow) {
 }
 
 TEST_F(AlignProcessorTest, CommunicatorsJobsAndKindsAreApart) {
-  Task task(&store_);
+  AlignTask task(&store_);
   CollectiveBatch other_communicator = BatchOf(1, 3, kBoth);
   other_communicator.communicator.id = CommId(8);
   CollectiveBatch other_job = BatchOf(1, 3, kBoth);
@@ -136,7 +70,7 @@ TEST_F(AlignProcessorTest, CommunicatorsJobsAndKindsAreApart) {
 }
 
 TEST_F(AlignProcessorTest, IdlenessClosesAWindowAndNamesTheMissing) {
-  Task task(&store_);
+  AlignTask task(&store_);
   task.Process(BatchOf(0, 3, {0, 1, 2}, {RowOf(kAllReduce, 0, 50)}));
   task.Process(BatchOf(2, 3, {0, 1, 2}, {RowOf(kAllReduce, 0, 10)}));
   task.Punctuate(PunctuationType::kIdle);
@@ -152,7 +86,7 @@ TEST_F(AlignProcessorTest, IdlenessClosesAWindowAndNamesTheMissing) {
 }
 
 TEST_F(AlignProcessorTest, RowsAtTheEdgeOutliveIdleness) {
-  Task task(&store_);
+  AlignTask task(&store_);
   task.Process(BatchOf(0, 3, kBoth, {RowOf(kAllReduce, 0, 50)}));
   task.Process(BatchOf(1, 3, kBoth));
   task.Punctuate(PunctuationType::kIdle);
@@ -165,7 +99,7 @@ TEST_F(AlignProcessorTest, RowsAtTheEdgeOutliveIdleness) {
 }
 
 TEST_F(AlignProcessorTest, TheEndOfInputSettlesWhatWasCarried) {
-  Task task(&store_);
+  AlignTask task(&store_);
   task.Process(BatchOf(0, 3, kBoth, {RowOf(kAllReduce, 0, 50)}));
   task.Process(BatchOf(1, 3, kBoth));
   task.Punctuate(PunctuationType::kEndOfInput);
@@ -179,7 +113,7 @@ TEST_F(AlignProcessorTest, TheEndOfInputSettlesWhatWasCarried) {
 }
 
 TEST_F(AlignProcessorTest, ALastWindowSettlesItself) {
-  Task task(&store_);
+  AlignTask task(&store_);
   for (const uint32_t rank : kBoth) {
     CollectiveBatch batch = BatchOf(rank, 3, kBoth);
     if (rank == 0) batch.records = {RowOf(kAllReduce, 0, 50)};
@@ -191,7 +125,7 @@ TEST_F(AlignProcessorTest, ALastWindowSettlesItself) {
 }
 
 TEST_F(AlignProcessorTest, TooManyOpenWindowsCloseTheOldest) {
-  Task task(&store_, {.open_windows_max = 2});
+  AlignTask task(&store_, {.open_windows_max = 2});
   for (int64_t window = 0; window < 5; ++window)
     task.Process(BatchOf(0, window, kBoth, {RowOf(kAllReduce, static_cast<uint64_t>(window), 5)}));
   ASSERT_THAT(task.sent, SizeIs(3));
@@ -201,7 +135,7 @@ TEST_F(AlignProcessorTest, TooManyOpenWindowsCloseTheOldest) {
 }
 
 TEST_F(AlignProcessorTest, TooManyRowsCloseTheOldestWindowOfTheLargestCommunicator) {
-  Task task(&store_, {.pending_rows_max = 10});
+  AlignTask task(&store_, {.pending_rows_max = 10});
   std::vector<CollectiveRecord> rows;
   for (uint64_t i = 0; i < 4; ++i) rows.push_back(RowOf(kAllReduce, i, 5));
   CollectiveBatch small = BatchOf(0, 0, kBoth, {rows[0]});
@@ -215,7 +149,7 @@ TEST_F(AlignProcessorTest, TooManyRowsCloseTheOldestWindowOfTheLargestCommunicat
 }
 
 TEST_F(AlignProcessorTest, ABadPayloadGoesToTheDeadLetters) {
-  Task task(&store_);
+  AlignTask task(&store_);
   task.Process(std::string("no batch"), 0);
   Encoder encoder;
   CollectiveSummary summary;
@@ -250,7 +184,7 @@ TEST_F(AlignProcessorTest, DamagedProgressIsSaid) {
 }
 
 TEST_F(AlignProcessorTest, WhatIsReadAgainFromTheRestartOffsetRebuildsTheOpenWindows) {
-  Task task(&store_);
+  AlignTask task(&store_);
   EXPECT_EQ(task.processor().RestartOffset(7), 7);
   task.Process(BatchOf(0, 3, kBoth), 7);
   task.Process(BatchOf(0, 4, kBoth), 8);
@@ -315,7 +249,7 @@ void Collect(const std::vector<CollectiveSummary>& sent, SummaryByKey* out) {
 
 SummaryByKey RunStraight(const std::vector<CollectiveBatch>& run) {
   InMemoryStore store;
-  Task task(&store);
+  AlignTask task(&store);
   for (size_t i = 0; i < run.size(); ++i) task.Process(run[i], static_cast<int64_t>(i));
   task.Punctuate(PunctuationType::kEndOfInput);
   SummaryByKey summaries;
@@ -383,12 +317,12 @@ TEST_F(AlignProcessorTest, TheMembersAreRememberedOverARestart) {
     return batch;
   };
   {
-    Task task(&store_);
+    AlignTask task(&store_);
     for (const uint32_t rank : {1u, 0u, 2u}) task.Process(batch_of(rank, 3));
     ASSERT_THAT(task.sent, SizeIs(1));
     task.Commit();
   }
-  Task task(&store_);
+  AlignTask task(&store_);
   task.Process(batch_of(2, 4));
   task.Punctuate(PunctuationType::kIdle);
   ASSERT_THAT(task.sent, SizeIs(1));
@@ -407,7 +341,7 @@ TEST_P(AlignRestartTest, ARestartAnywhereChangesNothing) {
     SummaryByKey summaries;
     size_t restart = 0;
     {
-      Task task(&store);
+      AlignTask task(&store);
       for (size_t i = 0; i < crash; ++i) {
         if (i == committed) {
           restart = static_cast<size_t>(task.processor().RestartOffset(static_cast<int64_t>(i)));
@@ -422,7 +356,7 @@ TEST_P(AlignRestartTest, ARestartAnywhereChangesNothing) {
       }
       Collect(task.sent, &summaries);
     }
-    Task task(&store);
+    AlignTask task(&store);
     for (size_t i = restart; i < run.size(); ++i) task.Process(run[i], static_cast<int64_t>(i));
     task.Punctuate(PunctuationType::kEndOfInput);
     Collect(task.sent, &summaries);
@@ -434,7 +368,7 @@ INSTANTIATE_TEST_SUITE_P(ListedByFew, AlignRestartTest, ::testing::Bool());
 
 TEST_F(AlignProcessorTest, AfterTheEndNothingIsLeftToRemember) {
   InMemoryStore store;
-  Task task(&store);
+  AlignTask task(&store);
   for (const CollectiveBatch& batch : MakeRun()) task.Process(batch);
   task.Commit();
   for (const std::string& prefix : {CarriedPrefix(), MembersPrefix()}) {
@@ -447,8 +381,8 @@ TEST_F(AlignProcessorTest, AfterTheEndNothingIsLeftToRemember) {
   }
 }
 
-// Rows with arbitrary numbers, in any order: the books close (Task checks them), and what is sent
-// can be encoded.
+// Rows with arbitrary numbers, in any order: the books close (AlignTask checks them), and what is
+// sent can be encoded.
 TEST_F(AlignProcessorTest, ArbitraryRowsDoNoHarm) {
   std::mt19937_64 random(1);
   const auto pick = [&random](std::initializer_list<int64_t> values) {
@@ -456,7 +390,7 @@ TEST_F(AlignProcessorTest, ArbitraryRowsDoNoHarm) {
   };
   for (int round = 0; round < 50; ++round) {
     InMemoryStore store;
-    Task task(&store, {.open_windows_max = 3, .pending_rows_max = 200});
+    AlignTask task(&store, {.open_windows_max = 3, .pending_rows_max = 200});
     for (int i = 0; i < 60; ++i) {
       CollectiveBatch batch = BatchOf(static_cast<uint32_t>(random() % 5), 0, {});
       batch.window.index = pick({0, 1, 2, 3, -7, CodecLimits::kMaxTimeNs});

@@ -82,6 +82,7 @@ Alignment CollectiveAligner::Align(AlignmentInput input) {
   fates_.assign(rows.size(), RowFate::kAligned);
   groups_.Align(rows, input.settle, &result.summary, fates_);
   pairs_.Align(rows, input.settle, &result.summary, fates_);
+  result.cuts = CutToLimits({}, &result.summary);
   Carrier carrier;
   rows.ForEach(
       [&](uint32_t, const CollectiveBatch& batch, const CollectiveRecord& row, size_t number) {

@@ -16,6 +16,7 @@
 #include "stream_ops/align/member_rows.h"
 #include "stream_ops/align/pair_alignment.h"
 #include "stream_ops/align/row_counts.h"
+#include "stream_ops/align/summary_limits.h"
 
 namespace eroica {
 
@@ -32,6 +33,7 @@ struct Alignment {
   CollectiveSummary summary;
   std::vector<CollectiveBatch> carried;  // rows for the next window, ascending by rank
   RowCounts rows;
+  SummaryCuts cuts;  // what the summary has no room for
 };
 
 // Keeps its memory from window to window. Owner: one processor.

@@ -47,8 +47,10 @@ void CommunicatorWindows::LearnMembers(CollectiveBatch* batch) {
 }
 
 void CommunicatorWindows::SetList(std::vector<uint32_t> ranks) {
-  for (const uint32_t rank : ranks)
+  for (const uint32_t rank : ranks) {
     Advance(rank, latest_.contains(rank) ? latest_.at(rank) : kNothing);
+    world_size_ = std::max(world_size_, rank + 1);  // its batches may be of a former life
+  }
   listed_ = std::move(ranks);
   declared_ = std::max(declared_, listed_.size());
 }

@@ -143,6 +143,14 @@ TEST(CommunicatorWindows, GoesOnWhereAFormerLifeEnded) {
   EXPECT_THAT(windows.FinishedRanks(), ElementsAre(RankId(0)));
 }
 
+TEST(CommunicatorWindows, TheWorldHoldsEveryMemberOfAFormerLife) {
+  CommunicatorWindows windows;
+  windows.RestoreMembers({0, 1, 70});
+  windows.Add(BatchOf(0, 5, {}), 0);
+  EXPECT_THAT(windows.CloseOldest().missing, ElementsAre(RankId(1), RankId(70)));
+  EXPECT_EQ(windows.world_size(), 71u);
+}
+
 TEST(CommunicatorWindows, OneListNamesTheMissingForAll) {
   for (const int64_t lister : {0, 1, 2}) {
     CommunicatorWindows windows;

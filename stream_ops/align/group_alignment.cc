@@ -213,7 +213,7 @@ void GroupAlignment::CountLateSteps(CollectiveSummary* summary) {
       }
     }
     std::vector<int64_t>& late_steps = summary->members[member].late_steps;
-    if (!tie && late_steps.size() < CodecLimits::kPatterns) late_steps.push_back(step);
+    if (!tie) late_steps.push_back(step);
   }
 }
 

@@ -26,7 +26,6 @@ void PairAlignment::Align(const MemberRows& rows, bool settle, CollectiveSummary
   std::ranges::sort(summary->pairs, {}, [](const PairSummary& pair) {
     return std::tuple(pair.source, pair.destination);
   });
-  if (summary->pairs.size() > CodecLimits::kRanks) summary->pairs.resize(CodecLimits::kRanks);
 }
 
 void PairAlignment::Meet(const MemberRows& rows, std::span<RowFate> fates) {
