@@ -221,10 +221,16 @@ void DiagnoseProcessor::Keep(const std::string& key, const RankTimes& window, co
 }
 
 void DiagnoseProcessor::Store(const std::string& key, const PatternBatch& window) {
-  const Bytes payload = encoder_.Encode(window);
-  context_->changes().Put(
-      Table::kProgress, key,
-      std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+  if (std::optional<std::string> payload = Encode(window))
+    context_->changes().Put(Table::kProgress, key, *std::move(payload));
+}
+
+template <typename T>
+std::optional<std::string> DiagnoseProcessor::Encode(const T& output) {
+  const std::optional<Bytes> payload = EncodeOutput(output, encoder_, *context_);
+  if (payload) return std::string(reinterpret_cast<const char*>(payload->data()), payload->size());
+  ++probe_.outputs_dropped;
+  return std::nullopt;
 }
 
 void DiagnoseProcessor::Count(JobWindows::Added added) {
@@ -364,12 +370,12 @@ std::vector<Finding> DiagnoseProcessor::FindingsOf(const JobId& id, const CrossR
 
 void DiagnoseProcessor::Publish(Finding finding, int64_t timestamp_ms) {
   if (options_.wall_clock_ns) finding.emitted_at_ns = options_.wall_clock_ns();
-  const Bytes payload = encoder_.Encode(finding);
-  const std::string value(reinterpret_cast<const char*>(payload.data()), payload.size());
-  const std::string key = EncodeKey(FindingKey{.job = finding.job, .finding = finding.id});
-  context_->changes().Put(Table::kFindings, key, value);
-  context_->Forward(Topic::kFindings, JobKey(finding.job), PayloadType::kFinding, payload,
-                    timestamp_ms, finding.job);
+  std::optional<std::string> payload = Encode(finding);
+  if (!payload) return;
+  context_->Forward(Topic::kFindings, JobKey(finding.job), PayloadType::kFinding,
+                    std::as_bytes(std::span(*payload)), timestamp_ms, finding.job);
+  std::string key = EncodeKey(FindingKey{.job = finding.job, .finding = finding.id});
+  context_->changes().Put(Table::kFindings, std::move(key), *std::move(payload));
   ++probe_.findings_published;
 }
 

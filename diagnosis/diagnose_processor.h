@@ -10,6 +10,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "diagnosis/explanation/root_cause.h"
@@ -37,6 +39,9 @@ struct DiagnoseProbe {
   uint64_t windows_diagnosed = 0;
   uint64_t windows_incomplete = 0;  // diagnosed without waiting for everybody
   uint64_t findings_published = 0;
+  // findings and memories of windows that broke the rules of their type
+  // (ProcessorContext::DropOutput)
+  uint64_t outputs_dropped = 0;
   SuppressedSteps suppressed;  // of all windows
 };
 
@@ -97,6 +102,8 @@ class DiagnoseProcessor final : public Processor {
   absl::Status Diagnose(const JobId& id, Job& job, WindowId window_id);
   std::vector<Finding> FindingsOf(const JobId& id, const CrossRankView& view, Job& job);
   void Publish(Finding finding, int64_t timestamp_ms);
+  template <typename T>
+  std::optional<std::string> Encode(const T& output);
 
   DiagnoseOptions options_;
   RootCause root_cause_;

@@ -222,6 +222,27 @@ TEST_F(DiagnoseProcessorTest, BadPayloadsAreDeadLettered) {
   EXPECT_EQ(processor_.probe().dead_lettered, 2u);
 }
 
+// Four ranks say the longest stacks, of functions that nobody else runs.
+TEST_F(DiagnoseProcessorTest, AMemoryThatIsTooLargeToBeKeptIsDropped) {
+  TrainingView job = Window(1, false);
+  for (PatternBatch& batch : job.batches()) {
+    for (uint64_t i = 0; i < 400; ++i) {
+      FunctionPattern row = batch.patterns.front();
+      row.function = FunctionId{(uint64_t{1} << 63) + batch.rank.value * 400 + i};
+      row.stack = std::string(CodecLimits::kTextBytes, 's');
+      batch.patterns.push_back(std::move(row));
+    }
+    std::ranges::sort(batch.patterns, {}, &FunctionPattern::function);
+    Send(batch);
+  }
+  EXPECT_THAT(context_.outputs_dropped, ElementsAre(DropReason::kLimitExceeded));
+  EXPECT_EQ(processor_.probe().outputs_dropped, 1u);
+  EXPECT_EQ(processor_.probe().windows_diagnosed, 1u);
+  SendWindow(2, false);
+  EXPECT_EQ(processor_.probe().windows_diagnosed, 2u);
+  EXPECT_THAT(context_.outputs_dropped, SizeIs(1));
+}
+
 TEST_F(DiagnoseProcessorTest, FindingsAndTheJobAreInTheStore) {
   SendWindow(1, true);
   context_.Commit();
