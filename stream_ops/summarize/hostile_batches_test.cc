@@ -205,6 +205,53 @@ TEST(HostileBatches, ASilentRankIsLeftBehindBeyondAllOfItsWindows) {
   EXPECT_EQ(harness.patterns().size(), before) << "its windows are closed";
 }
 
+// 500 functions with long names run for 60 windows: 120 MB of patterns.
+TEST(HostileBatches, WhatOneBatchSaysOfItsWindowsIsNotHeldAtOnce) {
+  constexpr size_t kWindows = 60;
+  SummarizeHarness harness({.out_of_orderness_ns = 0});
+  EventBatchBuilder builder(0, 0);
+  for (int i = 0; i < 500; ++i) {
+    builder.Ran(std::to_string(i) + std::string(CodecLimits::kNameBytes - 4, 'n'), 0,
+                kWindows * 10 * kSecond);
+  }
+  harness.Process(builder.Build());
+  const size_t at_first = harness.patterns().size();
+  EXPECT_GT(at_first, 1u);
+  EXPECT_LT(at_first, kWindows);
+  size_t before = at_first;
+  for (uint64_t sequence = 1; before < kWindows && sequence < kWindows; ++sequence) {
+    harness.Process(EventBatchBuilder(0, sequence)
+                        .Ran("f", kWindows * 10 * kSecond, kWindows * 10 * kSecond + 1)
+                        .Build());
+    EXPECT_GT(harness.patterns().size(), before);
+    before = harness.patterns().size();
+  }
+  harness.Restart();
+  ExpectAllSent(harness);
+  for (int64_t index = 0; index <= static_cast<int64_t>(kWindows); ++index)
+    harness.Patterns(0, index);
+}
+
+// The same of a rank that has said its last word.
+TEST(HostileBatches, ARankIsFinishedWhenItsLastWindowIsClosed) {
+  constexpr size_t kWindows = 60;
+  SummarizeHarness harness({.out_of_orderness_ns = 0});
+  EventBatchBuilder builder(0, 0);
+  for (int i = 0; i < 500; ++i) {
+    builder.Ran(std::to_string(i) + std::string(CodecLimits::kNameBytes - 4, 'n'), 0,
+                kWindows * 10 * kSecond);
+  }
+  harness.Process(builder.Final().Build());
+  EXPECT_LT(harness.patterns().size(), kWindows);
+  for (size_t i = 0; i < kWindows; ++i) harness.Punctuate(PunctuationType::kIdle);
+  const std::vector<PatternBatch> patterns = harness.patterns();
+  ASSERT_EQ(patterns.size(), kWindows);
+  EXPECT_EQ(std::ranges::count(patterns, true, &PatternBatch::final), 1);
+  EXPECT_TRUE(patterns.back().final);
+  ExpectAllSent(harness);
+  EXPECT_EQ(harness.patterns().size(), kWindows);
+}
+
 TEST(HostileBatches, SamplesOfConnectionsAreHeldOnceForAllReportsOfTheirBatch) {
   SummarizeHarness harness;
   EventBatch batch = EventBatchBuilder(0, 0)

@@ -104,8 +104,10 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
       return false;
     }
     const int64_t index = windows.IndexOf(first->id);
-    const auto latest = steps_.LatestBegunBy(watermark_ns());
-    if (close == Close::kPassed && (!latest || windows.IndexOf(*latest) <= index)) return false;
+    if (close == Close::kPassed) {
+      const auto latest = steps_.LatestBegunBy(watermark_ns());
+      if (!latest || windows.IndexOf(*latest) <= index) return false;
+    }
     const auto next = steps_.FirstFrom(FirstStepBehind(windows, index));
     const int64_t until_ns = next ? next->time_ns : kAlways;
     std::vector<StepSpan> steps = steps_.Resolve(progress_.closed_until_ns, until_ns);

@@ -70,6 +70,7 @@ class RankWindows {
     SummarizeOptions options;
     SummarizeProbe probe;
     EventChunkPool pool;
+    uint64_t sent_bytes = 0;  // of outputs, with what each takes beside its payload
   };
   RankWindows(RankProgress progress, Shared* shared);
 

@@ -92,6 +92,7 @@ void StandingEmitter::Emit(const FunctionTable& functions, const CommunicatorTab
   }
   context.Forward(Topic::kPatterns, JobKey(standing_.job), PayloadType::kRankStanding, *payload,
                   report.time_ns / kNsPerMs, standing_.job);
+  shared_->sent_bytes += payload->size();
   ++shared_->probe.standings_sent;
 }
 

@@ -6,10 +6,14 @@ namespace eroica {
 
 void StepTable::Add(const Mark& mark, int64_t offset) {
   if (mark.id < 0 || (mark.kind != MarkKind::kStepBegin && mark.kind != MarkKind::kStepEnd)) return;
-  Step& step = steps_[mark.id];
+  const auto [entry, is_new] = steps_.try_emplace(mark.id);
+  Step& step = entry->second;
+  if (!is_new) by_time_.erase(TimeAndId(mark.id, step));
   int64_t& time_ns = mark.kind == MarkKind::kStepBegin ? step.begin_ns : step.end_ns;
   time_ns = std::min(time_ns, mark.time_ns);
   step.offset = std::min(step.offset, offset);
+  by_time_.insert(TimeAndId(mark.id, step));
+  latest_.reset();
 }
 
 std::vector<StepSpan> StepTable::Resolve(int64_t from_ns, int64_t until_ns) const {
@@ -31,9 +35,13 @@ std::vector<StepSpan> StepTable::Resolve(int64_t from_ns, int64_t until_ns) cons
   return spans;
 }
 
-std::optional<int64_t> StepTable::LatestBegunBy(int64_t time_ns) const {
+std::optional<int64_t> StepTable::LatestBegunBy(int64_t time_ns) {
+  if (latest_ && latest_->second == time_ns && steps_.contains(latest_->first))
+    return latest_->first;
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
-    if (step->second.begin_ns <= time_ns) return step->first;
+    if (step->second.begin_ns > time_ns) continue;
+    latest_ = {step->first, time_ns};
+    return step->first;
   }
   return std::nullopt;
 }
@@ -46,11 +54,10 @@ std::optional<StepTable::Begin> StepTable::FirstFrom(int64_t id) const {
 }
 
 void StepTable::ForgetBefore(int64_t time_ns) {
-  std::erase_if(steps_, [time_ns](const auto& entry) {
-    const Step& step = entry.second;
-    const int64_t latest = step.begin_ns != kUnknown ? step.begin_ns : step.end_ns;
-    return latest < time_ns;
-  });
+  while (!by_time_.empty() && by_time_.begin()->first < time_ns) {
+    steps_.erase(by_time_.begin()->second);
+    by_time_.erase(by_time_.begin());
+  }
 }
 
 std::optional<int64_t> StepTable::first_offset() const {

@@ -10,6 +10,8 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "schemas/event_batch.h"
@@ -24,8 +26,9 @@ class StepTable {
   // The steps that begin in [from, until), ascending by time and by id. One without an end and
   // without a successor ends at kEndOfTimeNs.
   std::vector<StepSpan> Resolve(int64_t from_ns, int64_t until_ns) const;
-  // The largest id whose step begins at or before the moment.
-  std::optional<int64_t> LatestBegunBy(int64_t time_ns) const;
+  // The largest id whose step begins at or before the moment. Asked again of the same moment while
+  // windows close one after the other.
+  std::optional<int64_t> LatestBegunBy(int64_t time_ns);
   // The smallest id at or above id, and when it begins.
   struct Begin {
     int64_t id;
@@ -46,7 +49,15 @@ class StepTable {
     int64_t end_ns = kUnknown;
     int64_t offset = kUnknown;
   };
-  std::map<int64_t, Step> steps_;  // by id
+  // By when it is forgotten.
+  static std::pair<int64_t, int64_t> TimeAndId(int64_t id, const Step& step) {
+    return {step.begin_ns != kUnknown ? step.begin_ns : step.end_ns, id};
+  }
+
+  std::map<int64_t, Step> steps_;                  // by id
+  std::set<std::pair<int64_t, int64_t>> by_time_;  // TimeAndId of each
+  // the last answer of LatestBegunBy, and the moment
+  std::optional<std::pair<int64_t, int64_t>> latest_;
 };
 
 }  // namespace eroica

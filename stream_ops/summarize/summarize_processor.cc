@@ -1,6 +1,7 @@
 #include "stream_ops/summarize/summarize_processor.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "schemas/check.h"
@@ -124,20 +125,33 @@ void SummarizeProcessor::ProcessBatch(const EventBatch& batch, int64_t offset) {
   rank.Add(batch, offset, {function_numbers_, job.functions.traits(), communicator_numbers_},
            job.communicators);
   CloseWindows(job, rank, RankWindows::Close::kPassed);
-  if (!rank.progress().finished && rank.AllBatchesSeen()) {
-    CloseWindows(job, rank, RankWindows::Close::kLast);
-    rank.Finish(offset);
-    context_->changes().Put(Table::kProgress, RankProgressKey(identity.job, identity.rank),
-                            Encode(rank.progress()));
-  }
+  FinishIfAllSeen(job, rank);
+}
+
+// False where windows of its are still open.
+bool SummarizeProcessor::FinishIfAllSeen(Job& job, RankWindows& rank) {
+  if (rank.progress().finished || !rank.AllBatchesSeen()) return true;
+  if (!CloseWindows(job, rank, RankWindows::Close::kLast)) return false;
+  rank.Finish(offset_);
+  const ProducerIdentity& identity = rank.progress().identity;
+  context_->changes().Put(Table::kProgress, RankProgressKey(identity.job, identity.rank),
+                          Encode(rank.progress()));
+  return true;
 }
 
 absl::Status SummarizeProcessor::Punctuate(PunctuationType type) {
   const bool end = type == PunctuationType::kEndOfInput;
   for (auto& [id, job] : jobs_) {
-    for (auto& [rank_id, rank] : job.ranks)
-      CloseWindows(job, rank, end ? RankWindows::Close::kLast : RankWindows::Close::kAll);
-    if (!end) ReportSilence(job);
+    bool all_closed = true;
+    for (auto& [rank_id, rank] : job.ranks) {
+      if (end) {
+        CloseWindows(job, rank, RankWindows::Close::kLast, std::numeric_limits<uint64_t>::max());
+      } else {
+        all_closed &=
+            FinishIfAllSeen(job, rank) && CloseWindows(job, rank, RankWindows::Close::kAll);
+      }
+    }
+    if (!end && all_closed) ReportSilence(job);
   }
   return absl::OkStatus();
 }
@@ -177,9 +191,10 @@ void SummarizeProcessor::StoreNewCommunicators(const JobId& id, const Job& job,
 }
 
 // Reports first: windows that close would tell of what came after them.
-void SummarizeProcessor::SendStandings(Job& job, RankWindows& rank, RankWindows::Close close) {
+void SummarizeProcessor::SendStandings(Job& job, RankWindows& rank, RankWindows::Close close,
+                                       uint64_t bytes_max) {
   bool sent_any = false;
-  while (rank.TakeReport(close, job.communicators, &held_)) {
+  while (shared_.sent_bytes < bytes_max && rank.TakeReport(close, job.communicators, &held_)) {
     standing_emitter_.Emit(job.functions, job.communicators, job.world_size, held_, rank,
                            *context_);
     sent_any = true;
@@ -191,17 +206,21 @@ void SummarizeProcessor::SendStandings(Job& job, RankWindows& rank, RankWindows:
                           Encode(reported));
 }
 
-void SummarizeProcessor::CloseWindows(Job& job, RankWindows& rank, RankWindows::Close close) {
-  SendStandings(job, rank, close);
+bool SummarizeProcessor::CloseWindows(Job& job, RankWindows& rank, RankWindows::Close close,
+                                      uint64_t bytes_max) {
+  shared_.sent_bytes = 0;
+  SendStandings(job, rank, close, bytes_max);
   bool closed_any = false;
-  while (rank.TakeNext(close, offset_, &closed_)) {
+  while (shared_.sent_bytes < bytes_max && rank.TakeNext(close, offset_, &closed_)) {
     emitter_.Emit(job.functions, job.communicators, job.world_size, closed_, rank, *context_);
     closed_any = true;
   }
-  if (!closed_any) return;
+  const bool all_closed = shared_.sent_bytes < bytes_max;
+  if (!closed_any) return all_closed;
   const ProducerIdentity& identity = rank.progress().identity;
   context_->changes().Put(Table::kProgress, RankProgressKey(identity.job, identity.rank),
                           Encode(rank.progress()));
+  return all_closed;
 }
 
 // A rank is silent in the windows that its peers have closed and it has not, with nothing of it at

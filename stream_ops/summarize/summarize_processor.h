@@ -55,11 +55,18 @@ class SummarizeProcessor final : public Processor {
   };
   // A silent rank is reported for this many of its newest windows at most.
   static constexpr int64_t kMostSilentWindows = 16;
+  // Outputs that are held at once: what one record closes beyond waits for the rank's next record,
+  // or for the next time that all is idle. A batch may close a thousand windows of whatever it
+  // says.
+  static constexpr uint64_t kMostBytesAtOnce = uint64_t{64} << 20;
 
   RankWindows& RankOf(Job& job, RankId rank);
   void StoreNewCommunicators(const JobId& id, const Job& job, const std::vector<uint32_t>& numbers);
-  void SendStandings(Job& job, RankWindows& rank, RankWindows::Close close);
-  void CloseWindows(Job& job, RankWindows& rank, RankWindows::Close close);
+  void SendStandings(Job& job, RankWindows& rank, RankWindows::Close close, uint64_t bytes_max);
+  // False where more is to close than may be held.
+  bool CloseWindows(Job& job, RankWindows& rank, RankWindows::Close close,
+                    uint64_t bytes_max = kMostBytesAtOnce);
+  bool FinishIfAllSeen(Job& job, RankWindows& rank);
   void ReportSilence(Job& job);
   void ForwardSummarized(const ConsumerRecord& record, PayloadType type);
 

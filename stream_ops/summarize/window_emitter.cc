@@ -15,6 +15,7 @@ namespace eroica {
 namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
+constexpr uint64_t kBytesBesidePayload = 512;  // key, headers and allocations, about
 
 std::string Copy(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -103,7 +104,11 @@ void WindowEmitter::StartPatterns(const RankProgress& progress, uint32_t world_s
 template <typename T>
 std::optional<Bytes> WindowEmitter::Encode(const T& output, ProcessorContext& context) {
   const std::optional<Bytes> payload = EncodeOutput(output, encoder_, context);
-  if (!payload) ++shared_->probe.outputs_dropped;
+  if (payload) {
+    shared_->sent_bytes += kBytesBesidePayload + payload->size();
+  } else {
+    ++shared_->probe.outputs_dropped;
+  }
   return payload;
 }
 
