@@ -193,6 +193,9 @@ TEST(PatternInvariants, Patterns) {
   REFUSED(kValueOutOfRange, v.patterns[0].mu = -0.01);
   REFUSED(kValueOutOfRange, v.patterns[0].sigma = kInfinity);
   REFUSED(kValueOutOfRange, v.patterns[0].duration_mean_ns = kInfinity);
+  REFUSED(kValueOutOfRange, v.patterns[0].duration_mean_ns = kNan);
+  REFUSED(kValueOutOfRange, v.patterns[0].duration_mean_ns = -1);
+  REFUSED(kValueOutOfRange, v.patterns[0].duration_mean_ns = 1e19);
   REFUSED(kValueOutOfRange, v.patterns[0].duration_m2 = kNan);
   REFUSED(kTimeOutOfRange, v.patterns[0].total_ns = -1);
   REFUSED(kTimeOutOfRange, v.patterns[0].critical_ns = kMax + 1);

@@ -18,9 +18,11 @@ namespace eroica {
 
 // How much of what happened the patterns speak of.
 struct Completeness {
-  uint64_t events = 0;   // used
-  uint64_t late = 0;     // came after their window had closed
-  uint64_t lost = 0;     // reported lost by the producer, or missing from the batch sequence
+  uint64_t events = 0;  // used
+  uint64_t late = 0;    // came after their window had closed
+  // reported lost by the producer, missing from the batch sequence, or without room in what the
+  // stage sends on (collectives and steps)
+  uint64_t lost = 0;
   uint64_t sampled = 0;  // left out on purpose
   uint64_t outside = 0;  // lay between the training steps that make up the windows
   friend bool operator==(const Completeness&, const Completeness&) = default;

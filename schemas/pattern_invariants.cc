@@ -22,7 +22,9 @@ void CheckPattern(const FunctionPattern& pattern, Violation& violation) {
   violation.RequireShare(pattern.sigma);
   violation.RequireTime(pattern.total_ns);
   violation.RequireTime(pattern.critical_ns);
-  violation.RequireFinite(pattern.duration_mean_ns);
+  violation.Require(pattern.duration_mean_ns >= 0 &&
+                        pattern.duration_mean_ns <= static_cast<double>(CodecLimits::kMaxTimeNs),
+                    DropReason::kValueOutOfRange);
   violation.RequireFinite(pattern.duration_m2);
   violation.RequireTime(pattern.duration_min_ns);
   violation.RequireTime(pattern.duration_max_ns);

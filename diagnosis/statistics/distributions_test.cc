@@ -38,6 +38,14 @@ TEST(FisherTail, OfTwoMeansIsStudents) {
   EXPECT_EQ(FisherTail(0, 3, 7), 1);
 }
 
+TEST(Distributions, WithoutFreedomEverythingMayBeNoise) {
+  for (const double freedom : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_EQ(StudentTail(1e9, freedom), 1);
+    EXPECT_EQ(FisherTail(1e9, freedom, 3), 1);
+    EXPECT_EQ(FisherTail(1e9, 3, freedom), 1);
+  }
+}
+
 TEST(Distributions, WhatIsOutOfRangeHasItsLimit) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(StudentTail(kInfinity, 3), 0);
