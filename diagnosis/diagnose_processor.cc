@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "diagnosis/bounded_times.h"
 #include "diagnosis/measurements/job_profile.h"
 #include "diagnosis/measurements/lasting_excess.h"
 #include "schemas/check.h"
@@ -250,6 +251,7 @@ absl::Status DiagnoseProcessor::DecodeAndAdd(const ConsumerRecord& record) {
   if (const DropReason reason = decoder_.Decode(record.payload(), &payload);
       reason != DropReason::kNone)
     return DeadLetter(reason);
+  BoundTimes(&payload);
   return Add(std::move(payload), record);
 }
 
