@@ -1,7 +1,7 @@
 // What a rank ran before it joined a collective: the gap since its previous operation on any
 // communicator, and which function held the critical path longest in it. Functions that wait for
 // peers are not named: they are symptoms. Functions times gaps must not fill the memory: beyond
-// kMostShares the gaps are told from what was seen by then. Owner: one CriticalPathSweep.
+// kMostShares what reaches across gaps is not counted. Owner: one CriticalPathSweep.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ class CollectiveGaps {
   bool full() const { return shares_.size() >= most_shares_; }
   void AddAcross(uint32_t function, int64_t begin_ns, int64_t end_ns, const CriticalClock& clock);
   void Note(size_t gap, uint32_t function, int64_t critical_ns) {
-    if (!full()) shares_.push_back({static_cast<uint32_t>(gap), function, critical_ns});
+    shares_.push_back({static_cast<uint32_t>(gap), function, critical_ns});
   }
 
   size_t most_shares_;

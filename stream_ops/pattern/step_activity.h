@@ -1,6 +1,6 @@
 // In how many training steps of the window a function was on the critical path. Functions times
-// steps must not fill the memory: beyond kMostEntries no more are counted. Owner: one
-// CriticalPathSweep.
+// steps must not fill the memory: beyond kMostEntries what reaches across steps is not counted.
+// Owner: one CriticalPathSweep.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ class StepActivity {
   // The mark, the step before of the function, spares most of the repetitions. Where a function
   // goes back to an earlier step, Finish looks for the rest.
   void Note(uint32_t function, size_t step, uint32_t* mark) {
-    if (*mark == step + 1 || full()) return;
+    if (*mark == step + 1) return;
     if (*mark > step + 1) went_back_.push_back(function);
     *mark = static_cast<uint32_t>(step + 1);
     entries_.push_back(uint64_t{function} << 32 | static_cast<uint32_t>(step));
