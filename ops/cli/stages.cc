@@ -3,7 +3,7 @@
 #include <chrono>
 #include <memory>
 
-#include "diagnosis/diagnose_processor.h"
+#include "stream_ops/diagnose/diagnose_processor.h"
 #include "stream_ops/align/align_processor.h"
 #include "stream_ops/summarize/summarize_processor.h"
 

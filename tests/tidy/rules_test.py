@@ -23,8 +23,9 @@ class Layering(unittest.TestCase):
     def test_operators_know_no_stream(self):
         self.assertTrue(broken(rules.layering, diagnosis__hang__hang_dot_cc='#include "stream_ops/processor.h"\n'))
 
-    def test_the_adapter_of_diagnosis_may(self):
-        self.assertFalse(broken(rules.layering, diagnosis__diagnose_processor_dot_h='#include "stream_ops/processor.h"\n'))
+    def test_the_stage_that_asks_it_may_include_both(self):
+        self.assertFalse(broken(rules.layering, stream_ops__diagnose__a_dot_h='#include "diagnosis/operator.h"\n#include "stream_ops/processor.h"\n'))
+        self.assertTrue(broken(rules.layering, stream_ops__align__a_dot_h='#include "diagnosis/operator.h"\n'))
 
     def test_rooms_of_diagnosis_include_those_before(self):
         self.assertTrue(broken(rules.layering, diagnosis__measurements__a_dot_h='#include "diagnosis/report/held_up.h"\n'))

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "diagnosis/diagnose_processor.h"
+#include "stream_ops/diagnose/diagnose_processor.h"
 #include "schemas/codec.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/align/align_processor.h"

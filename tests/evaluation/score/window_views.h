@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "diagnosis/job_windows.h"
+#include "stream_ops/diagnose/job_windows.h"
 #include "diagnosis/measurements/cross_rank_view.h"
 #include "schemas/codec.h"
 #include "stream_ops/log/log.h"

@@ -1,4 +1,4 @@
-#include "diagnosis/diagnose_processor.h"
+#include "stream_ops/diagnose/diagnose_processor.h"
 
 #include <fmt/format.h>
 

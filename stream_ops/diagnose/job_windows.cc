@@ -1,4 +1,4 @@
-#include "diagnosis/job_windows.h"
+#include "stream_ops/diagnose/job_windows.h"
 
 #include <algorithm>
 

@@ -17,11 +17,11 @@
 #include "diagnosis/explanation/root_cause.h"
 #include "diagnosis/hang/hang_operator.h"
 #include "diagnosis/hang/hang_watch.h"
-#include "diagnosis/job_windows.h"
 #include "diagnosis/ledger/finding_lifecycle.h"
 #include "diagnosis/monitoring_gap/telemetry_gaps.h"
 #include "diagnosis/suppressed_steps.h"
 #include "schemas/codec.h"
+#include "stream_ops/diagnose/job_windows.h"
 #include "stream_ops/processor.h"
 
 namespace eroica {
