@@ -1,7 +1,6 @@
 #include "schemas/codec.h"
 
-#include <cstring>
-
+#include "schemas/aligned_copy.h"
 #include "schemas/check.h"
 #include "schemas/invariants.h"
 #include "schemas/wire_codec.h"
@@ -33,24 +32,6 @@ constexpr PayloadType PayloadTypeOf(const CollectiveSummary*) {
 constexpr PayloadType PayloadTypeOf(const Finding*) { return PayloadType::kFinding; }
 constexpr PayloadType PayloadTypeOf(const Control*) { return PayloadType::kControl; }
 constexpr PayloadType PayloadTypeOf(const RankStanding*) { return PayloadType::kRankStanding; }
-
-// Bytes of a payload at an address that suits every type of FlatBuffers. librdkafka aligns its
-// payloads by chance only.
-class AlignedCopy {
- public:
-  std::span<const uint8_t> Assign(Bytes payload) {
-    const size_t words = (payload.size() + sizeof(Word) - 1) / sizeof(Word);
-    if (words_.size() < words) words_.resize(words);
-    std::memcpy(words_.data(), payload.data(), payload.size());
-    return {reinterpret_cast<const uint8_t*>(words_.data()), payload.size()};
-  }
-
- private:
-  struct alignas(16) Word {
-    uint64_t halves[2];
-  };
-  std::vector<Word> words_;
-};
 
 }  // namespace
 

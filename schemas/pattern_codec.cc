@@ -4,7 +4,6 @@
 #include "schemas/wire_codec.h"
 
 namespace eroica {
-namespace {
 
 flatbuffers::Offset<wire::FunctionPattern> WritePattern(const FunctionPattern& pattern,
                                                         WireWriter& writer) {
@@ -40,6 +39,8 @@ flatbuffers::Offset<wire::FunctionPattern> WritePattern(const FunctionPattern& p
   return table.Finish();
 }
 
+namespace {
+
 void ReadHistogram(const wire::FunctionPattern& from, WireReader& reader, DurationHistogram* to) {
   to->clear();
   const auto bucket = reader.Scalars(from.histogram_bucket(), DurationHistogram::kBucketCount);
@@ -51,6 +52,8 @@ void ReadHistogram(const wire::FunctionPattern& from, WireReader& reader, Durati
     to->AddBucket(bucket[i], count[i]);
   }
 }
+
+}  // namespace
 
 void ReadPattern(const wire::FunctionPattern& from, WireReader& reader, FunctionPattern* to) {
   to->function = FunctionId(from.function_hash());
@@ -74,6 +77,8 @@ void ReadPattern(const wire::FunctionPattern& from, WireReader& reader, Function
   to->active_steps = from.active_steps();
   ReadHistogram(from, reader, &to->histogram);
 }
+
+namespace {
 
 wire::Step PackStep(const StepRecord& step) {
   return {step.id, step.duration_ns, step.peer_wait_ns};

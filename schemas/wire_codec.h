@@ -35,6 +35,11 @@ void Read(const wire::Finding& from, WireReader& reader, Finding* to);
 void Read(const wire::Control& from, WireReader& reader, Control* to);
 void Read(const wire::RankStanding& from, WireReader& reader, RankStanding* to);
 
+// Shared by pattern and what diagnose keeps of a job.
+flatbuffers::Offset<wire::FunctionPattern> WritePattern(const FunctionPattern& pattern,
+                                                        WireWriter& writer);
+void ReadPattern(const wire::FunctionPattern& from, WireReader& reader, FunctionPattern* to);
+
 // Shared by pattern, collective and collective summary.
 wire::Window WindowToWire(const Window& window);
 Window WindowFromWire(const wire::Window* window);  // nullptr: an empty window
