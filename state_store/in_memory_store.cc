@@ -38,12 +38,6 @@ absl::Status InMemoryStore::Write(const StateChanges& changes) {
   return absl::OkStatus();
 }
 
-absl::Status InMemoryStore::DropRange(Table table, std::string_view begin, std::string_view end) {
-  const std::lock_guard lock(mutex_);
-  EraseRange(begin, end, &RowsOf(table));
-  return absl::OkStatus();
-}
-
 void InMemoryStore::EraseRange(std::string_view begin, std::string_view end, Rows* rows) {
   if (begin >= end) return;
   rows->erase(rows->lower_bound(begin), rows->lower_bound(end));

@@ -17,7 +17,6 @@ class InMemoryStore : public StateStore {
   absl::StatusOr<std::optional<std::string>> Get(Table table, std::string_view key) const override;
   absl::Status Scan(Table table, std::string_view prefix, const Visitor& visit) const override;
   absl::Status Write(const StateChanges& changes) override;
-  absl::Status DropRange(Table table, std::string_view begin, std::string_view end) override;
 
  private:
   using Rows = std::map<std::string, std::string, std::less<>>;

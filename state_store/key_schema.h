@@ -1,23 +1,11 @@
 // The keys of the tables. Decodable, ordered, and no key is a prefix of another of its table.
 //
-//   kPatterns    window, rank
-//   kSummaries   window, communicator
 //   kFindings    job, finding id
 //   kJobs        job
-//   kProgress    task, the task's own key
+//   kProgress    task, job, family, and what the family says below
 //   kPositions   task, the runtime's own key
 //
-// A window is laid out so that what expires together lies together, and all ranks (communicators)
-// of a job's window are one contiguous scan:
-//   windows of time    00, window index, job
-//       Two jobs share a window index. All windows before a moment, of every job, are one range:
-//       expiry is one range tombstone and whole files dropped. Writes come in key order, so
-//       compaction only moves files.
-//   windows of steps   01, job, window index
-//       Step numbers of two jobs have nothing in common; a job's windows before a step are one
-//       range.
-// The patterns of a rank and window are ONE value: 5 times faster to scan than a record a function,
-// and 10,000 ranks x 200 functions cost 4 % of a core.
+// All that a task keeps of a job lies together, so that it is read, and forgotten, in one scan.
 #pragma once
 
 #include <cstdint>
@@ -26,32 +14,35 @@
 #include <string_view>
 
 #include "schemas/ids.h"
-#include "schemas/window.h"
+#include "state_store/key_encoding.h"
 
 namespace eroica {
 
-// Raised whenever the layout of keys or values changes so that other code would misread it; a store
-// of another version is not opened.
-inline constexpr int kKeySchemaVersion = 1;
+// Raised whenever the layout of keys or values changes so that other code would misread it. Stores
+// of the version before are upgraded (upgrade.h); those of any other are not opened.
+inline constexpr int kKeySchemaVersion = 2;
 
-struct WindowKey {
-  JobId job;
-  WindowKind kind = WindowKind::kTime;
-  int64_t index = 0;
-  friend bool operator==(const WindowKey&, const WindowKey&) = default;
+// Of a task's rows in kProgress. Numbers are on disk: they never change, and none is used again.
+enum class ProgressFamily : uint8_t {
+  // summarize
+  kRank = 0,          // rank: how far its windows are closed (rank_progress.h)
+  kCommunicator = 1,  // communicator: who its members are
+  kReported = 2,      // rank: the newest report of progress that went on to diagnose
+  // align
+  kAligned = 3,  // communicator, window kind: how far windows are closed (align_progress.h)
+  kCarried = 4,  // communicator, window kind, rank: rows that the next window settles
+  kMembers = 5,  // communicator, window kind: who its members are
+  // diagnose; a slot is a window's index modulo how many are kept (job_history.h)
+  kClosedWindow = 6,  // window kind: index of the newest closed window
+  kStandstill = 7,    // step: how often the ranks that stand still in it were looked at
+  kProfile = 8,       // window kind, slot: what the job's functions took in a window
+  kBusyTimes = 9,     // window kind, slot: what each rank took in a window,
+  kWorkTimes = 10,    // what work it had,
+  kBytesTimes = 11,   // and what it exchanged
+  kLedger = 12,       // what is remembered of claims and findings (finding_lifecycle.h)
+  kTelemetryGaps = 13,
 };
-
-struct PatternKey {
-  WindowKey window;
-  RankId rank;
-  friend bool operator==(const PatternKey&, const PatternKey&) = default;
-};
-
-struct SummaryKey {
-  WindowKey window;
-  CommId communicator;
-  friend bool operator==(const SummaryKey&, const SummaryKey&) = default;
-};
+inline constexpr int kProgressFamilyCount = 14;
 
 struct FindingKey {
   JobId job;
@@ -59,32 +50,24 @@ struct FindingKey {
   friend bool operator==(const FindingKey&, const FindingKey&) = default;
 };
 
-std::string EncodeKey(const PatternKey& key);
-std::string EncodeKey(const SummaryKey& key);
 std::string EncodeKey(const FindingKey& key);
-// kJobs; as a prefix of kFindings: all findings of the job
+// kJobs; and as a prefix: all findings of the job, and within a task all that it keeps of the job.
 std::string EncodeKey(const JobId& job);
-// Prefix of all keys of the window, in kPatterns and in kSummaries.
-std::string EncodeKey(const WindowKey& key);
+// The begin of a key of the family: what the family says of its row follows.
+KeyWriter BeginProgressKey(const JobId& job, ProgressFamily family);
 
 // Nothing where the bytes are no such key.
-std::optional<PatternKey> DecodePatternKey(std::string_view key);
-std::optional<SummaryKey> DecodeSummaryKey(std::string_view key);
 std::optional<FindingKey> DecodeFindingKey(std::string_view key);
 std::optional<JobId> DecodeJobKey(std::string_view key);
+// Takes the begin of a key of kProgress; `rest` reads what the family says.
+struct ProgressKey {
+  JobId job;
+  ProgressFamily family = ProgressFamily::kRank;
+  KeyReader rest;
+};
+std::optional<ProgressKey> DecodeProgressKey(std::string_view key);
 
 // Prefix of what belongs to a task in kProgress and kPositions. See TaskStore.
 std::string EncodeTaskPrefix(std::string_view task);
-
-// [begin, end) in kPatterns and in kSummaries.
-struct KeyRange {
-  std::string begin;
-  std::string end;
-};
-// Windows of time with a smaller index, of all jobs. Indices of jobs compare because a node has one
-// window size.
-KeyRange TimeWindowsBefore(int64_t index);
-// Windows of steps of one job with a smaller index.
-KeyRange StepWindowsBefore(const JobId& job, int64_t index);
 
 }  // namespace eroica

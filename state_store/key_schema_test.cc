@@ -89,75 +89,38 @@ TEST(KeySchema, EveryKeyReadsBack) {
       const FindingKey key{JobId(job), finding};
       EXPECT_EQ(DecodeFindingKey(EncodeKey(key)), key);
     }
-    for (const int64_t index : kIndices) {
-      for (const WindowKind kind : {WindowKind::kTime, WindowKind::kSteps}) {
-        const PatternKey pattern{{JobId(job), kind, index}, RankId(123'456)};
-        const SummaryKey summary{{JobId(job), kind, index}, CommId(0xffff'ffff'ffff'ff00)};
-        EXPECT_EQ(DecodePatternKey(EncodeKey(pattern)), pattern);
-        EXPECT_EQ(DecodeSummaryKey(EncodeKey(summary)), summary);
-        EXPECT_TRUE(EncodeKey(pattern).starts_with(EncodeKey(pattern.window)));
-        EXPECT_TRUE(EncodeKey(summary).starts_with(EncodeKey(summary.window)));
-      }
+    for (int family = 0; family < kProgressFamilyCount; ++family) {
+      const std::string key = BeginProgressKey(JobId(job), static_cast<ProgressFamily>(family))
+                                  .PutUint32(123'456)
+                                  .key();
+      std::optional<ProgressKey> read = DecodeProgressKey(key);
+      ASSERT_TRUE(read.has_value());
+      EXPECT_EQ(read->job, JobId(job));
+      EXPECT_EQ(static_cast<int>(read->family), family);
+      EXPECT_EQ(read->rest.TakeUint32(), 123'456u);
+      EXPECT_TRUE(read->rest.AtEnd());
     }
   }
 }
 
 TEST(KeySchema, RefusesWhatIsNoKey) {
-  const std::string key = EncodeKey(PatternKey{{JobId("job"), WindowKind::kSteps, 3}, RankId(1)});
+  const std::string key = EncodeKey(FindingKey{JobId("job"), "f"});
   for (size_t length = 0; length < key.size(); ++length)
-    EXPECT_EQ(DecodePatternKey(key.substr(0, length)), std::nullopt);
-  EXPECT_EQ(DecodePatternKey(key + "x"), std::nullopt);
-  EXPECT_EQ(DecodeSummaryKey(key), std::nullopt);
-  EXPECT_EQ(DecodePatternKey("\x02" + key.substr(1)), std::nullopt);
+    EXPECT_EQ(DecodeFindingKey(key.substr(0, length)), std::nullopt);
+  EXPECT_EQ(DecodeFindingKey(key + "x"), std::nullopt);
+  EXPECT_EQ(DecodeJobKey(key), std::nullopt);
+  EXPECT_FALSE(DecodeProgressKey(EncodeKey(JobId("job"))).has_value());
+  EXPECT_FALSE(DecodeProgressKey(KeyWriter().PutString("job").PutByte(kProgressFamilyCount).key()));
 }
 
-TEST(KeySchema, AWindowOfAJobIsOneContiguousRangeInTheOrderOfRanks) {
-  for (const WindowKind kind : {WindowKind::kTime, WindowKind::kSteps}) {
-    std::vector<std::string> keys;
-    for (const std::string job : {"a", "aa", "b"}) {
-      for (const int64_t index : {-1, 0, 7}) {
-        for (const uint32_t rank : {0u, 1u, 256u})
-          keys.push_back(EncodeKey(PatternKey{{JobId(job), kind, index}, RankId(rank)}));
-      }
-    }
-    std::ranges::sort(keys);
-    const std::string prefix = EncodeKey(WindowKey{JobId("aa"), kind, 0});
-    const auto begin =
-        std::ranges::find_if(keys, [&](const std::string& key) { return key.starts_with(prefix); });
-    ASSERT_LE(3, keys.end() - begin);
-    for (int i = 0; i < 3; ++i) {
-      const auto key = DecodePatternKey(begin[i]);
-      ASSERT_TRUE(key.has_value());
-      EXPECT_EQ(key->window.job, JobId("aa"));
-      EXPECT_EQ(key->rank.value, (std::vector{0u, 1u, 256u}[static_cast<size_t>(i)]));
-    }
-  }
-}
-
-TEST(KeySchema, TimeWindowsExpireTogetherWhateverTheJob) {
-  const KeyRange range = TimeWindowsBefore(100);
-  const auto inside = [&](const std::string& job, WindowKind kind, int64_t index) {
-    const std::string key = EncodeKey(PatternKey{{JobId(job), kind, index}, RankId(0)});
-    return range.begin <= key && key < range.end;
-  };
+// So that forgetting one job takes nothing of another's.
+TEST(KeySchema, WhatATaskKeepsOfAJobLiesTogether) {
   for (const std::string& job : kAwkward) {
-    EXPECT_TRUE(inside(job, WindowKind::kTime, 99));
-    EXPECT_TRUE(inside(job, WindowKind::kTime, -5));
-    EXPECT_FALSE(inside(job, WindowKind::kTime, 100));
-    EXPECT_FALSE(inside(job, WindowKind::kSteps, 5));
+    for (const std::string& other : kAwkward) {
+      const std::string key = BeginProgressKey(JobId(other), ProgressFamily::kRank).key();
+      EXPECT_EQ(key.starts_with(EncodeKey(JobId(job))), job == other);
+    }
   }
-}
-
-TEST(KeySchema, StepWindowsExpireByJob) {
-  const KeyRange range = StepWindowsBefore(JobId("a"), 100);
-  const auto inside = [&](const std::string& job, WindowKind kind, int64_t index) {
-    const std::string key = EncodeKey(PatternKey{{JobId(job), kind, index}, RankId(0)});
-    return range.begin <= key && key < range.end;
-  };
-  EXPECT_TRUE(inside("a", WindowKind::kSteps, 99));
-  EXPECT_FALSE(inside("a", WindowKind::kSteps, 100));
-  EXPECT_FALSE(inside("aa", WindowKind::kSteps, 5));
-  EXPECT_FALSE(inside("a", WindowKind::kTime, 5));
 }
 
 }  // namespace

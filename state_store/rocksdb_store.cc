@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <rocksdb/cache.h>
-#include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
@@ -25,14 +24,19 @@
 
 #include "schemas/check.h"
 #include "state_store/key_encoding.h"
+#include "state_store/upgrade.h"
 
 namespace eroica {
 namespace {
 
 constexpr std::string_view kVersionKey = "schema_version";  // in the default column family
 
-constexpr std::array<const char*, kTableCount> kFamilyNames = {
-    "patterns", "summaries", "findings", "jobs", "progress", "positions"};
+constexpr std::array<const char*, kTableCount> kFamilyNames = {"findings", "jobs", "progress",
+                                                               "positions"};
+// A store of this version is upgraded when a node opens it: the families with every rank's patterns
+// and every communicator's summaries, which nobody read, are dropped (upgrade.h).
+constexpr std::string_view kUpgradedVersion = "1";
+constexpr std::array<std::string_view, 2> kFormerFamilyNames = {"patterns", "summaries"};
 
 constexpr int kReadOnlyAttempts = 5;
 
@@ -119,6 +123,17 @@ absl::Status PrepareFolder(const std::string& folder) {
   return absl::OkStatus();
 }
 
+// Families of earlier versions that the folder's store has. None where there is no store yet.
+std::vector<std::string> FormerFamilies(const rocksdb::DBOptions& options,
+                                        const std::string& folder) {
+  std::vector<std::string> names;
+  if (!rocksdb::DB::ListColumnFamilies(options, folder, &names).ok()) return {};
+  std::erase_if(names, [](const std::string& name) {
+    return std::ranges::find(kFormerFamilyNames, name) == kFormerFamilyNames.end();
+  });
+  return names;
+}
+
 absl::Status RequireStore(const std::string& folder) {
   std::error_code error;
   const bool found = std::filesystem::exists(std::filesystem::path(folder) / "CURRENT", error);
@@ -183,35 +198,23 @@ rocksdb::DBOptions MakeDbOptions(const RocksDbStoreOptions& options, const Memor
   return db;
 }
 
-rocksdb::ColumnFamilyOptions MakeFamilyOptions(Table table, const RocksDbStoreOptions& options,
+rocksdb::ColumnFamilyOptions MakeFamilyOptions(const RocksDbStoreOptions& options,
                                                const MemoryBudget& memory) {
   rocksdb::BlockBasedTableOptions blocks;
   blocks.block_cache = memory.cache;
   blocks.cache_index_and_filter_blocks = true;
   blocks.cache_index_and_filter_blocks_with_high_priority = true;
   blocks.pin_l0_filter_and_index_blocks_in_cache = true;
-  // point reads: evidence of one rank, one finding, one job
+  // point reads: one finding, one job
   blocks.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
 
   rocksdb::ColumnFamilyOptions family;
   // a third of the bytes at no cost in speed (FACTS 14)
   family.compression = rocksdb::kLZ4Compression;
-  if (table == Table::kPatterns || table == Table::kSummaries) {
-    // Large values, written once in key order, scanned a window at a time: large blocks and large
-    // memtables, flushed seldom. Compaction then finds files that do not overlap and only moves
-    // them.
-    blocks.block_size = size_t{64} << 10;
-    family.write_buffer_size =
-        std::clamp<size_t>(options.memory_bytes / 8, size_t{1} << 20, size_t{64} << 20);
-    // a burst of windows does not wait for the disk; the write buffer manager holds the sum
-    family.max_write_buffer_number = 4;
-    family.level_compaction_dynamic_level_bytes = true;
-  } else {
-    // Small rows, often overwritten, read one at a time.
-    blocks.block_size = size_t{4} << 10;
-    family.write_buffer_size =
-        std::clamp<size_t>(options.memory_bytes / 64, size_t{256} << 10, size_t{4} << 20);
-  }
+  // Small rows, often overwritten, read one at a time.
+  blocks.block_size = size_t{4} << 10;
+  family.write_buffer_size =
+      std::clamp<size_t>(options.memory_bytes / 64, size_t{256} << 10, size_t{4} << 20);
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(blocks));
   return family;
 }
@@ -226,7 +229,7 @@ struct RocksDbStore::Impl {
     if (db != nullptr) db->Close().PermitUncheckedError();
   }
 
-  // The default family, which holds only the version, is the last one.
+  // The default family, which holds only the version, is behind the tables' ones.
   rocksdb::ColumnFamilyHandle* FamilyOf(Table table) const {
     rocksdb::ColumnFamilyHandle* const family = families.at(static_cast<size_t>(table));
     EROICA_CHECK(family != nullptr);
@@ -234,13 +237,42 @@ struct RocksDbStore::Impl {
   }
   rocksdb::ColumnFamilyHandle* default_family() const { return families.back(); }
 
-  absl::Status WriteVersionIfNew() {
+  // Of a new store, and with its upgraded rows of one of the version before: all or nothing.
+  absl::Status WriteVersion() {
     std::string version;
-    if (!db->Get({}, default_family(), ToSlice(kVersionKey), &version).IsNotFound())
-      return absl::OkStatus();
-    const std::string current = std::to_string(options.schema_version);
-    return ToStatus(db->Put({}, default_family(), ToSlice(kVersionKey), ToSlice(current)),
-                    "writing the version", options.folder);
+    const rocksdb::Status found = db->Get({}, default_family(), ToSlice(kVersionKey), &version);
+    if (!found.IsNotFound() && version != kUpgradedVersion) return absl::OkStatus();
+    rocksdb::WriteBatch batch;
+    rocksdb::Status status = batch.Put(default_family(), ToSlice(kVersionKey),
+                                       ToSlice(std::to_string(options.schema_version)));
+    if (status.ok() && !found.IsNotFound()) status = UpgradeProgress(batch);
+    if (status.ok()) status = db->Write(write_options, &batch);
+    return ToStatus(status, "writing the version", options.folder);
+  }
+
+  rocksdb::Status UpgradeProgress(rocksdb::WriteBatch& batch) {
+    rocksdb::ColumnFamilyHandle* const family = FamilyOf(Table::kProgress);
+    const std::unique_ptr<rocksdb::Iterator> row(db->NewIterator({}, family));
+    rocksdb::Status status;
+    for (row->SeekToFirst(); row->Valid() && status.ok(); row->Next()) {
+      const auto upgraded = UpgradeProgressRow(ToView(row->key()), ToView(row->value()));
+      status = batch.Delete(family, row->key());
+      if (upgraded && status.ok())
+        status = batch.Put(family, ToSlice(upgraded->first), ToSlice(upgraded->second));
+    }
+    return status.ok() ? row->status() : status;
+  }
+
+  // Gives back what the families of earlier versions hold. They were opened after ours.
+  absl::Status DropFormerFamilies() {
+    while (families.size() > kTableCount + 1) {
+      rocksdb::ColumnFamilyHandle* const former = families.back();
+      families.pop_back();
+      rocksdb::Status status = db->DropColumnFamily(former);
+      if (status.ok()) status = db->DestroyColumnFamilyHandle(former);
+      if (!status.ok()) return ToStatus(status, "upgrading", options.folder);
+    }
+    return absl::OkStatus();
   }
 
   absl::Status CheckVersion() const {
@@ -272,22 +304,25 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (int table = 0; table < kTableCount; ++table) {
     descriptors.emplace_back(kFamilyNames.at(static_cast<size_t>(table)),
-                             MakeFamilyOptions(static_cast<Table>(table), options, memory));
+                             MakeFamilyOptions(options, memory));
   }
-  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName,
-                           MakeFamilyOptions(Table::kJobs, options, memory));
+  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, MakeFamilyOptions(options, memory));
+  const rocksdb::DBOptions db_options = MakeDbOptions(options, memory);
+  for (const std::string& former : FormerFamilies(db_options, options.folder))
+    descriptors.emplace_back(former, MakeFamilyOptions(options, memory));
 
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   impl->write_options.sync = options.durability == Durability::kPowerLoss;
   rocksdb::DB* db = nullptr;
-  const rocksdb::Status opened = rocksdb::DB::Open(MakeDbOptions(options, memory), options.folder,
-                                                   descriptors, &impl->families, &db);
+  const rocksdb::Status opened =
+      rocksdb::DB::Open(db_options, options.folder, descriptors, &impl->families, &db);
   if (!opened.ok()) return OpenError(opened, options.folder);
   impl->db.reset(db);
-  absl::Status version = impl->WriteVersionIfNew();
-  version.Update(impl->CheckVersion());
-  if (!version.ok()) return version;
+  absl::Status status = impl->DropFormerFamilies();
+  if (status.ok()) status = impl->WriteVersion();
+  if (status.ok()) status = impl->CheckVersion();
+  if (!status.ok()) return status;
   return std::unique_ptr<RocksDbStore>(new RocksDbStore(std::move(impl)));
 }
 
@@ -303,9 +338,8 @@ absl::StatusOr<std::unique_ptr<const RocksDbStore>> RocksDbStore::OpenReadOnly(
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   for (const Table table : tables)
     descriptors.emplace_back(kFamilyNames.at(static_cast<size_t>(table)),
-                             MakeFamilyOptions(table, options, memory));
-  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName,
-                           MakeFamilyOptions(Table::kJobs, options, memory));
+                             MakeFamilyOptions(options, memory));
+  descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, MakeFamilyOptions(options, memory));
 
   auto impl = std::make_unique<Impl>();
   impl->options = options;
@@ -375,20 +409,6 @@ absl::Status RocksDbStore::Write(const StateChanges& changes) {
     if (!added.ok()) return ToStatus(added, "preparing a write", impl_->options.folder);
   }
   return ToStatus(impl_->db->Write(impl_->write_options, &batch), "writing", impl_->options.folder);
-}
-
-absl::Status RocksDbStore::DropRange(Table table, std::string_view begin, std::string_view end) {
-  if (begin >= end) return absl::OkStatus();
-  rocksdb::ColumnFamilyHandle* const family = impl_->FamilyOf(table);
-  const rocksdb::Slice first = ToSlice(begin);
-  const rocksdb::Slice last = ToSlice(end);
-  // The tombstone first: whatever the second step leaves, or uncovers in an older file, stays
-  // deleted.
-  rocksdb::Status status = impl_->db->DeleteRange(impl_->write_options, family, first, last);
-  if (status.ok())
-    status =
-        rocksdb::DeleteFilesInRange(impl_->db.get(), family, &first, &last, /*include_end=*/false);
-  return ToStatus(status, "expiring", impl_->options.folder);
 }
 
 }  // namespace eroica

@@ -52,7 +52,6 @@ class RocksDbStore : public StateStore {
   // kResourceExhausted: the disk is full; nothing of the changes was kept, and every further Write
   // may fail until there is space and the store is reopened.
   absl::Status Write(const StateChanges& changes) override;
-  absl::Status DropRange(Table table, std::string_view begin, std::string_view end) override;
 
  private:
   struct Impl;

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rocksdb/db.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -28,7 +27,6 @@
 #include <vector>
 
 #include "schemas/check.h"
-#include "state_store/expiry.h"
 #include "state_store/key_schema.h"
 
 namespace eroica {
@@ -114,7 +112,9 @@ TEST_F(RocksDbStoreTest, IsReadBesideTheNodeThatWritesIt) {
   const auto before = RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly);
   ASSERT_TRUE(before.ok()) << before.status();
   ASSERT_TRUE(store->Write(PutFinding("b", "2")).ok());
-  ASSERT_TRUE(store->DropRange(Table::kFindings, "a", "b").ok());
+  StateChanges range;
+  range.DeleteRange(Table::kFindings, "a", "b");
+  ASSERT_TRUE(store->Write(range).ok());
   const auto after = RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly);
   ASSERT_TRUE(after.ok()) << after.status();
   EXPECT_EQ(ValueOf(**before, Table::kFindings, "a"), "1");
@@ -256,31 +256,9 @@ TEST_F(RocksDbStoreTest, TheStoreOfAnotherVersionIsRefused) {
   const auto store = RocksDbStore::Open(OptionsFor(folder_));
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(store.status().message(),
-              HasSubstr(folder_ + " has schema version 2, this eroica reads and writes 1"));
+              HasSubstr(fmt::format("{} has schema version {}, this eroica reads and writes {}",
+                                    folder_, kKeySchemaVersion + 1, kKeySchemaVersion)));
   EXPECT_TRUE(RocksDbStore::Open(later).ok());
-}
-
-TEST_F(RocksDbStoreTest, AStoreWithTablesThatWeDoNotKnowIsRefused) {
-  { OpenOrDie(OptionsFor(folder_)); }
-  {
-    std::vector<rocksdb::ColumnFamilyDescriptor> families;
-    std::vector<std::string> names;
-    ASSERT_TRUE(rocksdb::DB::ListColumnFamilies({}, folder_, &names).ok());
-    for (const std::string& name : names)
-      families.emplace_back(name, rocksdb::ColumnFamilyOptions());
-    std::vector<rocksdb::ColumnFamilyHandle*> handles;
-    rocksdb::DB* db = nullptr;
-    ASSERT_TRUE(rocksdb::DB::Open({}, folder_, families, &handles, &db).ok());
-    handles.emplace_back();
-    ASSERT_TRUE(db->CreateColumnFamily({}, "of tomorrow", &handles.back()).ok());
-    for (rocksdb::ColumnFamilyHandle* handle : handles)
-      ASSERT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
-    delete db;
-  }
-  const auto store = RocksDbStore::Open(OptionsFor(folder_));
-  EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(store.status().message(),
-              HasSubstr(folder_ + " was written by another version of eroica"));
 }
 
 TEST_F(RocksDbStoreTest, ADamagedStoreIsRefused) {
@@ -297,7 +275,7 @@ TEST_F(RocksDbStoreTest, AStoreThatLacksAFileIsRefused) {
     const auto store = OpenOrDie(OptionsFor(folder_));
     for (uint32_t i = 0; i < 256; ++i) {  // more than the write buffer, so that there are files
       StateChanges changes;
-      changes.Put(Table::kPatterns, std::to_string(i), Noise(size_t{40} << 10, i));
+      changes.Put(Table::kFindings, std::to_string(i), Noise(size_t{40} << 10, i));
       ASSERT_TRUE(store->Write(changes).ok());
     }
   }
@@ -311,39 +289,13 @@ TEST_F(RocksDbStoreTest, AStoreThatLacksAFileIsRefused) {
   EXPECT_THAT(store.status().message(), HasSubstr("move the folder away and restart"));
 }
 
-TEST_F(RocksDbStoreTest, ExpiryKeepsTheFolderSmall) {
-  RocksDbStoreOptions options = OptionsFor(folder_);
-  options.memory_bytes = size_t{4} << 20;
-  const auto store = OpenOrDie(options);
-  const auto key = [](uint32_t window, uint32_t rank) {
-    return EncodeKey(PatternKey{{JobId("job"), WindowKind::kTime, window}, RankId(rank)});
-  };
-  constexpr uint32_t kWindows = 300;  // 120 MB in all, of which 4 to 8 MB are young
-  for (uint32_t window = 0; window < kWindows; ++window) {
-    StateChanges changes;
-    for (uint32_t rank = 0; rank < 10; ++rank)
-      changes.Put(Table::kPatterns, key(window, rank), Noise(size_t{40} << 10, window));
-    ASSERT_TRUE(store->Write(changes).ok());
-    if (window % 10 == 9) {
-      ASSERT_TRUE(ExpireTimeWindows(*store, window - 9).ok());
-    }
-  }
-  uintmax_t bytes = 0;
-  for (const auto& entry : fs::directory_iterator(folder_))
-    bytes += entry.path().extension() == ".sst" ? entry.file_size() : 0;
-  EXPECT_LT(bytes, uintmax_t{60} << 20);
-  EXPECT_EQ(ValueOf(*store, Table::kPatterns, key(kWindows - 11, 0)), "(nothing)");
-  EXPECT_EQ(ValueOf(*store, Table::kPatterns, key(kWindows - 10, 0)),
-            Noise(size_t{40} << 10, kWindows - 10));
-}
-
-// Batch n: a large pattern and a summary that name n, and the input position n.
+// Batch n: a large finding and a job that name n, and the input position n.
 StateChanges BatchOf(uint64_t n) {
   const std::string number = std::to_string(n);
   StateChanges changes;
-  changes.Put(Table::kPatterns, "pattern",
+  changes.Put(Table::kFindings, "finding",
               number + ":" + Noise(size_t{40} << 10, static_cast<uint32_t>(n)));
-  changes.Put(Table::kSummaries, "summary", number);
+  changes.Put(Table::kJobs, "job", number);
   changes.Put(Table::kPositions, "position", number);
   return changes;
 }
@@ -351,9 +303,9 @@ StateChanges BatchOf(uint64_t n) {
 // The number of the batch that the store holds; every table must name the same.
 uint64_t BatchIn(const StateStore& store) {
   const std::string position = ValueOf(store, Table::kPositions, "position");
-  EXPECT_EQ(ValueOf(store, Table::kSummaries, "summary"), position);
-  const std::string pattern = ValueOf(store, Table::kPatterns, "pattern");
-  EXPECT_EQ(pattern.substr(0, pattern.find(':')), position);
+  EXPECT_EQ(ValueOf(store, Table::kJobs, "job"), position);
+  const std::string finding = ValueOf(store, Table::kFindings, "finding");
+  EXPECT_EQ(finding.substr(0, finding.find(':')), position);
   return std::strtoull(position.c_str(), nullptr, 10);
 }
 
@@ -446,7 +398,7 @@ int FillTheDisk(const Disk& disk, const std::string& folder) {
   absl::Status status;
   while (status.ok() && n < 10'000) {
     StateChanges changes = BatchOf(++n);
-    changes.Put(Table::kPatterns, "kept " + std::to_string(n),
+    changes.Put(Table::kFindings, "kept " + std::to_string(n),
                 Noise(size_t{40} << 10, static_cast<uint32_t>(n)));
     status = store->Write(changes);
   }

@@ -17,14 +17,12 @@
 namespace eroica {
 
 enum class Table : uint8_t {
-  kPatterns = 0,   // (job, window, rank) -> PatternBatch payload, one value
-  kSummaries = 1,  // (job, window, communicator) -> CollectiveSummary payload
-  kFindings = 2,   // (job, finding id) -> Finding payload
-  kJobs = 3,       // job -> what is known of it
-  kProgress = 4,   // task, key -> how far windows are closed
-  kPositions = 5,  // task -> input offset to restart from
+  kFindings = 0,   // (job, finding id) -> Finding payload
+  kJobs = 1,       // job -> what is known of it
+  kProgress = 2,   // task, key -> how far windows are closed
+  kPositions = 3,  // task -> input offset to restart from
 };
-inline constexpr int kTableCount = 6;
+inline constexpr int kTableCount = 4;
 
 // An atomic set of changes. Order matters: later ones win.
 class StateChanges {
@@ -32,7 +30,7 @@ class StateChanges {
   struct Change {
     enum class Kind : uint8_t { kPut, kDelete, kDeleteRange };
     Kind kind = Kind::kPut;
-    Table table = Table::kPatterns;
+    Table table = Table::kFindings;
     std::string key;    // kDeleteRange: begin, inclusive
     std::string value;  // kDeleteRange: end, exclusive
   };
@@ -69,9 +67,6 @@ class StateStore {
   virtual absl::Status Scan(Table table, std::string_view prefix, const Visitor& visit) const = 0;
   // All or nothing, in the order given. A range whose end is not after its begin is empty.
   virtual absl::Status Write(const StateChanges& changes) = 0;
-  // Expiry: deletes [begin, end) of one table, in a write of its own, and gives the space back as
-  // cheaply as the store can. See expiry.h.
-  virtual absl::Status DropRange(Table table, std::string_view begin, std::string_view end) = 0;
 };
 
 }  // namespace eroica

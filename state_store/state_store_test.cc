@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "state_store/expiry.h"
 #include "state_store/in_memory_store.h"
 #include "state_store/key_schema.h"
 #include "state_store/rocksdb_store.h"
@@ -144,51 +143,11 @@ TEST_P(StateStoreTest, RangesAreHalfOpenAndMayBeEmpty) {
   range.DeleteRange(Table::kJobs, "b", "d");
   ASSERT_TRUE(store_->Write(range).ok());
   EXPECT_THAT(Scan(Table::kJobs), ElementsAre(Pair("a", ""), Pair("d", "")));
-  ASSERT_TRUE(store_->DropRange(Table::kJobs, "d", "d").ok());
-  ASSERT_TRUE(store_->DropRange(Table::kJobs, "a", "b").ok());
-  EXPECT_THAT(Scan(Table::kJobs), ElementsAre(Pair("d", "")));
 }
 
 TEST_P(StateStoreTest, AnEmptyWriteIsNoWrite) { EXPECT_TRUE(store_->Write(StateChanges()).ok()); }
 
-TEST_P(StateStoreTest, ExpiryTakesTheOldWindowsOfBothKinds) {
-  StateChanges changes;
-  for (const std::string job : {"a", "b"}) {
-    for (const int64_t index : {98, 99, 100}) {
-      for (const WindowKind kind : {WindowKind::kTime, WindowKind::kSteps}) {
-        const WindowKey window{JobId(job), kind, index};
-        changes.Put(Table::kPatterns, EncodeKey(PatternKey{window, RankId(1)}), "pattern");
-        changes.Put(Table::kSummaries, EncodeKey(SummaryKey{window, CommId(9)}), "summary");
-      }
-    }
-  }
-  changes.Put(Table::kFindings, EncodeKey(FindingKey{JobId("a"), "f"}), "finding");
-  ASSERT_TRUE(store_->Write(changes).ok());
-  const auto windows_left = [&](Table table, const std::string& job, WindowKind kind) {
-    std::vector<int64_t> left;
-    for (const int64_t index : {98, 99, 100}) {
-      if (!Scan(table, EncodeKey(WindowKey{JobId(job), kind, index})).empty())
-        left.push_back(index);
-    }
-    return left;
-  };
-
-  ASSERT_TRUE(ExpireTimeWindows(*store_, 100).ok());
-  for (const Table table : {Table::kPatterns, Table::kSummaries}) {
-    for (const std::string job : {"a", "b"}) {
-      EXPECT_THAT(windows_left(table, job, WindowKind::kTime), ElementsAre(100));
-      EXPECT_THAT(windows_left(table, job, WindowKind::kSteps), ElementsAre(98, 99, 100));
-    }
-  }
-  ASSERT_TRUE(ExpireStepWindows(*store_, JobId("a"), 99).ok());
-  for (const Table table : {Table::kPatterns, Table::kSummaries}) {
-    EXPECT_THAT(windows_left(table, "a", WindowKind::kSteps), ElementsAre(99, 100));
-    EXPECT_THAT(windows_left(table, "b", WindowKind::kSteps), ElementsAre(98, 99, 100));
-  }
-  EXPECT_EQ(Scan(Table::kFindings).size(), 1u);
-}
-
-TEST_P(StateStoreTest, ATaskSeesItsOwnProgressAndEverybodysPatterns) {
+TEST_P(StateStoreTest, ATaskSeesItsOwnProgressAndEverybodysFindings) {
   TaskStore first(store_.get(), "align-1");
   TaskStore second(store_.get(), "align-10");  // the name of the first is a prefix of its name
   for (TaskStore* task : {&first, &second}) {
@@ -197,21 +156,21 @@ TEST_P(StateStoreTest, ATaskSeesItsOwnProgressAndEverybodysPatterns) {
     changes.Put(Table::kProgress, "key", name);
     changes.Put(Table::kProgress, "other", name);
     changes.Put(Table::kPositions, "", name);
-    changes.Put(Table::kPatterns, name, "pattern");
+    changes.Put(Table::kFindings, name, "finding");
     ASSERT_TRUE(task->Write(changes).ok());
   }
   EXPECT_THAT(ScanOf(first, Table::kProgress),
               ElementsAre(Pair("key", "first"), Pair("other", "first")));
   EXPECT_THAT(ScanOf(first, Table::kPositions), ElementsAre(Pair("", "first")));
   EXPECT_THAT(ScanOf(second, Table::kProgress, "k"), ElementsAre(Pair("key", "second")));
-  EXPECT_THAT(ScanOf(first, Table::kPatterns),
-              ElementsAre(Pair("first", "pattern"), Pair("second", "pattern")));
+  EXPECT_THAT(ScanOf(first, Table::kFindings),
+              ElementsAre(Pair("first", "finding"), Pair("second", "finding")));
   EXPECT_EQ(*first.Get(Table::kPositions, ""), "first");
 
   StateChanges range;
   range.DeleteRange(Table::kProgress, "a", "l");
+  range.DeleteRange(Table::kPositions, "", "z");
   ASSERT_TRUE(first.Write(range).ok());
-  ASSERT_TRUE(first.DropRange(Table::kPositions, "", "z").ok());
   EXPECT_THAT(ScanOf(first, Table::kProgress), ElementsAre(Pair("other", "first")));
   EXPECT_THAT(ScanOf(first, Table::kPositions), IsEmpty());
   EXPECT_EQ(Scan(Table::kProgress).size(), 3u);

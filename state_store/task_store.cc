@@ -41,10 +41,6 @@ absl::Status TaskStore::Write(const StateChanges& changes) {
   return store_->Write(Scoped(changes));
 }
 
-absl::Status TaskStore::DropRange(Table table, std::string_view begin, std::string_view end) {
-  return store_->DropRange(table, Scoped(table, begin), Scoped(table, end));
-}
-
 StateChanges TaskStore::Scoped(StateChanges changes) const {
   changes.PrefixKeys(Table::kProgress, prefix_);
   changes.PrefixKeys(Table::kPositions, prefix_);

@@ -18,7 +18,6 @@ class TaskStore : public StateStore {
   absl::StatusOr<std::optional<std::string>> Get(Table table, std::string_view key) const override;
   absl::Status Scan(Table table, std::string_view prefix, const Visitor& visit) const override;
   absl::Status Write(const StateChanges& changes) override;
-  absl::Status DropRange(Table table, std::string_view begin, std::string_view end) override;
 
   // The changes as the whole store must see them: what Write does first. For a caller that collects
   // the changes of several tasks, or moves large ones.

@@ -60,7 +60,7 @@ double ErrorOf(const CrossRankView& view, const StageWork& stage) {
   return steps > 0 ? std::sqrt(variance) / steps : 0;
 }
 
-void Measure(const CrossRankView& view, StageWork& stage) {
+void MeasureStage(const CrossRankView& view, StageWork& stage) {
   std::vector<double> work;
   std::vector<double> all;
   double duration = 0;
@@ -412,7 +412,7 @@ std::vector<StageWork> MeasureStages(const CrossRankView& view) {
     stage.members.push_back(i);
   }
   std::erase_if(stages, [](const StageWork& stage) { return stage.members.empty(); });
-  for (StageWork& stage : stages) Measure(view, stage);
+  for (StageWork& stage : stages) MeasureStage(view, stage);
   return stages;
 }
 

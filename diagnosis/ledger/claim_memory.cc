@@ -78,9 +78,32 @@ double ShareOf(const Finding& claim) {
   return claim.world_size > 0 ? claim.lost_gpu_seconds_per_hour / 3600 / claim.world_size : 0;
 }
 
+bool IsOccasional(const ClaimRecord& record) { return 2 * record.slow_steps < record.steps; }
+
+// A single step is one accident, however short the window is.
+bool MayLast(const ClaimRecord& record) { return !IsOccasional(record) && record.slow_steps >= 2; }
+
+bool MayRoam(const ClaimRecord& record) {
+  return record.roams && 2 * record.slow_steps <= record.steps;
+}
+
 }  // namespace
 
-ClaimMemory::Record ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
+ClaimMemoryState ClaimMemory::State() const {
+  return {.first_window = first_window_,
+          .asked = asked_,
+          .unrest = unrest_,
+          .records = {records_.begin(), records_.end()}};
+}
+
+void ClaimMemory::Restore(ClaimMemoryState state) {
+  first_window_ = state.first_window;
+  asked_ = state.asked;
+  unrest_ = state.unrest;
+  records_.assign(state.records.begin(), state.records.end());
+}
+
+ClaimRecord ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
   Record record{.window = index,
                 .kind = claim.kind,
                 .first_step = claim.first_step,
@@ -118,8 +141,8 @@ bool ClaimMemory::SameFault(const Record& a, const Record& b) {
 // not every step has, shows in few of its steps: far off in the same function twice is no chance.
 bool ClaimMemory::ShowsAsWell(const Record& other, const Record& record) {
   if (!SameFault(record, other)) return false;
-  return other.may_last() || (record.may_last() && other.far_off && record.far_off &&
-                              other.function == record.function);
+  return MayLast(other) ||
+         (MayLast(record) && other.far_off && record.far_off && other.function == record.function);
 }
 
 // One window is enough where the rank is far off, and most steps show it: what comes now and then
@@ -171,7 +194,7 @@ double ClaimMemory::OthersThatCameToNothing(const Record& record) const {
     if (other.kind == record.kind && SameFault(record, other)) beside.insert(other.window);
   }
   for (const Record& other : records_) {
-    if (other.kind != record.kind || other.ripe || !other.may_last()) continue;
+    if (other.kind != record.kind || other.ripe || !MayLast(other)) continue;
     const bool lasts = record.window - other.window < options_.lasting_windows &&
                        LastingOf(other, options_.lasting_windows).windows > 1;
     if (lasts || beside.contains(other.window)) others -= static_cast<int64_t>(other.ranks.size());
@@ -198,7 +221,7 @@ bool ClaimMemory::IsBeyondUnrest(const Record& record, int64_t windows, uint32_t
 // A finding has come of it.
 void ClaimMemory::TakeForFault(const Record& record) {
   for (Record& other : records_) {
-    if (other.kind != record.kind || other.ripe || !other.may_last() || !SameFault(record, other))
+    if (other.kind != record.kind || other.ripe || !MayLast(other) || !SameFault(record, other))
       continue;
     unrest_[static_cast<size_t>(other.kind)] -= static_cast<int64_t>(other.ranks.size());
     other.ripe = true;
@@ -215,7 +238,7 @@ ClaimMemory::Lasting ClaimMemory::LastingOf(const Record& record, int64_t kept) 
   int64_t last = -1;
   for (const Record& other : records_) {
     if (record.window - other.window >= kept || !ShowsAsWell(other, record)) continue;
-    lasting.steps += other.may_last() ? other.steps : other.slow_steps;
+    lasting.steps += MayLast(other) ? other.steps : other.slow_steps;
     lasting.windows += other.window != last ? 1 : 0;
     last = other.window;
   }
@@ -269,7 +292,7 @@ bool ClaimMemory::ComesBack(const Record& record, const Finding& claim) {
   int64_t first = record.window;
   for (const Record& other : records_) {
     // Steps that are slow in a row may be one accident, unless no more than that is claimed now.
-    const bool one_accident = !other.occasional() &&
+    const bool one_accident = !IsOccasional(other) &&
                               (in_most || record.window - other.window >= options_.lasting_windows);
     const int64_t times = one_accident ? 1 : other.slow_steps;
     all += times;
@@ -293,11 +316,11 @@ bool ClaimMemory::ComesBack(const Record& record, const Finding& claim) {
 // turns, or few do. So many as would be enough come together here: what took turns among them was
 // told already (MergeRoaming).
 size_t ClaimMemory::RanksThatRoam(const Record& record) const {
-  if (!record.may_roam() || record.ranks.size() >= options_.fewest_roaming) return 0;
+  if (!MayRoam(record) || record.ranks.size() >= options_.fewest_roaming) return 0;
   std::map<int32_t, int64_t> turns;
   int64_t all = 0;
   for (const Record& other : records_) {
-    if (record.window - other.window >= options_.lasting_windows || !other.may_roam() ||
+    if (record.window - other.window >= options_.lasting_windows || !MayRoam(other) ||
         other.function != record.function)
       continue;
     for (const int32_t rank : other.ranks) turns[rank] += other.slow_steps;
@@ -344,7 +367,7 @@ bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
   if (record.least_windows > 0) return WindowsOf(record) >= record.least_windows;
   if (record.steps == 0 || IsADetour(claim) || AreFewStepsEnough(record, claim))
     return true;  // of no steps nothing says how often
-  if (!record.occasional()) {
+  if (!IsOccasional(record)) {
     if (record.steps >= options_.steps_to_open && StandsOutAlone(record, claim)) return true;
     if (Lasts(record, claim, options_.lasting_windows) || Flaps(record, claim)) return true;
   }
@@ -352,13 +375,13 @@ bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
   // these come back to it in this window, and not in the next.
   const bool returns = 2 * record.slow_steps <= record.steps &&
                        (IsFarOff(claim) || WasClaimed(record, options_.occasional_windows));
-  return (returns || (!record.occasional() && WasClaimed(record, options_.lasting_windows))) &&
+  return (returns || (!IsOccasional(record) && WasClaimed(record, options_.lasting_windows))) &&
          ComesBack(record, claim);
 }
 
 // Since when, how often, and what it costs of all steps since then.
 void ClaimMemory::TellPast(const Record& record, Finding* claim) const {
-  const bool comes_and_goes = record.occasional() || record.kind == FindingKind::kCommunication;
+  const bool comes_and_goes = IsOccasional(record) || record.kind == FindingKind::kCommunication;
   const int64_t kept = comes_and_goes ? options_.occasional_windows : options_.lasting_windows;
   uint64_t windows = 0;
   int64_t last = -1;
@@ -376,7 +399,7 @@ void ClaimMemory::TellPast(const Record& record, Finding* claim) const {
     lasted->culprit *= since;
     lasted->samples = windows;
   }
-  if (!record.occasional() || record.share <= 0) return;
+  if (!IsOccasional(record) || record.share <= 0) return;
   if (2 * static_cast<double>(windows) <= since) claim->subkind = kTransient;
   claim->id = FindingId(*claim);
   const double part = share / since / record.share;
@@ -392,7 +415,7 @@ void ClaimMemory::TellPast(const Record& record, Finding* claim) const {
 
 void ClaimMemory::Add(Record record, bool is_open) {
   record.ripe = is_open;
-  if (!record.ripe && record.may_last())
+  if (!record.ripe && MayLast(record))
     unrest_[static_cast<size_t>(record.kind)] += static_cast<int64_t>(record.ranks.size());
   records_.push_back(std::move(record));
 }

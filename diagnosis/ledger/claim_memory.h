@@ -5,10 +5,9 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "schemas/diagnosis_state.h"
 #include "schemas/finding.h"
 
 namespace eroica {
@@ -70,33 +69,12 @@ class ClaimMemory {
   std::vector<Finding> Ripen(int64_t index, std::vector<Finding> claims,
                              const std::vector<bool>& is_open, bool job_ends);
 
-  // For the state store: Restore(Encode()) goes on where it was. False where the text is none of
-  // Encode's; then nothing has changed.
-  std::string Encode() const;
-  bool Restore(std::string_view text);
+  // For the state store: after Restore(State()) it goes on where it was.
+  ClaimMemoryState State() const;
+  void Restore(ClaimMemoryState state);
 
  private:
-  // One claim of one window.
-  struct Record {
-    int64_t window = 0;
-    FindingKind kind = FindingKind::kSlowRank;
-    int64_t first_step = -1;
-    int64_t slow_steps = 0;
-    int64_t steps = 0;           // watched
-    double share = 0;            // of the window's steps that it costs
-    int64_t least_windows = 0;   // in which it must have been claimed; 0: the claim does not say
-    bool ripe = false;           // a finding came of it
-    bool far_off = false;        // it says by how many deviations, and no chance goes so far
-    bool accident = false;       // so far off that no uneven step is, in few steps
-    bool roams = false;          // in a function of the host: may be everybody's
-    std::vector<int32_t> ranks;  // ascending
-    std::string function;
-
-    // A single step is one accident, however short the window is.
-    bool may_last() const { return !occasional() && slow_steps >= 2; }
-    bool occasional() const { return 2 * slow_steps < steps; }
-    bool may_roam() const { return roams && 2 * slow_steps <= steps; }
-  };
+  using Record = ClaimRecord;
 
   // In the newest windows, in most of their steps.
   struct Lasting {

@@ -83,5 +83,15 @@ TEST(ClaimMemory, FewStepsAreEnoughWhereWhatElseWasMeasuredAgrees) {
       << "inputs of any length are uneven by chance";
 }
 
+TEST(ClaimMemory, ARestartForgetsNothing) {
+  ClaimMemory before;
+  Ripen(before, 1,
+        {Claim(1, 5, 4), Claim(1, 7, 1, "<built-in function collect>", FunctionClass::kPython)});
+  ClaimMemory after;
+  after.Restore(before.State());
+  EXPECT_EQ(after.State(), before.State());
+  EXPECT_EQ(Ripen(after, 2, {Claim(2, 5, 4)}), Ripen(before, 2, {Claim(2, 5, 4)}));
+}
+
 }  // namespace
 }  // namespace eroica

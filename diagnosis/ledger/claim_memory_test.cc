@@ -94,7 +94,7 @@ TEST(ClaimMemory, AClaimMayAskForMoreWindows) {
   EXPECT_THAT(Ripen(memory, 1, {faint(1)}), IsEmpty());
   EXPECT_THAT(Ripen(memory, 2, {faint(2)}), IsEmpty());
   ClaimMemory restarted;
-  ASSERT_TRUE(restarted.Restore(memory.Encode()));
+  restarted.Restore(memory.State());
   const std::vector<Finding> ripe = Ripen(restarted, 4, {faint(4)});
   ASSERT_THAT(ripe, SizeIs(1));
   EXPECT_EQ(ripe[0].first_window, 1);

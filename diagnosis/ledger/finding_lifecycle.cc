@@ -155,16 +155,28 @@ bool FindingLifecycle::IsPartOfOpen(int64_t index, const Finding& finding) {
       return true;
     }
     if (is_known || !ExplainsOnAll(open, finding)) continue;
-    const auto before = lasting_.find(finding.id);
-    const bool last_time = before != lasting_.end() && before->second == index - 1;
+    const auto before = lasting_part_.find(finding.id);
+    const bool last_time = before != lasting_part_.end() && before->second == index - 1;
     if (IsInMostSteps(finding)) {
-      lasting_[finding.id] = index;
+      lasting_part_[finding.id] = index;
       if (last_time && open.subkind == kRoaming) return false;
     }
     open.last_window = index;
     return true;
   }
   return false;
+}
+
+LedgerState FindingLifecycle::State() const {
+  return {.memory = memory_.State(),
+          .shown_otherwise = shown_otherwise_,
+          .lasting_part = lasting_part_};
+}
+
+void FindingLifecycle::Restore(LedgerState state) {
+  memory_.Restore(std::move(state.memory));
+  shown_otherwise_ = std::move(state.shown_otherwise);
+  lasting_part_ = std::move(state.lasting_part);
 }
 
 void FindingLifecycle::Restore(Finding finding) {
@@ -199,10 +211,10 @@ void FindingLifecycle::Place(Finding* finding) {
                            NamesAnotherOnFewerSteps(*finding, before);
     if (finding->subkind == kLateArrival && before.subkind != kLateArrival) {
       *finding = AsBefore(before, *finding);
-    } else if (otherwise && ++told_otherwise_[finding->id] < kWindowsUntilResolved) {
+    } else if (otherwise && ++shown_otherwise_[finding->id] < kWindowsUntilResolved) {
       *finding = AsBefore(before, *finding);
     } else {
-      told_otherwise_.erase(finding->id);
+      shown_otherwise_.erase(finding->id);
     }
     finding->state = FindingState::kUpdated;
     finding->first_window = before.first_window;
@@ -261,7 +273,7 @@ std::vector<Finding> FindingLifecycle::Observe(int64_t index, std::vector<Findin
       continue;
     }
     it->second.state = FindingState::kResolved;
-    told_otherwise_.erase(it->first);
+    shown_otherwise_.erase(it->first);
     publish.push_back(it->second);
     resolved_.insert_or_assign(it->first, std::move(it->second));
     it = open_.erase(it);

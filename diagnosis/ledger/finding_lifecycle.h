@@ -12,8 +12,7 @@
 
 namespace eroica {
 
-// Of one job. One thread. State is what Restore was given plus what Observe saw, so a restart
-// continues where the store left off.
+// Of one job. One thread. A restart continues where the store left off.
 class FindingLifecycle {
  public:
   // A finding is resolved when it was missing from so many windows in a row: one window without it
@@ -24,6 +23,10 @@ class FindingLifecycle {
   static constexpr int64_t kWindowsUntilForgotten = 32;
 
   void Restore(Finding finding);
+  // What is remembered beside the findings: after Restore(State()), and of every finding that was
+  // published, it goes on where it was.
+  LedgerState State() const;
+  void Restore(LedgerState state);
 
   // What diagnosis found in the window `index` (ascending over calls); job_ends: the job's last
   // one. Answers what is to be published, by id: the new as opened, the known as updated with their
@@ -40,7 +43,6 @@ class FindingLifecycle {
   Finding Report(Finding finding);
 
   const std::map<std::string, Finding>& open() const { return open_; }
-  ClaimMemory& memory() { return memory_; }
 
  private:
   bool IsPartOfOpen(int64_t index, const Finding& finding);
@@ -57,9 +59,9 @@ class FindingLifecycle {
   std::map<std::string, Finding> resolved_;  // by id: of late
   // By id: windows in a row that showed some of the culprits only, another kind, or another
   // function in fewer steps.
-  std::map<std::string, int64_t> told_otherwise_;
+  std::map<std::string, int64_t> shown_otherwise_;
   // by id: the newest window in which a part of an open finding was so in most steps
-  std::map<std::string, int64_t> lasting_;
+  std::map<std::string, int64_t> lasting_part_;
   ClaimMemory memory_;
 };
 

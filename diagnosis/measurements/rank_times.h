@@ -1,41 +1,18 @@
-// What the ranks of a job took in one window, in as few bytes as the looks of later windows need:
-// 31 windows of 100,000 ranks are kept and read again in each. In memory; in the state store they
-// are PatternBatches, a step for each rank.
+// Walks over what the ranks of a job took in a window (schemas/diagnosis_state.h): 31 windows of
+// 100,000 ranks are read again for each new one.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "schemas/pattern_batch.h"
+#include "schemas/diagnosis_state.h"
 
 namespace eroica {
 
 struct RankView;  // cross_rank_view.h
-
-// Of the mean step of one rank.
-struct RankTime {
-  uint32_t rank = 0;
-  float busy_ns = 0;
-  float wait_ns = 0;  // for peers
-};
-
-struct RankTimes {
-  Window window;
-  uint32_t world_size = 1;
-  std::vector<RankTime> rows;  // by rank
-  // Of what its ranks took alone, not of their work nor of their bytes:
-  std::string roles;                          // EncodeRoles, role_learning.h
-  uint32_t processes = 0;                     // FingerprintOfProcesses, role_learning.h
-  std::vector<FunctionPattern> device_calls;  // DeviceCallsOf, device_calls.h
-};
-
-// For the state store, to a nanosecond in sixteen million.
-PatternBatch RecordOf(const RankTimes& times, const JobId& job);
-RankTimes RankTimesIn(const PatternBatch& record);
 
 // The numbers of ranks that lie far from each other in a view, for what walks over the rows of many
 // windows.

@@ -52,31 +52,5 @@ TEST(RankTimes, AFewOfManyAreMetWhereverTheyLie) {
   }
 }
 
-TEST(RankTimes, AreReadBackAsTheyWereRecorded) {
-  RankTimes times = WindowOf({0, 3});
-  times.rows[1] = {.rank = 3, .busy_ns = 1.5e9F, .wait_ns = 2.5e8F};
-  times.window = {.kind = WindowKind::kSteps, .index = 7, .start_ns = 0, .end_ns = 0};
-  times.world_size = 4;
-  times.roles = "0+4=0 ";
-  times.processes = 0x1234;
-  times.device_calls.emplace_back().name = "gemm";
-  const PatternBatch record = RecordOf(times, JobId{"job"});
-  EXPECT_EQ(record.job, JobId{"job"});
-  EXPECT_THAT(
-      record.steps,
-      ElementsAre(StepRecord{.id = 0, .duration_ns = 1, .peer_wait_ns = 1},
-                  StepRecord{.id = 3, .duration_ns = 1'750'000'000, .peer_wait_ns = 250'000'000}));
-  const RankTimes read = RankTimesIn(record);
-  EXPECT_EQ(read.window, times.window);
-  EXPECT_EQ(read.world_size, times.world_size);
-  EXPECT_EQ(read.roles, times.roles);
-  EXPECT_EQ(read.processes, times.processes);
-  EXPECT_EQ(read.device_calls, times.device_calls);
-  ASSERT_EQ(read.rows.size(), 2u);
-  EXPECT_EQ(read.rows[1].rank, 3u);
-  EXPECT_EQ(read.rows[1].busy_ns, 1.5e9F);
-  EXPECT_EQ(read.rows[1].wait_ns, 2.5e8F);
-}
-
 }  // namespace
 }  // namespace eroica

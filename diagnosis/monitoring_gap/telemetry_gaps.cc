@@ -80,7 +80,8 @@ void TelemetryGaps::Count(const CrossRankView& view) {
   Forget();
   steps_ += static_cast<double>(steps.size());
   const auto add = [&](RankId rank, Unseen unseen) -> Gap& {
-    Gap& gap = gaps_.try_emplace(rank, Gap{.since = view.window_index()}).first->second;
+    Gap& gap = gaps_.try_emplace(rank, Gap{.rank = rank.value, .since = view.window_index()})
+                   .first->second;
     gap.unseen += static_cast<double>(unseen.steps);
     gap.runs += static_cast<double>(unseen.runs);
     return gap;
@@ -239,52 +240,20 @@ std::optional<Finding> TelemetryGaps::Observe(const CrossRankView& view) {
   return Describe(view, listed);
 }
 
-std::string TelemetryGaps::Encode() const {
-  std::string text = fmt::format("2 {}\n", steps_);
-  for (const auto& [rank, gap] : gaps_)
-    text += fmt::format("{} {} {} {} {} {}\n", rank.value, gap.unseen, gap.runs, gap.since,
-                        gap.heard ? 1 : 0, gap.host);
-  for (const RankId rank : heard_) text += fmt::format("heard {}\n", rank.value);
-  for (const RankId rank : ended_) text += fmt::format("ended {}\n", rank.value);
-  return text;
+TelemetryGapsState TelemetryGaps::State() const {
+  TelemetryGapsState state{.steps = steps_, .gaps = {}, .heard = {}, .ended = {}};
+  for (const auto& [rank, gap] : gaps_) state.gaps.push_back(gap);
+  for (const RankId rank : heard_) state.heard.push_back(rank.value);
+  for (const RankId rank : ended_) state.ended.push_back(rank.value);
+  return state;
 }
 
-bool TelemetryGaps::Restore(std::string_view text) {
-  std::istringstream lines{std::string(text)};
-  std::string line;
-  int version = 0;
-  double steps = 0;
-  if (!std::getline(lines, line)) return false;
-  if (std::istringstream head(line); !(head >> version >> steps) || version < 1 || version > 2)
-    return false;
-  std::map<RankId, Gap> gaps;
-  std::set<RankId> ended;
-  std::set<RankId> ever_heard;
-  while (std::getline(lines, line)) {
-    std::istringstream row(line);
-    uint32_t rank = 0;
-    if (line.starts_with("ended ") || line.starts_with("heard ")) {
-      row.ignore(6);
-      if (!(row >> rank)) return false;
-      (line.starts_with("ended ") ? ended : ever_heard).insert(RankId{rank});
-      continue;
-    }
-    int heard = 0;
-    Gap gap;
-    if (!(row >> rank >> gap.unseen)) return false;
-    gap.runs = gap.unseen;
-    if (version > 1 && !(row >> gap.runs)) return false;
-    if (!(row >> gap.since >> heard)) return false;
-    gap.heard = heard != 0;
-    row.ignore();
-    std::getline(row, gap.host);
-    gaps.emplace(RankId{rank}, std::move(gap));
-  }
-  steps_ = steps;
-  gaps_ = std::move(gaps);
-  ended_ = std::move(ended);
-  heard_ = std::move(ever_heard);
-  return true;
+void TelemetryGaps::Restore(TelemetryGapsState state) {
+  *this = TelemetryGaps(options_);
+  steps_ = state.steps;
+  for (TelemetryGap& gap : state.gaps) gaps_.emplace(RankId{gap.rank}, std::move(gap));
+  for (const uint32_t rank : state.heard) heard_.insert(RankId{rank});
+  for (const uint32_t rank : state.ended) ended_.insert(RankId{rank});
 }
 
 }  // namespace eroica

@@ -7,11 +7,10 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "diagnosis/measurements/cross_rank_view.h"
+#include "schemas/diagnosis_state.h"
 #include "schemas/finding.h"
 
 namespace eroica {
@@ -37,19 +36,12 @@ class TelemetryGaps {
   // culprit and has neither id nor state.
   std::optional<Finding> Observe(const CrossRankView& view);
 
-  // For the state store: Restore(Encode()) goes on where it was. False where the text is none of
-  // Encode's; then nothing has changed.
-  std::string Encode() const;
-  bool Restore(std::string_view text);
+  // For the state store: after Restore(State()) it goes on where it was.
+  TelemetryGapsState State() const;
+  void Restore(TelemetryGapsState state);
 
  private:
-  struct Gap {
-    double unseen = 0;   // steps, weighted by age
-    double runs = 0;     // of unseen steps in a row, likewise
-    int64_t since = 0;   // window of the first of them
-    bool heard = false;  // a rank of which nothing was ever heard may not be meant to tell anything
-    std::string host;
-  };
+  using Gap = TelemetryGap;
   struct Unseen {
     size_t steps = 0;
     size_t runs = 0;

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <memory>
 
-#include "stream_ops/diagnose/diagnose_processor.h"
 #include "stream_ops/align/align_processor.h"
+#include "stream_ops/diagnose/diagnose_processor.h"
 #include "stream_ops/summarize/summarize_processor.h"
 
 namespace eroica {

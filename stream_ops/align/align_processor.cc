@@ -1,13 +1,11 @@
 #include "stream_ops/align/align_processor.h"
 
 #include <absl/status/status.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "schemas/check.h"
-#include "state_store/key_schema.h"
 
 namespace eroica {
 namespace {
@@ -24,72 +22,44 @@ std::string Copy(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-absl::Status DamagedProgress(std::string_view what) {
-  return absl::DataLossError(
-      fmt::format("align: the task's {} in the state store cannot be read: move the store's folder "
-                  "away and restart, windows are rebuilt "
-                  "from the input",
-                  what));
-}
-
 }  // namespace
 
 uint64_t AlignProcessor::Unit::rows() const { return windows.open_rows() + RowsOf(carried); }
 
 absl::Status AlignProcessor::Init(ProcessorContext& context) {
   context_ = &context;
-  absl::Status status = RestoreProgress();
-  if (status.ok()) status = RestoreMembers();
-  if (status.ok()) status = RestoreCarried();
-  return status;
+  bool readable = true;
+  const absl::Status scanned = context_->store().Scan(
+      Table::kProgress, "", [&](std::string_view key, std::string_view value) {
+        const auto row = DecodeAlignKey(key);
+        readable = row && RestoreRow(*row, value);
+        return readable;
+      });
+  if (readable) return scanned;
+  return absl::DataLossError(
+      "align: the task's progress in the state store cannot be read: move the store's folder away "
+      "and restart, windows are rebuilt from the input");
 }
 
-absl::Status AlignProcessor::RestoreProgress() {
-  bool damaged = false;
-  absl::Status status = context_->store().Scan(
-      Table::kProgress, ProgressPrefix(), [&](std::string_view key, std::string_view value) {
-        const auto align_key = DecodeAlignKey(key);
-        const auto progress = DecodeProgress(value);
-        damaged = !align_key || !progress;
-        if (!damaged)
-          units_[*align_key].windows.Restore(progress->closed_through, progress->finished);
-        return !damaged;
-      });
-  if (damaged) status.Update(DamagedProgress("progress"));
-  return status;
-}
-
-absl::Status AlignProcessor::RestoreMembers() {
-  bool damaged = false;
-  absl::Status status = context_->store().Scan(
-      Table::kProgress, MembersPrefix(), [&](std::string_view key, std::string_view value) {
-        const auto align_key = DecodeAlignKey(key);
-        auto members = DecodeMembers(value);
-        damaged = !align_key || !members;
-        if (!damaged) units_[*align_key].windows.RestoreMembers(*std::move(members));
-        return !damaged;
-      });
-  if (damaged) status.Update(DamagedProgress("list of members"));
-  return status;
-}
-
-absl::Status AlignProcessor::RestoreCarried() {
-  bool damaged = false;
-  absl::Status status = context_->store().Scan(
-      Table::kProgress, CarriedPrefix(), [&](std::string_view key, std::string_view value) {
-        const auto align_key = DecodeAlignKey(key);
-        CollectiveBatch batch;
-        damaged = !align_key ||
-                  decoder_.Decode(std::as_bytes(std::span(value)), &batch) != DropReason::kNone;
-        if (damaged) return false;
-        pending_rows_ += batch.records.size();
-        probe_.rows_restored += batch.records.size();
-        // the keys' order is that of the ranks
-        units_[*align_key].carried.push_back(std::move(batch));
-        return true;
-      });
-  if (damaged) status.Update(DamagedProgress("carried rows"));
-  return status;
+// Rows come in the order of their families: how far windows are closed, what is carried in the
+// order of ranks, who the members are.
+bool AlignProcessor::RestoreRow(const AlignRow& row, std::string_view value) {
+  Unit& unit = units_[row.key];
+  if (row.family == ProgressFamily::kAligned) {
+    const auto progress = DecodeProgress(value);
+    if (progress) unit.windows.Restore(progress->closed_through, progress->finished);
+    return progress.has_value();
+  }
+  if (row.family == ProgressFamily::kMembers) {
+    auto members = DecodeMembers(value);
+    if (members) unit.windows.RestoreMembers(*std::move(members));
+    return members.has_value();
+  }
+  CollectiveBatch& batch = unit.carried.emplace_back();
+  if (decoder_.Decode(std::as_bytes(std::span(value)), &batch) != DropReason::kNone) return false;
+  pending_rows_ += batch.records.size();
+  probe_.rows_restored += batch.records.size();
+  return true;
 }
 
 absl::Status AlignProcessor::Process(const ConsumerRecord& record) {
@@ -194,8 +164,6 @@ void AlignProcessor::Send(const AlignKey& key, Unit& unit, Alignment alignment) 
   summary.world_size = std::max(summary.world_size, unit.windows.world_size());
   StateChanges& changes = context_->changes();
   if (const auto payload = EncodeOutput(summary, encoder_, *context_)) {
-    const SummaryKey summary_key{{key.job, key.kind, summary.window.index}, key.communicator};
-    changes.Put(Table::kSummaries, EncodeKey(summary_key), Copy(*payload));
     context_->Forward(Topic::kPatterns, JobKey(key.job), PayloadType::kCollectiveSummary, *payload,
                       summary.window.end_ns / kNsPerMs, key.job);
     ++probe_.summaries_sent;
@@ -209,7 +177,7 @@ void AlignProcessor::Send(const AlignKey& key, Unit& unit, Alignment alignment) 
   unit.carried = std::move(alignment.carried);
   KeepCarried(key, unit);
   if (unit.windows.closed_through()) {
-    changes.Put(Table::kProgress, ProgressKey(key),
+    changes.Put(Table::kProgress, AlignedKey(key),
                 EncodeProgress({*unit.windows.closed_through(), unit.windows.FinishedRanks()}));
   }
   pending_rows_ -= alignment.rows.total() - alignment.rows.carried;

@@ -12,6 +12,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schemas/codec.h"
@@ -56,9 +57,8 @@ class AlignProcessor : public Processor {
   };
   using Units = std::map<AlignKey, Unit>;
 
-  absl::Status RestoreProgress();
-  absl::Status RestoreMembers();
-  absl::Status RestoreCarried();
+  // False where the row cannot be read.
+  bool RestoreRow(const AlignRow& row, std::string_view value);
   void CloseOldest(const AlignKey& key, Unit& unit, bool input_has_ended);
   void CloseWhatIsTooMuch(const AlignKey& key, Unit& unit);
   void SettleCarried(const AlignKey& key, Unit& unit);

@@ -2,45 +2,35 @@
 
 #include <utility>
 
-#include "state_store/key_encoding.h"
-
 namespace eroica {
 namespace {
 
-constexpr uint8_t kProgressTag = 0;
-constexpr uint8_t kCarriedTag = 1;
-constexpr uint8_t kMembersTag = 2;
-
-KeyWriter BeginKey(uint8_t tag, const AlignKey& key) {
-  KeyWriter writer;
-  writer.PutByte(tag)
-      .PutString(key.job.value)
+std::string RowKey(ProgressFamily family, const AlignKey& key) {
+  return BeginProgressKey(key.job, family)
       .PutUint64(key.communicator.value)
-      .PutByte(static_cast<uint8_t>(key.kind));
-  return writer;
+      .PutByte(static_cast<uint8_t>(key.kind))
+      .key();
 }
 
 }  // namespace
 
-std::string ProgressPrefix() { return KeyWriter().PutByte(kProgressTag).key(); }
-std::string CarriedPrefix() { return KeyWriter().PutByte(kCarriedTag).key(); }
-std::string MembersPrefix() { return KeyWriter().PutByte(kMembersTag).key(); }
-std::string ProgressKey(const AlignKey& key) { return BeginKey(kProgressTag, key).key(); }
+std::string AlignedKey(const AlignKey& key) { return RowKey(ProgressFamily::kAligned, key); }
+std::string MembersKey(const AlignKey& key) { return RowKey(ProgressFamily::kMembers, key); }
 std::string CarriedKey(const AlignKey& key, RankId rank) {
-  return BeginKey(kCarriedTag, key).PutUint32(rank.value).key();
+  return RowKey(ProgressFamily::kCarried, key) + KeyWriter().PutUint32(rank.value).key();
 }
-std::string MembersKey(const AlignKey& key) { return BeginKey(kMembersTag, key).key(); }
 
-std::optional<AlignKey> DecodeAlignKey(std::string_view key) {
-  KeyReader reader(key);
-  const auto tag = reader.TakeByte();
-  auto job = reader.TakeString();
-  const auto communicator = reader.TakeUint64();
-  const auto kind = reader.TakeByte();
-  if (!tag || *tag > kMembersTag || !kind || *kind >= kWindowKindCount) return std::nullopt;
-  if (*tag == kCarriedTag && !reader.TakeUint32()) return std::nullopt;
-  if (!reader.AtEnd()) return std::nullopt;
-  return AlignKey{JobId(*std::move(job)), CommId(*communicator), static_cast<WindowKind>(*kind)};
+std::optional<AlignRow> DecodeAlignKey(std::string_view key) {
+  std::optional<ProgressKey> row = DecodeProgressKey(key);
+  if (!row || row->family < ProgressFamily::kAligned || row->family > ProgressFamily::kMembers)
+    return std::nullopt;
+  const auto communicator = row->rest.TakeUint64();
+  const auto kind = row->rest.TakeByte();
+  if (!communicator || !kind || *kind >= kWindowKindCount) return std::nullopt;
+  if (row->family == ProgressFamily::kCarried && !row->rest.TakeUint32()) return std::nullopt;
+  if (!row->rest.AtEnd()) return std::nullopt;
+  return AlignRow{row->family, AlignKey{std::move(row->job), CommId(*communicator),
+                                        static_cast<WindowKind>(*kind)}};
 }
 
 std::string EncodeProgress(const AlignProgress& progress) {

@@ -16,6 +16,7 @@
 
 #include "schemas/ids.h"
 #include "schemas/window.h"
+#include "state_store/key_schema.h"
 
 namespace eroica {
 
@@ -34,17 +35,16 @@ struct AlignProgress {
   friend bool operator==(const AlignProgress&, const AlignProgress&) = default;
 };
 
-// Prefixes of the three kinds of rows.
-std::string ProgressPrefix();
-std::string CarriedPrefix();
-std::string MembersPrefix();
-
-std::string ProgressKey(const AlignKey& key);
+std::string AlignedKey(const AlignKey& key);
 std::string CarriedKey(const AlignKey& key, RankId rank);
 std::string MembersKey(const AlignKey& key);
-// Of a progress or members row, or of a carried row without the rank. Nothing where the bytes are
-// no such key.
-std::optional<AlignKey> DecodeAlignKey(std::string_view key);
+// Of any of the three rows; of a carried one without the rank. Nothing where the bytes are no such
+// key.
+struct AlignRow {
+  ProgressFamily family = ProgressFamily::kAligned;
+  AlignKey key;
+};
+std::optional<AlignRow> DecodeAlignKey(std::string_view key);
 
 std::string EncodeProgress(const AlignProgress& progress);
 std::optional<AlignProgress> DecodeProgress(std::string_view value);

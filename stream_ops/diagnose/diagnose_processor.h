@@ -1,7 +1,6 @@
 // The diagnose stage: from the patterns topic to the findings topic. Gathers a job's window, asks
 // RootCause, publishes what changed. Gathers where ranks stand that get no further, and asks the
-// hang operator when all do: no window closes in a hang. Adapter between stream_ops and the pure
-// code beside it; one instance a task, one thread.
+// hang operator when all do: no window closes in a hang. One instance a task, one thread.
 #pragma once
 
 #include <absl/status/status.h>
@@ -16,12 +15,9 @@
 
 #include "diagnosis/explanation/root_cause.h"
 #include "diagnosis/hang/hang_operator.h"
-#include "diagnosis/hang/hang_watch.h"
-#include "diagnosis/ledger/finding_lifecycle.h"
-#include "diagnosis/monitoring_gap/telemetry_gaps.h"
 #include "diagnosis/suppressed_steps.h"
 #include "schemas/codec.h"
-#include "stream_ops/diagnose/job_windows.h"
+#include "stream_ops/diagnose/diagnosed_job.h"
 #include "stream_ops/processor.h"
 
 namespace eroica {
@@ -63,47 +59,20 @@ class DiagnoseProcessor final : public Processor {
   const DiagnoseProbe& probe() const { return probe_; }
 
  private:
-  struct Job {
-    JobWindows windows;
-    FindingLifecycle lifecycle;
-    // profiles of its last windows (job_profile.h), oldest first, of the kind that it was diagnosed
-    // in last
-    std::vector<PatternBatch> history;
-    std::vector<RankTimes> rank_times;  // likewise what its ranks took in them (lasting_excess.h),
-    std::vector<RankTimes> work_times;  // what work they had,
-    std::vector<RankTimes> exchanged;   // and what they exchanged (exchanged_bytes.h)
-    HangWatch hangs;
-    TelemetryGaps gaps;
-  };
-  // The job's state, loaded from the store when it is first met.
-  absl::StatusOr<Job*> FindJob(const JobId& id);
-  absl::Status LoadHistory(const JobId& id, WindowKind kind, Job& job);
-  absl::Status LoadSlots(const std::string& prefix, const JobId& id, WindowKind kind,
-                         std::vector<PatternBatch>* windows);
-  absl::Status LoadTimes(const std::string& prefix, const JobId& id, WindowKind kind,
-                         std::vector<RankTimes>* windows);
-  absl::Status LoadMemory(const JobId& id, Job* job) const;
-  void Remember(const JobId& id, WindowId window_id, const CrossRankView& view, Job& job);
-  void Keep(const std::string& key, const RankTimes& window, const JobId& id,
-            std::vector<RankTimes>& windows);
-  void Store(const std::string& key, const PatternBatch& window);
+  // The job as the store has it when it is first met.
+  absl::StatusOr<DiagnosedJob*> FindJob(const JobId& id);
   void Count(JobWindows::Added added);
-  absl::Status LoadWindows(const JobId& id, Job* job);
-  absl::Status LoadStandstills(const JobId& id, Job* job) const;
-  absl::Status LoadFindings(const JobId& id, Job* job);
   absl::Status Add(PatternBatch batch, const ConsumerRecord& record);
   absl::Status Add(CollectiveSummary summary, const ConsumerRecord& record);
   absl::Status Add(RankStanding standing, const ConsumerRecord& record);
   template <typename T>
   absl::Status DecodeAndAdd(const ConsumerRecord& record);
   absl::Status DeadLetter(DropReason reason);
-  void DiagnoseHangs(const JobId& id, Job& job, bool end);
-  absl::Status CloseComplete(const JobId& id, Job& job);
-  absl::Status Diagnose(const JobId& id, Job& job, WindowId window_id);
-  std::vector<Finding> FindingsOf(const JobId& id, const CrossRankView& view, Job& job);
+  void DiagnoseHangs(const JobId& id, DiagnosedJob& job, bool end);
+  void CloseComplete(const JobId& id, DiagnosedJob& job);
+  void Diagnose(const JobId& id, DiagnosedJob& job, WindowId window_id);
+  std::vector<Finding> FindingsOf(const JobId& id, const CrossRankView& view, DiagnosedJob& job);
   void Publish(Finding finding, int64_t timestamp_ms);
-  template <typename T>
-  std::optional<std::string> Encode(const T& output);
 
   DiagnoseOptions options_;
   RootCause root_cause_;
@@ -111,7 +80,7 @@ class DiagnoseProcessor final : public Processor {
   ProcessorContext* context_ = nullptr;
   Decoder decoder_;
   Encoder encoder_;
-  std::map<JobId, Job> jobs_;
+  std::map<JobId, std::unique_ptr<DiagnosedJob>> jobs_;
   DiagnoseProbe probe_;
 };
 

@@ -68,27 +68,6 @@ bool IsWitness(FunctionClass function_class, std::string_view name) {
          (function_class == FunctionClass::kGpuCompute && WorksOnParameters(name));
 }
 
-// Whether FoldSmallRows folds it.
-bool IsSmall(const FunctionPattern& row, double least_ns, int64_t window_ns) {
-  if (static_cast<double>(row.critical_ns) >= least_ns || IsWitness(row.function_class, row.name))
-    return false;
-  if (IsHidden(row.function_class, row.wait, row.critical_ns, row.total_ns, window_ns))
-    return false;
-  return !IsRuntimeCall(row.function_class, row.wait, row.name) ||
-         static_cast<double>(row.total_ns) < least_ns;
-}
-
-// The same of a row that has not been built.
-bool IsSmall(const FunctionTotals& totals, const FunctionTraits& traits, const std::string& name,
-             double least_ns, int64_t window_ns) {
-  if (static_cast<double>(totals.critical_ns) >= least_ns || IsWitness(traits.function_class, name))
-    return false;
-  if (IsHidden(traits.function_class, traits.wait, totals.critical_ns, totals.total_ns, window_ns))
-    return false;
-  return !IsRuntimeCall(traits.function_class, traits.wait, name) ||
-         static_cast<double>(totals.total_ns) < least_ns;
-}
-
 // The functions that ran: by FunctionId where all have room, else those with the most critical time
 // first.
 std::vector<uint32_t> InOrder(const CriticalPathSweep& sweep, const FunctionTable& functions,
@@ -108,6 +87,16 @@ std::vector<uint32_t> InOrder(const CriticalPathSweep& sweep, const FunctionTabl
 }
 
 }  // namespace
+
+bool IsSmall(const FunctionTotals& totals, const FunctionTraits& traits, std::string_view name,
+             double least_ns, int64_t window_ns) {
+  if (static_cast<double>(totals.critical_ns) >= least_ns || IsWitness(traits.function_class, name))
+    return false;
+  if (IsHidden(traits.function_class, traits.wait, totals.critical_ns, totals.total_ns, window_ns))
+    return false;
+  return !IsRuntimeCall(traits.function_class, traits.wait, name) ||
+         static_cast<double>(totals.total_ns) < least_ns;
+}
 
 void BuildPatternRows(const CriticalPathSweep& sweep, const FunctionTable& functions,
                       const ResourceAccount& resources, std::span<const FunctionBytes> bytes,
@@ -136,15 +125,6 @@ void BuildPatternRows(const CriticalPathSweep& sweep, const FunctionTable& funct
   };
   if (order.size() > limits.rows_max)
     std::sort(batch->patterns.begin(), batch->patterns.end(), by_id);
-}
-
-void FoldSmallRows(double share_min, PatternBatch* batch) {
-  const double least_ns = share_min * static_cast<double>(batch->window.duration_ns());
-  std::erase_if(batch->patterns, [&](const FunctionPattern& row) {
-    if (!IsSmall(row, least_ns, batch->window.duration_ns())) return false;
-    Fold(row.function_class, row.critical_ns, batch);
-    return true;
-  });
 }
 
 }  // namespace eroica

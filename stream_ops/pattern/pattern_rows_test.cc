@@ -82,8 +82,7 @@ TEST_F(PatternRowsTest, MuAndSigmaComeFromTheResourceOfTheClass) {
 }
 
 TEST_F(PatternRowsTest, SmallFunctionsAreFoldedButCollectivesStay) {
-  Build();
-  FoldSmallRows(0.005, &batch_);
+  Build({.fold_below = 0.005});
   EXPECT_EQ(batch_.patterns.size(), 4u);
   EXPECT_EQ(Find("tiny"), nullptr);
   EXPECT_NE(Find("all_reduce"), nullptr);
@@ -91,61 +90,39 @@ TEST_F(PatternRowsTest, SmallFunctionsAreFoldedButCollectivesStay) {
   EXPECT_EQ(batch_.folded_critical_ns[static_cast<size_t>(FunctionClass::kGpuCompute)], 3);
 }
 
-TEST(FoldSmallRows, OptimizersStayHoweverShort) {
-  PatternBatch batch;
-  batch.window.end_ns = 1000;
-  for (const FunctionClass function_class : {FunctionClass::kGpuCompute, FunctionClass::kCpuOp}) {
-    FunctionPattern& pattern = batch.patterns.emplace_back();
-    pattern.name = "multi_tensor_apply_kernel<AdamFunctor>";
-    pattern.function_class = function_class;
-    pattern.critical_ns = 1;
-  }
-  FoldSmallRows(0.005, &batch);
-  ASSERT_EQ(batch.patterns.size(), 1u);
-  EXPECT_EQ(batch.patterns[0].function_class, FunctionClass::kGpuCompute);
+// Of a window of 1000 ns; small is less than 5 ns.
+bool IsSmallRow(FunctionClass function_class, std::string_view name, int64_t critical_ns,
+                int64_t total_ns, WaitKind wait = WaitKind::kNone) {
+  FunctionTotals totals;
+  totals.critical_ns = critical_ns;
+  totals.total_ns = total_ns;
+  FunctionTraits traits;
+  traits.function_class = function_class;
+  traits.wait = wait;
+  return IsSmall(totals, traits, name, 5, 1000);
 }
 
-TEST(FoldSmallRows, CallsOfTheRuntimeStayBelowTheirFrames) {
-  PatternBatch batch;
-  batch.window.end_ns = 1000;
-  const auto row = [](std::string name, WaitKind wait, int64_t total_ns) {
-    FunctionPattern pattern;
-    pattern.name = std::move(name);
-    pattern.wait = wait;
-    pattern.total_ns = total_ns;
-    return pattern;
-  };
-  batch.patterns = {row("cudaMalloc", WaitKind::kNone, 50),
-                    row("cuMemAlloc", WaitKind::kNone, 50),
-                    row("cudaStreamSynchronize", WaitKind::kOther, 50),
-                    row("cudaFree", WaitKind::kNone, 3),
-                    row("cublasSgemm", WaitKind::kNone, 50),
-                    row("aten::add", WaitKind::kNone, 50)};
-  FoldSmallRows(0.005, &batch);
-  ASSERT_EQ(batch.patterns.size(), 2u);
-  EXPECT_EQ(batch.patterns[0].name, "cudaMalloc");
-  EXPECT_EQ(batch.patterns[1].name, "cuMemAlloc");
+TEST(IsSmall, OptimizersStayHoweverShort) {
+  constexpr std::string_view kAdam = "multi_tensor_apply_kernel<AdamFunctor>";
+  EXPECT_FALSE(IsSmallRow(FunctionClass::kGpuCompute, kAdam, 1, 0));
+  EXPECT_TRUE(IsSmallRow(FunctionClass::kCpuOp, kAdam, 1, 0));
 }
 
-TEST(FoldSmallRows, WhatTheTrainingThreadRunsHiddenStaysUnlessItWaits) {
-  PatternBatch batch;
-  batch.window.end_ns = 1000;
-  const auto row = [](FunctionClass function_class, int64_t total_ns,
-                      WaitKind wait = WaitKind::kNone) {
-    FunctionPattern pattern;
-    pattern.function_class = function_class;
-    pattern.wait = wait;
-    pattern.critical_ns = 1;
-    pattern.total_ns = total_ns;
-    return pattern;
-  };
-  batch.patterns = {row(FunctionClass::kPython, 20), row(FunctionClass::kPython, 19),
-                    row(FunctionClass::kCpuOp, 20),
-                    row(FunctionClass::kPython, 20, WaitKind::kOther)};
-  FoldSmallRows(0.005, &batch);
-  ASSERT_EQ(batch.patterns.size(), 1u);
-  EXPECT_EQ(batch.patterns[0].total_ns, 20);
-  EXPECT_EQ(batch.folded_functions, 3u);
+TEST(IsSmall, CallsOfTheRuntimeStayBelowTheirFrames) {
+  const FunctionClass kCall = FunctionPattern().function_class;
+  EXPECT_FALSE(IsSmallRow(kCall, "cudaMalloc", 0, 50));
+  EXPECT_FALSE(IsSmallRow(kCall, "cuMemAlloc", 0, 50));
+  EXPECT_TRUE(IsSmallRow(kCall, "cudaStreamSynchronize", 0, 50, WaitKind::kOther));
+  EXPECT_TRUE(IsSmallRow(kCall, "cudaFree", 0, 3));
+  EXPECT_TRUE(IsSmallRow(kCall, "cublasSgemm", 0, 50));
+  EXPECT_TRUE(IsSmallRow(kCall, "aten::add", 0, 50));
+}
+
+TEST(IsSmall, WhatTheTrainingThreadRunsHiddenStaysUnlessItWaits) {
+  EXPECT_FALSE(IsSmallRow(FunctionClass::kPython, "", 1, 20));
+  EXPECT_TRUE(IsSmallRow(FunctionClass::kPython, "", 1, 19));
+  EXPECT_TRUE(IsSmallRow(FunctionClass::kCpuOp, "", 1, 20));
+  EXPECT_TRUE(IsSmallRow(FunctionClass::kPython, "", 1, 20, WaitKind::kOther));
 }
 
 TEST_F(PatternRowsTest, LimitsKeepTheLargest) {

@@ -43,7 +43,7 @@ class EdgeSummarizer final : private ProcessorContext {
 
   // For producers that hand over their own batches in order: windows close at once when the rank
   // begins the next.
-  static SummarizeOptions InOrder() { return {.out_of_orderness_ns = 0, .keep_in_full = false}; }
+  static SummarizeOptions InOrder() { return {.out_of_orderness_ns = 0}; }
 
   // kInvalidArgument for a batch that breaks its invariants; it is left out.
   absl::Status Add(const EventBatch& batch);

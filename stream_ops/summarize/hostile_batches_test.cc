@@ -234,7 +234,7 @@ TEST(HostileBatches, WhatOneBatchSaysOfItsWindowsIsNotHeldAtOnce) {
 
 // The same of a rank that has said its last word.
 TEST(HostileBatches, ARankIsFinishedWhenItsLastWindowIsClosed) {
-  constexpr size_t kWindows = 60;
+  constexpr size_t kWindows = 120;
   SummarizeHarness harness({.out_of_orderness_ns = 0});
   EventBatchBuilder builder(0, 0);
   for (int i = 0; i < 500; ++i) {

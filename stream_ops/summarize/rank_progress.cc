@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 
+#include "state_store/key_schema.h"
+
 namespace eroica {
 namespace {
 
@@ -261,15 +263,15 @@ absl::StatusOr<ReportedUntil> DecodeReportedUntil(std::string_view bytes) {
 }
 
 std::string RankProgressKey(const JobId& job, RankId rank) {
-  return fmt::format("{}{}/{:08x}", kRankPrefix, job.value, rank.value);
+  return BeginProgressKey(job, ProgressFamily::kRank).PutUint32(rank.value).key();
 }
 
 std::string CommunicatorProgressKey(const JobId& job, CommId communicator) {
-  return fmt::format("{}{}/{:016x}", kCommunicatorPrefix, job.value, communicator.value);
+  return BeginProgressKey(job, ProgressFamily::kCommunicator).PutUint64(communicator.value).key();
 }
 
 std::string ReportedKey(const JobId& job, RankId rank) {
-  return fmt::format("{}{}/{:08x}", kReportedPrefix, job.value, rank.value);
+  return BeginProgressKey(job, ProgressFamily::kReported).PutUint32(rank.value).key();
 }
 
 }  // namespace eroica

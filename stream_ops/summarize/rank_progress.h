@@ -70,12 +70,8 @@ std::string Encode(const ReportedUntil& reported);
 absl::StatusOr<ReportedUntil> DecodeReportedUntil(std::string_view bytes);
 
 // Keys in Table::kProgress, within the task's own part of it.
-inline constexpr std::string_view kRankPrefix = "rank/";
-inline constexpr std::string_view kCommunicatorPrefix = "communicator/";
-inline constexpr std::string_view kReportedPrefix = "reported/";
 std::string RankProgressKey(const JobId& job, RankId rank);
 std::string CommunicatorProgressKey(const JobId& job, CommId communicator);
-
 std::string ReportedKey(const JobId& job, RankId rank);
 
 }  // namespace eroica

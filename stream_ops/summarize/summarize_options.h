@@ -17,8 +17,6 @@ struct SummarizeOptions {
   // diagnose. Collectives never are, nor kernels that work on parameters, nor calls of the device's
   // runtime that run for as long.
   double fold_below = 0.005;
-  // The patterns in full go to the store. At the edge there is nobody who would read them.
-  bool keep_in_full = true;
 };
 
 }  // namespace eroica

@@ -2,25 +2,21 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "schemas/check.h"
+#include "state_store/key_schema.h"
 
 namespace eroica {
 namespace {
 
-// Everything under the prefix; the first value that cannot be decoded ends it.
-template <typename Decode, typename Load>
-absl::Status LoadAll(const StateStore& store, std::string_view prefix, Decode decode, Load load) {
-  absl::Status status;
-  const absl::Status scan =
-      store.Scan(Table::kProgress, prefix, [&](std::string_view, std::string_view value) {
-        auto decoded = decode(value);
-        status = decoded.status();
-        if (status.ok()) load(*std::move(decoded));
-        return status.ok();
-      });
-  return scan.ok() ? status : scan;
+// Takes what the row says, if it can be read.
+template <typename T, typename Load>
+absl::Status LoadRow(absl::StatusOr<T> row, Load load) {
+  if (row.ok()) load(*std::move(row));
+  return row.status();
 }
 
 }  // namespace
@@ -52,15 +48,23 @@ absl::Status SummarizeProcessor::Init(ProcessorContext& context) {
     if (const auto rank = job.ranks.find(reported.rank); rank != job.ranks.end())
       rank->second.RestoreReported(reported.time_ns);
   };
-  const StateStore& store = context.store();
-  if (absl::Status status = LoadAll(store, kRankPrefix, DecodeRankProgress, load_rank);
-      !status.ok())
-    return status;
-  if (absl::Status status =
-          LoadAll(store, kCommunicatorPrefix, DecodeCommunicator, load_communicator);
-      !status.ok())
-    return status;
-  return LoadAll(store, kReportedPrefix, DecodeReportedUntil, load_reported);
+  absl::Status status;
+  // The rows of a job come in the order of their families: its ranks before what they reported.
+  const absl::Status scanned =
+      context.store().Scan(Table::kProgress, "", [&](std::string_view key, std::string_view value) {
+        const std::optional<ProgressKey> row = DecodeProgressKey(key);
+        if (row && row->family == ProgressFamily::kRank) {
+          status = LoadRow(DecodeRankProgress(value), load_rank);
+        } else if (row && row->family == ProgressFamily::kCommunicator) {
+          status = LoadRow(DecodeCommunicator(value), load_communicator);
+        } else if (row && row->family == ProgressFamily::kReported) {
+          status = LoadRow(DecodeReportedUntil(value), load_reported);
+        } else {
+          status = absl::DataLossError("summarize: the state store has a row that is not its own");
+        }
+        return status.ok();
+      });
+  return scanned.ok() ? status : scanned;
 }
 
 absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {

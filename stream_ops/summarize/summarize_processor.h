@@ -5,9 +5,8 @@
 // Out: Topic::kPatterns, a PatternBatch a rank and window, small functions folded, and a
 // RankStanding a report of progress; Topic::kCollectives,
 //      a CollectiveBatch for each communicator that the rank is a member of, empty ones too, so
-//      that align knows the rank is through. Table::kPatterns: the patterns in full.
-//      Table::kProgress: how far each rank's windows are closed; the rest of the state is read
-//      again from the input, see RestartOffset.
+//      that align knows the rank is through. Table::kProgress: how far each rank's windows are
+//      closed; the rest of the state is read again from the input, see RestartOffset.
 // Time: event time of each rank (rank_windows.h). The result depends neither on the order of
 // arrival within the out-of-orderness bound, nor on
 //      duplicates, the number of partitions, or a restart.

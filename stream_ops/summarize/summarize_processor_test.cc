@@ -443,7 +443,7 @@ TEST(SummarizeProcessor, FewMembersOfALargeCommunicatorListIt) {
   }
 }
 
-TEST(SummarizeProcessor, SmallFunctionsAreFoldedForDiagnoseAndKeptInTheStore) {
+TEST(SummarizeProcessor, SmallFunctionsAreFolded) {
   SummarizeHarness harness;
   harness.Process(EventBatchBuilder(0, 0)
                       .Ran("large", 0, kSecond)
@@ -454,13 +454,6 @@ TEST(SummarizeProcessor, SmallFunctionsAreFoldedForDiagnoseAndKeptInTheStore) {
   EXPECT_EQ(FindPattern(sent, "small"), nullptr);
   EXPECT_EQ(sent.folded_functions, 1u);
   EXPECT_EQ(sent.folded_critical_ns[static_cast<size_t>(FunctionClass::kPython)], 1000);
-  const auto stored = harness.stored().Get(
-      Table::kPatterns, EncodeKey(PatternKey{{JobId{"job"}, WindowKind::kTime, 0}, RankId{0}}));
-  ASSERT_TRUE(stored.ok() && stored->has_value());
-  PatternBatch full;
-  ASSERT_EQ(Decoder().Decode(std::as_bytes(std::span(**stored)), &full), DropReason::kNone);
-  EXPECT_NE(FindPattern(full, "small"), nullptr);
-  EXPECT_EQ(full.folded_functions, 0u);
 }
 
 TEST(SummarizeProcessor, SamplesBecomeMuAndSigma) {

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 #include <utility>
 
-#include "state_store/key_schema.h"
 #include "stream_ops/pattern/resource_levels.h"
 #include "stream_ops/summarize/member_list.h"
 #include "stream_ops/summarize/stage_split.h"
@@ -16,10 +14,6 @@ namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
 constexpr uint64_t kBytesBesidePayload = 512;  // key, headers and allocations, about
-
-std::string Copy(Bytes bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 // Of the job before it was started anew with fewer ranks: what it left in a window, and its
 // communicators.
@@ -65,9 +59,8 @@ void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable
     if (since_ns < closed.window.end_ns) patterns_.communicators.push_back(communicator);
   }
   CollectRecords(sink, closed, rank);
-  const SummarizeOptions& options = shared_->options;
   BuildPatternRows(sweep_, functions, resources_, bytes_,
-                   {.fold_below = options.keep_in_full ? 0 : options.fold_below}, &patterns_);
+                   {.fold_below = shared_->options.fold_below}, &patterns_);
   SendPatterns(context);
   SendCollectives(sink, closed, world_size, rank.progress());
 }
@@ -113,13 +106,6 @@ std::optional<Bytes> WindowEmitter::Encode(const T& output, ProcessorContext& co
 }
 
 void WindowEmitter::SendPatterns(ProcessorContext& context) {
-  if (shared_->options.keep_in_full) {
-    const WindowKey window{patterns_.job, patterns_.window.kind, patterns_.window.index};
-    if (const auto payload = Encode(patterns_, context))
-      context.changes().Put(Table::kPatterns, EncodeKey(PatternKey{window, patterns_.rank}),
-                            Copy(*payload));
-  }
-  FoldSmallRows(shared_->options.fold_below, &patterns_);
   if (const auto payload = Encode(patterns_, context))
     context.Forward(Topic::kPatterns, JobKey(patterns_.job), PayloadType::kPatternBatch, *payload,
                     patterns_.window.end_ns / kNsPerMs, patterns_.job);

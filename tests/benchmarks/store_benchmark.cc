@@ -1,5 +1,5 @@
-// The store under a big job: the patterns of 10,000 ranks in one window, 40 KB each, written and
-// scanned.
+// The store under a big job: how far the windows of 10,000 ranks are closed, 2 KB each, written
+// with each window and read at a restart.
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
@@ -15,9 +15,9 @@ namespace eroica {
 namespace {
 
 constexpr uint32_t kRanks = 10'000;
-constexpr size_t kValueBytes = 40'000;
+constexpr size_t kValueBytes = 2'000;
 
-// Half noise, half repetition, as encoded patterns are.
+// Half noise, half repetition, as encoded progress is.
 std::string MakeValue() {
   std::mt19937 random(1);
   std::string value(kValueBytes, '\0');
@@ -45,16 +45,18 @@ std::unique_ptr<RocksDbStore> Open(const Folder& folder, benchmark::State& state
   return store.ok() ? *std::move(store) : nullptr;
 }
 
-WindowKey Window(int64_t index) { return {JobId("benchmark"), WindowKind::kTime, index}; }
+const JobId kJob("benchmark");
+
+std::string RankKey(uint32_t rank) {
+  return BeginProgressKey(kJob, ProgressFamily::kRank).PutUint32(rank).key();
+}
 
 // In commits of so many ranks at once.
-bool WriteWindow(StateStore& store, int64_t index, uint32_t ranks_at_once,
-                 const std::string& value) {
+bool WriteWindow(StateStore& store, uint32_t ranks_at_once, const std::string& value) {
   for (uint32_t rank = 0; rank < kRanks;) {
     StateChanges changes;
-    for (uint32_t i = 0; i < ranks_at_once; ++i, ++rank) {
-      changes.Put(Table::kPatterns, EncodeKey(PatternKey{Window(index), RankId(rank)}), value);
-    }
+    for (uint32_t i = 0; i < ranks_at_once; ++i, ++rank)
+      changes.Put(Table::kProgress, RankKey(rank), value);
     changes.Put(Table::kPositions, "position", std::to_string(rank));
     if (!store.Write(changes).ok()) return false;
   }
@@ -66,9 +68,8 @@ void BM_WriteWindow(benchmark::State& state) {
   const auto store = Open(folder, state);
   if (store == nullptr) return;
   const std::string value = MakeValue();
-  int64_t index = 0;
   for (auto _ : state) {
-    if (!WriteWindow(*store, index++, static_cast<uint32_t>(state.range(0)), value))
+    if (!WriteWindow(*store, static_cast<uint32_t>(state.range(0)), value))
       state.SkipWithError("a write failed");
   }
   state.SetItemsProcessed(state.iterations() * kRanks);
@@ -81,41 +82,39 @@ BENCHMARK(BM_WriteWindow)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-void BM_ScanWindow(benchmark::State& state) {
+void BM_ScanJob(benchmark::State& state) {
   const Folder folder;
   const auto store = Open(folder, state);
   if (store == nullptr) return;
   const std::string value = MakeValue();
-  for (int64_t index = 0; index < 3; ++index) {
-    if (!WriteWindow(*store, index, 100, value)) state.SkipWithError("a write failed");
+  for (int window = 0; window < 3; ++window) {
+    if (!WriteWindow(*store, 100, value)) state.SkipWithError("a write failed");
   }
-  const std::string prefix = EncodeKey(Window(1));
   for (auto _ : state) {
     size_t rows = 0;
     size_t bytes = 0;
     const absl::Status status =
-        store->Scan(Table::kPatterns, prefix, [&](std::string_view, std::string_view row) {
+        store->Scan(Table::kProgress, EncodeKey(kJob), [&](std::string_view, std::string_view row) {
           ++rows;
           bytes += row.size();
           return true;
         });
-    if (!status.ok() || rows != kRanks) state.SkipWithError("the window is not whole");
+    if (!status.ok() || rows != kRanks) state.SkipWithError("the job is not whole");
     benchmark::DoNotOptimize(bytes);
   }
   state.SetItemsProcessed(state.iterations() * kRanks);
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(kRanks * kValueBytes));
 }
-BENCHMARK(BM_ScanWindow)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_ScanJob)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 void BM_GetOneRank(benchmark::State& state) {
   const Folder folder;
   const auto store = Open(folder, state);
-  if (store == nullptr || !WriteWindow(*store, 0, 100, MakeValue())) return;
+  if (store == nullptr || !WriteWindow(*store, 100, MakeValue())) return;
   std::mt19937 random(1);
   for (auto _ : state) {
-    const auto value = store->Get(
-        Table::kPatterns,
-        EncodeKey(PatternKey{Window(0), RankId(static_cast<uint32_t>(random() % kRanks))}));
+    const auto value =
+        store->Get(Table::kProgress, RankKey(static_cast<uint32_t>(random() % kRanks)));
     if (!value.ok() || !value->has_value()) state.SkipWithError("a rank is missing");
   }
 }

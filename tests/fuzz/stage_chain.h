@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "stream_ops/diagnose/diagnose_processor.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/align/align_processor.h"
-#include "stream_ops/diagnose/diagnose_processor.h"
 #include "stream_ops/summarize/summarize_processor.h"
 
 namespace eroica {

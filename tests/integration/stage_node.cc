@@ -75,9 +75,6 @@ class DyingStore : public StateStore {
     if (last) Die();
     return status;
   }
-  absl::Status DropRange(Table table, std::string_view begin, std::string_view end) override {
-    return inner_.DropRange(table, begin, end);
-  }
 
  private:
   StateStore& inner_;

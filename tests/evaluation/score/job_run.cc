@@ -5,10 +5,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "stream_ops/diagnose/diagnose_processor.h"
 #include "schemas/codec.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/align/align_processor.h"
+#include "stream_ops/diagnose/diagnose_processor.h"
 #include "stream_ops/runtime/bounded_run.h"
 #include "stream_ops/runtime/topic_layout.h"
 

@@ -6,9 +6,9 @@
 
 #include <functional>
 
-#include "stream_ops/diagnose/job_windows.h"
 #include "diagnosis/measurements/cross_rank_view.h"
 #include "schemas/codec.h"
+#include "stream_ops/diagnose/job_windows.h"
 #include "stream_ops/log/log.h"
 
 namespace eroica {

@@ -1,0 +1,123 @@
+#include "stream_ops/diagnose/diagnosed_job.h"
+
+#include <absl/strings/escaping.h>
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "schemas/codec.h"
+#include "schemas/diagnosis_state.h"
+#include "state_store/key_schema.h"
+
+namespace eroica {
+namespace {
+
+std::string NumberValue(int64_t number) { return KeyWriter().PutInt64(number).key(); }
+
+std::optional<int64_t> NumberIn(std::string_view value) {
+  KeyReader reader(value);
+  const std::optional<int64_t> number = reader.TakeInt64();
+  return reader.AtEnd() ? number : std::nullopt;
+}
+
+// False where the row cannot be read.
+bool RestoreClosedWindow(KeyReader key, std::string_view value, JobWindows& windows) {
+  const auto kind = key.TakeByte();
+  const auto index = NumberIn(value);
+  if (!kind || *kind >= kWindowKindCount || !key.AtEnd() || !index) return false;
+  windows.RestoreClosed({static_cast<WindowKind>(*kind), *index});
+  return true;
+}
+
+bool RestoreStandstill(KeyReader key, std::string_view value, HangWatch& hangs) {
+  const auto step = key.TakeInt64();
+  const auto level = NumberIn(value);
+  if (!step || !key.AtEnd() || !level) return false;
+  hangs.RestoreLookedAt(*step, static_cast<int>(*level));
+  return true;
+}
+
+template <typename State, typename Owner>
+bool RestoreState(std::string_view value, Owner& owner) {
+  State state;
+  if (!DecodeState(value, &state)) return false;
+  owner.Restore(std::move(state));
+  return true;
+}
+
+bool RestoreRow(ProgressKey key, std::string_view value, DiagnosedJob& job) {
+  switch (key.family) {
+    case ProgressFamily::kClosedWindow: return RestoreClosedWindow(key.rest, value, job.windows);
+    case ProgressFamily::kStandstill: return RestoreStandstill(key.rest, value, job.hangs);
+    case ProgressFamily::kLedger: return RestoreState<LedgerState>(value, job.lifecycle);
+    case ProgressFamily::kTelemetryGaps: return RestoreState<TelemetryGapsState>(value, job.gaps);
+    default: return job.history.Restore(std::move(key), value).ok();
+  }
+}
+
+absl::Status RestoreProgress(const StateStore& store, const JobId& id, DiagnosedJob& job) {
+  bool readable = true;
+  const absl::Status scanned = store.Scan(
+      Table::kProgress, EncodeKey(id), [&](std::string_view key, std::string_view value) {
+        std::optional<ProgressKey> row = DecodeProgressKey(key);
+        readable = row && RestoreRow(*std::move(row), value, job);
+        return readable;
+      });
+  job.history.FinishRestore();
+  if (readable) return scanned;
+  return absl::DataLossError(
+      fmt::format("what is kept of job {} in the state store cannot be read: move the store's "
+                  "folder away and restart, the job is diagnosed anew from the input",
+                  absl::Utf8SafeCHexEscape(id.value)));
+}
+
+absl::Status RestoreFindings(const StateStore& store, const JobId& id, DiagnosedJob& job) {
+  Decoder decoder;
+  return store.Scan(Table::kFindings, EncodeKey(id), [&](std::string_view, std::string_view value) {
+    Finding finding;
+    if (decoder.Decode(std::as_bytes(std::span(value)), &finding) == DropReason::kNone)
+      job.lifecycle.Restore(std::move(finding));
+    return true;
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DiagnosedJob>> LoadJob(const StateStore& store, const JobId& id) {
+  auto job = std::make_unique<DiagnosedJob>();
+  absl::Status status = RestoreProgress(store, id, *job);
+  if (status.ok()) status = RestoreFindings(store, id, *job);
+  if (!status.ok()) return status;
+  return job;
+}
+
+void KeepClosedWindow(const JobId& id, WindowId window, StateChanges& changes) {
+  changes.Put(Table::kProgress,
+              BeginProgressKey(id, ProgressFamily::kClosedWindow)
+                  .PutByte(static_cast<uint8_t>(window.first))
+                  .key(),
+              NumberValue(window.second));
+}
+
+void KeepStandstill(const JobId& id, int64_t step, int level, StateChanges& changes) {
+  changes.Put(Table::kProgress,
+              BeginProgressKey(id, ProgressFamily::kStandstill).PutInt64(step).key(),
+              NumberValue(level));
+}
+
+void KeepLedger(const JobId& id, const FindingLifecycle& lifecycle, StateChanges& changes) {
+  changes.Put(Table::kProgress, BeginProgressKey(id, ProgressFamily::kLedger).key(),
+              EncodeState(lifecycle.State()));
+}
+
+void KeepTelemetryGaps(const JobId& id, const TelemetryGaps& gaps, StateChanges& changes) {
+  changes.Put(Table::kProgress, BeginProgressKey(id, ProgressFamily::kTelemetryGaps).key(),
+              EncodeState(gaps.State()));
+}
+
+}  // namespace eroica

@@ -1,0 +1,36 @@
+// One job as its diagnose task holds it, and how it is kept in the state store.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <memory>
+
+#include "diagnosis/hang/hang_watch.h"
+#include "diagnosis/ledger/finding_lifecycle.h"
+#include "diagnosis/monitoring_gap/telemetry_gaps.h"
+#include "schemas/ids.h"
+#include "state_store/state_store.h"
+#include "stream_ops/diagnose/job_history.h"
+#include "stream_ops/diagnose/job_windows.h"
+
+namespace eroica {
+
+struct DiagnosedJob {
+  JobWindows windows;
+  FindingLifecycle lifecycle;
+  JobHistory history;
+  HangWatch hangs;
+  TelemetryGaps gaps;
+};
+
+// As the store has it; a new one where it has nothing of the job. kDataLoss: a row cannot be read.
+absl::StatusOr<std::unique_ptr<DiagnosedJob>> LoadJob(const StateStore& store, const JobId& id);
+
+// The job's rows of kProgress that change with each window, but for its history.
+void KeepClosedWindow(const JobId& id, WindowId window, StateChanges& changes);
+void KeepStandstill(const JobId& id, int64_t step, int level, StateChanges& changes);
+void KeepLedger(const JobId& id, const FindingLifecycle& lifecycle, StateChanges& changes);
+void KeepTelemetryGaps(const JobId& id, const TelemetryGaps& gaps, StateChanges& changes);
+
+}  // namespace eroica
