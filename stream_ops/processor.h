@@ -23,6 +23,7 @@ enum class PunctuationType : uint8_t {
   // runtime)
   kIdle = 0,
   kEndOfInput = 1,  // a bounded run: nothing more will come; close every window
+  kMinute = 2,      // another minute of wall time has passed; in no bounded run
 };
 
 class ProcessorContext {

@@ -20,18 +20,23 @@ int64_t NowNs() {
 
 Topology EroicaTopology(const NodeConfig& config, RunLength length) {
   constexpr int64_t kNsPerMs = 1'000'000;
+  const JobRetention jobs{.silent_minutes = config.state.job_retention_minutes,
+                          .ended_kept = static_cast<size_t>(config.state.ended_jobs_kept)};
   const SummarizeOptions summarize{
       .window_ns = config.summarize.window_ms * kNsPerMs,
       .out_of_orderness_ns = config.summarize.out_of_orderness_ms * kNsPerMs,
-      .fold_below = config.summarize.fold_below};
-  AlignOptions align;
+      .fold_below = config.summarize.fold_below,
+      .jobs = jobs};
+  AlignOptions align{.jobs = jobs};
   align.pending_rows_max = static_cast<uint64_t>(config.align.pending_rows_max);
   if (length == RunLength::kEndless)
     align.open_windows_max = static_cast<size_t>(config.align.open_windows_max);
-  return ThreeStages(
-      [summarize] { return std::make_unique<SummarizeProcessor>(summarize); },
-      [align] { return std::make_unique<AlignProcessor>(align); },
-      [] { return std::make_unique<DiagnoseProcessor>(DiagnoseOptions{.wall_clock_ns = NowNs}); });
+  return ThreeStages([summarize] { return std::make_unique<SummarizeProcessor>(summarize); },
+                     [align] { return std::make_unique<AlignProcessor>(align); },
+                     [jobs] {
+                       return std::make_unique<DiagnoseProcessor>(
+                           DiagnoseOptions{.wall_clock_ns = NowNs, .jobs = jobs});
+                     });
 }
 
 StageThreadsOptions ThreadOptions(const NodeConfig& config) {

@@ -46,6 +46,8 @@ struct NodeConfig {
     std::string folder;  // empty: beside the recording, or eroica-state
     int64_t memory_mib = 256;
     bool survive_power_loss = false;
+    int64_t job_retention_minutes = int64_t{24} * 60;
+    int64_t ended_jobs_kept = 256;
   } state;
 
   struct Summarize {

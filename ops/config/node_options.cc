@@ -139,6 +139,14 @@ void AddState(std::vector<Option>* options) {
                            "Every commit is synced to the disk. Without, a commit survives the "
                            "death of the process, but not of the machine."},
                           FIELD(state.survive_power_loss)));
+  options->push_back(Number({"state.job_retention_minutes", "minutes",
+                             "A job of which nothing came for so long is forgotten; if it comes "
+                             "back, it begins anew. Its findings stay."},
+                            1, 525'600, FIELD(state.job_retention_minutes)));
+  options->push_back(Number({"state.ended_jobs_kept", "jobs",
+                             "Of the jobs that have ended the newest so many are still known in "
+                             "each task, so that what comes late or twice is taken for that."},
+                            0, 1'000'000, FIELD(state.ended_jobs_kept)));
 }
 
 void AddStages(std::vector<Option>* options) {

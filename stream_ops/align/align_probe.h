@@ -27,6 +27,7 @@ struct AlignProbe {
   uint64_t windows_overrun = 0;  // closed because too much was open
   uint64_t summaries_sent = 0;
   uint64_t summaries_dropped = 0;  // broke the rules of their type (ProcessorContext::DropOutput)
+  uint64_t jobs_forgotten = 0;     // that were over (job_ages.h)
   SummaryCuts cuts;                // of summaries that went on without
 };
 

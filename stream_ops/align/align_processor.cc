@@ -45,6 +45,8 @@ absl::Status AlignProcessor::Init(ProcessorContext& context) {
 // order of ranks, who the members are.
 bool AlignProcessor::RestoreRow(const AlignRow& row, std::string_view value) {
   Unit& unit = units_[row.key];
+  ages_.Hear(row.key.job, -1, true);
+  SetEnded(row.key.job, unit, false);
   if (row.family == ProgressFamily::kAligned) {
     const auto progress = DecodeProgress(value);
     if (progress) unit.windows.Restore(progress->closed_through, progress->finished);
@@ -83,12 +85,39 @@ absl::Status AlignProcessor::Process(const ConsumerRecord& record) {
     probe_.rows_dropped += rows;
   } else {
     pending_rows_ += rows;
+    SetEnded(key.job, unit, false);
   }
+  next_offset_ = record.offset + 1;
+  ages_.Hear(key.job, record.offset, reason == DropReason::kNone);
   while (unit.windows.OldestIsComplete()) {
     ++probe_.windows_complete;
     CloseOldest(key, unit, /*input_has_ended=*/false);
   }
   CloseWhatIsTooMuch(key, unit);
+  return ForgetJobs();
+}
+
+void AlignProcessor::SetEnded(const JobId& job, Unit& unit, bool ended) {
+  if (unit.ended == ended) return;
+  unit.ended = ended;
+  size_t& going_on = going_on_[job];
+  going_on += ended ? size_t(-1) : 1;
+  if (going_on == 0) ages_.End(job);
+}
+
+absl::Status AlignProcessor::ForgetJobs() {
+  if (!ages_.may_be_over()) return absl::OkStatus();
+  for (const JobId& job : ages_.TakeOver(RestartOffset(next_offset_))) {
+    const auto first = units_.lower_bound({.job = job, .communicator = {}, .kind = {}});
+    auto end = first;
+    for (; end != units_.end() && end->first.job == job; ++end) {
+      if (!end->second.carried.empty()) SettleCarried(end->first, end->second);
+    }
+    units_.erase(first, end);
+    going_on_.erase(job);
+    ++probe_.jobs_forgotten;
+    if (absl::Status status = ForgetJob(job, *context_); !status.ok()) return status;
+  }
   return absl::OkStatus();
 }
 
@@ -110,6 +139,10 @@ void AlignProcessor::CloseWhatIsTooMuch(const AlignKey& key, Unit& unit) {
 }
 
 absl::Status AlignProcessor::Punctuate(PunctuationType type) {
+  if (type == PunctuationType::kMinute) {
+    ages_.Tick();
+    return ForgetJobs();
+  }
   const bool input_has_ended = type == PunctuationType::kEndOfInput;
   for (auto& [key, unit] : units_) {
     while (unit.windows.HasOpen()) {
@@ -133,6 +166,7 @@ void AlignProcessor::CloseOldest(const AlignKey& key, Unit& unit, bool input_has
                                         .settle = settle});
   KeepMembers(key, unit);
   Send(key, unit, std::move(alignment));
+  if (closed.last) SetEnded(key.job, unit, true);
 }
 
 // The last window was closed before it was known that none would follow. What it left is said in a

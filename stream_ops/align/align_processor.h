@@ -20,6 +20,7 @@
 #include "stream_ops/align/align_progress.h"
 #include "stream_ops/align/collective_alignment.h"
 #include "stream_ops/align/communicator_windows.h"
+#include "stream_ops/job_ages.h"
 #include "stream_ops/processor.h"
 
 namespace eroica {
@@ -33,11 +34,12 @@ struct AlignOptions {
   // Of all communicators, open and carried; about 90 bytes each. Beyond, the oldest window of the
   // communicator with the most rows is closed.
   uint64_t pending_rows_max = uint64_t{16} << 20;
+  JobRetention jobs;
 };
 
 class AlignProcessor : public Processor {
  public:
-  explicit AlignProcessor(AlignOptions options = {}) : options_(options) {}
+  explicit AlignProcessor(AlignOptions options = {}) : options_(options), ages_(options.jobs) {}
 
   absl::Status Init(ProcessorContext& context) override;
   absl::Status Process(const ConsumerRecord& record) override;
@@ -52,6 +54,7 @@ class AlignProcessor : public Processor {
   struct Unit {
     CommunicatorWindows windows;
     std::vector<CollectiveBatch> carried;  // ascending by rank
+    bool ended = true;  // its members said their last words, or have not said any yet
 
     uint64_t rows() const;
   };
@@ -62,6 +65,9 @@ class AlignProcessor : public Processor {
   void CloseOldest(const AlignKey& key, Unit& unit, bool input_has_ended);
   void CloseWhatIsTooMuch(const AlignKey& key, Unit& unit);
   void SettleCarried(const AlignKey& key, Unit& unit);
+  // The unit goes on, or its members have said their last words; the job ends with the last unit.
+  void SetEnded(const JobId& job, Unit& unit, bool ended);
+  absl::Status ForgetJobs();
   void KeepMembers(const AlignKey& key, Unit& unit);
   void Send(const AlignKey& key, Unit& unit, Alignment alignment);
   void KeepCarried(const AlignKey& key, Unit& unit);
@@ -72,6 +78,9 @@ class AlignProcessor : public Processor {
   Encoder encoder_;
   CollectiveAligner aligner_;
   Units units_;  // in order, so that the same input gives the same output, record by record
+  JobAges ages_;
+  std::map<JobId, size_t> going_on_;  // units of the job that have not ended
+  int64_t next_offset_ = 0;           // one past the last record
   uint64_t pending_rows_ = 0;
   AlignProbe probe_;
 };

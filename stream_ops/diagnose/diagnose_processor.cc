@@ -50,11 +50,20 @@ std::string DescribeJob(const CrossRankView& view, const SuppressedSteps& suppre
 }  // namespace
 
 DiagnoseProcessor::DiagnoseProcessor(DiagnoseOptions options)
-    : options_(std::move(options)), root_cause_(DefaultOperators()) {}
+    : options_(std::move(options)), root_cause_(DefaultOperators()), ages_(options_.jobs) {}
 
 absl::Status DiagnoseProcessor::Init(ProcessorContext& context) {
   context_ = &context;
-  return absl::OkStatus();
+  bool readable = true;
+  const absl::Status scanned =
+      context.store().Scan(Table::kProgress, "", [&](std::string_view key, std::string_view) {
+        const std::optional<ProgressKey> row = DecodeProgressKey(key);
+        readable = row.has_value();
+        if (readable) ages_.Hear(row->job, -1, true);
+        return readable;
+      });
+  if (readable) return scanned;
+  return absl::DataLossError("diagnose: the state store has a row that is not its own");
 }
 
 absl::StatusOr<DiagnosedJob*> DiagnoseProcessor::FindJob(const JobId& id) {
@@ -65,7 +74,8 @@ absl::StatusOr<DiagnosedJob*> DiagnoseProcessor::FindJob(const JobId& id) {
   return jobs_.emplace(id, *std::move(job)).first->second.get();
 }
 
-void DiagnoseProcessor::Count(JobWindows::Added added) {
+void DiagnoseProcessor::Count(const JobId& id, int64_t offset, JobWindows::Added added) {
+  ages_.Hear(id, offset, added == JobWindows::Added::kAdded);
   if (added == JobWindows::Added::kDuplicate) ++probe_.duplicates;
   if (added == JobWindows::Added::kClosed) ++probe_.for_closed_windows;
 }
@@ -87,6 +97,12 @@ absl::Status DiagnoseProcessor::DecodeAndAdd(const ConsumerRecord& record) {
 }
 
 absl::Status DiagnoseProcessor::Process(const ConsumerRecord& record) {
+  next_offset_ = record.offset + 1;
+  const absl::Status status = ProcessPayload(record);
+  return status.ok() ? ForgetJobs() : status;
+}
+
+absl::Status DiagnoseProcessor::ProcessPayload(const ConsumerRecord& record) {
   switch (TypeOf(record.payload())) {
     case PayloadType::kPatternBatch: return DecodeAndAdd<PatternBatch>(record);
     case PayloadType::kCollectiveSummary: return DecodeAndAdd<CollectiveSummary>(record);
@@ -101,7 +117,8 @@ absl::Status DiagnoseProcessor::Add(PatternBatch batch, const ConsumerRecord& re
   const absl::StatusOr<DiagnosedJob*> job = FindJob(id);
   if (!job.ok()) return job.status();
   (*job)->hangs.Hear(batch);
-  Count((*job)->windows.Add(std::move(batch), record.offset, record.timestamp_ms));
+  Count(id, record.offset,
+        (*job)->windows.Add(std::move(batch), record.offset, record.timestamp_ms));
   CloseComplete(id, **job);
   return absl::OkStatus();
 }
@@ -111,7 +128,8 @@ absl::Status DiagnoseProcessor::Add(CollectiveSummary summary, const ConsumerRec
   const JobId id = summary.job;
   const absl::StatusOr<DiagnosedJob*> job = FindJob(id);
   if (!job.ok()) return job.status();
-  Count((*job)->windows.Add(std::move(summary), record.offset, record.timestamp_ms));
+  Count(id, record.offset,
+        (*job)->windows.Add(std::move(summary), record.offset, record.timestamp_ms));
   CloseComplete(id, **job);
   return absl::OkStatus();
 }
@@ -121,6 +139,7 @@ absl::Status DiagnoseProcessor::Add(RankStanding standing, const ConsumerRecord&
   const JobId id = standing.job;
   const absl::StatusOr<DiagnosedJob*> job = FindJob(id);
   if (!job.ok()) return job.status();
+  ages_.Hear(id, record.offset, true);
   (*job)->hangs.Add(std::move(standing), record.offset);
   DiagnoseHangs(id, **job, false);
   return absl::OkStatus();
@@ -143,7 +162,21 @@ void DiagnoseProcessor::CloseComplete(const JobId& id, DiagnosedJob& job) {
     Diagnose(id, job, *complete);
 }
 
-absl::Status DiagnoseProcessor::Punctuate(PunctuationType) {
+absl::Status DiagnoseProcessor::ForgetJobs() {
+  if (!ages_.may_be_over()) return absl::OkStatus();
+  for (const JobId& id : ages_.TakeOver(RestartOffset(next_offset_))) {
+    jobs_.erase(id);
+    ++probe_.jobs_forgotten;
+    if (absl::Status status = ForgetJob(id, *context_); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DiagnoseProcessor::Punctuate(PunctuationType type) {
+  if (type == PunctuationType::kMinute) {
+    ages_.Tick();
+    return ForgetJobs();
+  }
   for (auto& [id, job] : jobs_) {
     DiagnoseHangs(id, *job, true);
     while (const std::optional<WindowId> oldest = job->windows.Oldest()) {
@@ -183,6 +216,7 @@ void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId wi
     ++probe_.outputs_dropped;
   }
   context_->changes().Put(Table::kJobs, EncodeKey(id), DescribeJob(view, suppressed));
+  if (IsLastOfJob(view) && !job.windows.Oldest()) ages_.End(id);
 }
 
 std::vector<Finding> DiagnoseProcessor::FindingsOf(const JobId& id, const CrossRankView& view,

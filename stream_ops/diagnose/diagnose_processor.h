@@ -18,6 +18,7 @@
 #include "diagnosis/suppressed_steps.h"
 #include "schemas/codec.h"
 #include "stream_ops/diagnose/diagnosed_job.h"
+#include "stream_ops/job_ages.h"
 #include "stream_ops/processor.h"
 
 namespace eroica {
@@ -35,6 +36,7 @@ struct DiagnoseProbe {
   uint64_t windows_diagnosed = 0;
   uint64_t windows_incomplete = 0;  // diagnosed without waiting for everybody
   uint64_t findings_published = 0;
+  uint64_t jobs_forgotten = 0;  // that were over (job_ages.h); their findings stay
   // findings and memories of windows that broke the rules of their type
   // (ProcessorContext::DropOutput)
   uint64_t outputs_dropped = 0;
@@ -45,6 +47,7 @@ struct DiagnoseOptions {
   // Wall clock for Finding::emitted_at_ns, in ns since the epoch; without one the field stays 0.
   // Not used for anything else.
   std::function<int64_t()> wall_clock_ns;
+  JobRetention jobs;
 };
 
 class DiagnoseProcessor final : public Processor {
@@ -61,7 +64,10 @@ class DiagnoseProcessor final : public Processor {
  private:
   // The job as the store has it when it is first met.
   absl::StatusOr<DiagnosedJob*> FindJob(const JobId& id);
-  void Count(JobWindows::Added added);
+  // Counts it, and hears of the job.
+  void Count(const JobId& id, int64_t offset, JobWindows::Added added);
+  absl::Status ForgetJobs();
+  absl::Status ProcessPayload(const ConsumerRecord& record);
   absl::Status Add(PatternBatch batch, const ConsumerRecord& record);
   absl::Status Add(CollectiveSummary summary, const ConsumerRecord& record);
   absl::Status Add(RankStanding standing, const ConsumerRecord& record);
@@ -81,6 +87,8 @@ class DiagnoseProcessor final : public Processor {
   Decoder decoder_;
   Encoder encoder_;
   std::map<JobId, std::unique_ptr<DiagnosedJob>> jobs_;
+  JobAges ages_;
+  int64_t next_offset_ = 0;  // one past the last record
   DiagnoseProbe probe_;
 };
 

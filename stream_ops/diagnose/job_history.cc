@@ -77,7 +77,8 @@ void JobHistory::FinishRestore() {
   }
 }
 
-DropReason JobHistory::Remember(const JobId& job, const CrossRankView& view, StateChanges& changes) {
+DropReason JobHistory::Remember(const JobId& job, const CrossRankView& view,
+                                StateChanges& changes) {
   const PatternBatch& profile = view.profile();
   if (profile.steps.empty()) return DropReason::kNone;
   Windows& windows = kinds_[static_cast<size_t>(profile.window.kind)];

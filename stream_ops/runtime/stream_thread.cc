@@ -63,6 +63,7 @@ absl::Status StreamThread::Work(TimePoint now) {
   }
   if (const absl::Status status = ProcessPending(now); !status.ok()) return status;
   if (const absl::Status status = PunctuateIdle(now); !status.ok()) return status;
+  if (const absl::Status status = PunctuateMinute(now); !status.ok()) return status;
   return CommitIsDue(now) ? Commit(now) : absl::OkStatus();
 }
 
@@ -135,6 +136,18 @@ absl::Status StreamThread::PunctuateIdle(TimePoint now) {
     state.idle_told = true;
     ++probe_.idle_punctuations;
     if (const absl::Status status = Punctuate(*state.task, PunctuationType::kIdle); !status.ok())
+      return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StreamThread::PunctuateMinute(TimePoint now) {
+  if (!options_.idle_timeout) return absl::OkStatus();
+  if (!minute_at_) minute_at_ = now;
+  if (now - *minute_at_ < std::chrono::minutes(1)) return absl::OkStatus();
+  minute_at_ = now;
+  for (auto& [partition, state] : tasks_) {
+    if (const absl::Status status = Punctuate(*state.task, PunctuationType::kMinute); !status.ok())
       return status;
   }
   return absl::OkStatus();

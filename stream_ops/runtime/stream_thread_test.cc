@@ -151,12 +151,24 @@ TEST_F(StreamThreadTest, SilenceOfOurOwnMakingIsNotIdleness) {
   Send({"a:1:5"});
   auto thread = NewThread();
   Step(*thread);
-  Step(*thread, milliseconds(60'000));  // we were held up for a minute
+  Step(*thread, milliseconds(50'000));  // we were held up for long
   EXPECT_THAT(told_, IsEmpty());
   StepFor(*thread, milliseconds(1900));
   EXPECT_THAT(told_, IsEmpty());
   StepFor(*thread, milliseconds(200));
   EXPECT_EQ(told_.size(), 1u);
+}
+
+TEST_F(StreamThreadTest, MinutesAreTold) {
+  options_.idle_timeout = std::chrono::hours(1);
+  Send({"a:1:5"});
+  auto thread = NewThread();
+  StepFor(*thread, milliseconds(59'000));
+  EXPECT_THAT(told_, IsEmpty());
+  StepFor(*thread, milliseconds(2'000));
+  EXPECT_THAT(told_, ElementsAre(PunctuationType::kMinute));
+  StepFor(*thread, milliseconds(60'000));
+  EXPECT_EQ(told_.size(), 2u);
 }
 
 TEST_F(StreamThreadTest, ARetryRestartsTheIdleTimer) {

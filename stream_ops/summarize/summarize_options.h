@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "stream_ops/job_ages.h"
+
 namespace eroica {
 
 struct SummarizeOptions {
@@ -17,6 +19,7 @@ struct SummarizeOptions {
   // diagnose. Collectives never are, nor kernels that work on parameters, nor calls of the device's
   // runtime that run for as long.
   double fold_below = 0.005;
+  JobRetention jobs;
 };
 
 }  // namespace eroica

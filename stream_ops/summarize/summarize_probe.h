@@ -38,6 +38,7 @@ struct SummarizeProbe {
   uint64_t standings_sent = 0;
   // of any kind, that broke the rules of its type (ProcessorContext::DropOutput)
   uint64_t outputs_dropped = 0;
+  uint64_t jobs_forgotten = 0;  // that were over (job_ages.h)
 };
 
 }  // namespace eroica

@@ -24,7 +24,8 @@ absl::Status LoadRow(absl::StatusOr<T> row, Load load) {
 SummarizeProcessor::SummarizeProcessor(const SummarizeOptions& options)
     : shared_{.options = options, .probe = {}, .pool = {}},
       emitter_(&shared_),
-      standing_emitter_(&shared_) {
+      standing_emitter_(&shared_),
+      ages_(options.jobs) {
   EROICA_CHECK(options.window_ns > 0 &&
                options.window_ns <= kLongestWindowNs / RankWindows::kMostWindowsSpanned);
   EROICA_CHECK(options.out_of_orderness_ns >= 0);
@@ -37,6 +38,7 @@ absl::Status SummarizeProcessor::Init(ProcessorContext& context) {
     const RankId rank = progress.identity.rank;
     offset_ = std::max(offset_, progress.closed_at_offset);
     job.world_size = std::max(job.world_size, progress.identity.world_size);
+    ages_.Hear(progress.identity.job, progress.closed_at_offset, true);
     job.ranks.try_emplace(rank, std::move(progress), &shared_);
   };
   const auto load_communicator = [&](const std::pair<JobId, Communicator>& entry) {
@@ -64,6 +66,10 @@ absl::Status SummarizeProcessor::Init(ProcessorContext& context) {
         }
         return status.ok();
       });
+  for (auto& [id, job] : jobs_) {
+    ages_.Hear(id, -1, true);
+    if (HasEnded(job)) ages_.End(id);
+  }
   return scanned.ok() ? status : scanned;
 }
 
@@ -82,7 +88,7 @@ absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {
     return absl::OkStatus();
   }
   ProcessBatch(batch_, record.offset);
-  return absl::OkStatus();
+  return ForgetJobs();
 }
 
 // What a producer has summarized itself (capture level 1) goes where the stage's own output goes,
@@ -128,6 +134,7 @@ void SummarizeProcessor::ProcessBatch(const EventBatch& batch, int64_t offset) {
   RankWindows& rank = RankOf(job, identity.rank);
   rank.Add(batch, offset, {function_numbers_, job.functions.traits(), communicator_numbers_},
            job.communicators);
+  ages_.Hear(identity.job, offset, !rank.progress().finished);
   CloseWindows(job, rank, RankWindows::Close::kPassed);
   FinishIfAllSeen(job, rank);
 }
@@ -140,10 +147,37 @@ bool SummarizeProcessor::FinishIfAllSeen(Job& job, RankWindows& rank) {
   const ProducerIdentity& identity = rank.progress().identity;
   context_->changes().Put(Table::kProgress, RankProgressKey(identity.job, identity.rank),
                           Encode(rank.progress()));
+  if (HasEnded(job)) ages_.End(identity.job);
   return true;
 }
 
+// Asks first the rank that had not said its last words when this was asked last: all ranks of a job
+// end at about the same time.
+bool SummarizeProcessor::HasEnded(Job& job) {
+  if (job.ranks.size() < job.world_size) return false;
+  const auto goes_on = [](const auto& rank) { return !rank.second.progress().finished; };
+  const auto last = job.ranks.find(job.unfinished);
+  if (last != job.ranks.end() && goes_on(*last)) return false;
+  const auto unfinished = std::ranges::find_if(job.ranks, goes_on);
+  if (unfinished != job.ranks.end()) job.unfinished = unfinished->first;
+  return unfinished == job.ranks.end();
+}
+
+absl::Status SummarizeProcessor::ForgetJobs() {
+  if (!ages_.may_be_over()) return absl::OkStatus();
+  for (const JobId& id : ages_.TakeOver(RestartOffset(offset_ + 1))) {
+    jobs_.erase(id);
+    ++shared_.probe.jobs_forgotten;
+    if (absl::Status status = ForgetJob(id, *context_); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SummarizeProcessor::Punctuate(PunctuationType type) {
+  if (type == PunctuationType::kMinute) {
+    ages_.Tick();
+    return ForgetJobs();
+  }
   const bool end = type == PunctuationType::kEndOfInput;
   for (auto& [id, job] : jobs_) {
     bool all_closed = true;

@@ -51,6 +51,7 @@ class SummarizeProcessor final : public Processor {
     uint32_t world_size = 1;
     std::map<RankId, RankWindows> ranks;
     std::map<RankId, int64_t> reported;  // of ReportedUntil, what a restart found
+    RankId unfinished;                   // that has not said its last words, when it was asked last
   };
   // A silent rank is reported for this many of its newest windows at most.
   static constexpr int64_t kMostSilentWindows = 16;
@@ -67,6 +68,9 @@ class SummarizeProcessor final : public Processor {
                     uint64_t bytes_max = kMostBytesAtOnce);
   bool FinishIfAllSeen(Job& job, RankWindows& rank);
   void ReportSilence(Job& job);
+  // Whether all ranks of the job have said their last words.
+  static bool HasEnded(Job& job);
+  absl::Status ForgetJobs();
   void ForwardSummarized(const ConsumerRecord& record, PayloadType type);
 
   RankWindows::Shared shared_;
@@ -80,6 +84,7 @@ class SummarizeProcessor final : public Processor {
   std::vector<uint32_t> function_numbers_;
   std::vector<uint32_t> communicator_numbers_;
   std::map<JobId, Job> jobs_;
+  JobAges ages_;
   int64_t offset_ = -1;  // of the last record
 };
 

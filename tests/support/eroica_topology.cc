@@ -8,10 +8,11 @@
 
 namespace eroica::testing {
 
-Topology EroicaTopology() {
-  return ThreeStages([] { return std::make_unique<SummarizeProcessor>(SummarizeOptions{}); },
-                     [] { return std::make_unique<AlignProcessor>(); },
-                     [] { return std::make_unique<DiagnoseProcessor>(); });
+Topology EroicaTopology(const JobRetention& jobs) {
+  return ThreeStages(
+      [jobs] { return std::make_unique<SummarizeProcessor>(SummarizeOptions{.jobs = jobs}); },
+      [jobs] { return std::make_unique<AlignProcessor>(AlignOptions{.jobs = jobs}); },
+      [jobs] { return std::make_unique<DiagnoseProcessor>(DiagnoseOptions{.jobs = jobs}); });
 }
 
 }  // namespace eroica::testing

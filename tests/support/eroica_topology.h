@@ -1,10 +1,12 @@
 // The real three stages, as a node wires them, without a clock: what the tests over whole jobs run.
 #pragma once
 
+#include "stream_ops/job_ages.h"
 #include "stream_ops/runtime/topology.h"
 
 namespace eroica::testing {
 
-Topology EroicaTopology();
+// jobs: how long they are known once they are over.
+Topology EroicaTopology(const JobRetention& jobs = {});
 
 }  // namespace eroica::testing
