@@ -16,6 +16,8 @@ std::string_view ToString(DropReason reason) {
     case DropReason::kInvalidIdentity: return "invalid_identity";
     case DropReason::kValueOutOfRange: return "value_out_of_range";
     case DropReason::kNotInOrder: return "not_in_order";
+    case DropReason::kAheadOfClock: return "ahead_of_clock";
+    case DropReason::kAheadOfSteps: return "ahead_of_steps";
     case DropReason::kDuplicate: return "duplicate";
     case DropReason::kLate: return "late";
     case DropReason::kOutsideWindow: return "outside_window";

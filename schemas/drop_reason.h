@@ -21,6 +21,8 @@ enum class DropReason : uint8_t {
   kInvalidIdentity = 9,   // empty job, rank outside the world
   kValueOutOfRange = 10,  // a number that cannot be: not finite, a share above 1
   kNotInOrder = 11,       // rows that are not sorted as their schema says
+  kAheadOfClock = 12,     // later than the wall clock allows
+  kAheadOfSteps = 13,     // of a step that no rank of the job can have come to
   // Good payloads that come at a bad moment.
   kDuplicate = 20,
   kLate = 21,           // its window is closed

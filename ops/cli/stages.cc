@@ -26,7 +26,8 @@ Topology EroicaTopology(const NodeConfig& config, RunLength length) {
       .window_ns = config.summarize.window_ms * kNsPerMs,
       .out_of_orderness_ns = config.summarize.out_of_orderness_ms * kNsPerMs,
       .fold_below = config.summarize.fold_below,
-      .jobs = jobs};
+      .jobs = jobs,
+      .wall_clock_ns = NowNs};
   AlignOptions align{.jobs = jobs};
   align.pending_rows_max = static_cast<uint64_t>(config.align.pending_rows_max);
   if (length == RunLength::kEndless)

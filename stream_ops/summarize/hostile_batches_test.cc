@@ -58,7 +58,7 @@ TEST(HostileBatches, MoreStepsThanAWindowMayHave) {
     builder.Ran("f", kSecond, 2 * kSecond);
     const auto first = static_cast<int64_t>(sequence * CodecLimits::kIntervals);
     for (int64_t step = first; step < first + CodecLimits::kIntervals; ++step)
-      builder.Marked(MarkKind::kStepBegin, step, kSecond + step * 10);
+      builder.Marked(MarkKind::kStepBegin, step, kSecond + step * 100'000);
     harness.Process(builder.Build());
   }
   ExpectAllSent(harness);

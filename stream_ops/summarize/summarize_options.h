@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "stream_ops/job_ages.h"
 
@@ -20,6 +21,9 @@ struct SummarizeOptions {
   // runtime that run for as long.
   double fold_below = 0.005;
   JobRetention jobs;
+  // In ns since the epoch; batches that are far ahead of it are dead letters. Without one (jobs of
+  // the past, and at the edge) no clock is held against them.
+  std::function<int64_t()> wall_clock_ns;
 };
 
 }  // namespace eroica

@@ -38,6 +38,7 @@ absl::Status SummarizeProcessor::Init(ProcessorContext& context) {
     const RankId rank = progress.identity.rank;
     offset_ = std::max(offset_, progress.closed_at_offset);
     job.world_size = std::max(job.world_size, progress.identity.world_size);
+    job.plausible.LearnStep(progress.advance.last_step, progress.max_event_ns);
     ages_.Hear(progress.identity.job, progress.closed_at_offset, true);
     job.ranks.try_emplace(rank, std::move(progress), &shared_);
   };
@@ -80,8 +81,9 @@ absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {
     ForwardSummarized(record, type);
     return absl::OkStatus();
   }
-  if (const DropReason reason = decoder_.Decode(record.payload(), &batch_);
-      reason != DropReason::kNone) {
+  DropReason reason = decoder_.Decode(record.payload(), &batch_);
+  if (reason == DropReason::kNone) reason = Refuse(batch_);
+  if (reason != DropReason::kNone) {
     offset_ = record.offset;
     ++shared_.probe.batches_bad;
     context_->DeadLetter(reason);
@@ -89,6 +91,14 @@ absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {
   }
   ProcessBatch(batch_, record.offset);
   return ForgetJobs();
+}
+
+DropReason SummarizeProcessor::Refuse(const EventBatch& batch) const {
+  const auto job = jobs_.find(batch.identity.job);
+  const Plausibility plausible = job != jobs_.end() ? job->second.plausible : Plausibility();
+  const auto& wall_clock_ns = shared_.options.wall_clock_ns;
+  return plausible.Check(batch,
+                         wall_clock_ns ? wall_clock_ns() : std::numeric_limits<int64_t>::max());
 }
 
 // What a producer has summarized itself (capture level 1) goes where the stage's own output goes,
@@ -125,6 +135,7 @@ void SummarizeProcessor::ProcessBatch(const EventBatch& batch, int64_t offset) {
   const ProducerIdentity& identity = batch.identity;
   Job& job = jobs_[identity.job];
   job.world_size = std::max(job.world_size, identity.world_size);
+  job.plausible.Learn(batch);
   const uint64_t left_out_before = job.communicators.overflowed();
   job.functions.Intern(batch.functions, &function_numbers_);
   if (job.communicators.Intern(batch.communicators, &communicator_numbers_))

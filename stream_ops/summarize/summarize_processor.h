@@ -20,6 +20,7 @@
 #include "stream_ops/pattern/function_table.h"
 #include "stream_ops/processor.h"
 #include "stream_ops/summarize/communicator_table.h"
+#include "stream_ops/summarize/plausibility.h"
 #include "stream_ops/summarize/rank_windows.h"
 #include "stream_ops/summarize/standing_emitter.h"
 #include "stream_ops/summarize/summarize_options.h"
@@ -51,6 +52,7 @@ class SummarizeProcessor final : public Processor {
     uint32_t world_size = 1;
     std::map<RankId, RankWindows> ranks;
     std::map<RankId, int64_t> reported;  // of ReportedUntil, what a restart found
+    Plausibility plausible;
     RankId unfinished;                   // that has not said its last words, when it was asked last
   };
   // A silent rank is reported for this many of its newest windows at most.
@@ -60,6 +62,7 @@ class SummarizeProcessor final : public Processor {
   // says.
   static constexpr uint64_t kMostBytesAtOnce = uint64_t{64} << 20;
 
+  DropReason Refuse(const EventBatch& batch) const;
   RankWindows& RankOf(Job& job, RankId rank);
   void StoreNewCommunicators(const JobId& id, const Job& job, const std::vector<uint32_t>& numbers);
   void SendStandings(Job& job, RankWindows& rank, RankWindows::Close close, uint64_t bytes_max);

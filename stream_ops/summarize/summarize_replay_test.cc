@@ -59,7 +59,7 @@ std::vector<EventBatch> Job(uint32_t window_steps, uint32_t seed) {
   return batches;
 }
 
-constexpr SummarizeOptions kOptions{.window_ns = 4 * kSecond, .out_of_orderness_ns = 3 * kSecond};
+const SummarizeOptions kOptions{.window_ns = 4 * kSecond, .out_of_orderness_ns = 3 * kSecond};
 
 // Which messages are only in one of the two, by what they speak of.
 std::string Difference(const std::vector<Forwarded>& actual,
