@@ -166,6 +166,7 @@ absl::Status DiagnoseProcessor::ForgetJobs() {
   if (!ages_.may_be_over()) return absl::OkStatus();
   for (const JobId& id : ages_.TakeOver(RestartOffset(next_offset_))) {
     jobs_.erase(id);
+    context_->changes().Delete(Table::kJobs, EncodeKey(id));
     ++probe_.jobs_forgotten;
     if (absl::Status status = ForgetJob(id, *context_); !status.ok()) return status;
   }

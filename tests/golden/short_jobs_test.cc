@@ -54,6 +54,7 @@ INSTANTIATE_TEST_SUITE_P(EveryWay, ShortJobsInEveryWay, ::testing::ValuesIn(AllW
 struct Kept {
   std::set<std::string> jobs;
   size_t rows = 0;
+  size_t descriptions = 0;  // of Table::kJobs
 };
 
 Kept KeptAfter(int jobs, const JobRetention& retention) {
@@ -80,6 +81,8 @@ Kept KeptAfter(int jobs, const JobRetention& retention) {
         return true;
       });
   EXPECT_TRUE(scanned.ok()) << scanned;
+  const auto count = [&](std::string_view, std::string_view) { return ++kept.descriptions > 0; };
+  EXPECT_TRUE(store.Scan(Table::kJobs, "", count).ok());
   return kept;
 }
 
@@ -88,6 +91,7 @@ TEST(ShortJobs, LeaveNoMoreThanTheFewThatAreKnown) {
   const Kept few = KeptAfter(10, retention);
   const Kept many = KeptAfter(40, retention);
   EXPECT_LE(many.jobs.size(), 3u);
+  EXPECT_LE(many.descriptions, 3u);
   EXPECT_LE(many.rows, few.rows + few.rows / 4);
   EXPECT_EQ(KeptAfter(40, {}).jobs.size(), 40u) << "as many are kept as were asked for";
 }
