@@ -43,10 +43,11 @@ constexpr int kReadOnlyAttempts = 5;
 rocksdb::Slice ToSlice(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
-// RocksDB has no code for it: "... File too large". The text is that of the C locale, as its
-// threads never set another.
-bool IsBeyondFileLimit(const rocksdb::Status& status) {
-  return status.IsIOError() && status.ToString().find(std::strerror(EFBIG)) != std::string::npos;
+// Whether the operating system said so, whatever RocksDB makes of it: what a flush or a compaction
+// met comes back from a later write as "Result incomplete: IO error: No space left on device: ...",
+// without its code. The text is that of the C locale, as RocksDB's threads never set another.
+bool WasSaid(int error_number, const rocksdb::Status& status) {
+  return status.ToString().find(std::strerror(error_number)) != std::string::npos;
 }
 
 // What RocksDB says, as what the operator has to do about it.
@@ -55,11 +56,12 @@ absl::Status ToStatus(const rocksdb::Status& status, std::string_view doing,
   if (status.ok()) return absl::OkStatus();
   const std::string what =
       fmt::format("{} in state store {}: {}", doing, folder, status.ToString());
-  if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kNoSpace) {
+  if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kNoSpace ||
+      WasSaid(ENOSPC, status)) {
     return absl::ResourceExhaustedError(
         fmt::format("{}; the disk is full: make space, then restart the node", what));
   }
-  if (IsBeyondFileLimit(status)) {
+  if (WasSaid(EFBIG, status)) {
     return absl::ResourceExhaustedError(
         fmt::format("{}; raise the limit on file sizes (ulimit -f), then restart the node", what));
   }
