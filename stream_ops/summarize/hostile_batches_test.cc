@@ -205,16 +205,21 @@ TEST(HostileBatches, ASilentRankIsLeftBehindBeyondAllOfItsWindows) {
   EXPECT_EQ(harness.patterns().size(), before) << "its windows are closed";
 }
 
-// 500 functions with long names run for 60 windows: 120 MB of patterns.
-TEST(HostileBatches, WhatOneBatchSaysOfItsWindowsIsNotHeldAtOnce) {
-  constexpr size_t kWindows = 60;
-  SummarizeHarness harness({.out_of_orderness_ns = 0});
+// 500 functions with long names, 2 MB of patterns in each window.
+EventBatchBuilder LongNamesOver(size_t windows) {
   EventBatchBuilder builder(0, 0);
   for (int i = 0; i < 500; ++i) {
     builder.Ran(std::to_string(i) + std::string(CodecLimits::kNameBytes - 4, 'n'), 0,
-                kWindows * 10 * kSecond);
+                static_cast<int64_t>(windows) * 10 * kSecond);
   }
-  harness.Process(builder.Build());
+  return builder;
+}
+
+// 120 MB of patterns.
+TEST(HostileBatches, WhatOneBatchSaysOfItsWindowsIsNotHeldAtOnce) {
+  constexpr size_t kWindows = 60;
+  SummarizeHarness harness({.out_of_orderness_ns = 0});
+  harness.Process(LongNamesOver(kWindows).Build());
   const size_t at_first = harness.patterns().size();
   EXPECT_GT(at_first, 1u);
   EXPECT_LT(at_first, kWindows);
@@ -236,12 +241,7 @@ TEST(HostileBatches, WhatOneBatchSaysOfItsWindowsIsNotHeldAtOnce) {
 TEST(HostileBatches, ARankIsFinishedWhenItsLastWindowIsClosed) {
   constexpr size_t kWindows = 120;
   SummarizeHarness harness({.out_of_orderness_ns = 0});
-  EventBatchBuilder builder(0, 0);
-  for (int i = 0; i < 500; ++i) {
-    builder.Ran(std::to_string(i) + std::string(CodecLimits::kNameBytes - 4, 'n'), 0,
-                kWindows * 10 * kSecond);
-  }
-  harness.Process(builder.Final().Build());
+  harness.Process(LongNamesOver(kWindows).Final().Build());
   EXPECT_LT(harness.patterns().size(), kWindows);
   for (size_t i = 0; i < kWindows; ++i) harness.Punctuate(PunctuationType::kIdle);
   const std::vector<PatternBatch> patterns = harness.patterns();
