@@ -41,6 +41,7 @@ class JobAges {
   std::vector<JobId> TakeOver(int64_t restart_offset);
 
   size_t size() const { return ages_.size(); }
+  bool knows(const JobId& job) const { return ages_.contains(job); }
 
  private:
   struct Age {

@@ -28,16 +28,18 @@ Topology EroicaTopology(const NodeConfig& config, RunLength length) {
       .fold_below = config.summarize.fold_below,
       .jobs = jobs,
       .wall_clock_ns = NowNs};
+  constexpr int64_t kNsPerDay = int64_t{24} * 3'600 * 1'000'000'000;
+  const DiagnoseOptions diagnose{
+      .wall_clock_ns = NowNs,
+      .jobs = jobs,
+      .findings_retention_ns = config.state.findings_retention_days * kNsPerDay};
   AlignOptions align{.jobs = jobs};
   align.pending_rows_max = static_cast<uint64_t>(config.align.pending_rows_max);
   if (length == RunLength::kEndless)
     align.open_windows_max = static_cast<size_t>(config.align.open_windows_max);
   return ThreeStages([summarize] { return std::make_unique<SummarizeProcessor>(summarize); },
                      [align] { return std::make_unique<AlignProcessor>(align); },
-                     [jobs] {
-                       return std::make_unique<DiagnoseProcessor>(
-                           DiagnoseOptions{.wall_clock_ns = NowNs, .jobs = jobs});
-                     });
+                     [diagnose] { return std::make_unique<DiagnoseProcessor>(diagnose); });
 }
 
 StageThreadsOptions ThreadOptions(const NodeConfig& config) {

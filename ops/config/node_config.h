@@ -48,6 +48,7 @@ struct NodeConfig {
     bool survive_power_loss = false;
     int64_t job_retention_minutes = int64_t{24} * 60;
     int64_t ended_jobs_kept = 256;
+    int64_t findings_retention_days = 30;
   } state;
 
   struct Summarize {

@@ -147,6 +147,10 @@ void AddState(std::vector<Option>* options) {
                              "Of the jobs that have ended the newest so many are still known in "
                              "each task, so that what comes late or twice is taken for that."},
                             0, 1'000'000, FIELD(state.ended_jobs_kept)));
+  options->push_back(Number({"state.findings_retention_days", "days",
+                             "Findings of jobs that are over leave the store so long after they "
+                             "were published last. The findings topic has its own retention."},
+                            1, 3'650, FIELD(state.findings_retention_days)));
 }
 
 void AddStages(std::vector<Option>* options) {

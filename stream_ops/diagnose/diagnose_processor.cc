@@ -15,6 +15,7 @@ namespace eroica {
 namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
+constexpr int64_t kMinutesOfHour = 60;
 
 bool IsLastOfJob(const CrossRankView& view) {
   return std::all_of(view.ranks().begin(), view.ranks().end(),
@@ -173,10 +174,29 @@ absl::Status DiagnoseProcessor::ForgetJobs() {
   return absl::OkStatus();
 }
 
+// Of the jobs of other tasks of the node, too: findings that are still open are published again
+// with each window.
+absl::Status DiagnoseProcessor::ExpireFindings() {
+  if (!options_.wall_clock_ns) return absl::OkStatus();
+  const int64_t before_ns = options_.wall_clock_ns() - options_.findings_retention_ns;
+  return context_->store().Scan(
+      Table::kFindings, "", [&](std::string_view key, std::string_view value) {
+        Finding finding;
+        const bool readable =
+            decoder_.Decode(std::as_bytes(std::span(value)), &finding) == DropReason::kNone;
+        if (readable && (finding.emitted_at_ns >= before_ns || ages_.knows(finding.job)))
+          return true;
+        context_->changes().Delete(Table::kFindings, std::string(key));
+        ++probe_.findings_expired;
+        return true;
+      });
+}
+
 absl::Status DiagnoseProcessor::Punctuate(PunctuationType type) {
   if (type == PunctuationType::kMinute) {
     ages_.Tick();
-    return ForgetJobs();
+    const absl::Status status = ForgetJobs();
+    return status.ok() && ++minutes_ % kMinutesOfHour == 0 ? ExpireFindings() : status;
   }
   for (auto& [id, job] : jobs_) {
     DiagnoseHangs(id, *job, true);

@@ -37,6 +37,7 @@ struct DiagnoseProbe {
   uint64_t windows_incomplete = 0;  // diagnosed without waiting for everybody
   uint64_t findings_published = 0;
   uint64_t jobs_forgotten = 0;  // that were over (job_ages.h); their findings stay
+  uint64_t findings_expired = 0;
   // findings and memories of windows that broke the rules of their type
   // (ProcessorContext::DropOutput)
   uint64_t outputs_dropped = 0;
@@ -44,10 +45,13 @@ struct DiagnoseProbe {
 };
 
 struct DiagnoseOptions {
-  // Wall clock for Finding::emitted_at_ns, in ns since the epoch; without one the field stays 0.
-  // Not used for anything else.
+  // Wall clock, in ns since the epoch, for Finding::emitted_at_ns (without one 0) and for how long
+  // findings stay. Nothing is diagnosed by it.
   std::function<int64_t()> wall_clock_ns;
   JobRetention jobs;
+  // Of the findings of jobs that are over, by the wall clock, since each was published last;
+  // without a clock they stay.
+  int64_t findings_retention_ns = int64_t{30} * 24 * 3'600 * 1'000'000'000;
 };
 
 class DiagnoseProcessor final : public Processor {
@@ -67,6 +71,7 @@ class DiagnoseProcessor final : public Processor {
   // Counts it, and hears of the job.
   void Count(const JobId& id, int64_t offset, JobWindows::Added added);
   absl::Status ForgetJobs();
+  absl::Status ExpireFindings();
   absl::Status ProcessPayload(const ConsumerRecord& record);
   absl::Status Add(PatternBatch batch, const ConsumerRecord& record);
   absl::Status Add(CollectiveSummary summary, const ConsumerRecord& record);
@@ -89,6 +94,7 @@ class DiagnoseProcessor final : public Processor {
   std::map<JobId, std::unique_ptr<DiagnosedJob>> jobs_;
   JobAges ages_;
   int64_t next_offset_ = 0;  // one past the last record
+  int64_t minutes_ = 0;      // that have passed
   DiagnoseProbe probe_;
 };
 

@@ -255,5 +255,33 @@ TEST_F(DiagnoseProcessorTest, FindingsAndTheJobAreInTheStore) {
   EXPECT_TRUE(store_.Get(Table::kJobs, EncodeKey(JobId{"job"}))->has_value());
 }
 
+TEST_F(DiagnoseProcessorTest, FindingsLeaveTheStoreAfterTheirRetention) {
+  int64_t now_ns = 1'000;
+  constexpr int64_t kRetentionNs = 500;
+  processor_ = DiagnoseProcessor({.wall_clock_ns = [&now_ns] { return now_ns; },
+                                  .jobs = {.silent_minutes = 10, .ended_kept = 0},
+                                  .findings_retention_ns = kRetentionNs});
+  ASSERT_TRUE(processor_.Init(context_).ok());
+  SendWindow(1, true);
+  context_.Commit();
+  const auto findings_after_an_hour = [&] {
+    for (int minute = 0; minute < 60; ++minute) {
+      EXPECT_TRUE(processor_.Punctuate(PunctuationType::kMinute).ok());
+      context_.Commit();
+    }
+    size_t findings = 0;
+    const auto count = [&](std::string_view, std::string_view) { return ++findings > 0; };
+    EXPECT_TRUE(store_.Scan(Table::kFindings, "", count).ok());
+    return findings;
+  };
+  EXPECT_EQ(findings_after_an_hour(), 1u);
+  EXPECT_EQ(processor_.probe().jobs_forgotten, 1u);
+  now_ns += kRetentionNs;
+  EXPECT_EQ(findings_after_an_hour(), 1u);
+  ++now_ns;
+  EXPECT_EQ(findings_after_an_hour(), 0u);
+  EXPECT_EQ(processor_.probe().findings_expired, 1u);
+}
+
 }  // namespace
 }  // namespace eroica
