@@ -101,8 +101,11 @@ void AlignProcessor::SetEnded(const JobId& job, Unit& unit, bool ended) {
   if (unit.ended == ended) return;
   unit.ended = ended;
   size_t& going_on = going_on_[job];
-  going_on += ended ? size_t(-1) : 1;
-  if (going_on == 0) ages_.End(job);
+  if (!ended) {
+    ++going_on;
+  } else if (--going_on == 0) {
+    ages_.End(job);
+  }
 }
 
 absl::Status AlignProcessor::ForgetJobs() {
