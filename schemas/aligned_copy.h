@@ -1,5 +1,5 @@
 // Bytes of a payload at an address that suits every type of FlatBuffers. librdkafka and RocksDB
-// align their values by chance only. Owner: one decoder; the memory is kept from copy to copy.
+// align their values by accident only. Owner: one decoder; the memory is kept from copy to copy.
 #pragma once
 
 #include <cstddef>

@@ -45,7 +45,7 @@ struct ClaimRecord {
   double share = 0;            // of the window's steps that it costs
   int64_t least_windows = 0;   // in which it must have been claimed; 0: the claim does not say
   bool ripe = false;           // a finding came of it
-  bool far_off = false;        // it says by how many deviations, and no chance goes so far
+  bool far_off = false;        // by more deviations than noise reaches, where it says by how many
   bool accident = false;       // so far off that no uneven step is, in few steps
   bool roams = false;          // in a function of the host: may be everybody's
   std::vector<int32_t> ranks;  // ascending
@@ -55,7 +55,7 @@ struct ClaimRecord {
 
 struct ClaimMemoryState {
   int64_t first_window = -1;  // that was ever seen
-  int64_t asked = 0;          // how often it was asked whether chance alone would do it
+  int64_t asked = 0;          // how often claims were tested against accidents alone
   // by kind: ranks that were claimed, window by window, of which no finding came
   std::array<int64_t, kFindingKindCount> unrest{};
   std::vector<ClaimRecord> records;  // by window
@@ -85,7 +85,7 @@ struct TelemetryGap {
 struct TelemetryGapsState {
   double steps = 0;                // that the job ran, weighted by age
   std::vector<TelemetryGap> gaps;  // by rank
-  std::vector<uint32_t> heard;     // told of a step, ever; ascending
+  std::vector<uint32_t> heard;     // ranks that ever reported a step; ascending
   std::vector<uint32_t> ended;     // said their last word; ascending
   friend bool operator==(const TelemetryGapsState&, const TelemetryGapsState&) = default;
 };

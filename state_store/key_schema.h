@@ -34,7 +34,7 @@ enum class ProgressFamily : uint8_t {
   kMembers = 5,  // communicator, window kind: who its members are
   // diagnose; a slot is a window's index modulo how many are kept (job_history.h)
   kClosedWindow = 6,  // window kind: index of the newest closed window
-  kStandstill = 7,    // step: how often the ranks that stand still in it were looked at
+  kStalledStep = 7,   // step: how often the ranks that are stalled in it were looked at
   kProfile = 8,       // window kind, slot: what the job's functions took in a window
   kBusyTimes = 9,     // window kind, slot: what each rank took in a window,
   kWorkTimes = 10,    // what work it had,

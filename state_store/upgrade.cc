@@ -59,8 +59,8 @@ std::optional<std::string> UpgradeNumber(std::string_view text) {
   return KeyWriter().PutInt64(number).key();
 }
 
-// "standstill/", the job, and the step in decimal digits.
-std::optional<Row> UpgradeStandstill(std::string_view key, std::string_view value) {
+// The key that version 1 gave a stalled step: a word, the job, and the step in decimal digits.
+std::optional<Row> UpgradeStalledStep(std::string_view key, std::string_view value) {
   KeyReader reader(key);
   auto job = reader.TakeString();
   if (!job) return std::nullopt;
@@ -68,15 +68,15 @@ std::optional<Row> UpgradeStandstill(std::string_view key, std::string_view valu
   auto level = UpgradeNumber(value);
   if (!step || !level) return std::nullopt;
   return Row{
-      BeginProgressKey(JobId(*std::move(job)), ProgressFamily::kStandstill).key().append(*step),
+      BeginProgressKey(JobId(*std::move(job)), ProgressFamily::kStalledStep).key().append(*step),
       *std::move(level)};
 }
 
 // The newest closed window of a job: a window's key of index 0, and in decimal digits its index.
 std::optional<Row> UpgradeDiagnose(std::string_view key, std::string_view value) {
-  constexpr std::string_view kStandstills = "standstill/";
-  if (key.starts_with(kStandstills))
-    return UpgradeStandstill(key.substr(kStandstills.size()), value);
+  constexpr std::string_view kStalledPrefix = "standstill/";
+  if (key.starts_with(kStalledPrefix))
+    return UpgradeStalledStep(key.substr(kStalledPrefix.size()), value);
   KeyReader reader(key);
   const auto kind = reader.TakeByte();
   if (!kind || *kind >= kWindowKindCount) return std::nullopt;

@@ -1,7 +1,7 @@
 // From version 1 of the keys to version 2 (key_schema.h): rows of kProgress get the keys of their
-// families. What summarize and align keep, which windows diagnose has closed and which standstills
-// it has looked at are taken over; what it remembered of earlier windows as text or as records in
-// disguise is left behind, so that its look-backs begin anew.
+// families. What summarize and align keep, which windows diagnose has closed and which stalled
+// steps it has looked at are taken over; what it remembered of earlier windows as text or as
+// records in disguise is left behind, so that its look-backs begin anew.
 #pragma once
 
 #include <optional>

@@ -78,7 +78,7 @@ TEST(Upgrade, DiagnoseKeepsWhichWindowsAreClosed) {
   EXPECT_EQ(
       UpgradeProgressRow(KeyOf(task, "standstill/" + job + "12"), "2"),
       Row(KeyOf(task,
-                BeginProgressKey(JobId(kJob), ProgressFamily::kStandstill).PutInt64(12).key()),
+                BeginProgressKey(JobId(kJob), ProgressFamily::kStalledStep).PutInt64(12).key()),
           KeyWriter().PutInt64(2).key()));
 }
 

@@ -1,6 +1,6 @@
 // Tails of distributions, by Boost.Math: how likely noise alone makes something that stands out so
 // far. Accurate far out, where 1 - CDF would be 0. Without degrees of freedom (0, or none that can
-// be told) everything may be noise: 1. Pure.
+// be known) everything may be noise: 1. Pure.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ using enum CollectiveOperation;
 
 const std::vector<uint32_t> kBoth = {0, 1};
 
-// Its members are told by the store, and the job has become smaller since.
+// The store names its members, and the job has become smaller since.
 TEST(AlignLimits, AMemberBeyondTheWorldIsMissingAfterARestart) {
   InMemoryStore store;
   {

@@ -154,7 +154,7 @@ void DiagnoseProcessor::DiagnoseHangs(const JobId& id, DiagnosedJob& job, bool e
       latest_ns = std::max(latest_ns, standing.time_ns);
     for (Finding& finding : hang_operator_.Evaluate(due->view))
       Publish(job.lifecycle.Report(std::move(finding)), latest_ns / kNsPerMs);
-    KeepStandstill(id, due->step, due->level, context_->changes());
+    KeepStalledStep(id, due->step, due->level, context_->changes());
   }
 }
 

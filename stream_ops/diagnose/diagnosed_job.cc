@@ -34,7 +34,7 @@ bool RestoreClosedWindow(KeyReader key, std::string_view value, JobWindows& wind
   return true;
 }
 
-bool RestoreStandstill(KeyReader key, std::string_view value, HangWatch& hangs) {
+bool RestoreStalledStep(KeyReader key, std::string_view value, HangWatch& hangs) {
   const auto step = key.TakeInt64();
   const auto level = NumberIn(value);
   if (!step || !key.AtEnd() || !level) return false;
@@ -53,7 +53,7 @@ bool RestoreState(std::string_view value, Owner& owner) {
 bool RestoreRow(ProgressKey key, std::string_view value, DiagnosedJob& job) {
   switch (key.family) {
     case ProgressFamily::kClosedWindow: return RestoreClosedWindow(key.rest, value, job.windows);
-    case ProgressFamily::kStandstill: return RestoreStandstill(key.rest, value, job.hangs);
+    case ProgressFamily::kStalledStep: return RestoreStalledStep(key.rest, value, job.hangs);
     case ProgressFamily::kLedger: return RestoreState<LedgerState>(value, job.lifecycle);
     case ProgressFamily::kTelemetryGaps: return RestoreState<TelemetryGapsState>(value, job.gaps);
     default: return job.history.Restore(std::move(key), value).ok();
@@ -104,9 +104,9 @@ void KeepClosedWindow(const JobId& id, WindowId window, StateChanges& changes) {
               NumberValue(window.second));
 }
 
-void KeepStandstill(const JobId& id, int64_t step, int level, StateChanges& changes) {
+void KeepStalledStep(const JobId& id, int64_t step, int level, StateChanges& changes) {
   changes.Put(Table::kProgress,
-              BeginProgressKey(id, ProgressFamily::kStandstill).PutInt64(step).key(),
+              BeginProgressKey(id, ProgressFamily::kStalledStep).PutInt64(step).key(),
               NumberValue(level));
 }
 

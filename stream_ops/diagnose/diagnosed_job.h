@@ -29,7 +29,7 @@ absl::StatusOr<std::unique_ptr<DiagnosedJob>> LoadJob(const StateStore& store, c
 
 // The job's rows of kProgress that change with each window, but for its history.
 void KeepClosedWindow(const JobId& id, WindowId window, StateChanges& changes);
-void KeepStandstill(const JobId& id, int64_t step, int level, StateChanges& changes);
+void KeepStalledStep(const JobId& id, int64_t step, int level, StateChanges& changes);
 void KeepLedger(const JobId& id, const FindingLifecycle& lifecycle, StateChanges& changes);
 void KeepTelemetryGaps(const JobId& id, const TelemetryGaps& gaps, StateChanges& changes);
 

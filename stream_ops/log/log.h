@@ -118,7 +118,7 @@ class LogProducer {
   // (inside a training process).
   // kInvalidArgument: the log never takes this record, or, by TakeRefused, one before it.
   virtual absl::Status Append(ProducerRecord record) = 0;
-  // kInvalidArgument: nothing but what TakeRefused tells of was lost.
+  // kInvalidArgument: nothing but what TakeRefused reports was lost.
   virtual absl::Status Flush(std::chrono::milliseconds timeout) = 0;
   // Of a record, by RecordBytes. What is larger is refused.
   virtual size_t record_bytes_max() const { return std::numeric_limits<size_t>::max(); }

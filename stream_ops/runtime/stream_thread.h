@@ -6,8 +6,8 @@
 // Idleness (wall time) is told to a task once, when its position is the end of its partition,
 // nothing came for idle_timeout, and we were looking all that while: after a retry or a step that
 // took long the timer starts anew, because silence that we caused ourselves is no silence of the
-// rank. Minutes of wall time are told as well, so that jobs of which nothing comes any more end;
-// without an idle timeout (a bounded run) neither is.
+// rank. Minutes of wall time are announced as well, so that jobs of which nothing comes any more
+// end; without an idle timeout (a bounded run) neither is.
 //
 // Errors that may pass (kUnavailable, kDeadlineExceeded, a full queue) pause the stage with growing
 // steps and are logged at a bounded rate; while paused nothing is polled and the outbox keeps what
@@ -121,7 +121,7 @@ class StreamThread : private RebalanceListener {
   TimePoint now_;                 // of the step that runs, for the callbacks
   std::optional<TimePoint> stepped_at_;
   std::optional<TimePoint> committed_at_;
-  std::optional<TimePoint> minute_at_;  // the tasks were last told of a minute
+  std::optional<TimePoint> minute_at_;  // when the last minute was announced
   uint64_t records_since_commit_ = 0;
   bool polled_ = false;
   bool restart_needed_ = false;  // the tasks hold what can no longer be committed

@@ -159,7 +159,7 @@ TEST_F(StreamThreadTest, SilenceOfOurOwnMakingIsNotIdleness) {
   EXPECT_EQ(told_.size(), 1u);
 }
 
-TEST_F(StreamThreadTest, MinutesAreTold) {
+TEST_F(StreamThreadTest, MinutesAreAnnounced) {
   options_.idle_timeout = std::chrono::hours(1);
   Send({"a:1:5"});
   auto thread = NewThread();
