@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "stream_ops/kafka/kafka_error.h"
+#include "stream_ops/kafka/kafka_group_offsets.h"
 
 namespace eroica {
 
@@ -111,6 +112,32 @@ absl::StatusOr<TopicSpec> KafkaAdmin::DescribeTopic(const std::string& name) {
     return config.status();
   }
   return spec;
+}
+
+absl::StatusOr<GroupOffsets> KafkaAdmin::DescribeGroup(const std::string& group,
+                                                       const std::string& topic) {
+  const std::lock_guard lock(mutex_);
+  if (absl::Status status = Connect(); !status.ok()) return status;
+  const std::string doing = fmt::format("read the offsets of group {}", group);
+  rd_kafka_ListConsumerGroupOffsets_t* request =
+      rd_kafka_ListConsumerGroupOffsets_new(group.c_str(), nullptr);
+  const KafkaListGroupOffsets owned(request);
+  const KafkaQueue answers(rd_kafka_queue_new(handle_.get()));
+  rd_kafka_ListConsumerGroupOffsets(handle_.get(), &request, 1, nullptr, answers.get());
+  const absl::StatusOr<KafkaEvent> event = Await(answers.get(), doing);
+  if (!event.ok()) return event.status();
+  size_t count = 0;
+  const rd_kafka_group_result_t** results = rd_kafka_ListConsumerGroupOffsets_result_groups(
+      rd_kafka_event_ListConsumerGroupOffsets_result(event->get()), &count);
+  GroupOffsets offsets;
+  for (size_t i = 0; i < count; ++i) {
+    if (const rd_kafka_error_t* error = rd_kafka_group_result_error(results[i]); error != nullptr)
+      return KafkaStatus(rd_kafka_error_code(error), doing, rd_kafka_error_string(error));
+    if (const auto* partitions = rd_kafka_group_result_partitions(results[i]))
+      offsets.merge(ReadGroupOffsets(*partitions));
+  }
+  std::erase_if(offsets, [&](const auto& entry) { return entry.first.topic != topic; });
+  return offsets;
 }
 
 absl::StatusOr<std::map<std::string, std::string>> KafkaAdmin::DescribeConfig(

@@ -20,6 +20,8 @@ class KafkaAdmin final : public LogAdmin, private KafkaEvents {
   // config: everything that the cluster tells of the topic, defaults too; empty where we may not
   // ask.
   absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name) override;
+  absl::StatusOr<GroupOffsets> DescribeGroup(const std::string& group,
+                                             const std::string& topic) override;
 
  private:
   absl::Status Connect();

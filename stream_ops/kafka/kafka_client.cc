@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
+#include "schemas/check.h"
 #include "stream_ops/kafka/kafka_error.h"
 
 namespace eroica {
@@ -17,7 +19,8 @@ namespace {
 constexpr std::array kReservedProperties{
     "bootstrap.servers",    "metadata.broker.list", "group.id",
     "group.instance.id",    "enable.auto.commit",   "enable.auto.offset.store",
-    "enable.partition.eof", "auto.offset.reset",    "partitioner"};
+    "enable.partition.eof", "auto.offset.reset",    "partitioner",
+    "transactional.id"};
 
 KafkaProperties DefaultProperties(KafkaRole role) {
   KafkaProperties properties{
@@ -39,6 +42,8 @@ KafkaProperties DefaultProperties(KafkaRole role) {
           "error"},  // we say where to start; what is out of range is told, not skipped in silence
          {"isolation.level", "read_committed"},
          {"fetch.wait.max.ms", "50"},
+         // Only what must move moves: a node that joins stops nobody else.
+         {"partition.assignment.strategy", "cooperative-sticky"},
          // A partition whose queue is full waits a whole second before the next fetch: let only the
          // bytes fill it.
          {"queued.min.messages", "1000000"},
@@ -223,6 +228,16 @@ bool KafkaAnswers(rd_kafka_t* handle, std::chrono::milliseconds timeout, KafkaEv
   const KafkaMetadata metadata(raw);
   events.NoteAnswer();
   return true;
+}
+
+int64_t KafkaNumber(rd_kafka_t* handle, const char* property) {
+  std::array<char, 32> text{};
+  size_t size = text.size();
+  EROICA_CHECK(rd_kafka_conf_get(rd_kafka_conf(handle), property, text.data(), &size) ==
+               RD_KAFKA_CONF_OK);
+  int64_t number = 0;
+  EROICA_CHECK(std::from_chars(text.data(), text.data() + size - 1, number).ec == std::errc{});
+  return number;
 }
 
 int ToKafkaTimeout(std::chrono::milliseconds timeout) {

@@ -72,6 +72,9 @@ absl::StatusOr<KafkaTopicState> DescribeKafkaTopic(rd_kafka_t* handle, const std
 // Whether any broker answers within the timeout.
 bool KafkaAnswers(rd_kafka_t* handle, std::chrono::milliseconds timeout, KafkaEvents& events);
 
+// What librdkafka took for a property that is a number.
+int64_t KafkaNumber(rd_kafka_t* handle, const char* property);
+
 // For librdkafka's calls, which count milliseconds in an int.
 int ToKafkaTimeout(std::chrono::milliseconds timeout);
 

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "stream_ops/kafka/kafka_error.h"
+#include "stream_ops/kafka/kafka_group_offsets.h"
+#include "stream_ops/kafka/kafka_record.h"
 #include "stream_ops/log/all_partitions_consumer.h"
 
 namespace eroica {
@@ -40,36 +42,6 @@ rd_kafka_topic_partition_t* Add(rd_kafka_topic_partition_list_t* list,
   return added;
 }
 
-ConsumerRecord MakeRecord(const rd_kafka_message_t& message, const TopicPartition& partition) {
-  ConsumerRecord record{.topic = partition.topic,
-                        .partition = partition.partition,
-                        .offset = message.offset,
-                        .key = {},
-                        .value = {},
-                        .headers = {}};
-  rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
-  const int64_t timestamp = rd_kafka_message_timestamp(&message, &type);
-  if (type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE) record.timestamp_ms = timestamp;
-  if (message.key != nullptr)
-    record.key.assign(static_cast<const char*>(message.key), message.key_len);
-  if (message.payload != nullptr)
-    record.value.assign(static_cast<const char*>(message.payload), message.len);
-  rd_kafka_headers_t* headers = nullptr;
-  if (rd_kafka_message_headers(&message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    const char* name = nullptr;
-    const void* value = nullptr;
-    size_t size = 0;
-    for (size_t i = 0;
-         rd_kafka_header_get_all(headers, i, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
-         ++i) {
-      record.headers.emplace_back(name, value == nullptr
-                                            ? std::string()
-                                            : std::string(static_cast<const char*>(value), size));
-    }
-  }
-  return record;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KafkaConsumer>> KafkaConsumer::Make(
@@ -88,6 +60,8 @@ absl::StatusOr<std::unique_ptr<KafkaConsumer>> KafkaConsumer::Make(
       MakeKafkaHandle(options, KafkaRole::kConsumer, properties, consumer.get());
   if (!handle.ok()) return handle.status();
   consumer->handle_ = *std::move(handle);
+  consumer->session_timeout_ =
+      std::chrono::milliseconds(KafkaNumber(consumer->handle_.get(), "session.timeout.ms"));
   return consumer;
 }
 
@@ -111,9 +85,11 @@ absl::Status KafkaConsumer::Subscribe(std::vector<std::string> topics,
 
 absl::Status KafkaConsumer::Poll(std::chrono::milliseconds timeout, size_t max_records,
                                  std::vector<ConsumerRecord>* out) {
-  if (topics_.empty()) return absl::FailedPreconditionError("subscribe before polling");
+  if (topics_.empty() && !started_)
+    return absl::FailedPreconditionError("subscribe before polling");
+  polled_at_ = Clock::now();
   const auto deadline =
-      Clock::now() + std::min<std::chrono::milliseconds>(timeout, std::chrono::hours(24));
+      polled_at_ + std::min<std::chrono::milliseconds>(timeout, std::chrono::hours(24));
   if (!started_) {
     if (absl::Status status = Start(); !status.ok()) return status;
   }
@@ -241,6 +217,7 @@ void KafkaConsumer::ChooseStarts(rd_kafka_topic_partition_list_t* partitions) {
     if (group_.empty() && partition.offset == RD_KAFKA_OFFSET_INVALID)
       partition.offset = RD_KAFKA_OFFSET_BEGINNING;
     positions_[name] = std::max<int64_t>(partition.offset, 0);
+    behind_.erase(name);
   }
 }
 
@@ -270,7 +247,7 @@ absl::Status KafkaConsumer::Take(const rd_kafka_message_t& message) {
   const auto position = positions_.find(partition);
   // What was on its way when the partition was taken from us, or before a seek.
   if (position == positions_.end() || message.offset < position->second) return absl::OkStatus();
-  pending_.push_back(MakeRecord(message, partition));
+  pending_.push_back(ReadKafkaRecord(message, partition));
   return absl::OkStatus();
 }
 
@@ -342,6 +319,47 @@ absl::Status KafkaConsumer::Reassign(const TopicPartition& partition, int64_t of
   return KafkaStatus(rd_kafka_assign(handle_.get(), all.get()), doing);
 }
 
+absl::Status KafkaConsumer::Assign(const std::map<TopicPartition, int64_t>& starts) {
+  if (!topics_.empty())
+    return absl::FailedPreconditionError("this consumer has subscribed already: make another one");
+  for (const auto& [partition, start] : starts) {
+    const absl::StatusOr<KafkaTopicState> state =
+        started_ ? KafkaTopicState{.partitions = partition.partition + 1}
+                 : DescribeKafkaTopic(handle_.get(), partition.topic, request_timeout_, *this);
+    if (!state.ok()) return state.status();
+    if (partition.partition >= state->partitions) return UnknownPartitionError(partition);
+  }
+  if (!std::exchange(started_, true)) rd_kafka_poll_set_consumer(handle_.get());
+  pending_.clear();
+  ends_.clear();
+  positions_ = starts;
+  const KafkaPartitionList list = MakeList(starts.size());
+  for (const auto& [partition, start] : starts) Add(list.get(), partition, start);
+  return KafkaStatus(rd_kafka_assign(handle_.get(), starts.empty() ? nullptr : list.get()),
+                     "take the partitions");
+}
+
+absl::Status KafkaConsumer::Pause(const TopicPartition& partition) {
+  if (!positions_.contains(partition)) return UnassignedPartitionError(partition);
+  const size_t pending = pending_.size();
+  DropPending(partition);
+  if (pending_.size() < pending) behind_.insert(partition);  // Resume goes back to the position
+  const KafkaPartitionList one = MakeList();
+  Add(one.get(), partition, RD_KAFKA_OFFSET_INVALID);
+  return KafkaStatus(rd_kafka_pause_partitions(handle_.get(), one.get()),
+                     fmt::format("pause {}", Name(partition)));
+}
+
+absl::Status KafkaConsumer::Resume(const TopicPartition& partition) {
+  const auto position = positions_.find(partition);
+  if (position == positions_.end()) return UnassignedPartitionError(partition);
+  const KafkaPartitionList one = MakeList();
+  Add(one.get(), partition, RD_KAFKA_OFFSET_INVALID);
+  if (const auto error = rd_kafka_resume_partitions(handle_.get(), one.get()))
+    return KafkaStatus(error, fmt::format("resume {}", Name(partition)));
+  return behind_.contains(partition) ? Seek(partition, position->second) : absl::OkStatus();
+}
+
 absl::Status KafkaConsumer::Seek(const TopicPartition& partition, int64_t offset) {
   const auto position = positions_.find(partition);
   if (position == positions_.end()) return UnassignedPartitionError(partition);
@@ -362,6 +380,7 @@ absl::Status KafkaConsumer::Seek(const TopicPartition& partition, int64_t offset
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
     return KafkaStatus(error, fmt::format("seek to {} in {}", offset, Name(partition)));
   DropPending(partition);
+  behind_.erase(partition);
   position->second = offset;
   return absl::OkStatus();
 }
@@ -404,11 +423,35 @@ absl::StatusOr<int64_t> KafkaConsumer::OffsetForTime(const TopicPartition& parti
   return list->elems[0].offset;
 }
 
-absl::Status KafkaConsumer::Commit(const std::map<TopicPartition, int64_t>& next_offsets) {
-  if (group_.empty() || next_offsets.empty()) return absl::OkStatus();
+absl::Status KafkaConsumer::CheckMembership() {
+  if (group_.empty()) return absl::OkStatus();
+  if (rd_kafka_assignment_lost(handle_.get()) != 0)
+    return absl::UnavailableError(
+        fmt::format("group {} has given our partitions away: polling again", group_));
+  if (Clock::now() - polled_at_ <= session_timeout_) return absl::OkStatus();
+  return absl::UnavailableError(
+      fmt::format("not polled for longer than a session ({} ms): group {} may have given our "
+                  "partitions away, polling again",
+                  session_timeout_.count(), group_));
+}
+
+absl::StatusOr<std::string> KafkaConsumer::GroupMetadata() {
+  if (group_.empty()) return std::string();
+  const KafkaGroupMetadata metadata(rd_kafka_consumer_group_metadata(handle_.get()));
+  if (metadata == nullptr) return absl::UnavailableError("not a member of the group yet");
+  void* bytes = nullptr;
+  size_t size = 0;
+  const KafkaError error(rd_kafka_consumer_group_metadata_write(metadata.get(), &bytes, &size));
+  if (error != nullptr) return absl::InternalError(rd_kafka_error_string(error.get()));
+  std::string written(static_cast<const char*>(bytes), size);
+  rd_kafka_mem_free(handle_.get(), bytes);
+  return written;
+}
+
+absl::Status KafkaConsumer::Commit(const GroupOffsets& offsets) {
+  if (group_.empty() || offsets.empty()) return absl::OkStatus();
   const std::string doing = fmt::format("commit for group {}", group_);
-  const KafkaPartitionList list = MakeList(next_offsets.size());
-  for (const auto& [partition, offset] : next_offsets) Add(list.get(), partition, offset);
+  const KafkaPartitionList list = MakeGroupOffsets(offsets);
   // Through a queue of its own: the plain synchronous call waits without limit.
   const KafkaQueue answers(rd_kafka_queue_new(handle_.get()));
   rd_kafka_resp_err_t error =

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,17 @@ class KafkaConsumer final : public LogConsumer, private KafkaEvents {
   absl::Status Subscribe(std::vector<std::string> topics, RebalanceListener* listener) override;
   absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records,
                     std::vector<ConsumerRecord>* out) override;
+  absl::Status Assign(const std::map<TopicPartition, int64_t>& starts) override;
   absl::Status Seek(const TopicPartition& partition, int64_t offset) override;
+  absl::Status Pause(const TopicPartition& partition) override;
+  absl::Status Resume(const TopicPartition& partition) override;
   absl::StatusOr<int64_t> Position(const TopicPartition& partition) override;
   absl::StatusOr<int64_t> EndOffset(const TopicPartition& partition) override;
   absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition,
                                         int64_t timestamp_ms) override;
-  absl::Status Commit(const std::map<TopicPartition, int64_t>& next_offsets) override;
+  absl::Status CheckMembership() override;
+  absl::StatusOr<std::string> GroupMetadata() override;
+  absl::Status Commit(const GroupOffsets& offsets) override;
   std::vector<TopicPartition> Assignment() const override;
 
  private:
@@ -58,17 +64,21 @@ class KafkaConsumer final : public LogConsumer, private KafkaEvents {
 
   const std::string group_;
   const std::chrono::milliseconds request_timeout_;
+  std::chrono::milliseconds session_timeout_{};
   KafkaHandle handle_;
   std::vector<std::string> topics_;
   RebalanceListener* listener_ = nullptr;
   bool started_ = false;
   bool closing_ = false;
+  Clock::time_point polled_at_;
   // What is assigned, and the next offset of each. Moved on by records, and by the end of a
   // partition (past transaction markers).
   std::map<TopicPartition, int64_t> positions_;
   // Taken from librdkafka, not handed over yet: what a rebalance or a seek makes stale can still be
   // dropped.
   std::vector<ConsumerRecord> pending_;
+  // Paused, and librdkafka stands behind records that were dropped then.
+  std::set<TopicPartition> behind_;
   // Where partitions ended when librdkafka came to their end; becomes the position when nothing is
   // pending.
   std::map<TopicPartition, int64_t> ends_;

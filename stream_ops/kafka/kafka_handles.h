@@ -29,8 +29,13 @@ using KafkaPartitionList =
     KafkaOwned<rd_kafka_topic_partition_list_t, rd_kafka_topic_partition_list_destroy>;
 using KafkaError = KafkaOwned<rd_kafka_error_t, rd_kafka_error_destroy>;
 using KafkaNewTopic = KafkaOwned<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy>;
+using KafkaListGroupOffsets =
+    KafkaOwned<rd_kafka_ListConsumerGroupOffsets_t, rd_kafka_ListConsumerGroupOffsets_destroy>;
 using KafkaConfigResource = KafkaOwned<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
 using KafkaAdminOptions = KafkaOwned<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy>;
+
+using KafkaGroupMetadata =
+    KafkaOwned<rd_kafka_consumer_group_metadata_t, rd_kafka_consumer_group_metadata_destroy>;
 
 struct KafkaMetadataDeleter {
   void operator()(const rd_kafka_metadata_t* metadata) const {

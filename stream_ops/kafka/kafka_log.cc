@@ -44,7 +44,12 @@ absl::StatusOr<std::unique_ptr<LogConsumer>> KafkaLog::NewConsumer(const Consume
 }
 
 absl::StatusOr<std::unique_ptr<LogProducer>> KafkaLog::NewProducer() {
-  return KafkaProducer::Make(options_);
+  return KafkaProducer::Make(options_, "");
+}
+
+absl::StatusOr<std::unique_ptr<LogProducer>> KafkaLog::NewTransactionalProducer(
+    const std::string& transactional_id) {
+  return KafkaProducer::Make(options_, transactional_id);
 }
 
 LogAdmin& KafkaLog::admin() { return *admin_; }

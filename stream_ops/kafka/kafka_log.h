@@ -25,6 +25,8 @@ class KafkaLog final : public Log {
 
   absl::StatusOr<std::unique_ptr<LogConsumer>> NewConsumer(const ConsumerOptions& options) override;
   absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer() override;
+  absl::StatusOr<std::unique_ptr<LogProducer>> NewTransactionalProducer(
+      const std::string& transactional_id) override;
   LogAdmin& admin() override;
 
  private:

@@ -4,12 +4,11 @@
 #include <spdlog/spdlog.h>
 
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
-#include "schemas/check.h"
 #include "stream_ops/kafka/kafka_error.h"
+#include "stream_ops/kafka/kafka_group_offsets.h"
 
 namespace eroica {
 
@@ -30,16 +29,10 @@ rd_kafka_vu_t Memory(rd_kafka_vtype_t type, const std::string& bytes) {
 
 // Around the records of a request, at most; message.max.bytes is at least 1,000.
 constexpr size_t kBytesOfBatch = 128;
-
-size_t MessageMaxBytes(rd_kafka_t* handle) {
-  std::array<char, 32> text{};
-  size_t size = text.size();
-  EROICA_CHECK(rd_kafka_conf_get(rd_kafka_conf(handle), "message.max.bytes", text.data(), &size) ==
-               RD_KAFKA_CONF_OK);
-  size_t bytes = 0;
-  EROICA_CHECK(std::from_chars(text.data(), text.data() + size - 1, bytes).ec == std::errc{});
-  return bytes;
-}
+// After so long the broker aborts a transaction whose producer has died: until then its topics are
+// not read on.
+constexpr std::chrono::milliseconds kTransactionTimeout{10'000};
+constexpr std::chrono::milliseconds kAbortTimeout{2'000};
 
 KafkaHeaders MakeHeaders(const Headers& headers) {
   if (headers.empty()) return nullptr;
@@ -53,18 +46,38 @@ KafkaHeaders MakeHeaders(const Headers& headers) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<KafkaProducer>> KafkaProducer::Make(const KafkaOptions& options) {
-  std::unique_ptr<KafkaProducer> producer(new KafkaProducer(options));
+absl::StatusOr<std::unique_ptr<KafkaProducer>> KafkaProducer::Make(
+    const KafkaOptions& options, const std::string& transactional_id) {
+  KafkaProperties properties;
+  if (!transactional_id.empty()) {
+    properties = {{"transactional.id", transactional_id},
+                  {"transaction.timeout.ms", std::to_string(kTransactionTimeout.count())},
+                  {"message.timeout.ms", std::to_string(kTransactionTimeout.count())},
+                  {"retry.backoff.ms", "10"}};  // a commit is asked for several times over
+  }
+  std::unique_ptr<KafkaProducer> producer(new KafkaProducer(options, transactional_id));
   absl::StatusOr<KafkaHandle> handle =
-      MakeKafkaHandle(options, KafkaRole::kProducer, {}, producer.get());
+      MakeKafkaHandle(options, KafkaRole::kProducer, properties, producer.get());
   if (!handle.ok()) return handle.status();
   producer->handle_ = *std::move(handle);
-  producer->record_bytes_max_ = MessageMaxBytes(producer->handle_.get()) - kBytesOfBatch;
+  producer->record_bytes_max_ =
+      static_cast<size_t>(KafkaNumber(producer->handle_.get(), "message.max.bytes")) -
+      kBytesOfBatch;
+  if (!transactional_id.empty()) {
+    if (absl::Status status = producer->InitTransactions(options.request_timeout); !status.ok())
+      return status;
+  }
   return producer;
 }
 
 KafkaProducer::~KafkaProducer() {
   if (handle_ == nullptr) return;
+  if (in_transaction_ && !down()) {
+    // Else readers of its topics wait for the transaction's timeout.
+    rd_kafka_purge(handle_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    const KafkaError ignored(
+        rd_kafka_abort_transaction(handle_.get(), ToKafkaTimeout(kAbortTimeout)));
+  }
   rd_kafka_poll(handle_.get(), 0);
   const int lost = rd_kafka_outq_len(handle_.get());
   if (lost > 0)
@@ -74,7 +87,7 @@ KafkaProducer::~KafkaProducer() {
 
 absl::Status KafkaProducer::Append(ProducerRecord record) {
   rd_kafka_poll(handle_.get(), 0);
-  if (absl::Status status = TakeFailure(); !status.ok()) return status;
+  if (absl::Status status = TakeFailure(); !status.ok()) return Void(status);
   if (down() && !ever_delivered_.load(std::memory_order_relaxed) &&
       !KafkaAnswers(handle_.get(), std::chrono::milliseconds(0), *this)) {
     return DownStatus();
@@ -86,7 +99,8 @@ absl::Status KafkaProducer::Append(ProducerRecord record) {
   topic.u.cstr = record.topic.c_str();
   arguments[count++] = topic;
   arguments[count++] = Memory(RD_KAFKA_VTYPE_KEY, record.key);
-  arguments[count++] = Memory(RD_KAFKA_VTYPE_VALUE, record.value);
+  arguments[count++] = record.value.empty() ? Argument(RD_KAFKA_VTYPE_VALUE)
+                                            : Memory(RD_KAFKA_VTYPE_VALUE, record.value);
   rd_kafka_vu_t flags = Argument(RD_KAFKA_VTYPE_MSGFLAGS);
   flags.u.i = RD_KAFKA_MSG_F_COPY;
   arguments[count++] = flags;
@@ -106,8 +120,17 @@ absl::Status KafkaProducer::Append(ProducerRecord record) {
     headers.release();  // the message's now
     return absl::OkStatus();
   }
-  return KafkaStatus(rd_kafka_error_code(error.get()), fmt::format("append to {}", record.topic),
-                     rd_kafka_error_string(error.get()));
+  return Void(KafkaStatus(rd_kafka_error_code(error.get()),
+                          fmt::format("append to {}", record.topic),
+                          rd_kafka_error_string(error.get())));
+}
+
+// Within a transaction, whatever the producer cannot go on from makes the transaction void.
+absl::Status KafkaProducer::Void(const absl::Status& status) const {
+  if (transactional_id_.empty() || status.code() == absl::StatusCode::kResourceExhausted ||
+      status.code() == absl::StatusCode::kInvalidArgument)
+    return status;
+  return absl::AbortedError(status.message());
 }
 
 void KafkaProducer::OnDelivery(const rd_kafka_message_t& message) {
@@ -150,7 +173,7 @@ absl::Status KafkaProducer::TakeFailure() {
 
 absl::Status KafkaProducer::Flush(std::chrono::milliseconds timeout) {
   const rd_kafka_resp_err_t error = rd_kafka_flush(handle_.get(), ToKafkaTimeout(timeout));
-  if (absl::Status status = TakeFailure(); !status.ok()) return status;
+  if (absl::Status status = TakeFailure(); !status.ok()) return Void(status);
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return absl::OkStatus();
   if (down()) return DownStatus();
   if (error == RD_KAFKA_RESP_ERR__TIMED_OUT) {
@@ -159,6 +182,62 @@ absl::Status KafkaProducer::Flush(std::chrono::milliseconds timeout) {
                     rd_kafka_outq_len(handle_.get()), timeout.count()));
   }
   return KafkaStatus(error, "flush");
+}
+
+// What came of one of the transaction's own calls.
+absl::Status KafkaProducer::TransactionStatus(const rd_kafka_error_t* error,
+                                              std::string_view doing) const {
+  if (error == nullptr) return absl::OkStatus();
+  const std::string about = fmt::format("{} as {}", doing, transactional_id_);
+  const absl::Status status =
+      KafkaStatus(rd_kafka_error_code(error), about, rd_kafka_error_string(error));
+  if (rd_kafka_error_is_retriable(error) != 0) return absl::UnavailableError(status.message());
+  if (status.code() == absl::StatusCode::kPermissionDenied) return status;
+  return absl::AbortedError(status.message());
+}
+
+absl::Status KafkaProducer::InitTransactions(std::chrono::milliseconds timeout) {
+  const KafkaError error(rd_kafka_init_transactions(handle_.get(), ToKafkaTimeout(timeout)));
+  if (error == nullptr) return absl::OkStatus();
+  if (down()) return DownStatus();
+  const absl::Status status = TransactionStatus(error.get(), "begin to write transactions");
+  // The id's last transaction may still be on its way to its end.
+  return status.code() == absl::StatusCode::kAborted ? absl::UnavailableError(status.message())
+                                                     : status;
+}
+
+absl::Status KafkaProducer::BeginTransaction() {
+  const KafkaError error(rd_kafka_begin_transaction(handle_.get()));
+  in_transaction_ = error == nullptr;
+  offsets_sent_ = false;
+  return TransactionStatus(error.get(), "begin a transaction");
+}
+
+absl::Status KafkaProducer::CommitTransaction(const Consumed& consumed,
+                                              std::chrono::milliseconds timeout) {
+  if (absl::Status status = Flush(timeout); !status.ok()) return status;
+  if (!offsets_sent_) {
+    if (absl::Status status = SendOffsets(consumed, timeout); !status.ok()) return status;
+    offsets_sent_ = true;
+  }
+  const KafkaError error(rd_kafka_commit_transaction(handle_.get(), ToKafkaTimeout(timeout)));
+  absl::Status status = TransactionStatus(error.get(), "commit a transaction");
+  if (status.ok()) in_transaction_ = false;
+  return status;
+}
+
+absl::Status KafkaProducer::SendOffsets(const Consumed& consumed,
+                                        std::chrono::milliseconds timeout) {
+  if (consumed.group_metadata.empty() || consumed.offsets.empty()) return absl::OkStatus();
+  rd_kafka_consumer_group_metadata_t* raw = nullptr;
+  const KafkaError unreadable(rd_kafka_consumer_group_metadata_read(
+      &raw, consumed.group_metadata.data(), consumed.group_metadata.size()));
+  const KafkaGroupMetadata group(raw);
+  if (unreadable != nullptr) return absl::InternalError(rd_kafka_error_string(unreadable.get()));
+  const KafkaPartitionList offsets = MakeGroupOffsets(consumed.offsets);
+  const KafkaError error(rd_kafka_send_offsets_to_transaction(
+      handle_.get(), offsets.get(), group.get(), ToKafkaTimeout(timeout)));
+  return TransactionStatus(error.get(), "add what was read to a transaction");
 }
 
 }  // namespace eroica

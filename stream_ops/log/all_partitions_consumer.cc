@@ -38,11 +38,12 @@ absl::Status AllPartitionsConsumer::Subscribe(std::vector<std::string> topics,
 
 absl::Status AllPartitionsConsumer::Poll(std::chrono::milliseconds timeout, size_t max_records,
                                          std::vector<ConsumerRecord>* out) {
-  if (topics_.empty()) return absl::FailedPreconditionError("subscribe before polling");
+  if (topics_.empty() && !assigned_)
+    return absl::FailedPreconditionError("subscribe before polling");
   const auto deadline = std::chrono::steady_clock::now() +
                         std::min<std::chrono::milliseconds>(timeout, std::chrono::hours(24));
-  if (readers_.empty()) {
-    if (absl::Status status = Assign(); !status.ok()) return status;
+  if (!assigned_) {
+    if (absl::Status status = AssignSubscribed(); !status.ok()) return status;
   }
   const size_t before = out->size();
   while (true) {
@@ -50,13 +51,15 @@ absl::Status AllPartitionsConsumer::Poll(std::chrono::milliseconds timeout, size
     if (out->size() > before || max_records == 0 || std::chrono::steady_clock::now() >= deadline)
       return absl::OkStatus();
     std::map<TopicPartition, int64_t> positions;
-    for (const auto& [partition, reader] : readers_) positions[partition] = reader->position();
+    for (const auto& [partition, reader] : readers_) {
+      if (!paused_.contains(partition)) positions[partition] = reader->position();
+    }
     source_.WaitForRecords(positions, deadline);
   }
 }
 
 // All partitions of all topics, or none where one topic is missing.
-absl::Status AllPartitionsConsumer::Assign() {
+absl::Status AllPartitionsConsumer::AssignSubscribed() {
   std::map<TopicPartition, std::unique_ptr<PartitionReader>> readers;
   for (const std::string& topic : topics_) {
     const absl::StatusOr<int32_t> count = source_.PartitionCount(topic);
@@ -74,6 +77,7 @@ absl::Status AllPartitionsConsumer::Assign() {
     }
   }
   readers_ = std::move(readers);
+  assigned_ = true;
   if (listener_ == nullptr) return absl::OkStatus();
   for (auto& [partition, reader] : readers_) {
     if (const auto start = listener_->OnPartitionAssigned(partition)) reader->Seek(*start);
@@ -89,6 +93,7 @@ absl::Status AllPartitionsConsumer::Drain(size_t max_records, std::vector<Consum
   for (size_t i = 0; i < readers_.size() && out->size() - before < max_records; ++i, ++next) {
     if (next == readers_.end()) next = readers_.begin();
     if (i == 0) served_first_ = next->first;
+    if (paused_.contains(next->first)) continue;
     if (absl::Status status = next->second->Read(max_records - (out->size() - before), out);
         !status.ok())
       return status;
@@ -101,6 +106,34 @@ absl::Status AllPartitionsConsumer::Seek(const TopicPartition& partition, int64_
   if (found == readers_.end()) return UnassignedPartitionError(partition);
   if (offset < 0) return absl::InvalidArgumentError(fmt::format("offset {} is negative", offset));
   found->second->Seek(offset);
+  return absl::OkStatus();
+}
+
+absl::Status AllPartitionsConsumer::Assign(const std::map<TopicPartition, int64_t>& starts) {
+  if (!topics_.empty())
+    return absl::FailedPreconditionError("this consumer has subscribed already: make another one");
+  std::map<TopicPartition, std::unique_ptr<PartitionReader>> readers;
+  for (const auto& [partition, start] : starts) {
+    auto reader = source_.OpenPartition(partition);
+    if (!reader.ok()) return reader.status();
+    (*reader)->Seek(start);
+    readers[partition] = *std::move(reader);
+  }
+  readers_ = std::move(readers);
+  paused_.clear();
+  assigned_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status AllPartitionsConsumer::Pause(const TopicPartition& partition) {
+  if (!readers_.contains(partition)) return UnassignedPartitionError(partition);
+  paused_.insert(partition);
+  return absl::OkStatus();
+}
+
+absl::Status AllPartitionsConsumer::Resume(const TopicPartition& partition) {
+  if (!readers_.contains(partition)) return UnassignedPartitionError(partition);
+  paused_.erase(partition);
   return absl::OkStatus();
 }
 
@@ -127,9 +160,9 @@ absl::StatusOr<int64_t> AllPartitionsConsumer::OffsetForTime(const TopicPartitio
   return (*reader)->OffsetForTime(timestamp_ms);
 }
 
-absl::Status AllPartitionsConsumer::Commit(const std::map<TopicPartition, int64_t>& next_offsets) {
-  if (group_.empty() || next_offsets.empty()) return absl::OkStatus();
-  return source_.Commit(group_, next_offsets);
+absl::Status AllPartitionsConsumer::Commit(const GroupOffsets& offsets) {
+  if (group_.empty() || offsets.empty()) return absl::OkStatus();
+  return source_.Commit(group_, offsets);
 }
 
 std::vector<TopicPartition> AllPartitionsConsumer::Assignment() const {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,7 @@ class PartitionSource {
                               std::chrono::steady_clock::time_point deadline) = 0;
   virtual absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group,
                                                            const TopicPartition& partition) = 0;
-  virtual absl::Status Commit(const std::string& group,
-                              const std::map<TopicPartition, int64_t>& next_offsets) = 0;
+  virtual absl::Status Commit(const std::string& group, const GroupOffsets& offsets) = 0;
 };
 
 class AllPartitionsConsumer final : public LogConsumer {
@@ -57,17 +57,21 @@ class AllPartitionsConsumer final : public LogConsumer {
   absl::Status Subscribe(std::vector<std::string> topics, RebalanceListener* listener) override;
   absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records,
                     std::vector<ConsumerRecord>* out) override;
+  absl::Status Assign(const std::map<TopicPartition, int64_t>& starts) override;
   absl::Status Seek(const TopicPartition& partition, int64_t offset) override;
+  absl::Status Pause(const TopicPartition& partition) override;
+  absl::Status Resume(const TopicPartition& partition) override;
   absl::StatusOr<int64_t> Position(const TopicPartition& partition) override;
   absl::StatusOr<int64_t> EndOffset(const TopicPartition& partition) override;
   absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition,
                                         int64_t timestamp_ms) override;
-  absl::Status Commit(const std::map<TopicPartition, int64_t>& next_offsets) override;
+  absl::Status Commit(const GroupOffsets& offsets) override;
+  absl::StatusOr<std::string> GroupMetadata() override { return group_; }
   std::vector<TopicPartition> Assignment() const override;
   uint64_t corrupt_bytes() const override;
 
  private:
-  absl::Status Assign();
+  absl::Status AssignSubscribed();
   absl::Status Drain(size_t max_records, std::vector<ConsumerRecord>* out);
 
   PartitionSource& source_;
@@ -75,6 +79,8 @@ class AllPartitionsConsumer final : public LogConsumer {
   std::vector<std::string> topics_;
   RebalanceListener* listener_ = nullptr;
   std::map<TopicPartition, std::unique_ptr<PartitionReader>> readers_;
+  std::set<TopicPartition> paused_;
+  bool assigned_ = false;  // by Assign, or at the first Poll
   TopicPartition served_first_;
 };
 

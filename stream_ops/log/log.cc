@@ -19,4 +19,20 @@ std::optional<std::string_view> FindHeader(const Headers& headers, std::string_v
   return std::nullopt;
 }
 
+absl::Status LogProducer::BeginTransaction() {
+  return absl::UnimplementedError("this producer has no transactions");
+}
+
+absl::Status LogProducer::CommitTransaction(const Consumed&, std::chrono::milliseconds) {
+  return absl::UnimplementedError("this producer has no transactions");
+}
+
+absl::StatusOr<GroupOffsets> LogAdmin::DescribeGroup(const std::string&, const std::string&) {
+  return absl::UnimplementedError("this log does not keep how far groups have come");
+}
+
+absl::StatusOr<std::unique_ptr<LogProducer>> Log::NewTransactionalProducer(const std::string&) {
+  return absl::UnimplementedError("this log has no transactions");
+}
+
 }  // namespace eroica

@@ -41,7 +41,7 @@ std::optional<std::string_view> FindHeader(const Headers& headers, std::string_v
 struct ProducerRecord {
   std::string topic;
   std::string key;
-  std::string value;
+  std::string value;  // empty is Kafka's null: in a compacted topic it deletes the key
   Headers headers;
   int64_t timestamp_ms = 0;  // event time; Kafka takes 0 as now
   std::optional<int32_t> partition;
@@ -75,6 +75,19 @@ class RebalanceListener {
   virtual void OnPartitionRevoked(const TopicPartition& partition, bool lost) = 0;
 };
 
+// Where a group stands in a partition.
+struct GroupOffset {
+  GroupOffset() = default;
+  GroupOffset(int64_t next_offset) : next(next_offset), processed(next_offset) {}  // NOLINT
+  GroupOffset(int64_t next_offset, int64_t processed_offset)
+      : next(next_offset), processed(processed_offset) {}
+
+  int64_t next = 0;       // of the next record that a restart reads
+  int64_t processed = 0;  // one past the last record whose effects are committed; at least next
+  friend bool operator==(const GroupOffset&, const GroupOffset&) = default;
+};
+using GroupOffsets = std::map<TopicPartition, GroupOffset>;
+
 struct ConsumerOptions {
   std::string group_id;  // empty: no group, all partitions of the topics are this consumer's
   std::string group_instance_id;  // static membership
@@ -90,12 +103,20 @@ class LogConsumer {
   // The listener (nullptr: none) must outlive the consumer. Once. A topic that does not exist is
   // told by Poll (kNotFound), which may be tried again.
   virtual absl::Status Subscribe(std::vector<std::string> topics, RebalanceListener* listener) = 0;
+  // Instead of Subscribe, and as often as wanted: reads exactly these partitions, each from its
+  // offset, whatever a group says. What was assigned before and is not named is read no longer.
+  // kNotFound: one of them does not exist; nothing has changed then.
+  virtual absl::Status Assign(const std::map<TopicPartition, int64_t>& starts) = 0;
   // Appends up to max_records to *out in offset order within each partition; returns at once when
   // there are some, else waits up to timeout. Corrupt input of the log itself (a torn tail, a
   // failed checksum) is skipped, counted in corrupt_bytes() and reported once by a log line.
   virtual absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records,
                             std::vector<ConsumerRecord>* out) = 0;
   virtual absl::Status Seek(const TopicPartition& partition, int64_t offset) = 0;
+  // Poll answers no records of the partition until Resume; its position stays, rebalances are
+  // heard. Lasts until the partition is assigned anew. Pausing twice is pausing once.
+  virtual absl::Status Pause(const TopicPartition& partition) = 0;
+  virtual absl::Status Resume(const TopicPartition& partition) = 0;
   // The offset that the next record polled from the partition will have, at least.
   virtual absl::StatusOr<int64_t> Position(const TopicPartition& partition) = 0;
   // One past the last record (Kafka: of the committed ones).
@@ -103,8 +124,13 @@ class LogConsumer {
   // The first offset whose timestamp is at least timestamp_ms; the end offset where there is none.
   virtual absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition,
                                                 int64_t timestamp_ms) = 0;
-  // Offsets of the next record to read, per partition, kept for the group. A no-op without a group.
-  virtual absl::Status Commit(const std::map<TopicPartition, int64_t>& next_offsets) = 0;
+  // kUnavailable: we have not polled for so long that the group may have given our partitions to
+  // another member, as after the process was stopped and went on. Poll tells.
+  virtual absl::Status CheckMembership() { return absl::OkStatus(); }
+  // Who we are in the group, for LogProducer::CommitTransaction; opaque, empty without a group.
+  virtual absl::StatusOr<std::string> GroupMetadata() { return std::string(); }
+  // Keeps the offsets for the group. A no-op without a group.
+  virtual absl::Status Commit(const GroupOffsets& offsets) = 0;
   virtual std::vector<TopicPartition> Assignment() const = 0;
   virtual uint64_t corrupt_bytes() const { return 0; }
 };
@@ -125,6 +151,19 @@ class LogProducer {
   // Records that were handed over and that the log refused for good, each for what it is, since
   // this was last asked. To hand them over again is of no use.
   virtual std::map<DropReason, uint64_t> TakeRefused() { return {}; }
+
+  // Only of a transactional producer, which one thread uses: everything that is appended between
+  // Begin and Commit becomes visible to consumers at once, or never.
+  virtual absl::Status BeginTransaction();
+  // What the transaction has made of the input, by consumer group: records up to these offsets.
+  struct Consumed {
+    std::string group_metadata;  // LogConsumer::GroupMetadata
+    GroupOffsets offsets;
+  };
+  // kUnavailable, kDeadlineExceeded: the same call may be made again. kAborted: the transaction is
+  // void, or its producer fenced off: go back to the last commit, with a new producer.
+  virtual absl::Status CommitTransaction(const Consumed& consumed,
+                                         std::chrono::milliseconds timeout);
 };
 
 struct TopicSpec {
@@ -142,6 +181,10 @@ class LogAdmin {
   virtual absl::Status CreateTopic(const TopicSpec& spec) = 0;
   // kNotFound where there is no such topic. config holds only what the log knows of the topic.
   virtual absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name) = 0;
+  // What a group has committed in the topic; partitions of which it has committed nothing are left
+  // out. kUnimplemented: the log does not keep it.
+  virtual absl::StatusOr<GroupOffsets> DescribeGroup(const std::string& group,
+                                                     const std::string& topic);
 };
 
 class Log {
@@ -150,6 +193,10 @@ class Log {
   virtual absl::StatusOr<std::unique_ptr<LogConsumer>> NewConsumer(
       const ConsumerOptions& options) = 0;
   virtual absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer() = 0;
+  // Of the producers of one id only the newest writes: it aborts what an older one had not
+  // committed, and fences it off. kUnimplemented: this log has no transactions.
+  virtual absl::StatusOr<std::unique_ptr<LogProducer>> NewTransactionalProducer(
+      const std::string& transactional_id);
   virtual LogAdmin& admin() = 0;
 };
 

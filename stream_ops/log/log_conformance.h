@@ -1,5 +1,5 @@
 // What every Log must do, written once and run over all three (MemoryLog, RecordingLog, KafkaLog).
-// Include it in one test file of a program and say
+// Include it, and log_control_conformance.h, in one test file of a program and say
 //   INSTANTIATE_TEST_SUITE_P(Memory, LogConformance, testing::Values(LogFactory{...}));
 #pragma once
 

@@ -37,6 +37,14 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
     return found->second.spec;
   }
 
+  absl::StatusOr<GroupOffsets> DescribeGroup(const std::string& group,
+                                             const std::string& topic) override {
+    const std::lock_guard lock(mutex_);
+    GroupOffsets offsets = committed_[group];
+    std::erase_if(offsets, [&](const auto& entry) { return entry.first.topic != topic; });
+    return offsets;
+  }
+
   absl::StatusOr<int32_t> PartitionCount(const std::string& topic) override {
     const absl::StatusOr<TopicSpec> spec = DescribeTopic(topic);
     if (!spec.ok()) return spec.status();
@@ -60,36 +68,51 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
   absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group,
                                                    const TopicPartition& partition) override {
     const std::lock_guard lock(mutex_);
-    const auto& offsets = committed_[group];
+    const GroupOffsets& offsets = committed_[group];
     const auto found = offsets.find(partition);
-    return found == offsets.end() ? std::nullopt : std::optional(found->second);
+    return found == offsets.end() ? std::nullopt : std::optional(found->second.next);
   }
 
-  absl::Status Commit(const std::string& group,
-                      const std::map<TopicPartition, int64_t>& next_offsets) override {
+  absl::Status Commit(const std::string& group, const GroupOffsets& offsets) override {
     const std::lock_guard lock(mutex_);
-    for (const auto& [partition, offset] : next_offsets) committed_[group][partition] = offset;
+    Keep(group, offsets);
     return absl::OkStatus();
   }
 
   absl::Status Append(ProducerRecord record) {
     {
       const std::lock_guard lock(mutex_);
-      const auto found = topics_.find(record.topic);
-      if (found == topics_.end()) return UnknownTopicError(record.topic);
-      auto& partitions = found->second.partitions;
-      const int32_t partition = record.partition.value_or(
-          PartitionForKey(record.key, static_cast<int32_t>(partitions.size())));
-      if (partition < 0 || static_cast<size_t>(partition) >= partitions.size())
-        return UnknownPartitionError({record.topic, partition});
-      Records& records = partitions[static_cast<size_t>(partition)];
-      records.push_back({.topic = std::move(record.topic),
-                         .partition = partition,
-                         .offset = static_cast<int64_t>(records.size()),
-                         .timestamp_ms = record.timestamp_ms,
-                         .key = std::move(record.key),
-                         .value = std::move(record.value),
-                         .headers = std::move(record.headers)});
+      const absl::StatusOr<Records*> records = PartitionOf(&record);
+      if (!records.ok()) return records.status();
+      Push(std::move(record), *records);
+    }
+    appended_.notify_all();
+    return absl::OkStatus();
+  }
+
+  // The number of the newest producer of this id: the caller's.
+  uint64_t BeginProducer(const std::string& transactional_id) {
+    const std::lock_guard lock(mutex_);
+    return ++producers_[transactional_id];
+  }
+  // Whether its partition exists; which one it is stands in the record then.
+  absl::Status Check(ProducerRecord* record) {
+    const std::lock_guard lock(mutex_);
+    return PartitionOf(record).status();
+  }
+  // All or nothing. kAborted: a newer producer of this id is there.
+  absl::Status AppendAll(const std::string& transactional_id, uint64_t producer,
+                         std::vector<ProducerRecord> records,
+                         const LogProducer::Consumed& consumed) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (producers_[transactional_id] != producer)
+        return absl::AbortedError(fmt::format("a newer producer writes as {}", transactional_id));
+      for (ProducerRecord& record : records) {
+        Records* const partition = *PartitionOf(&record);  // checked when it was handed over
+        Push(std::move(record), partition);
+      }
+      if (!consumed.group_metadata.empty()) Keep(consumed.group_metadata, consumed.offsets);
     }
     appended_.notify_all();
     return absl::OkStatus();
@@ -128,7 +151,33 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
     std::vector<Records> partitions;
   };
 
-  // mutex_ is held. nullptr: no such partition. Topics are never removed.
+  // In all of these mutex_ is held. Topics are never removed.
+  absl::StatusOr<Records*> PartitionOf(ProducerRecord* record) {
+    const auto found = topics_.find(record->topic);
+    if (found == topics_.end()) return UnknownTopicError(record->topic);
+    auto& partitions = found->second.partitions;
+    if (!record->partition)
+      record->partition = PartitionForKey(record->key, static_cast<int32_t>(partitions.size()));
+    if (*record->partition < 0 || static_cast<size_t>(*record->partition) >= partitions.size())
+      return UnknownPartitionError({record->topic, *record->partition});
+    return &partitions[static_cast<size_t>(*record->partition)];
+  }
+
+  static void Push(ProducerRecord record, Records* partition) {
+    partition->push_back({.topic = std::move(record.topic),
+                          .partition = *record.partition,
+                          .offset = static_cast<int64_t>(partition->size()),
+                          .timestamp_ms = record.timestamp_ms,
+                          .key = std::move(record.key),
+                          .value = std::move(record.value),
+                          .headers = std::move(record.headers)});
+  }
+
+  void Keep(const std::string& group, const GroupOffsets& offsets) {
+    for (const auto& [partition, offset] : offsets) committed_[group][partition] = offset;
+  }
+
+  // nullptr: no such partition.
   const Records* Find(const TopicPartition& partition) const {
     const auto found = topics_.find(partition.topic);
     if (found == topics_.end() || partition.partition < 0) return nullptr;
@@ -139,7 +188,8 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable appended_;
   std::map<std::string, Topic> topics_;
-  std::map<std::string, std::map<TopicPartition, int64_t>> committed_;
+  std::map<std::string, GroupOffsets> committed_;
+  std::map<std::string, uint64_t> producers_;  // by transactional id: the newest one's number
 };
 
 class MemoryLog::Reader final : public PartitionReader {
@@ -181,6 +231,37 @@ class MemoryLog::Producer final : public LogProducer {
   Store& store_;
 };
 
+class MemoryLog::TransactionalProducer final : public LogProducer {
+ public:
+  TransactionalProducer(Store& store, std::string id)
+      : store_(store), id_(std::move(id)), number_(store.BeginProducer(id_)) {}
+
+  absl::Status BeginTransaction() override {
+    if (open_) return absl::FailedPreconditionError("a transaction is open already");
+    open_ = true;
+    return absl::OkStatus();
+  }
+  absl::Status Append(ProducerRecord record) override {
+    if (!open_) return absl::FailedPreconditionError("begin a transaction before appending");
+    if (const absl::Status status = store_.Check(&record); !status.ok()) return status;
+    records_.push_back(std::move(record));
+    return absl::OkStatus();
+  }
+  absl::Status Flush(std::chrono::milliseconds) override { return absl::OkStatus(); }
+  absl::Status CommitTransaction(const Consumed& consumed, std::chrono::milliseconds) override {
+    if (!open_) return absl::FailedPreconditionError("no transaction is open");
+    open_ = false;
+    return store_.AppendAll(id_, number_, std::exchange(records_, {}), consumed);
+  }
+
+ private:
+  Store& store_;
+  const std::string id_;
+  const uint64_t number_;
+  bool open_ = false;
+  std::vector<ProducerRecord> records_;  // of the open transaction
+};
+
 MemoryLog::MemoryLog() : store_(std::make_unique<Store>()) {}
 MemoryLog::~MemoryLog() = default;
 
@@ -191,6 +272,11 @@ absl::StatusOr<std::unique_ptr<LogConsumer>> MemoryLog::NewConsumer(
 
 absl::StatusOr<std::unique_ptr<LogProducer>> MemoryLog::NewProducer() {
   return std::make_unique<Producer>(*store_);
+}
+
+absl::StatusOr<std::unique_ptr<LogProducer>> MemoryLog::NewTransactionalProducer(
+    const std::string& transactional_id) {
+  return std::make_unique<TransactionalProducer>(*store_, transactional_id);
 }
 
 LogAdmin& MemoryLog::admin() { return *store_; }

@@ -21,12 +21,15 @@ class MemoryLog final : public Log {
 
   absl::StatusOr<std::unique_ptr<LogConsumer>> NewConsumer(const ConsumerOptions& options) override;
   absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer() override;
+  absl::StatusOr<std::unique_ptr<LogProducer>> NewTransactionalProducer(
+      const std::string& transactional_id) override;
   LogAdmin& admin() override;
 
  private:
   class Store;
   class Reader;
   class Producer;
+  class TransactionalProducer;
 
   std::unique_ptr<Store> store_;
 };

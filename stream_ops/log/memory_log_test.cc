@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "stream_ops/log/log_conformance.h"
+#include "stream_ops/log/log_control_conformance.h"
 
 namespace eroica {
 namespace {

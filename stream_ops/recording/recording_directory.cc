@@ -133,15 +133,15 @@ absl::StatusOr<std::optional<int64_t>> RecordingDirectory::Committed(
 }
 
 absl::Status RecordingDirectory::Commit(const std::string& group,
-                                        const std::map<TopicPartition, int64_t>& next_offsets) {
+                                        const GroupOffsets& offsets) {
   const absl::StatusOr<std::string> path = GroupPath(group);
   if (!path.ok()) return path.status();
   const std::lock_guard lock(mutex_);
-  absl::StatusOr<Offsets> offsets = ReadGroup(*path);
-  if (!offsets.ok()) return offsets.status();
-  for (const auto& [partition, offset] : next_offsets) (*offsets)[partition] = offset;
+  absl::StatusOr<Offsets> kept = ReadGroup(*path);
+  if (!kept.ok()) return kept.status();
+  for (const auto& [partition, offset] : offsets) (*kept)[partition] = offset.next;
   json entries = json::array();
-  for (const auto& [partition, offset] : *offsets) {
+  for (const auto& [partition, offset] : *kept) {
     entries.push_back(
         {{"topic", partition.topic}, {"partition", partition.partition}, {"next_offset", offset}});
   }

@@ -31,7 +31,7 @@ class RecordingDirectory {
   absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group,
                                                    const TopicPartition& partition);
   absl::Status Commit(const std::string& group,
-                      const std::map<TopicPartition, int64_t>& next_offsets);
+                      const GroupOffsets& offsets);
 
  private:
   using Offsets = std::map<TopicPartition, int64_t>;

@@ -69,8 +69,8 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
     return directory_.Committed(group, partition);
   }
   absl::Status Commit(const std::string& group,
-                      const std::map<TopicPartition, int64_t>& next_offsets) override {
-    return directory_.Commit(group, next_offsets);
+                      const GroupOffsets& offsets) override {
+    return directory_.Commit(group, offsets);
   }
 
   absl::Status ReadOnlyError() const {

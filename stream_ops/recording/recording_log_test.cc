@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "stream_ops/log/log_conformance.h"
+#include "stream_ops/log/log_control_conformance.h"
 #include "stream_ops/recording/scratch_directory.h"
 
 namespace eroica {

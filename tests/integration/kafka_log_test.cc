@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "stream_ops/log/log_conformance.h"
+#include "stream_ops/log/log_control_conformance.h"
 #include "tests/integration/test_broker.h"
 
 namespace eroica {
@@ -116,7 +116,7 @@ class Member final : public RebalanceListener {
 
  private:
   std::unique_ptr<LogConsumer> consumer_;
-  std::map<TopicPartition, int64_t> next_;
+  GroupOffsets next_;
   size_t seen_ = 0;
 };
 

@@ -33,9 +33,22 @@ class FaultyLog::Consumer : public LogConsumer {
     }
     return inner_->Poll(timeout, max_records, out);
   }
+  absl::Status Assign(const std::map<TopicPartition, int64_t>& starts) override {
+    return inner_->Assign(starts);
+  }
   absl::Status Seek(const TopicPartition& partition, int64_t offset) override {
     return inner_->Seek(partition, offset);
   }
+  absl::Status Pause(const TopicPartition& partition) override { return inner_->Pause(partition); }
+  absl::Status Resume(const TopicPartition& partition) override {
+    return inner_->Resume(partition);
+  }
+  absl::Status CheckMembership() override {
+    return TakeOne(&log_.memberships_in_doubt)
+               ? absl::UnavailableError("not polled for longer than a session")
+               : absl::OkStatus();
+  }
+  absl::StatusOr<std::string> GroupMetadata() override { return inner_->GroupMetadata(); }
   absl::StatusOr<int64_t> Position(const TopicPartition& partition) override {
     return inner_->Position(partition);
   }
@@ -46,8 +59,8 @@ class FaultyLog::Consumer : public LogConsumer {
                                         int64_t timestamp_ms) override {
     return inner_->OffsetForTime(partition, timestamp_ms);
   }
-  absl::Status Commit(const std::map<TopicPartition, int64_t>& next_offsets) override {
-    return inner_->Commit(next_offsets);
+  absl::Status Commit(const GroupOffsets& offsets) override {
+    return inner_->Commit(offsets);
   }
   std::vector<TopicPartition> Assignment() const override { return inner_->Assignment(); }
 

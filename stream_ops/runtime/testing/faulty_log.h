@@ -25,7 +25,8 @@ class FaultyLog : public Log {
   int flushes_timed_out = 0;  // kDeadlineExceeded; nothing was lost
   int flushes_lost = 0;       // kUnavailable; what was appended since the last flush is gone
   int consumers_unavailable = 0;
-  absl::Status poll_error;  // while not ok: of every poll
+  int memberships_in_doubt = 0;  // kUnavailable
+  absl::Status poll_error;       // while not ok: of every poll
   // Appends of larger records are refused; said by the producer, unless it does not know.
   size_t record_bytes_max = std::numeric_limits<size_t>::max();
   bool limit_known = true;
@@ -40,6 +41,11 @@ class FaultyLog : public Log {
 
   absl::StatusOr<std::unique_ptr<LogConsumer>> NewConsumer(const ConsumerOptions& options) override;
   absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer() override;
+  // Without the producer's switches.
+  absl::StatusOr<std::unique_ptr<LogProducer>> NewTransactionalProducer(
+      const std::string& transactional_id) override {
+    return inner_.NewTransactionalProducer(transactional_id);
+  }
   LogAdmin& admin() override { return inner_.admin(); }
 
  private:
