@@ -72,7 +72,8 @@ absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config) {
   BoundedRun run(log, store, topology,
                  {.topic_prefix = config.node.topic_prefix,
                   .replay_id = config.node.replay_id,
-                  .poll_records_max = static_cast<size_t>(config.runtime.poll_records_max)});
+                  .poll_records_max = static_cast<size_t>(config.runtime.poll_records_max),
+                  .changelog = !config.kafka.bootstrap.empty()});
   for (bool more = true; more && !StopRequested();) {
     const absl::StatusOr<bool> step = run.Step();
     if (!step.ok()) return step.status();
@@ -93,6 +94,12 @@ absl::Status RequireRecording(const NodeConfig& config) {
 absl::Status RunNode(const NodeConfig& config, bool drain) {
   SetLogLevel(config.node.log_level);
   CatchStopSignals();
+  if (config.runtime.processing_guarantee == "exactly_once" &&
+      (drain || config.kafka.bootstrap.empty()))
+    return absl::InvalidArgumentError(
+        "runtime.processing_guarantee = \"exactly_once\" needs Kafka's transactions, in a node "
+        "that "
+        "keeps running: give kafka.bootstrap and no --drain, or use \"at_least_once\"");
   if (drain) {
     if (absl::Status status = RequireRecording(config); !status.ok()) return status;
   }

@@ -47,6 +47,8 @@ StageThreadsOptions ThreadOptions(const NodeConfig& config) {
   StageThreadsOptions options;
   options.thread.task = {.topic_prefix = config.node.topic_prefix,
                          .replay_id = config.node.replay_id};
+  options.thread.changelog = !config.kafka.bootstrap.empty();
+  options.exactly_once = config.runtime.processing_guarantee == "exactly_once";
   options.thread.poll_records_max = static_cast<size_t>(config.runtime.poll_records_max);
   options.thread.poll_timeout = milliseconds(config.runtime.poll_timeout_ms);
   options.thread.commit_interval = milliseconds(config.runtime.commit_interval_ms);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "stream_ops/topics.h"
 
@@ -28,10 +29,15 @@ std::vector<TopicSpec> PlanTopics(const NodeConfig& config) {
                                                          topics.deadletter_retention_ms};
   std::vector<TopicSpec> plan = TopicSpecs(config.node.topic_prefix, LayoutOf(config));
   for (size_t i = 0; i < plan.size(); ++i) {
-    plan[i].config["min.insync.replicas"] = std::to_string(topics.min_insync_replicas);
     plan[i].config["retention.ms"] = std::to_string(retention_ms[i]);
     plan[i].config.try_emplace("cleanup.policy", "delete");
   }
+  if (!config.kafka.bootstrap.empty()) {
+    for (TopicSpec& changelog : ChangelogSpecs(config.node.topic_prefix, LayoutOf(config)))
+      plan.push_back(std::move(changelog));
+  }
+  for (TopicSpec& spec : plan)
+    spec.config["min.insync.replicas"] = std::to_string(topics.min_insync_replicas);
   return plan;
 }
 

@@ -14,7 +14,8 @@
 namespace eroica {
 
 TopicLayout LayoutOf(const NodeConfig& config);
-// One spec a topic: partitions, retention, compaction of control, copies.
+// One spec a topic, changelogs included where nodes share Kafka: partitions, retention, compaction,
+// copies.
 std::vector<TopicSpec> PlanTopics(const NodeConfig& config);
 
 // Sentences: how the topic that is there differs from the plan, and what to do. Empty: as planned.

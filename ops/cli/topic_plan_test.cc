@@ -25,6 +25,19 @@ TEST(TopicPlan, HoldsEveryTopicUnderThePrefix) {
   EXPECT_EQ(plan[0].partitions, 5);
 }
 
+TEST(TopicPlan, NodesOverKafkaKeepChangelogs) {
+  NodeConfig config;
+  config.kafka.bootstrap = "localhost:9092";
+  config.topics.collectives_partitions = 5;
+  const std::vector<TopicSpec> plan = PlanTopics(config);
+  ASSERT_THAT(plan, SizeIs(kTopicCount + 3));
+  const TopicSpec& align = plan[kTopicCount + 1];
+  EXPECT_EQ(align.name, "eroica.align-changelog");
+  EXPECT_EQ(align.partitions, 5);
+  EXPECT_EQ(align.config.at("cleanup.policy"), "compact");
+  EXPECT_FALSE(align.config.contains("retention.ms"));
+}
+
 TEST(TopicPlan, OnlyControlIsCompacted) {
   for (const TopicSpec& spec : PlanTopics(NodeConfig())) {
     EXPECT_EQ(spec.config.at("cleanup.policy"),

@@ -63,6 +63,7 @@ struct NodeConfig {
   } align;
 
   struct Runtime {
+    std::string processing_guarantee = "at_least_once";
     int64_t threads_per_stage = 1;
     int64_t poll_records_max = 64;
     int64_t poll_timeout_ms = 100;

@@ -177,6 +177,13 @@ void AddStages(std::vector<Option>* options) {
 }
 
 void AddRuntime(std::vector<Option>* options) {
+  options->push_back(Choice(
+      {"runtime.processing_guarantee", "",
+       "What a crash may repeat. at_least_once: outputs since the last commit, with the same "
+       "identities. exactly_once: nothing, by Kafka's transactions; outputs are seen at the "
+       "commit (runtime.commit_interval_ms), by subscribers that read committed records. Only "
+       "over Kafka; the same on all nodes."},
+      {"at_least_once", "exactly_once"}, FIELD(runtime.processing_guarantee)));
   options->push_back(Number({"runtime.threads_per_stage", "threads",
                              "The partitions of a stage's input are shared among them."},
                             1, 256, FIELD(runtime.threads_per_stage)));

@@ -10,6 +10,7 @@ constexpr TimePoint kNow{};  // nothing in a bounded run depends on the time
 StreamThreadOptions ThreadOptions(const BoundedRunOptions& options) {
   StreamThreadOptions thread;
   thread.task = {options.topic_prefix, options.replay_id};
+  thread.changelog = options.changelog;
   thread.poll_records_max = options.poll_records_max;
   // an empty topic is known to be empty after the first poll
   thread.poll_timeout = std::chrono::milliseconds(1);

@@ -25,6 +25,7 @@ struct BoundedRunOptions {
   std::string replay_id{};
   size_t poll_records_max = 64;
   uint64_t commit_records_max = 1024;
+  bool changelog = false;  // of topics that nodes share, too
 };
 
 class BoundedRun {

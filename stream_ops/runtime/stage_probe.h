@@ -25,14 +25,18 @@ struct StageProbe {
   uint64_t dead_letters_cut = 0;  // were larger than the log takes
   // Never emitted: they broke the rules of their type, or the log refused them for good.
   std::map<DropReason, uint64_t> outputs_dropped;
-  uint64_t corrupt_bytes = 0;  // skipped by the log itself
+  uint64_t changelog_records = 0;
+  uint64_t changelog_bytes = 0;
+  uint64_t changelog_records_read = 0;  // to restore tasks that came from other nodes
+  uint64_t corrupt_bytes = 0;           // skipped by the log itself
   uint64_t commits = 0;
   uint64_t idle_punctuations = 0;
   uint64_t retries = 0;  // after an error that may pass
   // tasks set back to their last commit, because outputs were lost on their way
   uint64_t restarts = 0;
-  uint64_t errors = 0;  // that stopped the stage
-  uint64_t tasks = 0;   // open now
+  uint64_t errors = 0;           // that stopped the stage
+  uint64_t tasks = 0;            // open now
+  uint64_t tasks_restoring = 0;  // ours, but not open yet
 
   void Add(const StageProbe& other) {
     records_received += other.records_received;
@@ -45,6 +49,9 @@ struct StageProbe {
     dead_letters_replayed += other.dead_letters_replayed;
     dead_letters_cut += other.dead_letters_cut;
     for (const auto& [reason, count] : other.outputs_dropped) outputs_dropped[reason] += count;
+    changelog_records += other.changelog_records;
+    changelog_bytes += other.changelog_bytes;
+    changelog_records_read += other.changelog_records_read;
     corrupt_bytes += other.corrupt_bytes;
     commits += other.commits;
     idle_punctuations += other.idle_punctuations;
@@ -52,6 +59,7 @@ struct StageProbe {
     restarts += other.restarts;
     errors += other.errors;
     tasks += other.tasks;
+    tasks_restoring += other.tasks_restoring;
   }
 };
 

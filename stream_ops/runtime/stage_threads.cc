@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "schemas/check.h"
+#include "stream_ops/runtime/random_id.h"
 
 namespace eroica {
 namespace {
@@ -50,15 +51,7 @@ absl::Status StageThreads::Start() {
     if (!roles_.empty() && std::find(roles_.begin(), roles_.end(), stage.name) == roles_.end())
       continue;
     for (int number = 0; number < options_.threads_per_stage; ++number) {
-      StreamThreadOptions thread = options_.thread;
-      thread.consumer.group_id = fmt::format("{}-{}", options_.group_prefix, stage.name);
-      if (!options_.group_instance_prefix.empty()) {
-        thread.consumer.group_instance_id =
-            fmt::format("{}-{}-{}", options_.group_instance_prefix, stage.name, number);
-      }
-      // What an earlier stage closes because of silence must have arrived before a later stage
-      // calls the same silence its own.
-      if (thread.idle_timeout) *thread.idle_timeout *= depth;
+      StreamThreadOptions thread = ThreadOptions(stage, number, depth);
       size_t index = 0;
       {
         const std::lock_guard lock(mutex_);
@@ -71,6 +64,28 @@ absl::Status StageThreads::Start() {
     }
   }
   return absl::OkStatus();
+}
+
+StreamThreadOptions StageThreads::ThreadOptions(const Stage& stage, int number, int depth) const {
+  StreamThreadOptions thread = options_.thread;
+  const std::string& instance = options_.group_instance_prefix;
+  thread.consumer.group_id = fmt::format("{}-{}", options_.group_prefix, stage.name);
+  if (!instance.empty())
+    thread.consumer.group_instance_id = fmt::format("{}-{}-{}", instance, stage.name, number);
+  if (options_.exactly_once) {
+    const std::string name = instance.empty() ? fmt::format("{:016x}", RandomId()) : instance;
+    thread.transactional_id =
+        fmt::format("{}-{}-{}-{}", options_.group_prefix, name, stage.name, number);
+  }
+  // What an earlier stage closes because of silence must have arrived before a later stage calls
+  // the same silence its own.
+  if (thread.idle_timeout) *thread.idle_timeout *= depth;
+  for (const Stage& upstream : topology_.stages()) {
+    if (&upstream == &stage) break;
+    thread.upstreams.push_back({fmt::format("{}-{}", options_.group_prefix, upstream.name),
+                                TopicName(thread.task.topic_prefix, upstream.input)});
+  }
+  return thread;
 }
 
 void StageThreads::Run(const Stage& stage, size_t index, StreamThreadOptions options,

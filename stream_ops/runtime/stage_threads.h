@@ -25,6 +25,9 @@ struct StageThreadsOptions {
   std::string group_prefix = "eroica";  // group of a stage: PREFIX-STAGE
   std::string group_instance_prefix;    // static membership: PREFIX-STAGE-NUMBER; empty: dynamic
   int threads_per_stage = 1;
+  // By transactions, of which each thread has an id of its own: a lasting one where membership is
+  // static, else one that nobody has had before. Needs thread.changelog.
+  bool exactly_once = false;
 };
 
 class StageThreads {
@@ -50,6 +53,7 @@ class StageThreads {
   std::map<std::string, StageProbe> Probes() const;
 
  private:
+  StreamThreadOptions ThreadOptions(const Stage& stage, int number, int depth) const;
   void Run(const Stage& stage, size_t index, StreamThreadOptions options,
            const std::stop_token& stop);
   void Publish(size_t index, const std::string& stage, const StageProbe& probe);

@@ -9,12 +9,6 @@
 #include "schemas/check.h"
 
 namespace eroica {
-namespace {
-
-constexpr std::string_view kInputKey = "input";  // of the task's own part of kPositions
-
-}  // namespace
-
 StreamTask::StreamTask(TaskId id, StreamTaskOptions options, std::unique_ptr<Processor> processor,
                        StateStore& store, StageProbe* probe)
     : id_(std::move(id)),
@@ -29,8 +23,15 @@ StreamTask::StreamTask(TaskId id, StreamTaskOptions options, std::unique_ptr<Pro
   }
 }
 
+void StreamTask::KeepChangelog(ChangelogOwner owner, size_t record_bytes_max) {
+  owner_ = std::move(owner);
+  changelog_.emplace(ChangelogTopic(options_.topic_prefix, id_.stage), id_.partition.partition,
+                     owner_.writer, record_bytes_max);
+}
+
 absl::Status StreamTask::Init() {
-  const absl::StatusOr<std::optional<std::string>> value = store_.Get(Table::kPositions, kInputKey);
+  const absl::StatusOr<std::optional<std::string>> value =
+      store_.Get(Table::kPositions, kPositionKey);
   if (!value.ok()) return value.status();
   if (value->has_value()) {
     committed_ = DecodePosition(**value);
@@ -38,6 +39,7 @@ absl::Status StreamTask::Init() {
       return absl::DataLossError(
           fmt::format("the store's position of task {} is not one of ours", id_.ToString()));
     next_ = committed_->restart;
+    dirty_ = changelog_.has_value();  // a successor must be heard before its predecessor wakes up
   }
   return processor_->Init(*this);
 }
@@ -104,6 +106,11 @@ absl::Status StreamTask::SendOne(Output& output, LogProducer& producer) {
     return absl::OkStatus();
   }
   if (!status.ok()) return status;
+  if (output.of_changelog) {
+    ++probe_->changelog_records;
+    probe_->changelog_bytes += output.record.value.size();
+    return absl::OkStatus();
+  }
   ++probe_->records_emitted;
   probe_->bytes_emitted += output.record.value.size();
   return absl::OkStatus();
@@ -115,9 +122,66 @@ bool StreamTask::CountRefused(LogProducer& producer) {
   return !refused.empty();
 }
 
+absl::Status StreamTask::BeginCommit(std::optional<int64_t> changelog_end) {
+  EROICA_CHECK(outbox_.empty() && to_store_.empty());
+  if (!changelog_ || !next_) return absl::OkStatus();
+  if (const absl::Status status = AddChangedRows(); !status.ok()) return status;
+  if (changelog_end)
+    changes_.Put(Table::kPositions, std::string(kCheckpointKey),
+                 EncodeCheckpoint({.offset = *changelog_end, .writer = owner_.writer}));
+  CollectCommit();
+  return absl::OkStatus();
+}
+
+// The last value of each row that this cycle has changed, and what former owners left unwritten.
+absl::Status StreamTask::AddChangedRows() {
+  std::map<std::string, std::optional<std::string>> rows;
+  for (const StateChanges::Change& change : changes_.changes()) {
+    if (change.table != Table::kProgress) continue;
+    EROICA_CHECK(change.kind != StateChanges::Change::Kind::kDeleteRange);
+    const bool put = change.kind == StateChanges::Change::Kind::kPut;
+    rows[change.key] = put ? std::optional(change.value) : std::nullopt;
+  }
+  for (const std::string& key : owner_.unwritten) {
+    if (rows.contains(key)) continue;
+    absl::StatusOr<std::optional<std::string>> value = store_.Get(Table::kProgress, key);
+    if (!value.ok()) return value.status();
+    rows[key] = *std::move(value);
+  }
+  for (const auto& [key, value] : rows) {
+    if (const absl::Status status = AddRow(key, value); !status.ok()) {
+      outbox_.clear();
+      return status;
+    }
+  }
+  owner_.unwritten.clear();
+  return absl::OkStatus();
+}
+
+absl::Status StreamTask::AddRow(const std::string& key, const std::optional<std::string>& value) {
+  const absl::StatusOr<std::optional<std::string>> former = store_.Get(Table::kProgress, key);
+  if (!former.ok()) return former.status();
+  const size_t former_bytes = former->has_value() ? std::max<size_t>((*former)->size(), 1) : 0;
+  std::vector<ProducerRecord> records;
+  if (value) {
+    changelog_->Put(key, *value, former_bytes, &records);
+  } else {
+    changelog_->Delete(key, former_bytes, &records);
+  }
+  for (ProducerRecord& record : records)
+    outbox_.push_back({std::move(record), std::nullopt, /*of_changelog=*/true});
+  return absl::OkStatus();
+}
+
+void StreamTask::ConfirmCommit() {
+  if (!changelog_ || !committed_ || (to_store_.empty() && in_changelog_)) return;
+  outbox_.push_back({changelog_->Committed(*committed_), std::nullopt, /*of_changelog=*/true});
+  in_changelog_ = true;
+}
+
 absl::Status StreamTask::Commit() {
   EROICA_CHECK(outbox_.empty());
-  if (to_store_.empty()) CollectCommit();
+  if (to_store_.empty() && !(changelog_ && next_)) CollectCommit();
   if (to_store_.empty()) return absl::OkStatus();
   const absl::Status status = node_store_.Write(to_store_);
   if (status.ok()) to_store_.clear();
@@ -132,7 +196,7 @@ void StreamTask::CollectCommit() {
     // While records come again after a restart, what was processed before stays processed.
     const TaskPosition position{restart, std::max(*next_, committed_ ? committed_->processed : 0)};
     if (committed_ != position)
-      changes_.Put(Table::kPositions, std::string(kInputKey), EncodePosition(position));
+      changes_.Put(Table::kPositions, std::string(kPositionKey), EncodePosition(position));
     committed_ = position;
   }
   to_store_ = store_.Scoped(std::exchange(changes_, {}));

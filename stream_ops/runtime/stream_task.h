@@ -2,8 +2,9 @@
 // StreamThread.
 //
 // The cycle: records are processed, what the processor forwards waits in the outbox and is handed
-// to the log at once; at the commit, first everything that was handed over must be durable, then
-// the processor's changes and the task's position enter the store in one write. A crash in between
+// to the log at once; at the commit, first everything that was handed over must be durable, with
+// the rows that the task changed if it keeps a changelog; then its position goes to the changelog;
+// and then changes and position enter the store in one write. A crash in between
 // repeats outputs, it never loses one: outputs are deterministic and carry identities, so that a
 // consumer knows the second copy. What a bad record leaves on the dead-letter topic has no identity
 // of its own, so the position also says which records were processed before: they are not
@@ -22,8 +23,10 @@
 
 #include "state_store/task_store.h"
 #include "stream_ops/processor.h"
+#include "stream_ops/runtime/changelog.h"
 #include "stream_ops/runtime/stage_probe.h"
 #include "stream_ops/runtime/task_position.h"
+#include "stream_ops/runtime/task_restore.h"
 
 namespace eroica {
 
@@ -48,12 +51,16 @@ class StreamTask : private ProcessorContext {
   // store and probe must outlive the task.
   StreamTask(TaskId id, StreamTaskOptions options, std::unique_ptr<Processor> processor,
              StateStore& store, StageProbe* probe);
+  // From now on every commit goes to the changelog as well. Before Init.
+  void KeepChangelog(ChangelogOwner owner, size_t record_bytes_max);
 
   // Loads the position, then the processor. Before any other call.
   absl::Status Init();
   // Where the input must be read from: the committed restart position; else the first record that
   // the task saw; else nothing.
   std::optional<int64_t> restart_offset() const;
+  // Of the last commit.
+  std::optional<TaskPosition> position() const { return committed_; }
 
   // A record behind the task's position is ignored and counted.
   absl::Status Process(const ConsumerRecord& record);
@@ -67,8 +74,14 @@ class StreamTask : private ProcessorContext {
   // Something happened that a commit would have to say.
   bool dirty() const { return dirty_; }
 
-  // Writes changes and position. Everything sent must be durable by now. After an error: again,
-  // before the task goes on.
+  // A commit, in this order; nothing else is called before its end. After an error the same step
+  // again. The outbox must be empty, as after SendOutputs.
+  //   BeginCommit     puts the changed rows into the outbox, where there is a changelog
+  //   ConfirmCommit   puts the position there: all before must be durable by now
+  //   Commit          writes changes and position to the store: the position must be durable by now
+  // changelog_end: all that the changelog held at some moment since the last commit lies before it.
+  absl::Status BeginCommit(std::optional<int64_t> changelog_end);
+  void ConfirmCommit();
   absl::Status Commit();
   const TaskId& id() const { return id_; }
 
@@ -77,6 +90,7 @@ class StreamTask : private ProcessorContext {
     ProducerRecord record;
     // of a dead letter: how many of its headers are the record's own, in front
     std::optional<size_t> own_headers;
+    bool of_changelog = false;
   };
 
   void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms,
@@ -91,6 +105,8 @@ class StreamTask : private ProcessorContext {
   absl::Status SendOne(Output& output, LogProducer& producer);
   void CountDropped(DropReason reason, uint64_t count);
   void CollectCommit();
+  absl::Status AddChangedRows();
+  absl::Status AddRow(const std::string& key, const std::optional<std::string>& value);
 
   const TaskId id_;
   const StreamTaskOptions options_;
@@ -100,6 +116,9 @@ class StreamTask : private ProcessorContext {
   StageProbe* const probe_;
   StateChanges changes_;
   StateChanges to_store_;  // collected for a commit, not in the store yet
+  std::optional<ChangelogRecords> changelog_;
+  ChangelogOwner owner_;       // of the changelog
+  bool in_changelog_ = false;  // this owner's position is
   std::vector<Output> outbox_;
   const ConsumerRecord* current_ = nullptr;  // during Process
   std::optional<TaskPosition> committed_;

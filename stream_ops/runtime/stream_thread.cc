@@ -7,18 +7,21 @@
 #include <utility>
 
 #include "schemas/check.h"
+#include "stream_ops/runtime/random_id.h"
 
 namespace eroica {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kRetryLogInterval{10'000};
 constexpr milliseconds kEndQueryInterval{
     100};  // asking for the end of a partition may cost a round trip
 
+constexpr milliseconds kRestorePollTimeout{20};
+
 bool MayPass(const absl::Status& status) {
-  return status.code() == absl::StatusCode::kUnavailable ||
+  return status.code() == absl::StatusCode::kAborted ||
+         status.code() == absl::StatusCode::kUnavailable ||
          status.code() == absl::StatusCode::kDeadlineExceeded ||
          status.code() == absl::StatusCode::kResourceExhausted;
 }
@@ -31,8 +34,16 @@ StreamThread::StreamThread(Log& log, StateStore& store, const Stage& stage,
       store_(store),
       stage_(stage),
       options_(std::move(options)),
-      input_(TopicName(options_.task.topic_prefix, stage.input)) {
-  EROICA_CHECK(options_.poll_records_max > 0);
+      input_(TopicName(options_.task.topic_prefix, stage.input)),
+      flush_timeout_(options_.flush_timeout),
+      backoff_({.first = options_.retry_backoff,
+                .longest = options_.retry_backoff_max,
+                .times_max = options_.retries_max}),
+      upstream_(log, options_.upstreams) {
+  EROICA_CHECK(options_.poll_records_max > 0 && (options_.changelog || !transactional()));
+  if (options_.changelog)
+    restorer_.emplace(log_, store_, stage_.name,
+                      ChangelogTopic(options_.task.topic_prefix, stage_.name), RandomId());
 }
 
 StreamThread::~StreamThread() { closing_ = true; }
@@ -46,7 +57,7 @@ absl::StatusOr<milliseconds> StreamThread::RunOnce(TimePoint now) {
   if (now < retry_at_) return std::chrono::ceil<milliseconds>(retry_at_ - now);
   const absl::Status status = Work(now);
   if (!status.ok()) return BackOff(status, now);
-  retries_ = 0;
+  backoff_.Reset();
   return milliseconds(0);
 }
 
@@ -54,13 +65,17 @@ absl::Status StreamThread::Work(TimePoint now) {
   if (consumer_ == nullptr) {
     if (const absl::Status status = Open(); !status.ok()) return status;
   }
-  if (const absl::Status status = FinishCommit(); !status.ok()) return status;
+  if (commit_step_ != CommitStep::kNone) {
+    if (const absl::Status status = HearRebalances(); !status.ok()) return status;
+  }
   if (restart_needed_) {
     if (const absl::Status status = RestartTasks(now); !status.ok()) return status;
   }
+  if (const absl::Status status = FinishCommit(); !status.ok()) return status;
   if (pending_next_ == pending_.size()) {
     if (const absl::Status status = Poll(now); !status.ok()) return status;
   }
+  if (const absl::Status status = Restore(now); !status.ok()) return status;
   if (const absl::Status status = ProcessPending(now); !status.ok()) return status;
   if (const absl::Status status = PunctuateIdle(now); !status.ok()) return status;
   if (const absl::Status status = PunctuateMinute(now); !status.ok()) return status;
@@ -68,7 +83,7 @@ absl::Status StreamThread::Work(TimePoint now) {
 }
 
 absl::Status StreamThread::Open() {
-  absl::StatusOr<std::unique_ptr<LogProducer>> producer = log_.NewProducer();
+  absl::StatusOr<std::unique_ptr<LogProducer>> producer = NewProducer();
   if (!producer.ok()) return producer.status();
   absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log_.NewConsumer(options_.consumer);
   if (!consumer.ok()) return consumer.status();
@@ -79,12 +94,55 @@ absl::Status StreamThread::Open() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<LogProducer>> StreamThread::NewProducer() {
+  in_transaction_ = false;
+  return transactional() ? log_.NewTransactionalProducer(options_.transactional_id)
+                         : log_.NewProducer();
+}
+
+// A commit that takes long must not go on after our partitions have gone to somebody else.
+absl::Status StreamThread::HearRebalances() {
+  std::vector<ConsumerRecord> none;
+  return consumer_->Poll(milliseconds(0), 0, &none);
+}
+
+// What has come to us is read once its task is restored.
+absl::Status StreamThread::Restore(TimePoint now) {
+  if (!restorer_ || restorer_->done()) return absl::OkStatus();
+  absl::StatusOr<ChangelogRestorer::Restored> restored = restorer_->Step(kRestorePollTimeout);
+  if (!restored.ok()) return restored.status();
+  probe_.changelog_records_read = restorer_->records_read();
+  for (auto& [partition, owner] : *restored) {
+    if (const absl::Status status = BeginTask(partition, std::move(owner), now); !status.ok()) {
+      restorer_->Start(partition);
+      return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StreamThread::BeginTask(const TopicPartition& partition, ChangelogOwner owner,
+                                     TimePoint now) {
+  absl::StatusOr<std::unique_ptr<StreamTask>> task = NewTask(partition, std::move(owner));
+  if (!task.ok()) return task.status();
+  const int64_t start = (*task)->restart_offset().value_or(0);
+  if (const absl::Status status = consumer_->Seek(partition, start); !status.ok()) return status;
+  if (const absl::Status status = consumer_->Resume(partition); !status.ok()) return status;
+  stale_below_[partition] = pending_.size();
+  tasks_[partition] = TaskState{*std::move(task), now, {}, false, now};
+  probe_.tasks = tasks_.size();
+  spdlog::info("stage={} partition={} restored, reading on at {}", stage_.name, partition.partition,
+               start);
+  return absl::OkStatus();
+}
+
 absl::Status StreamThread::Poll(TimePoint now) {
   pending_.clear();
   pending_next_ = 0;
   stale_below_.clear();
-  const absl::Status status =
-      consumer_->Poll(options_.poll_timeout, options_.poll_records_max, &pending_);
+  const bool restoring = restorer_ && !restorer_->done();
+  const absl::Status status = consumer_->Poll(restoring ? milliseconds(0) : options_.poll_timeout,
+                                              options_.poll_records_max, &pending_);
   probe_.corrupt_bytes = consumer_->corrupt_bytes();
   probe_.records_received += pending_.size();
   for (const ConsumerRecord& record : pending_) {
@@ -96,6 +154,10 @@ absl::Status StreamThread::Poll(TimePoint now) {
   }
   if (!status.ok()) return status;
   polled_ = true;
+  for (const TopicPartition& partition : std::exchange(to_pause_, {})) {
+    if (!restorer_->restores(partition)) continue;  // was taken from us again
+    if (const absl::Status paused = consumer_->Pause(partition); !paused.ok()) return paused;
+  }
   return std::exchange(callback_status_, absl::OkStatus());
 }
 
@@ -133,7 +195,11 @@ absl::Status StreamThread::PunctuateIdle(TimePoint now) {
     const absl::StatusOr<bool> at_end = AtEnd(partition);
     if (!at_end.ok()) return at_end.status();
     if (!*at_end) continue;
+    const absl::StatusOr<bool> upstream = upstream_.CaughtUp(*consumer_, now);
+    if (!upstream.ok()) return upstream.status();
+    if (!*upstream) continue;
     state.idle_told = true;
+    end_reached_ = true;
     ++probe_.idle_punctuations;
     if (const absl::Status status = Punctuate(*state.task, PunctuationType::kIdle); !status.ok())
       return status;
@@ -169,85 +235,20 @@ absl::Status StreamThread::Punctuate(StreamTask& task, PunctuationType type) {
   return SendOutputs(task);
 }
 
-absl::Status StreamThread::SendOutputs(StreamTask& task) {
-  if (!task.has_outputs()) return absl::OkStatus();
-  absl::Status status = task.SendOutputs(*producer_);
-  if (status.code() == absl::StatusCode::kResourceExhausted) {
-    if (const absl::Status flushed = FlushOutputs(); !flushed.ok()) return flushed;  // makes room
-    status = task.SendOutputs(*producer_);
-  }
-  // A full queue keeps what it has. Any other error may speak of records that were handed over
-  // before.
-  if (!status.ok() && status.code() != absl::StatusCode::kResourceExhausted) restart_needed_ = true;
-  return status;
-}
-
-absl::Status StreamThread::FlushOutputs() {
-  absl::Status status = producer_->Flush(options_.flush_timeout);
-  // What was refused for good is counted, by whichever task: its input need not be read again.
-  while (status.code() == absl::StatusCode::kInvalidArgument && !tasks_.empty() &&
-         tasks_.begin()->second.task->CountRefused(*producer_))
-    status = producer_->Flush(options_.flush_timeout);
-  // kDeadlineExceeded: still on its way. Anything else: something is lost, and only reading its
-  // input again brings it back.
-  if (!status.ok() && status.code() != absl::StatusCode::kDeadlineExceeded) restart_needed_ = true;
-  return status;
-}
-
-bool StreamThread::CommitIsDue(TimePoint now) {
-  if (!committed_at_) committed_at_ = now;
-  if (records_since_commit_ >= options_.commit_records_max) return true;
-  return options_.commit_interval && now - *committed_at_ >= *options_.commit_interval;
-}
-
-absl::Status StreamThread::Commit(TimePoint now) {
-  committed_at_ = now;
-  bool dirty = false;
-  for (auto& [partition, state] : tasks_) {
-    if (const absl::Status status = SendOutputs(*state.task); !status.ok()) return status;
-    dirty = dirty || state.task->dirty();
-  }
-  if (!dirty) return absl::OkStatus();
-  if (const absl::Status status = FlushOutputs(); !status.ok()) return status;
-  commit_begun_ = true;
-  return FinishCommit();
-}
-
-absl::Status StreamThread::FinishCommit() {
-  if (!commit_begun_) return absl::OkStatus();
-  std::map<TopicPartition, int64_t> restart_offsets;
-  for (auto& [partition, state] : tasks_) {
-    if (const absl::Status status = state.task->Commit(); !status.ok()) return status;
-    if (const std::optional<int64_t> restart = state.task->restart_offset())
-      restart_offsets[partition] = *restart;
-  }
-  commit_begun_ = false;
-  records_since_commit_ = 0;
-  ++probe_.commits;
-  // The group's offsets are for those who watch its lag: the store's are what we go on from. So
-  // losing one costs nothing.
-  if (const absl::Status status = consumer_->Commit(restart_offsets); !status.ok())
-    LogRetry(status, now_);
-  return absl::OkStatus();
-}
-
 absl::Status StreamThread::RestartTasks(TimePoint now) {
-  absl::StatusOr<std::unique_ptr<LogProducer>> producer = log_.NewProducer();
+  producer_.reset();  // before its successor: what it has not committed is void
+  absl::StatusOr<std::unique_ptr<LogProducer>> producer = NewProducer();
   if (!producer.ok()) return producer.status();
   producer_ = *std::move(producer);
   pending_.clear();
   pending_next_ = 0;
+  stale_below_.clear();
   records_since_commit_ = 0;
-  for (auto& [partition, state] : tasks_) {
-    const std::optional<int64_t> first = state.task->restart_offset();
-    absl::StatusOr<std::unique_ptr<StreamTask>> task = NewTask(partition);
-    if (!task.ok()) return task.status();
-    if (first) {
-      if (const absl::Status status = consumer_->Seek(partition, *first); !status.ok())
-        return status;
-    }
-    state.task = *std::move(task);
-    state.idle_told = false;
+  commit_step_ = CommitStep::kNone;
+  for (auto task = tasks_.begin(); task != tasks_.end();) {
+    if (const absl::Status status = RestartTask(task->first, &task->second); !status.ok())
+      return status;
+    task = restorer_ ? tasks_.erase(task) : std::next(task);
   }
   RestartIdleTimers(now);
   restart_needed_ = false;
@@ -255,16 +256,43 @@ absl::Status StreamThread::RestartTasks(TimePoint now) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<StreamTask>> StreamThread::NewTask(const TopicPartition& partition) {
+// With a changelog it is restored as if it had just come: the changelog may have a commit that the
+// store has not.
+absl::Status StreamThread::RestartTask(const TopicPartition& partition, TaskState* state) {
+  if (restorer_) {
+    if (const absl::Status status = consumer_->Pause(partition); !status.ok()) return status;
+    restorer_->Start(partition);
+    return absl::OkStatus();
+  }
+  const std::optional<int64_t> first = state->task->restart_offset();
+  absl::StatusOr<std::unique_ptr<StreamTask>> task = NewTask(partition, std::nullopt);
+  if (!task.ok()) return task.status();
+  if (first) {
+    if (const absl::Status status = consumer_->Seek(partition, *first); !status.ok()) return status;
+  }
+  state->task = *std::move(task);
+  state->idle_told = false;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<StreamTask>> StreamThread::NewTask(
+    const TopicPartition& partition, std::optional<ChangelogOwner> owner) {
   auto task = std::make_unique<StreamTask>(TaskId{stage_.name, partition}, options_.task,
                                            stage_.new_processor(), store_, &probe_);
+  if (owner) task->KeepChangelog(*std::move(owner), producer_->record_bytes_max());
   if (const absl::Status status = task->Init(); !status.ok()) return status;
   return task;
 }
 
 std::optional<int64_t> StreamThread::OnPartitionAssigned(const TopicPartition& partition) {
+  if (restorer_) {
+    restorer_->Start(partition);
+    to_pause_.insert(partition);
+    probe_.tasks_restoring = restorer_->size();
+    return std::nullopt;
+  }
   stale_below_[partition] = pending_.size();
-  absl::StatusOr<std::unique_ptr<StreamTask>> task = NewTask(partition);
+  absl::StatusOr<std::unique_ptr<StreamTask>> task = NewTask(partition, std::nullopt);
   if (!task.ok()) {
     callback_status_.Update(task.status());
     return std::nullopt;
@@ -273,7 +301,7 @@ std::optional<int64_t> StreamThread::OnPartitionAssigned(const TopicPartition& p
   // commit: without the former owner's progress the windows around the commit would be cut in two,
   // and half a window makes a false finding.
   const int64_t start = (*task)->restart_offset().value_or(0);
-  tasks_[partition] = TaskState{*std::move(task), now_, {}, false};
+  tasks_[partition] = TaskState{*std::move(task), now_, {}, false, now_};
   probe_.tasks = tasks_.size();
   return start;
 }
@@ -283,6 +311,9 @@ void StreamThread::OnPartitionRevoked(const TopicPartition& partition, bool lost
     // What cannot be committed now is done again by the next owner.
     if (const absl::Status status = Commit(now_); !status.ok()) LogRetry(status, now_);
   }
+  // What was appended for it is in the transaction still, which must not be committed.
+  if (in_transaction_) restart_needed_ = true;
+  if (restorer_) restorer_->Drop(partition);
   tasks_.erase(partition);
   probe_.tasks = tasks_.size();
 }
@@ -292,33 +323,28 @@ void StreamThread::RestartIdleTimers(TimePoint from) {
 }
 
 absl::StatusOr<milliseconds> StreamThread::BackOff(const absl::Status& status, TimePoint now) {
-  if (!MayPass(status) || retries_ >= options_.retries_max) {
+  const std::optional<milliseconds> pause = MayPass(status) ? backoff_.Next() : std::nullopt;
+  if (!pause) {
     ++probe_.errors;
     return status;
   }
   ++probe_.retries;
-  const milliseconds pause = std::min(
-      options_.retry_backoff * (int64_t{1} << std::min(retries_, 16u)), options_.retry_backoff_max);
-  ++retries_;
-  retry_at_ = now + pause;
+  retry_at_ = now + *pause;
   RestartIdleTimers(retry_at_);
   LogRetry(status, now);
-  return pause;
+  return *pause;
 }
 
 void StreamThread::LogRetry(const absl::Status& status, TimePoint now) {
-  if (retry_logged_at_ && now - *retry_logged_at_ < kRetryLogInterval) {
-    ++retries_unlogged_;
-    return;
-  }
+  const std::optional<uint64_t> not_logged = retry_log_.Due(now);
+  if (!not_logged) return;
   spdlog::warn("stage={} topic={} retry=\"{}\" not_logged={}", stage_.name, input_,
-               std::string(status.message()), retries_unlogged_);
-  retry_logged_at_ = now;
-  retries_unlogged_ = 0;
+               std::string(status.message()), *not_logged);
 }
 
 absl::StatusOr<bool> StreamThread::CaughtUp() {
   if (!polled_ || pending_next_ < pending_.size()) return false;
+  if (restart_needed_ || (restorer_ && !restorer_->done())) return false;
   for (const TopicPartition& partition : consumer_->Assignment()) {
     const absl::StatusOr<bool> at_end = AtEnd(partition);
     if (!at_end.ok() || !*at_end) return at_end;
@@ -338,11 +364,9 @@ absl::Status StreamThread::EndInput(TimePoint now) {
 
 absl::Status StreamThread::Close(TimePoint now) {
   now_ = now;
+  flush_timeout_ = std::min(flush_timeout_, options_.close_timeout);
   absl::Status status;
-  if (consumer_ != nullptr && !restart_needed_) {
-    status = FinishCommit();
-    if (status.ok()) status = Commit(now);
-  }
+  if (consumer_ != nullptr && !restart_needed_) status = Commit(now);
   closing_ = true;
   consumer_.reset();
   return status;

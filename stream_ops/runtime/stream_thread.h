@@ -4,10 +4,16 @@
 // option.
 //
 // Idleness (wall time) is told to a task once, when its position is the end of its partition,
-// nothing came for idle_timeout, and we were looking all that while: after a retry or a step that
+// nothing came for idle_timeout, the stages before it have processed all of their input, and we
+// were looking all that while: after a retry or a step that
 // took long the timer starts anew, because silence that we caused ourselves is no silence of the
 // rank. Minutes of wall time are announced as well, so that jobs of which nothing comes any more
 // end; without an idle timeout (a bounded run) neither is.
+//
+// With a changelog (changelog.h) a partition that comes to us is paused and its task restored in
+// steps, while the thread goes on with its other partitions and polls; only then is it read. With
+// transactions the outputs of all tasks, their changelogs and their positions in the input become
+// visible at once, at the commit, or never.
 //
 // Errors that may pass (kUnavailable, kDeadlineExceeded, a full queue) pause the stage with growing
 // steps and are logged at a bounded rate; while paused nothing is polled and the outbox keeps what
@@ -25,14 +31,18 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "state_store/state_store.h"
 #include "stream_ops/log/log.h"
+#include "stream_ops/runtime/backoff.h"
+#include "stream_ops/runtime/changelog_restorer.h"
 #include "stream_ops/runtime/stage_probe.h"
 #include "stream_ops/runtime/stream_task.h"
 #include "stream_ops/runtime/topology.h"
+#include "stream_ops/runtime/upstream_progress.h"
 
 namespace eroica {
 
@@ -41,13 +51,22 @@ using TimePoint = std::chrono::steady_clock::time_point;
 struct StreamThreadOptions {
   StreamTaskOptions task;
   ConsumerOptions consumer;
+  // Tasks that may come from other nodes and go to them keep a changelog.
+  bool changelog = false;
+  // Not empty: exactly once, by transactions of this id. Needs the changelog. The same id again
+  // takes over from the thread that had it before.
+  std::string transactional_id;
   size_t poll_records_max = 64;  // records of one poll: 64 event batches are some 4 MB
   std::chrono::milliseconds poll_timeout{100};
   std::optional<std::chrono::milliseconds> commit_interval{500};  // nothing: by records only
   uint64_t commit_records_max = 1024;
   std::chrono::milliseconds flush_timeout{10'000};
+  // A commit as the stage ends waits for the log no longer than this.
+  std::chrono::milliseconds close_timeout{2'000};
   std::optional<std::chrono::milliseconds> idle_timeout{
       2'000};  // nothing: a task never counts as idle
+  // Where one of these has not processed all of its input, our silence is its delay.
+  std::vector<Upstream> upstreams;
   std::chrono::milliseconds retry_backoff{100};
   std::chrono::milliseconds retry_backoff_max{5'000};
   // in a row; then the error ends the stage
@@ -79,14 +98,28 @@ class StreamThread : private RebalanceListener {
     TimePoint active_at;  // the last record, or the last moment at which we could not have seen one
     TimePoint end_asked_at;  // the log was last asked whether we are at the end
     bool idle_told = false;
+    TimePoint checkpoint_at{};  // the end of its changelog was last asked for
   };
 
   std::optional<int64_t> OnPartitionAssigned(const TopicPartition& partition) override;
   void OnPartitionRevoked(const TopicPartition& partition, bool lost) override;
 
+  // How far a commit has come. Each step is done again where it fails.
+  enum class CommitStep : uint8_t {
+    kNone,
+    kRows,       // outputs and changed rows are to become durable
+    kConfirm,    // positions are to go to the changelogs
+    kPositions,  // and to become durable; in transactions: is to be committed
+    kStore,      // all is to enter the store
+  };
+
   absl::Status Work(TimePoint now);
   absl::Status Open();
+  absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer();
+  absl::Status HearRebalances();
   absl::Status Poll(TimePoint now);
+  absl::Status Restore(TimePoint now);
+  absl::Status BeginTask(const TopicPartition& partition, ChangelogOwner owner, TimePoint now);
   absl::Status ProcessPending(TimePoint now);
   absl::Status PunctuateIdle(TimePoint now);
   absl::Status PunctuateMinute(TimePoint now);
@@ -96,9 +129,20 @@ class StreamThread : private RebalanceListener {
   absl::Status FlushOutputs();
   bool CommitIsDue(TimePoint now);
   absl::Status Commit(TimePoint now);
+  absl::Status BeginCommit();
   absl::Status FinishCommit();
+  absl::Status CommitRows();
+  absl::Status ConfirmCommit();
+  absl::Status CommitPositions();
+  absl::Status CommitToStore();
+  absl::Status CommitToGroup(bool all_committed);
+  GroupOffsets Positions(bool all_committed);
+  std::optional<int64_t> ChangelogEnd(const TopicPartition& partition, TaskState* state);
   absl::Status RestartTasks(TimePoint now);
-  absl::StatusOr<std::unique_ptr<StreamTask>> NewTask(const TopicPartition& partition);
+  absl::Status RestartTask(const TopicPartition& partition, TaskState* state);
+  absl::StatusOr<std::unique_ptr<StreamTask>> NewTask(const TopicPartition& partition,
+                                                      std::optional<ChangelogOwner> owner);
+  bool transactional() const { return !options_.transactional_id.empty(); }
   void RestartIdleTimers(TimePoint from);
   absl::StatusOr<std::chrono::milliseconds> BackOff(const absl::Status& status, TimePoint now);
   void LogRetry(const absl::Status& status, TimePoint now);
@@ -113,10 +157,12 @@ class StreamThread : private RebalanceListener {
   std::map<TopicPartition, TaskState> tasks_;
   std::vector<ConsumerRecord> pending_;  // polled; from pending_next_ on not processed yet
   size_t pending_next_ = 0;
+  std::set<TopicPartition> to_pause_;  // assigned in this poll, to be restored
   // pending_ records of a partition at smaller indices belong to a former assignment
   std::map<TopicPartition, size_t> stale_below_;
-  // the outputs are durable, but not every task's changes are in the store
-  bool commit_begun_ = false;
+  CommitStep commit_step_ = CommitStep::kNone;
+  std::chrono::milliseconds flush_timeout_;
+  bool in_transaction_ = false;
   absl::Status callback_status_;  // of the rebalance callbacks, which cannot return one
   TimePoint now_;                 // of the step that runs, for the callbacks
   std::optional<TimePoint> stepped_at_;
@@ -124,13 +170,15 @@ class StreamThread : private RebalanceListener {
   std::optional<TimePoint> minute_at_;  // when the last minute was announced
   uint64_t records_since_commit_ = 0;
   bool polled_ = false;
+  bool end_reached_ = false;     // and the group does not know it yet
   bool restart_needed_ = false;  // the tasks hold what can no longer be committed
   bool closing_ = false;         // nothing is committed any more
-  uint32_t retries_ = 0;         // in a row
+  Backoff backoff_;
   TimePoint retry_at_;
-  std::optional<TimePoint> retry_logged_at_;
-  uint64_t retries_unlogged_ = 0;
+  LogRate retry_log_;
+  UpstreamProgress upstream_;
 
+  std::optional<ChangelogRestorer> restorer_;  // with a changelog
   std::unique_ptr<LogProducer> producer_;
   std::unique_ptr<LogConsumer> consumer_;  // last: going away, it tells us of its partitions
 };

@@ -292,7 +292,7 @@ TEST_F(StreamThreadTest, ASlowFlushIsWaitedForAndRepeatsNothing) {
   Send({"a:1:5", "a:2:6"});
   log_.flushes_timed_out = 3;
   auto thread = NewThread();
-  StepFor(*thread, milliseconds(4000));
+  StepFor(*thread, milliseconds(2500));
   EXPECT_EQ(thread->probe().restarts, 0u);
   EXPECT_THAT(SortedValues(inner_log_, "eroica.patterns"), ElementsAre("a:1:5"));
 }

@@ -19,7 +19,8 @@ struct TaskId {
   friend auto operator<=>(const TaskId&, const TaskId&) = default;
 };
 
-// What Table::kPositions holds of a task.
+// What Table::kPositions holds of a task, under this key.
+inline constexpr std::string_view kPositionKey = "input";
 struct TaskPosition {
   int64_t restart = 0;    // read again from here
   int64_t processed = 0;  // one past the last record whose effects are committed; at least restart

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
+
+#include "stream_ops/runtime/changelog.h"
+#include "stream_ops/runtime/topology.h"
 
 namespace eroica {
 
@@ -22,15 +26,37 @@ std::vector<TopicSpec> TopicSpecs(std::string_view prefix, const TopicLayout& la
   return specs;
 }
 
-absl::Status CreateMissingTopics(LogAdmin& admin, std::string_view prefix,
-                                 const TopicLayout& layout) {
-  for (const TopicSpec& spec : TopicSpecs(prefix, layout)) {
+std::vector<TopicSpec> ChangelogSpecs(std::string_view prefix, const TopicLayout& layout) {
+  std::vector<TopicSpec> specs;
+  for (const auto& [stage, input] : {std::pair{kSummarizeStage, Topic::kEvents},
+                                     {kAlignStage, Topic::kCollectives},
+                                     {kDiagnoseStage, Topic::kPatterns}}) {
+    // Compacted, but for the last hour; in small segments, as the newest is never compacted.
+    specs.push_back({.name = ChangelogTopic(prefix, stage),
+                     .partitions = layout.partitions[static_cast<size_t>(input)],
+                     .config = {{"cleanup.policy", "compact"},
+                                {"min.compaction.lag.ms", "3600000"},
+                                {"segment.bytes", "67108864"},
+                                {"segment.ms", "3600000"},
+                                {"message.timestamp.type", "LogAppendTime"}},
+                     .replication_factor = layout.replication_factor});
+  }
+  return specs;
+}
+
+absl::Status CreateMissing(LogAdmin& admin, const std::vector<TopicSpec>& specs) {
+  for (const TopicSpec& spec : specs) {
     const absl::Status status = admin.CreateTopic(spec);
     if (status.ok() || status.code() == absl::StatusCode::kAlreadyExists) continue;
     return absl::Status(status.code(),
                         fmt::format("topic {}: {}", spec.name, std::string(status.message())));
   }
   return absl::OkStatus();
+}
+
+absl::Status CreateMissingTopics(LogAdmin& admin, std::string_view prefix,
+                                 const TopicLayout& layout) {
+  return CreateMissing(admin, TopicSpecs(prefix, layout));
 }
 
 }  // namespace eroica

@@ -25,7 +25,12 @@ struct TopicLayout {
 // imported incident bears event times of long ago, and its records would be deleted within five
 // minutes; those of a host whose clock runs an hour ahead would be refused (FACTS 18).
 std::vector<TopicSpec> TopicSpecs(std::string_view prefix, const TopicLayout& layout);
+// The changelogs of the stages (changelog.h), each with the partitions of the stage's input. Only
+// nodes that share their work through Kafka need them.
+std::vector<TopicSpec> ChangelogSpecs(std::string_view prefix, const TopicLayout& layout);
 // Topics that are there already stay as they are.
+absl::Status CreateMissing(LogAdmin& admin, const std::vector<TopicSpec>& specs);
+// All but the changelogs.
 absl::Status CreateMissingTopics(LogAdmin& admin, std::string_view prefix,
                                  const TopicLayout& layout);
 

@@ -72,7 +72,8 @@ std::vector<const EventBatch*> InOrder(const std::vector<EventBatch>& batches) {
 void CreateTopics(Log& log, const std::string& prefix, int32_t partitions) {
   TopicLayout layout;
   layout.partitions.fill(partitions);
-  const absl::Status status = CreateMissingTopics(log.admin(), prefix, layout);
+  absl::Status status = CreateMissingTopics(log.admin(), prefix, layout);
+  status.Update(CreateMissing(log.admin(), ChangelogSpecs(prefix, layout)));
   ASSERT_TRUE(status.ok()) << status;
 }
 
@@ -81,6 +82,7 @@ StageThreadsOptions NodeOptions(const std::string& prefix) {
   options.thread.task.topic_prefix = prefix;
   options.thread.poll_timeout = milliseconds(20);
   options.thread.commit_interval = milliseconds(100);
+  options.thread.changelog = true;
   // Jobs that are all there end by themselves. The one of which most ranks are missing ends by
   // silence: longer than any hiccup of a busy machine.
   options.thread.idle_timeout = milliseconds(8'000);

@@ -104,6 +104,7 @@ int Run(char** argv) {
   options.thread.commit_interval = std::chrono::milliseconds(50);
   options.thread.poll_timeout = std::chrono::milliseconds(20);
   options.thread.idle_timeout = std::nullopt;
+  options.thread.changelog = true;
   options.thread.consumer.properties["session.timeout.ms"] = "6000";
   options.group_prefix = argv[2];
   options.group_instance_prefix =

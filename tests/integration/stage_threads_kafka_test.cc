@@ -20,6 +20,7 @@ using std::chrono::steady_clock;
 using testing::AppendAll;
 using testing::DistinctValues;
 using testing::Repeats;
+using testing::SortedValues;
 using testing::WindowSum;
 
 constexpr std::chrono::seconds kDeadline{120};
@@ -47,7 +48,11 @@ class StageThreadsKafka : public ::testing::Test {
     prefix_ = UniqueName("runtime");
     TopicLayout layout;
     layout.partitions.fill(4);
-    const absl::Status status = CreateMissingTopics(log_->admin(), prefix_, layout);
+    absl::Status status = CreateMissingTopics(log_->admin(), prefix_, layout);
+    for (const char* stage : {"first", "second"})
+      status.Update(log_->admin().CreateTopic({.name = ChangelogTopic(prefix_, stage),
+                                               .partitions = 4,
+                                               .config = {{"cleanup.policy", "compact"}}}));
     ASSERT_TRUE(status.ok()) << status;
   }
 
@@ -95,6 +100,7 @@ class StageThreadsKafka : public ::testing::Test {
     options.thread.commit_interval = milliseconds(50);
     options.thread.idle_timeout = std::nullopt;
     options.thread.consumer.properties["session.timeout.ms"] = "6000";
+    options.thread.changelog = true;
     options.group_prefix = prefix_;
     options.threads_per_stage = threads_per_stage;
     auto node = std::make_unique<StageThreads>(*log_, store, TwoStages(),
@@ -117,7 +123,7 @@ TEST_F(StageThreadsKafka, ThreadsShareTheWork) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
-TEST_F(StageThreadsKafka, NodesMayComeAndGo) {
+TEST_F(StageThreadsKafka, NodesMayComeAndGo) {  // and nothing is repeated
   InMemoryStore other_store;
   auto node = StartNode(store_);
   Send(10, 20);
@@ -133,6 +139,7 @@ TEST_F(StageThreadsKafka, NodesMayComeAndGo) {
   EXPECT_EQ(WaitForFindings(Expected(10, 50)), Expected(10, 50));
   EXPECT_TRUE(other->Stop().ok());
   EXPECT_TRUE(node->Stop().ok());
+  EXPECT_EQ(SortedValues(*log_, TopicName(prefix_, Topic::kFindings)), Expected(10, 50));
 }
 
 TEST_F(StageThreadsKafka, ABrokerThatDiesIsWaitedFor) {

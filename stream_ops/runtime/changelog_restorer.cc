@@ -1,0 +1,121 @@
+#include "stream_ops/runtime/changelog_restorer.h"
+
+namespace eroica {
+namespace {
+
+constexpr size_t kStepRecords = 2'000;
+
+}  // namespace
+
+ChangelogRestorer::ChangelogRestorer(Log& log, StateStore& store, std::string stage,
+                                     std::string topic, uint64_t writer_id)
+    : log_(log),
+      store_(store),
+      stage_(std::move(stage)),
+      topic_(std::move(topic)),
+      writer_id_(writer_id) {}
+
+void ChangelogRestorer::Start(const TopicPartition& input) {
+  restores_.erase(input);
+  restores_.emplace(input, TaskRestore(&store_, TaskId{stage_, input}));
+  assigned_.erase(ChangelogOf(input));
+}
+
+absl::Status ChangelogRestorer::Open() {
+  if (reader_ != nullptr) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<LogConsumer>> reader = log_.NewConsumer({});
+  if (!reader.ok()) return reader.status();
+  reader_ = *std::move(reader);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> ChangelogRestorer::EndOffset(int32_t partition) {
+  if (const absl::Status status = Open(); !status.ok()) return status;
+  return reader_->EndOffset({topic_, partition});
+}
+
+absl::Status ChangelogRestorer::BeginAll() {
+  for (auto& [input, restore] : restores_) {
+    if (restore.begun()) continue;
+    const absl::StatusOr<int64_t> end = EndOffset(input.partition);
+    if (!end.ok()) return end.status();
+    if (const absl::Status status = restore.Begin(*end); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ChangelogRestorer::Restored> ChangelogRestorer::Step(
+    std::chrono::milliseconds timeout) {
+  if (restores_.empty()) return Restored();
+  if (const absl::Status status = BeginAll(); !status.ok()) return status;
+  absl::StatusOr<Restored> restored = FinishComplete();
+  if (!restored.ok() || !restored->empty()) return restored;
+  if (const absl::Status status = Assign(); !status.ok()) return status;
+  std::vector<ConsumerRecord> records;
+  if (const absl::Status status = reader_->Poll(timeout, kStepRecords, &records); !status.ok())
+    return status;
+  if (const absl::Status status = Take(records); !status.ok()) return status;
+  if (const absl::Status status = FollowPositions(); !status.ok()) return status;
+  return FinishComplete();
+}
+
+// Where the set of changelogs, or where one of them is read from, is no longer what is assigned.
+absl::Status ChangelogRestorer::Assign() {
+  std::map<TopicPartition, int64_t> wanted;
+  bool changed = restores_.size() != assigned_.size();
+  for (const auto& [input, restore] : restores_) {
+    const TopicPartition changelog = ChangelogOf(input);
+    const auto assigned = assigned_.find(changelog);
+    changed = changed || assigned == assigned_.end() || restore.next() < assigned->second;
+    wanted[changelog] = restore.next();
+  }
+  if (!changed) return absl::OkStatus();
+  const absl::Status status = reader_->Assign(wanted);
+  if (status.ok()) assigned_ = std::move(wanted);
+  return status;
+}
+
+absl::Status ChangelogRestorer::Take(const std::vector<ConsumerRecord>& records) {
+  std::map<int32_t, TaskRestore*> by_partition;
+  for (auto& [input, restore] : restores_) by_partition[input.partition] = &restore;
+  records_read_ += records.size();
+  for (const ConsumerRecord& record : records) {
+    const TopicPartition changelog{record.topic, record.partition};
+    const auto restore = by_partition.find(record.partition);
+    if (restore == by_partition.end() || !assigned_.contains(changelog)) continue;
+    if (record.offset < restore->second->next()) continue;
+    if (const absl::Status status = restore->second->Add(record); !status.ok()) return status;
+    const bool went_back = restore->second->next() <= record.offset && !restore->second->complete();
+    if (went_back) assigned_.erase(changelog);  // what follows here is read again, from there
+  }
+  return absl::OkStatus();
+}
+
+// Past what is at no offset: the markers of transactions, and what a compaction has removed.
+absl::Status ChangelogRestorer::FollowPositions() {
+  for (auto& [input, restore] : restores_) {
+    const TopicPartition changelog = ChangelogOf(input);
+    if (!assigned_.contains(changelog)) continue;
+    const absl::StatusOr<int64_t> position = reader_->Position(changelog);
+    if (!position.ok()) return position.status();
+    restore.SkipTo(*position);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ChangelogRestorer::Restored> ChangelogRestorer::FinishComplete() {
+  Restored restored;
+  for (auto restore = restores_.begin(); restore != restores_.end();) {
+    if (!restore->second.complete()) {
+      ++restore;
+      continue;
+    }
+    absl::StatusOr<ChangelogOwner> owner = restore->second.Finish(writer_id_);
+    if (!owner.ok()) return owner.status();
+    restored.emplace_back(restore->first, *std::move(owner));
+    restore = restores_.erase(restore);
+  }
+  return restored;
+}
+
+}  // namespace eroica

@@ -1,0 +1,66 @@
+// Reads the changelogs of the tasks that a StreamThread was just given, many at once and in bounded
+// steps, so that the thread goes on polling meanwhile. What is done with the records:
+// task_restore.h.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stream_ops/log/log.h"
+#include "stream_ops/runtime/task_restore.h"
+
+namespace eroica {
+
+class ChangelogRestorer {
+ public:
+  // log and store must outlive it. writer_id: random, whom the tasks' new owner writes as.
+  ChangelogRestorer(Log& log, StateStore& store, std::string stage, std::string topic,
+                    uint64_t writer_id);
+
+  // Begins, at the next Step, with the task of this input partition; anew if it had begun.
+  void Start(const TopicPartition& input);
+  void Drop(const TopicPartition& input) { restores_.erase(input); }
+  bool done() const { return restores_.empty(); }
+  size_t size() const { return restores_.size(); }
+  bool restores(const TopicPartition& input) const { return restores_.contains(input); }
+
+  // Waits for records up to the timeout, takes some, and answers with the tasks that are restored
+  // now. After an error: again.
+  using Restored = std::vector<std::pair<TopicPartition, ChangelogOwner>>;
+  absl::StatusOr<Restored> Step(std::chrono::milliseconds timeout);
+
+  // What the changelog of this partition holds now lies before it.
+  absl::StatusOr<int64_t> EndOffset(int32_t partition);
+  uint64_t records_read() const { return records_read_; }
+
+ private:
+  absl::Status Open();
+  absl::Status BeginAll();
+  absl::Status Assign();
+  absl::Status Take(const std::vector<ConsumerRecord>& records);
+  absl::Status FollowPositions();
+  absl::StatusOr<Restored> FinishComplete();
+  TopicPartition ChangelogOf(const TopicPartition& input) const {
+    return {topic_, input.partition};
+  }
+
+  Log& log_;
+  StateStore& store_;
+  const std::string stage_;
+  const std::string topic_;
+  const uint64_t writer_id_;
+  std::unique_ptr<LogConsumer> reader_;
+  std::map<TopicPartition, TaskRestore> restores_;  // by input
+  std::map<TopicPartition, int64_t> assigned_;      // changelogs that are read, and from where
+  uint64_t records_read_ = 0;
+};
+
+}  // namespace eroica
