@@ -42,8 +42,11 @@ KafkaProperties DefaultProperties(KafkaRole role) {
           "error"},  // we say where to start; what is out of range is told, not skipped in silence
          {"isolation.level", "read_committed"},
          {"fetch.wait.max.ms", "50"},
-         // Only what must move moves: a node that joins stops nobody else.
-         {"partition.assignment.strategy", "cooperative-sticky"},
+         // A node that dies is missed for so long. Not cooperative-sticky: after a session that
+         // timed out librdkafka 2.0.2 ends the process in it (an assertion of its sticky assignor).
+         {"session.timeout.ms", "10000"},
+         // A topic that was made anew is seen after so long.
+         {"topic.metadata.refresh.interval.ms", "10000"},
          // A partition whose queue is full waits a whole second before the next fetch: let only the
          // bytes fill it.
          {"queued.min.messages", "1000000"},

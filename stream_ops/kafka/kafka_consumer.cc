@@ -1,10 +1,12 @@
 #include "stream_ops/kafka/kafka_consumer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <thread>
 
 #include "stream_ops/kafka/kafka_error.h"
@@ -24,6 +26,14 @@ constexpr std::chrono::milliseconds kProbeTimeout{500};
 
 std::string Name(const TopicPartition& partition) {
   return fmt::format("{}/{}", partition.topic, partition.partition);
+}
+
+std::string NameAll(const rd_kafka_topic_partition_list_t& list) {
+  std::vector<std::string> names;
+  for (const rd_kafka_topic_partition_t& partition :
+       std::span(list.elems, static_cast<size_t>(list.cnt)))
+    names.push_back(fmt::format("{}/{}", partition.topic, partition.partition));
+  return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " "));
 }
 
 TopicPartition PartitionOf(const rd_kafka_topic_partition_t& partition) {
@@ -169,6 +179,9 @@ void KafkaConsumer::OnRebalance(rd_kafka_resp_err_t what,
   const bool cooperative =
       std::string_view(rd_kafka_rebalance_protocol(handle_.get())) == "COOPERATIVE";
   KafkaError error;
+  spdlog::info("kafka: group={} {} {}", group_,
+               what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS ? "assigned" : "revoked",
+               NameAll(*partitions));
   if (what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS && !closing_) {
     if (!group_.empty()) ReadCommitted(partitions);
     ChooseStarts(partitions);
@@ -269,7 +282,7 @@ absl::Status KafkaConsumer::TakeError(const rd_kafka_message_t& message) {
     case RD_KAFKA_RESP_ERR__FATAL: {
       char reason[512] = "";
       const rd_kafka_resp_err_t error = rd_kafka_fatal_error(handle_.get(), reason, sizeof(reason));
-      return absl::FailedPreconditionError(
+      return absl::AbortedError(
           KafkaStatus(error, fmt::format("go on reading as group {}", group_), reason).message());
     }
     default: break;

@@ -110,6 +110,7 @@ class LogConsumer {
   // Appends up to max_records to *out in offset order within each partition; returns at once when
   // there are some, else waits up to timeout. Corrupt input of the log itself (a torn tail, a
   // failed checksum) is skipped, counted in corrupt_bytes() and reported once by a log line.
+  // kAborted: somebody else has our place in the group; this consumer is finished.
   virtual absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records,
                             std::vector<ConsumerRecord>* out) = 0;
   virtual absl::Status Seek(const TopicPartition& partition, int64_t offset) = 0;

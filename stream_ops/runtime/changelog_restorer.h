@@ -28,6 +28,7 @@ class ChangelogRestorer {
   // Begins, at the next Step, with the task of this input partition; anew if it had begun.
   void Start(const TopicPartition& input);
   void Drop(const TopicPartition& input) { restores_.erase(input); }
+  void Clear() { restores_.clear(); }
   bool done() const { return restores_.empty(); }
   size_t size() const { return restores_.size(); }
   bool restores(const TopicPartition& input) const { return restores_.contains(input); }

@@ -18,6 +18,7 @@ constexpr milliseconds kEndQueryInterval{
     100};  // asking for the end of a partition may cost a round trip
 
 constexpr milliseconds kRestorePollTimeout{20};
+constexpr uint32_t kReopenedMax = 5;
 
 bool MayPass(const absl::Status& status) {
   return status.code() == absl::StatusCode::kAborted ||
@@ -94,6 +95,27 @@ absl::Status StreamThread::Open() {
   return absl::OkStatus();
 }
 
+// As after a crash: what was not committed is done again, by whoever is given the partitions.
+absl::Status StreamThread::Reopen(const absl::Status& reason, TimePoint now) {
+  reopened_ = now - reopened_at_ < std::chrono::minutes(1) ? reopened_ + 1 : 1;
+  reopened_at_ = now;
+  if (reopened_ > kReopenedMax) return absl::FailedPreconditionError(reason.message());
+  closing_ = true;  // the consumer's good-bye commits nothing
+  consumer_.reset();
+  producer_.reset();
+  closing_ = false;
+  if (restorer_) restorer_->Clear();
+  to_pause_.clear();
+  tasks_.clear();
+  pending_.clear();
+  pending_next_ = 0;
+  commit_step_ = CommitStep::kNone;
+  restart_needed_ = false;
+  in_transaction_ = false;
+  ++probe_.restarts;
+  return absl::UnavailableError(reason.message());
+}
+
 absl::StatusOr<std::unique_ptr<LogProducer>> StreamThread::NewProducer() {
   in_transaction_ = false;
   return transactional() ? log_.NewTransactionalProducer(options_.transactional_id)
@@ -103,7 +125,8 @@ absl::StatusOr<std::unique_ptr<LogProducer>> StreamThread::NewProducer() {
 // A commit that takes long must not go on after our partitions have gone to somebody else.
 absl::Status StreamThread::HearRebalances() {
   std::vector<ConsumerRecord> none;
-  return consumer_->Poll(milliseconds(0), 0, &none);
+  const absl::Status status = consumer_->Poll(milliseconds(0), 0, &none);
+  return absl::IsAborted(status) ? Reopen(status, now_) : status;
 }
 
 // What has come to us is read once its task is restored.
@@ -152,6 +175,7 @@ absl::Status StreamThread::Poll(TimePoint now) {
       task->second.idle_told = false;
     }
   }
+  if (absl::IsAborted(status)) return Reopen(status, now);
   if (!status.ok()) return status;
   polled_ = true;
   for (const TopicPartition& partition : std::exchange(to_pause_, {})) {

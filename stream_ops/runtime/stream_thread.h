@@ -19,6 +19,8 @@
 // steps and are logged at a bounded rate; while paused nothing is polled and the outbox keeps what
 // waits. Where outputs were lost on their way, the tasks go back to their last commit, as after a
 // crash.
+// Where the group has given our place to somebody with our name (after a broker's restart that may
+// be ourselves) the stage joins anew, a few times in a row.
 // Any other error ends the stage: RunOnce answers with it.
 #pragma once
 
@@ -115,6 +117,7 @@ class StreamThread : private RebalanceListener {
 
   absl::Status Work(TimePoint now);
   absl::Status Open();
+  absl::Status Reopen(const absl::Status& reason, TimePoint now);
   absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer();
   absl::Status HearRebalances();
   absl::Status Poll(TimePoint now);
@@ -174,6 +177,8 @@ class StreamThread : private RebalanceListener {
   bool restart_needed_ = false;  // the tasks hold what can no longer be committed
   bool closing_ = false;         // nothing is committed any more
   Backoff backoff_;
+  uint32_t reopened_ = 0;  // in a row, each less than a minute after the one before
+  TimePoint reopened_at_;
   TimePoint retry_at_;
   LogRate retry_log_;
   UpstreamProgress upstream_;

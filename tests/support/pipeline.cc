@@ -127,6 +127,11 @@ PipelineOutput ReadOutput(Log& log, std::string_view prefix) {
         FindHeader(record.headers, kHeaderDeadLetterReason).value_or("no reason"));
   }
   SortDistinct(&output.patterns);
+  std::sort(output.findings.begin(), output.findings.end());
+  const std::vector<std::string>& findings = output.findings;
+  for (size_t i = 1; i < findings.size(); ++i) {
+    if (findings[i] == findings[i - 1]) output.repeated_findings.push_back(findings[i]);
+  }
   SortDistinct(&output.findings);
   std::sort(output.dead_letters.begin(), output.dead_letters.end());
   return output;

@@ -1,0 +1,258 @@
+// Several nodes, each the program itself, share their work through a real Kafka while they are
+// killed, stopped and started again, and so is the broker. What they find in the end is what a run
+// in memory finds; exactly once, nothing is there twice.
+//
+// The short form runs with every build. EROICA_FAULT_MINUTES makes it a soak (ops/soak.sh): the same
+// faults for so long, over new jobs all the while.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ops/cli/program_run.h"
+#include "stream_ops/kafka/kafka_log.h"
+#include "stream_ops/runtime/topic_layout.h"
+#include "tests/evaluation/real/recording_sources.h"
+#include "tests/integration/test_broker.h"
+#include "tests/support/eroica_topology.h"
+#include "tests/support/pipeline.h"
+
+namespace eroica::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr int kNodes = 3;
+constexpr seconds kDeadline{60};
+
+enum class Guarantee : uint8_t { kAtLeastOnce, kExactlyOnce };
+
+// Jobs that were recorded, each several times under other names.
+class Jobs {
+ public:
+  absl::Status Read(int copies) {
+    for (const char* name : {"compute", "healthy", "gc"}) {
+      absl::StatusOr<std::vector<EventBatch>> batches =
+          ReadRecordedBatches(std::string("tests/golden/live/") + name);
+      if (!batches.ok()) return batches.status();
+      for (int copy = 0; copy < copies; ++copy) {
+        for (EventBatch batch : *batches) {
+          batch.identity.job = JobId(fmt::format("{}-{}", name, copy));
+          batches_.push_back(std::move(batch));
+        }
+      }
+    }
+    const absl::StatusOr<PipelineOutput> expected = RunPipeline(batches_, EroicaTopology(), {});
+    if (!expected.ok()) return expected.status();
+    expected_ = *expected;
+    return absl::OkStatus();
+  }
+  const PipelineOutput& expected() const { return expected_; }
+
+  // In the order in which the ranks have sent it, spread over so long.
+  void Feed(Log& log, const std::string& prefix, milliseconds duration) const {
+    PipelineWay mixed;
+    mixed.disorder = true;
+    const std::vector<const EventBatch*> order = Arrange(batches_, mixed);
+    constexpr size_t kParts = 40;
+    for (size_t part = 0; part < kParts; ++part) {
+      const auto first = order.begin() + static_cast<ptrdiff_t>(order.size() * part / kParts);
+      const auto last = order.begin() + static_cast<ptrdiff_t>(order.size() * (part + 1) / kParts);
+      absl::Status sent;
+      do {
+        sent = AppendBatches(log, prefix, {first, last});
+      } while (absl::IsUnavailable(sent));
+      EXPECT_TRUE(sent.ok()) << sent;
+      std::this_thread::sleep_for(duration / kParts);
+    }
+  }
+
+ private:
+  std::vector<EventBatch> batches_;
+  PipelineOutput expected_;
+};
+
+class NodesUnderFault : public ::testing::TestWithParam<Guarantee> {
+ protected:
+  void SetUp() override {
+    const std::optional<std::string> broker = SharedBroker();
+    if (!broker) GTEST_SKIP() << kNoBrokerMessage;
+    Use(*broker);
+    const absl::Status read = jobs_.Read(2);
+    ASSERT_TRUE(read.ok()) << read;
+    ASSERT_FALSE(jobs_.expected().findings.empty());
+  }
+
+  void Use(const std::string& broker) {
+    broker_ = broker;
+    prefix_ = UniqueName("fault");
+    absl::StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open({.bootstrap_servers = broker});
+    ASSERT_TRUE(log.ok()) << log.status();
+    log_ = *std::move(log);
+    TopicLayout layout;
+    layout.partitions = {6, 4, 4, 1, 1, 1};
+    absl::Status made = CreateMissingTopics(log_->admin(), prefix_, layout);
+    made.Update(CreateMissing(log_->admin(), ChangelogSpecs(prefix_, layout)));
+    ASSERT_TRUE(made.ok()) << made;
+  }
+
+  // Its partitions are its own as long as it comes back under its name within the session.
+  std::unique_ptr<Program> StartNode(int number, bool lasting_name = true) {
+    std::vector<std::string> arguments = {"node",
+                                          "--bootstrap",
+                                          broker_,
+                                          "--topic-prefix",
+                                          prefix_,
+                                          "--state",
+                                          fmt::format("{}/{}", state_.path(), number)};
+    const auto set = [&](const std::string& option) {
+      arguments.insert(arguments.end(), {"--set", option});
+    };
+    set(fmt::format("kafka.group_prefix={}", prefix_));
+    if (lasting_name) set(fmt::format("kafka.instance_id={}-node-{}", prefix_, number));
+    set("topics.events_partitions=6");
+    set("topics.collectives_partitions=4");
+    set("topics.patterns_partitions=4");
+    set("kafka.properties.session.timeout.ms=6000");
+    set("runtime.commit_interval_ms=50");
+    set("runtime.poll_records_max=4");
+    // A feeder that a broker's death holds up is no rank that has fallen silent.
+    set("runtime.idle_timeout_ms=60000");
+    if (GetParam() == Guarantee::kExactlyOnce) set("runtime.processing_guarantee=exactly_once");
+    return std::make_unique<Program>(std::move(arguments));
+  }
+  void StartNodes(bool lasting_names = true) {
+    for (int node = 0; node < kNodes; ++node) nodes_.push_back(StartNode(node, lasting_names));
+  }
+  void StartFeeding(milliseconds duration) {
+    feeder_ = std::jthread([this, duration] { jobs_.Feed(*log_, prefix_, duration); });
+  }
+
+  void ExpectTheSame() {
+    if (feeder_.joinable()) feeder_.join();
+    const auto deadline = steady_clock::now() + kDeadline;
+    PipelineOutput output;
+    do {
+      std::this_thread::sleep_for(milliseconds(200));
+      output = ReadOutput(*log_, prefix_);
+    } while (output != jobs_.expected() && steady_clock::now() < deadline);
+    EXPECT_EQ(jobs_.expected().findings, output.findings);
+    EXPECT_EQ(jobs_.expected().patterns.size(), output.patterns.size());
+    EXPECT_TRUE(jobs_.expected().patterns == output.patterns);
+    EXPECT_EQ(jobs_.expected().dead_letters, output.dead_letters);
+    if (GetParam() == Guarantee::kExactlyOnce) {
+      EXPECT_THAT(output.repeated_findings, ::testing::IsEmpty());
+    }
+    RecordProperty("repeated_findings", static_cast<int>(output.repeated_findings.size()));
+    if (HasFailure()) {
+      for (const auto& node : nodes_) std::cerr << node->ErrSoFar() << "\n---\n";
+    }
+  }
+
+  // In good order, within the five seconds that a supervisor waits.
+  void StopNodes() {
+    for (const auto& node : nodes_) node->Signal(SIGTERM);
+    for (const auto& node : nodes_) {
+      const ProgramRun run = node->Wait();
+      EXPECT_EQ(run.exit_code, 0) << run.err;
+    }
+    nodes_.clear();
+  }
+
+  size_t AnyNode() { return random_() % nodes_.size(); }
+  void Pause(int least_ms, int most_ms) {
+    const auto span = static_cast<uint64_t>(most_ms - least_ms);
+    std::this_thread::sleep_for(milliseconds(least_ms + static_cast<int>(random_() % span)));
+  }
+
+  std::string broker_;
+  std::string prefix_;
+  std::unique_ptr<KafkaLog> log_;
+  Jobs jobs_;
+  ScratchDirectory state_;
+  std::vector<std::unique_ptr<Program>> nodes_;
+  std::mt19937_64 random_{20261125};
+  std::jthread feeder_;
+};
+
+TEST_P(NodesUnderFault, KilledTwentyTimes) {
+  StartNodes();
+  StartFeeding(seconds(20));
+  for (int kill = 0; kill < 20; ++kill) {
+    Pause(100, 1'500);
+    const size_t node = AnyNode();
+    nodes_[node]->Signal(SIGKILL);
+    EXPECT_EQ(nodes_[node]->Wait().exit_code, 128 + SIGKILL);
+    nodes_[node] = StartNode(static_cast<int>(node));
+  }
+  ExpectTheSame();
+  StopNodes();
+}
+
+TEST_P(NodesUnderFault, TheBrokerIsKilledThreeTimes) {
+  OwnBroker broker;
+  ASSERT_FALSE(broker.address().empty());
+  Use(broker.address());
+  StartNodes();
+  StartFeeding(seconds(12));
+  for (int kill = 0; kill < 3; ++kill) {
+    Pause(1'000, 3'000);
+    broker.Kill();
+    ASSERT_TRUE(broker.Restart());
+  }
+  ExpectTheSame();
+  StopNodes();
+}
+
+TEST_P(NodesUnderFault, ANodeWakesUpAsAZombie) {
+  StartNodes(/*lasting_names=*/false);
+  StartFeeding(seconds(15));
+  Pause(3'000, 4'000);
+  for (int round = 0; round < 2; ++round) {
+    const size_t node = AnyNode();
+    nodes_[node]->Signal(SIGSTOP);
+    std::this_thread::sleep_for(seconds(8));  // longer than its session
+    nodes_[node]->Signal(SIGCONT);
+    Pause(500, 1'000);
+  }
+  ExpectTheSame();
+  StopNodes();
+}
+
+TEST_P(NodesUnderFault, NodesComeAndGoAllTheTime) {
+  StartNodes(/*lasting_names=*/false);
+  StartFeeding(seconds(15));
+  for (int change = 0; change < 12; ++change) {
+    Pause(200, 1'500);
+    const size_t node = AnyNode();
+    nodes_[node]->Signal(SIGTERM);
+    const ProgramRun run = nodes_[node]->Wait();
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    // Another machine: it has nothing of what the one before it had.
+    nodes_[node] = StartNode(100 + change, /*lasting_name=*/false);
+  }
+  ExpectTheSame();
+  StopNodes();
+}
+
+INSTANTIATE_TEST_SUITE_P(, NodesUnderFault,
+                         ::testing::Values(Guarantee::kAtLeastOnce, Guarantee::kExactlyOnce),
+                         [](const auto& guarantee) {
+                           return guarantee.param == Guarantee::kAtLeastOnce ? "AtLeastOnce"
+                                                                             : "ExactlyOnce";
+                         });
+
+}  // namespace
+}  // namespace eroica::testing
