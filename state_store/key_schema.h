@@ -1,11 +1,12 @@
 // The keys of the tables. Decodable, ordered, and no key is a prefix of another of its table.
 //
-//   kFindings    job, finding id
-//   kJobs        job
+//   kFindings    task, job, finding id
+//   kJobs        task, job
 //   kProgress    task, job, family, and what the family says below
 //   kPositions   task, the runtime's own key
 //
-// All that a task keeps of a job lies together, so that it is read, and forgotten, in one scan.
+// All that a task keeps lies together, so that it goes to another node and is forgotten as a whole;
+// within a table all of a job.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace eroica {
 
 // Raised whenever the layout of keys or values changes so that other code would misread it. Stores
 // of the version before are upgraded (upgrade.h); those of any other are not opened.
-inline constexpr int kKeySchemaVersion = 2;
+inline constexpr int kKeySchemaVersion = 3;
 
 // Of a task's rows in kProgress. Numbers are on disk: they never change, and none is used again.
 enum class ProgressFamily : uint8_t {
@@ -67,7 +68,7 @@ struct ProgressKey {
 };
 std::optional<ProgressKey> DecodeProgressKey(std::string_view key);
 
-// Prefix of what belongs to a task in kProgress and kPositions. See TaskStore.
+// Prefix of what belongs to a task. See TaskStore; it hides the prefix of the keys above.
 std::string EncodeTaskPrefix(std::string_view task);
 
 }  // namespace eroica

@@ -33,10 +33,8 @@ constexpr std::string_view kVersionKey = "schema_version";  // in the default co
 
 constexpr std::array<const char*, kTableCount> kFamilyNames = {"findings", "jobs", "progress",
                                                                "positions"};
-// A store of this version is upgraded when a node opens it: the families with every rank's patterns
-// and every communicator's summaries, which nobody read, are dropped (upgrade.h).
-constexpr std::string_view kUpgradedVersion = "1";
-constexpr std::array<std::string_view, 2> kFormerFamilyNames = {"patterns", "summaries"};
+// A store of this version is upgraded when a node opens it (upgrade.h).
+constexpr std::string_view kUpgradedVersion = "2";
 
 constexpr int kReadOnlyAttempts = 5;
 
@@ -123,17 +121,6 @@ absl::Status PrepareFolder(const std::string& folder) {
                     folder));
   }
   return absl::OkStatus();
-}
-
-// Families of earlier versions that the folder's store has. None where there is no store yet.
-std::vector<std::string> FormerFamilies(const rocksdb::DBOptions& options,
-                                        const std::string& folder) {
-  std::vector<std::string> names;
-  if (!rocksdb::DB::ListColumnFamilies(options, folder, &names).ok()) return {};
-  std::erase_if(names, [](const std::string& name) {
-    return std::ranges::find(kFormerFamilyNames, name) == kFormerFamilyNames.end();
-  });
-  return names;
 }
 
 absl::Status RequireStore(const std::string& folder) {
@@ -247,34 +234,29 @@ struct RocksDbStore::Impl {
     rocksdb::WriteBatch batch;
     rocksdb::Status status = batch.Put(default_family(), ToSlice(kVersionKey),
                                        ToSlice(std::to_string(options.schema_version)));
-    if (status.ok() && !found.IsNotFound()) status = UpgradeProgress(batch);
+    if (status.ok() && !found.IsNotFound()) status = Upgrade(batch);
     if (status.ok()) status = db->Write(write_options, &batch);
     return ToStatus(status, "writing the version", options.folder);
   }
 
-  rocksdb::Status UpgradeProgress(rocksdb::WriteBatch& batch) {
-    rocksdb::ColumnFamilyHandle* const family = FamilyOf(Table::kProgress);
-    const std::unique_ptr<rocksdb::Iterator> row(db->NewIterator({}, family));
+  rocksdb::Status Upgrade(rocksdb::WriteBatch& batch) {
+    DiagnosingTasks tasks;
+    for (const Table table : {Table::kPositions, Table::kProgress}) {
+      const std::unique_ptr<rocksdb::Iterator> row(db->NewIterator({}, FamilyOf(table)));
+      for (row->SeekToFirst(); row->Valid(); row->Next()) tasks.Note(ToView(row->key()));
+      if (!row->status().ok()) return row->status();
+    }
     rocksdb::Status status;
-    for (row->SeekToFirst(); row->Valid() && status.ok(); row->Next()) {
-      const auto upgraded = UpgradeProgressRow(ToView(row->key()), ToView(row->value()));
-      status = batch.Delete(family, row->key());
-      if (upgraded && status.ok())
-        status = batch.Put(family, ToSlice(upgraded->first), ToSlice(upgraded->second));
+    for (const Table table : {Table::kFindings, Table::kJobs}) {
+      const std::unique_ptr<rocksdb::Iterator> row(db->NewIterator({}, FamilyOf(table)));
+      for (row->SeekToFirst(); row->Valid() && status.ok(); row->Next()) {
+        status = batch.Delete(FamilyOf(table), row->key());
+        const std::optional<std::string> upgraded = tasks.Upgrade(ToView(row->key()));
+        if (upgraded && status.ok()) status = batch.Put(FamilyOf(table), *upgraded, row->value());
+      }
+      if (status.ok()) status = row->status();
     }
-    return status.ok() ? row->status() : status;
-  }
-
-  // Gives back what the families of earlier versions hold. They were opened after ours.
-  absl::Status DropFormerFamilies() {
-    while (families.size() > kTableCount + 1) {
-      rocksdb::ColumnFamilyHandle* const former = families.back();
-      families.pop_back();
-      rocksdb::Status status = db->DropColumnFamily(former);
-      if (status.ok()) status = db->DestroyColumnFamilyHandle(former);
-      if (!status.ok()) return ToStatus(status, "upgrading", options.folder);
-    }
-    return absl::OkStatus();
+    return status;
   }
 
   absl::Status CheckVersion() const {
@@ -310,8 +292,6 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(
   }
   descriptors.emplace_back(rocksdb::kDefaultColumnFamilyName, MakeFamilyOptions(options, memory));
   const rocksdb::DBOptions db_options = MakeDbOptions(options, memory);
-  for (const std::string& former : FormerFamilies(db_options, options.folder))
-    descriptors.emplace_back(former, MakeFamilyOptions(options, memory));
 
   auto impl = std::make_unique<Impl>();
   impl->options = options;
@@ -321,8 +301,7 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(
       rocksdb::DB::Open(db_options, options.folder, descriptors, &impl->families, &db);
   if (!opened.ok()) return OpenError(opened, options.folder);
   impl->db.reset(db);
-  absl::Status status = impl->DropFormerFamilies();
-  if (status.ok()) status = impl->WriteVersion();
+  absl::Status status = impl->WriteVersion();
   if (status.ok()) status = impl->CheckVersion();
   if (!status.ok()) return status;
   return std::unique_ptr<RocksDbStore>(new RocksDbStore(std::move(impl)));

@@ -17,7 +17,6 @@ namespace eroica {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::UnorderedElementsAre;
 namespace fs = std::filesystem;
 
 constexpr Table kFindingsOnly[] = {Table::kFindings};
@@ -91,48 +90,45 @@ TEST_F(RocksDbUpgradeTest, AStoreWithTablesThatWeDoNotKnowIsRefused) {
               HasSubstr(folder_ + " was written by another version of eroica"));
 }
 
-const std::vector<std::string> kFamiliesOfVersion1 = {"patterns", "summaries", "findings",
-                                                      "jobs",     "progress",  "positions"};
-
-void WriteVersion1(const std::string& folder, const std::vector<std::string>& families) {
-  AnyStore former(folder, families);
-  for (const std::string& family : families) former.Put(family, "key", "of " + family);
-  former.Put("progress",
-             EncodeTaskPrefix("align/eroica.collectives/0") +
-                 KeyWriter().PutByte(0).PutString("job").key() + "rest",
-             "aligned");
-  former.Put(rocksdb::kDefaultColumnFamilyName, "schema_version", "1");
+void WriteVersion2(const std::string& folder, const std::string& task) {
+  AnyStore former(folder, {"findings", "jobs", "progress", "positions"});
+  former.Put("findings", EncodeKey(FindingKey{.job = JobId("job"), .finding = "1"}), "a finding");
+  former.Put("jobs", EncodeKey(JobId("job")), "a job");
+  former.Put("progress", task + BeginProgressKey(JobId("job"), ProgressFamily::kLedger).key(),
+             "a ledger");
+  former.Put("positions", task + "input", "a position");
+  former.Put(rocksdb::kDefaultColumnFamilyName, "schema_version", "2");
 }
 
 TEST_F(RocksDbUpgradeTest, AStoreOfTheVersionBeforeIsUpgraded) {
-  WriteVersion1(folder_, kFamiliesOfVersion1);
+  const std::string task = EncodeTaskPrefix("diagnose/eroica.patterns/3");
+  WriteVersion2(folder_, task);
   EXPECT_FALSE(RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly).ok());
   for (const char* time : {"first", "again"}) {
     SCOPED_TRACE(time);
     const auto opened = RocksDbStore::Open(OptionsFor(folder_));
     ASSERT_TRUE(opened.ok()) << opened.status();
     const RocksDbStore& store = **opened;
-    EXPECT_EQ(ValueOf(store, Table::kFindings, "key"), "of findings");
-    EXPECT_EQ(ValueOf(store, Table::kJobs, "key"), "of jobs");
-    EXPECT_EQ(ValueOf(store, Table::kPositions, "key"), "of positions");
-    EXPECT_EQ(ValueOf(store, Table::kProgress, "key"), "(nothing)") << "no task's row";
+    const std::string finding = EncodeKey(FindingKey{.job = JobId("job"), .finding = "1"});
+    EXPECT_EQ(ValueOf(store, Table::kFindings, task + finding), "a finding");
+    EXPECT_EQ(ValueOf(store, Table::kFindings, finding), "(nothing)");
+    EXPECT_EQ(ValueOf(store, Table::kJobs, task + EncodeKey(JobId("job"))), "a job");
+    EXPECT_EQ(ValueOf(store, Table::kPositions, task + "input"), "a position");
     EXPECT_EQ(ValueOf(store, Table::kProgress,
-                      EncodeTaskPrefix("align/eroica.collectives/0") +
-                          BeginProgressKey(JobId("job"), ProgressFamily::kAligned).key() + "rest"),
-              "aligned");
+                      task + BeginProgressKey(JobId("job"), ProgressFamily::kLedger).key()),
+              "a ledger");
   }
-  std::vector<std::string> names;
-  ASSERT_TRUE(rocksdb::DB::ListColumnFamilies({}, folder_, &names).ok());
-  EXPECT_THAT(names, UnorderedElementsAre("default", "findings", "jobs", "progress", "positions"));
   EXPECT_TRUE(RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly).ok());
 }
 
-TEST_F(RocksDbUpgradeTest, AnUpgradeThatWasCutShortIsCompleted) {
-  WriteVersion1(folder_, {"summaries", "findings", "jobs", "progress", "positions"});
-  const auto opened = RocksDbStore::Open(OptionsFor(folder_));
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  const RocksDbStore& store = **opened;
-  EXPECT_EQ(ValueOf(store, Table::kFindings, "key"), "of findings");
+TEST_F(RocksDbUpgradeTest, AStoreOfAnOlderVersionIsRefused) {
+  {
+    AnyStore former(folder_, {"findings", "jobs", "progress", "positions"});
+    former.Put(rocksdb::kDefaultColumnFamilyName, "schema_version", "1");
+  }
+  const auto store = RocksDbStore::Open(OptionsFor(folder_));
+  EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(store.status().message(), HasSubstr("has schema version 1"));
 }
 
 }  // namespace

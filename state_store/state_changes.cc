@@ -5,9 +5,8 @@
 
 namespace eroica {
 
-void StateChanges::PrefixKeys(Table table, std::string_view prefix) {
+void StateChanges::PrefixKeys(std::string_view prefix) {
   for (Change& change : changes_) {
-    if (change.table != table) continue;
     change.key.insert(0, prefix);
     if (change.kind == Change::Kind::kDeleteRange) change.value.insert(0, prefix);
   }

@@ -17,8 +17,8 @@
 namespace eroica {
 
 enum class Table : uint8_t {
-  kFindings = 0,   // (job, finding id) -> Finding payload
-  kJobs = 1,       // job -> what is known of it
+  kFindings = 0,   // task, (job, finding id) -> Finding payload
+  kJobs = 1,       // task, job -> what is known of it
   kProgress = 2,   // task, key -> how far windows are closed
   kPositions = 3,  // task -> input offset to restart from
 };
@@ -44,8 +44,8 @@ class StateChanges {
   void DeleteRange(Table table, std::string begin, std::string end) {
     changes_.push_back({Change::Kind::kDeleteRange, table, std::move(begin), std::move(end)});
   }
-  // Puts prefix before every key of the table, both ends of ranges included.
-  void PrefixKeys(Table table, std::string_view prefix);
+  // Puts prefix before every key, both ends of ranges included.
+  void PrefixKeys(std::string_view prefix);
   const std::vector<Change>& changes() const { return changes_; }
   bool empty() const { return changes_.empty(); }
   void clear() { changes_.clear(); }

@@ -1,6 +1,5 @@
-// A task's view of the node's store: in kProgress and kPositions the task sees and writes only what
-// is its own, under keys without the task's prefix. The other tables are keyed by job and window
-// and are the same for everybody. Owner: the task; must not outlive the store.
+// A task's view of the node's store: the task sees and writes only what is its own, under keys
+// without the task's prefix. Owner: the task; must not outlive the store.
 #pragma once
 
 #include <string>
@@ -24,7 +23,7 @@ class TaskStore : public StateStore {
   StateChanges Scoped(StateChanges changes) const;
 
  private:
-  std::string Scoped(Table table, std::string_view key) const;
+  std::string Scoped(std::string_view key) const;
 
   StateStore* store_;
   std::string prefix_;

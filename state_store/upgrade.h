@@ -1,18 +1,28 @@
-// From version 1 of the keys to version 2 (key_schema.h): rows of kProgress get the keys of their
-// families. What summarize and align keep, which windows diagnose has closed and which stalled
-// steps it has looked at are taken over; what it remembered of earlier windows as text or as
-// records in disguise is left behind, so that its look-backs begin anew.
+// From version 2 of the keys to version 3 (key_schema.h): findings and jobs, which were keyed by
+// job alone, come under the task that diagnoses the job.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "schemas/ids.h"
 
 namespace eroica {
 
-// Key and value of the row in version 2, task included; nothing where it is left behind.
-std::optional<std::pair<std::string, std::string>> UpgradeProgressRow(std::string_view key,
-                                                                      std::string_view value);
+class DiagnosingTasks {
+ public:
+  // A key of kProgress or kPositions: all of them, in any order.
+  void Note(std::string_view key);
+
+  // In version 3, of a key of kFindings or kJobs. A job of which the store has no progress any more
+  // comes under any task that diagnoses. Nothing where there is none: the row is left behind.
+  std::optional<std::string> Upgrade(std::string_view key) const;
+
+ private:
+  std::map<JobId, std::string> by_job_;
+  std::string any_;
+};
 
 }  // namespace eroica

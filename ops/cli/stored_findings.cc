@@ -6,22 +6,20 @@
 #include <utility>
 
 #include "schemas/codec.h"
-#include "state_store/key_schema.h"
 
 namespace eroica {
 
 absl::StatusOr<StoredFindings> ReadStoredFindings(const StateStore& store, const std::string& job) {
   StoredFindings stored;
   Decoder decoder;
-  const std::string prefix = job.empty() ? std::string() : EncodeKey(JobId{job});
   const absl::Status scanned =
-      store.Scan(Table::kFindings, prefix, [&](std::string_view, std::string_view value) {
+      store.Scan(Table::kFindings, "", [&](std::string_view, std::string_view value) {
         Finding finding;
-        if (decoder.Decode(std::as_bytes(std::span(value.data(), value.size())), &finding) ==
+        if (decoder.Decode(std::as_bytes(std::span(value.data(), value.size())), &finding) !=
             DropReason::kNone) {
-          stored.findings.push_back(std::move(finding));
-        } else {
           ++stored.malformed;
+        } else if (job.empty() || finding.job.value == job) {
+          stored.findings.push_back(std::move(finding));
         }
         return true;
       });

@@ -174,7 +174,7 @@ absl::Status DiagnoseProcessor::ForgetJobs() {
   return absl::OkStatus();
 }
 
-// Of the jobs of other tasks of the node, too: findings that are still open are published again
+// Findings that are still open are published again
 // with each window.
 absl::Status DiagnoseProcessor::ExpireFindings() {
   if (!options_.wall_clock_ns) return absl::OkStatus();

@@ -44,6 +44,19 @@ std::string ChangelogTopic(std::string_view prefix, std::string_view stage) {
   return fmt::format("{}.{}-changelog", prefix, stage);
 }
 
+std::string RowName(Table table, std::string_view key) {
+  std::string row(1, static_cast<char>(table));
+  row.append(key);
+  return row;
+}
+
+std::optional<std::pair<Table, std::string_view>> ParseRowName(std::string_view row) {
+  if (row.empty()) return std::nullopt;
+  const auto table = static_cast<Table>(row[0]);
+  if (std::ranges::find(kChangelogTables, table) == std::end(kChangelogTables)) return std::nullopt;
+  return std::pair{table, row.substr(1)};
+}
+
 std::string EncodeWriter(const ChangelogWriter& writer) {
   return fmt::format("{}.{:016x}", writer.epoch, writer.id);
 }
@@ -70,6 +83,7 @@ std::optional<ChangelogEntry> DecodeChangelogRecord(const ConsumerRecord& record
   if (key.size() < kRowKeyBytes || key[0] != kRowKey) return std::nullopt;
   entry.chunk = ReadNumber(key.substr(1));
   entry.row = key.substr(kRowKeyBytes);
+  if (!ParseRowName(entry.row)) return std::nullopt;
   if (record.value.empty()) return entry;
   if (record.value.size() < kNumberBytes) return std::nullopt;
   entry.chunks = ReadNumber(record.value);

@@ -2,19 +2,18 @@
 // the stage's input, to which every commit of a task writes the rows that it changed and then, as
 // its last record, the position that they belong to. A node that is given a partition rebuilds the
 // task from it and goes on as if it had owned it all along: nothing has to be computed again but
-// the windows that are open. The rows are those of Table::kProgress; findings have a topic of their
-// own.
+// the windows that are open.
 //
-//   key     'r' chunk(u16) row key          value  chunks(u16, of the row) bytes; none: deleted
+//   key     'r' chunk(u16) table(u8) key    value  chunks(u16, of the row) bytes; none: deleted
 //   key     'p'                             value  EncodePosition: all rows before it are committed
 //   header  writer = EPOCH.ID of the owner that wrote it, on every record
 //
 // A row that is larger than a record is cut into chunks. Epochs grow from owner to owner: what an
 // owner writes after its successor has begun is ignored, and what it wrote without its position
-// came to nothing; the successor writes those rows again as they were. Reading: changelog_fold.h.
+// is void; the successor writes those rows again as they were. Reading: changelog_fold.h.
 //
-// Broken by: a compaction that removes the last committed value of a row for one that came to
-// nothing, or that a former owner wrote late. Compaction leaves the last hour alone
+// Broken by: a compaction that removes the last committed value of a row for one that is
+// void, or that a former owner wrote late. Compaction leaves the last hour alone
 // (min.compaction.lag.ms), and with transactions neither can happen.
 #pragma once
 
@@ -22,8 +21,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "state_store/state_store.h"
 #include "stream_ops/log/log.h"
 #include "stream_ops/runtime/task_position.h"
 
@@ -31,6 +32,12 @@ namespace eroica {
 
 // "eroica.summarize-changelog".
 std::string ChangelogTopic(std::string_view prefix, std::string_view stage);
+
+// The tables whose rows are in a changelog; kPositions is each node's own.
+inline constexpr Table kChangelogTables[] = {Table::kFindings, Table::kJobs, Table::kProgress};
+// A row's table and its key without the task.
+std::string RowName(Table table, std::string_view key);
+std::optional<std::pair<Table, std::string_view>> ParseRowName(std::string_view row);
 
 inline constexpr std::string_view kHeaderWriter = "writer";
 
@@ -50,7 +57,7 @@ std::optional<ChangelogWriter> DecodeWriter(std::string_view text);
 struct ChangelogEntry {
   ChangelogWriter writer;
   std::optional<TaskPosition> position;  // of a commit; else a chunk of a row
-  std::string_view row;                  // its key
+  std::string_view row;                  // its name (RowName)
   uint16_t chunk = 0;
   uint16_t chunks = 0;  // of the row; 0: the chunk is deleted, with chunk 0 the row
   std::string_view bytes;

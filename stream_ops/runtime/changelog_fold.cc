@@ -31,11 +31,12 @@ void ChangelogFold::AddRow(const ChangelogEntry& entry) {
 
 // A row of which chunks are missing is one whose record the log has damaged: it is left as it was.
 void ChangelogFold::Commit() {
-  for (auto& [key, row] : rows_) {
+  for (auto& [name, row] : rows_) {
     if (!row.has_first) continue;  // chunks that a shorter value no longer has
-    abandoned_.erase(key);
+    abandoned_.erase(name);
+    const auto [table, key] = *ParseRowName(name);
     if (row.count == 0) {
-      committed_.Delete(Table::kProgress, key);
+      committed_.Delete(table, std::string(key));
       continue;
     }
     std::string value;
@@ -46,7 +47,7 @@ void ChangelogFold::Commit() {
       ++next;
     }
     if (next == row.count) {
-      committed_.Put(Table::kProgress, key, std::move(value));
+      committed_.Put(table, std::string(key), std::move(value));
     } else {
       ++ignored_;
     }

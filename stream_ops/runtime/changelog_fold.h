@@ -21,14 +21,14 @@ class ChangelogFold {
 
   void Add(const ConsumerRecord& record);
 
-  // Rows of Table::kProgress, keys without the task's prefix: what was committed since this was
-  // last asked. Applied in order they make the task's rows.
+  // What was committed since this was last asked, keys without the task's prefix. Applied in order
+  // it makes the task's rows.
   StateChanges TakeCommitted() { return std::exchange(committed_, {}); }
   // Of the newest commit.
   std::optional<TaskPosition> position() const { return position_; }
   // The newest owner. Whoever comes next has a higher epoch.
   ChangelogWriter writer() const { return writer_; }
-  // Rows that owners wrote and did not commit. The next owner writes them as they are.
+  // Names of rows that owners wrote and did not commit. The next owner writes them as they are.
   std::set<std::string> Uncommitted() const;
 
   // Records of owners that had a successor already, and records that are none of ours.

@@ -22,12 +22,12 @@ class Changelog {
   void Put(ChangelogWriter writer, std::string_view row, std::string_view value,
            size_t former_bytes = 0) {
     std::vector<ProducerRecord> made;
-    RecordsOf(writer).Put(row, value, former_bytes, &made);
+    RecordsOf(writer).Put(RowName(Table::kProgress, row), value, former_bytes, &made);
     AppendAll(std::move(made));
   }
   void Delete(ChangelogWriter writer, std::string_view row, size_t former_bytes) {
     std::vector<ProducerRecord> made;
-    RecordsOf(writer).Delete(row, former_bytes, &made);
+    RecordsOf(writer).Delete(RowName(Table::kProgress, row), former_bytes, &made);
     AppendAll(std::move(made));
   }
   void Commit(ChangelogWriter writer, TaskPosition position) {
@@ -83,6 +83,8 @@ class Changelog {
   std::vector<ConsumerRecord> records_;
 };
 
+std::string Row(std::string_view key) { return RowName(Table::kProgress, key); }
+
 using Rows = std::map<std::string, std::string>;
 
 TEST(Changelog, IsNamedAfterTheStage) {
@@ -108,7 +110,7 @@ TEST(Changelog, RowsHoldOnceTheyAreCommitted) {
   log.Put(kFirst, "a", "3");
   EXPECT_EQ(log.Rows(), (Rows{{"a", "2"}, {"b", ""}}));
   EXPECT_EQ(log.Fold().position(), (TaskPosition{8, 9}));
-  EXPECT_THAT(log.Fold().Uncommitted(), ElementsAre("a"));
+  EXPECT_THAT(log.Fold().Uncommitted(), ElementsAre(Row("a")));
   log.Delete(kFirst, "a", 1);
   log.Commit(kFirst, {9, 9});
   EXPECT_EQ(log.Rows(), (Rows{{"b", ""}}));
@@ -158,9 +160,9 @@ TEST(Changelog, WhatAnOwnerDidNotCommitIsForItsSuccessorToWriteAsItWas) {
   log.Commit(kFirst, {1, 1});
   log.Put(kFirst, "a", "not committed");
   log.Put(kFirst, "b", "not committed");
-  EXPECT_THAT(log.Fold().Uncommitted(), ElementsAre("a", "b"));
+  EXPECT_THAT(log.Fold().Uncommitted(), ElementsAre(Row("a"), Row("b")));
   log.Put(kSecond, "c", "2");  // a successor that dies in its first commit
-  EXPECT_THAT(log.Fold().Uncommitted(), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(log.Fold().Uncommitted(), ElementsAre(Row("a"), Row("b"), Row("c")));
   const ChangelogWriter third{3, 0xc};
   log.Put(third, "a", "1");
   log.Delete(third, "b", 0);
@@ -198,7 +200,8 @@ TEST(Changelog, WhatIsNoneOfOursIsIgnored) {
   bad = good;
   bad.headers[0].second = "nonsense";
   log.records().push_back(bad);
-  for (const char* key : {"", "r", "rx", "x", "pp"}) {
+  for (const std::string& key : {std::string(), std::string("r"), std::string("rx"),
+                                 std::string("x"), std::string("r\0\0\3a", 5)}) {
     bad = good;
     bad.key = key;
     log.records().push_back(bad);

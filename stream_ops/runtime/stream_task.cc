@@ -137,19 +137,20 @@ absl::Status StreamTask::BeginCommit(std::optional<int64_t> changelog_end) {
 absl::Status StreamTask::AddChangedRows() {
   std::map<std::string, std::optional<std::string>> rows;
   for (const StateChanges::Change& change : changes_.changes()) {
-    if (change.table != Table::kProgress) continue;
+    if (change.table == Table::kPositions) continue;
     EROICA_CHECK(change.kind != StateChanges::Change::Kind::kDeleteRange);
     const bool put = change.kind == StateChanges::Change::Kind::kPut;
-    rows[change.key] = put ? std::optional(change.value) : std::nullopt;
+    rows[RowName(change.table, change.key)] = put ? std::optional(change.value) : std::nullopt;
   }
-  for (const std::string& key : owner_.unwritten) {
-    if (rows.contains(key)) continue;
-    absl::StatusOr<std::optional<std::string>> value = store_.Get(Table::kProgress, key);
+  for (const std::string& row : owner_.unwritten) {
+    if (rows.contains(row)) continue;
+    const auto [table, key] = *ParseRowName(row);
+    absl::StatusOr<std::optional<std::string>> value = store_.Get(table, key);
     if (!value.ok()) return value.status();
-    rows[key] = *std::move(value);
+    rows[row] = *std::move(value);
   }
-  for (const auto& [key, value] : rows) {
-    if (const absl::Status status = AddRow(key, value); !status.ok()) {
+  for (const auto& [row, value] : rows) {
+    if (const absl::Status status = AddRow(row, value); !status.ok()) {
       outbox_.clear();
       return status;
     }
@@ -158,15 +159,16 @@ absl::Status StreamTask::AddChangedRows() {
   return absl::OkStatus();
 }
 
-absl::Status StreamTask::AddRow(const std::string& key, const std::optional<std::string>& value) {
-  const absl::StatusOr<std::optional<std::string>> former = store_.Get(Table::kProgress, key);
+absl::Status StreamTask::AddRow(const std::string& row, const std::optional<std::string>& value) {
+  const auto [table, key] = *ParseRowName(row);
+  const absl::StatusOr<std::optional<std::string>> former = store_.Get(table, key);
   if (!former.ok()) return former.status();
   const size_t former_bytes = former->has_value() ? std::max<size_t>((*former)->size(), 1) : 0;
   std::vector<ProducerRecord> records;
   if (value) {
-    changelog_->Put(key, *value, former_bytes, &records);
+    changelog_->Put(row, *value, former_bytes, &records);
   } else {
-    changelog_->Delete(key, former_bytes, &records);
+    changelog_->Delete(row, former_bytes, &records);
   }
   for (ProducerRecord& record : records)
     outbox_.push_back({std::move(record), std::nullopt, /*of_changelog=*/true});

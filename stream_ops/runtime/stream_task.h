@@ -106,7 +106,7 @@ class StreamTask : private ProcessorContext {
   void CountDropped(DropReason reason, uint64_t count);
   void CollectCommit();
   absl::Status AddChangedRows();
-  absl::Status AddRow(const std::string& key, const std::optional<std::string>& value);
+  absl::Status AddRow(const std::string& row, const std::optional<std::string>& value);
 
   const TaskId id_;
   const StreamTaskOptions options_;

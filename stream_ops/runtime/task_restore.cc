@@ -45,25 +45,30 @@ absl::Status TaskRestore::Add(const ConsumerRecord& record) {
 
 void TaskRestore::SkipTo(int64_t offset) { next_ = std::max(next_, offset); }
 
-absl::StatusOr<std::set<std::string>> TaskRestore::Keys() const {
-  std::set<std::string> keys;
-  const absl::Status scanned =
-      store_.Scan(Table::kProgress, "", [&](std::string_view key, std::string_view) {
-        keys.emplace_hint(keys.end(), key);
-        return true;
-      });
-  if (!scanned.ok()) return scanned;
-  return keys;
+absl::StatusOr<std::set<std::string>> TaskRestore::Rows() const {
+  std::set<std::string> rows;
+  for (const Table table : kChangelogTables) {
+    const absl::Status scanned =
+        store_.Scan(table, "", [&](std::string_view key, std::string_view) {
+          rows.insert(RowName(table, key));
+          return true;
+        });
+    if (!scanned.ok()) return scanned;
+  }
+  return rows;
 }
 
 absl::Status TaskRestore::Apply() {
   const StateChanges committed = fold_.TakeCommitted();
   if (committed.empty()) return absl::OkStatus();
   if (from_zero_ && !cleared_) {
-    const absl::StatusOr<std::set<std::string>> keys = Keys();
-    if (!keys.ok()) return keys.status();
+    const absl::StatusOr<std::set<std::string>> rows = Rows();
+    if (!rows.ok()) return rows.status();
     StateChanges clear;
-    for (const std::string& key : *keys) clear.Delete(Table::kProgress, key);
+    for (const std::string& row : *rows) {
+      const auto [table, key] = *ParseRowName(row);
+      clear.Delete(table, std::string(key));
+    }
     if (const absl::Status status = store_.Write(clear); !status.ok()) return status;
     cleared_ = true;
   }
@@ -76,9 +81,9 @@ absl::StatusOr<ChangelogOwner> TaskRestore::Finish(uint64_t writer_id) {
                        .unwritten = fold_.Uncommitted()};
   if (checkpoint_) owner.writer.epoch = std::max(owner.writer.epoch, checkpoint_->writer.epoch + 1);
   if (from_zero_ && !fold_.position()) {  // nothing was ever committed to it: what the store has is
-    absl::StatusOr<std::set<std::string>> keys = Keys();  // the newest
-    if (!keys.ok()) return keys.status();
-    owner.unwritten.merge(*keys);
+    absl::StatusOr<std::set<std::string>> rows = Rows();  // the newest
+    if (!rows.ok()) return rows.status();
+    owner.unwritten.merge(*rows);
   }
   StateChanges changes;
   changes.Put(Table::kPositions, std::string(kCheckpointKey),

@@ -28,7 +28,7 @@ namespace eroica {
 // How a task's new owner goes on with the changelog.
 struct ChangelogOwner {
   ChangelogWriter writer;
-  // Keys of rows that its first commit writes as the store has them.
+  // Names of rows that its first commit writes as the store has them.
   std::set<std::string> unwritten;
 };
 
@@ -54,7 +54,7 @@ class TaskRestore {
  private:
   void ReadFromZero();
   absl::Status Apply();
-  absl::StatusOr<std::set<std::string>> Keys() const;
+  absl::StatusOr<std::set<std::string>> Rows() const;
 
   TaskStore store_;
   std::optional<ChangelogCheckpoint> checkpoint_;  // of the store
