@@ -34,6 +34,7 @@ class RecordedPartitionReader final : public PartitionReader {
  private:
   bool IsStillEmpty();
   absl::StatusOr<bool> OpenSegment();
+  void GoOnFrom(int64_t base_offset);
   absl::Status TakeEntry(std::vector<ConsumerRecord>* out);
   absl::StatusOr<bool> Advance(SegmentReader::Step step);
   absl::StatusOr<std::optional<int64_t>> FindSuccessor(SegmentReader::Step step);
