@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
   eroica::AddImportCommand(app, &exit_code);
   eroica::AddNodeCommand(app, &exit_code);
   eroica::AddFindingsCommand(app, &exit_code);
+  eroica::AddRecordCommand(app, &exit_code);
   eroica::AddTopicsCommand(app, &exit_code);
   return eroica::RunCommandLine(app, argc, argv, exit_code);
 }

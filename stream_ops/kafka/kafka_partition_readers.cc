@@ -96,6 +96,7 @@ class KafkaPartitionReader final : public PartitionReader {
                    partition_.partition, std::string(status.message()));
   }
   int64_t position() const override { return position_; }
+  int64_t missing_records() const override { return missing_records_; }
 
   absl::StatusOr<int64_t> EndOffset() override {
     const absl::StatusOr<std::pair<int64_t, int64_t>> watermarks = Watermarks();
@@ -162,6 +163,7 @@ class KafkaPartitionReader final : public PartitionReader {
         "kafka: records are gone, going on with the next ones partition={} position={} "
         "next={}",
         Name(), position_, watermarks->first);
+    missing_records_ += std::max<int64_t>(watermarks->first - position_, 0);
     rd_kafka_consume_stop(topic_.get(), partition_.partition);
     started_ = false;
     return StartAt(watermarks->first);
@@ -172,6 +174,7 @@ class KafkaPartitionReader final : public PartitionReader {
   KafkaTopicHandle topic_;
   bool started_ = false;
   int64_t position_ = 0;
+  int64_t missing_records_ = 0;
 };
 
 }  // namespace

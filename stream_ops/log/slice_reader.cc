@@ -130,10 +130,6 @@ absl::Status SliceReader::Read(Source& source) {
   }
   for (const ConsumerRecord& record : source.buffer) source.bytes += BytesOf(record);
   source.records += source.buffer.size();
-  if (!source.buffer.empty() && source.buffer.front().offset > source.position) {
-    missing_ += source.buffer.front().offset - source.position;
-    Advance(source, source.buffer.front().offset);
-  }
   return absl::OkStatus();
 }
 
@@ -147,6 +143,12 @@ std::map<TopicPartition, int64_t> SliceReader::positions() const {
   std::map<TopicPartition, int64_t> positions = finished_;
   for (const Source& source : sources_) positions[source.partition] = source.position;
   return positions;
+}
+
+int64_t SliceReader::missing_records() const {
+  int64_t records = 0;
+  for (const Source& source : sources_) records += source.reader->missing_records();
+  return records;
 }
 
 uint64_t SliceReader::corrupt_bytes() const {

@@ -51,8 +51,8 @@ class SliceReader {
   std::map<TopicPartition, int64_t> positions() const;
   // Offsets of the slice that are behind the positions, for progress.
   int64_t done() const { return done_; }
-  // Records that the log no longer had: retention was faster. Offsets, as in LogSlice::size.
-  int64_t missing() const { return missing_; }
+  // That the log no longer had: retention was faster.
+  int64_t missing_records() const;
   uint64_t corrupt_bytes() const;
 
  private:
@@ -88,7 +88,6 @@ class SliceReader {
   std::priority_queue<Front> fronts_;
   std::map<TopicPartition, int64_t> finished_;  // partitions of which nothing was left to read
   int64_t done_ = 0;
-  int64_t missing_ = 0;
 };
 
 }  // namespace eroica

@@ -104,13 +104,15 @@ absl::StatusOr<bool> RecordedPartitionReader::OpenSegment() {
 
 // As with Kafka, who is behind the oldest record that is left goes on with that one.
 void RecordedPartitionReader::GoOnFrom(int64_t base_offset) {
-  if (position_ > 0 && position_ < base_offset) {
+  if (position_ >= base_offset) return;
+  missing_records_ += base_offset - position_;
+  if (position_ > 0) {
     spdlog::warn(
         "recording: records are gone, going on with the next ones partition={}/{} position={} "
         "next={} lost={}",
         partition_.topic, partition_.partition, position_, base_offset, base_offset - position_);
   }
-  position_ = std::max(position_, base_offset);
+  position_ = base_offset;
 }
 
 // The entry that the segment has just shown, if it is at or behind the position and its body is

@@ -117,7 +117,7 @@ TEST_F(RecordedSliceTest, IsReadInTheOrderOfTimesOverPartitionsAndTopics) {
   EXPECT_THAT(Read(*reader),
               ElementsAre("b0:0", "a0:1", "a1:2", "a1:3", "a0:4", "a1:4", "a0:5", "a0:9", "b0:10"));
   EXPECT_EQ(reader->done(), 9);
-  EXPECT_EQ(reader->missing(), 0);
+  EXPECT_EQ(reader->missing_records(), 0);
 }
 
 TEST_F(RecordedSliceTest, ARecordThatIsStampedEarlyKeepsItsPlaceInThePartition) {
@@ -154,7 +154,7 @@ TEST_F(RecordedSliceTest, RecordsThatRetentionWasFasterWithAreCounted) {
   const auto reader = Open(slice);
   const size_t read = Read(*reader).size();
   EXPECT_LT(read, 6u);
-  EXPECT_EQ(reader->missing(), static_cast<int64_t>(6 - read));
+  EXPECT_EQ(reader->missing_records(), static_cast<int64_t>(6 - read));
   EXPECT_EQ(reader->done(), 6);
 }
 
