@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "ops/archive/manifest.h"
 #include "ops/cli/open_log.h"
+#include "ops/cli/time_text.h"
 #include "ops/config/secret.h"
 #include "stream_ops/kafka/kafka_log.h"
 #include "stream_ops/kafka/kafka_partition_readers.h"
@@ -29,7 +31,10 @@ absl::StatusOr<LogSource> OpenRecordingSource(const NodeConfig& config) {
   source.log = *std::move(log);
   source.name =
       fmt::format("recording {}", std::filesystem::absolute(folder).lexically_normal().string());
-  source.stamped_at_arrival = manifest->has_value() && (*manifest)->stamped_at_arrival;
+  if (manifest->has_value() && (*manifest)->stamped_at_arrival) {
+    const Manifest& copy = **manifest;
+    source.stamped_until_ms = std::min(copy.created_ms, copy.to_ms.value_or(copy.created_ms));
+  }
   return source;
 }
 
@@ -41,7 +46,7 @@ absl::StatusOr<LogSource> OpenKafkaSource(const NodeConfig& config) {
   LogSource source;
   source.readers = KafkaReaders(options);
   source.name = fmt::format("kafka {}", config.kafka.bootstrap);
-  source.stamped_at_arrival = true;
+  bool stamped_at_arrival = true;
   // Those that a node works on: where one is stamped by its producers, no time is one of arrival.
   for (const Topic topic : {Topic::kEvents, Topic::kCollectives, Topic::kPatterns}) {
     const absl::StatusOr<TopicSpec> spec =
@@ -49,8 +54,9 @@ absl::StatusOr<LogSource> OpenKafkaSource(const NodeConfig& config) {
     if (absl::IsNotFound(spec.status())) continue;
     if (!spec.ok()) return spec.status();
     const auto type = spec->config.find("message.timestamp.type");
-    source.stamped_at_arrival &= type != spec->config.end() && type->second == "LogAppendTime";
+    stamped_at_arrival &= type != spec->config.end() && type->second == "LogAppendTime";
   }
+  if (stamped_at_arrival) source.stamped_until_ms = NowMs();
   source.log = *std::move(log);
   return source;
 }

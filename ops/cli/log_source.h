@@ -4,7 +4,9 @@
 
 #include <absl/status/statusor.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "ops/config/node_config.h"
@@ -16,8 +18,9 @@ struct LogSource {
   std::unique_ptr<Log> log;
   OpenReaders readers;  // of its partitions
   std::string name;     // "kafka HOST:PORT" or "recording DIR"
-  // Its records are stamped with the time at which a broker got them; else with event times.
-  bool stamped_at_arrival = false;
+  // Its records are stamped with the time at which a broker got them: until when it holds them.
+  // Nothing: they are stamped with event times.
+  std::optional<int64_t> stamped_until_ms;
 };
 
 // As OpenLog. kFailedPrecondition for a recording that is an unfinished copy.

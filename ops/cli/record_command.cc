@@ -129,7 +129,7 @@ absl::Status Record(const RecordFlags& flags) {
                                      .job = flags.slice.job(),
                                      .from_ms = times->from_ms,
                                      .to_ms = times->to_ms,
-                                     .stamped_at_arrival = source->stamped_at_arrival}};
+                                     .stamped_at_arrival = source->stamped_until_ms.has_value()}};
   request.progress = [report = Progress(bar), total = slice->size()](int64_t done) {
     return report(done, total);
   };

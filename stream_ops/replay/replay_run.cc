@@ -192,6 +192,7 @@ bool ReplayRun::IsWanted(const ConsumerRecord& record) const {
 absl::Status ReplayRun::Feed(ConsumerRecord record) {
   if (!IsWanted(record)) return absl::OkStatus();
   fed_ms_ = std::max(fed_ms_, record.timestamp_ms);
+  first_fed_ms_ = std::min(first_fed_ms_.value_or(record.timestamp_ms), record.timestamp_ms);
   ++records_fed_;
   ++records_since_checkpoint_;
   bytes_fed_ += record.value.size();

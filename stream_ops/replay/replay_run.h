@@ -89,8 +89,8 @@ class ReplayRun {
   // That the source no longer had.
   int64_t records_missing() const { return source_ == nullptr ? 0 : source_->missing_records(); }
   uint64_t corrupt_bytes() const { return source_ == nullptr ? 0 : source_->corrupt_bytes(); }
-  // The time of the newest record that was fed.
-  int64_t fed_ms() const { return fed_ms_; }
+  // From the earliest time of a record that this run has fed to the latest.
+  int64_t span_ms() const { return first_fed_ms_ ? fed_ms_ - *first_fed_ms_ : 0; }
   StageProbe probe(std::string_view stage) const;
 
  private:
@@ -130,7 +130,8 @@ class ReplayRun {
   std::vector<std::unique_ptr<StreamThread>> threads_;  // one a stage
   std::vector<StageProbe> finished_probes_;
   int64_t steps_ = 0;  // moves the stages' time where the slice has none
-  int64_t fed_ms_ = 0;
+  std::optional<int64_t> first_fed_ms_;
+  int64_t fed_ms_ = 0;  // the latest
   uint64_t records_fed_ = 0;
   uint64_t bytes_fed_ = 0;
   uint64_t records_since_checkpoint_ = 0;
