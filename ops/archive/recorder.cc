@@ -91,8 +91,11 @@ absl::Status PrepareTopics(const Manifest& manifest, LogAdmin& admin,
     const std::string target = target_of(name);
     const absl::StatusOr<TopicSpec> spec = admin.DescribeTopic(target);
     if (absl::IsNotFound(spec.status())) {
-      if (absl::Status status =
-              admin.CreateTopic({.name = target, .partitions = topic.partitions, .config = {}});
+      // Its records keep their times, which may be of long ago: none is old enough to be deleted.
+      if (absl::Status status = admin.CreateTopic(
+              {.name = target,
+               .partitions = topic.partitions,
+               .config = {{"message.timestamp.type", "CreateTime"}, {"retention.ms", "-1"}}});
           !status.ok())
         return status;
       continue;

@@ -26,8 +26,10 @@ struct RecordRequest {
 absl::StatusOr<Manifest> RecordIntoFolder(Log& source, const OpenReaders& readers,
                                           RecordRequest request, const std::string& folder);
 
-// target_of: names the topic for one of the source. Topics that are not there are made, as the
-// source has them. kFailedPrecondition for one that has fewer partitions than are needed.
+// target_of: names the topic for one of the source. Topics that are not there are made, with as
+// many partitions as the source has; they keep the timestamps, and the records for ever. In those
+// that are there a broker may stamp anew. kFailedPrecondition for one with fewer partitions than
+// are needed.
 absl::StatusOr<Manifest> RecordIntoTopics(Log& source, const OpenReaders& readers,
                                           RecordRequest request, Log& target,
                                           std::function<std::string(const std::string&)> target_of);

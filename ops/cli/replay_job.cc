@@ -25,8 +25,10 @@ constexpr std::chrono::minutes kPatience{5};
 constexpr std::chrono::seconds kPause{1};
 
 absl::StatusOr<std::unique_ptr<RecordingLog>> OpenFolderLog(const ReplayFolder& folder) {
-  return RecordingLog::Open(
-      {.directory = folder.path(), .segment_bytes = kSegmentBytes, .sync = false});
+  return RecordingLog::Open({.directory = folder.path(),
+                             .segment_bytes = kSegmentBytes,
+                             .compress = false,
+                             .sync = false});
 }
 
 absl::Status Stopped(const ReplayRun& run) {
