@@ -46,6 +46,9 @@ absl::Status ClaimFolder(const std::string& folder) {
     if (!error) return absl::OkStatus();
     return FileError(error.value(), "empty folder", folder);
   }
+  if (absl::Status status = RemoveUnfinishedWrites(fmt::format("{}/{}", folder, kManifestName));
+      !status.ok())
+    return status;
   if (fs::is_empty(folder, error) && !error) return absl::OkStatus();
   return absl::AlreadyExistsError(
       fmt::format("{} is not empty: name another folder, or delete it", folder));

@@ -152,6 +152,13 @@ TEST_F(RecorderTest, AFolderThatHoldsSomethingElseIsLeftAlone) {
   EXPECT_TRUE(absl::IsAlreadyExists(Record(Request()).status())) << "a live recording, perhaps";
 }
 
+TEST_F(RecorderTest, WhatDiedBeforeItsFirstManifestIsBegunAnew) {
+  std::filesystem::create_directories(target_);
+  WriteBytes(target_ + "/" + kManifestName + ".123.0.tmp", "{");
+  EXPECT_TRUE(Record(Request()).ok());
+  EXPECT_TRUE(Verify().ok());
+}
+
 TEST_F(RecorderTest, TruncatedAndDamagedFilesAreNamed) {
   ASSERT_TRUE(Record(Request()).ok());
   const std::string path = SegmentPath(target_ + "/" + kTopic + "/2", 0);

@@ -12,7 +12,6 @@ namespace eroica {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr const char* kRecording = "tests/golden/live/compute";
 

@@ -54,11 +54,28 @@ struct Asked {
   std::string folder;
 };
 
+// The findings of live nodes, and what they work on, are never mixed with those of a replay.
+absl::Status CheckTargetTopic(const ReplayFlags& flags, const NodeConfig& config) {
+  if (flags.to_topic.empty()) return absl::OkStatus();
+  for (int i = 0; i < kTopicCount; ++i) {
+    if (flags.to_topic != TopicName(config.node.topic_prefix, static_cast<Topic>(i))) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("--to-topic {} is a topic of the live nodes: name one of the replay's own",
+                    flags.to_topic));
+  }
+  if (!config.kafka.bootstrap.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--to-topic is a topic of the Kafka that is replayed, and this is a recording: its findings "
+      "are in the replay's folder, and `eroica record --recording FOLDER --into HOST:PORT` copies "
+      "them");
+}
+
 absl::StatusOr<Asked> Ask(const ReplayFlags& flags) {
   absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return config.status();
   const absl::StatusOr<SliceTimes> times = flags.slice.Times(NowMs());
   if (!times.ok()) return times.status();
+  if (absl::Status status = CheckTargetTopic(flags, *config); !status.ok()) return status;
   absl::StatusOr<LogSource> source = OpenLogSource(*config);
   if (!source.ok()) return source.status();
   Asked asked{.config = *std::move(config),
@@ -95,22 +112,6 @@ absl::StatusOr<ReplayRecord> TakeRecord(const Asked& asked) {
                       .slice = *slice,
                       .until_ms = until_ms,
                       .eroica_version = EROICA_VERSION};
-}
-
-// The findings of live nodes, and what they work on, are never mixed with those of a replay.
-absl::Status CheckTargetTopic(const ReplayFlags& flags, const NodeConfig& config) {
-  if (flags.to_topic.empty()) return absl::OkStatus();
-  for (int i = 0; i < kTopicCount; ++i) {
-    if (flags.to_topic != TopicName(config.node.topic_prefix, static_cast<Topic>(i))) continue;
-    return absl::InvalidArgumentError(
-        fmt::format("--to-topic {} is a topic of the live nodes: name one of the replay's own",
-                    flags.to_topic));
-  }
-  if (!config.kafka.bootstrap.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "--to-topic is a topic of the Kafka that is replayed, and this is a recording: its findings "
-      "are in the replay's folder, and `eroica record --recording FOLDER --into HOST:PORT` copies "
-      "them");
 }
 
 absl::StatusOr<int> DryRun(const Asked& asked, bool json) {
@@ -166,7 +167,9 @@ std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome
     line.pop_back();
     text += WithoutControls(line) + "\n";
   }
-  return text + fmt::format("eroica findings --recording {} shows them in full\n", folder.path());
+  const std::string& prefix = folder.record().topic_prefix;
+  return text + fmt::format("in full: eroica findings --recording {}{}\n", folder.path(),
+                            prefix == kDefaultTopicPrefix ? "" : " --topic-prefix " + prefix);
 }
 
 std::string OutcomeJson(const ReplayFolder& folder, const ReplayOutcome& outcome) {
@@ -198,7 +201,6 @@ absl::StatusOr<ReplayOutcome> RunWithBar(const ReplayFolder& folder, const Asked
 absl::StatusOr<int> Replay(const ReplayFlags& flags) {
   const absl::StatusOr<Asked> asked = Ask(flags);
   if (!asked.ok()) return asked.status();
-  if (absl::Status status = CheckTargetTopic(flags, asked->config); !status.ok()) return status;
   if (flags.dry_run) return DryRun(*asked, flags.json);
   const absl::StatusOr<ReplayFolder> folder = ReplayFolder::Open(
       asked->folder, asked->id, asked->request, [&] { return TakeRecord(*asked); });

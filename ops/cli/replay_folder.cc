@@ -150,6 +150,8 @@ absl::StatusOr<ReplayFolder> ReplayFolder::Open(
     return absl::FailedPreconditionError(fmt::format(
         "{} holds another replay: name another folder with -o, or delete it{}", path, differences));
   }
+  if (absl::Status status = RemoveUnfinishedWrites(path + "/" + kRecordName); !status.ok())
+    return status;
   std::error_code error;
   if (!std::filesystem::is_empty(path, error) || error) {
     return absl::AlreadyExistsError(

@@ -16,7 +16,6 @@ namespace eroica {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr const char* kCompute = "tests/golden/live/compute";
 
@@ -138,6 +137,7 @@ TEST(ReplayProgram, SaysWhatIsMissingOrWrong) {
   const ProgramRun live_topic =
       RunProgram({"replay", "--bootstrap", "127.0.0.1:9", "--to-topic", "eroica.findings"});
   EXPECT_EQ(live_topic.exit_code, kExitError);
+  EXPECT_THAT(live_topic.err, HasSubstr("is a topic of the live nodes"));
   const ProgramRun no_topic = RunProgram(
       {"replay", "--recording", kCompute, "-o", folder.path() + "/r", "--to-topic", "mine"});
   EXPECT_EQ(no_topic.exit_code, kExitError);

@@ -157,33 +157,49 @@ TEST_F(IncidentKafkaTest, TheLiveFindingsTopicIsRefused) {
   EXPECT_THAT(run.err, HasSubstr("is a topic of the live nodes"));
 }
 
-// At random moments, again and again; then to its end.
-TEST(ReplayKill, AKilledReplayGoesOnAndFindsTheSame) {
+// The replay, killed at random moments, again and again, and then run to its end, against one that
+// nobody disturbs.
+void KillAndCompare(std::vector<std::string> source, const std::string& folder,
+                    const std::string& prefix) {
+  const auto into = [&](const std::string& name) {
+    std::vector<std::string> command = source;
+    command.insert(command.begin(), "replay");
+    command.insert(command.end(), {"-o", folder + "/" + name});
+    return command;
+  };
+  ASSERT_EQ(RunProgram(into("undisturbed")).exit_code, kExitFindings);
+  std::mt19937_64 random(7);
+  for (int kill = 0; kill < 12; ++kill) {
+    Program replay(into("killed"));
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(random() % 300);
+    while (std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    replay.Signal(SIGKILL);
+    replay.Wait();
+  }
+  const ProgramRun finished = RunProgram(into("killed"));
+  ASSERT_EQ(finished.exit_code, kExitFindings) << finished.err;
+  const ProgramRun compared =
+      RunProgram({"replay", "--compare", folder + "/undisturbed", folder + "/killed"});
+  EXPECT_EQ(compared.exit_code, kExitNothingFound) << compared.out << compared.err;
+  const std::string segment = "/" + prefix + ".findings/0/00000000000000000000.segment";
+  EXPECT_EQ(ReadBytes(folder + "/killed" + segment).size(),
+            ReadBytes(folder + "/undisturbed" + segment).size())
+      << "every finding once";
+}
+
+TEST(ReplayKill, AKilledReplayOfARecordingFindsTheSame) {
   const ScratchDirectory folder;
   const std::string recording = folder.path() + "/recording";
   ASSERT_EQ(
       RunLab({"simulate", ScenarioIn(folder), "--steps", "96", "--level", "2", "-o", recording})
           .exit_code,
       kExitNothingFound);
-  const std::string undisturbed = folder.path() + "/undisturbed";
-  ASSERT_EQ(RunProgram({"replay", "--recording", recording, "-o", undisturbed}).exit_code,
-            kExitFindings);
-  std::mt19937_64 random(7);
-  const std::string killed = folder.path() + "/killed";
-  for (int kill = 0; kill < 12; ++kill) {
-    Program replay({"replay", "--recording", recording, "-o", killed});
-    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(random() % 300);
-    while (std::chrono::steady_clock::now() < until) std::this_thread::yield();
-    replay.Signal(SIGKILL);
-    replay.Wait();
-  }
-  const ProgramRun finished = RunProgram({"replay", "--recording", recording, "-o", killed});
-  ASSERT_EQ(finished.exit_code, kExitFindings) << finished.err;
-  const ProgramRun compared = RunProgram({"replay", "--compare", undisturbed, killed});
-  EXPECT_EQ(compared.exit_code, kExitNothingFound) << compared.out << compared.err;
-  EXPECT_EQ(ReadBytes(killed + "/eroica.findings/0/00000000000000000000.segment").size(),
-            ReadBytes(undisturbed + "/eroica.findings/0/00000000000000000000.segment").size())
-      << "every finding once";
+  KillAndCompare({"--recording", recording}, folder.path(), "eroica");
+}
+
+TEST_F(IncidentKafkaTest, AKilledReplayOfKafkaFindsTheSame) {
+  Simulate("2");
+  KillAndCompare(Here({}), folder_.path(), prefix_);
 }
 
 }  // namespace
