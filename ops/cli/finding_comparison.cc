@@ -41,6 +41,11 @@ std::vector<ChangedFinding::Field> DifferentFields(const Json& before, const Jso
   return fields;
 }
 
+const Measure* FindMeasure(const Finding& finding, const std::string& name) {
+  const auto measure = std::ranges::find(finding.evidence, name, &Measure::name);
+  return measure == finding.evidence.end() ? nullptr : &*measure;
+}
+
 // Both runs' numbers of each measure; those that are equal, too: a change is read against them.
 std::string EvidenceText(const ChangedFinding& changed) {
   std::vector<std::string> names;
@@ -51,25 +56,17 @@ std::string EvidenceText(const ChangedFinding& changed) {
   };
   collect(changed.before);
   collect(changed.after);
-  const auto number = [](const Finding& finding, const std::string& name,
-                         double Measure::*member) -> std::string {
-    const auto measure = std::ranges::find(finding.evidence, name, &Measure::name);
-    return measure == finding.evidence.end() ? "-" : fmt::format("{:.6g}", (*measure).*member);
-  };
   std::vector<std::vector<std::string>> rows = {
-      {"", "unit", "culprit before", "after", "peers before", "after"}};
+      {"", "culprit before", "after", "peers before", "after"}};
   for (const std::string& name : names) {
-    const auto& list = changed.after.evidence;
-    const auto in_after = std::ranges::find(list, name, &Measure::name);
-    const std::string unit =
-        in_after != list.end()
-            ? in_after->unit
-            : std::ranges::find(changed.before.evidence, name, &Measure::name)->unit;
-    rows.push_back({WithoutControls(name), WithoutControls(unit),
-                    number(changed.before, name, &Measure::culprit),
-                    number(changed.after, name, &Measure::culprit),
-                    number(changed.before, name, &Measure::peers),
-                    number(changed.after, name, &Measure::peers)});
+    const Measure* before = FindMeasure(changed.before, name);
+    const Measure* after = FindMeasure(changed.after, name);
+    const auto number = [](const Measure* measure, double Measure::*member) {
+      return measure == nullptr ? "-" : MeasureText(measure->*member, measure->unit);
+    };
+    rows.push_back({WithoutControls(name), number(before, &Measure::culprit),
+                    number(after, &Measure::culprit), number(before, &Measure::peers),
+                    number(after, &Measure::peers)});
   }
   return rows.size() > 1 ? AlignedColumns(rows) : "";
 }
@@ -80,6 +77,9 @@ std::string Short(const std::string& value) {
   return clean.size() <= kBytesMax ? clean : clean.substr(0, kBytesMax) + "...";
 }
 
+// Of JSON that is too much for a line.
+bool IsList(const std::string& value) { return value.starts_with("[{"); }
+
 std::string ChangedText(const ChangedFinding& changed) {
   constexpr size_t kIndent = 6;
   std::string text =
@@ -88,6 +88,10 @@ std::string ChangedText(const ChangedFinding& changed) {
       "\n";
   for (const ChangedFinding::Field& field : changed.fields) {
     if (field.name == kEvidence) continue;
+    if (IsList(field.before) || IsList(field.after)) {
+      text += fmt::format("      {}: differ (--json has them)\n", field.name);
+      continue;
+    }
     text += fmt::format("      {}: {}\n        now: {}\n", field.name, Short(field.before),
                         Short(field.after));
   }

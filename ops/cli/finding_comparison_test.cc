@@ -17,7 +17,7 @@ Finding Example(const std::string& id) {
   finding.job = JobId("night");
   finding.title = "Rank 3 is slow.";
   finding.severity = Severity::kMajor;
-  finding.evidence = {{"busy_time_per_step", "ns", 126, 88, 92, 32},
+  finding.evidence = {{"busy_time_per_step", "ns", 126e6, 88e6, 92e6, 32},
                       {"slow_steps", "count", 31, 0, 0, 32}};
   return finding;
 }
@@ -48,7 +48,7 @@ TEST(FindingComparison, NewAndGoneAreTold) {
 TEST(FindingComparison, WhatHasChangedIsNamedWithItsEvidenceSideBySide) {
   Finding after = Example("a");
   after.severity = Severity::kMinor;
-  after.evidence[0].culprit = 100;
+  after.evidence[0].culprit = 100e6;
   after.evidence.pop_back();
   const FindingComparison comparison = CompareFindings({Example("a")}, {after});
   ASSERT_EQ(comparison.changed.size(), 1u);
@@ -57,8 +57,9 @@ TEST(FindingComparison, WhatHasChangedIsNamedWithItsEvidenceSideBySide) {
   EXPECT_THAT(fields, ::testing::UnorderedElementsAre("severity", "evidence"));
   const std::string text = ComparisonText(comparison, "one", "two");
   EXPECT_THAT(text, HasSubstr("severity: major\n        now: minor"));
-  EXPECT_THAT(text, ::testing::ContainsRegex("busy_time_per_step +ns +126 +100 +88 +88"));
-  EXPECT_THAT(text, ::testing::ContainsRegex("slow_steps +count +31 +- +0 +-"));
+  EXPECT_THAT(text,
+              ::testing::ContainsRegex("busy_time_per_step +126 ms +100 ms +88.0 ms +88.0 ms"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("slow_steps +31 +- +0 +-"));
 }
 
 TEST(FindingComparison, IsAlsoOneJsonObject) {
