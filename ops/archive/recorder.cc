@@ -76,8 +76,8 @@ absl::Status Copy(const OpenReaders& readers, const RecordRequest& request, LogP
   if (!status.ok()) return status;
   if ((*reader)->corrupt_bytes() > 0) {
     return absl::DataLossError(
-        fmt::format("{} bytes of the source are damaged (see the log lines): what is left cannot "
-                    "be told from the whole",
+        fmt::format("{} bytes of the source are damaged (see the log lines): what is left is "
+                    "not the whole",
                     (*reader)->corrupt_bytes()));
   }
   if ((*reader)->missing_records() == 0) return absl::OkStatus();

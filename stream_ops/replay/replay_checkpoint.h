@@ -19,7 +19,7 @@ struct ReplayCheckpoint {
   std::map<TopicPartition, int64_t> read;  // of the source: the offset of the next record
   std::map<TopicPartition, int64_t> ends;  // of the topics in the folder
   // Of the stages' input partitions in the folder: for how many ms nothing came, -1 - that where
-  // the task was told so.
+  // the task was punctuated for it.
   std::map<TopicPartition, int64_t> quiet_ms;
   int64_t clock_ms = 0;
   int64_t fed_ms = 0;  // the time of the newest record that was fed

@@ -39,7 +39,7 @@ StreamThreadOptions ThreadOptions(const ReplayOptions& options, bool with_silenc
 }
 
 int64_t EncodeQuiet(const StreamThread::IdleTimer& timer) {
-  return timer.told ? -1 - timer.quiet.count() : timer.quiet.count();
+  return timer.punctuated ? -1 - timer.quiet.count() : timer.quiet.count();
 }
 
 StreamThread::IdleTimer DecodeQuiet(int64_t quiet_ms) {
@@ -243,7 +243,7 @@ absl::StatusOr<bool> ReplayRun::FeedUntilTick() {
   return true;
 }
 
-// Every stage was idle one after the other, and said so to the next.
+// Every stage was idle, one after the other, and what it sent then has reached the next.
 bool ReplayRun::SilenceIsOver() const {
   int64_t depths = 0;
   for (size_t depth = 1; depth <= threads_.size(); ++depth) depths += static_cast<int64_t>(depth);

@@ -35,10 +35,12 @@ constexpr const char* kFindings = "eroica.findings";
 constexpr const char* kDeadLetters = "eroica.deadletter";
 constexpr int64_t kBegin = 1'000'000;
 
-Topology TwoStages(std::vector<PunctuationType>* told = nullptr) {
+Topology TwoStages(std::vector<PunctuationType>* punctuations = nullptr) {
   return Topology(
       {{"first", Topic::kEvents,
-        [told] { return std::make_unique<WindowSum>(Topic::kPatterns, Repeats::kAdd, told); }},
+        [punctuations] {
+          return std::make_unique<WindowSum>(Topic::kPatterns, Repeats::kAdd, punctuations);
+        }},
        {"second", Topic::kPatterns,
         [] { return std::make_unique<WindowSum>(Topic::kFindings, Repeats::kIgnore); }}});
 }
@@ -112,9 +114,9 @@ class ReplayRunTest : public ::testing::Test {
 
   // To its end, dying after so many steps again and again; 0: never.
   Output Replay(const std::string& name, const ReplayInput& input, ReplayOptions options = {},
-                uint64_t steps_max = 0, std::vector<PunctuationType>* told = nullptr) {
+                uint64_t steps_max = 0, std::vector<PunctuationType>* punctuations = nullptr) {
     const std::string folder = folder_.path() + "/" + name;
-    const Topology topology = TwoStages(told);
+    const Topology topology = TwoStages(punctuations);
     options.replay_id = "r1";
     InMemoryStore store;
     std::mt19937_64 random(steps_max);
@@ -259,7 +261,7 @@ TEST_F(ReplayRunTest, AFolderWhoseFilesAreGoneIsSaidToBeDamaged) {
 // A node of two stages over a log that stamps with the arrival, driven by hand.
 class LiveNode {
  public:
-  LiveNode() : topology_(TwoStages(&told_)) {
+  LiveNode() : topology_(TwoStages(&punctuations_)) {
     TopicLayout layout;
     layout.partitions.fill(3);
     EXPECT_TRUE(CreateMissingTopics(log_.admin(), "eroica", layout).ok());
@@ -285,10 +287,10 @@ class LiveNode {
   }
 
   std::vector<std::string> Findings() { return SortedValues(log_, kFindings); }
-  const std::vector<PunctuationType>& told() const { return told_; }
+  const std::vector<PunctuationType>& punctuations() const { return punctuations_; }
 
  private:
-  std::vector<PunctuationType> told_;
+  std::vector<PunctuationType> punctuations_;
   MemoryLog log_;
   InMemoryStore store_;
   const Topology topology_;
@@ -325,15 +327,15 @@ TEST_F(ReplayOfArrivalsTest, SilenceDoesWhatItDidLive) {
     live.Append(arrival.key, arrival.value);
   }
   live.RunUntil(kBegin + 59'000);  // no minute passes
-  std::vector<PunctuationType> told;
-  const Output replayed = Replay("replay", Input(kBegin + 60'000), {}, 0, &told);
+  std::vector<PunctuationType> punctuations;
+  const Output replayed = Replay("replay", Input(kBegin + 60'000), {}, 0, &punctuations);
   std::vector<std::string> findings;
   for (const ConsumerRecord& record : ReadTopic(*OpenFolder(folder_.path() + "/replay"), kFindings))
     findings.push_back(record.value);
   std::sort(findings.begin(), findings.end());
   EXPECT_EQ(findings, live.Findings());
   EXPECT_THAT(findings, ::testing::Contains("a:1:3")) << "what came late counts for nothing";
-  EXPECT_EQ(told, live.told());
+  EXPECT_EQ(punctuations, live.punctuations());
 }
 
 TEST_F(ReplayOfArrivalsTest, TheEndOfTheSliceIsNoEndOfTheInput) {

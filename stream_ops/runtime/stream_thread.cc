@@ -361,7 +361,7 @@ void StreamThread::RestoreIdleTimers(const std::map<TopicPartition, IdleTimer>& 
     const auto timer = timers.find(partition);
     if (timer == timers.end()) continue;
     state.active_at = now - timer->second.quiet;
-    state.idle_told = timer->second.told;
+    state.idle_told = timer->second.punctuated;
   }
 }
 
