@@ -113,8 +113,9 @@ absl::Status SliceReader::Read(Source& source) {
     if (absl::Status status = source.reader->Read(RecordsAtOnce(source), &source.buffer);
         !status.ok())
       return status;
-    std::erase_if(source.buffer,
-                  [&](const ConsumerRecord& record) { return record.offset >= source.range.end; });
+    std::erase_if(source.buffer, [&](const ConsumerRecord& record) {
+      return record.offset < source.position || record.offset >= source.range.end;
+    });
     if (!source.buffer.empty()) break;
     // Past transaction markers, and whatever else is no record.
     Advance(source, std::max(source.position, source.reader->position()));

@@ -147,6 +147,19 @@ TEST_F(RecordedSliceTest, GoesOnWhereItWasLeftAtAnyPoint) {
   }
 }
 
+// As when retention, or a topic that was made anew, sends a reader elsewhere.
+TEST_F(RecordedSliceTest, WhatAReaderAnswersBeforeTheSliceIsLeftOut) {
+  Append("a", 0, {1, 2, 3, 4});
+  const OpenReaders from_the_start = [this](const std::map<TopicPartition, int64_t>& starts) {
+    absl::StatusOr<PartitionReaders> readers = ReadersOf(*log_)(starts);
+    for (auto& [partition, reader] : *readers) reader->Seek(0);
+    return readers;
+  };
+  const auto reader = SliceReader::Open({.ranges = {{{"a", 0}, {2, 4}}}}, {}, from_the_start);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_THAT(Read(**reader), ElementsAre("a0:3", "a0:4"));
+}
+
 TEST_F(RecordedSliceTest, RecordsThatRetentionWasFasterWithAreCounted) {
   Append("a", 0, {1, 2, 3, 4, 5, 6});
   const LogSlice slice = Take({.topics = {"a"}, .from_ms = {}, .to_ms = {}});
