@@ -82,10 +82,7 @@ bool IsList(const std::string& value) { return value.starts_with("[{"); }
 
 std::string ChangedText(const ChangedFinding& changed) {
   constexpr size_t kIndent = 6;
-  std::string text =
-      "  ~ " +
-      WithoutControls(FindingLine(changed.after).substr(0, FindingLine(changed.after).size() - 1)) +
-      "\n";
+  std::string text = "  ~ " + FindingLine(changed.after);
   for (const ChangedFinding::Field& field : changed.fields) {
     if (field.name == kEvidence) continue;
     if (IsList(field.before) || IsList(field.after)) {
@@ -105,11 +102,8 @@ std::string ChangedText(const ChangedFinding& changed) {
 
 std::string LinesOf(const std::vector<Finding>& findings, char mark) {
   std::string text;
-  for (const Finding& finding : findings) {
-    std::string line = FindingLine(finding);
-    line.pop_back();
-    text += fmt::format("  {} {}\n", mark, WithoutControls(line));
-  }
+  for (const Finding& finding : findings)
+    text += fmt::format("  {} {}", mark, FindingLine(finding));
   return text;
 }
 

@@ -169,9 +169,10 @@ std::string FindingText(const Finding& finding, const FindingTextOptions& option
 }
 
 std::string FindingLine(const Finding& finding) {
-  return fmt::format("{:<8} {} {:<8} job {}: {}\n", ToString(finding.severity),
-                     finding.id.substr(0, 12), ToString(finding.state), finding.job.value,
-                     finding.title);
+  return WithoutControls(fmt::format("{:<8} {} {:<8} job {}: {}", ToString(finding.severity),
+                                     finding.id.substr(0, 12), ToString(finding.state),
+                                     finding.job.value, finding.title)) +
+         "\n";
 }
 
 }  // namespace eroica

@@ -24,7 +24,6 @@
 #include "ops/cli/slice_plan.h"
 #include "ops/cli/stop_signal.h"
 #include "ops/cli/time_text.h"
-#include "ops/cli/wrapped_text.h"
 #include "schemas/finding_json.h"
 #include "stream_ops/recording/recording_log.h"
 #include "stream_ops/replay/replay_run.h"
@@ -162,11 +161,7 @@ std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome
   text += Warnings(outcome);
   text +=
       count == 0 ? "nothing found\n" : fmt::format("{} finding{}\n", count, count == 1 ? "" : "s");
-  for (const Finding& finding : outcome.findings) {
-    std::string line = FindingLine(finding);
-    line.pop_back();
-    text += WithoutControls(line) + "\n";
-  }
+  for (const Finding& finding : outcome.findings) text += FindingLine(finding);
   const std::string& prefix = folder.record().topic_prefix;
   return text + fmt::format("in full: eroica findings --recording {}{}\n", folder.path(),
                             prefix == kDefaultTopicPrefix ? "" : " --topic-prefix " + prefix);
