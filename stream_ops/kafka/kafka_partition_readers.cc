@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 // What librdkafka fetches ahead, of all partitions together, and of one. It waits for a while
 // before it fetches again for a partition that is full, so that little would make it slow.
-constexpr size_t kFetchedBytes = size_t{512} << 20;
+constexpr size_t kFetchedBytes = size_t{256} << 20;
 constexpr size_t kFetchedBytesMin = size_t{16} << 20;
 constexpr milliseconds kPollTimeout{100};
 
