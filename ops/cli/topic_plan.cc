@@ -42,13 +42,7 @@ std::vector<TopicSpec> PlanTopics(const NodeConfig& config) {
 }
 
 absl::Status CreatePlannedTopics(LogAdmin& admin, const NodeConfig& config) {
-  for (const TopicSpec& spec : PlanTopics(config)) {
-    const absl::Status status = admin.CreateTopic(spec);
-    if (status.ok() || absl::IsAlreadyExists(status)) continue;
-    return absl::Status(status.code(),
-                        fmt::format("topic {}: {}", spec.name, std::string(status.message())));
-  }
-  return absl::OkStatus();
+  return CreateMissing(admin, PlanTopics(config));
 }
 
 std::vector<std::string> DifferencesFromPlan(const TopicSpec& planned, const TopicSpec& found) {

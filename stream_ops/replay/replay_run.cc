@@ -321,14 +321,12 @@ absl::Status ReplayRun::Trim() {
     const std::string topic = TopicName(options_.topic_prefix, stage.input);
     for (int32_t i = 0; i < partitions_.at(topic); ++i) {
       const TopicPartition partition{topic, i};
-      std::optional<TaskPosition> position;
-      const absl::Status scanned =
+      const absl::StatusOr<std::optional<std::string>> row =
           TaskStore(&store_, TaskId{stage.name, partition}.ToString())
-              .Scan(Table::kPositions, "", [&](std::string_view, std::string_view value) {
-                position = DecodePosition(value);
-                return false;
-              });
-      if (!scanned.ok()) return scanned;
+              .Get(Table::kPositions, kPositionKey);
+      if (!row.ok()) return row.status();
+      const std::optional<TaskPosition> position =
+          row->has_value() ? DecodePosition(**row) : std::nullopt;
       if (!position) continue;
       if (absl::Status status = log_.DeleteRecords(partition, position->restart); !status.ok())
         return status;
