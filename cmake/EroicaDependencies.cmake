@@ -9,6 +9,8 @@ find_package(Flatbuffers NAMES FlatBuffers flatbuffers REQUIRED)
 find_package(RocksDB REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(ZLIB REQUIRED)
+# Checksums of recordings.
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 # Headers alone: Boost.Math.

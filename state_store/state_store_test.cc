@@ -15,6 +15,7 @@
 #include "state_store/in_memory_store.h"
 #include "state_store/key_schema.h"
 #include "state_store/rocksdb_store.h"
+#include "state_store/staged_store.h"
 #include "state_store/task_store.h"
 
 namespace eroica {
@@ -185,13 +186,56 @@ std::unique_ptr<StateStore> OpenRocksDb(const std::string& folder) {
   return store.ok() ? *std::move(store) : nullptr;
 }
 
+// A staged store over one in memory. Every second write is handed over at once, so that what is
+// staged and what is not lie side by side.
+class HalfStaged final : public StateStore {
+ public:
+  absl::StatusOr<std::optional<std::string>> Get(Table table, std::string_view key) const override {
+    return staged_.Get(table, key);
+  }
+  absl::Status Scan(Table table, std::string_view prefix, const Visitor& visit) const override {
+    return staged_.Scan(table, prefix, visit);
+  }
+  absl::Status Write(const StateChanges& changes) override {
+    absl::Status status = staged_.Write(changes);
+    if (status.ok() && ++writes_ % 2 == 1) status = staged_.Flush();
+    return status;
+  }
+
+ private:
+  InMemoryStore base_;
+  StagedStore staged_{&base_};
+  int writes_ = 0;
+};
+
+TEST(StagedStore, HandsOverInOneWriteAndNothingBefore) {
+  InMemoryStore base;
+  StateChanges first;
+  first.Put(Table::kJobs, "kept", "0");
+  first.Put(Table::kJobs, "deleted", "0");
+  ASSERT_TRUE(base.Write(first).ok());
+  StagedStore staged(&base);
+  StateChanges changes;
+  changes.Put(Table::kJobs, "new", "1");
+  changes.Delete(Table::kJobs, "deleted");
+  ASSERT_TRUE(staged.Write(changes).ok());
+  EXPECT_FALSE(base.Get(Table::kJobs, "new")->has_value());
+  EXPECT_TRUE(base.Get(Table::kJobs, "deleted")->has_value());
+  EXPECT_FALSE(staged.Get(Table::kJobs, "deleted")->has_value());
+  ASSERT_TRUE(staged.Flush().ok());
+  EXPECT_EQ(**base.Get(Table::kJobs, "new"), "1");
+  EXPECT_FALSE(base.Get(Table::kJobs, "deleted")->has_value());
+  EXPECT_EQ(**base.Get(Table::kJobs, "kept"), "0");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Every, StateStoreTest,
-    ::testing::Values(Implementation{"InMemory",
-                                     [](const std::string&) {
-                                       return std::make_unique<InMemoryStore>();
-                                     }},
-                      Implementation{"RocksDb", OpenRocksDb}),
+    ::testing::Values(
+        Implementation{"InMemory",
+                       [](const std::string&) { return std::make_unique<InMemoryStore>(); }},
+        Implementation{"HalfStaged",
+                       [](const std::string&) { return std::make_unique<HalfStaged>(); }},
+        Implementation{"RocksDb", OpenRocksDb}),
     [](const auto& suite) { return suite.param.name; });
 
 }  // namespace

@@ -28,6 +28,9 @@ inline constexpr std::string_view kHeaderSchema = "schema";  // SchemaId(Payload
 inline constexpr std::string_view kHeaderJob = "job";
 inline constexpr std::string_view kHeaderRank = "rank";
 inline constexpr std::string_view kHeaderReplay = "replay-id";
+// The name of the stage that has made the record of others. What a producer has summarized itself
+// bears none: a replay reads that again, and makes the rest anew.
+inline constexpr std::string_view kHeaderStage = "stage";
 
 // One huge job spreads over partitions, a small one stays together.
 inline constexpr uint32_t kRanksPerShard = 64;

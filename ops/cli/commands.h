@@ -14,6 +14,8 @@ void AddDiagnoseCommand(CLI::App& app, int* exit_code);
 void AddFindingsCommand(CLI::App& app, int* exit_code);
 void AddImportCommand(CLI::App& app, int* exit_code);
 void AddNodeCommand(CLI::App& app, int* exit_code);
+void AddRecordCommand(CLI::App& app, int* exit_code);
+void AddReplayCommand(CLI::App& app, int* exit_code);
 // job: the words of the command line behind `--`, which are the job's own.
 void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code);
 void AddTopicsCommand(CLI::App& app, int* exit_code);

@@ -9,12 +9,15 @@ namespace eroica {
 
 absl::StatusOr<std::unique_ptr<FindingReader>> FindingReader::Open(
     Log& log, const std::string& topic_prefix) {
+  return OpenTopic(log, TopicName(topic_prefix, Topic::kFindings));
+}
+
+absl::StatusOr<std::unique_ptr<FindingReader>> FindingReader::OpenTopic(Log& log,
+                                                                        const std::string& topic) {
   absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log.NewConsumer(ConsumerOptions());
   if (!consumer.ok()) return consumer.status();
   std::unique_ptr<FindingReader> reader(new FindingReader(*std::move(consumer)));
-  if (absl::Status status =
-          reader->consumer_->Subscribe({TopicName(topic_prefix, Topic::kFindings)}, reader.get());
-      !status.ok())
+  if (absl::Status status = reader->consumer_->Subscribe({topic}, reader.get()); !status.ok())
     return status;
   return reader;
 }

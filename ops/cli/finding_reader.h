@@ -22,6 +22,9 @@ class FindingReader : private RebalanceListener {
   // log must outlive the reader.
   static absl::StatusOr<std::unique_ptr<FindingReader>> Open(Log& log,
                                                              const std::string& topic_prefix);
+  // Of a topic that is called otherwise.
+  static absl::StatusOr<std::unique_ptr<FindingReader>> OpenTopic(Log& log,
+                                                                  const std::string& topic);
 
   // Appends what came within the timeout, perhaps nothing.
   absl::Status Poll(std::chrono::milliseconds timeout, std::vector<Finding>* out);

@@ -22,13 +22,6 @@ std::string Spaced(std::string_view name) {
   return text;
 }
 
-std::string NumberText(double value, std::string_view unit) {
-  if (unit == "ns") return DurationText(value);
-  if (unit == "probability") return fmt::format("{:.2g}", value);
-  if (value == std::floor(value) && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
-  return fmt::format("{:.3g}", value);
-}
-
 std::string CulpritText(const Culprit& culprit) {
   std::string text = culprit.rank >= 0 ? fmt::format("rank {}", culprit.rank) : "no rank";
   if (culprit.peer >= 0) text += fmt::format(" and its link to rank {}", culprit.peer);
@@ -83,8 +76,8 @@ std::string Evidence(const Finding& finding) {
   std::vector<std::vector<std::string>> rows = {{"", "culprit", "peers", "threshold", "samples"}};
   for (const Measure& m : finding.evidence) {
     if (m.name == "lasted") continue;  // a line of its own
-    rows.push_back({Spaced(m.name), NumberText(m.culprit, m.unit), NumberText(m.peers, m.unit),
-                    m.threshold == 0 ? "-" : NumberText(m.threshold, m.unit),
+    rows.push_back({Spaced(m.name), MeasureText(m.culprit, m.unit), MeasureText(m.peers, m.unit),
+                    m.threshold == 0 ? "-" : MeasureText(m.threshold, m.unit),
                     fmt::format("{}", m.samples)});
   }
   return AlignedColumns(rows);
@@ -139,6 +132,13 @@ std::string Caveats(const Finding& finding) {
 
 }  // namespace
 
+std::string MeasureText(double value, std::string_view unit) {
+  if (unit == "ns") return DurationText(value);
+  if (unit == "probability") return fmt::format("{:.2g}", value);
+  if (value == std::floor(value) && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.3g}", value);
+}
+
 std::string FindingText(const Finding& finding, const FindingTextOptions& options) {
   constexpr size_t kLabelWidth = 14;
   std::string text =
@@ -169,9 +169,10 @@ std::string FindingText(const Finding& finding, const FindingTextOptions& option
 }
 
 std::string FindingLine(const Finding& finding) {
-  return fmt::format("{:<8} {} {:<8} job {}: {}\n", ToString(finding.severity),
-                     finding.id.substr(0, 12), ToString(finding.state), finding.job.value,
-                     finding.title);
+  return WithoutControls(fmt::format("{:<8} {} {:<8} job {}: {}", ToString(finding.severity),
+                                     finding.id.substr(0, 12), ToString(finding.state),
+                                     finding.job.value, finding.title)) +
+         "\n";
 }
 
 }  // namespace eroica

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "schemas/finding.h"
 
@@ -16,6 +17,8 @@ struct FindingTextOptions {
 
 // Several lines, each with its end.
 std::string FindingText(const Finding& finding, const FindingTextOptions& options = {});
+// A number of a finding's evidence, in its unit: "82.2 ms".
+std::string MeasureText(double value, std::string_view unit);
 // For a list of all that is known: one line of severity, kind, id's begin and title.
 std::string FindingLine(const Finding& finding);
 

@@ -111,5 +111,12 @@ TEST(FindingLine, IsOneLine) {
       "major    0123456789ab opened   job dlrm: Rank 7 arrived last at 5 of 8 collectives.\n");
 }
 
+TEST(FindingLine, NamesDoNotMoveTheCursor) {
+  Finding finding;
+  finding.job = JobId("\x1b[2Jnight");
+  finding.title = "\x1b]0;x\x07title";
+  EXPECT_THAT(FindingLine(finding), AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
+}
+
 }  // namespace
 }  // namespace eroica

@@ -21,6 +21,8 @@ constexpr const char* kFooter = R"(Examples:
   eroica topics create --bootstrap localhost:9092    make the topics
   eroica node --bootstrap localhost:9092             run all stages over Kafka
   eroica findings --bootstrap localhost:9092 --follow
+  eroica record --bootstrap localhost:9092 --job night -o incident/   keep what led to them
+  eroica replay --recording incident/                what the stages make of it, once more
 
 Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell. `eroica COMMAND --help` tells more.)";
 
@@ -52,6 +54,8 @@ int main(int argc, char** argv) {
   eroica::AddImportCommand(app, &exit_code);
   eroica::AddNodeCommand(app, &exit_code);
   eroica::AddFindingsCommand(app, &exit_code);
+  eroica::AddRecordCommand(app, &exit_code);
+  eroica::AddReplayCommand(app, &exit_code);
   eroica::AddTopicsCommand(app, &exit_code);
   return eroica::RunCommandLine(app, argc, argv, exit_code);
 }

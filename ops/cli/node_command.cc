@@ -107,10 +107,9 @@ absl::Status RunNode(const NodeConfig& config, bool drain) {
   if (!log.ok()) return log.status();
   // The topics of a recording come into being with it; those of a Kafka are for its operator to
   // make.
-  absl::Status topics =
-      config.node.recording.empty()
-          ? RequirePlannedTopics((*log)->admin(), config)
-          : CreateMissingTopics((*log)->admin(), config.node.topic_prefix, LayoutOf(config));
+  absl::Status topics = config.node.recording.empty()
+                            ? RequirePlannedTopics((*log)->admin(), config)
+                            : CreatePlannedTopics((*log)->admin(), config);
   if (!topics.ok()) return topics;
   const absl::StatusOr<std::unique_ptr<RocksDbStore>> store = RocksDbStore::Open(
       {.folder = StateFolder(config),

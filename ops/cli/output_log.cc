@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <utility>
 
 #include "ops/cli/open_log.h"
+#include "ops/cli/time_text.h"
 #include "ops/cli/topic_plan.h"
 
 namespace eroica {
@@ -43,12 +43,6 @@ absl::Status PrepareRecording(Log& log, const NodeConfig& config, bool append) {
   if (absl::Status status = RequireEmpty(log, config, Topic::kEvents, "events"); !status.ok())
     return status;
   return RequireEmpty(log, config, Topic::kPatterns, "patterns");
-}
-
-int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 }  // namespace

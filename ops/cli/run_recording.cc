@@ -84,7 +84,7 @@ absl::StatusOr<RunRecording> RunRecording::Claim(const std::string& wanted,
 absl::Status RunRecording::Prepare(const NodeConfig& config) const {
   const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(config, LogAccess::kWrite);
   if (!log.ok()) return log.status();
-  return CreateMissingTopics((*log)->admin(), config.node.topic_prefix, LayoutOf(config));
+  return CreatePlannedTopics((*log)->admin(), config);
 }
 
 void RunRecording::Discard(const NodeConfig& config) const {

@@ -18,7 +18,9 @@ int64_t NowNs() {
 
 }  // namespace
 
-Topology EroicaTopology(const NodeConfig& config, RunLength length) {
+Topology EroicaTopology(const NodeConfig& config, RunLength length,
+                        std::function<int64_t()> wall_clock_ns) {
+  if (!wall_clock_ns) wall_clock_ns = NowNs;
   constexpr int64_t kNsPerMs = 1'000'000;
   const JobRetention jobs{.silent_minutes = config.state.job_retention_minutes,
                           .ended_kept = static_cast<size_t>(config.state.ended_jobs_kept)};
@@ -27,10 +29,11 @@ Topology EroicaTopology(const NodeConfig& config, RunLength length) {
       .out_of_orderness_ns = config.summarize.out_of_orderness_ms * kNsPerMs,
       .fold_below = config.summarize.fold_below,
       .jobs = jobs,
-      .wall_clock_ns = NowNs};
+      .wall_clock_ns = wall_clock_ns};
   constexpr int64_t kNsPerDay = int64_t{24} * 3'600 * 1'000'000'000;
   const DiagnoseOptions diagnose{
-      .wall_clock_ns = NowNs,
+      .wall_clock_ns = wall_clock_ns,
+      .replay_id = config.node.replay_id,
       .jobs = jobs,
       .findings_retention_ns = config.state.findings_retention_days * kNsPerDay};
   AlignOptions align{.jobs = jobs};

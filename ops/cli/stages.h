@@ -2,6 +2,9 @@
 // them.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
 #include "ops/config/node_config.h"
 #include "stream_ops/runtime/stage_threads.h"
 #include "stream_ops/runtime/topology.h"
@@ -12,7 +15,9 @@ namespace eroica {
 // that nothing is closed for being too much.
 enum class RunLength { kBounded, kEndless };
 
-Topology EroicaTopology(const NodeConfig& config, RunLength length);
+// wall_clock_ns: since 1970; where nothing is given, that of the machine.
+Topology EroicaTopology(const NodeConfig& config, RunLength length,
+                        std::function<int64_t()> wall_clock_ns = nullptr);
 StageThreadsOptions ThreadOptions(const NodeConfig& config);
 
 }  // namespace eroica

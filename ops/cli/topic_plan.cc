@@ -41,6 +41,10 @@ std::vector<TopicSpec> PlanTopics(const NodeConfig& config) {
   return plan;
 }
 
+absl::Status CreatePlannedTopics(LogAdmin& admin, const NodeConfig& config) {
+  return CreateMissing(admin, PlanTopics(config));
+}
+
 std::vector<std::string> DifferencesFromPlan(const TopicSpec& planned, const TopicSpec& found) {
   std::vector<std::string> differences;
   if (found.partitions != planned.partitions) {

@@ -18,6 +18,9 @@ TopicLayout LayoutOf(const NodeConfig& config);
 // copies.
 std::vector<TopicSpec> PlanTopics(const NodeConfig& config);
 
+// In a recording, whose topics come into being with it. Those that are there stay as they are.
+absl::Status CreatePlannedTopics(LogAdmin& admin, const NodeConfig& config);
+
 // Sentences: how the topic that is there differs from the plan, and what to do. Empty: as planned.
 // What the log does not know of a topic (a recording has no retention) is no difference.
 std::vector<std::string> DifferencesFromPlan(const TopicSpec& planned, const TopicSpec& found);

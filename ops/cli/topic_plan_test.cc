@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "stream_ops/log/memory_log.h"
+#include "stream_ops/recording/recording_log.h"
+#include "stream_ops/recording/scratch_directory.h"
 #include "stream_ops/topics.h"
 
 namespace eroica {
@@ -81,6 +83,20 @@ TEST(TopicPlan, MoreCopiesThanPlannedAreFine) {
   TopicSpec found = planned;
   found.replication_factor = 3;
   EXPECT_THAT(DifferencesFromPlan(planned, found), IsEmpty());
+}
+
+TEST(TopicPlan, ARecordingComesIntoBeingAsPlannedWithRetention) {
+  const ScratchDirectory folder;
+  const auto log = RecordingLog::Open({.directory = folder.path()});
+  ASSERT_TRUE(log.ok()) << log.status();
+  NodeConfig config;
+  config.topics.events_retention_ms = 60'000;
+  ASSERT_TRUE(CreatePlannedTopics((*log)->admin(), config).ok());
+  config.topics.events_retention_ms = 70'000;
+  EXPECT_TRUE(CreatePlannedTopics((*log)->admin(), config).ok()) << "what is there stays";
+  EXPECT_EQ((*log)->admin().DescribeTopic("eroica.events")->config.at("retention.ms"), "60000");
+  EXPECT_EQ((*log)->admin().DescribeTopic("eroica.control")->config.at("retention.ms"), "-1");
+  EXPECT_TRUE(RequirePlannedTopics((*log)->admin(), config).ok());
 }
 
 TEST(TopicPlan, ANodeNeedsEveryTopicWithItsPartitions) {

@@ -12,14 +12,6 @@ size_t Columns(std::string_view text) {
   }));
 }
 
-std::string WithoutControls(std::string_view text) {
-  std::string clean(text);
-  std::replace_if(
-      clean.begin(), clean.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  return clean;
-}
-
 // Appends the words of one line, breaking where the next word would not fit.
 void AppendWords(std::string_view line, size_t width, size_t indent, std::string* out) {
   size_t column = indent;
@@ -43,6 +35,14 @@ void AppendWords(std::string_view line, size_t width, size_t indent, std::string
 }
 
 }  // namespace
+
+std::string WithoutControls(std::string_view text) {
+  std::string clean(text);
+  std::replace_if(
+      clean.begin(), clean.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  return clean;
+}
 
 std::string Wrapped(std::string_view text, size_t width, size_t indent) {
   std::string out;

@@ -118,7 +118,8 @@ void AddTopics(std::vector<Option>* options) {
                               kHourMs / 60, kYearMs, field));
   };
   retention("events",
-            "How long events and collectives are kept: how far back an incident can be replayed.",
+            "How long events and collectives are kept: how far back an incident can be replayed. "
+            "In a recording, too, for each topic by whole segments.",
             FIELD(topics.events_retention_ms));
   retention("patterns", "How long patterns are kept.", FIELD(topics.patterns_retention_ms));
   retention("findings", "How long findings are kept.", FIELD(topics.findings_retention_ms));

@@ -255,6 +255,7 @@ std::vector<Finding> DiagnoseProcessor::FindingsOf(const JobId& id, const CrossR
 
 void DiagnoseProcessor::Publish(Finding finding, int64_t timestamp_ms) {
   if (options_.wall_clock_ns) finding.emitted_at_ns = options_.wall_clock_ns();
+  finding.replay_id = options_.replay_id;
   const std::optional<Bytes> payload = EncodeOutput(finding, encoder_, *context_);
   if (!payload) {
     ++probe_.outputs_dropped;

@@ -48,6 +48,7 @@ struct DiagnoseOptions {
   // Wall clock, in ns since the epoch, for Finding::emitted_at_ns (without one 0) and for how long
   // findings stay. Nothing is diagnosed by it.
   std::function<int64_t()> wall_clock_ns;
+  std::string replay_id;  // Finding::replay_id
   JobRetention jobs;
   // Of the findings of jobs that are over, by the wall clock, since each was published last;
   // without a clock they stay.

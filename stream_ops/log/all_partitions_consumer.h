@@ -30,6 +30,8 @@ class PartitionReader {
   virtual absl::StatusOr<int64_t> EndOffset() = 0;
   virtual absl::StatusOr<int64_t> OffsetForTime(int64_t timestamp_ms) = 0;
   virtual uint64_t corrupt_bytes() const { return 0; }
+  // That were gone when the reader came to them: retention was faster.
+  virtual int64_t missing_records() const { return 0; }
 };
 
 // What the consumers of one log share. Thread-safe; outlives them.

@@ -14,6 +14,11 @@
 #include <utility>
 
 namespace eroica {
+namespace {
+
+constexpr std::string_view kUnfinished = ".tmp";
+
+}  // namespace
 
 absl::Status FileError(int error, std::string_view action, std::string_view path) {
   const std::string what = fmt::format("cannot {} {}: {}", action, path, std::strerror(error));
@@ -155,7 +160,7 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes
   // A name of its own for every attempt, so that two writers never share a half-written file.
   static std::atomic<uint64_t> attempts{0};
   const std::string temporary =
-      fmt::format("{}.{}.{}.tmp", path, ::getpid(), attempts.fetch_add(1));
+      fmt::format("{}.{}.{}{}", path, ::getpid(), attempts.fetch_add(1), kUnfinished);
   absl::StatusOr<File> file = File::Open(temporary, O_WRONLY | O_CREAT | O_TRUNC);
   if (!file.ok()) return file.status();
   absl::Status status = file->WriteAt(0, bytes);
@@ -164,6 +169,20 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes
     status = FileError(errno, "replace", path);
   if (!status.ok()) ::unlink(temporary.c_str());
   return status;
+}
+
+absl::Status RemoveUnfinishedWrites(const std::string& path) {
+  const std::filesystem::path file(path);
+  const absl::StatusOr<std::vector<std::string>> names = ListDirectory(file.parent_path().string());
+  if (!names.ok()) return names.status();
+  const std::string prefix = file.filename().string() + ".";
+  for (const std::string& name : *names) {
+    if (!name.starts_with(prefix) || !name.ends_with(kUnfinished)) continue;
+    const std::string unfinished = (file.parent_path() / name).string();
+    if (::unlink(unfinished.c_str()) != 0 && errno != ENOENT)
+      return FileError(errno, "delete", unfinished);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {

@@ -54,6 +54,8 @@ absl::Status SyncDirectory(const std::string& path);
 absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& path);
 // Replaces the file at once: readers see the old bytes or the new ones.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes);
+// What writers of this file have left that died while they replaced it. Nobody may be writing it.
+absl::Status RemoveUnfinishedWrites(const std::string& path);
 // kNotFound where there is none.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 

@@ -86,17 +86,33 @@ bool RecordedPartitionReader::IsStillEmpty() {
 // there is none yet.
 absl::StatusOr<bool> RecordedPartitionReader::OpenSegment() {
   if (IsStillEmpty()) return false;
-  const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
-  if (!bases.ok()) return bases.status();
-  if (bases->empty()) return false;
-  auto base = std::upper_bound(bases->begin(), bases->end(), position_);
-  if (base != bases->begin()) --base;
-  absl::StatusOr<SegmentReader> segment = SegmentReader::Open(directory_, *base, kReadWindow);
-  if (!segment.ok()) return segment.status();
-  position_ = std::max(position_, *base);
-  segment_ = *std::move(segment);
-  counted_to_ = 0;
-  return true;
+  while (true) {
+    const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
+    if (!bases.ok()) return bases.status();
+    if (bases->empty()) return false;
+    auto base = std::upper_bound(bases->begin(), bases->end(), position_);
+    if (base != bases->begin()) --base;
+    absl::StatusOr<SegmentReader> segment = SegmentReader::Open(directory_, *base, kReadWindow);
+    if (absl::IsNotFound(segment.status())) continue;  // retention has deleted it meanwhile
+    if (!segment.ok()) return segment.status();
+    GoOnFrom(*base);
+    segment_ = *std::move(segment);
+    counted_to_ = 0;
+    return true;
+  }
+}
+
+// As with Kafka, who is behind the oldest record that is left goes on with that one.
+void RecordedPartitionReader::GoOnFrom(int64_t base_offset) {
+  if (position_ >= base_offset) return;
+  missing_records_ += base_offset - position_;
+  if (position_ > 0) {
+    spdlog::warn(
+        "recording: records are gone, going on with the next ones partition={}/{} position={} "
+        "next={} lost={}",
+        partition_.topic, partition_.partition, position_, base_offset, base_offset - position_);
+  }
+  position_ = base_offset;
 }
 
 // The entry that the segment has just shown, if it is at or behind the position and its body is
@@ -133,7 +149,7 @@ absl::StatusOr<bool> RecordedPartitionReader::Advance(SegmentReader::Step step) 
     return successor_.has_value();
   }
   if (tail) CountDamage(segment_->position(), segment_->tail_end(), "damaged bytes");
-  position_ = std::max(position_, *successor_);
+  GoOnFrom(*successor_);
   segment_.reset();
   successor_.reset();
   return true;
@@ -197,6 +213,7 @@ absl::StatusOr<int64_t> RecordedPartitionReader::OffsetForTime(int64_t timestamp
   if (!bases.ok()) return bases.status();
   for (const int64_t base : *bases) {
     absl::StatusOr<SegmentReader> segment = SegmentReader::Open(directory_, base, kHopWindow);
+    if (absl::IsNotFound(segment.status())) continue;  // retention has deleted it meanwhile
     if (!segment.ok()) return segment.status();
     while (true) {
       const absl::StatusOr<SegmentReader::Step> step = segment->Next();

@@ -30,10 +30,12 @@ class RecordedPartitionReader final : public PartitionReader {
   absl::StatusOr<int64_t> EndOffset() override;
   absl::StatusOr<int64_t> OffsetForTime(int64_t timestamp_ms) override;
   uint64_t corrupt_bytes() const override { return corrupt_bytes_; }
+  int64_t missing_records() const override { return missing_records_; }
 
  private:
   bool IsStillEmpty();
   absl::StatusOr<bool> OpenSegment();
+  void GoOnFrom(int64_t base_offset);
   absl::Status TakeEntry(std::vector<ConsumerRecord>* out);
   absl::StatusOr<bool> Advance(SegmentReader::Step step);
   absl::StatusOr<std::optional<int64_t>> FindSuccessor(SegmentReader::Step step);
@@ -55,6 +57,7 @@ class RecordedPartitionReader final : public PartitionReader {
   std::optional<std::chrono::nanoseconds> empty_since_;
   int64_t counted_to_ = 0;  // in this segment: damage before it has been counted
   uint64_t corrupt_bytes_ = 0;
+  int64_t missing_records_ = 0;
   std::optional<SegmentReader> end_;  // walks the newest segment for EndOffset
 };
 

@@ -7,6 +7,7 @@
 
 #include "stream_ops/recording/entry.h"
 #include "stream_ops/recording/segment.h"
+#include "stream_ops/recording/segment_deletion.h"
 
 namespace eroica {
 
@@ -14,6 +15,8 @@ namespace {
 
 // Recovery hops from header to header.
 constexpr size_t kHopWindow = 4096;
+// A segment takes records for this part of the retention at most: so much more than it is kept.
+constexpr int kSegmentsOfRetention = 8;
 
 absl::Status LockedByOther(const std::string& directory, const std::string& lock_path) {
   const absl::StatusOr<std::string> owner = ReadWholeFile(lock_path);
@@ -41,6 +44,7 @@ absl::StatusOr<std::unique_ptr<PartitionWriter>> PartitionWriter::Open(
   std::unique_ptr<PartitionWriter> writer(
       new PartitionWriter(std::move(directory), options, *std::move(lock)));
   if (absl::Status status = writer->Recover(); !status.ok()) return status;
+  if (absl::Status status = writer->DeleteOldSegments(); !status.ok()) return status;
   return writer;
 }
 
@@ -73,13 +77,27 @@ absl::Status PartitionWriter::Recover() {
     position_ = kSegmentHeaderSize;
   }
   segment_ = *std::move(segment);
+  begun_at_ = std::chrono::steady_clock::now();
   unsynced_ = true;
   return absl::OkStatus();
 }
 
+absl::Status PartitionWriter::DeleteOldSegments() const {
+  if (!options_.retention) return absl::OkStatus();
+  return DeleteSegmentsWrittenBefore(directory_,
+                                     std::chrono::system_clock::now() - *options_.retention);
+}
+
+bool PartitionWriter::SegmentIsFull(size_t entry_bytes) const {
+  if (position_ <= static_cast<int64_t>(kSegmentHeaderSize)) return false;
+  if (position_ + static_cast<int64_t>(entry_bytes) > options_.segment_bytes) return true;
+  return options_.retention &&
+         std::chrono::steady_clock::now() - begun_at_ > *options_.retention / kSegmentsOfRetention;
+}
+
 // The full segment is on the disk before the next one can be seen.
 absl::Status PartitionWriter::BeginSegment(int64_t base_offset) {
-  if (segment_) {
+  if (segment_ && options_.sync) {
     if (absl::Status status = segment_->SyncData(); !status.ok()) return status;
   }
   absl::StatusOr<File> segment =
@@ -87,8 +105,11 @@ absl::Status PartitionWriter::BeginSegment(int64_t base_offset) {
   if (!segment.ok()) return segment.status();
   if (absl::Status status = segment->WriteAt(0, EncodeSegmentHeader(base_offset)); !status.ok())
     return status;
-  if (absl::Status status = SyncDirectory(directory_); !status.ok()) return status;
+  if (options_.sync) {
+    if (absl::Status status = SyncDirectory(directory_); !status.ok()) return status;
+  }
   segment_ = *std::move(segment);
+  begun_at_ = std::chrono::steady_clock::now();
   position_ = kSegmentHeaderSize;
   unsynced_ = true;
   return absl::OkStatus();
@@ -101,9 +122,9 @@ absl::Status PartitionWriter::Append(const ProducerRecord& record) {
         fmt::format("a record of {} bytes for {} is larger than the {} that an entry may have",
                     record.value.size(), record.topic, kMaxEntryBody));
   }
-  const bool full = position_ + static_cast<int64_t>(entry_.size()) > options_.segment_bytes;
-  if (full && position_ > static_cast<int64_t>(kSegmentHeaderSize)) {
+  if (SegmentIsFull(entry_.size())) {
     if (absl::Status status = BeginSegment(next_offset_); !status.ok()) return status;
+    if (absl::Status status = DeleteOldSegments(); !status.ok()) return status;
   }
   return Write(entry_);
 }
@@ -127,7 +148,7 @@ absl::Status PartitionWriter::Write(std::string_view entry) {
 
 absl::Status PartitionWriter::Flush() {
   const std::lock_guard guard(mutex_);
-  if (!unsynced_) return absl::OkStatus();
+  if (!unsynced_ || !options_.sync) return absl::OkStatus();
   if (absl::Status status = segment_->SyncData(); !status.ok()) return status;
   unsynced_ = false;
   return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,10 @@ namespace eroica {
 struct PartitionWriterOptions {
   int64_t segment_bytes = int64_t{256} << 20;
   bool compress = true;
+  // Segments that were last written longer ago are deleted when the writer is opened and whenever
+  // it begins a segment; nothing: they stay.
+  std::optional<std::chrono::milliseconds> retention{};
+  bool sync = true;  // false: Flush leaves it to the operating system when the disk has it
 };
 
 inline constexpr std::string_view kWriterLockName = "writer.lock";
@@ -45,6 +50,8 @@ class PartitionWriter {
       : directory_(std::move(directory)), options_(options), lock_(std::move(lock)) {}
 
   absl::Status Recover();
+  absl::Status DeleteOldSegments() const;
+  bool SegmentIsFull(size_t entry_bytes) const;
   absl::Status BeginSegment(int64_t base_offset);
   absl::Status Write(std::string_view entry);
 
@@ -57,6 +64,7 @@ class PartitionWriter {
   std::optional<File> segment_;
   int64_t position_ = 0;  // where the next entry goes
   int64_t next_offset_ = 0;
+  std::chrono::steady_clock::time_point begun_at_;  // this process began the segment, or found it
   bool unsynced_ = false;
   bool torn_ = false;  // a write failed half-way and its bytes are still there
   std::string entry_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "stream_ops/log/all_partitions_consumer.h"
@@ -88,6 +89,14 @@ absl::StatusOr<TopicSpec> RecordingDirectory::DescribeTopic(const std::string& n
     }
   }
   return spec;
+}
+
+absl::Status RecordingDirectory::DeleteTopic(const std::string& name) {
+  if (!IsLegalName(name)) return UnknownTopicError(name);
+  const std::lock_guard lock(mutex_);
+  std::error_code error;
+  std::filesystem::remove_all(TopicPath(name), error);
+  return error ? FileError(error.value(), "delete", TopicPath(name)) : absl::OkStatus();
 }
 
 absl::StatusOr<std::string> RecordingDirectory::GroupPath(const std::string& group) const {

@@ -26,6 +26,8 @@ class RecordingDirectory {
   const std::string& path() const { return path_; }
   absl::Status CreateTopic(const TopicSpec& spec);
   absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name);
+  // With all that is in it; ok where there is none.
+  absl::Status DeleteTopic(const std::string& name);
   std::string PartitionPath(const TopicPartition& partition) const;
 
   absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <condition_variable>
 #include <filesystem>
 #include <list>
@@ -15,8 +16,24 @@
 #include "stream_ops/recording/partition_reader.h"
 #include "stream_ops/recording/partition_writer.h"
 #include "stream_ops/recording/recording_directory.h"
+#include "stream_ops/recording/segment_deletion.h"
 
 namespace eroica {
+namespace {
+
+// Nothing: for ever.
+std::optional<std::chrono::milliseconds> RetentionOf(const TopicSpec& spec) {
+  const auto setting = spec.config.find("retention.ms");
+  if (setting == spec.config.end()) return std::nullopt;
+  int64_t retention_ms = -1;
+  const std::string& text = setting->second;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), retention_ms);
+  if (error != std::errc() || end != text.data() + text.size() || retention_ms < 0)
+    return std::nullopt;
+  return std::chrono::milliseconds(retention_ms);
+}
+
+}  // namespace
 
 // What the log's users share: the folder, and the writers of the partitions that this process has
 // appended to.
@@ -101,6 +118,30 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
     return absl::OkStatus();
   }
 
+  absl::Status DeleteRecords(const TopicPartition& partition, int64_t before_offset) {
+    if (options_.read_only) return ReadOnlyError();
+    return DeleteSegmentsBelow(directory_.PartitionPath(partition), before_offset);
+  }
+
+  absl::Status Truncate(const TopicPartition& partition, int64_t end_offset) {
+    if (options_.read_only) return ReadOnlyError();
+    const std::lock_guard lock(mutex_);
+    if (writers_.contains(partition)) {
+      return absl::FailedPreconditionError(
+          fmt::format("{}/{} is being written", partition.topic, partition.partition));
+    }
+    return TruncatePartition(directory_.PartitionPath(partition), end_offset);
+  }
+
+  absl::Status DeleteTopic(const std::string& name) {
+    if (options_.read_only) return ReadOnlyError();
+    const std::lock_guard lock(mutex_);
+    std::erase_if(writers_, [&](const auto& entry) { return entry.first.topic == name; });
+    partition_counts_.erase(name);
+    folders_.erase(name);
+    return directory_.DeleteTopic(name);
+  }
+
   uint64_t torn_bytes() const {
     const std::lock_guard lock(mutex_);
     uint64_t bytes = 0;
@@ -156,9 +197,13 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
     const std::lock_guard lock(mutex_);
     auto found = writers_.find(partition);
     if (found == writers_.end()) {
-      auto writer = PartitionWriter::Open(
-          directory_.PartitionPath(partition),
-          {.segment_bytes = options_.segment_bytes, .compress = options_.compress});
+      const absl::StatusOr<TopicSpec> spec = directory_.DescribeTopic(partition.topic);
+      if (!spec.ok()) return spec.status();
+      auto writer = PartitionWriter::Open(directory_.PartitionPath(partition),
+                                          {.segment_bytes = options_.segment_bytes,
+                                           .compress = options_.compress,
+                                           .retention = RetentionOf(*spec),
+                                           .sync = options_.sync});
       if (!writer.ok()) return writer.status();
       found = writers_.emplace(partition, *std::move(writer)).first;
     }
@@ -210,6 +255,23 @@ absl::StatusOr<std::unique_ptr<LogProducer>> RecordingLog::NewProducer() {
 }
 
 LogAdmin& RecordingLog::admin() { return *store_; }
+
+absl::StatusOr<std::unique_ptr<PartitionReader>> RecordingLog::OpenPartition(
+    const TopicPartition& partition) {
+  return store_->OpenPartition(partition);
+}
+
+absl::Status RecordingLog::DeleteRecords(const TopicPartition& partition, int64_t before_offset) {
+  return store_->DeleteRecords(partition, before_offset);
+}
+
+absl::Status RecordingLog::Truncate(const TopicPartition& partition, int64_t end_offset) {
+  return store_->Truncate(partition, end_offset);
+}
+
+absl::Status RecordingLog::DeleteTopic(const std::string& name) {
+  return store_->DeleteTopic(name);
+}
 
 uint64_t RecordingLog::torn_bytes() const { return store_->torn_bytes(); }
 

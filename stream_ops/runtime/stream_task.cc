@@ -212,6 +212,7 @@ void StreamTask::Forward(Topic topic, std::string key, PayloadType type, Bytes p
   record.value.assign(reinterpret_cast<const char*>(payload.data()), payload.size());
   record.headers.emplace_back(kHeaderSchema, SchemaId(type));
   record.headers.emplace_back(kHeaderJob, job.value);
+  record.headers.emplace_back(kHeaderStage, id_.stage);
   record.timestamp_ms = timestamp_ms;
   Send(std::move(record));
 }

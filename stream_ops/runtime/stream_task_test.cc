@@ -64,7 +64,7 @@ class StreamTaskTest : public ::testing::Test {
   std::unique_ptr<LogProducer> producer_;
 };
 
-TEST_F(StreamTaskTest, ForwardsWithSchemaAndJob) {
+TEST_F(StreamTaskTest, ForwardsWithSchemaJobAndStage) {
   auto task = NewTask();
   ProcessAndCommit(*task, {Record(0, "a:1:5"), Record(1, "a:1:6"), Record(2, "a:2:1")});
   const std::vector<ConsumerRecord> out = ReadTopic(log_, "eroica.patterns");
@@ -72,7 +72,8 @@ TEST_F(StreamTaskTest, ForwardsWithSchemaAndJob) {
   EXPECT_EQ(out[0].value, "a:1:11");
   EXPECT_EQ(out[0].key, "a");
   EXPECT_EQ(out[0].timestamp_ms, 1);
-  EXPECT_THAT(out[0].headers, ElementsAre(Pair("schema", "PTB1"), Pair("job", "job")));
+  EXPECT_THAT(out[0].headers,
+              ElementsAre(Pair("schema", "PTB1"), Pair("job", "job"), Pair("stage", "sum")));
   EXPECT_EQ(probe_.records_processed, 3u);
   EXPECT_EQ(probe_.records_emitted, 1u);
 }

@@ -346,6 +346,25 @@ void StreamThread::RestartIdleTimers(TimePoint from) {
   for (auto& [partition, state] : tasks_) state.active_at = std::max(state.active_at, from);
 }
 
+std::map<TopicPartition, StreamThread::IdleTimer> StreamThread::idle_timers(TimePoint now) const {
+  std::map<TopicPartition, IdleTimer> timers;
+  for (const auto& [partition, state] : tasks_) {
+    timers[partition] = {std::chrono::duration_cast<milliseconds>(now - state.active_at),
+                         state.idle_told};
+  }
+  return timers;
+}
+
+void StreamThread::RestoreIdleTimers(const std::map<TopicPartition, IdleTimer>& timers,
+                                     TimePoint now) {
+  for (auto& [partition, state] : tasks_) {
+    const auto timer = timers.find(partition);
+    if (timer == timers.end()) continue;
+    state.active_at = now - timer->second.quiet;
+    state.idle_told = timer->second.punctuated;
+  }
+}
+
 absl::StatusOr<milliseconds> StreamThread::BackOff(const absl::Status& status, TimePoint now) {
   const std::optional<milliseconds> pause = MayPass(status) ? backoff_.Next() : std::nullopt;
   if (!pause) {

@@ -94,6 +94,16 @@ class StreamThread : private RebalanceListener {
 
   const StageProbe& probe() const { return probe_; }
 
+  // For who goes on with another thread where this one stood, in the same time: how long each
+  // partition has been quiet, and whether its task was punctuated for it.
+  struct IdleTimer {
+    std::chrono::milliseconds quiet{0};
+    bool punctuated = false;
+  };
+  std::map<TopicPartition, IdleTimer> idle_timers(TimePoint now) const;
+  // Once it has caught up.
+  void RestoreIdleTimers(const std::map<TopicPartition, IdleTimer>& timers, TimePoint now);
+
  private:
   struct TaskState {
     std::unique_ptr<StreamTask> task;

@@ -159,6 +159,25 @@ TEST_F(StreamThreadTest, SilenceOfOurOwnMakingIsNotIdleness) {
   EXPECT_EQ(told_.size(), 1u);
 }
 
+TEST_F(StreamThreadTest, AnotherThreadGoesOnWithItsIdleTimers) {
+  Send({"a:1:5"});
+  auto thread = NewThread();
+  StepFor(*thread, milliseconds(1'600));
+  const auto timers = thread->idle_timers(now_);
+  ASSERT_EQ(timers.size(), 1u);
+  EXPECT_EQ(timers.begin()->second.quiet, milliseconds(1'500));
+  EXPECT_FALSE(timers.begin()->second.punctuated);
+  ASSERT_TRUE(thread->Close(now_).ok());
+  auto next = NewThread();
+  Step(*next, milliseconds(0));
+  next->RestoreIdleTimers(timers, now_);
+  StepFor(*next, milliseconds(400));
+  EXPECT_THAT(told_, IsEmpty());
+  Step(*next);
+  EXPECT_THAT(told_, ElementsAre(PunctuationType::kIdle));
+  EXPECT_TRUE(next->idle_timers(now_).begin()->second.punctuated);
+}
+
 TEST_F(StreamThreadTest, MinutesAreAnnounced) {
   options_.idle_timeout = std::chrono::hours(1);
   Send({"a:1:5"});
