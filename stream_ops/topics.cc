@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "schemas/check.h"
+#include "schemas/printable_text.h"
 
 namespace eroica {
 
@@ -27,13 +28,13 @@ std::string TopicName(std::string_view prefix, Topic topic) {
 }
 
 std::string EventsKey(const JobId& job, RankId rank) {
-  return fmt::format("{}/{}", job.value, rank.value / kRanksPerShard);
+  return fmt::format("{}/{}", JobKey(job), rank.value / kRanksPerShard);
 }
 
 std::string CollectivesKey(const JobId& job, CommId communicator) {
-  return fmt::format("{}/{:016x}", job.value, communicator.value);
+  return fmt::format("{}/{:016x}", JobKey(job), communicator.value);
 }
 
-std::string JobKey(const JobId& job) { return job.value; }
+std::string JobKey(const JobId& job) { return PercentEncoded(job.value); }
 
 }  // namespace eroica

@@ -29,6 +29,7 @@ inline constexpr std::string_view kHeaderJob = "job";
 inline constexpr std::string_view kHeaderRank = "rank";
 inline constexpr std::string_view kHeaderReplay = "replay-id";
 
+// The keys hold the job's name without control characters (PercentEncoded).
 // One huge job spreads over partitions, a small one stays together.
 inline constexpr uint32_t kRanksPerShard = 64;
 std::string EventsKey(const JobId& job, RankId rank);               // job/shard

@@ -6,12 +6,14 @@
 #include <sstream>
 #include <string>
 
+#include "schemas/printable_text.h"
+
 namespace eroica {
 
 int ExitWithError(const absl::Status& status) {
   std::istringstream lines{std::string(status.message())};
   for (std::string line; std::getline(lines, line);)
-    std::cerr << program_invocation_short_name << ": " << line << "\n";
+    std::cerr << program_invocation_short_name << ": " << Printable(line) << "\n";
   return kExitError;
 }
 

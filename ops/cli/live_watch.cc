@@ -20,6 +20,7 @@
 #include "ops/cli/state_folder.h"
 #include "ops/cli/wrapped_text.h"
 #include "schemas/finding_json.h"
+#include "schemas/printable_text.h"
 #include "state_store/rocksdb_store.h"
 #include "stream_ops/runtime/bounded_run.h"
 #include "stream_ops/runtime/stage_threads.h"
@@ -63,7 +64,7 @@ class Screen {
       std::cerr << fmt::format("== eroica, {}: resolved: {}", Since(start_), FindingLine(finding))
                 << std::flush;
     }
-    titles_[finding.id] = finding.title;
+    titles_[finding.id] = Printable(finding.title);
   }
 
   // gaps: of what was recorded of the job; none where nobody knows.

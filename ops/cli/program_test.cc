@@ -57,6 +57,12 @@ TEST(Program, UnknownConfigurationKeyStopsTheStart) {
                          ":2: unknown key 'node.topic_prefx'; did you mean 'node.topic_prefix'?\n");
 }
 
+TEST(Program, ErrorsShowNamesFromOutsideWithoutTheirControlCharacters) {
+  const ProgramRun run = RunProgram({"findings", "--recording", "no/\x1b[2Jsuch\r"});
+  EXPECT_EQ(run.exit_code, kExitError);
+  EXPECT_THAT(run.err, HasSubstr("no/\\x1b[2Jsuch\\r"));
+}
+
 TEST(Program, NoTransportAndMissingFilesSayWhatToDo) {
   const ProgramRun none = RunProgram({"topics", "check"});
   EXPECT_EQ(none.exit_code, kExitError);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schemas/printable_text.h"
+
 namespace eroica {
 namespace {
 
@@ -10,14 +12,6 @@ size_t Columns(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
-}
-
-std::string WithoutControls(std::string_view text) {
-  std::string clean(text);
-  std::replace_if(
-      clean.begin(), clean.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  return clean;
 }
 
 // Appends the words of one line, breaking where the next word would not fit.
@@ -48,7 +42,7 @@ std::string Wrapped(std::string_view text, size_t width, size_t indent) {
   std::string out;
   for (bool first = true;; first = false) {
     const size_t end = text.find('\n');
-    const std::string line = WithoutControls(text.substr(0, end));
+    const std::string line = Printable(text.substr(0, end));
     if (!first) out += '\n' + std::string(indent, ' ');
     if (line.find("  ") != std::string::npos) {
       out += line;

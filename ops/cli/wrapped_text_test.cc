@@ -21,7 +21,7 @@ TEST(Wrapped, KeepsLineEndsAndTables) {
 }
 
 TEST(Wrapped, NamesFromATraceCannotDriveTheTerminal) {
-  EXPECT_EQ(Wrapped("a\x1b[31mb\r\x7f", 80, 0), "a?[31mb??");
+  EXPECT_EQ(Wrapped("a\x1b[31mb\r\x7f", 80, 0), "a\\x1b[31mb\\r\\x7f");
 }
 
 TEST(AlignedColumns, FirstLeftOthersRight) {
