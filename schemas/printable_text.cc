@@ -50,15 +50,18 @@ bool IsShown(const Character& character) {
   return character.valid && !DrivesATerminal(character.code);
 }
 
+std::string Formatted(const char* format, char32_t code) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), format, static_cast<unsigned>(code));
+  return text.data();
+}
+
 std::string Escaped(const Character& character) {
   if (character.code == '\n') return "\\n";
   if (character.code == '\r') return "\\r";
   if (character.code == '\t') return "\\t";
-  std::array<char, 16> text{};
   const bool is_byte = !character.valid || character.code < 0x80;
-  std::snprintf(text.data(), text.size(), is_byte ? "\\x%02x" : "\\u%04x",
-                static_cast<unsigned>(character.code));
-  return text.data();
+  return Formatted(is_byte ? "\\x%02x" : "\\u%04x", character.code);
 }
 
 std::string PercentEncodedBytes(std::string_view bytes) {
@@ -80,6 +83,19 @@ std::string Printable(std::string_view text) {
     const Character character = FirstCharacter(text);
     shown += IsShown(character) ? std::string(text.substr(0, character.bytes)) : Escaped(character);
     text.remove_prefix(character.bytes);
+  }
+  return shown;
+}
+
+std::string PrintableJson(std::string_view json) {
+  std::string shown;
+  shown.reserve(json.size());
+  while (!json.empty()) {
+    const Character character = FirstCharacter(json);
+    const bool in_a_string = character.code >= 0x7f && DrivesATerminal(character.code);
+    shown += in_a_string ? Formatted("\\u%04x", character.code)
+                         : std::string(json.substr(0, character.bytes));
+    json.remove_prefix(character.bytes);
   }
   return shown;
 }

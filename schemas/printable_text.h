@@ -13,6 +13,10 @@ namespace eroica {
 // people: a name that holds these letters itself reads the same.
 std::string Printable(std::string_view text);
 
+// JSON that was made of such names is valid, but some terminals act on characters that JSON need
+// not escape (C1, bidirectional text): the same document with those escaped.
+std::string PrintableJson(std::string_view json);
+
 // For keys, identities and URIs: the bytes of what Printable would not show, and '%', as %1B.
 // Different texts stay different.
 std::string PercentEncoded(std::string_view text);

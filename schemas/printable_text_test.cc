@@ -34,6 +34,11 @@ TEST(Printable, IsValidUtf8WhateverTheBytes) {
   EXPECT_EQ(Printable("beyond \xf4\x90\x80\x80"), "beyond \\xf4\\x90\\x80\\x80");
 }
 
+TEST(PrintableJson, IsTheSameDocumentWithoutWhatDrivesATerminal) {
+  EXPECT_EQ(PrintableJson("{\n \"a\\n\": \"\u00b5 \u009b2J\x7f\u202e\"}"),
+            "{\n \"a\\n\": \"\u00b5 \\u009b2J\\u007f\\u202e\"}");
+}
+
 TEST(PercentEncoded, LeavesWhatNeedsNothing) {
   EXPECT_EQ(PercentEncoded("night/3 µ"), "night/3 µ");
 }

@@ -44,7 +44,7 @@ std::string HostRecordJson(const HostRecord& record) {
   json["devices"] = record.devices;
   for (const auto& [kind, count] : record.kinds) json["kinds"][std::string(ToString(kind))] = count;
   for (const auto& [job, count] : record.findings_of) json["jobs"][job] = count;
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return PrintableJson(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 }  // namespace eroica

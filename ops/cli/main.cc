@@ -21,6 +21,7 @@ constexpr const char* kFooter = R"(Examples:
   eroica topics create --bootstrap localhost:9092    make the topics
   eroica node --bootstrap localhost:9092             run all stages over Kafka
   eroica findings --bootstrap localhost:9092 --follow
+  eroica deadletter list --bootstrap localhost:9092  the records that could not be used, and why
 
 Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell. `eroica COMMAND --help` tells more.)";
 
@@ -53,5 +54,6 @@ int main(int argc, char** argv) {
   eroica::AddNodeCommand(app, &exit_code);
   eroica::AddFindingsCommand(app, &exit_code);
   eroica::AddTopicsCommand(app, &exit_code);
+  eroica::AddDeadLetterCommand(app, &exit_code);
   return eroica::RunCommandLine(app, argc, argv, exit_code);
 }

@@ -22,7 +22,7 @@ TEST(Program, HelpHasExamplesAndIsNoError) {
 }
 
 TEST(Program, EverySubcommandHasHelpWithExamples) {
-  for (const char* command : {"findings", "import", "topics"}) {
+  for (const char* command : {"deadletter", "findings", "import", "topics"}) {
     const ProgramRun run = RunProgram({command, "--help"});
     EXPECT_EQ(run.exit_code, kExitNothingFound) << command;
     EXPECT_THAT(run.out, HasSubstr("Examples:")) << command;

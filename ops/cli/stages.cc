@@ -60,4 +60,10 @@ StageThreadsOptions ThreadOptions(const NodeConfig& config) {
   return options;
 }
 
+NodeHealthOptions HealthOptions(const NodeConfig& config) {
+  return {.dead_letter_share_max = config.health.dead_letter_share_max,
+          .dead_letters_min = static_cast<uint64_t>(config.health.dead_letters_min),
+          .period = std::chrono::seconds(config.health.period_seconds)};
+}
+
 }  // namespace eroica

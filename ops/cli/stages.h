@@ -1,8 +1,9 @@
 // The topology of the program: the three stages, with the options that the configuration gives
-// them.
+// them and what watches them.
 #pragma once
 
 #include "ops/config/node_config.h"
+#include "stream_ops/runtime/node_health.h"
 #include "stream_ops/runtime/stage_threads.h"
 #include "stream_ops/runtime/topology.h"
 
@@ -14,5 +15,6 @@ enum class RunLength { kBounded, kEndless };
 
 Topology EroicaTopology(const NodeConfig& config, RunLength length);
 StageThreadsOptions ThreadOptions(const NodeConfig& config);
+NodeHealthOptions HealthOptions(const NodeConfig& config);
 
 }  // namespace eroica

@@ -54,7 +54,7 @@ std::string Wrapped(std::string_view text, size_t width, size_t indent) {
   }
 }
 
-std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows) {
+std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows, size_t left) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -65,7 +65,8 @@ std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows) {
     if (!text.empty()) text += '\n';
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string blanks(widths[i] - Columns(row[i]), ' ');
-      text += i == 0 ? row[i] + blanks : "  " + blanks + row[i];
+      if (i > 0) text += "  ";
+      text += i < left ? row[i] + blanks : blanks + row[i];
     }
   }
   return text;

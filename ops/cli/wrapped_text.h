@@ -12,8 +12,8 @@ namespace eroica {
 // of blanks (a table) are never broken. Other control characters are written out (Printable).
 std::string Wrapped(std::string_view text, size_t width, size_t indent);
 
-// Rows of equally many cells as lines, the first column left, the others right, two blanks between
-// them.
-std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows);
+// Rows of equally many cells as lines, the first `left` columns left, the others right, two blanks
+// between them.
+std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows, size_t left = 1);
 
 }  // namespace eroica

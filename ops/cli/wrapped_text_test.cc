@@ -30,5 +30,9 @@ TEST(AlignedColumns, FirstLeftOthersRight) {
   EXPECT_EQ(AlignedColumns({}), "");
 }
 
+TEST(AlignedColumns, SeveralMayBeLeft) {
+  EXPECT_EQ(AlignedColumns({{"a", "b", "c"}, {"aa", "bb", "12"}}, 2), "a   b    c\naa  bb  12");
+}
+
 }  // namespace
 }  // namespace eroica

@@ -71,6 +71,12 @@ struct NodeConfig {
     int64_t flush_timeout_ms = 10'000;
     int64_t idle_timeout_ms = 2'000;
   } runtime;
+
+  struct Health {
+    double dead_letter_share_max = 0.05;
+    int64_t dead_letters_min = 20;
+    int64_t period_seconds = 60;
+  } health;
 };
 
 }  // namespace eroica

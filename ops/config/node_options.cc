@@ -206,6 +206,20 @@ void AddRuntime(std::vector<Option>* options) {
       100, 3'600'000, FIELD(runtime.idle_timeout_ms)));
 }
 
+void AddHealth(std::vector<Option>* options) {
+  options->push_back(Number({"health.dead_letter_share_max", "share of the records",
+                             "A stage that could not use more of what it received in the latest "
+                             "period makes the node unhealthy: its log and its last words say so."},
+                            0, 1, FIELD(health.dead_letter_share_max)));
+  options->push_back(Number({"health.dead_letters_min", "records",
+                             "Fewer dead letters of a stage in a period leave the node healthy, "
+                             "whatever their share."},
+                            1, 1e12, FIELD(health.dead_letters_min)));
+  options->push_back(Number(
+      {"health.period_seconds", "s", "How far back a node looks to say whether it is healthy."}, 1,
+      86'400, FIELD(health.period_seconds)));
+}
+
 #undef FIELD
 
 }  // namespace
@@ -219,6 +233,7 @@ const std::vector<Option>& NodeOptions() {
     AddState(&all);
     AddStages(&all);
     AddRuntime(&all);
+    AddHealth(&all);
     return all;
   }();
   return options;

@@ -127,6 +127,39 @@ TEST_F(ProgramKafkaTest, WhatAnOldIncidentGivesRiseToIsKeptFromItsArrivalOn) {
   }
 }
 
+// A record that is damaged: refused with its position and reason, sent back once, refused again.
+TEST_F(ProgramKafkaTest, DeadLettersAreListedAndSentBackOnce) {
+  ASSERT_EQ(Run({"topics", "create"}).exit_code, kExitNothingFound);
+  const absl::StatusOr<std::unique_ptr<KafkaLog>> log =
+      KafkaLog::Open({.bootstrap_servers = broker_});
+  ASSERT_TRUE(log.ok()) << log.status();
+  const absl::StatusOr<std::unique_ptr<LogProducer>> producer = (*log)->NewProducer();
+  ASSERT_TRUE(producer.ok()) << producer.status();
+  ASSERT_TRUE((*producer)
+                  ->Append({.topic = TopicName(prefix_, Topic::kEvents),
+                            .key = "night/0",
+                            .value = "no payload of ours",
+                            .headers = {{std::string(kHeaderJob), "night"}}})
+                  .ok());
+  ASSERT_TRUE((*producer)->Flush(std::chrono::seconds(30)).ok());
+  const ScratchDirectory state;
+  const auto drain = [&] { return Run({"node", "--drain", "--state", state.path() + "/state"}); };
+  ASSERT_EQ(drain().exit_code, kExitNothingFound);
+  const ProgramRun list = Run({"deadletter", "list", "--job", "night", "--json", "--payload"});
+  ASSERT_EQ(list.exit_code, kExitNothingFound) << list.err;
+  const nlohmann::json letter = nlohmann::json::parse(list.out);
+  EXPECT_EQ(letter["source"]["topic"], TopicName(prefix_, Topic::kEvents));
+  EXPECT_EQ(letter["reason"], "wrong_identifier");
+  EXPECT_EQ(letter["key"], "night/0");
+  EXPECT_EQ(letter["value_base64"], "bm8gcGF5bG9hZCBvZiBvdXJz");
+  EXPECT_THAT(Run({"deadletter", "replay"}).out, HasSubstr("sent 1 back"));
+  ASSERT_EQ(drain().exit_code, kExitNothingFound);
+  EXPECT_THAT(Run({"deadletter", "list", "--summary"}).out, HasSubstr("2 wrong_identifier"));
+  const ProgramRun replay = Run({"deadletter", "replay"});
+  EXPECT_EQ(replay.exit_code, kExitNothingFound) << replay.err;
+  EXPECT_THAT(replay.out, HasSubstr("sent 0 back"));
+}
+
 TEST_F(ProgramKafkaTest, ANodeWithoutTopicsSaysHowToMakeThem) {
   const ScratchDirectory state;
   const ProgramRun run = Run({"node", "--state", state.path() + "/state"});
