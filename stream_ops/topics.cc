@@ -17,6 +17,7 @@ std::string_view TopicSuffix(Topic topic) {
     case Topic::kFindings: return "findings";
     case Topic::kControl: return "control";
     case Topic::kDeadLetter: return "deadletter";
+    case Topic::kFindingsJson: return "findings-json";
   }
   EROICA_CHECK(false);
 }

@@ -15,9 +15,10 @@ enum class Topic : uint8_t {
   kPatterns = 2,
   kFindings = 3,
   kControl = 4,
-  kDeadLetter = 5
+  kDeadLetter = 5,
+  kFindingsJson = 6  // the same findings, for subscribers without FlatBuffers; where it is wanted
 };
-inline constexpr int kTopicCount = 6;
+inline constexpr int kTopicCount = 7;
 
 inline constexpr std::string_view kDefaultTopicPrefix = "eroica";
 // "eroica.events" and so on.

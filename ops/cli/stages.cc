@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "schemas/printable_text.h"
 #include "stream_ops/align/align_processor.h"
 #include "stream_ops/diagnose/diagnose_processor.h"
 #include "stream_ops/summarize/summarize_processor.h"
@@ -32,6 +33,8 @@ Topology EroicaTopology(const NodeConfig& config, RunLength length) {
   const DiagnoseOptions diagnose{
       .wall_clock_ns = NowNs,
       .jobs = jobs,
+      .event_source = "/" + PercentEncoded(config.node.topic_prefix),
+      .json_topic = config.findings.json_topic,
       .findings_retention_ns = config.state.findings_retention_days * kNsPerDay};
   AlignOptions align{.jobs = jobs};
   align.pending_rows_max = static_cast<uint64_t>(config.align.pending_rows_max);

@@ -62,6 +62,10 @@ struct NodeConfig {
     int64_t pending_rows_max = int64_t{16} << 20;
   } align;
 
+  struct Findings {
+    bool json_topic = false;
+  } findings;
+
   struct Runtime {
     std::string processing_guarantee = "at_least_once";
     int64_t threads_per_stage = 1;

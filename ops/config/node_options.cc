@@ -176,6 +176,13 @@ void AddStages(std::vector<Option>* options) {
                             1'000, 1e12, FIELD(align.pending_rows_max)));
 }
 
+void AddFindings(std::vector<Option>* options) {
+  options->push_back(Bind({"findings.json_topic", "",
+                           "Findings go to the topic PREFIX.findings-json as well, as JSON, for "
+                           "subscribers without FlatBuffers. The same on all nodes."},
+                          FIELD(findings.json_topic)));
+}
+
 void AddRuntime(std::vector<Option>* options) {
   options->push_back(Choice(
       {"runtime.processing_guarantee", "",
@@ -232,6 +239,7 @@ const std::vector<Option>& NodeOptions() {
     AddTopics(&all);
     AddState(&all);
     AddStages(&all);
+    AddFindings(&all);
     AddRuntime(&all);
     AddHealth(&all);
     return all;
