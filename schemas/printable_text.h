@@ -1,5 +1,5 @@
 // Names from outside (jobs, hosts, functions, files) in front of people and in keys. Whoever names
-// them may put in what drives a terminal, forges a line or turns the reading direction around.
+// them may put in what drives a terminal, forges a line or reverses the reading direction.
 // Pure functions, any thread.
 #pragma once
 

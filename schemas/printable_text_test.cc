@@ -22,7 +22,7 @@ TEST(Printable, NoControlCharacterReachesATerminal) {
   EXPECT_EQ(Printable("C1 \u009b31m"), "C1 \\u009b31m") << "a terminal takes it for an escape, too";
 }
 
-TEST(Printable, NoNameTurnsTheReadingDirectionAround) {
+TEST(Printable, NoNameReversesTheReadingDirection) {
   EXPECT_EQ(Printable("gpj\u202eexe.\u2066x\u2028"), "gpj\\u202eexe.\\u2066x\\u2028");
 }
 

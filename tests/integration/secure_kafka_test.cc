@@ -198,6 +198,29 @@ TEST_F(SecureKafkaTest, TheProgramTakesSecretsFromFilesAndTheEnvironmentAndShows
   EXPECT_THAT(written.err, HasSubstr("must not stand in the configuration"));
 }
 
+// The ranks and the reader of their findings have one variable.
+TEST_F(SecureKafkaTest, ARunSendsAndReadsWithTheRanksCredentials) {
+  ASSERT_NO_FATAL_FAILURE(Start("4.3.1"));
+  const std::string password_file = File("password");
+  Properties plain = Sasl("PLAIN", "");
+  plain.erase("sasl.password");
+  std::string variable = "sasl.password_file=" + password_file;
+  for (const auto& [name, value] : plain) variable += ";" + name + "=" + value;
+  Properties in_file = plain;
+  in_file["sasl.password_file"] = password_file;
+  ASSERT_EQ(Run(kPlain, in_file, {"topics", "create"}).exit_code, kExitNothingFound);
+  const auto run = [&](const std::string& kafka) {
+    EXPECT_EQ(::setenv("EROICA_KAFKA", kafka.c_str(), 1), 0);
+    return RunProgram({"run", "--kafka", Address(kPlain), "--", "/bin/sleep", "2"});
+  };
+  const ProgramRun known = run(variable);
+  EXPECT_EQ(known.exit_code, 0);
+  EXPECT_THAT(known.err, HasSubstr("nothing found"));
+  EXPECT_THAT(known.err, Not(HasSubstr(Secret("password"))));
+  EXPECT_THAT(run(variable + ";sasl.username=nobody").err, HasSubstr("Invalid username"));
+  ASSERT_EQ(::unsetenv("EROICA_KAFKA"), 0);
+}
+
 // A connection that breaks, be it in its handshake, is no refusal: a node waits.
 TEST_F(SecureKafkaTest, ARestartUnderTlsIsWaitedFor) {
   ASSERT_NO_FATAL_FAILURE(Start("4.3.1"));
