@@ -65,11 +65,16 @@ absl::Status DeadLetterResend::Append(const ProducerRecord& record) {
 absl::Status DeadLetterResend::Finish() {
   if (marks_.empty()) return absl::OkStatus();
   if (absl::Status status = producer_->Flush(kFlushTimeout); !status.ok()) return status;
-  for (const ProducerRecord& mark : marks_) {
-    if (absl::Status status = Append(mark); !status.ok()) return status;
-  }
-  marks_.clear();
-  return producer_->Flush(kFlushTimeout);
+  absl::Status status;
+  for (size_t i = 0; status.ok() && i < marks_.size(); ++i) status = Append(marks_[i]);
+  if (status.ok()) status = producer_->Flush(kFlushTimeout);
+  const size_t count = std::exchange(marks_, {}).size();
+  if (status.ok()) return status;
+  return absl::Status(
+      status.code(),
+      fmt::format("{} records were sent back, but that could not be marked on the dead-letter "
+                  "topic, so another replay would send them again: {}",
+                  count, std::string(status.message())));
 }
 
 std::string ResendText(const ResendCounts& counts, bool dry_run) {

@@ -110,6 +110,17 @@ TEST_F(DeadLetterProgramTest, SendsThemBackOnceAndWhatComesBackOnlyWhenAsked) {
               HasSubstr("sent 1 back"));
 }
 
+// One process writes to a partition of a recording: a node has the dead-letter topic.
+TEST_F(DeadLetterProgramTest, ANodeThatRunsOverTheRecordingIsNamed) {
+  Program node({"node", "--recording", Recording()});
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (Run({"deadletter", "list", "--summary"}).out.find("30 dead") == std::string::npos)
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << node.ErrSoFar();
+  const ProgramRun replay = Run({"deadletter", "replay", "--limit", "1"});
+  EXPECT_EQ(replay.exit_code, kExitError);
+  EXPECT_THAT(replay.err, AllOf(HasSubstr("could not be marked"), HasSubstr("another writer")));
+}
+
 TEST_F(DeadLetterProgramTest, MistakesSayWhatMayBeWritten) {
   const ProgramRun reason = Run({"deadletter", "list", "--reason", "too_shrt"});
   EXPECT_EQ(reason.exit_code, kExitError);

@@ -99,13 +99,11 @@ ProducerRecord ResentMark(const DeadLetter& letter) {
 }
 
 // A stage ends the headers of a letter with its own, so that no record which it refuses passes for
-// a mark.
+// a mark. Nor is another record's own word for a resend (resend-of) taken for one.
 std::optional<std::string> ResentPosition(const ConsumerRecord& record) {
-  if (!record.headers.empty() && record.headers.back().first == kHeaderDeadLetterResent)
-    return record.headers.back().second;
-  const std::optional<std::string_view> came_back = FindLastHeader(record.headers, kHeaderResendOf);
-  if (came_back) return std::string(*came_back);
-  return std::nullopt;
+  const bool is_mark =
+      !record.headers.empty() && record.headers.back().first == kHeaderDeadLetterResent;
+  return is_mark ? std::optional(record.headers.back().second) : std::nullopt;
 }
 
 }  // namespace eroica

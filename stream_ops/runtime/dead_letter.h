@@ -44,8 +44,7 @@ std::string SourcePosition(const DeadLetter& letter);
 ProducerRecord ResendOf(const DeadLetter& letter);
 // For the dead-letter topic: it was sent back.
 ProducerRecord ResentMark(const DeadLetter& letter);
-// The position that a mark, or a letter of a record that came back, says was sent back; nothing in
-// all other records.
+// The position that a mark says was sent back; nothing where the record is no mark.
 std::optional<std::string> ResentPosition(const ConsumerRecord& record);
 
 }  // namespace eroica
