@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Eroica needs from Debian 12. This is the one list of packages. Where all are there it does nothing and touches no network.
 #   ops/install_dependencies.sh               to build and run eroica and its demo
-#   ops/install_dependencies.sh --tests       and to run every test (a real Kafka broker: Java and Maven)
+#   ops/install_dependencies.sh --tests       and to run every test (a real Kafka broker: Java and Maven; its certificates; subscribers)
 #   ops/install_dependencies.sh --developer   and to work on it (clang, clang-tidy, clang-format, ccache)
 set -euo pipefail
 
@@ -38,8 +38,13 @@ packages=(
   zlib1g-dev
 )
 test_packages=(
+  kcat
   maven
   openjdk-17-jre-headless
+  openssl
+  python3-confluent-kafka
+  python3-flatbuffers
+  python3-jsonschema
 )
 developer_packages=(
   ccache

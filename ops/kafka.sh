@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # A real Apache Kafka broker (one KRaft node on loopback) for tests and for trying things out. Several may run side by side, each in a folder of its own.
 #   ops/kafka.sh install                                  fetch Kafka by Maven into the user's cache (done by start too, once)
-#   ops/kafka.sh start [--port N | --free-port] [FOLDER]  start or restart; prints the bootstrap address. FOLDER keeps data, log, port and process id
+#   ops/kafka.sh start [--port N | --free-port] [--secure] [FOLDER]  start or restart; prints the bootstrap address. FOLDER keeps data, log, port and process id
 #   ops/kafka.sh stop [FOLDER]                            orderly
 #   ops/kafka.sh kill [FOLDER]                            kill -9, as a crash would
 #   ops/kafka.sh status [FOLDER]                          prints the bootstrap address; exit code 3 if it does not run
 # FOLDER is build/kafka by default, the port 19092 or the folder's last one; port + 1 is used as well. KAFKA_HEAP (1g) and KAFKA_OPTS reach Java.
+# start --secure listens on more ports, with TLS, certificates and passwords: ops/kafka/secure.sh. KAFKA_VERSION is 4.3.1 or 3.9.2.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-version=4.3.1
+version=${KAFKA_VERSION:-4.3.1}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/eroica/kafka-$version
 java_flags=(
   -Xms64m "-Xmx${KAFKA_HEAP:-1g}" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Djava.awt.headless=true
@@ -23,8 +24,15 @@ die() {
   exit 1
 }
 
+# shellcheck source=ops/kafka/secure.sh
+. "$here/kafka/secure.sh"
+case $version in
+  4.3.1 | 3.9.2) ;;
+  *) die "Kafka $version is none that is tested here: 4.3.1, or 3.9.2" ;;
+esac
+
 usage() {
-  sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
@@ -36,21 +44,40 @@ classpath() {
 
 port_is_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# Below the ports that the kernel gives to outgoing connections, so that none of those takes it meanwhile.
-find_free_port() {
+are_free() { # PORT COUNT
+  local port
+  for ((port = $1; port < $1 + $2; ++port)); do
+    if port_is_open "$port"; then return 1; fi
+  done
+}
+
+# The first of COUNT. Below the ports that the kernel gives to outgoing connections, so that none of those takes it meanwhile.
+find_free_port() { # COUNT
   local port
   for _ in {1..100}; do
-    port=$((20000 + 2 * (RANDOM % 6000)))
-    if ! port_is_open "$port" && ! port_is_open $((port + 1)); then
+    port=$((20000 + 8 * (RANDOM % 1500)))
+    if are_free "$port" "$1"; then
       echo "$port"
       return
     fi
   done
-  die "found no free pair of ports between 20000 and 32000"
+  die "found no $1 free ports in a row between 20000 and 32000"
 }
 
 render_properties() { # FOLDER PORT
   sed -e "s#@PORT@#$2#g; s#@CONTROLLER_PORT@#$(($2 + 1))#g; s#@DATA@#$1/data#g" "$here/kafka/server.properties" >"$1/server.properties"
+  # Of a property that is there twice the last one holds.
+  if [ -d "$1/secure" ]; then secure_properties "$1" "$2" >>"$1/server.properties"; fi
+}
+
+format_storage() { # FOLDER ARGUMENTS...
+  local folder=$1
+  shift
+  java "${java_flags[@]}" -cp "$(classpath)" kafka.tools.StorageTool format --cluster-id EroicaEroicaEroicaEroA \
+    --config "$folder/server.properties" "$@" >"$folder/format.log" 2>&1 || {
+    tail -n 15 "$folder/format.log" >&2
+    die "could not format the broker's data folder"
+  }
 }
 
 # Whether the process named in FOLDER/pid is this folder's broker, and not one that was given the same number later.
@@ -114,7 +141,7 @@ install_kafka() {
     mkdir -p "$work"
     if [ ! -d "$cache/lib" ]; then
       command -v mvn >/dev/null || die "needs Maven: ops/install_dependencies.sh --tests"
-      mvn --batch-mode --quiet --file "$here/kafka/pom.xml" dependency:copy-dependencies "-DoutputDirectory=$work/lib" >"$work/maven.log" 2>&1 || {
+      mvn --batch-mode --quiet "-Dkafka.version=$version" --file "$here/kafka/pom.xml" dependency:copy-dependencies "-DoutputDirectory=$work/lib" >"$work/maven.log" 2>&1 || {
         tail -n 15 "$work/maven.log" >&2
         die "Maven could not fetch Kafka (its last lines are above): is its repository reachable?"
       }
@@ -122,13 +149,9 @@ install_kafka() {
     fi
     # One broker is started once: its formatted data folder becomes the template of all, its loaded classes an archive that halves every later start.
     local port
-    port=$(find_free_port)
+    port=$(find_free_port 2)
     render_properties "$work" "$port"
-    java "${java_flags[@]}" -cp "$(classpath)" kafka.tools.StorageTool format --cluster-id EroicaEroicaEroicaEroA \
-      --config "$work/server.properties" >"$work/format.log" 2>&1 || {
-      tail -n 15 "$work/format.log" >&2
-      die "could not format the broker's data folder"
-    }
+    format_storage "$work"
     rm -rf "$cache/template"
     cp -r "$work/data" "$cache/template"
     launch "$work" "-XX:ArchiveClassesAtExit=$work/classes.jsa"
@@ -144,17 +167,34 @@ install_kafka() {
   exec 9>&-
 }
 
-start_broker() { # FOLDER PORT FREE
-  local folder=$1 port=$2 free=$3 outcome
+# A secure one knows users from the beginning, so it has no use for the template.
+make_data() { # FOLDER PORT
+  local users
+  if [ ! -d "$1/secure" ]; then
+    cp -r "$cache/template" "$1/data"
+    return
+  fi
+  render_properties "$1" "$2"
+  mapfile -t users < <(scram_users "$1")
+  format_storage "$1" "${users[@]}"
+}
+
+start_broker() { # FOLDER PORT FREE SECURE
+  local folder=$1 port=$2 free=$3 secure=$4 outcome ports=2
   mkdir -p "$folder"
   if is_running "$folder"; then
     echo "127.0.0.1:$(<"$folder/port")"
     return
   fi
   install_kafka
-  [ -d "$folder/data" ] || cp -r "$cache/template" "$folder/data"
+  if [ "$secure" = yes ] && [ ! -d "$folder/secure" ]; then
+    [ ! -d "$folder/data" ] || die "$folder holds a broker that is not secure"
+    make_certificates "$folder"
+  fi
+  [ ! -d "$folder/secure" ] || ports=$secure_ports
+  [ -d "$folder/data" ] || make_data "$folder" "$port"
   for _ in {1..5}; do
-    [ "$free" = no ] || port=$(find_free_port)
+    [ "$free" = no ] || port=$(find_free_port "$ports")
     if port_is_open "$port"; then die "port $port is taken: choose another (--port N, --free-port)"; fi
     render_properties "$folder" "$port"
     echo "$port" >"$folder/port"
@@ -178,10 +218,12 @@ command=${1:-}
 [ $# -eq 0 ] || shift
 port=
 free=no
+secure=no
 folder=
 while [ $# -gt 0 ]; do
   case $1 in
     --free-port) free=yes ;;
+    --secure) secure=yes ;;
     --port)
       [[ ${2:-} =~ ^[0-9]+$ ]] || usage
       port=$2
@@ -205,7 +247,7 @@ case $command in
       port=$(<"$folder/port")
       free=no
     fi
-    start_broker "$folder" "${port:-$default_port}" "$free"
+    start_broker "$folder" "${port:-$default_port}" "$free" "$secure"
     ;;
   stop) stop_broker "$folder" TERM ;;
   kill) stop_broker "$folder" KILL ;;

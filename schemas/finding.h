@@ -47,10 +47,11 @@ struct Victim {
   friend bool operator==(const Victim&, const Victim&) = default;
 };
 
-// One number of the evidence: the culprit's beside its peers'.
+// One number of the evidence: the culprit's beside its peers'. docs/reference/evidence.md lists the
+// names.
 struct Measure {
   std::string name;
-  std::string unit;  // "ns", "ratio", "count", "probability"
+  std::string unit;  // "ns", "ratio", "count", "probability", "GB/s", "bytes"
   double culprit = 0;
   double peers = 0;  // median of the peers
   double threshold = 0;

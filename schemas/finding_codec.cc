@@ -108,10 +108,10 @@ void Write(const Finding& finding, WireWriter& writer) {
   wire::FindingBuilder table(writer.builder());
   table.add_id(id);
   table.add_job(job);
-  table.add_kind(static_cast<uint8_t>(finding.kind));
+  table.add_kind(static_cast<wire::FindingKind>(finding.kind));
   table.add_subkind(subkind);
-  table.add_severity(static_cast<uint8_t>(finding.severity));
-  table.add_state(static_cast<uint8_t>(finding.state));
+  table.add_severity(static_cast<wire::Severity>(finding.severity));
+  table.add_state(static_cast<wire::FindingState>(finding.state));
   table.add_confidence(finding.confidence);
   table.add_first_window(finding.first_window);
   table.add_last_window(finding.last_window);
@@ -121,7 +121,7 @@ void Write(const Finding& finding, WireWriter& writer) {
   table.add_victims(tables.victims);
   table.add_function(function);
   table.add_stack(stack);
-  table.add_function_class(static_cast<uint8_t>(finding.function_class));
+  table.add_function_class(static_cast<wire::FunctionClass>(finding.function_class));
   table.add_evidence(tables.evidence);
   table.add_chain(tables.chain);
   table.add_lost_gpu_seconds_per_hour(finding.lost_gpu_seconds_per_hour);

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "schemas/printable_text.h"
+
 namespace eroica {
 namespace {
 
@@ -75,7 +77,7 @@ std::string ToJson(const Finding& f, JsonTimes times) {
             {"operator", {{"name", f.operator_name}, {"version", f.operator_version}}},
             {"replay_id", f.replay_id}};
   if (times == JsonTimes::kInclude) json["emitted_at_ns"] = f.emitted_at_ns;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return PrintableJson(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace eroica

@@ -1,5 +1,6 @@
 // A finding as JSON, for REST, the CLI and subscribers without FlatBuffers. Deterministic: fixed
-// key order, numbers in shortest round-trip form.
+// key order, numbers in shortest round-trip form. Whatever the names hold, it is valid UTF-8, and
+// no control character is in it (PrintableJson).
 #pragma once
 
 #include <string>

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <iterator>
 
 #include "collective_summary_generated.h"
 #include "event_generated.h"
+#include "finding_generated.h"
 #include "pattern_generated.h"
+#include "schemas/finding.h"
 
 namespace eroica {
 namespace {
@@ -22,12 +25,54 @@ static_assert(sizeof(wire::Completeness) == 40 && alignof(wire::Completeness) ==
 static_assert(sizeof(wire::Step) == 24 && alignof(wire::Step) == 8);
 static_assert(sizeof(wire::PairSummary) == 40 && alignof(wire::PairSummary) == 8);
 
+// The enums of the wire are ours, value for value.
+template <auto wire_value, auto value>
+constexpr bool kSame = static_cast<decltype(value)>(wire_value) == value;
+static_assert(sizeof(wire::FindingKind) == 1 && sizeof(wire::Severity) == 1);
+static_assert(sizeof(wire::FindingState) == 1 && sizeof(wire::FunctionClass) == 1);
+static_assert(kSame<wire::FindingKind::slow_rank, FindingKind::kSlowRank>);
+static_assert(kSame<wire::FindingKind::imbalance, FindingKind::kImbalance>);
+static_assert(kSame<wire::FindingKind::communication, FindingKind::kCommunication>);
+static_assert(kSame<wire::FindingKind::hang, FindingKind::kHang>);
+static_assert(kSame<wire::FindingKind::step_time, FindingKind::kStepTime>);
+static_assert(kSame<wire::FindingKind::regression, FindingKind::kRegression>);
+static_assert(kSame<wire::FindingKind::contention, FindingKind::kContention>);
+static_assert(kSame<wire::FindingKind::monitoring_gap, FindingKind::kMonitoringGap>);
+static_assert(kSame<wire::Severity::info, Severity::kInfo>);
+static_assert(kSame<wire::Severity::minor, Severity::kMinor>);
+static_assert(kSame<wire::Severity::major, Severity::kMajor>);
+static_assert(kSame<wire::Severity::critical, Severity::kCritical>);
+static_assert(kSame<wire::FindingState::opened, FindingState::kOpened>);
+static_assert(kSame<wire::FindingState::updated, FindingState::kUpdated>);
+static_assert(kSame<wire::FindingState::resolved, FindingState::kResolved>);
+static_assert(kSame<wire::FunctionClass::gpu_compute, FunctionClass::kGpuCompute>);
+static_assert(kSame<wire::FunctionClass::memory_op, FunctionClass::kMemoryOp>);
+static_assert(kSame<wire::FunctionClass::collective, FunctionClass::kCollective>);
+static_assert(kSame<wire::FunctionClass::python, FunctionClass::kPython>);
+static_assert(kSame<wire::FunctionClass::cpu_op, FunctionClass::kCpuOp>);
+
 // What lies `offset` bytes into the struct.
 template <typename T, typename Struct>
 T At(const Struct& value, size_t offset) {
   T field;
   std::memcpy(&field, reinterpret_cast<const char*>(&value) + offset, sizeof field);
   return field;
+}
+
+// A subscriber in another language has the names of the JSON.
+TEST(WireLayout, EnumsOfAFindingAreCalledAsInItsJson) {
+  ASSERT_EQ(std::size(wire::EnumValuesFindingKind()), static_cast<size_t>(kFindingKindCount));
+  for (const wire::FindingKind kind : wire::EnumValuesFindingKind())
+    EXPECT_EQ(wire::EnumNameFindingKind(kind), ToString(static_cast<FindingKind>(kind)));
+  ASSERT_EQ(std::size(wire::EnumValuesSeverity()), static_cast<size_t>(kSeverityCount));
+  for (const wire::Severity severity : wire::EnumValuesSeverity())
+    EXPECT_EQ(wire::EnumNameSeverity(severity), ToString(static_cast<Severity>(severity)));
+  ASSERT_EQ(std::size(wire::EnumValuesFindingState()), static_cast<size_t>(kFindingStateCount));
+  for (const wire::FindingState state : wire::EnumValuesFindingState())
+    EXPECT_EQ(wire::EnumNameFindingState(state), ToString(static_cast<FindingState>(state)));
+  ASSERT_EQ(std::size(wire::EnumValuesFunctionClass()), static_cast<size_t>(kFunctionClassCount));
+  for (const wire::FunctionClass value : wire::EnumValuesFunctionClass())
+    EXPECT_EQ(wire::EnumNameFunctionClass(value), ToString(static_cast<FunctionClass>(value)));
 }
 
 TEST(WireLayout, ClockSnapshot) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "schemas/check.h"
 #include "schemas/codec.h"
 #include "schemas/drop_reason.h"
 #include "state_store/state_store.h"
@@ -26,6 +27,15 @@ enum class PunctuationType : uint8_t {
   kMinute = 2,      // another minute of wall time has passed; in no bounded run
 };
 
+// An output with headers of its own. Its value may be anything.
+struct EventRecord {
+  Topic topic = Topic::kFindings;
+  std::string key;
+  std::string value;
+  Headers headers;
+  int64_t timestamp_ms = 0;
+};
+
 class ProcessorContext {
  public:
   virtual ~ProcessorContext() = default;
@@ -33,6 +43,8 @@ class ProcessorContext {
   // StreamTask).
   virtual void Forward(Topic topic, std::string key, PayloadType type, Bytes payload,
                        int64_t timestamp_ms, const JobId& job) = 0;
+  // In the same cycle, too. A context of stages that send no such records need not have it.
+  virtual void ForwardEvent(EventRecord event);
   // The record that is being processed goes to the dead-letter topic, original bytes untouched,
   // with reason and position in its headers; counted.
   virtual void DeadLetter(DropReason reason) = 0;
@@ -44,6 +56,8 @@ class ProcessorContext {
   // Changes of this cycle; committed together with the input position.
   virtual StateChanges& changes() = 0;
 };
+
+inline void ProcessorContext::ForwardEvent(EventRecord) { EROICA_CHECK(false); }
 
 // The payload of an output. Nothing where it can be none: then it is dropped, whatever arrived, and
 // the stage goes on. The bytes live until the encoder's next call.

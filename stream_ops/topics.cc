@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "schemas/check.h"
+#include "schemas/printable_text.h"
 
 namespace eroica {
 
@@ -16,6 +17,7 @@ std::string_view TopicSuffix(Topic topic) {
     case Topic::kFindings: return "findings";
     case Topic::kControl: return "control";
     case Topic::kDeadLetter: return "deadletter";
+    case Topic::kFindingsJson: return "findings-json";
   }
   EROICA_CHECK(false);
 }
@@ -27,13 +29,13 @@ std::string TopicName(std::string_view prefix, Topic topic) {
 }
 
 std::string EventsKey(const JobId& job, RankId rank) {
-  return fmt::format("{}/{}", job.value, rank.value / kRanksPerShard);
+  return fmt::format("{}/{}", JobKey(job), rank.value / kRanksPerShard);
 }
 
 std::string CollectivesKey(const JobId& job, CommId communicator) {
-  return fmt::format("{}/{:016x}", job.value, communicator.value);
+  return fmt::format("{}/{:016x}", JobKey(job), communicator.value);
 }
 
-std::string JobKey(const JobId& job) { return job.value; }
+std::string JobKey(const JobId& job) { return PercentEncoded(job.value); }
 
 }  // namespace eroica

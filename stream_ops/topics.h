@@ -15,9 +15,10 @@ enum class Topic : uint8_t {
   kPatterns = 2,
   kFindings = 3,
   kControl = 4,
-  kDeadLetter = 5
+  kDeadLetter = 5,
+  kFindingsJson = 6  // the same findings, for subscribers without FlatBuffers; where it is wanted
 };
-inline constexpr int kTopicCount = 6;
+inline constexpr int kTopicCount = 7;
 
 inline constexpr std::string_view kDefaultTopicPrefix = "eroica";
 // "eroica.events" and so on.
@@ -32,6 +33,7 @@ inline constexpr std::string_view kHeaderReplay = "replay-id";
 // bears none: a replay reads that again, and makes the rest anew.
 inline constexpr std::string_view kHeaderStage = "stage";
 
+// The keys hold the job's name without control characters (PercentEncoded).
 // One huge job spreads over partitions, a small one stays together.
 inline constexpr uint32_t kRanksPerShard = 64;
 std::string EventsKey(const JobId& job, RankId rank);               // job/shard

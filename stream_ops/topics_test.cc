@@ -33,5 +33,12 @@ TEST(Topics, CommunicatorsOfOneJobHaveDifferentKeys) {
   EXPECT_EQ(JobKey(job), "llama");
 }
 
+TEST(Topics, NoControlCharacterOfAJobsNameReachesAKey) {
+  const JobId job{"night\n\x1b[2J 100%"};
+  EXPECT_EQ(JobKey(job), "night%0A%1B[2J 100%25");
+  EXPECT_EQ(EventsKey(job, RankId{0}), "night%0A%1B[2J 100%25/0");
+  EXPECT_EQ(CollectivesKey(job, CommId{1}), "night%0A%1B[2J 100%25/0000000000000001");
+}
+
 }  // namespace
 }  // namespace eroica

@@ -18,6 +18,7 @@
 #include "ops/cli/stages.h"
 #include "ops/cli/wrapped_text.h"
 #include "schemas/finding_json.h"
+#include "schemas/printable_text.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/runtime/bounded_run.h"
@@ -84,7 +85,9 @@ std::string AsJson(const Diagnosis& diagnosis) {
   for (size_t i = 0; i < diagnosis.findings.size(); ++i)
     json += (i == 0 ? "" : ",") + ToJson(diagnosis.findings[i]);
   return json + fmt::format("],\"cannot_tell\":{},\"left_open\":{}}}\n", diagnosis.undecided(),
-                            nlohmann::json(diagnosis.gaps.sentences).dump());
+                            PrintableJson(nlohmann::json(diagnosis.gaps.sentences)
+                                              .dump(-1, ' ', false,
+                                                    nlohmann::json::error_handler_t::replace)));
 }
 
 std::string GapsText(const CaptureGaps& gaps) {

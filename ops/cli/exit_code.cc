@@ -6,14 +6,14 @@
 #include <sstream>
 #include <string>
 
-#include "ops/cli/wrapped_text.h"
+#include "schemas/printable_text.h"
 
 namespace eroica {
 
 int ExitWithError(const absl::Status& status) {
   std::istringstream lines{std::string(status.message())};
   for (std::string line; std::getline(lines, line);)
-    std::cerr << program_invocation_short_name << ": " << WithoutControls(line) << "\n";
+    std::cerr << program_invocation_short_name << ": " << Printable(line) << "\n";
   return kExitError;
 }
 

@@ -9,6 +9,7 @@
 #include "ops/cli/finding_text.h"
 #include "ops/cli/wrapped_text.h"
 #include "schemas/finding_json.h"
+#include "schemas/printable_text.h"
 
 namespace eroica {
 namespace {
@@ -64,7 +65,7 @@ std::string EvidenceText(const ChangedFinding& changed) {
     const auto number = [](const Measure* measure, double Measure::*member) {
       return measure == nullptr ? "-" : MeasureText(measure->*member, measure->unit);
     };
-    rows.push_back({WithoutControls(name), number(before, &Measure::culprit),
+    rows.push_back({Printable(name), number(before, &Measure::culprit),
                     number(after, &Measure::culprit), number(before, &Measure::peers),
                     number(after, &Measure::peers)});
   }
@@ -73,7 +74,7 @@ std::string EvidenceText(const ChangedFinding& changed) {
 
 std::string Short(const std::string& value) {
   constexpr size_t kBytesMax = 160;
-  const std::string clean = WithoutControls(value);
+  const std::string clean = Printable(value);
   return clean.size() <= kBytesMax ? clean : clean.substr(0, kBytesMax) + "...";
 }
 
@@ -145,8 +146,8 @@ FindingComparison CompareFindings(const std::vector<Finding>& before,
 std::string ComparisonText(const FindingComparison& comparison, const std::string& before_name,
                            const std::string& after_name) {
   std::string text =
-      fmt::format("{} -> {}: {} same, {} new, {} gone, {} changed\n", WithoutControls(before_name),
-                  WithoutControls(after_name), comparison.same.size(), comparison.added.size(),
+      fmt::format("{} -> {}: {} same, {} new, {} gone, {} changed\n", Printable(before_name),
+                  Printable(after_name), comparison.same.size(), comparison.added.size(),
                   comparison.gone.size(), comparison.changed.size());
   text += LinesOf(comparison.same, '=') + LinesOf(comparison.added, '+') +
           LinesOf(comparison.gone, '-');

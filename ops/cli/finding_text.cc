@@ -11,13 +11,14 @@
 #include "diagnosis/report/finding_measures.h"
 #include "ops/cli/wrapped_text.h"
 #include "schemas/function.h"
+#include "schemas/printable_text.h"
 
 namespace eroica {
 namespace {
 
 // "arrived_last" is a name for programs.
 std::string Spaced(std::string_view name) {
-  std::string text(name);
+  std::string text = Printable(name);
   std::replace(text.begin(), text.end(), '_', ' ');
   return text;
 }
@@ -26,7 +27,7 @@ std::string CulpritText(const Culprit& culprit) {
   std::string text = culprit.rank >= 0 ? fmt::format("rank {}", culprit.rank) : "no rank";
   if (culprit.peer >= 0) text += fmt::format(" and its link to rank {}", culprit.peer);
   std::string where;
-  if (!culprit.host.empty()) where = "host " + culprit.host;
+  if (!culprit.host.empty()) where = "host " + Printable(culprit.host);
   if (culprit.device >= 0)
     where += fmt::format("{}device {}", where.empty() ? "" : ", ", culprit.device);
   return where.empty() ? text : fmt::format("{} ({})", text, where);
@@ -96,7 +97,7 @@ std::string Lasted(const Finding& finding) {
 std::string Chain(const Finding& finding) {
   std::string text;
   for (const Effect& effect : finding.chain)
-    text += (text.empty() ? "" : "\n-> ") + effect.description;
+    text += (text.empty() ? "" : "\n-> ") + Printable(effect.description);
   return text;
 }
 
@@ -119,14 +120,16 @@ std::string Basis(const Finding& finding) {
 
 std::string What(const Finding& finding) {
   if (finding.function.empty()) return "";
-  std::string text = fmt::format("{} ({})", finding.function, ToString(finding.function_class));
-  if (!finding.stack.empty()) text += fmt::format("\ncalled by {}", finding.stack);
+  std::string text =
+      fmt::format("{} ({})", Printable(finding.function), ToString(finding.function_class));
+  if (!finding.stack.empty()) text += fmt::format("\ncalled by {}", Printable(finding.stack));
   return text;
 }
 
 std::string Caveats(const Finding& finding) {
   std::string text;
-  for (const std::string& caveat : finding.caveats) text += (text.empty() ? "" : "\n") + caveat;
+  for (const std::string& caveat : finding.caveats)
+    text += (text.empty() ? "" : "\n") + Printable(caveat);
   return text;
 }
 
@@ -142,7 +145,8 @@ std::string MeasureText(double value, std::string_view unit) {
 std::string FindingText(const Finding& finding, const FindingTextOptions& options) {
   constexpr size_t kLabelWidth = 14;
   std::string text =
-      Wrapped(fmt::format("[{}] {}", ToString(finding.severity), finding.title), options.width, 0) +
+      Wrapped(fmt::format("[{}] {}", ToString(finding.severity), Printable(finding.title)),
+              options.width, 0) +
       "\n";
   const auto section = [&](std::string_view label, const std::string& content) {
     if (content.empty()) return;
@@ -157,22 +161,21 @@ std::string FindingText(const Finding& finding, const FindingTextOptions& option
   section("victims", Victims(finding, options.victims_max));
   section("evidence", Evidence(finding));
   section("chain", Chain(finding));
-  section("why", finding.explanation);
+  section("why", Printable(finding.explanation));
   section("caveats", Caveats(finding));
   section("confidence", Basis(finding));
-  section("next", finding.suggested_action);
+  section("next", Printable(finding.suggested_action));
   section("kind", finding.subkind.empty()
                       ? std::string(ToString(finding.kind))
                       : fmt::format("{} ({})", ToString(finding.kind), Spaced(finding.subkind)));
-  section("id", fmt::format("{} {}", finding.id, ToString(finding.state)));
+  section("id", fmt::format("{} {}", Printable(finding.id), ToString(finding.state)));
   return text;
 }
 
 std::string FindingLine(const Finding& finding) {
-  return WithoutControls(fmt::format("{:<8} {} {:<8} job {}: {}", ToString(finding.severity),
-                                     finding.id.substr(0, 12), ToString(finding.state),
-                                     finding.job.value, finding.title)) +
-         "\n";
+  return fmt::format("{:<8} {} {:<8} job {}: {}\n", ToString(finding.severity),
+                     Printable(finding.id.substr(0, 12)), ToString(finding.state),
+                     Printable(finding.job.value), Printable(finding.title));
 }
 
 }  // namespace eroica

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
+#include <string>
 
 namespace eroica {
 namespace {
@@ -111,11 +113,24 @@ TEST(FindingLine, IsOneLine) {
       "major    0123456789ab opened   job dlrm: Rank 7 arrived last at 5 of 8 collectives.\n");
 }
 
-TEST(FindingLine, NamesDoNotMoveTheCursor) {
-  Finding finding;
-  finding.job = JobId("\x1b[2Jnight");
-  finding.title = "\x1b]0;x\x07title";
-  EXPECT_THAT(FindingLine(finding), AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
+// Every text of a finding is made of names that somebody outside has chosen.
+TEST(FindingText, HostileNamesForgeNoLineAndDriveNoTerminal) {
+  const std::string hostile = "x\n[critical] \x1b[2J\r\u202e\xff" + std::string(5'000, 'y');
+  Finding finding = LateRank();
+  for (std::string* text :
+       {&finding.id, &finding.job.value, &finding.subkind, &finding.function, &finding.stack,
+        &finding.title, &finding.explanation, &finding.suggested_action, &finding.caveats[0],
+        &finding.culprits[0].host, &finding.evidence[0].name, &finding.chain[0].description})
+    *text = hostile;
+  const std::string in_full = FindingText(finding);
+  const std::string line = FindingLine(finding);
+  for (const std::string& text : {in_full, line}) {
+    EXPECT_THAT(text, HasSubstr("\\n[critical] \\x1b[2J\\r\\u202e\\xff"));
+    EXPECT_THAT(text, Not(HasSubstr("\n[critical]")));
+    EXPECT_THAT(text, Not(HasSubstr("\u202e")));
+    for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7f)) << int{c};
+  }
+  EXPECT_EQ(std::ranges::count(line, '\n'), 1);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "schemas/printable_text.h"
+
 namespace eroica {
 namespace {
 
@@ -21,10 +23,10 @@ std::string HostRecordText(const HostRecord& record) {
     kinds.push_back(fmt::format("{} {}", count, ToString(kind)));
   std::vector<std::string> jobs;
   for (const auto& [job, count] : record.findings_of)
-    jobs.push_back(fmt::format("{} ({})", job, count));
+    jobs.push_back(fmt::format("{} ({})", Printable(job), count));
   std::string text =
       fmt::format("{}{}: {} in {}, {} open: {}", record.recurring() ? "RECURRING " : "",
-                  record.host, Counted(record.findings(), "finding"),
+                  Printable(record.host), Counted(record.findings(), "finding"),
                   Counted(record.findings_of.size(), "job"), record.open, fmt::join(kinds, ", "));
   if (!record.devices.empty()) text += fmt::format("; device {}", fmt::join(record.devices, ", "));
   text += fmt::format("; at worst {:.0f} GPU-seconds lost an hour\n",
@@ -42,7 +44,7 @@ std::string HostRecordJson(const HostRecord& record) {
   json["devices"] = record.devices;
   for (const auto& [kind, count] : record.kinds) json["kinds"][std::string(ToString(kind))] = count;
   for (const auto& [job, count] : record.findings_of) json["jobs"][job] = count;
-  return json.dump();
+  return PrintableJson(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 }  // namespace eroica

@@ -41,5 +41,16 @@ TEST(HostRecordText, JsonSaysTheSame) {
   EXPECT_EQ(json["devices"], nlohmann::json::array({3}));
 }
 
+TEST(HostRecordText, HostileNamesStayOnTheirLines) {
+  const HostRecord hostile{.host = "node\n\x1b[2J",
+                           .findings_of = {{"job\r\xff", 1}},
+                           .kinds = {{FindingKind::kHang, 1}},
+                           .devices = {}};
+  EXPECT_EQ(HostRecordText(hostile),
+            "node\\n\\x1b[2J: 1 finding in 1 job, 0 open: 1 hang; at worst 0 GPU-seconds lost an "
+            "hour\n  jobs: job\\r\\xff (1)\n");
+  EXPECT_EQ(nlohmann::json::parse(HostRecordJson(hostile))["host"], "node\n\x1b[2J");
+}
+
 }  // namespace
 }  // namespace eroica

@@ -6,6 +6,7 @@
 
 #include "ops/cli/progress_bar.h"
 #include "schemas/check.h"
+#include "schemas/printable_text.h"
 
 namespace eroica {
 namespace {
@@ -86,7 +87,7 @@ std::string ImportReportJson(const ImportReport& report) {
                    {"batches", report.batches},
                    {"files", std::move(files)},
                    {"warnings", report.warnings}});
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return PrintableJson(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace eroica

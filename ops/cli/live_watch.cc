@@ -20,7 +20,9 @@
 #include "ops/cli/state_folder.h"
 #include "ops/cli/wrapped_text.h"
 #include "schemas/finding_json.h"
+#include "schemas/printable_text.h"
 #include "state_store/rocksdb_store.h"
+#include "stream_ops/kafka/kafka_log.h"
 #include "stream_ops/runtime/bounded_run.h"
 #include "stream_ops/runtime/stage_threads.h"
 
@@ -63,7 +65,7 @@ class Screen {
       std::cerr << fmt::format("== eroica, {}: resolved: {}", Since(start_), FindingLine(finding))
                 << std::flush;
     }
-    titles_[finding.id] = finding.title;
+    titles_[finding.id] = Printable(finding.title);
   }
 
   // gaps: of what was recorded of the job; none where nobody knows.
@@ -142,10 +144,16 @@ absl::Status RunNode(const LiveWatchOptions& options, Log& log, FindingReader& r
   return ShowNew(reader, kPoll, screen);
 }
 
+absl::StatusOr<std::unique_ptr<Log>> OpenWatched(const LiveWatchOptions& options) {
+  if (options.config.kafka.bootstrap.empty()) return OpenLog(options.config, LogAccess::kWrite);
+  return KafkaLog::Open({.bootstrap_servers = options.config.kafka.bootstrap,
+                         .properties = options.kafka_properties});
+}
+
 }  // namespace
 
 absl::Status WatchLive(const LiveWatchOptions& options) {
-  const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(options.config, LogAccess::kWrite);
+  const absl::StatusOr<std::unique_ptr<Log>> log = OpenWatched(options);
   if (!log.ok()) return log.status();
   const absl::StatusOr<std::unique_ptr<FindingReader>> reader =
       FindingReader::Open(**log, options.config.node.topic_prefix);

@@ -5,6 +5,7 @@
 
 #include <absl/status/status.h>
 
+#include <map>
 #include <string>
 
 #include "ops/config/node_config.h"
@@ -13,6 +14,8 @@ namespace eroica {
 
 struct LiveWatchOptions {
   NodeConfig config;
+  // Over Kafka: librdkafka's properties as the ranks have them, secrets included.
+  std::map<std::string, std::string> kafka_properties;
   std::string job;
   bool run_node = true;   // false: only show what others find
   bool json = false;      // findings as JSON lines

@@ -2,9 +2,16 @@
 // piped.
 #pragma once
 
+#include <spdlog/formatter.h>
+
+#include <memory>
 #include <string>
 
 namespace eroica {
+
+// A line is a time, a level and the message, of which Printable is shown: names from outside forge
+// no second line and drive no terminal.
+std::unique_ptr<spdlog::formatter> LogFormatter();
 
 // Once, before any thread starts. Errors only: what a short command has to say of its failure, it
 // says itself.

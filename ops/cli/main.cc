@@ -23,6 +23,7 @@ constexpr const char* kFooter = R"(Examples:
   eroica findings --bootstrap localhost:9092 --follow
   eroica record --bootstrap localhost:9092 --job night -o incident/   keep what led to them
   eroica replay --recording incident/                what the stages make of it, once more
+  eroica deadletter list --bootstrap localhost:9092  the records that could not be used, and why
 
 Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell. `eroica COMMAND --help` tells more.)";
 
@@ -57,5 +58,6 @@ int main(int argc, char** argv) {
   eroica::AddRecordCommand(app, &exit_code);
   eroica::AddReplayCommand(app, &exit_code);
   eroica::AddTopicsCommand(app, &exit_code);
+  eroica::AddDeadLetterCommand(app, &exit_code);
   return eroica::RunCommandLine(app, argc, argv, exit_code);
 }

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <thread>
@@ -21,10 +22,14 @@
 #include "ops/config/config_text.h"
 #include "state_store/rocksdb_store.h"
 #include "stream_ops/runtime/bounded_run.h"
+#include "stream_ops/runtime/node_health.h"
 #include "stream_ops/runtime/stage_threads.h"
 
 namespace eroica {
 namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 struct NodeFlags {
   ConfigFlags config;
@@ -48,6 +53,33 @@ std::string ProbeLine(const std::string& stage, const StageProbe& probe) {
       outputs_dropped, probe.records_ignored, probe.retries, probe.corrupt_bytes);
 }
 
+// The log says when the node becomes unhealthy and when it is well again.
+void Observe(const std::map<std::string, StageProbe>& probes, NodeHealth* health) {
+  if (!health->Observe(probes, steady_clock::now())) return;
+  if (health->healthy()) spdlog::info("node: healthy again");
+  for (const std::string& reason : health->reasons())
+    spdlog::warn("node: unhealthy reason=\"{}\"", reason);
+}
+
+// Until somebody says stop.
+void Watch(const StageThreads& threads, const std::stop_token& stop, NodeHealth* health) {
+  constexpr milliseconds kLook{50};
+  constexpr milliseconds kObserve{1'000};
+  for (auto due = steady_clock::now(); !stop.stop_requested() && !StopRequested();) {
+    if (steady_clock::now() >= due) {
+      Observe(threads.Probes(), health);
+      due += kObserve;
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+void PrintLastWords(const std::map<std::string, StageProbe>& probes, NodeHealth* health) {
+  Observe(probes, health);
+  for (const auto& [stage, probe] : probes) std::cerr << ProbeLine(stage, probe);
+  std::cerr << "node: " << health->Summary() << "\n";
+}
+
 absl::Status RunThreads(Log& log, StateStore& store, const NodeConfig& config) {
   StageThreads threads(log, store, EroicaTopology(config, RunLength::kEndless), config.node.roles,
                        ThreadOptions(config));
@@ -55,14 +87,15 @@ absl::Status RunThreads(Log& log, StateStore& store, const NodeConfig& config) {
   spdlog::info("node: running roles={} log={} state={}", fmt::join(config.node.roles, ","),
                config.node.recording.empty() ? config.kafka.bootstrap : config.node.recording,
                StateFolder(config));
-  const std::jthread watcher([&threads](const std::stop_token& stop) {
-    while (!stop.stop_requested() && !StopRequested())
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  NodeHealth health(HealthOptions(config), steady_clock::now());
+  std::jthread watcher([&](const std::stop_token& stop) {
+    Watch(threads, stop, &health);
     threads.RequestStop();
   });
   absl::Status status = threads.Wait();
   status.Update(threads.Stop());
-  for (const auto& [stage, probe] : threads.Probes()) std::cerr << ProbeLine(stage, probe);
+  watcher = {};  // stops and joins it
+  PrintLastWords(threads.Probes(), &health);
   return status;
 }
 
@@ -74,13 +107,19 @@ absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config) {
                   .replay_id = config.node.replay_id,
                   .poll_records_max = static_cast<size_t>(config.runtime.poll_records_max),
                   .changelog = !config.kafka.bootstrap.empty()});
+  const auto probes = [&] {
+    std::map<std::string, StageProbe> of_stages;
+    for (const Stage& stage : topology.stages()) of_stages[stage.name] = run.probe(stage.name);
+    return of_stages;
+  };
+  NodeHealth health(HealthOptions(config), steady_clock::now());
   for (bool more = true; more && !StopRequested();) {
     const absl::StatusOr<bool> step = run.Step();
     if (!step.ok()) return step.status();
     more = *step;
+    Observe(probes(), &health);
   }
-  for (const Stage& stage : topology.stages())
-    std::cerr << ProbeLine(stage.name, run.probe(stage.name));
+  PrintLastWords(probes(), &health);
   return absl::OkStatus();
 }
 

@@ -22,7 +22,7 @@ TEST(Program, HelpHasExamplesAndIsNoError) {
 }
 
 TEST(Program, EverySubcommandHasHelpWithExamples) {
-  for (const char* command : {"findings", "import", "topics"}) {
+  for (const char* command : {"deadletter", "findings", "import", "topics"}) {
     const ProgramRun run = RunProgram({command, "--help"});
     EXPECT_EQ(run.exit_code, kExitNothingFound) << command;
     EXPECT_THAT(run.out, HasSubstr("Examples:")) << command;
@@ -55,6 +55,12 @@ TEST(Program, UnknownConfigurationKeyStopsTheStart) {
   EXPECT_EQ(run.exit_code, kExitError);
   EXPECT_EQ(run.err, "eroica: " + file +
                          ":2: unknown key 'node.topic_prefx'; did you mean 'node.topic_prefix'?\n");
+}
+
+TEST(Program, ErrorsShowNamesFromOutsideWithoutTheirControlCharacters) {
+  const ProgramRun run = RunProgram({"findings", "--recording", "no/\x1b[2Jsuch\r"});
+  EXPECT_EQ(run.exit_code, kExitError);
+  EXPECT_THAT(run.err, HasSubstr("no/\\x1b[2Jsuch\\r"));
 }
 
 TEST(Program, NoTransportAndMissingFilesSayWhatToDo) {

@@ -20,6 +20,7 @@
 #include "ops/cli/stop_signal.h"
 #include "ops/cli/time_text.h"
 #include "ops/cli/wrapped_text.h"
+#include "schemas/printable_text.h"
 #include "stream_ops/topics.h"
 
 namespace eroica {
@@ -66,8 +67,8 @@ std::string ManifestText(const Manifest& manifest) {
   if (manifest.jobs.empty()) return text;
   std::vector<std::vector<std::string>> rows = {{"job", "ranks", "records", "first", "last"}};
   for (const auto& [name, job] : manifest.jobs) {
-    rows.push_back({WithoutControls(name), fmt::format("{}", job.ranks),
-                    fmt::format("{}", job.records), TimeText(job.first_ms), TimeText(job.last_ms)});
+    rows.push_back({Printable(name), fmt::format("{}", job.ranks), fmt::format("{}", job.records),
+                    TimeText(job.first_ms), TimeText(job.last_ms)});
   }
   return text + AlignedColumns(rows) + "\n";
 }

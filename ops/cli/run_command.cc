@@ -14,7 +14,10 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +27,7 @@
 #include "ops/cli/job_process.h"
 #include "ops/cli/live_watch.h"
 #include "ops/cli/run_recording.h"
+#include "producers/core/producer_config.h"
 
 namespace eroica {
 namespace {
@@ -53,6 +57,16 @@ std::string NowText() {
 std::optional<std::string> FromEnvironment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+// What the ranks will read; what is wrong in other variables is theirs to say.
+absl::StatusOr<std::map<std::string, std::string>> KafkaPropertiesOfRanks() {
+  const auto only_kafka = [](const std::string& name) {
+    return name == "EROICA_KAFKA" ? FromEnvironment(name) : std::nullopt;
+  };
+  absl::StatusOr<ProducerConfig> config = ReadProducerConfig(only_kafka, {});
+  if (!config.ok()) return config.status();
+  return std::move(config->kafka_properties);
 }
 
 // The job's ranks share it; it goes with the job.
@@ -175,8 +189,14 @@ int Run(const RunFlags& flags) {
       .exchange = (*exchange)->path(),
       .window_steps = flags.window_steps,
       .level = flags.level < 0 ? std::nullopt : std::optional<int>(flags.level)};
-  const absl::StatusOr<Watcher> watcher = StartWatcher(
-      {.config = config, .job = capture.job, .run_node = flags.kafka.empty(), .json = flags.json});
+  absl::StatusOr<std::map<std::string, std::string>> kafka_properties = KafkaPropertiesOfRanks();
+  if (!kafka_properties.ok()) return ExitWithError(kafka_properties.status());
+  const absl::StatusOr<Watcher> watcher =
+      StartWatcher({.config = config,
+                    .kafka_properties = *std::move(kafka_properties),
+                    .job = capture.job,
+                    .run_node = flags.kafka.empty(),
+                    .json = flags.json});
   if (!watcher.ok()) return ExitWithError(watcher.status());
   absl::StatusOr<JobProcess> job =
       JobProcess::Start(flags.command, VariablesFor(capture, *files, FromEnvironment));

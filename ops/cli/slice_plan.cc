@@ -9,6 +9,7 @@
 
 #include "ops/cli/time_text.h"
 #include "ops/cli/wrapped_text.h"
+#include "schemas/printable_text.h"
 #include "stream_ops/topics.h"
 
 namespace eroica {
@@ -48,7 +49,7 @@ std::string JobsText(const SlicePlan& plan) {
   size_t count = 0;
   for (const std::string& job : plan.jobs) {
     if (++count > kJobsMax) return text + fmt::format(" and {} more", plan.jobs.size() - kJobsMax);
-    text += (count == 1 ? "" : ", ") + WithoutControls(job);
+    text += (count == 1 ? "" : ", ") + Printable(job);
   }
   return text.empty() ? "none" : text;
 }

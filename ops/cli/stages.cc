@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "schemas/printable_text.h"
 #include "stream_ops/align/align_processor.h"
 #include "stream_ops/diagnose/diagnose_processor.h"
 #include "stream_ops/summarize/summarize_processor.h"
@@ -35,6 +36,8 @@ Topology EroicaTopology(const NodeConfig& config, RunLength length,
       .wall_clock_ns = wall_clock_ns,
       .replay_id = config.node.replay_id,
       .jobs = jobs,
+      .event_source = "/" + PercentEncoded(config.node.topic_prefix),
+      .json_topic = config.findings.json_topic,
       .findings_retention_ns = config.state.findings_retention_days * kNsPerDay};
   AlignOptions align{.jobs = jobs};
   align.pending_rows_max = static_cast<uint64_t>(config.align.pending_rows_max);
@@ -61,6 +64,12 @@ StageThreadsOptions ThreadOptions(const NodeConfig& config) {
   options.group_instance_prefix = config.kafka.instance_id;
   options.threads_per_stage = static_cast<int>(config.runtime.threads_per_stage);
   return options;
+}
+
+NodeHealthOptions HealthOptions(const NodeConfig& config) {
+  return {.dead_letter_share_max = config.health.dead_letter_share_max,
+          .dead_letters_min = static_cast<uint64_t>(config.health.dead_letters_min),
+          .period = std::chrono::seconds(config.health.period_seconds)};
 }
 
 }  // namespace eroica

@@ -1,11 +1,12 @@
 // The topology of the program: the three stages, with the options that the configuration gives
-// them.
+// them and what watches them.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
 #include "ops/config/node_config.h"
+#include "stream_ops/runtime/node_health.h"
 #include "stream_ops/runtime/stage_threads.h"
 #include "stream_ops/runtime/topology.h"
 
@@ -19,5 +20,6 @@ enum class RunLength { kBounded, kEndless };
 Topology EroicaTopology(const NodeConfig& config, RunLength length,
                         std::function<int64_t()> wall_clock_ns = nullptr);
 StageThreadsOptions ThreadOptions(const NodeConfig& config);
+NodeHealthOptions HealthOptions(const NodeConfig& config);
 
 }  // namespace eroica

@@ -14,19 +14,22 @@ TopicLayout LayoutOf(const NodeConfig& config) {
   const NodeConfig::Topics& topics = config.topics;
   return {.partitions = {topics.events_partitions, topics.collectives_partitions,
                          topics.patterns_partitions, topics.findings_partitions,
-                         topics.control_partitions, topics.deadletter_partitions},
+                         topics.control_partitions, topics.deadletter_partitions,
+                         config.findings.json_topic ? topics.findings_partitions : 0},
           .replication_factor = static_cast<int16_t>(topics.replication)};
 }
 
 std::vector<TopicSpec> PlanTopics(const NodeConfig& config) {
   const NodeConfig::Topics& topics = config.topics;
-  // By Topic. Control is compacted and kept for ever.
+  // By Topic, of which only the last may be missing in the plan. Control is compacted and kept for
+  // ever.
   const std::array<int64_t, kTopicCount> retention_ms = {topics.events_retention_ms,
                                                          topics.events_retention_ms,
                                                          topics.patterns_retention_ms,
                                                          topics.findings_retention_ms,
                                                          -1,
-                                                         topics.deadletter_retention_ms};
+                                                         topics.deadletter_retention_ms,
+                                                         topics.findings_retention_ms};
   std::vector<TopicSpec> plan = TopicSpecs(config.node.topic_prefix, LayoutOf(config));
   for (size_t i = 0; i < plan.size(); ++i) {
     plan[i].config["retention.ms"] = std::to_string(retention_ms[i]);

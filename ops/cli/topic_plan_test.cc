@@ -21,8 +21,8 @@ TEST(TopicPlan, HoldsEveryTopicUnderThePrefix) {
   config.node.topic_prefix = "site";
   config.topics.events_partitions = 5;
   const std::vector<TopicSpec> plan = PlanTopics(config);
-  ASSERT_THAT(plan, SizeIs(kTopicCount));
-  for (int i = 0; i < kTopicCount; ++i)
+  ASSERT_THAT(plan, SizeIs(kTopicCount - 1));
+  for (int i = 0; i < kTopicCount - 1; ++i)
     EXPECT_EQ(plan[static_cast<size_t>(i)].name, TopicName("site", static_cast<Topic>(i)));
   EXPECT_EQ(plan[0].partitions, 5);
 }
@@ -32,12 +32,24 @@ TEST(TopicPlan, NodesOverKafkaKeepChangelogs) {
   config.kafka.bootstrap = "localhost:9092";
   config.topics.collectives_partitions = 5;
   const std::vector<TopicSpec> plan = PlanTopics(config);
-  ASSERT_THAT(plan, SizeIs(kTopicCount + 3));
-  const TopicSpec& align = plan[kTopicCount + 1];
+  ASSERT_THAT(plan, SizeIs(kTopicCount - 1 + 3));
+  const TopicSpec& align = plan[kTopicCount];
   EXPECT_EQ(align.name, "eroica.align-changelog");
   EXPECT_EQ(align.partitions, 5);
   EXPECT_EQ(align.config.at("cleanup.policy"), "compact");
   EXPECT_FALSE(align.config.contains("retention.ms"));
+}
+
+TEST(TopicPlan, HoldsTheJsonTopicWhereItIsWanted) {
+  NodeConfig config;
+  config.findings.json_topic = true;
+  config.topics.findings_partitions = 3;
+  config.topics.findings_retention_ms = 60'000;
+  const std::vector<TopicSpec> plan = PlanTopics(config);
+  ASSERT_THAT(plan, SizeIs(kTopicCount));
+  EXPECT_EQ(plan.back().name, "eroica.findings-json");
+  EXPECT_EQ(plan.back().partitions, 3) << "as the findings topic: one key, one partition";
+  EXPECT_EQ(plan.back().config.at("retention.ms"), "60000");
 }
 
 TEST(TopicPlan, OnlyControlIsCompacted) {

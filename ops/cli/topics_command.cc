@@ -10,6 +10,7 @@
 #include "ops/cli/exit_code.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/topic_plan.h"
+#include "schemas/printable_text.h"
 
 namespace eroica {
 namespace {
@@ -30,12 +31,13 @@ void Print(const std::string& topic, const Outcome& outcome, bool json) {
     std::cout << nlohmann::ordered_json{{"topic", topic},
                                         {"state", outcome.state},
                                         {"problems", outcome.problems}}
-                     .dump()
+                     .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
               << "\n";
     return;
   }
-  std::cout << fmt::format("{:<24} {}\n", topic, outcome.state);
-  for (const std::string& problem : outcome.problems) std::cout << "  " << problem << "\n";
+  std::cout << fmt::format("{:<24} {}\n", Printable(topic), outcome.state);
+  for (const std::string& problem : outcome.problems)
+    std::cout << "  " << Printable(problem) << "\n";
 }
 
 absl::StatusOr<Outcome> CheckTopic(LogAdmin& admin, const TopicSpec& planned) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schemas/printable_text.h"
+
 namespace eroica {
 namespace {
 
@@ -36,19 +38,11 @@ void AppendWords(std::string_view line, size_t width, size_t indent, std::string
 
 }  // namespace
 
-std::string WithoutControls(std::string_view text) {
-  std::string clean(text);
-  std::replace_if(
-      clean.begin(), clean.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  return clean;
-}
-
 std::string Wrapped(std::string_view text, size_t width, size_t indent) {
   std::string out;
   for (bool first = true;; first = false) {
     const size_t end = text.find('\n');
-    const std::string line = WithoutControls(text.substr(0, end));
+    const std::string line = Printable(text.substr(0, end));
     if (!first) out += '\n' + std::string(indent, ' ');
     if (line.find("  ") != std::string::npos) {
       out += line;
@@ -60,7 +54,7 @@ std::string Wrapped(std::string_view text, size_t width, size_t indent) {
   }
 }
 
-std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows) {
+std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows, size_t left) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -71,7 +65,8 @@ std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows) {
     if (!text.empty()) text += '\n';
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string blanks(widths[i] - Columns(row[i]), ' ');
-      text += i == 0 ? row[i] + blanks : "  " + blanks + row[i];
+      if (i > 0) text += "  ";
+      text += i < left ? row[i] + blanks : blanks + row[i];
     }
   }
   return text;

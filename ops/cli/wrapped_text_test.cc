@@ -21,13 +21,17 @@ TEST(Wrapped, KeepsLineEndsAndTables) {
 }
 
 TEST(Wrapped, NamesFromATraceCannotDriveTheTerminal) {
-  EXPECT_EQ(Wrapped("a\x1b[31mb\r\x7f", 80, 0), "a?[31mb??");
+  EXPECT_EQ(Wrapped("a\x1b[31mb\r\x7f", 80, 0), "a\\x1b[31mb\\r\\x7f");
 }
 
 TEST(AlignedColumns, FirstLeftOthersRight) {
   EXPECT_EQ(AlignedColumns({{"", "peers"}, {"wait", "1"}}), "      peers\nwait      1");
   EXPECT_EQ(AlignedColumns({{"\u00b5", "a"}, {"bb", "b"}}), "\u00b5   a\nbb  b");
   EXPECT_EQ(AlignedColumns({}), "");
+}
+
+TEST(AlignedColumns, SeveralMayBeLeft) {
+  EXPECT_EQ(AlignedColumns({{"a", "b", "c"}, {"aa", "bb", "12"}}, 2), "a   b    c\naa  bb  12");
 }
 
 }  // namespace

@@ -102,6 +102,12 @@ class Reader {
       Problem(node.source(), std::string(status.message()));
       return;
     }
+    // One more entry leaves the others: --set adds to what the file says.
+    if (const auto* added = std::get_if<OptionTable>(&*value)) {
+      OptionTable all = std::get<OptionTable>(option.get(*config_));
+      for (const auto& [key, text] : *added) all[key] = text;
+      value = std::move(all);
+    }
     option.set(config_, *std::move(value));
   }
 

@@ -124,6 +124,9 @@ TEST(ConfigAssignment, TakesTomlAndBareStrings) {
   EXPECT_EQ(config.node.topic_prefix, "some/folder");
   EXPECT_THAT(config.node.roles, ElementsAre("align"));
   EXPECT_THAT(config.kafka.properties, ElementsAre(Pair("security.protocol", "SSL")));
+  ASSERT_TRUE(ApplyAssignment("kafka.properties.ssl.ca.location=ca.pem", &config).ok());
+  EXPECT_THAT(config.kafka.properties,
+              ElementsAre(Pair("security.protocol", "SSL"), Pair("ssl.ca.location", "ca.pem")));
 }
 
 TEST(ConfigAssignment, RefusesWhatIsNone) {

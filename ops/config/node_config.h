@@ -62,6 +62,10 @@ struct NodeConfig {
     int64_t pending_rows_max = int64_t{16} << 20;
   } align;
 
+  struct Findings {
+    bool json_topic = false;
+  } findings;
+
   struct Runtime {
     std::string processing_guarantee = "at_least_once";
     int64_t threads_per_stage = 1;
@@ -71,6 +75,12 @@ struct NodeConfig {
     int64_t flush_timeout_ms = 10'000;
     int64_t idle_timeout_ms = 2'000;
   } runtime;
+
+  struct Health {
+    double dead_letter_share_max = 0.05;
+    int64_t dead_letters_min = 20;
+    int64_t period_seconds = 60;
+  } health;
 };
 
 }  // namespace eroica

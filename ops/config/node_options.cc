@@ -177,6 +177,13 @@ void AddStages(std::vector<Option>* options) {
                             1'000, 1e12, FIELD(align.pending_rows_max)));
 }
 
+void AddFindings(std::vector<Option>* options) {
+  options->push_back(Bind({"findings.json_topic", "",
+                           "Findings go to the topic PREFIX.findings-json as well, as JSON, for "
+                           "subscribers without FlatBuffers. The same on all nodes."},
+                          FIELD(findings.json_topic)));
+}
+
 void AddRuntime(std::vector<Option>* options) {
   options->push_back(Choice(
       {"runtime.processing_guarantee", "",
@@ -207,6 +214,20 @@ void AddRuntime(std::vector<Option>* options) {
       100, 3'600'000, FIELD(runtime.idle_timeout_ms)));
 }
 
+void AddHealth(std::vector<Option>* options) {
+  options->push_back(Number({"health.dead_letter_share_max", "share of the records",
+                             "A stage that could not use more of what it received in the latest "
+                             "period makes the node unhealthy: its log and its last words say so."},
+                            0, 1, FIELD(health.dead_letter_share_max)));
+  options->push_back(Number({"health.dead_letters_min", "records",
+                             "Fewer dead letters of a stage in a period leave the node healthy, "
+                             "whatever their share."},
+                            1, 1e12, FIELD(health.dead_letters_min)));
+  options->push_back(Number(
+      {"health.period_seconds", "s", "How far back a node looks to say whether it is healthy."}, 1,
+      86'400, FIELD(health.period_seconds)));
+}
+
 #undef FIELD
 
 }  // namespace
@@ -219,7 +240,9 @@ const std::vector<Option>& NodeOptions() {
     AddTopics(&all);
     AddState(&all);
     AddStages(&all);
+    AddFindings(&all);
     AddRuntime(&all);
+    AddHealth(&all);
     return all;
   }();
   return options;

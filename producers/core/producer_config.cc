@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -92,8 +94,23 @@ class Reader {
         return Fail(
             absl::InvalidArgumentError(fmt::format("{}: must be key=value;key=value", name)));
       }
-      (*out)[std::string(entry.substr(0, equals))] = std::string(entry.substr(equals + 1));
+      Property(std::string(entry.substr(0, equals)), std::string(entry.substr(equals + 1)), out);
     }
+  }
+
+  // A secret is better kept in a file: NAME_file names it. A line's end behind it is cut off.
+  void Property(std::string name, std::string value, std::map<std::string, std::string>* out) {
+    constexpr std::string_view kFile = "_file";
+    if (name.ends_with(kFile)) {
+      std::ifstream file(value, std::ios::binary);
+      std::string secret((std::istreambuf_iterator<char>(file)), {});
+      if (!file)
+        return Fail(absl::NotFoundError(fmt::format("EROICA_KAFKA: cannot read {}", value)));
+      while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
+      name.resize(name.size() - kFile.size());
+      value = std::move(secret);
+    }
+    (*out)[std::move(name)] = std::move(value);
   }
 
   void Fail(absl::Status status) {

@@ -18,7 +18,7 @@ struct ProducerConfig {
   bool disabled = false;  // EROICA_DISABLE: the kill switch
   std::string recording;  // EROICA_RECORDING: folder of the recording that ranks of this host write
   std::string bootstrap;  // EROICA_BOOTSTRAP: Kafka, host:port, several separated by commas
-  // EROICA_KAFKA: librdkafka's, key=value;key=value
+  // EROICA_KAFKA: librdkafka's, key=value;key=value. Of key_file=PATH the value is in the file.
   std::map<std::string, std::string> kafka_properties;
   bool null_transport = false;  // EROICA_NULL: events are encoded and thrown away (measurements)
   std::string topic_prefix = "eroica";  // EROICA_TOPIC_PREFIX

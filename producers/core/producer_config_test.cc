@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <map>
+#include <string>
+
 namespace eroica {
 namespace {
 
@@ -53,6 +57,17 @@ TEST(ProducerConfig, SecretsAreNotRepeated) {
   ASSERT_FALSE(wrong.ok());
   EXPECT_THAT(std::string(wrong.status().message()), Not(HasSubstr("hunter2")));
   EXPECT_EQ(Read({{"EROICA_KAFKA", "a=b;c=d=e"}})->kafka_properties.at("c"), "d=e");
+}
+
+TEST(ProducerConfig, ASecretMayBeInAFile) {
+  const std::string path = ::testing::TempDir() + "eroica_producer_secret_test.txt";
+  std::ofstream(path) << "hunter2\n";
+  const auto config = Read({{"EROICA_KAFKA", "sasl.username=u;sasl.password_file=" + path}});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->kafka_properties, (std::map<std::string, std::string>{
+                                          {"sasl.username", "u"}, {"sasl.password", "hunter2"}}));
+  EXPECT_THAT(std::string(Read({{"EROICA_KAFKA", "a_file=no/such/file"}}).status().message()),
+              HasSubstr("no/such/file"));
 }
 
 TEST(ProducerConfig, AVariableThatNobodyKnowsIsNamed) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "schemas/printable_text.h"
+
 namespace eroica {
 
 void ImportCounts::Add(const ImportCounts& other) {
@@ -13,9 +15,9 @@ void ImportCounts::Add(const ImportCounts& other) {
 }
 
 std::string ImportReport::ToText() const {
-  std::string text =
-      fmt::format("job {}: {} of {} ranks from {} files, {} events, {} imported", job.value,
-                  ranks.size(), world_size, files.size(), total.events, total.imported);
+  std::string text = fmt::format("job {}: {} of {} ranks from {} files, {} events, {} imported",
+                                 Printable(job.value), ranks.size(), world_size, files.size(),
+                                 total.events, total.imported);
   if (total.skipped.total() > 0) {
     text += ", skipped:";
     for (int reason = 0; reason < 64; ++reason) {
@@ -26,10 +28,12 @@ std::string ImportReport::ToText() const {
   }
   text += fmt::format("; {} collectives matched, {} not", collectives, collectives_unmatched);
   text += connections > 0 ? fmt::format("; {} connection samples\n", connections) : "\n";
-  for (const std::string& warning : warnings) text += fmt::format("warning: {}\n", warning);
+  for (const std::string& warning : warnings)
+    text += fmt::format("warning: {}\n", Printable(warning));
   for (const FileReport& file : files) {
     for (const std::string& warning : file.warnings)
-      text += fmt::format("warning: {}: {}\n", file.path.filename().string(), warning);
+      text += fmt::format("warning: {}: {}\n", Printable(file.path.filename().string()),
+                          Printable(warning));
   }
   return text;
 }

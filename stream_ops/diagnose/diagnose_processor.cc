@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "diagnosis/bounded_times.h"
+#include "schemas/finding_json.h"
 #include "state_store/key_schema.h"
 
 namespace eroica {
@@ -261,12 +262,26 @@ void DiagnoseProcessor::Publish(Finding finding, int64_t timestamp_ms) {
     ++probe_.outputs_dropped;
     return;
   }
-  context_->changes().Put(
-      Table::kFindings, EncodeKey(FindingKey{.job = finding.job, .finding = finding.id}),
-      std::string(reinterpret_cast<const char*>(payload->data()), payload->size()));
-  context_->Forward(Topic::kFindings, JobKey(finding.job), PayloadType::kFinding, *payload,
-                    timestamp_ms, finding.job);
+  std::string bytes(reinterpret_cast<const char*>(payload->data()), payload->size());
+  context_->changes().Put(Table::kFindings,
+                          EncodeKey(FindingKey{.job = finding.job, .finding = finding.id}), bytes);
+  ForwardFinding(finding, std::move(bytes), FindingFormat::kFlatBuffers, timestamp_ms);
+  if (options_.json_topic)
+    ForwardFinding(finding, ToJson(finding), FindingFormat::kJson, timestamp_ms);
   ++probe_.findings_published;
+}
+
+void DiagnoseProcessor::ForwardFinding(const Finding& finding, std::string payload,
+                                       FindingFormat format, int64_t timestamp_ms) {
+  const bool is_json = format == FindingFormat::kJson;
+  EventRecord event{.topic = is_json ? Topic::kFindingsJson : Topic::kFindings,
+                    .key = JobKey(finding.job),
+                    .value = std::move(payload),
+                    .headers = FindingEventHeaders(finding, format, options_.event_source),
+                    .timestamp_ms = timestamp_ms};
+  if (!is_json) event.headers.emplace_back(kHeaderSchema, SchemaId(PayloadType::kFinding));
+  event.headers.emplace_back(kHeaderJob, finding.job.value);
+  context_->ForwardEvent(std::move(event));
 }
 
 int64_t DiagnoseProcessor::RestartOffset(int64_t next) const {

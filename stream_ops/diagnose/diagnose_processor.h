@@ -18,6 +18,7 @@
 #include "diagnosis/suppressed_steps.h"
 #include "schemas/codec.h"
 #include "stream_ops/diagnose/diagnosed_job.h"
+#include "stream_ops/diagnose/finding_event.h"
 #include "stream_ops/job_ages.h"
 #include "stream_ops/processor.h"
 
@@ -50,6 +51,10 @@ struct DiagnoseOptions {
   std::function<int64_t()> wall_clock_ns;
   std::string replay_id;  // Finding::replay_id
   JobRetention jobs;
+  // CloudEvents' source of the findings: a URI reference, the same on all nodes.
+  std::string event_source = "/eroica";
+  // Findings go to Topic::kFindingsJson as well, which must exist then.
+  bool json_topic = false;
   // Of the findings of jobs that are over, by the wall clock, since each was published last;
   // without a clock they stay.
   int64_t findings_retention_ns = int64_t{30} * 24 * 3'600 * 1'000'000'000;
@@ -85,6 +90,8 @@ class DiagnoseProcessor final : public Processor {
   void Diagnose(const JobId& id, DiagnosedJob& job, WindowId window_id);
   std::vector<Finding> FindingsOf(const JobId& id, const CrossRankView& view, DiagnosedJob& job);
   void Publish(Finding finding, int64_t timestamp_ms);
+  void ForwardFinding(const Finding& finding, std::string payload, FindingFormat format,
+                      int64_t timestamp_ms);
 
   DiagnoseOptions options_;
   RootCause root_cause_;

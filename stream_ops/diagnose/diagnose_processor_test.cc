@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "diagnosis/hang/standing_job.h"
 #include "diagnosis/measurements/training_view.h"
 #include "schemas/finding_json.h"
+#include "schemas/finding_version.h"
 #include "state_store/in_memory_store.h"
 #include "state_store/key_schema.h"
 
@@ -25,15 +27,23 @@ class RecordingContext final : public ProcessorContext {
  public:
   explicit RecordingContext(InMemoryStore& store) : store_(store) {}
 
-  void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms,
-               const JobId& job) override {
-    EXPECT_EQ(topic, Topic::kFindings);
-    EXPECT_EQ(type, PayloadType::kFinding);
-    EXPECT_EQ(key, JobKey(job));
+  void Forward(Topic, std::string, PayloadType, Bytes, int64_t, const JobId&) override {
+    ADD_FAILURE() << "findings are events";
+  }
+  void ForwardEvent(EventRecord event) override {
+    const JobId job(std::string(FindHeader(event.headers, kHeaderJob).value()));
+    EXPECT_EQ(event.key, JobKey(job));
+    if (event.topic == Topic::kFindingsJson) {
+      json_events.push_back(std::move(event));
+      return;
+    }
+    EXPECT_EQ(event.topic, Topic::kFindings);
+    EXPECT_EQ(FindHeader(event.headers, kHeaderSchema), SchemaId(PayloadType::kFinding));
     Finding finding;
-    EXPECT_EQ(decoder_.Decode(payload, &finding), DropReason::kNone);
+    EXPECT_EQ(decoder_.Decode(std::as_bytes(std::span(event.value)), &finding), DropReason::kNone);
+    EXPECT_EQ(FindHeader(event.headers, "ce_id"), FindingVersionId(finding));
     findings.push_back(std::move(finding));
-    timestamps.push_back(timestamp_ms);
+    timestamps.push_back(event.timestamp_ms);
   }
   void DeadLetter(DropReason reason) override { dead_letters.push_back(reason); }
   void DropOutput(DropReason reason) override { outputs_dropped.push_back(reason); }
@@ -45,6 +55,7 @@ class RecordingContext final : public ProcessorContext {
   }
 
   std::vector<Finding> findings;
+  std::vector<EventRecord> json_events;
   std::vector<int64_t> timestamps;
   std::vector<DropReason> dead_letters;
   std::vector<DropReason> outputs_dropped;
@@ -110,6 +121,24 @@ TEST_F(DiagnoseProcessorTest, PublishesWhenTheLastRankHasReported) {
   EXPECT_EQ(context_.findings[0].state, FindingState::kOpened);
   EXPECT_THAT(context_.timestamps, ElementsAre(1003));
   EXPECT_EQ(processor_.RestartOffset(4), 4);
+}
+
+TEST_F(DiagnoseProcessorTest, WithAJsonTopicEachVersionGoesThereToo) {
+  SendWindow(2, true);
+  EXPECT_THAT(context_.json_events, IsEmpty()) << "nobody has asked for it";
+  processor_ = DiagnoseProcessor({.event_source = "/site", .json_topic = true});
+  ASSERT_TRUE(processor_.Init(context_).ok());
+  context_.findings.clear();
+  SendWindow(3, true);
+  ASSERT_THAT(context_.findings, SizeIs(1));
+  ASSERT_THAT(context_.json_events, SizeIs(1));
+  const EventRecord& event = context_.json_events[0];
+  EXPECT_EQ(event.value, ToJson(context_.findings[0]));
+  EXPECT_EQ(event.timestamp_ms, context_.timestamps.back());
+  EXPECT_EQ(FindHeader(event.headers, "ce_id"), FindingVersionId(context_.findings[0]));
+  EXPECT_EQ(FindHeader(event.headers, "ce_source"), "/site");
+  EXPECT_EQ(FindHeader(event.headers, "content-type"), "application/json");
+  EXPECT_EQ(FindHeader(event.headers, kHeaderSchema), std::nullopt);
 }
 
 // Rank 3 leaves after the fourth step, and the others go on in another layout: their steps before

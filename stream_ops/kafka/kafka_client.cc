@@ -1,12 +1,14 @@
 #include "stream_ops/kafka/kafka_client.h"
 
 #include <fmt/format.h>
+#include <openssl/x509_vfy.h>
 #include <spdlog/spdlog.h>
 #include <syslog.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 
 #include "schemas/check.h"
 #include "stream_ops/kafka/kafka_error.h"
@@ -96,6 +98,23 @@ void LogLine(const rd_kafka_t*, int level, const char* facility, const char* tex
   spdlog::log(severity, "kafka: {} {}", facility, text);
 }
 
+// What OpenSSL says of a broker's certificate, for people. Empty: nothing to add.
+std::string_view CertificateProblem(int x509_error) {
+  switch (x509_error) {
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH: return "the certificate is for another host";
+    case X509_V_ERR_CERT_HAS_EXPIRED: return "the certificate has expired";
+    case X509_V_ERR_CERT_NOT_YET_VALID: return "the certificate is not valid yet";
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+      return "no certificate authority that is known here has signed the certificate";
+    default: return "";
+  }
+}
+
 KafkaEvents& EventsOf(void* opaque) { return *static_cast<KafkaEvents*>(opaque); }
 
 }  // namespace
@@ -106,6 +125,17 @@ bool IsSecretKafkaProperty(std::string_view name) {
   return std::any_of(kMarks.begin(), kMarks.end(), [&](std::string_view mark) {
     return name.find(mark) != std::string_view::npos;
   });
+}
+
+// Before 2.6.1 librdkafka makes a nonce that Kafka 4 refuses, and the broker then speaks of wrong
+// credentials.
+std::string ScramLimit() {
+  constexpr int kFixedIn = 0x020601ff;
+  if (rd_kafka_version() >= kFixedIn) return "";
+  return fmt::format(
+      "librdkafka {} cannot log in to Kafka 4 by SCRAM (fixed in 2.6.1): use PLAIN over TLS, "
+      "certificates, or a newer librdkafka",
+      rd_kafka_version_str());
 }
 
 absl::StatusOr<KafkaConf> MakeKafkaConf(const KafkaOptions& options, KafkaRole role,
@@ -145,6 +175,16 @@ absl::StatusOr<KafkaHandle> MakeKafkaHandle(const KafkaOptions& options, KafkaRo
       conf->get(), [](rd_kafka_t*, int error, const char* reason, void* opaque) {
         EventsOf(opaque).NoteError(static_cast<rd_kafka_resp_err_t>(error), reason);
       });
+  // Decides nothing: only here one hears why a certificate is not believed.
+  rd_kafka_conf_set_ssl_cert_verify_cb(
+      conf->get(), [](rd_kafka_t*, const char*, int32_t, int* x509_error, int, const char*, size_t,
+                      char* why, size_t why_bytes, void* opaque) {
+        if (*x509_error == X509_V_OK) return 1;
+        EventsOf(opaque).NoteBadCertificate(*x509_error);
+        const std::string problem(CertificateProblem(*x509_error));
+        std::snprintf(why, why_bytes, "%s", problem.c_str());
+        return 0;
+      });
   if (role == KafkaRole::kConsumer) {
     rd_kafka_conf_set_rebalance_cb(
         conf->get(),
@@ -163,7 +203,10 @@ absl::StatusOr<KafkaHandle> MakeKafkaHandle(const KafkaOptions& options, KafkaRo
   KafkaHandle handle(rd_kafka_new(type, conf->get(), reason, sizeof(reason)));
   if (handle == nullptr)
     return absl::InvalidArgumentError(
-        fmt::format("Kafka's settings do not fit together: {}", reason));
+        fmt::format("Kafka's settings do not fit together: {}{}", reason,
+                    std::string_view(reason).starts_with("ssl.")
+                        ? ": is the file there, is it PEM, and is its password right?"
+                        : ""));
   conf->release();  // the handle's now
   return handle;
 }
@@ -178,15 +221,27 @@ void KafkaEvents::NoteError(rd_kafka_resp_err_t error, const char* reason) {
   last_error_ = error;
   last_reason_ = reason;
   // A log-in that is refused is refused again; nobody needs to wait for all brokers to say so.
-  if (KafkaErrorCode(error) == absl::StatusCode::kPermissionDenied)
-    down_.store(true, std::memory_order_relaxed);
+  if (IsRefusedConnection(error, reason)) down_.store(true, std::memory_order_relaxed);
+}
+
+void KafkaEvents::NoteBadCertificate(int x509_error) {
+  const std::lock_guard lock(mutex_);
+  x509_error_ = x509_error;
 }
 
 absl::Status KafkaEvents::DownStatus() const {
   const std::lock_guard lock(mutex_);
-  const bool refused = KafkaErrorCode(last_error_) == absl::StatusCode::kPermissionDenied;
-  return KafkaStatus(refused ? last_error_ : RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN,
-                     fmt::format("reach Kafka at {}", bootstrap_servers_), last_reason_);
+  const std::string doing = fmt::format("reach Kafka at {}", bootstrap_servers_);
+  if (!IsRefusedConnection(last_error_, last_reason_))
+    return KafkaStatus(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, doing, last_reason_);
+  std::string reason = last_reason_;
+  if (last_error_ == RD_KAFKA_RESP_ERR__SSL && !CertificateProblem(x509_error_).empty())
+    reason = fmt::format("{}: {}", CertificateProblem(x509_error_), reason);
+  if (reason.find("mechanism SCRAM") != std::string::npos && !ScramLimit().empty())
+    reason += "; " + ScramLimit();
+  return KafkaStatus(
+      last_error_ == RD_KAFKA_RESP_ERR__TRANSPORT ? RD_KAFKA_RESP_ERR__SSL : last_error_, doing,
+      reason);
 }
 
 absl::StatusOr<KafkaTopicState> DescribeKafkaTopic(rd_kafka_t* handle, const std::string& topic,

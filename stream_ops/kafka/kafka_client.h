@@ -2,8 +2,8 @@
 // properties and its role; what it says on its own (log lines, connections lost); and whether the
 // cluster answers. Included only by the .cc files of this folder.
 //
-// librdkafka runs threads of its own; they call only the log callback. All other callbacks run on
-// the thread that polls the handle.
+// librdkafka runs threads of its own; they call the log callback, and the one that looks at a
+// broker's certificate. All other callbacks run on the thread that polls the handle.
 #pragma once
 
 #include <absl/status/status.h>
@@ -35,6 +35,8 @@ class KafkaEvents {
 
   // Whether the cluster answers, as far as this client has noticed. Thread-safe.
   void NoteError(rd_kafka_resp_err_t error, const char* reason);
+  // x509_error: OpenSSL's, why it does not believe a broker's certificate.
+  void NoteBadCertificate(int x509_error);
   void NoteAnswer() { down_.store(false, std::memory_order_relaxed); }
   bool down() const { return down_.load(std::memory_order_relaxed); }
   absl::Status DownStatus() const;
@@ -42,9 +44,10 @@ class KafkaEvents {
  private:
   const std::string bootstrap_servers_;
   std::atomic<bool> down_{false};
-  mutable std::mutex mutex_;  // guards the two below
+  mutable std::mutex mutex_;  // guards what follows
   rd_kafka_resp_err_t last_error_ = RD_KAFKA_RESP_ERR__TRANSPORT;
   std::string last_reason_;
+  int x509_error_ = 0;
 };
 
 // kInvalidArgument, naming the property: it is unknown, or its value is refused.
@@ -57,6 +60,8 @@ absl::StatusOr<KafkaHandle> MakeKafkaHandle(const KafkaOptions& options, KafkaRo
                                             const KafkaProperties& more, KafkaEvents* events);
 // kInvalidArgument: one of them is ours to set.
 absl::Status CheckKafkaProperties(const KafkaProperties& properties);
+// To which brokers this librdkafka cannot log in by SCRAM; empty: to all it can.
+std::string ScramLimit();
 // A property whose value is never shown.
 bool IsSecretKafkaProperty(std::string_view name);
 

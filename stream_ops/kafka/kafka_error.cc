@@ -92,6 +92,14 @@ absl::StatusCode KafkaErrorCode(rd_kafka_resp_err_t error) {
   return found == std::end(kMeanings) ? StatusCode::kInternal : found->code;
 }
 
+bool IsRefusedConnection(rd_kafka_resp_err_t error, std::string_view reason) {
+  // A broker that does not like our certificate says so by an alert, after the handshake.
+  if (error == RD_KAFKA_RESP_ERR__SSL || error == RD_KAFKA_RESP_ERR__TRANSPORT)
+    return reason.find("SSL alert number") != std::string_view::npos ||
+           reason.find("certificate verify failed") != std::string_view::npos;
+  return KafkaErrorCode(error) == StatusCode::kPermissionDenied;
+}
+
 std::optional<DropReason> KafkaRefusal(rd_kafka_resp_err_t error) {
   switch (error) {
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
@@ -119,7 +127,11 @@ std::string_view Advice(rd_kafka_resp_err_t error) {
       return "fewer replicas are in sync than min.insync.replicas asks for: look at the brokers; "
              "it is tried again";
     case RD_KAFKA_RESP_ERR__SSL:
-      return "check ssl.ca.location, the certificates and that the port speaks TLS";
+      return "check ssl.ca.location, that the broker's certificate names the host of the bootstrap "
+             "address, and ssl.certificate.location where the broker asks for a certificate";
+    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
+      return "is the broker running and reachable, and does its port speak what security.protocol "
+             "says? It may be tried again";
     case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
       return "another consumer uses the same group_instance_id: give each its own";
     default: break;

@@ -20,6 +20,9 @@
 namespace eroica {
 
 absl::StatusCode KafkaErrorCode(rd_kafka_resp_err_t error);
+// Whether a connection was refused for good: the log-in, or a certificate. Not where one broke in
+// the middle of its handshake, as it does while a broker restarts. reason: librdkafka's.
+bool IsRefusedConnection(rd_kafka_resp_err_t error, std::string_view reason);
 // Where the broker refuses a record for what it is: why. Nothing for every other error.
 std::optional<DropReason> KafkaRefusal(rd_kafka_resp_err_t error);
 // doing: what was tried, with its object, e.g. "commit for group g". reason: what the broker adds,

@@ -10,18 +10,11 @@ namespace eroica {
 
 namespace {
 
-// Before 2.6.1 librdkafka makes a nonce that Kafka 4 refuses, and the broker then speaks of wrong
-// credentials.
 void WarnOfScram(const KafkaProperties& properties) {
-  constexpr int kFixedIn = 0x020601ff;
-  if (rd_kafka_version() >= kFixedIn) return;
   for (const std::string name : {"sasl.mechanism", "sasl.mechanisms"}) {
     const auto mechanism = properties.find(name);
     if (mechanism == properties.end() || !mechanism->second.starts_with("SCRAM")) continue;
-    spdlog::warn(
-        "kafka: librdkafka {} cannot log in to Kafka 4 by {} (fixed in 2.6.1): use PLAIN over TLS, "
-        "certificates, or a newer librdkafka",
-        rd_kafka_version_str(), mechanism->second);
+    if (!ScramLimit().empty()) spdlog::warn("kafka: {}", ScramLimit());
   }
 }
 

@@ -4,8 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <librdkafka/rdkafka.h>
 
 #include <chrono>
+#include <string>
 
 namespace eroica {
 namespace {
@@ -62,6 +64,21 @@ TEST(KafkaOptions, SecretsAreNotShown) {
   }
   EXPECT_THAT(testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr(),
               Not(HasSubstr("hunter2")));
+}
+
+// Debian 12 has a librdkafka that is too old for SCRAM with Kafka 4.
+TEST(KafkaOptions, ScramIsWarnedOfWhereThisLibrdkafkaCannotDoItEverywhere) {
+  const auto warning_with = [](const std::string& mechanism) {
+    testing::internal::CaptureStdout();
+    KafkaOptions options = NobodyListens();
+    options.properties = {{"sasl.mechanisms", mechanism}};
+    EXPECT_TRUE(KafkaLog::Open(options).ok());
+    return testing::internal::GetCapturedStdout();
+  };
+  const bool too_old = rd_kafka_version() < 0x020601ff;
+  EXPECT_EQ(warning_with("SCRAM-SHA-512").find("cannot log in to Kafka 4") != std::string::npos,
+            too_old);
+  EXPECT_EQ(warning_with("PLAIN"), "");
 }
 
 TEST(KafkaOptions, NoBootstrapServersIsToldAtOnce) {

@@ -217,6 +217,15 @@ void StreamTask::Forward(Topic topic, std::string key, PayloadType type, Bytes p
   Send(std::move(record));
 }
 
+void StreamTask::ForwardEvent(EventRecord event) {
+  Send({.topic = topic_names_[static_cast<size_t>(event.topic)],
+        .key = std::move(event.key),
+        .value = std::move(event.value),
+        .headers = std::move(event.headers),
+        .timestamp_ms = event.timestamp_ms,
+        .partition = std::nullopt});
+}
+
 void StreamTask::DeadLetter(DropReason reason) {
   EROICA_CHECK(current_ != nullptr);  // only a record that is being processed can be a dead letter
   if (committed_ && current_->offset < committed_->processed) {

@@ -95,6 +95,7 @@ class StreamTask : private ProcessorContext {
 
   void Forward(Topic topic, std::string key, PayloadType type, Bytes payload, int64_t timestamp_ms,
                const JobId& job) override;
+  void ForwardEvent(EventRecord event) override;
   void DeadLetter(DropReason reason) override;
   void DropOutput(DropReason reason) override { CountDropped(reason, 1); }
   const StateStore& store() const override { return store_; }

@@ -14,6 +14,7 @@ std::vector<TopicSpec> TopicSpecs(std::string_view prefix, const TopicLayout& la
   std::vector<TopicSpec> specs;
   for (int i = 0; i < kTopicCount; ++i) {
     const auto topic = static_cast<Topic>(i);
+    if (layout.partitions[static_cast<size_t>(i)] == 0) continue;
     TopicSpec spec;
     spec.name = TopicName(prefix, topic);
     spec.partitions = layout.partitions[static_cast<size_t>(i)];

@@ -16,8 +16,8 @@ namespace eroica {
 
 struct TopicLayout {
   // By Topic. Partitions are the most tasks that can share a stage, and stay for ever: three to ten
-  // times the nodes that are expected.
-  std::array<int32_t, kTopicCount> partitions{1, 1, 1, 1, 1, 1};
+  // times the nodes that are expected. 0: no such topic is wanted.
+  std::array<int32_t, kTopicCount> partitions{1, 1, 1, 1, 1, 1, 0};
   int16_t replication_factor = 1;
 };
 

@@ -1,5 +1,6 @@
 #include "tests/fuzz/stage_chain.h"
 
+#include <span>
 #include <utility>
 
 #include "schemas/check.h"
@@ -44,6 +45,10 @@ class StageChain::Stage final : private ProcessorContext {
                const JobId& job) override {
     EROICA_CHECK(!job.value.empty());
     chain_.TakeOutput(topic, type, payload);
+  }
+  void ForwardEvent(EventRecord event) override {
+    EROICA_CHECK(event.topic == Topic::kFindings && !event.headers.empty());
+    chain_.TakeOutput(event.topic, PayloadType::kFinding, std::as_bytes(std::span(event.value)));
   }
   void DeadLetter(DropReason reason) override { EROICA_CHECK(reason != DropReason::kNone); }
   void DropOutput(DropReason reason) override { EROICA_CHECK(reason != DropReason::kNone); }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -12,6 +13,7 @@
 #include "ops/cli/exit_code.h"
 #include "ops/cli/program_run.h"
 #include "stream_ops/kafka/kafka_log.h"
+#include "stream_ops/runtime/testing/log_reading.h"
 #include "stream_ops/topics.h"
 #include "tests/evaluation/lab/lab_run.h"
 #include "tests/integration/test_broker.h"
@@ -92,6 +94,42 @@ TEST_F(ProgramKafkaTest, ANodeOverKafkaFindsWhatDiagnoseFinds) {
   EXPECT_EQ(over_kafka, in_process);
 }
 
+// Both topics say the same, and every version has its own id on them.
+TEST_F(ProgramKafkaTest, FindingsAreOnTheJsonTopicWhereThatIsWanted) {
+  const ScratchDirectory folder;
+  const std::string traces = TracesOfASlowDevice(folder);
+  const std::vector<std::string> json_topic = {"--set", "findings.json_topic=true"};
+  const auto run = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), json_topic.begin(), json_topic.end());
+    return Run(std::move(arguments));
+  };
+  ASSERT_EQ(Run({"topics", "create"}).exit_code, kExitNothingFound);
+  ASSERT_EQ(Run({"import", traces}).exit_code, kExitNothingFound);
+  const ScratchDirectory state;
+  const std::vector<std::string> drain = {"node", "--drain", "--state", state.path() + "/state"};
+  const ProgramRun missing = run(drain);
+  EXPECT_EQ(missing.exit_code, kExitError);
+  EXPECT_THAT(missing.err, HasSubstr(prefix_ + ".findings-json"));
+  ASSERT_EQ(run({"topics", "create"}).exit_code, kExitNothingFound);
+  const ProgramRun drained = run(drain);
+  ASSERT_EQ(drained.exit_code, kExitNothingFound) << drained.err;
+  const absl::StatusOr<std::unique_ptr<KafkaLog>> log =
+      KafkaLog::Open({.bootstrap_servers = broker_});
+  ASSERT_TRUE(log.ok()) << log.status();
+  std::map<std::string, std::set<std::string>> ids;
+  for (const Topic topic : {Topic::kFindings, Topic::kFindingsJson}) {
+    const std::string name = TopicName(prefix_, topic);
+    for (const ConsumerRecord& record : testing::ReadTopic(**log, name)) {
+      const std::string id(FindHeader(record.headers, "ce_id").value_or(""));
+      EXPECT_TRUE(ids[name].insert(id).second) << id;
+      if (topic == Topic::kFindings) continue;
+      EXPECT_EQ(nlohmann::json::parse(record.value)["id"], id.substr(0, 32));
+    }
+  }
+  ASSERT_EQ(ids.size(), 2u);
+  EXPECT_EQ(ids.begin()->second, ids.rbegin()->second);
+}
+
 // Event times of an old incident as Kafka's timestamps would let its retention delete what it gave
 // rise to, within minutes of the import.
 TEST_F(ProgramKafkaTest, WhatAnOldIncidentGivesRiseToIsKeptFromItsArrivalOn) {
@@ -125,6 +163,39 @@ TEST_F(ProgramKafkaTest, WhatAnOldIncidentGivesRiseToIsKeptFromItsArrivalOn) {
           << record.topic;
     }
   }
+}
+
+// A record that is damaged: refused with its position and reason, sent back once, refused again.
+TEST_F(ProgramKafkaTest, DeadLettersAreListedAndSentBackOnce) {
+  ASSERT_EQ(Run({"topics", "create"}).exit_code, kExitNothingFound);
+  const absl::StatusOr<std::unique_ptr<KafkaLog>> log =
+      KafkaLog::Open({.bootstrap_servers = broker_});
+  ASSERT_TRUE(log.ok()) << log.status();
+  const absl::StatusOr<std::unique_ptr<LogProducer>> producer = (*log)->NewProducer();
+  ASSERT_TRUE(producer.ok()) << producer.status();
+  ASSERT_TRUE((*producer)
+                  ->Append({.topic = TopicName(prefix_, Topic::kEvents),
+                            .key = "night/0",
+                            .value = "no payload of ours",
+                            .headers = {{std::string(kHeaderJob), "night"}}})
+                  .ok());
+  ASSERT_TRUE((*producer)->Flush(std::chrono::seconds(30)).ok());
+  const ScratchDirectory state;
+  const auto drain = [&] { return Run({"node", "--drain", "--state", state.path() + "/state"}); };
+  ASSERT_EQ(drain().exit_code, kExitNothingFound);
+  const ProgramRun list = Run({"deadletter", "list", "--job", "night", "--json", "--payload"});
+  ASSERT_EQ(list.exit_code, kExitNothingFound) << list.err;
+  const nlohmann::json letter = nlohmann::json::parse(list.out);
+  EXPECT_EQ(letter["source"]["topic"], TopicName(prefix_, Topic::kEvents));
+  EXPECT_EQ(letter["reason"], "wrong_identifier");
+  EXPECT_EQ(letter["key"], "night/0");
+  EXPECT_EQ(letter["value_base64"], "bm8gcGF5bG9hZCBvZiBvdXJz");
+  EXPECT_THAT(Run({"deadletter", "replay"}).out, HasSubstr("sent 1 back"));
+  ASSERT_EQ(drain().exit_code, kExitNothingFound);
+  EXPECT_THAT(Run({"deadletter", "list", "--summary"}).out, HasSubstr("2 wrong_identifier"));
+  const ProgramRun replay = Run({"deadletter", "replay"});
+  EXPECT_EQ(replay.exit_code, kExitNothingFound) << replay.err;
+  EXPECT_THAT(replay.out, HasSubstr("sent 0 back"));
 }
 
 TEST_F(ProgramKafkaTest, ANodeWithoutTopicsSaysHowToMakeThem) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "schemas/check.h"
 
@@ -39,10 +40,12 @@ inline std::string UniqueName(const std::string& name) {
 // A broker of the test's own, on a free port.
 class OwnBroker {
  public:
-  OwnBroker() {
+  // flags: more for `ops/kafka.sh start`. version: one of those that it knows; empty: its own.
+  explicit OwnBroker(const std::string& flags = "", std::string version = "")
+      : version_(std::move(version)) {
     folder_ = ::testing::TempDir() + "eroica-broker-XXXXXX";
     EROICA_CHECK(::mkdtemp(folder_.data()) != nullptr);
-    address_ = Run("start --free-port");
+    address_ = Run("start --free-port " + flags);
   }
   ~OwnBroker() {
     Run("kill");
@@ -54,6 +57,7 @@ class OwnBroker {
 
   // Empty: it did not start; kafka.sh has said why.
   const std::string& address() const { return address_; }
+  const std::string& folder() const { return folder_; }
   void Kill() { Run("kill"); }
   // On the same address. False: it did not start.
   bool Restart() { return Run("start") == address_; }
@@ -61,7 +65,9 @@ class OwnBroker {
  private:
   // The last line that kafka.sh prints.
   std::string Run(const std::string& arguments) const {
-    FILE* output = ::popen(("ops/kafka.sh " + arguments + " '" + folder_ + "'").c_str(), "r");
+    const std::string version = version_.empty() ? "" : "KAFKA_VERSION=" + version_ + " ";
+    const std::string command = version + "ops/kafka.sh " + arguments + " '" + folder_ + "'";
+    FILE* output = ::popen(command.c_str(), "r");
     EROICA_CHECK(output != nullptr);
     std::string line;
     std::array<char, 256> buffer;
@@ -71,6 +77,7 @@ class OwnBroker {
     return line;
   }
 
+  const std::string version_;
   std::string folder_;
   std::string address_;
 };

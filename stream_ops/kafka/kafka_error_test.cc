@@ -1,0 +1,33 @@
+#include "stream_ops/kafka/kafka_error.h"
+
+#include <gtest/gtest.h>
+
+namespace eroica {
+namespace {
+
+TEST(KafkaError, ARefusedLogInOrCertificateIsForGood) {
+  EXPECT_TRUE(IsRefusedConnection(RD_KAFKA_RESP_ERR__AUTHENTICATION,
+                                  "SASL authentication error: Invalid username or password"));
+  EXPECT_TRUE(IsRefusedConnection(
+      RD_KAFKA_RESP_ERR__SSL,
+      "SSL handshake failed: error:0A000086:SSL routines::certificate verify failed: broker "
+      "certificate could not be verified"));
+  EXPECT_TRUE(IsRefusedConnection(
+      RD_KAFKA_RESP_ERR__TRANSPORT,
+      "Receive failed: SSL routines::sslv3 alert bad certificate: SSL alert number 42"));
+}
+
+// What a broker leaves behind that is killed, at whatever moment.
+TEST(KafkaError, ABrokenConnectionIsNone) {
+  EXPECT_FALSE(IsRefusedConnection(
+      RD_KAFKA_RESP_ERR__SSL,
+      "SSL handshake failed: SSL routines::unexpected eof while reading (in state SSL_HANDSHAKE)"));
+  EXPECT_FALSE(IsRefusedConnection(RD_KAFKA_RESP_ERR__SSL,
+                                   "SSL handshake failed: Disconnected: connecting"));
+  EXPECT_FALSE(IsRefusedConnection(RD_KAFKA_RESP_ERR__TRANSPORT,
+                                   "Receive failed: SSL routines::unexpected eof while reading"));
+  EXPECT_FALSE(IsRefusedConnection(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, ""));
+}
+
+}  // namespace
+}  // namespace eroica

@@ -1,0 +1,84 @@
+#include "stream_ops/runtime/node_health.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "schemas/check.h"
+
+namespace eroica {
+
+NodeHealth::NodeHealth(NodeHealthOptions options, TimePoint start)
+    : options_(options), snapshots_{{start, {}}} {}
+
+bool NodeHealth::Observe(const std::map<std::string, StageProbe>& probes, TimePoint now) {
+  Snapshot snapshot{now, {}};
+  for (const auto& [stage, probe] : probes)
+    snapshot.stages[stage] = {probe.records_received, probe.dead_letters};
+  const std::lock_guard lock(mutex_);
+  EROICA_CHECK(now >= snapshots_.back().at);
+  constexpr int kSnapshotsOfPeriod = 60;  // however often somebody observes
+  // The first one that stays is at the beginning of the period, or just before.
+  while (snapshots_.size() > 1 && snapshots_[1].at <= now - options_.period) snapshots_.pop_front();
+  std::vector<std::string> reasons;
+  for (const auto& [stage, counted] : snapshot.stages) {
+    std::string reason = ReasonOf(stage, snapshots_.front().stages[stage], counted);
+    if (!reason.empty()) reasons.push_back(std::move(reason));
+  }
+  if (now - snapshots_.back().at >= options_.period / kSnapshotsOfPeriod)
+    snapshots_.push_back(std::move(snapshot));
+  const bool changed = reasons.empty() != reasons_.empty();
+  reasons_ = std::move(reasons);
+  if (changed && !reasons_.empty()) ++times_unhealthy_;
+  return changed;
+}
+
+std::string NodeHealth::ReasonOf(const std::string& stage, const Counted& before,
+                                 const Counted& now) const {
+  uint64_t dead_letters = 0;
+  std::pair<uint64_t, DropReason> most{0, DropReason::kNone};
+  for (const auto& [reason, count] : now.dead_letters) {
+    const auto known = before.dead_letters.find(reason);
+    const uint64_t added = count - (known == before.dead_letters.end() ? 0 : known->second);
+    dead_letters += added;
+    most = std::max(most, {added, reason});
+  }
+  const uint64_t received = now.received - before.received;
+  const double share = static_cast<double>(dead_letters) /
+                       static_cast<double>(std::max({received, dead_letters, uint64_t{1}}));
+  if (dead_letters < options_.dead_letters_min || share <= options_.dead_letter_share_max)
+    return "";
+  return fmt::format(
+      "Stage {} could not use {} of the {} records of the last {} s, mostly {}: they are on the "
+      "dead-letter topic (eroica deadletter list).",
+      stage, dead_letters, std::max(received, dead_letters),
+      std::chrono::duration_cast<std::chrono::seconds>(options_.period).count(),
+      eroica::ToString(most.second));
+}
+
+bool NodeHealth::healthy() const {
+  const std::lock_guard lock(mutex_);
+  return reasons_.empty();
+}
+
+std::vector<std::string> NodeHealth::reasons() const {
+  const std::lock_guard lock(mutex_);
+  return reasons_;
+}
+
+uint64_t NodeHealth::times_unhealthy() const {
+  const std::lock_guard lock(mutex_);
+  return times_unhealthy_;
+}
+
+std::string NodeHealth::Summary() const {
+  const std::lock_guard lock(mutex_);
+  if (!reasons_.empty()) return fmt::format("unhealthy: {}", fmt::join(reasons_, " "));
+  return times_unhealthy_ == 0 ? "healthy"
+                               : fmt::format("healthy, after it was unhealthy {} time{}",
+                                             times_unhealthy_, times_unhealthy_ == 1 ? "" : "s");
+}
+
+}  // namespace eroica
