@@ -93,6 +93,29 @@ absl::Status KafkaAdmin::AwaitLeaders(const std::string& topic) {
   }
 }
 
+absl::Status KafkaAdmin::DeleteTopic(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (absl::Status status = Connect(); !status.ok()) return status;
+  const std::string doing = fmt::format("delete topic {}", name);
+  const KafkaDeleteTopic topic(rd_kafka_DeleteTopic_new(name.c_str()));
+  const KafkaQueue answers(rd_kafka_queue_new(handle_.get()));
+  rd_kafka_DeleteTopic_t* topics[] = {topic.get()};
+  rd_kafka_DeleteTopics(handle_.get(), topics, 1, nullptr, answers.get());
+  const absl::StatusOr<KafkaEvent> event = Await(answers.get(), doing);
+  if (!event.ok()) return event.status();
+  size_t count = 0;
+  const rd_kafka_topic_result_t** results =
+      rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(event->get()), &count);
+  for (size_t i = 0; i < count; ++i) {
+    const char* why = rd_kafka_topic_result_error_string(results[i]);
+    if (absl::Status status =
+            KafkaStatus(rd_kafka_topic_result_error(results[i]), doing, why == nullptr ? "" : why);
+        !status.ok())
+      return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<TopicSpec> KafkaAdmin::DescribeTopic(const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (absl::Status status = Connect(); !status.ok()) return status;

@@ -17,6 +17,7 @@ class KafkaAdmin final : public LogAdmin, private KafkaEvents {
 
   // Returns when every partition of the new topic has a leader.
   absl::Status CreateTopic(const TopicSpec& spec) override;
+  absl::Status DeleteTopic(const std::string& name) override;
   // config: everything that the cluster tells of the topic, defaults too; empty where we may not
   // ask.
   absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name) override;

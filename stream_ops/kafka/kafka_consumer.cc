@@ -306,6 +306,8 @@ absl::Status KafkaConsumer::ReturnIntoRange(const TopicPartition& partition) {
       "kafka: the position is gone, going on with the oldest record partition={} position={} "
       "oldest={} end={} lost={}",
       Name(partition), position->second, low, high, std::max<int64_t>(low - position->second, 0));
+  if (high < position->second && listener_ != nullptr)
+    listener_->OnPartitionMadeAnew(partition, low);
   return Reassign(partition, low);
 }
 

@@ -29,6 +29,7 @@ using KafkaPartitionList =
     KafkaOwned<rd_kafka_topic_partition_list_t, rd_kafka_topic_partition_list_destroy>;
 using KafkaError = KafkaOwned<rd_kafka_error_t, rd_kafka_error_destroy>;
 using KafkaNewTopic = KafkaOwned<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy>;
+using KafkaDeleteTopic = KafkaOwned<rd_kafka_DeleteTopic_t, rd_kafka_DeleteTopic_destroy>;
 using KafkaListGroupOffsets =
     KafkaOwned<rd_kafka_ListConsumerGroupOffsets_t, rd_kafka_ListConsumerGroupOffsets_destroy>;
 using KafkaConfigResource = KafkaOwned<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;

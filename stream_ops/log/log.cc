@@ -27,6 +27,10 @@ absl::Status LogProducer::CommitTransaction(const Consumed&, std::chrono::millis
   return absl::UnimplementedError("this producer has no transactions");
 }
 
+absl::Status LogAdmin::DeleteTopic(const std::string&) {
+  return absl::UnimplementedError("this log deletes no topics");
+}
+
 absl::StatusOr<GroupOffsets> LogAdmin::DescribeGroup(const std::string&, const std::string&) {
   return absl::UnimplementedError("this log does not keep how far groups have come");
 }

@@ -73,6 +73,8 @@ class RebalanceListener {
   virtual std::optional<int64_t> OnPartitionAssigned(const TopicPartition& partition) = 0;
   // The last moment to commit. lost: another member owns it already, do not commit.
   virtual void OnPartitionRevoked(const TopicPartition& partition, bool lost) = 0;
+  // The partition was made anew and ends before our position: Poll goes on at this offset.
+  virtual void OnPartitionMadeAnew(const TopicPartition&, int64_t /*offset*/) {}
 };
 
 // Where a group stands in a partition.
@@ -180,6 +182,8 @@ class LogAdmin {
   virtual ~LogAdmin() = default;
   // kAlreadyExists where the topic is there already.
   virtual absl::Status CreateTopic(const TopicSpec& spec) = 0;
+  // kNotFound where there is no such topic. kUnimplemented: this log deletes none.
+  virtual absl::Status DeleteTopic(const std::string& name);
   // kNotFound where there is no such topic. config holds only what the log knows of the topic.
   virtual absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name) = 0;
   // What a group has committed in the topic; partitions of which it has committed nothing are left

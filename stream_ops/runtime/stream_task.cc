@@ -44,6 +44,16 @@ absl::Status StreamTask::Init() {
   return processor_->Init(*this);
 }
 
+absl::Status StreamTask::BeginAnew(std::unique_ptr<Processor> processor, int64_t offset) {
+  EROICA_CHECK(outbox_.empty() && to_store_.empty() && changes_.empty());
+  committed_ = TaskPosition{offset, offset};
+  first_ = next_ = offset;
+  changes_.Put(Table::kPositions, std::string(kPositionKey), EncodePosition(*committed_));
+  dirty_ = true;
+  processor_ = std::move(processor);
+  return processor_->Init(*this);
+}
+
 std::optional<int64_t> StreamTask::restart_offset() const {
   if (committed_) return committed_->restart;
   return first_;

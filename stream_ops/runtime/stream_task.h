@@ -62,6 +62,9 @@ class StreamTask : private ProcessorContext {
   // Of the last commit.
   std::optional<TaskPosition> position() const { return committed_; }
 
+  // The partition begins anew at this offset, with other records: goes on with what is kept of the
+  // old ones, in a new processor. Everything must be committed.
+  absl::Status BeginAnew(std::unique_ptr<Processor> processor, int64_t offset);
   // A record behind the task's position is ignored and counted.
   absl::Status Process(const ConsumerRecord& record);
   absl::Status Punctuate(PunctuationType type);

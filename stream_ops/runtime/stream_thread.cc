@@ -342,6 +342,17 @@ void StreamThread::OnPartitionRevoked(const TopicPartition& partition, bool lost
   probe_.tasks = tasks_.size();
 }
 
+// What was processed of the old partition is committed; what is kept of it stays.
+void StreamThread::OnPartitionMadeAnew(const TopicPartition& partition, int64_t offset) {
+  const auto task = tasks_.find(partition);
+  if (task == tasks_.end()) return;  // being restored: its position is sought then
+  if (const absl::Status status = Commit(now_); !status.ok()) {
+    callback_status_.Update(status);
+    return;
+  }
+  callback_status_.Update(task->second.task->BeginAnew(stage_.new_processor(), offset));
+}
+
 void StreamThread::RestartIdleTimers(TimePoint from) {
   for (auto& [partition, state] : tasks_) state.active_at = std::max(state.active_at, from);
 }
@@ -366,7 +377,9 @@ void StreamThread::RestoreIdleTimers(const std::map<TopicPartition, IdleTimer>& 
 }
 
 absl::StatusOr<milliseconds> StreamThread::BackOff(const absl::Status& status, TimePoint now) {
-  const std::optional<milliseconds> pause = MayPass(status) ? backoff_.Next() : std::nullopt;
+  // A topic that was there before is being made anew.
+  const bool may_pass = MayPass(status) || (polled_ && absl::IsNotFound(status));
+  const std::optional<milliseconds> pause = may_pass ? backoff_.Next() : std::nullopt;
   if (!pause) {
     ++probe_.errors;
     return status;

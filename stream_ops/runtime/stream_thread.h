@@ -115,6 +115,7 @@ class StreamThread : private RebalanceListener {
 
   std::optional<int64_t> OnPartitionAssigned(const TopicPartition& partition) override;
   void OnPartitionRevoked(const TopicPartition& partition, bool lost) override;
+  void OnPartitionMadeAnew(const TopicPartition& partition, int64_t offset) override;
 
   // How far a commit has come. Each step is done again where it fails.
   enum class CommitStep : uint8_t {

@@ -316,6 +316,28 @@ TEST_F(StreamThreadTest, ASlowFlushIsWaitedForAndRepeatsNothing) {
   EXPECT_THAT(SortedValues(inner_log_, "eroica.patterns"), ElementsAre("a:1:5"));
 }
 
+TEST_F(StreamThreadTest, APartitionThatWasMadeAnewIsReadFromItsBeginning) {
+  Send({"a:1:5", "a:2:6", "a:3:7"});
+  auto thread = NewThread();
+  StepFor(*thread, milliseconds(1000));
+  log_.at_next_poll.push_back([](RebalanceListener& listener, std::vector<ConsumerRecord>* out) {
+    listener.OnPartitionMadeAnew({"eroica.events", 0}, 0);
+    for (const char* value : {"a:2:9", "a:4:8", "a:5:1"}) {
+      const auto offset = static_cast<int64_t>(out->size());
+      out->push_back({"eroica.events", 0, offset, 0, "", value, {}});
+    }
+  });
+  StepFor(*thread, milliseconds(1000));
+  // What was open is gone with its records, what was closed stays closed.
+  EXPECT_THAT(SortedValues(inner_log_, "eroica.patterns"), ElementsAre("a:1:5", "a:2:6", "a:4:8"));
+  EXPECT_EQ(thread->probe().records_ignored, 0u);
+  thread.reset();
+  const auto position =
+      TaskStore(&store_, "sum/eroica.events/0").Get(Table::kPositions, kPositionKey);
+  ASSERT_TRUE(position.ok() && position->has_value());
+  EXPECT_EQ(DecodePosition(**position), (TaskPosition{2, 3}));
+}
+
 TEST_F(StreamThreadTest, AFullQueueHoldsTheInputBackAndLosesNothing) {
   std::vector<std::string> values;
   std::vector<std::string> expected;

@@ -84,6 +84,13 @@ class StageThreadsKafka : public ::testing::Test {
     return values;
   }
 
+  static std::vector<std::string> Merged(std::vector<std::string> one,
+                                         const std::vector<std::string>& other) {
+    one.insert(one.end(), other.begin(), other.end());
+    std::sort(one.begin(), one.end());
+    return one;
+  }
+
   std::vector<std::string> WaitForFindings(const std::vector<std::string>& expected) {
     const auto deadline = steady_clock::now() + kDeadline;
     std::vector<std::string> values;
@@ -140,6 +147,27 @@ TEST_F(StageThreadsKafka, NodesMayComeAndGo) {  // and nothing is repeated
   EXPECT_TRUE(other->Stop().ok());
   EXPECT_TRUE(node->Stop().ok());
   EXPECT_EQ(SortedValues(*log_, TopicName(prefix_, Topic::kFindings)), Expected(10, 50));
+}
+
+TEST_F(StageThreadsKafka, ATopicThatIsMadeAnewUnderARunningNodeIsReadFromItsBeginning) {
+  const auto node = StartNode(store_);
+  Send(10, 20);
+  EXPECT_EQ(WaitForFindings(Expected(10, 20)), Expected(10, 20));
+  const std::string events = TopicName(prefix_, Topic::kEvents);
+  ASSERT_TRUE(log_->admin().DeleteTopic(events).ok());
+  absl::Status made;
+  do {  // until the old one is gone
+    made = log_->admin().CreateTopic({.name = events, .partitions = 4, .config = {}});
+  } while (absl::IsAlreadyExists(made));
+  ASSERT_TRUE(made.ok()) << made;
+  Send(20, 23);  // fewer records than the old topic had: only so can it be noticed
+  WaitForFindings(Merged(Expected(10, 21), Expected(20, 23)));
+  Send(23, 30);
+  // The window that was open went with the records of the old topic.
+  const std::vector<std::string> expected = Merged(Expected(10, 21), Expected(20, 30));
+  EXPECT_EQ(WaitForFindings(expected), expected);
+  const absl::Status status = node->Stop();
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 TEST_F(StageThreadsKafka, ABrokerThatDiesIsWaitedFor) {
