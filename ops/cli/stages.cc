@@ -17,6 +17,10 @@ int64_t NowNs() {
       .count();
 }
 
+std::shared_ptr<MemoryPool> PoolOf(int64_t mib) {
+  return std::make_shared<MemoryPool>(static_cast<uint64_t>(mib) << 20);
+}
+
 }  // namespace
 
 Topology EroicaTopology(const NodeConfig& config, RunLength length,
@@ -25,14 +29,13 @@ Topology EroicaTopology(const NodeConfig& config, RunLength length,
   constexpr int64_t kNsPerMs = 1'000'000;
   const JobRetention jobs{.silent_minutes = config.state.job_retention_minutes,
                           .ended_kept = static_cast<size_t>(config.state.ended_jobs_kept)};
-  const SummarizeOptions summarize{
-      .window_ns = config.summarize.window_ms * kNsPerMs,
-      .out_of_orderness_ns = config.summarize.out_of_orderness_ms * kNsPerMs,
-      .fold_below = config.summarize.fold_below,
-      .jobs = jobs,
-      .wall_clock_ns = wall_clock_ns};
+  SummarizeOptions summarize{.window_ns = config.summarize.window_ms * kNsPerMs,
+                             .out_of_orderness_ns = config.summarize.out_of_orderness_ms * kNsPerMs,
+                             .fold_below = config.summarize.fold_below,
+                             .jobs = jobs,
+                             .wall_clock_ns = wall_clock_ns};
   constexpr int64_t kNsPerDay = int64_t{24} * 3'600 * 1'000'000'000;
-  const DiagnoseOptions diagnose{
+  DiagnoseOptions diagnose{
       .wall_clock_ns = wall_clock_ns,
       .replay_id = config.node.replay_id,
       .jobs = jobs,
@@ -41,8 +44,12 @@ Topology EroicaTopology(const NodeConfig& config, RunLength length,
       .findings_retention_ns = config.state.findings_retention_days * kNsPerDay};
   AlignOptions align{.jobs = jobs};
   align.pending_rows_max = static_cast<uint64_t>(config.align.pending_rows_max);
-  if (length == RunLength::kEndless)
+  // A bounded run has all of its input: nothing in it comes late.
+  if (length == RunLength::kEndless) {
     align.open_windows_max = static_cast<size_t>(config.align.open_windows_max);
+    summarize.memory = PoolOf(config.summarize.memory_mib);
+    diagnose.memory = PoolOf(config.diagnose.memory_mib);
+  }
   return ThreeStages([summarize] { return std::make_unique<SummarizeProcessor>(summarize); },
                      [align] { return std::make_unique<AlignProcessor>(align); },
                      [diagnose] { return std::make_unique<DiagnoseProcessor>(diagnose); });

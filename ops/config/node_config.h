@@ -55,7 +55,12 @@ struct NodeConfig {
     int64_t window_ms = 10'000;
     int64_t out_of_orderness_ms = 5'000;
     double fold_below = 0.005;
+    int64_t memory_mib = 768;
   } summarize;
+
+  struct Diagnose {
+    int64_t memory_mib = 512;
+  } diagnose;
 
   struct Align {
     int64_t open_windows_max = 64;

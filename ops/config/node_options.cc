@@ -167,6 +167,16 @@ void AddStages(std::vector<Option>* options) {
                              "Functions that are critical for less are folded into one row a "
                              "class. Collectives and optimizers never are."},
                             0, 1, FIELD(summarize.fold_below)));
+  options->push_back(Number(
+      {"summarize.memory_mib", "MiB",
+       "Events that wait for their windows, of all jobs on the node. Beyond, the rank that "
+       "holds the most closes its windows with what is there, and what comes late is counted."},
+      16, 1'048'576, FIELD(summarize.memory_mib)));
+  options->push_back(Number(
+      {"diagnose.memory_mib", "MiB",
+       "Patterns that wait for their windows to be complete, of all jobs on the node. Beyond, "
+       "the oldest window of the job that holds the most is diagnosed."},
+      16, 1'048'576, FIELD(diagnose.memory_mib)));
   options->push_back(
       Number({"align.open_windows_max", "windows",
               "Of one communicator. Beyond, the oldest is closed with its missing members named."},

@@ -17,6 +17,8 @@ namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
 constexpr int64_t kMinutesOfHour = 60;
+// What a decoded row takes for each byte of its payload, about.
+constexpr uint64_t kBytesOfPayloadByte = 4;
 
 bool IsLastOfJob(const CrossRankView& view) {
   return std::all_of(view.ranks().begin(), view.ranks().end(),
@@ -52,7 +54,10 @@ std::string DescribeJob(const CrossRankView& view, const SuppressedSteps& suppre
 }  // namespace
 
 DiagnoseProcessor::DiagnoseProcessor(DiagnoseOptions options)
-    : options_(std::move(options)), root_cause_(DefaultOperators()), ages_(options_.jobs) {}
+    : options_(std::move(options)),
+      root_cause_(DefaultOperators()),
+      ages_(options_.jobs),
+      memory_(options_.memory) {}
 
 absl::Status DiagnoseProcessor::Init(ProcessorContext& context) {
   context_ = &context;
@@ -119,9 +124,11 @@ absl::Status DiagnoseProcessor::Add(PatternBatch batch, const ConsumerRecord& re
   const absl::StatusOr<DiagnosedJob*> job = FindJob(id);
   if (!job.ok()) return job.status();
   (*job)->hangs.Hear(batch);
+  const WindowId window{batch.window.kind, batch.window.index};
   Count(id, record.offset,
         (*job)->windows.Add(std::move(batch), record.offset, record.timestamp_ms));
   CloseComplete(id, **job);
+  KeepWithinMemory(**job, window, record.value.size());
   return absl::OkStatus();
 }
 
@@ -130,9 +137,11 @@ absl::Status DiagnoseProcessor::Add(CollectiveSummary summary, const ConsumerRec
   const JobId id = summary.job;
   const absl::StatusOr<DiagnosedJob*> job = FindJob(id);
   if (!job.ok()) return job.status();
+  const WindowId window{summary.window.kind, summary.window.index};
   Count(id, record.offset,
         (*job)->windows.Add(std::move(summary), record.offset, record.timestamp_ms));
   CloseComplete(id, **job);
+  KeepWithinMemory(**job, window, record.value.size());
   return absl::OkStatus();
 }
 
@@ -156,6 +165,27 @@ void DiagnoseProcessor::DiagnoseHangs(const JobId& id, DiagnosedJob& job, bool e
     for (Finding& finding : hang_operator_.Evaluate(due->view))
       Publish(job.lifecycle.Report(std::move(finding)), latest_ns / kNsPerMs);
     KeepStalledStep(id, due->step, due->level, context_->changes());
+  }
+}
+
+void DiagnoseProcessor::DiagnoseOldest(const JobId& id, DiagnosedJob& job) {
+  const WindowId oldest = *job.windows.Oldest();
+  if (job.windows.OldestComplete() != oldest) ++probe_.windows_incomplete;
+  Diagnose(id, job, oldest);
+}
+
+void DiagnoseProcessor::KeepWithinMemory(DiagnosedJob& job, WindowId window, uint64_t bytes) {
+  if (!job.windows.IsOpen(window)) return;  // complete by now, or long closed
+  job.window_bytes[window] += bytes * kBytesOfPayloadByte;
+  job.bytes += bytes * kBytesOfPayloadByte;
+  bytes_ += bytes * kBytesOfPayloadByte;
+  memory_.Set(bytes_);
+  while (memory_.MustLetGo()) {
+    const auto largest =
+        std::ranges::max_element(jobs_, {}, [](const auto& entry) { return entry.second->bytes; });
+    if (largest->second->windows.open() == 0) return;
+    DiagnoseOldest(largest->first, *largest->second);
+    memory_.Set(bytes_);
   }
 }
 
@@ -201,16 +231,17 @@ absl::Status DiagnoseProcessor::Punctuate(PunctuationType type) {
   }
   for (auto& [id, job] : jobs_) {
     DiagnoseHangs(id, *job, true);
-    while (const std::optional<WindowId> oldest = job->windows.Oldest()) {
-      if (job->windows.OldestComplete() != oldest) ++probe_.windows_incomplete;
-      Diagnose(id, *job, *oldest);
-    }
+    while (job->windows.open() > 0) DiagnoseOldest(id, *job);
   }
   return absl::OkStatus();
 }
 
 void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId window_id) {
   JobWindow window = job.windows.Close(window_id);
+  if (const auto held = job.window_bytes.extract(window_id)) {
+    job.bytes -= held.mapped();
+    bytes_ -= held.mapped();
+  }
   KeepClosedWindow(id, window_id, context_->changes());
   // summaries alone: their ranks' patterns were dead-lettered or are lost
   if (window.batches.empty()) return;

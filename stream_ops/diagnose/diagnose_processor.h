@@ -20,6 +20,7 @@
 #include "stream_ops/diagnose/diagnosed_job.h"
 #include "stream_ops/diagnose/finding_event.h"
 #include "stream_ops/job_ages.h"
+#include "stream_ops/memory_pool.h"
 #include "stream_ops/processor.h"
 
 namespace eroica {
@@ -51,6 +52,9 @@ struct DiagnoseOptions {
   std::function<int64_t()> wall_clock_ns;
   std::string replay_id;  // Finding::replay_id
   JobRetention jobs;
+  // Of the stage on this node: what waits for its windows to be complete. Beyond, the oldest window
+  // of the job that holds the most is diagnosed. Without one there is no bound.
+  std::shared_ptr<MemoryPool> memory{};
   // CloudEvents' source of the findings: a URI reference, the same on all nodes.
   std::string event_source = "/eroica";
   // Findings go to Topic::kFindingsJson as well, which must exist then.
@@ -74,6 +78,9 @@ class DiagnoseProcessor final : public Processor {
  private:
   // The job as the store has it when it is first met.
   absl::StatusOr<DiagnosedJob*> FindJob(const JobId& id);
+  void DiagnoseOldest(const JobId& id, DiagnosedJob& job);
+  // After a record of so many bytes was added to this window.
+  void KeepWithinMemory(DiagnosedJob& job, WindowId window, uint64_t bytes);
   // Counts it, and hears of the job.
   void Count(const JobId& id, int64_t offset, JobWindows::Added added);
   absl::Status ForgetJobs();
@@ -101,6 +108,8 @@ class DiagnoseProcessor final : public Processor {
   Encoder encoder_;
   std::map<JobId, std::unique_ptr<DiagnosedJob>> jobs_;
   JobAges ages_;
+  MemoryUse memory_;
+  uint64_t bytes_ = 0;       // of all open windows, about
   int64_t next_offset_ = 0;  // one past the last record
   int64_t minutes_ = 0;      // that have passed
   DiagnoseProbe probe_;

@@ -123,6 +123,19 @@ TEST_F(DiagnoseProcessorTest, PublishesWhenTheLastRankHasReported) {
   EXPECT_EQ(processor_.RestartOffset(4), 4);
 }
 
+TEST_F(DiagnoseProcessorTest, BeyondItsMemoryTheOldestWindowIsDiagnosedWithWhatIsThere) {
+  const auto pool = std::make_shared<MemoryPool>(20'000);
+  processor_ = DiagnoseProcessor({.memory = pool});
+  ASSERT_TRUE(processor_.Init(context_).ok());
+  for (int64_t index = 0; index < 40; ++index) {
+    TrainingView job = Window(index, true);
+    for (size_t rank = 0; rank < 3; ++rank) Send(job.batches()[rank]);  // one never reports
+    EXPECT_LE(pool->bytes(), pool->bytes_max());
+  }
+  EXPECT_GT(processor_.probe().windows_incomplete, 20u);
+  EXPECT_LT(processor_.probe().windows_incomplete, 40u);
+}
+
 TEST_F(DiagnoseProcessorTest, WithAJsonTopicEachVersionGoesThereToo) {
   SendWindow(2, true);
   EXPECT_THAT(context_.json_events, IsEmpty()) << "nobody has asked for it";

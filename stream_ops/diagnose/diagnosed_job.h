@@ -4,6 +4,8 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include <cstdint>
+#include <map>
 #include <memory>
 
 #include "diagnosis/hang/hang_watch.h"
@@ -18,6 +20,8 @@ namespace eroica {
 
 struct DiagnosedJob {
   JobWindows windows;
+  std::map<WindowId, uint64_t> window_bytes;  // of open windows, about
+  uint64_t bytes = 0;                         // of all of them
   FindingLifecycle lifecycle;
   JobHistory history;
   HangWatch hangs;

@@ -49,6 +49,7 @@ class JobWindows {
   // Offset of the first record of any open window; nothing if none is open.
   std::optional<int64_t> FirstOffset() const;
   size_t open() const { return windows_.size(); }
+  bool IsOpen(WindowId id) const { return windows_.contains(id); }
 
  private:
   struct Progress {

@@ -23,6 +23,7 @@ namespace {
 constexpr size_t kPendingLimit = 1'000;
 // A probe of a cluster that did not answer.
 constexpr std::chrono::milliseconds kProbeTimeout{500};
+constexpr int kWatermarkTries = 20;
 
 std::string Name(const TopicPartition& partition) {
   return fmt::format("{}/{}", partition.topic, partition.partition);
@@ -411,9 +412,15 @@ absl::StatusOr<int64_t> KafkaConsumer::Position(const TopicPartition& partition)
 absl::StatusOr<std::pair<int64_t, int64_t>> KafkaConsumer::Watermarks(
     const TopicPartition& partition) {
   std::pair<int64_t, int64_t> watermarks;
-  const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
-      handle_.get(), partition.topic.c_str(), partition.partition, &watermarks.first,
-      &watermarks.second, ToKafkaTimeout(request_timeout_));
+  rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
+  // A topic that was just made is not known to its broker as the leader's yet.
+  for (int tries = 0; tries < kWatermarkTries; ++tries) {
+    error = rd_kafka_query_watermark_offsets(handle_.get(), partition.topic.c_str(),
+                                             partition.partition, &watermarks.first,
+                                             &watermarks.second, ToKafkaTimeout(request_timeout_));
+    if (error != RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
     return KafkaStatus(error, fmt::format("find the end of {}", Name(partition)));
   return watermarks;

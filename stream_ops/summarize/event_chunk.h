@@ -39,6 +39,7 @@ struct EventChunk {
   size_t samples_taken = 0;
   std::vector<HeldConnection> connections;
   size_t connections_taken = 0;
+  size_t counted_bytes = 0;  // of it, by the pool
 
   bool drained() const { return taken == intervals.size(); }
   int64_t next_start_ns() const { return intervals[taken].start_ns; }
@@ -46,6 +47,12 @@ struct EventChunk {
 
 class EventChunkPool {
  public:
+  // Counts what the chunk takes, until it is given back.
+  void Hold(EventChunk* chunk) {
+    chunk->counted_bytes = Bytes(*chunk) + chunk->connections.capacity() * sizeof(HeldConnection);
+    held_bytes_ += chunk->counted_bytes;
+  }
+  size_t held_bytes() const { return held_bytes_; }
   EventChunk Take() {
     if (spare_.empty()) return {};
     EventChunk chunk = std::move(spare_.back());
@@ -54,6 +61,7 @@ class EventChunkPool {
     return chunk;
   }
   void Give(EventChunk chunk) {
+    held_bytes_ -= chunk.counted_bytes;
     const size_t bytes = Bytes(chunk);
     if (spare_bytes_ + bytes > kMostSpareBytes) return;
     std::vector<Interval> intervals = std::move(chunk.intervals);
@@ -79,6 +87,7 @@ class EventChunkPool {
 
   std::vector<EventChunk> spare_;
   size_t spare_bytes_ = 0;
+  size_t held_bytes_ = 0;
 };
 
 }  // namespace eroica

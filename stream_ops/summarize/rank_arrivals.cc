@@ -127,6 +127,7 @@ void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumber
     }
   }
   AddReports(batch, numbers);
+  shared_->pool.Hold(&chunk);
   chunks_.push_back(std::move(chunk));
 }
 

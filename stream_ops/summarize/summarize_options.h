@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "stream_ops/job_ages.h"
+#include "stream_ops/memory_pool.h"
 
 namespace eroica {
 
@@ -21,6 +23,10 @@ struct SummarizeOptions {
   // runtime that run for as long.
   double fold_below = 0.005;
   JobRetention jobs;
+  // Of the stage on this node: events that wait for their windows. Beyond, the rank that holds the
+  // most closes its windows with what is there; what still comes for them is late. Without one
+  // there is no bound.
+  std::shared_ptr<MemoryPool> memory{};
   // In ns since the epoch; batches that are far ahead of it are dead letters. Without one (jobs of
   // the past, and at the edge) no clock is held against them.
   std::function<int64_t()> wall_clock_ns;

@@ -25,6 +25,7 @@ struct SummarizeProbe {
   uint64_t events_lost = 0;
   uint64_t windows_closed = 0;
   uint64_t windows_silent = 0;
+  uint64_t ranks_cut = 0;  // whose windows were closed for want of memory, each time
   // What had no room in what goes on, each time:
   uint64_t collectives_left_out = 0;    // of one window and communicator, or of too many of those
   uint64_t predecessors_left_out = 0;   // what ran before a collective that went on without it

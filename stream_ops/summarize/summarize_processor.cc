@@ -23,6 +23,7 @@ absl::Status LoadRow(absl::StatusOr<T> row, Load load) {
 
 SummarizeProcessor::SummarizeProcessor(const SummarizeOptions& options)
     : shared_{.options = options, .probe = {}, .pool = {}},
+      memory_(options.memory),
       emitter_(&shared_),
       standing_emitter_(&shared_),
       ages_(options.jobs) {
@@ -148,6 +149,29 @@ void SummarizeProcessor::ProcessBatch(const EventBatch& batch, int64_t offset) {
   ages_.Hear(identity.job, offset, !rank.progress().finished);
   CloseWindows(job, rank, RankWindows::Close::kPassed);
   FinishIfAllSeen(job, rank);
+  KeepWithinMemory();
+}
+
+void SummarizeProcessor::KeepWithinMemory() {
+  memory_.Set(shared_.pool.held_bytes());
+  while (memory_.MustLetGo()) {
+    std::pair<Job*, RankWindows*> largest{};
+    uint64_t most = 0;
+    for (auto& [id, job] : jobs_) {
+      for (auto& [rank_id, rank] : job.ranks) {
+        const uint64_t events = rank.events_held();
+        if (events > most) largest = {&job, &rank};
+        most = std::max(most, events);
+      }
+    }
+    if (most == 0) return;
+    CloseWindows(*largest.first, *largest.second, RankWindows::Close::kAll);
+    ++shared_.probe.ranks_cut;
+    const size_t left = shared_.pool.held_bytes();
+    const bool let_go = largest.second->events_held() < most;
+    memory_.Set(left);
+    if (!let_go) return;  // what is left of it belongs to no window yet
+  }
 }
 
 // False where windows of its are still open.

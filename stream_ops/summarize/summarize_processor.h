@@ -53,7 +53,7 @@ class SummarizeProcessor final : public Processor {
     std::map<RankId, RankWindows> ranks;
     std::map<RankId, int64_t> reported;  // of ReportedUntil, what a restart found
     Plausibility plausible;
-    RankId unfinished;                   // that has not said its last words, when it was asked last
+    RankId unfinished;  // that has not said its last words, when it was asked last
   };
   // A silent rank is reported for this many of its newest windows at most.
   static constexpr int64_t kMostSilentWindows = 16;
@@ -74,9 +74,11 @@ class SummarizeProcessor final : public Processor {
   // Whether all ranks of the job have said their last words.
   static bool HasEnded(Job& job);
   absl::Status ForgetJobs();
+  void KeepWithinMemory();
   void ForwardSummarized(const ConsumerRecord& record, PayloadType type);
 
   RankWindows::Shared shared_;
+  MemoryUse memory_;
   WindowEmitter emitter_;
   StandingEmitter standing_emitter_;
   ProcessorContext* context_ = nullptr;
