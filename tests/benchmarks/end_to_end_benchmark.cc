@@ -22,6 +22,7 @@
 #include "schemas/codec.h"
 #include "state_store/rocksdb_store.h"
 #include "stream_ops/kafka/kafka_log.h"
+#include "stream_ops/runtime/changelog.h"
 #include "stream_ops/runtime/stream_thread.h"
 #include "stream_ops/runtime/topic_layout.h"
 #include "stream_ops/summarize/summarize_processor.h"
@@ -100,14 +101,31 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+// What a crash may repeat, and what a node pays for it.
+struct Mode {
+  std::string name;
+  bool changelog = false;
+  bool exactly_once = false;
+};
+
+StreamThreadOptions ThreadOptions(const Mode& mode, const std::string& prefix,
+                                  const std::string& group, int thread) {
+  StreamThreadOptions options;
+  options.task.topic_prefix = prefix;
+  options.consumer.group_id = group;
+  options.changelog = mode.changelog;
+  if (mode.exactly_once) options.transactional_id = fmt::format("{}-{}", group, thread);
+  return options;
+}
+
 // Drives one StreamThread a thread, all of one group, until all records are processed and
-// committed.
-double Consume(Log& log, const std::string& prefix, const std::string& group,
+// committed. The stage has the group's name, and so a changelog of its own.
+double Consume(Log& log, const std::string& prefix, const std::string& group, const Mode& mode,
                const std::string& store_folder, uint64_t records, int threads) {
   absl::StatusOr<std::unique_ptr<RocksDbStore>> store =
       RocksDbStore::Open({.folder = store_folder});
   Require(store.status());
-  const Stage stage{"summarize", Topic::kEvents,
+  const Stage stage{group, Topic::kEvents,
                     [] { return std::make_unique<SummarizeProcessor>(SummarizeOptions{}); }};
   std::atomic<uint64_t> processed{0};
   std::mutex mutex;
@@ -116,11 +134,8 @@ double Consume(Log& log, const std::string& prefix, const std::string& group,
   {
     std::vector<std::jthread> running;
     for (int i = 0; i < threads; ++i) {
-      running.emplace_back([&] {
-        StreamThreadOptions options;
-        options.task.topic_prefix = prefix;
-        options.consumer.group_id = group;
-        StreamThread thread(log, **store, stage, options);
+      running.emplace_back([&, i] {
+        StreamThread thread(log, **store, stage, ThreadOptions(mode, prefix, group, i));
         uint64_t own = 0;
         Clock::time_point first = Clock::time_point::max();
         while (processed.load() < records) {
@@ -152,19 +167,30 @@ void Run(const Options& options) {
   fmt::print("{} batches, {:.1f} M events, {:.2f} bytes an event before compression\n",
              input.records, static_cast<double>(input.events) / 1e6,
              static_cast<double>(input.bytes) / static_cast<double>(input.events));
+  const double million = static_cast<double>(input.events) / 1e6;
   for (int run = 0; run < options.runs; ++run) {
-    std::string folder = std::filesystem::temp_directory_path() / "eroica-benchmark-XXXXXX";
-    if (::mkdtemp(folder.data()) == nullptr) Require(absl::InternalError("no temporary folder"));
-    const double cpu_before = CpuSeconds();
-    const double seconds = Consume(**log, prefix, fmt::format("{}-{}", prefix, run), folder,
-                                   input.records, options.threads);
-    const double cpu = CpuSeconds() - cpu_before;
-    std::filesystem::remove_all(folder);
-    const double million = static_cast<double>(input.events) / 1e6;
-    fmt::print(
-        "run {}: {:.3f} s, {:.2f} M events/s with {} thread(s); {:.2f} s of CPU, {:.2f} M events a "
-        "CPU second\n",
-        run + 1, seconds, million / seconds, options.threads, cpu, million / cpu);
+    double without = 0;
+    for (const Mode& mode :
+         {Mode{"no changelog"}, Mode{"at least once", true}, Mode{"exactly once", true, true}}) {
+      const std::string group =
+          fmt::format("run{}-{}{}", run, mode.changelog ? "c" : "", mode.exactly_once ? "x" : "");
+      Require((*log)->admin().CreateTopic({.name = ChangelogTopic(prefix, group),
+                                           .partitions = options.partitions,
+                                           .config = {{"cleanup.policy", "compact"}}}));
+      std::string folder = std::filesystem::temp_directory_path() / "eroica-benchmark-XXXXXX";
+      if (::mkdtemp(folder.data()) == nullptr) Require(absl::InternalError("no temporary folder"));
+      const double cpu_before = CpuSeconds();
+      const double seconds =
+          Consume(**log, prefix, group, mode, folder, input.records, options.threads);
+      const double cpu = CpuSeconds() - cpu_before;
+      std::filesystem::remove_all(folder);
+      if (!mode.changelog) without = seconds;
+      fmt::print(
+          "run {}, {:<13}: {:.3f} s ({:.2f} of no changelog), {:.2f} M events/s with {} thread(s); "
+          "{:.2f} s of CPU, {:.2f} M events a CPU second\n",
+          run + 1, mode.name, seconds, seconds / without, million / seconds, options.threads, cpu,
+          million / cpu);
+    }
   }
 }
 
