@@ -16,7 +16,7 @@ namespace eroica {
 class ScratchDirectory {
  public:
   ScratchDirectory() {
-    path_ = testing::TempDir() + "eroica-XXXXXX";
+    path_ = ::testing::TempDir() + "eroica-XXXXXX";
     EROICA_CHECK(::mkdtemp(path_.data()) != nullptr);
   }
   ~ScratchDirectory() {
