@@ -4,12 +4,27 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <span>
 #include <thread>
 
 #include "stream_ops/kafka/kafka_error.h"
 #include "stream_ops/kafka/kafka_group_offsets.h"
 
 namespace eroica {
+namespace {
+
+absl::Status FirstFailure(std::span<const rd_kafka_topic_result_t*> results,
+                          std::string_view doing) {
+  for (const rd_kafka_topic_result_t* result : results) {
+    const char* why = rd_kafka_topic_result_error_string(result);
+    absl::Status status =
+        KafkaStatus(rd_kafka_topic_result_error(result), doing, why == nullptr ? "" : why);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status KafkaAdmin::Connect() {
   if (handle_ != nullptr) return absl::OkStatus();
@@ -66,13 +81,8 @@ absl::Status KafkaAdmin::CreateTopic(const TopicSpec& spec) {
   size_t count = 0;
   const rd_kafka_topic_result_t** results =
       rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event->get()), &count);
-  for (size_t i = 0; i < count; ++i) {
-    const char* why = rd_kafka_topic_result_error_string(results[i]);
-    if (absl::Status status =
-            KafkaStatus(rd_kafka_topic_result_error(results[i]), doing, why == nullptr ? "" : why);
-        !status.ok())
-      return status;
-  }
+  if (absl::Status status = FirstFailure(std::span(results, count), doing); !status.ok())
+    return status;
   return AwaitLeaders(spec.name);
 }
 
@@ -106,14 +116,7 @@ absl::Status KafkaAdmin::DeleteTopic(const std::string& name) {
   size_t count = 0;
   const rd_kafka_topic_result_t** results =
       rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(event->get()), &count);
-  for (size_t i = 0; i < count; ++i) {
-    const char* why = rd_kafka_topic_result_error_string(results[i]);
-    if (absl::Status status =
-            KafkaStatus(rd_kafka_topic_result_error(results[i]), doing, why == nullptr ? "" : why);
-        !status.ok())
-      return status;
-  }
-  return absl::OkStatus();
+  return FirstFailure(std::span(results, count), doing);
 }
 
 absl::StatusOr<TopicSpec> KafkaAdmin::DescribeTopic(const std::string& name) {
