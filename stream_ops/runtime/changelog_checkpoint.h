@@ -16,8 +16,9 @@
 namespace eroica {
 
 struct ChangelogCheckpoint {
-  int64_t offset = 0;      // the rows hold all records before it
-  ChangelogWriter writer;  // the newest owner that they hold: of this node
+  int64_t offset = 0;  // the rows hold all records before it
+  // The newest owner that the changelog has heard of, before the offset or by a commit behind it.
+  ChangelogWriter writer;
   friend bool operator==(const ChangelogCheckpoint&, const ChangelogCheckpoint&) = default;
 };
 

@@ -54,7 +54,10 @@ absl::StatusOr<ChangelogRestorer::Restored> ChangelogRestorer::Step(
   std::vector<ConsumerRecord> records;
   if (const absl::Status status = reader_->Poll(timeout, kStepRecords, &records); !status.ok())
     return status;
-  if (const absl::Status status = Take(records); !status.ok()) return status;
+  if (const absl::Status status = Take(records); !status.ok()) {
+    assigned_.clear();  // what was not taken is read again
+    return status;
+  }
   if (const absl::Status status = FollowPositions(); !status.ok()) return status;
   return FinishComplete();
 }

@@ -1,6 +1,6 @@
 // What the runtime counts of a stage. Plain numbers, owned by one thread; readers get copies
 // (StageThreads::Probes). ops exposes them as metrics.
-// Books: received = processed + dead-lettered + replayed dead letters + ignored + still pending.
+// Books: received = processed + ignored + still pending; dead letters are among the processed.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ struct StageProbe {
   uint64_t records_received = 0;
   uint64_t bytes_received = 0;
   uint64_t records_processed = 0;
-  // of partitions that are no longer ours, or behind the task's position
+  // of partitions that are not ours (yet, any more), behind the task's position, or left at a
+  // restart of the tasks, to be read again
   uint64_t records_ignored = 0;
   uint64_t records_emitted = 0;
   uint64_t bytes_emitted = 0;

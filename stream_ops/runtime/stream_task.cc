@@ -136,9 +136,11 @@ absl::Status StreamTask::BeginCommit(std::optional<int64_t> changelog_end) {
   EROICA_CHECK(outbox_.empty() && to_store_.empty());
   if (!changelog_ || !next_) return absl::OkStatus();
   if (const absl::Status status = AddChangedRows(); !status.ok()) return status;
-  if (changelog_end)
+  const std::optional<int64_t> checkpoint =
+      in_changelog_ ? changelog_end : std::optional(owner_.begin);
+  if (checkpoint)
     changes_.Put(Table::kPositions, std::string(kCheckpointKey),
-                 EncodeCheckpoint({.offset = *changelog_end, .writer = owner_.writer}));
+                 EncodeCheckpoint({.offset = *checkpoint, .writer = owner_.writer}));
   CollectCommit();
   return absl::OkStatus();
 }

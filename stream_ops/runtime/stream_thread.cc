@@ -107,8 +107,7 @@ absl::Status StreamThread::Reopen(const absl::Status& reason, TimePoint now) {
   if (restorer_) restorer_->Clear();
   to_pause_.clear();
   tasks_.clear();
-  pending_.clear();
-  pending_next_ = 0;
+  DropPending();
   commit_step_ = CommitStep::kNone;
   restart_needed_ = false;
   in_transaction_ = false;
@@ -259,13 +258,19 @@ absl::Status StreamThread::Punctuate(StreamTask& task, PunctuationType type) {
   return SendOutputs(task);
 }
 
+// They are read again.
+void StreamThread::DropPending() {
+  probe_.records_ignored += pending_.size() - pending_next_;
+  pending_.clear();
+  pending_next_ = 0;
+}
+
 absl::Status StreamThread::RestartTasks(TimePoint now) {
   producer_.reset();  // before its successor: what it has not committed is void
   absl::StatusOr<std::unique_ptr<LogProducer>> producer = NewProducer();
   if (!producer.ok()) return producer.status();
   producer_ = *std::move(producer);
-  pending_.clear();
-  pending_next_ = 0;
+  DropPending();
   stale_below_.clear();
   records_since_commit_ = 0;
   commit_step_ = CommitStep::kNone;

@@ -132,6 +132,7 @@ class StreamThread : private RebalanceListener {
   absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer();
   absl::Status HearRebalances();
   absl::Status Poll(TimePoint now);
+  void DropPending();
   absl::Status Restore(TimePoint now);
   absl::Status BeginTask(const TopicPartition& partition, ChangelogOwner owner, TimePoint now);
   absl::Status ProcessPending(TimePoint now);

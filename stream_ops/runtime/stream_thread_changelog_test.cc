@@ -127,6 +127,50 @@ TEST_P(StreamThreadChangelogTest, AStoreOfAFormerOwnerKeepsNoRowThatWasDeletedMe
   EXPECT_THAT(Sums(), ElementsAre("a:1:5", "b:3:1"));
 }
 
+// Two nodes are given the task one after the other, and the first does nothing with it: of equal
+// epochs, the changelog must not be read as if the second had come late.
+TEST_P(StreamThreadChangelogTest, AnOwnerThatCommittedNothingMissesNothingOfTheNext) {
+  InMemoryStore first;
+  InMemoryStore second;
+  InMemoryStore third;
+  Send({"a:1:5", "a:2:6"});
+  auto node = NewNode(first);
+  StepFor(*node, milliseconds(1000));
+  ASSERT_TRUE(node->Close(now_).ok());
+  node = NewNode(second);
+  StepFor(*node, milliseconds(100));  // restored, and dead
+  node.reset();
+  node = NewNode(third);
+  Send({"a:3:1"});
+  StepFor(*node, milliseconds(1000));
+  ASSERT_TRUE(node->Close(now_).ok());
+  node = NewNode(second);
+  Send({"a:2:100", "a:4:1"});
+  StepFor(*node, milliseconds(1000));
+  EXPECT_THAT(Sums(), ElementsAre("a:1:5", "a:2:6", "a:3:1"));
+}
+
+TEST_P(StreamThreadChangelogTest, ARestoreThatTheStoreRefusesAtFirstLosesNoRow) {
+  class BusyStore : public InMemoryStore {
+   public:
+    absl::Status Write(const StateChanges& changes) override {
+      if (refusals-- > 0) return absl::UnavailableError("the disk is busy");
+      return InMemoryStore::Write(changes);
+    }
+    int refusals = 3;
+  };
+  InMemoryStore first;
+  BusyStore second;
+  Send({"a:1:5", "a:2:6", "b:1:1", "b:2:1"});
+  auto node = NewNode(first);
+  StepFor(*node, milliseconds(1000));
+  ASSERT_TRUE(node->Close(now_).ok());
+  node = NewNode(second);
+  Send({"a:1:9", "b:1:9", "a:3:1"});
+  StepFor(*node, milliseconds(3000));
+  EXPECT_THAT(Sums(), ElementsAre("a:1:5", "a:2:6", "b:1:1"));
+}
+
 TEST_P(StreamThreadChangelogTest, ARestartReadsOnlyWhatItsStoreHasNot) {
   InMemoryStore store;
   auto node = NewNode(store);

@@ -28,6 +28,7 @@ void TaskRestore::ReadFromZero() {
   from_zero_ = true;
   next_ = 0;
   fold_ = ChangelogFold();
+  to_store_.clear();
 }
 
 absl::Status TaskRestore::Add(const ConsumerRecord& record) {
@@ -58,9 +59,19 @@ absl::StatusOr<std::set<std::string>> TaskRestore::Rows() const {
   return rows;
 }
 
+// What could not be written is written by the next call, before anything else.
 absl::Status TaskRestore::Apply() {
-  const StateChanges committed = fold_.TakeCommitted();
-  if (committed.empty()) return absl::OkStatus();
+  do {
+    if (to_store_.empty()) to_store_ = fold_.TakeCommitted();
+    if (to_store_.empty()) return absl::OkStatus();
+    if (const absl::Status status = Clear(); !status.ok()) return status;
+    if (const absl::Status status = store_.Write(to_store_); !status.ok()) return status;
+    to_store_.clear();
+  } while (true);
+}
+
+// Of the rows that the store had, before the first of the changelog.
+absl::Status TaskRestore::Clear() {
   if (from_zero_ && !cleared_) {
     const absl::StatusOr<std::set<std::string>> rows = Rows();
     if (!rows.ok()) return rows.status();
@@ -72,12 +83,14 @@ absl::Status TaskRestore::Apply() {
     if (const absl::Status status = store_.Write(clear); !status.ok()) return status;
     cleared_ = true;
   }
-  return store_.Write(committed);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ChangelogOwner> TaskRestore::Finish(uint64_t writer_id) {
   EROICA_CHECK(complete());
+  if (const absl::Status status = Apply(); !status.ok()) return status;
   ChangelogOwner owner{.writer = {.epoch = fold_.writer().epoch + 1, .id = writer_id},
+                       .begin = end_,
                        .unwritten = fold_.Uncommitted()};
   if (checkpoint_) owner.writer.epoch = std::max(owner.writer.epoch, checkpoint_->writer.epoch + 1);
   if (from_zero_ && !fold_.position()) {  // nothing was ever committed to it: what the store has is
@@ -86,8 +99,13 @@ absl::StatusOr<ChangelogOwner> TaskRestore::Finish(uint64_t writer_id) {
     owner.unwritten.merge(*rows);
   }
   StateChanges changes;
-  changes.Put(Table::kPositions, std::string(kCheckpointKey),
-              EncodeCheckpoint({.offset = end_, .writer = owner.writer}));
+  // Of whom the changelog has heard: the new owner is none of them before its first commit.
+  const ChangelogWriter heard = fold_.writer();
+  if (heard.epoch > 0)
+    changes.Put(Table::kPositions, std::string(kCheckpointKey),
+                EncodeCheckpoint({.offset = end_, .writer = heard}));
+  else
+    changes.Delete(Table::kPositions, std::string(kCheckpointKey));
   if (fold_.position())
     changes.Put(Table::kPositions, std::string(kPositionKey), EncodePosition(*fold_.position()));
   if (const absl::Status status = store_.Write(changes); !status.ok()) return status;

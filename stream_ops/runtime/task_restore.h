@@ -28,6 +28,7 @@ namespace eroica {
 // How a task's new owner goes on with the changelog.
 struct ChangelogOwner {
   ChangelogWriter writer;
+  int64_t begin = 0;  // the end of the changelog when it became the owner
   // Names of rows that its first commit writes as the store has them.
   std::set<std::string> unwritten;
 };
@@ -54,11 +55,13 @@ class TaskRestore {
  private:
   void ReadFromZero();
   absl::Status Apply();
+  absl::Status Clear();
   absl::StatusOr<std::set<std::string>> Rows() const;
 
   TaskStore store_;
   std::optional<ChangelogCheckpoint> checkpoint_;  // of the store
   ChangelogFold fold_;
+  StateChanges to_store_;  // committed rows that the store has not taken yet
   int64_t next_ = 0;
   int64_t end_ = -1;
   bool from_zero_ = false;

@@ -1,0 +1,148 @@
+// Seeds of simulated clusters against the naive model: the same input in order, on one node,
+// without a fault. EROICA_SIMULATION_SEED=N runs one seed alone and prints its faults,
+// EROICA_SIMULATION_SEEDS=A-B any range (ops/soak.sh).
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <set>
+#include <string>
+
+#include "stream_ops/runtime/stream_task.h"
+#include "stream_ops/runtime/testing/log_reading.h"
+#include "stream_ops/runtime/topic_layout.h"
+#include "tests/simulation/simulated_cluster.h"
+#include "tests/support/eroica_topology.h"
+#include "tests/support/job_builder.h"
+#include "tests/support/pipeline.h"
+
+namespace eroica::testing {
+namespace {
+
+constexpr uint64_t kSeeds = 1'000;
+constexpr uint64_t kShards = 8;
+
+std::vector<EventBatch> Jobs() {
+  std::vector<EventBatch> batches;
+  for (int job = 0; job < 3; ++job) {
+    const std::vector<EventBatch> one =
+        BuildJob({.job = fmt::format("job {}", job),
+                  .ranks = 3,
+                  .steps = 16,
+                  .window_steps = 4,
+                  .fault = job == 0 ? JobFault::kNone : JobFault::kSlowPython,
+                  .seed = static_cast<uint64_t>(job)});
+    batches.insert(batches.end(), one.begin(), one.end());
+  }
+  return batches;
+}
+
+struct Model {
+  std::vector<EventBatch> batches = Jobs();
+  PipelineOutput output = *RunPipeline(batches, EroicaTopology(), {});
+};
+
+const Model& TheModel() {
+  static const Model model;
+  return model;
+}
+
+// What a seed's run leaves on the topics, and how its books stand.
+struct Outcome {
+  PipelineOutput output;
+  size_t garbage = 0;
+  bool settled = false;
+  bool books_closed = false;
+  std::vector<std::string> events;
+};
+
+void AppendGarbage(MemoryLog& log, uint64_t number) {
+  AppendAll(log, {{.topic = TopicName(kDefaultTopicPrefix, Topic::kEvents),
+                   .key = "garbage",
+                   .value = fmt::format("no batch {}", number),
+                   .headers = {}}});
+}
+
+Outcome RunSeed(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  MemoryLog log;
+  TopicLayout layout;
+  layout.partitions.fill(1 + static_cast<int32_t>(random() % 3));
+  absl::Status made = CreateMissingTopics(log.admin(), kDefaultTopicPrefix, layout);
+  made.Update(CreateMissing(log.admin(), ChangelogSpecs(kDefaultTopicPrefix, layout)));
+  EXPECT_TRUE(made.ok()) << made;
+  SimulatedCluster cluster(log, EroicaTopology(), seed % 2 == 1, random());
+  PipelineWay way;
+  way.disorder = random() % 2 == 0;
+  way.seed = seed;
+  const std::vector<const EventBatch*> order = Arrange(TheModel().batches, way);
+  Outcome outcome;
+  for (size_t next = 0; next < order.size();) {
+    const size_t count = std::min<size_t>(random() % 4, order.size() - next);
+    const auto first = order.begin() + static_cast<ptrdiff_t>(next);
+    EXPECT_TRUE(
+        AppendBatches(log, kDefaultTopicPrefix, {first, first + static_cast<ptrdiff_t>(count)})
+            .ok());
+    next += count;
+    if (random() % 40 == 0) AppendGarbage(log, outcome.garbage++);
+    for (uint64_t steps = random() % 12; steps > 0; --steps) cluster.Step();
+  }
+  for (uint64_t steps = random() % 200; steps > 0; --steps) cluster.Step();
+  outcome.settled = cluster.Settle();
+  outcome.books_closed = cluster.BooksClosed();
+  outcome.output = ReadOutput(log, kDefaultTopicPrefix);
+  outcome.events = cluster.events();
+  return outcome;
+}
+
+// Empty: as the model says.
+std::string Difference(uint64_t seed, const Outcome& outcome) {
+  const PipelineOutput& expected = TheModel().output;
+  const PipelineOutput& actual = outcome.output;
+  if (!outcome.settled) return "the stages do not come to the end of their input";
+  if (!outcome.books_closed) return "a stage received more than it processed and ignored";
+  if (actual.patterns != expected.patterns) return "other patterns";
+  if (actual.findings != expected.findings) return "other findings";
+  const bool exactly_once = seed % 2 == 1;
+  if (exactly_once && !actual.repeated_findings.empty()) return "a finding twice";
+  const size_t letters = actual.dead_letters.size();
+  if (letters < outcome.garbage || (exactly_once && letters > outcome.garbage))
+    return fmt::format("{} dead letters of {}", letters, outcome.garbage);
+  return "";
+}
+
+void CheckSeed(uint64_t seed, bool verbose) {
+  const Outcome outcome = RunSeed(seed);
+  if (verbose) {
+    for (const std::string& event : outcome.events) std::cerr << event << "\n";
+  }
+  const std::string difference = Difference(seed, outcome);
+  EXPECT_EQ(difference, "") << "seed " << seed << " failed: run it alone with "
+                            << "EROICA_SIMULATION_SEED=" << seed << " simulation_test";
+}
+
+class Simulation : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(Simulation, FindsWhatTheModelFinds) {
+  const char* alone = std::getenv("EROICA_SIMULATION_SEED");
+  const char* range = std::getenv("EROICA_SIMULATION_SEEDS");
+  uint64_t first = 0;
+  uint64_t last = kSeeds - 1;
+  if (alone != nullptr) first = last = std::strtoull(alone, nullptr, 10);
+  if (alone == nullptr && range != nullptr) {
+    char* end = nullptr;
+    first = std::strtoull(range, &end, 10);
+    last = *end == '-' ? std::strtoull(end + 1, nullptr, 10) : first;
+  }
+  for (uint64_t seed = first; seed <= last; ++seed) {
+    if (seed % kShards == GetParam()) CheckSeed(seed, alone != nullptr);
+    if (HasFailure()) return;  // the others say no more
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Simulation, ::testing::Range(uint64_t{0}, kShards));
+
+}  // namespace
+}  // namespace eroica::testing
