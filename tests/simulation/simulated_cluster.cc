@@ -42,7 +42,7 @@ void SimulatedCluster::Begin(size_t stage, size_t node) {
   options.changelog = true;
   options.consumer.group_id = definition.name;
   if (exactly_once_) options.transactional_id = definition.name;
-  owned.node = node;
+  owned.owner.node = node;
   owned.owner.thread.reset();  // before the log that it reads
   owned.owner.log = std::make_unique<FaultyLog>(log_);
   owned.owner.thread = std::make_unique<StreamThread>(*owned.owner.log, *stores_[stage][node],
@@ -65,7 +65,7 @@ void SimulatedCluster::Run(size_t stage) {
   if (wait.ok()) return;
   events_.push_back(fmt::format("{} ended: {}", topology_.stages()[stage].name,
                                 std::string(wait.status().message())));
-  Begin(stage, (owned.node + 1) % kNodes);
+  Begin(stage, (owned.owner.node + 1) % kNodes);
 }
 
 void SimulatedCluster::Fault(size_t stage) {
@@ -79,7 +79,7 @@ void SimulatedCluster::Fault(size_t stage) {
     case 3: log.flushes_timed_out = 1 + static_cast<int>(Choose(2)); break;
     case 4: log.flushes_lost = 1; break;
     case 5: log.memberships_in_doubt = 1 + static_cast<int>(Choose(3)); break;
-    default: stores_[stage][stages_[stage].node]->fails = true; break;
+    default: stores_[stage][stages_[stage].owner.node]->fails = true; break;
   }
 }
 
@@ -92,13 +92,15 @@ void SimulatedCluster::Move(size_t stage) {
                                 : how == 1 ? "a crash"
                                            : "a pause"));
   if (how == 0) (void)owned.owner.thread->Close(now_);
-  if (how == 2 && next != owned.node) {
+  const bool moves = next != owned.owner.node;
+  if (how == 2 && moves) {
     owned.zombies.push_back(std::move(owned.owner));
   } else {
     owned.owner.thread.reset();
   }
-  // Its disk is gone, now and then.
-  if (Choose(3) == 0 && next != owned.node) stores_[stage][next] = std::make_unique<Store>();
+  // A node that starts again is paused no longer; its disk is gone, now and then.
+  std::erase_if(owned.zombies, [next](const Member& zombie) { return zombie.node == next; });
+  if (Choose(3) == 0 && moves) stores_[stage][next] = std::make_unique<Store>();
   Begin(stage, next);
 }
 

@@ -47,11 +47,11 @@ class SimulatedCluster {
   };
   // One stage on one node. Its log has the node's faults.
   struct Member {
+    size_t node = 0;
     std::unique_ptr<FaultyLog> log;
     std::unique_ptr<StreamThread> thread;
   };
   struct OwnedStage {
-    size_t node = 0;
     Member owner;
     std::vector<Member> zombies;
   };
