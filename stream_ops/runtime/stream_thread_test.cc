@@ -137,6 +137,61 @@ TEST_F(StreamThreadTest, WhatIdlenessClosedIsCommitted) {
   EXPECT_THAT(SortedValues(inner_log_, "eroica.patterns"), ElementsAre("a:1:5"));
 }
 
+TEST_F(StreamThreadTest, AMemberWhosePlaceWasTakenJoinsAnew) {
+  Send({"a:1:5", "a:2:1"});
+  auto thread = NewThread();
+  Step(*thread);
+  log_.poll_error = absl::AbortedError("fenced");
+  Step(*thread);
+  log_.poll_error = absl::OkStatus();
+  Send({"a:3:1"});
+  StepFor(*thread, milliseconds(1'500));
+  EXPECT_THAT(DistinctValues(inner_log_, "eroica.patterns"), ElementsAre("a:1:5", "a:2:1"));
+  EXPECT_EQ(thread->probe().restarts, 1u);
+}
+
+TEST_F(StreamThreadTest, AMemberWhosePlaceIsTakenAgainAndAgainGivesUp) {
+  auto thread = NewThread();
+  Step(*thread);
+  log_.poll_error = absl::AbortedError("fenced");
+  absl::StatusOr<milliseconds> wait = milliseconds(0);
+  for (int step = 0; step < 100 && wait.ok(); ++step) {
+    now_ += milliseconds(500);
+    wait = thread->RunOnce(now_);
+  }
+  EXPECT_EQ(wait.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(thread->probe().restarts, 5u);
+}
+
+// What the stage before has processed is what its group has committed.
+TEST_F(StreamThreadTest, IsNotIdleWhileAStageBeforeItIsBehind) {
+  ASSERT_TRUE(log_.admin().CreateTopic({"eroica.upstream", 1, {}, 1}).ok());
+  AppendAll(inner_log_,
+            {{"eroica.upstream", "", "1", {}, 0, 0}, {"eroica.upstream", "", "2", {}, 0, 0}});
+  const auto upstream = *inner_log_.NewConsumer({.group_id = "up"});
+  ASSERT_TRUE(upstream->Commit({{{"eroica.upstream", 0}, GroupOffset(0, 1)}}).ok());
+  options_.upstreams = {{"up", "eroica.upstream"}};
+  Send({"a:1:5"});
+  auto thread = NewThread();
+  StepFor(*thread, milliseconds(30'000));
+  EXPECT_THAT(told_, IsEmpty());
+  ASSERT_TRUE(upstream->Commit({{{"eroica.upstream", 0}, GroupOffset(0, 2)}}).ok());
+  StepFor(*thread, milliseconds(1'500));
+  EXPECT_EQ(told_.size(), 1u);
+}
+
+TEST_F(StreamThreadTest, AStageBeforeItThatDoesNotMoveIsNotWaitedForForEver) {
+  ASSERT_TRUE(log_.admin().CreateTopic({"eroica.upstream", 1, {}, 1}).ok());
+  AppendAll(inner_log_, {{"eroica.upstream", "", "1", {}, 0, 0}});
+  options_.upstreams = {{"nobody", "eroica.upstream"}};
+  Send({"a:1:5"});
+  auto thread = NewThread();
+  StepFor(*thread, std::chrono::minutes(9));
+  EXPECT_EQ(std::ranges::count(told_, PunctuationType::kIdle), 0);
+  StepFor(*thread, std::chrono::minutes(2));
+  EXPECT_EQ(std::ranges::count(told_, PunctuationType::kIdle), 1);
+}
+
 TEST_F(StreamThreadTest, IsNotIdleBeforeTheEndOfThePartition) {
   options_.poll_records_max = 1;
   Send(std::vector<std::string>(60, "a:1:1"));
