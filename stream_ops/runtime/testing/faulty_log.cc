@@ -27,7 +27,7 @@ class FaultyLog::Consumer : public LogConsumer {
     ++log_.polls;
     if (TakeOne(&log_.polls_unavailable)) return absl::UnavailableError("broker away");
     if (!log_.poll_error.ok()) return log_.poll_error;
-    if (!log_.at_next_poll.empty()) {
+    if (listener_ != nullptr && !log_.at_next_poll.empty()) {
       const auto script = std::exchange(log_.at_next_poll, {});
       for (const auto& action : script) action(*listener_, out);
     }
