@@ -99,8 +99,14 @@ bool GroupCoordinator::Silent(const std::string& name, uint64_t number) {
   return member == group.members.end() || now_ - member->second.heard_at > kSession;
 }
 
+// A member that died is an owner until its session is over.
 bool GroupCoordinator::Settled() const {
-  return std::ranges::none_of(groups_, [](const auto& entry) { return entry.second.moving; });
+  return std::ranges::none_of(groups_, [this](const auto& named) {
+    const Group& group = named.second;
+    return group.moving || std::ranges::any_of(group.members, [this](const auto& member) {
+             return now_ - member.second.heard_at > kSession / 4;
+           });
+  });
 }
 
 }  // namespace eroica::testing

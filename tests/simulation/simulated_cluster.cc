@@ -178,20 +178,34 @@ void SimulatedCluster::FaultOfDisk(size_t node) {
 }
 
 bool SimulatedCluster::CaughtUp() {
-  bool all = groups_.Settled();
+  if (!groups_.Settled()) return false;
   for (Node& node : nodes_) {
-    all = all && !node.workers.empty();
+    if (node.workers.empty()) return false;
     for (Worker& worker : node.workers) {
       const absl::StatusOr<bool> caught_up = worker.thread->CaughtUp();
-      all = all && caught_up.ok() && *caught_up;
+      if (!caught_up.ok() || !*caught_up) return false;
     }
   }
-  return all;
+  return std::ranges::all_of(topology_.stages(),
+                             [this](const Stage& stage) { return AllCommitted(stage); });
+}
+
+// The stage's group says that it has committed all that its input holds.
+bool SimulatedCluster::AllCommitted(const Stage& stage) {
+  const std::string input = TopicName(kDefaultTopicPrefix, stage.input);
+  std::map<int32_t, int64_t> ends;
+  for (const ConsumerRecord& record : ReadTopic(log_, input))
+    ends[record.partition] = record.offset + 1;
+  const GroupOffsets offsets = *log_.admin().DescribeGroup(stage.name, input);
+  return std::ranges::all_of(ends, [&](const auto& end) {
+    const auto offset = offsets.find({input, end.first});
+    return offset != offsets.end() && offset->second.processed >= end.second;
+  });
 }
 
 bool SimulatedCluster::Settle() {
   constexpr int kRoundsMax = 5'000;
-  constexpr int kQuiet = 60;  // long enough for a commit after the last record
+  constexpr int kQuiet = 3;  // nothing that one stage does gives another one more to do
   for (Node& node : nodes_) node.away_until = now_;
   int quiet = 0;
   for (int round = 0; round < kRoundsMax && quiet < kQuiet; ++round) {

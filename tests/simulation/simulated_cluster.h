@@ -68,6 +68,7 @@ class SimulatedCluster {
   void FaultOfNode(size_t node);
   void FaultOfDisk(size_t node);
   bool CaughtUp();
+  bool AllCommitted(const Stage& stage);
   void Pass();
   void Note(size_t node, std::string what);
   uint64_t Choose(uint64_t below) { return random_() % below; }

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -123,14 +125,28 @@ std::string DifferenceOfDeadLetters(const Outcome& outcome, bool exactly_once) {
   return "";
 }
 
+// Empty: the same. Both sorted.
+std::string Compare(const std::string& what, const std::vector<std::string>& expected,
+                    const std::vector<std::string>& actual) {
+  std::vector<std::string> missing;
+  std::vector<std::string> other;
+  std::ranges::set_difference(expected, actual, std::back_inserter(missing));
+  std::ranges::set_difference(actual, expected, std::back_inserter(other));
+  if (missing.empty() && other.empty()) return "";
+  const std::string& first = missing.empty() ? other.front() : missing.front();
+  return fmt::format("of {} {} are missing and {} are not the model's, the first: {}", what,
+                     missing.size(), other.size(), first);
+}
+
 // Empty: as the model says.
 std::string Difference(uint64_t seed, const Outcome& outcome) {
   const PipelineOutput& expected = TheModel().output;
   const PipelineOutput& actual = outcome.output;
   if (!outcome.settled) return "the stages do not come to the end of their input";
   if (!outcome.books.empty()) return "the books do not add up: " + outcome.books;
-  if (actual.patterns != expected.patterns) return "other patterns";
-  if (actual.findings != expected.findings) return "other findings";
+  std::string difference = Compare("patterns", expected.patterns, actual.patterns);
+  if (difference.empty()) difference = Compare("findings", expected.findings, actual.findings);
+  if (!difference.empty()) return difference;
   const bool exactly_once = seed % 2 == 1;
   if (exactly_once && outcome.repeated_patterns > 0) return "a pattern twice";
   if (exactly_once && !actual.repeated_findings.empty()) return "a finding twice";
