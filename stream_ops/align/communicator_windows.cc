@@ -19,8 +19,8 @@ DropReason CommunicatorWindows::Add(CollectiveBatch batch, int64_t offset) {
   const int64_t index = batch.window.index;
   const uint32_t rank = batch.rank.value;
   LearnMembers(&batch);
-  // A rank that reports something new after its end is not finished; what it said before its end may
-  // come again, from an owner of the stage before ours that did not know that it was none any more.
+  // A rank that reports something new after its end is not finished. What it said before may come
+  // again: a former owner of the stage before ours did not know that it was none any more.
   if (!IsFinished(rank)) {
     const auto member = latest_.find(rank);
     const int64_t before = member == latest_.end() ? kNothing : member->second;
