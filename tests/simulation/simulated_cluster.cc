@@ -38,6 +38,7 @@ void SimulatedCluster::Start(size_t node) {
       worker.log = std::make_unique<SimulatedLog>(log_, groups_, ledgers_[stage], random_());
       worker.thread = std::make_unique<StreamThread>(
           *worker.log, nodes_[node].store, topology_.stages()[stage], Options(node, stage, number));
+      worker.log->on_pause = [this, node] { PauseInStep(node); };
       nodes_[node].workers.push_back(std::move(worker));
     }
   }
@@ -75,12 +76,22 @@ void SimulatedCluster::Pass() {
 void SimulatedCluster::Step() {
   Pass();
   const size_t node = Choose(kNodes);
-  if (now_ < nodes_[node].away_until) return;
+  if (now_ < nodes_[node].away_until || nodes_[node].in_step) return;
   if (Choose(12) == 0) FaultOfConnection(node);
   if (Choose(80) == 0) FaultOfNode(node);
   std::vector<Worker>& workers = nodes_[node].workers;
   if (!workers.empty() && now_ >= nodes_[node].away_until)
     Run(node, &workers[Choose(workers.size())]);
+}
+
+// The others go on meanwhile.
+void SimulatedCluster::PauseInStep(size_t node) {
+  if (settling_) return;
+  Note(node, "is paused in a step");
+  nodes_[node].in_step = true;
+  const TimePoint until = now_ + (1 + Choose(2)) * GroupCoordinator::kSession;
+  while (now_ < until) Step();
+  nodes_[node].in_step = false;
 }
 
 // An error that ends a stage ends its process.
@@ -122,7 +133,7 @@ void SimulatedCluster::FaultOfConnection(size_t node) {
   if (workers.empty()) return;
   const Worker& worker = workers[Choose(workers.size())];
   SimulatedLog& log = *worker.log;
-  const uint64_t kind = Choose(10);
+  const uint64_t kind = Choose(11);
   Note(node, fmt::format("{} fault {}", topology_.stages()[worker.stage].name, kind));
   switch (kind) {
     case 0: log.polls_unavailable = 1 + static_cast<int>(Choose(3)); break;
@@ -134,6 +145,7 @@ void SimulatedCluster::FaultOfConnection(size_t node) {
     case 6: log.commits_unheard = 1; break;
     case 7: log.commits_void = 1; break;
     case 8: log.polls_delayed = 1 + static_cast<int>(Choose(6)); break;
+    case 9: log.calls_to_pause = 1 + static_cast<int>(Choose(30)); break;
     default: nodes_[node].store.FailOnce(); break;
   }
 }
@@ -206,6 +218,7 @@ bool SimulatedCluster::AllCommitted(const Stage& stage) {
 bool SimulatedCluster::Settle() {
   constexpr int kRoundsMax = 5'000;
   constexpr int kQuiet = 3;  // nothing that one stage does gives another one more to do
+  settling_ = true;
   for (Node& node : nodes_) node.away_until = now_;
   int quiet = 0;
   for (int round = 0; round < kRoundsMax && quiet < kQuiet; ++round) {

@@ -4,8 +4,9 @@
 // Every node is a member of every stage's group, with one thread or two, and all of its threads
 // share its store, as in the program. A node is stopped in good order or crashes between any two
 // steps, alone or with its power or its disk; it comes back soon or after its session, with its
-// store, with a copy of long ago, or with an empty one. It is paused for longer than its session
-// and wakes up as a zombie beside those who have its partitions now. The faults of its connection
+// store, with a copy of long ago, or with an empty one. It is paused for longer than its session,
+// between two steps or in the middle of one, and wakes up as a zombie beside those who have its
+// partitions now. The faults of its connection
 // are those of SimulatedLog.
 #pragma once
 
@@ -54,6 +55,7 @@ class SimulatedCluster {
     SimulatedStore store;
     std::vector<Worker> workers;  // none: it is down
     TimePoint away_until;         // down or paused
+    bool in_step = false;         // paused in the middle of one
   };
 
   void Start(size_t node);
@@ -70,6 +72,7 @@ class SimulatedCluster {
   bool CaughtUp();
   bool AllCommitted(const Stage& stage);
   void Pass();
+  void PauseInStep(size_t node);
   void Note(size_t node, std::string what);
   uint64_t Choose(uint64_t below) { return random_() % below; }
 
@@ -85,6 +88,7 @@ class SimulatedCluster {
   std::vector<StageProbe> probes_;  // by stage: of the threads that are gone
   std::vector<Node> nodes_;
   std::vector<std::string> events_;
+  bool settling_ = false;
   std::string books_;  // the first thread's that do not add up
 };
 

@@ -61,6 +61,7 @@ class SimulatedLog::Consumer final : public LogConsumer {
   }
 
   absl::Status Poll(milliseconds, size_t max_records, std::vector<ConsumerRecord>* out) override {
+    log_.Called();
     if (TakeOne(&log_.polls_unavailable)) return absl::UnavailableError("broker away");
     if (listener_ == nullptr) return inner_->Poll(milliseconds(0), max_records, out);
     if (me_.member == 0) Join();
@@ -178,6 +179,7 @@ class SimulatedLog::Producer final : public LogProducer {
   ~Producer() override { LoseQueue(); }
 
   absl::Status Append(ProducerRecord record) override {
+    log_.Called();
     if (TakeOne(&log_.appends_refused)) return absl::ResourceExhaustedError("queue full");
     if (TakeOne(&log_.appends_lost)) {
       LoseQueue();
@@ -189,6 +191,7 @@ class SimulatedLog::Producer final : public LogProducer {
   }
 
   absl::Status Flush(milliseconds) override {
+    log_.Called();
     if (TakeOne(&log_.flushes_timed_out)) return absl::DeadlineExceededError("still on its way");
     if (TakeOne(&log_.flushes_lost)) {
       LoseQueue();
@@ -239,6 +242,7 @@ class SimulatedLog::TransactionalProducer final : public LogProducer {
   absl::Status Append(ProducerRecord record) override {
     if (void_) return absl::AbortedError("the transaction is void");
     if (TakeOne(&log_.appends_refused)) return absl::ResourceExhaustedError("queue full");
+    log_.Called();
     const std::string topic = record.topic;
     if (absl::Status status = inner_->Append(std::move(record)); !status.ok()) return status;
     ++log_.ledger_.topics[topic].handed_over;
@@ -248,6 +252,7 @@ class SimulatedLog::TransactionalProducer final : public LogProducer {
   absl::Status Flush(milliseconds timeout) override { return inner_->Flush(timeout); }
 
   absl::Status CommitTransaction(const Consumed& consumed, milliseconds timeout) override {
+    log_.Called();
     if (std::exchange(unheard_, false)) return absl::OkStatus();
     if (TakeOne(&log_.commits_timed_out)) return absl::DeadlineExceededError("no answer yet");
     const GroupMember member = GroupMember::Decode(consumed.group_metadata);
@@ -277,6 +282,10 @@ class SimulatedLog::TransactionalProducer final : public LogProducer {
 
 SimulatedLog::SimulatedLog(MemoryLog& log, GroupCoordinator& groups, Ledger& ledger, uint64_t seed)
     : log_(log), groups_(groups), ledger_(ledger), random_(seed) {}
+
+void SimulatedLog::Called() {
+  if (calls_to_pause > 0 && --calls_to_pause == 0 && on_pause) on_pause();
+}
 
 int32_t SimulatedLog::PartitionCount(const std::string& topic) {
   return log_.admin().DescribeTopic(topic)->partitions;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -44,7 +45,10 @@ class SimulatedLog final : public Log {
   int commits_unheard = 0;    // kDeadlineExceeded; it took place
   int commits_void = 0;       // kAborted
   int polls_delayed = 0;      // answer records of some partitions only
-  bool crashed = false;       // the process is gone: nobody leaves a group any more
+  int calls_to_pause =
+      0;  // at the last of so many calls on_pause is called, in the middle of a step
+  std::function<void()> on_pause;
+  bool crashed = false;  // the process is gone: nobody leaves a group any more
 
   absl::StatusOr<std::unique_ptr<LogConsumer>> NewConsumer(const ConsumerOptions& options) override;
   absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer() override;
@@ -57,6 +61,7 @@ class SimulatedLog final : public Log {
   class Producer;
   class TransactionalProducer;
 
+  void Called();
   uint64_t Choose(uint64_t below) { return random_() % below; }
   int32_t PartitionCount(const std::string& topic);
 
