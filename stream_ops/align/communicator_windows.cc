@@ -19,19 +19,33 @@ DropReason CommunicatorWindows::Add(CollectiveBatch batch, int64_t offset) {
   const int64_t index = batch.window.index;
   const uint32_t rank = batch.rank.value;
   LearnMembers(&batch);
-  const auto member = latest_.find(rank);
-  const int64_t before =
-      member == latest_.end() || member->second == kFinished ? kNothing : member->second;
-  Advance(rank, batch.final
-                    ? kFinished
-                    : std::max(before,
-                               index));  // a rank that reports again after its end is not finished
+  // A rank that reports something new after its end is not finished. What it said before may come
+  // again: a former owner of the stage before ours did not know that it was none any more.
+  if (!IsFinished(rank)) {
+    const auto member = latest_.find(rank);
+    const int64_t before = member == latest_.end() ? kNothing : member->second;
+    Advance(rank, batch.final ? kFinished : std::max(before, index));
+  } else if (!batch.final && !Has(rank, index)) {
+    Advance(rank, index);
+  }
   if (closed_through_ && index <= *closed_through_) return DropReason::kLate;
   OpenWindow& window = Open(index, offset);
   if (!window.ranks.insert(rank).second) return DropReason::kDuplicate;
   open_rows_ += batch.records.size();
   window.batches.push_back(std::move(batch));
   return DropReason::kNone;
+}
+
+bool CommunicatorWindows::IsFinished(uint32_t rank) const {
+  const auto member = latest_.find(rank);
+  return member != latest_.end() && member->second == kFinished;
+}
+
+// Whether the rank's batch for the window is here, or could only be late.
+bool CommunicatorWindows::Has(uint32_t rank, int64_t index) const {
+  if (closed_through_ && index <= *closed_through_) return true;
+  const auto window = open_.find(index);
+  return window != open_.end() && window->second.ranks.contains(rank);
 }
 
 // The list of members is the same in every batch that has one, and as long as the communicator: it

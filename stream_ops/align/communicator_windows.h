@@ -67,6 +67,8 @@ class CommunicatorWindows {
     size_t passed = 0;   // members that have delivered a later one
   };
 
+  bool IsFinished(uint32_t rank) const;
+  bool Has(uint32_t rank, int64_t index) const;
   void LearnMembers(CollectiveBatch* batch);
   void SetList(std::vector<uint32_t> ranks);
   void Advance(uint32_t rank, int64_t latest);

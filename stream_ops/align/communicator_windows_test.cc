@@ -85,6 +85,22 @@ TEST(CommunicatorWindows, ARankThatReportsAfterItsEndIsWaitedForAgain) {
   EXPECT_FALSE(windows.OldestIsComplete());
 }
 
+TEST(CommunicatorWindows, WhatARankSaidBeforeItsEndMayComeAgainAfterIt) {
+  CommunicatorWindows windows;
+  windows.Add(BatchOf(0, 4, kBoth), 0);
+  windows.Add(BatchOf(0, 5, kBoth), 1);
+  windows.Add(FinalBatchOf(0, 6, kBoth), 2);
+  windows.Add(BatchOf(1, 4, kBoth), 3);
+  windows.CloseOldest();
+  EXPECT_EQ(windows.Add(BatchOf(0, 4, kBoth), 4), DropReason::kLate);
+  EXPECT_EQ(windows.Add(BatchOf(0, 5, kBoth), 5), DropReason::kDuplicate);
+  EXPECT_THAT(windows.FinishedRanks(), ElementsAre(RankId(0)));
+  windows.Add(FinalBatchOf(1, 6, kBoth), 6);
+  EXPECT_FALSE(windows.CloseOldest().last);
+  ASSERT_TRUE(windows.OldestIsComplete());
+  EXPECT_TRUE(windows.CloseOldest().last);
+}
+
 TEST(CommunicatorWindows, LateAndRepeatedBatchesAreToldApart) {
   CommunicatorWindows windows;
   windows.Add(BatchOf(0, 5, kBoth), 0);

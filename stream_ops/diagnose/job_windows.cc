@@ -57,6 +57,7 @@ JobWindows::Added JobWindows::Add(CollectiveSummary summary, int64_t offset, int
   progress.reached = std::max(progress.reached, id);
   if (IsClosed(id)) return Added::kClosed;
   JobWindow& window = Open(id, offset, timestamp_ms);
+  window.summaries_world_size = std::max(window.summaries_world_size, summary.world_size);
   return window.summaries.try_emplace(summary.communicator, std::move(summary)).second
              ? Added::kAdded
              : Added::kDuplicate;
@@ -76,12 +77,18 @@ bool JobWindows::HasCommunicators(const JobWindow& window, const PatternBatch& b
       });
 }
 
+// A summary may come before all of the batches that it was made of: they are on other ways.
+uint32_t JobWindows::WorldOf(const JobWindow& window) const {
+  if (!window.batches.empty()) return window.world_size;
+  return newest_world_size_ > 0 ? newest_world_size_ : window.summaries_world_size;
+}
+
 std::optional<WindowId> JobWindows::OldestComplete() {
   const std::optional<WindowId> oldest = Oldest();
   if (!oldest) return std::nullopt;
   const JobWindow& window = windows_.at(*oldest);
   if (checked_.id != *oldest) checked_ = {.id = *oldest};
-  const uint32_t world_size = window.batches.empty() ? newest_world_size_ : window.world_size;
+  const uint32_t world_size = WorldOf(window);
   for (uint32_t& rank = checked_.ranks; rank < world_size; ++rank) {
     if (window.batches.contains(RankId{rank})) continue;
     const auto progress = ranks_.find(RankId{rank});

@@ -20,9 +20,10 @@ using WindowId = std::pair<WindowKind, int64_t>;
 struct JobWindow {
   std::map<RankId, PatternBatch> batches;
   std::map<CommId, CollectiveSummary> summaries;
-  int64_t first_offset = 0;  // of the first record that belongs to it
-  int64_t timestamp_ms = 0;  // latest event time of its records
-  uint32_t world_size = 0;   // the largest that a rank names in it: jobs change their size
+  int64_t first_offset = 0;           // of the first record that belongs to it
+  int64_t timestamp_ms = 0;           // latest event time of its records
+  uint32_t world_size = 0;            // the largest that a rank names in it: jobs change their size
+  uint32_t summaries_world_size = 0;  // the largest that a summary names, where no rank does
 };
 
 // Of one job. One thread; knows no clock: who calls decides when to stop waiting.
@@ -66,6 +67,7 @@ class JobWindows {
     uint32_t communicators_of = 0;
   };
   bool IsClosed(WindowId id) const;
+  uint32_t WorldOf(const JobWindow& window) const;
   bool HasCommunicators(const JobWindow& window, const PatternBatch& batch, WindowId id) const;
   JobWindow& Open(WindowId id, int64_t offset, int64_t timestamp_ms);
   bool Passed(const Progress* progress, WindowId id) const;

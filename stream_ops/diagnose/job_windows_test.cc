@@ -55,6 +55,19 @@ TEST(JobWindows, WaitsForEveryRankOfTheWorld) {
   EXPECT_EQ(windows.Oldest(), Id(3));
 }
 
+TEST(JobWindows, ASummaryThatComesBeforeAllBatchesWaitsForThem) {
+  JobWindows windows;
+  CollectiveSummary summary = Summary(3);
+  summary.world_size = 2;
+  windows.Add(summary, 1, 0);
+  EXPECT_FALSE(windows.OldestComplete());
+  windows.Add(Batch(0, 3), 2, 0);
+  EXPECT_FALSE(windows.OldestComplete());
+  windows.Add(Batch(1, 3), 3, 0);
+  EXPECT_EQ(windows.OldestComplete(), Id(3));
+  EXPECT_EQ(windows.Close(Id(3)).batches.size(), 2u);
+}
+
 TEST(JobWindows, ARankThatIsPastOrFinishedIsNotWaitedFor) {
   JobWindows windows;
   windows.Add(Batch(0, 3), 1, 0);
@@ -184,23 +197,22 @@ TEST(JobWindows, WhatWasCheckedStaysTrueInAnyOrderOfRecords) {
     std::mt19937_64 random(seed);
     JobWindows windows;
     Model model;
-    bool any_batch = false;  // which tells how many ranks there are
     for (int i = 0; i < 60; ++i) {
       const auto index = static_cast<int64_t>(random() % 4);
       if (random() % 3 == 0) {
         CollectiveSummary summary = Summary(index);
         summary.communicator = CommId{random() % 3};
+        summary.world_size = kRanks;  // as every batch says
         model.Add(summary);
         windows.Add(summary, i, 0);
       } else {
         PatternBatch batch =
             Batch(static_cast<uint32_t>(random() % kRanks), index, kRanks, random() % 20 == 0);
         batch.communicators = {CommId{batch.rank.value % 3}, CommId{(batch.rank.value + 1) % 3}};
-        any_batch = true;
         model.Add(batch);
         windows.Add(batch, i, 0);
       }
-      ASSERT_EQ(windows.OldestComplete(), model.OldestComplete(any_batch ? kRanks : 0))
+      ASSERT_EQ(windows.OldestComplete(), model.OldestComplete(kRanks))
           << "seed " << seed << ", record " << i;
       if (const auto complete = windows.OldestComplete(); complete && random() % 2 == 0) {
         windows.Close(*complete);

@@ -1,6 +1,7 @@
 // What the runtime counts of a stage. Plain numbers, owned by one thread; readers get copies
 // (StageThreads::Probes). ops exposes them as metrics.
-// Books: received = processed + ignored + still pending; dead letters are among the processed.
+// Books, after every step: received = processed + ignored + pending; dead letters are among the
+// processed.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct StageProbe {
   // of partitions that are not ours (yet, any more), behind the task's position, or left at a
   // restart of the tasks, to be read again
   uint64_t records_ignored = 0;
+  uint64_t records_pending = 0;  // polled and not processed yet, now
   uint64_t records_emitted = 0;
   uint64_t bytes_emitted = 0;
   std::map<DropReason, uint64_t> dead_letters;
@@ -44,6 +46,7 @@ struct StageProbe {
     bytes_received += other.bytes_received;
     records_processed += other.records_processed;
     records_ignored += other.records_ignored;
+    records_pending += other.records_pending;
     records_emitted += other.records_emitted;
     bytes_emitted += other.bytes_emitted;
     for (const auto& [reason, count] : other.dead_letters) dead_letters[reason] += count;

@@ -57,6 +57,7 @@ absl::StatusOr<milliseconds> StreamThread::RunOnce(TimePoint now) {
   stepped_at_ = now;
   if (now < retry_at_) return std::chrono::ceil<milliseconds>(retry_at_ - now);
   const absl::Status status = Work(now);
+  probe_.records_pending = pending_.size() - pending_next_;
   if (!status.ok()) return BackOff(status, now);
   backoff_.Reset();
   return milliseconds(0);

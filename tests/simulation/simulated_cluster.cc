@@ -2,35 +2,53 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 #include <utility>
 
-#include "schemas/check.h"
+#include "stream_ops/runtime/changelog.h"
+#include "stream_ops/runtime/testing/log_reading.h"
 
 namespace eroica::testing {
 
 using std::chrono::milliseconds;
 
-absl::Status SimulatedCluster::Store::Write(const StateChanges& changes) {
-  if (std::exchange(fails, false)) return absl::UnavailableError("the disk is busy");
-  return InMemoryStore::Write(changes);
-}
-
 SimulatedCluster::SimulatedCluster(MemoryLog& log, Topology topology, bool exactly_once,
                                    uint64_t seed)
-    : log_(log), topology_(std::move(topology)), exactly_once_(exactly_once), random_(seed) {
-  stages_.resize(topology_.stages().size());
-  stores_.resize(stages_.size());
-  for (size_t stage = 0; stage < stages_.size(); ++stage) {
-    for (size_t node = 0; node < kNodes; ++node)
-      stores_[stage].push_back(std::make_unique<Store>());
-    Begin(stage, 0);
+    : log_(log),
+      topology_(std::move(topology)),
+      exactly_once_(exactly_once),
+      random_(seed),
+      static_members_(Choose(2) == 0),
+      threads_per_stage_(1 + Choose(2)),
+      ledgers_(topology_.stages().size()),
+      probes_(topology_.stages().size()),
+      nodes_(kNodes) {
+  for (size_t node = 0; node < kNodes; ++node) Start(node);
+}
+
+SimulatedCluster::~SimulatedCluster() {
+  for (size_t node = 0; node < kNodes; ++node) StopNode(node, /*in_good_order=*/false);
+}
+
+void SimulatedCluster::Start(size_t node) {
+  for (size_t stage = 0; stage < ledgers_.size(); ++stage) {
+    for (uint64_t number = 0; number < threads_per_stage_; ++number) {
+      Worker worker;
+      worker.stage = stage;
+      worker.log = std::make_unique<SimulatedLog>(log_, groups_, ledgers_[stage], random_());
+      worker.thread = std::make_unique<StreamThread>(
+          *worker.log, nodes_[node].store, topology_.stages()[stage], Options(node, stage, number));
+      worker.log->on_pause = [this, node] { PauseInStep(node); };
+      nodes_[node].workers.push_back(std::move(worker));
+    }
   }
 }
 
-void SimulatedCluster::Begin(size_t stage, size_t node) {
-  OwnedStage& owned = stages_[stage];
-  const Stage& definition = topology_.stages()[stage];
+// A process without a name of its own has another one each time, as StageThreads gives it.
+StreamThreadOptions SimulatedCluster::Options(size_t node, size_t stage, uint64_t number) {
+  const std::string& name = topology_.stages()[stage].name;
+  const std::string process =
+      static_members_ ? fmt::format("node{}", node) : fmt::format("{:016x}", random_());
   StreamThreadOptions options;
   options.poll_records_max = 1 + Choose(8);
   options.poll_timeout = milliseconds(0);
@@ -40,111 +58,223 @@ void SimulatedCluster::Begin(size_t stage, size_t node) {
   options.retry_backoff = milliseconds(10);
   options.retry_backoff_max = milliseconds(100);
   options.changelog = true;
-  options.consumer.group_id = definition.name;
-  if (exactly_once_) options.transactional_id = definition.name;
-  owned.owner.node = node;
-  owned.owner.thread.reset();  // before the log that it reads
-  owned.owner.log = std::make_unique<FaultyLog>(log_);
-  owned.owner.thread = std::make_unique<StreamThread>(*owned.owner.log, *stores_[stage][node],
-                                                      definition, std::move(options));
+  options.consumer.group_id = name;
+  if (static_members_)
+    options.consumer.group_instance_id = fmt::format("{}-{}-{}", process, name, number);
+  if (exactly_once_) options.transactional_id = fmt::format("{}-{}-{}", process, name, number);
+  return options;
+}
+
+void SimulatedCluster::Pass() {
+  now_ += milliseconds(10);
+  groups_.Advance(now_);
+  for (size_t node = 0; node < kNodes; ++node) {
+    if (nodes_[node].workers.empty() && now_ >= nodes_[node].away_until) Start(node);
+  }
 }
 
 void SimulatedCluster::Step() {
-  const size_t stage = Choose(stages_.size());
-  if (Choose(12) == 0) Fault(stage);
-  if (Choose(60) == 0) Move(stage);
-  if (Choose(20) == 0) WakeZombie(stage);
-  Run(stage);
+  Pass();
+  const size_t node = Choose(kNodes);
+  if (now_ < nodes_[node].away_until || nodes_[node].in_step) return;
+  if (Choose(12) == 0) FaultOfConnection(node);
+  if (Choose(80) == 0) FaultOfNode(node);
+  std::vector<Worker>& workers = nodes_[node].workers;
+  if (!workers.empty() && now_ >= nodes_[node].away_until)
+    Run(node, &workers[Choose(workers.size())]);
 }
 
-// An error that ends the stage ends its process: the next owner is another node.
-void SimulatedCluster::Run(size_t stage) {
-  now_ += milliseconds(20);
-  OwnedStage& owned = stages_[stage];
-  const absl::StatusOr<milliseconds> wait = owned.owner.thread->RunOnce(now_);
+// The others go on meanwhile.
+void SimulatedCluster::PauseInStep(size_t node) {
+  if (settling_) return;
+  Note(node, "is paused in a step");
+  nodes_[node].in_step = true;
+  const TimePoint until = now_ + (1 + Choose(2)) * GroupCoordinator::kSession;
+  while (now_ < until) Step();
+  nodes_[node].in_step = false;
+}
+
+// An error that ends a stage ends its process.
+void SimulatedCluster::Run(size_t node, Worker* worker) {
+  const absl::StatusOr<milliseconds> wait = worker->thread->RunOnce(now_);
+  CheckBooks(*worker);
   if (wait.ok()) return;
-  events_.push_back(fmt::format("{} ended: {}", topology_.stages()[stage].name,
-                                std::string(wait.status().message())));
-  Begin(stage, (owned.owner.node + 1) % kNodes);
+  Note(node, fmt::format("{} ended: {}", topology_.stages()[worker->stage].name,
+                         std::string(wait.status().message())));
+  StopNode(node, /*in_good_order=*/false);
 }
 
-void SimulatedCluster::Fault(size_t stage) {
-  FaultyLog& log = *stages_[stage].owner.log;
-  const uint64_t kind = Choose(7);
-  events_.push_back(fmt::format("{} fault {}", topology_.stages()[stage].name, kind));
+void SimulatedCluster::CheckBooks(const Worker& worker) {
+  const StageProbe& probe = worker.thread->probe();
+  const uint64_t known = probe.records_processed + probe.records_ignored + probe.records_pending;
+  if (probe.records_received == known || !books_.empty()) return;
+  books_ = fmt::format("{}: {} received, {} processed, {} ignored, {} pending",
+                       topology_.stages()[worker.stage].name, probe.records_received,
+                       probe.records_processed, probe.records_ignored, probe.records_pending);
+}
+
+void SimulatedCluster::StopNode(size_t node, bool in_good_order) {
+  for (Worker& worker : nodes_[node].workers) {
+    if (in_good_order) (void)worker.thread->Close(now_);
+    worker.log->crashed = !in_good_order;
+    CloseThread(&worker);
+  }
+  nodes_[node].workers.clear();
+}
+
+void SimulatedCluster::CloseThread(Worker* worker) {
+  CheckBooks(*worker);
+  probes_[worker->stage].Add(worker->thread->probe());
+  worker->thread.reset();
+}
+
+void SimulatedCluster::FaultOfConnection(size_t node) {
+  std::vector<Worker>& workers = nodes_[node].workers;
+  if (workers.empty()) return;
+  const Worker& worker = workers[Choose(workers.size())];
+  SimulatedLog& log = *worker.log;
+  const uint64_t kind = Choose(11);
+  Note(node, fmt::format("{} fault {}", topology_.stages()[worker.stage].name, kind));
   switch (kind) {
     case 0: log.polls_unavailable = 1 + static_cast<int>(Choose(3)); break;
     case 1: log.appends_refused = 1; break;
     case 2: log.appends_lost = 1; break;
     case 3: log.flushes_timed_out = 1 + static_cast<int>(Choose(2)); break;
     case 4: log.flushes_lost = 1; break;
-    case 5: log.memberships_in_doubt = 1 + static_cast<int>(Choose(3)); break;
-    default: stores_[stage][stages_[stage].owner.node]->fails = true; break;
+    case 5: log.commits_timed_out = 1 + static_cast<int>(Choose(2)); break;
+    case 6: log.commits_unheard = 1; break;
+    case 7: log.commits_void = 1; break;
+    case 8: log.polls_delayed = 1 + static_cast<int>(Choose(6)); break;
+    case 9: log.calls_to_pause = 1 + static_cast<int>(Choose(30)); break;
+    default: nodes_[node].store.FailOnce(); break;
   }
 }
 
-void SimulatedCluster::Move(size_t stage) {
-  OwnedStage& owned = stages_[stage];
-  const uint64_t how = Choose(3);
-  const size_t next = Choose(kNodes);
-  events_.push_back(fmt::format("{} to node {} by {}", topology_.stages()[stage].name, next,
-                                how == 0   ? "a good-bye"
-                                : how == 1 ? "a crash"
-                                           : "a pause"));
-  if (how == 0) (void)owned.owner.thread->Close(now_);
-  const bool moves = next != owned.owner.node;
-  if (how == 2 && moves) {
-    owned.zombies.push_back(std::move(owned.owner));
-  } else {
-    owned.owner.thread.reset();
+void SimulatedCluster::FaultOfNode(size_t node) {
+  const auto sessions = static_cast<int64_t>(Choose(3));
+  nodes_[node].away_until =
+      now_ + milliseconds(Choose(200)) + sessions * GroupCoordinator::kSession;
+  switch (Choose(4)) {
+    case 0: Note(node, "is paused"); break;
+    case 1:
+      Note(node, "stops");
+      StopNode(node, /*in_good_order=*/true);
+      break;
+    default:
+      Note(node, "crashes");
+      StopNode(node, /*in_good_order=*/false);
+      FaultOfDisk(node);
+      break;
   }
-  // A node that starts again is paused no longer; its disk is gone, now and then.
-  std::erase_if(owned.zombies, [next](const Member& zombie) { return zombie.node == next; });
-  if (Choose(3) == 0 && moves) stores_[stage][next] = std::make_unique<Store>();
-  Begin(stage, next);
 }
 
-// It goes on where it stood, for a step; at its next poll it hears that all of it is lost.
-void SimulatedCluster::WakeZombie(size_t stage) {
-  std::vector<Member>& zombies = stages_[stage].zombies;
-  if (zombies.empty()) return;
-  events_.push_back(fmt::format("{} zombie wakes up", topology_.stages()[stage].name));
-  Member zombie = std::move(zombies.back());
-  zombies.pop_back();
-  zombie.log->memberships_in_doubt = 1'000;
-  const std::string input = TopicName(kDefaultTopicPrefix, topology_.stages()[stage].input);
-  const int32_t partitions = log_.admin().DescribeTopic(input)->partitions;
-  zombie.log->at_next_poll.push_back(
-      [input, partitions](RebalanceListener& listener, std::vector<ConsumerRecord>*) {
-        for (int32_t partition = 0; partition < partitions; ++partition)
-          listener.OnPartitionRevoked({input, partition}, /*lost=*/true);
-      });
-  for (int step = 0; step < 3; ++step) {
-    now_ += milliseconds(20);
-    if (!zombie.thread->RunOnce(now_).ok()) return;
+void SimulatedCluster::FaultOfDisk(size_t node) {
+  SimulatedStore& store = nodes_[node].store;
+  switch (Choose(6)) {
+    case 0:
+      Note(node, "loses its disk");
+      store.LoseDisk();
+      break;
+    case 1:
+      Note(node, "is given a copy of its disk");
+      store.PutCopyBack();
+      break;
+    case 2: {
+      const size_t writes = Choose(store.unsynced() + 1);
+      Note(node, fmt::format("loses power, with {} writes", writes));
+      store.LosePower(writes);
+      break;
+    }
+    default: store.KeepCopy(); break;
   }
+}
+
+bool SimulatedCluster::CaughtUp() {
+  if (!groups_.Settled()) return false;
+  for (Node& node : nodes_) {
+    if (node.workers.empty()) return false;
+    for (Worker& worker : node.workers) {
+      const absl::StatusOr<bool> caught_up = worker.thread->CaughtUp();
+      if (!caught_up.ok() || !*caught_up) return false;
+    }
+  }
+  return std::ranges::all_of(topology_.stages(),
+                             [this](const Stage& stage) { return AllCommitted(stage); });
+}
+
+// The stage's group says that it has committed all that its input holds.
+bool SimulatedCluster::AllCommitted(const Stage& stage) {
+  const std::string input = TopicName(kDefaultTopicPrefix, stage.input);
+  std::map<int32_t, int64_t> ends;
+  for (const ConsumerRecord& record : ReadTopic(log_, input))
+    ends[record.partition] = record.offset + 1;
+  const GroupOffsets offsets = *log_.admin().DescribeGroup(stage.name, input);
+  return std::ranges::all_of(ends, [&](const auto& end) {
+    const auto offset = offsets.find({input, end.first});
+    return offset != offsets.end() && offset->second.processed >= end.second;
+  });
 }
 
 bool SimulatedCluster::Settle() {
-  constexpr int kStepsMax = 20'000;
+  constexpr int kRoundsMax = 5'000;
+  constexpr int kQuiet = 3;  // nothing that one stage does gives another one more to do
+  settling_ = true;
+  for (Node& node : nodes_) node.away_until = now_;
   int quiet = 0;
-  for (int step = 0; step < kStepsMax && quiet < 40; ++step) {
-    bool caught_up = true;
-    for (size_t stage = 0; stage < stages_.size(); ++stage) {
-      Run(stage);
-      const absl::StatusOr<bool> all = stages_[stage].owner.thread->CaughtUp();
-      caught_up = caught_up && all.ok() && *all;
+  for (int round = 0; round < kRoundsMax && quiet < kQuiet; ++round) {
+    Pass();
+    for (size_t node = 0; node < kNodes; ++node) {
+      for (size_t next = 0; next < nodes_[node].workers.size(); ++next)
+        Run(node, &nodes_[node].workers[next]);
     }
-    quiet = caught_up ? quiet + 1 : 0;  // long enough for a commit after the last record
+    quiet = CaughtUp() ? quiet + 1 : 0;
   }
-  return quiet >= 40;
+  return quiet >= kQuiet;
 }
 
-bool SimulatedCluster::BooksClosed() const {
-  return std::ranges::all_of(stages_, [](const OwnedStage& owned) {
-    const StageProbe& probe = owned.owner.thread->probe();
-    return probe.records_received == probe.records_processed + probe.records_ignored;
-  });
+std::string SimulatedCluster::CloseBooks() {
+  for (size_t node = 0; node < kNodes; ++node) StopNode(node, /*in_good_order=*/true);
+  return books_.empty() ? CheckLedgers() : books_;
+}
+
+// What the threads say they emitted is what the log took from them, and that was written or lost.
+std::string SimulatedCluster::CheckLedgers() const {
+  for (size_t stage = 0; stage < ledgers_.size(); ++stage) {
+    const std::string& name = topology_.stages()[stage].name;
+    const std::string changelog = ChangelogTopic(kDefaultTopicPrefix, name);
+    uint64_t emitted = 0;
+    uint64_t to_changelog = 0;
+    for (const auto& [topic, account] : ledgers_[stage].topics) {
+      (topic == changelog ? to_changelog : emitted) += account.handed_over;
+      if (account.handed_over != account.written + account.lost)
+        return fmt::format("{} to {}: {} handed over, {} written, {} lost", name, topic,
+                           account.handed_over, account.written, account.lost);
+    }
+    const StageProbe& probe = probes_[stage];
+    if (emitted != probe.records_emitted || to_changelog != probe.changelog_records)
+      return fmt::format("{} emitted {} and {} to its changelog, of which the log took {} and {}",
+                         name, probe.records_emitted, probe.changelog_records, emitted,
+                         to_changelog);
+  }
+  return CheckTopics();
+}
+
+// What is on a topic is what the stages wrote there.
+std::string SimulatedCluster::CheckTopics() const {
+  std::map<std::string, uint64_t> written;
+  for (const Ledger& ledger : ledgers_) {
+    for (const auto& [topic, account] : ledger.topics) written[topic] += account.written;
+  }
+  for (const auto& [topic, count] : written) {
+    const size_t held = ReadTopic(log_, topic).size();
+    if (held != count) return fmt::format("{} holds {} records of {}", topic, held, count);
+  }
+  return "";
+}
+
+void SimulatedCluster::Note(size_t node, std::string what) {
+  events_.push_back(fmt::format("{} ms: node {} {}", now_.time_since_epoch() / milliseconds(1),
+                                node, std::move(what)));
 }
 
 }  // namespace eroica::testing

@@ -1,10 +1,13 @@
 // Nodes that run the three stages of the real topology on a log, a clock and stores in memory, with
 // faults that a seed chooses. Deterministic, in one thread: a seed that fails can be run alone.
 //
-// Each stage has one owner at a time. It loses its work to another node, in good order, by a crash
-// between any two steps, or because it is paused for longer than its session and wakes up as a
-// zombie; the next owner has its own store, the same one, one of long ago, or an empty one. The log
-// is away, slow, full, or loses what was handed over; a write of the store fails.
+// Every node is a member of every stage's group, with one thread or two, and all of its threads
+// share its store, as in the program. A node is stopped in good order or crashes between any two
+// steps, alone or with its power or its disk; it comes back soon or after its session, with its
+// store, with a copy of long ago, or with an empty one. It is paused for longer than its session,
+// between two steps or in the middle of one, and wakes up as a zombie beside those who have its
+// partitions now. The faults of its connection
+// are those of SimulatedLog.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "state_store/in_memory_store.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/runtime/stream_thread.h"
-#include "stream_ops/runtime/testing/faulty_log.h"
 #include "stream_ops/runtime/topology.h"
+#include "tests/simulation/group_coordinator.h"
+#include "tests/simulation/simulated_log.h"
+#include "tests/simulation/simulated_store.h"
 
 namespace eroica::testing {
 
@@ -27,50 +31,65 @@ class SimulatedCluster {
 
   // log: with the topics of the default prefix and the changelogs. Outlives the cluster.
   SimulatedCluster(MemoryLog& log, Topology topology, bool exactly_once, uint64_t seed);
+  ~SimulatedCluster();
 
-  // One step of a stage, and perhaps a fault.
+  // One step of a thread, and perhaps a fault.
   void Step();
   // Without faults from now on, until all stages have processed and committed all of their input.
   // False: they do not come to that.
   bool Settle();
   // What happened, for a seed that failed.
   const std::vector<std::string>& events() const { return events_; }
-  // Of the owners: what they received is what they processed and ignored.
-  bool BooksClosed() const;
+  // Stops every node in good order, then closes the books of every thread that ever ran and of
+  // every stage. What does not add up, or nothing. Last.
+  std::string CloseBooks();
 
  private:
-  // A write may fail once.
-  class Store final : public InMemoryStore {
-   public:
-    absl::Status Write(const StateChanges& changes) override;
-    bool fails = false;
-  };
-  // One stage on one node. Its log has the node's faults.
-  struct Member {
-    size_t node = 0;
-    std::unique_ptr<FaultyLog> log;
+  // One thread of a stage.
+  struct Worker {
+    size_t stage = 0;
+    std::unique_ptr<SimulatedLog> log;
     std::unique_ptr<StreamThread> thread;
   };
-  struct OwnedStage {
-    Member owner;
-    std::vector<Member> zombies;
+  struct Node {
+    SimulatedStore store;
+    std::vector<Worker> workers;  // none: it is down
+    TimePoint away_until;         // down or paused
+    bool in_step = false;         // paused in the middle of one
   };
 
-  void Begin(size_t stage, size_t node);
-  void Run(size_t stage);
-  void Fault(size_t stage);
-  void Move(size_t stage);
-  void WakeZombie(size_t stage);
+  void Start(size_t node);
+  StreamThreadOptions Options(size_t node, size_t stage, uint64_t number);
+  void StopNode(size_t node, bool in_good_order);
+  void CloseThread(Worker* worker);
+  void Run(size_t node, Worker* worker);
+  void CheckBooks(const Worker& worker);
+  std::string CheckLedgers() const;
+  std::string CheckTopics() const;
+  void FaultOfConnection(size_t node);
+  void FaultOfNode(size_t node);
+  void FaultOfDisk(size_t node);
+  bool CaughtUp();
+  bool AllCommitted(const Stage& stage);
+  void Pass();
+  void PauseInStep(size_t node);
+  void Note(size_t node, std::string what);
   uint64_t Choose(uint64_t below) { return random_() % below; }
 
   MemoryLog& log_;
   const Topology topology_;
   const bool exactly_once_;
   std::mt19937_64 random_;
+  const bool static_members_;
+  const uint64_t threads_per_stage_;
   TimePoint now_{std::chrono::hours(1)};
-  std::vector<std::vector<std::unique_ptr<Store>>> stores_;  // by stage and node
-  std::vector<OwnedStage> stages_;
+  GroupCoordinator groups_;
+  std::vector<Ledger> ledgers_;     // by stage
+  std::vector<StageProbe> probes_;  // by stage: of the threads that are gone
+  std::vector<Node> nodes_;
   std::vector<std::string> events_;
+  bool settling_ = false;
+  std::string books_;  // the first thread's that do not add up
 };
 
 }  // namespace eroica::testing
