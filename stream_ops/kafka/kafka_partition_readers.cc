@@ -87,7 +87,7 @@ class KafkaPartitionReader final : public PartitionReader {
     return absl::OkStatus();
   }
 
-  // At the next Read, which tells of what fails.
+  // At the next Read, which answers with what fails.
   void Seek(int64_t offset) override {
     rd_kafka_consume_stop(topic_.get(), partition_.partition);
     started_ = false;

@@ -67,15 +67,15 @@ void GroupCoordinator::Leave(const std::string& name, uint64_t number) {
   TakeBack(&group);
 }
 
-GroupCoordinator::Standing GroupCoordinator::Hear(const std::string& name, uint64_t number) {
+GroupCoordinator::MemberState GroupCoordinator::Hear(const std::string& name, uint64_t number) {
   Group& group = groups_[name];
-  if (group.fenced.contains(number)) return Standing::kFenced;
+  if (group.fenced.contains(number)) return MemberState::kFenced;
   const auto found = group.members.find(number);
-  if (found == group.members.end()) return Standing::kGivenUp;
+  if (found == group.members.end()) return MemberState::kGivenUp;
   Member& member = found->second;
   member.heard_at = now_;
-  if (!group.moving) return Standing::kOwns;
-  return member.came_again ? Standing::kWaits : Standing::kComeAgain;
+  if (!group.moving) return MemberState::kOwns;
+  return member.came_again ? MemberState::kWaits : MemberState::kComeAgain;
 }
 
 void GroupCoordinator::Rejoin(const std::string& name, uint64_t number) {

@@ -20,7 +20,7 @@ class GroupCoordinator {
   using TimePoint = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::milliseconds kSession{600};
 
-  enum class Standing : uint8_t {
+  enum class MemberState : uint8_t {
     kOwns,       // the partitions of Partitions()
     kComeAgain,  // partitions are to be given out anew: give back what you have, then Rejoin
     kWaits,      // for the others to come again
@@ -33,7 +33,7 @@ class GroupCoordinator {
   uint64_t Join(const std::string& group, const std::string& instance, int32_t partitions);
   void Leave(const std::string& group, uint64_t member);
   // The member polls.
-  Standing Hear(const std::string& group, uint64_t member);
+  MemberState Hear(const std::string& group, uint64_t member);
   void Rejoin(const std::string& group, uint64_t member);
   uint64_t generation(const std::string& group) { return groups_[group].generation; }
   std::vector<int32_t> Partitions(const std::string& group, uint64_t member);

@@ -15,7 +15,7 @@ namespace eroica::testing {
 namespace {
 
 using std::chrono::milliseconds;
-using Standing = GroupCoordinator::Standing;
+using MemberState = GroupCoordinator::MemberState;
 
 bool TakeOne(int* count) {
   if (*count == 0) return false;
@@ -66,17 +66,17 @@ class SimulatedLog::Consumer final : public LogConsumer {
     if (listener_ == nullptr) return inner_->Poll(milliseconds(0), max_records, out);
     if (me_.member == 0) Join();
     switch (log_.groups_.Hear(me_.group, me_.member)) {
-      case Standing::kFenced: return absl::AbortedError("another member has our name");
-      case Standing::kGivenUp:
+      case MemberState::kFenced: return absl::AbortedError("another member has our name");
+      case MemberState::kGivenUp:
         GiveBack(/*lost=*/true);
         Join();
         return absl::OkStatus();
-      case Standing::kComeAgain:
+      case MemberState::kComeAgain:
         GiveBack(/*lost=*/false);
         log_.groups_.Rejoin(me_.group, me_.member);
         return absl::OkStatus();
-      case Standing::kWaits: return absl::OkStatus();
-      case Standing::kOwns: break;
+      case MemberState::kWaits: return absl::OkStatus();
+      case MemberState::kOwns: break;
     }
     if (absl::Status status = Take(); !status.ok()) return status;
     if (absl::Status status = PauseSome(); !status.ok()) return status;
