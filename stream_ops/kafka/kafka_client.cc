@@ -22,7 +22,7 @@ constexpr std::array kReservedProperties{
     "bootstrap.servers",    "metadata.broker.list", "group.id",
     "group.instance.id",    "enable.auto.commit",   "enable.auto.offset.store",
     "enable.partition.eof", "auto.offset.reset",    "partitioner",
-    "transactional.id"};
+    "transactional.id",     "isolation.level"};
 
 KafkaProperties DefaultProperties(KafkaRole role) {
   KafkaProperties properties{

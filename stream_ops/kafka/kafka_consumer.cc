@@ -15,7 +15,6 @@
 #include "stream_ops/log/all_partitions_consumer.h"
 
 namespace eroica {
-
 namespace {
 
 // While the caller wants no records, rebalances are still heard; up to this many records are kept
@@ -23,22 +22,23 @@ namespace {
 constexpr size_t kPendingLimit = 1'000;
 // A probe of a cluster that did not answer.
 constexpr std::chrono::milliseconds kProbeTimeout{500};
+constexpr std::chrono::milliseconds kNoWait{0};
 constexpr int kWatermarkTries = 20;
 
 std::string Name(const TopicPartition& partition) {
   return fmt::format("{}/{}", partition.topic, partition.partition);
 }
 
+TopicPartition PartitionOf(const rd_kafka_topic_partition_t& partition) {
+  return {partition.topic, partition.partition};
+}
+
 std::string NameAll(const rd_kafka_topic_partition_list_t& list) {
   std::vector<std::string> names;
   for (const rd_kafka_topic_partition_t& partition :
        std::span(list.elems, static_cast<size_t>(list.cnt)))
-    names.push_back(fmt::format("{}/{}", partition.topic, partition.partition));
+    names.push_back(Name(PartitionOf(partition)));
   return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " "));
-}
-
-TopicPartition PartitionOf(const rd_kafka_topic_partition_t& partition) {
-  return {partition.topic, partition.partition};
 }
 
 KafkaPartitionList MakeList(size_t size = 1) {
@@ -66,6 +66,7 @@ absl::StatusOr<std::unique_ptr<KafkaConsumer>> KafkaConsumer::Make(
       consumer_options.group_id.empty() ? "eroica-reader" : consumer_options.group_id;
   if (!consumer_options.group_instance_id.empty())
     properties["group.instance.id"] = consumer_options.group_instance_id;
+  if (consumer_options.read_uncommitted) properties["isolation.level"] = "read_uncommitted";
   std::unique_ptr<KafkaConsumer> consumer(new KafkaConsumer(options, consumer_options.group_id));
   absl::StatusOr<KafkaHandle> handle =
       MakeKafkaHandle(options, KafkaRole::kConsumer, properties, consumer.get());
@@ -106,10 +107,9 @@ absl::Status KafkaConsumer::Poll(std::chrono::milliseconds timeout, size_t max_r
   }
   const size_t wanted = max_records == 0 ? kPendingLimit : max_records;
   while (pending_.size() < wanted) {
-    std::chrono::milliseconds wait{0};
-    if (pending_.empty())
-      wait = std::max(
-          wait, std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()));
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto wait = pending_.empty() ? std::max(left, kNoWait) : kNoWait;
     const KafkaMessage message(rd_kafka_consumer_poll(handle_.get(), ToKafkaTimeout(wait)));
     if (message == nullptr && wait.count() == 0) break;
     if (message == nullptr) continue;

@@ -93,6 +93,8 @@ using GroupOffsets = std::map<TopicPartition, GroupOffset>;
 struct ConsumerOptions {
   std::string group_id;  // empty: no group, all partitions of the topics are this consumer's
   std::string group_instance_id;  // static membership
+  // Records of open and aborted transactions are read, and lie before EndOffset, too.
+  bool read_uncommitted = false;
   // Kafka only: librdkafka properties, passed through
   std::map<std::string, std::string> properties;
 };
@@ -122,13 +124,13 @@ class LogConsumer {
   virtual absl::Status Resume(const TopicPartition& partition) = 0;
   // The offset that the next record polled from the partition will have, at least.
   virtual absl::StatusOr<int64_t> Position(const TopicPartition& partition) = 0;
-  // One past the last record (Kafka: of the committed ones).
+  // One past the last record; Kafka: before it, no transaction is open (read_uncommitted aside).
   virtual absl::StatusOr<int64_t> EndOffset(const TopicPartition& partition) = 0;
   // The first offset whose timestamp is at least timestamp_ms; the end offset where there is none.
   virtual absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition,
                                                 int64_t timestamp_ms) = 0;
   // kUnavailable: we have not polled for so long that the group may have given our partitions to
-  // another member, as after the process was stopped and went on. Poll tells.
+  // another member, as after the process was stopped and went on. The next Poll settles it.
   virtual absl::Status CheckMembership() { return absl::OkStatus(); }
   // Who we are in the group, for LogProducer::CommitTransaction; opaque, empty without a group.
   virtual absl::StatusOr<std::string> GroupMetadata() { return std::string(); }

@@ -5,6 +5,16 @@ namespace {
 
 constexpr size_t kStepRecords = 2'000;
 
+absl::StatusOr<LogConsumer*> OpenOnce(Log& log, const ConsumerOptions& options,
+                                      std::unique_ptr<LogConsumer>* consumer) {
+  if (*consumer == nullptr) {
+    absl::StatusOr<std::unique_ptr<LogConsumer>> opened = log.NewConsumer(options);
+    if (!opened.ok()) return opened.status();
+    *consumer = *std::move(opened);
+  }
+  return consumer->get();
+}
+
 }  // namespace
 
 ChangelogRestorer::ChangelogRestorer(Log& log, StateStore& store, std::string stage,
@@ -21,23 +31,23 @@ void ChangelogRestorer::Start(const TopicPartition& input) {
   assigned_.erase(ChangelogOf(input));
 }
 
-absl::Status ChangelogRestorer::Open() {
-  if (reader_ != nullptr) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<LogConsumer>> reader = log_.NewConsumer({});
-  if (!reader.ok()) return reader.status();
-  reader_ = *std::move(reader);
-  return absl::OkStatus();
+absl::StatusOr<LogConsumer*> ChangelogRestorer::Reader() { return OpenOnce(log_, {}, &reader_); }
+
+absl::StatusOr<LogConsumer*> ChangelogRestorer::EndReader() {
+  return OpenOnce(log_, {.read_uncommitted = true}, &end_reader_);
 }
 
-absl::StatusOr<int64_t> ChangelogRestorer::EndOffset(int32_t partition) {
-  if (const absl::Status status = Open(); !status.ok()) return status;
-  return reader_->EndOffset({topic_, partition});
+absl::StatusOr<int64_t> ChangelogRestorer::CommittedEnd(int32_t partition) {
+  const absl::StatusOr<LogConsumer*> reader = Reader();
+  return reader.ok() ? (*reader)->EndOffset({topic_, partition}) : reader.status();
 }
 
 absl::Status ChangelogRestorer::BeginAll() {
+  const absl::StatusOr<LogConsumer*> reader = EndReader();
+  if (!reader.ok()) return reader.status();
   for (auto& [input, restore] : restores_) {
     if (restore.begun()) continue;
-    const absl::StatusOr<int64_t> end = EndOffset(input.partition);
+    const absl::StatusOr<int64_t> end = (*reader)->EndOffset(ChangelogOf(input));
     if (!end.ok()) return end.status();
     if (const absl::Status status = restore.Begin(*end); !status.ok()) return status;
   }
@@ -50,6 +60,8 @@ absl::StatusOr<ChangelogRestorer::Restored> ChangelogRestorer::Step(
   if (const absl::Status status = BeginAll(); !status.ok()) return status;
   absl::StatusOr<Restored> restored = FinishComplete();
   if (!restored.ok() || !restored->empty()) return restored;
+  const absl::StatusOr<LogConsumer*> reader = Reader();
+  if (!reader.ok()) return reader.status();
   if (const absl::Status status = Assign(); !status.ok()) return status;
   std::vector<ConsumerRecord> records;
   if (const absl::Status status = reader_->Poll(timeout, kStepRecords, &records); !status.ok())

@@ -1,6 +1,9 @@
 // Reads the changelogs of the tasks that a StreamThread was just given, many at once and in bounded
 // steps, so that the thread goes on polling meanwhile. What is done with the records:
 // task_restore.h.
+//
+// Exactly once, a former owner may have a transaction open: all of a commit but its end. The new
+// owner waits until it is committed or aborted, by the broker after its time-out at the latest.
 #pragma once
 
 #include <absl/status/status.h>
@@ -38,12 +41,13 @@ class ChangelogRestorer {
   using Restored = std::vector<std::pair<TopicPartition, ChangelogOwner>>;
   absl::StatusOr<Restored> Step(std::chrono::milliseconds timeout);
 
-  // What the changelog of this partition holds now lies before it.
-  absl::StatusOr<int64_t> EndOffset(int32_t partition);
+  // What is committed to the changelog of this partition now lies before it.
+  absl::StatusOr<int64_t> CommittedEnd(int32_t partition);
   uint64_t records_read() const { return records_read_; }
 
  private:
-  absl::Status Open();
+  absl::StatusOr<LogConsumer*> Reader();
+  absl::StatusOr<LogConsumer*> EndReader();
   absl::Status BeginAll();
   absl::Status Assign();
   absl::Status Take(const std::vector<ConsumerRecord>& records);
@@ -59,6 +63,7 @@ class ChangelogRestorer {
   const std::string topic_;
   const uint64_t writer_id_;
   std::unique_ptr<LogConsumer> reader_;
+  std::unique_ptr<LogConsumer> end_reader_;         // sees open transactions; reads no record
   std::map<TopicPartition, TaskRestore> restores_;  // by input
   std::map<TopicPartition, int64_t> assigned_;      // changelogs that are read, and from where
   uint64_t records_read_ = 0;

@@ -131,7 +131,9 @@ absl::Status StreamThread::HearRebalances() {
 
 // What has come to us is read once its task is restored.
 absl::Status StreamThread::Restore(TimePoint now) {
-  if (!restorer_ || restorer_->done()) return absl::OkStatus();
+  if (!restorer_) return absl::OkStatus();
+  probe_.tasks_restoring = restorer_->size();
+  if (restorer_->done()) return absl::OkStatus();
   absl::StatusOr<ChangelogRestorer::Restored> restored = restorer_->Step(kRestorePollTimeout);
   if (!restored.ok()) return restored.status();
   probe_.changelog_records_read = restorer_->records_read();
@@ -141,6 +143,7 @@ absl::Status StreamThread::Restore(TimePoint now) {
       return status;
     }
   }
+  probe_.tasks_restoring = restorer_->size();
   return absl::OkStatus();
 }
 

@@ -85,7 +85,7 @@ std::optional<int64_t> StreamThread::ChangelogEnd(const TopicPartition& partitio
                                                   TaskState* state) {
   if (!restorer_ || now_ - state->checkpoint_at < kCheckpointInterval) return std::nullopt;
   state->checkpoint_at = now_;
-  const absl::StatusOr<int64_t> end = restorer_->EndOffset(partition.partition);
+  const absl::StatusOr<int64_t> end = restorer_->CommittedEnd(partition.partition);
   return end.ok() ? std::optional(*end) : std::nullopt;
 }
 

@@ -170,6 +170,44 @@ TEST_F(StageThreadsKafka, ATopicThatIsMadeAnewUnderARunningNodeIsReadFromItsBegi
   EXPECT_TRUE(status.ok()) << status;
 }
 
+// A former owner has everything of a commit in its transaction, and the commit is on its way: its
+// rows are in the changelog and cannot be read yet.
+TEST_F(StageThreadsKafka, ANewOwnerWaitsForTheTransactionOfTheFormerOne) {
+  const std::string changelog = ChangelogTopic(prefix_, "first");
+  const ChangelogRecords records(changelog, 0, {.epoch = 1, .id = 1}, 100'000);
+  std::vector<ProducerRecord> rows;
+  records.Put(RowName(Table::kProgress, "a"), "7", 0, &rows);
+  rows.push_back(records.Committed({.restart = 0, .processed = 0}));
+  auto former = log_->NewTransactionalProducer(UniqueName("former"));
+  ASSERT_TRUE(former.ok()) << former.status();
+  ASSERT_TRUE((*former)->BeginTransaction().ok());
+  for (ProducerRecord& row : rows) ASSERT_TRUE((*former)->Append(std::move(row)).ok());
+  ASSERT_TRUE((*former)->Flush(std::chrono::seconds(10)).ok());
+
+  const Topology topology = TwoStages();
+  StreamThreadOptions options;
+  options.task.topic_prefix = prefix_;
+  options.poll_timeout = milliseconds(20);
+  options.consumer.group_id = prefix_;
+  options.changelog = true;
+  options.transactional_id = UniqueName("new");
+  StreamThread owner(*log_, store_, topology.stages()[0], options);
+  const auto run_until = [&](uint64_t tasks, std::chrono::seconds at_most) {
+    const auto end = steady_clock::now() + at_most;
+    while (owner.probe().tasks < tasks && steady_clock::now() < end)
+      ASSERT_TRUE(owner.RunOnce(steady_clock::now()).ok());
+  };
+  run_until(3, kDeadline);  // the partitions that nobody is writing
+  run_until(4, std::chrono::seconds(2));
+  EXPECT_EQ(owner.probe().tasks, 3u);
+  EXPECT_EQ(owner.probe().tasks_restoring, 1u);
+  ASSERT_TRUE((*former)->CommitTransaction({}, std::chrono::seconds(10)).ok());
+  run_until(4, kDeadline);
+  EXPECT_EQ(owner.probe().tasks, 4u);
+  const TaskId task{"first", {TopicName(prefix_, Topic::kEvents), 0}};
+  EXPECT_EQ(*TaskStore(&store_, task.ToString()).Get(Table::kProgress, "a"), "7");
+}
+
 TEST_F(StageThreadsKafka, ABrokerThatDiesIsWaitedFor) {
   OwnBroker broker;
   ASSERT_FALSE(broker.address().empty());
