@@ -12,6 +12,7 @@ ConsumerRecord ReadKafkaRecord(const rd_kafka_message_t& message, const TopicPar
   rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
   const int64_t timestamp = rd_kafka_message_timestamp(&message, &type);
   if (type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE) record.timestamp_ms = timestamp;
+  record.stamped_at_arrival = type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME;
   if (message.key != nullptr)
     record.key.assign(static_cast<const char*>(message.key), message.key_len);
   if (message.payload != nullptr)

@@ -59,6 +59,7 @@ struct ConsumerRecord {
   std::string key;
   std::string value;
   Headers headers;
+  bool stamped_at_arrival = false;  // timestamp_ms is when the log took it, not the producer's
 
   Bytes payload() const { return std::as_bytes(std::span(value.data(), value.size())); }
 };

@@ -25,9 +25,27 @@ int64_t LatestMoment(const EventBatch& batch) {
 
 }  // namespace
 
-DropReason Plausibility::Check(const EventBatch& batch, int64_t now_ns) const {
+// One batch says so by mistake, two because the clock was set. What is sent twice is one.
+bool Plausibility::Leaps(const EventBatch& batch, int64_t latest_ns, int64_t now_ns,
+                         int64_t newest_ns) {
+  const ProducerIdentity& from = batch.identity;
+  const int64_t plausible_ns = std::max(now_ns, newest_ns);
+  if (latest_ns <= plausible_ns || latest_ns - plausible_ns <= kMostLeapNs) {
+    leapt_.erase(from.rank);
+    return false;
+  }
+  const BatchName name{from.producer, from.pid, batch.sequence};
+  const auto [before, first] = leapt_.try_emplace(from.rank, name);
+  if (first || before->second == name) return true;
+  leapt_.erase(before);
+  return false;
+}
+
+DropReason Plausibility::Check(const EventBatch& batch, int64_t now_ns,
+                               std::optional<int64_t> newest_ns) {
   const int64_t latest_ns = LatestMoment(batch);
   if (latest_ns > now_ns && latest_ns - now_ns > kMostAheadNs) return DropReason::kAheadOfClock;
+  if (newest_ns && Leaps(batch, latest_ns, now_ns, *newest_ns)) return DropReason::kAheadOfClock;
   if (newest_step_ < 0) return DropReason::kNone;
   for (const Mark& mark : batch.marks) {
     if (!IsStepMark(mark) || mark.id <= newest_step_) continue;

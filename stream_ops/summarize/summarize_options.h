@@ -27,8 +27,9 @@ struct SummarizeOptions {
   // most closes its windows with what is there; what still comes for them is late. Without one
   // there is no bound.
   std::shared_ptr<MemoryPool> memory{};
-  // In ns since the epoch; batches that are far ahead of it are dead letters. Without one (jobs of
-  // the past, and at the edge) no clock is held against them.
+  // In ns since the epoch; batches that are far ahead of it are dead letters. Where the log says
+  // when a record arrived, that is the time, so that a restart decides as before. Without a clock
+  // (jobs of the past, and at the edge) no time is too late.
   std::function<int64_t()> wall_clock_ns;
 };
 

@@ -83,7 +83,7 @@ absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {
     return absl::OkStatus();
   }
   DropReason reason = decoder_.Decode(record.payload(), &batch_);
-  if (reason == DropReason::kNone) reason = Refuse(batch_);
+  if (reason == DropReason::kNone) reason = Refuse(batch_, record);
   if (reason != DropReason::kNone) {
     offset_ = record.offset;
     ++shared_.probe.batches_bad;
@@ -94,12 +94,18 @@ absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {
   return ForgetJobs();
 }
 
-DropReason SummarizeProcessor::Refuse(const EventBatch& batch) const {
-  const auto job = jobs_.find(batch.identity.job);
-  const Plausibility plausible = job != jobs_.end() ? job->second.plausible : Plausibility();
+DropReason SummarizeProcessor::Refuse(const EventBatch& batch, const ConsumerRecord& record) {
   const auto& wall_clock_ns = shared_.options.wall_clock_ns;
-  return plausible.Check(batch,
-                         wall_clock_ns ? wall_clock_ns() : std::numeric_limits<int64_t>::max());
+  int64_t now_ns = std::numeric_limits<int64_t>::max();
+  if (wall_clock_ns)
+    now_ns = record.stamped_at_arrival ? record.timestamp_ms * 1'000'000 : wall_clock_ns();
+  const auto job = jobs_.find(batch.identity.job);
+  if (job == jobs_.end()) return Plausibility().Check(batch, now_ns, std::nullopt);
+  const auto rank = job->second.ranks.find(batch.identity.rank);
+  return job->second.plausible.Check(batch, now_ns,
+                                     rank == job->second.ranks.end()
+                                         ? std::nullopt
+                                         : std::optional(rank->second.progress().max_event_ns));
 }
 
 // What a producer has summarized itself (capture level 1) goes where the stage's own output goes,

@@ -62,7 +62,7 @@ class SummarizeProcessor final : public Processor {
   // says.
   static constexpr uint64_t kMostBytesAtOnce = uint64_t{64} << 20;
 
-  DropReason Refuse(const EventBatch& batch) const;
+  DropReason Refuse(const EventBatch& batch, const ConsumerRecord& record);
   RankWindows& RankOf(Job& job, RankId rank);
   void StoreNewCommunicators(const JobId& id, const Job& job, const std::vector<uint32_t>& numbers);
   void SendStandings(Job& job, RankWindows& rank, RankWindows::Close close, uint64_t bytes_max);

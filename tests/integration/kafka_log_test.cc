@@ -55,10 +55,11 @@ class KafkaLogTest : public testing::Test {
     log_ = OpenLog(*address);
   }
 
-  std::string NewTopic(const std::string& name, int32_t partitions) {
+  std::string NewTopic(const std::string& name, int32_t partitions,
+                       std::map<std::string, std::string> config = {{"retention.ms", "-1"}}) {
     const std::string topic = UniqueName(name);
     const absl::Status status = log_->admin().CreateTopic(
-        {.name = topic, .partitions = partitions, .config = {{"retention.ms", "-1"}}});
+        {.name = topic, .partitions = partitions, .config = std::move(config)});
     EXPECT_TRUE(status.ok()) << status;
     return topic;
   }
@@ -72,6 +73,20 @@ class KafkaLogTest : public testing::Test {
 
   std::unique_ptr<KafkaLog> log_;
 };
+
+TEST_F(KafkaLogTest, ARecordSaysWhetherTheBrokerStampedItAtItsArrival) {
+  for (const bool at_arrival : {false, true}) {
+    const std::string topic = NewTopic(
+        "stamped", 1, {{"message.timestamp.type", at_arrival ? "LogAppendTime" : "CreateTime"}});
+    Append(topic, 1, 1);
+    auto consumer = log_->NewConsumer({});
+    ASSERT_TRUE((*consumer)->Assign({{{topic, 0}, 0}}).ok());
+    std::vector<ConsumerRecord> records;
+    while (records.empty()) ASSERT_TRUE((*consumer)->Poll(kPatience, 1, &records).ok());
+    EXPECT_EQ(records[0].stamped_at_arrival, at_arrival);
+    EXPECT_EQ(records[0].timestamp_ms == TestRecord(topic, "0", 0).timestamp_ms, !at_arrival);
+  }
+}
 
 // A member of a group that commits what it has read when a partition is taken away, as the runtime
 // does.
