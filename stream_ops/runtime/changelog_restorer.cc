@@ -56,7 +56,7 @@ absl::Status ChangelogRestorer::BeginAll() {
 
 absl::StatusOr<ChangelogRestorer::Restored> ChangelogRestorer::Step(
     std::chrono::milliseconds timeout) {
-  if (restores_.empty()) return Restored();
+  if (restores_.empty()) return StopReading();
   if (const absl::Status status = BeginAll(); !status.ok()) return status;
   absl::StatusOr<Restored> restored = FinishComplete();
   if (!restored.ok() || !restored->empty()) return restored;
@@ -85,6 +85,7 @@ absl::Status ChangelogRestorer::Assign() {
     wanted[changelog] = restore.next();
   }
   if (!changed) return absl::OkStatus();
+  reading_ = true;
   const absl::Status status = reader_->Assign(wanted);
   if (status.ok()) assigned_ = std::move(wanted);
   return status;
@@ -116,6 +117,15 @@ absl::Status ChangelogRestorer::FollowPositions() {
     restore.SkipTo(*position);
   }
   return absl::OkStatus();
+}
+
+// Else the log would go on fetching what the tasks themselves write now.
+absl::StatusOr<ChangelogRestorer::Restored> ChangelogRestorer::StopReading() {
+  if (!reading_) return Restored();
+  if (const absl::Status status = reader_->Assign({}); !status.ok()) return status;
+  reading_ = false;
+  assigned_.clear();
+  return Restored();
 }
 
 absl::StatusOr<ChangelogRestorer::Restored> ChangelogRestorer::FinishComplete() {

@@ -37,13 +37,14 @@ class ChangelogRestorer {
   bool restores(const TopicPartition& input) const { return restores_.contains(input); }
 
   // Waits for records up to the timeout, takes some, and answers with the tasks that are restored
-  // now. After an error: again.
+  // now. After an error: again. When done: at once, and nothing is fetched from then on.
   using Restored = std::vector<std::pair<TopicPartition, ChangelogOwner>>;
   absl::StatusOr<Restored> Step(std::chrono::milliseconds timeout);
 
   // What is committed to the changelog of this partition now lies before it.
   absl::StatusOr<int64_t> CommittedEnd(int32_t partition);
   uint64_t records_read() const { return records_read_; }
+  bool reading() const { return reading_; }
 
  private:
   absl::StatusOr<LogConsumer*> Reader();
@@ -52,6 +53,7 @@ class ChangelogRestorer {
   absl::Status Assign();
   absl::Status Take(const std::vector<ConsumerRecord>& records);
   absl::Status FollowPositions();
+  absl::StatusOr<Restored> StopReading();
   absl::StatusOr<Restored> FinishComplete();
   TopicPartition ChangelogOf(const TopicPartition& input) const {
     return {topic_, input.partition};
@@ -66,6 +68,7 @@ class ChangelogRestorer {
   std::unique_ptr<LogConsumer> end_reader_;         // sees open transactions; reads no record
   std::map<TopicPartition, TaskRestore> restores_;  // by input
   std::map<TopicPartition, int64_t> assigned_;      // changelogs that are read, and from where
+  bool reading_ = false;  // whatever was assigned last, something may be fetched still
   uint64_t records_read_ = 0;
 };
 

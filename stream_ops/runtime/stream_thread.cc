@@ -133,7 +133,6 @@ absl::Status StreamThread::HearRebalances() {
 absl::Status StreamThread::Restore(TimePoint now) {
   if (!restorer_) return absl::OkStatus();
   probe_.tasks_restoring = restorer_->size();
-  if (restorer_->done()) return absl::OkStatus();
   absl::StatusOr<ChangelogRestorer::Restored> restored = restorer_->Step(kRestorePollTimeout);
   if (!restored.ok()) return restored.status();
   probe_.changelog_records_read = restorer_->records_read();
