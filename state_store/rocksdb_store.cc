@@ -56,8 +56,8 @@ absl::Status ToStatus(const rocksdb::Status& status, std::string_view doing,
       fmt::format("{} in state store {}: {}", doing, folder, status.ToString());
   if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kNoSpace ||
       WasSaid(ENOSPC, status)) {
-    return absl::ResourceExhaustedError(
-        fmt::format("{}; the disk is full: make space, then restart the node", what));
+    return absl::ResourceExhaustedError(fmt::format(
+        "{}; the disk is full: make space, a running node then goes on by itself", what));
   }
   if (WasSaid(EFBIG, status)) {
     return absl::ResourceExhaustedError(
@@ -162,7 +162,9 @@ class NodeLogger : public rocksdb::Logger {
   void Logv(const char* format, va_list arguments) override {
     std::array<char, 1024> line;
     std::vsnprintf(line.data(), line.size(), format, arguments);  // longer ones are cut
-    spdlog::error("component=state_store folder={} rocksdb=\"{}\"", folder_, line.data());
+    std::string_view text = line.data();
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    spdlog::error("component=state_store folder={} rocksdb=\"{}\"", folder_, text);
   }
 
  private:

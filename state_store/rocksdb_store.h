@@ -50,7 +50,8 @@ class RocksDbStore : public StateStore {
   absl::StatusOr<std::optional<std::string>> Get(Table table, std::string_view key) const override;
   absl::Status Scan(Table table, std::string_view prefix, const Visitor& visit) const override;
   // kResourceExhausted: the disk is full; nothing of the changes was kept, and every further Write
-  // may fail until there is space and the store is reopened.
+  // fails until RocksDB, which looks every five seconds, has found room for a write buffer (4 MiB)
+  // and flushed what it has. A limit on file sizes it does not look at again: reopen the store.
   absl::Status Write(const StateChanges& changes) override;
 
  private:

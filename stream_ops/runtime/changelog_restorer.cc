@@ -136,7 +136,8 @@ absl::StatusOr<ChangelogRestorer::Restored> ChangelogRestorer::FinishComplete() 
       continue;
     }
     absl::StatusOr<ChangelogOwner> owner = restore->second.Finish(writer_id_);
-    if (!owner.ok()) return owner.status();
+    if (!owner.ok() && restored.empty()) return owner.status();
+    if (!owner.ok()) break;  // the next step meets it again: these are handed over first
     restored.emplace_back(restore->first, *std::move(owner));
     restore = restores_.erase(restore);
   }

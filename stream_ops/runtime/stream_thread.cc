@@ -136,14 +136,13 @@ absl::Status StreamThread::Restore(TimePoint now) {
   absl::StatusOr<ChangelogRestorer::Restored> restored = restorer_->Step(kRestorePollTimeout);
   if (!restored.ok()) return restored.status();
   probe_.changelog_records_read = restorer_->records_read();
+  absl::Status status;
   for (auto& [partition, owner] : *restored) {
-    if (const absl::Status status = BeginTask(partition, std::move(owner), now); !status.ok()) {
-      restorer_->Start(partition);
-      return status;
-    }
+    if (status.ok()) status = BeginTask(partition, std::move(owner), now);
+    if (!status.ok()) restorer_->Start(partition);
   }
   probe_.tasks_restoring = restorer_->size();
-  return absl::OkStatus();
+  return status;
 }
 
 absl::Status StreamThread::BeginTask(const TopicPartition& partition, ChangelogOwner owner,

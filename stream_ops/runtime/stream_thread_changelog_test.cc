@@ -211,6 +211,36 @@ TEST_P(StreamThreadChangelogTest, TheCommitOfAStoreThatFailedIsFoundInTheChangel
   EXPECT_THAT(Sums(), ElementsAre("a:1:5", "a:2:6"));
 }
 
+// Both are restored in one step, and each writes once.
+TEST_P(StreamThreadChangelogTest, APartitionIsReadThoughTheStoreIsFullForTheOneRestoredWithIt) {
+  class FullOnceStore : public InMemoryStore {
+   public:
+    absl::Status Write(const StateChanges& changes) override {
+      return ++writes_ == 2 ? absl::ResourceExhaustedError("full") : InMemoryStore::Write(changes);
+    }
+
+   private:
+    int writes_ = 0;
+  };
+  FullOnceStore store;
+  Send({"a:1:5", "a:2:1"}, 0);
+  Send({"b:1:6", "b:2:1"}, 1);
+  auto node = NewNode(store);
+  StepFor(*node, milliseconds(3000));
+  EXPECT_THAT(Sums(), ElementsAre("a:1:5", "b:1:6"));
+}
+
+TEST_P(StreamThreadChangelogTest, APartitionIsReadThoughTheOneRestoredWithItCannotBegin) {
+  InMemoryStore store;
+  Send({"a:1:5", "a:2:1"}, 0);
+  Send({"b:1:6", "b:2:1"}, 1);
+  log_.seeks_unavailable = 1;
+  auto node = NewNode(store);
+  StepFor(*node, milliseconds(3000));
+  EXPECT_EQ(node->probe().retries, 1u);
+  EXPECT_THAT(Sums(), ElementsAre("a:1:5", "b:1:6"));
+}
+
 TEST_P(StreamThreadChangelogTest, AStoreFromBeforeTheChangelogFillsIt) {
   InMemoryStore first;
   options_.changelog = false;

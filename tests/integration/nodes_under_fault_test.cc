@@ -1,6 +1,6 @@
 // Several nodes, each the program itself, share their work through a real Kafka while they are
-// killed, stopped and started again, and so is the broker. What they find in the end is what a run
-// in memory finds; exactly once, nothing is there twice.
+// killed, stopped and started again, the broker is, or one has no room left on its disk. What they
+// find in the end is what a run in memory finds; exactly once, nothing is there twice.
 //
 // Faults strike at random moments, of a seed that EROICA_FAULT_SEED changes: ops/soak.sh runs these
 // again and again with other ones.
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "ops/cli/program_run.h"
+#include "state_store/testing/small_disk.h"
 #include "stream_ops/kafka/kafka_log.h"
 #include "stream_ops/runtime/topic_layout.h"
 #include "tests/evaluation/real/recording_sources.h"
@@ -115,13 +116,8 @@ class NodesUnderFault : public ::testing::TestWithParam<Guarantee> {
 
   // Its partitions are its own as long as it comes back under its name within the session.
   std::unique_ptr<Program> StartNode(int number, bool lasting_name = true) {
-    std::vector<std::string> arguments = {"node",
-                                          "--bootstrap",
-                                          broker_,
-                                          "--topic-prefix",
-                                          prefix_,
-                                          "--state",
-                                          fmt::format("{}/{}", state_.path(), number)};
+    std::vector<std::string> arguments = {
+        "node", "--bootstrap", broker_, "--topic-prefix", prefix_, "--state", StateFolder(number)};
     const auto set = [&](const std::string& option) {
       arguments.insert(arguments.end(), {"--set", option});
     };
@@ -138,6 +134,7 @@ class NodesUnderFault : public ::testing::TestWithParam<Guarantee> {
     if (GetParam() == Guarantee::kExactlyOnce) set("runtime.processing_guarantee=exactly_once");
     return std::make_unique<Program>(std::move(arguments));
   }
+  std::string StateFolder(int node) const { return fmt::format("{}/{}", state_.path(), node); }
   void StartNodes(bool lasting_names = true) {
     for (int node = 0; node < kNodes; ++node) nodes_.push_back(StartNode(node, lasting_names));
   }
@@ -252,12 +249,63 @@ TEST_P(NodesUnderFault, NodesComeAndGoAllTheTime) {
   StopNodes();
 }
 
-INSTANTIATE_TEST_SUITE_P(, NodesUnderFault,
-                         ::testing::Values(Guarantee::kAtLeastOnce, Guarantee::kExactlyOnce),
-                         [](const auto& guarantee) {
-                           return guarantee.param == Guarantee::kAtLeastOnce ? "AtLeastOnce"
-                                                                             : "ExactlyOnce";
-                         });
+// The state of the first of three nodes is on a small disk that somebody else fills.
+class FullDisk : public NodesUnderFault {
+ protected:
+  void SetUp() override {
+    if (!disk_.Mount(StateFolder(0), kDiskMib)) GTEST_SKIP() << kMayNotMountMessage;
+    disk_.Fill(kLeftBytes);
+    NodesUnderFault::SetUp();
+  }
+
+  // While its node works. False: the node has not noticed.
+  bool FillIt() {
+    const auto deadline = steady_clock::now() + kDeadline;
+    for (; !Says("the disk is full"); std::this_thread::sleep_for(milliseconds(20))) {
+      if (steady_clock::now() > deadline) return false;
+      if (Says("reading on at")) disk_.Fill();
+    }
+    return true;
+  }
+  bool Says(const std::string& words) const {
+    return nodes_[0]->ErrSoFar().find(words) != std::string::npos;
+  }
+
+  static constexpr int kDiskMib = 16;
+  // Too little for RocksDB to take room for its log in advance, which would last the whole test.
+  static constexpr size_t kLeftBytes = size_t{200} << 10;
+  SmallDisk disk_;
+};
+
+TEST_P(FullDisk, ItsNodeGoesOnOnceThereIsRoom) {
+  StartNodes();
+  StartFeeding(seconds(6));
+  Pause(500, 2'000);
+  ASSERT_TRUE(FillIt()) << nodes_[0]->ErrSoFar();
+  Pause(500, 2'000);
+  disk_.MakeRoom();
+  ExpectTheSame();
+  StopNodes();
+}
+
+TEST_P(FullDisk, TheOthersDoTheWorkOfItsNode) {
+  StartNodes();
+  StartFeeding(seconds(6));
+  Pause(500, 2'000);
+  ASSERT_TRUE(FillIt()) << nodes_[0]->ErrSoFar();
+  nodes_[0]->Signal(SIGTERM);
+  EXPECT_EQ(nodes_[0]->Wait().exit_code, 2);  // its store lacks what the changelog has
+  nodes_.erase(nodes_.begin());
+  ExpectTheSame();
+  StopNodes();
+}
+
+std::string NameOf(const ::testing::TestParamInfo<Guarantee>& guarantee) {
+  return guarantee.param == Guarantee::kAtLeastOnce ? "AtLeastOnce" : "ExactlyOnce";
+}
+constexpr auto kBoth = {Guarantee::kAtLeastOnce, Guarantee::kExactlyOnce};
+INSTANTIATE_TEST_SUITE_P(, NodesUnderFault, ::testing::ValuesIn(kBoth), NameOf);
+INSTANTIATE_TEST_SUITE_P(, FullDisk, ::testing::ValuesIn(kBoth), NameOf);
 
 }  // namespace
 }  // namespace eroica::testing

@@ -37,6 +37,7 @@ class FaultyLog::Consumer : public LogConsumer {
     return inner_->Assign(starts);
   }
   absl::Status Seek(const TopicPartition& partition, int64_t offset) override {
+    if (TakeOne(&log_.seeks_unavailable)) return absl::UnavailableError("broker away");
     return inner_->Seek(partition, offset);
   }
   absl::Status Pause(const TopicPartition& partition) override { return inner_->Pause(partition); }
@@ -59,9 +60,7 @@ class FaultyLog::Consumer : public LogConsumer {
                                         int64_t timestamp_ms) override {
     return inner_->OffsetForTime(partition, timestamp_ms);
   }
-  absl::Status Commit(const GroupOffsets& offsets) override {
-    return inner_->Commit(offsets);
-  }
+  absl::Status Commit(const GroupOffsets& offsets) override { return inner_->Commit(offsets); }
   std::vector<TopicPartition> Assignment() const override { return inner_->Assignment(); }
 
  private:

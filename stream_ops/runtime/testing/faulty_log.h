@@ -26,7 +26,8 @@ class FaultyLog : public Log {
   int flushes_lost = 0;       // kUnavailable; what was appended since the last flush is gone
   int consumers_unavailable = 0;
   int memberships_in_doubt = 0;  // kUnavailable
-  absl::Status poll_error;       // while not ok: of every poll
+  int seeks_unavailable = 0;
+  absl::Status poll_error;  // while not ok: of every poll
   // Appends of larger records are refused; said by the producer, unless it does not know.
   size_t record_bytes_max = std::numeric_limits<size_t>::max();
   bool limit_known = true;
