@@ -19,6 +19,7 @@
 #include "ops/cli/stages.h"
 #include "ops/cli/state_folder.h"
 #include "ops/cli/wrapped_text.h"
+#include "ops/config/memory_shares.h"
 #include "schemas/finding_json.h"
 #include "schemas/printable_text.h"
 #include "state_store/rocksdb_store.h"
@@ -106,7 +107,7 @@ absl::Status ShowNew(FindingReader& reader, milliseconds timeout, Screen& screen
 
 absl::StatusOr<std::unique_ptr<RocksDbStore>> OpenStore(const NodeConfig& config) {
   return RocksDbStore::Open({.folder = StateFolder(config),
-                             .memory_bytes = static_cast<size_t>(config.state.memory_mib) << 20,
+                             .memory_bytes = static_cast<size_t>(SharesOf(config).state),
                              .durability = Durability::kProcessDeath});
 }
 

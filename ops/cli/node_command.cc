@@ -20,6 +20,7 @@
 #include "ops/cli/stop_signal.h"
 #include "ops/cli/topic_plan.h"
 #include "ops/config/config_text.h"
+#include "ops/config/memory_shares.h"
 #include "state_store/rocksdb_store.h"
 #include "stream_ops/runtime/bounded_run.h"
 #include "stream_ops/runtime/node_health.h"
@@ -152,7 +153,7 @@ absl::Status RunNode(const NodeConfig& config, bool drain) {
   if (!topics.ok()) return topics;
   const absl::StatusOr<std::unique_ptr<RocksDbStore>> store = RocksDbStore::Open(
       {.folder = StateFolder(config),
-       .memory_bytes = static_cast<size_t>(config.state.memory_mib) << 20,
+       .memory_bytes = static_cast<size_t>(SharesOf(config).state),
        .durability =
            config.state.survive_power_loss ? Durability::kPowerLoss : Durability::kProcessDeath});
   if (!store.ok()) return store.status();

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "ops/config/memory_shares.h"
 #include "ops/config/secret.h"
 #include "stream_ops/kafka/kafka_log.h"
 #include "stream_ops/recording/recording_log.h"
@@ -24,7 +25,7 @@ absl::StatusOr<std::unique_ptr<Log>> OpenLog(NodeConfig config, LogAccess access
         {.directory = config.node.recording, .read_only = access == LogAccess::kRead});
   if (absl::Status status = ResolveSecrets(&config); !status.ok()) return status;
   return KafkaLog::Open(
-      {.bootstrap_servers = config.kafka.bootstrap, .properties = config.kafka.properties});
+      {.bootstrap_servers = config.kafka.bootstrap, .properties = KafkaPropertiesOf(config)});
 }
 
 }  // namespace eroica

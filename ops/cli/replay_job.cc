@@ -10,6 +10,7 @@
 
 #include "ops/cli/finding_reader.h"
 #include "ops/cli/stages.h"
+#include "ops/config/memory_shares.h"
 #include "producers/core/log_batch_sink.h"
 #include "state_store/rocksdb_store.h"
 #include "stream_ops/recording/recording_log.h"
@@ -91,9 +92,8 @@ absl::StatusOr<ReplayOutcome> RunReplay(
       .slice = record.slice, .readers = source.readers, .until_ms = record.until_ms};
   const absl::StatusOr<std::unique_ptr<RecordingLog>> log = OpenFolderLog(folder);
   if (!log.ok()) return log.status();
-  const absl::StatusOr<std::unique_ptr<RocksDbStore>> store =
-      RocksDbStore::Open({.folder = folder.state_path(),
-                          .memory_bytes = static_cast<size_t>(config.state.memory_mib) << 20});
+  const absl::StatusOr<std::unique_ptr<RocksDbStore>> store = RocksDbStore::Open(
+      {.folder = folder.state_path(), .memory_bytes = static_cast<size_t>(SharesOf(config).state)});
   if (!store.ok()) return store.status();
   ReplayClock clock;
   const bool arrival = input.stamped_at_arrival();

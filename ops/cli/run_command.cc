@@ -102,7 +102,7 @@ NodeConfig ConfigOf(const RunFlags& flags, const std::string& recording) {
   config.topics.events_partitions = flags.ranks;
   config.topics.collectives_partitions = 1;
   config.topics.patterns_partitions = 1;
-  config.state.memory_mib = 64;
+  config.runtime.memory_mib = 512;
   config.summarize.out_of_orderness_ms = 1'000;
   // The node trains nobody: it wakes up seldom, and has the whole job at hand after a crash.
   config.runtime.poll_timeout_ms = 250;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "ops/config/memory_shares.h"
 #include "schemas/printable_text.h"
 #include "stream_ops/align/align_processor.h"
 #include "stream_ops/diagnose/diagnose_processor.h"
@@ -17,8 +18,8 @@ int64_t NowNs() {
       .count();
 }
 
-std::shared_ptr<MemoryPool> PoolOf(int64_t mib) {
-  return std::make_shared<MemoryPool>(static_cast<uint64_t>(mib) << 20);
+std::shared_ptr<MemoryPool> PoolOf(int64_t bytes) {
+  return std::make_shared<MemoryPool>(static_cast<uint64_t>(bytes));
 }
 
 }  // namespace
@@ -43,12 +44,13 @@ Topology EroicaTopology(const NodeConfig& config, RunLength length,
       .json_topic = config.findings.json_topic,
       .findings_retention_ns = config.state.findings_retention_days * kNsPerDay};
   AlignOptions align{.jobs = jobs};
-  align.pending_rows_max = static_cast<uint64_t>(config.align.pending_rows_max);
   // A bounded run has all of its input: nothing in it comes late.
   if (length == RunLength::kEndless) {
     align.open_windows_max = static_cast<size_t>(config.align.open_windows_max);
-    summarize.memory = PoolOf(config.summarize.memory_mib);
-    diagnose.memory = PoolOf(config.diagnose.memory_mib);
+    const MemoryShares shares = SharesOf(config);
+    summarize.memory = PoolOf(shares.summarize);
+    align.memory = PoolOf(shares.align);
+    diagnose.memory = PoolOf(shares.diagnose);
   }
   return ThreeStages([summarize] { return std::make_unique<SummarizeProcessor>(summarize); },
                      [align] { return std::make_unique<AlignProcessor>(align); },

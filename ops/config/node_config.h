@@ -44,7 +44,7 @@ struct NodeConfig {
 
   struct State {
     std::string folder;  // empty: beside the recording, or eroica-state
-    int64_t memory_mib = 256;
+    int64_t memory_mib = 0;  // here and below: a share of the node's, see memory_shares.h
     bool survive_power_loss = false;
     int64_t job_retention_minutes = int64_t{24} * 60;
     int64_t ended_jobs_kept = 256;
@@ -55,16 +55,16 @@ struct NodeConfig {
     int64_t window_ms = 10'000;
     int64_t out_of_orderness_ms = 5'000;
     double fold_below = 0.005;
-    int64_t memory_mib = 768;
+    int64_t memory_mib = 0;
   } summarize;
 
   struct Diagnose {
-    int64_t memory_mib = 512;
+    int64_t memory_mib = 0;
   } diagnose;
 
   struct Align {
     int64_t open_windows_max = 64;
-    int64_t pending_rows_max = int64_t{16} << 20;
+    int64_t memory_mib = 0;
   } align;
 
   struct Findings {
@@ -73,6 +73,7 @@ struct NodeConfig {
 
   struct Runtime {
     std::string processing_guarantee = "at_least_once";
+    int64_t memory_mib = 2'048;
     int64_t threads_per_stage = 1;
     int64_t poll_records_max = 64;
     int64_t poll_timeout_ms = 100;

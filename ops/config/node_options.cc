@@ -134,8 +134,9 @@ void AddState(std::vector<Option>* options) {
                           FIELD(state.folder)));
   options->push_back(
       Number({"state.memory_mib", "MiB",
-              "Memory of the state store: blocks, indexes, filters and write buffers together."},
-             16, 1'048'576, FIELD(state.memory_mib)));
+              "Memory of the state store: blocks, indexes, filters and write buffers together. 0: "
+              "an eighth of runtime.memory_mib."},
+             0, 1'048'576, FIELD(state.memory_mib)));
   options->push_back(Bind({"state.survive_power_loss", "",
                            "Every commit is synced to the disk. Without, a commit survives the "
                            "death of the process, but not of the machine."},
@@ -170,21 +171,25 @@ void AddStages(std::vector<Option>* options) {
   options->push_back(Number(
       {"summarize.memory_mib", "MiB",
        "Events that wait for their windows, of all jobs on the node. Beyond, the rank that "
-       "holds the most closes its windows with what is there, and what comes late is counted."},
-      16, 1'048'576, FIELD(summarize.memory_mib)));
+       "holds the most closes its windows with what is there, and what comes late is counted. 0: a "
+       "quarter of runtime.memory_mib."},
+      0, 1'048'576, FIELD(summarize.memory_mib)));
   options->push_back(Number(
       {"diagnose.memory_mib", "MiB",
        "Patterns that wait for their windows to be complete, of all jobs on the node. Beyond, "
-       "the oldest window of the job that holds the most is diagnosed."},
-      16, 1'048'576, FIELD(diagnose.memory_mib)));
+       "the oldest window of the job that holds the most is diagnosed. 0: three sixteenths of "
+       "runtime.memory_mib."},
+      0, 1'048'576, FIELD(diagnose.memory_mib)));
   options->push_back(
       Number({"align.open_windows_max", "windows",
               "Of one communicator. Beyond, the oldest is closed with its missing members named."},
              1, 1'000'000, FIELD(align.open_windows_max)));
-  options->push_back(Number({"align.pending_rows_max", "rows",
-                             "Of all communicators of a task, about 90 bytes each. Beyond, the "
-                             "oldest window of the largest communicator is closed."},
-                            1'000, 1e12, FIELD(align.pending_rows_max)));
+  options->push_back(
+      Number({"align.memory_mib", "MiB",
+              "Collectives that wait for the other members of their communicators, of all jobs on "
+              "the node. Beyond, the oldest window of the largest communicator is closed. 0: an "
+              "eighth of runtime.memory_mib."},
+             0, 1'048'576, FIELD(align.memory_mib)));
 }
 
 void AddFindings(std::vector<Option>* options) {
@@ -202,6 +207,10 @@ void AddRuntime(std::vector<Option>* options) {
        "commit (runtime.commit_interval_ms), by subscribers that read committed records. Only "
        "over Kafka; the same on all nodes."},
       {"at_least_once", "exactly_once"}, FIELD(runtime.processing_guarantee)));
+  options->push_back(Number({"runtime.memory_mib", "MiB",
+                             "What the node may take of the machine's memory, shared out among "
+                             "state, stages and Kafka's queues (docs/RELIABILITY.md, Memory)."},
+                            128, 4'194'304, FIELD(runtime.memory_mib)));
   options->push_back(Number({"runtime.threads_per_stage", "threads",
                              "The partitions of a stage's input are shared among them."},
                             1, 256, FIELD(runtime.threads_per_stage)));

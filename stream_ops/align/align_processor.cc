@@ -85,6 +85,7 @@ absl::Status AlignProcessor::Process(const ConsumerRecord& record) {
     probe_.rows_dropped += rows;
   } else {
     pending_rows_ += rows;
+    ++batches_open_;
     SetEnded(key.job, unit, false);
   }
   next_offset_ = record.offset + 1;
@@ -129,7 +130,12 @@ void AlignProcessor::CloseWhatIsTooMuch(const AlignKey& key, Unit& unit) {
     ++probe_.windows_overrun;
     CloseOldest(key, unit, /*input_has_ended=*/false);
   }
-  while (pending_rows_ > options_.pending_rows_max) {
+  KeepWithinMemory();
+}
+
+void AlignProcessor::KeepWithinMemory() {
+  memory_.Set(bytes_held());
+  while (memory_.MustLetGo() && pending_rows_ > 0) {
     const auto largest =
         std::ranges::max_element(units_, {}, [](const auto& entry) { return entry.second.rows(); });
     if (largest->second.windows.HasOpen()) {
@@ -138,6 +144,7 @@ void AlignProcessor::CloseWhatIsTooMuch(const AlignKey& key, Unit& unit) {
     } else {
       SettleCarried(largest->first, largest->second);
     }
+    memory_.Set(bytes_held());
   }
 }
 
@@ -161,6 +168,7 @@ absl::Status AlignProcessor::Punctuate(PunctuationType type) {
 void AlignProcessor::CloseOldest(const AlignKey& key, Unit& unit, bool input_has_ended) {
   ClosedWindow closed = unit.windows.CloseOldest();
   probe_.batches_closed += closed.batches.size();
+  batches_open_ -= closed.batches.size();
   const bool settle = closed.last || (input_has_ended && !unit.windows.HasOpen());
   Alignment alignment = aligner_.Align({.window = closed.window,
                                         .batches = closed.batches,

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "stream_ops/align/collective_alignment.h"
 #include "stream_ops/align/communicator_windows.h"
 #include "stream_ops/job_ages.h"
+#include "stream_ops/memory_pool.h"
 #include "stream_ops/processor.h"
 
 namespace eroica {
@@ -31,15 +33,16 @@ struct AlignOptions {
   // one silent rank would hold its communicator's windows open. A bounded run leaves it: there, one
   // rank may deliver all its windows before the next delivers its first.
   size_t open_windows_max = std::numeric_limits<size_t>::max();
-  // Of all communicators, open and carried; about 90 bytes each. Beyond, the oldest window of the
-  // communicator with the most rows is closed.
-  uint64_t pending_rows_max = uint64_t{16} << 20;
+  // Of the stage on this node: rows in open windows and carried ones. Beyond, the oldest window of
+  // the communicator with the most rows is closed. Without one there is no bound.
+  std::shared_ptr<MemoryPool> memory{};
   JobRetention jobs;
 };
 
 class AlignProcessor : public Processor {
  public:
-  explicit AlignProcessor(AlignOptions options = {}) : options_(options), ages_(options.jobs) {}
+  explicit AlignProcessor(AlignOptions options = {})
+      : options_(options), ages_(options.jobs), memory_(options.memory) {}
 
   absl::Status Init(ProcessorContext& context) override;
   absl::Status Process(const ConsumerRecord& record) override;
@@ -64,6 +67,11 @@ class AlignProcessor : public Processor {
   bool RestoreRow(const AlignRow& row, std::string_view value);
   void CloseOldest(const AlignKey& key, Unit& unit, bool input_has_ended);
   void CloseWhatIsTooMuch(const AlignKey& key, Unit& unit);
+  void KeepWithinMemory();
+  // Of what waits: rows, and the batches of open windows around them.
+  uint64_t bytes_held() const {
+    return pending_rows_ * sizeof(CollectiveRecord) + batches_open_ * sizeof(CollectiveBatch);
+  }
   void SettleCarried(const AlignKey& key, Unit& unit);
   // The unit goes on, or its members have said their last words; the job ends with the last unit.
   void SetEnded(const JobId& job, Unit& unit, bool ended);
@@ -82,6 +90,8 @@ class AlignProcessor : public Processor {
   std::map<JobId, size_t> going_on_;  // units of the job that have not ended
   int64_t next_offset_ = 0;           // one past the last record
   uint64_t pending_rows_ = 0;
+  uint64_t batches_open_ = 0;
+  MemoryUse memory_;
   AlignProbe probe_;
 };
 

@@ -126,8 +126,9 @@ TEST_F(AlignProcessorTest, TooManyOpenWindowsCloseTheOldest) {
   EXPECT_EQ(task.probe().windows_overrun, 3u);
 }
 
-TEST_F(AlignProcessorTest, TooManyRowsCloseTheOldestWindowOfTheLargestCommunicator) {
-  AlignTask task(&store_, {.pending_rows_max = 10});
+TEST_F(AlignProcessorTest, TooMuchMemoryClosesTheOldestWindowOfTheLargestCommunicator) {
+  AlignTask task(&store_, {.memory = std::make_shared<MemoryPool>(10 * sizeof(CollectiveRecord) +
+                                                                  4 * sizeof(CollectiveBatch))});
   std::vector<CollectiveRecord> rows;
   for (uint64_t i = 0; i < 4; ++i) rows.push_back(RowOf(kAllReduce, i, 5));
   CollectiveBatch small = BatchOf(0, 0, kBoth, {rows[0]});
@@ -381,7 +382,9 @@ TEST_F(AlignProcessorTest, ArbitraryRowsDoNoHarm) {
   };
   for (int round = 0; round < 50; ++round) {
     InMemoryStore store;
-    AlignTask task(&store, {.open_windows_max = 3, .pending_rows_max = 200});
+    AlignTask task(&store,
+                   {.open_windows_max = 3,
+                    .memory = std::make_shared<MemoryPool>(200 * sizeof(CollectiveRecord))});
     for (int i = 0; i < 60; ++i) {
       CollectiveBatch batch = BatchOf(static_cast<uint32_t>(random() % 5), 0, {});
       batch.window.index = pick({0, 1, 2, 3, -7, CodecLimits::kMaxTimeNs});

@@ -83,7 +83,7 @@ StageChain::~StageChain() = default;
 void StageChain::Start() {
   summarize_ = stages_[0]->Start(std::make_unique<SummarizeProcessor>(SummarizeOptions{}));
   align_ = stages_[1]->Start(std::make_unique<AlignProcessor>(
-      AlignOptions{.open_windows_max = 8, .pending_rows_max = 4'096}));
+      AlignOptions{.open_windows_max = 8, .memory = std::make_shared<MemoryPool>(1 << 19)}));
   diagnose_ = stages_[2]->Start(std::make_unique<DiagnoseProcessor>(DiagnoseOptions{}));
 }
 

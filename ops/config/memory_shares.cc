@@ -1,0 +1,38 @@
+#include "ops/config/memory_shares.h"
+
+#include <algorithm>
+
+namespace eroica {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+// What librdkafka asks one broker for at once is on top of what it has fetched ahead.
+constexpr int64_t kFetchesOfQueue = 4;
+
+}  // namespace
+
+MemoryShares SharesOf(const NodeConfig& config) {
+  const int64_t all = config.runtime.memory_mib * kMiB;
+  const auto share = [](int64_t mib, int64_t otherwise) {
+    return mib > 0 ? mib * kMiB : otherwise;
+  };
+  const int64_t threads = static_cast<int64_t>(std::max<size_t>(1, config.node.roles.size())) *
+                          config.runtime.threads_per_stage;
+  return {.state = share(config.state.memory_mib, all / 8),
+          .summarize = share(config.summarize.memory_mib, all / 4),
+          .align = share(config.align.memory_mib, all / 8),
+          .diagnose = share(config.diagnose.memory_mib, all * 3 / 16),
+          .fetched = std::max(kMiB, all / 12 / threads),
+          .unsent = std::max(kMiB, all / 24 / threads)};
+}
+
+std::map<std::string, std::string> KafkaPropertiesOf(const NodeConfig& config) {
+  const MemoryShares shares = SharesOf(config);
+  std::map<std::string, std::string> properties = config.kafka.properties;
+  properties.insert({{"queued.max.messages.kbytes", std::to_string(shares.fetched >> 10)},
+                     {"fetch.max.bytes", std::to_string(shares.fetched / kFetchesOfQueue)},
+                     {"queue.buffering.max.kbytes", std::to_string(shares.unsent >> 10)}});
+  return properties;
+}
+
+}  // namespace eroica
