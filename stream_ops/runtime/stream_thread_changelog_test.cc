@@ -53,6 +53,13 @@ class StreamThreadChangelogTest : public ::testing::TestWithParam<bool> {
       ASSERT_TRUE(wait.ok()) << wait.status();
     }
   }
+  // A node with this store owns the tasks for a second, is sent these, and stops.
+  void Own(StateStore& store, const std::vector<std::string>& values = {}) {
+    auto node = NewNode(store);
+    Send(values);
+    StepFor(*node, milliseconds(1000));
+    ASSERT_TRUE(node->Close(now_).ok());
+  }
   std::vector<std::string> Sums() { return SortedValues(inner_log_, "eroica.patterns"); }
 
   // Those of which the changelog has a commit.
@@ -77,12 +84,9 @@ class StreamThreadChangelogTest : public ::testing::TestWithParam<bool> {
 TEST_P(StreamThreadChangelogTest, ANewOwnerGoesOnWhereTheFormerStoppedAndRepeatsNothing) {
   InMemoryStore first;
   InMemoryStore second;
-  Send({"a:1:5", "a:2:6", "b:1:1"});
-  auto node = NewNode(first);
-  StepFor(*node, milliseconds(1000));
+  Own(first, {"a:1:5", "a:2:6", "b:1:1"});
   EXPECT_THAT(Sums(), ElementsAre("a:1:5"));
-  ASSERT_TRUE(node->Close(now_).ok());
-  node = NewNode(second);
+  auto node = NewNode(second);
   Send({"a:2:1", "a:1:9", "a:3:1", "b:2:1"});
   StepFor(*node, milliseconds(1000));
   EXPECT_THAT(Sums(), ElementsAre("a:1:5", "a:2:7", "b:1:1"));
@@ -92,38 +96,23 @@ TEST_P(StreamThreadChangelogTest, ANewOwnerGoesOnWhereTheFormerStoppedAndRepeats
 TEST_P(StreamThreadChangelogTest, AnOwnerThatComesBackHasMissedNothing) {
   InMemoryStore first;
   InMemoryStore second;
-  Send({"a:1:5", "a:2:6"});
-  auto node = NewNode(first);
-  StepFor(*node, milliseconds(1000));
-  ASSERT_TRUE(node->Close(now_).ok());
-  node = NewNode(second);
-  Send({"a:3:1", "c:1:1", "c:2:1"});
-  StepFor(*node, milliseconds(1000));
-  ASSERT_TRUE(node->Close(now_).ok());
-  node = NewNode(first);
-  Send({"a:2:100", "c:1:100", "a:4:1"});
-  StepFor(*node, milliseconds(1000));
+  Own(first, {"a:1:5", "a:2:6"});
+  Own(second, {"a:3:1", "c:1:1", "c:2:1"});
+  Own(first, {"a:2:100", "c:1:100", "a:4:1"});
   EXPECT_THAT(Sums(), ElementsAre("a:1:5", "a:2:6", "a:3:1", "c:1:1"));
 }
 
 TEST_P(StreamThreadChangelogTest, AStoreOfAFormerOwnerKeepsNoRowThatWasDeletedMeanwhile) {
   InMemoryStore first;
   InMemoryStore second;
-  Send({"a:1:5", "a:2:6"});
-  auto node = NewNode(first);
-  StepFor(*node, milliseconds(1000));
-  ASSERT_TRUE(node->Close(now_).ok());
+  Own(first, {"a:1:5", "a:2:6"});
   // A row that the changelog has never heard of, as one that it has forgotten.
   StateChanges changes;
   changes.Put(Table::kProgress, "b", "9");
   ASSERT_TRUE(
       TaskStore(&first, TaskId{"sum", {"eroica.events", 0}}.ToString()).Write(changes).ok());
-  node = NewNode(second);
-  StepFor(*node, milliseconds(1000));
-  ASSERT_TRUE(node->Close(now_).ok());
-  node = NewNode(first);
-  Send({"b:3:1", "b:4:1"});
-  StepFor(*node, milliseconds(1000));
+  Own(second);
+  Own(first, {"b:3:1", "b:4:1"});
   EXPECT_THAT(Sums(), ElementsAre("a:1:5", "b:3:1"));
 }
 
@@ -133,20 +122,12 @@ TEST_P(StreamThreadChangelogTest, AnOwnerThatCommittedNothingMissesNothingOfTheN
   InMemoryStore first;
   InMemoryStore second;
   InMemoryStore third;
-  Send({"a:1:5", "a:2:6"});
-  auto node = NewNode(first);
-  StepFor(*node, milliseconds(1000));
-  ASSERT_TRUE(node->Close(now_).ok());
-  node = NewNode(second);
+  Own(first, {"a:1:5", "a:2:6"});
+  auto node = NewNode(second);
   StepFor(*node, milliseconds(100));  // restored, and dead
   node.reset();
-  node = NewNode(third);
-  Send({"a:3:1"});
-  StepFor(*node, milliseconds(1000));
-  ASSERT_TRUE(node->Close(now_).ok());
-  node = NewNode(second);
-  Send({"a:2:100", "a:4:1"});
-  StepFor(*node, milliseconds(1000));
+  Own(third, {"a:3:1"});
+  Own(second, {"a:2:100", "a:4:1"});
   EXPECT_THAT(Sums(), ElementsAre("a:1:5", "a:2:6", "a:3:1"));
 }
 
@@ -161,11 +142,8 @@ TEST_P(StreamThreadChangelogTest, ARestoreThatTheStoreRefusesAtFirstLosesNoRow) 
   };
   InMemoryStore first;
   BusyStore second;
-  Send({"a:1:5", "a:2:6", "b:1:1", "b:2:1"});
-  auto node = NewNode(first);
-  StepFor(*node, milliseconds(1000));
-  ASSERT_TRUE(node->Close(now_).ok());
-  node = NewNode(second);
+  Own(first, {"a:1:5", "a:2:6", "b:1:1", "b:2:1"});
+  auto node = NewNode(second);
   Send({"a:1:9", "b:1:9", "a:3:1"});
   StepFor(*node, milliseconds(3000));
   EXPECT_THAT(Sums(), ElementsAre("a:1:5", "a:2:6", "b:1:1"));
@@ -205,9 +183,7 @@ TEST_P(StreamThreadChangelogTest, TheCommitOfAStoreThatFailedIsFoundInTheChangel
   EXPECT_EQ(node->probe().errors, 1u);
   node.reset();
   InMemoryStore second;
-  node = NewNode(second);
-  Send({"a:1:1", "a:3:1"});
-  StepFor(*node, milliseconds(1000));
+  Own(second, {"a:1:1", "a:3:1"});
   EXPECT_THAT(Sums(), ElementsAre("a:1:5", "a:2:6"));
 }
 
@@ -245,18 +221,11 @@ TEST_P(StreamThreadChangelogTest, AStoreFromBeforeTheChangelogFillsIt) {
   InMemoryStore first;
   options_.changelog = false;
   options_.transactional_id.clear();
-  Send({"a:1:5", "a:2:6"});
-  auto node = NewNode(first);
-  StepFor(*node, milliseconds(1000));
-  ASSERT_TRUE(node->Close(now_).ok());
+  Own(first, {"a:1:5", "a:2:6"});
   options_.changelog = true;
-  node = NewNode(first);
-  StepFor(*node, milliseconds(1000));
-  ASSERT_TRUE(node->Close(now_).ok());
+  Own(first);
   InMemoryStore second;
-  node = NewNode(second);
-  Send({"a:1:9", "a:3:1"});
-  StepFor(*node, milliseconds(1000));
+  Own(second, {"a:1:9", "a:3:1"});
   EXPECT_THAT(Sums(), ElementsAre("a:1:5", "a:2:6"));
 }
 

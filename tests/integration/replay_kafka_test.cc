@@ -15,37 +15,13 @@
 #include "stream_ops/recording/recording_log.h"
 #include "stream_ops/runtime/testing/log_reading.h"
 #include "tests/evaluation/lab/lab_run.h"
+#include "tests/integration/slow_gpu_scenario.h"
 #include "tests/integration/test_broker.h"
 
 namespace eroica {
 namespace {
 
 using ::testing::HasSubstr;
-
-// Two pipeline stages of 32 data-parallel ranks on eight hosts.
-constexpr char kScenario[] = R"(family = "gpu slow"
-about = "A slow GPU among 64."
-steps = 24
-[layout]
-data = 32
-pipeline = 2
-[workload]
-layers = 4
-micro_batches = 2
-[[fault]]
-kind = "gpu_slow"
-ranks = 21
-severity = 0.3
-[[expect]]
-kinds = ["slow_rank"]
-ranks = 21
-)";
-
-std::string ScenarioIn(const ScratchDirectory& folder) {
-  const std::string path = folder.path() + "/slow_gpu.toml";
-  WriteBytes(path, kScenario);
-  return path;
-}
 
 class ReplayKafkaTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -64,7 +40,8 @@ class ReplayKafkaTest : public ::testing::TestWithParam<const char*> {
   }
   void Simulate(const std::string& level) const {
     ASSERT_EQ(Run({"topics", "create"}).exit_code, kExitNothingFound);
-    const ProgramRun run = RunLab(Here({"simulate", ScenarioIn(folder_), "--level", level}));
+    const ProgramRun run =
+        RunLab(Here({"simulate", WriteSlowGpuScenario(folder_), "--level", level}));
     ASSERT_EQ(run.exit_code, kExitNothingFound) << run.err;
   }
   std::string In(const std::string& name) const { return folder_.path() + "/" + name; }
@@ -197,10 +174,10 @@ void KillAndCompare(std::vector<std::string> source, const std::string& folder,
 TEST(ReplayKill, AKilledReplayOfARecordingFindsTheSame) {
   const ScratchDirectory folder;
   const std::string recording = folder.path() + "/recording";
-  ASSERT_EQ(
-      RunLab({"simulate", ScenarioIn(folder), "--steps", "96", "--level", "2", "-o", recording})
-          .exit_code,
-      kExitNothingFound);
+  ASSERT_EQ(RunLab({"simulate", WriteSlowGpuScenario(folder), "--steps", "96", "--level", "2", "-o",
+                    recording})
+                .exit_code,
+            kExitNothingFound);
   KillAndCompare({"--recording", recording}, folder.path(), "eroica");
 }
 

@@ -8,29 +8,11 @@
 
 #include "ops/cli/exit_code.h"
 #include "tests/evaluation/lab/lab_run.h"
+#include "tests/integration/slow_gpu_scenario.h"
 #include "tests/integration/test_broker.h"
 
 namespace eroica {
 namespace {
-
-// Two pipeline stages of 32 data-parallel ranks on eight hosts.
-constexpr char kScenario[] = R"(family = "gpu slow"
-about = "A slow GPU among 64."
-steps = 12
-[layout]
-data = 32
-pipeline = 2
-[workload]
-layers = 4
-micro_batches = 2
-[[fault]]
-kind = "gpu_slow"
-ranks = 21
-severity = 0.3
-[[expect]]
-kinds = ["slow_rank"]
-ranks = 21
-)";
 
 class SimulateKafkaTest : public ::testing::TestWithParam<const char*> {};
 
@@ -47,11 +29,10 @@ TEST_P(SimulateKafkaTest, ASlowGpuAmong64IsFound) {
     return RunProgram(here(std::move(arguments)));
   };
   const ScratchDirectory folder;
-  const std::string scenario = folder.path() + "/slow_gpu.toml";
-  WriteBytes(scenario, kScenario);
+  const std::string scenario = WriteSlowGpuScenario(folder);
   ASSERT_EQ(run({"topics", "create"}).exit_code, kExitNothingFound);
   const ProgramRun simulated =
-      RunLab(here({"simulate", scenario, "--level", GetParam(), "--json"}));
+      RunLab(here({"simulate", scenario, "--steps", "12", "--level", GetParam(), "--json"}));
   ASSERT_EQ(simulated.exit_code, kExitNothingFound) << simulated.err;
   EXPECT_EQ(nlohmann::json::parse(simulated.out).at("steps"), 12);
   const ProgramRun node = run({"node", "--drain", "--state", folder.path() + "/state"});
