@@ -20,7 +20,7 @@ struct JobRetention {
   int64_t silent_minutes = int64_t{24} * 60;
   // So many of the newest jobs that said their last words are still known, so that what comes late
   // or twice is taken for that.
-  size_t ended_kept = 256;
+  size_t ended_kept = 32;
 };
 
 class JobAges {

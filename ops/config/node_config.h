@@ -47,7 +47,7 @@ struct NodeConfig {
     int64_t memory_mib = 0;  // here and below: a share of the node's, see memory_shares.h
     bool survive_power_loss = false;
     int64_t job_retention_minutes = int64_t{24} * 60;
-    int64_t ended_jobs_kept = 256;
+    int64_t ended_jobs_kept = 32;
     int64_t findings_retention_days = 30;
   } state;
 

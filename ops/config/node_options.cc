@@ -147,7 +147,8 @@ void AddState(std::vector<Option>* options) {
                             1, 525'600, FIELD(state.job_retention_minutes)));
   options->push_back(Number({"state.ended_jobs_kept", "jobs",
                              "Of the jobs that have ended the newest so many are still known in "
-                             "each task, so that what comes late or twice is taken for that."},
+                             "each task, so that what comes late or twice is taken for that. "
+                             "Half a MiB each, with its look-back."},
                             0, 1'000'000, FIELD(state.ended_jobs_kept)));
   options->push_back(Number({"state.findings_retention_days", "days",
                              "Findings of jobs that are over leave the store so long after they "

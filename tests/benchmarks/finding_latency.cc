@@ -1,7 +1,8 @@
 // From the end of a window to a finding about it: follows a job that runs now, and says how long
 // after the last that any rank sent of a window each finding came out whose newest window it is.
-// Both by this program's clock as it reads them from the log. At capture level 2 a window ends with
-// its last step, and summarize waits for summarize.out_of_orderness_ms more by its configuration.
+// Both by this program's clock as it reads them from the log. At capture level 2 a window ends
+// where the next begins, and summarize waits for summarize.out_of_orderness_ms more by its
+// configuration.
 //   eroica-lab simulate job.toml --bootstrap HOST:PORT --level 1 --pace real &
 //   finding_latency --bootstrap HOST:PORT --seconds 300
 #include <fmt/format.h>
@@ -108,9 +109,9 @@ class Latencies {
     const int64_t size = events_.identity.window_steps;
     const int64_t offset = events_.identity.window_offset;
     for (const Mark& mark : events_.marks) {
-      const bool is_last = size > 0 && (mark.id - offset + 1) % size == 0;
-      if (mark.kind == MarkKind::kStepEnd && is_last)
-        ended_[{events_.identity.job.value, (mark.id - offset) / size}] = Clock::now();
+      const bool is_first = size > 0 && (mark.id - offset) % size == 0;
+      if (mark.kind == MarkKind::kStepBegin && is_first)
+        ended_[{events_.identity.job.value, (mark.id - offset) / size - 1}] = Clock::now();
     }
   }
   // By powers of two.
