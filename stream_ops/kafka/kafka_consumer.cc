@@ -380,21 +380,21 @@ absl::Status KafkaConsumer::Seek(const TopicPartition& partition, int64_t offset
   const auto position = positions_.find(partition);
   if (position == positions_.end()) return UnassignedPartitionError(partition);
   if (offset < 0) return absl::InvalidArgumentError(fmt::format("offset {} is negative", offset));
+  const std::string doing = fmt::format("seek to {} in {}", offset, Name(partition));
   const KafkaTopicHandle topic(rd_kafka_topic_new(handle_.get(), partition.topic.c_str(), nullptr));
-  if (topic == nullptr)
-    return KafkaStatus(rd_kafka_last_error(), fmt::format("seek in {}", Name(partition)));
+  if (topic == nullptr) return KafkaStatus(rd_kafka_last_error(), doing);
   const auto deadline = Clock::now() + request_timeout_;
   rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
   while (true) {
     error =
         rd_kafka_seek(topic.get(), partition.partition, offset, ToKafkaTimeout(request_timeout_));
-    // Right after an assignment the partition is not being fetched yet.
     if (error != RD_KAFKA_RESP_ERR__STATE && error != RD_KAFKA_RESP_ERR__PREV_IN_PROGRESS) break;
-    if (Clock::now() >= deadline) break;
+    // Right after an assignment the partition is not being fetched yet. Where it stays so, it was
+    // taken from us or we are fenced off: the next Poll settles it.
+    if (Clock::now() >= deadline) return absl::UnavailableError(doing + ": it is not fetched");
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
-    return KafkaStatus(error, fmt::format("seek to {} in {}", offset, Name(partition)));
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaStatus(error, doing);
   DropPending(partition);
   behind_.erase(partition);
   position->second = offset;
