@@ -133,7 +133,7 @@ void SimulatedCluster::FaultOfConnection(size_t node) {
   if (workers.empty()) return;
   const Worker& worker = workers[Choose(workers.size())];
   SimulatedLog& log = *worker.log;
-  const uint64_t kind = Choose(11);
+  const uint64_t kind = Choose(12);
   Note(node, fmt::format("{} fault {}", topology_.stages()[worker.stage].name, kind));
   switch (kind) {
     case 0: log.polls_unavailable = 1 + static_cast<int>(Choose(3)); break;
@@ -146,6 +146,7 @@ void SimulatedCluster::FaultOfConnection(size_t node) {
     case 7: log.commits_void = 1; break;
     case 8: log.polls_delayed = 1 + static_cast<int>(Choose(6)); break;
     case 9: log.calls_to_pause = 1 + static_cast<int>(Choose(30)); break;
+    case 10: log.seeks_unavailable = 1 + static_cast<int>(Choose(2)); break;
     default: nodes_[node].store.FailOnce(); break;
   }
 }

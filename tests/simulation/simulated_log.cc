@@ -10,18 +10,14 @@
 
 #include "schemas/check.h"
 #include "stream_ops/log/partitioner.h"
+#include "stream_ops/runtime/testing/fault_count.h"
+#include "stream_ops/runtime/testing/forwarding_consumer.h"
 
 namespace eroica::testing {
 namespace {
 
 using std::chrono::milliseconds;
 using MemberState = GroupCoordinator::MemberState;
-
-bool TakeOne(int* count) {
-  if (*count == 0) return false;
-  --*count;
-  return true;
-}
 
 // Which member of which generation of a group commits.
 struct GroupMember {
@@ -42,11 +38,11 @@ struct GroupMember {
 
 }  // namespace
 
-// Reads by hand what the group gives it; without a group, what it is told to.
-class SimulatedLog::Consumer final : public LogConsumer {
+// Assigns to itself the partitions that the group gives it; without a group, its owner does.
+class SimulatedLog::Consumer final : public ForwardingConsumer {
  public:
   Consumer(SimulatedLog& log, ConsumerOptions options, std::unique_ptr<LogConsumer> inner)
-      : log_(log), options_(std::move(options)), inner_(std::move(inner)) {
+      : ForwardingConsumer(std::move(inner)), log_(log), options_(std::move(options)) {
     me_.group = options_.group_id;
   }
   ~Consumer() override {
@@ -63,7 +59,7 @@ class SimulatedLog::Consumer final : public LogConsumer {
   absl::Status Poll(milliseconds, size_t max_records, std::vector<ConsumerRecord>* out) override {
     log_.Called();
     if (TakeOne(&log_.polls_unavailable)) return absl::UnavailableError("broker away");
-    if (listener_ == nullptr) return inner_->Poll(milliseconds(0), max_records, out);
+    if (listener_ == nullptr) return inner().Poll(milliseconds(0), max_records, out);
     if (me_.member == 0) Join();
     switch (log_.groups_.Hear(me_.group, me_.member)) {
       case MemberState::kFenced: return absl::AbortedError("another member has our name");
@@ -80,32 +76,20 @@ class SimulatedLog::Consumer final : public LogConsumer {
     }
     if (absl::Status status = Take(); !status.ok()) return status;
     if (absl::Status status = PauseSome(); !status.ok()) return status;
-    return inner_->Poll(milliseconds(0), max_records, out);
+    return inner().Poll(milliseconds(0), max_records, out);
   }
 
-  absl::Status Assign(const std::map<TopicPartition, int64_t>& starts) override {
-    return inner_->Assign(starts);
-  }
   absl::Status Seek(const TopicPartition& partition, int64_t offset) override {
-    return inner_->Seek(partition, offset);
+    if (TakeOne(&log_.seeks_unavailable)) return absl::UnavailableError("it is not fetched yet");
+    return inner().Seek(partition, offset);
   }
   absl::Status Pause(const TopicPartition& partition) override {
     paused_.insert(partition);
-    return inner_->Pause(partition);
+    return inner().Pause(partition);
   }
   absl::Status Resume(const TopicPartition& partition) override {
     paused_.erase(partition);
-    return inner_->Resume(partition);
-  }
-  absl::StatusOr<int64_t> Position(const TopicPartition& partition) override {
-    return inner_->Position(partition);
-  }
-  absl::StatusOr<int64_t> EndOffset(const TopicPartition& partition) override {
-    return inner_->EndOffset(partition);
-  }
-  absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition,
-                                        int64_t timestamp_ms) override {
-    return inner_->OffsetForTime(partition, timestamp_ms);
+    return inner().Resume(partition);
   }
   absl::Status CheckMembership() override {
     return log_.groups_.Silent(me_.group, me_.member)
@@ -116,9 +100,8 @@ class SimulatedLog::Consumer final : public LogConsumer {
   absl::Status Commit(const GroupOffsets& offsets) override {
     if (!log_.groups_.MayCommit(me_.group, me_.member, me_.generation))
       return absl::UnavailableError("of a former generation");
-    return inner_->Commit(offsets);
+    return inner().Commit(offsets);
   }
-  std::vector<TopicPartition> Assignment() const override { return inner_->Assignment(); }
 
  private:
   void Join() {
@@ -128,9 +111,9 @@ class SimulatedLog::Consumer final : public LogConsumer {
   }
 
   void GiveBack(bool lost) {
-    const std::vector<TopicPartition> mine = inner_->Assignment();
+    const std::vector<TopicPartition> mine = inner().Assignment();
     for (const TopicPartition& partition : mine) listener_->OnPartitionRevoked(partition, lost);
-    EROICA_CHECK(inner_->Assign({}).ok());
+    EROICA_CHECK(inner().Assign({}).ok());
     paused_.clear();
     me_.generation = 0;
   }
@@ -148,15 +131,15 @@ class SimulatedLog::Consumer final : public LogConsumer {
       const auto group = committed->find(partition);
       starts[partition] = start ? *start : group != committed->end() ? group->second.next : 0;
     }
-    return inner_->Assign(starts);
+    return inner().Assign(starts);
   }
 
   // Records of some partitions come later than those of others.
   absl::Status PauseSome() {
     const bool delayed = TakeOne(&log_.polls_delayed);
-    for (const TopicPartition& partition : inner_->Assignment()) {
+    for (const TopicPartition& partition : inner().Assignment()) {
       const bool waits = paused_.contains(partition) || (delayed && log_.Choose(2) == 0);
-      absl::Status status = waits ? inner_->Pause(partition) : inner_->Resume(partition);
+      absl::Status status = waits ? inner().Pause(partition) : inner().Resume(partition);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
@@ -164,7 +147,6 @@ class SimulatedLog::Consumer final : public LogConsumer {
 
   SimulatedLog& log_;
   const ConsumerOptions options_;
-  std::unique_ptr<LogConsumer> inner_;
   GroupMember me_;
   std::string topic_;
   RebalanceListener* listener_ = nullptr;

@@ -45,6 +45,7 @@ class SimulatedLog final : public Log {
   int commits_unheard = 0;    // kDeadlineExceeded; it took place
   int commits_void = 0;       // kAborted
   int polls_delayed = 0;      // answer records of some partitions only
+  int seeks_unavailable = 0;
   int calls_to_pause =
       0;  // at the last of so many calls on_pause is called, in the middle of a step
   std::function<void()> on_pause;

@@ -2,25 +2,18 @@
 
 #include <utility>
 
+#include "stream_ops/runtime/testing/fault_count.h"
+#include "stream_ops/runtime/testing/forwarding_consumer.h"
+
 namespace eroica::testing {
-namespace {
-
-bool TakeOne(int* count) {
-  if (*count == 0) return false;
-  --*count;
-  return true;
-}
-
-}  // namespace
-
-class FaultyLog::Consumer : public LogConsumer {
+class FaultyLog::Consumer final : public ForwardingConsumer {
  public:
   Consumer(FaultyLog& log, std::unique_ptr<LogConsumer> inner)
-      : log_(log), inner_(std::move(inner)) {}
+      : ForwardingConsumer(std::move(inner)), log_(log) {}
 
   absl::Status Subscribe(std::vector<std::string> topics, RebalanceListener* listener) override {
     listener_ = listener;
-    return inner_->Subscribe(std::move(topics), listener);
+    return ForwardingConsumer::Subscribe(std::move(topics), listener);
   }
   absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records,
                     std::vector<ConsumerRecord>* out) override {
@@ -31,41 +24,20 @@ class FaultyLog::Consumer : public LogConsumer {
       const auto script = std::exchange(log_.at_next_poll, {});
       for (const auto& action : script) action(*listener_, out);
     }
-    return inner_->Poll(timeout, max_records, out);
-  }
-  absl::Status Assign(const std::map<TopicPartition, int64_t>& starts) override {
-    return inner_->Assign(starts);
+    return ForwardingConsumer::Poll(timeout, max_records, out);
   }
   absl::Status Seek(const TopicPartition& partition, int64_t offset) override {
     if (TakeOne(&log_.seeks_unavailable)) return absl::UnavailableError("broker away");
-    return inner_->Seek(partition, offset);
-  }
-  absl::Status Pause(const TopicPartition& partition) override { return inner_->Pause(partition); }
-  absl::Status Resume(const TopicPartition& partition) override {
-    return inner_->Resume(partition);
+    return ForwardingConsumer::Seek(partition, offset);
   }
   absl::Status CheckMembership() override {
     return TakeOne(&log_.memberships_in_doubt)
                ? absl::UnavailableError("not polled for longer than a session")
                : absl::OkStatus();
   }
-  absl::StatusOr<std::string> GroupMetadata() override { return inner_->GroupMetadata(); }
-  absl::StatusOr<int64_t> Position(const TopicPartition& partition) override {
-    return inner_->Position(partition);
-  }
-  absl::StatusOr<int64_t> EndOffset(const TopicPartition& partition) override {
-    return inner_->EndOffset(partition);
-  }
-  absl::StatusOr<int64_t> OffsetForTime(const TopicPartition& partition,
-                                        int64_t timestamp_ms) override {
-    return inner_->OffsetForTime(partition, timestamp_ms);
-  }
-  absl::Status Commit(const GroupOffsets& offsets) override { return inner_->Commit(offsets); }
-  std::vector<TopicPartition> Assignment() const override { return inner_->Assignment(); }
 
  private:
   FaultyLog& log_;
-  std::unique_ptr<LogConsumer> inner_;
   RebalanceListener* listener_ = nullptr;
 };
 
