@@ -1,16 +1,15 @@
 #include "stream_ops/kafka/kafka_consumer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <iterator>
-#include <span>
 #include <thread>
 
 #include "stream_ops/kafka/kafka_error.h"
 #include "stream_ops/kafka/kafka_group_offsets.h"
+#include "stream_ops/kafka/kafka_partition_list.h"
 #include "stream_ops/kafka/kafka_record.h"
 #include "stream_ops/log/all_partitions_consumer.h"
 
@@ -24,34 +23,6 @@ constexpr size_t kPendingLimit = 1'000;
 constexpr std::chrono::milliseconds kProbeTimeout{500};
 constexpr std::chrono::milliseconds kNoWait{0};
 constexpr int kWatermarkTries = 20;
-
-std::string Name(const TopicPartition& partition) {
-  return fmt::format("{}/{}", partition.topic, partition.partition);
-}
-
-TopicPartition PartitionOf(const rd_kafka_topic_partition_t& partition) {
-  return {partition.topic, partition.partition};
-}
-
-std::string NameAll(const rd_kafka_topic_partition_list_t& list) {
-  std::vector<std::string> names;
-  for (const rd_kafka_topic_partition_t& partition :
-       std::span(list.elems, static_cast<size_t>(list.cnt)))
-    names.push_back(Name(PartitionOf(partition)));
-  return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " "));
-}
-
-KafkaPartitionList MakeList(size_t size = 1) {
-  return KafkaPartitionList(rd_kafka_topic_partition_list_new(static_cast<int>(size)));
-}
-
-rd_kafka_topic_partition_t* Add(rd_kafka_topic_partition_list_t* list,
-                                const TopicPartition& partition, int64_t offset) {
-  rd_kafka_topic_partition_t* added =
-      rd_kafka_topic_partition_list_add(list, partition.topic.c_str(), partition.partition);
-  added->offset = offset;
-  return added;
-}
 
 }  // namespace
 
@@ -153,9 +124,9 @@ absl::Status KafkaConsumer::Start() {
   if (group_.empty()) {
     if (absl::Status status = AssignAll(partition_counts); !status.ok()) return status;
   } else {
-    const KafkaPartitionList list = MakeList(topics_.size());
+    const KafkaPartitionList list = MakePartitionList(topics_.size());
     for (const std::string& topic : topics_)
-      Add(list.get(), {topic, RD_KAFKA_PARTITION_UA}, RD_KAFKA_OFFSET_INVALID);
+      AddPartition(list, {topic, RD_KAFKA_PARTITION_UA}, RD_KAFKA_OFFSET_INVALID);
     if (const auto error = rd_kafka_subscribe(handle_.get(), list.get()))
       return KafkaStatus(error, fmt::format("subscribe as group {}", group_));
   }
@@ -164,10 +135,10 @@ absl::Status KafkaConsumer::Start() {
 }
 
 absl::Status KafkaConsumer::AssignAll(const std::map<std::string, int32_t>& partition_counts) {
-  const KafkaPartitionList list = MakeList(partition_counts.size());
+  const KafkaPartitionList list = MakePartitionList(partition_counts.size());
   for (const auto& [topic, count] : partition_counts) {
     for (int32_t partition = 0; partition < count; ++partition)
-      Add(list.get(), {topic, partition}, RD_KAFKA_OFFSET_INVALID);
+      AddPartition(list, {topic, partition}, RD_KAFKA_OFFSET_INVALID);
   }
   ChooseStarts(list.get());
   return KafkaStatus(rd_kafka_assign(handle_.get(), list.get()), "take the partitions");
@@ -182,7 +153,7 @@ void KafkaConsumer::OnRebalance(rd_kafka_resp_err_t what,
   KafkaError error;
   spdlog::info("kafka: group={} {} {}", group_,
                what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS ? "assigned" : "revoked",
-               NameAll(*partitions));
+               NamesOf(*partitions));
   if (what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS && !closing_) {
     if (!group_.empty()) ReadCommitted(partitions);
     ChooseStarts(partitions);
@@ -213,8 +184,7 @@ void KafkaConsumer::ReadCommitted(rd_kafka_topic_partition_list_t* partitions) {
                  rd_kafka_err2name(error));
     return;
   }
-  for (rd_kafka_topic_partition_t& partition :
-       std::span(partitions->elems, static_cast<size_t>(partitions->cnt))) {
+  for (rd_kafka_topic_partition_t& partition : PartitionsOf(*partitions)) {
     if (partition.offset < 0) partition.offset = RD_KAFKA_OFFSET_BEGINNING;
   }
 }
@@ -222,8 +192,7 @@ void KafkaConsumer::ReadCommitted(rd_kafka_topic_partition_list_t* partitions) {
 // The listener's word, else the commit, else the beginning. A position of 0 is right until the
 // first record or the partition's end tells better.
 void KafkaConsumer::ChooseStarts(rd_kafka_topic_partition_list_t* partitions) {
-  for (rd_kafka_topic_partition_t& partition :
-       std::span(partitions->elems, static_cast<size_t>(partitions->cnt))) {
+  for (rd_kafka_topic_partition_t& partition : PartitionsOf(*partitions)) {
     const TopicPartition name = PartitionOf(partition);
     if (listener_ != nullptr) {
       if (const auto start = listener_->OnPartitionAssigned(name)) partition.offset = *start;
@@ -238,8 +207,7 @@ void KafkaConsumer::ChooseStarts(rd_kafka_topic_partition_list_t* partitions) {
 // Records of these partitions that are still with us belong to their next owner.
 void KafkaConsumer::Revoked(const rd_kafka_topic_partition_list_t* partitions) {
   const bool lost = rd_kafka_assignment_lost(handle_.get()) != 0;
-  for (const rd_kafka_topic_partition_t& partition :
-       std::span(partitions->elems, static_cast<size_t>(partitions->cnt))) {
+  for (const rd_kafka_topic_partition_t& partition : PartitionsOf(*partitions)) {
     const TopicPartition name = PartitionOf(partition);
     DropPending(name);
     if (listener_ != nullptr) listener_->OnPartitionRevoked(name, lost);
@@ -291,7 +259,8 @@ absl::Status KafkaConsumer::TakeError(const rd_kafka_message_t& message) {
   // What passes by itself is told by Poll when nothing answers any more.
   if (KafkaErrorCode(message.err) == absl::StatusCode::kUnavailable) return absl::OkStatus();
   return KafkaStatus(
-      message.err, fmt::format("read {}", partition.topic.empty() ? "from Kafka" : Name(partition)),
+      message.err,
+      fmt::format("read {}", partition.topic.empty() ? "from Kafka" : NameOf(partition)),
       rd_kafka_message_errstr(&message));
 }
 
@@ -306,7 +275,7 @@ absl::Status KafkaConsumer::ReturnIntoRange(const TopicPartition& partition) {
   spdlog::warn(
       "kafka: the position is gone, going on with the oldest record partition={} position={} "
       "oldest={} end={} lost={}",
-      Name(partition), position->second, low, high, std::max<int64_t>(low - position->second, 0));
+      NameOf(partition), position->second, low, high, std::max<int64_t>(low - position->second, 0));
   if (high < position->second && listener_ != nullptr)
     listener_->OnPartitionMadeAnew(partition, low);
   return Reassign(partition, low);
@@ -315,10 +284,10 @@ absl::Status KafkaConsumer::ReturnIntoRange(const TopicPartition& partition) {
 // A partition whose fetching has stopped on an error takes no seek: it is assigned anew, and the
 // others with it where the protocol knows no less.
 absl::Status KafkaConsumer::Reassign(const TopicPartition& partition, int64_t offset) {
-  const std::string doing = fmt::format("go on at {} in {}", offset, Name(partition));
+  const std::string doing = fmt::format("go on at {} in {}", offset, NameOf(partition));
   positions_[partition] = offset;
-  const KafkaPartitionList one = MakeList();
-  Add(one.get(), partition, offset);
+  const KafkaPartitionList one = MakePartitionList();
+  AddPartition(one, partition, offset);
   if (std::string_view(rd_kafka_rebalance_protocol(handle_.get())) == "COOPERATIVE") {
     DropPending(partition);
     KafkaError error(rd_kafka_incremental_unassign(handle_.get(), one.get()));
@@ -329,9 +298,9 @@ absl::Status KafkaConsumer::Reassign(const TopicPartition& partition, int64_t of
   }
   pending_.clear();
   ends_.clear();
-  const KafkaPartitionList all = MakeList(positions_.size());
+  const KafkaPartitionList all = MakePartitionList(positions_.size());
   for (const auto& [name, position] : positions_)
-    Add(all.get(), name, position == 0 ? RD_KAFKA_OFFSET_BEGINNING : position);
+    AddPartition(all, name, position == 0 ? RD_KAFKA_OFFSET_BEGINNING : position);
   return KafkaStatus(rd_kafka_assign(handle_.get(), all.get()), doing);
 }
 
@@ -349,8 +318,8 @@ absl::Status KafkaConsumer::Assign(const std::map<TopicPartition, int64_t>& star
   pending_.clear();
   ends_.clear();
   positions_ = starts;
-  const KafkaPartitionList list = MakeList(starts.size());
-  for (const auto& [partition, start] : starts) Add(list.get(), partition, start);
+  const KafkaPartitionList list = MakePartitionList(starts.size());
+  for (const auto& [partition, start] : starts) AddPartition(list, partition, start);
   return KafkaStatus(rd_kafka_assign(handle_.get(), starts.empty() ? nullptr : list.get()),
                      "take the partitions");
 }
@@ -360,19 +329,19 @@ absl::Status KafkaConsumer::Pause(const TopicPartition& partition) {
   const size_t pending = pending_.size();
   DropPending(partition);
   if (pending_.size() < pending) behind_.insert(partition);  // Resume goes back to the position
-  const KafkaPartitionList one = MakeList();
-  Add(one.get(), partition, RD_KAFKA_OFFSET_INVALID);
+  const KafkaPartitionList one = MakePartitionList();
+  AddPartition(one, partition, RD_KAFKA_OFFSET_INVALID);
   return KafkaStatus(rd_kafka_pause_partitions(handle_.get(), one.get()),
-                     fmt::format("pause {}", Name(partition)));
+                     fmt::format("pause {}", NameOf(partition)));
 }
 
 absl::Status KafkaConsumer::Resume(const TopicPartition& partition) {
   const auto position = positions_.find(partition);
   if (position == positions_.end()) return UnassignedPartitionError(partition);
-  const KafkaPartitionList one = MakeList();
-  Add(one.get(), partition, RD_KAFKA_OFFSET_INVALID);
+  const KafkaPartitionList one = MakePartitionList();
+  AddPartition(one, partition, RD_KAFKA_OFFSET_INVALID);
   if (const auto error = rd_kafka_resume_partitions(handle_.get(), one.get()))
-    return KafkaStatus(error, fmt::format("resume {}", Name(partition)));
+    return KafkaStatus(error, fmt::format("resume {}", NameOf(partition)));
   return behind_.contains(partition) ? Seek(partition, position->second) : absl::OkStatus();
 }
 
@@ -380,7 +349,7 @@ absl::Status KafkaConsumer::Seek(const TopicPartition& partition, int64_t offset
   const auto position = positions_.find(partition);
   if (position == positions_.end()) return UnassignedPartitionError(partition);
   if (offset < 0) return absl::InvalidArgumentError(fmt::format("offset {} is negative", offset));
-  const std::string doing = fmt::format("seek to {} in {}", offset, Name(partition));
+  const std::string doing = fmt::format("seek to {} in {}", offset, NameOf(partition));
   const KafkaTopicHandle topic(rd_kafka_topic_new(handle_.get(), partition.topic.c_str(), nullptr));
   if (topic == nullptr) return KafkaStatus(rd_kafka_last_error(), doing);
   const auto deadline = Clock::now() + request_timeout_;
@@ -391,7 +360,10 @@ absl::Status KafkaConsumer::Seek(const TopicPartition& partition, int64_t offset
     if (error != RD_KAFKA_RESP_ERR__STATE && error != RD_KAFKA_RESP_ERR__PREV_IN_PROGRESS) break;
     // Right after an assignment the partition is not being fetched yet. Where it stays so, it was
     // taken from us or we are fenced off: the next Poll settles it.
-    if (Clock::now() >= deadline) return absl::UnavailableError(doing + ": it is not fetched");
+    const bool fenced =
+        rd_kafka_fatal_error(handle_.get(), nullptr, 0) != RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (fenced || Clock::now() >= deadline)
+      return absl::UnavailableError(doing + ": it is not fetched");
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaStatus(error, doing);
@@ -422,7 +394,7 @@ absl::StatusOr<std::pair<int64_t, int64_t>> KafkaConsumer::Watermarks(
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
-    return KafkaStatus(error, fmt::format("find the end of {}", Name(partition)));
+    return KafkaStatus(error, fmt::format("find the end of {}", NameOf(partition)));
   return watermarks;
 }
 
@@ -434,13 +406,13 @@ absl::StatusOr<int64_t> KafkaConsumer::EndOffset(const TopicPartition& partition
 
 absl::StatusOr<int64_t> KafkaConsumer::OffsetForTime(const TopicPartition& partition,
                                                      int64_t timestamp_ms) {
-  const KafkaPartitionList list = MakeList();
-  Add(list.get(), partition, std::max<int64_t>(timestamp_ms, 0));
+  const KafkaPartitionList list = MakePartitionList();
+  AddPartition(list, partition, std::max<int64_t>(timestamp_ms, 0));
   rd_kafka_resp_err_t error =
       rd_kafka_offsets_for_times(handle_.get(), list.get(), ToKafkaTimeout(request_timeout_));
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) error = list->elems[0].err;
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
-    return KafkaStatus(error, fmt::format("find a time in {}", Name(partition)));
+    return KafkaStatus(error, fmt::format("find a time in {}", NameOf(partition)));
   if (list->elems[0].offset < 0) return EndOffset(partition);
   return list->elems[0].offset;
 }

@@ -10,6 +10,7 @@
 
 #include "stream_ops/kafka/kafka_client.h"
 #include "stream_ops/kafka/kafka_error.h"
+#include "stream_ops/kafka/kafka_partition_list.h"
 #include "stream_ops/kafka/kafka_record.h"
 
 namespace eroica {
@@ -92,8 +93,8 @@ class KafkaPartitionReader final : public PartitionReader {
     rd_kafka_consume_stop(topic_.get(), partition_.partition);
     started_ = false;
     if (absl::Status status = StartAt(offset); !status.ok())
-      spdlog::warn("kafka: seek partition={}/{} error=\"{}\"", partition_.topic,
-                   partition_.partition, std::string(status.message()));
+      spdlog::warn("kafka: seek partition={} error=\"{}\"", NameOf(partition_),
+                   std::string(status.message()));
   }
   int64_t position() const override { return position_; }
   int64_t missing_records() const override { return missing_records_; }
@@ -105,13 +106,12 @@ class KafkaPartitionReader final : public PartitionReader {
   }
 
   absl::StatusOr<int64_t> OffsetForTime(int64_t timestamp_ms) override {
-    const KafkaPartitionList list(rd_kafka_topic_partition_list_new(1));
-    rd_kafka_topic_partition_list_add(list.get(), partition_.topic.c_str(), partition_.partition)
-        ->offset = std::max<int64_t>(timestamp_ms, 0);
+    const KafkaPartitionList list = MakePartitionList();
+    AddPartition(list, partition_, std::max<int64_t>(timestamp_ms, 0));
     const rd_kafka_resp_err_t error = rd_kafka_offsets_for_times(
         client_->handle(), list.get(), ToKafkaTimeout(client_->request_timeout()));
     if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
-      return KafkaStatus(error, fmt::format("find a time in {}", Name()));
+      return KafkaStatus(error, fmt::format("find a time in {}", NameOf(partition_)));
     return list->elems[0].offset < 0 ? EndOffset() : list->elems[0].offset;
   }
 
@@ -119,12 +119,11 @@ class KafkaPartitionReader final : public PartitionReader {
   KafkaPartitionReader(std::shared_ptr<Client> client, TopicPartition partition)
       : client_(std::move(client)), partition_(std::move(partition)) {}
 
-  std::string Name() const { return fmt::format("{}/{}", partition_.topic, partition_.partition); }
-
   absl::Status StartAt(int64_t offset) {
     position_ = offset;
     if (rd_kafka_consume_start(topic_.get(), partition_.partition, offset) != 0)
-      return KafkaStatus(rd_kafka_last_error(), fmt::format("read {} from {}", Name(), offset));
+      return KafkaStatus(rd_kafka_last_error(),
+                         fmt::format("read {} from {}", NameOf(partition_), offset));
     started_ = true;
     return absl::OkStatus();
   }
@@ -135,7 +134,7 @@ class KafkaPartitionReader final : public PartitionReader {
         client_->handle(), partition_.topic.c_str(), partition_.partition, &watermarks.first,
         &watermarks.second, ToKafkaTimeout(client_->request_timeout()));
     if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
-      return KafkaStatus(error, fmt::format("find the end of {}", Name()));
+      return KafkaStatus(error, fmt::format("find the end of {}", NameOf(partition_)));
     return watermarks;
   }
 
@@ -150,7 +149,7 @@ class KafkaPartitionReader final : public PartitionReader {
       return ReturnIntoRange();
     if (KafkaErrorCode(message.err) == absl::StatusCode::kUnavailable && !client_->down())
       return absl::OkStatus();
-    return KafkaStatus(message.err, fmt::format("read {}", Name()),
+    return KafkaStatus(message.err, fmt::format("read {}", NameOf(partition_)),
                        rd_kafka_message_errstr(&message));
   }
 
@@ -162,7 +161,7 @@ class KafkaPartitionReader final : public PartitionReader {
     spdlog::warn(
         "kafka: records are gone, going on with the next ones partition={} position={} "
         "next={}",
-        Name(), position_, watermarks->first);
+        NameOf(partition_), position_, watermarks->first);
     missing_records_ += std::max<int64_t>(watermarks->first - position_, 0);
     rd_kafka_consume_stop(topic_.get(), partition_.partition);
     started_ = false;

@@ -276,6 +276,40 @@ TEST_F(KafkaLogTest, AStaticMemberComesBackToItsPartitionsWithoutARebalance) {
   }
 }
 
+// As a static member's own successor does after a broker's restart, whose heartbeats are heard
+// before the next poll.
+TEST_F(KafkaLogTest, AMemberThatIsFencedOffMeetsItInSeekAndPollSaysSo) {
+  const std::string topic = NewTopic("fenced", 1);
+  Append(topic, 1, 1);
+  const ConsumerOptions options{.group_id = UniqueName("group"),
+                                .group_instance_id = "node-1",
+                                .properties = {{"heartbeat.interval.ms", "200"}}};
+  const auto join = [&] {
+    auto member = *log_->NewConsumer(options);
+    EXPECT_TRUE(member->Subscribe({topic}, nullptr).ok());
+    std::vector<ConsumerRecord> records;
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (records.empty() && std::chrono::steady_clock::now() < deadline)
+      EXPECT_TRUE(member->Poll(std::chrono::milliseconds(100), 1, &records).ok());
+    EXPECT_FALSE(records.empty());
+    return member;
+  };
+  const auto older = join();
+  const auto newer = join();
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  absl::Status sought;
+  while (sought.ok() && std::chrono::steady_clock::now() < deadline)
+    sought = older->Seek({topic, 0}, 0);
+  EXPECT_EQ(sought.code(), absl::StatusCode::kUnavailable) << sought;
+  for (const absl::Status& status : {older->Pause({topic, 0}), older->Resume({topic, 0})})
+    EXPECT_TRUE(status.ok() || absl::IsUnavailable(status)) << status;
+  absl::Status polled;
+  std::vector<ConsumerRecord> records;
+  while (polled.ok() && std::chrono::steady_clock::now() < deadline)
+    polled = older->Poll(std::chrono::milliseconds(100), 1, &records);
+  EXPECT_EQ(polled.code(), absl::StatusCode::kAborted) << polled;
+}
+
 // Goes on behind what was read last, wherever the group's commit stands: the runtime's store knows
 // that.
 class ResumingListener final : public RebalanceListener {
