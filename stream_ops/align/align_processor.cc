@@ -144,7 +144,6 @@ void AlignProcessor::KeepWithinMemory() {
     } else {
       SettleCarried(largest->first, largest->second);
     }
-    memory_.Set(bytes_held());
   }
 }
 
@@ -226,6 +225,7 @@ void AlignProcessor::Send(const AlignKey& key, Unit& unit, Alignment alignment) 
                 EncodeProgress({*unit.windows.closed_through(), unit.windows.FinishedRanks()}));
   }
   pending_rows_ -= alignment.rows.total() - alignment.rows.carried;
+  memory_.Set(bytes_held());
   probe_.rows += alignment.rows;
 }
 

@@ -127,8 +127,9 @@ TEST_F(AlignProcessorTest, TooManyOpenWindowsCloseTheOldest) {
 }
 
 TEST_F(AlignProcessorTest, TooMuchMemoryClosesTheOldestWindowOfTheLargestCommunicator) {
-  AlignTask task(&store_, {.memory = std::make_shared<MemoryPool>(10 * sizeof(CollectiveRecord) +
-                                                                  4 * sizeof(CollectiveBatch))});
+  const auto pool = std::make_shared<MemoryPool>(10 * sizeof(CollectiveRecord) +
+                                                 4 * sizeof(CollectiveBatch));
+  AlignTask task(&store_, {.memory = pool});
   std::vector<CollectiveRecord> rows;
   for (uint64_t i = 0; i < 4; ++i) rows.push_back(RowOf(kAllReduce, i, 5));
   CollectiveBatch small = BatchOf(0, 0, kBoth, {rows[0]});
@@ -139,6 +140,9 @@ TEST_F(AlignProcessorTest, TooMuchMemoryClosesTheOldestWindowOfTheLargestCommuni
   EXPECT_EQ(task.sent[0].communicator, CommId(7));
   EXPECT_EQ(task.sent[0].window.index, 0);
   EXPECT_LE(task.processor().pending_rows(), 10u);
+  EXPECT_LE(pool->bytes(), pool->bytes_max());
+  task.Punctuate(PunctuationType::kEndOfInput);
+  EXPECT_EQ(pool->bytes(), 0u) << "nothing waits any more";
 }
 
 TEST_F(AlignProcessorTest, ABadPayloadGoesToTheDeadLetters) {

@@ -185,7 +185,6 @@ void DiagnoseProcessor::KeepWithinMemory(DiagnosedJob& job, WindowId window, uin
         std::ranges::max_element(jobs_, {}, [](const auto& entry) { return entry.second->bytes; });
     if (largest->second->windows.open() == 0) return;
     DiagnoseOldest(largest->first, *largest->second);
-    memory_.Set(bytes_);
   }
 }
 
@@ -241,6 +240,7 @@ void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId wi
   if (const auto held = job.window_bytes.extract(window_id)) {
     job.bytes -= held.mapped();
     bytes_ -= held.mapped();
+    memory_.Set(bytes_);
   }
   KeepClosedWindow(id, window_id, context_->changes());
   // summaries alone: their ranks' patterns were dead-lettered or are lost

@@ -134,6 +134,9 @@ TEST_F(DiagnoseProcessorTest, BeyondItsMemoryTheOldestWindowIsDiagnosedWithWhatI
   }
   EXPECT_GT(processor_.probe().windows_incomplete, 20u);
   EXPECT_LT(processor_.probe().windows_incomplete, 40u);
+  EXPECT_GT(pool->bytes(), 0u);
+  ASSERT_TRUE(processor_.Punctuate(PunctuationType::kIdle).ok());
+  EXPECT_EQ(pool->bytes(), 0u) << "nothing waits any more";
 }
 
 TEST_F(DiagnoseProcessorTest, WithAJsonTopicEachVersionGoesThereToo) {

@@ -48,6 +48,17 @@ TEST(SummarizeMemory, WithinItsBoundNothingIsCut) {
   EXPECT_TRUE(harness.patterns().empty());
 }
 
+// A task that holds nothing any more leaves the pool to the others.
+TEST(SummarizeMemory, WindowsThatAreClosedBecauseNothingComesAreNoLongerCounted) {
+  const auto pool = std::make_shared<MemoryPool>(uint64_t{64} << 20);
+  SummarizeHarness harness({.memory = pool});
+  for (uint64_t sequence = 0; sequence < 20; ++sequence) harness.Process(Batch(0, sequence, 1'000));
+  const uint64_t held = pool->bytes();
+  harness.Punctuate(PunctuationType::kIdle);
+  EXPECT_FALSE(harness.patterns().empty());
+  EXPECT_LT(pool->bytes(), held / 10);
+}
+
 TEST(MemoryPool, WhoHoldsLessThanItsShareKeepsIt) {
   const auto pool = std::make_shared<MemoryPool>(100);
   MemoryUse small(pool);

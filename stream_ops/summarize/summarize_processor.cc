@@ -173,10 +173,7 @@ void SummarizeProcessor::KeepWithinMemory() {
     if (most == 0) return;
     CloseWindows(*largest.first, *largest.second, RankWindows::Close::kAll);
     ++shared_.probe.ranks_cut;
-    const size_t left = shared_.pool.held_bytes();
-    const bool let_go = largest.second->events_held() < most;
-    memory_.Set(left);
-    if (!let_go) return;  // what is left of it belongs to no window yet
+    if (largest.second->events_held() == most) return;  // none of it belongs to a window yet
   }
 }
 
@@ -294,6 +291,7 @@ bool SummarizeProcessor::CloseWindows(Job& job, RankWindows& rank, RankWindows::
     emitter_.Emit(job.functions, job.communicators, job.world_size, closed_, rank, *context_);
     closed_any = true;
   }
+  memory_.Set(shared_.pool.held_bytes());
   const bool all_closed = shared_.sent_bytes < bytes_max;
   if (!closed_any) return all_closed;
   const ProducerIdentity& identity = rank.progress().identity;
