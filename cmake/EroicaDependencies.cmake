@@ -18,5 +18,7 @@ find_package(Boost REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(RDKAFKA REQUIRED IMPORTED_TARGET rdkafka)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+# Of the program alone; producers live in processes that have an allocator.
+pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)

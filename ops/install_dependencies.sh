@@ -25,6 +25,7 @@ packages=(
   libfmt-dev
   libgmock-dev
   libgtest-dev
+  libjemalloc-dev
   liblz4-dev
   librdkafka-dev
   librocksdb-dev

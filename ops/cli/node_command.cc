@@ -1,7 +1,6 @@
 // eroica node: the stages as long-running threads, over Kafka or over a recording.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <malloc.h>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
@@ -63,22 +62,14 @@ void Observe(const std::map<std::string, StageProbe>& probes, NodeHealth* health
     spdlog::warn("node: unhealthy reason=\"{}\"", reason);
 }
 
-// Until somebody says stop. Once a minute what has been freed goes back to the system: the records
-// of a backlog are freed by other threads than librdkafka's, which allocated them, and glibc would
-// keep that memory for those.
+// Until somebody says stop.
 void Watch(const StageThreads& threads, const std::stop_token& stop, NodeHealth* health) {
   constexpr milliseconds kLook{50};
   constexpr milliseconds kObserve{1'000};
-  constexpr milliseconds kTrim{60'000};
-  auto trim = steady_clock::now() + kTrim;
   for (auto due = steady_clock::now(); !stop.stop_requested() && !StopRequested();) {
     if (steady_clock::now() >= due) {
       Observe(threads.Probes(), health);
       due += kObserve;
-    }
-    if (steady_clock::now() >= trim) {
-      malloc_trim(0);
-      trim += kTrim;
     }
     std::this_thread::sleep_for(kLook);
   }

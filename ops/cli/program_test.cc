@@ -30,6 +30,15 @@ TEST(Program, EverySubcommandHasHelpWithExamples) {
   }
 }
 
+#if defined(EROICA_ALLOCATOR)
+TEST(Program, GivesBackWhatItHasFreedThoughItIsIdle) {
+  ASSERT_EQ(setenv("MALLOC_CONF", "stats_print:true", 1), 0);
+  const ProgramRun run = RunProgram({"--version"});
+  unsetenv("MALLOC_CONF");
+  EXPECT_THAT(run.err, HasSubstr("opt.background_thread: true"));
+}
+#endif
+
 TEST(Program, SaysItsVersion) { EXPECT_THAT(RunProgram({"--version"}).out, StartsWith("eroica ")); }
 
 TEST(Program, WithoutACommandShowsHelpAsAnError) {
