@@ -11,6 +11,7 @@
 #include "diagnosis/bounded_times.h"
 #include "schemas/finding_json.h"
 #include "state_store/key_schema.h"
+#include "stream_ops/diagnose/job_row.h"
 
 namespace eroica {
 namespace {
@@ -42,15 +43,6 @@ bool ChangesSize(const CrossRankView& view, std::span<const RankTimes> past) {
   return last_word >= 0 && std::ranges::any_of(view.ranks(), goes_on);
 }
 
-// What the jobs table says of a job: for people and REST, not read back.
-std::string DescribeJob(const CrossRankView& view, const SuppressedSteps& suppressed) {
-  return fmt::format(
-      R"({{"world_size":{},"ranks_seen":{},"roles":{},"window_kind":"{}","last_window":{},"suppressed_steps":{}}})",
-      view.world_size(), view.ranks().size(), view.role_count(),
-      view.window_kind() == WindowKind::kSteps ? "steps" : "time", view.window_index(),
-      suppressed.all());
-}
-
 }  // namespace
 
 DiagnoseProcessor::DiagnoseProcessor(DiagnoseOptions options)
@@ -69,8 +61,16 @@ absl::Status DiagnoseProcessor::Init(ProcessorContext& context) {
         if (readable) ages_.Hear(row->job, -1, true);
         return readable;
       });
-  if (readable) return scanned;
-  return absl::DataLossError("diagnose: the state store has a row that is not its own");
+  if (!readable)
+    return absl::DataLossError("diagnose: the state store has a row that is not its own");
+  if (!scanned.ok() || options_.board == nullptr) return scanned;
+  shown_ = std::make_unique<JobBoard::Share>(*options_.board);
+  return context.store().Scan(Table::kJobs, "", [&](std::string_view key, std::string_view value) {
+    const std::optional<JobId> job = DecodeJobKey(key);
+    std::optional<WindowSummary> newest = DecodeJobRow(value);
+    if (job && newest) shown_->Restore(*job, *std::move(newest));
+    return true;
+  });
 }
 
 absl::StatusOr<DiagnosedJob*> DiagnoseProcessor::FindJob(const JobId& id) {
@@ -198,6 +198,7 @@ absl::Status DiagnoseProcessor::ForgetJobs() {
   for (const JobId& id : ages_.TakeOver(RestartOffset(next_offset_))) {
     jobs_.erase(id);
     context_->changes().Delete(Table::kJobs, EncodeKey(id));
+    if (shown_ != nullptr) shown_->Forget(id);
     ++probe_.jobs_forgotten;
     if (absl::Status status = ForgetJob(id, *context_); !status.ok()) return status;
   }
@@ -261,15 +262,28 @@ void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId wi
   }
   std::vector<Finding> changed =
       job.lifecycle.Observe(window_id.second, std::move(findings), IsLastOfJob(view));
-  for (Finding& finding : changed) Publish(std::move(finding), window.timestamp_ms);
+  std::vector<std::string> finding_ids;
+  for (Finding& finding : changed) {
+    finding_ids.push_back(finding.id);
+    Publish(std::move(finding), window.timestamp_ms);
+  }
   KeepLedger(id, job.lifecycle, context_->changes());
   if (const DropReason reason = job.history.Remember(id, view, context_->changes());
       reason != DropReason::kNone) {
     context_->DropOutput(reason);
     ++probe_.outputs_dropped;
   }
-  context_->changes().Put(Table::kJobs, EncodeKey(id), DescribeJob(view, suppressed));
+  WindowSummary summary = SummarizeWindow(view, suppressed, window.timestamp_ms);
+  summary.finding_ids = std::move(finding_ids);
+  Show(id, view, std::move(summary));
   if (IsLastOfJob(view) && !job.windows.Oldest()) ages_.End(id);
+}
+
+void DiagnoseProcessor::Show(const JobId& id, const CrossRankView& view, WindowSummary summary) {
+  context_->changes().Put(Table::kJobs, EncodeKey(id), EncodeJobRow(summary));
+  if (shown_ == nullptr) return;
+  shown_->Publish(id, TakeSnapshot(view, std::move(summary)),
+                  options_.wall_clock_ns ? options_.wall_clock_ns() : 0);
 }
 
 std::vector<Finding> DiagnoseProcessor::FindingsOf(const JobId& id, const CrossRankView& view,

@@ -19,6 +19,7 @@
 #include "schemas/codec.h"
 #include "stream_ops/diagnose/diagnosed_job.h"
 #include "stream_ops/diagnose/finding_event.h"
+#include "stream_ops/diagnose/job_board.h"
 #include "stream_ops/job_ages.h"
 #include "stream_ops/memory_pool.h"
 #include "stream_ops/processor.h"
@@ -62,6 +63,8 @@ struct DiagnoseOptions {
   // Of the findings of jobs that are over, by the wall clock, since each was published last;
   // without a clock they stay.
   int64_t findings_retention_ns = int64_t{30} * 24 * 3'600 * 1'000'000'000;
+  // Where people look at the windows; outlives the processor. Without one nothing is kept for them.
+  std::shared_ptr<JobBoard> board{};
 };
 
 class DiagnoseProcessor final : public Processor {
@@ -95,6 +98,8 @@ class DiagnoseProcessor final : public Processor {
   void DiagnoseHangs(const JobId& id, DiagnosedJob& job, bool end);
   void CloseComplete(const JobId& id, DiagnosedJob& job);
   void Diagnose(const JobId& id, DiagnosedJob& job, WindowId window_id);
+  // The window in the job's row, and on the board.
+  void Show(const JobId& id, const CrossRankView& view, WindowSummary summary);
   std::vector<Finding> FindingsOf(const JobId& id, const CrossRankView& view, DiagnosedJob& job);
   void Publish(Finding finding, int64_t timestamp_ms);
   void ForwardFinding(const Finding& finding, std::string payload, FindingFormat format,
@@ -108,6 +113,7 @@ class DiagnoseProcessor final : public Processor {
   Encoder encoder_;
   std::map<JobId, std::unique_ptr<DiagnosedJob>> jobs_;
   JobAges ages_;
+  std::unique_ptr<JobBoard::Share> shown_;  // nullptr: there is no board
   MemoryUse memory_;
   uint64_t bytes_ = 0;       // of all open windows, about
   int64_t next_offset_ = 0;  // one past the last record

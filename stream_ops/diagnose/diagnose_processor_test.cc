@@ -300,6 +300,32 @@ TEST_F(DiagnoseProcessorTest, FindingsAndTheJobAreInTheStore) {
   EXPECT_TRUE(store_.Get(Table::kJobs, EncodeKey(JobId{"job"}))->has_value());
 }
 
+TEST_F(DiagnoseProcessorTest, WindowsAreOnTheBoardAndTheJobIsKnownThereAfterARestart) {
+  const auto board = std::make_shared<JobBoard>(1'000'000);
+  const DiagnoseOptions options{.wall_clock_ns = [] { return int64_t{42}; }, .board = board};
+  processor_ = DiagnoseProcessor(options);
+  ASSERT_TRUE(processor_.Init(context_).ok());
+  SendWindow(3, true);
+  const auto job = board->Find(JobId("job"));
+  ASSERT_NE(job, nullptr);
+  EXPECT_EQ(job->newest.index, 3);
+  EXPECT_EQ(job->diagnosed_at_ns, 42);
+  ASSERT_THAT(job->windows, SizeIs(1));
+  EXPECT_THAT(job->windows[0]->detail->ranks, SizeIs(4));
+  EXPECT_THAT(job->newest.finding_ids, ElementsAre(context_.findings.at(0).id));
+
+  context_.Commit();
+  processor_ = DiagnoseProcessor();
+  EXPECT_EQ(board->Find(JobId("job")), nullptr) << "its task is gone";
+  processor_ = DiagnoseProcessor(options);
+  ASSERT_TRUE(processor_.Init(context_).ok());
+  const auto restored = board->Find(JobId("job"));
+  ASSERT_NE(restored, nullptr);
+  EXPECT_THAT(restored->windows, IsEmpty());
+  EXPECT_EQ(restored->newest.index, 3);
+  EXPECT_EQ(restored->newest.ranks_seen, 4U);
+}
+
 TEST_F(DiagnoseProcessorTest, FindingsLeaveTheStoreAfterTheirRetention) {
   int64_t now_ns = 1'000;
   constexpr int64_t kRetentionNs = 500;

@@ -1,0 +1,87 @@
+// What this node's diagnose tasks know of their jobs, for those who ask: the newest windows of each
+// job. The tasks publish, each its own jobs; anybody reads. All in memory and bounded: the details
+// of old windows are let go of first, those of the job that holds the most before others.
+//
+// Thread-safe. What is read is immutable and stays as it was while somebody holds it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "schemas/ids.h"
+#include "stream_ops/diagnose/window_snapshot.h"
+
+namespace eroica {
+
+// A job as of its newest window.
+struct BoardJob {
+  JobId job;
+  WindowSummary newest;
+  int64_t diagnosed_at_ns = 0;  // wall clock, of the newest window; 0: before this node began
+  // Oldest first. Empty where the job is known from the state store only.
+  std::vector<std::shared_ptr<const WindowSnapshot>> windows;
+};
+
+class JobBoard {
+ public:
+  // Of every job: windows, and of how many of them the details.
+  static constexpr size_t kWindowsMax = 256;
+  static constexpr size_t kDetailsMax = 32;
+
+  // bytes_max: of all windows, about. Beyond, the job that holds the most lets go of its oldest
+  // details, and where it has none of its oldest windows; every job keeps its newest.
+  explicit JobBoard(uint64_t bytes_max) : bytes_max_(bytes_max) {}
+
+  // One task's part of the board. Its jobs leave the board with it. Not to outlive the board.
+  class Share {
+   public:
+    explicit Share(JobBoard& board) : board_(board) {}
+    ~Share();
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+    // The job's newest window.
+    void Publish(const JobId& job, WindowSnapshot snapshot, int64_t diagnosed_at_ns);
+    // As the state store has it, without a window; a job that is on the board stays as it is, and
+    // becomes this task's.
+    void Restore(const JobId& job, WindowSummary newest);
+    void Forget(const JobId& job);
+
+   private:
+    JobBoard& board_;
+  };
+
+  // By name.
+  std::vector<std::shared_ptr<const BoardJob>> Jobs() const;
+  // nullptr: no task of this node has it.
+  std::shared_ptr<const BoardJob> Find(const JobId& job) const;
+  // Goes up with every change of any job.
+  uint64_t version() const;
+  uint64_t bytes() const;
+  uint64_t details_evicted() const;
+
+ private:
+  struct Entry {
+    const Share* owner = nullptr;
+    std::shared_ptr<const BoardJob> job;
+    uint64_t bytes = 0;  // of its windows
+  };
+
+  void Replace(Entry* entry, BoardJob job);
+  // False where the newest window is all that the job has.
+  bool EvictOldest(Entry* entry);
+  void KeepWithinBytes();
+
+  const uint64_t bytes_max_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::map<JobId, Entry> jobs_;
+  uint64_t bytes_ = 0;
+  uint64_t version_ = 0;
+  uint64_t details_evicted_ = 0;
+};
+
+}  // namespace eroica
