@@ -9,11 +9,12 @@ find_package(Flatbuffers NAMES FlatBuffers flatbuffers REQUIRED)
 find_package(RocksDB REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(prometheus-cpp REQUIRED)
 # Checksums of recordings.
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
-# Headers alone: Boost.Math.
+# Headers alone: Boost.Math, Asio and Beast.
 find_package(Boost REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(RDKAFKA REQUIRED IMPORTED_TARGET rdkafka)

@@ -36,6 +36,7 @@ packages=(
   libxxhash-dev
   libzstd-dev
   nlohmann-json3-dev
+  prometheus-cpp-dev
   zlib1g-dev
 )
 test_packages=(

@@ -76,6 +76,15 @@ std::string PercentEncodedBytes(std::string_view bytes) {
 
 }  // namespace
 
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const Character character = FirstCharacter(text);
+    if (!character.valid) return false;
+    text.remove_prefix(character.bytes);
+  }
+  return true;
+}
+
 std::string Printable(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());

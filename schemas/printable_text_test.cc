@@ -62,5 +62,14 @@ TEST(PercentEncoded, KeepsDifferentNamesApart) {
   EXPECT_EQ(PercentEncoded("a\nb\x1b%"), "a%0Ab%1B%25");
 }
 
+TEST(IsUtf8Test, TakesTextAndRefusesWhatOnlyLooksLikeIt) {
+  EXPECT_TRUE(IsUtf8(""));
+  EXPECT_TRUE(IsUtf8("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"));
+  EXPECT_FALSE(IsUtf8("a\xc0\xaf")) << "overlong";
+  EXPECT_FALSE(IsUtf8("\xed\xa0\x80")) << "a surrogate";
+  EXPECT_FALSE(IsUtf8("\xf4\x90\x80\x80")) << "beyond Unicode";
+  EXPECT_FALSE(IsUtf8("\xe2\x82")) << "cut";
+}
+
 }  // namespace
 }  // namespace eroica

@@ -394,4 +394,26 @@ absl::Status RocksDbStore::Write(const StateChanges& changes) {
   return ToStatus(impl_->db->Write(impl_->write_options, &batch), "writing", impl_->options.folder);
 }
 
+StoreMeasures RocksDbStore::Measure() const {
+  StoreMeasures measures;
+  const auto sum = [this](const std::string& property) {
+    uint64_t all = 0;
+    for (rocksdb::ColumnFamilyHandle* family : impl_->families) {
+      uint64_t value = 0;
+      if (family != nullptr && impl_->db->GetIntProperty(family, property, &value)) all += value;
+    }
+    return all;
+  };
+  using Properties = rocksdb::DB::Properties;
+  measures.live_bytes = sum(Properties::kEstimateLiveDataSize);
+  measures.write_buffer_bytes = sum(Properties::kCurSizeAllMemTables);
+  measures.table_bytes = sum(Properties::kEstimateTableReadersMem);
+  measures.compaction_pending = sum(Properties::kCompactionPending) > 0;
+  // One cache is all families'.
+  uint64_t cache = 0;
+  if (impl_->db->GetIntProperty(impl_->default_family(), Properties::kBlockCacheUsage, &cache))
+    measures.cache_bytes = cache;
+  return measures;
+}
+
 }  // namespace eroica

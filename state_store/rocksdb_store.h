@@ -7,6 +7,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +34,15 @@ struct RocksDbStoreOptions {
   int schema_version = kKeySchemaVersion;
 };
 
+// What RocksDB counts of itself, now.
+struct StoreMeasures {
+  uint64_t live_bytes = 0;  // on disk, without what compaction will drop
+  uint64_t cache_bytes = 0;
+  uint64_t write_buffer_bytes = 0;
+  uint64_t table_bytes = 0;  // indexes and filters beside the cache
+  bool compaction_pending = false;
+};
+
 class RocksDbStore : public StateStore {
  public:
   // kPermissionDenied: the folder cannot be made or written. kFailedPrecondition: another store has
@@ -53,6 +63,7 @@ class RocksDbStore : public StateStore {
   // fails until RocksDB, which looks every five seconds, has found room for a write buffer (4 MiB)
   // and flushed what it has. A limit on file sizes it does not look at again: reopen the store.
   absl::Status Write(const StateChanges& changes) override;
+  StoreMeasures Measure() const;
 
  private:
   struct Impl;

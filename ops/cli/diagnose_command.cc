@@ -10,7 +10,7 @@
 #include "ops/cli/capture_gaps.h"
 #include "ops/cli/commands.h"
 #include "ops/cli/exit_code.h"
-#include "ops/cli/finding_reader.h"
+#include "ops/findings/finding_reader.h"
 #include "ops/cli/finding_text.h"
 #include "ops/cli/import_into_log.h"
 #include "ops/cli/job_coverage.h"

@@ -10,7 +10,7 @@
 #include "ops/cli/commands.h"
 #include "ops/cli/config_flags.h"
 #include "ops/cli/exit_code.h"
-#include "ops/cli/finding_reader.h"
+#include "ops/findings/finding_reader.h"
 #include "ops/cli/finding_text.h"
 #include "ops/cli/host_record_text.h"
 #include "ops/cli/open_log.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ops/cli/capture_gaps.h"
-#include "ops/cli/finding_reader.h"
+#include "ops/findings/finding_reader.h"
 #include "ops/cli/finding_text.h"
 #include "ops/cli/job_coverage.h"
 #include "ops/cli/open_log.h"

@@ -14,6 +14,7 @@
 #include "ops/cli/config_flags.h"
 #include "ops/cli/exit_code.h"
 #include "ops/cli/logging.h"
+#include "ops/cli/node_rest.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/stages.h"
 #include "ops/cli/state_folder.h"
@@ -21,6 +22,7 @@
 #include "ops/cli/topic_plan.h"
 #include "ops/config/config_text.h"
 #include "ops/config/memory_shares.h"
+#include "ops/metrics/metric_table.h"
 #include "state_store/rocksdb_store.h"
 #include "stream_ops/runtime/bounded_run.h"
 #include "stream_ops/runtime/node_health.h"
@@ -39,6 +41,7 @@ struct NodeFlags {
   bool drain = false;
   bool print_config = false;
   bool print_reference = false;
+  bool print_metrics_reference = false;
 };
 
 // What one stage did, as the last words of a node.
@@ -81,14 +84,21 @@ void PrintLastWords(const std::map<std::string, StageProbe>& probes, NodeHealth*
   std::cerr << "node: " << health->Summary() << "\n";
 }
 
-absl::Status RunThreads(Log& log, StateStore& store, const NodeConfig& config) {
-  StageThreads threads(log, store, EroicaTopology(config, RunLength::kEndless), config.node.roles,
-                       ThreadOptions(config));
+absl::Status RunThreads(Log& log, RocksDbStore& store, const NodeConfig& config) {
+  const absl::StatusOr<std::unique_ptr<NodeRest>> rest = NodeRest::Open(config, log);
+  if (!rest.ok()) return rest.status();
+  NodeHealth health(HealthOptions(config), steady_clock::now());
+  StageThreads threads(log, store,
+                       EroicaTopology(config, RunLength::kEndless, nullptr, (*rest)->board()),
+                       config.node.roles, ThreadOptions(config));
+  if (absl::Status status = (*rest)->Start(
+          {.stages = [&threads] { return threads.Probes(); }, .health = &health, .store = &store});
+      !status.ok())
+    return status;
   if (absl::Status status = threads.Start(); !status.ok()) return status;
   spdlog::info("node: running roles={} log={} state={}", fmt::join(config.node.roles, ","),
                config.node.recording.empty() ? config.kafka.bootstrap : config.node.recording,
                StateFolder(config));
-  NodeHealth health(HealthOptions(config), steady_clock::now());
   std::jthread watcher([&](const std::stop_token& stop) {
     Watch(threads, stop, &health);
     threads.RequestStop();
@@ -97,6 +107,7 @@ absl::Status RunThreads(Log& log, StateStore& store, const NodeConfig& config) {
   status.Update(threads.Stop());
   watcher = {};  // stops and joins it
   PrintLastWords(threads.Probes(), &health);
+  (*rest)->Stop();
   return status;
 }
 
@@ -165,6 +176,10 @@ int Run(const NodeFlags& flags) {
     std::cout << ConfigReference();
     return kExitNothingFound;
   }
+  if (flags.print_metrics_reference) {
+    std::cout << MetricReference();
+    return kExitNothingFound;
+  }
   absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return ExitWithError(config.status());
   if (!flags.roles.empty()) config->node.roles = flags.roles;
@@ -202,6 +217,10 @@ void AddNodeCommand(CLI::App& app, int* exit_code) {
   command
       ->add_flag("--print-config-reference", flags->print_reference,
                  "Print docs/reference/config.md and stop")
+      ->group("");
+  command
+      ->add_flag("--print-metrics-reference", flags->print_metrics_reference,
+                 "Print docs/reference/metrics.md and stop")
       ->group("");
   command->footer(
       "Examples:\n"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "ops/cli/finding_reader.h"
+#include "ops/findings/finding_reader.h"
 #include "ops/cli/stages.h"
 #include "ops/config/memory_shares.h"
 #include "producers/core/log_batch_sink.h"

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "ops/config/node_config.h"
+#include "stream_ops/diagnose/job_board.h"
 #include "stream_ops/runtime/node_health.h"
 #include "stream_ops/runtime/stage_threads.h"
 #include "stream_ops/runtime/topology.h"
@@ -16,9 +18,11 @@ namespace eroica {
 // that nothing is closed for being too much.
 enum class RunLength { kBounded, kEndless };
 
-// wall_clock_ns: since 1970; where nothing is given, that of the machine.
+// wall_clock_ns: since 1970; where nothing is given, that of the machine. board: where the windows
+// are shown to those who ask, if they are.
 Topology EroicaTopology(const NodeConfig& config, RunLength length,
-                        std::function<int64_t()> wall_clock_ns = nullptr);
+                        std::function<int64_t()> wall_clock_ns = nullptr,
+                        std::shared_ptr<JobBoard> board = nullptr);
 StageThreadsOptions ThreadOptions(const NodeConfig& config);
 NodeHealthOptions HealthOptions(const NodeConfig& config);
 

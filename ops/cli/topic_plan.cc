@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "ops/findings/audit_entry.h"
 #include "stream_ops/topics.h"
 
 namespace eroica {
@@ -35,6 +36,11 @@ std::vector<TopicSpec> PlanTopics(const NodeConfig& config) {
     plan[i].config["retention.ms"] = std::to_string(retention_ms[i]);
     plan[i].config.try_emplace("cleanup.policy", "delete");
   }
+  plan.push_back({.name = AuditTopicName(config.node.topic_prefix),
+                  .partitions = 1,
+                  .config = {{"retention.ms", std::to_string(topics.audit_retention_ms)},
+                             {"cleanup.policy", "delete"}},
+                  .replication_factor = static_cast<int16_t>(topics.replication)});
   if (!config.kafka.bootstrap.empty()) {
     for (TopicSpec& changelog : ChangelogSpecs(config.node.topic_prefix, LayoutOf(config)))
       plan.push_back(std::move(changelog));

@@ -21,7 +21,8 @@ TEST(TopicPlan, HoldsEveryTopicUnderThePrefix) {
   config.node.topic_prefix = "site";
   config.topics.events_partitions = 5;
   const std::vector<TopicSpec> plan = PlanTopics(config);
-  ASSERT_THAT(plan, SizeIs(kTopicCount - 1));
+  ASSERT_THAT(plan, SizeIs(kTopicCount));
+  EXPECT_EQ(plan.back().name, "site.audit");
   for (int i = 0; i < kTopicCount - 1; ++i)
     EXPECT_EQ(plan[static_cast<size_t>(i)].name, TopicName("site", static_cast<Topic>(i)));
   EXPECT_EQ(plan[0].partitions, 5);
@@ -32,8 +33,8 @@ TEST(TopicPlan, NodesOverKafkaKeepChangelogs) {
   config.kafka.bootstrap = "localhost:9092";
   config.topics.collectives_partitions = 5;
   const std::vector<TopicSpec> plan = PlanTopics(config);
-  ASSERT_THAT(plan, SizeIs(kTopicCount - 1 + 3));
-  const TopicSpec& align = plan[kTopicCount];
+  ASSERT_THAT(plan, SizeIs(kTopicCount + 3));
+  const TopicSpec& align = plan[kTopicCount + 1];
   EXPECT_EQ(align.name, "eroica.align-changelog");
   EXPECT_EQ(align.partitions, 5);
   EXPECT_EQ(align.config.at("cleanup.policy"), "compact");
@@ -46,10 +47,11 @@ TEST(TopicPlan, HoldsTheJsonTopicWhereItIsWanted) {
   config.topics.findings_partitions = 3;
   config.topics.findings_retention_ms = 60'000;
   const std::vector<TopicSpec> plan = PlanTopics(config);
-  ASSERT_THAT(plan, SizeIs(kTopicCount));
-  EXPECT_EQ(plan.back().name, "eroica.findings-json");
-  EXPECT_EQ(plan.back().partitions, 3) << "as the findings topic: one key, one partition";
-  EXPECT_EQ(plan.back().config.at("retention.ms"), "60000");
+  ASSERT_THAT(plan, SizeIs(kTopicCount + 1));
+  const TopicSpec& json = plan[kTopicCount - 1];
+  EXPECT_EQ(json.name, "eroica.findings-json");
+  EXPECT_EQ(json.partitions, 3) << "as the findings topic: one key, one partition";
+  EXPECT_EQ(json.config.at("retention.ms"), "60000");
 }
 
 TEST(TopicPlan, OnlyControlIsCompacted) {
@@ -116,7 +118,7 @@ TEST(TopicPlan, ANodeNeedsEveryTopicWithItsPartitions) {
   NodeConfig config;
   EXPECT_THAT(std::string(RequirePlannedTopics(log.admin(), config).message()),
               HasSubstr("there is no topic eroica.events"));
-  ASSERT_TRUE(CreateMissingTopics(log.admin(), config.node.topic_prefix, LayoutOf(config)).ok());
+  ASSERT_TRUE(CreatePlannedTopics(log.admin(), config).ok());
   EXPECT_TRUE(RequirePlannedTopics(log.admin(), config).ok());
   config.topics.patterns_partitions += 1;
   const absl::Status status = RequirePlannedTopics(log.admin(), config);

@@ -22,6 +22,7 @@ MemoryShares SharesOf(const NodeConfig& config) {
           .summarize = share(config.summarize.memory_mib, all / 4),
           .align = share(config.align.memory_mib, all / 8),
           .diagnose = share(config.diagnose.memory_mib, all * 3 / 16),
+          .shown = share(config.rest.memory_mib, all / 16),
           .fetched = std::max(kMiB, all / 12 / threads),
           .unsent = std::max(kMiB, all / 24 / threads)};
 }

@@ -1,6 +1,6 @@
 // How the memory of a node, runtime.memory_mib, is shared out: what each part may take at most
-// where the configuration does not say (state.memory_mib and so on). The shares leave nearly a
-// fifth for what has no bound of its own: code, names and look-backs of the jobs, and the
+// where the configuration does not say (state.memory_mib and so on). The shares leave an eighth
+// for what has no bound of its own: code, names and look-backs of the jobs, and the
 // allocator's gaps.
 #pragma once
 
@@ -18,6 +18,7 @@ struct MemoryShares {
   int64_t summarize = 0;  // events that wait for their windows
   int64_t align = 0;      // collectives that wait for their members
   int64_t diagnose = 0;   // patterns that wait for the other ranks
+  int64_t shown = 0;      // windows and findings for REST
   int64_t fetched = 0;    // of each consumer: what librdkafka has fetched ahead
   int64_t unsent = 0;     // of each producer: what the brokers have not taken yet
 };

@@ -40,10 +40,11 @@ struct NodeConfig {
     int64_t patterns_retention_ms = int64_t{24} * 3'600'000;
     int64_t findings_retention_ms = int64_t{30} * 24 * 3'600'000;
     int64_t deadletter_retention_ms = int64_t{7} * 24 * 3'600'000;
+    int64_t audit_retention_ms = int64_t{90} * 24 * 3'600'000;
   } topics;
 
   struct State {
-    std::string folder;  // empty: beside the recording, or eroica-state
+    std::string folder;      // empty: beside the recording, or eroica-state
     int64_t memory_mib = 0;  // here and below: a share of the node's, see memory_shares.h
     bool survive_power_loss = false;
     int64_t job_retention_minutes = int64_t{24} * 60;
@@ -81,6 +82,18 @@ struct NodeConfig {
     int64_t flush_timeout_ms = 10'000;
     int64_t idle_timeout_ms = 2'000;
   } runtime;
+
+  struct Rest {
+    std::string listen;  // empty: 127.0.0.1:8470, or any port where that is taken
+    std::string token_file;
+    std::string tls_certificate;
+    std::string tls_key;
+    std::string hosts;
+    bool network_without_token = false;
+    double requests_per_second = 1'000;
+    int64_t connections_max = 4'096;
+    int64_t memory_mib = 0;
+  } rest;
 
   struct Health {
     double dead_letter_share_max = 0.05;

@@ -125,6 +125,8 @@ void AddTopics(std::vector<Option>* options) {
   retention("findings", "How long findings are kept.", FIELD(topics.findings_retention_ms));
   retention("deadletter", "How long refused records are kept.",
             FIELD(topics.deadletter_retention_ms));
+  retention("audit", "How long it is kept who asked for what: acknowledged, muted, captured.",
+            FIELD(topics.audit_retention_ms));
 }
 
 void AddState(std::vector<Option>* options) {
@@ -234,6 +236,46 @@ void AddRuntime(std::vector<Option>* options) {
       100, 3'600'000, FIELD(runtime.idle_timeout_ms)));
 }
 
+void AddRest(std::vector<Option>* options) {
+  options->push_back(
+      Bind({"rest.listen", "",
+            "Where the node answers HTTP: ADDRESS:PORT, or off. Empty: 127.0.0.1:8470, or any free "
+            "port where that is taken. Port 0: any free one."},
+           FIELD(rest.listen)));
+  options->push_back(Bind({"rest.token_file", "",
+                           "File of those who may ask, a line each: NAME SCOPES SHA256, as `eroica "
+                           "token` prints it. Without one everybody who reaches the node may read, "
+                           "and nobody may control."},
+                          FIELD(rest.token_file)));
+  options->push_back(
+      Bind({"rest.tls_certificate", "", "Certificate chain, PEM; with rest.tls_key: HTTPS alone."},
+           FIELD(rest.tls_certificate)));
+  options->push_back(Bind({"rest.tls_key", "", "The certificate's private key, a PEM file."},
+                          FIELD(rest.tls_key)));
+  options->push_back(
+      Bind({"rest.hosts", "",
+            "Names by which the node is called, comma separated, beside IP addresses and "
+            "localhost: "
+            "requests with another Host header are refused, so that no page "
+            "elsewhere reads from it (DNS rebinding)."},
+           FIELD(rest.hosts)));
+  options->push_back(Bind({"rest.network_without_token", "",
+                           "Says that an address beyond loopback is meant to be open to whoever "
+                           "reaches it, where there is no rest.token_file."},
+                          FIELD(rest.network_without_token)));
+  options->push_back(Number({"rest.requests_per_second", "requests/s",
+                             "Of one address; beyond, 429. Twice as many at once. 0: no limit."},
+                            0, 1e6, FIELD(rest.requests_per_second)));
+  options->push_back(Number({"rest.connections_max", "connections",
+                             "Open at once. Beyond, the one that has been idle longest is closed, "
+                             "and where none is idle 503 is answered."},
+                            1, 65'536, FIELD(rest.connections_max)));
+  options->push_back(Number({"rest.memory_mib", "MiB",
+                             "Windows and findings that are held to be shown. Beyond, old windows "
+                             "and resolved findings go. 0: a sixteenth of runtime.memory_mib."},
+                            0, 1'048'576, FIELD(rest.memory_mib)));
+}
+
 void AddHealth(std::vector<Option>* options) {
   options->push_back(Number({"health.dead_letter_share_max", "share of the records",
                              "A stage that could not use more of what it received in the latest "
@@ -262,6 +304,7 @@ const std::vector<Option>& NodeOptions() {
     AddStages(&all);
     AddFindings(&all);
     AddRuntime(&all);
+    AddRest(&all);
     AddHealth(&all);
     return all;
   }();

@@ -37,6 +37,7 @@ JobBoard::Share::~Share() {
 
 void JobBoard::Share::Publish(const JobId& job, WindowSnapshot snapshot, int64_t diagnosed_at_ns) {
   const std::lock_guard lock(board_.mutex_);
+  board_.Count(snapshot.summary, diagnosed_at_ns);
   Entry& entry = board_.jobs_[job];
   entry.owner = this;
   BoardJob next{.job = job,
@@ -71,6 +72,27 @@ void JobBoard::Share::Forget(const JobId& job) {
   board_.bytes_ -= entry->second.bytes;
   board_.jobs_.erase(entry);
   ++board_.version_;
+}
+
+void WindowLatency::Add(double seconds) {
+  ++count;
+  sum_seconds += seconds;
+  const auto bucket = std::ranges::lower_bound(kUpperSeconds, seconds);
+  if (bucket != kUpperSeconds.end()) ++buckets[static_cast<size_t>(bucket - kUpperSeconds.begin())];
+}
+
+void JobBoard::Count(const WindowSummary& window, int64_t diagnosed_at_ns) {
+  constexpr double kNsPerSecond = 1e9;
+  constexpr int64_t kNsPerMs = 1'000'000;
+  ++counts_.windows;
+  counts_.events.events += window.completeness.events;
+  counts_.events.late += window.completeness.late;
+  counts_.events.lost += window.completeness.lost;
+  counts_.events.sampled += window.completeness.sampled;
+  counts_.events.outside += window.completeness.outside;
+  counts_.newest_ms = std::max(counts_.newest_ms, window.timestamp_ms);
+  const int64_t after_ns = diagnosed_at_ns - window.timestamp_ms * kNsPerMs;
+  counts_.latency.Add(static_cast<double>(std::max<int64_t>(0, after_ns)) / kNsPerSecond);
 }
 
 void JobBoard::Replace(Entry* entry, BoardJob job) {
@@ -130,6 +152,11 @@ std::shared_ptr<const BoardJob> JobBoard::Find(const JobId& job) const {
 uint64_t JobBoard::version() const {
   const std::lock_guard lock(mutex_);
   return version_;
+}
+
+BoardCounts JobBoard::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
 }
 
 uint64_t JobBoard::bytes() const {

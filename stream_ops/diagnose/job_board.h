@@ -5,6 +5,7 @@
 // Thread-safe. What is read is immutable and stays as it was while somebody holds it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -24,6 +25,25 @@ struct BoardJob {
   int64_t diagnosed_at_ns = 0;  // wall clock, of the newest window; 0: before this node began
   // Oldest first. Empty where the job is known from the state store only.
   std::vector<std::shared_ptr<const WindowSnapshot>> windows;
+};
+
+// How long windows were diagnosed after their newest event, by the wall clock.
+struct WindowLatency {
+  static constexpr std::array<double, 12> kUpperSeconds = {0.05, 0.1, 0.25, 0.5, 1,   2.5,
+                                                           5,    10,  30,   60,  300, 3'600};
+  std::array<uint64_t, kUpperSeconds.size()> buckets{};  // not cumulative
+  uint64_t count = 0;                                    // with those beyond
+  double sum_seconds = 0;
+
+  void Add(double seconds);
+};
+
+// Of all windows that were published on a board.
+struct BoardCounts {
+  uint64_t windows = 0;
+  Completeness events;
+  WindowLatency latency;
+  int64_t newest_ms = 0;  // event time
 };
 
 class JobBoard {
@@ -62,6 +82,7 @@ class JobBoard {
   // Goes up with every change of any job.
   uint64_t version() const;
   uint64_t bytes() const;
+  BoardCounts counts() const;
   uint64_t details_evicted() const;
 
  private:
@@ -71,6 +92,7 @@ class JobBoard {
     uint64_t bytes = 0;  // of its windows
   };
 
+  void Count(const WindowSummary& window, int64_t diagnosed_at_ns);
   void Replace(Entry* entry, BoardJob job);
   // False where the newest window is all that the job has.
   bool EvictOldest(Entry* entry);
@@ -82,6 +104,7 @@ class JobBoard {
   uint64_t bytes_ = 0;
   uint64_t version_ = 0;
   uint64_t details_evicted_ = 0;
+  BoardCounts counts_;
 };
 
 }  // namespace eroica

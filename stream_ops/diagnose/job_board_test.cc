@@ -99,6 +99,28 @@ TEST(JobBoardTest, JobsLeaveWithTheirTask) {
   EXPECT_THAT(board.Find(kJob)->windows, SizeIs(1));
 }
 
+TEST(JobBoardTest, CountsWindowsEventsAndHowLateTheyWereDiagnosed) {
+  JobBoard board(1'000'000);
+  JobBoard::Share share(board);
+  constexpr int64_t kNsPerMs = 1'000'000;
+  for (const int64_t after_ms : {0, 60, 300, 10'000'000}) {
+    WindowSnapshot window = Window(0, 1);
+    window.summary.timestamp_ms = 5'000;
+    window.summary.completeness = {.events = 10, .late = 1, .lost = 2};
+    share.Publish(kJob, std::move(window), (5'000 + after_ms) * kNsPerMs);
+  }
+  const BoardCounts counts = board.counts();
+  EXPECT_EQ(counts.windows, 4U);
+  EXPECT_EQ(counts.events.events, 40U);
+  EXPECT_EQ(counts.events.lost, 8U);
+  EXPECT_EQ(counts.newest_ms, 5'000);
+  EXPECT_EQ(counts.latency.count, 4U);
+  EXPECT_EQ(counts.latency.buckets[0], 1U);
+  EXPECT_EQ(counts.latency.buckets[1], 1U);
+  EXPECT_EQ(counts.latency.buckets[3], 1U);
+  EXPECT_NEAR(counts.latency.sum_seconds, 10'000.36, 1e-6);
+}
+
 TEST(JobBoardTest, ARestoredJobHasNoWindowsYet) {
   JobBoard board(1'000'000);
   JobBoard::Share share(board);

@@ -62,8 +62,10 @@ ONLY = (
     (r'[<"]toml\+\+/', ("ops/config/",)),
     (r'[<"]CLI/', ("ops/cli/",)),
     (r'[<"]boost/math/', ("diagnosis/statistics/distributions.cc",)),
+    (r'[<"]boost/(?:asio|beast)', ("ops/rest/session.h",)),
+    (r'[<"]prometheus/', ("ops/metrics/node_metrics.cc",)),
     (r'[<"]simdjson', ("producers/import/",)),
-    (r'[<"](?:zlib|libdeflate|isa-l/|igzip)', ("producers/import/",)),
+    (r'[<"](?:zlib|libdeflate|isa-l/|igzip)', ("producers/import/", "ops/rest/gzip_text.cc")),
     (r'[<"](?:cupti|cuda)\w*\.h', ("producers/cupti/real_cupti_api.cc",)),
 )
 THREAD = re.compile(r"\bstd::(?:thread|jthread|async)\b|\bpthread_create\b")

@@ -1,4 +1,4 @@
-#include "ops/cli/finding_reader.h"
+#include "ops/findings/finding_reader.h"
 
 #include <unordered_map>
 #include <utility>
@@ -22,19 +22,30 @@ absl::StatusOr<std::unique_ptr<FindingReader>> FindingReader::OpenTopic(Log& log
   return reader;
 }
 
-absl::Status FindingReader::Poll(std::chrono::milliseconds timeout, std::vector<Finding>* out) {
+absl::Status FindingReader::Poll(std::chrono::milliseconds timeout,
+                                 std::vector<PublishedFinding>* out) {
   constexpr size_t kRecordsMax = 256;
   records_.clear();
   if (absl::Status status = consumer_->Poll(timeout, kRecordsMax, &records_); !status.ok())
     return status;
   for (const ConsumerRecord& record : records_) {
-    Finding finding;
-    if (decoder_.Decode(record.payload(), &finding) == DropReason::kNone) {
-      out->push_back(std::move(finding));
+    PublishedFinding published{.finding = {},
+                               .partition = record.partition,
+                               .offset = record.offset,
+                               .timestamp_ms = record.timestamp_ms};
+    if (decoder_.Decode(record.payload(), &published.finding) == DropReason::kNone) {
+      out->push_back(std::move(published));
     } else {
       ++malformed_;
     }
   }
+  return absl::OkStatus();
+}
+
+absl::Status FindingReader::Poll(std::chrono::milliseconds timeout, std::vector<Finding>* out) {
+  std::vector<PublishedFinding> published;
+  if (absl::Status status = Poll(timeout, &published); !status.ok()) return status;
+  for (PublishedFinding& one : published) out->push_back(std::move(one.finding));
   return absl::OkStatus();
 }
 

@@ -1,4 +1,4 @@
-#include "ops/cli/finding_reader.h"
+#include "ops/findings/finding_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

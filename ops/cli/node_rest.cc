@@ -1,0 +1,154 @@
+#include "ops/cli/node_rest.h"
+
+#include <absl/strings/str_split.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+#include "ops/cli/time_text.h"
+#include "ops/config/memory_shares.h"
+#include "ops/config/text_file.h"
+#include "ops/metrics/node_metrics.h"
+#include "ops/rest/listen_address.h"
+#include "producers/core/control_topic.h"
+
+namespace eroica {
+namespace {
+
+constexpr std::string_view kOff = "off";
+
+// Of what REST may hold, the findings' part.
+constexpr int64_t kFindingsPart = 4;
+
+std::string NodeName(const NodeConfig& config) {
+  if (!config.kafka.instance_id.empty()) return config.kafka.instance_id;
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) return "node";
+  return fmt::format("{}-{}", host.data(), getpid());
+}
+
+absl::Status CheckTls(const NodeConfig& config) {
+  if (config.rest.tls_certificate.empty() == config.rest.tls_key.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "rest.tls_certificate and rest.tls_key go together: give both, or none");
+}
+
+absl::Status CheckOpenness(const NodeConfig& config, const ListenAddress& address) {
+  if (address.IsLoopback() || !config.rest.token_file.empty() || config.rest.network_without_token)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "rest.listen = \"{}\" would let everybody who reaches this address read the jobs: give "
+      "rest.token_file (`eroica token` makes one), or say that it is meant by "
+      "rest.network_without_token = true",
+      config.rest.listen));
+}
+
+absl::StatusOr<ListenAddress> AddressOf(const NodeConfig& config) {
+  if (config.rest.listen.empty())
+    return ListenAddress{.address = "127.0.0.1", .port = kDefaultPort};
+  absl::StatusOr<ListenAddress> address = ParseListenAddress(config.rest.listen);
+  if (!address.ok())
+    return absl::InvalidArgumentError(
+        fmt::format("rest.listen: {}", std::string(address.status().message())));
+  if (absl::Status status = CheckOpenness(config, *address); !status.ok()) return status;
+  return address;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<NodeRest>> NodeRest::Open(const NodeConfig& config, Log& log) {
+  std::unique_ptr<NodeRest> rest(new NodeRest(config, log));
+  if (config.rest.listen == kOff) return rest;
+  if (absl::Status status = CheckTls(config); !status.ok()) return status;
+  if (absl::StatusOr<ListenAddress> address = AddressOf(config); !address.ok())
+    return address.status();
+  const int64_t bytes = SharesOf(config).shown;
+  rest->board_ = std::make_shared<JobBoard>(static_cast<uint64_t>(bytes - bytes / kFindingsPart));
+  rest->findings_ = std::make_unique<FindingIndex>(static_cast<uint64_t>(bytes / kFindingsPart));
+  rest->follower_ =
+      std::make_unique<FindingFollower>(log, config.node.topic_prefix, *rest->findings_);
+  rest->audit_ = std::make_unique<AuditLog>(log, config.node.topic_prefix, *rest->findings_);
+  return rest;
+}
+
+absl::StatusOr<GateOptions> NodeRest::MakeGate() const {
+  GateOptions gate{.tokens = std::nullopt,
+                   .hosts = absl::StrSplit(config_.rest.hosts, ',', absl::SkipEmpty()),
+                   .requests_per_second = config_.rest.requests_per_second};
+  if (config_.rest.token_file.empty()) return gate;
+  const absl::StatusOr<std::string> text = ReadTextFile(config_.rest.token_file);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<TokenTable> tokens = TokenTable::Parse(*text, config_.rest.token_file);
+  if (!tokens.ok()) return tokens.status();
+  gate.tokens = *std::move(tokens);
+  return gate;
+}
+
+absl::Status NodeRest::Start(Node node) {
+  if (board_ == nullptr) return absl::OkStatus();
+  absl::StatusOr<GateOptions> gate = MakeGate();
+  if (!gate.ok()) return gate.status();
+  const auto state = [node, name = NodeName(config_), roles = config_.node.roles,
+                      started_ms = NowMs()] {
+    return NodeState{.name = name,
+                     .version = EROICA_VERSION,
+                     .started_ms = started_ms,
+                     .roles = roles,
+                     .healthy = node.health->healthy(),
+                     .reasons = node.health->reasons(),
+                     .stages = node.stages()};
+  };
+  const auto request_capture = [this](const Control& control) {
+    return WriteControl(log_, config_.node.topic_prefix, control);
+  };
+  service_ = std::make_unique<RestService>(
+      RestSources{.board = board_.get(),
+                  .findings = findings_.get(),
+                  .audit = audit_.get(),
+                  .request_capture = request_capture,
+                  .metrics = [this, node, state] { return Metrics(node, state()); },
+                  .node = state,
+                  .wall_clock_ms = NowMs},
+      *std::move(gate));
+  if (absl::Status status = Listen(); !status.ok()) return status;
+  follower_->Start();
+  audit_->Start();
+  return absl::OkStatus();
+}
+
+std::string NodeRest::Metrics(const Node& node, const NodeState& state) const {
+  return NodeMetrics({.node = state,
+                      .ready = state.tasks_restoring() == 0 && findings_->caught_up(),
+                      .times_unhealthy = node.health->times_unhealthy(),
+                      .findings_malformed = follower_->malformed(),
+                      .board = board_.get(),
+                      .findings = findings_.get(),
+                      .http = server_ == nullptr ? ServerProbe() : server_->probe(),
+                      .state = node.store->Measure()});
+}
+
+absl::Status NodeRest::Listen() {
+  const ListenAddress address = *AddressOf(config_);
+  ServerOptions options{.address = address.address, .port = address.port, .tls = {}, .limits = {}};
+  options.limits.connections = static_cast<size_t>(config_.rest.connections_max);
+  if (!config_.rest.tls_key.empty())
+    options.tls =
+        TlsFiles{.certificate = config_.rest.tls_certificate, .key = config_.rest.tls_key};
+  absl::StatusOr<std::unique_ptr<RestServer>> server = RestServer::Start(*service_, options);
+  if (absl::IsUnavailable(server.status()) && config_.rest.listen.empty()) {
+    options.port = 0;
+    server = RestServer::Start(*service_, options);
+  }
+  if (!server.ok())
+    return absl::Status(server.status().code(),
+                        fmt::format("rest.listen: {}; set another one, or \"off\"",
+                                    std::string(server.status().message())));
+  server_ = *std::move(server);
+  spdlog::info("rest: listening url={}", url());
+  return absl::OkStatus();
+}
+
+}  // namespace eroica

@@ -1,0 +1,119 @@
+#include "ops/findings/audit_log.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <utility>
+
+#include "schemas/printable_text.h"
+#include "stream_ops/runtime/random_id.h"
+
+namespace eroica {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPoll{200};
+constexpr milliseconds kRetryAfter{1'000};
+constexpr milliseconds kFlush{5'000};
+constexpr size_t kRecordsMax = 256;
+
+}  // namespace
+
+AuditLog::AuditLog(Log& log, std::string topic_prefix, FindingIndex& index)
+    : log_(log), topic_(AuditTopicName(topic_prefix)), index_(index) {}
+
+AuditLog::~AuditLog() = default;
+
+void AuditLog::Start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+}
+
+void AuditLog::Run(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  bool said = false;
+  while (!stop.stop_requested()) {
+    const absl::Status status = Follow(stop);
+    if (status.ok()) return;
+    if (!std::exchange(said, true))
+      spdlog::warn("audit: the topic cannot be read topic={} error=\"{}\"", topic_,
+                   status.ToString());
+    std::unique_lock lock(mutex);
+    wake.wait_for(lock, stop, kRetryAfter, [] { return false; });
+  }
+}
+
+absl::Status AuditLog::Follow(const std::stop_token& stop) {
+  const absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log_.NewConsumer({});
+  if (!consumer.ok()) return consumer.status();
+  if (absl::Status status = (*consumer)->Subscribe({topic_}, nullptr); !status.ok()) return status;
+  std::vector<ConsumerRecord> records;
+  while (!stop.stop_requested()) {
+    records.clear();
+    if (absl::Status status = (*consumer)->Poll(kPoll, kRecordsMax, &records); !status.ok())
+      return status;
+    for (const ConsumerRecord& record : records) {
+      if (const std::optional<AuditEntry> entry = DecodeAuditEntry(record.value)) Take(*entry);
+    }
+  }
+  return absl::OkStatus();
+}
+
+void AuditLog::Take(const AuditEntry& entry) {
+  std::optional<Annotation> annotation;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!known_.insert(entry.id).second) return;
+    entries_.push_front(entry);
+    ++version_;
+    if (entries_.size() > kEntriesMax) {
+      known_.erase(entries_.back().id);
+      entries_.pop_back();
+    }
+    if (entry.action != AuditAction::kCapture && entry.action != AuditAction::kReplay) {
+      Fold(entry, &annotations_[entry.target]);
+      annotation = annotations_[entry.target];
+      if (annotations_.size() > kEntriesMax) annotations_.erase(annotations_.begin());
+    }
+  }
+  if (annotation) index_.Annotate(entry.target, *annotation);
+}
+
+absl::Status AuditLog::Append(AuditEntry* entry) {
+  entry->id = fmt::format("{:016x}", RandomId());
+  {
+    const std::lock_guard lock(append_mutex_);
+    if (producer_ == nullptr) {
+      absl::StatusOr<std::unique_ptr<LogProducer>> producer = log_.NewProducer();
+      if (!producer.ok()) return producer.status();
+      producer_ = *std::move(producer);
+    }
+    ProducerRecord record{.topic = topic_,
+                          .key = PercentEncoded(entry->target),
+                          .value = EncodeAuditEntry(*entry),
+                          .headers = {},
+                          .timestamp_ms = entry->at_ms,
+                          .partition = std::nullopt};
+    if (absl::Status status = producer_->Append(std::move(record)); !status.ok()) return status;
+    if (absl::Status status = producer_->Flush(kFlush); !status.ok()) return status;
+  }
+  spdlog::info("audit: action={} by={} target=\"{}\" detail=\"{}\"", ToString(entry->action),
+               entry->by, Printable(entry->target), Printable(entry->detail));
+  Take(*entry);
+  return absl::OkStatus();
+}
+
+std::vector<AuditEntry> AuditLog::Entries() const {
+  const std::lock_guard lock(mutex_);
+  return {entries_.begin(), entries_.end()};
+}
+
+uint64_t AuditLog::version() const {
+  const std::lock_guard lock(mutex_);
+  return version_;
+}
+
+}  // namespace eroica

@@ -1,0 +1,64 @@
+// The audit topic as this node knows it: what people asked for on any node, newest first, and what
+// follows for findings. A thread of its own follows the topic; what is appended here counts at
+// once.
+//
+// Start and the destructor are for the owner; the rest is thread-safe.
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ops/findings/audit_entry.h"
+#include "ops/findings/finding_index.h"
+#include "stream_ops/log/log.h"
+
+namespace eroica {
+
+class AuditLog {
+ public:
+  // The newest are held; the topic has them all.
+  static constexpr size_t kEntriesMax = 10'000;
+
+  // log and index must outlive this.
+  AuditLog(Log& log, std::string topic_prefix, FindingIndex& index);
+  ~AuditLog();
+  // Begins to follow; once.
+  void Start();
+
+  // Durable when this returns; fills in the entry's id. An error: nothing is done, or, where the
+  // topic answered too late, perhaps all of it.
+  absl::Status Append(AuditEntry* entry);
+
+  // Newest first.
+  std::vector<AuditEntry> Entries() const;
+  // Goes up with every entry.
+  uint64_t version() const;
+
+ private:
+  void Run(const std::stop_token& stop);
+  absl::Status Follow(const std::stop_token& stop);
+  void Take(const AuditEntry& entry);
+
+  Log& log_;
+  const std::string topic_;
+  FindingIndex& index_;
+  std::mutex append_mutex_;  // guards producer_
+  std::unique_ptr<LogProducer> producer_;
+  mutable std::mutex mutex_;                       // guards what follows
+  std::deque<AuditEntry> entries_;                 // newest first
+  std::set<std::string> known_;                    // ids of entries_
+  std::map<std::string, Annotation> annotations_;  // by finding
+  uint64_t version_ = 0;
+  std::jthread thread_;
+};
+
+}  // namespace eroica

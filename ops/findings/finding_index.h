@@ -1,0 +1,124 @@
+// The findings of all jobs, each in its newest version, as this node has read them from the
+// findings topic: what REST, the dashboard and the alert sinks ask. In memory and bounded: beyond,
+// the resolved findings that changed longest ago leave first, then the open ones.
+//
+// Thread-safe. Entries are immutable: what somebody holds stays as it was.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ops/findings/annotation.h"
+#include "ops/findings/finding_reader.h"
+#include "schemas/finding.h"
+
+namespace eroica {
+
+struct FindingEntry {
+  // All but its evidence and text, which stand in json.
+  std::string id;
+  std::string job;
+  std::string title;
+  std::string replay_id;
+  FindingKind kind = FindingKind::kSlowRank;
+  FindingState state = FindingState::kOpened;
+  Severity severity = Severity::kInfo;
+  std::vector<int32_t> ranks;  // of the culprits
+  double lost_gpu_seconds_per_hour = 0;
+  int64_t first_step = -1;
+  int64_t last_step = -1;
+  int64_t first_seen_ms = 0;  // event time of the first and the newest version that were read
+  int64_t last_seen_ms = 0;
+  Annotation annotation;
+  std::string json;       // schemas/finding_json.h
+  int32_t partition = 0;  // of the topic, and
+  int64_t offset = 0;     // where the newest version is
+  uint64_t sequence = 0;  // of the index's changes, the newest that is of this finding
+};
+
+using FindingPtr = std::shared_ptr<const FindingEntry>;
+
+enum class StateFilter : uint8_t { kAny, kOpen, kOpened, kUpdated, kResolved };
+
+// What is wanted of the findings; what is not given is not asked.
+struct FindingQuery {
+  std::string job;
+  StateFilter state = StateFilter::kAny;
+  std::optional<FindingKind> kind;
+  Severity severity_min = Severity::kInfo;
+  std::optional<int32_t> rank;
+  std::optional<int64_t> since_ms;  // of last_seen_ms, inclusive
+  std::optional<int64_t> until_ms;  // exclusive
+  std::string replay_id;            // empty: of live jobs only
+  bool muted = true;                // false: without those that are muted
+  int64_t now_ms = 0;               // for muted
+};
+
+bool Matches(const FindingEntry& entry, const FindingQuery& query);
+
+// Where a subscriber is: of each partition the offset behind what it has seen. As text "0:17,1:4".
+using FindingPosition = std::map<int32_t, int64_t>;
+std::string PositionText(const FindingPosition& position);
+// Nothing where it is no such text.
+std::optional<FindingPosition> ParsePosition(std::string_view text);
+
+struct FindingCounts {
+  std::map<std::pair<FindingKind, Severity>, uint64_t> open;  // of live jobs, now
+  // versions that were read
+  std::map<std::tuple<FindingKind, Severity, FindingState>, uint64_t> versions;
+};
+
+class FindingIndex {
+ public:
+  // bytes_max: of the JSON of all entries, about.
+  explicit FindingIndex(uint64_t bytes_max) : bytes_max_(bytes_max) {}
+
+  void Add(const PublishedFinding& published);
+  // What people did, as of now; kept for a finding that has not been read yet.
+  void Annotate(const std::string& id, const Annotation& annotation);
+  // The topic has been read to its end, as it was when the node began to look.
+  void SetCaughtUp();
+
+  FindingPtr Find(const std::string& id) const;
+  // Open before resolved, then the most severe, the most costly, the newest; then by id.
+  std::vector<FindingPtr> Select(const FindingQuery& query) const;
+  // What has changed after this sequence number, in order of change.
+  std::vector<FindingPtr> ChangedSince(uint64_t sequence) const;
+  // What a subscriber that is there has not seen, in order of change.
+  std::vector<FindingPtr> ChangedSince(const FindingPosition& position) const;
+
+  bool caught_up() const;
+  uint64_t version() const;          // goes up with every change
+  FindingPosition position() const;  // behind all that was read
+  int64_t newest_ms() const;         // event time of the newest finding; 0: none
+  size_t size() const;
+  uint64_t evicted() const;
+  FindingCounts counts() const;
+
+ private:
+  void Place(std::shared_ptr<FindingEntry> entry);
+  void KeepWithinBytes();
+
+  const uint64_t bytes_max_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::unordered_map<std::string, FindingPtr> by_id_;
+  std::map<uint64_t, FindingPtr> by_sequence_;
+  std::map<std::string, Annotation> annotations_;  // by id
+  FindingPosition position_;
+  uint64_t version_ = 0;
+  uint64_t bytes_ = 0;
+  uint64_t evicted_ = 0;
+  FindingCounts counts_;  // versions alone
+  int64_t newest_ms_ = 0;
+  bool caught_up_ = false;
+};
+
+}  // namespace eroica

@@ -1,0 +1,89 @@
+#include "ops/metrics/metric_table.h"
+
+#include <fmt/format.h>
+
+namespace eroica {
+namespace {
+
+constexpr auto kCounter = MetricKind::kCounter;
+constexpr auto kGauge = MetricKind::kGauge;
+
+// By Metric.
+constexpr std::array<MetricDeclaration, kMetricCount> kTable = {{
+    {"eroica_build_info", kGauge, "version", "1, of the program that runs"},
+    {"eroica_node_healthy", kGauge, "", "1 while the node can use what it receives, as /healthz"},
+    {"eroica_node_ready", kGauge, "",
+     "1 once its tasks are restored and findings read, as /readyz"},
+    {"eroica_node_unhealthy_total", kCounter, "", "Times that the node became unhealthy"},
+    {"eroica_stage_records_received_total", kCounter, "stage", "Records taken from the log"},
+    {"eroica_stage_received_bytes_total", kCounter, "stage", "Bytes of those records"},
+    {"eroica_stage_records_processed_total", kCounter, "stage", "Records that the stage worked on"},
+    {"eroica_stage_records_ignored_total", kCounter, "stage",
+     "Records of partitions that are not the node's, or read again after a restart"},
+    {"eroica_stage_records_emitted_total", kCounter, "stage", "Records sent on"},
+    {"eroica_stage_emitted_bytes_total", kCounter, "stage", "Bytes of those records"},
+    {"eroica_stage_records_dropped_total", kCounter, "stage,what,reason",
+     "Records that were not used: dead_letter of the input, output that was refused"},
+    {"eroica_stage_commits_total", kCounter, "stage", "Commits of state and input position"},
+    {"eroica_stage_retries_total", kCounter, "stage", "Operations tried again after an error"},
+    {"eroica_stage_restarts_total", kCounter, "stage",
+     "Times that tasks were set back to their last commit"},
+    {"eroica_stage_tasks", kGauge, "stage", "Tasks that are open on the node"},
+    {"eroica_stage_tasks_restoring", kGauge, "stage", "Tasks that wait for their state"},
+    {"eroica_stage_changelog_records_restored_total", kCounter, "stage",
+     "Changelog records read to restore tasks"},
+    {"eroica_events_total", kCounter, "outcome",
+     "Events of the windows that the node diagnosed: used, late, lost, sampled, outside of steps"},
+    {"eroica_windows_diagnosed_total", kCounter, "", "Windows that the node diagnosed"},
+    {"eroica_window_to_finding_seconds", MetricKind::kHistogram, "",
+     "From the newest event of a window to its diagnosis and findings"},
+    {"eroica_watermark_timestamp_seconds", kGauge, "",
+     "Newest event time that the node has diagnosed, of any job; 0: none"},
+    {"eroica_jobs", kGauge, "state", "Jobs that the node's tasks know"},
+    {"eroica_board_bytes", kGauge, "", "Memory of the windows that are held to be shown"},
+    {"eroica_findings_open", kGauge, "kind,severity", "Findings of all jobs that are open"},
+    {"eroica_finding_versions_total", kCounter, "kind,severity,state",
+     "Findings read from the topic since the node began: opened, updated, resolved"},
+    {"eroica_findings_evicted_total", kCounter, "", "Findings that left memory for want of room"},
+    {"eroica_findings_malformed_total", kCounter, "", "Records of the topic that are no finding"},
+    {"eroica_http_responses_total", kCounter, "code", "Answers by status"},
+    {"eroica_http_connections", kGauge, "", "Connections that are open"},
+    {"eroica_http_connections_refused_total", kCounter, "", "Connections refused for want of room"},
+    {"eroica_http_connections_evicted_total", kCounter, "", "Idle connections closed for others"},
+    {"eroica_http_requests_malformed_total", kCounter, "", "Requests that were none, or too slow"},
+    {"eroica_http_event_streams", kGauge, "", "Streams of findings that are open"},
+    {"eroica_state_bytes", kGauge, "", "State on disk, as RocksDB counts its live data"},
+    {"eroica_state_memory_bytes", kGauge, "part", "RocksDB's memory: cache, write buffers, tables"},
+    {"eroica_state_compactions_pending", kGauge, "", "1 where RocksDB has a compaction to do"},
+    {"process_cpu_seconds_total", kCounter, "", "Processor time of the process"},
+    {"process_resident_memory_bytes", kGauge, "", "Resident memory of the process"},
+    {"process_open_fds", kGauge, "", "Open file descriptors"},
+    {"process_max_fds", kGauge, "", "Limit of open file descriptors"},
+    {"process_start_time_seconds", kGauge, "", "Start of the process since 1970"},
+}};
+
+constexpr std::array<std::string_view, 3> kKinds = {"counter", "gauge", "histogram"};
+
+}  // namespace
+
+const MetricDeclaration& DeclarationOf(Metric metric) {
+  return kTable[static_cast<size_t>(metric)];
+}
+
+std::string MetricReference() {
+  std::string text =
+      "# Metrics of a node\n\n"
+      "Made from `ops/metrics/metric_table.cc` by `eroica node --print-metrics-reference`; a test "
+      "holds the two together.\n\n"
+      "`GET /metrics` answers in Prometheus' text format. No label is a rank, a function or a "
+      "job. Alerting rules and a dashboard for Grafana: `ops/metrics/alerts.yml`, "
+      "`ops/metrics/grafana.json`.\n\n"
+      "| metric | type | labels | what it says |\n|---|---|---|---|\n";
+  for (const MetricDeclaration& metric : kTable) {
+    text += fmt::format("| `{}` | {} | {} | {} |\n", metric.name,
+                        kKinds[static_cast<size_t>(metric.kind)], metric.labels, metric.help);
+  }
+  return text;
+}
+
+}  // namespace eroica

@@ -1,0 +1,71 @@
+// Every metric that a node exposes, declared once: from here come /metrics' help lines and types
+// and docs/reference/metrics.md. Names and units by Prometheus' rules; no label is a rank, a
+// function or a job, so that the number of series is bounded. Pure data, any thread.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace eroica {
+
+enum class MetricKind : uint8_t { kCounter = 0, kGauge = 1, kHistogram = 2 };
+
+struct MetricDeclaration {
+  std::string_view name;
+  MetricKind kind = MetricKind::kGauge;
+  std::string_view labels;  // comma separated; empty: none
+  std::string_view help;    // a sentence, without full stop
+};
+
+enum class Metric : uint8_t {
+  kBuildInfo = 0,
+  kHealthy,
+  kReady,
+  kUnhealthyTimes,
+  kStageReceived,
+  kStageReceivedBytes,
+  kStageProcessed,
+  kStageIgnored,
+  kStageEmitted,
+  kStageEmittedBytes,
+  kStageDropped,
+  kStageCommits,
+  kStageRetries,
+  kStageRestarts,
+  kStageTasks,
+  kStageTasksRestoring,
+  kStageChangelogRestored,
+  kEvents,
+  kWindows,
+  kWindowToFinding,
+  kWatermark,
+  kJobs,
+  kBoardBytes,
+  kFindingsOpen,
+  kFindingVersions,
+  kFindingsEvicted,
+  kFindingsMalformed,
+  kHttpResponses,
+  kHttpConnections,
+  kHttpConnectionsRefused,
+  kHttpConnectionsEvicted,
+  kHttpMalformed,
+  kHttpEventStreams,
+  kStateBytes,
+  kStateMemoryBytes,
+  kStateCompactionsPending,
+  kCpuSeconds,
+  kResidentMemory,
+  kOpenFds,
+  kMaxFds,
+  kStartTime,
+};
+inline constexpr int kMetricCount = static_cast<int>(Metric::kStartTime) + 1;
+
+const MetricDeclaration& DeclarationOf(Metric metric);
+
+// docs/reference/metrics.md.
+std::string MetricReference();
+
+}  // namespace eroica

@@ -1,0 +1,56 @@
+#include "ops/rest/resources/answer.h"
+
+#include <absl/strings/escaping.h>
+#include <absl/strings/numbers.h>
+#include <absl/time/time.h>
+#include <fmt/format.h>
+
+#include "schemas/printable_text.h"
+
+namespace eroica {
+namespace {
+
+std::string TimeText(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
+}
+
+}  // namespace
+
+std::string TimeOfMs(int64_t ms) { return TimeText(absl::FromUnixMillis(ms)); }
+std::string TimeOfNs(int64_t ns) { return TimeText(absl::FromUnixNanos(ns)); }
+std::string HexOf(uint64_t id) { return fmt::format("{:016x}", id); }
+
+Json AsOf(int64_t watermark_ms, bool complete) {
+  return {{"watermark", watermark_ms > 0 ? Json(TimeOfMs(watermark_ms)) : Json(nullptr)},
+          {"complete", complete}};
+}
+
+HttpResponse Answer(const Json& json, int status) {
+  return JsonResponse(PrintableJson(json.dump(-1, ' ', false, Json::error_handler_t::replace)),
+                      status);
+}
+
+Page ReadPage(Parameters& parameters) {
+  constexpr int64_t kLimitMax = 1'000;
+  constexpr size_t kCursorBytesMax = 4'096;
+  Page page{.limit = static_cast<size_t>(parameters.Integer("limit", 100, 1, kLimitMax)),
+            .after = std::nullopt};
+  const std::optional<std::string> cursor = parameters.Text("cursor", kCursorBytesMax);
+  if (!cursor) return page;
+  std::string text;
+  const bool decoded = absl::WebSafeBase64Unescape(*cursor, &text);
+  const size_t colon = text.find(':');
+  if (!decoded || colon == std::string::npos ||
+      !absl::SimpleAtoi(text.substr(0, colon), &page.place)) {
+    parameters.Fail("cursor is none of ours: give next_cursor of the page before, as it is");
+    return page;
+  }
+  page.after = text.substr(colon + 1);
+  return page;
+}
+
+std::string CursorOf(size_t place, std::string_view key) {
+  return absl::WebSafeBase64Escape(fmt::format("{}:{}", place, key));
+}
+
+}  // namespace eroica

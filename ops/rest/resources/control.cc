@@ -1,0 +1,157 @@
+// What people ask a node to do: look after a finding, hear no more of it, capture more of a job.
+// Every action is in the audit topic before it is done.
+#include "schemas/control.h"
+
+#include <fmt/format.h>
+
+#include "ops/rest/body.h"
+#include "ops/rest/problem.h"
+#include "ops/rest/resources/answer.h"
+#include "ops/rest/resources/finding_json.h"
+#include "ops/rest/resources/resource.h"
+#include "ops/rest/resources/routes.h"
+
+namespace eroica {
+namespace {
+
+constexpr size_t kNoteBytesMax = 2'000;
+constexpr int64_t kMsPerMinute = 60'000;
+constexpr int64_t kNsPerMs = 1'000'000;
+
+HttpResponse FindingAnswer(const RestSources& sources, const std::string& id) {
+  const FindingPtr finding = sources.findings->Find(id);
+  if (finding == nullptr) return Problem(ProblemType::kNotFound, "the finding has just left", "");
+  return JsonResponse(
+      fmt::format(R"({{"as_of":{},"finding":{}}})",
+                  AsOf(sources.findings->newest_ms(), sources.findings->caught_up()).dump(),
+                  ShownFinding(*finding)));
+}
+
+// Appends what the caller asks of the finding in the path, and answers with it.
+HttpResponse Annotate(const RestSources& sources, const HttpRequest& request,
+                      const PathArguments& arguments, AuditAction action) {
+  Parameters parameters(request, arguments);
+  Body body(request);
+  AuditEntry entry{.id = "",
+                   .at_ms = sources.wall_clock_ms(),
+                   .by = request.caller.name,
+                   .action = action,
+                   .target = parameters.Name("finding"),
+                   .detail = body.Text("note", kNoteBytesMax).value_or("")};
+  if (action == AuditAction::kMute) {
+    constexpr int64_t kYearMinutes = 365 * 24 * 60;
+    const std::optional<int64_t> minutes = body.Integer("minutes", 1, kYearMinutes);
+    body.Require(minutes.has_value(), "minutes");
+    entry.until_ms = entry.at_ms + minutes.value_or(0) * kMsPerMinute;
+  }
+  if (auto refused = parameters.Refuse()) return *refused;
+  if (auto refused = body.Refuse()) return *refused;
+  if (sources.findings->Find(entry.target) == nullptr)
+    return Problem(ProblemType::kNotFound, "there is no finding of that id", request.target);
+  if (const absl::Status status = sources.audit->Append(&entry); !status.ok())
+    return Problem(status, request.target);
+  return FindingAnswer(sources, entry.target);
+}
+
+void AddAnnotation(Router& router, const RestSources& sources, const std::string& name,
+                   AuditAction action) {
+  router.Post("/v1/findings/{finding}/" + name,
+              [&sources, action](const HttpRequest& request, const PathArguments& arguments) {
+                return Annotate(sources, request, arguments, action);
+              });
+}
+
+// What the body asks of the job's producers; its errors are in the body.
+Control ReadCapture(Body& body, const RestSources& sources, const HttpRequest& request,
+                    const std::string& job) {
+  constexpr int64_t kStepMax = int64_t{1} << 53;  // what JSON's numbers hold for sure
+  constexpr int64_t kWeekMinutes = 7 * 24 * 60;
+  constexpr int64_t kHourMinutes = 60;
+  const bool off = body.Flag("off");
+  const std::optional<int64_t> level = body.Integer("level", 0, kCaptureLevelCount - 1);
+  const std::optional<int64_t> first = body.Integer("first_step", 0, kStepMax);
+  const std::optional<int64_t> last = body.Integer("last_step", 0, kStepMax);
+  const int64_t minutes = body.Integer("expires_minutes", 1, kWeekMinutes).value_or(kHourMinutes);
+  if (off && (level || first || last))
+    body.Fail("off stands without level, first_step and last_step");
+  if (!off) {
+    body.Require(level.has_value(), "level (or off)");
+    body.Require(first.has_value(), "first_step");
+    body.Require(last.has_value(), "last_step");
+  }
+  if (first && last && *last < *first) body.Fail("last_step lies before first_step");
+  return {.job = JobId(job),
+          .capture_level = off ? CaptureLevel::kOff : static_cast<CaptureLevel>(level.value_or(0)),
+          .first_step = first.value_or(0),
+          .last_step = last.value_or(0),
+          .requester = request.caller.name,
+          .expires_at_ns = (sources.wall_clock_ms() + minutes * kMsPerMinute) * kNsPerMs};
+}
+
+HttpResponse Capture(const RestSources& sources, const HttpRequest& request,
+                     const PathArguments& arguments) {
+  Parameters parameters(request, arguments);
+  Body body(request);
+  const std::string job = parameters.Name("job");
+  const Control control = ReadCapture(body, sources, request, job);
+  if (auto refused = parameters.Refuse()) return *refused;
+  if (auto refused = body.Refuse()) return *refused;
+  const std::string asked =
+      control.capture_level == CaptureLevel::kOff
+          ? "off"
+          : fmt::format("level {} in steps {} to {}", static_cast<int>(control.capture_level),
+                        control.first_step, control.last_step);
+  AuditEntry entry{.id = "",
+                   .at_ms = sources.wall_clock_ms(),
+                   .by = request.caller.name,
+                   .action = AuditAction::kCapture,
+                   .target = job,
+                   .detail = asked};
+  if (const absl::Status status = sources.audit->Append(&entry); !status.ok())
+    return Problem(status, request.target);
+  if (const absl::Status status = sources.request_capture(control); !status.ok())
+    return Problem(status, request.target);
+  constexpr int kAccepted = 202;
+  return Answer({{"audit_id", entry.id},
+                 {"detail", fmt::format("asked the producers of {} for {}", job, asked)}},
+                kAccepted);
+}
+
+Json EntryJson(const AuditEntry& entry) {
+  return {{"audit_id", entry.id},   {"at", TimeOfMs(entry.at_ms)},
+          {"by", entry.by},         {"action", ToString(entry.action)},
+          {"target", entry.target}, {"detail", entry.detail}};
+}
+
+HttpResponse ListAudit(const RestSources& sources, const HttpRequest& request,
+                       const PathArguments& arguments) {
+  Parameters parameters(request, arguments);
+  const Page page = ReadPage(parameters);
+  if (auto refused = parameters.Refuse()) return *refused;
+  const std::vector<AuditEntry> entries = sources.audit->Entries();
+  std::vector<std::string> keys;
+  for (const AuditEntry& entry : entries) keys.push_back(entry.id);
+  PageOfItems taken = TakePage(keys, page, [&](size_t place) { return EntryJson(entries[place]); });
+  return Answer(
+      {{"entries", std::move(taken.items)}, {"next_cursor", std::move(taken.next_cursor)}});
+}
+
+}  // namespace
+
+void AddControlRoutes(Router& router, const RestSources& sources) {
+  AddAnnotation(router, sources, "acknowledge", AuditAction::kAcknowledge);
+  AddAnnotation(router, sources, "mute", AuditAction::kMute);
+  AddAnnotation(router, sources, "unmute", AuditAction::kUnmute);
+  router.Post("/v1/jobs/{job}/capture",
+              [&sources](const HttpRequest& request, const PathArguments& arguments) {
+                return Capture(sources, request, arguments);
+              });
+  router.Get(
+      "/v1/audit", Access::kControl,
+      [&sources](const HttpRequest& request, const PathArguments& arguments) {
+        return ListAudit(sources, request, arguments);
+      },
+      false);
+}
+
+}  // namespace eroica

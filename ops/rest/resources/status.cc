@@ -1,0 +1,96 @@
+// What the node says of itself: /healthz, /readyz, /v1/status, and the document of the API.
+#include "ops/rest/openapi.h"
+#include "ops/rest/problem.h"
+#include "ops/rest/resources/answer.h"
+#include "ops/rest/resources/resource.h"
+#include "ops/rest/resources/routes.h"
+
+namespace eroica {
+namespace {
+
+constexpr int kUnavailable = 503;
+
+HttpResponse ShowHealth(const RestSources& sources) {
+  const NodeState node = sources.node();
+  HttpResponse response = Answer({{"healthy", node.healthy}, {"reasons", node.reasons}},
+                                 node.healthy ? 200 : kUnavailable);
+  if (!node.healthy) response.Add("Retry-After", "10");
+  return response;
+}
+
+// What a node that serves must have: its tasks' state, and the findings of all.
+bool IsReady(const RestSources& sources, const NodeState& node) {
+  return node.tasks_restoring() == 0 && sources.findings->caught_up();
+}
+
+HttpResponse ShowReadiness(const RestSources& sources) {
+  const NodeState node = sources.node();
+  const bool ready = IsReady(sources, node);
+  HttpResponse response = Answer({{"ready", ready}, {"tasks_restoring", node.tasks_restoring()}},
+                                 ready ? 200 : kUnavailable);
+  if (!ready) response.Add("Retry-After", "2");
+  return response;
+}
+
+Json StagesJson(const NodeState& node) {
+  Json stages = Json::array();
+  for (const auto& [name, probe] : node.stages) {
+    uint64_t dead_letters = 0;
+    for (const auto& [reason, count] : probe.dead_letters) dead_letters += count;
+    uint64_t outputs_dropped = 0;
+    for (const auto& [reason, count] : probe.outputs_dropped) outputs_dropped += count;
+    stages.push_back({{"stage", name},
+                      {"tasks", probe.tasks},
+                      {"tasks_restoring", probe.tasks_restoring},
+                      {"records_received", probe.records_received},
+                      {"records_processed", probe.records_processed},
+                      {"records_emitted", probe.records_emitted},
+                      {"dead_letters", dead_letters},
+                      {"outputs_dropped", outputs_dropped},
+                      {"retries", probe.retries}});
+  }
+  return stages;
+}
+
+HttpResponse ShowStatus(const RestSources& sources, const HttpRequest&, Parameters& parameters) {
+  if (auto refused = parameters.Refuse()) return *refused;
+  const NodeState node = sources.node();
+  return Answer({{"node", node.name},
+                 {"version", node.version},
+                 {"started", TimeOfMs(node.started_ms)},
+                 {"ready", IsReady(sources, node)},
+                 {"healthy", node.healthy},
+                 {"reasons", node.reasons},
+                 {"roles", node.roles},
+                 {"stages", StagesJson(node)},
+                 {"jobs", sources.board->Jobs().size()},
+                 {"findings_held", sources.findings->size()},
+                 {"findings_evicted", sources.findings->evicted()},
+                 {"nodes", Json::array()}});
+}
+
+}  // namespace
+
+void AddStatusRoutes(Router& router, const RestSources& sources) {
+  router.Get(
+      "/healthz", Access::kAnybody,
+      [&sources](const HttpRequest&, const PathArguments&) { return ShowHealth(sources); }, false);
+  router.Get(
+      "/readyz", Access::kAnybody,
+      [&sources](const HttpRequest&, const PathArguments&) { return ShowReadiness(sources); },
+      false);
+  router.Get("/openapi.json", Access::kAnybody, [](const HttpRequest&, const PathArguments&) {
+    return JsonResponse(std::string(kOpenApiDocument));
+  });
+  router.Get(
+      "/metrics", Access::kRead,
+      [&sources](const HttpRequest&, const PathArguments&) {
+        HttpResponse response = JsonResponse(sources.metrics());
+        response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+        return response;
+      },
+      false);
+  AddResource(router, sources, "/v1/status", ShowStatus, false);
+}
+
+}  // namespace eroica

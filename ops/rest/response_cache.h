@@ -1,0 +1,50 @@
+// Answers that hold until the jobs or the findings change, by target. Bounded; what has not been
+// asked for longest leaves first. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "ops/rest/response.h"
+
+namespace eroica {
+
+// An answer as it is kept: with its entity tag, and once somebody takes gzip, in that form, too.
+struct CachedResponse {
+  HttpResponse response;
+  std::string etag;
+  std::shared_ptr<const std::string> gzip;  // nullptr: not worth it
+};
+
+class ResponseCache {
+ public:
+  explicit ResponseCache(size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  // As of this version of the sources, or nullptr.
+  std::shared_ptr<const CachedResponse> Find(const std::string& target, uint64_t version);
+  void Keep(const std::string& target, uint64_t version,
+            std::shared_ptr<const CachedResponse> response);
+  uint64_t hits() const;
+
+ private:
+  struct Entry {
+    std::string target;
+    uint64_t version = 0;
+    std::shared_ptr<const CachedResponse> response;
+    size_t bytes() const;
+  };
+  void Erase(std::list<Entry>::iterator entry);
+
+  const size_t bytes_max_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::list<Entry> entries_;  // the one that was asked for last first
+  std::unordered_map<std::string, std::list<Entry>::iterator> by_target_;
+  size_t bytes_ = 0;
+  uint64_t hits_ = 0;
+};
+
+}  // namespace eroica

@@ -1,0 +1,318 @@
+// One connection of the server, as a coroutine on the server's thread: reads a request, has it
+// answered, writes the answer, and so on. For server.cc alone: Beast takes long to compile.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/asio.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/ssl.hpp>
+#include <chrono>
+#include <ctime>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>  // Boost 1.74's awaitable.hpp needs it
+#include <vector>
+
+#include "ops/rest/connection_table.h"
+#include "ops/rest/problem.h"
+#include "ops/rest/resources/finding_json.h"
+#include "ops/rest/resources/finding_query.h"
+#include "ops/rest/response_head.h"
+#include "ops/rest/server.h"
+
+namespace eroica::rest {
+
+namespace net = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::system::error_code;
+using net::ip::tcp;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using CachedPtr = std::shared_ptr<const CachedResponse>;
+using TcpStream = beast::tcp_stream;
+using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+
+inline constexpr int kAnswerThreads = 2;
+
+inline auto Into(error_code& error) { return net::redirect_error(net::use_awaitable, error); }
+
+inline std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
+
+inline HttpMethod MethodOf(http::verb verb) {
+  switch (verb) {
+    case http::verb::get: return HttpMethod::kGet;
+    case http::verb::head: return HttpMethod::kHead;
+    case http::verb::post: return HttpMethod::kPost;
+    case http::verb::options: return HttpMethod::kOptions;
+    default: return HttpMethod::kOther;
+  }
+}
+
+// Of "gzip;q=0.5, br" whether gzip is among them and not refused.
+inline bool AcceptsGzip(std::string_view accepted) {
+  const size_t at = accepted.find("gzip");
+  if (at == std::string_view::npos) return false;
+  const std::string_view rest = accepted.substr(at, accepted.find(',', at) - at);
+  return rest.find("q=0") == std::string_view::npos || rest.find("q=0.") != std::string_view::npos;
+}
+
+// Whether one of the tags is the entity's, in either of its forms.
+inline bool HasTag(std::string_view tags, std::string_view etag) {
+  if (etag.empty() || tags.empty()) return false;
+  return tags == "*" || tags.find(etag.substr(0, etag.size() - 1)) != std::string_view::npos;
+}
+
+using Parser = http::request_parser<http::string_body>;
+
+inline RestService::Arrived ArrivedOf(http::request<http::string_body>& request,
+                                      std::string address) {
+  const auto header = [&](http::field field) { return std::string(View(request[field])); };
+  RestService::Arrived arrived{
+      .request = {}, .address = std::move(address), .host = header(http::field::host)};
+  HttpRequest& out = arrived.request;
+  out.method = MethodOf(request.method());
+  out.target = View(request.target());
+  out.body = std::move(request.body());
+  out.content_type = header(http::field::content_type);
+  out.if_none_match = header(http::field::if_none_match);
+  out.last_event_id = View(request["Last-Event-ID"]);
+  out.authorization = header(http::field::authorization);
+  out.accepts_gzip = AcceptsGzip(View(request[http::field::accept_encoding]));
+  return arrived;
+}
+
+// What to answer a request with that is none.
+inline std::optional<HttpResponse> ProblemOf(error_code error) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow)
+    return Problem(ProblemType::kHeadersTooLarge, "the headers are too large", "");
+  if (error == http::error::body_limit)
+    return Problem(ProblemType::kBodyTooLarge, "the body is too large", "");
+  if (error == http::error::end_of_stream || error == http::error::partial_message ||
+      error.category() != http::make_error_code(http::error::bad_method).category())
+    return std::nullopt;  // the peer has gone
+  return Problem(ProblemType::kBadRequest, fmt::format("this is no HTTP/1.1: {}", error.message()),
+                 "");
+}
+
+// What all connections share. On the server's thread but for what is said.
+struct State {
+  State(RestService& rest, const ServerOptions& server)
+      : service(rest), limits(server.limits), connections(server.limits.connections) {}
+
+  std::string_view Date() {
+    const std::time_t now = std::time(nullptr);
+    if (now != date_of) {
+      date = HttpDate(now);
+      date_of = now;
+    }
+    return date;
+  }
+
+  void Count(int status) {
+    const std::lock_guard lock(mutex);
+    ++probe.responses[status];
+  }
+
+  RestService& service;
+  const ServerLimits limits;
+  ConnectionTable connections;
+  std::set<net::steady_timer*> waiting_streams;
+  net::thread_pool pool{kAnswerThreads};
+  size_t answers_in_work = 0;
+  bool stopping = false;
+  std::string date;
+  std::time_t date_of = 0;
+  mutable std::mutex mutex;  // guards probe, which any thread reads
+  ServerProbe probe;
+};
+
+// One connection: a request after the other, each answered before the next is read.
+template <typename Stream>
+class Session {
+ public:
+  Session(State& state, Stream& stream, std::string address)
+      : state_(state), stream_(stream), address_(std::move(address)) {
+    handle_ = state_.connections.Add([this] {
+      error_code ignored;
+      Socket().close(ignored);
+    });
+  }
+  ~Session() { state_.connections.Remove(handle_); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  net::awaitable<void> Run() {
+    for (size_t served = 0; served < state_.limits.requests_of_connection; ++served) {
+      if (!co_await AwaitRequest()) co_return;
+      Parser parser;
+      error_code error;
+      co_await ReadRequest(parser, error);
+      if (error) {
+        co_await Refuse(error);
+        co_return;
+      }
+      const bool keep_alive = parser.get().keep_alive() && !state_.stopping &&
+                              served + 1 < state_.limits.requests_of_connection;
+      const bool goes_on = co_await Respond(parser.get(), keep_alive);
+      if (!goes_on || !keep_alive) co_return;
+    }
+  }
+
+ private:
+  tcp::socket& Socket() { return beast::get_lowest_layer(stream_).socket(); }
+  void ExpiresAfter(milliseconds time) { beast::get_lowest_layer(stream_).expires_after(time); }
+
+  // Idle until the first byte of a request. False: nothing will come.
+  net::awaitable<bool> AwaitRequest() {
+    if (buffer_.size() > 0) co_return true;
+    constexpr size_t kFirstRead = 4'096;
+    state_.connections.SetIdle(handle_, true);
+    ExpiresAfter(state_.limits.idle_time);
+    error_code error;
+    const size_t read = co_await stream_.async_read_some(buffer_.prepare(kFirstRead), Into(error));
+    state_.connections.SetIdle(handle_, false);
+    buffer_.commit(read);
+    co_return !error;
+  }
+
+  net::awaitable<void> ReadRequest(Parser& parser, error_code& error) {
+    parser.header_limit(static_cast<uint32_t>(state_.limits.header_bytes));
+    parser.body_limit(state_.limits.body_bytes);
+    ExpiresAfter(state_.limits.header_time);
+    co_await http::async_read_header(stream_, buffer_, parser, Into(error));
+    if (error) co_return;
+    const auto& request = parser.get();
+    // A request of two lengths is read in two ways (RFC 9112, 6.3).
+    if (request.has_content_length() && request.chunked()) {
+      error = http::error::bad_content_length;
+      co_return;
+    }
+    ExpiresAfter(state_.limits.body_time);
+    if (beast::iequals(request[http::field::expect], "100-continue")) {
+      constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+      co_await net::async_write(stream_, net::buffer(kContinue), Into(error));
+      if (error) co_return;
+    }
+    co_await http::async_read(stream_, buffer_, parser, Into(error));
+  }
+
+  net::awaitable<void> Refuse(error_code error) {
+    std::optional<HttpResponse> problem = ProblemOf(error);
+    if (problem || error == beast::error::timeout) {  // whose connection is closed by now
+      const std::lock_guard lock(state_.mutex);
+      ++state_.probe.malformed;
+    }
+    if (!problem) co_return;
+    co_await Write(*Finish(*std::move(problem)), {.keep_alive = false}, true);
+  }
+
+  // False: the connection is at its end.
+  net::awaitable<bool> Respond(http::request<http::string_body>& request, bool keep_alive) {
+    RestService::Arrived arrived = ArrivedOf(request, address_);
+    const bool with_body = arrived.request.method != HttpMethod::kHead;
+    const bool accepts_gzip = arrived.request.accepts_gzip;
+    const std::string tags = arrived.request.if_none_match;
+    PreparedRequest prepared;
+    CachedPtr response = state_.service.Prepare(std::move(arrived), steady_clock::now(), &prepared);
+    if (response == nullptr && prepared.match.route->stream) {
+      response = Finish(prepared.match.route->handler(prepared.request, prepared.match.arguments));
+      if (response->response.status == 200) {
+        co_await StreamFindings(prepared);
+        co_return false;
+      }
+    } else if (response == nullptr) {
+      response = co_await AnswerInPool(prepared);
+    }
+    const bool gzip = accepts_gzip && response->gzip != nullptr;
+    const bool not_modified = HasTag(tags, response->etag);
+    co_return co_await Write(*response,
+                             {.gzip = gzip, .not_modified = not_modified, .keep_alive = keep_alive},
+                             with_body && !not_modified);
+  }
+
+  // On a thread of the pool, so that the others are served meanwhile.
+  net::awaitable<CachedPtr> AnswerInPool(const PreparedRequest& prepared) {
+    if (state_.answers_in_work >= state_.limits.answers_in_work)
+      co_return Finish(Problem(ProblemType::kUnavailable, "too many answers are being made",
+                               prepared.request.target));
+    ++state_.answers_in_work;
+    const auto home = co_await net::this_coro::executor;
+    net::steady_timer done(home, steady_clock::time_point::max());
+    CachedPtr response;
+    // The pool is joined before any session ends with its answer still in work.
+    net::post(state_.pool, [&] {
+      response = state_.service.Answer(prepared);
+      net::post(home, [&done] { done.cancel(); });
+    });
+    error_code cancelled;
+    co_await done.async_wait(Into(cancelled));
+    --state_.answers_in_work;
+    co_return response;
+  }
+
+  net::awaitable<bool> Write(const CachedResponse& cached, HeadOptions options, bool with_body) {
+    options.date = state_.Date();
+    const std::string head = ResponseHead(cached, options);
+    const auto& body = options.gzip ? cached.gzip : cached.response.body;
+    std::array<net::const_buffer, 2> buffers{net::buffer(head), {}};
+    if (with_body && body != nullptr) buffers[1] = net::buffer(*body);
+    state_.Count(options.not_modified ? 304 : cached.response.status);
+    ExpiresAfter(state_.limits.write_time);
+    error_code error;
+    co_await net::async_write(stream_, buffers, Into(error));
+    co_return !error;
+  }
+
+  // Until the peer has gone or the server stops. What came before somebody subscribed is sent where
+  // it says which was the last event that it has seen.
+  net::awaitable<void> StreamFindings(const PreparedRequest& prepared) {
+    const FindingIndex& index = *state_.service.sources().findings;
+    Parameters parameters(prepared.request, prepared.match.arguments);
+    const FindingQuery query = ReadStreamQuery(parameters);
+    uint64_t seen = index.version();
+    FindingPosition position = index.position();
+    std::vector<FindingPtr> changed;
+    if (!prepared.request.last_event_id.empty())
+      changed = index.ChangedSince(*ParsePosition(prepared.request.last_event_id));
+    net::steady_timer timer(co_await net::this_coro::executor);
+    std::string text = EventStreamHead(state_.Date());
+    state_.Count(200);
+    while (!state_.stopping) {
+      for (const FindingPtr& finding : changed) {
+        if (!Matches(*finding, query)) continue;
+        text += "event: finding\n";
+        // Only what is behind all of them says that they have been seen.
+        if (finding == changed.back()) text += fmt::format("id: {}\n", PositionText(position));
+        text += fmt::format("data: {}\n\n", ShownFinding(*finding));
+      }
+      error_code error;
+      ExpiresAfter(state_.limits.write_time);
+      if (!text.empty()) co_await net::async_write(stream_, net::buffer(text), Into(error));
+      if (error) co_return;
+      timer.expires_after(state_.limits.event_heartbeat);
+      state_.waiting_streams.insert(&timer);
+      co_await timer.async_wait(Into(error));
+      state_.waiting_streams.erase(&timer);
+      position = index.position();
+      changed = index.ChangedSince(seen);
+      if (!changed.empty()) seen = changed.back()->sequence;
+      text = error ? "" : ": still here\n\n";
+    }
+  }
+
+  State& state_;
+  Stream& stream_;
+  const std::string address_;
+  beast::flat_buffer buffer_{size_t{256} << 10};
+  ConnectionTable::Handle handle_;
+};
+
+}  // namespace eroica::rest
