@@ -63,7 +63,7 @@ ONLY = (
     (r'[<"]CLI/', ("ops/cli/",)),
     (r'[<"]boost/math/', ("diagnosis/statistics/distributions.cc",)),
     (r'[<"]simdjson', ("producers/import/",)),
-    (r'[<"](?:zlib|libdeflate|isa-l/|igzip)', ("producers/import/",)),
+    (r'[<"](?:zlib|libdeflate|isa-l/|igzip)', ("producers/import/", "ops/dashboard/assets_test.cc")),
     (r'[<"](?:cupti|cuda)\w*\.h', ("producers/cupti/real_cupti_api.cc",)),
 )
 THREAD = re.compile(r"\bstd::(?:thread|jthread|async)\b|\bpthread_create\b")

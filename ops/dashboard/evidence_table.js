@@ -1,0 +1,97 @@
+// What a finding rests on: the culprit's number beside its peers', to one scale, with the
+// threshold.
+import {el} from "./dom.js";
+import {printable} from "./printable.js";
+import {count, measured, NONE} from "./units.js";
+
+export function measureWords(measure) {
+  return printable(measure, 80).replaceAll("_", " ");
+}
+
+// Two bars to one scale; a tick where the threshold is.
+export function barPair(culprit, peers, threshold = 0, most = 0) {
+  const scale = Math.max(culprit ?? 0, peers ?? 0, threshold ?? 0, most);
+  const bar = (value, kind) =>
+    el("div", {
+      class: `bar ${kind}`,
+      style: {width: `${scale > 0 ? Math.max(0, (100 * (value ?? 0)) / scale) : 0}%`},
+    });
+  return el(
+    "div",
+    {class: "bars", "aria-hidden": "true"},
+    bar(culprit, "of-culprit"),
+    bar(peers, "of-peers"),
+    threshold > 0 && scale > 0
+      ? el("div", {class: "threshold", style: {left: `${(100 * threshold) / scale}%`}})
+      : null,
+  );
+}
+
+function row(measure) {
+  const value = number => measured(number, measure.unit);
+  return el(
+    "tr",
+    null,
+    el("th", {scope: "row"}, measureWords(measure.name)),
+    el(
+      "td",
+      {class: "bar-cell"},
+      measure.unit === "probability"
+        ? null
+        : barPair(measure.culprit, measure.peers, measure.threshold),
+    ),
+    el("td", {class: "number culprit-text", "data-title": "Culprit"}, value(measure.culprit)),
+    el("td", {class: "number", "data-title": "Peers"}, value(measure.peers)),
+    el(
+      "td",
+      {class: `number quiet ${measure.threshold > 0 ? "" : "none"}`, "data-title": "Threshold"},
+      measure.threshold > 0 ? value(measure.threshold) : NONE,
+    ),
+    el("td", {class: "number quiet", "data-title": "Samples"}, count(measure.samples ?? 0)),
+  );
+}
+
+export function evidenceTable(finding) {
+  const heads = [
+    ["Measure", ""],
+    ["", "bar-cell"],
+    ["Culprit", "number"],
+    ["Peers", "number"],
+    ["Threshold", "number"],
+    ["Samples", "number"],
+  ];
+  return el(
+    "div",
+    null,
+    el(
+      "table",
+      {class: "grid evidence"},
+      el("caption", {class: "unseen"}, "Evidence: the culprit against its peers"),
+      el(
+        "thead",
+        null,
+        el(
+          "tr",
+          null,
+          heads.map(([text, kind]) =>
+            text === "" ? el("td", {class: kind}) : el("th", {scope: "col", class: kind}, text),
+          ),
+        ),
+      ),
+      el("tbody", null, finding.evidence.slice(0, 40).map(row)),
+    ),
+    legend(true),
+  );
+}
+
+export function legend(withThreshold) {
+  return el(
+    "p",
+    {class: "legend"},
+    el("span", {class: "key of-culprit"}),
+    "culprit",
+    el("span", {class: "key of-peers"}),
+    "its peers (median)",
+    withThreshold ? [el("span", {class: "key tick"}), "threshold"] : null,
+  );
+}
