@@ -1,10 +1,11 @@
 // Values to colours, as 256 steps of 32-bit pixels. Diverging around 0 for excess (slower is warm,
-// faster is cool), sequential for what is never negative. The steps are finer near 0, so
-// that a mild excess shows beside a gross one.
+// faster is cool), sequential for what is never negative. Next to 0 excess has no colour, so that
+// noise does not; then the steps are finer, so that a mild excess shows beside a gross one.
 import {themeColour} from "./theme.js";
 
 const STEPS = 128;
 const BEND = 0.75;
+const QUIET = 0.03; // share of the full colour
 
 function mix(a, b, share) {
   return a.map((part, place) => Math.round(part + (b[place] - part) * share));
@@ -36,7 +37,9 @@ export class ColourScale {
   #table;
 
   pixelOf(value) {
-    const share = Math.min(1, (Math.abs(value) / this.reach) ** BEND);
+    const quiet = this.diverging ? QUIET : 0;
+    const size = Math.max(0, Math.abs(value) / this.reach - quiet) / (1 - quiet);
+    const share = Math.min(1, size ** BEND);
     const step = Math.round(share * STEPS);
     return this.#table[value < 0 ? STEPS - step : STEPS + step];
   }

@@ -229,12 +229,13 @@ export class CulpritView {
   }
 
   setWindow(window) {
+    if (window === this.#window) return;
     this.#window = window;
     this.#section.refresh();
   }
 
   refresh() {
-    this.#section.refresh();
+    this.#section.renew();
   }
 
   dispose() {

@@ -9,17 +9,17 @@ export function measureWords(measure) {
 }
 
 // Two bars to one scale; a tick where the threshold is.
-export function barPair(culprit, peers, threshold = 0, most = 0) {
+export function barPair(culprit, peers, threshold = 0, most = 0, kind = "of-culprit") {
   const scale = Math.max(culprit ?? 0, peers ?? 0, threshold ?? 0, most);
-  const bar = (value, kind) =>
+  const bar = (value, whose) =>
     el("div", {
-      class: `bar ${kind}`,
+      class: `bar ${whose}`,
       style: {width: `${scale > 0 ? Math.max(0, (100 * (value ?? 0)) / scale) : 0}%`},
     });
   return el(
     "div",
     {class: "bars", "aria-hidden": "true"},
-    bar(culprit, "of-culprit"),
+    bar(culprit, kind),
     bar(peers, "of-peers"),
     threshold > 0 && scale > 0
       ? el("div", {class: "threshold", style: {left: `${(100 * threshold) / scale}%`}})
@@ -93,5 +93,19 @@ export function legend(withThreshold) {
     el("span", {class: "key of-peers"}),
     "its peers (median)",
     withThreshold ? [el("span", {class: "key tick"}), "threshold"] : null,
+  );
+}
+
+// Of lists of ranks, in which most are as their peers.
+export function rankLegend() {
+  return el(
+    "p",
+    {class: "legend"},
+    el("span", {class: "key of-rank"}),
+    "rank",
+    el("span", {class: "key of-culprit"}),
+    "rank that is busy for 5 % longer than its peers",
+    el("span", {class: "key of-peers"}),
+    "its peers (median)",
   );
 }

@@ -101,7 +101,17 @@ export function findingRow(finding, {withJob = false, query = {}} = {}) {
     el(
       "div",
       {class: "finding-meta"},
-      withJob ? el("span", null, "job ", name(finding.job, {longest: 60})) : null,
+      withJob
+        ? el(
+            "span",
+            null,
+            el(
+              "a",
+              {href: hrefOf({page: "job", job: finding.job})},
+              name(finding.job, {longest: 60}),
+            ),
+          )
+        : null,
       el("span", null, who(finding)),
       finding.lost_gpu_seconds_per_hour > 0
         ? el("span", null, `${lostGpus(finding.lost_gpu_seconds_per_hour, worldSize)} lost`)

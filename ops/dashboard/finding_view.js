@@ -15,24 +15,40 @@ import {duration} from "./units.js";
 import {chainEdges, connectedWaits, waitEdges} from "./wait_edges.js";
 import {waitGraph} from "./wait_graph.js";
 
+function culpritRanks(finding) {
+  return (finding.culprits ?? []).map(culprit => culprit.rank).filter(rank => rank !== undefined);
+}
+
 export class FindingView {
   #route;
   #section;
   #waits = null;
+  #waitsCard = null;
   #culprit = null;
+  #finding = null;
+  #job = null;
 
   constructor(route) {
     this.#route = route;
     this.#section = new Section(
-      signal => get(path("findings", route.item), {}, signal),
-      (answer, body) => this.#render(answer.finding, body),
+      signal => this.#load(signal),
+      (answers, body) => this.#render(answers, body),
       {rows: 8},
     );
     this.node = el("article", {class: "stack finding-view"}, this.#section.node);
     this.#section.refresh();
   }
 
-  #render(finding, body) {
+  #load(signal) {
+    return Promise.all([
+      get(path("findings", this.#route.item), {}, signal),
+      get(path("jobs", this.#route.job), {}, signal),
+    ]);
+  }
+
+  #render([{finding}, {job}], body) {
+    this.#finding = finding;
+    this.#job = job;
     body.className = "section stack";
     const back = el(
       "a",
@@ -109,8 +125,8 @@ export class FindingView {
       finding.evidence?.length > 0
         ? card("The culprit against its peers", evidenceTable(finding))
         : null,
-      this.#sideBySide(finding) ?? "",
-      this.#chain(finding),
+      this.#sideBySide(finding, culpritRanks(finding)) ?? "",
+      this.#chain(),
       el(
         "section",
         {class: "card"},
@@ -121,60 +137,69 @@ export class FindingView {
     );
   }
 
-  #sideBySide(finding) {
-    const ranks = (finding.culprits ?? [])
-      .map(culprit => culprit.rank)
-      .filter(rank => rank !== undefined);
+  // What is resolved does not show in the newest window: its own last one is looked at.
+  #windowOf(finding) {
+    const asked = this.#route.query.window;
+    if (asked !== undefined || finding.state !== "resolved") return asked;
+    return `${this.#job.window_kind}-${finding.windows.last}`;
+  }
+
+  #sideBySide(finding, ranks) {
     if (ranks.length === 0) return null;
+    const key = ranks.join();
+    if (this.#culprit?.key === key) {
+      this.#culprit.setWindow(this.#windowOf(finding));
+      return this.#culprit.node;
+    }
     this.#culprit?.dispose();
-    this.#culprit = new CulpritView(
-      this.#route.job,
-      ranks.slice(0, MOST_CULPRITS),
-      finding.function,
-      this.#route.query.window,
-    );
+    const shown = ranks.slice(0, MOST_CULPRITS);
+    const window = this.#windowOf(finding);
+    this.#culprit = new CulpritView(this.#route.job, shown, finding.function, window);
+    this.#culprit.key = key;
     return this.#culprit.node;
   }
 
-  #chain(finding) {
-    const ranks = (finding.culprits ?? [])
-      .map(culprit => culprit.rank)
-      .filter(rank => rank !== undefined);
-    this.#waits?.dispose();
-    const cost =
-      finding.lost_ns_per_step > 0
-        ? `every step takes ${duration(finding.lost_ns_per_step)} longer`
-        : "";
-    this.#waits = new Section(
-      async signal => {
-        try {
-          return await get(
-            path("jobs", this.#route.job, "waits"),
-            {window: this.#route.query.window, limit: 2000},
-            signal,
-          );
-        } catch (error) {
-          // Where the window is no longer held the finding's own chain still is.
-          if (error.status === 404) return null;
-          throw error;
-        }
-      },
-      (answer, body) => {
-        const seen = answer ? connectedWaits(waitEdges(answer), ranks) : [];
-        const edges = seen.length > 0 ? seen : chainEdges(finding, ranks);
-        body.append(
-          waitGraph(edges, {
-            job: this.#route.job,
-            roots: ranks,
-            cost,
-            empty: "Nobody waits in this window because of it.",
-          }),
-          this.#chainInWords(finding) ?? "",
-        );
-      },
+  async #loadWaits(signal) {
+    const query = {window: this.#windowOf(this.#finding), limit: 2000};
+    try {
+      return await get(path("jobs", this.#route.job, "waits"), query, signal);
+    } catch (error) {
+      // Where the window is no longer held the finding's own chain still is.
+      if (error.status === 404) return null;
+      throw error;
+    }
+  }
+
+  #renderWaits(answer, body) {
+    const finding = this.#finding;
+    const ranks = culpritRanks(finding);
+    const seen = answer ? connectedWaits(waitEdges(answer), ranks) : [];
+    const lost = finding.lost_ns_per_step;
+    body.append(
+      waitGraph(seen.length > 0 ? seen : chainEdges(finding, ranks), {
+        job: this.#route.job,
+        roots: ranks,
+        cost: lost > 0 ? `every step takes ${duration(lost)} longer` : "",
+        atLeast: answer?.omitted > 0,
+        empty: "Nobody waits in this window because of it.",
+      }),
+      this.#chainInWords(finding) ?? "",
     );
-    this.#waits.refresh();
-    return card("Who waits for whom", this.#waits.node);
+  }
+
+  #chain() {
+    if (this.#waits) {
+      this.#waits.draw();
+      this.#waits.renew();
+    } else {
+      this.#waits = new Section(
+        signal => this.#loadWaits(signal),
+        (answer, body) => this.#renderWaits(answer, body),
+      );
+      this.#waitsCard = card("Who waits for whom", this.#waits.node);
+      this.#waits.refresh();
+    }
+    return this.#waitsCard;
   }
 
   #chainInWords(finding) {
@@ -195,15 +220,15 @@ export class FindingView {
     const moved = route.query.window !== this.#route.query.window;
     this.#route = route;
     this.#section.refresh();
-    if (!moved) return;
-    this.#culprit?.setWindow(route.query.window);
+    if (!moved || !this.#finding) return;
+    this.#culprit?.setWindow(this.#windowOf(this.#finding));
     this.#waits?.refresh();
   }
 
   refresh() {
-    this.#section.refresh();
+    this.#section.renew();
     this.#culprit?.refresh();
-    this.#waits?.refresh();
+    this.#waits?.renew();
   }
 
   dispose() {

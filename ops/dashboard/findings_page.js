@@ -114,7 +114,7 @@ export class FindingsPage {
   }
 
   refresh() {
-    this.#list.refresh();
+    this.#list.renew();
   }
 
   takeFinding() {

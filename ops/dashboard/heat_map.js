@@ -35,6 +35,7 @@ export class HeatMap {
     this.width = 0;
     this.canvas = el("canvas", {
       class: "heat-canvas",
+      id: "heat-canvas",
       tabindex: "0",
       role: "application",
       "aria-roledescription": "heat map",

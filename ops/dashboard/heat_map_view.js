@@ -44,6 +44,7 @@ export class HeatMapView {
   #route;
   #section;
   #map = null;
+  #gone = undefined;
   #legend = el("div", {class: "heat-legend"});
   #inView = el("span", {class: "quiet small", id: "heat-in-view"});
 
@@ -104,18 +105,7 @@ export class HeatMapView {
     const grid = new HeatGrid(answer);
     const {order} = this.#asked();
     if (order !== "rank") grid.sort(order);
-    this.#map?.dispose();
-    this.#map = new HeatMap(grid, {
-      label:
-        `${grid.rows} functions by ${count(grid.columns)} ranks. Arrow keys move, ` +
-        "plus and minus zoom, Enter opens the rank.",
-      describe: cell => this.#describe(cell),
-      onPick: cell => this.#pick(cell),
-      onPlace: () => this.#tellPlace(),
-      // What makes no fiftieth of a step stays pale, so that a healthy job looks calm.
-      flags: flagsOf(findings),
-      leastReach: answer.metric === "excess" ? job.step_ns / 1000 / 50 : 0,
-    });
+    this.#showGrid(grid, flagsOf(findings), job.step_ns);
     const labels = el(
       "ol",
       {class: "heat-labels", "aria-hidden": "true", style: {"--row": `${ROW}px`}},
@@ -135,8 +125,30 @@ export class HeatMapView {
       ),
       this.#list(grid),
     );
-    const rank = Number(this.#route.query.rank);
-    if (this.#route.query.rank !== undefined) this.#goToRank(rank);
+    const {rank} = this.#route.query;
+    if (rank !== undefined && rank !== this.#gone) this.#goToRank(Number(rank));
+    this.#gone = rank;
+  }
+
+  // The map stays where somebody looks while newer windows come.
+  #showGrid(grid, flags, stepNs) {
+    // What makes no fiftieth of a step stays pale, so that a healthy job looks calm.
+    const leastReach = grid.metric === "excess" ? stepNs / 1000 / 50 : 0;
+    if (this.#map) {
+      Object.assign(this.#map.options, {flags, leastReach});
+      this.#map.setGrid(grid, this.#map.grid.columns === grid.columns);
+      return;
+    }
+    this.#map = new HeatMap(grid, {
+      label:
+        `${grid.rows} functions by ${count(grid.columns)} ranks. Arrow keys move, ` +
+        "plus and minus zoom, Enter opens the rank.",
+      describe: cell => this.#describe(cell),
+      onPick: cell => this.#pick(cell),
+      onPlace: () => this.#tellPlace(),
+      flags,
+      leastReach,
+    });
   }
 
   #tools(grid) {
@@ -325,8 +337,7 @@ export class HeatMapView {
   }
 
   refresh() {
-    if (this.#map && this.#map.shown < this.#map.grid.columns) return; // somebody looks closely
-    this.#section.refresh();
+    this.#section.renew();
   }
 
   dispose() {

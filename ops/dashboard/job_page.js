@@ -273,7 +273,7 @@ export class JobPage {
   }
 
   refresh() {
-    this.#head.refresh();
+    this.#head.renew();
     this.#view?.refresh?.();
   }
 

@@ -93,10 +93,8 @@ export class JobsPage {
     const search = el("input", {
       type: "search",
       id: "job-filter",
-      title: "Filter by name",
       maxlength: "200",
       value: this.#filter.text,
-      "aria-label": "Filter jobs by name",
       on: {input: event => this.#narrow({text: event.target.value})},
     });
     this.state = el(
@@ -120,7 +118,12 @@ export class JobsPage {
         "div",
         {class: "page-head"},
         el("div", null, el("h1", {tabindex: "-1"}, "Jobs"), this.summary),
-        el("div", {class: "controls"}, search, this.state),
+        el(
+          "div",
+          {class: "controls"},
+          el("span", {class: "field"}, el("label", {for: "job-filter"}, "Filter by name"), search),
+          this.state,
+        ),
       ),
       this.#list.node,
     );
@@ -213,7 +216,7 @@ export class JobsPage {
   update() {}
 
   refresh() {
-    this.#list.refresh();
+    this.#list.renew();
   }
 
   takeFinding() {

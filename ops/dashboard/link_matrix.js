@@ -9,6 +9,7 @@ import {bytes, count, rate} from "./units.js";
 const MARGIN = {left: 44, top: 22};
 const FONT = '11px "Liberation Sans", "Segoe UI", Roboto, Arial, sans-serif';
 const FULL_SLOWNESS = 1000;
+const MOST_CELLS = 320;
 
 export function medianSpeeds(links) {
   const byKind = new Map();
@@ -46,6 +47,8 @@ export class LinkMatrix {
   #ranks;
   #placeOf;
   #byCell;
+  #bin;
+  #side;
   #observer;
   #endTheme;
   #width = 0;
@@ -57,7 +60,12 @@ export class LinkMatrix {
     this.#ranks = [...new Set(links.flatMap(link => [link.source, link.destination]))].sort(
       (a, b) => a - b,
     );
-    this.#placeOf = new Map(this.#ranks.map((rank, place) => [rank, place]));
+    // Of more ranks than there is room for, neighbours share a cell, which shows its slowest link.
+    this.#bin = Math.ceil(this.#ranks.length / MOST_CELLS);
+    this.#side = Math.ceil(this.#ranks.length / this.#bin);
+    this.#placeOf = new Map(
+      this.#ranks.map((rank, place) => [rank, Math.floor(place / this.#bin)]),
+    );
     this.#byCell = new Map();
     for (const link of links) {
       const key = this.#key(this.#placeOf.get(link.source), this.#placeOf.get(link.destination));
@@ -88,12 +96,12 @@ export class LinkMatrix {
   }
 
   #key(from, to) {
-    return from * this.#ranks.length + to;
+    return from * this.#side + to;
   }
 
   get #cell() {
     const room = Math.min(this.#width, 720) - MARGIN.left - 2;
-    return Math.max(1, Math.min(22, Math.floor((room / this.#ranks.length) * 2) / 2));
+    return Math.max(1, Math.min(22, Math.floor((room / this.#side) * 2) / 2));
   }
 
   #listen() {
@@ -117,7 +125,7 @@ export class LinkMatrix {
       if (event.key === "Enter" && this.#cursor) this.#pick(this.#cursor);
       if (!step) return;
       event.preventDefault();
-      const last = this.#ranks.length - 1;
+      const last = this.#side - 1;
       const at = this.#cursor ?? {row: 0, column: 0};
       this.#cursor = {
         row: Math.min(last, Math.max(0, at.row + step[0])),
@@ -130,7 +138,7 @@ export class LinkMatrix {
   }
 
   #linkAt({row, column}) {
-    const size = this.#ranks.length;
+    const size = this.#side;
     return row < 0 || column < 0 || row >= size || column >= size
       ? null
       : (this.#byCell.get(this.#key(row, column)) ?? null);
@@ -168,7 +176,7 @@ export class LinkMatrix {
     if (this.#width === 0) return;
     const ratio = devicePixelRatio || 1;
     const cell = this.#cell;
-    const side = cell * this.#ranks.length;
+    const side = cell * this.#side;
     const [width, height] = [MARGIN.left + side + 2, MARGIN.top + side + 2];
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
@@ -191,8 +199,8 @@ export class LinkMatrix {
                 Math.min(1, Math.max(0, Math.abs(share) - 0.1) * 1.2),
             );
       context.fillRect(
-        MARGIN.left + (key % this.#ranks.length) * cell,
-        MARGIN.top + Math.floor(key / this.#ranks.length) * cell,
+        MARGIN.left + (key % this.#side) * cell,
+        MARGIN.top + Math.floor(key / this.#side) * cell,
         cell - gap,
         cell - gap,
       );
@@ -215,8 +223,8 @@ export class LinkMatrix {
     context.fillStyle = cssColour(themeColour("--text-quiet"));
     const every =
       [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024].find(step => step * cell >= 26) ?? 1024;
-    for (let place = 0; place < this.#ranks.length; place += every) {
-      const text = String(this.#ranks[place]);
+    for (let place = 0; place < this.#side; place += every) {
+      const text = String(this.#ranks[place * this.#bin]);
       context.textAlign = "right";
       context.fillText(
         text,

@@ -174,7 +174,7 @@ export class LinksView {
   }
 
   refresh() {
-    this.#section.refresh();
+    this.#section.renew();
   }
 
   dispose() {

@@ -34,6 +34,7 @@ function stageRow(stage) {
 }
 
 function render(status, body) {
+  body.className = "section stack";
   const fact = (label, ...value) =>
     el("div", {class: "fact"}, el("dt", null, label), el("dd", null, value));
   body.append(
@@ -106,7 +107,7 @@ export class NodePage {
   update() {}
 
   refresh() {
-    this.#section.refresh();
+    this.#section.renew();
   }
 
   takeFinding() {}

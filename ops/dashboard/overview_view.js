@@ -98,8 +98,8 @@ export class OverviewView {
   }
 
   refresh() {
-    this.#findings.refresh();
-    this.#steps.refresh();
+    this.#findings.renew();
+    this.#steps.renew();
   }
 
   dispose() {

@@ -30,21 +30,11 @@ export function empty(title, explanation, ...more) {
 
 // The node does not answer or is not ready; it is asked again by itself.
 export function waiting(error) {
-  const restoring = error.status === 503;
+  const words = error.status === 503 ? "The node is not ready yet." : "Waiting for the node.";
   return el(
-    "div",
-    {class: "state", role: "status"},
-    el(
-      "p",
-      {class: "state-title"},
-      restoring ? "The node is not ready yet" : "Waiting for the node",
-    ),
-    el(
-      "p",
-      {class: "quiet"},
-      printable(error.message, 300),
-      " This part loads as soon as it answers.",
-    ),
+    "p",
+    {class: "state quiet", role: "status"},
+    `${words} This part loads as soon as it answers.`,
   );
 }
 

@@ -154,7 +154,7 @@ export class QualityView {
   }
 
   refresh() {
-    this.#section.refresh();
+    this.#section.renew();
   }
 
   dispose() {

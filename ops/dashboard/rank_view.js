@@ -144,7 +144,7 @@ export class RankView {
   }
 
   refresh() {
-    this.#section.refresh();
+    this.#section.renew();
   }
 
   dispose() {

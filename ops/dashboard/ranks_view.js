@@ -1,7 +1,7 @@
 // Ranks of a window: who is busy, who waits, who is silent. Of one host, if asked; page by page.
 import {get, path} from "./api.js";
 import {el, table} from "./dom.js";
-import {barPair, legend} from "./evidence_table.js";
+import {barPair, rankLegend} from "./evidence_table.js";
 import {empty} from "./page_states.js";
 import {name} from "./printable.js";
 import {current, go, hrefOf, withQuery} from "./route.js";
@@ -9,6 +9,11 @@ import {card, Section} from "./section.js";
 import {count, duration, NONE, signedDuration} from "./units.js";
 
 const PAGE = 200;
+const MOST_SORTED = 1000; // what the node gives at once
+const ORDERS = [
+  ["", "by number"],
+  ["excess", "largest excess first"],
+];
 const COLUMNS = [
   {title: "Rank"},
   {title: "Host"},
@@ -44,12 +49,24 @@ export class RanksView {
       min: "0",
       inputmode: "numeric",
     });
+    this.order = el(
+      "select",
+      {
+        id: "rank-order",
+        on: {
+          change: event => go(withQuery(current(), {order: event.target.value, after: undefined})),
+        },
+      },
+      ORDERS.map(([value, text]) => el("option", {value}, text)),
+    );
+    this.order.value = route.query.order === "excess" ? "excess" : "";
     this.node = el(
       "div",
       {class: "stack"},
       card(
         "Ranks",
         this.#section.node,
+        el("span", {class: "field"}, el("label", {for: "rank-order"}, "Order"), this.order),
         el(
           "form",
           {class: "field", on: {submit: event => this.#openRank(event)}},
@@ -70,8 +87,8 @@ export class RanksView {
   }
 
   #asked() {
-    const {window, host, after} = this.#route.query;
-    return {window, host, cursor: after, limit: PAGE};
+    const {window, host, after, order} = this.#route.query;
+    return {window, host, cursor: after, limit: order === "excess" ? MOST_SORTED : PAGE};
   }
 
   #openRank(event) {
@@ -91,7 +108,9 @@ export class RanksView {
     go(withQuery(current(), {host: this.host.value.trim(), after: undefined}));
   }
 
-  #render({ranks, next_cursor: next}, body) {
+  #render({ranks: page, next_cursor: next}, body) {
+    const sorted = this.#route.query.order === "excess";
+    const ranks = sorted ? [...page].sort((a, b) => b.excess_ns - a.excess_ns) : page;
     if (ranks.length === 0) {
       body.append(
         empty(
@@ -113,7 +132,7 @@ export class RanksView {
           ranks.map(rank => this.#row(rank, most)),
         ),
       ),
-      legend(false),
+      rankLegend(),
       el(
         "p",
         {class: "controls"},
@@ -128,7 +147,7 @@ export class RanksView {
           ? el(
               "a",
               {class: "button", href: hrefOf(withQuery(this.#route, {after: next}))},
-              `Next ${PAGE} ranks`,
+              `Next ${count(sorted ? MOST_SORTED : PAGE)} ranks`,
             )
           : null,
       ),
@@ -166,7 +185,7 @@ export class RanksView {
       name(rank.role_name, {longest: 30}),
       rank.silent
         ? el("span", {class: "warn"}, "silent")
-        : barPair(rank.busy_ns, rank.peers_busy_ns, 0, most),
+        : barPair(rank.busy_ns, rank.peers_busy_ns, 0, most, late ? "of-culprit" : "of-rank"),
       rank.silent ? NONE : duration(rank.busy_ns),
       rank.peers_busy_ns > 0 ? duration(rank.peers_busy_ns) : NONE,
       rank.silent ? NONE : el("span", {class: late ? "more" : ""}, signedDuration(rank.excess_ns)),
@@ -180,11 +199,12 @@ export class RanksView {
   update(route) {
     this.#route = route;
     this.host.value = route.query.host ?? "";
+    this.order.value = route.query.order === "excess" ? "excess" : "";
     this.#section.refresh();
   }
 
   refresh() {
-    this.#section.refresh();
+    this.#section.renew();
   }
 
   dispose() {

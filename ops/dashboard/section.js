@@ -12,6 +12,7 @@ export class Section {
   #stop = null;
   #shown = undefined;
   #timer = 0;
+  #loading = false;
   #late = 0;
 
   // load: signal to a promise of answers (compared by identity); render: answers, body.
@@ -24,11 +25,17 @@ export class Section {
     }, LATE_MS);
   }
 
+  // As refresh, but what is being loaded already comes to its end: for what is done again and again.
+  renew() {
+    return this.#loading ? undefined : this.refresh();
+  }
+
   async refresh() {
     this.#stop?.abort();
     clearTimeout(this.#timer);
     const stop = new AbortController();
     this.#stop = stop;
+    this.#loading = true;
     try {
       const answers = await this.#load(stop.signal);
       if (stop.signal.aborted) return;
@@ -39,6 +46,8 @@ export class Section {
     } catch (error) {
       if (stop.signal.aborted) return;
       this.#fail(error);
+    } finally {
+      if (this.#stop === stop) this.#loading = false;
     }
   }
 
@@ -46,8 +55,12 @@ export class Section {
   draw() {
     if (this.#shown === undefined) return;
     const focused = focusKey(this.node);
+    const open = [...this.node.querySelectorAll("details")].map(one => one.open);
     this.node.replaceChildren();
     this.#render(this.#shown, this.node);
+    this.node.querySelectorAll("details").forEach((one, place) => {
+      if (open[place]) one.open = true;
+    });
     if (focused) this.node.querySelector(focused)?.focus({preventScroll: true});
   }
 

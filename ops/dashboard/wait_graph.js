@@ -99,7 +99,7 @@ function labels(layers) {
   });
 }
 
-// options: {job, roots, cost, empty}
+// options: {job, roots, cost, empty, atLeast: whether smaller waits were left out}
 export function waitGraph(edges, options) {
   if (edges.length === 0 || options.roots.length === 0) return empty(options.empty, "");
   const layers = layersOf(edges, options.roots.slice(0, 6));
@@ -155,7 +155,8 @@ export function waitGraph(edges, options) {
     el(
       "p",
       null,
-      `${count(waiting)} ${waiting === 1 ? "rank waits" : "ranks wait"} in the end for ` +
+      `${options.atLeast ? "At least " : ""}${count(waiting)} ` +
+        `${waiting === 1 ? "rank waits" : "ranks wait"} in the end for ` +
         `rank ${options.roots.slice(0, 6).join(", ")}`,
       options.cost ? `; ${options.cost}.` : ".",
     ),

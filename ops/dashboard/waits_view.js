@@ -74,6 +74,7 @@ export class WaitsView {
         job: this.#route.job,
         roots,
         cost: "",
+        atLeast: answer.omitted > 0,
         empty: "The waits lead to nobody in particular: they are spread over all ranks.",
       }),
       el("h3", null, "Largest waits"),
@@ -160,8 +161,8 @@ export class WaitsView {
   }
 
   refresh() {
-    this.#waits.refresh();
-    this.#communicators.refresh();
+    this.#waits.renew();
+    this.#communicators.renew();
   }
 
   dispose() {

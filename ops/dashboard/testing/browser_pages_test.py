@@ -218,10 +218,10 @@ class Ways(BrowserCase):
     def test_jobs_are_filtered_by_name(self):
         page = self.open()
         self.settle(page)
-        page.get_by_label("Filter jobs by name").fill("VIT")
+        page.get_by_label("Filter by name").fill("VIT")
         expect(page.locator(".job-row")).to_have_count(1)
         self.assertIn("q=VIT", page.url)
-        page.get_by_label("Filter jobs by name").fill("nothing like it")
+        page.get_by_label("Filter by name").fill("nothing like it")
         expect(page.locator("main")).to_contain_text("No job fits the filter")
 
     def test_colours_are_switched_and_kept(self):

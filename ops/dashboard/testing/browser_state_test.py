@@ -40,11 +40,12 @@ class States(BrowserCase):
         expect(page.locator(".banner")).to_contain_text("The node has not answered")
         expect(page.locator("#open-findings")).to_contain_text("Rank 17 holds")  # stays in view
         page.screenshot(path=self.screenshot("node-away"))
+        page.get_by_role("button", name="Try now").click()
+        expect(page.locator(".banner")).to_be_visible()
         self.node = stand_in_node.StandInNode(port=port).start()
         fresh = copy.deepcopy(self.node.jobs[SLOW].findings[0])
         fresh |= {"id": "e" * 32, "title": "Rank 6 became slow meanwhile.", "state": "opened"}
         self.node.emit(fresh)
-        page.get_by_role("button", name="Try now").click()
         expect(page.locator(".banner")).to_be_hidden()
         expect(page.locator(".connection")).to_have_attribute("data-state", "live")
         expect(page.locator("#open-findings")).to_contain_text("Rank 6 became slow meanwhile.")

@@ -49,7 +49,7 @@ def ranks_json(job, index, first, limit, host):
 def rank_json(job, rank, index):
     busy, step = job.busy(index), job.step_ns(index)
     functions = []
-    for function, critical in zip(job.functions, job.matrix(index)):
+    for function, critical in [] if rank in job.silent else zip(job.functions, job.matrix(index)):
         peers = job.medians_by_role(critical)[job.role(rank)]
         functions.append(
             {

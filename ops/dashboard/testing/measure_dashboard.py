@@ -76,7 +76,9 @@ def main():
         browser = playwright.chromium.launch(
             executable_path=os.environ["EROICA_CHROMIUM"], args=["--no-sandbox"]
         )
-        load(browser, node, pages[1][1], pages[1][2], False)[0].context.close()  # numbers are made up once
+        load(browser, node, pages[1][1], pages[1][2], False)[
+            0
+        ].context.close()  # numbers are made up once
         load(browser, node, pages[0][1], pages[0][2], False)[0].context.close()
         for name, address, selector in pages:
             for warm in (False, True):
