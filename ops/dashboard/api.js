@@ -2,9 +2,10 @@
 // object, so that whoever shows it can tell.
 import {token} from "./token.js";
 
-const MOST_KEPT = 48;
+const MOST_KEPT = 24;
 const TIMEOUT_MS = 20000;
 const kept = new Map();
+const underWay = new Map();
 const listeners = new Set();
 
 // status 0: no answer at all.
@@ -53,12 +54,10 @@ function fail(error) {
 }
 
 async function send(url, options) {
-  const limit = AbortSignal.timeout(TIMEOUT_MS);
-  const signal = options.signal ? AbortSignal.any([options.signal, limit]) : limit;
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     return await fetch(url, {...options, signal, cache: "no-store", credentials: "omit"});
-  } catch (error) {
-    if (options.signal?.aborted) throw error;
+  } catch {
     return fail(new ApiError(0, "no answer", "The node does not answer."));
   }
 }
@@ -69,21 +68,34 @@ function keep(key, etag, answer) {
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
 }
 
+// What is asked for twice at once is asked once: several parts of a page show the same answer.
 export async function get(url, query = {}, signal = undefined) {
   const asked = Object.entries(query).filter(([, value]) => value !== undefined);
   const search = new URLSearchParams(asked.map(([key, value]) => [key, String(value)])).toString();
   const target = search ? `${url}?${search}` : url;
+  let answer = underWay.get(target);
+  if (!answer) {
+    answer = load(target).finally(() => {
+      if (underWay.get(target) === answer) underWay.delete(target);
+    });
+    underWay.set(target, answer);
+  }
+  const loaded = await answer;
+  signal?.throwIfAborted();
+  return loaded;
+}
+
+async function load(target) {
   const before = kept.get(target);
   const extra = {Accept: "application/json"};
   if (before) extra["If-None-Match"] = before.etag;
-  const response = await send(target, {headers: headers(extra), signal});
+  const response = await send(target, {headers: headers(extra)});
   if (response.status === 304 && before) return before.answer;
   if (!response.ok) return fail(await problemOf(response));
   let answer;
   try {
     answer = await response.json();
-  } catch (error) {
-    if (signal?.aborted) throw error;
+  } catch {
     return fail(new ApiError(0, "no answer", "The node's answer broke off."));
   }
   const etag = response.headers.get("ETag");
@@ -99,6 +111,7 @@ export async function post(url, body) {
     body: JSON.stringify(body),
   });
   if (!response.ok) return fail(await problemOf(response));
+  underWay.clear(); // what was asked before does not tell of it
   return response.json();
 }
 
@@ -123,4 +136,5 @@ export async function openStream(lastEventId, signal) {
 
 export function forgetAnswers() {
   kept.clear();
+  underWay.clear();
 }

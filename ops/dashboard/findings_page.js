@@ -8,6 +8,7 @@ import {Section} from "./section.js";
 import {compareFindings} from "./severity.js";
 import {plural} from "./units.js";
 
+const MOST_FINDINGS = 200;
 const STATES = [
   ["open", "open"],
   ["resolved", "resolved"],
@@ -45,7 +46,7 @@ export class FindingsPage {
           {
             state: this.#state() || undefined,
             severity: this.#severity() || undefined,
-            limit: 1000,
+            limit: MOST_FINDINGS,
           },
           signal,
         ),

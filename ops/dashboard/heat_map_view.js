@@ -87,7 +87,7 @@ export class HeatMapView {
         {window: query.window, metric: metric === "excess" ? undefined : metric},
         signal,
       ),
-      get("/v1/findings", {job, state: "open", limit: 1000}, signal),
+      get("/v1/findings", {job, limit: 1000}, signal),
       get(path("jobs", job), {}, signal),
     ]);
   }
@@ -347,7 +347,8 @@ export class HeatMapView {
 }
 
 function flagsOf(findings) {
-  return [...findings]
+  return findings
+    .filter(finding => finding.state !== "resolved")
     .sort(compareFindings)
     .flatMap(finding =>
       (finding.culprits ?? [])

@@ -101,7 +101,7 @@ export class JobPage {
       return await Promise.all([
         get(path("jobs", job), {}, signal),
         get(path("jobs", job, "windows"), {limit: MOST_WINDOWS}, signal),
-        get("/v1/findings", {job, state: "open", limit: 1000}, signal),
+        get("/v1/findings", {job, limit: 1000}, signal),
       ]);
     } catch (error) {
       if (error.status === 404) this.#showMissing();
@@ -123,10 +123,8 @@ export class JobPage {
   }
 
   #renderHead([{job}, {windows}, {findings}], body) {
-    const lost = findings.reduce(
-      (sum, finding) => sum + (finding.lost_gpu_seconds_per_hour ?? 0),
-      0,
-    );
+    const open = findings.filter(finding => finding.state !== "resolved");
+    const lost = open.reduce((sum, finding) => sum + (finding.lost_gpu_seconds_per_hour ?? 0), 0);
     const quality = job.data_quality;
     const all = quality.events + quality.lost;
     const fact = (label, ...value) =>

@@ -282,7 +282,7 @@ def slow_host(job, ranks, function):
         stack=function.stack,
         function_class="gpu_compute",
         culprits=[{"rank": rank, "host": host, "device": rank % 8} for rank in ranks],
-        victims=victims([rank for rank in range(0, 10_000, 50) if rank not in ranks], 166 * MS),
+        victims=victims([rank for rank in range(job.ranks) if rank not in ranks], 166 * MS),
         explanation=f"The kernels of all 8 ranks of {host} take 1.39 times as long as those of the other hosts, the "
         "arithmetic ones as much as those bound by memory.",
         suggested_action=f"Look at power and cooling of {host}, and at who else runs there; isolate it until then.",
