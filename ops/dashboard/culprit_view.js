@@ -11,7 +11,7 @@ import {count, duration, NONE, plural, signedDuration} from "./units.js";
 
 const MOST_FUNCTIONS = 12;
 
-const CLASSES = {
+export const CLASSES = {
   gpu_compute: "GPU",
   memory_op: "memory",
   collective: "collective",
@@ -38,7 +38,7 @@ function isMore(row, most) {
   return more > 0.05 * row.peers_critical_ns_per_step && more > 0.01 * most;
 }
 
-function functionRow(row, most, accused) {
+function functionRow(row, most, accused, {kind, href}) {
   const more = difference(row);
   return el(
     "tr",
@@ -46,13 +46,17 @@ function functionRow(row, most, accused) {
     el(
       "th",
       {scope: "row"},
-      name(row.function.name, {longest: 90, mono: true}),
+      el(
+        "a",
+        {class: "plain", href: href(row.function.function)},
+        name(row.function.name, {longest: 90, mono: true}),
+      ),
       el("span", {class: "tag"}, CLASSES[row.function.class] ?? row.function.class),
     ),
     el(
       "td",
       {class: "bar-cell"},
-      barPair(row.critical_ns_per_step, row.peers_critical_ns_per_step, 0, most),
+      barPair(row.critical_ns_per_step, row.peers_critical_ns_per_step, 0, most, kind),
     ),
     el(
       "td",
@@ -69,7 +73,12 @@ function functionRow(row, most, accused) {
   );
 }
 
-export function functionsBeside(answer, accused = "", most = MOST_FUNCTIONS) {
+// options: {job, accused: name of a function, most: how many, innocent: whether it is as its peers}
+export function functionsBeside(answer, options) {
+  const {job, accused = "", most = MOST_FUNCTIONS, innocent = false} = options;
+  const kind = innocent ? "of-rank" : "of-culprit";
+  const query = {window: answer.window, rank: answer.rank.rank};
+  const href = item => hrefOf({page: "job", job, tab: "function", item, query});
   const rows = ordered(answer.functions);
   if (rows.length === 0) return empty("No functions are held for this rank", "");
   const longest = Math.max(
@@ -104,9 +113,10 @@ export function functionsBeside(answer, accused = "", most = MOST_FUNCTIONS) {
       el(
         "tbody",
         null,
-        rows
-          .slice(0, most)
-          .map(row => functionRow(row, longest, accused !== "" && row.function.name === accused)),
+        rows.slice(0, most).map(row => {
+          const isAccused = accused !== "" && row.function.name === accused;
+          return functionRow(row, longest, isAccused, {kind, href});
+        }),
       ),
     ),
     rows.length > most
@@ -116,7 +126,7 @@ export function functionsBeside(answer, accused = "", most = MOST_FUNCTIONS) {
           `${plural(rows.length - most, "function")} that differ less are left out.`,
         )
       : null,
-    legend(false),
+    legend(false, kind, "this rank"),
   );
 }
 
@@ -222,7 +232,7 @@ export class CulpritView {
                 : "it has no peers.",
             ],
       ),
-      functionsBeside(answer, this.#accused),
+      functionsBeside(answer, {job: this.#job, accused: this.#accused}),
       el("h3", null, "Over the windows"),
       this.#chart.node,
     );

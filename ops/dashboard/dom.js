@@ -50,10 +50,11 @@ export function freshId(prefix) {
 }
 
 // A table whose cells are nodes or text. columns: [{title, class}].
-export function table(caption, columns, rows) {
+// kind "blocks": on a phone each row becomes a block, its numbers with their titles.
+export function table(caption, columns, rows, kind = "") {
   return el(
     "table",
-    {class: "grid"},
+    {class: `grid ${kind}`},
     el("caption", {class: "unseen"}, caption),
     el(
       "thead",

@@ -84,12 +84,12 @@ export function evidenceTable(finding) {
   );
 }
 
-export function legend(withThreshold) {
+export function legend(withThreshold, kind = "of-culprit", whose = "culprit") {
   return el(
     "p",
     {class: "legend"},
-    el("span", {class: "key of-culprit"}),
-    "culprit",
+    el("span", {class: `key ${kind}`}),
+    whose,
     el("span", {class: "key of-peers"}),
     "its peers (median)",
     withThreshold ? [el("span", {class: "key tick"}), "threshold"] : null,

@@ -107,8 +107,9 @@ export function whatToDo(finding) {
   );
 }
 
-function callers(finding) {
-  const stack = (finding.stack ?? "").split(" > ").filter(one => one !== "");
+// of: a finding or a function.
+export function callers(of) {
+  const stack = (of.stack ?? "").split(" > ").filter(one => one !== "");
   if (stack.length < 2) return null;
   const shown = stack.length > 14 ? [...stack.slice(0, 4), null, ...stack.slice(-9)] : stack;
   return el(

@@ -3,6 +3,8 @@ import {captureDialog} from "./actions.js";
 import {get, path} from "./api.js";
 import {el, replace} from "./dom.js";
 import {FindingView} from "./finding_view.js";
+import {FunctionView} from "./function_view.js";
+import {FunctionsView} from "./functions_view.js";
 import {HeatMapView} from "./heat_map_view.js";
 import {LinksView} from "./links_view.js";
 import {OverviewView} from "./overview_view.js";
@@ -21,6 +23,7 @@ import {WaitsView} from "./waits_view.js";
 const TABS = [
   ["overview", "Findings"],
   ["heatmap", "Heat map"],
+  ["functions", "Functions"],
   ["ranks", "Ranks"],
   ["waits", "Waits"],
   ["links", "Links"],
@@ -30,13 +33,15 @@ const VIEWS = {
   overview: OverviewView,
   finding: FindingView,
   heatmap: HeatMapView,
+  functions: FunctionsView,
+  function: FunctionView,
   ranks: RanksView,
   rank: RankView,
   waits: WaitsView,
   links: LinksView,
   quality: QualityView,
 };
-const OF_TAB = {finding: "overview", rank: "ranks"};
+const OF_TAB = {finding: "overview", function: "functions", rank: "ranks"};
 const MOST_WINDOWS = 200;
 
 export class JobPage {

@@ -88,7 +88,7 @@ export class RankView {
       ),
       card(
         "Where its step goes",
-        functionsBeside(answer, "", MOST_FUNCTIONS),
+        functionsBeside(answer, {job, most: MOST_FUNCTIONS, innocent: !late}),
         el(
           "a",
           {

@@ -1,19 +1,23 @@
 // The address of what is shown, behind the '#': names of jobs do not reach the server's log, and
 // back, forward and a copied link lead to the same place.
 //   #/jobs   #/findings   #/node
-//   #/job/NAME  #/job/NAME/finding/ID  #/job/NAME/heatmap  .../ranks  .../rank/17  .../waits
+//   #/job/NAME  #/job/NAME/finding/ID  #/job/NAME/heatmap  .../functions  .../function/ID
+//   .../ranks  .../rank/17  .../waits
 //   .../links  .../quality      each with ?window=steps-12&rank=17&metric=beta ...
 
 export const TABS = [
   "overview",
   "finding",
   "heatmap",
+  "functions",
+  "function",
   "ranks",
   "rank",
   "waits",
   "links",
   "quality",
 ];
+const WITH_ITEM = ["finding", "function", "rank"];
 
 function decode(part) {
   try {
@@ -37,7 +41,7 @@ export function parseRoute(hash) {
     return {page: parts[0], query};
   }
   const [page, job, tab = "overview", item] = parts;
-  const wantsItem = tab === "finding" || tab === "rank";
+  const wantsItem = WITH_ITEM.includes(tab);
   const wellFormed =
     page === "job" &&
     job &&

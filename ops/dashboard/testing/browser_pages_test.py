@@ -109,6 +109,20 @@ class Pages(BrowserCase):
     def test_rank(self):
         self.look_at("rank", hash_of(SLOW, "rank", 17), "Rank 17", "node0002", "+36.4 ms")
 
+    def test_functions(self):
+        self.look_at(
+            "functions",
+            hash_of(SLOW, "functions"),
+            "tokenizer.py(118): normalize_unicode",
+            "36.8 ms",
+        )
+
+    def test_function(self):
+        function = self.node.jobs[SLOW].functions[-1].id
+        self.look_at(
+            "function", hash_of(SLOW, "function", function), "Slowest for their role", "+36.4 ms"
+        )
+
     def test_waits(self):
         self.look_at(
             "waits", hash_of(SLOW, "waits"), "63 ranks wait in the end for rank 17", "pp_forward"
@@ -172,6 +186,16 @@ class Ways(BrowserCase):
         expect(page.get_by_role("heading", name="What to do next")).to_be_visible()
         page.go_forward()
         expect(page.get_by_role("heading", name="Rank 17")).to_be_visible()
+
+    def test_a_function_is_followed_through_the_ranks_and_the_windows(self):
+        page = self.open(hash_of(SLOW, "rank", 17))
+        page.get_by_role("link", name="tokenizer.py(118): normalize_unicode").click()
+        expect(page.get_by_role("heading", name="Over the ranks")).to_be_visible()
+        expect(page.locator("main")).to_contain_text("rank 17")
+        self.assertIn("rank=17", page.url)
+        page.get_by_role("link", name="‹ All functions").click()
+        page.get_by_role("link", name="fused_adamw").click()
+        expect(page.locator(".view-title")).to_contain_text("fused_adamw")
 
     def test_keys_alone_lead_to_a_finding(self):
         page = self.open(hash_of(SLOW))
