@@ -25,10 +25,13 @@ function difference(row) {
     : row.critical_ns_per_step - row.peers_critical_ns_per_step;
 }
 
-// What differs most first, then what takes longest.
-function ordered(functions) {
-  const weight = row =>
-    Math.abs(difference(row) ?? row.critical_ns_per_step) * 4 + row.critical_ns_per_step / 8;
+// What differs by more than noise first, then what takes longest.
+function ordered(functions, longest) {
+  const weight = row => {
+    const more = Math.abs(difference(row) ?? 0);
+    const differs = more > 0.05 * (row.peers_critical_ns_per_step ?? 0) && more > 0.01 * longest;
+    return differs ? longest + more : row.critical_ns_per_step;
+  };
   return [...functions].sort((a, b) => weight(b) - weight(a));
 }
 
@@ -79,11 +82,13 @@ export function functionsBeside(answer, options) {
   const kind = innocent ? "of-rank" : "of-culprit";
   const query = {window: answer.window, rank: answer.rank.rank};
   const href = item => hrefOf({page: "job", job, tab: "function", item, query});
-  const rows = ordered(answer.functions);
-  if (rows.length === 0) return empty("No functions are held for this rank", "");
+  if (answer.functions.length === 0) return empty("No functions are held for this rank", "");
   const longest = Math.max(
-    ...rows.map(row => Math.max(row.critical_ns_per_step, row.peers_critical_ns_per_step ?? 0)),
+    ...answer.functions.map(row =>
+      Math.max(row.critical_ns_per_step, row.peers_critical_ns_per_step ?? 0),
+    ),
   );
+  const rows = ordered(answer.functions, longest);
   const heads = [
     ["Function, time a step", ""],
     ["", "bar-cell"],

@@ -27,7 +27,7 @@ export function barPair(culprit, peers, threshold = 0, most = 0, kind = "of-culp
   );
 }
 
-function row(measure) {
+function row(measure, [whose, others]) {
   const value = number => measured(number, measure.unit);
   return el(
     "tr",
@@ -40,8 +40,8 @@ function row(measure) {
         ? null
         : barPair(measure.culprit, measure.peers, measure.threshold),
     ),
-    el("td", {class: "number culprit-text", "data-title": "Culprit"}, value(measure.culprit)),
-    el("td", {class: "number", "data-title": "Peers"}, value(measure.peers)),
+    el("td", {class: "number culprit-text", "data-title": whose}, value(measure.culprit)),
+    el("td", {class: "number", "data-title": others}, value(measure.peers)),
     el(
       "td",
       {class: `number quiet ${measure.threshold > 0 ? "" : "none"}`, "data-title": "Threshold"},
@@ -51,12 +51,19 @@ function row(measure) {
   );
 }
 
+// Of findings that blame nobody: what is measured, beside what it is compared with.
+function words(finding) {
+  if (finding.culprits?.length > 0) return ["Culprit", "Peers"];
+  return finding.kind === "regression" ? ["Now", "Before"] : ["Measured", "Compared with"];
+}
+
 export function evidenceTable(finding) {
+  const [whose, others] = words(finding);
   const heads = [
     ["Measure", ""],
     ["", "bar-cell"],
-    ["Culprit", "number"],
-    ["Peers", "number"],
+    [whose, "number"],
+    [others, "number"],
     ["Threshold", "number"],
     ["Samples", "number"],
   ];
@@ -66,7 +73,7 @@ export function evidenceTable(finding) {
     el(
       "table",
       {class: "grid evidence"},
-      el("caption", {class: "unseen"}, "Evidence: the culprit against its peers"),
+      el("caption", {class: "unseen"}, "Evidence"),
       el(
         "thead",
         null,
@@ -78,20 +85,24 @@ export function evidenceTable(finding) {
           ),
         ),
       ),
-      el("tbody", null, finding.evidence.slice(0, 40).map(row)),
+      el(
+        "tbody",
+        null,
+        finding.evidence.slice(0, 40).map(one => row(one, [whose, others])),
+      ),
     ),
-    legend(true),
+    legend(true, "of-culprit", whose.toLowerCase(), others.toLowerCase()),
   );
 }
 
-export function legend(withThreshold, kind = "of-culprit", whose = "culprit") {
+export function legend(withThreshold, kind, whose, others = "its peers (median)") {
   return el(
     "p",
     {class: "legend"},
     el("span", {class: `key ${kind}`}),
     whose,
     el("span", {class: "key of-peers"}),
-    "its peers (median)",
+    others,
     withThreshold ? [el("span", {class: "key tick"}), "threshold"] : null,
   );
 }

@@ -76,6 +76,13 @@ export class FindingView {
         ),
         el("h2", {class: "finding-sentence"}, sentence(finding.title, 900)),
         el("p", {class: "quiet"}, who(finding)),
+        this.#windowOf(finding) === this.#route.query.window
+          ? null
+          : el(
+              "p",
+              {class: "quiet small"},
+              `It is resolved: what follows is of its last window, ${this.#windowOf(finding)}.`,
+            ),
         annotation(finding),
         el(
           "div",
@@ -123,10 +130,13 @@ export class FindingView {
         ),
       ),
       finding.evidence?.length > 0
-        ? card("The culprit against its peers", evidenceTable(finding))
+        ? card(
+            culpritRanks(finding).length > 0 ? "The culprit against its peers" : "Evidence",
+            evidenceTable(finding),
+          )
         : null,
       this.#sideBySide(finding, culpritRanks(finding)) ?? "",
-      this.#chain(),
+      culpritRanks(finding).length > 0 || finding.chain?.length > 0 ? this.#chain() : "",
       el(
         "section",
         {class: "card"},

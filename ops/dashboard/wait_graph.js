@@ -9,6 +9,8 @@ import {layersOf} from "./wait_edges.js";
 const NODE = {width: 138, height: 40};
 const GAP = {x: 118, y: 12};
 const MARGIN = 8;
+const MOST_NAMED = 4;
+const MOST_ROOTS = 6;
 
 function place(layers) {
   const tallest = Math.max(...layers.map(layer => layer.length));
@@ -99,10 +101,20 @@ function labels(layers) {
   });
 }
 
+// "rank 17"; "ranks 4,096, 4,097 and 6 more".
+function named(ranks) {
+  if (ranks.length === 1) return `rank ${count(ranks[0])}`;
+  const shown = ranks.slice(0, ranks.length > MOST_NAMED ? MOST_NAMED - 1 : MOST_NAMED);
+  const more = ranks.length - shown.length;
+  const names = shown.map(count);
+  const last = more > 0 ? `${more} more` : names.pop();
+  return `ranks ${names.join(", ")} and ${last}`;
+}
+
 // options: {job, roots, cost, empty, atLeast: whether smaller waits were left out}
 export function waitGraph(edges, options) {
   if (edges.length === 0 || options.roots.length === 0) return empty(options.empty, "");
-  const layers = layersOf(edges, options.roots.slice(0, 6));
+  const layers = layersOf(edges, options.roots.slice(0, MOST_ROOTS));
   const {width, height} = place(layers);
   const {most, of} = widths(layers);
   const top = 18;
@@ -157,7 +169,7 @@ export function waitGraph(edges, options) {
       null,
       `${options.atLeast ? "At least " : ""}${count(waiting)} ` +
         `${waiting === 1 ? "rank waits" : "ranks wait"} in the end for ` +
-        `rank ${options.roots.slice(0, 6).join(", ")}`,
+        named(options.roots),
       options.cost ? `; ${options.cost}.` : ".",
     ),
     el(

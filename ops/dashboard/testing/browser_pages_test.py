@@ -97,6 +97,30 @@ class Pages(BrowserCase):
             "silent in this window",
         )
 
+    def test_finding_of_many(self):
+        self.look_at(
+            "finding-10000",
+            hash_of(MANY, "finding", self.finding_of(MANY)),
+            "8 ranks on node0512",
+            "in the end for ranks 4,096, 4,097, 4,098 and 5 more",
+            "9,992 ranks held up",
+        )
+
+    def test_finding_that_blames_nobody(self):
+        regression = self.node.jobs[SLOW].findings[1]["id"]
+        self.look_at(
+            "finding-regression",
+            hash_of(SLOW, "finding", regression),
+            "Before",
+            "nobody is to blame",
+        )
+
+    def test_resolved_finding(self):
+        resolved = self.node.jobs[SLOW].findings[2]["id"]
+        self.look_at(
+            "finding-resolved", hash_of(SLOW, "finding", resolved), "its last window, steps-54"
+        )
+
     def test_heat_map(self):
         self.look_at("heatmap", hash_of(SLOW, "heatmap"), "What stands out most", "+36.4 ms")
 

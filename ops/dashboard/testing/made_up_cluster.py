@@ -160,6 +160,11 @@ def many_ranks(now):
         silent=[777, 7778],
         windows_held=6,
         newest_index=1440,
+        waits=[
+            (rank, 4096 + rank % 8, int(166 * MS) - rank, "world", False)
+            for rank in range(10_000)
+            if rank not in slow_host
+        ],
         faults=[
             Fault(slow_host, functions[2].name, int(5.2 * MS), 1436),
             Fault([8191], functions[9].name, int(3.1 * MS), 1438),
