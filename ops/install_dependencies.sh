@@ -40,6 +40,8 @@ packages=(
   zlib1g-dev
 )
 test_packages=(
+  chromium
+  fonts-liberation
   kcat
   maven
   openjdk-17-jre-headless
@@ -47,6 +49,7 @@ test_packages=(
   python3-confluent-kafka
   python3-flatbuffers
   python3-jsonschema
+  python3-venv
 )
 developer_packages=(
   ccache

@@ -65,7 +65,10 @@ ONLY = (
     (r'[<"]boost/(?:asio|beast)', ("ops/rest/session.h",)),
     (r'[<"]prometheus/', ("ops/metrics/node_metrics.cc",)),
     (r'[<"]simdjson', ("producers/import/",)),
-    (r'[<"](?:zlib|libdeflate|isa-l/|igzip)', ("producers/import/", "ops/rest/gzip_text.cc")),
+    (
+        r'[<"](?:zlib|libdeflate|isa-l/|igzip)',
+        ("producers/import/", "ops/rest/gzip_text.cc", "ops/dashboard/assets_test.cc"),
+    ),
     (r'[<"](?:cupti|cuda)\w*\.h', ("producers/cupti/real_cupti_api.cc",)),
 )
 THREAD = re.compile(r"\bstd::(?:thread|jthread|async)\b|\bpthread_create\b")

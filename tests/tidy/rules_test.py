@@ -198,9 +198,9 @@ class Tree(unittest.TestCase):
                 file = pathlib.Path(root, path)
                 file.parent.mkdir(exist_ok=True)
                 file.write_bytes(content)
-            self.assertEqual(tidy.read_tree(root), {"schemas/a.h": "// A.\n"})
+            self.assertEqual(tidy.read_tree(root), {"c.bin": "", "schemas/a.h": "// A.\n"})
             with unittest.mock.patch.dict("os.environ", {"PATH": ""}):  # a bare machine, on which git is not installed
-                self.assertEqual(tidy.read_tree(root), {"schemas/a.h": "// A.\n"})
+                self.assertEqual(tidy.read_tree(root), {"c.bin": "", "schemas/a.h": "// A.\n"})
 
     def test_digit_separators_and_raw_strings(self):
         code = "int a = 65'536; char b = '}'; auto c = R\"x({ // )\" })x\"; // {\n"

@@ -19,7 +19,7 @@ def list_by_git(root):
 
 
 def read_tree(root):
-    """Every text file that belongs to the repository. Without git: all but build folders and hidden ones."""
+    """Every file that belongs to the repository, those that are no text as empty. Without git: all but build folders and hidden ones."""
     paths = list_by_git(root)
     if paths is None:
         files = (path.relative_to(root) for path in pathlib.Path(root).rglob("*") if path.is_file())
@@ -30,8 +30,7 @@ def read_tree(root):
         if not file.is_file():  # deleted, but not yet from the index
             continue
         content = file.read_bytes()
-        if b"\0" not in content:
-            tree[path] = content.decode(errors="replace")
+        tree[path] = "" if b"\0" in content else content.decode(errors="replace")
     return tree
 
 

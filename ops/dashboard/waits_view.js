@@ -1,0 +1,172 @@
+// Who waited for whom in a window: the graph, and the largest waits one by one.
+import {get, path} from "./api.js";
+import {el, table} from "./dom.js";
+import {empty} from "./page_states.js";
+import {name} from "./printable.js";
+import {hrefOf} from "./route.js";
+import {card, Section} from "./section.js";
+import {count, duration, plural} from "./units.js";
+import {connectedWaits, rootsOf, waitEdges} from "./wait_edges.js";
+import {waitGraph} from "./wait_graph.js";
+
+const MOST_ROWS = 20;
+
+const COLUMNS = [{title: "Waits"}, {title: "For"}, {title: "Wait", class: "number"}, {title: "In"}];
+const OF_COMMUNICATORS = [
+  {title: "Communicator"},
+  {title: "Members", class: "number"},
+  {title: "Operations", class: "number"},
+  {title: "Wait", class: "number"},
+  {title: "Transfer", class: "number"},
+  {title: "Waited for most"},
+];
+
+export class WaitsView {
+  #route;
+  #waits;
+  #communicators;
+
+  constructor(route) {
+    this.#route = route;
+    const query = () => ({window: this.#route.query.window});
+    this.#waits = new Section(
+      signal => get(path("jobs", route.job, "waits"), {...query(), limit: 2000}, signal),
+      (answer, body) => this.#renderWaits(answer, body),
+    );
+    this.#communicators = new Section(
+      signal => get(path("jobs", route.job, "communicators"), {...query(), limit: 100}, signal),
+      (answer, body) => this.#renderCommunicators(answer, body),
+    );
+    this.node = el(
+      "div",
+      {class: "stack"},
+      card("Who waits for whom", this.#waits.node),
+      card("Communicators", this.#communicators.node),
+    );
+    this.refresh();
+  }
+
+  #rank(rank) {
+    return el(
+      "a",
+      {
+        href: hrefOf({
+          page: "job",
+          job: this.#route.job,
+          tab: "rank",
+          item: rank,
+          query: {window: this.#route.query.window},
+        }),
+      },
+      `rank ${count(rank)}`,
+    );
+  }
+
+  #renderWaits(answer, body) {
+    const edges = waitEdges(answer);
+    if (edges.length === 0) {
+      body.append(empty("Nobody waits", "No rank waited for another in this window."));
+      return;
+    }
+    const roots = rootsOf(edges);
+    body.append(
+      waitGraph(connectedWaits(edges, roots), {
+        job: this.#route.job,
+        roots,
+        cost: "",
+        atLeast: answer.omitted > 0,
+        empty: "The waits lead to nobody in particular: they are spread over all ranks.",
+      }),
+      el("h3", null, "Largest waits"),
+      el(
+        "div",
+        {class: "scroll", tabindex: "0", role: "region", "aria-label": "Largest waits"},
+        table(
+          "Largest waits",
+          COLUMNS,
+          answer.waits
+            .slice(0, MOST_ROWS)
+            .map(wait => [
+              this.#rank(wait.waiting),
+              this.#rank(wait.waited_for),
+              duration(wait.wait_ns),
+              [
+                name(wait.communicator, {longest: 60}),
+                wait.point_to_point ? el("span", {class: "tag"}, "point to point") : null,
+              ],
+            ]),
+        ),
+      ),
+      answer.waits.length + answer.omitted > MOST_ROWS
+        ? el(
+            "p",
+            {class: "quiet small"},
+            `${plural(answer.waits.length + answer.omitted - MOST_ROWS, "smaller wait")} left out.`,
+          )
+        : "",
+    );
+  }
+
+  #renderCommunicators({communicators}, body) {
+    if (communicators.length === 0) {
+      body.append(empty("No collectives were seen in this window", ""));
+      return;
+    }
+    body.append(
+      el(
+        "div",
+        {class: "scroll", tabindex: "0", role: "region", "aria-label": "Communicators"},
+        table(
+          "Communicators",
+          OF_COMMUNICATORS,
+          communicators.map(one => [
+            [
+              name(one.name || one.communicator, {longest: 60}),
+              one.description
+                ? el("span", {class: "tag"}, name(one.description, {longest: 40}))
+                : null,
+            ],
+            one.missing > 0
+              ? el("span", {class: "warn"}, `${count(one.members)}, ${count(one.missing)} silent`)
+              : count(one.members),
+            one.incomplete > 0
+              ? el(
+                  "span",
+                  {class: "warn"},
+                  `${count(one.operations)}, ${count(one.incomplete)} never joined`,
+                )
+              : count(one.operations),
+            duration(one.wait_ns),
+            duration(one.transfer_ns),
+            one.culprit
+              ? [
+                  this.#rank(one.culprit.rank),
+                  el(
+                    "div",
+                    {class: "quiet small"},
+                    `last in ${count(one.culprit.arrived_last)}, ` +
+                      `${duration(one.culprit.caused_wait_ns)} of waits`,
+                  ),
+                ]
+              : "–",
+          ]),
+        ),
+      ),
+    );
+  }
+
+  update(route) {
+    this.#route = route;
+    this.refresh();
+  }
+
+  refresh() {
+    this.#waits.renew();
+    this.#communicators.renew();
+  }
+
+  dispose() {
+    this.#waits.dispose();
+    this.#communicators.dispose();
+  }
+}
