@@ -48,6 +48,7 @@ std::shared_ptr<const CachedResponse> Finish(HttpResponse response) {
 
 RestService::RestService(const RestSources& sources, GateOptions gate)
     : sources_(sources), gate_(std::move(gate)) {
+  AddDashboardRoutes(router_);
   AddStatusRoutes(router_, sources_);
   AddJobRoutes(router_, sources_);
   AddStepRoutes(router_, sources_);

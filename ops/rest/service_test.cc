@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "ops/dashboard/assets.h"
 #include "ops/rest/openapi.h"
 #include "ops/rest/testing/shown_job.h"
 
@@ -55,8 +56,10 @@ TEST_F(RestServiceTest, EveryPathOfTheDocumentHasARouteAndTheOtherWayRound) {
     for (const auto& [method, operation] : methods.items()) documented.insert(method + " " + path);
   }
   std::set<std::string> routed;
-  for (const Route& route : service_.router().routes())
+  for (const Route& route : service_.router().routes()) {
+    if (FindAsset(route.Pattern()) != nullptr) continue;  // the dashboard is no part of the API
     routed.insert((route.method == HttpMethod::kPost ? "post " : "get ") + route.Pattern());
+  }
   EXPECT_EQ(documented, routed);
 }
 
@@ -185,6 +188,18 @@ TEST_F(RestServiceTest, HealthAndReadiness) {
   job_.node.healthy = false;
   job_.node.reasons = {"diagnose could not use 9 % of its records"};
   EXPECT_EQ(StatusOf("/healthz"), 503);
+}
+
+TEST_F(RestServiceTest, TheDashboardLoadsNothingFromElsewhere) {
+  for (const Asset& asset : Assets()) {
+    const auto page = Ask(std::string(asset.path));
+    EXPECT_EQ(page->response.status, 200);
+    EXPECT_EQ(*page->response.body, asset.bytes);
+    EXPECT_EQ(page->response.content_type, asset.content_type);
+    ASSERT_THAT(page->response.headers, SizeIs(1));
+    EXPECT_THAT(page->response.headers[0].second, HasSubstr("default-src 'none'"));
+  }
+  EXPECT_EQ(StatusOf("/assets/nothing.js"), 404);
 }
 
 TEST_F(RestServiceTest, WhatCannotBeAnsweredIsAProblem) {

@@ -18,4 +18,6 @@ void AddFindingRoutes(Router& router, const RestSources& sources);       // find
 void AddControlRoutes(Router& router, const RestSources& sources);       // control actions, audit
 void AddStatusRoutes(Router& router, const RestSources& sources);        // health, status, openapi
 
+void AddDashboardRoutes(Router& router);  // its files
+
 }  // namespace eroica

@@ -1,0 +1,61 @@
+// eroica token: makes a token for REST and the line of the token file that takes it.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/cli/commands.h"
+#include "ops/cli/exit_code.h"
+#include "ops/rest/tokens.h"
+
+namespace eroica {
+namespace {
+
+struct TokenFlags {
+  std::string name;
+  std::vector<std::string> scopes = {"read"};
+};
+
+absl::Status Make(const TokenFlags& flags) {
+  Scopes scopes;
+  for (const std::string& scope : flags.scopes)
+    (scope == "read" ? scopes.read : scopes.control) = true;
+  const absl::StatusOr<NewToken> made = MakeToken(flags.name, scopes);
+  if (!made.ok()) return made.status();
+  // The line can be redirected into the file, and the token is seen by whoever made it alone.
+  std::cerr << fmt::format("token for {}, shown this once: {}\n", flags.name, made->token);
+  std::cout << made->line << std::endl;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTokenCommand(CLI::App& app, int* exit_code) {
+  auto flags = std::make_shared<TokenFlags>();
+  CLI::App* command =
+      app.add_subcommand("token", "Make a token for a node's REST and its line of the token file");
+  command->add_option("--name", flags->name, "Whose it is: stands in the audit")
+      ->type_name("NAME")
+      ->required();
+  command->add_option("--scope", flags->scopes, "What it allows")
+      ->type_name("read,control")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"read", "control"}))
+      ->capture_default_str();
+  command->footer(
+      "Examples:\n"
+      "  eroica token --name grafana >> tokens                        may read\n"
+      "  eroica token --name oncall --scope read,control >> tokens    and acknowledge, mute, "
+      "capture\n"
+      "  eroica node --recording recording/ --set rest.token_file=tokens\n\n"
+      "The token is printed on standard error, its line (a SHA-256, no secret) on standard "
+      "output.\nExit codes: 0 made, 2 error.");
+  command->callback([flags, exit_code] {
+    const absl::Status status = Make(*flags);
+    *exit_code = status.ok() ? kExitNothingFound : ExitWithError(status);
+  });
+}
+
+}  // namespace eroica
