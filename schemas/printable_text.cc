@@ -85,6 +85,11 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
+size_t CharacterCount(std::string_view text) {
+  const auto begins_one = [](char byte) { return (byte & 0xc0) != 0x80; };
+  return static_cast<size_t>(std::ranges::count_if(text, begins_one));
+}
+
 std::string Printable(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());

@@ -20,6 +20,9 @@ std::string PrintableJson(std::string_view json);
 // Whether it is UTF-8 as a whole: no overlong forms, no surrogates, nothing beyond Unicode.
 bool IsUtf8(std::string_view text);
 
+// How many characters a text of UTF-8 has.
+size_t CharacterCount(std::string_view text);
+
 // For keys, identities and URIs: the bytes of what Printable would not show, and '%', as %1B.
 // Different texts stay different.
 std::string PercentEncoded(std::string_view text);

@@ -71,5 +71,10 @@ TEST(IsUtf8Test, TakesTextAndRefusesWhatOnlyLooksLikeIt) {
   EXPECT_FALSE(IsUtf8("\xe2\x82")) << "cut";
 }
 
+TEST(CharacterCountTest, CountsCharactersAndNotBytes) {
+  EXPECT_EQ(CharacterCount(""), 0U);
+  EXPECT_EQ(CharacterCount("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"), 4U);
+}
+
 }  // namespace
 }  // namespace eroica

@@ -4,7 +4,10 @@
 #include <absl/time/time.h>
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "ops/rest/problem.h"
+#include "schemas/printable_text.h"
 
 namespace eroica {
 
@@ -22,23 +25,24 @@ const nlohmann::json* Body::Take(const std::string& name) {
   return field == json_.end() ? nullptr : &*field;
 }
 
-std::optional<std::string> Body::Text(const std::string& name, size_t bytes_max) {
+std::optional<std::string> Body::Text(const std::string& name, size_t characters_max) {
   const nlohmann::json* field = Take(name);
   if (field == nullptr) return std::nullopt;
-  if (field->is_string() && field->get_ref<const std::string&>().size() <= bytes_max)
+  if (field->is_string() && CharacterCount(field->get_ref<const std::string&>()) <= characters_max)
     return field->get<std::string>();
-  Fail(fmt::format("{} must be a text of at most {} bytes", name, bytes_max));
+  Fail(fmt::format("{} must be a text of at most {} characters", name, characters_max));
   return std::nullopt;
 }
 
 std::optional<int64_t> Body::Integer(const std::string& name, int64_t min, int64_t max) {
   const nlohmann::json* field = Take(name);
   if (field == nullptr) return std::nullopt;
-  // What does not fit into 64 bits with a sign is read as a number of another kind.
-  if (field->is_number_integer() &&
-      !(field->is_number_unsigned() && field->get<uint64_t>() > static_cast<uint64_t>(max))) {
-    const auto value = field->get<int64_t>();
-    if (value >= min && value <= max) return value;
+  // JSON knows numbers alone: 60.0 is 60. All bounds are such that a double holds them.
+  if (field->is_number()) {
+    const auto value = field->get<double>();
+    if (value >= static_cast<double>(min) && value <= static_cast<double>(max) &&
+        value == std::floor(value))
+      return static_cast<int64_t>(value);
   }
   Fail(fmt::format("{} must be a whole number from {} to {}", name, min, max));
   return std::nullopt;

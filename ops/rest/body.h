@@ -18,10 +18,11 @@ class Body {
   // An empty body is an empty object.
   explicit Body(const HttpRequest& request);
 
-  std::optional<std::string> Text(const std::string& name, size_t bytes_max);
+  std::optional<std::string> Text(const std::string& name, size_t characters_max);
   std::optional<int64_t> Integer(const std::string& name, int64_t min, int64_t max);
   std::optional<int64_t> TimeMs(const std::string& name);  // RFC 3339
   bool Flag(const std::string& name);                      // false where it is not given
+  bool Has(const std::string& name) const { return json_.contains(name); }
 
   void Require(bool given, const std::string& name);
   void Fail(const std::string& what);

@@ -91,15 +91,15 @@ TEST_F(ControlTest, AJobIsAskedForMore) {
 TEST_F(ControlTest, WrongBodiesDoNothing) {
   for (const std::string body :
        {"", "[]", "{", "{\"level\":3,\"first_step\":1,\"last_step\":2}",
-        "{\"level\":1,\"first_step\":2,\"last_step\":1}", "{\"level\":1,\"first_step\":2}",
-        "{\"level\":\"1\",\"first_step\":1,\"last_step\":2}",
+        "{\"level\":1,\"first_step\":2}", "{\"level\":\"1\",\"first_step\":1,\"last_step\":2}",
         "{\"level\":1,\"first_step\":-1,\"last_step\":2}",
         "{\"level\":1,\"first_step\":1,\"last_step\":18446744073709551615}",
         "{\"level\":1.5,\"first_step\":1,\"last_step\":2}",
         "{\"level\":1,\"first_step\":1,\"last_step\":2,\"more\":1}", "{\"off\":true,\"level\":1}",
-        "{\"off\":\"yes\"}",
+        "{\"off\":\"yes\"}", "{\"off\":false}",
         "{\"level\":1,\"first_step\":1,\"last_step\":2,\"expires_minutes\":0}"})
     EXPECT_EQ(StatusOf(kCapture, body), 400) << body;
+  EXPECT_EQ(StatusOf(kCapture, R"({"level":1,"first_step":2,"last_step":1})"), 422);
   EXPECT_EQ(StatusOf(kFinding + "/mute", "{}"), 400);
   EXPECT_EQ(StatusOf(kFinding + "/mute", R"({"minutes":0})"), 400);
   EXPECT_EQ(StatusOf(kFinding + "/acknowledge", R"({"note":7})"), 400);

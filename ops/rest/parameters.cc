@@ -9,6 +9,7 @@
 
 #include "ops/rest/problem.h"
 #include "schemas/check.h"
+#include "schemas/printable_text.h"
 
 namespace eroica {
 namespace {
@@ -28,6 +29,14 @@ const std::string& Parameters::Name(std::string_view name) const {
   const auto argument = arguments_.find(name);
   EROICA_CHECK(argument != arguments_.end());  // the route has no such name
   return argument->second;
+}
+
+const std::string& Parameters::JobName() {
+  constexpr size_t kCharactersMax = 1'024;
+  const std::string& job = Name("job");
+  if (CharacterCount(job) > kCharactersMax)
+    Fail(fmt::format("the name of a job has at most {} characters", kCharactersMax));
+  return job;
 }
 
 uint64_t Parameters::HexName(std::string_view name, size_t digits) {
@@ -53,10 +62,10 @@ std::optional<std::string> Parameters::Take(const std::string& name) {
   return parameter->second;
 }
 
-std::optional<std::string> Parameters::Text(const std::string& name, size_t bytes_max) {
+std::optional<std::string> Parameters::Text(const std::string& name, size_t characters_max) {
   std::optional<std::string> text = Take(name);
-  if (text && (text->empty() || text->size() > bytes_max)) {
-    Fail(fmt::format("{} must be of 1 to {} bytes", name, bytes_max));
+  if (text && (text->empty() || CharacterCount(*text) > characters_max)) {
+    Fail(fmt::format("{} must be of 1 to {} characters", name, characters_max));
     return std::nullopt;
   }
   return text;

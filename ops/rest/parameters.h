@@ -26,11 +26,12 @@ class Parameters {
 
   // Of the path.
   const std::string& Name(std::string_view name) const;
+  const std::string& JobName();  // {job}
   uint64_t HexName(std::string_view name, size_t digits);
   int64_t IntegerName(std::string_view name, int64_t max);
 
   // Of the query. Nothing, or the default, where it is not given or wrong.
-  std::optional<std::string> Text(const std::string& name, size_t bytes_max);
+  std::optional<std::string> Text(const std::string& name, size_t characters_max);
   int64_t Integer(const std::string& name, int64_t otherwise, int64_t min, int64_t max);
   std::optional<int64_t> OptionalInteger(const std::string& name, int64_t min, int64_t max);
   std::optional<int64_t> TimeMs(const std::string& name);  // RFC 3339

@@ -5,6 +5,8 @@
 #include <absl/time/time.h>
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "schemas/printable_text.h"
 
 namespace eroica {
@@ -37,20 +39,21 @@ Page ReadPage(Parameters& parameters) {
             .after = std::nullopt};
   const std::optional<std::string> cursor = parameters.Text("cursor", kCursorBytesMax);
   if (!cursor) return page;
-  std::string text;
-  const bool decoded = absl::WebSafeBase64Unescape(*cursor, &text);
-  const size_t colon = text.find(':');
-  if (!decoded || colon == std::string::npos ||
-      !absl::SimpleAtoi(text.substr(0, colon), &page.place)) {
+  const size_t dot = cursor->find('.');
+  std::string key;
+  if (!cursor->starts_with('c') || dot == std::string::npos ||
+      !absl::SimpleAtoi(cursor->substr(1, dot - 1), &page.place)) {
     parameters.Fail("cursor is none of ours: give next_cursor of the page before, as it is");
-    return page;
+  } else if (absl::WebSafeBase64Unescape(cursor->substr(dot + 1), &key)) {
+    page.after = std::move(key);
+  } else {
+    page.after = "";  // an item that is gone
   }
-  page.after = text.substr(colon + 1);
   return page;
 }
 
 std::string CursorOf(size_t place, std::string_view key) {
-  return absl::WebSafeBase64Escape(fmt::format("{}:{}", place, key));
+  return fmt::format("c{}.{}", place, absl::WebSafeBase64Escape(std::string(key)));
 }
 
 }  // namespace eroica

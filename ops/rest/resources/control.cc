@@ -14,7 +14,7 @@
 namespace eroica {
 namespace {
 
-constexpr size_t kNoteBytesMax = 2'000;
+constexpr size_t kNoteCharactersMax = 2'000;
 constexpr int64_t kMsPerMinute = 60'000;
 constexpr int64_t kNsPerMs = 1'000'000;
 
@@ -37,7 +37,7 @@ HttpResponse Annotate(const RestSources& sources, const HttpRequest& request,
                    .by = request.caller.name,
                    .action = action,
                    .target = parameters.Name("finding"),
-                   .detail = body.Text("note", kNoteBytesMax).value_or("")};
+                   .detail = body.Text("note", kNoteCharactersMax).value_or("")};
   if (action == AuditAction::kMute) {
     constexpr int64_t kYearMinutes = 365 * 24 * 60;
     const std::optional<int64_t> minutes = body.Integer("minutes", 1, kYearMinutes);
@@ -64,38 +64,40 @@ void AddAnnotation(Router& router, const RestSources& sources, const std::string
 // What the body asks of the job's producers; its errors are in the body.
 Control ReadCapture(Body& body, const RestSources& sources, const HttpRequest& request,
                     const std::string& job) {
-  constexpr int64_t kStepMax = int64_t{1} << 53;  // what JSON's numbers hold for sure
+  constexpr int64_t kStepMax = (int64_t{1} << 53) - 1;  // what JSON's numbers hold for sure
   constexpr int64_t kWeekMinutes = 7 * 24 * 60;
   constexpr int64_t kHourMinutes = 60;
-  const bool off = body.Flag("off");
+  const int64_t minutes = body.Integer("expires_minutes", 1, kWeekMinutes).value_or(kHourMinutes);
+  Control control{.job = JobId(job),
+                  .requester = request.caller.name,
+                  .expires_at_ns = (sources.wall_clock_ms() + minutes * kMsPerMinute) * kNsPerMs};
+  if (body.Has("off")) {
+    if (!body.Flag("off")) body.Fail("off is true, or left out");
+    control.capture_level = CaptureLevel::kOff;
+    return control;
+  }
   const std::optional<int64_t> level = body.Integer("level", 0, kCaptureLevelCount - 1);
   const std::optional<int64_t> first = body.Integer("first_step", 0, kStepMax);
   const std::optional<int64_t> last = body.Integer("last_step", 0, kStepMax);
-  const int64_t minutes = body.Integer("expires_minutes", 1, kWeekMinutes).value_or(kHourMinutes);
-  if (off && (level || first || last))
-    body.Fail("off stands without level, first_step and last_step");
-  if (!off) {
-    body.Require(level.has_value(), "level (or off)");
-    body.Require(first.has_value(), "first_step");
-    body.Require(last.has_value(), "last_step");
-  }
-  if (first && last && *last < *first) body.Fail("last_step lies before first_step");
-  return {.job = JobId(job),
-          .capture_level = off ? CaptureLevel::kOff : static_cast<CaptureLevel>(level.value_or(0)),
-          .first_step = first.value_or(0),
-          .last_step = last.value_or(0),
-          .requester = request.caller.name,
-          .expires_at_ns = (sources.wall_clock_ms() + minutes * kMsPerMinute) * kNsPerMs};
+  body.Require(level.has_value(), "level (or off)");
+  body.Require(first.has_value(), "first_step");
+  body.Require(last.has_value(), "last_step");
+  control.capture_level = static_cast<CaptureLevel>(level.value_or(0));
+  control.first_step = first.value_or(0);
+  control.last_step = last.value_or(0);
+  return control;
 }
 
 HttpResponse Capture(const RestSources& sources, const HttpRequest& request,
                      const PathArguments& arguments) {
   Parameters parameters(request, arguments);
   Body body(request);
-  const std::string job = parameters.Name("job");
+  const std::string job = parameters.JobName();
   const Control control = ReadCapture(body, sources, request, job);
   if (auto refused = parameters.Refuse()) return *refused;
   if (auto refused = body.Refuse()) return *refused;
+  if (control.last_step < control.first_step)
+    return Problem(ProblemType::kUnprocessable, "last_step lies before first_step", request.target);
   const std::string asked =
       control.capture_level == CaptureLevel::kOff
           ? "off"

@@ -7,7 +7,8 @@
 namespace eroica {
 namespace {
 
-constexpr size_t kNameBytesMax = 1'024;
+constexpr size_t kJobCharactersMax = 1'024;
+constexpr size_t kReplayCharactersMax = 256;
 
 // The names of an enum of which all values from 0 to count - 1 are known.
 template <typename Enum>
@@ -21,7 +22,7 @@ std::vector<std::string> NamesOf(int count) {
 
 FindingQuery ReadStreamQuery(Parameters& parameters) {
   FindingQuery query;
-  query.job = parameters.Text("job", kNameBytesMax).value_or("");
+  query.job = parameters.Text("job", kJobCharactersMax).value_or("");
   if (const auto severity = parameters.Choice("severity", NamesOf<Severity>(kSeverityCount)))
     query.severity_min = static_cast<Severity>(*severity);
   return query;
@@ -40,7 +41,7 @@ FindingQuery ReadFindingQuery(Parameters& parameters) {
     query.rank = static_cast<int32_t>(*rank);
   query.since_ms = parameters.TimeMs("since");
   query.until_ms = parameters.TimeMs("until");
-  query.replay_id = parameters.Text("replay", kNameBytesMax).value_or("");
+  query.replay_id = parameters.Text("replay", kReplayCharactersMax).value_or("");
   query.muted = parameters.Boolean("muted", true);
   return query;
 }

@@ -124,7 +124,7 @@ class HistoryColumns {
 
 HttpResponse ShowHistory(const RestSources& sources, const HttpRequest& request,
                          Parameters& parameters) {
-  const std::string name = parameters.Name("job");
+  const std::string name = parameters.JobName();
   const uint64_t id = parameters.HexName("function", kIdDigits);
   const std::optional<int64_t> rank = parameters.OptionalInteger("rank", 0, kRankMax);
   parameters.Require(rank.has_value(), "rank");

@@ -12,7 +12,6 @@
 namespace eroica {
 namespace {
 
-constexpr size_t kJobBytesMax = 1'024;
 constexpr size_t kWindowBytesMax = 32;
 
 struct NamedWindow {
@@ -86,7 +85,7 @@ absl::StatusOr<std::shared_ptr<const WindowSnapshot>> FindDetailed(const BoardJo
 }
 
 JobWindowParameters ReadJobWindow(Parameters& parameters) {
-  return {.job = parameters.Name("job").substr(0, kJobBytesMax),
+  return {.job = parameters.JobName(),
           .window = parameters.Text("window", kWindowBytesMax).value_or("latest")};
 }
 

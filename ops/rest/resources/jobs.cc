@@ -107,7 +107,7 @@ HttpResponse ListJobs(const RestSources& sources, const HttpRequest&, Parameters
 
 HttpResponse ShowJob(const RestSources& sources, const HttpRequest& request,
                      Parameters& parameters) {
-  const std::string name = parameters.Name("job");
+  const std::string name = parameters.JobName();
   if (auto refused = parameters.Refuse()) return *refused;
   const auto job = FindBoardJob(sources, name);
   if (!job.ok()) return Problem(job.status(), request.target);
@@ -120,7 +120,7 @@ HttpResponse ShowJob(const RestSources& sources, const HttpRequest& request,
 
 HttpResponse ListWindows(const RestSources& sources, const HttpRequest& request,
                          Parameters& parameters) {
-  const std::string name = parameters.Name("job");
+  const std::string name = parameters.JobName();
   const Page page = ReadPage(parameters);
   if (auto refused = parameters.Refuse()) return *refused;
   const auto job = FindBoardJob(sources, name);
@@ -138,7 +138,7 @@ HttpResponse ListWindows(const RestSources& sources, const HttpRequest& request,
 
 HttpResponse ShowWindow(const RestSources& sources, const HttpRequest& request,
                         Parameters& parameters) {
-  const std::string name = parameters.Name("job");
+  const std::string name = parameters.JobName();
   const std::string window_name = parameters.Name("window");
   if (auto refused = parameters.Refuse()) return *refused;
   const auto job = FindBoardJob(sources, name);

@@ -52,7 +52,7 @@ Json FindingMarks(const RestSources& sources, const std::string& job) {
 
 HttpResponse ShowSteps(const RestSources& sources, const HttpRequest& request,
                        Parameters& parameters) {
-  const std::string name = parameters.Name("job");
+  const std::string name = parameters.JobName();
   if (auto refused = parameters.Refuse()) return *refused;
   const auto job = FindBoardJob(sources, name);
   if (!job.ok()) return Problem(job.status(), request.target);
