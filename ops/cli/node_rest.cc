@@ -1,5 +1,6 @@
 #include "ops/cli/node_rest.h"
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/str_split.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -70,6 +71,8 @@ absl::StatusOr<std::unique_ptr<NodeRest>> NodeRest::Open(const NodeConfig& confi
   rest->findings_ = std::make_unique<FindingIndex>(static_cast<uint64_t>(bytes / kFindingsPart));
   rest->follower_ =
       std::make_unique<FindingFollower>(log, config.node.topic_prefix, *rest->findings_);
+  if (!config.kafka.bootstrap.empty())
+    rest->nodes_ = std::make_unique<NodeDirectory>(log, config.node.topic_prefix, NowMs);
   rest->audit_ = std::make_unique<AuditLog>(log, config.node.topic_prefix, *rest->findings_);
   return rest;
 }
@@ -78,6 +81,8 @@ absl::StatusOr<GateOptions> NodeRest::MakeGate() const {
   GateOptions gate{.tokens = std::nullopt,
                    .hosts = absl::StrSplit(config_.rest.hosts, ',', absl::SkipEmpty()),
                    .requests_per_second = config_.rest.requests_per_second};
+  // By which the others call it.
+  if (const auto url = ParseNodeUrl(config_.rest.advertise)) gate.hosts.push_back(url->host);
   if (config_.rest.token_file.empty()) return gate;
   const absl::StatusOr<std::string> text = ReadTextFile(config_.rest.token_file);
   if (!text.ok()) return text.status();
@@ -101,6 +106,10 @@ absl::Status NodeRest::Start(Node node) {
                      .reasons = node.health->reasons(),
                      .stages = node.stages()};
   };
+  const auto others = [this] {
+    const bool may_ask = config_.rest.token_file.empty() || !config_.rest.peer_token_file.empty();
+    return may_ask && nodes_ != nullptr ? nodes_->Others() : std::vector<KnownNode>();
+  };
   const auto request_capture = [this](const Control& control) {
     return WriteControl(log_, config_.node.topic_prefix, control);
   };
@@ -110,11 +119,15 @@ absl::Status NodeRest::Start(Node node) {
                   .audit = audit_.get(),
                   .request_capture = request_capture,
                   .metrics = [this, node, state] { return Metrics(node, state()); },
+                  .others = others,
                   .node = state,
                   .wall_clock_ms = NowMs},
       *std::move(gate));
   if (absl::Status status = Listen(); !status.ok()) return status;
   follower_->Start();
+  if (nodes_ != nullptr)
+    nodes_->Start(NodeName(config_),
+                  config_.rest.advertise.empty() ? url() : config_.rest.advertise);
   audit_->Start();
   return absl::OkStatus();
 }
@@ -130,9 +143,24 @@ std::string NodeRest::Metrics(const Node& node, const NodeState& state) const {
                       .state = node.store->Measure()});
 }
 
+absl::StatusOr<PeerOptions> NodeRest::Peers() const {
+  PeerOptions peers{.token = {}, .ca_certificate = config_.rest.peer_ca_certificate};
+  if (config_.rest.peer_token_file.empty()) return peers;
+  absl::StatusOr<std::string> token = ReadTextFile(config_.rest.peer_token_file);
+  if (!token.ok()) return token.status();
+  peers.token = std::string(absl::StripAsciiWhitespace(*token));
+  return peers;
+}
+
 absl::Status NodeRest::Listen() {
+  absl::StatusOr<PeerOptions> peers = Peers();
+  if (!peers.ok()) return peers.status();
   const ListenAddress address = *AddressOf(config_);
-  ServerOptions options{.address = address.address, .port = address.port, .tls = {}, .limits = {}};
+  ServerOptions options{.address = address.address,
+                        .port = address.port,
+                        .tls = {},
+                        .peers = *std::move(peers),
+                        .limits = {}};
   options.limits.connections = static_cast<size_t>(config_.rest.connections_max);
   if (!config_.rest.tls_key.empty())
     options.tls =

@@ -37,13 +37,17 @@ class NodeRest {
   // Begins to listen. Nothing where no server is wanted.
   absl::Status Start(Node node);
   // Before what Node refers to ends.
-  void Stop() { server_ = nullptr; }
+  void Stop() {
+    server_ = nullptr;
+    nodes_ = nullptr;
+  }
   // "http://127.0.0.1:8470"; empty: no server.
   std::string url() const { return server_ == nullptr ? "" : server_->url(); }
 
  private:
   NodeRest(const NodeConfig& config, Log& log) : config_(config), log_(log) {}
   absl::Status Listen();
+  absl::StatusOr<PeerOptions> Peers() const;
   absl::StatusOr<GateOptions> MakeGate() const;
   std::string Metrics(const Node& node, const NodeState& state) const;
 
@@ -53,6 +57,7 @@ class NodeRest {
   std::unique_ptr<FindingIndex> findings_;
   std::unique_ptr<FindingFollower> follower_;
   std::unique_ptr<AuditLog> audit_;
+  std::unique_ptr<NodeDirectory> nodes_;  // nullptr: a recording has one node
   std::unique_ptr<RestService> service_;
   std::unique_ptr<RestServer> server_;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ops/findings/audit_entry.h"
+#include "ops/rest/node_directory.h"
 #include "stream_ops/topics.h"
 
 namespace eroica {
@@ -42,6 +43,10 @@ std::vector<TopicSpec> PlanTopics(const NodeConfig& config) {
                              {"cleanup.policy", "delete"}},
                   .replication_factor = static_cast<int16_t>(topics.replication)});
   if (!config.kafka.bootstrap.empty()) {
+    plan.push_back({.name = NodesTopicName(config.node.topic_prefix),
+                    .partitions = 1,
+                    .config = {{"cleanup.policy", "compact"}},
+                    .replication_factor = static_cast<int16_t>(topics.replication)});
     for (TopicSpec& changelog : ChangelogSpecs(config.node.topic_prefix, LayoutOf(config)))
       plan.push_back(std::move(changelog));
   }

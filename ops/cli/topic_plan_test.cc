@@ -33,8 +33,8 @@ TEST(TopicPlan, NodesOverKafkaKeepChangelogs) {
   config.kafka.bootstrap = "localhost:9092";
   config.topics.collectives_partitions = 5;
   const std::vector<TopicSpec> plan = PlanTopics(config);
-  ASSERT_THAT(plan, SizeIs(kTopicCount + 3));
-  const TopicSpec& align = plan[kTopicCount + 1];
+  ASSERT_THAT(plan, SizeIs(kTopicCount + 1 + 3));
+  const TopicSpec& align = plan[kTopicCount + 2];
   EXPECT_EQ(align.name, "eroica.align-changelog");
   EXPECT_EQ(align.partitions, 5);
   EXPECT_EQ(align.config.at("cleanup.policy"), "compact");

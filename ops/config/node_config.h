@@ -90,6 +90,9 @@ struct NodeConfig {
     std::string tls_key;
     std::string hosts;
     bool network_without_token = false;
+    std::string advertise;
+    std::string peer_token_file;
+    std::string peer_ca_certificate;
     double requests_per_second = 1'000;
     int64_t connections_max = 4'096;
     int64_t memory_mib = 0;

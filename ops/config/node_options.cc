@@ -263,6 +263,19 @@ void AddRest(std::vector<Option>* options) {
                            "Says that an address beyond loopback is meant to be open to whoever "
                            "reaches it, where there is no rest.token_file."},
                           FIELD(rest.network_without_token)));
+  options->push_back(Bind({"rest.advertise", "",
+                           "Over Kafka: the URL at which other nodes ask this one for its jobs, "
+                           "such as http://10.0.0.7:8470. Empty: where it listens."},
+                          FIELD(rest.advertise)));
+  options->push_back(Bind({"rest.peer_token_file", "",
+                           "File that holds the token (scope read) with which this node asks "
+                           "others. Where nodes have token files, a node without it shows its own "
+                           "jobs alone."},
+                          FIELD(rest.peer_token_file)));
+  options->push_back(Bind({"rest.peer_ca_certificate", "",
+                           "PEM file of the authority that other nodes' certificates are believed "
+                           "by. Empty: the system's."},
+                          FIELD(rest.peer_ca_certificate)));
   options->push_back(Number({"rest.requests_per_second", "requests/s",
                              "Of one address; beyond, 429. Twice as many at once. 0: no limit."},
                             0, 1e6, FIELD(rest.requests_per_second)));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ops/rest/target.h"
 #include "ops/rest/tokens.h"
@@ -12,6 +13,11 @@
 namespace eroica {
 
 enum class HttpMethod : uint8_t { kGet = 0, kHead = 1, kPost = 2, kOptions = 3, kOther = 4 };
+
+struct OthersAnswer {
+  std::string node;
+  std::optional<std::string> body;  // nothing: it did not answer
+};
 
 struct HttpRequest {
   HttpMethod method = HttpMethod::kGet;
@@ -24,6 +30,8 @@ struct HttpRequest {
   std::string authorization;  // a secret: never in a log or an answer
   bool accepts_gzip = false;
   bool forwarded = false;  // by another node: it is answered here or not at all
+  // What the other nodes say to the same, of a request that is all nodes'.
+  std::vector<OthersAnswer> others;
   Caller caller;
 };
 

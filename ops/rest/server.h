@@ -23,6 +23,13 @@ struct TlsFiles {
   std::string key;          // PEM
 };
 
+// How this node asks others.
+struct PeerOptions {
+  std::string token;           // a secret; empty: the nodes have no tokens
+  std::string ca_certificate;  // PEM file that HTTPS nodes are believed by; empty: the system's
+  std::chrono::milliseconds time{5'000};  // for a whole answer
+};
+
 struct ServerLimits {
   // At most; one more takes the place of the connection that has been idle longest, and where none
   // is idle it is answered 503.
@@ -42,6 +49,7 @@ struct ServerOptions {
   std::string address = "127.0.0.1";
   uint16_t port = 0;  // 0: any that is free
   std::optional<TlsFiles> tls;
+  PeerOptions peers;
   ServerLimits limits;
 };
 

@@ -86,17 +86,33 @@ std::shared_ptr<const CachedResponse> RestService::Prepare(
     return Finish(Problem(ProblemType::kUnsupportedType,
                           "send the body as Content-Type: application/json", request.target));
   const uint64_t version = Version();
-  if (match.route->cacheable) {
-    if (auto cached = cache_.Find(request.target, version)) return cached;
-  }
   *prepared = {.request = std::move(request), .match = std::move(match), .version = version};
+  if (prepared->match.route->cacheable && PlacementOf(*prepared) == Placement::kHere) {
+    if (auto cached = cache_.Find(prepared->request.target, version)) return cached;
+  }
   return nullptr;
+}
+
+std::vector<KnownNode> RestService::Others() const {
+  return sources_.others ? sources_.others() : std::vector<KnownNode>();
+}
+
+Placement RestService::PlacementOf(const PreparedRequest& prepared) const {
+  const Route& route = *prepared.match.route;
+  const bool is_of_jobs = route.pattern.size() >= 2 && route.pattern[1] == "jobs";
+  if (!is_of_jobs || route.method != HttpMethod::kGet || prepared.request.forwarded ||
+      Others().empty())
+    return Placement::kHere;
+  if (route.pattern.size() == 2) return Placement::kOnAllNodes;
+  const JobId job(prepared.match.arguments.at("job"));
+  return sources_.board->Find(job) != nullptr ? Placement::kHere : Placement::kElsewhere;
 }
 
 std::shared_ptr<const CachedResponse> RestService::Answer(const PreparedRequest& prepared) {
   const Route& route = *prepared.match.route;
   HttpResponse response = route.handler(prepared.request, prepared.match.arguments);
-  const bool keep = route.cacheable && response.cacheable && response.status == 200;
+  const bool keep = route.cacheable && response.cacheable && response.status == 200 &&
+                    prepared.request.others.empty();
   std::shared_ptr<const CachedResponse> finished = Finish(std::move(response));
   if (keep) cache_.Keep(prepared.request.target, prepared.version, finished);
   return finished;

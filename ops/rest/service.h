@@ -24,6 +24,9 @@ struct PreparedRequest {
   uint64_t version = 0;  // of the sources, when it came
 };
 
+// Where a request is answered: jobs are known to the node that has their task alone.
+enum class Placement : uint8_t { kHere = 0, kElsewhere = 1, kOnAllNodes = 2 };
+
 class RestService {
  public:
   static constexpr size_t kCacheBytes = size_t{16} << 20;
@@ -40,6 +43,8 @@ class RestService {
   std::shared_ptr<const CachedResponse> Prepare(Arrived arrived,
                                                 std::chrono::steady_clock::time_point now,
                                                 PreparedRequest* prepared);
+  Placement PlacementOf(const PreparedRequest& prepared) const;
+  std::vector<KnownNode> Others() const;
   // Asks the handler, which may take its time.
   std::shared_ptr<const CachedResponse> Answer(const PreparedRequest& prepared);
 

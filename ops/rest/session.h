@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
@@ -12,6 +13,7 @@
 #include <boost/beast/ssl.hpp>
 #include <chrono>
 #include <ctime>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "ops/rest/connection_table.h"
+#include "ops/rest/peer_client.h"
 #include "ops/rest/problem.h"
 #include "ops/rest/resources/finding_json.h"
 #include "ops/rest/resources/finding_query.h"
@@ -85,6 +88,7 @@ inline RestService::Arrived ArrivedOf(http::request<http::string_body>& request,
   out.if_none_match = header(http::field::if_none_match);
   out.last_event_id = View(request["Last-Event-ID"]);
   out.authorization = header(http::field::authorization);
+  out.forwarded = !request["Eroica-Forwarded"].empty();
   out.accepts_gzip = AcceptsGzip(View(request[http::field::accept_encoding]));
   return arrived;
 }
@@ -105,7 +109,24 @@ inline std::optional<HttpResponse> ProblemOf(error_code error) {
 // What all connections share. On the server's thread but for what is said.
 struct State {
   State(RestService& rest, const ServerOptions& server)
-      : service(rest), limits(server.limits), connections(server.limits.connections) {}
+      : service(rest),
+        limits(server.limits),
+        peers(server.peers),
+        connections(server.limits.connections) {}
+
+  std::vector<KnownNode> OthersLikeliestFirst(const std::string& job) const {
+    std::vector<KnownNode> others = service.Others();
+    const auto owner = owners.find(job);
+    if (owner == owners.end()) return others;
+    std::ranges::stable_partition(
+        others, [&](const KnownNode& node) { return node.name == owner->second; });
+    return others;
+  }
+  void KeepOwner(const std::string& job, const std::string& node) {
+    constexpr size_t kOwnersMax = 10'000;
+    if (owners.size() >= kOwnersMax) owners.clear();
+    owners[job] = node;
+  }
 
   std::string_view Date() {
     const std::time_t now = std::time(nullptr);
@@ -123,6 +144,8 @@ struct State {
 
   RestService& service;
   const ServerLimits limits;
+  const PeerOptions peers;
+  std::map<std::string, std::string> owners;  // of jobs: the node that had them last
   ConnectionTable connections;
   std::set<net::steady_timer*> waiting_streams;
   net::thread_pool pool{kAnswerThreads};
@@ -229,13 +252,52 @@ class Session {
         co_return false;
       }
     } else if (response == nullptr) {
-      response = co_await AnswerInPool(prepared);
+      response = co_await AnswerSomewhere(prepared);
     }
     const bool gzip = accepts_gzip && response->gzip != nullptr;
     const bool not_modified = HasTag(tags, response->etag);
     co_return co_await Write(*response,
                              {.gzip = gzip, .not_modified = not_modified, .keep_alive = keep_alive},
                              with_body && !not_modified);
+  }
+
+  // Here, or by the node that has the job, or with what all nodes say.
+  net::awaitable<CachedPtr> AnswerSomewhere(PreparedRequest& prepared) {
+    const Placement placement = state_.service.PlacementOf(prepared);
+    if (placement == Placement::kElsewhere) {
+      CachedPtr response = co_await AskOwner(prepared);
+      if (response != nullptr) co_return response;
+    }
+    if (placement == Placement::kOnAllNodes) {
+      for (const KnownNode& node : state_.service.Others()) {
+        const auto answer = co_await AskPeer(state_.peers, node.url, prepared.request.target);
+        OthersAnswer others{.node = node.name, .body = std::nullopt};
+        if (answer && answer->status == 200) others.body = *answer->body;
+        prepared.request.others.push_back(std::move(others));
+      }
+    }
+    co_return co_await AnswerInPool(prepared);
+  }
+
+  // nullptr: no node has the job.
+  net::awaitable<CachedPtr> AskOwner(const PreparedRequest& prepared) {
+    const std::string& job = prepared.match.arguments.at("job");
+    std::string silent;
+    for (const KnownNode& node : state_.OthersLikeliestFirst(job)) {
+      const auto known =
+          co_await AskPeer(state_.peers, node.url, "/v1/jobs/" + EncodeComponent(job));
+      if (!known) silent = node.name;
+      if (!known || known->status != 200) continue;
+      state_.KeepOwner(job, node.name);
+      auto answer = co_await AskPeer(state_.peers, node.url, prepared.request.target);
+      if (answer) co_return Finish(*std::move(answer));
+      silent = node.name;
+    }
+    if (silent.empty()) co_return nullptr;
+    co_return Finish(
+        Problem(ProblemType::kBadGateway,
+                fmt::format("the node {} did not answer, which may have the job", silent),
+                prepared.request.target));
   }
 
   // On a thread of the pool, so that the others are served meanwhile.

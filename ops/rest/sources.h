@@ -5,9 +5,11 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "ops/findings/audit_log.h"
 #include "ops/findings/finding_index.h"
+#include "ops/rest/node_directory.h"
 #include "ops/rest/node_state.h"
 #include "schemas/control.h"
 #include "stream_ops/diagnose/job_board.h"
@@ -20,7 +22,8 @@ struct RestSources {
   AuditLog* audit = nullptr;
   std::function<absl::Status(const Control&)> request_capture;  // to the job's producers
   std::function<std::string()> metrics;                         // Prometheus' text format
-  std::function<NodeState()> node;                              // as of now
+  std::function<std::vector<KnownNode>()> others;  // that may be asked; none where it is not set
+  std::function<NodeState()> node;                 // as of now
   std::function<int64_t()> wall_clock_ms;
 };
 

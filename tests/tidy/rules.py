@@ -62,7 +62,7 @@ ONLY = (
     (r'[<"]toml\+\+/', ("ops/config/",)),
     (r'[<"]CLI/', ("ops/cli/",)),
     (r'[<"]boost/math/', ("diagnosis/statistics/distributions.cc",)),
-    (r'[<"]boost/(?:asio|beast)', ("ops/rest/session.h",)),
+    (r'[<"]boost/(?:asio|beast)', ("ops/rest/session.h", "ops/rest/peer_client.h")),
     (r'[<"]prometheus/', ("ops/metrics/node_metrics.cc",)),
     (r'[<"]simdjson', ("producers/import/",)),
     (

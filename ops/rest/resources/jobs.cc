@@ -75,34 +75,76 @@ Json WindowJson(const WindowSnapshot& window) {
           {"findings", summary.finding_ids}};
 }
 
-HttpResponse ListJobs(const RestSources& sources, const HttpRequest&, Parameters& parameters) {
-  const std::optional<size_t> state = parameters.Choice("state", {"running", "ended"});
+// The jobs of all nodes that answered, each once, with the findings that this node knows of all.
+class JobList {
+ public:
+  explicit JobList(const RestSources& sources) : open_(CountOpen(*sources.findings)) {
+    for (const auto& job : sources.board->Jobs())
+      Add(job->job.value, JobJson(*job, CountsOf(job->job.value)));
+  }
+
+  void Add(const std::string& name, Json job) {
+    watermark_ = std::max(watermark_, job["watermark"].get<std::string>());
+    jobs_.try_emplace(name, std::move(job));
+  }
+  // What another node answered; false where it is no list of jobs.
+  bool AddOthers(const std::string& body) {
+    const Json list = Json::parse(body, nullptr, false);
+    if (!list.is_object() || !list.contains("jobs") || !list["jobs"].is_array()) return false;
+    for (const Json& job : list["jobs"]) {
+      const auto is_text = [&](const char* name) {
+        return job.is_object() && job.contains(name) && job[name].is_string();
+      };
+      if (!is_text("job") || !is_text("watermark") || !is_text("state")) return false;
+      Add(job["job"].get<std::string>(), job);
+    }
+    return true;
+  }
+  SeverityCounts CountsOf(const std::string& job) const {
+    const auto counts = open_.find(job);
+    return counts == open_.end() ? SeverityCounts{} : counts->second;
+  }
+  // The most severe first, then by name; those of the state, or all where it is empty.
+  std::vector<std::string> Names(std::string_view state) const {
+    std::vector<std::string> names;
+    for (const auto& [name, job] : jobs_) {
+      if (state.empty() || job["state"].get_ref<const std::string&>() == state)
+        names.push_back(name);
+    }
+    std::ranges::stable_sort(names, [&](const std::string& a, const std::string& b) {
+      const SeverityCounts of_a = CountsOf(a);
+      const SeverityCounts of_b = CountsOf(b);
+      return std::lexicographical_compare(of_b.rbegin(), of_b.rend(), of_a.rbegin(), of_a.rend());
+    });
+    return names;
+  }
+  const Json& Find(const std::string& name) const { return jobs_.at(name); }
+  Json Watermark() const { return watermark_.empty() ? Json(nullptr) : Json(watermark_); }
+
+ private:
+  const std::map<std::string, SeverityCounts> open_;
+  std::map<std::string, Json> jobs_;  // by name
+  std::string watermark_;             // the newest; RFC 3339 in UTC, which sorts by time
+};
+
+HttpResponse ListJobs(const RestSources& sources, const HttpRequest& request,
+                      Parameters& parameters) {
+  const std::vector<std::string> states = {"running", "ended"};
+  const std::optional<size_t> state = parameters.Choice("state", states);
   const Page page = ReadPage(parameters);
   if (auto refused = parameters.Refuse()) return *refused;
-  const std::map<std::string, SeverityCounts> open = CountOpen(*sources.findings);
-  const auto counts_of = [&open](const BoardJob& job) {
-    const auto counts = open.find(job.job.value);
-    return counts == open.end() ? SeverityCounts{} : counts->second;
-  };
-  std::vector<std::shared_ptr<const BoardJob>> jobs = sources.board->Jobs();
-  int64_t watermark_ms = 0;
-  for (const auto& job : jobs) watermark_ms = std::max(watermark_ms, job->newest.timestamp_ms);
-  if (state) {
-    std::erase_if(jobs, [&](const auto& job) { return job->newest.last_of_job != (*state == 1); });
+  JobList jobs(sources);
+  Json unreachable = Json::array();
+  for (const OthersAnswer& other : request.others) {
+    if (!other.body || !jobs.AddOthers(*other.body)) unreachable.push_back(other.node);
   }
-  std::ranges::stable_sort(jobs, [&](const auto& a, const auto& b) {
-    const SeverityCounts of_a = counts_of(*a);
-    const SeverityCounts of_b = counts_of(*b);
-    return std::lexicographical_compare(of_b.rbegin(), of_b.rend(), of_a.rbegin(), of_a.rend());
-  });
-  std::vector<std::string> keys;
-  for (const auto& job : jobs) keys.push_back(job->job.value);
-  PageOfItems taken = TakePage(
-      keys, page, [&](size_t place) { return JobJson(*jobs[place], counts_of(*jobs[place])); });
-  return Answer({{"as_of", AsOf(watermark_ms, sources.node().tasks_restoring() == 0)},
+  const std::vector<std::string> names = jobs.Names(state ? states[*state] : "");
+  PageOfItems taken = TakePage(names, page, [&](size_t place) { return jobs.Find(names[place]); });
+  const bool complete = sources.node().tasks_restoring() == 0 && unreachable.empty();
+  return Answer({{"as_of", {{"watermark", jobs.Watermark()}, {"complete", complete}}},
                  {"jobs", std::move(taken.items)},
                  {"next_cursor", std::move(taken.next_cursor)},
-                 {"unreachable_nodes", Json::array()}});
+                 {"unreachable_nodes", std::move(unreachable)}});
 }
 
 HttpResponse ShowJob(const RestSources& sources, const HttpRequest& request,

@@ -52,6 +52,15 @@ Json StagesJson(const NodeState& node) {
   return stages;
 }
 
+Json NodesJson(const RestSources& sources) {
+  Json nodes = Json::array();
+  if (!sources.others) return nodes;
+  for (const KnownNode& node : sources.others())
+    nodes.push_back(
+        {{"node", node.name}, {"url", node.url}, {"announced", TimeOfMs(node.announced_ms)}});
+  return nodes;
+}
+
 HttpResponse ShowStatus(const RestSources& sources, const HttpRequest&, Parameters& parameters) {
   if (auto refused = parameters.Refuse()) return *refused;
   const NodeState node = sources.node();
@@ -66,7 +75,7 @@ HttpResponse ShowStatus(const RestSources& sources, const HttpRequest&, Paramete
                  {"jobs", sources.board->Jobs().size()},
                  {"findings_held", sources.findings->size()},
                  {"findings_evicted", sources.findings->evicted()},
-                 {"nodes", Json::array()}});
+                 {"nodes", NodesJson(sources)}});
 }
 
 }  // namespace

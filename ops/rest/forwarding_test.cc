@@ -1,0 +1,116 @@
+// Two nodes with servers of their own, of which each knows the other: any of them answers for any
+// job.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "ops/rest/server.h"
+#include "ops/rest/testing/raw_client.h"
+#include "ops/rest/testing/shown_job.h"
+
+namespace eroica {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Json = nlohmann::json;
+
+// A node with one job, that knows the nodes it is told of.
+class OneNode {
+ public:
+  explicit OneNode(const std::string& job, GateOptions gate = {.tokens = {}, .hosts = {}},
+                   const PeerOptions& peers = {})
+      : job_(job), service_(Sources(), std::move(gate)) {
+    server_ = *RestServer::Start(service_, {.tls = {}, .peers = peers, .limits = {}});
+  }
+  void Know(const std::string& name, const std::string& url) {
+    others_.push_back({.name = name, .url = url});
+  }
+  std::string url() const { return server_->url(); }
+
+  RawClient::Response Get(const std::string& target, const std::string& headers = "") {
+    RawClient client(server_->port());
+    client.Get(target, headers);
+    return client.Read();
+  }
+  Json Body(const std::string& target, const std::string& headers = "") {
+    const RawClient::Response response = Get(target, headers);
+    EXPECT_EQ(response.status, 200) << response.body;
+    return Json::parse(response.body, nullptr, false);
+  }
+
+ private:
+  RestSources Sources() {
+    RestSources sources = job_.sources();
+    sources.others = [this] { return others_; };
+    return sources;
+  }
+
+  ShownJob job_;
+  std::vector<KnownNode> others_;
+  RestService service_;
+  std::unique_ptr<RestServer> server_;
+};
+
+class ForwardingTest : public ::testing::Test {
+ protected:
+  ForwardingTest() {
+    a_.Know("b", b_.url());
+    b_.Know("a", a_.url());
+  }
+  OneNode a_{"day"};
+  OneNode b_{"night/7"};
+};
+
+TEST_F(ForwardingTest, AJobIsShownByWhicheverNodeIsAsked) {
+  for (OneNode* node : {&a_, &b_}) {
+    EXPECT_EQ(node->Body("/v1/jobs/night%2F7")["job"]["job"], "night/7");
+    EXPECT_EQ(node->Body("/v1/jobs/day/windows?limit=1")["windows"][0]["window"], "steps-2");
+  }
+  EXPECT_EQ(a_.Get("/v1/jobs/night%2F7/windows/steps-9").status, 404);
+  EXPECT_THAT(a_.Get("/v1/jobs/night%2F7/windows/steps-9").body, HasSubstr("steps-9 is not held"));
+  EXPECT_EQ(a_.Get("/v1/jobs/none").status, 404);
+  EXPECT_EQ(a_.Get("/v1/jobs/night%2F7", "Eroica-Forwarded: 1\r\n").status, 404);
+}
+
+TEST_F(ForwardingTest, TheListHasTheJobsOfAllNodes) {
+  const Json jobs = a_.Body("/v1/jobs");
+  ASSERT_THAT(jobs["jobs"], SizeIs(2));
+  EXPECT_THAT(jobs["unreachable_nodes"], IsEmpty());
+  EXPECT_TRUE(jobs["as_of"]["complete"]);
+  EXPECT_THAT(a_.Body("/v1/jobs", "Eroica-Forwarded: 1\r\n")["jobs"], SizeIs(1));
+  const Json page = a_.Body("/v1/jobs?limit=1");
+  const Json rest = a_.Body("/v1/jobs?cursor=" + page["next_cursor"].get<std::string>());
+  EXPECT_NE(page["jobs"][0]["job"], rest["jobs"][0]["job"]);
+  EXPECT_THAT(a_.Body("/v1/status")["nodes"][0]["node"], "b");
+}
+
+TEST_F(ForwardingTest, ANodeThatDoesNotAnswerIsNamed) {
+  a_.Know("gone", "http://127.0.0.1:1");
+  EXPECT_THAT(a_.Body("/v1/jobs")["unreachable_nodes"], ElementsAre("gone"));
+  EXPECT_FALSE(a_.Body("/v1/jobs")["as_of"]["complete"]);
+  EXPECT_EQ(a_.Body("/v1/jobs/night%2F7")["job"]["job"], "night/7");
+  const auto unknown = a_.Get("/v1/jobs/none");
+  EXPECT_EQ(unknown.status, 502);
+  EXPECT_THAT(unknown.body, HasSubstr("gone"));
+}
+
+TEST(ForwardingTokenTest, NodesAskEachOtherWithTheirOwnTokenAndNotTheCallers) {
+  const NewToken peer = *MakeToken("peer", {.read = true});
+  const NewToken caller = *MakeToken("caller", {.read = true});
+  OneNode owner("night/7", {.tokens = *TokenTable::Parse(peer.line, "t"), .hosts = {}});
+  OneNode node("day", {.tokens = *TokenTable::Parse(caller.line, "t"), .hosts = {}},
+               {.token = peer.token, .ca_certificate = {}});
+  node.Know("owner", owner.url());
+  const std::string authorization = "Authorization: Bearer " + caller.token + "\r\n";
+  EXPECT_EQ(owner.Get("/v1/jobs", authorization).status, 401) << "it does not know the caller";
+  EXPECT_EQ(node.Body("/v1/jobs/night%2F7", authorization)["job"]["job"], "night/7");
+  EXPECT_EQ(node.Get("/v1/jobs/night%2F7").status, 401);
+}
+
+}  // namespace
+}  // namespace eroica
