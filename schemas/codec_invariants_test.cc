@@ -277,6 +277,8 @@ TEST(FindingInvariants, Finding) {
   REFUSED(kTimeOutOfRange, v.first_step = -2);
   REFUSED(kTimeOutOfRange, v.last_step = -2);
   REFUSED(kTimeOutOfRange, v.emitted_at_ns = -1);
+  REFUSED(kTimeOutOfRange, v.first_seen_ns = -1);
+  REFUSED(kTimeOutOfRange, v.last_seen_ns = -1);
   REFUSED(kLimitExceeded, v.world_size = CodecLimits::kRanks + 1);
   REFUSED(kIndexOutOfRange, v.culprits[0].rank = -2);
   REFUSED(kIndexOutOfRange, v.culprits[0].peer = CodecLimits::kRanks);

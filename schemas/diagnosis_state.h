@@ -50,6 +50,7 @@ struct ClaimRecord {
   bool roams = false;          // in a function of the host: may be everybody's
   std::vector<int32_t> ranks;  // ascending
   std::string function;
+  int64_t first_seen_ns = 0;  // Finding::first_seen_ns of the claim
   friend bool operator==(const ClaimRecord&, const ClaimRecord&) = default;
 };
 

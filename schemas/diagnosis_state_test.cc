@@ -47,7 +47,8 @@ LedgerState ExampleLedger() {
                        .accident = true,
                        .roams = true,
                        .ranks = {-1, 2, 5},
-                       .function = kHostile};
+                       .function = kHostile,
+                       .first_seen_ns = 1'700'000'000'000'000'000};
   return ledger;
 }
 

@@ -335,6 +335,8 @@ Finding ExampleFinding() {
   finding.ranks_seen = 7;
   finding.world_size = 8;
   finding.emitted_at_ns = 1'700'000'012'000'000'000;
+  finding.first_seen_ns = 1'699'999'980'000'000'000;
+  finding.last_seen_ns = 1'700'000'010'250'000'000;
   finding.id = FindingId(finding);
   return finding;
 }

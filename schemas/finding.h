@@ -79,6 +79,10 @@ struct Finding {
   int64_t last_window = 0;
   int64_t first_step = -1;
   int64_t last_step = -1;
+  // Event time, since 1970: where the first window begins and where the last one ends, by the
+  // clocks of the ranks; 0 where nobody knows. No part of the identity.
+  int64_t first_seen_ns = 0;
+  int64_t last_seen_ns = 0;
   std::vector<Culprit> culprits;
   std::vector<Victim> victims;  // by rank
   std::string function;         // what the culprit ran, leaf name
@@ -102,6 +106,11 @@ struct Finding {
   int64_t emitted_at_ns = 0;  // wall clock; no part of the identity or content
   friend bool operator==(const Finding&, const Finding&) = default;
 };
+
+// Whether a time of a finding is one of day: clocks that nobody set begin with 1970, and traces may
+// count from their own begin.
+inline constexpr int64_t kEarliestTimeOfDayNs = 1'000'000'000'000'000'000;  // in 2001
+constexpr bool IsTimeOfDay(int64_t ns) { return ns >= kEarliestTimeOfDayNs; }
 
 // 128 bits as hex over job, kind, subkind, culprits and function: the same fault has the same id in
 // every window, run and node.

@@ -138,6 +138,8 @@ void Write(const Finding& finding, WireWriter& writer) {
   table.add_ranks_seen(finding.ranks_seen);
   table.add_world_size(finding.world_size);
   table.add_emitted_at_ns(finding.emitted_at_ns);
+  table.add_first_seen_ns(finding.first_seen_ns);
+  table.add_last_seen_ns(finding.last_seen_ns);
   wire::FinishFindingBuffer(writer.builder(), table.Finish());
 }
 
@@ -169,6 +171,8 @@ void Read(const wire::Finding& from, WireReader& reader, Finding* to) {
   to->ranks_seen = from.ranks_seen();
   to->world_size = from.world_size();
   to->emitted_at_ns = from.emitted_at_ns();
+  to->first_seen_ns = from.first_seen_ns();
+  to->last_seen_ns = from.last_seen_ns();
   ReadTables(from, reader, to);
 }
 

@@ -60,6 +60,8 @@ DropReason CheckInvariants(const Finding& finding) {
   violation.RequireStep(finding.first_step);
   violation.RequireStep(finding.last_step);
   violation.RequireTime(finding.emitted_at_ns);
+  violation.RequireTime(finding.first_seen_ns);
+  violation.RequireTime(finding.last_seen_ns);
   CheckParties(finding, violation);
   CheckEvidence(finding, violation);
   return violation.reason();

@@ -1,5 +1,7 @@
 #include "schemas/finding_json.h"
 
+#include <absl/time/time.h>
+
 #include <nlohmann/json.hpp>
 
 #include "schemas/printable_text.h"
@@ -33,6 +35,11 @@ Json EvidenceJson(const std::vector<Measure>& evidence) {
                      {"samples", m.samples}});
   }
   return array;
+}
+
+// RFC 3339, to the millisecond.
+std::string TimeJson(int64_t ns) {
+  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E3SZ", absl::FromUnixNanos(ns), absl::UTCTimeZone());
 }
 
 }  // namespace
@@ -76,7 +83,12 @@ std::string ToJson(const Finding& f, JsonTimes times) {
               {"world_size", f.world_size}}},
             {"operator", {{"name", f.operator_name}, {"version", f.operator_version}}},
             {"replay_id", f.replay_id}};
-  if (times == JsonTimes::kInclude) json["emitted_at_ns"] = f.emitted_at_ns;
+  if (IsTimeOfDay(f.first_seen_ns)) json["first_seen"] = TimeJson(f.first_seen_ns);
+  if (IsTimeOfDay(f.last_seen_ns)) json["last_seen"] = TimeJson(f.last_seen_ns);
+  if (times == JsonTimes::kInclude) {
+    if (IsTimeOfDay(f.emitted_at_ns)) json["emitted_at"] = TimeJson(f.emitted_at_ns);
+    json["emitted_at_ns"] = f.emitted_at_ns;
+  }
   return PrintableJson(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

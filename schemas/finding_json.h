@@ -9,8 +9,10 @@
 
 namespace eroica {
 
-// emitted_at is the only field that two runs over the same input may differ in; leave it out to
-// compare them byte for byte.
+// Times of day are RFC 3339, in UTC; where nobody knows one, it is left out.
+//
+// emitted_at, also as emitted_at_ns, is the only field that two runs over the same input may differ
+// in; leave it out to compare them byte for byte.
 enum class JsonTimes : uint8_t { kInclude, kOmit };
 std::string ToJson(const Finding& finding, JsonTimes times = JsonTimes::kInclude);
 

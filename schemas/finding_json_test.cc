@@ -38,12 +38,22 @@ TEST(FindingJson, HoldsEveryFieldUnderItsName) {
   EXPECT_EQ(object["operator"], json({{"name", "differential"}, {"version", "1"}}));
   EXPECT_EQ(object["replay_id"], "replay-5");
   EXPECT_EQ(object["emitted_at_ns"], 1'700'000'012'000'000'000);
+  EXPECT_EQ(object["emitted_at"], "2023-11-14T22:13:32.000Z");
+  EXPECT_EQ(object["first_seen"], "2023-11-14T22:13:00.000Z");
+  EXPECT_EQ(object["last_seen"], "2023-11-14T22:13:30.250Z");
 }
 
 TEST(FindingJson, LeavesOutWhatACulpritIsNot) {
   Finding finding = ExampleFinding();
   finding.culprits = {{.rank = -1, .host = "node-9"}};
   EXPECT_THAT(ToJson(finding), HasSubstr(R"("culprits":[{"host":"node-9"}])"));
+}
+
+TEST(FindingJson, LeavesOutTimesThatNobodyKnows) {
+  Finding finding = ExampleFinding();
+  finding.first_seen_ns = finding.last_seen_ns = finding.emitted_at_ns = 0;
+  EXPECT_THAT(ToJson(finding), AllOf(Not(HasSubstr("first_seen")), Not(HasSubstr("last_seen")),
+                                     Not(HasSubstr("emitted_at\""))));
 }
 
 TEST(FindingJson, IsEqualForTwoRunsButForTheClock) {

@@ -85,6 +85,13 @@ TEST(GoldenPayloadOfBefore, PatternsWithoutStages) {
   ExpectRead(ReadPayload("PTB1_without_stages"), expected);
 }
 
+// Before findings named the time of day.
+TEST(GoldenPayloadOfBefore, FindingsWithoutTimes) {
+  Finding expected = ExampleFinding();
+  expected.first_seen_ns = expected.last_seen_ns = 0;
+  ExpectUnchanged(ReadPayload("FND1_without_times"), expected);
+}
+
 // Before how far resources were used was told.
 TEST(GoldenPayloadOfBefore, PatternsWithoutLevels) {
   PatternBatch expected = ExamplePatternBatch();

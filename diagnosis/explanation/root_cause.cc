@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include "diagnosis/collective_wait/collective_wait_operator.h"
 #include "diagnosis/explanation/effect_chain.h"
@@ -166,6 +167,7 @@ void Complete(const CrossRankView& view, const DataQuality& quality, double step
   finding.job = view.job();
   finding.first_window = view.window_index();
   finding.last_window = view.window_index();
+  std::tie(finding.first_seen_ns, finding.last_seen_ns) = TimesOf(view);
   finding.events = quality.events;
   finding.events_lost = quality.lost;
   finding.ranks_seen = quality.ranks_seen;

@@ -139,10 +139,14 @@ void AddEvidence(const HangView& view, const WaitGraph& graph, const HangClaim& 
 void AddPlace(const HangView& view, Finding* finding) {
   int64_t window = 0;
   int64_t step = -1;
+  int64_t since_ns = 0;  // nobody has got any further since the last of them did
   for (const RankStanding* standing : view.standings) {
     window = std::max(window, standing->window_index);
     if (standing->step >= 0) step = step < 0 ? standing->step : std::min(step, standing->step);
+    since_ns = std::max(since_ns, standing->last_progress_ns);
+    finding->last_seen_ns = std::max(finding->last_seen_ns, standing->time_ns);
   }
+  finding->first_seen_ns = since_ns;
   finding->first_window = finding->last_window = window;
   finding->first_step = finding->last_step = step;
 }

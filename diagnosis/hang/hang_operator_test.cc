@@ -60,15 +60,18 @@ TEST(HangOperator, NamesTheRankThatNeverLaunched) {
   EXPECT_EQ(finding.confidence, 0.95);
   EXPECT_EQ(finding.first_step, 42);
   EXPECT_EQ(finding.first_window, 4);
+  EXPECT_EQ(finding.first_seen_ns, 980 * StandingJob::kSecond + 3) << "the last that got on";
+  EXPECT_EQ(finding.last_seen_ns, 1000 * StandingJob::kSecond + 3);
   EXPECT_EQ(finding.lost_gpu_seconds_per_hour, 4 * 3600);
   EXPECT_EQ(finding.id, FindingId(finding));
   EXPECT_EQ(finding.title,
-            "The job hangs for 20.0 s: rank 2 never launched all_reduce 41 of dp (its training "
+            "The job hangs for 20.0 s: rank 2 never launched all_reduce number 41 of group dp (its "
+            "training "
             "thread is in queue.py: put), 3 ranks wait "
             "for it.");
   EXPECT_THAT(finding.chain, SizeIs(1));
   EXPECT_EQ(finding.chain[0].description,
-            "ranks 0, 1 and 3 wait in all_reduce 41 of dp, without rank 2");
+            "ranks 0, 1 and 3 wait in all_reduce number 41 of group dp, without rank 2");
   EXPECT_THAT(finding.caveats, IsEmpty());
   EXPECT_EQ(finding.evidence[1].name, "launched");
   EXPECT_EQ(finding.evidence[1].culprit, 41);
@@ -99,9 +102,10 @@ TEST(HangOperator, AWaitInAnotherCommunicatorMakesAVictim) {
       << "1 and 3 are late too, because they wait for it";
   EXPECT_THAT(Victims(finding), ElementsAre(0, 1, 3, 4, 5));
   ASSERT_THAT(finding.chain, SizeIs(3));
-  EXPECT_EQ(finding.chain[0].description, "rank 3 waits in all_reduce 9 of tp1, without rank 2");
+  EXPECT_EQ(finding.chain[0].description,
+            "rank 3 waits in all_reduce number 9 of group tp1, without rank 2");
   EXPECT_EQ(finding.chain[1].description,
-            "ranks 1, 4 and 5 wait in all_reduce 3 of dp, without rank 3");
+            "ranks 1, 4 and 5 wait in all_reduce number 3 of group dp, without rank 3");
 }
 
 // A dump is missing: what others wait for in it is no news where the rank may stand in an operation
@@ -185,7 +189,7 @@ TEST(HangOperator, NamesTheRankInAnotherCollective) {
   EXPECT_EQ(finding.subkind, "mismatch");
   EXPECT_THAT(Culprits(finding), ElementsAre(1));
   EXPECT_THAT(Victims(finding), ElementsAre(0, 2, 3));
-  EXPECT_THAT(finding.title, HasSubstr("rank 1 in all_gather 5 of dp"));
+  EXPECT_THAT(finding.title, HasSubstr("rank 1 in all_gather number 5 of group dp"));
   EXPECT_EQ(finding.confidence, 0.95);
 }
 
@@ -289,7 +293,7 @@ TEST(HangOperator, WhatThePeersCompletedIsTheRanksOwnDevice) {
   EXPECT_EQ(finding.subkind, "device");
   EXPECT_THAT(Culprits(finding), ElementsAre(0));
   EXPECT_THAT(Victims(finding), ElementsAre(1, 2, 3));
-  EXPECT_THAT(finding.explanation, HasSubstr("rank 1 completed all_reduce 7 of tp"));
+  EXPECT_THAT(finding.explanation, HasSubstr("ank 1 completed all_reduce number 7 of group tp"));
 }
 
 TEST(HangOperator, AReceivePostedAheadHoldsNobody) {
@@ -330,7 +334,8 @@ TEST(HangOperator, OfDumpsNoDurationIsSaid) {
   for (uint32_t rank = 0; rank < 3; ++rank) job[rank].timed_out = true;
   const Finding finding = Only(job);
   EXPECT_EQ(finding.title,
-            "The job hangs: rank 1 never launched all_reduce 41 of dp, 2 ranks wait for it.");
+            "The job hangs: rank 1 never launched all_reduce number 41 of group dp, 2 ranks wait "
+            "for it.");
   EXPECT_THAT(finding.caveats, ElementsAre(HasSubstr("flight recorder")));
 }
 

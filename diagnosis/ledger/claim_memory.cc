@@ -9,6 +9,7 @@
 
 #include "diagnosis/explanation/rotating_straggler.h"
 #include "diagnosis/explanation/shared_cause.h"
+#include "diagnosis/ledger/seen_times.h"
 #include "diagnosis/measurements/thread_function.h"
 #include "diagnosis/report/duration_text.h"
 #include "diagnosis/report/finding_measures.h"
@@ -108,7 +109,8 @@ ClaimRecord ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
                 .kind = claim.kind,
                 .first_step = claim.first_step,
                 .share = ShareOf(claim),
-                .function = claim.function};
+                .function = claim.function,
+                .first_seen_ns = claim.first_seen_ns};
   std::replace(record.function.begin(), record.function.end(), '\n', ' ');  // a record is a line
   const Measure* slow = SlowSteps(claim);
   record.steps = claim.first_step >= 0 ? claim.last_step - claim.first_step + 1 : 0;
@@ -390,6 +392,7 @@ void ClaimMemory::TellPast(const Record& record, Finding* claim) const {
     if (record.window - other.window >= kept || !SameFault(record, other)) continue;
     claim->first_window = std::min(claim->first_window, other.window);
     if (other.first_step >= 0) claim->first_step = std::min(claim->first_step, other.first_step);
+    claim->first_seen_ns = EarlierKnown(claim->first_seen_ns, other.first_seen_ns);
     windows += other.window != last ? 1 : 0;
     last = other.window;
     share += other.share;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "diagnosis/explanation/shared_cause.h"
+#include "diagnosis/ledger/seen_times.h"
 #include "diagnosis/report/confidence.h"
 #include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/subkinds.h"
@@ -91,11 +92,17 @@ void GoOnWith(const Finding& known, Finding* finding) {
   lasted->samples = 1;
 }
 
+void SeeAgain(int64_t index, const Finding& now, Finding* open) {
+  open->last_window = index;
+  open->last_seen_ns = std::max(open->last_seen_ns, now.last_seen_ns);
+}
+
 // In the words of before, one window on.
 Finding AsBefore(const Finding& before, const Finding& now) {
   Finding finding = before;
   finding.confidence = now.confidence;
   finding.last_window = now.last_window;
+  finding.last_seen_ns = now.last_seen_ns;
   finding.last_step = std::max(finding.last_step, now.last_step);
   const Measure* window = FindLasted(now);
   if (Measure* lasted = FindLasted(finding); lasted != nullptr && window != nullptr)
@@ -151,7 +158,7 @@ bool FindingLifecycle::IsPartOfOpen(int64_t index, const Finding& finding) {
   for (auto& [id, open] : open_) {
     if (TellsLessThan(finding, open) ||
         (!is_known && (IsPartOf(finding, open) || IsGlimpseOf(finding, open)))) {
-      open.last_window = index;
+      SeeAgain(index, finding, &open);
       return true;
     }
     if (is_known || !ExplainsOnAll(open, finding)) continue;
@@ -161,7 +168,7 @@ bool FindingLifecycle::IsPartOfOpen(int64_t index, const Finding& finding) {
       lasting_part_[finding.id] = index;
       if (last_time && open.subkind == kRoaming) return false;
     }
-    open.last_window = index;
+    SeeAgain(index, finding, &open);
     return true;
   }
   return false;
@@ -218,6 +225,7 @@ void FindingLifecycle::Place(Finding* finding) {
     }
     finding->state = FindingState::kUpdated;
     finding->first_window = before.first_window;
+    finding->first_seen_ns = EarlierKnown(finding->first_seen_ns, before.first_seen_ns);
     if (before.first_step >= 0) finding->first_step = before.first_step;
     ProlongLasted(before, finding);
   }

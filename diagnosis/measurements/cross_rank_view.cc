@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -225,6 +226,16 @@ bool LacksMembers(const CrossRankView& view) {
          std::ranges::any_of(view.summaries(), [](const CollectiveSummary& summary) {
            return !summary.missing.empty();
          });
+}
+
+std::pair<int64_t, int64_t> TimesOf(const CrossRankView& view) {
+  std::pair<int64_t, int64_t> times{std::numeric_limits<int64_t>::max(), 0};
+  for (const RankView& rank : view.ranks()) {
+    if (rank.silent) continue;
+    times.first = std::min(times.first, rank.batch->window.start_ns);
+    times.second = std::max(times.second, rank.batch->window.end_ns);
+  }
+  return times.first <= times.second ? times : std::pair<int64_t, int64_t>{0, 0};
 }
 
 double WindowLength(const CrossRankView& view) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "diagnosis/measurements/mean_step.h"
@@ -100,6 +101,10 @@ class CrossRankView {
 // Whether ranks of the job, or members of a collective, are not recorded: who waits in a collective
 // may wait for one of them.
 bool LacksMembers(const CrossRankView& view);
+
+// Where the window begins and ends, in ns since 1970: by the clock of the rank that was the first
+// and of the one that was the last in it. {0, 0} where nobody was heard.
+std::pair<int64_t, int64_t> TimesOf(const CrossRankView& view);
 
 // How long the window lasted, in ns: mean over the ranks, 0 without any.
 double WindowLength(const CrossRankView& view);

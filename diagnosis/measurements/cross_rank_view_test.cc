@@ -80,6 +80,20 @@ TEST(CrossRankView, LeavesOutWhatRanksRunHiddenAndStillFindsIt) {
   EXPECT_EQ(RunsForNs(view.ranks()[1], IdOf(FunctionClass::kPython, "other")), 0);
 }
 
+TEST(TimesOf, IsFromWhereTheFirstRankBeginsToWhereTheLastOneEnds) {
+  SyntheticJob job(3);
+  for (int64_t rank = 0; rank < 3; ++rank) {
+    job.batches[static_cast<size_t>(rank)].window.start_ns = 1'000 - rank;
+    job.batches[static_cast<size_t>(rank)].window.end_ns = 2'000 + rank;
+  }
+  EXPECT_EQ(TimesOf(CrossRankView(job.batches, job.summaries)),
+            std::pair(int64_t{998}, int64_t{2'002}));
+  job.batches[2].silent = true;
+  EXPECT_EQ(TimesOf(CrossRankView(job.batches, job.summaries)),
+            std::pair(int64_t{999}, int64_t{2'001}));
+  EXPECT_EQ(TimesOf(CrossRankView({}, {})), std::pair(int64_t{0}, int64_t{0}));
+}
+
 TEST(CrossRankView, ListsSilentRanksWithoutPatterns) {
   SyntheticJob job(4);
   job.RunOnAll(FunctionClass::kGpuCompute, "gemm", 0.5);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "diagnosis/monitoring_gap/gap_sentences.h"
 #include "diagnosis/statistics/distributions.h"
@@ -211,6 +212,7 @@ Finding TelemetryGaps::Describe(const CrossRankView& view,
   finding.job = view.job();
   finding.first_window = view.window_index();
   finding.last_window = view.window_index();
+  std::tie(finding.first_seen_ns, finding.last_seen_ns) = TimesOf(view);
   finding.world_size = view.world_size();
   for (const RankView& rank : view.ranks()) {
     finding.events += rank.batch->completeness.events;

@@ -85,6 +85,9 @@ BREAKAGES = (
     (("data_quality", "events_lost"), "none"),
     (("operator",), "slow_rank"),
     (("emitted_at_ns",), -1),
+    (("first_seen",), "yesterday"),
+    (("last_seen",), 1795582212606497819),
+    (("emitted_at",), "2026-11-25 13:00"),
 )
 
 
