@@ -293,7 +293,7 @@ TEST(HangOperator, WhatThePeersCompletedIsTheRanksOwnDevice) {
   EXPECT_EQ(finding.subkind, "device");
   EXPECT_THAT(Culprits(finding), ElementsAre(0));
   EXPECT_THAT(Victims(finding), ElementsAre(1, 2, 3));
-  EXPECT_THAT(finding.explanation, HasSubstr("ank 1 completed all_reduce number 7 of group tp"));
+  EXPECT_THAT(finding.explanation, HasSubstr("rank 1 completed all_reduce number 7 of group tp"));
 }
 
 TEST(HangOperator, AReceivePostedAheadHoldsNobody) {

@@ -43,6 +43,12 @@ Words WordsOf(const HangView& view, const WaitGraph& graph, const HangClaim& cla
   return words;
 }
 
+// Ranks at its begin: "Ranks 0, 1 and 3".
+std::string Sentence(std::string text) {
+  if (text.starts_with("rank")) text.front() = 'R';
+  return text;
+}
+
 std::string Count(size_t number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
@@ -53,12 +59,13 @@ void SayNeverLaunched(const Words& w, const HungOperation& operation, Finding* f
       w.function,
       f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
   f->explanation = fmt::format(
-      "{} {} launched {} and {} in it. {} {} not: by the sequence numbers {} behind all others "
+      "{} {} launched {} and {} for it. {} {} not: by the sequence numbers {} behind all others "
       "there, and no collective in flight holds {}. So the fault lies in what {} training thread "
       "does, not in the communication.",
       w.waiting, operation.waiting.size() == 1 ? "has" : "have", w.operation,
-      operation.waiting.size() == 1 ? "stands" : "stand", w.culprits, w.one ? "has" : "have",
-      w.one ? "it is" : "they are", w.one ? "it" : "them", w.one ? "its" : "their");
+      operation.waiting.size() == 1 ? "waits" : "wait", Sentence(w.culprits),
+      w.one ? "has" : "have", w.one ? "it is" : "they are", w.one ? "it" : "them",
+      w.one ? "its" : "their");
   f->suggested_action =
       f->function.empty()
           ? fmt::format("Look at the stacks of {} (py-spy dump), then restart the job.", w.culprits)
@@ -90,7 +97,7 @@ void SayDevice(const Words& w, const HungOperation& operation, Finding* f) {
       operation.through.empty()
           ? fmt::format(
                 "{} wait in {}. {} launched it too, but nothing that {} launched has started.",
-                w.waiting, w.operation, w.culprits, w.one ? "it has" : "they have")
+                w.waiting, w.operation, Sentence(w.culprits), w.one ? "it has" : "they have")
           : fmt::format(
                 "{} {} behind the others: {} completed {} and went on, on {} it does not end.",
                 w.culprits, w.one ? "is" : "are", RanksText(operation.through), w.operation,
@@ -239,6 +246,7 @@ void AddSentences(const HangView& view, const WaitGraph& graph, const HangClaim&
     case HangKind::kMismatch: SayMismatch(graph, claim, words, finding); break;
     case HangKind::kCommunication: SayCommunication(claim, words, operation, finding); break;
   }
+  finding->explanation = Sentence(finding->explanation);
   if (words.since.empty())
     finding->caveats.push_back(
         "Told from dumps of a flight recorder: for how long the job has stood is not in them.");

@@ -55,7 +55,7 @@ std::string OperationText(const HungOperation& operation) {
     return fmt::format("the send from rank {} to rank {} over {}", operation.source,
                        operation.destination, CommunicatorText(*operation.communicator));
   }
-  return fmt::format("{} {} of {}", ToString(operation.operation), operation.sequence,
+  return fmt::format("{} number {} of group {}", ToString(operation.operation), operation.sequence,
                      CommunicatorText(*operation.communicator));
 }
 

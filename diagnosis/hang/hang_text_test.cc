@@ -26,7 +26,7 @@ TEST(HangText, Operations) {
   EXPECT_EQ(
       OperationText(
           {.communicator = &dp, .operation = CollectiveOperation::kAllReduce, .sequence = 41}),
-      "all_reduce 41 of dp (data parallel)");
+      "all_reduce number 41 of group dp (data parallel)");
   EXPECT_EQ(OperationText({.communicator = &nameless,
                            .operation = CollectiveOperation::kSend,
                            .source = 2,

@@ -192,12 +192,14 @@ Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>&
       growth.routed_peers_ns > 0 ? growth.routed_own_ns / growth.routed_peers_ns : 0;
   finding.evidence.push_back({"routed_kernels_per_step", "ns", growth.routed_own_ns,
                               growth.routed_peers_ns, 0, busy.peers});
+  const bool one = grown.size() == 1;
   finding.title = fmt::format(
-      "Work is unevenly routed: {} exchange{} up to {:.1f} times the bytes of their peers, and "
-      "compute {:.1f} times as long on them ({} a "
+      "Work is unevenly routed: {} exchange{} up to {:.1f} times the bytes of {} peers, and "
+      "compute{} {:.1f} times as long on them ({} a "
       "step of {}).",
-      RanksText(view, grown), grown.size() == 1 ? "s" : "", 1 + growth.bytes_growth.value_or(0),
-      share, DurationText(busy.excess_ns), DurationText(busy.step_ns));
+      RanksText(view, grown), one ? "s" : "", 1 + growth.bytes_growth.value_or(0),
+      one ? "its" : "their", one ? "s" : "", share, DurationText(busy.excess_ns),
+      DurationText(busy.step_ns));
   finding.explanation = fmt::format(
       "Over the ranks of the role the time in {} varies as the bytes of {} do, in {} of {} steps; "
       "what they leave unexplained is no more "

@@ -133,8 +133,9 @@ Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const 
         stage, PercentText(layers.growth), times);
     const std::string why =
         reason == HeavyReason::kClock
-            ? fmt::format("Their SM clock and use lie {} below the other stages', which is why.",
-                          PercentText(-layers.clock_growth.value_or(0)))
+            ? fmt::format(
+                  "Their SM clock and use lie {} below the other stages': that is the cause.",
+                  PercentText(-layers.clock_growth.value_or(0)))
             : fmt::format(
                   "The optimizer is slower, too ({}), and no kernel is called more often, so that "
                   "it is not the layers. Whether they run at a lower clock or somebody else uses "

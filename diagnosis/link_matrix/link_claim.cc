@@ -22,8 +22,6 @@ std::string_view LinkName(Resource resource) {
   }
 }
 
-std::string SpeedText(double bytes_per_ns) { return fmt::format("{:.3g} GB/s", bytes_per_ns); }
-
 class Claim {
  public:
   Claim(const CrossRankView& view, const HotSpot& spot, const WindowTime& time)

@@ -77,7 +77,7 @@ void Tell(const GapStory& story, Finding* finding) {
                  : "");
   finding->suggested_action = fmt::format(
       "Look at the producers on {}: full queues, a collector that stopped, the way to the broker. "
-      "Training needs nothing.",
+      "Training itself goes on as ever.",
       HostList(story.ranks));
 }
 

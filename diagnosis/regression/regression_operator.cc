@@ -367,9 +367,9 @@ Finding DescribeNetwork(const CrossRankView& view, const NetworkChange& change,
                       {"peer_wait_growth_per_step", "ns", change.wait_ns, 0,
                        options.min_share * change.past_ns, change.past_windows}};
   finding.title = fmt::format(
-      "Data moves more slowly than it did, over the {} of all hosts: at {:.3g} GB/s instead "
-      "of {:.3g}.",
-      link, change.now_speed, change.past_speed);
+      "Data moves more slowly than it did, over the {} of all hosts: at {} instead "
+      "of {}.",
+      link, SpeedText(change.now_speed), SpeedText(change.past_speed));
   finding.explanation = fmt::format(
       "The two newest windows against the {} before them, connections of each kind with their own "
       "past. All kinds are slower, so no rank, "

@@ -25,6 +25,16 @@ std::string DurationText(double ns) {
   return ThreeDigits(ns / 1e9, "s");
 }
 
+std::string SpeedText(double bytes_per_ns) { return BytesText(bytes_per_ns * 1e9) + "/s"; }
+
+std::string BytesText(double bytes) {
+  const double size = std::abs(bytes);
+  if (size >= 999.5e6) return fmt::format("{:.3g} GB", bytes / 1e9);
+  if (size >= 999.5e3) return fmt::format("{:.3g} MB", bytes / 1e6);
+  if (size >= 999.5) return fmt::format("{:.3g} kB", bytes / 1e3);
+  return fmt::format("{:.3g} bytes", bytes);
+}
+
 std::string PercentText(double share) {
   const double percent = share * 100;
   return fmt::format("{:.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);

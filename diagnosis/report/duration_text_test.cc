@@ -17,6 +17,15 @@ TEST(DurationText, HasThreeDigitsAndTheUnitThatFits) {
   EXPECT_EQ(DurationText(-36.34e6), "-36.3 ms");
 }
 
+TEST(SpeedText, HasTheUnitThatFits) {
+  EXPECT_EQ(SpeedText(0.0348), "34.8 MB/s");
+  EXPECT_EQ(SpeedText(12), "12 GB/s");
+  EXPECT_EQ(SpeedText(2.5e-6), "2.5 kB/s");
+  EXPECT_EQ(BytesText(17), "17 bytes");
+  EXPECT_EQ(BytesText(0), "0 bytes");
+  EXPECT_EQ(BytesText(999.6e6), "1 GB");
+}
+
 TEST(PercentText, HasTwoDigitsThatMean) {
   EXPECT_EQ(PercentText(0.034), "3.4 %");
   EXPECT_EQ(PercentText(0.337), "34 %");

@@ -134,8 +134,9 @@ Finding OfLoneRank(const CrossRankView& view, const HostRanks& alone, Finding fi
 // What is wrong with the devices of a host.
 std::string WhyOf(const HostDevices& devices, std::optional<DeviceCause> cause) {
   if (cause == DeviceCause::kLowClock)
-    return fmt::format("Its SM clock and use lie {} below those of the other hosts, which is why",
-                       PercentText(-devices.clock_growth));
+    return fmt::format(
+        "Its SM clock and use lie {} below those of the other hosts: that is the cause",
+        PercentText(-devices.clock_growth));
   if (cause == DeviceCause::kPauses)
     return fmt::format(
         "The median call takes {} longer, so that most are as fast as ever and some much longer: "

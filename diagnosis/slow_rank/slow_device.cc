@@ -72,7 +72,7 @@ std::string WhyOf(const ComputeGrowth& growth) {
   switch (growth.cause) {
     case GrowthCause::kShared: return WhyShared(growth);
     case GrowthCause::kClock:
-      return fmt::format("Its SM clock and use lie {} below the peers', which is why.",
+      return fmt::format("Its SM clock and use lie {} below the peers': that is the cause.",
                          PercentText(-growth.clock_growth.value_or(0)));
     case GrowthCause::kPauses:
       return "Most calls take as long as on the peers, and some much longer: the device pauses now "

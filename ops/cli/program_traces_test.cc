@@ -56,7 +56,7 @@ json ThroughARecording(const std::string& folder) {
 TEST_F(ProgramTracesTest, TheFindingIsReadableAndTheBooksClose) {
   const ProgramRun run = RunProgram({"diagnose", kTraces + "dlrm-kineto-8rank"});
   EXPECT_EQ(run.exit_code, kExitFindings) << run.out << run.err;
-  EXPECT_THAT(run.out, HasSubstr("8 of 8 ranks from 8 files, 26538 events, 19717 imported"));
+  EXPECT_THAT(run.out, HasSubstr("8 of 8 ranks from 8 files\n26538 events, 19717 imported"));
   EXPECT_THAT(run.out, HasSubstr("who         rank 7"));
   EXPECT_THAT(run.out, HasSubstr("victims"));
   EXPECT_THAT(run.out, HasSubstr("persistence is not shown"));

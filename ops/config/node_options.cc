@@ -78,7 +78,7 @@ void AddNode(std::vector<Option>* options) {
 void AddKafka(std::vector<Option>* options) {
   options->push_back(
       Bind({"kafka.bootstrap", "",
-            "Brokers to begin with, HOST:PORT, comma separated. Give this or node.recording."},
+            "Brokers to ask first, HOST:PORT, comma separated. Give this or node.recording."},
            FIELD(kafka.bootstrap)));
   options->push_back(
       Bind({"kafka.group_prefix", "", "The consumer groups are called PREFIX-summarize and so on."},

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -72,8 +73,11 @@ struct ImportReport {
   uint64_t batches = 0;
   std::vector<std::string> warnings;  // about the job as a whole, each one sentence
 
-  // For the terminal: totals, then every warning on a line of its own.
+  // For the terminal: lines of totals, then every warning on a line of its own.
   std::string ToText() const;
 };
+
+// The file's name; with its folders where several files bear it.
+std::string NameAmong(const FileReport& file, std::span<const FileReport> files);
 
 }  // namespace eroica

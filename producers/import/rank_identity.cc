@@ -12,8 +12,6 @@ namespace {
 
 constexpr int64_t kMaxWorldSize = int64_t{1} << 20;
 
-std::string NameOf(const FileReport& file) { return file.path.filename().string(); }
-
 void Refuse(const RankTrace& trace, FileReport& file, DropReason reason, std::string warning) {
   file.counts.skipped.Add(reason, trace.events);
   file.counts.imported -= trace.events;
@@ -35,8 +33,8 @@ absl::Status CheckOneJob(std::span<RankTrace* const> traces, std::span<const Fil
                         "one of {}; give the files of one job at "
                         "a time, each job in a folder "
                         "of its own",
-                        NameOf(files[sized->file]), sized->world_size, NameOf(files[trace->file]),
-                        trace->world_size));
+                        NameAmong(files[sized->file], files), sized->world_size,
+                        NameAmong(files[trace->file], files), trace->world_size));
       }
     }
     for (const ProcessGroup& group : trace->groups) {
@@ -51,7 +49,8 @@ absl::Status CheckOneJob(std::span<RankTrace* const> traces, std::span<const Fil
         return absl::FailedPreconditionError(fmt::format(
             "these are traces of more than one job: the process group \"{}\" has other members in "
             "{} than in {}; give the files of one job at a time",
-            group.name, NameOf(files[trace->file]), NameOf(files[known->second.first->file])));
+            group.name, NameAmong(files[trace->file], files),
+            NameAmong(files[known->second.first->file], files)));
       }
     }
   }
@@ -81,6 +80,15 @@ bool SettleRank(RankTrace& trace, FileReport& file, bool only_trace) {
     return false;
   }
   return true;
+}
+
+std::string NoRankText(std::span<const FileReport> files) {
+  std::string text = "of no file it is known which rank it is of:";
+  for (const FileReport& file : files) {
+    if (!file.warnings.empty() && text.size() < 2'000)
+      text += fmt::format("\n  {}: {}", file.path.string(), file.warnings.back());
+  }
+  return text;
 }
 
 // A group with members outside the world: its members are as good as unknown.
@@ -128,14 +136,13 @@ absl::StatusOr<SettledRanks> SettleRanks(std::span<RankTrace* const> traces,
              fmt::format("a second trace of rank {} (the first is {}): it was left out; if it is "
                          "of another run, import that run from a "
                          "folder of its own",
-                         trace->rank, NameOf(files[taken->second->file])));
+                         trace->rank, NameAmong(files[taken->second->file], files)));
       continue;
     }
     file.rank = trace->rank;
     world_size = std::max({world_size, trace->world_size, trace->rank + 1});
   }
-  if (by_rank.empty())
-    return absl::InvalidArgumentError("none of the files is a trace of a known rank");
+  if (by_rank.empty()) return absl::InvalidArgumentError(NoRankText(files));
   for (const auto& [rank, trace] : by_rank) settled.traces.push_back(trace);
   settled.world_size = static_cast<uint32_t>(world_size);
   for (RankTrace* trace : settled.traces)

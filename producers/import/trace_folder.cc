@@ -76,6 +76,28 @@ bool IsRecording(const fs::path& folder) {
                      });
 }
 
+// The subfolders that would do, for a message: ": runs/a, runs/b". Empty where there is none.
+std::string FoldersWithTraces(const fs::path& folder) {
+  constexpr size_t kListed = 8;
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (!at->is_directory(ignored)) continue;
+    const bool holds = std::any_of(fs::directory_iterator(at->path(), ignored),
+                                   fs::directory_iterator(), [](const fs::directory_entry& entry) {
+                                     const std::string name = entry.path().filename().string();
+                                     return LooksLikeTrace(name) || IsFlightRecorderDump(name);
+                                   });
+    if (holds) found.push_back(at->path());
+  }
+  std::sort(found.begin(), found.end(), ByNaturalName);
+  std::string text;
+  for (size_t i = 0; i < std::min(found.size(), kListed); ++i)
+    text += (i == 0 ? ": " : ", ") + found[i].string();
+  return found.size() > kListed ? text + fmt::format(" and {} more", found.size() - kListed) : text;
+}
+
 absl::Status AddFolder(const fs::path& folder, TraceFiles* found) {
   std::error_code error;
   std::vector<fs::path> files;
@@ -91,16 +113,16 @@ absl::Status AddFolder(const fs::path& folder, TraceFiles* found) {
   if (files.empty()) files = OneARank(std::move(dumps));
   if (files.empty() && IsRecording(folder)) {
     return absl::NotFoundError(
-        fmt::format("{0}: a recording, not traces; `eroica node --recording {0} --drain` works it "
-                    "off, `eroica findings --recording {0}` shows what was found",
+        fmt::format("{0}: a recording, not traces; `eroica node --recording {0} --drain` diagnoses "
+                    "it, `eroica findings --recording {0}` shows what was found",
                     folder.string()));
   }
   if (files.empty()) {
     return absl::NotFoundError(
         fmt::format("{}: neither traces (.json, .json.gz, .csv, .csv.gz) nor flight-recorder dumps "
                     "in this folder; subfolders are not "
-                    "searched, give the one that holds the ranks of one job",
-                    folder.string()));
+                    "searched, give the one that holds the ranks of one job{}",
+                    folder.string(), FoldersWithTraces(folder)));
   }
   std::sort(files.begin(), files.end(), ByNaturalName);
   found->files.insert(found->files.end(), files.begin(), files.end());
@@ -127,7 +149,10 @@ absl::StatusOr<TraceFiles> FindTraceFiles(std::span<const fs::path> paths) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     if (!fs::exists(status))
-      return absl::NotFoundError(fmt::format("{}: no such file or folder", path.string()));
+      return absl::NotFoundError(
+          path == "-" ? std::string("standard input is not read: name files, or a folder with one "
+                                    "file a rank")
+                      : fmt::format("{}: no such file or folder", path.string()));
     if (fs::is_directory(status)) {
       if (absl::Status added = AddFolder(path, &found); !added.ok()) return added;
     } else {

@@ -192,7 +192,9 @@ class Import {
         why += fmt::format("\n  {}: {}", file.path.string(), file.warnings.front());
     }
     return absl::InvalidArgumentError(
-        fmt::format("none of the {} files could be imported:{}", report_.files.size(), why));
+        report_.files.size() == 1
+            ? "the file could not be imported:" + why
+            : fmt::format("none of the {} files could be imported:{}", report_.files.size(), why));
   }
 
   void WarnOfOverflow() {
