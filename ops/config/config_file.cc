@@ -13,9 +13,14 @@
 namespace eroica {
 namespace {
 
-// Where in a file, for messages.
-std::string Position(const std::string& name, const toml::source_region& region) {
-  return fmt::format("{}:{}", name, region.begin.line);
+// What a text is called in messages, and whether its lines are those of a file.
+struct TextName {
+  std::string name;
+  bool has_lines = true;
+};
+
+std::string Position(const TextName& text, const toml::source_region& region) {
+  return text.has_lines ? fmt::format("{}:{}", text.name, region.begin.line) : text.name;
 }
 
 std::optional<std::string> ScalarText(const toml::node& node) {
@@ -65,7 +70,7 @@ std::optional<OptionValue> ToOptionValue(const toml::node& node) {
 
 class Reader {
  public:
-  Reader(std::string name, NodeConfig* config) : name_(std::move(name)), config_(config) {}
+  Reader(TextName name, NodeConfig* config) : name_(std::move(name)), config_(config) {}
 
   void ReadTable(const toml::table& table, const std::string& prefix) {
     for (const auto& [key, node] : table) {
@@ -135,24 +140,30 @@ class Reader {
     problems_ += fmt::format("{}: {}", Position(name_, region), message);
   }
 
-  const std::string name_;
+  const TextName name_;
   NodeConfig* const config_;
   std::string problems_;
 };
 
-}  // namespace
-
-absl::Status ApplyConfigText(std::string_view text, const std::string& name, NodeConfig* config) {
+absl::Status ApplyText(std::string_view text, const TextName& name, NodeConfig* config) {
   toml::table table;
   try {
     table = toml::parse(text);
   } catch (const toml::parse_error& error) {
     return absl::InvalidArgumentError(
-        fmt::format("{}: {}", Position(name, error.source()), error.description()));
+        fmt::format("{}: no TOML: {}; `eroica node --print-config` shows what a configuration "
+                    "looks like",
+                    Position(name, error.source()), error.description()));
   }
   Reader reader(name, config);
   reader.ReadTable(table, "");
   return reader.status();
+}
+
+}  // namespace
+
+absl::Status ApplyConfigText(std::string_view text, const std::string& name, NodeConfig* config) {
+  return ApplyText(text, {.name = name}, config);
 }
 
 absl::Status ApplyConfigFile(const std::string& path, NodeConfig* config) {
@@ -176,7 +187,7 @@ absl::Status ApplyAssignment(const std::string& assignment, NodeConfig* config) 
   } catch (const toml::parse_error&) {
     line = fmt::format("{} = {}\n", name, ToToml(OptionValue(value)));
   }
-  return ApplyConfigText(line, label, config);
+  return ApplyText(line, {.name = label, .has_lines = false}, config);
 }
 
 }  // namespace eroica
