@@ -41,4 +41,11 @@ std::optional<ProgressKey> DecodeProgressKey(std::string_view key) {
 
 std::string EncodeTaskPrefix(std::string_view task) { return KeyWriter().PutString(task).key(); }
 
+std::optional<std::string_view> WithoutTask(std::string_view key) {
+  KeyReader reader(key);
+  const std::optional<std::string> task = reader.TakeString();
+  if (!task) return std::nullopt;
+  return key.substr(EncodeTaskPrefix(*task).size());
+}
+
 }  // namespace eroica

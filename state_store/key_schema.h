@@ -70,5 +70,7 @@ std::optional<ProgressKey> DecodeProgressKey(std::string_view key);
 
 // Prefix of what belongs to a task. See TaskStore; it hides the prefix of the keys above.
 std::string EncodeTaskPrefix(std::string_view task);
+// What stands behind the prefix of whatever task. Nothing where there is no prefix.
+std::optional<std::string_view> WithoutTask(std::string_view key);
 
 }  // namespace eroica

@@ -113,6 +113,14 @@ TEST(KeySchema, RefusesWhatIsNoKey) {
   EXPECT_FALSE(DecodeProgressKey(KeyWriter().PutString("job").PutByte(kProgressFamilyCount).key()));
 }
 
+TEST(KeySchema, AKeyWithoutItsTaskIsTheKey) {
+  for (const std::string& task : kAwkward) {
+    const std::string prefixed = EncodeTaskPrefix(task) + EncodeKey(JobId("job"));
+    EXPECT_EQ(WithoutTask(prefixed), EncodeKey(JobId("job")));
+  }
+  EXPECT_EQ(WithoutTask("no string's end"), std::nullopt);
+}
+
 // So that forgetting one job takes nothing of another's.
 TEST(KeySchema, WhatATaskKeepsOfAJobLiesTogether) {
   for (const std::string& job : kAwkward) {

@@ -314,6 +314,7 @@ void DiagnoseProcessor::Publish(Finding finding, int64_t timestamp_ms) {
   if (options_.json_topic)
     ForwardFinding(finding, ToJson(finding), FindingFormat::kJson, timestamp_ms);
   ++probe_.findings_published;
+  if (options_.on_published) options_.on_published(finding);
 }
 
 void DiagnoseProcessor::ForwardFinding(const Finding& finding, std::string payload,

@@ -88,11 +88,19 @@ absl::Status SetProperty(rd_kafka_conf_t* conf, const std::string& name, const s
 
 constexpr std::chrono::milliseconds kFirstStep{1'000};
 
+KafkaEvents& EventsOf(void* opaque) { return *static_cast<KafkaEvents*>(opaque); }
+
 // librdkafka counts in syslog's levels.
-void LogLine(const rd_kafka_t*, int level, const char* facility, const char* text) {
-  if (std::string_view(facility) == "CONFWARN")
+void LogLine(const rd_kafka_t* handle, int level, const char* facility, const char* text) {
+  const std::string_view about = facility;
+  if (about == "CONFWARN")
     return;  // one set of properties serves consumers and producers; each ignores the other's
-  const auto severity = level <= LOG_ERR       ? spdlog::level::warn
+  const bool is_connection = about == "FAIL" || about == "ERROR";
+  const bool is_held_back = is_connection && handle != nullptr &&
+                            rd_kafka_opaque(handle) != nullptr &&
+                            !EventsOf(rd_kafka_opaque(handle)).TakeLogTurn();
+  const auto severity = is_held_back           ? spdlog::level::debug
+                        : level <= LOG_ERR     ? spdlog::level::warn
                         : level <= LOG_WARNING ? spdlog::level::info
                                                : spdlog::level::debug;
   spdlog::log(severity, "kafka: {} {}", facility, text);
@@ -114,8 +122,6 @@ std::string_view CertificateProblem(int x509_error) {
     default: return "";
   }
 }
-
-KafkaEvents& EventsOf(void* opaque) { return *static_cast<KafkaEvents*>(opaque); }
 
 }  // namespace
 
@@ -227,6 +233,14 @@ void KafkaEvents::NoteError(rd_kafka_resp_err_t error, const char* reason) {
 void KafkaEvents::NoteBadCertificate(int x509_error) {
   const std::lock_guard lock(mutex_);
   x509_error_ = x509_error;
+}
+
+bool KafkaEvents::TakeLogTurn() {
+  constexpr int64_t kApartNs = 10'000'000'000;
+  const int64_t now_ns = std::chrono::steady_clock::now().time_since_epoch().count();
+  int64_t last_ns = log_turn_ns_.load(std::memory_order_relaxed);
+  return (last_ns == 0 || now_ns - last_ns >= kApartNs) &&
+         log_turn_ns_.compare_exchange_strong(last_ns, now_ns);
 }
 
 absl::Status KafkaEvents::DownStatus() const {

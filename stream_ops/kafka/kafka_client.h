@@ -39,12 +39,16 @@ class KafkaEvents {
   void NoteBadCertificate(int x509_error);
   void NoteAnswer() { down_.store(false, std::memory_order_relaxed); }
   bool down() const { return down_.load(std::memory_order_relaxed); }
+  // Whether a line about a lost connection may be logged: librdkafka has several a second, of which
+  // one in ten seconds says as much. Thread-safe.
+  bool TakeLogTurn();
   absl::Status DownStatus() const;
 
  private:
   const std::string bootstrap_servers_;
   std::atomic<bool> down_{false};
-  mutable std::mutex mutex_;  // guards what follows
+  std::atomic<int64_t> log_turn_ns_{0};  // when the last one was taken, on the steady clock
+  mutable std::mutex mutex_;             // guards what follows
   rd_kafka_resp_err_t last_error_ = RD_KAFKA_RESP_ERR__TRANSPORT;
   std::string last_reason_;
   int x509_error_ = 0;

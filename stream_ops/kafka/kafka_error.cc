@@ -131,14 +131,13 @@ std::string_view Advice(rd_kafka_resp_err_t error) {
              "address, and ssl.certificate.location where the broker asks for a certificate";
     case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
       return "is the broker running and reachable, and does its port speak what security.protocol "
-             "says? It may be tried again";
+             "says?";
     case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
       return "another consumer uses the same group_instance_id: give each its own";
     default: break;
   }
   switch (KafkaErrorCode(error)) {
-    case absl::StatusCode::kUnavailable:
-      return "is the broker running and reachable? It may be tried again";
+    case absl::StatusCode::kUnavailable: return "is the broker running and reachable?";
     case absl::StatusCode::kNotFound:
       return "create the topic with its partitions first (eroica topics create)";
     case absl::StatusCode::kPermissionDenied:

@@ -26,6 +26,7 @@ class Backoff {
     return std::min(pause, options_.longest);
   }
   void Reset() { failures_ = 0; }
+  uint32_t failures() const { return failures_; }  // in a row
 
  private:
   const Options options_;

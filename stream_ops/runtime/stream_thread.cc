@@ -59,6 +59,9 @@ absl::StatusOr<milliseconds> StreamThread::RunOnce(TimePoint now) {
   const absl::Status status = Work(now);
   probe_.records_pending = pending_.size() - pending_next_;
   if (!status.ok()) return BackOff(status, now);
+  if (backoff_.failures() > 0)
+    spdlog::info("stage={} topic={} goes on after {} failures in a row", stage_.name, input_,
+                 backoff_.failures());
   backoff_.Reset();
   return milliseconds(0);
 }
