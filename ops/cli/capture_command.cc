@@ -9,6 +9,7 @@
 #include "ops/cli/commands.h"
 #include "ops/cli/config_flags.h"
 #include "ops/cli/exit_code.h"
+#include "ops/cli/flag_values.h"
 #include "ops/cli/open_log.h"
 #include "producers/core/control_topic.h"
 
@@ -74,7 +75,7 @@ void AddCaptureCommand(CLI::App& app, int* exit_code) {
   command
       ->add_option("--level", flags->level,
                    "0 marks and collectives, 1 patterns, 2 everything and Python in full")
-      ->check(CLI::Range(0, 2))
+      ->check(WholeNumber(0, 2))
       ->capture_default_str();
   auto* off = command
                   ->add_flag("--off", flags->off,
@@ -83,7 +84,7 @@ void AddCaptureCommand(CLI::App& app, int* exit_code) {
   command
       ->add_option("--expires", flags->expires_minutes,
                    "Minutes until a request that nobody has heard is void")
-      ->check(CLI::Range(1, 7 * 24 * 60))
+      ->check(WholeNumber(1, 7 * 24 * 60))
       ->capture_default_str();
   command->footer(
       "Examples:\n"

@@ -1,47 +1,71 @@
 #include "ops/cli/command_line.h"
 
 #include <iostream>
-#include <string>
-#include <vector>
+#include <memory>
+#include <string_view>
 
 #include "ops/cli/exit_code.h"
-#include "ops/config/nearest_name.h"
+#include "ops/cli/help_format.h"
+#include "ops/cli/output_flags.h"
+#include "ops/cli/standard_output.h"
+#include "ops/cli/terminal.h"
+#include "ops/cli/usage_error.h"
 
 namespace eroica {
 namespace {
 
-// What the user may have meant by a word that no command or option takes; empty where nothing is
-// near.
-std::string Suggestion(const CLI::App& app) {
-  const CLI::App* command = &app;
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-  const std::vector<std::string> extra = app.remaining(true);
-  if (extra.empty()) return "";
-  std::vector<std::string> known;
-  for (const CLI::App* subcommand : command->get_subcommands([](const CLI::App*) { return true; }))
-    known.push_back(subcommand->get_name());
-  for (const CLI::Option* option : command->get_options()) {
-    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-  }
-  const std::string nearest = NearestName(extra.front(), known);
-  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+void SetFormat(CLI::App& app, const std::shared_ptr<HelpFormat>& format) {
+  app.formatter(format);
+  app.get_help_ptr()->description("Print this and stop");
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+    SetFormat(*command, format);
 }
 
-}  // namespace
+const CLI::App* FindSubcommand(const CLI::App& command, std::string_view name) {
+  const auto found =
+      command.get_subcommands([name](const CLI::App* app) { return app->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
 
-int RunCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code) {
+// `eroica help [COMMAND...]`.
+int ShowHelp(const CLI::App& app, int words, char** word) {
+  const CLI::App* command = &app;
+  for (int i = 0; i < words; ++i) {
+    const CLI::App* next = FindSubcommand(*command, word[i]);
+    if (next == nullptr)
+      return ExitWithError(absl::InvalidArgumentError(NoSuchCommandText(*command, word[i])));
+    command = next;
+  }
+  std::cout << command->help(command == &app ? "" : FullName(*command->get_parent()));
+  return kExitNothingFound;
+}
+
+int ParseAndRun(CLI::App& app, int argc, char** argv, const int& exit_code) {
+  if (argc > 1 && std::string_view(argv[1]) == "help") return ShowHelp(app, argc - 2, argv + 2);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
-    return ExitWithError(absl::InvalidArgumentError(error.what() + Suggestion(app)));
+    return ExitWithError(absl::InvalidArgumentError(UsageErrorText(app, error)));
   }
   if (app.get_subcommands().empty()) {
     std::cerr << app.help();
     return kExitError;
   }
   return exit_code;
+}
+
+}  // namespace
+
+int RunCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code) {
+  HoldStandardDescriptors();
+  StandardOutput output;
+  AddOutputFlags(app);
+  SetFormat(app, std::make_shared<HelpFormat>(OutputWidth()));
+  const int ended = ParseAndRun(app, argc, argv, exit_code);
+  if (const absl::Status status = output.Finish(); !status.ok()) return ExitWithError(status);
+  return ended;
 }
 
 }  // namespace eroica

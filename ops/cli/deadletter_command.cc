@@ -17,6 +17,7 @@
 #include "ops/cli/dead_letter_resend.h"
 #include "ops/cli/dead_letter_text.h"
 #include "ops/cli/exit_code.h"
+#include "ops/cli/flag_values.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/progress_bar.h"
 #include "ops/cli/stop_signal.h"
@@ -180,7 +181,7 @@ void AddFilter(CLI::App& command, DeadLetterFlags& flags) {
   command.add_option("--reason", flags.reasons, "Only for these reasons (docs/RELIABILITY.md)")
       ->type_name("REASON,...")
       ->delimiter(',')
-      ->check(CLI::IsMember(Reasons()).description(""));
+      ->check(OneOf(Reasons()));
   command
       .add_option("--since", flags.since,
                   "Only those that were refused since then: a time, or how long ago")

@@ -10,13 +10,15 @@
 #include "ops/cli/capture_gaps.h"
 #include "ops/cli/commands.h"
 #include "ops/cli/exit_code.h"
-#include "ops/findings/finding_reader.h"
+#include "ops/cli/finding_filter.h"
 #include "ops/cli/finding_text.h"
 #include "ops/cli/import_into_log.h"
 #include "ops/cli/job_coverage.h"
 #include "ops/cli/progress_bar.h"
 #include "ops/cli/stages.h"
+#include "ops/cli/terminal.h"
 #include "ops/cli/wrapped_text.h"
+#include "ops/findings/finding_reader.h"
 #include "schemas/finding_json.h"
 #include "schemas/printable_text.h"
 #include "state_store/in_memory_store.h"
@@ -72,6 +74,7 @@ absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces) {
   absl::StatusOr<std::vector<Finding>> findings = ReadAllFindings(**reader);
   if (!findings.ok()) return findings.status();
   diagnosis.findings = LatestVersions(*std::move(findings));
+  SortByWeight(&diagnosis.findings);
   const absl::StatusOr<JobCoverage> coverage =
       MeasureJobCoverage(log, std::string(kDefaultTopicPrefix));
   if (!coverage.ok()) return coverage.status();
@@ -94,12 +97,12 @@ std::string GapsText(const CaptureGaps& gaps) {
   constexpr size_t kIndent = 2;
   std::string text = gaps.sentences.empty() ? "" : "\nLeft open by what was recorded:\n";
   for (const std::string& sentence : gaps.sentences)
-    text += Wrapped("- " + sentence, FindingTextOptions().width, kIndent) + "\n";
+    text += Wrapped("- " + sentence, OutputWidth(), kIndent) + "\n";
   return text;
 }
 
 std::string AsText(const Diagnosis& diagnosis) {
-  std::string text = diagnosis.report.ToText();
+  std::string text = IsQuiet() ? "" : WrappedLines(diagnosis.report.ToText(), OutputWidth(), 2);
   for (const auto& [reason, count] : diagnosis.probe.dead_letters) {
     text += fmt::format("warning: {} records were not used: {}\n", count, ToString(reason));
   }
@@ -111,7 +114,8 @@ std::string AsText(const Diagnosis& diagnosis) {
   } else {
     text += fmt::format("\n{} finding{}\n", count, count == 1 ? "" : "s");
   }
-  for (const Finding& finding : diagnosis.findings) text += "\n" + FindingText(finding);
+  const FindingTextOptions options{.width = OutputWidth(), .color = ColorsOutput()};
+  for (const Finding& finding : diagnosis.findings) text += "\n" + FindingText(finding, options);
   return text + GapsText(diagnosis.gaps);
 }
 

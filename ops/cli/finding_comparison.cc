@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ops/cli/finding_text.h"
+#include "ops/cli/terminal.h"
 #include "ops/cli/wrapped_text.h"
 #include "schemas/finding_json.h"
 #include "schemas/printable_text.h"
@@ -97,8 +98,8 @@ std::string ChangedText(const ChangedFinding& changed) {
     return field.name == kEvidence;
   };
   if (!std::ranges::any_of(changed.fields, is_evidence)) return text;
-  return text + std::string(kIndent, ' ') +
-         Wrapped(EvidenceText(changed), FindingTextOptions().width, kIndent) + "\n";
+  return text + std::string(kIndent, ' ') + Wrapped(EvidenceText(changed), OutputWidth(), kIndent) +
+         "\n";
 }
 
 std::string LinesOf(const std::vector<Finding>& findings, char mark) {

@@ -6,20 +6,24 @@
 #include <string>
 #include <string_view>
 
+#include "ops/cli/terminal.h"
 #include "schemas/finding.h"
 
 namespace eroica {
 
 struct FindingTextOptions {
-  size_t width = 110;       // columns; words longer than that stay whole
-  size_t victims_max = 12;  // listed, those who lost most; the rest is summed up
+  size_t width = kWidthElsewhere;  // columns; words longer than that stay whole
+  bool color = false;              // of the severity
+  size_t victims_max = 12;         // listed, those who lost most; the rest is summed up
 };
 
 // Several lines, each with its end.
 std::string FindingText(const Finding& finding, const FindingTextOptions& options = {});
 // A number of a finding's evidence, in its unit: "82.2 ms".
 std::string MeasureText(double value, std::string_view unit);
-// For a list of all that is known: one line of severity, kind, id's begin and title.
-std::string FindingLine(const Finding& finding);
+// One line of severity, the id's begin, state, job and title.
+std::string FindingLine(const Finding& finding, bool color = false);
+// The same behind when it was last seen, where that is known.
+std::string TimedFindingLine(const Finding& finding, bool color = false);
 
 }  // namespace eroica

@@ -4,20 +4,28 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "ops/cli/commands.h"
 #include "ops/cli/config_flags.h"
 #include "ops/cli/exit_code.h"
-#include "ops/findings/finding_reader.h"
+#include "ops/cli/finding_filter.h"
+#include "ops/cli/finding_follow.h"
+#include "ops/cli/finding_screen.h"
 #include "ops/cli/finding_text.h"
 #include "ops/cli/host_record_text.h"
+#include "ops/cli/known_jobs.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/state_folder.h"
 #include "ops/cli/stop_signal.h"
 #include "ops/cli/stored_findings.h"
+#include "ops/cli/terminal.h"
+#include "ops/cli/wrapped_text.h"
+#include "ops/findings/finding_reader.h"
 #include "schemas/finding_json.h"
+#include "schemas/printable_text.h"
 #include "state_store/rocksdb_store.h"
 
 namespace eroica {
@@ -25,7 +33,7 @@ namespace {
 
 struct FindingsFlags {
   ConfigFlags config;
-  std::string job;
+  FindingFilter filter;
   bool from_state = false;
   std::string state;  // empty: the configured folder
   bool follow = false;
@@ -34,26 +42,60 @@ struct FindingsFlags {
   bool json = false;
 };
 
+FindingTextOptions TextOptions() { return {.width = OutputWidth(), .color = ColorsOutput()}; }
+
 void Print(const Finding& finding, const FindingsFlags& flags) {
   if (flags.json) {
-    std::cout << ToJson(finding) << std::endl;
+    std::cout << ToJson(finding) << "\n";
   } else {
-    std::cout << (flags.brief ? FindingLine(finding) : FindingText(finding) + "\n") << std::flush;
+    std::cout << (flags.brief ? TimedFindingLine(finding, ColorsOutput())
+                              : FindingText(finding, TextOptions()) + "\n");
   }
-}
-
-bool Wanted(const Finding& finding, const FindingsFlags& flags) {
-  return flags.job.empty() || finding.job.value == flags.job;
 }
 
 void PrintHosts(const std::vector<Finding>& findings, bool json) {
   for (const HostRecord& record : RecordsByHost(findings))
     std::cout << (json ? HostRecordJson(record) + "\n" : HostRecordText(record));
-  std::cout << std::flush;
 }
 
-int PrintLatest(std::vector<Finding> findings, const FindingsFlags& flags) {
-  std::erase_if(findings, [&](const Finding& finding) { return !Wanted(finding, flags); });
+// What is no finding: beside the findings where a program reads them.
+void Remark(const std::string& text, const FindingsFlags& flags) {
+  if (IsQuiet()) return;
+  const bool apart = flags.json || flags.brief || flags.by_host;
+  (apart ? std::cerr : std::cout) << Wrapped(text, apart ? ErrorWidth() : OutputWidth(), 0) << "\n";
+}
+
+int PrintNone(const absl::StatusOr<KnownJobs>& known, const NodeConfig& config,
+              const FindingsFlags& flags) {
+  if (!known.ok()) return ExitWithError(known.status());
+  const bool recording = config.kafka.bootstrap.empty();
+  const std::string source = recording ? config.node.recording : config.kafka.bootstrap;
+  const NoFindings none = ExplainNoFindings(
+      *known, flags.filter.job, source.empty() ? flags.state : source,
+      recording ? fmt::format("eroica node --recording {} --drain",
+                              config.node.recording.empty() ? "DIR" : config.node.recording)
+                : fmt::format("eroica node --bootstrap {}", config.kafka.bootstrap));
+  Remark(none.text, flags);
+  return none.is_healthy ? kExitNothingFound : kExitCannotTell;
+}
+
+// known: asked only where nothing is to be shown.
+template <typename Known>
+int PrintLatest(std::vector<Finding> findings, const NodeConfig& config, const FindingsFlags& flags,
+                const Known& known) {
+  const auto of_job = std::ranges::count_if(findings, [&](const Finding& finding) {
+    return FindingFilter{.job = flags.filter.job}.Wants(finding);
+  });
+  std::erase_if(findings, [&](const Finding& finding) { return !flags.filter.Wants(finding); });
+  if (findings.empty() && of_job > 0) {
+    Remark(fmt::format("None of {} finding{} is what was asked for (--since, --severity, --open, "
+                       "--kind, --rank).",
+                       of_job, of_job == 1 ? "" : "s"),
+           flags);
+    return kExitNothingFound;
+  }
+  if (findings.empty()) return PrintNone(known(), config, flags);
+  SortByWeight(&findings);
   if (flags.by_host) {
     PrintHosts(findings, flags.json);
   } else {
@@ -70,42 +112,39 @@ void ReportMalformed(uint64_t malformed) {
     std::cerr << fmt::format("eroica: skipped {} records that are no finding\n", malformed);
 }
 
-absl::StatusOr<int> List(FindingReader& reader, const FindingsFlags& flags) {
+absl::StatusOr<std::unique_ptr<const RocksDbStore>> OpenState(const std::string& folder) {
+  constexpr Table kTables[] = {Table::kFindings, Table::kJobs, Table::kProgress};
+  return RocksDbStore::OpenReadOnly({.folder = folder, .memory_bytes = size_t{16} << 20}, kTables);
+}
+
+// Of the nodes that work on the log.
+absl::StatusOr<KnownJobs> JobsBehind(Log& log, const NodeConfig& config) {
+  constexpr std::chrono::seconds kTime{10};
+  if (!config.kafka.bootstrap.empty()) return JobsOfChangelog(log, config.node.topic_prefix, kTime);
+  const std::string folder = StateFolder(config);
+  if (!std::filesystem::exists(folder)) return KnownJobs();
+  const absl::StatusOr<std::unique_ptr<const RocksDbStore>> store = OpenState(folder);
+  if (!store.ok()) return store.status();
+  return JobsOfStore(**store);
+}
+
+absl::StatusOr<int> List(Log& log, FindingReader& reader, const NodeConfig& config,
+                         const FindingsFlags& flags) {
   absl::StatusOr<std::vector<Finding>> findings = ReadAllFindings(reader);
   if (!findings.ok()) return findings.status();
-  return PrintLatest(LatestVersions(*std::move(findings)), flags);
+  return PrintLatest(LatestVersions(*std::move(findings)), config, flags,
+                     [&] { return JobsBehind(log, config); });
 }
 
-absl::StatusOr<int> ListStored(const NodeConfig& config, const FindingsFlags& flags) {
-  constexpr Table kTables[] = {Table::kFindings};
-  const RocksDbStoreOptions options{
-      .folder = flags.state.empty() ? StateFolder(config) : flags.state,
-      .memory_bytes = size_t{16} << 20};
-  const absl::StatusOr<std::unique_ptr<const RocksDbStore>> store =
-      RocksDbStore::OpenReadOnly(options, kTables);
+absl::StatusOr<int> ListStored(NodeConfig config, FindingsFlags flags) {
+  if (flags.state.empty()) flags.state = StateFolder(config);
+  const absl::StatusOr<std::unique_ptr<const RocksDbStore>> store = OpenState(flags.state);
   if (!store.ok()) return store.status();
-  const absl::StatusOr<StoredFindings> stored = ReadStoredFindings(**store, flags.job);
+  absl::StatusOr<StoredFindings> stored = ReadStoredFindings(**store, "");
   if (!stored.ok()) return stored.status();
   ReportMalformed(stored->malformed);
-  return PrintLatest(stored->findings, flags);
-}
-
-// Until somebody says stop. An error that may pass is waited out by the next poll.
-absl::StatusOr<int> Follow(FindingReader& reader, const FindingsFlags& flags) {
-  int printed = 0;
-  std::vector<Finding> findings;
-  while (!StopRequested()) {
-    findings.clear();
-    const absl::Status status = reader.Poll(std::chrono::milliseconds(250), &findings);
-    if (!status.ok() && !absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status))
-      return status;
-    for (const Finding& finding : findings) {
-      if (!Wanted(finding, flags)) continue;
-      Print(finding, flags);
-      ++printed;
-    }
-  }
-  return printed > 0 ? kExitFindings : kExitNothingFound;
+  return PrintLatest(std::move(stored->findings), config, flags,
+                     [&] { return JobsOfStore(**store); });
 }
 
 absl::StatusOr<int> ReadTopic(const NodeConfig& config, const FindingsFlags& flags) {
@@ -114,8 +153,18 @@ absl::StatusOr<int> ReadTopic(const NodeConfig& config, const FindingsFlags& fla
   const absl::StatusOr<std::unique_ptr<FindingReader>> reader =
       FindingReader::Open(**log, config.node.topic_prefix);
   if (!reader.ok()) return reader.status();
-  if (flags.follow) CatchStopSignals();
-  absl::StatusOr<int> exit_code = flags.follow ? Follow(**reader, flags) : List(**reader, flags);
+  absl::StatusOr<int> exit_code = kExitNothingFound;
+  if (flags.follow) {
+    CatchStopSignals();
+    FindingScreen screen(&std::cout,
+                         flags.json    ? FindingForm::kJson
+                         : flags.brief ? FindingForm::kBrief
+                                       : FindingForm::kFull,
+                         TextOptions());
+    exit_code = FollowFindings(**reader, flags.filter, /*every_version=*/flags.json, &screen);
+  } else {
+    exit_code = List(**log, **reader, config, flags);
+  }
   if (exit_code.ok()) ReportMalformed((*reader)->malformed());
   return exit_code;
 }
@@ -134,7 +183,7 @@ void AddFindingsCommand(CLI::App& app, int* exit_code) {
   auto flags = std::make_shared<FindingsFlags>();
   CLI::App* command = app.add_subcommand("findings", "List what was found, or follow it");
   flags->config.AddTo(*command);
-  command->add_option("--job", flags->job, "Only of this job")->type_name("JOB");
+  AddFilterFlags(*command, &flags->filter);
   auto* state = command
                     ->add_option("--state", flags->state,
                                  "From the state store of a node, also of a running one; without "
@@ -143,24 +192,27 @@ void AddFindingsCommand(CLI::App& app, int* exit_code) {
                     ->expected(0, 1);
   auto* by_host = command->add_flag(
       "--by-host", flags->by_host,
-      "What was found about each host, over all jobs: a host that recurs is first");
+      "What was found about each host, over all jobs; hosts that slow several jobs come first");
   command
       ->add_flag("-f,--follow", flags->follow,
-                 "Print all that was said, then what is said from now on, until Ctrl-C")
+                 "Show how things stand, then what is found from now on, until Ctrl-C; with --json "
+                 "every version that was ever said")
       ->excludes(state)
       ->excludes(by_host);
-  command->add_flag("--brief", flags->brief, "One line a finding");
-  command->add_flag("--json", flags->json, "One JSON object a line");
+  auto* brief = command->add_flag("--brief", flags->brief, "One line a finding");
+  command->add_flag("--json", flags->json, "One JSON object a line")->excludes(brief);
   command->footer(
       "Examples:\n"
       "  eroica findings --recording recording/\n"
-      "  eroica findings --bootstrap localhost:9092 --follow --json | jq .title\n"
+      "  eroica findings --bootstrap localhost:9092 --follow --severity major\n"
+      "  eroica findings --bootstrap localhost:9092 --since 2h --open --json | jq .title\n"
       "  eroica findings --state recording.state/ --job night      what a node knows, without the "
       "log\n"
       "  eroica findings --state recording.state/ --by-host        hosts that slow one job after "
       "the other\n\n"
-      "A list shows each finding in its last state. Exit codes: 0 no open finding, 1 findings, 2 "
-      "error.");
+      "A list shows each finding in its last state: open ones first, the gravest first. Exit "
+      "codes: 0 no open finding, 1 findings, 2 error, 3 cannot tell (no node has run, or the job "
+      "is not known).");
   command->callback([flags, state, exit_code] {
     flags->from_state = state->count() > 0;
     *exit_code = Run(*flags);

@@ -29,8 +29,8 @@ std::string HostRecordText(const HostRecord& record) {
                   Printable(record.host), Counted(record.findings(), "finding"),
                   Counted(record.findings_of.size(), "job"), record.open, fmt::join(kinds, ", "));
   if (!record.devices.empty()) text += fmt::format("; device {}", fmt::join(record.devices, ", "));
-  text += fmt::format("; at worst {:.0f} GPU-seconds lost an hour\n",
-                      record.worst_gpu_seconds_per_hour);
+  text += fmt::format("; at worst the work of {:.3g} ranks lost\n",
+                      record.worst_gpu_seconds_per_hour / 3'600);
   return text + fmt::format("  jobs: {}\n", fmt::join(jobs, ", "));
 }
 

@@ -17,7 +17,7 @@ const HostRecord kRecord{.host = "node7",
 TEST(HostRecordText, SaysWhatWasFoundWhereAndWhatItCost) {
   EXPECT_EQ(HostRecordText(kRecord),
             "RECURRING node7: 3 findings in 2 jobs, 1 open: 2 slow_rank, 1 hang; device 3; at "
-            "worst 1234 GPU-seconds lost an hour\n"
+            "worst the work of 0.343 ranks lost\n"
             "  jobs: monday (1), tuesday (2)\n");
 }
 
@@ -27,7 +27,7 @@ TEST(HostRecordText, OneJobIsNoRecurrence) {
                         .kinds = {{FindingKind::kHang, 1}},
                         .devices = {}};
   EXPECT_EQ(HostRecordText(once),
-            "node8: 1 finding in 1 job, 0 open: 1 hang; at worst 0 GPU-seconds lost an hour\n  "
+            "node8: 1 finding in 1 job, 0 open: 1 hang; at worst the work of 0 ranks lost\n  "
             "jobs: monday (1)\n");
 }
 
@@ -47,8 +47,8 @@ TEST(HostRecordText, HostileNamesStayOnTheirLines) {
                            .kinds = {{FindingKind::kHang, 1}},
                            .devices = {}};
   EXPECT_EQ(HostRecordText(hostile),
-            "node\\n\\x1b[2J: 1 finding in 1 job, 0 open: 1 hang; at worst 0 GPU-seconds lost an "
-            "hour\n  jobs: job\\r\\xff (1)\n");
+            "node\\n\\x1b[2J: 1 finding in 1 job, 0 open: 1 hang; at worst the work of 0 "
+            "ranks lost\n  jobs: job\\r\\xff (1)\n");
   EXPECT_EQ(nlohmann::json::parse(HostRecordJson(hostile))["host"], "node\n\x1b[2J");
 }
 

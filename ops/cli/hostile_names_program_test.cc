@@ -72,7 +72,7 @@ TEST_F(HostileNamesTest, NoFormOfAFindingDrivesATerminalOrForgesALine) {
     std::istringstream lines(run.out);
     for (std::string line; std::getline(lines, line);) EXPECT_EQ(line, Printable(line)) << form;
     EXPECT_THAT(run.out, Not(HasSubstr("\n[critical]"))) << form;
-    EXPECT_THAT(run.out, HasSubstr("[critical] ")) << form << ": it is there, for people to see";
+    EXPECT_THAT(run.out, HasSubstr("\\n[critical]")) << form << ": it is there, for people to see";
   }
 }
 

@@ -8,6 +8,8 @@
 #include "ops/cli/exit_code.h"
 #include "ops/cli/import_into_log.h"
 #include "ops/cli/output_log.h"
+#include "ops/cli/terminal.h"
+#include "ops/cli/wrapped_text.h"
 
 namespace eroica {
 namespace {
@@ -23,10 +25,14 @@ struct ImportFlags {
 absl::StatusOr<ImportReport> Import(const ImportFlags& flags) {
   absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return config.status();
-  const absl::StatusOr<OutputLog> output =
-      OpenOutputLog(*std::move(config), flags.output, flags.append);
+  absl::StatusOr<OutputLog> output =
+      OpenOutputLog(*std::move(config),
+                    {.command = "eroica import", .folder = flags.output, .append = flags.append});
   if (!output.ok()) return output.status();
-  return ImportIntoLog(flags.traces, *output->log, output->sink);
+  absl::StatusOr<ImportReport> report = ImportIntoLog(flags.traces, *output->log, output->sink);
+  if (!report.ok()) return report.status();
+  if (absl::Status status = output->Finish(); !status.ok()) return status;
+  return report;
 }
 
 }  // namespace
@@ -36,10 +42,15 @@ void AddImportCommand(CLI::App& app, int* exit_code) {
   CLI::App* command =
       app.add_subcommand("import", "Turn traces into a recording, or send them to Kafka");
   flags->traces.AddTo(*command);
-  command
-      ->add_option("-o,--output", flags->output, "Folder of the recording; made if it is not there")
-      ->type_name("DIR");
+  CLI::Option* output = command
+                            ->add_option("-o,--output", flags->output,
+                                         "Folder of the recording to write; made if it is not "
+                                         "there")
+                            ->type_name("DIR");
   flags->config.AddTo(*command);
+  // A recording is where a node reads; here it would be where we write, as -o says it.
+  command->get_option("--bootstrap")->excludes(output);
+  command->get_option("--recording")->excludes(output)->group("");
   command->add_flag("--append", flags->append, "Add to a recording that holds events already");
   command->add_flag("--json", flags->json, "What was imported and skipped, as one JSON object");
   command->footer(
@@ -53,7 +64,11 @@ void AddImportCommand(CLI::App& app, int* exit_code) {
       *exit_code = ExitWithError(report.status());
       return;
     }
-    std::cout << (flags->json ? ImportReportJson(*report) + "\n" : report->ToText());
+    if (flags->json) {
+      std::cout << ImportReportJson(*report) << "\n";
+    } else if (!IsQuiet()) {
+      std::cout << WrappedLines(report->ToText(), OutputWidth(), 2);
+    }
   });
 }
 

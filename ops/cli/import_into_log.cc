@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "ops/cli/flag_values.h"
 #include "ops/cli/progress_bar.h"
 #include "schemas/check.h"
 #include "schemas/printable_text.h"
@@ -44,7 +45,7 @@ void TraceFlags::AddTo(CLI::App& command) {
       .add_option("--window-steps", window_steps,
                   "Training steps compared at once (default: a fourth of the trace, 6 to 64)")
       ->type_name("STEPS")
-      ->check(CLI::Range(1u, 1'000'000u));
+      ->check(WholeNumber(1, 1'000'000));
 }
 
 absl::StatusOr<ImportReport> ImportIntoLog(const TraceFlags& flags, Log& log,

@@ -18,6 +18,7 @@
 #include "ops/cli/open_log.h"
 #include "ops/cli/stages.h"
 #include "ops/cli/state_folder.h"
+#include "ops/cli/terminal.h"
 #include "ops/cli/wrapped_text.h"
 #include "ops/config/memory_shares.h"
 #include "schemas/finding_json.h"
@@ -59,8 +60,9 @@ class Screen {
     if (options_.json) {
       std::cerr << ToJson(finding) << std::endl;
     } else if (is_new) {
-      std::cerr << fmt::format("\n== eroica, {} into the job ==\n\n{}", Since(start_),
-                               FindingText(finding))
+      std::cerr << fmt::format(
+                       "\n== eroica, {} into the job ==\n\n{}", Since(start_),
+                       FindingText(finding, {.width = ErrorWidth(), .color = ColorsError()}))
                 << std::endl;
     } else if (finding.state == FindingState::kResolved) {
       std::cerr << fmt::format("== eroica, {}: resolved: {}", Since(start_), FindingLine(finding))
@@ -80,7 +82,7 @@ class Screen {
                                      "peers.");
     }
     for (const std::string& sentence : gaps.sentences)
-      std::cerr << Wrapped("   - " + sentence, FindingTextOptions().width, 5) << "\n";
+      std::cerr << Wrapped("   - " + sentence, ErrorWidth(), 5) << "\n";
     if (latest_.empty()) return;
     std::cerr << fmt::format("\n== eroica, {}: {} finding{}:\n", Since(start_), latest_.size(),
                              latest_.size() == 1 ? "" : "s");

@@ -9,6 +9,7 @@
 #include "ops/archive/manifest.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/time_text.h"
+#include "ops/cli/unfinished_mark.h"
 #include "ops/config/secret.h"
 #include "stream_ops/kafka/kafka_log.h"
 #include "stream_ops/kafka/kafka_partition_readers.h"
@@ -24,6 +25,8 @@ absl::StatusOr<LogSource> OpenRecordingSource(const NodeConfig& config) {
       RecordingLog::Open({.directory = folder, .read_only = true});
   if (!log.ok()) return log.status();
   if (absl::Status status = RequireFinished(folder); !status.ok()) return status;
+  if (std::string interrupted = InterruptedWriting(folder); !interrupted.empty())
+    return absl::FailedPreconditionError(interrupted);
   const absl::StatusOr<std::optional<Manifest>> manifest = ReadManifest(folder);
   if (!manifest.ok()) return manifest.status();
   LogSource source;

@@ -4,7 +4,10 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +16,8 @@
 
 namespace eroica {
 namespace {
+
+std::atomic<std::optional<Verbosity>> verbosity;
 
 // The message of a line, whoever wrote it and whatever names it holds: one line, no control
 // characters.
@@ -42,6 +47,18 @@ void StartLogging() {
   spdlog::set_level(spdlog::level::err);
 }
 
-void SetLogLevel(const std::string& level) { spdlog::set_level(spdlog::level::from_str(level)); }
+void SetLogLevel(const std::string& level) {
+  using spdlog::level::level_enum;
+  level_enum chosen = spdlog::level::from_str(level);
+  const std::optional<Verbosity> asked = verbosity.load();
+  if (asked == Verbosity::kVerbose) chosen = std::min(chosen, level_enum::debug);
+  if (asked == Verbosity::kQuiet) chosen = std::max(chosen, level_enum::warn);
+  spdlog::set_level(chosen);
+}
+
+void SetVerbosity(Verbosity asked) {
+  verbosity = asked;
+  SetLogLevel("err");
+}
 
 }  // namespace eroica

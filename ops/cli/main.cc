@@ -9,6 +9,7 @@
 #include "ops/cli/commands.h"
 #include "ops/cli/exit_code.h"
 #include "ops/cli/logging.h"
+#include "ops/cli/version_text.h"
 
 namespace {
 
@@ -25,7 +26,8 @@ constexpr const char* kFooter = R"(Examples:
   eroica replay --recording incident/                what the stages make of it, once more
   eroica deadletter list --bootstrap localhost:9092  the records that could not be used, and why
 
-Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell. `eroica COMMAND --help` tells more.)";
+Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell. `eroica help COMMAND` tells more;
+docs/CLI.md says what all commands have in common.)";
 
 // What stands behind `eroica run ... --` is the job's, every byte of it: CLI11 would take a word
 // such as [1,2] apart. It is cut off the command line.
@@ -44,7 +46,8 @@ std::vector<std::string> CutJob(int* argc, char** argv) {
 int main(int argc, char** argv) {
   eroica::StartLogging();
   CLI::App app("Finds which rank and which function slow a training job down.", "eroica");
-  app.set_version_flag("--version", std::string("eroica ") + EROICA_VERSION);
+  app.set_version_flag("-V,--version", eroica::VersionText(),
+                       "Print version, commit and libraries, and stop");
   app.footer(kFooter);
   app.require_subcommand(0, 1);
   int exit_code = eroica::kExitNothingFound;

@@ -13,16 +13,20 @@
 #include "ops/cli/commands.h"
 #include "ops/cli/config_flags.h"
 #include "ops/cli/exit_code.h"
+#include "ops/cli/finding_log.h"
+#include "ops/cli/flag_values.h"
 #include "ops/cli/logging.h"
 #include "ops/cli/node_rest.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/stages.h"
 #include "ops/cli/state_folder.h"
 #include "ops/cli/stop_signal.h"
+#include "ops/cli/terminal.h"
 #include "ops/cli/topic_plan.h"
 #include "ops/config/config_text.h"
 #include "ops/config/memory_shares.h"
 #include "ops/metrics/metric_table.h"
+#include "schemas/printable_text.h"
 #include "state_store/rocksdb_store.h"
 #include "stream_ops/runtime/bounded_run.h"
 #include "stream_ops/runtime/node_health.h"
@@ -66,12 +70,15 @@ void Observe(const std::map<std::string, StageProbe>& probes, NodeHealth* health
 }
 
 // Until somebody says stop.
-void Watch(const StageThreads& threads, const std::stop_token& stop, NodeHealth* health) {
+void Watch(const StageThreads& threads, const std::stop_token& stop, NodeHealth* health,
+           FindingLog* finding_log) {
   constexpr milliseconds kLook{50};
   constexpr milliseconds kObserve{1'000};
   for (auto due = steady_clock::now(); !stop.stop_requested() && !StopRequested();) {
     if (steady_clock::now() >= due) {
-      Observe(threads.Probes(), health);
+      const std::map<std::string, StageProbe> probes = threads.Probes();
+      Observe(probes, health);
+      finding_log->Progress(probes, steady_clock::now());
       due += kObserve;
     }
     std::this_thread::sleep_for(kLook);
@@ -87,9 +94,11 @@ void PrintLastWords(const std::map<std::string, StageProbe>& probes, NodeHealth*
 absl::Status RunThreads(Log& log, RocksDbStore& store, const NodeConfig& config) {
   const absl::StatusOr<std::unique_ptr<NodeRest>> rest = NodeRest::Open(config, log);
   if (!rest.ok()) return rest.status();
+  FindingLog finding_log(steady_clock::now());
   NodeHealth health(HealthOptions(config), steady_clock::now());
   StageThreads threads(log, store,
-                       EroicaTopology(config, RunLength::kEndless, nullptr, (*rest)->board()),
+                       EroicaTopology(config, RunLength::kEndless, nullptr, (*rest)->board(),
+                                      finding_log.Listener()),
                        config.node.roles, ThreadOptions(config));
   if (absl::Status status = (*rest)->Start(
           {.stages = [&threads] { return threads.Probes(); }, .health = &health, .store = &store});
@@ -100,7 +109,7 @@ absl::Status RunThreads(Log& log, RocksDbStore& store, const NodeConfig& config)
                config.node.recording.empty() ? config.kafka.bootstrap : config.node.recording,
                StateFolder(config));
   std::jthread watcher([&](const std::stop_token& stop) {
-    Watch(threads, stop, &health);
+    Watch(threads, stop, &health, &finding_log);
     threads.RequestStop();
   });
   absl::Status status = threads.Wait();
@@ -113,7 +122,9 @@ absl::Status RunThreads(Log& log, RocksDbStore& store, const NodeConfig& config)
 
 // To the end of what is there, every window closed.
 absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config) {
-  const Topology topology = EroicaTopology(config, RunLength::kBounded);
+  FindingLog finding_log(steady_clock::now());
+  const Topology topology =
+      EroicaTopology(config, RunLength::kBounded, nullptr, nullptr, finding_log.Listener());
   BoundedRun run(log, store, topology,
                  {.topic_prefix = config.node.topic_prefix,
                   .replay_id = config.node.replay_id,
@@ -130,8 +141,12 @@ absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config) {
     if (!step.ok()) return step.status();
     more = *step;
     Observe(probes(), &health);
+    finding_log.Progress(probes(), steady_clock::now());
   }
   PrintLastWords(probes(), &health);
+  const absl::StatusOr<std::string> outcome = DrainOutcome(store, config);
+  if (!outcome.ok()) return outcome.status();
+  if (!IsQuiet()) std::cerr << "node: " << Printable(*outcome) << "\n";
   return absl::OkStatus();
 }
 
@@ -203,7 +218,7 @@ void AddNodeCommand(CLI::App& app, int* exit_code) {
                    "Stages to run: summarize, align, diagnose (default: all)")
       ->type_name("ROLE,...")
       ->delimiter(',')
-      ->check(CLI::IsMember({"summarize", "align", "diagnose"}));
+      ->check(OneOf({"summarize", "align", "diagnose"}));
   command
       ->add_option("--state", flags->state,
                    "Folder of the state store (default: beside the recording, else eroica-state)")
@@ -213,7 +228,7 @@ void AddNodeCommand(CLI::App& app, int* exit_code) {
                  "Read to the end of what is there, close every window and stop")
       ->excludes("--role");
   command->add_flag("--print-config", flags->print_config,
-                    "Print the configuration that holds, with every option explained, and stop");
+                    "Print the configuration as it is used, with every option explained, and stop");
   command
       ->add_flag("--print-config-reference", flags->print_reference,
                  "Print docs/reference/config.md and stop")
@@ -225,12 +240,14 @@ void AddNodeCommand(CLI::App& app, int* exit_code) {
   command->footer(
       "Examples:\n"
       "  eroica node --recording recording/                                 follow a recording\n"
-      "  eroica node --recording recording/ --drain                         work it off and stop\n"
+      "  eroica node --recording recording/ --drain                         read it to its end and "
+      "stop\n"
       "  eroica node --bootstrap localhost:9092 --role summarize,align      part of the stages; "
       "others elsewhere\n"
       "  eroica node --config node.toml --set runtime.idle_timeout_ms=5000\n\n"
-      "Stops in good order on Ctrl-C or SIGTERM. Exit codes: 0 stopped, 2 error. `eroica findings` "
-      "shows what was found.");
+      "Stops in good order on Ctrl-C or SIGTERM. Its log goes to standard error: a line when a "
+      "finding opens and when it is resolved, and how it gets on, once a minute at most. Exit "
+      "codes: 0 stopped, 2 error. `eroica findings` shows what was found.");
   command->callback([flags, exit_code] { *exit_code = Run(*flags); });
 }
 

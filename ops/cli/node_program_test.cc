@@ -104,9 +104,10 @@ TEST(NodeProgram, TheFindingsOfARunningNodeCanBeRead) {
   ASSERT_TRUE(Await([&] { return IsRunning(node); })) << node.ErrSoFar();
   const ProgramRun configured =
       RunProgram({"findings", "--recording", recording, "--state", "--json"});
-  EXPECT_EQ(configured.exit_code, kExitNothingFound) << configured.err;
+  EXPECT_EQ(configured.exit_code, kExitCannotTell) << configured.err;
+  EXPECT_THAT(configured.err, HasSubstr("has diagnosed no window of any job yet"));
   const ProgramRun named = RunProgram({"findings", "--state", recording + ".state"});
-  EXPECT_EQ(named.exit_code, kExitNothingFound) << named.err;
+  EXPECT_EQ(named.exit_code, kExitCannotTell) << named.err;
   node.Signal(SIGTERM);
   EXPECT_EQ(node.Wait().exit_code, kExitNothingFound) << "reading did not disturb it";
 }

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <iostream>
 #include <utility>
 
+#include "ops/cli/unfinished_mark.h"
 #include "ops/config/memory_shares.h"
 #include "ops/config/secret.h"
+#include "schemas/printable_text.h"
 #include "stream_ops/kafka/kafka_log.h"
 #include "stream_ops/recording/recording_log.h"
 
@@ -16,13 +19,20 @@ absl::StatusOr<std::unique_ptr<Log>> OpenLog(NodeConfig config, LogAccess access
   const bool kafka = !config.kafka.bootstrap.empty();
   if (recording == kafka) {
     return absl::InvalidArgumentError(
-        recording ? "node.recording and kafka.bootstrap are both set: give one of them"
-                  : "which log? Give --recording DIR or --bootstrap HOST:PORT (or node.recording, "
-                    "kafka.bootstrap in the file)");
+        recording
+            ? "both a recording and Kafka are named (node.recording and kafka.bootstrap in the "
+              "configuration): name one of them"
+            : "a recording or a Kafka must be named: --recording DIR or --bootstrap HOST:PORT "
+              "(or EROICA_BOOTSTRAP, or node.recording or kafka.bootstrap in a "
+              "configuration file)");
   }
-  if (recording)
+  if (recording) {
+    const std::string interrupted = InterruptedWriting(config.node.recording);
+    if (!interrupted.empty())
+      std::cerr << fmt::format("eroica: warning: {}\n", Printable(interrupted));
     return RecordingLog::Open(
         {.directory = config.node.recording, .read_only = access == LogAccess::kRead});
+  }
   if (absl::Status status = ResolveSecrets(&config); !status.ok()) return status;
   return KafkaLog::Open(
       {.bootstrap_servers = config.kafka.bootstrap, .properties = KafkaPropertiesOf(config)});

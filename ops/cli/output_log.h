@@ -5,8 +5,10 @@
 #include <absl/status/statusor.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "ops/cli/unfinished_mark.h"
 #include "ops/config/node_config.h"
 #include "producers/core/log_batch_sink.h"
 #include "stream_ops/log/log.h"
@@ -15,11 +17,21 @@ namespace eroica {
 
 struct OutputLog {
   std::unique_ptr<Log> log;
-  LogBatchSinkOptions sink;  // what its records bear
+  LogBatchSinkOptions sink;            // what its records bear
+  std::optional<UnfinishedMark> mark;  // of a recording
+
+  // Once everything is written and flushed: without it a recording is one that was interrupted.
+  absl::Status Finish();
 };
 
-// folder: of a recording, in place of what the configuration says; empty: as the configuration
-// says. append: the recording may hold records already, else kAlreadyExists.
-absl::StatusOr<OutputLog> OpenOutputLog(NodeConfig config, const std::string& folder, bool append);
+struct OutputOptions {
+  std::string command;  // that writes, for messages
+  // Of a recording, in place of what the configuration says; empty: as the configuration says.
+  std::string folder;
+  bool append = false;  // the recording may hold records already, else kAlreadyExists
+};
+
+// kFailedPrecondition where a topic is missing on Kafka.
+absl::StatusOr<OutputLog> OpenOutputLog(NodeConfig config, const OutputOptions& options);
 
 }  // namespace eroica

@@ -101,13 +101,17 @@ TEST(Program, TopicsAreMissingThenCreatedThenAsPlanned) {
   EXPECT_THAT(missing.out, HasSubstr("there is no such topic"));
 }
 
-TEST(Program, ARecordingWithoutFindingsListsNone) {
+TEST(Program, ARecordingThatNoNodeHasReadIsNotHealthy) {
   const ScratchDirectory folder;
   ASSERT_EQ(RunProgram({"topics", "create", "--recording", folder.path()}).exit_code,
             kExitNothingFound);
   const ProgramRun run = RunProgram({"findings", "--recording", folder.path()});
-  EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
-  EXPECT_THAT(run.out, IsEmpty());
+  EXPECT_EQ(run.exit_code, kExitCannotTell) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("no node has run over"));
+  const ProgramRun json = RunProgram({"findings", "--recording", folder.path(), "--json"});
+  EXPECT_EQ(json.exit_code, kExitCannotTell);
+  EXPECT_THAT(json.out, IsEmpty()) << "which is for findings alone";
+  EXPECT_THAT(json.err, HasSubstr("no node has run over"));
 }
 
 TEST(Program, FindingsOfAStateThatIsNotThereIsAnError) {

@@ -7,6 +7,8 @@
 #include <iostream>
 #include <utility>
 
+#include "ops/cli/terminal.h"
+
 namespace eroica {
 
 ProgressBar::ProgressBar(std::ostream* out, std::string label, TimePoint start)
@@ -45,6 +47,8 @@ std::string ProgressBar::Line(uint64_t done, uint64_t total,
   return line;
 }
 
-std::ostream* ProgressStream() { return isatty(STDERR_FILENO) == 1 ? &std::cerr : nullptr; }
+std::ostream* ProgressStream() {
+  return isatty(STDERR_FILENO) == 1 && !IsQuiet() ? &std::cerr : nullptr;
+}
 
 }  // namespace eroica

@@ -38,7 +38,7 @@ class ProgressBar {
   size_t drawn_width_ = 0;
 };
 
-// std::cerr where it is a terminal, else nullptr.
+// std::cerr where it is a terminal and nobody has said -q, else nullptr.
 std::ostream* ProgressStream();
 
 }  // namespace eroica

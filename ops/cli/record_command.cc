@@ -63,7 +63,7 @@ std::string ManifestText(const Manifest& manifest) {
   }
   std::string text = fmt::format("{} records, {:.1f} MB, of {} job{}, from {}\n", records,
                                  static_cast<double>(bytes) / 1e6, manifest.jobs.size(),
-                                 manifest.jobs.size() == 1 ? "" : "s", manifest.source);
+                                 manifest.jobs.size() == 1 ? "" : "s", Printable(manifest.source));
   if (manifest.jobs.empty()) return text;
   std::vector<std::vector<std::string>> rows = {{"job", "ranks", "records", "first", "last"}};
   for (const auto& [name, job] : manifest.jobs) {
@@ -75,7 +75,7 @@ std::string ManifestText(const Manifest& manifest) {
 
 void Print(const Manifest& manifest, const RecordFlags& flags, std::string_view headline) {
   if (flags.json) {
-    std::cout << ToJson(manifest);
+    std::cout << PrintableJson(ToJson(manifest));
   } else {
     std::cout << headline << ManifestText(manifest);
   }

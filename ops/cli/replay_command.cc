@@ -25,6 +25,7 @@
 #include "ops/cli/stop_signal.h"
 #include "ops/cli/time_text.h"
 #include "schemas/finding_json.h"
+#include "schemas/printable_text.h"
 #include "stream_ops/recording/recording_log.h"
 #include "stream_ops/replay/replay_run.h"
 #include "stream_ops/topics.h"
@@ -127,7 +128,7 @@ absl::StatusOr<int> DryRun(const Asked& asked, bool json) {
                            asked.source.stamped_until_ms
                                ? "when records arrived; silence is replayed"
                                : "event times; every window waits for its records",
-                           asked.id, asked.folder);
+                           Printable(asked.id), Printable(asked.folder));
   return kExitNothingFound;
 }
 
@@ -152,7 +153,7 @@ std::string Warnings(const ReplayOutcome& outcome) {
 
 std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome) {
   const size_t count = outcome.findings.size();
-  std::string text = fmt::format("replay {}: ", folder.record().replay_id);
+  std::string text = fmt::format("replay {}: ", Printable(folder.record().replay_id));
   text += outcome.records == 0 && !folder.is_new()
               ? "was finished already\n"
               : fmt::format("{} records, {:.1f} MB, {} of them, in {:.1f} s{}\n", outcome.records,
@@ -163,8 +164,9 @@ std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome
       count == 0 ? "nothing found\n" : fmt::format("{} finding{}\n", count, count == 1 ? "" : "s");
   for (const Finding& finding : outcome.findings) text += FindingLine(finding);
   const std::string& prefix = folder.record().topic_prefix;
-  return text + fmt::format("in full: eroica findings --recording {}{}\n", folder.path(),
-                            prefix == kDefaultTopicPrefix ? "" : " --topic-prefix " + prefix);
+  return text +
+         fmt::format("in full: eroica findings --recording {}{}\n", Printable(folder.path()),
+                     prefix == kDefaultTopicPrefix ? "" : " --topic-prefix " + Printable(prefix));
 }
 
 std::string OutcomeJson(const ReplayFolder& folder, const ReplayOutcome& outcome) {
@@ -180,7 +182,9 @@ std::string OutcomeJson(const ReplayFolder& folder, const ReplayOutcome& outcome
                                     {"records_missing", outcome.records_missing},
                                     {"corrupt_bytes", outcome.corrupt_bytes},
                                     {"findings", std::move(findings)}};
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return PrintableJson(
+             json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
+         "\n";
 }
 
 absl::StatusOr<ReplayOutcome> RunWithBar(const ReplayFolder& folder, const Asked& asked) {

@@ -23,11 +23,13 @@
 
 #include "ops/cli/commands.h"
 #include "ops/cli/exit_code.h"
+#include "ops/cli/flag_values.h"
 #include "ops/cli/job_environment.h"
 #include "ops/cli/job_process.h"
 #include "ops/cli/live_watch.h"
 #include "ops/cli/run_recording.h"
 #include "producers/core/producer_config.h"
+#include "schemas/printable_text.h"
 
 namespace eroica {
 namespace {
@@ -151,7 +153,7 @@ void FinishWatcher(const Watcher& watcher, const RunFlags& flags, const std::str
     std::cerr << fmt::format("eroica: the watcher was ended by signal {}\n", WTERMSIG(status));
   if (flags.json || recording.empty()) return;
   std::cerr << fmt::format("   recording: {0}\n   again: eroica findings --recording {0}\n",
-                           recording);
+                           Printable(recording));
 }
 
 int FailToStart(const absl::Status& status, const Watcher& watcher) {
@@ -231,16 +233,16 @@ void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code) 
   command
       ->add_option("--window-steps", flags->window_steps,
                    "Training steps that are compared at once")
-      ->check(CLI::Range(1u, 1'000'000u))
+      ->check(WholeNumber(1, 1'000'000))
       ->capture_default_str();
   command->add_option("--ranks", flags->ranks, "Ranks on this host, at most")
-      ->check(CLI::Range(1, 4'096))
+      ->check(WholeNumber(1, 4'096))
       ->capture_default_str();
   command
       ->add_option(
           "--level", flags->level,
           "Capture level: 0 marks and collectives, 1 patterns, 2 events (default: 2, over Kafka 1)")
-      ->check(CLI::Range(0, 2));
+      ->check(WholeNumber(0, 2));
   command->add_flag("--json", flags->json, "Findings as JSON lines, on standard error");
   command->add_option("command", flags->command, "The job")->type_name("-- COMMAND...");
   command->positionals_at_end();

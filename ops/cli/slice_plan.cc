@@ -102,7 +102,7 @@ std::string PlanJson(const SlicePlan& plan) {
                   {"last_ms", time(plan.last_ms)},
                   {"jobs_at_ends", plan.jobs},
                   {"partitions", std::move(partitions)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return PrintableJson(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace eroica

@@ -26,8 +26,8 @@ std::shared_ptr<MemoryPool> PoolOf(int64_t bytes) {
 }  // namespace
 
 Topology EroicaTopology(const NodeConfig& config, RunLength length,
-                        std::function<int64_t()> wall_clock_ns,
-                        std::shared_ptr<JobBoard> board) {
+                        std::function<int64_t()> wall_clock_ns, std::shared_ptr<JobBoard> board,
+                        std::function<void(const Finding&)> on_published) {
   if (!wall_clock_ns) wall_clock_ns = NowNs;
   constexpr int64_t kNsPerMs = 1'000'000;
   const JobRetention jobs{.silent_minutes = config.state.job_retention_minutes,
@@ -45,7 +45,8 @@ Topology EroicaTopology(const NodeConfig& config, RunLength length,
       .event_source = "/" + PercentEncoded(config.node.topic_prefix),
       .json_topic = config.findings.json_topic,
       .findings_retention_ns = config.state.findings_retention_days * kNsPerDay,
-      .board = std::move(board)};
+      .board = std::move(board),
+      .on_published = std::move(on_published)};
   AlignOptions align{.jobs = jobs};
   // A bounded run has all of its input: nothing in it comes late.
   if (length == RunLength::kEndless) {

@@ -5,7 +5,11 @@
 
 #include <charconv>
 #include <chrono>
+#include <cstring>
+#include <ctime>
 #include <optional>
+
+#include "schemas/finding.h"
 
 namespace eroica {
 namespace {
@@ -55,6 +59,18 @@ absl::StatusOr<int64_t> ParseTimeMs(std::string_view text, int64_t now_ms) {
 std::string TimeText(int64_t time_ms) {
   return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E3SZ", absl::FromUnixMillis(time_ms),
                           absl::UTCTimeZone());
+}
+
+std::string LocalTimeText(int64_t time_ns) {
+  if (!IsTimeOfDay(time_ns)) return "";
+  // By the C library, which knows all that TZ may hold.
+  const auto seconds = static_cast<std::time_t>(time_ns / 1'000'000'000);
+  std::tm local{};
+  ::tzset();
+  ::localtime_r(&seconds, &local);
+  char text[40];
+  std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &local);
+  return std::string(text).insert(std::strlen(text) - 2, ":");
 }
 
 std::string SpanText(int64_t span_ms) {

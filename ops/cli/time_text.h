@@ -1,4 +1,4 @@
-// Times as people type and read them: UTC, to the millisecond.
+// Times as people type and read them: UTC, to the millisecond, but where it says local.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -16,6 +16,9 @@ absl::StatusOr<int64_t> ParseTimeMs(std::string_view text, int64_t now_ms);
 
 // "2026-11-24T10:00:00.000Z".
 std::string TimeText(int64_t time_ms);
+// "2026-11-24 11:00:00 +01:00", of this machine's time zone. Empty for what is no time of day
+// (schemas/finding.h).
+std::string LocalTimeText(int64_t time_ns);
 // "1 d 02:03:04".
 std::string SpanText(int64_t span_ms);
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace eroica {
 namespace {
 
@@ -46,6 +48,15 @@ TEST(TimeText, SpansHaveDays) {
   EXPECT_EQ(SpanText(0), "00:00:00");
   EXPECT_EQ(SpanText(3'723'999), "01:02:03");
   EXPECT_EQ(SpanText(86'400'000 + 61'000), "1 d 00:01:01");
+}
+
+TEST(LocalTimeText, HasItsOffset) {
+  ::setenv("TZ", "UTC+3:30", 1);  // west
+  EXPECT_EQ(LocalTimeText(1'800'000'000'000'000'000), "2027-01-15 04:30:00 -03:30");
+  ::setenv("TZ", "UTC", 1);
+  EXPECT_EQ(LocalTimeText(1'800'000'000'000'000'000), "2027-01-15 08:00:00 +00:00");
+  EXPECT_EQ(LocalTimeText(0), "");
+  EXPECT_EQ(LocalTimeText(86'400'000'000'000), "") << "of a clock that nobody set";
 }
 
 }  // namespace

@@ -28,10 +28,10 @@ struct Outcome {
 
 void Print(const std::string& topic, const Outcome& outcome, bool json) {
   if (json) {
-    std::cout << nlohmann::ordered_json{{"topic", topic},
-                                        {"state", outcome.state},
-                                        {"problems", outcome.problems}}
-                     .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+    const nlohmann::ordered_json object{
+        {"topic", topic}, {"state", outcome.state}, {"problems", outcome.problems}};
+    std::cout << PrintableJson(
+                     object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace))
               << "\n";
     return;
   }
@@ -79,7 +79,7 @@ int Run(const TopicsFlags& flags, LogAccess access, Act act) {
 
 void AddTopicsCommand(CLI::App& app, int* exit_code) {
   CLI::App* topics = app.add_subcommand(
-      "topics", "Make the topics, or check that they are as the configuration wants them");
+      "topics", "Create the topics, or check that they are as the configuration wants them");
   topics->require_subcommand(1);
   topics->footer(
       "Examples:\n"
@@ -93,7 +93,8 @@ void AddTopicsCommand(CLI::App& app, int* exit_code) {
     command->add_flag("--json", flags->json, "One JSON object a topic");
     command->callback([flags, access, act, exit_code] { *exit_code = Run(*flags, access, act); });
   };
-  add("create", "Make those that are not there, check the others", LogAccess::kWrite, &CreateTopic);
+  add("create", "Create the topics that are missing, check the others", LogAccess::kWrite,
+      &CreateTopic);
   add("check", "Say what is missing or different, and what to do", LogAccess::kRead, &CheckTopic);
 }
 

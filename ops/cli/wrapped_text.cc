@@ -54,6 +54,16 @@ std::string Wrapped(std::string_view text, size_t width, size_t indent) {
   }
 }
 
+std::string WrappedLines(std::string_view text, size_t width, size_t indent) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    out += Wrapped(text.substr(0, end), width, indent) + "\n";
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return out;
+}
+
 std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows, size_t left) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {

@@ -12,6 +12,9 @@ namespace eroica {
 // of blanks (a table) are never broken. Other control characters are written out (Printable).
 std::string Wrapped(std::string_view text, size_t width, size_t indent);
 
+// Each line of the text by itself; each ends with a line end.
+std::string WrappedLines(std::string_view text, size_t width, size_t indent);
+
 // Rows of equally many cells as lines, the first `left` columns left, the others right, two blanks
 // between them.
 std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows, size_t left = 1);

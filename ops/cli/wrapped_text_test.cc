@@ -24,6 +24,12 @@ TEST(Wrapped, NamesFromATraceCannotDriveTheTerminal) {
   EXPECT_EQ(Wrapped("a\x1b[31mb\r\x7f", 80, 0), "a\\x1b[31mb\\r\\x7f");
 }
 
+TEST(WrappedLines, EachLineByItself) {
+  EXPECT_EQ(WrappedLines("one two three\nfour\n", 10, 2), "one two\n  three\nfour\n");
+  EXPECT_EQ(WrappedLines("", 8, 2), "");
+  EXPECT_EQ(WrappedLines("no end", 8, 2), "no end\n");
+}
+
 TEST(AlignedColumns, FirstLeftOthersRight) {
   EXPECT_EQ(AlignedColumns({{"", "peers"}, {"wait", "1"}}), "      peers\nwait      1");
   EXPECT_EQ(AlignedColumns({{"\u00b5", "a"}, {"bb", "b"}}), "\u00b5   a\nbb  b");

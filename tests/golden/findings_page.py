@@ -26,7 +26,7 @@ MOST_LINKS = 3
 
 
 def run(program, *arguments):
-    result = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, env=dict(os.environ, COLUMNS=COLUMNS), check=False)
+    result = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, env=dict(os.environ, COLUMNS=COLUMNS, TZ="UTC"), check=False)
     if result.returncode > 1:  # 1: findings
         sys.exit("%s %s: %s" % (program, arguments[0], result.stderr))
     return result.stdout

@@ -56,9 +56,9 @@ LAYERS = (
 
 # Libraries that only one place may know: what the include starts with, and where it may stand.
 ONLY = (
-    (r'[<"]librdkafka/', ("stream_ops/kafka/", "ops/examples/")),
-    (r'[<"]rocksdb/', ("state_store/rocksdb_store",)),
-    (r'[<"](?:flatbuffers/|\w+_generated\.h)', ("schemas/", "ops/examples/")),
+    (r'[<"]librdkafka/', ("stream_ops/kafka/", "ops/examples/", "ops/cli/version_text.cc")),
+    (r'[<"]rocksdb/', ("state_store/rocksdb_store", "ops/cli/version_text.cc")),
+    (r'[<"](?:flatbuffers/|\w+_generated\.h)', ("schemas/", "ops/examples/", "ops/cli/version_text.cc")),
     (r'[<"]toml\+\+/', ("ops/config/",)),
     (r'[<"]CLI/', ("ops/cli/",)),
     (r'[<"]boost/math/', ("diagnosis/statistics/distributions.cc",)),

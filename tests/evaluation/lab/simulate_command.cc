@@ -13,6 +13,7 @@
 
 #include "ops/cli/config_flags.h"
 #include "ops/cli/exit_code.h"
+#include "ops/cli/flag_values.h"
 #include "ops/cli/output_log.h"
 #include "ops/cli/progress_bar.h"
 #include "producers/core/edge_batch_sink.h"
@@ -114,8 +115,9 @@ absl::Status RunInto(const SimulateFlags& flags, Sink& sink, int64_t shift_ns, O
 absl::Status RunIntoLog(const SimulateFlags& flags, Outcome* outcome) {
   absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return config.status();
-  const absl::StatusOr<OutputLog> output =
-      OpenOutputLog(*std::move(config), flags.output, flags.append);
+  absl::StatusOr<OutputLog> output = OpenOutputLog(
+      *std::move(config),
+      {.command = "eroica-lab simulate", .folder = flags.output, .append = flags.append});
   if (!output.ok()) return output.status();
   const absl::StatusOr<std::unique_ptr<LogProducer>> producer = output->log->NewProducer();
   if (!producer.ok()) return producer.status();
@@ -125,10 +127,12 @@ absl::Status RunIntoLog(const SimulateFlags& flags, Outcome* outcome) {
                                                      : 0;
   if (outcome->job.telemetry.level == CaptureLevel::kPatterns) {
     EdgeBatchSink sink(producer->get(), output->sink);
-    return RunInto(flags, sink, shift_ns, outcome);
+    if (absl::Status status = RunInto(flags, sink, shift_ns, outcome); !status.ok()) return status;
+  } else {
+    LogBatchSink sink(producer->get(), output->sink);
+    if (absl::Status status = RunInto(flags, sink, shift_ns, outcome); !status.ok()) return status;
   }
-  LogBatchSink sink(producer->get(), output->sink);
-  return RunInto(flags, sink, shift_ns, outcome);
+  return output->Finish();
 }
 
 absl::StatusOr<Outcome> SimulateJob(const SimulateFlags& flags) {
@@ -198,16 +202,16 @@ void AddFlags(CLI::App& command, SimulateFlags& flags) {
   command.add_option("--seed", flags.seed, "Instead of the scenario's first one")->type_name("N");
   command.add_option("--steps", flags.steps, "Training steps, instead of the scenario's")
       ->type_name("N")
-      ->check(CLI::Range(1u, 10'000'000u));
+      ->check(WholeNumber(1, 10'000'000));
   command
       .add_option("--level", flags.level,
                   "What is reported, instead of the scenario's: 0 marks and collectives, 1 "
                   "patterns, 2 every event")
       ->type_name("0|1|2")
-      ->check(CLI::Range(0, kCaptureLevelCount - 1));
+      ->check(WholeNumber(0, kCaptureLevelCount - 1));
   auto* output = command
                      .add_option("-o,--output", flags.output,
-                                 "Folder of the recording; made if it is not there")
+                                 "Folder of the recording to write; made if it is not there")
                      ->type_name("DIR");
   command
       .add_option("--chrome", flags.chrome,
@@ -215,10 +219,13 @@ void AddFlags(CLI::App& command, SimulateFlags& flags) {
       ->type_name("DIR")
       ->excludes(output);
   flags.config.AddTo(command);
+  // A recording is where a node reads; here it would be where we write, as -o says it.
+  command.get_option("--bootstrap")->excludes(output);
+  command.get_option("--recording")->excludes(output)->group("");
   command
       .add_option("--pace", flags.pace,
                   "full: as fast as it goes; real: a step takes as long as it would")
-      ->check(CLI::IsMember({"full", "real"}))
+      ->check(OneOf({"full", "real"}))
       ->capture_default_str();
   command.add_flag("--append", flags.append, "Add to a recording that holds events already");
   command.add_flag("--json", flags.json, "What was simulated, as one JSON object");
@@ -230,8 +237,7 @@ void AddFlags(CLI::App& command, SimulateFlags& flags) {
 
 void AddSimulateCommand(CLI::App& app, int* exit_code) {
   auto flags = std::make_shared<SimulateFlags>();
-  CLI::App* command =
-      app.add_subcommand("simulate", "Run a training job that is not there, with its faults");
+  CLI::App* command = app.add_subcommand("simulate", "Simulate a training job, with its faults");
   AddFlags(*command, *flags);
   command->footer(
       "Examples:\n"

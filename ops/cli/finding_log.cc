@@ -1,0 +1,77 @@
+#include "ops/cli/finding_log.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "ops/cli/known_jobs.h"
+#include "ops/cli/stored_findings.h"
+
+namespace eroica {
+namespace {
+
+void LogLine(const char* what, const Finding& finding) {
+  spdlog::info("finding: {} severity={} id={} job=\"{}\" title=\"{}\"", what,
+               ToString(finding.severity), finding.id, finding.job.value, finding.title);
+}
+
+std::string FindingsCommand(const NodeConfig& config) {
+  return config.node.recording.empty()
+             ? fmt::format("eroica findings --bootstrap {}", config.kafka.bootstrap)
+             : fmt::format("eroica findings --recording {}", config.node.recording);
+}
+
+}  // namespace
+
+void FindingLog::Published(const Finding& finding) {
+  constexpr size_t kOpenMost = 65'536;  // beyond, an update may be logged as opened once more
+  const std::lock_guard lock(mutex_);
+  if (finding.state == FindingState::kResolved) {
+    open_.erase(finding.id);
+    ++resolved_;
+    LogLine("resolved", finding);
+    return;
+  }
+  if (open_.size() >= kOpenMost) open_.clear();
+  const bool is_new = open_.insert(finding.id).second;
+  if (is_new && finding.state == FindingState::kOpened) {
+    ++opened_;
+    LogLine("opened", finding);
+  } else {
+    spdlog::debug("finding: updated severity={} id={} job=\"{}\"", ToString(finding.severity),
+                  finding.id, finding.job.value);
+  }
+}
+
+void FindingLog::Progress(const std::map<std::string, StageProbe>& probes, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  if (now - progress_at_ < kProgressEvery) return;
+  std::string progress;
+  for (const auto& [stage, probe] : probes)
+    progress += fmt::format(" {}={}", stage, probe.records_processed);
+  progress +=
+      fmt::format(" findings_open={} opened={} resolved={}", open_.size(), opened_, resolved_);
+  progress_at_ = now;
+  if (progress == progress_) return;
+  progress_ = progress;
+  spdlog::info("node: processed{}", progress);
+}
+
+absl::StatusOr<std::string> DrainOutcome(const StateStore& store, const NodeConfig& config) {
+  const absl::StatusOr<StoredFindings> stored = ReadStoredFindings(store, "");
+  if (!stored.ok()) return stored.status();
+  if (stored->findings.empty()) {
+    const absl::StatusOr<KnownJobs> known = JobsOfStore(store);
+    if (!known.ok()) return known.status();
+    return ExplainNoFindings(*known, "", config.node.recording, "").text;
+  }
+  const auto count = stored->findings.size();
+  const auto open = std::ranges::count_if(stored->findings, [](const Finding& finding) {
+    return finding.state != FindingState::kResolved;
+  });
+  return fmt::format("{} finding{}, {} open. See {}: `{}`", count, count == 1 ? "" : "s", open,
+                     count == 1 ? "it" : "them", FindingsCommand(config));
+}
+
+}  // namespace eroica

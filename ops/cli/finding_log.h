@@ -1,0 +1,51 @@
+// What a node says on its log of what it finds: a line when a finding opens and when it is
+// resolved, and how the node gets on, once a minute at most and only if something has changed.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "ops/config/node_config.h"
+#include "schemas/finding.h"
+#include "state_store/state_store.h"
+#include "stream_ops/runtime/stage_probe.h"
+
+namespace eroica {
+
+// Thread-safe; outlives the stages that tell it.
+class FindingLog {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::seconds kProgressEvery{60};
+
+  explicit FindingLog(TimePoint start) : progress_at_(start) {}
+  FindingLog(const FindingLog&) = delete;
+  FindingLog& operator=(const FindingLog&) = delete;
+
+  // For EroicaTopology.
+  std::function<void(const Finding&)> Listener() {
+    return [this](const Finding& finding) { Published(finding); };
+  }
+  void Published(const Finding& finding);
+  void Progress(const std::map<std::string, StageProbe>& probes, TimePoint now);
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> open_;  // ids
+  uint64_t opened_ = 0;
+  uint64_t resolved_ = 0;
+  TimePoint progress_at_;
+  std::string progress_;  // as it was last logged
+};
+
+// What a recording that was read to its end came to, and what to type next: one line.
+absl::StatusOr<std::string> DrainOutcome(const StateStore& store, const NodeConfig& config);
+
+}  // namespace eroica

@@ -1,0 +1,48 @@
+// Which jobs the nodes know, and how far each is diagnosed: what an empty list of findings means.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "state_store/state_store.h"
+#include "stream_ops/log/log.h"
+
+namespace eroica {
+
+struct KnownJob {
+  int64_t last_window = -1;  // that was diagnosed; -1: none yet
+  bool of_steps = true;      // its windows are of steps, else of time
+  int64_t end_ns = 0;        // of the window, by the clock of a rank
+  uint32_t world_size = 0;
+  uint32_t ranks_seen = 0;
+  bool diagnosed() const { return last_window >= 0; }
+};
+
+struct KnownJobs {
+  bool node_has_run = false;
+  bool is_whole = true;  // false: there was no time to read of all of them
+  std::map<std::string, KnownJob> jobs;
+};
+
+// As the store of a node has them.
+absl::StatusOr<KnownJobs> JobsOfStore(const StateStore& store);
+// As the changelog of the stage diagnose has them, which all nodes of a Kafka share. Reads for so
+// long at most.
+absl::StatusOr<KnownJobs> JobsOfChangelog(Log& log, const std::string& topic_prefix,
+                                          std::chrono::milliseconds time);
+
+// What to say where no finding is to be shown. job: the one that was asked for; empty: any.
+struct NoFindings {
+  std::string text;         // whole sentences
+  bool is_healthy = false;  // somebody has looked, and there is nothing
+};
+// source: "recording/" or "localhost:9092"; node_command: how to run a node over it.
+NoFindings ExplainNoFindings(const KnownJobs& known, std::string_view job, std::string_view source,
+                             std::string_view node_command);
+
+}  // namespace eroica
