@@ -41,6 +41,14 @@ std::string Culprits(const Finding& finding) {
   return text;
 }
 
+// Dumps say how far ranks are, and not for how long they have stood there.
+std::string VictimText(const Victim& victim, bool of_hang) {
+  constexpr int64_t kSecondNs = 1'000'000'000;
+  if (of_hang && victim.lost_ns < kSecondNs) return fmt::format("rank {} waits", victim.rank.value);
+  return fmt::format("rank {} lost {}", victim.rank.value,
+                     DurationText(static_cast<double>(victim.lost_ns)));
+}
+
 std::string Victims(const Finding& finding, size_t victims_max) {
   std::vector<Victim> victims = finding.victims;
   std::stable_sort(victims.begin(), victims.end(),
@@ -52,8 +60,7 @@ std::string Victims(const Finding& finding, size_t victims_max) {
       others_ns += victims[i].lost_ns;
       continue;
     }
-    text += fmt::format("{}rank {} lost {}", i == 0 ? "" : ", ", victims[i].rank.value,
-                        DurationText(static_cast<double>(victims[i].lost_ns)));
+    text += (i == 0 ? "" : ", ") + VictimText(victims[i], finding.kind == FindingKind::kHang);
   }
   if (victims.size() > victims_max) {
     text += fmt::format(" and {} more {} together", victims.size() - victims_max,
@@ -143,8 +150,10 @@ std::string Basis(const Finding& finding) {
 
 std::string What(const Finding& finding) {
   if (finding.function.empty()) return "";
-  std::string text =
-      fmt::format("{} ({})", Printable(finding.function), ToString(finding.function_class));
+  const std::string_view name = ToString(finding.function_class);
+  std::string text = finding.function == fmt::format("every {} function", name)
+                         ? fmt::format("everything of the class {}", name)
+                         : fmt::format("{} ({})", Printable(finding.function), name);
   if (!finding.stack.empty()) text += fmt::format("\ncalled by {}", Printable(finding.stack));
   return text;
 }

@@ -145,6 +145,23 @@ TEST(FindingText, NoLineIsLongerThanTheWidth) {
   }
 }
 
+TEST(FindingText, AHangFromDumpsHasNoDurations) {
+  Finding finding = LateRank();
+  finding.kind = FindingKind::kHang;
+  finding.events = 0;
+  finding.victims[0].lost_ns = 2'000'000'000;
+  const std::string text = FindingText(finding);
+  EXPECT_THAT(text, HasSubstr("rank 0 lost 2.00 s, rank 1 waits\n"));
+  EXPECT_THAT(text, HasSubstr("8 of 8 ranks seen\n")) << "it is told by no events";
+}
+
+TEST(FindingText, AWholeClassIsNamedOnce) {
+  Finding finding = LateRank();
+  finding.function = "every gpu_compute function";
+  EXPECT_THAT(FindingText(finding),
+              HasSubstr("  ran         everything of the class gpu_compute\n"));
+}
+
 TEST(FindingText, LinksAndLossAreNamed) {
   Finding finding = LateRank();
   finding.culprits = {{2, "", -1, 5}, {-1, "switch-1", -1, -1}};

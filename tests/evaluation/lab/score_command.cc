@@ -196,6 +196,18 @@ bool AllRight(const std::vector<ScoredRun>& runs, const std::vector<Method>& met
   });
 }
 
+// The answer in one line.
+std::string RightText(const std::vector<ScoredRun>& runs, const std::string& method) {
+  size_t all = 0;
+  size_t right = 0;
+  for (const ScoredRun& run : runs) {
+    if (run.method != method) continue;
+    ++all;
+    right += run.verdict.right() ? 1 : 0;
+  }
+  return fmt::format("\n{}: all right in {} of {} runs\n", method, right, all);
+}
+
 absl::StatusOr<int> RunScore(const ScoreFlags& flags) {
   const absl::StatusOr<std::vector<Method>> methods = ChooseMethods(flags.methods);
   if (!methods.ok()) return methods.status();
@@ -221,7 +233,8 @@ absl::StatusOr<int> RunScore(const ScoreFlags& flags) {
     std::vector<TextTable> tables = ScoreTables(scores);
     if (TextTable effects = Effects(*runs); effects.rows.size() > 1)
       tables.push_back(std::move(effects));
-    std::cout << AsText(tables) << MissesAsText(Misses(*runs, methods->front().name, known));
+    std::cout << AsText(tables) << MissesAsText(Misses(*runs, methods->front().name, known))
+              << RightText(*runs, methods->front().name);
   }
   return AllRight(*runs, *methods) ? kExitNothingFound : kExitFindings;
 }

@@ -14,6 +14,7 @@
 namespace eroica {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -55,6 +56,7 @@ TEST_F(ScoreProgram, AllRightIsExitZero) {
       RunLab({"score", Write("slow.toml", kSlow + std::string("2\n")), "--method", "eroica"});
   EXPECT_EQ(run.exit_code, kExitNothingFound) << run.out << run.err;
   EXPECT_THAT(run.out, HasSubstr("gpu slow"));
+  EXPECT_THAT(run.out, EndsWith("\neroica: all right in 1 of 1 runs\n"));
   EXPECT_THAT(run.out, Not(HasSubstr("Not right")));
   EXPECT_THAT(run.err, IsEmpty());
 }
