@@ -126,7 +126,7 @@ TEST_F(IncidentKafkaTest, ItsReplayFindsWhatAReplayOfKafkaFinds) {
   EXPECT_EQ(topic.exit_code, kExitNothingFound) << topic.out << topic.err;
   EXPECT_THAT(topic.out, HasSubstr("1 same"));
   const ProgramRun live = Run({"findings"});
-  EXPECT_EQ(live.exit_code, kExitNothingFound) << "the live findings are left alone" << live.out;
+  EXPECT_EQ(live.exit_code, kExitCannotTell) << "the live findings are left alone" << live.out;
 }
 
 TEST_F(IncidentKafkaTest, TheLiveFindingsTopicIsRefused) {

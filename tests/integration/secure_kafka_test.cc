@@ -185,7 +185,8 @@ TEST_F(SecureKafkaTest, TheProgramTakesSecretsFromFilesAndTheEnvironmentAndShows
           {"node", "--drain", "--state", File("state"), "--set", "node.log_level=debug"});
   EXPECT_EQ(drained.exit_code, kExitNothingFound) << drained.err;
   EXPECT_THAT(drained.err, HasSubstr("node: healthy"));
-  EXPECT_EQ(Run(kMutualTls, mutual, {"findings"}).exit_code, kExitNothingFound);
+  EXPECT_EQ(Run(kMutualTls, mutual, {"findings"}).exit_code, kExitCannotTell)
+      << "it has read, and there is no job";
 
   const ProgramRun refused = Run(kPlain, wrong, {"findings"});
   EXPECT_EQ(refused.exit_code, kExitError);

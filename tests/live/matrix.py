@@ -135,7 +135,7 @@ def read_findings(eroica, recording):
     """The latest version of every finding, or a text that says why there are none."""
     command = [eroica, "findings", "--recording", recording, "--json"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    if result.returncode not in (0, 1):
+    if result.returncode not in (0, 1, 3):  # 3: no window is diagnosed
         return f"eroica findings failed with {result.returncode}: {result.stderr.strip()[-200:]}"
     try:
         return [json.loads(line) for line in result.stdout.splitlines() if line.strip()]

@@ -64,7 +64,10 @@ ranks = 5
 json FindingsOf(const std::string& traces) {
   const ProgramRun run = RunProgram({"diagnose", traces, "--json"});
   json findings = json::parse(run.out).at("findings");
-  for (json& finding : findings) finding.erase("emitted_at_ns");
+  for (json& finding : findings) {
+    finding.erase("emitted_at");
+    finding.erase("emitted_at_ns");
+  }
   return findings;
 }
 

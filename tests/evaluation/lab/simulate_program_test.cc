@@ -154,7 +154,7 @@ TEST(SimulateProgram, SaysWhatIsWrong) {
   EXPECT_THAT(none.err, HasSubstr("which scenario?"));
   const ProgramRun nowhere = RunLab({"simulate", kScenario});
   EXPECT_EQ(nowhere.exit_code, kExitError);
-  EXPECT_THAT(nowhere.err, HasSubstr("--recording"));
+  EXPECT_THAT(nowhere.err, HasSubstr("-o DIR"));
   const ProgramRun patterns =
       RunLab({"simulate", kScenario, "--chrome", folder.path() + "/t", "--level", "1"});
   EXPECT_EQ(patterns.exit_code, kExitError);
