@@ -20,8 +20,8 @@ namespace eroica {
 enum class RunLength { kBounded, kEndless };
 
 // wall_clock_ns: since 1970; where nothing is given, that of the machine. board: where the windows
-// are shown to those who ask, if they are. on_published: hears of every version of a finding, on the
-// thread of its stage.
+// are shown to those who ask, if they are. on_published: hears of every version of a finding, on
+// the thread of its stage.
 Topology EroicaTopology(const NodeConfig& config, RunLength length,
                         std::function<int64_t()> wall_clock_ns = nullptr,
                         std::shared_ptr<JobBoard> board = nullptr,

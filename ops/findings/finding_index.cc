@@ -57,6 +57,12 @@ std::shared_ptr<FindingEntry> EntryOf(const PublishedFinding& published) {
   entry->last_step = finding.last_step;
   entry->first_seen_ms = published.timestamp_ms;
   entry->last_seen_ms = published.timestamp_ms;
+  entry->json_has_times = IsTimeOfDay(finding.first_seen_ns) && IsTimeOfDay(finding.last_seen_ns);
+  if (entry->json_has_times) {
+    constexpr int64_t kNsPerMs = 1'000'000;
+    entry->first_seen_ms = finding.first_seen_ns / kNsPerMs;
+    entry->last_seen_ms = finding.last_seen_ns / kNsPerMs;
+  }
   entry->json = ToJson(finding);
   entry->partition = published.partition;
   entry->offset = published.offset;
@@ -103,7 +109,7 @@ void FindingIndex::Add(const PublishedFinding& published) {
   const auto known = by_id_.find(entry->id);
   // One that was resolved and opens again begins anew.
   if (known != by_id_.end() && !IsResolved(*known->second))
-    entry->first_seen_ms = known->second->first_seen_ms;
+    entry->first_seen_ms = std::min(entry->first_seen_ms, known->second->first_seen_ms);
   if (const auto annotation = annotations_.find(entry->id); annotation != annotations_.end())
     entry->annotation = annotation->second;
   newest_ms_ = std::max(newest_ms_, published.timestamp_ms);

@@ -35,8 +35,11 @@ struct FindingEntry {
   double lost_gpu_seconds_per_hour = 0;
   int64_t first_step = -1;
   int64_t last_step = -1;
-  int64_t first_seen_ms = 0;  // event time of the first and the newest version that were read
+  // Event time, as the finding tells it; of one that does not, of the first and the newest version
+  // that were read.
+  int64_t first_seen_ms = 0;
   int64_t last_seen_ms = 0;
+  bool json_has_times = false;  // these
   Annotation annotation;
   std::string json;       // schemas/finding_json.h
   int32_t partition = 0;  // of the topic, and

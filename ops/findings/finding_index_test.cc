@@ -59,6 +59,18 @@ TEST_F(FindingIndexTest, KeepsTheNewestVersionAndWhenItWasFirstSeen) {
   EXPECT_EQ(index_.newest_ms(), 1'005);
 }
 
+TEST_F(FindingIndexTest, KeepsTheTimesThatAFindingTells) {
+  PublishedFinding published = Published({.offset = 0});
+  published.finding.first_seen_ns = 1'700'000'000'500'000'000;
+  published.finding.last_seen_ns = 1'700'000'009'000'000'000;
+  index_.Add(published);
+  const FindingPtr finding = index_.Find("a");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_TRUE(finding->json_has_times);
+  EXPECT_EQ(finding->first_seen_ms, 1'700'000'000'500);
+  EXPECT_EQ(finding->last_seen_ms, 1'700'000'009'000);
+}
+
 TEST_F(FindingIndexTest, OneThatOpensAgainBeginsAnew) {
   index_.Add(Published({.offset = 0}));
   index_.Add(Published({.state = FindingState::kResolved, .offset = 1}));

@@ -27,10 +27,14 @@ Json AnnotationJson(const Annotation& annotation) {
 std::string ShownFinding(const FindingEntry& entry) {
   const std::string annotation =
       AnnotationJson(entry.annotation).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string times =
+      entry.json_has_times
+          ? ""
+          : fmt::format(R"("first_seen":"{}","last_seen":"{}",)", TimeOfMs(entry.first_seen_ms),
+                        TimeOfMs(entry.last_seen_ms));
   // entry.json is an object: its last byte closes it.
-  return fmt::format(R"({},"first_seen":"{}","last_seen":"{}","annotation":{}}})",
-                     std::string_view(entry.json).substr(0, entry.json.size() - 1),
-                     TimeOfMs(entry.first_seen_ms), TimeOfMs(entry.last_seen_ms),
+  return fmt::format(R"({},{}"annotation":{}}})",
+                     std::string_view(entry.json).substr(0, entry.json.size() - 1), times,
                      PrintableJson(annotation));
 }
 
