@@ -8,7 +8,9 @@
 
 #include "ops/cli/commands.h"
 #include "ops/cli/exit_code.h"
+#include "ops/cli/flag_values.h"
 #include "ops/rest/tokens.h"
+#include "schemas/printable_text.h"
 
 namespace eroica {
 namespace {
@@ -25,7 +27,8 @@ absl::Status Make(const TokenFlags& flags) {
   const absl::StatusOr<NewToken> made = MakeToken(flags.name, scopes);
   if (!made.ok()) return made.status();
   // The line can be redirected into the file, and the token is seen by whoever made it alone.
-  std::cerr << fmt::format("token for {}, shown this once: {}\n", flags.name, made->token);
+  std::cerr << fmt::format("token for {}, shown this once: {}\n", Printable(flags.name),
+                           made->token);
   std::cout << made->line << std::endl;
   return absl::OkStatus();
 }
@@ -42,7 +45,7 @@ void AddTokenCommand(CLI::App& app, int* exit_code) {
   command->add_option("--scope", flags->scopes, "What it allows")
       ->type_name("read,control")
       ->delimiter(',')
-      ->check(CLI::IsMember({"read", "control"}))
+      ->check(OneOf({"read", "control"}))
       ->capture_default_str();
   command->footer(
       "Examples:\n"
