@@ -50,13 +50,15 @@ function culpritLinks(finding) {
   );
 }
 
-function lasted(finding) {
+// What is open lasts until now, unless its job has ended.
+function lasted(finding, job) {
   const begin = Date.parse(finding.first_seen);
-  const end = finding.state === "resolved" ? Date.parse(finding.last_seen) : Date.now();
+  const goesOn = finding.state !== "resolved" && job.state === "running";
+  const end = goesOn ? Date.now() : Date.parse(finding.last_seen);
   return Number.isNaN(begin) || Number.isNaN(end) ? null : span((end - begin) / 1000);
 }
 
-export function facts(finding) {
+export function facts(finding, job) {
   const quality = finding.data_quality ?? {};
   return el(
     "dl",
@@ -71,7 +73,10 @@ export function facts(finding) {
       ? fact("Cost", `${duration(finding.lost_ns_per_step)} a step`)
       : null,
     finding.victims?.length > 0 ? fact("Held up", plural(finding.victims.length, "rank")) : null,
-    fact(finding.state === "resolved" ? "Lasted" : "Lasts for", lasted(finding) ?? "–"),
+    fact(
+      finding.state === "resolved" || job.state === "ended" ? "Lasted" : "Lasts for",
+      lasted(finding, job) ?? "–",
+    ),
     finding.first_seen ? fact("First seen", relativeTime(finding.first_seen)) : null,
     finding.last_seen ? fact("Last seen", relativeTime(finding.last_seen)) : null,
     finding.steps?.first >= 0

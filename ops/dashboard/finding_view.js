@@ -12,7 +12,7 @@ import {hrefOf} from "./route.js";
 import {card, Section} from "./section.js";
 import {known, severityBadge} from "./severity.js";
 import {duration} from "./units.js";
-import {chainEdges, connectedWaits, waitEdges} from "./wait_edges.js";
+import {chainEdges, communicatorNames, connectedWaits, waitEdges} from "./wait_edges.js";
 import {waitGraph} from "./wait_graph.js";
 
 function culpritRanks(finding) {
@@ -126,7 +126,7 @@ export class FindingView {
           "section",
           {class: "card"},
           el("header", {class: "card-head"}, el("h2", null, "At a glance")),
-          facts(finding),
+          facts(finding, job),
         ),
       ),
       finding.evidence?.length > 0
@@ -170,20 +170,25 @@ export class FindingView {
   }
 
   async #loadWaits(signal) {
-    const query = {window: this.#windowOf(this.#finding), limit: 2000};
+    const window = this.#windowOf(this.#finding);
+    const of = what => path("jobs", this.#route.job, what);
     try {
-      return await get(path("jobs", this.#route.job, "waits"), query, signal);
+      return await Promise.all([
+        get(of("waits"), {window, limit: 2000}, signal),
+        get(of("communicators"), {window, limit: 1000}, signal),
+      ]);
     } catch (error) {
       // Where the window is no longer held the finding's own chain still is.
-      if (error.status === 404) return null;
+      if (error.status === 404) return [];
       throw error;
     }
   }
 
-  #renderWaits(answer, body) {
+  #renderWaits([answer, communicators], body) {
     const finding = this.#finding;
     const ranks = culpritRanks(finding);
-    const seen = answer ? connectedWaits(waitEdges(answer), ranks) : [];
+    const edges = answer ? waitEdges(answer, communicatorNames(communicators)) : [];
+    const seen = connectedWaits(edges, ranks);
     const lost = finding.lost_ns_per_step;
     body.append(
       waitGraph(seen.length > 0 ? seen : chainEdges(finding, ranks), {

@@ -102,11 +102,14 @@ export class HeatGrid {
       }));
   }
 
+  // What the colours are scaled by. Of excess what is slower: who holds the others up waits much
+  // less in collectives than they do, and that would pale all that it does longer.
   sizes() {
     const all = new Float64Array(this.rows * this.columns);
     let next = 0;
-    for (const row of this.#source)
-      for (const value of row) if (value !== ABSENT) all[next++] = Math.abs(value);
+    for (const row of this.#source) {
+      for (const value of row) if (value > 0) all[next++] = value;
+    }
     return all.subarray(0, next);
   }
 }

@@ -61,6 +61,11 @@ export class JobPage {
     this.body = el("div", {class: "tab-body"});
     this.tabs = el("nav", {class: "tabs", "aria-label": "Views of the job"});
     this.picker = el("div", {class: "window-picker"});
+    this.capture = el(
+      "button",
+      {type: "button", id: "capture", on: {click: () => captureDialog(this.#route.job)}},
+      "Capture…",
+    );
     this.title = el("h1", {tabindex: "-1"}, name(route.job, {longest: 120}));
     this.pill = el("span", {class: "pill", hidden: true}, "ended");
     this.node = el(
@@ -81,15 +86,7 @@ export class JobPage {
           this.title,
           this.pill,
         ),
-        el(
-          "div",
-          {class: "controls"},
-          el(
-            "button",
-            {type: "button", id: "capture", on: {click: () => captureDialog(this.#route.job)}},
-            "Capture…",
-          ),
-        ),
+        el("div", {class: "controls"}, this.capture),
       ),
       this.#head.node,
       el("div", {class: "tab-bar"}, this.tabs, this.picker),
@@ -136,6 +133,7 @@ export class JobPage {
       el("div", {class: "fact"}, el("dt", null, label), el("dd", null, value));
     const missing = job.world_size - job.ranks_seen;
     this.pill.hidden = job.state !== "ended";
+    this.capture.hidden = job.state === "ended";
     body.append(
       el(
         "dl",

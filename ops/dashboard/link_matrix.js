@@ -9,6 +9,7 @@ import {bytes, count, rate} from "./units.js";
 const MARGIN = {left: 44, top: 22};
 const FONT = '11px "Liberation Sans", "Segoe UI", Roboto, Arial, sans-serif';
 const FULL_SLOWNESS = 1000;
+const FASTER = 0.3; // of the colour: to be faster than usual is no matter
 const MOST_CELLS = 320;
 
 export function medianSpeeds(links) {
@@ -194,7 +195,7 @@ export class LinkMatrix {
         share === null
           ? cssColour(themeColour("--line"))
           : scale.cssOf(
-              Math.sign(share) *
+              (share < 0 ? -FASTER : 1) *
                 FULL_SLOWNESS *
                 Math.min(1, Math.max(0, Math.abs(share) - 0.1) * 1.2),
             );

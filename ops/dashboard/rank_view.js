@@ -79,7 +79,7 @@ export class RankView {
           rank.device === null ? null : `, device ${rank.device}`,
         ),
         fact("Process", count(rank.pid).replaceAll(",", "")),
-        fact("Role", name(rank.role_name, {longest: 40})),
+        fact("Role", name(rank.role_name || `role ${rank.role}`, {longest: 40})),
         fact("Step", duration(rank.step_ns)),
         fact("Busy", duration(rank.busy_ns)),
         fact("Peers busy", rank.peers_busy_ns > 0 ? duration(rank.peers_busy_ns) : "no peers"),

@@ -182,7 +182,7 @@ export class RanksView {
         ),
         rank.device === null ? null : el("span", {class: "quiet"}, ` · ${rank.device}`),
       ],
-      name(rank.role_name, {longest: 30}),
+      name(rank.role_name || `role ${rank.role}`, {longest: 30}),
       rank.silent
         ? el("span", {class: "warn"}, "silent")
         : barPair(rank.busy_ns, rank.peers_busy_ns, 0, most, late ? "of-culprit" : "of-rank"),

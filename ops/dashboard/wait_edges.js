@@ -1,20 +1,21 @@
 // Who waited for whom, as edges {from, to, ns, label}: from waits for to. Pure functions.
 
-export function waitEdges({waits}) {
+// What people call a communicator, by its id: "TENSOR_MODEL_PARALLEL_GROUP" says more than "12".
+export function communicatorNames({communicators}) {
+  return new Map(communicators.map(one => [one.communicator, one.description || one.name]));
+}
+
+export function waitEdges({waits}, names) {
   const merged = new Map();
   for (const wait of waits) {
     const key = `${wait.waiting} ${wait.waited_for}`;
+    const label = names.get(wait.communicator) || wait.communicator;
     const held = merged.get(key);
     if (!held) {
-      merged.set(key, {
-        from: wait.waiting,
-        to: wait.waited_for,
-        ns: wait.wait_ns,
-        label: wait.communicator,
-      });
+      merged.set(key, {from: wait.waiting, to: wait.waited_for, ns: wait.wait_ns, label});
     } else {
       held.ns += wait.wait_ns;
-      if (held.label !== wait.communicator) held.label = "several communicators";
+      if (held.label !== label) held.label = "several communicators";
     }
   }
   return [...merged.values()]

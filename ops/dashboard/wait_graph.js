@@ -160,7 +160,9 @@ export function waitGraph(edges, options) {
       ),
     layers.flatMap((layer, level) => layer.map(node => nodeShape(node, level, options.job, most))),
   );
-  const waiting = new Set(edges.map(edge => edge.from)).size;
+  const waiting = new Set(
+    edges.map(edge => edge.from).filter(rank => !options.roots.includes(rank)),
+  ).size;
   return el(
     "div",
     null,

@@ -6,10 +6,11 @@ import {name} from "./printable.js";
 import {hrefOf} from "./route.js";
 import {card, Section} from "./section.js";
 import {count, duration, plural} from "./units.js";
-import {connectedWaits, rootsOf, waitEdges} from "./wait_edges.js";
+import {communicatorNames, connectedWaits, rootsOf, waitEdges} from "./wait_edges.js";
 import {waitGraph} from "./wait_graph.js";
 
 const MOST_ROWS = 20;
+const MOST_COMMUNICATORS = 50;
 
 const COLUMNS = [{title: "Waits"}, {title: "For"}, {title: "Wait", class: "number"}, {title: "In"}];
 const OF_COMMUNICATORS = [
@@ -24,25 +25,14 @@ const OF_COMMUNICATORS = [
 export class WaitsView {
   #route;
   #waits;
-  #communicators;
 
   constructor(route) {
     this.#route = route;
-    const query = () => ({window: this.#route.query.window});
     this.#waits = new Section(
-      signal => get(path("jobs", route.job, "waits"), {...query(), limit: 2000}, signal),
-      (answer, body) => this.#renderWaits(answer, body),
+      signal => this.#load(signal),
+      (answers, body) => this.#render(answers, body),
     );
-    this.#communicators = new Section(
-      signal => get(path("jobs", route.job, "communicators"), {...query(), limit: 100}, signal),
-      (answer, body) => this.#renderCommunicators(answer, body),
-    );
-    this.node = el(
-      "div",
-      {class: "stack"},
-      card("Who waits for whom", this.#waits.node),
-      card("Communicators", this.#communicators.node),
-    );
+    this.node = el("div", {class: "stack"}, this.#waits.node);
     this.refresh();
   }
 
@@ -62,8 +52,25 @@ export class WaitsView {
     );
   }
 
-  #renderWaits(answer, body) {
-    const edges = waitEdges(answer);
+  #load(signal) {
+    const {job, query} = this.#route;
+    const {window} = query;
+    return Promise.all([
+      get(path("jobs", job, "waits"), {window, limit: 2000}, signal),
+      get(path("jobs", job, "communicators"), {window, limit: 1000}, signal),
+    ]);
+  }
+
+  #render([waits, communicators], body) {
+    body.className = "section stack";
+    const [graph, list] = [el("div"), el("div")];
+    this.#renderWaits(waits, communicatorNames(communicators), graph);
+    this.#renderCommunicators(communicators, list);
+    body.append(card("Who waits for whom", graph), card("Communicators", list));
+  }
+
+  #renderWaits(answer, names, body) {
+    const edges = waitEdges(answer, names);
     if (edges.length === 0) {
       body.append(empty("Nobody waits", "No rank waited for another in this window."));
       return;
@@ -91,7 +98,7 @@ export class WaitsView {
               this.#rank(wait.waited_for),
               duration(wait.wait_ns),
               [
-                name(wait.communicator, {longest: 60}),
+                name(names.get(wait.communicator) || wait.communicator, {longest: 60}),
                 wait.point_to_point ? el("span", {class: "tag"}, "point to point") : null,
               ],
             ]),
@@ -107,7 +114,8 @@ export class WaitsView {
     );
   }
 
-  #renderCommunicators({communicators}, body) {
+  #renderCommunicators({communicators: all}, body) {
+    const communicators = all.slice(0, MOST_COMMUNICATORS);
     if (communicators.length === 0) {
       body.append(empty("No collectives were seen in this window", ""));
       return;
@@ -162,11 +170,9 @@ export class WaitsView {
 
   refresh() {
     this.#waits.renew();
-    this.#communicators.renew();
   }
 
   dispose() {
     this.#waits.dispose();
-    this.#communicators.dispose();
   }
 }

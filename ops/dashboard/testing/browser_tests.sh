@@ -2,7 +2,7 @@
 # The dashboard in a headless Chromium (Debian's), driven by Playwright, checked by axe-core. What it
 # needs from PyPI is fetched once, into the user's cache.
 #   ops/dashboard/testing/browser_tests.sh install              fetch Playwright and axe (done by run too)
-#   ops/dashboard/testing/browser_tests.sh run SCREENSHOTS      all tests; exit code 77 where Chromium is absent
+#   ops/dashboard/testing/browser_tests.sh run SCREENSHOTS [TEST...]  tests, by default all; exit code 77 where Chromium is absent
 #   ops/dashboard/testing/browser_tests.sh measure              bytes, time until interactive, frames; prints them
 #   ops/dashboard/testing/browser_tests.sh python ARGUMENTS...  that Python, to try things out
 set -euo pipefail
@@ -51,14 +51,16 @@ export PYTHONDONTWRITEBYTECODE=1
 case $command in
   install) install_tools ;;
   run)
-    [ $# -eq 1 ] || die "run takes the folder for screenshots"
+    [ $# -ge 1 ] || die "run takes the folder for screenshots"
     find_chromium
     install_tools
     mkdir -p "$1"
     EROICA_SCREENSHOTS=$(cd "$1" && pwd)
     export EROICA_SCREENSHOTS
+    shift
+    [ $# -gt 0 ] || set -- browser_pages_test browser_state_test browser_heat_map_test
     cd "$here"
-    "$cache/venv/bin/python" -m unittest browser_pages_test browser_state_test browser_heat_map_test
+    "$cache/venv/bin/python" -m unittest "$@"
     ;;
   measure)
     find_chromium

@@ -209,10 +209,6 @@ def _audit_list(node, _):
     return 200, {"entries": node.audit[:100], "next_cursor": None}
 
 
-def _replays(node, _):
-    return 200, {"replays": []}
-
-
 PLAIN = {
     "/v1/jobs": _jobs,
     "/v1/findings": _findings,
@@ -220,5 +216,4 @@ PLAIN = {
     "/healthz": _health,
     "/readyz": _readiness,
     "/v1/audit": _audit_list,
-    "/v1/replays": _replays,
 }

@@ -96,28 +96,35 @@ def communicators_json(job, index):
     culprit = _culprit(job, index)
     busy = job.busy(index)
     waited = sum(busy[culprit] - own for own in busy) * STEPS_PER_WINDOW
+    groups = sorted({wait[3] for wait in job.told_waits} | {"world"})
+    rows = []
+    for place, group in enumerate(groups):
+        whole = group == "world"
+        caused = {
+            "rank": culprit,
+            "arrived_last": 4 * STEPS_PER_WINDOW - 3,
+            "caused_wait_ns": waited,
+        }
+        rows.append(
+            {
+                "communicator": identity(job.name + group, 16),
+                "name": str(place),
+                "description": group,
+                "members": job.ranks if whole else 2,
+                "missing": len(job.silent) if whole else 0,
+                "operations": 4 * STEPS_PER_WINDOW,
+                "incomplete": 1 if job.hangs and whole else 0,
+                "bytes": 1_400_000_000,
+                "transfer_ns": job.transfer_ns(index) * STEPS_PER_WINDOW,
+                "wait_ns": waited if whole else waited // 20,
+                "culprit": caused if whole else None,
+            }
+        )
+    rows.sort(key=lambda row: -row["wait_ns"])
     return {
         "as_of": job.as_of(),
         "window": job.window_name(index),
-        "communicators": [
-            {
-                "communicator": identity(job.name + "world", 16),
-                "name": "world",
-                "description": "default_pg",
-                "members": job.ranks,
-                "missing": len(job.silent),
-                "operations": 4 * STEPS_PER_WINDOW,
-                "incomplete": 1 if job.hangs else 0,
-                "bytes": 1_400_000_000,
-                "transfer_ns": job.transfer_ns(index) * STEPS_PER_WINDOW,
-                "wait_ns": waited,
-                "culprit": {
-                    "rank": culprit,
-                    "arrived_last": 4 * STEPS_PER_WINDOW - 3,
-                    "caused_wait_ns": waited,
-                },
-            }
-        ],
+        "communicators": rows,
         "next_cursor": None,
     }
 
@@ -155,7 +162,7 @@ def waits_json(job, index, limit):
             "waiting": waiting,
             "waited_for": waited_for,
             "wait_ns": wait_ns,
-            "communicator": communicator,
+            "communicator": identity(job.name + communicator, 16),
             "point_to_point": point_to_point,
         }
         for waiting, waited_for, wait_ns, communicator, point_to_point in job.told_waits
@@ -167,7 +174,7 @@ def waits_json(job, index, limit):
                 "waiting": rank,
                 "waited_for": culprit,
                 "wait_ns": int((busy[culprit] - own) * STEPS_PER_WINDOW),
-                "communicator": "world",
+                "communicator": identity(job.name + "world", 16),
                 "point_to_point": False,
             }
             for rank, own in enumerate(busy)

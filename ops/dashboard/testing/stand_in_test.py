@@ -91,7 +91,6 @@ class Contract(unittest.TestCase):
             "/healthz",
             "/readyz",
             "/v1/audit",
-            "/v1/replays",
         ):
             self.check(template, template)
 
