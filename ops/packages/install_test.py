@@ -73,6 +73,7 @@ class Install(unittest.TestCase):
                 "lib/eroica/python/zero_code/sitecustomize.py",
                 "share/eroica/python/finding_generated.py",
                 "share/eroica/schemas/finding.fbs",
+                "share/man/man1/eroica.1.gz",
             },
             files,
         )
