@@ -41,6 +41,7 @@ packages=(
 )
 test_packages=(
   chromium
+  debootstrap
   dpkg-dev
   fonts-liberation
   kcat
