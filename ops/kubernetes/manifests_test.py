@@ -53,7 +53,7 @@ class Schemas(unittest.TestCase):
 
     def test_what_kustomize_makes_is_valid(self):
         if manifests.kustomize() is None:
-            self.skipTest("neither kustomize nor kubectl is here")
+            self.skipTest("neither kustomize nor a kubectl of 1.24 or later is here")
         for folder in ("base", "overlays/example"):
             self.assert_valid(manifests.rendered(folder))
 
@@ -295,7 +295,7 @@ class Kustomized(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         if manifests.kustomize() is None:
-            raise unittest.SkipTest("neither kustomize nor kubectl is here")
+            raise unittest.SkipTest("neither kustomize nor a kubectl of 1.24 or later is here")
         cls.objects = manifests.rendered("overlays/example")
 
     def test_all_of_it_is_in_the_namespace(self):

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import urllib.request
 
 import containerfile
 
@@ -21,6 +22,8 @@ SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILT = os.environ["EROICA_TEST_PACKAGES"]
 SUITE = "bookworm"
 DEADLINE_S = 300
+# The machine's own port may be taken.
+ANY_PORT = ("--set", "rest.listen=127.0.0.1:0")
 
 
 def mirrors():
@@ -134,10 +137,11 @@ class CleanSystem(unittest.TestCase):
     def follow(self, command, user, recording, proc=""):
         """Runs a node until it has found what the recording holds, and stops it as systemd would."""
         with open(os.path.join(self.folder, "log"), "w+", encoding="utf-8") as log:
-            node = subprocess.Popen(self.inside(*command, user=user, proc=proc), stdout=log, stderr=log,
+            node = subprocess.Popen(self.inside(*command, *ANY_PORT, user=user, proc=proc), stdout=log, stderr=log,
                                     env=self.environment())
             try:
                 found = self.await_findings(recording, user, node, log)
+                self.assertEqual([self.status(log, path) for path in ("/healthz", "/readyz")], [200, 200])
                 os.kill(self.program(node.pid), signal.SIGTERM)
                 code = node.wait(timeout=60)
             finally:
@@ -149,6 +153,13 @@ class CleanSystem(unittest.TestCase):
         self.assertRegex(said, r"diagnose: received=[1-9]")
         blamed = {culprit["rank"] for one in found for culprit in one["culprits"]}
         self.assertEqual(blamed, {3}, found)
+
+    def status(self, log, path):
+        """What the node answers to a probe; it says itself where it listens."""
+        with open(log.name, encoding="utf-8") as file:
+            url = re.search(r"url=(http://127\.0\.0\.1:\d+)", file.read())[1]
+        with urllib.request.urlopen(url + path, timeout=10) as answer:
+            return answer.status
 
     def program(self, parent):
         """The process of the node below that of unshare."""

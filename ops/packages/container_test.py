@@ -70,6 +70,11 @@ class Container(unittest.TestCase):
         node = self.stages["node"]
         self.assertEqual(node.exec_form("ENTRYPOINT") + node.exec_form("CMD"), service)
 
+    def test_it_opens_the_port_of_the_pods(self):
+        with open(os.path.join(ROOT, "ops/kubernetes/base/node.toml"), encoding="utf-8") as file:
+            port = re.search(r'^listen = ".*:(\d+)"$', file.read(), re.MULTILINE).group(1)
+        self.assertEqual(self.stages["node"].last("EXPOSE"), port)
+
     def test_what_is_no_stage_is_refused(self):
         for wrong in ("FROM debian:bookworm\n", "FROM debian:bookworm AS a\nCOPPY x y\n"):
             with self.subTest(wrong), self.assertRaises((ValueError, AttributeError)):

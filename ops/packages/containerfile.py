@@ -6,7 +6,7 @@ import os
 import re
 
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Containerfile")
-KNOWN = ("FROM", "ARG", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "ENTRYPOINT", "CMD")
+KNOWN = ("FROM", "ARG", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "ENTRYPOINT", "CMD")
 
 
 class Stage:

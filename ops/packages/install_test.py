@@ -71,6 +71,8 @@ class Install(unittest.TestCase):
                 "lib/eroica/libproducer_core.so",
                 "lib/eroica/python/eroica/__init__.py",
                 "lib/eroica/python/zero_code/sitecustomize.py",
+                "share/eroica/monitoring/alerts.yml",
+                "share/eroica/monitoring/grafana.json",
                 "share/eroica/python/finding_generated.py",
                 "share/eroica/schemas/finding.fbs",
                 "share/man/man1/eroica.1.gz",

@@ -127,6 +127,7 @@ class Packages(Extracted):
         documents = os.listdir(self.path("usr/share/doc/eroica-producers/carried"))
         for library in ("librdkafka", "libfmt", "libspdlog", "libssl", "libzstd", "libflatbuffers"):
             self.assertTrue([one for one in documents if one.startswith(library)], library)
+        self.assertTrue(os.path.isfile(self.path("usr/share/doc/eroica/carried/uplot.copyright")))
 
     def test_the_changelog_is_of_this_version(self):
         with gzip.open(self.path("usr/share/doc/eroica/changelog.gz"), "rt", encoding="utf-8") as file:
@@ -179,6 +180,19 @@ class Service(Extracted):
         ran = self.program("node", *self.config_file())
         self.assertEqual(ran.returncode, 2)
         self.assertIn("kafka.bootstrap", ran.stderr)
+
+    def test_it_listens_to_this_machine_alone(self):
+        self.assertEqual(self.config["rest"], {"listen": "127.0.0.1:8470"})
+
+    def test_what_it_offers_to_be_uncommented_is_known(self):
+        offered = re.compile(r'^# (?=(?:"[\w.]+"|\w+) = |\[[\w.]+\]$)', re.MULTILINE)
+        text, count = offered.subn("", self.read("etc/eroica/node.toml"))
+        self.assertGreater(count, 8)
+        path = os.path.join(self.folder, "all.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        shown = self.program("node", "--config", path, "--print-config")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
 
     def test_memory_is_bounded_by_the_program_before_systemd_does_it(self):
         most = int(re.fullmatch(r"(\d+)M", self.value("MemoryMax")).group(1))
