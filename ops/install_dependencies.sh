@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Eroica needs from Debian 12. This is the one list of packages. Where all are there it does nothing and touches no network.
 #   ops/install_dependencies.sh               to build and run eroica and its demo
-#   ops/install_dependencies.sh --tests       and to run every test (a real Kafka broker: Java and Maven; its certificates; subscribers)
+#   ops/install_dependencies.sh --tests       and to run every test (a real Kafka broker: Java and Maven; its certificates; subscribers; Debian packages, manifests)
 #   ops/install_dependencies.sh --developer   and to work on it (clang, clang-tidy, clang-format, ccache)
 set -euo pipefail
 
@@ -41,6 +41,8 @@ packages=(
 )
 test_packages=(
   chromium
+  debootstrap
+  dpkg-dev
   fonts-liberation
   kcat
   maven
@@ -49,7 +51,10 @@ test_packages=(
   python3-confluent-kafka
   python3-flatbuffers
   python3-jsonschema
+  python3-pip
   python3-venv
+  python3-yaml
+  strace
 )
 developer_packages=(
   ccache
@@ -58,6 +63,7 @@ developer_packages=(
   clang-tidy
   git
   libclang-rt-14-dev
+  lintian
   llvm
 )
 

@@ -15,15 +15,16 @@ std::string IfThere(const fs::path& path) {
   return fs::exists(path, error) ? path.string() : "";
 }
 
-// In a build folder the program is <build>/ops/cli/eroica and the Python package lies in the tree;
-// when installed it is <prefix>/bin/eroica, and all the rest lies in <prefix>/lib/eroica.
-std::optional<ProducerFiles> FilesIn(const fs::path& libraries, const fs::path& python) {
+// A build folder and an installation look alike: <folder>/libproducer_core.so and, in
+// <folder>/python, the package and zero_code.
+std::optional<ProducerFiles> FilesIn(const fs::path& folder) {
   ProducerFiles files;
-  files.core = IfThere(libraries / "libproducer_core.so");
+  files.core = IfThere(folder / "libproducer_core.so");
   if (files.core.empty()) return std::nullopt;
-  files.folder = libraries.string();
-  files.cupti = IfThere(libraries / "liberoica_cupti.so");
-  files.nccl = IfThere(libraries / "libnccl-profiler-eroica.so");
+  files.folder = folder.string();
+  files.cupti = IfThere(folder / "liberoica_cupti.so");
+  files.nccl = IfThere(folder / "libnccl-profiler-eroica.so");
+  const fs::path python = folder / "python";
   if (!IfThere(python / "eroica" / "__init__.py").empty()) files.python = python.string();
   files.zero_code = IfThere(python / "zero_code");
   return files;
@@ -36,14 +37,18 @@ absl::StatusOr<ProducerFiles> FindProducerFiles() {
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (error)
     return absl::NotFoundError("cannot find this program's own folder: " + error.message());
-  const fs::path build = program.parent_path().parent_path().parent_path();
-  if (auto files = FilesIn(build / "lib", fs::path(EROICA_SOURCE_DIR) / "producers" / "python"))
-    return *files;
-  const fs::path installed = program.parent_path().parent_path() / "lib" / "eroica";
-  if (auto files = FilesIn(installed, installed / "python")) return *files;
+  // <prefix>/bin/eroica, then <build>/ops/cli/eroica. In this order: above an installed program are
+  // folders of others (/lib).
+  const fs::path folder = program.parent_path();
+  const fs::path installed = folder.parent_path() / "lib" / "eroica";
+  const fs::path built = folder.parent_path().parent_path() / "lib";
+  for (const fs::path& place : {installed, built}) {
+    if (auto files = FilesIn(place)) return *files;
+  }
   return absl::NotFoundError(
-      fmt::format("libproducer_core.so is neither in {} nor in {}: build all of Eroica",
-                  (build / "lib").string(), installed.string()));
+      fmt::format("libproducer_core.so is neither in {} nor in {}: install the producers (Debian: "
+                  "eroica-producers), or build all of Eroica",
+                  installed.string(), built.string()));
 }
 
 std::map<std::string, std::string> VariablesFor(const JobCapture& capture,

@@ -21,7 +21,7 @@ struct ProducerFiles {
   std::string python;     // folder of the package `eroica`; empty: not there
   std::string zero_code;  // folder of sitecustomize.py
 };
-// Beside this program: in a build folder, or installed. kNotFound says what is missing.
+// Beside this program: installed, or in a build folder. kNotFound says what is missing.
 absl::StatusOr<ProducerFiles> FindProducerFiles();
 
 struct JobCapture {
