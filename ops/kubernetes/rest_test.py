@@ -38,9 +38,13 @@ class Running:
         self.token = made.stderr.split()[-1]
         with open(tokens, "w", encoding="utf-8") as file:
             file.write(made.stdout)
+        peer = os.path.join(self.folder, "peer")
+        with open(peer, "w", encoding="utf-8") as file:
+            file.write(self.token)
         self.log = open(os.path.join(self.folder, "log"), "w+", encoding="utf-8")
         command = [PROGRAM, "node", "--config", os.path.join(manifests.HERE, config), "--recording", "recording",
-                   "--state", "state", "--set", "rest.listen=127.0.0.1:0", "--set", f"rest.token_file={tokens}", *options]
+                   "--state", "state", "--set", "rest.listen=127.0.0.1:0", "--set", f"rest.token_file={tokens}",
+                   "--set", f"rest.peer_token_file={peer}", *options]
         self.node = subprocess.Popen(command, cwd=self.folder, stdout=self.log, stderr=self.log)
         self.port = self.await_port()
 
@@ -119,6 +123,15 @@ class Manifests(unittest.TestCase):
         self.assertNotIn("optional", secret)  # without its tokens a pod does not start
         self.assertEqual(secret["defaultMode"], 0o440)
 
+    def test_nodes_reach_one_another_and_have_a_token_for_it(self):
+        self.assertIn(f"rest.advertise=http://$(POD_IP):{self.port}", self.node["args"])
+        self.assertEqual(os.path.dirname(self.config["peer_token_file"]), os.path.dirname(self.config["token_file"]))
+        policy = manifests.files()["base/networkpolicy.yaml"][0]["spec"]
+        to_nodes = [rule["to"] for rule in policy["egress"] if {"protocol": "TCP", "port": self.port} in rule["ports"]]
+        self.assertEqual(to_nodes, [[{"podSelector": {"matchLabels": {"app.kubernetes.io/component": "node"}}}]])
+        names = manifests.only(manifests.files()["base/service.yaml"], "Service", "eroica-node")["spec"]
+        self.assertIs(names["publishNotReadyAddresses"], True)
+
     def test_names_are_those_of_the_service(self):
         self.assertEqual(self.config["hosts"], "eroica")
         overlay = manifests.documents(manifests.text("overlays/example/kustomization.yaml"))[0]
@@ -195,13 +208,15 @@ class Tls(unittest.TestCase):
             self.assertEqual(manifests.problems(node_set(self.objects), version), [])
 
     def test_probes_ask_by_https_and_the_program_answers(self):
-        options = self.node["args"][self.node["args"].index("kafka.instance_id=$(POD_NAME)") + 1 :]
+        options = self.node["args"][self.node["args"].index("rest.advertise=http://$(POD_IP):8470") + 1 :]
         mount = next(one for one in self.node["volumeMounts"] if one["name"] == "tls")["mountPath"]
         made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
                 "-subj", "/CN=eroica", "-keyout", os.path.join(self.folder, "tls.key"),
                 "-out", os.path.join(self.folder, "tls.crt")]
         subprocess.run(made, check=True, capture_output=True, timeout=DEADLINE_S)
-        running = Running("base/node.toml", *(one.replace(mount, self.folder) for one in options))
+        shutil.copy(os.path.join(self.folder, "tls.crt"), os.path.join(self.folder, "ca.crt"))
+        options = [one.replace(mount, self.folder).replace("$(POD_NAME)", "eroica-node-0") for one in options]
+        running = Running("base/node.toml", *options)
         self.addCleanup(running.remove)
         unverified = ssl._create_unverified_context()  # as the kubelet's
         for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
