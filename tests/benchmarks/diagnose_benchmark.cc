@@ -17,6 +17,7 @@
 #include "diagnosis/measurements/job_profile.h"
 #include "diagnosis/measurements/lasting_excess.h"
 #include "diagnosis/measurements/synthetic_job.h"
+#include "stream_ops/diagnose/window_snapshot.h"
 
 namespace eroica {
 namespace {
@@ -157,6 +158,16 @@ void BM_WholeWindowWithPast(benchmark::State& state, bool faulty) {
   }
 }
 
+// What is taken of a window for those who look at it: after each diagnosis, in the same thread.
+void BM_TakeSnapshot(benchmark::State& state) {
+  const LargeJob large =
+      Make(static_cast<uint32_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), true);
+  const CrossRankView view(large.job.batches, large.job.summaries);
+  uint64_t bytes = 0;
+  for (auto _ : state) bytes = TakeSnapshot(view, SummarizeWindow(view, {}, 0)).detail->bytes;
+  state.counters["MB"] = static_cast<double>(bytes) / 1e6;
+}
+
 // One operator alone: where the time of the whole goes.
 void BM_OneOperator(benchmark::State& state) {
   const LargeJob large = Make(100'000, 20, true);
@@ -186,6 +197,7 @@ BENCHMARK_CAPTURE(BM_WholeWindow, healthy, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_WholeWindow, faulty, true)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_WholeWindowWithPast, healthy, false)->Apply(Sizes);
 BENCHMARK_CAPTURE(BM_WholeWindowWithPast, faulty, true)->Apply(Sizes);
+BENCHMARK(BM_TakeSnapshot)->Apply(Sizes);
 BENCHMARK(BM_OneOperator)
     ->DenseRange(0, static_cast<int64_t>(DefaultOperators().size()) - 1)
     ->Unit(benchmark::kMillisecond);

@@ -10,12 +10,11 @@ namespace {
 
 constexpr int kUnavailable = 503;
 
+// Liveness: that the node answers at all. One that cannot use what it receives is not helped by
+// being started anew, and says so in the answer.
 HttpResponse ShowHealth(const RestSources& sources) {
   const NodeState node = sources.node();
-  HttpResponse response = Answer({{"healthy", node.healthy}, {"reasons", node.reasons}},
-                                 node.healthy ? 200 : kUnavailable);
-  if (!node.healthy) response.Add("Retry-After", "10");
-  return response;
+  return Answer({{"healthy", node.healthy}, {"reasons", node.reasons}});
 }
 
 // What a node that serves must have: its tasks' state, and the findings of all.
