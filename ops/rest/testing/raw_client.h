@@ -86,6 +86,15 @@ class RawClient {
     return std::exchange(buffer_, {});
   }
 
+  // No more will be sent.
+  void End() { ::shutdown(socket_, SHUT_WR); }
+  // All that comes until the peer closes.
+  std::string ReadToEnd() {
+    while (ReadSome()) {
+    }
+    return std::exchange(buffer_, {});
+  }
+
   // Whether the peer closes without another byte.
   bool IsClosed() { return buffer_.empty() && !ReadSome() && closed_; }
 
