@@ -96,7 +96,7 @@ class Install(unittest.TestCase):
     def test_one_version(self):
         with open(os.path.join(installed.SOURCE, "CMakeLists.txt"), encoding="utf-8") as file:
             version = re.search(r"project\(eroica VERSION ([\d.]+)", file.read()).group(1)
-        self.assertEqual(self.run_installed("--version").stdout.strip().split()[-1], version)
+        self.assertEqual(self.run_installed("--version").stdout.splitlines()[0], f"eroica {version}")
         with open(os.path.join(self.prefix, "lib/eroica/python/eroica/__init__.py"), encoding="utf-8") as file:
             self.assertIn(f'__version__ = "{version}"', file.read())
 
