@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <utility>
 
 #include "schemas/printable_text.h"
@@ -15,51 +14,20 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPoll{200};
-constexpr milliseconds kRetryAfter{1'000};
 constexpr milliseconds kFlush{5'000};
-constexpr size_t kRecordsMax = 256;
 
 }  // namespace
 
-AuditLog::AuditLog(Log& log, std::string topic_prefix, FindingIndex& index)
-    : log_(log), topic_(AuditTopicName(topic_prefix)), index_(index) {}
-
-AuditLog::~AuditLog() = default;
+AuditLog::AuditLog(Log& log, std::string_view topic_prefix, FindingIndex& index)
+    : log_(log),
+      topic_(AuditTopicName(topic_prefix)),
+      index_(index),
+      follower_(log, topic_, "audit") {}
 
 void AuditLog::Start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
-}
-
-void AuditLog::Run(const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  bool said = false;
-  while (!stop.stop_requested()) {
-    const absl::Status status = Follow(stop);
-    if (status.ok()) return;
-    if (!std::exchange(said, true))
-      spdlog::warn("audit: the topic cannot be read topic={} error=\"{}\"", topic_,
-                   status.ToString());
-    std::unique_lock lock(mutex);
-    wake.wait_for(lock, stop, kRetryAfter, [] { return false; });
-  }
-}
-
-absl::Status AuditLog::Follow(const std::stop_token& stop) {
-  const absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log_.NewConsumer({});
-  if (!consumer.ok()) return consumer.status();
-  if (absl::Status status = (*consumer)->Subscribe({topic_}, nullptr); !status.ok()) return status;
-  std::vector<ConsumerRecord> records;
-  while (!stop.stop_requested()) {
-    records.clear();
-    if (absl::Status status = (*consumer)->Poll(kPoll, kRecordsMax, &records); !status.ok())
-      return status;
-    for (const ConsumerRecord& record : records) {
-      if (const std::optional<AuditEntry> entry = DecodeAuditEntry(record.value)) Take(*entry);
-    }
-  }
-  return absl::OkStatus();
+  follower_.Start({.take = [this](const ConsumerRecord& record) {
+    if (const std::optional<AuditEntry> entry = DecodeAuditEntry(record.value)) Take(*entry);
+  }});
 }
 
 void AuditLog::Take(const AuditEntry& entry) {

@@ -14,11 +14,12 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <thread>
+#include <string_view>
 #include <vector>
 
 #include "ops/findings/audit_entry.h"
 #include "ops/findings/finding_index.h"
+#include "ops/findings/topic_follower.h"
 #include "stream_ops/log/log.h"
 
 namespace eroica {
@@ -29,8 +30,7 @@ class AuditLog {
   static constexpr size_t kEntriesMax = 10'000;
 
   // log and index must outlive this.
-  AuditLog(Log& log, std::string topic_prefix, FindingIndex& index);
-  ~AuditLog();
+  AuditLog(Log& log, std::string_view topic_prefix, FindingIndex& index);
   // Begins to follow; once.
   void Start();
 
@@ -44,8 +44,6 @@ class AuditLog {
   uint64_t version() const;
 
  private:
-  void Run(const std::stop_token& stop);
-  absl::Status Follow(const std::stop_token& stop);
   void Take(const AuditEntry& entry);
 
   Log& log_;
@@ -58,7 +56,7 @@ class AuditLog {
   std::set<std::string> known_;                    // ids of entries_
   std::map<std::string, Annotation> annotations_;  // by finding
   uint64_t version_ = 0;
-  std::jthread thread_;
+  TopicFollower follower_;  // ends before what it fills
 };
 
 }  // namespace eroica

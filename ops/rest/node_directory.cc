@@ -1,11 +1,8 @@
 #include "ops/rest/node_directory.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <condition_variable>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -16,10 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPoll{250};
-constexpr milliseconds kRetryAfter{1'000};
 constexpr milliseconds kFlush{2'000};
-constexpr size_t kRecordsMax = 256;
 constexpr size_t kTextBytesMax = 512;
 
 }  // namespace
@@ -67,64 +61,40 @@ std::optional<KnownNode> DecodeNode(std::string_view text) {
 
 NodeDirectory::NodeDirectory(Log& log, std::string_view topic_prefix,
                              std::function<int64_t()> wall_clock_ms)
-    : log_(log), topic_(NodesTopicName(topic_prefix)), wall_clock_ms_(std::move(wall_clock_ms)) {}
-
-NodeDirectory::~NodeDirectory() = default;
+    : log_(log),
+      topic_(NodesTopicName(topic_prefix)),
+      wall_clock_ms_(std::move(wall_clock_ms)),
+      follower_(log, topic_, "nodes") {}
 
 void NodeDirectory::Start(std::string name, std::string url) {
   name_ = std::move(name);
   url_ = std::move(url);
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  follower_.Start({.take = [this](const ConsumerRecord& record) { Take(record); },
+                   .look = [this] { return Announce(); },
+                   .end = [this] { Send("").IgnoreError(); }});
 }
 
-void NodeDirectory::Run(const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  bool said = false;
-  while (!stop.stop_requested()) {
-    const absl::Status status = Follow(stop);
-    if (status.ok()) return;
-    if (!std::exchange(said, true))
-      spdlog::warn("rest: the other nodes are not known topic={} error=\"{}\"", topic_,
-                   status.ToString());
-    std::unique_lock lock(mutex);
-    wake.wait_for(lock, stop, kRetryAfter, [] { return false; });
-  }
-}
-
-absl::Status NodeDirectory::Follow(const std::stop_token& stop) {
-  const absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log_.NewConsumer({});
-  if (!consumer.ok()) return consumer.status();
-  const absl::StatusOr<std::unique_ptr<LogProducer>> producer = log_.NewProducer();
-  if (!producer.ok()) return producer.status();
-  if (absl::Status status = (*consumer)->Subscribe({topic_}, nullptr); !status.ok()) return status;
-  std::vector<ConsumerRecord> records;
-  int64_t announce_at_ms = 0;
-  while (!stop.stop_requested()) {
-    if (wall_clock_ms_() >= announce_at_ms) {
-      if (absl::Status status = Announce(**producer, false); !status.ok()) return status;
-      announce_at_ms = wall_clock_ms_() + kAnnounceEveryMs;
-    }
-    records.clear();
-    if (absl::Status status = (*consumer)->Poll(kPoll, kRecordsMax, &records); !status.ok())
-      return status;
-    for (const ConsumerRecord& record : records) Take(record);
-  }
-  return Announce(**producer, true);
-}
-
-absl::Status NodeDirectory::Announce(LogProducer& producer, bool going) {
+absl::Status NodeDirectory::Announce() {
   const int64_t now_ms = wall_clock_ms_();
-  ProducerRecord record{
-      .topic = topic_,
-      .key = PercentEncoded(name_),
-      .value =
-          going ? std::string() : EncodeNode({.name = name_, .url = url_, .announced_ms = now_ms}),
-      .headers = {},
-      .timestamp_ms = now_ms,
-      .partition = std::nullopt};
-  if (absl::Status status = producer.Append(std::move(record)); !status.ok()) return status;
-  return producer.Flush(kFlush);
+  if (now_ms < announce_at_ms_) return absl::OkStatus();
+  announce_at_ms_ = now_ms + kAnnounceEveryMs;
+  return Send(EncodeNode({.name = name_, .url = url_, .announced_ms = now_ms}));
+}
+
+absl::Status NodeDirectory::Send(std::string value) {
+  if (producer_ == nullptr) {
+    absl::StatusOr<std::unique_ptr<LogProducer>> producer = log_.NewProducer();
+    if (!producer.ok()) return producer.status();
+    producer_ = *std::move(producer);
+  }
+  ProducerRecord record{.topic = topic_,
+                        .key = PercentEncoded(name_),
+                        .value = std::move(value),
+                        .headers = {},
+                        .timestamp_ms = wall_clock_ms_(),
+                        .partition = std::nullopt};
+  if (absl::Status status = producer_->Append(std::move(record)); !status.ok()) return status;
+  return producer_->Flush(kFlush);
 }
 
 void NodeDirectory::Take(const ConsumerRecord& record) {

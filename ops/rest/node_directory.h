@@ -10,13 +10,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include "ops/findings/topic_follower.h"
 #include "stream_ops/log/log.h"
 
 namespace eroica {
@@ -49,18 +50,17 @@ class NodeDirectory {
 
   // log must outlive this.
   NodeDirectory(Log& log, std::string_view topic_prefix, std::function<int64_t()> wall_clock_ms);
-  // Says that the node has gone, so that nobody asks it in vain.
-  ~NodeDirectory();
-  // Begins to announce the node and to follow the others; once.
+  // Begins to announce the node and to follow the others; once. When this ends, it says that the
+  // node has gone, so that nobody asks it in vain.
   void Start(std::string name, std::string url);
 
   // Those that have announced themselves of late, but for this one; by name.
   std::vector<KnownNode> Others() const;
 
  private:
-  void Run(const std::stop_token& stop);
-  absl::Status Follow(const std::stop_token& stop);
-  absl::Status Announce(LogProducer& producer, bool going);
+  // When it is due.
+  absl::Status Announce();
+  absl::Status Send(std::string value);
   void Take(const ConsumerRecord& record);
 
   Log& log_;
@@ -68,9 +68,11 @@ class NodeDirectory {
   const std::function<int64_t()> wall_clock_ms_;
   std::string name_;
   std::string url_;
+  std::unique_ptr<LogProducer> producer_;   // of the follower's thread, and
+  int64_t announce_at_ms_ = 0;              // so is this
   mutable std::mutex mutex_;                // guards nodes_
   std::map<std::string, KnownNode> nodes_;  // by name, this one among them
-  std::jthread thread_;
+  TopicFollower follower_;                  // ends before what it fills
 };
 
 }  // namespace eroica
