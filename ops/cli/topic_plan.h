@@ -25,8 +25,8 @@ absl::Status CreatePlannedTopics(LogAdmin& admin, const NodeConfig& config);
 // What the log does not know of a topic (a recording has no retention) is no difference.
 std::vector<std::string> DifferencesFromPlan(const TopicSpec& planned, const TopicSpec& found);
 
-// For Kafka: kFailedPrecondition, with what to do, where a topic is missing or has another number
-// of partitions.
+// For Kafka: kFailedPrecondition, with what to do, where a topic of the stages is missing or has
+// another number of partitions.
 absl::Status RequirePlannedTopics(LogAdmin& admin, const NodeConfig& config);
 
 }  // namespace eroica

@@ -113,6 +113,13 @@ TEST(TopicPlan, ARecordingComesIntoBeingAsPlannedWithRetention) {
   EXPECT_TRUE(RequirePlannedTopics((*log)->admin(), config).ok());
 }
 
+TEST(TopicPlan, ANodeOfAnOlderPlanStartsWithoutTheTopicsOfRest) {
+  MemoryLog log;
+  const NodeConfig config;
+  ASSERT_TRUE(CreateMissingTopics(log.admin(), config.node.topic_prefix, LayoutOf(config)).ok());
+  EXPECT_TRUE(RequirePlannedTopics(log.admin(), config).ok());
+}
+
 TEST(TopicPlan, ANodeNeedsEveryTopicWithItsPartitions) {
   MemoryLog log;
   NodeConfig config;

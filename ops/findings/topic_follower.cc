@@ -36,8 +36,11 @@ void TopicFollower::Run(const std::stop_token& stop) {
     const absl::Status status = Follow(stop);
     if (status.ok()) return;
     if (!std::exchange(said, true))
-      spdlog::warn("{}: the topic cannot be read, it is tried again topic={} error=\"{}\"", name_,
-                   topic_, status.ToString());
+      spdlog::warn(
+          "{}: the topic cannot be read, it is tried again (`eroica topics create` makes what is "
+          "missing) "
+          "topic={} error=\"{}\"",
+          name_, topic_, status.ToString());
     std::unique_lock lock(mutex);
     wake.wait_for(lock, stop, kRetryAfter, [] { return false; });
   }
