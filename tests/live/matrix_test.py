@@ -233,12 +233,15 @@ class Runs(unittest.TestCase):
     def test_findings_of_a_program_that_fails_or_babbles_are_an_error(self):
         self.assertIsInstance(matrix.read_findings("/bin/false", "x"), list)  # 1: none or some.
         with tempfile.TemporaryDirectory() as folder:
-            for text in ("exit 3", "echo no JSON"):
-                program = os.path.join(folder, "eroica")
+            program = os.path.join(folder, "eroica")
+            for text in ("exit 2", "echo no JSON"):
                 with open(program, "w") as file:
                     file.write(f"#!/bin/sh\n{text}\n")
                 os.chmod(program, 0o700)
                 self.assertIsInstance(matrix.read_findings(program, "x"), str)
+            with open(program, "w") as file:
+                file.write("#!/bin/sh\nexit 3\n")  # cannot tell: no window is diagnosed
+            self.assertEqual(matrix.read_findings(program, "x"), [])
 
     def test_the_table_counts_each_verdict_once(self):
         records = [dict(judge.judge(COMPUTE, findings), case="compute", plain=False, effect=0.4,
