@@ -1,17 +1,16 @@
 #include "ops/rest/body.h"
 
-#include <absl/strings/str_join.h>
-#include <absl/time/time.h>
 #include <fmt/format.h>
 
 #include <cmath>
+#include <vector>
 
-#include "ops/rest/problem.h"
 #include "schemas/printable_text.h"
 
 namespace eroica {
 
-Body::Body(const HttpRequest& request) : request_(request), json_(nlohmann::json::object()) {
+Body::Body(const HttpRequest& request)
+    : CheckedInput("field", request.target), json_(nlohmann::json::object()) {
   if (request.body.empty()) return;
   json_ = nlohmann::json::parse(request.body, nullptr, false);
   if (json_.is_object()) return;
@@ -20,7 +19,7 @@ Body::Body(const HttpRequest& request) : request_(request), json_(nlohmann::json
 }
 
 const nlohmann::json* Body::Take(const std::string& name) {
-  read_.insert(name);
+  MarkRead(name);
   const auto field = json_.find(name);
   return field == json_.end() ? nullptr : &*field;
 }
@@ -48,17 +47,6 @@ std::optional<int64_t> Body::Integer(const std::string& name, int64_t min, int64
   return std::nullopt;
 }
 
-std::optional<int64_t> Body::TimeMs(const std::string& name) {
-  constexpr size_t kTimeBytesMax = 64;
-  const std::optional<std::string> text = Text(name, kTimeBytesMax);
-  if (!text) return std::nullopt;
-  absl::Time time;
-  std::string error;
-  if (absl::ParseTime(absl::RFC3339_full, *text, &time, &error)) return absl::ToUnixMillis(time);
-  Fail(fmt::format("{} must be a time such as 2026-11-24T10:00:00Z", name));
-  return std::nullopt;
-}
-
 bool Body::Flag(const std::string& name) {
   const nlohmann::json* field = Take(name);
   if (field == nullptr) return false;
@@ -66,22 +54,10 @@ bool Body::Flag(const std::string& name) {
   return *field == true;
 }
 
-void Body::Require(bool given, const std::string& name) {
-  if (!given) Fail(fmt::format("the field {} is missing", name));
-}
-
-void Body::Fail(const std::string& what) {
-  if (error_.empty()) error_ = what;
-}
-
 std::optional<HttpResponse> Body::Refuse() {
-  for (const auto& [name, value] : json_.items()) {
-    if (read_.contains(name)) continue;
-    Fail(fmt::format("there is no field {} here; there are: {}", name,
-                     read_.empty() ? "none" : absl::StrJoin(read_, ", ")));
-  }
-  if (error_.empty()) return std::nullopt;
-  return Problem(ProblemType::kBadRequest, error_, request_.target);
+  std::vector<std::string> given;
+  for (const auto& [name, value] : json_.items()) given.push_back(name);
+  return RefuseOf(given);
 }
 
 }  // namespace eroica

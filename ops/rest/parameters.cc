@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "ops/rest/problem.h"
 #include "schemas/check.h"
 #include "schemas/printable_text.h"
 
@@ -56,7 +55,7 @@ int64_t Parameters::IntegerName(std::string_view name, int64_t max) {
 }
 
 std::optional<std::string> Parameters::Take(const std::string& name) {
-  read_.insert(name);
+  MarkRead(name);
   const auto parameter = request_.parsed.query.find(name);
   if (parameter == request_.parsed.query.end()) return std::nullopt;
   return parameter->second;
@@ -110,22 +109,10 @@ std::optional<size_t> Parameters::Choice(const std::string& name,
   return std::nullopt;
 }
 
-void Parameters::Require(bool given, const std::string& name) {
-  if (!given) Fail(fmt::format("the parameter {} is missing", name));
-}
-
-void Parameters::Fail(const std::string& what) {
-  if (error_.empty()) error_ = what;
-}
-
 std::optional<HttpResponse> Parameters::Refuse() {
-  for (const auto& [name, value] : request_.parsed.query) {
-    if (read_.contains(name)) continue;
-    Fail(fmt::format("there is no parameter {} here; there are: {}", name,
-                     read_.empty() ? "none" : absl::StrJoin(read_, ", ")));
-  }
-  if (error_.empty()) return std::nullopt;
-  return Problem(ProblemType::kBadRequest, error_, request_.target);
+  std::vector<std::string> given;
+  for (const auto& [name, value] : request_.parsed.query) given.push_back(name);
+  return RefuseOf(given);
 }
 
 }  // namespace eroica

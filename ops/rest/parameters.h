@@ -1,5 +1,5 @@
 // What a resource is asked with: the path's names and the query's parameters, checked as they are
-// read. The first thing that is wrong is kept; a parameter that nobody reads is wrong, too.
+// read (CheckedInput).
 //
 //   Parameters parameters(request, arguments);
 //   const int64_t limit = parameters.Integer("limit", 100, 1, 1'000);
@@ -8,21 +8,21 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ops/rest/checked_input.h"
 #include "ops/rest/request.h"
 #include "ops/rest/response.h"
 #include "ops/rest/router.h"
 
 namespace eroica {
 
-class Parameters {
+class Parameters : public CheckedInput {
  public:
   Parameters(const HttpRequest& request, const PathArguments& arguments)
-      : request_(request), arguments_(arguments) {}
+      : CheckedInput("parameter", request.target), request_(request), arguments_(arguments) {}
 
   // Of the path.
   const std::string& Name(std::string_view name) const;
@@ -39,8 +39,6 @@ class Parameters {
   // The index of one of the choices.
   std::optional<size_t> Choice(const std::string& name, const std::vector<std::string>& choices);
 
-  void Require(bool given, const std::string& name);
-  void Fail(const std::string& what);
   // The problem to answer with, once all has been read; nothing where all is well.
   std::optional<HttpResponse> Refuse();
 
@@ -49,8 +47,6 @@ class Parameters {
 
   const HttpRequest& request_;
   const PathArguments& arguments_;
-  std::set<std::string> read_;
-  std::string error_;
 };
 
 }  // namespace eroica

@@ -108,14 +108,6 @@ void TakeFunctions(const CrossRankView& view, const SnapshotLimits& limits, Wind
   }
 }
 
-int64_t ExposedWait(const CommunicatorSnapshot& communicator) {
-  int64_t wait_ns = 0;
-  for (const MemberRow& member : communicator.members) wait_ns += member.exposed_wait_ns;
-  for (const PairSummary& pair : communicator.pairs)
-    wait_ns += pair.receive_wait_ns + pair.send_wait_ns;
-  return wait_ns;
-}
-
 CommunicatorSnapshot TakeCommunicator(const CollectiveSummary& summary) {
   CommunicatorSnapshot communicator{.id = summary.communicator,
                                     .name = summary.communicator_name,
@@ -202,7 +194,7 @@ std::shared_ptr<const WindowDetail> TakeDetail(const CrossRankView& view,
   TakeFunctions(view, limits, detail.get());
   for (const CollectiveSummary& summary : view.summaries())
     detail->communicators.push_back(TakeCommunicator(summary));
-  std::ranges::stable_sort(detail->communicators, std::greater<>(), ExposedWait);
+  std::ranges::stable_sort(detail->communicators, std::greater<>(), &CommunicatorSnapshot::wait_ns);
   TakeLinks(view, limits, detail.get());
   detail->bytes = BytesOf(*detail);
   return detail;
@@ -260,6 +252,13 @@ StepColumns TakeSteps(const CrossRankView& view, const SnapshotLimits& limits) {
 }
 
 }  // namespace
+
+int64_t CommunicatorSnapshot::wait_ns() const {
+  int64_t wait_ns = 0;
+  for (const MemberRow& member : members) wait_ns += member.exposed_wait_ns;
+  for (const PairSummary& pair : pairs) wait_ns += pair.receive_wait_ns + pair.send_wait_ns;
+  return wait_ns;
+}
 
 WindowSummary SummarizeWindow(const CrossRankView& view, const SuppressedSteps& suppressed,
                               int64_t timestamp_ms) {

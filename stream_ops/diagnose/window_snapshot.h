@@ -110,6 +110,9 @@ struct CommunicatorSnapshot {
   std::vector<uint32_t> missing;   // rank numbers
   std::vector<MemberRow> members;  // by rank
   std::vector<PairSummary> pairs;  // point to point
+
+  // Exposed, of all members and pairs.
+  int64_t wait_ns() const;
 };
 
 // From a rank to a peer, by rank numbers.

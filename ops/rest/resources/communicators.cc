@@ -22,20 +22,12 @@ Json CulpritJson(const CommunicatorSnapshot& communicator) {
           {"caused_wait_ns", culprit->caused_wait_ns}};
 }
 
-int64_t WaitOf(const CommunicatorSnapshot& communicator) {
-  int64_t wait_ns = 0;
-  for (const MemberRow& member : communicator.members) wait_ns += member.exposed_wait_ns;
-  for (const PairSummary& pair : communicator.pairs)
-    wait_ns += pair.receive_wait_ns + pair.send_wait_ns;
-  return wait_ns;
-}
-
 Json CommunicatorJson(const CommunicatorSnapshot& communicator) {
   return {{"communicator", HexOf(communicator.id.value)}, {"name", communicator.name},
           {"description", communicator.description},      {"members", communicator.members.size()},
           {"missing", communicator.missing.size()},       {"operations", communicator.operations},
           {"incomplete", communicator.incomplete},        {"bytes", communicator.bytes},
-          {"transfer_ns", communicator.transfer_ns},      {"wait_ns", WaitOf(communicator)},
+          {"transfer_ns", communicator.transfer_ns},      {"wait_ns", communicator.wait_ns()},
           {"culprit", CulpritJson(communicator)}};
 }
 
@@ -51,10 +43,8 @@ HttpResponse ListCommunicators(const RestSources& sources, const HttpRequest& re
   for (const CommunicatorSnapshot& one : communicators) keys.push_back(HexOf(one.id.value));
   PageOfItems taken =
       TakePage(keys, page, [&](size_t place) { return CommunicatorJson(communicators[place]); });
-  return Answer({{"as_of", AsOf(shown->job->newest.timestamp_ms, true)},
-                 {"window", WindowName(shown->window->summary)},
-                 {"communicators", std::move(taken.items)},
-                 {"next_cursor", std::move(taken.next_cursor)}});
+  return AnswerOf(*shown, {{"communicators", std::move(taken.items)},
+                           {"next_cursor", std::move(taken.next_cursor)}});
 }
 
 Json MembersJson(const CommunicatorSnapshot& communicator) {
@@ -86,11 +76,9 @@ HttpResponse ShowCommunicator(const RestSources& sources, const HttpRequest& req
   const auto communicator = std::ranges::find(communicators, id, &CommunicatorSnapshot::id);
   if (communicator == communicators.end())
     return Problem(ProblemType::kNotFound, "the window holds no such communicator", request.target);
-  return Answer({{"as_of", AsOf(shown->job->newest.timestamp_ms, true)},
-                 {"window", WindowName(shown->window->summary)},
-                 {"communicator", CommunicatorJson(*communicator)},
-                 {"missing_ranks", communicator->missing},
-                 {"members", MembersJson(*communicator)}});
+  return AnswerOf(*shown, {{"communicator", CommunicatorJson(*communicator)},
+                           {"missing_ranks", communicator->missing},
+                           {"members", MembersJson(*communicator)}});
 }
 
 struct Wait {
@@ -178,10 +166,7 @@ HttpResponse ShowWaits(const RestSources& sources, const HttpRequest& request,
                     {"communicator", HexOf(wait.communicator->id.value)},
                     {"point_to_point", wait.point_to_point}});
   }
-  return Answer({{"as_of", AsOf(shown->job->newest.timestamp_ms, true)},
-                 {"window", WindowName(shown->window->summary)},
-                 {"waits", std::move(rows)},
-                 {"omitted", omitted}});
+  return AnswerOf(*shown, {{"waits", std::move(rows)}, {"omitted", omitted}});
 }
 
 }  // namespace

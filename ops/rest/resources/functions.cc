@@ -37,10 +37,8 @@ HttpResponse ListFunctions(const RestSources& sources, const HttpRequest& reques
     keys.push_back(HexOf(function.id.value));
   PageOfItems taken =
       TakePage(keys, page, [&](size_t place) { return RowJson(detail, detail.functions[place]); });
-  return Answer({{"as_of", AsOf(shown->job->newest.timestamp_ms, true)},
-                 {"window", WindowName(shown->window->summary)},
-                 {"functions", std::move(taken.items)},
-                 {"next_cursor", std::move(taken.next_cursor)}});
+  return AnswerOf(*shown, {{"functions", std::move(taken.items)},
+                           {"next_cursor", std::move(taken.next_cursor)}});
 }
 
 Json OverRanks(const WindowDetail& detail, const FunctionSnapshot& function) {
@@ -74,10 +72,8 @@ HttpResponse ShowFunction(const RestSources& sources, const HttpRequest& request
     return Problem(ProblemType::kNotFound,
                    "the window holds no such function: /v1/jobs/JOB/functions lists those it has",
                    request.target);
-  return Answer({{"as_of", AsOf(shown->job->newest.timestamp_ms, true)},
-                 {"window", WindowName(shown->window->summary)},
-                 {"function", FunctionJson(*function)},
-                 {"ranks", OverRanks(detail, *function)}});
+  return AnswerOf(*shown,
+                  {{"function", FunctionJson(*function)}, {"ranks", OverRanks(detail, *function)}});
 }
 
 // One window's numbers of a rank and of its peers, put at the end of their columns.
@@ -143,10 +139,8 @@ HttpResponse ShowHistory(const RestSources& sources, const HttpRequest& request,
     return Problem(ProblemType::kNotFound,
                    "no window that is held has such a function: /v1/jobs/JOB/functions lists them",
                    request.target);
-  return Answer({{"as_of", AsOf((*job)->newest.timestamp_ms, true)},
-                 {"function", std::move(described)},
-                 {"rank", *rank},
-                 {"windows", columns.Take()}});
+  return AnswerOf(
+      **job, {{"function", std::move(described)}, {"rank", *rank}, {"windows", columns.Take()}});
 }
 
 }  // namespace

@@ -61,15 +61,13 @@ HttpResponse ShowHeatMap(const RestSources& sources, const HttpRequest& request,
     rows.push_back(FunctionJson(function));
     values.push_back(ValuesOf(detail, function, static_cast<Metric>(metric)));
   }
-  return Answer({{"as_of", AsOf(shown->job->newest.timestamp_ms, true)},
-                 {"window", WindowName(shown->window->summary)},
-                 {"metric", metrics[metric]},
-                 {"unit", UnitOf(static_cast<Metric>(metric))},
-                 {"ranks", std::move(ranks)},
-                 {"roles", std::move(roles)},
-                 {"hosts", std::move(hosts)},
-                 {"functions", std::move(rows)},
-                 {"values", std::move(values)}});
+  return AnswerOf(*shown, {{"metric", metrics[metric]},
+                           {"unit", UnitOf(static_cast<Metric>(metric))},
+                           {"ranks", std::move(ranks)},
+                           {"roles", std::move(roles)},
+                           {"hosts", std::move(hosts)},
+                           {"functions", std::move(rows)},
+                           {"values", std::move(values)}});
 }
 
 }  // namespace

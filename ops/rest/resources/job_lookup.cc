@@ -98,4 +98,17 @@ absl::StatusOr<ShownWindow> FindShown(const RestSources& sources,
   return ShownWindow{.job = *std::move(job), .window = *std::move(window)};
 }
 
+HttpResponse AnswerOf(const BoardJob& job, Json members) {
+  Json answer{{"as_of", AsOf(job.newest.timestamp_ms, true)}};
+  answer.update(members);
+  return Answer(answer);
+}
+
+HttpResponse AnswerOf(const ShownWindow& shown, Json members) {
+  Json answer{{"as_of", AsOf(shown.job->newest.timestamp_ms, true)},
+              {"window", WindowName(shown.window->summary)}};
+  answer.update(members);
+  return Answer(answer);
+}
+
 }  // namespace eroica

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ops/rest/parameters.h"
+#include "ops/rest/resources/answer.h"
 #include "ops/rest/sources.h"
 #include "schemas/window.h"
 
@@ -40,6 +41,9 @@ struct ShownWindow {
   std::shared_ptr<const BoardJob> job;
   std::shared_ptr<const WindowSnapshot> window;
 };
+// With as_of, and of a window its name, before these members.
+HttpResponse AnswerOf(const BoardJob& job, Json members);
+HttpResponse AnswerOf(const ShownWindow& shown, Json members);
 absl::StatusOr<ShownWindow> FindShown(const RestSources& sources, const JobWindowParameters& asked);
 
 }  // namespace eroica

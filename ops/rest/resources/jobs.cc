@@ -155,9 +155,8 @@ HttpResponse ShowJob(const RestSources& sources, const HttpRequest& request,
   if (!job.ok()) return Problem(job.status(), request.target);
   const std::map<std::string, SeverityCounts> open = CountOpen(*sources.findings);
   const auto counts = open.find(name);
-  return Answer(
-      {{"as_of", AsOf((*job)->newest.timestamp_ms, true)},
-       {"job", JobJson(**job, counts == open.end() ? SeverityCounts{} : counts->second)}});
+  return AnswerOf(
+      **job, {{"job", JobJson(**job, counts == open.end() ? SeverityCounts{} : counts->second)}});
 }
 
 HttpResponse ListWindows(const RestSources& sources, const HttpRequest& request,
@@ -173,9 +172,8 @@ HttpResponse ListWindows(const RestSources& sources, const HttpRequest& request,
   for (const auto& window : windows) keys.push_back(WindowName(window->summary));
   PageOfItems taken =
       TakePage(keys, page, [&](size_t place) { return WindowJson(*windows[place]); });
-  return Answer({{"as_of", AsOf((*job)->newest.timestamp_ms, true)},
-                 {"windows", std::move(taken.items)},
-                 {"next_cursor", std::move(taken.next_cursor)}});
+  return AnswerOf(
+      **job, {{"windows", std::move(taken.items)}, {"next_cursor", std::move(taken.next_cursor)}});
 }
 
 HttpResponse ShowWindow(const RestSources& sources, const HttpRequest& request,
@@ -187,8 +185,7 @@ HttpResponse ShowWindow(const RestSources& sources, const HttpRequest& request,
   if (!job.ok()) return Problem(job.status(), request.target);
   const auto window = FindSnapshot(**job, window_name);
   if (!window.ok()) return Problem(window.status(), request.target);
-  return Answer(
-      {{"as_of", AsOf((*job)->newest.timestamp_ms, true)}, {"window", WindowJson(**window)}});
+  return AnswerOf(**job, {{"window", WindowJson(**window)}});
 }
 
 }  // namespace

@@ -50,10 +50,7 @@ HttpResponse ShowLinks(const RestSources& sources, const HttpRequest& request,
     std::ranges::sort(links, {}, by_ends);
   }
   const uint64_t omitted = detail.links_dropped + detail.links.size() - links.size();
-  return Answer({{"as_of", AsOf(shown->job->newest.timestamp_ms, true)},
-                 {"window", WindowName(shown->window->summary)},
-                 {"links", LinksJson(links)},
-                 {"omitted", omitted}});
+  return AnswerOf(*shown, {{"links", LinksJson(links)}, {"omitted", omitted}});
 }
 
 }  // namespace

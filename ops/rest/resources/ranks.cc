@@ -57,10 +57,8 @@ HttpResponse ListRanks(const RestSources& sources, const HttpRequest& request,
   }
   PageOfItems taken =
       TakePage(keys, page, [&](size_t place) { return RankJson(detail, *ranks[place]); });
-  return Answer({{"as_of", AsOf(shown->job->newest.timestamp_ms, true)},
-                 {"window", WindowName(shown->window->summary)},
-                 {"ranks", std::move(taken.items)},
-                 {"next_cursor", std::move(taken.next_cursor)}});
+  return AnswerOf(
+      *shown, {{"ranks", std::move(taken.items)}, {"next_cursor", std::move(taken.next_cursor)}});
 }
 
 Json FunctionsOf(const WindowDetail& detail, uint32_t rank) {
@@ -145,13 +143,11 @@ HttpResponse ShowRank(const RestSources& sources, const HttpRequest& request,
   const RankRow* rank = FindRank(detail, number);
   if (rank == nullptr)
     return Problem(ProblemType::kNotFound, "the window holds no such rank", request.target);
-  return Answer({{"as_of", AsOf(shown->job->newest.timestamp_ms, true)},
-                 {"window", WindowName(shown->window->summary)},
-                 {"rank", RankJson(detail, *rank)},
-                 {"resources", ResourcesOf(*rank)},
-                 {"functions", FunctionsOf(detail, number)},
-                 {"communicators", CommunicatorsOf(detail, number)},
-                 {"history", HistoryOf(*shown->job, number)}});
+  return AnswerOf(*shown, {{"rank", RankJson(detail, *rank)},
+                           {"resources", ResourcesOf(*rank)},
+                           {"functions", FunctionsOf(detail, number)},
+                           {"communicators", CommunicatorsOf(detail, number)},
+                           {"history", HistoryOf(*shown->job, number)}});
 }
 
 }  // namespace

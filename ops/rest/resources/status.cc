@@ -17,14 +17,9 @@ HttpResponse ShowHealth(const RestSources& sources) {
   return Answer({{"healthy", node.healthy}, {"reasons", node.reasons}});
 }
 
-// What a node that serves must have: its tasks' state, and the findings of all.
-bool IsReady(const RestSources& sources, const NodeState& node) {
-  return node.tasks_restoring() == 0 && sources.findings->caught_up();
-}
-
 HttpResponse ShowReadiness(const RestSources& sources) {
   const NodeState node = sources.node();
-  const bool ready = IsReady(sources, node);
+  const bool ready = node.ready();
   HttpResponse response = Answer({{"ready", ready}, {"tasks_restoring", node.tasks_restoring()}},
                                  ready ? 200 : kUnavailable);
   if (!ready) response.Add("Retry-After", "2");
@@ -66,7 +61,7 @@ HttpResponse ShowStatus(const RestSources& sources, const HttpRequest&, Paramete
   return Answer({{"node", node.name},
                  {"version", node.version},
                  {"started", TimeOfMs(node.started_ms)},
-                 {"ready", IsReady(sources, node)},
+                 {"ready", node.ready()},
                  {"healthy", node.healthy},
                  {"reasons", node.reasons},
                  {"roles", node.roles},

@@ -64,16 +64,15 @@ HttpResponse ShowSteps(const RestSources& sources, const HttpRequest& request,
     steps += (*--first)->steps.step.size();
   StepSeries series;
   for (auto window = first; window != windows.end(); ++window) series.Append(**window);
-  return Answer({{"as_of", AsOf((*job)->newest.timestamp_ms, true)},
-                 {"steps",
-                  {{"step", std::move(series.step)},
-                   {"window", std::move(series.window)},
-                   {"median_ns", std::move(series.median_ns)},
-                   {"max_ns", std::move(series.max_ns)},
-                   {"busy_median_ns", std::move(series.busy_median_ns)},
-                   {"busy_max_ns", std::move(series.busy_max_ns)},
-                   {"busiest_rank", std::move(series.busiest_rank)}}},
-                 {"findings", FindingMarks(sources, name)}});
+  return AnswerOf(**job, {{"steps",
+                           {{"step", std::move(series.step)},
+                            {"window", std::move(series.window)},
+                            {"median_ns", std::move(series.median_ns)},
+                            {"max_ns", std::move(series.max_ns)},
+                            {"busy_median_ns", std::move(series.busy_median_ns)},
+                            {"busy_max_ns", std::move(series.busy_max_ns)},
+                            {"busiest_rank", std::move(series.busiest_rank)}}},
+                          {"findings", FindingMarks(sources, name)}});
 }
 
 }  // namespace

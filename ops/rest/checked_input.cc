@@ -1,0 +1,28 @@
+#include "ops/rest/checked_input.h"
+
+#include <absl/strings/str_join.h>
+#include <fmt/format.h>
+
+#include "ops/rest/problem.h"
+
+namespace eroica {
+
+void CheckedInput::Require(bool given, const std::string& name) {
+  if (!given) Fail(fmt::format("the {} {} is missing", kind_, name));
+}
+
+void CheckedInput::Fail(const std::string& what) {
+  if (error_.empty()) error_ = what;
+}
+
+std::optional<HttpResponse> CheckedInput::RefuseOf(const std::vector<std::string>& given) {
+  for (const std::string& name : given) {
+    if (read_.contains(name)) continue;
+    Fail(fmt::format("there is no {} {} here; there are: {}", kind_, name,
+                     read_.empty() ? "none" : absl::StrJoin(read_, ", ")));
+  }
+  if (error_.empty()) return std::nullopt;
+  return Problem(ProblemType::kBadRequest, error_, target_);
+}
+
+}  // namespace eroica
