@@ -96,7 +96,7 @@ absl::Status NodeRest::Start(Node node) {
   if (board_ == nullptr) return absl::OkStatus();
   absl::StatusOr<GateOptions> gate = MakeGate();
   if (!gate.ok()) return gate.status();
-  const auto state = [node, name = NodeName(config_), roles = config_.node.roles,
+  const auto state = [this, node, name = NodeName(config_), roles = config_.node.roles,
                       started_ms = NowMs()] {
     return NodeState{.name = name,
                      .version = EROICA_VERSION,
@@ -104,7 +104,8 @@ absl::Status NodeRest::Start(Node node) {
                      .roles = roles,
                      .healthy = node.health->healthy(),
                      .reasons = node.health->reasons(),
-                     .stages = node.stages()};
+                     .stages = node.stages(),
+                     .findings_read = findings_->caught_up()};
   };
   const auto others = [this] {
     const bool may_ask = config_.rest.token_file.empty() || !config_.rest.peer_token_file.empty();
@@ -134,7 +135,6 @@ absl::Status NodeRest::Start(Node node) {
 
 std::string NodeRest::Metrics(const Node& node, const NodeState& state) const {
   return NodeMetrics({.node = state,
-                      .ready = state.tasks_restoring() == 0 && findings_->caught_up(),
                       .times_unhealthy = node.health->times_unhealthy(),
                       .findings_malformed = follower_->malformed(),
                       .board = board_.get(),

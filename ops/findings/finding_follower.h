@@ -1,13 +1,13 @@
-// Keeps a FindingIndex up to date: a thread of its own reads the findings topic from its beginning
-// and follows it. What fails and may pass is tried again; the index stays as it was meanwhile.
+// Keeps a FindingIndex up to date from the findings topic, on a thread of its own.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <string>
-#include <thread>
+#include <string_view>
 
 #include "ops/findings/finding_index.h"
+#include "ops/findings/topic_follower.h"
+#include "schemas/codec.h"
 #include "stream_ops/log/log.h"
 
 namespace eroica {
@@ -15,27 +15,20 @@ namespace eroica {
 class FindingFollower {
  public:
   // log and index must outlive the follower.
-  FindingFollower(Log& log, std::string topic_prefix, FindingIndex& index);
+  FindingFollower(Log& log, std::string_view topic_prefix, FindingIndex& index);
   // Begins to follow; once.
   void Start();
-  // Stops; at once where it was not started.
-  ~FindingFollower();
 
-  // Thread-safe. Whether the last look at the topic succeeded; records that are no finding.
-  bool reading() const { return reading_; }
+  // Records that are no finding. Thread-safe.
   uint64_t malformed() const { return malformed_; }
 
  private:
-  void Run(const std::stop_token& stop);
-  // Until something fails or somebody says stop.
-  absl::Status Follow(const std::stop_token& stop);
+  void Take(const ConsumerRecord& record);
 
-  Log& log_;
-  const std::string topic_prefix_;
   FindingIndex& index_;
-  std::atomic<bool> reading_ = false;
+  Decoder decoder_;  // of the follower's thread
   std::atomic<uint64_t> malformed_ = 0;
-  std::jthread thread_;
+  TopicFollower follower_;  // ends before what it fills
 };
 
 }  // namespace eroica

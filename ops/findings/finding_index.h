@@ -17,10 +17,17 @@
 #include <vector>
 
 #include "ops/findings/annotation.h"
-#include "ops/findings/finding_reader.h"
 #include "schemas/finding.h"
 
 namespace eroica {
+
+// One version of a finding, and where and when the topic has it.
+struct PublishedFinding {
+  Finding finding;
+  int32_t partition = 0;
+  int64_t offset = 0;
+  int64_t timestamp_ms = 0;  // event time of the newest record that it rests on
+};
 
 struct FindingEntry {
   // All but its evidence and text, which stand in json.
@@ -35,7 +42,7 @@ struct FindingEntry {
   double lost_gpu_seconds_per_hour = 0;
   int64_t first_step = -1;
   int64_t last_step = -1;
-  // Event time, as the finding tells it; of one that does not, of the first and the newest version
+  // Event time, as the finding has it; of one without, of the first and the newest version
   // that were read.
   int64_t first_seen_ms = 0;
   int64_t last_seen_ms = 0;

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "stream_ops/log/log_end.h"
 #include "stream_ops/topics.h"
 
 namespace eroica {
@@ -22,19 +23,15 @@ absl::StatusOr<std::unique_ptr<FindingReader>> FindingReader::OpenTopic(Log& log
   return reader;
 }
 
-absl::Status FindingReader::Poll(std::chrono::milliseconds timeout,
-                                 std::vector<PublishedFinding>* out) {
+absl::Status FindingReader::Poll(std::chrono::milliseconds timeout, std::vector<Finding>* out) {
   constexpr size_t kRecordsMax = 256;
   records_.clear();
   if (absl::Status status = consumer_->Poll(timeout, kRecordsMax, &records_); !status.ok())
     return status;
   for (const ConsumerRecord& record : records_) {
-    PublishedFinding published{.finding = {},
-                               .partition = record.partition,
-                               .offset = record.offset,
-                               .timestamp_ms = record.timestamp_ms};
-    if (decoder_.Decode(record.payload(), &published.finding) == DropReason::kNone) {
-      out->push_back(std::move(published));
+    Finding finding;
+    if (decoder_.Decode(record.payload(), &finding) == DropReason::kNone) {
+      out->push_back(std::move(finding));
     } else {
       ++malformed_;
     }
@@ -42,25 +39,7 @@ absl::Status FindingReader::Poll(std::chrono::milliseconds timeout,
   return absl::OkStatus();
 }
 
-absl::Status FindingReader::Poll(std::chrono::milliseconds timeout, std::vector<Finding>* out) {
-  std::vector<PublishedFinding> published;
-  if (absl::Status status = Poll(timeout, &published); !status.ok()) return status;
-  for (PublishedFinding& one : published) out->push_back(std::move(one.finding));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<bool> FindingReader::AtEnd() {
-  const std::vector<TopicPartition> partitions = consumer_->Assignment();
-  if (partitions.empty()) return false;  // not polled yet
-  for (const TopicPartition& partition : partitions) {
-    const absl::StatusOr<int64_t> position = consumer_->Position(partition);
-    if (!position.ok()) return position.status();
-    const absl::StatusOr<int64_t> end = consumer_->EndOffset(partition);
-    if (!end.ok()) return end.status();
-    if (*position < *end) return false;
-  }
-  return true;
-}
+absl::StatusOr<bool> FindingReader::AtEnd() { return eroica::AtEnd(*consumer_); }
 
 std::optional<int64_t> FindingReader::OnPartitionAssigned(const TopicPartition&) {
   return std::nullopt;

@@ -17,14 +17,6 @@
 
 namespace eroica {
 
-// One version of a finding, and where and when the topic has it.
-struct PublishedFinding {
-  Finding finding;
-  int32_t partition = 0;
-  int64_t offset = 0;
-  int64_t timestamp_ms = 0;  // event time of the newest record that it rests on
-};
-
 class FindingReader : private RebalanceListener {
  public:
   // log must outlive the reader.
@@ -36,7 +28,6 @@ class FindingReader : private RebalanceListener {
 
   // Appends what came within the timeout, perhaps nothing.
   absl::Status Poll(std::chrono::milliseconds timeout, std::vector<Finding>* out);
-  absl::Status Poll(std::chrono::milliseconds timeout, std::vector<PublishedFinding>* out);
   // Whether everything that was there has been read.
   absl::StatusOr<bool> AtEnd();
   // Records that are no finding: skipped.

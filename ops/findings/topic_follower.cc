@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "stream_ops/log/log_end.h"
+
 namespace eroica {
 namespace {
 
@@ -59,6 +61,10 @@ absl::Status TopicFollower::Follow(const std::stop_token& stop) {
     if (absl::Status status = (*consumer)->Poll(kPoll, kRecordsMax, &records); !status.ok())
       return status;
     for (const ConsumerRecord& record : records) calls_.take(record);
+    if (!calls_.caught_up) continue;
+    const absl::StatusOr<bool> at_end = AtEnd(**consumer);
+    if (!at_end.ok()) return at_end.status();
+    if (*at_end) std::exchange(calls_.caught_up, nullptr)();
   }
   if (calls_.end) calls_.end();
   return absl::OkStatus();

@@ -16,6 +16,8 @@ class TopicFollower {
  public:
   struct Calls {
     std::function<void(const ConsumerRecord&)> take;
+    // Once, when the topic has been read to its end as it is then. May be empty.
+    std::function<void()> caught_up{};
     // Several times a second, between records; its error is one of the topic. May be empty.
     std::function<absl::Status()> look{};
     // Before the thread ends, where the topic could be read. May be empty.

@@ -70,7 +70,7 @@ double Number(uint64_t count) { return static_cast<double>(count); }
 void AddNode(const MetricSources& sources, Exposition& out) {
   out.Add(Metric::kBuildInfo, 1, {{"version", sources.node.version}});
   out.Add(Metric::kHealthy, sources.node.healthy ? 1 : 0);
-  out.Add(Metric::kReady, sources.ready ? 1 : 0);
+  out.Add(Metric::kReady, sources.node.ready() ? 1 : 0);
   out.Add(Metric::kUnhealthyTimes, Number(sources.times_unhealthy));
 }
 

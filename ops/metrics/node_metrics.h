@@ -16,7 +16,6 @@ namespace eroica {
 
 struct MetricSources {
   NodeState node;
-  bool ready = false;
   uint64_t times_unhealthy = 0;
   uint64_t findings_malformed = 0;
   const JobBoard* board = nullptr;

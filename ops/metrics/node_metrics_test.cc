@@ -23,7 +23,6 @@ class NodeMetricsTest : public ::testing::Test {
     ServerProbe http;
     http.responses = {{200, 7}, {404, 1}};
     return NodeMetrics({.node = job_.node,
-                        .ready = true,
                         .board = sources.board,
                         .findings = sources.findings,
                         .http = http,

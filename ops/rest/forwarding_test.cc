@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Json = nlohmann::json;
 
-// A node with one job, that knows the nodes it is told of.
+// A node with one job, that knows the nodes given to Know.
 class OneNode {
  public:
   explicit OneNode(const std::string& job, GateOptions gate = {.tokens = {}, .hosts = {}},

@@ -18,6 +18,7 @@ struct NodeState {
   bool healthy = true;
   std::vector<std::string> reasons;  // why it is not
   std::map<std::string, StageProbe> stages;
+  bool findings_read = false;  // the topic, to its end as it was when the node began
 
   // Tasks that are ours and not open yet.
   uint64_t tasks_restoring() const {
@@ -25,6 +26,8 @@ struct NodeState {
     for (const auto& [stage, probe] : stages) restoring += probe.tasks_restoring;
     return restoring;
   }
+  // It has what it needs to answer for its jobs and for all findings.
+  bool ready() const { return tasks_restoring() == 0 && findings_read; }
 };
 
 }  // namespace eroica

@@ -86,7 +86,8 @@ class ShownJob {
                  .started_ms = 1'700'000'000'000,
                  .roles = {"diagnose"},
                  .reasons = {},
-                 .stages = {{"diagnose", StageProbe{}}}};
+                 .stages = {{"diagnose", StageProbe{}}},
+                 .findings_read = true};
 
   std::vector<Control> captures;  // that were asked for
 

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "stream_ops/log/log_end.h"
+
 namespace eroica::testing {
 namespace {
 
@@ -18,16 +20,6 @@ class FromTheBeginning : public RebalanceListener {
 constexpr std::chrono::milliseconds kPollTimeout{20};
 constexpr std::chrono::seconds kFlushTimeout{30};
 constexpr size_t kPollRecords = 1024;
-
-bool AtEnd(LogConsumer& consumer) {
-  const std::vector<TopicPartition> partitions = consumer.Assignment();
-  return !partitions.empty() &&
-         std::all_of(partitions.begin(), partitions.end(), [&](const TopicPartition& partition) {
-           const absl::StatusOr<int64_t> position = consumer.Position(partition);
-           const absl::StatusOr<int64_t> end = consumer.EndOffset(partition);
-           return position.ok() && end.ok() && *position >= *end;
-         });
-}
 
 }  // namespace
 
@@ -58,7 +50,7 @@ std::vector<ConsumerRecord> ReadTopic(Log& log, const std::string& topic) {
       ADD_FAILURE() << "topic " << topic << " could not be read to its end";
       break;
     }
-  } while (!AtEnd(**consumer));
+  } while (!AtEnd(**consumer).value_or(false));
   std::stable_sort(records.begin(), records.end(),
                    [](const ConsumerRecord& a, const ConsumerRecord& b) {
                      return std::tie(a.partition, a.offset) < std::tie(b.partition, b.offset);
