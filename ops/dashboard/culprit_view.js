@@ -1,6 +1,6 @@
 // Where a rank's step goes, beside its peers: function by function, and its busy time over windows.
 import {get, path} from "./api.js";
-import {el, replace} from "./dom.js";
+import {el, replace, tableHead} from "./dom.js";
 import {barPair, legend} from "./evidence_table.js";
 import {LineChart} from "./line_chart.js";
 import {empty} from "./page_states.js";
@@ -90,12 +90,12 @@ export function functionsBeside(answer, options) {
   );
   const rows = ordered(answer.functions, longest);
   const heads = [
-    ["Function, time a step", ""],
-    ["", "bar-cell"],
-    ["This rank", "number"],
-    ["Peers", "number"],
-    ["Difference", "number"],
-    ["Calls", "number"],
+    {title: "Function, time a step"},
+    {title: "", class: "bar-cell"},
+    {title: "This rank", class: "number"},
+    {title: "Peers", class: "number"},
+    {title: "Difference", class: "number"},
+    {title: "Calls", class: "number"},
   ];
   return el(
     "div",
@@ -104,17 +104,7 @@ export function functionsBeside(answer, options) {
       "table",
       {class: "grid evidence"},
       el("caption", {class: "unseen"}, `Functions of rank ${answer.rank.rank} beside its peers`),
-      el(
-        "thead",
-        null,
-        el(
-          "tr",
-          null,
-          heads.map(([text, kind]) =>
-            text === "" ? el("td", {class: kind}) : el("th", {scope: "col", class: kind}, text),
-          ),
-        ),
-      ),
+      tableHead(heads),
       el(
         "tbody",
         null,

@@ -49,6 +49,21 @@ export function freshId(prefix) {
   return `${prefix}-${lastId}`;
 }
 
+// The head of a table. columns: [{title, class}]; one without a title has nothing to head.
+export function tableHead(columns) {
+  return el(
+    "thead",
+    null,
+    el(
+      "tr",
+      null,
+      columns.map(({title, class: kind}) =>
+        title === "" ? el("td", {class: kind}) : el("th", {scope: "col", class: kind}, title),
+      ),
+    ),
+  );
+}
+
 // A table whose cells are nodes or text. columns: [{title, class}].
 // kind "blocks": on a phone each row becomes a block, its numbers with their titles.
 export function table(caption, columns, rows, kind = "") {
@@ -56,15 +71,7 @@ export function table(caption, columns, rows, kind = "") {
     "table",
     {class: `grid ${kind}`},
     el("caption", {class: "unseen"}, caption),
-    el(
-      "thead",
-      null,
-      el(
-        "tr",
-        null,
-        columns.map(column => el("th", {scope: "col", class: column.class}, column.title)),
-      ),
-    ),
+    tableHead(columns),
     el(
       "tbody",
       null,

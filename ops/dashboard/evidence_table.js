@@ -1,6 +1,6 @@
 // What a finding rests on: the culprit's number beside its peers', to one scale, with the
 // threshold.
-import {el} from "./dom.js";
+import {el, tableHead} from "./dom.js";
 import {printable} from "./printable.js";
 import {count, measured, NONE} from "./units.js";
 
@@ -60,12 +60,12 @@ function words(finding) {
 export function evidenceTable(finding) {
   const [whose, others] = words(finding);
   const heads = [
-    ["Measure", ""],
-    ["", "bar-cell"],
-    [whose, "number"],
-    [others, "number"],
-    ["Threshold", "number"],
-    ["Samples", "number"],
+    {title: "Measure"},
+    {title: "", class: "bar-cell"},
+    {title: whose, class: "number"},
+    {title: others, class: "number"},
+    {title: "Threshold", class: "number"},
+    {title: "Samples", class: "number"},
   ];
   return el(
     "div",
@@ -74,17 +74,7 @@ export function evidenceTable(finding) {
       "table",
       {class: "grid evidence"},
       el("caption", {class: "unseen"}, "Evidence"),
-      el(
-        "thead",
-        null,
-        el(
-          "tr",
-          null,
-          heads.map(([text, kind]) =>
-            text === "" ? el("td", {class: kind}) : el("th", {scope: "col", class: kind}, text),
-          ),
-        ),
-      ),
+      tableHead(heads),
       el(
         "tbody",
         null,

@@ -5,7 +5,8 @@ import {HeatGrid} from "./heat_grid.js";
 import {HeatMap, ROW} from "./heat_map.js";
 import {empty} from "./page_states.js";
 import {name, printable} from "./printable.js";
-import {amend, current, go, hrefOf, withQuery} from "./route.js";
+import {rankLink} from "./rank_link.js";
+import {amend, current, go, withQuery} from "./route.js";
 import {card, Section} from "./section.js";
 import {compareFindings, known} from "./severity.js";
 import {count, duration, NONE, percent, signedDuration} from "./units.js";
@@ -285,7 +286,6 @@ export class HeatMapView {
   #list(grid) {
     const largest = grid.largest(MOST_LISTED);
     if (largest.length === 0) return "";
-    const {job, query} = this.#route;
     return el(
       "div",
       null,
@@ -302,19 +302,7 @@ export class HeatMapView {
             {title: grid.metric === "excess" ? "Excess a step" : "Value", class: "number"},
           ],
           largest.map(cell => [
-            el(
-              "a",
-              {
-                href: hrefOf({
-                  page: "job",
-                  job,
-                  tab: "rank",
-                  item: cell.rank,
-                  query: {window: query.window},
-                }),
-              },
-              `rank ${count(cell.rank)}`,
-            ),
+            rankLink(this.#route, cell.rank),
             name(cell.host, {longest: 40}),
             name(cell.function.name, {longest: 70, mono: true}),
             heatValue(cell.value, grid.metric),

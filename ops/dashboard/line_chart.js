@@ -132,7 +132,7 @@ export class LineChart {
     if (onClick) tellClicks(this.#plot, onClick);
   }
 
-  // Where nobody points, the legend tells the newest values.
+  // Where nobody points, the legend shows the newest values.
   #tellNewest(plot) {
     if (plot.cursor.idx === null || plot.cursor.idx === undefined) {
       plot.setLegend({idx: this.#data[0].length - 1}, false);

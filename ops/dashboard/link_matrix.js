@@ -36,7 +36,7 @@ export function linkRows({links}) {
   }));
 }
 
-// 0: as fast as its kind; 1: a standstill; negative: faster. null: it was never busy.
+// 0: as fast as its kind; 1: stalled; negative: faster. null: it was never busy.
 export function slowness(link, medians) {
   const median = medians.get(link.resource);
   return link.speed === null || !median ? null : 1 - link.speed / median;

@@ -4,7 +4,8 @@ import {el, freshId, table} from "./dom.js";
 import {LinkMatrix, linkRows, medianSpeeds, slowness} from "./link_matrix.js";
 import {empty} from "./page_states.js";
 import {name, printable} from "./printable.js";
-import {current, go, hrefOf, withQuery} from "./route.js";
+import {rankLink} from "./rank_link.js";
+import {current, go, withQuery} from "./route.js";
 import {card, Section} from "./section.js";
 import {bytes, count, NONE, percent, plural, rate} from "./units.js";
 
@@ -39,22 +40,6 @@ export class LinksView {
     );
     this.node = el("div", {class: "stack"}, card("Links", this.#section.node));
     this.#section.refresh();
-  }
-
-  #rank(rank) {
-    return el(
-      "a",
-      {
-        href: hrefOf({
-          page: "job",
-          job: this.#route.job,
-          tab: "rank",
-          item: rank,
-          query: {window: this.#route.query.window},
-        }),
-      },
-      `rank ${count(rank)}`,
-    );
   }
 
   #render(answer, body) {
@@ -153,8 +138,8 @@ export class LinksView {
         "Slowest connections",
         COLUMNS,
         ranked.map(({link, share}) => [
-          this.#rank(link.source),
-          this.#rank(link.destination),
+          rankLink(this.#route, link.source),
+          rankLink(this.#route, link.destination),
           name(link.resource, {longest: 30}),
           el("strong", null, rate(link.speed)),
           rate(medians.get(link.resource)),

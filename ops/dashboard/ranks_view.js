@@ -4,6 +4,7 @@ import {el, table} from "./dom.js";
 import {barPair, rankLegend} from "./evidence_table.js";
 import {empty} from "./page_states.js";
 import {name} from "./printable.js";
+import {rankLink} from "./rank_link.js";
 import {current, go, hrefOf, withQuery} from "./route.js";
 import {card, Section} from "./section.js";
 import {count, duration, NONE, signedDuration} from "./units.js";
@@ -155,22 +156,9 @@ export class RanksView {
   }
 
   #row(rank, most) {
-    const {job, query} = this.#route;
     const late = rank.peers_busy_ns > 0 && rank.excess_ns > 0.05 * rank.peers_busy_ns;
     return [
-      el(
-        "a",
-        {
-          href: hrefOf({
-            page: "job",
-            job,
-            tab: "rank",
-            item: rank.rank,
-            query: {window: query.window},
-          }),
-        },
-        `rank ${count(rank.rank)}`,
-      ),
+      rankLink(this.#route, rank.rank),
       [
         el(
           "a",

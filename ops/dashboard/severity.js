@@ -1,4 +1,4 @@
-// Severities by colour and by word, and the order in which findings are told.
+// Severities by colour and by word, and the order in which findings are listed.
 import {el} from "./dom.js";
 
 export const SEVERITIES = ["critical", "major", "minor", "info"];

@@ -23,7 +23,7 @@ export function waitEdges({waits}, names) {
     .sort((a, b) => b.ns - a.ns);
 }
 
-// What a finding itself tells: each rank of its chain waits for the culprit.
+// What a finding itself names: each rank of its chain waits for the culprit.
 export function chainEdges(finding, roots) {
   const root = roots[0] ?? -1;
   return (finding.chain ?? [])

@@ -3,7 +3,7 @@ import {get, path} from "./api.js";
 import {el, table} from "./dom.js";
 import {empty} from "./page_states.js";
 import {name} from "./printable.js";
-import {hrefOf} from "./route.js";
+import {rankLink} from "./rank_link.js";
 import {card, Section} from "./section.js";
 import {count, duration, plural} from "./units.js";
 import {communicatorNames, connectedWaits, rootsOf, waitEdges} from "./wait_edges.js";
@@ -34,22 +34,6 @@ export class WaitsView {
     );
     this.node = el("div", {class: "stack"}, this.#waits.node);
     this.refresh();
-  }
-
-  #rank(rank) {
-    return el(
-      "a",
-      {
-        href: hrefOf({
-          page: "job",
-          job: this.#route.job,
-          tab: "rank",
-          item: rank,
-          query: {window: this.#route.query.window},
-        }),
-      },
-      `rank ${count(rank)}`,
-    );
   }
 
   #load(signal) {
@@ -94,8 +78,8 @@ export class WaitsView {
           answer.waits
             .slice(0, MOST_ROWS)
             .map(wait => [
-              this.#rank(wait.waiting),
-              this.#rank(wait.waited_for),
+              rankLink(this.#route, wait.waiting),
+              rankLink(this.#route, wait.waited_for),
               duration(wait.wait_ns),
               [
                 name(names.get(wait.communicator) || wait.communicator, {longest: 60}),
@@ -148,7 +132,7 @@ export class WaitsView {
             duration(one.transfer_ns),
             one.culprit
               ? [
-                  this.#rank(one.culprit.rank),
+                  rankLink(this.#route, one.culprit.rank),
                   el(
                     "div",
                     {class: "quiet small"},

@@ -89,11 +89,11 @@ class BrowserCase(unittest.TestCase):
         # In a world of its own: the page's policy allows no script but its files.
         page.evaluate(AXE)
         outcome = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
-        told = [
+        violations = [
             f"{one['id']}: {one['help']}: {[node['html'][:160] for node in one['nodes'][:3]]}"
             for one in outcome["violations"]
         ]
-        self.assertEqual(told, [], what)
+        self.assertEqual(violations, [], what)
 
     def check_width(self, page, what):
         wide = page.evaluate(

@@ -1,7 +1,7 @@
 """The jobs of the stand-in node: each shows what a page must be able to show."""
 
-import made_up_findings as told
-from made_up_job import MS, Fault, Function, MadeUpJob, chance
+import made_up_findings
+from made_up_job import MS, Fault, Function, MadeUpJob, pseudo_random
 
 TRAINER = "train.py: main > train.py: train_step > "
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[2J\u202eevil\u2066\r\n\"'`&amp;</script>"
@@ -54,9 +54,9 @@ def slow_rank(now):
         waits=_fan_of_waits(17) + _second_hop(64),
     )
     job.findings = [
-        told.slow_rank(job, 17, functions[-1]),
-        told.regression(job),
-        told.resolved_transient(job),
+        made_up_findings.slow_rank(job, 17, functions[-1]),
+        made_up_findings.regression(job),
+        made_up_findings.resolved_transient(job),
     ]
     return job
 
@@ -83,7 +83,7 @@ def link_fault(now):
             same_host = source // 8 == destination // 8
             if source == destination or not (same_host or source % 8 == destination % 8):
                 continue
-            speed = (210 if same_host else 5.6) * (0.95 + 0.1 * chance(source, destination))
+            speed = (210 if same_host else 5.6) * (0.95 + 0.1 * pseudo_random(source, destination))
             if 9 in (source, destination) and not same_host:
                 speed = 1.86
             carried = 900_000_000 if same_host else 268_000_000
@@ -94,7 +94,7 @@ def link_fault(now):
                     "nvlink" if same_host else "nic",
                     carried,
                     int(carried / speed),
-                    1840 if speed == 1.86 else int(3 * chance(destination, source)),
+                    1840 if speed == 1.86 else int(3 * pseudo_random(destination, source)),
                 )
             )
     job = MadeUpJob(
@@ -114,7 +114,7 @@ def link_fault(now):
             if rank != 9
         ],
     )
-    job.findings = [told.slow_nic(job, 9), told.monitoring_gap(job)]
+    job.findings = [made_up_findings.slow_nic(job, 9), made_up_findings.monitoring_gap(job)]
     return job
 
 
@@ -130,7 +130,7 @@ def hang(now):
         silent=[11],
         waits=[(rank, 11, 840_000 * MS, "default_pg", False) for rank in range(16) if rank != 11],
     )
-    job.findings = [told.hang(job, 11)]
+    job.findings = [made_up_findings.hang(job, 11)]
     return job
 
 
@@ -171,8 +171,8 @@ def many_ranks(now):
         ],
     )
     job.findings = [
-        told.slow_host(job, slow_host, functions[2]),
-        told.minor_rank(job, 8191, functions[9]),
+        made_up_findings.slow_host(job, slow_host, functions[2]),
+        made_up_findings.minor_rank(job, 8191, functions[9]),
     ]
     return job
 
@@ -194,7 +194,7 @@ def hostile(now):
         ranks_per_host=2,
         faults=[Fault([2], HOSTILE, 12 * MS, 57)],
     )
-    job.findings = [told.hostile(job, 2, functions[0], long_name)]
+    job.findings = [made_up_findings.hostile(job, 2, functions[0], long_name)]
     return job
 
 

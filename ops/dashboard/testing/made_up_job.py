@@ -1,6 +1,6 @@
 """One training job that was never run: its answers in the node's contract (ops/rest/openapi.json).
 
-Every number follows from the job's name and from what it is told to suffer from, so that two runs
+Every number follows from the job's name and from the faults that it is given, so that two runs
 of the tests see the same. Only times depend on when the stand-in was started.
 """
 
@@ -23,7 +23,7 @@ def identity(text, digits):
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:digits]
 
 
-def chance(*numbers):
+def pseudo_random(*numbers):
     """In [0, 1), the same for the same numbers."""
     mixed = 0x9E3779B9
     for number in numbers:
@@ -126,7 +126,7 @@ class MadeUpJob:
 
     def critical_ns(self, rank, place, index):
         function = self.functions[place]
-        uneven = 0.985 + 0.03 * chance(self.seed, rank, place, index)
+        uneven = 0.985 + 0.03 * pseudo_random(self.seed, rank, place, index)
         of_role = 1 + 0.02 * self.role(rank)
         return int(function.median_ns * uneven * of_role) + self.extra_ns(
             rank, function.name, index
@@ -172,7 +172,7 @@ class MadeUpJob:
             for fault in self.faults
             if index >= fault.first_window and rank in fault.ranks
         )
-        return int(usual * (0.997 + 0.006 * chance(self.seed, rank, index))) + late
+        return int(usual * (0.997 + 0.006 * pseudo_random(self.seed, rank, index))) + late
 
     def transfer_ns(self, index):
         return sum(
@@ -284,8 +284,8 @@ class MadeUpJob:
             median, most, transfer = statistics.median(busy), max(busy), self.transfer_ns(index)
             slow = most > 1.05 * median
             for step in range(index * STEPS_PER_WINDOW, (index + 1) * STEPS_PER_WINDOW):
-                uneven = 1 + 0.02 * (chance(self.seed, step, 7) - 0.5)
-                busiest = busy.index(most) if slow else int(chance(self.seed, step, 9) * self.ranks)
+                uneven = 1 + 0.02 * (pseudo_random(self.seed, step, 7) - 0.5)
+                busiest = busy.index(most) if slow else int(pseudo_random(self.seed, step, 9) * self.ranks)
                 checkpoint = 0.6 if step % 160 == 150 else 0.0
                 columns["step"].append(step)
                 columns["window"].append(self.window_name(index))
@@ -346,7 +346,7 @@ class MadeUpJob:
                 "rank": list(everyone),
                 "role": [self.role(rank) for rank in everyone],
                 "beta": [round(value / step, 4) for value in critical],
-                "mu": [round(0.6 + 0.1 * chance(self.seed, rank, place), 3) for rank in everyone],
+                "mu": [round(0.6 + 0.1 * pseudo_random(self.seed, rank, place), 3) for rank in everyone],
                 "sigma": [0.05 for _ in everyone],
                 "count": [4 * STEPS_PER_WINDOW for _ in everyone],
                 "call_ns": [value // 4 for value in critical],
