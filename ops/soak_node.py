@@ -40,9 +40,10 @@ SETTINGS = [
     "topics.events_retention_ms=60000",
     "topics.patterns_retention_ms=60000",
     # What fills up to a bound is full within the first quarter: jobs that are over, RocksDB's cache
-    # (by 4.5 MiB a minute: its usual 256 MiB last an hour).
+    # (by 4.5 MiB a minute: its usual 256 MiB last an hour), windows that are shown.
     "state.ended_jobs_kept=2",
     "state.memory_mib=32",
+    "rest.memory_mib=16",
 ]
 
 

@@ -48,7 +48,7 @@ TEST(SeenTimes, WhatIsToldInTheWordsOfBeforeIsSeenNow) {
   FindingLifecycle lifecycle;
   lifecycle.Observe(1, {SeenIn(1, {3, 7})});
   const Finding narrower = lifecycle.Observe(2, {SeenIn(2)})[0];
-  ASSERT_THAT(narrower.culprits, SizeIs(2)) << "as it was told before";
+  ASSERT_THAT(narrower.culprits, SizeIs(2)) << "as it was published before";
   EXPECT_EQ(narrower.first_seen_ns, 1'007);
   EXPECT_EQ(narrower.last_seen_ns, 2'990);
 }

@@ -52,21 +52,21 @@ class Follower {
     return findings;
   }
 
-  // All that is there, each finding as it stands.
-  absl::Status ShowStanding() {
-    std::vector<Finding> standing;
+  // All that is there, each finding in its newest version.
+  absl::Status ShowCurrent() {
+    std::vector<Finding> current;
     for (bool at_end = false; !at_end && !StopRequested();) {
       absl::StatusOr<std::vector<Finding>> findings = Poll();
       if (!findings.ok()) return findings.status();
-      for (Finding& finding : *findings) standing.push_back(std::move(finding));
-      standing = LatestVersions(std::move(standing));
+      for (Finding& finding : *findings) current.push_back(std::move(finding));
+      current = LatestVersions(std::move(current));
       const absl::StatusOr<bool> end = reader_.AtEnd();
       if (!end.ok() && !MayPass(end.status())) return end.status();
       notes_.Note(end.status());
       at_end = end.ok() && *end;
     }
-    SortByWeight(&standing);
-    Show(standing);
+    SortByWeight(&current);
+    Show(current);
     filter_.only_open = false;  // what opens from now on may be resolved, too
     return absl::OkStatus();
   }
@@ -95,7 +95,7 @@ absl::StatusOr<int> FollowFindings(FindingReader& reader, const FindingFilter& f
                                    bool every_version, FindingScreen* screen) {
   Follower follower(reader, filter, screen);
   if (!every_version) {
-    if (absl::Status status = follower.ShowStanding(); !status.ok()) return status;
+    if (absl::Status status = follower.ShowCurrent(); !status.ok()) return status;
     if (!IsQuiet() && !StopRequested())
       std::cerr << "eroica: following; Ctrl-C ends it\n" << std::flush;
   }

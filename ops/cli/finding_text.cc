@@ -41,7 +41,7 @@ std::string Culprits(const Finding& finding) {
   return text;
 }
 
-// Dumps say how far ranks are, and not for how long they have stood there.
+// Dumps say how far ranks are, and not since when.
 std::string VictimText(const Victim& victim, bool of_hang) {
   constexpr int64_t kSecondNs = 1'000'000'000;
   if (of_hang && victim.lost_ns < kSecondNs) return fmt::format("rank {} waits", victim.rank.value);
@@ -142,7 +142,7 @@ std::string Basis(const Finding& finding) {
                 : fmt::format("windows {} to {}", finding.first_window, finding.last_window);
   }
   text += fmt::format(", {} of {} ranks seen", finding.ranks_seen, finding.world_size);
-  if (finding.events == 0 && finding.events_lost == 0) return text;  // a hang is told by reports
+  if (finding.events == 0 && finding.events_lost == 0) return text;  // a hang: evidence are reports
   return text +
          fmt::format(", {} events, {} lost", finding.events,
                      finding.events_lost == 0 ? "none" : fmt::format("{}", finding.events_lost));

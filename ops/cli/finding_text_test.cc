@@ -152,7 +152,7 @@ TEST(FindingText, AHangFromDumpsHasNoDurations) {
   finding.victims[0].lost_ns = 2'000'000'000;
   const std::string text = FindingText(finding);
   EXPECT_THAT(text, HasSubstr("rank 0 lost 2.00 s, rank 1 waits\n"));
-  EXPECT_THAT(text, HasSubstr("8 of 8 ranks seen\n")) << "it is told by no events";
+  EXPECT_THAT(text, HasSubstr("8 of 8 ranks seen\n")) << "its evidence are no events";
 }
 
 TEST(FindingText, AWholeClassIsNamedOnce) {

@@ -15,7 +15,7 @@ std::string IfThere(const fs::path& path) {
   return fs::exists(path, error) ? path.string() : "";
 }
 
-// A build folder and an installation look alike: <folder>/libproducer_core.so and, in
+// A build folder and an installation have the same layout: <folder>/libproducer_core.so and, in
 // <folder>/python, the package and zero_code.
 std::optional<ProducerFiles> FilesIn(const fs::path& folder) {
   ProducerFiles files;

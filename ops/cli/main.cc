@@ -26,7 +26,7 @@ constexpr const char* kFooter = R"(Examples:
   eroica replay --recording incident/                what the stages make of it, once more
   eroica deadletter list --bootstrap localhost:9092  the records that could not be used, and why
 
-Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell. `eroica help COMMAND` tells more;
+Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell. `eroica help COMMAND` explains more;
 docs/CLI.md says what all commands have in common.)";
 
 // What stands behind `eroica run ... --` is the job's, every byte of it: CLI11 would take a word

@@ -2,12 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <functional>
 #include <string>
-#include <thread>
 
 #include "ops/cli/exit_code.h"
 #include "ops/cli/program_run.h"
@@ -17,16 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// Until the condition holds; false after a minute.
-bool Await(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 bool IsRunning(const Program& node) {
   return node.ErrSoFar().find("node: running") != std::string::npos;

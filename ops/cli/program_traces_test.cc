@@ -23,7 +23,8 @@ class ProgramTracesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(kTraces))
-      GTEST_SKIP() << "the real traces are not beside the repository";
+      GTEST_SKIP() << "needs the real traces in ../shared/traces, which are not in the repository; "
+                      "program_test and golden_test diagnose jobs that are";
   }
 };
 

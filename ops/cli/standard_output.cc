@@ -14,7 +14,7 @@ namespace eroica {
 void HoldStandardDescriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The other way round, so that whoever uses it is told so.
+    // Opened for the other direction, so that its use is an error.
     const int held = ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     if (held >= 0 && held != fd) {
       ::dup2(held, fd);

@@ -51,8 +51,8 @@ def kustomize():
         return ["kustomize", "build"]
     if shutil.which("kubectl"):
         asked = ["kubectl", "version", "--client", "--output=json"]
-        told = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False).stdout
-        if "kustomizeVersion" in told:
+        answer = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False).stdout
+        if "kustomizeVersion" in answer:
             return ["kubectl", "kustomize"]
     return None
 

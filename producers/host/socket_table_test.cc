@@ -170,7 +170,7 @@ TEST(OwnSockets, AddressesOfIpv6) {
   in.sin6_family = AF_INET6;
   in.sin6_addr = in6addr_any;
   if (listener < 0 || bind(listener, reinterpret_cast<sockaddr*>(&in), sizeof in) != 0)
-    GTEST_SKIP() << "no IPv6 here";
+    GTEST_SKIP() << "the kernel gives no IPv6 socket: its addresses cannot be tested here";
   ASSERT_EQ(listen(listener, 1), 0);
   socklen_t length = sizeof in;
   ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&in), &length), 0);

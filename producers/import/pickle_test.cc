@@ -86,7 +86,9 @@ TEST(Pickle, RefusesWhatUnfoldsWithoutBound) {
 
 TEST(FlightRecorderDump, IsTheSameAsJsonAndPickle) {
   const std::filesystem::path folder = "../shared/traces/torch-gloo/hang_rank2_4r";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the folder of real traces is absent";
+  if (!std::filesystem::exists(folder))
+    GTEST_SKIP() << "needs the real dumps in " << folder
+                 << ", which are not in the repository; the tests above read pickles that are";
   for (const int rank : {0, 1, 2, 3}) {
     const std::string name = "fr_rank" + std::to_string(rank);
     const absl::StatusOr<FlightRecorderDump> json =
@@ -106,7 +108,9 @@ TEST(FlightRecorderDump, IsTheSameAsJsonAndPickle) {
 
 TEST(FlightRecorderDump, ReadsDumpsOfMegatron) {
   const std::filesystem::path folder = "../shared/traces/flight-recorder-16rank/gpu_error_1st";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the folder of real traces is absent";
+  if (!std::filesystem::exists(folder))
+    GTEST_SKIP() << "needs the real dumps in " << folder
+                 << ", which are not in the repository; the tests above read pickles that are";
   for (int rank = 0; rank < 16; ++rank) {
     const absl::StatusOr<FlightRecorderDump> dump =
         ReadFlightRecorderDump(folder / ("_dump_" + std::to_string(rank)));

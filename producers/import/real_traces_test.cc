@@ -20,7 +20,9 @@ class RealTraces : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(kTraces))
-      GTEST_SKIP() << "the folder of real traces is absent: " << kTraces;
+      GTEST_SKIP() << "needs the real traces in " << kTraces
+                   << ", which are not in the repository; the importer's own inputs, in "
+                      "producers/import/testdata, are";
   }
 
   ImportReport Import(const std::string& folder) {

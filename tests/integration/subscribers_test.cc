@@ -2,12 +2,10 @@
 // middle, every record comes twice, and each version of each finding is handled once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -33,16 +31,6 @@ using ::testing::HasSubstr;
 
 constexpr const char* kFlatBuffersTopic = "eroica.findings";
 constexpr const char* kJsonTopic = "eroica.findings-json";
-
-// Until the condition holds; false after two minutes.
-bool Await(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    ::poll(nullptr, 0, 20);
-  }
-  return true;
-}
 
 std::string FindPython() {
   for (const std::string python : {"/usr/bin/python3", "/usr/local/bin/python3"}) {
