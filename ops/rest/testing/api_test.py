@@ -21,9 +21,9 @@ def make_token(eroica, folder):
     return re.search(r"eroica_[0-9a-f]{64}", made.stderr).group()
 
 
-def start_node(eroica, folder):
-    """The node and the address that it says it listens on."""
-    options = ["rest.listen=127.0.0.1:0", "rest.token_file=%s" % (folder / "tokens"), "rest.requests_per_second=0"]
+def start_node(eroica, folder, more=()):
+    """The node and the address that it says it listens on. more: further options."""
+    options = ["rest.listen=127.0.0.1:0", "rest.token_file=%s" % (folder / "tokens"), "rest.requests_per_second=0", *more]
     command = [eroica, "node", "--recording", str(folder / "recording")]
     for option in options:
         command += ["--set", option]

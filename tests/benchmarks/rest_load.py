@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""What a node's REST bears while it takes in jobs: rest_load.py [BUILD]  (default: build/release)
+
+10,000 idle connections: memory of the node, and how long others wait for an answer beside them.
+1,000 streams of findings: from a finding's publication until the last client has it.
+Requests for a cached finding by wrk, where that is installed, without and with jobs coming in one after the other.
+"""
+
+import json
+import pathlib
+import re
+import resource
+import selectors
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCENARIO = ROOT / "tests/scenarios/dev/gpu_slow_gross_dp_8r.toml"
+IDLE = 10_000
+STREAMS = 1_000
+
+
+class Node:
+    def __init__(self, build, folder):
+        self.recording = folder / "recording"
+        self.lab = str(build / "tests/evaluation/lab/eroica-lab")
+        options = ["rest.listen=127.0.0.1:0", "rest.requests_per_second=0", "rest.connections_max=12000"]
+        command = [str(build / "ops/cli/eroica"), "node", "--recording", str(self.recording)]
+        for option in options:
+            command += ["--set", option]
+        self.log = folder / "log"
+        self.process = subprocess.Popen(command, stderr=open(self.log, "w"))
+        while not (said := re.search(r"url=(http://127.0.0.1:(\d+))", self.log.read_text())):
+            time.sleep(0.05)
+        self.url, self.port = said.group(1), int(said.group(2))
+
+    def run_job(self, name, scenario=SCENARIO):
+        command = [self.lab, "simulate", str(scenario), "--job", name, "-o", str(self.recording)]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+
+    def resident_mib(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
+
+    def cpu_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / 100
+
+    def get(self, target):
+        with urllib.request.urlopen(self.url + target, timeout=30) as answer:
+            return answer.read()
+
+
+def answer_times(node, count=200):
+    times = []
+    for _ in range(count):
+        start = time.perf_counter()
+        node.get("/v1/jobs")
+        times.append((time.perf_counter() - start) * 1e3)
+    return f"median {statistics.median(times):.1f} ms, p99 {sorted(times)[int(count * 0.99) - 1]:.1f} ms"
+
+
+def idle_connections(node):
+    before = node.resident_mib()
+    print(f"an answer of a new connection, nothing beside it: {answer_times(node)}")
+    sockets = []
+    for _ in range(IDLE):
+        one = socket.create_connection(("127.0.0.1", node.port))
+        one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        sockets.append(one)
+    for one in sockets:
+        one.recv(4096)
+    after = node.resident_mib()
+    print(f"{IDLE} idle connections: {after - before:.0f} MiB, {(after - before) * 1024 / IDLE:.1f} KiB each; beside them {answer_times(node)}")
+    for one in sockets:
+        one.close()
+
+
+def streams(node):
+    selector = selectors.DefaultSelector()
+    for number in range(STREAMS):
+        one = socket.create_connection(("127.0.0.1", node.port))
+        one.sendall(b"GET /v1/findings/stream?job=streamed HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        one.setblocking(False)
+        selector.register(one, selectors.EVENT_READ, {"text": b"", "socket": one})
+    job = threading.Thread(target=node.run_job, args=("streamed",))
+    job.start()
+    delays, waiting = [], STREAMS
+    while waiting > 0:
+        for key, _ in selector.select(30):
+            client = key.data
+            client["text"] += client["socket"].recv(1 << 16)
+            event = re.search(rb"event: finding\n(?:id: .*\n)?data: (\{.*\})\n\n", client["text"])
+            if event:
+                delays.append(time.time() - json.loads(event.group(1))["emitted_at_ns"] / 1e9)
+                selector.unregister(client["socket"])
+                client["socket"].close()
+                waiting -= 1
+    job.join()
+    delays.sort()
+    print(
+        f"{STREAMS} streams of findings: published to received median {statistics.median(delays) * 1e3:.0f} ms, "
+        f"p99 {delays[int(STREAMS * 0.99) - 1] * 1e3:.0f} ms, last {delays[-1] * 1e3:.0f} ms; {node.resident_mib():.0f} MiB resident"
+    )
+
+
+def requests(node, words, seconds=8):
+    finding = json.loads(node.get("/v1/findings?limit=1"))["findings"][0]["id"]
+    before = node.cpu_seconds()
+    command = ["wrk", "-t1", "-c32", f"-d{seconds}", "--latency", f"{node.url}/v1/findings/{finding}"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rate = float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1))
+    p99 = re.search(r"99%\s+(\S+)", text).group(1)
+    print(f"a cached finding, {words}: {rate:.0f} requests/s, p99 {p99}, the node took {(node.cpu_seconds() - before) / seconds:.2f} of a core")
+
+
+def requests_beside_jobs(node):
+    stop = threading.Event()
+    jobs = []
+
+    def work():
+        while not stop.is_set():
+            jobs.append(f"ingest-{len(jobs)}")
+            node.run_job(jobs[-1])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    requests(node, "jobs coming in")
+    stop.set()
+    thread.join()
+    print(f"{len(jobs)} jobs of 197,309 events came in meanwhile")
+
+
+def main(build):
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with tempfile.TemporaryDirectory() as name:
+        node = Node(pathlib.Path(build).resolve(), pathlib.Path(name))
+        try:
+            node.run_job("first")
+            while b'"findings":[{' not in node.get("/v1/findings"):
+                time.sleep(0.1)
+            idle_connections(node)
+            streams(node)
+            if shutil.which("wrk"):
+                requests(node, "nothing beside it")
+                requests_beside_jobs(node)
+            else:
+                print("wrk is not installed: no requests are counted")
+        finally:
+            node.process.send_signal(signal.SIGTERM)
+            node.process.wait(30)
+
+
+if __name__ == "__main__":
+    main(*(sys.argv[1:] or [str(ROOT / "build/release")]))
