@@ -8,6 +8,8 @@ namespace {
 constexpr int64_t kMiB = int64_t{1} << 20;
 // What librdkafka asks one broker for at once is on top of what it has fetched ahead.
 constexpr int64_t kFetchesOfQueue = 4;
+// How old what metrics show of Kafka's clients may be.
+constexpr int64_t kStatisticsMs = 5'000;
 
 }  // namespace
 
@@ -32,7 +34,8 @@ std::map<std::string, std::string> KafkaPropertiesOf(const NodeConfig& config) {
   std::map<std::string, std::string> properties = config.kafka.properties;
   properties.insert({{"queued.max.messages.kbytes", std::to_string(shares.fetched >> 10)},
                      {"fetch.max.bytes", std::to_string(shares.fetched / kFetchesOfQueue)},
-                     {"queue.buffering.max.kbytes", std::to_string(shares.unsent >> 10)}});
+                     {"queue.buffering.max.kbytes", std::to_string(shares.unsent >> 10)},
+                     {"statistics.interval.ms", std::to_string(kStatisticsMs)}});
   return properties;
 }
 

@@ -25,7 +25,8 @@ struct MemoryShares {
 
 MemoryShares SharesOf(const NodeConfig& config);
 
-// The node's librdkafka properties: its own, and the queues' bounds where it has none.
+// The node's librdkafka properties: its own, and where it has none the queues' bounds and how often
+// statistics come.
 std::map<std::string, std::string> KafkaPropertiesOf(const NodeConfig& config);
 
 }  // namespace eroica

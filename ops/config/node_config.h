@@ -96,6 +96,7 @@ struct NodeConfig {
     double requests_per_second = 1'000;
     int64_t connections_max = 4'096;
     int64_t memory_mib = 0;
+    int64_t replay_memory_mib = 512;
   } rest;
 
   struct Health {

@@ -287,6 +287,10 @@ void AddRest(std::vector<Option>* options) {
                              "Windows and findings that are held to be shown. Beyond, old windows "
                              "and resolved findings go. 0: a sixteenth of runtime.memory_mib."},
                             0, 1'048'576, FIELD(rest.memory_mib)));
+  options->push_back(Number({"rest.replay_memory_mib", "MiB",
+                             "What a replay that is asked for over REST may take, on top of "
+                             "runtime.memory_mib; one runs at a time. Less than 128: none runs."},
+                            0, 1'048'576, FIELD(rest.replay_memory_mib)));
 }
 
 void AddHealth(std::vector<Option>* options) {

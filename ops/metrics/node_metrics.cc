@@ -2,7 +2,9 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <set>
 #include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -98,9 +100,33 @@ void AddStages(const NodeState& node, Exposition& out) {
   add(Metric::kStageCommits, &StageProbe::commits);
   add(Metric::kStageRetries, &StageProbe::retries);
   add(Metric::kStageRestarts, &StageProbe::restarts);
+  for (const auto& [stage, probe] : node.stages) {
+    if (!probe.consumer.lag_records) continue;
+    out.Add(Metric::kStageLag, static_cast<double>(*probe.consumer.lag_records),
+            {{"stage", stage}});
+  }
   add(Metric::kStageTasks, &StageProbe::tasks);
   add(Metric::kStageTasksRestoring, &StageProbe::tasks_restoring);
   add(Metric::kStageChangelogRestored, &StageProbe::changelog_records_read);
+}
+
+// librdkafka's, of each stage's consumers and producers together.
+void AddKafka(const NodeState& node, Exposition& out) {
+  const auto add = [&](Metric metric, auto ClientMeasures::*measure) {
+    for (const auto& [stage, probe] : node.stages) {
+      for (const auto& [client, measures] :
+           {std::pair("consumer", &probe.consumer), std::pair("producer", &probe.producer)})
+        out.Add(metric, static_cast<double>(measures->*measure),
+                {{"stage", stage}, {"client", client}});
+    }
+  };
+  add(Metric::kKafkaQueuedBytes, &ClientMeasures::queued_bytes);
+  add(Metric::kKafkaRequestsWaiting, &ClientMeasures::requests_waiting);
+  add(Metric::kKafkaRequestErrors, &ClientMeasures::request_errors);
+  add(Metric::kKafkaRequestRetries, &ClientMeasures::request_retries);
+  add(Metric::kKafkaRequestTimeouts, &ClientMeasures::request_timeouts);
+  add(Metric::kKafkaDisconnects, &ClientMeasures::disconnects);
+  add(Metric::kKafkaRoundTrip, &ClientMeasures::round_trip_p99_seconds);
 }
 
 void AddBoard(const JobBoard& board, Exposition& out) {
@@ -124,7 +150,12 @@ void AddBoard(const JobBoard& board, Exposition& out) {
 }
 
 void AddFindings(const MetricSources& sources, Exposition& out) {
-  const FindingCounts counts = sources.findings->counts();
+  // Nobody needs to be woken for a job that is over.
+  std::set<std::string> running;
+  for (const auto& job : sources.board->Jobs()) {
+    if (!job->newest.last_of_job) running.insert(job->job.value);
+  }
+  const FindingCounts counts = sources.findings->CountOf(running);
   // Every series is there from the beginning, so that a rate over the first finding is one.
   for (int kind = 0; kind < kFindingKindCount; ++kind) {
     for (int severity = 0; severity < kSeverityCount; ++severity) {
@@ -180,6 +211,7 @@ std::string NodeMetrics(const MetricSources& sources) {
   Exposition out;
   AddNode(sources, out);
   AddStages(sources.node, out);
+  AddKafka(sources.node, out);
   AddBoard(*sources.board, out);
   AddFindings(sources, out);
   AddHttp(sources.http, out);

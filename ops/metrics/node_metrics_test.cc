@@ -35,11 +35,16 @@ class NodeMetricsTest : public ::testing::Test {
 TEST_F(NodeMetricsTest, ShowsWhatTheNodeCounted) {
   StageProbe& diagnose = job_.node.stages["diagnose"];
   diagnose.records_received = 12;
+  diagnose.consumer.lag_records = 34;
+  diagnose.producer.queued_bytes = 56;
   diagnose.dead_letters[DropReason::kWrongIdentifier] = 3;
   const std::string text = Metrics();
   EXPECT_THAT(text, HasSubstr("eroica_stage_records_received_total{stage=\"diagnose\"} 12\n"));
   EXPECT_THAT(text, HasSubstr("eroica_stage_records_dropped_total{stage=\"diagnose\","
                               "what=\"dead_letter\",reason=\"wrong_identifier\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("eroica_stage_lag_records{stage=\"diagnose\"} 34\n"));
+  EXPECT_THAT(text, HasSubstr("eroica_kafka_queued_bytes{stage=\"diagnose\","
+                              "client=\"producer\"} 56\n"));
   EXPECT_THAT(text, HasSubstr("eroica_findings_open{kind=\"slow_rank\",severity=\"major\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("eroica_findings_open{kind=\"hang\",severity=\"critical\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("eroica_windows_diagnosed_total 3\n"));
@@ -50,8 +55,15 @@ TEST_F(NodeMetricsTest, ShowsWhatTheNodeCounted) {
   EXPECT_THAT(text, HasSubstr("eroica_window_to_finding_seconds_count 3\n"));
 }
 
+TEST_F(NodeMetricsTest, AFindingOfAJobThatIsOverWakesNobody) {
+  job_.EndJob();
+  EXPECT_THAT(Metrics(),
+              HasSubstr("eroica_findings_open{kind=\"slow_rank\",severity=\"major\"} 0\n"));
+}
+
 TEST_F(NodeMetricsTest, EveryMetricIsDeclaredShownAndNamedByPrometheusRules) {
   job_.node.stages["diagnose"].dead_letters[DropReason::kWrongIdentifier] = 3;
+  job_.node.stages["diagnose"].consumer.lag_records = 0;
   const std::string text = Metrics();
   std::set<std::string> names;
   for (int i = 0; i < kMetricCount; ++i) {
@@ -79,7 +91,7 @@ TEST(MetricUsersTest, AskForDeclaredMetricsOnly) {
     if (metric.kind == MetricKind::kHistogram)
       declared.insert(std::string(metric.name) + "_bucket");
   }
-  const std::regex name("\\b(?:eroica|process)_[a-z_]+");
+  const std::regex name("\\b(?:eroica|process)_[a-z0-9_]+");
   for (const char* file : {"ops/metrics/alerts.yml", "ops/metrics/grafana.json"}) {
     const auto text = ReadTextFile(file);
     ASSERT_TRUE(text.ok()) << text.status();

@@ -181,6 +181,10 @@ absl::StatusOr<KafkaHandle> MakeKafkaHandle(const KafkaOptions& options, KafkaRo
       conf->get(), [](rd_kafka_t*, int error, const char* reason, void* opaque) {
         EventsOf(opaque).NoteError(static_cast<rd_kafka_resp_err_t>(error), reason);
       });
+  rd_kafka_conf_set_stats_cb(conf->get(), [](rd_kafka_t*, char* json, size_t size, void* opaque) {
+    EventsOf(opaque).NoteStatistics({json, size});
+    return 0;  // librdkafka frees the text
+  });
   // Decides nothing: only here one hears why a certificate is not believed.
   rd_kafka_conf_set_ssl_cert_verify_cb(
       conf->get(), [](rd_kafka_t*, const char*, int32_t, int* x509_error, int, const char*, size_t,
@@ -233,6 +237,18 @@ void KafkaEvents::NoteError(rd_kafka_resp_err_t error, const char* reason) {
 void KafkaEvents::NoteBadCertificate(int x509_error) {
   const std::lock_guard lock(mutex_);
   x509_error_ = x509_error;
+}
+
+void KafkaEvents::NoteStatistics(std::string_view json) {
+  std::optional<KafkaStatistics> statistics = ParseKafkaStatistics(json);
+  if (!statistics) return;
+  const std::lock_guard lock(mutex_);
+  statistics_ = *std::move(statistics);
+}
+
+KafkaStatistics KafkaEvents::statistics() const {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
 }
 
 bool KafkaEvents::TakeLogTurn() {

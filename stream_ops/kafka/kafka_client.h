@@ -17,6 +17,7 @@
 
 #include "stream_ops/kafka/kafka_handles.h"
 #include "stream_ops/kafka/kafka_options.h"
+#include "stream_ops/kafka/kafka_statistics.h"
 
 namespace eroica {
 
@@ -43,6 +44,9 @@ class KafkaEvents {
   // one in ten seconds says as much. Thread-safe.
   bool TakeLogTurn();
   absl::Status DownStatus() const;
+  // What librdkafka counts of this client; empty until it has said it once. Thread-safe.
+  void NoteStatistics(std::string_view json);
+  KafkaStatistics statistics() const;
 
  private:
   const std::string bootstrap_servers_;
@@ -52,6 +56,7 @@ class KafkaEvents {
   rd_kafka_resp_err_t last_error_ = RD_KAFKA_RESP_ERR__TRANSPORT;
   std::string last_reason_;
   int x509_error_ = 0;
+  KafkaStatistics statistics_;
 };
 
 // kInvalidArgument, naming the property: it is unknown, or its value is refused.

@@ -469,4 +469,15 @@ std::vector<TopicPartition> KafkaConsumer::Assignment() const {
   return partitions;
 }
 
+ClientMeasures KafkaConsumer::Measure() const {
+  KafkaStatistics known = statistics();
+  for (const auto& [partition, position] : positions_) {
+    const auto end = known.stable_ends.find(partition);
+    if (end == known.stable_ends.end()) continue;
+    int64_t& lag = known.client.lag_records.emplace(known.client.lag_records.value_or(0));
+    lag += std::max<int64_t>(0, end->second - std::max<int64_t>(0, position));
+  }
+  return known.client;
+}
+
 }  // namespace eroica

@@ -39,6 +39,7 @@ class KafkaConsumer final : public LogConsumer, private KafkaEvents {
   absl::StatusOr<std::string> GroupMetadata() override;
   absl::Status Commit(const GroupOffsets& offsets) override;
   std::vector<TopicPartition> Assignment() const override;
+  ClientMeasures Measure() const override;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -177,4 +177,15 @@ uint64_t AllPartitionsConsumer::corrupt_bytes() const {
   return bytes;
 }
 
+ClientMeasures AllPartitionsConsumer::Measure() const {
+  ClientMeasures measures;
+  for (const auto& [partition, reader] : readers_) {
+    const absl::StatusOr<int64_t> end = reader->EndOffset();
+    if (!end.ok()) continue;
+    const int64_t behind = std::max<int64_t>(0, *end - reader->position());
+    measures.lag_records = measures.lag_records.value_or(0) + behind;
+  }
+  return measures;
+}
+
 }  // namespace eroica

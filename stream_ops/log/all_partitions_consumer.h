@@ -71,6 +71,7 @@ class AllPartitionsConsumer final : public LogConsumer {
   absl::StatusOr<std::string> GroupMetadata() override { return group_; }
   std::vector<TopicPartition> Assignment() const override;
   uint64_t corrupt_bytes() const override;
+  ClientMeasures Measure() const override;
 
  private:
   absl::Status AssignSubscribed();

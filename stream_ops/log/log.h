@@ -23,6 +23,7 @@
 
 #include "schemas/codec.h"
 #include "schemas/drop_reason.h"
+#include "stream_ops/log/client_measures.h"
 
 namespace eroica {
 
@@ -139,6 +140,8 @@ class LogConsumer {
   virtual absl::Status Commit(const GroupOffsets& offsets) = 0;
   virtual std::vector<TopicPartition> Assignment() const = 0;
   virtual uint64_t corrupt_bytes() const { return 0; }
+  // At once, without asking anybody.
+  virtual ClientMeasures Measure() const { return {}; }
 };
 
 // Thread-safe. An Append that fails has not handed its record over. Append hands over and returns;
@@ -157,6 +160,8 @@ class LogProducer {
   // Records that were handed over and that the log refused for good, each for what it is, since
   // this was last asked. To hand them over again is of no use.
   virtual std::map<DropReason, uint64_t> TakeRefused() { return {}; }
+  // At once, without asking anybody.
+  virtual ClientMeasures Measure() const { return {}; }
 
   // Only of a transactional producer, which one thread uses: everything that is appended between
   // Begin and Commit becomes visible to consumers at once, or never.

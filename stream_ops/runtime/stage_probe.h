@@ -9,6 +9,7 @@
 #include <string>
 
 #include "schemas/drop_reason.h"
+#include "stream_ops/log/client_measures.h"
 
 namespace eroica {
 
@@ -40,6 +41,9 @@ struct StageProbe {
   uint64_t errors = 0;           // that stopped the stage
   uint64_t tasks = 0;            // open now
   uint64_t tasks_restoring = 0;  // ours, but not open yet
+  // A second old at most.
+  ClientMeasures consumer;
+  ClientMeasures producer;
 
   void Add(const StageProbe& other) {
     records_received += other.records_received;
@@ -64,6 +68,8 @@ struct StageProbe {
     errors += other.errors;
     tasks += other.tasks;
     tasks_restoring += other.tasks_restoring;
+    consumer.Add(other.consumer);
+    producer.Add(other.producer);
   }
 };
 

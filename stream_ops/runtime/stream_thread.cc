@@ -58,12 +58,21 @@ absl::StatusOr<milliseconds> StreamThread::RunOnce(TimePoint now) {
   if (now < retry_at_) return std::chrono::ceil<milliseconds>(retry_at_ - now);
   const absl::Status status = Work(now);
   probe_.records_pending = pending_.size() - pending_next_;
+  MeasureClients(now);
   if (!status.ok()) return BackOff(status, now);
   if (backoff_.failures() > 0)
     spdlog::info("stage={} topic={} goes on after {} failures in a row", stage_.name, input_,
                  backoff_.failures());
   backoff_.Reset();
   return milliseconds(0);
+}
+
+void StreamThread::MeasureClients(TimePoint now) {
+  constexpr std::chrono::seconds kApart{1};
+  if (measured_at_ && now - *measured_at_ < kApart) return;
+  measured_at_ = now;
+  if (consumer_ != nullptr) probe_.consumer = consumer_->Measure();
+  if (producer_ != nullptr) probe_.producer = producer_->Measure();
 }
 
 absl::Status StreamThread::Work(TimePoint now) {

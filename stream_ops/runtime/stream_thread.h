@@ -127,6 +127,7 @@ class StreamThread : private RebalanceListener {
   };
 
   absl::Status Work(TimePoint now);
+  void MeasureClients(TimePoint now);
   absl::Status Open();
   absl::Status Reopen(const absl::Status& reason, TimePoint now);
   absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer();
@@ -182,6 +183,7 @@ class StreamThread : private RebalanceListener {
   TimePoint now_;                 // of the step that runs, for the callbacks
   std::optional<TimePoint> stepped_at_;
   std::optional<TimePoint> committed_at_;
+  std::optional<TimePoint> measured_at_;
   std::optional<TimePoint> minute_at_;  // when the last minute was announced
   uint64_t records_since_commit_ = 0;
   bool polled_ = false;
