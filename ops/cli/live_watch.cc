@@ -12,15 +12,16 @@
 #include <vector>
 
 #include "ops/cli/capture_gaps.h"
-#include "ops/findings/finding_reader.h"
 #include "ops/cli/finding_text.h"
 #include "ops/cli/job_coverage.h"
+#include "ops/cli/local_page.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/stages.h"
 #include "ops/cli/state_folder.h"
 #include "ops/cli/terminal.h"
 #include "ops/cli/wrapped_text.h"
 #include "ops/config/memory_shares.h"
+#include "ops/findings/finding_reader.h"
 #include "schemas/finding_json.h"
 #include "schemas/printable_text.h"
 #include "state_store/rocksdb_store.h"
@@ -114,8 +115,9 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> OpenStore(const NodeConfig& config
 }
 
 // Everything that the job has sent, every window closed.
-absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config) {
-  const Topology topology = EroicaTopology(config, RunLength::kBounded);
+absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config,
+                   std::shared_ptr<JobBoard> board) {
+  const Topology topology = EroicaTopology(config, RunLength::kBounded, nullptr, std::move(board));
   BoundedRun run(log, store, topology,
                  {.topic_prefix = config.node.topic_prefix,
                   .replay_id = "",
@@ -128,22 +130,42 @@ absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config) {
   return absl::OkStatus();
 }
 
+// The stages and, where it is wanted, their page, until the job has ended.
+absl::Status RunStages(const LiveWatchOptions& options, Log& log, StateStore& store,
+                       LocalPage* page, FindingReader& reader, Screen& screen) {
+  StageThreads threads(log, store,
+                       EroicaTopology(options.config, RunLength::kEndless, nullptr,
+                                      page == nullptr ? nullptr : page->board()),
+                       options.config.node.roles, ThreadOptions(options.config));
+  if (absl::Status status = threads.Start(); !status.ok()) return status;
+  while (!HasEnded(options.job_ended_fd, milliseconds(0))) {
+    if (absl::Status status = ShowNew(reader, kPoll, screen); !status.ok()) return status;
+  }
+  threads.RequestStop();
+  if (absl::Status status = threads.Wait(); !status.ok()) return status;
+  return threads.Stop();
+}
+
 absl::Status RunNode(const LiveWatchOptions& options, Log& log, FindingReader& reader,
                      Screen& screen) {
   const absl::StatusOr<std::unique_ptr<RocksDbStore>> store = OpenStore(options.config);
   if (!store.ok()) return store.status();
-  {
-    StageThreads threads(log, **store, EroicaTopology(options.config, RunLength::kEndless),
-                         options.config.node.roles, ThreadOptions(options.config));
-    if (absl::Status status = threads.Start(); !status.ok()) return status;
-    while (!HasEnded(options.job_ended_fd, milliseconds(0))) {
-      if (absl::Status status = ShowNew(reader, kPoll, screen); !status.ok()) return status;
-    }
-    threads.RequestStop();
-    if (absl::Status status = threads.Wait(); !status.ok()) return status;
-    if (absl::Status status = threads.Stop(); !status.ok()) return status;
+  std::unique_ptr<LocalPage> page;
+  if (options.page) {
+    absl::StatusOr<std::unique_ptr<LocalPage>> opened = LocalPage::Open(options.config, log);
+    if (!opened.ok()) return opened.status();
+    page = *std::move(opened);
+    if (absl::Status status = page->Serve([] { return std::map<std::string, StageProbe>(); });
+        !status.ok())
+      return status;
   }
-  if (absl::Status status = Drain(log, **store, options.config); !status.ok()) return status;
+  if (absl::Status status = RunStages(options, log, **store, page.get(), reader, screen);
+      !status.ok())
+    return status;
+  if (absl::Status status =
+          Drain(log, **store, options.config, page == nullptr ? nullptr : page->board());
+      !status.ok())
+    return status;
   return ShowNew(reader, kPoll, screen);
 }
 

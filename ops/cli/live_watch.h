@@ -19,6 +19,7 @@ struct LiveWatchOptions {
   std::string job;
   bool run_node = true;   // false: only show what others find
   bool json = false;      // findings as JSON lines
+  bool page = false;      // of a node of our own: its dashboard is served meanwhile
   int job_ended_fd = -1;  // readable at its end when the job has ended
 };
 

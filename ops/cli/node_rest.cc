@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <optional>
 #include <utility>
 
+#include "ops/cli/state_folder.h"
 #include "ops/cli/time_text.h"
 #include "ops/config/memory_shares.h"
 #include "ops/config/text_file.h"
@@ -29,6 +31,12 @@ std::string NodeName(const NodeConfig& config) {
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) return "node";
   return fmt::format("{}-{}", host.data(), getpid());
+}
+
+absl::StatusOr<TokenTable> ReadTokens(const std::string& file) {
+  const absl::StatusOr<std::string> text = ReadTextFile(file);
+  if (!text.ok()) return text.status();
+  return TokenTable::Parse(*text, file);
 }
 
 absl::Status CheckTls(const NodeConfig& config) {
@@ -84,11 +92,16 @@ absl::StatusOr<GateOptions> NodeRest::MakeGate() const {
   // By which the others call it.
   if (const auto url = ParseNodeUrl(config_.rest.advertise)) gate.hosts.push_back(url->host);
   if (config_.rest.token_file.empty()) return gate;
-  const absl::StatusOr<std::string> text = ReadTextFile(config_.rest.token_file);
-  if (!text.ok()) return text.status();
-  absl::StatusOr<TokenTable> tokens = TokenTable::Parse(*text, config_.rest.token_file);
+  absl::StatusOr<TokenTable> tokens = ReadTokens(config_.rest.token_file);
   if (!tokens.ok()) return tokens.status();
   gate.tokens = *std::move(tokens);
+  gate.read_tokens = [file = config_.rest.token_file, said = false]() mutable {
+    absl::StatusOr<TokenTable> now = ReadTokens(file);
+    if (!now.ok() && !said)
+      spdlog::warn("rest: the tokens stay as they were: {}", std::string(now.status().message()));
+    said = !now.ok();
+    return now.ok() ? std::optional(*std::move(now)) : std::nullopt;
+  };
   return gate;
 }
 
@@ -114,10 +127,12 @@ absl::Status NodeRest::Start(Node node) {
   const auto request_capture = [this](const Control& control) {
     return WriteControl(log_, config_.node.topic_prefix, control);
   };
+  replays_ = std::make_unique<NodeReplays>(config_, StateFolder(config_) + "-replays");
   service_ = std::make_unique<RestService>(
       RestSources{.board = board_.get(),
                   .findings = findings_.get(),
                   .audit = audit_.get(),
+                  .replays = replays_.get(),
                   .request_capture = request_capture,
                   .metrics = [this, node, state] { return Metrics(node, state()); },
                   .others = others,
@@ -140,7 +155,8 @@ std::string NodeRest::Metrics(const Node& node, const NodeState& state) const {
                       .board = board_.get(),
                       .findings = findings_.get(),
                       .http = server_ == nullptr ? ServerProbe() : server_->probe(),
-                      .state = node.store->Measure()});
+                      .state = node.store == nullptr ? std::nullopt
+                                                     : std::optional(node.store->Measure())});
 }
 
 absl::StatusOr<PeerOptions> NodeRest::Peers() const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "ops/cli/node_replays.h"
 #include "ops/config/node_config.h"
 #include "ops/findings/audit_log.h"
 #include "ops/findings/finding_follower.h"
@@ -26,7 +27,7 @@ class NodeRest {
   struct Node {
     std::function<std::map<std::string, StageProbe>()> stages;
     const NodeHealth* health = nullptr;
-    const RocksDbStore* store = nullptr;
+    const RocksDbStore* store = nullptr;  // nullptr: there is nothing to measure of it
   };
 
   // kInvalidArgument: an option says what cannot be; kUnavailable: the address is taken.
@@ -39,6 +40,7 @@ class NodeRest {
   // Before what Node refers to ends.
   void Stop() {
     server_ = nullptr;
+    replays_ = nullptr;
     nodes_ = nullptr;
   }
   // "http://127.0.0.1:8470"; empty: no server.
@@ -57,6 +59,7 @@ class NodeRest {
   std::unique_ptr<FindingIndex> findings_;
   std::unique_ptr<FindingFollower> follower_;
   std::unique_ptr<AuditLog> audit_;
+  std::unique_ptr<NodeReplays> replays_;
   std::unique_ptr<NodeDirectory> nodes_;  // nullptr: a recording has one node
   std::unique_ptr<RestService> service_;
   std::unique_ptr<RestServer> server_;

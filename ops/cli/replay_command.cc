@@ -14,7 +14,6 @@
 #include "ops/cli/config_flags.h"
 #include "ops/cli/exit_code.h"
 #include "ops/cli/finding_comparison.h"
-#include "ops/findings/finding_reader.h"
 #include "ops/cli/finding_text.h"
 #include "ops/cli/logging.h"
 #include "ops/cli/open_log.h"
@@ -24,6 +23,7 @@
 #include "ops/cli/slice_plan.h"
 #include "ops/cli/stop_signal.h"
 #include "ops/cli/time_text.h"
+#include "ops/findings/finding_reader.h"
 #include "schemas/finding_json.h"
 #include "schemas/printable_text.h"
 #include "stream_ops/recording/recording_log.h"
@@ -44,13 +44,9 @@ struct ReplayFlags {
   bool json = false;
 };
 
-// What the flags ask for, with the log that it is asked of.
+// What the flags ask for, and where it goes.
 struct Asked {
-  NodeConfig config;
-  SliceTimes times;
-  LogSource source;
-  ReplayRequest request;
-  std::string id;
+  ReplayJob job;
   std::string folder;
 };
 
@@ -76,48 +72,21 @@ absl::StatusOr<Asked> Ask(const ReplayFlags& flags) {
   const absl::StatusOr<SliceTimes> times = flags.slice.Times(NowMs());
   if (!times.ok()) return times.status();
   if (absl::Status status = CheckTargetTopic(flags, *config); !status.ok()) return status;
-  absl::StatusOr<LogSource> source = OpenLogSource(*config);
-  if (!source.ok()) return source.status();
-  Asked asked{.config = *std::move(config),
-              .times = *times,
-              .source = *std::move(source),
-              .request = {},
-              .id = flags.id,
-              .folder = flags.output};
-  asked.request = {.source = asked.source.name,
-                   .from_ms = asked.times.from_ms,
-                   .to_ms = asked.times.to_ms,
-                   .job = flags.slice.job(),
-                   .config = ReplayConfigText(asked.config)};
-  if (asked.id.empty()) asked.id = ReplayIdOf(asked.request);
-  if (asked.folder.empty()) asked.folder = "eroica-replay-" + asked.id;
-  return asked;
-}
-
-absl::StatusOr<LogSlice> TakeReplaySlice(const Asked& asked) {
-  return TakeSlice(*asked.source.log, {.topics = ReplayTopics(asked.config.node.topic_prefix),
-                                       .from_ms = asked.times.from_ms,
-                                       .to_ms = asked.times.to_ms});
-}
-
-// The ends of the slice are those of the first run, however often the replay is taken up again.
-absl::StatusOr<ReplayRecord> TakeRecord(const Asked& asked) {
-  const absl::StatusOr<LogSlice> slice = TakeReplaySlice(asked);
-  if (!slice.ok()) return slice.status();
-  std::optional<int64_t> until_ms = asked.source.stamped_until_ms;
-  if (until_ms) until_ms = std::min(*until_ms, asked.times.to_ms.value_or(*until_ms));
-  return ReplayRecord{.replay_id = asked.id,
-                      .topic_prefix = asked.config.node.topic_prefix,
-                      .request = asked.request,
-                      .slice = *slice,
-                      .until_ms = until_ms,
-                      .eroica_version = EROICA_VERSION};
+  const ReplayRequest what{.source = {},
+                           .from_ms = times->from_ms,
+                           .to_ms = times->to_ms,
+                           .job = flags.slice.job(),
+                           .config = {}};
+  absl::StatusOr<ReplayJob> job = PrepareReplay(*std::move(config), what, flags.id);
+  if (!job.ok()) return job.status();
+  std::string folder = flags.output.empty() ? "eroica-replay-" + job->id : flags.output;
+  return Asked{.job = *std::move(job), .folder = std::move(folder)};
 }
 
 absl::StatusOr<int> DryRun(const Asked& asked, bool json) {
-  const absl::StatusOr<LogSlice> slice = TakeReplaySlice(asked);
+  const absl::StatusOr<LogSlice> slice = TakeReplaySlice(asked.job);
   if (!slice.ok()) return slice.status();
-  const absl::StatusOr<SlicePlan> plan = PlanSlice(*slice, asked.source.readers);
+  const absl::StatusOr<SlicePlan> plan = PlanSlice(*slice, asked.job.source.readers);
   if (!plan.ok()) return plan.status();
   if (json) {
     std::cout << PlanJson(*plan);
@@ -125,10 +94,10 @@ absl::StatusOr<int> DryRun(const Asked& asked, bool json) {
   }
   std::cout << PlanText(*plan)
             << fmt::format("timestamps: {}\nreplay {}, into {}\n",
-                           asked.source.stamped_until_ms
+                           asked.job.source.stamped_until_ms
                                ? "when records arrived; silence is replayed"
                                : "event times; every window waits for its records",
-                           Printable(asked.id), Printable(asked.folder));
+                           Printable(asked.job.id), Printable(asked.folder));
   return kExitNothingFound;
 }
 
@@ -190,7 +159,7 @@ std::string OutcomeJson(const ReplayFolder& folder, const ReplayOutcome& outcome
 absl::StatusOr<ReplayOutcome> RunWithBar(const ReplayFolder& folder, const Asked& asked) {
   CatchStopSignals();
   ProgressBar bar(ProgressStream(), "replaying", std::chrono::steady_clock::now());
-  return RunReplay(folder, asked.source, asked.config, [&bar](int64_t done, int64_t total) {
+  return RunReplay(folder, asked.job.source, asked.job.config, [&bar](int64_t done, int64_t total) {
     bar.Update(static_cast<uint64_t>(done), static_cast<uint64_t>(total),
                std::chrono::steady_clock::now());
     return !StopRequested();
@@ -201,13 +170,12 @@ absl::StatusOr<int> Replay(const ReplayFlags& flags) {
   const absl::StatusOr<Asked> asked = Ask(flags);
   if (!asked.ok()) return asked.status();
   if (flags.dry_run) return DryRun(*asked, flags.json);
-  const absl::StatusOr<ReplayFolder> folder = ReplayFolder::Open(
-      asked->folder, asked->id, asked->request, [&] { return TakeRecord(*asked); });
+  const absl::StatusOr<ReplayFolder> folder = OpenReplayFolder(asked->job, asked->folder);
   if (!folder.ok()) return folder.status();
   const absl::StatusOr<ReplayOutcome> outcome = RunWithBar(*folder, *asked);
   if (!outcome.ok()) return outcome.status();
   if (!flags.to_topic.empty()) {
-    const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(asked->config, LogAccess::kWrite);
+    const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(asked->job.config, LogAccess::kWrite);
     if (!log.ok()) return log.status();
     const absl::StatusOr<uint64_t> published = PublishFindings(*folder, **log, flags.to_topic);
     if (!published.ok()) return published.status();

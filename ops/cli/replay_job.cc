@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
-#include "ops/findings/finding_reader.h"
 #include "ops/cli/stages.h"
 #include "ops/config/memory_shares.h"
+#include "ops/findings/finding_reader.h"
 #include "producers/core/log_batch_sink.h"
 #include "state_store/rocksdb_store.h"
 #include "stream_ops/recording/recording_log.h"
@@ -70,6 +72,20 @@ absl::StatusOr<std::vector<Finding>> FindingsOf(Log& log, const std::string& pre
   return LatestVersions(*std::move(findings));
 }
 
+// As the first run of the replay finds it.
+absl::StatusOr<ReplayRecord> TakeRecord(const ReplayJob& job) {
+  const absl::StatusOr<LogSlice> slice = TakeReplaySlice(job);
+  if (!slice.ok()) return slice.status();
+  std::optional<int64_t> until_ms = job.source.stamped_until_ms;
+  if (until_ms) until_ms = std::min(*until_ms, job.request.to_ms.value_or(*until_ms));
+  return ReplayRecord{.replay_id = job.id,
+                      .topic_prefix = job.config.node.topic_prefix,
+                      .request = job.request,
+                      .slice = *slice,
+                      .until_ms = until_ms,
+                      .eroica_version = EROICA_VERSION};
+}
+
 ReplayOutcome OutcomeOf(const ReplayRun& run, const Topology& topology, Clock::duration took) {
   ReplayOutcome outcome;
   outcome.records = run.records_fed();
@@ -83,6 +99,36 @@ ReplayOutcome OutcomeOf(const ReplayRun& run, const Topology& topology, Clock::d
 }
 
 }  // namespace
+
+absl::StatusOr<ReplayJob> PrepareReplay(NodeConfig config, ReplayRequest what, std::string id) {
+  absl::StatusOr<LogSource> source = OpenLogSource(config);
+  if (!source.ok()) return source.status();
+  what.source = source->name;
+  what.config = ReplayConfigText(config);
+  if (id.empty()) id = ReplayIdOf(what);
+  return ReplayJob{.config = std::move(config),
+                   .source = *std::move(source),
+                   .request = std::move(what),
+                   .id = std::move(id)};
+}
+
+absl::StatusOr<LogSlice> TakeReplaySlice(const ReplayJob& job) {
+  return TakeSlice(*job.source.log, {.topics = ReplayTopics(job.config.node.topic_prefix),
+                                     .from_ms = job.request.from_ms,
+                                     .to_ms = job.request.to_ms});
+}
+
+absl::StatusOr<ReplayFolder> OpenReplayFolder(const ReplayJob& job, const std::string& path) {
+  return ReplayFolder::Open(path, job.id, job.request, [&] { return TakeRecord(job); });
+}
+
+absl::StatusOr<std::vector<Finding>> ReadReplayFindings(const std::string& path,
+                                                        const std::string& topic_prefix) {
+  const absl::StatusOr<std::unique_ptr<RecordingLog>> log =
+      RecordingLog::Open({.directory = path, .read_only = true});
+  if (!log.ok()) return log.status();
+  return FindingsOf(**log, topic_prefix);
+}
 
 absl::StatusOr<ReplayOutcome> RunReplay(
     const ReplayFolder& folder, const LogSource& source, const NodeConfig& config,

@@ -1,5 +1,5 @@
-// A replay as `eroica replay` runs it: from a log's slice to the findings in a folder, in this
-// thread.
+// A replay as `eroica replay` and a node run it: from a log's slice to the findings in a folder, in
+// this thread.
 #pragma once
 
 #include <absl/status/status.h>
@@ -18,6 +18,22 @@
 
 namespace eroica {
 
+// What is asked for, with the log that it is asked of.
+struct ReplayJob {
+  NodeConfig config;
+  LogSource source;
+  ReplayRequest request;
+  std::string id;
+};
+
+// Opens the log that the configuration names. what: the times and the job; the rest is filled in.
+// id: empty: made of the request.
+absl::StatusOr<ReplayJob> PrepareReplay(NodeConfig config, ReplayRequest what, std::string id);
+// What the replay would read if it began now.
+absl::StatusOr<LogSlice> TakeReplaySlice(const ReplayJob& job);
+// The ends of the slice are those of the first run, however often the replay is taken up again.
+absl::StatusOr<ReplayFolder> OpenReplayFolder(const ReplayJob& job, const std::string& path);
+
 struct ReplayOutcome {
   std::vector<Finding> findings;  // each in its last state
   // Of this run, not of earlier ones that were stopped.
@@ -35,6 +51,10 @@ struct ReplayOutcome {
 absl::StatusOr<ReplayOutcome> RunReplay(
     const ReplayFolder& folder, const LogSource& source, const NodeConfig& config,
     const std::function<bool(int64_t done, int64_t total)>& progress);
+
+// What the folder holds, each finding in its last state; of a replay that is not finished, some.
+absl::StatusOr<std::vector<Finding>> ReadReplayFindings(const std::string& path,
+                                                        const std::string& topic_prefix);
 
 // Appends the folder's findings to the topic, made if it is not there: those that were not there
 // yet when this was done last. Answers how many.

@@ -44,6 +44,7 @@ struct RunFlags {
   int32_t ranks = 64;
   int level = -1;
   bool json = false;
+  bool open = false;
   std::vector<std::string> command;
 };
 
@@ -198,7 +199,8 @@ int Run(const RunFlags& flags) {
                     .kafka_properties = *std::move(kafka_properties),
                     .job = capture.job,
                     .run_node = flags.kafka.empty(),
-                    .json = flags.json});
+                    .json = flags.json,
+                    .page = flags.open});
   if (!watcher.ok()) return ExitWithError(watcher.status());
   absl::StatusOr<JobProcess> job =
       JobProcess::Start(flags.command, VariablesFor(capture, *files, FromEnvironment));
@@ -244,12 +246,17 @@ void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code) 
           "Capture level: 0 marks and collectives, 1 patterns, 2 events (default: 2, over Kafka 1)")
       ->check(WholeNumber(0, 2));
   command->add_flag("--json", flags->json, "Findings as JSON lines, on standard error");
+  command
+      ->add_flag("--open", flags->open,
+                 "Serve the dashboard of the job on 127.0.0.1 while it runs, and open it")
+      ->excludes(kafka);
   command->add_option("command", flags->command, "The job")->type_name("-- COMMAND...");
   command->positionals_at_end();
   command->footer(
       "Examples:\n"
       "  eroica run -- torchrun --nproc-per-node 8 train.py\n"
       "  eroica run --job night -o night/ -- python train.py\n"
+      "  eroica run --open -- python train.py\n"
       "  eroica run --kafka broker:9092 -- mpirun -np 64 python train.py\n\n"
       "Standard output is the job's own; what Eroica says goes to standard error. Ends as the job "
       "ends: with its\n"

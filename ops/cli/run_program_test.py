@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 PROGRAM = os.environ["EROICA_TEST_PROGRAM"]
 DEADLINE_S = 60
@@ -190,6 +191,24 @@ class RunProgram(unittest.TestCase):
         process.stdout.close()
         process.stderr.close()
         self.assertEqual(process.returncode, 5)
+
+    def test_the_page_of_the_job_is_served_while_it_runs(self):
+        options = ["-o", self.recording, "--open"]
+        process = self.start("sh", "-c", "read line; exit 5", options=options, stdin=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        said = process.stderr.readline().decode()
+        self.assertRegex(said, r"^page: http://127\.0\.0\.1:\d+/$")
+        url = said.removeprefix("page: ").strip()
+        with urllib.request.urlopen(url, timeout=DEADLINE_S) as page:
+            self.assertIn(b"<title>Eroica", page.read())
+        with urllib.request.urlopen(url + "v1/jobs", timeout=DEADLINE_S) as jobs:
+            self.assertEqual(json.load(jobs)["jobs"], [])
+        process.stdin.close()
+        process.stdin = None
+        process.communicate(timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, 5)
+        with self.assertRaises(OSError):
+            urllib.request.urlopen(url, timeout=DEADLINE_S)
 
     def test_a_caller_that_reads_no_messages(self):
         process = self.start("sh", "-c", "echo x; read line; exit 6", stdin=subprocess.PIPE)

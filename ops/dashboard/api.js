@@ -121,7 +121,7 @@ export async function openStream(lastEventId, signal) {
   if (lastEventId) extra["Last-Event-ID"] = lastEventId;
   let response;
   try {
-    response = await fetch("/v1/findings/stream", {
+    response = await fetch("/v1/findings/stream?view=brief", {
       headers: headers(extra),
       signal,
       cache: "no-store",

@@ -72,7 +72,7 @@ export function facts(finding, job) {
     finding.lost_ns_per_step > 0
       ? fact("Cost", `${duration(finding.lost_ns_per_step)} a step`)
       : null,
-    finding.victims?.length > 0 ? fact("Held up", plural(finding.victims.length, "rank")) : null,
+    finding.victims_total > 0 ? fact("Held up", plural(finding.victims_total, "rank")) : null,
     fact(
       finding.state === "resolved" || job.state === "ended" ? "Lasted" : "Lasts for",
       lasted(finding, job) ?? "–",

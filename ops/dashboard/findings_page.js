@@ -46,6 +46,7 @@ export class FindingsPage {
           {
             state: this.#state() || undefined,
             severity: this.#severity() || undefined,
+            view: "brief",
             limit: MOST_FINDINGS,
           },
           signal,

@@ -88,7 +88,7 @@ export class HeatMapView {
         {window: query.window, metric: metric === "excess" ? undefined : metric},
         signal,
       ),
-      get("/v1/findings", {job, limit: 1000}, signal),
+      get("/v1/findings", {job, view: "brief", limit: 1000}, signal),
       get(path("jobs", job), {}, signal),
     ]);
   }

@@ -103,7 +103,7 @@ export class JobPage {
       return await Promise.all([
         get(path("jobs", job), {}, signal),
         get(path("jobs", job, "windows"), {limit: MOST_WINDOWS}, signal),
-        get("/v1/findings", {job, limit: 1000}, signal),
+        get("/v1/findings", {job, view: "brief", limit: 1000}, signal),
       ]);
     } catch (error) {
       if (error.status === 404) this.#showMissing();

@@ -10,7 +10,7 @@ import {compareFindings, known, openFindings, SEVERITIES} from "./severity.js";
 import {count, duration, lostGpus, NONE, plural} from "./units.js";
 
 const MOST_SHOWN = 300;
-const MOST_FINDINGS = 200; // each brings its victims, of whom there may be thousands
+const MOST_FINDINGS = 200;
 
 function worstByJob(findings) {
   const worst = new Map();
@@ -140,7 +140,7 @@ export class JobsPage {
   async #load(signal) {
     const [jobs, findings] = await Promise.all([
       this.#allJobs(signal),
-      get("/v1/findings", {state: "open", muted: false, limit: MOST_FINDINGS}, signal),
+      get("/v1/findings", {state: "open", muted: false, view: "brief", limit: MOST_FINDINGS}, signal),
     ]);
     return [...jobs, findings];
   }

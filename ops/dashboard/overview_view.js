@@ -19,7 +19,7 @@ export class OverviewView {
   constructor(route) {
     this.#job = route.job;
     this.#findings = new Section(
-      signal => get("/v1/findings", {job: this.#job, limit: 1000}, signal),
+      signal => get("/v1/findings", {job: this.#job, view: "brief", limit: 1000}, signal),
       (answer, body) => this.#renderFindings(answer, body),
       {rows: 6},
     );

@@ -16,7 +16,9 @@ namespace {
 // What an entry takes beside its text.
 constexpr uint64_t kEntryBytes = sizeof(FindingEntry) + 256;
 
-uint64_t BytesOf(const FindingEntry& entry) { return kEntryBytes + entry.json.size(); }
+uint64_t BytesOf(const FindingEntry& entry) {
+  return kEntryBytes + entry.json.size() + entry.brief_json.size();
+}
 
 bool IsResolved(const FindingEntry& entry) { return entry.state == FindingState::kResolved; }
 
@@ -37,6 +39,13 @@ bool ComesFirst(const FindingPtr& a, const FindingPtr& b) {
                       -entry.lost_gpu_seconds_per_hour, -entry.last_seen_ms);
   };
   return std::tuple_cat(rank(*a), std::tie(a->id)) < std::tuple_cat(rank(*b), std::tie(b->id));
+}
+
+Finding BriefOf(Finding finding) {
+  const auto brief_end = finding.victims.begin() + static_cast<ptrdiff_t>(kBriefVictims);
+  std::ranges::partial_sort(finding.victims, brief_end, std::ranges::greater(), &Victim::lost_ns);
+  finding.victims.erase(brief_end, finding.victims.end());
+  return finding;
 }
 
 std::shared_ptr<FindingEntry> EntryOf(const PublishedFinding& published) {
@@ -64,6 +73,8 @@ std::shared_ptr<FindingEntry> EntryOf(const PublishedFinding& published) {
     entry->last_seen_ms = finding.last_seen_ns / kNsPerMs;
   }
   entry->json = ToJson(finding);
+  entry->victims = finding.victims.size();
+  if (finding.victims.size() > kBriefVictims) entry->brief_json = ToJson(BriefOf(finding));
   entry->partition = published.partition;
   entry->offset = published.offset;
   return entry;
@@ -223,11 +234,11 @@ size_t FindingIndex::size() const {
   return by_id_.size();
 }
 
-FindingCounts FindingIndex::counts() const {
+FindingCounts FindingIndex::CountOf(const std::set<std::string>& jobs) const {
   const std::lock_guard lock(mutex_);
   FindingCounts counts = counts_;
   for (const auto& [id, entry] : by_id_) {
-    if (!IsResolved(*entry) && entry->replay_id.empty())
+    if (!IsResolved(*entry) && entry->replay_id.empty() && jobs.contains(entry->job))
       ++counts.open[{entry->kind, entry->severity}];
   }
   return counts;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -28,6 +29,9 @@ struct PublishedFinding {
   int64_t offset = 0;
   int64_t timestamp_ms = 0;  // event time of the newest record that it rests on
 };
+
+// A large job's finding has as many victims as ranks.
+inline constexpr size_t kBriefVictims = 10;
 
 struct FindingEntry {
   // All but its evidence and text, which stand in json.
@@ -48,7 +52,10 @@ struct FindingEntry {
   int64_t last_seen_ms = 0;
   bool json_has_times = false;  // these
   Annotation annotation;
-  std::string json;       // schemas/finding_json.h
+  std::string json;  // schemas/finding_json.h
+  // The same with the kBriefVictims that lost the most; empty: there are no more.
+  std::string brief_json;
+  size_t victims = 0;     // all
   int32_t partition = 0;  // of the topic, and
   int64_t offset = 0;     // where the newest version is
   uint64_t sequence = 0;  // of the index's changes, the newest that is of this finding
@@ -81,7 +88,7 @@ std::string PositionText(const FindingPosition& position);
 std::optional<FindingPosition> ParsePosition(std::string_view text);
 
 struct FindingCounts {
-  std::map<std::pair<FindingKind, Severity>, uint64_t> open;  // of live jobs, now
+  std::map<std::pair<FindingKind, Severity>, uint64_t> open;  // now, without those of replays
   // versions that were read
   std::map<std::tuple<FindingKind, Severity, FindingState>, uint64_t> versions;
 };
@@ -111,7 +118,8 @@ class FindingIndex {
   int64_t newest_ms() const;         // event time of the newest finding; 0: none
   size_t size() const;
   uint64_t evicted() const;
-  FindingCounts counts() const;
+  // Open are counted the findings of these jobs alone.
+  FindingCounts CountOf(const std::set<std::string>& jobs) const;
 
  private:
   void Place(std::shared_ptr<FindingEntry> entry);

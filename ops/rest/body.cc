@@ -47,6 +47,29 @@ std::optional<int64_t> Body::Integer(const std::string& name, int64_t min, int64
   return std::nullopt;
 }
 
+std::optional<int64_t> Body::TimeMs(const std::string& name) {
+  const nlohmann::json* field = Take(name);
+  if (field == nullptr) return std::nullopt;
+  return ReadTimeMs(name, field->is_string() ? field->get<std::string>() : "");
+}
+
+std::vector<std::string> Body::Assignments(const std::string& name, size_t count_max) {
+  const nlohmann::json* field = Take(name);
+  std::vector<std::string> assignments;
+  if (field == nullptr) return assignments;
+  if (!field->is_object() || field->size() > count_max) {
+    Fail(fmt::format("{} must be an object of at most {} members", name, count_max));
+    return assignments;
+  }
+  for (const auto& [key, value] : field->items()) {
+    if (!value.is_primitive() || value.is_null())
+      Fail(fmt::format("{}: {} must be a text, a number, true or false", name, Printable(key)));
+    assignments.push_back(fmt::format(
+        "{}={}", key, value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)));
+  }
+  return assignments;
+}
+
 bool Body::Flag(const std::string& name) {
   const nlohmann::json* field = Take(name);
   if (field == nullptr) return false;

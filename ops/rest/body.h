@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ops/rest/checked_input.h"
 #include "ops/rest/request.h"
@@ -20,6 +21,9 @@ class Body : public CheckedInput {
 
   std::optional<std::string> Text(const std::string& name, size_t characters_max);
   std::optional<int64_t> Integer(const std::string& name, int64_t min, int64_t max);
+  std::optional<int64_t> TimeMs(const std::string& name);  // RFC 3339
+  // An object of texts, numbers and truth values as "name=value", for ApplyAssignment.
+  std::vector<std::string> Assignments(const std::string& name, size_t count_max);
   bool Flag(const std::string& name);  // false where it is not given
   bool Has(const std::string& name) const { return json_.contains(name); }
 

@@ -1,6 +1,7 @@
 #include "ops/rest/checked_input.h"
 
 #include <absl/strings/str_join.h>
+#include <absl/time/time.h>
 #include <fmt/format.h>
 
 #include "ops/rest/problem.h"
@@ -13,6 +14,14 @@ void CheckedInput::Require(bool given, const std::string& name) {
 
 void CheckedInput::Fail(const std::string& what) {
   if (error_.empty()) error_ = what;
+}
+
+std::optional<int64_t> CheckedInput::ReadTimeMs(const std::string& name, const std::string& text) {
+  absl::Time time;
+  std::string error;
+  if (absl::ParseTime(absl::RFC3339_full, text, &time, &error)) return absl::ToUnixMillis(time);
+  Fail(fmt::format("{} must be a time such as 2026-11-24T10:00:00Z", name));
+  return std::nullopt;
 }
 
 std::optional<HttpResponse> CheckedInput::RefuseOf(const std::vector<std::string>& given) {

@@ -2,6 +2,7 @@
 // and a name that nobody has read is wrong, too.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +24,8 @@ class CheckedInput {
  protected:
   // The name is one that may be given.
   void MarkRead(const std::string& name) { read_.insert(name); }
+  // RFC 3339, to milliseconds since 1970; nothing for another text, which is wrong.
+  std::optional<int64_t> ReadTimeMs(const std::string& name, const std::string& text);
   // The problem to answer with, of these names that were given; nothing where all is well.
   std::optional<HttpResponse> RefuseOf(const std::vector<std::string>& given);
 

@@ -2,10 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
-#include "ops/rest/service.h"
-#include "ops/rest/testing/shown_job.h"
+#include "ops/rest/testing/asked_service.h"
 
 namespace eroica {
 namespace {
@@ -19,39 +16,9 @@ using Json = nlohmann::json;
 const std::string kFinding = "/v1/findings/0123456789abcdef0123456789abcdef";
 const std::string kCapture = "/v1/jobs/night%2F7/capture";
 
-class ControlTest : public ::testing::Test {
+class ControlTest : public ::testing::Test, public AskedService {
  protected:
-  std::shared_ptr<const CachedResponse> Ask(HttpMethod method, const std::string& target,
-                                            const std::string& body,
-                                            const std::string& content_type = "application/json") {
-    RestService::Arrived arrived;
-    arrived.address = "127.0.0.1";
-    arrived.host = "localhost";
-    arrived.request.method = method;
-    arrived.request.target = target;
-    arrived.request.body = body;
-    arrived.request.content_type = content_type;
-    arrived.request.authorization = "Bearer " + token_.token;
-    PreparedRequest prepared;
-    const auto at_once = service_.Prepare(std::move(arrived), {}, &prepared);
-    return at_once != nullptr ? at_once : service_.Answer(prepared);
-  }
-  Json Post(const std::string& target, const std::string& body) {
-    const auto answer = Ask(HttpMethod::kPost, target, body);
-    EXPECT_LT(answer->response.status, 300) << *answer->response.body;
-    return Json::parse(*answer->response.body);
-  }
-  int StatusOf(const std::string& target, const std::string& body) {
-    return Ask(HttpMethod::kPost, target, body)->response.status;
-  }
-  Json Audit(const std::string& query = "") {
-    return Json::parse(*Ask(HttpMethod::kGet, "/v1/audit" + query, "")->response.body);
-  }
-
-  ShownJob job_;
-  NewToken token_ = *MakeToken("oncall", {.read = true, .control = true});
-  RestService service_{job_.sources(),
-                       {.tokens = *TokenTable::Parse(token_.line, "t"), .hosts = {}}};
+  Json Audit(const std::string& query = "") { return Get("/v1/audit" + query); }
 };
 
 TEST_F(ControlTest, AFindingIsAcknowledgedAndMuted) {
@@ -60,23 +27,23 @@ TEST_F(ControlTest, AFindingIsAcknowledgedAndMuted) {
   EXPECT_EQ(finding["annotation"]["acknowledged"]["note"], "on it");
   const Json muted = Post(kFinding + "/mute", R"({"minutes":60})")["finding"];
   EXPECT_EQ(muted["annotation"]["muted"]["until"], "2023-11-14T23:13:21.000Z");
-  const auto without = Ask(HttpMethod::kGet, "/v1/findings?muted=false", "");
+  const auto without = Ask(HttpMethod::kGet, "/v1/findings?muted=false");
   EXPECT_THAT(Json::parse(*without->response.body)["findings"], IsEmpty());
   Post(kFinding + "/unmute", "");
-  const auto again = Ask(HttpMethod::kGet, "/v1/findings?muted=false", "");
+  const auto again = Ask(HttpMethod::kGet, "/v1/findings?muted=false");
   EXPECT_THAT(Json::parse(*again->response.body)["findings"], SizeIs(1));
 }
 
 TEST_F(ControlTest, AJobIsAskedForMore) {
   const Json accepted = Post(kCapture, R"({"level":2,"first_step":100,"last_step":131})");
-  ASSERT_THAT(job_.captures, SizeIs(1));
-  EXPECT_EQ(job_.captures[0].job, JobId("night/7"));
-  EXPECT_EQ(job_.captures[0].capture_level, CaptureLevel::kEvents);
-  EXPECT_EQ(job_.captures[0].last_step, 131);
-  EXPECT_EQ(job_.captures[0].requester, "oncall");
-  EXPECT_EQ(job_.captures[0].expires_at_ns, (1'700'000'001'000 + 3'600'000) * int64_t{1'000'000});
+  ASSERT_THAT(job().captures, SizeIs(1));
+  EXPECT_EQ(job().captures[0].job, JobId("night/7"));
+  EXPECT_EQ(job().captures[0].capture_level, CaptureLevel::kEvents);
+  EXPECT_EQ(job().captures[0].last_step, 131);
+  EXPECT_EQ(job().captures[0].requester, "oncall");
+  EXPECT_EQ(job().captures[0].expires_at_ns, (1'700'000'001'000 + 3'600'000) * int64_t{1'000'000});
   Post(kCapture, R"({"off":true})");
-  EXPECT_EQ(job_.captures[1].capture_level, CaptureLevel::kOff);
+  EXPECT_EQ(job().captures[1].capture_level, CaptureLevel::kOff);
   const Json entries = Audit()["entries"];
   ASSERT_THAT(entries, SizeIs(2));
   EXPECT_EQ(entries[1]["audit_id"], accepted["audit_id"]);
@@ -98,23 +65,24 @@ TEST_F(ControlTest, WrongBodiesDoNothing) {
         "{\"level\":1,\"first_step\":1,\"last_step\":2,\"more\":1}", "{\"off\":true,\"level\":1}",
         "{\"off\":\"yes\"}", "{\"off\":false}",
         "{\"level\":1,\"first_step\":1,\"last_step\":2,\"expires_minutes\":0}"})
-    EXPECT_EQ(StatusOf(kCapture, body), 400) << body;
-  EXPECT_EQ(StatusOf(kCapture, R"({"level":1,"first_step":2,"last_step":1})"), 422);
-  EXPECT_EQ(StatusOf(kFinding + "/mute", "{}"), 400);
-  EXPECT_EQ(StatusOf(kFinding + "/mute", R"({"minutes":0})"), 400);
-  EXPECT_EQ(StatusOf(kFinding + "/acknowledge", R"({"note":7})"), 400);
-  EXPECT_EQ(StatusOf(kFinding + "/acknowledge?x=1", "{}"), 400);
-  EXPECT_EQ(StatusOf(kFinding + "/acknowledge", "{\"note\":\"" + std::string(3'000, 'x') + "\"}"),
-            400);
-  EXPECT_EQ(StatusOf("/v1/findings/00000000000000000000000000000000/acknowledge", "{}"), 404);
+    EXPECT_EQ(StatusOfPost(kCapture, body), 400) << body;
+  EXPECT_EQ(StatusOfPost(kCapture, R"({"level":1,"first_step":2,"last_step":1})"), 422);
+  EXPECT_EQ(StatusOfPost(kFinding + "/mute", "{}"), 400);
+  EXPECT_EQ(StatusOfPost(kFinding + "/mute", R"({"minutes":0})"), 400);
+  EXPECT_EQ(StatusOfPost(kFinding + "/acknowledge", R"({"note":7})"), 400);
+  EXPECT_EQ(StatusOfPost(kFinding + "/acknowledge?x=1", "{}"), 400);
+  EXPECT_EQ(
+      StatusOfPost(kFinding + "/acknowledge", "{\"note\":\"" + std::string(3'000, 'x') + "\"}"),
+      400);
+  EXPECT_EQ(StatusOfPost("/v1/findings/00000000000000000000000000000000/acknowledge", "{}"), 404);
   EXPECT_EQ(Ask(HttpMethod::kPost, kCapture, "{}", "text/plain")->response.status, 415);
-  EXPECT_THAT(job_.captures, IsEmpty());
+  EXPECT_THAT(job().captures, IsEmpty());
   EXPECT_THAT(Audit()["entries"], IsEmpty());
 }
 
 TEST_F(ControlTest, ANoteCannotDriveATerminal) {
   Post(kFinding + "/acknowledge", R"({"note":"\u001b[31m\u202e red"})");
-  const auto shown = Ask(HttpMethod::kGet, kFinding, "");
+  const auto shown = Ask(HttpMethod::kGet, kFinding);
   EXPECT_THAT(*shown->response.body, Not(HasSubstr("\x1b")));
   EXPECT_THAT(*shown->response.body, HasSubstr("\\u202e"));
 }

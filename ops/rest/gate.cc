@@ -58,9 +58,18 @@ std::optional<HttpResponse> Gate::RefuseArrival(const Arrival& arrival, TimePoin
       arrival.target);
 }
 
+void Gate::RenewTokens(TimePoint now) {
+  if (!options_.read_tokens) return;
+  if (tokens_read_at_ && now - *tokens_read_at_ < kTokensReadApart) return;
+  tokens_read_at_ = now;
+  if (std::optional<TokenTable> tokens = options_.read_tokens())
+    options_.tokens = *std::move(tokens);
+}
+
 Caller Gate::Admit(Access access, const HttpRequest& request, const std::string& address,
                    TimePoint now, std::optional<HttpResponse>* refused) {
   if (access == Access::kAnybody) return {};
+  RenewTokens(now);
   if (!options_.tokens) {
     if (access == Access::kRead) return {.name = "", .scopes = {.read = true}};
     *refused = Problem(ProblemType::kForbidden,

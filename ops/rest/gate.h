@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@ namespace eroica {
 
 struct GateOptions {
   std::optional<TokenTable> tokens;  // without: everybody may read, nobody may control
+  // The tokens as they are now; nothing: as before. Asked by a request that comes kTokensReadApart
+  // after the one that asked last, so that a token is taken away without a restart.
+  std::function<std::optional<TokenTable>()> read_tokens{};
   // Names by which the node may be called beside IP addresses and localhost: a page elsewhere that
   // rebinds its own name to this node's address (DNS rebinding) is refused.
   std::vector<std::string> hosts;
@@ -28,6 +32,7 @@ struct GateOptions {
 class Gate {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::seconds kTokensReadApart{5};
 
   explicit Gate(GateOptions options);
 
@@ -45,8 +50,10 @@ class Gate {
 
  private:
   bool IsOurs(std::string_view host) const;
+  void RenewTokens(TimePoint now);
 
-  const GateOptions options_;
+  GateOptions options_;  // of which the tokens change
+  std::optional<TimePoint> tokens_read_at_;
   RateLimit requests_;
   RateLimit wrong_tokens_;
 };

@@ -53,6 +53,24 @@ TEST(GateTest, WithoutTokensEverybodyReadsAndNobodyControls) {
   EXPECT_EQ(Admit(gate, Access::kControl, "Bearer x"), 403);
 }
 
+TEST(GateTest, ATokenThatIsTakenAwayCountsNoLonger) {
+  const NewToken first = *MakeToken("first", {.read = true});
+  const NewToken second = *MakeToken("second", {.read = true});
+  std::optional<TokenTable> file;  // what it says now; nothing: it cannot be read
+  Gate gate({.tokens = *TokenTable::Parse(first.line, "t"),
+             .read_tokens = [&file] { return file; },
+             .hosts = {}});
+  EXPECT_EQ(Admit(gate, Access::kRead, "Bearer " + first.token), std::nullopt);
+  file = *TokenTable::Parse(second.line, "t");
+  EXPECT_EQ(Admit(gate, Access::kRead, "Bearer " + first.token), std::nullopt) << "read just now";
+  const Gate::TimePoint later = kNow + Gate::kTokensReadApart;
+  EXPECT_EQ(Admit(gate, Access::kRead, "Bearer " + first.token, kAddress, later), 401);
+  EXPECT_EQ(Admit(gate, Access::kRead, "Bearer " + second.token, kAddress, later), std::nullopt);
+  file = std::nullopt;
+  EXPECT_EQ(Admit(gate, Access::kRead, "Bearer " + second.token, kAddress, later + seconds(60)),
+            std::nullopt);
+}
+
 TEST(GateTest, TokensAreAskedFor) {
   const NewToken reader = *MakeToken("reader", {.read = true});
   const NewToken control = *MakeToken("control", {.control = true});

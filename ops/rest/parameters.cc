@@ -1,7 +1,6 @@
 #include "ops/rest/parameters.h"
 
 #include <absl/strings/str_join.h>
-#include <absl/time/time.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,12 +85,7 @@ int64_t Parameters::Integer(const std::string& name, int64_t otherwise, int64_t 
 
 std::optional<int64_t> Parameters::TimeMs(const std::string& name) {
   const std::optional<std::string> text = Take(name);
-  if (!text) return std::nullopt;
-  absl::Time time;
-  std::string error;
-  if (absl::ParseTime(absl::RFC3339_full, *text, &time, &error)) return absl::ToUnixMillis(time);
-  Fail(fmt::format("{} must be a time such as 2026-11-24T10:00:00Z", name));
-  return std::nullopt;
+  return text ? ReadTimeMs(name, *text) : std::nullopt;
 }
 
 bool Parameters::Boolean(const std::string& name, bool otherwise) {

@@ -59,6 +59,7 @@ RestService::RestService(const RestSources& sources, GateOptions gate)
   AddLinkRoutes(router_, sources_);
   AddFindingRoutes(router_, sources_);
   AddControlRoutes(router_, sources_);
+  AddReplayRoutes(router_, sources_);
 }
 
 uint64_t RestService::Version() const {

@@ -164,6 +164,25 @@ TEST_F(RestServiceTest, FindingsByWhatIsAsked) {
   EXPECT_EQ(StatusOf("/v1/findings/stream?job="), 400);
 }
 
+TEST_F(RestServiceTest, AListOfFindingsMayBeBrief) {
+  PublishedFinding published{
+      .finding = {}, .partition = 0, .offset = 9, .timestamp_ms = 1'700'000'000'000};
+  published.finding.id = "ffffffffffffffffffffffffffffffff";
+  published.finding.job = JobId("large");
+  for (uint32_t rank = 0; rank < 1'000; ++rank)
+    published.finding.victims.push_back({.rank = RankId{rank}, .lost_ns = rank});
+  job_.findings().Add(published);
+  const Json full = Get("/v1/findings?job=large")["findings"][0];
+  EXPECT_THAT(full["victims"], SizeIs(1'000));
+  const Json brief = Get("/v1/findings?job=large&view=brief")["findings"][0];
+  EXPECT_EQ(brief["victims_total"], 1'000);
+  ASSERT_THAT(brief["victims"], SizeIs(10));
+  EXPECT_EQ(brief["victims"][0]["rank"], 999) << "those that lost the most";
+  EXPECT_EQ(brief["victims"][9]["rank"], 990);
+  EXPECT_EQ(Get("/v1/findings?job=night%2F7&view=brief")["findings"][0]["victims_total"], 0);
+  EXPECT_EQ(StatusOf("/v1/findings?view=long"), 400);
+}
+
 TEST_F(RestServiceTest, AnswersAreCachedUntilSomethingChanges) {
   const auto first = Ask(kFinding);
   EXPECT_FALSE(cached_);
@@ -190,6 +209,17 @@ TEST_F(RestServiceTest, HealthAndReadiness) {
   const Json health = Get("/healthz");
   EXPECT_EQ(health["healthy"], false);
   EXPECT_THAT(health["reasons"], SizeIs(1));
+}
+
+TEST_F(RestServiceTest, AJobThatMayBeRestoredIsNotDeniedYet) {
+  job_.node.stages["diagnose"].tasks_restoring = 1;
+  const auto answer = Ask("/v1/jobs/evening");
+  EXPECT_EQ(answer->response.status, 503);
+  ASSERT_THAT(answer->response.headers, SizeIs(1));
+  EXPECT_EQ(answer->response.headers[0], std::pair(std::string("Retry-After"), std::string("2")));
+  EXPECT_EQ(StatusOf(kJob), 200) << "this one is here";
+  job_.node.stages["diagnose"].tasks_restoring = 0;
+  EXPECT_EQ(StatusOf("/v1/jobs/evening"), 404);
 }
 
 TEST_F(RestServiceTest, TheDashboardLoadsNothingFromElsewhere) {

@@ -283,16 +283,23 @@ class Session {
   net::awaitable<CachedPtr> AskOwner(const PreparedRequest& prepared) {
     const std::string& job = prepared.match.arguments.at("job");
     std::string silent;
+    std::string restoring;
     for (const KnownNode& node : state_.OthersLikeliestFirst(job)) {
       const auto known =
           co_await AskPeer(state_.peers, node.url, "/v1/jobs/" + EncodeComponent(job));
       if (!known) silent = node.name;
+      if (known && known->status == 503) restoring = node.name;
       if (!known || known->status != 200) continue;
       state_.KeepOwner(job, node.name);
       auto answer = co_await AskPeer(state_.peers, node.url, prepared.request.target);
       if (answer) co_return Finish(*std::move(answer));
       silent = node.name;
     }
+    if (!restoring.empty())
+      co_return Finish(Problem(
+          ProblemType::kUnavailable,
+          fmt::format("the node {} is not ready and may have the job: ask again", restoring),
+          prepared.request.target));
     if (silent.empty()) co_return nullptr;
     co_return Finish(
         Problem(ProblemType::kBadGateway,
@@ -339,6 +346,7 @@ class Session {
     const FindingIndex& index = *state_.service.sources().findings;
     Parameters parameters(prepared.request, prepared.match.arguments);
     const FindingQuery query = ReadStreamQuery(parameters);
+    const FindingView view = ReadFindingView(parameters);
     uint64_t seen = index.version();
     FindingPosition position = index.position();
     std::vector<FindingPtr> changed;
@@ -353,7 +361,7 @@ class Session {
         text += "event: finding\n";
         // Only what is behind all of them says that they have been seen.
         if (finding == changed.back()) text += fmt::format("id: {}\n", PositionText(position));
-        text += fmt::format("data: {}\n\n", ShownFinding(*finding));
+        text += fmt::format("data: {}\n\n", ShownFinding(*finding, view));
       }
       error_code error;
       ExpiresAfter(state_.limits.write_time);

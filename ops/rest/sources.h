@@ -11,6 +11,7 @@
 #include "ops/findings/finding_index.h"
 #include "ops/rest/node_directory.h"
 #include "ops/rest/node_state.h"
+#include "ops/rest/replays.h"
 #include "schemas/control.h"
 #include "stream_ops/diagnose/job_board.h"
 
@@ -20,6 +21,7 @@ struct RestSources {
   const JobBoard* board = nullptr;
   const FindingIndex* findings = nullptr;
   AuditLog* audit = nullptr;
+  Replays* replays = nullptr;
   std::function<absl::Status(const Control&)> request_capture;  // to the job's producers
   std::function<std::string()> metrics;                         // Prometheus' text format
   std::function<std::vector<KnownNode>()> others;  // that may be asked; none where it is not set

@@ -32,7 +32,11 @@ class Node:
     def __init__(self, build, folder):
         self.recording = folder / "recording"
         self.lab = str(build / "tests/evaluation/lab/eroica-lab")
-        options = ["rest.listen=127.0.0.1:0", "rest.requests_per_second=0", "rest.connections_max=12000"]
+        options = [
+            "rest.listen=127.0.0.1:0",
+            "rest.requests_per_second=0",
+            "rest.connections_max=12000",
+        ]
         command = [str(build / "ops/cli/eroica"), "node", "--recording", str(self.recording)]
         for option in options:
             command += ["--set", option]
@@ -51,7 +55,9 @@ class Node:
         return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
 
     def cpu_seconds(self):
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        fields = (
+            pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        )
         return (int(fields[11]) + int(fields[12])) / 100
 
     def get(self, target):
@@ -79,7 +85,9 @@ def idle_connections(node):
     for one in sockets:
         one.recv(4096)
     after = node.resident_mib()
-    print(f"{IDLE} idle connections: {after - before:.0f} MiB, {(after - before) * 1024 / IDLE:.1f} KiB each; beside them {answer_times(node)}")
+    print(
+        f"{IDLE} idle connections: {after - before:.0f} MiB, {(after - before) * 1024 / IDLE:.1f} KiB each; beside them {answer_times(node)}"
+    )
     for one in sockets:
         one.close()
 
@@ -115,11 +123,20 @@ def streams(node):
 def requests(node, words, seconds=8):
     finding = json.loads(node.get("/v1/findings?limit=1"))["findings"][0]["id"]
     before = node.cpu_seconds()
-    command = ["wrk", "-t1", "-c32", f"-d{seconds}", "--latency", f"{node.url}/v1/findings/{finding}"]
+    command = [
+        "wrk",
+        "-t1",
+        "-c32",
+        f"-d{seconds}",
+        "--latency",
+        f"{node.url}/v1/findings/{finding}",
+    ]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1))
     p99 = re.search(r"99%\s+(\S+)", text).group(1)
-    print(f"a cached finding, {words}: {rate:.0f} requests/s, p99 {p99}, the node took {(node.cpu_seconds() - before) / seconds:.2f} of a core")
+    print(
+        f"a cached finding, {words}: {rate:.0f} requests/s, p99 {p99}, the node took {(node.cpu_seconds() - before) / seconds:.2f} of a core"
+    )
 
 
 def requests_beside_jobs(node):

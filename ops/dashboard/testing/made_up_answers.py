@@ -102,9 +102,17 @@ def _findings(node, asked):
     )
     return 200, {
         "as_of": _as_of(node),
-        "findings": chosen[: asked.get("limit", 100)],
+        "findings": [
+            _brief(one) if asked.get("view") == "brief" else one
+            for one in chosen[: asked.get("limit", 100)]
+        ],
         "next_cursor": None,
     }
+
+
+def _brief(finding):
+    worst = sorted(finding["victims"], key=lambda victim: -victim["lost_ns"])
+    return finding | {"victims": worst[:10]}
 
 
 def _is_asked_for(finding, asked):

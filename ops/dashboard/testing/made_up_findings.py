@@ -53,6 +53,7 @@ def make(job, kind, subkind, severity, title, **fields):
         "annotation": {"acknowledged": None, "muted": None},
     }
     finding.update(fields)
+    finding["victims_total"] = len(finding["victims"])
     return finding
 
 

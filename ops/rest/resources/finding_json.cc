@@ -24,7 +24,9 @@ Json AnnotationJson(const Annotation& annotation) {
 
 }  // namespace
 
-std::string ShownFinding(const FindingEntry& entry) {
+std::string ShownFinding(const FindingEntry& entry, FindingView view) {
+  const bool brief = view == FindingView::kBrief && !entry.brief_json.empty();
+  const std::string& json = brief ? entry.brief_json : entry.json;
   const std::string annotation =
       AnnotationJson(entry.annotation).dump(-1, ' ', false, Json::error_handler_t::replace);
   const std::string times =
@@ -32,9 +34,9 @@ std::string ShownFinding(const FindingEntry& entry) {
           ? ""
           : fmt::format(R"("first_seen":"{}","last_seen":"{}",)", TimeOfMs(entry.first_seen_ms),
                         TimeOfMs(entry.last_seen_ms));
-  // entry.json is an object: its last byte closes it.
-  return fmt::format(R"({},{}"annotation":{}}})",
-                     std::string_view(entry.json).substr(0, entry.json.size() - 1), times,
+  // The JSON is an object: its last byte closes it.
+  return fmt::format(R"({},{}"victims_total":{},"annotation":{}}})",
+                     std::string_view(json).substr(0, json.size() - 1), times, entry.victims,
                      PrintableJson(annotation));
 }
 

@@ -28,6 +28,10 @@ FindingQuery ReadStreamQuery(Parameters& parameters) {
   return query;
 }
 
+FindingView ReadFindingView(Parameters& parameters) {
+  return static_cast<FindingView>(parameters.Choice("view", {"full", "brief"}).value_or(0));
+}
+
 FindingQuery ReadFindingQuery(Parameters& parameters) {
   FindingQuery query = ReadStreamQuery(parameters);
   constexpr StateFilter kStates[] = {StateFilter::kOpen, StateFilter::kOpened,

@@ -3,12 +3,15 @@
 
 #include "ops/findings/finding_index.h"
 #include "ops/rest/parameters.h"
+#include "ops/rest/resources/finding_json.h"
 
 namespace eroica {
 
-// All parameters of /v1/findings but limit and cursor. now_ms is left to the caller.
+// All parameters of /v1/findings but view, limit and cursor. now_ms is left to the caller.
 FindingQuery ReadFindingQuery(Parameters& parameters);
 // Of the stream: job and severity.
 FindingQuery ReadStreamQuery(Parameters& parameters);
+// How the findings are shown; of both.
+FindingView ReadFindingView(Parameters& parameters);
 
 }  // namespace eroica

@@ -17,6 +17,7 @@ HttpResponse ListFindings(const RestSources& sources, const HttpRequest& request
                           Parameters& parameters) {
   FindingQuery query = ReadFindingQuery(parameters);
   query.now_ms = sources.wall_clock_ms();
+  const FindingView view = ReadFindingView(parameters);
   const Page page = ReadPage(parameters);
   if (auto refused = parameters.Refuse()) return *refused;
   const std::vector<FindingPtr> findings = sources.findings->Select(query);
@@ -24,7 +25,7 @@ HttpResponse ListFindings(const RestSources& sources, const HttpRequest& request
   for (const FindingPtr& finding : findings) keys.push_back(finding->id);
   std::string items;
   const PageOfItems taken = TakePage(keys, page, [&](size_t place) {
-    items += (items.empty() ? "" : ",") + ShownFinding(*findings[place]);
+    items += (items.empty() ? "" : ",") + ShownFinding(*findings[place], view);
     return Json(nullptr);
   });
   HttpResponse response = JsonResponse(
@@ -57,6 +58,7 @@ HttpResponse ShowFinding(const RestSources& sources, const HttpRequest& request,
 HttpResponse CheckStream(const HttpRequest& request, const PathArguments& arguments) {
   Parameters parameters(request, arguments);
   ReadStreamQuery(parameters);
+  ReadFindingView(parameters);
   if (!ParsePosition(request.last_event_id))
     parameters.Fail("Last-Event-ID is none of ours: send the id of the last event as it was");
   return parameters.Refuse().value_or(HttpResponse());

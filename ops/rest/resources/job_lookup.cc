@@ -45,6 +45,10 @@ absl::StatusOr<std::shared_ptr<const BoardJob>> FindBoardJob(const RestSources& 
                                                              const std::string& job) {
   std::shared_ptr<const BoardJob> found = sources.board->Find(JobId(job));
   if (found != nullptr) return found;
+  if (const uint64_t restoring = sources.node().tasks_restoring(); restoring > 0)
+    return absl::UnavailableError(fmt::format(
+        "this node is restoring {} tasks, of which one may have the job: ask again in a moment",
+        restoring));
   std::vector<std::string> known;
   for (const auto& one : sources.board->Jobs()) known.push_back(one->job.value);
   const std::string nearest = NearestName(job, known);

@@ -18,7 +18,7 @@ namespace eroica {
 std::string WindowName(const WindowSummary& window);
 std::string WindowName(WindowKind kind, int64_t index);
 
-// kNotFound.
+// kNotFound; kUnavailable: a task that may have it is being restored.
 absl::StatusOr<std::shared_ptr<const BoardJob>> FindBoardJob(const RestSources& sources,
                                                              const std::string& job);
 // name: "latest", or that of a window; kNotFound, kInvalidArgument. The latest is the newest one of

@@ -16,6 +16,7 @@ void AddCommunicatorRoutes(Router& router, const RestSources& sources);  // comm
 void AddLinkRoutes(Router& router, const RestSources& sources);          // links
 void AddFindingRoutes(Router& router, const RestSources& sources);       // findings
 void AddControlRoutes(Router& router, const RestSources& sources);       // control actions, audit
+void AddReplayRoutes(Router& router, const RestSources& sources);        // replays
 void AddStatusRoutes(Router& router, const RestSources& sources);        // health, status, openapi
 
 void AddDashboardRoutes(Router& router);  // its files

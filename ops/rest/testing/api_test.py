@@ -16,14 +16,24 @@ STARTS_WITHIN_S = 60
 
 
 def make_token(eroica, folder):
-    made = subprocess.run([eroica, "token", "--name", "test", "--scope", "read,control"], capture_output=True, text=True, check=True)
+    made = subprocess.run(
+        [eroica, "token", "--name", "test", "--scope", "read,control"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     (folder / "tokens").write_text(made.stdout)
     return re.search(r"eroica_[0-9a-f]{64}", made.stderr).group()
 
 
 def start_node(eroica, folder, more=()):
     """The node and the address that it says it listens on. more: further options."""
-    options = ["rest.listen=127.0.0.1:0", "rest.token_file=%s" % (folder / "tokens"), "rest.requests_per_second=0", *more]
+    options = [
+        "rest.listen=127.0.0.1:0",
+        "rest.token_file=%s" % (folder / "tokens"),
+        "rest.requests_per_second=0",
+        *more,
+    ]
     command = [eroica, "node", "--recording", str(folder / "recording")]
     for option in options:
         command += ["--set", option]
@@ -41,7 +51,9 @@ def start_node(eroica, folder, more=()):
 def wait_for_a_finding(url, token):
     deadline = time.monotonic() + STARTS_WITHIN_S
     while time.monotonic() < deadline:
-        request = urllib.request.Request(url + "/v1/findings", headers={"Authorization": "Bearer " + token})
+        request = urllib.request.Request(
+            url + "/v1/findings", headers={"Authorization": "Bearer " + token}
+        )
         with urllib.request.urlopen(request) as answer:
             if b'"findings":[{' in answer.read():
                 return
@@ -50,8 +62,22 @@ def wait_for_a_finding(url, token):
 
 
 def ask(schemathesis, url, token, seconds):
-    command = [schemathesis, "--config-file", str(HERE / "schemathesis.toml"), "run", url + "/openapi.json", "--no-color"]
-    command += ["-H", "Authorization: Bearer " + token, "--max-time", seconds, "--phases", "examples,coverage,fuzzing"]
+    command = [
+        schemathesis,
+        "--config-file",
+        str(HERE / "schemathesis.toml"),
+        "run",
+        url + "/openapi.json",
+        "--no-color",
+    ]
+    command += [
+        "-H",
+        "Authorization: Bearer " + token,
+        "--max-time",
+        seconds,
+        "--phases",
+        "examples,coverage,fuzzing",
+    ]
     # It takes the token away and expects 401, but /healthz and the like need none.
     command += ["--exclude-checks", "ignored_auth"]
     return subprocess.run(command).returncode
@@ -60,7 +86,11 @@ def ask(schemathesis, url, token, seconds):
 def main(schemathesis, eroica, lab, seconds="30"):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        subprocess.run([lab, "simulate", str(SCENARIO), "-o", str(folder / "recording")], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [lab, "simulate", str(SCENARIO), "-o", str(folder / "recording")],
+            check=True,
+            stderr=subprocess.DEVNULL,
+        )
         token = make_token(eroica, folder)
         node, url = start_node(eroica, folder)
         try:

@@ -20,7 +20,9 @@ import urllib.request
 
 from api_test import make_token, start_node
 
-SCENARIO = pathlib.Path(__file__).resolve().parents[3] / "tests/scenarios/dev/gpu_slow_gross_dp_8r.toml"
+SCENARIO = (
+    pathlib.Path(__file__).resolve().parents[3] / "tests/scenarios/dev/gpu_slow_gross_dp_8r.toml"
+)
 CONNECTIONS_MAX = 300
 IDLE = 2 * CONNECTIONS_MAX
 ENDS_WITHIN_S = 120
@@ -86,8 +88,16 @@ def simulate(lab, recording, job):
 
 def findings_of(eroica, recording, state):
     """The identities of what an undisturbed node finds."""
-    subprocess.run([eroica, "node", "--recording", str(recording), "--state", str(state), "--drain"], check=True, stderr=subprocess.DEVNULL)
-    listed = subprocess.run([eroica, "findings", "--recording", str(recording), "--json"], capture_output=True, text=True)
+    subprocess.run(
+        [eroica, "node", "--recording", str(recording), "--state", str(state), "--drain"],
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
+    listed = subprocess.run(
+        [eroica, "findings", "--recording", str(recording), "--json"],
+        capture_output=True,
+        text=True,
+    )
     return sorted(json.loads(line)["id"] for line in listed.stdout.splitlines())
 
 
@@ -108,7 +118,9 @@ def check_metrics(url, token):
     request = urllib.request.Request(url + "/metrics", headers={"Authorization": "Bearer " + token})
     with urllib.request.urlopen(request, timeout=20) as answer:
         text = answer.read().decode()
-    value = lambda name: float(re.search(r"^%s(?:\{[^}]*\})? ([0-9.e+]+)$" % name, text, re.M).group(1))
+    value = lambda name: float(
+        re.search(r"^%s(?:\{[^}]*\})? ([0-9.e+]+)$" % name, text, re.M).group(1)
+    )
     print(
         "hostile clients: %d evicted, %d refused, %d malformed, %.0f MiB resident"
         % (
@@ -122,7 +134,11 @@ def check_metrics(url, token):
     assert value("eroica_http_requests_malformed_total") > 0
     assert value("eroica_http_connections") <= CONNECTIONS_MAX
     assert value("process_resident_memory_bytes") < RESIDENT_MAX
-    assert value("eroica_stage_records_dropped_total") == 0 if "eroica_stage_records_dropped_total{" in text else True
+    assert (
+        value("eroica_stage_records_dropped_total") == 0
+        if "eroica_stage_records_dropped_total{" in text
+        else True
+    )
 
 
 def main(eroica, lab):

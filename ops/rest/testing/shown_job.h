@@ -10,6 +10,7 @@
 #include "diagnosis/measurements/training_view.h"
 #include "ops/findings/finding_index.h"
 #include "ops/rest/sources.h"
+#include "ops/rest/testing/held_replays.h"
 #include "stream_ops/diagnose/job_board.h"
 #include "stream_ops/log/memory_log.h"
 
@@ -30,7 +31,10 @@ class ShownJob {
                     .ok());
   }
 
-  void AddWindow(int64_t index) {
+  // By a window that is the job's last.
+  void EndJob() { AddWindow(3, true); }
+
+  void AddWindow(int64_t index, bool last_of_job = false) {
     TrainingView job(4);
     job.RunOnAll("forward", 20).Run(2, "slow", 5, "train > step").Finish();
     for (PatternBatch& batch : job.batches()) batch.window.index = index;
@@ -48,6 +52,7 @@ class ShownJob {
     summary.pairs = {{.source = RankId{3}, .destination = RankId{1}, .receive_wait_ns = 7}};
     const CrossRankView view(job.batches(), job.summaries());
     WindowSummary window = SummarizeWindow(view, {}, 1'700'000'000'000 + index);
+    window.last_of_job = last_of_job;
     share_.Publish(JobId(name_), TakeSnapshot(view, std::move(window)), 5);
   }
 
@@ -70,6 +75,7 @@ class ShownJob {
     return {.board = &board_,
             .findings = &findings_,
             .audit = &audit_,
+            .replays = &replays,
             .request_capture =
                 [this](const Control& control) {
                   captures.push_back(control);
@@ -89,6 +95,7 @@ class ShownJob {
                  .stages = {{"diagnose", StageProbe{}}},
                  .findings_read = true};
 
+  HeldReplays replays;
   std::vector<Control> captures;  // that were asked for
 
  private:

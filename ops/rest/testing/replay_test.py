@@ -1,0 +1,88 @@
+"""A running node is asked for a replay over REST: replay_test.py EROICA EROICA_LAB.
+
+The replay finds what the live stages found, another configuration is another replay, the node's own
+findings stay as they are, and the replay is still known after a restart.
+"""
+
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+from api_test import SCENARIO, STARTS_WITHIN_S, make_token, start_node, wait_for_a_finding
+
+
+class Client:
+    def __init__(self, url, token):
+        self.url, self.token = url, token
+
+    def ask(self, target, body=None):
+        headers = {"Authorization": "Bearer " + self.token, "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + target, data=data, headers=headers)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+    def finish(self, replay):
+        deadline = time.monotonic() + STARTS_WITHIN_S
+        while time.monotonic() < deadline:
+            shown = self.ask("/v1/replays/" + replay)["replay"]
+            if shown["state"] not in ("queued", "running"):
+                return shown
+            time.sleep(0.05)
+        raise SystemExit("the replay does not end")
+
+    def findings_of(self, target):
+        listed = self.ask(target)["findings"]
+        return sorted(
+            (one["id"], one["title"], one["state"], one.get("replay_id")) for one in listed
+        )
+
+
+def check_replay(client):
+    live = client.findings_of("/v1/findings")
+    order = client.ask("/v1/replays", {})["replay"]["replay"]
+    shown = client.finish(order)
+    assert shown["state"] == "finished", shown
+    assert shown["records_done"] == shown["records_total"] > 0, shown
+    replayed = client.findings_of("/v1/replays/%s/findings" % order)
+    assert [one[:3] for one in replayed] == [one[:3] for one in live], (replayed, live)
+    assert all(one[3] == order for one in replayed), replayed
+    assert client.findings_of("/v1/findings") == live, "the node's own findings changed"
+    other = client.ask(
+        "/v1/replays", {"job": "no-such-job", "options": {"summarize.fold_below": 0.25}}
+    )
+    assert other["replay"]["replay"] != order
+    assert client.finish(other["replay"]["replay"])["findings"] == 0
+    entries = client.ask("/v1/audit")["entries"]
+    assert [entry["action"] for entry in entries] == ["replay", "replay"], entries
+    return order, len(live)
+
+
+def main(eroica, lab):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        command = [lab, "simulate", str(SCENARIO), "-o", str(folder / "recording")]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        token = make_token(eroica, folder)
+        order = None
+        for life in range(2):
+            node, url = start_node(eroica, folder)
+            try:
+                wait_for_a_finding(url, token)
+                client = Client(url, token)
+                if life == 0:
+                    order, count = check_replay(client)
+                else:
+                    assert client.ask("/v1/replays/" + order)["replay"]["findings"] == count
+            finally:
+                node.send_signal(signal.SIGTERM)
+                assert node.wait(30) == 0, (folder / "log").read_text()[-2000:]
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
