@@ -112,7 +112,7 @@ class Node(unittest.TestCase):
         self.assertEqual(containerfile.stages()["node"].exec_form("ENTRYPOINT"), ["/usr/bin/eroica"])
 
     def test_memory_is_bounded_by_the_program_before_the_kernel_does_it(self):
-        node_mib = self.config["runtime"]["memory_mib"]
+        node_mib = self.config["runtime"]["memory_mib"] + self.config["rest"]["replay_memory_mib"]
         resources = self.node["resources"]
         self.assertEqual(manifests.quantity_mib(resources["limits"]["memory"]), node_mib * 5 // 4)
         self.assertEqual(resources["requests"]["memory"], resources["limits"]["memory"])

@@ -196,7 +196,8 @@ class Service(Extracted):
 
     def test_memory_is_bounded_by_the_program_before_systemd_does_it(self):
         most = int(re.fullmatch(r"(\d+)M", self.value("MemoryMax")).group(1))
-        self.assertEqual(most, self.config["runtime"]["memory_mib"] * 5 // 4)
+        node_mib = self.config["runtime"]["memory_mib"] + self.config["rest"]["replay_memory_mib"]
+        self.assertEqual(most, node_mib * 5 // 4)
 
     def test_state_is_where_it_may_write(self):
         state = "/var/lib/" + self.value("StateDirectory")
