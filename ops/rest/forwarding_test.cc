@@ -30,6 +30,7 @@ class OneNode {
   void Know(const std::string& name, const std::string& url) {
     others_.push_back({.name = name, .url = url});
   }
+  void SetTasksRestoring(uint64_t tasks) { job_.node.stages["diagnose"].tasks_restoring = tasks; }
   std::string url() const { return server_->url(); }
 
   RawClient::Response Get(const std::string& target, const std::string& headers = "") {
@@ -97,6 +98,16 @@ TEST_F(ForwardingTest, ANodeThatDoesNotAnswerIsNamed) {
   const auto unknown = a_.Get("/v1/jobs/none");
   EXPECT_EQ(unknown.status, 502);
   EXPECT_THAT(unknown.body, HasSubstr("gone"));
+}
+
+TEST_F(ForwardingTest, AJobThatAnotherNodeMayBeRestoringIsNotDeniedYet) {
+  b_.SetTasksRestoring(1);
+  const auto unknown = a_.Get("/v1/jobs/evening");
+  EXPECT_EQ(unknown.status, 503);
+  EXPECT_THAT(unknown.body, HasSubstr("the node b is not ready"));
+  EXPECT_EQ(a_.Body("/v1/jobs/night%2F7")["job"]["job"], "night/7") << "this one it has already";
+  b_.SetTasksRestoring(0);
+  EXPECT_EQ(a_.Get("/v1/jobs/evening").status, 404);
 }
 
 TEST(ForwardingTokenTest, NodesAskEachOtherWithTheirOwnTokenAndNotTheCallers) {
