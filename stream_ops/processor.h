@@ -50,6 +50,9 @@ class ProcessorContext {
   virtual void DeadLetter(DropReason reason) = 0;
   // An output was not sent, because what arrived has made it break the rules of its type; counted.
   virtual void DropOutput(DropReason reason) = 0;
+  // Events that arrived and go into no window, each once; counted. For contexts that count nothing
+  // there is nothing to do.
+  virtual void CountUnused(DropReason reason, uint64_t events);
   // The task's own part of the store; keys need no task prefix. Reads see what was committed, not
   // this cycle's changes.
   virtual const StateStore& store() const = 0;
@@ -58,6 +61,7 @@ class ProcessorContext {
 };
 
 inline void ProcessorContext::ForwardEvent(EventRecord) { EROICA_CHECK(false); }
+inline void ProcessorContext::CountUnused(DropReason, uint64_t) {}
 
 // The payload of an output. Nothing where it can be none: then it is dropped, whatever arrived, and
 // the stage goes on. The bytes live until the encoder's next call.

@@ -150,6 +150,7 @@ absl::Status NodeRest::Start(Node node) {
 
 std::string NodeRest::Metrics(const Node& node, const NodeState& state) const {
   return NodeMetrics({.node = state,
+                      .now_ms = NowMs(),
                       .times_unhealthy = node.health->times_unhealthy(),
                       .findings_malformed = follower_->malformed(),
                       .board = board_.get(),

@@ -183,7 +183,7 @@ export function captureDialog(job) {
         "div",
         {class: "field-row"},
         number("First step", "first", "empty: from the next on"),
-        number("Last step", "last", "empty: as configured"),
+        number("Last step", "last", "empty: 32 steps"),
       ),
     ],
     verb: "Capture",

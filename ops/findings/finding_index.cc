@@ -234,11 +234,12 @@ size_t FindingIndex::size() const {
   return by_id_.size();
 }
 
-FindingCounts FindingIndex::CountOf(const std::set<std::string>& jobs) const {
+FindingCounts FindingIndex::CountOf(const std::set<std::string>& jobs, int64_t now_ms) const {
   const std::lock_guard lock(mutex_);
   FindingCounts counts = counts_;
   for (const auto& [id, entry] : by_id_) {
-    if (!IsResolved(*entry) && entry->replay_id.empty() && jobs.contains(entry->job))
+    if (!IsResolved(*entry) && entry->replay_id.empty() && jobs.contains(entry->job) &&
+        !entry->annotation.IsMuted(now_ms))
       ++counts.open[{entry->kind, entry->severity}];
   }
   return counts;

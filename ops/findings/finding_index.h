@@ -118,8 +118,8 @@ class FindingIndex {
   int64_t newest_ms() const;         // event time of the newest finding; 0: none
   size_t size() const;
   uint64_t evicted() const;
-  // Open are counted the findings of these jobs alone.
-  FindingCounts CountOf(const std::set<std::string>& jobs) const;
+  // Open are counted the findings of these jobs alone, without those that are muted at now_ms.
+  FindingCounts CountOf(const std::set<std::string>& jobs, int64_t now_ms) const;
 
  private:
   void Place(std::shared_ptr<FindingEntry> entry);

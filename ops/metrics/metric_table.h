@@ -30,6 +30,7 @@ enum class Metric : uint8_t {
   kStageEmitted,
   kStageEmittedBytes,
   kStageDropped,
+  kStageEventsUnused,
   kStageCommits,
   kStageRetries,
   kStageRestarts,

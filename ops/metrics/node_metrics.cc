@@ -97,6 +97,11 @@ void AddStages(const NodeState& node, Exposition& out) {
     add_dropped(probe.dead_letters, "dead_letter");
     add_dropped(probe.outputs_dropped, "output");
   }
+  for (const auto& [stage, probe] : node.stages) {
+    for (const auto& [reason, events] : probe.events_unused)
+      out.Add(Metric::kStageEventsUnused, Number(events),
+              {{"stage", stage}, {"reason", std::string(ToString(reason))}});
+  }
   add(Metric::kStageCommits, &StageProbe::commits);
   add(Metric::kStageRetries, &StageProbe::retries);
   add(Metric::kStageRestarts, &StageProbe::restarts);
@@ -155,7 +160,7 @@ void AddFindings(const MetricSources& sources, Exposition& out) {
   for (const auto& job : sources.board->Jobs()) {
     if (!job->newest.last_of_job) running.insert(job->job.value);
   }
-  const FindingCounts counts = sources.findings->CountOf(running);
+  const FindingCounts counts = sources.findings->CountOf(running, sources.now_ms);
   // Every series is there from the beginning, so that a rate over the first finding is one.
   for (int kind = 0; kind < kFindingKindCount; ++kind) {
     for (int severity = 0; severity < kSeverityCount; ++severity) {

@@ -16,6 +16,7 @@ namespace eroica {
 
 struct MetricSources {
   NodeState node;
+  int64_t now_ms = 0;  // wall clock
   uint64_t times_unhealthy = 0;
   uint64_t findings_malformed = 0;
   const JobBoard* board = nullptr;

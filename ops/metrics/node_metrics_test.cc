@@ -36,12 +36,15 @@ TEST_F(NodeMetricsTest, ShowsWhatTheNodeCounted) {
   StageProbe& diagnose = job_.node.stages["diagnose"];
   diagnose.records_received = 12;
   diagnose.consumer.lag_records = 34;
+  diagnose.events_unused[DropReason::kLate] = 78;
   diagnose.producer.queued_bytes = 56;
   diagnose.dead_letters[DropReason::kWrongIdentifier] = 3;
   const std::string text = Metrics();
   EXPECT_THAT(text, HasSubstr("eroica_stage_records_received_total{stage=\"diagnose\"} 12\n"));
   EXPECT_THAT(text, HasSubstr("eroica_stage_records_dropped_total{stage=\"diagnose\","
                               "what=\"dead_letter\",reason=\"wrong_identifier\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("eroica_stage_events_unused_total{stage=\"diagnose\","
+                              "reason=\"late\"} 78\n"));
   EXPECT_THAT(text, HasSubstr("eroica_stage_lag_records{stage=\"diagnose\"} 34\n"));
   EXPECT_THAT(text, HasSubstr("eroica_kafka_queued_bytes{stage=\"diagnose\","
                               "client=\"producer\"} 56\n"));
@@ -64,6 +67,7 @@ TEST_F(NodeMetricsTest, AFindingOfAJobThatIsOverWakesNobody) {
 TEST_F(NodeMetricsTest, EveryMetricIsDeclaredShownAndNamedByPrometheusRules) {
   job_.node.stages["diagnose"].dead_letters[DropReason::kWrongIdentifier] = 3;
   job_.node.stages["diagnose"].consumer.lag_records = 0;
+  job_.node.stages["diagnose"].events_unused[DropReason::kLate] = 1;
   const std::string text = Metrics();
   std::set<std::string> names;
   for (int i = 0; i < kMetricCount; ++i) {

@@ -42,12 +42,16 @@ TEST_F(ControlTest, AJobIsAskedForMore) {
   EXPECT_EQ(job().captures[0].last_step, 131);
   EXPECT_EQ(job().captures[0].requester, "oncall");
   EXPECT_EQ(job().captures[0].expires_at_ns, (1'700'000'001'000 + 3'600'000) * int64_t{1'000'000});
+  Post(kCapture, R"({"level":2})");
+  EXPECT_EQ(job().captures[1].first_step, 24) << "the first that no window has shown";
+  EXPECT_EQ(job().captures[1].last_step, 55);
+  EXPECT_EQ(StatusOfPost("/v1/jobs/unknown/capture", R"({"level":2})"), 422);
   Post(kCapture, R"({"off":true})");
-  EXPECT_EQ(job().captures[1].capture_level, CaptureLevel::kOff);
+  EXPECT_EQ(job().captures[2].capture_level, CaptureLevel::kOff);
   const Json entries = Audit()["entries"];
-  ASSERT_THAT(entries, SizeIs(2));
-  EXPECT_EQ(entries[1]["audit_id"], accepted["audit_id"]);
-  EXPECT_EQ(entries[1]["detail"], "level 2 in steps 100 to 131");
+  ASSERT_THAT(entries, SizeIs(3));
+  EXPECT_EQ(entries[2]["audit_id"], accepted["audit_id"]);
+  EXPECT_EQ(entries[2]["detail"], "level 2 in steps 100 to 131");
   EXPECT_EQ(entries[0]["detail"], "off");
   EXPECT_EQ(entries[0]["target"], "night/7");
   const Json page = Audit("?limit=1");
@@ -58,7 +62,7 @@ TEST_F(ControlTest, AJobIsAskedForMore) {
 TEST_F(ControlTest, WrongBodiesDoNothing) {
   for (const std::string body :
        {"", "[]", "{", "{\"level\":3,\"first_step\":1,\"last_step\":2}",
-        "{\"level\":1,\"first_step\":2}", "{\"level\":\"1\",\"first_step\":1,\"last_step\":2}",
+"{\"level\":\"1\",\"first_step\":1,\"last_step\":2}",
         "{\"level\":1,\"first_step\":-1,\"last_step\":2}",
         "{\"level\":1,\"first_step\":1,\"last_step\":18446744073709551615}",
         "{\"level\":1.5,\"first_step\":1,\"last_step\":2}",

@@ -472,10 +472,12 @@ std::vector<TopicPartition> KafkaConsumer::Assignment() const {
 ClientMeasures KafkaConsumer::Measure() const {
   KafkaStatistics known = statistics();
   for (const auto& [partition, position] : positions_) {
-    const auto end = known.stable_ends.find(partition);
-    if (end == known.stable_ends.end()) continue;
+    const auto bounds = known.bounds.find(partition);
+    if (bounds == known.bounds.end()) continue;
+    // Until the first record the position may be before all that retention has left.
+    const int64_t next = std::max(bounds->second.first, position);
     int64_t& lag = known.client.lag_records.emplace(known.client.lag_records.value_or(0));
-    lag += std::max<int64_t>(0, end->second - std::max<int64_t>(0, position));
+    lag += std::max<int64_t>(0, bounds->second.stable_end - next);
   }
   return known.client;
 }

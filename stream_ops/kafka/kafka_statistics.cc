@@ -35,7 +35,10 @@ void AddPartition(const std::string& topic, const Json& partition, KafkaStatisti
   const int64_t number = partition.value("partition", kUnknown);
   const int64_t stable_end = partition.value("ls_offset", kUnknown);
   if (number < 0 || stable_end < 0) return;  // librdkafka's own, or nothing fetched of it
-  statistics->stable_ends[{topic, static_cast<int32_t>(number)}] = stable_end;
+  const int64_t taken = partition.value("next_offset", kUnknown) -
+                        static_cast<int64_t>(CountOf(partition, "fetchq_cnt"));
+  const int64_t first = std::max({int64_t{0}, partition.value("lo_offset", kUnknown), taken});
+  statistics->bounds[{topic, static_cast<int32_t>(number)}] = {first, stable_end};
 }
 
 }  // namespace

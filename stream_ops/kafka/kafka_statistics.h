@@ -13,9 +13,14 @@ namespace eroica {
 
 struct KafkaStatistics {
   ClientMeasures client;  // without its lag
-  // The last stable offset of each partition, as of the latest fetch; the partitions of which
-  // nothing has been fetched yet are left out.
-  std::map<TopicPartition, int64_t> stable_ends;
+  // Of each partition, as of the latest fetch: the first offset that is there and not handed out
+  // yet, and the last stable one. Partitions of which nothing has been fetched yet are left out.
+  struct Bounds {
+    int64_t first = 0;
+    int64_t stable_end = 0;
+    friend bool operator==(const Bounds&, const Bounds&) = default;
+  };
+  std::map<TopicPartition, Bounds> bounds;
 };
 
 // Nothing where it is no such JSON.

@@ -18,8 +18,11 @@ constexpr std::string_view kStatistics = R"({
   },
   "topics": {
     "eroica.events": {"topic": "eroica.events", "partitions": {
-      "0": {"partition": 0, "fetchq_size": 100, "hi_offset": 20, "ls_offset": 18},
+      "0": {"partition": 0, "fetchq_size": 100, "lo_offset": 5, "hi_offset": 20,
+            "ls_offset": 18},
       "1": {"partition": 1, "fetchq_size": 50, "hi_offset": -1001, "ls_offset": -1001},
+      "2": {"partition": 2, "fetchq_cnt": 2, "lo_offset": -1001, "next_offset": 9,
+            "ls_offset": 9},
       "-1": {"partition": -1, "fetchq_size": 0, "ls_offset": 3}
     }}
   }
@@ -41,7 +44,9 @@ TEST(KafkaStatistics, BrokersAreAddedUpAndTheSlowestCounts) {
 TEST(KafkaStatistics, APartitionOfWhichNothingWasFetchedHasNoEnd) {
   const std::optional<KafkaStatistics> statistics = ParseKafkaStatistics(kStatistics);
   ASSERT_TRUE(statistics.has_value());
-  EXPECT_THAT(statistics->stable_ends, ElementsAre(Pair(TopicPartition{"eroica.events", 0}, 18)));
+  EXPECT_THAT(statistics->bounds,
+              ElementsAre(Pair(TopicPartition{"eroica.events", 0}, KafkaStatistics::Bounds{5, 18}),
+                          Pair(TopicPartition{"eroica.events", 2}, KafkaStatistics::Bounds{7, 9})));
 }
 
 TEST(KafkaStatistics, WhatIsNoStatisticsIsNone) {

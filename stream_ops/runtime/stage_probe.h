@@ -29,6 +29,8 @@ struct StageProbe {
   uint64_t dead_letters_cut = 0;  // were larger than the log takes
   // Never emitted: they broke the rules of their type, or the log refused them for good.
   std::map<DropReason, uint64_t> outputs_dropped;
+  // Events that go into no window. Those that are read again after a restart count again.
+  std::map<DropReason, uint64_t> events_unused;
   uint64_t changelog_records = 0;
   uint64_t changelog_bytes = 0;
   uint64_t changelog_records_read = 0;  // to restore tasks that came from other nodes
@@ -57,6 +59,7 @@ struct StageProbe {
     dead_letters_replayed += other.dead_letters_replayed;
     dead_letters_cut += other.dead_letters_cut;
     for (const auto& [reason, count] : other.outputs_dropped) outputs_dropped[reason] += count;
+    for (const auto& [reason, count] : other.events_unused) events_unused[reason] += count;
     changelog_records += other.changelog_records;
     changelog_bytes += other.changelog_bytes;
     changelog_records_read += other.changelog_records_read;

@@ -101,6 +101,9 @@ class StreamTask : private ProcessorContext {
   void ForwardEvent(EventRecord event) override;
   void DeadLetter(DropReason reason) override;
   void DropOutput(DropReason reason) override { CountDropped(reason, 1); }
+  void CountUnused(DropReason reason, uint64_t events) override {
+    probe_->events_unused[reason] += events;
+  }
   const StateStore& store() const override { return store_; }
   StateChanges& changes() override { return changes_; }
 

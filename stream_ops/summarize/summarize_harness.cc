@@ -125,6 +125,7 @@ void SummarizeHarness::Commit() {
 }
 
 void SummarizeHarness::Restart() {
+  unused_.clear();
   processor_ = std::make_unique<SummarizeProcessor>(options_);
   ASSERT_TRUE(processor_->Init(*this).ok());
   for (auto i = static_cast<size_t>(restart_offset_); i < log_.size(); ++i) Deliver(log_[i]);
@@ -183,6 +184,13 @@ void SummarizeHarness::ExpectBooksClosed() const {
   EXPECT_EQ(probe.events_received, probe.events_used + probe.events_late + probe.events_outside +
                                        probe.events_duplicate + probe.events_replayed +
                                        processor_->events_held());
+  const std::map<DropReason, uint64_t> unused = {{DropReason::kLate, probe.events_late},
+                                                 {DropReason::kOutsideWindow, probe.events_outside},
+                                                 {DropReason::kDuplicate, probe.events_duplicate}};
+  for (const auto& [reason, events] : unused) {
+    const auto heard = unused_.find(reason);
+    EXPECT_EQ(heard == unused_.end() ? 0 : heard->second, events) << ToString(reason);
+  }
 }
 
 const FunctionPattern* FindPattern(const PatternBatch& batch, std::string_view name) {

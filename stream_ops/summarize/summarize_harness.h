@@ -1,6 +1,7 @@
 // For tests: event batches of small jobs, and a processor with its store and outputs around it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,6 +75,7 @@ class SummarizeHarness : public ProcessorContext {
                const JobId& job) override;
   void DeadLetter(DropReason reason) override { dead_letters_.push_back(reason); }
   void DropOutput(DropReason reason) override { outputs_dropped_.push_back(reason); }
+  void CountUnused(DropReason reason, uint64_t events) override { unused_[reason] += events; }
   const StateStore& store() const override { return store_; }
   StateChanges& changes() override { return changes_; }
 
@@ -90,6 +92,7 @@ class SummarizeHarness : public ProcessorContext {
   std::vector<Forwarded> forwarded_;
   std::vector<DropReason> dead_letters_;
   std::vector<DropReason> outputs_dropped_;
+  std::map<DropReason, uint64_t> unused_;  // of this processor's life
 };
 
 const FunctionPattern* FindPattern(const PatternBatch& batch, std::string_view name);

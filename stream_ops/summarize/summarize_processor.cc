@@ -76,6 +76,24 @@ absl::Status SummarizeProcessor::Init(ProcessorContext& context) {
 }
 
 absl::Status SummarizeProcessor::Process(const ConsumerRecord& record) {
+  absl::Status status = ProcessRecord(record);
+  CountUnused();
+  return status;
+}
+
+void SummarizeProcessor::CountUnused() {
+  const SummarizeProbe& now = shared_.probe;
+  const auto count = [&](DropReason reason, uint64_t SummarizeProbe::*events) {
+    if (const uint64_t more = now.*events - counted_.*events; more > 0)
+      context_->CountUnused(reason, more);
+  };
+  count(DropReason::kLate, &SummarizeProbe::events_late);
+  count(DropReason::kOutsideWindow, &SummarizeProbe::events_outside);
+  count(DropReason::kDuplicate, &SummarizeProbe::events_duplicate);
+  counted_ = now;
+}
+
+absl::Status SummarizeProcessor::ProcessRecord(const ConsumerRecord& record) {
   const PayloadType type = TypeOf(record.payload());
   if (type != PayloadType::kEventBatch && type != PayloadType::kUnknown) {
     offset_ = record.offset;
@@ -212,10 +230,17 @@ absl::Status SummarizeProcessor::ForgetJobs() {
 }
 
 absl::Status SummarizeProcessor::Punctuate(PunctuationType type) {
-  if (type == PunctuationType::kMinute) {
-    ages_.Tick();
-    return ForgetJobs();
-  }
+  absl::Status status = type == PunctuationType::kMinute ? AgeJobs() : CloseIdle(type);
+  CountUnused();
+  return status;
+}
+
+absl::Status SummarizeProcessor::AgeJobs() {
+  ages_.Tick();
+  return ForgetJobs();
+}
+
+absl::Status SummarizeProcessor::CloseIdle(PunctuationType type) {
   const bool end = type == PunctuationType::kEndOfInput;
   for (auto& [id, job] : jobs_) {
     bool all_closed = true;

@@ -62,6 +62,10 @@ class SummarizeProcessor final : public Processor {
   // says.
   static constexpr uint64_t kMostBytesAtOnce = uint64_t{64} << 20;
 
+  absl::Status ProcessRecord(const ConsumerRecord& record);
+  absl::Status CloseIdle(PunctuationType type);
+  absl::Status AgeJobs();
+  void CountUnused();
   DropReason Refuse(const EventBatch& batch, const ConsumerRecord& record);
   RankWindows& RankOf(Job& job, RankId rank);
   void StoreNewCommunicators(const JobId& id, const Job& job, const std::vector<uint32_t>& numbers);
@@ -90,7 +94,8 @@ class SummarizeProcessor final : public Processor {
   std::vector<uint32_t> communicator_numbers_;
   std::map<JobId, Job> jobs_;
   JobAges ages_;
-  int64_t offset_ = -1;  // of the last record
+  int64_t offset_ = -1;     // of the last record
+  SummarizeProbe counted_;  // of which the context has heard
 };
 
 }  // namespace eroica

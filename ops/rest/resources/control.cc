@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ops/rest/body.h"
 #include "ops/rest/problem.h"
 #include "ops/rest/resources/answer.h"
@@ -61,9 +63,18 @@ void AddAnnotation(Router& router, const RestSources& sources, const std::string
               });
 }
 
-// What the body asks of the job's producers; its errors are in the body.
+// The first step of the job that no window has shown yet; nothing where this node does not know.
+std::optional<int64_t> NextStepOf(const RestSources& sources, const std::string& job) {
+  const std::shared_ptr<const BoardJob> shown = sources.board->Find(JobId(job));
+  if (shown == nullptr || shown->newest.last_step < 0) return std::nullopt;
+  return shown->newest.last_step + 1;
+}
+
+// What the body asks of the job's producers; its errors are in the body. Without a first step it
+// begins with the next one, without a last one it is kStepsOtherwise long.
 Control ReadCapture(Body& body, const RestSources& sources, const HttpRequest& request,
                     const std::string& job) {
+  constexpr int64_t kStepsOtherwise = 32;
   constexpr int64_t kStepMax = (int64_t{1} << 53) - 1;  // what JSON's numbers hold for sure
   constexpr int64_t kWeekMinutes = 7 * 24 * 60;
   constexpr int64_t kHourMinutes = 60;
@@ -80,11 +91,10 @@ Control ReadCapture(Body& body, const RestSources& sources, const HttpRequest& r
   const std::optional<int64_t> first = body.Integer("first_step", 0, kStepMax);
   const std::optional<int64_t> last = body.Integer("last_step", 0, kStepMax);
   body.Require(level.has_value(), "level (or off)");
-  body.Require(first.has_value(), "first_step");
-  body.Require(last.has_value(), "last_step");
   control.capture_level = static_cast<CaptureLevel>(level.value_or(0));
-  control.first_step = first.value_or(0);
-  control.last_step = last.value_or(0);
+  control.first_step = first.value_or(NextStepOf(sources, job).value_or(-1));
+  control.last_step = last.value_or(
+      std::min(kStepMax, std::max<int64_t>(0, control.first_step) + kStepsOtherwise) - 1);
   return control;
 }
 
@@ -96,6 +106,9 @@ HttpResponse Capture(const RestSources& sources, const HttpRequest& request,
   const Control control = ReadCapture(body, sources, request, job);
   if (auto refused = parameters.Refuse()) return *refused;
   if (auto refused = body.Refuse()) return *refused;
+  if (control.first_step < 0)
+    return Problem(ProblemType::kUnprocessable,
+                   "give first_step: this node does not know how far the job is", request.target);
   if (control.last_step < control.first_step)
     return Problem(ProblemType::kUnprocessable, "last_step lies before first_step", request.target);
   const std::string asked =
