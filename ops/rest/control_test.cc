@@ -43,8 +43,8 @@ TEST_F(ControlTest, AJobIsAskedForMore) {
   EXPECT_EQ(job().captures[0].requester, "oncall");
   EXPECT_EQ(job().captures[0].expires_at_ns, (1'700'000'001'000 + 3'600'000) * int64_t{1'000'000});
   Post(kCapture, R"({"level":2})");
-  EXPECT_EQ(job().captures[1].first_step, 24) << "the first that no window has shown";
-  EXPECT_EQ(job().captures[1].last_step, 55);
+  EXPECT_EQ(job().captures[1].first_step, 8) << "the first that no window has shown";
+  EXPECT_EQ(job().captures[1].last_step, 39);
   EXPECT_EQ(StatusOfPost("/v1/jobs/unknown/capture", R"({"level":2})"), 422);
   Post(kCapture, R"({"off":true})");
   EXPECT_EQ(job().captures[2].capture_level, CaptureLevel::kOff);
