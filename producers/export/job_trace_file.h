@@ -2,7 +2,8 @@
 // track a thread or stream, findings as intervals on a track of their own. Times are those of each
 // rank's own clock. Where it holds one rank alone, the importer reads it back
 // (producers/import/trace_import.h), but for the number of the process, which is the rank's. What
-// else the format does not carry: chrome_trace_writer.h.
+// else the format does not carry: chrome_trace_writer.h. Collectives on threads of the host are
+// called gloo:NAME, by which importers know them.
 //
 // One thread. Memory: some 20 KiB a rank, and what one batch becomes.
 #pragma once

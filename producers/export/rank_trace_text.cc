@@ -36,6 +36,12 @@ const char* CategoryOf(const FunctionDef& function, LaneKind lane) {
   return "cpu_op";
 }
 
+// As importers know a collective that runs on a thread of the host.
+std::string HostCollectiveName(const FunctionDef& function, std::string name_json) {
+  const bool is_known = function.name.starts_with("gloo:") || function.name.starts_with("mpi:");
+  return is_known ? name_json : name_json.insert(1, "gloo:");
+}
+
 }  // namespace
 
 void RankTraceText::Begin(const ProducerIdentity& identity, int64_t base_ns) {
@@ -166,7 +172,10 @@ void RankTraceText::AddInterval(const EventBatch& batch, size_t index) {
   const LaneKind lane = batch.lanes[columns.lane[index]].kind;
   const Place& place = places_[place_of_lane_[columns.lane[index]]];
   const Collective* collective = collective_of_[index];
-  BeginEvent(CategoryOf(function, lane), rows_[columns.function[index]].name, place,
+  const std::string& name = rows_[columns.function[index]].name;
+  const bool on_host = processes_ == TraceProcesses::kRank && lane != LaneKind::kDeviceStream &&
+                       function.function_class == FunctionClass::kCollective;
+  BeginEvent(CategoryOf(function, lane), on_host ? HostCollectiveName(function, name) : name, place,
              columns.start_ns[index], columns.duration_ns[index]);
   text_ += ",\"args\":{";
   if (lane == LaneKind::kDeviceStream) {
