@@ -10,6 +10,7 @@ namespace eroica {
 
 void AddCaptureCommand(CLI::App& app, int* exit_code);
 void AddCheckCommand(CLI::App& app, int* exit_code);
+void AddConfigCommand(CLI::App& app, int* exit_code);
 void AddDeadLetterCommand(CLI::App& app, int* exit_code);
 void AddDiagnoseCommand(CLI::App& app, int* exit_code);
 void AddFindingsCommand(CLI::App& app, int* exit_code);

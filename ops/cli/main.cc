@@ -60,8 +60,9 @@ int main(int argc, char** argv) {
   eroica::AddFindingsCommand(app, &exit_code);
   eroica::AddRecordCommand(app, &exit_code);
   eroica::AddReplayCommand(app, &exit_code);
-  eroica::AddTokenCommand(app, &exit_code);
   eroica::AddTopicsCommand(app, &exit_code);
   eroica::AddDeadLetterCommand(app, &exit_code);
+  eroica::AddConfigCommand(app, &exit_code);
+  eroica::AddTokenCommand(app, &exit_code);
   return eroica::RunCommandLine(app, argc, argv, exit_code);
 }
