@@ -15,6 +15,7 @@ void AddDeadLetterCommand(CLI::App& app, int* exit_code);
 void AddDiagnoseCommand(CLI::App& app, int* exit_code);
 void AddFindingsCommand(CLI::App& app, int* exit_code);
 void AddImportCommand(CLI::App& app, int* exit_code);
+void AddJobsCommand(CLI::App& app, int* exit_code);
 void AddNodeCommand(CLI::App& app, int* exit_code);
 void AddRecordCommand(CLI::App& app, int* exit_code);
 void AddReplayCommand(CLI::App& app, int* exit_code);

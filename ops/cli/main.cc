@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
   eroica::AddDiagnoseCommand(app, &exit_code);
   eroica::AddImportCommand(app, &exit_code);
   eroica::AddNodeCommand(app, &exit_code);
+  eroica::AddJobsCommand(app, &exit_code);
   eroica::AddFindingsCommand(app, &exit_code);
   eroica::AddRecordCommand(app, &exit_code);
   eroica::AddReplayCommand(app, &exit_code);
