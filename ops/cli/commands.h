@@ -23,6 +23,7 @@ void AddReplayCommand(CLI::App& app, int* exit_code);
 // job: the words of the command line behind `--`, which are the job's own.
 void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code);
 void AddTokenCommand(CLI::App& app, int* exit_code);
+void AddTopCommand(CLI::App& app, int* exit_code);
 void AddTopicsCommand(CLI::App& app, int* exit_code);
 
 }  // namespace eroica

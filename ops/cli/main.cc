@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
   eroica::AddNodeCommand(app, &exit_code);
   eroica::AddJobsCommand(app, &exit_code);
   eroica::AddFindingsCommand(app, &exit_code);
+  eroica::AddTopCommand(app, &exit_code);
   eroica::AddExportCommand(app, &exit_code);
   eroica::AddRecordCommand(app, &exit_code);
   eroica::AddReplayCommand(app, &exit_code);
