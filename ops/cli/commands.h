@@ -10,6 +10,7 @@ namespace eroica {
 
 void AddCaptureCommand(CLI::App& app, int* exit_code);
 void AddCheckCommand(CLI::App& app, int* exit_code);
+void AddCompletionCommand(CLI::App& app, int* exit_code);
 void AddConfigCommand(CLI::App& app, int* exit_code);
 void AddDeadLetterCommand(CLI::App& app, int* exit_code);
 void AddDiagnoseCommand(CLI::App& app, int* exit_code);
@@ -17,6 +18,7 @@ void AddExportCommand(CLI::App& app, int* exit_code);
 void AddFindingsCommand(CLI::App& app, int* exit_code);
 void AddImportCommand(CLI::App& app, int* exit_code);
 void AddJobsCommand(CLI::App& app, int* exit_code);
+void AddManualCommand(CLI::App& app, int* exit_code);
 void AddNodeCommand(CLI::App& app, int* exit_code);
 void AddRecordCommand(CLI::App& app, int* exit_code);
 void AddReplayCommand(CLI::App& app, int* exit_code);
