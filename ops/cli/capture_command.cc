@@ -5,13 +5,16 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "ops/cli/commands.h"
 #include "ops/cli/config_flags.h"
 #include "ops/cli/exit_code.h"
 #include "ops/cli/flag_values.h"
 #include "ops/cli/open_log.h"
+#include "ops/cli/time_text.h"
 #include "producers/core/control_topic.h"
+#include "schemas/printable_text.h"
 
 namespace eroica {
 namespace {
@@ -23,6 +26,7 @@ struct CaptureFlags {
   int level = 2;
   bool off = false;
   int64_t expires_minutes = 60;
+  bool json = false;
 };
 
 // "100..131", both included.
@@ -42,6 +46,21 @@ absl::Status ParseSteps(const std::string& text, Control* control) {
   return absl::OkStatus();
 }
 
+// What was asked for, as it stands on the control topic.
+std::string RequestJson(const Control& control) {
+  const bool off = control.capture_level == CaptureLevel::kOff;
+  using nlohmann::ordered_json;
+  const ordered_json json{
+      {"job", control.job.value},
+      {"off", off},
+      {"first_step", off ? ordered_json(nullptr) : ordered_json(control.first_step)},
+      {"last_step", off ? ordered_json(nullptr) : ordered_json(control.last_step)},
+      {"level",
+       off ? ordered_json(nullptr) : ordered_json(static_cast<int>(control.capture_level))},
+      {"expires_at", TimeText(control.expires_at_ns / 1'000'000)}};
+  return PrintableJson(json.dump(-1, ' ', false, ordered_json::error_handler_t::replace)) + "\n";
+}
+
 absl::Status Request(const CaptureFlags& flags) {
   const absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return config.status();
@@ -57,7 +76,9 @@ absl::Status Request(const CaptureFlags& flags) {
   }
   const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(*config, LogAccess::kWrite);
   if (!log.ok()) return log.status();
-  return WriteControl(**log, config->node.topic_prefix, control);
+  const absl::Status written = WriteControl(**log, config->node.topic_prefix, control);
+  if (written.ok() && flags.json) std::cout << RequestJson(control);
+  return written;
 }
 
 }  // namespace
@@ -86,6 +107,7 @@ void AddCaptureCommand(CLI::App& app, int* exit_code) {
                    "Minutes until a request that nobody has heard is void")
       ->check(WholeNumber(1, 7 * 24 * 60))
       ->capture_default_str();
+  command->add_flag("--json", flags->json, "What was asked for, as one JSON object");
   command->footer(
       "Examples:\n"
       "  eroica capture --recording night/ --job night --steps 1000..1031\n"

@@ -10,16 +10,22 @@ namespace eroica {
 
 void AddCaptureCommand(CLI::App& app, int* exit_code);
 void AddCheckCommand(CLI::App& app, int* exit_code);
+void AddCompletionCommand(CLI::App& app, int* exit_code);
+void AddConfigCommand(CLI::App& app, int* exit_code);
 void AddDeadLetterCommand(CLI::App& app, int* exit_code);
 void AddDiagnoseCommand(CLI::App& app, int* exit_code);
+void AddExportCommand(CLI::App& app, int* exit_code);
 void AddFindingsCommand(CLI::App& app, int* exit_code);
 void AddImportCommand(CLI::App& app, int* exit_code);
+void AddJobsCommand(CLI::App& app, int* exit_code);
+void AddManualCommand(CLI::App& app, int* exit_code);
 void AddNodeCommand(CLI::App& app, int* exit_code);
 void AddRecordCommand(CLI::App& app, int* exit_code);
 void AddReplayCommand(CLI::App& app, int* exit_code);
 // job: the words of the command line behind `--`, which are the job's own.
 void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code);
 void AddTokenCommand(CLI::App& app, int* exit_code);
+void AddTopCommand(CLI::App& app, int* exit_code);
 void AddTopicsCommand(CLI::App& app, int* exit_code);
 
 }  // namespace eroica

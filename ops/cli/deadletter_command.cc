@@ -199,6 +199,11 @@ void AddList(CLI::App& parent, int* exit_code) {
   list->add_flag("--summary", flags->summary, "Only how many there are of each reason");
   CLI::Option* json = list->add_flag("--json", flags->json, "One JSON object a line");
   list->add_flag("--payload", flags->payload, "And what the records hold, as base64")->needs(json);
+  list->footer(
+      "Examples:\n"
+      "  eroica deadletter list --bootstrap localhost:9092 --since 1h\n"
+      "  eroica deadletter list --recording recording/ --json --payload | jq .reason\n\n"
+      "Exit codes: 0 listed, 2 error.");
   list->callback([flags, exit_code] { *exit_code = Run(*flags, LogAccess::kRead, &List); });
 }
 
@@ -212,6 +217,11 @@ void AddReplay(CLI::App& parent, int* exit_code) {
                    "Also those that were sent back before, and those that came back");
   replay->add_flag("--dry-run", flags->dry_run, "Say what would be sent, and send nothing");
   replay->add_flag("--json", flags->json, "One JSON object");
+  replay->footer(
+      "Examples:\n"
+      "  eroica deadletter replay --bootstrap localhost:9092 --reason ahead_of_clock --dry-run\n"
+      "  eroica deadletter replay --bootstrap localhost:9092 --job night\n\n"
+      "Exit codes: 0 sent back, 2 error.");
   replay->callback([flags, exit_code] {
     *exit_code = Run(*flags, flags->dry_run ? LogAccess::kRead : LogAccess::kWrite, &Replay);
   });

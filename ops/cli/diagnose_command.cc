@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -56,7 +57,9 @@ absl::StatusOr<StageProbe> RunTopology(Log& log) {
   return run.probe();
 }
 
-absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces) {
+// imported: told of before the stages begin.
+absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces,
+                                   const std::function<void(const ImportReport&)>& imported) {
   MemoryLog log;
   if (absl::Status status = CreateMissingTopics(log.admin(), kDefaultTopicPrefix, TopicLayout());
       !status.ok())
@@ -65,6 +68,7 @@ absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces) {
   absl::StatusOr<ImportReport> report = ImportIntoLog(traces, log, LogBatchSinkOptions());
   if (!report.ok()) return report.status();
   diagnosis.report = *std::move(report);
+  imported(diagnosis.report);
   const absl::StatusOr<StageProbe> probe = RunTopology(log);
   if (!probe.ok()) return probe.status();
   diagnosis.probe = *probe;
@@ -82,15 +86,18 @@ absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces) {
   return diagnosis;
 }
 
-std::string AsJson(const Diagnosis& diagnosis) {
-  std::string json =
-      fmt::format("{{\"import\":{},\"findings\":[", ImportReportJson(diagnosis.report));
-  for (size_t i = 0; i < diagnosis.findings.size(); ++i)
-    json += (i == 0 ? "" : ",") + ToJson(diagnosis.findings[i]);
-  return json + fmt::format("],\"cannot_tell\":{},\"left_open\":{}}}\n", diagnosis.undecided(),
-                            PrintableJson(nlohmann::json(diagnosis.gaps.sentences)
-                                              .dump(-1, ' ', false,
-                                                    nlohmann::json::error_handler_t::replace)));
+// A line what was imported, one a finding, one what is left open: each is an object.
+std::string ImportedJsonLine(const ImportReport& report) {
+  return fmt::format("{{\"import\":{}}}\n", ImportReportJson(report));
+}
+
+std::string FoundJsonLines(const Diagnosis& diagnosis) {
+  std::string lines;
+  for (const Finding& finding : diagnosis.findings) lines += ToJson(finding) + "\n";
+  return lines + fmt::format("{{\"cannot_tell\":{},\"left_open\":{}}}\n", diagnosis.undecided(),
+                             PrintableJson(nlohmann::json(diagnosis.gaps.sentences)
+                                               .dump(-1, ' ', false,
+                                                     nlohmann::json::error_handler_t::replace)));
 }
 
 std::string GapsText(const CaptureGaps& gaps) {
@@ -131,20 +138,24 @@ void AddDiagnoseCommand(CLI::App& app, int* exit_code) {
   CLI::App* command =
       app.add_subcommand("diagnose", "Find the culprit in the traces of one job; needs no Kafka");
   flags->traces.AddTo(*command);
-  command->add_flag("--json", flags->json, "One JSON object: what was imported, and the findings");
+  command->add_flag("--json", flags->json,
+                    "JSON, an object a line: what was imported, each finding, what is left open");
   command->footer(
       "Examples:\n"
       "  eroica diagnose traces/\n"
-      "  eroica diagnose rank*.json.gz --json | jq '.findings[].title'\n\n"
+      "  eroica diagnose rank*.json.gz --json | jq -r 'select(.id) | .title'\n\n"
       "Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell (ranks, steps or "
       "step marks are missing).");
   command->callback([flags, exit_code] {
-    const absl::StatusOr<Diagnosis> diagnosis = Diagnose(flags->traces);
+    const absl::StatusOr<Diagnosis> diagnosis =
+        Diagnose(flags->traces, [flags](const ImportReport& report) {
+          if (flags->json) std::cout << ImportedJsonLine(report) << std::flush;
+        });
     if (!diagnosis.ok()) {
       *exit_code = ExitWithError(diagnosis.status());
       return;
     }
-    std::cout << (flags->json ? AsJson(*diagnosis) : AsText(*diagnosis));
+    std::cout << (flags->json ? FoundJsonLines(*diagnosis) : AsText(*diagnosis));
     *exit_code = ExitCodeOf(*diagnosis);
   });
 }

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "ops/cli/known_jobs.h"
 #include "ops/cli/stored_findings.h"
@@ -72,6 +73,27 @@ absl::StatusOr<std::string> DrainOutcome(const StateStore& store, const NodeConf
   });
   return fmt::format("{} finding{}, {} open. See {}: `{}`", count, count == 1 ? "" : "s", open,
                      count == 1 ? "it" : "them", FindingsCommand(config));
+}
+
+absl::StatusOr<std::string> DrainOutcomeJson(const StateStore& store,
+                                             const std::map<std::string, StageProbe>& probes) {
+  const absl::StatusOr<StoredFindings> stored = ReadStoredFindings(store, "");
+  if (!stored.ok()) return stored.status();
+  const absl::StatusOr<KnownJobs> known = JobsOfStore(store);
+  if (!known.ok()) return known.status();
+  const auto open = std::ranges::count_if(stored->findings, [](const Finding& finding) {
+    return finding.state != FindingState::kResolved;
+  });
+  nlohmann::ordered_json stages;
+  for (const auto& [stage, probe] : probes)
+    stages[stage] = {{"received", probe.records_received},
+                     {"processed", probe.records_processed},
+                     {"emitted", probe.records_emitted}};
+  const nlohmann::ordered_json json{{"jobs", known->jobs.size()},
+                                    {"findings", stored->findings.size()},
+                                    {"findings_open", open},
+                                    {"stages", stages}};
+  return json.dump() + "\n";
 }
 
 }  // namespace eroica

@@ -47,5 +47,8 @@ class FindingLog {
 
 // What a recording that was read to its end came to, and what to type next: one line.
 absl::StatusOr<std::string> DrainOutcome(const StateStore& store, const NodeConfig& config);
+// The same for programs, with what each stage counted: one JSON object, with a line end.
+absl::StatusOr<std::string> DrainOutcomeJson(const StateStore& store,
+                                             const std::map<std::string, StageProbe>& probes);
 
 }  // namespace eroica

@@ -168,11 +168,6 @@ std::string_view ColorOf(Severity severity) {
   return "";
 }
 
-std::string Colored(std::string_view text, Severity severity, bool color) {
-  constexpr std::string_view kPlain = "\x1b[0m";
-  return color ? fmt::format("{}{}{}", ColorOf(severity), text, kPlain) : std::string(text);
-}
-
 std::string Caveats(const Finding& finding) {
   std::string text;
   for (const std::string& caveat : finding.caveats)
@@ -181,6 +176,11 @@ std::string Caveats(const Finding& finding) {
 }
 
 }  // namespace
+
+std::string Colored(std::string_view text, Severity severity, bool color) {
+  constexpr std::string_view kPlain = "\x1b[0m";
+  return color ? fmt::format("{}{}{}", ColorOf(severity), text, kPlain) : std::string(text);
+}
 
 std::string MeasureText(double value, std::string_view unit) {
   if (unit == "ns") return DurationText(value);

@@ -21,6 +21,8 @@ struct FindingTextOptions {
 std::string FindingText(const Finding& finding, const FindingTextOptions& options = {});
 // A number of a finding's evidence, in its unit: "82.2 ms".
 std::string MeasureText(double value, std::string_view unit);
+// The text in the colour of the severity, where it is to be coloured.
+std::string Colored(std::string_view text, Severity severity, bool color);
 // One line of severity, the id's begin, state, job and title.
 std::string FindingLine(const Finding& finding, bool color = false);
 // The same behind when it was last seen, where that is known.

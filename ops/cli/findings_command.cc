@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -19,6 +17,7 @@
 #include "ops/cli/known_jobs.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/state_folder.h"
+#include "ops/cli/state_reading.h"
 #include "ops/cli/stop_signal.h"
 #include "ops/cli/stored_findings.h"
 #include "ops/cli/terminal.h"
@@ -26,7 +25,6 @@
 #include "ops/findings/finding_reader.h"
 #include "schemas/finding_json.h"
 #include "schemas/printable_text.h"
-#include "state_store/rocksdb_store.h"
 
 namespace eroica {
 namespace {
@@ -110,22 +108,6 @@ int PrintLatest(std::vector<Finding> findings, const NodeConfig& config, const F
 void ReportMalformed(uint64_t malformed) {
   if (malformed > 0)
     std::cerr << fmt::format("eroica: skipped {} records that are no finding\n", malformed);
-}
-
-absl::StatusOr<std::unique_ptr<const RocksDbStore>> OpenState(const std::string& folder) {
-  constexpr Table kTables[] = {Table::kFindings, Table::kJobs, Table::kProgress};
-  return RocksDbStore::OpenReadOnly({.folder = folder, .memory_bytes = size_t{16} << 20}, kTables);
-}
-
-// Of the nodes that work on the log.
-absl::StatusOr<KnownJobs> JobsBehind(Log& log, const NodeConfig& config) {
-  constexpr std::chrono::seconds kTime{10};
-  if (!config.kafka.bootstrap.empty()) return JobsOfChangelog(log, config.node.topic_prefix, kTime);
-  const std::string folder = StateFolder(config);
-  if (!std::filesystem::exists(folder)) return KnownJobs();
-  const absl::StatusOr<std::unique_ptr<const RocksDbStore>> store = OpenState(folder);
-  if (!store.ok()) return store.status();
-  return JobsOfStore(**store);
 }
 
 absl::StatusOr<int> List(Log& log, FindingReader& reader, const NodeConfig& config,

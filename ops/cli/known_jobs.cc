@@ -25,8 +25,11 @@ KnownJob ParseJob(std::string_view value) {
   return {.last_window = newest->index,
           .of_steps = newest->kind == WindowKind::kSteps,
           .end_ns = newest->end_ns,
+          .watermark_ms = newest->timestamp_ms,
           .world_size = newest->world_size,
-          .ranks_seen = newest->ranks_seen};
+          .ranks_seen = newest->ranks_seen,
+          .step_ns = newest->median_step_ns,
+          .ended = newest->last_of_job};
 }
 
 // A row of a stage; value: nothing where it was deleted.

@@ -18,8 +18,11 @@ struct KnownJob {
   int64_t last_window = -1;  // that was diagnosed; -1: none yet
   bool of_steps = true;      // its windows are of steps, else of time
   int64_t end_ns = 0;        // of the window, by the clock of a rank
+  int64_t watermark_ms = 0;  // latest event time of its records
   uint32_t world_size = 0;
   uint32_t ranks_seen = 0;
+  double step_ns = 0;  // median over the ranks; 0: no steps
+  bool ended = false;
   bool diagnosed() const { return last_window >= 0; }
 };
 

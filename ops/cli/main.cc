@@ -22,9 +22,13 @@ constexpr const char* kFooter = R"(Examples:
   eroica topics create --bootstrap localhost:9092    make the topics
   eroica node --bootstrap localhost:9092             run all stages over Kafka
   eroica findings --bootstrap localhost:9092 --follow
+  eroica jobs --bootstrap localhost:9092             the jobs that nodes know, and what is open about them
+  eroica top --job night                             a job, live, as a node on this machine sees it
+  eroica export --recording recording/ --finding 1a2b -o trace.json.gz   a finding's window for Perfetto
   eroica record --bootstrap localhost:9092 --job night -o incident/   keep what led to them
   eroica replay --recording incident/                what the stages make of it, once more
   eroica deadletter list --bootstrap localhost:9092  the records that could not be used, and why
+  eroica config check node.toml                      whether a configuration file is right
 
 Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell. `eroica help COMMAND` explains more;
 docs/CLI.md says what all commands have in common.)";
@@ -57,11 +61,17 @@ int main(int argc, char** argv) {
   eroica::AddDiagnoseCommand(app, &exit_code);
   eroica::AddImportCommand(app, &exit_code);
   eroica::AddNodeCommand(app, &exit_code);
+  eroica::AddJobsCommand(app, &exit_code);
   eroica::AddFindingsCommand(app, &exit_code);
+  eroica::AddTopCommand(app, &exit_code);
+  eroica::AddExportCommand(app, &exit_code);
   eroica::AddRecordCommand(app, &exit_code);
   eroica::AddReplayCommand(app, &exit_code);
-  eroica::AddTokenCommand(app, &exit_code);
   eroica::AddTopicsCommand(app, &exit_code);
   eroica::AddDeadLetterCommand(app, &exit_code);
+  eroica::AddConfigCommand(app, &exit_code);
+  eroica::AddTokenCommand(app, &exit_code);
+  eroica::AddCompletionCommand(app, &exit_code);
+  eroica::AddManualCommand(app, &exit_code);
   return eroica::RunCommandLine(app, argc, argv, exit_code);
 }

@@ -18,6 +18,7 @@
 #include "ops/cli/logging.h"
 #include "ops/cli/node_rest.h"
 #include "ops/cli/open_log.h"
+#include "ops/cli/option_text.h"
 #include "ops/cli/stages.h"
 #include "ops/cli/state_folder.h"
 #include "ops/cli/stop_signal.h"
@@ -44,6 +45,7 @@ struct NodeFlags {
   std::string state;
   bool drain = false;
   bool print_config = false;
+  bool json = false;
   bool print_reference = false;
   bool print_metrics_reference = false;
 };
@@ -121,7 +123,7 @@ absl::Status RunThreads(Log& log, RocksDbStore& store, const NodeConfig& config)
 }
 
 // To the end of what is there, every window closed.
-absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config) {
+absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config, bool json) {
   FindingLog finding_log(steady_clock::now());
   const Topology topology =
       EroicaTopology(config, RunLength::kBounded, nullptr, nullptr, finding_log.Listener());
@@ -144,6 +146,12 @@ absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config) {
     finding_log.Progress(probes(), steady_clock::now());
   }
   PrintLastWords(probes(), &health);
+  if (json) {
+    const absl::StatusOr<std::string> line = DrainOutcomeJson(store, probes());
+    if (!line.ok()) return line.status();
+    std::cout << *line;
+    return absl::OkStatus();
+  }
   const absl::StatusOr<std::string> outcome = DrainOutcome(store, config);
   if (!outcome.ok()) return outcome.status();
   if (!IsQuiet()) std::cerr << "node: " << Printable(*outcome) << "\n";
@@ -157,7 +165,7 @@ absl::Status RequireRecording(const NodeConfig& config) {
                                        : OpenLog(config, LogAccess::kRead).status();
 }
 
-absl::Status RunNode(const NodeConfig& config, bool drain) {
+absl::Status RunNode(const NodeConfig& config, bool drain, bool json) {
   SetLogLevel(config.node.log_level);
   CatchStopSignals();
   if (config.runtime.processing_guarantee == "exactly_once" &&
@@ -183,7 +191,7 @@ absl::Status RunNode(const NodeConfig& config, bool drain) {
        .durability =
            config.state.survive_power_loss ? Durability::kPowerLoss : Durability::kProcessDeath});
   if (!store.ok()) return store.status();
-  return drain ? Drain(**log, **store, config) : RunThreads(**log, **store, config);
+  return drain ? Drain(**log, **store, config, json) : RunThreads(**log, **store, config);
 }
 
 int Run(const NodeFlags& flags) {
@@ -195,15 +203,19 @@ int Run(const NodeFlags& flags) {
     std::cout << MetricReference();
     return kExitNothingFound;
   }
+  if (flags.json && !flags.drain && !flags.print_config)
+    return ExitWithError(absl::InvalidArgumentError(
+        "--json goes with --drain or --print-config: a node that follows its log says what it "
+        "finds on its topics, and `eroica findings --follow --json` prints that"));
   absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return ExitWithError(config.status());
   if (!flags.roles.empty()) config->node.roles = flags.roles;
   if (!flags.state.empty()) config->state.folder = flags.state;
   if (flags.print_config) {
-    std::cout << ConfigToToml(*config);
+    std::cout << (flags.json ? ConfigToJson(*config) + "\n" : ConfigToToml(*config));
     return kExitNothingFound;
   }
-  const absl::Status status = RunNode(*config, flags.drain);
+  const absl::Status status = RunNode(*config, flags.drain, flags.json);
   return status.ok() ? kExitNothingFound : ExitWithError(status);
 }
 
@@ -229,6 +241,8 @@ void AddNodeCommand(CLI::App& app, int* exit_code) {
       ->excludes("--role");
   command->add_flag("--print-config", flags->print_config,
                     "Print the configuration as it is used, with every option explained, and stop");
+  command->add_flag("--json", flags->json,
+                    "With --drain: what it came to; with --print-config: by key; one JSON object");
   command
       ->add_flag("--print-config-reference", flags->print_reference,
                  "Print docs/reference/config.md and stop")

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "ops/cli/exit_code.h"
@@ -31,6 +32,23 @@ TEST(NodeProgram, PrintsTheConfigurationThatHolds) {
   EXPECT_THAT(run.out, HasSubstr("idle_timeout_ms = 777"));
   EXPECT_THAT(run.out, HasSubstr("roles = [\"align\"]"));
   EXPECT_THAT(run.out, Not(HasSubstr("hunter2")));
+}
+
+TEST(NodeProgram, WhatADrainCameToAsJson) {
+  const ScratchDirectory folder;
+  const std::string recording = folder.path() + "/recording";
+  std::filesystem::copy("tests/golden/live/compute", recording,
+                        std::filesystem::copy_options::recursive);
+  const ProgramRun run = RunProgram({"node", "--recording", recording, "--drain", "--json", "--set",
+                                     "summarize.out_of_orderness_ms=1000"});
+  EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
+  const nlohmann::json json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json.at("jobs"), 1);
+  EXPECT_EQ(json.at("findings_open"), 1);
+  EXPECT_GT(json.at("stages").at("summarize").at("received"), 0);
+  const ProgramRun follows = RunProgram({"node", "--recording", recording, "--json"});
+  EXPECT_EQ(follows.exit_code, kExitError);
+  EXPECT_THAT(follows.err, HasSubstr("--json goes with --drain or --print-config"));
 }
 
 TEST(NodeProgram, ReferenceIsThePageInTheRepository) {

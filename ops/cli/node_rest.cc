@@ -68,12 +68,16 @@ absl::StatusOr<ListenAddress> AddressOf(const NodeConfig& config) {
 
 }  // namespace
 
+absl::Status CheckRest(const NodeConfig& config) {
+  if (config.rest.listen == kOff) return absl::OkStatus();
+  if (absl::Status status = CheckTls(config); !status.ok()) return status;
+  return AddressOf(config).status();
+}
+
 absl::StatusOr<std::unique_ptr<NodeRest>> NodeRest::Open(const NodeConfig& config, Log& log) {
   std::unique_ptr<NodeRest> rest(new NodeRest(config, log));
+  if (absl::Status status = CheckRest(config); !status.ok()) return status;
   if (config.rest.listen == kOff) return rest;
-  if (absl::Status status = CheckTls(config); !status.ok()) return status;
-  if (absl::StatusOr<ListenAddress> address = AddressOf(config); !address.ok())
-    return address.status();
   const int64_t bytes = SharesOf(config).shown;
   rest->board_ = std::make_shared<JobBoard>(static_cast<uint64_t>(bytes - bytes / kFindingsPart));
   rest->findings_ = std::make_unique<FindingIndex>(static_cast<uint64_t>(bytes / kFindingsPart));

@@ -21,6 +21,9 @@
 
 namespace eroica {
 
+// Whether the options of the section rest go together. kInvalidArgument: what cannot be.
+absl::Status CheckRest(const NodeConfig& config);
+
 class NodeRest {
  public:
   // As the stages and the node's health are now; called from any thread.

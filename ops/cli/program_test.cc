@@ -21,15 +21,6 @@ TEST(Program, HelpHasExamplesAndIsNoError) {
   EXPECT_THAT(run.err, IsEmpty());
 }
 
-TEST(Program, EverySubcommandHasHelpWithExamples) {
-  for (const char* command : {"deadletter", "findings", "import", "topics"}) {
-    const ProgramRun run = RunProgram({command, "--help"});
-    EXPECT_EQ(run.exit_code, kExitNothingFound) << command;
-    EXPECT_THAT(run.out, HasSubstr("Examples:")) << command;
-    EXPECT_THAT(run.out, HasSubstr("Exit codes:")) << command;
-  }
-}
-
 #if defined(EROICA_ALLOCATOR)
 TEST(Program, GivesBackWhatItHasFreedThoughItIsIdle) {
   ASSERT_EQ(setenv("MALLOC_CONF", "stats_print:true", 1), 0);
@@ -122,6 +113,19 @@ TEST(Program, FindingsOfAStateThatIsNotThereIsAnError) {
   const ProgramRun follow = RunProgram({"findings", "--state", folder.path(), "--follow"});
   EXPECT_EQ(follow.exit_code, kExitError);
   EXPECT_THAT(follow.err, HasSubstr("--state"));
+}
+
+TEST(Program, CaptureSaysWhatItAskedFor) {
+  const ScratchDirectory folder;
+  ASSERT_EQ(RunProgram({"topics", "create", "--recording", folder.path()}).exit_code,
+            kExitNothingFound);
+  const ProgramRun run = RunProgram(
+      {"capture", "--recording", folder.path(), "--job", "night", "--steps", "100..131", "--json"});
+  EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
+  EXPECT_THAT(
+      run.out,
+      StartsWith(
+          R"({"job":"night","off":false,"first_step":100,"last_step":131,"level":2,"expires_at":")"));
 }
 
 TEST(Program, ImportRefusesASecondTimeUnlessTold) {

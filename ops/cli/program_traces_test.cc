@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "ops/cli/diagnosed_lines.h"
 #include "ops/cli/exit_code.h"
 #include "ops/cli/program_run.h"
 
@@ -30,7 +31,7 @@ class ProgramTracesTest : public ::testing::Test {
 
 // Without the time of processing, the only thing that may differ.
 json Diagnosed(const std::string& folder) {
-  json findings = json::parse(RunProgram({"diagnose", folder, "--json"}).out).at("findings");
+  json findings = DiagnosedLines(RunProgram({"diagnose", folder, "--json"}).out).at("findings");
   for (json& finding : findings) {
     finding.erase("emitted_at");
     finding.erase("emitted_at_ns");

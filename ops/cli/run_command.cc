@@ -258,9 +258,9 @@ void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code) 
       "  eroica run --job night -o night/ -- python train.py\n"
       "  eroica run --open -- python train.py\n"
       "  eroica run --kafka broker:9092 -- mpirun -np 64 python train.py\n\n"
-      "Standard output is the job's own; what Eroica says goes to standard error. Ends as the job "
-      "ends: with its\n"
-      "exit code, or by its signal. 126, 127: the job could not be started; 2: Eroica could not.");
+      "Standard output is the job's own; what Eroica says goes to standard error. Exit "
+      "codes: the job's own, or its signal; 126 and 127 the job could not be started, 2 Eroica "
+      "could not.");
   command->callback([flags, exit_code, job = std::move(job)] {
     flags->command.insert(flags->command.end(), job.begin(), job.end());
     const bool given = !flags->command.empty() && !flags->command[0].empty();

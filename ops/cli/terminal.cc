@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 
@@ -49,6 +50,25 @@ bool ChooseColor(ColorWhen when, bool is_terminal, std::string_view no_color,
 
 size_t OutputWidth() { return WidthOf(STDOUT_FILENO); }
 size_t ErrorWidth() { return WidthOf(STDERR_FILENO); }
+
+std::optional<ScreenSize> OutputScreen() {
+  const std::string_view term = Variable("TERM");
+  if (::isatty(STDOUT_FILENO) != 1 || term.empty() || term == "dumb") return std::nullopt;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
+    return ScreenSize();
+  return ScreenSize{.columns = size.ws_col, .rows = size.ws_row};
+}
+
+bool WritesUtf8() {
+  std::string locale;
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    locale = Variable(name);
+    if (!locale.empty()) break;
+  }
+  for (char& c : locale) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+}
 
 void SetColor(ColorWhen when) { color_when = when; }
 bool ColorsOutput() { return ColorsOf(STDOUT_FILENO); }

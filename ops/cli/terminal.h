@@ -27,6 +27,17 @@ bool ChooseColor(ColorWhen when, bool is_terminal, std::string_view no_color,
 size_t OutputWidth();
 size_t ErrorWidth();
 
+// How large the terminal is that standard output is; nothing where it is none, or one that cannot
+// be written over (TERM=dumb, or not set).
+struct ScreenSize {
+  size_t columns = 80;
+  size_t rows = 24;
+  friend bool operator==(const ScreenSize&, const ScreenSize&) = default;
+};
+std::optional<ScreenSize> OutputScreen();
+// Whether the locale's characters are UTF-8.
+bool WritesUtf8();
+
 void SetColor(ColorWhen when);
 bool ColorsOutput();
 bool ColorsError();

@@ -3,6 +3,7 @@
 
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace {
 struct TokenFlags {
   std::string name;
   std::vector<std::string> scopes = {"read"};
+  bool json = false;
 };
 
 absl::Status Make(const TokenFlags& flags) {
@@ -26,6 +28,16 @@ absl::Status Make(const TokenFlags& flags) {
     (scope == "read" ? scopes.read : scopes.control) = true;
   const absl::StatusOr<NewToken> made = MakeToken(flags.name, scopes);
   if (!made.ok()) return made.status();
+  if (flags.json) {
+    const nlohmann::ordered_json json{{"name", flags.name},
+                                      {"scopes", flags.scopes},
+                                      {"token", made->token},
+                                      {"line", made->line}};
+    std::cout << PrintableJson(
+                     json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace))
+              << std::endl;
+    return absl::OkStatus();
+  }
   // The line can be redirected into the file, and the token is seen by whoever made it alone.
   std::cerr << fmt::format("token for {}, shown this once: {}\n", Printable(flags.name),
                            made->token);
@@ -47,6 +59,8 @@ void AddTokenCommand(CLI::App& app, int* exit_code) {
       ->delimiter(',')
       ->check(OneOf({"read", "control"}))
       ->capture_default_str();
+  command->add_flag("--json", flags->json,
+                    "Token and line as one JSON object on standard output: a secret");
   command->footer(
       "Examples:\n"
       "  eroica token --name grafana >> tokens                        may read\n"

@@ -86,16 +86,23 @@ void AddTopicsCommand(CLI::App& app, int* exit_code) {
       "  eroica topics create --bootstrap localhost:9092 --set topics.replication=3\n"
       "  eroica topics check --config node.toml\n\n"
       "Exit codes: 0 as planned, 2 something is missing or different, or an error.");
-  const auto add = [&](const char* name, const char* about, LogAccess access, Act act) {
+  const auto add = [&](const char* name, const char* about, const char* example, LogAccess access,
+                       Act act) {
     auto flags = std::make_shared<TopicsFlags>();
     CLI::App* command = topics->add_subcommand(name, about);
     flags->config.AddTo(*command);
     command->add_flag("--json", flags->json, "One JSON object a topic");
+    command->footer(fmt::format(
+        "Examples:\n  {}\n\nExit codes: 0 as planned, 2 something is missing or different, or an "
+        "error.",
+        example));
     command->callback([flags, access, act, exit_code] { *exit_code = Run(*flags, access, act); });
   };
-  add("create", "Create the topics that are missing, check the others", LogAccess::kWrite,
-      &CreateTopic);
-  add("check", "Say what is missing or different, and what to do", LogAccess::kRead, &CheckTopic);
+  add("create", "Create the topics that are missing, check the others",
+      "eroica topics create --bootstrap localhost:9092 --set topics.replication=3",
+      LogAccess::kWrite, &CreateTopic);
+  add("check", "Say what is missing or different, and what to do",
+      "eroica topics check --config node.toml", LogAccess::kRead, &CheckTopic);
 }
 
 }  // namespace eroica

@@ -75,11 +75,24 @@ std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows, si
     if (!text.empty()) text += '\n';
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string blanks(widths[i] - Columns(row[i]), ' ');
+      const bool ends_line = i + 1 == row.size();
       if (i > 0) text += "  ";
-      text += i < left ? row[i] + blanks : blanks + row[i];
+      text += i >= left ? blanks + row[i] : row[i] + (ends_line ? "" : blanks);
     }
   }
   return text;
+}
+
+std::string CutTo(std::string_view text, size_t columns) {
+  constexpr std::string_view kCut = "...";
+  if (Columns(text) <= columns) return std::string(text);
+  const size_t kept = columns > kCut.size() ? columns - kCut.size() : 0;
+  size_t end = 0;
+  for (size_t column = 0; end < text.size(); ++end) {
+    const bool begins_one = (static_cast<unsigned char>(text[end]) & 0xC0) != 0x80;
+    if (begins_one && column++ == kept) break;
+  }
+  return std::string(text.substr(0, end)) + std::string(kCut.substr(0, columns));
 }
 
 }  // namespace eroica

@@ -19,4 +19,7 @@ std::string WrappedLines(std::string_view text, size_t width, size_t indent);
 // between them.
 std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows, size_t left = 1);
 
+// The text where it has room, else its begin and "..."; columns at most. Of printable UTF-8.
+std::string CutTo(std::string_view text, size_t columns);
+
 }  // namespace eroica

@@ -40,5 +40,17 @@ TEST(AlignedColumns, SeveralMayBeLeft) {
   EXPECT_EQ(AlignedColumns({{"a", "b", "c"}, {"aa", "bb", "12"}}, 2), "a   b    c\naa  bb  12");
 }
 
+TEST(AlignedColumns, NoLineEndsInBlanks) {
+  EXPECT_EQ(AlignedColumns({{"a", "bb"}, {"aa", "b"}}, 2), "a   bb\naa  b");
+}
+
+TEST(CutTo, WhatHasNoRoomEndsInDots) {
+  EXPECT_EQ(CutTo("abcdef", 6), "abcdef");
+  EXPECT_EQ(CutTo("abcdefg", 6), "abc...");
+  EXPECT_EQ(CutTo("\u00b5\u00b5\u00b5\u00b5\u00b5", 4), "\u00b5...");
+  EXPECT_EQ(CutTo("abcdef", 2), "..");
+  EXPECT_EQ(CutTo("abcdef", 0), "");
+}
+
 }  // namespace
 }  // namespace eroica

@@ -131,7 +131,7 @@ class Reader {
     const std::string nearest = NearestName(name, known);
     Problem(region,
             nearest.empty()
-                ? fmt::format("unknown key '{}'; `eroica node --print-config` shows all keys", name)
+                ? fmt::format("unknown key '{}'; `eroica config print` shows all keys", name)
                 : fmt::format("unknown key '{}'; did you mean '{}'?", name, nearest));
   }
 
@@ -151,7 +151,7 @@ absl::Status ApplyText(std::string_view text, const TextName& name, NodeConfig* 
     table = toml::parse(text);
   } catch (const toml::parse_error& error) {
     return absl::InvalidArgumentError(
-        fmt::format("{}: no TOML: {}; `eroica node --print-config` shows what a configuration "
+        fmt::format("{}: no TOML: {}; `eroica config print` shows what a configuration "
                     "looks like",
                     Position(name, error.source()), error.description()));
   }

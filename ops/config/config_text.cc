@@ -29,7 +29,7 @@ std::string UnitAndBounds(const Option& option) {
 std::string TableLines(std::string_view section_and_key, const OptionTable& table) {
   std::string lines = fmt::format("\n[{}]\n", section_and_key);
   for (const auto& [key, value] : table) {
-    lines += IsSecretProperty(key) && !key.ends_with("_file") && !key.ends_with("_env")
+    lines += HoldsSecret(key)
                  ? fmt::format("# \"{}\" = {}\n", key, kRedacted)
                  : fmt::format("{} = {}\n", ToToml(OptionValue(key)), ToToml(OptionValue(value)));
   }

@@ -44,13 +44,18 @@ bool IsSecretProperty(std::string_view property) {
   return false;
 }
 
+bool HoldsSecret(std::string_view entry) {
+  return IsSecretProperty(entry) && !entry.ends_with(kFileSuffix) &&
+         !entry.ends_with(kEnvironmentSuffix);
+}
+
 absl::Status ResolveSecrets(NodeConfig* config) {
   std::map<std::string, std::string> resolved;
   for (const auto& [name, value] : config->kafka.properties) {
     const bool from_file = name.ends_with(kFileSuffix);
     const bool from_environment = name.ends_with(kEnvironmentSuffix);
     if (!from_file && !from_environment) {
-      if (IsSecretProperty(name)) {
+      if (HoldsSecret(name)) {
         return absl::InvalidArgumentError(
             fmt::format("kafka.properties.{} is a secret and must not stand in the configuration; "
                         "name a file that holds it ({}_file) or "

@@ -75,7 +75,12 @@ class Install(unittest.TestCase):
                 "share/eroica/monitoring/grafana.json",
                 "share/eroica/python/finding_generated.py",
                 "share/eroica/schemas/finding.fbs",
+                "share/bash-completion/completions/eroica",
+                "share/fish/vendor_completions.d/eroica.fish",
                 "share/man/man1/eroica.1.gz",
+                "share/man/man1/eroica-config-check.1.gz",
+                "share/man/man1/eroica-top.1.gz",
+                "share/zsh/vendor-completions/_eroica",
             },
             files,
         )

@@ -76,7 +76,11 @@ class Packages(Extracted):
     def test_what_is_in_which(self):
         expected = {
             "eroica": ("/usr/bin/eroica", "/etc/eroica/node.toml", "/lib/systemd/system/eroica-node.service",
-                       "/usr/share/man/man1/eroica.1.gz"),
+                       "/usr/share/bash-completion/completions/eroica",
+                       "/usr/share/fish/vendor_completions.d/eroica.fish",
+                       "/usr/share/zsh/vendor-completions/_eroica",
+                       "/usr/share/man/man1/eroica.1.gz", "/usr/share/man/man1/eroica-findings.1.gz",
+                       "/usr/share/man/man1/eroica-topics-create.1.gz"),
             "eroica-producers": ("/usr/lib/eroica/libproducer_core.so", "/usr/lib/eroica/liberoica_python.so",
                                  "/usr/lib/eroica/libnccl-profiler-eroica.so",
                                  "/usr/lib/eroica/python/eroica/__init__.py",
@@ -139,7 +143,7 @@ class Packages(Extracted):
             manual = file.read()
         commands = re.findall(r"^  (\w+) {2,}", self.program("--help").stdout.partition("Subcommands:")[2], re.MULTILINE)
         self.assertGreater(len(commands), 8)
-        self.assertEqual([one for one in commands if f"\n.B {one}\n" not in manual], [])
+        self.assertEqual([one for one in commands if f"\n\\fB{one}\\fR\n" not in manual], [])
 
     def test_debians_python_imports_the_package_and_finds_the_libraries(self):
         script = "import eroica.native; print(eroica.native.library_folder())"

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/cli/diagnosed_lines.h"
 #include "ops/cli/exit_code.h"
 #include "ops/cli/program_run.h"
 #include "stream_ops/kafka/kafka_log.h"
@@ -88,7 +89,7 @@ TEST_F(ProgramKafkaTest, ANodeOverKafkaFindsWhatDiagnoseFinds) {
   EXPECT_EQ(findings.exit_code, kExitFindings) << imported.err << node.err << findings.err;
   nlohmann::json over_kafka = nlohmann::json::parse(findings.out);  // one line, so one document
   nlohmann::json in_process =
-      nlohmann::json::parse(RunProgram({"diagnose", traces, "--json"}).out).at("findings").at(0);
+      DiagnosedLines(RunProgram({"diagnose", traces, "--json"}).out).at("findings").at(0);
   for (nlohmann::json* finding : {&over_kafka, &in_process}) {
     finding->erase("emitted_at");  // the time of processing, the only thing that may differ
     finding->erase("emitted_at_ns");

@@ -67,7 +67,7 @@ ONLY = (
     (r'[<"]simdjson', ("producers/import/",)),
     (
         r'[<"](?:zlib|libdeflate|isa-l/|igzip)',
-        ("producers/import/", "ops/rest/gzip_text.cc", "ops/dashboard/assets_test.cc"),
+        ("producers/import/", "producers/export/", "ops/rest/gzip_text.cc", "ops/dashboard/assets_test.cc"),
     ),
     (r'[<"](?:cupti|cuda)\w*\.h', ("producers/cupti/real_cupti_api.cc",)),
 )

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes changelog.gz and eroica.1.gz of the Debian packages.
+"""Writes changelog.gz of the Debian packages, the pages of the manual and the completion scripts.
 
 The changelog is CHANGELOG.md in Debian's form. Its first version must be the project's: a release
-without a word on what changed is none. The same input gives the same bytes.
+without a word on what changed is none. Pages and scripts come from the program: what it says of
+itself. The same input gives the same bytes.
 """
 
 import argparse
@@ -10,6 +11,9 @@ import datetime
 import gzip
 import os
 import re
+import shutil
+import subprocess
+import tempfile
 import textwrap
 
 HEADING = re.compile(r"^## (\d+\.\d+\.\d+), (\d{4}-\d{2}-\d{2})$")
@@ -49,9 +53,26 @@ def write_compressed(path, text):
         file.write(gzip.compress(text.encode(), compresslevel=9, mtime=0))
 
 
+def write_manual(program, folder):
+    shutil.rmtree(folder, ignore_errors=True)  # pages of commands that are no more
+    os.makedirs(folder)
+    with tempfile.TemporaryDirectory() as pages:
+        subprocess.run([program, "manual", "--output", pages], check=True)
+        for name in sorted(os.listdir(pages)):
+            with open(os.path.join(pages, name), encoding="utf-8") as file:
+                write_compressed(os.path.join(folder, name + ".gz"), file.read())
+
+
+def write_completion(program, folder):
+    os.makedirs(folder, exist_ok=True)
+    for shell in ("bash", "zsh", "fish"):
+        with open(os.path.join(folder, shell), "wb") as file:
+            subprocess.run([program, "completion", shell], check=True, stdout=file)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("version", "maintainer", "changes", "manual", "output"):
+    for name in ("version", "maintainer", "changes", "program", "output"):
         parser.add_argument(f"--{name}", required=True)
     arguments = parser.parse_args()
     with open(arguments.changes, encoding="utf-8") as file:
@@ -65,9 +86,8 @@ def main():
         os.path.join(arguments.output, "changelog.gz"),
         debian_changelog(changes, arguments.maintainer),
     )
-    with open(arguments.manual, encoding="utf-8") as file:
-        manual = file.read().replace("@VERSION@", arguments.version)
-    write_compressed(os.path.join(arguments.output, "eroica.1.gz"), manual)
+    write_completion(arguments.program, os.path.join(arguments.output, "completion"))
+    write_manual(arguments.program, os.path.join(arguments.output, "man1"))
 
 
 if __name__ == "__main__":

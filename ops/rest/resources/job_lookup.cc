@@ -1,6 +1,5 @@
 #include "ops/rest/resources/job_lookup.h"
 
-#include <absl/strings/numbers.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,28 +13,7 @@ namespace {
 
 constexpr size_t kWindowBytesMax = 32;
 
-struct NamedWindow {
-  WindowKind kind;
-  int64_t index;
-};
-
-std::optional<NamedWindow> ParseWindowName(const std::string& name) {
-  const size_t dash = name.find('-');
-  if (dash == std::string::npos) return std::nullopt;
-  const std::string kind = name.substr(0, dash);
-  int64_t index = 0;
-  if ((kind != "time" && kind != "steps") || !absl::SimpleAtoi(name.substr(dash + 1), &index) ||
-      index < 0)
-    return std::nullopt;
-  return NamedWindow{.kind = kind == "steps" ? WindowKind::kSteps : WindowKind::kTime,
-                     .index = index};
-}
-
 }  // namespace
-
-std::string WindowName(WindowKind kind, int64_t index) {
-  return fmt::format("{}-{}", kind == WindowKind::kSteps ? "steps" : "time", index);
-}
 
 std::string WindowName(const WindowSummary& window) {
   return WindowName(window.kind, window.index);

@@ -10,13 +10,12 @@
 #include "ops/rest/parameters.h"
 #include "ops/rest/resources/answer.h"
 #include "ops/rest/sources.h"
-#include "schemas/window.h"
+#include "schemas/window_name.h"
 
 namespace eroica {
 
 // "steps-12"; of a job's windows a name is that of one.
 std::string WindowName(const WindowSummary& window);
-std::string WindowName(WindowKind kind, int64_t index);
 
 // kNotFound; kUnavailable: a task that may have it is being restored.
 absl::StatusOr<std::shared_ptr<const BoardJob>> FindBoardJob(const RestSources& sources,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/cli/diagnosed_lines.h"
 #include "ops/cli/exit_code.h"
 #include "tests/evaluation/lab/lab_run.h"
 
@@ -63,7 +64,7 @@ ranks = 5
 
 json FindingsOf(const std::string& traces) {
   const ProgramRun run = RunProgram({"diagnose", traces, "--json"});
-  json findings = json::parse(run.out).at("findings");
+  json findings = DiagnosedLines(run.out).at("findings");
   for (json& finding : findings) {
     finding.erase("emitted_at");
     finding.erase("emitted_at_ns");

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/cli/diagnosed_lines.h"
 #include "ops/cli/exit_code.h"
 #include "tests/evaluation/lab/lab_run.h"
 
@@ -95,7 +96,7 @@ TEST(SimulateProgram, ChromeTracesAreDiagnosedAlike) {
             8);
   const ProgramRun diagnosed = RunProgram({"diagnose", traces, "--window-steps", "4", "--json"});
   EXPECT_EQ(diagnosed.exit_code, kExitFindings) << diagnosed.err;
-  const nlohmann::json json = nlohmann::json::parse(diagnosed.out);
+  const nlohmann::json json = DiagnosedLines(diagnosed.out);
   EXPECT_THAT(json.at("import").at("warnings").dump(), "[]");
   EXPECT_EQ(json.at("findings").at(0).at("culprits").at(0).at("rank"), kCulprit);
   const ProgramRun again = RunLab({"simulate", kScenario, "--chrome", traces});
@@ -114,7 +115,7 @@ TEST(SimulateProgram, OfTracesWithoutTheCulpritsNobodyCanTell) {
   }
   const ProgramRun run = RunProgram({"diagnose", traces, "--window-steps", "4", "--json"});
   EXPECT_EQ(run.exit_code, kExitCannotTell) << run.out << run.err;
-  const nlohmann::json json = nlohmann::json::parse(run.out);
+  const nlohmann::json json = DiagnosedLines(run.out);
   EXPECT_TRUE(json.at("cannot_tell"));
   EXPECT_THAT(json.at("left_open").at(0).get<std::string>(),
               HasSubstr("rank 5 of 8 is not recorded"));
