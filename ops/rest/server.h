@@ -23,11 +23,12 @@ struct TlsFiles {
   std::string key;          // PEM
 };
 
-// How this node asks others.
+// How a node is asked, by another or by a program.
 struct PeerOptions {
   std::string token;           // a secret; empty: the nodes have no tokens
   std::string ca_certificate;  // PEM file that HTTPS nodes are believed by; empty: the system's
   std::chrono::milliseconds time{5'000};  // for a whole answer
+  bool as_node = true;  // says so: the other one answers itself, or not at all
 };
 
 struct ServerLimits {

@@ -272,7 +272,7 @@ class Session {
       for (const KnownNode& node : state_.service.Others()) {
         const auto answer = co_await AskPeer(state_.peers, node.url, prepared.request.target);
         OthersAnswer others{.node = node.name, .body = std::nullopt};
-        if (answer && answer->status == 200) others.body = *answer->body;
+        if (answer.ok() && answer->status == 200) others.body = *answer->body;
         prepared.request.others.push_back(std::move(others));
       }
     }
@@ -286,11 +286,11 @@ class Session {
     for (const KnownNode& node : state_.OthersLikeliestFirst(job)) {
       const auto known =
           co_await AskPeer(state_.peers, node.url, "/v1/jobs/" + EncodeComponent(job));
-      if (!known) silent = node.name;
-      if (!known || known->status != 200) continue;
+      if (!known.ok()) silent = node.name;
+      if (!known.ok() || known->status != 200) continue;
       state_.KeepOwner(job, node.name);
       auto answer = co_await AskPeer(state_.peers, node.url, prepared.request.target);
-      if (answer) co_return Finish(*std::move(answer));
+      if (answer.ok()) co_return Finish(*std::move(answer));
       silent = node.name;
     }
     if (silent.empty()) co_return nullptr;
