@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "diagnosis/link_matrix/link_claim.h"
+#include "diagnosis/link_matrix/route_advice.h"
 #include "diagnosis/report/finding_measures.h"
 
 namespace eroica {
@@ -45,6 +46,7 @@ void LinkMatrixOperator::Evaluate(const CrossRankView& view, std::vector<Finding
   const std::vector<HotSpot> spots = FindHotSpots(view, cells, time.ns, options_);
   for (const HotSpot& spot : spots) {
     findings.push_back(DescribeHotSpot(view, spot, time, options_));
+    findings.back().suggested_action += " " + RouteAdvice(view, spot, cells, options_);
     if (HasSlowNeighbor(view, spots, spot)) {
       findings.back().evidence.push_back(
           {std::string(kSeenInWindows), "count", 1, 0, kWindowsOfNeighbors, 1});
@@ -65,6 +67,7 @@ void LinkMatrixOperator::EvaluateFaint(const CrossRankView& view, std::span<cons
     if (spot.kind == HotSpotKind::kScattered)
       continue;  // of little slowness in many places nothing is learnt
     Finding finding = DescribeHotSpot(view, spot, time, faint_);
+    finding.suggested_action += " " + RouteAdvice(view, spot, cells, faint_);
     const bool is_plain =
         IsSlow(*spot.cells.front(), options_) || spot.cells.size() >= kManyConnections;
     finding.evidence.push_back(

@@ -72,6 +72,20 @@ struct NodeConfig {
     bool json_topic = false;
   } findings;
 
+  struct Alerts {
+    std::string severity = "minor";
+    std::string webhook_url;
+    std::string webhook_url_file;
+    std::string webhook_secret_file;
+    std::string webhook_secret_env;
+    int64_t webhook_queue_max = 1'000;
+    int64_t webhook_give_up_minutes = int64_t{24} * 60;
+    std::string alertmanager_urls;
+    int64_t alertmanager_resend_seconds = 60;
+    std::string ca_certificate;
+    int64_t timeout_ms = 10'000;
+  } alerts;
+
   struct Runtime {
     std::string processing_guarantee = "at_least_once";
     int64_t memory_mib = 2'048;

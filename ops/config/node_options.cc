@@ -202,6 +202,50 @@ void AddFindings(std::vector<Option>* options) {
                           FIELD(findings.json_topic)));
 }
 
+void AddAlerts(std::vector<Option>* options) {
+  const auto text = [options](std::string name, std::string doc, auto field) {
+    options->push_back(Bind({"alerts." + name, "", std::move(doc)}, field));
+  };
+  const auto number = [options](Words words, double min, double max, auto field) {
+    options->push_back(Number(std::move(words), min, max, field));
+  };
+  options->push_back(Choice({"alerts.severity", "",
+                             "Read by `eroica alert`, as all of this section. Findings below it "
+                             "alert nobody."},
+                            {"info", "minor", "major", "critical"}, FIELD(alerts.severity)));
+  text("webhook_url",
+       "Where findings are posted to, as JSON, when they open, become graver and are resolved. "
+       "Empty: nowhere.",
+       FIELD(alerts.webhook_url));
+  text("webhook_url_file", "A file that holds it, where the URL itself is a secret.",
+       FIELD(alerts.webhook_url_file));
+  text("webhook_secret_file",
+       "A file that holds the secret that posts are signed with (HMAC-SHA256). Neither this nor "
+       "webhook_secret_env: they are not signed.",
+       FIELD(alerts.webhook_secret_file));
+  text("webhook_secret_env", "The environment variable that holds it.",
+       FIELD(alerts.webhook_secret_env));
+  number({"alerts.webhook_queue_max", "",
+          "Messages that wait for the webhook at most; beyond, the oldest is dropped and counted."},
+         1, 100'000, FIELD(alerts.webhook_queue_max));
+  number({"alerts.webhook_give_up_minutes", "min",
+          "After this long a message that was never taken is dropped and counted."},
+         1, 30 * 24 * 60, FIELD(alerts.webhook_give_up_minutes));
+  text("alertmanager_urls",
+       "The Alertmanagers to push to, http://HOST:PORT, comma separated: all of a cluster. Empty: "
+       "none.",
+       FIELD(alerts.alertmanager_urls));
+  number({"alerts.alertmanager_resend_seconds", "s",
+          "How often alerts that go on are pushed again; they expire after four times as long."},
+         1, 3'600, FIELD(alerts.alertmanager_resend_seconds));
+  text("ca_certificate",
+       "PEM file with the certificate authority that receivers with https are believed by. Empty: "
+       "the system's.",
+       FIELD(alerts.ca_certificate));
+  number({"alerts.timeout_ms", "ms", "How long a receiver has for its answer."}, 100, 60'000,
+         FIELD(alerts.timeout_ms));
+}
+
 void AddRuntime(std::vector<Option>* options) {
   options->push_back(Choice(
       {"runtime.processing_guarantee", "",
@@ -323,6 +367,7 @@ const std::vector<Option>& NodeOptions() {
     AddRuntime(&all);
     AddRest(&all);
     AddHealth(&all);
+    AddAlerts(&all);
     return all;
   }();
   return options;

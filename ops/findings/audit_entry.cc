@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, kAuditActionCount> kActions = {
-    "acknowledge", "mute", "unmute", "capture", "replay"};
+    "acknowledge", "mute", "unmute", "capture", "replay", "act"};
 
 bool TakeText(const Json& json, const char* name, std::string* out) {
   const auto field = json.find(name);
@@ -70,7 +70,8 @@ void Fold(const AuditEntry& entry, Annotation* annotation) {
       return;
     case AuditAction::kUnmute: annotation->muted.reset(); return;
     case AuditAction::kCapture:
-    case AuditAction::kReplay: return;
+    case AuditAction::kReplay:
+    case AuditAction::kAct: return;
   }
 }
 

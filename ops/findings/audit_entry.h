@@ -1,5 +1,6 @@
-// What somebody asked a node to do, as the audit topic keeps it: PREFIX.audit, a JSON object a
-// record, kept for topics.audit_retention_ms. What people did about findings is folded from it.
+// What somebody asked a node to do, and what `eroica act` does, as the audit topic keeps it:
+// PREFIX.audit, a JSON object a record, kept for topics.audit_retention_ms. What people did about
+// findings is folded from it.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,9 @@ enum class AuditAction : uint8_t {
   kUnmute = 2,
   kCapture = 3,
   kReplay = 4,
+  kAct = 5,  // of `eroica act`, before it does it
 };
-inline constexpr int kAuditActionCount = 5;
+inline constexpr int kAuditActionCount = 6;
 std::string_view ToString(AuditAction action);
 
 struct AuditEntry {

@@ -16,6 +16,12 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFlush{5'000};
 
+// What people say of a finding, which is shown with it.
+bool IsAboutFinding(AuditAction action) {
+  return action == AuditAction::kAcknowledge || action == AuditAction::kMute ||
+         action == AuditAction::kUnmute;
+}
+
 }  // namespace
 
 AuditLog::AuditLog(Log& log, std::string_view topic_prefix, FindingIndex& index)
@@ -25,9 +31,11 @@ AuditLog::AuditLog(Log& log, std::string_view topic_prefix, FindingIndex& index)
       follower_(log, topic_, "audit") {}
 
 void AuditLog::Start() {
-  follower_.Start({.take = [this](const ConsumerRecord& record) {
-    if (const std::optional<AuditEntry> entry = DecodeAuditEntry(record.value)) Take(*entry);
-  }});
+  follower_.Start({.take =
+                       [this](const ConsumerRecord& record) {
+                         if (const auto entry = DecodeAuditEntry(record.value)) Take(*entry);
+                       },
+                   .caught_up = [this] { caught_up_ = true; }});
 }
 
 void AuditLog::Take(const AuditEntry& entry) {
@@ -41,7 +49,7 @@ void AuditLog::Take(const AuditEntry& entry) {
       known_.erase(entries_.back().id);
       entries_.pop_back();
     }
-    if (entry.action != AuditAction::kCapture && entry.action != AuditAction::kReplay) {
+    if (IsAboutFinding(entry.action)) {
       Fold(entry, &annotations_[entry.target]);
       annotation = annotations_[entry.target];
       if (annotations_.size() > kEntriesMax) annotations_.erase(annotations_.begin());

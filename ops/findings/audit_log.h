@@ -7,6 +7,7 @@
 
 #include <absl/status/status.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -42,6 +43,8 @@ class AuditLog {
   std::vector<AuditEntry> Entries() const;
   // Goes up with every entry.
   uint64_t version() const;
+  // The topic has been read to its end, as it was when this began to follow.
+  bool caught_up() const { return caught_up_; }
 
  private:
   void Take(const AuditEntry& entry);
@@ -56,6 +59,7 @@ class AuditLog {
   std::set<std::string> known_;                    // ids of entries_
   std::map<std::string, Annotation> annotations_;  // by finding
   uint64_t version_ = 0;
+  std::atomic<bool> caught_up_ = false;
   TopicFollower follower_;  // ends before what it fills
 };
 

@@ -107,7 +107,8 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
     Say(fmt::format("nobody knows the variable {}", name));
   EmitterOptions emitter{.identity = IdentityOf(*config, options),
                          .send_interval_ns = int64_t{config->send_interval_ms} * 1'000'000,
-                         .level = static_cast<CaptureLevel>(config->level)};
+                         .level = static_cast<CaptureLevel>(config->level),
+                         .first_step = config->first_step};
   rank_ = emitter.identity.rank.value;
   if (!*SelectsRank(config->ranks, rank_))
     return TurnOff("EROICA_RANKS leaves this rank out", false);
@@ -124,6 +125,7 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   spdlog::set_default_logger(spdlog::null_logger_mt("eroica"));
   owned_ = std::make_unique<CoreState>(std::move(rings));
   owned_->device.store(options.device, std::memory_order_relaxed);
+  owned_->own_steps.store(config->first_step, std::memory_order_relaxed);
   owned_->rank.store(rank_, std::memory_order_relaxed);
   owned_->world_size.store(emitter.identity.world_size, std::memory_order_relaxed);
   EmitterThread::Parts parts;

@@ -24,7 +24,8 @@ Emitter::Emitter(CoreState* state, EmitterOptions options, BatchSink* sink)
       options_(std::move(options)),
       sink_(sink),
       maker_(&state->names, options_.identity.world_size),
-      plan_(options_.level) {
+      plan_(options_.level),
+      steps_(options_.first_step) {
   state_->level.store(static_cast<int>(options_.level), std::memory_order_relaxed);
 }
 
@@ -97,7 +98,7 @@ void Emitter::ReportIfStalled(int64_t now_ns) {
     return;
   }
   // Before the first step nobody trains yet.
-  if (steps_.step() < 0 || now_ns - std::max(last_progress_ns_, last_report_ns_) < kStalledNs)
+  if (!steps_.has_begun() || now_ns - std::max(last_progress_ns_, last_report_ns_) < kStalledNs)
     return;
   last_report_ns_ = now_ns;
   ProgressReport report{.time_ns = now_ns,

@@ -26,6 +26,7 @@ struct EmitterOptions {
   ProducerIdentity identity;
   int64_t send_interval_ns = 500'000'000;
   CaptureLevel level = CaptureLevel::kEvents;
+  int64_t first_step = 0;
 };
 
 class Emitter {

@@ -16,6 +16,7 @@ namespace eroica {
 namespace {
 
 constexpr int64_t kMostRanks = 1 << 20;
+constexpr int64_t kMostSteps = int64_t{1} << 53;
 
 absl::Status Refuse(std::string_view name, std::string_view value, std::string_view wanted) {
   return absl::InvalidArgumentError(fmt::format("{}={}: {}", name, value.substr(0, 80), wanted));
@@ -123,12 +124,13 @@ class Reader {
 };
 
 // All that Eroica's own producers read, here and elsewhere.
-constexpr const char* kKnown[] = {
-    "EROICA_DISABLE",    "EROICA_RECORDING",    "EROICA_BOOTSTRAP", "EROICA_KAFKA",
-    "EROICA_NULL",       "EROICA_TOPIC_PREFIX", "EROICA_JOB",       "EROICA_RANK",
-    "EROICA_WORLD_SIZE", "EROICA_ROLE",         "EROICA_LEVEL",     "EROICA_WINDOW_STEPS",
-    "EROICA_RANKS",      "EROICA_EXCHANGE",     "EROICA_HOST_HZ",   "EROICA_REQUESTS",
-    "EROICA_SEND_MS",    "EROICA_ATTACHED",     "EROICA_LIB_DIR",   "EROICA_TORCH"};
+constexpr const char* kKnown[] = {"EROICA_DISABLE",  "EROICA_RECORDING", "EROICA_BOOTSTRAP",
+                                  "EROICA_KAFKA",    "EROICA_NULL",      "EROICA_TOPIC_PREFIX",
+                                  "EROICA_JOB",      "EROICA_RANK",      "EROICA_WORLD_SIZE",
+                                  "EROICA_ROLE",     "EROICA_LEVEL",     "EROICA_WINDOW_STEPS",
+                                  "EROICA_RANKS",    "EROICA_EXCHANGE",  "EROICA_HOST_HZ",
+                                  "EROICA_REQUESTS", "EROICA_SEND_MS",   "EROICA_ATTACHED",
+                                  "EROICA_LIB_DIR",  "EROICA_TORCH",     "EROICA_FIRST_STEP"};
 // And families of other components, which check their own.
 constexpr const char* kKnownPrefixes[] = {"EROICA_PYTHON_", "EROICA_NCCL_", "EROICA_CUPTI_",
                                           "EROICA_TEST_"};
@@ -166,6 +168,7 @@ absl::StatusOr<ProducerConfig> ReadProducerConfig(const Environment& environment
   if (!reader.InRange("EROICA_LEVEL", 0, 2, &config.level))
     config.level = config.bootstrap.empty() ? 2 : 1;
   reader.InRange("EROICA_WINDOW_STEPS", uint32_t{1}, uint32_t{1'000'000}, &config.window_steps);
+  reader.InRange("EROICA_FIRST_STEP", int64_t{0}, kMostSteps, &config.first_step);
   reader.Text("EROICA_RANKS", &config.ranks);
   if (const auto selected = SelectsRank(config.ranks, 0); !selected.ok())
     reader.Fail(selected.status());

@@ -28,9 +28,11 @@ struct ProducerConfig {
   std::string role;                     // EROICA_ROLE: position in the parallel layout
   int level = 2;  // EROICA_LEVEL: 0, 1, 2; 1 over Kafka and 2 into a recording by default
   uint32_t window_steps = 32;  // EROICA_WINDOW_STEPS
-  std::string ranks = "all";   // EROICA_RANKS: "all", "every N", or "0,8,16-23"
-  std::string exchange;        // EROICA_EXCHANGE: folder that the ranks of the job share
-  double host_hz = 2;          // EROICA_HOST_HZ: of the processor's samples; 0: none
+  // EROICA_FIRST_STEP: number of this process's first step, where it goes on with what another did
+  int64_t first_step = 0;
+  std::string ranks = "all";  // EROICA_RANKS: "all", "every N", or "0,8,16-23"
+  std::string exchange;       // EROICA_EXCHANGE: folder that the ranks of the job share
+  double host_hz = 2;         // EROICA_HOST_HZ: of the processor's samples; 0: none
   // EROICA_REQUESTS: a rank that is slow or blocked asks for a capture window
   bool requests = true;
   uint32_t send_interval_ms = 500;   // EROICA_SEND_MS: no batch is held back for longer

@@ -34,6 +34,11 @@ TEST(ProducerConfig, RankAndWorldComeFromWhoeverLaunched) {
   EXPECT_EQ(Read({})->rank, -1);
 }
 
+TEST(ProducerConfig, AProcessThatTakesARankOverIsToldWhichStepIsItsFirst) {
+  EXPECT_EQ(Read({})->first_step, 0);
+  EXPECT_EQ(Read({{"EROICA_FIRST_STEP", "120"}})->first_step, 120);
+}
+
 TEST(ProducerConfig, AValueThatCannotBeNamesItsVariable) {
   for (const auto& [name, value] : std::map<std::string, std::string>{{"EROICA_LEVEL", "3"},
                                                                       {"EROICA_WINDOW_STEPS", "0"},
@@ -41,6 +46,7 @@ TEST(ProducerConfig, AValueThatCannotBeNamesItsVariable) {
                                                                       {"EROICA_RANKS", "every 0"},
                                                                       {"EROICA_HOST_HZ", "fast"},
                                                                       {"EROICA_DISABLE", "maybe"},
+                                                                      {"EROICA_FIRST_STEP", "-1"},
                                                                       {"EROICA_RANK", "-1"}}) {
     if (name.ends_with(' ')) continue;
     const auto config = Read({{name, value}});

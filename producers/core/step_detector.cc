@@ -9,7 +9,7 @@ void StepDetector::DataloaderNext(int64_t time_ns, std::vector<Mark>* marks) {
   ++events_since_match_;
   has_dataloader_ = true;
   if (explicit_) return;
-  if (run_.optimizer > 0 || step_ < 0) {
+  if (run_.optimizer > 0 || !has_begun()) {
     EndRun();
     BeginStep(time_ns, marks);
   }
@@ -41,7 +41,7 @@ void StepDetector::Step(int64_t time_ns, std::vector<Mark>* marks) {
 }
 
 void StepDetector::BeginStep(int64_t time_ns, std::vector<Mark>* marks) {
-  if (step_ >= 0) {
+  if (has_begun()) {
     if (evaluating_) marks->push_back({time_ns, MarkKind::kEvaluationEnd, step_});
     marks->push_back({time_ns, MarkKind::kStepEnd, step_});
     if (!unmeasured_ && !paused_) NoteDuration(time_ns - step_begin_ns_);
@@ -54,7 +54,7 @@ void StepDetector::BeginStep(int64_t time_ns, std::vector<Mark>* marks) {
 }
 
 void StepDetector::Finish(std::vector<Mark>* marks) const {
-  if (step_ >= 0)
+  if (has_begun())
     marks->push_back({std::max(last_optimizer_ns_, step_begin_ns_), MarkKind::kStepEnd, step_});
 }
 

@@ -44,6 +44,9 @@ class StepDetector {
   static constexpr int64_t kLeastBlockedNs = 2'000'000'000;
   static constexpr int64_t kCoolDownNs = int64_t{600} * 1'000'000'000;
 
+  // first_step: the number of the first one.
+  explicit StepDetector(int64_t first_step = 0) : step_(first_step - 1), first_step_(first_step) {}
+
   // Appends the marks that follow from the event (step begin and end, evaluation begin and end).
   void DataloaderNext(int64_t time_ns, std::vector<Mark>* marks);
   void OptimizerStep(int64_t time_ns, std::vector<Mark>* marks);
@@ -58,7 +61,8 @@ class StepDetector {
   // What has become of the rank by now. At most one answer other than kNone a cool-down.
   Degradation Check(int64_t now_ns);
 
-  int64_t step() const { return step_; }  // that the rank is in; -1 before the first
+  int64_t step() const { return step_; }  // that the rank is in; first_step - 1 before the first
+  bool has_begun() const { return step_ >= first_step_; }
   bool learnt() const { return template_.has_value(); }
   int64_t mean_step_ns() const;  // of the last 50; 0 where there are fewer than ten
 
@@ -78,7 +82,8 @@ class StepDetector {
   bool paused_ = false;      // a checkpoint
   bool evaluating_ = false;  // more D than the template has
   bool unmeasured_ = false;  // the step at hand was paused
-  int64_t step_ = -1;
+  int64_t step_;
+  const int64_t first_step_;
   int64_t step_begin_ns_ = 0;
   int64_t last_event_ns_ = 0;
   int64_t last_optimizer_ns_ = 0;

@@ -57,6 +57,17 @@ TEST_F(StepDetectorTest, AccumulatedGradientsAndTwoOptimizersAreOneStep) {
   EXPECT_EQ(detector_.step(), 2);
 }
 
+// A process that takes a rank over counts on where the other ranks are.
+TEST_F(StepDetectorTest, BeginsWithTheNumberThatItIsGiven) {
+  StepDetector detector(120);
+  EXPECT_FALSE(detector.has_begun());
+  detector.DataloaderNext(10 * kMs, &marks_);
+  EXPECT_TRUE(detector.has_begun());
+  detector.OptimizerStep(20 * kMs, &marks_);
+  detector.Step(30 * kMs, &marks_);
+  EXPECT_THAT(Marks(), ElementsAre("b120@10", "e120@30", "b121@30"));
+}
+
 TEST_F(StepDetectorTest, WithoutADataLoaderItCountsOptimizerSteps) {
   Feed("OOO");
   EXPECT_THAT(Marks(), ElementsAre("b0@10", "e0@20", "b1@20", "e1@30", "b2@30"));

@@ -59,7 +59,7 @@ ONLY = (
     (r'[<"]librdkafka/', ("stream_ops/kafka/", "ops/examples/", "ops/cli/version_text.cc")),
     (r'[<"]rocksdb/', ("state_store/rocksdb_store", "ops/cli/version_text.cc")),
     (r'[<"](?:flatbuffers/|\w+_generated\.h)', ("schemas/", "ops/examples/", "ops/cli/version_text.cc")),
-    (r'[<"]toml\+\+/', ("ops/config/",)),
+    (r'[<"]toml\+\+/', ("ops/config/", "ops/act/policy_file.cc")),
     (r'[<"]CLI/', ("ops/cli/",)),
     (r'[<"]boost/math/', ("diagnosis/statistics/distributions.cc",)),
     (r'[<"]boost/(?:asio|beast)', ("ops/rest/session.h", "ops/rest/peer_client.h")),
