@@ -25,6 +25,8 @@ constexpr const char* kFooter = R"(Examples:
   eroica jobs --bootstrap localhost:9092             the jobs that nodes know, and what is open about them
   eroica top --job night                             a job, live, as a node on this machine sees it
   eroica export --recording recording/ --finding 1a2b -o trace.json.gz   a finding's window for Perfetto
+  eroica alert --config node.toml                    page somebody: a webhook, Alertmanager
+  eroica act --bootstrap localhost:9092 --policy act.toml   what a policy would do about them
   eroica record --bootstrap localhost:9092 --job night -o incident/   keep what led to them
   eroica replay --recording incident/                what the stages make of it, once more
   eroica deadletter list --bootstrap localhost:9092  the records that could not be used, and why
@@ -65,6 +67,8 @@ int main(int argc, char** argv) {
   eroica::AddFindingsCommand(app, &exit_code);
   eroica::AddTopCommand(app, &exit_code);
   eroica::AddExportCommand(app, &exit_code);
+  eroica::AddAlertCommand(app, &exit_code);
+  eroica::AddActCommand(app, &exit_code);
   eroica::AddRecordCommand(app, &exit_code);
   eroica::AddReplayCommand(app, &exit_code);
   eroica::AddTopicsCommand(app, &exit_code);

@@ -65,6 +65,14 @@ class Ring:
             sent += self._exchange(piece, pieces[(self.rank - turn) % self.world])
         return sent
 
+    def send_to_next(self, array):
+        """The contiguous array goes to the next rank, which receives it from its previous one."""
+        self._exchange(array, np.empty(0, np.uint8))
+
+    def receive_from_previous(self, array):
+        """Fills the contiguous array."""
+        self._exchange(np.empty(0, np.uint8), array)
+
     def close(self):
         for connection in (self.incoming, self.outgoing):
             if connection is not None:

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import zlib
 
 import data
 import numpy as np
@@ -83,6 +84,10 @@ class TorchTraining:
 
     def bytes_sent_per_step(self):
         return 2 * self.gradient_bytes * (self.world - 1) / self.world
+
+    def digest(self):
+        """Of the parameters: ranks that have trained together have the same."""
+        return zlib.crc32(b"".join(p.detach().numpy().tobytes() for p in self.model.parameters()))
 
     def outgoing_connections(self):
         """gloo does not show its connections: all TCP connections of this process."""

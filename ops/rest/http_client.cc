@@ -39,6 +39,8 @@ std::optional<HttpUrl> ParseHttpUrl(std::string_view url) {
   const std::string_view rest = url.substr(scheme.size());
   const size_t end = std::min(rest.find_first_of("/?#"), rest.size());
   const std::string_view authority = rest.substr(0, end);
+  // What stands before an @ is a user, and may be a secret.
+  if (authority.find('@') != std::string_view::npos) return std::nullopt;
   std::string_view target = rest.substr(end);
   target = target.substr(0, target.find('#'));
   HttpUrl parsed{.server = fmt::format("{}{}", scheme, authority), .target = std::string(target)};
