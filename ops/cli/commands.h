@@ -8,6 +8,8 @@
 
 namespace eroica {
 
+void AddActCommand(CLI::App& app, int* exit_code);
+void AddAlertCommand(CLI::App& app, int* exit_code);
 void AddCaptureCommand(CLI::App& app, int* exit_code);
 void AddCheckCommand(CLI::App& app, int* exit_code);
 void AddDeadLetterCommand(CLI::App& app, int* exit_code);

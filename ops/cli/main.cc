@@ -22,6 +22,8 @@ constexpr const char* kFooter = R"(Examples:
   eroica topics create --bootstrap localhost:9092    make the topics
   eroica node --bootstrap localhost:9092             run all stages over Kafka
   eroica findings --bootstrap localhost:9092 --follow
+  eroica alert --config node.toml                    page somebody: a webhook, Alertmanager
+  eroica act --bootstrap localhost:9092 --policy act.toml   what a policy would do about them
   eroica record --bootstrap localhost:9092 --job night -o incident/   keep what led to them
   eroica replay --recording incident/                what the stages make of it, once more
   eroica deadletter list --bootstrap localhost:9092  the records that could not be used, and why
@@ -58,6 +60,8 @@ int main(int argc, char** argv) {
   eroica::AddImportCommand(app, &exit_code);
   eroica::AddNodeCommand(app, &exit_code);
   eroica::AddFindingsCommand(app, &exit_code);
+  eroica::AddAlertCommand(app, &exit_code);
+  eroica::AddActCommand(app, &exit_code);
   eroica::AddRecordCommand(app, &exit_code);
   eroica::AddReplayCommand(app, &exit_code);
   eroica::AddTokenCommand(app, &exit_code);

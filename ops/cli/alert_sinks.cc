@@ -1,0 +1,162 @@
+#include "ops/cli/alert_sinks.h"
+
+#include <absl/strings/ascii.h>
+#include <absl/strings/str_split.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "ops/cli/time_text.h"
+#include "ops/config/text_file.h"
+
+namespace eroica {
+namespace {
+
+constexpr uint64_t kIndexBytes = uint64_t{64} << 20;
+
+Severity SeverityOf(const std::string& name) {
+  for (int i = 0; i < kSeverityCount; ++i) {
+    if (ToString(static_cast<Severity>(i)) == name) return static_cast<Severity>(i);
+  }
+  return Severity::kInfo;  // the configuration has been checked
+}
+
+PeerOptions ConnectionOf(const NodeConfig& config) {
+  return {.token = {},
+          .ca_certificate = config.alerts.ca_certificate,
+          .time = std::chrono::milliseconds(config.alerts.timeout_ms),
+          .as_node = false};
+}
+
+absl::StatusOr<std::string> ReadLine(const std::string& option, const std::string& path) {
+  absl::StatusOr<std::string> text = ReadTextFile(path);
+  if (!text.ok())
+    return absl::Status(text.status().code(),
+                        fmt::format("{}: {}", option, std::string(text.status().message())));
+  return std::string(absl::StripAsciiWhitespace(*text));
+}
+
+absl::StatusOr<std::optional<WebhookKey>> KeyOf(const NodeConfig::Alerts& alerts) {
+  if (!alerts.webhook_secret_file.empty() && !alerts.webhook_secret_env.empty())
+    return absl::InvalidArgumentError(
+        "both alerts.webhook_secret_file and alerts.webhook_secret_env are given: give one");
+  std::string secret;
+  if (!alerts.webhook_secret_file.empty()) {
+    absl::StatusOr<std::string> read =
+        ReadLine("alerts.webhook_secret_file", alerts.webhook_secret_file);
+    if (!read.ok()) return read.status();
+    secret = *std::move(read);
+  } else if (!alerts.webhook_secret_env.empty()) {
+    const char* value = std::getenv(alerts.webhook_secret_env.c_str());
+    if (value == nullptr)
+      return absl::NotFoundError(fmt::format(
+          "alerts.webhook_secret_env: the variable {} is not set", alerts.webhook_secret_env));
+    secret = value;
+  } else {
+    return std::nullopt;
+  }
+  absl::StatusOr<WebhookKey> key = WebhookKey::FromSecret(secret);
+  if (!key.ok()) return key.status();
+  return *std::move(key);
+}
+
+absl::StatusOr<HttpUrl> UrlOf(const std::string& option, const std::string& text) {
+  std::optional<HttpUrl> url = ParseHttpUrl(text);
+  if (url) return *std::move(url);
+  // It may be a secret: what is wrong with it is not shown.
+  return absl::InvalidArgumentError(
+      fmt::format("{} is no http://HOST[:PORT][/PATH] and no such https URL", option));
+}
+
+absl::StatusOr<std::optional<WebhookOptions>> WebhookOf(const NodeConfig& config) {
+  const NodeConfig::Alerts& alerts = config.alerts;
+  if (!alerts.webhook_url.empty() && !alerts.webhook_url_file.empty())
+    return absl::InvalidArgumentError(
+        "both alerts.webhook_url and alerts.webhook_url_file are given: give one");
+  std::string text = alerts.webhook_url;
+  if (!alerts.webhook_url_file.empty()) {
+    absl::StatusOr<std::string> read = ReadLine("alerts.webhook_url_file", alerts.webhook_url_file);
+    if (!read.ok()) return read.status();
+    text = *std::move(read);
+  }
+  if (text.empty()) return std::nullopt;
+  absl::StatusOr<HttpUrl> url = UrlOf("alerts.webhook_url", text);
+  if (!url.ok()) return url.status();
+  absl::StatusOr<std::optional<WebhookKey>> key = KeyOf(alerts);
+  if (!key.ok()) return key.status();
+  return WebhookOptions{.url = *std::move(url),
+                        .key = *std::move(key),
+                        .connection = ConnectionOf(config),
+                        .topic_prefix = config.node.topic_prefix,
+                        .group = config.kafka.group_prefix + "-alert-webhook",
+                        .least = SeverityOf(alerts.severity),
+                        .messages_max = static_cast<size_t>(alerts.webhook_queue_max),
+                        .give_up_after = std::chrono::minutes(alerts.webhook_give_up_minutes)};
+}
+
+absl::StatusOr<std::vector<AlertmanagerOptions>> AlertmanagersOf(const NodeConfig& config) {
+  std::vector<AlertmanagerOptions> alertmanagers;
+  const std::vector<std::string> urls =
+      absl::StrSplit(config.alerts.alertmanager_urls, ',', absl::SkipWhitespace());
+  for (const std::string& text : urls) {
+    absl::StatusOr<HttpUrl> url =
+        UrlOf("alerts.alertmanager_urls", std::string(absl::StripAsciiWhitespace(text)));
+    if (!url.ok()) return url.status();
+    alertmanagers.push_back(
+        {.url = *std::move(url),
+         .connection = ConnectionOf(config),
+         .least = SeverityOf(config.alerts.severity),
+         .resend_every = std::chrono::seconds(config.alerts.alertmanager_resend_seconds)});
+  }
+  return alertmanagers;
+}
+
+}  // namespace
+
+AlertSinks::AlertSinks(const NodeConfig& config, Log& log)
+    : index_(kIndexBytes),
+      follower_(log, config.node.topic_prefix, index_),
+      audit_(log, config.node.topic_prefix, index_) {}
+
+absl::StatusOr<std::unique_ptr<AlertSinks>> AlertSinks::Open(const NodeConfig& config, Log& log) {
+  absl::StatusOr<std::optional<WebhookOptions>> webhook = WebhookOf(config);
+  if (!webhook.ok()) return webhook.status();
+  absl::StatusOr<std::vector<AlertmanagerOptions>> alertmanagers = AlertmanagersOf(config);
+  if (!alertmanagers.ok()) return alertmanagers.status();
+  if (!webhook->has_value() && alertmanagers->empty())
+    return absl::InvalidArgumentError(
+        "nobody is to be told: set alerts.webhook_url or alerts.alertmanager_urls "
+        "(docs/ALERTS.md)");
+  std::unique_ptr<AlertSinks> sinks(new AlertSinks(config, log));
+  if (webhook->has_value()) {
+    (*webhook)->is_muted = [&index = sinks->index_](const std::string& id) {
+      const FindingPtr finding = index.Find(id);
+      return finding != nullptr && finding->annotation.IsMuted(NowMs());
+    };
+    sinks->webhook_ = std::make_unique<WebhookSink>(log, **std::move(webhook));
+  }
+  for (AlertmanagerOptions& options : *alertmanagers)
+    sinks->alertmanagers_.push_back(
+        std::make_unique<AlertmanagerSink>(sinks->index_, std::move(options)));
+  return sinks;
+}
+
+void AlertSinks::Start() {
+  follower_.Start();
+  audit_.Start();
+  if (webhook_ != nullptr) webhook_->Start();
+  for (const auto& alertmanager : alertmanagers_) alertmanager->Start();
+}
+
+std::vector<std::string> AlertSinks::Progress() const {
+  std::vector<std::string> lines;
+  if (webhook_ != nullptr) lines.push_back("webhook: " + ProbeText(webhook_->probe()));
+  for (const auto& alertmanager : alertmanagers_)
+    lines.push_back("alertmanager: " + ProbeText(alertmanager->probe()));
+  return lines;
+}
+
+}  // namespace eroica

@@ -1,0 +1,39 @@
+// The alert sinks that a configuration asks for, with what they read: the findings of all jobs, and
+// who has muted which. Owner: the command; one thread.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/alerts/alertmanager_sink.h"
+#include "ops/alerts/webhook_sink.h"
+#include "ops/config/node_config.h"
+#include "ops/findings/audit_log.h"
+#include "ops/findings/finding_follower.h"
+#include "stream_ops/log/log.h"
+
+namespace eroica {
+
+class AlertSinks {
+ public:
+  // log must outlive the sinks. kInvalidArgument, kNotFound: an option cannot be; none is asked
+  // for.
+  static absl::StatusOr<std::unique_ptr<AlertSinks>> Open(const NodeConfig& config, Log& log);
+  void Start();
+  // A line for each sink: what it has done.
+  std::vector<std::string> Progress() const;
+
+ private:
+  AlertSinks(const NodeConfig& config, Log& log);
+
+  FindingIndex index_;
+  FindingFollower follower_;
+  AuditLog audit_;
+  std::unique_ptr<WebhookSink> webhook_;  // nullptr: none
+  std::vector<std::unique_ptr<AlertmanagerSink>> alertmanagers_;
+};
+
+}  // namespace eroica
