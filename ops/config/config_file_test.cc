@@ -68,7 +68,7 @@ TEST(ConfigFile, UnknownKeyNamesLineAndNearestKey) {
 
 TEST(ConfigFile, UnknownSectionIsAnUnknownKey) {
   EXPECT_THAT(ErrorOf("\n[zzz]\nx = 1\n"),
-              AllOf(StartsWith("node.toml:2: unknown key 'zzz'"), HasSubstr("--print-config")));
+              AllOf(StartsWith("node.toml:2: unknown key 'zzz'"), HasSubstr("eroica config print")));
 }
 
 TEST(ConfigFile, OutOfRangeNamesBoundsAndUnit) {
