@@ -102,7 +102,7 @@ class AlertmanagerProcess {
     const char* home = std::getenv("HOME");
     const std::string folder =
         cache != nullptr ? cache : std::string(home == nullptr ? "" : home) + "/.cache";
-    for (const std::string path : {std::string("/usr/bin/prometheus-alertmanager"),
+    for (const std::string& path : {std::string("/usr/bin/prometheus-alertmanager"),
                                    folder + "/eroica/prometheus-alertmanager"}) {
       if (::access(path.c_str(), X_OK) == 0) return path;
     }
