@@ -17,7 +17,6 @@ esac
 
 ops/install_dependencies.sh --tests
 ops/promtool.sh >/dev/null || echo "test.sh: promtool cannot be fetched: the alerting rules are not tested" >&2
-ops/alertmanager.sh >/dev/null || echo "test.sh: Alertmanager cannot be fetched: it is not pushed to" >&2
 ops/kubernetes/schemas.sh >/dev/null || echo "test.sh: manifests are not held against Kubernetes' schemas" >&2
 ops/build.sh "$preset"
 

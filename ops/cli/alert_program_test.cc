@@ -97,24 +97,15 @@ TEST_F(AlertProgramTest, SaysWhatIsWrongWithItsOptions) {
 // That of Debian's package, on a port of its own.
 class AlertmanagerProcess {
  public:
-  static std::string Find() {
-    const char* cache = std::getenv("XDG_CACHE_HOME");
-    const char* home = std::getenv("HOME");
-    const std::string folder =
-        cache != nullptr ? cache : std::string(home == nullptr ? "" : home) + "/.cache";
-    for (const std::string& path : {std::string("/usr/bin/prometheus-alertmanager"),
-                                   folder + "/eroica/prometheus-alertmanager"}) {
-      if (::access(path.c_str(), X_OK) == 0) return path;
-    }
-    return "";
-  }
-  explicit AlertmanagerProcess(const std::string& program) : port_(FreePort()) {
+  static constexpr const char* kProgram = "/usr/bin/prometheus-alertmanager";
+
+  AlertmanagerProcess() : port_(FreePort()) {
     WriteBytes(folder_.path() + "/am.yml", "route: {receiver: none}\nreceivers: [{name: none}]\n");
     program_ = std::make_unique<Program>(
-        program, std::vector<std::string>{
-                     "--config.file=" + folder_.path() + "/am.yml",
-                     "--storage.path=" + folder_.path() + "/data", "--cluster.listen-address=",
-                     "--web.listen-address=127.0.0.1:" + std::to_string(port_)});
+        kProgram, std::vector<std::string>{
+                      "--config.file=" + folder_.path() + "/am.yml",
+                      "--storage.path=" + folder_.path() + "/data", "--cluster.listen-address=",
+                      "--web.listen-address=127.0.0.1:" + std::to_string(port_)});
   }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
   std::string err() const { return program_->ErrSoFar(); }
@@ -141,10 +132,10 @@ class AlertmanagerProcess {
 };
 
 TEST_F(AlertProgramTest, ARealAlertmanagerHasTheAlertAndItsEnd) {
-  const std::string found = AlertmanagerProcess::Find();
-  if (found.empty())
-    GTEST_SKIP() << "there is no prometheus-alertmanager; ops/alertmanager.sh fetches it";
-  const AlertmanagerProcess alertmanager(found);
+  if (::access(AlertmanagerProcess::kProgram, X_OK) != 0)
+    GTEST_SKIP() << "there is no " << AlertmanagerProcess::kProgram
+                 << ": install Debian's package prometheus-alertmanager";
+  const AlertmanagerProcess alertmanager;
   ASSERT_TRUE(Await([&] { return alertmanager.IsReady(); })) << alertmanager.err();
   Finding finding = FindingOf("a", FindingState::kOpened, Severity::kCritical);
   finding.job = JobId{"night/7"};
