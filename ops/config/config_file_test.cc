@@ -67,8 +67,8 @@ TEST(ConfigFile, UnknownKeyNamesLineAndNearestKey) {
 }
 
 TEST(ConfigFile, UnknownSectionIsAnUnknownKey) {
-  EXPECT_THAT(ErrorOf("\n[zzz]\nx = 1\n"),
-              AllOf(StartsWith("node.toml:2: unknown key 'zzz'"), HasSubstr("eroica config print")));
+  EXPECT_THAT(ErrorOf("\n[zzz]\nx = 1\n"), AllOf(StartsWith("node.toml:2: unknown key 'zzz'"),
+                                                 HasSubstr("eroica config print")));
 }
 
 TEST(ConfigFile, OutOfRangeNamesBoundsAndUnit) {
