@@ -32,7 +32,7 @@ class Advice {
 
   std::string Text() const {
     const std::vector<std::string> pairs = Pairs();
-    std::string text = fmt::format("Until then route {} around the pair{} {} (rank-rank)", Rings(),
+    std::string text = fmt::format("Meanwhile route {} around the pair{} {} (rank-rank)", Rings(),
                                    pairs.size() == 1 ? "" : "s", Listed(pairs));
     const std::vector<std::string> ways = WaysAround();
     if (!ways.empty()) {

@@ -24,7 +24,7 @@ TEST(RouteAdvice, ASlowPortIsGoneAroundByTheOtherPortsOfItsHost) {
   RailJob job(4, 4);
   job.SlowNic(5, 15);
   EXPECT_THAT(ActionOf(job),
-              AllOf(HasSubstr("Until then route rings around the pairs "), HasSubstr("5-9"),
+              AllOf(HasSubstr("Meanwhile route rings around the pairs "), HasSubstr("5-9"),
                     HasSubstr("1-5"),
                     HasSubstr("the ports of ranks 4, 6 and 7 on the same host carry data at full "
                               "speed.")));
@@ -63,10 +63,10 @@ TEST(RouteAdvice, NamesTheRingsThatUseThePair) {
   HotSpot spot{.kind = HotSpotKind::kLink, .resource = Resource::kNvlink, .ranks = {0}};
   spot.cells = {&cells[0]};
   EXPECT_EQ(RouteAdvice(view, spot, cells, {}),
-            "Until then route the rings of DATA_PARALLEL_GROUP around the pair 0-1 (rank-rank).");
+            "Meanwhile route the rings of DATA_PARALLEL_GROUP around the pair 0-1 (rank-rank).");
   spot.cells = {&cells[0], &cells[1]};
   EXPECT_EQ(RouteAdvice(view, spot, cells, {}),
-            "Until then route the rings of DATA_PARALLEL_GROUP and communicator 0000000000000009 "
+            "Meanwhile route the rings of DATA_PARALLEL_GROUP and communicator 0000000000000009 "
             "around the pair 0-1 (rank-rank).");
   EXPECT_THAT(RouteAdvice(empty, spot, cells, {}), HasSubstr("communicator 0000000000000007"));
 }
