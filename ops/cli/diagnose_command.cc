@@ -2,12 +2,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include "ops/cli/capture_gaps.h"
@@ -17,13 +15,10 @@
 #include "ops/cli/finding_text.h"
 #include "ops/cli/import_into_log.h"
 #include "ops/cli/job_coverage.h"
-#include "ops/cli/local_page.h"
 #include "ops/cli/progress_bar.h"
 #include "ops/cli/stages.h"
-#include "ops/cli/stop_signal.h"
 #include "ops/cli/terminal.h"
 #include "ops/cli/wrapped_text.h"
-#include "ops/findings/audit_entry.h"
 #include "ops/findings/finding_reader.h"
 #include "schemas/finding_json.h"
 #include "schemas/printable_text.h"
@@ -38,7 +33,6 @@ namespace {
 struct DiagnoseFlags {
   TraceFlags traces;
   bool json = false;
-  bool open = false;
 };
 
 struct Diagnosis {
@@ -49,65 +43,52 @@ struct Diagnosis {
   bool undecided() const { return findings.empty() && gaps.undecided; }
 };
 
-// A line what was imported, one a finding, one what is left open: each is an object.
-std::string ImportedJsonLine(const ImportReport& report) {
-  return fmt::format("{{\"import\":{}}}\n", ImportReportJson(report));
+absl::StatusOr<StageProbe> RunTopology(Log& log) {
+  InMemoryStore store;
+  const Topology topology = EroicaTopology(NodeConfig(), RunLength::kBounded);
+  BoundedRun run(log, store, topology, BoundedRunOptions());
+  ProgressBar bar(ProgressStream(), "diagnosing", std::chrono::steady_clock::now());
+  for (bool more = true; more;) {
+    const absl::StatusOr<bool> step = run.Step();
+    if (!step.ok()) return step.status();
+    more = *step;
+    bar.Update(0, 0, std::chrono::steady_clock::now());
+  }
+  return run.probe();
 }
 
-// The stages over all that is in the log. What they show on a board stays there as long as this
-// lives.
-class StagesRun {
- public:
-  StagesRun(Log& log, std::shared_ptr<JobBoard> board)
-      : topology_(EroicaTopology(NodeConfig(), RunLength::kBounded, nullptr, std::move(board))),
-        run_(log, store_, topology_, BoundedRunOptions()) {}
-
-  absl::Status ToTheEnd() {
-    ProgressBar bar(ProgressStream(), "diagnosing", std::chrono::steady_clock::now());
-    for (bool more = true; more;) {
-      const absl::StatusOr<bool> step = run_.Step();
-      if (!step.ok()) return step.status();
-      more = *step;
-      bar.Update(0, 0, std::chrono::steady_clock::now());
-    }
-    return absl::OkStatus();
-  }
-  StageProbe probe() const { return run_.probe(); }
-
- private:
-  InMemoryStore store_;
-  const Topology topology_;
-  BoundedRun run_;
-};
-
-absl::StatusOr<std::vector<Finding>> FindingsIn(Log& log) {
+// imported: told of before the stages begin.
+absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces,
+                                   const std::function<void(const ImportReport&)>& imported) {
+  MemoryLog log;
+  if (absl::Status status = CreateMissingTopics(log.admin(), kDefaultTopicPrefix, TopicLayout());
+      !status.ok())
+    return status;
+  Diagnosis diagnosis;
+  absl::StatusOr<ImportReport> report = ImportIntoLog(traces, log, LogBatchSinkOptions());
+  if (!report.ok()) return report.status();
+  diagnosis.report = *std::move(report);
+  imported(diagnosis.report);
+  const absl::StatusOr<StageProbe> probe = RunTopology(log);
+  if (!probe.ok()) return probe.status();
+  diagnosis.probe = *probe;
   const absl::StatusOr<std::unique_ptr<FindingReader>> reader =
       FindingReader::Open(log, std::string(kDefaultTopicPrefix));
   if (!reader.ok()) return reader.status();
-  absl::StatusOr<std::vector<Finding>> read = ReadAllFindings(**reader);
-  if (!read.ok()) return read.status();
-  std::vector<Finding> findings = LatestVersions(*std::move(read));
-  SortByWeight(&findings);
-  return findings;
-}
-
-// What the traces hold of a job, in the log; in *run the stages that have seen it.
-absl::StatusOr<Diagnosis> Diagnose(const DiagnoseFlags& flags, Log& log, StagesRun* run) {
-  Diagnosis diagnosis;
-  absl::StatusOr<ImportReport> report = ImportIntoLog(flags.traces, log, LogBatchSinkOptions());
-  if (!report.ok()) return report.status();
-  diagnosis.report = *std::move(report);
-  if (flags.json) std::cout << ImportedJsonLine(diagnosis.report) << std::flush;
-  if (absl::Status status = run->ToTheEnd(); !status.ok()) return status;
-  diagnosis.probe = run->probe();
-  absl::StatusOr<std::vector<Finding>> findings = FindingsIn(log);
+  absl::StatusOr<std::vector<Finding>> findings = ReadAllFindings(**reader);
   if (!findings.ok()) return findings.status();
-  diagnosis.findings = *std::move(findings);
+  diagnosis.findings = LatestVersions(*std::move(findings));
+  SortByWeight(&diagnosis.findings);
   const absl::StatusOr<JobCoverage> coverage =
       MeasureJobCoverage(log, std::string(kDefaultTopicPrefix));
   if (!coverage.ok()) return coverage.status();
   diagnosis.gaps = FindTraceGaps(diagnosis.report, *coverage);
   return diagnosis;
+}
+
+// A line what was imported, one a finding, one what is left open: each is an object.
+std::string ImportedJsonLine(const ImportReport& report) {
+  return fmt::format("{{\"import\":{}}}\n", ImportReportJson(report));
 }
 
 std::string FoundJsonLines(const Diagnosis& diagnosis) {
@@ -150,42 +131,6 @@ int ExitCodeOf(const Diagnosis& diagnosis) {
   return diagnosis.undecided() ? kExitCannotTell : kExitNothingFound;
 }
 
-// Until Ctrl-C.
-void AwaitStop() {
-  constexpr std::chrono::milliseconds kLook{100};
-  CatchStopSignals();
-  std::cerr << "Ctrl-C ends it.\n" << std::flush;
-  while (!StopRequested()) std::this_thread::sleep_for(kLook);
-}
-
-absl::StatusOr<int> Run(const DiagnoseFlags& flags) {
-  MemoryLog log;
-  if (absl::Status status = CreateMissingTopics(log.admin(), kDefaultTopicPrefix, TopicLayout());
-      !status.ok())
-    return status;
-  std::unique_ptr<LocalPage> page;
-  if (flags.open) {
-    if (absl::Status status =
-            log.admin().CreateTopic({.name = AuditTopicName(kDefaultTopicPrefix)});
-        !status.ok())
-      return status;
-    absl::StatusOr<std::unique_ptr<LocalPage>> opened = LocalPage::Open(NodeConfig(), log);
-    if (!opened.ok()) return opened.status();
-    page = *std::move(opened);
-  }
-  StagesRun stages(log, page == nullptr ? nullptr : page->board());
-  const absl::StatusOr<Diagnosis> diagnosis = Diagnose(flags, log, &stages);
-  if (!diagnosis.ok()) return diagnosis.status();
-  std::cout << (flags.json ? FoundJsonLines(*diagnosis) : AsText(*diagnosis)) << std::flush;
-  if (page != nullptr) {
-    if (absl::Status status = page->Serve([] { return std::map<std::string, StageProbe>(); });
-        !status.ok())
-      return status;
-    AwaitStop();
-  }
-  return ExitCodeOf(*diagnosis);
-}
-
 }  // namespace
 
 void AddDiagnoseCommand(CLI::App& app, int* exit_code) {
@@ -195,18 +140,23 @@ void AddDiagnoseCommand(CLI::App& app, int* exit_code) {
   flags->traces.AddTo(*command);
   command->add_flag("--json", flags->json,
                     "JSON, an object a line: what was imported, each finding, what is left open");
-  command->add_flag("--open", flags->open,
-                    "Then serve the dashboard of what was found on 127.0.0.1, and open it");
   command->footer(
       "Examples:\n"
       "  eroica diagnose traces/\n"
-      "  eroica diagnose traces/ --open\n"
       "  eroica diagnose rank*.json.gz --json | jq -r 'select(.id) | .title'\n\n"
       "Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell (ranks, steps or "
       "step marks are missing).");
   command->callback([flags, exit_code] {
-    const absl::StatusOr<int> code = Run(*flags);
-    *exit_code = code.ok() ? *code : ExitWithError(code.status());
+    const absl::StatusOr<Diagnosis> diagnosis =
+        Diagnose(flags->traces, [flags](const ImportReport& report) {
+          if (flags->json) std::cout << ImportedJsonLine(report) << std::flush;
+        });
+    if (!diagnosis.ok()) {
+      *exit_code = ExitWithError(diagnosis.status());
+      return;
+    }
+    std::cout << (flags->json ? FoundJsonLines(*diagnosis) : AsText(*diagnosis));
+    *exit_code = ExitCodeOf(*diagnosis);
   });
 }
 
