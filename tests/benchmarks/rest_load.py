@@ -47,7 +47,8 @@ class Node:
         self.url, self.port = said.group(1), int(said.group(2))
 
     def run_job(self, name, scenario=SCENARIO):
-        command = [self.lab, "simulate", str(scenario), "--job", name, "-o", str(self.recording)]
+        command = [self.lab, "simulate", str(scenario), "--job", name, "--append"]
+        command += ["-o", str(self.recording)]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
 
     def resident_mib(self):
