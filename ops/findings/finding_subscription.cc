@@ -1,6 +1,7 @@
 #include "ops/findings/finding_subscription.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "stream_ops/topics.h"
@@ -70,16 +71,35 @@ absl::Status FindingSubscription::Poll(std::chrono::milliseconds timeout, Batch*
     if (absl::Status status = LearnPast(partition, &owned); !status.ok()) return status;
   }
   batch->forgotten = std::exchange(forgotten_, {});
-  for (const ConsumerRecord& record : records_) Take(record, batch);
-  records_.clear();
+  std::vector<ConsumerRecord> held_back;
+  std::set<int32_t> holding;
+  for (ConsumerRecord& record : records_) {
+    if (BeginsFirst(record)) {
+      holding.insert(record.partition);
+      held_back.push_back(std::move(record));
+    } else {
+      Take(record, batch);
+    }
+  }
+  records_ = std::move(held_back);
   for (auto& [partition, owned] : owned_) {
-    if (const auto position = consumer_->Position({topic_, partition}); position.ok())
+    if (holding.contains(partition)) {
+      owned.next = std::max(owned.next, owned.earlier);
+    } else if (const auto position = consumer_->Position({topic_, partition}); position.ok()) {
       owned.next = std::max(owned.next, *position);
+    }
     if (owned.has_begun || owned.next < owned.earlier) continue;
     owned.has_begun = true;
     batch->begun.push_back(partition);
   }
   return absl::OkStatus();
+}
+
+// It is news of a partition whose past has not been announced as whole.
+bool FindingSubscription::BeginsFirst(const ConsumerRecord& record) const {
+  const auto owned = owned_.find(record.partition);
+  return owned != owned_.end() && !owned->second.has_begun &&
+         record.offset >= owned->second.earlier;
 }
 
 void FindingSubscription::Take(const ConsumerRecord& record, Batch* batch) {

@@ -1,6 +1,6 @@
 // Versions of findings for those that do something about each of them once: a member of a consumer
-// group that reads its partitions from their beginning, so that it knows what came before, and is
-// told which versions the group has handled. What it has handled is committed for the group, in
+// group that reads its partitions from their beginning, so that it knows what came before, and
+// learns which versions the group has handled. What it has handled is committed for the group, in
 // Kafka or beside the recording.
 //
 // One thread. A partition that comes to this member (again) is read anew: its owner forgets what it
@@ -39,7 +39,7 @@ class FindingSubscription : private RebalanceListener {
   };
   struct Batch {
     // In this order: what is known of these partitions is void; these versions; of these partitions
-    // all that is kEarlier has been told now.
+    // all that is kEarlier has been delivered. News of a partition come in later batches than that.
     std::vector<int32_t> forgotten;
     std::vector<Version> versions;
     std::vector<int32_t> begun;
@@ -55,7 +55,7 @@ class FindingSubscription : private RebalanceListener {
   absl::Status Poll(std::chrono::milliseconds timeout, Batch* batch);
   // Of a partition everything before the offset is handled; what was committed goes only up.
   absl::Status Commit(const std::map<int32_t, int64_t>& offsets);
-  // The offset behind what Poll has told of a partition that is ours.
+  // The offset behind what Poll has delivered of a partition that is ours.
   std::map<int32_t, int64_t> Positions() const;
 
   uint64_t malformed() const { return malformed_; }
@@ -63,10 +63,10 @@ class FindingSubscription : private RebalanceListener {
  private:
   struct Owned {
     bool known = false;      // what follows has been asked for
-    bool has_begun = false;  // told in Batch::begun, or the group has been here before
+    bool has_begun = false;  // announced in Batch::begun, or the group has been here before
     int64_t handled = 0;     // by the group: everything before
     int64_t earlier = 0;     // end of the partition when the group's first member began
-    int64_t next = 0;        // behind what was told
+    int64_t next = 0;        // behind what was delivered
     int64_t read_to = 0;     // where Poll stood when the partition was assigned
   };
 
@@ -75,6 +75,7 @@ class FindingSubscription : private RebalanceListener {
   std::optional<int64_t> OnPartitionAssigned(const TopicPartition& partition) override;
   void OnPartitionRevoked(const TopicPartition& partition, bool lost) override;
   absl::Status LearnPast(int32_t partition, Owned* owned);
+  bool BeginsFirst(const ConsumerRecord& record) const;
   void Take(const ConsumerRecord& record, Batch* batch);
 
   Log& log_;
@@ -84,7 +85,7 @@ class FindingSubscription : private RebalanceListener {
   uint64_t malformed_ = 0;
   std::map<int32_t, Owned> owned_;  // by partition
   std::vector<int32_t> forgotten_;
-  std::vector<ConsumerRecord> records_;
+  std::vector<ConsumerRecord> records_;  // polled, not delivered yet
   std::unique_ptr<LogConsumer> consumer_;  // ends first: it calls the listener
 };
 
