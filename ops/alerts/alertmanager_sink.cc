@@ -75,12 +75,12 @@ bool AlertmanagerSink::Look(int64_t now_ms) {
   }
   // What merely says itself a little differently waits for its time.
   const auto same_key = [](const auto& a, const auto& b) { return a.first == b.first; };
-  if (!std::ranges::equal(firing_, told_, same_key)) return true;
+  if (!std::ranges::equal(firing_, pushed_, same_key)) return true;
   return !firing_.empty() && steady_clock::now() >= resend_at_;
 }
 
 void AlertmanagerSink::Push(const std::stop_token& stop, int64_t now_ms) {
-  FiringAlerts ended = told_;
+  FiringAlerts ended = pushed_;
   std::erase_if(ended, [&](const auto& alert) { return firing_.contains(alert.first); });
   const int64_t expires_ms = now_ms + kResendsUntilExpired * options_.resend_every.count();
   const HttpPost post{.url = options_.url,
@@ -94,7 +94,7 @@ void AlertmanagerSink::Answered(const absl::StatusOr<HttpResponse>& answer, Firi
   const bool taken = answer.ok() && answer->status >= 200 && answer->status < 300;
   const bool refused = answer.ok() && answer->status >= 300 && answer->status < 500;
   if (taken) {
-    told_ = std::move(sent);
+    pushed_ = std::move(sent);
     resend_at_ = steady_clock::now() + options_.resend_every;
     next_attempt_ = {};
     backoff_.Reset();

@@ -1,4 +1,4 @@
-// Keeps an Alertmanager told of the open findings: at once when something changes, and again and
+// Pushes the open findings to an Alertmanager: at once when something changes, and again and
 // again while they are open, since Alertmanager forgets what it does not hear of. It always sends
 // how things are now: nothing queues up while Alertmanager is away, and several senders say the
 // same. An alert whose end was never delivered (this program had ended) expires by itself.
@@ -57,7 +57,7 @@ class AlertmanagerSink {
   AlertmanagerOptions options_;
   // Of the thread:
   FiringAlerts firing_;
-  FiringAlerts told_;  // that Alertmanager believes to fire
+  FiringAlerts pushed_;  // that Alertmanager believes to fire
   Backoff backoff_;
   std::chrono::steady_clock::time_point next_attempt_;
   std::chrono::steady_clock::time_point resend_at_;

@@ -22,7 +22,7 @@ class AlertmanagerSinkTest : public ::testing::Test {
   void Start(milliseconds resend_every = std::chrono::hours(1)) {
     sink_ = std::make_unique<AlertmanagerSink>(
         index_, AlertmanagerOptions{.url = *ParseHttpUrl(receiver_.url("/am/")),
-                                    .connection = {.time = milliseconds(100)},
+                                    .connection = {.time = milliseconds(500)},
                                     .resend_every = resend_every,
                                     .pause_first = milliseconds(1),
                                     .pause_longest = milliseconds(2)});

@@ -59,7 +59,7 @@ TEST_F(FiringAlertsTest, FindingsOfOneJobKindAndSeverityAreOneAlert) {
   EXPECT_EQ((*night)["endsAt"], "2023-11-14T22:18:20.000Z");
 }
 
-TEST_F(FiringAlertsTest, ManyFindingsAreCountedAndTheFirstOnesTold) {
+TEST_F(FiringAlertsTest, ManyFindingsAreCountedAndTheFirstOnesNamed) {
   for (int i = 0; i < 9; ++i) Add("f" + std::to_string(i), "night", Severity::kMajor, i);
   EXPECT_THAT(Json()[0]["annotations"]["description"].get<std::string>(),
               HasSubstr("Sentence of f4 And 4 more."));

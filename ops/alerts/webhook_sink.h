@@ -82,7 +82,7 @@ class WebhookSink {
   WebhookQueue queue_;
   Backoff backoff_;
   std::chrono::steady_clock::time_point next_attempt_;
-  // Open when the group's first member began: told when all of the past is known. By id.
+  // Open when the group's first member began: sent when all of the past is known. By id.
   std::map<std::string, FindingSubscription::Version> present_;
   mutable std::mutex mutex_;  // guards probe_
   WebhookProbe probe_;

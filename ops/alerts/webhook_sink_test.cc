@@ -38,7 +38,7 @@ class WebhookSinkTest : public ::testing::TestWithParam<bool> {
   WebhookOptions Options() const {
     WebhookOptions options{.url = *ParseHttpUrl(receiver_.url("/hook?key=1")),
                            .key = *WebhookKey::FromSecret(kSecret),
-                           .connection = {.time = milliseconds(100)},
+                           .connection = {.time = milliseconds(500)},
                            .topic_prefix = "eroica",
                            .group = "webhook"};
     options.pause_first = milliseconds(2);
@@ -141,7 +141,7 @@ TEST_P(WebhookSinkTest, WhatIsRefusedIsDroppedCountedAndHoldsUpNothing) {
   EXPECT_THAT(Taken(), ElementsAre("x opened major", "b opened major"));
 }
 
-TEST_P(WebhookSinkTest, AfterARestartNothingIsToldTwiceAndNothingIsLost) {
+TEST_P(WebhookSinkTest, AfterARestartNothingIsSentTwiceAndNothingIsLost) {
   StartWithDelivered("a");
   sink_ = nullptr;
   Publish("a", FindingState::kUpdated);
@@ -165,7 +165,7 @@ TEST_P(WebhookSinkTest, WhatWasNotTakenBeforeARestartComesAfterIt) {
   EXPECT_THAT(Taken(), ElementsAre("x opened major", "a opened major", "b opened major"));
 }
 
-TEST_P(WebhookSinkTest, AtTheVeryFirstStartOnlyWhatIsOpenIsTold) {
+TEST_P(WebhookSinkTest, AtTheVeryFirstStartOnlyWhatIsOpenIsSent) {
   Publish("a", FindingState::kOpened);
   Publish("b", FindingState::kOpened);
   Publish("b", FindingState::kResolved);
@@ -199,7 +199,7 @@ TEST_P(WebhookSinkTest, WhatWaitsForTooLongIsDroppedAndCounted) {
   EXPECT_THAT(Taken(), IsEmpty());
 }
 
-TEST_P(WebhookSinkTest, WhatSomebodyHasMutedIsNotToldBeforeItsEnd) {
+TEST_P(WebhookSinkTest, WhatSomebodyHasMutedIsNotSentBeforeItsMuteEnds) {
   WebhookOptions options = Options();
   options.is_muted = [](const std::string& id) { return id == "m"; };
   Publish("x", FindingState::kOpened);

@@ -49,7 +49,7 @@ TEST(SendPost, ReachesAServerWhoseCertificateItBelieves) {
       SendPost(post, {.ca_certificate = folder.path() + "/none"}, {}).status()));
 }
 
-TEST(SendPost, GivesUpWhenItIsTold) {
+TEST(SendPost, GivesUpWhenAStopIsRequested) {
   std::stop_source stop;
   stop.request_stop();
   const HttpPost post{.url = *ParseHttpUrl("http://127.0.0.1:1/"), .headers = {}, .body = ""};

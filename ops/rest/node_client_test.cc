@@ -1,4 +1,4 @@
-// A program that asks a node: what it gets, and in which words it is told why it gets nothing.
+// A program that asks a node: what it gets, and which words say why it gets nothing.
 #include "ops/rest/node_client.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ TEST_F(NodeClientTest, GetsTheBody) {
   EXPECT_EQ(nlohmann::json::parse(*body)["jobs"][0]["job"], "night/7");
 }
 
-TEST_F(NodeClientTest, AnErrorIsToldInTheNodesWords) {
+TEST_F(NodeClientTest, AnErrorIsReportedInTheNodesWords) {
   Serve({.tokens = {}, .hosts = {}});
   const absl::Status unknown = Get("/v1/jobs/none").status();
   EXPECT_TRUE(absl::IsNotFound(unknown)) << unknown;

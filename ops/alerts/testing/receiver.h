@@ -1,5 +1,5 @@
 // A real HTTP server for the tests of those who post: takes posts as a webhook or an Alertmanager
-// does, or misbehaves as it is told. Listens on a port of its own, answers one connection at a
+// does, or misbehaves as the test says. Listens on a port of its own, answers one connection at a
 // time.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -96,10 +97,10 @@ class Receiver {
       return;
     }
     if (manner != Manner::kResets) {
-      ReceivedPost post = Read(connection);
-      if (manner == Manner::kAccepts) {
+      std::optional<ReceivedPost> post = Read(connection);
+      if (manner == Manner::kAccepts && post) {
         const std::lock_guard lock(mutex_);
-        posts_.push_back(std::move(post));
+        posts_.push_back(*std::move(post));
       }
       const std::string status = manner == Manner::kAccepts ? "200 OK"
                                  : manner == Manner::kFails ? "500 Internal Server Error"
@@ -113,7 +114,8 @@ class Receiver {
     ++attempts_;
   }
 
-  static ReceivedPost Read(int connection) {
+  // Nothing where whoever posts has gone before all of it came.
+  static std::optional<ReceivedPost> Read(int connection) {
     std::string text;
     size_t end = std::string::npos;
     ReceivedPost post;
@@ -123,7 +125,7 @@ class Receiver {
     char bytes[16'384];
     while (end == std::string::npos || text.size() < end + 4 + length()) {
       const ssize_t count = ::recv(connection, bytes, sizeof(bytes), 0);
-      if (count <= 0) return post;
+      if (count <= 0) return std::nullopt;
       text.append(bytes, static_cast<size_t>(count));
       end = text.find("\r\n\r\n");
       if (end != std::string::npos) post.head = text.substr(0, end + 2);
