@@ -43,8 +43,10 @@ test_packages=(
   chromium
   debootstrap
   dpkg-dev
+  fish
   fonts-liberation
   kcat
+  man-db
   maven
   openjdk-17-jre-headless
   openssl
@@ -55,6 +57,7 @@ test_packages=(
   python3-venv
   python3-yaml
   strace
+  zsh
 )
 developer_packages=(
   ccache

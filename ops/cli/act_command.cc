@@ -132,9 +132,9 @@ class SharedAudit {
     }
     return annotation.IsMuted(NowMs());
   }
-  void TellOthersActions(Actor* actor) {
-    if (audit_.version() == told_) return;
-    told_ = audit_.version();
+  void TakeOthersActions(Actor* actor) {
+    if (audit_.version() == taken_) return;
+    taken_ = audit_.version();
     for (const AuditEntry& entry : audit_.Entries()) {
       if (entry.action == AuditAction::kAct)
         actor->ActedElsewhere({.at_ms = entry.at_ms, .finding_id = entry.target});
@@ -142,9 +142,9 @@ class SharedAudit {
   }
 
  private:
-  FindingIndex index_;  // of no finding: the audit log tells it what is muted
+  FindingIndex index_;  // of no finding: the audit log keeps in it what is muted
   AuditLog audit_;
-  uint64_t told_ = 0;
+  uint64_t taken_ = 0;  // version of the audit
 };
 
 bool MayPass(const absl::Status& status) {
@@ -164,7 +164,7 @@ absl::Status Follow(FindingSubscription& subscription, SharedAudit* audit, Actor
     FindingSubscription::Batch batch;
     const absl::Status polled = subscription.Poll(kPoll, &batch);
     if (!polled.ok() && !MayPass(polled)) return polled;
-    if (audit != nullptr) audit->TellOthersActions(actor);
+    if (audit != nullptr) audit->TakeOthersActions(actor);
     if (absl::Status status = actor->Take(std::move(batch)); !status.ok()) return status;
     const absl::Status committed = subscription.Commit(subscription.Positions());
     if (!committed.ok() && !MayPass(committed)) return committed;

@@ -1,4 +1,4 @@
-// eroica alert: tells people of findings, through a webhook and Alertmanager.
+// eroica alert: pushes findings to a webhook and to Alertmanager.
 #include <spdlog/spdlog.h>
 
 #include <chrono>

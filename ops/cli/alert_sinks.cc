@@ -128,7 +128,7 @@ absl::StatusOr<std::unique_ptr<AlertSinks>> AlertSinks::Open(const NodeConfig& c
   if (!alertmanagers.ok()) return alertmanagers.status();
   if (!webhook->has_value() && alertmanagers->empty())
     return absl::InvalidArgumentError(
-        "nobody is to be told: set alerts.webhook_url or alerts.alertmanager_urls "
+        "no receiver is configured: set alerts.webhook_url or alerts.alertmanager_urls "
         "(docs/ALERTS.md)");
   std::unique_ptr<AlertSinks> sinks(new AlertSinks(config, log));
   if (webhook->has_value()) {

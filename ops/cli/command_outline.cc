@@ -1,9 +1,11 @@
 #include "ops/cli/command_outline.h"
 
-#include <sstream>
+#include <fmt/format.h>
+
 #include <string_view>
 
 #include "ops/cli/flag_values.h"
+#include "ops/cli/footer_text.h"
 
 namespace eroica {
 namespace {
@@ -51,23 +53,12 @@ void AddParagraph(const std::string& paragraph, CommandOutline* command) {
   if (!text.empty()) command->paragraphs.push_back(text);
 }
 
-// As HelpFormat takes a footer: lines that begin with a blank are examples, all others text.
 void AddFooter(const std::string& footer, CommandOutline* command) {
-  std::istringstream lines(footer);
-  std::string paragraph;
-  const auto end_paragraph = [&] {
-    if (!paragraph.empty() && paragraph != "Examples:") AddParagraph(paragraph, command);
-    paragraph.clear();
-  };
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty() && line.front() != ' ') {
-      paragraph += (paragraph.empty() ? "" : " ") + line;
-      continue;
-    }
-    end_paragraph();
-    if (!line.empty()) command->examples.push_back(line.substr(line.find_first_not_of(' ')));
+  for (const FooterPart& part : ParseFooter(footer)) {
+    if (part.is_paragraph && part.text != "Examples:") AddParagraph(part.text, command);
+    if (!part.is_paragraph && !part.text.empty())
+      command->examples.push_back(part.text.substr(part.text.find_first_not_of(' ')));
   }
-  end_paragraph();
 }
 
 CommandOutline Outline(CLI::App& app, const std::string& parent) {
@@ -97,6 +88,15 @@ std::vector<const CommandOutline*> AllCommands(const CommandOutline& root) {
     all.insert(all.end(), below.begin(), below.end());
   }
   return all;
+}
+
+std::string ShellCases(const CommandOutline& root) {
+  std::string cases;
+  for (const CommandOutline* command : AllCommands(root)) {
+    if (command != &root)
+      cases += fmt::format("      \"{}\") at=\"{}\" ;;\n", command->path, command->path);
+  }
+  return cases;
 }
 
 }  // namespace eroica

@@ -40,6 +40,8 @@ struct CommandOutline {
 CommandOutline OutlineOf(CLI::App& app);
 
 // The command and all below it, parents first.
+// For a shell's `case`: a branch for each subcommand that sets the variable `at` to its path.
+std::string ShellCases(const CommandOutline& root);
 std::vector<const CommandOutline*> AllCommands(const CommandOutline& root);
 
 }  // namespace eroica

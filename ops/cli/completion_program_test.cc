@@ -48,7 +48,7 @@ std::vector<std::string> AllCommandNames() {
 class BashCompletionTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!IsInstalled("bash")) GTEST_SKIP() << "needs bash";
+    if (!IsInstalled("bash")) GTEST_SKIP() << "needs bash, which asks the script";
     const ProgramRun run = RunProgram({"completion", "bash"});
     ASSERT_EQ(run.exit_code, kExitNothingFound) << run.err;
     WriteBytes(Script(), run.out);
@@ -127,7 +127,7 @@ TEST(Completion, ZshAndFishReadTheirScripts) {
 }
 
 TEST(Completion, FishOffersWhatTheScriptSays) {
-  if (!IsInstalled("fish")) GTEST_SKIP() << "needs fish";
+  if (!IsInstalled("fish")) GTEST_SKIP() << "needs fish: ops/install_dependencies.sh --tests";
   const ScratchDirectory folder;
   const std::string path = folder.path() + "/eroica.fish";
   WriteBytes(path, RunProgram({"completion", "fish"}).out);
@@ -160,7 +160,7 @@ TEST(Help, EveryCommandHasExamplesAndExitCodes) {
 }
 
 TEST(Manual, ManReadsEveryPageWithoutAWarning) {
-  if (!IsInstalled("man")) GTEST_SKIP() << "needs man-db";
+  if (!IsInstalled("man")) GTEST_SKIP() << "needs man-db: ops/install_dependencies.sh --tests";
   const ScratchDirectory folder;
   const ProgramRun written = RunProgram({"manual", "-o", folder.path()});
   ASSERT_EQ(written.exit_code, kExitNothingFound) << written.err;

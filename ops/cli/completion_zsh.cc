@@ -70,12 +70,10 @@ std::string ValueCase(const std::string& path, const OptionOutline& option) {
 }  // namespace
 
 std::string ZshCompletion(const CommandOutline& program) {
-  std::string script = kHead;
+  std::string script = kHead + ShellCases(program);
   std::string values;
   std::string offers;
   for (const CommandOutline* command : AllCommands(program)) {
-    if (command != &program)
-      script += fmt::format("      \"{}\") at=\"{}\" ;;\n", command->path, command->path);
     std::string offered;
     for (const OptionOutline& option : command->options) {
       for (const std::string& name : option.names)

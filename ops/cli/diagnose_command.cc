@@ -57,7 +57,7 @@ absl::StatusOr<StageProbe> RunTopology(Log& log) {
   return run.probe();
 }
 
-// imported: told of before the stages begin.
+// imported: called before the stages begin.
 absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces,
                                    const std::function<void(const ImportReport&)>& imported) {
   MemoryLog log;

@@ -16,7 +16,7 @@
 #include "ops/cli/host_record_text.h"
 #include "ops/cli/known_jobs.h"
 #include "ops/cli/open_log.h"
-#include "ops/cli/state_folder.h"
+#include "ops/cli/state_flag.h"
 #include "ops/cli/state_reading.h"
 #include "ops/cli/stop_signal.h"
 #include "ops/cli/stored_findings.h"
@@ -32,8 +32,7 @@ namespace {
 struct FindingsFlags {
   ConfigFlags config;
   FindingFilter filter;
-  bool from_state = false;
-  std::string state;  // empty: the configured folder
+  StateFlag state;
   bool follow = false;
   bool by_host = false;
   bool brief = false;
@@ -69,7 +68,7 @@ int PrintNone(const absl::StatusOr<KnownJobs>& known, const NodeConfig& config,
   const bool recording = config.kafka.bootstrap.empty();
   const std::string source = recording ? config.node.recording : config.kafka.bootstrap;
   const NoFindings none = ExplainNoFindings(
-      *known, flags.filter.job, source.empty() ? flags.state : source,
+      *known, flags.filter.job, source.empty() ? flags.state.Folder(config) : source,
       recording ? fmt::format("eroica node --recording {} --drain",
                               config.node.recording.empty() ? "DIR" : config.node.recording)
                 : fmt::format("eroica node --bootstrap {}", config.kafka.bootstrap));
@@ -118,9 +117,9 @@ absl::StatusOr<int> List(Log& log, FindingReader& reader, const NodeConfig& conf
                      [&] { return JobsBehind(log, config); });
 }
 
-absl::StatusOr<int> ListStored(NodeConfig config, FindingsFlags flags) {
-  if (flags.state.empty()) flags.state = StateFolder(config);
-  const absl::StatusOr<std::unique_ptr<const RocksDbStore>> store = OpenState(flags.state);
+absl::StatusOr<int> ListStored(const NodeConfig& config, const FindingsFlags& flags) {
+  const absl::StatusOr<std::unique_ptr<const RocksDbStore>> store =
+      OpenState(flags.state.Folder(config));
   if (!store.ok()) return store.status();
   absl::StatusOr<StoredFindings> stored = ReadStoredFindings(**store, "");
   if (!stored.ok()) return stored.status();
@@ -155,7 +154,7 @@ int Run(const FindingsFlags& flags) {
   const absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return ExitWithError(config.status());
   const absl::StatusOr<int> exit_code =
-      flags.from_state ? ListStored(*config, flags) : ReadTopic(*config, flags);
+      flags.state.IsGiven() ? ListStored(*config, flags) : ReadTopic(*config, flags);
   return exit_code.ok() ? *exit_code : ExitWithError(exit_code.status());
 }
 
@@ -166,12 +165,7 @@ void AddFindingsCommand(CLI::App& app, int* exit_code) {
   CLI::App* command = app.add_subcommand("findings", "List what was found, or follow it");
   flags->config.AddTo(*command);
   AddFilterFlags(*command, &flags->filter);
-  auto* state = command
-                    ->add_option("--state", flags->state,
-                                 "From the state store of a node, also of a running one; without "
-                                 "DIR the configured one")
-                    ->type_name("[DIR]")
-                    ->expected(0, 1);
+  CLI::Option* state = flags->state.AddTo(*command);
   auto* by_host = command->add_flag(
       "--by-host", flags->by_host,
       "What was found about each host, over all jobs; hosts that slow several jobs come first");
@@ -195,10 +189,7 @@ void AddFindingsCommand(CLI::App& app, int* exit_code) {
       "A list shows each finding in its last state: open ones first, the gravest first. Exit "
       "codes: 0 no open finding, 1 findings, 2 error, 3 cannot tell (no node has run, or the job "
       "is not known).");
-  command->callback([flags, state, exit_code] {
-    flags->from_state = state->count() > 0;
-    *exit_code = Run(*flags);
-  });
+  command->callback([flags, exit_code] { *exit_code = Run(*flags); });
 }
 
 }  // namespace eroica

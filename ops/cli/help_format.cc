@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/cli/footer_text.h"
 #include "ops/cli/wrapped_text.h"
 
 namespace eroica {
@@ -73,24 +74,11 @@ std::string HelpFormat::make_usage(const CLI::App* app, std::string name) const 
   return Wrapped(usage, width_, 7) + "\n";
 }
 
-// Lines that begin with a blank are examples, all others text.
 std::string HelpFormat::make_footer(const CLI::App* app) const {
-  std::istringstream lines(app->get_footer());
   std::string text;
-  std::string paragraph;
-  const auto end_paragraph = [&] {
-    if (!paragraph.empty()) text += Wrapped(paragraph, width_, 0) + "\n";
-    paragraph.clear();
-  };
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty() && line.front() != ' ') {
-      paragraph += (paragraph.empty() ? "" : " ") + line;
-      continue;
-    }
-    end_paragraph();
-    text += ExampleText(line, width_) + "\n";
-  }
-  end_paragraph();
+  for (const FooterPart& part : ParseFooter(app->get_footer()))
+    text +=
+        (part.is_paragraph ? Wrapped(part.text, width_, 0) : ExampleText(part.text, width_)) + "\n";
   return text;
 }
 

@@ -103,7 +103,7 @@ std::string ToJson(const JobView& view) {
                             {"steps", std::move(steps)},
                             {"findings_open", view.findings_open},
                             {"findings", std::move(findings)},
-                            {"ranks_told", view.ranks_told},
+                            {"ranks_shown", view.ranks_shown},
                             {"ranks_deviating", view.ranks_deviating},
                             {"deviating", std::move(ranks)},
                             {"waits", std::move(waits)}};
@@ -117,7 +117,7 @@ absl::StatusOr<JobView> JobViewReader::Read() {
   if (absl::Status status = ReadFindings(&view); !status.ok()) return status;
   const bool is_new = view.job.name != last_.job.name ||
                       view.job.newest_window != last_.job.newest_window ||
-                      view.job.watermark_ms != last_.job.watermark_ms || last_.ranks_told == 0;
+                      view.job.watermark_ms != last_.job.watermark_ms || last_.ranks_shown == 0;
   if (is_new) {
     for (const auto read :
          {&JobViewReader::ReadSteps, &JobViewReader::ReadRanks, &JobViewReader::ReadWaits}) {
@@ -127,7 +127,7 @@ absl::StatusOr<JobView> JobViewReader::Read() {
     view.steps = last_.steps;
     view.deviating = last_.deviating;
     view.ranks_deviating = last_.ranks_deviating;
-    view.ranks_told = last_.ranks_told;
+    view.ranks_shown = last_.ranks_shown;
     view.waits = last_.waits;
   }
   last_ = view;
@@ -201,7 +201,7 @@ absl::Status JobViewReader::ReadRanks(JobView* view) const {
     const json page = json::parse(*body, nullptr, false);
     for (const json& one : MemberOf(page, "ranks")) {
       const ViewedRank rank = RankOf(one);
-      ++view->ranks_told;
+      ++view->ranks_shown;
       if (Deviates(rank)) view->deviating.push_back(rank);
     }
     cursor = TextIn(page, "next_cursor");

@@ -56,7 +56,7 @@ struct JobView {
   uint64_t findings_open = 0;
   std::vector<ViewedRank> deviating;  // silent ones, then those that deviate most; at most kRanks
   size_t ranks_deviating = 0;
-  size_t ranks_told = 0;          // that the newest window tells of
+  size_t ranks_shown = 0;         // of which the newest window has something
   std::vector<ViewedWait> waits;  // the longest; at most kWaits
 
   static constexpr size_t kSteps = 256;

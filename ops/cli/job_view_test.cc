@@ -42,7 +42,7 @@ TEST_F(JobViewTest, HasStepsFindingsTheRankThatDeviatesAndWaits) {
   EXPECT_EQ(view->findings[0].severity, Severity::kMajor);
   EXPECT_EQ(view->findings[0].title, "Rank 2 holds 3 other ranks up");
   EXPECT_EQ(view->findings_open, 1);
-  EXPECT_EQ(view->ranks_told, 4);
+  EXPECT_EQ(view->ranks_shown, 4);
   ASSERT_FALSE(view->deviating.empty());
   EXPECT_EQ(view->deviating[0].rank, 2);
   EXPECT_GT(view->deviating[0].excess_ns, 0);
@@ -71,7 +71,7 @@ TEST_F(JobViewTest, ANewWindowIsRead) {
   const absl::StatusOr<JobView> view = reader.Read();
   ASSERT_TRUE(view.ok()) << view.status();
   EXPECT_EQ(view->job.newest_window, "steps-3");
-  EXPECT_EQ(view->ranks_told, 4);
+  EXPECT_EQ(view->ranks_shown, 4);
 }
 
 TEST_F(JobViewTest, ANodeThatGoesIsUnavailableAndAnswersAgainWhenItIsBack) {

@@ -126,13 +126,13 @@ std::string FindingsTitle(const JobView& view, size_t shown) {
 }
 
 std::string RanksTitle(const JobView& view) {
-  if (view.ranks_told == 0) return "No window of the job is in the node's memory yet";
+  if (view.ranks_shown == 0) return "No window of the job is in the node's memory yet";
   const std::string share = PercentText(JobView::kDeviates);
   if (view.ranks_deviating == 0)
-    return fmt::format("No rank of {} differs from its peers by more than {}", view.ranks_told,
+    return fmt::format("No rank of {} differs from its peers by more than {}", view.ranks_shown,
                        share);
   return fmt::format("Ranks that differ from their peers by more than {}: {} of {}", share,
-                     view.ranks_deviating, view.ranks_told);
+                     view.ranks_deviating, view.ranks_shown);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ JobView View() {
                               .excess_ns = 27e6});
   view.deviating[0].silent = true;
   view.ranks_deviating = 20;
-  view.ranks_told = 1'024;
+  view.ranks_shown = 1'024;
   for (uint32_t i = 0; i < 20; ++i)
     view.waits.push_back({.waiting = i, .waited_for = 6, .wait_ns = 31.5e6});
   return view;

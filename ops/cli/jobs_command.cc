@@ -13,7 +13,7 @@
 #include "ops/cli/listed_job.h"
 #include "ops/cli/node_flags.h"
 #include "ops/cli/open_log.h"
-#include "ops/cli/state_folder.h"
+#include "ops/cli/state_flag.h"
 #include "ops/cli/state_reading.h"
 #include "ops/cli/stop_signal.h"
 #include "ops/cli/stored_findings.h"
@@ -28,8 +28,7 @@ namespace {
 struct JobsFlags {
   ConfigFlags config;
   NodeFlags node;
-  bool from_state = false;
-  std::string state;  // empty: the configured folder
+  StateFlag state;
   bool only_running = false;
   bool json = false;
 };
@@ -70,7 +69,7 @@ JobsFound FoundIn(const KnownJobs& known, std::span<const Finding> findings, std
 }
 
 absl::StatusOr<JobsFound> ReadState(const NodeConfig& config, const JobsFlags& flags) {
-  const std::string folder = flags.state.empty() ? StateFolder(config) : flags.state;
+  const std::string folder = flags.state.Folder(config);
   const absl::StatusOr<std::unique_ptr<const RocksDbStore>> store = OpenState(folder);
   if (!store.ok()) return store.status();
   const absl::StatusOr<StoredFindings> stored = ReadStoredFindings(**store, "");
@@ -102,7 +101,7 @@ absl::StatusOr<JobsFound> Find(const JobsFlags& flags) {
   if (absl::Status status = flags.node.CheckUnused(); !status.ok()) return status;
   const absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return config.status();
-  return flags.from_state ? ReadState(*config, flags) : ReadLog(*config);
+  return flags.state.IsGiven() ? ReadState(*config, flags) : ReadLog(*config);
 }
 
 void Remark(const std::string& text) {
@@ -136,12 +135,7 @@ void AddJobsCommand(CLI::App& app, int* exit_code) {
   CLI::App* command =
       app.add_subcommand("jobs", "List the jobs that nodes know, and what is open about them");
   flags->config.AddTo(*command);
-  auto* state = command
-                    ->add_option("--state", flags->state,
-                                 "From the state store of a node, also of a running one; without "
-                                 "DIR the configured one")
-                    ->type_name("[DIR]")
-                    ->expected(0, 1);
+  flags->state.AddTo(*command);
   flags->node.AddTo(*command);
   flags->node.Exclude(
       *command, {"--config", "--set", "--bootstrap", "--recording", "--topic-prefix", "--state"});
@@ -156,10 +150,7 @@ void AddJobsCommand(CLI::App& app, int* exit_code) {
       "The jobs with the gravest open findings come first. undiagnosed: no window of the job is "
       "yet; forgotten: its findings are all that is left of it. Exit codes: 0 jobs are listed, 2 "
       "error, 3 cannot tell (no node has run, or no job has reported).");
-  command->callback([flags, state, exit_code] {
-    flags->from_state = state->count() > 0;
-    *exit_code = Run(*flags);
-  });
+  command->callback([flags, exit_code] { *exit_code = Run(*flags); });
 }
 
 }  // namespace eroica

@@ -23,7 +23,7 @@ class NodeFlags {
   void Exclude(CLI::App& command, const std::vector<std::string>& options) const;
 
   bool IsGiven() const { return !url_.empty(); }
-  // Stops waiting for answers when the program is told to stop (stop_signal.h). kNotFound: the file
+  // Stops waiting for answers when a stop is requested (stop_signal.h). kNotFound: the file
   // of the token is not there; kInvalidArgument: it holds no token.
   absl::StatusOr<NodeClient> Open() const;
   // kInvalidArgument where a flag is given that only serves --node, and --node is not.
