@@ -1,6 +1,6 @@
 // Does what a policy says about findings, each once: decides, writes the intent down, runs the
 // command, writes its outcome down. Without `execute` it decides and writes down what it would do.
-// One thread. Times are told to it.
+// One thread. It asks no clock: the caller passes the times.
 #pragma once
 
 #include <absl/status/status.h>

@@ -1,5 +1,5 @@
-// In which windows a finding was said: what "lasting" and "quorum" of a rule ask for. Told of every
-// version in the order of the topic. Bounded. One thread.
+// In which windows a finding was reported: what "lasting" and "quorum" of a rule ask for. It takes
+// every version in the order of the topic. Bounded. One thread.
 #pragma once
 
 #include <cstdint>

@@ -110,7 +110,7 @@ TEST(PolicyFile, ACommandThatIsNotAllowedIsRefused) {
               HasSubstr("'ticket' is no absolute path"));
 }
 
-TEST(PolicyFile, AllProblemsAreToldAtOnce) {
+TEST(PolicyFile, AllProblemsAreReportedAtOnce) {
   const std::string problems = Problems("[limits]\nper_our = 1\n[[rule]]\nnmae = \"x\"\n");
   EXPECT_THAT(problems, HasSubstr("per_our"));
   EXPECT_THAT(problems, HasSubstr("nmae"));

@@ -52,10 +52,10 @@ class Transformer:
         size = sum(int(np.prod(shape)) for shape in self.shapes.values())
         random = np.random.default_rng(seed)
         self.flat = (0.05 * random.standard_normal(size)).astype(np.float32)
-        # Gradients, and behind them what ranks tell each other in every step (replacement.py).
+        # Gradients, and behind them what ranks announce to each other in every step (replacement.py).
         self.exchanged = np.zeros(size + 2, np.float32)
         self.flat_gradient = self.exchanged[:size]
-        self.told = self.exchanged[size:]
+        self.announced = self.exchanged[size:]
         self.weights = _views(self.flat, self.shapes)
         self.gradients = _views(self.flat_gradient, self.shapes)
         self.mask = np.triu(np.full((length, length), -1e9, np.float32), 1)

@@ -58,13 +58,13 @@ class NumpyTraining:
     def outgoing_connections(self):
         return [] if self.ring.outgoing is None else [self.ring.outgoing]
 
-    def tell(self, *numbers):
+    def announce(self, *numbers):
         """What the next all-reduce says to all ranks: whole numbers below 2^24, of one rank only."""
-        self.model.told[:] = numbers
+        self.model.announced[:] = numbers
 
-    def told(self):
+    def announced(self):
         """What the last all-reduce said."""
-        return tuple(round(float(number)) for number in self.model.told)
+        return tuple(round(float(number)) for number in self.model.announced)
 
     def join(self, port):
         """All ranks, one of them anew, form the ring again."""

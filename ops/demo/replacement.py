@@ -70,9 +70,9 @@ class Member:
             return
         order = self._listen("replace")
         if order is None:
-            self.training.tell(0, 0)
+            self.training.announce(0, 0)
         else:
-            self.training.tell(order["replace"] + 1, order["port"])
+            self.training.announce(order["replace"] + 1, order["port"])
 
     def _listen(self, name):
         """What the launcher has said with this in it, once; None: nothing."""
@@ -89,7 +89,7 @@ class Member:
         """Behind the optimizer's step. True: this rank has been replaced, and ends."""
         if self.line is None:
             return False
-        replaced, port = self.training.told()
+        replaced, port = self.training.announced()
         if replaced == 0:
             return False
         if replaced - 1 == self.job.rank:

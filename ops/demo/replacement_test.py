@@ -81,7 +81,7 @@ class Replacement(unittest.TestCase):
         self.assertEqual(process.returncode, 0)
         self.assertEqual(self.steps_done(), list(range(STEPS)))
 
-    def test_a_standby_that_has_died_is_told(self):
+    def test_a_standby_that_has_died_is_reported(self):
         process = self.start("--steps", "100000", "--standby", self.socket)
         wait_until(lambda: self.steps_done(), "the first step")
         standby = [pid for pid in descendants(process.pid) if is_standby(pid)]
