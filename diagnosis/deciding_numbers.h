@@ -35,4 +35,7 @@ inline constexpr double kWrongOfDoubt = 0.25;
 // How often the slowest of a job's healthy devices may be called slow, however long the job runs.
 inline constexpr double kFalseAlarmsOfHealthyDevices = 1e-3;
 
+// The larger part of a whole; the quantile of a median.
+inline constexpr double kHalf = 0.5;
+
 }  // namespace eroica

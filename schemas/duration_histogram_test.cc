@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kDurationMax = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t kCountMax = std::numeric_limits<uint32_t>::max();
 
 TEST(DurationHistogram, BucketsAreAdjacentAndHoldTheirBounds) {
@@ -26,7 +26,7 @@ TEST(DurationHistogram, BucketsAreAdjacentAndHoldTheirBounds) {
               DurationHistogram::LowerBound(static_cast<uint16_t>(bucket + 1)));
     EXPECT_EQ(DurationHistogram::BucketOf(DurationHistogram::UpperBound(index) - 1), bucket);
   }
-  EXPECT_EQ(DurationHistogram::BucketOf(kMax), DurationHistogram::kBucketCount - 1);
+  EXPECT_EQ(DurationHistogram::BucketOf(kDurationMax), DurationHistogram::kBucketCount - 1);
 }
 
 TEST(DurationHistogram, TheMiddleOfABucketIsWithinAThirtySecond) {

@@ -130,6 +130,10 @@ struct Mark {
   friend bool operator==(const Mark&, const Mark&) = default;
 };
 
+inline bool IsStepMark(const Mark& mark) {
+  return mark.kind == MarkKind::kStepBegin || mark.kind == MarkKind::kStepEnd;
+}
+
 // What a connection from the rank to a peer carried since its last sample: counters of NCCL's proxy
 // or of the NIC's queue pairs, or TCP_INFO. Only what the rank sends: what it receives is told by
 // the other end.

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr int64_t kMax = CodecLimits::kMaxTimeNs;
+constexpr int64_t kTimeMax = CodecLimits::kMaxTimeNs;
 constexpr uint64_t kHuge = std::numeric_limits<uint64_t>::max();
 
 TEST(TimeColumn, SumsDeltasInUnits) {
@@ -23,12 +23,12 @@ TEST(TimeColumn, SumsDeltasInUnits) {
 }
 
 TEST(TimeColumn, ReachesTheEndOfTimeAndNotBeyond) {
-  std::vector<uint64_t> last = {static_cast<uint64_t>(kMax)};
+  std::vector<uint64_t> last = {static_cast<uint64_t>(kTimeMax)};
   EXPECT_EQ(SumTimes(0, 1, last), DropReason::kNone);
-  std::vector<uint64_t> beyond = {static_cast<uint64_t>(kMax), 1};
+  std::vector<uint64_t> beyond = {static_cast<uint64_t>(kTimeMax), 1};
   EXPECT_EQ(SumTimes(0, 1, beyond), DropReason::kTimeOutOfRange);
   std::vector<uint64_t> from_the_end = {1};
-  EXPECT_EQ(SumTimes(kMax, 1, from_the_end), DropReason::kTimeOutOfRange);
+  EXPECT_EQ(SumTimes(kTimeMax, 1, from_the_end), DropReason::kTimeOutOfRange);
 }
 
 TEST(TimeColumn, RefusesWhatWouldOverflow) {
@@ -50,9 +50,9 @@ TEST(TimeColumn, RefusesANegativeBaseAndNoUnit) {
 }
 
 TEST(TimeColumn, ScalesDurations) {
-  std::vector<uint64_t> durations = {0, 1, static_cast<uint64_t>(kMax) / 1'000};
+  std::vector<uint64_t> durations = {0, 1, static_cast<uint64_t>(kTimeMax) / 1'000};
   ASSERT_EQ(ScaleDurations(1'000, durations), DropReason::kNone);
-  EXPECT_THAT(durations, ElementsAre(0, 1'000, static_cast<uint64_t>(kMax) / 1'000 * 1'000));
+  EXPECT_THAT(durations, ElementsAre(0, 1'000, static_cast<uint64_t>(kTimeMax) / 1'000 * 1'000));
 }
 
 }  // namespace

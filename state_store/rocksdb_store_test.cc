@@ -28,6 +28,7 @@
 
 #include "schemas/check.h"
 #include "state_store/key_schema.h"
+#include "state_store/testing/opened_store.h"
 #include "state_store/testing/small_disk.h"
 
 namespace eroica {
@@ -35,28 +36,6 @@ namespace {
 
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
-
-RocksDbStoreOptions OptionsFor(const std::string& folder) {
-  RocksDbStoreOptions options;
-  options.folder = folder;
-  options.memory_bytes = size_t{16} << 20;
-  return options;
-}
-
-std::unique_ptr<RocksDbStore> OpenOrDie(const RocksDbStoreOptions& options) {
-  auto store = RocksDbStore::Open(options);
-  if (!store.ok()) {
-    ADD_FAILURE() << store.status();
-    std::abort();
-  }
-  return *std::move(store);
-}
-
-std::string ValueOf(const StateStore& store, Table table, const std::string& key) {
-  const auto value = store.Get(table, key);
-  EXPECT_TRUE(value.ok()) << value.status();
-  return value.ok() ? value->value_or("(nothing)") : value.status().ToString();
-}
 
 std::string Noise(size_t bytes, uint32_t seed) {
   std::mt19937 random(seed);
@@ -98,8 +77,6 @@ TEST_F(RocksDbStoreTest, ASecondOpenIsRefused) {
               HasSubstr("stop that node, or give this one a folder of its own"));
   EXPECT_TRUE(first->Write(StateChanges()).ok());
 }
-
-constexpr Table kFindingsOnly[] = {Table::kFindings};
 
 StateChanges PutFinding(const std::string& key, const std::string& value) {
   StateChanges changes;

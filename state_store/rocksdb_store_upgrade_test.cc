@@ -12,27 +12,13 @@
 
 #include "state_store/key_schema.h"
 #include "state_store/rocksdb_store.h"
+#include "state_store/testing/opened_store.h"
 
 namespace eroica {
 namespace {
 
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
-
-constexpr Table kFindingsOnly[] = {Table::kFindings};
-
-RocksDbStoreOptions OptionsFor(const std::string& folder) {
-  RocksDbStoreOptions options;
-  options.folder = folder;
-  options.memory_bytes = size_t{16} << 20;
-  return options;
-}
-
-std::string ValueOf(const StateStore& store, Table table, const std::string& key) {
-  const auto value = store.Get(table, key);
-  EXPECT_TRUE(value.ok()) << value.status();
-  return value.ok() ? value->value_or("(nothing)") : value.status().ToString();
-}
 
 class RocksDbUpgradeTest : public ::testing::Test {
  protected:

@@ -28,14 +28,15 @@ StandingJob InOneAllReduce() {
   return job;
 }
 
-Finding Only(const StandingJob& job) {
+Finding OnlyStalled(const StandingJob& job) {
   const std::vector<Finding> findings = HangOperator().Evaluate(job.View());
   EXPECT_THAT(findings, SizeIs(1));
   return findings.empty() ? Finding{} : findings[0];
 }
 
 TEST(StalledConnections, TheRankAtWhichAllOfThemEnd) {
-  const Finding finding = Only(InOneAllReduce().Connection(4, 12, kBusy).Connection(12, 5, kBusy));
+  const Finding finding =
+      OnlyStalled(InOneAllReduce().Connection(4, 12, kBusy).Connection(12, 5, kBusy));
   EXPECT_EQ(finding.subkind, "communication");
   EXPECT_THAT(finding.culprits, ElementsAre(Culprit{.rank = 12, .host = "node-1", .device = 4}));
   EXPECT_THAT(finding.title, HasSubstr("nothing passes the NIC of rank 12"));
@@ -43,7 +44,7 @@ TEST(StalledConnections, TheRankAtWhichAllOfThemEnd) {
 }
 
 TEST(StalledConnections, OneConnectionHasTwoEnds) {
-  const Finding finding = Only(InOneAllReduce().Connection(12, 5, kBusy));
+  const Finding finding = OnlyStalled(InOneAllReduce().Connection(12, 5, kBusy));
   EXPECT_THAT(finding.culprits,
               ElementsAre(Culprit{.rank = 12, .host = "node-1", .device = 4, .peer = 5}));
   EXPECT_THAT(finding.caveats, ElementsAre(HasSubstr("Undecided between the sending end")));
@@ -53,7 +54,7 @@ TEST(StalledConnections, SeveralRanksOfAHost) {
   StandingJob job = InOneAllReduce();
   for (const uint32_t rank : {8u, 11u})
     job.Connection(rank - 8, rank, kBusy).Connection(rank, rank - 7, kBusy);
-  const Finding finding = Only(job);
+  const Finding finding = OnlyStalled(job);
   EXPECT_THAT(finding.culprits, IsEmpty()) << "two hosts: either may be it";
 }
 
@@ -65,13 +66,13 @@ TEST(StalledConnections, AHostAmongSeveral) {
   for (const uint32_t rank : ranks) job.InFlight(0, CollectiveOperation::kAllReduce, 7, {rank});
   for (const uint32_t rank : {8u, 11u})
     job.Connection(rank - 8, rank, kBusy).Connection(rank, rank + 8, kBusy);
-  const Finding finding = Only(job);
+  const Finding finding = OnlyStalled(job);
   EXPECT_THAT(finding.culprits, ElementsAre(Culprit{.rank = -1, .host = "node-1"}));
   EXPECT_THAT(finding.title, HasSubstr("the network of host node-1"));
 }
 
 TEST(StalledConnections, NothingInCommonIsUndecided) {
-  const Finding finding = Only(
+  const Finding finding = OnlyStalled(
       InOneAllReduce().Connection(0, 8, kBusy).Connection(3, 4, kBusy).Connection(9, 10, kBusy));
   EXPECT_THAT(finding.culprits, IsEmpty());
   EXPECT_THAT(finding.caveats, ElementsAre(HasSubstr("undecided")));
@@ -80,13 +81,14 @@ TEST(StalledConnections, NothingInCommonIsUndecided) {
 TEST(StalledConnections, EverybodyStalledIsNobody) {
   StandingJob job = InOneAllReduce();
   for (uint32_t rank = 0; rank < 16; ++rank) job.Connection(rank, (rank + 1) % 16, kBusy);
-  EXPECT_THAT(Only(job).culprits, IsEmpty());
+  EXPECT_THAT(OnlyStalled(job).culprits, IsEmpty());
 }
 
 TEST(StalledConnections, WhatMovesOrRestsIsNotStalled) {
-  EXPECT_THAT(Only(InOneAllReduce().Connection(4, 12, kBusy, 4096).Connection(12, 5, 0)).culprits,
-              IsEmpty());
-  EXPECT_THAT(Only(InOneAllReduce()).caveats,
+  EXPECT_THAT(
+      OnlyStalled(InOneAllReduce().Connection(4, 12, kBusy, 4096).Connection(12, 5, 0)).culprits,
+      IsEmpty());
+  EXPECT_THAT(OnlyStalled(InOneAllReduce()).caveats,
               ElementsAre(HasSubstr("Which link is stalled is undecided")));
 }
 
@@ -105,7 +107,7 @@ TEST(StalledConnections, WhoIsMissingIsToBlameWhateverConnectionsSay) {
   job.Group("dp", {0, 1, 2, 3});
   job.InFlight(0, CollectiveOperation::kAllReduce, 7, {0, 1, 3});
   job.Connection(0, 1, kBusy).Connection(3, 0, kBusy);
-  const Finding finding = Only(job);
+  const Finding finding = OnlyStalled(job);
   EXPECT_EQ(finding.subkind, "never_launched");
   EXPECT_EQ(finding.culprits.front().rank, 2);
 }
@@ -113,8 +115,8 @@ TEST(StalledConnections, WhoIsMissingIsToBlameWhateverConnectionsSay) {
 TEST(StalledConnections, PermutingRanksPermutesTheCulprit) {
   for (uint32_t shift = 0; shift < 16; ++shift) {
     const auto at = [shift](uint32_t rank) { return (5 * rank + shift) % 16; };
-    const Finding finding =
-        Only(InOneAllReduce().Connection(at(4), at(12), kBusy).Connection(at(12), at(5), kBusy));
+    const Finding finding = OnlyStalled(
+        InOneAllReduce().Connection(at(4), at(12), kBusy).Connection(at(12), at(5), kBusy));
     ASSERT_THAT(finding.culprits, SizeIs(1));
     EXPECT_EQ(finding.culprits[0].rank, static_cast<int32_t>(at(12)));
   }

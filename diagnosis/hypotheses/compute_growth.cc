@@ -22,9 +22,8 @@ namespace eroica {
 namespace {
 
 constexpr size_t kMostPeers = 64;
-constexpr size_t kFewestPoints = 4;    // of a line through the ranks
-constexpr double kNoiseFloor = 0.002;  // nobody measures growth better
-constexpr double kHalf = 0.5;
+constexpr size_t kFewestPoints = 4;       // of a line through the ranks
+constexpr double kNoiseFloor = 0.002;     // nobody measures growth better
 constexpr double kMostKernels = 0.8;      // by time
 constexpr double kCallResolution = 0.01;  // of a typical call: a 32nd over the root of twelve
 // on data: of one or two nobody can say that it is all of them

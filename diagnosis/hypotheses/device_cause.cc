@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kSteady = 0.75;  // of the steps: in fewer the median call says nothing
 
-using Row = std::array<Response, kKernelMeasurementCount>;
+using CauseResponses = std::array<Response, kKernelMeasurementCount>;
 
 // Of the clock and use: as usual, or a little off; and of who is busier.
 constexpr Response kUsual = {.least = -0.3, .most = 0.25, .none = 0.5};
@@ -24,7 +24,7 @@ constexpr Response kBusier = {.least = -0.5, .most = 0.1, .none = 0.5};
 // optimizer; attention grows with the square of the lengths; who is busier is seen at a higher use
 // of the clock, never at a lower one; links of a slower device are slow in part, or not at all.
 // Typical calls are a part of all calls.
-constexpr std::array<Row, kDeviceCauseCount> kTable = {{
+constexpr std::array<CauseResponses, kDeviceCauseCount> kTable = {{
     // compute, memory, parameters, typical, calls, clock, links
     {{{1, 1}, {0, 1}, {0, 1}, {0.75, 1.25}, {}, {0.5, 1.2}, {0, 1, 0.5}}},
     {{{0, 0.6}, {1, 1}, {0.5, 1.2}, {0.5, 1.5}, {}, kUsual, {0, 1, 0.5}}},

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "diagnosis/deciding_numbers.h"
 #include "diagnosis/hypotheses/signature.h"
 #include "diagnosis/statistics/robust_statistics.h"
 #include "schemas/kernel_bound.h"
@@ -49,7 +50,6 @@ class KernelGrowths {
     return ns;
   }
   static std::optional<Change> Typical(std::vector<Weighted> kernels, double error) {
-    constexpr double kHalf = 0.5;
     if (TimeOf(kernels) <= 0) return std::nullopt;
     return Change{.value = WeightedQuantile(std::span(kernels), kHalf), .error = error};
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "diagnosis/deciding_numbers.h"
 #include "diagnosis/hypotheses/compute_growth.h"
 #include "diagnosis/imbalance/hidden_waits.h"
 #include "diagnosis/imbalance/imbalance_operator.h"
@@ -118,7 +119,6 @@ size_t CountAmounts(const std::vector<GrownRank>& grown) {
 // more than half are six replicas.
 bool AreOfFewReplicas(const std::vector<GrownRank>& grown) {
   constexpr double kQuarter = 0.25;
-  constexpr double kHalf = 0.5;
   constexpr size_t kSeveral = 3;
   const double share = ShareOfCompared(grown);
   return share > kQuarter && share <= kHalf && CountAmounts(grown) < kSeveral;

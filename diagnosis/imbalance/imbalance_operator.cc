@@ -271,7 +271,6 @@ bool ImbalanceOperator::EvaluateLayers(const CrossRankView& view, std::span<cons
                                        std::vector<Finding>& findings) const {
   // devices of one kind differ by so much, whole stages of them by less
   constexpr double kLeastSpread = 0.015;
-  constexpr double kHalf = 0.5;
   const std::optional<StageLayers> layers = FindHeavyLayers(view, stages);
   if (!layers) return false;
   const StageWork& heavy = stages[layers->stage];
@@ -301,7 +300,6 @@ bool ImbalanceOperator::EvaluateLayers(const CrossRankView& view, std::span<cons
 // either: its like is the lightest stage.
 bool ImbalanceOperator::IsHeavier(std::span<const StageWork> stages, const StageWork& heavy,
                                   const StageLayers& layers) const {
-  constexpr double kHalf = 0.5;
   std::vector<double> others;
   for (const StageWork& stage : stages) {
     if (stage.role != heavy.role) others.push_back(stage.work_ns);

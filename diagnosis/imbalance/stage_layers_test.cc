@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::vector<Finding> Evaluate(TrainingView& job) { return ClaimsOf<ImbalanceOperator>(job); }
+std::vector<Finding> EvaluateStages(TrainingView& job) { return ClaimsOf<ImbalanceOperator>(job); }
 
 struct Stage {
   double layers = 1;   // times the time of the others in every kernel of the layers
@@ -70,7 +70,7 @@ TEST(StageLayers, AStageWithMoreLayersIsNamedThoughTheHeadIsElsewhere) {
          {},
          {.head_ms = 12, .own_ms = 16}}}) {  // embedding and head are nearly as heavy
     TrainingView job = LayeredPipeline(stages);
-    const std::vector<Finding> findings = Evaluate(job);
+    const std::vector<Finding> findings = EvaluateStages(job);
     ASSERT_THAT(findings, SizeIs(1));
     EXPECT_EQ(findings[0].kind, FindingKind::kImbalance);
     EXPECT_THAT(findings[0].culprits, IsEmpty());
@@ -105,7 +105,7 @@ TEST(StageLayers, AHeadThatRunsAKernelOfTheLayersHidesNoHeavyStage) {
   const Stage more = {.layers = 1.25, .optimizer_ms = 5, .calls = 1.25};
   for (const auto& [heavy, head_call_ms] : {std::pair(longer, 6.0), std::pair(more, 3.0)}) {
     TrainingView job = PipelineWithLargeHead({heavy, {.optimizer_ms = 4}}, head_call_ms);
-    const std::vector<Finding> findings = Evaluate(job);
+    const std::vector<Finding> findings = EvaluateStages(job);
     ASSERT_THAT(findings, SizeIs(1)) << head_call_ms;
     EXPECT_EQ(findings[0].kind, FindingKind::kImbalance);
     EXPECT_THAT(findings[0].title, HasSubstr("stage 0"));
@@ -114,7 +114,7 @@ TEST(StageLayers, AHeadThatRunsAKernelOfTheLayersHidesNoHeavyStage) {
   for (const double head_call_ms : {0.5, 3.0, 6.0, 9.0}) {
     TrainingView job =
         PipelineWithLargeHead({{.optimizer_ms = 4}, {.optimizer_ms = 4}}, head_call_ms);
-    EXPECT_THAT(Evaluate(job), IsEmpty()) << head_call_ms;
+    EXPECT_THAT(EvaluateStages(job), IsEmpty()) << head_call_ms;
   }
 }
 
@@ -123,7 +123,7 @@ TEST(StageLayers, LongerLayersAreSeenBesideExperts) {
                                       {.layers = 1.25, .experts_ms = 63},
                                       {.experts_ms = 58},
                                       {.experts_ms = 61}});
-  const std::vector<Finding> findings = Evaluate(job);
+  const std::vector<Finding> findings = EvaluateStages(job);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].kind, FindingKind::kImbalance);
   EXPECT_THAT(findings[0].title, HasSubstr("stage 1"));
@@ -134,7 +134,7 @@ TEST(StageLayers, BesideExpertsOneLongKernelOrMoreTokensAreNoLongerLayers) {
   for (const Stage& heavy : {Stage{.recompute = 1, .experts_ms = 60}, {.experts_ms = 80}}) {
     TrainingView job =
         LayeredPipeline({{.experts_ms = 60}, heavy, {.experts_ms = 60}, {.experts_ms = 60}});
-    EXPECT_THAT(Evaluate(job), IsEmpty());
+    EXPECT_THAT(EvaluateStages(job), IsEmpty());
   }
 }
 
@@ -150,13 +150,13 @@ TEST(StageLayers, WhatOneStageHasOfItsOwnIsNoImbalanceOfLayers) {
          {.head_ms = 12, .own_ms = 16}},  // shared out well
         {{}, {.layers = 1.04}, {}, {}}}) {
     TrainingView job = LayeredPipeline(stages);
-    EXPECT_THAT(Evaluate(job), IsEmpty());
+    EXPECT_THAT(EvaluateStages(job), IsEmpty());
   }
 }
 
 TEST(StageLayers, AStageOfSlowDevicesIsTheirClock) {
   TrainingView job = LayeredPipeline({{}, {}, {.layers = 1.25, .clock = 0.8}, {}});
-  const std::vector<Finding> findings = Evaluate(job);
+  const std::vector<Finding> findings = EvaluateStages(job);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].kind, FindingKind::kSlowRank);
   EXPECT_THAT(findings[0].culprits, SizeIs(2));
@@ -166,7 +166,7 @@ TEST(StageLayers, TheOptimizerAndTheCallsTellLayersFromDevices) {
   const Stage usual = {.optimizer_ms = 4};
   const auto said = [&usual](const Stage& odd) {
     TrainingView job = LayeredPipeline({usual, usual, odd, usual});
-    const std::vector<Finding> findings = Evaluate(job);
+    const std::vector<Finding> findings = EvaluateStages(job);
     return findings.empty()                                   ? std::string()
            : findings.front().kind == FindingKind::kImbalance ? "layers"
                                                               : "device";
@@ -190,7 +190,7 @@ TEST(StageLayers, AStageThatIsHeavyInSomeStepsHasNoMoreLayers) {
     for (StepRecord& step : batch.steps)
       step.peer_wait_ns = step.id % 2 == 0 ? 0 : step.duration_ns * 2 / 5;
   }
-  EXPECT_THAT(Evaluate(job), IsEmpty());
+  EXPECT_THAT(EvaluateStages(job), IsEmpty());
 }
 
 TEST(StageLayers, ClockAndOptimizerTellLayersWhereStepsVary) {
@@ -203,7 +203,7 @@ TEST(StageLayers, ClockAndOptimizerTellLayersWhereStepsVary) {
       for (StepRecord& step : batch.steps)
         step.peer_wait_ns = step.id % 2 == 0 ? 0 : step.duration_ns * 2 / 5;
     }
-    const std::vector<Finding> findings = Evaluate(job);
+    const std::vector<Finding> findings = EvaluateStages(job);
     ASSERT_THAT(findings, SizeIs(1)) << clock;
     EXPECT_EQ(findings[0].kind, FindingKind::kImbalance) << "a clock that explains little of it";
     for (const Finding& finding : findings)
@@ -224,7 +224,7 @@ double WindowsAskedFor(const Stage& heavy, double median_call) {
             static_cast<uint64_t>(2e5 * (batch.role == "stage 2" ? median_call : 1)));
     }
   }
-  const std::vector<Finding> findings = Evaluate(job);
+  const std::vector<Finding> findings = EvaluateStages(job);
   const Measure* seen = findings.size() == 1 ? FindMeasure(findings[0], kSeenInWindows) : nullptr;
   return seen != nullptr ? seen->threshold : 0;
 }
@@ -241,9 +241,9 @@ TEST(StageLayers, StagesOfWhichEventsAreMissingAreNotLighter) {
   TrainingView job = LayeredPipeline({{}, {}, {.layers = 1.25}, {}});
   for (PatternBatch& batch : job.batches()) batch.completeness.events = 1000;
   job.batches()[0].completeness.lost = 100;
-  EXPECT_THAT(Evaluate(job), SizeIs(1)) << "one rank of two is enough for its stage";
+  EXPECT_THAT(EvaluateStages(job), SizeIs(1)) << "one rank of two is enough for its stage";
   job.batches()[4].completeness.lost = 100;
-  EXPECT_THAT(Evaluate(job), IsEmpty());
+  EXPECT_THAT(EvaluateStages(job), IsEmpty());
 }
 
 // Where steps are mostly waiting few kernels are large enough for rows.
@@ -254,7 +254,7 @@ TEST(StageLayers, AFewLargeKernelsDoNotTellOfAllLayers) {
       batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kGpuCompute)] =
           static_cast<int64_t>(folded_ms * 8 * kMillisecond);
     }
-    EXPECT_EQ(Evaluate(job).size(), folded_ms < 40 ? 1u : 0u) << folded_ms;
+    EXPECT_EQ(EvaluateStages(job).size(), folded_ms < 40 ? 1u : 0u) << folded_ms;
   }
 }
 
@@ -267,7 +267,7 @@ TEST(StageLayers, StepsOfLongerSequencesAreLongerOnAllStages) {
       step.peer_wait_ns = step.peer_wait_ns * fifths / 5;
     }
   }
-  EXPECT_THAT(Evaluate(job), SizeIs(1));
+  EXPECT_THAT(EvaluateStages(job), SizeIs(1));
 }
 
 }  // namespace

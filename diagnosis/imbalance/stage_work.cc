@@ -94,7 +94,6 @@ void MeasureStage(const CrossRankView& view, StageWork& stage) {
 }
 
 constexpr size_t kFewestKernels = 3;
-constexpr double kHalf = 0.5;
 constexpr double kThird = 1.0 / 3;
 constexpr uint64_t kMostCalls = uint64_t{1} << 62;  // of what hostile payloads say
 

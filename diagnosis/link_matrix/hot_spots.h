@@ -13,6 +13,10 @@
 
 namespace eroica {
 
+// Operations differ in what they make of a port, by their protocol and size. By so much they do
+// not.
+inline constexpr double kMuchSlower = 0.6;
+
 enum class HotSpotKind : uint8_t {
   kLink = 0,  // between two ranks, or what ranks of two hosts exchange
   kSender = 1,

@@ -12,10 +12,6 @@ namespace {
 // A rank that copies more than its likes by so much does so for a reason.
 constexpr double kMuchLonger = 1.5;
 constexpr size_t kFewestLikes = 3;
-// Operations differ in what they make of a port, by their protocol and size. By so much they do not
-// (other_traffic.cc).
-constexpr double kMuchSlower = 0.6;
-
 // Copies between host and device, by class: of most ranks they are too short for a row of their
 // own.
 double CopyNsOf(const PatternBatch& batch) {

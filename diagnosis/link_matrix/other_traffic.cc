@@ -15,10 +15,6 @@
 namespace eroica {
 namespace {
 
-// Operations differ in what they make of a port, by their protocol and size. By so much they do
-// not.
-constexpr double kMuchSlower = 0.6;
-
 // Cells of one kind.
 class Kind {
  public:

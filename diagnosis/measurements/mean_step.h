@@ -18,6 +18,8 @@ struct MeanStep {
 
 MeanStep MeanStepOf(const PatternBatch& batch);
 
+inline double ProfileStepNs(const PatternBatch& profile) { return MeanStepOf(profile).duration_ns; }
+
 // A time of the whole window brought to one step; as it is where there are none.
 double PerStep(const PatternBatch& batch, int64_t ns);
 inline double PerStep(const MeanStep& step, int64_t ns) {

@@ -120,7 +120,6 @@ size_t StepsIn(std::span<const PatternBatch> past) {
 
 double MedianOf(std::vector<double> values) { return Median(std::span(values)); }
 
-double StepNsOf(const PatternBatch& profile) { return MeanStepOf(profile).duration_ns; }
 double BusyNsOf(const PatternBatch& profile) { return MeanStepOf(profile).busy_ns(); }
 
 // Of the past.
@@ -159,8 +158,8 @@ std::optional<JobChange> FindChange(std::span<const PatternBatch> history, const
   if (history.size() < options.min_past + 1 || now.steps.empty()) return std::nullopt;
   JobChange change{.past = history.first(history.size() - 1), .since = {&history.back(), &now}};
   if (StepsIn(change.past) < options.min_past_steps) return std::nullopt;
-  change.past_ns = MedianOver(change.past, StepNsOf);
-  change.now_ns = std::min(StepNsOf(now), StepNsOf(history.back()));
+  change.past_ns = MedianOver(change.past, ProfileStepNs);
+  change.now_ns = std::min(ProfileStepNs(now), ProfileStepNs(history.back()));
   change.least_ns =
       std::max(options.min_share * change.past_ns,
                options.min_deviations * NoiseOf(change.past, now.steps.size(), options.drift));
@@ -179,8 +178,8 @@ std::optional<JobChange> FindChangeBegunBefore(std::span<const PatternBatch> his
   if (history.size() < options.fewest_past + 1 || now.steps.empty()) return std::nullopt;
   const PatternBatch& before = history.back();
   JobChange change{.past = history.first(history.size() - 1), .since = {&now}, .begun_in = &before};
-  change.past_ns = MedianOver(change.past, StepNsOf);
-  change.now_ns = StepNsOf(now);
+  change.past_ns = MedianOver(change.past, ProfileStepNs);
+  change.now_ns = ProfileStepNs(now);
   change.least_ns =
       std::max(options.min_share * change.past_ns,
                options.min_deviations * NoiseOf(change.past, now.steps.size(), options.drift));

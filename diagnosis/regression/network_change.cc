@@ -63,7 +63,6 @@ double GrowthOf(std::span<const PatternBatch> history, const PatternBatch& now, 
   return std::min(of(history.back()), of(now)) - Median(std::span(past));
 }
 
-double StepNsOf(const PatternBatch& profile) { return MeanStepOf(profile).duration_ns; }
 double WaitNsOf(const PatternBatch& profile) { return MeanStepOf(profile).wait_ns; }
 double TransferNsOf(const PatternBatch& profile) {
   return FunctionNsOf(profile, TransferOfCollectives());
@@ -108,8 +107,8 @@ std::optional<NetworkChange> FindNetworkChange(std::span<const PatternBatch> his
       change.now_speed = kind->now_speed;
     }
     if (slower_ns <= 0 || slower_ns < options.everywhere * busy_ns) continue;
-    change.now_ns = std::min(StepNsOf(now), StepNsOf(history.back()));
-    change.past_ns = change.now_ns - GrowthOf(history, now, StepNsOf);
+    change.now_ns = std::min(ProfileStepNs(now), ProfileStepNs(history.back()));
+    change.past_ns = change.now_ns - GrowthOf(history, now, ProfileStepNs);
     change.wait_ns = GrowthOf(history, now, WaitNsOf);
     change.transfer_ns = GrowthOf(history, now, TransferNsOf);
     if (std::max(change.wait_ns, change.transfer_ns) >= options.min_share * change.past_ns)

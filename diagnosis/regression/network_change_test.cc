@@ -22,9 +22,9 @@ struct Network {
 };
 
 // Four hosts of two ranks: rings over the hosts, pairs within.
-class Window {
+class NetworkWindow {
  public:
-  explicit Window(const Network& network) : job_(8) {
+  explicit NetworkWindow(const Network& network) : job_(8) {
     job_.RunOnAll("gemm", 60, "", FunctionClass::kGpuCompute);
     CollectiveSummary& all = job_.AddSummary();
     for (uint32_t rank = 0; rank < 8; ++rank) {
@@ -41,11 +41,11 @@ class Window {
       }
     }
   }
-  Window& OnOneHost() {
+  NetworkWindow& OnOneHost() {
     for (PatternBatch& batch : job_.batches()) batch.host = "host";
     return *this;
   }
-  Window& Connect(uint32_t source, uint32_t peer, double speed, Resource resource) {
+  NetworkWindow& Connect(uint32_t source, uint32_t peer, double speed, Resource resource) {
     constexpr uint64_t kBytes = 800'000'000;  // of eight steps
     std::vector<ConnectionPattern>& rows = job_.batches()[source].connections;
     std::erase_if(rows, [&](const ConnectionPattern& row) {
@@ -69,7 +69,8 @@ class Window {
 
 std::vector<PatternBatch> Profiles(const std::vector<Network>& windows) {
   std::vector<PatternBatch> profiles;
-  for (const Network& network : windows) profiles.push_back(Window(network).View().profile());
+  for (const Network& network : windows)
+    profiles.push_back(NetworkWindow(network).View().profile());
   return profiles;
 }
 
@@ -129,7 +130,7 @@ TEST(NetworkChange, NvlinkIsANetworkToo) {
 
 TEST(NetworkChange, OneSlowNicIsNotTheNetwork) {
   std::vector<PatternBatch> history = Profiles({{}, {}, {}});
-  Window window({.wait_ms = 9});
+  NetworkWindow window({.wait_ms = 9});
   window.Connect(2, 4, 20, Resource::kNic).Connect(0, 2, 20, Resource::kNic);
   history.push_back(window.View().profile());
   EXPECT_FALSE(FindNetworkChange(history, window.View().profile(), {}));
@@ -152,7 +153,7 @@ TEST(NetworkChange, CollectivesTakeLongerBehindAsFastANetwork) {
 TEST(NetworkChange, NoNicLiesBetweenTheRanksOfOneHost) {
   const std::vector<PatternBatch> history = Profiles({{}, {}, {}, {.ring = 25, .wait_ms = 6}});
   std::vector<Finding> findings;
-  Window last({.ring = 25, .wait_ms = 6});
+  NetworkWindow last({.ring = 25, .wait_ms = 6});
   RegressionOperator().Evaluate(last.OnOneHost().View(history), findings);
   EXPECT_THAT(findings, IsEmpty());
 }
@@ -160,7 +161,7 @@ TEST(NetworkChange, NoNicLiesBetweenTheRanksOfOneHost) {
 TEST(NetworkChange, TheOperatorNamesNobody) {
   const std::vector<PatternBatch> history = Profiles({{}, {}, {}, {.ring = 25, .wait_ms = 6}});
   std::vector<Finding> findings;
-  Window last({.ring = 25, .wait_ms = 6});
+  NetworkWindow last({.ring = 25, .wait_ms = 6});
   RegressionOperator().Evaluate(last.View(history), findings);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].kind, FindingKind::kCommunication);

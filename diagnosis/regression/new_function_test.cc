@@ -22,7 +22,7 @@ struct Reads {
 };
 
 // A window of four ranks whose steps vary by up to 40 ms, on all of them alike.
-TrainingView Window(uint32_t index, const Reads& reads) {
+TrainingView WindowOfReads(uint32_t index, const Reads& reads) {
   TrainingView job(4);
   job.RunOnAll("forward", 100 - reads.less_forward);
   job.RunOnAll("gemm", 30 * reads.longer_inputs, "", FunctionClass::kGpuCompute);
@@ -46,10 +46,10 @@ TrainingView Window(uint32_t index, const Reads& reads) {
 std::string Find(const std::vector<Reads>& windows) {
   std::vector<PatternBatch> history;
   for (uint32_t i = 0; i + 1 < windows.size(); ++i) {
-    TrainingView window = Window(i, windows[i]);
+    TrainingView window = WindowOfReads(i, windows[i]);
     history.push_back(CrossRankView(window.batches(), window.summaries()).profile());
   }
-  TrainingView last = Window(static_cast<uint32_t>(windows.size()) - 1, windows.back());
+  TrainingView last = WindowOfReads(static_cast<uint32_t>(windows.size()) - 1, windows.back());
   const CrossRankView view(last.batches(), last.summaries());
   const std::optional<NewFunction> found = FindNewFunction(view, history, {});
   return found ? found->row->name : "";

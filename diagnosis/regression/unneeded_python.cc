@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnosis/deciding_numbers.h"
 #include "diagnosis/measurements/device_kernels.h"
 #include "diagnosis/measurements/stack_frames.h"
 #include "diagnosis/regression/active_steps.h"
@@ -114,7 +115,6 @@ std::string Callers(std::string_view stack) {
 
 std::optional<UnneededPython> FindUnneededPython(const CrossRankView& view,
                                                  const ExpectationOptions& options) {
-  constexpr double kHalf = 0.5;
   std::vector<std::vector<RankIndex>> roles(view.role_count());
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
     const RankView& rank = view.ranks()[i];

@@ -9,13 +9,13 @@
 #include <string_view>
 #include <utility>
 
+#include "diagnosis/deciding_numbers.h"
 #include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {
 
 constexpr uint32_t kFewestKernels = 3;  // of one or two nobody can say that it is the device
-constexpr double kHalf = 0.5;
 constexpr double kThird = 1.0 / 3;
 constexpr double kLeastNoise = 0.002;  // nobody measures growth better
 

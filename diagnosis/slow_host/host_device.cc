@@ -18,7 +18,6 @@ namespace {
 
 constexpr uint32_t kFewestKernels = 3;  // of one or two nobody can say that it is the device
 constexpr double kNoiseFloor = 0.002;   // nobody measures growth better
-constexpr double kHalf = 0.5;
 constexpr double kThird = 1.0 / 3;
 
 // One kernel on some ranks: means over these.

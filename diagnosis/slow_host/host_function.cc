@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "diagnosis/deciding_numbers.h"
 #include "diagnosis/measurements/device_kernels.h"
 #include "diagnosis/measurements/hidden_work.h"
 #include "diagnosis/measurements/job_profile.h"
@@ -21,8 +22,7 @@ namespace {
 constexpr double kMost = 0.75;
 constexpr double kFew = 0.25;          // of the ranks elsewhere, and
 constexpr double kFewAlone = 1.0 / 3;  // of ranks without peers, of which there are few
-constexpr double kHalf = 0.5;
-constexpr double kLong = 0.05;  // of a step
+constexpr double kLong = 0.05;         // of a step
 constexpr double kAsLong = 0.75;
 
 double FewOf(std::span<const HostRanks> hosts) {

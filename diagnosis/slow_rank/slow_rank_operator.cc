@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "diagnosis/deciding_numbers.h"
 #include "diagnosis/hypotheses/compute_growth.h"
 #include "diagnosis/measurements/lasting_excess.h"
 #include "diagnosis/measurements/sampled_stacks.h"
@@ -101,7 +102,6 @@ std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool exp
 // Whether most of the peers run half as much of it, and hardly one of them is late: then it is not
 // what makes the rank late. Who takes turns is late as much as the rank, each in other steps.
 bool PeersRunItInTime(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause) {
-  constexpr double kHalf = 0.5;
   if (cause.peers_ns < kHalf * cause.own_ns) return false;
   uint32_t late = 0;
   for (const BusyTime& peer : view.busy_times()) {

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, kJournalEntryKindCount> kKinds = {
+constexpr std::array<std::string_view, kJournalEntryKindCount> kEntryKinds = {
     "refused", "dry_run", "intent", "outcome", "interrupted"};
 
 std::string TimeOf(int64_t ms) {
@@ -44,7 +44,7 @@ absl::StatusOr<std::string> ReadAll(int file, const std::string& path) {
 
 }  // namespace
 
-std::string_view ToString(JournalEntryKind kind) { return kKinds[static_cast<size_t>(kind)]; }
+std::string_view ToString(JournalEntryKind kind) { return kEntryKinds[static_cast<size_t>(kind)]; }
 
 std::string EncodeJournalEntry(const JournalEntry& entry) {
   Json json{{"at", TimeOf(entry.at_ms)},
@@ -90,9 +90,9 @@ absl::StatusOr<JournalEntry> DecodeJournalEntry(std::string_view line) {
     const auto field = json.find(name);
     return field != json.end() && field->is_number_integer() ? field->get<int64_t>() : otherwise;
   };
-  const auto kind = std::ranges::find(kKinds, text("entry"));
-  if (kind == kKinds.end() || text("finding").empty()) return error();
-  JournalEntry entry{.kind = static_cast<JournalEntryKind>(kind - kKinds.begin()),
+  const auto kind = std::ranges::find(kEntryKinds, text("entry"));
+  if (kind == kEntryKinds.end() || text("finding").empty()) return error();
+  JournalEntry entry{.kind = static_cast<JournalEntryKind>(kind - kEntryKinds.begin()),
                      .id = text("id"),
                      .at_ms = number("at_ms", 0),
                      .finding_id = text("finding"),

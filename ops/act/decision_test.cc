@@ -13,7 +13,7 @@ namespace {
 using Verdict = Decision::Verdict;
 using ::testing::ElementsAre;
 
-constexpr int64_t kNowMs = 1'700'000'000'000;
+constexpr int64_t kDecidedMs = 1'700'000'000'000;
 
 class DecisionTest : public ::testing::Test {
  protected:
@@ -33,7 +33,7 @@ class DecisionTest : public ::testing::Test {
     finding_.world_size = 4;
     finding_.lost_gpu_seconds_per_hour = 3'600;
     finding_.lost_ns_per_step = 20e6;
-    finding_.emitted_at_ns = (kNowMs - 1'000) * 1'000'000;
+    finding_.emitted_at_ns = (kDecidedMs - 1'000) * 1'000'000;
     SeenIn({4, 5});
   }
 
@@ -48,14 +48,14 @@ class DecisionTest : public ::testing::Test {
   void HasActed(int64_t ago_s, const std::string& finding, const std::string& job,
                 const std::string& host) {
     history_.Add(
-        {.at_ms = kNowMs - ago_s * 1'000, .finding_id = finding, .job = job, .hosts = {host}});
+        {.at_ms = kDecidedMs - ago_s * 1'000, .finding_id = finding, .job = job, .hosts = {host}});
   }
   Decision Take() const {
     return Decide(policy_, {.finding = finding_,
                             .confirmations = confirmations_,
                             .history = history_,
                             .is_muted = is_muted_,
-                            .now_ms = kNowMs});
+                            .now_ms = kDecidedMs});
   }
   // Why nothing is done; "" where something is.
   std::string Why() const { return Take().reason; }
@@ -156,7 +156,7 @@ TEST_F(DecisionTest, NothingIsDoneTwiceNorAboutWhatIsMutedOrOld) {
   is_muted_ = true;
   EXPECT_EQ(Why(), "somebody has muted it");
   is_muted_ = false;
-  finding_.emitted_at_ns = (kNowMs - 901'000) * 1'000'000;
+  finding_.emitted_at_ns = (kDecidedMs - 901'000) * 1'000'000;
   EXPECT_EQ(Why(), "it is too old");
 }
 

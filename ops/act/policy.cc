@@ -6,12 +6,12 @@
 namespace eroica {
 namespace {
 
-constexpr std::array<std::string_view, kActionKindCount> kKinds = {
+constexpr std::array<std::string_view, kActionKindCount> kActionKinds = {
     "isolate_host", "restart_rank_on_spare", "open_ticket", "run_command"};
 
 }  // namespace
 
-std::string_view ToString(ActionKind kind) { return kKinds[static_cast<size_t>(kind)]; }
+std::string_view ToString(ActionKind kind) { return kActionKinds[static_cast<size_t>(kind)]; }
 
 const PolicyAction* Policy::FindAction(std::string_view name) const {
   const auto found = std::ranges::find(actions, name, &PolicyAction::name);

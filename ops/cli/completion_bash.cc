@@ -7,7 +7,7 @@
 namespace eroica {
 namespace {
 
-constexpr const char* kHead = R"(# bash completion for eroica, made by `eroica completion bash`
+constexpr const char* kBashHead = R"(# bash completion for eroica, made by `eroica completion bash`
 _eroica() {
   local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}"
   local at=eroica words="" index
@@ -26,7 +26,7 @@ _eroica() {
       "eroica help") ;;
 )";
 
-constexpr const char* kTail = R"(  esac
+constexpr const char* kBashTail = R"(  esac
   [[ ${COMP_WORDS[1]} == help && $COMP_CWORD -gt 1 ]] && words=""
   mapfile -t COMPREPLY < <(compgen -W "$words $commands" -- "$current")
   if [[ -n $paths && $current != -* ]]; then
@@ -38,7 +38,7 @@ complete -F _eroica eroica
 )";
 
 // What stands behind an option that takes a value.
-std::string ValueCase(const std::string& path, const OptionOutline& option) {
+std::string BashValueCase(const std::string& path, const OptionOutline& option) {
   std::string patterns;
   for (const std::string& name : option.names)
     patterns += fmt::format("{}\"{} {}\"", patterns.empty() ? "" : "|", path, name);
@@ -64,7 +64,7 @@ std::string ValueCase(const std::string& path, const OptionOutline& option) {
 }  // namespace
 
 std::string BashCompletion(const CommandOutline& program) {
-  std::string script = kHead + ShellCases(program);
+  std::string script = kBashHead + ShellCases(program);
   std::string values;
   std::string offers;
   for (const CommandOutline* command : AllCommands(program)) {
@@ -73,7 +73,7 @@ std::string BashCompletion(const CommandOutline& program) {
     std::string paths;
     for (const OptionOutline& option : command->options) {
       names += fmt::format("{}{}", names.empty() ? "" : " ", fmt::join(option.names, " "));
-      if (option.kind != ValueKind::kNone) values += ValueCase(command->path, option);
+      if (option.kind != ValueKind::kNone) values += BashValueCase(command->path, option);
     }
     for (const CommandOutline& below : command->commands)
       commands += (commands.empty() ? "" : " ") + below.name();
@@ -87,7 +87,7 @@ std::string BashCompletion(const CommandOutline& program) {
                           command->path, names, commands, paths);
   }
   return script + "    esac\n  done\n  case \"$at $previous\" in\n" + values +
-         "  esac\n  local commands=\"\" paths=\"\"\n  case \"$at\" in\n" + offers + kTail;
+         "  esac\n  local commands=\"\" paths=\"\"\n  case \"$at\" in\n" + offers + kBashTail;
 }
 
 }  // namespace eroica

@@ -8,7 +8,7 @@
 namespace eroica {
 namespace {
 
-constexpr const char* kHead = R"(# fish completion for eroica, made by `eroica completion fish`
+constexpr const char* kFishHead = R"(# fish completion for eroica, made by `eroica completion fish`
 function __eroica_at
     set -l at eroica
     for word in (commandline -opc)[2..-1]
@@ -22,7 +22,7 @@ complete -c eroica -f
 complete -c eroica -n '__eroica_at eroica' -a help -d 'What a command does'
 )";
 
-std::string Quoted(std::string_view text) {
+std::string FishQuoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') quoted += '\\';
@@ -38,7 +38,8 @@ std::string ValueFlags(const OptionOutline& option) {
     case ValueKind::kFile: return " -r -F";
     case ValueKind::kFolder: return " -x -a '(__fish_complete_directories)'";
     case ValueKind::kChoice:
-      return fmt::format(" -x -a {}", Quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+      return fmt::format(" -x -a {}",
+                         FishQuoted(fmt::format("{}", fmt::join(option.choices, " "))));
   }
   return "";
 }
@@ -56,23 +57,24 @@ std::string FishCompletion(const CommandOutline& program) {
   std::string paths = "set -g __eroica_commands";
   std::string lines;
   for (const CommandOutline* command : AllCommands(program)) {
-    if (command != &program) paths += " " + Quoted(command->path);
-    const std::string line = fmt::format(
-        "complete -c eroica -n {}", Quoted(fmt::format("__eroica_at {}", Quoted(command->path))));
+    if (command != &program) paths += " " + FishQuoted(command->path);
+    const std::string line =
+        fmt::format("complete -c eroica -n {}",
+                    FishQuoted(fmt::format("__eroica_at {}", FishQuoted(command->path))));
     for (const CommandOutline& below : command->commands)
-      lines += fmt::format("{} -a {} -d {}\n", line, below.name(), Quoted(below.about));
+      lines += fmt::format("{} -a {} -d {}\n", line, below.name(), FishQuoted(below.about));
     for (const OptionOutline& option : command->options)
       lines += fmt::format("{}{}{} -d {}\n", line, NameFlags(option), ValueFlags(option),
-                           Quoted(option.about));
+                           FishQuoted(option.about));
     for (const OptionOutline& positional : command->positionals) {
       if (positional.kind == ValueKind::kFile || positional.kind == ValueKind::kFolder)
         lines += line + " -F\n";
       if (positional.kind == ValueKind::kChoice)
         lines += fmt::format("{} -a {}\n", line,
-                             Quoted(fmt::format("{}", fmt::join(positional.choices, " "))));
+                             FishQuoted(fmt::format("{}", fmt::join(positional.choices, " "))));
     }
   }
-  return kHead + paths + "\n" + lines;
+  return kFishHead + paths + "\n" + lines;
 }
 
 }  // namespace eroica

@@ -9,7 +9,7 @@
 namespace eroica {
 namespace {
 
-constexpr const char* kHead = R"(#compdef eroica
+constexpr const char* kZshHead = R"(#compdef eroica
 # zsh completion for eroica, made by `eroica completion zsh`
 _eroica() {
   local at=eroica word previous=${words[CURRENT-1]} values=
@@ -20,7 +20,7 @@ _eroica() {
       "eroica run --") _normal; return ;;
 )";
 
-constexpr const char* kTail = R"(  esac
+constexpr const char* kZshTail = R"(  esac
   [[ ${words[2]} == help ]] && offered=()
   if [[ ${words[CURRENT]} == -* ]]; then
     _describe option offered
@@ -36,7 +36,7 @@ else
 fi
 )";
 
-std::string Quoted(std::string_view text) {
+std::string ZshQuoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
@@ -47,10 +47,10 @@ std::string Described(const std::string& name, std::string_view about) {
   std::string escaped = name;
   for (size_t at = 0; (at = escaped.find(':', at)) != std::string::npos; at += 2)
     escaped.insert(at, "\\");
-  return Quoted(escaped + ":" + std::string(about));
+  return ZshQuoted(escaped + ":" + std::string(about));
 }
 
-std::string ValueCase(const std::string& path, const OptionOutline& option) {
+std::string ZshValueCase(const std::string& path, const OptionOutline& option) {
   std::string patterns;
   for (const std::string& name : option.names)
     patterns += fmt::format("{}\"{} {}\"", patterns.empty() ? "" : "|", path, name);
@@ -70,7 +70,7 @@ std::string ValueCase(const std::string& path, const OptionOutline& option) {
 }  // namespace
 
 std::string ZshCompletion(const CommandOutline& program) {
-  std::string script = kHead + ShellCases(program);
+  std::string script = kZshHead + ShellCases(program);
   std::string values;
   std::string offers;
   for (const CommandOutline* command : AllCommands(program)) {
@@ -78,7 +78,7 @@ std::string ZshCompletion(const CommandOutline& program) {
     for (const OptionOutline& option : command->options) {
       for (const std::string& name : option.names)
         offered += "\n        " + Described(name, option.about);
-      if (option.kind != ValueKind::kNone) values += ValueCase(command->path, option);
+      if (option.kind != ValueKind::kNone) values += ZshValueCase(command->path, option);
     }
     std::string commands =
         command == &program ? "\n        " + Described("help", "What a command does") : "";
@@ -95,7 +95,7 @@ std::string ZshCompletion(const CommandOutline& program) {
                     command->path, offered, commands, paths ? "paths" : "");
   }
   return script + "    esac\n  done\n  case \"$at $previous\" in\n" + values +
-         "  esac\n  case \"$at\" in\n" + offers + kTail;
+         "  esac\n  case \"$at\" in\n" + offers + kZshTail;
 }
 
 }  // namespace eroica

@@ -22,7 +22,7 @@
 namespace eroica {
 namespace {
 
-struct CheckFlags {
+struct ConfigCheckFlags {
   std::string file;
   bool json = false;
 };
@@ -62,7 +62,7 @@ absl::Status CheckFile(const std::string& file) {
                                       fmt::format("{}: {}", file, std::string(together.message())));
 }
 
-int RunCheck(const CheckFlags& flags) {
+int RunCheck(const ConfigCheckFlags& flags) {
   const absl::Status status = CheckFile(flags.file);
   if (flags.json) {
     std::vector<std::string> problems;
@@ -101,7 +101,7 @@ int RunExplain(const ExplainFlags& flags) {
 }
 
 void AddCheck(CLI::App& config, int* exit_code) {
-  auto flags = std::make_shared<CheckFlags>();
+  auto flags = std::make_shared<ConfigCheckFlags>();
   CLI::App* command = config.add_subcommand("check", "Whether a file is a configuration");
   command->add_option("file", flags->file, "TOML file")->type_name("FILE")->required();
   command->add_flag("--json", flags->json, "One JSON object");

@@ -11,7 +11,7 @@
 namespace eroica {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -44,7 +44,7 @@ TEST_F(ConfigProgramTest, CheckNamesFileLineAndTheKeyThatWasMeant) {
   EXPECT_THAT(run.err, HasSubstr(file + ":3: "));
   const ProgramRun for_programs = RunProgram({"config", "check", file, "--json"});
   EXPECT_EQ(for_programs.exit_code, kExitError);
-  const json said = json::parse(for_programs.out);
+  const Json said = Json::parse(for_programs.out);
   EXPECT_FALSE(said.at("ok"));
   EXPECT_EQ(said.at("problems").size(), 2u);
 }
@@ -77,7 +77,7 @@ TEST_F(ConfigProgramTest, PrintGivesWhatHoldsAndCanBeReadBack) {
             kExitNothingFound);
   const ProgramRun for_programs = RunProgram({"config", "print", "--config", file, "--json"});
   EXPECT_THAT(for_programs.out, Not(HasSubstr("hunter2")));
-  EXPECT_EQ(json::parse(for_programs.out).at("runtime.idle_timeout_ms"), 777);
+  EXPECT_EQ(Json::parse(for_programs.out).at("runtime.idle_timeout_ms"), 777);
 }
 
 TEST_F(ConfigProgramTest, ExplainTellsAKeyOrASection) {

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string Dump(const Json& json) {
+std::string PrintableLine(const Json& json) {
   return PrintableJson(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -88,7 +88,7 @@ std::string DeadLetterJson(const DeadLetter& letter, bool with_payload) {
     json["key_base64"] = Base64(letter.record.key);
     json["value_base64"] = Base64(letter.record.value);
   }
-  return Dump(json);
+  return PrintableLine(json);
 }
 
 std::string ReasonsText(const ReasonCounts& reasons) {
@@ -113,7 +113,7 @@ std::string ReasonsJson(const ReasonCounts& reasons) {
     counts[reason] = count;
     total += count;
   }
-  return Dump({{"dead_letters", total}, {"reasons", std::move(counts)}});
+  return PrintableLine({{"dead_letters", total}, {"reasons", std::move(counts)}});
 }
 
 }  // namespace eroica

@@ -152,10 +152,10 @@ absl::Status Replay(Log& log, const NodeConfig& config, const DeadLetterFilter& 
   return status;
 }
 
-using Act = absl::Status (*)(Log&, const NodeConfig&, const DeadLetterFilter&,
-                             const DeadLetterFlags&);
+using Action = absl::Status (*)(Log&, const NodeConfig&, const DeadLetterFilter&,
+                                const DeadLetterFlags&);
 
-int Run(const DeadLetterFlags& flags, LogAccess access, Act act) {
+int Run(const DeadLetterFlags& flags, LogAccess access, Action act) {
   const absl::StatusOr<NodeConfig> config = flags.config.Load();
   if (!config.ok()) return ExitWithError(config.status());
   const absl::StatusOr<DeadLetterFilter> filter = FilterOf(flags);

@@ -24,6 +24,7 @@
 #include "ops/cli/wrapped_text.h"
 #include "ops/findings/finding_reader.h"
 #include "schemas/printable_text.h"
+#include "schemas/time_unit.h"
 #include "schemas/window_name.h"
 #include "stream_ops/topics.h"
 
@@ -90,12 +91,11 @@ absl::Status NameJob(const ExportFlags& flags, ExportRequest* request) {
 
 absl::StatusOr<ExportRequest> MakeRequest(const ExportFlags& flags, const NodeConfig& config,
                                           const LogSource& source) {
-  constexpr int64_t kMsInNs = 1'000'000;
   ExportRequest request{.events = {},
                         .job = {},
                         .ranks = {},
                         .window = std::nullopt,
-                        .time_window_ns = config.summarize.window_ms * kMsInNs,
+                        .time_window_ns = config.summarize.window_ms * kNsPerMs,
                         .finding = std::nullopt,
                         .intervals_max = static_cast<uint64_t>(flags.intervals_max),
                         .file = flags.file,

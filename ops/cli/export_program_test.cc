@@ -19,7 +19,7 @@
 namespace eroica {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -32,31 +32,31 @@ class ExportProgramTest : public ::testing::Test {
     arguments.insert(arguments.begin(), {"export", "--recording", recording_});
     return RunProgram(std::move(arguments));
   }
-  json Exported(std::vector<std::string> arguments) const {
+  Json Exported(std::vector<std::string> arguments) const {
     arguments.emplace_back("--json");
     const ProgramRun run = Export(std::move(arguments));
     EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
-    return json::parse(run.out, nullptr, /*allow_exceptions=*/false);
+    return Json::parse(run.out, nullptr, /*allow_exceptions=*/false);
   }
-  static json Trace(const std::string& path) { return json::parse(ReadBytes(path)); }
+  static Json Trace(const std::string& path) { return Json::parse(ReadBytes(path)); }
 
   ScratchDirectory folder_;
   std::string recording_ = kCompute;
 };
 
 TEST_F(ExportProgramTest, AWindowOfSomeRanks) {
-  const json all = Exported({"-o", In("all.json")});
+  const Json all = Exported({"-o", In("all.json")});
   ASSERT_GE(all.at("ranks").size(), 2u);
   EXPECT_EQ(all.at("events_left_out"), 0);
-  const json window = Exported({"--window", "steps-2", "--ranks", "1", "-o", In("window.json")});
-  EXPECT_EQ(window.at("ranks"), json({1}));
+  const Json window = Exported({"--window", "steps-2", "--ranks", "1", "-o", In("window.json")});
+  EXPECT_EQ(window.at("ranks"), Json({1}));
   EXPECT_EQ(window.at("window"), "steps-2");
   EXPECT_GT(window.at("events"), 0);
   EXPECT_LT(window.at("events"), all.at("events"));
   std::set<int> processes;
   std::set<std::string> steps;
-  const json trace_events = Trace(In("window.json")).at("traceEvents");
-  for (const json& event : trace_events) {
+  const Json trace_events = Trace(In("window.json")).at("traceEvents");
+  for (const Json& event : trace_events) {
     processes.insert(event.at("pid").get<int>());
     const std::string name = event.at("name");
     if (name.starts_with("ProfilerStep#")) steps.insert(name);
@@ -72,15 +72,15 @@ TEST_F(ExportProgramTest, AFindingGivesJobWindowAndAMarkOnItsCulprit) {
                         "summarize.out_of_orderness_ms=1000"})
                 .exit_code,
             kExitNothingFound);
-  const json finding =
-      json::parse(RunProgram({"findings", "--recording", recording_, "--json"}).out);
+  const Json finding =
+      Json::parse(RunProgram({"findings", "--recording", recording_, "--json"}).out);
   const std::string id = finding.at("id");
-  const json said = Exported({"--finding", id.substr(0, 8), "-o", In("finding.json")});
+  const Json said = Exported({"--finding", id.substr(0, 8), "-o", In("finding.json")});
   EXPECT_EQ(said.at("finding"), id);
   EXPECT_EQ(said.at("job"), finding.at("job"));
-  std::vector<json> marks;
-  const json trace_events = Trace(In("finding.json")).at("traceEvents");
-  for (const json& event : trace_events) {
+  std::vector<Json> marks;
+  const Json trace_events = Trace(In("finding.json")).at("traceEvents");
+  for (const Json& event : trace_events) {
     if (event.value("cat", "") == "finding") marks.push_back(event);
   }
   ASSERT_EQ(marks.size(), 1u);
@@ -95,13 +95,13 @@ TEST_F(ExportProgramTest, AFindingGivesJobWindowAndAMarkOnItsCulprit) {
 // Rank, category, name, begin and duration in ns: as often as there are such events.
 using Events = std::multiset<std::tuple<int, std::string, std::string, int64_t, int64_t>>;
 
-Events EventsOf(const json& trace) {
+Events EventsOf(const Json& trace) {
   Events events;
   const int64_t base_ns = trace.at("baseTimeNanoseconds");
-  const auto ns = [](const json& microseconds) {
+  const auto ns = [](const Json& microseconds) {
     return std::llround(microseconds.get<double>() * 1'000);
   };
-  for (const json& event : trace.at("traceEvents")) {
+  for (const Json& event : trace.at("traceEvents")) {
     if (event.at("ph") == "X")
       events.emplace(event.at("pid").get<int>(), event.at("cat").get<std::string>(),
                      event.at("name").get<std::string>(), base_ns + ns(event.at("ts")),
@@ -112,10 +112,10 @@ Events EventsOf(const json& trace) {
 
 // Every event of every rank that came from a trace, through a trace and back once more.
 TEST_F(ExportProgramTest, WhatWasExportedIsImportedAsTheSameEvents) {
-  const json ranks = Exported({"-o", In("all.json")}).at("ranks");
+  const Json ranks = Exported({"-o", In("all.json")}).at("ranks");
   for (const std::string turn : {"first", "second"}) {
     std::filesystem::create_directory(In(turn));
-    for (const json& rank : ranks) {
+    for (const Json& rank : ranks) {
       const std::string number = std::to_string(rank.get<int>());
       Exported({"--ranks", number, "-o", In(turn + "/rank" + number + ".json.gz")});
     }
@@ -131,8 +131,7 @@ TEST_F(ExportProgramTest, WhatWasExportedIsImportedAsTheSameEvents) {
   const auto without_names = [](const Events& events) {
     Events nameless;
     for (const auto& [rank, category, name, begin, duration] : events)
-      nameless.emplace(rank, category, "", begin,
-                       name.starts_with("ProfilerStep#") ? 0 : duration);
+      nameless.emplace(rank, category, "", begin, name.starts_with("ProfilerStep#") ? 0 : duration);
     return nameless;
   };
   EXPECT_TRUE(without_names(first) == without_names(EventsOf(Trace(In("all.json")))));

@@ -26,7 +26,7 @@ Json ContentOf(const Finding& finding) {
   return json;
 }
 
-std::string Dump(const Json& json) {
+std::string ValueText(const Json& json) {
   return json.is_string() ? json.get<std::string>()
                           : json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -35,10 +35,10 @@ std::vector<ChangedFinding::Field> DifferentFields(const Json& before, const Jso
   std::vector<ChangedFinding::Field> fields;
   for (const auto& [name, value] : before.items()) {
     const Json other = after.contains(name) ? after.at(name) : Json();
-    if (value != other) fields.push_back({name, Dump(value), Dump(other)});
+    if (value != other) fields.push_back({name, ValueText(value), ValueText(other)});
   }
   for (const auto& [name, value] : after.items()) {
-    if (!before.contains(name)) fields.push_back({name, "", Dump(value)});
+    if (!before.contains(name)) fields.push_back({name, "", ValueText(value)});
   }
   return fields;
 }

@@ -6,11 +6,10 @@
 
 #include "ops/cli/flag_values.h"
 #include "ops/cli/time_text.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
-
-constexpr int64_t kNsPerMs = 1'000'000;
 
 template <typename Enum>
 std::vector<std::string> NamesOf(int count) {

@@ -13,6 +13,7 @@
 #include "ops/cli/wrapped_text.h"
 #include "schemas/function.h"
 #include "schemas/printable_text.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -43,8 +44,8 @@ std::string Culprits(const Finding& finding) {
 
 // Dumps say how far ranks are, and not since when.
 std::string VictimText(const Victim& victim, bool of_hang) {
-  constexpr int64_t kSecondNs = 1'000'000'000;
-  if (of_hang && victim.lost_ns < kSecondNs) return fmt::format("rank {} waits", victim.rank.value);
+  if (of_hang && victim.lost_ns < kNsPerSecond)
+    return fmt::format("rank {} waits", victim.rank.value);
   return fmt::format("rank {} lost {}", victim.rank.value,
                      DurationText(static_cast<double>(victim.lost_ns)));
 }

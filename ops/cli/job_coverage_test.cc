@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schemas/codec.h"
+#include "schemas/time_unit.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/runtime/topic_layout.h"
 #include "stream_ops/topics.h"
@@ -14,7 +15,6 @@
 namespace eroica {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kStepMs = 100;
 
 class JobCoverageTest : public ::testing::Test {
@@ -32,13 +32,13 @@ class JobCoverageTest : public ::testing::Test {
     batch.window = {.kind = WindowKind::kSteps,
                     .index = 0,
                     .start_ns = 0,
-                    .end_ns = kStepMs * kMs * static_cast<int64_t>(waits_ms.size()),
+                    .end_ns = kStepMs * kNsPerMs * static_cast<int64_t>(waits_ms.size()),
                     .first_step = 0,
                     .last_step = static_cast<int64_t>(waits_ms.size()) - 1};
     for (const int64_t wait_ms : waits_ms)
       batch.steps.push_back({.id = static_cast<int64_t>(batch.steps.size()),
-                             .duration_ns = kStepMs * kMs,
-                             .peer_wait_ns = wait_ms * kMs});
+                             .duration_ns = kStepMs * kNsPerMs,
+                             .peer_wait_ns = wait_ms * kNsPerMs});
     Append(encoder_.Encode(batch));
   }
 
@@ -50,7 +50,7 @@ class JobCoverageTest : public ::testing::Test {
     summary.communicator = CommId{1};
     summary.world_size = 4;
     summary.members = {{.rank = RankId{0}}, {.rank = RankId{1}}};
-    summary.transfer_ns = together_ms * kMs;
+    summary.transfer_ns = together_ms * kNsPerMs;
     summary.missing = {RankId{2}};
     Append(encoder_.Encode(summary));
   }
@@ -86,17 +86,17 @@ TEST_F(JobCoverageTest, RanksThatAllWaitHaveThatInCommon) {
   Report(1, {40, 70});
   const JobCoverage coverage = Measure();
   EXPECT_EQ(coverage.missing_ranks(), (std::vector<uint32_t>{2, 3}));
-  EXPECT_DOUBLE_EQ(coverage.step_ns, kStepMs * kMs);
-  EXPECT_DOUBLE_EQ(coverage.wait_ns, 55 * kMs);
-  EXPECT_DOUBLE_EQ(coverage.common_wait_ns, 50 * kMs) << "40 in the one step, 60 in the other";
+  EXPECT_DOUBLE_EQ(coverage.step_ns, kStepMs * kNsPerMs);
+  EXPECT_DOUBLE_EQ(coverage.wait_ns, 55 * kNsPerMs);
+  EXPECT_DOUBLE_EQ(coverage.common_wait_ns, 50 * kNsPerMs) << "40 in the one step, 60 in the other";
 }
 
 TEST_F(JobCoverageTest, WhereSomeRankHardlyWaitsInEachStepNothingIsInCommon) {
   Report(0, {50, 1});
   Report(1, {1, 50});
   const JobCoverage coverage = Measure();
-  EXPECT_DOUBLE_EQ(coverage.wait_ns, 25.5 * kMs) << "each waits for the other one";
-  EXPECT_DOUBLE_EQ(coverage.common_wait_ns, 1 * kMs);
+  EXPECT_DOUBLE_EQ(coverage.wait_ns, 25.5 * kNsPerMs) << "each waits for the other one";
+  EXPECT_DOUBLE_EQ(coverage.common_wait_ns, 1 * kNsPerMs);
 }
 
 // One is late to the data, the other one to the gradients: each waits, and never both at once.
@@ -105,8 +105,8 @@ TEST_F(JobCoverageTest, RanksThatWaitForEachOtherWithinAStepDoNotWaitAtOnce) {
   Report(1, {40, 70});
   ReportTogether(14);
   const JobCoverage coverage = Measure();
-  EXPECT_DOUBLE_EQ(coverage.wait_ns, 55 * kMs);
-  EXPECT_DOUBLE_EQ(coverage.common_wait_ns, 7 * kMs) << "14 ms of two steps";
+  EXPECT_DOUBLE_EQ(coverage.wait_ns, 55 * kNsPerMs);
+  EXPECT_DOUBLE_EQ(coverage.common_wait_ns, 7 * kNsPerMs) << "14 ms of two steps";
 }
 
 TEST_F(JobCoverageTest, OfNothingNothingIsKnown) {

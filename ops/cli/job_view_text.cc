@@ -13,6 +13,7 @@
 #include "ops/cli/time_text.h"
 #include "ops/cli/wrapped_text.h"
 #include "schemas/printable_text.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -24,8 +25,7 @@ std::string Heading(const JobView& view) {
   std::string text = fmt::format("job {}  {}  {} of {} ranks", Printable(job.name),
                                  Printable(job.state), job.ranks_seen, job.world_size);
   if (!job.newest_window.empty()) text += fmt::format("  window {}", Printable(job.newest_window));
-  constexpr int64_t kMsInNs = 1'000'000;
-  const std::string time = LocalTimeText(job.watermark_ms * kMsInNs);
+  const std::string time = LocalTimeText(job.watermark_ms * kNsPerMs);
   if (!time.empty()) text += fmt::format("  diagnosed to {}", time);
   if (view.other_jobs > 0)
     text +=

@@ -14,7 +14,7 @@
 namespace eroica {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -28,9 +28,9 @@ class JobsProgramTest : public ::testing::Test {
                                         "summarize.out_of_orderness_ms=1000"});
     ASSERT_EQ(node.exit_code, kExitNothingFound) << node.err;
   }
-  static json OneOf(const ProgramRun& run) {
+  static Json OneOf(const ProgramRun& run) {
     EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
-    return json::parse(run.out, nullptr, /*allow_exceptions=*/false);
+    return Json::parse(run.out, nullptr, /*allow_exceptions=*/false);
   }
 
   ScratchDirectory folder_;
@@ -38,7 +38,7 @@ class JobsProgramTest : public ::testing::Test {
 
 TEST_F(JobsProgramTest, AJobWithItsOpenFindings) {
   Diagnose();
-  const json job = OneOf(RunProgram({"jobs", "--recording", recording(), "--json"}));
+  const Json job = OneOf(RunProgram({"jobs", "--recording", recording(), "--json"}));
   EXPECT_THAT(job.at("newest_window").get<std::string>(), ::testing::StartsWith("steps-"));
   EXPECT_EQ(job.at("ranks_seen"), job.at("world_size"));
   EXPECT_GT(job.at("step_ns"), 0);
@@ -62,11 +62,11 @@ TEST_F(JobsProgramTest, ARunningNodeSaysTheSameAsItsRecording) {
     return end == std::string::npos ? "" : log.substr(begin + 4, end - begin - 4);
   };
   ASSERT_TRUE(Await([&] { return !url().empty(); })) << node.ErrSoFar();
-  const json expected = OneOf(RunProgram({"jobs", "--recording", recording(), "--json"}));
-  json seen;
+  const Json expected = OneOf(RunProgram({"jobs", "--recording", recording(), "--json"}));
+  Json seen;
   EXPECT_TRUE(Await([&] {
     const ProgramRun run = RunProgram({"jobs", "--node", url(), "--json"});
-    seen = json::parse(run.out, nullptr, false);
+    seen = Json::parse(run.out, nullptr, false);
     return seen == expected;
   })) << seen
       << expected;

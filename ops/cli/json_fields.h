@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 namespace eroica {
@@ -41,6 +42,12 @@ Number CountOf(const nlohmann::json& value) {
 template <typename Number>
 Number CountIn(const nlohmann::json& object, const std::string& name) {
   return CountOf<Number>(MemberOf(object, name));
+}
+
+// Nothing for null. Of a file that we wrote: throws nlohmann::json::type_error for anything else
+// than a number.
+inline std::optional<int64_t> OptionalIntegerOf(const nlohmann::json& value) {
+  return value.is_null() ? std::nullopt : std::optional(value.get<int64_t>());
 }
 
 inline bool FlagIn(const nlohmann::json& object, const std::string& name) {

@@ -14,6 +14,7 @@
 #include "ops/cli/wrapped_text.h"
 #include "ops/rest/target.h"
 #include "schemas/printable_text.h"
+#include "schemas/time_unit.h"
 #include "schemas/window_name.h"
 
 namespace eroica {
@@ -22,7 +23,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kJobsMost = 100'000;
-constexpr int64_t kMsInNs = 1'000'000;
 
 std::string_view SeverityName(size_t severity) { return ToString(static_cast<Severity>(severity)); }
 
@@ -88,7 +88,7 @@ std::vector<ListedJob> ListJobs(const KnownJobs& known, std::span<const Finding>
     if (job.state == "forgotten") {
       job.world_size = std::max(job.world_size, finding.world_size);
       job.ranks_seen = std::max(job.ranks_seen, finding.ranks_seen);
-      job.watermark_ms = std::max(job.watermark_ms, finding.last_seen_ns / kMsInNs);
+      job.watermark_ms = std::max(job.watermark_ms, finding.last_seen_ns / kNsPerMs);
     }
     if (finding.state != FindingState::kResolved)
       ++job.open_findings[static_cast<size_t>(finding.severity)];
@@ -133,7 +133,7 @@ std::string JobTable(std::span<const ListedJob> jobs, size_t width) {
   std::vector<std::vector<std::string>> rows = {
       {"state", "ranks", "window", "step", "open findings", "diagnosed up to"}};
   for (const ListedJob& job : jobs) {
-    const std::string time = LocalTimeText(job.watermark_ms * kMsInNs);
+    const std::string time = LocalTimeText(job.watermark_ms * kNsPerMs);
     rows.push_back({Printable(job.state), RanksText(job),
                     job.newest_window.empty() ? "-" : Printable(job.newest_window),
                     job.step_ns > 0 ? DurationText(job.step_ns) : "-", OpenText(job),

@@ -39,7 +39,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-struct NodeFlags {
+struct NodeCommandFlags {
   ConfigFlags config;
   std::vector<std::string> roles;
   std::string state;
@@ -194,7 +194,7 @@ absl::Status RunNode(const NodeConfig& config, bool drain, bool json) {
   return drain ? Drain(**log, **store, config, json) : RunThreads(**log, **store, config);
 }
 
-int Run(const NodeFlags& flags) {
+int Run(const NodeCommandFlags& flags) {
   if (flags.print_reference) {
     std::cout << ConfigReference();
     return kExitNothingFound;
@@ -222,7 +222,7 @@ int Run(const NodeFlags& flags) {
 }  // namespace
 
 void AddNodeCommand(CLI::App& app, int* exit_code) {
-  auto flags = std::make_shared<NodeFlags>();
+  auto flags = std::make_shared<NodeCommandFlags>();
   CLI::App* command = app.add_subcommand("node", "Run the stages, over Kafka or over a recording");
   flags->config.AddTo(*command);
   command

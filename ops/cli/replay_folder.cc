@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ops/archive/content_digest.h"
+#include "ops/cli/json_fields.h"
 #include "ops/cli/time_text.h"
 #include "ops/config/config_text.h"
 #include "stream_ops/recording/file.h"
@@ -20,10 +21,6 @@ constexpr int kFormat = 1;
 constexpr const char* kRecordName = "replay.json";
 
 Json OptionalJson(const std::optional<int64_t>& value) { return value ? Json(*value) : Json(); }
-std::optional<int64_t> OptionalNumber(const Json& json) {
-  return json.is_null() ? std::nullopt : std::optional(json.get<int64_t>());
-}
-
 Json SliceJson(const LogSlice& slice) {
   Json json = Json::array();
   for (const auto& [partition, range] : slice.ranges)
@@ -48,19 +45,19 @@ Json RequestJson(const ReplayRequest& request) {
           {"config", request.config}};
 }
 
-std::string Dump(const Json& json) {
+std::string FileText(const Json& json) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 absl::Status WriteRecord(const std::string& folder, const ReplayRecord& record) {
   return WriteFileAtomically(folder + "/" + kRecordName,
-                             Dump({{"format", kFormat},
-                                   {"replay_id", record.replay_id},
-                                   {"topic_prefix", record.topic_prefix},
-                                   {"request", RequestJson(record.request)},
-                                   {"slice", SliceJson(record.slice)},
-                                   {"until_ms", OptionalJson(record.until_ms)},
-                                   {"eroica_version", record.eroica_version}}));
+                             FileText({{"format", kFormat},
+                                       {"replay_id", record.replay_id},
+                                       {"topic_prefix", record.topic_prefix},
+                                       {"request", RequestJson(record.request)},
+                                       {"slice", SliceJson(record.slice)},
+                                       {"until_ms", OptionalJson(record.until_ms)},
+                                       {"eroica_version", record.eroica_version}}));
 }
 
 ReplayRecord RecordOf(const Json& json) {
@@ -68,12 +65,12 @@ ReplayRecord RecordOf(const Json& json) {
   return {.replay_id = json.at("replay_id").get<std::string>(),
           .topic_prefix = json.at("topic_prefix").get<std::string>(),
           .request = {.source = request.at("source").get<std::string>(),
-                      .from_ms = OptionalNumber(request.at("from_ms")),
-                      .to_ms = OptionalNumber(request.at("to_ms")),
+                      .from_ms = OptionalIntegerOf(request.at("from_ms")),
+                      .to_ms = OptionalIntegerOf(request.at("to_ms")),
                       .job = request.at("job").get<std::string>(),
                       .config = request.at("config").get<std::string>()},
           .slice = SliceOf(json.at("slice")),
-          .until_ms = OptionalNumber(json.at("until_ms")),
+          .until_ms = OptionalIntegerOf(json.at("until_ms")),
           .eroica_version = json.at("eroica_version").get<std::string>()};
 }
 
@@ -115,7 +112,7 @@ std::string ReplayIdOf(const ReplayRequest& request) {
   constexpr size_t kDigits = 12;
   ContentDigest digest;
   ConsumerRecord text;
-  text.value = Dump(RequestJson(request));
+  text.value = FileText(RequestJson(request));
   digest.Add(text);
   return digest.Finish().substr(0, kDigits);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "ops/cli/json_fields.h"
 #include "stream_ops/recording/file.h"
 
 namespace eroica {
@@ -15,10 +16,6 @@ using Json = nlohmann::ordered_json;
 std::string PathIn(const std::string& folder) { return folder + "/order.json"; }
 
 Json NumberOrNull(const std::optional<int64_t>& number) { return number ? Json(*number) : Json(); }
-std::optional<int64_t> OptionalNumber(const Json& json) {
-  return json.is_null() ? std::nullopt : std::optional(json.get<int64_t>());
-}
-
 ReplayState StateOf(const std::string& name) {
   for (int i = 0; i < kReplayStateCount; ++i) {
     const auto state = static_cast<ReplayState>(i);
@@ -31,14 +28,14 @@ ReplayStatus StatusOf(const Json& json) {
   ReplayStatus replay;
   replay.id = json.at("id").get<std::string>();
   replay.order = {.job = json.at("job").get<std::string>(),
-                  .from_ms = OptionalNumber(json.at("from_ms")),
-                  .to_ms = OptionalNumber(json.at("to_ms")),
+                  .from_ms = OptionalIntegerOf(json.at("from_ms")),
+                  .to_ms = OptionalIntegerOf(json.at("to_ms")),
                   .options = json.at("options").get<std::vector<std::string>>()};
   replay.by = json.at("by").get<std::string>();
   replay.state = StateOf(json.at("state").get<std::string>());
   replay.asked_ms = json.at("asked_ms").get<int64_t>();
-  replay.started_ms = OptionalNumber(json.at("started_ms"));
-  replay.ended_ms = OptionalNumber(json.at("ended_ms"));
+  replay.started_ms = OptionalIntegerOf(json.at("started_ms"));
+  replay.ended_ms = OptionalIntegerOf(json.at("ended_ms"));
   replay.done = json.at("done").get<int64_t>();
   replay.total = json.at("total").get<int64_t>();
   replay.error = json.at("error").get<std::string>();

@@ -6,6 +6,7 @@
 
 #include "ops/config/memory_shares.h"
 #include "schemas/printable_text.h"
+#include "schemas/time_unit.h"
 #include "stream_ops/align/align_processor.h"
 #include "stream_ops/diagnose/diagnose_processor.h"
 #include "stream_ops/summarize/summarize_processor.h"
@@ -29,7 +30,6 @@ Topology EroicaTopology(const NodeConfig& config, RunLength length,
                         std::function<int64_t()> wall_clock_ns, std::shared_ptr<JobBoard> board,
                         std::function<void(const Finding&)> on_published) {
   if (!wall_clock_ns) wall_clock_ns = NowNs;
-  constexpr int64_t kNsPerMs = 1'000'000;
   const JobRetention jobs{.silent_minutes = config.state.job_retention_minutes,
                           .ended_kept = static_cast<size_t>(config.state.ended_jobs_kept)};
   SummarizeOptions summarize{.window_ns = config.summarize.window_ms * kNsPerMs,

@@ -18,11 +18,10 @@
 #include "ops/cli/terminal.h"
 #include "ops/cli/time_text.h"
 #include "ops/rest/listen_address.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
-
-constexpr int64_t kMsInNs = 1'000'000;
 
 struct TopFlags {
   NodeFlags node{fmt::format("http://127.0.0.1:{}", kDefaultPort)};
@@ -85,7 +84,7 @@ class LiveView {
   }
 
   std::string Note() const {
-    const std::string renewed = LocalTimeText(renewed_ms_ * kMsInNs);
+    const std::string renewed = LocalTimeText(renewed_ms_ * kNsPerMs);
     if (problem_.empty()) return fmt::format("{}  {}  q ends it", reader_.url(), renewed);
     return fmt::format("reconnecting: {}; shown as of {}", problem_, renewed);
   }

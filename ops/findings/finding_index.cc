@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "schemas/finding_json.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -68,7 +69,6 @@ std::shared_ptr<FindingEntry> EntryOf(const PublishedFinding& published) {
   entry->last_seen_ms = published.timestamp_ms;
   entry->json_has_times = IsTimeOfDay(finding.first_seen_ns) && IsTimeOfDay(finding.last_seen_ns);
   if (entry->json_has_times) {
-    constexpr int64_t kNsPerMs = 1'000'000;
     entry->first_seen_ms = finding.first_seen_ns / kNsPerMs;
     entry->last_seen_ms = finding.last_seen_ns / kNsPerMs;
   }

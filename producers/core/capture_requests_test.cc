@@ -6,14 +6,14 @@
 #include <array>
 #include <vector>
 
+#include "schemas/time_unit.h"
+
 namespace eroica {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 // Of a job whose control topic is two vectors.
 class MadeUpTransport final : public Transport {
@@ -59,14 +59,14 @@ class CaptureRequestsTest : public ::testing::Test {
                    &transport_};
   CaptureRequests requests_;
   EventRing* ring_ = nullptr;
-  int64_t now_ns_ = 100 * kSecond;
+  int64_t now_ns_ = 100 * kNsPerSecond;
 };
 
 TEST_F(CaptureRequestsTest, ARankThatBecomesSlowAsksOnceForStepsThatAreStillToCome) {
-  Train(101, kSecond / 10);
+  Train(101, kNsPerSecond / 10);
   Tick();
   EXPECT_THAT(transport_.requested, IsEmpty());
-  Train(60, kSecond / 5);
+  Train(60, kNsPerSecond / 5);
   Tick();
   ASSERT_THAT(transport_.requested, SizeIs(1));
   const Control& asked = transport_.requested[0];
@@ -74,7 +74,7 @@ TEST_F(CaptureRequestsTest, ARankThatBecomesSlowAsksOnceForStepsThatAreStillToCo
   EXPECT_GT(asked.first_step, emitter_.step());
   EXPECT_EQ(asked.last_step - asked.first_step + 1, 100);
   EXPECT_THAT(asked.requester, HasSubstr("rank 3 (slow)"));
-  Train(60, kSecond / 2);
+  Train(60, kNsPerSecond / 2);
   Tick();
   EXPECT_THAT(transport_.requested, SizeIs(1));
 }
@@ -85,9 +85,9 @@ TEST_F(CaptureRequestsTest, WhoHasHeardOfARequestIsQuiet) {
                           .first_step = 500,
                           .last_step = 600,
                           .requester = "rank 1"}};
-  Train(101, kSecond / 10);
+  Train(101, kNsPerSecond / 10);
   Tick();
-  Train(60, kSecond / 5);
+  Train(60, kNsPerSecond / 5);
   Tick();
   EXPECT_THAT(transport_.requested, IsEmpty());
 }
@@ -103,42 +103,42 @@ TEST_F(CaptureRequestsTest, OffIsForThisJobAndNotForever) {
 
 TEST(CapturePlan, RefusesWhatCannotBeAndTooMuch) {
   CapturePlan plan(CaptureLevel::kCollectives);
-  plan.StepBegan(50, kSecond);
-  EXPECT_FALSE(
-      plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = 9, .last_step = 5}, kSecond));
+  plan.StepBegan(50, kNsPerSecond);
+  EXPECT_FALSE(plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = 9, .last_step = 5},
+                        kNsPerSecond));
   EXPECT_FALSE(plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = 9, .last_step = 50},
-                        kSecond));
+                        kNsPerSecond));
   EXPECT_FALSE(plan.Add({.capture_level = CaptureLevel::kEvents,
                          .first_step = 60,
                          .last_step = 70,
                          .expires_at_ns = 1},
-                        kSecond));
+                        kNsPerSecond));
   for (size_t i = 0; i < CapturePlan::kMostWindows; ++i) {
     const auto first = static_cast<int64_t>(60 + i);
     EXPECT_TRUE(plan.Add(
         {.capture_level = CaptureLevel::kEvents, .first_step = first, .last_step = 1 << 30},
-        kSecond));
+        kNsPerSecond));
     EXPECT_FALSE(plan.Add(
         {.capture_level = CaptureLevel::kEvents, .first_step = first, .last_step = 1 << 30},
-        kSecond));
+        kNsPerSecond));
   }
   EXPECT_FALSE(plan.Add(
-      {.capture_level = CaptureLevel::kEvents, .first_step = 99, .last_step = 100}, kSecond));
-  EXPECT_EQ(plan.Gate(1, kSecond), CaptureLevel::kCollectives);
-  EXPECT_EQ(plan.Gate(20, kSecond), CaptureLevel::kEvents);
+      {.capture_level = CaptureLevel::kEvents, .first_step = 99, .last_step = 100}, kNsPerSecond));
+  EXPECT_EQ(plan.Gate(1, kNsPerSecond), CaptureLevel::kCollectives);
+  EXPECT_EQ(plan.Gate(20, kNsPerSecond), CaptureLevel::kEvents);
 }
 
 TEST(CapturePlan, ALateRequestBeginsWithTheNextStepAndEndsWithItsLast) {
   CapturePlan plan(CaptureLevel::kCollectives);
-  plan.StepBegan(10, 10 * kSecond);
+  plan.StepBegan(10, 10 * kNsPerSecond);
   ASSERT_TRUE(plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = 5, .last_step = 11},
-                       10 * kSecond));
-  EXPECT_FALSE(plan.Keeps(10 * kSecond + 1));
-  plan.StepBegan(11, 11 * kSecond);
-  plan.StepBegan(12, 12 * kSecond);
-  EXPECT_FALSE(plan.Keeps(11 * kSecond - 1));
-  EXPECT_TRUE(plan.Keeps(11 * kSecond));
-  EXPECT_FALSE(plan.Keeps(12 * kSecond));
+                       10 * kNsPerSecond));
+  EXPECT_FALSE(plan.Keeps(10 * kNsPerSecond + 1));
+  plan.StepBegan(11, 11 * kNsPerSecond);
+  plan.StepBegan(12, 12 * kNsPerSecond);
+  EXPECT_FALSE(plan.Keeps(11 * kNsPerSecond - 1));
+  EXPECT_TRUE(plan.Keeps(11 * kNsPerSecond));
+  EXPECT_FALSE(plan.Keeps(12 * kNsPerSecond));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schemas/invariants.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -17,8 +18,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 class CollectingSink final : public BatchSink {
  public:
@@ -61,7 +60,7 @@ class EmitterTest : public ::testing::Test {
   EventBatch SendAll(int64_t now_ns) {
     sink_.batches.clear();
     emitter_->Tick(now_ns);
-    emitter_->Tick(now_ns + kSecond);
+    emitter_->Tick(now_ns + kNsPerSecond);
     return sink_.batches.empty() ? EventBatch{} : sink_.batches.back();
   }
 
@@ -77,10 +76,10 @@ TEST_F(EmitterTest, EventsComeByStartWithOnlyTheNamesThatTheyUse) {
   const uint32_t caller = Function("main.py: main");
   const uint32_t leaf = Function("main.py: train", FunctionClass::kPython, caller);
   EXPECT_NE(unused, leaf);
-  Interval(20 * kSecond, 21 * kSecond, leaf);
-  Interval(10 * kSecond, 30 * kSecond, caller);
-  const EventBatch batch = SendAll(31 * kSecond);
-  EXPECT_THAT(batch.intervals.start_ns, ElementsAre(10 * kSecond, 20 * kSecond));
+  Interval(20 * kNsPerSecond, 21 * kNsPerSecond, leaf);
+  Interval(10 * kNsPerSecond, 30 * kNsPerSecond, caller);
+  const EventBatch batch = SendAll(31 * kNsPerSecond);
+  EXPECT_THAT(batch.intervals.start_ns, ElementsAre(10 * kNsPerSecond, 20 * kNsPerSecond));
   ASSERT_THAT(batch.functions, SizeIs(2));
   EXPECT_EQ(batch.functions[batch.intervals.function[1]].name, "main.py: train");
   EXPECT_EQ(batch.functions[batch.functions[batch.intervals.function[1]].parent].name,
@@ -94,7 +93,7 @@ TEST_F(EmitterTest, WhateverAProducerSaysEveryBatchKeepsItsInvariants) {
   const int64_t wild[] = {0,
                           1,
                           -1,
-                          kSecond,
+                          kNsPerSecond,
                           std::numeric_limits<int64_t>::max(),
                           std::numeric_limits<int64_t>::min(),
                           int64_t{1} << 62};
@@ -111,9 +110,9 @@ TEST_F(EmitterTest, WhateverAProducerSaysEveryBatchKeepsItsInvariants) {
                         .e = static_cast<uint8_t>(random() % 2 == 0 ? random() : random() % 12),
                         .kind = static_cast<SlotKind>(random() % 6)};
     ring_->Push(std::array{slot});
-    if (i % 1'000 == 0) emitter_->Tick(i * kSecond);
+    if (i % 1'000 == 0) emitter_->Tick(i * kNsPerSecond);
   }
-  emitter_->Finish(30'000 * kSecond);
+  emitter_->Finish(30'000 * kNsPerSecond);
   EXPECT_GT(state_.losses.total() + sink_.batches.size(),
             0u);  // Write has held each batch against the invariants
 }
@@ -122,12 +121,12 @@ TEST_F(EmitterTest, ABatchThatIsNotTakenIsCountedAndItsCountGoesWithTheNext) {
   state_.names.LaneOf("main", LaneKind::kTrainingThread);
   const uint32_t function = Function("f");
   sink_.status = absl::ResourceExhaustedError("full");
-  for (int i = 0; i < 3; ++i) Interval(kSecond + i, kSecond + i + 1, function);
-  SendAll(2 * kSecond);
+  for (int i = 0; i < 3; ++i) Interval(kNsPerSecond + i, kNsPerSecond + i + 1, function);
+  SendAll(2 * kNsPerSecond);
   EXPECT_FALSE(emitter_->last_error().ok());
   sink_.status = absl::OkStatus();
-  Interval(5 * kSecond, 6 * kSecond, function);
-  const EventBatch batch = SendAll(7 * kSecond);
+  Interval(5 * kNsPerSecond, 6 * kNsPerSecond, function);
+  const EventBatch batch = SendAll(7 * kNsPerSecond);
   EXPECT_EQ(batch.sequence, 0u);  // the lost batch took no number
   EXPECT_THAT(batch.losses, Contains(LossEntry{EventKind::kInterval, DropReason::kQueueFull, 3}));
 }
@@ -135,26 +134,28 @@ TEST_F(EmitterTest, ABatchThatIsNotTakenIsCountedAndItsCountGoesWithTheNext) {
 TEST_F(EmitterTest, MoreEventsThanABatchHoldsMakeSeveral) {
   state_.names.LaneOf("main", LaneKind::kTrainingThread);
   const uint32_t function = Function("f");
-  for (int i = 0; i < 10'000; ++i) Interval(kSecond + 2 * i, kSecond + 2 * i + 1, function);
-  PushMark(kSecond + 5, MarkKind::kStepBegin);
-  emitter_->Tick(2 * kSecond);
+  for (int i = 0; i < 10'000; ++i)
+    Interval(kNsPerSecond + 2 * i, kNsPerSecond + 2 * i + 1, function);
+  PushMark(kNsPerSecond + 5, MarkKind::kStepBegin);
+  emitter_->Tick(2 * kNsPerSecond);
   ASSERT_THAT(sink_.batches, SizeIs(2));
   EXPECT_EQ(sink_.batches[0].intervals.size() + sink_.batches[1].intervals.size(), 10'000u);
-  EXPECT_THAT(sink_.batches[0].marks, ElementsAre(Mark{kSecond + 5, MarkKind::kStepBegin, 0}));
+  EXPECT_THAT(sink_.batches[0].marks, ElementsAre(Mark{kNsPerSecond + 5, MarkKind::kStepBegin, 0}));
   EXPECT_EQ(sink_.batches[1].sequence, 1u);
 }
 
 TEST_F(EmitterTest, ARankThatStandsStillSaysWhereOnceASecond) {
   state_.names.CommunicatorOf({CommId{1}, "world", "", 4, {}});
   const uint32_t waiting = Function("ring.py: recv");
-  PushMark(kSecond, MarkKind::kStepBegin);
-  emitter_->Tick(2 * kSecond);
+  PushMark(kNsPerSecond, MarkKind::kStepBegin);
+  emitter_->Tick(2 * kNsPerSecond);
   state_.training_function.store(waiting);
-  state_.flights.Launch(
-      {.operation = CollectiveOperation::kAllReduce, .sequence = 7, .launched_ns = 2 * kSecond});
-  emitter_->Tick(3 * kSecond);
+  state_.flights.Launch({.operation = CollectiveOperation::kAllReduce,
+                         .sequence = 7,
+                         .launched_ns = 2 * kNsPerSecond});
+  emitter_->Tick(3 * kNsPerSecond);
   sink_.batches.clear();
-  for (int64_t now_ns = 3 * kSecond; now_ns <= 6 * kSecond; now_ns += kSecond / 10)
+  for (int64_t now_ns = 3 * kNsPerSecond; now_ns <= 6 * kNsPerSecond; now_ns += kNsPerSecond / 10)
     emitter_->Tick(now_ns);
   std::vector<ProgressReport> reports;
   for (const EventBatch& batch : sink_.batches) {
@@ -178,25 +179,25 @@ TEST_F(EmitterTest, ACaptureWindowBeginsAndEndsWithItsSteps) {
                                     .first_step = 3,
                                     .last_step = 4,
                                     .requester = "test"},
-                                   kSecond));
+                                   kNsPerSecond));
   for (int64_t step = 0; step < 8; ++step) {
-    const int64_t begin_ns = (10 + step) * kSecond;
+    const int64_t begin_ns = (10 + step) * kNsPerSecond;
     PushMark(begin_ns, MarkKind::kStepBegin);
     emitter_->Tick(begin_ns + 1);  // the gate is set in between
     Interval(begin_ns + 2, begin_ns + 3, function);
     emitter_->Tick(begin_ns + 4);
   }
-  emitter_->Finish(20 * kSecond);
+  emitter_->Finish(20 * kNsPerSecond);
   std::vector<int64_t> kept;
   for (const EventBatch& batch : sink_.batches) {
     kept.insert(kept.end(), batch.intervals.start_ns.begin(), batch.intervals.start_ns.end());
   }
-  EXPECT_THAT(kept, ElementsAre(13 * kSecond + 2, 14 * kSecond + 2));
+  EXPECT_THAT(kept, ElementsAre(13 * kNsPerSecond + 2, 14 * kNsPerSecond + 2));
   EXPECT_FALSE(state_.full_trace.load());
 }
 
 TEST_F(EmitterTest, TheLastBatchIsFinalEvenWhenEmpty) {
-  emitter_->Finish(kSecond);
+  emitter_->Finish(kNsPerSecond);
   ASSERT_THAT(sink_.batches, SizeIs(1));
   EXPECT_TRUE(sink_.batches[0].final);
 }

@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/time_unit.h"
+
 namespace eroica {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Pieces = std::vector<std::pair<int64_t, int64_t>>;
-
-constexpr int64_t kMs = 1'000'000;
 
 Pieces PiecesOf(int64_t start_ns, int64_t end_ns, double share, CellSide side) {
   Pieces pieces;
@@ -31,15 +31,18 @@ int64_t LengthOf(const Pieces& pieces) {
 }
 
 TEST(SpreadShare, EveryCellHasItsPartAtTheSideAskedFor) {
-  EXPECT_THAT(PiecesOf(100 * kMs, 120 * kMs, 0.3, CellSide::kBegin),
-              ElementsAre(std::pair(100 * kMs, 103 * kMs), std::pair(110 * kMs, 113 * kMs)));
-  EXPECT_THAT(PiecesOf(100 * kMs, 120 * kMs, 0.3, CellSide::kEnd),
-              ElementsAre(std::pair(107 * kMs, 110 * kMs), std::pair(117 * kMs, 120 * kMs)));
+  EXPECT_THAT(PiecesOf(100 * kNsPerMs, 120 * kNsPerMs, 0.3, CellSide::kBegin),
+              ElementsAre(std::pair(100 * kNsPerMs, 103 * kNsPerMs),
+                          std::pair(110 * kNsPerMs, 113 * kNsPerMs)));
+  EXPECT_THAT(PiecesOf(100 * kNsPerMs, 120 * kNsPerMs, 0.3, CellSide::kEnd),
+              ElementsAre(std::pair(107 * kNsPerMs, 110 * kNsPerMs),
+                          std::pair(117 * kNsPerMs, 120 * kNsPerMs)));
 }
 
 TEST(SpreadShare, CellsThatAreCutOffHaveTheShareOfWhatIsThere) {
-  EXPECT_THAT(PiecesOf(106 * kMs, 114 * kMs, 0.5, CellSide::kBegin),
-              ElementsAre(std::pair(106 * kMs, 108 * kMs), std::pair(110 * kMs, 112 * kMs)));
+  EXPECT_THAT(PiecesOf(106 * kNsPerMs, 114 * kNsPerMs, 0.5, CellSide::kBegin),
+              ElementsAre(std::pair(106 * kNsPerMs, 108 * kNsPerMs),
+                          std::pair(110 * kNsPerMs, 112 * kNsPerMs)));
 }
 
 TEST(SpreadShare, AddsUpToTheShare) {
@@ -50,25 +53,25 @@ TEST(SpreadShare, AddsUpToTheShare) {
 }
 
 TEST(SpreadShare, BeginningsAndEndsOfOneStretchDoNotMeet) {
-  const Pieces begins = PiecesOf(3 * kMs, 977 * kMs, 0.61, CellSide::kBegin);
-  const Pieces ends = PiecesOf(3 * kMs, 977 * kMs, 0.39, CellSide::kEnd);
+  const Pieces begins = PiecesOf(3 * kNsPerMs, 977 * kNsPerMs, 0.61, CellSide::kBegin);
+  const Pieces ends = PiecesOf(3 * kNsPerMs, 977 * kNsPerMs, 0.39, CellSide::kEnd);
   ASSERT_EQ(begins.size(), ends.size());
   for (size_t i = 0; i < begins.size(); ++i) EXPECT_LE(begins[i].second, ends[i].first + 1);
 }
 
 TEST(SpreadShare, HoursAreABoundedNumberOfPieces) {
-  EXPECT_LE(PiecesOf(0, int64_t{7'200'000} * kMs, 0.5, CellSide::kBegin).size(),
+  EXPECT_LE(PiecesOf(0, int64_t{7'200'000} * kNsPerMs, 0.5, CellSide::kBegin).size(),
             static_cast<size_t>(kMostSpreadCells) + 1);
 }
 
 TEST(SpreadShare, NothingComesOfNothing) {
   EXPECT_THAT(PiecesOf(5, 5, 1, CellSide::kBegin), IsEmpty());
   EXPECT_THAT(PiecesOf(9, 5, 1, CellSide::kBegin), IsEmpty());
-  EXPECT_THAT(PiecesOf(0, kMs, 0, CellSide::kBegin), IsEmpty());
-  EXPECT_THAT(PiecesOf(0, kMs, -1, CellSide::kEnd), IsEmpty());
-  EXPECT_THAT(PiecesOf(0, kMs, std::nan(""), CellSide::kEnd), IsEmpty());
-  EXPECT_THAT(PiecesOf(0, kMs, std::numeric_limits<double>::infinity(), CellSide::kEnd),
-              ElementsAre(std::pair(int64_t{0}, kMs)));
+  EXPECT_THAT(PiecesOf(0, kNsPerMs, 0, CellSide::kBegin), IsEmpty());
+  EXPECT_THAT(PiecesOf(0, kNsPerMs, -1, CellSide::kEnd), IsEmpty());
+  EXPECT_THAT(PiecesOf(0, kNsPerMs, std::nan(""), CellSide::kEnd), IsEmpty());
+  EXPECT_THAT(PiecesOf(0, kNsPerMs, std::numeric_limits<double>::infinity(), CellSide::kEnd),
+              ElementsAre(std::pair(int64_t{0}, kNsPerMs)));
 }
 
 }  // namespace

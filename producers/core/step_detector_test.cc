@@ -7,19 +7,19 @@
 #include <string_view>
 #include <vector>
 
+#include "schemas/time_unit.h"
+
 namespace eroica {
 namespace {
 
 using ::testing::ElementsAre;
-
-constexpr int64_t kMs = 1'000'000;
 
 // Feeds a text of D, O, C (checkpoint begin) and c (its end), one event every 10 ms.
 class StepDetectorTest : public ::testing::Test {
  protected:
   void Feed(std::string_view events) {
     for (const char event : events) {
-      now_ns_ += 10 * kMs;
+      now_ns_ += 10 * kNsPerMs;
       if (event == 'D') detector_.DataloaderNext(now_ns_, &marks_);
       if (event == 'O') detector_.OptimizerStep(now_ns_, &marks_);
       if (event == 'C') detector_.SetPaused(true);
@@ -37,7 +37,8 @@ class StepDetectorTest : public ::testing::Test {
                           : mark.kind == MarkKind::kStepEnd         ? 'e'
                           : mark.kind == MarkKind::kEvaluationBegin ? 'v'
                                                                     : 'w';
-      text.push_back(letter + std::to_string(mark.id) + "@" + std::to_string(mark.time_ns / kMs));
+      text.push_back(letter + std::to_string(mark.id) + "@" +
+                     std::to_string(mark.time_ns / kNsPerMs));
     }
     return text;
   }
@@ -61,10 +62,10 @@ TEST_F(StepDetectorTest, AccumulatedGradientsAndTwoOptimizersAreOneStep) {
 TEST_F(StepDetectorTest, BeginsWithTheNumberThatItIsGiven) {
   StepDetector detector(120);
   EXPECT_FALSE(detector.has_begun());
-  detector.DataloaderNext(10 * kMs, &marks_);
+  detector.DataloaderNext(10 * kNsPerMs, &marks_);
   EXPECT_TRUE(detector.has_begun());
-  detector.OptimizerStep(20 * kMs, &marks_);
-  detector.Step(30 * kMs, &marks_);
+  detector.OptimizerStep(20 * kNsPerMs, &marks_);
+  detector.Step(30 * kNsPerMs, &marks_);
   EXPECT_THAT(Marks(), ElementsAre("b120@10", "e120@30", "b121@30"));
 }
 
@@ -97,9 +98,9 @@ TEST_F(StepDetectorTest, LearnsAnewWhenTheLoopHasChanged) {
 }
 
 TEST_F(StepDetectorTest, TheScriptsOwnCountIsTheOnlyOne) {
-  detector_.Step(5 * kMs, &marks_);
+  detector_.Step(5 * kNsPerMs, &marks_);
   Feed("DODO");
-  detector_.Step(50 * kMs, &marks_);
+  detector_.Step(50 * kNsPerMs, &marks_);
   EXPECT_THAT(Marks(), ElementsAre("b0@5", "e0@50", "b1@50"));
 }
 
@@ -114,7 +115,7 @@ void Train(StepDetector& detector, int64_t* now_ns, int steps, int64_t step_ns) 
 
 TEST_F(StepDetectorTest, TheLastStepEndsWithItsOptimizerOrNobodyKnowsWhen) {
   Feed("DODDO");
-  now_ns_ += 500 * kMs;  // results are written, the interpreter ends
+  now_ns_ += 500 * kNsPerMs;  // results are written, the interpreter ends
   detector_.Finish(&marks_);
   EXPECT_THAT(Marks(), ElementsAre("b0@10", "e0@30", "b1@30", "e1@50"));
   marks_.clear();
@@ -126,18 +127,18 @@ TEST_F(StepDetectorTest, TheLastStepEndsWithItsOptimizerOrNobodyKnowsWhen) {
 TEST_F(StepDetectorTest, ALoopThatIsOnlyCountedHasNoLastStep) {
   detector_.Finish(&marks_);
   EXPECT_TRUE(marks_.empty()) << "there was no step at all";
-  detector_.Step(10 * kMs, &marks_);
-  detector_.Step(20 * kMs, &marks_);
+  detector_.Step(10 * kNsPerMs, &marks_);
+  detector_.Step(20 * kNsPerMs, &marks_);
   detector_.Finish(&marks_);
   EXPECT_THAT(Marks(), ElementsAre("b0@10", "e0@20", "b1@20", "e1@20"));
 }
 
 TEST_F(StepDetectorTest, SaysOnceThatTheRankHasBecomeSlow) {
-  Train(detector_, &now_ns_, 101, 100 * kMs);
+  Train(detector_, &now_ns_, 101, 100 * kNsPerMs);
   EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);
-  Train(detector_, &now_ns_, 50, 104 * kMs);
+  Train(detector_, &now_ns_, 50, 104 * kNsPerMs);
   EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);
-  Train(detector_, &now_ns_, 51, 107 * kMs);
+  Train(detector_, &now_ns_, 51, 107 * kNsPerMs);
   EXPECT_EQ(detector_.Check(now_ns_), Degradation::kSlow);
   EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);  // cool-down
   now_ns_ += StepDetector::kCoolDownNs;
@@ -145,28 +146,28 @@ TEST_F(StepDetectorTest, SaysOnceThatTheRankHasBecomeSlow) {
 }
 
 TEST_F(StepDetectorTest, ASingleFastStepMakesNoAlarm) {
-  Train(detector_, &now_ns_, 101, 100 * kMs);
-  Train(detector_, &now_ns_, 1, 20 * kMs);
-  Train(detector_, &now_ns_, 100, 100 * kMs);
+  Train(detector_, &now_ns_, 101, 100 * kNsPerMs);
+  Train(detector_, &now_ns_, 1, 20 * kNsPerMs);
+  Train(detector_, &now_ns_, 100, 100 * kNsPerMs);
   EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);
 }
 
 TEST_F(StepDetectorTest, SaysThatTheRankIsBlockedButNotInACheckpoint) {
-  Train(detector_, &now_ns_, 30, 1'000 * kMs);
-  EXPECT_EQ(detector_.Check(now_ns_ + 3'000 * kMs), Degradation::kNone);
+  Train(detector_, &now_ns_, 30, 1'000 * kNsPerMs);
+  EXPECT_EQ(detector_.Check(now_ns_ + 3'000 * kNsPerMs), Degradation::kNone);
   detector_.SetPaused(true);
-  EXPECT_EQ(detector_.Check(now_ns_ + 9'000 * kMs), Degradation::kNone);
+  EXPECT_EQ(detector_.Check(now_ns_ + 9'000 * kNsPerMs), Degradation::kNone);
   detector_.SetPaused(false);
-  EXPECT_EQ(detector_.Check(now_ns_ + 9'000 * kMs), Degradation::kBlocked);
+  EXPECT_EQ(detector_.Check(now_ns_ + 9'000 * kNsPerMs), Degradation::kBlocked);
 }
 
 TEST_F(StepDetectorTest, ACheckpointsStepIsNotMeasured) {
-  Train(detector_, &now_ns_, 20, 100 * kMs);
+  Train(detector_, &now_ns_, 20, 100 * kNsPerMs);
   detector_.SetPaused(true);
-  Train(detector_, &now_ns_, 1, 60'000 * kMs);
+  Train(detector_, &now_ns_, 1, 60'000 * kNsPerMs);
   detector_.SetPaused(false);
-  Train(detector_, &now_ns_, 20, 100 * kMs);
-  EXPECT_EQ(detector_.mean_step_ns(), 100 * kMs);
+  Train(detector_, &now_ns_, 20, 100 * kNsPerMs);
+  EXPECT_EQ(detector_.mean_step_ns(), 100 * kNsPerMs);
 }
 
 }  // namespace

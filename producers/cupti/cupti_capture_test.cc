@@ -10,13 +10,13 @@
 #include "producers/core/testing/recorded_core.h"
 #include "producers/cupti/testing/fake_cupti_api.h"
 #include "schemas/drop_reason.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
 
 using State = CuptiCapture::State;
-constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kT = 1'700'000'000 * kSecond;
+constexpr int64_t kCaptureT = 1'700'000'000 * kNsPerSecond;
 
 class CuptiCaptureTest : public testing::Test {
  protected:
@@ -31,13 +31,14 @@ class CuptiCaptureTest : public testing::Test {
   }
   // One kernel, and the turn of the capture's thread after the next flush period.
   State Turn(CuptiCapture& capture, FakeCuptiApi& api, bool kernel = true) {
-    if (kernel) api.Kernel("gemm", kT, kT + 5);
-    return capture.Step(now_ += kSecond);
+    if (kernel) api.Kernel("gemm", kCaptureT, kCaptureT + 5);
+    return capture.Step(now_ += kNsPerSecond);
   }
   // Turns without any kernel until the capture is elsewhere, at most an hour.
   State Idle(CuptiCapture& capture, State from, int64_t seconds = 3'600) {
     State state = from;
-    for (int64_t i = 0; i < seconds && state == from; ++i) state = capture.Step(now_ += kSecond);
+    for (int64_t i = 0; i < seconds && state == from; ++i)
+      state = capture.Step(now_ += kNsPerSecond);
     return state;
   }
   static size_t Kernels() { return recorded_core::Read().intervals.size(); }
@@ -90,7 +91,7 @@ TEST_F(CuptiCaptureTest, TakesWhatIsFlushed) {
 TEST_F(CuptiCaptureTest, FlushesOnlyOnceAPeriodHoweverOftenItIsWoken) {
   CuptiCapture capture(api_, Options());
   capture.Start(0);
-  for (int64_t now = 0; now < 2 * kSecond; now += 10'000'000) capture.Step(now);
+  for (int64_t now = 0; now < 2 * kNsPerSecond; now += 10'000'000) capture.Step(now);
   EXPECT_EQ(api_.flushes(), 3);
 }
 
@@ -116,7 +117,7 @@ TEST_F(CuptiCaptureTest, FollowsTheCaptureLevel) {
   EXPECT_EQ(Turn(capture, api_, false), State::kCapturing);
   EXPECT_EQ(Turn(capture, api_), State::kCapturing);
   EXPECT_EQ(Kernels(), 1u);
-  api_.Kernel("last", kT, kT + 1);
+  api_.Kernel("last", kCaptureT, kCaptureT + 1);
   recorded_core::SetCaptureLevel(0);
   EXPECT_EQ(Turn(capture, api_, false), State::kIdle);
   EXPECT_EQ(Kernels(), 2u);  // what had been taken still comes
@@ -129,7 +130,7 @@ TEST_F(CuptiCaptureTest, FollowsTheCaptureLevel) {
 TEST_F(CuptiCaptureTest, HandsOverOnRequestAndTakesBack) {
   CuptiCapture capture(api_, Options());
   capture.Start(now_);
-  api_.Kernel("before", kT, kT + 1);
+  api_.Kernel("before", kCaptureT, kCaptureT + 1);
   capture.RequestYield(true);
   EXPECT_EQ(capture.Step(++now_), State::kYielded);
   EXPECT_EQ(Kernels(), 1u);
@@ -254,7 +255,7 @@ TEST_F(CuptiCaptureTest, ABufferThatCuptiKeepsForLongIsStillOurs) {
   CuptiCapture capture(api_, Options());
   capture.Start(now_);
   api_.KeepIncomplete(true);
-  api_.Kernel("hangs", kT, kT + 1);
+  api_.Kernel("hangs", kCaptureT, kCaptureT + 1);
   EXPECT_EQ(Idle(capture, State::kCapturing, 600), State::kCapturing);
   EXPECT_EQ(Kernels(), 0u);
   api_.KeepIncomplete(false);
@@ -267,8 +268,8 @@ TEST_F(CuptiCaptureTest, ClientsThatKeepOurBuffersAgainAndAgainEndIt) {
   capture.Start(now_);
   State state = State::kCapturing;
   for (int i = 0; i < 20 && state == State::kCapturing; ++i) {
-    api_.Kernel("k", kT, kT + 1);  // takes a buffer
-    api_.ReplaceCallbacks();       // that nobody brings back
+    api_.Kernel("k", kCaptureT, kCaptureT + 1);  // takes a buffer
+    api_.ReplaceCallbacks();                     // that nobody brings back
     state = Idle(capture, State::kCapturing, 300);
   }
   EXPECT_EQ(state, State::kOff);
@@ -288,10 +289,10 @@ TEST_F(CuptiCaptureTest, RepeatedTroubleSwitchesItOff) {
   CuptiCapture capture(api_, Options());
   capture.Start(now_);
   recorded_core::SetCaptureLevel(0);
-  capture.Step(now_ += kSecond);
+  capture.Step(now_ += kNsPerSecond);
   api_.RefuseEnable(kCuptiUnknownError);
   recorded_core::SetCaptureLevel(1);
-  EXPECT_EQ(capture.Step(now_ += kSecond), State::kDisplaced);
+  EXPECT_EQ(capture.Step(now_ += kNsPerSecond), State::kDisplaced);
   EXPECT_EQ(Idle(capture, State::kDisplaced), State::kOff);
   EXPECT_EQ(said_.size(), 1u);
 }
@@ -315,10 +316,10 @@ TEST_F(CuptiCaptureTest, DroppedRecordsAreLosses) {
 }
 
 TEST_F(CuptiCaptureTest, AClockThatAnotherClientSetIsSetBackOrNothingIsTaken) {
-  api_.StampBy(-kT);
+  api_.StampBy(-kCaptureT);
   CuptiCapture capture(api_, Options());
   EXPECT_EQ(capture.Start(now_), State::kCapturing);  // set back
-  api_.StampBy(-kT);
+  api_.StampBy(-kCaptureT);
   api_.KeepClock(true);
   capture.RequestYield(true);
   capture.Step(++now_);
@@ -335,7 +336,7 @@ TEST_F(CuptiCaptureTest, ABurstLosesTheOldestRecordsAndSaysHowMany) {
   CuptiCapture capture(api_, Options());
   capture.Start(now_);
   constexpr uint64_t kBurst = 1'000;  // 19 a buffer, 6 buffers
-  for (uint64_t i = 0; i < kBurst; ++i) api_.Kernel("k", kT, kT + 1);
+  for (uint64_t i = 0; i < kBurst; ++i) api_.Kernel("k", kCaptureT, kCaptureT + 1);
   Turn(capture, api_, false);
   EXPECT_FALSE(api_.crashed());
   EXPECT_GT(Kernels(), 90u);
@@ -351,7 +352,7 @@ TEST_F(CuptiCaptureTest, CuptiThatHoldsEverythingIsStopped) {
   api_.KeepIncomplete(true);
   const auto fill = [&] {
     // 6 buffers of 19 kernels, then spares of 4.
-    for (int i = 0; i < 6 * 19 + 10; ++i) api_.Kernel("k", kT, kT + 1);
+    for (int i = 0; i < 6 * 19 + 10; ++i) api_.Kernel("k", kCaptureT, kCaptureT + 1);
   };
   fill();
   EXPECT_EQ(Turn(capture, api_, false), State::kDisplaced);
@@ -376,7 +377,8 @@ TEST_F(CuptiCaptureTest, NewerCuptiIsRefused) {
   CuptiCapture capture(api, Options());
   capture.Start(now_);
   api.KeepIncomplete(true);
-  for (int i = 0; i < 200; ++i) api.Kernel("k", kT, kT + 1);  // 16 a buffer, 6 buffers
+  for (int i = 0; i < 200; ++i)
+    api.Kernel("k", kCaptureT, kCaptureT + 1);  // 16 a buffer, 6 buffers
   EXPECT_EQ(Turn(capture, api, false), State::kCapturing);
   EXPECT_FALSE(api.crashed());
   EXPECT_EQ(Lost(DropReason::kQueueFull), 200u - 6 * 16);

@@ -17,10 +17,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr int64_t kStart = 1'700'000'000'000'000'000;
+constexpr int64_t kTraceStart = 1'700'000'000'000'000'000;
 
 // Rank 1 of 2 does a step: loads data in Python, runs a kernel, copies, reduces, sends.
-EventBatch Batch() {
+EventBatch TracedBatch() {
   EventBatch batch;
   batch.identity = {.job = JobId("job"),
                     .rank = RankId(1),
@@ -42,26 +42,26 @@ EventBatch Batch() {
                  {"compute", LaneKind::kDeviceStream},
                  {"nccl", LaneKind::kDeviceStream}};
   batch.communicators = {{CommId(9), "0", "default_pg", 2, {0, 1}}};
-  batch.intervals.push_back(kStart, 900'001, 0, 0);
-  batch.intervals.push_back(kStart + 10, 100, 1, 0);
-  batch.intervals.push_back(kStart + 200, 1'234, 2, 1);
-  batch.intervals.push_back(kStart + 2'000, 10, 3, 1);
-  batch.intervals.push_back(kStart + 3'000, 500, 4, 2);
-  batch.intervals.push_back(kStart + 3'600, 50, 5, 2);
-  batch.intervals.push_back(kStart + 4'000, 70, 6, 0);
-  batch.intervals.push_back(kStart + 5'000, 0, 7, 0);
+  batch.intervals.push_back(kTraceStart, 900'001, 0, 0);
+  batch.intervals.push_back(kTraceStart + 10, 100, 1, 0);
+  batch.intervals.push_back(kTraceStart + 200, 1'234, 2, 1);
+  batch.intervals.push_back(kTraceStart + 2'000, 10, 3, 1);
+  batch.intervals.push_back(kTraceStart + 3'000, 500, 4, 2);
+  batch.intervals.push_back(kTraceStart + 3'600, 50, 5, 2);
+  batch.intervals.push_back(kTraceStart + 4'000, 70, 6, 0);
+  batch.intervals.push_back(kTraceStart + 5'000, 0, 7, 0);
   batch.collectives = {{4, 0, CollectiveOperation::kAllReduce, -1, 17, 4096},
                        {5, 0, CollectiveOperation::kSend, 0, 0, 333}};
-  batch.marks = {{kStart, MarkKind::kStepBegin, 40},
-                 {kStart + 5, MarkKind::kDataloaderNext, 0},
-                 {kStart + 800'000, MarkKind::kStepEnd, 40}};
+  batch.marks = {{kTraceStart, MarkKind::kStepBegin, 40},
+                 {kTraceStart + 5, MarkKind::kDataloaderNext, 0},
+                 {kTraceStart + 800'000, MarkKind::kStepEnd, 40}};
   batch.final = true;
   return batch;
 }
 
 // The same of rank 0, which receives.
 EventBatch PeerBatch() {
-  EventBatch batch = Batch();
+  EventBatch batch = TracedBatch();
   batch.identity.rank = RankId(0);
   batch.collectives[1].operation = CollectiveOperation::kRecv;
   batch.collectives[1].peer = 1;
@@ -91,7 +91,7 @@ BatchCollector RoundTrip(const std::vector<EventBatch>& batches) {
 }
 
 TEST(ChromeTraceWriter, TheImporterReadsTheSameBack) {
-  const EventBatch written = Batch();
+  const EventBatch written = TracedBatch();
   const BatchCollector read = RoundTrip({PeerBatch(), written});
   const std::vector<SeenInterval> intervals = read.Intervals(1);
   ASSERT_EQ(intervals.size(), written.intervals.size());
@@ -117,7 +117,7 @@ TEST(ChromeTraceWriter, TheImporterReadsTheSameBack) {
 }
 
 TEST(ChromeTraceWriter, CollectivesKeepGroupOperationSequencePeerAndSize) {
-  const BatchCollector read = RoundTrip({PeerBatch(), Batch()});
+  const BatchCollector read = RoundTrip({PeerBatch(), TracedBatch()});
   const std::vector<SeenCollective> seen = read.Collectives(1);
   ASSERT_EQ(seen.size(), 2);
   EXPECT_EQ(seen[0].row.operation, CollectiveOperation::kAllReduce);
@@ -133,7 +133,7 @@ TEST(ChromeTraceWriter, CollectivesKeepGroupOperationSequencePeerAndSize) {
 }
 
 TEST(ChromeTraceWriter, LargeGroupsAreNamedInFullOnceAndCutBesideKernels) {
-  std::vector<EventBatch> batches = {PeerBatch(), Batch()};
+  std::vector<EventBatch> batches = {PeerBatch(), TracedBatch()};
   for (EventBatch& batch : batches) {
     batch.identity.world_size = 64;
     batch.communicators[0].size = 64;
@@ -152,17 +152,18 @@ TEST(ChromeTraceWriter, LargeGroupsAreNamedInFullOnceAndCutBesideKernels) {
 }
 
 TEST(ChromeTraceWriter, StepsBecomeAnnotationsAndWhatIsOpenEndsWithTheTrace) {
-  EventBatch batch = Batch();
-  batch.marks = {{kStart, MarkKind::kStepBegin, 40}, {kStart + 3'000, MarkKind::kStepBegin, 41}};
+  EventBatch batch = TracedBatch();
+  batch.marks = {{kTraceStart, MarkKind::kStepBegin, 40},
+                 {kTraceStart + 3'000, MarkKind::kStepBegin, 41}};
   const std::vector<Mark> marks = RoundTrip({PeerBatch(), batch}).Marks(1);
-  EXPECT_THAT(marks, ElementsAre(Mark{kStart, MarkKind::kStepBegin, 40},
-                                 Mark{kStart + 3'000, MarkKind::kStepEnd, 40},
-                                 Mark{kStart + 3'000, MarkKind::kStepBegin, 41},
-                                 Mark{kStart + 900'001, MarkKind::kStepEnd, 41}));
+  EXPECT_THAT(marks, ElementsAre(Mark{kTraceStart, MarkKind::kStepBegin, 40},
+                                 Mark{kTraceStart + 3'000, MarkKind::kStepEnd, 40},
+                                 Mark{kTraceStart + 3'000, MarkKind::kStepBegin, 41},
+                                 Mark{kTraceStart + 900'001, MarkKind::kStepEnd, 41}));
 }
 
 TEST(ChromeTraceWriter, CallersWithoutAnIntervalAreFramesOfTheSameSpan) {
-  EventBatch batch = Batch();
+  EventBatch batch = TracedBatch();
   // Two batches: the caller's frame is known from the first.
   EventBatch second = batch;
   batch.final = false;
@@ -172,7 +173,7 @@ TEST(ChromeTraceWriter, CallersWithoutAnIntervalAreFramesOfTheSameSpan) {
   second.marks.clear();
   second.functions.push_back({"loader.py(9): next", FunctionClass::kPython, WaitKind::kNone, 0});
   second.functions.push_back({"store.py(1): get", FunctionClass::kPython, WaitKind::kNone, 8});
-  second.intervals.push_back(kStart + 6'000, 100, 9, 0);
+  second.intervals.push_back(kTraceStart + 6'000, 100, 9, 0);
   const std::vector<SeenInterval> intervals = RoundTrip({PeerBatch(), batch, second}).Intervals(1);
   ASSERT_EQ(intervals.size(), 10);
   EXPECT_THAT(intervals[8].name, HasSubstr("loader.py"));
@@ -186,8 +187,8 @@ TEST(ChromeTraceWriter, RefusesWhatWouldMixOrCannotBeWritten) {
   {
     const auto writer = ChromeTraceWriter::Open(folder.path().string());
     ASSERT_TRUE(writer.ok());
-    ASSERT_TRUE((*writer)->Write(Batch()).ok());
-    EXPECT_TRUE(absl::IsInvalidArgument((*writer)->Write(Batch())))
+    ASSERT_TRUE((*writer)->Write(TracedBatch()).ok());
+    EXPECT_TRUE(absl::IsInvalidArgument((*writer)->Write(TracedBatch())))
         << "a batch behind the final one";
     EventBatch early = PeerBatch();
     early.final = false;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "producers/host/testing/made_up_files.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -11,7 +12,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr int64_t kSecond = 1'000'000'000;
 constexpr int kOwn = 100;
 
 struct MadeUpProcess {
@@ -41,7 +41,7 @@ class CompetitorWatchTest : public ::testing::Test {
   }
   // A whole round.
   void Round(double wait_share = 0.5, std::vector<int> job = {}) {
-    now_ns_ += 3 * kSecond;
+    now_ns_ += 3 * kNsPerSecond;
     for (int tick = 0; tick < 40; ++tick) watch_.Tick(now_ns_ + tick, wait_share, job);
   }
 

@@ -7,13 +7,12 @@
 
 #include "producers/core/testing/recorded_core.h"
 #include "producers/host/testing/made_up_files.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
 
 using ::testing::IsEmpty;
-
-constexpr int64_t kMs = 1'000'000;
 
 // Sockets by descriptor.
 class MadeUpSockets : public SocketTable {
@@ -68,7 +67,7 @@ class ConnectionWatchTest : public ::testing::Test {
   // Two seconds of ticks.
   void Run() {
     for (int i = 0; i < 100; ++i) {
-      now_ns_ += 20 * kMs;
+      now_ns_ += 20 * kNsPerMs;
       watch_.Tick(now_ns_);
       exchange_.Tick(now_ns_);
     }
@@ -88,7 +87,7 @@ class ConnectionWatchTest : public ::testing::Test {
   }
 
   MadeUpFiles files_;
-  int64_t now_ns_ = 1'000'000 * kMs;
+  int64_t now_ns_ = 1'000'000 * kNsPerMs;
   MadeUpSockets sockets_;
   EndpointExchange exchange_{
       {.folder = files_.path(), .rank = 0, .world_size = 2, .host = "h", .process = 5}};
@@ -172,7 +171,7 @@ TEST_F(ConnectionWatchTest, AFloodOfDescriptorsCostsNoMoreATick) {
   }
   for (int i = 0; i < 10'000; ++i) {
     const int64_t before = sockets_.looks + sockets_.readings;
-    now_ns_ += 20 * kMs;
+    now_ns_ += 20 * kNsPerMs;
     watch_.Tick(now_ns_);
     ASSERT_LE(sockets_.looks + sockets_.readings - before, 128 + 128 + 128);
   }

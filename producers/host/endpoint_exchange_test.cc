@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "producers/host/testing/made_up_files.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Place = PeerTable::Place;
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 // A rank that ticks.
 struct Member {
@@ -27,10 +26,10 @@ struct Member {
                   .host = std::move(host),
                   .process = static_cast<int>(1'000 + rank)}) {}
   void Run(int seconds = 2) {
-    for (int i = 0; i < seconds * 10; ++i) exchange.Tick(now_ns += kSecond / 10);
+    for (int i = 0; i < seconds * 10; ++i) exchange.Tick(now_ns += kNsPerSecond / 10);
   }
   EndpointExchange exchange;
-  int64_t now_ns = 1'000 * kSecond;
+  int64_t now_ns = 1'000 * kNsPerSecond;
 };
 
 TEST(EndpointExchange, RanksLearnEachOthersEnds) {
@@ -123,9 +122,9 @@ TEST(EndpointExchange, AFolderThatOthersMayWriteIsNotUsed) {
   EXPECT_FALSE(std::filesystem::exists(files.At("rank-0.ends")));
   EXPECT_FALSE(a.exchange.usable());
   EndpointExchange nowhere({.folder = "/nowhere/at/all", .rank = 0, .world_size = 2});
-  nowhere.Tick(kSecond);
+  nowhere.Tick(kNsPerSecond);
   EndpointExchange none({.rank = 0, .world_size = 2});
-  none.Tick(kSecond);
+  none.Tick(kNsPerSecond);
 }
 
 TEST(EndpointExchange, ItsOwnFileIsWholeAndFresh) {

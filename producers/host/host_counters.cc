@@ -8,6 +8,7 @@
 
 #include "producers/core/producer_core.h"
 #include "producers/host/kernel_text.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -16,7 +17,6 @@ constexpr size_t kTextBytes = 16'384;
 constexpr size_t kMostDisks = 256;
 constexpr size_t kMostPorts = 64;
 constexpr int64_t kSearchNs = 60'000'000'000;
-constexpr double kNsPerSecond = 1e9;
 
 float Share(double value) { return static_cast<float>(std::clamp(value, 0.0, 1.0)); }
 

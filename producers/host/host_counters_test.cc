@@ -5,6 +5,7 @@
 
 #include "producers/core/testing/recorded_core.h"
 #include "producers/host/testing/made_up_files.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -14,14 +15,13 @@ using ::testing::FloatNear;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-constexpr int64_t kSecond = 1'000'000'000;
-
 class HostCountersTest : public ::testing::Test {
  protected:
   HostCountersTest() { recorded_core::Reset(); }
   // All kinds, at one moment.
   void ReadAt(int64_t second) {
-    for (int kind = 0; kind < 5; ++kind) counters_.Step(1'000 * kSecond + second * kSecond);
+    for (int kind = 0; kind < 5; ++kind)
+      counters_.Step(1'000 * kNsPerSecond + second * kNsPerSecond);
   }
   static std::vector<float> Samples(int resource) {
     std::vector<float> values;

@@ -8,11 +8,10 @@
 #include <array>
 
 #include "producers/host/testing/made_up_files.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 // Another process that holds the lock, and a child of its own that was forked afterwards and lives
 // on.
@@ -26,7 +25,7 @@ class Holder {
     if (process_ == 0) {
       close(alive_[1]);
       HostElection election(path);
-      const char holds = election.Holds(kSecond) ? 'y' : 'n';
+      const char holds = election.Holds(kNsPerSecond) ? 'y' : 'n';
       if (fork() == 0) WaitForTheEnd();
       if (write(said[1], &holds, 1) != 1) _exit(1);
       WaitForTheEnd();
@@ -59,28 +58,28 @@ TEST(HostElection, OneHoldsUntilItDiesAndItsForkedChildrenDoNotKeepIt) {
   const MadeUpFiles files;
   const Holder holder(files.At("lock"));
   HostElection election(files.At("lock"));
-  EXPECT_FALSE(election.Holds(kSecond));
-  EXPECT_FALSE(election.Holds(10 * kSecond));
+  EXPECT_FALSE(election.Holds(kNsPerSecond));
+  EXPECT_FALSE(election.Holds(10 * kNsPerSecond));
   holder.Kill();
-  EXPECT_FALSE(election.Holds(11 * kSecond));  // not tried yet
-  EXPECT_TRUE(election.Holds(20 * kSecond));
-  EXPECT_TRUE(election.Holds(30 * kSecond));
+  EXPECT_FALSE(election.Holds(11 * kNsPerSecond));  // not tried yet
+  EXPECT_TRUE(election.Holds(20 * kNsPerSecond));
+  EXPECT_TRUE(election.Holds(30 * kNsPerSecond));
 }
 
 TEST(HostElection, AFileThatWasRemovedIsMadeAgain) {
   const MadeUpFiles files;
   HostElection election(files.At("lock"));
-  EXPECT_TRUE(election.Holds(kSecond));
+  EXPECT_TRUE(election.Holds(kNsPerSecond));
   files.Remove("lock");
-  EXPECT_TRUE(election.Holds(10 * kSecond));
+  EXPECT_TRUE(election.Holds(10 * kNsPerSecond));
   EXPECT_TRUE(std::filesystem::exists(files.At("lock")));
 }
 
 TEST(HostElection, NobodyIsElectedWithoutAPlace) {
   const MadeUpFiles files;
-  EXPECT_FALSE(HostElection("").Holds(kSecond));
-  EXPECT_FALSE(HostElection("/nowhere/lock").Holds(kSecond));
-  EXPECT_FALSE(HostElection(files.path()).Holds(kSecond));
+  EXPECT_FALSE(HostElection("").Holds(kNsPerSecond));
+  EXPECT_FALSE(HostElection("/nowhere/lock").Holds(kNsPerSecond));
+  EXPECT_FALSE(HostElection(files.path()).Holds(kNsPerSecond));
 }
 
 }  // namespace

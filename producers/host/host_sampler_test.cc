@@ -8,6 +8,7 @@
 
 #include "producers/core/testing/recorded_core.h"
 #include "producers/host/testing/made_up_files.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -16,8 +17,6 @@ using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
-
-constexpr int64_t kMs = 1'000'000;
 
 class MadeUpGpu : public GpuDevice {
  public:
@@ -42,7 +41,7 @@ class HostSamplerTest : public ::testing::Test {
     return options;
   }
   void Run(HostSampler& sampler, int64_t seconds) {
-    for (int64_t i = 0; i < seconds * 20; ++i) sampler.Tick(now_ns_ += 50 * kMs);
+    for (int64_t i = 0; i < seconds * 20; ++i) sampler.Tick(now_ns_ += 50 * kNsPerMs);
   }
   static std::set<int> Resources() {
     std::set<int> resources;
@@ -58,7 +57,7 @@ class HostSamplerTest : public ::testing::Test {
   }
 
   MadeUpFiles files_;
-  int64_t now_ns_ = 1'000'000 * kMs;
+  int64_t now_ns_ = 1'000'000 * kNsPerMs;
 };
 
 TEST_F(HostSamplerTest, OnThisMachine) {
@@ -157,12 +156,12 @@ TEST_F(HostSamplerTest, AWaitingThreadIsToldByWhomItsProcessorIsUsed) {
   files_.Write("proc/self/task/42/status", "Cpus_allowed_list:\t3\n");
   HostSampler sampler(std::move(options));
   for (int64_t i = 0; i < 200; ++i) {
-    files_.Write("proc/self/task/42/schedstat",
-                 std::to_string(i * 20 * kMs) + " " + std::to_string(i * 30 * kMs) + " 1\n");
+    files_.Write("proc/self/task/42/schedstat", std::to_string(i * 20 * kNsPerMs) + " " +
+                                                    std::to_string(i * 30 * kNsPerMs) + " 1\n");
     files_.Write("proc/900/stat", "900 (stress-ng) R 1 1 1 0 -1 0 0 0 0 0 " +
                                       std::to_string(i * 3) +
                                       " 0 0 0 20 0 1 0 50 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 17 3 0\n");
-    sampler.Tick(now_ns_ += 50 * kMs);
+    sampler.Tick(now_ns_ += 50 * kNsPerMs);
   }
   const auto taken = recorded_core::Read();
   ASSERT_EQ(taken.functions.size(), 2u);

@@ -9,11 +9,10 @@
 
 #include "producers/host/kernel_text.h"
 #include "producers/host/testing/made_up_files.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 // The descriptor that the next open gives out.
 int NextDescriptor() {
@@ -38,10 +37,10 @@ TEST(KeptFile, WhatIsMissingIsLookedForAgainNotAtOnce) {
   const MadeUpFiles files;
   std::array<char, 8> text;
   KeptFile file(files.At("late"));
-  EXPECT_EQ(file.Read(text, kSecond), "");
+  EXPECT_EQ(file.Read(text, kNsPerSecond), "");
   files.Write("late", "here");
-  EXPECT_EQ(file.Read(text, 2 * kSecond), "");
-  EXPECT_EQ(file.Read(text, 12 * kSecond), "here");
+  EXPECT_EQ(file.Read(text, 2 * kNsPerSecond), "");
+  EXPECT_EQ(file.Read(text, 12 * kNsPerSecond), "here");
 }
 
 TEST(KeptFile, WhatIsNoFileIsNotOpened) {
@@ -67,8 +66,8 @@ TEST(KeptFile, ADescriptorThatWasClosedAndReusedIsNeitherReadNorClosed) {
     ASSERT_EQ(close(descriptor), 0);
     other = open(files.At("theirs").c_str(), O_RDONLY | O_CLOEXEC);
     ASSERT_EQ(other, descriptor);
-    EXPECT_EQ(file.Read(text, kSecond), "");
-    EXPECT_EQ(file.Read(text, 20 * kSecond), "ours");
+    EXPECT_EQ(file.Read(text, kNsPerSecond), "");
+    EXPECT_EQ(file.Read(text, 20 * kNsPerSecond), "ours");
   }
   EXPECT_EQ(fcntl(other, F_GETFD), FD_CLOEXEC);
   close(other);

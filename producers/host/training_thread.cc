@@ -6,11 +6,11 @@
 #include "producers/core/producer_core.h"
 #include "producers/core/spread_share.h"
 #include "producers/host/kernel_text.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kMostOwedNs = 200'000'000;
 constexpr size_t kMostNames = 16;  // each is a function of the job
 
@@ -63,9 +63,9 @@ void TrainingThread::Report(uint64_t ran_ns, uint64_t waited_ns, int64_t now_ns)
   const int64_t length_ns = now_ns - read_ns_;
   eroica_sample(now_ns, EROICA_CPU, ran_.Take(Bounded(ran_ns), length_ns));
   eroica_sample(now_ns, EROICA_CPU_WAIT, waited_.Take(Bounded(waited_ns), length_ns));
-  second_.wait_ns += std::min(Bounded(waited_ns), kSecondNs);
+  second_.wait_ns += std::min(Bounded(waited_ns), kNsPerSecond);
   second_.length_ns = now_ns - second_.begin_ns;
-  if (second_.length_ns >= kSecondNs) {
+  if (second_.length_ns >= kNsPerSecond) {
     last_second_ = second_;
     second_ = {.begin_ns = now_ns};
   }

@@ -14,6 +14,7 @@
 
 #include "producers/core/testing/recorded_core.h"
 #include "producers/host/testing/made_up_files.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -23,17 +24,17 @@ using ::testing::ElementsAre;
 using ::testing::FloatEq;
 using ::testing::IsEmpty;
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kStart = 1'000'000 * kMs;
+constexpr int64_t kStart = 1'000'000 * kNsPerMs;
 
 class TrainingThreadTest : public ::testing::Test {
  protected:
   TrainingThreadTest() { recorded_core::Reset(); }
   void Say(int64_t ran_ms, int64_t waited_ms) {
-    SayText(std::to_string(ran_ms * kMs) + " " + std::to_string(waited_ms * kMs) + " 7\n");
+    SayText(std::to_string(ran_ms * kNsPerMs) + " " + std::to_string(waited_ms * kNsPerMs) +
+            " 7\n");
   }
   void SayText(std::string_view text) { files_.Write("self/task/42/schedstat", text); }
-  void Read(int64_t at_ms) { thread_.Read(kStart + at_ms * kMs); }
+  void Read(int64_t at_ms) { thread_.Read(kStart + at_ms * kNsPerMs); }
   static std::vector<float> Samples(int resource) {
     std::vector<float> values;
     for (const auto& sample : recorded_core::Read().samples) {
@@ -45,8 +46,8 @@ class TrainingThreadTest : public ::testing::Test {
   static std::vector<std::pair<int64_t, int64_t>> Waits() {
     std::vector<std::pair<int64_t, int64_t>> waits;
     for (const TakenInterval& wait : recorded_core::Read().intervals) {
-      const int64_t start_ms = (wait.start_ns - kStart) / kMs;
-      const int64_t end_ms = (wait.end_ns - kStart) / kMs;
+      const int64_t start_ms = (wait.start_ns - kStart) / kNsPerMs;
+      const int64_t end_ms = (wait.end_ns - kStart) / kNsPerMs;
       if (!waits.empty() && waits.back().second == start_ms) {
         waits.back().second = end_ms;
       } else {
@@ -120,7 +121,7 @@ TEST_F(TrainingThreadTest, ShortWaitsAreReportedOnceTheyAddUp) {
   Read(40);
   ASSERT_EQ(Waits().size(), 2u);
   const TakenInterval first = recorded_core::Read().intervals[0];
-  EXPECT_EQ(first.start_ns, kStart + 20 * kMs);
+  EXPECT_EQ(first.start_ns, kStart + 20 * kNsPerMs);
   EXPECT_EQ(first.end_ns - first.start_ns, 60'000);
 }
 
@@ -232,11 +233,11 @@ TEST(TrainingThreadOfThisProcess, RunsUntilItEndsAndIsNotTakenForAnother) {
   RealThread real;
   TrainingThread thread({.thread = real.id()});
   thread.Read(kStart);
-  thread.Read(kStart + 20 * kMs);
+  thread.Read(kStart + 20 * kNsPerMs);
   EXPECT_EQ(recorded_core::Read().samples.size(), 2u);
   real.End();
-  thread.Read(kStart + 40 * kMs);
-  thread.Read(kStart + 60'000 * kMs);
+  thread.Read(kStart + 40 * kNsPerMs);
+  thread.Read(kStart + 60'000 * kNsPerMs);
   EXPECT_EQ(recorded_core::Read().samples.size(), 2u);
 }
 
@@ -253,7 +254,7 @@ TEST(TrainingThreadOfThisProcess, SaysThatItRan) {
     }
     return false;
   };
-  while (!ran() && now() < 30'000 * kMs) thread.Read(now());
+  while (!ran() && now() < 30'000 * kNsPerMs) thread.Read(now());
   EXPECT_TRUE(ran());
 }
 

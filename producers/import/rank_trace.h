@@ -6,12 +6,16 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "producers/import/interval_store.h"
 #include "schemas/event_batch.h"
 
 namespace eroica {
+
+// What batches of the importer name as their producer's version.
+inline constexpr std::string_view kImporterVersion = "1";
 
 // A process group as the trace names it. Two ranks speak of the same group when name, description
 // and members are equal.

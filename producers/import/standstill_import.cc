@@ -12,6 +12,7 @@
 
 #include "producers/import/collective_matcher.h"
 #include "producers/import/flight_recorder_dump.h"
+#include "producers/import/rank_trace.h"
 #include "producers/import/trace_folder.h"
 #include "schemas/codec.h"
 
@@ -20,7 +21,6 @@ namespace {
 
 using Entry = FlightRecorderDump::Entry;
 
-constexpr std::string_view kProducerVersion = "1";
 constexpr int64_t kMaxRank = int64_t{CodecLimits::kRanks} - 1;
 
 struct RankDump {
@@ -101,7 +101,7 @@ class Standing {
                        .rank = RankId{rank},
                        .world_size = world_size,
                        .producer = "eroica-import",
-                       .producer_version = std::string(kProducerVersion),
+                       .producer_version = std::string(kImporterVersion),
                        .window_steps = window_steps};
     batch_.final = true;
     for (const ProcessGroup& group : dump.groups) AddGroup(group);

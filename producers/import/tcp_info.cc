@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "schemas/time_unit.h"
+
 namespace eroica {
 namespace {
-
-constexpr int64_t kNsPerMs = 1'000'000;
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 

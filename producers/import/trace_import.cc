@@ -24,8 +24,6 @@
 namespace eroica {
 namespace {
 
-constexpr std::string_view kProducerVersion = "1";
-
 bool HasSteps(const RankTrace& trace) {
   return std::ranges::find(trace.marks, MarkKind::kStepBegin, &Mark::kind) != trace.marks.end();
 }
@@ -175,7 +173,7 @@ class Import {
     identity.rank = RankId{static_cast<uint32_t>(trace.rank)};
     identity.world_size = report_.world_size;
     identity.producer = std::string("eroica-import");
-    identity.producer_version = std::string(kProducerVersion);
+    identity.producer_version = std::string(kImporterVersion);
     identity.window_steps = static_cast<uint32_t>(report_.windows.size);
     identity.window_offset = static_cast<uint32_t>(report_.windows.offset);
     report_.ranks.push_back(identity.rank.value);

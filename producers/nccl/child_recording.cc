@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "producers/core/producer_core.h"
+#include "producers/nccl/atomic_extremum.h"
 #include "producers/nccl/collective_recorder.h"
 #include "schemas/drop_reason.h"
 
@@ -10,18 +11,6 @@ namespace eroica::nccl {
 namespace {
 
 constexpr uint64_t kMostStepBytes = uint64_t{1} << 40;  // more is no size of a network transfer
-
-void LowerTo(std::atomic<int64_t>& least, int64_t value) {
-  int64_t known = least.load(std::memory_order_relaxed);
-  while (value < known && !least.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
-  }
-}
-
-void RaiseTo(std::atomic<int64_t>& most, int64_t value) {
-  int64_t known = most.load(std::memory_order_relaxed);
-  while (value > known && !most.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
-  }
-}
 
 constexpr int kForgottenStep = 64;  // slots looked at when there is no room
 // No kernel channel or proxy operation that will still be stopped runs so long.

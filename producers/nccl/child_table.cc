@@ -2,18 +2,13 @@
 
 #include <algorithm>
 
+#include "producers/nccl/slot_state.h"
+
 namespace eroica::nccl {
 namespace {
 
 // Bits from above: generation 32, then whether the slot is claimed and whether it is live.
-constexpr uint64_t kLive = 1;
 constexpr uint64_t kClaimed = 2;
-constexpr int kGenerationShift = 32;
-
-uint64_t NextGeneration(uint64_t state) {
-  const auto next = static_cast<uint32_t>((state >> kGenerationShift) + 1);
-  return static_cast<uint64_t>(next == 0 ? 1 : next) << kGenerationShift;
-}
 
 }  // namespace
 

@@ -4,18 +4,9 @@
 #include <cstring>
 #include <new>
 
+#include "producers/nccl/slot_state.h"
+
 namespace eroica::nccl {
-namespace {
-
-constexpr uint64_t kLive = 1;  // below a generation of 32 bits
-constexpr int kGenerationShift = 32;
-
-uint64_t NextGeneration(uint64_t state) {
-  const auto next = static_cast<uint32_t>((state >> kGenerationShift) + 1);
-  return static_cast<uint64_t>(next == 0 ? 1 : next) << kGenerationShift;
-}
-
-}  // namespace
 
 CommunicatorPool::CommunicatorPool(uint32_t size, uint16_t salt)
     : size_(std::min(size, kMostSlots)),

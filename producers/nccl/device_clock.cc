@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
+#include "producers/nccl/atomic_extremum.h"
+
 namespace eroica::nccl {
 namespace {
-
-void LowerTo(std::atomic<int64_t>& least, int64_t value) {
-  int64_t known = least.load(std::memory_order_relaxed);
-  while (value < known && !least.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
-  }
-}
 
 uint64_t Distance(int64_t a, int64_t b) {
   return a > b ? static_cast<uint64_t>(a) - static_cast<uint64_t>(b)

@@ -6,10 +6,11 @@
 #include <thread>
 #include <vector>
 
+#include "schemas/time_unit.h"
+
 namespace eroica::nccl {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
 constexpr uint64_t kDevice = 900'000'000'000;  // the device's timer when the host's clock is 0
 
 TEST(DeviceClock, ThePromptestCallIsTheOffset) {
@@ -24,10 +25,10 @@ TEST(DeviceClock, FollowsADeviceThatDrifts) {
   DeviceClock clock;
   constexpr double kDrift = 1e-4;  // 100 ppm: 360 ms an hour
   int64_t worst_ns = 0;
-  for (int64_t now_ns = 0; now_ns < 3'600 * kSecond; now_ns += kSecond / 4) {
+  for (int64_t now_ns = 0; now_ns < 3'600 * kNsPerSecond; now_ns += kNsPerSecond / 4) {
     const auto lag_ns = static_cast<int64_t>(static_cast<double>(now_ns) * kDrift);
     const uint64_t timer = kDevice + static_cast<uint64_t>(now_ns - lag_ns);
-    const int64_t late_ns = now_ns / kSecond % 3 * 20'000;
+    const int64_t late_ns = now_ns / kNsPerSecond % 3 * 20'000;
     ASSERT_TRUE(clock.Observe(timer, now_ns + late_ns));
     const int64_t error_ns = clock.ToHost(timer) - now_ns;
     worst_ns = std::max(worst_ns, error_ns < 0 ? -error_ns : error_ns);
@@ -49,7 +50,7 @@ TEST(DeviceClock, RefusesWhatIsNoTime) {
   EXPECT_FALSE(clock.Observe(0, 100));
   EXPECT_FALSE(clock.Observe(UINT64_MAX, 100));
   EXPECT_TRUE(clock.Observe(kDevice, 100));
-  EXPECT_FALSE(clock.Observe(kDevice + 60 * kSecond, 200));
+  EXPECT_FALSE(clock.Observe(kDevice + 60 * kNsPerSecond, 200));
   EXPECT_FALSE(clock.Observe(1, 300));
   EXPECT_EQ(clock.ToHost(kDevice), 100);
 }
@@ -71,7 +72,7 @@ TEST(DeviceClock, AnyThreadObserves) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 20'000; ++i) {
-        const int64_t now = now_ns.fetch_add(kSecond / 1'000);
+        const int64_t now = now_ns.fetch_add(kNsPerSecond / 1'000);
         clock.Observe(kDevice + static_cast<uint64_t>(now), now);
       }
     });

@@ -3,16 +3,16 @@
 #include <algorithm>
 
 #include "producers/nccl/event_handle.h"
+#include "producers/nccl/slot_state.h"
 
 namespace eroica::nccl {
 namespace {
 
 // Bits from above: generation 32, pins 8, children that run 10, counted children that have ended
 // 10, given up, stopped, live.
-constexpr uint64_t kLive = 1;
 constexpr uint64_t kStopped = 2;
 constexpr uint64_t kGivenUp = 4;
-constexpr int kEndedShift = 4, kChildrenShift = 14, kPinsShift = 24, kGenerationShift = 32;
+constexpr int kEndedShift = 4, kChildrenShift = 14, kPinsShift = 24;
 constexpr uint64_t kCountMask = 0x3FF, kPinsMask = 0xFF;
 constexpr uint64_t kOnePin = uint64_t{1} << kPinsShift;
 
@@ -39,11 +39,6 @@ bool Over(uint64_t state, const RunningOperation& operation) {
   if (operation.childless) return (state & kStopped) != 0;
   if (operation.expected_channels > 0) return Ended(state) >= operation.expected_channels;
   return Ended(state) > 0 && (state & kStopped) != 0;
-}
-
-uint64_t NextGeneration(uint64_t state) {
-  const uint32_t next = Generation(state) + 1;
-  return static_cast<uint64_t>(next == 0 ? 1 : next) << kGenerationShift;
 }
 
 }  // namespace

@@ -5,11 +5,11 @@
 
 #include "producers/core/producer_core.h"
 #include "producers/core/spread_share.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kSpanNs = 500'000'000;
 // For how many blocked ticks of a span what was seen before it stands.
 constexpr double kTicksBefore = 2;
@@ -42,7 +42,7 @@ void GilWaits::Tick(int64_t last_ns, int64_t now_ns, ThreadState state) {
   ++ticks_;
   if (waiting) ++waits_;
   if (second_ns_ == 0) second_ns_ = now_ns;
-  if (now_ns - second_ns_ >= kSecondNs) EndSecond(now_ns);
+  if (now_ns - second_ns_ >= kNsPerSecond) EndSecond(now_ns);
 }
 
 void GilWaits::Finish() {

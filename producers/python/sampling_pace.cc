@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "schemas/time_unit.h"
+
 namespace eroica {
 namespace {
-
-constexpr int64_t kSecondNs = 1'000'000'000;
 
 // 2^32 divided by the golden ratio.
 constexpr uint32_t kGoldenTurn = 2'654'435'769;
@@ -21,7 +21,7 @@ int64_t SamplingPace::NextNs() {
 void SamplingPace::Tick(int64_t now_ns, int64_t own_cpu_ns, int64_t training_cpu_ns) {
   if (second_.begin_ns == 0) second_ = {now_ns, own_cpu_ns, training_cpu_ns, 0};
   const int64_t length_ns = now_ns - second_.begin_ns;
-  if (length_ns < kSecondNs) {
+  if (length_ns < kNsPerSecond) {
     ++second_.samples;
     return;
   }

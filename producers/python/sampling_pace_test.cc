@@ -5,18 +5,19 @@
 #include <algorithm>
 #include <array>
 
+#include "schemas/time_unit.h"
+
 namespace eroica {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kAsked = 20 * kMs;
+constexpr int64_t kAsked = 20 * kNsPerMs;
 
 // The period after three seconds in which a sample costs sample_ns and the training thread uses the
 // share `busy` of a processor.
 int64_t PeriodWhere(int64_t sample_ns, double busy, int64_t asked_ns = kAsked) {
   SamplingPace pace(asked_ns);
   int64_t own_ns = 0;
-  for (int64_t now_ns = kMs; now_ns < 3'000 * kMs; now_ns += pace.period_ns()) {
+  for (int64_t now_ns = kNsPerMs; now_ns < 3'000 * kNsPerMs; now_ns += pace.period_ns()) {
     pace.Tick(now_ns, own_ns, static_cast<int64_t>(busy * static_cast<double>(now_ns)));
     own_ns += sample_ns;
   }
@@ -39,18 +40,18 @@ TEST(SamplingPace, AThreadThatWaitsIsSampledLeast) {
 }
 
 TEST(SamplingPace, IsNeverFasterThanAskedFor) {
-  EXPECT_EQ(PeriodWhere(1, 1.0, 500 * kMs), 500 * kMs);
-  EXPECT_EQ(PeriodWhere(0, 0, 500 * kMs), 500 * kMs);
+  EXPECT_EQ(PeriodWhere(1, 1.0, 500 * kNsPerMs), 500 * kNsPerMs);
+  EXPECT_EQ(PeriodWhere(0, 0, 500 * kNsPerMs), 500 * kNsPerMs);
 }
 
 TEST(SamplingPace, ComesBackWhenThereIsTimeAgain) {
   SamplingPace pace(kAsked);
   int64_t own_ns = 0;
   int64_t training_ns = 0;
-  for (int64_t now_ns = kMs; now_ns < 5'000 * kMs; now_ns += pace.period_ns()) {
+  for (int64_t now_ns = kNsPerMs; now_ns < 5'000 * kNsPerMs; now_ns += pace.period_ns()) {
     pace.Tick(now_ns, own_ns, training_ns);
     own_ns += 20'000;
-    training_ns = now_ns > 2'000 * kMs ? now_ns : 0;
+    training_ns = now_ns > 2'000 * kNsPerMs ? now_ns : 0;
   }
   EXPECT_EQ(pace.period_ns(), kAsked);
 }
@@ -71,9 +72,9 @@ TEST(SamplingPace, StepsOfItsOwnLengthAreSeenAtAllPlaces) {
 
 TEST(SamplingPace, ClocksThatGoBackAreHarmless) {
   SamplingPace pace(kAsked);
-  pace.Tick(5'000 * kMs, 100, 100);
-  pace.Tick(7'000 * kMs, 50, 20);
-  pace.Tick(2'000 * kMs, 0, 0);
+  pace.Tick(5'000 * kNsPerMs, 100, 100);
+  pace.Tick(7'000 * kNsPerMs, 50, 20);
+  pace.Tick(2'000 * kNsPerMs, 0, 0);
   EXPECT_GE(pace.period_ns(), kAsked);
   EXPECT_LE(pace.period_ns(), SamplingPace::kLongestPeriodNs);
 }

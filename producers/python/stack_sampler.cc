@@ -9,26 +9,26 @@
 #include "producers/core/background_thread.h"
 #include "producers/core/producer_core.h"
 #include "producers/python/thread_lane.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
 // Between visits of the main thread where its stacks are read from memory.
-constexpr int64_t kVisitNs = kSecondNs;
+constexpr int64_t kVisitNs = kNsPerSecond;
 constexpr size_t kThreadStackBytes = 1 << 20;
 
 int64_t MonotonicNow() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * kSecondNs + now.tv_nsec;
+  return now.tv_sec * kNsPerSecond + now.tv_nsec;
 }
 
 // What a thread has used of processors; 0 where it cannot be read.
 int64_t CpuNsOf(clockid_t thread) {
   timespec used{};
   if (clock_gettime(thread, &used) != 0) return 0;
-  return used.tv_sec * kSecondNs + used.tv_nsec;
+  return used.tv_sec * kNsPerSecond + used.tv_nsec;
 }
 
 std::optional<int64_t> ActiveNsOf(const RunTimesFile& file) {
@@ -122,7 +122,8 @@ void* StackSampler::Run(void* self) {
 }
 
 bool StackSampler::WaitUntil(int64_t monotonic_ns) {
-  const timespec until = {.tv_sec = monotonic_ns / kSecondNs, .tv_nsec = monotonic_ns % kSecondNs};
+  const timespec until = {.tv_sec = monotonic_ns / kNsPerSecond,
+                          .tv_nsec = monotonic_ns % kNsPerSecond};
   pthread_mutex_lock(&mutex_);
   int timed_out = 0;
   while (!stop_ && timed_out == 0)
@@ -224,7 +225,7 @@ void StackSampler::WatchGil(int64_t now_ns) {
   const ThreadState state = probe_.Read();
   if (state == ThreadState::kWaitingForGil) gil_waits_.fetch_add(1, std::memory_order_relaxed);
   waits_.Tick(last_tick_ns_, now_ns, state);
-  if (waits_.waiting_ns() > kSecondNs) eroica_training_function(waits_.function());
+  if (waits_.waiting_ns() > kNsPerSecond) eroica_training_function(waits_.function());
 }
 
 int StackSampler::OnPendingCall(void* self) {

@@ -16,8 +16,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using enum CollectiveOperation;
 
-const std::vector<uint32_t> kBoth = {0, 1};
-
 // The store names its members, and the job has become smaller since.
 TEST(AlignLimits, AMemberBeyondTheWorldIsMissingAfterARestart) {
   InMemoryStore store;

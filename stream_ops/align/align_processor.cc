@@ -6,11 +6,10 @@
 #include <utility>
 
 #include "schemas/check.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
-
-constexpr int64_t kNsPerMs = 1'000'000;
 
 uint64_t RowsOf(const std::vector<CollectiveBatch>& batches) {
   uint64_t rows = 0;

@@ -26,8 +26,6 @@ using ::testing::SizeIs;
 using enum CollectiveOperation;
 
 constexpr int64_t kMs = kMillisecond;
-const std::vector<uint32_t> kBoth = {0, 1};
-
 class AlignProcessorTest : public ::testing::Test {
  protected:
   InMemoryStore store_;
@@ -127,8 +125,8 @@ TEST_F(AlignProcessorTest, TooManyOpenWindowsCloseTheOldest) {
 }
 
 TEST_F(AlignProcessorTest, TooMuchMemoryClosesTheOldestWindowOfTheLargestCommunicator) {
-  const auto pool = std::make_shared<MemoryPool>(10 * sizeof(CollectiveRecord) +
-                                                 4 * sizeof(CollectiveBatch));
+  const auto pool =
+      std::make_shared<MemoryPool>(10 * sizeof(CollectiveRecord) + 4 * sizeof(CollectiveBatch));
   AlignTask task(&store_, {.memory = pool});
   std::vector<CollectiveRecord> rows;
   for (uint64_t i = 0; i < 4; ++i) rows.push_back(RowOf(kAllReduce, i, 5));

@@ -11,6 +11,8 @@ namespace eroica {
 
 inline constexpr int64_t kMillisecond = 1'000'000;
 
+inline const std::vector<uint32_t> kBoth = {0, 1};
+
 inline Window TimeWindow(int64_t index) {
   constexpr int64_t kSize = 10'000 * kMillisecond;
   return {.kind = WindowKind::kTime,

@@ -24,10 +24,6 @@ constexpr bool Synchronizes(CollectiveOperation operation) {
   }
 }
 
-constexpr uint64_t After(uint64_t sequence) {
-  return sequence == std::numeric_limits<uint64_t>::max() ? sequence : sequence + 1;
-}
-
 }  // namespace
 
 void GroupAlignment::Align(const MemberRows& rows, bool settle, CollectiveSummary* summary,
@@ -79,7 +75,7 @@ void GroupAlignment::Meet(const MemberRows& rows) {
     group_of_row_[number] = kNoGroup;
     if (IsPointToPoint(row.operation)) return;
     uint64_t& reached = next[static_cast<size_t>(row.operation)];
-    reached = std::max(reached, After(row.sequence));
+    reached = std::max(reached, NextSaturating(row.sequence));
     const uint32_t index = GroupOf(row);
     Group& group = groups_[index];
     group_of_row_[number] = group.newest == member + 1 ? kSecondTime : index;

@@ -7,13 +7,6 @@
 #include "stream_ops/align/saturating_sum.h"
 
 namespace eroica {
-namespace {
-
-constexpr uint64_t After(uint64_t sequence) {
-  return sequence == std::numeric_limits<uint64_t>::max() ? sequence : sequence + 1;
-}
-
-}  // namespace
 
 void PairAlignment::Align(const MemberRows& rows, bool settle, CollectiveSummary* summary,
                           std::span<RowFate> fates) {
@@ -48,7 +41,7 @@ void PairAlignment::Meet(const MemberRows& rows, std::span<RowFate> fates) {
                                                              static_cast<uint32_t>(pairs_.size()));
     if (new_pair) pairs_.push_back({.summary = {.source = source, .destination = destination}});
     uint64_t& reached = pairs_[pair->second].next[side];
-    reached = std::max(reached, After(row.sequence));
+    reached = std::max(reached, NextSaturating(row.sequence));
 
     const auto [entry, new_meeting] = meeting_by_key_.try_emplace(
         {pair->second, row.sequence}, static_cast<uint32_t>(meetings_.size()));

@@ -10,13 +10,13 @@
 
 #include "diagnosis/bounded_times.h"
 #include "schemas/finding_json.h"
+#include "schemas/time_unit.h"
 #include "state_store/key_schema.h"
 #include "stream_ops/diagnose/job_row.h"
 
 namespace eroica {
 namespace {
 
-constexpr int64_t kNsPerMs = 1'000'000;
 constexpr int64_t kMinutesOfHour = 60;
 // What a decoded row takes for each byte of its payload, about.
 constexpr uint64_t kBytesOfPayloadByte = 4;

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "schemas/time_unit.h"
+
 namespace eroica {
 namespace {
 
@@ -82,8 +84,6 @@ void WindowLatency::Add(double seconds) {
 }
 
 void JobBoard::Count(const WindowSummary& window, int64_t diagnosed_at_ns) {
-  constexpr double kNsPerSecond = 1e9;
-  constexpr int64_t kNsPerMs = 1'000'000;
   ++counts_.windows;
   counts_.events.events += window.completeness.events;
   counts_.events.late += window.completeness.late;

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "stream_ops/pattern/sample_steps.h"
+
 namespace eroica {
 namespace {
-
-constexpr double kSteps = 65535;
 
 struct Sum {
   uint64_t samples = 0;
@@ -22,7 +22,7 @@ std::vector<ResourceLevel> LevelsOf(std::span<const ResourceSample> samples) {
   std::array<Sum, kResourceCount> sums{};
   for (const ResourceSample& sample : samples) {
     const double share = std::clamp(static_cast<double>(sample.value), 0.0, 1.0);
-    const auto steps = static_cast<uint64_t>(std::lround(share * kSteps));
+    const auto steps = static_cast<uint64_t>(std::lround(share * kSampleSteps));
     Sum& sum = sums[static_cast<size_t>(sample.resource)];
     ++sum.samples;
     sum.steps += steps;
@@ -33,8 +33,8 @@ std::vector<ResourceLevel> LevelsOf(std::span<const ResourceSample> samples) {
     if (sums[i].samples == 0) continue;
     levels.push_back({.resource = static_cast<Resource>(i),
                       .mean = static_cast<double>(sums[i].steps) /
-                              (kSteps * static_cast<double>(sums[i].samples)),
-                      .max = static_cast<float>(static_cast<double>(sums[i].most) / kSteps),
+                              (kSampleSteps * static_cast<double>(sums[i].samples)),
+                      .max = static_cast<float>(static_cast<double>(sums[i].most) / kSampleSteps),
                       .samples = sums[i].samples});
   }
   return levels;

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stream_ops/pattern/sample_steps.h"
+
 namespace eroica {
 namespace {
 
-constexpr double kSteps = 65535;
 constexpr uint64_t kIdleSteps = 655;  // 1 %
 
 }  // namespace
@@ -21,8 +22,8 @@ void SampleSeries::Clear() {
 }
 
 void SampleSeries::Add(int64_t time_ns, float share) {
-  const auto steps =
-      static_cast<uint64_t>(std::lround(std::clamp(static_cast<double>(share), 0.0, 1.0) * kSteps));
+  const auto steps = static_cast<uint64_t>(
+      std::lround(std::clamp(static_cast<double>(share), 0.0, 1.0) * kSampleSteps));
   const size_t index = times_.size();
   if (steps <= kIdleSteps) {
     if (!idle_runs_.empty() && idle_runs_.back().first + idle_runs_.back().length == index) {
@@ -68,8 +69,8 @@ ResourceUse SampleSeries::Describe(Range part, double length_ns) const {
   const double mean = static_cast<double>(Sum(part)) / count;
   const double square =
       static_cast<double>(square_sum_[part.last] - square_sum_[part.first]) / count;
-  return {mean / kSteps, std::sqrt(std::max(0.0, square - mean * mean)) / kSteps, length_ns,
-          part.last - part.first};
+  return {mean / kSampleSteps, std::sqrt(std::max(0.0, square - mean * mean)) / kSampleSteps,
+          length_ns, part.last - part.first};
 }
 
 // The smallest longest idle run for which some part still holds 80 % of the use, by bisection: a

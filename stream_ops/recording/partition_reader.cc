@@ -17,7 +17,6 @@ namespace eroica {
 namespace {
 
 constexpr size_t kReadWindow = 256u << 10;
-constexpr size_t kHopWindow = 4096;
 // A hole in the row of segments (someone deleted one) is noticed this late.
 constexpr std::chrono::seconds kListInterval{1};
 

@@ -14,8 +14,8 @@ namespace {
 
 using testing::ElementsAre;
 
-std::unique_ptr<PartitionWriter> OpenWriter(const std::string& directory,
-                                            int64_t segment_bytes = 1 << 20) {
+std::unique_ptr<PartitionWriter> OpenSegmentedWriter(const std::string& directory,
+                                                     int64_t segment_bytes = 1 << 20) {
   auto writer = PartitionWriter::Open(directory, {.segment_bytes = segment_bytes});
   EXPECT_TRUE(writer.ok()) << writer.status();
   return *std::move(writer);
@@ -57,7 +57,7 @@ TEST(RecordedPartitionReader, AFolderThatHasRestedEmptyIsReadOnceItHoldsASegment
   std::filesystem::last_write_time(scratch.path(), long_ago);
   RecordedPartitionReader reader(scratch.path(), {"t", 0});
   for (int look = 0; look < 3; ++look) EXPECT_TRUE(ReadOffsets(reader).empty());
-  Append(*OpenWriter(scratch.path()), 0, 2);
+  Append(*OpenSegmentedWriter(scratch.path()), 0, 2);
   EXPECT_THAT(ReadOffsets(reader), ElementsAre(0, 1));
 }
 
@@ -66,7 +66,7 @@ TEST(RecordedPartitionReader, AFolderThatWasMissingIsReadSoonAfterItIsThere) {
   const std::string folder = scratch.path() + "/late";
   RecordedPartitionReader reader(folder, {"t", 0});
   EXPECT_TRUE(ReadOffsets(reader).empty());
-  Append(*OpenWriter(folder), 0, 2);
+  Append(*OpenSegmentedWriter(folder), 0, 2);
   std::vector<int64_t> offsets;
   while (offsets.empty()) offsets = ReadOffsets(reader);
   EXPECT_THAT(offsets, ElementsAre(0, 1));
@@ -78,7 +78,7 @@ TEST(RecordedPartitionReader, APartitionThatIsAddedToATopicThatHasRestedIsRead) 
   std::filesystem::last_write_time(scratch.path(), long_ago);
   RecordedPartitionReader reader(scratch.path() + "/late", {"t", 0});
   for (int look = 0; look < 3; ++look) EXPECT_TRUE(ReadOffsets(reader).empty());
-  Append(*OpenWriter(scratch.path() + "/late"), 0, 2);
+  Append(*OpenSegmentedWriter(scratch.path() + "/late"), 0, 2);
   std::vector<int64_t> offsets;
   while (offsets.empty()) offsets = ReadOffsets(reader);
   EXPECT_THAT(offsets, ElementsAre(0, 1));
@@ -89,14 +89,14 @@ TEST(RecordedPartitionReader, AFolderThatWasMissingIsReadAtOnceByWhoKnowsItsEnd)
   const std::string folder = scratch.path() + "/late";
   RecordedPartitionReader reader(folder, {"t", 0});
   EXPECT_TRUE(ReadOffsets(reader).empty());
-  Append(*OpenWriter(folder), 0, 2);
+  Append(*OpenSegmentedWriter(folder), 0, 2);
   EXPECT_EQ(*reader.EndOffset(), 2);
   EXPECT_THAT(ReadOffsets(reader), ElementsAre(0, 1));
 }
 
 TEST(RecordedPartitionReader, AFlippedBitCostsOneEntryAndIsCounted) {
   const ScratchDirectory scratch;
-  Append(*OpenWriter(scratch.path()), 0, 3);
+  Append(*OpenSegmentedWriter(scratch.path()), 0, 3);
   const std::string path = SegmentPath(scratch.path(), 0);
   const std::string intact = ReadBytes(path);
   const size_t entry_size = (intact.size() - kSegmentHeaderSize) / 3;
@@ -125,7 +125,7 @@ TEST(RecordedPartitionReader, AFlippedBitCostsOneEntryAndIsCounted) {
 
 TEST(RecordedPartitionReader, ADamagedStretchAcrossEntriesLosesOnlyThose) {
   const ScratchDirectory scratch;
-  Append(*OpenWriter(scratch.path()), 0, 100);
+  Append(*OpenSegmentedWriter(scratch.path()), 0, 100);
   const std::string path = SegmentPath(scratch.path(), 0);
   std::string bytes = ReadBytes(path);
   const size_t from = bytes.size() / 4;
@@ -142,7 +142,7 @@ TEST(RecordedPartitionReader, ADamagedStretchAcrossEntriesLosesOnlyThose) {
 
 TEST(RecordedPartitionReader, FollowsAWriterThroughItsSegments) {
   const ScratchDirectory scratch;
-  auto writer = OpenWriter(scratch.path(), 500);
+  auto writer = OpenSegmentedWriter(scratch.path(), 500);
   RecordedPartitionReader reader(scratch.path(), {"t", 0});
   for (int i = 0; i < 50; ++i) {
     Append(*writer, i, i + 1);
@@ -155,7 +155,7 @@ TEST(RecordedPartitionReader, FollowsAWriterThroughItsSegments) {
 
 TEST(RecordedPartitionReader, NeverShowsAHalfWrittenEntry) {
   const ScratchDirectory scratch;
-  auto writer = OpenWriter(scratch.path());
+  auto writer = OpenSegmentedWriter(scratch.path());
   Append(*writer, 0, 2);
   const std::string path = SegmentPath(scratch.path(), 0);
   const std::string whole = ReadBytes(path);
@@ -175,7 +175,7 @@ TEST(RecordedPartitionReader, NeverShowsAHalfWrittenEntry) {
 
 TEST(RecordedPartitionReader, FollowsAWriterThatCrashedAndCameBack) {
   const ScratchDirectory scratch;
-  Append(*OpenWriter(scratch.path()), 0, 3);
+  Append(*OpenSegmentedWriter(scratch.path()), 0, 3);
   const std::string path = SegmentPath(scratch.path(), 0);
   const std::string bytes = ReadBytes(path);
   WriteBytes(path, bytes.substr(0, bytes.size() - 1));
@@ -183,14 +183,14 @@ TEST(RecordedPartitionReader, FollowsAWriterThatCrashedAndCameBack) {
   EXPECT_THAT(ReadOffsets(reader), ElementsAre(0, 1));
   EXPECT_GT(reader.corrupt_bytes(), 0u);
   const uint64_t torn = reader.corrupt_bytes();
-  Append(*OpenWriter(scratch.path()), 2, 5);
+  Append(*OpenSegmentedWriter(scratch.path()), 2, 5);
   EXPECT_THAT(ReadOffsets(reader), ElementsAre(2, 3, 4));
   EXPECT_EQ(reader.corrupt_bytes(), torn);
 }
 
 TEST(RecordedPartitionReader, SeeksAcrossSegments) {
   const ScratchDirectory scratch;
-  Append(*OpenWriter(scratch.path(), 500), 0, 50);
+  Append(*OpenSegmentedWriter(scratch.path(), 500), 0, 50);
   RecordedPartitionReader reader(scratch.path(), {"t", 0});
   for (const int64_t offset : {49, 0, 25, 7, 8}) {
     reader.Seek(offset);
@@ -204,7 +204,7 @@ TEST(RecordedPartitionReader, SeeksAcrossSegments) {
 
 TEST(RecordedPartitionReader, StartsWhereTheOldestSegmentStarts) {
   const ScratchDirectory scratch;
-  Append(*OpenWriter(scratch.path(), 500), 0, 50);
+  Append(*OpenSegmentedWriter(scratch.path(), 500), 0, 50);
   const std::vector<int64_t> bases = *ListSegments(scratch.path());
   std::filesystem::remove(SegmentPath(scratch.path(), bases[0]));
   std::filesystem::remove(SegmentPath(scratch.path(), bases[2]));
@@ -218,7 +218,7 @@ TEST(RecordedPartitionReader, StartsWhereTheOldestSegmentStarts) {
 
 TEST(RecordedPartitionReader, FindsOffsetsByTimeAcrossSegments) {
   const ScratchDirectory scratch;
-  Append(*OpenWriter(scratch.path(), 500), 0, 50);
+  Append(*OpenSegmentedWriter(scratch.path(), 500), 0, 50);
   RecordedPartitionReader reader(scratch.path(), {"t", 0});
   EXPECT_EQ(*reader.OffsetForTime(0), 0);
   EXPECT_EQ(*reader.OffsetForTime(1'030), 30);
@@ -227,7 +227,7 @@ TEST(RecordedPartitionReader, FindsOffsetsByTimeAcrossSegments) {
 
 TEST(RecordedPartitionReader, ASegmentOfAnotherVersionIsRefused) {
   const ScratchDirectory scratch;
-  Append(*OpenWriter(scratch.path()), 0, 1);
+  Append(*OpenSegmentedWriter(scratch.path()), 0, 1);
   const std::string path = SegmentPath(scratch.path(), 0);
   std::string bytes = ReadBytes(path);
   // The header of a later version with its checksum in order; made as version 1 makes it, with the

@@ -13,8 +13,6 @@ namespace eroica {
 
 namespace {
 
-// Recovery hops from header to header.
-constexpr size_t kHopWindow = 4096;
 // A segment takes records for this part of the retention at most: so much more than it is kept.
 constexpr int kSegmentsOfRetention = 8;
 

@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 
 constexpr int64_t kHourMs = 3'600'000;
-// Two of the records that AppendOne writes.
+// Two of the records that MustAppend writes.
 constexpr int64_t kSegmentBytes = 150;
 
 std::unique_ptr<RecordingLog> OpenLog(const std::string& directory) {
@@ -32,14 +32,14 @@ void MakeTopic(RecordingLog& log, const std::string& retention_ms) {
       log.admin().CreateTopic({.name = "t", .config = {{"retention.ms", retention_ms}}}).ok());
 }
 
-void AppendOne(RecordingLog& log, const std::string& value) {
+void MustAppend(RecordingLog& log, const std::string& value) {
   const absl::Status status =
       (*log.NewProducer())->Append({.topic = "t", .key = "k", .value = value, .headers = {}});
   ASSERT_TRUE(status.ok()) << status;
 }
 
-void AppendAll(RecordingLog& log, const std::vector<std::string>& values) {
-  for (const std::string& value : values) AppendOne(log, value);
+void MustAppendAll(RecordingLog& log, const std::vector<std::string>& values) {
+  for (const std::string& value : values) MustAppend(log, value);
 }
 
 std::string PartitionOf(const ScratchDirectory& scratch) { return scratch.path() + "/t/0"; }
@@ -71,10 +71,10 @@ TEST(Retention, OldSegmentsGoWhenASegmentIsBegun) {
   const ScratchDirectory scratch;
   const auto log = OpenLog(scratch.path());
   MakeTopic(*log, std::to_string(kHourMs));
-  AppendAll(*log, {"0", "1", "2", "3", "4", "5"});
+  MustAppendAll(*log, {"0", "1", "2", "3", "4", "5"});
   ASSERT_THAT(*ListSegments(PartitionOf(scratch)), ElementsAre(0, 2, 4));
   Age(scratch, {0, 2});
-  AppendOne(*log, "6");
+  MustAppend(*log, "6");
   EXPECT_THAT(*ListSegments(PartitionOf(scratch)), ElementsAre(4, 6));
   EXPECT_THAT(Poll(*NewConsumer(*log), 100), ElementsAre("4", "5", "6"));
 }
@@ -84,11 +84,11 @@ TEST(Retention, OldSegmentsGoWhenTheWriterIsOpened) {
   {
     const auto log = OpenLog(scratch.path());
     MakeTopic(*log, std::to_string(kHourMs));
-    AppendAll(*log, {"0", "1", "2"});
+    MustAppendAll(*log, {"0", "1", "2"});
   }
   Age(scratch, {0, 2});
   const auto log = OpenLog(scratch.path());
-  AppendOne(*log, "3");
+  MustAppend(*log, "3");
   EXPECT_THAT(Poll(*NewConsumer(*log), 100), ElementsAre("2", "3"))
       << "the newest segment stays, whatever its age";
 }
@@ -97,7 +97,7 @@ TEST(Retention, ASegmentIsEndedByItsAgeToo) {
   const ScratchDirectory scratch;
   const auto log = OpenLog(scratch.path());
   MakeTopic(*log, "0");
-  AppendAll(*log, {"0", "1", "2"});
+  MustAppendAll(*log, {"0", "1", "2"});
   EXPECT_THAT(*ListSegments(PartitionOf(scratch)), ElementsAre(2));
 }
 
@@ -106,9 +106,9 @@ TEST(Retention, WithoutOneOrWithMinusOneEverythingStays) {
     const ScratchDirectory scratch;
     const auto log = OpenLog(scratch.path());
     MakeTopic(*log, retention);
-    AppendAll(*log, {"0", "1", "2"});
+    MustAppendAll(*log, {"0", "1", "2"});
     Age(scratch, {0, 2});
-    AppendAll(*log, {"3", "4"});
+    MustAppendAll(*log, {"3", "4"});
     EXPECT_THAT(Poll(*NewConsumer(*log), 100), ElementsAre("0", "1", "2", "3", "4")) << retention;
   }
 }
@@ -117,11 +117,11 @@ TEST(Retention, WhoIsInTheMiddleOfASegmentReadsItToItsEndAndGoesOnWithWhatIsLeft
   const ScratchDirectory scratch;
   const auto log = OpenLog(scratch.path());
   MakeTopic(*log, std::to_string(kHourMs));
-  AppendAll(*log, {"0", "1", "2", "3", "4", "5"});
+  MustAppendAll(*log, {"0", "1", "2", "3", "4", "5"});
   const auto reader = NewConsumer(*log);
   ASSERT_THAT(Poll(*reader, 1), ElementsAre("0"));
   Age(scratch, {0, 2});
-  AppendOne(*log, "6");
+  MustAppend(*log, "6");
   EXPECT_THAT(Poll(*reader, 100), ElementsAre("1", "4", "5", "6"));
   EXPECT_EQ(*reader->Position({"t", 0}), 7);
 }
@@ -130,9 +130,9 @@ TEST(Retention, WhoComesBackBehindTheOldestRecordGoesOnWithIt) {
   const ScratchDirectory scratch;
   const auto log = OpenLog(scratch.path());
   MakeTopic(*log, std::to_string(kHourMs));
-  AppendAll(*log, {"0", "1", "2", "3", "4", "5"});
+  MustAppendAll(*log, {"0", "1", "2", "3", "4", "5"});
   Age(scratch, {0, 2});
-  AppendOne(*log, "6");
+  MustAppend(*log, "6");
   const auto reader = NewConsumer(*log);
   ASSERT_TRUE(Poll(*reader, 0).empty());
   ASSERT_TRUE(reader->Seek({"t", 0}, 1).ok());
@@ -144,14 +144,14 @@ TEST(Retention, RecordsBelowAnOffsetCanBeDeletedAndATopicWithAllOfThem) {
   const ScratchDirectory scratch;
   const auto log = OpenLog(scratch.path());
   MakeTopic(*log, "-1");
-  AppendAll(*log, {"0", "1", "2", "3"});
+  MustAppendAll(*log, {"0", "1", "2", "3"});
   ASSERT_TRUE(log->DeleteRecords({"t", 0}, 3).ok());
   EXPECT_THAT(Poll(*NewConsumer(*log), 100), ElementsAre("2", "3"));
   ASSERT_TRUE(log->DeleteTopic("t").ok());
   EXPECT_TRUE(absl::IsNotFound(log->admin().DescribeTopic("t").status()));
   EXPECT_TRUE(log->DeleteTopic("t").ok());
   MakeTopic(*log, "-1");
-  AppendOne(*log, "anew");
+  MustAppend(*log, "anew");
   EXPECT_THAT(Poll(*NewConsumer(*log), 100), ElementsAre("anew"));
 }
 
@@ -160,12 +160,12 @@ TEST(Retention, OnlyWhatNobodyHereWritesIsTruncated) {
   {
     const auto log = OpenLog(scratch.path());
     MakeTopic(*log, "-1");
-    AppendAll(*log, {"0", "1", "2"});
+    MustAppendAll(*log, {"0", "1", "2"});
     EXPECT_TRUE(absl::IsFailedPrecondition(log->Truncate({"t", 0}, 1)));
   }
   const auto log = OpenLog(scratch.path());
   ASSERT_TRUE(log->Truncate({"t", 0}, 1).ok());
-  AppendOne(*log, "again");
+  MustAppend(*log, "again");
   EXPECT_THAT(Poll(*NewConsumer(*log), 100), ElementsAre("0", "again"));
 }
 

@@ -15,6 +15,9 @@ namespace eroica {
 inline constexpr size_t kSegmentHeaderSize = 24;
 inline constexpr uint32_t kSegmentVersion = 1;
 
+// What a SegmentReader that hops from header to header reads at once.
+inline constexpr size_t kHopWindow = 4096;
+
 // magic "EROREC1\0" | version u32 | checksum u32 | base offset i64
 std::string EncodeSegmentHeader(int64_t base_offset, uint32_t version = kSegmentVersion);
 std::string SegmentPath(const std::string& directory, int64_t base_offset);

@@ -15,8 +15,6 @@
 namespace eroica {
 namespace {
 
-constexpr size_t kHopWindow = 4096;
-
 absl::Status DeleteSegment(const std::string& directory, int64_t base_offset) {
   const std::string path = SegmentPath(directory, base_offset);
   if (::unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();

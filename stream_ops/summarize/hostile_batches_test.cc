@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "schemas/time_unit.h"
 #include "stream_ops/summarize/summarize_harness.h"
 
 namespace eroica {
 namespace {
 
 using ::testing::IsEmpty;
-
-constexpr int64_t kMs = 1'000'000;
 
 // Of as many members as are given, ranks from 0 on.
 Communicator OfRanks(uint64_t id, uint32_t members) {
@@ -86,12 +85,12 @@ TEST(HostileBatches, PredecessorsWhoseStacksAreLargerThanAPayload) {
   const auto all_reduce = static_cast<uint32_t>(batch.functions.size());
   batch.functions.push_back({.name = "r", .function_class = FunctionClass::kCollective});
   for (uint32_t i = 0; i < kCollectives; ++i) {
-    const int64_t start_ns = (1 + i * 3) * kMs;
-    batch.intervals.push_back(start_ns, kMs, kCallers + i, 0);
+    const int64_t start_ns = (1 + i * 3) * kNsPerMs;
+    batch.intervals.push_back(start_ns, kNsPerMs, kCallers + i, 0);
     batch.collectives.push_back({.interval = static_cast<uint32_t>(batch.intervals.size()),
                                  .operation = CollectiveOperation::kAllReduce,
                                  .sequence = i});
-    batch.intervals.push_back(start_ns + 2 * kMs, kMs / 2, all_reduce, 0);
+    batch.intervals.push_back(start_ns + 2 * kNsPerMs, kNsPerMs / 2, all_reduce, 0);
   }
   SummarizeHarness harness;
   harness.Process(batch);

@@ -6,10 +6,6 @@
 namespace eroica {
 namespace {
 
-bool IsStepMark(const Mark& mark) {
-  return mark.kind == MarkKind::kStepBegin || mark.kind == MarkKind::kStepEnd;
-}
-
 // The last moment of which the batch says anything.
 int64_t LatestMoment(const EventBatch& batch) {
   int64_t latest_ns = 0;

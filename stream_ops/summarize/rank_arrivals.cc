@@ -38,10 +38,6 @@ int64_t LatestTime(const EventBatch& batch) {
   return time_ns;
 }
 
-bool IsStepMark(const Mark& mark) {
-  return mark.kind == MarkKind::kStepBegin || mark.kind == MarkKind::kStepEnd;
-}
-
 // As the wire carries it (event_batch.h), whether it has been on the wire or not: a summary at the
 // edge is that of the stage.
 ResourceSample OnWire(ResourceSample sample) {

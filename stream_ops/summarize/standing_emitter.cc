@@ -7,10 +7,10 @@
 #include <tuple>
 #include <utility>
 
+#include "schemas/time_unit.h"
+
 namespace eroica {
 namespace {
-
-constexpr int64_t kNsPerMs = 1'000'000;
 
 uint64_t Following(uint64_t sequence) {
   return sequence == std::numeric_limits<uint64_t>::max() ? sequence : sequence + 1;

@@ -7,9 +7,6 @@
 namespace eroica {
 namespace {
 
-constexpr MarkKind kBegin = MarkKind::kStepBegin;
-constexpr MarkKind kEnd = MarkKind::kStepEnd;
-
 // Steps 0 and 1, each with an all-reduce, and the begin of step 2.
 EventBatch TwoSteps() {
   return EventBatchBuilder(0, 0, 10)

@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "stream_ops/summarize/summarize_harness.h"
+
 namespace eroica {
 namespace {
-
-constexpr MarkKind kBegin = MarkKind::kStepBegin;
-constexpr MarkKind kEnd = MarkKind::kStepEnd;
 
 std::vector<std::tuple<int64_t, int64_t, int64_t>> Rows(const std::vector<StepSpan>& spans) {
   std::vector<std::tuple<int64_t, int64_t, int64_t>> rows;

@@ -13,6 +13,9 @@ namespace eroica {
 
 inline constexpr int64_t kSecond = 1'000'000'000;
 
+inline constexpr MarkKind kBegin = MarkKind::kStepBegin;
+inline constexpr MarkKind kEnd = MarkKind::kStepEnd;
+
 // One batch, row by row.
 class EventBatchBuilder {
  public:

@@ -8,9 +8,6 @@
 namespace eroica {
 namespace {
 
-constexpr MarkKind kBegin = MarkKind::kStepBegin;
-constexpr MarkKind kEnd = MarkKind::kStepEnd;
-
 TEST(SummarizeProcessor, AWindowOfTimeClosesWhenTheWatermarkHasPassedIt) {
   SummarizeHarness harness;
   harness.Process(EventBatchBuilder(0, 0).Ran("load", 1 * kSecond, 4 * kSecond).Build());

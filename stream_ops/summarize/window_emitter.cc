@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "schemas/time_unit.h"
 #include "stream_ops/pattern/resource_levels.h"
 #include "stream_ops/summarize/member_list.h"
 #include "stream_ops/summarize/stage_split.h"
@@ -12,7 +13,6 @@
 namespace eroica {
 namespace {
 
-constexpr int64_t kNsPerMs = 1'000'000;
 constexpr uint64_t kBytesBesidePayload = 512;  // key, headers and allocations, about
 
 // Of the job before it was started anew with fewer ranks: what it left in a window, and its

@@ -3,10 +3,10 @@
 #include <string>
 #include <utility>
 
+#include "schemas/time_unit.h"
+
 namespace eroica::testing {
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 // Writes the batches of one rank.
 class RankWriter {
@@ -15,7 +15,7 @@ class RankWriter {
       : options_(options),
         rank_(rank),
         batches_(batches),
-        now_ns_(1'000 * kSecond + rank * 37 * kSecond) {}
+        now_ns_(1'000 * kNsPerSecond + rank * 37 * kNsPerSecond) {}
 
   void Run() {
     for (; step_ < options_.steps; ++step_) WriteStep();
@@ -50,7 +50,7 @@ class RankWriter {
   }
 
   void WriteStep() {
-    const int64_t length_ns = options_.step_seconds * kSecond;
+    const int64_t length_ns = options_.step_seconds * kNsPerSecond;
     EventBatch& batch = NewBatch();
     batch.marks = {{now_ns_, MarkKind::kStepBegin, step_},
                    {now_ns_ + length_ns, MarkKind::kStepEnd, step_}};
@@ -70,7 +70,8 @@ class RankWriter {
     if (checkpoint) first.marks.push_back({now_ns_ + 1, MarkKind::kCheckpointBegin, step_});
     const bool culprit = rank_ == options_.culprit;
     for (int64_t second = 1; second <= options_.report_seconds; ++second) {
-      ProgressReport report{.time_ns = now_ns_ + second * kSecond, .step = step_, .function = 3};
+      ProgressReport report{
+          .time_ns = now_ns_ + second * kNsPerSecond, .step = step_, .function = 3};
       InFlightCollective row{.operation = CollectiveOperation::kAllReduce,
                              .started = true,
                              .sequence = static_cast<uint64_t>(step_),
@@ -87,16 +88,16 @@ class RankWriter {
       if (!stuck) report.in_flight = {row};
       NewBatch().progress = {std::move(report)};
     }
-    now_ns_ += options_.report_seconds * kSecond;
+    now_ns_ += options_.report_seconds * kNsPerSecond;
     if (checkpoint) NewBatch().marks = {{now_ns_, MarkKind::kCheckpointEnd, step_}};
     if (options_.steps_after == 0) return;
     // The step that stood still ends after all.
     EventBatch& last = NewBatch();
-    last.intervals.push_back(now_ns_, kSecond / 10, 1, 1);
+    last.intervals.push_back(now_ns_, kNsPerSecond / 10, 1, 1);
     last.collectives = {{.operation = CollectiveOperation::kAllReduce,
                          .sequence = static_cast<uint64_t>(step_),
                          .bytes = 64}};
-    now_ns_ += kSecond;
+    now_ns_ += kNsPerSecond;
     last.marks = {{now_ns_, MarkKind::kStepEnd, step_}};
     ++step_;
   }

@@ -11,6 +11,8 @@
 
 namespace eroica {
 
+inline constexpr int64_t kRankMax = 4'294'967'295;  // a rank is a uint32
+
 // Id, name, class and so on.
 Json FunctionJson(const FunctionSnapshot& function);
 

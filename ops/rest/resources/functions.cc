@@ -12,8 +12,6 @@ namespace eroica {
 namespace {
 
 constexpr size_t kIdDigits = 16;
-constexpr int64_t kRankMax = 4'294'967'295;
-
 Json Rounded(double value) { return static_cast<int64_t>(std::llround(value)); }
 
 Json RowJson(const WindowDetail& detail, const FunctionSnapshot& function) {

@@ -13,7 +13,6 @@
 namespace eroica {
 namespace {
 
-constexpr int64_t kRankMax = 4'294'967'295;
 constexpr size_t kHostBytesMax = 1'024;
 constexpr size_t kFunctionsMax = 200;
 

@@ -13,7 +13,7 @@
 namespace eroica {
 namespace {
 
-constexpr double kDelta = 1.04;
+constexpr double kHolmesDelta = 1.04;
 constexpr size_t kReported = 2;
 
 // Where a search ended: a rank, or the communication of a group.
@@ -84,7 +84,7 @@ Claim ClaimOf(const Source& source, double prolonged_ns, double all_ns) {
 }  // namespace
 
 void HolmesBaseline::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
-  const OperatorGraph graph(view, kDelta);
+  const OperatorGraph graph(view, kHolmesDelta);
   const std::map<Source, double> prolonged_ns = ProlongedBySource(graph);
   std::vector<std::pair<Source, double>> ranked(prolonged_ns.begin(), prolonged_ns.end());
   std::stable_sort(ranked.begin(), ranked.end(),

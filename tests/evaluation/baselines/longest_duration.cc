@@ -11,7 +11,7 @@
 namespace eroica {
 namespace {
 
-constexpr float kMinBeta = 0.01F;
+constexpr float kLeastBeta = 0.01F;
 constexpr double kMinRatio = 1.05;
 
 struct Longest {
@@ -40,7 +40,7 @@ void LongestDurationBaseline::Evaluate(const CrossRankView& view,
   const FunctionColumn* worst = nullptr;
   Longest longest;
   for (const FunctionColumn& column : view.functions()) {
-    if (*std::max_element(column.beta.begin(), column.beta.end()) < kMinBeta) continue;
+    if (*std::max_element(column.beta.begin(), column.beta.end()) < kLeastBeta) continue;
     const Longest candidate = LongestOf(column);
     if (candidate.ratio <= longest.ratio) continue;
     worst = &column;

@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kScenarios[] = "tests/scenarios/dev";
-constexpr char kTraceScenarios[] = "tests/scenarios/traces";
+constexpr char kScoredTraces[] = "tests/scenarios/traces";
 constexpr size_t kColumns = 100;  // of running text
 
 struct ScoreFlags {
@@ -63,7 +63,7 @@ std::vector<uint64_t> Seeds(const Scenario& scenario, uint32_t count) {
 
 absl::StatusOr<std::vector<Scenario>> ReadScenarios(const ScoreFlags& flags) {
   std::vector<std::string> paths = flags.paths;
-  if (paths.empty()) paths.emplace_back(flags.traces.empty() ? kScenarios : kTraceScenarios);
+  if (paths.empty()) paths.emplace_back(flags.traces.empty() ? kScenarios : kScoredTraces);
   std::vector<std::string> files;
   for (const std::string& path : paths) {
     if (!fs::is_directory(path)) {
@@ -243,7 +243,7 @@ void AddOptions(CLI::App& command, ScoreFlags& flags) {
   command
       .add_option("SCENARIO", flags.paths,
                   fmt::format("Scenario files, or folders of them (default: {}, with --traces {})",
-                              kScenarios, kTraceScenarios))
+                              kScenarios, kScoredTraces))
       ->type_name("");
   command
       .add_option(

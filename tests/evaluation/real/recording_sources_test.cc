@@ -21,7 +21,7 @@ using ::testing::Not;
 
 constexpr char kLive[] = "tests/golden/live";
 
-RealJob Load(const std::string& name) {
+RealJob LoadRecording(const std::string& name) {
   const auto sources = RecordingSources(kLive);
   EXPECT_TRUE(sources.ok()) << sources.status();
   const auto source = std::ranges::find(*sources, name, &RealJobSource::name);
@@ -39,27 +39,27 @@ TEST(RecordingSources, OneAMemberInItsOrder) {
 }
 
 TEST(RecordingSources, HealthyJobsExpectNothing) {
-  EXPECT_THAT(Load("healthy").expected, IsEmpty());
+  EXPECT_THAT(LoadRecording("healthy").expected, IsEmpty());
 }
 
 TEST(RecordingSources, ATruthIsARankAndPartsOfNames) {
-  const RealJob gc = Load("gc");
+  const RealJob gc = LoadRecording("gc");
   ASSERT_EQ(gc.expected.size(), 1u);
   EXPECT_THAT(gc.expected[0].ranks, ElementsAre(2u));
   EXPECT_THAT(gc.expected[0].functions,
               ElementsAre("gc collection", "link_samples", "record_sample_history"));
   EXPECT_EQ(gc.from_step, 48);
-  EXPECT_THAT(Load("data").expected[0].functions, ElementsAre("data.py"));
+  EXPECT_THAT(LoadRecording("data").expected[0].functions, ElementsAre("data.py"));
 }
 
 TEST(RecordingSources, ALinkHasTwoEnds) {
-  const RealJob link = Load("link");
+  const RealJob link = LoadRecording("link");
   EXPECT_EQ(link.expected[0].peer_rank, 5);
   EXPECT_THAT(link.expected[0].kinds, ElementsAre(FindingKind::kCommunication));
 }
 
 TEST(RecordingSources, TheWholeJobIsReadWithAndWithoutStacks) {
-  const RealJob job = Load("compute");
+  const RealJob job = LoadRecording("compute");
   EXPECT_THAT(RanksOf(job.batches), ElementsAre(0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u));
   EXPECT_GT(StepCountOf(job.batches), 100u);
   EXPECT_THAT(job.window_steps, ElementsAre(8u, 16u, 32u, kWholeJob));
@@ -76,7 +76,7 @@ TEST(RecordingSources, TheWholeJobIsReadWithAndWithoutStacks) {
 }
 
 TEST(RecordingSources, BatchesOfARankComeInOrder) {
-  const RealJob job = Load("healthy");
+  const RealJob job = LoadRecording("healthy");
   std::map<uint32_t, uint64_t> next;
   for (const EventBatch& batch : job.batches)
     EXPECT_EQ(batch.sequence, next[batch.identity.rank.value]++);

@@ -18,7 +18,7 @@ using testing::Says;
 using testing::SlowRank;
 using enum FindingKind;
 
-Chart Lines() {
+Chart TwoLines() {
   return {.title = "T",
           .x_label = "x",
           .y_label = "y",
@@ -31,7 +31,7 @@ Chart Lines() {
 }
 
 TEST(ChartSvg, DrawsPointsWithinTheAxes) {
-  const std::string svg = ChartSvg(std::vector<Chart>{Lines()});
+  const std::string svg = ChartSvg(std::vector<Chart>{TwoLines()});
   EXPECT_THAT(svg, HasSubstr("points=\"70.0,368.0 650.0,46.0 650.0,368.0\""))
       << "what lies outside stands at the end";
   EXPECT_THAT(svg, HasSubstr("a&lt;b&amp;c"));
@@ -40,7 +40,7 @@ TEST(ChartSvg, DrawsPointsWithinTheAxes) {
 }
 
 TEST(ChartSvg, ClosesEveryElement) {
-  const std::string svg = ChartSvg(std::vector<Chart>{Lines(), Lines()});
+  const std::string svg = ChartSvg(std::vector<Chart>{TwoLines(), TwoLines()});
   const auto count = [&svg](const std::string& part) {
     size_t n = 0;
     for (size_t at = svg.find(part); at != std::string::npos; at = svg.find(part, at + 1)) ++n;

@@ -21,7 +21,7 @@ using testing::Says;
 using testing::SlowRank;
 using enum FindingKind;
 
-std::vector<ScoredRun> SomeRuns() {
+std::vector<ScoredRun> RunsOfTables() {
   return {Judged(Faulty(1), {SlowRank(5)}, {Says(kSlowRank, 5)}),
           Judged(Faulty(2), {SlowRank(5)}, {}),
           Judged(Faulty(3), {SlowRank(5)}, {Says(kContention, 5)}),
@@ -37,14 +37,14 @@ const TextTable& Titled(const std::vector<TextTable>& tables, const std::string&
 }
 
 TEST(ScoreTables, RowsAreAsLongAsTheFirst) {
-  for (const TextTable& table : ScoreTables(Score(SomeRuns()))) {
+  for (const TextTable& table : ScoreTables(Score(RunsOfTables()))) {
     for (const auto& row : table.rows)
       EXPECT_EQ(row.size(), table.rows.front().size()) << table.title;
   }
 }
 
 TEST(ScoreTables, ShowSharesAndCounts) {
-  const std::vector<TextTable> tables = ScoreTables(Score(SomeRuns()));
+  const std::vector<TextTable> tables = ScoreTables(Score(RunsOfTables()));
   EXPECT_THAT(Titled(tables, "Faults by family").rows.at(1),
               ElementsAre("gpu slow", "up to 64", "3", "3", "66.7 %", "66.7 %", "66.7 %", "33.3 %",
                           "33.3 %", "0", "0", "1.0", "+10.0 %"));
@@ -53,7 +53,7 @@ TEST(ScoreTables, ShowSharesAndCounts) {
 }
 
 TEST(ScoreTables, HoldWhatWasReachedAgainstTheTargets) {
-  const TextTable table = Titled(ScoreTables(Score(SomeRuns())), "Targets: eroica");
+  const TextTable table = Titled(ScoreTables(Score(RunsOfTables())), "Targets: eroica");
   ASSERT_EQ(table.rows.size(), 9u);
   EXPECT_THAT(table.rows[1], ElementsAre("right culprit, faults that cost 3 % and more", "99 %",
                                          "66.7 %", "3 faults"));
@@ -79,7 +79,7 @@ TEST(ScoreTables, NeverRoundUpToAll) {
 TEST(ScoreTables, NothingToShowIsNoTable) { EXPECT_TRUE(ScoreTables({}).empty()); }
 
 TEST(Misses, SayWhatWasSaidInstead) {
-  const TextTable table = Misses(SomeRuns(), "eroica", {{"healthy", "too loud"}});
+  const TextTable table = Misses(RunsOfTables(), "eroica", {{"healthy", "too loud"}});
   ASSERT_EQ(table.rows.size(), 4u);
   EXPECT_THAT(table.rows[1], ElementsAre("gpu_slow_64 / 2", "missed", "slow_rank of rank 5 in gemm",
                                          "nothing", "-"));
@@ -88,11 +88,11 @@ TEST(Misses, SayWhatWasSaidInstead) {
                           "contention of rank 5 in gemm (window 0)", "-"));
   EXPECT_THAT(table.rows[3], ElementsAre("healthy / 1", "false", "nothing",
                                          "slow_rank of rank 6 in gemm (window 0)", "too loud"));
-  EXPECT_EQ(Misses(SomeRuns(), "other", {}).rows.size(), 1u);
+  EXPECT_EQ(Misses(RunsOfTables(), "other", {}).rows.size(), 1u);
 }
 
 TEST(ToldLate, TheLatestFirst) {
-  std::vector<ScoredRun> runs = SomeRuns();
+  std::vector<ScoredRun> runs = RunsOfTables();
   EXPECT_EQ(ToldLate(runs, "eroica", {}).rows.size(), 1u) << "all in the first window";
   runs[0].verdict.truths[0].windows = 3;
   runs[2].verdict.truths[0].windows = 5;
@@ -107,7 +107,7 @@ TEST(ToldLate, TheLatestFirst) {
 }
 
 TEST(Effects, OneRowAScenario) {
-  std::vector<ScoredRun> runs = SomeRuns();
+  std::vector<ScoredRun> runs = RunsOfTables();
   runs.push_back(
       Judged({.scenario = "hang", .family = "hang", .seed = 1, .ranks = 8, .hangs = true},
              {SlowRank(1)}, {}));
@@ -130,7 +130,7 @@ TEST(Markdown, EscapesWhatNamesHold) {
 }
 
 TEST(AccuracyPage, IsTheSameForTheSameRuns) {
-  const std::vector<ScoredRun> runs = SomeRuns();
+  const std::vector<ScoredRun> runs = RunsOfTables();
   const std::string text = AccuracyMarkdown({.command = "eroica-lab score",
                                              .chart = "accuracy.svg",
                                              .runs = runs,
@@ -162,7 +162,7 @@ TEST(Brief, NamesWho) {
 }
 
 TEST(AccuracyPage, SaysBesideAllWhatIsReachedWhereTheTelemetryTells) {
-  std::vector<ScoredRun> runs = SomeRuns();
+  std::vector<ScoredRun> runs = RunsOfTables();
   runs[1].facts.scenario = "untold";
   const std::string without = "without what nothing in the telemetry tells";
   EXPECT_THAT(AccuracyMarkdown({.runs = runs, .known = {{"untold", "cannot be told: one host"}}}),

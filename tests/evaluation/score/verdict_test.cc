@@ -56,7 +56,7 @@ Finding WithStack(Finding finding, std::string stack) {
   return finding;
 }
 
-std::vector<Line> Lines() {
+std::vector<Line> TruthTable() {
   using enum FindingKind;
   const std::string conv = "conv";
   return {
@@ -131,7 +131,7 @@ TEST_P(VerdictLine, IsJudged) {
   EXPECT_EQ(truth.windows, line.rank && line.function ? 1 : -1);
 }
 
-INSTANTIATE_TEST_SUITE_P(TruthTable, VerdictLine, ::testing::ValuesIn(Lines()),
+INSTANTIATE_TEST_SUITE_P(TruthTable, VerdictLine, ::testing::ValuesIn(TruthTable()),
                          [](const auto& line) { return line.param.name; });
 
 // A NIC that sends slowly from rank 3 to rank 11 on a ring: no measurement tells it from one that

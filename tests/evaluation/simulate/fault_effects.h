@@ -71,6 +71,11 @@ inline void Multiply(Factor& factor, Factor by) {
   factor = static_cast<Factor>(
       std::min((uint64_t{factor} * by) >> 16, uint64_t{std::numeric_limits<Factor>::max()}));
 }
+// Of full speed. A link that moves nothing would take forever: who wants that stops the rank
+// (Stop::kTransferHangs).
+inline double ShareLeft(Factor factor) {
+  return static_cast<double>(std::max(factor, Factor{1})) / kUnit;
+}
 // Speed where a duration is multiplied, and back.
 constexpr Factor Inverse(Factor factor) {
   return static_cast<Factor>((uint64_t{kUnit} << 16) / (factor == 0 ? 1 : factor));

@@ -13,7 +13,7 @@ namespace eroica::simulate {
 namespace {
 
 // 8 hosts of 8 ranks in 2 racks; tensor 2, data 8, pipeline 4, experts 4.
-SimulatedJob Job() {
+SimulatedJob PlannedJob() {
   SimulatedJob job;
   job.layout = {.tensor = 2, .data = 8, .pipeline = 4, .expert = 4};
   job.workload.expert_every = 2;
@@ -96,12 +96,12 @@ class EveryFault : public testing::TestWithParam<int> {
   FaultKind kind() const { return static_cast<FaultKind>(GetParam()); }
 };
 
-std::string NameOf(const testing::TestParamInfo<int>& info) {
+std::string FaultName(const testing::TestParamInfo<int>& info) {
   return std::string(ToString(static_cast<FaultKind>(info.param)));
 }
 
 TEST_P(EveryFault, StrikesWhomItShouldAndNobodyElse) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {MakeFault(kind())};
   ASSERT_TRUE(Check(job).ok()) << Check(job);
   FunctionCatalog catalog;
@@ -122,7 +122,7 @@ TEST_P(EveryFault, StrikesWhomItShouldAndNobodyElse) {
 }
 
 TEST_P(EveryFault, IsTheSameInAnyOrderOfAsking) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {MakeFault(kind())};
   FunctionCatalog catalog;
   FunctionCatalog other_catalog;
@@ -142,7 +142,7 @@ TEST_P(EveryFault, IsTheSameInAnyOrderOfAsking) {
 }
 
 TEST_P(EveryFault, ShowsInTheShareOfStepsThatIsItsDuty) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   Fault fault = MakeFault(kind());
   FunctionCatalog catalog;
   job.faults = {fault};
@@ -153,7 +153,7 @@ TEST_P(EveryFault, ShowsInTheShareOfStepsThatIsItsDuty) {
 }
 
 TEST_P(EveryFault, MayBeGross) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {MakeFault(kind())};
   job.faults[0].severity = 1e9;
   FunctionCatalog catalog;
@@ -175,7 +175,7 @@ TEST_P(EveryFault, MayBeGross) {
   for (const PathEffect& path : paths) EXPECT_GT(path.speed, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(FaultPlan, EveryFault, testing::Range(0, kFaultKindCount), NameOf);
+INSTANTIATE_TEST_SUITE_P(FaultPlan, EveryFault, testing::Range(0, kFaultKindCount), FaultName);
 
 StepEffects EffectsAt(const SimulatedJob& job, uint32_t rank, uint32_t step) {
   FunctionCatalog catalog;
@@ -186,13 +186,13 @@ StepEffects EffectsAt(const SimulatedJob& job, uint32_t rank, uint32_t step) {
 
 TEST(FaultPlan, OfAHealthyJobChangesNothing) {
   FunctionCatalog catalog;
-  const FaultPlan plan(Job(), catalog);
+  const FaultPlan plan(PlannedJob(), catalog);
   EXPECT_TRUE(catalog.functions().empty());
   for (uint32_t rank = 0; rank < 64; ++rank) EXPECT_EQ(Shows(plan, rank, 0, 20), 0u);
 }
 
 TEST(FaultPlan, TwoFaultsOfARankMultiply) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {{.kind = FaultKind::kGpuSlow, .ranks = {3}, .severity = 0.5},
                 {.kind = FaultKind::kGpuShared, .ranks = {3}, .severity = 0.2}};
   const StepEffects effects = EffectsAt(job, 3, 7);
@@ -202,7 +202,7 @@ TEST(FaultPlan, TwoFaultsOfARankMultiply) {
 }
 
 TEST(FaultPlan, GrossFaultsOfARankDoNotWrapAround) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {{.kind = FaultKind::kGpuSlow, .ranks = {3}, .severity = 1e9},
                 {.kind = FaultKind::kThermalThrottling, .ranks = {3}, .severity = 1e9}};
   Factor before = kUnit;
@@ -214,7 +214,7 @@ TEST(FaultPlan, GrossFaultsOfARankDoNotWrapAround) {
 }
 
 TEST(FaultPlan, SlowGpuIsSeenByItsClockAndASharedOneIsNot) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {{.kind = FaultKind::kGpuSlow, .ranks = {3}, .severity = 0.25}};
   EXPECT_NEAR(EffectsAt(job, 3, 0).sm_clock, kUnit / 1.25, 2);
   job.faults[0].kind = FaultKind::kGpuShared;
@@ -222,7 +222,7 @@ TEST(FaultPlan, SlowGpuIsSeenByItsClockAndASharedOneIsNot) {
 }
 
 TEST(FaultPlan, ThermalThrottlingRisesAndFalls) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {{.kind = FaultKind::kThermalThrottling, .ranks = {3}, .severity = 0.6}};
   std::vector<Factor> kernel;
   for (uint32_t step = 0; step < 13; ++step) kernel.push_back(EffectsAt(job, 0, step).kernel[0]);
@@ -233,7 +233,7 @@ TEST(FaultPlan, ThermalThrottlingRisesAndFalls) {
 }
 
 TEST(FaultPlan, PulsesLengthenKernelsByTheSeverity) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   FunctionCatalog catalog;
   const SimulatedJob healthy_job = job;
   const HealthyStep healthy(healthy_job, catalog);
@@ -259,7 +259,7 @@ TEST(FaultPlan, PulsesLengthenKernelsByTheSeverity) {
 }
 
 TEST(FaultPlan, HostFunctionsTakeTheirShareOfAStep) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   FunctionCatalog catalog;
   const int64_t step_ns = HealthyStep(job, catalog).step_ns();
   job.faults = {{.kind = FaultKind::kPinMemory, .ranks = {5}, .severity = 0.25}};
@@ -274,7 +274,7 @@ TEST(FaultPlan, HostFunctionsTakeTheirShareOfAStep) {
 }
 
 TEST(FaultPlan, SlowStorageIsAWaitForNobodysPeer) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {{.kind = FaultKind::kStorageSlow, .ranks = {5}, .severity = 0.25}};
   FunctionCatalog catalog;
   const FaultPlan plan(job, catalog);
@@ -288,7 +288,7 @@ TEST(FaultPlan, SlowStorageIsAWaitForNobodysPeer) {
 }
 
 TEST(FaultPlan, StolenProcessorMakesTheStepOfARankLonger) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   FunctionCatalog catalog;
   const SimulatedJob healthy_job = job;
   const HealthyStep healthy(healthy_job, catalog);
@@ -302,7 +302,7 @@ TEST(FaultPlan, StolenProcessorMakesTheStepOfARankLonger) {
 }
 
 TEST(FaultPlan, GarbageIsCollectedByEachRankInItsOwnSteps) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {{.kind = FaultKind::kGarbageCollection, .severity = 0.2}};
   FunctionCatalog catalog;
   const FaultPlan plan(job, catalog);
@@ -328,7 +328,7 @@ TEST(FaultPlan, GarbageIsCollectedByEachRankInItsOwnSteps) {
 }
 
 TEST(FaultPlan, LostNicSharesItsNeighbors) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {{.kind = FaultKind::kNicDown, .ranks = {19}}};
   EXPECT_LT(EffectsAt(job, 19, 0).nic_send, EffectsAt(job, 18, 0).nic_send);
   EXPECT_EQ(EffectsAt(job, 18, 0).nic_receive, kUnit / 2);
@@ -337,7 +337,7 @@ TEST(FaultPlan, LostNicSharesItsNeighbors) {
 }
 
 TEST(FaultPlan, LinkIsSlowBothWaysAndPathsComeInOrder) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {{.kind = FaultKind::kLinkSlow, .ranks = {16, 17}, .peer_rank = 8, .severity = 0.5},
                 {.kind = FaultKind::kCongestedPath, .ranks = {0}, .severity = 0.5},
                 {.kind = FaultKind::kLinkSlow, .ranks = {0}, .peer_rank = 32, .severity = 0.5}};
@@ -360,7 +360,7 @@ TEST(FaultPlan, LinkIsSlowBothWaysAndPathsComeInOrder) {
 }
 
 TEST(FaultPlan, HotExpertTakesFromItsGroup) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {{.kind = FaultKind::kExpertImbalance, .ranks = {19}, .severity = 0.9}};
   EXPECT_NEAR(EffectsAt(job, 18, 0).expert_work, 1.9 * kUnit, 2);
   EXPECT_NEAR(EffectsAt(job, 21, 0).expert_work, 0.7 * kUnit, 2);
@@ -375,7 +375,7 @@ TEST(FaultPlan, HotExpertTakesFromItsGroup) {
 }
 
 TEST(FaultPlan, UnequalDataStayWithTheirReplica) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {{.kind = FaultKind::kSequenceImbalance, .severity = 0.3}};
   std::set<Factor> lengths;
   for (uint32_t data = 0; data < 8; ++data) {
@@ -388,7 +388,7 @@ TEST(FaultPlan, UnequalDataStayWithTheirReplica) {
 }
 
 TEST(FaultPlan, HangsAreSaidFromTheirStepOn) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {{.kind = FaultKind::kHostHang, .ranks = {7}, .first_step = 5}};
   FunctionCatalog catalog;
   const FaultPlan plan(job, catalog);
@@ -401,7 +401,7 @@ TEST(FaultPlan, HangsAreSaidFromTheirStepOn) {
 }
 
 TEST(FaultPlan, DrawsLengthsByReplicaAndStep) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.workload.length_spread = 0.3;
   EXPECT_EQ(EffectsAt(job, 4, 3).work, EffectsAt(job, 5, 3).work);
   EXPECT_EQ(EffectsAt(job, 4, 3).work, EffectsAt(job, 4 + 48, 3).work);
@@ -410,7 +410,7 @@ TEST(FaultPlan, DrawsLengthsByReplicaAndStep) {
 }
 
 TEST(FaultPlan, RoutesEveryTokenOnce) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.workload.routing_spread = 0.4;
   for (uint32_t step = 0; step < 10; ++step) {
     double sum = 0;
@@ -426,7 +426,7 @@ TEST(FaultPlan, RoutesEveryTokenOnce) {
 }
 
 TEST(FaultPlan, WarmsUpEvenly) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.workload.warmup_steps = 4;
   job.workload.warmup_factor = 3;
   EXPECT_EQ(EffectsAt(job, 0, 0).kernel[0], 3 * kUnit);
@@ -435,7 +435,7 @@ TEST(FaultPlan, WarmsUpEvenly) {
 }
 
 TEST(FaultPlan, KeepsTheRoomOfInsertions) {
-  SimulatedJob job = Job();
+  SimulatedJob job = PlannedJob();
   job.faults = {{.kind = FaultKind::kPinMemory, .ranks = {5}, .duty = 0.5}};
   FunctionCatalog catalog;
   const FaultPlan plan(job, catalog);

@@ -31,7 +31,7 @@ SimulatedJob ElasticJob() {
   return job;
 }
 
-struct Seen : BatchSink {
+struct SeenStretch : BatchSink {
   struct Process {
     uint32_t world_size = 0;
     std::set<int64_t> steps;
@@ -85,7 +85,7 @@ TEST(JobStretch, EachChangeBeginsANewOne) {
 }
 
 TEST(ElasticJob, ProcessesEndAndOthersGoOnWithTheSteps) {
-  Seen seen;
+  SeenStretch seen;
   const absl::StatusOr<SimulationReport> report = Simulate(ElasticJob(), seen);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->steps, 10u);
@@ -105,7 +105,7 @@ TEST(ElasticJob, ProcessesEndAndOthersGoOnWithTheSteps) {
 }
 
 TEST(ElasticJob, OnlyThoseWhoLeaveForGoodSaySo) {
-  Seen seen;
+  SeenStretch seen;
   ASSERT_TRUE(Simulate(ElasticJob(), seen).ok());
   for (const auto& [key, process] : seen.processes) {
     const auto [rank, pid] = key;
@@ -117,7 +117,7 @@ TEST(ElasticJob, OnlyThoseWhoLeaveForGoodSaySo) {
 }
 
 TEST(ElasticJob, NewProcessesMakeNewCommunicators) {
-  Seen seen;
+  SeenStretch seen;
   ASSERT_TRUE(Simulate(ElasticJob(), seen).ok());
   // Ranks 0 and 1 are a tensor group all the time, and yet no communicator of one process is known
   // to another.
@@ -135,7 +135,7 @@ TEST(ElasticJob, NewProcessesMakeNewCommunicators) {
 TEST(ElasticJob, EachProcessWarmsUp) {
   SimulatedJob job = ElasticJob();
   job.workload.warmup_steps = 2;
-  Seen seen;
+  SeenStretch seen;
   const absl::StatusOr<SimulationReport> report = Simulate(job, seen);
   ASSERT_TRUE(report.ok());
   const std::vector<int64_t>& step_ns = report->step_ns;

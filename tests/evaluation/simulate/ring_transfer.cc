@@ -2,14 +2,9 @@
 
 #include <algorithm>
 
+#include "tests/evaluation/simulate/fault_effects.h"
+
 namespace eroica::simulate {
-namespace {
-
-// A link that moves nothing would take forever: who wants that stops the rank
-// (Stop::kTransferHangs).
-double Share(Factor factor) { return static_cast<double>(std::max(factor, Factor{1})) / kUnit; }
-
-}  // namespace
 
 bool RingLinks::AllAlike() const {
   return std::all_of(segments_.begin(), segments_.end(), [this](const HostSegment& segment) {
@@ -24,8 +19,9 @@ RingLink RingLinks::NetworkLink(uint32_t ring, uint32_t segment) const {
   const uint32_t in = ring % to.count;
   const MemberLinks& sender = members_[from.first + out];
   const MemberLinks& receiver = members_[to.first + in];
-  const double send = Share(std::min(sender.nic_send, from.path)) / RingsThrough(from, out);
-  const double receive = Share(std::min(receiver.nic_receive, from.path)) / RingsThrough(to, in);
+  const double send = ShareLeft(std::min(sender.nic_send, from.path)) / RingsThrough(from, out);
+  const double receive =
+      ShareLeft(std::min(receiver.nic_receive, from.path)) / RingsThrough(to, in);
   const double level = std::min(send, receive);
   return {.member = from.first + out,
           .receiver = to.first + in,
@@ -51,7 +47,7 @@ RingLink RingLinks::HostLink(uint32_t ring, const HostSegment& segment, uint32_t
   const MemberLinks& sender = members_[segment.first + place];
   const MemberLinks& receiver = members_[segment.first + next];
   if (!sender.nvlink_over_pcie && !receiver.nvlink_over_pcie) {
-    const double level = Share(std::min(sender.nvlink, receiver.nvlink)) / fabric_.rings;
+    const double level = ShareLeft(std::min(sender.nvlink, receiver.nvlink)) / fabric_.rings;
     return {.member = segment.first + place,
             .receiver = segment.first + next,
             .resource = Resource::kNvlink,
@@ -59,7 +55,7 @@ RingLink RingLinks::HostLink(uint32_t ring, const HostSegment& segment, uint32_t
             .level = level};
   }
   const uint32_t rings = std::max(RingsOverPcie(segment, place), RingsOverPcie(segment, next));
-  const double level = Share(std::min(sender.pcie, receiver.pcie)) / rings;
+  const double level = ShareLeft(std::min(sender.pcie, receiver.pcie)) / rings;
   return {.member = segment.first + place,
           .receiver = segment.first + next,
           .resource = Resource::kPcieTx,

@@ -2,14 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schemas/time_unit.h"
 #include "tests/evaluation/simulate/engine_harness.h"
 #include "tests/evaluation/simulate/hang_report.h"
 #include "tests/evaluation/simulate/job_engine.h"
 
 namespace eroica::simulate {
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 struct Standstill : testing::Test {
   // Stops one rank in a step of a job of data-parallel training.
@@ -47,7 +46,7 @@ TEST_F(Standstill, AThreadThatNeverComesBackLeavesTheOthersWaitingForIt) {
   for (uint32_t rank = 0; rank < 3; ++rank) {
     const std::vector<ProgressReport> reports = ReportsOf(run, rank);
     ASSERT_EQ(reports.size(), 30u);
-    EXPECT_EQ(reports[1].time_ns - reports[0].time_ns, kSecond);
+    EXPECT_EQ(reports[1].time_ns - reports[0].time_ns, kNsPerSecond);
     EXPECT_EQ(reports[0].step, 2);
     EXPECT_TRUE(run.BatchesOf(rank).back()->final);
     if (rank == 1) {
@@ -107,7 +106,7 @@ TEST_F(Standstill, OnlyTheTransportThatBrokeHasSendsOutstanding) {
     for (const ConnectionSample& sample : ConnectionsOf(run, rank)) {
       EXPECT_TRUE(rank == 2 || sample.peer == 2) << rank << " to " << sample.peer;
       EXPECT_EQ(sample.bytes, 0u);
-      EXPECT_EQ(sample.busy_ns, kSecond);
+      EXPECT_EQ(sample.busy_ns, kNsPerSecond);
       from = from || rank == 2;
       to = to || sample.peer == 2;
     }

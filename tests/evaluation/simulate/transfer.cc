@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "schemas/check.h"
+#include "tests/evaluation/simulate/fault_effects.h"
 #include "tests/evaluation/simulate/ring_transfer.h"
 
 namespace eroica::simulate {
@@ -21,7 +22,6 @@ constexpr uint32_t kPairsAtOnce = 8;
 int64_t Round(double ns) { return static_cast<int64_t>(ns + 0.5); }
 // Links that a tree's data passes from the farthest member to the root and back.
 double TreeHops(size_t members) { return 2.0 * static_cast<double>(std::bit_width(members - 1)); }
-double Share(Factor factor) { return static_cast<double>(std::max(factor, Factor{1})) / kUnit; }
 
 bool IsEven(const MemberLinks& links) {
   return links.nvlink == kUnit && links.nic_send == kUnit && links.nic_receive == kUnit &&
@@ -56,11 +56,12 @@ SpeedOver PairSpeed(const Fabric& fabric, const MemberLinks& source, const Membe
   if (source.host != destination.host) {
     const Factor factor = std::min({source.nic_send, destination.nic_receive,
                                     PathSpeed(paths, source.host, destination.host)});
-    return {fabric.nic * Share(factor), Resource::kNic};
+    return {fabric.nic * ShareLeft(factor), Resource::kNic};
   }
   if (source.nvlink_over_pcie || destination.nvlink_over_pcie)
-    return {fabric.pcie * Share(std::min(source.pcie, destination.pcie)), Resource::kPcieTx};
-  return {fabric.nvlink * Share(std::min(source.nvlink, destination.nvlink)), Resource::kNvlink};
+    return {fabric.pcie * ShareLeft(std::min(source.pcie, destination.pcie)), Resource::kPcieTx};
+  return {fabric.nvlink * ShareLeft(std::min(source.nvlink, destination.nvlink)),
+          Resource::kNvlink};
 }
 
 void FindSegments(std::span<const MemberLinks> members, std::span<const PathEffect> paths,
@@ -196,9 +197,9 @@ void Tree(const Call& call, uint64_t bytes) {
   const double even_ns = half / nominal;
   double slowest_ns = even_ns;
   const auto level_of = [&](const HostSegment& segment, const MemberLinks& links) {
-    if (network) return Share(std::min({links.nic_send, links.nic_receive, segment.path}));
-    return links.nvlink_over_pcie ? Share(links.pcie) * call.fabric.pcie / nominal
-                                  : Share(links.nvlink);
+    if (network) return ShareLeft(std::min({links.nic_send, links.nic_receive, segment.path}));
+    return links.nvlink_over_pcie ? ShareLeft(links.pcie) * call.fabric.pcie / nominal
+                                  : ShareLeft(links.nvlink);
   };
   for (const HostSegment& segment : call.transfer.segments) {
     if (segment.even && segment.path == kUnit) continue;
@@ -231,7 +232,7 @@ double PathDelay(const Call& call, const HostSegment& segment, bool sends) {
     if (other.host == segment.host) continue;
     const Factor speed = sends ? PathSpeed(call.paths, segment.host, other.host)
                                : PathSpeed(call.paths, other.host, segment.host);
-    if (speed < kUnit) delay += other.count * (1 / Share(speed) - 1) / call.fabric.nic;
+    if (speed < kUnit) delay += other.count * (1 / ShareLeft(speed) - 1) / call.fabric.nic;
   }
   return delay;
 }
@@ -260,14 +261,14 @@ void Pairwise(const Call& call, uint64_t bytes) {
     for (uint32_t i = segment.first; i < segment.first + segment.count; ++i) {
       const MemberLinks& links = call.members[i];
       const Resource local = links.nvlink_over_pcie ? Resource::kPcieTx : Resource::kNvlink;
-      const double local_level = Share(links.nvlink_over_pcie ? links.pcie : links.nvlink);
+      const double local_level = ShareLeft(links.nvlink_over_pcie ? links.pcie : links.nvlink);
       const double local_ns =
           piece * inside /
           ((links.nvlink_over_pcie ? call.fabric.pcie : call.fabric.nvlink) * local_level);
       const double send_ns =
-          piece * (outside / (call.fabric.nic * Share(links.nic_send)) + send_delay);
+          piece * (outside / (call.fabric.nic * ShareLeft(links.nic_send)) + send_delay);
       const double receive_ns =
-          piece * (outside / (call.fabric.nic * Share(links.nic_receive)) + receive_delay);
+          piece * (outside / (call.fabric.nic * ShareLeft(links.nic_receive)) + receive_delay);
       slowest_ns = std::max({slowest_ns, local_ns, send_ns, receive_ns});
       if (!call.want_activities) continue;
       const auto add = [&](Resource resource, double ns, double pieces, double nominal) {
