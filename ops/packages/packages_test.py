@@ -1,5 +1,5 @@
-"""The Debian packages as files: what they hold, what they ask for, and that the service in them is what
-the program can live with. clean_system_test.py installs them."""
+"""The Debian packages as files: what they hold, what they ask for, and that the services in them are
+what the program can live with. clean_system_test.py installs them."""
 
 import gzip
 import os
@@ -76,6 +76,7 @@ class Packages(Extracted):
     def test_what_is_in_which(self):
         expected = {
             "eroica": ("/usr/bin/eroica", "/etc/eroica/node.toml", "/lib/systemd/system/eroica-node.service",
+                       "/lib/systemd/system/eroica-alert.service", "/lib/systemd/system/eroica-act.service",
                        "/usr/share/bash-completion/completions/eroica",
                        "/usr/share/fish/vendor_completions.d/eroica.fish",
                        "/usr/share/zsh/vendor-completions/_eroica",
@@ -160,15 +161,62 @@ class Packages(Extracted):
         output(*command, *(package(name) for name in ("eroica", "eroica-producers", "eroica-dev")))
 
 
-class Service(Extracted):
+class Unit(Extracted):
+    """What holds for each service; SERVICE names it."""
+
+    SERVICE = ""
+
+    @classmethod
+    def setUpClass(cls):
+        if not cls.SERVICE:
+            raise unittest.SkipTest("the services themselves are below")
+        super().setUpClass()
+
     def setUp(self):
-        self.unit = self.read("lib/systemd/system/eroica-node.service")
+        self.file = f"eroica-{self.SERVICE}.service"
+        self.unit = self.read("lib/systemd/system", self.file)
         self.config = tomllib.loads(self.read("etc/eroica/node.toml"))
 
     def value(self, key):
         found = re.findall(rf"^{key}=(.*)$", self.unit, re.MULTILINE)
         self.assertTrue(found, key)
         return found[-1]
+
+    def test_its_user_is_made_by_the_package(self):
+        with open(os.path.join(self.control, "postinst"), encoding="utf-8") as file:
+            self.assertRegex(file.read(), rf"adduser --system .* {self.value('User')}\n")
+
+    def systemd_analyze(self, *arguments):
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("no systemd-analyze here (Debian: systemd)")
+        return subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+    def verify(self, unit):
+        """What systemd has against a unit beside a program that is there."""
+        path = os.path.join(self.folder, self.file)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(unit.replace("/usr/bin/eroica", self.path("usr/bin/eroica")))
+        done = self.systemd_analyze("verify", "--man=no", path)
+        said = [line for line in done.stderr.splitlines() if self.file in line]
+        return done.returncode, said
+
+    def test_systemd_takes_it(self):
+        self.assertEqual(self.verify(self.unit), (0, []))
+
+    def test_systemd_would_notice_a_misspelt_setting(self):
+        _, said = self.verify(self.unit.replace("ProtectSystem=", "ProtektSystem="))
+        self.assertIn("ProtektSystem", "".join(said))
+
+    def test_it_is_hardened(self):
+        done = self.systemd_analyze("security", "--offline=true", "--no-pager",
+                                    self.path("lib/systemd/system", self.file))
+        exposure = re.search(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
+        self.assertIsNotNone(exposure, done.stdout + done.stderr)
+        self.assertLessEqual(float(exposure.group(1)), EXPOSURE_MAX, done.stdout)
+
+
+class NodeService(Unit):
+    SERVICE = "node"
 
     def config_file(self, name="etc/eroica/node.toml"):
         return ["--config", self.path(name)]
@@ -212,38 +260,6 @@ class Service(Extracted):
         shown = self.program("node", "--print-config").stdout
         flush_ms = int(re.search(r"^flush_timeout_ms = (\d+)", shown, re.MULTILINE)[1])
         self.assertGreater(int(self.value("TimeoutStopSec").removesuffix("s")) * 1000, 2 * flush_ms)
-
-    def test_its_user_is_made_by_the_package(self):
-        with open(os.path.join(self.control, "postinst"), encoding="utf-8") as file:
-            self.assertRegex(file.read(), rf"adduser --system .* {self.value('User')}\n")
-
-    def systemd_analyze(self, *arguments):
-        if shutil.which("systemd-analyze") is None:
-            self.skipTest("no systemd-analyze here (Debian: systemd)")
-        return subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, timeout=60, check=False)
-
-    def verify(self, unit):
-        """What systemd has against a unit beside a program that is there."""
-        path = os.path.join(self.folder, "eroica-node.service")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(unit.replace("/usr/bin/eroica", self.path("usr/bin/eroica")))
-        done = self.systemd_analyze("verify", "--man=no", path)
-        said = [line for line in done.stderr.splitlines() if "eroica-node.service" in line]
-        return done.returncode, said
-
-    def test_systemd_takes_it(self):
-        self.assertEqual(self.verify(self.unit), (0, []))
-
-    def test_systemd_would_notice_a_misspelt_setting(self):
-        _, said = self.verify(self.unit.replace("ProtectSystem=", "ProtektSystem="))
-        self.assertIn("ProtektSystem", "".join(said))
-
-    def test_it_is_hardened(self):
-        done = self.systemd_analyze("security", "--offline=true", "--no-pager",
-                                    self.path("lib/systemd/system/eroica-node.service"))
-        exposure = re.search(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
-        self.assertIsNotNone(exposure, done.stdout + done.stderr)
-        self.assertLessEqual(float(exposure.group(1)), EXPOSURE_MAX, done.stdout)
 
     def allowed_calls(self):
         """The system calls that SystemCallFilter leaves, its sets opened."""
@@ -301,6 +317,55 @@ class Service(Extracted):
         self.assertFalse({"reboot", "mount", "ptrace", "setuid", "sched_setscheduler"} & allowed)
         self.assertEqual(made - allowed, set())
         self.assertFalse([line for line in lines if "PROT_WRITE|PROT_EXEC" in line])  # MemoryDenyWriteExecute
+
+
+class AlertService(Unit):
+    SERVICE = "alert"
+
+    def test_it_starts_what_the_program_has(self):
+        command = self.value("ExecStart").split()
+        self.assertEqual(command[:2], ["/usr/bin/eroica", "alert"])
+        arguments = [self.path(one[1:]) if one.startswith("/") else one for one in command[1:]]
+        ran = self.program(*arguments, "--bootstrap", "localhost:9092")
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("alerts.webhook_url", ran.stderr)  # which receiver: the one thing that is missing
+
+    def test_it_may_write_nowhere(self):
+        self.assertEqual(self.value("ProtectSystem"), "strict")
+        self.assertNotIn("StateDirectory", self.unit)
+
+
+class ActService(Unit):
+    SERVICE = "act"
+
+    def setUp(self):
+        super().setUp()
+        self.command = self.value("ExecStart").split()
+
+    def argument(self, name):
+        return self.command[self.command.index(name) + 1]
+
+    def test_it_starts_what_the_program_has_and_nothing_without_a_policy(self):
+        self.assertEqual(self.command[:2], ["/usr/bin/eroica", "act"])
+        self.assertEqual(self.value("ConditionPathExists"), self.argument("--policy"))
+        arguments = [self.path(one[1:]) if one.startswith("/") else one for one in self.command[1:]]
+        ran = self.program(*arguments, "--bootstrap", "localhost:9092")
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("act.toml", ran.stderr)  # the policy: the one thing that is missing
+
+    def test_it_is_dry_until_somebody_says_otherwise(self):
+        self.assertNotIn("--execute", self.command)
+        offered = re.search(r"ExecStart=(/usr/bin/eroica act (?:[^\n]*\\\n#)?[^\n]*)$", self.unit, re.MULTILINE).group(1)
+        self.assertEqual(re.sub(r"\\\n#", "", offered).split(), [*self.command, "--execute"])
+
+    def test_the_journal_is_where_it_may_write(self):
+        self.assertEqual(os.path.dirname(self.argument("--journal")), "/var/lib/" + self.value("StateDirectory"))
+        self.assertEqual(self.value("ProtectSystem"), "strict")
+
+    def test_a_command_has_its_time_before_the_service_is_killed(self):
+        longest_s = 240  # docs/ACTING.md: timeout_s
+        self.assertGreater(int(self.value("TimeoutStopSec").removesuffix("s")), longest_s)
+        self.assertEqual(self.value("KillMode"), "mixed")
 
 
 if __name__ == "__main__":
