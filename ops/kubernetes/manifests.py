@@ -13,7 +13,7 @@ import yaml
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-FOLDERS = ("base", "topics", "producers", "overlays/example")  # tls holds patches alone
+FOLDERS = ("base", "topics", "alert", "producers", "overlays/example")  # tls holds patches alone
 # The oldest and the newest Kubernetes that they are checked for (ops/kubernetes/schemas.sh).
 VERSIONS = ("v1.29.0-local-strict", "v1.37.0-local-strict")
 _CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")

@@ -169,7 +169,8 @@ class Network(unittest.TestCase):
         self.assertEqual(set(self.policy["policyTypes"]), {"Ingress", "Egress"})
         expression = self.policy["podSelector"]["matchExpressions"][0]
         job = manifests.only(every_manifest(), "Job", "eroica-topics")
-        for labels in (NODE, job["spec"]["template"]["metadata"]["labels"]):
+        alert = manifests.only(every_manifest(), "Deployment", "eroica-alert")
+        for labels in (NODE, *(one["spec"]["template"]["metadata"]["labels"] for one in (job, alert))):
             self.assertIn(labels[expression["key"]], expression["values"])
 
     def test_names_and_the_configured_brokers_can_be_reached(self):
@@ -191,7 +192,9 @@ class Security(unittest.TestCase):
     def setUp(self):
         # A patch is no pod: what it makes is looked at in Kustomized.
         pods = {name: pod for name, pod in manifests.pods(every_manifest()).items() if name != "Job/any"}
-        self.assertEqual(set(pods), {"StatefulSet/eroica-node", "Job/eroica-topics", "Job/llm-7b-17"})
+        self.assertEqual(
+            set(pods), {"StatefulSet/eroica-node", "Job/eroica-topics", "Deployment/eroica-alert", "Job/llm-7b-17"}
+        )
         self.pods = pods
         self.ours = {name: pod for name, pod in pods.items() if name != "Job/llm-7b-17"}
 
@@ -252,6 +255,36 @@ class Topics(unittest.TestCase):
 
     def test_it_can_be_applied_again(self):
         self.assertGreater(self.job["ttlSecondsAfterFinished"], 0)
+
+
+class Alert(unittest.TestCase):
+    def setUp(self):
+        self.deployment = manifests.only(every_manifest(), "Deployment", "eroica-alert")["spec"]
+        self.pod = self.deployment["template"]["spec"]
+        self.arguments = self.pod["containers"][0]["args"]
+
+    def test_the_program_takes_its_arguments(self):
+        self.assertEqual(self.arguments[0], "alert")
+        self.assertEqual(eroica("alert", "--help").returncode, 0)
+        options = [one.replace("/etc/eroica/", os.path.join(manifests.HERE, "base") + "/") for one in self.arguments[1:]]
+        shown = eroica("config", "print", *options)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertIn('alertmanager_urls = "http://alertmanager:9093"', shown.stdout)
+
+    def test_it_reads_the_configuration_of_the_nodes(self):
+        node = manifests.only(base(), "StatefulSet", "eroica-node")["spec"]["template"]["spec"]
+        self.assertEqual(manifests.volume(self.pod, "config"), manifests.volume(node, "config"))
+
+    def test_its_receiver_can_be_reached(self):
+        policy = manifests.only(base(), "NetworkPolicy", "eroica-node")["spec"]
+        open_to_all = {port["port"] for rule in policy["egress"] if "to" not in rule for port in rule["ports"]}
+        receiver = next(one for one in self.arguments if one.startswith("alerts."))
+        self.assertIn(int(receiver.rpartition(":")[2]), open_to_all)
+
+    def test_the_selector_selects_its_pods(self):
+        labels = self.deployment["template"]["metadata"]["labels"]
+        self.assertEqual(self.deployment["selector"]["matchLabels"], labels)
+        self.assertNotEqual(labels, NODE)  # neither the service of the nodes nor their budget means it
 
 
 class Producers(unittest.TestCase):
