@@ -32,11 +32,17 @@ class OneNode {
   }
   void SetTasksRestoring(uint64_t tasks) { job_.node.stages["diagnose"].tasks_restoring = tasks; }
   std::string url() const { return server_->url(); }
+  const ShownJob& job() const { return job_; }
 
   RawClient::Response Get(const std::string& target, const std::string& headers = "") {
     RawClient client(server_->port());
     client.Get(target, headers);
     return client.Read();
+  }
+  int StatusOfPost(const std::string& target, const std::string& body, const std::string& headers) {
+    RawClient client(server_->port());
+    client.Post(target, body, headers);
+    return client.Read().status;
   }
   Json Body(const std::string& target, const std::string& headers = "") {
     const RawClient::Response response = Get(target, headers);
@@ -110,17 +116,32 @@ TEST_F(ForwardingTest, AJobThatAnotherNodeMayBeRestoringIsNotDeniedYet) {
   EXPECT_EQ(a_.Get("/v1/jobs/evening").status, 404);
 }
 
-TEST(ForwardingTokenTest, NodesAskEachOtherWithTheirOwnTokenAndNotTheCallers) {
-  const NewToken peer = *MakeToken("peer", {.read = true});
-  const NewToken caller = *MakeToken("caller", {.read = true});
-  OneNode owner("night/7", {.tokens = *TokenTable::Parse(peer.line, "t"), .hosts = {}});
-  OneNode node("day", {.tokens = *TokenTable::Parse(caller.line, "t"), .hosts = {}},
-               {.token = peer.token, .ca_certificate = {}});
-  node.Know("owner", owner.url());
-  const std::string authorization = "Authorization: Bearer " + caller.token + "\r\n";
-  EXPECT_EQ(owner.Get("/v1/jobs", authorization).status, 401) << "it does not know the caller";
-  EXPECT_EQ(node.Body("/v1/jobs/night%2F7", authorization)["job"]["job"], "night/7");
-  EXPECT_EQ(node.Get("/v1/jobs/night%2F7").status, 401);
+class ForwardingTokenTest : public ::testing::Test {
+ protected:
+  ForwardingTokenTest() { node_.Know("owner", owner_.url()); }
+
+  const NewToken peer_ = *MakeToken("peer", {.read = true});
+  const NewToken caller_ = *MakeToken("caller", {.read = true, .control = true});
+  const std::string authorization_ = "Authorization: Bearer " + caller_.token + "\r\n";
+  OneNode owner_{"night/7", {.tokens = *TokenTable::Parse(peer_.line, "t"), .hosts = {}}};
+  OneNode node_{"day",
+                {.tokens = *TokenTable::Parse(caller_.line, "t"), .hosts = {}},
+                {.token = peer_.token, .ca_certificate = {}}};
+};
+
+TEST_F(ForwardingTokenTest, NodesAskEachOtherWithTheirOwnTokenAndNotTheCallers) {
+  EXPECT_EQ(owner_.Get("/v1/jobs", authorization_).status, 401) << "it does not know the caller";
+  EXPECT_EQ(node_.Body("/v1/jobs/night%2F7", authorization_)["job"]["job"], "night/7");
+  EXPECT_EQ(node_.Get("/v1/jobs/night%2F7").status, 401);
+}
+
+TEST_F(ForwardingTokenTest, ACaptureBeginsBehindTheNewestWindowOfTheNodeThatHasTheJob) {
+  const std::string level = R"({"level":2})";
+  EXPECT_EQ(node_.StatusOfPost("/v1/jobs/night%2F7/capture", level, authorization_), 202);
+  ASSERT_THAT(node_.job().captures, SizeIs(1));
+  EXPECT_EQ(node_.job().captures[0].job, JobId("night/7"));
+  EXPECT_EQ(node_.job().captures[0].first_step, 8);
+  EXPECT_EQ(node_.StatusOfPost("/v1/jobs/none/capture", level, authorization_), 422);
 }
 
 }  // namespace

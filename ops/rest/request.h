@@ -30,7 +30,8 @@ struct HttpRequest {
   std::string authorization;  // a secret: never in a log or an answer
   bool accepts_gzip = false;
   bool forwarded = false;  // by another node: it is answered here or not at all
-  // What the other nodes say to the same, of a request that is all nodes'.
+  // What the other nodes say to the same, of a request that is all nodes'; what the node that has
+  // the job says of its newest window, of a request that is done here.
   std::vector<OthersAnswer> others;
   Caller caller;
 };

@@ -101,12 +101,12 @@ std::vector<KnownNode> RestService::Others() const {
 Placement RestService::PlacementOf(const PreparedRequest& prepared) const {
   const Route& route = *prepared.match.route;
   const bool is_of_jobs = route.pattern.size() >= 2 && route.pattern[1] == "jobs";
-  if (!is_of_jobs || route.method != HttpMethod::kGet || prepared.request.forwarded ||
-      Others().empty())
-    return Placement::kHere;
+  if (!is_of_jobs || prepared.request.forwarded || Others().empty()) return Placement::kHere;
   if (route.pattern.size() == 2) return Placement::kOnAllNodes;
   const JobId job(prepared.match.arguments.at("job"));
-  return sources_.board->Find(job) != nullptr ? Placement::kHere : Placement::kElsewhere;
+  if (sources_.board->Find(job) != nullptr) return Placement::kHere;
+  return route.method == HttpMethod::kGet ? Placement::kElsewhere
+                                          : Placement::kHereOnceProgressIsKnown;
 }
 
 std::shared_ptr<const CachedResponse> RestService::Answer(const PreparedRequest& prepared) {

@@ -25,7 +25,12 @@ struct PreparedRequest {
 };
 
 // Where a request is answered: jobs are known to the node that has their task alone.
-enum class Placement : uint8_t { kHere = 0, kElsewhere = 1, kOnAllNodes = 2 };
+enum class Placement : uint8_t {
+  kHere = 0,
+  kElsewhere = 1,
+  kOnAllNodes = 2,
+  kHereOnceProgressIsKnown = 3,  // the node that has the job says how far it is
+};
 
 class RestService {
  public:

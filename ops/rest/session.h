@@ -19,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>  // Boost 1.74's awaitable.hpp needs it
 #include <vector>
 
@@ -209,8 +210,12 @@ class Session {
   net::awaitable<void> ReadRequest(Parser& parser, error_code& error) {
     parser.header_limit(static_cast<uint32_t>(state_.limits.header_bytes));
     parser.body_limit(state_.limits.body_bytes);
-    ExpiresAfter(state_.limits.header_time);
-    co_await http::async_read_header(stream_, buffer_, parser, Into(error));
+    // What has come is mostly the whole request: no operation, no timer.
+    buffer_.consume(parser.put(buffer_.data(), error));
+    if (error == http::error::need_more) {
+      ExpiresAfter(state_.limits.header_time);
+      co_await http::async_read_header(stream_, buffer_, parser, Into(error));
+    }
     if (error) co_return;
     const auto& request = parser.get();
     // A request of two lengths is read in two ways (RFC 9112, 6.3).
@@ -218,6 +223,7 @@ class Session {
       error = http::error::bad_content_length;
       co_return;
     }
+    if (parser.is_done()) co_return;
     ExpiresAfter(state_.limits.body_time);
     if (beast::iequals(request[http::field::expect], "100-continue")) {
       constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -276,7 +282,20 @@ class Session {
         prepared.request.others.push_back(std::move(others));
       }
     }
+    if (placement == Placement::kHereOnceProgressIsKnown) co_await AskProgress(prepared);
     co_return co_await AnswerInPool(prepared);
+  }
+
+  net::awaitable<void> AskProgress(PreparedRequest& prepared) {
+    const std::string& job = prepared.match.arguments.at("job");
+    const std::string newest = "/v1/jobs/" + EncodeComponent(job) + "/windows?limit=1";
+    for (const KnownNode& node : state_.OthersLikeliestFirst(job)) {
+      const auto answer = co_await AskPeer(state_.peers, node.url, newest);
+      if (!answer.ok() || answer->status != 200) continue;
+      state_.KeepOwner(job, node.name);
+      prepared.request.others.push_back({.node = node.name, .body = *answer->body});
+      co_return;
+    }
   }
 
   // nullptr: no node has the job.
@@ -334,10 +353,25 @@ class Session {
     std::array<net::const_buffer, 2> buffers{net::buffer(head), {}};
     if (with_body && body != nullptr) buffers[1] = net::buffer(*body);
     state_.Count(options.not_modified ? 304 : cached.response.status);
-    ExpiresAfter(state_.limits.write_time);
     error_code error;
-    co_await net::async_write(stream_, buffers, Into(error));
+    const size_t written = WriteAtOnce(buffers, error);
+    if (error || written == net::buffer_size(buffers)) co_return !error;
+    beast::buffers_suffix<std::array<net::const_buffer, 2>> rest(buffers);
+    rest.consume(written);
+    ExpiresAfter(state_.limits.write_time);
+    co_await net::async_write(stream_, rest, Into(error));
     co_return !error;
+  }
+
+  // What the kernel takes without waiting, which is mostly all: no operation, no timer.
+  size_t WriteAtOnce(const std::array<net::const_buffer, 2>& buffers, error_code& error) {
+    if constexpr (std::is_same_v<Stream, TcpStream>) {
+      if (!Socket().non_blocking()) Socket().non_blocking(true, error);
+      const size_t written = error ? 0 : Socket().write_some(buffers, error);
+      if (error == net::error::would_block) error = {};
+      return written;
+    }
+    return 0;
   }
 
   // Until the peer has gone or the server stops. What came before somebody subscribed is sent where

@@ -12,13 +12,13 @@
 #include "ops/rest/resources/finding_json.h"
 #include "ops/rest/resources/resource.h"
 #include "ops/rest/resources/routes.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
 
 constexpr size_t kNoteCharactersMax = 2'000;
 constexpr int64_t kMsPerMinute = 60'000;
-constexpr int64_t kNsPerMs = 1'000'000;
 
 HttpResponse FindingAnswer(const RestSources& sources, const std::string& id) {
   const FindingPtr finding = sources.findings->Find(id);
@@ -63,11 +63,31 @@ void AddAnnotation(Router& router, const RestSources& sources, const std::string
               });
 }
 
-// The first step of the job that no window has shown yet; nothing where this node does not know.
-std::optional<int64_t> NextStepOf(const RestSources& sources, const std::string& job) {
-  const std::shared_ptr<const BoardJob> shown = sources.board->Find(JobId(job));
-  if (shown == nullptr || shown->newest.last_step < 0) return std::nullopt;
-  return shown->newest.last_step + 1;
+constexpr int64_t kStepMax = (int64_t{1} << 53) - 1;  // what JSON's numbers hold for sure
+
+// Of the newest window that the node which has the job answered with.
+std::optional<int64_t> LastStepOf(const std::string& windows) {
+  const Json answer = Json::parse(windows, nullptr, false);
+  if (!answer.is_object() || !answer.contains("windows") || !answer["windows"].is_array() ||
+      answer["windows"].empty())
+    return std::nullopt;
+  const Json& newest = answer["windows"][0];
+  if (!newest.is_object() || !newest.contains("last_step")) return std::nullopt;
+  const Json& step = newest["last_step"];
+  if (!step.is_number_unsigned() || step.get<uint64_t>() >= kStepMax) return std::nullopt;
+  return step.get<int64_t>();
+}
+
+// The first step of the job that no window has shown yet; nothing where no node knows.
+std::optional<int64_t> NextStepOf(const RestSources& sources, const HttpRequest& request,
+                                  const std::string& job) {
+  std::optional<int64_t> last;
+  if (const auto shown = sources.board->Find(JobId(job)); shown != nullptr)
+    last = shown->newest.last_step;
+  for (const OthersAnswer& other : request.others)
+    if (!last && other.body) last = LastStepOf(*other.body);
+  if (!last || *last < 0) return std::nullopt;
+  return *last + 1;
 }
 
 // What the body asks of the job's producers; its errors are in the body. Without a first step it
@@ -75,7 +95,6 @@ std::optional<int64_t> NextStepOf(const RestSources& sources, const std::string&
 Control ReadCapture(Body& body, const RestSources& sources, const HttpRequest& request,
                     const std::string& job) {
   constexpr int64_t kStepsOtherwise = 32;
-  constexpr int64_t kStepMax = (int64_t{1} << 53) - 1;  // what JSON's numbers hold for sure
   constexpr int64_t kWeekMinutes = 7 * 24 * 60;
   constexpr int64_t kHourMinutes = 60;
   const int64_t minutes = body.Integer("expires_minutes", 1, kWeekMinutes).value_or(kHourMinutes);
@@ -92,7 +111,7 @@ Control ReadCapture(Body& body, const RestSources& sources, const HttpRequest& r
   const std::optional<int64_t> last = body.Integer("last_step", 0, kStepMax);
   body.Require(level.has_value(), "level (or off)");
   control.capture_level = static_cast<CaptureLevel>(level.value_or(0));
-  control.first_step = first.value_or(NextStepOf(sources, job).value_or(-1));
+  control.first_step = first.value_or(NextStepOf(sources, request, job).value_or(-1));
   control.last_step = last.value_or(
       std::min(kStepMax, std::max<int64_t>(0, control.first_step) + kStepsOtherwise) - 1);
   return control;
@@ -107,8 +126,8 @@ HttpResponse Capture(const RestSources& sources, const HttpRequest& request,
   if (auto refused = parameters.Refuse()) return *refused;
   if (auto refused = body.Refuse()) return *refused;
   if (control.first_step < 0)
-    return Problem(ProblemType::kUnprocessable,
-                   "give first_step: this node does not know how far the job is", request.target);
+    return Problem(ProblemType::kUnprocessable, "give first_step: no node knows how far the job is",
+                   request.target);
   if (control.last_step < control.first_step)
     return Problem(ProblemType::kUnprocessable, "last_step lies before first_step", request.target);
   const std::string asked =
