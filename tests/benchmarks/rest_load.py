@@ -3,7 +3,8 @@
 
 10,000 idle connections: memory of the node, and how long others wait for an answer beside them.
 1,000 streams of findings: from a finding's publication until the last client has it.
-Requests for a cached finding by wrk, where that is installed, without and with jobs coming in one after the other.
+Requests for a cached finding by wrk, where that is installed, beside the floor (rest_floor.cc), and with jobs coming in one
+after the other.
 """
 
 import json
@@ -54,12 +55,6 @@ class Node:
     def resident_mib(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
-
-    def cpu_seconds(self):
-        fields = (
-            pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        )
-        return (int(fields[11]) + int(fields[12])) / 100
 
     def get(self, target):
         with urllib.request.urlopen(self.url + target, timeout=30) as answer:
@@ -121,23 +116,43 @@ def streams(node):
     )
 
 
-def requests(node, words, seconds=8):
-    finding = json.loads(node.get("/v1/findings?limit=1"))["findings"][0]["id"]
-    before = node.cpu_seconds()
-    command = [
-        "wrk",
-        "-t1",
-        "-c32",
-        f"-d{seconds}",
-        "--latency",
-        f"{node.url}/v1/findings/{finding}",
-    ]
+def cpu_seconds(process):
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def ask(process, words, url, seconds=8):
+    """wrk with 32 connections; returns the requests that a second of the process's core serves."""
+    before = cpu_seconds(process)
+    command = ["wrk", "-t1", "-c32", f"-d{seconds}", "--latency", url]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1))
     p99 = re.search(r"99%\s+(\S+)", text).group(1)
+    core = (cpu_seconds(process) - before) / seconds
     print(
-        f"a cached finding, {words}: {rate:.0f} requests/s, p99 {p99}, the node took {(node.cpu_seconds() - before) / seconds:.2f} of a core"
+        f"{words}: {rate:.0f} requests/s, p99 {p99}, {core:.2f} of a core: {rate / core:.0f} a core"
     )
+    return rate / core
+
+
+def url_of_finding(node):
+    finding = json.loads(node.get("/v1/findings?limit=1"))["findings"][0]["id"]
+    return f"{node.url}/v1/findings/{finding}"
+
+
+def requests_beside_floor(node, build):
+    """The node and Beast alone with a body of that size, in turn."""
+    url = url_of_finding(node)
+    size = len(urllib.request.urlopen(url).read())
+    command = [build / "tests/benchmarks/rest_floor", str(size)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as floor:
+        floor_url = f"http://127.0.0.1:{floor.stdout.readline().strip()}/"
+        ratios = []
+        for _ in range(3):
+            beast = ask(floor, f"Beast alone, {size} bytes", floor_url, 4)
+            ratios.append(ask(node.process, "a cached finding, nothing beside it", url, 4) / beast)
+        floor.kill()
+    print(f"a cached finding against Beast alone: {statistics.median(ratios):.2f} (median of 3)")
 
 
 def requests_beside_jobs(node):
@@ -151,7 +166,7 @@ def requests_beside_jobs(node):
 
     thread = threading.Thread(target=work)
     thread.start()
-    requests(node, "jobs coming in")
+    ask(node.process, "a cached finding, jobs coming in", url_of_finding(node))
     stop.set()
     thread.join()
     print(f"{len(jobs)} jobs of 197,309 events came in meanwhile")
@@ -160,8 +175,9 @@ def requests_beside_jobs(node):
 def main(build):
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    build = pathlib.Path(build).resolve()
     with tempfile.TemporaryDirectory() as name:
-        node = Node(pathlib.Path(build).resolve(), pathlib.Path(name))
+        node = Node(build, pathlib.Path(name))
         try:
             node.run_job("first")
             while b'"findings":[{' not in node.get("/v1/findings"):
@@ -169,7 +185,7 @@ def main(build):
             idle_connections(node)
             streams(node)
             if shutil.which("wrk"):
-                requests(node, "nothing beside it")
+                requests_beside_floor(node, build)
                 requests_beside_jobs(node)
             else:
                 print("wrk is not installed: no requests are counted")
