@@ -72,6 +72,7 @@ TEST_F(FindingsKafkaTest, FollowingSaysWhenTheBrokerIsGoneAndWhenItIsBack) {
   Program node(Over(broker, {"node", "--state", folder_.path() + "/state"}));
   Program follow(Over(broker, {"findings", "--follow"}));
   ASSERT_TRUE(Await([&] { return Has(follow.ErrSoFar(), "following"); })) << follow.ErrSoFar();
+  ASSERT_TRUE(Await([&] { return Has(node.ErrSoFar(), "node: running"); })) << node.ErrSoFar();
   broker.Kill();
   ASSERT_TRUE(Await([&] { return Has(follow.ErrSoFar(), "the log does not answer"); }));
   ASSERT_TRUE(broker.Restart());
