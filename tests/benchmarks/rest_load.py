@@ -50,7 +50,9 @@ class Node:
     def run_job(self, name, scenario=SCENARIO):
         command = [self.lab, "simulate", str(scenario), "--job", name, "--append"]
         command += ["-o", str(self.recording)]
-        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
 
     def resident_mib(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
