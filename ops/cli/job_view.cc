@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "ops/cli/json_fields.h"
+#include "ops/rest/json_fields.h"
 #include "ops/rest/target.h"
 #include "schemas/printable_text.h"
 

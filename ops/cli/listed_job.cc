@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "diagnosis/report/duration_text.h"
-#include "ops/cli/json_fields.h"
 #include "ops/cli/time_text.h"
 #include "ops/cli/wrapped_text.h"
+#include "ops/rest/json_fields.h"
 #include "ops/rest/target.h"
 #include "schemas/printable_text.h"
 #include "schemas/time_unit.h"

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "ops/archive/content_digest.h"
-#include "ops/cli/json_fields.h"
 #include "ops/cli/time_text.h"
 #include "ops/config/config_text.h"
+#include "ops/rest/json_fields.h"
 #include "stream_ops/recording/file.h"
 
 namespace eroica {

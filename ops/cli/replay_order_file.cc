@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "ops/cli/json_fields.h"
+#include "ops/rest/json_fields.h"
 #include "stream_ops/recording/file.h"
 
 namespace eroica {

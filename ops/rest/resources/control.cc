@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "ops/rest/body.h"
+#include "ops/rest/json_fields.h"
 #include "ops/rest/problem.h"
 #include "ops/rest/resources/answer.h"
 #include "ops/rest/resources/finding_json.h"
@@ -66,14 +67,11 @@ void AddAnnotation(Router& router, const RestSources& sources, const std::string
 constexpr int64_t kStepMax = (int64_t{1} << 53) - 1;  // what JSON's numbers hold for sure
 
 // Of the newest window that the node which has the job answered with.
-std::optional<int64_t> LastStepOf(const std::string& windows) {
-  const Json answer = Json::parse(windows, nullptr, false);
-  if (!answer.is_object() || !answer.contains("windows") || !answer["windows"].is_array() ||
-      answer["windows"].empty())
-    return std::nullopt;
-  const Json& newest = answer["windows"][0];
-  if (!newest.is_object() || !newest.contains("last_step")) return std::nullopt;
-  const Json& step = newest["last_step"];
+std::optional<int64_t> LastStepOf(const std::string& answer) {
+  const auto parsed = nlohmann::json::parse(answer, nullptr, false);
+  const auto& windows = MemberOf(parsed, "windows");
+  if (!windows.is_array() || windows.empty()) return std::nullopt;
+  const auto& step = MemberOf(windows[0], "last_step");
   if (!step.is_number_unsigned() || step.get<uint64_t>() >= kStepMax) return std::nullopt;
   return step.get<int64_t>();
 }

@@ -40,8 +40,8 @@ FindingQuery ReadFindingQuery(Parameters& parameters) {
     query.state = kStates[*state];
   if (const auto kind = parameters.Choice("kind", NamesOf<FindingKind>(kFindingKindCount)))
     query.kind = static_cast<FindingKind>(*kind);
-  constexpr int64_t kRankInFindings = std::numeric_limits<int32_t>::max();
-  if (const auto rank = parameters.OptionalInteger("rank", 0, kRankInFindings))
+  constexpr int64_t kRankMaxOfFindings = std::numeric_limits<int32_t>::max();
+  if (const auto rank = parameters.OptionalInteger("rank", 0, kRankMaxOfFindings))
     query.rank = static_cast<int32_t>(*rank);
   query.since_ms = parameters.TimeMs("since");
   query.until_ms = parameters.TimeMs("until");

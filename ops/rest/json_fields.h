@@ -19,6 +19,9 @@ inline const nlohmann::json& MemberOf(const nlohmann::json& object, const std::s
   return member == object.end() ? kNull : *member;
 }
 
+// Of a temporary, also of one that is made of an ordered_json, nothing would be left.
+const nlohmann::json& MemberOf(nlohmann::json&& object, const std::string& name) = delete;
+
 inline std::string TextIn(const nlohmann::json& object, const std::string& name) {
   const nlohmann::json& member = MemberOf(object, name);
   return member.is_string() ? member.get<std::string>() : std::string();
