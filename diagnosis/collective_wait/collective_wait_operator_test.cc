@@ -5,6 +5,7 @@
 
 #include "diagnosis/measurements/training_view.h"
 #include "diagnosis/report/finding_measures.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -27,17 +28,17 @@ TrainingView OneStep(uint32_t late, uint64_t last, double wait_ms, uint32_t step
     MemberSummary member{.rank = RankId{rank}, .count = 8};
     if (rank == late) {
       member.last_count = last;
-      member.caused_wait_ns = static_cast<int64_t>(7 * wait_ms * kMillisecond);
+      member.caused_wait_ns = static_cast<int64_t>(7 * wait_ms * kNsPerMs);
       member.blockers = {{.function = FunctionId{9},
                           .name = "lookup",
                           .count = last,
                           .caused_wait_ns = member.caused_wait_ns,
                           .run_ns = 3'000'000}};
     } else {
-      member.exposed_wait_ns = static_cast<int64_t>(wait_ms * kMillisecond);
+      member.exposed_wait_ns = static_cast<int64_t>(wait_ms * kNsPerMs);
       member.last_count = (late + rank) % 8 < 8 - last ? 1 : 0;
-      member.caused_wait_ns = static_cast<int64_t>(7 * others_ms * kMillisecond) *
-                              static_cast<int64_t>(member.last_count);
+      member.caused_wait_ns =
+          static_cast<int64_t>(7 * others_ms * kNsPerMs) * static_cast<int64_t>(member.last_count);
     }
     summary.members.push_back(member);
   }
@@ -70,7 +71,7 @@ TEST(CollectiveWaitOperator, WhoWaitsForWhatItIsSentIsAVictim) {
   for (const int64_t wait_ms : {1, 3}) {
     TrainingView job = OneStep(7, 7, 4);
     job.AddSummary().pairs = {
-        {.source = RankId{6}, .destination = RankId{7}, .receive_wait_ns = wait_ms * kMillisecond}};
+        {.source = RankId{6}, .destination = RankId{7}, .receive_wait_ns = wait_ms * kNsPerMs}};
     EXPECT_THAT(Evaluate(job), SizeIs(wait_ms == 1 ? 1 : 0)) << "rank 7 holds up for 4 ms";
   }
 }

@@ -8,11 +8,12 @@
 
 #include "diagnosis/measurements/training_view.h"
 #include "diagnosis/step_accounting/staged_job.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
 
-constexpr double kMs = kMillisecond;
+constexpr double kMs = kNsPerMs;
 
 Finding Claim(FindingKind kind, std::vector<int32_t> ranks, double lost_ms,
               std::string function = "") {

@@ -9,6 +9,7 @@
 #include "diagnosis/report/confidence.h"
 #include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/subkinds.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -242,10 +243,10 @@ TEST(RootCause, TheChainLeadsFromTheCulpritToTheStepTime) {
   pipeline.pairs = {{.source = RankId{1},
                      .destination = RankId{2},
                      .count = 8,
-                     .receive_wait_ns = 300 * kMillisecond}};
+                     .receive_wait_ns = 300 * kNsPerMs}};
   CollectiveSummary& group = job.AddSummary();
-  group.members = {{.rank = RankId{2}, .caused_wait_ns = 200 * kMillisecond},
-                   {.rank = RankId{3}, .exposed_wait_ns = 200 * kMillisecond}};
+  group.members = {{.rank = RankId{2}, .caused_wait_ns = 200 * kNsPerMs},
+                   {.rank = RankId{3}, .exposed_wait_ns = 200 * kNsPerMs}};
   const std::vector<Finding> findings = Diagnose(job, {Claim(1, 1.0, 4e7)});
   ASSERT_THAT(findings[0].chain, SizeIs(3));
   EXPECT_EQ(findings[0].chain[0].rank, 2);

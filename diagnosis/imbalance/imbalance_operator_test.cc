@@ -9,6 +9,7 @@
 #include "diagnosis/measurements/device_job.h"
 #include "diagnosis/measurements/training_view.h"
 #include "diagnosis/report/finding_measures.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -98,7 +99,7 @@ TrainingView PipelineOnDevices(FunctionClass function_class) {
     FunctionPattern more = job.batches()[rank].patterns.back();
     more.function = FunctionId{~uint64_t{0}};
     more.function_class = function_class;
-    more.critical_ns = static_cast<int64_t>(53 * kMillisecond * job.batches()[rank].steps.size());
+    more.critical_ns = static_cast<int64_t>(53 * kNsPerMs * job.batches()[rank].steps.size());
     job.batches()[rank].patterns.push_back(more);
   }
   return job;

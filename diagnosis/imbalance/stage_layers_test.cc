@@ -7,6 +7,7 @@
 #include "diagnosis/imbalance/imbalance_operator.h"
 #include "diagnosis/measurements/training_view.h"
 #include "diagnosis/report/finding_measures.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -91,7 +92,7 @@ TrainingView PipelineWithLargeHead(const std::vector<Stage>& stages, double head
                             static_cast<uint32_t>(pattern.count));
       const bool in_head = rank % count + 1 == count && pattern.name == "gemm";
       if (!in_head) continue;
-      const auto call_ns = static_cast<uint64_t>(head_call_ms * kMillisecond);
+      const auto call_ns = static_cast<uint64_t>(head_call_ms * kNsPerMs);
       pattern.count += kHeadCalls;
       pattern.critical_ns += static_cast<int64_t>(kHeadCalls * call_ns);
       pattern.histogram.Add(call_ns, kHeadCalls);
@@ -252,7 +253,7 @@ TEST(StageLayers, AFewLargeKernelsDoNotTellOfAllLayers) {
     TrainingView job = LayeredPipeline({{}, {}, {.layers = 1.25}, {}});
     for (PatternBatch& batch : job.batches()) {
       batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kGpuCompute)] =
-          static_cast<int64_t>(folded_ms * 8 * kMillisecond);
+          static_cast<int64_t>(folded_ms * 8 * kNsPerMs);
     }
     EXPECT_EQ(EvaluateStages(job).size(), folded_ms < 40 ? 1u : 0u) << folded_ms;
   }

@@ -5,6 +5,7 @@
 
 #include "diagnosis/link_matrix/rail_job.h"
 #include "diagnosis/report/finding_measures.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -26,7 +27,7 @@ RailJob& Copy(RailJob& job, double ms, uint32_t rank, double times) {
     const double own =
         batch.rank.value == rank ? times * ms : ms * (1 + 0.01 * (batch.rank.value % 3));
     batch.folded_critical_ns[static_cast<size_t>(FunctionClass::kMemoryOp)] =
-        static_cast<int64_t>(own * 8 * kMillisecond);
+        static_cast<int64_t>(own * 8 * kNsPerMs);
   }
   return job;
 }

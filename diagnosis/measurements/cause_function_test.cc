@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "diagnosis/measurements/training_view.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
 
-constexpr double kMs = kMillisecond;
+constexpr double kMs = kNsPerMs;
 
 std::optional<CauseFunction> CauseOf(TrainingView& job, RankIndex rank, double excess_ms) {
   job.Finish();

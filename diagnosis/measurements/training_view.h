@@ -12,10 +12,9 @@
 #include "schemas/collective_summary.h"
 #include "schemas/finding.h"
 #include "schemas/pattern_batch.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
-
-inline constexpr int64_t kMillisecond = 1'000'000;
 
 // Ranks of one window. Work is given in milliseconds a step; Finish() makes the steps: as long as
 // the busiest rank of each, the others wait.
@@ -55,7 +54,7 @@ class TrainingView {
     pattern.name = name;
     pattern.stack = stack;
     pattern.function_class = function_class;
-    pattern.critical_ns = static_cast<int64_t>(ms * (last - first) * kMillisecond);
+    pattern.critical_ns = static_cast<int64_t>(ms * (last - first) * kNsPerMs);
     pattern.total_ns = pattern.critical_ns;
     pattern.count = last - first;
     pattern.active_steps = last - first;
@@ -98,10 +97,10 @@ class TrainingView {
       double longest = 0;
       for (const auto& work : work_ms_) longest = std::max(longest, work[step]);
       for (uint32_t rank = 0; rank < batches_.size(); ++rank) {
-        batches_[rank].steps.push_back({.id = step,
-                                        .duration_ns = static_cast<int64_t>(longest * kMillisecond),
-                                        .peer_wait_ns = static_cast<int64_t>(
-                                            (longest - work_ms_[rank][step]) * kMillisecond)});
+        batches_[rank].steps.push_back(
+            {.id = step,
+             .duration_ns = static_cast<int64_t>(longest * kNsPerMs),
+             .peer_wait_ns = static_cast<int64_t>((longest - work_ms_[rank][step]) * kNsPerMs)});
       }
     }
     for (PatternBatch& batch : batches_) {

@@ -8,6 +8,7 @@
 #include "diagnosis/measurements/job_profile.h"
 #include "diagnosis/measurements/training_view.h"
 #include "diagnosis/regression/regression_operator.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -36,8 +37,8 @@ class NetworkWindow {
     job_.Finish();
     for (PatternBatch& batch : job_.batches()) {
       for (StepRecord& step : batch.steps) {
-        step.duration_ns += static_cast<int64_t>(network.wait_ms * kMillisecond);
-        step.peer_wait_ns += static_cast<int64_t>(network.wait_ms * kMillisecond);
+        step.duration_ns += static_cast<int64_t>(network.wait_ms * kNsPerMs);
+        step.peer_wait_ns += static_cast<int64_t>(network.wait_ms * kNsPerMs);
       }
     }
   }
@@ -87,7 +88,7 @@ TEST(NetworkChange, ANetworkThatHasBecomeSlowerIsSeenInTheSpeedOfItsConnections)
   EXPECT_EQ(change->resource, Resource::kNic);
   EXPECT_NEAR(change->past_speed, 45, 0.1);
   EXPECT_NEAR(change->now_speed, 26, 0.1) << "the better one of two windows";
-  EXPECT_NEAR(change->wait_ns, 1.0 * kMillisecond, 1e4);
+  EXPECT_NEAR(change->wait_ns, 1.0 * kNsPerMs, 1e4);
 }
 
 TEST(NetworkChange, OneWindowIsNoChange) {

@@ -8,6 +8,7 @@
 #include "diagnosis/measurements/job_profile.h"
 #include "diagnosis/measurements/training_view.h"
 #include "diagnosis/suppressed_steps.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -35,8 +36,8 @@ TrainingView WindowOfReads(uint32_t index, const Reads& reads) {
   job.Finish();
   for (PatternBatch& batch : job.batches()) {
     for (StepRecord& step : batch.steps) {
-      step.duration_ns += static_cast<int64_t>(reads.waits_ms * kMillisecond);
-      step.peer_wait_ns += static_cast<int64_t>(reads.waits_ms * kMillisecond);
+      step.duration_ns += static_cast<int64_t>(reads.waits_ms * kNsPerMs);
+      step.peer_wait_ns += static_cast<int64_t>(reads.waits_ms * kNsPerMs);
     }
   }
   return job;
@@ -105,7 +106,7 @@ TrainingView Pipeline(uint32_t index, double ms, bool runs_everywhere) {
     const double seen = rank < 4 ? ms : (rank + index) % 3 == 0 ? 0 : 1.0 + (7 * index + rank) % 5;
     if (seen > 0) job.RunInSteps(rank, "mask", seen, 0, rank < 4 ? 8 : 3);
     if (rank < 4 || !runs_everywhere || seen == 0) continue;
-    job.batches()[rank].patterns.back().total_ns = static_cast<int64_t>(ms * 8 * kMillisecond);
+    job.batches()[rank].patterns.back().total_ns = static_cast<int64_t>(ms * 8 * kNsPerMs);
   }
   job.Finish();
   return job;

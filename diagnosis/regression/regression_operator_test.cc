@@ -7,6 +7,7 @@
 
 #include "diagnosis/measurements/job_profile.h"
 #include "diagnosis/measurements/training_view.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -44,12 +45,12 @@ class Window {
     }
     CollectiveSummary& summary = job_.AddSummary();
     for (uint32_t rank = 0; rank < ranks; ++rank) summary.members.push_back({.rank = RankId{rank}});
-    summary.transfer_ns = static_cast<int64_t>(work.transfer_ms * 8 * kMillisecond);
+    summary.transfer_ns = static_cast<int64_t>(work.transfer_ms * 8 * kNsPerMs);
     job_.Finish();
     for (PatternBatch& batch : job_.batches()) {
       for (StepRecord& step : batch.steps) {
-        step.duration_ns += static_cast<int64_t>((work.transfer_ms + work.wait_ms) * kMillisecond);
-        step.peer_wait_ns += static_cast<int64_t>(work.wait_ms * kMillisecond);
+        step.duration_ns += static_cast<int64_t>((work.transfer_ms + work.wait_ms) * kNsPerMs);
+        step.peer_wait_ns += static_cast<int64_t>(work.wait_ms * kNsPerMs);
       }
     }
   }
@@ -264,7 +265,7 @@ TEST(RegressionOperator, WhatOneRankHasComeToRunIsThatRanks) {
         window.job().batches()[rank].patterns.push_back(hidden);
       for (PatternBatch& batch : window.job().batches()) {
         std::ranges::sort(batch.patterns, {}, &FunctionPattern::function);
-        for (StepRecord& step : batch.steps) step.duration_ns += 6 * kMillisecond;
+        for (StepRecord& step : batch.steps) step.duration_ns += 6 * kNsPerMs;
       }
     };
     Window before{{}};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "diagnosis/measurements/training_view.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -20,7 +21,7 @@ TrainingView Job(double frame_ms) {
 
 void AddHidden(TrainingView& job, uint32_t rank, std::string_view name, double ms) {
   job.Run(rank, name, 0, "", FunctionClass::kCpuOp);
-  job.batches()[rank].patterns.back().total_ns = static_cast<int64_t>(ms * 8 * kMillisecond);
+  job.batches()[rank].patterns.back().total_ns = static_cast<int64_t>(ms * 8 * kNsPerMs);
 }
 
 Finding ClaimAfter(TrainingView& job, double lost_ms) {
@@ -30,7 +31,7 @@ Finding ClaimAfter(TrainingView& job, double lost_ms) {
   claim.function = "schedules.py: forward_step";
   claim.stack = "main";
   claim.function_class = FunctionClass::kPython;
-  claim.lost_ns_per_step = lost_ms * kMillisecond;
+  claim.lost_ns_per_step = lost_ms * kNsPerMs;
   NameRuntimeCalls(CrossRankView(job.batches(), job.summaries()), claim);
   return claim;
 }

@@ -6,6 +6,7 @@
 #include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/subkinds.h"
 #include "diagnosis/slow_host/slow_host_views.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -75,8 +76,8 @@ TEST(SlowHostDevices, DevicesThatPauseByTurnsCostWhatTheSlowestDoes) {
     DeviceJob job(Devices({.paused = 0.12}, 3, 3));
     for (PatternBatch& batch : job.view().batches()) {
       for (StepRecord& step : batch.steps) {
-        step.duration_ns += ms * kMillisecond;
-        step.peer_wait_ns += ms * kMillisecond;
+        step.duration_ns += ms * kNsPerMs;
+        step.peer_wait_ns += ms * kNsPerMs;
       }
     }
     return EvaluateDevices(job);

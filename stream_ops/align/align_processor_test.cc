@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/time_unit.h"
 #include "state_store/in_memory_store.h"
 #include "state_store/key_schema.h"
 #include "stream_ops/align/align_task.h"
@@ -25,7 +26,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using enum CollectiveOperation;
 
-constexpr int64_t kMs = kMillisecond;
+constexpr int64_t kMs = kNsPerMs;
 class AlignProcessorTest : public ::testing::Test {
  protected:
   InMemoryStore store_;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/time_unit.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/align/align_processor.h"
 #include "stream_ops/align/align_test_batches.h"
@@ -29,7 +30,7 @@ class AlignTask : public ProcessorContext {
     EXPECT_EQ(key, JobKey(job));
     CollectiveSummary summary;
     ASSERT_EQ(decoder_.Decode(payload, &summary), DropReason::kNone);
-    EXPECT_EQ(timestamp_ms, summary.window.end_ns / kMillisecond);
+    EXPECT_EQ(timestamp_ms, summary.window.end_ns / kNsPerMs);
     sent.push_back(std::move(summary));
   }
   void DeadLetter(DropReason reason) override { dead_letters.push_back(reason); }

@@ -6,15 +6,14 @@
 #include <vector>
 
 #include "schemas/collective_batch.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
-
-inline constexpr int64_t kMillisecond = 1'000'000;
 
 inline const std::vector<uint32_t> kBoth = {0, 1};
 
 inline Window TimeWindow(int64_t index) {
-  constexpr int64_t kSize = 10'000 * kMillisecond;
+  constexpr int64_t kSize = 10'000 * kNsPerMs;
   return {.kind = WindowKind::kTime,
           .index = index,
           .start_ns = index * kSize,
@@ -45,7 +44,7 @@ inline CollectiveRecord RowOf(CollectiveOperation operation, uint64_t sequence, 
   row.operation = operation;
   row.sequence = sequence;
   row.step = step;
-  row.duration_ns = duration_ms * kMillisecond;
+  row.duration_ns = duration_ms * kNsPerMs;
   row.exposed_ns = row.duration_ns;
   row.bytes = 1'000;
   return row;

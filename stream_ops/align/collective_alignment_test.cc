@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schemas/codec.h"
+#include "schemas/time_unit.h"
 #include "stream_ops/align/align_test_batches.h"
 
 namespace eroica {
@@ -17,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using enum CollectiveOperation;
 
-constexpr int64_t kMs = kMillisecond;
+constexpr int64_t kMs = kNsPerMs;
 
 // Rows of several ranks: rows[r] are those of rank r.
 std::vector<CollectiveBatch> Batches(std::vector<std::vector<CollectiveRecord>> rows,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "diagnosis/measurements/training_view.h"
+#include "schemas/time_unit.h"
 #include "stream_ops/diagnose/job_row.h"
 
 namespace eroica {
@@ -37,7 +38,7 @@ TEST(WindowSnapshotTest, SummaryNamesStepsRanksAndTime) {
   EXPECT_EQ(summary.world_size, 4U);
   EXPECT_EQ(summary.first_step, 0);
   EXPECT_EQ(summary.last_step, 7);
-  EXPECT_EQ(summary.median_step_ns, 25 * kMillisecond);
+  EXPECT_EQ(summary.median_step_ns, 25 * kNsPerMs);
   EXPECT_EQ(summary.timestamp_ms, 77);
   EXPECT_EQ(summary.suppressed.warm_up, 3U);
   EXPECT_EQ(summary.functions, 2U);
@@ -48,9 +49,9 @@ TEST(WindowSnapshotTest, StepsNameTheRankThatIsBusyLongest) {
   TrainingView job = SlowRank();
   const StepColumns steps = Snapshot(job).steps;
   EXPECT_THAT(steps.step, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
-  EXPECT_THAT(steps.median_ns, Each(25 * kMillisecond));
-  EXPECT_THAT(steps.busy_median_ns, Each(20 * kMillisecond));
-  EXPECT_THAT(steps.busy_max_ns, Each(25 * kMillisecond));
+  EXPECT_THAT(steps.median_ns, Each(25 * kNsPerMs));
+  EXPECT_THAT(steps.busy_median_ns, Each(20 * kNsPerMs));
+  EXPECT_THAT(steps.busy_max_ns, Each(25 * kNsPerMs));
   EXPECT_THAT(steps.busiest_rank, Each(2U));
 }
 
@@ -66,7 +67,7 @@ TEST(WindowSnapshotTest, ASampleOfTheRanksStillNamesTheBusiestOfAll) {
   job.RunOnAll("forward", 10).Run(7, "slow", 4).Finish();
   const StepColumns steps = Snapshot(job, {.sampled_ranks = 2}).steps;
   EXPECT_THAT(steps.busiest_rank, Each(7U));
-  EXPECT_THAT(steps.busy_median_ns, Each(10 * kMillisecond));
+  EXPECT_THAT(steps.busy_median_ns, Each(10 * kNsPerMs));
 }
 
 TEST(WindowSnapshotTest, FunctionsAreColumnsLargestFirst) {
@@ -75,7 +76,7 @@ TEST(WindowSnapshotTest, FunctionsAreColumnsLargestFirst) {
   ASSERT_THAT(detail->functions, SizeIs(2));
   EXPECT_EQ(detail->functions[0].name, "forward");
   EXPECT_THAT(detail->functions[0].rank, ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(detail->functions[0].critical_ns_per_step, Each(20.0F * kMillisecond));
+  EXPECT_THAT(detail->functions[0].critical_ns_per_step, Each(20.0F * kNsPerMs));
   EXPECT_EQ(detail->functions[1].name, "slow");
   EXPECT_THAT(detail->functions[1].rank, ElementsAre(2));
   EXPECT_THAT(detail->functions[1].count, ElementsAre(8));
@@ -98,9 +99,9 @@ TEST(WindowSnapshotTest, RanksCarryTheirExcessOverTheirPeers) {
   ASSERT_THAT(detail->ranks, SizeIs(4));
   const RankRow& slow = detail->ranks[2];
   EXPECT_EQ(slow.rank, 2U);
-  EXPECT_EQ(slow.busy_ns, 25 * kMillisecond);
-  EXPECT_EQ(slow.peers_busy_ns, 20 * kMillisecond);
-  EXPECT_EQ(slow.excess_ns, 5 * kMillisecond);
+  EXPECT_EQ(slow.busy_ns, 25 * kNsPerMs);
+  EXPECT_EQ(slow.peers_busy_ns, 20 * kNsPerMs);
+  EXPECT_EQ(slow.excess_ns, 5 * kNsPerMs);
   EXPECT_EQ(detail->hosts[slow.host], "host0");
   EXPECT_EQ(detail->role_names[detail->ranks[0].role_name], "stage 0");
 }

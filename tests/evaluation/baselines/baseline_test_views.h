@@ -8,6 +8,7 @@
 
 #include "diagnosis/measurements/training_view.h"
 #include "diagnosis/operator.h"
+#include "schemas/time_unit.h"
 
 namespace eroica {
 
@@ -39,11 +40,11 @@ inline CollectiveSummary& AddWaits(TrainingView& job,
   CollectiveSummary& summary = job.AddSummary();
   summary.operations = 10;
   summary.bytes = 10'000'000;
-  summary.transfer_ns = static_cast<int64_t>(10 * transfer_ms * kMillisecond);
+  summary.transfer_ns = static_cast<int64_t>(10 * transfer_ms * kNsPerMs);
   for (const auto& [rank, wait_ms] : waits) {
     summary.members.push_back({.rank = RankId{rank},
                                .count = 10,
-                               .wait_ns = static_cast<int64_t>(10 * wait_ms * kMillisecond)});
+                               .wait_ns = static_cast<int64_t>(10 * wait_ms * kNsPerMs)});
   }
   return summary;
 }
@@ -54,8 +55,8 @@ inline void AddPair(CollectiveSummary& summary, uint32_t source, uint32_t destin
   summary.pairs.push_back({.source = RankId{source},
                            .destination = RankId{destination},
                            .count = 10,
-                           .receive_wait_ns = static_cast<int64_t>(10 * receive_ms * kMillisecond),
-                           .send_wait_ns = static_cast<int64_t>(10 * send_ms * kMillisecond)});
+                           .receive_wait_ns = static_cast<int64_t>(10 * receive_ms * kNsPerMs),
+                           .send_wait_ns = static_cast<int64_t>(10 * send_ms * kNsPerMs)});
 }
 
 inline std::vector<int32_t> CulpritRanks(const Finding& finding) {
