@@ -9,6 +9,7 @@
 
 #include "stream_ops/kafka/kafka_error.h"
 #include "stream_ops/kafka/kafka_group_offsets.h"
+#include "stream_ops/kafka/kafka_partition_list.h"
 
 namespace eroica {
 namespace {
@@ -164,6 +165,30 @@ absl::StatusOr<GroupOffsets> KafkaAdmin::DescribeGroup(const std::string& group,
   }
   std::erase_if(offsets, [&](const auto& entry) { return entry.first.topic != topic; });
   return offsets;
+}
+
+absl::StatusOr<std::map<TopicPartition, int64_t>> KafkaAdmin::EndOffsets(const std::string& topic) {
+  const std::lock_guard lock(mutex_);
+  if (absl::Status status = Connect(); !status.ok()) return status;
+  const absl::StatusOr<KafkaTopicState> state =
+      DescribeKafkaTopic(handle_.get(), topic, options_.request_timeout, *this);
+  if (!state.ok()) return state.status();
+  const std::string doing = fmt::format("find the ends of {}", topic);
+  const KafkaPartitionList list = MakePartitionList(static_cast<size_t>(state->partitions));
+  for (int32_t index = 0; index < state->partitions; ++index)
+    AddPartition(list, {topic, index}, RD_KAFKA_OFFSET_END);
+  if (const auto error = rd_kafka_offsets_for_times(handle_.get(), list.get(),
+                                                    ToKafkaTimeout(options_.request_timeout)))
+    return KafkaStatus(error, doing);
+  std::map<TopicPartition, int64_t> ends;
+  for (const rd_kafka_topic_partition_t& partition : PartitionsOf(*list)) {
+    if (partition.err != RD_KAFKA_RESP_ERR_NO_ERROR)
+      return KafkaStatus(partition.err,
+                         fmt::format("find the end of {}", NameOf(PartitionOf(partition))));
+    ends[PartitionOf(partition)] = partition.offset;
+  }
+  NoteAnswer();
+  return ends;
 }
 
 absl::StatusOr<std::map<std::string, std::string>> KafkaAdmin::DescribeConfig(

@@ -2,8 +2,10 @@
 // at the first call.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "stream_ops/kafka/kafka_client.h"
 #include "stream_ops/log/log.h"
@@ -23,6 +25,9 @@ class KafkaAdmin final : public LogAdmin, private KafkaEvents {
   absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name) override;
   absl::StatusOr<GroupOffsets> DescribeGroup(const std::string& group,
                                              const std::string& topic) override;
+  // A broker answers the requests of a connection one after the other: a consumer's connections are
+  // busy with fetches that wait for data, this one is not.
+  absl::StatusOr<std::map<TopicPartition, int64_t>> EndOffsets(const std::string& topic) override;
 
  private:
   absl::Status Connect();

@@ -144,6 +144,7 @@ TEST(KafkaLog, ADeadClusterIsToldToTheAdmin) {
   auto log = KafkaLog::Open(NobodyListens());
   ASSERT_TRUE(log.ok());
   EXPECT_EQ((*log)->admin().DescribeTopic("t").status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ((*log)->admin().EndOffsets("t").status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ((*log)->admin().CreateTopic({.name = "t", .partitions = 1, .config = {}}).code(),
             absl::StatusCode::kUnavailable);
 }

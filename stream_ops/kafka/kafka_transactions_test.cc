@@ -79,9 +79,11 @@ TEST(KafkaTransactions, OnlyCommittedRecordsAreReadAndTheEndIsReached) {
   // offset 0: the record, 1: its commit marker, 2: the open transaction's, which is not to be seen.
   read_to(2);
   EXPECT_EQ(*consumer->EndOffset({topic, 0}), 2);
+  EXPECT_EQ((*log)->admin().EndOffsets(topic)->at({topic, 0}), 2);
   ASSERT_EQ(rd_kafka_abort_transaction(producer.get(), 60'000), nullptr);
   read_to(4);
   EXPECT_EQ(*consumer->EndOffset({topic, 0}), 4);
+  EXPECT_EQ((*log)->admin().EndOffsets(topic)->at({topic, 0}), 4);
   EXPECT_EQ(*consumer->Position({topic, 0}), 4);
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].value, "committed");

@@ -35,6 +35,10 @@ absl::StatusOr<GroupOffsets> LogAdmin::DescribeGroup(const std::string&, const s
   return absl::UnimplementedError("this log does not keep how far groups have come");
 }
 
+absl::StatusOr<std::map<TopicPartition, int64_t>> LogAdmin::EndOffsets(const std::string&) {
+  return absl::UnimplementedError("this log tells the ends of partitions to consumers");
+}
+
 absl::StatusOr<std::unique_ptr<LogProducer>> Log::NewTransactionalProducer(const std::string&) {
   return absl::UnimplementedError("this log has no transactions");
 }

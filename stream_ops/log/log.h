@@ -198,6 +198,9 @@ class LogAdmin {
   // out. kUnimplemented: the log does not keep it.
   virtual absl::StatusOr<GroupOffsets> DescribeGroup(const std::string& group,
                                                      const std::string& topic);
+  // LogConsumer::EndOffset (without read_uncommitted) of every partition, in one question that does
+  // not queue behind what a consumer fetches. kUnimplemented: a consumer is as good to ask.
+  virtual absl::StatusOr<std::map<TopicPartition, int64_t>> EndOffsets(const std::string& topic);
 };
 
 class Log {

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -295,6 +296,19 @@ TEST_P(LogConformance, PositionMeetsTheEndWhenAllIsRead) {
   EXPECT_EQ(*consumer->EndOffset({topic, 1}), 0);
   EXPECT_EQ(*consumer->Position({topic, 1}), 0);
   EXPECT_EQ(consumer->EndOffset({topic, 9}).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_P(LogConformance, TheEndsOfAllPartitionsAreToldAtOnce) {
+  const std::string topic = NewTopic("ends", 3);
+  Append(topic, 0, 6);
+  Append(topic, 2, 1);
+  const auto ends = log().admin().EndOffsets(topic);
+  if (absl::IsUnimplemented(ends.status())) GTEST_SKIP() << ends.status();
+  ASSERT_TRUE(ends.ok()) << ends.status();
+  const std::map<TopicPartition, int64_t> expected = {
+      {{topic, 0}, 6}, {{topic, 1}, 0}, {{topic, 2}, 1}};
+  EXPECT_EQ(*ends, expected);
+  EXPECT_EQ(log().admin().EndOffsets(Unique("none")).status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_P(LogConformance, OffsetForTimeIsTheFirstAtOrAfter) {

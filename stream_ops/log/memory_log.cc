@@ -45,6 +45,15 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
     return offsets;
   }
 
+  absl::StatusOr<std::map<TopicPartition, int64_t>> EndOffsets(const std::string& topic) override {
+    const absl::StatusOr<TopicSpec> spec = DescribeTopic(topic);
+    if (!spec.ok()) return spec.status();
+    std::map<TopicPartition, int64_t> ends;
+    for (int32_t index = 0; index < spec->partitions; ++index)
+      ends[{topic, index}] = EndOffset({topic, index});
+    return ends;
+  }
+
   absl::StatusOr<int32_t> PartitionCount(const std::string& topic) override {
     const absl::StatusOr<TopicSpec> spec = DescribeTopic(topic);
     if (!spec.ok()) return spec.status();

@@ -222,19 +222,21 @@ absl::Status StreamThread::ProcessPending(TimePoint) {
   return absl::OkStatus();
 }
 
+// The upstreams are asked before the ends: what they send between the two is behind an end.
 absl::Status StreamThread::PunctuateIdle(TimePoint now) {
-  if (!options_.idle_timeout) return absl::OkStatus();
-  for (auto& [partition, state] : tasks_) {
-    if (state.idle_told || now - state.active_at < *options_.idle_timeout ||
-        now - state.end_asked_at < kEndQueryInterval)
-      continue;
+  const std::vector<TopicPartition> silent = SilentPartitions(now);
+  if (silent.empty()) return absl::OkStatus();
+  const absl::StatusOr<bool> upstream = upstream_.CaughtUp(now);
+  if (!upstream.ok()) return upstream.status();
+  if (!*upstream) return absl::OkStatus();
+  const absl::StatusOr<std::optional<Ends>> ends = AskEnds();
+  if (!ends.ok()) return ends.status();
+  for (const TopicPartition& partition : silent) {
+    TaskState& state = tasks_.at(partition);
     state.end_asked_at = now;
-    const absl::StatusOr<bool> at_end = AtEnd(partition);
+    const absl::StatusOr<bool> at_end = AtEnd(partition, *ends);
     if (!at_end.ok()) return at_end.status();
     if (!*at_end) continue;
-    const absl::StatusOr<bool> upstream = upstream_.CaughtUp(*consumer_, now);
-    if (!upstream.ok()) return upstream.status();
-    if (!*upstream) continue;
     state.idle_told = true;
     end_reached_ = true;
     ++probe_.idle_punctuations;
@@ -242,6 +244,17 @@ absl::Status StreamThread::PunctuateIdle(TimePoint now) {
       return status;
   }
   return absl::OkStatus();
+}
+
+std::vector<TopicPartition> StreamThread::SilentPartitions(TimePoint now) const {
+  std::vector<TopicPartition> silent;
+  if (!options_.idle_timeout) return silent;
+  for (const auto& [partition, state] : tasks_) {
+    if (!state.idle_told && now - state.active_at >= *options_.idle_timeout &&
+        now - state.end_asked_at >= kEndQueryInterval)
+      silent.push_back(partition);
+  }
+  return silent;
 }
 
 absl::Status StreamThread::PunctuateMinute(TimePoint now) {
@@ -256,9 +269,22 @@ absl::Status StreamThread::PunctuateMinute(TimePoint now) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> StreamThread::AtEnd(const TopicPartition& partition) {
+// Nothing: the log leaves that to its consumers, partition by partition.
+absl::StatusOr<std::optional<StreamThread::Ends>> StreamThread::AskEnds() {
+  absl::StatusOr<Ends> ends = log_.admin().EndOffsets(input_);
+  if (absl::IsUnimplemented(ends.status())) return std::nullopt;
+  if (!ends.ok()) return ends.status();
+  return *std::move(ends);
+}
+
+absl::StatusOr<bool> StreamThread::AtEnd(const TopicPartition& partition,
+                                         const std::optional<Ends>& ends) {
   const absl::StatusOr<int64_t> position = consumer_->Position(partition);
   if (!position.ok()) return position.status();
+  if (ends) {
+    const auto end = ends->find(partition);
+    return end != ends->end() && *position >= end->second;
+  }
   const absl::StatusOr<int64_t> end = consumer_->EndOffset(partition);
   if (!end.ok()) return end.status();
   return *position >= *end;
@@ -420,8 +446,10 @@ void StreamThread::LogRetry(const absl::Status& status, TimePoint now) {
 absl::StatusOr<bool> StreamThread::CaughtUp() {
   if (!polled_ || pending_next_ < pending_.size()) return false;
   if (restart_needed_ || (restorer_ && !restorer_->done())) return false;
+  const absl::StatusOr<std::optional<Ends>> ends = AskEnds();
+  if (!ends.ok()) return ends.status();
   for (const TopicPartition& partition : consumer_->Assignment()) {
-    const absl::StatusOr<bool> at_end = AtEnd(partition);
+    const absl::StatusOr<bool> at_end = AtEnd(partition, *ends);
     if (!at_end.ok() || !*at_end) return at_end;
   }
   return true;

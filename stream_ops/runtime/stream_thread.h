@@ -139,7 +139,10 @@ class StreamThread : private RebalanceListener {
   absl::Status ProcessPending(TimePoint now);
   absl::Status PunctuateIdle(TimePoint now);
   absl::Status PunctuateMinute(TimePoint now);
-  absl::StatusOr<bool> AtEnd(const TopicPartition& partition);
+  std::vector<TopicPartition> SilentPartitions(TimePoint now) const;
+  using Ends = std::map<TopicPartition, int64_t>;
+  absl::StatusOr<std::optional<Ends>> AskEnds();
+  absl::StatusOr<bool> AtEnd(const TopicPartition& partition, const std::optional<Ends>& ends);
   absl::Status Punctuate(StreamTask& task, PunctuationType type);
   absl::Status SendOutputs(StreamTask& task);
   absl::Status FlushOutputs();

@@ -10,12 +10,11 @@ constexpr std::chrono::minutes kPatience{10};
 
 }  // namespace
 
-absl::StatusOr<bool> UpstreamProgress::CaughtUp(LogConsumer& reader,
-                                                std::chrono::steady_clock::time_point now) {
+absl::StatusOr<bool> UpstreamProgress::CaughtUp(std::chrono::steady_clock::time_point now) {
   if (!behind_ || now - asked_at_ >= kQueryInterval) {
     uint64_t behind = 0;
     for (const Upstream& upstream : upstreams_) {
-      const absl::StatusOr<uint64_t> records = RecordsBehind(upstream, reader);
+      const absl::StatusOr<uint64_t> records = RecordsBehind(upstream);
       if (absl::IsUnimplemented(records.status())) continue;
       if (!records.ok()) return records.status();
       behind += *records;
@@ -27,21 +26,17 @@ absl::StatusOr<bool> UpstreamProgress::CaughtUp(LogConsumer& reader,
   return *behind_ == 0 || now - moved_at_ >= kPatience;
 }
 
-absl::StatusOr<uint64_t> UpstreamProgress::RecordsBehind(const Upstream& upstream,
-                                                         LogConsumer& reader) {
+absl::StatusOr<uint64_t> UpstreamProgress::RecordsBehind(const Upstream& upstream) {
   const absl::StatusOr<GroupOffsets> offsets =
       log_.admin().DescribeGroup(upstream.group_id, upstream.topic);
   if (!offsets.ok()) return offsets.status();
-  const absl::StatusOr<TopicSpec> topic = log_.admin().DescribeTopic(upstream.topic);
-  if (!topic.ok()) return topic.status();
+  const auto ends = log_.admin().EndOffsets(upstream.topic);
+  if (!ends.ok()) return ends.status();
   uint64_t behind = 0;
-  for (int32_t partition = 0; partition < topic->partitions; ++partition) {
-    const TopicPartition input{upstream.topic, partition};
-    const absl::StatusOr<int64_t> end = reader.EndOffset(input);
-    if (!end.ok()) return end.status();
-    const auto found = offsets->find(input);
+  for (const auto& [partition, end] : *ends) {
+    const auto found = offsets->find(partition);
     const int64_t processed = found == offsets->end() ? 0 : found->second.processed;
-    behind += static_cast<uint64_t>(std::max<int64_t>(*end - processed, 0));
+    behind += static_cast<uint64_t>(std::max<int64_t>(end - processed, 0));
   }
   return behind;
 }

@@ -29,11 +29,10 @@ class UpstreamProgress {
 
   // Whether they have processed all that there is; also where they have not moved for ten minutes,
   // as nobody runs them then, and where the log does not know (all stages are in this process).
-  // reader: any consumer of the log.
-  absl::StatusOr<bool> CaughtUp(LogConsumer& reader, std::chrono::steady_clock::time_point now);
+  absl::StatusOr<bool> CaughtUp(std::chrono::steady_clock::time_point now);
 
  private:
-  absl::StatusOr<uint64_t> RecordsBehind(const Upstream& upstream, LogConsumer& reader);
+  absl::StatusOr<uint64_t> RecordsBehind(const Upstream& upstream);
 
   Log& log_;
   const std::vector<Upstream> upstreams_;
