@@ -4,8 +4,11 @@
 #include <chrono>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "ops/cli/capture_gaps.h"
@@ -15,10 +18,13 @@
 #include "ops/cli/finding_text.h"
 #include "ops/cli/import_into_log.h"
 #include "ops/cli/job_coverage.h"
+#include "ops/cli/local_page.h"
 #include "ops/cli/progress_bar.h"
 #include "ops/cli/stages.h"
+#include "ops/cli/stop_signal.h"
 #include "ops/cli/terminal.h"
 #include "ops/cli/wrapped_text.h"
+#include "ops/findings/audit_entry.h"
 #include "ops/findings/finding_reader.h"
 #include "schemas/finding_json.h"
 #include "schemas/printable_text.h"
@@ -33,6 +39,7 @@ namespace {
 struct DiagnoseFlags {
   TraceFlags traces;
   bool json = false;
+  bool open = false;
 };
 
 struct Diagnosis {
@@ -43,9 +50,11 @@ struct Diagnosis {
   bool undecided() const { return findings.empty() && gaps.undecided; }
 };
 
-absl::StatusOr<StageProbe> RunTopology(Log& log) {
+// board: nullptr where nobody looks.
+absl::StatusOr<StageProbe> RunTopology(Log& log, std::shared_ptr<JobBoard> board) {
   InMemoryStore store;
-  const Topology topology = EroicaTopology(NodeConfig(), RunLength::kBounded);
+  const Topology topology =
+      EroicaTopology(NodeConfig(), RunLength::kBounded, nullptr, std::move(board));
   BoundedRun run(log, store, topology, BoundedRunOptions());
   ProgressBar bar(ProgressStream(), "diagnosing", std::chrono::steady_clock::now());
   for (bool more = true; more;) {
@@ -57,28 +66,32 @@ absl::StatusOr<StageProbe> RunTopology(Log& log) {
   return run.probe();
 }
 
-// imported: called before the stages begin.
-absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces,
+absl::StatusOr<std::vector<Finding>> FindingsIn(Log& log) {
+  const absl::StatusOr<std::unique_ptr<FindingReader>> reader =
+      FindingReader::Open(log, std::string(kDefaultTopicPrefix));
+  if (!reader.ok()) return reader.status();
+  absl::StatusOr<std::vector<Finding>> read = ReadAllFindings(**reader);
+  if (!read.ok()) return read.status();
+  std::vector<Finding> findings = LatestVersions(*std::move(read));
+  SortByWeight(&findings);
+  return findings;
+}
+
+// log: empty, with its topics. imported: called before the stages begin.
+absl::StatusOr<Diagnosis> Diagnose(const TraceFlags& traces, Log& log,
+                                   std::shared_ptr<JobBoard> board,
                                    const std::function<void(const ImportReport&)>& imported) {
-  MemoryLog log;
-  if (absl::Status status = CreateMissingTopics(log.admin(), kDefaultTopicPrefix, TopicLayout());
-      !status.ok())
-    return status;
   Diagnosis diagnosis;
   absl::StatusOr<ImportReport> report = ImportIntoLog(traces, log, LogBatchSinkOptions());
   if (!report.ok()) return report.status();
   diagnosis.report = *std::move(report);
   imported(diagnosis.report);
-  const absl::StatusOr<StageProbe> probe = RunTopology(log);
+  const absl::StatusOr<StageProbe> probe = RunTopology(log, std::move(board));
   if (!probe.ok()) return probe.status();
   diagnosis.probe = *probe;
-  const absl::StatusOr<std::unique_ptr<FindingReader>> reader =
-      FindingReader::Open(log, std::string(kDefaultTopicPrefix));
-  if (!reader.ok()) return reader.status();
-  absl::StatusOr<std::vector<Finding>> findings = ReadAllFindings(**reader);
+  absl::StatusOr<std::vector<Finding>> findings = FindingsIn(log);
   if (!findings.ok()) return findings.status();
-  diagnosis.findings = LatestVersions(*std::move(findings));
-  SortByWeight(&diagnosis.findings);
+  diagnosis.findings = *std::move(findings);
   const absl::StatusOr<JobCoverage> coverage =
       MeasureJobCoverage(log, std::string(kDefaultTopicPrefix));
   if (!coverage.ok()) return coverage.status();
@@ -131,6 +144,49 @@ int ExitCodeOf(const Diagnosis& diagnosis) {
   return diagnosis.undecided() ? kExitCannotTell : kExitNothingFound;
 }
 
+absl::StatusOr<std::unique_ptr<LocalPage>> OpenPage(Log& log) {
+  if (absl::Status status = log.admin().CreateTopic({.name = AuditTopicName(kDefaultTopicPrefix)});
+      !status.ok())
+    return status;
+  return LocalPage::Open(NodeConfig(), log);
+}
+
+// Until Ctrl-C.
+absl::Status ServeUntilStopped(LocalPage& page) {
+  constexpr std::chrono::milliseconds kLook{100};
+  CatchStopSignals();
+  if (absl::Status status = page.Serve([] { return std::map<std::string, StageProbe>(); });
+      !status.ok())
+    return status;
+  std::cerr << "Ctrl-C ends it.\n" << std::flush;
+  while (!StopRequested()) std::this_thread::sleep_for(kLook);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> RunDiagnose(const DiagnoseFlags& flags) {
+  MemoryLog log;
+  if (absl::Status status = CreateMissingTopics(log.admin(), kDefaultTopicPrefix, TopicLayout());
+      !status.ok())
+    return status;
+  std::unique_ptr<LocalPage> page;
+  if (flags.open) {
+    absl::StatusOr<std::unique_ptr<LocalPage>> opened = OpenPage(log);
+    if (!opened.ok()) return opened.status();
+    page = *std::move(opened);
+  }
+  const absl::StatusOr<Diagnosis> diagnosis =
+      Diagnose(flags.traces, log, page == nullptr ? nullptr : page->board(),
+               [&flags](const ImportReport& report) {
+                 if (flags.json) std::cout << ImportedJsonLine(report) << std::flush;
+               });
+  if (!diagnosis.ok()) return diagnosis.status();
+  std::cout << (flags.json ? FoundJsonLines(*diagnosis) : AsText(*diagnosis)) << std::flush;
+  if (page != nullptr) {
+    if (absl::Status status = ServeUntilStopped(*page); !status.ok()) return status;
+  }
+  return ExitCodeOf(*diagnosis);
+}
+
 }  // namespace
 
 void AddDiagnoseCommand(CLI::App& app, int* exit_code) {
@@ -140,23 +196,18 @@ void AddDiagnoseCommand(CLI::App& app, int* exit_code) {
   flags->traces.AddTo(*command);
   command->add_flag("--json", flags->json,
                     "JSON, an object a line: what was imported, each finding, what is left open");
+  command->add_flag("--open", flags->open,
+                    "Then serve the dashboard of this job on 127.0.0.1 until Ctrl-C, and open it");
   command->footer(
       "Examples:\n"
       "  eroica diagnose traces/\n"
+      "  eroica diagnose traces/ --open\n"
       "  eroica diagnose rank*.json.gz --json | jq -r 'select(.id) | .title'\n\n"
       "Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell (ranks, steps or "
       "step marks are missing).");
   command->callback([flags, exit_code] {
-    const absl::StatusOr<Diagnosis> diagnosis =
-        Diagnose(flags->traces, [flags](const ImportReport& report) {
-          if (flags->json) std::cout << ImportedJsonLine(report) << std::flush;
-        });
-    if (!diagnosis.ok()) {
-      *exit_code = ExitWithError(diagnosis.status());
-      return;
-    }
-    std::cout << (flags->json ? FoundJsonLines(*diagnosis) : AsText(*diagnosis));
-    *exit_code = ExitCodeOf(*diagnosis);
+    const absl::StatusOr<int> code = RunDiagnose(*flags);
+    *exit_code = code.ok() ? *code : ExitWithError(code.status());
   });
 }
 

@@ -36,7 +36,8 @@ void OpenInBrowser(std::string url) {
 absl::StatusOr<std::unique_ptr<LocalPage>> LocalPage::Open(NodeConfig config, Log& log) {
   config.rest = {};
   config.rest.replay_memory_mib = 0;
-  absl::StatusOr<std::unique_ptr<NodeRest>> rest = NodeRest::Open(config, log);
+  absl::StatusOr<std::unique_ptr<NodeRest>> rest =
+      NodeRest::Open(config, log, JobBoard::JobsOfEndedTask::kStay);
   if (!rest.ok()) return rest.status();
   return std::unique_ptr<LocalPage>(new LocalPage(*std::move(rest)));
 }

@@ -74,12 +74,14 @@ absl::Status CheckRest(const NodeConfig& config) {
   return AddressOf(config).status();
 }
 
-absl::StatusOr<std::unique_ptr<NodeRest>> NodeRest::Open(const NodeConfig& config, Log& log) {
+absl::StatusOr<std::unique_ptr<NodeRest>> NodeRest::Open(const NodeConfig& config, Log& log,
+                                                         JobBoard::JobsOfEndedTask ended) {
   std::unique_ptr<NodeRest> rest(new NodeRest(config, log));
   if (absl::Status status = CheckRest(config); !status.ok()) return status;
   if (config.rest.listen == kOff) return rest;
   const int64_t bytes = SharesOf(config).shown;
-  rest->board_ = std::make_shared<JobBoard>(static_cast<uint64_t>(bytes - bytes / kFindingsPart));
+  rest->board_ =
+      std::make_shared<JobBoard>(static_cast<uint64_t>(bytes - bytes / kFindingsPart), ended);
   rest->findings_ = std::make_unique<FindingIndex>(static_cast<uint64_t>(bytes / kFindingsPart));
   rest->follower_ =
       std::make_unique<FindingFollower>(log, config.node.topic_prefix, *rest->findings_);

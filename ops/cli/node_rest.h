@@ -34,7 +34,9 @@ class NodeRest {
   };
 
   // kInvalidArgument: an option says what cannot be; kUnavailable: the address is taken.
-  static absl::StatusOr<std::unique_ptr<NodeRest>> Open(const NodeConfig& config, Log& log);
+  static absl::StatusOr<std::unique_ptr<NodeRest>> Open(
+      const NodeConfig& config, Log& log,
+      JobBoard::JobsOfEndedTask ended = JobBoard::JobsOfEndedTask::kLeave);
 
   // For the diagnose stage; nullptr: the configuration wants no server.
   std::shared_ptr<JobBoard> board() const { return board_; }

@@ -29,6 +29,11 @@ std::shared_ptr<const WindowSnapshot> WithoutDetail(const WindowSnapshot& window
 
 JobBoard::Share::~Share() {
   const std::lock_guard lock(board_.mutex_);
+  if (board_.ended_ == JobsOfEndedTask::kStay) {
+    for (auto& [job, entry] : board_.jobs_)
+      if (entry.owner == this) entry.owner = nullptr;
+    return;
+  }
   std::erase_if(board_.jobs_, [this](const auto& entry) {
     if (entry.second.owner != this) return false;
     board_.bytes_ -= entry.second.bytes;

@@ -52,11 +52,16 @@ class JobBoard {
   static constexpr size_t kWindowsMax = 256;
   static constexpr size_t kDetailsMax = 32;
 
+  // When a task ends, its partition moves to another node, which shows its jobs from then on; or
+  // nobody takes it over, and they stay to be looked at.
+  enum class JobsOfEndedTask { kLeave, kStay };
+
   // bytes_max: of all windows, about. Beyond, the job that holds the most lets go of its oldest
   // details, and where it has none of its oldest windows; every job keeps its newest.
-  explicit JobBoard(uint64_t bytes_max) : bytes_max_(bytes_max) {}
+  explicit JobBoard(uint64_t bytes_max, JobsOfEndedTask ended = JobsOfEndedTask::kLeave)
+      : bytes_max_(bytes_max), ended_(ended) {}
 
-  // One task's part of the board. Its jobs leave the board with it. Not to outlive the board.
+  // One task's part of the board. Not to outlive the board.
   class Share {
    public:
     explicit Share(JobBoard& board) : board_(board) {}
@@ -87,7 +92,7 @@ class JobBoard {
 
  private:
   struct Entry {
-    const Share* owner = nullptr;
+    const Share* owner = nullptr;  // nullptr: its task has ended
     std::shared_ptr<const BoardJob> job;
     uint64_t bytes = 0;  // of its windows
   };
@@ -99,6 +104,7 @@ class JobBoard {
   void KeepWithinBytes();
 
   const uint64_t bytes_max_;
+  const JobsOfEndedTask ended_;
   mutable std::mutex mutex_;  // guards what follows
   std::map<JobId, Entry> jobs_;
   uint64_t bytes_ = 0;

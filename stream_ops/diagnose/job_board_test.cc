@@ -101,6 +101,18 @@ TEST(JobBoardTest, JobsLeaveWithTheirTask) {
   EXPECT_THAT(board.Find(kNight)->windows, SizeIs(1));
 }
 
+TEST(JobBoardTest, JobsStayWhereNobodyTakesThemOver) {
+  JobBoard board(1'000'000, JobBoard::JobsOfEndedTask::kStay);
+  std::optional<JobBoard::Share> before(board);
+  before->Publish(kNight, Window(1, 10), 0);
+  before.reset();
+  ASSERT_NE(board.Find(kNight), nullptr);
+  EXPECT_THAT(board.Find(kNight)->windows, SizeIs(1));
+  JobBoard::Share now(board);
+  now.Publish(kNight, Window(2, 10), 0);
+  EXPECT_THAT(board.Find(kNight)->windows, SizeIs(2)) << "another task may go on with it";
+}
+
 TEST(JobBoardTest, CountsWindowsEventsAndHowLateTheyWereDiagnosed) {
   JobBoard board(1'000'000);
   JobBoard::Share share(board);
