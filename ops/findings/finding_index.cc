@@ -116,36 +116,62 @@ std::optional<FindingPosition> ParsePosition(std::string_view text) {
 
 void FindingIndex::Add(const PublishedFinding& published) {
   std::shared_ptr<FindingEntry> entry = EntryOf(published);
-  const std::lock_guard lock(mutex_);
-  const auto known = by_id_.find(entry->id);
-  // One that was resolved and opens again begins anew.
-  if (known != by_id_.end() && !IsResolved(*known->second))
-    entry->first_seen_ms = std::min(entry->first_seen_ms, known->second->first_seen_ms);
-  if (const auto annotation = annotations_.find(entry->id); annotation != annotations_.end())
-    entry->annotation = annotation->second;
-  newest_ms_ = std::max(newest_ms_, published.timestamp_ms);
-  ++counts_.versions[{entry->kind, entry->severity, entry->state}];
-  int64_t& next = position_[published.partition];
-  next = std::max(next, published.offset + 1);
-  Place(std::move(entry));
-  KeepWithinBytes();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = by_id_.find(entry->id);
+    // One that was resolved and opens again begins anew.
+    if (known != by_id_.end() && !IsResolved(*known->second))
+      entry->first_seen_ms = std::min(entry->first_seen_ms, known->second->first_seen_ms);
+    if (known != by_id_.end()) {
+      entry->annotation = known->second->annotation;
+    } else if (auto early = early_annotations_.extract(entry->id); !early.empty()) {
+      entry->annotation = std::move(early.mapped());
+    }
+    newest_ms_ = std::max(newest_ms_, published.timestamp_ms);
+    ++counts_.versions[{entry->kind, entry->severity, entry->state}];
+    int64_t& next = position_[published.partition];
+    next = std::max(next, published.offset + 1);
+    Place(std::move(entry));
+    KeepWithinBytes();
+  }
+  SayChanged();
 }
 
 void FindingIndex::Annotate(const std::string& id, const Annotation& annotation) {
-  const std::lock_guard lock(mutex_);
-  annotations_[id] = annotation;
-  const auto known = by_id_.find(id);
-  if (known == by_id_.end()) return;
-  auto entry = std::make_shared<FindingEntry>(*known->second);
-  entry->annotation = annotation;
-  Place(std::move(entry));
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = by_id_.find(id);
+    if (known == by_id_.end()) {
+      early_annotations_[id] = annotation;
+      if (early_annotations_.size() > kEarlyAnnotationsMax)
+        early_annotations_.erase(early_annotations_.begin());
+      return;
+    }
+    auto entry = std::make_shared<FindingEntry>(*known->second);
+    entry->annotation = annotation;
+    Place(std::move(entry));
+  }
+  SayChanged();
 }
 
 void FindingIndex::SetCaughtUp() {
-  const std::lock_guard lock(mutex_);
-  if (caught_up_) return;
-  caught_up_ = true;
-  ++version_;
+  {
+    const std::lock_guard lock(mutex_);
+    if (caught_up_) return;
+    caught_up_ = true;
+    ++version_;
+  }
+  SayChanged();
+}
+
+void FindingIndex::SetListener(std::function<void()> on_change) const {
+  const std::lock_guard lock(listener_mutex_);
+  on_change_ = std::move(on_change);
+}
+
+void FindingIndex::SayChanged() {
+  const std::lock_guard lock(listener_mutex_);
+  if (on_change_) on_change_();
 }
 
 void FindingIndex::Place(std::shared_ptr<FindingEntry> entry) {
@@ -166,7 +192,6 @@ void FindingIndex::KeepWithinBytes() {
                                        [](const auto& entry) { return IsResolved(*entry.second); });
     if (leaves == by_sequence_.end()) leaves = by_sequence_.begin();
     bytes_ -= BytesOf(*leaves->second);
-    annotations_.erase(leaves->second->id);
     by_id_.erase(leaves->second->id);
     by_sequence_.erase(leaves);
     ++evicted_;

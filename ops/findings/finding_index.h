@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -95,14 +96,20 @@ struct FindingCounts {
 
 class FindingIndex {
  public:
+  static constexpr size_t kEarlyAnnotationsMax = 10'000;
+
   // bytes_max: of the JSON of all entries, about.
   explicit FindingIndex(uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
   void Add(const PublishedFinding& published);
-  // What people did, as of now; kept for a finding that has not been read yet.
+  // What people did, as of now; kept for a finding that has not been read yet, of which there may be
+  // kEarlyAnnotationsMax.
   void Annotate(const std::string& id, const Annotation& annotation);
   // The topic has been read to its end, as it was when the node began to look.
   void SetCaughtUp();
+  // Called after every change, on the thread that made it; it must not change the index. In place
+  // of the one before, which is not called any more when this returns.
+  void SetListener(std::function<void()> on_change) const;
 
   FindingPtr Find(const std::string& id) const;
   // Open before resolved, then the most severe, the most costly, the newest; then by id.
@@ -124,12 +131,15 @@ class FindingIndex {
  private:
   void Place(std::shared_ptr<FindingEntry> entry);
   void KeepWithinBytes();
+  void SayChanged();
 
   const uint64_t bytes_max_;
+  mutable std::mutex listener_mutex_;  // guards on_change_, and is held while it is called
+  mutable std::function<void()> on_change_;
   mutable std::mutex mutex_;  // guards what follows
   std::unordered_map<std::string, FindingPtr> by_id_;
   std::map<uint64_t, FindingPtr> by_sequence_;
-  std::map<std::string, Annotation> annotations_;  // by id
+  std::map<std::string, Annotation> early_annotations_;  // by id, of findings that were not read
   FindingPosition position_;
   uint64_t version_ = 0;
   uint64_t bytes_ = 0;

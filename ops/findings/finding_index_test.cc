@@ -129,6 +129,20 @@ TEST_F(FindingIndexTest, SubscribersGetWhatChangedSinceTheyLooked) {
   EXPECT_THAT(Ids(index_.ChangedSince(seen)), ElementsAre("a", "b"));
 }
 
+TEST_F(FindingIndexTest, AListenerHearsOfEveryChangeAndMayLook) {
+  std::vector<uint64_t> versions;
+  index_.SetListener([&] { versions.push_back(index_.version()); });
+  index_.Add(Published({.id = "a", .offset = 0}));
+  index_.Annotate("a", {.acknowledged = Annotation::Action{.by = "me"}, .muted = {}});
+  index_.SetCaughtUp();
+  index_.SetCaughtUp();  // changes nothing
+  index_.Annotate("unknown", {});
+  EXPECT_THAT(versions, ElementsAre(1, 2, 3));
+  index_.SetListener(nullptr);
+  index_.Add(Published({.id = "b", .offset = 1}));
+  EXPECT_THAT(versions, SizeIs(3));
+}
+
 TEST_F(FindingIndexTest, APositionSaysWhatASubscriberHasNotSeen) {
   index_.Add(Published({.id = "a", .offset = 0}));
   const std::string position = PositionText(index_.position());
@@ -156,6 +170,19 @@ TEST(FindingIndexBoundTest, TheResolvedLeaveFirstAndAreCounted) {
   EXPECT_EQ(index.Find("1"), nullptr);
   EXPECT_EQ(index.evicted() + index.size(), 40U);
   EXPECT_LT(index.size(), 15U);
+}
+
+TEST(FindingIndexBoundTest, AnnotationsOfFindingsThatNeverComeAreBounded) {
+  FindingIndex index(1'000'000);
+  const Annotation muted{.acknowledged = {},
+                         .muted = Annotation::Mute{.action = {.by = "me"}, .until_ms = 50}};
+  const auto id = [](size_t number) { return std::to_string(100'000 + number); };
+  for (size_t number = 0; number <= FindingIndex::kEarlyAnnotationsMax; ++number)
+    index.Annotate(id(number), muted);
+  index.Add(Published({.id = id(0), .offset = 0}));
+  index.Add(Published({.id = id(FindingIndex::kEarlyAnnotationsMax), .offset = 1}));
+  EXPECT_EQ(index.Find(id(0))->annotation, Annotation());
+  EXPECT_EQ(index.Find(id(FindingIndex::kEarlyAnnotationsMax))->annotation, muted);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <thread>
 
 #include "ops/rest/session.h"
@@ -12,7 +13,9 @@ namespace {
 
 using namespace rest;  // NOLINT: the other half of this file
 
-constexpr milliseconds kLookForChanges{100};
+// Changes of findings that come together wake those who follow them once.
+constexpr milliseconds kGatherChanges{50};
+constexpr milliseconds kPauseWithoutDescriptors{100};
 
 net::awaitable<void> ServeTcp(State& state, tcp::socket socket, std::string address) {
   TcpStream stream(std::move(socket));
@@ -41,8 +44,11 @@ class BeastServer final : public RestServer {
       : state_(service, options), address_(options.address), acceptor_(io_) {}
 
   ~BeastServer() override {
-    net::post(io_, [this] { Stop(); });
-    if (thread_.joinable()) thread_.join();
+    if (thread_.joinable()) {
+      state_.service.sources().findings->SetListener(nullptr);
+      net::post(io_, [this] { Stop(); });
+      thread_.join();
+    }
     state_.pool.join();
   }
 
@@ -63,7 +69,7 @@ class BeastServer final : public RestServer {
                                                 options.port, error.message()));
     port_ = acceptor_.local_endpoint().port();
     net::co_spawn(io_, Accept(), net::detached);
-    net::co_spawn(io_, WakeStreams(), net::detached);
+    state_.service.sources().findings->SetListener([this] { FindingsChanged(); });
     thread_ = std::thread([this] { io_.run(); });
     return absl::OkStatus();
   }
@@ -107,7 +113,7 @@ class BeastServer final : public RestServer {
         // No descriptors are left, mostly: those of idle connections come back.
         spdlog::warn("rest: cannot accept error=\"{}\"", error.message());
         state_.connections.MakeRoom();
-        net::steady_timer pause(io_, kLookForChanges);
+        net::steady_timer pause(io_, kPauseWithoutDescriptors);
         co_await pause.async_wait(Into(error));
         continue;
       }
@@ -157,30 +163,31 @@ class BeastServer final : public RestServer {
   void CountOpen() {
     const std::lock_guard lock(state_.mutex);
     state_.probe.connections_open = state_.connections.size();
-    state_.probe.event_streams_open = state_.waiting_streams.size();
   }
 
-  // Streams sleep until there is something to send.
-  net::awaitable<void> WakeStreams() {
-    const FindingIndex& index = *state_.service.sources().findings;
-    uint64_t seen = index.version();
-    net::steady_timer timer(io_);
-    while (!state_.stopping) {
-      error_code error;
-      timer.expires_after(kLookForChanges);
-      co_await timer.async_wait(Into(error));
-      CountOpen();
-      if (index.version() == seen && !state_.stopping) continue;
-      seen = index.version();
-      for (net::steady_timer* waiting : state_.waiting_streams) waiting->cancel();
-    }
+  // On any thread.
+  void FindingsChanged() {
+    if (!wake_due_.exchange(true)) net::post(io_, [this] { WakeStreamsSoon(); });
+  }
+
+  void WakeStreamsSoon() {
+    wake_timer_.expires_after(kGatherChanges);
+    wake_timer_.async_wait([this](error_code) {
+      wake_due_ = false;
+      WakeStreams();
+    });
+  }
+
+  void WakeStreams() {
+    for (net::steady_timer* waiting : state_.waiting_streams) waiting->cancel();
   }
 
   void Stop() {
     state_.stopping = true;
     error_code ignored;
     acceptor_.close(ignored);
-    for (net::steady_timer* waiting : state_.waiting_streams) waiting->cancel();
+    wake_timer_.cancel();
+    WakeStreams();
     constexpr std::chrono::seconds kGrace{1};
     stop_timer_.expires_after(kGrace);
     stop_timer_.async_wait([this](error_code) { io_.stop(); });
@@ -205,6 +212,8 @@ class BeastServer final : public RestServer {
   std::optional<net::ssl::context> tls_;
   net::io_context io_{1};
   tcp::acceptor acceptor_;
+  std::atomic<bool> wake_due_ = false;
+  net::steady_timer wake_timer_{io_};
   net::steady_timer stop_timer_{io_};
   net::steady_timer look_timer_{io_};
   uint16_t port_ = 0;

@@ -159,6 +159,21 @@ TEST_F(RestServerTest, FindingsAreStreamedAsTheyChange) {
   EXPECT_THAT(event, HasSubstr("event: finding\nid: 0:5\ndata: {\"id\":\"1111"));
 }
 
+TEST_F(RestServerTest, AChangeWakesTheStreamsThatWait) {
+  Start({.event_heartbeat = std::chrono::hours(1)});
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<RawClient>(server_->port()));
+    clients.back()->Get("/v1/findings/stream");
+    EXPECT_EQ(clients.back()->Read().status, 200);
+  }
+  EXPECT_EQ(server_->probe().event_streams_open, 3U);
+  for (const char* id : {"11111111111111111111111111111111", "22222222222222222222222222222222"}) {
+    job_.AddFinding(id, 4);
+    for (const auto& client : clients) EXPECT_THAT(client->ReadUntil("}\n\n"), HasSubstr(id));
+  }
+}
+
 TEST_F(RestServerTest, AStreamGoesOnBehindTheLastEvent) {
   Start();
   job_.AddFinding("11111111111111111111111111111111", 4);

@@ -158,6 +158,24 @@ struct State {
   ServerProbe probe;
 };
 
+// A subscriber of findings, in the count of those that are there.
+class OpenStream {
+ public:
+  explicit OpenStream(State& state) : state_(state) {
+    const std::lock_guard lock(state_.mutex);
+    ++state_.probe.event_streams_open;
+  }
+  ~OpenStream() {
+    const std::lock_guard lock(state_.mutex);
+    --state_.probe.event_streams_open;
+  }
+  OpenStream(const OpenStream&) = delete;
+  OpenStream& operator=(const OpenStream&) = delete;
+
+ private:
+  State& state_;
+};
+
 // One connection: a request after the other, each answered before the next is read.
 template <typename Stream>
 class Session {
@@ -389,6 +407,7 @@ class Session {
     net::steady_timer timer(co_await net::this_coro::executor);
     std::string text = EventStreamHead(state_.Date());
     state_.Count(200);
+    const OpenStream counted(state_);
     while (!state_.stopping) {
       for (const FindingPtr& finding : changed) {
         if (!Matches(*finding, query)) continue;
@@ -401,15 +420,24 @@ class Session {
       ExpiresAfter(state_.limits.write_time);
       if (!text.empty()) co_await net::async_write(stream_, net::buffer(text), Into(error));
       if (error) co_return;
-      timer.expires_after(state_.limits.event_heartbeat);
-      state_.waiting_streams.insert(&timer);
-      co_await timer.async_wait(Into(error));
-      state_.waiting_streams.erase(&timer);
+      text.clear();
+      // What changed meanwhile has woken nobody.
+      if (index.version() == seen && !co_await AwaitChange(timer)) text = ": still here\n\n";
+      const uint64_t now = index.version();
       position = index.position();
       changed = index.ChangedSince(seen);
-      if (!changed.empty()) seen = changed.back()->sequence;
-      text = error ? "" : ": still here\n\n";
+      seen = changed.empty() ? now : std::max(now, changed.back()->sequence);
     }
+  }
+
+  // False: nothing has changed for as long as a stream is silent.
+  net::awaitable<bool> AwaitChange(net::steady_timer& timer) {
+    error_code woken;
+    timer.expires_after(state_.limits.event_heartbeat);
+    state_.waiting_streams.insert(&timer);
+    co_await timer.async_wait(Into(woken));
+    state_.waiting_streams.erase(&timer);
+    co_return bool(woken);
   }
 
   State& state_;
