@@ -229,10 +229,10 @@ void AddExportCommand(CLI::App& app, int* exit_code) {
       "  eroica export --recording recording/ --window steps-3 --ranks 0-3,7 -o window.json.gz\n"
       "  eroica export --bootstrap localhost:9092 --job night --from 2h --window steps-120 -o "
       "night.json\n\n"
-      "One process a rank, one track a thread or stream, findings on a track of their own. Times "
-      "are those of each rank's own clock. What began before the window is cut at its begin. A "
-      "trace of one rank can be imported again. Exit codes: 0 exported, 2 error, or nothing is "
-      "there to export.");
+      "One process a rank, one track a thread or stream, steps and findings on tracks of their "
+      "own. Times are those of each rank's own clock. What began before the window is cut at its "
+      "begin. A trace of one rank can be imported again. Exit codes: 0 exported, 2 error, or "
+      "nothing is there to export.");
   command->callback([flags, exit_code] {
     const absl::Status status = Export(*flags);
     *exit_code = status.ok() ? kExitNothingFound : ExitWithError(status);

@@ -142,9 +142,24 @@ TEST_F(JobTraceFileTest, OneProcessARankAndOneTrackALane) {
   }
   EXPECT_EQ(processes, (std::map<int, std::string>{{0, "rank 0"}, {1, "rank 1"}}));
   for (const int pid : {0, 1}) {
-    EXPECT_EQ(tracks[pid], (std::set<std::string>{"main", "loader", "compute", "nccl"}));
-    EXPECT_EQ(ids[pid].size(), 4);
+    EXPECT_EQ(tracks[pid], (std::set<std::string>{"main", "loader", "compute", "nccl", "steps"}));
+    EXPECT_EQ(ids[pid].size(), 5);
   }
+}
+
+// Trace viewers leave out what lies on a track half in, half behind another event.
+TEST_F(JobTraceFileTest, AStepDoesNotShareATrackWithWhatItOverlaps) {
+  EventBatch batch = Batch(0);
+  batch.marks[1].time_ns = kStart + 950'000;  // behind the end of main
+  const auto trace = Create("job.json", Of({0}));
+  ASSERT_TRUE(trace->Add(batch).ok());
+  ASSERT_TRUE(trace->Finish().ok());
+  std::map<std::string, int> tracks;
+  const json trace_events = Written("job.json").at("traceEvents");
+  for (const json& event : trace_events) {
+    if (event.at("ph") == "X") tracks[event.at("name")] = event.at("tid");
+  }
+  EXPECT_NE(tracks.at("ProfilerStep#40"), tracks.at("train.py: main"));
 }
 
 TEST_F(JobTraceFileTest, AFindingIsAnIntervalWithItsSentenceOnATrackOfItsOwn) {

@@ -17,6 +17,9 @@ namespace {
 // named beside their collectives alone.
 constexpr size_t kPlacesMax = 1'000;
 constexpr size_t kGroupsMax = 65'536;
+// Of a rank's tracks, above its threads.
+constexpr int64_t kNotesAtTheTop = -2;
+constexpr int64_t kStepsBelowThem = -1;
 constexpr uint32_t kFirstStream = 7;  // as PyTorch's compute stream is called, usually
 
 bool IsRuntimeCall(std::string_view name) {
@@ -64,10 +67,7 @@ void RankTraceText::NameProcesses() {
   }
   WriteMetadata("process_name", process, "name", fmt::format("rank {}", identity_.rank.value));
   WriteMetadata("process_labels", process, "labels", identity_.host);
-  fmt::format_to(std::back_inserter(text_),
-                 ",\n{{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":{},\"tid\":{},\"ts\":0,"
-                 "\"args\":{{\"sort_index\":{}}}}}",
-                 process.process, process.thread, identity_.rank.value);
+  WriteSortIndex("process_sort_index", process, identity_.rank.value);
 }
 
 void RankTraceText::Add(const EventBatch& batch) {
@@ -78,11 +78,7 @@ void RankTraceText::Add(const EventBatch& batch) {
 }
 
 void RankTraceText::AddNote(std::string_view track, const Note& note) {
-  if (!notes_) {
-    notes_ = static_cast<uint32_t>(places_.size());
-    places_.push_back(NewPlace(LaneKind::kHostThread));
-    WriteMetadata("thread_name", places_.back(), "name", track);
-  }
+  if (!notes_) notes_ = NewTrack(track, kNotesAtTheTop);
   std::string name;
   AppendJsonString(note.name, &name);
   BeginEvent("finding", name, places_[*notes_], note.start_ns, note.duration_ns);
@@ -140,6 +136,13 @@ RankTraceText::Place RankTraceText::NewPlace(LaneKind kind) {
     return {training.process, training.thread + static_cast<uint32_t>(places_.size()), {}};
   if (kind == LaneKind::kDeviceStream) return {Device(), kFirstStream + streams_++, {}};
   return {identity_.pid, identity_.pid + ++threads_, {}};
+}
+
+uint32_t RankTraceText::NewTrack(std::string_view name, int64_t sort_index) {
+  places_.push_back(NewPlace(LaneKind::kHostThread));
+  WriteMetadata("thread_name", places_.back(), "name", name);
+  WriteSortIndex("thread_sort_index", places_.back(), sort_index);
+  return static_cast<uint32_t>(places_.size() - 1);
 }
 
 // By start time; of those that start together, callers before what they call.
@@ -236,25 +239,29 @@ void RankTraceText::AddMark(const Mark& mark) {
       if (step_ && step_->id == mark.id) WriteStep(mark.time_ns);
       break;
     case MarkKind::kDataloaderNext:
-      WriteAnnotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", mark.time_ns,
-                      0);
+      WriteAnnotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                      places_.front(), mark.time_ns, 0);
       break;
     case MarkKind::kOptimizerStep:
-      WriteAnnotation("Optimizer.step#Adam.step", mark.time_ns, 0);
+      WriteAnnotation("Optimizer.step#Adam.step", places_.front(), mark.time_ns, 0);
       break;
     default: break;  // a trace has no such marks
   }
 }
 
+// A step begins within a frame that ends before it, and Perfetto leaves out what overlaps so.
 void RankTraceText::WriteStep(int64_t end_ns) {
-  WriteAnnotation(fmt::format("ProfilerStep#{}", step_->id), step_->begin_ns,
+  const bool has_track = processes_ == TraceProcesses::kRank;
+  if (has_track && !steps_) steps_ = NewTrack("steps", kStepsBelowThem);
+  WriteAnnotation(fmt::format("ProfilerStep#{}", step_->id),
+                  has_track ? places_[*steps_] : places_.front(), step_->begin_ns,
                   std::max<int64_t>(0, end_ns - step_->begin_ns));
   step_.reset();
 }
 
-void RankTraceText::WriteAnnotation(std::string_view name, int64_t start_ns, int64_t duration_ns) {
-  BeginEvent("user_annotation", fmt::format("\"{}\"", name), places_.front(), start_ns,
-             duration_ns);
+void RankTraceText::WriteAnnotation(std::string_view name, const Place& place, int64_t start_ns,
+                                    int64_t duration_ns) {
+  BeginEvent("user_annotation", fmt::format("\"{}\"", name), place, start_ns, duration_ns);
   text_ += "}";
 }
 
@@ -277,6 +284,13 @@ void RankTraceText::WriteMetadata(const char* name, const Place& place, const ch
                  name, place.process, place.thread, key);
   AppendJsonString(value, &text_);
   text_ += "}}";
+}
+
+void RankTraceText::WriteSortIndex(const char* name, const Place& place, int64_t index) {
+  fmt::format_to(std::back_inserter(text_),
+                 ",\n{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"ts\":0,"
+                 "\"args\":{{\"sort_index\":{}}}}}",
+                 name, place.process, place.thread, index);
 }
 
 void RankTraceText::AppendDistributedInfo(std::string* json) const {

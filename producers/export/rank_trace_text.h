@@ -71,6 +71,8 @@ class RankTraceText {
   void ReadTables(const EventBatch& batch);
   uint32_t PlaceOf(const Lane& lane);
   Place NewPlace(LaneKind kind);
+  // Its number among the places.
+  uint32_t NewTrack(std::string_view name, int64_t sort_index);
   void NameProcesses();
   void AddIntervals(const EventBatch& batch);
   void AddInterval(const EventBatch& batch, size_t index);
@@ -79,10 +81,12 @@ class RankTraceText {
   void WriteFrame(const Row& row, uint32_t parent_id, Place& place, int64_t start_ns,
                   int64_t duration_ns);
   void WriteStep(int64_t end_ns);
-  void WriteAnnotation(std::string_view name, int64_t start_ns, int64_t duration_ns);
+  void WriteAnnotation(std::string_view name, const Place& place, int64_t start_ns,
+                       int64_t duration_ns);
   void BeginEvent(const char* category, std::string_view name_json, const Place& place,
                   int64_t start_ns, int64_t duration_ns);
   void WriteMetadata(const char* name, const Place& place, const char* key, std::string_view value);
+  void WriteSortIndex(const char* name, const Place& place, int64_t index);
   uint32_t Device() const {
     return identity_.device < 0 ? 0 : static_cast<uint32_t>(identity_.device);
   }
@@ -96,6 +100,7 @@ class RankTraceText {
   uint32_t threads_ = 0;
   uint32_t frames_ = 0;                           // ids given
   std::optional<uint32_t> notes_;                 // their place
+  std::optional<uint32_t> steps_;                 // their place, where they have one of their own
   std::vector<std::pair<Lane, uint32_t>> lanes_;  // and their places
   std::vector<Place> places_;                     // the first is the training thread's
   std::map<CommId, Communicator> groups_;
