@@ -213,7 +213,7 @@ absl::Status ChromeTraceImporter::AddAnnotation(const ChromeEvent& event, const 
     case Use::kStep:
       trace_.marks.push_back({span.start_ns, MarkKind::kStepBegin, named.step});
       trace_.marks.push_back({span.end_ns, MarkKind::kStepEnd, named.step});
-      lanes_[lane].steps = true;
+      ++lanes_[lane].steps;
       if (span.start_ns % 1000 != 0 || span.end_ns % 1000 != 0) trace_.whole_microseconds = false;
       ++report_.counts.imported;
       return absl::OkStatus();
@@ -368,7 +368,8 @@ uint8_t ChromeTraceImporter::LaneOf(const ChromeEvent& event, bool device) {
 void ChromeTraceImporter::ChooseTrainingThread() {
   const LaneState* best = nullptr;
   const auto rank_of = [](const LaneState& lane) {
-    return std::tuple(lane.steps, lane.frames > 0 && !lane.background, lane.is_process, lane.frames,
+    const bool ran_steps = lane.steps > 0 && lane.events > lane.steps;
+    return std::tuple(ran_steps, lane.frames > 0 && !lane.background, lane.is_process, lane.frames,
                       lane.events);
   };
   for (const LaneState& lane : lanes_) {

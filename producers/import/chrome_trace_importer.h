@@ -81,8 +81,8 @@ class ChromeTraceImporter {
     std::string name;
     bool device = false;
     bool is_process = false;  // its thread id is the process id: the thread that main() runs on
-    bool steps = false;
     uint64_t events = 0;
+    uint64_t steps = 0;  // of these; if all, it is no thread but a track that shows the steps
     uint64_t frames = 0;
     bool background = false;  // the first frame is that of a thread's start
   };
