@@ -2,6 +2,7 @@
 import {get, path} from "./api.js";
 import {el, replace, tableHead} from "./dom.js";
 import {barPair, legend} from "./evidence_table.js";
+import {functionLabels} from "./function_label.js";
 import {LineChart} from "./line_chart.js";
 import {empty} from "./page_states.js";
 import {name} from "./printable.js";
@@ -41,7 +42,7 @@ function isMore(row, most) {
   return more > 0.05 * row.peers_critical_ns_per_step && more > 0.01 * most;
 }
 
-function functionRow(row, most, accused, {kind, href}) {
+function functionRow(row, most, accused, {kind, href, labels}) {
   const more = difference(row);
   return el(
     "tr",
@@ -52,7 +53,7 @@ function functionRow(row, most, accused, {kind, href}) {
       el(
         "a",
         {class: "plain", href: href(row.function.function)},
-        name(row.function.name, {longest: 90, mono: true}),
+        name(labels.get(row.function.function), {longest: 90, mono: true}),
       ),
       el("span", {class: "tag"}, CLASSES[row.function.class] ?? row.function.class),
     ),
@@ -89,6 +90,7 @@ export function functionsBeside(answer, options) {
     ),
   );
   const rows = ordered(answer.functions, longest);
+  const labels = functionLabels(answer.functions.map(row => row.function));
   const heads = [
     {title: "Function, time a step"},
     {title: "", class: "bar-cell"},
@@ -110,7 +112,7 @@ export function functionsBeside(answer, options) {
         null,
         rows.slice(0, most).map(row => {
           const isAccused = accused !== "" && row.function.name === accused;
-          return functionRow(row, longest, isAccused, {kind, href});
+          return functionRow(row, longest, isAccused, {kind, href, labels});
         }),
       ),
     ),

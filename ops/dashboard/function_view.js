@@ -21,19 +21,6 @@ const COLUMNS = [
   {title: "Use of the resource", class: "number"},
 ];
 
-// Of each rank: the median over the ranks of its role.
-function mediansByRank({role, critical_ns_per_step: critical}) {
-  const byRole = new Map();
-  role.forEach((one, place) => {
-    if (!byRole.has(one)) byRole.set(one, []);
-    byRole.get(one).push(critical[place]);
-  });
-  const medians = new Map(
-    [...byRole].map(([one, values]) => [one, values.sort((a, b) => a - b)[values.length >> 1]]),
-  );
-  return role.map(one => medians.get(one));
-}
-
 export class FunctionView {
   #route;
   #section;
@@ -77,7 +64,7 @@ export class FunctionView {
 
   #render({function: one, ranks}, body) {
     body.className = "section stack";
-    const medians = mediansByRank(ranks);
+    const medians = ranks.role_critical_ns_per_step;
     const places = ranks.rank.map((_, place) => place);
     const excess = place => ranks.critical_ns_per_step[place] - medians[place];
     const worst = [...places].sort((a, b) => excess(b) - excess(a)).slice(0, MOST_RANKS);

@@ -3,6 +3,7 @@ import {get, path} from "./api.js";
 import {CLASSES} from "./culprit_view.js";
 import {el, table} from "./dom.js";
 import {barPair} from "./evidence_table.js";
+import {functionLabels} from "./function_label.js";
 import {empty} from "./page_states.js";
 import {name} from "./printable.js";
 import {hrefOf, withQuery} from "./route.js";
@@ -46,6 +47,7 @@ export class FunctionsView {
       return;
     }
     const most = Math.max(...functions.map(row => row.critical_ns_per_step.max));
+    const labels = functionLabels(functions.map(row => row.function));
     const more = hrefOf(withQuery(this.#route, {after: next ?? undefined}));
     body.append(
       el(
@@ -54,7 +56,7 @@ export class FunctionsView {
         table(
           "Functions of the window",
           COLUMNS,
-          functions.map(row => this.#row(row, most)),
+          functions.map(row => this.#row(row, labels.get(row.function.function), most)),
           "blocks",
         ),
       ),
@@ -62,7 +64,7 @@ export class FunctionsView {
     );
   }
 
-  #row(row, most) {
+  #row(row, label, most) {
     const {job, query} = this.#route;
     const {median, max, max_rank: rank} = row.critical_ns_per_step;
     const late = max > 1.2 * median && max - median > 0.02 * most;
@@ -73,7 +75,7 @@ export class FunctionsView {
         el(
           "a",
           {href: link("function", row.function.function)},
-          name(row.function.name, {longest: 60, mono: true}),
+          name(label, {longest: 60, mono: true}),
         ),
         el("span", {class: "tag"}, CLASSES[row.function.class] ?? row.function.class),
       ],

@@ -1,6 +1,7 @@
 // Where the time goes: functions by ranks, with the cells that stand out most as a list beside it.
 import {get, path} from "./api.js";
 import {el, freshId, replace, table} from "./dom.js";
+import {functionLabels} from "./function_label.js";
 import {HeatGrid} from "./heat_grid.js";
 import {HeatMap, ROW} from "./heat_map.js";
 import {empty} from "./page_states.js";
@@ -44,6 +45,7 @@ function choice(label, choices, value, onChange) {
 export class HeatMapView {
   #route;
   #section;
+  #labels; // of functions, by id
   #map = null;
   #gone = undefined;
   #legend = el("div", {class: "heat-legend"});
@@ -106,11 +108,14 @@ export class HeatMapView {
     const grid = new HeatGrid(answer);
     const {order} = this.#asked();
     if (order !== "rank") grid.sort(order);
+    this.#labels = functionLabels(grid.functions);
     this.#showGrid(grid, flagsOf(findings), job.step_ns);
     const labels = el(
       "ol",
       {class: "heat-labels", "aria-hidden": "true", style: {"--row": `${ROW}px`}},
-      grid.functions.map(one => el("li", null, name(one.name, {longest: 60, mono: true}))),
+      grid.functions.map(one =>
+        el("li", null, name(this.#labels.get(one.function), {longest: 60, mono: true})),
+      ),
     );
     this.#drawLegend();
     this.#tellPlace();
@@ -252,7 +257,7 @@ export class HeatMapView {
       name(cell.host, {longest: 48}),
       el("span", {class: "quiet"}, ` · role ${cell.role}`),
       el("br"),
-      el("span", {class: "mono"}, printable(cell.function.name, 90)),
+      el("span", {class: "mono"}, printable(this.#labels.get(cell.function.function), 90)),
       el("br"),
       cell.value === null
         ? "not run"
@@ -304,7 +309,7 @@ export class HeatMapView {
           largest.map(cell => [
             rankLink(this.#route, cell.rank),
             name(cell.host, {longest: 40}),
-            name(cell.function.name, {longest: 70, mono: true}),
+            name(this.#labels.get(cell.function.function), {longest: 70, mono: true}),
             heatValue(cell.value, grid.metric),
           ]),
         ),

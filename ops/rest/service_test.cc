@@ -101,9 +101,14 @@ TEST_F(RestServiceTest, StepsFunctionsAndTheirHistory) {
   const Json over_ranks = Get(std::string(kJob) + "/functions/" + forward);
   EXPECT_THAT(over_ranks["ranks"]["rank"], ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(over_ranks["ranks"]["critical_ns_per_step"][0], 20'000'000);
+  EXPECT_EQ(over_ranks["ranks"]["role_critical_ns_per_step"][0], 20'000'000);
   const Json history = Get(std::string(kJob) + "/functions/" + forward + "/history?rank=2");
   EXPECT_THAT(history["windows"]["window"], ElementsAre("steps-0", "steps-1", "steps-2"));
   EXPECT_EQ(history["windows"]["peers_critical_ns_per_step"][0], 20'000'000);
+  EXPECT_EQ(functions[1]["critical_ns_per_step"],
+            Json::parse(R"({"median": 0, "max": 5e6, "max_rank": 2})"));
+  EXPECT_EQ(functions[1]["call_ns"]["median"], functions[1]["call_ns"]["max"])
+      << "a call that was not made has no duration";
   const std::string slow = functions[1]["function"]["function"];
   const Json others = Get(std::string(kJob) + "/functions/" + slow + "/history?rank=0");
   EXPECT_TRUE(others["windows"]["beta"][0].is_null());
@@ -115,7 +120,8 @@ TEST_F(RestServiceTest, StepsFunctionsAndTheirHistory) {
 TEST_F(RestServiceTest, TheHeatMapShowsTheExcessOverTheRole) {
   const Json map = Get(std::string(kJob) + "/heatmap?functions=2");
   EXPECT_EQ(map["values"][0], Json::parse("[0,0,0,0]"));
-  EXPECT_EQ(map["values"][1], Json::parse("[null,null,0,null]"));
+  EXPECT_EQ(map["values"][1], Json::parse("[null,null,5000,null]"))
+      << "its peers spend nothing in what they do not run";
   const Json critical = Get(std::string(kJob) + "/heatmap?metric=critical&functions=1");
   EXPECT_EQ(critical["values"], Json::parse("[[20000,20000,20000,20000]]"));
   EXPECT_EQ(StatusOf(std::string(kJob) + "/heatmap?metric=other"), 400);
@@ -125,6 +131,8 @@ TEST_F(RestServiceTest, RanksCommunicatorsWaitsAndLinks) {
   const Json rank = Get(std::string(kJob) + "/ranks/2");
   EXPECT_EQ(rank["rank"]["excess_ns"], 5e6);
   EXPECT_EQ(rank["functions"][0]["peers_critical_ns_per_step"], 2e7);
+  EXPECT_EQ(rank["functions"][1]["peers_critical_ns_per_step"], 0);
+  EXPECT_TRUE(rank["functions"][1]["peers_call_ns"].is_null());
   EXPECT_EQ(rank["resources"][0]["resource"], "gpu_clock");
   EXPECT_THAT(rank["communicators"], ElementsAre("0000000000000001"));
   EXPECT_THAT(rank["history"]["busy_ns"], ElementsAre(25e6, 25e6, 25e6));

@@ -90,14 +90,17 @@ FunctionSnapshot TakeFunction(const CrossRankView& view, const FunctionColumn& c
   return function;
 }
 
-// The functions with the most critical time of all ranks, as many as there is room for.
+int64_t MostOfOneRank(const std::vector<int64_t>& critical_ns) {
+  return std::accumulate(critical_ns.begin(), critical_ns.end(), int64_t{0},
+                         [](int64_t most, int64_t one) { return std::max(most, one); });
+}
+
+// Those in which any rank spends the most, as many as there is room for: what holds the others up
+// may be run by one rank alone.
 void TakeFunctions(const CrossRankView& view, const SnapshotLimits& limits, WindowDetail* detail) {
-  std::vector<std::pair<double, const FunctionColumn*>> order;
-  for (const FunctionColumn& column : view.functions()) {
-    const double critical =
-        std::accumulate(column.critical_ns.begin(), column.critical_ns.end(), 0.0);
-    order.emplace_back(critical, &column);
-  }
+  std::vector<std::pair<int64_t, const FunctionColumn*>> order;
+  for (const FunctionColumn& column : view.functions())
+    order.emplace_back(MostOfOneRank(column.critical_ns), &column);
   std::ranges::stable_sort(order, std::greater<>(), [](const auto& entry) { return entry.first; });
   size_t rows = 0;
   for (const auto& [critical, column] : order) {

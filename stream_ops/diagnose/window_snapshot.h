@@ -129,7 +129,7 @@ struct WindowDetail {
   std::vector<std::string> hosts;
   std::vector<std::string> role_names;
   std::vector<RankRow> ranks;                       // by rank number
-  std::vector<FunctionSnapshot> functions;          // by critical time, largest first
+  std::vector<FunctionSnapshot> functions;          // by what one rank spends in it, largest first
   std::vector<CommunicatorSnapshot> communicators;  // by exposed wait, largest first
   std::vector<LinkRow> links;                       // by source and destination
   uint64_t links_dropped = 0;                       // carried less than those

@@ -82,6 +82,14 @@ TEST(WindowSnapshotTest, FunctionsAreColumnsLargestFirst) {
   EXPECT_THAT(detail->functions[1].count, ElementsAre(8));
 }
 
+TEST(WindowSnapshotTest, AFunctionThatHoldsOneRankUpIsNoSmallOne) {
+  TrainingView job(4);
+  job.RunOnAll("forward", 20).Run(2, "stuck", 30).Finish();
+  const WindowSnapshot one = Snapshot(job, {.functions = 1});
+  ASSERT_THAT(one.detail->functions, SizeIs(1));
+  EXPECT_EQ(one.detail->functions[0].name, "stuck");
+}
+
 TEST(WindowSnapshotTest, SmallFunctionsAreDroppedAndCountedWhereThereIsNoRoom) {
   TrainingView job = SlowRank();
   const WindowSnapshot few_rows = Snapshot(job, {.function_rows = 4});

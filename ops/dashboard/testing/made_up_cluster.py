@@ -183,6 +183,7 @@ def hostile(now):
         Function(HOSTILE, "python", 30 * MS, HOSTILE + " > " + HOSTILE),
         Function(long_name, "gpu_compute", 20 * MS, "x > " * 800 + long_name),
         Function("مرحبا بالعالم", "cpu_op", 10 * MS),
+        Function("مرحبا بالعالم", "cpu_op", 2 * MS, "train.py: main > data.py(5): next_batch"),
         LAYERS[4],
     )
     job = MadeUpJob(

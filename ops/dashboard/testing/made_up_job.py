@@ -307,7 +307,9 @@ class MadeUpJob:
 
     def spread(self, values):
         most = max(values)
-        return {"median": statistics.median(values), "max": most, "max_rank": values.index(most)}
+        rank = values.index(most)
+        median = self.medians_by_role(values)[self.role(rank)]
+        return {"median": median, "max": most, "max_rank": rank}
 
     def functions_json(self, index):
         step = self.step_ns(index)
@@ -322,7 +324,7 @@ class MadeUpJob:
                     "critical_ns_per_step": self.spread(critical),
                 }
             )
-        rows.sort(key=lambda row: -row["critical_ns_per_step"]["median"])
+        rows.sort(key=lambda row: -row["critical_ns_per_step"]["max"])
         return {
             "as_of": self.as_of(),
             "window": self.window_name(index),
@@ -337,6 +339,7 @@ class MadeUpJob:
 
     def function_json(self, place, index):
         critical, step = self.matrix(index)[place], self.step_ns(index)
+        medians = self.medians_by_role(critical)
         everyone = range(self.ranks)
         return {
             "as_of": self.as_of(),
@@ -351,6 +354,7 @@ class MadeUpJob:
                 "count": [4 * STEPS_PER_WINDOW for _ in everyone],
                 "call_ns": [value // 4 for value in critical],
                 "critical_ns_per_step": critical,
+                "role_critical_ns_per_step": [int(medians[self.role(rank)]) for rank in everyone],
             },
         }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "diagnosis/statistics/robust_statistics.h"
 
@@ -9,6 +10,34 @@ namespace eroica {
 namespace {
 
 double MedianOf(std::vector<float> values) { return Median(std::span<float>(values)); }
+
+uint32_t RoleOf(const WindowDetail& detail, const FunctionSnapshot& function, size_t row) {
+  return detail.ranks[function.rank[row]].role;
+}
+
+// How many ranks each role has.
+std::vector<size_t> RoleSizes(const WindowDetail& detail) {
+  std::vector<size_t> sizes;
+  for (const RankRow& rank : detail.ranks) {
+    if (rank.role >= sizes.size()) sizes.resize(rank.role + size_t{1});
+    ++sizes[rank.role];
+  }
+  return sizes;
+}
+
+// By role, the values of its ranks.
+std::vector<std::vector<float>> ValuesByRole(const WindowDetail& detail,
+                                             const FunctionSnapshot& function,
+                                             const FunctionMeasure& measure) {
+  const std::vector<size_t> sizes = RoleSizes(detail);
+  std::vector<std::vector<float>> by_role(sizes.size());
+  const std::vector<float>& column = function.*measure.column;
+  for (size_t row = 0; row < column.size(); ++row)
+    by_role[RoleOf(detail, function, row)].push_back(column[row]);
+  if (measure.not_run == FunctionMeasure::NotRun::kZero)
+    for (size_t role = 0; role < sizes.size(); ++role) by_role[role].resize(sizes[role]);
+  return by_role;
+}
 
 }  // namespace
 
@@ -22,10 +51,11 @@ Json FunctionJson(const FunctionSnapshot& function) {
 }
 
 Json SpreadJson(const WindowDetail& detail, const FunctionSnapshot& function,
-                const std::vector<float>& column) {
+                const FunctionMeasure& measure) {
+  const std::vector<float>& column = function.*measure.column;
   const auto largest = std::ranges::max_element(column);
   const auto row = static_cast<size_t>(largest - column.begin());
-  return {{"median", MedianOf(column)},
+  return {{"median", MedianByRole(detail, function, measure)[RoleOf(detail, function, row)]},
           {"max", *largest},
           {"max_rank", detail.ranks[function.rank[row]].rank}};
 }
@@ -46,26 +76,19 @@ std::optional<size_t> RowOf(const WindowDetail& detail, const FunctionSnapshot& 
 }
 
 std::optional<double> PeersMedian(const WindowDetail& detail, const FunctionSnapshot& function,
-                                  const std::vector<float>& column, size_t row) {
-  const uint32_t role = detail.ranks[function.rank[row]].role;
-  std::vector<float> peers;
-  for (size_t i = 0; i < column.size(); ++i) {
-    if (i != row && detail.ranks[function.rank[i]].role == role) peers.push_back(column[i]);
-  }
+                                  const FunctionMeasure& measure, size_t row) {
+  std::vector<float> peers =
+      std::move(ValuesByRole(detail, function, measure)[RoleOf(detail, function, row)]);
+  peers.erase(std::ranges::find(peers, (function.*measure.column)[row]));
   if (peers.empty()) return std::nullopt;
   return MedianOf(std::move(peers));
 }
 
 std::vector<double> MedianByRole(const WindowDetail& detail, const FunctionSnapshot& function,
-                                 const std::vector<float>& column) {
-  std::vector<std::vector<float>> by_role;
-  for (const RankRow& rank : detail.ranks) {
-    if (rank.role >= by_role.size()) by_role.resize(rank.role + size_t{1});
-  }
-  for (size_t i = 0; i < column.size(); ++i)
-    by_role[detail.ranks[function.rank[i]].role].push_back(column[i]);
+                                 const FunctionMeasure& measure) {
   std::vector<double> medians;
-  for (std::vector<float>& values : by_role) medians.push_back(MedianOf(std::move(values)));
+  for (std::vector<float>& values : ValuesByRole(detail, function, measure))
+    medians.push_back(MedianOf(std::move(values)));
   return medians;
 }
 

@@ -16,9 +16,23 @@ inline constexpr int64_t kRankMax = 4'294'967'295;  // a rank is a uint32
 // Id, name, class and so on.
 Json FunctionJson(const FunctionSnapshot& function);
 
-// Median and maximum of a column over the ranks that ran the function, and whose the maximum is.
+// A column of a function over the ranks, and what of a rank that did not run it counts: of time and
+// shares none, of the duration of a call nothing.
+struct FunctionMeasure {
+  enum class NotRun : uint8_t { kZero, kLeftOut };
+  std::vector<float> FunctionSnapshot::*column;
+  NotRun not_run;
+};
+inline constexpr FunctionMeasure kBetaMeasure{&FunctionSnapshot::beta,
+                                              FunctionMeasure::NotRun::kZero};
+inline constexpr FunctionMeasure kCriticalMeasure{&FunctionSnapshot::critical_ns_per_step,
+                                                  FunctionMeasure::NotRun::kZero};
+inline constexpr FunctionMeasure kCallMeasure{&FunctionSnapshot::call_ns,
+                                              FunctionMeasure::NotRun::kLeftOut};
+
+// The maximum, whose it is, and the median over the ranks of its role.
 Json SpreadJson(const WindowDetail& detail, const FunctionSnapshot& function,
-                const std::vector<float>& column);
+                const FunctionMeasure& measure);
 
 // nullptr: it is none of the window's functions that are held.
 const FunctionSnapshot* FindFunction(const WindowDetail& detail, uint64_t id);
@@ -27,12 +41,12 @@ const FunctionSnapshot* FindFunction(const WindowDetail& detail, uint64_t id);
 std::optional<size_t> RowOf(const WindowDetail& detail, const FunctionSnapshot& function,
                             uint32_t rank);
 
-// Median of a column over the rank's role, the rank left out; nothing without peers.
+// Median over the rank's role, the rank left out; nothing without peers.
 std::optional<double> PeersMedian(const WindowDetail& detail, const FunctionSnapshot& function,
-                                  const std::vector<float>& column, size_t row);
+                                  const FunctionMeasure& measure, size_t row);
 
-// By role, the median of a column; 0 where no rank of the role ran it.
+// By role; 0 where no rank of the role ran it.
 std::vector<double> MedianByRole(const WindowDetail& detail, const FunctionSnapshot& function,
-                                 const std::vector<float>& column);
+                                 const FunctionMeasure& measure);
 
 }  // namespace eroica

@@ -17,9 +17,9 @@ Json Rounded(double value) { return static_cast<int64_t>(std::llround(value)); }
 Json RowJson(const WindowDetail& detail, const FunctionSnapshot& function) {
   return {{"function", FunctionJson(function)},
           {"ranks", function.rank.size()},
-          {"beta", SpreadJson(detail, function, function.beta)},
-          {"call_ns", SpreadJson(detail, function, function.call_ns)},
-          {"critical_ns_per_step", SpreadJson(detail, function, function.critical_ns_per_step)}};
+          {"beta", SpreadJson(detail, function, kBetaMeasure)},
+          {"call_ns", SpreadJson(detail, function, kCallMeasure)},
+          {"critical_ns_per_step", SpreadJson(detail, function, kCriticalMeasure)}};
 }
 
 HttpResponse ListFunctions(const RestSources& sources, const HttpRequest& request,
@@ -44,17 +44,25 @@ Json OverRanks(const WindowDetail& detail, const FunctionSnapshot& function) {
   Json role = Json::array();
   Json call_ns = Json::array();
   Json critical_ns = Json::array();
+  Json role_critical_ns = Json::array();
+  const std::vector<double> medians = MedianByRole(detail, function, kCriticalMeasure);
   for (size_t i = 0; i < function.rank.size(); ++i) {
     const RankRow& row = detail.ranks[function.rank[i]];
     rank.push_back(row.rank);
     role.push_back(row.role);
     call_ns.push_back(Rounded(function.call_ns[i]));
     critical_ns.push_back(Rounded(function.critical_ns_per_step[i]));
+    role_critical_ns.push_back(Rounded(medians[row.role]));
   }
-  return {{"rank", std::move(rank)},       {"role", std::move(role)},
-          {"beta", function.beta},         {"mu", function.mu},
-          {"sigma", function.sigma},       {"count", function.count},
-          {"call_ns", std::move(call_ns)}, {"critical_ns_per_step", std::move(critical_ns)}};
+  return {{"rank", std::move(rank)},
+          {"role", std::move(role)},
+          {"beta", function.beta},
+          {"mu", function.mu},
+          {"sigma", function.sigma},
+          {"count", function.count},
+          {"call_ns", std::move(call_ns)},
+          {"critical_ns_per_step", std::move(critical_ns)},
+          {"role_critical_ns_per_step", std::move(role_critical_ns)}};
 }
 
 HttpResponse ShowFunction(const RestSources& sources, const HttpRequest& request,
@@ -82,16 +90,16 @@ class HistoryColumns {
     start_.push_back(TimeOfNs(window.summary.start_ns));
     std::optional<size_t> row;
     if (function != nullptr) row = RowOf(*window.detail, *function, rank);
-    const auto append = [&](Json* own, Json* peers, auto column, bool round) {
+    const auto append = [&](Json* own, Json* peers, const FunctionMeasure& measure, bool round) {
       const auto number = [round](double value) { return round ? Rounded(value) : Json(value); };
-      own->push_back(row ? number((function->*column)[*row]) : Json(nullptr));
+      own->push_back(row ? number((function->*measure.column)[*row]) : Json(nullptr));
       std::optional<double> median;
-      if (row) median = PeersMedian(*window.detail, *function, function->*column, *row);
+      if (row) median = PeersMedian(*window.detail, *function, measure, *row);
       peers->push_back(median ? number(*median) : Json(nullptr));
     };
-    append(&beta_, &peers_beta_, &FunctionSnapshot::beta, false);
-    append(&call_, &peers_call_, &FunctionSnapshot::call_ns, true);
-    append(&critical_, &peers_critical_, &FunctionSnapshot::critical_ns_per_step, true);
+    append(&beta_, &peers_beta_, kBetaMeasure, false);
+    append(&call_, &peers_call_, kCallMeasure, true);
+    append(&critical_, &peers_critical_, kCriticalMeasure, true);
   }
 
   Json Take() {

@@ -23,8 +23,7 @@ Json ValuesOf(const WindowDetail& detail, const FunctionSnapshot& function, Metr
   constexpr double kNsPerMicrosecond = 1'000;
   constexpr double kThousandths = 1'000;
   std::vector<double> medians;
-  if (metric == Metric::kExcess)
-    medians = MedianByRole(detail, function, function.critical_ns_per_step);
+  if (metric == Metric::kExcess) medians = MedianByRole(detail, function, kCriticalMeasure);
   std::vector<Json> values(detail.ranks.size());
   for (size_t i = 0; i < function.rank.size(); ++i) {
     double value = function.critical_ns_per_step[i] / kNsPerMicrosecond;

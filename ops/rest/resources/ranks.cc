@@ -75,8 +75,8 @@ Json FunctionsOf(const WindowDetail& detail, uint32_t rank) {
   if (own.size() > kFunctionsMax) own.resize(kFunctionsMax);
   Json functions = Json::array();
   for (const auto& [function, row] : own) {
-    const auto peers = [&](const std::vector<float>& column) {
-      const std::optional<double> median = PeersMedian(detail, *function, column, row);
+    const auto peers = [&](const FunctionMeasure& measure) {
+      const std::optional<double> median = PeersMedian(detail, *function, measure, row);
       return median ? Json(*median) : Json(nullptr);
     };
     functions.push_back(
@@ -87,8 +87,8 @@ Json FunctionsOf(const WindowDetail& detail, uint32_t rank) {
          {"count", function->count[row]},
          {"call_ns", std::llround(function->call_ns[row])},
          {"critical_ns_per_step", std::llround(function->critical_ns_per_step[row])},
-         {"peers_critical_ns_per_step", peers(function->critical_ns_per_step)},
-         {"peers_call_ns", peers(function->call_ns)}});
+         {"peers_critical_ns_per_step", peers(kCriticalMeasure)},
+         {"peers_call_ns", peers(kCallMeasure)}});
   }
   return functions;
 }
