@@ -3,10 +3,12 @@
 
 10,000 idle connections: memory of the node, and how long others wait for an answer beside them.
 1,000 streams of findings: from a finding's publication until the last client has it.
-Requests for a cached finding by wrk, where that is installed, beside the floor (rest_floor.cc), and with jobs coming in one
-after the other.
+Requests for a cached finding while jobs come in one after the other, at a steady rate, as pages and
+scripts ask. Requests as fast as they are answered by wrk, where that is installed, beside the floor
+(rest_floor.cc), and with jobs coming in.
 """
 
+import contextlib
 import json
 import pathlib
 import re
@@ -48,7 +50,9 @@ class Node:
         self.url, self.port = said.group(1), int(said.group(2))
 
     def run_job(self, name, scenario=SCENARIO):
-        command = [self.lab, "simulate", str(scenario), "--job", name, "--append"]
+        # It stands for other machines, so it takes only what the node and its clients leave over.
+        command = ["nice", "-n", "19", self.lab, "simulate", str(scenario), "--job", name]
+        command += ["--append"]
         command += ["-o", str(self.recording)]
         subprocess.run(
             command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -69,7 +73,8 @@ def answer_times(node, count=200):
         start = time.perf_counter()
         node.get("/v1/jobs")
         times.append((time.perf_counter() - start) * 1e3)
-    return f"median {statistics.median(times):.1f} ms, p99 {sorted(times)[int(count * 0.99) - 1]:.1f} ms"
+    times.sort()
+    return f"median {statistics.median(times):.1f} ms, p99 {times[int(count * 0.99) - 1]:.1f} ms"
 
 
 def idle_connections(node):
@@ -83,8 +88,10 @@ def idle_connections(node):
     for one in sockets:
         one.recv(4096)
     after = node.resident_mib()
+    each_kib = (after - before) * 1024 / IDLE
     print(
-        f"{IDLE} idle connections: {after - before:.0f} MiB, {(after - before) * 1024 / IDLE:.1f} KiB each; beside them {answer_times(node)}"
+        f"{IDLE} idle connections: {after - before:.0f} MiB, {each_kib:.1f} KiB each; beside them "
+        f"{answer_times(node)}"
     )
     for one in sockets:
         one.close()
@@ -113,8 +120,10 @@ def streams(node):
     job.join()
     delays.sort()
     print(
-        f"{STREAMS} streams of findings: published to received median {statistics.median(delays) * 1e3:.0f} ms, "
-        f"p99 {delays[int(STREAMS * 0.99) - 1] * 1e3:.0f} ms, last {delays[-1] * 1e3:.0f} ms; {node.resident_mib():.0f} MiB resident"
+        f"{STREAMS} streams of findings: published to received median "
+        f"{statistics.median(delays) * 1e3:.0f} ms, p99 "
+        f"{delays[int(STREAMS * 0.99) - 1] * 1e3:.0f} ms, last {delays[-1] * 1e3:.0f} ms; "
+        f"{node.resident_mib():.0f} MiB resident"
     )
 
 
@@ -137,6 +146,35 @@ def ask(process, words, url, seconds=8):
     return rate / core
 
 
+def ask_steadily(node, path, seconds=10, rate=500):
+    """Each request is due at its time whether or not those before have been answered in theirs, and
+    the time of an answer counts from then."""
+    request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    times = []
+    with socket.create_connection(("127.0.0.1", node.port)) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        answers = connection.makefile("rb")
+        start = time.perf_counter()
+        for due in (start + number / rate for number in range(seconds * rate)):
+            time.sleep(max(0.0, due - time.perf_counter()))
+            connection.sendall(request)
+            if not answers.readline().startswith(b"HTTP/1.1 200"):
+                sys.exit("rest_load.py: an answer that is not 200")
+            head = iter(answers.readline, b"\r\n")
+            length = b"content-length:"
+            size = next(int(line[len(length) :]) for line in head if line.lower().startswith(length))
+            for _ in head:
+                pass
+            answers.read(size)
+            times.append((time.perf_counter() - due) * 1e3)
+    times.sort()
+    print(
+        f"a cached finding at {rate} requests/s, jobs coming in: median "
+        f"{statistics.median(times):.2f} ms, p99 {times[int(len(times) * 0.99)]:.2f} ms, "
+        f"most {times[-1]:.1f} ms"
+    )
+
+
 def url_of_finding(node):
     finding = json.loads(node.get("/v1/findings?limit=1"))["findings"][0]["id"]
     return f"{node.url}/v1/findings/{finding}"
@@ -157,21 +195,23 @@ def requests_beside_floor(node, build):
     print(f"a cached finding against Beast alone: {statistics.median(ratios):.2f} (median of 3)")
 
 
-def requests_beside_jobs(node):
+@contextlib.contextmanager
+def jobs_coming_in(node, prefix):
     stop = threading.Event()
     jobs = []
 
     def work():
         while not stop.is_set():
-            jobs.append(f"ingest-{len(jobs)}")
+            jobs.append(f"{prefix}-{len(jobs)}")
             node.run_job(jobs[-1])
 
     thread = threading.Thread(target=work)
     thread.start()
-    ask(node.process, "a cached finding, jobs coming in", url_of_finding(node))
+    start = time.monotonic()
+    yield
     stop.set()
     thread.join()
-    print(f"{len(jobs)} jobs of 197,309 events came in meanwhile")
+    print(f"{len(jobs)} jobs of 197,309 events came in within {time.monotonic() - start:.0f} s")
 
 
 def main(build):
@@ -186,9 +226,12 @@ def main(build):
                 time.sleep(0.1)
             idle_connections(node)
             streams(node)
+            with jobs_coming_in(node, "steady"):
+                ask_steadily(node, url_of_finding(node).removeprefix(node.url))
             if shutil.which("wrk"):
                 requests_beside_floor(node, build)
-                requests_beside_jobs(node)
+                with jobs_coming_in(node, "flood"):
+                    ask(node.process, "a cached finding, jobs coming in", url_of_finding(node))
             else:
                 print("wrk is not installed: no requests are counted")
         finally:
