@@ -102,8 +102,8 @@ class FindingIndex {
   explicit FindingIndex(uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
   void Add(const PublishedFinding& published);
-  // What people did, as of now; kept for a finding that has not been read yet, of which there may be
-  // kEarlyAnnotationsMax.
+  // What people did, as of now; also of findings that have not been read yet, of
+  // kEarlyAnnotationsMax at most.
   void Annotate(const std::string& id, const Annotation& annotation);
   // The topic has been read to its end, as it was when the node began to look.
   void SetCaughtUp();

@@ -5,6 +5,7 @@
 
 #include "state_store/in_memory_store.h"
 #include "stream_ops/log/memory_log.h"
+#include "stream_ops/runtime/testing/asked_log.h"
 #include "stream_ops/runtime/testing/faulty_log.h"
 #include "stream_ops/runtime/testing/log_reading.h"
 #include "stream_ops/runtime/testing/window_sum.h"
@@ -14,6 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::AppendAll;
+using testing::AskedLog;
 using testing::DistinctValues;
 using ::testing::ElementsAre;
 using testing::FaultyLog;
@@ -34,40 +36,6 @@ class FailingStore : public InMemoryStore {
   }
   int failures = 0;
   int writes = 0;
-};
-
-// Counts how often the ends of each topic are asked for.
-class AskedLog final : public Log, public LogAdmin {
- public:
-  explicit AskedLog(Log& inner) : inner_(inner) {}
-  std::map<std::string, int> asked;
-
-  absl::StatusOr<std::unique_ptr<LogConsumer>> NewConsumer(
-      const ConsumerOptions& options) override {
-    return inner_.NewConsumer(options);
-  }
-  absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer() override {
-    return inner_.NewProducer();
-  }
-  LogAdmin& admin() override { return *this; }
-
-  absl::Status CreateTopic(const TopicSpec& spec) override {
-    return inner_.admin().CreateTopic(spec);
-  }
-  absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name) override {
-    return inner_.admin().DescribeTopic(name);
-  }
-  absl::StatusOr<GroupOffsets> DescribeGroup(const std::string& group,
-                                             const std::string& topic) override {
-    return inner_.admin().DescribeGroup(group, topic);
-  }
-  absl::StatusOr<std::map<TopicPartition, int64_t>> EndOffsets(const std::string& topic) override {
-    ++asked[topic];
-    return inner_.admin().EndOffsets(topic);
-  }
-
- private:
-  Log& inner_;
 };
 
 class StreamThreadTest : public ::testing::Test {
