@@ -1,5 +1,5 @@
-// What a function is called in a list. Those of one name are told apart by who calls them:
-// "load_batch › <built-in function read>".
+// The label of a function in a list: its name, and where several have the same name, its caller
+// before it: "load_batch › <built-in function read>".
 
 function callerOf({stack}) {
   const caller = stack.split(" > ").at(-1);

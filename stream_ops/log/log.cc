@@ -36,7 +36,7 @@ absl::StatusOr<GroupOffsets> LogAdmin::DescribeGroup(const std::string&, const s
 }
 
 absl::StatusOr<std::map<TopicPartition, int64_t>> LogAdmin::EndOffsets(const std::string&) {
-  return absl::UnimplementedError("this log tells the ends of partitions to consumers");
+  return absl::UnimplementedError("only a consumer of this log knows where partitions end");
 }
 
 absl::StatusOr<std::unique_ptr<LogProducer>> Log::NewTransactionalProducer(const std::string&) {

@@ -171,7 +171,7 @@ class Pages(BrowserCase):
     def test_hostile_heat_map(self):
         self.look_at("hostile-heatmap", hash_of(HOSTILE, "heatmap"), "kernel_AAA")
 
-    def test_functions_of_one_name_are_told_apart_by_their_callers(self):
+    def test_functions_of_one_name_carry_their_callers(self):
         for tab in ("heatmap", "functions"):
             page = self.open(hash_of(HOSTILE, tab))
             for caller in ("train_step", "next_batch"):

@@ -77,9 +77,14 @@ std::optional<size_t> RowOf(const WindowDetail& detail, const FunctionSnapshot& 
 
 std::optional<double> PeersMedian(const WindowDetail& detail, const FunctionSnapshot& function,
                                   const FunctionMeasure& measure, size_t row) {
-  std::vector<float> peers =
-      std::move(ValuesByRole(detail, function, measure)[RoleOf(detail, function, row)]);
-  peers.erase(std::ranges::find(peers, (function.*measure.column)[row]));
+  const uint32_t role = RoleOf(detail, function, row);
+  const std::vector<float>& column = function.*measure.column;
+  std::vector<float> peers;
+  for (size_t i = 0; i < column.size(); ++i) {
+    if (i != row && RoleOf(detail, function, i) == role) peers.push_back(column[i]);
+  }
+  if (measure.not_run == FunctionMeasure::NotRun::kZero)
+    peers.resize(static_cast<size_t>(std::ranges::count(detail.ranks, role, &RankRow::role)) - 1);
   if (peers.empty()) return std::nullopt;
   return MedianOf(std::move(peers));
 }
