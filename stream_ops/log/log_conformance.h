@@ -298,7 +298,7 @@ TEST_P(LogConformance, PositionMeetsTheEndWhenAllIsRead) {
   EXPECT_EQ(consumer->EndOffset({topic, 9}).status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST_P(LogConformance, TheEndsOfAllPartitionsAreToldAtOnce) {
+TEST_P(LogConformance, EndOffsetsHasEveryPartition) {
   const std::string topic = NewTopic("ends", 3);
   Append(topic, 0, 6);
   Append(topic, 2, 1);
