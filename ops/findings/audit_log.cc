@@ -60,22 +60,17 @@ void AuditLog::Take(const AuditEntry& entry) {
 
 absl::Status AuditLog::Append(AuditEntry* entry) {
   entry->id = fmt::format("{:016x}", RandomId());
-  {
-    const std::lock_guard lock(append_mutex_);
-    if (producer_ == nullptr) {
-      absl::StatusOr<std::unique_ptr<LogProducer>> producer = log_.NewProducer();
-      if (!producer.ok()) return producer.status();
-      producer_ = *std::move(producer);
-    }
-    ProducerRecord record{.topic = topic_,
-                          .key = PercentEncoded(entry->target),
-                          .value = EncodeAuditEntry(*entry),
-                          .headers = {},
-                          .timestamp_ms = entry->at_ms,
-                          .partition = std::nullopt};
-    if (absl::Status status = producer_->Append(std::move(record)); !status.ok()) return status;
-    if (absl::Status status = producer_->Flush(kFlush); !status.ok()) return status;
-  }
+  // People act a few times a day: a producer that is kept would hold a connection for nothing.
+  const absl::StatusOr<std::unique_ptr<LogProducer>> producer = log_.NewProducer();
+  if (!producer.ok()) return producer.status();
+  ProducerRecord record{.topic = topic_,
+                        .key = PercentEncoded(entry->target),
+                        .value = EncodeAuditEntry(*entry),
+                        .headers = {},
+                        .timestamp_ms = entry->at_ms,
+                        .partition = std::nullopt};
+  if (absl::Status status = (*producer)->Append(std::move(record)); !status.ok()) return status;
+  if (absl::Status status = (*producer)->Flush(kFlush); !status.ok()) return status;
   spdlog::info("audit: action={} by={} target=\"{}\" detail=\"{}\"", ToString(entry->action),
                entry->by, Printable(entry->target), Printable(entry->detail));
   Take(*entry);

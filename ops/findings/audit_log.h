@@ -52,8 +52,6 @@ class AuditLog {
   Log& log_;
   const std::string topic_;
   FindingIndex& index_;
-  std::mutex append_mutex_;  // guards producer_
-  std::unique_ptr<LogProducer> producer_;
   mutable std::mutex mutex_;                       // guards what follows
   std::deque<AuditEntry> entries_;                 // newest first
   std::set<std::string> known_;                    // ids of entries_

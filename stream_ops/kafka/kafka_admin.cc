@@ -28,8 +28,12 @@ absl::Status FirstFailure(std::span<const rd_kafka_topic_result_t*> results,
 }  // namespace
 
 absl::Status KafkaAdmin::Connect() {
-  if (handle_ != nullptr) return absl::OkStatus();
-  absl::StatusOr<KafkaHandle> handle = MakeKafkaHandle(options_, KafkaRole::kAdmin, {}, this);
+  if (handle_ != nullptr) {
+    rd_kafka_poll(handle_.get(), 0);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<KafkaHandle> handle =
+      MakeKafkaHandle(options_, KafkaRole::kAdmin, {kNoStatistics}, this);
   if (!handle.ok()) return handle.status();
   handle_ = *std::move(handle);
   return absl::OkStatus();

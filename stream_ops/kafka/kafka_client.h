@@ -23,6 +23,9 @@ namespace eroica {
 
 enum class KafkaRole : uint8_t { kConsumer, kProducer, kAdmin };
 using KafkaProperties = std::map<std::string, std::string>;
+// Of a client whose statistics nobody asks for. librdkafka keeps what it has to say (statistics,
+// errors) until the handle is polled: whoever owns one polls it for as long as it lives.
+inline const KafkaProperties::value_type kNoStatistics{"statistics.interval.ms", "0"};
 
 // What librdkafka tells a client. Outlives its handle.
 class KafkaEvents {

@@ -38,6 +38,8 @@ absl::StatusOr<std::unique_ptr<KafkaConsumer>> KafkaConsumer::Make(
   if (!consumer_options.group_instance_id.empty())
     properties["group.instance.id"] = consumer_options.group_instance_id;
   if (consumer_options.read_uncommitted) properties["isolation.level"] = "read_uncommitted";
+  if (consumer_options.group_id.empty())
+    properties.insert_or_assign(kNoStatistics.first, kNoStatistics.second);
   std::unique_ptr<KafkaConsumer> consumer(new KafkaConsumer(options, consumer_options.group_id));
   absl::StatusOr<KafkaHandle> handle =
       MakeKafkaHandle(options, KafkaRole::kConsumer, properties, consumer.get());
@@ -383,6 +385,7 @@ absl::StatusOr<int64_t> KafkaConsumer::Position(const TopicPartition& partition)
 // the last finished transaction.
 absl::StatusOr<std::pair<int64_t, int64_t>> KafkaConsumer::Watermarks(
     const TopicPartition& partition) {
+  if (!started_) rd_kafka_poll(handle_.get(), 0);  // it may never be polled for records
   std::pair<int64_t, int64_t> watermarks;
   rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
   // A topic that was just made is not known to its broker as the leader's yet.

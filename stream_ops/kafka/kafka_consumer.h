@@ -39,6 +39,7 @@ class KafkaConsumer final : public LogConsumer, private KafkaEvents {
   absl::StatusOr<std::string> GroupMetadata() override;
   absl::Status Commit(const GroupOffsets& offsets) override;
   std::vector<TopicPartition> Assignment() const override;
+  // Only a member of a group is measured.
   ClientMeasures Measure() const override;
 
  private:

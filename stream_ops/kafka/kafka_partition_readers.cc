@@ -33,7 +33,8 @@ class Client final : public KafkaEvents {
     const size_t fetched = std::max(kFetchedBytes / partitions, kFetchedBytesMin);
     absl::StatusOr<KafkaHandle> handle =
         MakeKafkaHandle(options, KafkaRole::kConsumer,
-                        {{"group.id", "eroica-reader"},  // it is asked for, and never joined
+                        {kNoStatistics,
+                         {"group.id", "eroica-reader"},  // it is asked for, and never joined
                          {"queued.max.messages.kbytes", std::to_string(fetched >> 10)}},
                         client.get());
     if (!handle.ok()) return handle.status();

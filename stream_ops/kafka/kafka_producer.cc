@@ -85,6 +85,12 @@ KafkaProducer::~KafkaProducer() {
   rd_kafka_purge(handle_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
 }
 
+// Hears what librdkafka has to say, too: a producer that has nothing to send is asked nothing else.
+ClientMeasures KafkaProducer::Measure() const {
+  rd_kafka_poll(handle_.get(), 0);
+  return statistics().client;
+}
+
 absl::Status KafkaProducer::Append(ProducerRecord record) {
   rd_kafka_poll(handle_.get(), 0);
   if (absl::Status status = TakeFailure(); !status.ok()) return Void(status);

@@ -38,7 +38,7 @@ class KafkaProducer final : public LogProducer, private KafkaEvents {
   absl::Status Flush(std::chrono::milliseconds timeout) override;
   size_t record_bytes_max() const override { return record_bytes_max_; }
   std::map<DropReason, uint64_t> TakeRefused() override;
-  ClientMeasures Measure() const override { return statistics().client; }
+  ClientMeasures Measure() const override;
   absl::Status BeginTransaction() override;
   absl::Status CommitTransaction(const Consumed& consumed,
                                  std::chrono::milliseconds timeout) override;

@@ -160,7 +160,8 @@ class LogProducer {
   // Records that were handed over and that the log refused for good, each for what it is, since
   // this was last asked. To hand them over again is of no use.
   virtual std::map<DropReason, uint64_t> TakeRefused() { return {}; }
-  // At once, without asking anybody.
+  // At once, without asking anybody. Called now and then by whoever keeps a producer that may have
+  // nothing to append for long: what its client says meanwhile is kept until then.
   virtual ClientMeasures Measure() const { return {}; }
 
   // Only of a transactional producer, which one thread uses: everything that is appended between

@@ -119,10 +119,12 @@ absl::Status ChangelogRestorer::FollowPositions() {
   return absl::OkStatus();
 }
 
-// Else the log would go on fetching what the tasks themselves write now.
+// Else the log would go on fetching what the tasks themselves write now. The reader of ends, which
+// nobody polls, is opened again when it is needed.
 absl::StatusOr<ChangelogRestorer::Restored> ChangelogRestorer::StopReading() {
   if (!reading_) return Restored();
   if (const absl::Status status = reader_->Assign({}); !status.ok()) return status;
+  end_reader_.reset();
   reading_ = false;
   assigned_.clear();
   return Restored();

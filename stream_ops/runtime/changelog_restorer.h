@@ -65,7 +65,7 @@ class ChangelogRestorer {
   const std::string topic_;
   const uint64_t writer_id_;
   std::unique_ptr<LogConsumer> reader_;
-  std::unique_ptr<LogConsumer> end_reader_;         // sees open transactions; reads no record
+  std::unique_ptr<LogConsumer> end_reader_;         // while restoring: sees open transactions
   std::map<TopicPartition, TaskRestore> restores_;  // by input
   std::map<TopicPartition, int64_t> assigned_;      // changelogs that are read, and from where
   bool reading_ = false;  // whatever was assigned last, something may be fetched still

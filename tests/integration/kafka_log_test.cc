@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <set>
+#include <thread>
 
 #include "stream_ops/log/log_control_conformance.h"
 #include "tests/integration/test_broker.h"
@@ -232,6 +234,31 @@ TEST_F(KafkaLogTest, PollingForNothingKeepsRecordsForLater) {
   }
   ASSERT_EQ(records.size(), 50u);
   for (size_t i = 0; i < records.size(); ++i) EXPECT_EQ(records[i].value, std::to_string(i));
+}
+
+// librdkafka keeps statistics, at least 10 KB each, until the client is polled. Here every client
+// that is not asked for records has them a thousand times a second.
+TEST_F(KafkaLogTest, WhatClientsHaveToSayDoesNotPileUp) {
+  auto log = KafkaLog::Open(
+      {.bootstrap_servers = *SharedBroker(), .properties = {{"statistics.interval.ms", "1"}}});
+  ASSERT_TRUE(log.ok()) << log.status();
+  const std::string topic = NewTopic("quiet", 2);
+  auto asked = (*log)->NewConsumer({});
+  auto producer = (*log)->NewProducer();
+  const auto allocated_after = [&](std::chrono::milliseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end) {
+      (*producer)->Measure();  // as whoever keeps one does
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return static_cast<int64_t>(::mallinfo2().uordblks);
+  };
+  ASSERT_TRUE((*log)->admin().EndOffsets(topic).ok());
+  ASSERT_TRUE((*asked)->EndOffset({topic, 0}).ok());
+  ASSERT_TRUE((*producer)->Append(TestRecord(topic, "a", 0)).ok());
+  ASSERT_TRUE((*producer)->Flush(kPatience).ok());
+  const int64_t before = allocated_after(std::chrono::milliseconds(500));
+  EXPECT_LT(allocated_after(std::chrono::milliseconds(1'000)) - before, 2'000'000);
 }
 
 TEST_F(KafkaLogTest, ARecordThatIsTooLargeIsRefused) {
