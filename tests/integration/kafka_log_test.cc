@@ -6,7 +6,6 @@
 #include <malloc.h>
 
 #include <set>
-#include <thread>
 
 #include "stream_ops/log/log_control_conformance.h"
 #include "tests/integration/test_broker.h"
@@ -245,11 +244,14 @@ TEST_F(KafkaLogTest, WhatClientsHaveToSayDoesNotPileUp) {
   const std::string topic = NewTopic("quiet", 2);
   auto asked = (*log)->NewConsumer({});
   auto producer = (*log)->NewProducer();
+  auto reader = (*log)->NewConsumer({.group_id = UniqueName("reader")});
+  ASSERT_TRUE((*reader)->Subscribe({topic}, nullptr).ok());
+  std::vector<ConsumerRecord> records;
   const auto allocated_after = [&](std::chrono::milliseconds time) {
     const auto end = std::chrono::steady_clock::now() + time;
     while (std::chrono::steady_clock::now() < end) {
       (*producer)->Measure();  // as whoever keeps one does
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_TRUE((*reader)->Poll(std::chrono::milliseconds(20), 0, &records).ok());
     }
     return static_cast<int64_t>(::mallinfo2().uordblks);
   };
