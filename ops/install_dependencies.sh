@@ -50,12 +50,14 @@ test_packages=(
   maven
   openjdk-17-jre-headless
   openssl
+  podman
   python3-confluent-kafka
   python3-flatbuffers
   python3-jsonschema
   python3-pip
   python3-venv
   python3-yaml
+  runc
   strace
   zsh
 )

@@ -1,5 +1,5 @@
-"""The Containerfile, as far as can be said without a registry: its stages hang together and its end
-is what the manifests and the service say. clean_system_test.py runs the commands of its last stages."""
+"""The Containerfile as a text: its stages hang together and its end is what the manifests and the
+service say. images_test.py builds and runs it."""
 
 import os
 import re

@@ -1,5 +1,4 @@
-"""The Containerfile as its stages: what tests look at, and run where there is no registry to build
-from."""
+"""The Containerfile as its stages: what tests look at, and build from without compiling anew."""
 
 import json
 import os
@@ -37,7 +36,9 @@ def stages(text=None):
     if text is None:
         with open(PATH, encoding="utf-8") as file:
             text = file.read()
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    lines = [
+        line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")
+    ]
     found = {}
     stage = None
     for line in "\n".join(lines).replace("\\\n", " ").splitlines():
@@ -50,3 +51,15 @@ def stages(text=None):
         else:
             stage.instructions.append((instruction, rest.strip()))
     return found
+
+
+def with_packages(folder):
+    """The text with a stage `build` that takes the packages from a folder of the context."""
+    with open(PATH, encoding="utf-8") as file:
+        text = file.read()
+    compiling = re.compile(r"^FROM \S+ AS build$.*?(?=^FROM )", re.MULTILINE | re.DOTALL)
+    copying = f"FROM scratch AS build\nCOPY {folder} /packages\n\n"
+    replaced, count = compiling.subn(copying, text)
+    if count != 1:
+        raise ValueError("the Containerfile has no stage build")
+    return replaced

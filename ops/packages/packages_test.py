@@ -1,5 +1,5 @@
 """The Debian packages as files: what they hold, what they ask for, and that the services in them are
-what the program can live with. clean_system_test.py installs them."""
+what the program can live with. service_test.py installs them."""
 
 import gzip
 import os
