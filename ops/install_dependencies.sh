@@ -43,6 +43,7 @@ test_packages=(
   chromium
   debootstrap
   dpkg-dev
+  file
   fish
   fonts-liberation
   kcat
