@@ -82,6 +82,7 @@ absl::Status AlignProcessor::Process(const ConsumerRecord& record) {
   if (reason != DropReason::kNone) {
     ++(reason == DropReason::kLate ? probe_.batches_late : probe_.batches_duplicate);
     probe_.rows_dropped += rows;
+    context_->CountUnused(reason, rows);
   } else {
     pending_rows_ += rows;
     ++batches_open_;

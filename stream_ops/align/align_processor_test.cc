@@ -74,6 +74,7 @@ TEST_F(AlignProcessorTest, IdlenessClosesAWindowAndNamesTheMissing) {
   EXPECT_THAT(task.sent, SizeIs(1));
   EXPECT_EQ(task.probe().batches_late, 1u);
   EXPECT_EQ(task.probe().rows_dropped, 1u);
+  EXPECT_EQ(task.unused, (std::map<DropReason, uint64_t>{{DropReason::kLate, 1}}));
 }
 
 TEST_F(AlignProcessorTest, RowsAtTheEdgeOutliveIdleness) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -35,6 +36,7 @@ class AlignTask : public ProcessorContext {
   }
   void DeadLetter(DropReason reason) override { dead_letters.push_back(reason); }
   void DropOutput(DropReason reason) override { outputs_dropped.push_back(reason); }
+  void CountUnused(DropReason reason, uint64_t events) override { unused[reason] += events; }
   const StateStore& store() const override { return *store_; }
   StateChanges& changes() override { return changes_; }
 
@@ -73,6 +75,7 @@ class AlignTask : public ProcessorContext {
   std::vector<CollectiveSummary> sent;
   std::vector<DropReason> dead_letters;
   std::vector<DropReason> outputs_dropped;
+  std::map<DropReason, uint64_t> unused;
 
  private:
   InMemoryStore* store_;

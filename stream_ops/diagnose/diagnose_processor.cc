@@ -125,8 +125,12 @@ absl::Status DiagnoseProcessor::Add(PatternBatch batch, const ConsumerRecord& re
   if (!job.ok()) return job.status();
   (*job)->hangs.Hear(batch);
   const WindowId window{batch.window.kind, batch.window.index};
-  Count(id, record.offset,
-        (*job)->windows.Add(std::move(batch), record.offset, record.timestamp_ms));
+  const uint64_t events = batch.completeness.events;
+  const JobWindows::Added added =
+      (*job)->windows.Add(std::move(batch), record.offset, record.timestamp_ms);
+  Count(id, record.offset, added);
+  if (added == JobWindows::Added::kClosed) context_->CountUnused(DropReason::kLate, events);
+  if (added == JobWindows::Added::kDuplicate) context_->CountUnused(DropReason::kDuplicate, events);
   CloseComplete(id, **job);
   KeepWithinMemory(**job, window, record.value.size());
   return absl::OkStatus();

@@ -47,6 +47,7 @@ class RecordingContext final : public ProcessorContext {
   }
   void DeadLetter(DropReason reason) override { dead_letters.push_back(reason); }
   void DropOutput(DropReason reason) override { outputs_dropped.push_back(reason); }
+  void CountUnused(DropReason reason, uint64_t events) override { unused[reason] += events; }
   const StateStore& store() const override { return store_; }
   StateChanges& changes() override { return changes_; }
   void Commit() {
@@ -59,6 +60,7 @@ class RecordingContext final : public ProcessorContext {
   std::vector<int64_t> timestamps;
   std::vector<DropReason> dead_letters;
   std::vector<DropReason> outputs_dropped;
+  std::map<DropReason, uint64_t> unused;
 
  private:
   InMemoryStore& store_;
@@ -231,8 +233,12 @@ TEST_F(DiagnoseProcessorTest, IdlenessClosesWhatIsThere) {
   ASSERT_THAT(context_.findings, SizeIs(1));
   EXPECT_EQ(context_.findings[0].ranks_seen, 3u);
   EXPECT_EQ(processor_.probe().windows_incomplete, 1u);
+  EXPECT_TRUE(context_.unused.empty());
   Send(job.batches()[3]);
   EXPECT_EQ(processor_.probe().for_closed_windows, 1u);
+  EXPECT_EQ(
+      context_.unused,
+      (std::map<DropReason, uint64_t>{{DropReason::kLate, job.batches()[3].completeness.events}}));
 }
 
 TEST_F(DiagnoseProcessorTest, ARestartInAHangOpensNothingTwice) {
