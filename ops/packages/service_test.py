@@ -5,7 +5,6 @@ real broker, killed, restarted, rebooted, upgraded and purged.
 Needs root, Podman, a mirror and a broker (EROICA_TEST_BROKER)."""
 
 import base64
-import glob
 import hashlib
 import hmac
 import http.server
@@ -137,12 +136,8 @@ class Service(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, folder, True)
         cls.machine = Machine(folder)
         cls.addClassCleanup(cls.machine.podman.remove_all)
-        packages = os.path.join(folder, "packages")
-        os.mkdir(packages)
-        for path in glob.glob(os.path.join(BUILT, "*.deb")):
-            shutil.copy(path, packages)
         recording = os.path.join(SOURCE, "tests/golden/live/compute")
-        cls.machine.boot(f"--volume={packages}:/packages:ro", f"--volume={recording}:/recording:ro")
+        cls.machine.boot(f"--volume={BUILT}:/packages:ro", f"--volume={recording}:/recording:ro")
 
     def test_from_installation_to_purge(self):
         """In one system and in order: an operator's weeks with it."""
