@@ -14,17 +14,16 @@ import re
 import shutil
 import tempfile
 import threading
-import time
 import unittest
 import urllib.error
 import urllib.request
 
 import minimal_debian
 from podman import Podman
+from waiting import await_true
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILT = os.environ["EROICA_TEST_PACKAGES"]
-DEADLINE_S = 90
 SECRET = "c2VydmljZS10ZXN0"
 SYSTEM = """FROM debian:bookworm
 RUN apt-get update && apt-get install --yes --no-install-recommends systemd systemd-sysv dbus
@@ -44,14 +43,6 @@ command = ["/bin/true", "{finding}"]
 name = "any"
 action = "look"
 """
-
-
-def await_true(condition, what):
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"in vain for {DEADLINE_S} s: {what}")
-        time.sleep(0.2)
 
 
 class Machine:
