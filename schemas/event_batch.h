@@ -220,6 +220,9 @@ struct ProducerIdentity {
   // where offset is window_offset, less than window_steps; 0: windows of time, and no offset.
   uint32_t window_steps = 0;
   uint32_t window_offset = 0;
+  // When the process attached; 0: not known. Host and pid may be those of the process before, where
+  // a container is started again.
+  int64_t started_ns = 0;
   friend bool operator==(const ProducerIdentity&, const ProducerIdentity&) = default;
 };
 

@@ -68,6 +68,7 @@ void AddIdentity(const ProducerIdentity& identity, const IdentityOffsets& texts,
   table.add_window_steps(identity.window_steps);
   table.add_window_offset(identity.window_offset);
   table.add_host_only(identity.host_only);
+  table.add_started_ns(identity.started_ns);
 }
 
 void ReadIdentity(const wire::EventBatch& from, WireReader& reader, ProducerIdentity* to) {
@@ -83,6 +84,7 @@ void ReadIdentity(const wire::EventBatch& from, WireReader& reader, ProducerIden
   to->host_only = from.host_only();
   to->window_steps = from.window_steps();
   to->window_offset = from.window_offset();
+  to->started_ns = from.started_ns();
 }
 
 void ReadTables(const wire::EventBatch& from, WireReader& reader, EventBatch* to) {

@@ -15,6 +15,7 @@ void CheckIdentity(const ProducerIdentity& identity, Violation& violation) {
   violation.RequireWorld(identity.world_size);
   violation.RequireRank(identity.rank, identity.world_size);
   violation.Require(identity.device >= -1, DropReason::kIndexOutOfRange);
+  violation.RequireTime(identity.started_ns);
   violation.Require(identity.window_offset < std::max(identity.window_steps, 1u),
                     DropReason::kIndexOutOfRange);
 }

@@ -140,7 +140,8 @@ EventBatch ExampleEventBatch() {
                     .producer_version = "0.1.0",
                     .host_only = true,
                     .window_steps = 10,
-                    .window_offset = 3};
+                    .window_offset = 3,
+                    .started_ns = 1'700'000'000'000'000'000};
   batch.sequence = 12;
   batch.final = true;
   batch.clock = {

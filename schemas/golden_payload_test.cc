@@ -62,13 +62,21 @@ TEST(GoldenPayloadOfBefore, EventsWithoutProgress) {
   expected.progress.clear();
   expected.connections.clear();
   expected.identity.window_offset = 0;
+  expected.identity.started_ns = 0;
   ExpectRead(ReadPayload("EVB1_without_progress"), expected);
 }
 
 TEST(GoldenPayloadOfBefore, EventsWithoutWindowOffset) {
   EventBatch expected = ExampleEventBatch();
   expected.identity.window_offset = 0;
+  expected.identity.started_ns = 0;
   ExpectUnchanged(ReadPayload("EVB1_without_window_offset"), expected);
+}
+
+TEST(GoldenPayloadOfBefore, EventsWithoutStartOfTheProcess) {
+  EventBatch expected = ExampleEventBatch();
+  expected.identity.started_ns = 0;
+  ExpectUnchanged(ReadPayload("EVB1_without_start"), expected);
 }
 
 TEST(GoldenPayloadOfBefore, StandingsWithoutConnections) {

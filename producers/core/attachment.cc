@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <climits>
 #include <cstdlib>
 #include <utility>
@@ -50,6 +51,9 @@ ProducerIdentity IdentityOf(const ProducerConfig& config, const EroicaAttachOpti
   identity.producer_version = EROICA_VERSION;
   identity.host_only = true;
   identity.window_steps = config.window_steps;
+  identity.started_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                            std::chrono::system_clock::now().time_since_epoch())
+                            .count();
   return identity;
 }
 

@@ -156,6 +156,7 @@ ProducerIdentity Identity(FuzzBytes& bytes) {
   constexpr uint32_t kSizes[] = {0, 0, 1, 1, 10, 1'000, ~uint32_t{0}};
   identity.window_steps = kSizes[bytes.Byte() % std::size(kSizes)];
   if (identity.window_steps > 1) identity.window_offset = bytes.Byte() % 2;
+  identity.started_ns = bytes.Byte() % 3;
   return identity;
 }
 
